@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the golden regions of this folder from the words of spec/cTP.md alone,
+without ctp.h: so that header and text cannot part unseen. The expectations
+stand beside them as JSON; tests/unit/test_vectors.c reads both."""
+import json
+import os
+import struct
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MAGIC = 0x434F524F54524352
+
+
+def header(stations, allocated, ext=b""):
+    h = struct.pack("<QIIII", MAGIC, 1, stations, allocated, 0)
+    h = h.ljust(0x40, b"\0") + ext
+    return h.ljust(1024, b"\0")
+
+
+def slot(ts, tid, addr, seq, active):
+    return struct.pack("<QQQQ31sB", ts, tid, addr, seq, b"", active)
+
+
+def station(probe_id, birth, dead, slots, state=b""):
+    s = struct.pack("<QQB", probe_id, birth, dead).ljust(64, b"\0")
+    s += b"".join(slots).ljust(512, b"\0")
+    return s + state.ljust(448, b"\0")
+
+
+def state(seq, ident, entity, life, how, thread, changes, since, stack, waits, regs, lo, hi, entry):
+    s = struct.pack("<IIQBBBBIQQIIQQ", seq, 0x47, ident, entity, life, how, 0, thread, changes, since, stack,
+                    len(waits), 0x7000, changes // 2)
+    s += struct.pack("<8Q", *regs)
+    for w in waits:
+        s += struct.pack("<iIIIQiI", *w)
+    s = s.ljust(0x100, b"\0")
+    return s + struct.pack("<QQQ", lo, hi, entry)
+
+
+def write(name, blob, expect):
+    with open(os.path.join(HERE, name + ".bin"), "wb") as f:
+        f.write(blob)
+    with open(os.path.join(HERE, name + ".json"), "w") as f:
+        json.dump(expect, f, indent=1)
+        f.write("\n")
+
+
+def version1():
+    """Two stations: one in its second lap with a slot being written, one dead with one event."""
+    lap = [slot(1000 + n, 7, 0x4000 + n, 2, n & 1) for n in range(8)]
+    lap[0] = slot(1008, 8, 0x5000, 4, 0)       # n = 9
+    lap[1] = slot(1009, 8, 0x5001, 3, 1)       # torn: being written
+    blob = header(4, 2)
+    blob += station(0xABC, 900, 0, lap)
+    blob += station(0xDEF, 950, 1, [slot(960, 9, 0, 2, 1)])
+    blob += bytes(2048)
+    events = [[0, n, 1000 + n - 1, 7, 0x4000 + n - 1, (n - 1) & 1] for n in range(3, 9)]
+    events += [[0, 9, 1008, 8, 0x5000, 0], [1, 1, 960, 9, 0, 1]]
+    write("version1", blob, {"allocated": 2, "events": sorted(events),
+                             "columns": ["station", "n", "timestamp_ns", "tid", "addr", "is_active"]})
+
+
+def present_state():
+    """A suspended coroutine that waits, and one whose state is torn."""
+    regs = [0x401000, 0x7FFF0010, 0x7FFF0020, 1, 2, 3, 4, 5]
+    wait = (7, 3, 1, 1, 0xFEED, 4, 0)
+    good = state(6, 41, 1, 2, 1, 0, 12, 5555, 9, [wait], regs, 0x7FFF0000, 0x7FFF8000, 0x401234)
+    torn = state(7, 42, 1, 3, 1, 1, 13, 6666, 0, [], regs, 0, 0, 0)
+    blob = header(2, 2) + station(41, 1, 0, [], good) + station(42, 1, 0, [], torn)
+    write("state", blob, {"readable": [True, False], "id": 41, "entity": 1, "life": 2, "how": 1, "changes": 12,
+                          "since": 5555, "stack": 9, "nwaits": 1, "slot": 0x7000, "regs": regs, "lo": 0x7FFF0000,
+                          "hi": 0x7FFF8000, "entry": 0x401234,
+                          "wait": {"fd": 7, "gen": 3, "events": 1, "how": 1, "data": 0xFEED, "epfd": 4}})
+
+
+def records():
+    """Records as the ring and the CTF stream hold them."""
+    def record(time, kind, how, a, b, stack, w3):
+        return struct.pack("<QQQQ", time, kind | how << 8 | a << 16, b | stack << 40, w3)
+    rows = [
+        [10, 1, 1, 5, 6, 77, 3 | 4 << 32],            # switch 5 -> 6, n 3 and 4
+        [11, 1, 4, 2**40 - 1, 1, 2**24 - 1, 2**63 - 1],  # every field at its largest
+        [12, 2, 0, 6, 5, 1, 0x401000],                # create
+        [13, 6, 16, 5, 0, 2, 7 | 3 << 32],            # fd_close of 7#3
+    ]
+    write("records", b"".join(record(*r) for r in rows),
+          {"records": rows, "columns": ["time", "kind", "how", "a", "b", "stack", "w3"]})
+
+
+version1()
+present_state()
+records()

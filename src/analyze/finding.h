@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// finding.h - cases grouped into findings, and the report that formats print.
+#pragma once
+
+#include "analyze/frames.h"
+#include "analyze/pass.h"
+
+struct finding {
+	const struct pass *pass;
+	enum verdict verdict;
+	uint64_t fingerprint;
+	const struct verdict_case **cases; // at least one; the first is the exemplar
+	size_t n, capacity;
+	bool known; // stands in the baseline
+	// of the exemplar
+	struct symbols *symbols;
+	struct frames waiter, closer, creator, opener;
+};
+
+struct report {
+	const struct world *world;
+	struct found found;
+	struct symbols **symbols; // by image
+	struct finding *findings;
+	size_t nfindings, capacity;
+	size_t known, suppressed;
+};
+
+struct report_settings {
+	const char *rules;     // comma list, or NULL = all
+	enum verdict minimum;  // findings below it are left out, inconclusive ones never
+	const char *symfs;
+	const char *baseline;  // file, or NULL
+	const char *suppress;  // file, or NULL
+};
+
+// Runs the passes and groups what they found. 0 or -errno.
+int report_make(struct report *r, const struct world *w, const struct report_settings *settings);
+void report_deinit(struct report *r);
+// Marks and removes findings by two files. 0, or -errno with *at the file in question.
+int report_filter(struct report *r, const struct report_settings *settings, const char **at);
+// What is read by people and programs alike.
+const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c);
+// "coroutine 12 reaper", or "the native stack of thread 4711"; buf holds it.
+const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
+		       size_t bytes);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// format.h - ways to write a report. To add one: a row in formats.c and a body.
+#pragma once
+
+#include <stdio.h>
+
+#include "analyze/finding.h"
+
+struct format_settings {
+	bool color;
+	const char *symfs;
+};
+
+struct format {
+	const char *name;
+	bool wants_report; // false: works on the world alone
+	int (*write)(FILE *to, const struct report *r, const struct format_settings *settings);
+};
+
+extern const struct format formats[];
+const struct format *format_find(const char *name);
+
+int format_text(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_json(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+//
+// The report for people. Fixed words (scripts look for them): a finding's
+// first line "CTPnnn title [VERDICT]"; then, after blanks, waiting, closed by,
+// opened, timeline, evidence, refuted if, fix; the last line of all. All else
+// may change. A group shows one coroutine and fits on a screen.
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/describe.h"
+#include "analyze/format.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define COLUMNS 100
+#define FRAMES_SHOWN 8
+#define LABEL "  %-9s "
+#define LABEL_COLUMNS 12
+
+static const char *paint(const struct format_settings *s, enum verdict v)
+{
+	static const char *const colors[] = { "", "\033[36m", "\033[33m", "\033[1;33m", "\033[1;31m" };
+	return s->color ? colors[v] : "";
+}
+
+// A source path as short as it stays clear: from here, or from where it was compiled.
+static const char *short_path(const struct symbols_frame *f)
+{
+	static const char *const none = "";
+	char here[4096];
+	size_t n;
+	if (!f->file)
+		return none;
+	if (getcwd(here, sizeof(here)) && (n = strlen(here)) > 1 && !strncmp(f->file, here, n) &&
+	    f->file[n] == '/')
+		return f->file + n + 1;
+	if (f->dir && (n = strlen(f->dir)) > 1 && !strncmp(f->file, f->dir, n) && f->file[n] == '/')
+		return f->file + n + 1;
+	const char *cut = f->file;
+	while (strlen(cut) > 40 && strchr(cut + 1, '/'))
+		cut = strchr(cut + 1, '/');
+	return cut;
+}
+
+struct line {
+	char name[96], place[64];
+	char *source;
+};
+
+static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
+{
+	size_t names = 0, places = 0;
+	for (size_t i = 0; i < n; i++) {
+		names = strlen(lines[i].name) > names ? strlen(lines[i].name) : names;
+		places = strlen(lines[i].place) > places ? strlen(lines[i].place) : places;
+	}
+	names = names > 36 ? 36 : names;
+	places = places > 30 ? 30 : places;
+	for (size_t i = 0; i < n; i++) {
+		size_t column = 7 + names + 2 + places + 2;
+		int room = COLUMNS - (int)column < 24 ? 24 : COLUMNS - (int)column;
+		if (lines[i].source)
+			fprintf(to, "    #%zu %-*s  %-*s  %.*s\n", first + i, (int)names, lines[i].name,
+				(int)places, lines[i].place, room, lines[i].source);
+		else
+			fprintf(to, "    #%zu %-*s  %s\n", first + i, (int)names, lines[i].name,
+				lines[i].place);
+		free(lines[i].source);
+	}
+}
+
+// Own frames; a run of library frames is one line, and says only how many.
+static void show_stack(FILE *to, struct symbols *s, const struct frames *f)
+{
+	struct line lines[FRAMES_SHOWN];
+	size_t n = 0, library = 0;
+	const char *module = NULL;
+	if (!f->captured)
+		fprintf(to, "    (its stack was not captured)\n");
+	for (size_t i = 0; i < f->n && n < FRAMES_SHOWN; i++) {
+		const struct symbols_frame *e = f->items[i];
+		if (frames_is_library(e)) {
+			library++;
+			module = e->module;
+			continue;
+		}
+		struct line *l = &lines[n++];
+		frames_name(e, l->name, sizeof(l->name));
+		if (e->file)
+			snprintf(l->place, sizeof(l->place), "%s:%d", short_path(e), e->line);
+		else
+			snprintf(l->place, sizeof(l->place), "%s",
+				 e->symbol && e->module ? file_base(e->module) : "");
+		l->source = symbols_source_line(s, e);
+	}
+	if (f->captured && !n && library)
+		fprintf(to, "    (%zu frames in %s)\n", library, file_base(module));
+	show_lines(to, lines, n, 0);
+	if (n == FRAMES_SHOWN && f->n > n + library)
+		fprintf(to, "    ... %zu more\n", f->n - n - library);
+	if (f->flags & CTP_STACK_GUESSED)
+		fprintf(to, "    (partly guessed from frame pointers)\n");
+}
+
+static void show_head(FILE *to, const struct report *r, const struct finding *f,
+		      const struct format_settings *s)
+{
+	char who[200], verdict[16], line[512], count[64] = "";
+	size_t i;
+	const char *word = verdict_words[f->verdict];
+	for (i = 0; word[i] && i < sizeof(verdict) - 1; i++)
+		verdict[i] = (char)toupper((unsigned char)word[i]);
+	verdict[i] = 0;
+	report_who(r, f->cases[0]->about.image, f->cases[0]->about.state->id, who, sizeof(who));
+	fprintf(to, "%s %s %s[%s]%s", f->pass->rule, f->pass->title, paint(s, f->verdict), verdict,
+		s->color ? "\033[0m" : "");
+	snprintf(line, sizeof(line), "  %s %s%s", who, f->pass->claim,
+		 f->verdict == VERDICT_LIKELY ? " (so far)" : "");
+	if (f->verdict < VERDICT_LIKELY)
+		snprintf(line, sizeof(line), "  %s may be asleep for ever", who);
+	if (f->n > 1)
+		snprintf(count, sizeof(count), "%zu coroutines, same sites", f->n);
+	size_t used = strlen(f->pass->rule) + strlen(f->pass->title) + i + 4 + strlen(line);
+	int gap = *count ? COLUMNS - (int)(used + strlen(count)) : 0;
+	fprintf(to, "%s%*s%s%s\n", line, gap > 2 ? gap : (*count ? 2 : 0), "", count,
+		f->known ? "  (known)" : "");
+}
+
+static void show_waiting(FILE *to, const struct finding *f)
+{
+	const struct verdict_case *c = f->cases[0];
+	char since[32], events[96], name[128];
+	bool named = describe_name(c, name, sizeof(name));
+	text_duration(since, sizeof(since), describe_suspended_ns(c));
+	describe_events(c->about.wait && c->about.wait->events ? c->about.wait->events :
+			c->about.cand->was.reg_events, events, sizeof(events));
+	fprintf(to, LABEL "%s for %s on fd %d#%u (%s%s%s)\n", "waiting", since, events,
+		c->about.cand->fd, c->about.cand->gen, describe_kind(c), named ? " " : "",
+		named ? name : "");
+	show_stack(to, f->symbols, &f->waiter);
+}
+
+static void show_closed(FILE *to, const struct report *r, const struct finding *f)
+{
+	const struct verdict_case *c = f->cases[0];
+	const struct ctp_cand *cand = c->about.cand;
+	char who[200], after[32];
+	uint64_t closed = world_ns(r->world, cand->time);
+	uint64_t since = world_ns(r->world, c->about.state->since);
+	text_duration(after, sizeof(after), closed > since ? closed - since : since - closed);
+	report_who(r, c->about.image, cand->closer, who, sizeof(who));
+	const char *call = describe_call(cand->call);
+	fprintf(to, "  closed by %s, %s %s", who, after, closed >= since ? "after" : "before");
+	if (call && cand->call != CTP_CALL_CLOSE)
+		fprintf(to, " (%s)", call);
+	fputc('\n', to);
+	show_stack(to, f->symbols, &f->closer);
+}
+
+static const struct symbols_frame *first_own(const struct frames *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (!frames_is_library(f->items[i]))
+			return f->items[i];
+	return f->n ? f->items[0] : NULL;
+}
+
+static void at_place(char *buf, size_t bytes, const struct frames *f)
+{
+	const struct symbols_frame *e = first_own(f);
+	char name[160];
+	*buf = 0;
+	if (e && e->file)
+		snprintf(buf, bytes, " at %s:%d", short_path(e), e->line);
+	else if (e)
+		snprintf(buf, bytes, " in %s", frames_name(e, name, sizeof(name)));
+}
+
+static void show_opened(FILE *to, const struct report *r, const struct finding *f)
+{
+	const struct verdict_case *c = f->cases[0];
+	const struct ctp_fd *was = &c->about.cand->was;
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	char who[200], place[220], piece[512] = "before it was watched";
+	const char *call = describe_call(was->opened_how);
+	at_place(place, sizeof(place), &f->opener);
+	if (call)
+		snprintf(piece, sizeof(piece), "by %s, %s%s", report_who(r, c->about.image, was->opener,
+			 who, sizeof(who)), call, place);
+	fprintf(to, LABEL, "opened");
+	text_piece(&w, "", piece);
+	at_place(place, sizeof(place), &f->creator);
+	snprintf(piece, sizeof(piece), "created%s", place);
+	if (*place)
+		text_piece(&w, " · ", piece);
+	fputc('\n', to);
+}
+
+static bool is_native(const struct image *m, const struct ctp_state *e, uint64_t id)
+{
+	for (size_t i = 0; i < m->threads.n; i++)
+		if (((const struct ctp_thread *)table_row(&m->threads, i))->native == id)
+			return true;
+	return e && e->entity == CTP_NATIVE;
+}
+
+static void show_timeline(FILE *to, const struct finding *f)
+{
+	struct timeline_entry all[TIMELINE_MAX];
+	const struct image *m = f->cases[0]->about.image;
+	unsigned n = describe_timeline(f->cases[0], all);
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	fprintf(to, LABEL, "timeline");
+	for (unsigned i = 0; i < n; i++) {
+		char piece[256], who[32] = "";
+		const struct ctp_state *e = image_entity(m, all[i].coroutine);
+		if (all[i].coroutine)
+			snprintf(who, sizeof(who), "%s %" PRIu64 " ",
+				 is_native(m, e, all[i].coroutine) ? "native" : "co", all[i].coroutine);
+		snprintf(piece, sizeof(piece), "%+.6f %s%s",
+			 ((double)all[i].t_ns - (double)all[0].t_ns) / 1e9, who, all[i].what);
+		text_piece(&w, " · ", piece);
+	}
+	fputc('\n', to);
+}
+
+// What an obligation says, in a word or two; `told`: the text follows also
+// when it holds.
+static const struct {
+	const char *word;
+	bool told;
+} obligation_words[PROOFS] = {
+	[PROOF_P0] = { "complete", false }, [PROOF_P1] = { "suspended now", false },
+	[PROOF_P2] = { "one known wait", false }, [PROOF_P3] = { "kernel", true },
+	[PROOF_P4] = { "nothing in flight", false }, [PROOF_P5] = { "had its chance", true },
+	[PROOF_P6A] = { "memory", true }, [PROOF_P6B] = { "quiet", true },
+	[PROOF_P7] = { "not just the end", false },
+};
+
+static void show_evidence(FILE *to, const struct finding *f)
+{
+	const struct verdict_case *c = f->cases[0];
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	fprintf(to, LABEL, "evidence");
+	for (unsigned i = 0; i < PROOFS; i++) {
+		const struct obligation *o = &c->proof.items[i];
+		char piece[512];
+		bool other = (i == PROOF_P6B && c->proof.items[PROOF_P6A].holds == HOLDS_TRUE) ||
+			     (i == PROOF_P6A && c->proof.items[PROOF_P6B].holds == HOLDS_TRUE);
+		if (other && o->holds != HOLDS_TRUE)
+			continue; // one of the two is enough
+		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_words[i].told);
+		snprintf(piece, sizeof(piece), "[%c] %s%s%s", o->holds == HOLDS_TRUE ? 'x' :
+			 o->holds == HOLDS_FALSE ? '-' : ' ', obligation_words[i].word,
+			 told ? ": " : "", told ? o->text : "");
+		text_piece(&w, "  ", piece);
+	}
+	fputc('\n', to);
+}
+
+static void show_open(FILE *to, const struct finding *f)
+{
+	const struct verdict_case *c = f->cases[0];
+	const struct witness *seen = c->about.witness;
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	size_t n = f->verdict != VERDICT_PROVEN && seen ? seen->nopen : 0, shown = n > 6 ? 6 : n;
+	if (!n && !c->proof.also_open)
+		return;
+	fprintf(to, LABEL, "open");
+	for (size_t i = 0; i < shown; i++)
+		text_piece(&w, "; ", seen->open[i]);
+	if (c->proof.also_open)
+		text_piece(&w, "; ", c->proof.also_open);
+	if (n > shown) {
+		char more[32];
+		snprintf(more, sizeof(more), "%zu more", n - shown);
+		text_piece(&w, "; ", more);
+	}
+	fputc('\n', to);
+}
+
+static void show_others(FILE *to, const struct finding *f)
+{
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	if (f->n < 2)
+		return;
+	fprintf(to, LABEL, "also");
+	for (size_t i = 1; i < f->n && i < 11; i++) {
+		char piece[48];
+		snprintf(piece, sizeof(piece), "%s%" PRIu64, i == 1 ? "co " : "",
+			 f->cases[i]->about.state->id);
+		text_piece(&w, ", ", piece);
+	}
+	if (f->n > 11)
+		fprintf(to, " and %zu more", f->n - 11);
+	fputc('\n', to);
+}
+
+static void show_finding(FILE *to, const struct report *r, const struct finding *f,
+			 const struct format_settings *s)
+{
+	char refuted[256];
+	describe_refuted(f->cases[0], refuted, sizeof(refuted));
+	show_head(to, r, f, s);
+	show_waiting(to, f);
+	show_closed(to, r, f);
+	show_opened(to, r, f);
+	show_timeline(to, f);
+	show_evidence(to, f);
+	show_open(to, f);
+	show_others(to, f);
+	fprintf(to, "  refuted if %s\n", refuted);
+	fprintf(to, LABEL, "fix");
+	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, f->pass->fix);
+	fputs("\n\n", to);
+}
+
+static void show_covered(FILE *to, const struct report *r)
+{
+	const struct world *w = r->world;
+	const struct image_counts *c = &w->counts;
+	char span[32], piece[128];
+	struct text_wrap wrap = { to, 9, 9, COLUMNS };
+	text_duration(span, sizeof(span), w->duration_ns);
+	fprintf(to, "covered  ");
+	snprintf(piece, sizeof(piece), "%" PRIu64 " threads, %" PRIu64 " switches, %" PRIu64
+		 " events in %s", w->threads, c->switches, w->events, span);
+	text_piece(&wrap, "; ", piece);
+	if (w->form == WORLD_DIRECTORY)
+		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created, %" PRIu64 " suspended, %"
+			 PRIu64 " running, %" PRIu64 " finished, %" PRIu64 " destroyed", c->created,
+			 c->suspended, c->running, c->finished, c->destroyed);
+	else
+		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " suspended, %" PRIu64 " running",
+			 c->suspended, c->running);
+	text_piece(&wrap, "; ", piece);
+	for (size_t i = 0; i < w->ncoverage; i++)
+		text_piece(&wrap, "; ", w->coverage[i]);
+	fputc('\n', to);
+}
+
+int format_text(FILE *to, const struct report *r, const struct format_settings *settings)
+{
+	for (size_t i = 0; i < r->nfindings; i++)
+		show_finding(to, r, &r->findings[i], settings);
+	show_covered(to, r);
+	const char *module;
+	for (size_t i = 0; i < r->world->nimages; i++)
+		for (size_t k = 0; r->symbols[i] && (module = symbols_mismatch(r->symbols[i], k)); k++)
+			fprintf(to, "note     %s is another build than the one that ran: its symbols were "
+				"not used\n", module);
+	for (size_t i = 0; i < r->found.nfacts; i++)
+		fprintf(to, "%s%s %s\n", i ? "         " : "facts    ", r->found.facts[i].rule,
+			r->found.facts[i].message);
+	if (r->known || r->suppressed)
+		fprintf(to, "compared %zu new, %zu known, %zu suppressed\n", r->nfindings - r->known,
+			r->known, r->suppressed);
+	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64
+		" healthy waiters\n", r->nfindings, r->world->coroutines, r->world->lost,
+		r->world->counts.healthy);
+	return 0;
+}

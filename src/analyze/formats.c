@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of formats: a row here and a body are all that a new one needs.
+#include "analyze/format.h"
+
+#include <string.h>
+
+const struct format formats[] = {
+	{ "text", true, format_text },
+	{ "json", true, format_json },
+	{ "jsonl", false, format_jsonl },
+	{ NULL, false, NULL },
+};
+
+const struct format *format_find(const char *name)
+{
+	for (const struct format *f = formats; f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}

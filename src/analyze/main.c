@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//
+// ctp-analyze: reads a trace, runs the passes, writes the report. The only
+// file of this program that prints messages and exits. stdout carries the
+// report and nothing else.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/settings.h"
+#include "trace/stream.h"
+
+#define WAIT_MS 2000
+
+enum { EXIT_FINDING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
+
+static struct settings settings;
+
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (settings.color != COLOR_AUTO)
+		return settings.color == COLOR_ALWAYS;
+	return (!no || !*no) && !settings.output && isatty(1) && !(term && !strcmp(term, "dumb"));
+}
+
+static int write_report(const struct report *r)
+{
+	struct format_settings how = { wants_color(), settings.report.symfs };
+	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
+	int e = to ? settings.format->write(to, r, &how) : -errno;
+	if (to && (ferror(to) || fflush(to)) && !e)
+		e = errno ? -errno : -EIO;
+	if (to && to != stdout && fclose(to) && !e)
+		e = -errno;
+	if (e)
+		fprintf(stderr, "ctp-analyze: cannot write %s: %s\n",
+			settings.output ? settings.output : "the report", strerror(-e));
+	return e ? EXIT_USAGE : 0;
+}
+
+// Says on stderr what was cut off, and cuts it there if asked to.
+static void cut_streams(const struct world *w)
+{
+	for (size_t i = 0; i < w->nstreams; i++) {
+		const struct world_stream *s = &w->streams[i];
+		if (s->whole_bytes == s->file_bytes)
+			continue;
+		struct stream_end end = { .whole_bytes = s->whole_bytes };
+		int e = settings.repair ? stream_repair(s->path, &end) : 0;
+		fprintf(stderr, "ctp-analyze: %s was cut off: read up to its last whole packet (%" PRIu64
+			" of %" PRIu64 " bytes)%s%s\n", s->path, s->whole_bytes, s->file_bytes,
+			!settings.repair ? "; --repair shortens it there" :
+			e ? "; it could not be shortened: " : "; shortened", e ? strerror(-e) : "");
+	}
+}
+
+static bool undecided(const struct world *w)
+{
+	if (w->form == WORLD_LINES)
+		return w->counts.suspended > 0;
+	if (!w->has_last_tables)
+		return w->counts.switches > 0;
+	return w->v1_suspended > 0;
+}
+
+static int exit_status(const struct report *r)
+{
+	bool finding = false, open = undecided(r->world);
+	for (size_t i = 0; i < r->nfindings; i++) {
+		const struct finding *f = &r->findings[i];
+		if (f->known)
+			continue;
+		if (f->verdict >= settings.report.minimum)
+			finding = true;
+		else
+			open = true;
+	}
+	if (settings.exit_zero)
+		return 0;
+	return finding ? EXIT_FINDING : open ? EXIT_UNDECIDED : 0;
+}
+
+static int analyze(const struct world *w)
+{
+	struct report r = { .world = w };
+	const char *at = "";
+	int e = settings.format->wants_report ? report_make(&r, w, &settings.report) : 0;
+	int status = EXIT_USAGE;
+	if (e) {
+		fprintf(stderr, "ctp-analyze: %s: %s\n", w->path, strerror(-e));
+	} else if ((e = report_filter(&r, &settings.report, &at))) {
+		fprintf(stderr, "ctp-analyze: %s: %s\n", at, e == -EPROTO ?
+			"not a JSON report of ctp-analyze" : strerror(-e));
+	} else {
+		status = write_report(&r);
+		if (!status && settings.format->wants_report)
+			status = exit_status(&r);
+	}
+	report_deinit(&r);
+	return status;
+}
+
+static int analyze_trace(void)
+{
+	const char *path = settings.trace ? settings.trace : "ctp.data";
+	struct world_error error;
+	struct world w;
+	if (world_open(&w, path, WAIT_MS, &error)) {
+		fprintf(stderr, "ctp-analyze: %s: %s\n", path, error.text);
+		return EXIT_USAGE;
+	}
+	cut_streams(&w);
+	if (w.form == WORLD_LINES && w.cut_off)
+		fprintf(stderr, "ctp-analyze: %s: the last line was cut off: dropped\n", path);
+	int status = analyze(&w);
+	world_close(&w);
+	return status;
+}
+
+static int list_rules(void)
+{
+	for (size_t i = 0; i < npasses; i++)
+		printf("%s  %s%s\n", passes[i].rule, passes[i].title, passes[i].is_fact ? " (facts)" : "");
+	return 0;
+}
+
+static int explain(const struct pass *p)
+{
+	printf("%s %s\n\n%s", p->rule, p->title, p->explain);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options_result r = settings_read(&settings, argc, argv);
+	if (r.error) {
+		fputs("ctp-analyze: ", stderr);
+		options_say(&r, stderr);
+		fputs(r.row && !strcmp(r.row->name, "rule") ? "; ctp-analyze --list-rules names the rules\n" :
+		      "; see ctp-analyze --help\n", stderr);
+		return EXIT_USAGE;
+	}
+	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network
+	switch (settings.action) {
+	case ACTION_HELP:
+		settings_help(stdout);
+		return 0;
+	case ACTION_MAN:
+		settings_man(stdout);
+		return 0;
+	case ACTION_VERSION:
+		puts("ctp-analyze " CTP_TOOL_VERSION);
+		return 0;
+	case ACTION_LIST:
+		return list_rules();
+	case ACTION_EXPLAIN:
+		return explain(settings.explain);
+	case ACTION_ANALYZE:
+		break;
+	}
+	return analyze_trace();
+}

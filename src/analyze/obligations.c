@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+//
+// P0 to P7 of one coroutine and one descriptor that ended. What the witness
+// saw is taken as it is; the tables add what only they know (P1, P2, P7) and
+// stand in for a witness that never came (P0, P4, P5). Whatever is not shown
+// stays open, and an open obligation only ever weakens the verdict.
+#include "analyze/obligations.h"
+
+#include <string.h>
+
+#define GAPS_P0 (CTP_GAP_STATIONS | CTP_GAP_CANDS | CTP_GAP_FDS | CTP_GAP_THREADS | \
+		 CTP_GAP_URING | CTP_GAP_MEMORY)
+
+const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
+
+static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
+{
+	o->items[p] = (struct obligation){ holds, text };
+}
+
+static enum holds seen(const struct suspect *s, enum proof p)
+{
+	return s->witness ? s->witness->items[p].holds : HOLDS_OPEN;
+}
+
+static void decide_complete(struct obligations *o, const struct suspect *s)
+{
+	uint32_t gaps = s->image->ext.gaps;
+	if (gaps & GAPS_P0)
+		say(o, PROOF_P0, HOLDS_FALSE,
+		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :
+		    "a table of the region was full: something may be missing");
+	else if (!s->witness)
+		say(o, PROOF_P0, HOLDS_TRUE, "no gap in the tables");
+	else if (seen(s, PROOF_P0) == HOLDS_OPEN && !s->witness->items[PROOF_P0].text)
+		say(o, PROOF_P0, HOLDS_OPEN, "the engine did not say");
+}
+
+static void decide_suspended(struct obligations *o, const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	if (c->life != CTP_SUSPENDED || !c->runs || (c->flags & CTP_STATE_STACK_FREED))
+		say(o, PROOF_P1, HOLDS_FALSE, "it is not suspended");
+	else if (s->world->counts.reused)
+		say(o, PROOF_P1, HOLDS_OPEN, "stacks of suspended coroutines were reused in this run: "
+		    "it may have been discarded");
+	else
+		say(o, PROOF_P1, HOLDS_TRUE, "suspended now");
+}
+
+// Does a row of the descriptor lead to the coroutine?
+static enum holds leads(const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	const struct ctp_fd *was = &s->cand->was;
+	if (s->wait && (s->wait->how & CTP_WAIT_REGISTERED))
+		return HOLDS_TRUE;
+	const struct ctp_cand *del = image_del_of(s->image, s->cand->fd, s->cand->gen);
+	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS) && del && del != s->cand)
+		was = &del->was;
+	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
+		return HOLDS_FALSE;
+	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE ||
+	    (was->reg_data >= c->lo && was->reg_data < c->hi))
+		return HOLDS_TRUE;
+	return was->adder == c->id ? HOLDS_OPEN : HOLDS_FALSE;
+}
+
+// Are all its waits for this descriptor? false: another one is alive.
+static enum holds only_wait(const struct suspect *s)
+{
+	enum holds only = HOLDS_TRUE;
+	if (s->state->flags & CTP_STATE_MOREWAITS)
+		return HOLDS_FALSE;
+	for (unsigned i = 0; i < image_nwaits(s->state); i++) {
+		const struct ctp_wait *w = &s->state->waits[i];
+		if (w->fd == s->cand->fd && w->gen == s->cand->gen)
+			continue;
+		if (!image_end_of(s->image, w->fd, w->gen))
+			return HOLDS_FALSE;
+		only = HOLDS_OPEN;
+	}
+	return only;
+}
+
+static void decide_wait(struct obligations *o, const struct suspect *s)
+{
+	bool registered = s->wait && (s->wait->how & CTP_WAIT_REGISTERED), same_number = false;
+	uint64_t data = registered ? s->wait->data : s->cand->was.reg_data;
+	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
+						     &same_number);
+	enum holds led = leads(s), only = only_wait(s);
+	if (led == HOLDS_FALSE)
+		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
+	else if (only == HOLDS_FALSE)
+		say(o, PROOF_P2, HOLDS_FALSE, "it waits for other descriptors as well");
+	else if (other && !same_number)
+		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
+	else if (led == HOLDS_OPEN)
+		say(o, PROOF_P2, HOLDS_OPEN, "it added the registration in an earlier slice");
+	else if (only == HOLDS_OPEN)
+		say(o, PROOF_P2, HOLDS_OPEN, "it waits for several descriptors, all closed");
+	else if (same_number)
+		say(o, PROOF_P2, HOLDS_OPEN, "its number was opened again and registered with the same data");
+	else
+		say(o, PROOF_P2, HOLDS_TRUE, "one known wait");
+	if (same_number)
+		o->also_open = "an event of the descriptor that has the number now may resume it";
+}
+
+// P4 and P5 as the thread table shows them: each thread entered a wait
+// (slept in one) after the end of the descriptor. `before`: and did so before
+// this time (ticks; 0 = any), as far as its last wait tells.
+static void turns_by_table(const struct suspect *s, uint64_t before, bool *entered, bool *slept)
+{
+	uint64_t epoch = s->cand->epoch;
+	*entered = *slept = s->image->ext.forks == 0 && s->image->threads.n > 0;
+	for (size_t i = 0; i < s->image->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&s->image->threads, i);
+		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->switches))
+			continue;
+		bool passed = t->slept_epoch >= epoch;
+		bool in_time = !before || t->wait_call == CTP_IN_EXIT || t->wait_since <= before;
+		*slept &= passed && in_time;
+		*entered &= !t->polls || ((passed || t->seen >= epoch) && in_time &&
+			    (t->wait_call != CTP_IN_EXIT || passed));
+	}
+}
+
+static void decide_turns(struct obligations *o, const struct suspect *s)
+{
+	bool entered, slept;
+	turns_by_table(s, 0, &entered, &slept);
+	if (seen(s, PROOF_P4) == HOLDS_OPEN && entered)
+		say(o, PROOF_P4, HOLDS_TRUE, "every thread that polls entered a wait after the close");
+	if (seen(s, PROOF_P5) == HOLDS_OPEN && slept)
+		say(o, PROOF_P5, HOLDS_TRUE, "every thread that runs coroutines slept after the close");
+}
+
+// Is there a time after which the run was only ending? ns, 0 = no.
+static uint64_t end_began(const struct suspect *s)
+{
+	const struct ctp_ext *e = &s->image->ext;
+	const uint64_t all[] = { world_ns(s->world, e->exit_begun), world_ns(s->world, e->signal_taken),
+				 s->world->manifest.term_forwarded_ns };
+	uint64_t first = 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] && (!first || all[i] < first))
+			first = all[i];
+	return first;
+}
+
+static bool listener_closed_before(const struct suspect *s)
+{
+	uint64_t at = s->cand->before ? s->cand->before : s->cand->time;
+	uint64_t last = s->image->ext.listener_closed;
+	if (last && last < at)
+		return true;
+	for (size_t i = 0; last && i < s->image->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&s->image->fds, i);
+		if ((f->flags & CTP_FD_LISTENS) && f->life == CTP_FD_CLOSED && f->closed < at)
+			return true;
+	}
+	return false;
+}
+
+static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
+{
+	return seen(s, p) == HOLDS_TRUE && s->witness->items[p].since_ns <= ns;
+}
+
+static void decide_end(struct obligations *o, const struct suspect *s)
+{
+	uint64_t end = end_began(s), closed = world_ns(s->world, s->cand->time);
+	bool entered, slept;
+	const char *reason = s->world->manifest.snapshot_reason;
+	if (end && end <= closed) {
+		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it was closed");
+	} else if (listener_closed_before(s)) {
+		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
+	} else if (end) {
+		uint64_t exit_begun = s->image->ext.exit_begun;
+		bool only_exit = exit_begun && world_ns(s->world, exit_begun) == end;
+		bool copied_before = world_ns(s->world, s->image->ext_table.time) <= end;
+		turns_by_table(s, copied_before ? 0 : only_exit ? exit_begun : 1, &entered, &slept);
+		bool p4 = seen_by(s, PROOF_P4, end) || entered;
+		bool p5 = seen_by(s, PROOF_P5, end) || seen_by(s, PROOF_P6A, end) || slept;
+		if (p4 && p5)
+			say(o, PROOF_P7, HOLDS_TRUE, "it had its chance before the program began to end");
+		else
+			say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it had its chance");
+	} else if (reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE) {
+		say(o, PROOF_P7, HOLDS_FALSE, "the program was gone before it had its chance");
+	} else {
+		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
+	}
+}
+
+static void decide_reach(struct obligations *o, const struct suspect *s)
+{
+	if (o->items[PROOF_P6A].holds != HOLDS_TRUE)
+		return;
+	if (s->state->flags & CTP_STATE_SHARED_STACK)
+		say(o, PROOF_P6A, HOLDS_OPEN, "its stack is kept elsewhere by copying");
+	else if (s->state->lo >= s->state->hi)
+		say(o, PROOF_P6A, HOLDS_OPEN, "the bounds of its stack are not known");
+}
+
+static enum verdict conclude(const struct obligations *o)
+{
+	const struct obligation *p = o->items;
+	bool p6 = p[PROOF_P6A].holds == HOLDS_TRUE || p[PROOF_P6B].holds == HOLDS_TRUE;
+	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
+	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
+	    p[PROOF_P3].holds == HOLDS_FALSE ||
+	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending))
+		return VERDICT_NONE;
+	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
+		return VERDICT_INCONCLUSIVE;
+	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
+		return VERDICT_SUSPECT;
+	for (unsigned i = PROOF_P1; i <= PROOF_P4; i++)
+		if (p[i].holds != HOLDS_TRUE)
+			return VERDICT_LIKELY;
+	return p6 ? VERDICT_PROVEN : VERDICT_LIKELY;
+}
+
+void obligations_decide(struct obligations *o, const struct suspect *s)
+{
+	static const char *const unseen[PROOFS] = {
+		[PROOF_P3] = "the kernel was not looked at",
+		[PROOF_P4] = "not shown that no event was in flight",
+		[PROOF_P5] = "not shown that every thread slept since",
+		[PROOF_P6A] = "the memory was not scanned",
+		[PROOF_P6B] = "not looked at",
+	};
+	*o = (struct obligations){ 0 };
+	for (unsigned i = 0; i < PROOFS; i++) {
+		const struct witness_item *w = s->witness ? &s->witness->items[i] : NULL;
+		say(o, i, w ? w->holds : HOLDS_OPEN, w && w->text ? w->text : unseen[i]);
+	}
+	o->by_hand = s->world->counts.hand > 0;
+	decide_complete(o, s);
+	decide_suspended(o, s);
+	decide_wait(o, s);
+	decide_turns(o, s);
+	decide_reach(o, s);
+	decide_end(o, s);
+	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
+		o->closure = "unreachable";
+	else if (o->items[PROOF_P6B].holds == HOLDS_TRUE)
+		o->closure = "quiet";
+	o->verdict = conclude(o);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// obligations.h - P0 to P7 of one coroutine and one descriptor that ended,
+// and the verdict that follows from them.
+#pragma once
+
+#include "trace/world.h"
+
+enum verdict {
+	VERDICT_NONE, VERDICT_INCONCLUSIVE, VERDICT_SUSPECT, VERDICT_LIKELY, VERDICT_PROVEN,
+};
+extern const char *const verdict_words[]; // lower case, by verdict
+
+// What is judged. Of `wait` and `witness` either may be NULL, not both.
+struct suspect {
+	const struct world *world;
+	const struct image *image;
+	const struct ctp_state *state;
+	const struct ctp_cand *cand;
+	const struct ctp_wait *wait;
+	const struct witness *witness;
+};
+
+struct obligation {
+	enum holds holds;
+	const char *text;
+};
+
+struct obligations {
+	struct obligation items[PROOFS];
+	const char *closure;  // "unreachable", "quiet" or NULL
+	const char *also_open; // a way that the tables know of, or NULL
+	bool by_hand;         // the program has resumed such a waiter before
+	enum verdict verdict;
+};
+
+void obligations_decide(struct obligations *o, const struct suspect *s);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP030, coverage incomplete: what went past the hooks, or did not fit into
+// the tables. A fact: it weakens other verdicts, it accuses nobody.
+#include <inttypes.h>
+
+#include "analyze/pass.h"
+
+static int gap(const struct pass *pass, const struct image *m, uint32_t bit, const char *text,
+	       struct found *out)
+{
+	return m->ext.gaps & bit ? found_fact(out, pass->rule, 1, "%s", text) : 0;
+}
+
+static int gaps(const struct pass *pass, const struct image *m, struct found *out)
+{
+	static const struct {
+		uint32_t bit;
+		const char *text;
+	} all[] = {
+		{ CTP_GAP_STATIONS, "no station was left: some coroutines are not in the tables (ctp-run -n)" },
+		{ CTP_GAP_CANDS, "the table of closes under waiters was full" },
+		{ CTP_GAP_FDS, "a descriptor's number was beyond the table" },
+		{ CTP_GAP_THREADS, "no thread slot was left: some threads were not traced" },
+		{ CTP_GAP_STACKS, "the stack table was full: some stacks are missing" },
+		{ CTP_GAP_URING, "io_uring or AIO was set up: waits through it are not seen" },
+		{ CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine" },
+	};
+	int r = 0;
+	for (size_t i = 0; !r && i < sizeof(all) / sizeof(*all); i++)
+		r = gap(pass, m, all[i].bit, all[i].text, out);
+	return r;
+}
+
+int pass_coverage(const struct pass *pass, const struct world *w, struct found *out)
+{
+	int r = 0;
+	if (w->counts.unknown)
+		r = found_fact(out, pass->rule, w->counts.unknown, "%" PRIu64 " switches to or from stacks "
+			       "that could not be named: something switches past the hooks",
+			       w->counts.unknown);
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].has_tables)
+			r = gaps(pass, &w->images[i], out);
+	return r;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP001, lost wakeup: a coroutine is suspended, and the generation of the
+// descriptor it waits for was ended by somebody else. Looks at each pair of a
+// suspended coroutine and an ended generation that the tables or the witness
+// name; the obligations decide. Whoever closed its own descriptor is no victim.
+#include "analyze/pass.h"
+
+static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
+{
+	if (!s->cand || s->cand->closer == s->state->id)
+		return 0;
+	struct verdict_case c = { .pass = pass, .about = *s };
+	obligations_decide(&c.proof, s);
+	return c.proof.verdict == VERDICT_NONE ? 0 : found_case(out, &c);
+}
+
+// The waits that the coroutine's own slice left behind.
+static int by_waits(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_state *state, struct found *out)
+{
+	for (unsigned i = 0; i < image_nwaits(state); i++) {
+		const struct ctp_wait *wait = &state->waits[i];
+		struct suspect s = {
+			.world = w, .image = m, .state = state, .wait = wait,
+			.cand = image_end_of(m, wait->fd, wait->gen),
+			.witness = witness_find(&m->witness, state->id, wait->fd, wait->gen),
+		};
+		int r = consider(pass, &s, out);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static bool has_wait(const struct ctp_state *state, const struct witness *seen)
+{
+	for (unsigned i = 0; i < image_nwaits(state); i++)
+		if (state->waits[i].fd == seen->fd && state->waits[i].gen == seen->gen)
+			return true;
+	return false;
+}
+
+// Waits that only the engine found out (a row's data leads to the coroutine).
+static int by_witness(const struct pass *pass, const struct world *w, const struct image *m,
+		      struct found *out)
+{
+	for (size_t i = 0; i < m->witness.n; i++) {
+		const struct witness *seen = &m->witness.items[i];
+		const struct ctp_state *state = image_entity(m, seen->coroutine);
+		if (!state || state->entity != CTP_COROUTINE || state->life != CTP_SUSPENDED ||
+		    has_wait(state, seen) || seen->fd < 0 || seen->fd > INT32_MAX)
+			continue;
+		struct suspect s = {
+			.world = w, .image = m, .state = state, .witness = seen,
+			.cand = image_end_of(m, (int32_t)seen->fd, (uint32_t)seen->gen),
+		};
+		int r = consider(pass, &s, out);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int pass_lost_wakeup(const struct pass *pass, const struct world *w, struct found *out)
+{
+	int r = 0;
+	for (size_t k = 0; !r && k < w->nimages; k++) {
+		const struct image *m = &w->images[k];
+		if (!m->has_tables || m->replaced || !w->has_last_tables || !m->closes.n)
+			continue;
+		for (size_t i = 0; !r && i < m->stations.n; i++) {
+			const struct ctp_state *state = image_state(m, i);
+			if (state->entity == CTP_COROUTINE && state->life == CTP_SUSPENDED)
+				r = by_waits(pass, w, m, state, out);
+		}
+		if (!r)
+			r = by_witness(pass, w, m, out);
+	}
+	return r;
+}

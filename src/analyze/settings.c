@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// What the command line says: one row per option gives parsing, help and the
+// man page's entry (man/ctp-analyze.1 is what --man prints; a test compares).
+#include "analyze/settings.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LOST_WAKEUP "CTP001,CTP002,CTP003,CTP004,CTP005,CTP006,CTP007,CTP008,CTP009"
+#define SETTER(name) static int name(void *to, const char *v)
+
+SETTER(set_lost_wakeup) { ((struct settings *)to)->report.rules = LOST_WAKEUP; return 0; }
+SETTER(set_all) { ((struct settings *)to)->report.rules = NULL; return 0; }
+SETTER(set_list) { ((struct settings *)to)->action = ACTION_LIST; return 0; }
+SETTER(set_help) { ((struct settings *)to)->action = ACTION_HELP; return 0; }
+SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
+SETTER(set_version) { ((struct settings *)to)->action = ACTION_VERSION; return 0; }
+SETTER(set_output) { ((struct settings *)to)->output = v; return *v ? 0 : -EINVAL; }
+SETTER(set_baseline) { ((struct settings *)to)->report.baseline = v; return *v ? 0 : -EINVAL; }
+SETTER(set_suppress) { ((struct settings *)to)->report.suppress = v; return *v ? 0 : -EINVAL; }
+SETTER(set_symfs) { ((struct settings *)to)->report.symfs = v; return *v ? 0 : -EINVAL; }
+SETTER(set_exit_zero) { ((struct settings *)to)->exit_zero = true; return 0; }
+SETTER(set_repair) { ((struct settings *)to)->repair = true; return 0; }
+
+SETTER(set_rule)
+{
+	for (const char *p = v; *p; p += strcspn(p, ","), p += *p == ',') {
+		char rule[8] = "";
+		size_t n = strcspn(p, ",");
+		if (n >= sizeof(rule))
+			return -EINVAL;
+		memcpy(rule, p, n);
+		if (!pass_find(rule))
+			return -EINVAL;
+	}
+	((struct settings *)to)->report.rules = v;
+	return *v ? 0 : -EINVAL;
+}
+
+SETTER(set_explain)
+{
+	struct settings *s = to;
+	s->action = ACTION_EXPLAIN;
+	s->explain = pass_find(v);
+	return s->explain ? 0 : -EINVAL;
+}
+
+SETTER(set_format)
+{
+	struct settings *s = to;
+	s->format = format_find(v);
+	return s->format ? 0 : -EINVAL;
+}
+
+SETTER(set_minimum)
+{
+	for (int i = VERDICT_INCONCLUSIVE; i <= VERDICT_PROVEN; i++)
+		if (!strcmp(v, verdict_words[i])) {
+			((struct settings *)to)->report.minimum = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+SETTER(set_color)
+{
+	static const char *const words[] = { "auto", "always", "never" };
+	for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
+		if (!strcmp(v, words[i])) {
+			((struct settings *)to)->color = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const struct option_row settings_rows[] = {
+	{ "lost-wakeup", 0, NULL, "only CTP001 to CTP009: who waits for what no longer comes", set_lost_wakeup },
+	{ "all", 0, NULL, "all rules (the default)", set_all },
+	{ "rule", 0, "RULE,...", "only these rules; --list-rules names them", set_rule },
+	{ "explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", set_explain },
+	{ "list-rules", 0, NULL, "list the rules", set_list },
+	{ "format", 0, "text|json|jsonl", "how to write the report (default text); jsonl: the state changes, no report", set_format },
+	{ "output", 'o', "FILE", "write to FILE instead of stdout", set_output },
+	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and counts for the exit status (default suspect); inconclusive ones are always shown", set_minimum },
+	{ "baseline", 0, "OLD.json", "findings in an older JSON report are marked known and do not count for the exit status", set_baseline },
+	{ "suppress", 0, "FILE", "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint", set_suppress },
+	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
+	{ "symfs", 0, "DIR", "look for the program's files below DIR", set_symfs },
+	{ "exit-zero", 0, NULL, "exit 0 instead of 1 and 3", set_exit_zero },
+	{ "repair", 0, NULL, "shorten streams that were cut off to their last whole packet", set_repair },
+	{ "man", 0, NULL, "print the manual page", set_man },
+	{ "version", 0, NULL, "print the version", set_version },
+	{ "help", 'h', NULL, "print this", set_help },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+static int set_trace(void *to, const char *word)
+{
+	struct settings *s = to;
+	if (s->trace || !*word)
+		return -EINVAL;
+	s->trace = word;
+	return 0;
+}
+
+struct options_result settings_read(struct settings *s, int argc, char **argv)
+{
+	*s = (struct settings){ .format = formats, .report.minimum = VERDICT_SUSPECT };
+	return options_read(settings_rows, s, argc, argv, set_trace);
+}
+
+void settings_help(FILE *to)
+{
+	fputs("usage: ctp-analyze [RULES] [OPTIONS] [TRACE]\n"
+	      "TRACE: a trace directory, a .jsonl file, or - for JSON lines on stdin (default ctp.data)\n\n", to);
+	options_help(settings_rows, to);
+	fputs("\nexit status: 1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input\n", to);
+}
+
+void settings_man(FILE *to)
+{
+	fputs(".\\\" SPDX-License-Identifier: MIT\n"
+	      ".\\\" Printed by ctp-analyze --man: edit src/analyze/settings.c\n"
+	      ".TH CTP\\-ANALYZE 1 \"\" \"ctp\" \"User Commands\"\n"
+	      ".SH NAME\nctp\\-analyze \\- find coroutines that can no longer be woken\n"
+	      ".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n"
+	      ".SH DESCRIPTION\n"
+	      "Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
+	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, or \\- for JSON lines on\n"
+	      "standard input; the default is ctp.data.\n"
+	      "From JSON lines coroutines are only counted: they hold no descriptors.\n"
+	      ".SH OPTIONS\n", to);
+	options_man(settings_rows, to);
+	fputs(".SH VERDICTS\n"
+	      ".TP\nPROVEN\ncannot be otherwise, given the assumptions printed with it\n"
+	      ".TP\nLIKELY\nall but the last step is shown: only the program's own code could still undo it\n"
+	      ".TP\nSUSPECT\nworth a look; a healthy program can look like this\n"
+	      ".TP\nINCONCLUSIVE\nthe tables have a gap, or the run ended too early to tell\n"
+	      ".SH EXIT STATUS\n"
+	      ".TP\n0\nnothing to report\n"
+	      ".TP\n1\na finding at or above \\-\\-min\\-verdict is reported\n"
+	      ".TP\n2\nusage, or the trace cannot be read\n"
+	      ".TP\n3\nsomething could not be decided: an inconclusive finding, a trace without its last\n"
+	      "tables, JSON lines in which coroutines are still suspended\n"
+	      ".SH SEE ALSO\n.BR ctp\\-run (1)\n", to);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// settings.h - what the command line says, and the table that reads it.
+#pragma once
+
+#include "analyze/finding.h"
+#include "analyze/format.h"
+#include "base/options.h"
+
+enum settings_action { ACTION_ANALYZE, ACTION_HELP, ACTION_MAN, ACTION_VERSION, ACTION_LIST, ACTION_EXPLAIN };
+
+enum settings_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct settings {
+	enum settings_action action;
+	const struct pass *explain;
+	const char *trace; // NULL = ctp.data
+	const struct format *format;
+	const char *output; // NULL = stdout
+	enum settings_color color;
+	bool exit_zero, repair;
+	struct report_settings report;
+};
+
+extern const struct option_row settings_rows[];
+struct options_result settings_read(struct settings *s, int argc, char **argv);
+void settings_help(FILE *to);
+void settings_man(FILE *to);

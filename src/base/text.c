@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Small things in words: durations, and lines that wrap between pieces.
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void text_duration(char *buf, size_t bytes, uint64_t ns)
+{
+	uint64_t s = ns / 1000000000;
+	if (ns < 1000)
+		snprintf(buf, bytes, "%" PRIu64 " ns", ns);
+	else if (ns < 1000000)
+		snprintf(buf, bytes, "%.1f us", (double)ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, bytes, "%.1f ms", (double)ns / 1e6);
+	else if (s < 60)
+		snprintf(buf, bytes, "%.1f s", (double)ns / 1e9);
+	else if (s < 3600)
+		snprintf(buf, bytes, "%" PRIu64 "m%02us", s / 60, (unsigned)(s % 60));
+	else if (s < 86400)
+		snprintf(buf, bytes, "%" PRIu64 "h%02um", s / 3600, (unsigned)(s % 3600 / 60));
+	else
+		snprintf(buf, bytes, "%" PRIu64 "d%02uh", s / 86400, (unsigned)(s % 86400 / 3600));
+}
+
+size_t text_width(const char *s)
+{
+	size_t n = 0;
+	for (; *s; s++)
+		n += (*s & 0xc0) != 0x80;
+	return n;
+}
+
+void text_piece(struct text_wrap *w, const char *between, const char *piece)
+{
+	size_t width = text_width(piece), gap = text_width(between);
+	if (w->column > w->indent && w->column + gap + width > w->limit) {
+		fprintf(w->to, "\n%*s", (int)w->indent, "");
+		w->column = w->indent;
+	}
+	if (w->column > w->indent) {
+		fputs(between, w->to);
+		w->column += gap;
+	}
+	fputs(piece, w->to);
+	w->column += width;
+}
+
+void text_words(struct text_wrap *w, const char *text)
+{
+	char word[256];
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		if (n)
+			text_piece(w, " ", word);
+		text += n + (text[n] == ' ');
+	}
+}

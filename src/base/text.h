@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// text.h - small things in words: durations, and lines that wrap.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+// "412 ns", "1.6 ms", "3.2 s", "4m12s", "2h07m", "3d04h".
+void text_duration(char *buf, size_t bytes, uint64_t ns);
+// Columns that a UTF-8 string takes.
+size_t text_width(const char *s);
+// A line that wraps between its pieces: where it stands, where it may go to.
+struct text_wrap {
+	FILE *to;
+	size_t indent, column, limit;
+};
+// Writes one piece, on a new line (indented) if it does not fit, with
+// `between` before it unless the line is fresh.
+void text_piece(struct text_wrap *w, const char *between, const char *piece);
+// The same for each word of a text, with one blank between.
+void text_words(struct text_wrap *w, const char *text);

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+//
+// ctp.h - the cTP region: what lies where in the memory that the watched
+// program (the guest, libctp.so, and any version-1 probe) shares with the
+// engine (ctp-run), and who writes each field.
+//
+// This header *is* the layout; spec/cTP.md says in prose what it means.
+// A region begins exactly as cTP version 1: header, then stations. All that
+// version 1 does not know is found through the extension descriptor, which
+// lies in what version 1 calls reserved. Every offset is asserted below.
+//
+// Conventions: sizes in bytes, times in "ticks" (see clock_kind) unless a
+// name ends in _ns, every integer little-endian and naturally aligned.
+// "W:" names the one side that writes a field. Reading is open to both, but
+// the engine treats all it reads as hostile: every index is bounded by the
+// engine's own copy of the layout, never by what the region says later.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// ---------------------------------------------------------------- version 1
+
+#define CTP_MAGIC 0x434F524F54524352ULL
+#define CTP_VERSION 1u
+#define CTP_HEADER_BYTES 1024u
+#define CTP_STATION_BYTES 1024u
+#define CTP_SLOTS 8u
+// The most stations that version-1 probes can map: they compute the size
+// 1024 + n * 1024 in an int.
+#define CTP_STATIONS_LIMIT 2097150u
+#define CTP_STATIONS_DEFAULT 1000000u
+
+// One state change, as version 1 keeps it. W: the probe that owns the station.
+// Protocol (slot.h): seq odd = being written, even = published, +2 per lap.
+struct ctp_slot {
+	uint64_t timestamp_ns; // CLOCK_MONOTONIC
+	uint64_t tid;
+	uint64_t addr; // where it left (is_active 0) or goes on (1); 0 unknown
+	uint64_t seq;
+	uint8_t reserved[31];
+	uint8_t is_active;
+};
+
+// ------------------------------------------------------- extension: stations
+
+// Who writes a station. A version-1 probe leaves this 0 for ever.
+enum ctp_owner {
+	CTP_OWNER_V1 = 0,
+	CTP_OWNER_GUEST = 0x47, // libctp.so: slots unused, `state` is valid
+};
+
+enum ctp_entity {
+	CTP_COROUTINE = 1, // made by makecontext or its like
+	CTP_NATIVE = 2,    // the stack that a thread was born with
+};
+
+// Present state of an entity. Finished and destroyed are final; a station
+// in a final state is recycled, oldest first.
+enum ctp_life {
+	CTP_NONE = 0,
+	CTP_CREATED = 1,   // never ran
+	CTP_SUSPENDED = 2, // saved itself and left
+	CTP_RUNNING = 3,   // current on thread `thread`
+	CTP_FINISHED = 4,  // returned, or left for good without saving itself
+	CTP_DESTROYED = 5, // its stack went away or became another's
+};
+
+// How control left one stack for another (records and ctp_state.how).
+enum ctp_how {
+	CTP_HOW_NONE = 0,
+	CTP_HOW_SWAP = 1,   // swapcontext: saved and left
+	CTP_HOW_SET = 2,    // setcontext, saved earlier in this slice
+	CTP_HOW_GONE = 3,   // setcontext without a save: the leaver is finished
+	CTP_HOW_RETURN = 4, // returned through uc_link: the leaver is finished
+	CTP_HOW_JUMP = 5,   // reserved: longjmp family
+	CTP_HOW_FCONTEXT = 6, // reserved: Boost.Context jump
+	CTP_HOW_ONTOP = 7,    // reserved: Boost.Context ontop
+	CTP_HOW_RELEASED = 8, // destroy: free or munmap of the stack
+	CTP_HOW_REUSED = 9,   // destroy: the stack became another coroutine
+};
+
+// ctp_state.flags
+#define CTP_STATE_SHARED_STACK 0x01u // the stack is shared by copying: only `slot` identifies it
+#define CTP_STATE_GUESSED 0x02u      // `stack` holds a frame-pointer guess
+#define CTP_STATE_PRIVATE 0x04u      // (guest-private stations only) region was full
+#define CTP_STATE_FOREIGN 0x08u      // met, not made: created by means that were not seen
+#define CTP_STATE_MOREWAITS 0x10u    // it waited for more than CTP_WAITS things
+#define CTP_STATE_STACK_FREED 0x20u  // finished, and its stack has been released since
+
+// How a wait is known; the bits add up.
+#define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
+#define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN/EINPROGRESS
+
+#define CTP_WAITS 4u
+struct ctp_wait { // W: guest, under ctp_state.seq
+	int32_t fd;
+	uint32_t gen;    // fd generation: `fd 7#3` is the third thing called 7
+	uint32_t events; // EPOLL* bits waited for
+	uint32_t how;    // CTP_WAIT_*
+	uint64_t data;   // epoll_data of the registration, if REGISTERED
+	int32_t epfd;    // -1 if not REGISTERED
+	uint32_t reserved;
+};
+
+// The registers that a suspended entity needs to go on, as of its return
+// from the switch: enough to unwind it from outside (DWARF needs no more).
+enum ctp_reg {
+	CTP_REG_PC, CTP_REG_SP, CTP_REG_FP, // rip rsp rbp | pc sp x29
+	CTP_REG_S0, CTP_REG_S1, CTP_REG_S2, CTP_REG_S3, CTP_REG_S4, // rbx r12 r13 r14 r15
+	CTP_REGS
+};
+
+// Present state, at CTP_STATE_OFFSET in a station (version 1's "flexible").
+// W: guest, the thread that runs the entity. seq as in slot.h.
+struct ctp_state {
+	// line 0: what changes at every switch
+	uint32_t seq;
+	uint32_t owner;    // enum ctp_owner
+	uint64_t id;       // never reused, 1 is the first; below 2^40
+	uint8_t entity;    // enum ctp_entity
+	uint8_t life;      // enum ctp_life
+	uint8_t how;       // enum ctp_how of the last leave or end
+	uint8_t flags;     // CTP_STATE_*
+	uint32_t thread;   // thread slot where it runs or last ran
+	uint64_t changes;  // n: state changes so far (leave or go on); seq in JSON lines is 2n
+	uint64_t since;    // time of the last change, or of creation
+	uint32_t stack;    // stack id at the last leave; 0 = not captured
+	uint32_t nwaits;   // of waits[], for the last leave
+	uint64_t slot;     // address of the ucontext_t it was made in or last saved itself into
+	uint64_t runs;     // how often it went on: 0 = never ran
+	// line 1
+	uint64_t regs[CTP_REGS]; // of the last leave (or as made: SP, PC)
+	// lines 2 and 3
+	struct ctp_wait waits[CTP_WAITS];
+	// lines 4 to 6: written at creation (W: guest), except as noted
+	uint64_t lo, hi;        // the stack [lo, hi) as declared; 0, top for natives
+	uint64_t entry;         // the function given to makecontext; thread start for natives
+	uint64_t created;       // time
+	uint64_t creator;       // id
+	uint32_t creator_stack; // stack id
+	uint32_t station;       // own index
+	uint64_t block_lo, block_hi; // mmap call that holds the stack, if seen; else 0
+	uint64_t link;          // uc_link as of makecontext
+	uint64_t guest[15];     // the guest's own; nobody else reads it
+};
+
+struct ctp_station {
+	uint64_t probe_id; // W: owner. Guest: the id
+	uint64_t birth_ts; // ns, CLOCK_MONOTONIC
+	uint8_t is_dead;
+	uint8_t reserved[47];
+	struct ctp_slot slots[CTP_SLOTS];
+	struct ctp_state state;
+};
+#define CTP_STATE_OFFSET 0x240u
+
+// -------------------------------------------------- extension: fd generations
+
+enum ctp_fd_kind { // report.schema.json names them
+	CTP_FD_OTHER = 0, CTP_FD_FILE, CTP_FD_PIPE, CTP_FD_TCP, CTP_FD_UDP, CTP_FD_UNIX,
+	CTP_FD_EVENTFD, CTP_FD_TIMERFD, CTP_FD_SIGNALFD, CTP_FD_EPOLL,
+};
+
+enum ctp_fd_life { CTP_FD_UNKNOWN = 0, CTP_FD_OPEN = 1, CTP_FD_CLOSED = 2 };
+
+// Which call opened or ended a generation.
+enum ctp_fd_call {
+	CTP_CALL_NONE = 0, // met: it was there before us, or nobody saw it
+	CTP_CALL_OPEN, CTP_CALL_SOCKET, CTP_CALL_SOCKETPAIR, CTP_CALL_ACCEPT, CTP_CALL_PIPE,
+	CTP_CALL_EVENTFD, CTP_CALL_TIMERFD, CTP_CALL_SIGNALFD, CTP_CALL_EPOLL_CREATE,
+	CTP_CALL_DUP, CTP_CALL_DUP2, CTP_CALL_DUP3, CTP_CALL_FCNTL, CTP_CALL_FOPEN, CTP_CALL_OPENDIR,
+	CTP_CALL_CLOSE, CTP_CALL_CLOSE_RANGE, CTP_CALL_CLOSEFROM, CTP_CALL_FCLOSE,
+	CTP_CALL_CLOSEDIR, CTP_CALL_PCLOSE, CTP_CALL_REOPENED, // REOPENED: the number was handed out again, its end went unseen
+	CTP_CALL_EPOLL_DEL, CTP_CALL_RECVMSG, CTP_CALL_POPEN,
+};
+
+// ctp_fd.flags
+#define CTP_FD_LISTENS 0x1u  // listen() was called on it
+#define CTP_FD_MANY 0x2u     // more coroutines waited on it at once than `waiter` holds
+#define CTP_FD_MANYREGS 0x4u // registered in more than one epoll set at once
+#define CTP_FD_NONBLOCK 0x8u // reserved
+
+// One fd number. W: guest, any thread; seq is taken odd by compare-and-swap.
+struct ctp_fd {
+	uint32_t seq;
+	uint32_t gen;       // current or last generation; 0 = never seen
+	uint8_t life;       // enum ctp_fd_life
+	uint8_t kind;       // enum ctp_fd_kind
+	uint8_t opened_how; // enum ctp_fd_call
+	uint8_t closed_how; // of the previous or, if life is CLOSED, this generation
+	uint32_t flags;     // CTP_FD_*
+	uint64_t desc;      // open file description: equal for dups; 1 is the first
+	uint64_t peer_desc; // other end of a pipe or socketpair; 0 = none or unknown
+	uint64_t opened;    // time
+	uint64_t opener;    // entity id
+	uint32_t opener_stack;
+	int32_t reg_epfd;   // the registration made last; -1 = none
+	uint64_t reserved0;
+	// line 1
+	uint32_t reg_events;
+	uint32_t reg_epgen; // generation of reg_epfd
+	uint64_t reg_data;
+	uint64_t reg_by;    // entity that called epoll_ctl
+	uint64_t reg_time;
+	uint64_t waiter[2]; // last to suspend on it for in [0], out [1]: station index << 40 | id
+	uint64_t learned;   // entity resumed right after an event of it, alone in its batch; 0
+	uint64_t event_time; // last time an epoll_wait returned an event of it; 0
+	// line 2
+	uint64_t closed;    // time
+	uint64_t closer;    // entity id
+	uint32_t closer_stack;
+	uint32_t closed_gen;
+	uint64_t closed_epoch;
+	uint64_t adder;     // last *coroutine* that registered it itself in any slice; 0
+	uint64_t reserved[3];
+	// line 3
+	uint64_t reserved2[8];
+};
+#define CTP_FDS_MAX 1048576u
+
+// --------------------------------------------------- extension: candidates
+
+enum ctp_cand_kind {
+	CTP_CAND_CLOSE = 1, // F#g ended while a coroutine may wait on it
+	CTP_CAND_DEL = 2,   // EPOLL_CTL_DEL of F under a waiter
+};
+
+// Posted by the closer's hook after the call returned. W: guest, once;
+// `ready` is stored last (release).
+struct ctp_cand {
+	uint32_t ready;  // 1 when the rest may be read
+	uint32_t kind;   // enum ctp_cand_kind
+	uint64_t time;   // when the call had returned
+	uint64_t epoch;  // value that the call raised ctp_ext.epoch to
+	int32_t fd;
+	uint32_t gen;
+	uint32_t call;   // enum ctp_fd_call
+	uint32_t closer_thread; // thread slot
+	uint64_t closer; // entity id
+	uint32_t closer_stack;
+	uint32_t fd_kind; // enum ctp_fd_kind
+	uint64_t reserved0;
+	// line 1: identity of the description, taken before the call
+	uint64_t dev, ino; // fstat(2); 0, 0 if it failed
+	uint32_t mode;     // st_mode
+	uint32_t name_len; // of local, peer: address bytes used (0 = none)
+	uint8_t local[28], peer[28]; // struct sockaddr_in / _in6, cut at 28 bytes
+	uint64_t before;   // time just before the call
+	// then: the fd's entry as it was
+	struct ctp_fd was;
+	uint64_t reserved[13];
+};
+#define CTP_CANDS_MAX 65536u
+
+// ------------------------------------------------------ extension: threads
+
+enum ctp_thread_life {
+	CTP_THREAD_FREE = 0, // guest may take it by compare-and-swap to TAKEN
+	CTP_THREAD_TAKEN = 1, // being filled in
+	CTP_THREAD_LIVE = 2,
+	CTP_THREAD_DEAD = 3, // W: guest, at the thread's end; the engine drains the ring, then stores FREE
+};
+
+// What a thread is in (ctp_thread.wait_call).
+enum ctp_wait_call {
+	CTP_IN_NONE = 0, CTP_IN_EPOLL = 1, // epoll_wait, epoll_pwait, epoll_pwait2
+	CTP_IN_IO = 2,  // read and its family, accept, connect: may block on wait_fd
+	CTP_IN_EXIT = 3, // waits for the engine's last snapshot
+};
+
+struct ctp_thread {
+	// line 0. W: guest, except life's DEAD -> FREE
+	uint32_t life; // enum ctp_thread_life
+	uint32_t tid;
+	uint64_t native;   // entity id of its own stack; 0 = none yet
+	uint64_t current;  // entity id that runs on it; 0 = native, not yet named
+	uint64_t began;    // time
+	uint32_t uses;     // how many threads had this slot before, for stream names
+	uint32_t flags;
+	uint64_t reserved0[3];
+	// line 1: ring, guest's side (ring.h). W: guest
+	uint64_t head;      // records published
+	uint64_t lost;      // records dropped: exact
+	uint64_t tail_seen; // the guest's copy of tail
+	uint64_t reserved1[5];
+	// line 2: ring, engine's side. W: engine
+	uint64_t tail;      // records taken
+	uint64_t reserved2[7];
+	// line 3, 4: the harvest/close protocol (spec/cTP.md). W: guest
+	uint64_t wait_seq;  // odd = in a wait; changes at every entry and exit
+	uint64_t seen;      // ctp_ext.epoch as read before it entered its last wait
+	uint32_t wait_call; // enum ctp_wait_call
+	int32_t wait_fd;    // epfd, or the descriptor of the I/O call
+	int64_t wait_timeout_ns; // -1 = none
+	uint64_t wait_buf;  // epoll_event buffer
+	uint64_t wait_buf_bytes;
+	uint64_t wait_since; // time of entry
+	uint64_t slept_epoch; // `seen` of the last wait with a timeout other than 0 that it slept in
+	uint64_t wait_regs[CTP_REGS]; // caller's registers as of the hook
+	// line 5: counters. W: guest
+	uint64_t switches;
+	uint64_t created, finished, destroyed; // coroutines, by this thread
+	uint64_t turns;    // epoll waits entered with a timeout other than 0
+	uint64_t polls;    // epoll waits entered
+	uint64_t passed;   // hooks that passed through because one was under way
+	uint64_t events;   // events returned by epoll waits
+	// line 6
+	uint64_t hand;     // coroutines resumed after the fd they waited for had ended
+	uint64_t reused;   // suspended coroutines whose stack became another's
+	uint64_t unknown;  // switches to or from a stack that could not be named
+	uint64_t reserved6[13];
+};
+#define CTP_THREADS_MAX 1024u
+
+// -------------------------------------------------- extension: stacks, modules
+
+// A stack: pcs innermost first. Ids are dense from 1; id i is found through
+// the index (stack_index_off): offset in words into the stack words, + 1; 0 =
+// not there yet. W: guest; the index entry is stored last (release).
+// words[off] = n | flags << 32; words[off + 1 .. off + n] = pcs: return
+// addresses (look up pc - 1), but the first word too is a return address.
+#define CTP_STACK_GUESSED 0x1u   // at least one frame by frame pointer
+#define CTP_STACK_TRUNCATED 0x2u // more than CTP_FRAMES_MAX
+#define CTP_FRAMES_MAX 96u
+#define CTP_STACKS_MAX (1u << 20)    // ids; below 2^24, as records keep 24 bits
+#define CTP_STACK_WORDS (8u << 20)
+
+// A mapped object that some pc lay in. W: guest; `ready` last (release).
+struct ctp_module {
+	uint32_t ready;
+	uint32_t build_id_len; // 0 = none
+	uint64_t base;         // load bias: pc - base is the address in the file
+	uint64_t start, end;   // mapped range
+	uint8_t build_id[32];
+	char path[448];        // NUL-terminated, absolute where known
+};
+#define CTP_MODULES_MAX 4096u
+
+// ------------------------------------------------------- extension: rings
+
+// A record, 32 bytes: also the event in the CTF trace, byte for byte
+// (spec/trace.md). Words are little-endian.
+//   word 0  time (ticks)
+//   word 1  kind : 8 | how : 8 | a : 40 | reserved : 8
+//   word 2  b : 40 | stack : 24
+//   word 3  by kind
+struct ctp_record {
+	uint64_t time;
+	uint64_t w1, w2, w3;
+};
+
+enum ctp_kind {
+	// kind           how           a          b          stack    word 3
+	CTP_EV_SWITCH = 1, // ctp_how   from       to         leaver's from_n : 32 | to_n : 32 (low bits of `changes`)
+	CTP_EV_CREATE = 2, // 0         id         creator    creator's entry
+	CTP_EV_FINISH = 3, // ctp_how   id         0          0        0   (ended, and nobody went on)
+	CTP_EV_DESTROY = 4, // ctp_how  id         by         by's     0
+	CTP_EV_FD_OPEN = 5, // fd_call  by         0          by's     fd : 32 | gen : 32
+	CTP_EV_FD_CLOSE = 6, // fd_call by         0          by's     fd : 32 | gen : 32
+	CTP_EV_THREAD = 7, // 0         native     0          0        tid
+	CTP_EV_EXIT = 8,   // ctp_exit  by         0          by's     status
+	CTP_EV_SIGNAL = 9, // 0         by         0          0        signal number (TERM, INT, HUP, QUIT taken by a handler)
+	CTP_EV_STATION = 64, // written by the engine: a version-1 slot (spec/trace.md)
+	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own
+};
+
+enum ctp_exit { CTP_EXIT_MAIN = 1, CTP_EXIT_EXIT, CTP_EXIT__EXIT, CTP_EXIT_QUICK, CTP_EXIT_LINK };
+
+#define CTP_ID_BITS 40
+#define CTP_ID_MASK ((1ULL << CTP_ID_BITS) - 1)
+#define CTP_STACK_MASK ((1ULL << 24) - 1)
+
+static inline uint64_t ctp_w1(unsigned kind, unsigned how, uint64_t a)
+{
+	return (uint64_t)kind | (uint64_t)how << 8 | (a & CTP_ID_MASK) << 16;
+}
+static inline uint64_t ctp_w2(uint64_t b, uint32_t stack)
+{
+	return (b & CTP_ID_MASK) | (uint64_t)stack << CTP_ID_BITS;
+}
+static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w1 & 0xff; }
+static inline unsigned ctp_record_how(const struct ctp_record *r) { return r->w1 >> 8 & 0xff; }
+static inline uint64_t ctp_record_a(const struct ctp_record *r) { return r->w1 >> 16 & CTP_ID_MASK; }
+static inline uint64_t ctp_record_b(const struct ctp_record *r) { return r->w2 & CTP_ID_MASK; }
+static inline uint32_t ctp_record_stack(const struct ctp_record *r) { return (uint32_t)(r->w2 >> CTP_ID_BITS); }
+
+#define CTP_RING_BYTES (4u << 20) // a power of two
+
+// -------------------------------------------------- extension: descriptor
+
+#define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
+#define CTP_EXT_VERSION 1u
+#define CTP_EXT_OFFSET 0x40u
+
+enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
+
+// ctp_ext.options, W: engine before the start
+#define CTP_OPT_BLOCK 0x1u    // --overflow=block
+#define CTP_OPT_NO_FREE 0x2u  // leave `free` alone (libasan in the program)
+#define CTP_OPT_SELF 0x4u     // the guest started the engine itself (LD_PRELOAD alone)
+
+enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
+
+// ctp_ext.gaps, W: guest, set and never cleared: why P0 cannot hold
+#define CTP_GAP_STATIONS 0x01u  // no station left: some coroutines are not in the table
+#define CTP_GAP_CANDS 0x02u     // candidate table full
+#define CTP_GAP_FDS 0x04u       // an fd number above CTP_FDS_MAX
+#define CTP_GAP_THREADS 0x08u   // no thread slot left
+#define CTP_GAP_STACKS 0x10u    // stack table full: stacks are missing, nothing else
+#define CTP_GAP_URING 0x20u     // io_uring or AIO was set up
+#define CTP_GAP_MEMORY 0x40u    // guest memory used up: stacks could not be mapped to coroutines
+
+struct ctp_ext {
+	// 0x40: layout. W: engine (or the guest that makes the region), before the start
+	uint64_t magic;
+	uint32_t version;
+	uint32_t bytes; // sizeof(struct ctp_ext)
+	uint64_t region_bytes;
+	uint64_t threads_off, fds_off, cands_off, modules_off;
+	uint32_t stations_max; // as in the header, which probes can overwrite
+	uint32_t image;        // 0, and +1 for every exec in the same process
+	// 0x80
+	uint64_t stack_index_off; // uint32_t[CTP_STACKS_MAX]
+	uint64_t stack_words_off; // uint64_t[CTP_STACK_WORDS]
+	uint64_t rings_off;       // CTP_THREADS_MAX rings of ring_bytes
+	uint64_t guest_off;       // guest's own memory: the engine never reads it
+	uint64_t guest_bytes;
+	uint32_t ring_bytes;
+	uint32_t threads_max, fds_max, cands_max, modules_max, stacks_max;
+	// 0xc0
+	uint32_t stack_words_max;
+	uint32_t clock_kind; // enum ctp_clock
+	uint32_t options;    // CTP_OPT_*
+	uint32_t engine_pid;
+	uint64_t clock_ticks0, clock_ns0; // one pair, taken when the region was made
+	uint64_t reserved0[4];
+	// 0x100: engine's side. W: engine
+	uint64_t heartbeat;   // +1 per harvest; standing still for a second = gone
+	uint32_t waiting;     // 1 while it sleeps on `wake`
+	uint32_t final_done;  // enum ctp_final; futex
+	uint32_t next_region; // fd number + 1 in the engine of a fresh region, for the image after exec; futex
+	uint32_t reserved1[11];
+	// 0x140: guest's side, rare. W: guest
+	uint32_t guest_pid;   // 0 -> pid by compare-and-swap: attached
+	uint32_t wake;        // futex: the engine sleeps on it
+	uint32_t final_asked; // enum ctp_final
+	uint32_t next_asked;  // 1: an image after exec asks for next_region
+	uint64_t attached;    // time
+	uint64_t attached_ns;
+	uint64_t exit_begun;  // time; 0 = not yet
+	uint64_t signal_taken; // time of the first TERM, INT, HUP, QUIT that a handler took; 0
+	uint64_t listener_closed; // time of the last close of a listening fd; 0
+	uint32_t gaps;        // CTP_GAP_*
+	uint32_t exit_how;    // enum ctp_exit
+	// 0x180: counters that several threads raise. W: guest
+	uint64_t next_id;     // ids given out so far
+	uint64_t next_desc;
+	uint32_t cand_count;  // may pass cands_max: the rest is lost (CTP_GAP_CANDS)
+	uint32_t module_count;
+	uint32_t stack_count; // ids given out
+	uint32_t stack_words; // words used
+	uint32_t forks;       // children made by fork, vfork, clone that share nothing but descriptors
+	uint32_t thread_high; // thread slots ever used
+	uint64_t lost_unslotted; // records of threads without a slot
+	uint64_t fd_high;     // highest fd number seen
+	uint64_t dlcloses;
+	// 0x1c0
+	uint64_t epoch;       // raised after each close that posts a candidate
+	uint64_t reserved3[7];
+	// 0x200: where things lie in the guest. W: guest, at attach
+	uint64_t region_base; // address of the region
+	uint64_t areas_base, areas_bytes; // per-thread areas of the library
+	uint64_t self_base, self_end;     // libctp.so's own mapping
+	uint64_t hooks_off;   // reserved: events of the program's own
+	uint64_t names_off;   // reserved
+	uint64_t reserved4[1];
+};
+
+struct ctp_header {
+	uint64_t magic;           // W: engine
+	uint32_t version;         // W: engine
+	uint32_t max_stations;    // W: engine
+	uint32_t allocated_count; // W: probes and guest, fetch-and-add; may pass max_stations
+	uint32_t tracer_sleeping; // version 1's wake-up: our engine leaves it 0
+	uint8_t reserved[40];
+	struct ctp_ext ext;
+	uint8_t reserved2[CTP_HEADER_BYTES - CTP_EXT_OFFSET - sizeof(struct ctp_ext)];
+};
+
+// ------------------------------------------------------------------ asserts
+
+#define CTP_AT(type, field, off) \
+	_Static_assert(offsetof(struct type, field) == (off), #type "." #field)
+
+_Static_assert(sizeof(struct ctp_slot) == 64, "slot");
+CTP_AT(ctp_slot, seq, 0x18);
+CTP_AT(ctp_slot, is_active, 0x3f);
+_Static_assert(sizeof(struct ctp_header) == CTP_HEADER_BYTES, "header");
+CTP_AT(ctp_header, allocated_count, 0x10);
+CTP_AT(ctp_header, tracer_sleeping, 0x14);
+CTP_AT(ctp_header, ext, CTP_EXT_OFFSET);
+_Static_assert(sizeof(struct ctp_station) == CTP_STATION_BYTES, "station");
+CTP_AT(ctp_station, is_dead, 0x10);
+CTP_AT(ctp_station, slots, 0x40);
+CTP_AT(ctp_station, state, CTP_STATE_OFFSET);
+_Static_assert(sizeof(struct ctp_state) == 448, "state");
+CTP_AT(ctp_state, id, 0x08);
+CTP_AT(ctp_state, changes, 0x18);
+CTP_AT(ctp_state, stack, 0x28);
+CTP_AT(ctp_state, slot, 0x30);
+CTP_AT(ctp_state, regs, 0x40);
+CTP_AT(ctp_state, waits, 0x80);
+CTP_AT(ctp_state, lo, 0x100);
+CTP_AT(ctp_state, creator_stack, 0x128);
+CTP_AT(ctp_state, block_lo, 0x130);
+CTP_AT(ctp_state, guest, 0x148);
+_Static_assert(sizeof(struct ctp_wait) == 32, "wait");
+_Static_assert(sizeof(struct ctp_fd) == 256, "fd");
+CTP_AT(ctp_fd, desc, 0x10);
+CTP_AT(ctp_fd, reg_events, 0x40);
+CTP_AT(ctp_fd, closed, 0x80);
+_Static_assert(sizeof(struct ctp_cand) == 512, "candidate");
+CTP_AT(ctp_cand, dev, 0x40);
+CTP_AT(ctp_cand, was, 0x98);
+_Static_assert(sizeof(struct ctp_thread) == 512, "thread");
+CTP_AT(ctp_thread, head, 0x40);
+CTP_AT(ctp_thread, tail, 0x80);
+CTP_AT(ctp_thread, wait_seq, 0xc0);
+CTP_AT(ctp_thread, wait_regs, 0x100);
+_Static_assert(sizeof(struct ctp_module) == 512, "module");
+_Static_assert(sizeof(struct ctp_record) == 32, "record");
+_Static_assert(sizeof(struct ctp_ext) == 512, "descriptor");
+CTP_AT(ctp_ext, stack_index_off, 0x40);
+CTP_AT(ctp_ext, stack_words_max, 0x80);
+CTP_AT(ctp_ext, heartbeat, 0xc0);
+CTP_AT(ctp_ext, guest_pid, 0x100);
+CTP_AT(ctp_ext, next_id, 0x140);
+CTP_AT(ctp_ext, epoch, 0x180);
+CTP_AT(ctp_ext, region_base, 0x1c0);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// jsonl.h - JSON lines (spec/trace.md): one state change a line, and how a
+// switch becomes two of them.
+#pragma once
+
+#include <stddef.h>
+
+#include "ctp/merge.h"
+
+struct ctp_jsonl_line {
+	uint64_t probe_id, tid, addr, seq, ts;
+	bool is_active, is_station;
+	uint64_t station_probe_id; // if is_station
+};
+
+#define CTP_JSONL_MAX 256 // no line is longer
+
+// Writes the line with its newline, no NUL; returns its bytes.
+size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line);
+
+// What a switch is told with: the time (ns) it has, and the innermost address
+// of its stack (0: unknown). Both lines together, at most 2 * CTP_JSONL_MAX;
+// returns their bytes. Keeps each coroutine's times from falling.
+size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc);
+
+// To be called with every other record: learns where a coroutine begins.
+void ctp_jsonl_other(const struct ctp_merged *m);

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+//
+// A queue per thread, and a hash of the entities met. A queue's head is ready
+// if both its coroutines stand right before it; of the ready heads the oldest
+// goes first. If none is ready, something was lost, or is still in a ring: a
+// head that has waited for a whole round (or, at a stream's end, cannot get
+// anything any more) goes, and its coroutines jump over the gap.
+#include "ctp/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Two CPUs' clocks never differ by more; where all else is later by that much,
+// a missing predecessor does not come any more.
+#define SKEW_TICKS 100000u
+
+struct item {
+	struct ctp_record r;
+	uint32_t tid;
+	uint32_t round; // in which it was pushed
+};
+
+struct queue {
+	struct item *items;
+	size_t first, n, room;
+	bool open;
+};
+
+struct ctp_merge {
+	ctp_merge_sink *sink;
+	void *arg;
+	struct queue *queues;
+	uint32_t n_queues;
+	uint32_t round;
+	uint64_t late;
+	struct ctp_merge_entity *map; // open addressing, id 0 = free
+	size_t map_room, map_n; // room: a power of two
+};
+
+// ---------------------------------------------------------------- entities
+
+static size_t slot_of(const struct ctp_merge *m, uint64_t id)
+{
+	return (size_t)(id * 0x9E3779B97F4A7C15ULL >> 20) & (m->map_room - 1);
+}
+
+static struct ctp_merge_entity *map_find(const struct ctp_merge *m, uint64_t id)
+{
+	size_t i = slot_of(m, id);
+	while (m->map[i].id && m->map[i].id != id)
+		i = (i + 1) & (m->map_room - 1);
+	return &m->map[i];
+}
+
+// Room for two more. 0 or -ENOMEM.
+static int map_reserve(struct ctp_merge *m)
+{
+	if ((m->map_n + 2) * 4 < m->map_room * 3)
+		return 0;
+	size_t old_room = m->map_room;
+	struct ctp_merge_entity *old = m->map, *more = calloc(old_room * 2, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->map = more;
+	m->map_room = old_room * 2;
+	for (size_t i = 0; i < old_room; i++)
+		if (old[i].id)
+			*map_find(m, old[i].id) = old[i];
+	free(old);
+	return 0;
+}
+
+static struct ctp_merge_entity *entity(struct ctp_merge *m, uint64_t id)
+{
+	struct ctp_merge_entity *e = map_find(m, id);
+	if (!e->id) {
+		*e = (struct ctp_merge_entity){ .id = id };
+		m->map_n++;
+	}
+	return e;
+}
+
+static void forget(struct ctp_merge *m, uint64_t id)
+{
+	size_t mask = m->map_room - 1, hole = (size_t)(map_find(m, id) - m->map);
+	if (!m->map[hole].id)
+		return;
+	m->map_n--;
+	for (size_t i = (hole + 1) & mask; m->map[i].id; i = (i + 1) & mask) {
+		size_t home = slot_of(m, m->map[i].id);
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			m->map[hole] = m->map[i];
+			hole = i;
+		}
+	}
+	m->map[hole].id = 0;
+}
+
+// ------------------------------------------------------------------ order
+
+static const struct item *head(const struct queue *q)
+{
+	return q->n ? &q->items[q->first] : NULL;
+}
+
+static uint64_t known_n(const struct ctp_merge *m, uint64_t id)
+{
+	const struct ctp_merge_entity *e = map_find(m, id);
+	return e->id ? e->n : 0;
+}
+
+// How far the record's count is ahead of its coroutine: 1 is right.
+static int64_t ahead(const struct ctp_merge *m, uint64_t id, uint32_t n)
+{
+	return (int32_t)(n - (uint32_t)known_n(m, id));
+}
+
+static bool ready(const struct ctp_merge *m, const struct ctp_record *r)
+{
+	uint64_t from = ctp_record_a(r), to = ctp_record_b(r);
+	if (ctp_record_kind(r) != CTP_EV_SWITCH)
+		return true;
+	return ahead(m, from, (uint32_t)r->w3) <= 1 && ahead(m, to, (uint32_t)(r->w3 >> 32)) <= 1;
+}
+
+static uint64_t about(const struct ctp_record *r)
+{
+	unsigned kind = ctp_record_kind(r);
+	return kind == CTP_EV_CREATE || kind == CTP_EV_FINISH || kind == CTP_EV_DESTROY ? ctp_record_a(r) : 0;
+}
+
+static void hand_on_switch(struct ctp_merge *m, struct ctp_merged *out)
+{
+	const struct ctp_record *r = &out->record;
+	uint64_t a = ctp_record_a(r), b = ctp_record_b(r);
+	int64_t from = ahead(m, a, (uint32_t)r->w3), to = ahead(m, b, (uint32_t)(r->w3 >> 32));
+	if (!a || !b || a == b || from < 1 || to < 1) {
+		m->late++;
+		return;
+	}
+	entity(m, a);
+	out->to = entity(m, b);
+	out->from = map_find(m, a);
+	out->gap = from > 1 || to > 1;
+	out->from_n = out->from->n += (uint64_t)from;
+	out->to_n = out->to->n += (uint64_t)to;
+	m->sink(m->arg, out);
+	unsigned how = ctp_record_how(r);
+	if (how == CTP_HOW_GONE || how == CTP_HOW_RETURN)
+		forget(m, a);
+}
+
+static void hand_on(struct ctp_merge *m, uint32_t queue)
+{
+	struct queue *q = &m->queues[queue];
+	struct item it = q->items[q->first];
+	struct ctp_merged out = { .record = it.r, .queue = queue, .tid = it.tid };
+	q->first++;
+	q->n--;
+	if (map_reserve(m) < 0) {
+		m->late++;
+		return;
+	}
+	if (ctp_record_kind(&it.r) == CTP_EV_SWITCH) {
+		hand_on_switch(m, &out);
+		return;
+	}
+	uint64_t id = about(&it.r);
+	out.from = id ? entity(m, id) : NULL;
+	m->sink(m->arg, &out);
+	if (id && ctp_record_kind(&it.r) != CTP_EV_CREATE)
+		forget(m, id);
+}
+
+enum pass { PASS_LIVE, PASS_STREAMS, PASS_ALL };
+
+// May a head that is not ready go on with a gap?
+static bool may_jump(const struct ctp_merge *m, const struct item *it, enum pass pass)
+{
+	return pass != PASS_LIVE || m->round - it->round >= 2;
+}
+
+// Hands on all that may be. Returns the queue that it waits for.
+static uint32_t run(struct ctp_merge *m, enum pass pass)
+{
+	uint64_t slack = pass == PASS_LIVE ? 0 : SKEW_TICKS;
+	for (;;) {
+		uint32_t best = UINT32_MAX, stuck = UINT32_MAX;
+		uint64_t best_time = UINT64_MAX, stuck_time = UINT64_MAX, second = UINT64_MAX;
+		for (uint32_t i = 0; i < m->n_queues; i++) {
+			const struct item *it = head(&m->queues[i]);
+			if (!it) {
+				if (pass == PASS_STREAMS && m->queues[i].open)
+					return i;
+				continue;
+			}
+			if (ready(m, &it->r)) {
+				if (best == UINT32_MAX || it->r.time < best_time) {
+					second = best_time;
+					best = i;
+					best_time = it->r.time;
+				} else if (it->r.time < second) {
+					second = it->r.time;
+				}
+			} else if (may_jump(m, it, pass) && (stuck == UINT32_MAX || it->r.time < stuck_time)) {
+				stuck = i;
+				stuck_time = it->r.time;
+			} else {
+				second = 0; // it may become ready by what goes next: one at a time
+			}
+		}
+		bool alone = stuck == UINT32_MAX;
+		if (!alone && (best == UINT32_MAX || best_time > stuck_time + slack))
+			best = stuck;
+		if (best == UINT32_MAX)
+			return UINT32_MAX;
+		hand_on(m, best);
+		struct queue *q = &m->queues[best];
+		while (alone && q->n && head(q)->r.time < second && ready(m, &head(q)->r))
+			hand_on(m, best);
+	}
+}
+
+// ----------------------------------------------------------------- callers
+
+struct ctp_merge *ctp_merge_new(ctp_merge_sink *sink, void *arg)
+{
+	struct ctp_merge *m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	*m = (struct ctp_merge){ .sink = sink, .arg = arg, .map_room = 1024 };
+	m->map = calloc(m->map_room, sizeof(*m->map));
+	if (!m->map) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void ctp_merge_free(struct ctp_merge *m)
+{
+	if (!m)
+		return;
+	for (uint32_t i = 0; i < m->n_queues; i++)
+		free(m->queues[i].items);
+	free(m->queues);
+	free(m->map);
+	free(m);
+}
+
+static int need_queue(struct ctp_merge *m, uint32_t queue)
+{
+	if (queue < m->n_queues)
+		return 0;
+	struct queue *more = realloc(m->queues, sizeof(*more) * ((size_t)queue + 1));
+	if (!more)
+		return -ENOMEM;
+	memset(more + m->n_queues, 0, sizeof(*more) * (queue + 1 - m->n_queues));
+	m->queues = more;
+	m->n_queues = queue + 1;
+	return 0;
+}
+
+int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const struct ctp_record *r, uint32_t n)
+{
+	if (need_queue(m, queue) < 0)
+		return -ENOMEM;
+	struct queue *q = &m->queues[queue];
+	if (q->first && (q->first >= q->n || q->first + q->n + n > q->room)) {
+		memmove(q->items, q->items + q->first, q->n * sizeof(*q->items));
+		q->first = 0;
+	}
+	if (q->first + q->n + n > q->room) {
+		size_t room = (q->n + n) * 2;
+		struct item *more = realloc(q->items, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		q->items = more;
+		q->room = room;
+	}
+	struct item *at = q->items + q->first + q->n;
+	for (uint32_t i = 0; i < n; i++)
+		at[i] = (struct item){ .r = r[i], .tid = tid, .round = m->round };
+	q->n += n;
+	return 0;
+}
+
+void ctp_merge_open(struct ctp_merge *m, uint32_t queue)
+{
+	if (!need_queue(m, queue))
+		m->queues[queue].open = true;
+}
+
+void ctp_merge_close(struct ctp_merge *m, uint32_t queue)
+{
+	if (queue < m->n_queues)
+		m->queues[queue].open = false;
+}
+
+void ctp_merge_turn(struct ctp_merge *m)
+{
+	m->round++;
+	run(m, PASS_LIVE);
+}
+
+uint32_t ctp_merge_run(struct ctp_merge *m)
+{
+	return run(m, PASS_STREAMS);
+}
+
+void ctp_merge_flush(struct ctp_merge *m)
+{
+	run(m, PASS_ALL);
+}
+
+uint64_t ctp_merge_late(const struct ctp_merge *m)
+{
+	return m->late;
+}

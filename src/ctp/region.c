@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// The layout of a region. Capacity is address space, not memory: the file is
+// sparse, and a part that is never touched costs nothing. Order: header,
+// stations, then page-aligned parts, rings last.
+#include "ctp/region.h"
+
+#include <errno.h>
+
+#include "ctp/seq.h"
+
+enum { PAGE = 4096 };
+#define GUEST_BYTES (1ULL << 30)
+
+static uint64_t part(uint64_t *end, uint64_t bytes)
+{
+	uint64_t at = (*end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	*end = at + bytes;
+	return at;
+}
+
+void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ring_bytes)
+{
+	struct ctp_ext *e = &header->ext;
+	uint64_t end = CTP_HEADER_BYTES + (uint64_t)stations * CTP_STATION_BYTES;
+	header->version = CTP_VERSION;
+	header->max_stations = stations;
+	e->version = CTP_EXT_VERSION;
+	e->bytes = sizeof(*e);
+	e->stations_max = stations;
+	e->threads_max = CTP_THREADS_MAX;
+	e->fds_max = CTP_FDS_MAX;
+	e->cands_max = CTP_CANDS_MAX;
+	e->modules_max = CTP_MODULES_MAX;
+	e->stacks_max = CTP_STACKS_MAX;
+	e->stack_words_max = CTP_STACK_WORDS;
+	e->ring_bytes = ring_bytes;
+	e->threads_off = part(&end, (uint64_t)e->threads_max * sizeof(struct ctp_thread));
+	e->fds_off = part(&end, (uint64_t)e->fds_max * sizeof(struct ctp_fd));
+	e->cands_off = part(&end, (uint64_t)e->cands_max * sizeof(struct ctp_cand));
+	e->modules_off = part(&end, (uint64_t)e->modules_max * sizeof(struct ctp_module));
+	e->stack_index_off = part(&end, (uint64_t)e->stacks_max * sizeof(uint32_t));
+	e->stack_words_off = part(&end, (uint64_t)e->stack_words_max * sizeof(uint64_t));
+	e->guest_bytes = GUEST_BYTES;
+	e->guest_off = part(&end, e->guest_bytes);
+	e->rings_off = part(&end, (uint64_t)e->threads_max * ring_bytes);
+	e->region_bytes = part(&end, 0);
+	e->magic = CTP_EXT_MAGIC;
+	ctp_store64(&header->magic, CTP_MAGIC);
+}
+
+// True if n things of `each` bytes at `off` lie inside the region, aligned.
+static bool fits(uint64_t bytes, uint64_t off, uint64_t n, uint64_t each)
+{
+	return off % 64 == 0 && off >= CTP_HEADER_BYTES && off <= bytes && n * each <= bytes - off;
+}
+
+int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
+{
+	struct ctp_header *h = base;
+	if (bytes < CTP_HEADER_BYTES || ctp_load64(&h->magic) != CTP_MAGIC || h->version != CTP_VERSION)
+		return -EPROTO;
+	const struct ctp_ext e = h->ext; // one copy: what is checked is what is used
+	if (e.magic != CTP_EXT_MAGIC || e.version != CTP_EXT_VERSION || e.bytes < sizeof(e) ||
+	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
+	    e.stations_max > CTP_STATIONS_LIMIT ||
+	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
+	    !fits(bytes, e.threads_off, e.threads_max, sizeof(struct ctp_thread)) ||
+	    !fits(bytes, e.fds_off, e.fds_max, sizeof(struct ctp_fd)) ||
+	    !fits(bytes, e.cands_off, e.cands_max, sizeof(struct ctp_cand)) ||
+	    !fits(bytes, e.modules_off, e.modules_max, sizeof(struct ctp_module)) ||
+	    !fits(bytes, e.stack_index_off, e.stacks_max, sizeof(uint32_t)) ||
+	    !fits(bytes, e.stack_words_off, e.stack_words_max, sizeof(uint64_t)) ||
+	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
+	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes))
+		return -EPROTO;
+	unsigned char *b = base;
+	*r = (struct ctp_region){
+		.base = b, .bytes = e.region_bytes, .header = h, .ext = &h->ext,
+		.stations = (void *)(b + CTP_HEADER_BYTES), .threads = (void *)(b + e.threads_off),
+		.fds = (void *)(b + e.fds_off), .cands = (void *)(b + e.cands_off),
+		.modules = (void *)(b + e.modules_off), .stack_index = (void *)(b + e.stack_index_off),
+		.stack_words = (void *)(b + e.stack_words_off), .rings = b + e.rings_off,
+		.guest = b + e.guest_off, .guest_bytes = e.guest_bytes,
+		.stations_max = e.stations_max, .threads_max = e.threads_max, .fds_max = e.fds_max,
+		.cands_max = e.cands_max, .modules_max = e.modules_max, .stacks_max = e.stacks_max,
+		.stack_words_max = e.stack_words_max, .ring_bytes = e.ring_bytes,
+		.ring_capacity = e.ring_bytes / sizeof(struct ctp_record),
+	};
+	return 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// region.h - laying out a region, and finding its parts. Used by whoever
+// makes one: ctp-run, or libctp.so when it is preloaded alone.
+#pragma once
+
+#include <stdbool.h>
+
+#include "ctp/ctp.h"
+
+// A side's own view of a mapped region: offsets are read once, checked, and
+// kept here, so that nothing later depends on what the other side writes.
+struct ctp_region {
+	unsigned char *base;
+	uint64_t bytes;
+	struct ctp_header *header;
+	struct ctp_ext *ext;
+	struct ctp_station *stations;
+	struct ctp_thread *threads;
+	struct ctp_fd *fds;
+	struct ctp_cand *cands;
+	struct ctp_module *modules;
+	uint32_t *stack_index;
+	uint64_t *stack_words;
+	unsigned char *rings;
+	unsigned char *guest;
+	uint64_t guest_bytes;
+	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
+	uint32_t stack_words_max, ring_bytes;
+	uint64_t ring_capacity; // records
+};
+
+// Fills header and descriptor for a zeroed region with this many stations.
+// region_bytes is then the size to give the file. ring_bytes: power of two,
+// at least 4096. Clock, options and pids are left to the caller.
+void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ring_bytes);
+
+// Fills *r from a mapped region of `bytes`. 0, or -EPROTO if magic, version
+// or any offset is out of bounds.
+int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes);
+
+static inline struct ctp_record *ctp_region_ring(const struct ctp_region *r, uint32_t thread)
+{
+	return (struct ctp_record *)(r->rings + (uint64_t)thread * r->ring_bytes);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+//
+// A ring's records are CTF events already: a packet is a header and a copy of
+// ring memory, one write. A stream is cut into segment files (t0.0, t0.0.1,
+// ...), so that old history goes by removing whole files, oldest first.
+// Invariant: a file ends at the end of a packet, or nothing of it is shown.
+// Files are opened for each packet: threads are many, descriptors are few.
+#include "engine/ctf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PACKET_MAX (256u << 10)
+#define SEGMENT_MAX (64u << 20)
+#define V1_STREAM CTP_THREADS_MAX
+
+struct packet_header { // spec/trace.md
+	uint32_t magic, stream_id;
+	uint64_t begin, end, content_bits, packet_bits, discarded;
+	uint32_t tid, thread;
+	uint64_t seq;
+};
+_Static_assert(sizeof(struct packet_header) == 64, "packet header");
+
+struct segment {
+	uint32_t stream, use, k;
+	uint64_t bytes, end_time, packets, records;
+};
+
+struct stream {
+	bool open;
+	uint32_t use, next_k;
+	size_t segment;      // index of the one being written, if has_segment
+	bool has_segment;
+	uint64_t last_time;
+	uint64_t lost, lost_base; // running total, and what earlier segments told
+};
+
+struct ctf {
+	struct writer w;
+	int dir;
+	uint64_t max_bytes, total, segment_bytes;
+	struct segment *segments;
+	size_t n, room;
+	struct stream streams[CTP_THREADS_MAX + 1];
+};
+
+static void segment_name(const struct segment *s, char name[48])
+{
+	int n = s->stream == V1_STREAM ? snprintf(name, 48, "v1")
+				       : snprintf(name, 48, "t%u.%u", s->stream, s->use);
+	if (s->k)
+		snprintf(name + n, 48 - (size_t)n, ".%u", s->k);
+}
+
+static void fail(struct ctf *c, int error, uint32_t records)
+{
+	if (!c->w.error)
+		c->w.error = error;
+	c->w.dropped_records += records;
+	c->w.dropped_packets++;
+}
+
+// Removes the file with the oldest end. The stream that was writing it, if
+// any, begins another with its next packet.
+static void drop_oldest(struct ctf *c)
+{
+	char name[48];
+	size_t old = 0;
+	for (size_t i = 1; i < c->n; i++)
+		if (c->segments[i].end_time < c->segments[old].end_time)
+			old = i;
+	struct segment s = c->segments[old];
+	segment_name(&s, name);
+	unlinkat(c->dir, name, 0);
+	c->total -= s.bytes;
+	c->w.dropped_packets += s.packets;
+	c->w.dropped_records += s.records;
+	size_t last = --c->n;
+	c->segments[old] = c->segments[last];
+	for (uint32_t i = 0; i <= V1_STREAM; i++) {
+		struct stream *t = &c->streams[i];
+		if (!t->has_segment)
+			continue;
+		if (t->segment == old)
+			t->has_segment = false;
+		else if (t->segment == last)
+			t->segment = old;
+	}
+}
+
+// The segment that takes the stream's next packet of `bytes`; NULL: no memory.
+static struct segment *segment_for(struct ctf *c, uint32_t stream, uint64_t bytes)
+{
+	struct stream *t = &c->streams[stream];
+	if (t->has_segment && c->segments[t->segment].bytes + bytes > c->segment_bytes)
+		t->has_segment = false;
+	while (c->n && c->total + bytes > c->max_bytes)
+		drop_oldest(c);
+	if (t->has_segment)
+		return &c->segments[t->segment];
+	if (c->n == c->room) {
+		size_t room = c->room ? c->room * 2 : 64;
+		struct segment *more = realloc(c->segments, room * sizeof(*more));
+		if (!more)
+			return NULL;
+		c->segments = more;
+		c->room = room;
+	}
+	t->segment = c->n++;
+	t->has_segment = true;
+	t->lost_base = t->lost;
+	c->segments[t->segment] = (struct segment){ .stream = stream, .use = t->use, .k = t->next_k++ };
+	return &c->segments[t->segment];
+}
+
+// Takes a segment without a single packet back.
+static void segment_undo(struct ctf *c, struct stream *t)
+{
+	char name[48];
+	if (c->segments[t->segment].packets)
+		return;
+	segment_name(&c->segments[t->segment], name);
+	unlinkat(c->dir, name, 0);
+	c->n = t->segment; // it was the last to be made
+	t->next_k--;
+	t->has_segment = false;
+}
+
+static int write_packet(struct ctf *c, const struct segment *s, struct packet_header *h,
+			const void *content, size_t bytes)
+{
+	char name[48];
+	segment_name(s, name);
+	int fd = openat(c->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	struct iovec io[2] = { { h, sizeof(*h) }, { (void *)content, bytes } };
+	ssize_t n = pwritev(fd, io, 2, (off_t)s->bytes);
+	int r = n == (ssize_t)(sizeof(*h) + bytes) ? 0 : n < 0 ? -errno : -ENOSPC;
+	if (r < 0 && ftruncate(fd, (off_t)s->bytes) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static void put(struct ctf *c, uint32_t stream, struct packet_header h, const void *content,
+		uint32_t records, uint32_t record_bytes)
+{
+	struct stream *t = &c->streams[stream];
+	uint64_t bytes = (uint64_t)records * record_bytes, all = bytes + sizeof(h);
+	struct segment *s = segment_for(c, stream, all);
+	if (!s) {
+		fail(c, -ENOMEM, records);
+		return;
+	}
+	h.magic = 0xC1FC1FC1;
+	h.content_bits = h.packet_bits = all * 8;
+	h.discarded = h.discarded - t->lost_base;
+	h.seq = s->packets;
+	int r = write_packet(c, s, &h, content, bytes);
+	if (r < 0) {
+		segment_undo(c, t);
+		fail(c, r, records);
+		return;
+	}
+	t->last_time = s->end_time = h.end;
+	s->bytes += all;
+	s->packets++;
+	s->records += records;
+	c->total += all;
+	c->w.records += records;
+}
+
+static void ctf_thread(struct writer *w, const struct writer_batch *b)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct stream *t = &c->streams[b->slot];
+	if (!t->open)
+		*t = (struct stream){ .open = true, .use = b->use };
+	uint64_t begin = b->n ? b->records[0].time : t->last_time;
+	struct packet_header h = {
+		.stream_id = 0, .begin = begin, .end = b->n ? b->records[b->n - 1].time : begin,
+		.discarded = b->lost, .tid = b->tid, .thread = b->slot,
+	};
+	put(c, b->slot, h, b->records, b->n, sizeof(struct ctp_record));
+	t->lost = b->lost;
+}
+
+static void ctf_thread_end(struct writer *w, uint32_t slot)
+{
+	((struct ctf *)w)->streams[slot] = (struct stream){ .open = false };
+}
+
+static void ctf_stations(struct writer *w, const struct writer_station *e, uint32_t n)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct packet_header h = { .stream_id = 1, .begin = e[0].time, .end = e[n - 1].time };
+	c->streams[V1_STREAM].open = true;
+	put(c, V1_STREAM, h, e, n, sizeof(*e));
+}
+
+static void ctf_nothing(struct writer *w)
+{
+}
+
+static void ctf_free(struct writer *w)
+{
+	struct ctf *c = (struct ctf *)w;
+	free(c->segments);
+	free(c);
+}
+
+static const struct writer_ops ctf_ops = {
+	.thread = ctf_thread, .thread_end = ctf_thread_end, .stations = ctf_stations,
+	.turn = ctf_nothing, .image = ctf_nothing, .flush = ctf_nothing, .free = ctf_free,
+};
+
+static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+struct writer *ctf_new(int dir, uint64_t max_bytes)
+{
+	struct ctf *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	uint64_t packet = clamp(max_bytes / 16, 2048, PACKET_MAX);
+	c->w.ops = &ctf_ops;
+	c->w.batch_max = (uint32_t)((packet - sizeof(struct packet_header)) / sizeof(struct ctp_record));
+	c->dir = dir;
+	c->max_bytes = max_bytes;
+	c->segment_bytes = clamp(max_bytes / 8, packet, SEGMENT_MAX);
+	return &c->w;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+//
+// ctf.h - the trace directory's streams and metadata (spec/trace.md, CTF 1.8).
+#pragma once
+
+#include "engine/clock.h"
+#include "engine/writer.h"
+
+// dir: descriptor of the trace directory, borrowed. max_bytes: history kept.
+// NULL: no memory.
+struct writer *ctf_new(int dir, uint64_t max_bytes);
+
+// Writes `metadata`, by way of ctp/metadata.tmp. 0 or -errno.
+int ctf_metadata(int dir, const struct clock_pairs *clock);

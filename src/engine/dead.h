@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// dead.h - memory that holds nothing anybody can still use.
+#pragma once
+
+#include "engine/look.h"
+
+// A growing list of spans.
+struct span_list {
+	struct span *v;
+	size_t n, room;
+	bool failed; // out of memory: the list is not complete
+};
+
+void span_add(struct span_list *s, uint64_t lo, uint64_t hi);
+
+// Adds what the scan leaves out: below the stack pointers of sleeping threads
+// and suspended coroutines, the event buffers of sleeping epoll waits, and
+// the tracer's own memory.
+void dead_find(const struct look *l, struct span_list *out);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// Rings to writer. What a ring holds is the program's to write at any time:
+// counts are bounded by ctp-run's own layout, and records are copied first
+// and looked at afterwards. A ring is emptied when it holds enough for a good
+// packet, or when what it holds has become old; until then records cost
+// nothing where they are.
+#include "engine/harvest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/ring.h"
+
+#define ENOUGH 4096        // records that make a packet worth it
+#define OLD_NS 100000000   // after so long a little is enough, too
+
+struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
+{
+	struct harvest *h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->region = r;
+	h->writer = w;
+	h->batch_max = w->batch_max;
+	h->batch = malloc(sizeof(*h->batch) * h->batch_max);
+	if (!h->batch) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+void harvest_free(struct harvest *h)
+{
+	if (!h)
+		return;
+	free(h->batch);
+	free(h);
+}
+
+static uint32_t thread_high(const struct ctp_region *r)
+{
+	uint32_t n = ctp_load32(&r->ext->thread_high);
+	return n < r->threads_max ? n : r->threads_max;
+}
+
+static bool known_kind(unsigned kind)
+{
+	return kind >= CTP_EV_SWITCH && kind <= CTP_EV_SIGNAL;
+}
+
+// Copies up to `n` records out of the ring and makes them fit to be written.
+// Returns how many are left of them.
+static uint32_t copy(struct harvest *h, struct harvest_thread *t, uint32_t slot, uint32_t n)
+{
+	uint64_t capacity = h->region->ring_capacity, at = t->tail & (capacity - 1);
+	const struct ctp_record *ring = ctp_region_ring(h->region, slot);
+	uint64_t first = capacity - at < n ? capacity - at : n;
+	uint32_t kept = 0;
+	memcpy(h->batch, ring + at, first * sizeof(*ring));
+	memcpy(h->batch + first, ring, (n - first) * sizeof(*ring));
+	for (uint32_t i = 0; i < n; i++) {
+		struct ctp_record *r = &h->batch[i];
+		if (!known_kind(ctp_record_kind(r))) {
+			t->bad++;
+			continue;
+		}
+		if (r->time < t->last_time)
+			r->time = t->last_time;
+		t->last_time = r->time;
+		h->batch[kept++] = *r;
+	}
+	return kept;
+}
+
+static void take(struct harvest *h, uint32_t slot, uint64_t ready)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	struct ctp_thread *thread = &h->region->threads[slot];
+	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
+	while (ready || lost != t->lost_told) {
+		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
+		uint32_t kept = copy(h, t, slot, n);
+		t->tail += n;
+		ready -= n;
+		ctp_ring_taken(thread, t->tail);
+		lost = ctp_load64(&thread->lost) + t->bad;
+		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid, .records = h->batch,
+					  .n = kept, .lost = lost };
+		if (kept || (!ready && lost != t->lost_told)) {
+			h->writer->ops->thread(h->writer, &b);
+			t->lost_told = lost;
+		} else if (!ready) {
+			break;
+		}
+	}
+}
+
+// Adds a use's counters to those of the uses that have ended.
+static void fold(struct ctp_thread *sum, const struct ctp_thread *t, uint64_t lost)
+{
+	sum->uses++;
+	sum->head += t->head;
+	sum->lost += lost;
+	sum->switches += t->switches;
+	sum->created += t->created;
+	sum->finished += t->finished;
+	sum->destroyed += t->destroyed;
+	sum->turns += t->turns;
+	sum->polls += t->polls;
+	sum->passed += t->passed;
+	sum->events += t->events;
+	sum->hand += t->hand;
+	sum->reused += t->reused;
+	sum->unknown += t->unknown;
+}
+
+// The thread is gone and its ring is empty: the slot is free for the next.
+static void release(struct harvest *h, uint32_t slot)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	struct ctp_thread *thread = &h->region->threads[slot];
+	struct ctp_thread copy_of = *thread;
+	fold(&h->ended, &copy_of, copy_of.lost + t->bad);
+	h->writer->ops->thread_end(h->writer, slot);
+	ctp_ring_taken(thread, 0); // where the next thread's ring begins
+	*t = (struct harvest_thread){ .uses = t->uses };
+	ctp_store32(&thread->life, CTP_THREAD_FREE);
+}
+
+static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	struct ctp_thread *thread = &h->region->threads[slot];
+	uint32_t life = ctp_load32(&thread->life);
+	bool bad;
+	if (life != CTP_THREAD_LIVE && life != CTP_THREAD_DEAD)
+		return false;
+	if (!t->live)
+		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
+					      .tid = thread->tid, .taken_ns = now_ns };
+	uint64_t ready = t->broken ? 0 : ctp_ring_ready(thread, t->tail, h->region->ring_capacity, &bad);
+	if (!t->broken && bad)
+		t->broken = true;
+	bool wrote = t->tail + ready != t->head_seen;
+	t->head_seen = t->tail + ready;
+	all = all || h->writer->eager || life == CTP_THREAD_DEAD;
+	if (all || ready >= ENOUGH || now_ns - t->taken_ns >= OLD_NS) {
+		take(h, slot, ready);
+		t->taken_ns = now_ns;
+	}
+	if (life == CTP_THREAD_DEAD)
+		release(h, slot);
+	return wrote;
+}
+
+bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
+{
+	bool wrote = false;
+	uint32_t n = thread_high(h->region);
+	for (uint32_t i = 0; i < n; i++)
+		wrote |= look(h, i, now_ns, all);
+	h->writer->ops->turn(h->writer);
+	return wrote;
+}
+
+void harvest_next(struct harvest *h, uint64_t now_ns, const struct ctp_region *r)
+{
+	struct harvest_sums sums = harvest_sum(h);
+	harvest_turn(h, now_ns, true);
+	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {
+		struct harvest_thread *t = &h->threads[i];
+		if (t->live)
+			h->writer->ops->thread_end(h->writer, i);
+		*t = (struct harvest_thread){ .uses = t->uses };
+	}
+	h->switches_before = sums.switches;
+	h->lost_before = sums.lost;
+	h->ended = (struct ctp_thread){ 0 };
+	h->region = r;
+	h->writer->ops->image(h->writer);
+}
+
+struct harvest_sums harvest_sum(const struct harvest *h)
+{
+	struct ctp_thread sum = h->ended;
+	uint32_t n = thread_high(h->region), threads = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ctp_thread *t = &h->region->threads[i];
+		uint32_t life = ctp_load32(&t->life);
+		if (life == CTP_THREAD_LIVE || life == CTP_THREAD_DEAD)
+			fold(&sum, t, t->lost + h->threads[i].bad);
+	}
+	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
+		threads += h->threads[i].uses;
+	return (struct harvest_sums){
+		.switches = sum.switches + h->switches_before, .created = sum.created, .unknown = sum.unknown,
+		.lost = sum.lost + h->lost_before + ctp_load64(&h->region->ext->lost_unslotted),
+		.threads = threads,
+	};
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// harvest.h - takes records out of the rings and gives them to the writer.
+#pragma once
+
+#include "ctp/region.h"
+#include "engine/writer.h"
+
+struct harvest_thread {
+	bool live;     // this use of the slot has begun, as far as we know
+	bool broken;   // the ring's counts make no sense: left alone
+	uint32_t use, uses; // this use; uses begun, over all images
+	uint32_t tid;
+	uint64_t tail;
+	uint64_t head_seen; // at the last turn
+	uint64_t taken_ns;  // when it was last emptied
+	uint64_t last_time; // of its last record: times never fall
+	uint64_t lost_told, bad; // records of unknown kind, counted as lost
+};
+
+struct harvest {
+	const struct ctp_region *region;
+	struct writer *writer;
+	struct ctp_thread ended; // counters of ended uses, this image
+	uint64_t switches_before, lost_before; // of earlier images
+	struct ctp_record *batch;
+	uint32_t batch_max;
+	struct harvest_thread threads[CTP_THREADS_MAX];
+};
+
+// What the counters of all threads add up to.
+struct harvest_sums {
+	uint64_t switches, created, lost, unknown;
+	uint32_t threads;
+};
+
+struct harvest *harvest_new(const struct ctp_region *r, struct writer *w); // NULL: no memory
+void harvest_free(struct harvest *h);
+// Looks at every ring. all: empty them; else little and young may stay.
+// True if any thread wrote something since the last turn.
+bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
+// The program has become another: empties the old region and goes on with r.
+void harvest_next(struct harvest *h, uint64_t now_ns, const struct ctp_region *r);
+struct harvest_sums harvest_sum(const struct harvest *h);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+//
+// P0, P2 and P3: did anything go past the tables, does one known wait lead to
+// the coroutine, and can the kernel still deliver? A row belongs to the
+// closed description if inode and device agree, unless it can be shown to
+// hold another one: a socket's inode is its description; a pipe's two ends
+// and all anonymous inodes share one, so there the number that the row's file
+// is open under now must be of another, known origin.
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "ctp/seq.h"
+#include "engine/look.h"
+
+// ------------------------------------------------------------------------ P0
+
+static const struct { uint32_t bit; const char *text; } GAPS[] = {
+	{CTP_GAP_STATIONS, "some coroutines found no place in the table"},
+	{CTP_GAP_CANDS, "some closed descriptors found no place in the table"},
+	{CTP_GAP_FDS, "a descriptor number was too large for the table"},
+	{CTP_GAP_THREADS, "some threads found no place in the table"},
+	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
+};
+
+static bool thread_hidden(const struct look *l, const struct proc_task *t)
+{
+	if (!look_in_epoll(t))
+		return false;
+	if (t->slot < 0)
+		return true;
+	const struct ctp_thread *c = &l->threads[t->slot];
+	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];
+}
+
+// A row that the tables do not know: its number was never seen, or is open and said to be registered nowhere.
+static bool row_unknown(const struct look *l, const struct row *row)
+{
+	struct ctp_fd f;
+	if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life == CTP_FD_UNKNOWN)
+		return true;
+	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0 || (f.flags & CTP_FD_MANYREGS))
+		return false;
+	return row_is_open_as(l->pid, row, row->tfd) != 0;
+}
+
+static void judge_p0(struct look *l)
+{
+	struct look_answer a;
+	uint32_t gaps = ctp_load32(&l->r->ext->gaps);
+	look_say(&a, 1, "the tables are complete: no wait and no registration that they do not know");
+	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
+		if (gaps & GAPS[i].bit)
+			look_say(&a, 0, "%s", GAPS[i].text);
+	if (l->rows.uring)
+		look_say(&a, 0, "io_uring is in use: a request keeps a closed file alive");
+	if (a.holds == 1 && !l->rows.complete)
+		look_say(&a, -1, "not all epoll registrations could be read");
+	for (size_t i = 0; a.holds == 1 && i < l->rows.nsets; i++) {
+		struct ctp_fd f;
+		if (!look_fd(l->r, (uint64_t)l->rows.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
+			look_say(&a, 0, "epoll descriptor %d was made behind the hooks", l->rows.sets[i]);
+	}
+	for (size_t i = 0; a.holds == 1 && i < l->tasks.n; i++)
+		if (thread_hidden(l, &l->tasks.v[i]))
+			look_say(&a, 0, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
+	for (size_t i = 0; a.holds == 1 && i < l->rows.n; i++)
+		if (row_unknown(l, &l->rows.v[i]))
+			look_say(&a, 0, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
+				 l->rows.v[i].epfd);
+	look_say_all(l, LOOK_P0, a.holds, a.text);
+}
+
+// ------------------------------------------------------------------------ P3
+
+// Opened by a call that makes a new description: it cannot be a hidden dup.
+static bool opened_anew(unsigned call)
+{
+	switch (call) {
+	case CTP_CALL_OPEN: case CTP_CALL_SOCKET: case CTP_CALL_SOCKETPAIR: case CTP_CALL_ACCEPT:
+	case CTP_CALL_PIPE: case CTP_CALL_EVENTFD: case CTP_CALL_TIMERFD: case CTP_CALL_EPOLL_CREATE:
+	case CTP_CALL_FOPEN: case CTP_CALL_OPENDIR: case CTP_CALL_POPEN:
+		return true;
+	}
+	return false;
+}
+
+enum belongs { OTHERS, MAYBE, ITS };
+
+// Does the row hold the description that suspect `s` waits for?
+static enum belongs row_of(const struct look *l, const struct suspect *s, const struct row *row)
+{
+	const struct ctp_cand *c = &s->c;
+	if (!c->ino && !c->dev)
+		return row->tfd == c->fd ? MAYBE : OTHERS;
+	if (row->ino != c->ino || row->dev != row_dev(c->dev))
+		return OTHERS;
+	if (S_ISSOCK(c->mode))
+		return ITS;
+	struct ctp_fd f;
+	bool known = look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN;
+	int same = known ? row_is_open_as(l->pid, row, row->tfd) : 0;
+	if (same == 1 && f.desc == c->was.desc)
+		return ITS;
+	if (same == 1 && f.desc && c->was.desc && opened_anew(f.opened_how))
+		return OTHERS;
+	return row->tfd == c->fd && same == 0 ? ITS : MAYBE;
+}
+
+// Has sat in a call on F since before the close: the kernel keeps the file, and its rows, meanwhile.
+static bool in_io_of(const struct look *l, const struct suspect *s, const struct proc_task *t)
+{
+	if (t->slot >= 0) {
+		const struct ctp_thread *c = &l->threads[t->slot];
+		if (c->wait_call == CTP_IN_IO && c->wait_fd == s->c.fd && (c->wait_seq & 1))
+			return c->wait_since <= s->c.time;
+	}
+	switch (t->nr) { // read write readv writev pread pwrite accept recvfrom recvmsg sendto sendmsg connect accept4
+	case 0: case 1: case 17: case 18: case 19: case 20: case 42: case 43: case 44: case 45: case 46:
+	case 47: case 288: case 295: case 296: case 299: case 307: case 327: case 328:
+		return (int)t->args[0] == s->c.fd;
+	}
+	return false;
+}
+
+// Sleeps in poll or select, whose list may name F: 1 names it, 0 does not, -1 not known.
+static int polls_for(const struct look *l, const struct suspect *s, const struct proc_task *t)
+{
+	struct { int fd; short events, revents; } p[256];
+	unsigned char bits[128];
+	uint64_t n = t->args[1];
+	if (t->nr == 7 || t->nr == 271) {
+		if (n > 256 || proc_peek(l->pid, t->args[0], p, n * sizeof(p[0]), false) != n * sizeof(p[0]))
+			return -1;
+		for (uint64_t i = 0; i < n; i++)
+			if (p[i].fd == s->c.fd)
+				return 1;
+		return 0;
+	}
+	if (t->nr != 23 && t->nr != 270)
+		return 0;
+	for (int i = 1; i <= 3 && (uint64_t)s->c.fd < t->args[0]; i++) { // sets may be updated only at return
+		if (!t->args[i])
+			continue;
+		if (s->c.fd >= 1024 || proc_peek(l->pid, t->args[i], bits, sizeof(bits), false) != sizeof(bits))
+			return -1;
+		if (bits[s->c.fd / 8] >> (s->c.fd % 8) & 1)
+			return 1;
+	}
+	return 0;
+}
+
+static bool threads_hold(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (in_io_of(l, s, t)) {
+			look_say(a, 0, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
+				 s->c.fd, s->c.gen);
+			return true;
+		}
+		int p = polls_for(l, s, t);
+		if (p) {
+			look_say(a, p == 1 ? 0 : -1, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
+				 s->c.fd, s->c.gen);
+			return true;
+		}
+		if (t->nr == PROC_NO_SYSCALL && !proc_task_dead(t)) {
+			look_say(a, -1, "it cannot be seen what thread %d sleeps in", t->tid);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void judge_p3(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	if (!l->rows.complete) {
+		look_say(a, -1, l->rows.denied ? "the kernel does not show the program's descriptors" :
+						 "too many registrations to read them all while the program runs");
+		return;
+	}
+	if (!s->c.ino && !s->c.dev) {
+		look_say(a, -1, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
+		return;
+	}
+	for (size_t i = 0; i < l->rows.n; i++) {
+		const struct row *row = &l->rows.v[i];
+		enum belongs b = row_of(l, s, row);
+		if (b == OTHERS)
+			continue;
+		look_say(a, b == ITS ? 0 : -1,
+			 b == ITS ? "fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
+				    "fd %d#%u may still be registered, as fd %d in epoll fd %d",
+			 s->c.fd, s->c.gen, row->tfd, row->epfd);
+		return;
+	}
+	if (threads_hold(l, s))
+		return;
+	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
+	if (epfd >= 0)
+		look_say(a, 1, "kernel: no row for %d#%u in epoll fd %d, nor in any other (%zu rows in %zu)", s->c.fd,
+			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
+	else
+		look_say(a, 1, "kernel: no row for %d#%u in any epoll set (%zu rows in %zu)", s->c.fd, s->c.gen,
+			 l->rows.n, l->rows.nsets);
+}
+
+// ------------------------------------------------------------------------ P2
+
+static bool leads_in(const struct suspect *s, uint64_t word)
+{
+	word &= (1ULL << 48) - 1;
+	for (unsigned i = 0; i < s->nmine; i++)
+		if (word >= s->mine[i].lo && word < s->mine[i].hi)
+			return true;
+	return false;
+}
+
+// How the registration of F leads to C; NULL if it is not known to.
+static const char *link_of(const struct suspect *s)
+{
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+		return "it registered the descriptor itself before it suspended";
+	if (s->c.was.reg_epfd < 0)
+		return NULL;
+	if (leads_in(s, s->c.was.reg_data))
+		return "the registration's data points into its memory";
+	if (s->c.was.learned == s->s.id)
+		return "events of the descriptor resumed it before";
+	return NULL;
+}
+
+// Another live row that leads to C.
+static const struct row *other_row(const struct look *l, const struct suspect *s)
+{
+	bool has = s->c.was.reg_epfd >= 0;
+	uint64_t data = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ?
+			s->s.waits[s->wait].data : s->c.was.reg_data;
+	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
+	for (size_t i = 0; i < l->rows.n; i++)
+		if ((has && l->rows.v[i].data == data) || leads_in(s, l->rows.v[i].data))
+			return &l->rows.v[i];
+	return NULL;
+}
+
+// Another thing that C itself said it waits for, and that is still there.
+static const struct ctp_wait *other_wait(const struct look *l, const struct suspect *s)
+{
+	for (uint32_t i = 0; i < s->s.nwaits && i < CTP_WAITS; i++) {
+		const struct ctp_wait *w = &s->s.waits[i];
+		struct ctp_fd f;
+		if (w->fd == s->c.fd && w->gen == s->c.gen)
+			continue;
+		if (w->fd >= 0 && look_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen && f.life == CTP_FD_OPEN)
+			return w;
+	}
+	return NULL;
+}
+
+static void judge_p2(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P2];
+	const char *how = link_of(s);
+	const struct row *row = other_row(l, s);
+	const struct ctp_wait *w = other_wait(l, s);
+	if (s->s.flags & CTP_STATE_MOREWAITS)
+		look_say(a, 0, "it waits for more things than were kept");
+	else if (w)
+		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+	else if (row)
+		look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
+	else if (!how)
+		look_say(a, -1, "no registration of fd %d#%u is known to lead to it", s->c.fd, s->c.gen);
+	else if (!l->rows.complete)
+		look_say(a, -1, "%s; whether another does too could not be read", how);
+	else
+		look_say(a, 1, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct suspect *x = *(struct suspect *const *)a, *y = *(struct suspect *const *)b;
+	return x->s.id < y->s.id ? -1 : x->s.id > y->s.id;
+}
+
+// An open, registered descriptor that C added in any slice, or that woke it before.
+static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
+{
+	size_t lo = 0, hi = l->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (l->who[mid]->s.id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
+		struct suspect *s = l->who[lo];
+		if ((fd != s->c.fd || f->gen != s->c.gen) && s->a[LOOK_P2].holds != 0)
+			look_say(&s->a[LOOK_P2], 0, "fd %d#%u is registered as well, and %s", fd, f->gen, how);
+	}
+}
+
+void kernel_judge(struct look *l)
+{
+	judge_p0(l);
+	for (size_t i = 0; i < l->n; i++) {
+		judge_p2(l, l->who[i]);
+		judge_p3(l, l->who[i]);
+	}
+	qsort(l->who, l->n, sizeof(struct suspect *), by_id);
+	uint64_t high = ctp_load64(&l->r->ext->fd_high);
+	for (uint64_t fd = 0; fd <= high && fd < l->r->fds_max; fd++) {
+		struct ctp_fd f;
+		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
+		    f.reg_epfd < 0)
+			continue;
+		if (f.adder)
+			others_of(l, f.adder, (int)fd, &f, "it added that one itself");
+		if (f.learned)
+			others_of(l, f.learned, (int)fd, &f, "events of that one resumed it before");
+	}
+}

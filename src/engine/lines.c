@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// Records of all threads go through the merge, since a coroutine's lines must
+// be in order even when it moves between threads. When the file has reached
+// its limit its older half goes: the younger is copied in front.
+#include "engine/lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctp/jsonl.h"
+#include "ctp/seq.h"
+
+#define BUFFER (256u << 10)
+
+struct lines {
+	struct writer w;
+	int fd;
+	uint64_t bytes, max_bytes;
+	const struct ctp_region *const *region;
+	const struct clock_pairs *clock;
+	struct ctp_merge *merge;
+	size_t used;
+	uint64_t records_in_buffer;
+	char buffer[BUFFER];
+};
+
+static void fail(struct lines *l, int error)
+{
+	if (!l->w.error)
+		l->w.error = error;
+	l->w.dropped_records += l->records_in_buffer;
+}
+
+static uint64_t count_lines(const char *p, size_t n)
+{
+	uint64_t lines = 0;
+	for (const char *end = p + n; p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		lines++;
+	return lines;
+}
+
+// Drops the older half. The buffer must be empty: it is used for copying.
+static void make_room(struct lines *l)
+{
+	uint64_t from = l->bytes / 2, to = 0, gone = 0;
+	ssize_t n;
+	for (uint64_t at = 0; at < from; at += (uint64_t)n) {
+		size_t want = from - at < BUFFER ? (size_t)(from - at) : BUFFER;
+		if ((n = pread(l->fd, l->buffer, want, (off_t)at)) <= 0)
+			break;
+		gone += count_lines(l->buffer, (size_t)n);
+	}
+	n = pread(l->fd, l->buffer, BUFFER, (off_t)from);
+	char *newline = n > 0 ? memchr(l->buffer, '\n', (size_t)n) : NULL;
+	from = newline ? from + (uint64_t)(newline + 1 - l->buffer) : l->bytes;
+	l->w.dropped_records += gone + 1;
+	l->w.dropped_packets++;
+	while (from < l->bytes && (n = pread(l->fd, l->buffer, BUFFER, (off_t)from)) > 0) {
+		if (pwrite(l->fd, l->buffer, (size_t)n, (off_t)to) != n)
+			break;
+		from += (uint64_t)n;
+		to += (uint64_t)n;
+	}
+	if (ftruncate(l->fd, (off_t)to) < 0)
+		fail(l, -errno);
+	l->bytes = to;
+}
+
+static void flush(struct lines *l)
+{
+	if (!l->used)
+		return;
+	ssize_t n = pwrite(l->fd, l->buffer, l->used, (off_t)l->bytes);
+	if (n == (ssize_t)l->used) {
+		l->bytes += l->used;
+		l->w.records += l->records_in_buffer;
+	} else {
+		fail(l, n < 0 ? -errno : -ENOSPC);
+		if (ftruncate(l->fd, (off_t)l->bytes) < 0)
+			l->w.error = -errno;
+	}
+	l->used = 0;
+	l->records_in_buffer = 0;
+	if (l->bytes + BUFFER > l->max_bytes && l->bytes)
+		make_room(l);
+}
+
+// Innermost address of a stack of the present region, bounded by our layout.
+static uint64_t innermost(const struct ctp_region *r, uint32_t stack)
+{
+	if (!stack || stack >= r->stacks_max)
+		return 0;
+	uint32_t off = ctp_load32(&r->stack_index[stack]);
+	if (!off || off >= r->stack_words_max)
+		return 0;
+	uint32_t n = (uint32_t)r->stack_words[off - 1];
+	return n ? r->stack_words[off] : 0;
+}
+
+static void sink(void *arg, const struct ctp_merged *m)
+{
+	struct lines *l = arg;
+	if (!m->to) {
+		ctp_jsonl_other(m);
+		return;
+	}
+	if (l->used + 2 * CTP_JSONL_MAX > BUFFER)
+		flush(l);
+	l->used += ctp_jsonl_switch(l->buffer + l->used, m, clock_to_ns(l->clock, m->record.time),
+				    innermost(*l->region, ctp_record_stack(&m->record)));
+	l->records_in_buffer++;
+}
+
+static void lines_thread(struct writer *w, const struct writer_batch *b)
+{
+	struct lines *l = (struct lines *)w;
+	if (ctp_merge_push(l->merge, b->slot, b->tid, b->records, b->n) < 0) {
+		w->error = -ENOMEM;
+		w->dropped_records += b->n;
+	}
+}
+
+static void lines_thread_end(struct writer *w, uint32_t slot)
+{
+}
+
+static void lines_stations(struct writer *w, const struct writer_station *e, uint32_t n)
+{
+	struct lines *l = (struct lines *)w;
+	for (uint32_t i = 0; i < n; i++) {
+		struct ctp_jsonl_line line = { .probe_id = e[i].id, .tid = e[i].tid, .addr = e[i].addr,
+					       .seq = 2 * e[i].n, .is_active = e[i].active, .ts = e[i].ts_ns,
+					       .is_station = true, .station_probe_id = e[i].station_probe_id };
+		if (l->used + CTP_JSONL_MAX > BUFFER)
+			flush(l);
+		l->used += ctp_jsonl_format(l->buffer + l->used, &line);
+		l->records_in_buffer++;
+	}
+}
+
+static void lines_turn(struct writer *w)
+{
+	ctp_merge_turn(((struct lines *)w)->merge);
+}
+
+static void lines_flush(struct writer *w)
+{
+	struct lines *l = (struct lines *)w;
+	ctp_merge_flush(l->merge);
+	flush(l);
+}
+
+static void lines_free(struct writer *w)
+{
+	ctp_merge_free(((struct lines *)w)->merge);
+	free(w);
+}
+
+static const struct writer_ops lines_ops = {
+	.thread = lines_thread, .thread_end = lines_thread_end, .stations = lines_stations,
+	.turn = lines_turn, .image = lines_flush, .flush = lines_flush, .free = lines_free,
+};
+
+struct writer *lines_new(int fd, uint64_t max_bytes, const struct ctp_region *const *region,
+			 const struct clock_pairs *clock)
+{
+	struct lines *l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->w = (struct writer){ .ops = &lines_ops, .batch_max = 8192, .eager = true };
+	l->fd = fd;
+	l->max_bytes = max_bytes < 2 * BUFFER ? 2 * BUFFER : max_bytes;
+	l->region = region;
+	l->clock = clock;
+	l->merge = ctp_merge_new(sink, l);
+	if (!l->merge) {
+		free(l);
+		return NULL;
+	}
+	return &l->w;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//
+// Taking a look: copies of what /proc and the region say at one moment, so
+// that all judges see the same. Threads of the table are matched with those
+// of /proc by tid.
+#include "engine/look.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/seq.h"
+
+enum { ROWS_LIVE = 10000 };
+
+bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
+{
+	if (fd >= r->fds_max)
+		return false;
+	const struct ctp_fd *f = &r->fds[fd];
+	for (int tries = 0; tries < 1000; tries++) {
+		uint32_t seq = ctp_seq_read_begin(&f->seq);
+		if (seq & 1)
+			continue;
+		memcpy(out, f, sizeof(*out));
+		if (!ctp_seq_read_retry(&f->seq, seq))
+			return out->gen != 0;
+	}
+	return false;
+}
+
+bool look_in_epoll(const struct proc_task *t)
+{
+	return t->state == 'S' && !t->tracer && (t->nr == 232 || t->nr == 281 || t->nr == 441) &&
+	       (!strcmp(t->wchan, "do_epoll_wait") || !strcmp(t->wchan, "ep_poll"));
+}
+
+// Thread entries change without a lock; those of a sleeping thread do not.
+static int copy_threads(struct look *l)
+{
+	uint32_t n = ctp_load32(&l->r->ext->thread_high);
+	n = n > l->r->threads_max ? l->r->threads_max : n;
+	l->threads = calloc(n + 1, sizeof(*l->threads));
+	if (!l->threads)
+		return -ENOMEM;
+	l->nthreads = n;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ctp_thread *t = &l->r->threads[i];
+		uint32_t life = ctp_load32(&t->life);
+		memcpy(&l->threads[i], t, sizeof(*t));
+		l->threads[i].life = life;
+		l->turns += t->turns;
+		for (size_t k = 0; life == CTP_THREAD_LIVE && k < l->tasks.n; k++)
+			if (l->tasks.v[k].tid == (int)l->threads[i].tid)
+				l->tasks.v[k].slot = (int)i;
+	}
+	return 0;
+}
+
+// Asleep in one of our hooks: then the caller's registers lie in its entry.
+static void mark_hooked(struct look *l)
+{
+	for (size_t k = 0; k < l->tasks.n; k++) {
+		struct proc_task *t = &l->tasks.v[k];
+		if (t->slot < 0 || t->state != 'S' || t->nr < 0)
+			continue;
+		const struct ctp_thread *c = &l->threads[t->slot];
+		if (!(c->wait_seq & 1) || (int)t->args[0] != c->wait_fd)
+			continue;
+		t->hooked = c->wait_call == CTP_IN_EPOLL ? look_in_epoll(t) : c->wait_call == CTP_IN_IO;
+	}
+}
+
+// The kernel makes all rows of a set at once, so a huge set is left alone while the program lives.
+static bool rows_allowed(const struct look *l)
+{
+	if (l->final)
+		return true;
+	uint64_t high = ctp_load64(&l->r->ext->fd_high), n = 0;
+	for (uint64_t i = 0; i <= high && i < l->r->fds_max; i++)
+		n += l->r->fds[i].life == CTP_FD_OPEN && l->r->fds[i].reg_epfd >= 0;
+	return n <= ROWS_LIVE;
+}
+
+int look_begin(struct look *l)
+{
+	int r = proc_tasks_read(l->pid, true, &l->tasks);
+	if (!r)
+		r = copy_threads(l);
+	if (!r) {
+		mark_hooked(l);
+		r = proc_maps_read(l->pid, &l->maps);
+	}
+	if (!r && rows_allowed(l)) {
+		int e = rows_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns, &l->rows);
+		if (e) {
+			l->rows.denied = true;
+			l->rows.complete = false;
+		}
+	}
+	if (r)
+		look_deinit(l);
+	return r;
+}
+
+int look_again(struct look *l)
+{
+	struct proc_maps maps;
+	struct rows rows;
+	int r = proc_maps_read(l->pid, &maps);
+	if (r)
+		return r;
+	proc_maps_deinit(&l->maps);
+	l->maps = maps;
+	r = rows_read(l->pid, 0, l->deadline_ns, &rows);
+	if (r)
+		return r;
+	rows_deinit(&l->rows);
+	l->rows = rows;
+	for (uint32_t i = 0; i < l->nthreads; i++)
+		memcpy(&l->threads[i], &l->r->threads[i], sizeof(*l->threads));
+	reach_objects(l);
+	return 0;
+}
+
+void look_deinit(struct look *l)
+{
+	proc_tasks_deinit(&l->tasks);
+	proc_maps_deinit(&l->maps);
+	rows_deinit(&l->rows);
+	free(l->threads);
+	free(l->open);
+	l->threads = NULL;
+	l->open = NULL;
+	l->nopen = 0;
+}
+
+void look_say(struct look_answer *a, int holds, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	a->holds = holds;
+	vsnprintf(a->text, sizeof(a->text), format, ap);
+	va_end(ap);
+}
+
+void look_say_all(struct look *l, enum look_item item, int holds, const char *text)
+{
+	for (size_t i = 0; i < l->n; i++)
+		look_say(&l->who[i]->a[item], holds, "%s", text);
+}
+
+void look_open(struct look *l, uint64_t id, const char *format, ...)
+{
+	char text[LOOK_TEXT];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	size_t of_this = l->nopen >= 4096 ? LOOK_OPEN_MAX : 0; // never without bound
+	for (size_t i = 0; i < l->nopen; i++) {
+		of_this += l->open[i].id == id;
+		if (l->open[i].id == id && !strcmp(l->open[i].text, text))
+			return;
+	}
+	struct look_open *more = of_this < LOOK_OPEN_MAX ?
+				 realloc(l->open, (l->nopen + 1) * sizeof(*more)) : NULL;
+	if (!more) {
+		l->open_lost++;
+		return;
+	}
+	l->open = more;
+	l->open[l->nopen].id = id;
+	memcpy(l->open[l->nopen++].text, text, sizeof(text));
+}

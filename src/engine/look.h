@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// look.h - one look at the process: what was read from /proc, the suspects it
+// is about, and what was found for each. The obligations P0 to P6 are those
+// of a lost wakeup; each judge (kernel.c, flight.c, quiet.c, reach.c) fills
+// its own and never says 1 (holds) on doubt.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctp/region.h"
+#include "engine/proc.h"
+#include "engine/rows.h"
+
+enum look_item { LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P4, LOOK_P5, LOOK_P6A, LOOK_P6B, LOOK_ITEMS };
+
+#define LOOK_TEXT 240
+struct look_answer {
+	int holds; // 1, 0, -1 = cannot be told
+	char text[LOOK_TEXT];
+};
+
+// An address range of the target.
+struct span {
+	uint64_t lo, hi;
+};
+
+// A coroutine that waits for a descriptor that went away. The copies of
+// region data are taken once and are what every judge works on.
+struct suspect {
+	uint32_t cand; // index in the table
+	struct ctp_cand c;
+	struct ctp_state s;
+	int wait;           // index in s.waits, -1 = learned
+	uint64_t turns0;    // turns of all threads when it was found
+	uint64_t found_ns;
+	uint64_t next_ns;   // not looked at again before
+	unsigned looks;
+	bool settled;       // proven as far as the engine can tell
+	bool gone;          // it ran since
+	uint64_t said;      // digest of the last line about it
+	// the look under way
+	struct look_answer a[LOOK_ITEMS];
+	struct span mine[2]; // stack and control block, with the allocations that hold them
+	unsigned nmine;
+};
+
+#define LOOK_OPEN_MAX 40
+struct look_open { // ways by which the program could still resume it
+	uint64_t id;   // of the coroutine; 0 = all
+	char text[LOOK_TEXT];
+};
+
+struct look {
+	const struct ctp_region *r;
+	pid_t pid;
+	bool final, may_stop;
+	bool scan;            // memory may be scanned
+	bool rested;          // nothing ran for a while before this look
+	uint64_t deadline_ns;
+	struct suspect **who;
+	size_t n;
+	struct proc_tasks tasks;
+	struct proc_maps maps;
+	struct rows rows;
+	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
+	uint32_t nthreads;
+	uint64_t scanned_bytes;
+	uint64_t turns;
+	struct look_open *open;
+	size_t nopen, open_lost;
+};
+
+// Reads the process. 0 or -errno. deinit takes a zeroed look.
+int look_begin(struct look *l);
+void look_deinit(struct look *l);
+// Reads mappings, rows and thread entries anew. 0 or -errno.
+int look_again(struct look *l);
+
+void look_say(struct look_answer *a, int holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void look_say_all(struct look *l, enum look_item item, int holds, const char *text);
+void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// True if thread `t` is asleep in an epoll wait, as /proc has it.
+bool look_in_epoll(const struct proc_task *t);
+// Consistent copy of an fd's entry. False if there is none (or never at rest).
+bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
+
+void kernel_judge(struct look *l);       // P0, P2, P3
+void flight_judge(struct look *l);       // P4, P5
+void flight_tables(const struct ctp_region *r, struct suspect *s); // P4, P5 from the tables alone
+void quiet_judge(struct look *l);        // P6b
+void reach_objects(struct look *l);      // fills `mine` of every suspect
+void reach_judge(struct look *l);        // P6a

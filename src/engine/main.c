@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+//
+// ctp-run: starts a program with libctp.so in it and writes its trace. This
+// file alone decides what is said and with which status ctp-run ends.
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "engine/check.h"
+#include "engine/launch.h"
+#include "engine/log.h"
+#include "engine/options.h"
+#include "engine/run.h"
+#include "engine/serve.h"
+#include "engine/session.h"
+#include "engine/signals.h"
+#include "engine/sock.h"
+
+enum { STATUS_TIMEOUT = 124, STATUS_OWN = 125, STATUS_CANNOT = 126, STATUS_NOT_FOUND = 127 };
+
+struct job {
+	struct options options;
+	struct launch_inherited inherited;
+	struct check check;
+	struct sock sock;
+	struct session session;
+	struct launch launch;
+	char library[PATH_MAX];
+	char preload[3 * PATH_MAX];
+	char shm_path[PATH_MAX + 32], sock_path[128], stations[48];
+	const char **env;
+	unsigned n_env;
+};
+
+static int usage(const char *why)
+{
+	log_line(LOG_FAIL, "%s", why);
+	return STATUS_OWN;
+}
+
+// What LD_PRELOAD is to be: libctp.so first, but after a shared libasan.
+static int plan_preload(struct job *j)
+{
+	const char *more = getenv("LD_PRELOAD"), *lib = j->library;
+	for (size_t i = 0; i < j->options.n_env; i++)
+		if (!strncmp(j->options.env[i], "LD_PRELOAD=", 11))
+			more = j->options.env[i] + 11;
+	if (launch_library(j->library, sizeof(j->library)) < 0) {
+		log_line(LOG_FAIL, "libctp.so is not where it was installed, nor beside ctp-run; reinstall, or use "
+				   "--no-preload");
+		return -ENOENT;
+	}
+	if (strpbrk(lib, ": \t") && !(lib = sock_alias(&j->sock, lib)))
+		return -EIO;
+	log_line(LOG_MORE, "preloading %s", lib);
+	snprintf(j->preload, sizeof(j->preload), "%s%s%s%s%s", j->check.libasan, *j->check.libasan ? ":" : "", lib,
+		 more && *more ? ":" : "", more ? more : "");
+	return 0;
+}
+
+static int plan_env(struct job *j)
+{
+	const char *shm = j->options.shm_file;
+	char *real = shm ? realpath(shm, NULL) : NULL;
+	if (shm)
+		snprintf(j->shm_path, sizeof(j->shm_path), "CTP_SHM_PATH=%s", real ? real : shm);
+	else
+		snprintf(j->shm_path, sizeof(j->shm_path), "CTP_SHM_PATH=/proc/%d/fd/%d", (int)getpid(),
+			 j->session.first.fd);
+	free(real);
+	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=%s", j->sock.path);
+	snprintf(j->stations, sizeof(j->stations), "CTP_MAX_STATIONS=%" PRIu32, j->options.stations);
+	j->env = calloc(j->options.n_env + 3, sizeof(*j->env));
+	if (!j->env)
+		return -ENOMEM;
+	j->env[j->n_env++] = j->shm_path;
+	j->env[j->n_env++] = j->sock_path;
+	j->env[j->n_env++] = j->stations;
+	for (size_t i = 0; i < j->options.n_env; i++)
+		j->env[j->n_env++] = j->options.env[i];
+	return 0;
+}
+
+static int say_region(const struct job *j, int r)
+{
+	if (r == -EEXIST)
+		log_line(LOG_FAIL, "%s: exists and is no cTP region; give --shm-file another name",
+			 j->options.shm_file);
+	else if (j->options.shm_file)
+		log_line(LOG_FAIL, "cannot make the region in %s: %s", j->options.shm_file, strerror(-r));
+	else
+		log_line(LOG_FAIL, "cannot make the region: memfd: %s; --shm-file=PATH uses a real file", strerror(-r));
+	return STATUS_OWN;
+}
+
+static int say_output(const struct job *j, int r)
+{
+	const char *path = j->session.output.path ? j->session.output.path : j->options.output;
+	if (r == OUTPUT_EXISTS)
+		log_line(LOG_FAIL, "%s: exists and is no ctp trace; the program was not started; choose another "
+				   "name with -o", path);
+	else if (r == OUTPUT_OLD_EXISTS)
+		log_line(LOG_FAIL, "%s.old: exists and is no ctp trace, so %s cannot be moved there; the program "
+				   "was not started; choose another name with -o", path, path);
+	else
+		log_line(LOG_FAIL, "cannot make the trace %s: %s; the program was not started; choose another "
+				   "place with -o", path, strerror(-r));
+	return STATUS_OWN;
+}
+
+// Everything up to the running program. 0, or the status to exit with.
+static int start(struct job *j)
+{
+	struct options *o = &j->options;
+	enum check_verdict v = check_program(&j->check, o->program[0], !o->no_preload);
+	if (v != CHECK_FINE) {
+		log_line(LOG_FAIL, "%s", j->check.why);
+		return v;
+	}
+	int r = session_region(&j->session, o, *j->check.libasan);
+	if (r < 0)
+		return say_region(j, r);
+	if ((r = sock_init(&j->sock)) < 0)
+		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
+	if ((!o->no_preload && plan_preload(j) < 0) || plan_env(j) < 0)
+		return STATUS_OWN;
+	struct launch_plan plan = { .path = j->check.path, .argv = o->program, .env = j->env, .n_env = j->n_env,
+				    .preload = o->no_preload ? NULL : j->preload };
+	for (size_t i = 0; o->no_preload && i < o->n_env; i++)
+		if (!strncmp(o->env[i], "LD_PRELOAD=", 11))
+			plan.preload = o->env[i] + 11;
+	if ((r = launch_fork(&j->launch, &plan, &j->inherited)) < 0) {
+		log_line(LOG_FAIL, "cannot start a process: %s", strerror(-r));
+		return STATUS_OWN;
+	}
+	if ((r = session_open(&j->session, o->output, j->launch.pid, o->program))) {
+		launch_cancel(&j->launch);
+		return say_output(j, r);
+	}
+	if ((r = launch_go(&j->launch))) {
+		session_undo(&j->session);
+		log_line(LOG_FAIL, "%s: %s", o->program[0], strerror(r));
+		return r == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT;
+	}
+	launch_let_go(&j->inherited);
+	session_started(&j->session, j->check.loaded);
+	return 0;
+}
+
+static void print_path(char *out, size_t n, const char *path)
+{
+	bool plain = path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:,@%-")] == '\0';
+	if (plain && *path != '-')
+		snprintf(out, n, " %s", path);
+	else if (!strchr(path, '\''))
+		snprintf(out, n, *path == '-' ? " './%s'" : " '%s'", path);
+	else
+		snprintf(out, n, " \"%s\"", path);
+}
+
+// No switch: was it looked for in the right place? Goes into the trace, too.
+static void say_no_switch(struct job *j)
+{
+	struct manifest *m = &j->session.manifest;
+	char found[128], text[1024];
+	const char *exe = m->images[m->n_images - 1].exe;
+	check_imports(exe, found, sizeof(found));
+	const char *why = m->images[m->n_images - 1].guest ? "" : "; libctp.so did not attach";
+	snprintf(text, sizeof(text), "no coroutine switch seen; looked for %s: %s imports %s%s", CHECK_SWITCHERS, exe,
+		 *found ? found : "none of them", why);
+	log_line(LOG_SAY, "%s", text);
+	if (m->n_coverage < MANIFEST_COVERAGE)
+		snprintf(m->coverage[m->n_coverage++], sizeof(m->coverage[0]), "%.511s", text);
+	if (!j->session.output.jsonl)
+		manifest_write(m, j->session.output.fd);
+}
+
+static void say_end(struct job *j)
+{
+	struct session *s = &j->session;
+	struct harvest_sums sums = harvest_sum(s->harvest);
+	char path[PATH_MAX + 8] = "", dropped[96] = "";
+	uint64_t lost = sums.lost + v1_lost(s->v1);
+	if (s->writer->dropped_records)
+		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " of the oldest not kept", s->writer->dropped_records);
+	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines, %" PRIu64 " lost%s; trace in %s", sums.switches,
+		 sums.created + v1_stations(s->v1), lost, dropped, s->output.path);
+	if (!sums.switches && !v1_events(s->v1))
+		say_no_switch(j);
+	if (strcmp(s->output.path, "ctp.data"))
+		print_path(path, sizeof(path), s->output.path);
+	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->output.jsonl ? "" : " --lost-wakeup", path);
+}
+
+static int run(struct job *j)
+{
+	struct rlimit files;
+	int status = start(j);
+	if (status)
+		return status;
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
+	say_end(j);
+	sock_deinit(&j->sock);
+	if (end.timed_out)
+		return STATUS_TIMEOUT;
+	if (end.signal)
+		signals_die(end.signal);
+	return end.signal ? 128 + end.signal : end.status;
+}
+
+int main(int argc, char **argv)
+{
+	static struct job j; // large; freed by the end
+	j.sock.fd = -1;
+	int r = options_parse(&j.options, argc, argv);
+	if (r < 0)
+		return usage(j.options.error);
+	switch (j.options.what) {
+	case OPTIONS_HELP:
+		options_print_help();
+		return 0;
+	case OPTIONS_MAN:
+		options_print_man();
+		return 0;
+	case OPTIONS_VERSION:
+		puts("ctp-run " CTP_TOOL_VERSION);
+		return 0;
+	case OPTIONS_SERVE:
+		return serve(&j.options);
+	case OPTIONS_RUN:
+		break;
+	}
+	launch_inherit(&j.inherited);
+	r = log_open(j.options.log_file, j.options.quiet ? LOG_FAIL : j.options.verbose ? LOG_MORE : LOG_SAY);
+	if (r < 0) {
+		log_line(LOG_FAIL, "cannot write to %s: %s", j.options.log_file, strerror(-r));
+		return STATUS_OWN;
+	}
+	signals_init();
+	int status = run(&j);
+	sock_deinit(&j.sock);
+	options_deinit(&j.options);
+	free(j.inherited.fds);
+	free(j.env);
+	return status;
+}

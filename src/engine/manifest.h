@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// manifest.h - ctp/trace.json: what ran, when, and how it ended.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "engine/clock.h"
+
+struct manifest_image {
+	unsigned index;
+	char exe[512];
+	uint64_t attached_ns;
+	bool guest;
+};
+
+#define MANIFEST_COVERAGE 8
+
+struct manifest {
+	bool complete;
+	char **command; // argv; NULL: unknown
+	pid_t pid;
+	const struct clock_pairs *clock;
+	uint64_t snapshot_ns; // 0: none yet
+	const char *snapshot_reason;
+	uint64_t ended_ns;    // 0: not yet
+	const char *ended_how;
+	int ended_code;
+	struct manifest_image *images;
+	unsigned n_images;
+	uint64_t term_forwarded_ns; // 0: none
+	uint64_t dropped_packets, dropped_records, v1_lost;
+	char coverage[MANIFEST_COVERAGE][512];
+	unsigned n_coverage;
+};
+
+// Writes ctp/trace.json under dir, by way of a second file. 0 or -errno.
+int manifest_write(const struct manifest *m, int dir);

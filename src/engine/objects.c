@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//
+// What belongs to a coroutine: its stack and its control block, each grown to
+// the allocation that holds it, since a pointer to any part of a larger
+// object may lead to the rest. Known allocations: the mmap that the hook saw,
+// a block of glibc's malloc; else the whole mapping. Static storage can
+// always be reached by name: P6a is then answered here.
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/heap.h"
+#include "engine/look.h"
+#include "engine/names.h"
+#include "engine/scan.h"
+
+static bool within(uint64_t addr, struct span s)
+{
+	return addr >= s.lo && addr < s.hi;
+}
+
+static const struct heap_query *asked(const struct heap_query *q, size_t n, uint64_t addr)
+{
+	for (size_t lo = 0, hi = n; lo < hi;) {
+		size_t mid = (lo + hi) / 2;
+		if (q[mid].addr == addr)
+			return q[mid].found ? &q[mid] : NULL;
+		if (q[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+// All mappings that adjoin `m`, writable and of its kind, as one.
+static struct span mapping(const struct proc_maps *maps, const struct proc_map *m)
+{
+	const struct proc_map *a = m, *b = m;
+	while (a > maps->v && a[-1].hi == a->lo && a[-1].perms[1] == 'w' && !strcmp(a[-1].path, m->path))
+		a--;
+	while (b + 1 < maps->v + maps->n && b[1].lo == b->hi && b[1].perms[1] == 'w' && !strcmp(b[1].path, m->path))
+		b++;
+	return (struct span){a->lo, b->hi};
+}
+
+// The allocation that holds [at.lo, at.hi). False: no such memory, or not one allocation.
+static bool grow(const struct look *l, const struct heap_query *q, size_t n, struct span at, struct span *out)
+{
+	const struct heap_query *h = asked(q, n, at.lo);
+	const struct proc_map *m = proc_maps_find(&l->maps, at.lo);
+	if (h && at.hi <= h->block.hi + 8) { // a block's last 8 bytes are the next header's
+		*out = h->block;
+		return true;
+	}
+	if (!m)
+		return false;
+	*out = mapping(&l->maps, m);
+	return at.hi <= out->hi;
+}
+
+static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const char *what)
+{
+	char symbol[160];
+	if (!names_static(l->pid, &l->maps, addr, symbol, sizeof(symbol)))
+		return false;
+	look_say(&s->a[LOOK_P6A], 0, "its %s lies in static storage (%s), which can always be reached", what, symbol);
+	look_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
+	return true;
+}
+
+static void own(struct look *l, struct suspect *s, const struct heap_query *q, size_t n)
+{
+	const struct ctp_state *c = &s->s;
+	struct look_answer *a = &s->a[LOOK_P6A];
+	struct span stack, block;
+	s->nmine = 0;
+	look_say(a, -1, "the bounds of its stack are not known");
+	if (!c->lo || c->hi <= c->lo || c->hi > SCAN_ADDRESS_MASK || !c->slot)
+		return;
+	if (c->flags & CTP_STATE_SHARED_STACK) {
+		look_say(a, -1, "it shares its stack with others by copying");
+		return;
+	}
+	if (is_static(l, s, c->lo, "stack"))
+		return;
+	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SCAN_ADDRESS_MASK)
+		stack = (struct span){c->block_lo, c->block_hi};
+	else if (!grow(l, q, n, (struct span){c->lo, c->hi}, &stack))
+		return;
+	if (!within(c->slot, stack)) {
+		if (is_static(l, s, c->slot, "control block"))
+			return;
+		look_say(a, -1, "the block that holds its saved context is not known");
+		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block))
+			return;
+		s->mine[1] = block;
+	}
+	s->mine[0] = stack;
+	s->nmine = within(c->slot, stack) ? 1 : 2;
+}
+
+void reach_objects(struct look *l)
+{
+	struct heap_query *q = calloc(2 * l->n + 1, sizeof(*q));
+	size_t n = 0;
+	for (size_t i = 0; q && i < l->n; i++) {
+		q[n++].addr = l->who[i]->s.lo;
+		q[n++].addr = l->who[i]->s.slot;
+	}
+	if (q)
+		heap_resolve(l->pid, &l->maps, q, n, l->deadline_ns);
+	for (size_t i = 0; i < l->n; i++)
+		own(l, l->who[i], q, q ? n : 0);
+	free(q);
+}

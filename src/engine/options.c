@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+//
+// The option table and its one parser. Options end at the first word that is
+// not one, or after "--". A row's `set` gets the value, or NULL.
+#include "engine/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/ctp.h"
+
+enum takes { TAKES_NOTHING, TAKES_VALUE, TAKES_MAYBE };
+
+struct option_row {
+	char letter;      // 0: none
+	const char *name; // NULL: none
+	const char *value; // its value's name in the help; NULL: takes none
+	const char *help; // NULL: not shown
+	int (*set)(struct options *o, const char *value);
+	enum takes takes;
+};
+
+static int wrong(struct options *o, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(o->error, sizeof(o->error), fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+static int set_preload(struct options *o, const char *v) { o->no_preload = false; return 0; }
+static int set_no_preload(struct options *o, const char *v) { o->no_preload = true; return 0; }
+static int set_prove(struct options *o, const char *v) { o->prove = true; return 0; }
+static int set_quiet(struct options *o, const char *v) { o->quiet = true; return 0; }
+static int set_verbose(struct options *o, const char *v) { o->verbose = true; return 0; }
+static int set_help(struct options *o, const char *v) { o->what = OPTIONS_HELP; return 0; }
+static int set_version(struct options *o, const char *v) { o->what = OPTIONS_VERSION; return 0; }
+static int set_man(struct options *o, const char *v) { o->what = OPTIONS_MAN; return 0; }
+static int set_log_file(struct options *o, const char *v) { o->log_file = v; return 0; }
+
+static int set_output(struct options *o, const char *v)
+{
+	if (!*v)
+		return wrong(o, "-o needs a name");
+	o->output = v;
+	return 0;
+}
+
+static int set_shm_file(struct options *o, const char *v)
+{
+	if (!*v)
+		return wrong(o, "--shm-file needs a name");
+	o->shm_file = v;
+	return 0;
+}
+
+static int set_max_size(struct options *o, const char *v)
+{
+	static const char suffixes[] = "KMG";
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(v, &end, 10);
+	const char *s = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+	unsigned shift = s ? (unsigned)(s - suffixes + 1) * 10 : 0;
+	if (v[0] < '0' || v[0] > '9' || errno || (*end && (!s || end[1])) || n > (UINT64_MAX >> 1) >> shift)
+		return wrong(o, "--max-size=%s: not a size such as 500M or 2G", v);
+	o->max_bytes = (uint64_t)n << shift;
+	if (o->max_bytes < 16384)
+		return wrong(o, "--max-size=%s: the least is 16K", v);
+	return 0;
+}
+
+static int set_stations(struct options *o, const char *v)
+{
+	char *end;
+	errno = 0;
+	unsigned long n = strtoul(v, &end, 10);
+	if (v[0] < '0' || v[0] > '9' || *end || errno || n < 1 || n > CTP_STATIONS_LIMIT)
+		return wrong(o, "-n %s: stations go from 1 to %u", v, CTP_STATIONS_LIMIT);
+	o->stations = (uint32_t)n;
+	return 0;
+}
+
+static int set_overflow(struct options *o, const char *v)
+{
+	if (strcmp(v, "drop") && strcmp(v, "block"))
+		return wrong(o, "--overflow=%s: drop or block", v);
+	o->block = v[0] == 'b';
+	return 0;
+}
+
+static int set_timeout(struct options *o, const char *v)
+{
+	char *end;
+	double s = strtod(v, &end);
+	if (end == v || *end || !isfinite(s) || s <= 0 || s > 1e9)
+		return wrong(o, "--timeout=%s: seconds, above 0", v);
+	o->timeout_s = s;
+	return 0;
+}
+
+static int set_color(struct options *o, const char *v)
+{
+	static const char *const words[] = { "auto", "always", "never" };
+	for (unsigned i = 0; i < 3; i++)
+		if (!strcmp(v, words[i])) {
+			o->color = (enum options_color)i;
+			return 0;
+		}
+	return wrong(o, "--color=%s: auto, always or never", v);
+}
+
+static int set_env(struct options *o, const char *v)
+{
+	const char *eq = strchr(v, '=');
+	if (!eq || eq == v)
+		return wrong(o, "-E %s: give VAR=VALUE", v);
+	const char **more = realloc(o->env, sizeof(*more) * (o->n_env + 1));
+	if (!more)
+		return wrong(o, "out of memory");
+	o->env = more;
+	o->env[o->n_env++] = v;
+	return 0;
+}
+
+static int set_serve(struct options *o, const char *v)
+{
+	if (sscanf(v, "%d,%d", &o->serve_fd, &o->serve_pid) != 2 || o->serve_fd < 0 || o->serve_pid <= 0)
+		return wrong(o, "--serve is libctp.so's to use");
+	o->what = OPTIONS_SERVE;
+	return 0;
+}
+
+static int set_later(struct options *o, const char *v)
+{
+	return wrong(o, "not yet in this version");
+}
+
+static const struct option_row rows[] = {
+	{ 0, "preload", NULL, "inject libctp.so (the default)", set_preload, TAKES_NOTHING },
+	{ 0, "no-preload", NULL, "only hand the region to probes inside the program", set_no_preload, TAKES_NOTHING },
+	{ 'o', NULL, "PATH", "trace directory, or JSON lines if it ends in .jsonl; %p pid, %e program, %% a "
+	  "percent sign (default ctp.data). An older trace there moves to PATH.old", set_output, TAKES_VALUE },
+	{ 0, "max-size", "SIZE", "history kept on disk, with K, M or G (default 1G): the oldest goes first",
+	  set_max_size, TAKES_VALUE },
+	{ 'f', "follow-forks", NULL, "not yet in this version: trace children, too", set_later, TAKES_NOTHING },
+	{ 'n', NULL, "N", "stations (default 1000000, at most 2097150)", set_stations, TAKES_VALUE },
+	{ 0, "overflow", "drop|block", "what a thread does whose ring is full (default drop, counted)",
+	  set_overflow, TAKES_VALUE },
+	{ 0, "flight", "SIZE", "not yet in this version: keep only the newest history", set_later, TAKES_MAYBE },
+	{ 0, "timeout", "SEC", "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; exit 124",
+	  set_timeout, TAKES_VALUE },
+	{ 0, "check", NULL, "not yet in this version: analyse at the end", set_later, TAKES_NOTHING },
+	{ 0, "error-exitcode", "N", "not yet in this version: with --check, exit N on a finding", set_later, TAKES_VALUE },
+	{ 0, "fail-on", "proven|likely|suspect", "not yet in this version: what --error-exitcode counts",
+	  set_later, TAKES_VALUE },
+	{ 0, "prove", NULL, "at the snapshot scan the program's memory for pointers to each candidate", set_prove,
+	  TAKES_NOTHING },
+	{ 'E', NULL, "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)", set_env,
+	  TAKES_VALUE },
+	{ 'q', NULL, NULL, "no line unless something failed", set_quiet, TAKES_NOTHING },
+	{ 'v', NULL, NULL, "say more", set_verbose, TAKES_NOTHING },
+	{ 0, "log-file", "F", "write ctp's lines to F instead of stderr", set_log_file, TAKES_VALUE },
+	{ 0, "color", "auto|always|never", "colour of reports (NO_COLOR is honoured)", set_color, TAKES_VALUE },
+	{ 0, "shm-file", "PATH", "a real file for the region", set_shm_file, TAKES_VALUE },
+	{ 0, "version", NULL, "print the version", set_version, TAKES_NOTHING },
+	{ 'h', "help", NULL, "print this", set_help, TAKES_NOTHING },
+	{ 0, "print-man", NULL, NULL, set_man, TAKES_NOTHING },
+	{ 0, "serve", "FD,PID", NULL, set_serve, TAKES_VALUE },
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+static const struct option_row *by_name(const char *name, size_t n)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].name && !strncmp(rows[i].name, name, n) && !rows[i].name[n])
+			return &rows[i];
+	return NULL;
+}
+
+static const struct option_row *by_letter(char letter)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].letter && rows[i].letter == letter)
+			return &rows[i];
+	return NULL;
+}
+
+static int apply(struct options *o, const struct option_row *row, const char *value)
+{
+	int r = row->set(o, value);
+	if (row->set == set_later) {
+		if (row->name)
+			wrong(o, "--%s is not yet in this version", row->name);
+		else
+			wrong(o, "-%c is not yet in this version", row->letter);
+	}
+	return r;
+}
+
+// Takes one word "--name[=value]", perhaps with the next. Returns words used.
+static int parse_long(struct options *o, char **words)
+{
+	const char *name = words[0] + 2, *eq = strchr(name, '=');
+	size_t n = eq ? (size_t)(eq - name) : strlen(name);
+	const struct option_row *row = by_name(name, n);
+	int r;
+	if (!row)
+		return wrong(o, "unknown option --%.*s (see ctp-run --help)", (int)(n < 100 ? n : 100), name);
+	if (row->takes == TAKES_NOTHING && eq)
+		return wrong(o, "--%s takes no value", row->name);
+	if (row->takes != TAKES_VALUE || eq) {
+		r = apply(o, row, eq ? eq + 1 : NULL);
+		return r < 0 ? r : 1;
+	}
+	if (row->set != set_later && !words[1])
+		return wrong(o, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
+	r = apply(o, row, words[1]);
+	return r < 0 ? r : 2;
+}
+
+// Takes one word "-abc", perhaps with the next. Returns words used.
+static int parse_letters(struct options *o, char **words)
+{
+	for (const char *p = words[0] + 1; *p; p++) {
+		const struct option_row *row = by_letter(*p);
+		int r;
+		if (!row)
+			return wrong(o, "unknown option -%c (see ctp-run --help)", *p);
+		if (row->takes != TAKES_VALUE) {
+			if ((r = apply(o, row, NULL)) < 0)
+				return r;
+			continue;
+		}
+		const char *value = p[1] ? p + 1 : words[1];
+		if (!value)
+			return wrong(o, "-%c needs a value: -%c %s", *p, *p, row->value);
+		if ((r = apply(o, row, value)) < 0)
+			return r;
+		return p[1] ? 1 : 2;
+	}
+	return 1;
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	*o = (struct options){ .output = "ctp.data", .max_bytes = 1ULL << 30, .stations = CTP_STATIONS_DEFAULT };
+	int i = 1;
+	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		int r = argv[i][1] == '-' ? parse_long(o, argv + i) : parse_letters(o, argv + i);
+		if (r < 0)
+			return r;
+		i += r;
+	}
+	o->program = argv + i;
+	if (o->what == OPTIONS_RUN && i >= argc)
+		return wrong(o, "no program given: ctp-run [OPTIONS] [--] PROGRAM [ARGS...]");
+	return 0;
+}
+
+void options_deinit(struct options *o)
+{
+	free(o->env);
+	o->env = NULL;
+}
+
+static void print_names(const struct option_row *row, char *out, size_t n)
+{
+	int at = 0;
+	if (row->letter)
+		at = snprintf(out, n, "-%c%s", row->letter, row->name ? ", " : row->value ? " " : "");
+	if (row->name)
+		at += snprintf(out + at, n - (size_t)at, "--%s%s", row->name,
+			       row->value ? row->takes == TAKES_MAYBE ? "[=" : "=" : "");
+	if (row->value)
+		snprintf(out + at, n - (size_t)at, "%s%s", row->value, row->takes == TAKES_MAYBE ? "]" : "");
+}
+
+void options_print_help(void)
+{
+	char names[64];
+	puts("usage: ctp-run [OPTIONS] [--] PROGRAM [ARGS...]\n"
+	     "Runs PROGRAM and records its coroutines, and what they wait for.\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!rows[i].help)
+			continue;
+		print_names(&rows[i], names, sizeof(names));
+		printf("  %-26s%s%s\n", names, strlen(names) > 25 ? "\n                            " : "", rows[i].help);
+	}
+	puts("\nExit status: PROGRAM's own; 124 after --timeout; 125 wrong usage or internal;\n"
+	     "126 cannot be traced; 127 not found. Next: ctp-analyze --lost-wakeup");
+}
+
+static void print_man_text(const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '-' || *s == '\\')
+			putchar('\\');
+		putchar(*s);
+	}
+	putchar('\n');
+}
+
+void options_print_man(void)
+{
+	char names[64];
+	puts(".\\\" made by ctp-run --print-man\n.TH CTP-RUN 1\n.SH NAME\n"
+	     "ctp\\-run \\- run a program and record its coroutines\n.SH SYNOPSIS\n.B ctp\\-run\n"
+	     "[OPTIONS] [\\-\\-] PROGRAM [ARGS...]\n.SH DESCRIPTION\n"
+	     "Runs PROGRAM with libctp.so preloaded, records every switch between its coroutines and what they\n"
+	     "wait for, and writes a trace that\n.BR ctp\\-analyze (1)\nreads. Options end at the first word that is\n"
+	     "not one.\n.SH OPTIONS");
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!rows[i].help)
+			continue;
+		print_names(&rows[i], names, sizeof(names));
+		printf(".TP\n.B ");
+		print_man_text(names);
+		print_man_text(rows[i].help);
+	}
+	puts(".SH EXIT STATUS\nThe program's own; killed by a signal: ctp\\-run dies by the same signal.\n"
+	     "124 after \\-\\-timeout, 125 wrong usage or the trace cannot be made, 126 the program cannot be traced,\n"
+	     "127 it is not found.\n.SH SIGNALS\nSIGTERM: the last snapshot first, then it goes on to the program.\n"
+	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it.\n"
+	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
+	     ".SH SEE ALSO\n.BR ctp\\-analyze (1)");
+}

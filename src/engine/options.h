@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// options.h - what the command line says. One row of the table in options.c
+// gives parsing, help, man page and completion.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum options_what { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_MAN, OPTIONS_SERVE };
+enum options_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct options {
+	enum options_what what;
+	const char *output;    // -o
+	const char *log_file, *shm_file;
+	uint64_t max_bytes;
+	uint32_t stations;
+	bool no_preload, block, prove, quiet, verbose;
+	enum options_color color;
+	double timeout_s;      // 0: none
+	const char **env;      // -E, in order
+	size_t n_env;
+	int serve_fd, serve_pid;
+	char **program;        // argv of the program
+	char error[256];       // what is wrong, if options_parse says so
+};
+
+// argv stays referenced. 0; -EINVAL: o->error says why.
+int options_parse(struct options *o, int argc, char **argv);
+void options_deinit(struct options *o);
+void options_print_help(void);
+void options_print_man(void);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+//
+// Nothing is ever replaced but a trace of ours, and that only by moving it to
+// PATH.old first. Links are not followed: what is no plain directory or file
+// is no trace of ours.
+#include "engine/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *expand(const char *pattern, pid_t pid, const char *program)
+{
+	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+	char *out = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&out, &bytes);
+	if (!f)
+		return NULL;
+	for (const char *p = pattern; *p; p++) {
+		if (*p != '%' || !strchr("pe%", p[1]) || !p[1]) {
+			fputc(*p, f);
+			continue;
+		}
+		p++;
+		if (*p == 'p')
+			fprintf(f, "%d", (int)pid);
+		else
+			fputs(*p == 'e' ? name : "%", f);
+	}
+	if (fclose(f))
+		return NULL;
+	for (size_t n = strlen(out); n > 1 && out[n - 1] == '/'; n--)
+		out[n - 1] = '\0';
+	return out;
+}
+
+static bool begins(int dir, const char *path, const char *with, bool empty_is_one)
+{
+	char head[64];
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (fd < 0)
+		return false;
+	size_t want = strlen(with);
+	ssize_t n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : read(fd, head, want);
+	close(fd);
+	return n == 0 ? empty_is_one : n == (ssize_t)want && !memcmp(head, with, want);
+}
+
+// 1: a ctp trace; 0: nothing there; -1: something else.
+static int what_is(const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (S_ISREG(st.st_mode))
+		return begins(AT_FDCWD, path, "{\"probe_id\":", true) ? 1 : -1;
+	if (!S_ISDIR(st.st_mode))
+		return -1;
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir < 0)
+		return -1;
+	bool is = begins(dir, "ctp/trace.json", "{\"format\":\"ctp-trace\"", false);
+	close(dir);
+	return is ? 1 : -1;
+}
+
+// Removes a tree, no deeper than a trace is. Best effort.
+static void remove_tree(int at, const char *name, int depth)
+{
+	if (!unlinkat(at, name, 0) || errno == ENOENT || depth == 0)
+		return;
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			remove_tree(dirfd(d), e->d_name, depth - 1);
+	closedir(d);
+	unlinkat(at, name, AT_REMOVEDIR);
+}
+
+static int move_away(const char *path)
+{
+	int is = what_is(path);
+	if (is <= 0)
+		return is < 0 ? OUTPUT_EXISTS : 0;
+	char *old = NULL;
+	if (asprintf(&old, "%s.old", path) < 0)
+		return -ENOMEM;
+	int was = what_is(old), r = 0;
+	if (was < 0)
+		r = OUTPUT_OLD_EXISTS;
+	if (was > 0)
+		remove_tree(AT_FDCWD, old, 5);
+	if (!r && rename(path, old) < 0)
+		r = -errno;
+	free(old);
+	return r;
+}
+
+static int make_parents(const char *path)
+{
+	char *copy = strdup(path);
+	int r = 0;
+	if (!copy)
+		return -ENOMEM;
+	for (char *p = copy + 1; !r && *p && (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+			r = -errno;
+		*p = '/';
+	}
+	free(copy);
+	return r;
+}
+
+static int create(struct output *o)
+{
+	if (o->jsonl) {
+		o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		return o->fd < 0 ? -errno : 0;
+	}
+	if (mkdir(o->path, 0700) < 0)
+		return -errno;
+	o->fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (o->fd < 0 || mkdirat(o->fd, "ctp", 0700) < 0) {
+		int e = errno;
+		output_remove(o);
+		return -e;
+	}
+	return 0;
+}
+
+int output_init(struct output *o, const char *pattern, pid_t pid, const char *program)
+{
+	*o = (struct output){ .fd = -1 };
+	o->path = expand(pattern, pid, program);
+	if (!o->path)
+		return -ENOMEM;
+	size_t n = strlen(o->path);
+	o->jsonl = n >= 6 && !strcmp(o->path + n - 6, ".jsonl");
+	int r = n ? make_parents(o->path) : -ENOENT;
+	if (!r)
+		r = move_away(o->path);
+	return r ? r : create(o);
+}
+
+void output_deinit(struct output *o)
+{
+	if (o->fd >= 0 && o->path)
+		close(o->fd);
+	free(o->path);
+	*o = (struct output){ .fd = -1 };
+}
+
+void output_remove(struct output *o)
+{
+	remove_tree(AT_FDCWD, o->path, 5);
+}
+
+int output_image(const struct output *o, unsigned k, const char *sub)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "ctp/image%u", k);
+	if (mkdirat(o->fd, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	if (sub) {
+		snprintf(name, sizeof(name), "ctp/image%u/%s", k, sub);
+		if (mkdirat(o->fd, name, 0700) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	int fd = openat(o->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//
+// proc.h - reading /proc/PID: threads, mappings, descriptors, memory.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+uint64_t proc_now_ns(void); // CLOCK_MONOTONIC
+
+// The whole of /proc/PID/<name>, NUL-terminated, for free(). -errno on failure.
+int proc_slurp(pid_t pid, const char *name, char **text, size_t *bytes);
+// The target of /proc/PID/fd/FD. False if it is not open (or not to be seen).
+bool proc_fd_link(pid_t pid, int fd, char *link, size_t bytes);
+// Value of `key` ("SigCgt:") in a status file's text, read in this base; 0 if it is not there.
+uint64_t proc_field(const char *text, const char *key, int base);
+
+// -------------------------------------------------------------------- threads
+
+enum { PROC_NOT_IN_SYSCALL = -1, PROC_ON_CPU = -2, PROC_NO_SYSCALL = -3 };
+
+struct proc_task {
+	int tid, tracer;
+	char state;        // R S D T t Z X, as /proc says
+	int slot;          // of the thread table, -1 = not in it; set by the caller
+	bool hooked;       // asleep in a hook that left its registers; set by the caller
+	bool got_regs;     // regs were taken by ptrace
+	uint64_t switches; // context switches, of either kind
+	uint64_t run_ns;   // time on a CPU, where the kernel keeps it
+	int64_t nr;        // system call it sleeps in, or one of the above
+	uint64_t args[6], sp, pc;
+	char wchan[40];
+	uint64_t regs[32]; // general purpose, if got_regs
+	int stop_signal;   // on its way when it was stopped
+};
+
+struct proc_tasks {
+	struct proc_task *v;
+	size_t n;
+};
+
+// Reads all threads; `deep`: also system call and wait channel. 0 or -errno.
+int proc_tasks_read(pid_t pid, bool deep, struct proc_tasks *out);
+void proc_tasks_deinit(struct proc_tasks *t);
+// True if all threads slept at both looks and none ran in between.
+bool proc_tasks_still(const struct proc_tasks *before, const struct proc_tasks *after);
+// A thread that is gone for good keeps nothing.
+static inline bool proc_task_dead(const struct proc_task *t)
+{
+	return t->state == 'Z' || t->state == 'X';
+}
+
+// ------------------------------------------------------------------- mappings
+
+struct proc_map {
+	uint64_t lo, hi, offset, ino;
+	char perms[5];
+	const char *path; // "" if anonymous
+};
+
+struct proc_maps {
+	struct proc_map *v;
+	size_t n;
+	char *text;
+};
+
+int proc_maps_read(pid_t pid, struct proc_maps *out);
+void proc_maps_deinit(struct proc_maps *m);
+const struct proc_map *proc_maps_find(const struct proc_maps *m, uint64_t addr);
+
+// --------------------------------------------------------------------- memory
+
+// Bytes read from `addr` on: less than asked at the first hole. Also reads
+// what the program itself may not (PROT_NONE) if `force`.
+size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force);

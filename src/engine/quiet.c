@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//
+// P6b: can nothing at all happen any more? Every thread sleeps without a
+// timeout, no signal has a handler, no timer is armed, and all that the loops
+// watch has its other end in this process. Each way that is left is named.
+#include <ctype.h>
+#include <dirent.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "engine/look.h"
+
+struct quiet {
+	struct look *l;
+	unsigned ways;          // by which something may happen
+	char first[LOOK_TEXT];
+	char (*inodes)[32];     // "pipe:[123]" whose other ends must be ours
+	size_t ninodes;
+	int *events;            // numbers of watched eventfds and timerfds
+	size_t nevents;
+};
+
+static void __attribute__((format(printf, 2, 3))) way(struct quiet *q, const char *format, ...)
+{
+	char text[LOOK_TEXT];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (!q->ways++)
+		memcpy(q->first, text, sizeof(text));
+	look_open(q->l, 0, "%s", text);
+}
+
+static bool private_address(const struct look *l, uint64_t addr)
+{
+	const struct proc_map *m = proc_maps_find(&l->maps, addr);
+	return m && m->perms[3] == 'p';
+}
+
+static void thread_sleeps(struct quiet *q, const struct proc_task *t)
+{
+	if (proc_task_dead(t))
+		return;
+	if (t->state != 'S' || t->nr < 0) {
+		way(q, "thread %d runs", t->tid);
+	} else if (look_in_epoll(t)) {
+		bool timed = t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0;
+		if (timed)
+			way(q, "thread %d waits with a timeout", t->tid);
+	} else if (t->nr == SYS_futex) {
+		unsigned op = t->args[1] & FUTEX_CMD_MASK;
+		bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
+			     op == FUTEX_WAIT_REQUEUE_PI;
+		if (!waits || t->args[3])
+			way(q, "thread %d waits with a timeout", t->tid);
+		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))
+			way(q, "thread %d waits on memory shared with others", t->tid);
+	} else {
+		way(q, "thread %d sleeps in system call %lld (%s)", t->tid, (long long)t->nr, t->wchan);
+	}
+}
+
+static void signals(struct quiet *q)
+{
+	static const int sync[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33};
+	char *text;
+	if (proc_slurp(q->l->pid, "status", &text, NULL)) {
+		way(q, "its signal handlers cannot be seen");
+		return;
+	}
+	uint64_t caught = proc_field(text, "\nSigCgt:", 16);
+	free(text);
+	for (size_t i = 0; i < sizeof(sync) / sizeof(*sync); i++)
+		caught &= ~(1ULL << (sync[i] - 1));
+	for (int s = 1; s <= 64; s++)
+		if (caught >> (s - 1) & 1) {
+			const char *name = sigabbrev_np(s);
+			if (name)
+				way(q, "it has a handler for SIG%s", name);
+			else
+				way(q, "it has a handler for signal %d", s);
+		}
+}
+
+static void timers(struct quiet *q)
+{
+	char *text;
+	if (proc_slurp(q->l->pid, "timers", &text, NULL)) {
+		way(q, "its timers cannot be seen");
+		return;
+	}
+	if (*text)
+		way(q, "it has a POSIX timer");
+	free(text);
+}
+
+static bool add_inode(struct quiet *q, const char *link)
+{
+	char(*more)[32] = realloc(q->inodes, (q->ninodes + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	q->inodes = more;
+	snprintf(q->inodes[q->ninodes++], sizeof(*more), "%.31s", link);
+	return true;
+}
+
+static bool timer_disarmed(pid_t pid, int fd)
+{
+	char name[64], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return false;
+	bool off = strstr(text, "it_value: (0, 0)") != NULL;
+	free(text);
+	return off;
+}
+
+// The other end of a socketpair, still open here.
+static bool peer_inode(struct quiet *q, uint64_t desc)
+{
+	const struct ctp_region *r = q->l->r;
+	uint64_t high = ctp_load64(&r->ext->fd_high);
+	char link[64];
+	for (uint64_t fd = 0; desc && fd <= high && fd < r->fds_max; fd++) {
+		struct ctp_fd f;
+		if (r->fds[fd].desc == desc && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && f.desc == desc &&
+		    f.opened_how == CTP_CALL_SOCKETPAIR && proc_fd_link(q->l->pid, (int)fd, link, sizeof(link)))
+			return add_inode(q, link);
+	}
+	return false;
+}
+
+static void watched(struct quiet *q, const struct row *row)
+{
+	struct ctp_fd f;
+	char link[64];
+	pid_t pid = q->l->pid;
+	if (!(row->events & 0x0fffffff))
+		return; // a one-shot that fired: not even a hangup is delivered
+	if (!look_fd(q->l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life != CTP_FD_OPEN ||
+	    row_is_open_as(pid, row, row->tfd) != 1 || !proc_fd_link(pid, row->tfd, link, sizeof(link))) {
+		way(q, "row fd %d in epoll fd %d is a file of which nothing is known", row->tfd, row->epfd);
+		return;
+	}
+	bool event = !strcmp(link, "anon_inode:[eventfd]") && f.opened_how == CTP_CALL_EVENTFD;
+	bool timer = !strcmp(link, "anon_inode:[timerfd]");
+	if (event || timer) {
+		int *more = realloc(q->events, (q->nevents + 1) * sizeof(*more));
+		if (more)
+			(q->events = more)[q->nevents++] = row->tfd;
+		if (!more || (timer && f.opened_how != CTP_CALL_TIMERFD))
+			way(q, "row fd %d cannot be judged", row->tfd);
+		else if (timer && !timer_disarmed(pid, row->tfd))
+			way(q, "row fd %d is an armed timerfd", row->tfd);
+	} else if (!strncmp(link, "pipe:[", 6) && f.opened_how == CTP_CALL_PIPE) {
+		if (!add_inode(q, link))
+			way(q, "row fd %d cannot be judged", row->tfd);
+	} else if (f.kind == CTP_FD_UNIX && f.opened_how == CTP_CALL_SOCKETPAIR) {
+		if (!add_inode(q, link) || !peer_inode(q, f.peer_desc))
+			way(q, "row fd %d is a socket whose other end is not here", row->tfd);
+	} else if (strcmp(link, "anon_inode:[eventpoll]")) {
+		static const char *const kinds[] = {"file", "file", "pipe", "tcp socket", "udp socket", "unix socket",
+						    "eventfd", "timerfd", "signalfd", "epoll"};
+		const char *kind = f.kind < sizeof(kinds) / sizeof(*kinds) ? kinds[f.kind] : "file";
+		way(q, "row fd %d is a %s%s: the outside can wake the loop", row->tfd, kind,
+		    f.flags & CTP_FD_LISTENS ? " that listens" : "");
+	}
+}
+
+// Does some other process hold what the loops watch?
+static bool held_by(struct quiet *q, pid_t other)
+{
+	char path[64], link[64];
+	snprintf(path, sizeof(path), "/proc/%d/fd", other);
+	DIR *d = opendir(path);
+	bool held = false;
+	if (!d)
+		return false;
+	for (struct dirent *e; !held && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		if (n < 0)
+			continue;
+		link[n] = 0;
+		for (size_t i = 0; !held && i < q->ninodes; i++)
+			held = !strcmp(link, q->inodes[i]);
+		bool anon = !strcmp(link, "anon_inode:[eventfd]") || !strcmp(link, "anon_inode:[timerfd]");
+		for (size_t i = 0; anon && !held && i < q->nevents; i++) // 0 = KCMP_FILE
+			held = syscall(SYS_kcmp, q->l->pid, other, 0, (long)q->events[i], (long)atoi(e->d_name)) <= 0;
+	}
+	closedir(d);
+	return held;
+}
+
+static void outsiders(struct quiet *q)
+{
+	DIR *d = q->ninodes || q->nevents ? opendir("/proc") : NULL;
+	if (!d) {
+		if (q->ninodes || q->nevents)
+			way(q, "other processes cannot be seen");
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+		if (other && other != q->l->pid && held_by(q, other)) {
+			way(q, "process %d holds the other end of something the loop waits for", other);
+			break;
+		}
+		if (proc_now_ns() > q->l->deadline_ns) {
+			way(q, "there was no time to look at the other processes");
+			break;
+		}
+	}
+	closedir(d);
+}
+
+void quiet_judge(struct look *l)
+{
+	struct quiet q = {.l = l};
+	for (size_t i = 0; i < l->tasks.n; i++)
+		thread_sleeps(&q, &l->tasks.v[i]);
+	signals(&q);
+	timers(&q);
+	if (!l->rows.complete)
+		way(&q, "not all registrations could be read");
+	for (size_t i = 0; i < l->rows.n; i++)
+		watched(&q, &l->rows.v[i]);
+	if (ctp_load32(&l->r->ext->forks))
+		way(&q, "it has forked: a child may hold what the loop waits for");
+	if (!q.ways)
+		outsiders(&q);
+	struct proc_tasks now = {0};
+	bool still = l->rested && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
+	proc_tasks_deinit(&now);
+	if (q.ways)
+		look_say_all(l, LOOK_P6B, 0, q.first);
+	else if (!still)
+		look_say_all(l, LOOK_P6B, -1, "the program was not at rest for two looks");
+	else
+		look_say_all(l, LOOK_P6B, 1,
+			     "quiet: every thread sleeps without a timeout and nothing outside can wake one");
+	free(q.inodes);
+	free(q.events);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// Registers of a sleeping thread by PTRACE_SEIZE and PTRACE_INTERRUPT, which
+// leave no trace in futex, nanosleep and wait4 (the kernel restarts them),
+// but make epoll_wait fail: the caller chooses whom to stop. Only stops are
+// reaped here, never an end: that is for whoever started the process. A
+// signal that is being delivered when we let go is handed on.
+#include "engine/regs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static bool wait_stop(int tid, int *sig, uint64_t deadline_ns)
+{
+	for (;;) {
+		siginfo_t si = {0};
+		if (waitid(P_PID, (id_t)tid, &si, WSTOPPED | WNOHANG | __WALL))
+			return false;
+		if (si.si_pid == tid) {
+			// an event stop carries the event above the signal; a plain one is a signal on its way
+			*sig = si.si_status >> 8 ? 0 : si.si_status;
+			return true;
+		}
+		if (proc_now_ns() > deadline_ns)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+	}
+}
+
+bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
+{
+	int sig = 0;
+	uint64_t words[64];
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL))
+		return false;
+	bool ok = !ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) && wait_stop(t->tid, &sig, deadline_ns);
+	if (ok) {
+		struct iovec io = {.iov_base = words, .iov_len = sizeof(words)};
+		ok = !ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)NT_PRSTATUS, &io);
+		size_t n = ok ? io.iov_len / 8 : 0, room = sizeof(t->regs) / sizeof(*t->regs);
+		memcpy(t->regs, words, (n < room ? n : room) * 8);
+		t->got_regs = ok && n;
+	}
+	t->stop_signal = sig;
+	if (!keep || !ok) {
+		regs_release(t);
+		return ok;
+	}
+	return true;
+}
+
+void regs_release(const struct proc_task *t)
+{
+	if (!ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->stop_signal) || errno != ESRCH)
+		return;
+	// It did not stop in time: it has to, to be let go.
+	int sig = 0;
+	if (wait_stop(t->tid, &sig, proc_now_ns() + 20000000))
+		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)sig);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+//
+// regs.h - a thread's registers, by stopping it for a moment.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/proc.h"
+
+// Stops thread `t` and fills its `regs`. keep: it stays stopped until
+// regs_release; else it goes on at once. False if it could not be done in time.
+bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns);
+void regs_release(const struct proc_task *t);

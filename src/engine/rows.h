@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// rows.h - what the kernel's epoll sets hold: the rows of fdinfo.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct row {
+	int epfd, tfd;
+	uint32_t events;
+	uint32_t nth;  // among the rows of this number in this set
+	uint64_t data, ino;
+	uint64_t dev;  // the kernel's form: major << 20 | minor
+};
+
+struct rows {
+	struct row *v;
+	size_t n;
+	int *sets;     // descriptors of epoll sets
+	size_t nsets;
+	size_t uring;  // descriptors of io_uring contexts
+	size_t fds;    // descriptors in all
+	bool complete; // false: more rows than the limit, or something could not be read
+	bool denied;   // /proc/PID/fd could not be read at all
+};
+
+// Reads all epoll sets of the process; `limit` rows (0 = no limit, the caller
+// checks beforehand what a set may hold: the kernel makes all rows of a set
+// at once). 0 or -errno.
+int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out);
+void rows_deinit(struct rows *r);
+
+// Is the row's file the one that number `fd` of the process has open now?
+// 1 yes, 0 no (or not open), -1 cannot be told.
+int row_is_open_as(pid_t pid, const struct row *row, int fd);
+
+// st_dev as the kernel shows it in fdinfo.
+uint64_t row_dev(uint64_t st_dev);

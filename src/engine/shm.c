@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// The region is a sparse memfd: not limited by the size of /dev/shm, no name
+// to attack, and sealed against the one thing that could kill ctp-run from
+// the program's side, a file that shrinks under the mapping.
+#include "engine/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int map(struct shm *s, int fd, uint64_t bytes)
+{
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	int r = ctp_region_open(&s->region, base, bytes);
+	if (r < 0) {
+		munmap(base, bytes);
+		return r;
+	}
+	madvise(base, bytes, MADV_DONTDUMP);
+	s->fd = fd;
+	return 0;
+}
+
+// A file that is there already is used only if it is empty or was a region.
+static int open_file(const char *file)
+{
+	uint64_t magic = 0;
+	struct stat st;
+	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (st.st_size && (pread(fd, &magic, 8, 0) != 8 || magic != CTP_MAGIC))) {
+		close(fd);
+		return -EEXIST;
+	}
+	if (ftruncate(fd, 0) < 0) {
+		int e = errno;
+		close(fd);
+		return -e;
+	}
+	return fd;
+}
+
+int shm_init(struct shm *s, uint32_t stations, const char *file)
+{
+	struct ctp_header header = { 0 };
+	ctp_region_layout(&header, stations, CTP_RING_BYTES);
+	int fd = file ? open_file(file) : memfd_create("ctp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return file ? fd : -errno;
+	int r = ftruncate(fd, (off_t)header.ext.region_bytes) < 0 ? -errno : 0;
+	if (!r && pwrite(fd, &header, sizeof(header), 0) != sizeof(header))
+		r = errno ? -errno : -EIO;
+	if (!r && !file && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		r = -errno;
+	if (!r)
+		r = map(s, fd, header.ext.region_bytes);
+	if (r < 0)
+		close(fd);
+	return r;
+}
+
+int shm_adopt(struct shm *s, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return map(s, fd, (uint64_t)st.st_size);
+}
+
+void shm_unmap(struct shm *s)
+{
+	if (s->region.base)
+		munmap(s->region.base, s->region.bytes);
+	s->region = (struct ctp_region){ 0 };
+}
+
+void shm_empty(struct shm *s)
+{
+	fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
+		  (off_t)(s->region.bytes - 4096));
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// shm.h - the region: its file and ctp-run's mapping of it.
+#pragma once
+
+#include "ctp/region.h"
+
+struct shm {
+	int fd; // -1: none
+	struct ctp_region region;
+};
+
+// Makes and maps a region. file: NULL for a memfd. 0 or -errno; -EEXIST: file
+// is there and is no region.
+int shm_init(struct shm *s, uint32_t stations, const char *file);
+// Maps a region that somebody else made; takes the descriptor. 0 or -errno.
+int shm_adopt(struct shm *s, int fd);
+// Unmaps it. The descriptor stays: the path of the region is made of it.
+void shm_unmap(struct shm *s);
+// Gives the memory back, but for the first page: a guest that is late still
+// finds there which region comes next.
+void shm_empty(struct shm *s);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// signals.h - signals that ctp-run gets: noted by a handler, dealt with in the
+// main loop. What was inherited is put back in the child.
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+// Takes over the signals. Undone by signals_restore, in the child.
+void signals_init(void);
+void signals_restore(void);
+
+// How often the signal came from another process than `child` since the last
+// call (a process's doing), and how often from the kernel or a terminal.
+struct signals_news {
+	int sent, kernel;
+};
+struct signals_news signals_take(int sig, pid_t child);
+// Is anything there to take?
+bool signals_pending(void);
+
+// Dies of the signal, without a core file. Returns if that is impossible.
+void signals_die(int sig);

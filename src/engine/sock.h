@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// sock.h - a private directory (0700), with the socket that version-1 probes
+// connect to and never need: our engine polls, nobody wakes it through this.
+#pragma once
+
+#include <limits.h>
+
+#define SOCK_CONNECTIONS 256
+
+struct sock {
+	char dir[64], path[80], link[80];
+	int fd;
+	unsigned n;
+	int connection[SOCK_CONNECTIONS];
+};
+
+// 0 or -errno.
+int sock_init(struct sock *s);
+void sock_deinit(struct sock *s);
+// Takes what waits. A probe blocks when the queue is full.
+void sock_accept(struct sock *s);
+// A path for `target` without characters that separate LD_PRELOAD's items.
+// NULL if it cannot be made.
+const char *sock_alias(struct sock *s, const char *target);

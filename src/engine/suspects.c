@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+//
+// Candidates (descriptors that ended) are matched with suspended coroutines
+// by the generation they wait for, or by who was learned to be woken by it.
+// The fd's own entry names up to two waiters; a pass over all stations is
+// made only where that does not do, and rarely. All indices are bounded:
+// what the region says is not believed.
+#include "engine/suspects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/seq.h"
+
+struct key {
+	uint64_t key;  // fd << 32 | generation, or an entity id
+	uint32_t cand;
+};
+
+struct batch {
+	struct suspects *s;
+	struct key *waits, *learned;
+	size_t nwaits, nlearned;
+	uint64_t turns, now_ns;
+};
+
+bool suspects_init(struct suspects *s, const struct ctp_region *r)
+{
+	*s = (struct suspects){.r = r, .seen = calloc(r->cands_max + 1, 1),
+			       .v = calloc(SUSPECTS_MAX, sizeof(struct suspect *))};
+	if (s->seen && s->v)
+		return true;
+	suspects_deinit(s);
+	return false;
+}
+
+void suspects_deinit(struct suspects *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i]);
+	free(s->v);
+	free(s->seen);
+	*s = (struct suspects){0};
+}
+
+bool suspect_holds(const struct ctp_region *r, const struct suspect *s)
+{
+	const struct ctp_state *c = &r->stations[s->s.station].state;
+	struct ctp_state now;
+	if (ctp_load64(&c->changes) != s->s.changes || ctp_load64(&c->id) != s->s.id)
+		return false;
+	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;
+}
+
+void suspects_withdraw(struct suspects *s)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		if (suspect_holds(s->r, s->v[i]))
+			s->v[k++] = s->v[i];
+		else
+			free(s->v[i]);
+	}
+	s->n = k;
+}
+
+static uint64_t wait_key(int32_t fd, uint32_t gen)
+{
+	return (uint64_t)(uint32_t)fd << 32 | gen;
+}
+
+static void add(struct batch *b, uint32_t cand, uint32_t station, const struct ctp_state *c, int wait)
+{
+	struct suspects *s = b->s;
+	for (size_t i = s->n; i-- > 0;) // the newest are at the end
+		if (s->v[i]->cand == cand && s->v[i]->s.id == c->id)
+			return;
+	struct suspect *x = s->n < SUSPECTS_MAX ? calloc(1, sizeof(*x)) : NULL;
+	if (!x) {
+		s->lost++;
+		return;
+	}
+	x->cand = cand;
+	x->s = *c;
+	x->s.station = station;
+	memcpy(&x->c, &s->r->cands[cand], sizeof(x->c));
+	x->wait = wait;
+	x->turns0 = b->turns;
+	x->found_ns = b->now_ns;
+	x->next_ns = b->now_ns + 30000000;
+	s->v[s->n++] = x;
+}
+
+static size_t first_of(const struct key *k, size_t n, uint64_t key)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (k[mid].key < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+// Tries one station against the batch.
+static void match(struct batch *b, uint32_t station)
+{
+	const struct ctp_station *st = &b->s->r->stations[station];
+	struct ctp_state c;
+	if (ctp_load32(&st->state.owner) != CTP_OWNER_GUEST || st->state.life != CTP_SUSPENDED ||
+	    st->state.entity != CTP_COROUTINE || !ctp_state_read(&st->state, &c) || c.life != CTP_SUSPENDED ||
+	    c.entity != CTP_COROUTINE || !c.runs)
+		return;
+	uint32_t n = c.nwaits < CTP_WAITS ? c.nwaits : CTP_WAITS;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t key = wait_key(c.waits[i].fd, c.waits[i].gen);
+		for (size_t k = first_of(b->waits, b->nwaits, key); k < b->nwaits && b->waits[k].key == key; k++)
+			add(b, b->waits[k].cand, station, &c, (int)i);
+	}
+	for (size_t k = n ? b->nlearned : first_of(b->learned, b->nlearned, c.id);
+	     k < b->nlearned && b->learned[k].key == c.id; k++)
+		add(b, b->learned[k].cand, station, &c, -1);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->cand < y->cand ? -1 : x->cand > y->cand;
+}
+
+// Only the station that the entry names need be tried, if it names all.
+static bool named(struct batch *b, const struct ctp_cand *c)
+{
+	const struct ctp_fd *f = &c->was;
+	bool found = false;
+	if ((f->flags & CTP_FD_MANY) || f->learned)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		uint64_t station = f->waiter[i] >> CTP_ID_BITS;
+		if (!f->waiter[i] || station >= b->s->r->stations_max)
+			continue;
+		match(b, (uint32_t)station);
+		found = true;
+	}
+	return found;
+}
+
+static uint32_t posted(const struct suspects *s)
+{
+	uint32_t n = ctp_load32(&s->r->ext->cand_count);
+	return n < s->r->cands_max ? n : s->r->cands_max;
+}
+
+static void collect(struct batch *b, uint32_t n, bool all)
+{
+	struct suspects *s = b->s;
+	for (uint32_t i = all ? 0 : s->low; i < n; i++) {
+		const struct ctp_cand *c = &s->r->cands[i];
+		if ((!all && s->seen[i]) || ctp_load32(&c->ready) != 1)
+			continue;
+		b->waits[b->nwaits++] = (struct key){wait_key(c->fd, c->gen), i};
+		if (c->was.learned)
+			b->learned[b->nlearned++] = (struct key){c->was.learned, i};
+	}
+	qsort(b->waits, b->nwaits, sizeof(struct key), by_key);
+	qsort(b->learned, b->nlearned, sizeof(struct key), by_key);
+}
+
+// True if every candidate of the batch was matched.
+static bool run(struct batch *b, bool all)
+{
+	struct suspects *s = b->s;
+	bool pass = all;
+	for (size_t i = 0; !pass && i < b->nwaits; i++)
+		pass = !named(b, &s->r->cands[b->waits[i].cand]);
+	if (pass && !all && b->now_ns < s->pass_ns)
+		return false;
+	uint32_t n = pass ? ctp_load32(&s->r->header->allocated_count) : 0;
+	for (uint32_t i = 0; i < n && i < s->r->stations_max; i++)
+		match(b, i);
+	if (pass) // a twentieth of a CPU at most
+		s->pass_ns = b->now_ns + 20 * (proc_now_ns() - b->now_ns);
+	return true;
+}
+
+void suspects_gather(struct suspects *s, bool all, uint64_t now_ns)
+{
+	uint32_t n = posted(s);
+	struct batch b = {.s = s, .now_ns = now_ns};
+	while (s->low < n && s->seen[s->low])
+		s->low++;
+	if (!n || (!all && s->low >= n))
+		return;
+	b.waits = calloc(n, sizeof(*b.waits));
+	b.learned = calloc(n, sizeof(*b.learned));
+	uint32_t high = ctp_load32(&s->r->ext->thread_high);
+	for (uint32_t i = 0; i < high && i < s->r->threads_max; i++)
+		b.turns += s->r->threads[i].turns;
+	if (b.waits && b.learned) {
+		collect(&b, n, all);
+		if (b.nwaits && run(&b, all))
+			for (size_t i = 0; i < b.nwaits; i++)
+				s->seen[b.waits[i].cand] = 1;
+	}
+	free(b.waits);
+	free(b.learned);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// suspects.h - which coroutines wait for something that went away.
+#pragma once
+
+#include "engine/look.h"
+
+#define SUSPECTS_MAX 16384u
+
+struct suspects {
+	const struct ctp_region *r;
+	struct suspect **v;
+	size_t n, lost;      // lost: more than SUSPECTS_MAX at once
+	unsigned char *seen; // by candidate: matched with the stations
+	uint32_t low;        // all candidates below are
+	uint64_t pass_ns;    // no pass over the stations before
+};
+
+bool suspects_init(struct suspects *s, const struct ctp_region *r);
+void suspects_deinit(struct suspects *s);
+
+// Matches new candidates with coroutines. all: every candidate anew, as a
+// coroutine may have suspended after its descriptor was closed.
+void suspects_gather(struct suspects *s, bool all, uint64_t now_ns);
+// Drops those that ran since.
+void suspects_withdraw(struct suspects *s);
+// Is it still where it was?
+bool suspect_holds(const struct ctp_region *r, const struct suspect *s);

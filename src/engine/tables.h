@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// tables.h - copies of a region's tables on disk (spec/trace.md, "Tables").
+#pragma once
+
+#include "ctp/region.h"
+
+// dir: descriptor of the directory to write into. ended: counters of uses of
+// thread slots that have ended. ticks: time of the copy. 0 or -errno.
+int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+//
+// When to look, and at whom. A live look is taken when the process has been
+// at rest for 30 ms; one that never rests is looked at without its memory
+// after 200 ms. Each look that leaves something open makes the next one
+// later, and none costs more than a tenth of a CPU. Lines are flushed after
+// every look, so that what was seen survives the program and us.
+#include "engine/witness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/seq.h"
+#include "engine/descriptors.h"
+#include "engine/evidence.h"
+#include "engine/look.h"
+#include "engine/suspects.h"
+
+#define MS 1000000ULL
+enum { CHECK_MS = 30, GRACE_MS = 200, FINAL_MS = 400, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, PROVE_TRIES = 20 };
+
+struct witness {
+	const struct ctp_region *r;
+	pid_t pid;
+	FILE *out, *descriptors;
+	const struct witness_clock *clock;
+	bool prove;
+	struct suspects suspects;
+	struct proc_tasks last; // threads at the last check
+	uint64_t check_ns, look_ns; // not before
+	uint64_t term_ns;
+	unsigned scans;         // tries between ticks
+	bool described;
+};
+
+struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
+			    const struct witness_clock *clock, bool prove)
+{
+	struct witness *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	*w = (struct witness){.r = r, .pid = pid, .out = out, .descriptors = descriptors, .clock = clock, .prove = prove};
+	if (!suspects_init(&w->suspects, r)) {
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void witness_free(struct witness *w)
+{
+	if (!w)
+		return;
+	suspects_deinit(&w->suspects);
+	proc_tasks_deinit(&w->last);
+	free(w);
+}
+
+void witness_tell(struct witness *w, uint64_t term_ns)
+{
+	w->term_ns = term_ns;
+}
+
+// All that can be shown is shown; only the coroutine's running could undo it.
+static bool settled(const struct suspect *s)
+{
+	return s->a[LOOK_P0].holds == 1 && s->a[LOOK_P2].holds == 1 && s->a[LOOK_P3].holds == 1 &&
+	       s->a[LOOK_P4].holds == 1 && (s->a[LOOK_P6A].holds == 1 || s->a[LOOK_P6B].holds == 1);
+}
+
+static uint64_t backoff(const struct suspect *s)
+{
+	uint64_t ms = (uint64_t)BACKOFF_MS << (s->looks < 6 ? s->looks : 6);
+	return (ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS) * MS;
+}
+
+static void judge(struct look *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
+	reach_objects(l);
+	kernel_judge(l);
+	flight_judge(l);
+	quiet_judge(l);
+	if (l->scan)
+		reach_judge(l);
+	else
+		for (size_t i = 0; i < l->n; i++)
+			if (l->who[i]->nmine)
+				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: the program did not come to rest");
+}
+
+static void report(struct witness *w, struct look *l, uint64_t ns)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		s->looks++;
+		s->next_ns = proc_now_ns() + backoff(s);
+		if (!suspect_holds(w->r, s))
+			continue; // it ran while we looked: withdrawn at the next turn
+		s->settled = settled(s);
+		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
+	}
+	if (w->out)
+		fflush(w->out);
+}
+
+// Those that are due. The caller frees `who`.
+static size_t due(const struct witness *w, uint64_t now_ns, bool all, struct suspect ***who)
+{
+	size_t n = 0;
+	*who = calloc(w->suspects.n + 1, sizeof(struct suspect *));
+	for (size_t i = 0; *who && i < w->suspects.n; i++) {
+		struct suspect *s = w->suspects.v[i];
+		if (!s->settled && (all || now_ns >= s->next_ns))
+			(*who)[n++] = s;
+	}
+	return n;
+}
+
+static void take_look(struct witness *w, struct look *l)
+{
+	uint64_t begun = proc_now_ns();
+	if (!look_begin(l)) {
+		judge(l);
+		report(w, l, begun);
+		look_deinit(l);
+	}
+}
+
+static void live_look(struct witness *w, struct suspect **who, size_t n, bool rested, bool scan)
+{
+	uint64_t begun = proc_now_ns();
+	struct look l = {.r = w->r, .pid = w->pid, .scan = scan, .rested = rested, .who = who, .n = n,
+			 .deadline_ns = begun + LIVE_MS * MS};
+	take_look(w, &l);
+	if (!w->described && w->descriptors) {
+		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
+		w->described = true;
+	}
+	uint64_t end = proc_now_ns();
+	w->look_ns = end + 10 * (end - begun);
+	proc_tasks_deinit(&w->last); // our own stops are not its runs
+}
+
+// Has nothing run since the last check, 30 ms ago or more?
+static bool at_rest(struct witness *w, uint64_t now_ns)
+{
+	struct proc_tasks now = {0};
+	if (proc_tasks_read(w->pid, false, &now))
+		return false;
+	bool still = w->last.n && proc_tasks_still(&w->last, &now);
+	proc_tasks_deinit(&w->last);
+	w->last = now;
+	uint64_t cost = proc_now_ns() - now_ns;
+	w->check_ns = now_ns + (20 * cost > CHECK_MS * MS ? 20 * cost : CHECK_MS * MS);
+	return still;
+}
+
+void witness_poll(struct witness *w)
+{
+	uint64_t now_ns = proc_now_ns();
+	suspects_gather(&w->suspects, false, now_ns);
+	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->look_ns)
+		return;
+	suspects_withdraw(&w->suspects);
+	struct suspect **who;
+	size_t n = due(w, now_ns, false, &who);
+	if (!n) {
+		proc_tasks_deinit(&w->last);
+		w->check_ns = now_ns + CHECK_MS * MS;
+	} else if (at_rest(w, now_ns)) {
+		live_look(w, who, n, true, true);
+	} else {
+		size_t late = 0;
+		for (size_t i = 0; i < n; i++)
+			if (now_ns - who[i]->found_ns >= GRACE_MS * MS)
+				who[late++] = who[i];
+		bool scan = w->prove && w->scans < PROVE_TRIES;
+		w->scans += late && scan;
+		if (late)
+			live_look(w, who, late, false, scan);
+	}
+	free(who);
+}
+
+void witness_final(struct witness *w, bool may_stop)
+{
+	uint64_t begun = proc_now_ns(), deadline = begun + FINAL_MS * MS;
+	suspects_gather(&w->suspects, true, begun);
+	suspects_withdraw(&w->suspects);
+	struct suspect **who;
+	size_t n = due(w, begun, true, &who);
+	if (n) {
+		struct proc_tasks before = {0}, after = {0};
+		bool rested = !proc_tasks_read(w->pid, false, &before);
+		if (rested && begun + 100 * MS < deadline) {
+			nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * MS}, NULL);
+			rested = !proc_tasks_read(w->pid, false, &after) && proc_tasks_still(&before, &after);
+		}
+		proc_tasks_deinit(&before);
+		proc_tasks_deinit(&after);
+		struct look l = {.r = w->r, .pid = w->pid, .final = true, .may_stop = may_stop, .scan = true,
+				 .rested = rested, .who = who, .n = n, .deadline_ns = deadline};
+		take_look(w, &l);
+	}
+	free(who);
+	if (w->descriptors && proc_now_ns() < deadline)
+		descriptors_write(w->descriptors, w->r, w->pid, deadline);
+}
+
+void witness_ended(struct witness *w)
+{
+	uint64_t ns = proc_now_ns();
+	struct look l = {.r = w->r, .pid = w->pid, .final = true};
+	suspects_gather(&w->suspects, true, ns);
+	suspects_withdraw(&w->suspects);
+	for (size_t i = 0; i < w->suspects.n; i++) {
+		struct suspect *s = w->suspects.v[i];
+		if (s->said)
+			continue; // what was seen while it lived is more
+		l.who = &s;
+		l.n = 1;
+		static const enum look_item open[] = {LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P6A, LOOK_P6B};
+		for (size_t k = 0; k < sizeof(open) / sizeof(*open); k++)
+			look_say_all(&l, open[k], -1, "the program ended before this could be seen");
+		flight_tables(w->r, s);
+		evidence_write(w->out, &l, s, ns, "final");
+	}
+	if (w->out)
+		fflush(w->out);
+}

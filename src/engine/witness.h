@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// witness.h - what the kernel and the program's own memory say about
+// coroutines whose descriptor was closed under them. The guest posts
+// candidates into the region; the witness looks at /proc/PID, epoll rows,
+// threads and memory, and writes one line a look to witness.jsonl
+// (spec/trace.md). It never says "holds" on doubt.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "ctp/region.h"
+
+// ns(t) = ns0 + (t - ticks0) * ns_per_tick, with `t` in the region's ticks.
+struct witness_clock {
+	bool tsc;
+	uint64_t ticks0, ns0;
+	double ns_per_tick;
+};
+
+struct witness;
+
+// Watches process `pid`, whose region is *r. `out` (witness.jsonl) and
+// `descriptors` (descriptors.jsonl) stay the caller's, may be NULL, and are
+// flushed after every look. *r and *clock must outlive the witness, as the
+// clock's slope may be refined meanwhile. `prove`: scan memory also where the
+// program never comes to rest. NULL if out of memory.
+struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
+			    const struct witness_clock *clock, bool prove);
+
+// Frees it; takes NULL. Detaches from every thread it may still hold.
+void witness_free(struct witness *w);
+
+// At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending.
+void witness_poll(struct witness *w);
+
+// The last look while the process still lives: 0.4 s at most. may_stop: its
+// threads may be stopped for as long, since it is about to end anyway
+// (a stopped epoll_wait returns EINTR afterwards).
+void witness_final(struct witness *w, bool may_stop);
+
+// The process is gone: what the tables alone can tell.
+void witness_ended(struct witness *w);
+
+// A SIGTERM was forwarded to the program at `term_ns` (CLOCK_MONOTONIC).
+void witness_tell(struct witness *w, uint64_t term_ns);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// writer.h - where harvested events go: a CTF directory (ctf.c) or JSON lines
+// (lines.c). A writer that fails keeps going: it drops, counts, and remembers
+// the first error for the one line that is said about it.
+#pragma once
+
+#include <stdbool.h>
+
+#include "ctp/ctp.h"
+
+// Records of one thread, in order; a private copy with sane kinds and times.
+struct writer_batch {
+	uint32_t slot, use, tid;
+	const struct ctp_record *records;
+	uint32_t n;    // 0: only `lost` has grown
+	uint64_t lost; // running total of this use of the slot
+};
+
+// An event of a version-1 station: a record of stream 1, byte for byte.
+struct writer_station {
+	uint64_t time;
+	uint8_t kind, active, reserved[6];
+	uint64_t id, n, tid, addr, station_probe_id, ts_ns;
+};
+_Static_assert(sizeof(struct writer_station) == 64, "stream 1");
+
+struct writer;
+struct writer_ops {
+	void (*thread)(struct writer *w, const struct writer_batch *b);
+	void (*thread_end)(struct writer *w, uint32_t slot); // its last batch has been given
+	void (*stations)(struct writer *w, const struct writer_station *e, uint32_t n);
+	void (*turn)(struct writer *w);  // every ring has been looked at
+	void (*image)(struct writer *w); // another region begins: ids go on, stacks do not
+	void (*flush)(struct writer *w); // all there is, onto the disk
+	void (*free)(struct writer *w);
+};
+
+struct writer {
+	const struct writer_ops *ops;
+	uint32_t batch_max; // most records that it wants at once
+	bool eager;         // wants every turn all that there is
+	uint64_t records;   // written, of every kind
+	uint64_t dropped_records, dropped_packets; // old history that made room, and failed writes
+	int error;          // first failure, -errno
+	bool error_told;
+};

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//
+// Preloaded alone: the first process in which the library finds itself makes
+// the region and starts the engine, ctp-run --serve, from beside the library.
+// The program must not notice: the engine is a grandchild that init adopts; the
+// child between is made without an exit signal and reaped here, so neither
+// SIGCHLD nor the program's wait calls ever show it. Runs in the constructor,
+// before any thread and before the gates are open.
+#include "alone.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "real.h"
+
+#ifndef __WCLONE
+#define __WCLONE 0x80000000
+#endif
+
+extern char **environ;
+
+static bool engine_path(char *out, size_t size)
+{
+	static const char *const places[] = {"../engine/ctp-run", CTP_BINDIR_FROM_LIB "/ctp-run", "ctp-run"};
+	Dl_info info;
+	if (!dladdr((void *)engine_path, &info) || !info.dli_fname)
+		return false;
+	const char *slash = strrchr(info.dli_fname, '/');
+	int dir = slash ? (int)(slash - info.dli_fname) + 1 : 0;
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(out, size, "%.*s%s", dir, info.dli_fname, places[i]) < (int)size &&
+		    access(out, X_OK) == 0)
+			return true;
+	return false;
+}
+
+// Without LD_PRELOAD: the engine must not trace itself.
+static char **engine_env(void)
+{
+	static char *env[4096];
+	unsigned n = 0;
+	for (char **e = environ; e && *e && n < 4095; e++)
+		if (strncmp(*e, "LD_PRELOAD=", 11) != 0)
+			env[n++] = *e;
+	env[n] = NULL;
+	return env;
+}
+
+static bool clock_is_tsc(void)
+{
+	char name[8] = "";
+	int fd = real_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = real_read(fd, name, sizeof(name) - 1);
+	real_close(fd);
+	return n >= 4 && memcmp(name, "tsc\n", 4) == 0;
+}
+
+// The region: a memfd, laid out, with its clock. Returns its descriptor.
+static int make_region(void)
+{
+	struct ctp_header h = {0};
+	struct timespec ts;
+	int fd = (int)cpu_syscall(SYS_memfd_create, (long)"ctp", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	if (fd < 0)
+		return -1;
+	ctp_region_layout(&h, CTP_STATIONS_DEFAULT, CTP_RING_BYTES);
+	h.ext.clock_kind = clock_is_tsc() ? CTP_CLOCK_TSC : CTP_CLOCK_MONOTONIC;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	h.ext.clock_ns0 = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	h.ext.clock_ticks0 = h.ext.clock_kind == CTP_CLOCK_TSC ? cpu_ticks() : h.ext.clock_ns0;
+	h.ext.options = CTP_OPT_SELF;
+	if (ftruncate(fd, (off_t)h.ext.region_bytes) || real_pwrite(fd, &h, sizeof(h), 0) != sizeof(h)) {
+		real_close(fd);
+		return -1;
+	}
+	real_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	return fd;
+}
+
+// In the child, then the grandchild: nothing but system calls.
+static void become_engine(const char *path, char **argv, char **env, int fd)
+{
+	if (cpu_syscall(SYS_clone, 0, 0, 0, 0, 0, 0) != 0)
+		cpu_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	cpu_syscall(SYS_setsid, 0, 0, 0, 0, 0, 0);
+	cpu_syscall(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	cpu_syscall(SYS_execve, (long)path, (long)argv, (long)env, 0, 0, 0);
+	cpu_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+
+const char *alone_start(void)
+{
+	static char path[4096], serve[64], shm[64];
+	int subreaper = 0, pid = (int)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
+	if (pid == 1 || subreaper) {
+		attach_say("a process that adopts children would see the engine", "start it with ctp-run instead");
+		return NULL;
+	}
+	if (!engine_path(path, sizeof(path))) {
+		attach_say("no ctp-run beside libctp.so", "install both, or start the program with ctp-run");
+		return NULL;
+	}
+	int fd = make_region();
+	if (fd < 0) {
+		attach_say("cannot make the region", strerror(errno));
+		return NULL;
+	}
+	struct ctp_header *h = real_mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	snprintf(serve, sizeof(serve), "--serve=%d,%d", fd, pid);
+	char *argv[] = {"ctp-run", serve, NULL};
+	long child = cpu_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
+	if (child == 0)
+		become_engine(path, argv, engine_env(), fd);
+	int status;
+	while (child > 0 && cpu_syscall(SYS_wait4, child, (long)&status, (long)__WCLONE, 0, 0, 0) == -EINTR)
+		;
+	// The engine keeps the region at the same number, and writes its pid when it is ready.
+	struct timespec nap = {0, 200000};
+	for (int i = 0; h != MAP_FAILED && i < 10000 && !ctp_load32(&h->ext.engine_pid); i++)
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	uint32_t engine = h == MAP_FAILED ? 0 : ctp_load32(&h->ext.engine_pid);
+	if (h != MAP_FAILED)
+		real_munmap(h, sizeof(*h));
+	real_close(fd);
+	if (!engine) {
+		attach_say("the engine did not start", path);
+		return NULL;
+	}
+	prctl(PR_SET_PTRACER, (unsigned long)engine);
+	snprintf(shm, sizeof(shm), "/proc/%u/fd/%d", engine, fd);
+	setenv("CTP_SHM_PATH", shm, 1);
+	return shm;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// area.h - offsets in struct guest that assembly knows (asserted in thread.c),
+// and the little that every assembly file needs.
+#pragma once
+
+#define AREA_GATE 0
+#define AREA_STACK_TOP 8
+#define AREA_VFORK_PC 16
+#define AREA_PC 24
+#define AREA_SP 32
+#define AREA_FP 40
+#define AREA_S0 48
+#define AREA_S1 56
+#define AREA_S2 64
+#define AREA_S3 72
+#define AREA_S4 80
+
+#ifdef __ASSEMBLER__
+#define EXPORTED(name) .globl name; .type name, @function; name:
+#define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:
+#define END(name) .size name, . - name
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// cpu.h - x86_64: the clock, raw system calls, and the registers of a caller.
+#pragma once
+
+#include <stdint.h>
+
+#include "guest.h"
+
+// The time stamp counter. Not serializing: a reading can be some nanoseconds early.
+static inline uint64_t cpu_ticks(void)
+{
+	uint32_t lo, hi;
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+// The thread-local pointer to the calling thread's area. Read anew each time: a
+// compiler may keep the address of a thread-local across a call after which we
+// run on another thread.
+static inline struct guest *cpu_self(void)
+{
+	struct guest *g;
+	__asm__ volatile("movq ctp_self@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(g));
+	return g;
+}
+
+// True if the CPU checks return addresses against a shadow stack (user SHSTK):
+// then the exit stub's changed return address would kill the program.
+static inline int cpu_shadow_stack(void)
+{
+	uint64_t ssp = 0;
+	__asm__ volatile("rdsspq %0" : "+r"(ssp));
+	return ssp != 0;
+}
+
+// An address above every frame of the calling thread's own stack, if it is not
+// the main thread: glibc puts the thread control block there.
+static inline uint64_t cpu_thread_pointer(void)
+{
+	uint64_t tp;
+	__asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+// A system call that leaves errno alone: the kernel's answer, -errno on failure.
+static inline long cpu_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long r;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return r;
+}
+
+// The frame that called the C hook in which this stands: the hook must be
+// compiled with a frame pointer. A macro, as it speaks of its own function.
+#define CPU_CALLER(f) do { \
+	const uint64_t *fa_ = __builtin_frame_address(0); \
+	(f)->fp = fa_[0]; \
+	(f)->pc = fa_[1]; \
+	(f)->sp = (uint64_t)(fa_ + 2); \
+} while (0)
+
+// The callee-saved registers as they are now, in the order of enum ctp_reg.
+// What the caller had in them is either still there or in our own frame, which
+// is live stack: so these and the stack from here up hold all the caller has.
+#define CPU_SAVED(regs) do { \
+	struct frame f_; \
+	CPU_CALLER(&f_); \
+	(regs)[CTP_REG_PC] = f_.pc; \
+	(regs)[CTP_REG_SP] = f_.sp; \
+	(regs)[CTP_REG_FP] = f_.fp; \
+	__asm__ volatile("movq %%rbx, %0\n\tmovq %%r12, %1\n\tmovq %%r13, %2\n\t" \
+			 "movq %%r14, %3\n\tmovq %%r15, %4" \
+			 : "=m"((regs)[CTP_REG_S0]), "=m"((regs)[CTP_REG_S1]), "=m"((regs)[CTP_REG_S2]), \
+			   "=m"((regs)[CTP_REG_S3]), "=m"((regs)[CTP_REG_S4])); \
+} while (0)

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//
+// Trampolines for functions that save or switch contexts. Such a function may
+// return twice, on another thread, or never, so it must not gain a frame: the
+// trampoline calls the C hook on the thread's private stack (nothing is written
+// below the program's stack pointer), restores every argument, and jumps.
+//
+// The private stack's frame, from its top down (struct arguments in hook_context.h):
+//	-8   the program's rsp (points to the return address)
+//	-16  unused
+//	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the area
+// It lies on the private stack, not in the area, and r11 is read back from it.
+#include "area.h"
+
+#define SAVED_SP 72
+#define SAVED_RDI 56
+#define SAVED_RSI 48
+#define SAVED_RDX 40
+#define SAVED_RCX 32
+#define SAVED_R8 24
+#define SAVED_R9 16
+#define SAVED_RAX 8
+#define SAVED_AREA 0
+
+// r11 = this thread's area; jumps to `none` if there is none.
+.macro SELF none
+	movq ctp_self@gottpoff(%rip), %r11
+	movq %fs:(%r11), %r11
+	testq %r11, %r11
+	jz \none
+.endm
+
+// Shuts the gate, stores the caller's registers, goes to the private stack.
+.macro GO_PRIVATE
+	movl $0, AREA_GATE(%r11)
+	movq (%rsp), %r10
+	movq %r10, AREA_PC(%r11)
+	leaq 8(%rsp), %r10
+	movq %r10, AREA_SP(%r11)
+	movq %rbp, AREA_FP(%r11)
+	movq %rbx, AREA_S0(%r11)
+	movq %r12, AREA_S1(%r11)
+	movq %r13, AREA_S2(%r11)
+	movq %r14, AREA_S3(%r11)
+	movq %r15, AREA_S4(%r11)
+	movq AREA_STACK_TOP(%r11), %r10
+	movq %rsp, -8(%r10)
+	leaq -80(%r10), %rsp
+	// CFA = *(rsp + 72) + 8: the program's stack
+	.cfi_escape 0x0f, 0x06, 0x77, 0xc8, 0x00, 0x06, 0x23, 0x08
+	movq %r11, SAVED_AREA(%rsp)
+.endm
+
+// trampoline name: calls hook_<name>(area, arguments), then jumps to real_<name>.
+.macro TRAMPOLINE name
+	.p2align 4
+	EXPORTED(\name)
+	.cfi_startproc
+	.cfi_signal_frame	// else gdb stops at the stack change
+	endbr64
+	SELF 2f
+1:	cmpl $1, AREA_GATE(%r11)
+	jne 3f
+	.cfi_remember_state
+	GO_PRIVATE
+	movq %rdi, SAVED_RDI(%rsp)
+	movq %rsi, SAVED_RSI(%rsp)
+	movq %rdx, SAVED_RDX(%rsp)
+	movq %rcx, SAVED_RCX(%rsp)
+	movq %r8, SAVED_R8(%rsp)
+	movq %r9, SAVED_R9(%rsp)
+	movq %rax, SAVED_RAX(%rsp)
+	movq %r11, %rdi
+	movq %rsp, %rsi
+	call hook_\name
+	movq SAVED_AREA(%rsp), %r11
+	movq SAVED_RDI(%rsp), %rdi
+	movq SAVED_RSI(%rsp), %rsi
+	movq SAVED_RDX(%rsp), %rdx
+	movq SAVED_RCX(%rsp), %rcx
+	movq SAVED_R8(%rsp), %r8
+	movq SAVED_R9(%rsp), %r9
+	movq SAVED_RAX(%rsp), %rax
+	movq SAVED_SP(%rsp), %rsp
+	.cfi_restore_state
+	movl $1, AREA_GATE(%r11)
+3:	jmp *real_\name(%rip)
+
+	// A thread's first: it still stands on the stack it was born with.
+2:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	pushq %rcx
+	.cfi_adjust_cfa_offset 8
+	pushq %r8
+	.cfi_adjust_cfa_offset 8
+	pushq %r9
+	.cfi_adjust_cfa_offset 8
+	pushq %rax
+	.cfi_adjust_cfa_offset 8
+	call thread_start
+	movq %rax, %r11
+	popq %rax
+	.cfi_adjust_cfa_offset -8
+	popq %r9
+	.cfi_adjust_cfa_offset -8
+	popq %r8
+	.cfi_adjust_cfa_offset -8
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testq %r11, %r11
+	jnz 1b
+	jmp 3b
+	.cfi_endproc
+	END(\name)
+.endm
+
+	.text
+	TRAMPOLINE getcontext
+	TRAMPOLINE makecontext
+	TRAMPOLINE setcontext
+	TRAMPOLINE swapcontext
+
+// pid_t vfork(void). The child runs in our memory until it execs or ends: the
+// gate stays shut for it, and the parent opens it again. The return address is
+// kept in the area, for the child overwrites the stack.
+	.p2align 4
+	EXPORTED(vfork)
+	.cfi_startproc
+	endbr64
+	SELF 1f
+	cmpl $1, AREA_GATE(%r11)
+	jne 1f
+	movl $0, AREA_GATE(%r11)
+	popq %r10
+	.cfi_adjust_cfa_offset -8
+	.cfi_register rip, r10
+	movq %r10, AREA_VFORK_PC(%r11)
+	call *real_vfork(%rip)
+	movq ctp_self@gottpoff(%rip), %r11
+	movq %fs:(%r11), %r11
+	pushq AREA_VFORK_PC(%r11)
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset rip, -8
+	testl %eax, %eax
+	jz 2f
+	movl $1, AREA_GATE(%r11)
+2:	ret
+1:	jmp *real_vfork(%rip)
+	.cfi_endproc
+	END(vfork)
+
+// Where a made context begins (hook_makecontext put the real function into its
+// r12, its record into r13, and this into its rip). Puts the exit stub where
+// the function will return to.
+	.p2align 4
+	.cfi_startproc
+	.cfi_undefined rip
+	nop
+	HIDDEN(ctp_coroutine_begin)
+	movq (%rsp), %r11
+	cmpq %r11, ctp_start_context(%rip)
+	je 1f
+	cmpq $0, ctp_start_context(%rip)
+	jne 2f			// begun again: glibc has overwritten it; let it be
+	movq %r11, ctp_start_context(%rip)
+1:	leaq ctp_coroutine_returned(%rip), %r11
+	movq %r11, (%rsp)
+2:	jmp *%r12
+	END(ctp_coroutine_begin)
+	.cfi_endproc
+
+// Where a coroutine's function returns to: no call shows the way through
+// uc_link. rbx points to the word that holds uc_link (glibc's __start_context).
+// The nop before the name: unwinders look up pc - 1.
+	.p2align 4
+	.cfi_startproc
+	.cfi_undefined rip
+	nop
+	HIDDEN(ctp_coroutine_returned)
+	SELF 1f
+	cmpl $1, AREA_GATE(%r11)
+	jne 1f
+	movl $0, AREA_GATE(%r11)
+	movq AREA_STACK_TOP(%r11), %r10
+	movq %rsp, -8(%r10)
+	leaq -80(%r10), %rsp
+	movq %r11, SAVED_AREA(%rsp)
+	movq %r11, %rdi
+	movq (%rbx), %rsi
+	call hook_return
+	movq SAVED_AREA(%rsp), %r11
+	movq SAVED_SP(%rsp), %rsp
+	movl $1, AREA_GATE(%r11)
+1:	jmp *ctp_start_context(%rip)
+	END(ctp_coroutine_returned)
+	.cfi_endproc
+
+// Address of __start_context: the same in every context that glibc makes.
+	.bss
+	.p2align 3
+	.local ctp_start_context
+	.type ctp_start_context, @object
+ctp_start_context:
+	.zero 8
+	.size ctp_start_context, 8
+
+	.section .note.GNU-stack, "", @progbits

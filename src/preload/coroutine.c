@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+//
+// Who leaves, who goes on. Two keys say who an address belongs to: the save
+// slot (the only one where many coroutines are copied through one stack), and
+// the stack in which the stack pointer lies (the only one where slots are
+// reused). A slot counts if its owner saved itself there last and the saved
+// stack pointer lies in its stack; else the stack decides. A new stack that
+// overlaps an old one supersedes its owner; if that one is entered later after
+// all, stacks there are shared by copying, and are never superseded again.
+// A switch is written down before it happens, by the thread that makes it.
+#include "coroutine.h"
+
+#include "blocks.h"
+#include "cpu.h"
+#include "emit.h"
+#include "modules.h"
+#include "pagemap.h"
+#include "stacks.h"
+#include "station.h"
+#include "v1.h"
+
+#define NATIVE_REACH (8ULL << 20) // how far below its top a thread's own stack is taken to go
+
+static bool any;
+
+bool coroutine_any(void)
+{
+	return any;
+}
+
+static inline uint64_t stack_top(const struct guest *g, const struct ctp_state *s)
+{
+	return s->entity == CTP_COROUTINE ? s->hi & ~15ULL : g->native_top;
+}
+
+uint32_t guest_stack(struct guest *g, const struct frame *f)
+{
+	const struct ctp_state *s = g->current;
+	bool guessed;
+	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi))
+		return 0; // on another stack: a signal's
+	return stacks_id(f, stack_top(g, s), &guessed);
+}
+
+// Gives the thread's own stack a station and an id: it is about to switch.
+static void name_native(struct guest *g)
+{
+	struct ctp_state *s = station_new(CTP_NATIVE);
+	if (!s)
+		return;
+	ctp_seq_begin(&s->seq);
+	s->life = CTP_RUNNING;
+	s->thread = g->slot;
+	s->hi = g->native_top;
+	s->runs = 1;
+	ctp_seq_end(&s->seq);
+	g->current = g->native = s;
+	g->thread->native = g->thread->current = s->id;
+	emit(g, ctp_w1(CTP_EV_THREAD, 0, s->id), 0, g->tid);
+}
+
+static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life)
+{
+	if (s->entity != CTP_COROUTINE)
+		return;
+	if (life == CTP_FINISHED)
+		g->thread->finished++;
+	else
+		g->thread->destroyed++;
+	((struct ctp_station *)((char *)s - CTP_STATE_OFFSET))->is_dead = 1;
+}
+
+// A suspended, created or finished entity lost its stack.
+static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how)
+{
+	bool dies = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
+	if (!dies && s->life != CTP_FINISHED)
+		return;
+	if (dies && s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
+		g->thread->reused++;
+	ctp_seq_begin(&s->seq);
+	s->flags |= CTP_STATE_STACK_FREED;
+	if (dies) {
+		s->guest[1] = s->life; // what it was, should it live on
+		s->life = CTP_DESTROYED;
+		s->how = (uint8_t)how;
+		s->since = guest_now();
+	}
+	ctp_seq_end(&s->seq);
+	if (dies) {
+		count_death(g, s, CTP_DESTROYED);
+		emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
+	}
+	station_retire(s);
+}
+
+// The stack of `old` became part of another one.
+static void superseded(struct ctp_state *old, void *arg)
+{
+	struct guest *g = arg;
+	if (!(old->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)))
+		destroy(g, old, CTP_HOW_REUSED);
+}
+
+// `s` was taken for superseded, and is entered: its stack is shared by copying.
+// So were all that lost theirs to the same one.
+static void revive(struct guest *g, const struct ctp_state *s)
+{
+	uint32_t n = station_count();
+	uint64_t lo = s->lo, hi = s->hi;
+	for (uint32_t i = 1; i <= n; i++) {
+		struct ctp_state *o = station_at(i);
+		if (!o || o->owner != CTP_OWNER_GUEST || o->lo != lo || o->hi != hi ||
+		    o->entity != CTP_COROUTINE)
+			continue;
+		ctp_seq_begin(&o->seq);
+		o->flags |= CTP_STATE_SHARED_STACK;
+		if (o->life == CTP_DESTROYED && o->how == CTP_HOW_REUSED) {
+			o->life = (uint8_t)o->guest[1];
+			o->flags &= (uint8_t)~CTP_STATE_STACK_FREED;
+			g->thread->destroyed--;
+			if (o->life == CTP_SUSPENDED)
+				g->thread->reused--;
+		}
+		ctp_seq_end(&o->seq);
+	}
+}
+
+static bool native_has(const struct guest *g, uint64_t sp)
+{
+	return sp <= g->native_top && g->native_top - sp < NATIVE_REACH;
+}
+
+// Met, not made: a context that came about in a way nobody saw.
+static struct ctp_state *meet(struct guest *g, const struct target *t)
+{
+	struct ctp_state *s = station_new(CTP_COROUTINE);
+	if (!s)
+		return g->native;
+	any = true;
+	s->flags |= CTP_STATE_FOREIGN;
+	s->life = CTP_SUSPENDED;
+	s->slot = t->slot;
+	s->entry = t->pc;
+	s->creator = guest_who(g);
+	s->regs[CTP_REG_PC] = t->pc;
+	s->regs[CTP_REG_SP] = t->sp;
+	pagemap_add_slot(s);
+	g->thread->created++;
+	g->thread->unknown++;
+	modules_note_pc(t->pc);
+	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, 0), s->entry);
+	return s;
+}
+
+struct ctp_state *coroutine_find(struct guest *g, const struct target *t)
+{
+	struct ctp_state **recent = &g->recent[(t->slot >> 4 ^ t->slot >> 12) % GUEST_RECENT];
+	struct ctp_state *s = *recent;
+	if (CTP_UNLIKELY(!s || s->slot != t->slot))
+		*recent = s = pagemap_slot(t->slot);
+	if (CTP_LIKELY(s != NULL)) {
+		if (s->entity == CTP_NATIVE || s->lo == s->hi)
+			return s;
+		if (t->sp >= s->lo && t->sp <= s->hi) {
+			if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
+				revive(g, s);
+			return s;
+		}
+	}
+	s = pagemap_stack(t->sp);
+	if (s)
+		return s;
+	if (native_has(g, t->sp))
+		return g->native;
+	return meet(g, t);
+}
+
+struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot)
+{
+	struct ctp_state *s = station_new(CTP_COROUTINE);
+	if (!s)
+		return NULL;
+	struct frame f = {g->regs[CTP_REG_PC], g->regs[CTP_REG_SP], g->regs[CTP_REG_FP]};
+	ctp_seq_begin(&s->seq);
+	s->life = CTP_CREATED;
+	s->thread = g->slot;
+	s->lo = lo;
+	s->hi = hi;
+	s->entry = entry;
+	s->slot = slot;
+	s->creator = guest_who(g);
+	s->creator_stack = guest_stack(g, &f);
+	s->regs[CTP_REG_SP] = hi;
+	s->regs[CTP_REG_PC] = entry;
+	blocks_find(lo, hi, &s->block_lo, &s->block_hi);
+	ctp_seq_end(&s->seq);
+	any = true;
+	pagemap_add_stack(s, superseded, g);
+	pagemap_add_slot(s);
+	modules_note_pc(entry);
+	g->thread->created++;
+	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, s->creator_stack), entry);
+	return s;
+}
+
+static void take_slot(struct ctp_state *s, uint64_t slot)
+{
+	if (s->slot == slot)
+		return;
+	s->slot = slot;
+	pagemap_add_slot(s);
+}
+
+static inline void keep_registers(const struct guest *g, struct ctp_state *s)
+{
+#pragma GCC unroll 8
+	for (int i = 0; i < CTP_REGS; i++)
+		s->regs[i] = g->regs[i];
+}
+
+void coroutine_saved(struct guest *g, uint64_t slot)
+{
+	if (!g->current->id)
+		name_native(g);
+	struct ctp_state *s = g->current;
+	take_slot(s, slot);
+	keep_registers(g, s);
+	g->saved = true;
+}
+
+// Writes down that `s` leaves. The registers are those of the save.
+static uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
+{
+	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, guessed = false;
+	uint32_t stack = 0;
+	if (how == CTP_HOW_SWAP)
+		take_slot(s, slot);
+	ctp_seq_begin(&s->seq);
+	if (!ends) {
+		if (how == CTP_HOW_SWAP)
+			keep_registers(g, s);
+		struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
+		if (s->entity == CTP_NATIVE || (f.sp >= s->lo && f.sp <= s->hi))
+			stack = stacks_id(&f, stack_top(g, s), &guessed);
+	}
+	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
+	s->how = (uint8_t)how;
+	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS)) |
+			     (guessed ? CTP_STATE_GUESSED : 0));
+	s->changes++;
+	s->since = now;
+	s->stack = stack;
+	if (CTP_UNLIKELY(g->nwaits || g->eagain || g->more_waits) && !ends)
+		fds_suspend(g, s);
+	else
+		s->nwaits = 0;
+	ctp_seq_end(&s->seq);
+	if (ends && s->entity == CTP_COROUTINE) {
+		count_death(g, s, CTP_FINISHED);
+		station_retire(s);
+	}
+	return stack;
+}
+
+static void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
+{
+	if (CTP_UNLIKELY(s->nwaits || g->batch_fd >= 0))
+		fds_resume(g, s);
+	ctp_seq_begin(&s->seq);
+	if (CTP_UNLIKELY(s->life == CTP_FINISHED || s->life == CTP_DESTROYED)) {
+		// Entered after its end: its bookkeeping goes back to where it was.
+		if (s->entity == CTP_COROUTINE) {
+			if (s->life == CTP_FINISHED)
+				g->thread->finished--;
+			else
+				g->thread->destroyed--;
+		}
+		s->flags &= (uint8_t)~CTP_STATE_STACK_FREED;
+	}
+	s->life = CTP_RUNNING;
+	s->thread = g->slot;
+	s->changes++;
+	s->runs++;
+	s->since = now;
+	ctp_seq_end(&s->seq);
+}
+
+static __attribute__((noinline)) void v1_switch(struct guest *g, struct ctp_state *from, struct ctp_state *to)
+{
+	v1_change(g, from, from->regs[CTP_REG_PC], false);
+	v1_change(g, to, to->runs == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
+}
+
+void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
+{
+	if (CTP_UNLIKELY(!g->current->id)) {
+		bool own = to == g->native;
+		name_native(g);
+		if (own)
+			to = g->native;
+	}
+	struct ctp_state *from = g->current;
+	if (CTP_UNLIKELY(from == to)) { // onto its own stack: no switch
+		if (how == CTP_HOW_SWAP)
+			take_slot(from, slot);
+		return;
+	}
+	struct ctp_thread *t = g->thread;
+	if (CTP_UNLIKELY(t->wait_seq & 1)) // the library switches inside a call that we took for a wait
+		ctp_store64(&t->wait_seq, t->wait_seq + 1);
+	uint64_t now = emit_now();
+	uint32_t stack = leave(g, from, how, slot, now);
+	go_on(g, to, now);
+	if (CTP_LIKELY(!ctp_tracer->v1))
+		emit_at(g, now, ctp_w1(CTP_EV_SWITCH, how, from->id), ctp_w2(to->id, stack),
+			(uint32_t)from->changes | to->changes << 32);
+	else
+		v1_switch(g, from, to);
+	t->switches++;
+	t->current = to->id;
+	g->current = to;
+	g->saved = g->more_waits = g->eagain = false;
+	g->nwaits = 0;
+	g->batch_fd = -1;
+}
+
+void coroutine_ends(struct guest *g)
+{
+	struct ctp_state *s = g->current;
+	leave(g, s, CTP_HOW_RETURN, 0, guest_now());
+	emit(g, ctp_w1(CTP_EV_FINISH, CTP_HOW_RETURN, s->id), 0, 0);
+}
+
+struct release {
+	struct guest *g;
+	uint64_t lo, hi;
+};
+
+static void released(struct ctp_state *s, void *arg)
+{
+	struct release *r = arg;
+	bool stack = s->lo < r->hi && s->hi > r->lo && !(s->flags & CTP_STATE_STACK_FREED);
+	bool slot = s->slot >= r->lo && s->slot < r->hi;
+	if (s->entity == CTP_COROUTINE && s != r->g->current && (stack || (slot && s->life != CTP_FINISHED)))
+		destroy(r->g, s, CTP_HOW_RELEASED);
+}
+
+void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block)
+{
+	struct release r = {g, lo, hi};
+	pagemap_range(lo, hi, block, released, &r);
+}
+
+void coroutine_thread_ends(struct guest *g)
+{
+	struct ctp_state *s = g->native;
+	if (s->id && s->life != CTP_FINISHED) {
+		ctp_seq_begin(&s->seq);
+		s->life = CTP_FINISHED;
+		s->since = guest_now();
+		ctp_seq_end(&s->seq);
+		station_retire(s);
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// coroutine.h - the life of an entity: made, switched to, returned, released.
+// Every switch engine comes down to these calls.
+#pragma once
+
+#include "guest.h"
+
+// A context as an engine describes it before it is entered.
+struct target {
+	uint64_t slot;  // where it was saved; the key if stacks are shared by copying
+	uint64_t sp, pc; // where it will go on
+};
+
+// The entity that `t` will go on as: never NULL, met ones are made known.
+struct ctp_state *coroutine_find(struct guest *g, const struct target *t);
+
+// True once any coroutine was made or met: until then nothing can be released.
+bool coroutine_any(void);
+
+// A new coroutine on [lo, hi) that will begin at `entry`. NULL: no memory.
+struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
+
+// Control is about to pass from g->current to `to`. `slot`: where the leaver
+// saves itself now (CTP_HOW_SWAP). g->regs holds the leaver's registers.
+void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot);
+
+// The running entity saved itself at `slot` and runs on (getcontext).
+void coroutine_saved(struct guest *g, uint64_t slot);
+
+// The running coroutine's function returned and nobody goes on.
+void coroutine_ends(struct guest *g);
+
+// [lo, hi) was given back: entities whose stack or save slot (blocks: [lo, hi)
+// is one allocation) lay there are gone.
+void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block);
+
+void coroutine_thread_ends(struct guest *g);

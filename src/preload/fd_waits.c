@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+//
+// Who waits for what. A coroutine waits for the descriptors that it registered
+// itself in its last slice, and for the one on which its last I/O call said
+// EAGAIN; its state has the list, and the entry of each descriptor a hint back
+// (the last to suspend on it, one for in and one for out). A hint is checked
+// against the coroutine's state before it is believed, so nobody takes it back.
+#include "fd_map.h"
+
+#define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
+#define REAL_EVENTS 0x0fffffffu // what is left of a fired one-shot has none of them
+
+// ------------------------------------------------------------- who waits on an entry
+
+// Whether the coroutine of a hint is suspended with (fd, gen) among its waits;
+// true also if its state keeps being written.
+static bool waiting(uint64_t hint, int fd, uint32_t gen)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	if (!hint || hint >> CTP_ID_BITS >= r->stations_max)
+		return false;
+	const struct ctp_state *s = &r->stations[hint >> CTP_ID_BITS].state;
+	for (int tries = 0; tries < 64; tries++) {
+		uint32_t seq = ctp_seq_read_begin(&s->seq);
+		if (seq & 1)
+			continue;
+		bool found = false;
+		if (s->id == (hint & CTP_ID_MASK) && s->life == CTP_SUSPENDED)
+			for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+				found |= s->waits[i].fd == fd && s->waits[i].gen == gen;
+		if (!ctp_seq_read_retry(&s->seq, seq))
+			return found;
+	}
+	return true;
+}
+
+bool waits_any(const struct ctp_fd *e, int fd)
+{
+	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen) || waiting(e->waiter[1], fd, e->gen);
+}
+
+// ------------------------------------------------------------- suspending, going on
+
+// A wait for a generation that has ended. False: by the coroutine itself, so it
+// waits for something else. Else its end was not posted, as nobody waited yet.
+static bool wait_for_ended(struct guest *g, const struct ctp_state *s, const struct ctp_wait *w)
+{
+	struct ctp_fd *e = fds_entry(w->fd);
+	struct fd_death d = {0};
+	struct fd_keep *k = NULL;
+	if (!e || !fds_take(e))
+		return true;
+	bool known = e->closed_gen == w->gen, own = known && e->closer == s->id && s->id;
+	if (known && !own && e->gen == w->gen && !e->closed_epoch && s->entity == CTP_COROUTINE &&
+	    (k = candidate_keep(e, w->fd))) {
+		d = (struct fd_death){.call = e->closed_how, .time = e->closed, .closer = e->closer,
+				      .stack = e->closer_stack, .epoch = candidate_epoch()};
+		e->closed_epoch = d.epoch;
+	}
+	fds_give(e);
+	if (k)
+		candidate_post(g, k, CTP_CAND_CLOSE, &d);
+	return !own;
+}
+
+static bool current(const struct ctp_wait *w)
+{
+	const struct ctp_fd *e = fds_entry(w->fd);
+	return e && e->life == CTP_FD_OPEN && e->gen == w->gen;
+}
+
+// Leaves the hint back to s in the entry of what it waits for.
+static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
+{
+	struct ctp_fd *e = fds_entry(w->fd);
+	uint64_t hint = (uint64_t)s->station << CTP_ID_BITS | s->id;
+	bool dir[2] = {(w->events & REAL_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0,
+		       (w->events & OUT_EVENTS) != 0};
+	dir[0] |= !dir[1];
+	if ((!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint))
+		return;
+	bool ask = !e->FD_ASKED && e->kind == CTP_FD_OTHER;
+	enum ctp_fd_kind kind = ask ? fd_kind(w->fd) : CTP_FD_OTHER;
+	if (!fds_take(e))
+		return;
+	for (int i = 0; i < 2 && e->gen == w->gen; i++) {
+		if (!dir[i] || e->waiter[i] == hint)
+			continue;
+		if (waiting(e->waiter[i], w->fd, w->gen))
+			e->flags |= CTP_FD_MANY;
+		e->waiter[i] = hint;
+	}
+	if (ask && e->gen == w->gen) {
+		e->kind = kind;
+		e->FD_ASKED = 1;
+	}
+	fds_give(e);
+}
+
+// The wait that EAGAIN tells of joins the slice's registrations. False: no room.
+static bool join_eagain(struct guest *g)
+{
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		if (g->waits[i].fd == g->eagain_fd && g->waits[i].gen == g->eagain_gen) {
+			g->waits[i].how |= CTP_WAIT_EAGAIN;
+			return true;
+		}
+	}
+	if (g->nwaits == CTP_WAITS)
+		return false;
+	g->waits[g->nwaits++] = (struct ctp_wait){.fd = g->eagain_fd, .gen = g->eagain_gen, .epfd = -1,
+						  .events = g->eagain_events, .how = CTP_WAIT_EAGAIN};
+	return true;
+}
+
+void fds_suspend(struct guest *g, struct ctp_state *s)
+{
+	s->nwaits = 0;
+	s->flags &= (uint8_t)~CTP_STATE_MOREWAITS;
+	if (CTP_LIKELY(!g->nwaits && !g->eagain))
+		return;
+	if (g->more_waits | (g->eagain && !join_eagain(g)))
+		s->flags |= CTP_STATE_MOREWAITS;
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		const struct ctp_wait *w = &g->waits[i];
+		bool live = current(w);
+		if (!live && !wait_for_ended(g, s, w))
+			continue;
+		s->waits[s->nwaits++] = *w;
+		if (live && s->entity == CTP_COROUTINE && !(s->flags & CTP_STATE_PRIVATE))
+			link_wait(s, w);
+	}
+}
+
+// Whether s goes on although what it waited for has ended, and no event did it.
+static bool by_hand(const struct ctp_state *s)
+{
+	bool ended = false;
+	for (uint32_t i = 0; i < s->nwaits; i++) {
+		const struct ctp_fd *e = fds_entry(s->waits[i].fd);
+		if (!e || (e->gen == s->waits[i].gen && e->event_time >= s->since))
+			return false;
+		ended |= i == 0 && !current(&s->waits[i]);
+	}
+	return ended;
+}
+
+void fds_resume(struct guest *g, struct ctp_state *s)
+{
+	if (s->entity != CTP_COROUTINE)
+		return;
+	if (s->nwaits && by_hand(s))
+		g->thread->hand++;
+	if (g->batch_fd < 0)
+		return;
+	struct ctp_fd *e = fds_entry(g->batch_fd);
+	g->batch_fd = -1;
+	if (!e || e->learned == s->id || e->gen != g->batch_gen || !fds_take(e))
+		return;
+	if (e->gen == g->batch_gen && e->life == CTP_FD_OPEN)
+		e->learned = s->id;
+	fds_give(e);
+}
+
+// ------------------------------------------------------------- registrations
+
+static void slice_adds(struct guest *g, const struct ctp_wait *w)
+{
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		if (g->waits[i].fd == w->fd && g->waits[i].gen == w->gen && g->waits[i].epfd == w->epfd) {
+			g->waits[i] = *w;
+			return;
+		}
+	}
+	if (g->nwaits < CTP_WAITS)
+		g->waits[g->nwaits++] = *w;
+	else
+		g->more_waits = true;
+}
+
+static void slice_drops(struct guest *g, int fd, int epfd)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->nwaits; i++)
+		if (g->waits[i].fd != fd || g->waits[i].epfd != epfd)
+			g->waits[n++] = g->waits[i];
+	g->nwaits = n;
+}
+
+void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev)
+{
+	struct ctp_wait w = {.fd = fd, .gen = fds_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
+			     .data = ev->data.u64, .epfd = epfd};
+	uint32_t epgen = fds_gen(g, epfd);
+	struct ctp_fd *e = fds_entry(fd);
+	if (!w.gen || !epgen || !fds_take(e))
+		return;
+	const struct ctp_fd *other = fds_entry(e->reg_epfd);
+	if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
+		e->flags |= CTP_FD_MANYREGS;
+	e->reg_epfd = epfd;
+	e->reg_epgen = epgen;
+	e->reg_events = w.events;
+	e->reg_data = w.data;
+	e->reg_by = guest_who(g);
+	e->reg_time = guest_now();
+	if (g->current->entity == CTP_COROUTINE)
+		e->adder = e->reg_by;
+	fds_give(e);
+	fd_map_add(epfd, w.data, fd, w.gen);
+	if (w.events & REAL_EVENTS)
+		slice_adds(g, &w);
+	else
+		slice_drops(g, fd, epfd);
+}
+
+void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	slice_drops(g, fd, epfd);
+	if (!e || e->life != CTP_FD_OPEN || (e->reg_epfd != epfd && !(e->flags & CTP_FD_MANYREGS)))
+		return;
+	struct fd_death d = {.call = CTP_CALL_EPOLL_DEL, .time = guest_now(), .closer = guest_who(g)};
+	if (!fds_take(e))
+		return;
+	struct fd_keep *k = waits_any(e, fd) ? candidate_keep(e, fd) : NULL;
+	if (e->reg_epfd == epfd) {
+		e->reg_epfd = -1;
+		e->reg_events = 0;
+	}
+	fds_give(e);
+	if (!k)
+		return;
+	candidate_identify(k);
+	k->cand.before = d.time;
+	d.stack = guest_stack(g, f);
+	d.epoch = candidate_epoch();
+	candidate_post(g, k, CTP_CAND_DEL, &d);
+}
+
+void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n)
+{
+	uint64_t now = n > 0 ? guest_now() : 0;
+	int fd = -1;
+	for (int i = 0; i < n; i++) {
+		fd = fd_map_find(epfd, ev[i].data.u64);
+		if (fd >= 0)
+			ctp_store64(&fds_entry(fd)->event_time, now);
+	}
+	g->batch_fd = n == 1 ? fd : -1;
+	g->batch_gen = g->batch_fd >= 0 ? fds_entry(fd)->gen : 0;
+	if (n > 0)
+		g->thread->events += (uint64_t)n;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// fds.h - what the hooks tell the table of descriptors. All of it is called
+// between hook_enter and guest_leave.
+#pragma once
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "guest.h"
+
+// As guest_enter, but NULL under a version-1 engine too: it has no tables.
+static inline struct guest *hook_enter(void)
+{
+	struct guest *g = guest_enter();
+	if (CTP_UNLIKELY(g && ctp_tracer->v1)) {
+		guest_leave(g);
+		g = NULL;
+	}
+	return g;
+}
+
+// ------------------------------------------------------------- the table
+
+// The guest's own words in an entry; nobody else reads them.
+#define FD_ENDING reserved2[0] // generation << 32 | closing calls under way
+#define FD_ASKED reserved2[1]  // 1: the kernel has been asked what kind it is
+
+// The entry of `fd`; NULL if it is no number that the table has room for.
+static inline struct ctp_fd *fds_entry(int fd)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	return fd >= 0 && (uint32_t)fd < r->fds_max ? &r->fds[fd] : NULL;
+}
+// Takes and gives an entry; a signal handler cannot deadlock on it, as the gate
+// is shut. False, and the gap noted, if its holder never lets go.
+bool fds_take(struct ctp_fd *e);
+void fds_give(struct ctp_fd *e);
+// The generation of a descriptor that is known to be open; one never seen, or
+// opened unseen, is met here. 0: the table has no room.
+uint32_t fds_gen(struct guest *g, int fd);
+
+// ------------------------------------------------------ generations begin
+
+// How a descriptor came to be. `since`: before the call; a generation younger
+// than that is the same one, told already by a call inside this one.
+struct fd_birth {
+	enum ctp_fd_call call;
+	enum ctp_fd_kind kind;
+	struct frame frame;
+	uint64_t since;
+};
+void fds_opened(struct guest *g, int fd, const struct fd_birth *b);
+void fds_opened_pair(struct guest *g, const int fd[2], const struct fd_birth *b);
+void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b); // same description
+bool fds_same(int a, int b); // do two open numbers have one description?
+
+// -------------------------------------------------------- generations end
+
+// One closing call under way. Told before and after the real call: meanwhile
+// another thread may have been given the number again.
+struct fd_ends {
+	int first, last;
+	uint32_t gen; // the one that ends, if it is a single one
+	bool open;    // it was known to be open
+	bool listened; // it, or one of them, is a listener
+	uint64_t before;
+	struct fd_keep *keeps; // those under a waiter
+};
+void fds_ending(struct fd_ends *x, int first, int last);
+void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts);
+
+// -------------------------------------------- candidates (fd_candidates.c)
+
+// A copy of an entry whose waiters may be left behind, kept in our own memory:
+// on the program's stack its words would look like pointers of the program's.
+struct fd_keep {
+	uint32_t taken;
+	bool post; // its generation did end
+	struct fd_keep *next;
+	struct ctp_cand cand;
+};
+struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted
+void candidate_identify(struct fd_keep *k); // fd still open: device, inode, names
+// Posts it, if `kind`, and gives it back.
+struct fd_death {
+	enum ctp_fd_call call;
+	uint64_t time, closer, epoch;
+	uint32_t stack;
+};
+void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d);
+uint64_t candidate_epoch(void); // raises the epoch: only after the call has returned
+
+// ------------------------------------------- waits and registrations (fd_waits.c)
+
+bool waits_any(const struct ctp_fd *e, int fd); // may a suspended coroutine wait on it?
+void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev);
+void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f);
+// n events came out of epfd: notes them, and what they may teach.
+void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n);
+
+// What fd is, asked of the kernel. (fd_candidates.c)
+enum ctp_fd_kind fd_kind(int fd);
+
+static inline enum ctp_fd_kind fd_socket_kind(int domain, int type)
+{
+	if (domain == AF_UNIX)
+		return CTP_FD_UNIX;
+	if (domain != AF_INET && domain != AF_INET6)
+		return CTP_FD_OTHER;
+	type &= 0xf; // without SOCK_NONBLOCK, SOCK_CLOEXEC
+	return type == SOCK_STREAM ? CTP_FD_TCP : type == SOCK_DGRAM ? CTP_FD_UDP : CTP_FD_OTHER;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// guest.h - what every file of libctp.so shares: the tracer (one per process),
+// the area of each thread, and the way in and out of a hook.
+//
+// A hook that is an ordinary C function looks like this:
+//
+//	CTP_HOOK int close(int fd)
+//	{
+//		struct guest *g = guest_enter();
+//		if (!g)
+//			return real_close(fd);
+//		... before ...
+//		guest_leave(g);          // never across the real call: it may block,
+//		int r = real_close(fd);  // switch coroutines, move to another thread
+//		g = guest_enter();       // re-read: NULL again means pass through
+//		if (g) { int e = errno; ... after ...; errno = e; guest_leave(g); }
+//		return r;
+//	}
+//
+// Between enter and leave: no malloc, stdio, lock, abort, nor any libc call
+// that is interposed; system calls go through arch/sys.h and leave errno alone.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctp/ctp.h"
+#include "ctp/region.h"
+#include "ctp/ring.h"
+#include "ctp/seq.h"
+
+#define CTP_HOOK __attribute__((visibility("default")))
+#define CTP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CTP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+// A place in the program: where a frame will go on when its callee returns.
+struct frame {
+	uint64_t pc, sp, fp;
+};
+
+enum { GUEST_RECENT = 64 };
+
+// A thread's area: private memory that fork wipes, so that in a child every
+// gate is shut. Offsets up to `regs` are known to assembly (arch/<cpu>/area.h).
+struct guest {
+	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
+	uint32_t vforked;   // 1 in a vfork child that shares our memory
+	uint64_t stack_top; // of the private stack on which trampolines call C
+	uint64_t vfork_pc;  // where vfork was called
+	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
+
+	struct ctp_thread *thread; // in the region
+	uint32_t slot;
+	uint32_t tid;
+	struct ctp_state *current; // the entity that runs; never NULL once attached
+	struct ctp_state *native;  // the thread's own stack
+	struct ctp_state unnamed; // stands for `native` until the thread first switches: id 0
+	uint64_t native_top; // an address above all frames of the thread's own stack
+	struct ctp_record *ring;
+	uint64_t ring_capacity;
+	struct ctp_state *recent[GUEST_RECENT]; // by save slot: coroutine_find's first look
+
+	// The slice: what the running entity did since it went on. Reset at
+	// every switch by coroutine.c; filled by hook_io.c and hook_epoll.c.
+	uint32_t nwaits; // registered in this slice
+	bool more_waits;
+	bool saved;      // getcontext was called in this slice: `current` can come back to it
+	struct ctp_wait waits[CTP_WAITS];
+	bool eagain;     // the last I/O call said EAGAIN or EINPROGRESS
+	int32_t eagain_fd;
+	uint32_t eagain_gen, eagain_events;
+
+	// The last batch of events, for learning which coroutine an fd wakes:
+	// set by epoll waits, consumed by the first switch after it.
+	int32_t batch_fd; // the only event's fd, or -1
+	uint32_t batch_gen;
+};
+
+// One per process. Everything here is written at attach only, except where noted.
+struct tracer {
+	uint32_t attached; // 0 in every forked child (the page is wiped)
+	bool v1;           // the engine is a version-1 one: write slots, no rings
+	bool tsc;
+	bool block;        // --overflow=block
+	bool no_free;
+	uint32_t pid;
+	uint32_t image;    // how often this process has exec'd under the tracer
+	struct ctp_region region;
+	int v1_sock;       // version-1 wake-up socket, -1
+};
+extern struct tracer *ctp_tracer; // never NULL: points to a shut one before attach
+
+// ---------------------------------------------------------------- in and out
+
+// The thread's area if a hook may work now, with its gate shut; else NULL:
+// call the real function and nothing else. (guard.c)
+struct guest *guest_enter(void);
+void guest_leave(struct guest *g);
+
+// The exit begins: notes it once, for P7. (attach.c)
+void attach_exit_begins(struct guest *g, enum ctp_exit how, int status);
+void attach_wait_final(struct guest *g); // asks for the last snapshot, waits half a second at most
+
+// The calling thread's area, taken now; NULL if not attached or no slot is
+// free. Called where guest_enter and the trampolines find none. (thread.c)
+struct guest *thread_start(void);
+
+// ---------------------------------------------------------------- what to use
+
+uint64_t guest_now(void); // ticks (emit.c)
+
+// Id of the entity that runs on this thread. (coroutine.c)
+static inline uint64_t guest_who(const struct guest *g)
+{
+	return g->current->id;
+}
+
+// Id of the stack that has `f` as its innermost frame; 0 if it cannot be told. (stacks.c)
+uint32_t guest_stack(struct guest *g, const struct frame *f);
+
+// Appends a record to the thread's ring, stamped now. (emit.c)
+void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3);
+// Wakes the engine if it sleeps. (emit.c)
+void emit_wake(void);
+
+// Zeroed memory that is never given back; NULL when used up. (memory.c)
+void *memory_take(uint64_t bytes);
+
+// ---------------------------------------------------------------- fds.c offers
+
+// Called by coroutine.c while the leaver's state is being written: puts the
+// slice's waits into `s` (waits, nwaits, flags) and links them from the fds.
+void fds_suspend(struct guest *g, struct ctp_state *s);
+// Called when `s`, which had waits, goes on.
+void fds_resume(struct guest *g, struct ctp_state *s);

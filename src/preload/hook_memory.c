@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//
+// What gives a stack back: free and munmap (and mmap, to know which allocation
+// a stack is part of). glibc keeps a chunk's size in the word before it: a chunk
+// too small for a stack or a ucontext_t is none of ours, and that settles nearly
+// every free with one load that free itself is about to make. With another
+// allocator only an exact stack base is recognized.
+#include <ucontext.h>
+
+#include "blocks.h"
+#include "coroutine.h"
+#include "pagemap.h"
+#include "real.h"
+#include "stacks.h"
+
+enum { CHUNK_HEAD = 16, BLOCKS = 1 << 16 };
+
+struct block {
+	uint64_t lo, bytes;
+};
+static struct block *blocks; // by page number of lo, the newest wins
+static bool glibc_malloc;
+
+int blocks_init(void)
+{
+	void *libc_malloc = dlsym(RTLD_NEXT, "malloc"), *any_malloc = dlsym(RTLD_DEFAULT, "malloc");
+	Dl_info a, b;
+	glibc_malloc = libc_malloc == any_malloc && dladdr(libc_malloc, &a) && dladdr((void *)dlsym(RTLD_NEXT, "makecontext"), &b) &&
+		       a.dli_fbase == b.dli_fbase;
+	blocks = memory_take(sizeof(*blocks) * BLOCKS);
+	return blocks ? 0 : -1;
+}
+
+static struct block *block_of(uint64_t page)
+{
+	return &blocks[page & (BLOCKS - 1)];
+}
+
+bool blocks_find(uint64_t lo, uint64_t hi, uint64_t *block_lo, uint64_t *block_hi)
+{
+	for (uint64_t page = lo >> 12, i = 0; i < 32; i++, page--) {
+		const struct block *b = block_of(page);
+		if (b->lo >> 12 == page && b->bytes && b->lo <= lo && hi <= b->lo + b->bytes) {
+			*block_lo = b->lo;
+			*block_hi = b->lo + b->bytes;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void mapped(void *p, size_t n, int flags)
+{
+	struct guest *g;
+	if (p == MAP_FAILED || !(flags & MAP_ANONYMOUS) || !ctp_tracer->attached || !(g = guest_enter()))
+		return;
+	*block_of((uint64_t)p >> 12) = (struct block){(uint64_t)p, n};
+	guest_leave(g);
+}
+
+CTP_HOOK void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t off)
+{
+	void *p = real_mmap(addr, n, prot, flags, fd, off);
+	mapped(p, n, flags);
+	return p;
+}
+
+CTP_HOOK void *mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t off)
+{
+	void *p = real_mmap64(addr, n, prot, flags, fd, off);
+	mapped(p, n, flags);
+	return p;
+}
+
+CTP_HOOK int munmap(void *addr, size_t n)
+{
+	struct guest *g;
+	if (n && ctp_tracer->attached && (g = guest_enter())) {
+		struct block *b = block_of((uint64_t)addr >> 12);
+		if (b->lo == (uint64_t)addr)
+			*b = (struct block){0, 0};
+		if (coroutine_any())
+			coroutine_released(g, (uint64_t)addr, (uint64_t)addr + n, false);
+		guest_leave(g);
+	}
+	return real_munmap(addr, n);
+}
+
+static void freed(void *p, uint64_t bytes)
+{
+	struct guest *g = guest_enter();
+	if (!g)
+		return;
+	uint64_t lo = (uint64_t)p;
+	if (bytes) {
+		coroutine_released(g, lo, lo + bytes, true);
+	} else {
+		struct ctp_state *s = pagemap_stack(lo);
+		if (s && s->lo == lo)
+			coroutine_released(g, lo, s->hi, false);
+	}
+	guest_leave(g);
+}
+
+CTP_HOOK void free(void *p)
+{
+	if (CTP_LIKELY(p && ctp_tracer->attached && coroutine_any() && !ctp_tracer->no_free)) {
+		uint64_t chunk = glibc_malloc ? ((uint64_t *)p)[-1] & ~7ULL : 0;
+		if (!glibc_malloc || chunk >= CHUNK_HEAD + sizeof(ucontext_t))
+			freed(p, chunk ? chunk - CHUNK_HEAD : 0);
+	}
+	real_free(p);
+}
+
+CTP_HOOK int dlclose(void *handle)
+{
+	int r = real_dlclose(handle);
+	struct guest *g = guest_enter();
+	if (g) {
+		stacks_flush();
+		ctp_add64(&ctp_tracer->region.ext->dlcloses, 1);
+		guest_leave(g);
+	}
+	return r;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+//
+// A map of the address space in 4 KiB pages: a hash finds the leaf of a 2 MiB
+// block, the leaf has an entry a page. A page can hold the end of one stack and
+// the beginning of another (malloc'd stacks are unaligned), so an entry names
+// who covers its first and who its last byte; and at most five save slots, as
+// a ucontext_t has 968 bytes. Entries are station numbers + 1. They are never
+// cleared: what they say counts only if the station agrees.
+#include "pagemap.h"
+
+#include "station.h"
+
+enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), BLOCKS = 1 << 17, SLOTS = 6 };
+
+struct entry {
+	uint32_t first, last;
+	uint32_t slots[SLOTS];
+};
+struct block {
+	uint64_t number; // address >> BLOCK_BITS, + 1; 0 = free
+	struct entry *leaf;
+};
+static struct block *blocks;
+
+int pagemap_init(void)
+{
+	blocks = memory_take(sizeof(struct block) * BLOCKS);
+	return blocks ? 0 : -1;
+}
+
+static struct entry *leaf_of(uint64_t addr, bool make)
+{
+	uint64_t number = (addr >> BLOCK_BITS) + 1;
+	uint32_t at = (uint32_t)(number * 0x9E3779B97F4A7C15ULL >> 47);
+	for (uint32_t i = 0; i < 64; i++) {
+		struct block *b = &blocks[(at + i) & (BLOCKS - 1)];
+		uint64_t is = ctp_load64(&b->number);
+		if (!is) {
+			if (!make)
+				return NULL;
+			if (!ctp_cas64(&b->number, 0, number) && ctp_load64(&b->number) != number)
+				continue;
+		} else if (is != number) {
+			continue;
+		}
+		struct entry *leaf = __atomic_load_n(&b->leaf, __ATOMIC_ACQUIRE);
+		if (!leaf && make) {
+			struct entry *fresh = memory_take(sizeof(struct entry) * PAGES);
+			if (!fresh)
+				return NULL;
+			if (__atomic_compare_exchange_n(&b->leaf, &leaf, fresh, false, __ATOMIC_ACQ_REL,
+							__ATOMIC_ACQUIRE))
+				leaf = fresh;
+		}
+		return leaf;
+	}
+	return NULL;
+}
+
+static inline struct entry *entry_of(uint64_t addr, bool make)
+{
+	struct entry *leaf = leaf_of(addr, make);
+	return leaf ? &leaf[addr >> PAGE_BITS & (PAGES - 1)] : NULL;
+}
+
+static inline uint32_t get(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static inline void set(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
+{
+	return s && addr >= s->lo && addr <= s->hi && !(s->flags & CTP_STATE_STACK_FREED);
+}
+
+struct ctp_state *pagemap_stack(uint64_t addr)
+{
+	const struct entry *e = entry_of(addr, false);
+	if (!e)
+		return NULL;
+	struct ctp_state *s = station_at(get(&e->first));
+	if (on_stack(s, addr))
+		return s;
+	s = station_at(get(&e->last));
+	return on_stack(s, addr) ? s : NULL;
+}
+
+struct ctp_state *pagemap_slot(uint64_t addr)
+{
+	const struct entry *e = entry_of(addr, false);
+	for (int i = 0; e && i < SLOTS; i++) {
+		uint32_t n = get(&e->slots[i]);
+		if (!n)
+			break;
+		struct ctp_state *s = station_at(n);
+		if (s && s->slot == addr)
+			return s;
+	}
+	return NULL;
+}
+
+void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
+{
+	uint32_t me = s->station + 1, told = 0;
+	for (uint64_t page = s->lo >> PAGE_BITS; page <= (s->hi - 1) >> PAGE_BITS; page++) {
+		uint64_t lo = page << PAGE_BITS, hi = lo + (1 << PAGE_BITS);
+		struct entry *e = entry_of(lo, true);
+		if (!e) {
+			ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
+			return;
+		}
+		uint32_t had[2] = {get(&e->first), get(&e->last)};
+		for (int i = 0; i < 2; i++) {
+			if (!had[i] || had[i] == told || had[i] == me)
+				continue;
+			struct ctp_state *old = station_at(had[i]);
+			if (old && old->lo < s->hi && old->hi > s->lo) {
+				told = had[i];
+				taken(old, arg);
+			}
+		}
+		bool from = s->lo <= lo, to = s->hi >= hi;
+		if (from || !to)
+			set(&e->first, me);
+		if (to || !from)
+			set(&e->last, me);
+	}
+}
+
+void pagemap_add_slot(struct ctp_state *s)
+{
+	struct entry *e = entry_of(s->slot, true);
+	if (!e) {
+		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
+		return;
+	}
+	uint32_t me = s->station + 1;
+	int mine = -1, empty = -1;
+	for (int i = 0; i < SLOTS; i++) {
+		uint32_t n = get(&e->slots[i]);
+		struct ctp_state *o = station_at(n);
+		if (n == me)
+			mine = i;
+		else if (o && o->slot == s->slot)
+			o->slot = 0; // what it had saved there is overwritten
+		if (empty < 0 && (!o || o->slot >> PAGE_BITS != s->slot >> PAGE_BITS))
+			empty = i;
+	}
+	if (mine < 0 && empty >= 0)
+		set(&e->slots[empty], me);
+}
+
+void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
+		   void *arg)
+{
+	for (uint64_t page = lo >> PAGE_BITS; page <= (hi - 1) >> PAGE_BITS; page++) {
+		const struct entry *e = leaf_of(page << PAGE_BITS, false);
+		if (!e) {
+			page |= PAGES - 1; // nothing in this block
+			continue;
+		}
+		e += page & (PAGES - 1);
+		uint32_t n[2] = {get(&e->first), get(&e->last)};
+		for (int i = 0; i < 2; i++) {
+			struct ctp_state *s = station_at(n[i]);
+			if (s && s->lo < hi && s->hi > lo && (i == 0 || n[1] != n[0]))
+				each(s, arg);
+		}
+		for (int i = 0; slots && i < SLOTS; i++) {
+			struct ctp_state *s = station_at(get(&e->slots[i]));
+			if (s && s->slot >= lo && s->slot < hi)
+				each(s, arg);
+		}
+	}
+}

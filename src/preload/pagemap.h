@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// pagemap.h - from an address to the entity that has it: as part of its stack,
+// or as the place where it saved itself. Lock-free; an answer is a hint that
+// has been checked against the entity's own fields.
+#pragma once
+
+#include "guest.h"
+
+int pagemap_init(void); // 0, or -1 if there is no memory
+
+// The entity whose stack holds `addr` and that has not lost it; NULL if none.
+struct ctp_state *pagemap_stack(uint64_t addr);
+// The entity that saved itself last at `addr` (ctp_state.slot); NULL if none.
+struct ctp_state *pagemap_slot(uint64_t addr);
+
+// Enters s's stack [lo, hi). Calls `taken` for each entity that had part of it.
+void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg);
+// Enters s->slot; an entity that had saved itself there loses its slot.
+void pagemap_add_slot(struct ctp_state *s);
+
+// Calls `each` for every entity whose stack, or, with `slots`, whose save slot
+// lies in [lo, hi), possibly more than once.
+void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
+		   void *arg);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// real.h - real_<name> for each row of hooks.def: the function that ours
+// stands before. Each starts at its own lazy resolver, so no hook tests for
+// NULL: other libraries' constructors call hooks before ours has run.
+#pragma once
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+// What no public header declares.
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+		      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+ssize_t __read_chk(int fd, void *buf, size_t n, size_t buflen);
+ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t buflen);
+ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t buflen);
+ssize_t __recv_chk(int fd, void *buf, size_t n, size_t buflen, int flags);
+ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t buflen, int flags, struct sockaddr *addr,
+		       socklen_t *addrlen);
+void _Exit(int status) __attribute__((noreturn));
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags);
+
+#define HOOK(name) extern __attribute__((visibility("hidden"))) __typeof__(name) *real_##name;
+#include "hooks.def"
+#undef HOOK
+
+// Looks every name up now, so that no hook does later.
+void real_resolve_all(void);

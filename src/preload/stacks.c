@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+//
+// Predict and verify. The key (return address, depth) selects candidates; a
+// candidate lists the words on which a walk by call frame information depended:
+// each return address, and each saved frame pointer that a CFA was computed
+// from, as offsets from the stack's top. All words equal means, by induction
+// over the frames, that a walk would take the same way: so the answer is exact
+// and costs a few independent loads. On a miss the stack is walked by recipes
+// (cfi.c) and a candidate is added. Nothing is freed; lists are pushed by
+// compare-and-swap and read without a lock.
+#include "stacks.h"
+
+#include "cfi.h"
+
+enum { BUCKETS = 1 << 15, RECIPES = 1 << 15, NAMES = 1 << 16 };
+
+// A word that must be as it was: at top - off (off 0: the fp register itself);
+// `rel`: it is an address on the stack, val = top - word.
+struct check {
+	uint64_t val;
+	uint32_t off;
+	uint32_t rel;
+};
+struct candidate {
+	struct candidate *next;
+	uint64_t pc, depth;
+	uint32_t stack, n;
+	bool guessed;
+	struct check checks[];
+};
+struct known_recipe {
+	uint64_t pc; // 0 free, 1 being written
+	struct recipe recipe;
+};
+struct name { // a stack by its frames: one id for equal stacks at different depths
+	uint64_t hash;
+	uint32_t stack;
+};
+
+static struct candidate **buckets;
+static struct known_recipe *recipes;
+static struct name *names;
+
+int stacks_init(void)
+{
+	buckets = memory_take(sizeof(*buckets) * BUCKETS);
+	recipes = memory_take(sizeof(*recipes) * RECIPES);
+	names = memory_take(sizeof(*names) * NAMES);
+	return buckets && recipes && names ? 0 : -1;
+}
+
+void stacks_flush(void)
+{
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		__atomic_store_n(&buckets[i], NULL, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < RECIPES; i++)
+		if (ctp_load64(&recipes[i].pc) > 1)
+			ctp_store64(&recipes[i].pc, 0);
+}
+
+static struct recipe recipe_of(uint64_t pc)
+{
+	struct known_recipe *k = &recipes[pc * 0x9E3779B97F4A7C15ULL >> 49];
+	if (ctp_load64(&k->pc) == pc) {
+		struct recipe r = k->recipe;
+		atomic_thread_fence(memory_order_acquire);
+		if (ctp_load64(&k->pc) == pc)
+			return r;
+	}
+	struct recipe r = cfi_recipe(pc);
+	uint64_t was = ctp_load64(&k->pc);
+	if (was != 1 && ctp_cas64(&k->pc, was, 1)) { // the newer one stays
+		k->recipe = r;
+		ctp_store64(&k->pc, pc);
+	}
+	return r;
+}
+
+struct walk {
+	uint64_t top;
+	uint32_t n, nchecks;
+	bool guessed, truncated;
+	uint64_t pcs[CTP_FRAMES_MAX];
+	struct check checks[3 * CTP_FRAMES_MAX + 2];
+};
+
+static void check_add(struct walk *w, uint64_t at, uint64_t val, bool rel)
+{
+	if (w->nchecks < sizeof(w->checks) / sizeof(w->checks[0]))
+		w->checks[w->nchecks++] = (struct check){rel ? w->top - val : val,
+							 at ? (uint32_t)(w->top - at) : 0, rel};
+	else
+		w->truncated = true;
+}
+
+// Steps *f to its caller. `fp_at`: where f->fp was loaded from (0: the register),
+// fp_used: it has been checked. False at the end, or where nothing more is known.
+static bool step(struct walk *w, struct frame *f, uint64_t *fp_at, bool *fp_used)
+{
+	struct recipe r = recipe_of(f->pc);
+	uint64_t cfa, lo = f->sp;
+	if (r.end)
+		return false;
+	if (r.bare) { // one frame-pointer step, as a guess
+		if (f->fp < lo || f->fp > w->top - 16 || (f->fp & 7))
+			return false;
+		r = (struct recipe){.cfa = CFA_FP, .cfa_off = 16, .fp = FP_AT_CFA, .fp_off = -16};
+		w->guessed = true;
+	}
+	if (r.cfa != CFA_SP && !*fp_used) {
+		check_add(w, *fp_at, f->fp, true);
+		*fp_used = true;
+	}
+	if (r.cfa == CFA_SP) {
+		cfa = f->sp + (uint64_t)(int64_t)r.cfa_off;
+	} else if (r.cfa == CFA_FP) {
+		cfa = f->fp + (uint64_t)(int64_t)r.cfa_off;
+	} else {
+		uint64_t at = f->fp + (uint64_t)(int64_t)r.cfa_off;
+		if (at < lo || at > w->top - 8 || (at & 7))
+			return false;
+		cfa = *(const uint64_t *)at;
+		check_add(w, at, cfa, true);
+	}
+	if (cfa < lo + 8 || cfa > w->top || (cfa & 7))
+		return false;
+	uint64_t pc = *(const uint64_t *)(cfa - 8);
+	if (r.fp == FP_AT_CFA || r.fp == FP_AT_FP) {
+		uint64_t at = (r.fp == FP_AT_CFA ? cfa : f->fp) + (uint64_t)(int64_t)r.fp_off;
+		if (at < lo || at > w->top - 8 || (at & 7))
+			return false;
+		*fp_at = at;
+		f->fp = *(const uint64_t *)at;
+		*fp_used = false;
+	} else if (r.fp == FP_LOST) {
+		f->fp = 0;
+		*fp_used = true;
+	}
+	check_add(w, cfa - 8, pc, false);
+	f->pc = pc;
+	f->sp = cfa;
+	return pc != 0;
+}
+
+static inline bool ours(uint64_t pc)
+{
+	const struct ctp_ext *e = ctp_tracer->region.ext;
+	return pc - e->self_base < e->self_end - e->self_base;
+}
+
+static void walk(struct walk *w, struct frame f)
+{
+	uint64_t fp_at = 0;
+	bool fp_used = false;
+	w->n = w->nchecks = 0;
+	w->guessed = w->truncated = false;
+	do {
+		if (w->n == CTP_FRAMES_MAX) {
+			w->truncated = true;
+			break;
+		}
+		if (!ours(f.pc)) // the stubs in which a coroutine's stack ends
+			w->pcs[w->n++] = f.pc;
+	} while (step(w, &f, &fp_at, &fp_used));
+}
+
+// Publishes the frames under a new id, or finds the id they have.
+static uint32_t name_stack(const struct walk *w)
+{
+	struct ctp_region *r = &ctp_tracer->region;
+	uint64_t flags = (w->guessed ? CTP_STACK_GUESSED : 0) | (w->truncated ? CTP_STACK_TRUNCATED : 0);
+	uint64_t head = w->n | flags << 32, hash = head;
+	for (uint32_t i = 0; i < w->n; i++)
+		hash = (hash ^ w->pcs[i]) * 0x100000001B3ULL + (hash >> 29);
+	struct name *nm = &names[hash * 0x9E3779B97F4A7C15ULL >> 48];
+	uint32_t id = ctp_load32(&nm->stack);
+	if (id && id < r->stacks_max && nm->hash == hash) {
+		uint32_t at = ctp_load32(&r->stack_index[id]);
+		if (at && r->stack_words[at - 1] == head &&
+		    memcmp(&r->stack_words[at], w->pcs, w->n * sizeof(uint64_t)) == 0)
+			return id;
+	}
+	if (ctp_load32(&r->ext->stack_count) >= r->stacks_max - 1 ||
+	    ctp_load32(&r->ext->stack_words) > r->stack_words_max - CTP_FRAMES_MAX - 1) {
+		ctp_or32(&r->ext->gaps, CTP_GAP_STACKS);
+		return 0;
+	}
+	uint32_t at = ctp_add32(&r->ext->stack_words, w->n + 1);
+	id = ctp_add32(&r->ext->stack_count, 1) + 1;
+	if (id >= r->stacks_max || at > r->stack_words_max - CTP_FRAMES_MAX - 1)
+		return 0;
+	r->stack_words[at] = head;
+	memcpy(&r->stack_words[at + 1], w->pcs, w->n * sizeof(uint64_t));
+	ctp_store32(&r->stack_index[id], at + 1);
+	nm->hash = hash;
+	ctp_store32(&nm->stack, id);
+	return id;
+}
+
+// Out of line: a walk's working memory is large, and rarely needed.
+static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, uint64_t top,
+						       struct candidate **bucket, bool *guessed)
+{
+	struct walk w = {.top = top};
+	walk(&w, *f);
+	uint32_t id = name_stack(&w);
+	*guessed = w.guessed;
+	struct candidate *c = id ? memory_take(sizeof(*c) + w.nchecks * sizeof(struct check)) : NULL;
+	if (!c)
+		return id;
+	c->pc = f->pc;
+	c->depth = top - f->sp;
+	c->stack = id;
+	c->n = w.nchecks;
+	c->guessed = w.guessed;
+	memcpy(c->checks, w.checks, w.nchecks * sizeof(struct check));
+	c->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(bucket, &c->next, c, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return id;
+}
+
+uint32_t stacks_id(const struct frame *f, uint64_t top, bool *guessed)
+{
+	uint64_t depth = top - f->sp;
+	if (f->sp >= top || depth > UINT32_MAX || (f->sp & 7))
+		return 0;
+	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
+	for (struct candidate *c = __atomic_load_n(bucket, __ATOMIC_ACQUIRE); c; c = c->next) {
+		if (c->pc != f->pc || c->depth != depth)
+			continue;
+		uint32_t i;
+		for (i = 0; i < c->n; i++) {
+			const struct check *k = &c->checks[i];
+			uint64_t v = k->off ? *(const uint64_t *)(top - k->off) : f->fp;
+			if ((k->rel ? top - v : v) != k->val)
+				break;
+		}
+		if (i == c->n) {
+			*guessed = c->guessed;
+			return c->stack;
+		}
+	}
+	return walk_and_add(f, top, bucket, guessed);
+}

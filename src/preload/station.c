@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// Stations come fresh from the region (allocated_count, which version-1 probes
+// raise as well) or from the queue of dead ones, which is used while it holds
+// more than KEEP: so the recently dead can still be recognized and read. When
+// the region has none left they are private, and CTP_GAP_STATIONS says that the
+// table is not complete. The queue is a ring of station numbers: tail is raised
+// by whoever retires, head by whoever takes.
+#include "station.h"
+
+#include <time.h>
+
+enum { KEEP = 4096, QUEUE = 1 << 21, PRIVATE = 1 << 18 };
+
+static uint32_t *queue;
+static uint64_t head, tail;
+static struct ctp_station *privates;
+static uint32_t private_count;
+
+#define QUEUED guest[0] // 1 while in the queue
+
+int station_init(void)
+{
+	queue = memory_take(sizeof(uint32_t) * QUEUE);
+	return queue ? 0 : -1;
+}
+
+struct ctp_state *station_at(uint32_t number)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	if (!number)
+		return NULL;
+	if (number <= r->stations_max)
+		return &r->stations[number - 1].state;
+	return &privates[number - 1 - r->stations_max].state;
+}
+
+uint32_t station_count(void)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	uint32_t n = ctp_load32(&r->header->allocated_count);
+	return n <= r->stations_max ? n : r->stations_max + ctp_load32(&private_count);
+}
+
+void station_retire(struct ctp_state *s)
+{
+	if (s->QUEUED)
+		return;
+	s->QUEUED = 1;
+	uint64_t at = ctp_add64(&tail, 1);
+	ctp_store32(&queue[at & (QUEUE - 1)], s->station + 1);
+}
+
+// The oldest dead station, if more than `keep` wait; 0 if none.
+static uint32_t recycled(uint64_t keep)
+{
+	for (;;) {
+		uint64_t at = ctp_load64(&head);
+		if (ctp_load64(&tail) - at <= keep)
+			return 0;
+		uint32_t n = ctp_load32(&queue[at & (QUEUE - 1)]);
+		if (!n) // not stored yet
+			return 0;
+		if (!ctp_cas64(&head, at, at + 1))
+			continue;
+		ctp_store32(&queue[at & (QUEUE - 1)], 0);
+		struct ctp_state *s = station_at(n);
+		s->QUEUED = 0;
+		if (s->life == CTP_FINISHED || s->life == CTP_DESTROYED)
+			return n;
+		// it turned out to live on: its stack is shared by copying
+	}
+}
+
+static uint32_t fresh(void)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	uint32_t *count = &r->header->allocated_count;
+	if (ctp_load32(count) < r->stations_max) {
+		uint32_t at = ctp_add32(count, 1);
+		if (at < r->stations_max)
+			return at + 1;
+	}
+	uint32_t n = recycled(0);
+	if (n)
+		return n;
+	ctp_or32(&r->ext->gaps, CTP_GAP_STATIONS);
+	if (!__atomic_load_n(&privates, __ATOMIC_ACQUIRE)) {
+		struct ctp_station *none = NULL;
+		struct ctp_station *p = memory_take(sizeof(struct ctp_station) * PRIVATE);
+		if (!p)
+			return 0;
+		__atomic_compare_exchange_n(&privates, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	}
+	uint32_t at = ctp_add32(&private_count, 1);
+	return at < PRIVATE ? r->stations_max + at + 1 : 0;
+}
+
+struct ctp_state *station_new(enum ctp_entity entity)
+{
+	uint32_t n = recycled(KEEP);
+	if (!n && !(n = fresh()))
+		return NULL;
+	struct ctp_state *s = station_at(n);
+	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	uint64_t id = ctp_add64(&ctp_tracer->region.ext->next_id, 1) + 1;
+	ctp_seq_begin(&s->seq);
+	memset((char *)s + sizeof(s->seq), 0, sizeof(*s) - sizeof(s->seq));
+	st->probe_id = s->id = id;
+	st->birth_ts = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	st->is_dead = 0;
+	s->entity = entity;
+	s->station = n - 1;
+	s->created = s->since = guest_now();
+	s->owner = CTP_OWNER_GUEST;
+	if (n > ctp_tracer->region.stations_max)
+		s->flags = CTP_STATE_PRIVATE;
+	ctp_seq_end(&s->seq);
+	return s;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//
+// A thread's area and its slot in the region: taken at the thread's first
+// hook, given up by a pthread key's destructor. The areas lie in one private
+// mapping that fork wipes, so every gate is shut in a child. thread_start may
+// run on any stack but never inside a trampoline; the slot's life goes
+// FREE -> TAKEN -> LIVE -> DEAD here, and DEAD -> FREE in the engine.
+#include "thread.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "area.h"
+#include "coroutine.h"
+#include "cpu.h"
+#include "real.h"
+
+enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
+
+#define AREA_IS(field, off) _Static_assert(offsetof(struct guest, field) == (off), #field)
+AREA_IS(gate, AREA_GATE);
+AREA_IS(stack_top, AREA_STACK_TOP);
+AREA_IS(vfork_pc, AREA_VFORK_PC);
+AREA_IS(regs[CTP_REG_PC], AREA_PC);
+AREA_IS(regs[CTP_REG_SP], AREA_SP);
+AREA_IS(regs[CTP_REG_FP], AREA_FP);
+AREA_IS(regs[CTP_REG_S0], AREA_S0);
+AREA_IS(regs[CTP_REG_S4], AREA_S4);
+
+__thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+static __thread bool starting __attribute__((tls_model("initial-exec")));
+
+static unsigned char *areas;
+static uint64_t areas_bytes;
+static pthread_key_t key;
+static uint64_t main_top;
+
+static void thread_stop(void *area)
+{
+	struct guest *g = area;
+	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
+		return;
+	g->gate = 0;
+	ctp_self = NULL;
+	coroutine_thread_ends(g);
+	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
+}
+
+int thread_init(struct ctp_ext *e, uint64_t top)
+{
+	areas_bytes = (uint64_t)CTP_THREADS_MAX * AREA_BYTES;
+	areas = real_mmap(NULL, areas_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (areas == MAP_FAILED)
+		return -1;
+	if (madvise(areas, areas_bytes, MADV_WIPEONFORK) || pthread_key_create(&key, thread_stop)) {
+		real_munmap(areas, areas_bytes);
+		return -1;
+	}
+	madvise(areas, areas_bytes, MADV_DONTDUMP);
+	e->areas_base = (uint64_t)areas;
+	e->areas_bytes = areas_bytes;
+	main_top = top;
+	return 0;
+}
+
+// A slot that nobody has, or threads_max.
+static uint32_t slot_take(struct ctp_region *r)
+{
+	uint32_t high = ctp_load32(&r->ext->thread_high);
+	for (uint32_t i = 0; i < high && i < r->threads_max; i++)
+		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_FREE &&
+		    ctp_cas32(&r->threads[i].life, CTP_THREAD_FREE, CTP_THREAD_TAKEN))
+			return i;
+	while (high < r->threads_max) {
+		if (ctp_cas32(&r->ext->thread_high, high, high + 1) &&
+		    ctp_cas32(&r->threads[high].life, CTP_THREAD_FREE, CTP_THREAD_TAKEN))
+			return high;
+		high = ctp_load32(&r->ext->thread_high);
+	}
+	return r->threads_max;
+}
+
+// Fills the slot for its new thread; the engine has drained what was there.
+static void slot_init(struct ctp_thread *t, uint32_t tid)
+{
+	uint64_t head = t->tail; // the ring goes on where the engine stopped reading
+	uint32_t uses = t->uses + (t->began != 0);
+	memset((char *)t + 4, 0, offsetof(struct ctp_thread, tail) - 4);
+	memset(t->reserved2, 0, sizeof(*t) - offsetof(struct ctp_thread, reserved2));
+	t->tid = tid;
+	t->uses = uses;
+	t->began = guest_now();
+	t->head = t->tail_seen = head;
+	t->wait_fd = -1;
+}
+
+struct guest *thread_start(void)
+{
+	struct tracer *tr = ctp_tracer;
+	if (!tr->attached || starting)
+		return NULL;
+	starting = true; // a signal handler's hook passes through meanwhile
+	uint32_t slot = slot_take(&tr->region);
+	if (slot >= tr->region.threads_max) {
+		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
+		ctp_add64(&tr->region.ext->lost_unslotted, 1);
+		starting = false;
+		return NULL;
+	}
+	struct guest *g = (struct guest *)(areas + (uint64_t)slot * AREA_BYTES);
+	memset(g, 0, sizeof(*g));
+	g->stack_top = (uint64_t)g + AREA_BYTES - 64;
+	g->slot = slot;
+	g->tid = (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	g->thread = &tr->region.threads[slot];
+	g->ring = ctp_region_ring(&tr->region, slot);
+	g->ring_capacity = tr->region.ring_capacity;
+	g->native_top = g->tid == tr->pid ? main_top : cpu_thread_pointer();
+	g->unnamed.entity = CTP_NATIVE;
+	g->unnamed.life = CTP_RUNNING;
+	g->current = g->native = &g->unnamed;
+	g->batch_fd = -1;
+	slot_init(g->thread, g->tid);
+	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
+	pthread_setspecific(key, g);
+	__atomic_store_n(&g->gate, 1, __ATOMIC_RELEASE);
+	ctp_self = g;
+	starting = false;
+	return g;
+}
+
+struct guest *guest_enter(void)
+{
+	struct guest *g = cpu_self();
+	if (CTP_UNLIKELY(!g)) {
+		g = thread_start();
+		if (!g)
+			return NULL;
+	}
+	if (CTP_UNLIKELY(g->gate != 1)) {
+		if (g->thread) // not in a forked child
+			g->thread->passed++;
+		return NULL;
+	}
+	g->gate = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return g;
+}
+
+void guest_leave(struct guest *g)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	g->gate = 1;
+}

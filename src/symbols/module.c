@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+//
+// One object file and its debug information, by libdwfl: it finds separate
+// debug files (build id, debuglink) and falls back to symbol tables. Each
+// module has a Dwfl of its own, at the address where it was mapped, so that
+// two that were mapped at one address at different times do not collide.
+// A file with another build id than the one that ran is not used.
+#include "symbols/module.h"
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <dwarf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "symbols/demangle.h"
+
+struct module {
+	struct symbols_module what;
+	char *path;       // of the file here
+	char *debug_path; // where debug files are looked for
+	Dwfl_Callbacks callbacks;
+	Dwfl *dwfl;
+	Dwfl_Module *mod;
+	bool opened, mismatch;
+};
+
+int module_new(struct module **out, const struct symbols_module *what, const char *symfs)
+{
+	struct module *m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->what = *what;
+	int r;
+	if (symfs) {
+		r = asprintf(&m->path, "%s/%s", symfs, what->path);
+		if (r >= 0)
+			r = asprintf(&m->debug_path, ":.debug:%s/usr/lib/debug", symfs);
+	} else {
+		r = asprintf(&m->path, "%s", what->path);
+		if (r >= 0)
+			r = asprintf(&m->debug_path, ":.debug:/usr/lib/debug");
+	}
+	if (r < 0) {
+		module_free(m);
+		return -ENOMEM;
+	}
+	*out = m;
+	return 0;
+}
+
+void module_free(struct module *m)
+{
+	if (!m)
+		return;
+	if (m->dwfl)
+		dwfl_end(m->dwfl);
+	free(m->path);
+	free(m->debug_path);
+	free(m);
+}
+
+static bool same_build(struct module *m)
+{
+	const unsigned char *bits;
+	GElf_Addr at, bias;
+	dwfl_module_getelf(m->mod, &bias);
+	int n = dwfl_module_build_id(m->mod, &bits, &at);
+	if (!m->what.build_id_len)
+		return true;
+	return n > 0 && (size_t)n == m->what.build_id_len && !memcmp(bits, m->what.build_id, (size_t)n);
+}
+
+// Opens the file at the first look; a file that cannot be used leaves mod NULL.
+static void module_open(struct module *m)
+{
+	m->opened = true;
+	int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	m->callbacks = (Dwfl_Callbacks){
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &m->debug_path,
+	};
+	m->dwfl = dwfl_begin(&m->callbacks);
+	if (m->dwfl) {
+		dwfl_report_begin(m->dwfl);
+		m->mod = dwfl_report_elf(m->dwfl, file_base(m->path), m->path, fd, m->what.base, true);
+		dwfl_report_end(m->dwfl, NULL, NULL);
+	}
+	if (!m->mod) {
+		close(fd); // with a module, dwfl owns it
+		return;
+	}
+	if (!same_build(m)) {
+		m->mismatch = true;
+		m->mod = NULL;
+	}
+}
+
+static char *die_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	const char *name = NULL;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &a) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
+		name = dwarf_formstring(&a);
+	if (!name)
+		name = dwarf_diename(die);
+	return name ? demangle(name) : NULL;
+}
+
+static char *die_file(Dwarf_Die *cu, const char *name, char **dir)
+{
+	Dwarf_Attribute a;
+	const char *at = dwarf_attr(cu, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+	free(*dir);
+	*dir = at ? file_join(NULL, at) : NULL;
+	return name ? file_join(at, name) : NULL;
+}
+
+static int add_frame(struct module_frames *out, struct symbols_frame *f)
+{
+	int r = GROW(out->items, out->n, out->capacity);
+	if (!r)
+		out->items[out->n++] = *f;
+	return r;
+}
+
+static void call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct symbols_frame *next)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word file = 0, line = 0;
+	Dwarf_Files *files;
+	size_t n;
+	char *dir = NULL;
+	if (dwarf_attr(inlined, DW_AT_call_line, &a))
+		dwarf_formudata(&a, &line);
+	if (dwarf_attr(inlined, DW_AT_call_file, &a))
+		dwarf_formudata(&a, &file);
+	if (line && !dwarf_getsrcfiles(cu, &files, &n) && file < n)
+		next->file = die_file(cu, dwarf_filesrc(files, file, NULL, NULL), &dir);
+	next->dir = dir;
+	next->line = next->file ? (int)line : 0;
+}
+
+// The frames of one pc, innermost first: each inlined call, then the
+// function. `f` holds the innermost line.
+static int add_scopes(struct module_frames *out, Dwarf_Die *cu, Dwarf_Die *scopes, int n,
+		      struct symbols_frame *f)
+{
+	int r = 0;
+	for (int i = 0; i < n && !r; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		f->symbol = die_name(&scopes[i]);
+		f->inlined = tag == DW_TAG_inlined_subroutine;
+		struct symbols_frame next = { .pc = f->pc, .offset = f->offset, .module = f->module };
+		if (f->inlined)
+			call_site(cu, &scopes[i], &next);
+		r = add_frame(out, f);
+		*f = r ? *f : next;
+		if (tag == DW_TAG_subprogram)
+			return r;
+	}
+	return r ? r : -ENOENT;
+}
+
+static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *f,
+		      struct module_frames *out)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *cu = dwfl_module_addrdie(m->mod, address, &bias);
+	if (!cu)
+		return -ENOENT;
+	Dwarf_Line *line = dwarf_getsrc_die(cu, address - bias);
+	char *dir = NULL;
+	if (line) {
+		dwarf_lineno(line, &f->line);
+		f->file = die_file(cu, dwarf_linesrc(line, NULL, NULL), &dir);
+		f->dir = dir;
+	}
+	Dwarf_Die *scopes, *chain;
+	int n = dwarf_getscopes(cu, address - bias, &scopes);
+	if (n <= 0)
+		return -ENOENT;
+	// From the innermost scope outwards through the code as it is placed,
+	// not through where an inlined function was written.
+	int deep = dwarf_getscopes_die(&scopes[0], &chain);
+	free(scopes);
+	if (deep <= 0)
+		return -ENOENT;
+	int r = add_scopes(out, cu, chain, deep, f);
+	free(chain);
+	return r;
+}
+
+int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out)
+{
+	struct symbols_frame f = {
+		.pc = pc, .offset = pc - m->what.base, .module = m->what.path,
+	};
+	if (!m->opened)
+		module_open(m);
+	if (m->mod) {
+		size_t before = out->n;
+		int r = find_dwarf(m, address, &f, out);
+		if (r != -ENOENT || out->n > before) {
+			free((char *)f.file);
+			free((char *)f.dir);
+			return r == -ENOENT ? 0 : r;
+		}
+		GElf_Off off;
+		GElf_Sym sym;
+		const char *name = dwfl_module_addrinfo(m->mod, address, &off, &sym, NULL, NULL, NULL);
+		if (name && (!sym.st_size || off < sym.st_size))
+			f.symbol = demangle(name);
+	}
+	return add_frame(out, &f);
+}
+
+bool module_mismatch(const struct module *m)
+{
+	return m->mismatch;
+}
+
+void module_frames_deinit(struct module_frames *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		free((char *)f->items[i].symbol);
+		free((char *)f->items[i].file);
+		free((char *)f->items[i].dir);
+	}
+	free(f->items);
+	*f = (struct module_frames){ 0 };
+}

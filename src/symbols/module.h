@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// module.h - one object file and its debug information.
+#pragma once
+
+#include "symbols/symbols.h"
+
+struct module; // opened at the first look
+
+struct module_frames {
+	struct symbols_frame *items; // strings are owned by the frames
+	size_t n, capacity;
+};
+
+int module_new(struct module **out, const struct symbols_module *what, const char *symfs);
+void module_free(struct module *m);
+// Appends the frames of `address` (a pc within the instruction meant);
+// frames show `pc`. 0 or -ENOMEM.
+int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out);
+// The file there now has another build id than the one that ran.
+bool module_mismatch(const struct module *m);
+void module_frames_deinit(struct module_frames *f);

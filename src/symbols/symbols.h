@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// symbols.h - addresses of a program that ran -> function, file, line.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols_module {
+	const char *path; // in the target; must outlive the resolver
+	uint64_t base;    // load bias: pc - base is the address in the file
+	uint64_t start, end;
+	const uint8_t *build_id;
+	size_t build_id_len; // 0 = not known
+};
+
+struct symbols_frame {
+	uint64_t pc;
+	uint64_t offset;    // pc - base; the pc itself without a module
+	const char *module; // path, or NULL
+	const char *symbol; // demangled, or NULL
+	const char *file;   // whole path as the compiler saw it, or NULL
+	const char *dir;    // where it was compiled, or NULL
+	int line;           // 0 = unknown
+	bool inlined;       // stands in the code of the next frame
+};
+
+// What a pc stands for: innermost inlined function first, at least one frame.
+struct symbols_place {
+	const struct symbols_frame *frames;
+	size_t n;
+};
+
+struct symbols;
+
+// symfs: a folder in which the target's files lie, or NULL.
+int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n,
+		const char *symfs);
+void symbols_free(struct symbols *s);
+// Looks up a pc; is_return says that it is a return address (the call before
+// it is meant). 0 or -ENOMEM. The answer lives as long as the resolver.
+int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out);
+// Modules whose file is another build than the one that ran, or NULL at the end.
+const char *symbols_mismatch(const struct symbols *s, size_t i);
+// A line of a source file without blanks around it: a new string, or NULL.
+char *symbols_source_line(const struct symbols *s, const struct symbols_frame *f);

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+//
+// A trace directory read into a world: the manifest first (waiting a moment
+// for a writer that has not finished), then each image's tables, then the
+// streams, counted packet by packet. Present state comes from the tables
+// alone; records only add counts and version-1 stations.
+#include "trace/directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "trace/changes.h"
+#include "trace/stream.h"
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+// Reads the manifest; if it is not complete, again whenever its folder
+// changes, until wait_ms have passed.
+static int read_manifest(struct manifest *m, const char *folder, const char *path, int wait_ms)
+{
+	int64_t until = now_ms() + wait_ms;
+	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r;
+	if (watch >= 0)
+		inotify_add_watch(watch, folder, IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE);
+	while (!(r = manifest_read(m, path)) && !m->complete) {
+		int64_t left = until - now_ms();
+		if (left <= 0)
+			break;
+		manifest_deinit(m);
+		char events[4096];
+		struct pollfd p = { .fd = watch, .events = POLLIN };
+		poll(&p, 1, left < 100 ? (int)left : 100);
+		while (watch >= 0 && read(watch, events, sizeof(events)) > 0)
+			;
+	}
+	if (watch >= 0)
+		close(watch);
+	return r;
+}
+
+static int image_order(const void *a, const void *b)
+{
+	unsigned x = ((const struct manifest_image *)a)->index;
+	unsigned y = ((const struct manifest_image *)b)->index;
+	return (x > y) - (x < y);
+}
+
+static int open_images(struct world *w, const char *folder)
+{
+	struct manifest *m = &w->manifest;
+	qsort(m->images, m->nimages, sizeof(*m->images), image_order);
+	w->images = calloc(m->nimages ? m->nimages : 1, sizeof(*w->images));
+	if (!w->images)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->nimages; i++) {
+		int r = image_open(&w->images[i], folder, m->images[i].index);
+		if (r)
+			return r;
+		w->nimages++;
+	}
+	for (size_t i = 0; i < w->nimages; i++)
+		for (size_t j = i + 1; j < w->nimages; j++)
+			if (m->images[i].pid == m->images[j].pid && !w->images[i].replaced)
+				image_replace(&w->images[i]);
+	return 0;
+}
+
+static int count_v1(struct world *w, struct changes *v1, const struct stream_station *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		w->kinds[r[i].kind]++;
+		int e = changes_add(v1, r[i].id, r[i].n, r[i].active, r[i].ts_ns);
+		if (e)
+			return e;
+	}
+	return 0;
+}
+
+static void count_records(struct world *w, const struct ctp_record *r, size_t n)
+{
+	uint64_t switches = 0;
+	for (size_t i = 0; i < n; i++) { // nearly all are switches
+		unsigned kind = ctp_record_kind(&r[i]);
+		if (kind == CTP_EV_SWITCH)
+			switches++;
+		else
+			w->kinds[kind]++;
+	}
+	w->kinds[CTP_EV_SWITCH] += switches;
+}
+
+static int count_stream(struct world *w, struct changes *v1, struct world_stream *s,
+			struct stream_reader *reader)
+{
+	const struct stream_packet *p;
+	const void *records;
+	size_t n;
+	int r;
+	while ((r = stream_next(reader, &p, &records, &n)) > 0) {
+		s->records += n;
+		w->events += n;
+		if (p->stream_id == STREAM_V1)
+			r = count_v1(w, v1, records, n);
+		else
+			count_records(w, records, n);
+		if (r < 0)
+			return r;
+	}
+	const struct stream_end *end = stream_ended(reader);
+	s->whole_bytes = end->whole_bytes;
+	s->file_bytes = end->file_bytes;
+	s->packets = end->packets;
+	w->discarded += end->discarded;
+	return r;
+}
+
+static int read_stream(struct world *w, struct changes *v1, char *path)
+{
+	int r = GROW(w->streams, w->nstreams, w->streams_capacity);
+	if (r) {
+		free(path);
+		return r;
+	}
+	struct world_stream *s = &w->streams[w->nstreams++];
+	*s = (struct world_stream){ .path = path };
+	struct stream_reader *reader = NULL;
+	r = stream_open(&reader, path);
+	if (!r)
+		r = count_stream(w, v1, s, reader);
+	stream_close(reader);
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		return world_cover(w, "%s could not be read: %s", file_base(path), strerror(-r));
+	if (s->whole_bytes < s->file_bytes)
+		return world_cover(w, "%s was cut off: read up to its last whole packet (%" PRIu64
+				   " of %" PRIu64 " bytes)", file_base(path), s->whole_bytes,
+				   s->file_bytes);
+	return 0;
+}
+
+static bool is_stream(const char *name)
+{
+	return !strcmp(name, "v1") || (name[0] == 't' && name[1] >= '0' && name[1] <= '9');
+}
+
+static int read_streams(struct world *w, struct changes *v1)
+{
+	struct dirent **names;
+	int n = scandir(w->path, &names, NULL, versionsort);
+	int r = n < 0 ? -errno : 0;
+	for (int i = 0; i < n; i++) {
+		if (!r && is_stream(names[i]->d_name)) {
+			char *path = file_join(w->path, names[i]->d_name);
+			r = path ? read_stream(w, v1, path) : -ENOMEM;
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return r;
+}
+
+static void sum_images(struct world *w)
+{
+	const uint64_t *from;
+	uint64_t *to = (uint64_t *)&w->counts;
+	w->has_last_tables = w->manifest.complete && w->nimages > 0;
+	for (size_t i = 0; i < w->nimages; i++) {
+		from = (const uint64_t *)&w->images[i].counts;
+		for (size_t k = 0; k < sizeof(w->counts) / sizeof(*to); k++)
+			to[k] += from[k];
+		if (!w->images[i].has_tables && !w->images[i].replaced)
+			w->has_last_tables = false;
+	}
+}
+
+static void sum_streams(struct world *w, const struct changes *v1)
+{
+	w->v1_suspended = changes_suspended(v1);
+	w->v1_running = v1->n - w->v1_suspended;
+	w->counts.suspended += w->v1_suspended;
+	w->counts.running += w->v1_running;
+	for (size_t i = 0; i < w->nstreams; i++)
+		if (w->streams[i].records && strcmp(file_base(w->streams[i].path), "v1"))
+			w->threads++;
+	for (unsigned k = 0; k < 256; k++)
+		if (!((k >= CTP_EV_SWITCH && k <= CTP_EV_SIGNAL) || k == CTP_EV_STATION ||
+		      k >= CTP_EV_USER))
+			w->unknown_kinds += w->kinds[k];
+	if (w->kinds[CTP_EV_SWITCH] > w->counts.switches)
+		w->counts.switches = w->kinds[CTP_EV_SWITCH];
+	w->lost = w->counts.lost > w->discarded ? w->counts.lost : w->discarded;
+	w->lost += w->manifest.v1_lost;
+}
+
+static void set_times(struct world *w)
+{
+	const struct manifest *m = &w->manifest;
+	w->start_ns = m->nimages && m->images[0].attached_ns ? m->images[0].attached_ns : m->ns0;
+	w->snapshot_ns = m->snapshot_ns;
+	if (!w->snapshot_ns && w->nimages) {
+		const struct image *last = &w->images[w->nimages - 1];
+		w->snapshot_ns = last->has_tables ? world_ns(w, last->ext_table.time) : 0;
+	}
+	if (w->snapshot_ns > w->start_ns)
+		w->duration_ns = w->snapshot_ns - w->start_ns;
+}
+
+static int cover(struct world *w)
+{
+	const struct manifest *m = &w->manifest;
+	int r = 0;
+	for (size_t i = 0; !r && i < m->ncoverage; i++)
+		r = world_cover(w, "%s", m->coverage[i]);
+	if (!r && !w->has_last_tables)
+		r = world_cover(w, "%s: nothing was decided", m->complete ?
+				"the last tables are missing" : "the trace was not finished");
+	if (!r && m->dropped_records)
+		r = world_cover(w, "the oldest %" PRIu64 " records were dropped (--max-size)",
+				m->dropped_records);
+	if (!r && w->unknown_kinds)
+		r = world_cover(w, "%" PRIu64 " records of kinds that this version does not know",
+				w->unknown_kinds);
+	if (!r && w->v1_suspended + w->v1_running)
+		r = world_cover(w, "%" PRIu64 " stations of version-1 probes hold no descriptors: "
+				"CTP001 to CTP009 were not decided for them",
+				w->v1_suspended + w->v1_running);
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].witness.bad_lines)
+			r = world_cover(w, "%" PRIu64 " damaged lines in the witness of image %u",
+					w->images[i].witness.bad_lines, w->images[i].index);
+	return r;
+}
+
+int directory_read(struct world *w, int wait_ms)
+{
+	char *folder = file_join(w->path, "ctp");
+	char *path = folder ? file_join(folder, "trace.json") : NULL;
+	struct changes v1 = { 0 };
+	int r = path ? read_manifest(&w->manifest, folder, path, wait_ms) : -ENOMEM;
+	if (!r)
+		r = open_images(w, folder);
+	if (!r)
+		r = read_streams(w, &v1);
+	if (!r) {
+		sum_images(w);
+		sum_streams(w, &v1);
+		set_times(w);
+		struct image_counts *c = &w->counts;
+		w->coroutines = c->created + c->suspended + c->running + c->finished + c->destroyed;
+		r = cover(w);
+	}
+	changes_deinit(&v1);
+	free(path);
+	free(folder);
+	return r;
+}

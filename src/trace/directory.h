@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// directory.h - a trace directory read into a world.
+#pragma once
+
+#include "trace/world.h"
+
+// Reads w->path into an empty world. -ENOENT: no manifest; -EPROTO: not one.
+int directory_read(struct world *w, int wait_ms);

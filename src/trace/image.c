@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+//
+// One program image: its last tables, indexed by id, number and generation.
+// Nothing in a table is trusted: rows are found through our own indexes, and
+// a stack's offset and length are bounded by the tables at each look.
+#include "trace/image.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_tables(struct image *m, const char *dir)
+{
+	const struct {
+		struct table *table;
+		const char *name;
+		size_t bytes;
+		bool indexed;
+	} all[] = {
+		{ &m->ext_table, "ext", sizeof(struct ctp_ext), false },
+		{ &m->stations, "stations", sizeof(struct ctp_state), true },
+		{ &m->threads, "threads", sizeof(struct ctp_thread), true },
+		{ &m->fds, "fds", sizeof(struct ctp_fd), true },
+		{ &m->cands, "cands", sizeof(struct ctp_cand), true },
+		{ &m->modules, "modules", sizeof(struct ctp_module), false },
+		{ &m->stack_index, "stack_index", sizeof(uint32_t), false },
+		{ &m->stack_words, "stack_words", sizeof(uint64_t), false },
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		int r = table_open(all[i].table, dir, all[i].name, all[i].bytes, all[i].indexed);
+		if (r)
+			return r;
+	}
+	if (!m->ext_table.n)
+		return -EPROTO;
+	memcpy(&m->ext, table_row(&m->ext_table, 0), sizeof(m->ext));
+	return 0;
+}
+
+static void close_tables(struct image *m)
+{
+	struct table *all[] = { &m->stations, &m->threads, &m->fds, &m->cands, &m->modules,
+				&m->stack_index, &m->stack_words, &m->ext_table };
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		table_close(all[i]);
+}
+
+static int index_tables(struct image *m)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < m->stations.n; i++)
+		if (image_state(m, i)->id)
+			r = idmap_set(&m->by_id, image_state(m, i)->id, (uint32_t)i);
+	for (size_t i = 0; !r && i < m->fds.n; i++)
+		r = idmap_set(&m->by_fd, table_index(&m->fds, i), (uint32_t)i);
+	for (size_t i = 0; !r && i < m->cands.n; i++) {
+		const struct ctp_cand *c = image_cand(m, i);
+		if (c->kind == CTP_CAND_CLOSE)
+			r = idmap_set(&m->closes, image_key(c->fd, c->gen), (uint32_t)i);
+		else if (c->kind == CTP_CAND_DEL)
+			r = idmap_set(&m->dels, image_key(c->fd, c->gen), (uint32_t)i);
+	}
+	return r;
+}
+
+static int chain_add(struct image_chain *c, uint64_t key, size_t row)
+{
+	c->next[row] = idmap_get(&c->head, key);
+	return idmap_set(&c->head, key, (uint32_t)row);
+}
+
+static int chain_rows(struct image *m)
+{
+	size_t n = m->fds.n ? m->fds.n : 1;
+	// A row stands in by_mind up to twice: as i for `learned`, as i + n for `adder`.
+	m->by_data.next = malloc(n * sizeof(uint32_t));
+	m->by_mind.next = malloc(2 * n * sizeof(uint32_t));
+	int r = m->by_data.next && m->by_mind.next ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
+			continue;
+		r = chain_add(&m->by_data, f->reg_data, i);
+		if (!r && f->learned)
+			r = chain_add(&m->by_mind, f->learned, i);
+		if (!r && f->adder && f->adder != f->learned)
+			r = chain_add(&m->by_mind, f->adder, i + n);
+	}
+	return r;
+}
+
+static void mark_live(struct image *m, uint64_t id)
+{
+	uint32_t row = id ? idmap_get(&m->by_id, id) : IDMAP_NONE;
+	if (row != IDMAP_NONE)
+		m->row_flags[row] |= IMAGE_ROW_LIVE;
+}
+
+// Which coroutines a live registration leads to, for those whose last slice
+// neither registered nor read.
+static int mark_rows(struct image *m)
+{
+	m->row_flags = calloc(m->stations.n ? m->stations.n : 1, 1);
+	if (!m->row_flags)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
+			continue;
+		mark_live(m, f->learned);
+		mark_live(m, f->adder);
+		mark_live(m, f->waiter[0] & CTP_ID_MASK);
+		mark_live(m, f->waiter[1] & CTP_ID_MASK);
+	}
+	return 0;
+}
+
+static void count_suspended(struct image *m, size_t row)
+{
+	const struct ctp_state *s = image_state(m, row);
+	unsigned n = image_nwaits(s), live = 0;
+	for (unsigned i = 0; i < n; i++)
+		live += image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen);
+	m->counts.suspended++;
+	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0)
+		m->counts.healthy++;
+	else if (!n)
+		m->counts.parked++;
+}
+
+static void count_all(struct image *m)
+{
+	for (size_t i = 0; i < m->stations.n; i++) {
+		const struct ctp_state *s = image_state(m, i);
+		if (s->entity != CTP_COROUTINE)
+			continue;
+		if (s->life == CTP_CREATED)
+			m->counts.created++;
+		else if (s->life == CTP_SUSPENDED)
+			count_suspended(m, i);
+		else if (s->life == CTP_RUNNING)
+			m->counts.running++;
+	}
+	m->counts.lost = m->ext.lost_unslotted;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		m->counts.finished += t->finished;
+		m->counts.destroyed += t->destroyed;
+		m->counts.switches += t->switches;
+		m->counts.lost += t->lost;
+		m->counts.hand += t->hand;
+		m->counts.reused += t->reused;
+		m->counts.unknown += t->unknown;
+	}
+}
+
+static bool still_so(void *arg, uint64_t coroutine, uint64_t changes)
+{
+	const struct ctp_state *s = image_entity(arg, coroutine);
+	return s && s->changes == changes;
+}
+
+int image_open(struct image *m, const char *dir, unsigned index)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "image%u", index);
+	char *path = file_join(dir, name);
+	char *witness = path ? file_join(path, "witness.jsonl") : NULL;
+	int r = witness ? 0 : -ENOMEM;
+	struct image got = { .index = index };
+	if (!r)
+		r = open_tables(&got, path);
+	if (r == -ENOENT || r == -EPROTO) {
+		close_tables(&got);
+		r = 0;
+	} else if (!r) {
+		got.has_tables = true;
+		r = index_tables(&got);
+		if (!r)
+			r = chain_rows(&got);
+		if (!r)
+			r = mark_rows(&got);
+		if (!r)
+			r = witness_read(&got.witness, witness, still_so, &got);
+		if (!r)
+			count_all(&got);
+	}
+	free(witness);
+	free(path);
+	if (r)
+		image_close(&got);
+	else
+		*m = got;
+	return r;
+}
+
+void image_close(struct image *m)
+{
+	if (!m)
+		return;
+	close_tables(m);
+	idmap_deinit(&m->by_id);
+	idmap_deinit(&m->by_fd);
+	idmap_deinit(&m->closes);
+	idmap_deinit(&m->dels);
+	idmap_deinit(&m->by_data.head);
+	idmap_deinit(&m->by_mind.head);
+	free(m->by_data.next);
+	free(m->by_mind.next);
+	free(m->row_flags);
+	witness_deinit(&m->witness);
+	memset(m, 0, sizeof(*m));
+}
+
+void image_replace(struct image *m)
+{
+	struct image_counts *c = &m->counts;
+	m->replaced = true;
+	c->destroyed += c->created + c->suspended + c->running;
+	c->created = c->suspended = c->running = c->healthy = c->parked = 0;
+}
+
+const struct ctp_state *image_entity(const struct image *m, uint64_t id)
+{
+	uint32_t row = idmap_get(&m->by_id, id);
+	return row == IDMAP_NONE ? NULL : image_state(m, row);
+}
+
+const struct ctp_fd *image_fd(const struct image *m, int32_t fd)
+{
+	uint32_t row = idmap_get(&m->by_fd, (uint64_t)(uint32_t)fd);
+	return row == IDMAP_NONE ? NULL : table_row(&m->fds, row);
+}
+
+const struct ctp_cand *image_end_of(const struct image *m, int32_t fd, uint32_t gen)
+{
+	uint32_t row = idmap_get(&m->closes, image_key(fd, gen));
+	return row == IDMAP_NONE ? NULL : image_cand(m, row);
+}
+
+const struct ctp_cand *image_del_of(const struct image *m, int32_t fd, uint32_t gen)
+{
+	uint32_t row = idmap_get(&m->dels, image_key(fd, gen));
+	return row == IDMAP_NONE ? NULL : image_cand(m, row);
+}
+
+const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uint32_t *flags)
+{
+	*n = 0;
+	if (flags)
+		*flags = 0;
+	if (!id || id >= m->stack_index.n)
+		return NULL;
+	uint32_t at = *(const uint32_t *)table_row(&m->stack_index, id);
+	if (!at || at > m->stack_words.n)
+		return NULL;
+	uint64_t head = *(const uint64_t *)table_row(&m->stack_words, at - 1);
+	uint32_t count = (uint32_t)head;
+	if (!count || count > CTP_FRAMES_MAX || at + (uint64_t)count > m->stack_words.n ||
+	    m->stack_words.row_bytes != 8)
+		return NULL;
+	*n = count;
+	if (flags)
+		*flags = (uint32_t)(head >> 32);
+	return (const uint64_t *)table_row(&m->stack_words, at);
+}
+
+static const struct ctp_fd *chain_find(const struct image *m, const struct image_chain *c,
+				       uint64_t key, int32_t fd, const struct ctp_fd **same)
+{
+	size_t n = m->fds.n ? m->fds.n : 1;
+	for (uint32_t i = idmap_get(&c->head, key); i != IDMAP_NONE; i = c->next[i]) {
+		size_t row = i % n;
+		if (table_index(&m->fds, row) != (uint64_t)(uint32_t)fd)
+			return table_row(&m->fds, row);
+		*same = table_row(&m->fds, row);
+	}
+	return NULL;
+}
+
+const struct ctp_fd *image_other_row(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
+				     bool *same_number)
+{
+	const struct ctp_fd *same = NULL, *other = chain_find(m, &m->by_mind, id, fd, &same);
+	*same_number = false;
+	if (other || same)
+		return other ? other : same; // it leads to this entity under whatever number
+	other = chain_find(m, &m->by_data, data, fd, &same);
+	*same_number = !other && same;
+	return other ? other : same;
+}
+
+bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen)
+{
+	const struct ctp_fd *f = image_fd(m, fd);
+	return f && f->life == CTP_FD_OPEN && f->gen == gen &&
+	       (f->reg_epfd >= 0 || (f->flags & CTP_FD_MANYREGS));
+}

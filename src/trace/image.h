@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// image.h - one program image: its last tables and what was witnessed.
+#pragma once
+
+#include "base/idmap.h"
+#include "ctp/ctp.h"
+#include "trace/table.h"
+#include "trace/witness.h"
+
+struct image_counts {
+	uint64_t created, suspended, running, finished, destroyed; // coroutines
+	uint64_t switches, lost, hand, reused, unknown;
+	uint64_t healthy; // suspended, and all that they wait for is alive
+	uint64_t parked;  // suspended without a known wait
+};
+
+// image.row_flags
+#define IMAGE_ROW_LIVE 0x1u // a live registration leads to it
+
+// Live registrations by what they lead to: rows of fds in chains.
+struct image_chain {
+	struct idmap head;
+	uint32_t *next; // by row; IDMAP_NONE ends
+};
+
+struct image {
+	unsigned index;
+	bool has_tables;
+	bool replaced; // a later image of the same process took its place: all it held is gone
+	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;
+	struct ctp_ext ext;
+	struct idmap by_id;   // entity id -> row of stations
+	struct idmap by_fd;   // fd number -> row of fds
+	struct idmap closes;  // image_key(fd, gen) -> row of cands: the generation's end
+	struct idmap dels;    // the same: its last EPOLL_CTL_DEL under a waiter
+	struct image_chain by_data; // epoll_data -> rows of fds
+	struct image_chain by_mind; // entity that added it or was woken by it -> rows of fds
+	unsigned char *row_flags; // IMAGE_ROW_*, by row of stations
+	struct witness_set witness;
+	struct image_counts counts;
+};
+
+static inline uint64_t image_key(int32_t fd, uint32_t gen)
+{
+	return (uint64_t)(uint32_t)fd << 32 | gen;
+}
+
+// Opens trace/ctp/image<index>. 0 also if there are no tables (has_tables is
+// false then); -errno on failure.
+int image_open(struct image *m, const char *dir, unsigned index);
+void image_close(struct image *m);
+// All that it held is gone: what lived counts as destroyed.
+void image_replace(struct image *m);
+
+static inline const struct ctp_state *image_state(const struct image *m, size_t row)
+{
+	return table_row(&m->stations, row);
+}
+static inline const struct ctp_cand *image_cand(const struct image *m, size_t row)
+{
+	return table_row(&m->cands, row);
+}
+// The entity with this id, or NULL if its station was recycled.
+const struct ctp_state *image_entity(const struct image *m, uint64_t id);
+// The entry of an fd number, or NULL.
+const struct ctp_fd *image_fd(const struct image *m, int32_t fd);
+// The candidate for the end (or the EPOLL_CTL_DEL) of fd#gen, or NULL.
+const struct ctp_cand *image_end_of(const struct image *m, int32_t fd, uint32_t gen);
+const struct ctp_cand *image_del_of(const struct image *m, int32_t fd, uint32_t gen);
+// The pcs of a stack, innermost first; *n = 0 if it was not captured.
+const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uint32_t *flags);
+// Waits of a state, bounded.
+static inline unsigned image_nwaits(const struct ctp_state *s)
+{
+	return s->nwaits < CTP_WAITS ? s->nwaits : CTP_WAITS;
+}
+// Another live registration than that of fd#gen that has this data, or that
+// this entity added or was woken by; NULL if there is none. Numbers other than
+// fd come first: *same_number says that only fd itself, opened again, was found.
+const struct ctp_fd *image_other_row(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
+				     bool *same_number);
+// Whether fd#gen is open now and registered in an epoll set.
+bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// ctp/trace.json: what ran, when, the clock, how it ended. Only the keys that
+// the reader needs are kept; a key of another type counts as not there.
+#include "trace/manifest.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t get_u64(const json_t *o, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(o, key));
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static int read_images(struct manifest *m, const json_t *a)
+{
+	size_t n = json_array_size(a);
+	m->images = calloc(n ? n : 1, sizeof(*m->images));
+	if (!m->images)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *o = json_array_get(a, i);
+		uint64_t index = get_u64(o, "index");
+		if (index > 1000000)
+			return -EPROTO;
+		m->images[m->nimages++] = (struct manifest_image){
+			.index = (unsigned)index, .pid = get_u64(o, "pid"),
+			.attached_ns = get_u64(o, "attached_ns"),
+		};
+	}
+	return 0;
+}
+
+static int read_coverage(struct manifest *m, const json_t *a)
+{
+	size_t n = json_array_size(a);
+	m->coverage = calloc(n ? n : 1, sizeof(*m->coverage));
+	if (!m->coverage)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const char *s = json_string_value(json_array_get(a, i));
+		if (s && !(m->coverage[m->ncoverage++] = strdup(s)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int manifest_fill(struct manifest *m, const json_t *root)
+{
+	const char *format = json_string_value(json_object_get(root, "format"));
+	if (!format || strcmp(format, "ctp-trace"))
+		return -EPROTO;
+	m->complete = json_is_true(json_object_get(root, "complete"));
+	const json_t *clock = json_object_get(root, "clock");
+	const char *kind = json_string_value(json_object_get(clock, "kind"));
+	m->ticks0 = get_u64(clock, "ticks0");
+	m->ns0 = get_u64(clock, "ns0");
+	m->ticks1 = get_u64(clock, "ticks1");
+	m->ns1 = get_u64(clock, "ns1");
+	m->ticks_are_ns = !kind || strcmp(kind, "tsc") || m->ticks1 <= m->ticks0 || m->ns1 <= m->ns0;
+	const json_t *snapshot = json_object_get(root, "snapshot");
+	m->snapshot_ns = get_u64(snapshot, "ns");
+	const char *reason = json_string_value(json_object_get(snapshot, "reason"));
+	if (reason && !(m->snapshot_reason = strdup(reason)))
+		return -ENOMEM;
+	m->term_forwarded_ns = get_u64(root, "term_forwarded_ns");
+	m->dropped_packets = get_u64(root, "dropped_packets");
+	m->dropped_records = get_u64(root, "dropped_records");
+	m->v1_lost = get_u64(root, "v1_lost");
+	int r = read_images(m, json_object_get(root, "images"));
+	return r ? r : read_coverage(m, json_object_get(root, "coverage"));
+}
+
+int manifest_read(struct manifest *m, const char *path)
+{
+	json_error_t error;
+	json_t *root = json_load_file(path, 0, &error);
+	if (!root)
+		return json_error_code(&error) == json_error_cannot_open_file ? -ENOENT : -EPROTO;
+	struct manifest got = { 0 };
+	int r = manifest_fill(&got, root);
+	json_decref(root);
+	if (r)
+		manifest_deinit(&got);
+	else
+		*m = got;
+	return r;
+}
+
+void manifest_deinit(struct manifest *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->ncoverage; i++)
+		free(m->coverage[i]);
+	free(m->coverage);
+	free(m->images);
+	free(m->snapshot_reason);
+	memset(m, 0, sizeof(*m));
+}
+
+uint64_t manifest_ns(const struct manifest *m, uint64_t ticks)
+{
+	if (!ticks || m->ticks_are_ns)
+		return ticks;
+	__int128 ns = (__int128)ticks - m->ticks0;
+	ns = ns * (m->ns1 - m->ns0) / (m->ticks1 - m->ticks0) + m->ns0;
+	return ns < 1 ? 1 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// manifest.h - ctp/trace.json: what ran, when, the clock, how it ended.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct manifest_image {
+	unsigned index;
+	uint64_t pid; // 0 = not said
+	uint64_t attached_ns;
+};
+
+struct manifest {
+	bool complete;
+	bool ticks_are_ns; // no two pairs to convert with, or clock.kind is "monotonic"
+	uint64_t ticks0, ns0, ticks1, ns1;
+	uint64_t snapshot_ns; // 0 = none
+	char *snapshot_reason; // NULL = none
+	uint64_t term_forwarded_ns; // 0 = not sent on
+	uint64_t dropped_packets, dropped_records, v1_lost;
+	struct manifest_image *images;
+	size_t nimages;
+	char **coverage;
+	size_t ncoverage;
+};
+
+// 0; -ENOENT: no such file; -EPROTO: not the manifest of a ctp trace.
+int manifest_read(struct manifest *m, const char *path);
+void manifest_deinit(struct manifest *m);
+// Ticks to CLOCK_MONOTONIC ns; 0 stays 0 ("never").
+uint64_t manifest_ns(const struct manifest *m, uint64_t ticks);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+//
+// A stream of packets. Read with pread through one buffer, not mapped: the
+// writer may still shorten the file (--max-size), and a page that vanishes
+// under a mapping kills the reader. Memory does not grow with the stream.
+// Invariant: no record is handed out before its packet is known to be whole.
+#include "trace/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctp/ctp.h"
+
+_Static_assert(sizeof(struct stream_packet) == STREAM_HEADER_BYTES, "packet header");
+
+#define STREAM_BUFFER_BYTES (64u << 10)
+#define STREAM_V1_RECORD_BYTES 64u
+_Static_assert(sizeof(struct stream_station) == STREAM_V1_RECORD_BYTES, "record of stream 1");
+
+// Reads exactly n bytes. 0, -ENODATA if the file ends before, -errno.
+static int read_at(int fd, void *buf, size_t n, uint64_t at)
+{
+	for (size_t got = 0; got < n;) {
+		ssize_t r = pread(fd, (char *)buf + got, n - got, (off_t)(at + got));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return r ? -errno : -ENODATA;
+		got += (size_t)r;
+	}
+	return 0;
+}
+
+// Bytes of the packet if the header is sound and the file holds all of it; else 0.
+static uint64_t packet_bytes(const struct stream_packet *p, uint64_t left)
+{
+	if (p->magic != STREAM_MAGIC || p->packet_bits % 8 || p->content_bits > p->packet_bits ||
+	    p->content_bits < STREAM_HEADER_BYTES * 8 || p->packet_bits / 8 > left)
+		return 0;
+	return p->packet_bits / 8;
+}
+
+struct stream_reader {
+	int fd;
+	struct stream_end end;
+	struct stream_packet packet;
+	uint64_t at, left; // records of this packet not yet handed out: where, bytes
+	size_t record_bytes;
+	char buffer[STREAM_BUFFER_BYTES] __attribute__((aligned(8)));
+};
+
+int stream_open(struct stream_reader **out, const char *path)
+{
+	struct stream_reader *r = malloc(sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->end = (struct stream_end){ 0 };
+	r->left = 0;
+	r->fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (r->fd < 0 || fstat(r->fd, &st)) {
+		int e = -errno;
+		stream_close(r);
+		return e;
+	}
+	r->end.file_bytes = (uint64_t)st.st_size;
+	*out = r;
+	return 0;
+}
+
+void stream_close(struct stream_reader *r)
+{
+	if (r && r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+// Goes on to the next whole packet. 1, 0 at the end, -errno.
+static int next_packet(struct stream_reader *r)
+{
+	int e = read_at(r->fd, &r->packet, sizeof(r->packet), r->end.whole_bytes);
+	if (e)
+		return e == -ENODATA ? 0 : e;
+	uint64_t bytes = packet_bytes(&r->packet, r->end.file_bytes - r->end.whole_bytes);
+	if (!bytes)
+		return 0;
+	r->record_bytes = r->packet.stream_id == STREAM_V1 ? STREAM_V1_RECORD_BYTES :
+							     sizeof(struct ctp_record);
+	r->at = r->end.whole_bytes + STREAM_HEADER_BYTES;
+	r->left = (r->packet.content_bits / 8 - STREAM_HEADER_BYTES) / r->record_bytes * r->record_bytes;
+	r->end.whole_bytes += bytes;
+	r->end.packets++;
+	r->end.discarded = r->packet.discarded;
+	return 1;
+}
+
+int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
+		size_t *n)
+{
+	while (!r->left) {
+		int e = next_packet(r);
+		if (e <= 0)
+			return e;
+	}
+	size_t now = r->left < STREAM_BUFFER_BYTES ? (size_t)r->left : STREAM_BUFFER_BYTES;
+	int e = read_at(r->fd, r->buffer, now, r->at);
+	if (e) // the file became shorter under us: its end is here
+		return e == -ENODATA ? 0 : e;
+	r->at += now;
+	r->left -= now;
+	*packet = &r->packet;
+	*records = r->buffer;
+	*n = now / r->record_bytes;
+	return 1;
+}
+
+const struct stream_end *stream_ended(const struct stream_reader *r)
+{
+	return &r->end;
+}
+
+int stream_repair(const char *path, const struct stream_end *end)
+{
+	return truncate(path, (off_t)end->whole_bytes) ? -errno : 0;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// stream.h - a stream of packets (spec/trace.md, "Streams").
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STREAM_MAGIC 0xC1FC1FC1u
+#define STREAM_HEADER_BYTES 64u
+
+struct stream_packet {
+	uint32_t magic, stream_id;
+	uint64_t timestamp_begin, timestamp_end;
+	uint64_t content_bits, packet_bits;
+	uint64_t discarded;
+	uint32_t tid, thread;
+	uint64_t seq;
+};
+
+struct stream_station { // a record of stream 1
+	uint64_t time;
+	uint8_t kind, active, reserved[6];
+	uint64_t id, n, tid, addr, station_probe_id, ts_ns;
+};
+
+enum stream_id { STREAM_THREADS = 0, STREAM_V1 = 1 };
+
+struct stream_end {
+	uint64_t whole_bytes; // up to the end of the last whole packet
+	uint64_t file_bytes;
+	uint64_t packets;
+	uint64_t discarded; // as of the last whole packet
+};
+
+// Reads a stream up to its last whole packet, some thousand records at a time.
+struct stream_reader;
+int stream_open(struct stream_reader **out, const char *path);
+void stream_close(struct stream_reader *r);
+// 1: *records holds *n > 0 whole records of *packet (32 bytes each in a stream
+// of threads, 64 in one of stations), until the next call. 0: the end. -errno.
+int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
+		size_t *n);
+// So far; at the end, whole_bytes < file_bytes says that the rest was cut off.
+const struct stream_end *stream_ended(const struct stream_reader *r);
+// Shortens the file to whole_bytes.
+int stream_repair(const char *path, const struct stream_end *end);

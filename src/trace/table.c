@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// One table of the last snapshot, mapped. What the header claims is checked
+// once against the file's size; rows are then used in place. A longer record
+// than ours (a newer writer: fields are only added at the end) is accepted.
+#include "trace/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table_header {
+	char magic[8];
+	uint32_t version, record_bytes;
+	uint64_t count;
+	uint32_t indexed, reserved0;
+	uint64_t time;
+	uint64_t reserved1[3];
+};
+_Static_assert(sizeof(struct table_header) == TABLE_HEADER_BYTES, "header of a table");
+
+static int table_check(struct table *t, size_t bytes, bool indexed)
+{
+	const struct table_header *h = (const void *)t->map.data;
+	if (t->map.bytes < sizeof(*h) || memcmp(h->magic, "CTPTAB1", 8) || h->version != 1)
+		return -EPROTO;
+	size_t want = bytes + (indexed ? 8 : 0), align = bytes < 8 ? bytes : 8;
+	if (h->record_bytes < want || h->record_bytes > 65536 || h->record_bytes % align ||
+	    (h->indexed != 0) != indexed)
+		return -EPROTO;
+	size_t fit = (t->map.bytes - sizeof(*h)) / h->record_bytes;
+	t->rows = t->map.data + sizeof(*h);
+	t->row_bytes = h->record_bytes;
+	t->n = h->count < fit ? (size_t)h->count : fit;
+	if (t->n > UINT32_MAX - 1)
+		t->n = UINT32_MAX - 1;
+	t->indexed = indexed;
+	t->time = h->time;
+	return 0;
+}
+
+int table_open(struct table *t, const char *dir, const char *name, size_t bytes, bool indexed)
+{
+	char *path = file_join(dir, name);
+	if (!path)
+		return -ENOMEM;
+	struct table got = { 0 };
+	int r = file_map(&got.map, path);
+	free(path);
+	if (r)
+		return r;
+	r = table_check(&got, bytes, indexed);
+	if (r)
+		table_close(&got);
+	else
+		*t = got;
+	return r;
+}
+
+void table_close(struct table *t)
+{
+	if (!t)
+		return;
+	file_unmap(&t->map);
+	memset(t, 0, sizeof(*t));
+}

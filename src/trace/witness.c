@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+//
+// What the engine saw, merged. A later look supersedes an earlier one only
+// where it knows more: an answer replaces no answer, and among answers a
+// later "no" replaces a "yes", except where a yes cannot turn (see `lasting`).
+// Looks at a coroutine that has moved since are left out by the filter.
+#include "trace/witness.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+const char *const proof_names[PROOFS] = {
+	"P0", "P1", "P2", "P3", "P4", "P5", "P6a", "P6b", "P7",
+};
+
+// What stays true once it was: nothing was in flight, it had its chance,
+// garbage stays garbage, and what is quiet without an outside stays quiet.
+static const bool lasting[PROOFS] = {
+	[PROOF_P4] = true, [PROOF_P5] = true, [PROOF_P6A] = true, [PROOF_P6B] = true,
+};
+
+static void item_merge(struct witness_item *to, enum proof p, enum holds holds, const char *text,
+		       uint64_t ns)
+{
+	bool known = to->holds != HOLDS_OPEN;
+	if ((holds == HOLDS_OPEN && (known || to->text)) ||
+	    (holds == HOLDS_FALSE && to->holds == HOLDS_TRUE && lasting[p]))
+		return;
+	if (p == PROOF_P0 && to->holds == HOLDS_FALSE)
+		return; // a gap stays a gap
+	if (holds != to->holds)
+		to->since_ns = ns;
+	to->holds = holds;
+	char *copy = text ? strdup(text) : NULL;
+	if (copy) {
+		free(to->text);
+		to->text = copy;
+	}
+}
+
+static void merge_evidence(struct witness *w, const json_t *evidence, uint64_t ns)
+{
+	size_t i;
+	json_t *o;
+	json_array_foreach(evidence, i, o) {
+		const char *id = json_string_value(json_object_get(o, "id"));
+		const json_t *holds = json_object_get(o, "holds");
+		for (unsigned p = 0; id && p < PROOFS; p++)
+			if (!strcmp(id, proof_names[p]))
+				item_merge(&w->items[p], p,
+					   json_is_true(holds) ? HOLDS_TRUE :
+					   json_is_false(holds) ? HOLDS_FALSE : HOLDS_OPEN,
+					   json_string_value(json_object_get(o, "text")), ns);
+	}
+}
+
+static void free_open(struct witness *w)
+{
+	for (size_t i = 0; i < w->nopen; i++)
+		free(w->open[i]);
+	free(w->open);
+	w->open = NULL;
+	w->nopen = 0;
+}
+
+static int merge_open(struct witness *w, const json_t *open)
+{
+	size_t n = json_array_size(open);
+	if (!n)
+		return 0;
+	free_open(w);
+	w->open = calloc(n, sizeof(*w->open));
+	if (!w->open)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const char *s = json_string_value(json_array_get(open, i));
+		if (s && !(w->open[w->nopen] = strdup(s)))
+			return -ENOMEM;
+		w->nopen += s != NULL;
+	}
+	return 0;
+}
+
+static struct witness *find(const struct witness_set *set, uint64_t coroutine, int64_t fd,
+			    int64_t gen)
+{
+	uint32_t i = idmap_get(&set->last, coroutine);
+	while (i != IDMAP_NONE && (set->items[i].fd != fd || set->items[i].gen != gen))
+		i = set->items[i].older;
+	return i == IDMAP_NONE ? NULL : &set->items[i];
+}
+
+static int add(struct witness_set *set, uint64_t coroutine, int64_t fd, int64_t gen,
+	       struct witness **out)
+{
+	*out = find(set, coroutine, fd, gen);
+	if (*out)
+		return 0;
+	int r = GROW(set->items, set->n, set->capacity);
+	uint32_t older = idmap_get(&set->last, coroutine);
+	if (!r)
+		r = idmap_set(&set->last, coroutine, (uint32_t)set->n);
+	if (r)
+		return r;
+	*out = &set->items[set->n++];
+	**out = (struct witness){ .coroutine = coroutine, .fd = fd, .gen = gen, .older = older };
+	return 0;
+}
+
+static void set_string(char **to, const json_t *value)
+{
+	char *copy = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
+	if (copy) {
+		free(*to);
+		*to = copy;
+	}
+}
+
+static int witness_line(struct witness_set *set, const json_t *o, witness_filter counts, void *arg)
+{
+	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes");
+	const json_t *fd = json_object_get(o, "fd"), *gen = json_object_get(o, "gen");
+	if (!json_is_integer(id) || !json_is_integer(changes) || !json_is_integer(fd) ||
+	    !json_is_integer(gen)) {
+		set->bad_lines++;
+		return 0;
+	}
+	if (!counts(arg, (uint64_t)json_integer_value(id), (uint64_t)json_integer_value(changes)))
+		return 0;
+	struct witness *w;
+	int r = add(set, (uint64_t)json_integer_value(id), json_integer_value(fd),
+		    json_integer_value(gen), &w);
+	if (r)
+		return r;
+	uint64_t ns = (uint64_t)json_integer_value(json_object_get(o, "ns"));
+	w->changes = (uint64_t)json_integer_value(changes);
+	w->ns = ns > w->ns ? ns : w->ns;
+	uint64_t turns = (uint64_t)json_integer_value(json_object_get(o, "turns"));
+	w->turns = turns > w->turns ? turns : w->turns;
+	set_string(&w->fd_kind, json_object_get(o, "fd_kind"));
+	set_string(&w->fd_name, json_object_get(o, "fd_name"));
+	merge_evidence(w, json_object_get(o, "evidence"), ns);
+	return merge_open(w, json_object_get(o, "open"));
+}
+
+int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg)
+{
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int r = 0;
+	while (!r && (n = getline(&line, &room, f)) > 0) {
+		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
+		if (json_is_object(o))
+			r = witness_line(set, o, counts, arg);
+		else
+			set->bad_lines++;
+		json_decref(o);
+	}
+	free(line);
+	fclose(f);
+	return r;
+}
+
+void witness_deinit(struct witness_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->n; i++) {
+		struct witness *w = &set->items[i];
+		for (unsigned p = 0; p < PROOFS; p++)
+			free(w->items[p].text);
+		free_open(w);
+		free(w->fd_kind);
+		free(w->fd_name);
+	}
+	free(set->items);
+	idmap_deinit(&set->last);
+	memset(set, 0, sizeof(*set));
+}
+
+const struct witness *witness_find(const struct witness_set *set, uint64_t coroutine, int64_t fd,
+				   int64_t gen)
+{
+	return find(set, coroutine, fd, gen);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// witness.h - what the engine saw in the kernel and in the target's memory,
+// merged: one entry per coroutine and wait (spec/trace.md, "witness.jsonl").
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/idmap.h"
+
+// The obligations of verdicts.md, in the order in which they are printed.
+enum proof {
+	PROOF_P0, PROOF_P1, PROOF_P2, PROOF_P3, PROOF_P4, PROOF_P5, PROOF_P6A, PROOF_P6B, PROOF_P7,
+	PROOFS,
+};
+extern const char *const proof_names[PROOFS]; // "P0" ... "P6a"
+
+enum holds { HOLDS_FALSE = -1, HOLDS_OPEN = 0, HOLDS_TRUE = 1 };
+
+struct witness_item {
+	enum holds holds;
+	char *text;        // NULL = nothing was said
+	uint64_t since_ns; // time of the first look that found it so
+};
+
+struct witness {
+	uint64_t coroutine, changes;
+	int64_t fd, gen;
+	uint64_t ns; // of the last look
+	char *fd_kind, *fd_name;
+	struct witness_item items[PROOFS];
+	char **open;
+	size_t nopen;
+	uint64_t turns;
+	uint32_t older; // the entry before this one about the same coroutine, or IDMAP_NONE
+};
+
+struct witness_set {
+	struct witness *items;
+	size_t n, capacity;
+	struct idmap last; // coroutine -> its newest entry
+	uint64_t bad_lines;
+};
+
+// Whether a line about this coroutine with this number of changes counts.
+typedef bool (*witness_filter)(void *arg, uint64_t coroutine, uint64_t changes);
+
+// Reads all lines; lines that are no looks are counted. No file: an empty set.
+int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg);
+void witness_deinit(struct witness_set *set);
+// The entry about this wait, or NULL.
+const struct witness *witness_find(const struct witness_set *set, uint64_t coroutine, int64_t fd,
+				   int64_t gen);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// The model: opens whatever form a trace has, counts what is in its streams
+// and sums up its images. What could not be read is said in `coverage`, so
+// that no number stands for more than was seen.
+#include "trace/world.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/grow.h"
+#include "trace/changes.h"
+#include "trace/directory.h"
+#include "trace/lines.h"
+
+static int fail(struct world_error *e, int r, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static int fail(struct world_error *e, int r, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(e->text, sizeof(e->text), format, ap);
+	va_end(ap);
+	return r;
+}
+
+int world_cover(struct world *w, const char *format, ...)
+{
+	int r = GROW(w->coverage, w->ncoverage, w->coverage_capacity);
+	va_list ap;
+	va_start(ap, format);
+	if (!r && vasprintf(&w->coverage[w->ncoverage], format, ap) < 0)
+		r = -ENOMEM;
+	va_end(ap);
+	if (!r)
+		w->ncoverage++;
+	return r;
+}
+
+uint64_t world_ns(const struct world *w, uint64_t ticks)
+{
+	return manifest_ns(&w->manifest, ticks);
+}
+
+static int open_lines(struct world *w, struct world_error *error)
+{
+	bool standard = !strcmp(w->path, "-");
+	FILE *f = standard ? stdin : fopen(w->path, "re");
+	if (!f)
+		return fail(error, -errno, "%s", strerror(errno));
+	int first = standard ? 0 : getc(f);
+	int r;
+	if (first == 0x7f)
+		r = fail(error, -EPROTO, "an ELF file; core files are not read, only trace "
+			 "directories and JSON lines");
+	else {
+		if (!standard && first != EOF)
+			ungetc(first, f);
+		r = lines_read(w, f, error);
+	}
+	if (!standard)
+		fclose(f);
+	return r;
+}
+
+static int open_any(struct world *w, int wait_ms, struct world_error *error)
+{
+	struct stat st;
+	if (!strcmp(w->path, "-"))
+		return open_lines(w, error);
+	if (stat(w->path, &st))
+		return fail(error, -errno, "%s; record one with: ctp-run -o %.80s PROGRAM",
+			    errno == ENOENT ? "no such trace" : strerror(errno), w->path);
+	if (!S_ISDIR(st.st_mode))
+		return open_lines(w, error);
+	int r = directory_read(w, wait_ms);
+	if (r == -ENOENT || r == -EPROTO)
+		return fail(error, r, "not a ctp trace (%s); record one with: ctp-run -o PATH PROGRAM",
+			    r == -ENOENT ? "it has no ctp/trace.json" : "its ctp/trace.json is damaged");
+	return r;
+}
+
+int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error)
+{
+	struct world got = { .path = strdup(path) };
+	error->text[0] = 0;
+	int r = got.path ? open_any(&got, wait_ms, error) : -ENOMEM;
+	if (r) {
+		if (!error->text[0])
+			fail(error, r, "%s", strerror(-r));
+		world_close(&got);
+		return r;
+	}
+	*w = got;
+	return 0;
+}
+
+void world_close(struct world *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->nimages; i++)
+		image_close(&w->images[i]);
+	free(w->images);
+	for (size_t i = 0; i < w->nstreams; i++)
+		free(w->streams[i].path);
+	free(w->streams);
+	for (size_t i = 0; i < w->ncoverage; i++)
+		free(w->coverage[i]);
+	free(w->coverage);
+	manifest_deinit(&w->manifest);
+	free(w->path);
+	memset(w, 0, sizeof(*w));
+}

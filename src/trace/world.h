@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// world.h - the model: what a trace says, whatever form it has. Passes see
+// this and nothing else.
+#pragma once
+
+#include "trace/image.h"
+#include "trace/manifest.h"
+
+enum world_form { WORLD_DIRECTORY, WORLD_LINES };
+
+struct world_stream {
+	char *path;
+	uint64_t whole_bytes, file_bytes, packets, records;
+};
+
+struct world {
+	enum world_form form;
+	char *path; // as given
+	struct manifest manifest;
+	struct image *images;
+	size_t nimages;
+	struct world_stream *streams;
+	size_t nstreams, streams_capacity;
+	// counted in the streams, or in the lines
+	uint64_t kinds[256];
+	uint64_t events;
+	uint64_t unknown_kinds;
+	uint64_t discarded;
+	// version-1 stations, or the entities of JSON lines
+	uint64_t v1_suspended, v1_running;
+	// the answer
+	bool has_last_tables;
+	struct image_counts counts; // all images and version-1 stations
+	uint64_t coroutines;
+	uint64_t threads, lost, start_ns, duration_ns, snapshot_ns;
+	bool cut_off; // JSON lines: the last one was dropped
+	char **coverage;
+	size_t ncoverage, coverage_capacity;
+};
+
+// Why a trace could not be read, for the one line that says so.
+struct world_error {
+	char text[256];
+};
+
+// Opens a directory, a .jsonl file or "-". Waits up to wait_ms for a trace
+// that is still being written. 0 or -errno with error->text filled in.
+int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error);
+void world_close(struct world *w);
+// Adds one line about what was covered. 0 or -ENOMEM.
+int world_cover(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint64_t world_ns(const struct world *w, uint64_t ticks);

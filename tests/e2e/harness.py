@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""What the end-to-end checks share: a check's own directory, its processes
+(each bounded in time, each ended by its pid), and runs of the ctp commands.
+
+A check is a function that takes a Case; it raises Failed (or AssertionError)
+with the reason, or Skip. Nothing here measures time: a wait is for an event,
+and its bound only keeps a hang from being for ever.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BOUND = 60  # seconds for anything that ought to happen
+
+
+class Skip(Exception):
+    """The check cannot be made here; the reason is its text."""
+
+
+class Failed(Exception):
+    """The check found what it must not find."""
+
+
+def need(condition, why):
+    if not condition:
+        raise Failed(why)
+
+
+def equal(got, want, what):
+    if got != want:
+        raise Failed(f"{what}: got {got!r}, want {want!r}")
+
+
+def tool(name):
+    """The path of a command that a check needs, or the reason to skip it."""
+    path = shutil.which(name)
+    if not path:
+        raise Skip(f"{name} is not installed")
+    return path
+
+
+class Done:
+    """A process that has ended."""
+
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def __str__(self):
+        return f"status {self.status}\nstdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}"
+
+
+class Process:
+    """A process under way: its streams go to files, so that it never waits for us."""
+
+    def __init__(self, case, argv, env=None, stdin=None, **kw):
+        case.runs += 1
+        self.out_path = case.dir / f"out.{case.runs}"
+        self.err_path = case.dir / f"err.{case.runs}"
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("CTP_") and k != "LD_PRELOAD"}
+        environ.update(env or {})
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                [str(a) for a in argv], cwd=kw.pop("cwd", case.dir), env=environ, stdout=out, stderr=err,
+                stdin=subprocess.DEVNULL if stdin is None else stdin, start_new_session=True, **kw)
+        self.pid = self.popen.pid
+        self.argv = argv
+
+    def out(self):
+        return self.out_path.read_text(errors="replace")
+
+    def err(self):
+        return self.err_path.read_text(errors="replace")
+
+    def wait_for(self, line, stream="out"):
+        """Waits until a line that begins so has been printed; returns it."""
+        def look():
+            text = self.out() if stream == "out" else self.err()
+            return next((x for x in text.splitlines() if x.startswith(line)), None)
+        found = until(lambda: look() or self.popen.poll() is not None, f"{line!r} from {self.argv}")
+        found = look()
+        if not found:
+            raise Failed(f"ended before it said {line!r}: {self.done()}")
+        return found
+
+    def signal(self, number):
+        if self.popen.poll() is None:
+            os.kill(self.pid, number)
+
+    def done(self):
+        """Waits for the end."""
+        try:
+            status = self.popen.wait(BOUND)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"still running after {BOUND} s: {self.argv}\n{self.out()[-1000:]}\n{self.err()[-1000:]}")
+        return Done(status, self.out(), self.err())
+
+    def end(self):
+        """Ends it, and what it left behind in its session, each by its pid."""
+        for pid in session_members(self.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if self.popen.poll() is None:
+            self.popen.kill()
+        self.popen.wait(BOUND)
+
+
+def session_members(sid):
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[3]) == sid and fields[0] != "Z":
+                found.append(int(entry))
+    return found
+
+
+def until(condition, what, bound=BOUND):
+    """Waits until the condition gives something true, and returns it."""
+    end = time.monotonic() + bound
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failed(f"waited {bound} s in vain for {what}")
+        time.sleep(0.02)
+
+
+class Case:
+    """One check under way."""
+
+    def __init__(self, name, build):
+        self.name, self.build, self.runs = name, pathlib.Path(build), 0
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="ctp-e2e-"))
+        self.dir.chmod(0o755)
+        self.started = []
+        self.run_tool = self.build / "src/engine/ctp-run"
+        self.analyze_tool = self.build / "src/analyze/ctp-analyze"
+        self.lib = self.build / "src/preload/libctp.so"
+
+    def close(self):
+        for process in self.started:
+            process.end()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def target(self, name):
+        return self.build / "tests/targets" / f"t-{name}"
+
+    def start(self, *argv, **kw):
+        process = Process(self, argv, **kw)
+        self.started.append(process)
+        return process
+
+    def run(self, *argv, **kw):
+        return self.start(*argv, **kw).done()
+
+    def ctp_start(self, *argv, **kw):
+        return self.start(self.run_tool, *argv, **kw)
+
+    def ctp(self, *argv, **kw):
+        """ctp-run with these words, to its end."""
+        return self.ctp_start(*argv, **kw).done()
+
+    def analyze(self, trace="ctp.data", *words):
+        return self.run(self.analyze_tool, *words, trace)
+
+    def report(self, trace="ctp.data", *words):
+        """(exit status, the JSON report), validated against the schema."""
+        done = self.analyze(trace, "--format=json", *words)
+        try:
+            report = json.loads(done.out)
+        except ValueError as error:
+            raise Failed(f"not JSON ({error}): {done}")
+        validate(report)
+        return done.status, report
+
+    def switches(self, trace="ctp.data"):
+        """The switches that babeltrace2 shows; it must not complain."""
+        done = self.run(tool("babeltrace2"), trace)
+        need(done.status == 0 and done.err == "", f"babeltrace2 complains: {done.err[:2000]}")
+        return sum("ctp:switch" in line for line in done.out.splitlines())
+
+
+_validator = None
+
+
+def validate(report):
+    """Against spec/report.schema.json; without python3-jsonschema not at all."""
+    global _validator
+    schema = ROOT / "spec/report.schema.json"
+    if _validator is None:
+        try:
+            import jsonschema
+        except ImportError:
+            return
+        rules = json.loads(schema.read_text())
+        jsonschema.Draft202012Validator.check_schema(rules)
+        _validator = jsonschema.Draft202012Validator(rules)
+    error = next(_validator.iter_errors(report), None)
+    if error:
+        raise Failed(f"the report breaks the schema at {list(error.absolute_path)}: {error.message[:500]}")
+
+
+def proc_state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def child_of(pid, name=None):
+    """The pid of the program that ctp-run, at pid, started."""
+    def look():
+        try:
+            kids = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        except OSError:
+            return None
+        for kid in kids:
+            try:
+                comm = pathlib.Path(f"/proc/{kid}/comm").read_text().strip()
+            except OSError:
+                continue
+            if name is None or comm == name:
+                return int(kid)
+        return None
+    return until(look, f"the child of {pid}")
+
+
+def witness(trace):
+    """The lines of the witness so far (an unfinished last line is left out)."""
+    lines = []
+    for path in sorted(trace.glob("ctp/image*/witness.jsonl")):
+        text = path.read_text(errors="replace")
+        for line in text.splitlines(keepends=True):
+            if line.endswith("\n") and line.strip():
+                lines.append(json.loads(line))
+    return lines

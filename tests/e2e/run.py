@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the end-to-end checks: run.py [--build=DIR] [--jobs=N] [--list] [WORD...]
+
+Each check_*.py beside this file gives `CHECKS`, a list of (name, function). A
+WORD keeps the checks whose name contains it. Prints `ok NAME`, `FAIL NAME: why`
+or `skip NAME: reason`, each once, and last `N passed, N failed, N skipped`.
+"""
+import argparse
+import concurrent.futures
+import importlib
+import os
+import pathlib
+import sys
+import traceback
+
+import harness
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def collect(folders, words):
+    checks = []
+    for folder in folders:
+        sys.path.insert(0, str(folder))
+        for path in sorted(folder.glob("check_*.py")):
+            area = path.stem[len("check_"):]
+            for name, function in importlib.import_module(path.stem).CHECKS:
+                checks.append((f"{area}/{name}", function))
+    return [c for c in checks if not words or any(w in c[0] for w in words)]
+
+
+def run(name, function, build):
+    try:
+        case = harness.Case(name, build)
+    except OSError as error:
+        return "FAIL", str(error)
+    try:
+        function(case)
+        return "ok", ""
+    except harness.Skip as reason:
+        return "skip", str(reason)
+    except (harness.Failed, AssertionError) as why:
+        return "FAIL", str(why) or traceback.format_exc()
+    except Exception:  # a check that breaks is a check that fails
+        return "FAIL", traceback.format_exc()
+    finally:
+        try:
+            case.close()
+        except Exception:
+            traceback.print_exc()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=str(harness.ROOT / "build"))
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--folder", action="append", help="where check_*.py lie (default: here)")
+    parser.add_argument("words", nargs="*")
+    args = parser.parse_args()
+    checks = collect([pathlib.Path(f).resolve() for f in args.folder or [HERE]], args.words)
+    if args.list:
+        print("\n".join(name for name, _ in checks))
+        return 0
+    count = {"ok": 0, "FAIL": 0, "skip": 0}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        jobs = {pool.submit(run, name, function, pathlib.Path(args.build).resolve()): name
+                for name, function in checks}
+        for job in concurrent.futures.as_completed(jobs):
+            outcome, text = job.result()
+            count[outcome] += 1
+            print(f"{outcome} {jobs[job]}" + (f": {text}" if text else ""), flush=True)
+    print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
+    return 1 if count["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

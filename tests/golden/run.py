@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Golden tests of ctp-analyze: run.py MAKE_TRACE CTP_ANALYZE [--update].
+
+Builds each synthetic trace, compares text and JSON with expected/, and checks
+exit statuses, the schema and the manual page. What differs between builds
+(addresses, where the sources lie) is replaced before comparing.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+EXPECTED = os.path.join(HERE, "expected")
+SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "ending": 3}
+
+make_trace, analyze = (os.path.abspath(p) for p in sys.argv[1:3])
+update = "--update" in sys.argv
+failures = []
+
+
+def check(what, ok, detail=""):
+    print(("ok   " if ok else "FAIL ") + what)
+    if not ok:
+        failures.append(what)
+        print(detail)
+
+
+def run(*args, data=None, cwd=ROOT):
+    return subprocess.run([analyze, *args], input=data, capture_output=True, text=True, cwd=cwd, timeout=60)
+
+
+def normalize(text, trace):
+    text = text.replace(trace, "TRACE").replace(make_trace, "MAKE_TRACE").replace(ROOT + "/", "")
+    text = re.sub(r'"(pc|offset)": "0x[0-9a-f]+"', r'"\1": "0x0"', text)
+    return re.sub(r"ctp-analyze [0-9.]+", "ctp-analyze VERSION", text)
+
+
+def compare(name, got):
+    path = os.path.join(EXPECTED, name)
+    if update:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(got)
+    want = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+    check(name, got == want, "--- got:\n%s--- wanted:\n%s" % (got, want))
+
+
+def goldens(tmp):
+    try:
+        import jsonschema
+    except ImportError:
+        jsonschema = None
+        print("skip schema: python3-jsonschema is not here")
+    with open(os.path.join(ROOT, "spec", "report.schema.json"), encoding="utf-8") as f:
+        schema = json.load(f)
+    for name, status in SCENARIOS.items():
+        trace = os.path.join(tmp, name)
+        subprocess.run([make_trace, name, trace], check=True)
+        text = run(trace)
+        check(name + " status", text.returncode == status, "%d, wanted %d" % (text.returncode, status))
+        compare(name + ".txt", normalize(text.stdout, trace))
+        report = run("--format=json", trace)
+        compare(name + ".json", normalize(report.stdout, trace))
+        if jsonschema:
+            try:
+                jsonschema.validate(json.loads(report.stdout), schema)
+                check(name + " schema", True)
+            except jsonschema.ValidationError as e:
+                check(name + " schema", False, str(e))
+
+
+def options(tmp):
+    lost = os.path.join(tmp, "lost")
+    check("exit zero", run("--exit-zero", lost).returncode == 0)
+    check("min verdict", run("--min-verdict=proven", lost).stdout.count("CTP001") == 1)
+    check("other rule", run("--rule=CTP002", lost).returncode == 0)
+    check("lost wakeup", run("--lost-wakeup", lost).returncode == 1)
+    check("no such trace", run(os.path.join(tmp, "none")).returncode == 2)
+    check("bad option", run("--nonsense").returncode == 2)
+    check("bad rule", run("--rule=CTP999").returncode == 2)
+    check("stdout is empty on errors", run("--nonsense").stdout == "")
+    check("explain", "CTP001 lost wakeup" in run("--explain", "CTP001").stdout)
+    check("list", "CTP001" in run("--list-rules").stdout)
+    old = os.path.join(tmp, "old.json")
+    check("to a file", run("--format=json", "-o", old, lost).stdout == "")
+    known = run("--baseline=" + old, lost)
+    check("baseline", known.returncode == 0 and "0 new, 2 known" in known.stdout, known.stdout)
+    rules = os.path.join(tmp, "suppress")
+    with open(rules, "w", encoding="utf-8") as f:
+        f.write("# known\nCTP001 people_reaper\n")
+    quiet = run("--suppress=" + rules, lost)
+    check("suppress", quiet.returncode == 0 and "2 suppressed" in quiet.stdout, quiet.stdout)
+    man = os.path.join(ROOT, "man", "ctp-analyze.1")
+    check("manual page", run("--man").stdout == open(man, encoding="utf-8").read(), "run: ctp-analyze --man > " + man)
+
+
+def cut(tmp):
+    trace = os.path.join(tmp, "cut")
+    check("cut is said", "cut off" in run(trace).stderr)
+    check("repair", "shortened" in run("--repair", trace).stderr)
+    check("repaired", run(trace).stderr == "")
+
+
+def lines(tmp):
+    def line(i, seq, active):
+        return '{"probe_id":%d,"tid":5,"addr":"0x%016x","seq":%d,"is_active":%s,"ts":%d}\n' % (
+            i, i, seq, str(active).lower(), seq)
+    awake = line(1, 2, False) + line(2, 2, True) + line(2, 4, False) + line(1, 4, True)
+    asleep = run("-", data=awake)
+    check("lines: suspended", asleep.returncode == 3 and "2 coroutines, 0 lost" in asleep.stdout, asleep.stdout)
+    check("lines: running", run("-", data=awake + line(2, 6, True)).returncode == 0)
+    check("lines: none", run("-", data="").returncode == 0)
+    torn = run("-", data=awake + line(2, 6, True) + '{"probe_id":3,"ti')
+    check("lines: cut off", torn.returncode == 0 and "cut off" in torn.stderr, torn.stderr)
+    bad = run("-", data=awake + "[1]\n" + awake)
+    check("lines: bad", bad.returncode == 2 and "line 5" in bad.stderr and bad.stdout == "", bad.stderr)
+    report = json.loads(run("--format=json", "-", data=awake).stdout)
+    check("lines: json", report["trace"]["switches"] == 2 and report["findings"] == [] and
+          any("CTP001" in s for s in report["trace"]["coverage"]))
+    written = run("--format=jsonl", os.path.join(tmp, "healthy"))
+    check("lines: written", written.returncode == 0 and len(written.stdout.splitlines()) == 12, written.stdout)
+    path = os.path.join(tmp, "x.jsonl")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(written.stdout)
+    check("lines: read back", run(path).returncode in (0, 3))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        goldens(tmp)
+        options(tmp)
+        cut(tmp)
+        lines(tmp)
+    print("%d failed" % len(failures))
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of descriptors behind the real hooks: this program defines close,
+// open, epoll_ctl ... as libctp.so does, over a region of its own and a fake
+// guest, so that what is tested is what runs. Only while `traced` is set does
+// a hook do anything.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "fd_map.h"
+#include "real.h"
+
+// ------------------------------------------------------------- the fake guest
+
+static struct tracer tracer;
+struct tracer *ctp_tracer = &tracer;
+static __thread struct guest self;
+static __thread bool traced;
+static uint64_t clock_now, opens, closes, reopens;
+static struct ctp_state *co, *other; // two coroutines
+
+struct guest *guest_enter(void)
+{
+	if (!traced || !self.gate)
+		return NULL;
+	self.gate = 0;
+	return &self;
+}
+
+void guest_leave(struct guest *g)
+{
+	g->gate = 1;
+}
+
+uint64_t guest_now(void)
+{
+	return ctp_add64(&clock_now, 1) + 1;
+}
+
+uint32_t guest_stack(struct guest *g, const struct frame *f)
+{
+	(void)g;
+	return f->pc ? 7 : 0;
+}
+
+void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	(void)g;
+	(void)w2;
+	(void)w3;
+	if ((w1 & 0xff) == CTP_EV_FD_OPEN)
+		ctp_add64(&opens, 1);
+	if ((w1 & 0xff) == CTP_EV_FD_CLOSE)
+		ctp_add64(&closes, 1);
+	if ((w1 & 0xffff) == (CTP_EV_FD_CLOSE | CTP_CALL_REOPENED << 8))
+		ctp_add64(&reopens, 1);
+}
+
+void emit_wake(void)
+{
+}
+
+void *memory_take(uint64_t bytes)
+{
+	void *p = real_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void trace_thread(uint32_t slot, struct ctp_state *runs)
+{
+	self = (struct guest){.gate = 1, .slot = slot, .thread = &tracer.region.threads[slot], .current = runs,
+			      .batch_fd = -1};
+	traced = true;
+}
+
+static struct ctp_state *make_state(uint32_t station, enum ctp_entity entity)
+{
+	struct ctp_state *s = &tracer.region.stations[station].state;
+	*s = (struct ctp_state){.id = 100 + station, .entity = entity, .station = station, .life = CTP_RUNNING};
+	return s;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	static struct ctp_header layout;
+	if (!layout.magic)
+		ctp_region_layout(&layout, 8, 4096);
+	void *base = real_mmap(NULL, layout.ext.region_bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return -1;
+	memcpy(base, &layout, sizeof(layout));
+	tracer.attached = 1;
+	clock_now = opens = closes = reopens = 0;
+	if (ctp_region_open(&tracer.region, base, layout.ext.region_bytes))
+		return -1;
+	co = make_state(1, CTP_COROUTINE);
+	other = make_state(2, CTP_COROUTINE);
+	trace_thread(0, co);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	traced = false;
+	return real_munmap(tracer.region.base, tracer.region.bytes);
+}
+
+// As coroutine.c does it: the running entity leaves, `to` goes on.
+static void switch_to(struct ctp_state *to)
+{
+	struct ctp_state *s = self.current;
+	ctp_seq_begin(&s->seq);
+	s->life = CTP_SUSPENDED;
+	s->since = guest_now();
+	fds_suspend(&self, s);
+	ctp_seq_end(&s->seq);
+	fds_resume(&self, to);
+	to->life = CTP_RUNNING;
+	to->since = guest_now();
+	self.current = to;
+	self.nwaits = 0;
+	self.more_waits = self.eagain = false;
+	self.batch_fd = -1;
+}
+
+static struct ctp_fd *entry(int fd)
+{
+	return &tracer.region.fds[fd];
+}
+
+static uint32_t candidates(void)
+{
+	return tracer.region.ext->cand_count;
+}
+
+// `co` reads until EAGAIN and suspends; `other` runs. Returns the other end.
+static int wait_on_pipe(int fd[2])
+{
+	char c;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	errno = 0;
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	assert_int_equal(errno, EAGAIN);
+	switch_to(other);
+	return fd[1];
+}
+
+// ------------------------------------------------------------- generations
+
+static void counts_generations(void **state)
+{
+	(void)state;
+	int fd = open("/dev/null", O_RDONLY);
+	assert_int_equal(entry(fd)->gen, 1);
+	assert_int_equal(entry(fd)->life, CTP_FD_OPEN);
+	assert_int_equal(entry(fd)->opener, co->id);
+	assert_int_equal(entry(fd)->opener_stack, 7);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(entry(fd)->life, CTP_FD_CLOSED);
+	assert_int_equal(entry(fd)->closed_gen, 1);
+	assert_int_equal(entry(fd)->closed_how, CTP_CALL_CLOSE);
+	assert_int_equal(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd);
+	assert_int_equal(entry(fd)->gen, 2);
+	assert_int_equal(entry(fd)->kind, CTP_FD_UNIX);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(opens, 2);
+	assert_int_equal(closes, 2);
+	assert_int_equal(reopens, 0);
+	assert_int_equal(candidates(), 0);
+}
+
+static void duplicates_share_a_description(void **state)
+{
+	(void)state;
+	int fd[2], copy, high;
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(entry(fd[0])->peer_desc, entry(fd[1])->desc);
+	assert_int_equal(entry(fd[1])->peer_desc, entry(fd[0])->desc);
+	copy = dup(fd[0]);
+	high = fcntl(fd[0], F_DUPFD_CLOEXEC, 200);
+	assert_true(high >= 200);
+	assert_int_equal(entry(copy)->desc, entry(fd[0])->desc);
+	assert_int_equal(entry(high)->desc, entry(fd[0])->desc);
+	assert_int_equal(entry(high)->kind, CTP_FD_PIPE);
+	assert_int_equal(entry(high)->opened_how, CTP_CALL_FCNTL);
+	assert_int_equal(tracer.region.ext->fd_high, high);
+	assert_int_equal(close_range((unsigned)high, ~0U, 0), 0);
+	assert_int_equal(entry(high)->closed_how, CTP_CALL_CLOSE_RANGE);
+	assert_int_equal(close_range((unsigned)copy, (unsigned)copy, CLOSE_RANGE_CLOEXEC), 0);
+	assert_int_equal(entry(copy)->life, CTP_FD_OPEN);
+	close(copy);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void meets_what_it_has_not_seen(void **state)
+{
+	(void)state;
+	int fd = (int)syscall(SYS_eventfd2, 0, 0), ep = epoll_create1(0);
+	struct epoll_event ev = {.events = EPOLLIN};
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev), 0);
+	assert_int_equal(entry(fd)->gen, 1);
+	assert_int_equal(entry(fd)->opened_how, CTP_CALL_NONE);
+	switch_to(other);
+	assert_int_equal(entry(fd)->kind, CTP_FD_EVENTFD);
+	syscall(SYS_close, fd);
+	int unseen = (int)syscall(SYS_eventfd2, 0, 0);
+	assert_int_equal(unseen, fd);
+	syscall(SYS_close, fd);
+	close(ep);
+	fd = (int)syscall(SYS_eventfd2, 0, 0);
+	assert_int_equal(close(fd), 0); // closed at first sight
+	assert_int_equal(entry(fd)->life, CTP_FD_CLOSED);
+}
+
+static void notices_an_end_that_went_unseen(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd);
+	syscall(SYS_close, fd[0]);
+	assert_int_equal(open("/dev/null", O_RDONLY), fd[0]);
+	assert_int_equal(entry(fd[0])->gen, 2);
+	assert_int_equal(entry(fd[0])->closed_how, CTP_CALL_REOPENED);
+	assert_int_equal(reopens, 1);
+	assert_int_equal(candidates(), 1);
+	assert_int_equal(tracer.region.cands[0].call, CTP_CALL_REOPENED);
+	assert_int_equal(tracer.region.cands[0].gen, 1);
+	close(fd[0]);
+	close(keep);
+}
+
+static void streams_and_directories(void **state)
+{
+	(void)state;
+	FILE *s = fopen("/dev/null", "r");
+	int fd = fileno(s);
+	assert_int_equal(entry(fd)->opened_how, CTP_CALL_FOPEN);
+	fclose(s);
+	assert_int_equal(entry(fd)->closed_how, CTP_CALL_FCLOSE);
+	DIR *d = opendir("/");
+	assert_int_equal(dirfd(d), fd);
+	assert_int_equal(entry(fd)->gen, 2);
+	closedir(d);
+	assert_int_equal(entry(fd)->closed_how, CTP_CALL_CLOSEDIR);
+	assert_int_equal(reopens, 0);
+}
+
+// The kernel gives the number to another thread before close has returned.
+static void opener_overtakes_closer(void **state)
+{
+	(void)state;
+	int fd[2];
+	struct fd_ends x;
+	struct fd_birth b = {.call = CTP_CALL_OPEN, .since = 1};
+	int keep = wait_on_pipe(fd);
+	fds_ending(&x, fd[0], fd[0]);
+	fds_opened(&self, fd[0], &b);
+	assert_int_equal(entry(fd[0])->gen, 2);
+	fds_ended(&self, &x, CTP_CALL_CLOSE, &b.frame, true);
+	assert_int_equal(entry(fd[0])->gen, 2);
+	assert_int_equal(entry(fd[0])->life, CTP_FD_OPEN);
+	assert_int_equal(entry(fd[0])->closed_gen, 1);
+	assert_int_equal(reopens, 0);
+	assert_int_equal(candidates(), 1);
+	assert_int_equal(tracer.region.cands[0].gen, 1);
+	close(fd[0]);
+	close(keep);
+}
+
+// A library's fclose may call close, its fopen open: one generation, one end.
+static void call_inside_a_call_counts_once(void **state)
+{
+	(void)state;
+	int fd[2];
+	struct fd_ends outer;
+	struct fd_birth b = {.call = CTP_CALL_FOPEN, .since = guest_now()};
+	int keep = wait_on_pipe(fd);
+	fds_ending(&outer, fd[0], fd[0]);
+	assert_int_equal(close(fd[0]), 0);
+	fds_ended(&self, &outer, CTP_CALL_FCLOSE, &b.frame, true);
+	assert_int_equal(entry(fd[0])->gen, 1);
+	assert_int_equal(candidates(), 1);
+	b.since = guest_now();
+	assert_int_equal(open("/dev/null", O_RDONLY), fd[0]);
+	fds_opened(&self, fd[0], &b);
+	assert_int_equal(entry(fd[0])->gen, 2);
+	assert_int_equal(entry(fd[0])->opened_how, CTP_CALL_FOPEN);
+	assert_int_equal(reopens, 0);
+	close(fd[0]);
+	close(keep);
+}
+
+// ------------------------------------------------------------- candidates
+
+static void close_under_a_waiter_is_posted(void **state)
+{
+	(void)state;
+	int fd[2];
+	struct stat st;
+	int keep = wait_on_pipe(fd);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_EAGAIN);
+	assert_int_equal(co->waits[0].events, EPOLLIN);
+	fstat(fd[0], &st);
+	assert_int_equal(close(fd[0]), 0);
+	assert_int_equal(candidates(), 1);
+	const struct ctp_cand *c = &tracer.region.cands[0];
+	assert_int_equal(c->ready, 1);
+	assert_int_equal(c->kind, CTP_CAND_CLOSE);
+	assert_int_equal(c->gen, 1);
+	assert_int_equal(c->closer, other->id);
+	assert_int_equal(c->closer_stack, 7);
+	assert_int_equal(c->ino, st.st_ino);
+	assert_int_equal(c->fd_kind, CTP_FD_PIPE);
+	assert_int_equal(c->epoch, 1);
+	assert_int_equal(c->was.waiter[0] & CTP_ID_MASK, co->id);
+	assert_int_equal(entry(fd[0])->closed_epoch, 1);
+	switch_to(co);
+	assert_int_equal(self.thread->hand, 1);
+	close(keep);
+}
+
+static void close_by_the_waiter_is_not(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd);
+	switch_to(co);
+	assert_int_equal(close(fd[0]), 0);
+	close(keep);
+	assert_int_equal(candidates(), 0);
+	assert_int_equal(tracer.region.ext->epoch, 0);
+}
+
+static void close_of_nothing_is_not(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd);
+	syscall(SYS_close, fd[0]);
+	assert_int_equal(close(fd[0]), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(candidates(), 0);
+	assert_int_equal(entry(fd[0])->life, CTP_FD_OPEN);
+	assert_int_equal(entry(fd[0])->FD_ENDING & UINT32_MAX, 0);
+	assert_int_equal(close(-1), -1);
+	assert_int_equal(close(INT32_MAX), -1);
+	assert_int_equal(tracer.region.ext->gaps, 0);
+	close(keep);
+}
+
+static void dup_onto_a_waiter(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd), copy = dup(fd[0]), null = open("/dev/null", O_RDONLY);
+	assert_int_equal(dup2(fd[0], fd[0]), fd[0]);
+	assert_int_equal(dup2(copy, fd[0]), fd[0]);
+	assert_int_equal(dup2(-1, fd[0]), -1);
+	assert_int_equal(candidates(), 0);
+	assert_int_equal(entry(fd[0])->gen, 1);
+	assert_int_equal(dup3(null, fd[0], O_CLOEXEC), fd[0]);
+	assert_int_equal(candidates(), 1);
+	assert_int_equal(tracer.region.cands[0].call, CTP_CALL_DUP3);
+	assert_int_equal(entry(fd[0])->gen, 2);
+	assert_int_equal(entry(fd[0])->desc, entry(null)->desc);
+	assert_int_equal(reopens, 0);
+	close(copy);
+	close(null);
+	close(fd[0]);
+	close(keep);
+}
+
+static void range_under_waiters(void **state)
+{
+	(void)state;
+	int fd[2], more[2];
+	wait_on_pipe(fd);
+	assert_int_equal(pipe(more), 0);
+	assert_int_equal(close_range((unsigned)fd[0], (unsigned)more[1], 0), 0);
+	assert_int_equal(candidates(), 1);
+	for (int i = fd[0]; i <= more[1]; i++)
+		if (entry(i)->gen)
+			assert_int_equal(entry(i)->life, CTP_FD_CLOSED);
+	assert_int_equal(entry(more[0])->closed_epoch, 0);
+	assert_int_equal(entry(fd[0])->closed_epoch, 1);
+}
+
+static void listener_closed(void **state)
+{
+	(void)state;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(entry(fd)->flags & CTP_FD_LISTENS, CTP_FD_LISTENS);
+	assert_int_equal(tracer.region.ext->listener_closed, 0);
+	close(fd);
+	assert_true(tracer.region.ext->listener_closed != 0);
+}
+
+// ------------------------------------------------------------- epoll
+
+static void registers_harvests_learns(void **state)
+{
+	(void)state;
+	int fd[2], ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.ptr = co}, got[4];
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
+	assert_int_equal(entry(fd[0])->reg_epfd, ep);
+	assert_int_equal(entry(fd[0])->adder, co->id);
+	switch_to(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_REGISTERED);
+	assert_int_equal(epoll_wait(ep, got, 4, 1), 0);
+	assert_int_equal(self.thread->turns, 1);
+	assert_int_equal(self.thread->wait_seq & 1, 0);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	assert_int_equal(epoll_wait(ep, got, 4, 0), 1);
+	assert_int_equal(self.thread->turns, 1);
+	assert_int_equal(self.thread->polls, 2);
+	assert_int_equal(self.batch_fd, fd[0]);
+	assert_true(entry(fd[0])->event_time > co->since);
+	switch_to(co);
+	assert_int_equal(entry(fd[0])->learned, co->id);
+	assert_int_equal(self.thread->hand, 0);
+	switch_to(other);
+	assert_int_equal(co->nwaits, 0);
+	close(fd[0]);
+	close(fd[1]);
+	close(ep);
+	assert_int_equal(candidates(), 0);
+}
+
+static void removal_under_a_waiter_is_posted(void **state)
+{
+	(void)state;
+	int fd[2], ep = epoll_create1(0);
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = 1};
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev);
+	epoll_ctl(ep, EPOLL_CTL_DEL, fd[0], NULL);
+	assert_int_equal(self.nwaits, 0); // its own
+	epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev);
+	switch_to(other);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_DEL, fd[0], NULL), 0);
+	assert_int_equal(candidates(), 1);
+	assert_int_equal(tracer.region.cands[0].kind, CTP_CAND_DEL);
+	assert_int_equal(tracer.region.cands[0].was.reg_epfd, ep);
+	assert_int_equal(entry(fd[0])->reg_epfd, -1);
+	close(fd[0]);
+	close(fd[1]);
+	close(ep);
+}
+
+static void same_data_twice_is_ambiguous(void **state)
+{
+	(void)state;
+	struct epoll_event ev = {.events = EPOLLIN};
+	int ep = epoll_create1(0), a = eventfd(0, 0), b = eventfd(0, 0);
+	ev.data.u64 = 42;
+	epoll_ctl(ep, EPOLL_CTL_ADD, a, &ev);
+	assert_int_equal(fd_map_find(ep, 42), a);
+	epoll_ctl(ep, EPOLL_CTL_ADD, b, &ev);
+	assert_int_equal(fd_map_find(ep, 42), -1);
+	ev.data.u64 = 43;
+	epoll_ctl(ep, EPOLL_CTL_MOD, a, &ev);
+	assert_int_equal(fd_map_find(ep, 42), b);
+	assert_int_equal(fd_map_find(ep, 43), a);
+	close(b);
+	assert_int_equal(fd_map_find(ep, 42), -1);
+	for (uint64_t i = 0; i < 300000; i++) { // stale slots give way
+		ev.data.u64 = i * 64;
+		epoll_ctl(ep, EPOLL_CTL_MOD, a, &ev);
+	}
+	assert_int_equal(fd_map_find(ep, 299999 * 64), a);
+	close(a);
+	close(ep);
+}
+
+// ------------------------------------------------------------- threads
+
+enum { ROUNDS = 20000, THREADS = 3 };
+
+static void *open_and_close(void *arg)
+{
+	uint32_t seen[64] = {0};
+	trace_thread((uint32_t)(uintptr_t)arg, &tracer.region.stations[3 + (uintptr_t)arg].state);
+	for (int i = 0; i < ROUNDS; i++) {
+		int fd = open("/dev/null", O_RDONLY);
+		uint32_t gen = entry(fd)->gen;
+		if (fd >= 64 || gen <= seen[fd] || entry(fd)->life != CTP_FD_OPEN)
+			return "not a new generation";
+		seen[fd] = gen;
+		if (close(fd) != 0)
+			return "close failed";
+	}
+	traced = false;
+	return NULL;
+}
+
+static void threads_keep_generations_apart(void **state)
+{
+	(void)state;
+	pthread_t t[THREADS];
+	void *wrong = NULL;
+	for (uintptr_t i = 0; i < THREADS; i++) {
+		make_state(4 + (uint32_t)i, CTP_NATIVE);
+		pthread_create(&t[i], NULL, open_and_close, (void *)(i + 1));
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(t[i], &wrong);
+		assert_null(wrong);
+	}
+	uint64_t generations = 0;
+	for (int fd = 0; fd < 64; fd++) {
+		generations += entry(fd)->gen;
+		assert_int_not_equal(entry(fd)->life, CTP_FD_OPEN);
+	}
+	assert_int_equal(generations, ROUNDS * THREADS);
+	assert_int_equal(opens, ROUNDS * THREADS);
+	assert_int_equal(closes, ROUNDS * THREADS);
+	assert_int_equal(reopens, 0);
+	assert_int_equal(candidates(), 0);
+	assert_int_equal(tracer.region.ext->gaps, 0);
+}
+
+// ------------------------------------------------------------- signals
+
+static int caught;
+static void *info_address;
+
+static void with_info(int sig, siginfo_t *info, void *context)
+{
+	caught = sig;
+	info_address = context ? info : NULL;
+}
+
+static void plain(int sig)
+{
+	caught = -sig;
+}
+
+static void handlers_are_theirs(void **state)
+{
+	(void)state;
+	struct sigaction act = {.sa_sigaction = with_info, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+	assert_int_equal(sigaction(SIGTERM, &act, NULL), 0);
+	assert_int_equal(sigaction(SIGTERM, NULL, &old), 0);
+	assert_ptr_equal(old.sa_sigaction, with_info);
+	assert_int_equal(old.sa_flags & (SA_SIGINFO | SA_RESTART), SA_SIGINFO | SA_RESTART);
+	assert_int_equal(tracer.region.ext->signal_taken, 0);
+	raise(SIGTERM);
+	assert_int_equal(caught, SIGTERM);
+	assert_non_null(info_address);
+	assert_true(tracer.region.ext->signal_taken != 0);
+	assert_true(signal(SIGTERM, plain) == (sighandler_t)(void *)with_info);
+	raise(SIGTERM);
+	assert_int_equal(caught, -SIGTERM);
+	assert_int_equal(sigaction(SIGTERM, NULL, &old), 0);
+	assert_ptr_equal(old.sa_handler, plain);
+	assert_int_equal(old.sa_flags & (SA_SIGINFO | SA_RESTART), SA_RESTART);
+	act = (struct sigaction){.sa_handler = plain, .sa_flags = SA_RESETHAND};
+	assert_int_equal(sigaction(SIGTERM, &act, NULL), 0);
+	raise(SIGTERM);
+	assert_true(signal(SIGTERM, SIG_IGN) == SIG_DFL);
+	raise(SIGTERM);
+	assert_true(signal(SIGTERM, SIG_DFL) == SIG_IGN);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(counts_generations), TEST(duplicates_share_a_description), TEST(meets_what_it_has_not_seen),
+		TEST(notices_an_end_that_went_unseen), TEST(streams_and_directories), TEST(opener_overtakes_closer),
+		TEST(call_inside_a_call_counts_once), TEST(close_under_a_waiter_is_posted),
+		TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),
+		TEST(range_under_waiters), TEST(listener_closed), TEST(registers_harvests_learns),
+		TEST(removal_under_a_waiter_is_posted), TEST(same_data_twice_is_ambiguous),
+		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

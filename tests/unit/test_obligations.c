@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// Tests of the verdicts: each starts from a case in which everything holds,
+// takes one thing away, and says what is left. Nothing but the whole may be
+// PROVEN.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <cmocka.h>
+
+#include "analyze/obligations.h"
+
+// A world of one suspended coroutine and one closed descriptor, in memory.
+static struct world w;
+static struct image m;
+static struct ctp_state c;
+static struct ctp_cand cand;
+static struct witness seen;
+static struct { uint64_t index; struct ctp_thread t; } thread;
+static struct { uint64_t index; struct ctp_fd f; } fd;
+static struct suspect s;
+
+static int setup(void **state)
+{
+	memset(&w, 0, sizeof(w));
+	memset(&m, 0, sizeof(m));
+	memset(&seen, 0, sizeof(seen));
+	c = (struct ctp_state){ .id = 41, .entity = CTP_COROUTINE, .life = CTP_SUSPENDED, .runs = 2,
+				.since = 1000, .lo = 0x1000, .hi = 0x2000, .nwaits = 1 };
+	c.waits[0] = (struct ctp_wait){ .fd = 7, .gen = 3, .how = CTP_WAIT_REGISTERED, .data = 5, .epfd = 4 };
+	cand = (struct ctp_cand){ .kind = CTP_CAND_CLOSE, .time = 2000, .before = 1900, .epoch = 1,
+				  .fd = 7, .gen = 3, .closer = 12 };
+	cand.was = (struct ctp_fd){ .gen = 3, .reg_epfd = 4, .reg_data = 5 };
+	thread.t = (struct ctp_thread){ .life = CTP_THREAD_LIVE, .switches = 9, .polls = 9, .seen = 1,
+					.slept_epoch = 1, .wait_since = 2500 };
+	fd.index = 7;
+	fd.f = (struct ctp_fd){ .gen = 3, .life = CTP_FD_CLOSED, .reg_epfd = -1 };
+	m.has_tables = true;
+	m.threads = (struct table){ .rows = (void *)&thread, .n = 1, .row_bytes = sizeof(thread), .indexed = true };
+	m.fds = (struct table){ .rows = (void *)&fd, .n = 1, .row_bytes = sizeof(fd), .indexed = true };
+	m.ext_table.time = 9000;
+	w.images = &m;
+	w.nimages = 1;
+	w.manifest.ticks_are_ns = true;
+	w.manifest.snapshot_reason = "exit";
+	for (unsigned i = 0; i < PROOFS; i++)
+		seen.items[i] = (struct witness_item){ HOLDS_TRUE, NULL, 3000 };
+	seen.items[PROOF_P6B].holds = HOLDS_OPEN;
+	s = (struct suspect){ &w, &m, &c, &cand, &c.waits[0], &seen };
+	return 0;
+}
+
+static enum verdict verdict(void)
+{
+	struct obligations o;
+	obligations_decide(&o, &s);
+	return o.verdict;
+}
+
+static void without(enum proof p, enum holds holds)
+{
+	seen.items[p].holds = holds;
+}
+
+static void test_all(void **state)
+{
+	struct obligations o;
+	obligations_decide(&o, &s);
+	assert_int_equal(o.verdict, VERDICT_PROVEN);
+	assert_string_equal(o.closure, "unreachable");
+	without(PROOF_P6A, HOLDS_FALSE);
+	without(PROOF_P6B, HOLDS_TRUE);
+	obligations_decide(&o, &s);
+	assert_int_equal(o.verdict, VERDICT_PROVEN);
+	assert_string_equal(o.closure, "quiet");
+	seen.items[PROOF_P5].holds = HOLDS_FALSE;
+	without(PROOF_P6A, HOLDS_TRUE);
+	assert_int_equal(verdict(), VERDICT_PROVEN); // a busy loop is no excuse
+}
+
+static void test_complete(void **state)
+{
+	m.ext.gaps = CTP_GAP_STACKS;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	static const uint32_t all[] = { CTP_GAP_STATIONS, CTP_GAP_CANDS, CTP_GAP_FDS, CTP_GAP_THREADS,
+					CTP_GAP_URING, CTP_GAP_MEMORY };
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		m.ext.gaps = all[i];
+		assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	}
+	m.ext.gaps = 0;
+	without(PROOF_P0, HOLDS_OPEN);
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+}
+
+static void test_suspended(void **state)
+{
+	w.counts.reused = 1;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	w.counts.reused = 0;
+	c.flags = CTP_STATE_STACK_FREED;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	c.flags = 0;
+	c.runs = 0;
+	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
+static void test_wait(void **state)
+{
+	c.waits[0].how = CTP_WAIT_EAGAIN; // alone is no wait
+	seen.items[PROOF_P2].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	cand.was.learned = 41;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	cand.was.learned = 0;
+	cand.was.reg_data = 0x1800; // points into its stack
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	c.waits[0].how = CTP_WAIT_REGISTERED;
+	c.flags = CTP_STATE_MOREWAITS;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	c.flags = 0;
+	c.nwaits = 2;
+	c.waits[1] = (struct ctp_wait){ .fd = 9, .gen = 1, .how = CTP_WAIT_REGISTERED };
+	assert_int_equal(verdict(), VERDICT_NONE); // the other is alive
+	c.waits[1] = c.waits[0];
+	assert_int_equal(verdict(), VERDICT_PROVEN); // both for one descriptor
+}
+
+static void test_kernel(void **state)
+{
+	without(PROOF_P3, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_NONE);
+	without(PROOF_P3, HOLDS_OPEN);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	without(PROOF_P3, HOLDS_TRUE);
+	without(PROOF_P4, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_NONE);
+	without(PROOF_P4, HOLDS_OPEN);
+	thread.t.seen = thread.t.slept_epoch = 0;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+}
+
+static void test_reach(void **state)
+{
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	without(PROOF_P6A, HOLDS_OPEN);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	w.counts.hand = 1;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	w.counts.hand = 0;
+	without(PROOF_P5, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	without(PROOF_P5, HOLDS_TRUE);
+	without(PROOF_P6A, HOLDS_TRUE);
+	c.flags = CTP_STATE_SHARED_STACK;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	c.flags = 0;
+	c.lo = c.hi = 0;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+}
+
+static void test_end(void **state)
+{
+	m.ext.exit_begun = 3500; // after the look
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	m.ext.exit_begun = 2800; // before it, but the thread had slept by then
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	m.ext.exit_begun = 2200; // before that
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.exit_begun = 1500; // before the close
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.exit_begun = 0;
+	m.ext.signal_taken = 1500;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.signal_taken = 5000;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	m.ext.signal_taken = 0;
+	m.ext.listener_closed = 1500;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.listener_closed = 6000;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	w.manifest.term_forwarded_ns = 1800;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+}
+
+static void test_ended_in_grace(void **state)
+{
+	// P4 is not yet shown, and will not be: inconclusive, no acquittal
+	m.ext.exit_begun = 2200;
+	without(PROOF_P4, HOLDS_FALSE);
+	without(PROOF_P5, HOLDS_FALSE);
+	without(PROOF_P6A, HOLDS_OPEN);
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+}
+
+static void test_unseen(void **state)
+{
+	s.witness = NULL;
+	w.manifest.snapshot_reason = "ended";
+	assert_int_equal(verdict(), VERDICT_LIKELY); // its threads had slept since
+	thread.t.seen = thread.t.slept_epoch = 0;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	w.manifest.snapshot_reason = "timeout";
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_all), TEST(test_complete), TEST(test_suspended), TEST(test_wait),
+		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
+		TEST(test_unseen),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+//
+// Slots, states and rings with real threads on both sides: nothing torn,
+// nothing twice, nothing missing that is not counted; and regions that lie.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ctp/region.h"
+#include "ctp/ring.h"
+
+enum { EVENTS = 2000000 };
+
+// ------------------------------------------------------------------- slots
+
+static struct ctp_station station;
+static uint32_t slots_done;
+
+static void *slot_writer(void *arg)
+{
+	(void)arg;
+	for (uint64_t n = 1; n <= EVENTS; n++)
+		ctp_slot_write(station.slots, n, n, n + 1, n + 2, n & 1);
+	ctp_store32(&slots_done, 1);
+	return NULL;
+}
+
+static void slots_are_never_torn(void **state)
+{
+	(void)state;
+	pthread_t t;
+	uint64_t seen[CTP_SLOTS] = {0}, got = 0, last = 0;
+	assert_int_equal(pthread_create(&t, NULL, slot_writer, NULL), 0);
+	for (bool more = true; more;) {
+		more = !ctp_load32(&slots_done);
+		for (unsigned i = 0; i < CTP_SLOTS; i++) {
+			struct ctp_slot s;
+			uint64_t n = ctp_slot_read(station.slots, i, seen[i], &s);
+			if (!n)
+				continue;
+			assert_int_equal(s.timestamp_ns, n);
+			assert_int_equal(s.tid, n + 1);
+			assert_int_equal(s.addr, n + 2);
+			assert_int_equal(s.is_active, n & 1);
+			seen[i] = s.seq;
+			got++;
+			last = n > last ? n : last;
+		}
+	}
+	pthread_join(t, NULL);
+	assert_int_equal(last, EVENTS);
+	assert_true(got >= CTP_SLOTS);
+}
+
+// ------------------------------------------------------------------ states
+
+static uint32_t state_done;
+
+static void *state_writer(void *arg)
+{
+	struct ctp_state *s = arg;
+	for (uint64_t n = 1; n <= EVENTS; n++) {
+		ctp_seq_begin(&s->seq);
+		s->changes = n;
+		for (int i = 0; i < CTP_REGS; i++)
+			s->regs[i] = n;
+		s->hi = n;
+		ctp_seq_end(&s->seq);
+	}
+	ctp_store32(&state_done, 1);
+	return NULL;
+}
+
+static void states_are_never_torn(void **state)
+{
+	(void)state;
+	pthread_t t;
+	assert_int_equal(pthread_create(&t, NULL, state_writer, &station.state), 0);
+	while (!ctp_load32(&state_done)) {
+		struct ctp_state s;
+		if (!ctp_state_read(&station.state, &s))
+			continue;
+		for (int i = 0; i < CTP_REGS; i++)
+			assert_int_equal(s.regs[i], s.changes);
+		assert_int_equal(s.hi, s.changes);
+	}
+	pthread_join(t, NULL);
+}
+
+// ------------------------------------------------------------------- rings
+
+enum { CAPACITY = 128 };
+static struct ctp_thread thread;
+static struct ctp_record ring[CAPACITY];
+
+static void *ring_writer(void *arg)
+{
+	(void)arg;
+	for (uint64_t n = 1; n <= EVENTS; n++) {
+		struct ctp_record *r = ctp_ring_next(&thread, ring, CAPACITY);
+		if (!r) {
+			ctp_ring_drop(&thread);
+			continue;
+		}
+		*r = (struct ctp_record){n, n * 3, n * 5, n * 7};
+		ctp_ring_publish(&thread);
+	}
+	ctp_store32(&thread.life, CTP_THREAD_DEAD);
+	return NULL;
+}
+
+static void rings_lose_nothing_uncounted(void **state)
+{
+	(void)state;
+	pthread_t t;
+	uint64_t tail = 0, got = 0, last = 0;
+	assert_int_equal(pthread_create(&t, NULL, ring_writer, NULL), 0);
+	for (bool more = true; more;) {
+		bool bad;
+		more = ctp_load32(&thread.life) != CTP_THREAD_DEAD;
+		uint64_t n = ctp_ring_ready(&thread, tail, CAPACITY, &bad);
+		assert_false(bad);
+		for (uint64_t i = 0; i < n; i++) {
+			struct ctp_record r = ring[(tail + i) & (CAPACITY - 1)];
+			assert_true(r.time > last);
+			assert_int_equal(r.w1, r.time * 3);
+			assert_int_equal(r.w2, r.time * 5);
+			assert_int_equal(r.w3, r.time * 7);
+			last = r.time;
+		}
+		tail += n;
+		got += n;
+		ctp_ring_taken(&thread, tail);
+	}
+	pthread_join(t, NULL);
+	assert_int_equal(got + thread.lost, EVENTS);
+}
+
+static void a_ring_that_lies(void **state)
+{
+	(void)state;
+	struct ctp_thread t = {.head = 1000};
+	bool bad;
+	assert_int_equal(ctp_ring_ready(&t, 0, CAPACITY, &bad), 0);
+	assert_true(bad);
+	t.head = 5;
+	assert_int_equal(ctp_ring_ready(&t, 6, CAPACITY, &bad), 0); // head behind tail
+	assert_true(bad);
+}
+
+// ----------------------------------------------------------------- regions
+
+static void regions_that_lie(void **state)
+{
+	(void)state;
+	struct ctp_header good = {0}, h;
+	struct ctp_region r;
+	ctp_region_layout(&good, 100, 4096);
+	uint64_t bytes = good.ext.region_bytes;
+	assert_int_equal(ctp_region_open(&r, &good, bytes), 0);
+	assert_int_equal(r.stations_max, 100);
+	assert_int_equal(r.ring_capacity, 128);
+	assert_int_equal(ctp_region_open(&r, &good, bytes - 1), -EPROTO); // cut off
+	assert_int_equal(ctp_region_open(&r, &good, 100), -EPROTO);
+#define LIE(field, value) \
+	h = good; \
+	h.field = (value); \
+	assert_int_equal(ctp_region_open(&r, &h, bytes), -EPROTO)
+	LIE(magic, 1);
+	LIE(version, 2);
+	LIE(ext.magic, 0);
+	LIE(ext.version, 2);
+	LIE(ext.threads_off, bytes - 64);
+	LIE(ext.fds_off, ~0ULL << 6);
+	LIE(ext.cands_off, 1025);
+	LIE(ext.fds_max, ~0u);
+	LIE(ext.rings_off, bytes);
+	LIE(ext.ring_bytes, 4097);
+	LIE(ext.ring_bytes, 0);
+	LIE(ext.stations_max, CTP_STATIONS_LIMIT + 1);
+	LIE(ext.guest_bytes, ~0ULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_are_never_torn), cmocka_unit_test(states_are_never_torn),
+		cmocka_unit_test(rings_lose_nothing_uncounted), cmocka_unit_test(a_ring_that_lies),
+		cmocka_unit_test(regions_that_lie),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Tests of src/symbols, on the test program itself: a function and its line,
+// an inlined frame, a module that is not here, one of another build.
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "symbols/demangle.h"
+#include "symbols/symbols.h"
+
+static uint64_t inner_pc;
+
+static inline __attribute__((always_inline)) void inner(void)
+{
+	uint64_t pc;
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(pc));
+	inner_pc = pc;
+}
+
+static __attribute__((noinline)) void outer(void)
+{
+	inner();
+	__asm__ volatile("" ::: "memory");
+}
+
+static struct symbols_module self;
+static char path[512];
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	self = (struct symbols_module){ .path = path, .base = info->dlpi_addr, .start = 1,
+					.end = UINT64_MAX };
+	return 1;
+}
+
+static int setup(void **state)
+{
+	dl_iterate_phdr(find_self, NULL);
+	outer();
+	return readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 ? 0 : -1;
+}
+
+static void test_inlined(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	assert_int_equal(symbols_new(&s, &self, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, inner_pc, true, &p), 0);
+	assert_int_equal(p.n, 2);
+	assert_string_equal(p.frames[0].symbol, "inner");
+	assert_true(p.frames[0].inlined);
+	assert_string_equal(p.frames[1].symbol, "outer");
+	assert_false(p.frames[1].inlined);
+	assert_non_null(strstr(p.frames[1].file, "test_symbols.c"));
+	char *line = symbols_source_line(s, &p.frames[1]);
+	assert_string_equal(line, "inner();");
+	free(line);
+	symbols_free(s);
+}
+
+static void test_unknown(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	const struct symbols_module gone = { .path = "/nonexistent/libx.so", .base = 0x1000, .start = 0x1000,
+					     .end = 0x2000 };
+	assert_int_equal(symbols_new(&s, &gone, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, 0x1234, true, &p), 0);
+	assert_int_equal(p.n, 1);
+	assert_null(p.frames[0].symbol);
+	assert_int_equal(p.frames[0].offset, 0x234);
+	assert_string_equal(p.frames[0].module, "/nonexistent/libx.so");
+	assert_int_equal(symbols_find(s, 0x9999, true, &p), 0);
+	assert_null(p.frames[0].module);
+	symbols_free(s);
+}
+
+static void test_other_build(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	static const uint8_t id[20] = { 1, 2, 3 };
+	struct symbols_module other = self;
+	other.build_id = id;
+	other.build_id_len = sizeof(id);
+	assert_int_equal(symbols_new(&s, &other, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, inner_pc, true, &p), 0);
+	assert_null(p.frames[0].symbol);
+	assert_string_equal(symbols_mismatch(s, 0), path);
+	assert_null(symbols_mismatch(s, 1));
+	symbols_free(s);
+}
+
+static void test_demangle(void **state)
+{
+	char *name = demangle("_ZN3net4Conn4readEi");
+	assert_string_equal(name, "net::Conn::read(int)");
+	free(name);
+	name = demangle("plain");
+	assert_string_equal(name, "plain");
+	free(name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_inlined), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
+	};
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+//
+// Tests of src/trace: what a trace says, and that a damaged one says less
+// but never more, and never brings the reader down.
+#include <errno.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "builder.h"
+#include "trace/world.h"
+
+static struct builder b;
+static char dir[] = "/tmp/test_trace.XXXXXX", trace_dir[64];
+
+static int begin(void **state)
+{
+	strcpy(dir, "/tmp/test_trace.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
+	return builder_begin(&b, trace_dir);
+}
+
+static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
+{
+	return remove(path);
+}
+
+static int end(void **state)
+{
+	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void server(void)
+{
+	struct ctp_state *c = builder_coroutine(&b, 41, CTP_SUSPENDED);
+	builder_fd(&b, 7, 3, CTP_FD_OPEN);
+	builder_wait(c, 7, 3, 1007);
+	c->stack = builder_stack(&b, 3, (uint64_t[]){ 1, 2, 3 });
+	builder_coroutine(&b, 42, CTP_CREATED);
+	builder_coroutine(&b, 43, CTP_RUNNING);
+	struct ctp_thread *t = builder_thread(&b, 100, 1);
+	t->finished = 5;
+	t->destroyed = 6;
+	t->switches = 10;
+	t->lost = 4;
+}
+
+static struct ctp_record *records(size_t n)
+{
+	static struct ctp_record r[100];
+	for (size_t i = 0; i < n; i++)
+		r[i] = (struct ctp_record){ BUILDER_START + i, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, 1),
+					    ctp_w2(2, 0), 0 };
+	return r;
+}
+
+static void open_world(struct world *w)
+{
+	struct world_error error;
+	assert_int_equal(world_open(w, trace_dir, 0, &error), 0);
+}
+
+static void test_counts(void **state)
+{
+	struct world w;
+	server();
+	assert_int_equal(builder_stream(&b, 0, records(10), 10, 4, 0), 0);
+	assert_int_equal(builder_end(&b), 0);
+	open_world(&w);
+	assert_true(w.has_last_tables);
+	assert_int_equal(w.coroutines, 3 + 5 + 6);
+	assert_int_equal(w.counts.suspended, 1);
+	assert_int_equal(w.counts.created, 1);
+	assert_int_equal(w.counts.running, 1);
+	assert_int_equal(w.counts.healthy, 1);
+	assert_int_equal(w.counts.switches, 10);
+	assert_int_equal(w.events, 10);
+	assert_int_equal(w.lost, 4);
+	assert_int_equal(w.threads, 1);
+	assert_int_equal(w.duration_ns, 5000000000ULL);
+	world_close(&w);
+}
+
+static void test_cut_stream(void **state)
+{
+	struct world w;
+	server();
+	for (size_t torn = 0; torn < 64 + 10 * 32; torn += 7) {
+		assert_int_equal(builder_stream(&b, 0, records(10), 10, 4, torn), 0);
+		if (!torn)
+			assert_int_equal(builder_end(&b), 0);
+		open_world(&w);
+		assert_int_equal(w.events, 10);
+		assert_int_equal(w.streams[0].whole_bytes, 3 * 64 + 10 * 32);
+		assert_int_equal(w.ncoverage, torn ? 1 : 0);
+		world_close(&w);
+	}
+}
+
+static void test_stack_bounds(void **state)
+{
+	struct world w;
+	unsigned n;
+	server();
+	b.stack_index[2] = 5000; // beyond the words
+	b.stack_index[3] = 5;    // its length passes the end
+	b.stack_words[b.nwords++] = 50;
+	b.nstacks = 4;
+	assert_int_equal(builder_end(&b), 0);
+	open_world(&w);
+	const struct image *m = &w.images[0];
+	const uint64_t *pcs = image_stack(m, 1, &n, NULL);
+	assert_int_equal(n, 3);
+	assert_int_equal(pcs[2], 3);
+	for (uint32_t id = 2; id < 10; id++)
+		assert_null(image_stack(m, id, &n, NULL));
+	assert_null(image_stack(m, 0, &n, NULL));
+	assert_null(image_stack(m, UINT32_MAX, &n, NULL));
+	world_close(&w);
+}
+
+static void test_witness_merge(void **state)
+{
+	struct world w;
+	server();
+	const struct ctp_state *c = &b.stations[0];
+	struct ctp_state moved = *c;
+	moved.changes++;
+	builder_look(&b, c, 7, 3, 10, "++???+-", "a way");
+	builder_look(&b, c, 7, 3, 20, "??+-?-+", NULL);
+	builder_look(&b, c, 7, 3, 30, "--++???", "another way");
+	builder_look(&b, &moved, 7, 3, 40, "-------", NULL);
+	fprintf(b.witness, "{\"v\":1,\"coroutine\":\"41\"}\nnot json\n{\"v\":1,\"cor");
+	assert_int_equal(builder_end(&b), 0);
+	open_world(&w);
+	const struct witness *s = witness_find(&w.images[0].witness, 41, 7, 3);
+	assert_non_null(s);
+	assert_int_equal(s->items[PROOF_P0].holds, HOLDS_FALSE);
+	assert_int_equal(s->items[PROOF_P2].holds, HOLDS_FALSE);
+	assert_int_equal(s->items[PROOF_P3].holds, HOLDS_TRUE);
+	assert_int_equal(s->items[PROOF_P3].since_ns, 20);
+	assert_int_equal(s->items[PROOF_P4].holds, HOLDS_TRUE);
+	assert_int_equal(s->items[PROOF_P5].holds, HOLDS_OPEN);
+	assert_int_equal(s->items[PROOF_P6A].holds, HOLDS_TRUE);
+	assert_int_equal(s->items[PROOF_P6B].holds, HOLDS_TRUE);
+	assert_int_equal(s->nopen, 1);
+	assert_string_equal(s->open[0], "another way");
+	assert_int_equal(w.images[0].witness.bad_lines, 3);
+	assert_null(witness_find(&w.images[0].witness, 41, 7, 2));
+	world_close(&w);
+}
+
+static void test_no_trace(void **state)
+{
+	struct world w;
+	struct world_error error;
+	fclose(b.witness);
+	assert_int_equal(world_open(&w, trace_dir, 0, &error), -ENOENT);
+	assert_non_null(strstr(error.text, "not a ctp trace"));
+	assert_int_equal(world_open(&w, "/nonexistent", 0, &error), -ENOENT);
+}
+
+// Every file of the trace, with bytes changed and cut at places that a fixed
+// sequence picks: reading it may fail, it may not crash.
+static void damage(const char *name, unsigned round)
+{
+	char path[256];
+	unsigned char bytes[8192];
+	snprintf(path, sizeof(path), "%s/%s", trace_dir, name);
+	FILE *f = fopen(path, "r+e");
+	assert_non_null(f);
+	size_t n = fread(bytes, 1, sizeof(bytes), f);
+	for (unsigned i = 0; n && i < 1 + round % 8; i++)
+		bytes[rand() % (round % 2 && n > 64 ? 64 : n)] = (unsigned char)(rand() % 3 ? rand() : 0xff);
+	rewind(f);
+	fwrite(bytes, 1, n, f);
+	fflush(f);
+	if (round % 5 == 0 && n)
+		assert_int_equal(ftruncate(fileno(f), rand() % (long)n), 0);
+	fclose(f);
+}
+
+static void test_hostile(void **state)
+{
+	static const char *const files[] = { "t0.0", "ctp/trace.json", "ctp/image0/stations",
+					     "ctp/image0/threads", "ctp/image0/fds", "ctp/image0/cands",
+					     "ctp/image0/modules", "ctp/image0/stack_index",
+					     "ctp/image0/stack_words", "ctp/image0/ext" };
+	srand(1);
+	for (unsigned round = 0; round < 600; round++) {
+		assert_int_equal(builder_begin(&b, trace_dir), 0);
+		server();
+		builder_self(&b);
+		assert_int_equal(builder_stream(&b, 0, records(10), 10, 4, 0), 0);
+		assert_int_equal(builder_end(&b), 0);
+		damage(files[round % (sizeof(files) / sizeof(*files))], round / 10);
+		struct world w;
+		struct world_error error;
+		if (!world_open(&w, trace_dir, 0, &error)) {
+			unsigned n;
+			for (uint32_t id = 0; w.nimages && id < 64; id++)
+				image_stack(&w.images[0], id, &n, NULL);
+			world_close(&w);
+		}
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_counts), TEST(test_cut_stream), TEST(test_stack_bounds),
+		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

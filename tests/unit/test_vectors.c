@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// The golden regions of spec/vectors, written from the specification's words
+// alone, read through ctp.h: version-1 slots (laps, a torn one), present states,
+// and records.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ctp/seq.h"
+
+static size_t load(const char *name, void **blob, json_t **expect)
+{
+	char path[4096];
+	json_error_t err;
+	snprintf(path, sizeof(path), "%s/%s.bin", VECTORS, name);
+	FILE *f = fopen(path, "rb");
+	assert_non_null(f);
+	fseek(f, 0, SEEK_END);
+	size_t n = (size_t)ftell(f);
+	rewind(f);
+	*blob = aligned_alloc(64, (n + 63) & ~(size_t)63);
+	assert_int_equal(fread(*blob, 1, n, f), n);
+	fclose(f);
+	snprintf(path, sizeof(path), "%s/%s.json", VECTORS, name);
+	*expect = json_load_file(path, 0, &err);
+	assert_non_null(*expect);
+	return n;
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+static uint64_t cell(const json_t *rows, size_t row, size_t column)
+{
+	return (uint64_t)json_integer_value(json_array_get(json_array_get(rows, row), column));
+}
+
+static void version1(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *expect;
+	size_t bytes = load("version1", &blob, &expect), seen = 0;
+	const struct ctp_header *h = blob;
+	const struct ctp_station *st = (const void *)((char *)blob + CTP_HEADER_BYTES);
+	json_t *events = json_object_get(expect, "events");
+	assert_true(h->magic == CTP_MAGIC && h->version == CTP_VERSION);
+	assert_int_equal(bytes, CTP_HEADER_BYTES + h->max_stations * CTP_STATION_BYTES);
+	assert_int_equal(h->allocated_count, number(expect, "allocated"));
+	for (size_t e = 0; e < json_array_size(events); e++) {
+		const struct ctp_station *s = &st[cell(events, e, 0)];
+		uint64_t n = cell(events, e, 1);
+		struct ctp_slot out;
+		assert_int_equal(ctp_slot_read(s->slots, (unsigned)((n - 1) % CTP_SLOTS), 0, &out), n);
+		assert_int_equal(out.timestamp_ns, cell(events, e, 2));
+		assert_int_equal(out.tid, cell(events, e, 3));
+		assert_int_equal(out.addr, cell(events, e, 4));
+		assert_int_equal(out.is_active, cell(events, e, 5));
+		assert_int_equal(s->state.owner, CTP_OWNER_V1);
+	}
+	for (uint32_t i = 0; i < h->allocated_count; i++)
+		for (unsigned k = 0; k < CTP_SLOTS; k++) {
+			struct ctp_slot out;
+			seen += ctp_slot_read(st[i].slots, k, 0, &out) != 0;
+		}
+	assert_int_equal(seen, json_array_size(events)); // and no more: the torn slot is not read
+	json_decref(expect);
+	free(blob);
+}
+
+static void present_state(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *x;
+	load("state", &blob, &x);
+	const struct ctp_station *st = (const void *)((char *)blob + CTP_HEADER_BYTES);
+	struct ctp_state s;
+	assert_true(ctp_state_read(&st[0].state, &s));
+	assert_int_equal(s.owner, CTP_OWNER_GUEST);
+	assert_int_equal(s.id, number(x, "id"));
+	assert_int_equal(s.entity, number(x, "entity"));
+	assert_int_equal(s.life, number(x, "life"));
+	assert_int_equal(s.how, number(x, "how"));
+	assert_int_equal(s.changes, number(x, "changes"));
+	assert_int_equal(s.since, number(x, "since"));
+	assert_int_equal(s.stack, number(x, "stack"));
+	assert_int_equal(s.nwaits, number(x, "nwaits"));
+	assert_int_equal(s.slot, number(x, "slot"));
+	assert_int_equal(s.lo, number(x, "lo"));
+	assert_int_equal(s.hi, number(x, "hi"));
+	assert_int_equal(s.entry, number(x, "entry"));
+	for (size_t i = 0; i < CTP_REGS; i++)
+		assert_int_equal(s.regs[i], json_integer_value(json_array_get(json_object_get(x, "regs"), i)));
+	json_t *w = json_object_get(x, "wait");
+	assert_int_equal(s.waits[0].fd, number(w, "fd"));
+	assert_int_equal(s.waits[0].gen, number(w, "gen"));
+	assert_int_equal(s.waits[0].events, number(w, "events"));
+	assert_int_equal(s.waits[0].how, number(w, "how"));
+	assert_int_equal(s.waits[0].data, number(w, "data"));
+	assert_int_equal(s.waits[0].epfd, number(w, "epfd"));
+	assert_false(ctp_state_read(&st[1].state, &s));
+	json_decref(x);
+	free(blob);
+}
+
+static void records(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *x;
+	size_t bytes = load("records", &blob, &x);
+	json_t *rows = json_object_get(x, "records");
+	const struct ctp_record *r = blob;
+	assert_int_equal(bytes, json_array_size(rows) * sizeof(*r));
+	for (size_t i = 0; i < json_array_size(rows); i++, r++) {
+		assert_int_equal(r->time, cell(rows, i, 0));
+		assert_int_equal(ctp_record_kind(r), cell(rows, i, 1));
+		assert_int_equal(ctp_record_how(r), cell(rows, i, 2));
+		assert_int_equal(ctp_record_a(r), cell(rows, i, 3));
+		assert_int_equal(ctp_record_b(r), cell(rows, i, 4));
+		assert_int_equal(ctp_record_stack(r), cell(rows, i, 5));
+		assert_int_equal(r->w3, cell(rows, i, 6));
+		assert_int_equal(ctp_w1(ctp_record_kind(r), ctp_record_how(r), ctp_record_a(r)), r->w1);
+		assert_int_equal(ctp_w2(ctp_record_b(r), ctp_record_stack(r)), r->w2);
+	}
+	json_decref(x);
+	free(blob);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version1), cmocka_unit_test(present_state), cmocka_unit_test(records),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
