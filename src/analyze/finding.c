@@ -211,7 +211,7 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 		}
 	}
 	if (!id)
-		snprintf(buf, bytes, "an unnamed native stack");
+		snprintf(buf, bytes, "a native stack");
 	else if (e && e->entity == CTP_NATIVE)
 		snprintf(buf, bytes, "native stack %" PRIu64, id);
 	else if (e && e->entry)

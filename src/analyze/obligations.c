@@ -108,6 +108,17 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 		o->also_open = "an event of the descriptor that has the number now may resume it";
 }
 
+#define ASLEEP_NS 10000000u
+
+// In a wait that it entered after the end of the descriptor, and in it for so
+// long that it must have gone to sleep.
+static bool asleep(const struct suspect *s, const struct ctp_thread *t)
+{
+	uint64_t copied = world_ns(s->world, s->image->ext_table.time);
+	return (t->wait_seq & 1) && t->wait_call == CTP_IN_EPOLL && t->wait_timeout_ns != 0 &&
+	       t->seen >= s->cand->epoch && copied > world_ns(s->world, t->wait_since) + ASLEEP_NS;
+}
+
 // P4 and P5 as the thread table shows them: each thread entered a wait
 // (slept in one) after the end of the descriptor. `before`: and did so before
 // this time (ticks; 0 = any), as far as its last wait tells.
@@ -119,7 +130,7 @@ static void turns_by_table(const struct suspect *s, uint64_t before, bool *enter
 		const struct ctp_thread *t = table_row(&s->image->threads, i);
 		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->switches))
 			continue;
-		bool passed = t->slept_epoch >= epoch;
+		bool passed = t->slept_epoch >= epoch || asleep(s, t);
 		bool in_time = !before || t->wait_call == CTP_IN_EXIT || t->wait_since <= before;
 		*slept &= passed && in_time;
 		*entered &= !t->polls || ((passed || t->seen >= epoch) && in_time &&
@@ -135,6 +146,10 @@ static void decide_turns(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P4, HOLDS_TRUE, "every thread that polls entered a wait after the close");
 	if (seen(s, PROOF_P5) == HOLDS_OPEN && slept)
 		say(o, PROOF_P5, HOLDS_TRUE, "every thread that runs coroutines slept after the close");
+	// An event that came since it suspended was taken by some thread; until
+	// that thread has slept again, the coroutine is woken and queued.
+	o->queued = s->cand->was.event_time > s->state->since &&
+		    !(o->items[PROOF_P4].holds == HOLDS_TRUE && o->items[PROOF_P5].holds == HOLDS_TRUE);
 }
 
 // Is there a time after which the run was only ending? ns, 0 = no.
@@ -213,7 +228,7 @@ static enum verdict conclude(const struct obligations *o)
 	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE ||
-	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending))
+	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
 		return VERDICT_NONE;
 	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
 		return VERDICT_INCONCLUSIVE;

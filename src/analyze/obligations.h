@@ -11,7 +11,7 @@ enum verdict {
 };
 extern const char *const verdict_words[]; // lower case, by verdict
 
-// What is judged. Of `wait` and `witness` either may be NULL, not both.
+// What is judged. `wait` is NULL if its last slice left none, `witness` if nobody looked.
 struct suspect {
 	const struct world *world;
 	const struct image *image;
@@ -30,6 +30,7 @@ struct obligations {
 	struct obligation items[PROOFS];
 	const char *closure;  // "unreachable", "quiet" or NULL
 	const char *also_open; // a way that the tables know of, or NULL
+	bool queued;          // an event woke it, and its turn had not come at the last look
 	bool by_hand;         // the program has resumed such a waiter before
 	enum verdict verdict;
 };

@@ -33,12 +33,34 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 	return 0;
 }
 
-static bool has_wait(const struct ctp_state *state, const struct witness *seen)
+static bool has_wait(const struct ctp_state *state, int64_t fd, int64_t gen)
 {
 	for (unsigned i = 0; i < image_nwaits(state); i++)
-		if (state->waits[i].fd == seen->fd && state->waits[i].gen == seen->gen)
+		if (state->waits[i].fd == fd && state->waits[i].gen == gen)
 			return true;
 	return false;
+}
+
+// A coroutine that events of the descriptor resumed before, and whose last
+// slice neither registered nor read: only the entry as it was names it.
+static int by_learning(const struct pass *pass, const struct world *w, const struct image *m,
+		       struct found *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < m->cands.n; i++) {
+		const struct ctp_cand *cand = image_cand(m, i);
+		const struct ctp_state *state = image_entity(m, cand->was.learned);
+		if (cand->kind != CTP_CAND_CLOSE || !cand->was.learned || !state ||
+		    state->entity != CTP_COROUTINE || state->life != CTP_SUSPENDED ||
+		    has_wait(state, cand->fd, cand->gen))
+			continue;
+		struct suspect s = {
+			.world = w, .image = m, .state = state, .cand = cand,
+			.witness = witness_find(&m->witness, state->id, cand->fd, cand->gen),
+		};
+		r = consider(pass, &s, out);
+	}
+	return r;
 }
 
 // Waits that only the engine found out (a row's data leads to the coroutine).
@@ -49,7 +71,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 		const struct witness *seen = &m->witness.items[i];
 		const struct ctp_state *state = image_entity(m, seen->coroutine);
 		if (!state || state->entity != CTP_COROUTINE || state->life != CTP_SUSPENDED ||
-		    has_wait(state, seen) || seen->fd < 0 || seen->fd > INT32_MAX)
+		    has_wait(state, seen->fd, seen->gen) || seen->fd < 0 || seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .witness = seen,
@@ -74,6 +96,8 @@ int pass_lost_wakeup(const struct pass *pass, const struct world *w, struct foun
 			if (state->entity == CTP_COROUTINE && state->life == CTP_SUSPENDED)
 				r = by_waits(pass, w, m, state, out);
 		}
+		if (!r)
+			r = by_learning(pass, w, m, out);
 		if (!r)
 			r = by_witness(pass, w, m, out);
 	}

@@ -196,7 +196,8 @@ struct ctp_fd {
 	uint64_t opener;    // entity id
 	uint32_t opener_stack;
 	int32_t reg_epfd;   // the registration made last; -1 = none
-	uint64_t reserved0;
+	uint64_t leads;     // coroutine that the registration leads to, by where its data points or as
+			    // learned: station index << 40 | id; 0 = not known. A hint: near, not proven
 	// line 1
 	uint32_t reg_events;
 	uint32_t reg_epgen; // generation of reg_epfd
@@ -215,7 +216,8 @@ struct ctp_fd {
 	uint64_t adder;     // last *coroutine* that registered it itself in any slice; 0
 	uint64_t reserved[3];
 	// line 3
-	uint64_t reserved2[8];
+	uint64_t guest[2];  // the guest's own; nobody else reads it
+	uint64_t reserved2[6];
 };
 #define CTP_FDS_MAX 1048576u
 
@@ -518,6 +520,7 @@ CTP_AT(ctp_state, guest, 0x148);
 _Static_assert(sizeof(struct ctp_wait) == 32, "wait");
 _Static_assert(sizeof(struct ctp_fd) == 256, "fd");
 CTP_AT(ctp_fd, desc, 0x10);
+CTP_AT(ctp_fd, leads, 0x38);
 CTP_AT(ctp_fd, reg_events, 0x40);
 CTP_AT(ctp_fd, closed, 0x80);
 _Static_assert(sizeof(struct ctp_cand) == 512, "candidate");

@@ -6,7 +6,7 @@
 // epoch), or sleeps in one that it never left: seq odd, the kernel says
 // asleep inside that epoll wait, not traced, and seq the same afterwards.
 // Partner: the guest's hooks of epoll waits and of close (spec/cTP.md).
-#include <stdio.h>
+#include <sys/syscall.h>
 
 #include "ctp/seq.h"
 #include "engine/look.h"
@@ -74,13 +74,13 @@ static bool sleeps(const struct look *l, const struct proc_task *t)
 {
 	if (t->state != 'S')
 		return false;
-	if (t->nr == 202)
+	if (t->nr == SYS_futex)
 		return true;
 	if (!look_in_epoll(t))
 		return false;
 	if (t->slot >= 0 && (l->threads[t->slot].wait_seq & 1))
 		return l->threads[t->slot].wait_timeout_ns != 0;
-	return t->nr != 441 && (int)t->args[3] != 0;
+	return t->nr != SYS_epoll_pwait2 && (int)t->args[3] != 0;
 }
 
 static void judge_p5(struct look *l, struct suspect *s)

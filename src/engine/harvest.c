@@ -165,10 +165,10 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 	return wrote;
 }
 
-void harvest_next(struct harvest *h, uint64_t now_ns, const struct ctp_region *r)
+void harvest_leave(struct harvest *h, uint64_t now_ns)
 {
-	struct harvest_sums sums = harvest_sum(h);
 	harvest_turn(h, now_ns, true);
+	struct harvest_sums sums = harvest_sum(h);
 	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {
 		struct harvest_thread *t = &h->threads[i];
 		if (t->live)
@@ -176,10 +176,15 @@ void harvest_next(struct harvest *h, uint64_t now_ns, const struct ctp_region *r
 		*t = (struct harvest_thread){ .uses = t->uses };
 	}
 	h->switches_before = sums.switches;
+	h->created_before = sums.created;
 	h->lost_before = sums.lost;
+	h->writer->ops->image(h->writer);
+}
+
+void harvest_enter(struct harvest *h, const struct ctp_region *r)
+{
 	h->ended = (struct ctp_thread){ 0 };
 	h->region = r;
-	h->writer->ops->image(h->writer);
 }
 
 struct harvest_sums harvest_sum(const struct harvest *h)
@@ -195,7 +200,7 @@ struct harvest_sums harvest_sum(const struct harvest *h)
 	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
 		threads += h->threads[i].uses;
 	return (struct harvest_sums){
-		.switches = sum.switches + h->switches_before, .created = sum.created, .unknown = sum.unknown,
+		.switches = sum.switches + h->switches_before, .created = sum.created + h->created_before,
 		.lost = sum.lost + h->lost_before + ctp_load64(&h->region->ext->lost_unslotted),
 		.threads = threads,
 	};

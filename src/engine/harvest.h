@@ -22,7 +22,7 @@ struct harvest {
 	const struct ctp_region *region;
 	struct writer *writer;
 	struct ctp_thread ended; // counters of ended uses, this image
-	uint64_t switches_before, lost_before; // of earlier images
+	uint64_t switches_before, created_before, lost_before; // of earlier images
 	struct ctp_record *batch;
 	uint32_t batch_max;
 	struct harvest_thread threads[CTP_THREADS_MAX];
@@ -30,7 +30,7 @@ struct harvest {
 
 // What the counters of all threads add up to.
 struct harvest_sums {
-	uint64_t switches, created, lost, unknown;
+	uint64_t switches, created, lost;
 	uint32_t threads;
 };
 
@@ -39,6 +39,8 @@ void harvest_free(struct harvest *h);
 // Looks at every ring. all: empty them; else little and young may stay.
 // True if any thread wrote something since the last turn.
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
-// The program has become another: empties the old region and goes on with r.
-void harvest_next(struct harvest *h, uint64_t now_ns, const struct ctp_region *r);
+// The program becomes another: empties the old region and ends its streams;
+// then r is the one.
+void harvest_leave(struct harvest *h, uint64_t now_ns);
+void harvest_enter(struct harvest *h, const struct ctp_region *r);
 struct harvest_sums harvest_sum(const struct harvest *h);

@@ -8,9 +8,17 @@
 // is open under now must be of another, known origin.
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "ctp/seq.h"
 #include "engine/look.h"
+
+// Calls that newer architectures do not have.
+#ifdef SYS_poll
+enum { OLD_POLL = SYS_poll, OLD_SELECT = SYS_select };
+#else
+enum { OLD_POLL = SYS_ppoll, OLD_SELECT = SYS_pselect6 };
+#endif
 
 // ------------------------------------------------------------------------ P0
 
@@ -114,11 +122,12 @@ static bool in_io_of(const struct look *l, const struct suspect *s, const struct
 		if (c->wait_call == CTP_IN_IO && c->wait_fd == s->c.fd && (c->wait_seq & 1))
 			return c->wait_since <= s->c.time;
 	}
-	switch (t->nr) { // read write readv writev pread pwrite accept recvfrom recvmsg sendto sendmsg connect accept4
-	case 0: case 1: case 17: case 18: case 19: case 20: case 42: case 43: case 44: case 45: case 46:
-	case 47: case 288: case 295: case 296: case 299: case 307: case 327: case 328:
-		return (int)t->args[0] == s->c.fd;
-	}
+	static const int calls[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
+				    SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_accept, SYS_accept4, SYS_connect,
+				    SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg, SYS_sendmmsg};
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (t->nr == calls[i])
+			return (int)t->args[0] == s->c.fd;
 	return false;
 }
 
@@ -128,7 +137,7 @@ static int polls_for(const struct look *l, const struct suspect *s, const struct
 	struct { int fd; short events, revents; } p[256];
 	unsigned char bits[128];
 	uint64_t n = t->args[1];
-	if (t->nr == 7 || t->nr == 271) {
+	if (t->nr == OLD_POLL || t->nr == SYS_ppoll) {
 		if (n > 256 || proc_peek(l->pid, t->args[0], p, n * sizeof(p[0]), false) != n * sizeof(p[0]))
 			return -1;
 		for (uint64_t i = 0; i < n; i++)
@@ -136,7 +145,7 @@ static int polls_for(const struct look *l, const struct suspect *s, const struct
 				return 1;
 		return 0;
 	}
-	if (t->nr != 23 && t->nr != 270)
+	if (t->nr != OLD_SELECT && t->nr != SYS_pselect6)
 		return 0;
 	for (int i = 1; i <= 3 && (uint64_t)s->c.fd < t->args[0]; i++) { // sets may be updated only at return
 		if (!t->args[i])

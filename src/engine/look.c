@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "ctp/seq.h"
 
@@ -33,7 +34,11 @@ bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 
 bool look_in_epoll(const struct proc_task *t)
 {
-	return t->state == 'S' && !t->tracer && (t->nr == 232 || t->nr == 281 || t->nr == 441) &&
+	bool call = t->nr == SYS_epoll_pwait || t->nr == SYS_epoll_pwait2;
+#ifdef SYS_epoll_wait
+	call |= t->nr == SYS_epoll_wait;
+#endif
+	return call && t->state == 'S' && !t->tracer &&
 	       (!strcmp(t->wchan, "do_epoll_wait") || !strcmp(t->wchan, "ep_poll"));
 }
 

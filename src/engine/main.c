@@ -187,7 +187,7 @@ static void say_end(struct job *j)
 	char path[PATH_MAX + 8] = "", dropped[96] = "";
 	uint64_t lost = sums.lost + v1_lost(s->v1);
 	if (s->writer->dropped_records)
-		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " of the oldest not kept", s->writer->dropped_records);
+		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", s->writer->dropped_records);
 	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines, %" PRIu64 " lost%s; trace in %s", sums.switches,
 		 sums.created + v1_stations(s->v1), lost, dropped, s->output.path);
 	if (!sums.switches && !v1_events(s->v1))

@@ -21,7 +21,7 @@ static const struct proc_map *backing(const struct proc_maps *maps, const struct
 		return NULL;
 	for (; m > maps->v && m[-1].hi == m->lo; m--) {
 		if (*m[-1].path == '/' && m[-1].ino)
-			return m - 1;
+			return m[-1].perms[3] == 'p' ? m - 1 : NULL;
 		if (*m[-1].path)
 			return NULL;
 	}

@@ -293,7 +293,8 @@ static bool take_registers(struct look *l, struct proc_tasks *base)
 	char why[LOOK_TEXT];
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		struct proc_task *t = &l->tasks.v[i];
-		if (t->hooked || proc_task_dead(t))
+		bool left = t->hooked && (!l->may_stop || l->rested); // at its end a loop that ticks is held too
+		if (left || proc_task_dead(t))
 			continue;
 		snprintf(why, sizeof(why), "thread %d %s: its registers cannot be read", t->tid,
 			 t->state == 'S' ? "sleeps where it must not be stopped" : "runs");

@@ -164,7 +164,7 @@ static int read_touched(struct run *r, const struct proc_map *m)
 {
 	uint64_t entries[BATCH];
 	bool writable = m->perms[1] == 'w';
-	uint64_t begun = 0, end = m->lo;
+	uint64_t begun = m->lo, end = m->lo; // touched pages not yet read
 	for (uint64_t at = m->lo; at < m->hi;) {
 		uint64_t n = (m->hi - at) / PAGE < BATCH ? (m->hi - at) / PAGE : BATCH;
 		ssize_t got = pread(r->pagemap, entries, n * 8, (off_t)(at / PAGE * 8));
@@ -174,23 +174,24 @@ static int read_touched(struct run *r, const struct proc_map *m)
 		}
 		for (uint64_t i = 0; i < n; i++, at += PAGE) {
 			bool want = page_wanted(entries[i], writable);
-			if (want && end != at)
-				begun = at;
-			if (want)
-				end = at + PAGE;
-			if (begun && end > begun && (!want || end - begun >= 16 * CHUNK)) {
-				int e = read_around(r, m, begun, end);
-				if (e)
-					return e;
-				begun = want ? end : 0;
+			if (want && end == at) {
+				end += PAGE;
+				continue;
 			}
+			if (!want)
+				continue;
+			int e = read_around(r, m, begun, end);
+			if (e)
+				return e;
+			begun = at;
+			end = at + PAGE;
 		}
 		if (proc_now_ns() > r->s->deadline_ns) {
 			snprintf(r->s->why, sizeof(r->s->why), "no time to look through all of its memory");
 			return -EAGAIN;
 		}
 	}
-	return begun && end > begun ? read_around(r, m, begun, end) : 0;
+	return read_around(r, m, begun, end);
 }
 
 static int read_map(struct run *r, const struct proc_map *m)

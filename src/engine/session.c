@@ -138,11 +138,13 @@ void session_started(struct session *s, const char *exe)
 	char link[64];
 	struct manifest_image *im = &s->manifest.images[s->manifest.n_images - 1];
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)s->pid);
-	ssize_t n = readlink(link, im->exe, sizeof(im->exe) - 1);
-	if (n > 0)
+	char *real = exe ? realpath(exe, NULL) : NULL;
+	ssize_t n = real ? 0 : readlink(link, im->exe, sizeof(im->exe) - 1);
+	if (real)
+		snprintf(im->exe, sizeof(im->exe), "%s", real);
+	else if (n > 0)
 		im->exe[n] = '\0';
-	else if (exe)
-		snprintf(im->exe, sizeof(im->exe), "%s", exe);
+	free(real);
 	if (!s->output.jsonl)
 		manifest_write(&s->manifest, s->output.fd);
 }
@@ -171,15 +173,17 @@ static void close_image(struct session *s)
 	im->attached_ns = s->region->ext->attached_ns;
 }
 
-static void dump(struct session *s, const char *sub)
+// True if the tables are on the disk.
+static bool dump(struct session *s, const char *sub)
 {
 	if (s->output.jsonl)
-		return;
+		return true;
 	int dir = output_image(&s->output, s->image, sub);
 	int r = dir < 0 ? dir : tables_dump(dir, s->region, &s->harvest->ended, clock_ticks(&s->clock));
 	if (dir >= 0)
 		close(dir);
 	note_error(s, r);
+	return r >= 0;
 }
 
 // The process became another program, which asks through the region `asked`
@@ -188,17 +192,17 @@ static void next_image(struct session *s, struct ctp_ext *asked)
 {
 	struct shm fresh;
 	ctp_store32(&asked->next_asked, 0);
-	harvest_turn(s->harvest, clock_mono_ns(), true);
-	if (s->witness)
-		witness_ended(s->witness);
-	dump(s, NULL);
-	close_image(s);
-	close_witness(s);
 	int r = shm_init(&fresh, s->options->stations, NULL);
 	if (r < 0) {
 		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));
 		return;
 	}
+	if (s->witness)
+		witness_ended(s->witness);
+	harvest_leave(s->harvest, clock_mono_ns());
+	dump(s, NULL);
+	close_image(s);
+	close_witness(s);
 	uint64_t ids = ctp_load64(&s->region->ext->next_id);
 	describe(s, &fresh, s->region->ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));
 	fresh.region.ext->next_id = ids;
@@ -209,7 +213,7 @@ static void next_image(struct session *s, struct ctp_ext *asked)
 	}
 	s->next = fresh;
 	s->region = &s->next.region;
-	harvest_next(s->harvest, clock_mono_ns(), s->region);
+	harvest_enter(s->harvest, s->region);
 	s->final_done = false;
 	note_error(s, begin_image(s));
 	session_started(s, NULL);
@@ -302,7 +306,7 @@ void session_write(struct session *s)
 	harvest_turn(s->harvest, clock_mono_ns(), true);
 	v1_turn(s->v1, &s->clock);
 	s->writer->ops->flush(s->writer);
-	dump(s, NULL);
+	m->complete = dump(s, NULL);
 	close_image(s);
 	clock_again(&s->clock);
 	m->dropped_packets = s->writer->dropped_packets;
@@ -316,7 +320,6 @@ void session_write(struct session *s)
 	}
 	if (m->dropped_records)
 		cover(s, "the oldest history was dropped to keep to --max-size, or could not be written");
-	m->complete = true;
 	if (!m->snapshot_ns) {
 		m->snapshot_ns = s->clock.ns1;
 		m->snapshot_reason = "ended";

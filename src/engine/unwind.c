@@ -26,9 +26,13 @@ struct job {
 	unsigned nunknown;
 };
 
+// _UPT_find_proc_info calls our accessors with its own argument, so the job
+// under way has to be found without one. (The engine unwinds in one thread.)
+static struct job *current;
+
 static int find(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info, int need, void *arg)
 {
-	struct job *j = arg;
+	struct job *j = current;
 	for (unsigned i = 0; i < j->nunknown && i < NEGATIVE; i++)
 		if (j->unknown[i] == ip)
 			return -UNW_ENOINFO;
@@ -40,7 +44,7 @@ static int find(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info, int n
 
 static void put(unw_addr_space_t as, unw_proc_info_t *info, void *arg)
 {
-	_UPT_put_unwind_info(as, info, ((struct job *)arg)->upt);
+	_UPT_put_unwind_info(as, info, current->upt);
 }
 
 static int dyn(unw_addr_space_t as, unw_word_t *at, void *arg)
@@ -50,7 +54,7 @@ static int dyn(unw_addr_space_t as, unw_word_t *at, void *arg)
 
 static int mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *value, int write, void *arg)
 {
-	struct job *j = arg;
+	struct job *j = current;
 	if (write)
 		return -UNW_EINVAL;
 	if (addr < j->at || addr + sizeof(*value) > j->at + j->have) {
@@ -79,7 +83,7 @@ static int reg(unw_addr_space_t as, unw_regnum_t r, unw_word_t *value, int write
 	int i = stored(r);
 	if (write || i < 0)
 		return -UNW_EBADREG;
-	*value = ((struct job *)arg)->s->regs[i];
+	*value = current->s->regs[i];
 	return 0;
 }
 
@@ -108,8 +112,8 @@ size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t 
 	unw_addr_space_t as = unw_create_addr_space(&accessors, 0);
 	j.upt = _UPT_create(pid);
 	unw_cursor_t c;
-	if (as && j.upt && s->regs[CTP_REG_PC] && !unw_init_remote(&c, as, &j)) {
-		unw_set_caching_policy(as, UNW_CACHE_GLOBAL);
+	current = &j;
+	if (as && j.upt && s->regs[CTP_REG_PC] && !unw_init_remote(&c, as, j.upt)) {
 		do {
 			unw_word_t pc = 0;
 			if (unw_get_reg(&c, UNW_REG_IP, &pc) || !pc)
@@ -121,5 +125,6 @@ size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t 
 		_UPT_destroy(j.upt);
 	if (as)
 		unw_destroy_addr_space(as);
+	current = NULL;
 	return n;
 }

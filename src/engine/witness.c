@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ctp/seq.h"
 #include "engine/descriptors.h"

@@ -352,6 +352,37 @@ void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block)
 	pagemap_range(lo, hi, block, released, &r);
 }
 
+struct near {
+	uint64_t data;
+	struct ctp_state *above, *below;
+};
+
+static void nearest(struct ctp_state *s, void *arg)
+{
+	struct near *n = arg;
+	if (s->entity != CTP_COROUTINE || s->life == CTP_FINISHED || s->life == CTP_DESTROYED)
+		return;
+	if (s->slot >= n->data && (!n->above || s->slot < n->above->slot))
+		n->above = s;
+	if (s->slot < n->data && (!n->below || s->slot > n->below->slot))
+		n->below = s;
+}
+
+struct ctp_state *coroutine_at(uint64_t data)
+{
+	enum { BEFORE = 2048, AFTER = 4096 }; // a control block is not larger, as a rule
+	if (!any || data < 1 << 16 || data >> 47)
+		return NULL;
+	struct ctp_state *s = pagemap_stack(data);
+	if (s && s->entity == CTP_COROUTINE && s->life != CTP_FINISHED)
+		return s;
+	struct near n = {.data = data};
+	pagemap_range(data - BEFORE, data + AFTER, true, nearest, &n);
+	if (n.above && n.above->slot - data < AFTER)
+		return n.above;
+	return n.below && data - n.below->slot < BEFORE ? n.below : NULL;
+}
+
 void coroutine_thread_ends(struct guest *g)
 {
 	struct ctp_state *s = g->native;

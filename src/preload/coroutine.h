@@ -35,4 +35,8 @@ void coroutine_ends(struct guest *g);
 // is one allocation) lay there are gone.
 void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block);
 
+// The coroutine that `data`, a registration's, seems to point to: into its stack,
+// or next to where it saves itself. NULL if none. `data` need not be an address.
+struct ctp_state *coroutine_at(uint64_t data);
+
 void coroutine_thread_ends(struct guest *g);

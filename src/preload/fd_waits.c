@@ -5,6 +5,7 @@
 // EAGAIN; its state has the list, and the entry of each descriptor a hint back
 // (the last to suspend on it, one for in and one for out). A hint is checked
 // against the coroutine's state before it is believed, so nobody takes it back.
+#include "coroutine.h"
 #include "fd_map.h"
 
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
@@ -12,9 +13,10 @@
 
 // ------------------------------------------------------------- who waits on an entry
 
-// Whether the coroutine of a hint is suspended with (fd, gen) among its waits;
-// true also if its state keeps being written.
-static bool waiting(uint64_t hint, int fd, uint32_t gen)
+// Whether the coroutine of a hint is suspended with (fd, gen) among its waits, or,
+// if a registration led here, with no wait of its own; true also if its state
+// keeps being written.
+static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	if (!hint || hint >> CTP_ID_BITS >= r->stations_max)
@@ -25,9 +27,11 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen)
 		if (seq & 1)
 			continue;
 		bool found = false;
-		if (s->id == (hint & CTP_ID_MASK) && s->life == CTP_SUSPENDED)
+		if (s->id == (hint & CTP_ID_MASK) && s->life == CTP_SUSPENDED) {
+			found = led && !s->nwaits;
 			for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
 				found |= s->waits[i].fd == fd && s->waits[i].gen == gen;
+		}
 		if (!ctp_seq_read_retry(&s->seq, seq))
 			return found;
 	}
@@ -36,7 +40,8 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen)
 
 bool waits_any(const struct ctp_fd *e, int fd)
 {
-	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen) || waiting(e->waiter[1], fd, e->gen);
+	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||
+	       waiting(e->waiter[1], fd, e->gen, false) || waiting(e->leads, fd, e->gen, true);
 }
 
 // ------------------------------------------------------------- suspending, going on
@@ -69,11 +74,16 @@ static bool current(const struct ctp_wait *w)
 	return e && e->life == CTP_FD_OPEN && e->gen == w->gen;
 }
 
+static uint64_t hint_of(const struct ctp_state *s)
+{
+	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
+}
+
 // Leaves the hint back to s in the entry of what it waits for.
 static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 {
 	struct ctp_fd *e = fds_entry(w->fd);
-	uint64_t hint = (uint64_t)s->station << CTP_ID_BITS | s->id;
+	uint64_t hint = hint_of(s);
 	bool dir[2] = {(w->events & REAL_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0,
 		       (w->events & OUT_EVENTS) != 0};
 	dir[0] |= !dir[1];
@@ -86,7 +96,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	for (int i = 0; i < 2 && e->gen == w->gen; i++) {
 		if (!dir[i] || e->waiter[i] == hint)
 			continue;
-		if (waiting(e->waiter[i], w->fd, w->gen))
+		if (waiting(e->waiter[i], w->fd, w->gen, false))
 			e->flags |= CTP_FD_MANY;
 		e->waiter[i] = hint;
 	}
@@ -155,10 +165,13 @@ void fds_resume(struct guest *g, struct ctp_state *s)
 		return;
 	struct ctp_fd *e = fds_entry(g->batch_fd);
 	g->batch_fd = -1;
-	if (!e || e->learned == s->id || e->gen != g->batch_gen || !fds_take(e))
+	// A first run is no wake-up: an accept event starts the new connection's coroutine.
+	if (!e || !s->runs || e->learned == s->id || e->gen != g->batch_gen || !fds_take(e))
 		return;
-	if (e->gen == g->batch_gen && e->life == CTP_FD_OPEN)
+	if (e->gen == g->batch_gen && e->life == CTP_FD_OPEN) {
 		e->learned = s->id;
+		e->leads = hint_of(s);
+	}
 	fds_give(e);
 }
 
@@ -192,6 +205,7 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 	struct ctp_wait w = {.fd = fd, .gen = fds_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64, .epfd = epfd};
 	uint32_t epgen = fds_gen(g, epfd);
+	uint64_t leads = hint_of(coroutine_at(w.data));
 	struct ctp_fd *e = fds_entry(fd);
 	if (!w.gen || !epgen || !fds_take(e))
 		return;
@@ -204,6 +218,7 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 	e->reg_data = w.data;
 	e->reg_by = guest_who(g);
 	e->reg_time = guest_now();
+	e->leads = leads;
 	if (g->current->entity == CTP_COROUTINE)
 		e->adder = e->reg_by;
 	fds_give(e);

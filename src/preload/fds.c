@@ -85,7 +85,7 @@ static void renew(struct ctp_fd *e, uint64_t now)
 	e->reg_epfd = -1;
 	e->reg_events = e->reg_epgen = 0;
 	e->reg_data = e->reg_by = e->reg_time = 0;
-	e->waiter[0] = e->waiter[1] = 0;
+	e->waiter[0] = e->waiter[1] = e->leads = 0;
 	e->learned = e->event_time = e->adder = 0;
 	e->FD_ENDING = 0;
 	e->FD_ASKED = 0;

@@ -23,8 +23,8 @@ static inline struct guest *hook_enter(void)
 // ------------------------------------------------------------- the table
 
 // The guest's own words in an entry; nobody else reads them.
-#define FD_ENDING reserved2[0] // generation << 32 | closing calls under way
-#define FD_ASKED reserved2[1]  // 1: the kernel has been asked what kind it is
+#define FD_ENDING guest[0] // generation << 32 | closing calls under way
+#define FD_ASKED guest[1]  // 1: the kernel has been asked what kind it is
 
 // The entry of `fd`; NULL if it is no number that the table has room for.
 static inline struct ctp_fd *fds_entry(int fd)

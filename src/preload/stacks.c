@@ -14,17 +14,19 @@
 
 enum { BUCKETS = 1 << 15, RECIPES = 1 << 15, NAMES = 1 << 16 };
 
-// A word that must be as it was: at top - off (off 0: the fp register itself);
-// `rel`: it is an address on the stack, val = top - word.
+// A word that must be as it was: at top - off (off 0: the fp register itself).
+// Return addresses are compared as they are, addresses on the stack (`rel`) as
+// their distance from the top.
 struct check {
 	uint64_t val;
 	uint32_t off;
 	uint32_t rel;
 };
 struct candidate {
-	struct candidate *next;
 	uint64_t pc, depth;
-	uint32_t stack, n;
+	struct candidate *next;
+	uint32_t stack;
+	uint16_t absolute, n; // of checks: the absolute ones come first
 	bool guessed;
 	struct check checks[];
 };
@@ -211,32 +213,40 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	c->pc = f->pc;
 	c->depth = top - f->sp;
 	c->stack = id;
-	c->n = w.nchecks;
 	c->guessed = w.guessed;
-	memcpy(c->checks, w.checks, w.nchecks * sizeof(struct check));
+	for (uint32_t rel = 0; rel < 2; rel++) {
+		for (uint32_t i = 0; i < w.nchecks; i++)
+			if (w.checks[i].rel == rel)
+				c->checks[c->n++] = w.checks[i];
+		if (!rel)
+			c->absolute = c->n;
+	}
 	c->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(bucket, &c->next, c, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 	return id;
 }
 
+static inline bool holds(const struct candidate *c, const struct frame *f, uint64_t top)
+{
+	const struct check *k = c->checks, *rel = k + c->absolute, *end = k + c->n;
+	for (; k < rel; k++)
+		if (*(const uint64_t *)(top - k->off) != k->val)
+			return false;
+	for (; k < end; k++)
+		if (top - (k->off ? *(const uint64_t *)(top - k->off) : f->fp) != k->val)
+			return false;
+	return true;
+}
+
 uint32_t stacks_id(const struct frame *f, uint64_t top, bool *guessed)
 {
 	uint64_t depth = top - f->sp;
-	if (f->sp >= top || depth > UINT32_MAX || (f->sp & 7))
+	if (CTP_UNLIKELY(f->sp >= top || depth > UINT32_MAX || (f->sp & 7)))
 		return 0;
 	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
 	for (struct candidate *c = __atomic_load_n(bucket, __ATOMIC_ACQUIRE); c; c = c->next) {
-		if (c->pc != f->pc || c->depth != depth)
-			continue;
-		uint32_t i;
-		for (i = 0; i < c->n; i++) {
-			const struct check *k = &c->checks[i];
-			uint64_t v = k->off ? *(const uint64_t *)(top - k->off) : f->fp;
-			if ((k->rel ? top - v : v) != k->val)
-				break;
-		}
-		if (i == c->n) {
+		if (c->pc == f->pc && c->depth == depth && holds(c, f, top)) {
 			*guessed = c->guessed;
 			return c->stack;
 		}

@@ -70,6 +70,13 @@ static int chain_add(struct image_chain *c, uint64_t key, size_t row)
 	return idmap_set(&c->head, key, (uint32_t)row);
 }
 
+// Whom events of it resumed. Not of a listener: what runs after its events is
+// mostly the coroutine of a new connection, on its way to its first wait.
+static uint64_t learned(const struct ctp_fd *f)
+{
+	return f->flags & CTP_FD_LISTENS ? 0 : f->learned;
+}
+
 static int chain_rows(struct image *m)
 {
 	size_t n = m->fds.n ? m->fds.n : 1;
@@ -82,9 +89,9 @@ static int chain_rows(struct image *m)
 		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
 			continue;
 		r = chain_add(&m->by_data, f->reg_data, i);
-		if (!r && f->learned)
-			r = chain_add(&m->by_mind, f->learned, i);
-		if (!r && f->adder && f->adder != f->learned)
+		if (!r && learned(f))
+			r = chain_add(&m->by_mind, learned(f), i);
+		if (!r && f->adder && f->adder != learned(f))
 			r = chain_add(&m->by_mind, f->adder, i + n);
 	}
 	return r;
@@ -108,7 +115,7 @@ static int mark_rows(struct image *m)
 		const struct ctp_fd *f = table_row(&m->fds, i);
 		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
 			continue;
-		mark_live(m, f->learned);
+		mark_live(m, learned(f));
 		mark_live(m, f->adder);
 		mark_live(m, f->waiter[0] & CTP_ID_MASK);
 		mark_live(m, f->waiter[1] & CTP_ID_MASK);

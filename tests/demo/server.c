@@ -36,7 +36,7 @@ struct source {
 
 struct conn {
 	struct source source;
-	int fd;
+	int fd, ep;
 	int done;
 	ucontext_t self, *loop;
 	char *stack;
@@ -57,6 +57,10 @@ static void die(const char *what)
 
 static void wait_readable(struct conn *c)
 {
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data.ptr = c};
+	if (epoll_ctl(c->ep, EPOLL_CTL_MOD, c->fd, &ev) != 0 &&
+	    (errno != ENOENT || epoll_ctl(c->ep, EPOLL_CTL_ADD, c->fd, &ev) != 0))
+		die("epoll_ctl");
 	swapcontext(&c->self, c->loop);
 }
 
@@ -117,6 +121,7 @@ static void conn_open(struct worker *w, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 	c->source.on_event = on_conn;
 	c->fd = fd;
+	c->ep = w->ep;
 	c->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->stack == MAP_FAILED || getcontext(&c->self) != 0)
 		die("coroutine");
@@ -124,9 +129,6 @@ static void conn_open(struct worker *w, int fd)
 	c->self.uc_stack.ss_size = STACK_BYTES;
 	makecontext(&c->self, (void (*)(void))conn_main, 2, (unsigned)(uintptr_t)c,
 		    (unsigned)((uintptr_t)c >> 32));
-	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = c};
-	if (epoll_ctl(w->ep, EPOLL_CTL_ADD, fd, &ev) != 0)
-		die("epoll_ctl");
 	__atomic_fetch_add(&open_conns, 1, __ATOMIC_RELAXED);
 	conn_resume(c); // to its first wait
 }

@@ -137,8 +137,23 @@ def until(condition, what, bound=BOUND):
         time.sleep(0.02)
 
 
+_shared = []
+
+
+def end_shared():
+    for place in _shared:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 class Case:
     """One check under way."""
+
+    @staticmethod
+    def shared():
+        """A directory that outlives the check; gone when all have run."""
+        place = tempfile.mkdtemp(prefix="ctp-e2e-shared-")
+        _shared.append(place)
+        return place
 
     def __init__(self, name, build):
         self.name, self.build, self.runs = name, pathlib.Path(build), 0

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def collect(folders, words):
     checks = []
     for folder in folders:
-        sys.path.insert(0, str(folder))
+        sys.path.append(str(folder))
         for path in sorted(folder.glob("check_*.py")):
             area = path.stem[len("check_"):]
             for name, function in importlib.import_module(path.stem).CHECKS:
@@ -56,21 +56,26 @@ def main():
     parser.add_argument("--build", default=str(harness.ROOT / "build"))
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--folder", action="append", help="where check_*.py lie (default: here)")
+    parser.add_argument("--folder", action="append", help="where check_*.py lie (default: here); may be repeated")
     parser.add_argument("words", nargs="*")
     args = parser.parse_args()
+    build = pathlib.Path(args.build).resolve()
+    for tool in ("src/engine/ctp-run", "src/analyze/ctp-analyze", "src/preload/libctp.so"):
+        if not (build / tool).is_file():
+            sys.exit(f"run.py: no {build / tool}; build first: meson setup {build} && ninja -C {build}")
     checks = collect([pathlib.Path(f).resolve() for f in args.folder or [HERE]], args.words)
     if args.list:
         print("\n".join(name for name, _ in checks))
         return 0
     count = {"ok": 0, "FAIL": 0, "skip": 0}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {pool.submit(run, name, function, pathlib.Path(args.build).resolve()): name
+        jobs = {pool.submit(run, name, function, build): name
                 for name, function in checks}
         for job in concurrent.futures.as_completed(jobs):
             outcome, text = job.result()
             count[outcome] += 1
             print(f"{outcome} {jobs[job]}" + (f": {text}" if text else ""), flush=True)
+    harness.end_shared()
     print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
     return 1 if count["FAIL"] else 0
 

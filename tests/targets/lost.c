@@ -182,8 +182,11 @@ static NOINLINE void open_victims(void)
 		victims[0] = feeders[0];
 	for (int i = 0; i < count && is(opt.how, "fclose"); i++)
 		files[i] = fdopen(victims[i], "r");
-	if (is(opt.how, "closefrom"))
-		victims[0] = (int)must(fcntl(victims[0], F_DUPFD_CLOEXEC, 500));
+	if (is(opt.how, "closefrom")) {
+		int low = victims[0];
+		victims[0] = (int)must(fcntl(low, F_DUPFD_CLOEXEC, 500));
+		must(close(low));
+	}
 }
 
 // With several loops the waiters are woken once, so that they go on, and then

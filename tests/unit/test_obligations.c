@@ -198,6 +198,20 @@ static void test_ended_in_grace(void **state)
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
 }
 
+static void test_queued(void **state)
+{
+	// An event came, its thread has not slept since: woken, its turn is to come
+	cand.was.event_time = 1500;
+	m.ext.exit_begun = 2200;
+	without(PROOF_P4, HOLDS_FALSE);
+	without(PROOF_P5, HOLDS_OPEN);
+	thread.t.slept_epoch = 0;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	setup(state);
+	cand.was.event_time = 1500; // all slept since: nobody remembers it
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+}
+
 static void test_unseen(void **state)
 {
 	s.witness = NULL;
@@ -216,7 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_suspended), TEST(test_wait),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
-		TEST(test_unseen),
+		TEST(test_queued), TEST(test_unseen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# A menu over meson; nothing is decided here.
+BUILD ?= build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+build: $(BUILD)/build.ninja ## compile
+	ninja -C $(BUILD)
+$(BUILD)/build.ninja:
+	meson setup $(BUILD)
+demo: ## a lost wakeup, found
+	BUILD=$(BUILD) scripts/demo
+test: ## everything: installs, builds, runs all tests
+	BUILD=$(BUILD) scripts/test
+unit: build ## the unit tests alone
+	meson test -C $(BUILD)
+e2e: build ## the end-to-end tests alone; ONLY=word keeps those whose name has it
+	/usr/bin/python3 tests/e2e/run.py --build=$(BUILD) $(ONLY)
+asan: ## unit tests with AddressSanitizer and UBSan
+	meson setup --reconfigure $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false || meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
+	meson test -C $(BUILD)-asan --suite=unit
+tsan: ## unit tests with ThreadSanitizer
+	meson setup --reconfigure $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false || meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false
+	meson test -C $(BUILD)-tsan --suite=unit
+lint: ## do includes keep to the layers?
+	tests/check_includes .
+install: build ## install; DESTDIR is honoured
+	meson install -C $(BUILD)
+dist: build ## a source archive of the last commit
+	meson dist -C $(BUILD) --no-tests
+
+.PHONY: help build demo test unit e2e asan tsan lint install dist

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""ctp-analyze on its own: exit status, forms, rules, damaged input."""
+import json
+import os
+import random
+import shutil
+import struct
+
+from harness import equal, need
+
+
+def clean_trace(case):
+    case.ctp(case.target("counts"), "basic")
+
+
+def lost_trace(case, *words):
+    case.ctp("--timeout=2", case.target("lost"), *words)
+
+
+def check_status(case):
+    clean_trace(case)
+    equal(case.analyze().status, 0, "clean")
+    shutil.rmtree(case.dir / "ctp.data")
+    lost_trace(case, "n=4")
+    equal(case.analyze().status, 1, "a finding")
+    equal(case.analyze("ctp.data", "--exit-zero").status, 0, "--exit-zero")
+    equal(case.analyze("ctp.data", "--min-verdict=proven").status, 1, "--min-verdict=proven")
+    equal(case.analyze("ctp.data", "--rule=CTP002").status, 0, "--rule=CTP002")
+    equal(case.analyze("ctp.data", "--lost-wakeup").status, 1, "--lost-wakeup")
+    equal(case.run(case.analyze_tool).status, 1, "the default is ctp.data")
+    for words in (["--no-such-option"], ["--rule=CTP999"], ["--format=smoke"], ["--min-verdict=maybe"]):
+        done = case.analyze("ctp.data", *words)
+        equal((done.status, done.out), (2, ""), " ".join(words))
+        need(done.err.startswith("ctp"), done.err)
+    done = case.analyze("no-such-trace")
+    equal((done.status, done.out), (2, ""), "no trace")
+
+
+def check_min_verdict(case):
+    lost_trace(case, "keep=table", "n=2")
+    equal(case.analyze().status, 1, "likely is above suspect")
+    done = case.analyze("ctp.data", "--min-verdict=proven")
+    equal(done.status, 0, f"likely is below proven ({done})")
+
+
+def check_output_file(case):
+    lost_trace(case)
+    done = case.analyze("ctp.data", "--format=json", "-o", "report.json")
+    equal((done.status, done.out), (1, ""), "-o")
+    equal(json.loads((case.dir / "report.json").read_text())["version"], 1, "the file")
+
+
+def check_rules(case):
+    done = case.run(case.analyze_tool, "--list-rules")
+    equal(done.status, 0, "--list-rules")
+    need("CTP001" in done.out, done.out)
+    for rule in ("CTP001", "CTP002"):
+        done = case.run(case.analyze_tool, "--explain", rule)
+        equal(done.status, 0, "--explain")
+        need(rule in done.out and len(done.out) > 200, done.out)
+    equal(case.run(case.analyze_tool, "--explain", "CTP999").status, 2, "--explain of no rule")
+    equal(case.run(case.analyze_tool, "--help").status, 0, "--help")
+    need("ctp-analyze" in case.run(case.analyze_tool, "--version").out, "--version")
+
+
+def check_colors(case):
+    lost_trace(case)
+    need("\x1b" not in case.analyze().out, "colour in a file")
+    need("\x1b[" in case.analyze("ctp.data", "--color=always").out, "--color=always")
+    done = case.run(case.analyze_tool, "--color=auto", "ctp.data", env={"NO_COLOR": "1"})
+    need("\x1b" not in done.out, "NO_COLOR")
+
+
+def check_baseline(case):
+    lost_trace(case, "n=3")
+    done = case.analyze("ctp.data", "--format=json", "-o", "old.json")
+    done = case.analyze("ctp.data", "--baseline=old.json")
+    equal(done.status, 0, f"a finding that the baseline knows ({done})")
+
+
+def check_lines(case):
+    case.ctp("-o", "x.jsonl", case.target("counts"), "basic")
+    whole = case.analyze("x.jsonl")
+    need(whole.status in (0, 3), f"version 1's keys do not tell a finished coroutine from a suspended one: {whole}")
+    with open(case.dir / "x.jsonl") as stdin:
+        equal(case.run(case.analyze_tool, "-", stdin=stdin).status, whole.status, "from standard input")
+    text = (case.dir / "x.jsonl").read_text()
+    lines = text.splitlines(keepends=True)
+    (case.dir / "cut.jsonl").write_text("".join(lines[:-1]) + lines[-1][:40])
+    done = case.analyze("cut.jsonl")
+    need(done.status in (0, 3), f"a cut-off last line ({done})")
+    need(done.err != "" or "cut" in done.out, f"drops the line without a word ({done})")
+    (case.dir / "junk.jsonl").write_text("".join(lines[:5]) + "this is no line\n" + "".join(lines[5:]))
+    equal(case.analyze("junk.jsonl").status, 2, "a line that is none")
+    (case.dir / "part.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    equal(case.analyze("part.jsonl").status, 3, "coroutines still suspended")
+    _, report = case.report("part.jsonl")
+    equal(report["findings"], [], "findings")
+    (case.dir / "empty.jsonl").write_text("")
+    equal(case.analyze("empty.jsonl").status, 0, "without a switch")
+
+
+def check_convert(case):
+    clean_trace(case)
+    done = case.analyze("ctp.data", "--format=jsonl")
+    need(done.status == 0 and len(done.out.splitlines()) == 4040, f"--format=jsonl: {done}")
+
+
+def streams(case):
+    return sorted((case.dir / "ctp.data").glob("t*"))
+
+
+def check_cut_stream(case):
+    """A stream cut anywhere reads up to its last whole packet; babeltrace2 reads what is left after --repair or not at all."""
+    case.ctp(case.target("counts"), "basic", "20000")
+    stream = streams(case)[0]
+    whole = stream.read_bytes()
+    need(len(whole) > 200000, f"only {len(whole)} bytes")
+    random.seed(1)
+    for at in [0, 1, 63, 64, 65, 100, len(whole) - 1] + [random.randrange(len(whole)) for _ in range(8)]:
+        stream.write_bytes(whole[:at])
+        done = case.analyze()
+        need(done.status in (0, 2, 3), f"cut at {at}: {done}")
+        need(done.err + done.out != "", f"cut at {at}: not a word")
+
+
+def check_hostile(case):
+    """Any byte of any file turned round: an answer or an error, never a crash or a hang."""
+    lost_trace(case, "n=3")
+    base = case.dir / "ctp.data"
+    random.seed(2)
+    files = sorted(p for p in base.rglob("*") if p.is_file() and p.stat().st_size)
+    for path in files:
+        whole = path.read_bytes()
+        for _ in range(6):
+            broken = bytearray(whole)
+            at = random.randrange(min(len(broken), 4096))
+            broken[at:at + 8] = struct.pack("<Q", random.choice([0, 2**64 - 1, 2**63, 2**31, random.getrandbits(64)]))
+            path.write_bytes(broken)
+            done = case.analyze("ctp.data", "--format=json")
+            need(done.status in (0, 1, 2, 3), f"{path.name} at {at}: {done}")
+        path.write_bytes(whole)
+    for path in files:
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        done = case.analyze()
+        need(done.status in (0, 1, 2, 3), f"{path.name} halved: {done}")
+        path.unlink()
+        done = case.analyze()
+        need(done.status in (0, 1, 2, 3), f"{path.name} gone: {done}")
+        path.write_bytes(whole)
+    equal(case.analyze().status, 1, "all of it back in place")
+
+
+def check_no_last_tables(case):
+    """Without its last tables a trace decides nothing."""
+    lost_trace(case)
+    manifest = case.dir / "ctp.data/ctp/trace.json"
+    manifest.write_text(manifest.read_text().replace('"complete":true', '"complete":false', 1))
+    for image in (case.dir / "ctp.data/ctp").glob("image*"):
+        shutil.rmtree(image)
+    done = case.analyze()
+    equal(done.status, 3, f"{done}")
+
+
+def check_stripped(case):
+    """No symbols: module and offset stand for the function, and the verdict stays."""
+    stripped = case.dir / "lost"
+    case.run("strip", "-o", stripped, case.target("lost"))
+    case.ctp("--timeout=2", stripped, "n=2")
+    status, report = case.report()
+    equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 2)], "findings")
+    frame = report["findings"][0]["waiter_stack"][1]
+    need(frame["module"].endswith("/lost") and frame["file"] is None, f"{frame}")
+
+
+def check_moved(case):
+    """Symbols come from --symfs when the program has moved."""
+    shutil.copy(case.target("lost"), case.dir / "lost")
+    case.ctp("--timeout=2", case.dir / "lost")
+    there = case.dir / "symfs" / str(case.dir / "lost").lstrip("/")
+    there.parent.mkdir(parents=True)
+    os.rename(case.dir / "lost", there)
+    _, report = case.report("ctp.data", f"--symfs={case.dir / 'symfs'}")
+    symbols = [f["symbol"] for f in report["findings"][0]["waiter_stack"]]
+    need("waiter" in symbols, f"{symbols}")
+
+
+CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: MIT
+"""Lost wakeups: what must be PROVEN, what must only be LIKELY, what must stay clean.
+
+The program prints "ready" when its state is final. For a lost wakeup the
+check then waits for the witness's evidence and kills the program with SIGKILL:
+the verdict comes from what was seen while it lived.
+"""
+import signal
+import socket
+
+from harness import Failed, child_of, equal, need, proc_state, until, witness
+
+VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
+
+
+def holds(line):
+    """obligation -> what the engine saw, of one witness line"""
+    return {e["id"]: e["holds"] for e in line["evidence"]}
+
+
+def proven_by_witness(lines, count):
+    """Has the witness, for so many coroutines, one way of P6?"""
+    good = set()
+    for line in lines:
+        seen = holds(line)
+        if seen.get("P6a") is True or seen.get("P6b") is True:
+            good.add(line["coroutine"])
+    return len(good) >= count
+
+
+
+def ready(case, *words, **kw):
+    process = case.ctp_start(*words, **kw)
+    process.wait_for("ready")
+    process.program = child_of(process.pid)
+    return process
+
+
+def killed(case, process, number=signal.SIGKILL):
+    import os
+    os.kill(process.program, number)
+    done = process.done()
+    equal(done.status, -number, "ctp-run's status")
+    return done
+
+
+def findings_of(case, rule="CTP001"):
+    status, report = case.report()
+    for f in report["findings"]:
+        equal(len(f["coroutines"]), f["count"], "coroutines listed")
+        need(f["verdict"] in VERDICTS, f["verdict"])
+    return status, report
+
+
+def describe(report):
+    return "; ".join(f"{f['rule']} {f['verdict']} x{f['count']} closure {f['closure']} open {f['open']} "
+                     + " ".join(f"{e['id']}={e['holds']}({e['text']})" for e in f["evidence"] if e["holds"] is not True)
+                     for f in report["findings"]) or "no finding"
+
+
+def check_proven(case, words, closure=None, count=1, end=signal.SIGKILL):
+    process = ready(case, case.target("lost"), *words)
+    try:
+        until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), count), "P6 in the witness", 20)
+    except Failed:
+        pass  # the report below says what is missing
+    killed(case, process, end)
+    status, report = findings_of(case)
+    what = describe(report)
+    equal([(f["rule"], f["verdict"], f["count"]) for f in report["findings"]], [("CTP001", "proven", count)], what)
+    equal(status, 1, "ctp-analyze's status")
+    finding = report["findings"][0]
+    need(finding["closure"] in ([closure] if closure else ["unreachable", "quiet"]), f"closure: {what}")
+    check_anatomy(case, finding, words)
+
+
+def option(words, key, default):
+    return next((w.split("=", 1)[1] for w in words if w.startswith(key + "=")), default)
+
+
+def functions(stack):
+    return [f["symbol"] for f in stack or [] if f["symbol"]]
+
+
+def check_anatomy(case, finding, words):
+    """Who waits, who closed, where: as the target's source has it."""
+    entry = functions(finding["waiter_stack"])
+    need("waiter" in entry and "co_yield" in entry, f"waiter's stack: {entry}")
+    closer = functions(finding["closer_stack"])
+    need("end_one" in closer or "take_number" in closer or "end_all" in closer, f"closer's stack: {closer}")
+    files = [f["file"] for f in finding["waiter_stack"] if f["file"]]
+    need(any(f.endswith("co.c") for f in files), f"files: {files}")
+    need(finding["fd"]["number"] >= 0 and finding["fd"]["generation"] >= 1, f"fd: {finding['fd']}")
+    equal(finding["fd"]["kind"], option(words, "fd", "tcp"), "fd.kind")
+    for c in finding["coroutines"]:
+        need(c["suspended_ns"] > 0 and c["switches"] >= 1, f"coroutine {c}")
+    ids = [e["id"] for e in finding["evidence"]]
+    for must in ("P0", "P1", "P2", "P3", "P4", "P7"):
+        need(any(i.startswith(must) for i in ids), f"evidence has no {must}: {ids}")
+    need(finding["refuted_if"] and finding["fix"] and finding["timeline"], "refuted_if, fix, timeline")
+    text = case.analyze("ctp.data", "--lost-wakeup").out
+    need(text.startswith("CTP001 "), text[:200])
+    first = text.splitlines()[0]
+    need("[PROVEN]" in first, first)
+    for word in ("waiting", "closed by", "opened", "timeline", "evidence", "refuted if", "fix"):
+        need(any(x.strip().startswith(word) for x in text.splitlines()), f"no line begins with {word!r}:\n{text}")
+    need(text.rstrip().splitlines()[-1].startswith("1 findings, "), text.rstrip().splitlines()[-1])
+
+
+def check_likely(case, words, opens=None, stdin=None):
+    """P6 fails: the program's own code can still resume them."""
+    process = ready(case, case.target("lost"), *words, stdin=stdin)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    process.signal(signal.SIGTERM)  # to ctp-run: last snapshot, then the program
+    process.done()
+    _, report = findings_of(case)
+    what = describe(report)
+    need(report["findings"], "no finding at all")
+    verdicts = [f["verdict"] for f in report["findings"] if f["rule"] == "CTP001"]
+    equal(verdicts, ["likely"], what)
+    need(report["findings"][0]["open"], f"names no way that is left: {what}")
+    if opens:
+        need(any(opens in way for way in report["findings"][0]["open"]), f"{opens} is not named: {what}")
+
+
+def check_never_proven(case, words, target="lost"):
+    process = ready(case, case.target(target), *words)
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    _, report = findings_of(case)
+    need(all(f["verdict"] != "proven" for f in report["findings"]), describe(report))
+
+
+def turns(case, pid):
+    """Something that grows while ctp-run harvests: its voluntary switches."""
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("voluntary_ctxt_switches"):
+            return int(line.split()[1])
+    return 0
+
+
+def settle(case, process):
+    """Lets the engine go round a few dozen times, counted, not timed."""
+    begun = turns(case, process.pid)
+    until(lambda: turns(case, process.pid) > begun + 40 or process.popen.poll() is not None, "turns of ctp-run", 20)
+
+
+def check_clean(case, name, healthy=None):
+    process = ready(case, case.target("clean"), name)
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    expect_clean(case, healthy)
+
+
+def expect_clean(case, healthy=None):
+    status, report = findings_of(case)
+    equal(report["findings"], [], describe(report))
+    equal(report["trace"]["lost"], 0, "lost")
+    equal(status, 0, "ctp-analyze's status")
+    if healthy is not None:
+        equal(report["trace"]["healthy_waiters"], healthy, "healthy_waiters")
+    return report
+
+
+def check_ends(case, name):
+    done = case.ctp(case.target("clean"), name)
+    equal(done.status, 0, f"status ({done})")
+    expect_clean(case)
+
+
+def check_ends_not_proven(case, name):
+    done = case.ctp(case.target("clean"), name)
+    equal(done.status, 0, "status")
+    _, report = findings_of(case)
+    need(all(f["verdict"] not in ("proven", "likely") for f in report["findings"]), describe(report))
+
+
+def check_drain(case):
+    process = ready(case, case.target("clean"), "drain")
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    equal(process.done().status, 0, "the program's own status")
+    _, report = findings_of(case)
+    need(all(f["verdict"] not in ("proven", "likely") for f in report["findings"]), describe(report))
+
+
+def check_stopped(case):
+    import os
+    process = ready(case, case.target("clean"), "keepalive")
+    os.kill(process.program, signal.SIGSTOP)
+    until(lambda: proc_state(process.program) == "T", "state T")
+    settle(case, process)
+    os.kill(process.program, signal.SIGCONT)
+    until(lambda: proc_state(process.program) == "S", "state S")
+    process.signal(signal.SIGTERM)
+    process.done()
+    expect_clean(case, 27)
+
+
+def check_queued_then_killed(case):
+    process = ready(case, case.target("clean"), "queued")
+    settle(case, process)
+    killed(case, process)
+    _, report = findings_of(case)
+    equal(report["findings"], [], describe(report))
+
+
+def check_deleted(case):
+    """Unregistered under a waiter: CTP002's business, never CTP001's."""
+    process = ready(case, case.target("clean"), "deleted")
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    _, report = findings_of(case)
+    need(all(f["rule"] == "CTP002" for f in report["findings"]), describe(report))
+
+
+# ---- they were likely, then they were resumed: clean
+
+def resumed(case, words, act):
+    process = ready(case, case.target("lost"), *words)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    act(process)
+    done = process.done()
+    equal(done.status, 0, f"the program's end: {done}")
+    need("done" in done.out, done.out)
+    expect_clean(case)
+
+
+def port(process):
+    return int(process.wait_for("port ").split()[1])
+
+
+def by_connecting(process):
+    with socket.create_connection(("127.0.0.1", port(process))) as s:
+        s.settimeout(20)
+        try:
+            s.sendall(b"x")
+            s.recv(1)
+        except OSError:
+            pass
+
+
+def by_signal(process):
+    import os
+    os.kill(process.program, signal.SIGUSR1)
+
+
+def check_resumed_by_timer(case):
+    done = case.ctp(case.target("lost"), "keep=heap", "way=timer", "after=300", "n=3")
+    equal(done.status, 0, f"the program's end: {done}")
+    expect_clean(case)
+
+
+def check_resumed_by_tick(case):
+    done = case.ctp(case.target("lost"), "keep=table", "way=tick", "after=300", "n=3")
+    equal(done.status, 0, f"the program's end: {done}")
+    expect_clean(case)
+
+
+# ---- other ends: Ctrl-C, --timeout, SIGTERM, the whole group
+
+def check_timeout(case):
+    done = case.ctp("--timeout=3", case.target("lost"), "n=5")
+    equal(done.status, 124, f"status: {done}")
+    _, report = findings_of(case)
+    equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 5)], describe(report))
+
+
+def check_sigterm(case):
+    process = ready(case, case.target("lost"), "n=5")
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    process.signal(signal.SIGTERM)
+    equal(process.done().status, -signal.SIGTERM, "status")
+    _, report = findings_of(case)
+    equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 5)], describe(report))
+
+
+def check_ctrl_c(case):
+    """SIGINT to the whole group, as the terminal sends it."""
+    import os
+    process = ready(case, case.target("lost"), "n=5")
+    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 5), "P6 in the witness", 20)
+    os.killpg(process.pid, signal.SIGINT)
+    equal(process.done().status, -signal.SIGINT, "status")
+    _, report = findings_of(case)
+    equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 5)], describe(report))
+
+
+def check_lib_alone(case):
+    process = case.start(case.target("lost"), "n=3", env={"LD_PRELOAD": str(case.lib)})
+    process.program = process.pid
+    process.wait_for("ready")
+    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 3), "P6 in the witness", 30)
+    killed(case, process)
+    _, report = findings_of(case)
+    equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 3)], describe(report))
+
+
+def check_fingerprint(case):
+    """The same bug, twice, from two runs: the same fingerprint."""
+    prints = []
+    for words in (["n=2"], ["n=7"]):
+        process = ready(case, case.target("lost"), *words)
+        until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), int(words[0][2:])), "P6", 20)
+        killed(case, process)
+        _, report = findings_of(case)
+        equal(len(report["findings"]), 1, describe(report))
+        prints.append(report["findings"][0]["fingerprint"])
+    equal(prints[0], prints[1], "fingerprints")
+    need(len(prints[0]) == 16 and int(prints[0], 16) >= 0, prints[0])
+
+
+PROVEN = {
+    "close": [[]],
+    "dup2": [["how=dup2"]],
+    "dup3": [["how=dup3"]],
+    "fclose": [["how=fclose"]],
+    "close_range": [["how=close_range"]],
+    "closefrom": [["how=closefrom"]],
+    "number_reused": [["how=reuse"]],
+    "number_reused_eventfd": [["how=reuse", "fd=eventfd"]],
+    "by_native": [["by=native"]],
+    "by_thread": [["by=thread"]],
+    "by_sleeping_thread": [["by=sleeper"]],
+    "unix": [["fd=unix"]],
+    "pipe": [["fd=pipe"]],
+    "udp": [["fd=udp"]],
+    "eventfd": [["fd=eventfd"]],
+    "write": [["for=write"]],
+    "scheduler_registers": [["reg=sched"]],
+    "many": [["n=60"], None, 60],
+    "heap_stack": [["stack=heap", "n=3"], None, 3],
+    "one_mapping": [["stack=one", "n=3"], None, 3],
+    "dead_slot": [["keep=slot"]],
+    "mn_close": [["loop=mn", "n=8"], None, 8],
+    "mn_dup2": [["loop=mn", "n=8", "how=dup2"], None, 8],
+    "mn_by_native": [["loop=mn", "n=8", "by=native"], None, 8],
+    "mn_by_thread": [["loop=mn", "n=8", "by=thread"], None, 8],
+    "mn_scheduler_registers": [["loop=mn", "n=8", "reg=sched"], None, 8],
+    "mn_main_works": [["loop=mn", "n=8", "main=work"], None, 8],
+    "quiet": [["fd=pipe", "outside=0"]],
+    "quiet_kept": [["fd=pipe", "outside=0", "keep=table"], "quiet"],
+    "quiet_kept_eventfd": [["fd=eventfd", "outside=0", "keep=table"], "quiet"],
+    "quiet_mn": [["fd=pipe", "outside=0", "loop=mn", "main=cond", "n=4"], None, 4],
+    "quiet_mn_main_works": [["fd=pipe", "outside=0", "loop=mn", "main=work", "n=4"], None, 4],
+}
+
+LIKELY = {
+    "table": [["keep=table"]],
+    "tagged": [["keep=tagged"]],
+    "thread_local": [["keep=tls"]],
+    "heap": [["keep=heap"]],
+    "static_pool": [["keep=pool"]],
+    "deadline_tick": [["keep=table", "way=tick"]],
+    "deadline_tick_quiet": [["keep=table", "way=tick", "fd=pipe", "outside=0"]],
+    "deadline_timer": [["keep=heap", "way=timer", "fd=pipe", "outside=0"]],
+    "control": [["keep=table", "way=control"]],
+    "signal": [["keep=table", "way=signal", "fd=pipe", "outside=0"]],
+    "next_accept": [["keep=table", "way=accept"]],
+}
+
+CLEAN = ["keepalive", "accepting", "pool", "main_parked", "created", "poll", "select", "finished", "dup_open",
+         "self_close", "reaper", "by_hand", "cancelled_map", "cancelled_heap", "numbers", "takeback", "failed_close",
+         "vfork", "fork", "child_holds", "in_flight", "thread_reads", "two_sources", "moved", "queued"]
+HEALTHY = {"keepalive": 27, "accepting": 1, "failed_close": 3, "vfork": 5, "fork": 5}
+
+
+def check_register(case):
+    """The last pointer is held by a thread that blocks in read."""
+    import os
+    r, w = os.pipe()
+    try:
+        check_likely(case, ["keep=register"], stdin=r)
+    finally:
+        os.close(w)
+        os.close(r)
+
+
+def checks():
+    for name, args in PROVEN.items():
+        yield f"proven/{name}", lambda case, args=args: check_proven(case, *args)
+    for number in (signal.SIGINT, signal.SIGSEGV):
+        yield f"proven/end_by_{number.name}", lambda case, n=number: check_proven(case, [], end=n)
+    for name, args in LIKELY.items():
+        yield f"likely/{name}", lambda case, args=args: check_likely(case, *args)
+    yield "likely/register", check_register
+    yield "never_proven/other_row", lambda case: check_never_proven(case, ["keep=row"])
+    yield "never_proven/takeback_later", lambda case: check_never_proven(case, ["takeback_later"], "clean")
+    for name in CLEAN:
+        yield f"clean/{name}", lambda case, name=name: check_clean(case, name, HEALTHY.get(name))
+    yield "clean/ending", lambda case: check_ends(case, "ending")
+    yield "clean/closeall", lambda case: check_ends(case, "closeall")
+    yield "clean/ending_closes", lambda case: check_ends_not_proven(case, "ending_closes")
+    yield "clean/drain", check_drain
+    yield "clean/stopped", check_stopped
+    yield "clean/queued_killed", check_queued_then_killed
+    yield "clean/deleted", check_deleted
+    yield "resumed/accept", lambda case: resumed(case, ["keep=table", "way=accept", "how=dup2", "n=3"], by_connecting)
+    yield "resumed/control", lambda case: resumed(case, ["keep=tls", "way=control", "how=dup2", "n=3"], by_connecting)
+    yield "resumed/signal", lambda case: resumed(
+        case, ["keep=heap", "way=signal", "fd=pipe", "outside=0", "n=3"], by_signal)
+    yield "resumed/timer", check_resumed_by_timer
+    yield "resumed/tick", check_resumed_by_tick
+    yield "end/timeout", check_timeout
+    yield "end/sigterm", check_sigterm
+    yield "end/ctrl_c", check_ctrl_c
+    yield "end/lib_alone", check_lib_alone
+    yield "end/fingerprint", check_fingerprint
+
+
+CHECKS = list(checks())

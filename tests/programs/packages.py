@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Packages that a check installs for itself, or skips for the lack of."""
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+
+from harness import Skip
+
+_lock = threading.Lock()
+ENV = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+
+
+def _apt(*words, **kw):
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    return subprocess.run([*sudo, "apt-get", "-qq", *words], env=ENV, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=600, **kw)
+
+
+def installed(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Status}", package], capture_output=True, text=True)
+    return done.stdout.endswith(" installed")
+
+
+def want(*packages):
+    """Installs what is missing, or skips with apt's reason."""
+    with _lock:
+        missing = [p for p in packages if not installed(p)]
+        if not missing:
+            return
+        if not shutil.which("apt-get"):
+            raise Skip(f"no apt-get to install {' '.join(missing)}")
+        done = _apt("install", "-y", "--no-install-recommends", *missing)
+        if done.returncode != 0:
+            _apt("update")
+            done = _apt("install", "-y", "--no-install-recommends", *missing)
+        if done.returncode != 0:
+            raise Skip(f"cannot install {' '.join(missing)}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+
+
+def source(package, place):
+    """Unpacks a source package into `place`; leaves the system's own lists alone."""
+    want("dpkg-dev")
+    place = pathlib.Path(place)
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    key = pathlib.Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+    signed = f"[signed-by={key}] " if key.exists() else ""
+    shown = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(REPO_URI)|$(CODENAME)|$(COMPONENT)"],
+                           capture_output=True, text=True)
+    lines = set()
+    for row in shown.stdout.splitlines():
+        origin, uri, suite, component = row.split("|")
+        if origin == "Debian" and suite and component == "main":
+            lines.add(f"deb-src {signed}{uri} {suite} {component}")
+    if not lines:
+        raise Skip("apt knows no Debian archive to take the source from")
+    (place / "sources.list").write_text("\n".join(sorted(lines)) + "\n")
+    options = ["-o", f"Dir::Etc::SourceList={place}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+               "-o", f"Dir::State::Lists={place}/lists", "-o", f"Dir::Cache={place}/cache"]
+    for words in (["update"], ["source", package]):
+        done = subprocess.run(["apt-get", "-qq", *options, *words], env=ENV, cwd=place, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            raise Skip(f"apt-get {words[0]} {package}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    return next(p for p in sorted(place.glob(f"{package}-*")) if p.is_dir())

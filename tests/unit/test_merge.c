@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// Records of several threads must come out with every coroutine's changes in
+// order, whatever the clocks and the order of harvesting say.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctp/jsonl.h"
+#include "ctp/merge.h"
+
+struct seen {
+	uint64_t from[32], to[32], from_n[32], to_n[32];
+	bool gap[32];
+	unsigned n;
+};
+
+static void sink(void *arg, const struct ctp_merged *m)
+{
+	struct seen *s = arg;
+	if (!m->to)
+		return;
+	s->from[s->n] = m->from->id;
+	s->to[s->n] = m->to->id;
+	s->from_n[s->n] = m->from_n;
+	s->to_n[s->n] = m->to_n;
+	s->gap[s->n++] = m->gap;
+}
+
+static struct ctp_record sw(uint64_t time, uint64_t from, uint32_t from_n, uint64_t to, uint32_t to_n)
+{
+	return (struct ctp_record){ .time = time, .w1 = ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, from),
+				    .w2 = ctp_w2(to, 0), .w3 = from_n | (uint64_t)to_n << 32 };
+}
+
+static void push(struct ctp_merge *m, uint32_t queue, struct ctp_record r)
+{
+	assert_int_equal(ctp_merge_push(m, queue, 100 + queue, &r, 1), 0);
+}
+
+// Coroutine 3 moves from thread 0 to thread 1, whose ring was read first.
+static void a_move_between_threads_waits(void **state)
+{
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	push(m, 1, sw(30, 2, 1, 3, 3));
+	ctp_merge_turn(m);
+	assert_int_equal(s.n, 0);
+	push(m, 0, sw(10, 1, 1, 3, 1));
+	push(m, 0, sw(20, 3, 2, 1, 2));
+	ctp_merge_turn(m);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.from[2], 2);
+	assert_int_equal(s.to_n[2], 3);
+	assert_false(s.gap[2]);
+	ctp_merge_free(m);
+}
+
+static void counts_go_before_clocks(void **state)
+{
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	push(m, 0, sw(20, 1, 1, 3, 1));
+	push(m, 0, sw(25, 3, 2, 1, 2));
+	push(m, 1, sw(19, 2, 1, 3, 3)); // the other CPU's clock is behind
+	ctp_merge_turn(m);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.from[2], 2);
+	ctp_merge_free(m);
+}
+
+static void a_lost_record_is_a_gap_after_a_round(void **state)
+{
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	push(m, 0, sw(10, 1, 1, 3, 1));
+	push(m, 0, sw(40, 1, 5, 3, 5));
+	ctp_merge_turn(m);
+	assert_int_equal(s.n, 1);
+	ctp_merge_turn(m);
+	assert_int_equal(s.n, 2);
+	assert_true(s.gap[1]);
+	assert_int_equal(s.from_n[1], 5);
+	push(m, 0, sw(41, 3, 4, 1, 4)); // it comes after all: too late
+	ctp_merge_flush(m);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(ctp_merge_late(m), 1);
+	ctp_merge_free(m);
+}
+
+static void counts_go_on_beyond_32_bits(void **state)
+{
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	push(m, 0, sw(10, 1, 0x70000000, 3, 1));
+	push(m, 0, sw(11, 1, 0xe0000000, 3, 2));
+	push(m, 0, sw(12, 1, 0x10, 3, 3));
+	ctp_merge_flush(m);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.from_n[2], 0x100000010);
+	ctp_merge_free(m);
+}
+
+static void whole_streams_are_asked_for(void **state)
+{
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	ctp_merge_open(m, 0);
+	ctp_merge_open(m, 1);
+	push(m, 0, sw(10, 1, 1, 3, 1));
+	assert_int_equal(ctp_merge_run(m), 1);
+	assert_int_equal(s.n, 0);
+	push(m, 1, sw(5, 2, 1, 4, 1));
+	assert_int_equal(ctp_merge_run(m), 1);
+	assert_int_equal(s.from[0], 2);
+	ctp_merge_close(m, 1);
+	assert_int_equal(ctp_merge_run(m), 0);
+	assert_int_equal(s.n, 2);
+	ctp_merge_close(m, 0);
+	assert_int_equal(ctp_merge_run(m), UINT32_MAX);
+	ctp_merge_free(m);
+}
+
+static void the_line_is_the_contract_s(void **state)
+{
+	char out[CTP_JSONL_MAX];
+	struct ctp_jsonl_line l = { .probe_id = 3, .tid = 456, .addr = 0x55d0c0ffee00, .seq = 2, .ts = 123456789 };
+	static const char want[] = "{\"probe_id\":3,\"tid\":456,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,"
+				   "\"is_active\":false,\"ts\":123456789}\n";
+	size_t n = ctp_jsonl_format(out, &l);
+	assert_int_equal(n, sizeof(want) - 1);
+	assert_memory_equal(out, want, n);
+	l = (struct ctp_jsonl_line){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, false, true, UINT64_MAX };
+	assert_true(ctp_jsonl_format(out, &l) <= CTP_JSONL_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_move_between_threads_waits),
+		cmocka_unit_test(counts_go_before_clocks),
+		cmocka_unit_test(a_lost_record_is_a_gap_after_a_round),
+		cmocka_unit_test(counts_go_on_beyond_32_bits),
+		cmocka_unit_test(whole_streams_are_asked_for),
+		cmocka_unit_test(the_line_is_the_contract_s),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// ctp-run's command line: where options end, bounds, and what is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/options.h"
+
+#define PARSE(...)                                                                        \
+	({                                                                                \
+		options_deinit(&o);                                                       \
+		static char *argv[] = { (char *)"ctp-run", __VA_ARGS__, NULL };           \
+		options_parse(&o, (int)(sizeof(argv) / sizeof(*argv)) - 1, argv);         \
+	})
+static struct options o;
+
+static void options_end_at_the_program(void **state)
+{
+	assert_int_equal(PARSE("-q", "-o", "x", "prog", "-v", "--help"), 0);
+	assert_true(o.quiet);
+	assert_false(o.verbose);
+	assert_string_equal(o.output, "x");
+	assert_string_equal(o.program[0], "prog");
+	assert_string_equal(o.program[1], "-v");
+	assert_int_equal(PARSE("-qv", "--", "-prog"), 0);
+	assert_true(o.verbose);
+	assert_string_equal(o.program[0], "-prog");
+}
+
+static void values_come_either_way(void **state)
+{
+	assert_int_equal(PARSE("--max-size", "2G", "-n5", "--timeout=0.5", "--overflow", "block", "p"), 0);
+	assert_int_equal(o.max_bytes, 2ULL << 30);
+	assert_int_equal(o.stations, 5);
+	assert_true(o.timeout_s == 0.5);
+	assert_true(o.block);
+	assert_int_equal(PARSE("-E", "A=1", "-EB=", "p"), 0);
+	assert_int_equal(o.n_env, 2);
+	assert_string_equal(o.env[1], "B=");
+}
+
+static void wrong_ones_are_refused(void **state)
+{
+	assert_true(PARSE("-n", "0", "p") < 0);
+	assert_true(PARSE("-n", "2097151", "p") < 0);
+	assert_int_equal(PARSE("-n", "2097150", "p"), 0);
+	assert_true(PARSE("--max-size=1X", "p") < 0);
+	assert_true(PARSE("--max-size=-1", "p") < 0);
+	assert_true(PARSE("--overflow=maybe", "p") < 0);
+	assert_true(PARSE("-E", "novalue", "p") < 0);
+	assert_true(PARSE("--quiet=1", "p") < 0);
+	assert_true(PARSE("-o") < 0);
+	assert_true(PARSE("-q") < 0);
+	assert_true(PARSE("-f", "p") < 0);
+	assert_non_null(strstr(o.error, "not yet in this version"));
+	assert_true(PARSE("--flight", "p") < 0);
+	assert_true(PARSE("--check", "p") < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_end_at_the_program),
+		cmocka_unit_test(values_come_either_way),
+		cmocka_unit_test(wrong_ones_are_refused),
+	};
+	int r = cmocka_run_group_tests(tests, NULL, NULL);
+	options_deinit(&o);
+	return r;
+}

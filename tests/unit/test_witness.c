@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+//
+// The witness against real processes whose tables are kept by hand
+// (tests/targets/witness_target.c): each case leaves one way, or none, by
+// which a lost coroutine could still be reached, and the witness must see it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "engine/proc.h"
+#include "engine/scan.h"
+#include "engine/witness.h"
+
+struct bench {
+	struct ctp_region region;
+	pid_t pid;
+	FILE *out, *descriptors;
+	struct witness *w;
+	struct witness_clock clock;
+	json_t *last; // line of the first suspect
+};
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void bench_start(struct bench *b, const char *what, bool prove)
+{
+	struct ctp_header h = {0};
+	*b = (struct bench){.clock = {.ns_per_tick = 1}};
+	ctp_region_layout(&h, 64, 4096);
+	int fd = memfd_create("ctp", 0);
+	assert_int_equal(ftruncate(fd, (off_t)h.ext.region_bytes), 0);
+	void *base = mmap(NULL, h.ext.region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(base, MAP_FAILED);
+	memcpy(base, &h, sizeof(h));
+	assert_int_equal(ctp_region_open(&b->region, base, h.ext.region_bytes), 0);
+	b->pid = fork();
+	if (!b->pid) {
+		char n[16];
+		snprintf(n, sizeof(n), "%d", fd);
+		execl(WITNESS_TARGET, "witness_target", what, n, (char *)NULL);
+		_exit(127);
+	}
+	close(fd);
+	while (!ctp_load64(&b->region.ext->attached_ns)) {
+		assert_int_equal(waitpid(b->pid, NULL, WNOHANG), 0);
+		nap();
+	}
+	b->out = tmpfile();
+	b->descriptors = tmpfile();
+	b->w = witness_new(&b->region, b->pid, b->out, b->descriptors, &b->clock, prove);
+	assert_non_null(b->w);
+}
+
+static void bench_stop(struct bench *b)
+{
+	witness_free(b->w);
+	kill(b->pid, SIGKILL);
+	waitpid(b->pid, NULL, 0);
+	fclose(b->out);
+	fclose(b->descriptors);
+	json_decref(b->last);
+	munmap(b->region.base, b->region.bytes);
+}
+
+// The last line about coroutine `id` (0: the first found); NULL if there is none yet.
+static json_t *line_of(struct bench *b, long id)
+{
+	json_t *found = NULL;
+	rewind(b->out);
+	for (json_t *o; (o = json_loadf(b->out, JSON_DISABLE_EOF_CHECK, NULL));) {
+		if (!id || json_integer_value(json_object_get(o, "coroutine")) == id) {
+			json_decref(found);
+			found = o;
+		} else {
+			json_decref(o);
+		}
+	}
+	fseek(b->out, 0, SEEK_END);
+	return found;
+}
+
+static void bench_look(struct bench *b, long id)
+{
+	for (int i = 0; i < 2000 && !b->last; i++) {
+		witness_poll(b->w);
+		nap();
+		b->last = line_of(b, id);
+	}
+	assert_non_null(b->last);
+}
+
+// 1, 0 or -1, as the line says about P<n>.
+static int holds(const struct bench *b, const char *id)
+{
+	size_t i;
+	json_t *e;
+	json_array_foreach(json_object_get(b->last, "evidence"), i, e)
+		if (!strcmp(json_string_value(json_object_get(e, "id")), id)) {
+			json_t *h = json_object_get(e, "holds");
+			return json_is_null(h) ? -1 : json_is_true(h);
+		}
+	return -2;
+}
+
+static bool says(const struct bench *b, const char *text)
+{
+	char *all = json_dumps(b->last, 0);
+	bool found = strstr(all, text) != NULL;
+	if (!found)
+		fprintf(stderr, "no \"%s\" in %s\n", text, all);
+	free(all);
+	return found;
+}
+
+static void expect(const struct bench *b, int p0, int p2, int p3, int p4, int p5, int p6a, int p6b)
+{
+	int want[] = {p0, p2, p3, p4, p5, p6a, p6b}, n = 0;
+	static const char *const ids[] = {"P0", "P2", "P3", "P4", "P5", "P6a", "P6b"};
+	for (int i = 0; i < 7; i++)
+		n += want[i] != holds(b, ids[i]);
+	if (n) {
+		char *all = json_dumps(b->last, 0);
+		fprintf(stderr, "%s\n", all);
+		free(all);
+	}
+	assert_int_equal(n, 0);
+}
+
+static void one_case(const char *what, const int *p, const char *text)
+{
+	struct bench b;
+	bench_start(&b, what, false);
+	bench_look(&b, 0);
+	expect(&b, p[0], p[1], p[2], p[3], p[4], p[5], p[6]);
+	if (text)
+		assert_true(says(&b, text));
+	bench_stop(&b);
+}
+
+#define CASE(name, text, ...)                                                                                  \
+	static void name(void **state)                                                                         \
+	{                                                                                                      \
+		const int p[] = {__VA_ARGS__};                                                                 \
+		one_case(#name, p, text);                                                                      \
+	}
+
+//   case      must say                        P0 P2 P3 P4 P5 6a 6b
+CASE(plain,    "nothing leads to coroutine",    1, 1, 1, 1, 1, 1, 1)
+CASE(statics,  "all+0x38",                      1, 1, 1, 1, 1, 0, 1)
+CASE(tagged,   "hidden",                        1, 1, 1, 1, 1, 0, 1)
+CASE(regs,     "saved register",                1, 1, 1, 1, 1, 0, 1)
+CASE(futex,    "a register of thread",          1, 1, 1, 1, 1, 0, 1)
+CASE(pair,     "nothing leads to coroutine",    1, 1, 1, 1, 1, 1, 1)
+CASE(dups,      "still registered",              1, 0, 0, 1, 1, 0, 0)
+CASE(event,    "nothing leads to coroutine",    1, 1, 1, 1, 1, 1, 1)
+CASE(eventdup, "still registered",              1, 0, 0, 1, 1, 0, 0)
+CASE(listener, "that listens",                  1, 1, 1, 1, 1, 1, 0)
+CASE(flight,   "never left",                    1, 1, 1, 1, 1, 1, 1)
+
+static void pair_second(void **state)
+{
+	struct bench b;
+	bench_start(&b, "pair", false);
+	bench_look(&b, 102);
+	expect(&b, 1, 1, 1, 1, 1, 1, 1);
+	bench_stop(&b);
+}
+
+// A loop that ticks: no memory scan while it lives, and the end brings it.
+static void ticking(void **state)
+{
+	struct bench b;
+	bench_start(&b, "ticking", false);
+	bench_look(&b, 0);
+	assert_int_equal(holds(&b, "P3"), 1);
+	assert_int_not_equal(holds(&b, "P6a"), 1);
+	assert_int_not_equal(holds(&b, "P6b"), 1);
+	bench_stop(&b);
+}
+
+// A coroutine that goes on is withdrawn.
+static void withdrawn(void **state)
+{
+	struct bench b;
+	bench_start(&b, "plain", false);
+	witness_poll(b.w);
+	b.region.stations[0].state.changes++;
+	for (int i = 0; i < 100; i++) {
+		witness_poll(b.w);
+		nap();
+	}
+	assert_null(line_of(&b, 0));
+	bench_stop(&b);
+}
+
+static void at_the_end(void **state)
+{
+	struct bench b;
+	bench_start(&b, "futex", false);
+	for (int i = 0; i < 20; i++)
+		nap();
+	uint64_t begun = proc_now_ns();
+	witness_final(b.w, true);
+	assert_true(proc_now_ns() - begun < 500000000);
+	b.last = line_of(&b, 0);
+	assert_non_null(b.last);
+	assert_true(says(&b, "\"look\": \"final\""));
+	expect(&b, 1, 1, 1, 1, 1, 0, 1);
+	bench_stop(&b);
+}
+
+static void gone(void **state)
+{
+	struct bench b;
+	bench_start(&b, "plain", false);
+	kill(b.pid, SIGKILL);
+	waitpid(b.pid, NULL, 0);
+	witness_final(b.w, true);
+	witness_ended(b.w);
+	b.last = line_of(&b, 0);
+	assert_non_null(b.last);
+	expect(&b, -1, -1, -1, 1, -1, -1, -1);
+	bench_stop(&b);
+}
+
+static void spans(void **state)
+{
+	struct span v[] = {{30, 40}, {10, 20}, {20, 25}, {50, 50}, {35, 60}};
+	assert_int_equal(scan_tidy(v, 5), 2);
+	assert_int_equal(v[0].lo, 10);
+	assert_int_equal(v[0].hi, 25);
+	assert_int_equal(v[1].hi, 60);
+	assert_int_equal(scan_find(v, 2, 24), 0);
+	assert_int_equal(scan_find(v, 2, 25), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spans), cmocka_unit_test(plain), cmocka_unit_test(statics), cmocka_unit_test(tagged),
+		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second),
+		cmocka_unit_test(dups), cmocka_unit_test(event), cmocka_unit_test(eventdup), cmocka_unit_test(listener),
+		cmocka_unit_test(flight), cmocka_unit_test(ticking), cmocka_unit_test(withdrawn),
+		cmocka_unit_test(at_the_end), cmocka_unit_test(gone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
