@@ -87,6 +87,7 @@ enum ctp_how {
 #define CTP_STATE_FOREIGN 0x08u      // met, not made: created by means that were not seen
 #define CTP_STATE_MOREWAITS 0x10u    // it waited for more than CTP_WAITS things
 #define CTP_STATE_STACK_FREED 0x20u  // finished, and its stack has been released since
+#define CTP_STATE_SAVED 0x40u        // running, and `slot` is where it saved itself in this slice (getcontext)
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice

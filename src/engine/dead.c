@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ctp/seq.h"
+#include "engine/context.h"
 
 enum { RED_ZONE = 128, EVENT_BYTES = 12 };
 
@@ -76,6 +77,24 @@ static void native_stack(const struct look *l, uint64_t sp, const struct span_li
 	span_add(out, m->lo, sp - RED_ZONE);
 }
 
+// Words of a save slot that nobody can use any more. A context saved by
+// swapcontext goes on as from a call, after which caller-saved registers hold
+// nothing; and one whose owner has gone on since is used up altogether.
+static void save_slot(const struct ctp_state *s, struct span_list *out)
+{
+	bool used_up = s->life == CTP_RUNNING;
+	if (!s->slot || s->how != CTP_HOW_SWAP || (s->flags & CTP_STATE_SAVED) ||
+	    !(used_up || s->life == CTP_SUSPENDED) || s->changes == 0)
+		return;
+	if (used_up) {
+		span_add(out, s->slot + CONTEXT_REGS, s->slot + CONTEXT_REGS + CONTEXT_REGS_BYTES);
+		return;
+	}
+	static const uint32_t scratch[][2] = CONTEXT_SCRATCH;
+	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
+		span_add(out, s->slot + scratch[i][0], s->slot + scratch[i][1]);
+}
+
 void dead_find(const struct look *l, struct span_list *out)
 {
 	struct span_list declared = {0}, natives = {0};
@@ -85,6 +104,7 @@ void dead_find(const struct look *l, struct span_list *out)
 		if (ctp_load32(&l->r->stations[i].state.owner) != CTP_OWNER_GUEST ||
 		    !ctp_state_read(&l->r->stations[i].state, &s))
 			continue;
+		save_slot(&s, out);
 		bool lives = s.life == CTP_SUSPENDED || s.life == CTP_RUNNING;
 		if (s.entity == CTP_NATIVE && s.life == CTP_SUSPENDED)
 			span_add(&natives, s.regs[CTP_REG_SP], s.regs[CTP_REG_SP] + 1);

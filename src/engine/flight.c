@@ -41,8 +41,9 @@ static void judge_p4(struct look *l, struct suspect *s)
 {
 	struct look_answer *a = &s->a[LOOK_P4];
 	unsigned after = 0, inside = 0;
-	if (delivered(l->r, s)) {
-		look_say(a, 0, "an event of fd %d#%u came after it suspended, and it has not run since: woken, not lost",
+	// Whoever took the event may still pass it on, until all have slept again.
+	if (delivered(l->r, s) && s->a[LOOK_P5].holds != 1) {
+		look_say(a, 0, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
 			 s->c.fd, s->c.gen);
 		return;
 	}
@@ -60,8 +61,8 @@ static void judge_p4(struct look *l, struct suspect *s)
 			return;
 		}
 	}
-	if (ctp_load32(&l->r->ext->forks))
-		look_say(a, -1, "the program has forked: a child may share the epoll set");
+	if (ctp_load32(&l->r->ext->forks) && rows_shared(l->pid, l->deadline_ns))
+		look_say(a, -1, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
 		look_say(a, 1, "nothing in flight: no thread ever waited in epoll");
 	else
@@ -103,17 +104,17 @@ static void judge_p5(struct look *l, struct suspect *s)
 	}
 	uint64_t turns = l->turns > s->turns0 ? l->turns - s->turns0 : 0;
 	if (turns)
-		look_say(a, 1, "it had its chance: the loop went to sleep %llu times since the close",
+		look_say(a, 1, "the loop went to sleep %llu times since the close",
 			 (unsigned long long)turns);
 	else
-		look_say(a, 1, "it had its chance: all %u threads that run coroutines sleep", n);
+		look_say(a, 1, "all %u threads that run coroutines sleep", n);
 }
 
 void flight_judge(struct look *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		judge_p4(l, l->who[i]);
 		judge_p5(l, l->who[i]);
+		judge_p4(l, l->who[i]);
 	}
 }
 
@@ -122,7 +123,7 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 	struct look_answer *p4 = &s->a[LOOK_P4], *p5 = &s->a[LOOK_P5];
 	uint32_t high = ctp_load32(&r->ext->thread_high);
 	look_say(p4, 1, "nothing in flight: every polling thread waited anew after the close");
-	look_say(p5, 1, "it had its chance: every thread that runs coroutines slept after the close");
+	look_say(p5, 1, "every thread that runs coroutines slept after the close");
 	if (ctp_load32(&r->ext->forks))
 		look_say(p4, -1, "the program has forked: a child may share the epoll set");
 	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
@@ -134,6 +135,6 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 		if (t->switches && ctp_load64(&t->slept_epoch) < s->c.epoch)
 			look_say(p5, -1, "thread %u had not slept since the close when the program ended", t->tid);
 	}
-	if (delivered(r, s))
-		look_say(p4, 0, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
+	if (delivered(r, s) && p5->holds != 1)
+		look_say(p4, -1, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
 }

@@ -209,10 +209,10 @@ static void judge_p3(struct look *l, struct suspect *s)
 		return;
 	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
 	if (epfd >= 0)
-		look_say(a, 1, "kernel: no row for %d#%u in epoll fd %d, nor in any other (%zu rows in %zu)", s->c.fd,
+		look_say(a, 1, "no row for %d#%u in epoll fd %d, nor in any other (%zu rows in %zu)", s->c.fd,
 			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
 	else
-		look_say(a, 1, "kernel: no row for %d#%u in any epoll set (%zu rows in %zu)", s->c.fd, s->c.gen,
+		look_say(a, 1, "no row for %d#%u in any epoll set (%zu rows in %zu)", s->c.fd, s->c.gen,
 			 l->rows.n, l->rows.nsets);
 }
 

@@ -174,3 +174,31 @@ int row_is_open_as(pid_t pid, const struct row *row, int fd)
 		return 0;
 	return S_ISSOCK(st.st_mode) && proc_fd_link(pid, fd, link, sizeof(link)) ? 1 : -1;
 }
+
+static bool shares(pid_t pid, const struct rows *own, pid_t other)
+{
+	struct rows theirs = {.complete = true};
+	bool shared = false;
+	if (list_sets(other, UINT64_MAX, &theirs) == -EACCES)
+		return false; // another user's: no child that kept what it inherited
+	for (size_t i = 0; !shared && i < theirs.nsets; i++)
+		for (size_t k = 0; !shared && k < own->nsets; k++)
+			shared = syscall(SYS_kcmp, pid, other, KCMP_FILE, (long)own->sets[k], (long)theirs.sets[i]) <= 0;
+	rows_deinit(&theirs);
+	return shared;
+}
+
+bool rows_shared(pid_t pid, uint64_t deadline_ns)
+{
+	struct rows own = {.complete = true};
+	DIR *d = opendir("/proc");
+	bool shared = !d || list_sets(pid, deadline_ns, &own) < 0 || !own.complete;
+	for (struct dirent *e; !shared && (e = readdir(d));) {
+		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+		shared = (other && other != pid && shares(pid, &own, other)) || proc_now_ns() > deadline_ns;
+	}
+	if (d)
+		closedir(d);
+	rows_deinit(&own);
+	return shared;
+}

@@ -37,5 +37,9 @@ void rows_deinit(struct rows *r);
 // 1 yes, 0 no (or not open), -1 cannot be told.
 int row_is_open_as(pid_t pid, const struct row *row, int fd);
 
+// May another process have one of this process's epoll sets open (a child that
+// inherited it)? True also if that cannot be told.
+bool rows_shared(pid_t pid, uint64_t deadline_ns);
+
 // st_dev as the kernel shows it in fdinfo.
 uint64_t row_dev(uint64_t st_dev);

@@ -144,13 +144,13 @@ static void live_look(struct witness *w, struct suspect **who, size_t n, bool re
 	proc_tasks_deinit(&w->last); // our own stops are not its runs
 }
 
-// Has nothing run since the last check, 30 ms ago or more?
-static bool at_rest(struct witness *w, uint64_t now_ns)
+// Has nothing run since the last check, 30 ms ago or more? -1: there was no last check.
+static int at_rest(struct witness *w, uint64_t now_ns)
 {
 	struct proc_tasks now = {0};
 	if (proc_tasks_read(w->pid, false, &now))
-		return false;
-	bool still = w->last.n && proc_tasks_still(&w->last, &now);
+		return 0;
+	int still = w->last.n ? proc_tasks_still(&w->last, &now) : -1;
 	proc_tasks_deinit(&w->last);
 	w->last = now;
 	uint64_t cost = proc_now_ns() - now_ns;
@@ -167,12 +167,13 @@ void witness_poll(struct witness *w)
 	suspects_withdraw(&w->suspects);
 	struct suspect **who;
 	size_t n = due(w, now_ns, false, &who);
+	int rest = n ? at_rest(w, now_ns) : -1;
 	if (!n) {
 		proc_tasks_deinit(&w->last);
 		w->check_ns = now_ns + CHECK_MS * MS;
-	} else if (at_rest(w, now_ns)) {
+	} else if (rest > 0) {
 		live_look(w, who, n, true, true);
-	} else {
+	} else if (rest == 0) {
 		size_t late = 0;
 		for (size_t i = 0; i < n; i++)
 			if (now_ns - who[i]->found_ns >= GRACE_MS * MS)

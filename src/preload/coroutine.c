@@ -226,6 +226,7 @@ void coroutine_saved(struct guest *g, uint64_t slot)
 	struct ctp_state *s = g->current;
 	take_slot(s, slot);
 	keep_registers(g, s);
+	s->flags |= CTP_STATE_SAVED;
 	g->saved = true;
 }
 
@@ -246,7 +247,7 @@ static uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, ui
 	}
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;
-	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS)) |
+	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS | CTP_STATE_SAVED)) |
 			     (guessed ? CTP_STATE_GUESSED : 0));
 	s->changes++;
 	s->since = now;

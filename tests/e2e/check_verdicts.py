@@ -331,6 +331,7 @@ PROVEN = {
     "eventfd": [["fd=eventfd"]],
     "write": [["for=write"]],
     "scheduler_registers": [["reg=sched"]],
+    "registered_early": [["reg=early", "n=3"], None, 3],
     "many": [["n=60"], None, 60],
     "heap_stack": [["stack=heap", "n=3"], None, 3],
     "one_mapping": [["stack=one", "n=3"], None, 3],

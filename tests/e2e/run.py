@@ -11,6 +11,7 @@ import concurrent.futures
 import importlib
 import os
 import pathlib
+import signal
 import sys
 import traceback
 
@@ -59,6 +60,8 @@ def main():
     parser.add_argument("--folder", action="append", help="where check_*.py lie (default: here); may be repeated")
     parser.add_argument("words", nargs="*")
     args = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)  # a background job starts with some ignored, and so would the programs
     build = pathlib.Path(args.build).resolve()
     for tool in ("src/engine/ctp-run", "src/analyze/ctp-analyze", "src/preload/libctp.so"):
         if not (build / tool).is_file():

@@ -90,6 +90,8 @@ NOINLINE void lost_keep(co_fn *fn, int i)
 		keep_register(c);
 	else if (is(opt.keep, "row"))
 		keep_row(c);
+	if (is(opt.reg, "early"))
+		co_watch(ep, victims[i], EPOLLIN, c);
 	if (is(opt.keep, "slot"))
 		co_resume_from(c, &slot);
 	else

@@ -7,7 +7,8 @@
 //   fd=tcp|unix|pipe|udp|eventfd    what they wait on
 //   how=close|dup2|dup3|fclose|close_range|closefrom|reuse
 //   by=co|native|thread|sleeper     who does it (sleeper: a thread that stays)
-//   reg=co|sched       who calls epoll_ctl
+//   reg=co|sched|early who calls epoll_ctl; early: registered once, before it
+//                      first ran, and it waits without having tried to read
 //   stack=mmap|heap|one  n=COUNT  outside=0|1 (a listening socket in the set)
 //   for=read|write
 //   keep=none|table|tagged|tls|heap|register|pool|row|slot   where a pointer to them is left
@@ -46,6 +47,8 @@ bool is(const char *value, const char *want)
 static void read_all(int i)
 {
 	char buf[64];
+	if (is(opt.reg, "early"))
+		co_yield();
 	while (co_read(ep, victims[i], buf, sizeof(buf)) > 0)
 		;
 }
