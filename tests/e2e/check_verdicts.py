@@ -335,7 +335,6 @@ PROVEN = {
     "many": [["n=60"], None, 60],
     "heap_stack": [["stack=heap", "n=3"], None, 3],
     "one_mapping": [["stack=one", "n=3"], None, 3],
-    "dead_slot": [["keep=slot"]],
     "mn_close": [["loop=mn", "n=8"], None, 8],
     "mn_dup2": [["loop=mn", "n=8", "how=dup2"], None, 8],
     "mn_by_native": [["loop=mn", "n=8", "by=native"], None, 8],
@@ -369,6 +368,17 @@ CLEAN = ["keepalive", "accepting", "pool", "main_parked", "created", "poll", "se
 HEALTHY = {"keepalive": 27, "accepting": 1, "failed_close": 3, "vfork": 5, "fork": 5}
 
 
+def check_saved_context(case):
+    """The loop's own context, in static storage, still holds registers of the
+    moment it resumed one: dead words, but words. Found, PROVEN or LIKELY."""
+    process = ready(case, case.target("lost"), "keep=slot")
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    killed(case, process)
+    _, report = findings_of(case)
+    equal([f["rule"] for f in report["findings"]], ["CTP001"], describe(report))
+    need(report["findings"][0]["verdict"] in ("proven", "likely"), describe(report))
+
+
 def check_register(case):
     """The last pointer is held by a thread that blocks in read."""
     import os
@@ -388,6 +398,7 @@ def checks():
     for name, args in LIKELY.items():
         yield f"likely/{name}", lambda case, args=args: check_likely(case, *args)
     yield "likely/register", check_register
+    yield "likely/saved_context", check_saved_context
     yield "never_proven/other_row", lambda case: check_never_proven(case, ["keep=row"])
     yield "never_proven/takeback_later", lambda case: check_never_proven(case, ["takeback_later"], "clean")
     for name in CLEAN:
