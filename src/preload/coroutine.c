@@ -39,7 +39,7 @@ uint32_t guest_stack(struct guest *g, const struct frame *f)
 	bool guessed;
 	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi))
 		return 0; // on another stack: a signal's
-	return stacks_id(f, stack_top(g, s), &guessed);
+	return stacks_id(f, stack_top(g, s), NULL, &guessed);
 }
 
 // Gives the thread's own stack a station and an id: it is about to switch.
@@ -153,13 +153,10 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	return s;
 }
 
-struct ctp_state *coroutine_find(struct guest *g, const struct target *t)
+struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 {
-	struct ctp_state **recent = &g->recent[(t->slot >> 4 ^ t->slot >> 12) % GUEST_RECENT];
-	struct ctp_state *s = *recent;
-	if (CTP_UNLIKELY(!s || s->slot != t->slot))
-		*recent = s = pagemap_slot(t->slot);
-	if (CTP_LIKELY(s != NULL)) {
+	struct ctp_state *s = *coroutine_recent(g, t->slot) = pagemap_slot(t->slot);
+	if (s) {
 		if (s->entity == CTP_NATIVE || s->lo == s->hi)
 			return s;
 		if (t->sp >= s->lo && t->sp <= s->hi) {
@@ -231,7 +228,7 @@ void coroutine_saved(struct guest *g, uint64_t slot)
 }
 
 // Writes down that `s` leaves. The registers are those of the save.
-static uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
+static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
 {
 	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, guessed = false;
 	uint32_t stack = 0;
@@ -243,7 +240,7 @@ static uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, ui
 			keep_registers(g, s);
 		struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
 		if (s->entity == CTP_NATIVE || (f.sp >= s->lo && f.sp <= s->hi))
-			stack = stacks_id(&f, stack_top(g, s), &guessed);
+			stack = stacks_id(&f, stack_top(g, s), &s->guest[2], &guessed);
 	}
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;
@@ -264,7 +261,7 @@ static uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, ui
 	return stack;
 }
 
-static void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
+static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 {
 	if (CTP_UNLIKELY(s->nwaits || g->batch_fd >= 0))
 		fds_resume(g, s);
@@ -293,7 +290,8 @@ static __attribute__((noinline)) void v1_switch(struct guest *g, struct ctp_stat
 	v1_change(g, to, to->runs == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
 }
 
-void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
+static inline __attribute__((always_inline)) void pass(struct guest *g, struct ctp_state *to, enum ctp_how how,
+						       uint64_t slot)
 {
 	if (CTP_UNLIKELY(!g->current->id)) {
 		bool own = to == g->native;
@@ -324,6 +322,14 @@ void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, u
 	g->saved = g->more_waits = g->eagain = false;
 	g->nwaits = 0;
 	g->batch_fd = -1;
+}
+
+void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
+{
+	if (CTP_LIKELY(how == CTP_HOW_SWAP)) // a copy of its own: the way of nearly every switch
+		pass(g, to, CTP_HOW_SWAP, slot);
+	else
+		pass(g, to, how, slot);
 }
 
 void coroutine_ends(struct guest *g)

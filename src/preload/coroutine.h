@@ -13,7 +13,22 @@ struct target {
 };
 
 // The entity that `t` will go on as: never NULL, met ones are made known.
-struct ctp_state *coroutine_find(struct guest *g, const struct target *t);
+struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t);
+
+static inline struct ctp_state **coroutine_recent(struct guest *g, uint64_t slot)
+{
+	return &g->recent[(slot >> 4 ^ slot >> 12) % GUEST_RECENT];
+}
+
+// The same, quickly: who saved itself there last and is suspended since.
+static inline struct ctp_state *coroutine_find(struct guest *g, const struct target *t)
+{
+	struct ctp_state *s = *coroutine_recent(g, t->slot);
+	if (CTP_LIKELY(s && s->slot == t->slot && s->life == CTP_SUSPENDED &&
+		       (s->entity == CTP_NATIVE || t->sp - s->lo <= s->hi - s->lo)))
+		return s;
+	return coroutine_find_slow(g, t);
+}
 
 // True once any coroutine was made or met: until then nothing can be released.
 bool coroutine_any(void);

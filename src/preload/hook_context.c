@@ -40,7 +40,7 @@ static struct ctp_state *beginning(struct guest *g, ucontext_t *u)
 	return again;
 }
 
-static struct ctp_state *target_of(struct guest *g, ucontext_t *u)
+static inline struct ctp_state *target_of(struct guest *g, ucontext_t *u)
 {
 	if (context_pc(u) == (uint64_t)ctp_coroutine_begin)
 		return beginning(g, u);

@@ -21,7 +21,8 @@
 static struct tracer tracer;
 struct tracer *ctp_tracer = &tracer;
 
-static uint64_t top; // above all frames of main
+static uint64_t last; // the one entity's note
+static uint64_t top;  // above all frames of main
 
 static int set_up(void **state)
 {
@@ -44,7 +45,7 @@ static __attribute__((noinline)) uint32_t look(void)
 	const uint64_t *fa = __builtin_frame_address(0);
 	struct frame f = {.pc = fa[1], .sp = (uint64_t)(fa + 2), .fp = fa[0]};
 	bool guessed = false;
-	uint32_t id = stacks_id(&f, top & ~15ULL, &guessed);
+	uint32_t id = stacks_id(&f, top & ~15ULL, &last, &guessed);
 	assert_int_not_equal(id, 0);
 	assert_false(guessed);
 
@@ -182,11 +183,11 @@ static void bad_places(void **state)
 	(void)state;
 	bool g;
 	struct frame f = {.pc = 1, .sp = top + 64};
-	assert_int_equal(stacks_id(&f, top, &g), 0); // above the top
+	assert_int_equal(stacks_id(&f, top, NULL, &g), 0); // above the top
 	f.sp = top - 12;
-	assert_int_equal(stacks_id(&f, top, &g), 0); // unaligned
+	assert_int_equal(stacks_id(&f, top, NULL, &g), 0); // unaligned
 	f = (struct frame){.pc = 0x10, .sp = (top & ~15ULL) - 64, .fp = 3};
-	uint32_t id = stacks_id(&f, top & ~15ULL, &g); // no such code: one frame, no crash
+	uint32_t id = stacks_id(&f, top & ~15ULL, NULL, &g); // no such code: one frame, no crash
 	assert_int_not_equal(id, 0);
 }
 
