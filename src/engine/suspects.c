@@ -19,7 +19,7 @@ struct key {
 
 struct batch {
 	struct suspects *s;
-	struct key *waits, *learned;
+	struct key *waits, *learned; // learned: also led to by the registration's data
 	size_t nwaits, nlearned;
 	uint64_t turns, now_ns;
 };
@@ -165,6 +165,9 @@ static void collect(struct batch *b, uint32_t n, bool all)
 		b->waits[b->nwaits++] = (struct key){wait_key(c->fd, c->gen), i};
 		if (c->was.learned)
 			b->learned[b->nlearned++] = (struct key){c->was.learned, i};
+		uint64_t led = c->was.leads & CTP_ID_MASK; // by its data: a hint, P2 looks closer
+		if (led && led != c->was.learned)
+			b->learned[b->nlearned++] = (struct key){led, i};
 	}
 	qsort(b->waits, b->nwaits, sizeof(struct key), by_key);
 	qsort(b->learned, b->nlearned, sizeof(struct key), by_key);
@@ -196,7 +199,7 @@ void suspects_gather(struct suspects *s, bool all, uint64_t now_ns)
 	if (!n || (!all && s->low >= n))
 		return;
 	b.waits = calloc(n, sizeof(*b.waits));
-	b.learned = calloc(n, sizeof(*b.learned));
+	b.learned = calloc(2 * n, sizeof(*b.learned));
 	uint32_t high = ctp_load32(&s->r->ext->thread_high);
 	for (uint32_t i = 0; i < high && i < s->r->threads_max; i++)
 		b.turns += s->r->threads[i].turns;

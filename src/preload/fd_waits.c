@@ -38,8 +38,15 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 	return true;
 }
 
-bool waits_any(const struct ctp_fd *e, int fd)
+static uint64_t hint_of(const struct ctp_state *s)
 {
+	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
+}
+
+bool waits_any(struct ctp_fd *e, int fd)
+{
+	if (!e->leads && e->reg_epfd >= 0)
+		e->leads = hint_of(coroutine_at(e->reg_data));
 	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||
 	       waiting(e->waiter[1], fd, e->gen, false) || waiting(e->leads, fd, e->gen, true);
 }
@@ -72,11 +79,6 @@ static bool current(const struct ctp_wait *w)
 {
 	const struct ctp_fd *e = fds_entry(w->fd);
 	return e && e->life == CTP_FD_OPEN && e->gen == w->gen;
-}
-
-static uint64_t hint_of(const struct ctp_state *s)
-{
-	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
 }
 
 // Leaves the hint back to s in the entry of what it waits for.

@@ -93,7 +93,9 @@ uint64_t candidate_epoch(void); // raises the epoch: only after the call has ret
 
 // ------------------------------------------- waits and registrations (fd_waits.c)
 
-bool waits_any(const struct ctp_fd *e, int fd); // may a suspended coroutine wait on it?
+// May a suspended coroutine wait on it? e is taken. Looks whom a registration
+// leads to, if that was not known when it was made: the coroutine may be younger.
+bool waits_any(struct ctp_fd *e, int fd);
 void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev);
 void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
