@@ -137,11 +137,12 @@ static bool named(struct batch *b, const struct ctp_cand *c)
 {
 	const struct ctp_fd *f = &c->was;
 	bool found = false;
-	if ((f->flags & CTP_FD_MANY) || f->learned)
+	const uint64_t hints[] = {f->waiter[0], f->waiter[1], f->leads};
+	if ((f->flags & CTP_FD_MANY) || (f->learned && f->learned != (f->leads & CTP_ID_MASK)))
 		return false;
-	for (int i = 0; i < 2; i++) {
-		uint64_t station = f->waiter[i] >> CTP_ID_BITS;
-		if (!f->waiter[i] || station >= b->s->r->stations_max)
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+		uint64_t station = hints[i] >> CTP_ID_BITS;
+		if (!hints[i] || station >= b->s->r->stations_max)
 			continue;
 		match(b, (uint32_t)station);
 		found = true;
