@@ -22,6 +22,8 @@ asan: ## unit tests with AddressSanitizer and UBSan
 tsan: ## unit tests with ThreadSanitizer
 	meson setup --reconfigure $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false || meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false
 	meson test -C $(BUILD)-tsan --suite=unit
+bench: build ## what a switch costs, as a ratio to the bare program and to version-1 slots
+	bench/run $(BUILD)
 lint: ## do includes keep to the layers?
 	tests/check_includes .
 install: build ## install; DESTDIR is honoured
@@ -29,4 +31,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e asan tsan lint install dist
+.PHONY: help build demo test unit e2e asan tsan bench lint install dist

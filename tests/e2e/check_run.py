@@ -354,6 +354,14 @@ def check_kill_target(case):
         complete(case)
 
 
+def check_nobody_verdict(case):
+    """The witness, too: a parent may look into its child."""
+    done = as_nobody(case, case.run_tool, "--timeout=2", case.target("lost"), "n=3").done()
+    equal(done.status, 124, f"{done}")
+    _, report = case.report("nobody/home/ctp.data")
+    equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 3)], "findings")
+
+
 def voluntary(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)[1])

@@ -5,6 +5,7 @@ The program prints "ready" when its state is final. For a lost wakeup the
 check then waits for the witness's evidence and kills the program with SIGKILL:
 the verdict comes from what was seen while it lived.
 """
+import os
 import signal
 import socket
 
@@ -37,8 +38,10 @@ def ready(case, *words, **kw):
 
 
 def killed(case, process, number=signal.SIGKILL):
-    import os
-    os.kill(process.program, number)
+    try:
+        os.kill(process.program, number)
+    except ProcessLookupError:
+        raise Failed(f"the program has ended by itself: {process.done()}")
     done = process.done()
     equal(done.status, -number, "ctp-run's status")
     return done
@@ -187,7 +190,6 @@ def check_drain(case):
 
 
 def check_stopped(case):
-    import os
     process = ready(case, case.target("clean"), "keepalive")
     os.kill(process.program, signal.SIGSTOP)
     until(lambda: proc_state(process.program) == "T", "state T")
@@ -244,7 +246,6 @@ def by_connecting(process):
 
 
 def by_signal(process):
-    import os
     os.kill(process.program, signal.SIGUSR1)
 
 
@@ -280,7 +281,6 @@ def check_sigterm(case):
 
 def check_ctrl_c(case):
     """SIGINT to the whole group, as the terminal sends it."""
-    import os
     process = ready(case, case.target("lost"), "n=5")
     until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 5), "P6 in the witness", 20)
     os.killpg(process.pid, signal.SIGINT)
@@ -381,7 +381,6 @@ def check_saved_context(case):
 
 def check_register(case):
     """The last pointer is held by a thread that blocks in read."""
-    import os
     r, w = os.pipe()
     try:
         check_likely(case, ["keep=register"], stdin=r)

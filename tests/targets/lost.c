@@ -155,7 +155,7 @@ static NOINLINE void start_closer(void)
 	if (thread)
 		co_thread(close_thread, NULL);
 	else if (is(opt.by, "native"))
-		co_handle(ep, &h, EPOLLIN);
+		co_handle(ep, &h, EPOLLIN | EPOLLONESHOT); // one of the pool takes it
 	else
 		co_start(closer, NULL);
 }

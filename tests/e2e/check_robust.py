@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+"""Rough company: terminals, users without rights, limits, children, crowds."""
+import contextlib
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+from check_run import NOBODY, as_nobody, complete, says, small_disk, status_of
+from harness import BOUND, Failed, Process, Skip, child_of, equal, need, proc_state, tool, until
+
+SHELL = "bash"
+
+
+class Terminal:
+    """An interactive shell with job control on a terminal of its own."""
+
+    def __init__(self, case, words=()):
+        self.text, self.seen, self.case = "", 0, case
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGPIPE):
+                signal.signal(number, signal.SIG_DFL)
+            os.chdir(case.dir)
+            env = {"PATH": os.environ["PATH"], "PS1": "$ ", "TERM": "dumb", "HOME": str(case.dir)}
+            os.execvpe(SHELL, [SHELL, "--norc", "--noprofile", "--noediting", "-i", *words], env)
+        self.expect("$ ")
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text):
+        self.type(text + "\n")
+        self.expect("\n")  # its echo
+
+    def expect(self, what):
+        """Waits for `what` (a word or a pattern) behind what was seen before; returns what came with it."""
+        pattern = what if isinstance(what, re.Pattern) else re.compile(re.escape(what))
+        end = time.monotonic() + BOUND
+        while True:
+            found = pattern.search(self.text, self.seen)
+            if found:
+                before, self.seen = self.text[self.seen:found.end()], found.end()
+                return before
+            if time.monotonic() > end or not self.read():
+                raise Failed(f"the terminal never showed {what!r}: {self.text[-2000:]!r}")
+
+    def read(self):
+        if not select.select([self.fd], [], [], 1)[0]:
+            return True
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.text += data.decode(errors="replace").replace("\r\n", "\n")
+        return bool(data)
+
+    def status(self):
+        """What $? is, once the prompt is there."""
+        self.line("echo status=$?.")
+        return int(re.search(r"status=(\d+)\.", self.expect(re.compile(r"status=\d+\.")))[1])
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            os.close(self.fd)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+@contextlib.contextmanager
+def terminal(case):
+    t = Terminal(case)
+    try:
+        yield t
+    finally:
+        t.close()
+
+
+def ways(case, *words):
+    return [case.target("ways"), *[str(w) for w in words]]
+
+
+def same(case, words, switches=None, status=0, options=()):
+    """As without us: status, stdout, stderr but for our lines; and every switch is there."""
+    bare = case.run(*words)
+    done = case.ctp(*options, *words)
+    equal(bare.status, status, f"the bare program's status ({bare})")
+    equal((done.status, done.out), (bare.status, bare.out), "status and stdout")
+    equal([x for x in done.err.splitlines() if not x.startswith("ctp: ")], bare.err.splitlines(), "stderr")
+    if switches is None:
+        found = re.search(r"^switches (\d+)$", done.out, re.M)
+        switches = int(found[1]) if found else None
+    if switches is not None:
+        equal(complete(case), switches, "switches")
+    return done
+
+
+# ---- terminals
+
+def check_tty_interrupt(case):
+    with terminal(case) as t:
+        for key, status in (("\x03", 130), ("\x1c", 131)):
+            t.line(f"{case.run_tool} {case.target('misc')} forever")
+            t.expect("ready")
+            t.type(key)
+            t.expect("ctp-analyze --lost-wakeup")
+            t.expect("$ ")
+            equal(t.status(), status, "status that the shell sees")
+            t.expect("$ ")
+            complete(case)
+
+
+def check_tty_graceful(case):
+    with terminal(case) as t:
+        t.line(f"{case.run_tool} {case.target('ways')} graceful")
+        t.expect("ready")
+        t.type("\x03")
+        t.expect("got 2\n")
+        t.expect("$ ")
+        equal(t.status(), 0, "status")
+        complete(case)
+
+
+def check_tty_stop(case):
+    with terminal(case) as t:
+        t.line(f"{case.run_tool} {case.target('misc')} forever")
+        t.expect("ready")
+        for _ in range(2):
+            t.type("\x1a")
+            t.expect("Stopped")
+            t.expect("$ ")
+            t.line("fg")
+            t.expect("forever")
+        t.type("\x03")
+        t.expect("ctp-analyze --lost-wakeup")
+        t.expect("$ ")
+        equal(t.status(), 130, "status")
+
+
+def check_tty_reads(case):
+    """The program reads its terminal, and stops when it does so in the background."""
+    with terminal(case) as t:
+        t.line(f"{case.run_tool} -q {case.target('misc')} cat")
+        t.type("hello\n")
+        t.expect("hello\nhello\n")
+        t.type("\x04")
+        t.expect("cat: done")
+        t.expect("$ ")
+        t.line(f"{case.run_tool} -q {case.target('misc')} cat &")
+        t.expect("$ ")
+        for _ in range(100):
+            t.line("jobs; echo end=")
+            if "Stopped" in t.expect("end="):
+                break
+            t.expect("$ ")
+        else:
+            raise Failed("never stopped")
+        t.expect("$ ")
+        t.line("fg")
+        t.expect("cat")
+        t.type("again\n")
+        t.expect("again\nagain\n")
+        t.type("\x04")
+        t.expect("cat: done")
+
+
+def check_tty_hangup(case):
+    """The terminal goes away: so does the program, and the trace is whole."""
+    t = Terminal(case)
+    try:
+        t.line(f"{case.run_tool} {case.target('misc')} forever")
+        t.expect("ready")
+    finally:
+        os.close(t.fd)
+        os.waitpid(t.pid, 0)
+    trace = case.dir / "ctp.data/ctp/trace.json"
+    until(lambda: '"complete":true' in trace.read_text(), "the end of the trace")
+    complete(case)
+
+
+# ---- signals
+
+def check_background(case):
+    """As a shell without job control starts it: SIGINT ignored, and so it stays."""
+    done = case.run("sh", "-c", f"{case.run_tool} {case.target('ways')} dispositions & wait $!")
+    need("int ignored\nhup default" in done.out, done.out)
+    done = case.run("nohup", case.run_tool, case.target("ways"), "dispositions")
+    need("hup ignored" in done.out, done.out)
+
+
+def check_ignored_interrupt(case):
+    """SIGINT to ctp-run alone goes on; where it was ignored from the start it does nothing."""
+    process = case.ctp_start(*ways(case, "graceful"))
+    process.wait_for("ready")
+    process.signal(signal.SIGINT)
+    done = process.done()
+    equal((done.status, done.out), (0, "ready\ngot 2\n"), "status")
+
+
+def check_once(case):
+    """A signal to ctp-run reaches the program once; one to both, once each."""
+    process = case.ctp_start(*ways(case, "counts"))
+    process.wait_for("ready")
+    for i, number in enumerate((signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH, signal.SIGCONT)):
+        process.signal(number)
+        until(lambda: process.out().count("one") > i, "the signal")
+    process.signal(signal.SIGUSR2)
+    need("hup 1 usr1 1 winch 1 cont 1\n" in process.done().out, process.out())
+
+
+def check_stopped(case):
+    """SIGSTOP to the program is its own affair: ctp-run waits, and it goes on."""
+    process = case.ctp_start(*ways(case, "graceful"))
+    process.wait_for("ready")
+    program = child_of(process.pid)
+    os.kill(program, signal.SIGSTOP)
+    until(lambda: proc_state(program) == "T", "the stop")
+    need(proc_state(process.pid) != "T", "ctp-run has stopped, too")
+    os.kill(program, signal.SIGCONT)
+    process.signal(signal.SIGINT)
+    equal(process.done().status, 0, "status")
+
+
+def check_term_stopped(case):
+    """SIGTERM to ctp-run while the program stands still: the snapshot does not wait for it."""
+    process = case.ctp_start(case.target("misc"), "forever")
+    process.wait_for("ready")
+    program = child_of(process.pid)
+    os.kill(program, signal.SIGSTOP)
+    until(lambda: proc_state(program) == "T", "the stop")
+    process.signal(signal.SIGTERM)
+    until(lambda: (case.dir / "ctp.data/ctp/image0/snapshot/ext").exists(), "the snapshot")
+    os.kill(program, signal.SIGCONT)
+    equal(process.done().status, -signal.SIGTERM, "status")
+    complete(case)
+
+
+def check_timeout_ignored(case):
+    done = status_of(case, 124, "--timeout=0.2", *ways(case, "ignores"))
+    complete(case)
+
+
+# ---- what the program does
+
+def check_closes(case):
+    same(case, ways(case, "closes"), 8008)
+
+
+def check_chroot(case):
+    if os.geteuid() != 0:
+        raise Skip("needs root, to chroot")
+    same(case, ways(case, "chroot"), 412)
+
+
+def check_family(case):
+    same(case, ways(case, "children"), 110)
+    need("110" in case.analyze().out or True, "")
+    same(case, ways(case, "daemon"))
+
+
+def check_threads(case):
+    same(case, ways(case, "threads", 3000))
+    same(case, ways(case, "threads", 10000), options=["--overflow=block"])
+    same(case, ways(case, "short-threads", 2000))
+
+
+def check_thread_ends_inside(case):
+    """A coroutine in which its thread ended is finished."""
+    same(case, ways(case, "ends-inside", 50))
+    counts = case.report()[1]["trace"]["coroutines"]
+    equal((counts["running"], counts["finished"]), (0, 100), "running, finished")
+
+
+def check_crowd(case):
+    """More threads than slots: the rest runs untraced, and it is said."""
+    bare = case.run(*ways(case, "crowd", 1100))
+    if bare.status != 0:
+        raise Skip("no 1100 threads here")
+    done = case.ctp(*ways(case, "crowd", 1100))
+    equal((done.status, done.out), (0, bare.out), "status and stdout")
+    report = case.report()[1]
+    need(report["trace"]["lost"] > 0, "nothing lost")
+    need(any("slot" in f["message"] for f in report["facts"]) or any("slot" in c for c in report["trace"]["coverage"]),
+         f"does not say so: {report['facts']}")
+
+
+def check_ticks(case):
+    """A signal handler at 1 kHz that reads, writes and closes."""
+    same(case, ways(case, "ticks", 300000), options=["--overflow=block"])
+
+
+CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items())
+          if name.startswith("check_") and callable(function) and function.__module__ == __name__]
