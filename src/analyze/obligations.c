@@ -36,16 +36,27 @@ static void decide_complete(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P0, HOLDS_OPEN, "the engine did not say");
 }
 
+// Shown to be beyond waking before the program was told to end.
+static bool was_lost(const struct suspect *s)
+{
+	uint64_t exit = s->image->ext.exit_begun, taken = s->image->ext.signal_taken;
+	bool before = (!exit || s->cand->time < exit) && (!taken || s->cand->time < taken);
+	return before && (seen(s, PROOF_P6A) == HOLDS_TRUE || seen(s, PROOF_P6B) == HOLDS_TRUE);
+}
+
 static void decide_suspended(struct obligations *o, const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
-	if (c->life != CTP_SUSPENDED || !c->runs || (c->flags & CTP_STATE_STACK_FREED))
+	bool swept = c->life == CTP_DESTROYED && was_lost(s) && image_suspended(s->image, c);
+	if ((c->life != CTP_SUSPENDED || (c->flags & CTP_STATE_STACK_FREED)) && !swept)
 		say(o, PROOF_P1, HOLDS_FALSE, "it is not suspended");
+	else if (!c->runs)
+		say(o, PROOF_P1, HOLDS_FALSE, "it never ran");
 	else if (s->world->counts.reused)
 		say(o, PROOF_P1, HOLDS_OPEN, "stacks of suspended coroutines were reused in this run: "
 		    "it may have been discarded");
 	else
-		say(o, PROOF_P1, HOLDS_TRUE, "suspended now");
+		say(o, PROOF_P1, HOLDS_TRUE, swept ? "suspended until the program was told to end" : "suspended now");
 }
 
 // Does a row of the descriptor lead to the coroutine?

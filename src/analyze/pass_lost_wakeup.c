@@ -51,8 +51,7 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 		const struct ctp_cand *cand = image_cand(m, i);
 		const struct ctp_state *state = image_entity(m, cand->was.learned);
 		if (cand->kind != CTP_CAND_CLOSE || !cand->was.learned || !state ||
-		    state->entity != CTP_COROUTINE || state->life != CTP_SUSPENDED ||
-		    has_wait(state, cand->fd, cand->gen))
+		    !image_suspended(m, state) || has_wait(state, cand->fd, cand->gen))
 			continue;
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .cand = cand,
@@ -70,7 +69,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	for (size_t i = 0; i < m->witness.n; i++) {
 		const struct witness *seen = &m->witness.items[i];
 		const struct ctp_state *state = image_entity(m, seen->coroutine);
-		if (!state || state->entity != CTP_COROUTINE || state->life != CTP_SUSPENDED ||
+		if (!state || !image_suspended(m, state) ||
 		    has_wait(state, seen->fd, seen->gen) || seen->fd < 0 || seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
@@ -93,7 +92,7 @@ int pass_lost_wakeup(const struct pass *pass, const struct world *w, struct foun
 			continue;
 		for (size_t i = 0; !r && i < m->stations.n; i++) {
 			const struct ctp_state *state = image_state(m, i);
-			if (state->entity == CTP_COROUTINE && state->life == CTP_SUSPENDED)
+			if (image_suspended(m, state))
 				r = by_waits(pass, w, m, state, out);
 		}
 		if (!r)

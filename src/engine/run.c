@@ -22,6 +22,7 @@
 #define SLEEP_LEAST_NS 1000000
 #define SLEEP_MOST_NS 20000000
 #define KILL_AFTER_NS 2000000000ULL
+#define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
 
 struct loop {
 	struct session *s;
@@ -30,7 +31,8 @@ struct loop {
 	uint64_t turns;
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
-	bool stop_asked; // a terminal's stop signal has reached us
+	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
+	bool stopped;        // the program stands still, and so should we if its terminal wants it
 	bool over;
 };
 
@@ -77,7 +79,7 @@ static void pass_signals(struct loop *l)
 		if (n.sent)
 			forward(l, sig);
 		if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
-			l->stop_asked |= n.sent || n.kernel;
+			l->stop_asked = n.sent || n.kernel ? clock_mono_ns() : l->stop_asked;
 	}
 	struct signals_news term = signals_take(SIGTERM, l->s->pid);
 	if (term.sent)
@@ -85,12 +87,16 @@ static void pass_signals(struct loop *l)
 }
 
 // Where the program stopped because its terminal's job was, so do we: the
-// shell waits for it. Stopped by hand, it is its own affair.
-static void mirror_stop(struct loop *l, int sig)
+// shell waits for it. Stopped by hand, it is its own affair. The two news come
+// in any order.
+static void mirror_stop(struct loop *l)
 {
-	if (!l->stop_asked || sig == SIGSTOP || getpgid(l->s->pid) != getpgrp())
+	if (l->stop_asked && clock_mono_ns() - l->stop_asked > STOP_WITHIN_NS)
+		l->stop_asked = 0;
+	if (!l->stopped || !l->stop_asked || getpgid(l->s->pid) != getpgrp())
 		return;
-	l->stop_asked = false;
+	l->stop_asked = 0;
+	l->stopped = false;
 	raise(SIGSTOP);
 }
 
@@ -98,9 +104,9 @@ static void look_at_child(struct loop *l)
 {
 	int status;
 	pid_t pid;
-	while ((pid = waitpid(l->s->pid, &status, WNOHANG | WUNTRACED)) == l->s->pid) {
-		if (WIFSTOPPED(status)) {
-			mirror_stop(l, WSTOPSIG(status));
+	while ((pid = waitpid(l->s->pid, &status, WNOHANG | WUNTRACED | WCONTINUED)) == l->s->pid) {
+		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+			l->stopped = WIFSTOPPED(status);
 			continue;
 		}
 		l->over = true;
@@ -149,6 +155,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		if (final_asked(s))
 			session_final(s, false);
 		look_at_child(&l);
+		mirror_stop(&l);
 		look_at_time(&l);
 		if (!l.over)
 			sleep_a_while(&l, wake);

@@ -10,25 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_tables(struct image *m, const char *dir)
+// What a verdict speaks of is as it was at the snapshot, where one was taken
+// before the program was told to end; names and stacks are the last ones.
+static int open_tables(struct image *m, const char *dir, const char *snapshot)
 {
 	const struct {
 		struct table *table;
 		const char *name;
 		size_t bytes;
-		bool indexed;
+		bool indexed, shot;
 	} all[] = {
-		{ &m->ext_table, "ext", sizeof(struct ctp_ext), false },
-		{ &m->stations, "stations", sizeof(struct ctp_state), true },
-		{ &m->threads, "threads", sizeof(struct ctp_thread), true },
-		{ &m->fds, "fds", sizeof(struct ctp_fd), true },
-		{ &m->cands, "cands", sizeof(struct ctp_cand), true },
-		{ &m->modules, "modules", sizeof(struct ctp_module), false },
-		{ &m->stack_index, "stack_index", sizeof(uint32_t), false },
-		{ &m->stack_words, "stack_words", sizeof(uint64_t), false },
+		{ &m->ext_table, "ext", sizeof(struct ctp_ext), false, true },
+		{ &m->stations, "stations", sizeof(struct ctp_state), true, true },
+		{ &m->threads, "threads", sizeof(struct ctp_thread), true, true },
+		{ &m->fds, "fds", sizeof(struct ctp_fd), true, true },
+		{ &m->cands, "cands", sizeof(struct ctp_cand), true, true },
+		{ &m->modules, "modules", sizeof(struct ctp_module), false, false },
+		{ &m->stack_index, "stack_index", sizeof(uint32_t), false, false },
+		{ &m->stack_words, "stack_words", sizeof(uint64_t), false, false },
 	};
+	struct table probe = { 0 };
+	bool shot = !table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true);
+	table_close(&probe);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		int r = table_open(all[i].table, dir, all[i].name, all[i].bytes, all[i].indexed);
+		int r = table_open(all[i].table, shot && all[i].shot ? snapshot : dir, all[i].name, all[i].bytes,
+				   all[i].indexed);
 		if (r)
 			return r;
 	}
@@ -168,16 +174,25 @@ static bool still_so(void *arg, uint64_t coroutine, uint64_t changes)
 	return s && s->changes == changes;
 }
 
+bool image_suspended(const struct image *m, const struct ctp_state *s)
+{
+	uint64_t exit = m->ext.exit_begun, taken = m->ext.signal_taken;
+	uint64_t ending = !exit || (taken && taken < exit) ? taken : exit;
+	return s->entity == CTP_COROUTINE &&
+	       (s->life == CTP_SUSPENDED || (s->life == CTP_DESTROYED && ending && s->since >= ending));
+}
+
 int image_open(struct image *m, const char *dir, unsigned index)
 {
 	char name[32];
 	snprintf(name, sizeof(name), "image%u", index);
 	char *path = file_join(dir, name);
 	char *witness = path ? file_join(path, "witness.jsonl") : NULL;
-	int r = witness ? 0 : -ENOMEM;
+	char *snapshot = path ? file_join(path, "snapshot") : NULL;
+	int r = witness && snapshot ? 0 : -ENOMEM;
 	struct image got = { .index = index };
 	if (!r)
-		r = open_tables(&got, path);
+		r = open_tables(&got, path, snapshot);
 	if (r == -ENOENT || r == -EPROTO) {
 		close_tables(&got);
 		r = 0;
@@ -194,6 +209,7 @@ int image_open(struct image *m, const char *dir, unsigned index)
 			count_all(&got);
 	}
 	free(witness);
+	free(snapshot);
 	free(path);
 	if (r)
 		image_close(&got);

@@ -46,6 +46,10 @@ static inline uint64_t image_key(int32_t fd, uint32_t gen)
 	return (uint64_t)(uint32_t)fd << 32 | gen;
 }
 
+// Is it a coroutine that is suspended, or was until the program, which was told
+// to end, swept it away? What was seen of it before holds then.
+bool image_suspended(const struct image *m, const struct ctp_state *s);
+
 // Opens trace/ctp/image<index>. 0 also if there are no tables (has_tables is
 // false then); -errno on failure.
 int image_open(struct image *m, const char *dir, unsigned index);
