@@ -33,13 +33,27 @@ static inline uint64_t stack_top(const struct guest *g, const struct ctp_state *
 	return s->entity == CTP_COROUTINE ? s->hi & ~15ULL : g->native_top;
 }
 
+struct question {
+	const struct frame *f;
+	uint64_t top;
+};
+
+static uint64_t ask(void *arg)
+{
+	const struct question *q = arg;
+	bool guessed;
+	return stacks_id(q->f, q->top, NULL, &guessed);
+}
+
+// A walk needs more stack than a coroutine may have left: hooks that stand on
+// the program's stack make it on their own.
 uint32_t guest_stack(struct guest *g, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
-	bool guessed;
 	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi))
 		return 0; // on another stack: a signal's
-	return stacks_id(f, stack_top(g, s), NULL, &guessed);
+	struct question q = {f, stack_top(g, s)};
+	return (uint32_t)(cpu_is_private(g) ? ask(&q) : cpu_on_private(g, ask, &q));
 }
 
 // Gives the thread's own stack a station and an id: it is about to switch.
@@ -332,11 +346,17 @@ void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, u
 		pass(g, to, how, slot);
 }
 
-void coroutine_ends(struct guest *g)
+// The running coroutine ends here, and nobody goes on.
+static void ends(struct guest *g, enum ctp_how how)
 {
 	struct ctp_state *s = g->current;
-	leave(g, s, CTP_HOW_RETURN, 0, guest_now());
-	emit(g, ctp_w1(CTP_EV_FINISH, CTP_HOW_RETURN, s->id), 0, 0);
+	leave(g, s, how, 0, guest_now());
+	emit(g, ctp_w1(CTP_EV_FINISH, how, s->id), 0, 0);
+}
+
+void coroutine_ends(struct guest *g)
+{
+	ends(g, CTP_HOW_RETURN);
 }
 
 struct release {
@@ -393,6 +413,8 @@ struct ctp_state *coroutine_at(uint64_t data)
 void coroutine_thread_ends(struct guest *g)
 {
 	struct ctp_state *s = g->native;
+	if (g->current->entity == CTP_COROUTINE && !g->saved) // pthread_exit inside it
+		ends(g, CTP_HOW_GONE);
 	if (s->id && s->life != CTP_FINISHED) {
 		ctp_seq_begin(&s->seq);
 		s->life = CTP_FINISHED;

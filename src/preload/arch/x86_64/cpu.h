@@ -57,6 +57,16 @@ static inline long cpu_syscall(long nr, long a, long b, long c, long d, long e, 
 	return r;
 }
 
+// f(arg) on the thread's private stack, which must not be in use. (trampoline.S)
+uint64_t cpu_on_private(struct guest *g, uint64_t (*f)(void *), void *arg)
+	__attribute__((visibility("hidden")));
+
+// Whether we stand on the thread's private stack already.
+static inline int cpu_is_private(const struct guest *g)
+{
+	return (uint64_t)__builtin_frame_address(0) - (uint64_t)g < g->stack_top - (uint64_t)g;
+}
+
 // The frame that called the C hook in which this stands: the hook must be
 // compiled with a frame pointer. A macro, as it speaks of its own function.
 #define CPU_CALLER(f) do { \

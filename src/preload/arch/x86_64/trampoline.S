@@ -205,6 +205,29 @@
 	END(ctp_coroutine_returned)
 	.cfi_endproc
 
+// uint64_t cpu_on_private(struct guest *g, uint64_t (*f)(void *), void *arg):
+// f(arg) on the thread's private stack. For C hooks, which stand on the
+// program's stack, when they need more than a little of it; gate shut.
+	.p2align 4
+	HIDDEN(cpu_on_private)
+	.cfi_startproc
+	.cfi_signal_frame
+	endbr64
+	pushq %rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset rbp, -16
+	movq %rsp, %rbp
+	.cfi_def_cfa_register rbp
+	movq AREA_STACK_TOP(%rdi), %rsp
+	movq %rdx, %rdi
+	call *%rsi
+	movq %rbp, %rsp
+	popq %rbp
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	END(cpu_on_private)
+
 // Address of __start_context: the same in every context that glibc makes.
 	.bss
 	.p2align 3
