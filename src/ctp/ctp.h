@@ -477,7 +477,10 @@ struct ctp_ext {
 	uint64_t self_base, self_end;     // libctp.so's own mapping
 	uint64_t hooks_off;   // reserved: events of the program's own
 	uint64_t names_off;   // reserved
-	uint64_t reserved4[1];
+	// How a ucontext_t keeps registers: from byte context_off on, context_words words,
+	// of which those with a bit in context_scratch are caller-saved.
+	uint16_t context_off, context_words;
+	uint32_t context_scratch;
 };
 
 struct ctp_header {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "ctp/seq.h"
-#include "engine/context.h"
 
 enum { RED_ZONE = 128, EVENT_BYTES = 12 };
 
@@ -80,19 +79,16 @@ static void native_stack(const struct look *l, uint64_t sp, const struct span_li
 // Words of a save slot that nobody can use any more. A context saved by
 // swapcontext goes on as from a call, after which caller-saved registers hold
 // nothing; and one whose owner has gone on since is used up altogether.
-static void save_slot(const struct ctp_state *s, struct span_list *out)
+static void save_slot(const struct ctp_ext *e, const struct ctp_state *s, struct span_list *out)
 {
 	bool used_up = s->life == CTP_RUNNING;
 	if (!s->slot || s->how != CTP_HOW_SWAP || (s->flags & CTP_STATE_SAVED) ||
 	    !(used_up || s->life == CTP_SUSPENDED) || s->changes == 0)
 		return;
-	if (used_up) {
-		span_add(out, s->slot + CONTEXT_REGS, s->slot + CONTEXT_REGS + CONTEXT_REGS_BYTES);
-		return;
-	}
-	static const uint32_t scratch[][2] = CONTEXT_SCRATCH;
-	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
-		span_add(out, s->slot + scratch[i][0], s->slot + scratch[i][1]);
+	uint64_t regs = s->slot + e->context_off;
+	for (unsigned i = 0; i < e->context_words && i < 32; i++)
+		if (used_up || (e->context_scratch >> i & 1))
+			span_add(out, regs + 8 * i, regs + 8 * i + 8);
 }
 
 void dead_find(const struct look *l, struct span_list *out)
@@ -104,7 +100,7 @@ void dead_find(const struct look *l, struct span_list *out)
 		if (ctp_load32(&l->r->stations[i].state.owner) != CTP_OWNER_GUEST ||
 		    !ctp_state_read(&l->r->stations[i].state, &s))
 			continue;
-		save_slot(&s, out);
+		save_slot(l->r->ext, &s, out);
 		bool lives = s.life == CTP_SUSPENDED || s.life == CTP_RUNNING;
 		if (s.entity == CTP_NATIVE && s.life == CTP_SUSPENDED)
 			span_add(&natives, s.regs[CTP_REG_SP], s.regs[CTP_REG_SP] + 1);

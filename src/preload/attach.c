@@ -17,6 +17,7 @@
 
 #include "alone.h"
 #include "blocks.h"
+#include "context.h"
 #include "cpu.h"
 #include "emit.h"
 #include "modules.h"
@@ -189,6 +190,9 @@ static int set_up(struct tracer *t)
 	t->no_free = e->options & CTP_OPT_NO_FREE;
 	*ctp_tracer = *t; // memory.c and the others read it there
 	find_self(e);
+	e->context_off = CONTEXT_OFF;
+	e->context_words = CONTEXT_WORDS;
+	e->context_scratch = CONTEXT_SCRATCH;
 	modules_init(exe);
 	if (station_init() || pagemap_init() || stacks_init() || blocks_init())
 		return -ENOMEM;

@@ -10,12 +10,12 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "dwarf.h"
 #include "modules.h"
 
 // Old glibc lacks it: then all frames are bare.
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
-enum { REG_FP = 6, REG_SP = 7, REG_RA = 16 }; // DWARF numbers, x86_64
 enum { RULE_SAME, RULE_OFFSET, RULE_AT_FP, RULE_UNDEFINED, RULE_OTHER };
 
 struct rule {
@@ -98,7 +98,7 @@ static bool cie_parse(const uint8_t *p, struct cie *c)
 	c->code_align = uleb(&p);
 	c->data_align = sleb(&p);
 	uint64_t ra = version == 1 ? *p++ : uleb(&p);
-	if (ra != REG_RA || (version != 1 && version != 3) || (*aug && *aug != 'z'))
+	if (ra != DWARF_RA || (version != 1 && version != 3) || (*aug && *aug != 'z'))
 		return false;
 	if (*aug == 'z') {
 		c->augmented = true;
@@ -125,12 +125,12 @@ static bool cie_parse(const uint8_t *p, struct cie *c)
 	return true;
 }
 
-// DW_CFA_def_cfa_expression in main with a realigned stack: breg6 n; deref.
+// DW_CFA_def_cfa_expression in main with a realigned stack: breg<fp> n; deref.
 static void cfa_expression(struct row *r, const uint8_t *p, uint64_t n)
 {
 	const uint8_t *end = p + n;
 	r->cfa = CFA_NONE;
-	if (n >= 3 && *p++ == 0x76) { // DW_OP_breg6
+	if (n >= 3 && *p++ == DWARF_OP_BREG_FP) {
 		r->cfa_off = sleb(&p);
 		if (p + 1 == end && *p == 0x06) // DW_OP_deref
 			r->cfa = CFA_AT_FP;
@@ -140,7 +140,7 @@ static void cfa_expression(struct row *r, const uint8_t *p, uint64_t n)
 static struct rule reg_expression(const uint8_t *p, uint64_t n)
 {
 	const uint8_t *end = p + n;
-	if (n >= 2 && *p++ == 0x76) {
+	if (n >= 2 && *p++ == DWARF_OP_BREG_FP) {
 		int64_t off = sleb(&p);
 		if (p == end)
 			return (struct rule){RULE_AT_FP, off};
@@ -150,15 +150,15 @@ static struct rule reg_expression(const uint8_t *p, uint64_t n)
 
 static void set_rule(struct row *r, uint64_t reg, struct rule rule)
 {
-	if (reg == REG_FP)
+	if (reg == DWARF_FP)
 		r->fp = rule;
-	else if (reg == REG_RA)
+	else if (reg == DWARF_RA)
 		r->ra = rule;
 }
 
 static void set_cfa_reg(struct row *r, uint64_t reg)
 {
-	r->cfa = reg == REG_SP ? CFA_SP : reg == REG_FP ? CFA_FP : CFA_NONE;
+	r->cfa = reg == DWARF_SP ? CFA_SP : reg == DWARF_FP ? CFA_FP : CFA_NONE;
 }
 
 // Runs a CFA program up to `pc` (relative to the FDE's start).
@@ -175,14 +175,14 @@ static bool run(const uint8_t *p, const uint8_t *end, const struct cie *c, const
 		} else if (op >= 0x80 && op < 0xc0) { // offset
 			set_rule(r, op & 0x3f, (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align});
 		} else if (op >= 0xc0) { // restore
-			set_rule(r, op & 0x3f, (op & 0x3f) == REG_FP ? initial->fp : initial->ra);
+			set_rule(r, op & 0x3f, (op & 0x3f) == DWARF_FP ? initial->fp : initial->ra);
 		} else switch (op) {
 		case 0x00: break; // nop
 		case 0x02: loc += *p++ * c->code_align; break;
 		case 0x03: loc += LOAD(uint16_t, p) * c->code_align; break;
 		case 0x04: loc += LOAD(uint32_t, p) * c->code_align; break;
 		case 0x05: reg = uleb(&p); set_rule(r, reg, (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align}); break;
-		case 0x06: reg = uleb(&p); set_rule(r, reg, reg == REG_FP ? initial->fp : initial->ra); break;
+		case 0x06: reg = uleb(&p); set_rule(r, reg, reg == DWARF_FP ? initial->fp : initial->ra); break;
 		case 0x07: set_rule(r, uleb(&p), (struct rule){RULE_UNDEFINED, 0}); break;
 		case 0x08: set_rule(r, uleb(&p), (struct rule){RULE_SAME, 0}); break;
 		case 0x09: reg = uleb(&p); uleb(&p); set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;

@@ -3,6 +3,7 @@
 // context.h - x86_64: what a ucontext_t holds, and what trampolines hand over.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -19,3 +20,8 @@ static inline uint64_t context_pc(const ucontext_t *u) { return (uint64_t)u->uc_
 // glibc's makecontext leaves these two alone, and they survive copies of the context.
 static inline uint64_t *context_function(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.gregs[REG_R12]; }
 static inline uint64_t *context_record(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.gregs[REG_R13]; }
+
+// For ctp_ext: gregs, and rdi rsi rdx rcx r8 r9 (r10, r11 and rax are not saved).
+#define CONTEXT_OFF offsetof(ucontext_t, uc_mcontext.gregs)
+#define CONTEXT_WORDS NGREG
+#define CONTEXT_SCRATCH (1u << REG_RDI | 1u << REG_RSI | 1u << REG_RDX | 1u << REG_RCX | 1u << REG_R8 | 1u << REG_R9)
