@@ -412,6 +412,7 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 #define CTP_GAP_THREADS 0x08u   // no thread slot left
 #define CTP_GAP_STACKS 0x10u    // stack table full: stacks are missing, nothing else
 #define CTP_GAP_URING 0x20u     // io_uring or AIO was set up
+#define CTP_GAP_BLIND 0x80u     // a signal handler switched away inside a hook: switches were missed
 #define CTP_GAP_MEMORY 0x40u    // guest memory used up: stacks could not be mapped to coroutines
 
 struct ctp_ext {

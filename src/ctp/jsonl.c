@@ -48,6 +48,10 @@ size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line)
 		p = PUT(p, ",\"station_probe_id\":");
 		p = put_number(p, line->station_probe_id);
 	}
+	if (line->native)
+		p = PUT(p, ",\"native\":true");
+	if (line->finished)
+		p = PUT(p, ",\"finished\":true");
 	p = PUT(p, "}\n");
 	return (size_t)(p - out);
 }
@@ -59,10 +63,13 @@ static uint64_t not_before(struct ctp_merge_entity *e, uint64_t ns)
 
 size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc)
 {
+	unsigned how = ctp_record_how(&m->record);
 	struct ctp_jsonl_line leaves = { .probe_id = m->from->id, .tid = m->tid, .addr = pc, .seq = 2 * m->from_n,
-					 .ts = not_before(m->from, ns) };
+					 .ts = not_before(m->from, ns), .native = m->from->native,
+					 .finished = how == CTP_HOW_RETURN || how == CTP_HOW_GONE };
 	struct ctp_jsonl_line goes_on = { .probe_id = m->to->id, .tid = m->tid, .addr = m->to->addr,
-					  .seq = 2 * m->to_n, .is_active = true, .ts = not_before(m->to, ns) };
+					  .seq = 2 * m->to_n, .is_active = true, .ts = not_before(m->to, ns),
+					  .native = m->to->native };
 	m->from->addr = pc;
 	size_t n = ctp_jsonl_format(out, &leaves);
 	return n + ctp_jsonl_format(out + n, &goes_on);
@@ -72,4 +79,6 @@ void ctp_jsonl_other(const struct ctp_merged *m)
 {
 	if (m->from && ctp_record_kind(&m->record) == CTP_EV_CREATE)
 		m->from->addr = m->record.w3;
+	if (m->from && ctp_record_kind(&m->record) == CTP_EV_THREAD)
+		m->from->native = true;
 }

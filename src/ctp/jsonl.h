@@ -11,6 +11,8 @@
 struct ctp_jsonl_line {
 	uint64_t probe_id, tid, addr, seq, ts;
 	bool is_active, is_station;
+	bool native;   // a thread's own stack, no coroutine
+	bool finished; // it leaves for good
 	uint64_t station_probe_id; // if is_station
 };
 
@@ -24,5 +26,5 @@ size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line);
 // returns their bytes. Keeps each coroutine's times from falling.
 size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc);
 
-// To be called with every other record: learns where a coroutine begins.
+// To be called with every other record: learns where a coroutine begins, and which are none.
 void ctp_jsonl_other(const struct ctp_merged *m);

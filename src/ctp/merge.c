@@ -127,7 +127,13 @@ static bool ready(const struct ctp_merge *m, const struct ctp_record *r)
 static uint64_t about(const struct ctp_record *r)
 {
 	unsigned kind = ctp_record_kind(r);
-	return kind == CTP_EV_CREATE || kind == CTP_EV_FINISH || kind == CTP_EV_DESTROY ? ctp_record_a(r) : 0;
+	return kind == CTP_EV_CREATE || kind == CTP_EV_THREAD || kind == CTP_EV_FINISH || kind == CTP_EV_DESTROY ?
+	       ctp_record_a(r) : 0;
+}
+
+static bool begins(const struct ctp_record *r)
+{
+	return ctp_record_kind(r) == CTP_EV_CREATE || ctp_record_kind(r) == CTP_EV_THREAD;
 }
 
 static void hand_on_switch(struct ctp_merge *m, struct ctp_merged *out)
@@ -169,7 +175,7 @@ static void hand_on(struct ctp_merge *m, uint32_t queue)
 	uint64_t id = about(&it.r);
 	out.from = id ? entity(m, id) : NULL;
 	m->sink(m->arg, &out);
-	if (id && ctp_record_kind(&it.r) != CTP_EV_CREATE)
+	if (id && !begins(&it.r))
 		forget(m, id);
 }
 

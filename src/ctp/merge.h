@@ -21,11 +21,12 @@ struct ctp_merge_entity {
 	uint64_t id;
 	uint64_t n;    // its last state change that was handed on
 	uint64_t addr, ts;
+	bool native;   // a thread's own stack
 };
 
 // A record in its place. Switches: from and to are set, and their full counts
 // (records keep 32 bits); `gap`: something of either was lost before. Others:
-// `from` is the coroutine that the record is about, if it is about one.
+// `from` is the entity that the record is about, if it is about one.
 struct ctp_merged {
 	struct ctp_record record;
 	uint32_t queue, tid;

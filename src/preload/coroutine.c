@@ -249,8 +249,8 @@ static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, str
 	if (how == CTP_HOW_SWAP)
 		take_slot(s, slot);
 	ctp_seq_begin(&s->seq);
-	if (!ends) {
-		if (how == CTP_HOW_SWAP)
+	if (how != CTP_HOW_RETURN) {
+		if (how != CTP_HOW_SET)
 			keep_registers(g, s);
 		struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
 		if (s->entity == CTP_NATIVE || (f.sp >= s->lo && f.sp <= s->hi))

@@ -43,13 +43,15 @@ struct frame {
 enum { GUEST_RECENT = 64 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `regs` are known to assembly (arch/<cpu>/area.h).
+// gate is shut. Offsets up to `gaps` are known to assembly (arch/<cpu>/area.h).
 struct guest {
 	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
 	uint32_t vforked;   // 1 in a vfork child that shares our memory
 	uint64_t stack_top; // of the private stack on which trampolines call C
 	uint64_t vfork_pc;  // where vfork was called
 	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
+	uint64_t *lost;     // the thread's counter, and the region's word of gaps: what a
+	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
 
 	struct ctp_thread *thread; // in the region
 	uint32_t slot;

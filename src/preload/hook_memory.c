@@ -13,12 +13,17 @@
 #include "real.h"
 #include "stacks.h"
 
-enum { CHUNK_HEAD = 16, BLOCKS = 1 << 16 };
+enum { CHUNK_HEAD = 16, BLOCKS = 1 << 16, NEAR = 32, LARGE = 1024 };
 
+// Records of the allocations by mmap: exact, or larger than what is left of
+// one, never smaller. Addresses that the program chose itself make no record:
+// it may put many such pieces together into one pool, and find them by number.
 struct block {
 	uint64_t lo, bytes;
 };
 static struct block *blocks; // by page number of lo, the newest wins
+static struct block *large;  // those that reach further than NEAR pages, again
+static uint64_t larges;      // slots of it ever used
 static bool glibc_malloc;
 
 int blocks_init(void)
@@ -27,7 +32,8 @@ int blocks_init(void)
 	Dl_info a, b;
 	glibc_malloc = libc_malloc == any_malloc && dladdr(libc_malloc, &a) && dladdr((void *)dlsym(RTLD_NEXT, "makecontext"), &b) &&
 		       a.dli_fbase == b.dli_fbase;
-	blocks = memory_take(sizeof(*blocks) * BLOCKS);
+	blocks = memory_take(sizeof(*blocks) * (BLOCKS + LARGE));
+	large = blocks ? blocks + BLOCKS : NULL;
 	return blocks ? 0 : -1;
 }
 
@@ -36,39 +42,91 @@ static struct block *block_of(uint64_t page)
 	return &blocks[page & (BLOCKS - 1)];
 }
 
-bool blocks_find(uint64_t lo, uint64_t hi, uint64_t *block_lo, uint64_t *block_hi)
+static bool holds(const struct block *b, uint64_t lo, uint64_t hi)
 {
-	for (uint64_t page = lo >> 12, i = 0; i < 32; i++, page--) {
-		const struct block *b = block_of(page);
-		if (b->lo >> 12 == page && b->bytes && b->lo <= lo && hi <= b->lo + b->bytes) {
-			*block_lo = b->lo;
-			*block_hi = b->lo + b->bytes;
-			return true;
-		}
-	}
-	return false;
+	return b->bytes && b->lo <= lo && hi <= b->lo + b->bytes;
 }
 
-static void mapped(void *p, size_t n, int flags)
+bool blocks_find(uint64_t lo, uint64_t hi, uint64_t *block_lo, uint64_t *block_hi)
+{
+	const struct block *found = NULL;
+	for (uint64_t page = lo >> 12, i = 0; i < NEAR && !found; i++, page--) {
+		const struct block *b = block_of(page);
+		if (b->lo >> 12 == page && holds(b, lo, hi))
+			found = b;
+	}
+	uint64_t n = ctp_load64(&larges);
+	for (uint64_t i = 0; i < n && i < LARGE && !found; i++)
+		if (holds(&large[i], lo, hi))
+			found = &large[i];
+	if (!found)
+		return false;
+	struct block b = *found;
+	*block_lo = b.lo;
+	*block_hi = b.lo + b.bytes;
+	return holds(&b, lo, hi);
+}
+
+static void forget(struct block *b, uint64_t lo, uint64_t hi)
+{
+	if (b->lo >= lo && b->lo < hi)
+		*b = (struct block){0, 0};
+}
+
+// What began in [lo, hi) is no more.
+static void forget_range(uint64_t lo, uint64_t hi)
+{
+	uint64_t pages = (hi - lo + 4095) >> 12, n = ctp_load64(&larges);
+	for (uint64_t i = 0; i < pages && i < BLOCKS; i++)
+		forget(pages < BLOCKS ? block_of((lo >> 12) + i) : &blocks[i], lo, hi);
+	for (uint64_t i = 0; i < n && i < LARGE; i++)
+		forget(&large[i], lo, hi);
+}
+
+static void remember_large(struct block b)
+{
+	uint64_t n = ctp_load64(&larges);
+	for (uint64_t i = 0; i < n && i < LARGE; i++)
+		if (!large[i].bytes && ctp_cas64(&large[i].bytes, 0, 1)) { // taken: too small to hold anything
+			large[i].lo = b.lo;
+			ctp_store64(&large[i].bytes, b.bytes);
+			return;
+		}
+	n = n < LARGE ? ctp_add64(&larges, 1) : LARGE;
+	if (n >= LARGE)
+		return; // what lies far from its start is then not known
+	large[n].lo = b.lo;
+	ctp_store64(&large[n].bytes, b.bytes);
+}
+
+static void mapped(void *p, size_t n, bool chosen, int flags)
 {
 	struct guest *g;
-	if (p == MAP_FAILED || !(flags & MAP_ANONYMOUS) || !ctp_tracer->attached || !(g = guest_enter()))
+	uint64_t lo = (uint64_t)p;
+	if (p == MAP_FAILED || !ctp_tracer->attached || !(g = guest_enter()))
 		return;
-	*block_of((uint64_t)p >> 12) = (struct block){(uint64_t)p, n};
+	if (!chosen)
+		forget_range(lo, lo + n); // ended unseen
+	if (!chosen && (flags & MAP_ANONYMOUS)) {
+		struct block b = {lo, n};
+		*block_of(lo >> 12) = b;
+		if (n > (uint64_t)NEAR << 12)
+			remember_large(b);
+	}
 	guest_leave(g);
 }
 
 CTP_HOOK void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t off)
 {
 	void *p = real_mmap(addr, n, prot, flags, fd, off);
-	mapped(p, n, flags);
+	mapped(p, n, addr != NULL, flags);
 	return p;
 }
 
 CTP_HOOK void *mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t off)
 {
 	void *p = real_mmap64(addr, n, prot, flags, fd, off);
-	mapped(p, n, flags);
+	mapped(p, n, addr != NULL, flags);
 	return p;
 }
 
@@ -76,9 +134,7 @@ CTP_HOOK int munmap(void *addr, size_t n)
 {
 	struct guest *g;
 	if (n && ctp_tracer->attached && (g = guest_enter())) {
-		struct block *b = block_of((uint64_t)addr >> 12);
-		if (b->lo == (uint64_t)addr)
-			*b = (struct block){0, 0};
+		forget_range((uint64_t)addr, (uint64_t)addr + n);
 		if (coroutine_any())
 			coroutine_released(g, (uint64_t)addr, (uint64_t)addr + n, false);
 		guest_leave(g);

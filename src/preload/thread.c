@@ -27,6 +27,9 @@ AREA_IS(regs[CTP_REG_SP], AREA_SP);
 AREA_IS(regs[CTP_REG_FP], AREA_FP);
 AREA_IS(regs[CTP_REG_S0], AREA_S0);
 AREA_IS(regs[CTP_REG_S4], AREA_S4);
+AREA_IS(lost, AREA_LOST);
+AREA_IS(gaps, AREA_GAPS);
+_Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread bool starting __attribute__((tls_model("initial-exec")));
@@ -41,8 +44,10 @@ static void thread_stop(void *area)
 	struct guest *g = area;
 	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
 		return;
-	g->gate = 0;
 	ctp_self = NULL;
+	if (!g->gate) // a coroutine was preempted inside a hook, and may yet go on there: the area stays its own
+		return;
+	g->gate = 0;
 	coroutine_thread_ends(g);
 	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
 }
@@ -115,6 +120,8 @@ struct guest *thread_start(void)
 	g->slot = slot;
 	g->tid = (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	g->thread = &tr->region.threads[slot];
+	g->lost = &g->thread->lost;
+	g->gaps = &tr->region.ext->gaps;
 	g->ring = ctp_region_ring(&tr->region, slot);
 	g->ring_capacity = tr->region.ring_capacity;
 	g->native_top = g->tid == tr->pid ? main_top : cpu_thread_pointer();
@@ -146,6 +153,10 @@ struct guest *guest_enter(void)
 	}
 	g->gate = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
+		g->gate = 1;
+		return NULL;
+	}
 	return g;
 }
 

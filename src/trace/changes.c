@@ -11,33 +11,37 @@
 
 #include "base/grow.h"
 
-int changes_add(struct changes *c, uint64_t id, uint64_t n, bool active, uint64_t ns)
+int changes_add(struct changes *c, const struct change *change)
 {
-	uint32_t row = idmap_get(&c->by_id, id);
+	uint32_t row = idmap_get(&c->by_id, change->id);
 	if (row == IDMAP_NONE) {
 		int r = c->n < IDMAP_NONE ? GROW(c->items, c->n, c->capacity) : -ENOMEM;
 		row = (uint32_t)c->n;
 		if (!r)
-			r = idmap_set(&c->by_id, id, row);
+			r = idmap_set(&c->by_id, change->id, row);
 		if (r)
 			return r;
-		c->items[c->n++] = (struct change){ .id = id };
+		c->items[c->n++] = (struct change){ .id = change->id };
 	}
 	struct change *e = &c->items[row];
-	if (n > e->n) {
-		c->missing += n - e->n - 1;
-		e->n = n;
+	uint64_t n = e->n;
+	if (change->n > n) {
+		c->missing += change->n - n - 1;
+		n = change->n;
 	}
-	e->ns = ns;
-	e->active = active;
+	*e = *change;
+	e->n = n;
 	return 0;
 }
 
-uint64_t changes_suspended(const struct changes *c)
+struct changes_count changes_count(const struct changes *c)
 {
-	uint64_t n = 0;
-	for (size_t i = 0; i < c->n; i++)
-		n += !c->items[i].active;
+	struct changes_count n = { 0 };
+	for (size_t i = 0; i < c->n; i++) {
+		const struct change *e = &c->items[i];
+		if (!e->native)
+			*(e->active ? &n.running : e->finished ? &n.finished : &n.suspended) += 1;
+	}
 	return n;
 }
 

@@ -14,6 +14,8 @@ struct change {
 	uint64_t n;  // of the last change: 1, 2, ...
 	uint64_t ns; // of the last change
 	bool active;
+	bool native;   // a thread's own stack
+	bool finished; // its last change was the last for good
 };
 
 struct changes {
@@ -23,6 +25,12 @@ struct changes {
 	uint64_t missing; // gaps in n
 };
 
-int changes_add(struct changes *c, uint64_t id, uint64_t n, bool active, uint64_t ns);
-uint64_t changes_suspended(const struct changes *c);
+// Takes a change (its id, n, ns and the flags). 0 or -ENOMEM.
+int changes_add(struct changes *c, const struct change *change);
+
+// How many coroutines are in which state; natives are not counted.
+struct changes_count {
+	uint64_t suspended, running, finished;
+};
+struct changes_count changes_count(const struct changes *c);
 void changes_deinit(struct changes *c);

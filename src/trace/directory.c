@@ -82,7 +82,8 @@ static int count_v1(struct world *w, struct changes *v1, const struct stream_sta
 {
 	for (size_t i = 0; i < n; i++) {
 		w->kinds[r[i].kind]++;
-		int e = changes_add(v1, r[i].id, r[i].n, r[i].active, r[i].ts_ns);
+		int e = changes_add(v1, &(struct change){ .id = r[i].id, .n = r[i].n, .ns = r[i].ts_ns,
+							  .active = r[i].active });
 		if (e)
 			return e;
 	}
@@ -190,7 +191,7 @@ static void sum_images(struct world *w)
 
 static void sum_streams(struct world *w, const struct changes *v1)
 {
-	w->v1_suspended = changes_suspended(v1);
+	w->v1_suspended = changes_count(v1).suspended;
 	w->v1_running = v1->n - w->v1_suspended;
 	w->counts.suspended += w->v1_suspended;
 	w->counts.running += w->v1_running;

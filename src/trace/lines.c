@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// JSON lines: one state change a line. They hold no descriptors and no kinds
-// of entity, so all that can be said is who is suspended: each entity's last
-// line decides. A last line without a newline that does not parse was cut
+// JSON lines: one state change a line. They hold no descriptors, so all that
+// can be said is who is suspended: each entity's last line decides. A last line without a newline that does not parse was cut
 // off and is dropped with a word; any other line that is no state change is
 // an error.
 #include "trace/lines.h"
@@ -36,16 +35,22 @@ static int take(struct lines *l, const json_t *o)
 	if (ns > l->last_ns)
 		l->last_ns = ns;
 	int r = idmap_set(&l->tids, (uint64_t)json_integer_value(tid), 0);
-	return r ? r : changes_add(&l->changes, (uint64_t)json_integer_value(id),
-				   (uint64_t)json_integer_value(seq) / 2, json_is_true(active), ns);
+	struct change change = {
+		.id = (uint64_t)json_integer_value(id), .n = (uint64_t)json_integer_value(seq) / 2, .ns = ns,
+		.active = json_is_true(active), .native = json_is_true(json_object_get(o, "native")),
+		.finished = json_is_true(json_object_get(o, "finished")),
+	};
+	return r ? r : changes_add(&l->changes, &change);
 }
 
 static int lines_finish(struct world *w, const struct lines *l)
 {
 	w->form = WORLD_LINES;
-	w->counts.suspended = changes_suspended(&l->changes);
-	w->counts.running = l->changes.n - w->counts.suspended;
-	w->coroutines = l->changes.n;
+	struct changes_count n = changes_count(&l->changes);
+	w->counts.suspended = n.suspended;
+	w->counts.running = n.running;
+	w->counts.finished = n.finished;
+	w->coroutines = n.suspended + n.running + n.finished;
 	w->counts.switches = w->events / 2;
 	w->threads = l->tids.n;
 	w->lost = l->changes.missing;
@@ -53,8 +58,7 @@ static int lines_finish(struct world *w, const struct lines *l)
 	w->snapshot_ns = l->last_ns;
 	w->duration_ns = l->last_ns - l->first_ns;
 	int r = world_cover(w, "JSON lines hold no descriptors: CTP001 to CTP009 were not decided");
-	return r ? r : world_cover(w, "JSON lines do not tell native stacks and finished coroutines "
-				      "from others: all are counted by their last state");
+	return r ? r : world_cover(w, "JSON lines do not tell destroyed coroutines from suspended ones");
 }
 
 // One line, n bytes with its newline if it has one. 0, 1 if it was cut off, -errno.

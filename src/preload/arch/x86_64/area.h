@@ -15,6 +15,8 @@
 #define AREA_S2 64
 #define AREA_S3 72
 #define AREA_S4 80
+#define AREA_LOST 88
+#define AREA_GAPS 96
 
 #ifdef __ASSEMBLER__
 #define EXPORTED(name) .globl name; .type name, @function; name:

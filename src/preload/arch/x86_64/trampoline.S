@@ -30,9 +30,17 @@
 	jz \none
 .endm
 
-// Shuts the gate, stores the caller's registers, goes to the private stack.
-.macro GO_PRIVATE
+// Shuts the gate. A preemptive scheduler may have moved us to another thread
+// since SELF: then the area is not ours, and `again` starts anew.
+.macro SHUT again
 	movl $0, AREA_GATE(%r11)
+	movq ctp_self@gottpoff(%rip), %r10
+	cmpq %fs:(%r10), %r11
+	jne \again
+.endm
+
+// Stores the caller's registers, goes to the private stack.
+.macro GO_PRIVATE
 	movq (%rsp), %r10
 	movq %r10, AREA_PC(%r11)
 	leaq 8(%rsp), %r10
@@ -52,15 +60,17 @@
 .endm
 
 // trampoline name: calls hook_<name>(area, arguments), then jumps to real_<name>.
-.macro TRAMPOLINE name
+// switches: what passes through a shut gate is a switch, missed.
+.macro TRAMPOLINE name, switches=0
 	.p2align 4
 	EXPORTED(\name)
 	.cfi_startproc
 	.cfi_signal_frame	// else gdb stops at the stack change
 	endbr64
-	SELF 2f
+0:	SELF 2f
 1:	cmpl $1, AREA_GATE(%r11)
-	jne 3f
+	jne 4f
+	SHUT 5f
 	.cfi_remember_state
 	GO_PRIVATE
 	movq %rdi, SAVED_RDI(%rsp)
@@ -85,6 +95,20 @@
 	.cfi_restore_state
 	movl $1, AREA_GATE(%r11)
 3:	jmp *real_\name(%rip)
+
+	// Shut: in a signal handler inside a hook, or (wiped) in a forked child.
+4:
+.if \switches
+	movq AREA_LOST(%r11), %r10
+	testq %r10, %r10
+	jz 3b
+	lock incq (%r10)
+	movq AREA_GAPS(%r11), %r10
+	lock orl $0x80, (%r10)		// CTP_GAP_BLIND
+.endif
+	jmp 3b
+5:	movl $1, AREA_GATE(%r11)
+	jmp 0b
 
 	// A thread's first: it still stands on the stack it was born with.
 2:	pushq %rdi
@@ -127,8 +151,8 @@
 	.text
 	TRAMPOLINE getcontext
 	TRAMPOLINE makecontext
-	TRAMPOLINE setcontext
-	TRAMPOLINE swapcontext
+	TRAMPOLINE setcontext, 1
+	TRAMPOLINE swapcontext, 1
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // gate stays shut for it, and the parent opens it again. The return address is
