@@ -253,9 +253,13 @@ static void show_evidence(FILE *to, const struct finding *f)
 		if (other && o->holds != HOLDS_TRUE)
 			continue; // one of the two is enough
 		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_words[i].told);
+		size_t label = strlen(obligation_words[i].word);
+		const char *text = told ? o->text : "";
+		if (!strncmp(text, obligation_words[i].word, label) && !strncmp(text + label, ": ", 2))
+			text += label + 2; // said already
 		snprintf(piece, sizeof(piece), "[%c] %s%s%s", o->holds == HOLDS_TRUE ? 'x' :
 			 o->holds == HOLDS_FALSE ? '-' : ' ', obligation_words[i].word,
-			 told ? ": " : "", told ? o->text : "");
+			 told ? ": " : "", text);
 		text_piece(&w, "  ", piece);
 	}
 	fputc('\n', to);

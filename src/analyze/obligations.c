@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define GAPS_P0 (CTP_GAP_STATIONS | CTP_GAP_CANDS | CTP_GAP_FDS | CTP_GAP_THREADS | \
-		 CTP_GAP_URING | CTP_GAP_MEMORY)
+		 CTP_GAP_URING | CTP_GAP_MEMORY | CTP_GAP_BLIND)
 
 const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
 
@@ -52,6 +52,8 @@ static void decide_suspended(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P1, HOLDS_FALSE, "it is not suspended");
 	else if (!c->runs)
 		say(o, PROOF_P1, HOLDS_FALSE, "it never ran");
+	else if (c->lo && c->regs[CTP_REG_SP] && (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi))
+		say(o, PROOF_P1, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
 	else if (s->world->counts.reused)
 		say(o, PROOF_P1, HOLDS_OPEN, "stacks of suspended coroutines were reused in this run: "
 		    "it may have been discarded");

@@ -24,6 +24,7 @@ static int gaps(const struct pass *pass, const struct image *m, struct found *ou
 		{ CTP_GAP_THREADS, "no thread slot was left: some threads were not traced" },
 		{ CTP_GAP_STACKS, "the stack table was full: some stacks are missing" },
 		{ CTP_GAP_URING, "io_uring or AIO was set up: waits through it are not seen" },
+		{ CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook: some switches were not seen" },
 		{ CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine" },
 	};
 	int r = 0;

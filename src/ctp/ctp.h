@@ -229,10 +229,15 @@ enum ctp_cand_kind {
 	CTP_CAND_DEL = 2,   // EPOLL_CTL_DEL of F under a waiter
 };
 
-// Posted by the closer's hook after the call returned. W: guest, once;
-// `ready` is stored last (release).
+// ctp_cand.ready: EMPTY or FREE -> FILLING (guest, compare-and-swap) -> READY
+// (guest, release) -> FREE (engine, release, when nobody waits for it any more).
+enum ctp_cand_ready { CTP_CAND_EMPTY = 0, CTP_CAND_READY = 1, CTP_CAND_FREE = 2, CTP_CAND_FILLING = 3 };
+
+// Posted by the closer's hook after the call returned. Candidate i, as counted
+// by cand_count, goes into slot i mod cands_max; if that one is neither empty nor
+// free, it is lost (CTP_GAP_CANDS). W: guest, except READY -> FREE.
 struct ctp_cand {
-	uint32_t ready;  // 1 when the rest may be read
+	uint32_t ready;  // enum ctp_cand_ready: READY when the rest may be read
 	uint32_t kind;   // enum ctp_cand_kind
 	uint64_t time;   // when the call had returned
 	uint64_t epoch;  // value that the call raised ctp_ext.epoch to
@@ -407,7 +412,7 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 
 // ctp_ext.gaps, W: guest, set and never cleared: why P0 cannot hold
 #define CTP_GAP_STATIONS 0x01u  // no station left: some coroutines are not in the table
-#define CTP_GAP_CANDS 0x02u     // candidate table full
+#define CTP_GAP_CANDS 0x02u     // a candidate found no free slot
 #define CTP_GAP_FDS 0x04u       // an fd number above CTP_FDS_MAX
 #define CTP_GAP_THREADS 0x08u   // no thread slot left
 #define CTP_GAP_STACKS 0x10u    // stack table full: stacks are missing, nothing else
@@ -460,7 +465,7 @@ struct ctp_ext {
 	// 0x180: counters that several threads raise. W: guest
 	uint64_t next_id;     // ids given out so far
 	uint64_t next_desc;
-	uint32_t cand_count;  // may pass cands_max: the rest is lost (CTP_GAP_CANDS)
+	uint32_t cand_count;  // candidates so far: passes cands_max, wraps
 	uint32_t module_count;
 	uint32_t stack_count; // ids given out
 	uint32_t stack_words; // words used

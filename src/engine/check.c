@@ -106,7 +106,8 @@ static GElf_Shdr *section(Elf *elf, unsigned type, GElf_Shdr *sh, Elf_Data **dat
 	return NULL;
 }
 
-static void find_libasan(struct check *c, Elf *elf)
+// A sanitizer's library wants to be the first of all.
+static void find_sanitizer(struct check *c, Elf *elf)
 {
 	GElf_Shdr sh;
 	Elf_Data *data;
@@ -115,7 +116,7 @@ static void find_libasan(struct check *c, Elf *elf)
 		return;
 	for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
-		if (name && !strncmp(name, "libasan.so", 10))
+		if (name && (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libtsan.so", 10)))
 			snprintf(c->libasan, sizeof(c->libasan), "%s", name);
 	}
 }
@@ -140,7 +141,7 @@ static enum check_verdict check_elf(struct check *c, int fd, const unsigned char
 				       ? look_inside(c, elf)
 				       : say(c, CHECK_CANNOT, "%s: is no program that this system runs", c->loaded);
 	if (v == CHECK_FINE)
-		find_libasan(c, elf);
+		find_sanitizer(c, elf);
 	if (elf)
 		elf_end(elf);
 	return v;
@@ -167,7 +168,7 @@ static enum check_verdict check_file(struct check *c, bool preload, int depth)
 	} head = { { 0 } };
 	struct stat st;
 	if (stat(c->loaded, &st) < 0)
-		return say(c, errno == EACCES || errno == ELOOP ? CHECK_CANNOT : CHECK_NOT_FOUND, "%s: %s", c->loaded, strerror(errno));
+		return say(c, errno == ENOENT ? CHECK_NOT_FOUND : CHECK_CANNOT, "%s: %s", c->loaded, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return say(c, CHECK_CANNOT, "%s: is no program", c->loaded);
 	if (access(c->loaded, X_OK) < 0)

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define PACKET_LEAST 2048u
 #define PACKET_MAX (256u << 10)
 #define SEGMENT_MAX (64u << 20)
 #define V1_STREAM CTP_THREADS_MAX
@@ -49,6 +50,11 @@ struct ctf {
 	size_t n, room;
 	struct stream streams[CTP_THREADS_MAX + 1];
 };
+
+static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
 
 static void segment_name(const struct segment *s, char name[48])
 {
@@ -149,6 +155,16 @@ static int write_packet(struct ctf *c, const struct segment *s, struct packet_he
 	return r;
 }
 
+// The disk is full: from now on as if --max-size were half of what it took, so
+// that the newest history stays, and the tables find room at the end.
+static void disk_full(struct ctf *c)
+{
+	if (c->total < 2 * PACKET_LEAST)
+		return;
+	c->max_bytes = c->total / 2;
+	c->segment_bytes = clamp(c->max_bytes / 8, PACKET_LEAST, SEGMENT_MAX);
+}
+
 static void put(struct ctf *c, uint32_t stream, struct packet_header h, const void *content,
 		uint32_t records, uint32_t record_bytes)
 {
@@ -166,6 +182,8 @@ static void put(struct ctf *c, uint32_t stream, struct packet_header h, const vo
 	int r = write_packet(c, s, &h, content, bytes);
 	if (r < 0) {
 		segment_undo(c, t);
+		if (r == -ENOSPC || r == -EDQUOT)
+			disk_full(c);
 		fail(c, r, records);
 		return;
 	}
@@ -209,6 +227,15 @@ static void ctf_nothing(struct writer *w)
 {
 }
 
+static bool ctf_make_room(struct writer *w)
+{
+	struct ctf *c = (struct ctf *)w;
+	if (!c->n)
+		return false;
+	drop_oldest(c);
+	return true;
+}
+
 static void ctf_free(struct writer *w)
 {
 	struct ctf *c = (struct ctf *)w;
@@ -218,20 +245,15 @@ static void ctf_free(struct writer *w)
 
 static const struct writer_ops ctf_ops = {
 	.thread = ctf_thread, .thread_end = ctf_thread_end, .stations = ctf_stations,
-	.turn = ctf_nothing, .image = ctf_nothing, .flush = ctf_nothing, .free = ctf_free,
+	.turn = ctf_nothing, .image = ctf_nothing, .flush = ctf_nothing, .make_room = ctf_make_room, .free = ctf_free,
 };
-
-static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
-{
-	return v < lo ? lo : v > hi ? hi : v;
-}
 
 struct writer *ctf_new(int dir, uint64_t max_bytes)
 {
 	struct ctf *c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
-	uint64_t packet = clamp(max_bytes / 16, 2048, PACKET_MAX);
+	uint64_t packet = clamp(max_bytes / 16, PACKET_LEAST, PACKET_MAX);
 	c->w.ops = &ctf_ops;
 	c->w.batch_max = (uint32_t)((packet - sizeof(struct packet_header)) / sizeof(struct ctp_record));
 	c->dir = dir;

@@ -76,15 +76,32 @@ static void native_stack(const struct look *l, uint64_t sp, const struct span_li
 	span_add(out, m->lo, sp - RED_ZONE);
 }
 
+// Has the frame that saved `s` returned? Its caller stands above where it stood, on the same stack.
+static bool frame_gone(const struct look *l, const struct ctp_state *s)
+{
+	uint64_t saved = s->regs[CTP_REG_SP];
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (t->slot != (int)s->thread || !still(t) || l->threads[t->slot].current != s->id)
+			continue;
+		uint64_t now = t->hooked ? l->threads[t->slot].wait_regs[CTP_REG_SP] : t->sp;
+		const struct proc_map *m = proc_maps_find(&l->maps, now);
+		return m && saved >= m->lo && saved < now;
+	}
+	return false;
+}
+
 // Words of a save slot that nobody can use any more. A context saved by
 // swapcontext goes on as from a call, after which caller-saved registers hold
-// nothing; and one whose owner has gone on since is used up altogether.
-static void save_slot(const struct ctp_ext *e, const struct ctp_state *s, struct span_list *out)
+// nothing; one whose owner has gone on since can be entered again, as long as
+// the function that saved it has not returned.
+static void save_slot(const struct look *l, const struct ctp_state *s, struct span_list *out)
 {
-	bool used_up = s->life == CTP_RUNNING;
+	const struct ctp_ext *e = l->r->ext;
 	if (!s->slot || s->how != CTP_HOW_SWAP || (s->flags & CTP_STATE_SAVED) ||
-	    !(used_up || s->life == CTP_SUSPENDED) || s->changes == 0)
+	    (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
 		return;
+	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s);
 	uint64_t regs = s->slot + e->context_off;
 	for (unsigned i = 0; i < e->context_words && i < 32; i++)
 		if (used_up || (e->context_scratch >> i & 1))
@@ -100,7 +117,7 @@ void dead_find(const struct look *l, struct span_list *out)
 		if (ctp_load32(&l->r->stations[i].state.owner) != CTP_OWNER_GUEST ||
 		    !ctp_state_read(&l->r->stations[i].state, &s))
 			continue;
-		save_slot(l->r->ext, &s, out);
+		save_slot(l, &s, out);
 		bool lives = s.life == CTP_SUSPENDED || s.life == CTP_RUNNING;
 		if (s.entity == CTP_NATIVE && s.life == CTP_SUSPENDED)
 			span_add(&natives, s.regs[CTP_REG_SP], s.regs[CTP_REG_SP] + 1);

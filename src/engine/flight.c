@@ -64,9 +64,9 @@ static void judge_p4(struct look *l, struct suspect *s)
 	if (ctp_load32(&l->r->ext->forks) && rows_shared(l->pid, l->deadline_ns))
 		look_say(a, -1, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
-		look_say(a, 1, "nothing in flight: no thread ever waited in epoll");
+		look_say(a, 1, "no thread ever waited in epoll");
 	else
-		look_say(a, 1, "nothing in flight: %u of %u polling threads waited anew after the close, %u never left",
+		look_say(a, 1, "%u of %u polling threads waited anew after the close, %u never left",
 			 after, after + inside, inside);
 }
 
@@ -104,8 +104,8 @@ static void judge_p5(struct look *l, struct suspect *s)
 	}
 	uint64_t turns = l->turns > s->turns0 ? l->turns - s->turns0 : 0;
 	if (turns)
-		look_say(a, 1, "the loop went to sleep %llu times since the close",
-			 (unsigned long long)turns);
+		look_say(a, 1, "the loop went to sleep %llu time%s since the close",
+			 (unsigned long long)turns, turns == 1 ? "" : "s");
 	else
 		look_say(a, 1, "all %u threads that run coroutines sleep", n);
 }
@@ -122,7 +122,7 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 {
 	struct look_answer *p4 = &s->a[LOOK_P4], *p5 = &s->a[LOOK_P5];
 	uint32_t high = ctp_load32(&r->ext->thread_high);
-	look_say(p4, 1, "nothing in flight: every polling thread waited anew after the close");
+	look_say(p4, 1, "every polling thread waited anew after the close");
 	look_say(p5, 1, "every thread that runs coroutines slept after the close");
 	if (ctp_load32(&r->ext->forks))
 		look_say(p4, -1, "the program has forked: a child may share the epoll set");

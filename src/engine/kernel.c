@@ -27,6 +27,7 @@ static const struct { uint32_t bit; const char *text; } GAPS[] = {
 	{CTP_GAP_CANDS, "some closed descriptors found no place in the table"},
 	{CTP_GAP_FDS, "a descriptor number was too large for the table"},
 	{CTP_GAP_THREADS, "some threads found no place in the table"},
+	{CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook, unseen"},
 	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
 };
 

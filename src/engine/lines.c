@@ -153,6 +153,11 @@ static void lines_flush(struct writer *w)
 	flush(l);
 }
 
+static bool lines_make_room(struct writer *w)
+{
+	return false; // there are no tables that could need it
+}
+
 static void lines_free(struct writer *w)
 {
 	ctp_merge_free(((struct lines *)w)->merge);
@@ -161,7 +166,7 @@ static void lines_free(struct writer *w)
 
 static const struct writer_ops lines_ops = {
 	.thread = lines_thread, .thread_end = lines_thread_end, .stations = lines_stations,
-	.turn = lines_turn, .image = lines_flush, .flush = lines_flush, .free = lines_free,
+	.turn = lines_turn, .image = lines_flush, .flush = lines_flush, .make_room = lines_make_room, .free = lines_free,
 };
 
 struct writer *lines_new(int fd, uint64_t max_bytes, const struct ctp_region *const *region,

@@ -14,7 +14,7 @@
 
 #include "ctp/seq.h"
 
-enum { ROWS_LIVE = 10000 };
+enum { ROWS_LIVE = 10000, HOOK_FRAMES = 1 << 14 };
 
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 {
@@ -74,6 +74,8 @@ static void mark_hooked(struct look *l)
 		const struct ctp_thread *c = &l->threads[t->slot];
 		if (!(c->wait_seq & 1) || (int)t->args[0] != c->wait_fd)
 			continue;
+		if (c->wait_regs[CTP_REG_SP] < t->sp || c->wait_regs[CTP_REG_SP] - t->sp > HOOK_FRAMES)
+			continue; // it left the hook by a jump, and sleeps elsewhere
 		t->hooked = c->wait_call == CTP_IN_EPOLL ? look_in_epoll(t) : c->wait_call == CTP_IN_IO;
 	}
 }

@@ -43,7 +43,7 @@ static int usage(const char *why)
 	return STATUS_OWN;
 }
 
-// What LD_PRELOAD is to be: libctp.so first, but after a shared libasan.
+// What LD_PRELOAD is to be: libctp.so first, but after a shared libasan or libtsan.
 static int plan_preload(struct job *j)
 {
 	const char *more = getenv("LD_PRELOAD"), *lib = j->library;

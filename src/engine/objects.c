@@ -32,13 +32,24 @@ static const struct heap_query *asked(const struct heap_query *q, size_t n, uint
 	return NULL;
 }
 
-// All mappings that adjoin `m`, writable and of its kind, as one.
+static bool anonymous(const struct proc_map *m)
+{
+	return !m->ino && (!*m->path || !strncmp(m->path, "[anon", 5));
+}
+
+static bool alike(const struct proc_map *a, const struct proc_map *b)
+{
+	return (anonymous(a) && anonymous(b)) || (a->ino == b->ino && !strcmp(a->path, b->path));
+}
+
+// All that adjoins `m` and is of its kind, whatever may be done there: a pool
+// has pages without access between its parts, and leads to them from its start.
 static struct span mapping(const struct proc_maps *maps, const struct proc_map *m)
 {
 	const struct proc_map *a = m, *b = m;
-	while (a > maps->v && a[-1].hi == a->lo && a[-1].perms[1] == 'w' && !strcmp(a[-1].path, m->path))
+	while (a > maps->v && a[-1].hi == a->lo && alike(a - 1, m))
 		a--;
-	while (b + 1 < maps->v + maps->n && b[1].lo == b->hi && b[1].perms[1] == 'w' && !strcmp(b[1].path, m->path))
+	while (b + 1 < maps->v + maps->n && b[1].lo == b->hi && alike(b + 1, m))
 		b++;
 	return (struct span){a->lo, b->hi};
 }
@@ -79,6 +90,10 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 		return;
 	if (c->flags & CTP_STATE_SHARED_STACK) {
 		look_say(a, -1, "it shares its stack with others by copying");
+		return;
+	}
+	if (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi) {
+		look_say(a, -1, "it left from another stack than its own, in a way that was not seen");
 		return;
 	}
 	if (is_static(l, s, c->lo, "stack"))

@@ -53,22 +53,24 @@ static bool begins(int dir, const char *path, const char *with, bool empty_is_on
 	return n == 0 ? empty_is_one : n == (ssize_t)want && !memcmp(head, with, want);
 }
 
-// 1: a ctp trace; 0: nothing there; -1: something else.
+enum { IS_TRACE = 100 };
+
+// IS_TRACE; 0: nothing there; OUTPUT_EXISTS: something else; or -errno.
 static int what_is(const char *path)
 {
 	struct stat st;
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : -1;
+		return errno == ENOENT ? 0 : -errno;
 	if (S_ISREG(st.st_mode))
-		return begins(AT_FDCWD, path, "{\"probe_id\":", true) ? 1 : -1;
+		return begins(AT_FDCWD, path, "{\"probe_id\":", true) ? IS_TRACE : OUTPUT_EXISTS;
 	if (!S_ISDIR(st.st_mode))
-		return -1;
+		return OUTPUT_EXISTS;
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir < 0)
-		return -1;
+		return OUTPUT_EXISTS;
 	bool is = begins(dir, "ctp/trace.json", "{\"format\":\"ctp-trace\"", false);
 	close(dir);
-	return is ? 1 : -1;
+	return is ? IS_TRACE : OUTPUT_EXISTS;
 }
 
 // Removes a tree, no deeper than a trace is. Best effort.
@@ -93,15 +95,17 @@ static void remove_tree(int at, const char *name, int depth)
 static int move_away(const char *path)
 {
 	int is = what_is(path);
-	if (is <= 0)
-		return is < 0 ? OUTPUT_EXISTS : 0;
+	if (is != IS_TRACE)
+		return is;
 	char *old = NULL;
 	if (asprintf(&old, "%s.old", path) < 0)
 		return -ENOMEM;
 	int was = what_is(old), r = 0;
-	if (was < 0)
+	if (was == OUTPUT_EXISTS)
 		r = OUTPUT_OLD_EXISTS;
-	if (was > 0)
+	if (was < 0)
+		r = was;
+	if (was == IS_TRACE)
 		remove_tree(AT_FDCWD, old, 5);
 	if (!r && rename(path, old) < 0)
 		r = -errno;

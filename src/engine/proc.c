@@ -133,6 +133,7 @@ static bool task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
 	const char *state = strstr(text, "\nState:\t");
 	t->state = state ? state[8] : '?';
 	t->tracer = (int)proc_field(text, "\nTracerPid:", 10);
+	t->pending = proc_field(text, "\nSigPnd:", 16) | proc_field(text, "\nShdPnd:", 16);
 	t->switches = proc_field(text, "\nvoluntary_ctxt_switches:", 10) +
 		      proc_field(text, "\nnonvoluntary_ctxt_switches:", 10);
 	if (task_file(pid, tid, "schedstat", text, sizeof(text)))
@@ -183,6 +184,8 @@ int proc_tasks_read(pid_t pid, bool deep, struct proc_tasks *out)
 
 void proc_tasks_deinit(struct proc_tasks *t)
 {
+	for (size_t i = 0; i < t->n; i++)
+		free(t->v[i].vectors);
 	free(t->v);
 	*t = (struct proc_tasks){0};
 }

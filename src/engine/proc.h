@@ -27,12 +27,15 @@ struct proc_task {
 	int slot;          // of the thread table, -1 = not in it; set by the caller
 	bool hooked;       // asleep in a hook that left its registers; set by the caller
 	bool got_regs;     // regs were taken by ptrace
+	uint64_t pending;  // signals that wait for it
 	uint64_t switches; // context switches, of either kind
 	uint64_t run_ns;   // time on a CPU, where the kernel keeps it
 	int64_t nr;        // system call it sleeps in, or one of the above
 	uint64_t args[6], sp, pc;
 	char wchan[40];
 	uint64_t regs[32]; // general purpose, if got_regs
+	unsigned char *vectors; // the other registers, if got_regs; for free()
+	size_t vector_bytes;
 	int stop_signal;   // on its way when it was stopped
 };
 

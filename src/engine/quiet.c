@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "engine/hold.h"
 #include "engine/look.h"
 
 struct quiet {
@@ -237,6 +238,9 @@ void quiet_judge(struct look *l)
 		way(&q, "it has forked: a child may hold what the loop waits for");
 	if (!q.ways)
 		outsiders(&q);
+	int sharer = q.ways ? 0 : hold_sharer(l->pid);
+	if (sharer)
+		way(&q, "process %d shares its memory", sharer);
 	struct proc_tasks now = {0};
 	bool still = l->rested && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
 	proc_tasks_deinit(&now);
@@ -246,7 +250,7 @@ void quiet_judge(struct look *l)
 		look_say_all(l, LOOK_P6B, -1, "the program was not at rest for two looks");
 	else
 		look_say_all(l, LOOK_P6B, 1,
-			     "quiet: every thread sleeps without a timeout and nothing outside can wake one");
+			     "every thread sleeps without a timeout and nothing outside can wake one");
 	free(q.inodes);
 	free(q.events);
 }

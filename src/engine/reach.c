@@ -10,15 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 
 #include "ctp/seq.h"
 #include "engine/dead.h"
-#include "engine/heap.h"
+#include "engine/hold.h"
 #include "engine/look.h"
 #include "engine/names.h"
-#include "engine/regs.h"
+#include "engine/queues.h"
 #include "engine/scan.h"
 
 enum { ROOTS_NAMED = 6 };
@@ -138,6 +136,18 @@ static void on_hit(void *ctx, uint64_t at, size_t target)
 	g->nroots[to]++;
 }
 
+static void root(struct graph *g, size_t t, const char *text)
+{
+	g->reached[g->owner[t]] = true;
+	for (size_t i = 0; i < g->l->n; i++)
+		if (group_of(g, (uint32_t)i) == g->owner[t]) {
+			look_open(g->l, g->l->who[i]->s.id, "%s leads to it", text);
+			if (g->l->who[i]->a[LOOK_P6A].holds != 0)
+				look_say(&g->l->who[i]->a[LOOK_P6A], 0, "%s leads to coroutine %llu", text,
+					 (unsigned long long)g->l->who[i]->s.id);
+		}
+}
+
 static void __attribute__((format(printf, 3, 4))) root_word(struct graph *g, uint64_t word, const char *format, ...)
 {
 	size_t t = scan_find(g->targets, g->ntargets, word & SCAN_ADDRESS_MASK);
@@ -148,14 +158,28 @@ static void __attribute__((format(printf, 3, 4))) root_word(struct graph *g, uin
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	g->reached[g->owner[t]] = true;
-	for (size_t i = 0; i < g->l->n; i++)
-		if (group_of(g, (uint32_t)i) == g->owner[t]) {
-			look_open(g->l, g->l->who[i]->s.id, "%s leads to it", text);
-			if (g->l->who[i]->a[LOOK_P6A].holds != 0)
-				look_say(&g->l->who[i]->a[LOOK_P6A], 0, "%s leads to coroutine %llu", text,
-					 (unsigned long long)g->l->who[i]->s.id);
-		}
+	root(g, t, text);
+}
+
+// Bytes that lie elsewhere than in memory.
+struct apart {
+	struct graph *g;
+	const char *where;
+};
+
+static void on_apart(void *ctx, uint64_t at, size_t target)
+{
+	const struct apart *a = ctx;
+	(void)at;
+	root(a->g, target, a->where);
+}
+
+static void root_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
+{
+	struct graph *g = ctx;
+	struct apart a = {g, where};
+	struct scan s = {.targets = g->targets, .ntargets = g->ntargets, .hit = on_apart, .ctx = &a};
+	scan_bytes(&s, bytes, n, 0);
 }
 
 // ---------------------------------------------------------------------- roots
@@ -171,6 +195,10 @@ static void registers(struct graph *g, const struct proc_task *t)
 			root_word(g, g->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d", REG_NAMES[i], t->tid);
 	for (size_t i = 0; t->got_regs && i < sizeof(t->regs) / sizeof(*t->regs); i++)
 		root_word(g, t->regs[i], "a register of thread %d", t->tid);
+	char where[48];
+	snprintf(where, sizeof(where), "a vector register of thread %d", t->tid);
+	if (t->got_regs)
+		root_bytes(g, where, t->vectors, t->vector_bytes);
 }
 
 // What the kernel holds for the program: data of registrations, and of timers.
@@ -247,115 +275,10 @@ static void answer(struct graph *g, size_t i)
 	if (g->reached[k])
 		look_say(a, 0, "another waiter that can be reached leads to coroutine %llu", (unsigned long long)s->s.id);
 	else
-		look_say(a, 1, "memory: nothing leads to coroutine %llu (%.1f MB searched)", (unsigned long long)s->s.id,
+		look_say(a, 1, "nothing leads to coroutine %llu (%.1f MB searched)", (unsigned long long)s->s.id,
 			 (double)g->l->scanned_bytes / 1e6);
 	if (g->reached[k])
 		look_open(g->l, s->s.id, "another waiter that can be reached leads to it");
-}
-
-// -------------------------------------------------------------------- threads
-
-// May it be interrupted without the program seeing it?
-static bool stoppable(const struct proc_task *t)
-{
-	return t->state == 'S' && (t->nr == SYS_futex || t->nr == SYS_nanosleep || t->nr == SYS_clock_nanosleep ||
-				   t->nr == SYS_wait4 || t->nr == SYS_waitid);
-}
-
-static void say_mine(struct look *l, const char *text)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (l->who[i]->nmine)
-			look_say(&l->who[i]->a[LOOK_P6A], -1, "%s", text);
-}
-
-// Being stopped and let go costs a thread two context switches: one into the stop, one back to sleep.
-enum { STOP_SWITCHES = 2 };
-
-// Is `b` where `a` was, without having run the program's code in between?
-static bool same_sleep(const struct look *l, const struct proc_task *a, const struct proc_task *b)
-{
-	if (a->tid != b->tid)
-		return false;
-	if (proc_task_dead(a) || !a->got_regs)
-		return b->state == a->state && b->switches == a->switches && b->run_ns == a->run_ns &&
-		       (proc_task_dead(a) || a->hooked);
-	if (l->may_stop)
-		return b->state == 't';
-	return b->state == 'S' && a->sp == b->sp && a->pc == b->pc && b->switches == a->switches + STOP_SWITCHES &&
-	       (a->nr == b->nr || b->nr == SYS_restart_syscall);
-}
-
-// Registers of the threads that sleep elsewhere than in our hooks; afterwards
-// all must sleep as before (or be held, if they may be).
-static bool take_registers(struct look *l, struct proc_tasks *base)
-{
-	char why[LOOK_TEXT];
-	for (size_t i = 0; i < l->tasks.n; i++) {
-		struct proc_task *t = &l->tasks.v[i];
-		bool left = t->hooked && (!l->may_stop || l->rested); // at its end a loop that ticks is held too
-		if (left || proc_task_dead(t))
-			continue;
-		snprintf(why, sizeof(why), "thread %d %s: its registers cannot be read", t->tid,
-			 t->state == 'S' ? "sleeps where it must not be stopped" : "runs");
-		bool ours = l->may_stop || stoppable(t);
-		if (!ours || !regs_take(t, l->may_stop, l->may_stop ? l->deadline_ns : proc_now_ns() + 20000000)) {
-			say_mine(l, why);
-			return false;
-		}
-	}
-	for (int tries = 0; tries < 20; tries++) {
-		bool same = !proc_tasks_read(l->pid, true, base) && base->n == l->tasks.n;
-		for (size_t i = 0; same && i < base->n; i++)
-			same = same_sleep(l, &l->tasks.v[i], &base->v[i]);
-		if (same)
-			return true;
-		proc_tasks_deinit(base);
-		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-	}
-	say_mine(l, "a thread ran while memory was about to be searched");
-	return false;
-}
-
-// Threads that had to be stopped may have run since the look began.
-static bool refresh(struct look *l, const struct proc_tasks *base)
-{
-	for (size_t i = 0; i < l->tasks.n; i++) {
-		struct proc_task *t = &l->tasks.v[i];
-		const struct proc_task *b = &base->v[i];
-		if (!t->got_regs)
-			continue;
-		t->state = b->state;
-		t->nr = b->nr;
-		t->sp = b->sp;
-		t->pc = b->pc;
-		memcpy(t->args, b->args, sizeof(t->args));
-	}
-	return !l->may_stop || !look_again(l);
-}
-
-// Did nobody run since `base`? Threads that we hold cannot have.
-static bool rested(const struct look *l, const struct proc_tasks *base)
-{
-	struct proc_tasks now = {0};
-	bool same = !proc_tasks_read(l->pid, true, &now) && now.n == base->n;
-	for (size_t i = 0; same && i < now.n; i++) {
-		const struct proc_task *a = &base->v[i], *b = &now.v[i];
-		same = a->tid == b->tid && a->switches == b->switches && a->run_ns == b->run_ns && a->state == b->state &&
-		       (a->state == 'S' || a->state == 't' || proc_task_dead(a)) && b->nr != PROC_ON_CPU;
-	}
-	proc_tasks_deinit(&now);
-	return same;
-}
-
-static bool signals_pending(const struct look *l)
-{
-	char *text;
-	if (proc_slurp(l->pid, "status", &text, NULL))
-		return true;
-	bool any = proc_field(text, "\nSigPnd:", 16) || proc_field(text, "\nShdPnd:", 16);
-	free(text);
-	return any;
 }
 
 static void search(struct look *l, struct graph *g, const struct proc_tasks *base)
@@ -368,18 +291,24 @@ static void search(struct look *l, struct graph *g, const struct proc_tasks *bas
 	l->scanned_bytes = s.bytes;
 	for (size_t i = 0; !e && i < l->tasks.n; i++)
 		registers(g, &l->tasks.v[i]);
+	struct queues q = {.l = l, .bytes = root_bytes, .ctx = g};
 	if (!e)
 		kernel_hands(g);
-	bool still = rested(l, base);
+	bool queues = !e && queues_read(&q);
+	bool still = hold_rested(l, base);
 	free(dead.v);
 	if (e)
-		say_mine(l, *s.why ? s.why : "memory could not be searched");
+		hold_say(l, *s.why ? s.why : "memory could not be searched");
 	else if (!still)
-		say_mine(l, "a thread ran while memory was being searched");
+		hold_say(l, "a thread ran while memory was being searched");
 	else if (g->failed || !l->rows.complete)
-		say_mine(l, "memory was searched, but not all that the kernel holds");
-	else if (signals_pending(l))
-		say_mine(l, "a signal is pending: its value may lead to it");
+		hold_say(l, "memory was searched, but not all that the kernel holds");
+	else if (hold_signals(base))
+		hold_say(l, "a signal is pending: its value may lead to it");
+	else if (!queues)
+		hold_say(l, q.why);
+	else if (hold_sharer(l->pid))
+		hold_say(l, "another process shares its memory, and its registers are not known");
 	else {
 		spread(g);
 		for (size_t i = 0; i < l->n; i++)
@@ -397,16 +326,14 @@ void reach_judge(struct look *l)
 		any |= l->who[i]->nmine > 0;
 	if (!any)
 		return; // each has its reason already
-	say_mine(l, "memory was not searched");
-	if (take_registers(l, &base)) {
-		if (!refresh(l, &base) || !graph_init(&g, l))
-			say_mine(l, "memory could not be searched");
+	hold_say(l, "memory was not searched");
+	if (hold_take(l, &base)) {
+		if (!hold_refresh(l, &base) || !graph_init(&g, l))
+			hold_say(l, "memory could not be searched");
 		else
 			search(l, &g, &base);
 	}
-	for (size_t i = 0; l->may_stop && i < l->tasks.n; i++)
-		if (l->tasks.v[i].got_regs)
-			regs_release(&l->tasks.v[i]);
+	hold_release(l);
 	proc_tasks_deinit(&base);
 	graph_deinit(&g);
 }

@@ -9,11 +9,18 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
+
+#ifdef NT_X86_XSTATE
+enum { REGS_VECTORS = NT_X86_XSTATE };
+#else
+enum { REGS_VECTORS = NT_PRFPREG };
+#endif
 
 static bool wait_stop(int tid, int *sig, uint64_t deadline_ns)
 {
@@ -32,6 +39,27 @@ static bool wait_stop(int tid, int *sig, uint64_t deadline_ns)
 	}
 }
 
+// Vector registers too: a compiler may spill a pointer there across a system call of the program's own.
+static bool take_vectors(struct proc_task *t)
+{
+	enum { ROOM = 1 << 14 };
+	unsigned char *v = malloc(ROOM);
+	struct iovec io = {.iov_base = v, .iov_len = ROOM};
+	if (!v)
+		return false;
+	if (ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)REGS_VECTORS, &io)) {
+		io = (struct iovec){.iov_base = v, .iov_len = ROOM};
+		if (ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)NT_PRFPREG, &io)) {
+			free(v);
+			return false;
+		}
+	}
+	free(t->vectors);
+	t->vectors = v;
+	t->vector_bytes = io.iov_len;
+	return true;
+}
+
 bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
 {
 	int sig = 0;
@@ -44,7 +72,7 @@ bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
 		ok = !ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)NT_PRSTATUS, &io);
 		size_t n = ok ? io.iov_len / 8 : 0, room = sizeof(t->regs) / sizeof(*t->regs);
 		memcpy(t->regs, words, (n < room ? n : room) * 8);
-		t->got_regs = ok && n;
+		t->got_regs = ok = ok && n && take_vectors(t);
 	}
 	t->stop_signal = sig;
 	if (!keep || !ok) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The memory scan. Words are tried at every 4 bytes (an epoll_event is
-// packed). A bit map of 64 KiB granules sieves them, so that nearly all cost
-// two loads and a shift; those left are searched for among the targets.
-// Pages that were never touched are told by pagemap and not read (reading
-// would make them); in mappings that the program cannot write only its own
-// copies count: it may unprotect them again. Shared mappings are read whole.
+// The memory scan. A word may begin at any byte: structures are packed, and
+// lists without locks keep a count below the pointer. Blocks in which no two
+// bytes are the upper bytes of a target's address are passed over at once;
+// else a bit map of 64 KiB granules sieves the words, and those left are
+// searched for among the targets. Pages that were never touched are told by
+// pagemap and not read (reading would make them); in private mappings that the
+// program cannot write only its own copies count: it may unprotect them again.
+// Shared mappings are read whole, whatever may be done with them here.
 #include "engine/scan.h"
 
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, GRANULE = 16, SIEVE_WORDS = 1 << 13 };
+enum { WORD = 8, BLOCK = 64, UPPER = 32, UPPERS = 16 };
 #define PM_PRESENT (1ULL << 63)
 #define PM_SWAPPED (1ULL << 62)
 #define PM_FILE (1ULL << 61)
@@ -24,7 +27,9 @@ struct run {
 	struct scan *s;
 	int pagemap;
 	uint64_t sieve[SIEVE_WORDS];
-	unsigned char buffer[CHUNK + 8];
+	unsigned char upper[UPPERS][2]; // bytes 4 and 5 of target addresses
+	unsigned nupper;                // above UPPERS: too many to be of use
+	unsigned char buffer[CHUNK + BLOCK];
 };
 
 size_t scan_find(const struct span *v, size_t n, uint64_t addr)
@@ -83,24 +88,69 @@ static void try_word(struct scan *s, uint64_t at, uint64_t w)
 		s->hit(s->ctx, at, t);
 }
 
-// n bytes of the target's memory at `at`, 8 zero bytes behind them.
+// Does any word that begins in this block have the upper bytes of a target? As the compiler likes it.
+static bool block_may(const struct run *r, const unsigned char *b)
+{
+	unsigned char any = r->nupper > UPPERS;
+	for (unsigned u = 0; u < r->nupper && u < UPPERS; u++) {
+		unsigned char lo = r->upper[u][0], hi = r->upper[u][1];
+		for (size_t k = 0; k < BLOCK; k++)
+			any |= (unsigned char)((b[k + 4] == lo) & (b[k + 5] == hi));
+	}
+	return any;
+}
+
+// n bytes of the target's memory at `at`, a block of zeros behind them.
 static void search(struct run *r, uint64_t at, size_t n)
 {
 	const unsigned char *b = r->buffer;
-	const uint64_t *sieve = r->sieve;
-	size_t i = 0;
-	for (; i + 32 <= n; i += 32) {
-		uint64_t any = 0;
-		for (size_t k = 0; k < 32; k += 4)
-			any |= sieved(sieve, word_at(b + i + k));
-		if (!(any & 1))
+	for (size_t i = 0; i < n; i += BLOCK) {
+		if (!block_may(r, b + i))
 			continue;
-		for (size_t k = 0; k < 32; k += 4)
-			if (sieved(sieve, word_at(b + i + k)) & 1)
-				try_word(r->s, at + i + k, word_at(b + i + k));
+		for (size_t k = i; k < i + BLOCK && k < n; k++)
+			if (sieved(r->sieve, word_at(b + k)) & 1)
+				try_word(r->s, at + k, word_at(b + k));
 	}
-	for (; i + 4 <= n; i += 4)
-		try_word(r->s, at + i, word_at(b + i));
+}
+
+static void note_upper(struct run *r, uint64_t addr)
+{
+	unsigned char lo = (unsigned char)(addr >> UPPER), hi = (unsigned char)(addr >> (UPPER + 8));
+	unsigned i = 0;
+	while (i < r->nupper && i < UPPERS && (r->upper[i][0] != lo || r->upper[i][1] != hi))
+		i++;
+	if (i < UPPERS && i == r->nupper) {
+		r->upper[i][0] = lo;
+		r->upper[i][1] = hi;
+	}
+	r->nupper += i == r->nupper;
+}
+
+static void make_sieve(struct run *r)
+{
+	const struct scan *s = r->s;
+	for (size_t i = 0; i < s->ntargets; i++) {
+		for (uint64_t g = s->targets[i].lo >> GRANULE; g <= (s->targets[i].hi - 1) >> GRANULE; g++)
+			r->sieve[g >> 6 & (SIEVE_WORDS - 1)] |= 1ULL << (g & 63);
+		for (uint64_t u = s->targets[i].lo >> UPPER; u <= (s->targets[i].hi - 1) >> UPPER; u++)
+			note_upper(r, u << UPPER);
+	}
+}
+
+void scan_bytes(struct scan *s, const unsigned char *bytes, size_t n, uint64_t at)
+{
+	for (size_t i = 0; i + 6 <= n; i++) { // a pointer may stand without its upper two bytes
+		uint64_t w = 0;
+		memcpy(&w, bytes + i, n - i < WORD ? n - i : WORD);
+		try_word(s, at + i, w);
+	}
+}
+
+// Behind the end of a mapped file there is nothing.
+static bool may_end(const struct proc_map *m)
+{
+	return m->perms[3] == 's' && m->ino && (strncmp(m->path, "/dev/", 5) || !strncmp(m->path, "/dev/shm/", 9) ||
+						!strncmp(m->path, "/dev/zero", 9));
 }
 
 // Reads and searches [lo, hi), which the caller wants whole.
@@ -113,15 +163,18 @@ static int read_span(struct run *r, const struct proc_map *m, uint64_t lo, uint6
 		size_t got = proc_peek(s->pid, lo, r->buffer, n, force);
 		if (got < n)
 			got += proc_peek(s->pid, lo + got, r->buffer + got, n - got, true);
-		if (got < n) {
+		if (got < n && !may_end(m)) {
 			snprintf(s->why, sizeof(s->why), "memory at 0x%llx (%.60s) cannot be read",
 				 (unsigned long long)(lo + got), *m->path ? m->path : "anonymous");
 			return -EIO;
 		}
-		memset(r->buffer + n, 0, 8);
-		search(r, lo, n);
-		s->bytes += n;
-		lo += n < CHUNK ? n : n - 4; // a packed pointer may lie across
+		memset(r->buffer + got, 0, BLOCK);
+		search(r, lo, got);
+		s->bytes += got;
+		if (got < n)
+			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);
+		else
+			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across
 		if (proc_now_ns() > s->deadline_ns) {
 			snprintf(s->why, sizeof(s->why), "no time to look through all of its memory");
 			return -EAGAIN;
@@ -144,7 +197,7 @@ static int read_around(struct run *r, const struct proc_map *m, uint64_t lo, uin
 	}
 	for (; lo < hi; a++) {
 		uint64_t end = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].lo : hi;
-		int e = end > lo ? read_span(r, m, (lo + 3) & ~3ULL, end) : 0;
+		int e = end > lo ? read_span(r, m, lo, end) : 0;
 		if (e)
 			return e;
 		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;
@@ -199,7 +252,7 @@ static int read_map(struct run *r, const struct proc_map *m)
 	if (!strncmp(m->path, "[v", 2) || strstr(m->path, "memfd:ctp"))
 		return 0; // vdso and its data; our own
 	if (m->perms[3] == 's')
-		return m->perms[1] == 'w' ? read_around(r, m, m->lo, m->hi) : 0;
+		return read_around(r, m, m->lo, m->hi);
 	return read_touched(r, m);
 }
 
@@ -216,9 +269,7 @@ int scan_run(struct scan *s, const struct proc_maps *maps)
 	int e = r->pagemap < 0 ? -EIO : 0;
 	if (e)
 		snprintf(s->why, sizeof(s->why), "the kernel does not show its page map");
-	for (size_t i = 0; i < s->ntargets; i++)
-		for (uint64_t g = s->targets[i].lo >> GRANULE; g <= (s->targets[i].hi - 1) >> GRANULE; g++)
-			r->sieve[g >> 6 & (SIEVE_WORDS - 1)] |= 1ULL << (g & 63);
+	make_sieve(r);
 	for (size_t i = 0; !e && i < maps->n; i++)
 		e = read_map(r, &maps->v[i]);
 	if (r->pagemap >= 0)

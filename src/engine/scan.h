@@ -31,6 +31,9 @@ struct scan {
 // with `why`; -ENOMEM.
 int scan_run(struct scan *s, const struct proc_maps *maps);
 
+// Searches bytes that were read elsewhere; hits are told as at `at` and on.
+void scan_bytes(struct scan *s, const unsigned char *bytes, size_t n, uint64_t at);
+
 // Sorts spans, drops empty ones and joins those that overlap. Returns how many are left.
 size_t scan_tidy(struct span *v, size_t n);
 // Index of the span that holds `addr`, or n.

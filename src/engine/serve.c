@@ -75,6 +75,8 @@ int serve(const struct options *o)
 			r = -errno;
 		ctp_store32(&s.first.region.ext->engine_pid, (uint32_t)getpid());
 		run_served(&s);
+	} else {
+		ctp_store32(&s.first.region.ext->engine_pid, UINT32_MAX); // it need not wait
 	}
 	session_deinit(&s);
 	free(argv);

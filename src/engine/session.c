@@ -21,6 +21,8 @@
 #include "engine/log.h"
 #include "engine/tables.h"
 
+#define EXE_AGAIN_NS 50000000
+
 static void futex_wake(uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -173,15 +175,24 @@ static void close_image(struct session *s)
 	im->attached_ns = s->region->ext->attached_ns;
 }
 
+// The disk is full, and a piece of history has made room: try again.
+static bool make_room(struct session *s, int r)
+{
+	return (r == -ENOSPC || r == -EDQUOT) && s->writer->ops->make_room(s->writer);
+}
+
 // True if the tables are on the disk.
 static bool dump(struct session *s, const char *sub)
 {
 	if (s->output.jsonl)
 		return true;
-	int dir = output_image(&s->output, s->image, sub);
-	int r = dir < 0 ? dir : tables_dump(dir, s->region, &s->harvest->ended, clock_ticks(&s->clock));
-	if (dir >= 0)
-		close(dir);
+	int r;
+	do {
+		int dir = output_image(&s->output, s->image, sub);
+		r = dir < 0 ? dir : tables_dump(dir, s->region, &s->harvest->ended, clock_ticks(&s->clock));
+		if (dir >= 0)
+			close(dir);
+	} while (make_room(s, r));
 	note_error(s, r);
 	return r >= 0;
 }
@@ -215,6 +226,7 @@ static void next_image(struct session *s, struct ctp_ext *asked)
 	s->region = &s->next.region;
 	harvest_enter(s->harvest, s->region);
 	s->final_done = false;
+	s->exe[0] = '\0';
 	note_error(s, begin_image(s));
 	session_started(s, NULL);
 	log_line(LOG_MORE, "image %u: %s", s->image, s->manifest.images[s->manifest.n_images - 1].exe);
@@ -222,10 +234,27 @@ static void next_image(struct session *s, struct ctp_ext *asked)
 	futex_wake(&asked->next_region);
 }
 
+// What the process is now, if that can still be seen. (Not said at once: a
+// new image differs for a while before it asks for its region.)
+static void look_at_exe(struct session *s, uint64_t now)
+{
+	char link[64], exe[sizeof(s->exe)];
+	if (now < s->exe_again_ns)
+		return;
+	s->exe_again_ns = now + EXE_AGAIN_NS;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)s->pid);
+	ssize_t n = readlink(link, exe, sizeof(exe) - 1);
+	if (n > 0) {
+		exe[n] = '\0';
+		memcpy(s->exe, exe, (size_t)n + 1);
+	}
+}
+
 bool session_turn(struct session *s)
 {
 	uint64_t now = clock_mono_ns();
 	struct ctp_ext *e = s->region->ext;
+	look_at_exe(s, now);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
 	if (now >= s->clock_again_ns) { // ever more rarely: the rate only gets better
 		clock_again(&s->clock);
@@ -299,6 +328,24 @@ static void cover(struct session *s, const char *text)
 		snprintf(m->coverage[m->n_coverage++], sizeof(m->coverage[0]), "%s", text);
 }
 
+// An image without libctp.so followed the last one that had it.
+static void cover_exec(struct session *s)
+{
+	const struct manifest *m = &s->manifest;
+	const struct manifest_image *im = &m->images[m->n_images - 1];
+	char text[256];
+	if (s->options->no_preload || !im->guest)
+		return;
+	if (*s->exe && strcmp(s->exe, im->exe)) {
+		snprintf(text, sizeof(text), "the process became %.120s, without libctp.so (statically linked?): "
+			 "what it did from there on is not in the trace", s->exe);
+		cover(s, text);
+	} else if (!strcmp(m->ended_how ? m->ended_how : "", "exit") && !ctp_load64(&s->region->ext->exit_begun)) {
+		cover(s, "the program's end was not seen: it became another program, without libctp.so "
+			 "(statically linked?), or exited by a system call of its own");
+	}
+}
+
 void session_write(struct session *s)
 {
 	struct manifest *m = &s->manifest;
@@ -314,6 +361,7 @@ void session_write(struct session *s)
 	m->v1_lost = v1_lost(s->v1);
 	if (!m->images[m->n_images - 1].guest && !s->options->no_preload)
 		cover(s, "libctp.so did not attach to the last program image");
+	cover_exec(s);
 	if (m->v1_lost) {
 		snprintf(text, sizeof(text), "events of version-1 probes were overwritten before they were read");
 		cover(s, text);
@@ -325,8 +373,16 @@ void session_write(struct session *s)
 		m->snapshot_reason = "ended";
 	}
 	if (!s->output.jsonl) {
-		note_error(s, ctf_metadata(s->output.fd, &s->clock));
-		note_error(s, manifest_write(m, s->output.fd));
+		int r;
+		while (make_room(s, r = ctf_metadata(s->output.fd, &s->clock)))
+			;
+		note_error(s, r);
+		do {
+			m->dropped_packets = s->writer->dropped_packets;
+			m->dropped_records = s->writer->dropped_records;
+			r = manifest_write(m, s->output.fd);
+		} while (make_room(s, r));
+		note_error(s, r);
 	}
 	tell_error(s);
 }

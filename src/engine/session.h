@@ -29,6 +29,8 @@ struct session {
 	FILE *witness_out, *descriptors;
 	struct manifest manifest;
 	uint64_t clock_again_ns, clock_step_ns;
+	uint64_t exe_again_ns;
+	char exe[4096]; // what the process was when last looked at
 	bool final_done;
 };
 

@@ -3,8 +3,10 @@
 // Candidates (descriptors that ended) are matched with suspended coroutines
 // by the generation they wait for, or by who was learned to be woken by it.
 // The fd's own entry names up to two waiters; a pass over all stations is
-// made only where that does not do, and rarely. All indices are bounded:
-// what the region says is not believed.
+// made only where that does not do, and rarely. A slot of the table is given
+// back only after such a pass, as late as may be: a coroutine can come to wait
+// for what has ended already. All indices are bounded: what the region says is
+// not believed.
 #include "engine/suspects.h"
 
 #include <stdlib.h>
@@ -150,25 +152,33 @@ static bool named(struct batch *b, const struct ctp_cand *c)
 	return found;
 }
 
-static uint32_t posted(const struct suspects *s)
+// Slots that may hold a candidate.
+static uint32_t slots(const struct suspects *s)
 {
-	uint32_t n = ctp_load32(&s->r->ext->cand_count);
-	return n < s->r->cands_max ? n : s->r->cands_max;
+	return s->round ? s->r->cands_max : ctp_load32(&s->r->ext->cand_count);
 }
 
-static void collect(struct batch *b, uint32_t n, bool all)
+static void collect_one(struct batch *b, uint32_t slot)
+{
+	const struct ctp_cand *c = &b->s->r->cands[slot];
+	uint64_t leads = c->was.leads & CTP_ID_MASK;
+	if (ctp_load32(&c->ready) != CTP_CAND_READY)
+		return;
+	b->waits[b->nwaits++] = (struct key){wait_key(c->fd, c->gen), slot};
+	if (c->was.learned)
+		b->learned[b->nlearned++] = (struct key){c->was.learned, slot};
+	if (leads && leads != c->was.learned)
+		b->learned[b->nlearned++] = (struct key){leads, slot};
+}
+
+static void collect(struct batch *b, uint32_t count, bool all)
 {
 	struct suspects *s = b->s;
-	for (uint32_t i = all ? 0 : s->low; i < n; i++) {
-		const struct ctp_cand *c = &s->r->cands[i];
-		if ((!all && s->seen[i]) || ctp_load32(&c->ready) != 1)
-			continue;
-		b->waits[b->nwaits++] = (struct key){wait_key(c->fd, c->gen), i};
-		if (c->was.learned)
-			b->learned[b->nlearned++] = (struct key){c->was.learned, i};
-		uint64_t led = c->was.leads & CTP_ID_MASK; // by its data: a hint, P2 looks closer
-		if (led && led != c->was.learned)
-			b->learned[b->nlearned++] = (struct key){led, i};
+	uint32_t max = s->r->cands_max, n = all ? slots(s) : count - s->from;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = all ? i : (s->from + i) % max;
+		if (all || !s->seen[slot])
+			collect_one(b, slot);
 	}
 	qsort(b->waits, b->nwaits, sizeof(struct key), by_key);
 	qsort(b->learned, b->nlearned, sizeof(struct key), by_key);
@@ -191,13 +201,27 @@ static bool run(struct batch *b, bool all)
 	return true;
 }
 
+static void note_seen(struct suspects *s, const struct batch *b)
+{
+	for (size_t i = 0; i < b->nwaits; i++) {
+		s->held += !s->seen[b->waits[i].cand];
+		s->seen[b->waits[i].cand] = 1;
+	}
+}
+
 void suspects_gather(struct suspects *s, bool all, uint64_t now_ns)
 {
-	uint32_t n = posted(s);
+	uint32_t max = s->r->cands_max, count = ctp_load32(&s->r->ext->cand_count);
 	struct batch b = {.s = s, .now_ns = now_ns};
-	while (s->low < n && s->seen[s->low])
-		s->low++;
-	if (!n || (!all && s->low >= n))
+	if (!max)
+		return;
+	s->round |= count >= max;
+	if (count - s->from > max)
+		s->from = count - max;
+	while (s->from != count && s->seen[s->from % max])
+		s->from++;
+	size_t n = all ? slots(s) : count - s->from;
+	if (!n)
 		return;
 	b.waits = calloc(n, sizeof(*b.waits));
 	b.learned = calloc(2 * n, sizeof(*b.learned));
@@ -205,11 +229,31 @@ void suspects_gather(struct suspects *s, bool all, uint64_t now_ns)
 	for (uint32_t i = 0; i < high && i < s->r->threads_max; i++)
 		b.turns += s->r->threads[i].turns;
 	if (b.waits && b.learned) {
-		collect(&b, n, all);
+		collect(&b, count, all);
 		if (b.nwaits && run(&b, all))
-			for (size_t i = 0; i < b.nwaits; i++)
-				s->seen[b.waits[i].cand] = 1;
+			note_seen(s, &b);
 	}
 	free(b.waits);
 	free(b.learned);
+}
+
+void suspects_release(struct suspects *s, uint64_t now_ns)
+{
+	if (s->held < s->r->cands_max / 2 + 1 || now_ns < s->release_ns)
+		return;
+	size_t lost = s->lost;
+	suspects_gather(s, true, now_ns);
+	uint32_t n = slots(s);
+	bool *used = s->lost == lost ? calloc(n, sizeof(*used)) : NULL;
+	for (size_t i = 0; used && i < s->n; i++)
+		used[s->v[i]->cand] = true;
+	for (uint32_t i = 0; used && i < n; i++) {
+		if (!s->seen[i] || used[i])
+			continue;
+		s->seen[i] = 0;
+		s->held--;
+		ctp_store32(&s->r->cands[i].ready, CTP_CAND_FREE); // partner: candidate_post
+	}
+	free(used);
+	s->release_ns = now_ns + 50 * (proc_now_ns() - now_ns);
 }

@@ -162,6 +162,7 @@ void witness_poll(struct witness *w)
 {
 	uint64_t now_ns = proc_now_ns();
 	suspects_gather(&w->suspects, false, now_ns);
+	suspects_release(&w->suspects, now_ns);
 	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->look_ns)
 		return;
 	suspects_withdraw(&w->suspects);

@@ -33,6 +33,7 @@ struct writer_ops {
 	void (*turn)(struct writer *w);  // every ring has been looked at
 	void (*image)(struct writer *w); // another region begins: ids go on, stacks do not
 	void (*flush)(struct writer *w); // all there is, onto the disk
+	bool (*make_room)(struct writer *w); // drops old history, as what comes now matters more; false: there is none
 	void (*free)(struct writer *w);
 };
 

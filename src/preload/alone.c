@@ -68,14 +68,12 @@ static bool clock_is_tsc(void)
 static int make_region(void)
 {
 	struct ctp_header h = {0};
-	struct timespec ts;
 	int fd = (int)cpu_syscall(SYS_memfd_create, (long)"ctp", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
 	if (fd < 0)
 		return -1;
 	ctp_region_layout(&h, CTP_STATIONS_DEFAULT, CTP_RING_BYTES);
 	h.ext.clock_kind = clock_is_tsc() ? CTP_CLOCK_TSC : CTP_CLOCK_MONOTONIC;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	h.ext.clock_ns0 = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	h.ext.clock_ns0 = guest_mono_ns();
 	h.ext.clock_ticks0 = h.ext.clock_kind == CTP_CLOCK_TSC ? cpu_ticks() : h.ext.clock_ns0;
 	h.ext.options = CTP_OPT_SELF;
 	if (ftruncate(fd, (off_t)h.ext.region_bytes) || real_pwrite(fd, &h, sizeof(h), 0) != sizeof(h)) {
@@ -132,6 +130,10 @@ const char *alone_start(void)
 	if (h != MAP_FAILED)
 		real_munmap(h, sizeof(*h));
 	real_close(fd);
+	if (engine == UINT32_MAX) {
+		attach_say("the trace cannot be made", "is something else in its place? CTP_OUTPUT names another");
+		return NULL;
+	}
 	if (!engine) {
 		attach_say("the engine did not start", path);
 		return NULL;

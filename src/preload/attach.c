@@ -42,18 +42,11 @@ void attach_say(const char *what, const char *why)
 	cpu_syscall(SYS_write, 2, (long)line, (long)n, 0, 0, 0);
 }
 
-static uint64_t mono_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 // Waits until *word is no longer `old`, for at most `ns`.
 static bool wait_change(uint32_t *word, uint32_t old, uint64_t ns)
 {
-	uint64_t end = mono_ns() + ns, now;
-	while (ctp_load32(word) == old && (now = mono_ns()) < end) {
+	uint64_t end = guest_mono_ns() + ns, now;
+	while (ctp_load32(word) == old && (now = guest_mono_ns()) < end) {
 		struct timespec left = {(time_t)((end - now) / 1000000000), (long)((end - now) % 1000000000)};
 		cpu_syscall(SYS_futex, (long)word, FUTEX_WAIT, old, (long)&left, 0, 0);
 	}
@@ -219,6 +212,7 @@ __attribute__((constructor)) static void attach(void)
 	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
 	int saved = errno, r;
 	real_resolve_all();
+	emit_init();
 	if ((off && *off && strcmp(off, "0") != 0) || getauxval(AT_SECURE))
 		goto out;
 	if (cpu_shadow_stack()) {
@@ -243,7 +237,7 @@ __attribute__((constructor)) static void attach(void)
 		attach_say("not enough memory", NULL);
 		goto out;
 	}
-	ctp_tracer->region.ext->attached_ns = mono_ns();
+	ctp_tracer->region.ext->attached_ns = guest_mono_ns();
 	ctp_tracer->region.ext->attached = guest_now();
 	ctp_store32(&ctp_tracer->attached, 1);
 	thread_start();

@@ -11,6 +11,7 @@ static inline uint64_t emit_now(void)
 	return CTP_LIKELY(ctp_tracer->tsc) ? cpu_ticks() : guest_now();
 }
 
+void emit_init(void); // before any time is read
 struct ctp_record *emit_full(struct guest *g); // ring is full: drops (NULL) or waits
 void emit_half(void); // ring is past half full
 

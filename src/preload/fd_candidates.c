@@ -70,14 +70,23 @@ uint64_t candidate_epoch(void)
 	return ctp_add64(&ctp_tracer->region.ext->epoch, 1) + 1;
 }
 
-void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
+// The next slot, ours to fill; NULL, and noted, if somebody still waits for what is in it.
+static struct ctp_cand *slot(void)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
-	uint32_t at = kind ? ctp_add32(&r->ext->cand_count, 1) : 0;
-	if (kind && at >= r->cands_max) {
-		ctp_or32(&r->ext->gaps, CTP_GAP_CANDS);
-	} else if (kind) {
-		struct ctp_cand *c = &k->cand;
+	uint32_t at = ctp_add32(&r->ext->cand_count, 1);
+	struct ctp_cand *c = r->cands_max ? &r->cands[at % r->cands_max] : NULL;
+	uint32_t is = c ? ctp_load32(&c->ready) : CTP_CAND_READY; // partner: suspects_release
+	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32(&c->ready, is, CTP_CAND_FILLING))
+		return c;
+	ctp_or32(&r->ext->gaps, CTP_GAP_CANDS);
+	return NULL;
+}
+
+void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
+{
+	struct ctp_cand *to = kind ? slot() : NULL, *c = &k->cand;
+	if (to) {
 		c->kind = kind;
 		c->time = d->time;
 		c->epoch = d->epoch;
@@ -86,8 +95,9 @@ void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const str
 		c->closer_thread = g->slot;
 		c->closer_stack = d->stack;
 		c->fd_kind = c->was.kind;
-		r->cands[at] = *c; // its `ready` is 0
-		ctp_store32(&r->cands[at].ready, 1);
+		c->ready = CTP_CAND_FILLING;
+		*to = *c;
+		ctp_store32(&to->ready, CTP_CAND_READY);
 	}
 	ctp_store32(&k->taken, 0);
 	if (kind)

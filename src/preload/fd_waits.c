@@ -63,7 +63,7 @@ static bool wait_for_ended(struct guest *g, const struct ctp_state *s, const str
 	if (!e || !fds_take(e))
 		return true;
 	bool known = e->closed_gen == w->gen, own = known && e->closer == s->id && s->id;
-	if (known && !own && e->gen == w->gen && !e->closed_epoch && s->entity == CTP_COROUTINE &&
+	if (known && !own && e->gen == w->gen && s->entity == CTP_COROUTINE &&
 	    (k = candidate_keep(e, w->fd))) {
 		d = (struct fd_death){.call = e->closed_how, .time = e->closed, .closer = e->closer,
 				      .stack = e->closer_stack, .epoch = candidate_epoch()};

@@ -87,6 +87,7 @@ struct tracer {
 	bool tsc;
 	bool block;        // --overflow=block
 	bool no_free;
+	bool no_engine;    // it let a thread wait in vain for a slot
 	uint32_t pid;
 	uint32_t image;    // how often this process has exec'd under the tracer
 	struct ctp_region region;
@@ -112,6 +113,7 @@ struct guest *thread_start(void);
 // ---------------------------------------------------------------- what to use
 
 uint64_t guest_now(void); // ticks (emit.c)
+uint64_t guest_mono_ns(void); // CLOCK_MONOTONIC (emit.c)
 
 // Id of the entity that runs on this thread. (coroutine.c)
 static inline uint64_t guest_who(const struct guest *g)

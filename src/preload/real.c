@@ -39,7 +39,8 @@ static void nothing(void *p)
 void *real_resolve(unsigned row) __attribute__((visibility("hidden")));
 void *real_resolve(unsigned row)
 {
-	static __thread bool looking __attribute__((tls_model("initial-exec")));
+	// volatile: the headers promise that dlsym never calls back
+	static __thread volatile bool looking __attribute__((tls_model("initial-exec")));
 	if (looking && reals[row].slot == (void *)&real_free)
 		return nothing;
 	int saved = errno;

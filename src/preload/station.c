@@ -8,8 +8,6 @@
 // by whoever retires, head by whoever takes.
 #include "station.h"
 
-#include <time.h>
-
 enum { KEEP = 4096, QUEUE = 1 << 21, PRIVATE = 1 << 18 };
 
 static uint32_t *queue;
@@ -103,13 +101,11 @@ struct ctp_state *station_new(enum ctp_entity entity)
 		return NULL;
 	struct ctp_state *s = station_at(n);
 	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	uint64_t id = ctp_add64(&ctp_tracer->region.ext->next_id, 1) + 1;
 	ctp_seq_begin(&s->seq);
 	memset((char *)s + sizeof(s->seq), 0, sizeof(*s) - sizeof(s->seq));
 	st->probe_id = s->id = id;
-	st->birth_ts = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	st->birth_ts = guest_mono_ns();
 	st->is_dead = 0;
 	s->entity = entity;
 	s->station = n - 1;

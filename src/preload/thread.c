@@ -10,10 +10,12 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "area.h"
 #include "coroutine.h"
 #include "cpu.h"
+#include "emit.h"
 #include "real.h"
 
 enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
@@ -87,6 +89,34 @@ static uint32_t slot_take(struct ctp_region *r)
 	return r->threads_max;
 }
 
+static bool any_dead(const struct ctp_region *r)
+{
+	for (uint32_t i = 0; i < r->threads_max; i++)
+		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_DEAD)
+			return true;
+	return false;
+}
+
+// As slot_take, but where slots only wait for the engine to drain them, it is
+// woken and waited for: a tenth of a second, or --overflow=block's second.
+static uint32_t slot_get(struct tracer *tr)
+{
+	struct ctp_region *r = &tr->region;
+	struct timespec nap = {0, 200000};
+	uint64_t beat = ctp_load64(&r->ext->heartbeat);
+	uint32_t slot = slot_take(r);
+	for (int naps = 0; slot >= r->threads_max && !tr->v1 && !tr->no_engine && any_dead(r); naps++) {
+		if (naps == (tr->block ? 5000 : 500)) {
+			tr->no_engine = ctp_load64(&r->ext->heartbeat) == beat;
+			break;
+		}
+		emit_wake();
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+		slot = slot_take(r);
+	}
+	return slot;
+}
+
 // Fills the slot for its new thread; the engine has drained what was there.
 static void slot_init(struct ctp_thread *t, uint32_t tid)
 {
@@ -107,7 +137,7 @@ struct guest *thread_start(void)
 	if (!tr->attached || starting)
 		return NULL;
 	starting = true; // a signal handler's hook passes through meanwhile
-	uint32_t slot = slot_take(&tr->region);
+	uint32_t slot = slot_get(tr);
 	if (slot >= tr->region.threads_max) {
 		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
 		ctp_add64(&tr->region.ext->lost_unslotted, 1);

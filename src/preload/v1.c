@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "cpu.h"
 #include "real.h"
@@ -43,10 +42,7 @@ void v1_change(struct guest *g, struct ctp_state *s, uint64_t addr, bool active)
 {
 	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
 	struct ctp_header *h = ctp_tracer->region.header;
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ctp_slot_write(st->slots, s->changes, (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec,
-		       g->tid, addr, active);
+	ctp_slot_write(st->slots, s->changes, guest_mono_ns(), g->tid, addr, active);
 	atomic_thread_fence(memory_order_seq_cst); // partner: the engine's store of tracer_sleeping, then its last scan
 	if (ctp_tracer->v1_sock >= 0 && ctp_load32(&h->tracer_sleeping) == 1 &&
 	    ctp_cas32(&h->tracer_sleeping, 1, 0))

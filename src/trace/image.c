@@ -122,6 +122,7 @@ static int mark_rows(struct image *m)
 		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
 			continue;
 		mark_live(m, learned(f));
+		mark_live(m, f->leads & CTP_ID_MASK);
 		mark_live(m, f->adder);
 		mark_live(m, f->waiter[0] & CTP_ID_MASK);
 		mark_live(m, f->waiter[1] & CTP_ID_MASK);

@@ -104,7 +104,11 @@ def same(case, words, switches=None, status=0, options=()):
     if switches is None:
         found = re.search(r"^switches (\d+)$", done.out, re.M)
         switches = int(found[1]) if found else None
-    if switches is not None:
+    if switches is not None and "--overflow=drop" in options:
+        trace, shown = case.report()[1]["trace"], case.switches()
+        equal(trace["switches"], switches, "switches by the tables")
+        need(shown <= switches <= shown + trace["lost"], f"{shown} shown, {trace['lost']} lost, of {switches}")
+    elif switches is not None:
         equal(complete(case), switches, "switches")
     return done
 
@@ -114,7 +118,7 @@ def same(case, words, switches=None, status=0, options=()):
 def check_tty_interrupt(case):
     with terminal(case) as t:
         for key, status in (("\x03", 130), ("\x1c", 131)):
-            t.line(f"{case.run_tool} {case.target('misc')} forever")
+            t.line(f"{case.run_tool} --overflow=block {case.target('misc')} forever")
             t.expect("ready")
             t.type(key)
             t.expect("ctp-analyze --lost-wakeup")
@@ -126,7 +130,7 @@ def check_tty_interrupt(case):
 
 def check_tty_graceful(case):
     with terminal(case) as t:
-        t.line(f"{case.run_tool} {case.target('ways')} graceful")
+        t.line(f"{case.run_tool} --overflow=block {case.target('ways')} graceful")
         t.expect("ready")
         t.type("\x03")
         t.expect("got 2\n")
@@ -137,7 +141,7 @@ def check_tty_graceful(case):
 
 def check_tty_stop(case):
     with terminal(case) as t:
-        t.line(f"{case.run_tool} {case.target('misc')} forever")
+        t.line(f"{case.run_tool} --overflow=block {case.target('misc')} forever")
         t.expect("ready")
         for _ in range(2):
             t.type("\x1a")
@@ -183,7 +187,7 @@ def check_tty_hangup(case):
     """The terminal goes away: so does the program, and the trace is whole."""
     t = Terminal(case)
     try:
-        t.line(f"{case.run_tool} {case.target('misc')} forever")
+        t.line(f"{case.run_tool} --overflow=block {case.target('misc')} forever")
         t.expect("ready")
     finally:
         os.close(t.fd)
@@ -238,7 +242,7 @@ def check_stopped(case):
 
 def check_term_stopped(case):
     """SIGTERM to ctp-run while the program stands still: the snapshot does not wait for it."""
-    process = case.ctp_start(case.target("misc"), "forever")
+    process = case.ctp_start("--overflow=block", case.target("misc"), "forever")
     process.wait_for("ready")
     program = child_of(process.pid)
     os.kill(program, signal.SIGSTOP)
@@ -251,7 +255,7 @@ def check_term_stopped(case):
 
 
 def check_timeout_ignored(case):
-    done = status_of(case, 124, "--timeout=0.2", *ways(case, "ignores"))
+    done = status_of(case, 124, "--timeout=0.2", "--overflow=block", *ways(case, "ignores"))
     complete(case)
 
 
@@ -275,9 +279,9 @@ def check_family(case):
 
 
 def check_threads(case):
-    same(case, ways(case, "threads", 3000))
+    same(case, ways(case, "threads", 3000), options=["--overflow=drop"])
     same(case, ways(case, "threads", 10000), options=["--overflow=block"])
-    same(case, ways(case, "short-threads", 2000))
+    same(case, ways(case, "short-threads", 2000), options=["--overflow=block"])
 
 
 def check_thread_ends_inside(case):
@@ -303,6 +307,86 @@ def check_crowd(case):
 def check_ticks(case):
     """A signal handler at 1 kHz that reads, writes and closes."""
     same(case, ways(case, "ticks", 300000), options=["--overflow=block"])
+
+
+def check_preempted(case):
+    """Timers that swap coroutines away wherever they are, hooks included: what was not seen is counted."""
+    for threads in (1, 3):
+        bare = case.run(case.target("preempt"), "8", "3000", threads)
+        done = case.ctp("--overflow=block", case.target("preempt"), "8", "3000", threads)
+        equal((bare.status, done.status), (0, 0), f"status ({done})")
+        truth = int(re.search(r"switches (\d+)", done.out)[1])
+        trace = case.report()[1]["trace"]
+        need(abs(trace["switches"] + trace["lost"] - truth) <= truth // 1000,
+             f"{trace['switches']} switches seen and {trace['lost']} lost, of {truth}")
+
+
+def check_little_stack(case):
+    """What hooks add to a coroutine's stack is small, and a nearly full page is enough."""
+    bare = dict(x.split() for x in case.run(case.target("stack")).out.splitlines()[:-1])
+    done = case.ctp("-q", case.target("stack"))
+    equal(done.status, 0, f"{done}")
+    for line in done.out.splitlines()[:-1]:
+        name, needs = line.split()
+        need(int(needs) - int(bare[name]) <= 640, f"{name} needs {needs} bytes of stack, not {bare[name]}")
+    equal(case.ctp("-q", case.target("stack"), "tiny").status, 0, "status on a page")
+
+
+def check_exec_static(case):
+    """An image into which nothing can be preloaded follows: the trace says so."""
+    for words in (["sh", "-c", f"exec {case.target('static')} run 5"], ["sh", "-c", f"exec {case.target('static')} exit 3"]):
+        bare = case.run(*words)
+        done = case.ctp(*words)
+        equal((done.status, done.out), (bare.status, bare.out), "status and stdout")
+        coverage = case.report()[1]["trace"]["coverage"]
+        need(any("static" in c for c in coverage), f"coverage: {coverage}")
+
+
+def check_disk_full_tables(case):
+    """History gives way: the last tables find room, and what is left of it can be read."""
+    for size in ("1m", "64k"):
+        with small_disk(case, size) as disk:
+            done = case.ctp("--overflow=block", "-o", disk / "t", case.target("counts"), "basic", "100000")
+            equal(done.status, 0, f"status ({done})")
+            equal(sum("cannot write" in x for x in done.err.splitlines()), 1, f"one line about it ({done.err})")
+            trace = case.report(disk / "t")[1]["trace"]
+            equal((trace["switches"], trace["coroutines"]["finished"]), (2000020, 10), "by the tables")
+            shown = case.switches(disk / "t")
+            need(size == "64k" or shown > 0, "no history at all")
+        (case.dir / "disk").rmdir()
+
+
+def check_block_engine_killed(case):
+    """--overflow=block, and ctp-run is killed: the program goes on, to the same end."""
+    bare = case.run(*ways(case, "threads", 30000))
+    process = case.ctp_start("--overflow=block", *ways(case, "threads", 30000))
+    program = child_of(process.pid)
+    until(lambda: list(case.dir.glob("ctp.data/t*")), "a stream")
+    os.kill(process.pid, signal.SIGKILL)
+    process.popen.wait()
+    until(lambda: not pathlib.Path(f"/proc/{program}").exists() or proc_state(program) == "Z", "the program's end")
+    equal(process.out(), bare.out, "what the program said")
+
+
+def built_with(case, flag):
+    """The counting program, built with a sanitizer."""
+    program, sources = case.dir / "sanitized", pathlib.Path(__file__).resolve().parents[1] / "targets"
+    done = case.run(tool("gcc"), "-g", "-O1", "-w", "-D_GNU_SOURCE", *flag.split(),
+                    *[sources / f for f in ("counts.c", "odd.c", "co.c", "must.c")], "-o", program, "-lpthread")
+    if done.status != 0:
+        raise Skip(f"gcc cannot build with {flag}")
+    return program
+
+
+def check_sanitizers(case):
+    for flag in ("-fsanitize=address", "-fsanitize=address -static-libasan", "-fsanitize=thread"):
+        program = built_with(case, flag)
+        for words in (["basic"], ["threads"]):
+            bare = case.run(program, *words)
+            done = case.ctp("--overflow=block", program, *words)
+            equal((done.status, done.out), (bare.status, bare.out), f"{flag}: status and stdout ({done})")
+            need("ThreadSanitizer" not in done.err and "ERROR" not in done.err, f"{flag}: {done.err[:3000]}")
+            equal(case.report()[1]["trace"]["switches"], int(re.search(r"switches (\d+)", done.out)[1]), flag)
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items())

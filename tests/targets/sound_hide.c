@@ -5,10 +5,8 @@
 // hour) the program goes that way, resumes it, says "done" and ends: so
 // whoever called it lost for ever was wrong.
 // Prints "ready" once the state is final.
-#define _GNU_SOURCE
 #include "sound_hide.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

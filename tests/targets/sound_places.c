@@ -2,7 +2,6 @@
 //
 // sound_places.c - see sound_hide.h: memory, kernel queues and registers in
 // which programs keep what leads to a coroutine.
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -292,7 +291,7 @@ static struct co *find_vector(void)
 }
 
 // A process of its own that shares our memory, as clone(2) makes it; it has it in a register.
-static int other_word, asked[2];
+static int other_word;
 
 static int other_process(void *arg)
 {
@@ -315,10 +314,9 @@ static void hide_process(struct co *c)
 	static void *arg;
 	arg = c;
 	char *stack = must_map(SLICE);
-	must(clone(other_process, stack + SLICE, CLONE_VM, &arg));
+	must(clone(other_process, stack + SLICE, CLONE_VM | CLONE_FILES | CLONE_FS, &arg));
 	while (!__atomic_load_n(&other_word, __ATOMIC_SEQ_CST))
 		sched_yield();
-	(void)asked;
 }
 
 static struct co *find_process(void)

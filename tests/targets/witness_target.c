@@ -285,6 +285,7 @@ int main(int argc, char **argv)
 	memset(ev, 0, sizeof(ev));
 	t->wait_call = CTP_IN_EPOLL;
 	t->wait_fd = epfd;
+	t->wait_regs[CTP_REG_SP] = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	t->wait_timeout_ns = -1;
 	if (strcmp(argv[1], "flight"))
 		t->seen = ctp_load64(&region.ext->epoch);

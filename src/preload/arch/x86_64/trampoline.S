@@ -211,10 +211,10 @@
 	.cfi_undefined rip
 	nop
 	HIDDEN(ctp_coroutine_returned)
-	SELF 1f
+0:	SELF 1f
 	cmpl $1, AREA_GATE(%r11)
 	jne 1f
-	movl $0, AREA_GATE(%r11)
+	SHUT 2f
 	movq AREA_STACK_TOP(%r11), %r10
 	movq %rsp, -8(%r10)
 	leaq -80(%r10), %rsp
@@ -226,6 +226,8 @@
 	movq SAVED_SP(%rsp), %rsp
 	movl $1, AREA_GATE(%r11)
 1:	jmp *ctp_start_context(%rip)
+2:	movl $1, AREA_GATE(%r11)
+	jmp 0b
 	END(ctp_coroutine_returned)
 	.cfi_endproc
 

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// Pipes are opened anew by way of /proc and copied with tee(2), which takes
+// nothing out and holds none of the process's own files; an eventfd's number
+// stands in its fdinfo; memory files and unlinked files are read. Files that
+// have a name are outside the process: nobody keeps a live pointer there.
+#include "engine/queues.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 20 };
+
+static bool __attribute__((format(printf, 2, 3))) fail(struct queues *q, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(q->why, sizeof(q->why), format, ap);
+	va_end(ap);
+	return false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool add(uint64_t **v, size_t *n, uint64_t value)
+{
+	uint64_t *more = realloc(*v, (*n + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	*v = more;
+	more[(*n)++] = value;
+	return true;
+}
+
+bool queues_own(const struct queues *q, uint64_t ino)
+{
+	return ino && bsearch(&ino, q->sockets, q->nsockets, sizeof(ino), by_value);
+}
+
+// All of `from`, which is a pipe of the process's, by way of a pipe of our own.
+static bool copy_pipe(struct queues *q, int from, int number)
+{
+	int own[2], want = 0;
+	char where[40];
+	if (ioctl(from, FIONREAD, &want))
+		return fail(q, "pipe fd %d cannot be looked into", number);
+	if (!want)
+		return true;
+	if (pipe2(own, O_CLOEXEC | O_NONBLOCK))
+		return fail(q, "no descriptor to look into pipe fd %d", number);
+	fcntl(own[1], F_SETPIPE_SZ, fcntl(from, F_GETPIPE_SZ));
+	ssize_t got = tee(from, own[1], (size_t)want, SPLICE_F_NONBLOCK);
+	unsigned char *bytes = malloc((size_t)want);
+	ssize_t n = bytes && got == want ? read(own[0], bytes, (size_t)want) : -1;
+	close(own[0]);
+	close(own[1]);
+	snprintf(where, sizeof(where), "a word in the pipe of fd %d", number);
+	if (n == want)
+		q->bytes(q->ctx, where, bytes, (size_t)n);
+	free(bytes);
+	return n == want || fail(q, "pipe fd %d cannot be looked into", number);
+}
+
+static bool one_pipe(struct queues *q, const char *path, int number, uint64_t ino)
+{
+	struct stat st;
+	if (lstat(path, &st) || !(st.st_mode & S_IRUSR))
+		return true; // nobody can read it through this number
+	for (size_t i = 0; i < q->npipes; i++)
+		if (q->pipes[i] == ino)
+			return true;
+	if (!add(&q->pipes, &q->npipes, ino))
+		return fail(q, "out of memory");
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return fail(q, "pipe fd %d cannot be looked into", number);
+	bool ok = copy_pipe(q, fd, number);
+	close(fd);
+	return ok;
+}
+
+static void one_eventfd(struct queues *q, int number)
+{
+	char name[40], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", number);
+	if (proc_slurp(q->l->pid, name, &text, NULL))
+		return; // closed meanwhile: then something ran, and the search does not count
+	uint64_t count = proc_field(text, "eventfd-count:", 16);
+	free(text);
+	snprintf(name, sizeof(name), "the count of eventfd %d", number);
+	q->bytes(q->ctx, name, (const unsigned char *)&count, sizeof(count));
+}
+
+static bool one_file(struct queues *q, const char *path, int number)
+{
+	struct stat st;
+	char where[40];
+	snprintf(where, sizeof(where), "a word in the unlinked file fd %d", number);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	unsigned char *bytes = malloc(PIECE);
+	bool ok = fd >= 0 && bytes && !fstat(fd, &st);
+	for (off_t at = 0; ok && S_ISREG(st.st_mode) && at < st.st_size;) {
+		ssize_t n = pread(fd, bytes, PIECE, at);
+		if (n <= 0)
+			break;
+		q->bytes(q->ctx, where, bytes, (size_t)n);
+		at += n < PIECE ? n : n - 7;
+		ok = proc_now_ns() < q->l->deadline_ns;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(bytes);
+	return ok || fail(q, "unlinked file fd %d could not be read", number);
+}
+
+static bool unlinked(const char *link)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(link);
+	return *link == '/' && strncmp(link, "/memfd:ctp", 10) && n > sizeof(gone) &&
+	       !strcmp(link + n - (sizeof(gone) - 1), gone);
+}
+
+static bool one(struct queues *q, int number)
+{
+	char path[64], link[256];
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", q->l->pid, number);
+	if (!proc_fd_link(q->l->pid, number, link, sizeof(link)))
+		return true;
+	if (!strncmp(link, "pipe:[", 6))
+		return one_pipe(q, path, number, strtoull(link + 6, NULL, 10));
+	if (!strcmp(link, "anon_inode:[eventfd]"))
+		one_eventfd(q, number);
+	else if (!strncmp(link, "socket:[", 8))
+		return add(&q->sockets, &q->nsockets, strtoull(link + 8, NULL, 10)) || fail(q, "out of memory");
+	else if (unlinked(link))
+		return one_file(q, path, number);
+	return true;
+}
+
+bool queues_read(struct queues *q)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/fd", q->l->pid);
+	DIR *d = opendir(path);
+	bool ok = d || fail(q, "its descriptors cannot be seen");
+	for (struct dirent *e; ok && (e = readdir(d));) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		ok = one(q, atoi(e->d_name));
+		if (ok && proc_now_ns() > q->l->deadline_ns)
+			ok = fail(q, "no time to look into its pipes and sockets");
+	}
+	if (d)
+		closedir(d);
+	if (ok && q->nsockets)
+		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
+	ok = ok && (!q->nsockets || queues_sockets(q));
+	free(q->sockets);
+	free(q->pipes);
+	q->sockets = q->pipes = NULL;
+	return ok;
+}
