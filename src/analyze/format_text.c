@@ -117,8 +117,9 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 	report_who(r, f->cases[0]->about.image, f->cases[0]->about.state->id, who, sizeof(who));
 	fprintf(to, "%s %s %s[%s]%s", f->pass->rule, f->pass->title, paint(s, f->verdict), verdict,
 		s->color ? "\033[0m" : "");
-	snprintf(line, sizeof(line), "  %s %s%s", who, f->pass->claim,
-		 f->verdict == VERDICT_LIKELY ? " (so far)" : "");
+	snprintf(line, sizeof(line), "  %s %s", who, f->pass->claim);
+	if (f->verdict == VERDICT_LIKELY)
+		snprintf(line, sizeof(line), "  %s has not been woken: only the program's own code could", who);
 	if (f->verdict < VERDICT_LIKELY)
 		snprintf(line, sizeof(line), "  %s may be asleep for ever", who);
 	if (f->n > 1)
@@ -193,7 +194,7 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 	fprintf(to, LABEL, "opened");
 	text_piece(&w, "", piece);
 	at_place(place, sizeof(place), &f->creator);
-	snprintf(piece, sizeof(piece), "created%s", place);
+	snprintf(piece, sizeof(piece), "coroutine created%s", place);
 	if (*place)
 		text_piece(&w, " · ", piece);
 	fputc('\n', to);
@@ -334,7 +335,7 @@ static void show_covered(FILE *to, const struct report *r)
 		 " events in %s", w->threads, c->switches, w->events, span);
 	text_piece(&wrap, "; ", piece);
 	if (w->form == WORLD_DIRECTORY)
-		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created, %" PRIu64 " suspended, %"
+		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %"
 			 PRIu64 " running, %" PRIu64 " finished, %" PRIu64 " destroyed", c->created,
 			 c->suspended, c->running, c->finished, c->destroyed);
 	else

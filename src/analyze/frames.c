@@ -77,18 +77,32 @@ const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc)
 	return &place.frames[place.n - 1];
 }
 
+// Where a C++ function's argument list begins: the last top-level parentheses,
+// with nothing but qualifiers behind them. A plain C name has none.
+static size_t without_arguments(const char *name)
+{
+	size_t n = strlen(name), depth = 0;
+	for (size_t i = n; i-- > 0;) {
+		if (name[i] == ')')
+			depth++;
+		else if (name[i] == '(' && depth && !--depth)
+			return i ? i : n; // "(anonymous namespace)::f"
+		else if (!depth && (name[i] == '>' || name[i] == ':'))
+			return n;
+	}
+	return n;
+}
+
 const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes)
 {
 	if (!f)
 		snprintf(buf, bytes, "?");
 	else if (f->symbol)
-		snprintf(buf, bytes, "%.*s", (int)strcspn(f->symbol, "("), f->symbol);
+		snprintf(buf, bytes, "%.*s", (int)without_arguments(f->symbol), f->symbol);
 	else if (f->module)
 		snprintf(buf, bytes, "%s+0x%" PRIx64, file_base(f->module), f->offset);
 	else
 		snprintf(buf, bytes, "0x%" PRIx64, f->pc);
-	if (!*buf && f && f->symbol) // "(anonymous namespace)::f()"
-		snprintf(buf, bytes, "%s", f->symbol);
 	return buf;
 }
 

@@ -82,7 +82,7 @@ void options_say(const struct options_result *r, FILE *to)
 	case OPTIONS_OK:
 		break;
 	case OPTIONS_UNKNOWN:
-		fprintf(to, "'%s' is not understood here", r->at);
+		fprintf(to, "'%s' is one argument or option too many, or not known", r->at);
 		break;
 	case OPTIONS_NO_VALUE:
 		fprintf(to, "--%s needs a value: %s", r->row->name, r->row->value);
@@ -91,7 +91,7 @@ void options_say(const struct options_result *r, FILE *to)
 		fprintf(to, "--%s takes no value", r->row->name);
 		break;
 	case OPTIONS_BAD_VALUE:
-		fprintf(to, "--%s: '%s' is not one of %s", r->row->name, r->at,
+		fprintf(to, "--%s: '%s' is not a %s", r->row->name, r->at,
 			r->row->value ? r->row->value : "its values");
 		break;
 	}

@@ -227,9 +227,15 @@ static int cover(struct world *w)
 	int r = 0;
 	for (size_t i = 0; !r && i < m->ncoverage; i++)
 		r = world_cover(w, "%s", m->coverage[i]);
+	bool damaged = false;
+	for (size_t i = 0; i < w->nimages; i++)
+		damaged |= w->images[i].damaged;
 	if (!r && !w->has_last_tables)
-		r = world_cover(w, "%s: nothing was decided", m->complete ?
-				"the last tables are missing" : "the trace was not finished");
+		r = world_cover(w, "%s: nothing was decided", damaged ? "a table is damaged or cut off" :
+				m->complete ? "the last tables are missing" : "the trace was not finished");
+	if (!r && w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records)
+		r = world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
+				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
 	if (!r && m->dropped_records)
 		r = world_cover(w, "the oldest %" PRIu64 " records were dropped (--max-size)",
 				m->dropped_records);

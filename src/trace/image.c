@@ -30,7 +30,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 		{ &m->stack_words, "stack_words", sizeof(uint64_t), false, false },
 	};
 	struct table probe = { 0 };
-	bool shot = !table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true);
+	bool shot = table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
 	table_close(&probe);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		int r = table_open(all[i].table, shot && all[i].shot ? snapshot : dir, all[i].name, all[i].bytes,
@@ -196,6 +196,7 @@ int image_open(struct image *m, const char *dir, unsigned index)
 		r = open_tables(&got, path, snapshot);
 	if (r == -ENOENT || r == -EPROTO) {
 		close_tables(&got);
+		got.damaged = r == -EPROTO;
 		r = 0;
 	} else if (!r) {
 		got.has_tables = true;

@@ -26,6 +26,7 @@ struct image_chain {
 
 struct image {
 	unsigned index;
+	bool damaged; // a table is cut off or not one at all
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone
 	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint64_t get_u64(const json_t *o, const char *key)
 {
@@ -77,6 +78,8 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 int manifest_read(struct manifest *m, const char *path)
 {
 	json_error_t error;
+	if (access(path, R_OK))
+		return -errno;
 	json_t *root = json_load_file(path, 0, &error);
 	if (!root)
 		return json_error_code(&error) == json_error_cannot_open_file ? -ENOENT : -EPROTO;

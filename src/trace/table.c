@@ -31,9 +31,9 @@ static int table_check(struct table *t, size_t bytes, bool indexed)
 	size_t fit = (t->map.bytes - sizeof(*h)) / h->record_bytes;
 	t->rows = t->map.data + sizeof(*h);
 	t->row_bytes = h->record_bytes;
-	t->n = h->count < fit ? (size_t)h->count : fit;
-	if (t->n > UINT32_MAX - 1)
-		t->n = UINT32_MAX - 1;
+	if (h->count > fit || h->count > UINT32_MAX - 1) // cut off: what is missing could be what matters
+		return -EPROTO;
+	t->n = (size_t)h->count;
 	t->indexed = indexed;
 	t->time = h->time;
 	return 0;
