@@ -84,36 +84,44 @@ static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life
 	((struct ctp_station *)((char *)s - CTP_STATE_OFFSET))->is_dead = 1;
 }
 
-// A suspended, created or finished entity lost its stack.
+// A piece of memory that changes hands.
+struct release {
+	struct guest *g;
+	uint64_t lo, hi;
+};
+
+// Does s live, with its stack there? Its life is read first: the station of a dead
+// one may be given to a new coroutine meanwhile, whose bounds come after its life.
+static bool lives_in(const struct ctp_state *s, const struct release *r)
+{
+	uint8_t life = __atomic_load_n(&s->life, __ATOMIC_ACQUIRE);
+	return (life == CTP_SUSPENDED || life == CTP_CREATED) && s->lo < r->hi && s->hi > r->lo &&
+	       !(s->flags & CTP_STATE_STACK_FREED);
+}
+
+// A suspended or created entity lost its stack.
 static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how)
 {
-	bool dies = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
-	if (!dies && s->life != CTP_FINISHED)
-		return;
-	if (dies && s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
+	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
 		g->thread->reused++;
 	ctp_seq_begin(&s->seq);
 	s->flags |= CTP_STATE_STACK_FREED;
-	if (dies) {
-		s->guest[1] = s->life; // what it was, should it live on
-		s->life = CTP_DESTROYED;
-		s->how = (uint8_t)how;
-		s->since = guest_now();
-	}
+	s->guest[1] = s->life; // what it was, should it live on
+	s->life = CTP_DESTROYED;
+	s->how = (uint8_t)how;
+	s->since = guest_now();
 	ctp_seq_end(&s->seq);
-	if (dies) {
-		count_death(g, s, CTP_DESTROYED);
-		emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
-	}
+	count_death(g, s, CTP_DESTROYED);
+	emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
 	station_retire(s);
 }
 
 // The stack of `old` became part of another one.
 static void superseded(struct ctp_state *old, void *arg)
 {
-	struct guest *g = arg;
-	if (!(old->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)))
-		destroy(g, old, CTP_HOW_REUSED);
+	const struct release *r = arg;
+	if (lives_in(old, r) && !(old->flags & CTP_STATE_SHARED_STACK))
+		destroy(r->g, old, CTP_HOW_REUSED);
 }
 
 // `s` was taken for superseded, and is entered: its stack is shared by copying.
@@ -207,7 +215,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	blocks_find(lo, hi, &s->block_lo, &s->block_hi);
 	ctp_seq_end(&s->seq);
 	any = true;
-	pagemap_add_stack(s, superseded, g);
+	pagemap_add_stack(s, superseded, &(struct release){g, lo, hi});
 	pagemap_add_slot(s);
 	modules_note_pc(entry);
 	g->thread->created++;
@@ -359,17 +367,11 @@ void coroutine_ends(struct guest *g)
 	ends(g, CTP_HOW_RETURN);
 }
 
-struct release {
-	struct guest *g;
-	uint64_t lo, hi;
-};
-
 static void released(struct ctp_state *s, void *arg)
 {
-	struct release *r = arg;
-	bool stack = s->lo < r->hi && s->hi > r->lo && !(s->flags & CTP_STATE_STACK_FREED);
-	bool slot = s->slot >= r->lo && s->slot < r->hi;
-	if (s->entity == CTP_COROUTINE && s != r->g->current && (stack || (slot && s->life != CTP_FINISHED)))
+	const struct release *r = arg;
+	bool slot = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->slot >= r->lo && s->slot < r->hi;
+	if (s->entity == CTP_COROUTINE && s != r->g->current && (slot || lives_in(s, r)))
 		destroy(r->g, s, CTP_HOW_RELEASED);
 }
 

@@ -189,6 +189,22 @@ static void sum_images(struct world *w)
 	}
 }
 
+// Is stream i the first with records of its thread? t<slot>.<use>[.<k>]: k are parts of one.
+static bool begins_thread(const struct world *w, size_t i)
+{
+	const char *name = file_base(w->streams[i].path);
+	const char *dot = strchr(name, '.');
+	if (!w->streams[i].records || *name != 't' || !dot)
+		return false;
+	size_t n = (size_t)(dot - name) + 1 + strspn(dot + 1, "0123456789");
+	for (size_t k = 0; k < i; k++) {
+		const char *other = file_base(w->streams[k].path);
+		if (w->streams[k].records && !strncmp(other, name, n) && (other[n] == '.' || !other[n]))
+			return false;
+	}
+	return true;
+}
+
 static void sum_streams(struct world *w, const struct changes *v1)
 {
 	w->v1_suspended = changes_count(v1).suspended;
@@ -196,8 +212,7 @@ static void sum_streams(struct world *w, const struct changes *v1)
 	w->counts.suspended += w->v1_suspended;
 	w->counts.running += w->v1_running;
 	for (size_t i = 0; i < w->nstreams; i++)
-		if (w->streams[i].records && strcmp(file_base(w->streams[i].path), "v1"))
-			w->threads++;
+		w->threads += begins_thread(w, i);
 	for (unsigned k = 0; k < 256; k++)
 		if (!((k >= CTP_EV_SWITCH && k <= CTP_EV_SIGNAL) || k == CTP_EV_STATION ||
 		      k >= CTP_EV_USER))
