@@ -249,6 +249,16 @@ void coroutine_saved(struct guest *g, uint64_t slot)
 	g->saved = true;
 }
 
+static inline uint32_t name_stack(const struct guest *g, struct ctp_state *s, const struct frame *f, bool *guessed)
+{
+	uint64_t top = stack_top(g, s);
+	const struct candidate *c = stacks_again(f, top, s->guest[2]);
+	if (CTP_UNLIKELY(!c))
+		return stacks_id(f, top, &s->guest[2], guessed);
+	*guessed = c->guessed;
+	return c->stack;
+}
+
 // Writes down that `s` leaves. The registers are those of the save.
 static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
 {
@@ -262,7 +272,7 @@ static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, str
 			keep_registers(g, s);
 		struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
 		if (s->entity == CTP_NATIVE || (f.sp >= s->lo && f.sp <= s->hi))
-			stack = stacks_id(&f, stack_top(g, s), &s->guest[2], &guessed);
+			stack = name_stack(g, s, &f, &guessed);
 	}
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;

@@ -14,22 +14,6 @@
 
 enum { BUCKETS = 1 << 15, RECIPES = 1 << 15, NAMES = 1 << 16 };
 
-// A word that must be as it was: at top - off (off 0: the fp register itself).
-// Return addresses are compared as they are, addresses on the stack (`rel`) as
-// their distance from the top.
-struct check {
-	uint64_t val;
-	uint32_t off;
-	uint32_t rel;
-};
-struct candidate {
-	uint64_t pc, depth;
-	struct candidate *next;
-	uint32_t stack, time; // time: value of `flushes` when it was made
-	uint16_t absolute, n; // of checks: the absolute ones come first
-	bool guessed;
-	struct check checks[];
-};
 struct known_recipe {
 	uint64_t pc; // 0 free, 1 being written
 	struct recipe recipe;
@@ -42,7 +26,7 @@ struct name { // a stack by its frames: one id for equal stacks at different dep
 static struct candidate **buckets;
 static struct known_recipe *recipes;
 static struct name *names;
-static uint32_t flushes;
+uint32_t stacks_flushes;
 
 int stacks_init(void)
 {
@@ -54,7 +38,7 @@ int stacks_init(void)
 
 void stacks_flush(void)
 {
-	ctp_add32(&flushes, 1);
+	ctp_add32(&stacks_flushes, 1);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		__atomic_store_n(&buckets[i], NULL, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < RECIPES; i++)
@@ -216,7 +200,7 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	c->depth = top - f->sp;
 	c->stack = id;
 	c->guessed = w.guessed;
-	c->time = flushes;
+	c->time = stacks_flushes;
 	for (uint32_t rel = 0; rel < 2; rel++) {
 		for (uint32_t i = 0; i < w.nchecks; i++)
 			if (w.checks[i].rel == rel)
@@ -230,32 +214,14 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	return id;
 }
 
-static inline bool holds(const struct candidate *c, const struct frame *f, uint64_t top)
-{
-	const struct check *k = c->checks, *rel = k + c->absolute, *end = k + c->n;
-	for (; k < rel; k++)
-		if (*(const uint64_t *)(top - k->off) != k->val)
-			return false;
-	for (; k < end; k++)
-		if (top - (k->off ? *(const uint64_t *)(top - k->off) : f->fp) != k->val)
-			return false;
-	return true;
-}
-
 uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last, bool *guessed)
 {
 	uint64_t depth = top - f->sp;
 	if (CTP_UNLIKELY(f->sp >= top || depth > UINT32_MAX || (f->sp & 7)))
 		return 0;
-	// What suspends in a loop does so at one place; after a flush the note is of an older time.
-	struct candidate *c = last ? (struct candidate *)*last : NULL;
-	if (CTP_LIKELY(c && c->time == flushes && c->pc == f->pc && c->depth == depth && holds(c, f, top))) {
-		*guessed = c->guessed;
-		return c->stack;
-	}
 	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
-	for (c = __atomic_load_n(bucket, __ATOMIC_ACQUIRE); c; c = c->next) {
-		if (c->pc == f->pc && c->depth == depth && holds(c, f, top)) {
+	for (struct candidate *c = __atomic_load_n(bucket, __ATOMIC_ACQUIRE); c; c = c->next) {
+		if (c->pc == f->pc && c->depth == depth && stacks_holds(c, f, top)) {
 			if (last)
 				*last = (uint64_t)c;
 			*guessed = c->guessed;
