@@ -332,5 +332,6 @@ void options_print_man(void)
 	     "127 it is not found.\n.SH SIGNALS\nSIGTERM: the last snapshot first, then it goes on to the program.\n"
 	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
+	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
 	     ".SH SEE ALSO\n.BR ctp\\-analyze (1)");
 }
