@@ -40,7 +40,7 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_RECENT = 64 };
+enum { GUEST_RECENT = 1024 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
 // gate is shut. Offsets up to `gaps` are known to assembly (arch/<cpu>/area.h).
