@@ -245,13 +245,13 @@ out:
 	errno = saved;
 }
 
-void attach_exit_begins(struct guest *g, enum ctp_exit how, int status)
+void attach_exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	if (!ctp_cas64(&e->exit_begun, 0, guest_now()))
 		return;
-	e->exit_how = how;
-	emit(g, ctp_w1(CTP_EV_EXIT, how, guest_who(g)), 0, (uint64_t)(uint32_t)status);
+	ctp_store32(&e->exit_how, how);
+	emit(g, ctp_w1(CTP_EV_EXIT, how, guest_who(g)), ctp_w2(0, stack), (uint32_t)status);
 }
 
 void attach_wait_final(struct guest *g)
@@ -282,7 +282,7 @@ __attribute__((destructor)) static void detach(void)
 	int saved = errno;
 	struct guest *g = guest_enter();
 	if (g) {
-		attach_exit_begins(g, CTP_EXIT_EXIT, 0);
+		attach_exit_begins(g, CTP_EXIT_EXIT, 0, 0);
 		attach_wait_final(g);
 		guest_leave(g);
 	}

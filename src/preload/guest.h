@@ -103,7 +103,7 @@ struct guest *guest_enter(void);
 void guest_leave(struct guest *g);
 
 // The exit begins: notes it once, for P7. (attach.c)
-void attach_exit_begins(struct guest *g, enum ctp_exit how, int status);
+void attach_exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);
 void attach_wait_final(struct guest *g); // asks for the last snapshot, waits half a second at most
 
 // The calling thread's area, taken now; NULL if not attached or no slot is

@@ -97,5 +97,5 @@ void hook_return(struct guest *g, ucontext_t *link)
 		return;
 	}
 	coroutine_ends(g);
-	attach_exit_begins(g, CTP_EXIT_LINK, 0);
+	attach_exit_begins(g, CTP_EXIT_LINK, 0, 0);
 }

@@ -7,21 +7,12 @@
 // quick_exit, for the others by the library's destructor.
 #include "hook.h"
 
-static void exit_noted(struct guest *g, enum ctp_exit how, int status, const struct frame *f)
-{
-	struct ctp_ext *e = ctp_tracer->region.ext;
-	if (!ctp_cas64(&e->exit_begun, 0, guest_now()))
-		return;
-	ctp_store32(&e->exit_how, how);
-	emit(g, ctp_w1(CTP_EV_EXIT, how, guest_who(g)), ctp_w2(0, guest_stack(g, f)), (uint32_t)status);
-}
-
 static void exit_begins(enum ctp_exit how, int status, const struct frame *f, bool last)
 {
 	struct guest *g = hook_enter();
 	if (!g)
 		return;
-	exit_noted(g, how, status, f);
+	attach_exit_begins(g, how, status, guest_stack(g, f));
 	if (last)
 		attach_wait_final(g);
 	guest_leave(g);
