@@ -71,11 +71,11 @@ enum ctp_how {
 	CTP_HOW_NONE = 0,
 	CTP_HOW_SWAP = 1,   // swapcontext: saved and left
 	CTP_HOW_SET = 2,    // setcontext, saved earlier in this slice
-	CTP_HOW_GONE = 3,   // setcontext without a save: the leaver is finished
+	CTP_HOW_GONE = 3,   // setcontext or longjmp without a save: the leaver is finished
 	CTP_HOW_RETURN = 4, // returned through uc_link: the leaver is finished
-	CTP_HOW_JUMP = 5,   // reserved: longjmp family
-	CTP_HOW_FCONTEXT = 6, // reserved: Boost.Context jump
-	CTP_HOW_ONTOP = 7,    // reserved: Boost.Context ontop
+	CTP_HOW_JUMP = 5,   // longjmp onto another stack, saved earlier in this slice
+	CTP_HOW_FCONTEXT = 6, // jump_fcontext (Boost.Context): saved and left
+	CTP_HOW_ONTOP = 7,    // ontop_fcontext: the same
 	CTP_HOW_RELEASED = 8, // destroy: free or munmap of the stack
 	CTP_HOW_REUSED = 9,   // destroy: the stack became another coroutine
 };
@@ -87,7 +87,6 @@ enum ctp_how {
 #define CTP_STATE_FOREIGN 0x08u      // met, not made: created by means that were not seen
 #define CTP_STATE_MOREWAITS 0x10u    // it waited for more than CTP_WAITS things
 #define CTP_STATE_STACK_FREED 0x20u  // finished, and its stack has been released since
-#define CTP_STATE_SAVED 0x40u        // running, and `slot` is where it saved itself in this slice (getcontext)
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
@@ -128,7 +127,7 @@ struct ctp_state {
 	uint64_t since;    // time of the last change, or of creation
 	uint32_t stack;    // stack id at the last leave; 0 = not captured
 	uint32_t nwaits;   // of waits[], for the last leave
-	uint64_t slot;     // address of the ucontext_t it was made in or last saved itself into
+	uint64_t slot;     // address of the ucontext_t or jmp_buf it was made in or last saved itself into, or its fcontext_t
 	uint64_t runs;     // how often it went on: 0 = never ran
 	// line 1
 	uint64_t regs[CTP_REGS]; // of the last leave (or as made: SP, PC)
@@ -476,7 +475,10 @@ struct ctp_ext {
 	uint64_t dlcloses;
 	// 0x1c0
 	uint64_t epoch;       // raised after each close that posts a candidate
-	uint64_t reserved3[7];
+	uint64_t pointer_guard;  // how glibc keeps sp, fp and pc in a jmp_buf: rotated right by
+	uint32_t pointer_rotate; // pointer_rotate bits, xored with the guard. W: guest, at attach
+	uint32_t reserved4;
+	uint64_t reserved3[5];
 	// 0x200: where things lie in the guest. W: guest, at attach
 	uint64_t region_base; // address of the region
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library

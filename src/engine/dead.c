@@ -55,7 +55,7 @@ static void coroutine(const struct look *l, const struct ctp_state *s, struct sp
 {
 	span_add(declared, s->lo, s->hi);
 	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : running_sp(l, s);
-	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp))
+	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
 		return;
 	span_add(out, s->lo, sp - RED_ZONE);
 }
@@ -98,8 +98,7 @@ static bool frame_gone(const struct look *l, const struct ctp_state *s)
 static void save_slot(const struct look *l, const struct ctp_state *s, struct span_list *out)
 {
 	const struct ctp_ext *e = l->r->ext;
-	if (!s->slot || s->how != CTP_HOW_SWAP || (s->flags & CTP_STATE_SAVED) ||
-	    (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
+	if (!s->slot || s->how != CTP_HOW_SWAP || (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
 		return;
 	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s);
 	uint64_t regs = s->slot + e->context_off;

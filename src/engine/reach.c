@@ -286,7 +286,8 @@ static void search(struct look *l, struct graph *g, const struct proc_tasks *bas
 	struct span_list dead = {0};
 	dead_find(l, &dead);
 	struct scan s = {.pid = l->pid, .targets = g->targets, .ntargets = g->ntargets, .skip = dead.v,
-			 .nskip = scan_tidy(dead.v, dead.n), .deadline_ns = l->deadline_ns, .hit = on_hit, .ctx = g};
+			 .nskip = scan_tidy(dead.v, dead.n), .deadline_ns = l->deadline_ns, .hit = on_hit, .ctx = g,
+			 .guard = l->r->ext->pointer_guard, .rotate = l->r->ext->pointer_rotate & 63};
 	int e = scan_run(&s, &l->maps);
 	l->scanned_bytes = s.bytes;
 	for (size_t i = 0; !e && i < l->tasks.n; i++)

@@ -7,7 +7,8 @@
 // searched for among the targets. Pages that were never touched are told by
 // pagemap and not read (reading would make them); in private mappings that the
 // program cannot write only its own copies count: it may unprotect them again.
-// Shared mappings are read whole, whatever may be done with them here.
+// Shared mappings are read whole, whatever may be done with them here. A jmp_buf
+// keeps the stack pointer in glibc's disguise: such words are seen through, too.
 #include "engine/scan.h"
 
 #include <errno.h>
@@ -100,6 +101,21 @@ static bool block_may(const struct run *r, const unsigned char *b)
 	return any;
 }
 
+static inline uint64_t undisguised(const struct scan *s, uint64_t w)
+{
+	return (w >> s->rotate | w << (-s->rotate & 63)) ^ s->guard;
+}
+
+// What stands in jmp_bufs: aligned words, and whole addresses once they are undisguised.
+static void search_jumps(struct run *r, uint64_t at, size_t n)
+{
+	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
+		uint64_t w = undisguised(r->s, word_at(r->buffer + i));
+		if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
+			try_word(r->s, at + i, w);
+	}
+}
+
 // n bytes of the target's memory at `at`, a block of zeros behind them.
 static void search(struct run *r, uint64_t at, size_t n)
 {
@@ -170,6 +186,8 @@ static int read_span(struct run *r, const struct proc_map *m, uint64_t lo, uint6
 		}
 		memset(r->buffer + got, 0, BLOCK);
 		search(r, lo, got);
+		if (s->guard)
+			search_jumps(r, lo, got);
 		s->bytes += got;
 		if (got < n)
 			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);

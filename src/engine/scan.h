@@ -20,6 +20,8 @@ struct scan {
 	const struct span *skip;    // sorted, disjoint: not read
 	size_t nskip;
 	uint64_t deadline_ns;
+	uint64_t guard;             // how glibc disguises a jmp_buf's addresses
+	unsigned rotate;            // (ctp_ext.pointer_guard); guard 0: not looked for
 	void (*hit)(void *ctx, uint64_t at, size_t target);
 	void *ctx;
 	// results

@@ -186,6 +186,8 @@ static int set_up(struct tracer *t)
 	e->context_off = CONTEXT_OFF;
 	e->context_words = CONTEXT_WORDS;
 	e->context_scratch = CONTEXT_SCRATCH;
+	e->pointer_guard = jmpbuf_guard();
+	e->pointer_rotate = JMPBUF_ROTATE;
 	modules_init(exe);
 	if (station_init() || pagemap_init() || stacks_init() || blocks_init())
 		return -ENOMEM;

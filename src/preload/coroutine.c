@@ -19,8 +19,6 @@
 #include "station.h"
 #include "v1.h"
 
-#define NATIVE_REACH (8ULL << 20) // how far below its top a thread's own stack is taken to go
-
 static bool any;
 
 bool coroutine_any(void)
@@ -148,18 +146,33 @@ static void revive(struct guest *g, const struct ctp_state *s)
 	}
 }
 
-static bool native_has(const struct guest *g, uint64_t sp)
+bool coroutine_native_has(const struct guest *g, uint64_t sp)
 {
-	return sp <= g->native_top && g->native_top - sp < NATIVE_REACH;
+	return sp <= g->native_top && g->native_top - sp < COROUTINE_NATIVE_REACH;
 }
 
-// Met, not made: a context that came about in a way nobody saw.
+// The bounds of a stack that was met: known if a signal handler stood on it.
+static bool born_on_alt(const struct guest *g, uint64_t sp, uint64_t *lo, uint64_t *hi)
+{
+	for (unsigned i = 0; i < GUEST_ALTS; i++) {
+		if (sp <= g->alts[i].lo || sp > g->alts[i].hi)
+			continue;
+		*lo = g->alts[i].lo;
+		*hi = g->alts[i].hi;
+		return true;
+	}
+	return false;
+}
+
+// Met, not made: a context that came about in a way nobody saw, or that a
+// signal handler left behind on its alternate stack.
 static struct ctp_state *meet(struct guest *g, const struct target *t)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
 	if (!s)
 		return g->native;
 	any = true;
+	ctp_seq_begin(&s->seq);
 	s->flags |= CTP_STATE_FOREIGN;
 	s->life = CTP_SUSPENDED;
 	s->slot = t->slot;
@@ -167,9 +180,14 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	s->creator = guest_who(g);
 	s->regs[CTP_REG_PC] = t->pc;
 	s->regs[CTP_REG_SP] = t->sp;
+	bool known = born_on_alt(g, t->sp, &s->lo, &s->hi);
+	ctp_seq_end(&s->seq);
+	if (known)
+		pagemap_add_stack(s, superseded, &(struct release){g, s->lo, s->hi});
+	else
+		g->thread->unknown++;
 	pagemap_add_slot(s);
 	g->thread->created++;
-	g->thread->unknown++;
 	modules_note_pc(t->pc);
 	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, 0), s->entry);
 	return s;
@@ -178,19 +196,16 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 {
 	struct ctp_state *s = *coroutine_recent(g, t->slot) = pagemap_slot(t->slot);
-	if (s) {
-		if (s->entity == CTP_NATIVE || s->lo == s->hi)
-			return s;
-		if (t->sp >= s->lo && t->sp <= s->hi) {
-			if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
-				revive(g, s);
-			return s;
-		}
+	// Where the bounds say nothing, or it left from a signal's stack: the very same place.
+	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || s->regs[CTP_REG_SP] == t->sp)) {
+		if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
+			revive(g, s);
+		return s;
 	}
 	s = pagemap_stack(t->sp);
 	if (s)
 		return s;
-	if (native_has(g, t->sp))
+	if (coroutine_native_has(g, t->sp))
 		return g->native;
 	return meet(g, t);
 }
@@ -231,22 +246,11 @@ static void take_slot(struct ctp_state *s, uint64_t slot)
 	pagemap_add_slot(s);
 }
 
-static inline void keep_registers(const struct guest *g, struct ctp_state *s)
+static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 {
 #pragma GCC unroll 8
 	for (int i = 0; i < CTP_REGS; i++)
-		s->regs[i] = g->regs[i];
-}
-
-void coroutine_saved(struct guest *g, uint64_t slot)
-{
-	if (!g->current->id)
-		name_native(g);
-	struct ctp_state *s = g->current;
-	take_slot(s, slot);
-	keep_registers(g, s);
-	s->flags |= CTP_STATE_SAVED;
-	g->saved = true;
+		s->regs[i] = regs[i];
 }
 
 static inline uint32_t name_stack(const struct guest *g, struct ctp_state *s, const struct frame *f, bool *guessed)
@@ -259,24 +263,28 @@ static inline uint32_t name_stack(const struct guest *g, struct ctp_state *s, co
 	return c->stack;
 }
 
+static inline bool kept(enum ctp_how how) // saved before it left
+{
+	return how == CTP_HOW_SET || how == CTP_HOW_JUMP;
+}
+
 // Writes down that `s` leaves. The registers are those of the save.
 static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
 {
 	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, guessed = false;
 	uint32_t stack = 0;
-	if (how == CTP_HOW_SWAP)
+	if (!ends)
 		take_slot(s, slot);
 	ctp_seq_begin(&s->seq);
 	if (how != CTP_HOW_RETURN) {
-		if (how != CTP_HOW_SET)
-			keep_registers(g, s);
+		keep_registers(s, kept(how) ? g->saved : g->regs);
 		struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
 		if (s->entity == CTP_NATIVE || (f.sp >= s->lo && f.sp <= s->hi))
 			stack = name_stack(g, s, &f, &guessed);
 	}
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;
-	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS | CTP_STATE_SAVED)) |
+	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS)) |
 			     (guessed ? CTP_STATE_GUESSED : 0));
 	s->changes++;
 	s->since = now;
@@ -351,7 +359,8 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	t->switches++;
 	t->current = to->id;
 	g->current = to;
-	g->saved = g->more_waits = g->eagain = false;
+	g->more_waits = g->eagain = false;
+	g->saved_slot = 0;
 	g->nwaits = 0;
 	g->batch_fd = -1;
 }
@@ -362,6 +371,24 @@ void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, u
 		pass(g, to, CTP_HOW_SWAP, slot);
 	else
 		pass(g, to, how, slot);
+}
+
+// A save counts while the function that made it has not returned.
+static bool saved_is_good(const struct guest *g)
+{
+	const struct ctp_state *s = g->current;
+	uint64_t saved = g->saved[CTP_REG_SP], now = g->regs[CTP_REG_SP];
+	bool both = s->entity == CTP_COROUTINE ? coroutine_holds(s, saved) && coroutine_holds(s, now)
+					       : coroutine_native_has(g, saved) && coroutine_native_has(g, now);
+	return g->saved_slot && (!both || saved >= now);
+}
+
+void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how)
+{
+	if (saved_is_good(g))
+		pass(g, to, how, g->saved_slot);
+	else
+		pass(g, to, CTP_HOW_GONE, 0);
 }
 
 // The running coroutine ends here, and nobody goes on.
@@ -425,7 +452,7 @@ struct ctp_state *coroutine_at(uint64_t data)
 void coroutine_thread_ends(struct guest *g)
 {
 	struct ctp_state *s = g->native;
-	if (g->current->entity == CTP_COROUTINE && !g->saved) // pthread_exit inside it
+	if (g->current->entity == CTP_COROUTINE && !g->saved_slot) // pthread_exit inside it
 		ends(g, CTP_HOW_GONE);
 	if (s->id && s->life != CTP_FINISHED) {
 		ctp_seq_begin(&s->seq);

@@ -12,6 +12,17 @@ struct target {
 	uint64_t sp, pc; // where it will go on
 };
 
+// How far below its top a thread's own stack is taken to go.
+#define COROUTINE_NATIVE_REACH (8ULL << 20)
+
+// Whether s has `sp` in its stack, as far as its bounds are known.
+static inline bool coroutine_holds(const struct ctp_state *s, uint64_t sp)
+{
+	if (s->entity == CTP_NATIVE)
+		return sp <= s->hi && s->hi - sp < COROUTINE_NATIVE_REACH;
+	return s->lo < s->hi && sp - s->lo <= s->hi - s->lo;
+}
+
 // The entity that `t` will go on as: never NULL, met ones are made known.
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t);
 
@@ -24,11 +35,13 @@ static inline struct ctp_state **coroutine_recent(struct guest *g, uint64_t slot
 static inline struct ctp_state *coroutine_find(struct guest *g, const struct target *t)
 {
 	struct ctp_state *s = *coroutine_recent(g, t->slot);
-	if (CTP_LIKELY(s && s->slot == t->slot && s->life == CTP_SUSPENDED &&
-		       (s->entity == CTP_NATIVE || t->sp - s->lo <= s->hi - s->lo)))
+	if (CTP_LIKELY(s && s->slot == t->slot && s->life == CTP_SUSPENDED && coroutine_holds(s, t->sp)))
 		return s;
 	return coroutine_find_slow(g, t);
 }
+
+// Whether `sp` lies in the thread's own stack, or the stack of nobody known.
+bool coroutine_native_has(const struct guest *g, uint64_t sp);
 
 // True once any coroutine was made or met: until then nothing can be released.
 bool coroutine_any(void);
@@ -37,11 +50,12 @@ bool coroutine_any(void);
 struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
 
 // Control is about to pass from g->current to `to`. `slot`: where the leaver
-// saves itself now (CTP_HOW_SWAP). g->regs holds the leaver's registers.
+// saves itself now (swapcontext, Boost.Context). g->regs holds the leaver's registers.
 void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot);
 
-// The running entity saved itself at `slot` and runs on (getcontext).
-void coroutine_saved(struct guest *g, uint64_t slot);
+// The same where the leaver saved itself before (setcontext, longjmp), if at all:
+// else it is gone for good.
+void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how);
 
 // The running coroutine's function returned and nobody goes on.
 void coroutine_ends(struct guest *g);

@@ -40,10 +40,10 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_RECENT = 1024 };
+enum { GUEST_RECENT = 1024, GUEST_ALTS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `gaps` are known to assembly (arch/<cpu>/area.h).
+// gate is shut. Offsets up to `saved` are known to assembly (arch/<cpu>/area.h).
 struct guest {
 	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
 	uint32_t vforked;   // 1 in a vfork child that shares our memory
@@ -52,6 +52,8 @@ struct guest {
 	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
 	uint64_t *lost;     // the thread's counter, and the region's word of gaps: what a
 	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
+	uint64_t saved_slot; // where `current` saved itself last in this slice by a call that returns
+	uint64_t saved[CTP_REGS]; // (getcontext, setjmp), with what registers; 0 = not at all
 
 	struct ctp_thread *thread; // in the region
 	uint32_t slot;
@@ -64,11 +66,14 @@ struct guest {
 	uint64_t ring_capacity;
 	struct ctp_state *recent[GUEST_RECENT]; // by save slot: coroutine_find's first look
 
+	// Alternate signal stacks that the thread has named last: a coroutine may be born there.
+	struct { uint64_t lo, hi; } alts[GUEST_ALTS];
+	uint32_t nalts;
+
 	// The slice: what the running entity did since it went on. Reset at
 	// every switch by coroutine.c; filled by hook_io.c and hook_epoll.c.
 	uint32_t nwaits; // registered in this slice
 	bool more_waits;
-	bool saved;      // getcontext was called in this slice: `current` can come back to it
 	struct ctp_wait waits[CTP_WAITS];
 	bool eagain;     // the last I/O call said EAGAIN or EINPROGRESS
 	int32_t eagain_fd;

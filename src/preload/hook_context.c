@@ -2,7 +2,8 @@
 //
 // The ucontext family. Trampolines call these on the private stack with the
 // gate shut, before the real function runs; g->regs holds the caller's
-// registers. Nothing here may block, allocate, or touch errno.
+// registers. Nothing here may block, allocate, or touch errno. (What getcontext
+// saves is noted by its trampoline.)
 #include "context.h"
 #include "coroutine.h"
 #include "pagemap.h"
@@ -10,7 +11,6 @@
 #include "real.h"
 #include "station.h"
 
-void hook_getcontext(struct guest *g, struct arguments *a);
 void hook_makecontext(struct guest *g, struct arguments *a);
 void hook_setcontext(struct guest *g, struct arguments *a);
 void hook_swapcontext(struct guest *g, struct arguments *a);
@@ -48,22 +48,14 @@ static inline struct ctp_state *target_of(struct guest *g, ucontext_t *u)
 	return coroutine_find(g, &t);
 }
 
-void hook_getcontext(struct guest *g, struct arguments *a)
-{
-	if (ARGUMENT(a, 0))
-		coroutine_saved(g, ARGUMENT(a, 0));
-}
-
 void hook_makecontext(struct guest *g, struct arguments *a)
 {
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 0);
 	uint64_t lo = (uint64_t)u->uc_stack.ss_sp, bytes = u->uc_stack.ss_size;
 	if (!lo || !bytes || lo + bytes < lo)
 		return; // its begin and end will not be seen, its switches will
-	if (g->current->slot == (uint64_t)u) { // the usual getcontext before makecontext: no save
-		g->current->slot = 0;
-		g->saved = false;
-	}
+	if (g->saved_slot == (uint64_t)u) // the usual getcontext before makecontext: no save
+		g->saved_slot = 0;
 	struct ctp_state *s = coroutine_make(g, lo, lo + bytes, ARGUMENT(a, 1), (uint64_t)u);
 	if (!s)
 		return;
@@ -77,7 +69,7 @@ void hook_setcontext(struct guest *g, struct arguments *a)
 {
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 0);
 	if (u)
-		coroutine_switch(g, target_of(g, u), g->saved ? CTP_HOW_SET : CTP_HOW_GONE, 0);
+		coroutine_leave(g, target_of(g, u), CTP_HOW_SET);
 }
 
 void hook_swapcontext(struct guest *g, struct arguments *a)

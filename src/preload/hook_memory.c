@@ -171,6 +171,7 @@ CTP_HOOK void free(void *p)
 CTP_HOOK int dlclose(void *handle)
 {
 	int r = real_dlclose(handle);
+	real_resolve_again();
 	struct guest *g = guest_enter();
 	if (g) {
 		stacks_flush();

@@ -9,8 +9,10 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -32,6 +34,9 @@ ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t buflen);
 ssize_t __recv_chk(int fd, void *buf, size_t n, size_t buflen, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t buflen, int flags, struct sockaddr *addr,
 		       socklen_t *addrlen);
+void __longjmp_chk(struct __jmp_buf_tag *env, int value) __attribute__((noreturn));
+unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4, uint64_t a5);
+void jump_fcontext(void), ontop_fcontext(void); // by address only
 void _Exit(int status) __attribute__((noreturn));
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
@@ -44,3 +49,5 @@ int __openat64_2(int dir, const char *path, int flags);
 
 // Looks every name up now, so that no hook does later.
 void real_resolve_all(void);
+// A library has gone: looks those names up again that may have gone with it.
+void real_resolve_again(void);

@@ -31,6 +31,9 @@ AREA_IS(regs[CTP_REG_S0], AREA_S0);
 AREA_IS(regs[CTP_REG_S4], AREA_S4);
 AREA_IS(lost, AREA_LOST);
 AREA_IS(gaps, AREA_GAPS);
+AREA_IS(saved_slot, AREA_SAVED_SLOT);
+AREA_IS(saved[CTP_REG_PC], AREA_SAVED_PC);
+AREA_IS(saved[CTP_REG_S4], AREA_SAVED_S4);
 _Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));

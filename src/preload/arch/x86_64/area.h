@@ -17,6 +17,15 @@
 #define AREA_S4 80
 #define AREA_LOST 88
 #define AREA_GAPS 96
+#define AREA_SAVED_SLOT 104
+#define AREA_SAVED_PC 112
+#define AREA_SAVED_SP 120
+#define AREA_SAVED_FP 128
+#define AREA_SAVED_S0 136
+#define AREA_SAVED_S1 144
+#define AREA_SAVED_S2 152
+#define AREA_SAVED_S3 160
+#define AREA_SAVED_S4 168
 
 #ifdef __ASSEMBLER__
 #define EXPORTED(name) .globl name; .type name, @function; name:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// context.h - x86_64: what a ucontext_t holds, and what trampolines hand over.
+// context.h - x86_64: what a ucontext_t, a jmp_buf and an fcontext_t hold, and
+// what trampolines hand over.
 #pragma once
 
 #include <stddef.h>
@@ -20,6 +21,28 @@ static inline uint64_t context_pc(const ucontext_t *u) { return (uint64_t)u->uc_
 // glibc's makecontext leaves these two alone, and they survive copies of the context.
 static inline uint64_t *context_function(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.gregs[REG_R12]; }
 static inline uint64_t *context_record(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.gregs[REG_R13]; }
+
+// glibc's jmp_buf: rbx, rbp, r12 to r15, rsp, rip; of these rbp, rsp and rip are
+// mangled: xored with the thread's pointer guard (fs:0x30), rotated left by 17.
+// (sysdeps/unix/sysv/linux/x86_64/sysdep.h, PTR_MANGLE)
+enum { JMPBUF_SP = 6, JMPBUF_PC = 7, JMPBUF_ROTATE = 17 };
+static inline uint64_t jmpbuf_guard(void)
+{
+	uint64_t guard;
+	__asm__ volatile("movq %%fs:0x30, %0" : "=r"(guard));
+	return guard;
+}
+static inline uint64_t jmpbuf_word(const void *env, int n)
+{
+	uint64_t w = ((const uint64_t *)env)[n];
+	return (w >> JMPBUF_ROTATE | w << (64 - JMPBUF_ROTATE)) ^ jmpbuf_guard();
+}
+static inline uint64_t jmpbuf_sp(const void *env) { return jmpbuf_word(env, JMPBUF_SP); }
+static inline uint64_t jmpbuf_pc(const void *env) { return jmpbuf_word(env, JMPBUF_PC); }
+
+// Boost.Context saves the leaver on its own stack, this far below where it will
+// go on: what the library does today, and where a guess begins (hook_fcontext.c).
+#define FCONTEXT_BYTES 0x40
 
 // For ctp_ext: gregs, and rdi rsi rdx rcx r8 r9 (r10, r11 and rax are not saved).
 #define CONTEXT_OFF offsetof(ucontext_t, uc_mcontext.gregs)

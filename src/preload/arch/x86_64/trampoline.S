@@ -59,59 +59,10 @@
 	movq %r11, SAVED_AREA(%rsp)
 .endm
 
-// trampoline name: calls hook_<name>(area, arguments), then jumps to real_<name>.
-// switches: what passes through a shut gate is a switch, missed.
-.macro TRAMPOLINE name, switches=0
-	.p2align 4
-	EXPORTED(\name)
-	.cfi_startproc
-	.cfi_signal_frame	// else gdb stops at the stack change
-	endbr64
-0:	SELF 2f
-1:	cmpl $1, AREA_GATE(%r11)
-	jne 4f
-	SHUT 5f
-	.cfi_remember_state
-	GO_PRIVATE
-	movq %rdi, SAVED_RDI(%rsp)
-	movq %rsi, SAVED_RSI(%rsp)
-	movq %rdx, SAVED_RDX(%rsp)
-	movq %rcx, SAVED_RCX(%rsp)
-	movq %r8, SAVED_R8(%rsp)
-	movq %r9, SAVED_R9(%rsp)
-	movq %rax, SAVED_RAX(%rsp)
-	movq %r11, %rdi
-	movq %rsp, %rsi
-	call hook_\name
-	movq SAVED_AREA(%rsp), %r11
-	movq SAVED_RDI(%rsp), %rdi
-	movq SAVED_RSI(%rsp), %rsi
-	movq SAVED_RDX(%rsp), %rdx
-	movq SAVED_RCX(%rsp), %rcx
-	movq SAVED_R8(%rsp), %r8
-	movq SAVED_R9(%rsp), %r9
-	movq SAVED_RAX(%rsp), %rax
-	movq SAVED_SP(%rsp), %rsp
-	.cfi_restore_state
-	movl $1, AREA_GATE(%r11)
-3:	jmp *real_\name(%rip)
-
-	// Shut: in a signal handler inside a hook, or (wiped) in a forked child.
-4:
-.if \switches
-	movq AREA_LOST(%r11), %r10
-	testq %r10, %r10
-	jz 3b
-	lock incq (%r10)
-	movq AREA_GAPS(%r11), %r10
-	lock orl $0x80, (%r10)		// CTP_GAP_BLIND
-.endif
-	jmp 3b
-5:	movl $1, AREA_GATE(%r11)
-	jmp 0b
-
-	// A thread's first: it still stands on the stack it was born with.
-2:	pushq %rdi
+// r11 = the area of a thread that has none yet; jumps to `none` if it gets none.
+// A thread's first: it still stands on the stack it was born with.
+.macro FIRST none
+	pushq %rdi
 	.cfi_adjust_cfa_offset 8
 	pushq %rsi
 	.cfi_adjust_cfa_offset 8
@@ -142,17 +93,147 @@
 	popq %rdi
 	.cfi_adjust_cfa_offset -8
 	testq %r11, %r11
-	jnz 1b
+	jz \none
+.endm
+
+// Behind a shut gate: a switch is missed, and counted, unless we are (wiped) in
+// a forked child.
+.macro MISSED done
+	movq AREA_LOST(%r11), %r10
+	testq %r10, %r10
+	jz \done
+	lock incq (%r10)
+	movq AREA_GAPS(%r11), %r10
+	lock orl $0x80, (%r10)		// CTP_GAP_BLIND
+.endm
+
+// Behind a shut gate: a longjmp out of a signal handler may abandon the hook
+// that the signal found under way. If so, the gate is open again: start anew.
+.macro ABANDONS done, again
+	cmpq $0, AREA_LOST(%r11)
+	je \done
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	subq $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	movq %rdi, %rsi
+	movq %r11, %rdi
+	call hook_abandons
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testl %eax, %eax
+	jnz \again
+.endm
+
+// TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
+// then jumps to real_<name>. What it is to a shut gate: PASS nothing, SWITCH or JUMP.
+#define PASS 0
+#define SWITCH 1
+#define JUMP 2
+.macro TRAMPOLINE name, hook, kind
+	.p2align 4
+	EXPORTED(\name)
+	.cfi_startproc
+	.cfi_signal_frame	// else gdb stops at the stack change
+	endbr64
+0:	SELF 2f
+1:	cmpl $1, AREA_GATE(%r11)
+	jne 4f
+	SHUT 5f
+	.cfi_remember_state
+	GO_PRIVATE
+	movq %rdi, SAVED_RDI(%rsp)
+	movq %rsi, SAVED_RSI(%rsp)
+	movq %rdx, SAVED_RDX(%rsp)
+	movq %rcx, SAVED_RCX(%rsp)
+	movq %r8, SAVED_R8(%rsp)
+	movq %r9, SAVED_R9(%rsp)
+	movq %rax, SAVED_RAX(%rsp)
+	movq %r11, %rdi
+	movq %rsp, %rsi
+	call hook_\hook
+	movq SAVED_AREA(%rsp), %r11
+	movq SAVED_RDI(%rsp), %rdi
+	movq SAVED_RSI(%rsp), %rsi
+	movq SAVED_RDX(%rsp), %rdx
+	movq SAVED_RCX(%rsp), %rcx
+	movq SAVED_R8(%rsp), %r8
+	movq SAVED_R9(%rsp), %r9
+	movq SAVED_RAX(%rsp), %rax
+	movq SAVED_SP(%rsp), %rsp
+	.cfi_restore_state
+	movl $1, AREA_GATE(%r11)
+3:	jmp *real_\name(%rip)
+
+4:					// in a signal handler inside a hook, or a forked child
+.if \kind == SWITCH
+	MISSED 3b
+.elseif \kind == JUMP
+	ABANDONS 3b, 0b
+.endif
 	jmp 3b
+5:	movl $1, AREA_GATE(%r11)
+	jmp 0b
+2:	FIRST 3b
+	jmp 1b
+	.cfi_endproc
+	END(\name)
+.endm
+
+// SAVES name: what saves the caller's context at its first argument, and goes
+// on. Notes where, and the registers; the save counts once the caller leaves.
+.macro SAVES name
+	.p2align 4
+	EXPORTED(\name)
+	.cfi_startproc
+	endbr64
+0:	SELF 2f
+1:	cmpl $1, AREA_GATE(%r11)
+	jne 3f
+	SHUT 5f
+	movq (%rsp), %r10
+	movq %r10, AREA_SAVED_PC(%r11)
+	leaq 8(%rsp), %r10
+	movq %r10, AREA_SAVED_SP(%r11)
+	movq %rbp, AREA_SAVED_FP(%r11)
+	movq %rbx, AREA_SAVED_S0(%r11)
+	movq %r12, AREA_SAVED_S1(%r11)
+	movq %r13, AREA_SAVED_S2(%r11)
+	movq %r14, AREA_SAVED_S3(%r11)
+	movq %r15, AREA_SAVED_S4(%r11)
+	movq %rdi, AREA_SAVED_SLOT(%r11)
+	movl $1, AREA_GATE(%r11)
+3:	jmp *real_\name(%rip)
+5:	movl $1, AREA_GATE(%r11)
+	jmp 0b
+2:	FIRST 3b
+	jmp 1b
 	.cfi_endproc
 	END(\name)
 .endm
 
 	.text
-	TRAMPOLINE getcontext
-	TRAMPOLINE makecontext
-	TRAMPOLINE setcontext, 1
-	TRAMPOLINE swapcontext, 1
+	SAVES getcontext
+	TRAMPOLINE makecontext, makecontext, PASS
+	TRAMPOLINE setcontext, setcontext, SWITCH
+	TRAMPOLINE swapcontext, swapcontext, SWITCH
+
+	SAVES setjmp
+	SAVES _setjmp
+	SAVES __sigsetjmp
+	TRAMPOLINE longjmp, longjmp, JUMP
+	TRAMPOLINE _longjmp, longjmp, JUMP
+	TRAMPOLINE siglongjmp, longjmp, JUMP
+	TRAMPOLINE __longjmp_chk, longjmp, JUMP
+
+	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH
+	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // gate stays shut for it, and the parent opens it again. The return address is
