@@ -88,23 +88,27 @@ struct release {
 	uint64_t lo, hi;
 };
 
-// Does s live, with its stack there? Its life is read first: the station of a dead
-// one may be given to a new coroutine meanwhile, whose bounds come after its life.
-static bool lives_in(const struct ctp_state *s, const struct release *r)
+// Does s live, with its stack there? Then the sequence under which that was so,
+// else an odd one: the station of a dead one may be given to a new coroutine meanwhile.
+static uint32_t lives_in(const struct ctp_state *s, const struct release *r)
 {
-	uint8_t life = __atomic_load_n(&s->life, __ATOMIC_ACQUIRE);
-	return (life == CTP_SUSPENDED || life == CTP_CREATED) && s->lo < r->hi && s->hi > r->lo &&
-	       !(s->flags & CTP_STATE_STACK_FREED);
+	uint32_t seq = ctp_seq_read_begin(&s->seq);
+	bool lives = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->lo < r->hi && s->hi > r->lo &&
+		     !(s->flags & CTP_STATE_STACK_FREED);
+	return lives && !ctp_seq_read_retry(&s->seq, seq) ? seq : 1;
 }
 
-// A suspended or created entity lost its stack.
-static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how)
+// A suspended or created entity lost its stack. `seq`: as of when that was seen;
+// who writes its state meanwhile knows better.
+static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint32_t seq)
 {
+	if ((seq & 1) || !ctp_cas32(&s->seq, seq, seq + 1))
+		return;
+	atomic_thread_fence(memory_order_release);
 	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
 		g->thread->reused++;
-	ctp_seq_begin(&s->seq);
 	s->flags |= CTP_STATE_STACK_FREED;
-	s->guest[1] = s->life; // what it was, should it live on
+	s->guest[1] = s->life | (uint64_t)s->how << 8; // what it was, should it live on
 	s->life = CTP_DESTROYED;
 	s->how = (uint8_t)how;
 	s->since = guest_now();
@@ -118,8 +122,9 @@ static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how)
 static void superseded(struct ctp_state *old, void *arg)
 {
 	const struct release *r = arg;
-	if (lives_in(old, r) && !(old->flags & CTP_STATE_SHARED_STACK))
-		destroy(r->g, old, CTP_HOW_REUSED);
+	uint32_t seq = lives_in(old, r);
+	if (!(old->flags & CTP_STATE_SHARED_STACK))
+		destroy(r->g, old, CTP_HOW_REUSED, seq);
 }
 
 // `s` was taken for superseded, and is entered: its stack is shared by copying.
@@ -137,6 +142,7 @@ static void revive(struct guest *g, const struct ctp_state *s)
 		o->flags |= CTP_STATE_SHARED_STACK;
 		if (o->life == CTP_DESTROYED && o->how == CTP_HOW_REUSED) {
 			o->life = (uint8_t)o->guest[1];
+			o->how = (uint8_t)(o->guest[1] >> 8);
 			o->flags &= (uint8_t)~CTP_STATE_STACK_FREED;
 			g->thread->destroyed--;
 			if (o->life == CTP_SUSPENDED)
@@ -324,6 +330,12 @@ static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 	ctp_seq_end(&s->seq);
 }
 
+static void missed(struct guest *g)
+{
+	ctp_add64(g->lost, 1);
+	ctp_or32(g->gaps, CTP_GAP_BLIND);
+}
+
 static __attribute__((noinline)) void v1_switch(struct guest *g, struct ctp_state *from, struct ctp_state *to)
 {
 	v1_change(g, from, from->regs[CTP_REG_PC], false);
@@ -341,7 +353,9 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	}
 	struct ctp_state *from = g->current;
 	if (CTP_UNLIKELY(from == to)) { // onto its own stack: no switch
-		if (how == CTP_HOW_SWAP)
+		if (CTP_UNLIKELY(from->lo != from->hi && !coroutine_holds(from, g->regs[CTP_REG_SP])))
+			missed(g); // by a signal's handler between a switch's record and the switch: another left
+		else if (how == CTP_HOW_SWAP)
 			take_slot(from, slot);
 		return;
 	}
@@ -407,9 +421,12 @@ void coroutine_ends(struct guest *g)
 static void released(struct ctp_state *s, void *arg)
 {
 	const struct release *r = arg;
+	uint32_t seq = ctp_seq_read_begin(&s->seq);
 	bool slot = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->slot >= r->lo && s->slot < r->hi;
-	if (s->entity == CTP_COROUTINE && s != r->g->current && (slot || lives_in(s, r)))
-		destroy(r->g, s, CTP_HOW_RELEASED);
+	if (!slot)
+		seq = lives_in(s, r);
+	if (s->entity == CTP_COROUTINE && s != r->g->current)
+		destroy(r->g, s, CTP_HOW_RELEASED, seq);
 }
 
 void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block)
@@ -437,7 +454,7 @@ static void nearest(struct ctp_state *s, void *arg)
 struct ctp_state *coroutine_at(uint64_t data)
 {
 	enum { BEFORE = 2048, AFTER = 4096 }; // a control block is not larger, as a rule
-	if (!any || data < 1 << 16 || data >> 47)
+	if (!any || data < 1 << 16 || data >> CPU_ADDRESS_BITS)
 		return NULL;
 	struct ctp_state *s = pagemap_stack(data);
 	if (s && s->entity == CTP_COROUTINE && s->life != CTP_FINISHED)
@@ -452,7 +469,7 @@ struct ctp_state *coroutine_at(uint64_t data)
 void coroutine_thread_ends(struct guest *g)
 {
 	struct ctp_state *s = g->native;
-	if (g->current->entity == CTP_COROUTINE && !g->saved_slot) // pthread_exit inside it
+	if (g->current->entity == CTP_COROUTINE) // pthread_exit inside it: its frames are gone
 		ends(g, CTP_HOW_GONE);
 	if (s->id && s->life != CTP_FINISHED) {
 		ctp_seq_begin(&s->seq);

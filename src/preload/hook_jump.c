@@ -21,9 +21,11 @@ static struct ctp_state *saved_at(struct guest *g, const struct target *t)
 	struct ctp_state *s = *coroutine_recent(g, t->slot);
 	if (!s || s->slot != t->slot)
 		s = pagemap_slot(t->slot);
-	bool there = s && s->how == CTP_HOW_JUMP && s->regs[CTP_REG_SP] == t->sp &&
-		     (s->life == CTP_SUSPENDED || (s->life == CTP_DESTROYED && s->guest[1] == CTP_SUSPENDED));
-	return there ? s : NULL;
+	if (!s || s->regs[CTP_REG_SP] != t->sp)
+		return NULL;
+	if (s->life == CTP_DESTROYED) // or so it was thought
+		return s->how == CTP_HOW_REUSED && s->guest[1] == (CTP_SUSPENDED | CTP_HOW_JUMP << 8) ? s : NULL;
+	return s->life == CTP_SUSPENDED && s->how == CTP_HOW_JUMP ? s : NULL;
 }
 
 static bool same_alt(const struct guest *g, uint64_t one, uint64_t other)
@@ -38,13 +40,16 @@ static bool same_alt(const struct guest *g, uint64_t one, uint64_t other)
 static bool stays(struct guest *g, const struct target *t, uint64_t sp)
 {
 	const struct ctp_state *s = g->current;
+	bool up = t->sp >= sp; // to a caller, if it is the same stack
 	if (s->entity == CTP_COROUTINE && (coroutine_holds(s, t->sp) || s->regs[CTP_REG_SP] == t->sp))
 		return true;
 	if (pagemap_stack(t->sp))
 		return false;
 	if (same_alt(g, sp, t->sp)) // within a signal handler
 		return true;
-	return s == g->native && coroutine_native_has(g, t->sp);
+	if (s->entity == CTP_COROUTINE) // where its stack ends may not be known
+		return s->lo == s->hi && up && t->sp - sp < COROUTINE_NATIVE_REACH;
+	return s == g->native && (coroutine_native_has(g, t->sp) || (up && t->sp <= g->native_top));
 }
 
 void hook_longjmp(struct guest *g, struct arguments *a)
