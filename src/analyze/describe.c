@@ -9,19 +9,16 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
+
+#include "ctp/words.h"
 
 const char *describe_kind(const struct verdict_case *c)
 {
-	static const char *const names[] = { "other", "file", "pipe", "tcp", "udp", "unix", "eventfd",
-					     "timerfd", "signalfd", "epoll" };
-	const size_t n = sizeof(names) / sizeof(*names);
 	const struct witness *w = c->about.witness;
-	for (size_t i = 0; w && w->fd_kind && i < n; i++)
-		if (!strcmp(names[i], w->fd_kind))
-			return names[i];
-	uint32_t kind = c->about.cand->fd_kind ? c->about.cand->fd_kind : c->about.cand->was.kind;
-	return kind < n ? names[kind] : "other";
+	for (unsigned i = 0; w && w->fd_kind && i <= CTP_FD_EPOLL; i++)
+		if (!strcmp(words_kind(i), w->fd_kind))
+			return words_kind(i);
+	return words_kind(c->about.cand->fd_kind ? c->about.cand->fd_kind : c->about.cand->was.kind);
 }
 
 static bool address(const uint8_t bytes[28], char *buf, size_t room)
@@ -75,29 +72,12 @@ const char *describe_call(unsigned call)
 	return call < sizeof(names) / sizeof(*names) ? names[call] : NULL;
 }
 
-void describe_events(uint32_t events, char *buf, size_t bytes)
-{
-	static const struct {
-		uint32_t bit;
-		const char *name;
-	} all[] = {
-		{ EPOLLIN, "EPOLLIN" }, { EPOLLOUT, "EPOLLOUT" }, { EPOLLRDHUP, "EPOLLRDHUP" },
-		{ EPOLLPRI, "EPOLLPRI" }, { EPOLLET, "EPOLLET" }, { EPOLLONESHOT, "EPOLLONESHOT" },
-	};
-	size_t n = 0;
-	*buf = 0;
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if ((events & all[i].bit) && n < bytes)
-			n += (size_t)snprintf(buf + n, bytes - n, "%s%s", n ? "|" : "", all[i].name);
-	if (!n)
-		snprintf(buf, bytes, "events");
-}
-
 uint64_t describe_suspended_ns(const struct verdict_case *c)
 {
 	const struct world *w = c->about.world;
-	uint64_t since = world_ns(w, c->about.state->since);
-	return w->snapshot_ns > since ? w->snapshot_ns - since : 0;
+	uint64_t since = world_ns(w, c->about.state->since), shot = c->about.image->snapshot_ns;
+	shot = shot ? shot : w->snapshot_ns;
+	return shot > since ? shot - since : 0;
 }
 
 static void add(const struct verdict_case *c, struct timeline_entry *out, unsigned *n, uint64_t ns,
@@ -136,7 +116,7 @@ unsigned describe_timeline(const struct verdict_case *c, struct timeline_entry *
 	else
 		snprintf(out[n].what, sizeof(out[n].what), "last look: coroutine %" PRIu64
 			 " never resumed", s->state->id);
-	add(c, out, &n, s->world->snapshot_ns, 0);
+	add(c, out, &n, s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns, 0);
 	return n;
 }
 
@@ -159,11 +139,12 @@ void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes)
 void describe_message(const struct report *r, const struct finding *f, char *buf, size_t bytes)
 {
 	const struct verdict_case *c = f->cases[0];
-	char who[200], closer[200], name[128];
+	char who[200], closer[200], name[128], where[32];
 	bool named = describe_name(c, name, sizeof(name));
 	report_who(r, c->about.image, c->about.state->id, who, sizeof(who));
 	report_who(r, c->about.image, c->about.cand->closer, closer, sizeof(closer));
-	snprintf(buf, bytes, "%s %s: it waits for fd %d#%u (%s%s%s), which %s %s", who, f->pass->claim,
+	snprintf(buf, bytes, "%s%s %s: it waits for fd %d#%u (%s%s%s), which %s %s", who,
+		 report_where(r, c->about.image, where, sizeof(where)), f->pass->claim,
 		 c->about.cand->fd, c->about.cand->gen, describe_kind(c), named ? " " : "",
 		 named ? name : "", closer,
 		 c->about.cand->kind == CTP_CAND_DEL ? "took out of the epoll set" : "closed");

@@ -16,7 +16,6 @@ const char *describe_kind(const struct verdict_case *c);
 // "127.0.0.1:8080 <- 127.0.0.1:51122"; false if unknown.
 bool describe_name(const struct verdict_case *c, char *buf, size_t bytes);
 const char *describe_call(unsigned call); // enum ctp_fd_call: "close"
-void describe_events(uint32_t events, char *buf, size_t bytes); // "EPOLLIN|EPOLLET"
 unsigned describe_timeline(const struct verdict_case *c, struct timeline_entry *out);
 uint64_t describe_suspended_ns(const struct verdict_case *c);
 void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes);

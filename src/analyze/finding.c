@@ -197,6 +197,14 @@ const struct symbols_frame *report_entry(const struct report *r, const struct ve
 	return frames_entry(r->symbols[c->about.image - r->world->images], c->about.state->entry);
 }
 
+const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes)
+{
+	*buf = 0;
+	if (r->world->processes > 1 && m->pid)
+		snprintf(buf, bytes, " in process %" PRIu64, m->pid);
+	return buf;
+}
+
 const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
 		       size_t bytes)
 {

@@ -14,6 +14,7 @@
 #include "analyze/format.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "ctp/words.h"
 
 #define COLUMNS 100
 #define FRAMES_SHOWN 8
@@ -24,25 +25,6 @@ static const char *paint(const struct format_settings *s, enum verdict v)
 {
 	static const char *const colors[] = { "", "\033[36m", "\033[33m", "\033[1;33m", "\033[1;31m" };
 	return s->color ? colors[v] : "";
-}
-
-// A source path as short as it stays clear: from here, or from where it was compiled.
-static const char *short_path(const struct symbols_frame *f)
-{
-	static const char *const none = "";
-	char here[4096];
-	size_t n;
-	if (!f->file)
-		return none;
-	if (getcwd(here, sizeof(here)) && (n = strlen(here)) > 1 && !strncmp(f->file, here, n) &&
-	    f->file[n] == '/')
-		return f->file + n + 1;
-	if (f->dir && (n = strlen(f->dir)) > 1 && !strncmp(f->file, f->dir, n) && f->file[n] == '/')
-		return f->file + n + 1;
-	const char *cut = f->file;
-	while (strlen(cut) > 40 && strchr(cut + 1, '/'))
-		cut = strchr(cut + 1, '/');
-	return cut;
 }
 
 struct line {
@@ -90,7 +72,7 @@ static void show_stack(FILE *to, struct symbols *s, const struct frames *f)
 		struct line *l = &lines[n++];
 		frames_name(e, l->name, sizeof(l->name));
 		if (e->file)
-			snprintf(l->place, sizeof(l->place), "%s:%d", short_path(e), e->line);
+			snprintf(l->place, sizeof(l->place), "%s:%d", frames_path(e), e->line);
 		else
 			snprintf(l->place, sizeof(l->place), "%s",
 				 e->symbol && e->module ? file_base(e->module) : "");
@@ -108,13 +90,15 @@ static void show_stack(FILE *to, struct symbols *s, const struct frames *f)
 static void show_head(FILE *to, const struct report *r, const struct finding *f,
 		      const struct format_settings *s)
 {
-	char who[200], verdict[16], line[512], count[64] = "";
+	char who[240], verdict[16], line[512], count[64] = "";
 	size_t i;
 	const char *word = verdict_words[f->verdict];
 	for (i = 0; word[i] && i < sizeof(verdict) - 1; i++)
 		verdict[i] = (char)toupper((unsigned char)word[i]);
 	verdict[i] = 0;
-	report_who(r, f->cases[0]->about.image, f->cases[0]->about.state->id, who, sizeof(who));
+	const struct image *image = f->cases[0]->about.image;
+	report_who(r, image, f->cases[0]->about.state->id, who, sizeof(who));
+	report_where(r, image, who + strlen(who), sizeof(who) - strlen(who));
 	fprintf(to, "%s %s %s[%s]%s", f->pass->rule, f->pass->title, paint(s, f->verdict), verdict,
 		s->color ? "\033[0m" : "");
 	snprintf(line, sizeof(line), "  %s %s", who, f->pass->claim);
@@ -136,7 +120,7 @@ static void show_waiting(FILE *to, const struct finding *f)
 	char since[32], events[96], name[128];
 	bool named = describe_name(c, name, sizeof(name));
 	text_duration(since, sizeof(since), describe_suspended_ns(c));
-	describe_events(c->about.wait && c->about.wait->events ? c->about.wait->events :
+	words_events(c->about.wait && c->about.wait->events ? c->about.wait->events :
 			c->about.cand->was.reg_events, events, sizeof(events));
 	fprintf(to, LABEL "%s for %s on fd %d#%u (%s%s%s)\n", "waiting", since, events,
 		c->about.cand->fd, c->about.cand->gen, describe_kind(c), named ? " " : "",
@@ -175,7 +159,7 @@ static void at_place(char *buf, size_t bytes, const struct frames *f)
 	char name[160];
 	*buf = 0;
 	if (e && e->file)
-		snprintf(buf, bytes, " at %s:%d", short_path(e), e->line);
+		snprintf(buf, bytes, " at %s:%d", frames_path(e), e->line);
 	else if (e)
 		snprintf(buf, bytes, " in %s", frames_name(e, name, sizeof(name)));
 }

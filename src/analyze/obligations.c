@@ -138,7 +138,7 @@ static bool asleep(const struct suspect *s, const struct ctp_thread *t)
 static void turns_by_table(const struct suspect *s, uint64_t before, bool *entered, bool *slept)
 {
 	uint64_t epoch = s->cand->epoch;
-	*entered = *slept = s->image->ext.forks == 0 && s->image->threads.n > 0;
+	*entered = *slept = !s->image->ext.forks && !s->image->ext.inherited && s->image->threads.n > 0;
 	for (size_t i = 0; i < s->image->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&s->image->threads, i);
 		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->switches))
@@ -170,7 +170,7 @@ static uint64_t end_began(const struct suspect *s)
 {
 	const struct ctp_ext *e = &s->image->ext;
 	const uint64_t all[] = { world_ns(s->world, e->exit_begun), world_ns(s->world, e->signal_taken),
-				 s->world->manifest.term_forwarded_ns };
+				 s->image->term_forwarded_ns };
 	uint64_t first = 0;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i] && (!first || all[i] < first))
@@ -201,7 +201,7 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 {
 	uint64_t end = end_began(s), closed = world_ns(s->world, s->cand->time);
 	bool entered, slept;
-	const char *reason = s->world->manifest.snapshot_reason;
+	const char *reason = s->image->snapshot_reason;
 	if (end && end <= closed) {
 		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it was closed");
 	} else if (listener_closed_before(s)) {

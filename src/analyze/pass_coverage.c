@@ -40,6 +40,8 @@ int pass_coverage(const struct pass *pass, const struct world *w, struct found *
 		r = found_fact(out, pass->rule, w->counts.unknown, "%" PRIu64 " switches to or from stacks "
 			       "that could not be named: something switches past the hooks",
 			       w->counts.unknown);
+	for (size_t i = 0; !r && i < w->manifest.nunseen; i++)
+		r = found_fact(out, pass->rule, 1, "%s", w->manifest.unseen[i]);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			r = gaps(pass, &w->images[i], out);

@@ -107,7 +107,7 @@ struct ctp_wait { // W: guest, under ctp_state.seq
 // from the switch: enough to unwind it from outside (DWARF needs no more).
 enum ctp_reg {
 	CTP_REG_PC, CTP_REG_SP, CTP_REG_FP, // rip rsp rbp | pc sp x29
-	CTP_REG_S0, CTP_REG_S1, CTP_REG_S2, CTP_REG_S3, CTP_REG_S4, // rbx r12 r13 r14 r15
+	CTP_REG_S0, CTP_REG_S1, CTP_REG_S2, CTP_REG_S3, CTP_REG_S4, // rbx r12 r13 r14 r15 | x19 to x23
 	CTP_REGS
 };
 
@@ -340,7 +340,9 @@ struct ctp_module {
 	uint64_t base;         // load bias: pc - base is the address in the file
 	uint64_t start, end;   // mapped range
 	uint8_t build_id[32];
-	char path[448];        // NUL-terminated, absolute where known
+	char path[440];        // NUL-terminated, absolute where known
+	uint32_t since;        // the first stack id that may have frames in it: what dlclose and dlopen
+	uint32_t reserved;     // put into the range of another is entered again
 };
 #define CTP_MODULES_MAX 4096u
 
@@ -406,6 +408,7 @@ enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
 #define CTP_OPT_BLOCK 0x1u    // --overflow=block
 #define CTP_OPT_NO_FREE 0x2u  // leave `free` alone (libasan in the program)
 #define CTP_OPT_SELF 0x4u     // the guest started the engine itself (LD_PRELOAD alone)
+#define CTP_OPT_FOLLOW 0x8u   // --follow-forks: children ask for regions of their own
 
 enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 
@@ -418,6 +421,13 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 #define CTP_GAP_URING 0x20u     // io_uring or AIO was set up
 #define CTP_GAP_BLIND 0x80u     // a signal handler switched away inside a hook: switches were missed
 #define CTP_GAP_MEMORY 0x40u    // guest memory used up: stacks could not be mapped to coroutines
+
+// ctp_ext.ask: pid | answer << 32. 0 -> {pid, 0} (a guest, compare-and-swap: an image after
+// exec, or a child) -> {pid, fd number + 1 in the engine, or CTP_ASK_REFUSED} (engine) -> 0
+// (the guest, when it has opened it; the engine, if that one died or took too long). Each move
+// is a compare-and-swap of the whole word: who finds another word has been given up.
+#define CTP_ASK(pid, answer) ((uint64_t)(uint32_t)(pid) | (uint64_t)(answer) << 32)
+#define CTP_ASK_REFUSED UINT32_MAX
 
 struct ctp_ext {
 	// 0x40: layout. W: engine (or the guest that makes the region), before the start
@@ -447,13 +457,14 @@ struct ctp_ext {
 	uint64_t heartbeat;   // +1 per harvest; standing still for a second = gone
 	uint32_t waiting;     // 1 while it sleeps on `wake`
 	uint32_t final_done;  // enum ctp_final; futex
-	uint32_t next_region; // fd number + 1 in the engine of a fresh region, for the image after exec; futex
-	uint32_t reserved1[11];
+	uint32_t root_pid;    // the process that it is for, before that one starts; 0: whoever comes first
+	uint32_t parent_fd;   // a child's: the engine's descriptor of its parent's region, + 1; 0: unknown
+	uint32_t reserved1[10];
 	// 0x140: guest's side, rare. W: guest
 	uint32_t guest_pid;   // 0 -> pid by compare-and-swap: attached
 	uint32_t wake;        // futex: the engine sleeps on it
 	uint32_t final_asked; // enum ctp_final
-	uint32_t next_asked;  // 1: an image after exec asks for next_region
+	uint32_t inherited;   // 1: forked from a traced process, and no exec since: shares what that one had open
 	uint64_t attached;    // time
 	uint64_t attached_ns;
 	uint64_t exit_begun;  // time; 0 = not yet
@@ -468,7 +479,7 @@ struct ctp_ext {
 	uint32_t module_count;
 	uint32_t stack_count; // ids given out
 	uint32_t stack_words; // words used
-	uint32_t forks;       // children made by fork, vfork, clone that share nothing but descriptors
+	uint32_t forks;       // children made by fork and vfork
 	uint32_t thread_high; // thread slots ever used
 	uint64_t lost_unslotted; // records of threads without a slot
 	uint64_t fd_high;     // highest fd number seen
@@ -478,7 +489,8 @@ struct ctp_ext {
 	uint64_t pointer_guard;  // how glibc keeps sp, fp and pc in a jmp_buf: rotated right by
 	uint32_t pointer_rotate; // pointer_rotate bits, xored with the guard. W: guest, at attach
 	uint32_t reserved4;
-	uint64_t reserved3[5];
+	uint64_t ask;         // in the first image's region: who asks for a region (CTP_ASK); futex on each half
+	uint64_t reserved3[4];
 	// 0x200: where things lie in the guest. W: guest, at attach
 	uint64_t region_base; // address of the region
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library
@@ -552,4 +564,5 @@ CTP_AT(ctp_ext, heartbeat, 0xc0);
 CTP_AT(ctp_ext, guest_pid, 0x100);
 CTP_AT(ctp_ext, next_id, 0x140);
 CTP_AT(ctp_ext, epoch, 0x180);
+CTP_AT(ctp_ext, ask, 0x198);
 CTP_AT(ctp_ext, region_base, 0x1c0);

@@ -13,12 +13,17 @@ static inline uint64_t ctp_ring_capacity(uint32_t ring_bytes)
 	return ring_bytes / sizeof(struct ctp_record);
 }
 
+// Writer: records published so far.
+static inline uint64_t ctp_ring_head(const struct ctp_thread *t)
+{
+	return atomic_load_explicit((const ctp_a64 *)&t->head, memory_order_relaxed);
+}
+
 // Writer: where the next record goes, or NULL if the ring is full. The record
 // becomes visible with ctp_ring_publish.
 static inline struct ctp_record *ctp_ring_next(struct ctp_thread *t, struct ctp_record *ring,
-					       uint64_t capacity)
+					       uint64_t capacity, uint64_t head)
 {
-	uint64_t head = atomic_load_explicit(CTP_A64(&t->head), memory_order_relaxed);
 	if (head - t->tail_seen >= capacity) {
 		t->tail_seen = ctp_load64(&t->tail); // partner: ctp_ring_taken
 		if (head - t->tail_seen >= capacity)
@@ -27,12 +32,10 @@ static inline struct ctp_record *ctp_ring_next(struct ctp_thread *t, struct ctp_
 	return &ring[head & (capacity - 1)];
 }
 
-// Writer. Partner: ctp_ring_ready. Returns how full the ring now looks.
-static inline uint64_t ctp_ring_publish(struct ctp_thread *t)
+// Writer. Partner: ctp_ring_ready. The record is the one after `head` others.
+static inline void ctp_ring_publish(struct ctp_thread *t, uint64_t head)
 {
-	uint64_t head = atomic_load_explicit(CTP_A64(&t->head), memory_order_relaxed) + 1;
-	ctp_store64(&t->head, head);
-	return head - t->tail_seen;
+	ctp_store64(&t->head, head + 1);
 }
 
 static inline void ctp_ring_drop(struct ctp_thread *t)

@@ -64,12 +64,18 @@ static inline bool ctp_cas64(uint64_t *p, uint64_t from, uint64_t to)
 						       memory_order_acquire);
 }
 
-// Writer. Partner: ctp_seq_read_begin/retry in whoever reads.
-static inline void ctp_seq_begin(uint32_t *seq)
+// Writer. Partner: ctp_seq_read_begin/retry in whoever reads. Returns what
+// ctp_seq_end_at may be given.
+static inline uint32_t ctp_seq_begin(uint32_t *seq)
 {
-	uint32_t v = atomic_load_explicit(CTP_A32(seq), memory_order_relaxed);
-	atomic_store_explicit(CTP_A32(seq), v + 1, memory_order_relaxed);
+	uint32_t v = atomic_load_explicit(CTP_A32(seq), memory_order_relaxed) + 1;
+	atomic_store_explicit(CTP_A32(seq), v, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
+	return v;
+}
+static inline void ctp_seq_end_at(uint32_t *seq, uint32_t begun)
+{
+	atomic_store_explicit(CTP_A32(seq), begun + 1, memory_order_release);
 }
 static inline void ctp_seq_end(uint32_t *seq)
 {

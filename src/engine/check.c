@@ -116,7 +116,8 @@ static void find_sanitizer(struct check *c, Elf *elf)
 		return;
 	for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
-		if (name && (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libtsan.so", 10)))
+		if (name && (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libtsan.so", 10) ||
+			     !strncmp(name, "libclang_rt.asan", 16)))
 			snprintf(c->libasan, sizeof(c->libasan), "%s", name);
 	}
 }
@@ -202,36 +203,4 @@ enum check_verdict check_program(struct check *c, const char *name, bool preload
 		return v;
 	memcpy(c->loaded, c->path, sizeof(c->loaded));
 	return check_file(c, preload, 4);
-}
-
-static bool imports(Elf *elf, const GElf_Shdr *sh, Elf_Data *data, const char *name)
-{
-	GElf_Sym sym;
-	for (int i = 0; gelf_getsym(data, i, &sym); i++) {
-		const char *s = sym.st_shndx == SHN_UNDEF ? elf_strptr(elf, sh->sh_link, sym.st_name) : NULL;
-		if (s && !strcmp(s, name))
-			return true;
-	}
-	return false;
-}
-
-void check_imports(const char *path, char *out, unsigned bytes)
-{
-	char names[] = CHECK_SWITCHERS;
-	GElf_Shdr sh;
-	Elf_Data *data;
-	unsigned at = 0;
-	out[0] = '\0';
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	elf_version(EV_CURRENT);
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && section(elf, SHT_DYNSYM, &sh, &data))
-		for (char *save, *s = strtok_r(names, ", ", &save); s; s = strtok_r(NULL, ", ", &save))
-			if (at < bytes && imports(elf, &sh, data, s))
-				at += (unsigned)snprintf(out + at, bytes - at, "%s%s", at ? ", " : "", s);
-	if (elf)
-		elf_end(elf);
-	close(fd);
 }

@@ -17,7 +17,3 @@ enum check_verdict { CHECK_FINE = 0, CHECK_CANNOT = 126, CHECK_NOT_FOUND = 127 }
 
 // name: as given, sought in PATH. preload: libctp.so is to be loaded into it.
 enum check_verdict check_program(struct check *c, const char *name, bool preload);
-
-// Which of the switching functions it imports, comma-separated; "" if none.
-void check_imports(const char *elf, char *out, unsigned bytes);
-#define CHECK_SWITCHERS "swapcontext, setcontext, makecontext, getcontext"

@@ -18,7 +18,6 @@
 #define PACKET_LEAST 2048u
 #define PACKET_MAX (256u << 10)
 #define SEGMENT_MAX (64u << 20)
-#define V1_STREAM CTP_THREADS_MAX
 
 struct packet_header { // spec/trace.md
 	uint32_t magic, stream_id;
@@ -29,7 +28,9 @@ struct packet_header { // spec/trace.md
 _Static_assert(sizeof(struct packet_header) == 64, "packet header");
 
 struct segment {
-	uint32_t stream, use, k;
+	bool v1;
+	unsigned process;
+	uint32_t slot, use, k;
 	uint64_t bytes, end_time, packets, records;
 };
 
@@ -42,13 +43,20 @@ struct stream {
 	uint64_t lost, lost_base; // running total, and what earlier segments told
 };
 
+struct writer_process {
+	struct writer_process *next, **link;
+	unsigned index;
+	struct stream streams[CTP_THREADS_MAX]; // by thread slot
+};
+
 struct ctf {
 	struct writer w;
 	int dir;
 	uint64_t max_bytes, total, segment_bytes;
 	struct segment *segments;
 	size_t n, room;
-	struct stream streams[CTP_THREADS_MAX + 1];
+	struct writer_process *processes;
+	struct stream v1;
 };
 
 static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
@@ -58,8 +66,9 @@ static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
 
 static void segment_name(const struct segment *s, char name[48])
 {
-	int n = s->stream == V1_STREAM ? snprintf(name, 48, "v1")
-				       : snprintf(name, 48, "t%u.%u", s->stream, s->use);
+	int n = s->v1 ? snprintf(name, 48, "v1") : s->process ?
+		snprintf(name, 48, "p%u.t%u.%u", s->process, s->slot, s->use) :
+		snprintf(name, 48, "t%u.%u", s->slot, s->use);
 	if (s->k)
 		snprintf(name + n, 48 - (size_t)n, ".%u", s->k);
 }
@@ -70,6 +79,15 @@ static void fail(struct ctf *c, int error, uint32_t records)
 		c->w.error = error;
 	c->w.dropped_records += records;
 	c->w.dropped_packets++;
+}
+
+// Segment `old` is gone, and `last` has its place.
+static void moved(struct stream *t, size_t old, size_t last)
+{
+	if (t->has_segment && t->segment == old)
+		t->has_segment = false;
+	else if (t->has_segment && t->segment == last)
+		t->segment = old;
 }
 
 // Removes the file with the oldest end. The stream that was writing it, if
@@ -89,21 +107,15 @@ static void drop_oldest(struct ctf *c)
 	c->w.dropped_records += s.records;
 	size_t last = --c->n;
 	c->segments[old] = c->segments[last];
-	for (uint32_t i = 0; i <= V1_STREAM; i++) {
-		struct stream *t = &c->streams[i];
-		if (!t->has_segment)
-			continue;
-		if (t->segment == old)
-			t->has_segment = false;
-		else if (t->segment == last)
-			t->segment = old;
-	}
+	moved(&c->v1, old, last);
+	for (struct writer_process *p = c->processes; p; p = p->next)
+		for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
+			moved(&p->streams[i], old, last);
 }
 
-// The segment that takes the stream's next packet of `bytes`; NULL: no memory.
-static struct segment *segment_for(struct ctf *c, uint32_t stream, uint64_t bytes)
+// The segment that takes the stream's next packet of `bytes`, called as `name` says; NULL: no memory.
+static struct segment *segment_for(struct ctf *c, struct stream *t, struct segment name, uint64_t bytes)
 {
-	struct stream *t = &c->streams[stream];
 	if (t->has_segment && c->segments[t->segment].bytes + bytes > c->segment_bytes)
 		t->has_segment = false;
 	while (c->n && c->total + bytes > c->max_bytes)
@@ -121,7 +133,9 @@ static struct segment *segment_for(struct ctf *c, uint32_t stream, uint64_t byte
 	t->segment = c->n++;
 	t->has_segment = true;
 	t->lost_base = t->lost;
-	c->segments[t->segment] = (struct segment){ .stream = stream, .use = t->use, .k = t->next_k++ };
+	name.use = t->use;
+	name.k = t->next_k++;
+	c->segments[t->segment] = name;
 	return &c->segments[t->segment];
 }
 
@@ -165,12 +179,11 @@ static void disk_full(struct ctf *c)
 	c->segment_bytes = clamp(c->max_bytes / 8, PACKET_LEAST, SEGMENT_MAX);
 }
 
-static void put(struct ctf *c, uint32_t stream, struct packet_header h, const void *content,
-		uint32_t records, uint32_t record_bytes)
+static void put(struct ctf *c, struct stream *t, struct segment name, struct packet_header h,
+		const void *content, uint32_t records, uint32_t record_bytes)
 {
-	struct stream *t = &c->streams[stream];
 	uint64_t bytes = (uint64_t)records * record_bytes, all = bytes + sizeof(h);
-	struct segment *s = segment_for(c, stream, all);
+	struct segment *s = segment_for(c, t, name, all);
 	if (!s) {
 		fail(c, -ENOMEM, records);
 		return;
@@ -195,10 +208,33 @@ static void put(struct ctf *c, uint32_t stream, struct packet_header h, const vo
 	c->w.records += records;
 }
 
-static void ctf_thread(struct writer *w, const struct writer_batch *b)
+static struct writer_process *ctf_process(struct writer *w, unsigned index, const struct ctp_region *const *region)
 {
 	struct ctf *c = (struct ctf *)w;
-	struct stream *t = &c->streams[b->slot];
+	struct writer_process *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->index = index;
+	p->next = c->processes;
+	p->link = &c->processes;
+	if (p->next)
+		p->next->link = &p->next;
+	c->processes = p;
+	return p;
+}
+
+static void ctf_process_end(struct writer *w, struct writer_process *p)
+{
+	*p->link = p->next;
+	if (p->next)
+		p->next->link = p->link;
+	free(p);
+}
+
+static void ctf_thread(struct writer *w, struct writer_process *p, const struct writer_batch *b)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct stream *t = &p->streams[b->slot];
 	if (!t->open)
 		*t = (struct stream){ .open = true, .use = b->use };
 	uint64_t begin = b->n ? b->records[0].time : t->last_time;
@@ -206,24 +242,28 @@ static void ctf_thread(struct writer *w, const struct writer_batch *b)
 		.stream_id = 0, .begin = begin, .end = b->n ? b->records[b->n - 1].time : begin,
 		.discarded = b->lost, .tid = b->tid, .thread = b->slot,
 	};
-	put(c, b->slot, h, b->records, b->n, sizeof(struct ctp_record));
+	put(c, t, (struct segment){ .process = p->index, .slot = b->slot }, h, b->records, b->n,
+	    sizeof(struct ctp_record));
 	t->lost = b->lost;
 }
 
-static void ctf_thread_end(struct writer *w, uint32_t slot)
+static void ctf_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
 {
-	((struct ctf *)w)->streams[slot] = (struct stream){ .open = false };
+	p->streams[slot] = (struct stream){ .open = false };
 }
 
 static void ctf_stations(struct writer *w, const struct writer_station *e, uint32_t n)
 {
 	struct ctf *c = (struct ctf *)w;
 	struct packet_header h = { .stream_id = 1, .begin = e[0].time, .end = e[n - 1].time };
-	c->streams[V1_STREAM].open = true;
-	put(c, V1_STREAM, h, e, n, sizeof(*e));
+	put(c, &c->v1, (struct segment){ .v1 = true }, h, e, n, sizeof(*e));
 }
 
-static void ctf_nothing(struct writer *w)
+static void ctf_nothing(struct writer *w, struct writer_process *p)
+{
+}
+
+static void ctf_flush(struct writer *w)
 {
 }
 
@@ -244,8 +284,9 @@ static void ctf_free(struct writer *w)
 }
 
 static const struct writer_ops ctf_ops = {
-	.thread = ctf_thread, .thread_end = ctf_thread_end, .stations = ctf_stations,
-	.turn = ctf_nothing, .image = ctf_nothing, .flush = ctf_nothing, .make_room = ctf_make_room, .free = ctf_free,
+	.process = ctf_process, .process_end = ctf_process_end, .thread = ctf_thread, .thread_end = ctf_thread_end,
+	.turn = ctf_nothing, .image = ctf_nothing, .stations = ctf_stations, .flush = ctf_flush,
+	.make_room = ctf_make_room, .free = ctf_free,
 };
 
 struct writer *ctf_new(int dir, uint64_t max_bytes)

@@ -3,7 +3,7 @@
 // ctf.h - the trace directory's streams and metadata (spec/trace.md, CTF 1.8).
 #pragma once
 
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "engine/writer.h"
 
 // dir: descriptor of the trace directory, borrowed. max_bytes: history kept.

@@ -100,8 +100,10 @@ static int by_ino(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-static void mark_waits(const struct ctp_region *r, unsigned char *bits)
+// The numbers below the one returned may have waiters; bits says which have.
+static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 {
+	uint32_t high = 0;
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
 		const struct ctp_state *c = &r->stations[i].state;
@@ -110,9 +112,12 @@ static void mark_waits(const struct ctp_region *r, unsigned char *bits)
 		    !ctp_state_read(c, &s))
 			continue;
 		for (uint32_t k = 0; k < s.nwaits && k < CTP_WAITS; k++)
-			if (s.waits[k].fd >= 0 && (uint32_t)s.waits[k].fd < r->fds_max)
+			if (s.waits[k].fd >= 0 && (uint32_t)s.waits[k].fd < r->fds_max) {
 				bits[s.waits[k].fd / 8] |= (unsigned char)(1 << s.waits[k].fd % 8);
+				high = (uint32_t)s.waits[k].fd >= high ? (uint32_t)s.waits[k].fd + 1 : high;
+			}
 	}
+	return high;
 }
 
 static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, const struct ctp_fd *f)
@@ -144,16 +149,16 @@ void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_
 	unsigned char *bits = calloc(1, r->fds_max / 8 + 1);
 	if (!bits)
 		return;
-	mark_waits(r, bits);
-	for (size_t i = 0; i < 4 && proc_now_ns() < deadline_ns; i++)
+	uint32_t high = mark_waits(r, bits);
+	for (size_t i = 0; high && i < 4 && proc_now_ns() < deadline_ns; i++)
 		read_inet(&names, pid, inet[i]);
-	if (proc_now_ns() < deadline_ns)
+	if (high && proc_now_ns() < deadline_ns)
 		read_unix(&names, pid);
 	if (names.n)
 		qsort(names.v, names.n, sizeof(*names.v), by_ino);
 	rewind(out);
 	if (!ftruncate(fileno(out), 0))
-		for (uint32_t fd = 0; fd < r->fds_max && proc_now_ns() < deadline_ns; fd++) {
+		for (uint32_t fd = 0; fd < high && proc_now_ns() < deadline_ns; fd++) {
 			struct ctp_fd f;
 			if ((bits[fd / 8] >> fd % 8 & 1) && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
 				write_one(out, &names, pid, (int)fd, &f);

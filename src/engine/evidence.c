@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "engine/unwind.h"
+#include "unwind/unwind.h"
 
 static const char *const ITEMS[LOOK_ITEMS] = {"P0", "P2", "P3", "P4", "P5", "P6a", "P6b"};
 

@@ -61,7 +61,7 @@ static void judge_p4(struct look *l, struct suspect *s)
 			return;
 		}
 	}
-	if (ctp_load32(&l->r->ext->forks) && rows_shared(l->pid, l->deadline_ns))
+	if (look_has_kin(l->r) && rows_shared(l->pid, l->deadline_ns))
 		look_say(a, -1, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
 		look_say(a, 1, "no thread ever waited in epoll");
@@ -124,8 +124,8 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 	uint32_t high = ctp_load32(&r->ext->thread_high);
 	look_say(p4, 1, "every polling thread waited anew after the close");
 	look_say(p5, 1, "every thread that runs coroutines slept after the close");
-	if (ctp_load32(&r->ext->forks))
-		look_say(p4, -1, "the program has forked: a child may share the epoll set");
+	if (look_has_kin(r))
+		look_say(p4, -1, "the program has forked: another process may share the epoll set");
 	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
 		const struct ctp_thread *t = &r->threads[i];
 		if (ctp_load32(&t->life) != CTP_THREAD_LIVE)

@@ -7,6 +7,7 @@
 // nothing where they are.
 #include "engine/harvest.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,19 +23,29 @@ struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
 		return NULL;
 	h->region = r;
 	h->writer = w;
-	h->batch_max = w->batch_max;
-	h->batch = malloc(sizeof(*h->batch) * h->batch_max);
-	if (!h->batch) {
-		free(h);
-		return NULL;
-	}
 	return h;
+}
+
+int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *const *region)
+{
+	struct ctp_record *batch = malloc(sizeof(*batch) * h->writer->batch_max);
+	struct writer_process *to = batch ? h->writer->ops->process(h->writer, index, region) : NULL;
+	if (!to) {
+		free(batch);
+		return -ENOMEM;
+	}
+	h->batch = batch;
+	h->batch_max = h->writer->batch_max;
+	h->to = to;
+	return 0;
 }
 
 void harvest_free(struct harvest *h)
 {
 	if (!h)
 		return;
+	if (h->to)
+		h->writer->ops->process_end(h->writer, h->to);
 	free(h->batch);
 	free(h);
 }
@@ -89,7 +100,7 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid, .records = h->batch,
 					  .n = kept, .lost = lost };
 		if (kept || (!ready && lost != t->lost_told)) {
-			h->writer->ops->thread(h->writer, &b);
+			h->writer->ops->thread(h->writer, h->to, &b);
 			t->lost_told = lost;
 		} else if (!ready) {
 			break;
@@ -123,7 +134,8 @@ static void release(struct harvest *h, uint32_t slot)
 	struct ctp_thread *thread = &h->region->threads[slot];
 	struct ctp_thread copy_of = *thread;
 	fold(&h->ended, &copy_of, copy_of.lost + t->bad);
-	h->writer->ops->thread_end(h->writer, slot);
+	if (h->to)
+		h->writer->ops->thread_end(h->writer, h->to, slot);
 	ctp_ring_taken(thread, 0); // where the next thread's ring begins
 	*t = (struct harvest_thread){ .uses = t->uses };
 	ctp_store32(&thread->life, CTP_THREAD_FREE);
@@ -145,8 +157,12 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		t->broken = true;
 	bool wrote = t->tail + ready != t->head_seen;
 	t->head_seen = t->tail + ready;
+	if (!h->to && (thread->native || thread->created || ready >= ENOUGH)) {
+		h->pressed = true; // not to be dropped: it will be taken at the next look
+		return wrote;
+	}
 	all = all || h->writer->eager || life == CTP_THREAD_DEAD;
-	if (all || ready >= ENOUGH || now_ns - t->taken_ns >= OLD_NS) {
+	if (h->to && (all || ready >= ENOUGH || now_ns - t->taken_ns >= OLD_NS)) {
 		take(h, slot, ready);
 		t->taken_ns = now_ns;
 	}
@@ -161,7 +177,8 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 	uint32_t n = thread_high(h->region);
 	for (uint32_t i = 0; i < n; i++)
 		wrote |= look(h, i, now_ns, all);
-	h->writer->ops->turn(h->writer);
+	if (h->to)
+		h->writer->ops->turn(h->writer, h->to);
 	return wrote;
 }
 
@@ -171,14 +188,15 @@ void harvest_leave(struct harvest *h, uint64_t now_ns)
 	struct harvest_sums sums = harvest_sum(h);
 	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {
 		struct harvest_thread *t = &h->threads[i];
-		if (t->live)
-			h->writer->ops->thread_end(h->writer, i);
+		if (t->live && h->to)
+			h->writer->ops->thread_end(h->writer, h->to, i);
 		*t = (struct harvest_thread){ .uses = t->uses };
 	}
 	h->switches_before = sums.switches;
 	h->created_before = sums.created;
 	h->lost_before = sums.lost;
-	h->writer->ops->image(h->writer);
+	if (h->to)
+		h->writer->ops->image(h->writer, h->to);
 }
 
 void harvest_enter(struct harvest *h, const struct ctp_region *r)
@@ -204,4 +222,12 @@ struct harvest_sums harvest_sum(const struct harvest *h)
 		.lost = sum.lost + h->lost_before + ctp_load64(&h->region->ext->lost_unslotted),
 		.threads = threads,
 	};
+}
+
+void harvest_add(struct harvest_sums *to, const struct harvest_sums *more)
+{
+	to->switches += more->switches;
+	to->created += more->created;
+	to->lost += more->lost;
+	to->threads += more->threads;
 }

@@ -21,6 +21,8 @@ struct harvest_thread {
 struct harvest {
 	const struct ctp_region *region;
 	struct writer *writer;
+	struct writer_process *to; // NULL: nothing is taken yet, and what threads leave behind is dropped
+	bool pressed;              // there is something that must be taken
 	struct ctp_thread ended; // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
 	struct ctp_record *batch;
@@ -36,6 +38,8 @@ struct harvest_sums {
 
 struct harvest *harvest_new(const struct ctp_region *r, struct writer *w); // NULL: no memory
 void harvest_free(struct harvest *h);
+// From now on all is taken, for process `index`; *region is where h->region will be. 0 or -ENOMEM.
+int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *const *region);
 // Looks at every ring. all: empty them; else little and young may stay.
 // True if any thread wrote something since the last turn.
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
@@ -44,3 +48,4 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
 void harvest_leave(struct harvest *h, uint64_t now_ns);
 void harvest_enter(struct harvest *h, const struct ctp_region *r);
 struct harvest_sums harvest_sum(const struct harvest *h);
+void harvest_add(struct harvest_sums *to, const struct harvest_sums *more);

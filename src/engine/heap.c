@@ -13,7 +13,7 @@
 
 #include "engine/proc.h"
 
-enum { WINDOW = 1 << 18, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16 };
+enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16 };
 #define ARENA_BYTES (64ULL << 20)
 
 struct walk {
@@ -162,4 +162,13 @@ void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q,
 			mmapped(&w, m, &q[i]);
 	}
 	free(w.window);
+}
+
+bool heap_is_idle(pid_t pid, uint64_t at)
+{
+	uint64_t size, next;
+	if (proc_peek(pid, at + 8, &size, 8, false) != 8)
+		return false;
+	size &= ~(uint64_t)FLAGS;
+	return proc_peek(pid, at + size + 8, &next, 8, false) != 8 || !(next & PREVIOUS_IN_USE);
 }

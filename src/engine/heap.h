@@ -17,3 +17,7 @@ struct heap_query {
 
 // Answers as many as it can; the rest stay !found. Sorts the queries by address.
 void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q, size_t n, uint64_t deadline_ns);
+
+// Whether the chunk whose header lies at `at` is free and in one of the allocator's
+// lists, or what is left at the heap's end: the allocator itself points to it.
+bool heap_is_idle(pid_t pid, uint64_t at);

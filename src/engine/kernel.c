@@ -239,6 +239,8 @@ static const char *link_of(const struct suspect *s)
 		return "the registration's data points into its memory";
 	if (s->c.was.learned == s->s.id)
 		return "events of the descriptor resumed it before";
+	if ((s->c.was.leads & CTP_ID_MASK) == s->s.id)
+		return "the registration's data points to what holds its context";
 	return NULL;
 }
 
@@ -331,5 +333,7 @@ void kernel_judge(struct look *l)
 			others_of(l, f.adder, (int)fd, &f, "it added that one itself");
 		if (f.learned)
 			others_of(l, f.learned, (int)fd, &f, "events of that one resumed it before");
+		if (f.leads)
+			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, "its data leads to it");
 	}
 }

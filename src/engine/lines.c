@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Records of all threads go through the merge, since a coroutine's lines must
-// be in order even when it moves between threads. When the file has reached
+// Records of all threads of a process go through its merge, since a coroutine's
+// lines must be in order even when it moves between threads. When the file has reached
 // its limit its older half goes: the younger is copied in front.
 #include "engine/lines.h"
 
@@ -15,13 +15,17 @@
 
 #define BUFFER (256u << 10)
 
+struct writer_process {
+	struct lines *lines;
+	const struct ctp_region *const *region;
+	struct ctp_merge *merge;
+};
+
 struct lines {
 	struct writer w;
 	int fd;
 	uint64_t bytes, max_bytes;
-	const struct ctp_region *const *region;
 	const struct clock_pairs *clock;
-	struct ctp_merge *merge;
 	size_t used;
 	uint64_t records_in_buffer;
 	char buffer[BUFFER];
@@ -102,7 +106,8 @@ static uint64_t innermost(const struct ctp_region *r, uint32_t stack)
 
 static void sink(void *arg, const struct ctp_merged *m)
 {
-	struct lines *l = arg;
+	const struct writer_process *p = arg;
+	struct lines *l = p->lines;
 	if (!m->to) {
 		ctp_jsonl_other(m);
 		return;
@@ -110,20 +115,38 @@ static void sink(void *arg, const struct ctp_merged *m)
 	if (l->used + 2 * CTP_JSONL_MAX > BUFFER)
 		flush(l);
 	l->used += ctp_jsonl_switch(l->buffer + l->used, m, clock_to_ns(l->clock, m->record.time),
-				    innermost(*l->region, ctp_record_stack(&m->record)));
+				    innermost(*p->region, ctp_record_stack(&m->record)));
 	l->records_in_buffer++;
 }
 
-static void lines_thread(struct writer *w, const struct writer_batch *b)
+static struct writer_process *lines_process(struct writer *w, unsigned index, const struct ctp_region *const *region)
 {
-	struct lines *l = (struct lines *)w;
-	if (ctp_merge_push(l->merge, b->slot, b->tid, b->records, b->n) < 0) {
+	struct writer_process *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	*p = (struct writer_process){ .lines = (struct lines *)w, .region = region, .merge = ctp_merge_new(sink, p) };
+	if (!p->merge) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void lines_process_end(struct writer *w, struct writer_process *p)
+{
+	ctp_merge_free(p->merge);
+	free(p);
+}
+
+static void lines_thread(struct writer *w, struct writer_process *p, const struct writer_batch *b)
+{
+	if (ctp_merge_push(p->merge, b->slot, b->tid, b->records, b->n) < 0) {
 		w->error = -ENOMEM;
 		w->dropped_records += b->n;
 	}
 }
 
-static void lines_thread_end(struct writer *w, uint32_t slot)
+static void lines_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
 {
 }
 
@@ -141,16 +164,19 @@ static void lines_stations(struct writer *w, const struct writer_station *e, uin
 	}
 }
 
-static void lines_turn(struct writer *w)
+static void lines_turn(struct writer *w, struct writer_process *p)
 {
-	ctp_merge_turn(((struct lines *)w)->merge);
+	ctp_merge_turn(p->merge);
+}
+
+static void lines_image(struct writer *w, struct writer_process *p)
+{
+	ctp_merge_flush(p->merge);
 }
 
 static void lines_flush(struct writer *w)
 {
-	struct lines *l = (struct lines *)w;
-	ctp_merge_flush(l->merge);
-	flush(l);
+	flush((struct lines *)w);
 }
 
 static bool lines_make_room(struct writer *w)
@@ -160,17 +186,16 @@ static bool lines_make_room(struct writer *w)
 
 static void lines_free(struct writer *w)
 {
-	ctp_merge_free(((struct lines *)w)->merge);
 	free(w);
 }
 
 static const struct writer_ops lines_ops = {
-	.thread = lines_thread, .thread_end = lines_thread_end, .stations = lines_stations,
-	.turn = lines_turn, .image = lines_flush, .flush = lines_flush, .make_room = lines_make_room, .free = lines_free,
+	.process = lines_process, .process_end = lines_process_end, .thread = lines_thread,
+	.thread_end = lines_thread_end, .turn = lines_turn, .image = lines_image, .stations = lines_stations,
+	.flush = lines_flush, .make_room = lines_make_room, .free = lines_free,
 };
 
-struct writer *lines_new(int fd, uint64_t max_bytes, const struct ctp_region *const *region,
-			 const struct clock_pairs *clock)
+struct writer *lines_new(int fd, uint64_t max_bytes, const struct clock_pairs *clock)
 {
 	struct lines *l = calloc(1, sizeof(*l));
 	if (!l)
@@ -178,12 +203,6 @@ struct writer *lines_new(int fd, uint64_t max_bytes, const struct ctp_region *co
 	l->w = (struct writer){ .ops = &lines_ops, .batch_max = 8192, .eager = true };
 	l->fd = fd;
 	l->max_bytes = max_bytes < 2 * BUFFER ? 2 * BUFFER : max_bytes;
-	l->region = region;
 	l->clock = clock;
-	l->merge = ctp_merge_new(sink, l);
-	if (!l->merge) {
-		free(l);
-		return NULL;
-	}
 	return &l->w;
 }

@@ -3,11 +3,8 @@
 // lines.h - writes the run as JSON lines (-o x.jsonl) instead of a directory.
 #pragma once
 
-#include "ctp/region.h"
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "engine/writer.h"
 
-// fd: the file, borrowed. *region (the present one) and *clock must outlive
-// it. NULL: no memory.
-struct writer *lines_new(int fd, uint64_t max_bytes, const struct ctp_region *const *region,
-			 const struct clock_pairs *clock);
+// fd: the file, borrowed. *clock must outlive it. NULL: no memory.
+struct writer *lines_new(int fd, uint64_t max_bytes, const struct clock_pairs *clock);

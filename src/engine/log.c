@@ -25,6 +25,11 @@ int log_open(const char *file, int highest)
 	return 0;
 }
 
+int log_descriptor(void)
+{
+	return log_fd;
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	char line[2048] = "ctp: ";

@@ -16,4 +16,6 @@ enum log_level {
 
 // Lines above `highest` are dropped. file: NULL for stderr. 0 or -errno.
 int log_open(const char *file, int highest);
+// The descriptor that lines go to.
+int log_descriptor(void);
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

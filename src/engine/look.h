@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ctp/region.h"
+#include "ctp/seq.h"
 #include "engine/proc.h"
 #include "engine/rows.h"
 
@@ -86,6 +87,12 @@ void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute
 bool look_in_epoll(const struct proc_task *t);
 // Consistent copy of an fd's entry. False if there is none (or never at rest).
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
+
+// Is there another process that may have what this one has open: a child, or its parent?
+static inline bool look_has_kin(const struct ctp_region *r)
+{
+	return ctp_load32(&r->ext->forks) || ctp_load32(&r->ext->inherited);
+}
 
 void kernel_judge(struct look *l);       // P0, P2, P3
 void flight_judge(struct look *l);       // P4, P5

@@ -15,6 +15,7 @@
 #include "engine/launch.h"
 #include "engine/log.h"
 #include "engine/options.h"
+#include "engine/report.h"
 #include "engine/run.h"
 #include "engine/serve.h"
 #include "engine/session.h"
@@ -50,6 +51,10 @@ static int plan_preload(struct job *j)
 	for (size_t i = 0; i < j->options.n_env; i++)
 		if (!strncmp(j->options.env[i], "LD_PRELOAD=", 11))
 			more = j->options.env[i] + 11;
+	if (access("/proc/self/exe", F_OK)) {
+		log_line(LOG_FAIL, "/proc is not mounted here, and the region is handed over by it; mount it");
+		return -ENOENT;
+	}
 	if (launch_library(j->library, sizeof(j->library)) < 0) {
 		log_line(LOG_FAIL, "libctp.so is not where it was installed, nor beside ctp-run; reinstall, or use "
 				   "--no-preload");
@@ -163,38 +168,55 @@ static void print_path(char *out, size_t n, const char *path)
 		snprintf(out, n, " \"%s\"", path);
 }
 
-// No switch: was it looked for in the right place? Goes into the trace, too.
-static void say_no_switch(struct job *j)
+// No switch: was it looked for in the right place? The trace says it, too.
+static void say_no_switch(const struct session *s)
 {
-	struct manifest *m = &j->session.manifest;
-	char found[128], text[1024];
-	const char *exe = m->images[m->n_images - 1].exe;
-	check_imports(exe, found, sizeof(found));
-	const char *why = m->images[m->n_images - 1].guest ? "" : "; libctp.so did not attach";
-	snprintf(text, sizeof(text), "no coroutine switch seen; looked for %s: %s imports %s%s", CHECK_SWITCHERS, exe,
-		 *found ? found : "none of them", why);
-	log_line(LOG_SAY, "%s", text);
-	if (m->n_coverage < MANIFEST_COVERAGE)
-		snprintf(m->coverage[m->n_coverage++], sizeof(m->coverage[0]), "%.511s", text);
-	if (!j->session.output.jsonl)
-		manifest_write(m, j->session.output.fd);
+	char looked[1024], unseen[512];
+	if (s->options->no_preload) {
+		log_line(LOG_SAY, "no coroutine switch seen; none was looked for, but in the words of version-1 probes: "
+				  "--no-preload");
+		return;
+	}
+	switchers_text(&s->switchers, looked, sizeof(looked));
+	switchers_unseen_all(&s->switchers, unseen, sizeof(unseen));
+	log_line(LOG_SAY, "no coroutine switch seen; %s%s%s%s", looked, *unseen ? "; " : "", unseen,
+		 session_first(s)->about.guest ? "" : "; libctp.so did not attach");
+}
+
+static void say_processes(const struct session *s, char *out, size_t bytes)
+{
+	uint64_t untraced = session_untraced(s);
+	int n = snprintf(out, bytes, " in %u process%s", s->begun, s->begun == 1 ? "" : "es");
+	if (untraced)
+		snprintf(out + n, bytes - (size_t)n, " (%" PRIu64 " more not traced)", untraced);
 }
 
 static void say_end(struct job *j)
 {
 	struct session *s = &j->session;
-	struct harvest_sums sums = harvest_sum(s->harvest);
-	char path[PATH_MAX + 8] = "", dropped[96] = "";
+	struct harvest_sums sums = session_sum(s);
+	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "";
 	uint64_t lost = sums.lost + v1_lost(s->v1);
 	if (s->writer->dropped_records)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", s->writer->dropped_records);
-	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines, %" PRIu64 " lost%s; trace in %s", sums.switches,
-		 sums.created + v1_stations(s->v1), lost, dropped, s->output.path);
+	if (s->options->follow)
+		say_processes(s, processes, sizeof(processes));
+	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s", sums.switches,
+		 sums.created + v1_stations(s->v1), processes, lost, dropped, s->output.path);
 	if (!sums.switches && !v1_events(s->v1))
-		say_no_switch(j);
+		say_no_switch(s);
 	if (strcmp(s->output.path, "ctp.data"))
 		print_path(path, sizeof(path), s->output.path);
 	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->output.jsonl ? "" : " --lost-wakeup", path);
+}
+
+// --check: the status that a finding gives, or 0.
+static int check(struct job *j)
+{
+	int r = j->options.check ? report_check(&j->options, j->session.output.path) : 0;
+	if (r < 0)
+		log_line(LOG_FAIL, "--check: cannot run ctp-analyze beside ctp-run: %s", strerror(-r));
+	return r < 0 ? STATUS_OWN : r;
 }
 
 static int run(struct job *j)
@@ -208,8 +230,11 @@ static int run(struct job *j)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
+	int found = check(j);
 	say_end(j);
 	sock_deinit(&j->sock);
+	if (found)
+		return found;
 	if (end.timed_out)
 		return STATUS_TIMEOUT;
 	if (end.signal)

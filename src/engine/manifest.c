@@ -38,6 +38,18 @@ static json_t *number_or_null(uint64_t v)
 	return v ? number(v) : json_null();
 }
 
+static json_t *event(uint64_t ns, const char *key, const char *word)
+{
+	json_t *j = json_object();
+	if (!ns) {
+		json_decref(j);
+		return json_null();
+	}
+	json_object_set_new(j, "ns", number(ns));
+	json_object_set_new(j, key, json_string(word));
+	return j;
+}
+
 static json_t *images(const struct manifest *m)
 {
 	json_t *list = json_array();
@@ -45,9 +57,16 @@ static json_t *images(const struct manifest *m)
 		const struct manifest_image *im = &m->images[i];
 		json_t *j = json_object();
 		json_object_set_new(j, "index", number(im->index));
+		json_object_set_new(j, "process", number(im->process));
+		json_object_set_new(j, "pid", number((uint64_t)im->pid));
+		json_object_set_new(j, "parent", number((uint64_t)im->parent));
 		json_object_set_new(j, "exe", text(im->exe));
 		json_object_set_new(j, "attached_ns", number_or_null(im->attached_ns));
 		json_object_set_new(j, "guest", json_boolean(im->guest));
+		if (im->process) {
+			json_object_set_new(j, "snapshot", event(im->snapshot_ns, "reason", im->snapshot_reason));
+			json_object_set_new(j, "term_forwarded_ns", number_or_null(im->term_forwarded_ns));
+		}
 		json_array_append_new(list, j);
 	}
 	return list;
@@ -64,20 +83,9 @@ static json_t *clock_json(const struct clock_pairs *c)
 	return j;
 }
 
-static json_t *event(uint64_t ns, const char *key, const char *word)
-{
-	json_t *j = json_object();
-	if (!ns) {
-		json_decref(j);
-		return json_null();
-	}
-	json_object_set_new(j, "ns", number(ns));
-	json_object_set_new(j, key, json_string(word));
-	return j;
-}
-
 static json_t *build(const struct manifest *m)
 {
+	char line[1024];
 	json_t *j = json_object(), *list = json_array();
 	for (char **p = m->command; p && *p; p++)
 		json_array_append_new(list, text(*p));
@@ -102,7 +110,16 @@ static json_t *build(const struct manifest *m)
 	list = json_array();
 	for (unsigned i = 0; i < m->n_coverage; i++)
 		json_array_append_new(list, text(m->coverage[i]));
+	if (m->switchers->n) {
+		switchers_text(m->switchers, line, sizeof(line));
+		json_array_append_new(list, text(line));
+	}
 	json_object_set_new(j, "coverage", list);
+	list = json_array();
+	for (size_t i = 0; i < m->switchers->n; i++)
+		if (switchers_unseen(m->switchers, i, line, sizeof(line)))
+			json_array_append_new(list, text(line));
+	json_object_set_new(j, "unseen", list);
 	return j;
 }
 

@@ -7,13 +7,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "engine/clock.h"
+#include "base/clock.h"
+#include "engine/switchers.h"
 
 struct manifest_image {
-	unsigned index;
+	unsigned index, process; // process 0 is the one that ctp-run started
+	pid_t pid, parent;
 	char exe[512];
 	uint64_t attached_ns;
 	bool guest;
+	// as those of the manifest, of its own process
+	uint64_t snapshot_ns;
+	const char *snapshot_reason;
+	uint64_t term_forwarded_ns;
 };
 
 #define MANIFEST_COVERAGE 8
@@ -34,6 +40,7 @@ struct manifest {
 	uint64_t dropped_packets, dropped_records, v1_lost;
 	char coverage[MANIFEST_COVERAGE][512];
 	unsigned n_coverage;
+	const struct switchers *switchers; // their lines follow the others
 };
 
 // Writes ctp/trace.json under dir, by way of a second file. 0 or -errno.

@@ -60,7 +60,7 @@ static bool grow(const struct look *l, const struct heap_query *q, size_t n, str
 	const struct heap_query *h = asked(q, n, at.lo);
 	const struct proc_map *m = proc_maps_find(&l->maps, at.lo);
 	if (h && at.hi <= h->block.hi + 8) { // a block's last 8 bytes are the next header's
-		*out = h->block;
+		*out = (struct span){h->block.lo - 8, h->block.hi}; // pointers of tables that count from one
 		return true;
 	}
 	if (!m)

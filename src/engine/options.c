@@ -36,6 +36,8 @@ static int wrong(struct options *o, const char *fmt, ...)
 static int set_preload(struct options *o, const char *v) { o->no_preload = false; return 0; }
 static int set_no_preload(struct options *o, const char *v) { o->no_preload = true; return 0; }
 static int set_prove(struct options *o, const char *v) { o->prove = true; return 0; }
+static int set_follow(struct options *o, const char *v) { o->follow = true; return 0; }
+static int set_check(struct options *o, const char *v) { o->check = true; return 0; }
 static int set_quiet(struct options *o, const char *v) { o->quiet = true; return 0; }
 static int set_verbose(struct options *o, const char *v) { o->verbose = true; return 0; }
 static int set_help(struct options *o, const char *v) { o->what = OPTIONS_HELP; return 0; }
@@ -94,6 +96,25 @@ static int set_overflow(struct options *o, const char *v)
 	return 0;
 }
 
+static int set_error_exitcode(struct options *o, const char *v)
+{
+	char *end;
+	unsigned long n = strtoul(v, &end, 10);
+	if (v[0] < '0' || v[0] > '9' || *end || n < 1 || n > 255)
+		return wrong(o, "--error-exitcode=%s: a status from 1 to 255", v);
+	o->error_exitcode = (int)n;
+	o->check = true;
+	return 0;
+}
+
+static int set_fail_on(struct options *o, const char *v)
+{
+	if (strcmp(v, "proven") && strcmp(v, "likely") && strcmp(v, "suspect"))
+		return wrong(o, "--fail-on=%s: proven, likely or suspect", v);
+	o->fail_on = v;
+	return 0;
+}
+
 static int set_timeout(struct options *o, const char *v)
 {
 	char *end;
@@ -148,17 +169,19 @@ static const struct option_row rows[] = {
 	  "percent sign (default ctp.data). An older trace there moves to PATH.old", set_output, TAKES_VALUE },
 	{ 0, "max-size", "SIZE", "history kept on disk, with K, M or G (default 1G): the oldest goes first",
 	  set_max_size, TAKES_VALUE },
-	{ 'f', "follow-forks", NULL, "not yet in this version: trace children, too", set_later, TAKES_NOTHING },
+	{ 'f', "follow-forks", NULL, "trace children, too, all in one trace; ends with the last of them", set_follow,
+	  TAKES_NOTHING },
 	{ 'n', NULL, "N", "stations (default 1000000, at most 2097150)", set_stations, TAKES_VALUE },
 	{ 0, "overflow", "drop|block", "what a thread does whose ring is full (default drop, counted)",
 	  set_overflow, TAKES_VALUE },
 	{ 0, "flight", "SIZE", "not yet in this version: keep only the newest history", set_later, TAKES_MAYBE },
 	{ 0, "timeout", "SEC", "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; exit 124",
 	  set_timeout, TAKES_VALUE },
-	{ 0, "check", NULL, "not yet in this version: analyse at the end", set_later, TAKES_NOTHING },
-	{ 0, "error-exitcode", "N", "not yet in this version: with --check, exit N on a finding", set_later, TAKES_VALUE },
-	{ 0, "fail-on", "proven|likely|suspect", "not yet in this version: what --error-exitcode counts",
-	  set_later, TAKES_VALUE },
+	{ 0, "check", NULL, "analyse at the end, and print the report", set_check, TAKES_NOTHING },
+	{ 0, "error-exitcode", "N", "with --check (which it implies): exit N when there is a finding",
+	  set_error_exitcode, TAKES_VALUE },
+	{ 0, "fail-on", "proven|likely|suspect", "the least verdict that --error-exitcode counts (default likely)",
+	  set_fail_on, TAKES_VALUE },
 	{ 0, "prove", NULL, "at the snapshot scan the program's memory for pointers to each candidate", set_prove,
 	  TAKES_NOTHING },
 	{ 'E', NULL, "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)", set_env,
@@ -296,7 +319,7 @@ void options_print_help(void)
 		print_names(&rows[i], names, sizeof(names));
 		printf("  %-26s%s%s\n", names, strlen(names) > 25 ? "\n                            " : "", rows[i].help);
 	}
-	puts("\nExit status: PROGRAM's own; 124 after --timeout; 125 wrong usage or internal;\n"
+	puts("\nExit status: PROGRAM's own; --error-exitcode's; 124 after --timeout; 125 wrong usage or internal;\n"
 	     "126 cannot be traced; 127 not found. Next: ctp-analyze --lost-wakeup");
 }
 
@@ -328,9 +351,10 @@ void options_print_man(void)
 		print_man_text(rows[i].help);
 	}
 	puts(".SH EXIT STATUS\nThe program's own; killed by a signal: ctp\\-run dies by the same signal.\n"
-	     "124 after \\-\\-timeout, 125 wrong usage or the trace cannot be made, 126 the program cannot be traced,\n"
+	     "\\-\\-error\\-exitcode's if there is a finding; 124 after \\-\\-timeout, 125 wrong usage or the trace cannot be made, 126 the program cannot be traced,\n"
 	     "127 it is not found.\n.SH SIGNALS\nSIGTERM: the last snapshot first, then it goes on to the program.\n"
-	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it.\n"
+	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it. With \\-f, once the first process has ended,\n"
+	     "signals go to all that are left; \\-\\-timeout ends all of them.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
 	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
 	     ".SH SEE ALSO\n.BR ctp\\-analyze (1)");

@@ -17,7 +17,9 @@ struct options {
 	const char *log_file, *shm_file;
 	uint64_t max_bytes;
 	uint32_t stations;
-	bool no_preload, block, prove, quiet, verbose;
+	bool no_preload, block, prove, quiet, verbose, check, follow;
+	int error_exitcode;    // 0: none
+	const char *fail_on;   // NULL: likely
 	enum options_color color;
 	double timeout_s;      // 0: none
 	const char **env;      // -E, in order

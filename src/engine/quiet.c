@@ -234,8 +234,8 @@ void quiet_judge(struct look *l)
 		way(&q, "not all registrations could be read");
 	for (size_t i = 0; i < l->rows.n; i++)
 		watched(&q, &l->rows.v[i]);
-	if (ctp_load32(&l->r->ext->forks))
-		way(&q, "it has forked: a child may hold what the loop waits for");
+	if (look_has_kin(l->r))
+		way(&q, "it has forked: another process may hold what the loop waits for");
 	if (!q.ways)
 		outsiders(&q);
 	int sharer = q.ways ? 0 : hold_sharer(l->pid);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// One thread, one loop: look at everything, sleep on the region's futex. The
+// One thread, one loop: look at everything, sleep on the regions' futexes. The
 // sleep is short while the program is busy (a ring must not fill up) and grows
 // to 20 ms. A signal that arrives between the look and the sleep waits as long.
+// Signals go on to the first process; once that one has ended, to all that are left.
 #include "engine/run.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "engine/alive.h"
 #include "engine/log.h"
 #include "engine/signals.h"
 
@@ -24,27 +25,76 @@
 #define KILL_AFTER_NS 2000000000ULL
 #define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
 
+// The words to sleep on, with their values from before the last look.
+struct wakes {
+	uint32_t n;
+	bool more; // than can be waited for
+	struct futex_waitv v[FUTEX_WAITV_MAX];
+};
+
 struct loop {
 	struct session *s;
 	struct sock *sock;
+	struct wakes wakes;
+	bool no_waitv;
 	uint64_t sleep_ns;
 	uint64_t turns;
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
 	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
 	bool stopped;        // the program stands still, and so should we if its terminal wants it
-	bool over;
 };
 
-static void sleep_a_while(struct loop *l, uint32_t wake)
+static void note_wake(struct wakes *w, uint32_t *word)
 {
-	struct ctp_ext *e = l->s->region->ext;
-	struct timespec ts = { .tv_nsec = (long)l->sleep_ns };
+	w->more |= w->n == FUTEX_WAITV_MAX;
+	if (w->n < FUTEX_WAITV_MAX)
+		w->v[w->n++] = (struct futex_waitv){ .val = ctp_load32(word), .uaddr = (uintptr_t)word, .flags = FUTEX_32 };
+}
+
+// Before the look: what changes after it ends the sleep.
+static void note_wakes(struct loop *l)
+{
+	const struct session *s = l->s;
+	l->wakes.n = 0;
+	l->wakes.more = false;
+	note_wake(&l->wakes, &s->first.region.ext->wake);
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (!s->processes[i]->ended && s->processes[i]->region != &s->first.region)
+			note_wake(&l->wakes, &s->processes[i]->region->ext->wake);
+}
+
+static void say_waiting(const struct session *s, uint32_t waiting)
+{
+	for (size_t i = 0; i < s->n_processes; i++)
+		ctp_store32(&s->processes[i]->region->ext->waiting, waiting);
+}
+
+// Sleeps until one of the words changes. False if the kernel cannot do that.
+static bool sleep_on_all(struct wakes *w, uint64_t ns)
+{
+	struct timespec end;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += (long)ns;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	return syscall(SYS_futex_waitv, w->v, w->n, 0, &end, CLOCK_MONOTONIC) >= 0 || (errno != ENOSYS && errno != EPERM);
+}
+
+static void sleep_a_while(struct loop *l)
+{
+	struct wakes *w = &l->wakes;
 	if (signals_pending())
 		return;
-	ctp_store32(&e->waiting, 1);
-	syscall(SYS_futex, &e->wake, FUTEX_WAIT, wake, &ts, NULL, 0);
-	ctp_store32(&e->waiting, 0);
+	say_waiting(l->s, 1);
+	if (w->n > 1 && !w->more && !l->no_waitv)
+		l->no_waitv = !sleep_on_all(w, l->sleep_ns);
+	if (w->n == 1 || w->more || l->no_waitv) {
+		bool blind = w->n > 1 && l->sleep_ns > SLEEP_LEAST_NS;
+		struct timespec ts = { .tv_nsec = (long)(blind ? SLEEP_LEAST_NS : l->sleep_ns) };
+		syscall(SYS_futex, (uint32_t *)(uintptr_t)w->v[0].uaddr, FUTEX_WAIT, (uint32_t)w->v[0].val, &ts, NULL, 0);
+	}
+	say_waiting(l->s, 0);
 }
 
 static void turn(struct loop *l)
@@ -57,16 +107,29 @@ static void turn(struct loop *l)
 		sock_accept(l->sock);
 }
 
-static void forward(struct loop *l, int sig)
+static pid_t first_pid(const struct loop *l)
 {
-	kill(l->s->pid, sig);
+	return session_first(l->s)->pid;
 }
 
-static void terminate(struct loop *l)
+// To the first process; to all that are left if it has ended, or `all`.
+static void forward(struct loop *l, int sig, bool all)
 {
-	session_snapshot(l->s, l->end.timed_out ? "timeout" : "term");
-	session_told(l->s, clock_mono_ns());
-	forward(l, SIGTERM);
+	const struct session *s = l->s;
+	if (!session_first(s)->ended)
+		kill(first_pid(l), sig);
+	for (size_t i = 1; i < s->n_processes && (all || session_first(s)->ended); i++)
+		alive_signal(s->processes[i]->pid, s->processes[i]->pidfd, sig);
+}
+
+static void terminate(struct loop *l, bool all)
+{
+	struct session *s = l->s;
+	session_snapshot(s, l->end.timed_out ? "timeout" : "term");
+	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
+		if (!s->processes[i]->ended)
+			session_told(s, s->processes[i], clock_mono_ns());
+	forward(l, SIGTERM, all);
 }
 
 static void pass_signals(struct loop *l)
@@ -75,15 +138,15 @@ static void pass_signals(struct loop *l)
 				     SIGTSTP, SIGTTIN, SIGTTOU };
 	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
 		int sig = plain[i];
-		struct signals_news n = signals_take(sig, l->s->pid);
+		struct signals_news n = signals_take(sig, first_pid(l));
 		if (n.sent)
-			forward(l, sig);
+			forward(l, sig, false);
 		if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 			l->stop_asked = n.sent || n.kernel ? clock_mono_ns() : l->stop_asked;
 	}
-	struct signals_news term = signals_take(SIGTERM, l->s->pid);
+	struct signals_news term = signals_take(SIGTERM, first_pid(l));
 	if (term.sent)
-		terminate(l);
+		terminate(l, false);
 }
 
 // Where the program stopped because its terminal's job was, so do we: the
@@ -93,7 +156,7 @@ static void mirror_stop(struct loop *l)
 {
 	if (l->stop_asked && clock_mono_ns() - l->stop_asked > STOP_WITHIN_NS)
 		l->stop_asked = 0;
-	if (!l->stopped || !l->stop_asked || getpgid(l->s->pid) != getpgrp())
+	if (!l->stopped || !l->stop_asked || session_first(l->s)->ended || getpgid(first_pid(l)) != getpgrp())
 		return;
 	l->stop_asked = 0;
 	l->stopped = false;
@@ -103,20 +166,20 @@ static void mirror_stop(struct loop *l)
 static void look_at_child(struct loop *l)
 {
 	int status;
-	pid_t pid;
-	while ((pid = waitpid(l->s->pid, &status, WNOHANG | WUNTRACED | WCONTINUED)) == l->s->pid) {
+	pid_t pid, first = first_pid(l);
+	while ((pid = waitpid(first, &status, WNOHANG | WUNTRACED | WCONTINUED)) == first) {
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			l->stopped = WIFSTOPPED(status);
 			continue;
 		}
-		l->over = true;
 		l->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		l->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+		session_ended(l->s, l->end.signal ? "signal" : "exit", l->end.signal ? l->end.signal : l->end.status);
 		return;
 	}
 	if (pid < 0 && errno == ECHILD) { // somebody took its status away
-		l->over = true;
 		l->end.status = 125;
+		session_ended(l->s, "exit", l->end.status);
 	}
 }
 
@@ -126,21 +189,16 @@ static void look_at_time(struct loop *l)
 	if (l->term_at && now >= l->term_at) {
 		l->term_at = 0;
 		l->end.timed_out = true;
-		terminate(l);
-		forward(l, SIGCONT);
+		terminate(l, true);
+		forward(l, SIGCONT, true);
 		l->kill_at = clock_mono_ns() + KILL_AFTER_NS;
 	} else if (l->kill_at && now >= l->kill_at) {
 		l->kill_at = 0;
-		forward(l, SIGKILL);
+		forward(l, SIGKILL, true);
 	}
 	uint64_t next = l->term_at ? l->term_at : l->kill_at;
 	if (next && next > now && next - now < l->sleep_ns)
 		l->sleep_ns = next - now;
-}
-
-static bool final_asked(const struct session *s)
-{
-	return !s->final_done && ctp_load32(&s->region->ext->final_asked) == CTP_FINAL_ASKED;
 }
 
 struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
@@ -148,19 +206,18 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 	struct loop l = { .s = s, .sock = sock, .sleep_ns = SLEEP_LEAST_NS };
 	if (timeout_s > 0)
 		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
-	while (!l.over) {
-		uint32_t wake = ctp_load32(&s->region->ext->wake);
+	while (session_lives(s)) {
+		note_wakes(&l);
 		turn(&l);
 		pass_signals(&l);
-		if (final_asked(s))
-			session_final(s, false);
-		look_at_child(&l);
+		session_final(s, false);
+		if (!session_first(s)->ended)
+			look_at_child(&l);
 		mirror_stop(&l);
 		look_at_time(&l);
-		if (!l.over)
-			sleep_a_while(&l, wake);
+		if (session_lives(s))
+			sleep_a_while(&l);
 	}
-	session_ended(s, l.end.signal ? "signal" : "exit", l.end.signal ? l.end.signal : l.end.status);
 	session_write(s);
 	return l.end;
 }
@@ -168,16 +225,14 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 void run_served(struct session *s)
 {
 	struct loop l = { .s = s, .sleep_ns = SLEEP_LEAST_NS };
-	int pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	while (pidfd >= 0) {
-		uint32_t wake = ctp_load32(&s->region->ext->wake);
+	int pidfd = alive_open(first_pid(&l));
+	for (;;) {
+		note_wakes(&l);
 		turn(&l);
-		if (final_asked(s))
-			session_final(s, true);
-		if (poll(&p, 1, 0) > 0 || signals_take(SIGTERM, s->pid).sent)
+		session_final(s, true);
+		if (alive_gone(first_pid(&l), pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
 			break;
-		sleep_a_while(&l, wake);
+		sleep_a_while(&l);
 	}
 	session_ended(s, "unknown", 0);
 	session_write(s);

@@ -26,9 +26,11 @@ static void let_go_of_all_but(int fd)
 	for (int i = 0; null >= 0 && i < 3; i++)
 		if (i != fd)
 			dup2(null, i);
-	if (fd > 3)
-		syscall(SYS_close_range, 3, fd - 1, 0);
-	syscall(SYS_close_range, fd < 3 ? 3 : fd + 1, ~0U, 0);
+	bool closed = fd <= 3 || !syscall(SYS_close_range, 3, fd - 1, 0);
+	closed &= !syscall(SYS_close_range, fd < 3 ? 3 : fd + 1, ~0U, 0);
+	for (int i = 3; !closed && i < sysconf(_SC_OPEN_MAX); i++) // before Linux 5.9, or seccomp
+		if (i != fd)
+			close(i);
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: MIT
 //
-// session.h - one traced process: its regions (one per program image), what
-// takes events out of them, and the trace they go to.
+// session.h - one run: the processes that are traced, and the trace that all
+// of them go to.
 #pragma once
 
-#include "engine/clock.h"
-#include "engine/harvest.h"
-#include "engine/manifest.h"
+#include "base/clock.h"
+#include "engine/ids.h"
 #include "engine/options.h"
 #include "engine/output.h"
-#include "engine/shm.h"
+#include "engine/process.h"
+#include "engine/switchers.h"
 #include "engine/v1.h"
-#include "engine/witness.h"
 
 struct session {
 	const struct options *options;
 	struct clock_pairs clock;
-	struct shm first, next; // the first image's region; the present one's, if image > 0
-	const struct ctp_region *region; // the present one
-	unsigned image;
-	pid_t pid;
+	struct shm first; // the first image's region: asked for others, and version 1's
+	struct process **processes; // [0]: the one that ctp-run started, to the end; then children, while they live
+	size_t n_processes, room;
+	unsigned begun;             // processes so far
+	struct ids ids;
+	struct harvest_sums ended;  // of children
+	unsigned escaped;           // children that went on without libctp.so
+	uint64_t forks, forked;     // children made by fork, and those of them that were traced: of regions now gone
+	uint64_t last_ns;           // since when no process lives that is known; 0: one does
+	uint64_t asked_ns;          // when the present answer was given
 	struct output output;
 	struct writer *writer;
-	struct harvest *harvest;
 	struct v1 *v1;
-	struct witness *witness;
 	struct witness_clock witness_clock;
-	FILE *witness_out, *descriptors;
 	struct manifest manifest;
+	struct switchers switchers; // of all processes
 	uint64_t clock_again_ns, clock_step_ns;
-	uint64_t exe_again_ns;
-	char exe[4096]; // what the process was when last looked at
-	bool final_done;
+	bool incomplete; // tables of one that has ended could not be written
 };
 
 // Makes the region (or, serving, takes fd). 0 or -errno; -EEXIST as shm_init.
@@ -45,14 +46,35 @@ void session_undo(struct session *s);
 void session_started(struct session *s, const char *exe);
 // One turn of the loop. True if the program was busy.
 bool session_turn(struct session *s);
-// A look at the living process, before something happens to it.
+// A look at all that live, before SIGTERM is sent to them.
 void session_snapshot(struct session *s, const char *reason);
-// SIGTERM has been sent to the process.
-void session_told(struct session *s, uint64_t ns);
-// Answers the guest's wish for a last look. close: write the trace's end, too.
+// SIGTERM has been sent to p.
+void session_told(struct session *s, struct process *p, uint64_t ns);
+// Answers the wishes for a last look. close: write the trace's end, too.
 void session_final(struct session *s, bool close);
+// Does any process live that is traced, or may yet ask to be?
+bool session_lives(struct session *s);
+static inline struct process *session_first(const struct session *s)
+{
+	return s->processes[0];
+}
 // Writes everything there is, with the tables. May be called again.
 void session_write(struct session *s);
-// The process is gone.
+// The first process is gone.
 void session_ended(struct session *s, const char *how, int code);
+// What all processes add up to.
+struct harvest_sums session_sum(const struct session *s);
+// How many children were made by fork and not traced.
+uint64_t session_untraced(const struct session *s);
 void session_deinit(struct session *s);
+
+// For process.c and follow.c. What every region of this run says from its start.
+void session_describe(const struct session *s, struct shm *shm, uint32_t more_options);
+// Room for a process more, which is still empty. NULL: no memory.
+struct process *session_process(struct session *s);
+void session_drop(struct session *s, size_t i); // forgets a process
+// A region is done with; the children that it tells of are counted.
+void session_count(struct session *s, const struct ctp_region *r);
+// The disk is full (r says so), and a piece of history has made room: try again.
+bool session_make_room(struct session *s, int r);
+void session_note_error(struct session *s, int r);

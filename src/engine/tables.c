@@ -113,7 +113,8 @@ static void put_fds(struct table *t, const struct ctp_region *r)
 
 static void put_cands(struct table *t, const struct ctp_region *r)
 {
-	for (uint64_t i = 0; i < r->cands_max; i++)
+	uint64_t n = least(ctp_load32(&r->ext->cand_count), r->cands_max); // untouched memory is not to come into being
+	for (uint64_t i = 0; i < n; i++)
 		if (ctp_load32(&r->cands[i].ready) == CTP_CAND_READY)
 			table_row(t, i, &r->cands[i], sizeof(r->cands[i]));
 }

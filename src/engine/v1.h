@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ctp/region.h"
-#include "engine/clock.h"
+#include "base/clock.h"
 #include "engine/writer.h"
 
 struct v1;

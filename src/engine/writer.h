@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "ctp/ctp.h"
+#include "ctp/region.h"
 
 // Records of one thread, in order; a private copy with sane kinds and times.
 struct writer_batch {
@@ -26,13 +26,18 @@ struct writer_station {
 _Static_assert(sizeof(struct writer_station) == 64, "stream 1");
 
 struct writer;
+struct writer_process; // what a writer keeps of a process
 struct writer_ops {
-	void (*thread)(struct writer *w, const struct writer_batch *b);
-	void (*thread_end)(struct writer *w, uint32_t slot); // its last batch has been given
+	// The process of this number, whose present region *region will always be. NULL: no memory.
+	struct writer_process *(*process)(struct writer *w, unsigned index, const struct ctp_region *const *region);
+	void (*process_end)(struct writer *w, struct writer_process *p);
+	void (*thread)(struct writer *w, struct writer_process *p, const struct writer_batch *b);
+	void (*thread_end)(struct writer *w, struct writer_process *p, uint32_t slot); // its last batch has been given
+	void (*turn)(struct writer *w, struct writer_process *p); // every ring has been looked at
+	// All that it was given is handed on: another region may begin. Ids go on, stacks do not.
+	void (*image)(struct writer *w, struct writer_process *p);
 	void (*stations)(struct writer *w, const struct writer_station *e, uint32_t n);
-	void (*turn)(struct writer *w);  // every ring has been looked at
-	void (*image)(struct writer *w); // another region begins: ids go on, stacks do not
-	void (*flush)(struct writer *w); // all there is, onto the disk
+	void (*flush)(struct writer *w); // all that was handed on, onto the disk
 	bool (*make_room)(struct writer *w); // drops old history, as what comes now matters more; false: there is none
 	void (*free)(struct writer *w);
 };

@@ -4,8 +4,8 @@
 // the region and starts the engine, ctp-run --serve, from beside the library.
 // The program must not notice: the engine is a grandchild that init adopts; the
 // child between is made without an exit signal and reaped here, so neither
-// SIGCHLD nor the program's wait calls ever show it. Runs in the constructor,
-// before any thread and before the gates are open.
+// SIGCHLD nor the program's wait calls ever show it, nor does a debugger follow it.
+// Runs in the constructor, before any thread and before the gates are open.
 #include "alone.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,7 +57,7 @@ static char **engine_env(void)
 static bool clock_is_tsc(void)
 {
 	char name[8] = "";
-	int fd = real_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	int fd = !CPU_HAS_TSC ? -1 : real_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	ssize_t n = real_read(fd, name, sizeof(name) - 1);
@@ -64,21 +65,31 @@ static bool clock_is_tsc(void)
 	return n >= 4 && memcmp(name, "tsc\n", 4) == 0;
 }
 
-// The region: a memfd, laid out, with its clock. Returns its descriptor.
-static int make_region(void)
+// The region: a memfd, laid out, with its clock. Returns its descriptor, or -errno
+// and what it was that failed.
+static int make_region(const char **what)
 {
 	struct ctp_header h = {0};
 	int fd = (int)cpu_syscall(SYS_memfd_create, (long)"ctp", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	*what = "cannot make the region: memfd_create";
 	if (fd < 0)
-		return -1;
+		return fd;
 	ctp_region_layout(&h, CTP_STATIONS_DEFAULT, CTP_RING_BYTES);
 	h.ext.clock_kind = clock_is_tsc() ? CTP_CLOCK_TSC : CTP_CLOCK_MONOTONIC;
 	h.ext.clock_ns0 = guest_mono_ns();
 	h.ext.clock_ticks0 = h.ext.clock_kind == CTP_CLOCK_TSC ? cpu_ticks() : h.ext.clock_ns0;
 	h.ext.options = CTP_OPT_SELF;
-	if (ftruncate(fd, (off_t)h.ext.region_bytes) || real_pwrite(fd, &h, sizeof(h), 0) != sizeof(h)) {
+	*what = "the region is larger than a file may be (ulimit -f)";
+	struct rlimit most;
+	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < h.ext.region_bytes) { // else SIGXFSZ
 		real_close(fd);
-		return -1;
+		return -EFBIG;
+	}
+	*what = "cannot make the region";
+	if (ftruncate(fd, (off_t)h.ext.region_bytes) || real_pwrite(fd, &h, sizeof(h), 0) != sizeof(h)) {
+		int e = errno;
+		real_close(fd);
+		return -e;
 	}
 	real_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	return fd;
@@ -95,8 +106,26 @@ static void become_engine(const char *path, char **argv, char **env, int fd)
 	cpu_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 }
 
+// Whether our parent was started under ctp-run: then we are its child, and somebody
+// has taken the rest of our environment away. Its trace is not ours to move.
+static bool child_of_traced(void)
+{
+	static char text[128 << 10];
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0));
+	int fd = real_open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	for (ssize_t got; fd >= 0 && (got = real_read(fd, text + n, sizeof(text) - n)) > 0;)
+		n += (size_t)got;
+	if (fd >= 0)
+		real_close(fd);
+	return memmem(text, n, "CTP_SHM_PATH=/", 14) != NULL;
+}
+
 const char *alone_start(void)
 {
+	if (child_of_traced())
+		return NULL;
 	static char path[4096], serve[64], shm[64];
 	int subreaper = 0, pid = (int)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
@@ -108,15 +137,20 @@ const char *alone_start(void)
 		attach_say("no ctp-run beside libctp.so", "install both, or start the program with ctp-run");
 		return NULL;
 	}
-	int fd = make_region();
+	if (access("/proc/self", F_OK)) {
+		attach_say("/proc is not mounted", "the region is handed over by it");
+		return NULL;
+	}
+	const char *what;
+	int fd = make_region(&what);
 	if (fd < 0) {
-		attach_say("cannot make the region", strerror(errno));
+		attach_say(what, strerror(-fd));
 		return NULL;
 	}
 	struct ctp_header *h = real_mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	snprintf(serve, sizeof(serve), "--serve=%d,%d", fd, pid);
 	char *argv[] = {"ctp-run", serve, NULL};
-	long child = cpu_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
+	long child = cpu_syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
 	if (child == 0)
 		become_engine(path, argv, engine_env(), fd);
 	int status;

@@ -8,18 +8,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <linux/futex.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "alone.h"
+#include "ask.h"
 #include "blocks.h"
+#include "child.h"
 #include "context.h"
 #include "cpu.h"
 #include "emit.h"
+#include "fd_map.h"
+#include "fds.h"
+#include "inherit.h"
 #include "modules.h"
 #include "pagemap.h"
 #include "real.h"
@@ -40,32 +43,6 @@ void attach_say(const char *what, const char *why)
 		for (const char *p = parts[i]; *p && n < sizeof(line); p++)
 			line[n++] = *p;
 	cpu_syscall(SYS_write, 2, (long)line, (long)n, 0, 0, 0);
-}
-
-// Waits until *word is no longer `old`, for at most `ns`.
-static bool wait_change(uint32_t *word, uint32_t old, uint64_t ns)
-{
-	uint64_t end = guest_mono_ns() + ns, now;
-	while (ctp_load32(word) == old && (now = guest_mono_ns()) < end) {
-		struct timespec left = {(time_t)((end - now) / 1000000000), (long)((end - now) % 1000000000)};
-		cpu_syscall(SYS_futex, (long)word, FUTEX_WAIT, old, (long)&left, 0, 0);
-	}
-	return ctp_load32(word) != old;
-}
-
-static void *map_file(const char *path, uint64_t *bytes)
-{
-	struct stat st;
-	int fd = real_open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	void *p = MAP_FAILED;
-	if (fstat(fd, &st) == 0 && st.st_size >= (off_t)CTP_HEADER_BYTES) {
-		*bytes = (uint64_t)st.st_size;
-		p = real_mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	}
-	real_close(fd);
-	return p == MAP_FAILED ? NULL : p;
 }
 
 // The region of an engine that knows version 1 only: stations and slots are
@@ -95,42 +72,24 @@ static int open_v1(struct tracer *t, struct ctp_header *shared, uint64_t bytes)
 	return 0;
 }
 
-// After exec: asks, through the first image's region, for one of our own.
-static struct ctp_header *next_region(struct ctp_header *first, uint64_t *bytes)
+// Takes the region over that lies at h. 0 or -errno.
+static int take(struct tracer *t, struct ctp_header *h, uint64_t bytes)
 {
-	struct ctp_ext *e = &first->ext;
-	char path[64] = "/proc/", *p = path + 6;
-	uint32_t parts[2] = {e->engine_pid, 0};
-	ctp_store32(&e->next_region, 0);
-	ctp_store32(&e->next_asked, 1);
-	ctp_add32(&e->wake, 1);
-	cpu_syscall(SYS_futex, (long)&e->wake, FUTEX_WAKE, 1, 0, 0, 0);
-	if (!wait_change(&e->next_region, 0, 500000000))
-		return NULL;
-	parts[1] = ctp_load32(&e->next_region) - 1;
-	for (int i = 0; i < 2; i++) {
-		char digits[12];
-		int n = 0;
-		do
-			digits[n++] = (char)('0' + parts[i] % 10);
-		while (parts[i] /= 10);
-		while (n)
-			*p++ = digits[--n];
-		if (i == 0) {
-			memcpy(p, "/fd/", 4);
-			p += 4;
-		}
-	}
-	*p = 0;
-	return map_file(path, bytes);
+	int r = ctp_region_open(&t->region, h, bytes);
+	if (r)
+		return r;
+	madvise(h, bytes, MADV_DONTFORK);
+	madvise(h, bytes, MADV_DONTDUMP);
+	h->ext.region_base = (uint64_t)h;
+	return 0;
 }
 
-// Maps and claims the region at `path`. 0: claimed; 1: it is somebody else's
-// (we are a child); -errno.
+// Maps the region at `path` and claims it, or asks there for one. 0: claimed; 1: it is
+// somebody else's (we are a child); -errno.
 static int claim(struct tracer *t, const char *path)
 {
 	uint64_t bytes;
-	struct ctp_header *h = map_file(path, &bytes);
+	struct ctp_header *h = ask_map(path, &bytes), *own = h;
 	if (!h)
 		return -(errno ? errno : EPROTO);
 	if (ctp_load64(&h->magic) == CTP_MAGIC && h->ext.magic != CTP_EXT_MAGIC)
@@ -138,23 +97,19 @@ static int claim(struct tracer *t, const char *path)
 	int r = ctp_region_open(&t->region, h, bytes);
 	if (r)
 		return r;
-	if (!ctp_cas32(&h->ext.guest_pid, 0, t->pid)) {
-		bool mine = ctp_load32(&h->ext.guest_pid) == t->pid;
-		struct ctp_header *next = mine ? next_region(h, &bytes) : NULL;
+	const struct ctp_ext *e = &h->ext;
+	if (e->clock_kind != CTP_CLOCK_MONOTONIC && !(CPU_HAS_TSC && e->clock_kind == CTP_CLOCK_TSC))
+		return -ENOTSUP;
+	bool root = !e->root_pid || e->root_pid == t->pid;
+	if (!root || !ctp_cas32(&h->ext.guest_pid, 0, t->pid)) {
+		bool again = ctp_load32(&e->guest_pid) == t->pid, follow = e->options & CTP_OPT_FOLLOW;
+		own = again || follow ? ask_region(h, t->pid, NULL, &bytes) : NULL;
 		real_munmap(h, t->region.bytes);
-		if (!mine)
-			return 1;
-		if (!next)
-			return -ETIMEDOUT;
-		if ((r = ctp_region_open(&t->region, next, bytes)))
-			return r;
-		ctp_store32(&next->ext.guest_pid, t->pid);
-		h = next;
+		if (!own)
+			return again ? -ETIMEDOUT : 1;
+		ctp_store32(&own->ext.guest_pid, t->pid);
 	}
-	madvise(h, bytes, MADV_DONTFORK);
-	madvise(h, bytes, MADV_DONTDUMP);
-	h->ext.region_base = (uint64_t)h;
-	return 0;
+	return take(t, own, bytes);
 }
 
 static void find_self(struct ctp_ext *e)
@@ -172,7 +127,7 @@ static uint64_t main_stack_top(void)
 	return (end ? (uint64_t)*end : (uint64_t)getauxval(AT_RANDOM)) & ~15ULL;
 }
 
-static int set_up(struct tracer *t)
+static int set_up(struct tracer *t, uint64_t top)
 {
 	struct ctp_ext *e = t->region.ext;
 	static char exe[4096];
@@ -182,6 +137,10 @@ static int set_up(struct tracer *t)
 	t->block = e->options & CTP_OPT_BLOCK;
 	t->no_free = e->options & CTP_OPT_NO_FREE;
 	*ctp_tracer = *t; // memory.c and the others read it there
+	memory_init();
+	candidate_init();
+	inherit_init();
+	fd_map_init();
 	find_self(e);
 	e->context_off = CONTEXT_OFF;
 	e->context_words = CONTEXT_WORDS;
@@ -191,7 +150,7 @@ static int set_up(struct tracer *t)
 	modules_init(exe);
 	if (station_init() || pagemap_init() || stacks_init() || blocks_init())
 		return -ENOMEM;
-	return thread_init(e, main_stack_top()) ? -ENOMEM : 0;
+	return thread_init(e, top) ? -ENOMEM : 0;
 }
 
 // The page that says "attached": fork wipes it, and with it everything.
@@ -208,6 +167,51 @@ static struct tracer *tracer_page(void)
 	return p;
 }
 
+// With everything at hand: sets up, and opens the gates.
+static int begin(struct tracer *t, uint64_t top)
+{
+	int r = set_up(t, top);
+	if (r)
+		return r;
+	ctp_tracer->region.ext->attached_ns = guest_mono_ns();
+	ctp_tracer->region.ext->attached = guest_now();
+	ctp_store32(&ctp_tracer->attached, 1);
+	thread_start();
+	return 0;
+}
+
+int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
+{
+	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
+	int r = take(&t, own, bytes);
+	if (r)
+		return r;
+	own->ext.inherited = 1;
+	ctp_store32(&own->ext.guest_pid, t.pid);
+	return begin(&t, top);
+}
+
+// Whether we are the program that ctp-run started, or told to attach by hand: only
+// then is it worth a word that we cannot. A child may have outlived the engine, or
+// given up the rights to reach it.
+static bool told(const char *path)
+{
+	uint32_t pid = 0;
+	if (strncmp(path, "/proc/", 6) != 0)
+		return true;
+	for (const char *p = path + 6; *p >= '0' && *p <= '9'; p++)
+		pid = pid * 10 + (uint32_t)(*p - '0');
+	return pid == (uint32_t)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static void say_why(int r)
+{
+	if (r == -ENOTSUP)
+		attach_say("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
+	else
+		attach_say("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" : strerror(-r));
+}
+
 __attribute__((constructor)) static void attach(void)
 {
 	const char *off = getenv("CTP_DISABLE"), *path = getenv("CTP_SHM_PATH");
@@ -221,11 +225,13 @@ __attribute__((constructor)) static void attach(void)
 		attach_say("a user shadow stack is on", "the end of a coroutine could not be seen");
 		goto out;
 	}
-	if (!path && !(path = alone_start()))
+	bool alone = !path;
+	if (alone && !(path = alone_start()))
 		goto out;
+	bool say = alone || told(path);
 	r = claim(&t, path);
-	if (r < 0)
-		attach_say("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" : strerror(-r));
+	if (r < 0 && say)
+		say_why(r);
 	if (r)
 		goto out;
 	struct tracer *page = tracer_page();
@@ -234,16 +240,15 @@ __attribute__((constructor)) static void attach(void)
 		goto out;
 	}
 	ctp_tracer = page;
-	if ((r = set_up(&t))) {
+	if ((r = begin(&t, main_stack_top()))) {
 		ctp_tracer = &shut;
 		attach_say("not enough memory", NULL);
 		goto out;
 	}
-	ctp_tracer->region.ext->attached_ns = guest_mono_ns();
-	ctp_tracer->region.ext->attached = guest_now();
-	ctp_store32(&ctp_tracer->attached, 1);
-	thread_start();
+	child_init(path);
 out:
+	if (!ctp_tracer->attached)
+		real_bypass();
 	errno = saved;
 }
 
@@ -260,7 +265,7 @@ void attach_wait_final(struct guest *g)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	bool alone = e->options & CTP_OPT_SELF;
-	if (ctp_tracer->v1 || ctp_load32(&e->final_asked) || (!alone && !ctp_load64(&e->next_id)))
+	if (ctp_tracer->v1 || ctp_load32(&e->final_asked))
 		return;
 	struct ctp_thread *t = g->thread;
 	t->wait_call = CTP_IN_EXIT;
@@ -268,7 +273,7 @@ void attach_wait_final(struct guest *g)
 	emit_wake();
 	uint64_t beat = ctp_load64(&e->heartbeat);
 	for (int i = 0; i < (alone ? 20 : 5); i++) { // in steps: a dead engine is not waited for
-		if (wait_change(&e->final_done, 0, 100000000))
+		if (ask_wait(&e->final_done, 0, 100000000))
 			break;
 		if (ctp_load64(&e->heartbeat) == beat && i >= 1 && !alone)
 			break;

@@ -2,8 +2,8 @@
 //
 // A small interpreter of DWARF call frame information: _dl_find_object (glibc
 // 2.35; no lock, no allocation) gives .eh_frame_hdr, its table the FDE, and the
-// FDE's program the rules for CFA, rbp and rip (DWARF 5, 6.4; LSB 5 on .eh_frame).
-// Only those are tracked: with them every stack that compilers lay out can be
+// FDE's program the rules for CFA, frame pointer and return address (DWARF 5, 6.4;
+// LSB 5 on .eh_frame). Only those are tracked: with them every stack that compilers lay out can be
 // walked. What is not understood makes the recipe `bare`, never wrong.
 #include "cfi.h"
 
@@ -111,6 +111,8 @@ static bool cie_parse(const uint8_t *p, struct cie *c)
 				c->fde_enc = *q++;
 			else if (*aug == 'S')
 				c->signal = true;
+			else if (*aug == 'B') // aarch64: by which key return addresses are signed
+				;
 			else if (*aug == 'L')
 				q++;
 			else if (*aug == 'P') {
@@ -199,6 +201,7 @@ static bool run(const uint8_t *p, const uint8_t *end, const struct cie *c, const
 		case 0x14: reg = uleb(&p); uleb(&p); set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
 		case 0x15: reg = uleb(&p); sleb(&p); set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
 		case 0x16: reg = uleb(&p); n = uleb(&p); p += n; set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
+		case 0x2c: case 0x2d: break; // aarch64: signed from here on, or no longer; it is stripped anyway
 		case 0x2e: uleb(&p); break; // GNU_args_size
 		default: return false;
 		}
@@ -269,11 +272,11 @@ struct recipe cfi_recipe(uint64_t pc)
 		return out;
 	if (r.ra.kind == RULE_UNDEFINED)
 		return (struct recipe){.end = 1, .known = 1};
-	if (r.cfa == CFA_NONE || r.ra.kind != RULE_OFFSET || r.ra.off != -8 || r.cfa_off != (int32_t)r.cfa_off ||
-	    r.fp.off != (int16_t)r.fp.off)
+	if (r.cfa == CFA_NONE || r.ra.kind != RULE_OFFSET || r.ra.off != (int32_t)r.ra.off ||
+	    r.cfa_off != (int32_t)r.cfa_off || r.fp.off != (int32_t)r.fp.off)
 		return out;
 	static const uint8_t fp_rules[] = {[RULE_SAME] = FP_SAME, [RULE_OFFSET] = FP_AT_CFA,
 		[RULE_AT_FP] = FP_AT_FP, [RULE_UNDEFINED] = FP_LOST, [RULE_OTHER] = FP_LOST};
 	return (struct recipe){.cfa = r.cfa, .cfa_off = (int32_t)r.cfa_off, .fp = fp_rules[r.fp.kind],
-			       .fp_off = (int16_t)r.fp.off, .known = 1};
+			       .fp_off = (int32_t)r.fp.off, .ra_off = (int32_t)r.ra.off, .known = 1};
 }

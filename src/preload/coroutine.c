@@ -199,18 +199,25 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	return s;
 }
 
+static bool is_dead(const struct ctp_state *s)
+{
+	return s->life == CTP_FINISHED || s->life == CTP_DESTROYED;
+}
+
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 {
 	struct ctp_state *s = *coroutine_recent(g, t->slot) = pagemap_slot(t->slot);
+	struct ctp_state *there = pagemap_stack(t->sp);
 	// Where the bounds say nothing, or it left from a signal's stack: the very same place.
 	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || s->regs[CTP_REG_SP] == t->sp)) {
 		if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
 			revive(g, s);
+		else if (is_dead(s) && there && !is_dead(there)) // it has its memory, even where it saved itself
+			return there;
 		return s;
 	}
-	s = pagemap_stack(t->sp);
-	if (s)
-		return s;
+	if (there)
+		return there;
 	if (coroutine_native_has(g, t->sp))
 		return g->native;
 	return meet(g, t);
@@ -236,7 +243,8 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	blocks_find(lo, hi, &s->block_lo, &s->block_hi);
 	ctp_seq_end(&s->seq);
 	any = true;
-	pagemap_add_stack(s, superseded, &(struct release){g, lo, hi});
+	if (lo < hi)
+		pagemap_add_stack(s, superseded, &(struct release){g, lo, hi});
 	pagemap_add_slot(s);
 	modules_note_pc(entry);
 	g->thread->created++;
@@ -259,14 +267,38 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 		s->regs[i] = regs[i];
 }
 
-static inline uint32_t name_stack(const struct guest *g, struct ctp_state *s, const struct frame *f, bool *guessed)
+// A stack's id, and above it whether it is a guess: what a leaver's state keeps of it.
+#define GUESS 32
+
+// LAST: the stack that s had when it last left (struct candidate), and TOP, the
+// top of the stack for that: equal again, it stands where it stood.
+#define LAST guest[2]
+#define TOP guest[3]
+
+static __attribute__((noinline)) uint64_t name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
 {
-	uint64_t top = stack_top(g, s);
-	const struct candidate *c = stacks_again(f, top, s->guest[2]);
-	if (CTP_UNLIKELY(!c))
-		return stacks_id(f, top, &s->guest[2], guessed);
-	*guessed = c->guessed;
-	return c->stack;
+	bool unknown = s->lo == s->hi && s->hi - f->sp < COROUTINE_NATIVE_REACH; // its lower end
+	bool guessed = false;
+	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
+		return 0; // it leaves from another's, a signal's
+	s->TOP = stack_top(g, s);
+	uint64_t id = stacks_id(f, s->TOP, &s->LAST, &guessed);
+	return id | (uint64_t)guessed << GUESS;
+}
+
+static inline uint64_t name_stack(const struct guest *g, struct ctp_state *s)
+{
+	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
+	const struct candidate *c = stacks_again(&f, s->TOP, s->LAST);
+	return CTP_LIKELY(c) ? c->stack | (uint64_t)c->guessed << GUESS : name_anew(g, s, &f);
+}
+
+// s has saved itself there as well: whoever did before has lost it.
+static __attribute__((noinline)) void overwritten(const struct ctp_state *s, uint64_t slot)
+{
+	struct ctp_state *old = pagemap_slot(slot);
+	if (old && old != s)
+		old->slot = 0;
 }
 
 static inline bool kept(enum ctp_how how) // saved before it left
@@ -277,42 +309,42 @@ static inline bool kept(enum ctp_how how) // saved before it left
 // Writes down that `s` leaves. The registers are those of the save.
 static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
 {
-	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, guessed = false;
-	uint32_t stack = 0;
+	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN;
+	uint64_t stack = 0;
+	if (CTP_UNLIKELY(g->saved_slot && g->saved_slot != slot))
+		overwritten(s, g->saved_slot);
 	if (!ends)
 		take_slot(s, slot);
-	ctp_seq_begin(&s->seq);
+	uint32_t seq = ctp_seq_begin(&s->seq);
 	if (how != CTP_HOW_RETURN) {
 		keep_registers(s, kept(how) ? g->saved : g->regs);
-		struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
-		if (s->entity == CTP_NATIVE || (f.sp >= s->lo && f.sp <= s->hi))
-			stack = name_stack(g, s, &f, &guessed);
+		stack = name_stack(g, s);
 	}
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;
 	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS)) |
-			     (guessed ? CTP_STATE_GUESSED : 0));
+			     (stack >> GUESS ? CTP_STATE_GUESSED : 0));
 	s->changes++;
 	s->since = now;
-	s->stack = stack;
-	if (CTP_UNLIKELY(g->nwaits || g->eagain || g->more_waits) && !ends)
+	s->stack = (uint32_t)stack;
+	if (CTP_UNLIKELY(g->slice) && !ends)
 		fds_suspend(g, s);
 	else
 		s->nwaits = 0;
-	ctp_seq_end(&s->seq);
+	ctp_seq_end_at(&s->seq, seq);
 	if (ends && s->entity == CTP_COROUTINE) {
 		count_death(g, s, CTP_FINISHED);
 		station_retire(s);
 	}
-	return stack;
+	return (uint32_t)stack;
 }
 
 static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 {
 	if (CTP_UNLIKELY(s->nwaits || g->batch_fd >= 0))
 		fds_resume(g, s);
-	ctp_seq_begin(&s->seq);
-	if (CTP_UNLIKELY(s->life == CTP_FINISHED || s->life == CTP_DESTROYED)) {
+	uint32_t seq = ctp_seq_begin(&s->seq);
+	if (CTP_UNLIKELY(is_dead(s))) {
 		// Entered after its end: its bookkeeping goes back to where it was.
 		if (s->entity == CTP_COROUTINE) {
 			if (s->life == CTP_FINISHED)
@@ -327,7 +359,7 @@ static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 	s->changes++;
 	s->runs++;
 	s->since = now;
-	ctp_seq_end(&s->seq);
+	ctp_seq_end_at(&s->seq, seq);
 }
 
 static void missed(struct guest *g)
@@ -373,16 +405,16 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	t->switches++;
 	t->current = to->id;
 	g->current = to;
-	g->more_waits = g->eagain = false;
-	g->saved_slot = 0;
-	g->nwaits = 0;
+	g->slice = g->saved_slot = 0;
 	g->batch_fd = -1;
 }
 
 void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
 {
-	if (CTP_LIKELY(how == CTP_HOW_SWAP)) // a copy of its own: the way of nearly every switch
+	if (how == CTP_HOW_SWAP) // copies of their own: the ways of nearly every switch
 		pass(g, to, CTP_HOW_SWAP, slot);
+	else if (how == CTP_HOW_FCONTEXT)
+		pass(g, to, CTP_HOW_FCONTEXT, slot);
 	else
 		pass(g, to, how, slot);
 }

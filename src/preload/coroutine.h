@@ -28,7 +28,7 @@ struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t);
 
 static inline struct ctp_state **coroutine_recent(struct guest *g, uint64_t slot)
 {
-	return &g->recent[(slot >> 4 ^ slot >> 12) % GUEST_RECENT];
+	return &g->recent[slot * 0x9E3779B97F4A7C15ULL >> (64 - GUEST_RECENT_BITS)];
 }
 
 // The same, quickly: who saved itself there last and is suspended since.
@@ -46,7 +46,8 @@ bool coroutine_native_has(const struct guest *g, uint64_t sp);
 // True once any coroutine was made or met: until then nothing can be released.
 bool coroutine_any(void);
 
-// A new coroutine on [lo, hi) that will begin at `entry`. NULL: no memory.
+// A new coroutine on [lo, hi) that will begin at `entry`. NULL: no memory. lo = hi:
+// how far down its stack goes is not known.
 struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
 
 // Control is about to pass from g->current to `to`. `slot`: where the leaver
@@ -67,5 +68,8 @@ void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block);
 // The coroutine that `data`, a registration's, seems to point to: into its stack,
 // or next to where it saves itself. NULL if none. `data` need not be an address.
 struct ctp_state *coroutine_at(uint64_t data);
+// The same where `data` points to an object that holds one coroutine's fcontext_t
+// and no other's. A system call. (hook_fcontext.c)
+struct ctp_state *coroutine_through(uint64_t data);
 
 void coroutine_thread_ends(struct guest *g);

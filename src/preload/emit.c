@@ -89,7 +89,8 @@ static struct ctp_record *wait_room(struct guest *g)
 		}
 		emit_wake();
 		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-		struct ctp_record *r = ctp_ring_next(g->thread, g->ring, g->ring_capacity);
+		struct ctp_record *r = ctp_ring_next(g->thread, g->ring, g->ring_capacity,
+						     ctp_ring_head(g->thread));
 		if (r)
 			return r;
 		if (ctp_load64(&e->heartbeat) != beat) {

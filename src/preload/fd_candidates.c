@@ -5,6 +5,7 @@
 // called it is kept from before the call; posted is it after, with the epoch
 // that the call raised. A kept copy that turns out not to be needed is given
 // back. Also here: asking the kernel what a descriptor is.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +16,11 @@
 enum { KEEPS = 256 };
 
 static struct fd_keep *keeps; // taken when first needed
+
+void candidate_init(void)
+{
+	keeps = NULL;
+}
 
 static struct fd_keep *keeps_table(void)
 {
@@ -131,7 +137,7 @@ static enum ctp_fd_kind anon_kind(int fd)
 	while (fd /= 10);
 	while (n)
 		path[at++] = digits[--n];
-	cpu_syscall(SYS_readlink, (long)path, (long)to, sizeof(to) - 1, 0, 0, 0);
+	cpu_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, sizeof(to) - 1, 0, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(to, names[i].name))
 			return names[i].kind;

@@ -15,6 +15,11 @@ enum { BITS = 17, WINDOW = 32 };
 
 static uint64_t *map; // taken when first needed
 
+void fd_map_init(void)
+{
+	map = NULL;
+}
+
 static uint64_t *map_table(void)
 {
 	uint64_t *t = (uint64_t *)ctp_load64((uint64_t *)&map);

@@ -207,7 +207,8 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 	struct ctp_wait w = {.fd = fd, .gen = fds_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64, .epfd = epfd};
 	uint32_t epgen = fds_gen(g, epfd);
-	uint64_t leads = hint_of(coroutine_at(w.data));
+	struct ctp_state *to = coroutine_at(w.data);
+	uint64_t leads = hint_of(to ? to : coroutine_through(w.data));
 	struct ctp_fd *e = fds_entry(fd);
 	if (!w.gen || !epgen || !fds_take(e))
 		return;

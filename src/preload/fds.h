@@ -80,6 +80,7 @@ struct fd_keep {
 	struct fd_keep *next;
 	struct ctp_cand cand;
 };
+void candidate_init(void);
 struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted
 void candidate_identify(struct fd_keep *k); // fd still open: device, inode, names
 // Posts it, if `kind`, and gives it back.

@@ -40,10 +40,10 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_RECENT = 1024, GUEST_ALTS = 4 };
+enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `saved` are known to assembly (arch/<cpu>/area.h).
+// gate is shut. Offsets up to `kept` are known to assembly (arch/<cpu>/area.h).
 struct guest {
 	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
 	uint32_t vforked;   // 1 in a vfork child that shares our memory
@@ -54,6 +54,8 @@ struct guest {
 	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
 	uint64_t saved_slot; // where `current` saved itself last in this slice by a call that returns
 	uint64_t saved[CTP_REGS]; // (getcontext, setjmp), with what registers; 0 = not at all
+	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
+	uint64_t kept[CTP_REGS];
 
 	struct ctp_thread *thread; // in the region
 	uint32_t slot;
@@ -72,10 +74,15 @@ struct guest {
 
 	// The slice: what the running entity did since it went on. Reset at
 	// every switch by coroutine.c; filled by hook_io.c and hook_epoll.c.
-	uint32_t nwaits; // registered in this slice
-	bool more_waits;
+	union {
+		struct {
+			uint32_t nwaits; // registered in this slice
+			bool more_waits;
+			bool eagain;     // the last I/O call said EAGAIN or EINPROGRESS
+		};
+		uint64_t slice; // all of these
+	};
 	struct ctp_wait waits[CTP_WAITS];
-	bool eagain;     // the last I/O call said EAGAIN or EINPROGRESS
 	int32_t eagain_fd;
 	uint32_t eagain_gen, eagain_events;
 
@@ -94,7 +101,6 @@ struct tracer {
 	bool no_free;
 	bool no_engine;    // it let a thread wait in vain for a slot
 	uint32_t pid;
-	uint32_t image;    // how often this process has exec'd under the tracer
 	struct ctp_region region;
 	int v1_sock;       // version-1 wake-up socket, -1
 };
@@ -136,6 +142,7 @@ void emit_wake(void);
 
 // Zeroed memory that is never given back; NULL when used up. (memory.c)
 void *memory_take(uint64_t bytes);
+void memory_init(void); // the region is a fresh one
 
 // ---------------------------------------------------------------- fds.c offers
 

@@ -54,8 +54,11 @@ void hook_makecontext(struct guest *g, struct arguments *a)
 	uint64_t lo = (uint64_t)u->uc_stack.ss_sp, bytes = u->uc_stack.ss_size;
 	if (!lo || !bytes || lo + bytes < lo)
 		return; // its begin and end will not be seen, its switches will
-	if (g->saved_slot == (uint64_t)u) // the usual getcontext before makecontext: no save
-		g->saved_slot = 0;
+	if (g->saved_slot == (uint64_t)u) { // the usual getcontext before makecontext: no save
+		g->saved_slot = g->kept_slot;
+		memcpy(g->saved, g->kept, sizeof(g->saved));
+		g->kept_slot = 0;
+	}
 	struct ctp_state *s = coroutine_make(g, lo, lo + bytes, ARGUMENT(a, 1), (uint64_t)u);
 	if (!s)
 		return;

@@ -14,23 +14,32 @@
 #include "hook.h"
 #include "pagemap.h"
 
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+enum { OBJECT_WORDS = 64, HANDLE_MOST = 1024 };
+
 void hook_jump_fcontext(struct guest *g, struct arguments *a);
 void hook_ontop_fcontext(struct guest *g, struct arguments *a);
 
 static uint64_t frame_bytes = FCONTEXT_BYTES;
+static bool any;
 
 // With all that registers hand over and return, in case it is another's.
 CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4, uint64_t a5)
 {
-	unsigned __int128 r = real_make_fcontext(sp, bytes, fn, a3, a4, a5);
+	__typeof__(make_fcontext) *real = real_for(&real_make_fcontext, __builtin_return_address(0));
+	unsigned __int128 r = real(sp, bytes, fn, a3, a4, a5);
 	uint64_t handle = (uint64_t)r, lo = sp - bytes;
-	struct guest *g = bytes && bytes < sp && handle > lo && handle < sp ? hook_enter() : NULL;
+	bool own = bytes < sp && handle < sp && (bytes ? handle > lo : sp - handle <= HANDLE_MOST);
+	struct guest *g = own ? hook_enter() : NULL;
 	if (g) {
 		struct frame f;
 		CPU_CALLER(&f);
 		g->regs[CTP_REG_PC] = f.pc;
 		g->regs[CTP_REG_SP] = f.sp;
 		g->regs[CTP_REG_FP] = f.fp;
+		any = true;
 		coroutine_make(g, lo, sp, fn, handle);
 		guest_leave(g);
 	}
@@ -40,38 +49,63 @@ CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t f
 static inline bool waits_at(const struct ctp_state *s, uint64_t handle)
 {
 	return s && s->slot == handle && (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) &&
-	       coroutine_holds(s, handle);
+	       (coroutine_holds(s, handle) || s->lo == s->hi);
 }
 
-// The owner of `handle`; NULL if that is no handle that we know.
-static struct ctp_state *owner(struct guest *g, uint64_t handle)
+static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, uint64_t handle)
 {
-	struct ctp_state **recent = coroutine_recent(g, handle), *s = *recent;
-	if (CTP_LIKELY(waits_at(s, handle)))
-		return s;
-	s = *recent = pagemap_slot(handle);
+	struct ctp_state *s = *coroutine_recent(g, handle) = pagemap_slot(handle);
 	if (waits_at(s, handle))
 		return s;
 	s = pagemap_stack(handle);
 	if (!s && coroutine_native_has(g, handle))
 		s = g->native;
-	if (s && s != g->current && s->life == CTP_SUSPENDED) {
-		uint64_t bytes = s->regs[CTP_REG_SP] - handle;
-		if (bytes && bytes <= 1024)
-			frame_bytes = bytes;
-	}
+	if (waits_at(s, handle))
+		return s;
+	if (!s || s == g->current || s->life != CTP_SUSPENDED)
+		return NULL;
+	uint64_t bytes = s->regs[CTP_REG_SP] - handle; // nothing else points to just below a stack pointer
+	if (!bytes || bytes > HANDLE_MOST)
+		return NULL;
+	frame_bytes = bytes;
 	return s;
+}
+
+// The owner of `handle`; NULL if that is no handle that we know.
+static inline struct ctp_state *owner(struct guest *g, uint64_t handle)
+{
+	struct ctp_state *s = *coroutine_recent(g, handle);
+	return CTP_LIKELY(s && s->slot == handle && s->life == CTP_SUSPENDED) ? s : owner_slow(g, handle);
+}
+
+struct ctp_state *coroutine_through(uint64_t data)
+{
+	uint64_t words[OBJECT_WORDS];
+	struct iovec to = {words, sizeof(words)}, from = {(void *)data, sizeof(words)};
+	struct ctp_state *one = NULL;
+	long n = any && data >> 16 && !(data >> 47) && !(data & 7)
+			 ? cpu_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
+			 : 0;
+	for (long i = 0; i < n / 8; i++) {
+		struct ctp_state *s = pagemap_slot(words[i]);
+		if (!waits_at(s, words[i]) || s->entity != CTP_COROUTINE || s == one)
+			continue;
+		if (one)
+			return NULL;
+		one = s;
+	}
+	return one;
 }
 
 static inline void jump(struct guest *g, struct arguments *a, enum ctp_how how)
 {
 	struct ctp_state *to = owner(g, ARGUMENT(a, 0));
-	if (CTP_UNLIKELY(!to || to == g->current)) {
-		to = how == CTP_HOW_FCONTEXT && coroutine_any() ? owner(g, ARGUMENT(a, 1)) : NULL;
-		if (!to || to == g->current || !waits_at(to, ARGUMENT(a, 1)))
-			return;
-	}
-	coroutine_switch(g, to, how, g->regs[CTP_REG_SP] - frame_bytes);
+	if (CTP_UNLIKELY(!to && how == CTP_HOW_FCONTEXT && any))
+		to = owner(g, ARGUMENT(a, 1)); // before 1.61
+	if (CTP_LIKELY(to && to != g->current))
+		coroutine_switch(g, to, how, g->regs[CTP_REG_SP] - frame_bytes);
+	else if (any)
+		g->thread->unknown++;
 }
 
 void hook_jump_fcontext(struct guest *g, struct arguments *a)

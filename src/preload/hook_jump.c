@@ -77,7 +77,8 @@ void hook_longjmp(struct guest *g, struct arguments *a)
 int hook_abandons(struct guest *g, const void *env)
 {
 	uint64_t sp = jmpbuf_sp(env), here = (uint64_t)__builtin_frame_address(0), hook = g->regs[CTP_REG_SP];
-	if (same_alt(g, here, sp) || (sp < hook && hook - sp < COROUTINE_NATIVE_REACH))
+	bool within = sp - (uint64_t)g < g->stack_top - (uint64_t)g; // the hook's own stack: the signal struck there
+	if (within || same_alt(g, here, sp) || (sp < hook && hook - sp < COROUTINE_NATIVE_REACH))
 		return 0;
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
 	if (g->current->seq & 1)

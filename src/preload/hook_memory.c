@@ -5,6 +5,7 @@
 // too small for a stack or a ucontext_t is none of ours, and that settles nearly
 // every free with one load that free itself is about to make. With another
 // allocator only an exact stack base is recognized.
+#include <link.h>
 #include <ucontext.h>
 
 #include "blocks.h"
@@ -168,12 +169,31 @@ CTP_HOOK void free(void *p)
 	real_free(p);
 }
 
+// Where a library lies; [0, 0) if nowhere.
+static void library_range(const void *in, uint64_t *lo, uint64_t *hi)
+{
+	struct dl_find_object o;
+	bool found = in && _dl_find_object((void *)in, &o) == 0;
+	*lo = found ? (uint64_t)o.dlfo_map_start : 0;
+	*hi = found ? (uint64_t)o.dlfo_map_end : 0;
+}
+
+// The loader unmaps by itself: stacks that lay in a library's data go with it.
 CTP_HOOK int dlclose(void *handle)
 {
+	struct link_map *m = NULL;
+	uint64_t lo, hi, still, end;
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &m))
+		m = NULL;
+	const void *in = m ? m->l_ld : NULL;
+	library_range(in, &lo, &hi);
 	int r = real_dlclose(handle);
 	real_resolve_again();
+	library_range(in, &still, &end);
 	struct guest *g = guest_enter();
 	if (g) {
+		if (lo && still != lo && coroutine_any())
+			coroutine_released(g, lo, hi, false);
 		stacks_flush();
 		ctp_add64(&ctp_tracer->region.ext->dlcloses, 1);
 		guest_leave(g);

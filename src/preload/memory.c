@@ -9,6 +9,11 @@
 
 static uint64_t used; // bytes of region.guest given out
 
+void memory_init(void)
+{
+	used = 0;
+}
+
 void *memory_take(uint64_t bytes)
 {
 	const struct ctp_region *r = &ctp_tracer->region;

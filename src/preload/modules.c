@@ -3,7 +3,7 @@
 // The module table: an object is entered when the first address in it is
 // recorded, with its build id, so that an address can be named after the
 // process is gone and off this machine. A range that dlclose and dlopen gave to
-// another object is entered again; the later entry counts for later stacks.
+// another object is entered again, with the first stack for which that entry counts.
 #include "modules.h"
 
 #include <elf.h>
@@ -58,9 +58,11 @@ void modules_note(const struct dl_find_object *o)
 	uint32_t count = ctp_load32(&r->ext->module_count);
 	for (uint32_t i = count < r->modules_max ? count : r->modules_max; i-- > 0;) {
 		const struct ctp_module *m = &r->modules[i];
-		if (ctp_load32(&m->ready) && m->start == start && m->end == end &&
-		    strncmp(m->path, path, sizeof(m->path) - 1) == 0)
+		if (!ctp_load32(&m->ready) || m->start >= end || m->end <= start)
+			continue;
+		if (m->start == start && m->end == end && strncmp(m->path, path, sizeof(m->path) - 1) == 0)
 			return;
+		break;
 	}
 	uint32_t at = ctp_add32(&r->ext->module_count, 1);
 	if (at >= r->modules_max)
@@ -69,6 +71,7 @@ void modules_note(const struct dl_find_object *o)
 	m->base = o->dlfo_link_map->l_addr;
 	m->start = start;
 	m->end = end;
+	m->since = ctp_load32(&r->ext->stack_count) + 1;
 	size_t n = strlen(path);
 	if (n < sizeof(m->path))
 		memcpy(m->path, path, n);

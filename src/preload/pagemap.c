@@ -8,6 +8,7 @@
 // cleared: what they say counts only if the station agrees.
 #include "pagemap.h"
 
+#include "inherit.h"
 #include "station.h"
 
 enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), BLOCKS = 1 << 17, SLOTS = 6 };
@@ -63,14 +64,15 @@ static inline struct entry *entry_of(uint64_t addr, bool make)
 	return leaf ? &leaf[addr >> PAGE_BITS & (PAGES - 1)] : NULL;
 }
 
+// Who finds a station's number here finds what was in the station before.
 static inline uint32_t get(const uint32_t *p)
 {
-	return __atomic_load_n(p, __ATOMIC_RELAXED);
+	return ctp_load32(p);
 }
 
 static inline void set(uint32_t *p, uint32_t v)
 {
-	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+	ctp_store32(p, v);
 }
 
 static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
@@ -81,13 +83,11 @@ static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
 struct ctp_state *pagemap_stack(uint64_t addr)
 {
 	const struct entry *e = entry_of(addr, false);
-	if (!e)
-		return NULL;
-	struct ctp_state *s = station_at(get(&e->first));
+	struct ctp_state *s = e ? station_at(get(&e->first)) : NULL;
 	if (on_stack(s, addr))
 		return s;
-	s = station_at(get(&e->last));
-	return on_stack(s, addr) ? s : NULL;
+	s = e ? station_at(get(&e->last)) : NULL;
+	return on_stack(s, addr) ? s : inherit_meet(addr);
 }
 
 struct ctp_state *pagemap_slot(uint64_t addr)
@@ -107,6 +107,7 @@ struct ctp_state *pagemap_slot(uint64_t addr)
 void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
 {
 	uint32_t me = s->station + 1, told = 0;
+	inherit_forget(s->lo, s->hi);
 	for (uint64_t page = s->lo >> PAGE_BITS; page <= (s->hi - 1) >> PAGE_BITS; page++) {
 		uint64_t lo = page << PAGE_BITS, hi = lo + (1 << PAGE_BITS);
 		struct entry *e = entry_of(lo, true);
@@ -140,7 +141,7 @@ void pagemap_add_slot(struct ctp_state *s)
 		return;
 	}
 	uint32_t me = s->station + 1;
-	int mine = -1, empty = -1;
+	int mine = -1, empty = -1, dead = -1;
 	for (int i = 0; i < SLOTS; i++) {
 		uint32_t n = get(&e->slots[i]);
 		struct ctp_state *o = station_at(n);
@@ -150,9 +151,11 @@ void pagemap_add_slot(struct ctp_state *s)
 			o->slot = 0; // what it had saved there is overwritten
 		if (empty < 0 && (!o || o->slot >> PAGE_BITS != s->slot >> PAGE_BITS))
 			empty = i;
+		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED))
+			dead = i;
 	}
-	if (mine < 0 && empty >= 0)
-		set(&e->slots[empty], me);
+	if (mine < 0 && (empty >= 0 || dead >= 0))
+		set(&e->slots[empty >= 0 ? empty : dead], me);
 }
 
 void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),

@@ -5,12 +5,16 @@
 // works (some allocators look names up themselves): a free that arrives while
 // `free` is being looked up is dropped, once. A name that nobody offers gets a
 // stub that fails with ENOSYS, not a resolver that would loop. What is of a library
-// that may come and go (MAYBE) is looked for each time until it is there, also among
-// those that were loaded out of everybody's sight (RTLD_LOCAL).
+// that may come and go (MAYBE) is looked for each time until everybody can see it;
+// till then each caller gets what it would have without us: its own module's, or that
+// of a library which this one alone has loaded (RTLD_LOCAL).
 #include "real.h"
 
 #include <errno.h>
 #include <link.h>
+#include <sys/single_threaded.h>
+
+#include "cpu.h"
 
 #define HOOK(name) \
 	extern __attribute__((visibility("hidden"))) __typeof__(name) resolve_##name; \
@@ -42,63 +46,132 @@ static void nothing(void *p)
 	(void)p;
 }
 
-// The first library that has `name`, whoever sees it; not ours.
-static void *anywhere(const char *name)
+// What a module finds by a name that is not for everybody. Written once, then
+// published by `fn`; a library that goes takes its entries with it.
+static struct seen {
+	void *fn;
+	uint64_t lo, hi; // the module that calls
+	unsigned row;
+} seen[64];
+static unsigned seen_count;
+
+static void *seen_by(unsigned row, uint64_t caller)
 {
-	Dl_info own, found;
-	struct link_map *m = NULL;
-	void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD), *p = NULL;
-	if (!self || dlinfo(self, RTLD_DI_LINKMAP, &m) || !dladdr((void *)missing, &own))
-		m = NULL;
-	for (; m && !p; m = m->l_next) {
-		void *lib = *m->l_name ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-		if (!lib)
-			continue;
-		p = dlsym(lib, name);
-		if (p && (!dladdr(p, &found) || found.dli_fbase == own.dli_fbase))
-			p = NULL;
-		real_dlclose(lib);
+	for (unsigned i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+		void *fn = __atomic_load_n(&seen[i].fn, __ATOMIC_ACQUIRE);
+		if (fn && seen[i].row == row && caller - seen[i].lo < seen[i].hi - seen[i].lo)
+			return fn;
 	}
-	if (self)
-		real_dlclose(self);
+	return NULL;
+}
+
+// In the scope of the module that calls, as its own relocation would have found it.
+static void *in_scope_of(unsigned row, uint64_t caller)
+{
+	struct dl_find_object o;
+	Dl_info own, found;
+	if (_dl_find_object((void *)caller, &o) || !dladdr((void *)missing, &own))
+		return NULL;
+	void *lib = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	void *p = lib ? dlsym(lib, reals[row].name) : NULL;
+	if (lib)
+		real_dlclose(lib);
+	if (!p || !dladdr(p, &found) || found.dli_fbase == own.dli_fbase)
+		return NULL;
+	unsigned i = __atomic_fetch_add(&seen_count, 1, __ATOMIC_RELAXED);
+	if (i < sizeof(seen) / sizeof(seen[0])) {
+		seen[i].lo = (uint64_t)o.dlfo_map_start;
+		seen[i].hi = (uint64_t)o.dlfo_map_end;
+		seen[i].row = row;
+		__atomic_store_n(&seen[i].fn, p, __ATOMIC_RELEASE);
+	}
 	return p;
 }
 
-// Called by the resolvers with the row's number; returns where to go on.
-void *real_resolve(unsigned row) __attribute__((visibility("hidden")));
-void *real_resolve(unsigned row)
+// Called by the resolvers with the row's number and the program's return address;
+// returns where to go on.
+void *real_resolve(unsigned row, uint64_t caller) __attribute__((visibility("hidden")));
+void *real_resolve(unsigned row, uint64_t caller)
 {
 	// volatile: the headers promise that dlsym never calls back
 	static __thread volatile bool looking __attribute__((tls_model("initial-exec")));
 	if (looking && reals[row].slot == (void *)&real_free)
 		return nothing;
+	void *p = reals[row].maybe ? seen_by(row, caller) : NULL;
+	if (p)
+		return p;
 	int saved = errno;
 	bool outer = looking;
 	looking = true;
-	void *p = dlsym(RTLD_NEXT, reals[row].name);
-	if (!p && reals[row].maybe)
-		p = anywhere(reals[row].name);
-	looking = outer;
-	errno = saved;
+	p = dlsym(RTLD_NEXT, reals[row].name);
 	if (p || !reals[row].maybe)
 		__atomic_store_n((void **)reals[row].slot, p ? p : missing, __ATOMIC_RELEASE);
+	else
+		p = in_scope_of(row, caller);
+	looking = outer;
+	errno = saved;
 	return p ? p : missing;
+}
+
+void *real_for(void *slot, const void *caller)
+{
+	void *fn = __atomic_load_n((void **)slot, __ATOMIC_ACQUIRE);
+	for (unsigned row = 0; row < ROWS; row++)
+		if (reals[row].slot == slot && reals[row].resolver == fn)
+			return real_resolve(row, (uint64_t)caller);
+	return fn;
 }
 
 void real_resolve_all(void)
 {
 	for (unsigned row = 0; row < ROWS; row++)
 		if (!reals[row].maybe || dlsym(RTLD_NEXT, reals[row].name))
-			real_resolve(row);
+			real_resolve(row, 0);
 }
 
 void real_resolve_again(void)
 {
+	for (unsigned i = 0; i < sizeof(seen) / sizeof(seen[0]); i++)
+		__atomic_store_n(&seen[i].fn, NULL, __ATOMIC_RELEASE);
 	for (unsigned row = 0; row < ROWS; row++) {
 		void **slot = reals[row].slot;
 		if (!reals[row].maybe || __atomic_load_n(slot, __ATOMIC_ACQUIRE) == reals[row].resolver)
 			continue;
-		__atomic_store_n(slot, reals[row].resolver, __ATOMIC_RELEASE);
-		real_resolve(row);
+		void *p = dlsym(RTLD_NEXT, reals[row].name);
+		__atomic_store_n(slot, p ? p : reals[row].resolver, __ATOMIC_RELEASE);
 	}
+}
+
+// Where our own code lies.
+static bool own_text(const struct dl_find_object *o, uint64_t *lo, uint64_t *bytes)
+{
+	const ElfW(Ehdr) *eh = o->dlfo_map_start;
+	const ElfW(Phdr) *ph = (const void *)((const char *)eh + eh->e_phoff);
+	for (int i = 0; i < eh->e_phnum; i++, ph++) {
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		uint64_t start = o->dlfo_link_map->l_addr + ph->p_vaddr;
+		*lo = start & ~4095ULL;
+		*bytes = start + ph->p_memsz - *lo;
+		return true;
+	}
+	return false;
+}
+
+void real_bypass(void)
+{
+	struct dl_find_object o;
+	uint64_t lo, bytes;
+	if (!__libc_single_threaded || _dl_find_object((void *)real_bypass, &o) || !own_text(&o, &lo, &bytes))
+		return;
+	void *self = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (!self || mprotect((void *)lo, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return;
+	for (unsigned row = 0; row < ROWS; row++) {
+		void *entry = dlsym(self, reals[row].name);
+		bool ours = entry && (uint64_t)entry - lo < bytes;
+		if (ours && reals[row].slot != (void *)&real_dlclose) // which looks MAYBE rows up again
+			cpu_jump_through(entry, reals[row].slot);
+	}
+	mprotect((void *)lo, bytes, PROT_READ | PROT_EXEC);
 }

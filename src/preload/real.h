@@ -49,5 +49,11 @@ int __openat64_2(int dir, const char *path, int flags);
 
 // Looks every name up now, so that no hook does later.
 void real_resolve_all(void);
+// What real_<name>, at `slot`, is to the module that calls at `caller`: the same for
+// all, unless it is a library's that only some have loaded.
+void *real_for(void *slot, const void *caller);
+// Untraced for good: each of our names becomes a jump to the real one. Where that
+// cannot be written, it stays as it is: right, but slower.
+void real_bypass(void);
 // A library has gone: looks those names up again that may have gone with it.
 void real_resolve_again(void);

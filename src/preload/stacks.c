@@ -58,6 +58,7 @@ static struct recipe recipe_of(uint64_t pc)
 	struct recipe r = cfi_recipe(pc);
 	uint64_t was = ctp_load64(&k->pc);
 	if (was != 1 && ctp_cas64(&k->pc, was, 1)) { // the newer one stays
+		atomic_thread_fence(memory_order_release); // who reads part of it must see the 1 as well
 		k->recipe = r;
 		ctp_store64(&k->pc, pc);
 	}
@@ -68,6 +69,7 @@ struct walk {
 	uint64_t top;
 	uint32_t n, nchecks;
 	bool guessed, truncated;
+	bool sp_lost; // the frame's sp is only known to be f->sp or above
 	uint64_t pcs[CTP_FRAMES_MAX];
 	struct check checks[3 * CTP_FRAMES_MAX + 2];
 };
@@ -81,50 +83,74 @@ static void check_add(struct walk *w, uint64_t at, uint64_t val, bool rel)
 		w->truncated = true;
 }
 
+// What a frame is stepped over by, where its recipe alone does not do.
+static bool recipe_mend(struct walk *w, const struct frame *f, struct recipe *r)
+{
+	if (w->sp_lost && r->cfa == CFA_SP) { // its fp points to where it saved its caller's
+		if (r->fp == FP_AT_CFA)
+			*r = (struct recipe){.cfa = CFA_FP, .cfa_off = -r->fp_off, .fp = FP_AT_CFA,
+					     .fp_off = r->fp_off, .ra_off = r->ra_off};
+		else
+			r->bare = 1;
+	}
+	w->sp_lost = false;
+	if (!r->bare)
+		return true;
+	// One frame-pointer step, as a guess.
+	if (f->fp < f->sp || f->fp > w->top - 16 || (f->fp & 7))
+		return false;
+	*r = (struct recipe){.cfa = CFA_FP, .cfa_off = 16, .fp = FP_AT_CFA, .fp_off = -16, .ra_off = -8};
+	w->guessed = true;
+	w->sp_lost = !DWARF_RECORD_ENDS_FRAME;
+	return true;
+}
+
+// A word of the stack that a step reads: not below `lo`.
+static bool word_at(const struct walk *w, uint64_t at, uint64_t lo, uint64_t *out)
+{
+	if (at < lo || at > w->top - 8 || (at & 7))
+		return false;
+	*out = *(const uint64_t *)at;
+	return true;
+}
+
 // Steps *f to its caller. `fp_at`: where f->fp was loaded from (0: the register),
 // fp_used: it has been checked. False at the end, or where nothing more is known.
 static bool step(struct walk *w, struct frame *f, uint64_t *fp_at, bool *fp_used)
 {
 	struct recipe r = recipe_of(f->pc);
-	uint64_t cfa, lo = f->sp;
-	if (r.end)
+	uint64_t cfa, pc, lo = f->sp;
+	if (r.end || !recipe_mend(w, f, &r))
 		return false;
-	if (r.bare) { // one frame-pointer step, as a guess
-		if (f->fp < lo || f->fp > w->top - 16 || (f->fp & 7))
-			return false;
-		r = (struct recipe){.cfa = CFA_FP, .cfa_off = 16, .fp = FP_AT_CFA, .fp_off = -16};
-		w->guessed = true;
-	}
 	if (r.cfa != CFA_SP && !*fp_used) {
 		check_add(w, *fp_at, f->fp, true);
 		*fp_used = true;
 	}
-	if (r.cfa == CFA_SP) {
-		cfa = f->sp + (uint64_t)(int64_t)r.cfa_off;
-	} else if (r.cfa == CFA_FP) {
-		cfa = f->fp + (uint64_t)(int64_t)r.cfa_off;
-	} else {
+	if (r.cfa == CFA_AT_FP) {
 		uint64_t at = f->fp + (uint64_t)(int64_t)r.cfa_off;
-		if (at < lo || at > w->top - 8 || (at & 7))
+		if (!word_at(w, at, lo, &cfa))
 			return false;
-		cfa = *(const uint64_t *)at;
 		check_add(w, at, cfa, true);
+	} else {
+		cfa = (r.cfa == CFA_SP ? f->sp : f->fp) + (uint64_t)(int64_t)r.cfa_off;
 	}
 	if (cfa < lo + 8 || cfa > w->top || (cfa & 7))
 		return false;
-	uint64_t pc = *(const uint64_t *)(cfa - 8);
+	uint64_t ra_at = cfa + (uint64_t)(int64_t)r.ra_off;
+	if (!word_at(w, ra_at, lo, &pc))
+		return false;
+	pc = dwarf_return_address(pc);
 	if (r.fp == FP_AT_CFA || r.fp == FP_AT_FP) {
 		uint64_t at = (r.fp == FP_AT_CFA ? cfa : f->fp) + (uint64_t)(int64_t)r.fp_off;
-		if (at < lo || at > w->top - 8 || (at & 7))
+		if (!word_at(w, at, lo, &f->fp))
 			return false;
 		*fp_at = at;
-		f->fp = *(const uint64_t *)at;
 		*fp_used = false;
 	} else if (r.fp == FP_LOST) {
 		f->fp = 0;
 		*fp_used = true;
 	}
-	check_add(w, cfa - 8, pc, false);
+	check_add(w, ra_at, pc, false);
 	f->pc = pc;
 	f->sp = cfa;
 	return pc != 0;
@@ -141,7 +167,7 @@ static void walk(struct walk *w, struct frame f)
 	uint64_t fp_at = 0;
 	bool fp_used = false;
 	w->n = w->nchecks = 0;
-	w->guessed = w->truncated = false;
+	w->guessed = w->truncated = w->sp_lost = false;
 	do {
 		if (w->n == CTP_FRAMES_MAX) {
 			w->truncated = true;

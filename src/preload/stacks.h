@@ -3,6 +3,7 @@
 // stacks.h - naming a stack: the id of its frames, exact and cheap.
 #pragma once
 
+#include "dwarf.h"
 #include "guest.h"
 
 // A word that must be as it was: at top - off (off 0: the fp register itself).
@@ -25,7 +26,7 @@ static inline bool stacks_holds(const struct candidate *c, const struct frame *f
 {
 	const struct check *k = c->checks, *rel = k + c->absolute, *end = k + c->n;
 	for (; k < rel; k++)
-		if (*(const uint64_t *)(top - k->off) != k->val)
+		if (dwarf_return_address(*(const uint64_t *)(top - k->off)) != k->val)
 			return false;
 	for (; k < end; k++)
 		if (top - (k->off ? *(const uint64_t *)(top - k->off) : f->fp) != k->val)

@@ -19,6 +19,9 @@ static uint32_t private_count;
 
 int station_init(void)
 {
+	head = tail = 0;
+	privates = NULL;
+	private_count = 0;
 	queue = memory_take(sizeof(uint32_t) * QUEUE);
 	return queue ? 0 : -1;
 }

@@ -34,6 +34,7 @@ AREA_IS(gaps, AREA_GAPS);
 AREA_IS(saved_slot, AREA_SAVED_SLOT);
 AREA_IS(saved[CTP_REG_PC], AREA_SAVED_PC);
 AREA_IS(saved[CTP_REG_S4], AREA_SAVED_S4);
+AREA_IS(kept_slot, AREA_KEPT);
 _Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -50,29 +51,52 @@ static void thread_stop(void *area)
 	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
 		return;
 	ctp_self = NULL;
-	if (!g->gate) // a coroutine was preempted inside a hook, and may yet go on there: the area stays its own
+	// A coroutine that was preempted inside a hook may yet go on there: the area stays its
+	// own. If there was none, the thread was cancelled inside a hook.
+	if (!g->gate && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
 		return;
 	g->gate = 0;
 	coroutine_thread_ends(g);
 	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
 }
 
-int thread_init(struct ctp_ext *e, uint64_t top)
+static int make_areas(void)
 {
 	areas_bytes = (uint64_t)CTP_THREADS_MAX * AREA_BYTES;
 	areas = real_mmap(NULL, areas_bytes, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (areas == MAP_FAILED)
+	if (areas == MAP_FAILED) {
+		areas = NULL;
 		return -1;
+	}
 	if (madvise(areas, areas_bytes, MADV_WIPEONFORK) || pthread_key_create(&key, thread_stop)) {
 		real_munmap(areas, areas_bytes);
+		areas = NULL;
 		return -1;
 	}
 	madvise(areas, areas_bytes, MADV_DONTDUMP);
+	return 0;
+}
+
+int thread_init(struct ctp_ext *e, uint64_t top)
+{
+	if (!areas && make_areas())
+		return -1;
 	e->areas_base = (uint64_t)areas;
 	e->areas_bytes = areas_bytes;
 	main_top = top;
 	return 0;
+}
+
+void thread_forked(void)
+{
+	struct guest *g = cpu_self();
+	ctp_tracer->attached = 0;
+	if (!g)
+		return;
+	g->gate = 0;
+	g->thread = NULL;
+	g->lost = NULL;
 }
 
 // A slot that nobody has, or threads_max.
@@ -171,6 +195,23 @@ struct guest *thread_start(void)
 	return g;
 }
 
+uint64_t thread_top(void)
+{
+	const struct guest *g = cpu_self();
+	uint32_t tid = (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	return g ? g->native_top : tid == ctp_tracer->pid ? main_top : cpu_thread_pointer();
+}
+
+struct guest *thread_again(void)
+{
+	struct guest *g = cpu_self();
+	starting = false;
+	madvise(areas, areas_bytes, MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
+	if (g)
+		g->stack_top = (uint64_t)g + AREA_BYTES - 64;
+	return g;
+}
+
 struct guest *guest_enter(void)
 {
 	struct guest *g = cpu_self();
@@ -190,6 +231,7 @@ struct guest *guest_enter(void)
 		g->gate = 1;
 		return NULL;
 	}
+	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
 }
 

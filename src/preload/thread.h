@@ -8,3 +8,13 @@
 // Makes room for the areas and notes in `e` where they lie. `top`: an address
 // above all frames of the main thread's stack. 0, or -1 and nothing is kept.
 int thread_init(struct ctp_ext *e, uint64_t top);
+
+// An address above all frames of the calling thread's own stack.
+uint64_t thread_top(void);
+
+// In a forked child that is to be traced, too: forgets all areas. The caller's old one, of which
+// only the private stack is good; NULL if it had none.
+struct guest *thread_again(void);
+
+// In a forked child that was not wiped: what the kernel would have done.
+void thread_forked(void);

@@ -26,6 +26,7 @@ struct symbols {
 	struct place *places;
 	size_t nplaces, capacity;
 	struct idmap by_pc;
+	uint32_t stack; // that addresses are of
 };
 
 int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n,
@@ -35,6 +36,7 @@ int symbols_new(struct symbols **out, const struct symbols_module *modules, size
 	if (!s)
 		return -ENOMEM;
 	int r = 0;
+	s->stack = SYMBOLS_LAST;
 	s->what = calloc(n ? n : 1, sizeof(*s->what));
 	s->modules = calloc(n ? n : 1, sizeof(*s->modules));
 	s->symfs = symfs ? strdup(symfs) : NULL;
@@ -68,12 +70,24 @@ void symbols_free(struct symbols *s)
 	free(s);
 }
 
-static int find_new(struct symbols *s, uint64_t pc, uint64_t address, struct module_frames *out)
+void symbols_as_of(struct symbols *s, uint32_t stack)
 {
-	// The module mapped last wins: what it replaced was unmapped before.
+	s->stack = stack;
+}
+
+// The module mapped last before the stack was taken: what it replaced was unmapped before. s->n: none.
+static size_t module_of(const struct symbols *s, uint64_t address)
+{
 	for (size_t i = s->n; i-- > 0;)
-		if (address >= s->what[i].start && address < s->what[i].end)
-			return module_find(s->modules[i], address, pc, out);
+		if (address >= s->what[i].start && address < s->what[i].end && s->what[i].since <= s->stack)
+			return i;
+	return s->n;
+}
+
+static int find_new(struct symbols *s, uint64_t pc, uint64_t address, size_t module, struct module_frames *out)
+{
+	if (module < s->n)
+		return module_find(s->modules[module], address, pc, out);
 	int r = GROW(out->items, out->n, out->capacity);
 	if (!r)
 		out->items[out->n++] = (struct symbols_frame){ .pc = pc, .offset = pc };
@@ -82,14 +96,16 @@ static int find_new(struct symbols *s, uint64_t pc, uint64_t address, struct mod
 
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out)
 {
-	uint64_t key = pc << 1 | is_return;
+	uint64_t address = pc - (is_return && pc);
+	size_t module = module_of(s, address);
+	uint64_t key = (pc << 1 | is_return) ^ (uint64_t)module << 50;
 	uint32_t at = idmap_get(&s->by_pc, key);
 	if (at == IDMAP_NONE) {
 		int r = GROW(s->places, s->nplaces, s->capacity);
 		if (r)
 			return r;
 		struct place p = { 0 };
-		r = find_new(s, pc, pc - (is_return && pc), &p.frames);
+		r = find_new(s, pc, address, module, &p.frames);
 		if (!r)
 			r = idmap_set(&s->by_pc, key, (uint32_t)s->nplaces);
 		if (r) {

@@ -11,6 +11,7 @@ struct symbols_module {
 	const char *path; // in the target; must outlive the resolver
 	uint64_t base;    // load bias: pc - base is the address in the file
 	uint64_t start, end;
+	uint32_t since;   // the first stack id for which it counts; a later one replaces it
 	const uint8_t *build_id;
 	size_t build_id_len; // 0 = not known
 };
@@ -38,6 +39,10 @@ struct symbols;
 int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n,
 		const char *symfs);
 void symbols_free(struct symbols *s);
+// From here on addresses are those of this stack: with modules as they were then.
+// At first, and with SYMBOLS_LAST, as they were at the end.
+#define SYMBOLS_LAST UINT32_MAX
+void symbols_as_of(struct symbols *s, uint32_t stack);
 // Looks up a pc; is_return says that it is a return address (the call before
 // it is meant). 0 or -ENOMEM. The answer lives as long as the resolver.
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out);

@@ -58,6 +58,16 @@ static int image_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+// Which process it is of, and what is known of that one.
+static void place_image(struct image *image, const struct manifest *m, const struct manifest_image *im)
+{
+	image->process = im->process;
+	image->pid = im->pid;
+	image->snapshot_ns = im->process ? im->snapshot_ns : m->snapshot_ns;
+	image->snapshot_reason = im->process ? im->snapshot_reason : m->snapshot_reason;
+	image->term_forwarded_ns = im->process ? im->term_forwarded_ns : m->term_forwarded_ns;
+}
+
 static int open_images(struct world *w, const char *folder)
 {
 	struct manifest *m = &w->manifest;
@@ -70,11 +80,14 @@ static int open_images(struct world *w, const char *folder)
 		if (r)
 			return r;
 		w->nimages++;
+		place_image(&w->images[i], m, &m->images[i]);
 	}
 	for (size_t i = 0; i < w->nimages; i++)
-		for (size_t j = i + 1; j < w->nimages; j++)
-			if (m->images[i].pid == m->images[j].pid && !w->images[i].replaced)
+		for (size_t j = i + 1; j < w->nimages && !w->images[i].replaced; j++)
+			if (w->images[i].process == w->images[j].process)
 				image_replace(&w->images[i]);
+	for (size_t i = 0; i < w->nimages; i++)
+		w->processes += !w->images[i].replaced;
 	return 0;
 }
 
@@ -153,9 +166,17 @@ static int read_stream(struct world *w, struct changes *v1, char *path)
 	return 0;
 }
 
+// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>].
+static const char *thread_part(const char *name)
+{
+	size_t digits = *name == 'p' ? strspn(name + 1, "0123456789") : 0;
+	return digits && name[1 + digits] == '.' ? name + digits + 2 : name;
+}
+
 static bool is_stream(const char *name)
 {
-	return !strcmp(name, "v1") || (name[0] == 't' && name[1] >= '0' && name[1] <= '9');
+	const char *t = thread_part(name);
+	return !strcmp(name, "v1") || (t[0] == 't' && t[1] >= '0' && t[1] <= '9');
 }
 
 static int read_streams(struct world *w, struct changes *v1)
@@ -189,12 +210,12 @@ static void sum_images(struct world *w)
 	}
 }
 
-// Is stream i the first with records of its thread? t<slot>.<use>[.<k>]: k are parts of one.
+// Is stream i the first with records of its thread? The k of a name are parts of one.
 static bool begins_thread(const struct world *w, size_t i)
 {
-	const char *name = file_base(w->streams[i].path);
-	const char *dot = strchr(name, '.');
-	if (!w->streams[i].records || *name != 't' || !dot)
+	const char *name = file_base(w->streams[i].path), *thread = thread_part(name);
+	const char *dot = strchr(thread, '.');
+	if (!w->streams[i].records || *thread != 't' || !dot)
 		return false;
 	size_t n = (size_t)(dot - name) + 1 + strspn(dot + 1, "0123456789");
 	for (size_t k = 0; k < i; k++) {
@@ -232,6 +253,9 @@ static void set_times(struct world *w)
 		const struct image *last = &w->images[w->nimages - 1];
 		w->snapshot_ns = last->has_tables ? world_ns(w, last->ext_table.time) : 0;
 	}
+	for (size_t i = 0; i < w->nimages; i++)
+		if (w->images[i].snapshot_ns > w->snapshot_ns)
+			w->snapshot_ns = w->images[i].snapshot_ns;
 	if (w->snapshot_ns > w->start_ns)
 		w->duration_ns = w->snapshot_ns - w->start_ns;
 }
@@ -242,6 +266,8 @@ static int cover(struct world *w)
 	int r = 0;
 	for (size_t i = 0; !r && i < m->ncoverage; i++)
 		r = world_cover(w, "%s", m->coverage[i]);
+	for (size_t i = 0; !r && i < m->nunseen; i++)
+		r = world_cover(w, "%s", m->unseen[i]);
 	bool damaged = false;
 	for (size_t i = 0; i < w->nimages; i++)
 		damaged |= w->images[i].damaged;

@@ -26,6 +26,11 @@ struct image_chain {
 
 struct image {
 	unsigned index;
+	unsigned process; // 0 is the one that ctp-run started
+	uint64_t pid;     // 0 = not said
+	uint64_t snapshot_ns;        // of its process; 0 = none
+	const char *snapshot_reason; // the manifest's; NULL = none
+	uint64_t term_forwarded_ns;  // 0 = not sent on
 	bool damaged; // a table is cut off or not one at all
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone

@@ -16,6 +16,15 @@ static uint64_t get_u64(const json_t *o, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
+// The snapshot that `o` tells of. 0 or -ENOMEM.
+static int read_snapshot(const json_t *o, uint64_t *ns, char **reason)
+{
+	const json_t *snapshot = json_object_get(o, "snapshot");
+	const char *word = json_string_value(json_object_get(snapshot, "reason"));
+	*ns = get_u64(snapshot, "ns");
+	return word && !(*reason = strdup(word)) ? -ENOMEM : 0;
+}
+
 static int read_images(struct manifest *m, const json_t *a)
 {
 	size_t n = json_array_size(a);
@@ -24,26 +33,29 @@ static int read_images(struct manifest *m, const json_t *a)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const json_t *o = json_array_get(a, i);
-		uint64_t index = get_u64(o, "index");
-		if (index > 1000000)
+		uint64_t index = get_u64(o, "index"), process = get_u64(o, "process");
+		if (index > 1000000 || process > UINT32_MAX)
 			return -EPROTO;
-		m->images[m->nimages++] = (struct manifest_image){
-			.index = (unsigned)index, .pid = get_u64(o, "pid"),
-			.attached_ns = get_u64(o, "attached_ns"),
+		struct manifest_image *im = &m->images[m->nimages++];
+		*im = (struct manifest_image){
+			.index = (unsigned)index, .process = (unsigned)process, .pid = get_u64(o, "pid"),
+			.attached_ns = get_u64(o, "attached_ns"), .term_forwarded_ns = get_u64(o, "term_forwarded_ns"),
 		};
+		if (read_snapshot(o, &im->snapshot_ns, &im->snapshot_reason))
+			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int read_coverage(struct manifest *m, const json_t *a)
+static int read_strings(char ***to, size_t *used, const json_t *a)
 {
 	size_t n = json_array_size(a);
-	m->coverage = calloc(n ? n : 1, sizeof(*m->coverage));
-	if (!m->coverage)
+	char **v = *to = calloc(n ? n : 1, sizeof(*v));
+	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const char *s = json_string_value(json_array_get(a, i));
-		if (s && !(m->coverage[m->ncoverage++] = strdup(s)))
+		if (s && !(v[(*used)++] = strdup(s)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -62,17 +74,15 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	m->ticks1 = get_u64(clock, "ticks1");
 	m->ns1 = get_u64(clock, "ns1");
 	m->ticks_are_ns = !kind || strcmp(kind, "tsc") || m->ticks1 <= m->ticks0 || m->ns1 <= m->ns0;
-	const json_t *snapshot = json_object_get(root, "snapshot");
-	m->snapshot_ns = get_u64(snapshot, "ns");
-	const char *reason = json_string_value(json_object_get(snapshot, "reason"));
-	if (reason && !(m->snapshot_reason = strdup(reason)))
+	if (read_snapshot(root, &m->snapshot_ns, &m->snapshot_reason))
 		return -ENOMEM;
 	m->term_forwarded_ns = get_u64(root, "term_forwarded_ns");
 	m->dropped_packets = get_u64(root, "dropped_packets");
 	m->dropped_records = get_u64(root, "dropped_records");
 	m->v1_lost = get_u64(root, "v1_lost");
 	int r = read_images(m, json_object_get(root, "images"));
-	return r ? r : read_coverage(m, json_object_get(root, "coverage"));
+	r = r ? r : read_strings(&m->coverage, &m->ncoverage, json_object_get(root, "coverage"));
+	return r ? r : read_strings(&m->unseen, &m->nunseen, json_object_get(root, "unseen"));
 }
 
 int manifest_read(struct manifest *m, const char *path)
@@ -100,6 +110,11 @@ void manifest_deinit(struct manifest *m)
 	for (size_t i = 0; i < m->ncoverage; i++)
 		free(m->coverage[i]);
 	free(m->coverage);
+	for (size_t i = 0; i < m->nunseen; i++)
+		free(m->unseen[i]);
+	free(m->unseen);
+	for (size_t i = 0; i < m->nimages; i++)
+		free(m->images[i].snapshot_reason);
 	free(m->images);
 	free(m->snapshot_reason);
 	memset(m, 0, sizeof(*m));

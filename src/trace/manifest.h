@@ -9,8 +9,13 @@
 
 struct manifest_image {
 	unsigned index;
-	uint64_t pid; // 0 = not said
+	unsigned process; // 0 is the one that ctp-run started
+	uint64_t pid;     // 0 = not said
 	uint64_t attached_ns;
+	// of its own process, if that is not the first: those of the manifest are the first one's
+	uint64_t snapshot_ns;
+	char *snapshot_reason;
+	uint64_t term_forwarded_ns;
 };
 
 struct manifest {
@@ -25,6 +30,8 @@ struct manifest {
 	size_t nimages;
 	char **coverage;
 	size_t ncoverage;
+	char **unseen; // what switches past the hooks
+	size_t nunseen;
 };
 
 // 0; -ENOENT: no such file; -EPROTO: not the manifest of a ctp trace.

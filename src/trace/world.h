@@ -19,7 +19,7 @@ struct world {
 	char *path; // as given
 	struct manifest manifest;
 	struct image *images;
-	size_t nimages;
+	size_t nimages, processes; // processes: of which there are images
 	struct world_stream *streams;
 	size_t nstreams, streams_capacity;
 	// counted in the streams, or in the lines

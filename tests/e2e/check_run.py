@@ -431,4 +431,32 @@ def check_lib_alone_killed(case):
     equal(report["findings"], [], "findings")
 
 
+def check_report(case):
+    """--check: the report before the closing lines; --error-exitcode says that there was a finding."""
+    done = status_of(case, 99, "--check", "--error-exitcode=99", "--timeout=1", case.target("lost"))
+    report, closing = done.err.split("\nctp: ", 1)
+    need(re.match(r"CTP001 .*\[PROVEN\]", report), f"no report first: {done}")
+    need(re.search(r"^\d+ findings, .* healthy waiters$", report, re.M), f"no last line: {done}")
+    need("CTP001" not in closing, f"closing lines before the report: {done}")
+    status_of(case, 124, "--check", "--timeout=1", case.target("lost"))
+
+
+def check_report_clean(case):
+    done = status_of(case, 7, "--error-exitcode=99", case.target("misc"), "exit", "7")
+    need("0 findings" in done.err, f"no report: {done}")
+    done = status_of(case, 7, "-q", "--error-exitcode=99", case.target("misc"), "exit", "7")
+    equal(done.err, "", "-q with nothing found")
+    status_of(case, 125, "--error-exitcode=0", case.target("misc"), "exit", "7")
+    status_of(case, 125, "--fail-on=inconclusive", case.target("misc"), "exit", "7")
+
+
+def check_report_to_log(case):
+    """--fail-on counts what it names; with --log-file the report goes there."""
+    words = ("--log-file=log", "--check", "--error-exitcode=98", "--timeout=1")
+    done = status_of(case, 124, *words, "--fail-on=proven", case.target("lost"), "keep=table")
+    equal(done.err, "", "stderr")
+    need("[LIKELY]" in (case.dir / "log").read_text(), "no report in the log")
+    status_of(case, 98, *words, case.target("lost"), "keep=table")
+
+
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 
+from check_engines import lost_fcontext
 from harness import Failed, child_of, equal, need, proc_state, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
@@ -61,8 +62,8 @@ def describe(report):
                      for f in report["findings"]) or "no finding"
 
 
-def check_proven(case, words, closure=None, count=1, end=signal.SIGKILL):
-    process = ready(case, case.target("lost"), *words)
+def check_proven(case, words, closure=None, count=1, end=signal.SIGKILL, target=None):
+    process = ready(case, *(target or [case.target("lost")]), *words)
     try:
         until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), count), "P6 in the witness", 20)
     except Failed:
@@ -75,6 +76,26 @@ def check_proven(case, words, closure=None, count=1, end=signal.SIGKILL):
     finding = report["findings"][0]
     need(finding["closure"] in ([closure] if closure else ["unreachable", "quiet"]), f"closure: {what}")
     check_anatomy(case, finding, words)
+
+
+def with_engine(case, engine):
+    """lost.c, where the coroutines switch by other means."""
+    return [lost_fcontext(case) if engine == "fcontext" else case.target("lost"), f"engine={engine}"]
+
+
+def check_engine_healthy(case, engine):
+    """Nobody closed anything: they wait on live descriptors."""
+    process = ready(case, *with_engine(case, engine), "n=5", "how=none")
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    expect_clean(case, 5)
+
+
+def check_engine_resumed(case, engine):
+    done = case.ctp(*with_engine(case, engine), "keep=heap", "way=timer", "after=300", "n=3")
+    equal(done.status, 0, f"the program's end: {done}")
+    expect_clean(case)
 
 
 def option(words, key, default):
@@ -110,9 +131,9 @@ def check_anatomy(case, finding, words):
     need(text.rstrip().splitlines()[-1].startswith("1 findings, "), text.rstrip().splitlines()[-1])
 
 
-def check_likely(case, words, opens=None, stdin=None):
+def check_likely(case, words, opens=None, stdin=None, target=None):
     """P6 fails: the program's own code can still resume them."""
-    process = ready(case, case.target("lost"), *words, stdin=stdin)
+    process = ready(case, *(target or [case.target("lost")]), *words, stdin=stdin)
     until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
     process.signal(signal.SIGTERM)  # to ctp-run: last snapshot, then the program
     process.done()
@@ -348,11 +369,15 @@ PROVEN = {
     "quiet_mn_main_works": [["fd=pipe", "outside=0", "loop=mn", "main=work", "n=4"], None, 4],
 }
 
+ENGINES = ["sjlj", "sigalt", "fcontext"]  # and ucontext, the usual one
+
 LIKELY = {
     "table": [["keep=table"]],
     "tagged": [["keep=tagged"]],
     "thread_local": [["keep=tls"]],
     "heap": [["keep=heap"]],
+    "heap_chain": [["keep=chain"]],
+    "heap_one_based": [["keep=before"]],
     "static_pool": [["keep=pool"]],
     "deadline_tick": [["keep=table", "way=tick"]],
     "deadline_tick_quiet": [["keep=table", "way=tick", "fd=pipe", "outside=0"]],
@@ -392,10 +417,25 @@ def check_register(case):
 def checks():
     for name, args in PROVEN.items():
         yield f"proven/{name}", lambda case, args=args: check_proven(case, *args)
+        for engine in ENGINES:
+            if engine == "sigalt" and any(w.startswith("n=") for w in args[0]):
+                continue  # the kernel's signal frame keeps vector registers, which may hold the last one's address
+            yield f"proven_{engine}/{name}", lambda case, e=engine, args=args: check_proven(
+                case, *args, target=with_engine(case, e))
+        yield f"proven_wrapped/{name}", lambda case, args=args: check_proven(case, *args, target=[case.target("lost-wrap")])
+    for name in ("close", "dup2", "by_thread", "write", "registered_early", "mn_close", "mn_by_native", "quiet_mn"):
+        yield f"proven_behind/{name}", lambda case, args=PROVEN[name]: check_proven(
+            case, *args, target=["-E", f"LD_PRELOAD={case.target('lost').parent / 'libwrap.so'}", case.target("lost")])
     for number in (signal.SIGINT, signal.SIGSEGV):
         yield f"proven/end_by_{number.name}", lambda case, n=number: check_proven(case, [], end=n)
     for name, args in LIKELY.items():
         yield f"likely/{name}", lambda case, args=args: check_likely(case, *args)
+        for engine in ENGINES:
+            yield f"likely_{engine}/{name}", lambda case, e=engine, args=args: check_likely(
+                case, *args, target=with_engine(case, e))
+    for engine in ["ucontext"] + ENGINES:
+        yield f"clean_{engine}/waiting", lambda case, e=engine: check_engine_healthy(case, e)
+        yield f"resumed_{engine}/timer", lambda case, e=engine: check_engine_resumed(case, e)
     yield "likely/register", check_register
     yield "likely/saved_context", check_saved_context
     yield "never_proven/other_row", lambda case: check_never_proven(case, ["keep=row"])

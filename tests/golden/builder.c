@@ -241,7 +241,7 @@ int builder_end(struct builder *b)
 		"\"command\":[\"./server\"],\"exe\":\"/server\",\"pid\":99,"
 		"\"clock\":{\"kind\":\"monotonic\",\"ticks0\":1,\"ns0\":1,\"ticks1\":2,\"ns1\":2},",
 		b->complete ? "true" : "false");
-	fprintf(f, "\"snapshot\":{\"ns\":%llu,\"reason\":\"%s\"},\"images\":[{\"index\":0,\"exe\":\"/server\","
+	fprintf(f, "\"snapshot\":{\"ns\":%llu,\"reason\":\"%s\"},\"images\":[{\"index\":0,\"pid\":99,\"exe\":\"/server\","
 		"\"attached_ns\":%llu,\"guest\":true}],\"term_forwarded_ns\":%llu,\"dropped_packets\":0,"
 		"\"dropped_records\":0,\"v1_lost\":0,\"coverage\":[%s%s%s]}\n",
 		(unsigned long long)b->snapshot_ns, b->reason, (unsigned long long)BUILDER_START,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Packages that a check installs for itself, or skips for the lack of."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -10,6 +11,21 @@ from harness import Skip
 
 _lock = threading.Lock()
 ENV = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+
+
+@contextlib.contextmanager
+def no_services():
+    """What is installed meanwhile starts none of its servers."""
+    policy = pathlib.Path("/usr/sbin/policy-rc.d")
+    ours = os.geteuid() == 0 and not policy.exists()
+    if ours:
+        policy.write_text("#!/bin/sh\nexit 101\n")
+        policy.chmod(0o755)
+    try:
+        yield
+    finally:
+        if ours:
+            policy.unlink()
 
 
 def _apt(*words, **kw):
@@ -31,18 +47,17 @@ def want(*packages):
             return
         if not shutil.which("apt-get"):
             raise Skip(f"no apt-get to install {' '.join(missing)}")
-        done = _apt("install", "-y", "--no-install-recommends", *missing)
-        if done.returncode != 0:
-            _apt("update")
+        with no_services():
             done = _apt("install", "-y", "--no-install-recommends", *missing)
+            if done.returncode != 0:
+                _apt("update")
+                done = _apt("install", "-y", "--no-install-recommends", *missing)
         if done.returncode != 0:
             raise Skip(f"cannot install {' '.join(missing)}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
 
 
-def source(package, place):
-    """Unpacks a source package into `place`; leaves the system's own lists alone."""
-    want("dpkg-dev")
-    place = pathlib.Path(place)
+def _archive(place, kind, *options):
+    """Words for apt-get that make it use lists of its own in `place`, and not the system's: `kind` is deb or deb-src."""
     for folder in ("lists/partial", "cache/archives/partial"):
         (place / folder).mkdir(parents=True, exist_ok=True)
     key = pathlib.Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -53,15 +68,38 @@ def source(package, place):
     for row in shown.stdout.splitlines():
         origin, uri, suite, component = row.split("|")
         if origin == "Debian" and suite and component == "main":
-            lines.add(f"deb-src {signed}{uri} {suite} {component}")
+            lines.add(f"{kind} {signed}{uri} {suite} {component}")
     if not lines:
-        raise Skip("apt knows no Debian archive to take the source from")
+        raise Skip("apt knows no Debian archive to take it from")
     (place / "sources.list").write_text("\n".join(sorted(lines)) + "\n")
-    options = ["-o", f"Dir::Etc::SourceList={place}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
-               "-o", f"Dir::State::Lists={place}/lists", "-o", f"Dir::Cache={place}/cache"]
-    for words in (["update"], ["source", package]):
+    return ["-o", f"Dir::Etc::SourceList={place}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+            "-o", f"Dir::State::Lists={place}/lists", "-o", f"Dir::Cache={place}/cache", *options]
+
+
+def _get(place, options, *requests):
+    for words in (["update"], *requests):
         done = subprocess.run(["apt-get", "-qq", *options, *words], env=ENV, cwd=place, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
-            raise Skip(f"apt-get {words[0]} {package}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+            raise Skip(f"apt-get {' '.join(words)}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+
+
+def source(package, place):
+    """Unpacks a source package into `place`; leaves the system's own lists alone."""
+    want("dpkg-dev")
+    place = pathlib.Path(place)
+    _get(place, _archive(place, "deb-src"), ["source", package])
     return next(p for p in sorted(place.glob(f"{package}-*")) if p.is_dir())
+
+
+def foreign(architecture, place, *names):
+    """Unpacks packages of another architecture into `place`; installs nothing."""
+    place = pathlib.Path(place)
+    (place / "status").write_text("")
+    _get(place, _archive(place, "deb", "-o", f"APT::Architecture={architecture}", "-o", f"APT::Architectures={architecture}",
+                         "-o", f"Dir::State::status={place}/status", "-o", "Acquire::Languages=none"),
+         ["download", *[f"{name}:{architecture}" for name in names]])
+    for package in place.glob("*.deb"):
+        done = subprocess.run(["dpkg-deb", "-x", package, place], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Skip(f"dpkg-deb: {done.stderr.strip()}")

@@ -2,7 +2,9 @@
 //
 // co.c - see co.h. Functions that hold a pointer to a coroutine are kept out
 // of line, so that none of their registers or spills outlives them in the
-// frame of a loop that sleeps.
+// frame of a loop that sleeps. An engine makes a coroutine, passes control
+// between two contexts, and leaves one for good; the rest is the same for all.
+#undef _FORTIFY_SOURCE // its longjmp goes up the stack only, and dies of a switch
 #include "co.h"
 
 #include <errno.h>
@@ -20,10 +22,11 @@ enum co_stack co_kind = CO_MMAP;
 bool co_scheduler_registers;
 void (*co_parked)(struct co *);
 unsigned long co_switches;
+const struct co_engine *co_engine = &co_ucontext;
 
 static __thread struct co *current;
 
-static void count(void)
+void co_count(void)
 {
 	__atomic_fetch_add(&co_switches, 1, __ATOMIC_RELAXED);
 }
@@ -38,13 +41,114 @@ static NOINLINE void set_current(struct co *c)
 	current = c;
 }
 
-static void enter(unsigned lo, unsigned hi)
+static struct co *joined(unsigned lo, unsigned hi)
 {
-	struct co *c = (struct co *)((uintptr_t)lo | (uintptr_t)hi << 32);
+	return (struct co *)((uintptr_t)lo | (uintptr_t)hi << 32);
+}
+
+static void make_context(struct co *c, ucontext_t *uc, void (*entry)(unsigned lo, unsigned hi), ucontext_t *link)
+{
+	must(getcontext(uc));
+	uc->uc_stack.ss_sp = c->stack;
+	uc->uc_stack.ss_size = c->bytes;
+	uc->uc_link = link;
+	makecontext(uc, (void (*)(void))entry, 2, (unsigned)(uintptr_t)c, (unsigned)((uintptr_t)c >> 32));
+}
+
+// ---- ucontext: swapcontext, and setcontext at the end
+
+static void uc_enter(unsigned lo, unsigned hi)
+{
+	co_body(joined(lo, hi));
+}
+
+static void uc_make(struct co *c)
+{
+	make_context(c, &c->own.uc, uc_enter, NULL);
+}
+
+static void uc_swap(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	swapcontext(&from->uc, &to->uc);
+}
+
+static void uc_leave(union co_context *to)
+{
+	setcontext(&to->uc);
+}
+
+const struct co_engine co_ucontext = {"ucontext", uc_make, uc_swap, uc_leave};
+
+// ---- sjlj: born in one swapcontext that never returns, siglongjmp ever after
+
+static void jump_enter(unsigned lo, unsigned hi)
+{
+	struct co *c = joined(lo, hi);
+	if (sigsetjmp(c->own.jump, 0) == 0) {
+		co_count();
+		siglongjmp(c->back->jump, 1);
+	}
+	co_body(c);
+}
+
+static void jump_make(struct co *c)
+{
+	union co_context creator;
+	ucontext_t born, old;
+	c->back = &creator;
+	make_context(c, &born, jump_enter, &old);
+	if (sigsetjmp(creator.jump, 0) == 0) {
+		co_count();
+		swapcontext(&old, &born);
+	}
+}
+
+static void jump_swap(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	if (sigsetjmp(from->jump, 0) == 0)
+		siglongjmp(to->jump, 1);
+}
+
+static void jump_leave(union co_context *to)
+{
+	siglongjmp(to->jump, 1);
+}
+
+const struct co_engine co_sjlj = {"sjlj", jump_make, jump_swap, jump_leave};
+
+// Where co_fcontext.c, co_sigalt.c are linked in.
+extern const struct co_engine co_fcontext __attribute__((weak)), co_sigalt __attribute__((weak));
+
+// Programs that offer no choice of their own take the environment's.
+static void __attribute__((constructor)) choose(void)
+{
+	const char *name = getenv("CO_ENGINE");
+	if (name && !co_choose(name))
+		abort();
+}
+
+bool co_choose(const char *name)
+{
+	const struct co_engine *all[] = {&co_ucontext, &co_sjlj, &co_fcontext, &co_sigalt};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] && !strcmp(all[i]->name, name)) {
+			co_engine = all[i];
+			return true;
+		}
+	return false;
+}
+
+// ---- what all engines have in common
+
+_Noreturn void co_body(struct co *c)
+{
 	c->fn(c->arg);
 	c->done = true;
-	count();
-	setcontext(c->back);
+	co_count();
+	c->engine->leave(c->back);
+	abort();
 }
 
 void co_init(struct co *c, co_fn *fn, void *arg, char *stack, size_t bytes)
@@ -56,12 +160,8 @@ void co_init(struct co *c, co_fn *fn, void *arg, char *stack, size_t bytes)
 	c->done = false;
 	c->fd = -1;
 	pthread_mutex_init(&c->lock, NULL);
-	must(getcontext(&c->uc));
-	c->uc.uc_stack.ss_sp = stack;
-	c->uc.uc_stack.ss_size = bytes;
-	c->uc.uc_link = NULL;
-	makecontext(&c->uc, (void (*)(void))enter, 2, (unsigned)(uintptr_t)c,
-		    (unsigned)((uintptr_t)c >> 32));
+	c->engine = co_engine;
+	c->engine->make(c);
 }
 
 NOINLINE struct co *co_new(co_fn *fn, void *arg)
@@ -114,18 +214,19 @@ static NOINLINE void parked(struct co *c)
 
 NOINLINE void co_resume(struct co *c)
 {
-	ucontext_t back;
+	union co_context back;
 	co_resume_from(c, &back);
 }
 
-NOINLINE void co_resume_from(struct co *c, ucontext_t *back)
+NOINLINE void co_resume_from(struct co *c, union co_context *back)
 {
+	struct co *outer = co_self(); // NULL in a loop
 	pthread_mutex_lock(&c->lock);
 	c->back = back;
 	set_current(c);
-	count();
-	swapcontext(back, &c->uc);
-	set_current(NULL);
+	co_count();
+	c->engine->swap(c, back, &c->own);
+	set_current(outer);
 	bool done = c->done;
 	if (!done)
 		parked(c);
@@ -142,8 +243,8 @@ NOINLINE void co_start(co_fn *fn, void *arg)
 NOINLINE void co_yield(void)
 {
 	struct co *c = co_self();
-	count();
-	swapcontext(&c->uc, c->back);
+	co_count();
+	c->engine->swap(c, &c->own, c->back);
 }
 
 NOINLINE void co_wait(int ep, int fd, uint32_t events)
@@ -159,11 +260,17 @@ NOINLINE void co_wait(int ep, int fd, uint32_t events)
 	co_yield();
 }
 
+// Out of line for the same reason: errno is a thread-local.
+NOINLINE bool co_blocked(ssize_t r)
+{
+	return r < 0 && errno == EAGAIN;
+}
+
 NOINLINE ssize_t co_read(int ep, int fd, void *buf, size_t n)
 {
 	for (;;) {
 		ssize_t r = read(fd, buf, n);
-		if (r >= 0 || errno != EAGAIN)
+		if (!co_blocked(r))
 			return r;
 		co_wait(ep, fd, EPOLLIN);
 	}
@@ -173,7 +280,7 @@ NOINLINE ssize_t co_write(int ep, int fd, const void *buf, size_t n)
 {
 	for (;;) {
 		ssize_t r = write(fd, buf, n);
-		if (r >= 0 || errno != EAGAIN)
+		if (!co_blocked(r))
 			return r;
 		co_wait(ep, fd, EPOLLOUT);
 	}

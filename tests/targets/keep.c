@@ -23,6 +23,7 @@ static struct co *all[LOST_MAX];
 static uintptr_t tagged[LOST_MAX];
 static __thread struct co *mine[LOST_MAX];
 static struct node *heap;
+static struct co **before; // a table on the heap whose first element is [1]
 static struct co pool[LOST_MAX];
 static char pool_stacks[LOST_MAX][32 << 10] __attribute__((aligned(16)));
 static struct co *handed; // to the thread that keeps one in a register
@@ -35,6 +36,27 @@ static void keep_heap(int i, struct co *c)
 	n->co = c;
 	n->next = heap;
 	heap = n;
+}
+
+// The last of ten blocks leads to it, a static word to the first.
+static void keep_chain(int i, struct co *c)
+{
+	keep_heap(i, c);
+	for (int k = 0; k < 9; k++) {
+		struct node *n = must_alloc(sizeof(*n) + 48 * (size_t)k);
+		n->next = heap;
+		heap = n;
+	}
+}
+
+static void keep_before(int i, struct co *c)
+{
+	if (!before) {
+		struct co **table = must_alloc(LOST_MAX * sizeof(*table));
+		__asm__ volatile("" : "+r"(table)); // the compiler need not know
+		before = table - 1;
+	}
+	before[i + 1] = c;
 }
 
 static void *hold(void *arg)
@@ -66,7 +88,7 @@ static void keep_row(struct co *c)
 // As many schedulers have it: one context for the loop, in static storage. The
 // context saved last holds the argument of that swapcontext in a register's
 // place, dead, but it is a word that leads to the coroutine resumed last.
-static ucontext_t slot;
+static union co_context slot;
 NOINLINE void lost_keep(co_fn *fn, int i)
 {
 	void *arg = (void *)(intptr_t)i;
@@ -86,6 +108,10 @@ NOINLINE void lost_keep(co_fn *fn, int i)
 		mine[i] = c;
 	else if (is(opt.keep, "heap"))
 		keep_heap(i, c);
+	else if (is(opt.keep, "chain"))
+		keep_chain(i, c);
+	else if (is(opt.keep, "before"))
+		keep_before(i, c);
 	else if (is(opt.keep, "register"))
 		keep_register(c);
 	else if (is(opt.keep, "row"))
@@ -106,8 +132,12 @@ static NOINLINE struct co *kept(int i)
 		return mine[i];
 	if (is(opt.keep, "pool"))
 		return &pool[i];
-	if (is(opt.keep, "heap")) {
+	if (is(opt.keep, "before"))
+		return before[i + 1];
+	if (is(opt.keep, "heap") || is(opt.keep, "chain")) {
 		struct node *n = heap;
+		while (!n->co)
+			n = n->next;
 		heap = n->next;
 		return n->co;
 	}

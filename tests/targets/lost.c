@@ -5,13 +5,14 @@
 //   loop=single|mn     one thread runs the loop, or four share the set
 //   main=join|work|cond  mn: what the main thread does meanwhile
 //   fd=tcp|unix|pipe|udp|eventfd    what they wait on
-//   how=close|dup2|dup3|fclose|close_range|closefrom|reuse
+//   how=close|dup2|dup3|fclose|close_range|closefrom|reuse|none (nobody does)
 //   by=co|native|thread|sleeper     who does it (sleeper: a thread that stays)
 //   reg=co|sched|early who calls epoll_ctl; early: registered once, before it
 //                      first ran, and it waits without having tried to read
+//   engine=ucontext|sjlj|sigalt|fcontext   how they switch (fcontext: where it is linked in)
 //   stack=mmap|heap|one  n=COUNT  outside=0|1 (a listening socket in the set)
 //   for=read|write
-//   keep=none|table|tagged|tls|heap|register|pool|row|slot   where a pointer to them is left
+//   keep=none|table|tagged|tls|heap|chain|before|register|pool|row|slot   where a pointer to them is left
 //   way=none|tick|timer|control|accept|signal  how they could still be resumed
 //   after=MS           tick, timer: when (default an hour)
 // Prints "ready" once the state is final. When a way resumes them: "done", 0.
@@ -104,7 +105,7 @@ static void end_one(int i)
 		closefrom(fd); // the highest number
 	else if (is(opt.how, "reuse"))
 		take_number(i);
-	else
+	else if (!is(opt.how, "none"))
 		abort();
 }
 
@@ -228,7 +229,7 @@ static const char **option(const char *key)
 		{"loop", &opt.loop}, {"main", &opt.main}, {"fd", &opt.fd},   {"how", &opt.how},
 		{"by", &opt.by},     {"reg", &opt.reg},   {"n", &opt.n},     {"stack", &opt.stack},
 		{"for", &opt.use},   {"keep", &opt.keep}, {"way", &opt.way}, {"outside", &opt.outside},
-		{"after", &opt.after},
+		{"after", &opt.after}, {"engine", &opt.engine},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (is(all[i].key, key))
@@ -249,6 +250,10 @@ static void parse(int argc, char **argv)
 	count = atoi(opt.n);
 	if (count < 1 || count > LOST_MAX)
 		exit(2);
+	if (opt.engine && !co_choose(opt.engine)) {
+		fprintf(stderr, "lost: no engine %s here\n", opt.engine);
+		exit(2);
+	}
 	co_kind = is(opt.stack, "heap") ? CO_HEAP : is(opt.stack, "one") ? CO_ONE : CO_MMAP;
 	co_scheduler_registers = is(opt.reg, "sched");
 }

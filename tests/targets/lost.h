@@ -10,7 +10,7 @@
 #define LOST_MAX 64
 
 struct lost_options {
-	const char *loop, *main, *fd, *how, *by, *reg, *n, *stack, *use, *keep, *way, *outside, *after;
+	const char *loop, *main, *fd, *how, *by, *reg, *n, *stack, *use, *keep, *way, *outside, *after, *engine;
 };
 extern struct lost_options opt;
 extern int ep, count, victims[LOST_MAX];

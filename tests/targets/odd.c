@@ -183,7 +183,7 @@ void count_args(void)
 	char *stack = must_map(STACK);
 	void (*fn)(void) = (void (*)(void))args_body;
 	for (args_seen = 0; args_seen <= 10; args_seen++) {
-		make(&few[0], stack, STACK, &home);
+		make(&few[0], stack, STACK - 64, &home); // the body looks for all ten, above its stack if need be
 		makecontext(&few[0], fn, args_seen, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009);
 		swap(&home, &few[0]);
 	}

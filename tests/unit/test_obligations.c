@@ -46,7 +46,7 @@ static int setup(void **state)
 	w.images = &m;
 	w.nimages = 1;
 	w.manifest.ticks_are_ns = true;
-	w.manifest.snapshot_reason = "exit";
+	m.snapshot_reason = "exit";
 	for (unsigned i = 0; i < PROOFS; i++)
 		seen.items[i] = (struct witness_item){ HOLDS_TRUE, NULL, 3000 };
 	seen.items[PROOF_P6B].holds = HOLDS_OPEN;
@@ -184,7 +184,7 @@ static void test_end(void **state)
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
 	m.ext.listener_closed = 6000;
 	assert_int_equal(verdict(), VERDICT_PROVEN);
-	w.manifest.term_forwarded_ns = 1800;
+	m.term_forwarded_ns = 1800;
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
 }
 
@@ -215,11 +215,11 @@ static void test_queued(void **state)
 static void test_unseen(void **state)
 {
 	s.witness = NULL;
-	w.manifest.snapshot_reason = "ended";
+	m.snapshot_reason = "ended";
 	assert_int_equal(verdict(), VERDICT_LIKELY); // its threads had slept since
 	thread.t.seen = thread.t.slept_epoch = 0;
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
-	w.manifest.snapshot_reason = "timeout";
+	m.snapshot_reason = "timeout";
 	assert_int_equal(verdict(), VERDICT_SUSPECT);
 }
 

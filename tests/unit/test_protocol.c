@@ -102,13 +102,13 @@ static void *ring_writer(void *arg)
 {
 	(void)arg;
 	for (uint64_t n = 1; n <= EVENTS; n++) {
-		struct ctp_record *r = ctp_ring_next(&thread, ring, CAPACITY);
+		struct ctp_record *r = ctp_ring_next(&thread, ring, CAPACITY, ctp_ring_head(&thread));
 		if (!r) {
 			ctp_ring_drop(&thread);
 			continue;
 		}
 		*r = (struct ctp_record){n, n * 3, n * 5, n * 7};
-		ctp_ring_publish(&thread);
+		ctp_ring_publish(&thread, ctp_ring_head(&thread));
 	}
 	ctp_store32(&thread.life, CTP_THREAD_DEAD);
 	return NULL;

@@ -26,6 +26,7 @@
 #define AREA_SAVED_S2 152
 #define AREA_SAVED_S3 160
 #define AREA_SAVED_S4 168
+#define AREA_KEPT 176 // as from AREA_SAVED_SLOT to here
 
 #ifdef __ASSEMBLER__
 #define EXPORTED(name) .globl name; .type name, @function; name:

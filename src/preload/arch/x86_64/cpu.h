@@ -7,6 +7,7 @@
 
 #include "guest.h"
 
+enum { CPU_HAS_TSC = 1 };
 // The time stamp counter. Not serializing: a reading can be some nanoseconds early.
 static inline uint64_t cpu_ticks(void)
 {
@@ -14,6 +15,9 @@ static inline uint64_t cpu_ticks(void)
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
 	return (uint64_t)hi << 32 | lo;
 }
+
+// User addresses have at most this many bits.
+enum { CPU_ADDRESS_BITS = 47 };
 
 // The thread-local pointer to the calling thread's area. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
@@ -41,6 +45,19 @@ static inline uint64_t cpu_thread_pointer(void)
 	uint64_t tp;
 	__asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
 	return tp;
+}
+
+// Writes `jmp *slot(%rip)` to `entry`, behind the endbr64 that it begins with, if any.
+static inline void cpu_jump_through(void *entry, const void *slot)
+{
+	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t *at = entry;
+	if (__builtin_memcmp(at, endbr64, sizeof(endbr64)) == 0)
+		at += sizeof(endbr64);
+	int32_t off = (int32_t)((const uint8_t *)slot - (at + 6));
+	at[0] = 0xff;
+	at[1] = 0x25;
+	__builtin_memcpy(at + 2, &off, sizeof(off));
 }
 
 // A system call that leaves errno alone: the kernel's answer, -errno on failure.

@@ -2,8 +2,8 @@
 //
 // One lazy resolver per row of hooks.def: real_<name> starts here. It keeps
 // every register that can hold an argument, asks real_resolve (real.c) for the
-// function, and jumps to it. None of the hooked functions takes floating-point
-// arguments.
+// function as the caller would see it, and jumps to it. None of the hooked functions
+// takes floating-point arguments.
 #include "area.h"
 
 	.text
@@ -37,6 +37,7 @@ resolve:
 	pushq %r9			// seven words and the return address: aligned
 	.cfi_adjust_cfa_offset 8
 	movl %r11d, %edi
+	movq 56(%rsp), %rsi
 	call real_resolve
 	movq %rax, %r11
 	popq %r9

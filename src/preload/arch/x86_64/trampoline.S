@@ -133,10 +133,11 @@
 
 // TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
 // then jumps to real_<name>. What it is to a shut gate: PASS nothing, SWITCH or JUMP.
+// all: it has more than two arguments, or may be a function that we do not know.
 #define PASS 0
 #define SWITCH 1
 #define JUMP 2
-.macro TRAMPOLINE name, hook, kind
+.macro TRAMPOLINE name, hook, kind, all=0
 	.p2align 4
 	EXPORTED(\name)
 	.cfi_startproc
@@ -150,22 +151,26 @@
 	GO_PRIVATE
 	movq %rdi, SAVED_RDI(%rsp)
 	movq %rsi, SAVED_RSI(%rsp)
+.if \all
 	movq %rdx, SAVED_RDX(%rsp)
 	movq %rcx, SAVED_RCX(%rsp)
 	movq %r8, SAVED_R8(%rsp)
 	movq %r9, SAVED_R9(%rsp)
 	movq %rax, SAVED_RAX(%rsp)
+.endif
 	movq %r11, %rdi
 	movq %rsp, %rsi
 	call hook_\hook
 	movq SAVED_AREA(%rsp), %r11
 	movq SAVED_RDI(%rsp), %rdi
 	movq SAVED_RSI(%rsp), %rsi
+.if \all
 	movq SAVED_RDX(%rsp), %rdx
 	movq SAVED_RCX(%rsp), %rcx
 	movq SAVED_R8(%rsp), %r8
 	movq SAVED_R9(%rsp), %r9
 	movq SAVED_RAX(%rsp), %rax
+.endif
 	movq SAVED_SP(%rsp), %rsp
 	.cfi_restore_state
 	movl $1, AREA_GATE(%r11)
@@ -188,7 +193,8 @@
 
 // SAVES name: what saves the caller's context at its first argument, and goes
 // on. Notes where, and the registers; the save counts once the caller leaves.
-.macro SAVES name
+// keep: the last one is kept, as this one may be taken back.
+.macro SAVES name, keep=0
 	.p2align 4
 	EXPORTED(\name)
 	.cfi_startproc
@@ -197,6 +203,14 @@
 1:	cmpl $1, AREA_GATE(%r11)
 	jne 3f
 	SHUT 5f
+.if \keep
+	.set off, 0
+	.rept (AREA_KEPT - AREA_SAVED_SLOT) / 8
+	movq AREA_SAVED_SLOT + off(%r11), %r10
+	movq %r10, AREA_KEPT + off(%r11)
+	.set off, off + 8
+	.endr
+.endif
 	movq (%rsp), %r10
 	movq %r10, AREA_SAVED_PC(%r11)
 	leaq 8(%rsp), %r10
@@ -219,8 +233,8 @@
 .endm
 
 	.text
-	SAVES getcontext
-	TRAMPOLINE makecontext, makecontext, PASS
+	SAVES getcontext, 1
+	TRAMPOLINE makecontext, makecontext, PASS, 1
 	TRAMPOLINE setcontext, setcontext, SWITCH
 	TRAMPOLINE swapcontext, swapcontext, SWITCH
 
@@ -232,8 +246,8 @@
 	TRAMPOLINE siglongjmp, longjmp, JUMP
 	TRAMPOLINE __longjmp_chk, longjmp, JUMP
 
-	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH
-	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH
+	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH, 1
+	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // gate stays shut for it, and the parent opens it again. The return address is

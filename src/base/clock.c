@@ -2,7 +2,7 @@
 //
 // Pairs of ticks and CLOCK_MONOTONIC, read back to back: of several tries the
 // one during which the counter moved least. Two pairs give the rate.
-#include "engine/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// words.h - what the numbers of the region are called in reports.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+const char *words_kind(unsigned kind); // of enum ctp_fd_kind; "other" if it is none
+void words_events(uint32_t events, char *buf, size_t bytes); // "EPOLLIN|EPOLLET"

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// A pidfd names a process for certain. Where there is none, /proc is asked: a
+// number that was given to another process meanwhile counts as the first one.
+#include "engine/alive.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int alive_open(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool alive_gone(pid_t pid, int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	char path[64], text[512];
+	if (pidfd >= 0)
+		return poll(&end, 1, 0) > 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return kill(pid, 0) && errno == ESRCH;
+	size_t n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	const char *state = strrchr(text, ')'); // PID (NAME) STATE
+	return !state || state[1] != ' ' || strchr("ZX", state[2]);
+}
+
+int alive_signal(pid_t pid, int pidfd, int sig)
+{
+	long r = pidfd >= 0 ? syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) : kill(pid, sig);
+	return r ? -errno : 0;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// alive.h - whether a process that is not our child still runs.
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+// pidfd: of pid, or -1 if the kernel gives none (before Linux 5.3, or seccomp).
+int alive_open(pid_t pid);
+bool alive_gone(pid_t pid, int pidfd);
+int alive_signal(pid_t pid, int pidfd, int sig); // 0 or -errno

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// follow.h - who asks for a region of its own, and which children have ended.
+#pragma once
+
+#include "engine/session.h"
+
+// Answers whoever asks. To be called often: it is waited for.
+void follow_answer(struct session *s);
+// Writes and forgets the children that are gone.
+void follow_reap(struct session *s);
+// This process is gone: if it had asked, it does not any more.
+void follow_gone(struct session *s, pid_t pid);

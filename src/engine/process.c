@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+//
+// One process. It gets another region whenever it becomes another program by
+// exec. An image of the first process stands in the manifest from its start;
+// that of a child does once there is something to tell: a coroutine, or a
+// stack of one. A child that never had any (a shell's) leaves nothing behind.
+// What fails while the program runs is said once, and the program goes on.
+#include "engine/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "engine/log.h"
+#include "engine/session.h"
+#include "engine/tables.h"
+
+#define EXE_AGAIN_NS 50000000
+
+static FILE *open_lines(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "a");
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+static void close_witness(struct process *p)
+{
+	witness_free(p->witness);
+	p->witness = NULL;
+	if (p->witness_out)
+		fclose(p->witness_out);
+	if (p->descriptors)
+		fclose(p->descriptors);
+	p->witness_out = p->descriptors = NULL;
+}
+
+// A witness, and files for what it sees, in the image's directory.
+static int open_witness(struct process *p)
+{
+	struct session *s = p->session;
+	if (s->output.jsonl)
+		return 0;
+	int dir = output_image(&s->output, p->about.index, NULL);
+	if (dir < 0)
+		return dir;
+	p->witness_out = open_lines(dir, "witness.jsonl");
+	p->descriptors = open_lines(dir, "descriptors.jsonl");
+	close(dir);
+	p->witness = witness_new(p->region, p->pid, p->witness_out, p->descriptors, &s->witness_clock,
+				 s->options->prove);
+	return p->witness ? 0 : -ENOMEM;
+}
+
+// From here on the present image leaves its traces.
+static int list(struct process *p)
+{
+	struct manifest *m = &p->session->manifest;
+	struct manifest_image *more = realloc(m->images, sizeof(*more) * (m->n_images + 1));
+	if (!more)
+		return -ENOMEM;
+	m->images = more;
+	p->listed = (int)m->n_images;
+	p->about.index = m->n_images;
+	more[m->n_images++] = p->about;
+	int r = p->harvest->to ? 0 : harvest_begin(p->harvest, p->index, &p->region);
+	return r < 0 ? r : open_witness(p);
+}
+
+// A new image, whose region is p->region.
+static int begin(struct process *p)
+{
+	p->listed = -1;
+	p->final_done = false;
+	p->exe[0] = '\0';
+	p->first_id = ctp_load64(&p->region->ext->next_id);
+	p->about = (struct manifest_image){ .process = p->index, .pid = p->pid, .parent = p->parent,
+					    .term_forwarded_ns = p->about.term_forwarded_ns };
+	return p->index == 0 ? list(p) : 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	int parent = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	const char *end = strrchr(text, ')'); // PID (NAME) STATE PPID
+	if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
+		return 0;
+	return parent;
+}
+
+int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region)
+{
+	p->session = s;
+	p->index = index;
+	p->pid = pid;
+	p->parent = parent_of(pid);
+	p->region = region ? region : &p->own.region;
+	p->harvest = harvest_new(p->region, s->writer);
+	return p->harvest ? begin(p) : -ENOMEM;
+}
+
+void process_deinit(struct process *p)
+{
+	close_witness(p);
+	harvest_free(p->harvest);
+	shm_unmap(&p->own);
+	if (p->own.fd >= 0)
+		close(p->own.fd);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	*p = (struct process){ .own.fd = -1, .pidfd = -1, .ids = -1, .listed = -1, .ended = true };
+}
+
+// What is known of the image now, into the manifest.
+static void keep_about(struct process *p)
+{
+	p->about.guest = ctp_load32(&p->region->ext->guest_pid) != 0;
+	p->about.attached_ns = p->region->ext->attached_ns;
+	if (p->listed >= 0)
+		p->session->manifest.images[p->listed] = p->about;
+}
+
+void process_started(struct process *p, const char *exe)
+{
+	char link[64];
+	struct manifest_image *im = &p->about;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	char *real = exe ? realpath(exe, NULL) : NULL;
+	ssize_t n = real ? 0 : readlink(link, im->exe, sizeof(im->exe) - 1);
+	if (real)
+		snprintf(im->exe, sizeof(im->exe), "%s", real);
+	else if (n > 0)
+		im->exe[n] = '\0';
+	free(real);
+	keep_about(p);
+}
+
+// True if the tables are on the disk.
+static bool dump(struct process *p, const char *sub)
+{
+	struct session *s = p->session;
+	if (s->output.jsonl || p->listed < 0)
+		return true;
+	int r;
+	do {
+		int dir = output_image(&s->output, p->about.index, sub);
+		r = dir < 0 ? dir : tables_dump(dir, p->region, &p->harvest->ended, clock_ticks(&s->clock));
+		if (dir >= 0)
+			close(dir);
+	} while (session_make_room(s, r));
+	session_note_error(s, r);
+	return r >= 0;
+}
+
+// Has anything happened that the trace must tell?
+static void look_for_life(struct process *p)
+{
+	if (p->listed >= 0)
+		return;
+	if (p->harvest->pressed || ctp_load64(&p->region->ext->next_id) != p->first_id)
+		session_note_error(p->session, list(p));
+}
+
+// All that the rings hold.
+static void empty(struct process *p)
+{
+	look_for_life(p);
+	harvest_turn(p->harvest, clock_mono_ns(), true);
+}
+
+int process_next(struct process *p, struct shm *fresh)
+{
+	empty(p);
+	if (p->witness)
+		witness_ended(p->witness);
+	harvest_leave(p->harvest, clock_mono_ns());
+	dump(p, NULL);
+	keep_about(p);
+	close_witness(p);
+	session_count(p->session, p->region);
+	if (p->own.fd >= 0) {
+		shm_unmap(&p->own);
+		close(p->own.fd);
+	}
+	p->own = *fresh;
+	p->region = &p->own.region;
+	p->region->ext->image = ++p->execs;
+	harvest_enter(p->harvest, p->region);
+	p->watch = (struct switchers_watch){ 0 };
+	return begin(p);
+}
+
+// What the process is now, if that can still be seen. (Not said at once: a
+// new image differs for a while before it asks for its region.)
+static void look_at_exe(struct process *p, uint64_t now)
+{
+	char link[64], exe[sizeof(p->exe)];
+	if (now < p->exe_again_ns)
+		return;
+	p->exe_again_ns = now + EXE_AGAIN_NS;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	ssize_t n = readlink(link, exe, sizeof(exe) - 1);
+	if (n > 0) {
+		exe[n] = '\0';
+		memcpy(p->exe, exe, (size_t)n + 1);
+	}
+}
+
+bool process_turn(struct process *p, uint64_t now)
+{
+	struct ctp_ext *e = p->region->ext;
+	look_at_exe(p, now);
+	ctp_store64(&e->heartbeat, e->heartbeat + 1);
+	look_for_life(p);
+	bool busy = harvest_turn(p->harvest, now, false);
+	if (p->witness)
+		witness_poll(p->witness);
+	if (!p->session->options->no_preload)
+		switchers_turn(&p->session->switchers, &p->watch, p->pid, now);
+	return busy;
+}
+
+void process_snapshot(struct process *p, const char *reason)
+{
+	empty(p);
+	if (p->witness)
+		witness_final(p->witness, true);
+	if (!p->session->options->no_preload)
+		switchers_look(&p->session->switchers, p->pid);
+	p->about.snapshot_ns = clock_mono_ns();
+	p->about.snapshot_reason = reason;
+	if (strcmp(reason, "exit"))
+		dump(p, "snapshot");
+}
+
+// After SIGTERM or --timeout the exit that follows is no look of its own.
+static bool just_looked(const struct process *p)
+{
+	const struct manifest_image *im = &p->about;
+	return im->snapshot_ns && (!strcmp(im->snapshot_reason, "timeout") ||
+				   clock_mono_ns() - im->snapshot_ns < 2000000000);
+}
+
+void process_final(struct process *p)
+{
+	if (ctp_load64(&p->region->ext->next_id) == p->first_id) { // no coroutine: why none was seen is all there is to learn
+		switchers_look(&p->session->switchers, p->pid);
+		return;
+	}
+	if (!just_looked(p)) {
+		process_snapshot(p, "exit");
+		return;
+	}
+	empty(p);
+	if (p->witness)
+		witness_final(p->witness, true);
+}
+
+void process_release(struct process *p)
+{
+	struct ctp_ext *e = p->region->ext;
+	p->final_done = true;
+	ctp_store32(&e->final_done, CTP_FINAL_DONE);
+	syscall(SYS_futex, &e->final_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+bool process_write(struct process *p)
+{
+	empty(p);
+	if (p->harvest->to)
+		p->session->writer->ops->image(p->session->writer, p->harvest->to);
+	bool there = dump(p, NULL);
+	if (!p->about.snapshot_ns) {
+		p->about.snapshot_ns = clock_mono_ns();
+		p->about.snapshot_reason = "ended";
+	}
+	keep_about(p);
+	return there;
+}
+
+void process_ended(struct process *p)
+{
+	p->ended = true;
+	empty(p);
+	if (p->witness)
+		witness_ended(p->witness);
+}
+
+bool process_escaped(const struct process *p, const char **became)
+{
+	*became = *p->exe && strcmp(p->exe, p->about.exe) ? p->exe : NULL;
+	return p->about.guest && (*became || !ctp_load64(&p->region->ext->exit_begun));
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// process.h - one traced process: its region (another one after every exec),
+// what takes events out of it, and the witness that looks at it.
+#pragma once
+
+#include "engine/harvest.h"
+#include "engine/manifest.h"
+#include "engine/shm.h"
+#include "engine/switchers.h"
+#include "engine/witness.h"
+
+struct session;
+
+struct process {
+	struct session *session;
+	unsigned index; // in the trace; 0: the one that ctp-run started
+	unsigned execs;
+	pid_t pid, parent;
+	int pidfd;      // -1: the first one's
+	int ids;        // block of ids (ids.h)
+	const struct ctp_region *region; // the present one
+	struct shm own; // the same, unless it is the session's first
+	uint64_t first_id; // ids given out before this image
+	struct harvest *harvest;
+	struct witness *witness;
+	FILE *witness_out, *descriptors;
+	struct switchers_watch watch;
+	struct manifest_image about; // the present image
+	int listed;     // where `about` goes to in the manifest; -1: nothing worth it has happened yet
+	uint64_t exe_again_ns;
+	char exe[4096]; // what the process was when last looked at
+	bool final_done, ended;
+};
+
+// The process `pid` begins in *region, which is the session's first, or in
+// p->own if region is NULL. 0 or -errno.
+int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region);
+void process_deinit(struct process *p);
+// It runs: what is it really? exe: NULL to look.
+void process_started(struct process *p, const char *exe);
+// It became another program, whose region is `fresh`, taken over. 0 or -errno.
+int process_next(struct process *p, struct shm *fresh);
+// One turn of the loop. True if it was busy.
+bool process_turn(struct process *p, uint64_t now);
+// A look at it while it lives, before something happens to it.
+void process_snapshot(struct process *p, const char *reason);
+// Answers the guest's wish for a last look.
+void process_final(struct process *p);
+void process_release(struct process *p); // the guest need not wait for it any more
+// Writes everything there is, with the tables. May be called again. True: the tables are on the disk.
+bool process_write(struct process *p);
+// It is gone.
+void process_ended(struct process *p);
+// libctp.so was in its image, and no more when it ended. `became`: what it was then, if known.
+bool process_escaped(const struct process *p, const char **became);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// --check runs ctp-analyze, which lies beside ctp-run: once for the report,
+// once more for the exit status where --fail-on asks about other verdicts.
+// Its output is kept in memory until it is known whether it is wanted.
+#include "engine/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/log.h"
+#include "engine/signals.h"
+
+enum { ANALYZE_FOUND = 1, ANALYZE_FAILED = 2 };
+
+static int find(char *out, size_t bytes)
+{
+	static const char *const places[] = { "ctp-analyze", "../analyze/ctp-analyze" };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n <= 0)
+		return -ENOENT;
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (snprintf(out, bytes, "%s/%s", self, places[i]) < (int)bytes && !access(out, X_OK))
+			return 0;
+	return -ENOENT;
+}
+
+// Its exit status, or -errno. Its report goes to `out`.
+static int analyze(const char *tool, const char *color, const char *verdict, const char *trace, int out)
+{
+	char min[64];
+	snprintf(min, sizeof(min), "--min-verdict=%s", verdict);
+	char *const argv[] = { (char *)tool, (char *)color, min, (char *)"--", (char *)trace, NULL };
+	int status;
+	pid_t pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		signals_restore();
+		dup2(out, STDOUT_FILENO);
+		dup2(log_descriptor(), STDERR_FILENO);
+		execv(tool, argv);
+		_exit(ANALYZE_FAILED);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EIO;
+}
+
+static const char *color(const struct options *o)
+{
+	bool on = o->color == COLOR_ALWAYS ||
+		  (o->color == COLOR_AUTO && !getenv("NO_COLOR") && isatty(log_descriptor()));
+	return on ? "--color=always" : "--color=never";
+}
+
+static void show(int from)
+{
+	char bytes[4096];
+	ssize_t n;
+	lseek(from, 0, SEEK_SET);
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		for (ssize_t at = 0, w; at < n; at += w)
+			if ((w = write(log_descriptor(), bytes + at, (size_t)(n - at))) <= 0)
+				return; // nobody left to tell
+}
+
+int report_check(const struct options *o, const char *trace)
+{
+	static const char usual[] = "suspect";
+	const char *fail_on = o->fail_on ? o->fail_on : "likely";
+	char tool[PATH_MAX + 32];
+	int r = find(tool, sizeof(tool));
+	int out = r ? -1 : memfd_create("report", MFD_CLOEXEC);
+	if (r || out < 0)
+		return r ? r : -errno;
+	int status = analyze(tool, color(o), usual, trace, out);
+	if (status >= 0 && status != ANALYZE_FAILED && (!o->quiet || status == ANALYZE_FOUND))
+		show(out);
+	if (status == ANALYZE_FOUND && o->error_exitcode && strcmp(fail_on, usual))
+		status = analyze(tool, color(o), fail_on, trace, out);
+	close(out);
+	if (status < 0 || status == ANALYZE_FAILED)
+		return status < 0 ? status : -EIO;
+	return status == ANALYZE_FOUND ? o->error_exitcode : 0;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+//
+// report.h - --check: what ctp-analyze says of the trace that was just written.
+#pragma once
+
+#include "engine/options.h"
+
+// Writes the report to where ctp speaks (with -q only if there is a finding).
+// Positive: --error-exitcode, as there is a finding that counts (--fail-on);
+// 0: none; -errno: ctp-analyze is not where it was installed, or cannot run.
+int report_check(const struct options *o, const char *trace);

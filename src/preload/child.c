@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//
+// Forked children. By default one runs untraced: the region is not mapped in it,
+// and the tracer's page and the threads' areas are wiped by the kernel (or shut
+// by us where an emulator forgets to: QEMU up to 7.2). With --follow-forks it asks
+// for a region before fork returns to anybody, and begins with empty tables
+// (inherit.c knows what is there already). The region lies where the parent's
+// lay: contexts made before keep addresses of stations. Whatever is in the way (no
+// /proc after chroot, no rights, no descriptor) means: untraced, and not a word.
+// These handlers see daemon() and forkpty() as well as fork(); not vfork,
+// posix_spawn and system, whose children are met after their exec.
+#include "child.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "ask.h"
+#include "coroutine.h"
+#include "cpu.h"
+#include "emit.h"
+#include "inherit.h"
+#include "modules.h"
+#include "pagemap.h"
+#include "real.h"
+#include "station.h"
+#include "thread.h"
+
+static char first_path[4096]; // "": children are not followed
+
+// What the thread that forks leaves to its other self.
+struct legacy {
+	bool traced;
+	uint64_t base, bytes;    // of the parent's region
+	uint64_t attached, forked; // when
+	uint64_t top;            // of the thread's own stack
+	uint64_t lo, hi, entry;  // of the coroutine that forks; lo = hi: none, or not known
+	bool in_coroutine;
+};
+static __thread struct legacy legacy;
+
+static void before(void)
+{
+	const struct guest *g = cpu_self();
+	const struct tracer *t = ctp_tracer;
+	legacy = (struct legacy){.traced = ctp_load32(&t->attached)};
+	if (!legacy.traced)
+		return;
+	legacy.base = (uint64_t)t->region.base;
+	legacy.bytes = t->region.bytes;
+	legacy.top = thread_top();
+	legacy.attached = t->region.ext->attached;
+	legacy.forked = guest_now();
+	if (!g || g->current->entity != CTP_COROUTINE)
+		return;
+	legacy.in_coroutine = true;
+	legacy.lo = g->current->lo;
+	legacy.hi = g->current->hi;
+	legacy.entry = g->current->entry;
+}
+
+static void in_parent(void)
+{
+	if (legacy.traced)
+		ctp_add32(&ctp_tracer->region.ext->forks, 1);
+}
+
+static void nobody(struct ctp_state *old, void *arg)
+{
+}
+
+// The coroutine that called fork goes on here, and the thread's own stack below it.
+static void stand_in(struct guest *g)
+{
+	struct ctp_state *native = station_new(CTP_NATIVE), *s = station_new(CTP_COROUTINE);
+	if (!native || !s)
+		return;
+	ctp_seq_begin(&native->seq);
+	native->life = CTP_SUSPENDED;
+	native->thread = g->slot;
+	native->hi = g->native_top;
+	native->runs = 1;
+	ctp_seq_end(&native->seq);
+	ctp_seq_begin(&s->seq);
+	s->flags |= CTP_STATE_FOREIGN;
+	s->life = CTP_RUNNING;
+	s->thread = g->slot;
+	s->lo = legacy.lo;
+	s->hi = legacy.hi;
+	s->entry = legacy.entry;
+	s->creator = native->id;
+	s->runs = 1;
+	ctp_seq_end(&s->seq);
+	if (s->lo < s->hi)
+		pagemap_add_stack(s, nobody, NULL);
+	g->native = native;
+	g->current = s;
+	g->thread->native = native->id;
+	g->thread->current = s->id;
+	g->thread->created++;
+	modules_note_pc(s->entry);
+	emit(g, ctp_w1(CTP_EV_THREAD, 0, native->id), 0, g->tid);
+	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(native->id, 0), s->entry);
+}
+
+static uint64_t attach_again(void *at)
+{
+	uint64_t bytes = legacy.bytes;
+	struct ctp_header *first = ask_map_head(first_path), *own = NULL;
+	if (first)
+		own = ask_region(first, (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), at, &bytes);
+	if (first)
+		real_munmap(first, 4096);
+	if (!own || attach_child(own, bytes, legacy.top)) {
+		real_munmap(at, legacy.bytes);
+		return 0;
+	}
+	struct guest *g = guest_enter();
+	if (!g)
+		return 0;
+	if (own->ext.parent_fd) {
+		char path[64];
+		ask_path(path, own->ext.engine_pid, own->ext.parent_fd - 1);
+		inherit_read(path, legacy.attached, legacy.forked);
+	}
+	if (legacy.in_coroutine)
+		stand_in(g);
+	guest_leave(g);
+	return 0;
+}
+
+static void in_child(void)
+{
+	int saved = errno;
+	if (ctp_tracer->attached)
+		thread_forked();
+	void *at = legacy.traced && *first_path ? real_mmap((void *)legacy.base, legacy.bytes, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) : MAP_FAILED;
+	if (at != MAP_FAILED) {
+		struct guest *g = thread_again();
+		if (g) // a coroutine may have little stack left
+			cpu_on_private(g, attach_again, at);
+		else
+			attach_again(at);
+	}
+	errno = saved;
+}
+
+void child_init(const char *path)
+{
+	size_t n = strlen(path);
+	if (!ctp_tracer->v1 && (ctp_tracer->region.ext->options & CTP_OPT_FOLLOW) && n < sizeof(first_path))
+		memcpy(first_path, path, n);
+	pthread_atfork(before, in_parent, in_child);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// fds.h - what a process's descriptors are.
+#pragma once
+
+#include "ps/find.h"
+
+struct fds; // of one process
+
+struct fds_one {
+	int open;         // 1: this generation is the present one, and open; 0: it is not; -1: not known
+	const char *kind; // words_kind, or NULL if it is not open
+	char name[192];   // addresses, path; "" if there is none
+};
+
+int fds_new(struct fds **out, const struct found *f); // 0 or -ENOMEM
+void fds_free(struct fds *f);
+// Is `fd` with this generation open? As fds_one.open; *kind is then set as there.
+int fds_open(const struct fds *f, int32_t fd, uint32_t gen, const char **kind);
+// What it is now.
+void fds_describe(struct fds *f, int32_t fd, uint32_t gen, struct fds_one *out);

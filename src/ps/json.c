@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// The list as JSON, version 1 (spec/ps.md). Keys may be added; none changes or
+// goes; what is unknown is null. What there is many of is written one by one:
+// nothing here grows with the number of coroutines.
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/json.h"
+#include "ps/report.h"
+#include "symbols/frames_json.h"
+
+static json_t *waits(const struct report *r, const struct coroutine *c)
+{
+	json_t *a = json_array();
+	for (unsigned i = 0; i < c->nwaits; i++) {
+		struct fds_one f;
+		fds_describe(r->fds, c->waits[i].fd, c->waits[i].gen, &f);
+		json_array_append_new(a, json_pack("{s:i, s:o, s:o, s:s?, s:o, s:o}", "fd", (int)c->waits[i].fd,
+						   "generation", json_count(c->waits[i].gen), "events",
+						   json_count(c->waits[i].events), "kind", f.kind, "name",
+						   json_text(*f.name ? f.name : NULL), "open",
+						   f.open < 0 ? json_null() : json_boolean(f.open)));
+	}
+	return a;
+}
+
+static json_t *coroutine(const struct report *r, const struct coroutine *c)
+{
+	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "state", report_state(c),
+			 "entry", frames_json_one(report_entry(r, c)), "suspended_ns",
+			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "switches",
+			 json_count(c->changes), "thread", t ? json_count(t->tid) : json_null(), "waits", waits(r, c),
+			 "created_at", frames_json_one(report_created_at(r, c)));
+}
+
+static json_t *stack(const struct report *r, uint32_t number)
+{
+	struct frames f;
+	json_t *j = report_frames(r, number, &f) ? json_null() : frames_json(&f);
+	frames_deinit(&f);
+	return j;
+}
+
+static void add_stack(json_t *o, const struct report *r, const struct group *g)
+{
+	bool has = g->first->life == CTP_SUSPENDED;
+	json_object_set_new(o, "stack", has ? stack(r, g->stack) : json_null());
+	json_object_set_new(o, "stack_guessed", json_boolean(stacks_get(r->stacks, g->stack).flags & CTP_STACK_GUESSED));
+}
+
+static json_t *group(const struct report *r, const struct group *g)
+{
+	const struct coroutine *c = g->first;
+	return json_pack("{s:o, s:s, s:o, s:o, s:o}", "count", json_count(g->n), "state", report_state(c), "entry",
+			 frames_json_one(report_entry(r, c)), "suspended_ns",
+			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "created_at",
+			 frames_json_one(g->one_creator ? report_created_at(r, c) : NULL));
+}
+
+static json_t *threads(const struct report *r)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < r->tables.nthreads; i++) {
+		const struct tables_thread *t = &r->tables.threads[i];
+		bool own = !t->current || t->current == t->native;
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o}", "tid", json_count(t->tid), "running",
+						   own ? json_null() : json_count(t->current), "switches",
+						   json_count(t->switches)));
+	}
+	return a;
+}
+
+static json_t *head(const struct report *r)
+{
+	const struct tables *t = &r->tables;
+	char command[512];
+	find_command(r->found->pid, command, sizeof(command));
+	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o}", "created", json_count(t->created), "suspended",
+				   json_count(t->suspended), "running", json_count(t->running), "finished",
+				   t->partial ? json_null() : json_count(t->finished), "destroyed",
+				   t->partial ? json_null() : json_count(t->destroyed));
+	return json_pack("{s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid",
+			 (int)r->found->pid, "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
+			 "command", json_text(command), "threads", threads(r), "counts", counts);
+}
+
+// Writes one value and gives it back; nothing else of it is needed.
+static int put(FILE *to, json_t *j, size_t flags)
+{
+	int e = !j ? -ENOMEM : json_dumpf(j, to, flags) ? -EIO : 0;
+	json_decref(j);
+	return e;
+}
+
+// A group with its coroutines, or the one coroutine that it is.
+static int put_group(FILE *to, const struct report *r, const struct group *g)
+{
+	json_t *o = r->all ? coroutine(r, g->first) : group(r, g);
+	if (o)
+		add_stack(o, r, g);
+	fputc('{', to);
+	int e = put(to, o, JSON_EMBED);
+	for (size_t i = 0; !e && !r->all && i < g->n; i++) {
+		fputs(i ? ",\n " : ", \"coroutines\": [\n ", to);
+		e = put(to, coroutine(r, &g->first[i]), 0);
+	}
+	fputs(r->all ? "}" : "]}", to);
+	return e;
+}
+
+int json_write(FILE *to, const struct report *r)
+{
+	fputc('{', to);
+	int e = put(to, head(r), JSON_EMBED);
+	fprintf(to, ",\n\"%s\": [", r->all ? "coroutines" : "groups");
+	for (size_t i = 0; !e && i < r->groups.n; i++) {
+		fputs(i ? ",\n" : "\n", to);
+		e = put_group(to, r, &r->groups.v[i]);
+	}
+	fputs("\n]}\n", to);
+	return e;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+//
+// ctp-ps: lists traced processes, or the coroutines of one. The only file of
+// this program that prints messages and exits. stdout carries the list alone.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "ps/report.h"
+#include "ps/settings.h"
+
+enum { EXIT_NOTHING = 1, EXIT_USAGE = 2 };
+
+static struct settings settings;
+
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (settings.color != COLOR_AUTO)
+		return settings.color == COLOR_ALWAYS;
+	return (!no || !*no) && isatty(1) && !(term && !strcmp(term, "dumb"));
+}
+
+static int flush(int e)
+{
+	if (!e && (ferror(stdout) || fflush(stdout)))
+		e = errno ? -errno : -EIO;
+	if (e)
+		fprintf(stderr, "ctp-ps: cannot write the list: %s\n", strerror(-e));
+	return e ? EXIT_USAGE : 0;
+}
+
+// One line: what, why, the way out. Returns the status.
+static int say(pid_t pid, int why)
+{
+	int id = (int)pid;
+	switch (why) {
+	case FIND_NO_PROCESS:
+	case -ESRCH:
+		fprintf(stderr, "ctp-ps: %d: there is no such process (any more); ctp-ps alone lists the traced ones\n", id);
+		return EXIT_NOTHING;
+	case FIND_NOT_TRACED:
+		fprintf(stderr, "ctp-ps: %d is not traced: it does not run under ctp-run; ctp-ps alone lists those that do\n", id);
+		return EXIT_NOTHING;
+	case FIND_NOT_YET:
+		fprintf(stderr, "ctp-ps: %d: libctp.so has not begun in that program: it is just starting, or cannot be "
+			"traced; try again\n", id);
+		return EXIT_NOTHING;
+	case FIND_OTHER_VERSION:
+	case -EPROTO:
+	case -EFAULT:
+	case -EIO:
+		fprintf(stderr, "ctp-ps: %d: its region is not one that this version reads, or is damaged; use the ctp-ps "
+			"beside its ctp-run\n", id);
+		return EXIT_USAGE;
+	case FIND_MANY:
+		fprintf(stderr, "ctp-ps: %d traces several processes; name one of them: ctp-ps alone lists them\n", id);
+		return EXIT_USAGE;
+	case -EACCES:
+	case -EPERM:
+		fprintf(stderr, "ctp-ps: %d may not be looked at: it belongs to another user, or the kernel shields it; "
+			"run ctp-ps as that user or as root\n", id);
+		return EXIT_USAGE;
+	default:
+		fprintf(stderr, "ctp-ps: %d cannot be read: %s; try again\n", id, strerror(-why));
+		return EXIT_USAGE;
+	}
+}
+
+// A process that ended midway is told from one that cannot be read.
+static int why_not(const struct found *f, int e)
+{
+	struct found now;
+	int again = e == -ENOMEM ? 0 : find_process(f->pid, &now);
+	if (again == FIND_NO_PROCESS || again == FIND_NOT_TRACED)
+		return FIND_NO_PROCESS;
+	if (!again && e != -ENOMEM)
+		find_release(&now);
+	return e;
+}
+
+static int show_process(pid_t pid)
+{
+	struct found f;
+	struct report r;
+	int e = find_process(pid, &f);
+	if (e)
+		return say(pid, e);
+	e = report_make(&r, &f, settings.all, settings.stack);
+	int status = e ? say(f.pid, why_not(&f, e)) : 0;
+	if (!e) {
+		status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, wants_color()));
+		report_deinit(&r);
+	}
+	find_release(&f);
+	return status;
+}
+
+static void list_text(const struct found *f, const struct tables *t, bool first)
+{
+	char command[160], engine[16];
+	find_command(f->pid, command, sizeof(command));
+	snprintf(engine, sizeof(engine), f->engine ? "%d" : "gone", (int)f->engine);
+	if (first)
+		printf("%8s %11s %10s %9s %9s %9s  %s\n", "PID", "COROUTINES", "SUSPENDED", "RUNNING", "THREADS", "CTP-RUN",
+		       "COMMAND");
+	printf("%8d %11zu %10" PRIu64 " %9" PRIu64 " %9zu %9s  %s\n", (int)f->pid, t->n, t->suspended, t->running,
+	       t->nthreads, engine, command);
+}
+
+static json_t *list_json(const struct found *f, const struct tables *t)
+{
+	char command[512];
+	find_command(f->pid, command, sizeof(command));
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", (int)f->pid, "ctp_run",
+			 f->engine ? json_integer(f->engine) : json_null(), "command", json_text(command), "created",
+			 json_count(t->created), "suspended", json_count(t->suspended), "running",
+			 json_count(t->running), "threads", json_count(t->nthreads));
+}
+
+static int list(const struct found *all, size_t n)
+{
+	json_t *a = settings.json ? json_array() : NULL;
+	size_t shown = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct tables t;
+		if (tables_read(&t, &all[i])) // it ended meanwhile
+			continue;
+		if (settings.json)
+			json_array_append_new(a, list_json(&all[i], &t));
+		else
+			list_text(&all[i], &t, shown == 0);
+		shown++;
+		tables_deinit(&t);
+	}
+	if (settings.json) {
+		json_t *o = json_pack("{s:i, s:s, s:o}", "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION, "processes", a);
+		json_dumpf(o, stdout, JSON_INDENT(1));
+		putchar('\n');
+		json_decref(o);
+	}
+	if (!shown)
+		fputs("ctp-ps: no process of this user is traced; ctp-run PROGRAM starts one\n", stderr);
+	int status = flush(0);
+	return status ? status : shown ? 0 : EXIT_NOTHING;
+}
+
+static int list_all(void)
+{
+	struct found *all;
+	size_t n;
+	int e = find_all(&all, &n);
+	if (e) {
+		fprintf(stderr, "ctp-ps: /proc cannot be read: %s\n", strerror(-e));
+		return EXIT_USAGE;
+	}
+	int status = list(all, n);
+	for (size_t i = 0; i < n; i++)
+		find_release(&all[i]);
+	free(all);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options_result r = settings_read(&settings, argc, argv);
+	if (r.error) {
+		fputs("ctp-ps: ", stderr);
+		options_say(&r, stderr);
+		fputs("; see ctp-ps --help\n", stderr);
+		return EXIT_USAGE;
+	}
+	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network
+	switch (settings.action) {
+	case ACTION_HELP:
+		settings_help(stdout);
+		return 0;
+	case ACTION_MAN:
+		settings_man(stdout);
+		return 0;
+	case ACTION_VERSION:
+		puts("ctp-ps " CTP_TOOL_VERSION);
+		return 0;
+	case ACTION_LIST:
+		break;
+	}
+	if (settings.later) {
+		fprintf(stderr, "ctp-ps: %s is not available yet; leave it out\n", settings.later);
+		return EXIT_USAGE;
+	}
+	return settings.pid ? show_process(settings.pid) : list_all();
+}

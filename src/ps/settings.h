@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// settings.h - what the command line says, and the table that reads it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/options.h"
+
+enum settings_action { ACTION_LIST, ACTION_HELP, ACTION_MAN, ACTION_VERSION };
+enum settings_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct settings {
+	enum settings_action action;
+	pid_t pid; // 0 = all processes
+	bool all, stack, json;
+	const char *later; // an option that is not there yet
+	enum settings_color color;
+};
+
+extern const struct option_row settings_rows[];
+struct options_result settings_read(struct settings *s, int argc, char **argv);
+void settings_help(FILE *to);
+void settings_man(FILE *to);

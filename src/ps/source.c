@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// The region is never mapped: a program that means harm could shorten its file
+// under the mapping, and looking at a page that was never used would make it.
+// Copies come from the process that maps it (process_vm_readv), which needs no
+// engine, or from the file, where the kernel lets nobody into a process that is
+// not his child. A copy is not made at one moment. So a record counts when two
+// copies, one after the other, are equal and published: its words stood still in
+// between, and its sequence says that this was a state.
+#include "ps/source.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { TRIES = 200, AT_ONCE = 256 };
+
+int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
+{
+	if (off > s->bytes || bytes > s->bytes - off)
+		return -EPROTO;
+	for (size_t done = 0; done < bytes;) {
+		char *at = (char *)to + done;
+		size_t left = bytes - done;
+		struct iovec l = { .iov_base = at, .iov_len = left };
+		struct iovec r = { .iov_base = (void *)(uintptr_t)(s->base + off + done), .iov_len = left };
+		ssize_t n = s->fd >= 0 ? pread(s->fd, at, left, (off_t)(off + done))
+				       : process_vm_readv(s->pid, &l, 1, &r, 1, 0);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int source_read_many(const struct source *s, const uint64_t *offs, size_t n, void *to, size_t bytes)
+{
+	struct iovec r[AT_ONCE];
+	int e = 0;
+	for (size_t at = 0, some; !e && at < n; at += some) {
+		char *piece = (char *)to + at * bytes;
+		bool inside = s->fd < 0;
+		some = n - at < AT_ONCE ? n - at : AT_ONCE;
+		for (size_t i = 0; i < some; i++) {
+			r[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)(s->base + offs[at + i]), .iov_len = bytes };
+			inside &= offs[at + i] <= s->bytes && bytes <= s->bytes - offs[at + i];
+		}
+		struct iovec l = { .iov_base = piece, .iov_len = some * bytes };
+		if (inside && process_vm_readv(s->pid, &l, 1, r, some, 0) == (ssize_t)(some * bytes))
+			continue;
+		for (size_t i = 0; !e && i < some; i++) // one by one, to say why
+			e = source_read(s, offs[at + i], piece + i * bytes, bytes);
+	}
+	return e;
+}
+
+int source_read_record(const struct source *s, uint64_t off, void *to, size_t bytes)
+{
+	unsigned char before[SOURCE_RECORD_MAX];
+	uint32_t seq;
+	int r = bytes > sizeof(before) ? -EINVAL : source_read(s, off, before, bytes);
+	for (int tries = 0; !r && tries < TRIES; tries++) {
+		r = source_read(s, off, to, bytes);
+		memcpy(&seq, to, sizeof(seq));
+		if (!r && !(seq & 1) && !memcmp(before, to, bytes))
+			return 0;
+		if (!r)
+			memcpy(before, to, bytes);
+	}
+	return r ? r : SOURCE_UNSETTLED;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// The tables of a program that runs on meanwhile. Only rows in use are copied,
+// a piece at a time; how many are in use the region says, and our own bounds
+// limit it. Stations are copied twice, in large pieces: what stood still in
+// between is taken, the rest is read again one by one.
+#include "ps/tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+
+enum { PIECE = 256, THREADS_PIECE = 64 }; // rows
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t age(const struct clock_pairs *c, uint64_t since)
+{
+	uint64_t then = clock_to_ns(c, since);
+	return since && c->ns1 > then ? c->ns1 - then : 0;
+}
+
+static int take(struct tables *t, const struct ctp_state *s, uint32_t station, bool settled,
+		const struct clock_pairs *clock)
+{
+	if (s->owner != CTP_OWNER_GUEST || s->entity != CTP_COROUTINE)
+		return 0;
+	t->created += s->life == CTP_CREATED;
+	t->suspended += s->life == CTP_SUSPENDED;
+	t->running += s->life == CTP_RUNNING;
+	if (s->life != CTP_CREATED && s->life != CTP_SUSPENDED && s->life != CTP_RUNNING)
+		return 0;
+	if (GROW(t->coroutines, t->n, t->capacity))
+		return -ENOMEM;
+	struct coroutine *c = &t->coroutines[t->n++];
+	*c = (struct coroutine){ .id = s->id, .changes = s->changes, .entry = s->entry, .station = station,
+				 .stack = s->life == CTP_SUSPENDED ? s->stack : 0, .thread = s->thread,
+				 .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
+				 .since_ns = age(clock, s->since), .settled = settled };
+	if (s->life == CTP_SUSPENDED)
+		c->nwaits = (uint8_t)least(s->nwaits, CTP_WAITS);
+	for (unsigned i = 0; i < c->nwaits; i++)
+		c->waits[i] = (struct coroutine_wait){ s->waits[i].fd, s->waits[i].gen, s->waits[i].events,
+						       s->waits[i].how };
+	t->unsettled += !settled;
+	return 0;
+}
+
+static int take_piece(struct tables *t, const struct found *f, const struct ctp_station *one,
+		      const struct ctp_station *two, uint64_t first, uint64_t n, const struct clock_pairs *clock)
+{
+	int e = 0;
+	for (uint64_t i = 0; !e && i < n; i++) {
+		const struct ctp_state *a = &one[i].state, *b = &two[i].state;
+		struct ctp_state again;
+		bool settled = !(b->seq & 1) && !memcmp(a, b, sizeof(*a));
+		if (!settled) {
+			uint64_t off = CTP_HEADER_BYTES + (first + i) * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+			e = source_read_record(&f->region, off, &again, sizeof(again));
+			b = &again;
+			settled = e == 0;
+			e = e == SOURCE_UNSETTLED ? 0 : e;
+		}
+		if (!e)
+			e = take(t, b, (uint32_t)(first + i), settled, clock);
+	}
+	return e;
+}
+
+static int read_stations(struct tables *t, const struct found *f, const struct clock_pairs *clock)
+{
+	uint64_t n = least(f->header.allocated_count, f->header.ext.stations_max);
+	struct ctp_station *two = malloc(2 * PIECE * sizeof(*two));
+	int e = two ? 0 : -ENOMEM;
+	for (uint64_t at = 0; !e && at < n; at += PIECE) {
+		uint64_t rows = least(PIECE, n - at), off = CTP_HEADER_BYTES + at * CTP_STATION_BYTES;
+		for (int i = 0; !e && i < 2; i++)
+			e = source_read(&f->region, off, two + i * PIECE, rows * sizeof(*two));
+		if (!e)
+			e = take_piece(t, f, two, two + PIECE, at, rows, clock);
+	}
+	free(two);
+	return e;
+}
+
+static int take_thread(struct tables *t, const struct ctp_thread *row, uint32_t slot)
+{
+	t->finished += row->finished;
+	t->destroyed += row->destroyed;
+	t->switches += row->switches;
+	t->partial |= row->uses > 0;
+	if (row->life != CTP_THREAD_LIVE)
+		return 0;
+	if (GROW(t->threads, t->nthreads, t->threads_capacity))
+		return -ENOMEM;
+	t->threads[t->nthreads++] = (struct tables_thread){ row->tid, slot, row->current, row->native, row->switches };
+	return 0;
+}
+
+static int read_threads(struct tables *t, const struct found *f)
+{
+	const struct ctp_ext *x = &f->header.ext;
+	struct ctp_thread rows[THREADS_PIECE];
+	uint64_t n = least(least(x->thread_high, x->threads_max), CTP_THREADS_MAX);
+	int e = 0;
+	for (uint64_t at = 0; !e && at < n; at += THREADS_PIECE) {
+		uint64_t count = least(THREADS_PIECE, n - at);
+		e = source_read(&f->region, x->threads_off + at * sizeof(*rows), rows, count * sizeof(*rows));
+		for (uint64_t i = 0; !e && i < count; i++)
+			e = take_thread(t, &rows[i], (uint32_t)(at + i));
+	}
+	// A coroutine may end on another thread than it began on, so that single counts go below zero.
+	t->finished = t->finished > INT64_MAX ? 0 : t->finished;
+	t->destroyed = t->destroyed > INT64_MAX ? 0 : t->destroyed;
+	return e;
+}
+
+static int read_modules(struct tables *t, const struct found *f)
+{
+	const struct ctp_ext *x = &f->header.ext;
+	uint64_t n = least(least(x->module_count, x->modules_max), CTP_MODULES_MAX);
+	t->modules = calloc(n ? n : 1, sizeof(*t->modules));
+	int e = t->modules ? source_read(&f->region, x->modules_off, t->modules, n * sizeof(*t->modules)) : -ENOMEM;
+	for (uint64_t i = 0; !e && i < n; i++) {
+		struct ctp_module *m = &t->modules[i];
+		m->path[sizeof(m->path) - 1] = 0;
+		find_clean(m->path);
+		if (m->build_id_len > sizeof(m->build_id))
+			m->build_id_len = 0;
+		if (m->ready && m->start < m->end)
+			t->modules[t->nmodules++] = *m;
+	}
+	return e;
+}
+
+int tables_read(struct tables *t, const struct found *f)
+{
+	const struct ctp_ext *x = &f->header.ext;
+	struct tables got = { 0 };
+	struct clock_pairs clock;
+	clock_adopt(&clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
+	int e = read_threads(&got, f);
+	if (!e)
+		e = read_stations(&got, f, &clock);
+	if (!e)
+		e = read_modules(&got, f);
+	if (e)
+		tables_deinit(&got);
+	else
+		*t = got;
+	return e;
+}
+
+void tables_deinit(struct tables *t)
+{
+	free(t->coroutines);
+	free(t->threads);
+	free(t->modules);
+	*t = (struct tables){ 0 };
+}
+
+const struct tables_thread *tables_thread(const struct tables *t, uint32_t slot)
+{
+	for (size_t i = 0; i < t->nthreads; i++)
+		if (t->threads[i].slot == slot)
+			return &t->threads[i];
+	return NULL;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// Stacks as frames with names, and how a frame is called. What a reader never
+// wants is left out here, for every format: the frames of libctp.so, which are
+// not the program's and would change fingerprints with each version of ctp.
+#include "symbols/frames.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+
+static bool is_ours(const struct frames_own *own, const struct symbols_frame *f)
+{
+	return (f->pc >= own->start && f->pc < own->end) ||
+	       (f->module && !strncmp(file_base(f->module), "libctp.so", 9));
+}
+
+int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own, const uint64_t *pcs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct symbols_place place;
+		int r = symbols_find(s, pcs[i], true, &place);
+		for (size_t k = 0; !r && k < place.n; k++) {
+			if (is_ours(own, &place.frames[k]))
+				continue;
+			r = GROW(f->items, f->n, f->capacity);
+			if (!r)
+				f->items[f->n++] = &place.frames[k];
+		}
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+void frames_deinit(struct frames *f)
+{
+	free(f->items);
+	*f = (struct frames){ 0 };
+}
+
+const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc)
+{
+	struct symbols_place place;
+	if (!pc || symbols_find(s, pc, false, &place) || !place.n)
+		return NULL;
+	return &place.frames[place.n - 1];
+}
+
+// Where a C++ function's argument list begins: the last top-level parentheses,
+// with nothing but qualifiers behind them. A plain C name has none.
+static size_t without_arguments(const char *name)
+{
+	size_t n = strlen(name), depth = 0;
+	for (size_t i = n; i-- > 0;) {
+		if (name[i] == ')')
+			depth++;
+		else if (name[i] == '(' && depth && !--depth)
+			return i ? i : n; // "(anonymous namespace)::f"
+		else if (!depth && (name[i] == '>' || name[i] == ':'))
+			return n;
+	}
+	return n;
+}
+
+const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	if (!f)
+		snprintf(buf, bytes, "?");
+	else if (f->symbol)
+		snprintf(buf, bytes, "%.*s", (int)without_arguments(f->symbol), f->symbol);
+	else if (f->module)
+		snprintf(buf, bytes, "%s+0x%" PRIx64, file_base(f->module), f->offset);
+	else
+		snprintf(buf, bytes, "0x%" PRIx64, f->pc);
+	return buf;
+}
+
+bool frames_is_library(const struct symbols_frame *f)
+{
+	static const char *const known[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl",
+					     "libstdc++", "libgcc_s", "libasan", "libtsan", "[vdso]" };
+	const char *base = f->module ? file_base(f->module) : "";
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(base, known[i], strlen(known[i])))
+			return true;
+	return false;
+}
+
+const char *frames_path(const struct symbols_frame *f)
+{
+	static const char *const none = "";
+	char here[4096];
+	size_t n;
+	if (!f->file)
+		return none;
+	if (getcwd(here, sizeof(here)) && (n = strlen(here)) > 1 && !strncmp(f->file, here, n) &&
+	    f->file[n] == '/')
+		return f->file + n + 1;
+	if (f->dir && (n = strlen(f->dir)) > 1 && !strncmp(f->file, f->dir, n) && f->file[n] == '/')
+		return f->file + n + 1;
+	const char *cut = f->file;
+	while (strlen(cut) > 40 && strchr(cut + 1, '/'))
+		cut = strchr(cut + 1, '/');
+	return cut;
+}

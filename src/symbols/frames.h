@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// frames.h - stacks as frames with names, and how a frame is called.
+#pragma once
+
+#include "symbols/symbols.h"
+
+// A stack as it is reported: frames of libctp.so are left out.
+struct frames {
+	const struct symbols_frame **items;
+	size_t n, capacity;
+	bool captured;
+	uint32_t flags; // CTP_STACK_*
+};
+
+// Where libctp.so lay; 0, 0 if that is not known.
+struct frames_own {
+	uint64_t start, end;
+};
+
+// Appends the frames of these return addresses, innermost first. The rest of *f is left to the caller.
+int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own, const uint64_t *pcs, size_t n);
+void frames_deinit(struct frames *f);
+// The one frame (the outermost, if inlined) of a function's own address.
+const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc);
+// The function without its parameters, else "module+0x123"; buf holds it.
+const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes);
+// Its source file as short as it stays clear: from here, or from where it was compiled. "" if not known.
+const char *frames_path(const struct symbols_frame *f);
+// libc, the loader, the C++ runtime: nobody looks for a bug there first.
+bool frames_is_library(const struct symbols_frame *f);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// arch.h - the only file here that knows a CPU: which of libunwind's registers
+// each stored one is. (enum ctp_reg says the same in words.)
+#pragma once
+
+#include "ctp/ctp.h"
+
+#if defined(__x86_64__)
+#include <libunwind-x86_64.h>
+static const int arch_regs[CTP_REGS] = {
+	[CTP_REG_PC] = UNW_X86_64_RIP, [CTP_REG_SP] = UNW_X86_64_RSP, [CTP_REG_FP] = UNW_X86_64_RBP,
+	[CTP_REG_S0] = UNW_X86_64_RBX, [CTP_REG_S1] = UNW_X86_64_R12, [CTP_REG_S2] = UNW_X86_64_R13,
+	[CTP_REG_S3] = UNW_X86_64_R14, [CTP_REG_S4] = UNW_X86_64_R15,
+};
+#else
+#error "src/unwind/arch.h has no row for this CPU yet"
+#endif
+
+// libunwind's search in a table of .eh_frame_hdr that it reads through our accessors: exported by
+// libunwind-<cpu> and used by other tracers, but in none of its headers.
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *table,
+				       unw_proc_info_t *info, int need_unwind_info, void *arg);
+#define arch_search_table UNW_OBJ(dwarf_search_unwind_table)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// unwind.h - the stacks of suspended coroutines, from outside.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "ctp/ctp.h"
+
+enum { UNWIND_FRAMES = 64, UNWIND_NEAR = 2048 };
+
+// What is known of one process: its objects, their tables, the rules found so far.
+struct unwind;
+
+int unwind_new(struct unwind **out, pid_t pid); // 0 or -errno
+void unwind_free(struct unwind *u);
+
+// The innermost part of a stack, where nearly all walks end.
+struct unwind_near {
+	uint64_t addr;
+	size_t have; // bytes; 0 = could not be read
+	unsigned char bytes[UNWIND_NEAR];
+};
+// Reads it for many coroutines at once.
+void unwind_fetch(const struct unwind *u, const struct ctp_state *s, size_t n, struct unwind_near *out);
+// Return addresses, innermost first, from the registers saved in `s`; 0 if it cannot be done. `near` may be
+// NULL. *guessed (may be NULL) says that a frame had no unwind information and was found by its frame
+// pointer. Whether the coroutine still slept when its stack was read is for the caller to check (ctp_state.seq).
+size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unwind_near *near, uint64_t *pcs,
+		   size_t max, bool *guessed);
+// The same for a single look.
+size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max);

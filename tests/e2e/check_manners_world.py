@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""A guest's manners where little is permitted: containers' rules, limits, other users, no /proc. What works there
+works, and what does not is said in one line, while the program runs as without us."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from check_manners import BLOCK, said
+from check_run import NOBODY, as_nobody, says
+from harness import Skip, equal, need, tool, until, witness
+
+COUNTS = ("basic",)
+EVERY = "membarrier,process_vm_readv,ptrace,kcmp"
+
+
+def fares(case, done, bare, traced=None, line=None):
+    """The program's status and output are its own; it was traced, or one line of ours says why not."""
+    equal((done.status, done.out), (bare.status, bare.out), f"status and stdout ({done})")
+    equal([x for x in done.err.splitlines() if not x.startswith("ctp: ")], bare.err.splitlines(), "stderr")
+    untraced = [x for x in done.err.splitlines() if "untraced" in x]
+    if traced is None:
+        traced = not untraced
+    if traced:
+        equal(untraced, [], "lines about it")
+        trace = case.report()[1]["trace"]
+        equal((trace["switches"], trace["lost"]), (said(done, "switches"), 0), "switches, lost")
+    else:
+        equal(len(untraced), 1, f"lines that say so: {done.err}")
+        need(line in untraced[0], f"does not say {line!r}: {untraced[0]}")
+
+
+def filtered(case, error, calls):
+    return [case.target("filter"), error, calls]
+
+
+def three_ways(case, words, alone=True):
+    """ctp-run among the rules; the program alone; the library alone. With the name of each."""
+    program = [case.target("counts"), *COUNTS]
+    yield "both", case.run(*words, case.run_tool, BLOCK, *program)
+    yield "target", case.ctp(BLOCK, *words, *program)
+    if alone:
+        yield "alone", case.run(*words, "env", f"LD_PRELOAD={case.lib}", *program)
+        until(lambda: not (case.dir / "ctp.data").exists() or '"complete":true' in
+              (case.dir / "ctp.data/ctp/trace.json").read_text(), "the end of the trace")
+
+
+def check_seccomp(case):
+    """System calls that a container forbids: what we do not need to trace is not missed."""
+    bare = case.run(case.target("counts"), *COUNTS)
+    probe = case.run(*filtered(case, "eperm", "kcmp"), "true")
+    if probe.status != 0:
+        raise Skip(probe.err)
+    for error in ("eperm", "enosys"):
+        for calls in (EVERY, "clone3,statx,inotify_init1,setsid,socket,epoll_pwait2,prctl"):
+            for way, done in three_ways(case, filtered(case, error, calls)):
+                fares(case, done, bare, traced=True)
+        done = case.run(*filtered(case, error, "memfd_create"), "env", f"LD_PRELOAD={case.lib}", case.target("counts"),
+                        *COUNTS)
+        fares(case, done, bare, traced=False, line="memfd_create")
+        done = case.run(*filtered(case, error, "memfd_create"), case.run_tool, case.target("counts"), *COUNTS)
+        equal(done.status, 125, "ctp-run's status without a region")
+        says(done, "memfd", "--shm-file")
+        done = case.run(*filtered(case, error, "memfd_create"), case.run_tool, BLOCK, "--shm-file=region",
+                        case.target("counts"), *COUNTS)
+        fares(case, done, bare, traced=True)
+        done = case.ctp(*filtered(case, error, "madvise"), case.target("counts"), *COUNTS)
+        fares(case, done, bare, traced=False, line="MADV_WIPEONFORK")
+
+
+def check_seccomp_lone_engine(case):
+    """Without pidfd_open, too, the engine of a library preloaded alone stays as long as the program."""
+    bare = case.run(case.target("counts"), *COUNTS)
+    for error in ("eperm", "enosys"):
+        for _ in range(3):
+            done = case.run(*filtered(case, error, "pidfd_open"), "env", f"LD_PRELOAD={case.lib}", case.target("counts"),
+                            *COUNTS)
+            until(lambda: '"complete":true' in (case.dir / "ctp.data/ctp/trace.json").read_text(), "the end of the trace")
+            fares(case, done, bare, traced=True)
+
+
+def check_seccomp_verdict(case):
+    """What the witness may not look at it does not know: no PROVEN without memory, nor for a coroutine that is held."""
+    for calls in ("process_vm_readv", "ptrace", "kcmp", EVERY):
+        for keep in ("none", "table"):
+            process = case.start(*filtered(case, "eperm", calls), case.run_tool, "-q", case.target("lost"),
+                                 *(["keep=table"] if keep == "table" else []), "n=2")
+            process.wait_for("ready")
+            until(lambda: len(witness(case.dir / "ctp.data")) >= 2, "the witness")
+            process.signal(15)
+            process.done()
+            found = case.report()[1]["findings"]
+            equal([f["count"] for f in found], [2], f"without {calls}, keep={keep}: findings")
+            if keep == "table":
+                need(found[0]["verdict"] != "proven", f"without {calls}: PROVEN, though a table holds them")
+
+
+# ---- limits
+
+def limited(limit):
+    return ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh"]
+
+
+def check_limits(case):
+    """Limits of the program's: it is traced, or runs untraced and one line says what was not enough."""
+    bare = case.run(case.target("counts"), *COUNTS)
+    for limit, line in (("-v 4000000", "memory"), ("-v 200000", "memory"), ("-d 4000", "memory"), ("-f 1000", None),
+                        ("-n 16", None), ("-n 5", None), ("-s 128", None), ("-l 0", None)):
+        done = case.ctp(BLOCK, *limited(limit), case.target("counts"), *COUNTS)
+        fares(case, done, bare, traced=line is None, line=line)
+
+
+def check_limits_alone(case):
+    """The same for the library alone, whose engine lives with the same limits."""
+    bare = case.run(case.target("counts"), *COUNTS)
+    for limit, line in (("-v 4000000", "engine did not start"), ("-f 1000", "ulimit -f"), ("-n 16", None), ("-n 5", "trace")):
+        shutil.rmtree(case.dir / "ctp.data", ignore_errors=True)
+        done = case.run(*limited(limit), "env", f"LD_PRELOAD={case.lib}", case.target("counts"), *COUNTS)
+        fares(case, done, bare, traced=line is None, line=line)
+
+
+# ---- other users, other mounts
+
+def inside(case, mounts, *words):
+    """Runs words in a mount namespace of its own, after these mounts."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, to mount")
+    probe = case.run(tool("unshare"), "-m", "sh", "-ec", mounts)
+    if probe.status != 0:
+        raise Skip(f"not permitted here: {probe.err.strip()[-200:]}")
+    return case.run("unshare", "-m", "sh", "-ec", f'{mounts}; exec "$@"', "sh", *words)
+
+
+def check_small_shm(case):
+    """A memfd is not limited by what is mounted for shared memory."""
+    bare = case.run(case.target("counts"), *COUNTS)
+    done = inside(case, "mount -t tmpfs -o size=64k none /dev/shm", case.run_tool, BLOCK, case.target("counts"), *COUNTS)
+    fares(case, done, bare, traced=True)
+
+
+def check_read_only_root(case):
+    """Nothing can be written but the trace's own place."""
+    bare = case.run(case.target("counts"), *COUNTS)
+    mounts = f"mount --bind {case.dir} {case.dir}; mount -o remount,bind,ro /; mount -t tmpfs -o ro none /tmp/nothing 2>/dev/null || :"
+    if not str(case.dir).startswith(("/tmp", "/var")):
+        raise Skip("the check's directory lies elsewhere")
+    done = inside(case, mounts, "sh", "-c", f'! touch /x 2>/dev/null && cd {case.dir} && exec "$@"', "sh", case.run_tool, BLOCK,
+                  case.target("counts"), *COUNTS)
+    fares(case, done, bare, traced=True)
+    done = inside(case, mounts, "sh", "-c", f'cd {case.dir} && exec "$@"', "sh", case.run_tool, "-o", "/ctp.trace",
+                  case.target("counts"), *COUNTS)
+    equal(done.status, 125, "status where the trace cannot be made")
+    says(done, "/ctp.trace")
+
+
+def check_hidden_processes(case):
+    """Another user's /proc (hidepid=2): one's own child can be seen, and that is enough."""
+    process = as_nobody(case, "true")
+    process.done()
+    place = case.dir / "nobody"
+    tools = [str(place / p.relative_to(case.build)) for p in (case.run_tool, case.target("lost"))]
+    done = inside(case, "mount -t proc -o hidepid=2 none /proc", "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
+                  "--clear-groups", "sh", "-c", f'cd {place}/home && exec "$@"', "sh", tools[0], "--timeout=2", tools[1], "n=3")
+    equal(done.status, 124, f"{done}")
+    found = case.report("nobody/home/ctp.data")[1]["findings"]
+    equal([f["count"] for f in found], [3], "findings")
+
+
+def check_first_process(case):
+    """As PID 1 of a container ctp-run traces; the library alone would be seen, and says so."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, for a PID namespace")
+    words = [tool("unshare"), "-p", "-f", "--mount-proc"]
+    if case.run(*words, "true").status != 0:
+        raise Skip("no PID namespace here")
+    bare = case.run(case.target("counts"), *COUNTS)
+    fares(case, case.run(*words, case.run_tool, BLOCK, case.target("counts"), *COUNTS), bare, traced=True)
+    done = case.run(*words, "env", f"LD_PRELOAD={case.lib}", case.target("counts"), *COUNTS)
+    fares(case, done, bare, traced=False, line="ctp-run")
+
+
+def check_no_ptrace(case):
+    """Without CAP_SYS_PTRACE, and not dumpable, or with nothing but one's own children: no false verdict."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, to drop capabilities")
+    done = case.run(tool("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-all", f"--reuid={NOBODY}", f"--regid={NOBODY}",
+                    "--clear-groups", "true")
+    if done.status != 0:
+        raise Skip(f"setpriv: {done.err}")
+    process = as_nobody(case, case.run_tool, "--timeout=2", case.target("lost"), "n=3", "keep=table")
+    equal(process.done().status, 124, "status")
+    found = case.report("nobody/home/ctp.data")[1]["findings"]
+    need(found and found[0]["verdict"] != "proven", f"PROVEN, though a table holds them: {found}")
+
+
+def libraries(path):
+    out = subprocess.run(["ldd", path], capture_output=True, text=True).stdout
+    return re.findall(r"(/\S+)", out)
+
+
+def check_no_proc(case):
+    """A jail without /proc: the program runs as without us, and a line says what is missing."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, to chroot")
+    jail = case.dir / "jail"
+    env = pathlib.Path(tool("env"))
+    for path in (case.run_tool, case.lib, case.target("counts"), env):
+        place = jail / (path.relative_to(case.build) if path != env else "env")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)
+        for lib in libraries(path):
+            (jail / lib[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(lib, jail / lib[1:])
+    inner = {p: "/" + str(p.relative_to(case.build)) for p in (case.run_tool, case.lib, case.target("counts"))}
+    bare = case.run(tool("chroot"), jail, inner[case.target("counts")], *COUNTS)
+    equal(bare.status, 0, f"{bare}")
+    done = case.run("chroot", jail, "/env", f"LD_PRELOAD={inner[case.lib]}", inner[case.target("counts")], *COUNTS)
+    fares(case, done, bare, traced=False, line="/proc")
+    done = case.run("chroot", jail, inner[case.run_tool], inner[case.target("counts")], *COUNTS)
+    equal(done.status, 125, "ctp-run's status")
+    says(done, "/proc")
+
+
+CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items())
+          if name.startswith("check_") and callable(function) and function.__module__ == __name__]
