@@ -65,10 +65,10 @@ static inline bool ctp_cas64(uint64_t *p, uint64_t from, uint64_t to)
 }
 
 // Writer. Partner: ctp_seq_read_begin/retry in whoever reads. Returns what
-// ctp_seq_end_at may be given.
+// ctp_seq_end_at may be given. (| 1: a writer that was jumped out of left it odd.)
 static inline uint32_t ctp_seq_begin(uint32_t *seq)
 {
-	uint32_t v = atomic_load_explicit(CTP_A32(seq), memory_order_relaxed) + 1;
+	uint32_t v = atomic_load_explicit(CTP_A32(seq), memory_order_relaxed) | 1;
 	atomic_store_explicit(CTP_A32(seq), v, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	return v;

@@ -17,10 +17,29 @@
 
 enum { SPINS = 500, YIELDS = 500 };
 
+// For fds_abandon: noted before it is so.
+static void note_taken(struct ctp_fd *e, uint32_t seq)
+{
+	struct guest *g = cpu_self();
+	if (!g)
+		return;
+	g->taken = e;
+	g->taken_seq = seq;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void fds_abandon(struct guest *g)
+{
+	if (g->taken && ctp_load32(&g->taken->seq) == g->taken_seq)
+		ctp_seq_end(&g->taken->seq);
+	g->taken = NULL;
+}
+
 bool fds_take(struct ctp_fd *e)
 {
 	for (int i = 0; i < SPINS + YIELDS; i++) {
 		uint32_t seq = ctp_load32(&e->seq);
+		note_taken(seq & 1 ? NULL : e, seq + 1);
 		if (!(seq & 1) && ctp_cas32(&e->seq, seq, seq + 1)) {
 			// as in ctp_seq_begin: what is written now must not pass the odd seq
 			__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -29,6 +48,7 @@ bool fds_take(struct ctp_fd *e)
 		if (i >= SPINS)
 			cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	}
+	note_taken(NULL, 0);
 	ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
 	return false;
 }
@@ -36,6 +56,7 @@ bool fds_take(struct ctp_fd *e)
 void fds_give(struct ctp_fd *e)
 {
 	ctp_seq_end(&e->seq);
+	note_taken(NULL, 0);
 }
 
 // ------------------------------------------------------------- the ending mark

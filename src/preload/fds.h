@@ -36,6 +36,7 @@ static inline struct ctp_fd *fds_entry(int fd)
 // is shut. False, and the gap noted, if its holder never lets go.
 bool fds_take(struct ctp_fd *e);
 void fds_give(struct ctp_fd *e);
+void fds_abandon(struct guest *g); // the hook in which it was taken does not go on
 // The generation of a descriptor that is known to be open; one never seen, or
 // opened unseen, is met here. 0: the table has no room.
 uint32_t fds_gen(struct guest *g, int fd);

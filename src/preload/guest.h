@@ -62,6 +62,8 @@ struct guest {
 	uint32_t tid;
 	struct ctp_state *current; // the entity that runs; never NULL once attached
 	struct ctp_state *native;  // the thread's own stack
+	struct ctp_fd *taken; // the entry that this thread writes now, if its seq is
+	uint32_t taken_seq;   // this one (fds.c)
 	struct ctp_state unnamed; // stands for `native` until the thread first switches: id 0
 	uint64_t native_top; // an address above all frames of the thread's own stack
 	struct ctp_record *ring;

@@ -83,6 +83,7 @@ int hook_abandons(struct guest *g, const void *env)
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
 	if (g->current->seq & 1)
 		ctp_seq_end(&g->current->seq);
+	fds_abandon(g);
 	g->gate = 1;
 	return 1;
 }

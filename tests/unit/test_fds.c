@@ -54,6 +54,8 @@ uint64_t guest_now(void)
 	return ctp_add64(&clock_now, 1) + 1;
 }
 
+__thread struct guest *ctp_self __attribute__((tls_model("initial-exec")));
+
 struct ctp_state *coroutine_at(uint64_t data)
 {
 	return data == LED_DATA ? led : NULL;
