@@ -405,7 +405,7 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	t->switches++;
 	t->current = to->id;
 	g->current = to;
-	g->slice = g->saved_slot = 0;
+	g->slice = g->saved_slot = g->kept_slot = 0;
 	g->batch_fd = -1;
 }
 

@@ -53,6 +53,12 @@ const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc)
 	return &place.frames[place.n - 1];
 }
 
+// Is it the "()" of "operator()" itself, which no argument list follows?
+static bool is_call_operator(const char *name, size_t at)
+{
+	return !strcmp(name + at, "()") && at >= 8 && !memcmp(name + at - 8, "operator", 8);
+}
+
 // Where a C++ function's argument list begins: the last top-level parentheses,
 // with nothing but qualifiers behind them. A plain C name has none.
 static size_t without_arguments(const char *name)
@@ -62,7 +68,7 @@ static size_t without_arguments(const char *name)
 		if (name[i] == ')')
 			depth++;
 		else if (name[i] == '(' && depth && !--depth)
-			return i ? i : n; // "(anonymous namespace)::f"
+			return i == 0 || is_call_operator(name, i) ? n : i; // "(anonymous namespace)::f"
 		else if (!depth && (name[i] == '>' || name[i] == ':'))
 			return n;
 	}
