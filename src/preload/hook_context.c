@@ -42,10 +42,11 @@ static struct ctp_state *beginning(struct guest *g, ucontext_t *u)
 
 static inline struct ctp_state *target_of(struct guest *g, ucontext_t *u)
 {
-	if (CTP_UNLIKELY((uint64_t)u == g->saved_slot || (uint64_t)u == g->kept_slot))
-		return g->current; // back to where it was in this slice
 	if (context_pc(u) == (uint64_t)ctp_coroutine_begin)
 		return beginning(g, u);
+	if (CTP_UNLIKELY((uint64_t)u == g->saved_slot && context_sp(u) == g->saved[CTP_REG_SP]) ||
+	    CTP_UNLIKELY((uint64_t)u == g->kept_slot && context_sp(u) == g->kept[CTP_REG_SP]))
+		return g->current; // back to where it was in this slice
 	struct target t = {(uint64_t)u, context_sp(u), context_pc(u)};
 	return coroutine_find(g, &t);
 }

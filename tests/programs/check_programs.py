@@ -1,112 +1,83 @@
 # SPDX-License-Identifier: MIT
-"""Programs that nobody here wrote, or that run on libraries that nobody here
-wrote: the same output and status as without ctp, counts exact, nothing lost,
-no finding."""
-import pathlib
-import subprocess
-import threading
+"""Each program of the catalogue: the same output and status as without ctp, and
+every switch counted: against babeltrace2, against a counter that stands behind
+us in the same run, and against what the program implies. Nothing lost, no finding."""
+import struct
 
+import catalogue
 import packages
+import stage
 from check_counts import check_jsonl
-from harness import Skip, equal, need, tool
+from harness import equal, need
 
-HERE = pathlib.Path(__file__).resolve().parent
-
-
-def built(case, *argv):
-    done = case.run(*argv)
-    if done.status != 0:
-        raise Skip(f"does not build here: {done.err.strip()[-300:]}")
+MANY = 1000000  # switches, from which on babeltrace2 would take too long
+LINES = ("qemu_io", "asio_parallel_grep", "tbb_suspend", "openssl_server")
 
 
-def as_without(case, *argv, same_output=True, count=None, coroutines=None):
-    """Both forms of the trace against a run without ctp. Returns the report."""
-    bare = case.run(*argv)
-    done = case.ctp("--overflow=block", *argv)
-    equal(done.status, bare.status, "status")
-    if same_output:
-        equal(done.out, bare.out, "output")
-    shown = case.switches()
-    status, report = case.report()
-    trace = report["trace"]
-    equal(report["findings"], [], "findings")
-    equal(trace["lost"], 0, "lost")
-    equal(trace["switches"], shown, "switches in the tables against those shown")
-    need(shown > 0, "no switch seen")
-    if count is not None:
-        equal(shown, count, "switches")
-    if coroutines is not None:
-        equal(trace["coroutines"]["total"], coroutines, "coroutines")
-    equal(status, 0, "ctp-analyze's status")
-    return report
+def within(got, want, what):
+    if want is None:
+        return
+    low, high = want if isinstance(want, tuple) else (want, want)
+    need(got >= low and (high is None or got <= high), f"{what}: got {got}, want {low} to {high}")
 
 
-def check_tbb(case):
-    packages.want("g++", "libtbb-dev")
-    built(case, tool("g++"), "-O2", "-g", "-std=c++17", HERE / "tbb_suspend.cpp", "-o", "suspend", "-ltbb")
-    report = as_without(case, "./suspend", "2000")
-    need(report["trace"]["coroutines"]["total"] > 0, "no coroutine seen")
+def counter(case):
+    """count.c, built; what stands in the program's environment so that it counts."""
+    packages.want("gcc", "libc6-dev")
+    library = case.dir / "count.so"
+    done = case.run("gcc", "-O2", "-mgeneral-regs-only", "-shared", "-fPIC", stage.HERE / "count.c", "-o", library)
+    equal(done.status, 0, f"gcc ({done.err})")
+    return ["-E", f"LD_PRELOAD={library}", "-E", f"COUNT_FILE={case.dir}/counts"]
 
 
-def check_tbb_lines(case):
-    packages.want("g++", "libtbb-dev")
-    built(case, tool("g++"), "-O2", "-g", "-std=c++17", HERE / "tbb_suspend.cpp", "-o", "suspend", "-ltbb")
-    bare = case.run("./suspend", "500")
-    done = case.ctp("--overflow=block", "-o", "x.jsonl", "./suspend", "500")
-    equal((done.status, done.out), (bare.status, bare.out), "the program")
-    need(len(check_jsonl(case.dir / "x.jsonl")) > 0, "no line")
+def counts(case):
+    pid, switches, made, _ = struct.unpack("4Q", (case.dir / "counts").read_bytes())
+    need(pid, "the counter was not loaded")
+    return switches, made
 
 
-def check_gdc(case):
-    packages.want("gdc")
-    built(case, tool("gdc"), "-O1", "-g", HERE / "generators.d", "-o", "generators")
-    words = subprocess.run(["nm", "-D", str(case.dir / "generators")], capture_output=True, text=True).stdout
-    if "swapcontext" not in words and "libgphobos" not in subprocess.run(
-            ["ldd", str(case.dir / "generators")], capture_output=True, text=True).stdout:
-        raise Skip("this D runtime switches without swapcontext")
-    as_without(case, "./generators", "200", "100", count=40400)
+def check_lines(row):
+    """The other form of the trace."""
+    def run(case):
+        packages.want(*row.packages)
+        words = counter(case) if stage.COUNTED else ()
+        row.work(stage.Run(case, row, "traced", traced=True, words=["--overflow=block", *words, "-o", case.dir / "x.jsonl"]))
+        lines = check_jsonl(case.dir / "x.jsonl")
+        need(lines, "no line")
+        if row.counted and stage.COUNTED:
+            equal(len(lines), 2 * counts(case)[0], "lines")
+    return run
 
 
-_pth = {"lock": threading.Lock(), "path": None, "why": None}
+def check(row):
+    def run(case):
+        packages.want(*row.packages)
+        counted = row.counted and stage.COUNTED
+        bare = row.work(stage.Run(case, row, "bare"))
+        traced = stage.Run(case, row, "traced", traced=True, words=["--overflow=block", *(counter(case) if counted else ())])
+        seen = row.work(traced)
+        equal(seen.status, bare.status, "status")
+        equal(seen.output, bare.output, "output")
+        status, report = case.report(traced.trace)
+        trace = report["trace"]
+        shown = trace["switches"]
+        equal(report["findings"], [], "findings")
+        equal(trace["lost"], 0, "lost")
+        if shown < MANY:
+            equal(case.switches(traced.trace), shown, "switches that babeltrace2 shows")
+        if row.engine == stage.UNSEEN:
+            equal((status, shown), (0, 0), "status and switches")
+            need(any(x.startswith("looked for ") for x in trace["coverage"]), f"coverage: {trace['coverage']}")
+            return
+        need(shown > 0, "no switch seen")
+        if counted:
+            unseen = trace["coroutines"]["finished"] if row.links else 0
+            equal((shown - unseen, trace["coroutines"]["total"]), counts(case), "switches and coroutines against the counter")
+        within(shown, seen.switches, "switches")
+        within(trace["coroutines"]["total"], seen.coroutines, "coroutines")
+        equal(status, 0, "ctp-analyze's status")
+    return run
 
 
-def pth(case):
-    """The directory of the built tests; built once for all checks."""
-    with _pth["lock"]:
-        if _pth["why"]:
-            raise Skip(_pth["why"])
-        if _pth["path"] is None:
-            try:
-                packages.want("gcc", "make", "libc6-dev")
-                place = pathlib.Path(case.shared())
-                folder = packages.source("pth", place)
-                with open(place / "build.log", "w") as log:
-                    subprocess.run("./configure --disable-shared && make && make -k "
-                                   "test_std test_misc test_mp test_uctx test_philo test_sig", shell=True, cwd=folder, stdout=log,
-                                   stderr=log, stdin=subprocess.DEVNULL, timeout=600, check=True)
-                _pth["path"] = folder
-            except Skip as reason:
-                _pth["why"] = str(reason)
-                raise
-            except (OSError, subprocess.SubprocessError) as error:
-                _pth["why"] = f"pth does not build here: {error}"
-                raise Skip(_pth["why"])
-        return _pth["path"]
-
-
-def check_pth(name):
-    return lambda case: as_without(case, pth(case) / f"test_{name}")
-
-
-def check_pth_philo(case):
-    """The philosophers eat for ever."""
-    done = case.ctp("--overflow=block", "--timeout=4", pth(case) / "test_philo")
-    equal(done.status, 124, f"status ({done})")
-    shown = case.switches()
-    status, report = case.report()
-    equal((report["findings"], report["trace"]["lost"]), ([], 0), "findings, lost")
-    equal(report["trace"]["switches"], shown, "switches")
-
-
-CHECKS = [("tbb", check_tbb), ("tbb_lines", check_tbb_lines), ("gdc", check_gdc)] + [
-    (f"pth_{name}", check_pth(name)) for name in ("std", "misc", "mp", "uctx")] + [("pth_philo", check_pth_philo)]
+CHECKS = [(row.name, check(row)) for row in catalogue.ROWS] + [
+    (f"{row.name}_lines", check_lines(row)) for row in catalogue.ROWS if row.name in LINES]
