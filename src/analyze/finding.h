@@ -42,8 +42,8 @@ void report_deinit(struct report *r);
 int report_filter(struct report *r, const struct report_settings *settings, const char **at);
 // What is read by people and programs alike.
 const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c);
-// "coroutine 12 reaper", or "the native stack of thread 4711"; buf holds it.
-// " in process 4711" where there are several processes, else "".
+// " in process 4711" where there are several processes, else ""; buf holds it.
 const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes);
+// "coroutine 12 reaper", or "the native stack of thread 4711"; buf holds it.
 const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
 		       size_t bytes);

@@ -121,7 +121,7 @@ static void show_waiting(FILE *to, const struct finding *f)
 	bool named = describe_name(c, name, sizeof(name));
 	text_duration(since, sizeof(since), describe_suspended_ns(c));
 	words_events(c->about.wait && c->about.wait->events ? c->about.wait->events :
-			c->about.cand->was.reg_events, events, sizeof(events));
+		     c->about.cand->was.reg_events, events, sizeof(events));
 	fprintf(to, LABEL "%s for %s on fd %d#%u (%s%s%s)\n", "waiting", since, events,
 		c->about.cand->fd, c->about.cand->gen, describe_kind(c), named ? " " : "",
 		named ? name : "");

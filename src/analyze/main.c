@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/settings.h"
 #include "trace/stream.h"
@@ -18,17 +17,9 @@ enum { EXIT_FINDING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
 static struct settings settings;
 
-static bool wants_color(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-	if (settings.color != COLOR_AUTO)
-		return settings.color == COLOR_ALWAYS;
-	return (!no || !*no) && !settings.output && isatty(1) && !(term && !strcmp(term, "dumb"));
-}
-
 static int write_report(const struct report *r)
 {
-	struct format_settings how = { wants_color(), settings.report.symfs };
+	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs };
 	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
 	int e = to ? settings.format->write(to, r, &how) : -errno;
 	if (to && (ferror(to) || fflush(to)) && !e)

@@ -61,6 +61,12 @@ static void decide_suspended(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P1, HOLDS_TRUE, swept ? "suspended until the program was told to end" : "suspended now");
 }
 
+// Its last read or write of the descriptor had to wait.
+static bool said_eagain(const struct suspect *s)
+{
+	return s->wait && (s->wait->how & CTP_WAIT_EAGAIN);
+}
+
 // Does a row of the descriptor lead to the coroutine?
 static enum holds leads(const struct suspect *s)
 {
@@ -76,7 +82,7 @@ static enum holds leads(const struct suspect *s)
 	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE ||
 	    (was->reg_data >= c->lo && was->reg_data < c->hi))
 		return HOLDS_TRUE;
-	return was->adder == c->id ? HOLDS_OPEN : HOLDS_FALSE;
+	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
 // Are all its waits for this descriptor? false: another one is alive.
@@ -103,12 +109,15 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
 						     &same_number);
 	enum holds led = leads(s), only = only_wait(s);
+	o->weak = led == HOLDS_OPEN && s->cand->was.adder != s->state->id;
 	if (led == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
 	else if (only == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "it waits for other descriptors as well");
 	else if (other && !same_number)
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
+	else if (o->weak)
+		say(o, PROOF_P2, HOLDS_OPEN, "its last try had to wait, and somebody else had registered the descriptor");
 	else if (led == HOLDS_OPEN)
 		say(o, PROOF_P2, HOLDS_OPEN, "it added the registration in an earlier slice");
 	else if (only == HOLDS_OPEN)
@@ -243,6 +252,9 @@ static enum verdict conclude(const struct obligations *o)
 	    p[PROOF_P3].holds == HOLDS_FALSE ||
 	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
 		return VERDICT_NONE;
+	if (o->weak && !p6) // it may wait for something else: worth a look if all the rest is shown
+		return !ending && p[PROOF_P0].holds == HOLDS_TRUE && p[PROOF_P3].holds == HOLDS_TRUE &&
+		       p[PROOF_P4].holds == HOLDS_TRUE && p[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_SUSPECT : VERDICT_NONE;
 	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
 		return VERDICT_INCONCLUSIVE;
 	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))

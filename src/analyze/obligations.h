@@ -32,6 +32,7 @@ struct obligations {
 	const char *also_open; // a way that the tables know of, or NULL
 	bool queued;          // an event woke it, and its turn had not come at the last look
 	bool by_hand;         // the program has resumed such a waiter before
+	bool weak;            // it said EAGAIN; that the registration is its own is not known
 	enum verdict verdict;
 };
 

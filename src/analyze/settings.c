@@ -63,16 +63,7 @@ SETTER(set_minimum)
 	return -EINVAL;
 }
 
-SETTER(set_color)
-{
-	static const char *const words[] = { "auto", "always", "never" };
-	for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
-		if (!strcmp(v, words[i])) {
-			((struct settings *)to)->color = i;
-			return 0;
-		}
-	return -EINVAL;
-}
+SETTER(set_color) { return color_read(v, &((struct settings *)to)->color); }
 
 const struct option_row settings_rows[] = {
 	{ "lost-wakeup", 0, NULL, "only CTP001 to CTP009: who waits for what no longer comes", set_lost_wakeup },
@@ -143,5 +134,5 @@ void settings_man(FILE *to)
 	      ".TP\n2\nusage, or the trace cannot be read\n"
 	      ".TP\n3\nsomething could not be decided: an inconclusive finding, a trace without its last\n"
 	      "tables, JSON lines in which coroutines are still suspended\n"
-	      ".SH SEE ALSO\n.BR ctp\\-run (1)\n", to);
+	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1)\n", to);
 }

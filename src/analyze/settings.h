@@ -5,11 +5,11 @@
 
 #include "analyze/finding.h"
 #include "analyze/format.h"
+#include "base/color.h"
 #include "base/options.h"
 
 enum settings_action { ACTION_ANALYZE, ACTION_HELP, ACTION_MAN, ACTION_VERSION, ACTION_LIST, ACTION_EXPLAIN };
 
-enum settings_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct settings {
 	enum settings_action action;
@@ -17,7 +17,7 @@ struct settings {
 	const char *trace; // NULL = ctp.data
 	const struct format *format;
 	const char *output; // NULL = stdout
-	enum settings_color color;
+	enum color color;
 	bool exit_zero, repair;
 	struct report_settings report;
 };

@@ -6,7 +6,6 @@
 #include "base/maps.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@ static bool number(char **at, char end, uint64_t *out)
 	return true;
 }
 
-static bool parse(char *s, struct maps_line *m)
+bool maps_parse(char *s, struct maps_line *m)
 {
 	uint64_t major, minor;
 	if (!number(&s, '-', &m->lo) || !number(&s, ' ', &m->hi) || strlen(s) < 5)
@@ -54,7 +53,7 @@ int maps_each(pid_t pid, int (*each)(void *arg, const struct maps_line *m), void
 	while (!r && (n = getline(&line, &room, f)) > 0) {
 		struct maps_line m;
 		line[n - (line[n - 1] == '\n')] = 0;
-		if (parse(line, &m))
+		if (maps_parse(line, &m))
 			r = each(arg, &m);
 	}
 	if (!r && ferror(f))

@@ -3,6 +3,7 @@
 // maps.h - the mappings of a process, one by one.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,6 +14,8 @@ struct maps_line {
 	const char *path; // "" if anonymous; as /proc/PID/maps has it
 };
 
+// Takes a line apart, which is cut off at its newline and outlives *m. False: it is none.
+bool maps_parse(char *line, struct maps_line *m);
 // Calls `each` for one mapping after the other until it says something other
 // than 0, which is then the answer; else 0, or -errno if the process cannot be
 // read. A program may have a great many: none is kept.

@@ -419,8 +419,8 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 #define CTP_GAP_THREADS 0x08u   // no thread slot left
 #define CTP_GAP_STACKS 0x10u    // stack table full: stacks are missing, nothing else
 #define CTP_GAP_URING 0x20u     // io_uring or AIO was set up
-#define CTP_GAP_BLIND 0x80u     // a signal handler switched away inside a hook: switches were missed
 #define CTP_GAP_MEMORY 0x40u    // guest memory used up: stacks could not be mapped to coroutines
+#define CTP_GAP_BLIND 0x80u     // a signal handler switched away inside a hook: switches were missed
 
 // ctp_ext.ask: pid | answer << 32. 0 -> {pid, 0} (a guest, compare-and-swap: an image after
 // exec, or a child) -> {pid, fd number + 1 in the engine, or CTP_ASK_REFUSED} (engine) -> 0
@@ -486,8 +486,8 @@ struct ctp_ext {
 	uint64_t dlcloses;
 	// 0x1c0
 	uint64_t epoch;       // raised after each close that posts a candidate
-	uint64_t pointer_guard;  // how glibc keeps sp, fp and pc in a jmp_buf: rotated right by
-	uint32_t pointer_rotate; // pointer_rotate bits, xored with the guard. W: guest, at attach
+	uint64_t pointer_guard;  // how a jmp_buf's words that glibc disguises are read: rotated right
+	uint32_t pointer_rotate; // by pointer_rotate bits, then xored with the guard. W: guest, at attach
 	uint32_t reserved4;
 	uint64_t ask;         // in the first image's region: who asks for a region (CTP_ASK); futex on each half
 	uint64_t reserved3[4];
@@ -556,13 +556,24 @@ CTP_AT(ctp_thread, tail, 0x80);
 CTP_AT(ctp_thread, wait_seq, 0xc0);
 CTP_AT(ctp_thread, wait_regs, 0x100);
 _Static_assert(sizeof(struct ctp_module) == 512, "module");
+CTP_AT(ctp_module, base, 0x08);
+CTP_AT(ctp_module, build_id, 0x20);
+CTP_AT(ctp_module, path, 0x40);
+CTP_AT(ctp_module, since, 0x1f8);
 _Static_assert(sizeof(struct ctp_record) == 32, "record");
 _Static_assert(sizeof(struct ctp_ext) == 512, "descriptor");
 CTP_AT(ctp_ext, stack_index_off, 0x40);
 CTP_AT(ctp_ext, stack_words_max, 0x80);
 CTP_AT(ctp_ext, heartbeat, 0xc0);
+CTP_AT(ctp_ext, root_pid, 0xd0);
+CTP_AT(ctp_ext, parent_fd, 0xd4);
 CTP_AT(ctp_ext, guest_pid, 0x100);
+CTP_AT(ctp_ext, inherited, 0x10c);
+CTP_AT(ctp_ext, attached, 0x110);
 CTP_AT(ctp_ext, next_id, 0x140);
 CTP_AT(ctp_ext, epoch, 0x180);
+CTP_AT(ctp_ext, pointer_guard, 0x188);
+CTP_AT(ctp_ext, pointer_rotate, 0x190);
 CTP_AT(ctp_ext, ask, 0x198);
 CTP_AT(ctp_ext, region_base, 0x1c0);
+CTP_AT(ctp_ext, context_off, 0x1f8);

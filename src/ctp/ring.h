@@ -8,11 +8,6 @@
 
 #include "ctp/seq.h"
 
-static inline uint64_t ctp_ring_capacity(uint32_t ring_bytes)
-{
-	return ring_bytes / sizeof(struct ctp_record);
-}
-
 // Writer: records published so far.
 static inline uint64_t ctp_ring_head(const struct ctp_thread *t)
 {

@@ -64,6 +64,35 @@ static inline bool ctp_cas64(uint64_t *p, uint64_t from, uint64_t to)
 						       memory_order_acquire);
 }
 
+// Pointers in the guest's own tables: what is stored has been filled in before, and is
+// read after it was found. *is: what ctp_cas_ptr expects; if it fails, what was there.
+#define ctp_load_ptr(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define ctp_store_ptr(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define ctp_cas_ptr(p, is, to) \
+	__atomic_compare_exchange_n((p), (is), (to), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+// What this thread did before is done when a signal handler of its own comes.
+static inline void ctp_signal_fence(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+// An entry of a cache, by its key; 1: being written. Partner: each other. take: to fill it
+// in, then store the key; still: after a copy, whether it is whole.
+static inline bool ctp_key_take(uint64_t *key)
+{
+	uint64_t was = ctp_load64(key);
+	if (was == 1 || !ctp_cas64(key, was, 1))
+		return false;
+	atomic_thread_fence(memory_order_release);
+	return true;
+}
+static inline bool ctp_key_still(const uint64_t *key, uint64_t is)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return ctp_load64(key) == is;
+}
+
 // Writer. Partner: ctp_seq_read_begin/retry in whoever reads. Returns what
 // ctp_seq_end_at may be given. (| 1: a writer that was jumped out of left it odd.)
 static inline uint32_t ctp_seq_begin(uint32_t *seq)
@@ -72,6 +101,14 @@ static inline uint32_t ctp_seq_begin(uint32_t *seq)
 	atomic_store_explicit(CTP_A32(seq), v, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	return v;
+}
+// The same for one writer of several: only if it still is `from`, which is even.
+static inline bool ctp_seq_take(uint32_t *seq, uint32_t from)
+{
+	if ((from & 1) || !ctp_cas32(seq, from, from + 1))
+		return false;
+	atomic_thread_fence(memory_order_release);
+	return true;
 }
 static inline void ctp_seq_end_at(uint32_t *seq, uint32_t begun)
 {
@@ -96,6 +133,16 @@ static inline bool ctp_seq_read_retry(const uint32_t *seq, uint32_t begun)
 	return (begun & 1) || atomic_load_explicit((const ctp_a32 *)seq, memory_order_relaxed) != begun;
 }
 
+// A thread enters a wait: what it has seen of closes. What is noted of the wait after this
+// is not seen before the end of the last one (partner: the engine's two looks at wait_seq).
+static inline uint64_t ctp_wait_seen(struct ctp_thread *t, const struct ctp_ext *e)
+{
+	uint64_t seen = ctp_load64(&e->epoch);
+	ctp_store64(&t->seen, seen);
+	atomic_thread_fence(memory_order_release);
+	return seen;
+}
+
 // Version-1 slot: writes event n (1 is the station's first).
 static inline void ctp_slot_write(struct ctp_slot *slots, uint64_t n, uint64_t ns, uint64_t tid,
 				  uint64_t addr, bool active)
@@ -109,6 +156,14 @@ static inline void ctp_slot_write(struct ctp_slot *slots, uint64_t n, uint64_t n
 	atomic_store_explicit(CTP_A64(&s->addr), addr, memory_order_relaxed);
 	atomic_store_explicit((_Atomic(uint8_t) *)&s->is_active, active, memory_order_relaxed);
 	atomic_store_explicit(CTP_A64(&s->seq), seq + 2, memory_order_release);
+}
+
+// After such a write: does the engine sleep, and is it ours to wake it? Partner: its store of
+// tracer_sleeping, then its last scan.
+static inline bool ctp_slot_must_wake(struct ctp_header *h)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return ctp_load32(&h->tracer_sleeping) == 1 && ctp_cas32(&h->tracer_sleeping, 1, 0);
 }
 
 // Version-1 slot: copies slot i if it is published and newer than `seen`.

@@ -63,7 +63,7 @@ static void coroutine(const struct look *l, const struct ctp_state *s, struct sp
 // Below `sp` in a mapping of its own.
 static void native_stack(const struct look *l, uint64_t sp, const struct span_list *declared, struct span_list *out)
 {
-	const struct proc_map *m = proc_maps_find(&l->maps, sp);
+	const struct maps_line *m = proc_maps_find(&l->maps, sp);
 	if (!m || sp <= m->lo + RED_ZONE)
 		return;
 	bool guarded = m > l->maps.v && m[-1].hi == m->lo && !strncmp(m[-1].perms, "---p", 4) && !m->ino &&
@@ -85,10 +85,25 @@ static bool frame_gone(const struct look *l, const struct ctp_state *s)
 		if (t->slot != (int)s->thread || !still(t) || l->threads[t->slot].current != s->id)
 			continue;
 		uint64_t now = t->hooked ? l->threads[t->slot].wait_regs[CTP_REG_SP] : t->sp;
-		const struct proc_map *m = proc_maps_find(&l->maps, now);
+		const struct maps_line *m = proc_maps_find(&l->maps, now);
 		return m && saved >= m->lo && saved < now;
 	}
 	return false;
+}
+
+// Does the context still lie there, or has its memory become something else?
+static bool still_there(const struct look *l, const struct ctp_state *s, uint64_t regs, unsigned n)
+{
+	uint64_t words[32];
+	bool sp = false, pc = false;
+	n = n < 32 ? n : 32;
+	if (proc_peek(l->pid, regs, words, n * 8, false) != n * 8)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		sp |= words[i] == s->regs[CTP_REG_SP];
+		pc |= words[i] == s->regs[CTP_REG_PC];
+	}
+	return sp && pc;
 }
 
 // Words of a save slot that nobody can use any more. A context saved by
@@ -102,6 +117,8 @@ static void save_slot(const struct look *l, const struct ctp_state *s, struct sp
 		return;
 	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s);
 	uint64_t regs = s->slot + e->context_off;
+	if (!still_there(l, s, regs, e->context_words))
+		return;
 	for (unsigned i = 0; i < e->context_words && i < 32; i++)
 		if (used_up || (e->context_scratch >> i & 1))
 			span_add(out, regs + 8 * i, regs + 8 * i + 8);

@@ -20,26 +20,32 @@ struct graph_edge {
 struct graph_part {
 	struct span at;
 	uint32_t node;
-	bool thin; // can be pointed to, but what stands there is not the node's
+	bool point; // only at.lo: it leads to the node, but what stands there is not the node's
 };
 
 struct graph {
-	uint32_t *group;      // of each node: union-find
-	struct span *targets; // sorted, disjoint
-	uint32_t *owner;      // group of each target
-	bool *thin;           // of each target
-	size_t n, ntargets;
+	uint32_t *group;     // of each node: union-find
+	struct span *spans;  // of objects: sorted, disjoint
+	uint32_t *owner;     // group of each
+	struct graph_part *points; // sorted
+	struct span *targets; // all that can be pointed to: sorted, disjoint
+	size_t n, nspans, npoints, ntargets;
 	struct graph_edge *edges;
 	size_t nedges, room;
-	bool *reached;        // by group
-	bool failed;          // out of memory, or too many edges: nothing can be told
+	bool *reached;       // by group
+	bool failed;         // out of memory, or too many edges: nothing can be told
 };
 
 // n nodes, with these parts (which are sorted). 0 or -ENOMEM.
 int graph_init(struct graph *g, size_t n, struct graph_part *parts, size_t nparts);
 void graph_deinit(struct graph *g);
 uint32_t graph_group(struct graph *g, uint32_t node);
-// A word at `at` points into target `t`.
-void graph_word(struct graph *g, uint64_t at, size_t t);
-// Reached from outside; what that leads to, too.
+// The groups that an address leads to. How many.
+enum { GRAPH_OWNERS = 4 };
+unsigned graph_owners(struct graph *g, uint64_t value, uint32_t owners[GRAPH_OWNERS]);
+bool graph_has(const struct graph *g, uint64_t addr); // does it lie in an object?
+// The word at `at` holds this address, which leads to somebody.
+void graph_word(struct graph *g, uint64_t at, uint64_t value);
+// Reached from outside; what that leads to, too. Sorts the edges by what they lead to.
 void graph_spread(struct graph *g);
+size_t graph_edges_to(const struct graph *g, uint32_t group); // index of the first; after graph_spread

@@ -102,7 +102,7 @@ static void arena(struct walk *w, uint64_t base, struct heap_query *q, size_t n,
 }
 
 // Mmapped blocks, one behind the other from the mapping's start.
-static void mmapped(struct walk *w, const struct proc_map *m, struct heap_query *q)
+static void mmapped(struct walk *w, const struct maps_line *m, struct heap_query *q)
 {
 	uint64_t at = m->lo, prev, size;
 	while (at < m->hi && word(w, at, &prev) && word(w, at + 8, &size)) {
@@ -119,7 +119,7 @@ static void mmapped(struct walk *w, const struct proc_map *m, struct heap_query 
 	}
 }
 
-static bool anonymous(const struct proc_map *m)
+static bool anonymous(const struct maps_line *m)
 {
 	return m && m->perms[0] == 'r' && m->perms[1] == 'w' && m->perms[3] == 'p' && m->ino == 0 &&
 	       (!*m->path || !strncmp(m->path, "[anon", 5));
@@ -151,7 +151,7 @@ void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q,
 	}
 	uint64_t tried = 1;
 	for (size_t i = 0; i < n; i++) {
-		const struct proc_map *m = q[i].found ? NULL : proc_maps_find(maps, q[i].addr);
+		const struct maps_line *m = q[i].found ? NULL : proc_maps_find(maps, q[i].addr);
 		uint64_t base = q[i].addr & ~(ARENA_BYTES - 1);
 		if (!anonymous(m))
 			continue;

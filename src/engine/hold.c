@@ -127,13 +127,26 @@ void hold_release(struct look *l)
 			regs_release(&l->tasks.v[i]);
 }
 
+// The kernel's threads have none, and a process that is gone shares that.
+static bool has_memory(pid_t pid)
+{
+	unsigned long pages = 0;
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool known = f && fscanf(f, "%lu", &pages) == 1;
+	if (f)
+		fclose(f);
+	return known && pages;
+}
+
 int hold_sharer(pid_t pid)
 {
 	DIR *d = opendir("/proc");
 	int found = d ? 0 : -1;
 	for (struct dirent *e; !found && d && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		if (other && other != pid && syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0)
+		if (other && other != pid && syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0 && has_memory(other))
 			found = other;
 	}
 	if (d)

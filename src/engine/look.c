@@ -174,10 +174,8 @@ void look_open(struct look *l, uint64_t id, const char *format, ...)
 	}
 	struct look_open *more = of_this < LOOK_OPEN_MAX ?
 				 realloc(l->open, (l->nopen + 1) * sizeof(*more)) : NULL;
-	if (!more) {
-		l->open_lost++;
+	if (!more)
 		return;
-	}
 	l->open = more;
 	l->open[l->nopen].id = id;
 	memcpy(l->open[l->nopen++].text, text, sizeof(text));

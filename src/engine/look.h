@@ -44,6 +44,7 @@ struct suspect {
 	// the look under way
 	struct look_answer a[LOOK_ITEMS];
 	struct span mine[2]; // stack and control block, with the allocations that hold them
+	bool heap[2];        // that is a block of the heap
 	unsigned nmine;
 };
 
@@ -70,7 +71,7 @@ struct look {
 	uint64_t scanned_bytes;
 	uint64_t turns;
 	struct look_open *open;
-	size_t nopen, open_lost;
+	size_t nopen;
 };
 
 // Reads the process. 0 or -errno. deinit takes a zeroed look.

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 // The mapping at or below `addr`, all adjoining, that is backed by a file.
-static const struct proc_map *backing(const struct proc_maps *maps, const struct proc_map *m)
+static const struct maps_line *backing(const struct proc_maps *maps, const struct maps_line *m)
 {
 	if (*m->path == '/' && m->ino)
 		return m;
@@ -28,17 +28,17 @@ static const struct proc_map *backing(const struct proc_maps *maps, const struct
 	return NULL;
 }
 
-static const struct proc_map *first_of(const struct proc_maps *maps, const struct proc_map *m)
+static const struct maps_line *first_of(const struct proc_maps *maps, const struct maps_line *m)
 {
-	const struct proc_map *first = m;
-	for (const struct proc_map *p = m; p >= maps->v && m - p < 64; p--)
+	const struct maps_line *first = m;
+	for (const struct maps_line *p = m; p >= maps->v && m - p < 64; p--)
 		if (p->ino == m->ino && !strcmp(p->path, m->path))
 			first = p;
 	return first;
 }
 
 // Load bias and end of memory. False if the file has no loadable part.
-static bool extent(Elf *e, const struct proc_map *first, uint64_t *bias, uint64_t *end)
+static bool extent(Elf *e, const struct maps_line *first, uint64_t *bias, uint64_t *end)
 {
 	size_t n;
 	bool any = false;
@@ -83,7 +83,7 @@ static bool symbol_in(Elf *e, GElf_Word type, uint64_t addr, char *out, size_t b
 	return false;
 }
 
-static int open_module(pid_t pid, const struct proc_map *m)
+static int open_module(pid_t pid, const struct maps_line *m)
 {
 	char path[512];
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->lo,
@@ -98,8 +98,8 @@ static int open_module(pid_t pid, const struct proc_map *m)
 
 bool names_static(pid_t pid, const struct proc_maps *maps, uint64_t addr, char *symbol, size_t bytes)
 {
-	const struct proc_map *m = proc_maps_find(maps, addr);
-	const struct proc_map *file = m ? backing(maps, m) : NULL;
+	const struct maps_line *m = proc_maps_find(maps, addr);
+	const struct maps_line *file = m ? backing(maps, m) : NULL;
 	if (!file)
 		return false;
 	const char *base = strrchr(file->path, '/') + 1;

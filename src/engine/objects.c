@@ -32,21 +32,21 @@ static const struct heap_query *asked(const struct heap_query *q, size_t n, uint
 	return NULL;
 }
 
-static bool anonymous(const struct proc_map *m)
+static bool anonymous(const struct maps_line *m)
 {
 	return !m->ino && (!*m->path || !strncmp(m->path, "[anon", 5));
 }
 
-static bool alike(const struct proc_map *a, const struct proc_map *b)
+static bool alike(const struct maps_line *a, const struct maps_line *b)
 {
 	return (anonymous(a) && anonymous(b)) || (a->ino == b->ino && !strcmp(a->path, b->path));
 }
 
 // All that adjoins `m` and is of its kind, whatever may be done there: a pool
 // has pages without access between its parts, and leads to them from its start.
-static struct span mapping(const struct proc_maps *maps, const struct proc_map *m)
+static struct span mapping(const struct proc_maps *maps, const struct maps_line *m)
 {
-	const struct proc_map *a = m, *b = m;
+	const struct maps_line *a = m, *b = m;
 	while (a > maps->v && a[-1].hi == a->lo && alike(a - 1, m))
 		a--;
 	while (b + 1 < maps->v + maps->n && b[1].lo == b->hi && alike(b + 1, m))
@@ -55,14 +55,16 @@ static struct span mapping(const struct proc_maps *maps, const struct proc_map *
 }
 
 // The allocation that holds [at.lo, at.hi). False: no such memory, or not one allocation.
-static bool grow(const struct look *l, const struct heap_query *q, size_t n, struct span at, struct span *out)
+static bool grow(const struct look *l, const struct heap_query *q, size_t n, struct span at, struct span *out, bool *heap)
 {
 	const struct heap_query *h = asked(q, n, at.lo);
-	const struct proc_map *m = proc_maps_find(&l->maps, at.lo);
+	const struct maps_line *m = proc_maps_find(&l->maps, at.lo);
 	if (h && at.hi <= h->block.hi + 8) { // a block's last 8 bytes are the next header's
-		*out = (struct span){h->block.lo - 8, h->block.hi}; // pointers of tables that count from one
+		*out = (struct span){h->block.lo, h->block.hi + 8};
+		*heap = true;
 		return true;
 	}
+	*heap = false;
 	if (!m)
 		return false;
 	*out = mapping(&l->maps, m);
@@ -98,15 +100,16 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 	}
 	if (is_static(l, s, c->lo, "stack"))
 		return;
+	s->heap[0] = false;
 	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SCAN_ADDRESS_MASK)
 		stack = (struct span){c->block_lo, c->block_hi};
-	else if (!grow(l, q, n, (struct span){c->lo, c->hi}, &stack))
+	else if (!grow(l, q, n, (struct span){c->lo, c->hi}, &stack, &s->heap[0]))
 		return;
 	if (!within(c->slot, stack)) {
 		if (is_static(l, s, c->slot, "control block"))
 			return;
 		look_say(a, -1, "the block that holds its saved context is not known");
-		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block))
+		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
 			return;
 		s->mine[1] = block;
 	}

@@ -127,13 +127,7 @@ static int set_timeout(struct options *o, const char *v)
 
 static int set_color(struct options *o, const char *v)
 {
-	static const char *const words[] = { "auto", "always", "never" };
-	for (unsigned i = 0; i < 3; i++)
-		if (!strcmp(v, words[i])) {
-			o->color = (enum options_color)i;
-			return 0;
-		}
-	return wrong(o, "--color=%s: auto, always or never", v);
+	return color_read(v, &o->color) ? wrong(o, "--color=%s: auto, always or never", v) : 0;
 }
 
 static int set_env(struct options *o, const char *v)
@@ -357,5 +351,5 @@ void options_print_man(void)
 	     "signals go to all that are left; \\-\\-timeout ends all of them.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
 	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
-	     ".SH SEE ALSO\n.BR ctp\\-analyze (1)");
+	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1)");
 }

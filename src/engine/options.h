@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/color.h"
+
 enum options_what { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_MAN, OPTIONS_SERVE };
-enum options_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct options {
 	enum options_what what;
@@ -20,7 +21,7 @@ struct options {
 	bool no_preload, block, prove, quiet, verbose, check, follow;
 	int error_exitcode;    // 0: none
 	const char *fail_on;   // NULL: likely
-	enum options_color color;
+	enum color color;
 	double timeout_s;      // 0: none
 	const char **env;      // -E, in order
 	size_t n_env;

@@ -208,20 +208,6 @@ bool proc_tasks_still(const struct proc_tasks *before, const struct proc_tasks *
 
 // ------------------------------------------------------------------- mappings
 
-static bool map_line(char *line, struct proc_map *m)
-{
-	unsigned long long lo, hi, off, ino;
-	int at = 0;
-	if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %n", &lo, &hi, m->perms, &off, &ino, &at) < 5)
-		return false;
-	m->lo = lo;
-	m->hi = hi;
-	m->offset = off;
-	m->ino = ino;
-	m->path = at ? line + at : "";
-	return hi > lo;
-}
-
 int proc_maps_read(pid_t pid, struct proc_maps *out)
 {
 	struct proc_maps m = {0};
@@ -239,7 +225,7 @@ int proc_maps_read(pid_t pid, struct proc_maps *out)
 	}
 	for (char *line = m.text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = 0;
-		if (m.n < lines && map_line(line, &m.v[m.n]))
+		if (m.n < lines && maps_parse(line, &m.v[m.n]))
 			m.n++;
 	}
 	*out = m;
@@ -253,7 +239,7 @@ void proc_maps_deinit(struct proc_maps *m)
 	*m = (struct proc_maps){0};
 }
 
-const struct proc_map *proc_maps_find(const struct proc_maps *m, uint64_t addr)
+const struct maps_line *proc_maps_find(const struct proc_maps *m, uint64_t addr)
 {
 	size_t lo = 0, hi = m->n;
 	while (lo < hi) {

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/maps.h"
+
 uint64_t proc_now_ns(void); // CLOCK_MONOTONIC
 
 // The whole of /proc/PID/<name>, NUL-terminated, for free(). -errno on failure.
@@ -57,21 +59,15 @@ static inline bool proc_task_dead(const struct proc_task *t)
 
 // ------------------------------------------------------------------- mappings
 
-struct proc_map {
-	uint64_t lo, hi, offset, ino;
-	char perms[5];
-	const char *path; // "" if anonymous
-};
-
 struct proc_maps {
-	struct proc_map *v;
+	struct maps_line *v;
 	size_t n;
 	char *text;
 };
 
 int proc_maps_read(pid_t pid, struct proc_maps *out);
 void proc_maps_deinit(struct proc_maps *m);
-const struct proc_map *proc_maps_find(const struct proc_maps *m, uint64_t addr);
+const struct maps_line *proc_maps_find(const struct proc_maps *m, uint64_t addr);
 
 // --------------------------------------------------------------------- memory
 

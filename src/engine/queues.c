@@ -129,8 +129,7 @@ static bool unlinked(const char *link)
 {
 	static const char gone[] = " (deleted)";
 	size_t n = strlen(link);
-	return *link == '/' && strncmp(link, "/memfd:ctp", 10) && n > sizeof(gone) &&
-	       !strcmp(link + n - (sizeof(gone) - 1), gone);
+	return *link == '/' && n > sizeof(gone) && !strcmp(link + n - (sizeof(gone) - 1), gone);
 }
 
 static bool one(struct queues *q, int number)

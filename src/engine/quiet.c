@@ -43,7 +43,7 @@ static void __attribute__((format(printf, 2, 3))) way(struct quiet *q, const cha
 
 static bool private_address(const struct look *l, uint64_t addr)
 {
-	const struct proc_map *m = proc_maps_find(&l->maps, addr);
+	const struct maps_line *m = proc_maps_find(&l->maps, addr);
 	return m && m->perms[3] == 'p';
 }
 

@@ -28,52 +28,77 @@ struct reach {
 	struct look *l;
 	struct graph g;           // nodes: suspects, then blocks
 	struct span_list blocks;  // of the heap, which hold words that lead to a suspect
+	struct span_list idle;    // headers of chunks behind such blocks that are not in use
 };
 
-// A block of the heap, as what can be pointed to: from its header (tables that count
-// from one) to just behind its end. Headers of blocks that are not in use the allocator
-// points to, too: those pointers lead nowhere. A block's last word lies in the next one's
-// header, and the one before this in ours.
-static void block_parts(const struct reach *r, struct span block, uint32_t node, struct graph_part *p, size_t *n)
+// A block of the heap, from lo to its last word, which lies in the next one's header.
+// Addresses just before it (tables that count from one) and just behind it (ends, and
+// what is counted down from them) lead to it as well.
+static void block_parts(struct reach *r, struct span block, uint32_t node, struct graph_part *p, size_t *n)
 {
-	uint64_t header = block.lo - 16, next = block.hi;
-	bool idle = heap_is_idle(r->l->pid, next);
-	p[(*n)++] = (struct graph_part){{header + 8, idle ? next : next + 9}, node, false};
-	if (idle)
-		p[(*n)++] = (struct graph_part){{next + 1, next + 9}, node, false};
+	uint64_t header = block.lo - 16, next = block.hi - 8;
+	p[(*n)++] = (struct graph_part){block, node, false};
+	p[(*n)++] = (struct graph_part){{block.lo - 8, 0}, node, true};
+	p[(*n)++] = (struct graph_part){{block.hi, 0}, node, true};
 	if (!heap_is_idle(r->l->pid, header))
-		p[(*n)++] = (struct graph_part){{header, header + 1}, node, true};
+		p[(*n)++] = (struct graph_part){{header, 0}, node, true};
+	if (heap_is_idle(r->l->pid, next))
+		span_add(&r->idle, next, next + 1);
 }
 
 static bool init(struct reach *r)
 {
 	const struct look *l = r->l;
-	struct graph_part *p = calloc(2 * l->n + 3 * r->blocks.n + 1, sizeof(*p));
+	enum { MOST = 4 };
+	struct graph_part *p = calloc(MOST * (2 * l->n + r->blocks.n) + 1, sizeof(*p));
 	size_t n = 0;
 	if (!p)
 		return false;
+	r->idle.n = 0;
 	for (size_t i = 0; i < l->n; i++)
-		for (unsigned k = 0; k < l->who[i]->nmine; k++)
-			p[n++] = (struct graph_part){l->who[i]->mine[k], (uint32_t)i, false};
+		for (unsigned k = 0; k < l->who[i]->nmine; k++) {
+			if (l->who[i]->heap[k])
+				block_parts(r, l->who[i]->mine[k], (uint32_t)i, p, &n);
+			else
+				p[n++] = (struct graph_part){l->who[i]->mine[k], (uint32_t)i, false};
+		}
 	for (size_t i = 0; i < r->blocks.n; i++)
 		block_parts(r, r->blocks.v[i], (uint32_t)(l->n + i), p, &n);
+	r->idle.n = scan_tidy(r->idle.v, r->idle.n);
 	int e = graph_init(&r->g, l->n + r->blocks.n, p, n);
 	free(p);
 	return !e;
 }
 
-static void on_hit(void *ctx, uint64_t at, size_t target)
+// The allocator points to headers of chunks that are not in use: from its lists'
+// heads (libc's data, the start of a thread arena) and from other such chunks.
+static bool allocators_own(const struct reach *r, uint64_t at)
 {
-	struct reach *r = ctx;
-	graph_word(&r->g, at, target);
+	enum { ARENA_BYTES = 64 << 20, ARENA_STATE = 4096, LINKS = 32 };
+	const struct maps_line *m = proc_maps_find(&r->l->maps, at);
+	if (m && (strstr(m->path, "/libc.so") || strstr(m->path, "/libc-")))
+		return true;
+	if (m && !m->ino && at % ARENA_BYTES < ARENA_STATE && at - at % ARENA_BYTES == m->lo)
+		return true;
+	struct heap_query q = {.addr = at};
+	heap_resolve(r->l->pid, &r->l->maps, &q, 1, r->l->deadline_ns);
+	return q.found && at - q.block.lo < LINKS && heap_is_idle(r->l->pid, q.block.lo - 16);
 }
 
-static void root(struct reach *r, size_t t, const char *text)
+static void on_hit(void *ctx, uint64_t at, uint64_t address)
+{
+	struct reach *r = ctx;
+	if (scan_find(r->idle.v, r->idle.n, address) < r->idle.n && allocators_own(r, at))
+		return;
+	graph_word(&r->g, at, address);
+}
+
+static void root_group(struct reach *r, uint32_t group, const char *text)
 {
 	struct look *l = r->l;
-	r->g.reached[r->g.owner[t]] = true;
+	r->g.reached[group] = true;
 	for (size_t i = 0; i < l->n; i++)
-		if (graph_group(&r->g, (uint32_t)i) == r->g.owner[t]) {
+		if (graph_group(&r->g, (uint32_t)i) == group) {
 			look_open(l, l->who[i]->s.id, "%s leads to it", text);
 			if (l->who[i]->a[LOOK_P6A].holds != 0)
 				look_say(&l->who[i]->a[LOOK_P6A], 0, "%s leads to coroutine %llu", text,
@@ -81,17 +106,29 @@ static void root(struct reach *r, size_t t, const char *text)
 		}
 }
 
+static void root(struct reach *r, uint64_t address, const char *text)
+{
+	uint32_t owners[GRAPH_OWNERS];
+	unsigned n = graph_owners(&r->g, address, owners);
+	for (unsigned i = 0; i < n; i++)
+		root_group(r, owners[i], text);
+}
+
 static void __attribute__((format(printf, 3, 4))) root_word(struct reach *r, uint64_t word, const char *format, ...)
 {
-	size_t t = scan_find(r->g.targets, r->g.ntargets, word & SCAN_ADDRESS_MASK);
-	if (t == r->g.ntargets)
+	uint32_t owners[GRAPH_OWNERS];
+	uint64_t address = 0;
+	for (unsigned shift = 0; !address && shift <= 16; shift += 8) // a tag may stand below it
+		if (graph_owners(&r->g, word >> shift & SCAN_ADDRESS_MASK, owners))
+			address = word >> shift & SCAN_ADDRESS_MASK;
+	if (!address)
 		return;
 	char text[160];
 	va_list ap;
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	root(r, t, text);
+	root(r, address, text);
 }
 
 // Bytes that lie elsewhere than in memory.
@@ -100,11 +137,11 @@ struct apart {
 	const char *where;
 };
 
-static void on_apart(void *ctx, uint64_t at, size_t target)
+static void on_apart(void *ctx, uint64_t at, uint64_t address)
 {
 	const struct apart *a = ctx;
 	(void)at;
-	root(a->r, target, a->where);
+	root(a->r, address, a->where);
 }
 
 static void root_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
@@ -154,7 +191,7 @@ static void kernel_hands(struct reach *r)
 static void name_root(const struct look *l, uint64_t at, char *text, size_t bytes)
 {
 	char symbol[160];
-	const struct proc_map *m = proc_maps_find(&l->maps, at);
+	const struct maps_line *m = proc_maps_find(&l->maps, at);
 	uint32_t n = ctp_load32(&l->r->header->allocated_count);
 	for (uint32_t i = 0; i < n && i < l->r->stations_max; i++) {
 		const struct ctp_state *s = &l->r->stations[i].state;
@@ -195,10 +232,10 @@ static bool more_blocks(struct reach *r)
 		heap_resolve(r->l->pid, &r->l->maps, q, n, r->l->deadline_ns);
 	uint64_t last = 0; // the answers are in order
 	for (size_t i = 0; i < n && r->blocks.n < BLOCKS_MOST; i++) {
-		if (!q[i].found || q[i].block.lo == last || scan_find(g->targets, g->ntargets, q[i].block.lo) < g->ntargets)
+		if (!q[i].found || q[i].block.lo == last || graph_has(g, q[i].block.lo))
 			continue;
 		last = q[i].block.lo;
-		span_add(&r->blocks, last, q[i].block.hi);
+		span_add(&r->blocks, last, q[i].block.hi + 8);
 	}
 	free(q);
 	return r->blocks.n > had;
@@ -213,9 +250,9 @@ static void answer(struct reach *r, size_t i)
 	struct graph *g = &r->g;
 	uint32_t k = graph_group(g, (uint32_t)i), named = 0, more = 0;
 	char text[LOOK_TEXT - 48];
-	for (size_t n = 0; n < g->nedges; n++) {
+	for (size_t n = graph_edges_to(g, k); n < g->nedges && g->edges[n].to == k; n++) {
 		const struct graph_edge *e = &g->edges[n];
-		if (e->to != k || (e->from != GRAPH_OUTSIDE && !g->reached[e->from]))
+		if (e->from != GRAPH_OUTSIDE && !g->reached[e->from])
 			continue;
 		if (named++ >= WORDS_NAMED) {
 			more++;
@@ -309,4 +346,5 @@ void reach_judge(struct look *l)
 	proc_tasks_deinit(&base);
 	graph_deinit(&r.g);
 	free(r.blocks.v);
+	free(r.idle.v);
 }

@@ -59,9 +59,7 @@ static int analyze(const char *tool, const char *color, const char *verdict, con
 
 static const char *color(const struct options *o)
 {
-	bool on = o->color == COLOR_ALWAYS ||
-		  (o->color == COLOR_AUTO && !getenv("NO_COLOR") && isatty(log_descriptor()));
-	return on ? "--color=always" : "--color=never";
+	return color_wanted(o->color, log_descriptor()) ? "--color=always" : "--color=never";
 }
 
 static void show(int from)

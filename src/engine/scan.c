@@ -86,7 +86,7 @@ static void try_word(struct scan *s, uint64_t at, uint64_t w)
 {
 	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);
 	if (t < s->ntargets)
-		s->hit(s->ctx, at, t);
+		s->hit(s->ctx, at, w & SCAN_ADDRESS_MASK);
 }
 
 // Does any word that begins in this block have the upper bytes of a target? As the compiler likes it.
@@ -163,14 +163,14 @@ void scan_bytes(struct scan *s, const unsigned char *bytes, size_t n, uint64_t a
 }
 
 // Behind the end of a mapped file there is nothing.
-static bool may_end(const struct proc_map *m)
+static bool may_end(const struct maps_line *m)
 {
 	return m->perms[3] == 's' && m->ino && (strncmp(m->path, "/dev/", 5) || !strncmp(m->path, "/dev/shm/", 9) ||
 						!strncmp(m->path, "/dev/zero", 9));
 }
 
 // Reads and searches [lo, hi), which the caller wants whole.
-static int read_span(struct run *r, const struct proc_map *m, uint64_t lo, uint64_t hi)
+static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
 	struct scan *s = r->s;
 	bool force = m->perms[0] != 'r';
@@ -185,6 +185,8 @@ static int read_span(struct run *r, const struct proc_map *m, uint64_t lo, uint6
 			return -EIO;
 		}
 		memset(r->buffer + got, 0, BLOCK);
+		if (got == n) // a word may lie across, into another mapping
+			proc_peek(s->pid, lo + got, r->buffer + got, WORD - 1, false);
 		search(r, lo, got);
 		if (s->guard)
 			search_jumps(r, lo, got);
@@ -202,7 +204,7 @@ static int read_span(struct run *r, const struct proc_map *m, uint64_t lo, uint6
 }
 
 // Leaves out what is to be skipped.
-static int read_around(struct run *r, const struct proc_map *m, uint64_t lo, uint64_t hi)
+static int read_around(struct run *r, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
 	const struct scan *s = r->s;
 	size_t a = 0, b = s->nskip;
@@ -231,7 +233,7 @@ static bool page_wanted(uint64_t entry, bool writable)
 }
 
 // A private mapping: only pages that the program has touched.
-static int read_touched(struct run *r, const struct proc_map *m)
+static int read_touched(struct run *r, const struct maps_line *m)
 {
 	uint64_t entries[BATCH];
 	bool writable = m->perms[1] == 'w';
@@ -265,10 +267,10 @@ static int read_touched(struct run *r, const struct proc_map *m)
 	return read_around(r, m, begun, end);
 }
 
-static int read_map(struct run *r, const struct proc_map *m)
+static int read_map(struct run *r, const struct maps_line *m)
 {
-	if (!strncmp(m->path, "[v", 2) || strstr(m->path, "memfd:ctp"))
-		return 0; // vdso and its data; our own
+	if (!strncmp(m->path, "[v", 2))
+		return 0; // vdso and its data
 	if (m->perms[3] == 's')
 		return read_around(r, m, m->lo, m->hi);
 	return read_touched(r, m);

@@ -22,7 +22,7 @@ struct scan {
 	uint64_t deadline_ns;
 	uint64_t guard;             // how glibc disguises a jmp_buf's addresses
 	unsigned rotate;            // (ctp_ext.pointer_guard); guard 0: not looked for
-	void (*hit)(void *ctx, uint64_t at, size_t target);
+	void (*hit)(void *ctx, uint64_t at, uint64_t address); // the word at `at` holds it
 	void *ctx;
 	// results
 	uint64_t bytes;             // looked at

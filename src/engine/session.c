@@ -202,8 +202,6 @@ void session_told(struct session *s, struct process *p, uint64_t ns)
 	p->about.term_forwarded_ns = ns;
 	if (p->index == 0)
 		s->manifest.term_forwarded_ns = ns;
-	if (p->witness)
-		witness_tell(p->witness, ns);
 }
 
 void session_final(struct session *s, bool close)

@@ -80,9 +80,3 @@ void shm_unmap(struct shm *s)
 		munmap(s->region.base, s->region.bytes);
 	s->region = (struct ctp_region){ 0 };
 }
-
-void shm_empty(struct shm *s)
-{
-	fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
-		  (off_t)(s->region.bytes - 4096));
-}

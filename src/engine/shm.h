@@ -17,6 +17,3 @@ int shm_init(struct shm *s, uint32_t stations, const char *file);
 int shm_adopt(struct shm *s, int fd);
 // Unmaps it. The descriptor stays: the path of the region is made of it.
 void shm_unmap(struct shm *s);
-// Gives the memory back, but for the first page: a guest that is late still
-// finds there which region comes next.
-void shm_empty(struct shm *s);

@@ -29,7 +29,6 @@ struct witness {
 	struct suspects suspects;
 	struct proc_tasks last; // threads at the last check
 	uint64_t check_ns, look_ns; // not before
-	uint64_t term_ns;
 	unsigned scans;         // tries between ticks
 	bool described;
 };
@@ -55,11 +54,6 @@ void witness_free(struct witness *w)
 	suspects_deinit(&w->suspects);
 	proc_tasks_deinit(&w->last);
 	free(w);
-}
-
-void witness_tell(struct witness *w, uint64_t term_ns)
-{
-	w->term_ns = term_ns;
 }
 
 // All that can be shown is shown; only the coroutine's running could undo it.

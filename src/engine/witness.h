@@ -44,6 +44,3 @@ void witness_final(struct witness *w, bool may_stop);
 
 // The process is gone: what the tables alone can tell.
 void witness_ended(struct witness *w);
-
-// A SIGTERM was forwarded to the program at `term_ns` (CLOCK_MONOTONIC).
-void witness_tell(struct witness *w, uint64_t term_ns);

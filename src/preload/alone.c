@@ -122,11 +122,35 @@ static bool child_of_traced(void)
 	return memmem(text, n, "CTP_SHM_PATH=/", 14) != NULL;
 }
 
+// Starts the engine at `path`; it keeps the region at the same descriptor number. Its pid;
+// 0: it did not start; UINT32_MAX: it cannot make the trace.
+static uint32_t start_engine(const char *path, int fd, int pid)
+{
+	char serve[64];
+	struct ctp_header *h = real_mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	snprintf(serve, sizeof(serve), "--serve=%d,%d", fd, pid);
+	char *argv[] = {"ctp-run", serve, NULL};
+	long child = cpu_syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
+	if (child == 0)
+		become_engine(path, argv, engine_env(), fd);
+	int status;
+	while (child > 0 && cpu_syscall(SYS_wait4, child, (long)&status, (long)__WCLONE, 0, 0, 0) == -EINTR)
+		;
+	if (h == MAP_FAILED)
+		return 0;
+	struct timespec nap = {0, 200000};
+	for (int i = 0; i < 10000 && !ctp_load32(&h->ext.engine_pid); i++) // which it writes when it is ready
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	uint32_t engine = ctp_load32(&h->ext.engine_pid);
+	real_munmap(h, sizeof(*h));
+	return engine;
+}
+
 const char *alone_start(void)
 {
 	if (child_of_traced())
 		return NULL;
-	static char path[4096], serve[64], shm[64];
+	static char path[4096], shm[64];
 	int subreaper = 0, pid = (int)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
 	if (pid == 1 || subreaper) {
@@ -147,22 +171,7 @@ const char *alone_start(void)
 		attach_say(what, strerror(-fd));
 		return NULL;
 	}
-	struct ctp_header *h = real_mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	snprintf(serve, sizeof(serve), "--serve=%d,%d", fd, pid);
-	char *argv[] = {"ctp-run", serve, NULL};
-	long child = cpu_syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
-	if (child == 0)
-		become_engine(path, argv, engine_env(), fd);
-	int status;
-	while (child > 0 && cpu_syscall(SYS_wait4, child, (long)&status, (long)__WCLONE, 0, 0, 0) == -EINTR)
-		;
-	// The engine keeps the region at the same number, and writes its pid when it is ready.
-	struct timespec nap = {0, 200000};
-	for (int i = 0; h != MAP_FAILED && i < 10000 && !ctp_load32(&h->ext.engine_pid); i++)
-		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-	uint32_t engine = h == MAP_FAILED ? 0 : ctp_load32(&h->ext.engine_pid);
-	if (h != MAP_FAILED)
-		real_munmap(h, sizeof(*h));
+	uint32_t engine = start_engine(path, fd, pid);
 	real_close(fd);
 	if (engine == UINT32_MAX) {
 		attach_say("the trace cannot be made", "is something else in its place? CTP_OUTPUT names another");

@@ -66,10 +66,6 @@ static void in_parent(void)
 		ctp_add32(&ctp_tracer->region.ext->forks, 1);
 }
 
-static void nobody(struct ctp_state *old, void *arg)
-{
-}
-
 // The coroutine that called fork goes on here, and the thread's own stack below it.
 static void stand_in(struct guest *g)
 {
@@ -93,7 +89,7 @@ static void stand_in(struct guest *g)
 	s->runs = 1;
 	ctp_seq_end(&s->seq);
 	if (s->lo < s->hi)
-		pagemap_add_stack(s, nobody, NULL);
+		pagemap_add_stack(s, NULL, NULL);
 	g->native = native;
 	g->current = s;
 	g->thread->native = native->id;

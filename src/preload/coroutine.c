@@ -86,6 +86,7 @@ static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life
 struct release {
 	struct guest *g;
 	uint64_t lo, hi;
+	bool block; // one allocation, given back
 };
 
 // Does s live, with its stack there? Then the sequence under which that was so,
@@ -102,9 +103,8 @@ static uint32_t lives_in(const struct ctp_state *s, const struct release *r)
 // who writes its state meanwhile knows better.
 static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint32_t seq)
 {
-	if ((seq & 1) || !ctp_cas32(&s->seq, seq, seq + 1))
+	if (!ctp_seq_take(&s->seq, seq))
 		return;
-	atomic_thread_fence(memory_order_release);
 	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
 		g->thread->reused++;
 	s->flags |= CTP_STATE_STACK_FREED;
@@ -189,7 +189,7 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	bool known = born_on_alt(g, t->sp, &s->lo, &s->hi);
 	ctp_seq_end(&s->seq);
 	if (known)
-		pagemap_add_stack(s, superseded, &(struct release){g, s->lo, s->hi});
+		pagemap_add_stack(s, superseded, &(struct release){g, s->lo, s->hi, false});
 	else
 		g->thread->unknown++;
 	pagemap_add_slot(s);
@@ -244,7 +244,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	ctp_seq_end(&s->seq);
 	any = true;
 	if (lo < hi)
-		pagemap_add_stack(s, superseded, &(struct release){g, lo, hi});
+		pagemap_add_stack(s, superseded, &(struct release){g, lo, hi, false});
 	pagemap_add_slot(s);
 	modules_note_pc(entry);
 	g->thread->created++;
@@ -455,6 +455,8 @@ static void released(struct ctp_state *s, void *arg)
 	const struct release *r = arg;
 	uint32_t seq = ctp_seq_read_begin(&s->seq);
 	bool slot = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->slot >= r->lo && s->slot < r->hi;
+	if (r->block && s->slot >= r->lo && s->slot < r->hi && (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
+		s->slot = 0; // it lives on, but what it left there is gone
 	if (!slot)
 		seq = lives_in(s, r);
 	if (s->entity == CTP_COROUTINE && s != r->g->current)
@@ -463,7 +465,7 @@ static void released(struct ctp_state *s, void *arg)
 
 void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block)
 {
-	struct release r = {g, lo, hi};
+	struct release r = {g, lo, hi, block};
 	pagemap_range(lo, hi, block, released, &r);
 }
 

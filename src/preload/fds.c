@@ -25,7 +25,7 @@ static void note_taken(struct ctp_fd *e, uint32_t seq)
 		return;
 	g->taken = e;
 	g->taken_seq = seq;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ctp_signal_fence();
 }
 
 void fds_abandon(struct guest *g)
@@ -40,11 +40,8 @@ bool fds_take(struct ctp_fd *e)
 	for (int i = 0; i < SPINS + YIELDS; i++) {
 		uint32_t seq = ctp_load32(&e->seq);
 		note_taken(seq & 1 ? NULL : e, seq + 1);
-		if (!(seq & 1) && ctp_cas32(&e->seq, seq, seq + 1)) {
-			// as in ctp_seq_begin: what is written now must not pass the odd seq
-			__atomic_thread_fence(__ATOMIC_RELEASE);
+		if (ctp_seq_take(&e->seq, seq))
 			return true;
-		}
 		if (i >= SPINS)
 			cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	}

@@ -43,10 +43,9 @@ struct frame {
 enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `kept` are known to assembly (arch/<cpu>/area.h).
+// gate is shut. Offsets up to `kept` are known to assembly (area.h).
 struct guest {
 	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
-	uint32_t vforked;   // 1 in a vfork child that shares our memory
 	uint64_t stack_top; // of the private stack on which trampolines call C
 	uint64_t vfork_pc;  // where vfork was called
 	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline

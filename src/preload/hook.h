@@ -24,8 +24,7 @@ HOOK_INLINE void wait_enter(struct guest *g, enum ctp_wait_call call, int fd)
 {
 	struct ctp_thread *t = g->thread;
 	uint64_t seq = ctp_load64(&t->wait_seq);
-	ctp_store64(&t->seen, ctp_load64(&ctp_tracer->region.ext->epoch));
-	atomic_thread_fence(memory_order_release); // the last wait's end is seen before what follows
+	ctp_wait_seen(t, ctp_tracer->region.ext);
 	t->wait_call = call;
 	t->wait_fd = fd;
 	t->wait_timeout_ns = -1;

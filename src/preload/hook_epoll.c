@@ -42,9 +42,7 @@ HOOK_INLINE void poll_enter(struct poll *p, int epfd, const struct epoll_event *
 	struct ctp_thread *t = g->thread;
 	uint64_t seq = ctp_load64(&t->wait_seq);
 	p->slot = g->slot;
-	p->seen = ctp_load64(&ctp_tracer->region.ext->epoch);
-	ctp_store64(&t->seen, p->seen);
-	atomic_thread_fence(memory_order_release); // as in wait_enter
+	p->seen = ctp_wait_seen(t, ctp_tracer->region.ext);
 	t->wait_call = CTP_IN_EPOLL;
 	t->wait_fd = epfd;
 	t->wait_timeout_ns = timeout_ns;

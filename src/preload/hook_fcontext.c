@@ -83,7 +83,7 @@ struct ctp_state *coroutine_through(uint64_t data)
 	uint64_t words[OBJECT_WORDS];
 	struct iovec to = {words, sizeof(words)}, from = {(void *)data, sizeof(words)};
 	struct ctp_state *one = NULL;
-	long n = any && data >> 16 && !(data >> 47) && !(data & 7)
+	long n = any && data >> 16 && !(data >> CPU_ADDRESS_BITS) && !(data & 7)
 			 ? cpu_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
 			 : 0;
 	for (long i = 0; i < n / 8; i++) {

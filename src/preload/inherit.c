@@ -100,10 +100,6 @@ void inherit_forget(uint64_t lo, uint64_t hi)
 		all[i].hi = all[i].lo;
 }
 
-static void nobody(struct ctp_state *old, void *arg)
-{
-}
-
 static struct ctp_state *begin(struct guest *g, const struct inherited *what)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
@@ -118,7 +114,7 @@ static struct ctp_state *begin(struct guest *g, const struct inherited *what)
 	s->entry = what->entry;
 	s->creator = guest_who(g);
 	ctp_seq_end(&s->seq);
-	pagemap_add_stack(s, nobody, NULL); // forgets `what`
+	pagemap_add_stack(s, NULL, NULL); // forgets `what`
 	g->thread->created++;
 	modules_note_pc(s->entry);
 	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, 0), s->entry);

@@ -44,13 +44,12 @@ static struct entry *leaf_of(uint64_t addr, bool make)
 		} else if (is != number) {
 			continue;
 		}
-		struct entry *leaf = __atomic_load_n(&b->leaf, __ATOMIC_ACQUIRE);
+		struct entry *leaf = ctp_load_ptr(&b->leaf);
 		if (!leaf && make) {
 			struct entry *fresh = memory_take(sizeof(struct entry) * PAGES);
 			if (!fresh)
 				return NULL;
-			if (__atomic_compare_exchange_n(&b->leaf, &leaf, fresh, false, __ATOMIC_ACQ_REL,
-							__ATOMIC_ACQUIRE))
+			if (ctp_cas_ptr(&b->leaf, &leaf, fresh))
 				leaf = fresh;
 		}
 		return leaf;
@@ -122,7 +121,8 @@ void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old,
 			struct ctp_state *old = station_at(had[i]);
 			if (old && old->lo < s->hi && old->hi > s->lo) {
 				told = had[i];
-				taken(old, arg);
+				if (taken)
+					taken(old, arg);
 			}
 		}
 		bool from = s->lo <= lo, to = s->hi >= hi;

@@ -14,7 +14,7 @@ struct ctp_state *pagemap_stack(uint64_t addr);
 // The entity that saved itself last at `addr` (ctp_state.slot); NULL if none.
 struct ctp_state *pagemap_slot(uint64_t addr);
 
-// Enters s's stack [lo, hi). Calls `taken` for each entity that had part of it.
+// Enters s's stack [lo, hi). Calls `taken`, if any, for each entity that had part of it.
 void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg);
 // Enters s->slot; an entity that had saved itself there loses its slot.
 void pagemap_add_slot(struct ctp_state *s);

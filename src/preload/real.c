@@ -53,12 +53,12 @@ static struct seen {
 	uint64_t lo, hi; // the module that calls
 	unsigned row;
 } seen[64];
-static unsigned seen_count;
+static uint32_t seen_count;
 
 static void *seen_by(unsigned row, uint64_t caller)
 {
 	for (unsigned i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
-		void *fn = __atomic_load_n(&seen[i].fn, __ATOMIC_ACQUIRE);
+		void *fn = ctp_load_ptr(&seen[i].fn);
 		if (fn && seen[i].row == row && caller - seen[i].lo < seen[i].hi - seen[i].lo)
 			return fn;
 	}
@@ -78,12 +78,12 @@ static void *in_scope_of(unsigned row, uint64_t caller)
 		real_dlclose(lib);
 	if (!p || !dladdr(p, &found) || found.dli_fbase == own.dli_fbase)
 		return NULL;
-	unsigned i = __atomic_fetch_add(&seen_count, 1, __ATOMIC_RELAXED);
+	uint32_t i = ctp_add32(&seen_count, 1);
 	if (i < sizeof(seen) / sizeof(seen[0])) {
 		seen[i].lo = (uint64_t)o.dlfo_map_start;
 		seen[i].hi = (uint64_t)o.dlfo_map_end;
 		seen[i].row = row;
-		__atomic_store_n(&seen[i].fn, p, __ATOMIC_RELEASE);
+		ctp_store_ptr(&seen[i].fn, p);
 	}
 	return p;
 }
@@ -105,7 +105,7 @@ void *real_resolve(unsigned row, uint64_t caller)
 	looking = true;
 	p = dlsym(RTLD_NEXT, reals[row].name);
 	if (p || !reals[row].maybe)
-		__atomic_store_n((void **)reals[row].slot, p ? p : missing, __ATOMIC_RELEASE);
+		ctp_store_ptr((void **)reals[row].slot, p ? p : missing);
 	else
 		p = in_scope_of(row, caller);
 	looking = outer;
@@ -115,7 +115,7 @@ void *real_resolve(unsigned row, uint64_t caller)
 
 void *real_for(void *slot, const void *caller)
 {
-	void *fn = __atomic_load_n((void **)slot, __ATOMIC_ACQUIRE);
+	void *fn = ctp_load_ptr((void **)slot);
 	for (unsigned row = 0; row < ROWS; row++)
 		if (reals[row].slot == slot && reals[row].resolver == fn)
 			return real_resolve(row, (uint64_t)caller);
@@ -132,13 +132,13 @@ void real_resolve_all(void)
 void real_resolve_again(void)
 {
 	for (unsigned i = 0; i < sizeof(seen) / sizeof(seen[0]); i++)
-		__atomic_store_n(&seen[i].fn, NULL, __ATOMIC_RELEASE);
+		ctp_store_ptr(&seen[i].fn, NULL);
 	for (unsigned row = 0; row < ROWS; row++) {
 		void **slot = reals[row].slot;
-		if (!reals[row].maybe || __atomic_load_n(slot, __ATOMIC_ACQUIRE) == reals[row].resolver)
+		if (!reals[row].maybe || ctp_load_ptr(slot) == reals[row].resolver)
 			continue;
 		void *p = dlsym(RTLD_NEXT, reals[row].name);
-		__atomic_store_n(slot, p ? p : reals[row].resolver, __ATOMIC_RELEASE);
+		ctp_store_ptr(slot, p ? p : reals[row].resolver);
 	}
 }
 

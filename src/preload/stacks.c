@@ -40,7 +40,7 @@ void stacks_flush(void)
 {
 	ctp_add32(&stacks_flushes, 1);
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		__atomic_store_n(&buckets[i], NULL, __ATOMIC_RELAXED);
+		ctp_store_ptr(&buckets[i], NULL);
 	for (uint32_t i = 0; i < RECIPES; i++)
 		if (ctp_load64(&recipes[i].pc) > 1)
 			ctp_store64(&recipes[i].pc, 0);
@@ -51,14 +51,11 @@ static struct recipe recipe_of(uint64_t pc)
 	struct known_recipe *k = &recipes[pc * 0x9E3779B97F4A7C15ULL >> 49];
 	if (ctp_load64(&k->pc) == pc) {
 		struct recipe r = k->recipe;
-		atomic_thread_fence(memory_order_acquire);
-		if (ctp_load64(&k->pc) == pc)
+		if (ctp_key_still(&k->pc, pc))
 			return r;
 	}
 	struct recipe r = cfi_recipe(pc);
-	uint64_t was = ctp_load64(&k->pc);
-	if (was != 1 && ctp_cas64(&k->pc, was, 1)) { // the newer one stays
-		atomic_thread_fence(memory_order_release); // who reads part of it must see the 1 as well
+	if (ctp_key_take(&k->pc)) { // the newer one stays
 		k->recipe = r;
 		ctp_store64(&k->pc, pc);
 	}
@@ -234,8 +231,8 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 		if (!rel)
 			c->absolute = c->n;
 	}
-	c->next = __atomic_load_n(bucket, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(bucket, &c->next, c, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	c->next = ctp_load_ptr(bucket);
+	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
 	return id;
 }
@@ -246,7 +243,7 @@ uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last, bool *gu
 	if (CTP_UNLIKELY(f->sp >= top || depth > UINT32_MAX || (f->sp & 7)))
 		return 0;
 	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
-	for (struct candidate *c = __atomic_load_n(bucket, __ATOMIC_ACQUIRE); c; c = c->next) {
+	for (struct candidate *c = ctp_load_ptr(bucket); c; c = c->next) {
 		if (c->pc == f->pc && c->depth == depth && stacks_holds(c, f, top)) {
 			if (last)
 				*last = (uint64_t)c;

@@ -86,12 +86,12 @@ static uint32_t fresh(void)
 	if (n)
 		return n;
 	ctp_or32(&r->ext->gaps, CTP_GAP_STATIONS);
-	if (!__atomic_load_n(&privates, __ATOMIC_ACQUIRE)) {
+	if (!ctp_load_ptr(&privates)) {
 		struct ctp_station *none = NULL;
 		struct ctp_station *p = memory_take(sizeof(struct ctp_station) * PRIVATE);
 		if (!p)
 			return 0;
-		__atomic_compare_exchange_n(&privates, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+		ctp_cas_ptr(&privates, &none, p);
 	}
 	uint32_t at = ctp_add32(&private_count, 1);
 	return at < PRIVATE ? r->stations_max + at + 1 : 0;

@@ -189,7 +189,7 @@ struct guest *thread_start(void)
 	slot_init(g->thread, g->tid);
 	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
 	pthread_setspecific(key, g);
-	__atomic_store_n(&g->gate, 1, __ATOMIC_RELEASE);
+	ctp_store32(&g->gate, 1);
 	ctp_self = g;
 	starting = false;
 	return g;
@@ -226,7 +226,7 @@ struct guest *guest_enter(void)
 		return NULL;
 	}
 	g->gate = 0;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ctp_signal_fence();
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
 		g->gate = 1;
 		return NULL;
@@ -237,6 +237,6 @@ struct guest *guest_enter(void)
 
 void guest_leave(struct guest *g)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ctp_signal_fence();
 	g->gate = 1;
 }

@@ -43,8 +43,6 @@ void v1_change(struct guest *g, struct ctp_state *s, uint64_t addr, bool active)
 	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
 	struct ctp_header *h = ctp_tracer->region.header;
 	ctp_slot_write(st->slots, s->changes, guest_mono_ns(), g->tid, addr, active);
-	atomic_thread_fence(memory_order_seq_cst); // partner: the engine's store of tracer_sleeping, then its last scan
-	if (ctp_tracer->v1_sock >= 0 && ctp_load32(&h->tracer_sleeping) == 1 &&
-	    ctp_cas32(&h->tracer_sleeping, 1, 0))
+	if (ctp_tracer->v1_sock >= 0 && ctp_slot_must_wake(h))
 		cpu_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 }

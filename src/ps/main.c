@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "ps/report.h"
@@ -15,14 +14,6 @@
 enum { EXIT_NOTHING = 1, EXIT_USAGE = 2 };
 
 static struct settings settings;
-
-static bool wants_color(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-	if (settings.color != COLOR_AUTO)
-		return settings.color == COLOR_ALWAYS;
-	return (!no || !*no) && isatty(1) && !(term && !strcmp(term, "dumb"));
-}
 
 static int flush(int e)
 {
@@ -92,7 +83,7 @@ static int show_process(pid_t pid)
 	e = report_make(&r, &f, settings.all, settings.stack);
 	int status = e ? say(f.pid, why_not(&f, e)) : 0;
 	if (!e) {
-		status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, wants_color()));
+		status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, color_wanted(settings.color, 1)));
 		report_deinit(&r);
 	}
 	find_release(&f);

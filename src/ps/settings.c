@@ -20,16 +20,7 @@ SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
 SETTER(set_version) { ((struct settings *)to)->action = ACTION_VERSION; return 0; }
 SETTER(set_help) { ((struct settings *)to)->action = ACTION_HELP; return 0; }
 
-SETTER(set_color)
-{
-	static const char *const words[] = { "auto", "always", "never" };
-	for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
-		if (!strcmp(v, words[i])) {
-			((struct settings *)to)->color = i;
-			return 0;
-		}
-	return -EINVAL;
-}
+SETTER(set_color) { return color_read(v, &((struct settings *)to)->color); }
 
 const struct option_row settings_rows[] = {
 	{ "all", 0, NULL, "each coroutine for itself, not grouped by stack", set_all },

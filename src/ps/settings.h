@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/color.h"
 #include "base/options.h"
 
 enum settings_action { ACTION_LIST, ACTION_HELP, ACTION_MAN, ACTION_VERSION };
-enum settings_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct settings {
 	enum settings_action action;
 	pid_t pid; // 0 = all processes
 	bool all, stack, json;
 	const char *later; // an option that is not there yet
-	enum settings_color color;
+	enum color color;
 };
 
 extern const struct option_row settings_rows[];

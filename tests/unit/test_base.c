@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tests of src/base: the map of ids, paths, durations, options.
+// Tests of src/base: the map of ids, paths, durations, options, colors, mappings.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,10 @@
 
 #include <cmocka.h>
 
+#include "base/color.h"
 #include "base/file.h"
 #include "base/idmap.h"
+#include "base/maps.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -122,11 +124,41 @@ static void test_options(void **state)
 	assert_int_equal(reads(&g, 2, (char *[]){ "x", "--output=bad" }), OPTIONS_BAD_VALUE);
 }
 
+static void test_color(void **state)
+{
+	enum color c = COLOR_NEVER;
+	assert_int_equal(color_read("no", &c), -EINVAL);
+	assert_int_equal(c, COLOR_NEVER);
+	assert_false(color_wanted(c, 1));
+	assert_int_equal(color_read("always", &c), 0);
+	assert_true(color_wanted(c, -1));
+	assert_int_equal(color_read("auto", &c), 0);
+	assert_false(color_wanted(c, -1));
+}
+
+static void test_maps(void **state)
+{
+	char file[] = "7f0000001000-7f0000003000 r-xp 00002000 fd:01 1234     /lib/a b.so (deleted)";
+	char nameless[] = "10000-12000 rw-p 00000000 00:00 0", empty[] = "10000-10000 rw-p 00000000 00:00 0 ";
+	char junk[] = "10000 12000";
+	struct maps_line m;
+	assert_true(maps_parse(file, &m));
+	assert_true(m.lo == 0x7f0000001000 && m.hi == 0x7f0000003000 && m.offset == 0x2000);
+	assert_true(m.major == 0xfd && m.minor == 1 && m.ino == 1234);
+	assert_string_equal(m.perms, "r-xp");
+	assert_string_equal(m.path, "/lib/a b.so (deleted)");
+	assert_true(maps_parse(nameless, &m));
+	assert_string_equal(m.path, "");
+	assert_false(maps_parse(empty, &m));
+	assert_false(maps_parse(junk, &m));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idmap), cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_color), cmocka_unit_test(test_maps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

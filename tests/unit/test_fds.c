@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The table of descriptors behind the real hooks: this program defines close,
-// open, epoll_ctl ... as libctp.so does, over a region of its own and a fake
-// guest, so that what is tested is what runs. Only while `traced` is set does
-// a hook do anything.
+// open, epoll_ctl ... as libctp.so does, over a fake guest, so that what is
+// tested is what runs. Only while `traced` is set does a hook do anything.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,142 +18,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "coroutine.h"
+#include "fake_guest.h"
 #include "fd_map.h"
 #include "real.h"
-
-// ------------------------------------------------------------- the fake guest
-
-static struct tracer tracer;
-struct tracer *ctp_tracer = &tracer;
-static __thread struct guest self;
-static __thread bool traced;
-
-// What a registration with LED_DATA leads to.
-enum { LED_DATA = 0x5eed };
-static struct ctp_state *led;
-static uint64_t clock_now, opens, closes, reopens;
-static struct ctp_state *co, *other; // two coroutines
-
-struct guest *guest_enter(void)
-{
-	if (!traced || !self.gate)
-		return NULL;
-	self.gate = 0;
-	return &self;
-}
-
-void guest_leave(struct guest *g)
-{
-	g->gate = 1;
-}
-
-uint64_t guest_now(void)
-{
-	return ctp_add64(&clock_now, 1) + 1;
-}
-
-__thread struct guest *ctp_self __attribute__((tls_model("initial-exec")));
-
-struct ctp_state *coroutine_at(uint64_t data)
-{
-	return data == LED_DATA ? led : NULL;
-}
-
-struct ctp_state *coroutine_through(uint64_t data)
-{
-	(void)data;
-	return NULL;
-}
-
-uint32_t guest_stack(struct guest *g, const struct frame *f)
-{
-	(void)g;
-	return f->pc ? 7 : 0;
-}
-
-void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
-{
-	(void)g;
-	(void)w2;
-	(void)w3;
-	if ((w1 & 0xff) == CTP_EV_FD_OPEN)
-		ctp_add64(&opens, 1);
-	if ((w1 & 0xff) == CTP_EV_FD_CLOSE)
-		ctp_add64(&closes, 1);
-	if ((w1 & 0xffff) == (CTP_EV_FD_CLOSE | CTP_CALL_REOPENED << 8))
-		ctp_add64(&reopens, 1);
-}
-
-void emit_wake(void)
-{
-}
-
-void *memory_take(uint64_t bytes)
-{
-	void *p = real_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void trace_thread(uint32_t slot, struct ctp_state *runs)
-{
-	self = (struct guest){.gate = 1, .slot = slot, .thread = &tracer.region.threads[slot], .current = runs,
-			      .batch_fd = -1};
-	traced = true;
-}
-
-static struct ctp_state *make_state(uint32_t station, enum ctp_entity entity)
-{
-	struct ctp_state *s = &tracer.region.stations[station].state;
-	*s = (struct ctp_state){.id = 100 + station, .entity = entity, .station = station, .life = CTP_RUNNING, .runs = 1};
-	return s;
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	static struct ctp_header layout;
-	if (!layout.magic)
-		ctp_region_layout(&layout, 8, 4096);
-	void *base = real_mmap(NULL, layout.ext.region_bytes, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (base == MAP_FAILED)
-		return -1;
-	memcpy(base, &layout, sizeof(layout));
-	tracer.attached = 1;
-	clock_now = opens = closes = reopens = 0;
-	if (ctp_region_open(&tracer.region, base, layout.ext.region_bytes))
-		return -1;
-	co = make_state(1, CTP_COROUTINE);
-	other = make_state(2, CTP_COROUTINE);
-	trace_thread(0, co);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	traced = false;
-	return real_munmap(tracer.region.base, tracer.region.bytes);
-}
-
-// As coroutine.c does it: the running entity leaves, `to` goes on.
-static void switch_to(struct ctp_state *to)
-{
-	struct ctp_state *s = self.current;
-	ctp_seq_begin(&s->seq);
-	s->life = CTP_SUSPENDED;
-	s->since = guest_now();
-	fds_suspend(&self, s);
-	ctp_seq_end(&s->seq);
-	fds_resume(&self, to);
-	to->life = CTP_RUNNING;
-	to->since = guest_now();
-	self.current = to;
-	self.nwaits = 0;
-	self.more_waits = self.eagain = false;
-	self.batch_fd = -1;
-}
 
 static struct ctp_fd *entry(int fd)
 {
@@ -174,7 +40,7 @@ static int wait_on_pipe(int fd[2])
 	errno = 0;
 	assert_int_equal(read(fd[0], &c, 1), -1);
 	assert_int_equal(errno, EAGAIN);
-	switch_to(other);
+	fake_guest_switch(other);
 	return fd[1];
 }
 
@@ -234,7 +100,7 @@ static void meets_what_it_has_not_seen(void **state)
 	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev), 0);
 	assert_int_equal(entry(fd)->gen, 1);
 	assert_int_equal(entry(fd)->opened_how, CTP_CALL_NONE);
-	switch_to(other);
+	fake_guest_switch(other);
 	assert_int_equal(entry(fd)->kind, CTP_FD_EVENTFD);
 	syscall(SYS_close, fd);
 	int unseen = (int)syscall(SYS_eventfd2, 0, 0);
@@ -349,7 +215,7 @@ static void close_under_a_waiter_is_posted(void **state)
 	assert_int_equal(c->epoch, 1);
 	assert_int_equal(c->was.waiter[0] & CTP_ID_MASK, co->id);
 	assert_int_equal(entry(fd[0])->closed_epoch, 1);
-	switch_to(co);
+	fake_guest_switch(co);
 	assert_int_equal(self.thread->hand, 1);
 	close(keep);
 }
@@ -361,7 +227,7 @@ static void close_under_whom_a_registration_leads_to(void **state)
 	int fd[2], ep = epoll_create1(0);
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = LED_DATA};
 	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
-	switch_to(other); // co is suspended, with no wait of its own
+	fake_guest_switch(other); // co is suspended, with no wait of its own
 	led = co;
 	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
 	assert_int_equal(entry(fd[0])->leads & CTP_ID_MASK, co->id);
@@ -378,7 +244,7 @@ static void close_by_the_waiter_is_not(void **state)
 	(void)state;
 	int fd[2];
 	int keep = wait_on_pipe(fd);
-	switch_to(co);
+	fake_guest_switch(co);
 	assert_int_equal(close(fd[0]), 0);
 	close(keep);
 	assert_int_equal(candidates(), 0);
@@ -461,7 +327,7 @@ static void registers_harvests_learns(void **state)
 	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
 	assert_int_equal(entry(fd[0])->reg_epfd, ep);
 	assert_int_equal(entry(fd[0])->adder, co->id);
-	switch_to(other);
+	fake_guest_switch(other);
 	assert_int_equal(co->nwaits, 1);
 	assert_int_equal(co->waits[0].how, CTP_WAIT_REGISTERED);
 	assert_int_equal(epoll_wait(ep, got, 4, 1), 0);
@@ -473,10 +339,10 @@ static void registers_harvests_learns(void **state)
 	assert_int_equal(self.thread->polls, 2);
 	assert_int_equal(self.batch_fd, fd[0]);
 	assert_true(entry(fd[0])->event_time > co->since);
-	switch_to(co);
+	fake_guest_switch(co);
 	assert_int_equal(entry(fd[0])->learned, co->id);
 	assert_int_equal(self.thread->hand, 0);
-	switch_to(other);
+	fake_guest_switch(other);
 	assert_int_equal(co->nwaits, 0);
 	close(fd[0]);
 	close(fd[1]);
@@ -494,7 +360,7 @@ static void removal_under_a_waiter_is_posted(void **state)
 	epoll_ctl(ep, EPOLL_CTL_DEL, fd[0], NULL);
 	assert_int_equal(self.nwaits, 0); // its own
 	epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev);
-	switch_to(other);
+	fake_guest_switch(other);
 	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_DEL, fd[0], NULL), 0);
 	assert_int_equal(candidates(), 1);
 	assert_int_equal(tracer.region.cands[0].kind, CTP_CAND_DEL);
@@ -537,7 +403,7 @@ enum { ROUNDS = 20000, THREADS = 3 };
 static void *open_and_close(void *arg)
 {
 	uint32_t seen[64] = {0};
-	trace_thread((uint32_t)(uintptr_t)arg, &tracer.region.stations[3 + (uintptr_t)arg].state);
+	fake_guest_thread((uint32_t)(uintptr_t)arg, &tracer.region.stations[3 + (uintptr_t)arg].state);
 	for (int i = 0; i < ROUNDS; i++) {
 		int fd = open("/dev/null", O_RDONLY);
 		uint32_t gen = entry(fd)->gen;
@@ -557,7 +423,7 @@ static void threads_keep_generations_apart(void **state)
 	pthread_t t[THREADS];
 	void *wrong = NULL;
 	for (uintptr_t i = 0; i < THREADS; i++) {
-		make_state(4 + (uint32_t)i, CTP_NATIVE);
+		fake_guest_state(4 + (uint32_t)i, CTP_NATIVE);
 		pthread_create(&t[i], NULL, open_and_close, (void *)(i + 1));
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -620,7 +486,7 @@ static void handlers_are_theirs(void **state)
 	assert_true(signal(SIGTERM, SIG_DFL) == SIG_IGN);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fake_guest_setup, fake_guest_teardown)
 
 int main(void)
 {

@@ -111,9 +111,16 @@ static void test_suspended(void **state)
 
 static void test_wait(void **state)
 {
-	c.waits[0].how = CTP_WAIT_EAGAIN; // alone is no wait
+	c.waits[0].how = CTP_WAIT_EAGAIN; // that the registration is its own is not known
 	seen.items[PROOF_P2].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(), VERDICT_LIKELY); // but nothing leads to it
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	cand.was.reg_epfd = -1; // EAGAIN alone is no wait
 	assert_int_equal(verdict(), VERDICT_NONE);
+	cand.was.reg_epfd = 3;
+	without(PROOF_P6A, HOLDS_TRUE);
+	seen.items[PROOF_P2].holds = HOLDS_OPEN;
 	cand.was.learned = 41;
 	assert_int_equal(verdict(), VERDICT_PROVEN);
 	cand.was.learned = 0;

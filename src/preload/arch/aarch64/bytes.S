@@ -3,7 +3,7 @@
 // The guest's own memcpy and its like, bound inside the library: those that a
 // program has may be a sanitizer's, which would watch our tables as if they
 // were the program's memory (ThreadSanitizer: data races, exit status 66).
-#include "area.h"
+#include "asm.h"
 
 	.p2align 4
 	HIDDEN(memcpy)

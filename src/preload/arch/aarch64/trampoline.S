@@ -9,7 +9,7 @@
 //	0 the area  8 the program's sp  16 x8  24 x30  32 to 88 x0 to x7
 // x17 is the area, x14 to x16 are scratch. Vector registers are touched by
 // nothing that runs here. real_<name> is reached by x16: a landing pad of any kind will do.
-#include "area.h"
+#include "asm.h"
 
 #define FRAME 96
 #define SAVED_AREA 0

@@ -4,7 +4,7 @@
 // every register that can hold an argument, asks real_resolve (real.c) for the
 // function as the caller would see it, and jumps to it. None of the hooked functions
 // takes floating-point arguments.
-#include "area.h"
+#include "asm.h"
 
 	.text
 	.set row, 0

@@ -10,7 +10,7 @@
 //	-16  unused
 //	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the area
 // It lies on the private stack, not in the area, and r11 is read back from it.
-#include "area.h"
+#include "asm.h"
 
 #define SAVED_SP 72
 #define SAVED_RDI 56

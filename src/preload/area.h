@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// area.h - offsets in struct guest that assembly knows (asserted in thread.c),
-// and the little that every assembly file needs.
+// area.h - offsets in struct guest that assembly knows (asserted in thread.c).
 #pragma once
 
 #define AREA_GATE 0
@@ -27,9 +26,3 @@
 #define AREA_SAVED_S3 160
 #define AREA_SAVED_S4 168
 #define AREA_KEPT 176 // as from AREA_SAVED_SLOT to here
-
-#ifdef __ASSEMBLER__
-#define EXPORTED(name) .globl name; .type name, @function; name:
-#define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:
-#define END(name) .size name, . - name
-#endif

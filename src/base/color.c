@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Colors are for a terminal that can show them, unless somebody said otherwise.
+#include "base/color.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int color_read(const char *word, enum color *out)
+{
+	static const char *const words[] = { "auto", "always", "never" };
+	for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
+		if (!strcmp(word, words[i])) {
+			*out = (enum color)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+bool color_wanted(enum color c, int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (c != COLOR_AUTO)
+		return c == COLOR_ALWAYS;
+	return (!no || !*no) && isatty(fd) && !(term && !strcmp(term, "dumb"));
+}

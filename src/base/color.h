@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// color.h - whether to write in colors: --color, NO_COLOR, and where it goes.
+#pragma once
+
+#include <stdbool.h>
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+// 0, or -EINVAL: none of auto, always, never.
+int color_read(const char *word, enum color *out);
+// fd: where it is written to; -1: to a file.
+bool color_wanted(enum color c, int fd);

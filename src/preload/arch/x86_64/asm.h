@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// asm.h - x86_64: the little that every assembly file needs.
+#pragma once
+
+#include "../../area.h"
+
+#define EXPORTED(name) .globl name; .type name, @function; name:
+#define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:
+#define END(name) .size name, . - name

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+//
+// Stands in for coroutine.c, emit.c, stacks.c and the rest of libctp.so: a region
+// in memory of our own, threads as the test says, events that are only counted.
+#include "fake_guest.h"
+
+#include <sys/mman.h>
+
+#include "real.h"
+
+struct tracer tracer;
+struct tracer *ctp_tracer = &tracer;
+__thread struct guest self;
+__thread bool traced;
+
+struct ctp_state *led, *co, *other;
+uint64_t opens, closes, reopens;
+static uint64_t clock_now;
+
+struct guest *guest_enter(void)
+{
+	if (!traced || !self.gate)
+		return NULL;
+	self.gate = 0;
+	return &self;
+}
+
+void guest_leave(struct guest *g)
+{
+	g->gate = 1;
+}
+
+uint64_t guest_now(void)
+{
+	return ctp_add64(&clock_now, 1) + 1;
+}
+
+__thread struct guest *ctp_self __attribute__((tls_model("initial-exec")));
+
+struct ctp_state *coroutine_at(uint64_t data)
+{
+	return data == LED_DATA ? led : NULL;
+}
+
+struct ctp_state *coroutine_through(uint64_t data)
+{
+	(void)data;
+	return NULL;
+}
+
+uint32_t guest_stack(struct guest *g, const struct frame *f)
+{
+	(void)g;
+	return f->pc ? 7 : 0;
+}
+
+void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	(void)g;
+	(void)w2;
+	(void)w3;
+	if ((w1 & 0xff) == CTP_EV_FD_OPEN)
+		ctp_add64(&opens, 1);
+	if ((w1 & 0xff) == CTP_EV_FD_CLOSE)
+		ctp_add64(&closes, 1);
+	if ((w1 & 0xffff) == (CTP_EV_FD_CLOSE | CTP_CALL_REOPENED << 8))
+		ctp_add64(&reopens, 1);
+}
+
+void emit_wake(void)
+{
+}
+
+void *memory_take(uint64_t bytes)
+{
+	void *p = real_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void fake_guest_thread(uint32_t slot, struct ctp_state *runs)
+{
+	self = (struct guest){.gate = 1, .slot = slot, .thread = &tracer.region.threads[slot], .current = runs,
+			      .batch_fd = -1};
+	traced = true;
+}
+
+struct ctp_state *fake_guest_state(uint32_t station, enum ctp_entity entity)
+{
+	struct ctp_state *s = &tracer.region.stations[station].state;
+	*s = (struct ctp_state){.id = 100 + station, .entity = entity, .station = station, .life = CTP_RUNNING, .runs = 1};
+	return s;
+}
+
+int fake_guest_setup(void **state)
+{
+	(void)state;
+	static struct ctp_header layout;
+	if (!layout.magic)
+		ctp_region_layout(&layout, 8, 4096);
+	void *base = real_mmap(NULL, layout.ext.region_bytes, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return -1;
+	memcpy(base, &layout, sizeof(layout));
+	tracer.attached = 1;
+	clock_now = opens = closes = reopens = 0;
+	if (ctp_region_open(&tracer.region, base, layout.ext.region_bytes))
+		return -1;
+	co = fake_guest_state(1, CTP_COROUTINE);
+	other = fake_guest_state(2, CTP_COROUTINE);
+	fake_guest_thread(0, co);
+	return 0;
+}
+
+int fake_guest_teardown(void **state)
+{
+	(void)state;
+	traced = false;
+	return real_munmap(tracer.region.base, tracer.region.bytes);
+}
+
+void fake_guest_switch(struct ctp_state *to)
+{
+	struct ctp_state *s = self.current;
+	ctp_seq_begin(&s->seq);
+	s->life = CTP_SUSPENDED;
+	s->since = guest_now();
+	fds_suspend(&self, s);
+	ctp_seq_end(&s->seq);
+	fds_resume(&self, to);
+	to->life = CTP_RUNNING;
+	to->since = guest_now();
+	self.current = to;
+	self.nwaits = 0;
+	self.more_waits = self.eagain = false;
+	self.batch_fd = -1;
+}

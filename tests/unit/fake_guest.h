@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// fake_guest.h - a guest around the hooks under test, without an engine.
+#pragma once
+
+#include "coroutine.h"
+#include "fds.h"
+
+extern struct tracer tracer;
+extern __thread struct guest self;
+extern __thread bool traced; // hooks of this thread do something
+
+// What a registration with LED_DATA leads to.
+enum { LED_DATA = 0x5eed };
+extern struct ctp_state *led;
+extern struct ctp_state *co, *other; // two coroutines
+extern uint64_t opens, closes, reopens; // events so far
+
+// For cmocka: a fresh region, in which `co` runs on thread 0.
+int fake_guest_setup(void **state);
+int fake_guest_teardown(void **state);
+struct ctp_state *fake_guest_state(uint32_t station, enum ctp_entity entity);
+// The calling thread is traced from now on, and this runs on it.
+void fake_guest_thread(uint32_t slot, struct ctp_state *runs);
+// As coroutine.c does it: the running entity leaves, `to` goes on.
+void fake_guest_switch(struct ctp_state *to);
