@@ -17,21 +17,27 @@ int alive_open(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-bool alive_gone(pid_t pid, int pidfd)
+char alive_state(pid_t pid)
 {
-	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 	char path[64], text[512];
-	if (pidfd >= 0)
-		return poll(&end, 1, 0) > 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	FILE *f = fopen(path, "re");
 	if (!f)
-		return kill(pid, 0) && errno == ESRCH;
+		return '\0';
 	size_t n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
 	const char *state = strrchr(text, ')'); // PID (NAME) STATE
-	return !state || state[1] != ' ' || strchr("ZX", state[2]);
+	return state && state[1] == ' ' ? state[2] : '\0';
+}
+
+bool alive_gone(pid_t pid, int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	if (pidfd >= 0)
+		return poll(&end, 1, 0) > 0;
+	char state = alive_state(pid);
+	return state ? state == 'Z' || state == 'X' : kill(pid, 0) && errno == ESRCH;
 }
 
 int alive_signal(pid_t pid, int pidfd, int sig)

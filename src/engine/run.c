@@ -23,6 +23,7 @@
 #define SLEEP_LEAST_NS 1000000
 #define SLEEP_MOST_NS 20000000
 #define KILL_AFTER_NS 2000000000ULL
+#define CONT_AFTER_NS 50000000ULL
 #define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
 
 // The words to sleep on, with their values from before the last look.
@@ -42,6 +43,7 @@ struct loop {
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
 	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
+	uint64_t cont_at;    // when SIGCONT reached us; 0: none, or it has gone on
 	bool stopped;        // the program stands still, and so should we if its terminal wants it
 };
 
@@ -132,10 +134,26 @@ static void terminate(struct loop *l, bool all)
 	forward(l, SIGTERM, all);
 }
 
+// A shell continues the whole job, so the program has been continued already, and may
+// have been stopped again by its terminal since: then it must stay so.
+static void pass_cont(struct loop *l)
+{
+	uint64_t now = clock_mono_ns();
+	if (signals_take(SIGCONT, first_pid(l)).sent)
+		l->cont_at = now;
+	if (!l->cont_at)
+		return;
+	bool stands = alive_state(first_pid(l)) == 'T';
+	if (stands && !l->stop_asked && now - l->cont_at < CONT_AFTER_NS)
+		return; // is it a stop that we have not heard of yet?
+	if (!stands || !l->stop_asked)
+		forward(l, SIGCONT, false);
+	l->cont_at = 0;
+}
+
 static void pass_signals(struct loop *l)
 {
-	static const int plain[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH,
-				     SIGTSTP, SIGTTIN, SIGTTOU };
+	static const int plain[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU };
 	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
 		int sig = plain[i];
 		struct signals_news n = signals_take(sig, first_pid(l));
@@ -144,6 +162,7 @@ static void pass_signals(struct loop *l)
 		if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 			l->stop_asked = n.sent || n.kernel ? clock_mono_ns() : l->stop_asked;
 	}
+	pass_cont(l);
 	struct signals_news term = signals_take(SIGTERM, first_pid(l));
 	if (term.sent)
 		terminate(l, false);

@@ -78,6 +78,19 @@ def check_proven(case, words, closure=None, count=1, end=signal.SIGKILL, target=
     check_anatomy(case, finding, words)
 
 
+def check_found(case, words, _closure=None, count=1, target=None):
+    """PROVEN, or LIKELY: a signal's frame, where a coroutine was born on an alternate stack, keeps registers of
+    its time, and may hold the address of one. How many is left open for the same reason."""
+    process = ready(case, *target, *words)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    killed(case, process)
+    status, report = findings_of(case)
+    what = describe(report)
+    need(all(f["rule"] == "CTP001" and f["verdict"] in ("proven", "likely") for f in report["findings"]), what)
+    need(sum(f["count"] for f in report["findings"]) == count, what)
+    equal(status, 1, "ctp-analyze's status")
+
+
 def with_engine(case, engine):
     """lost.c, where the coroutines switch by other means."""
     return [lost_fcontext(case) if engine == "fcontext" else case.target("lost"), f"engine={engine}"]
@@ -418,8 +431,11 @@ def checks():
     for name, args in PROVEN.items():
         yield f"proven/{name}", lambda case, args=args: check_proven(case, *args)
         for engine in ENGINES:
-            if engine == "sigalt" and any(w.startswith("n=") for w in args[0]):
-                continue  # the kernel's signal frame keeps vector registers, which may hold the last one's address
+            if engine == "sigalt":
+                if not any(w.startswith("n=") for w in args[0]):
+                    yield f"found_{engine}/{name}", lambda case, e=engine, args=args: check_found(
+                        case, *args, target=with_engine(case, e))
+                continue
             yield f"proven_{engine}/{name}", lambda case, e=engine, args=args: check_proven(
                 case, *args, target=with_engine(case, e))
         yield f"proven_wrapped/{name}", lambda case, args=args: check_proven(case, *args, target=[case.target("lost-wrap")])
