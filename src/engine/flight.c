@@ -56,7 +56,7 @@ static void judge_p4(struct look *l, struct suspect *s)
 			after++;
 		} else if (t && asleep_in_it(l, t)) {
 			inside++;
-		} else if (!t || !proc_task_dead(t)) {
+		} else { // dead it may be: killed with the event in its hands
 			look_say(a, -1, "thread %u has not entered a wait since the close: it may hold an event", c->tid);
 			return;
 		}
@@ -95,9 +95,9 @@ static void judge_p5(struct look *l, struct suspect *s)
 		const struct proc_task *t = task_of(l, i);
 		bool exits = c->wait_call == CTP_IN_EXIT;
 		n++;
-		if (c->slept_epoch >= s->c.epoch || (t && (proc_task_dead(t) || (!exits && sleeps(l, t)))))
+		if (c->slept_epoch >= s->c.epoch || (t && !exits && sleeps(l, t)))
 			continue;
-		bool awake = t && t->state != 'S';
+		bool awake = t && t->state != 'S' && !proc_task_dead(t);
 		look_say(a, awake ? 0 : -1, "thread %u, which runs coroutines, has not slept in its wait since the close",
 			 c->tid);
 		return;

@@ -73,7 +73,7 @@ def check_default(case, name):
     if name == "daemon":
         until(lambda: "child" in bare_out(case), "the daemon's line")
     done = case.ctp(*words(case, name))
-    if name in ("daemon", "outlive"):  # the child outlives ctp-run
+    if name in ("daemon", "outlive", "double"):  # the child outlives ctp-run
         until(lambda: "child coroutines" in case.started[-1].out(), "the child's line")
         until(lambda: "child coroutines" in case.started[0].out(), "the child's line")
         bare, done = again(case.started[0], bare), again(case.started[-1], done)
@@ -93,7 +93,7 @@ def again(process, done):
 def check_followed(case, name):
     bare = case.run(*words(case, name))
     clean(case)
-    if name in ("daemon", "outlive"):
+    if name in ("daemon", "outlive", "double"):
         until(lambda: "child coroutines" in bare_out(case), "the child's line")
         bare = again(case.started[0], bare)
     done = case.ctp("-f", *words(case, name))
