@@ -51,14 +51,22 @@ static int by_coroutine(const void *a, const void *b)
 	const struct verdict_case *x = a, *y = b;
 	if (x->about.image->index != y->about.image->index)
 		return x->about.image->index < y->about.image->index ? -1 : 1;
-	if (x->about.state->id != y->about.state->id)
-		return x->about.state->id < y->about.state->id ? -1 : 1;
+	if (x->pass->waits != y->pass->waits)
+		return x->pass->waits ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
 	if (x->proof.verdict != y->proof.verdict)
 		return x->proof.verdict > y->proof.verdict ? -1 : 1;
 	unsigned p = rule_rank(x->pass), q = rule_rank(y->pass);
 	if (p != q)
 		return p < q ? -1 : 1;
-	return x->about.cand->time < y->about.cand->time ? -1 : x->about.cand->time > y->about.cand->time;
+	return x->actor.ticks < y->actor.ticks ? -1 : x->actor.ticks > y->actor.ticks;
+}
+
+// Two things said of one coroutine's wait. Of what is no wait each counts.
+static bool same_wait(const struct verdict_case *x, const struct verdict_case *y)
+{
+	return x->about.image == y->about.image && x->id == y->id && x->pass->waits && y->pass->waits;
 }
 
 static void one_case_each(struct found *f)
@@ -67,7 +75,7 @@ static void one_case_each(struct found *f)
 	if (f->ncases)
 		qsort(f->cases, f->ncases, sizeof(*f->cases), by_coroutine);
 	for (size_t i = 0; i < f->ncases; i++)
-		if (!n || f->cases[n - 1].about.state != f->cases[i].about.state)
+		if (!n || !same_wait(&f->cases[n - 1], &f->cases[i]))
 			f->cases[n++] = f->cases[i];
 	f->ncases = n;
 }
@@ -96,9 +104,9 @@ static int new_group(struct report *r, const struct verdict_case *c, uint64_t pr
 	};
 	*waiter = *closer = (struct frames){ 0 };
 	*out = f;
-	e = frames_read(&f->creator, f->symbols, c->about.image, c->about.state->creator_stack);
-	return e ? e : frames_read(&f->opener, f->symbols, c->about.image,
-				   c->about.cand->was.opener_stack);
+	if (c->about.state)
+		e = frames_read(&f->creator, f->symbols, c->about.image, c->about.state->creator_stack);
+	return e ? e : frames_read(&f->opener, f->symbols, c->about.image, c->opener.stack);
 }
 
 static int add_case(struct report *r, const struct verdict_case *c)
@@ -106,9 +114,9 @@ static int add_case(struct report *r, const struct verdict_case *c)
 	const struct image *m = c->about.image;
 	struct symbols **symbols = &r->symbols[m - r->world->images];
 	struct frames waiter = { 0 }, closer = { 0 };
-	int e = frames_read(&waiter, *symbols, m, c->about.state->stack);
+	int e = frames_read(&waiter, *symbols, m, c->stack);
 	if (!e)
-		e = frames_read(&closer, *symbols, m, c->about.cand->closer_stack);
+		e = frames_read(&closer, *symbols, m, c->actor.stack);
 	uint64_t print = fnv(0xcbf29ce484222325ULL, c->pass->rule);
 	print = fnv_frames(fnv_frames(print, &waiter), &closer);
 	struct finding *f = e ? NULL : find_group(r, c, print);
@@ -160,8 +168,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	*r = (struct report){ .world = w };
 	int e = make_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
-		if (selected(settings->rules, passes[i].rule))
-			e = passes[i].run(&passes[i], w, &r->found);
+		if (selected(settings->rules, passes[i]->rule))
+			e = passes[i]->run(passes[i], w, &r->found);
 	if (!e)
 		one_case_each(&r->found);
 	for (size_t i = 0; !e && i < r->found.ncases; i++) {
@@ -194,7 +202,8 @@ void report_deinit(struct report *r)
 
 const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c)
 {
-	return frames_entry(r->symbols[c->about.image - r->world->images], c->about.state->entry);
+	const struct ctp_state *s = c->about.state;
+	return frames_entry(r->symbols[c->about.image - r->world->images], s ? s->entry : 0);
 }
 
 const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes)

@@ -11,6 +11,7 @@
 #include "analyze/describe.h"
 #include "analyze/format.h"
 #include "base/json.h"
+#include "ctp/words.h"
 #include "symbols/frames_json.h"
 
 #define TOOL "ctp-analyze " CTP_TOOL_VERSION
@@ -51,32 +52,31 @@ static json_t *coroutines(const struct report *r, const struct finding *f)
 	for (size_t i = 0; i < f->n; i++) {
 		const struct verdict_case *c = f->cases[i];
 		json_array_append_new(a, json_pack(
-			"{s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->about.state->id), "entry",
+			"{s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "entry",
 			frames_json_one(report_entry(r, c)), "suspended_ns", json_count(describe_suspended_ns(c)),
-			"switches", json_count(c->about.state->changes), "pid", pid(c)));
+			"switches", json_count(c->about.state ? c->about.state->changes : 0), "pid", pid(c)));
 	}
 	return a;
 }
 
 static json_t *fd(const struct verdict_case *c)
 {
-	char name[128];
-	bool named = describe_name(c, name, sizeof(name));
-	return json_pack("{s:i, s:o, s:s, s:o}", "number", c->about.cand->fd, "generation",
-			 json_count(c->about.cand->gen), "kind", describe_kind(c), "name",
-			 json_text(named ? name : NULL));
+	if (c->fd < 0)
+		return json_null();
+	return json_pack("{s:i, s:o, s:s, s:o}", "number", c->fd, "generation", json_count(c->gen), "kind",
+			 words_kind(c->fd_kind), "name", json_text(c->fd_name));
 }
 
 static json_t *timeline(const struct verdict_case *c)
 {
-	struct timeline_entry all[TIMELINE_MAX];
-	unsigned n = describe_timeline(c, all);
+	uint64_t start = c->about.world->start_ns;
 	json_t *a = json_array();
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < c->nevents; i++) {
+		const struct case_event *e = &c->events[i];
 		json_array_append_new(a, json_pack(
-			"{s:o, s:o, s:o}", "t_ns", json_count(all[i].t_ns), "coroutine",
-			all[i].coroutine ? json_count(all[i].coroutine) : json_null(), "what",
-			json_text(all[i].what)));
+			"{s:o, s:o, s:o}", "t_ns", json_count(e->ns > start ? e->ns - start : 0), "coroutine",
+			e->id ? json_count(e->id) : json_null(), "what", json_text(e->what)));
+	}
 	return a;
 }
 
@@ -85,6 +85,8 @@ static json_t *evidence(const struct verdict_case *c)
 	json_t *a = json_array();
 	for (unsigned i = 0; i < PROOFS; i++) {
 		const struct obligation *o = &c->proof.items[i];
+		if (!o->text && o->holds == HOLDS_OPEN)
+			continue; // none of this rule's
 		json_t *holds = o->holds == HOLDS_OPEN ? json_null() : json_boolean(o->holds == HOLDS_TRUE);
 		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_names[i], "holds",
 						   holds, "text", json_text(o->text)));
@@ -118,13 +120,13 @@ static json_t *finding(const struct report *r, const struct finding *f)
 	json_object_set_new(o, "closer_stack", frames_json(&f->closer));
 	json_object_set_new(o, "creator_stack", frames_json(&f->creator));
 	json_object_set_new(o, "opener_stack", frames_json(&f->opener));
-	json_object_set_new(o, "closer", json_count(c->about.cand->closer));
+	json_object_set_new(o, "closer", c->actor.did ? json_count(c->actor.id) : json_null());
 	json_object_set_new(o, "timeline", timeline(c));
 	json_object_set_new(o, "evidence", evidence(c));
 	json_object_set_new(o, "closure", json_text(c->proof.closure));
 	json_object_set_new(o, "open", open_ways(c));
 	json_object_set_new(o, "refuted_if", json_text(refuted));
-	json_object_set_new(o, "fix", json_text(f->pass->fix));
+	json_object_set_new(o, "fix", json_text(c->fix ? c->fix : f->pass->fix));
 	json_object_set_new(o, "known", json_boolean(f->known));
 	return o;
 }

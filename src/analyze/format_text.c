@@ -97,15 +97,11 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 		verdict[i] = (char)toupper((unsigned char)word[i]);
 	verdict[i] = 0;
 	const struct image *image = f->cases[0]->about.image;
-	report_who(r, image, f->cases[0]->about.state->id, who, sizeof(who));
+	report_who(r, image, f->cases[0]->id, who, sizeof(who));
 	report_where(r, image, who + strlen(who), sizeof(who) - strlen(who));
 	fprintf(to, "%s %s %s[%s]%s", f->pass->rule, f->pass->title, paint(s, f->verdict), verdict,
 		s->color ? "\033[0m" : "");
-	snprintf(line, sizeof(line), "  %s %s", who, f->pass->claim);
-	if (f->verdict == VERDICT_LIKELY)
-		snprintf(line, sizeof(line), "  %s has not been woken: only the program's own code could", who);
-	if (f->verdict < VERDICT_LIKELY)
-		snprintf(line, sizeof(line), "  %s may be asleep for ever", who);
+	snprintf(line, sizeof(line), "  %s %s", who, describe_claim(f->cases[0]));
 	if (f->n > 1)
 		snprintf(count, sizeof(count), "%zu coroutines, same sites", f->n);
 	size_t used = strlen(f->pass->rule) + strlen(f->pass->title) + i + 4 + strlen(line);
@@ -117,30 +113,26 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 static void show_waiting(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	char since[32], events[96], name[128];
-	bool named = describe_name(c, name, sizeof(name));
-	text_duration(since, sizeof(since), describe_suspended_ns(c));
-	words_events(c->about.wait && c->about.wait->events ? c->about.wait->events :
-		     c->about.cand->was.reg_events, events, sizeof(events));
-	fprintf(to, LABEL "%s for %s on fd %d#%u (%s%s%s)\n", "waiting", since, events,
-		c->about.cand->fd, c->about.cand->gen, describe_kind(c), named ? " " : "",
-		named ? name : "");
+	fprintf(to, LABEL "%s\n", c->label, c->doing ? c->doing : "");
 	show_stack(to, f->symbols, &f->waiter);
 }
 
 static void show_closed(FILE *to, const struct report *r, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	const struct ctp_cand *cand = c->about.cand;
 	char who[200], after[32];
-	uint64_t closed = world_ns(r->world, cand->time);
-	uint64_t since = world_ns(r->world, c->about.state->since);
-	text_duration(after, sizeof(after), closed > since ? closed - since : since - closed);
-	report_who(r, c->about.image, cand->closer, who, sizeof(who));
-	const char *call = describe_call(cand->call);
-	fprintf(to, "  closed by %s, %s %s", who, after, closed >= since ? "after" : "before");
-	if (call && cand->call != CTP_CALL_CLOSE)
-		fprintf(to, " (%s)", call);
+	if (!c->actor.did)
+		return;
+	report_who(r, c->about.image, c->actor.id, who, sizeof(who));
+	fprintf(to, "  %s %s", c->actor.did, who);
+	if (c->pass->waits && c->actor.ticks) {
+		uint64_t at = world_ns(r->world, c->actor.ticks);
+		uint64_t since = world_ns(r->world, c->about.state->since);
+		text_duration(after, sizeof(after), at > since ? at - since : since - at);
+		fprintf(to, ", %s %s", after, at >= since ? "after" : "before");
+	}
+	if (c->actor.call)
+		fprintf(to, " (%s)", c->actor.call);
 	fputc('\n', to);
 	show_stack(to, f->symbols, &f->closer);
 }
@@ -167,20 +159,24 @@ static void at_place(char *buf, size_t bytes, const struct frames *f)
 static void show_opened(FILE *to, const struct report *r, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	const struct ctp_fd *was = &c->about.cand->was;
 	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
-	char who[200], place[220], piece[512] = "before it was watched";
-	const char *call = describe_call(was->opened_how);
+	char who[200], place[240], created[220], piece[512] = "before it was watched";
+	const char *call = c->opener.call;
+	if (c->fd < 0)
+		*piece = 0;
 	at_place(place, sizeof(place), &f->opener);
 	if (call)
-		snprintf(piece, sizeof(piece), "by %s, %s%s", report_who(r, c->about.image, was->opener,
+		snprintf(piece, sizeof(piece), "by %s, %s%s", report_who(r, c->about.image, c->opener.id,
 			 who, sizeof(who)), call, place);
-	fprintf(to, LABEL, "opened");
-	text_piece(&w, "", piece);
-	at_place(place, sizeof(place), &f->creator);
-	snprintf(piece, sizeof(piece), "coroutine created%s", place);
-	if (*place)
-		text_piece(&w, " · ", piece);
+	at_place(created, sizeof(created), &f->creator);
+	if (!*piece && !*created)
+		return;
+	fprintf(to, LABEL, *piece ? "opened" : "created");
+	if (*piece)
+		text_piece(&w, "", piece);
+	snprintf(place, sizeof(place), "coroutine created%s", created);
+	if (*created)
+		text_piece(&w, " · ", *piece ? place : created + 1);
 	fputc('\n', to);
 }
 
@@ -194,19 +190,21 @@ static bool is_native(const struct image *m, const struct ctp_state *e, uint64_t
 
 static void show_timeline(FILE *to, const struct finding *f)
 {
-	struct timeline_entry all[TIMELINE_MAX];
-	const struct image *m = f->cases[0]->about.image;
-	unsigned n = describe_timeline(f->cases[0], all);
+	const struct verdict_case *c = f->cases[0];
+	const struct image *m = c->about.image;
+	const struct case_event *all = c->events;
 	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	if (!c->nevents)
+		return;
 	fprintf(to, LABEL, "timeline");
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < c->nevents; i++) {
 		char piece[256], who[32] = "";
-		const struct ctp_state *e = image_entity(m, all[i].coroutine);
-		if (all[i].coroutine)
+		const struct ctp_state *e = image_entity(m, all[i].id);
+		if (all[i].id)
 			snprintf(who, sizeof(who), "%s %" PRIu64 " ",
-				 is_native(m, e, all[i].coroutine) ? "native" : "co", all[i].coroutine);
+				 is_native(m, e, all[i].id) ? "native" : "co", all[i].id);
 		snprintf(piece, sizeof(piece), "%+.6f %s%s",
-			 ((double)all[i].t_ns - (double)all[0].t_ns) / 1e9, who, all[i].what);
+			 (double)(all[i].ns - all[0].ns) / 1e9, who, all[i].what);
 		text_piece(&w, " · ", piece);
 	}
 	fputc('\n', to);
@@ -235,6 +233,8 @@ static void show_evidence(FILE *to, const struct finding *f)
 		char piece[512];
 		bool other = (i == PROOF_P6B && c->proof.items[PROOF_P6A].holds == HOLDS_TRUE) ||
 			     (i == PROOF_P6A && c->proof.items[PROOF_P6B].holds == HOLDS_TRUE);
+		if (!o->text && o->holds == HOLDS_OPEN)
+			continue; // none of this rule's
 		if (other && o->holds != HOLDS_TRUE)
 			continue; // one of the two is enough
 		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_words[i].told);
@@ -280,7 +280,7 @@ static void show_others(FILE *to, const struct finding *f)
 	for (size_t i = 1; i < f->n && i < 11; i++) {
 		char piece[48];
 		snprintf(piece, sizeof(piece), "%s%" PRIu64, i == 1 ? "co " : "",
-			 f->cases[i]->about.state->id);
+			 f->cases[i]->id);
 		text_piece(&w, ", ", piece);
 	}
 	if (f->n > 11)
@@ -303,7 +303,7 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 	show_others(to, f);
 	fprintf(to, "  refuted if %s\n", refuted);
 	fprintf(to, LABEL, "fix");
-	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, f->pass->fix);
+	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, f->cases[0]->fix ? f->cases[0]->fix : f->pass->fix);
 	fputs("\n\n", to);
 }
 

@@ -114,7 +114,7 @@ static int analyze_trace(void)
 static int list_rules(void)
 {
 	for (size_t i = 0; i < npasses; i++)
-		printf("%s  %s%s\n", passes[i].rule, passes[i].title, passes[i].is_fact ? " (facts)" : "");
+		printf("%s  %s%s\n", passes[i]->rule, passes[i]->title, passes[i]->is_fact ? " (facts)" : "");
 	return 0;
 }
 

@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#define GAPS_P0 (CTP_GAP_STATIONS | CTP_GAP_CANDS | CTP_GAP_FDS | CTP_GAP_THREADS | \
-		 CTP_GAP_URING | CTP_GAP_MEMORY | CTP_GAP_BLIND)
-
 const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
@@ -26,7 +23,7 @@ static enum holds seen(const struct suspect *s, enum proof p)
 static void decide_complete(struct obligations *o, const struct suspect *s)
 {
 	uint32_t gaps = s->image->ext.gaps;
-	if (gaps & GAPS_P0)
+	if (gaps & OBLIGATIONS_GAPS)
 		say(o, PROOF_P0, HOLDS_FALSE,
 		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :
 		    "a table of the region was full: something may be missing");

@@ -33,7 +33,7 @@ static int gaps(const struct pass *pass, const struct image *m, struct found *ou
 	return r;
 }
 
-int pass_coverage(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
 	int r = 0;
 	if (w->counts.unknown)
@@ -47,3 +47,13 @@ int pass_coverage(const struct pass *pass, const struct world *w, struct found *
 			r = gaps(pass, &w->images[i], out);
 	return r;
 }
+
+const struct pass pass_coverage = {
+	.rule = "CTP030",
+	.title = "coverage incomplete",
+	.run = run,
+	.is_fact = true,
+	.explain =
+		"Something went past the hooks or did not fit into the tables, so not everything was seen.\n"
+		"Verdicts that would need it are weakened.\n",
+};

@@ -10,9 +10,14 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 {
 	if (!s->cand || s->cand->closer == s->state->id)
 		return 0;
-	struct verdict_case c = { .pass = pass, .about = *s };
-	obligations_decide(&c.proof, s);
-	return c.proof.verdict == VERDICT_NONE ? 0 : found_case(out, &c);
+	struct obligations proof;
+	obligations_decide(&proof, s);
+	if (proof.verdict == VERDICT_NONE)
+		return 0;
+	struct verdict_case c;
+	case_of_wait(&c, pass, s, out);
+	c.proof = proof;
+	return found_case(out, &c);
 }
 
 // The waits that the coroutine's own slice left behind.
@@ -24,7 +29,7 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .wait = wait,
 			.cand = image_end_of(m, wait->fd, wait->gen),
-			.witness = witness_find(&m->witness, state->id, wait->fd, wait->gen),
+			.witness = witness_find(&m->witness, 1, state->id, wait->fd, wait->gen),
 		};
 		int r = consider(pass, &s, out);
 		if (r)
@@ -55,7 +60,7 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 			continue;
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .cand = cand,
-			.witness = witness_find(&m->witness, state->id, cand->fd, cand->gen),
+			.witness = witness_find(&m->witness, 1, state->id, cand->fd, cand->gen),
 		};
 		r = consider(pass, &s, out);
 	}
@@ -69,7 +74,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	for (size_t i = 0; i < m->witness.n; i++) {
 		const struct witness *seen = &m->witness.items[i];
 		const struct ctp_state *state = image_entity(m, seen->coroutine);
-		if (!state || !image_suspended(m, state) ||
+		if (seen->rule != 1 || !state || !image_suspended(m, state) ||
 		    has_wait(state, seen->fd, seen->gen) || seen->fd < 0 || seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
@@ -83,7 +88,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	return 0;
 }
 
-int pass_lost_wakeup(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
@@ -102,3 +107,28 @@ int pass_lost_wakeup(const struct pass *pass, const struct world *w, struct foun
 	}
 	return r;
 }
+
+const struct pass pass_lost_wakeup = {
+	.rule = "CTP001",
+	.title = "lost wakeup",
+	.run = run,
+	.waits = true,
+	.claim = "can no longer be woken",
+	.likely = "has not been woken: only the program's own code could",
+	.suspect = "may be asleep for ever",
+	.fix = "wake the waiter first: shutdown(fd, SHUT_RDWR), let it run and see EOF in a later "
+		"turn, close when it has returned",
+	.explain =
+		"A coroutine waits for a descriptor, and somebody else closes that descriptor. The kernel\n"
+		"drops the registration with it and tells nobody: no event comes, not even an error, and\n"
+		"the coroutine sleeps for ever, with its stack and all that it holds.\n"
+		"\n"
+		"PROVEN   it is suspended, the kernel holds nothing that could wake it, and nothing that\n"
+		"         can still run can get at it (its stack is unreachable, or the process is quiet)\n"
+		"LIKELY   all of that but the last step: the report names what still leads to it\n"
+		"SUSPECT  the program had no chance yet, or has resumed such a waiter by hand before\n"
+		"INCONCLUSIVE  the tables have a gap, or the run ended too early to tell\n"
+		"\n"
+		"Fix: wake the waiter before the close. shutdown(fd, SHUT_RDWR) makes its descriptor\n"
+		"readable; let it run, see the end of the stream, and close then.\n",
+};

@@ -7,7 +7,7 @@
 
 #include "analyze/pass.h"
 
-int pass_parked(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
 	const struct image_counts *c = &w->counts;
 	int r = 0;
@@ -22,3 +22,13 @@ int pass_parked(const struct pass *pass, const struct world *w, struct found *ou
 			       c->destroyed, c->destroyed == 1 ? " was" : "s were");
 	return r;
 }
+
+const struct pass pass_parked = {
+	.rule = "CTP003",
+	.title = "parked",
+	.run = run,
+	.is_fact = true,
+	.explain =
+		"Coroutines that are suspended without a known wait. Pools, queues and mutexes look like\n"
+		"this in every healthy program: they are counted, not accused.\n",
+};

@@ -19,14 +19,18 @@ static bool removed_for_good(const struct image *m, const struct ctp_state *stat
 
 static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
 {
-	struct verdict_case c = { .pass = pass, .about = *s };
-	obligations_decide(&c.proof, s);
-	if (c.proof.verdict == VERDICT_SUSPECT && c.proof.items[PROOF_P5].holds != HOLDS_TRUE)
+	struct obligations proof;
+	obligations_decide(&proof, s);
+	if (proof.verdict == VERDICT_NONE ||
+	    (proof.verdict == VERDICT_SUSPECT && proof.items[PROOF_P5].holds != HOLDS_TRUE))
 		return 0; // programs pause a descriptor and go on in the same turn
-	return c.proof.verdict == VERDICT_NONE ? 0 : found_case(out, &c);
+	struct verdict_case c;
+	case_of_wait(&c, pass, s, out);
+	c.proof = proof;
+	return found_case(out, &c);
 }
 
-int pass_removed(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
 	for (size_t k = 0; k < w->nimages; k++) {
 		const struct image *m = &w->images[k];
@@ -42,7 +46,7 @@ int pass_removed(const struct pass *pass, const struct world *w, struct found *o
 				if (!del || !removed_for_good(m, state, wait, del))
 					continue;
 				struct suspect s = { w, m, state, del, wait,
-						     witness_find(&m->witness, state->id, wait->fd,
+						     witness_find(&m->witness, 2, state->id, wait->fd,
 								  wait->gen) };
 				int r = consider(pass, &s, out);
 				if (r)
@@ -52,3 +56,20 @@ int pass_removed(const struct pass *pass, const struct world *w, struct found *o
 	}
 	return 0;
 }
+
+const struct pass pass_removed = {
+	.rule = "CTP002",
+	.title = "registration removed",
+	.run = run,
+	.waits = true,
+	.claim = "waits for a descriptor that nobody polls any more",
+	.likely = "has not been woken: only the program's own code could",
+	.suspect = "may be asleep for ever",
+	.fix = "resume the waiter when its registration is removed, or register the descriptor again",
+	.explain =
+		"A coroutine waits for a descriptor, and somebody else takes the descriptor out of the\n"
+		"epoll set (EPOLL_CTL_DEL) without closing it, registering it again or resuming the\n"
+		"coroutine. Its events are no longer delivered to anybody.\n"
+		"\n"
+		"Not reported if an event had come before the removal, or if the coroutine removed it itself.\n",
+};

@@ -214,7 +214,9 @@ struct ctp_fd {
 	uint32_t closed_gen;
 	uint64_t closed_epoch;
 	uint64_t adder;     // last *coroutine* that registered it itself in any slice; 0
-	uint64_t reserved[3];
+	uint64_t polled;    // time when it last stood in a set given to poll or select; 0
+	uint64_t last_in;   // entity whose read, recv or accept of it last got something; 0
+	uint64_t last_out;  // the same for write, send; 0
 	// line 3
 	uint64_t guest[2];  // the guest's own; nobody else reads it
 	uint64_t reserved2[6];
@@ -226,6 +228,7 @@ struct ctp_fd {
 enum ctp_cand_kind {
 	CTP_CAND_CLOSE = 1, // F#g ended while a coroutine may wait on it
 	CTP_CAND_DEL = 2,   // EPOLL_CTL_DEL of F under a waiter
+	CTP_CAND_SET = 3,   // F is an epoll set, and ended while coroutines wait through it
 };
 
 // ctp_cand.ready: EMPTY or FREE -> FILLING (guest, compare-and-swap) -> READY
@@ -274,6 +277,20 @@ enum ctp_wait_call {
 	CTP_IN_NONE = 0, CTP_IN_EPOLL = 1, // epoll_wait, epoll_pwait, epoll_pwait2
 	CTP_IN_IO = 2,  // read and its family, accept, connect: may block on wait_fd
 	CTP_IN_EXIT = 3, // waits for the engine's last snapshot
+	CTP_IN_POLL = 4, // poll, ppoll: wait_buf is the pollfd array, wait_fd -1
+	CTP_IN_SELECT = 5, // select, pselect: wait_buf is the set to read from, wait_fd the number of bits
+	CTP_IN_BLOCK = 6, // another call that blocks: wait_fd is an enum ctp_block
+};
+
+enum ctp_block {
+	CTP_BLOCK_SLEEP = 1, // sleep, usleep, nanosleep, clock_nanosleep
+	CTP_BLOCK_LOCK = 2,  // pthread_mutex_lock, pthread_rwlock_*: wait_buf is the lock
+	CTP_BLOCK_COND = 3,  // pthread_cond_wait, pthread_cond_timedwait
+	CTP_BLOCK_SEM = 4,   // sem_wait, sem_timedwait
+	CTP_BLOCK_JOIN = 5,  // pthread_join
+	CTP_BLOCK_CHILD = 6, // waitpid, wait4, system
+	CTP_BLOCK_NAME = 7,  // getaddrinfo
+	CTP_BLOCK_FILE = 8,  // flock, fsync
 };
 
 struct ctp_thread {
@@ -298,7 +315,7 @@ struct ctp_thread {
 	uint64_t wait_seq;  // odd = in a wait; changes at every entry and exit
 	uint64_t seen;      // ctp_ext.epoch as read before it entered its last wait
 	uint32_t wait_call; // enum ctp_wait_call
-	int32_t wait_fd;    // epfd, or the descriptor of the I/O call
+	int32_t wait_fd;    // epfd, or the descriptor of the I/O call, or as wait_call says
 	int64_t wait_timeout_ns; // -1 = none
 	uint64_t wait_buf;  // epoll_event buffer
 	uint64_t wait_buf_bytes;
@@ -345,6 +362,58 @@ struct ctp_module {
 	uint32_t reserved;     // put into the range of another is entered again
 };
 #define CTP_MODULES_MAX 4096u
+
+// ----------------------------------------------------- extension: incidents
+
+// What happened once and cannot be undone: a switch into a coroutine that runs
+// elsewhere, a close that said EBADF. One entry per rule, entity and stack; it
+// counts repetitions. Entry of a key: probed from hash(key) on, CTP_INCIDENT_PROBES
+// slots at most; none left, or CTP_INCIDENTS_EACH of the rule: counted in ext.incidents_lost.
+// ready: EMPTY -> FILLING (compare-and-swap) -> READY (release), as of candidates.
+struct ctp_incident { // W: guest, any thread; after READY only last, count and value
+	uint32_t ready;
+	uint16_t rule;   // 10 = CTP010
+	uint16_t flags;  // by rule (spec/cTP.md)
+	uint64_t time;   // of the first
+	uint64_t last;   // of the last
+	uint64_t count;
+	uint64_t who;    // entity
+	uint32_t stack;  // its
+	uint32_t thread; // slot
+	uint64_t other;  // entity, by rule; 0
+	uint32_t other_stack;
+	uint32_t call;   // enum ctp_fd_call, ctp_block or signal, by rule
+	// line 1
+	int32_t fd; // -1
+	uint32_t gen;
+	uint64_t other_time;
+	uint64_t value[4]; // by rule; those of the incident with the largest value[0]
+	uint64_t reserved[2];
+};
+#define CTP_INCIDENTS_MAX 16384u // a power of two
+#define CTP_INCIDENTS_EACH 1024u
+#define CTP_INCIDENT_PROBES 16u
+
+// Per creator's stack: coroutines made there, and how many of them ended. W: guest, any thread
+struct ctp_site {
+	uint32_t created, ended;
+};
+
+// The signal that ends the process, as its handler saw it. W: guest; ready last (release)
+struct ctp_crash {
+	uint32_t ready; // 0; 1 = valid
+	int32_t signal, code; // si_signo, si_code
+	uint32_t tid;
+	uint64_t addr;   // si_addr
+	uint64_t time;
+	uint64_t who;    // entity that ran
+	uint32_t stack;  // its, as of the signal; 0
+	uint32_t thread; // slot
+	uint64_t regs[CTP_REGS]; // as of the signal
+	uint32_t armed;  // threads on which a handler would run on a stack of its own: no note, and death by
+	uint32_t reserved0; // SIGSEGV all the same, then means something else
+	uint64_t reserved[1];
+};
 
 // ------------------------------------------------------- extension: rings
 
@@ -399,7 +468,7 @@ static inline uint32_t ctp_record_stack(const struct ctp_record *r) { return (ui
 // -------------------------------------------------- extension: descriptor
 
 #define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
-#define CTP_EXT_VERSION 1u
+#define CTP_EXT_VERSION 2u
 #define CTP_EXT_OFFSET 0x40u
 
 enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
@@ -485,7 +554,8 @@ struct ctp_ext {
 	uint64_t fd_high;     // highest fd number seen
 	uint64_t dlcloses;
 	// 0x1c0
-	uint64_t epoch;       // raised after each close that posts a candidate
+	uint64_t epoch;       // raised after each close that posts a candidate; also W: engine, which
+			      // raises it when it finds a coroutine stuck, to see who has slept since
 	uint64_t pointer_guard;  // how a jmp_buf's words that glibc disguises are read: rotated right
 	uint32_t pointer_rotate; // by pointer_rotate bits, then xored with the guard. W: guest, at attach
 	uint32_t reserved4;
@@ -501,6 +571,14 @@ struct ctp_ext {
 	// of which those with a bit in context_scratch are caller-saved.
 	uint16_t context_off, context_words;
 	uint32_t context_scratch;
+	// 0x240: incidents, sites. Offsets W: engine, before the start; the counters W: guest
+	uint64_t incidents_off, sites_off;
+	uint32_t incidents_max; // a power of two
+	uint32_t incidents_lost;
+	uint64_t reserved5[5];
+	uint16_t incidents[32]; // entries by rule number
+	// 0x2c0
+	struct ctp_crash crash;
 };
 
 struct ctp_header {
@@ -561,7 +639,12 @@ CTP_AT(ctp_module, build_id, 0x20);
 CTP_AT(ctp_module, path, 0x40);
 CTP_AT(ctp_module, since, 0x1f8);
 _Static_assert(sizeof(struct ctp_record) == 32, "record");
-_Static_assert(sizeof(struct ctp_ext) == 512, "descriptor");
+_Static_assert(sizeof(struct ctp_incident) == 128, "incident");
+CTP_AT(ctp_incident, fd, 0x40);
+_Static_assert(sizeof(struct ctp_site) == 8, "site");
+_Static_assert(sizeof(struct ctp_crash) == 128, "crash");
+CTP_AT(ctp_crash, regs, 0x30);
+_Static_assert(sizeof(struct ctp_ext) == 768, "descriptor");
 CTP_AT(ctp_ext, stack_index_off, 0x40);
 CTP_AT(ctp_ext, stack_words_max, 0x80);
 CTP_AT(ctp_ext, heartbeat, 0xc0);
@@ -577,3 +660,5 @@ CTP_AT(ctp_ext, pointer_rotate, 0x190);
 CTP_AT(ctp_ext, ask, 0x198);
 CTP_AT(ctp_ext, region_base, 0x1c0);
 CTP_AT(ctp_ext, context_off, 0x1f8);
+CTP_AT(ctp_ext, incidents_off, 0x200);
+CTP_AT(ctp_ext, crash, 0x280);

@@ -41,6 +41,9 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->modules_off = part(&end, (uint64_t)e->modules_max * sizeof(struct ctp_module));
 	e->stack_index_off = part(&end, (uint64_t)e->stacks_max * sizeof(uint32_t));
 	e->stack_words_off = part(&end, (uint64_t)e->stack_words_max * sizeof(uint64_t));
+	e->incidents_max = CTP_INCIDENTS_MAX;
+	e->incidents_off = part(&end, (uint64_t)e->incidents_max * sizeof(struct ctp_incident));
+	e->sites_off = part(&end, (uint64_t)e->stacks_max * sizeof(struct ctp_site));
 	e->guest_bytes = GUEST_BYTES;
 	e->guest_off = part(&end, e->guest_bytes);
 	e->rings_off = part(&end, (uint64_t)e->threads_max * ring_bytes);
@@ -71,6 +74,9 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	    !fits(bytes, e.modules_off, e.modules_max, sizeof(struct ctp_module)) ||
 	    !fits(bytes, e.stack_index_off, e.stacks_max, sizeof(uint32_t)) ||
 	    !fits(bytes, e.stack_words_off, e.stack_words_max, sizeof(uint64_t)) ||
+	    !fits(bytes, e.incidents_off, e.incidents_max, sizeof(struct ctp_incident)) ||
+	    (e.incidents_max & (e.incidents_max - 1)) ||
+	    !fits(bytes, e.sites_off, e.stacks_max, sizeof(struct ctp_site)) ||
 	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
 	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes))
 		return -EPROTO;
@@ -80,7 +86,8 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 		.stations = (void *)(b + CTP_HEADER_BYTES), .threads = (void *)(b + e.threads_off),
 		.fds = (void *)(b + e.fds_off), .cands = (void *)(b + e.cands_off),
 		.modules = (void *)(b + e.modules_off), .stack_index = (void *)(b + e.stack_index_off),
-		.stack_words = (void *)(b + e.stack_words_off), .rings = b + e.rings_off,
+		.stack_words = (void *)(b + e.stack_words_off), .incidents = (void *)(b + e.incidents_off),
+		.sites = (void *)(b + e.sites_off), .incidents_max = e.incidents_max, .rings = b + e.rings_off,
 		.guest = b + e.guest_off, .guest_bytes = e.guest_bytes,
 		.stations_max = e.stations_max, .threads_max = e.threads_max, .fds_max = e.fds_max,
 		.cands_max = e.cands_max, .modules_max = e.modules_max, .stacks_max = e.stacks_max,

@@ -22,11 +22,13 @@ struct ctp_region {
 	struct ctp_module *modules;
 	uint32_t *stack_index;
 	uint64_t *stack_words;
+	struct ctp_incident *incidents;
+	struct ctp_site *sites;
 	unsigned char *rings;
 	unsigned char *guest;
 	uint64_t guest_bytes;
 	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
-	uint32_t stack_words_max, ring_bytes;
+	uint32_t stack_words_max, ring_bytes, incidents_max;
 	uint64_t ring_capacity; // records
 };
 

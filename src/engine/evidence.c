@@ -121,11 +121,12 @@ void evidence_write(FILE *out, const struct look *l, struct suspect *s, uint64_t
 	uint64_t d = digest(s, look);
 	if (!out || d == s->said)
 		return;
-	char name[160];
+	char name[160], rule[16];
+	snprintf(rule, sizeof(rule), "CTP%03u", s->rule);
 	evidence_fd_name(&s->c, name, sizeof(name));
 	json_t *named = *name ? json_string(name) : NULL; // NULL too if it is no UTF-8
-	json_t *o = json_pack("{s:i, s:I, s:s, s:I, s:I, s:I, s:i, s:I, s:s, s:o, s:o, s:o, s:I, s:I}", "v", 1, "ns",
-			      (json_int_t)ns, "look", look, "coroutine", (json_int_t)s->s.id, "changes",
+	json_t *o = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:i, s:I, s:s, s:o, s:o, s:o, s:I, s:I}", "v", 1, "ns",
+			      (json_int_t)ns, "look", look, "rule", rule, "coroutine", (json_int_t)s->s.id, "changes",
 			      (json_int_t)s->s.changes, "cand", (json_int_t)s->cand, "fd", (int)s->c.fd, "gen",
 			      (json_int_t)s->c.gen, "fd_kind", evidence_fd_kind(s->c.fd_kind), "fd_name",
 			      named ? named : json_null(), "evidence", answers(s), "open", open_ways(l, s),

@@ -30,7 +30,9 @@ struct span {
 // A coroutine that waits for a descriptor that went away. The copies of
 // region data are taken once and are what every judge works on.
 struct suspect {
-	uint32_t cand; // index in the table
+	unsigned rule; // 1 = CTP001: what it is suspected of
+	uint32_t cand; // index in the table; UINT32_MAX: it is waiting for something that did not end,
+		       // and `c` was made up by the engine: fd, gen, epoch, `was` = the entry
 	struct ctp_cand c;
 	struct ctp_state s;
 	int wait;           // index in s.waits, -1 = learned

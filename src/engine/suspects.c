@@ -82,10 +82,12 @@ static void add(struct batch *b, uint32_t cand, uint32_t station, const struct c
 		s->lost++;
 		return;
 	}
+	static const unsigned rules[] = {[CTP_CAND_CLOSE] = 1, [CTP_CAND_DEL] = 2, [CTP_CAND_SET] = 25};
 	x->cand = cand;
 	x->s = *c;
 	x->s.station = station;
 	memcpy(&x->c, &s->r->cands[cand], sizeof(x->c));
+	x->rule = x->c.kind < sizeof(rules) / sizeof(rules[0]) ? rules[x->c.kind] : 1;
 	x->wait = wait;
 	x->turns0 = b->turns;
 	x->found_ns = b->now_ns;

@@ -132,6 +132,16 @@ static void put_modules(struct table *t, const struct ctp_region *r)
 	}
 }
 
+static void put_incidents(struct table *t, const struct ctp_region *r)
+{
+	uint32_t any = 0;
+	for (size_t i = 0; i < sizeof(r->ext->incidents) / sizeof(r->ext->incidents[0]); i++)
+		any |= r->ext->incidents[i];
+	for (uint64_t i = 0; any && i < r->incidents_max; i++)
+		if (ctp_load32(&r->incidents[i].ready) == CTP_CAND_READY)
+			table_row(t, i, &r->incidents[i], sizeof(r->incidents[i]));
+}
+
 static int dump_plain(int dir, const char *name, uint64_t time, const void *rows, size_t bytes, uint64_t n)
 {
 	struct table t;
@@ -155,6 +165,7 @@ int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *en
 		{ "fds", sizeof(struct ctp_fd), true, put_fds },
 		{ "cands", sizeof(struct ctp_cand), true, put_cands },
 		{ "modules", sizeof(struct ctp_module), false, put_modules },
+		{ "incidents", sizeof(struct ctp_incident), true, put_incidents },
 	};
 	struct table t;
 	int first = table_begin(&t, dir, "threads", sizeof(struct ctp_thread), true, ticks);
@@ -175,6 +186,8 @@ int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *en
 		first = dump_plain(dir, "stack_index", ticks, r->stack_index, sizeof(*r->stack_index), stacks);
 	if (!first)
 		first = dump_plain(dir, "stack_words", ticks, r->stack_words, sizeof(*r->stack_words), words);
+	if (!first)
+		first = dump_plain(dir, "sites", ticks, r->sites, sizeof(*r->sites), stacks);
 	if (!first)
 		first = dump_plain(dir, "ext", ticks, r->ext, sizeof(*r->ext), 1);
 	return first;

@@ -75,6 +75,7 @@ static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life
 {
 	if (s->entity != CTP_COROUTINE)
 		return;
+	ctp_add32(&ctp_tracer->region.sites[s->creator_stack].ended, 1);
 	if (life == CTP_FINISHED)
 		g->thread->finished++;
 	else
@@ -248,6 +249,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	pagemap_add_slot(s);
 	modules_note_pc(entry);
 	g->thread->created++;
+	ctp_add32(&ctp_tracer->region.sites[s->creator_stack].created, 1);
 	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, s->creator_stack), entry);
 	return s;
 }

@@ -18,7 +18,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 		struct table *table;
 		const char *name;
 		size_t bytes;
-		bool indexed, shot;
+		bool indexed, shot, optional;
 	} all[] = {
 		{ &m->ext_table, "ext", sizeof(struct ctp_ext), false, true },
 		{ &m->stations, "stations", sizeof(struct ctp_state), true, true },
@@ -28,6 +28,8 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 		{ &m->modules, "modules", sizeof(struct ctp_module), false, false },
 		{ &m->stack_index, "stack_index", sizeof(uint32_t), false, false },
 		{ &m->stack_words, "stack_words", sizeof(uint64_t), false, false },
+		{ &m->incidents, "incidents", sizeof(struct ctp_incident), true, true, true },
+		{ &m->sites, "sites", sizeof(struct ctp_site), false, true, true },
 	};
 	struct table probe = { 0 };
 	bool shot = table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
@@ -35,7 +37,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		int r = table_open(all[i].table, shot && all[i].shot ? snapshot : dir, all[i].name, all[i].bytes,
 				   all[i].indexed);
-		if (r)
+		if (r && !(r == -ENOENT && all[i].optional))
 			return r;
 	}
 	if (!m->ext_table.n)
@@ -47,7 +49,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 static void close_tables(struct image *m)
 {
 	struct table *all[] = { &m->stations, &m->threads, &m->fds, &m->cands, &m->modules,
-				&m->stack_index, &m->stack_words, &m->ext_table };
+				&m->stack_index, &m->stack_words, &m->ext_table, &m->incidents, &m->sites };
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		table_close(all[i]);
 }

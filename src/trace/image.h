@@ -35,6 +35,7 @@ struct image {
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone
 	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;
+	struct table incidents, sites; // empty in older traces
 	struct ctp_ext ext;
 	struct idmap by_id;   // entity id -> row of stations
 	struct idmap by_fd;   // fd number -> row of fds
@@ -70,6 +71,10 @@ static inline const struct ctp_state *image_state(const struct image *m, size_t 
 static inline const struct ctp_cand *image_cand(const struct image *m, size_t row)
 {
 	return table_row(&m->cands, row);
+}
+static inline const struct ctp_incident *image_incident(const struct image *m, size_t row)
+{
+	return table_row(&m->incidents, row);
 }
 // The entity with this id, or NULL if its station was recycled.
 const struct ctp_state *image_entity(const struct image *m, uint64_t id);

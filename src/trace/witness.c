@@ -86,19 +86,19 @@ static int merge_open(struct witness *w, const json_t *open)
 	return 0;
 }
 
-static struct witness *find(const struct witness_set *set, uint64_t coroutine, int64_t fd,
+static struct witness *find(const struct witness_set *set, unsigned rule, uint64_t coroutine, int64_t fd,
 			    int64_t gen)
 {
 	uint32_t i = idmap_get(&set->last, coroutine);
-	while (i != IDMAP_NONE && (set->items[i].fd != fd || set->items[i].gen != gen))
+	while (i != IDMAP_NONE && (set->items[i].fd != fd || set->items[i].gen != gen || set->items[i].rule != rule))
 		i = set->items[i].older;
 	return i == IDMAP_NONE ? NULL : &set->items[i];
 }
 
-static int add(struct witness_set *set, uint64_t coroutine, int64_t fd, int64_t gen,
+static int add(struct witness_set *set, unsigned rule, uint64_t coroutine, int64_t fd, int64_t gen,
 	       struct witness **out)
 {
-	*out = find(set, coroutine, fd, gen);
+	*out = find(set, rule, coroutine, fd, gen);
 	if (*out)
 		return 0;
 	int r = GROW(set->items, set->n, set->capacity);
@@ -108,7 +108,7 @@ static int add(struct witness_set *set, uint64_t coroutine, int64_t fd, int64_t 
 	if (r)
 		return r;
 	*out = &set->items[set->n++];
-	**out = (struct witness){ .coroutine = coroutine, .fd = fd, .gen = gen, .older = older };
+	**out = (struct witness){ .rule = rule, .coroutine = coroutine, .fd = fd, .gen = gen, .older = older };
 	return 0;
 }
 
@@ -133,7 +133,11 @@ static int witness_line(struct witness_set *set, const json_t *o, witness_filter
 	if (!counts(arg, (uint64_t)json_integer_value(id), (uint64_t)json_integer_value(changes)))
 		return 0;
 	struct witness *w;
-	int r = add(set, (uint64_t)json_integer_value(id), json_integer_value(fd),
+	const char *rule = json_string_value(json_object_get(o, "rule"));
+	unsigned number = 1; // of lines of before
+	if (rule && sscanf(rule, "CTP%3u", &number) != 1)
+		number = 0;
+	int r = add(set, number, (uint64_t)json_integer_value(id), json_integer_value(fd),
 		    json_integer_value(gen), &w);
 	if (r)
 		return r;
@@ -187,8 +191,8 @@ void witness_deinit(struct witness_set *set)
 	memset(set, 0, sizeof(*set));
 }
 
-const struct witness *witness_find(const struct witness_set *set, uint64_t coroutine, int64_t fd,
-				   int64_t gen)
+const struct witness *witness_find(const struct witness_set *set, unsigned rule, uint64_t coroutine,
+				   int64_t fd, int64_t gen)
 {
-	return find(set, coroutine, fd, gen);
+	return find(set, rule, coroutine, fd, gen);
 }

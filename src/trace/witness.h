@@ -26,6 +26,7 @@ struct witness_item {
 };
 
 struct witness {
+	unsigned rule; // 1 = CTP001
 	uint64_t coroutine, changes;
 	int64_t fd, gen;
 	uint64_t ns; // of the last look
@@ -50,6 +51,6 @@ typedef bool (*witness_filter)(void *arg, uint64_t coroutine, uint64_t changes);
 // Reads all lines; lines that are no looks are counted. No file: an empty set.
 int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg);
 void witness_deinit(struct witness_set *set);
-// The entry about this wait, or NULL.
-const struct witness *witness_find(const struct witness_set *set, uint64_t coroutine, int64_t fd,
-				   int64_t gen);
+// The entry about this wait, or NULL. rule: 1 = CTP001.
+const struct witness *witness_find(const struct witness_set *set, unsigned rule, uint64_t coroutine,
+				   int64_t fd, int64_t gen);

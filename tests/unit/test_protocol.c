@@ -174,7 +174,10 @@ static void regions_that_lie(void **state)
 	LIE(magic, 1);
 	LIE(version, 2);
 	LIE(ext.magic, 0);
-	LIE(ext.version, 2);
+	LIE(ext.version, 1);
+	LIE(ext.incidents_off, bytes);
+	LIE(ext.incidents_max, 3);
+	LIE(ext.sites_off, 8);
 	LIE(ext.threads_off, bytes - 64);
 	LIE(ext.fds_off, ~0ULL << 6);
 	LIE(ext.cands_off, 1025);

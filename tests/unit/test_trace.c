@@ -143,7 +143,7 @@ static void test_witness_merge(void **state)
 	fprintf(b.witness, "{\"v\":1,\"coroutine\":\"41\"}\nnot json\n{\"v\":1,\"cor");
 	assert_int_equal(builder_end(&b), 0);
 	open_world(&w);
-	const struct witness *s = witness_find(&w.images[0].witness, 41, 7, 3);
+	const struct witness *s = witness_find(&w.images[0].witness, 1, 41, 7, 3);
 	assert_non_null(s);
 	assert_int_equal(s->items[PROOF_P0].holds, HOLDS_FALSE);
 	assert_int_equal(s->items[PROOF_P2].holds, HOLDS_FALSE);
@@ -156,7 +156,7 @@ static void test_witness_merge(void **state)
 	assert_int_equal(s->nopen, 1);
 	assert_string_equal(s->open[0], "another way");
 	assert_int_equal(w.images[0].witness.bad_lines, 3);
-	assert_null(witness_find(&w.images[0].witness, 41, 7, 2));
+	assert_null(witness_find(&w.images[0].witness, 1, 41, 7, 2));
 	world_close(&w);
 }
 
