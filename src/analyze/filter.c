@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/finding.h"
+#include "base/grow.h"
 
 static void print_of(const struct finding *f, char out[17])
 {
@@ -77,6 +78,23 @@ static void drop(struct report *r, size_t i)
 	r->suppressed++;
 }
 
+static bool is_comment(const char *line)
+{
+	line += strspn(line, " \t\r\n");
+	return !*line || *line == '#';
+}
+
+static int note_unused(struct report *r, char *line)
+{
+	line[strcspn(line, "\r\n")] = 0;
+	int e = GROW(r->unused, r->nunused, r->unused_capacity);
+	char *copy = e ? NULL : strdup(line);
+	if (!copy)
+		return -ENOMEM;
+	r->unused[r->nunused++] = copy;
+	return 0;
+}
+
 static int suppress(struct report *r, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -84,13 +102,18 @@ static int suppress(struct report *r, const char *path)
 		return -errno;
 	char *line = NULL;
 	size_t room = 0;
-	while (getline(&line, &room, f) > 0)
+	int e = 0;
+	while (!e && getline(&line, &room, f) > 0) {
+		size_t before = r->nfindings;
 		for (size_t i = r->nfindings; i-- > 0;)
 			if (line_hits(line, &r->findings[i]))
 				drop(r, i);
+		if (r->nfindings == before && !is_comment(line))
+			e = note_unused(r, line);
+	}
 	free(line);
 	fclose(f);
-	return 0;
+	return e;
 }
 
 int report_filter(struct report *r, const struct report_settings *settings, const char **at)
@@ -103,6 +126,7 @@ int report_filter(struct report *r, const struct report_settings *settings, cons
 	if (!e && settings->baseline) {
 		*at = settings->baseline;
 		e = mark_known(r, settings->baseline);
+		r->compared = !e;
 	}
 	return e;
 }

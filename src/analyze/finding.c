@@ -193,6 +193,9 @@ void report_deinit(struct report *r)
 		free(f->cases);
 	}
 	free(r->findings);
+	for (size_t i = 0; i < r->nunused; i++)
+		free(r->unused[i]);
+	free(r->unused);
 	for (size_t i = 0; r->symbols && i < r->world->nimages; i++)
 		symbols_free(r->symbols[i]);
 	free(r->symbols);

@@ -25,6 +25,9 @@ struct report {
 	struct finding *findings;
 	size_t nfindings, capacity;
 	size_t known, suppressed;
+	bool compared; // with a baseline
+	char **unused; // lines of the suppressions that matched nothing
+	size_t nunused, unused_capacity;
 };
 
 struct report_settings {

@@ -10,7 +10,11 @@
 struct format_settings {
 	bool color;
 	const char *symfs;
+	bool full; // tell all findings in full
 };
+
+// Findings told in full; the rest are lines of a table (text: unless --full).
+#define FORMAT_WHOLE 20
 
 struct format {
 	const char *name;
@@ -23,4 +27,6 @@ const struct format *format_find(const char *name);
 
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_json(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_sarif(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_markdown(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -141,9 +141,10 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 		json_array_append_new(facts, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count",
 						       json_count(f->count), "message", json_text(f->message)));
 	}
-	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL, "trace",
+	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL, "trace",
 				 trace_part(r->world), "findings", findings, "facts", facts,
-				 "suppressed", json_count(r->suppressed));
+				 "suppressed", json_count(r->suppressed), "unused_suppressions",
+				 strings(r->unused, r->nunused));
 	int e = root ? 0 : -ENOMEM;
 	if (!e && (json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF))
 		e = -EIO;

@@ -87,24 +87,33 @@ static void show_stack(FILE *to, struct symbols *s, const struct frames *f)
 		fprintf(to, "    (partly guessed from frame pointers)\n");
 }
 
-static void show_head(FILE *to, const struct report *r, const struct finding *f,
-		      const struct format_settings *s)
+// "CTP001 lost wakeup [PROVEN]"; returns its columns.
+static size_t head_of(char *buf, size_t bytes, const struct finding *f, const struct format_settings *s)
 {
-	char who[240], verdict[16], line[512], count[64] = "";
+	char verdict[16];
 	size_t i;
 	const char *word = verdict_words[f->verdict];
 	for (i = 0; word[i] && i < sizeof(verdict) - 1; i++)
 		verdict[i] = (char)toupper((unsigned char)word[i]);
 	verdict[i] = 0;
+	snprintf(buf, bytes, "%s %s %s[%s]%s", f->pass->rule, f->pass->title, paint(s, f->verdict), verdict,
+		 s->color ? "\033[0m" : "");
+	return strlen(f->pass->rule) + strlen(f->pass->title) + i + 4;
+}
+
+static void show_head(FILE *to, const struct report *r, const struct finding *f,
+		      const struct format_settings *s)
+{
+	char who[240], head[128], line[512], count[64] = "";
+	size_t used = head_of(head, sizeof(head), f, s);
 	const struct image *image = f->cases[0]->about.image;
 	report_who(r, image, f->cases[0]->id, who, sizeof(who));
 	report_where(r, image, who + strlen(who), sizeof(who) - strlen(who));
-	fprintf(to, "%s %s %s[%s]%s", f->pass->rule, f->pass->title, paint(s, f->verdict), verdict,
-		s->color ? "\033[0m" : "");
+	fputs(head, to);
 	snprintf(line, sizeof(line), "  %s %s", who, describe_claim(f->cases[0]));
 	if (f->n > 1)
 		snprintf(count, sizeof(count), "%zu coroutines, same sites", f->n);
-	size_t used = strlen(f->pass->rule) + strlen(f->pass->title) + i + 4 + strlen(line);
+	used += strlen(line);
 	int gap = *count ? COLUMNS - (int)(used + strlen(count)) : 0;
 	fprintf(to, "%s%*s%s%s\n", line, gap > 2 ? gap : (*count ? 2 : 0), "", count,
 		f->known ? "  (known)" : "");
@@ -137,17 +146,9 @@ static void show_closed(FILE *to, const struct report *r, const struct finding *
 	show_stack(to, f->symbols, &f->closer);
 }
 
-static const struct symbols_frame *first_own(const struct frames *f)
-{
-	for (size_t i = 0; i < f->n; i++)
-		if (!frames_is_library(f->items[i]))
-			return f->items[i];
-	return f->n ? f->items[0] : NULL;
-}
-
 static void at_place(char *buf, size_t bytes, const struct frames *f)
 {
-	const struct symbols_frame *e = first_own(f);
+	const struct symbols_frame *e = frames_first_own(f);
 	char name[160];
 	*buf = 0;
 	if (e && e->file)
@@ -307,6 +308,20 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 	fputs("\n\n", to);
 }
 
+// One line: what, how many, where.
+static void show_short(FILE *to, const struct finding *f, const struct format_settings *s)
+{
+	char head[128], place[300], by[300];
+	const struct symbols_frame *closer = f->closer.n ? frames_first_own(&f->closer) : NULL;
+	head_of(head, sizeof(head), f, s);
+	at_place(place, sizeof(place), &f->waiter);
+	at_place(by, sizeof(by), &f->closer);
+	fprintf(to, "%s  %zu coroutine%s%s", head, f->n, f->n == 1 ? "" : "s", place);
+	if (closer)
+		fprintf(to, ", %s%s", f->cases[0]->actor.did, *by == ' ' && by[1] == 'a' ? by + 3 : by);
+	fprintf(to, "%s\n", f->known ? "  (known)" : "");
+}
+
 static void show_covered(FILE *to, const struct report *r)
 {
 	const struct world *w = r->world;
@@ -333,8 +348,14 @@ static void show_covered(FILE *to, const struct report *r)
 
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings)
 {
-	for (size_t i = 0; i < r->nfindings; i++)
+	size_t whole = settings->full || r->nfindings <= FORMAT_WHOLE ? r->nfindings : FORMAT_WHOLE;
+	for (size_t i = 0; i < whole; i++)
 		show_finding(to, r, &r->findings[i], settings);
+	if (whole < r->nfindings)
+		fprintf(to, "%zu more, in short; --full tells all, --format=json for programs:\n", r->nfindings - whole);
+	for (size_t i = whole; i < r->nfindings; i++)
+		show_short(to, &r->findings[i], settings);
+	fputs(whole < r->nfindings ? "\n" : "", to);
 	show_covered(to, r);
 	const char *module;
 	for (size_t i = 0; i < r->world->nimages; i++)
@@ -344,9 +365,11 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	for (size_t i = 0; i < r->found.nfacts; i++)
 		fprintf(to, "%s%s %s\n", i ? "         " : "facts    ", r->found.facts[i].rule,
 			r->found.facts[i].message);
-	if (r->known || r->suppressed)
+	if (r->compared || r->suppressed)
 		fprintf(to, "compared %zu new, %zu known, %zu suppressed\n", r->nfindings - r->known,
 			r->known, r->suppressed);
+	for (size_t i = 0; i < r->nunused; i++)
+		fprintf(to, "unused   suppression '%s' matches nothing any more\n", r->unused[i]);
 	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64
 		" healthy waiters\n", r->nfindings, r->world->coroutines, r->world->lost,
 		r->world->counts.healthy);

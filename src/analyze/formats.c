@@ -8,6 +8,8 @@
 const struct format formats[] = {
 	{ "text", true, format_text },
 	{ "json", true, format_json },
+	{ "sarif", true, format_sarif },
+	{ "markdown", true, format_markdown },
 	{ "jsonl", false, format_jsonl },
 	{ NULL, false, NULL },
 };

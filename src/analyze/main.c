@@ -19,7 +19,7 @@ static struct settings settings;
 
 static int write_report(const struct report *r)
 {
-	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs };
+	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full };
 	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
 	int e = to ? settings.format->write(to, r, &how) : -errno;
 	if (to && (ferror(to) || fflush(to)) && !e)

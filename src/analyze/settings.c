@@ -21,6 +21,7 @@ SETTER(set_baseline) { ((struct settings *)to)->report.baseline = v; return *v ?
 SETTER(set_suppress) { ((struct settings *)to)->report.suppress = v; return *v ? 0 : -EINVAL; }
 SETTER(set_symfs) { ((struct settings *)to)->report.symfs = v; return *v ? 0 : -EINVAL; }
 SETTER(set_exit_zero) { ((struct settings *)to)->exit_zero = true; return 0; }
+SETTER(set_full) { ((struct settings *)to)->full = true; return 0; }
 SETTER(set_repair) { ((struct settings *)to)->repair = true; return 0; }
 
 SETTER(set_rule)
@@ -71,11 +72,12 @@ const struct option_row settings_rows[] = {
 	{ "rule", 0, "RULE,...", "only these rules; --list-rules names them", set_rule },
 	{ "explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", set_explain },
 	{ "list-rules", 0, NULL, "list the rules", set_list },
-	{ "format", 0, "text|json|jsonl", "how to write the report (default text); jsonl: the state changes, no report", set_format },
+	{ "format", 0, "text|json|sarif|markdown|jsonl", "how to write the report (default text); jsonl: the state changes, no report", set_format },
+	{ "full", 0, NULL, "tell every finding in full, also where there are more than twenty", set_full },
 	{ "output", 'o', "FILE", "write to FILE instead of stdout", set_output },
 	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and counts for the exit status (default suspect); inconclusive ones are always shown", set_minimum },
 	{ "baseline", 0, "OLD.json", "findings in an older JSON report are marked known and do not count for the exit status", set_baseline },
-	{ "suppress", 0, "FILE", "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint", set_suppress },
+	{ "suppress", 0, "FILE", "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint; what was left out is counted, lines that match nothing are named", set_suppress },
 	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
 	{ "symfs", 0, "DIR", "look for the program's files below DIR", set_symfs },
 	{ "exit-zero", 0, NULL, "exit 0 instead of 1 and 3", set_exit_zero },

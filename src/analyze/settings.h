@@ -18,7 +18,7 @@ struct settings {
 	const struct format *format;
 	const char *output; // NULL = stdout
 	enum color color;
-	bool exit_zero, repair;
+	bool exit_zero, repair, full;
 	struct report_settings report;
 };
 

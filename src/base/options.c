@@ -82,7 +82,10 @@ void options_say(const struct options_result *r, FILE *to)
 	case OPTIONS_OK:
 		break;
 	case OPTIONS_UNKNOWN:
-		fprintf(to, "'%s' is one argument or option too many, or not known", r->at);
+		if (r->at[0] == '-' && r->at[1])
+			fprintf(to, "unknown option '%.*s'", (int)strcspn(r->at, "="), r->at);
+		else
+			fprintf(to, "one argument too many: '%s'", r->at);
 		break;
 	case OPTIONS_NO_VALUE:
 		fprintf(to, "--%s needs a value: %s", r->row->name, r->row->value);
@@ -91,8 +94,8 @@ void options_say(const struct options_result *r, FILE *to)
 		fprintf(to, "--%s takes no value", r->row->name);
 		break;
 	case OPTIONS_BAD_VALUE:
-		fprintf(to, "--%s: '%s' is not a %s", r->row->name, r->at,
-			r->row->value ? r->row->value : "its values");
+		fprintf(to, strchr(r->row->value, '|') ? "--%s: '%s' is none of %s" : "--%s: '%s' is no %s", r->row->name,
+			r->at, r->row->value);
 		break;
 	}
 }

@@ -93,10 +93,20 @@ bool frames_is_library(const struct symbols_frame *f)
 	static const char *const known[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl",
 					     "libstdc++", "libgcc_s", "libasan", "libtsan", "[vdso]" };
 	const char *base = f->module ? file_base(f->module) : "";
+	if (f->file && (!strncmp(f->file, "/usr/include/", 13) || !strncmp(f->file, "/usr/lib/gcc/", 13)))
+		return true; // instantiated in the program's own object
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strncmp(base, known[i], strlen(known[i])))
 			return true;
 	return false;
+}
+
+const struct symbols_frame *frames_first_own(const struct frames *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (!frames_is_library(f->items[i]))
+			return f->items[i];
+	return f->n ? f->items[0] : NULL;
 }
 
 const char *frames_path(const struct symbols_frame *f)

@@ -27,5 +27,7 @@ const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc);
 const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes);
 // Its source file as short as it stays clear: from here, or from where it was compiled. "" if not known.
 const char *frames_path(const struct symbols_frame *f);
-// libc, the loader, the C++ runtime: nobody looks for a bug there first.
+// libc, the loader, the C++ runtime, templates of the system's headers: nobody looks for a bug there first.
 bool frames_is_library(const struct symbols_frame *f);
+// The innermost frame that is no library's, else the innermost; NULL if there is none.
+const struct symbols_frame *frames_first_own(const struct frames *f);

@@ -37,6 +37,7 @@ def run(*args, data=None, cwd=ROOT):
 def normalize(text, trace):
     text = text.replace(trace, "TRACE").replace(make_trace, "MAKE_TRACE").replace(ROOT + "/", "")
     text = re.sub(r'"(pc|offset)": "0x[0-9a-f]+"', r'"\1": "0x0"', text)
+    text = re.sub(r'("(?:semanticV|v)ersion": ")[0-9.]+(")', r"\1VERSION\2", text) if '"$schema"' in text else text
     return re.sub(r"ctp-analyze [0-9.]+", "ctp-analyze VERSION", text)
 
 
@@ -65,6 +66,9 @@ def goldens(tmp):
         compare(name + ".txt", normalize(text.stdout, trace))
         report = run("--format=json", trace)
         compare(name + ".json", normalize(report.stdout, trace))
+        if name in ("lost", "healthy"):
+            for extension, kind in (("sarif", "sarif"), ("md", "markdown")):
+                compare(name + "." + extension, normalize(run("--format=" + kind, trace).stdout, trace))
         if jsonschema:
             try:
                 jsonschema.validate(json.loads(report.stdout), schema)
@@ -93,6 +97,10 @@ def options(tmp):
     with open(rules, "w", encoding="utf-8") as f:
         f.write("# known\nCTP001 people_reaper\n")
     quiet = run("--suppress=" + rules, lost)
+    check("suppressions all used", "unused" not in quiet.stdout, quiet.stdout)
+    with open(rules, "a", encoding="utf-8") as f:
+        f.write("CTP002 nobody_has_this\n")
+    check("suppression unused", "'CTP002 nobody_has_this' matches nothing" in run("--suppress=" + rules, lost).stdout)
     check("suppress", quiet.returncode == 0 and "2 suppressed" in quiet.stdout, quiet.stdout)
     man = os.path.join(ROOT, "man", "ctp-analyze.1")
     check("manual page", run("--man").stdout == open(man, encoding="utf-8").read(), "run: ctp-analyze --man > " + man)

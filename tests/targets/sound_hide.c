@@ -14,8 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-int ep;
-static int victim[2];
+int ep, victim[2];
 static bool back;
 
 static void waiter(void *arg)
@@ -30,9 +29,11 @@ static void waiter(void *arg)
 
 static const struct hide *find(const char *name)
 {
-	for (const struct hide *h = hides; h->name; h++)
-		if (!strcmp(h->name, name))
-			return h;
+	static const struct hide *const all[] = {hides, hides_stack, hides_kernel};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (const struct hide *h = all[i]; h->name; h++)
+			if (!strcmp(h->name, name))
+				return h;
 	must(-1);
 	return NULL;
 }
@@ -75,12 +76,20 @@ static NOINLINE void begin(void)
 	way->hide(c);
 }
 
-// Nothing that the calls before left in dead frames may look like the way back.
-static NOINLINE void wipe(void)
+NOINLINE void wipe(void)
 {
 	char dead[64 << 10];
 	memset(dead, 0, sizeof(dead));
 	__asm__ volatile("" : : "r"(dead) : "memory");
+}
+
+NOINLINE _Noreturn void settle(void)
+{
+	wipe();
+	must(close(victim[0]));
+	wipe();
+	say("ready");
+	co_loop(ep);
 }
 
 int main(int argc, char **argv)
@@ -92,9 +101,5 @@ int main(int argc, char **argv)
 	pair("pipe", victim);
 	start_timer(argc > 2 ? atol(argv[2]) : 3600000);
 	begin();
-	wipe();
-	must(close(victim[0]));
-	wipe();
-	say("ready");
-	co_loop(ep);
+	settle();
 }

@@ -12,5 +12,11 @@ struct hide {
 	void (*hide)(struct co *c);
 	struct co *(*find)(void);
 };
-extern const struct hide hides[]; // ends with a name of NULL
-extern int ep;
+// Each ends with a name of NULL.
+extern const struct hide hides[], hides_stack[], hides_kernel[];
+extern int ep, victim[2];
+
+// Nothing that the calls before left in dead frames may look like the way back.
+void wipe(void);
+// The descriptor is closed, and the loop runs; for a way that does not come back from hiding.
+_Noreturn void settle(void);
