@@ -67,18 +67,19 @@ void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char 
 	c->nevents++;
 }
 
-// What the timeline ends with: the last look, which is no tick of the trace's.
+// What the timeline ends with: the looks, which are no ticks of the trace's.
 static void last_look(struct verdict_case *c, struct found *f)
 {
 	const struct suspect *s = &c->about;
 	uint64_t ns = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
-	if (!ns || c->nevents == CASE_EVENTS)
-		return;
-	const char *what = s->witness && s->witness->turns ?
-		found_text(f, "last look: %" PRIu64 " turns since, coroutine %" PRIu64 " never resumed",
-			   s->witness->turns, c->id) :
-		found_text(f, "last look: coroutine %" PRIu64 " never resumed", c->id);
-	c->events[c->nevents++] = (struct case_event){ ns, 0, what };
+	uint64_t looked = s->witness ? s->witness->ns : 0;
+	if (looked && looked < ns && c->nevents < CASE_EVENTS)
+		c->events[c->nevents++] = (struct case_event){ looked, 0, s->witness->turns ?
+			found_text(f, "ctp-run looks at it, %" PRIu64 " turns of the loop since", s->witness->turns) :
+			"ctp-run looks at it" };
+	if (ns && c->nevents < CASE_EVENTS)
+		c->events[c->nevents++] = (struct case_event){ ns, 0,
+			found_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed", c->id) };
 }
 
 static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, struct found *f)

@@ -217,6 +217,20 @@ const char *report_where(const struct report *r, const struct image *m, char *bu
 	return buf;
 }
 
+// What a coroutine is called: its function, or, where that is a library's
+// trampoline, the outermost function on its stack that is the program's own.
+static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
+{
+	const struct symbols_frame *entry = frames_entry(s, e->entry), *own = NULL;
+	struct frames f = { 0 };
+	if (entry && frames_is_library(entry) && !frames_read(&f, s, m, e->stack))
+		for (size_t i = f.n; i-- > 0 && !own;)
+			own = frames_is_library(f.items[i]) ? NULL : f.items[i];
+	frames_name(own ? own : entry, buf, bytes);
+	frames_deinit(&f);
+	return buf;
+}
+
 const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
 		       size_t bytes)
 {
@@ -235,8 +249,7 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 	else if (e && e->entity == CTP_NATIVE)
 		snprintf(buf, bytes, "native stack %" PRIu64, id);
 	else if (e && e->entry)
-		snprintf(buf, bytes, "coroutine %" PRIu64 " %s", id,
-			 frames_name(frames_entry(s, e->entry), name, sizeof(name)));
+		snprintf(buf, bytes, "coroutine %" PRIu64 " %s", id, name_of(s, m, e, name, sizeof(name)));
 	else
 		snprintf(buf, bytes, "coroutine %" PRIu64, id);
 	return buf;

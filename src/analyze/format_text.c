@@ -322,6 +322,13 @@ static void show_short(FILE *to, const struct finding *f, const struct format_se
 	fprintf(to, "%s\n", f->known ? "  (known)" : "");
 }
 
+// Where switches were seen, nobody asks which functions were looked for.
+static const char *in_short(const struct world *w, const char *covered)
+{
+	const char *found = strstr(covered, ": ");
+	return w->counts.switches && found && !strncmp(covered, "looked for ", 11) ? found + 2 : covered;
+}
+
 static void show_covered(FILE *to, const struct report *r)
 {
 	const struct world *w = r->world;
@@ -342,7 +349,7 @@ static void show_covered(FILE *to, const struct report *r)
 			 c->suspended, c->running);
 	text_piece(&wrap, "; ", piece);
 	for (size_t i = 0; i < w->ncoverage; i++)
-		text_piece(&wrap, "; ", w->coverage[i]);
+		text_piece(&wrap, "; ", in_short(w, w->coverage[i]));
 	fputc('\n', to);
 }
 

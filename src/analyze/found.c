@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What passes hand back: cases (one coroutine each) and facts.
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,19 @@
 #include "analyze/pass.h"
 #include "base/grow.h"
 
+int found_again(struct found *f, uint64_t id)
+{
+	return found_fact(f, "INFO", 1, "coroutine %" PRIu64 " seemed lost beyond doubt, and ran again all the same: either a pointer to "
+			  "it was in disguise or outside the process, or this is a bug of ctp: please report it", id);
+}
+
 int found_case(struct found *f, const struct verdict_case *c)
 {
-	int r = c->proof.verdict == VERDICT_NONE ? 1 : GROW(f->cases, f->ncases, f->cases_capacity);
-	if (r > 0)
+	if (c->proof.verdict == VERDICT_NONE)
 		return 0;
+	if (c->pass->waits && c->about.state && image_ran_since(c->about.image, c->about.state))
+		return c->proof.verdict == VERDICT_PROVEN ? found_again(f, c->id) : 0;
+	int r = GROW(f->cases, f->ncases, f->cases_capacity);
 	if (!r)
 		f->cases[f->ncases++] = *c;
 	return r;

@@ -79,8 +79,11 @@ extern const struct pass *const passes[];
 extern const size_t npasses;
 const struct pass *pass_find(const char *rule);
 
-// Found, unless the obligations say that there is nothing.
+// Found, unless the obligations say that there is nothing, or what is said of a
+// snapshot came to nothing, as the coroutine ran after it.
 int found_case(struct found *f, const struct verdict_case *c);
+// The fact that this one was shown to be lost, and ran.
+int found_again(struct found *f, uint64_t id);
 // A text that lives as long as f; "" if there is no memory.
 const char *found_text(struct found *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int found_fact(struct found *f, const char *rule, uint64_t count, const char *format, ...)

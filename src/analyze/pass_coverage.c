@@ -43,6 +43,9 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 	for (size_t i = 0; !r && i < w->manifest.nunseen; i++)
 		r = found_fact(out, pass->rule, 1, "%s", w->manifest.unseen[i]);
 	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].witness.ran)
+			r = found_again(out, w->images[i].witness.ran);
+	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			r = gaps(pass, &w->images[i], out);
 	return r;

@@ -14,7 +14,7 @@ static bool removed_for_good(const struct image *m, const struct ctp_state *stat
 	return now && now->life == CTP_FD_OPEN && now->gen == wait->gen && now->reg_epfd < 0 &&
 	       !(now->flags & CTP_FD_MANYREGS) && !image_end_of(m, wait->fd, wait->gen) &&
 	       del->closer != state->id && del->time >= state->since &&
-	       now->event_time < state->since && (wait->how & CTP_WAIT_REGISTERED);
+	       now->event_time < state->since;
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, struct found *out)

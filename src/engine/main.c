@@ -179,8 +179,11 @@ static void say_no_switch(const struct session *s)
 	}
 	switchers_text(&s->switchers, looked, sizeof(looked));
 	switchers_unseen_all(&s->switchers, unseen, sizeof(unseen));
-	log_line(LOG_SAY, "no coroutine switch seen; %s%s%s%s", looked, *unseen ? "; " : "", unseen,
-		 session_first(s)->about.guest ? "" : "; libctp.so did not attach");
+	char children[96] = "";
+	if (!s->options->follow && session_untraced(s))
+		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));
+	log_line(LOG_SAY, "no coroutine switch seen; %s%s%s%s%s", looked, *unseen ? "; " : "", unseen,
+		 session_first(s)->about.guest ? "" : "; libctp.so did not attach", children);
 }
 
 static void say_processes(const struct session *s, char *out, size_t bytes)

@@ -264,6 +264,12 @@ static int parse_letters(struct options *o, char **words)
 	return 1;
 }
 
+static bool is_lines(const char *path)
+{
+	size_t n = strlen(path);
+	return n > 6 && !strcmp(path + n - 6, ".jsonl");
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	*o = (struct options){ .output = "ctp.data", .max_bytes = 1ULL << 30, .stations = CTP_STATIONS_DEFAULT };
@@ -279,6 +285,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		i += r;
 	}
 	o->program = argv + i;
+	if (o->error_exitcode && is_lines(o->output))
+		return wrong(o, "--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
 	if (o->what == OPTIONS_RUN && i >= argc)
 		return wrong(o, "no program given: ctp-run [OPTIONS] [--] PROGRAM [ARGS...]");
 	return 0;

@@ -113,22 +113,6 @@ static int move_away(const char *path)
 	return r;
 }
 
-static int make_parents(const char *path)
-{
-	char *copy = strdup(path);
-	int r = 0;
-	if (!copy)
-		return -ENOMEM;
-	for (char *p = copy + 1; !r && *p && (p = strchr(p, '/')); p++) {
-		*p = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
-			r = -errno;
-		*p = '/';
-	}
-	free(copy);
-	return r;
-}
-
 static int create(struct output *o)
 {
 	if (o->jsonl) {
@@ -154,9 +138,7 @@ int output_init(struct output *o, const char *pattern, pid_t pid, const char *pr
 		return -ENOMEM;
 	size_t n = strlen(o->path);
 	o->jsonl = n >= 6 && !strcmp(o->path + n - 6, ".jsonl");
-	int r = n ? make_parents(o->path) : -ENOENT;
-	if (!r)
-		r = move_away(o->path);
+	int r = n ? move_away(o->path) : -ENOENT;
 	return r ? r : create(o);
 }
 

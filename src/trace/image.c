@@ -40,6 +40,9 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 		if (r && !(r == -ENOENT && all[i].optional))
 			return r;
 	}
+	int later = shot ? table_open(&m->later, dir, "stations", sizeof(struct ctp_state), true) : 0;
+	if (later && later != -ENOENT)
+		return later;
 	if (!m->ext_table.n)
 		return -EPROTO;
 	memcpy(&m->ext, table_row(&m->ext_table, 0), sizeof(m->ext));
@@ -49,7 +52,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 static void close_tables(struct image *m)
 {
 	struct table *all[] = { &m->stations, &m->threads, &m->fds, &m->cands, &m->modules,
-				&m->stack_index, &m->stack_words, &m->ext_table, &m->incidents, &m->sites };
+				&m->stack_index, &m->stack_words, &m->ext_table, &m->incidents, &m->sites, &m->later };
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		table_close(all[i]);
 }
@@ -60,6 +63,8 @@ static int index_tables(struct image *m)
 	for (size_t i = 0; !r && i < m->stations.n; i++)
 		if (image_state(m, i)->id)
 			r = idmap_set(&m->by_id, image_state(m, i)->id, (uint32_t)i);
+	for (size_t i = 0; !r && i < m->later.n; i++)
+		r = idmap_set(&m->later_by_id, ((const struct ctp_state *)table_row(&m->later, i))->id, (uint32_t)i);
 	for (size_t i = 0; !r && i < m->fds.n; i++)
 		r = idmap_set(&m->by_fd, table_index(&m->fds, i), (uint32_t)i);
 	for (size_t i = 0; !r && i < m->cands.n; i++) {
@@ -171,10 +176,10 @@ static void count_all(struct image *m)
 	}
 }
 
-static bool still_so(void *arg, uint64_t coroutine, uint64_t changes)
+static int still_so(void *arg, uint64_t coroutine, uint64_t changes)
 {
 	const struct ctp_state *s = image_entity(arg, coroutine);
-	return s && s->changes == changes;
+	return !s ? 0 : s->changes == changes ? 1 : s->changes > changes ? -1 : 0;
 }
 
 bool image_suspended(const struct image *m, const struct ctp_state *s)
@@ -183,6 +188,16 @@ bool image_suspended(const struct image *m, const struct ctp_state *s)
 	uint64_t ending = !exit || (taken && taken < exit) ? taken : exit;
 	return s->entity == CTP_COROUTINE &&
 	       (s->life == CTP_SUSPENDED || (s->life == CTP_DESTROYED && ending && s->since >= ending));
+}
+
+// One that is not there any more has ended, after which its station became another's.
+bool image_ran_since(const struct image *m, const struct ctp_state *s)
+{
+	uint32_t row = m->later.n ? idmap_get(&m->later_by_id, s->id) : IDMAP_NONE;
+	if (!m->later.n)
+		return false;
+	const struct ctp_state *now = row == IDMAP_NONE ? NULL : table_row(&m->later, row);
+	return !now || now->changes != s->changes;
 }
 
 int image_open(struct image *m, const char *dir, unsigned index)
@@ -228,6 +243,7 @@ void image_close(struct image *m)
 		return;
 	close_tables(m);
 	idmap_deinit(&m->by_id);
+	idmap_deinit(&m->later_by_id);
 	idmap_deinit(&m->by_fd);
 	idmap_deinit(&m->closes);
 	idmap_deinit(&m->dels);

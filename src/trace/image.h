@@ -36,8 +36,10 @@ struct image {
 	bool replaced; // a later image of the same process took its place: all it held is gone
 	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;
 	struct table incidents, sites; // empty in older traces
+	struct table later;    // stations as of the end, where `stations` are of a snapshot before it; else empty
 	struct ctp_ext ext;
 	struct idmap by_id;   // entity id -> row of stations
+	struct idmap later_by_id; // entity id -> row of later
 	struct idmap by_fd;   // fd number -> row of fds
 	struct idmap closes;  // image_key(fd, gen) -> row of cands: the generation's end
 	struct idmap dels;    // the same: its last EPOLL_CTL_DEL under a waiter
@@ -56,6 +58,9 @@ static inline uint64_t image_key(int32_t fd, uint32_t gen)
 // Is it a coroutine that is suspended, or was until the program, which was told
 // to end, swept it away? What was seen of it before holds then.
 bool image_suspended(const struct image *m, const struct ctp_state *s);
+
+// Has it run since the snapshot that the tables are of?
+bool image_ran_since(const struct image *m, const struct ctp_state *s);
 
 // Opens trace/ctp/image<index>. 0 also if there are no tables (has_tables is
 // false then); -errno on failure.

@@ -43,10 +43,11 @@ struct witness_set {
 	size_t n, capacity;
 	struct idmap last; // coroutine -> its newest entry
 	uint64_t bad_lines;
+	uint64_t ran; // one that was shown to be lost, and ran all the same; 0 = none
 };
 
-// Whether a line about this coroutine with this number of changes counts.
-typedef bool (*witness_filter)(void *arg, uint64_t coroutine, uint64_t changes);
+// Whether a line about this coroutine with this number of changes counts: 1, 0, or -1: it ran since.
+typedef int (*witness_filter)(void *arg, uint64_t coroutine, uint64_t changes);
 
 // Reads all lines; lines that are no looks are counted. No file: an empty set.
 int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg);
