@@ -10,10 +10,12 @@
 
 #include "analyze/describe.h"
 #include "analyze/format.h"
+#include "analyze/waiters.h"
 #include "base/json.h"
 #include "ctp/words.h"
 #include "symbols/frames_json.h"
 
+#define WAITERS_MOST 100
 #define TOOL "ctp-analyze " CTP_TOOL_VERSION
 
 static json_t *strings(char *const *s, size_t n)
@@ -131,6 +133,26 @@ static json_t *finding(const struct report *r, const struct finding *f)
 	return o;
 }
 
+// Who waits and is in no finding, by stack, the longest wait first.
+static json_t *waiters(const struct report *r)
+{
+	struct waiters all;
+	json_t *a = json_array();
+	if (waiters_collect(&all, r))
+		return a;
+	for (size_t i = 0; i < all.n && i < WAITERS_MOST; i++) {
+		const struct waiters_group *g = &all.items[i];
+		struct frames f = { 0 };
+		frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack);
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:b, s:o}", "count", json_count(g->n), "longest",
+						   json_count(g->oldest->id), "suspended_ns", json_count(waiters_age_ns(r, g)),
+						   "live", g->live, "stack", frames_json(&f)));
+		frames_deinit(&f);
+	}
+	waiters_deinit(&all);
+	return a;
+}
+
 int format_json(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	json_t *findings = json_array(), *facts = json_array();
@@ -141,10 +163,11 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 		json_array_append_new(facts, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count",
 						       json_count(f->count), "message", json_text(f->message)));
 	}
-	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL, "trace",
+	json_t *longest = waiters(r);
+	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL, "trace",
 				 trace_part(r->world), "findings", findings, "facts", facts,
 				 "suppressed", json_count(r->suppressed), "unused_suppressions",
-				 strings(r->unused, r->nunused));
+				 strings(r->unused, r->nunused), "waiters", longest);
 	int e = root ? 0 : -ENOMEM;
 	if (!e && (json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF))
 		e = -EIO;

@@ -12,12 +12,14 @@
 
 #include "analyze/describe.h"
 #include "analyze/format.h"
+#include "analyze/waiters.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "ctp/words.h"
 
 #define COLUMNS 100
 #define FRAMES_SHOWN 8
+#define LONGEST_SHOWN 5
 #define LABEL "  %-9s "
 #define LABEL_COLUMNS 12
 
@@ -329,6 +331,51 @@ static const char *in_short(const struct world *w, const char *covered)
 	return w->counts.switches && found && !strncmp(covered, "looked for ", 11) ? found + 2 : covered;
 }
 
+// Where it stands: the program's own frames, innermost first, a few of them.
+static void own_frames(const struct report *r, const struct waiters_group *g, char *buf, size_t bytes)
+{
+	struct frames f = { 0 };
+	char name[160];
+	size_t shown = 0, at = 0;
+	*buf = 0;
+	if (frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack))
+		return;
+	for (size_t i = 0; i < f.n && shown < 3; i++) {
+		const struct symbols_frame *e = f.items[i];
+		if (frames_is_library(e) || at >= bytes)
+			continue;
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "", frames_name(e, name, sizeof(name)));
+		if (e->file && at < bytes)
+			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", frames_path(e), e->line);
+	}
+	frames_deinit(&f);
+}
+
+// The oldest of those that are in no finding: nothing is wrong with them, as
+// far as can be told, but a reader may know better.
+static void show_longest(FILE *to, const struct report *r)
+{
+	struct waiters all;
+	char frames[600], span[32], fd[64], piece[800];
+	if (waiters_collect(&all, r))
+		return;
+	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
+		const struct waiters_group *g = &all.items[i];
+		const struct ctp_wait *wait = image_nwaits(g->oldest) ? &g->oldest->waits[0] : NULL;
+		struct text_wrap wrap = { to, 9, 9, COLUMNS };
+		text_duration(span, sizeof(span), waiters_age_ns(r, g));
+		own_frames(r, g, frames, sizeof(frames));
+		*fd = 0;
+		if (wait)
+			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
+		snprintf(piece, sizeof(piece), "%zu %s up to %s%s: %s", g->n, g->live ? "waiting" : "parked", span, fd, frames);
+		fputs(i ? "         " : "longest  ", to);
+		text_words(&wrap, piece);
+		fputc('\n', to);
+	}
+	waiters_deinit(&all);
+}
+
 static void show_covered(FILE *to, const struct report *r)
 {
 	const struct world *w = r->world;
@@ -363,6 +410,7 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	for (size_t i = whole; i < r->nfindings; i++)
 		show_short(to, &r->findings[i], settings);
 	fputs(whole < r->nfindings ? "\n" : "", to);
+	show_longest(to, r);
 	show_covered(to, r);
 	const char *module;
 	for (size_t i = 0; i < r->world->nimages; i++)
