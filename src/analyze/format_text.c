@@ -331,7 +331,7 @@ static const char *in_short(const struct world *w, const char *covered)
 	return w->counts.switches && found && !strncmp(covered, "looked for ", 11) ? found + 2 : covered;
 }
 
-// Where it stands: the program's own frames, innermost first, a few of them.
+// Where it stands: the program's own frames, innermost first.
 static void own_frames(const struct report *r, const struct waiters_group *g, char *buf, size_t bytes)
 {
 	struct frames f = { 0 };
@@ -340,13 +340,13 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 	*buf = 0;
 	if (frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack))
 		return;
-	for (size_t i = 0; i < f.n && shown < 3; i++) {
+	for (size_t i = 0; i < f.n && shown < FRAMES_SHOWN; i++) {
 		const struct symbols_frame *e = f.items[i];
 		if (frames_is_library(e) || at >= bytes)
 			continue;
 		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "", frames_name(e, name, sizeof(name)));
 		if (e->file && at < bytes)
-			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", frames_path(e), e->line);
+			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
 	}
 	frames_deinit(&f);
 }
@@ -356,7 +356,7 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 static void show_longest(FILE *to, const struct report *r)
 {
 	struct waiters all;
-	char frames[600], span[32], fd[64], piece[800];
+	char frames[1000], span[32], fd[64], piece[1200];
 	if (waiters_collect(&all, r))
 		return;
 	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
