@@ -58,5 +58,19 @@ const struct pass pass_coverage = {
 	.is_fact = true,
 	.explain =
 		"Something went past the hooks or did not fit into the tables, so not everything was seen.\n"
-		"Verdicts that would need it are weakened.\n",
+		"\n"
+		"    my_switch(&a->sp, b->sp);     // assembly of the program's own\n"
+		"    syscall(SYS_io_uring_enter);  // completions instead of readiness\n"
+		"\n"
+		"ctp sees switches by the makecontext family, Boost.Context's shared library and longjmp onto another\n"
+		"stack, and waits by epoll, poll and select. What a program does otherwise is not in the trace, and\n"
+		"verdicts that would need it are weakened: nothing is PROVEN on what was not seen.\n"
+		"\n"
+		"Each line says what: functions that cannot be interposed and where they are, io_uring or AIO in use,\n"
+		"a table that was full (ctp-run -n makes room for more coroutines), switches that could not be named.\n"
+		"\n"
+		"Repair: link Boost.Context as a shared library, or build the coroutine library with its ucontext\n"
+		"back end for the run under ctp.\n"
+		"\n"
+		"It is not an error of the program's.\n",
 };

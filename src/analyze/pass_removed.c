@@ -67,9 +67,22 @@ const struct pass pass_removed = {
 	.suspect = "may be asleep for ever",
 	.fix = "resume the waiter when its registration is removed, or register the descriptor again",
 	.explain =
-		"A coroutine waits for a descriptor, and somebody else takes the descriptor out of the\n"
-		"epoll set (EPOLL_CTL_DEL) without closing it, registering it again or resuming the\n"
-		"coroutine. Its events are no longer delivered to anybody.\n"
+		"A coroutine waits for a descriptor, and somebody else takes the descriptor out of the epoll set.\n"
 		"\n"
-		"Not reported if an event had come before the removal, or if the coroutine removed it itself.\n",
+		"    // coroutine                             // elsewhere\n"
+		"    ev.data.ptr = self;\n"
+		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
+		"    swapcontext(&self->ctx, &loop);          epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL);\n"
+		"    n = read(fd, buf, sizeof(buf));          // and nobody resumes the coroutine\n"
+		"\n"
+		"The descriptor stays open and may become readable, but its events go to nobody any more. Data, and\n"
+		"the peer's hang-up too, arrive unnoticed.\n"
+		"\n"
+		"The verdicts mean what they mean for CTP001; see --explain=CTP001.\n"
+		"\n"
+		"Repair: whoever unregisters a descriptor owns its waiters: resume them with an error, or register\n"
+		"it again when the reason for the pause (backpressure, a move to another set) is over.\n"
+		"\n"
+		"It is not: a pause after an event was delivered, when the waiter is queued to run; a move to another\n"
+		"set; a removal by the waiter itself; a descriptor that is registered again before the loop sleeps.\n",
 };
