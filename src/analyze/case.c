@@ -111,6 +111,13 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	*c = (struct verdict_case){ .pass = pass, .about = *s, .id = s->state->id, .stack = s->state->stack,
 				    .label = "waiting", .fd = s->cand ? s->cand->fd : s->wait ? s->wait->fd : -1,
 				    .gen = s->cand ? s->cand->gen : s->wait ? s->wait->gen : 0 };
+	if (!s->cand && !s->wait && s->witness) { // events of it resumed the coroutine before
+		c->fd = (int32_t)s->witness->fd;
+		c->gen = (uint32_t)s->witness->gen;
+	} else if (!s->cand && !s->wait && s->gen) {
+		c->fd = s->fd;
+		c->gen = s->gen;
+	}
 	const struct ctp_fd *fd = s->cand ? &s->cand->was : image_fd(s->image, c->fd);
 	if (fd && !s->cand && fd->gen != c->gen)
 		fd = NULL;
@@ -124,7 +131,8 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 		case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?",
 								 c->fd, c->gen));
 	}
-	case_event(c, s->state->since, c->id, found_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
+	case_event(c, s->state->since, c->id, c->fd < 0 ? "suspends" :
+		   found_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
 	if (s->cand)
 		tell_actor(c, s->cand, f);
 	last_look(c, f);

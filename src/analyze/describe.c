@@ -66,8 +66,8 @@ void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes)
 	else if (c->proof.verdict != VERDICT_PROVEN)
 		snprintf(buf, bytes, "the program's own code resumes coroutine %" PRIu64, c->id);
 	else if (closure && !strcmp(closure, "quiet"))
-		snprintf(buf, bytes, "coroutine %" PRIu64 " was discarded on purpose, or a pointer to it "
-			 "lies outside the process", c->id);
+		snprintf(buf, bytes, "coroutine %" PRIu64 " was discarded on purpose, a pointer to it lies outside the "
+			 "process, or the program, once stopped and continued, resumes it on EINTR", c->id);
 	else
 		snprintf(buf, bytes, "a pointer to coroutine %" PRIu64 " lies outside the process or in "
 			 "disguise", c->id);

@@ -25,6 +25,8 @@ struct format {
 extern const struct format formats[];
 const struct format *format_find(const char *name);
 
+// A stack as the text report shows it.
+void format_text_stack(FILE *to, struct symbols *s, const struct frames *f);
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_json(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_sarif(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/crash.h"
 #include "analyze/describe.h"
 #include "analyze/format.h"
 #include "analyze/waiters.h"
@@ -30,7 +31,7 @@ static json_t *trace_part(const struct world *w)
 {
 	const struct image_counts *c = &w->counts;
 	// Tables and records tell these apart; JSON lines do not.
-	bool known = w->form == WORLD_DIRECTORY;
+	bool known = w->form != WORLD_LINES;
 	json_t *coroutines = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "total", json_count(w->coroutines),
 				       "created", known ? json_count(c->created) : json_null(),
 				       "suspended", json_count(c->suspended), "running", json_count(c->running),
@@ -168,6 +169,9 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 				 trace_part(r->world), "findings", findings, "facts", facts,
 				 "suppressed", json_count(r->suppressed), "unused_suppressions",
 				 strings(r->unused, r->nunused), "waiters", longest);
+	json_object_set_new(root, "crashes", crash_json(r));
+	if (r->world->form == WORLD_CORE)
+		json_object_set_new(root, "groups", listing_json(r));
 	int e = root ? 0 : -ENOMEM;
 	if (!e && (json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF))
 		e = -EIO;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/crash.h"
 #include "analyze/describe.h"
 #include "analyze/format.h"
 #include "analyze/waiters.h"
@@ -56,35 +57,58 @@ static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
 	}
 }
 
-// Own frames; a run of library frames is one line, and says only how many.
-static void show_stack(FILE *to, struct symbols *s, const struct frames *f)
+static void one_line(struct line *l, struct symbols *s, const struct symbols_frame *e)
+{
+	frames_name(e, l->name, sizeof(l->name));
+	if (e->file)
+		snprintf(l->place, sizeof(l->place), "%s:%d", frames_path(e), e->line);
+	else
+		snprintf(l->place, sizeof(l->place), "%s", e->symbol && e->module ? file_base(e->module) : "");
+	l->source = symbols_source_line(s, e);
+}
+
+static void say_times(char *name, size_t bytes, size_t period, size_t times)
+{
+	size_t used = name ? strlen(name) : 0;
+	if (name && period > 1)
+		snprintf(name + used, bytes - used, " (these %zu, %zu times)", period, times);
+	else if (name)
+		snprintf(name + used, bytes - used, " (%zu times)", times);
+}
+
+// Own frames; a run of library frames is one line, and says only how many; so is a recursion told once.
+void format_text_stack(FILE *to, struct symbols *s, const struct frames *f)
 {
 	struct line lines[FRAMES_SHOWN];
-	size_t n = 0, library = 0;
+	size_t n = 0, library = 0, folded = 0, period, from = 0, times = frames_cycle(f, 0, &period);
 	const char *module = NULL;
 	if (!f->captured)
 		fprintf(to, "    (its stack was not captured)\n");
 	for (size_t i = 0; i < f->n && n < FRAMES_SHOWN; i++) {
 		const struct symbols_frame *e = f->items[i];
-		if (frames_is_library(e)) {
+		if (!frames_is_library(e)) {
+			one_line(&lines[n++], s, e);
+		} else {
 			library++;
 			module = e->module;
-			continue;
 		}
-		struct line *l = &lines[n++];
-		frames_name(e, l->name, sizeof(l->name));
-		if (e->file)
-			snprintf(l->place, sizeof(l->place), "%s:%d", frames_path(e), e->line);
-		else
-			snprintf(l->place, sizeof(l->place), "%s",
-				 e->symbol && e->module ? file_base(e->module) : "");
-		l->source = symbols_source_line(s, e);
+		if (i + 1 < from + period)
+			continue;
+		if (times > 1) {
+			say_times(n ? lines[n - 1].name : NULL, sizeof(lines[0].name), period, times);
+			folded += period * (times - 1);
+			i += period * (times - 1);
+		}
+		from = i + 1;
+		times = frames_cycle(f, from, &period);
 	}
 	if (f->captured && !n && library)
 		fprintf(to, "    (%zu frames in %s)\n", library, file_base(module));
 	show_lines(to, lines, n, 0);
-	if (n == FRAMES_SHOWN && f->n > n + library)
-		fprintf(to, "    ... %zu more\n", f->n - n - library);
+	if (n == FRAMES_SHOWN && f->n > n + library + folded)
+		fprintf(to, "    ... %zu more\n", f->n - n - library - folded);
+	if (f->flags & CTP_STACK_TRUNCATED)
+		fprintf(to, "    ... and more: the innermost %u were kept\n", CTP_FRAMES_MAX);
 	if (f->flags & CTP_STACK_GUESSED)
 		fprintf(to, "    (partly guessed from frame pointers)\n");
 }
@@ -125,7 +149,7 @@ static void show_waiting(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
 	fprintf(to, LABEL "%s\n", c->label, c->doing ? c->doing : "");
-	show_stack(to, f->symbols, &f->waiter);
+	format_text_stack(to, f->symbols, &f->waiter);
 }
 
 static void show_closed(FILE *to, const struct report *r, const struct finding *f)
@@ -145,7 +169,7 @@ static void show_closed(FILE *to, const struct report *r, const struct finding *
 	if (c->actor.call)
 		fprintf(to, " (%s)", c->actor.call);
 	fputc('\n', to);
-	show_stack(to, f->symbols, &f->closer);
+	format_text_stack(to, f->symbols, &f->closer);
 }
 
 static void at_place(char *buf, size_t bytes, const struct frames *f)
@@ -241,12 +265,13 @@ static void show_evidence(FILE *to, const struct finding *f)
 		if (other && o->holds != HOLDS_TRUE)
 			continue; // one of the two is enough
 		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_words[i].told);
-		size_t label = strlen(obligation_words[i].word);
+		const char *word = i == PROOF_P1 && !c->pass->waits ? "seen as it happened" : obligation_words[i].word;
+		size_t label = strlen(word);
 		const char *text = told ? o->text : "";
-		if (!strncmp(text, obligation_words[i].word, label) && !strncmp(text + label, ": ", 2))
+		if (!strncmp(text, word, label) && !strncmp(text + label, ": ", 2))
 			text += label + 2; // said already
 		snprintf(piece, sizeof(piece), "[%c] %s%s%s", o->holds == HOLDS_TRUE ? 'x' :
-			 o->holds == HOLDS_FALSE ? '-' : ' ', obligation_words[i].word,
+			 o->holds == HOLDS_FALSE ? '-' : ' ', word,
 			 told ? ": " : "", text);
 		text_piece(&w, "  ", piece);
 	}
@@ -387,7 +412,7 @@ static void show_covered(FILE *to, const struct report *r)
 	snprintf(piece, sizeof(piece), "%" PRIu64 " threads, %" PRIu64 " switches, %" PRIu64
 		 " events in %s", w->threads, c->switches, w->events, span);
 	text_piece(&wrap, "; ", piece);
-	if (w->form == WORLD_DIRECTORY)
+	if (w->form != WORLD_LINES)
 		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %"
 			 PRIu64 " running, %" PRIu64 " finished, %" PRIu64 " destroyed", c->created,
 			 c->suspended, c->running, c->finished, c->destroyed);
@@ -402,6 +427,8 @@ static void show_covered(FILE *to, const struct report *r)
 
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings)
 {
+	if (r->world->form == WORLD_CORE)
+		listing_text(to, r);
 	size_t whole = settings->full || r->nfindings <= FORMAT_WHOLE ? r->nfindings : FORMAT_WHOLE;
 	for (size_t i = 0; i < whole; i++)
 		show_finding(to, r, &r->findings[i], settings);
@@ -410,6 +437,7 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	for (size_t i = whole; i < r->nfindings; i++)
 		show_short(to, &r->findings[i], settings);
 	fputs(whole < r->nfindings ? "\n" : "", to);
+	crash_text(to, r);
 	show_longest(to, r);
 	show_covered(to, r);
 	const char *module;

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "ctp/polled.h"
+
 const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
@@ -20,10 +22,12 @@ static enum holds seen(const struct suspect *s, enum proof p)
 	return s->witness ? s->witness->items[p].holds : HOLDS_OPEN;
 }
 
-static void decide_complete(struct obligations *o, const struct suspect *s)
+void obligations_complete(struct obligations *o, const struct suspect *s)
 {
 	uint32_t gaps = s->image->ext.gaps;
-	if (gaps & OBLIGATIONS_GAPS)
+	if (s->image->ext.rings)
+		say(o, PROOF_P0, HOLDS_FALSE, "io_uring is in use: it goes past the hooks");
+	else if (gaps & OBLIGATIONS_GAPS)
 		say(o, PROOF_P0, HOLDS_FALSE,
 		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :
 		    "a table of the region was full: something may be missing");
@@ -37,11 +41,12 @@ static void decide_complete(struct obligations *o, const struct suspect *s)
 static bool was_lost(const struct suspect *s)
 {
 	uint64_t exit = s->image->ext.exit_begun, taken = s->image->ext.signal_taken;
-	bool before = (!exit || s->cand->time < exit) && (!taken || s->cand->time < taken);
+	uint64_t when = s->cand ? s->cand->time : s->state->since;
+	bool before = (!exit || when < exit) && (!taken || when < taken);
 	return before && (seen(s, PROOF_P6A) == HOLDS_TRUE || seen(s, PROOF_P6B) == HOLDS_TRUE);
 }
 
-static void decide_suspended(struct obligations *o, const struct suspect *s)
+void obligations_suspended(struct obligations *o, const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
 	bool swept = c->life == CTP_DESTROYED && was_lost(s) && image_suspended(s->image, c);
@@ -64,6 +69,26 @@ static bool said_eagain(const struct suspect *s)
 	return s->wait && (s->wait->how & CTP_WAIT_EAGAIN);
 }
 
+// Stood the descriptor in a set given to poll or select after the coroutine
+// suspended, for what it waits for? Its number may stand there still when it is closed.
+static bool was_polled(const struct suspect *s)
+{
+	const struct ctp_fd *was = &s->cand->was, *now = image_fd(s->image, s->cand->fd);
+	bool out = s->wait && (s->wait->events & CTP_POLLED_OUT), in = !s->wait || !out;
+	now = now && now->gen == s->cand->gen ? now : was;
+	return (in && (was->polled > s->state->since || now->polled > s->state->since)) ||
+	       ((out || !s->wait) && (was->polled_out > s->state->since || now->polled_out > s->state->since));
+}
+
+// Does a place in a set lead to the coroutine? No set says whom its descriptors wake.
+static enum holds leads_by_set(const struct suspect *s)
+{
+	bool learned = s->cand->was.learned == s->state->id, polled = was_polled(s);
+	if (learned && polled)
+		return HOLDS_TRUE;
+	return said_eagain(s) && (learned || polled) ? HOLDS_OPEN : HOLDS_FALSE;
+}
+
 // Does a row of the descriptor lead to the coroutine?
 static enum holds leads(const struct suspect *s)
 {
@@ -75,7 +100,7 @@ static enum holds leads(const struct suspect *s)
 	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS) && del && del != s->cand)
 		was = &del->was;
 	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
-		return HOLDS_FALSE;
+		return leads_by_set(s);
 	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE ||
 	    (was->reg_data >= c->lo && was->reg_data < c->hi))
 		return HOLDS_TRUE;
@@ -99,10 +124,25 @@ static enum holds only_wait(const struct suspect *s)
 	return only;
 }
 
+// Its wait's one registration was in the set that ended. Others, in other sets, the witness has looked for.
+static void decide_through(struct obligations *o, const struct suspect *s)
+{
+	if (s->state->flags & CTP_STATE_MOREWAITS)
+		say(o, PROOF_P2, HOLDS_FALSE, "it waits for more things than were kept");
+	else if (!s->witness)
+		say(o, PROOF_P2, HOLDS_OPEN, "whether another registration leads to it was not looked at");
+}
+
 static void decide_wait(struct obligations *o, const struct suspect *s)
 {
+	if (s->through) {
+		decide_through(o, s);
+		return;
+	}
 	bool registered = s->wait && (s->wait->how & CTP_WAIT_REGISTERED), same_number = false;
 	uint64_t data = registered ? s->wait->data : s->cand->was.reg_data;
+	if (!registered && !s->cand->was.reg_time)
+		data = s->state->lo; // it was never registered: nobody's data
 	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
 						     &same_number);
 	enum holds led = leads(s), only = only_wait(s);
@@ -114,7 +154,10 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	else if (other && !same_number)
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
 	else if (o->weak)
-		say(o, PROOF_P2, HOLDS_OPEN, "its last try had to wait, and somebody else had registered the descriptor");
+		say(o, PROOF_P2, HOLDS_OPEN, s->cand->was.reg_time ?
+		    "its last try had to wait, and somebody else had registered the descriptor" : was_polled(s) ?
+		    "its last try had to wait, and the descriptor was polled after it suspended" :
+		    "its last try had to wait, and events of the descriptor resumed it before");
 	else if (led == HOLDS_OPEN)
 		say(o, PROOF_P2, HOLDS_OPEN, "it added the registration in an earlier slice");
 	else if (only == HOLDS_OPEN)
@@ -134,7 +177,7 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 static bool asleep(const struct suspect *s, const struct ctp_thread *t)
 {
 	uint64_t copied = world_ns(s->world, s->image->ext_table.time);
-	return (t->wait_seq & 1) && t->wait_call == CTP_IN_EPOLL && t->wait_timeout_ns != 0 &&
+	return ctp_loop_waits(t) &&
 	       t->seen >= s->cand->epoch && copied > world_ns(s->world, t->wait_since) + ASLEEP_NS;
 }
 
@@ -147,12 +190,13 @@ static void turns_by_table(const struct suspect *s, uint64_t before, bool *enter
 	*entered = *slept = !s->image->ext.forks && !s->image->ext.inherited && s->image->threads.n > 0;
 	for (size_t i = 0; i < s->image->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&s->image->threads, i);
-		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->switches))
+		bool polls = t->polls || (t->sets && (s->cand->was.polled || s->cand->was.polled_out));
+		if (t->life != CTP_THREAD_LIVE || (!polls && !t->switches))
 			continue;
 		bool passed = t->slept_epoch >= epoch || asleep(s, t);
 		bool in_time = !before || t->wait_call == CTP_IN_EXIT || t->wait_since <= before;
 		*slept &= passed && in_time;
-		*entered &= !t->polls || ((passed || t->seen >= epoch) && in_time &&
+		*entered &= !polls || ((passed || t->seen >= epoch) && in_time &&
 			    (t->wait_call != CTP_IN_EXIT || passed));
 	}
 }
@@ -167,12 +211,13 @@ static void decide_turns(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P5, HOLDS_TRUE, "every thread that runs coroutines slept after the close");
 	// An event that came since it suspended was taken by some thread; until
 	// that thread has slept again, the coroutine is woken and queued.
-	o->queued = s->cand->was.event_time > s->state->since &&
+	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, s->wait->fd) : NULL;
+	o->queued = f && f->event_time > s->state->since &&
 		    !(o->items[PROOF_P4].holds == HOLDS_TRUE && o->items[PROOF_P5].holds == HOLDS_TRUE);
 }
 
 // Is there a time after which the run was only ending? ns, 0 = no.
-static uint64_t end_began(const struct suspect *s)
+uint64_t obligations_end(const struct suspect *s)
 {
 	const struct ctp_ext *e = &s->image->ext;
 	const uint64_t all[] = { world_ns(s->world, e->exit_begun), world_ns(s->world, e->signal_taken),
@@ -205,7 +250,7 @@ static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 
 static void decide_end(struct obligations *o, const struct suspect *s)
 {
-	uint64_t end = end_began(s), closed = world_ns(s->world, s->cand->time);
+	uint64_t end = obligations_end(s), closed = world_ns(s->world, s->cand->time);
 	bool entered, slept;
 	const char *reason = s->image->snapshot_reason;
 	if (end && end <= closed) {
@@ -230,7 +275,7 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 	}
 }
 
-static void decide_reach(struct obligations *o, const struct suspect *s)
+void obligations_reach(struct obligations *o, const struct suspect *s)
 {
 	if (o->items[PROOF_P6A].holds != HOLDS_TRUE)
 		return;
@@ -277,11 +322,11 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 		say(o, i, w ? w->holds : HOLDS_OPEN, w && w->text ? w->text : unseen[i]);
 	}
 	o->by_hand = s->world->counts.hand > 0;
-	decide_complete(o, s);
-	decide_suspended(o, s);
+	obligations_complete(o, s);
+	obligations_suspended(o, s);
 	decide_wait(o, s);
 	decide_turns(o, s);
-	decide_reach(o, s);
+	obligations_reach(o, s);
 	decide_end(o, s);
 	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
 		o->closure = "unreachable";

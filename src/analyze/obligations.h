@@ -22,6 +22,9 @@ struct suspect {
 	const struct ctp_cand *cand;
 	const struct ctp_wait *wait;
 	const struct witness *witness;
+	int32_t fd;   // where none of these says it, and gen is not 0: what was learned to wake it
+	uint32_t gen;
+	bool through; // `cand` is the end of the epoll set through which it waits, not of what it waits for
 };
 
 struct obligation {
@@ -40,3 +43,14 @@ struct obligations {
 };
 
 void obligations_decide(struct obligations *o, const struct suspect *s);
+
+// Those that do not depend on what became of the descriptor: P0, P1, what P6a needs, and
+// the time after which the run was only ending (ns, 0 = none). For obligations_stuck.c.
+void obligations_complete(struct obligations *o, const struct suspect *s);
+void obligations_suspended(struct obligations *o, const struct suspect *s);
+void obligations_reach(struct obligations *o, const struct suspect *s);
+uint64_t obligations_end(const struct suspect *s);
+
+// Of a coroutine whose descriptor is open (cand is NULL): by the witness alone. The verdict
+// is the pass's to conclude; VERDICT_NONE says that there is none, SUSPECT that there may be.
+void obligations_stuck(struct obligations *o, const struct suspect *s);

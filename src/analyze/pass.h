@@ -99,5 +99,7 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		      const struct image *m, const struct ctp_incident *i, const char *did);
 // Adds to the timeline, in the order of time. ticks 0: left out.
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what);
+// Whether CTP021 speaks of this coroutine: it has died of what CTP020 warns of.
+bool pass_overflowed(const struct world *w, const struct image *m, uint64_t id);
 // Nothing was missed in this image: what P0 says without a witness.
 bool case_complete(const struct world *w, const struct image *m);

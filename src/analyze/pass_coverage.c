@@ -28,6 +28,9 @@ static int gaps(const struct pass *pass, const struct image *m, struct found *ou
 		{ CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine" },
 	};
 	int r = 0;
+	if (m->ext.rings)
+		r = found_fact(out, pass->rule, m->ext.rings, "waits through io_uring are not seen: %u ring%s", m->ext.rings,
+			       m->ext.rings == 1 ? "" : "s");
 	for (size_t i = 0; !r && i < sizeof(all) / sizeof(*all); i++)
 		r = gap(pass, m, all[i].bit, all[i].text, out);
 	return r;

@@ -1,17 +1,70 @@
 // SPDX-License-Identifier: MIT
 //
 // CTP003: what is suspended without a known wait (queues, mutexes and pools
-// all look the same) is counted, never accused. With it the other things that
+// all look the same) is counted. It is accused only if nothing at all leads to
+// it, and others, or itself before, were resumed from where it stands; and then of no
+// more than LIKELY: it may have been discarded on purpose. With it the other things that
 // are merely so: healthy waiters, and what was destroyed while suspended.
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
-#include "analyze/pass.h"
+#include "analyze/describe.h"
+#include "analyze/stuck.h"
+#include "trace/resumed.h"
+
+static enum verdict conclude(const struct suspect *s, const struct obligations *o)
+{
+	(void)s;
+	return stuck_holds(o, PROOF_P6A) && stuck_holds(o, PROOF_P1) ? VERDICT_LIKELY : VERDICT_NONE;
+}
+
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+{
+	char span[32];
+	(void)fd;
+	describe_span(span, sizeof(span), describe_suspended_ns(c));
+	c->doing = found_text(out, "%s for nothing that is known", span);
+	c->refuted = found_text(out, "coroutine %" PRIu64 " was discarded on purpose, or a pointer to it lies outside the process or in "
+				"disguise", c->id);
+}
+
+static bool resumed_from(const struct resumed *v, size_t n, uint32_t stack)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].stack == stack)
+			return v[i].seen;
+	return false;
+}
+
+// Of these cases, those stay that stand where coroutines were resumed before: who
+// never was is parked by design, as likely as not.
+static int keep_resumed(const struct world *w, struct found *out, size_t from)
+{
+	size_t n = out->ncases - from, kept = from;
+	struct resumed *v = n ? calloc(n, sizeof(*v)) : NULL;
+	if (!v)
+		return n ? -ENOMEM : 0;
+	for (size_t i = 0; i < n; i++)
+		v[i].stack = out->cases[from + i].stack;
+	int r = resumed_read(w, out->cases[from].about.image, v, n);
+	for (size_t i = from; i < out->ncases; i++)
+		if (resumed_from(v, n, out->cases[i].stack))
+			out->cases[kept++] = out->cases[i];
+	out->ncases = kept;
+	free(v);
+	return r;
+}
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
+	static const struct stuck_terms terms = { conclude, tell };
 	const struct image_counts *c = &w->counts;
-	int r = 0;
-	if (c->healthy)
+	size_t from = out->ncases;
+	int r = stuck_run(pass, w, out, &terms);
+	if (!r)
+		r = keep_resumed(w, out, from);
+	if (!r && c->healthy)
 		r = found_fact(out, "INFO", c->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
 			       c->healthy, c->healthy == 1 ? " waits" : "s wait");
 	if (!r && c->parked)
@@ -25,10 +78,29 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 
 const struct pass pass_parked = {
 	.rule = "CTP003",
-	.title = "parked",
+	.title = "orphan wait",
 	.run = run,
-	.is_fact = true,
+	.waits = true,
+	.claim = "waits for nothing that is known, and nothing leads to it",
+	.fix = "keep whoever waits where it is found again: in the queue that it waits for, until it is resumed or ended",
 	.explain =
-		"Coroutines that are suspended without a known wait. Pools, queues and mutexes look like\n"
-		"this in every healthy program: they are counted, not accused.\n",
+		"A coroutine is suspended without a known wait: no registration, no read or write that had to wait, no\n"
+		"timer. Pools, queues and mutexes look like this in every healthy program: such coroutines are counted as\n"
+		"\"parked\", a fact. It is a finding only if nothing in memory leads to the coroutine, and coroutines were\n"
+		"resumed from that place before:\n"
+		"\n"
+		"    list_remove(&queue->waiters, self);      // too early, or twice\n"
+		"    swapcontext(&self->ctx, &loop);\n"
+		"    ...\n"
+		"    c = list_pop(&queue->waiters);           // somebody else, or nobody\n"
+		"\n"
+		"Nobody can resume it any more; its stack, and all that it holds, is lost.\n"
+		"\n"
+		"LIKELY   no word in memory, registers or the kernel's hands leads to it. It is never more: a coroutine\n"
+		"         may be abandoned on purpose\n"
+		"\n"
+		"Repair: give it back to whoever waits for it, or end it and free its stack.\n"
+		"\n"
+		"It is not: a coroutine parked in a pool; one in a queue or behind a mutex; main, which waits for the rest;\n"
+		"anything after the exit has begun.\n",
 };

@@ -106,7 +106,7 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-analyze [RULES] [OPTIONS] [TRACE]\n"
-	      "TRACE: a trace directory, a .jsonl file, or - for JSON lines on stdin (default ctp.data)\n\n", to);
+	      "TRACE: a trace directory, a .jsonl file, a core file, or - for JSON lines on stdin (default ctp.data)\n\n", to);
 	options_help(settings_rows, to);
 	fputs("\nexit status: 1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input\n", to);
 }
@@ -120,9 +120,12 @@ void settings_man(FILE *to)
 	      ".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n"
 	      ".SH DESCRIPTION\n"
 	      "Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
-	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, or \\- for JSON lines on\n"
-	      "standard input; the default is ctp.data.\n"
+	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, a core file, or \\- for JSON\n"
+	      "lines on standard input; the default is ctp.data.\n"
 	      "From JSON lines coroutines are only counted: they hold no descriptors.\n"
+	      "A core file of a traced process (the kernel's, or one made by\n.BR gcore (1))\n"
+	      "holds the tables: all coroutines are listed, those that ran first, then those\n"
+	      "that wait, the longest first, and then what the tables support of the rules.\n"
 	      ".SH OPTIONS\n", to);
 	options_man(settings_rows, to);
 	fputs(".SH VERDICTS\n"

@@ -90,7 +90,8 @@ enum ctp_how {
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
-#define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN/EINPROGRESS
+#define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN/EINPROGRESS, or poll
+				 // or select, asked of this one alone and without waiting, nothing
 
 #define CTP_WAITS 4u
 struct ctp_wait { // W: guest, under ctp_state.seq
@@ -100,7 +101,7 @@ struct ctp_wait { // W: guest, under ctp_state.seq
 	uint32_t how;    // CTP_WAIT_*
 	uint64_t data;   // epoll_data of the registration, if REGISTERED
 	int32_t epfd;    // -1 if not REGISTERED
-	uint32_t reserved;
+	uint32_t epgen;  // its generation
 };
 
 // The registers that a suspended entity needs to go on, as of its return
@@ -142,7 +143,9 @@ struct ctp_state {
 	uint32_t station;       // own index
 	uint64_t block_lo, block_hi; // mmap call that holds the stack, if seen; else 0
 	uint64_t link;          // uc_link as of makecontext
-	uint64_t guest[15];     // the guest's own; nobody else reads it
+	uint64_t guest[13];     // the guest's own; nobody else reads it
+	uint64_t made;          // turns of the thread that made it, as of then, and above bit 48 its slot
+	uint64_t left_to;       // address of the ucontext_t that its last swapcontext went to; 0
 };
 
 struct ctp_station {
@@ -180,6 +183,11 @@ enum ctp_fd_call {
 #define CTP_FD_MANY 0x2u     // more coroutines waited on it at once than `waiter` holds
 #define CTP_FD_MANYREGS 0x4u // registered in more than one epoll set at once
 #define CTP_FD_NONBLOCK 0x8u // reserved
+#define CTP_FD_ROWS 0x10u    // an epoll set in which something has been registered
+
+// In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
+#define CTP_FD_SEVERAL (1ULL << 63) // others did before
+#define CTP_FD_UNNAMED (1ULL << 62) // | thread slot, instead of an id
 
 // One fd number. W: guest, any thread; seq is taken odd by compare-and-swap.
 struct ctp_fd {
@@ -214,12 +222,18 @@ struct ctp_fd {
 	uint32_t closed_gen;
 	uint64_t closed_epoch;
 	uint64_t adder;     // last *coroutine* that registered it itself in any slice; 0
-	uint64_t polled;    // time when it last stood in a set given to poll or select; 0
-	uint64_t last_in;   // entity whose read, recv or accept of it last got something; 0
+	uint64_t polled;    // time when it last stood in a set given to poll or select, for input; 0
+	uint64_t last_in;   // entity whose read, recv or accept of it last did not fail, CTP_FD_*; 0
 	uint64_t last_out;  // the same for write, send; 0
 	// line 3
 	uint64_t guest[2];  // the guest's own; nobody else reads it
-	uint64_t reserved2[6];
+	uint64_t polled_out; // as polled, for output
+	uint64_t stale;      // events that came for generation closed_gen when it had ended
+	uint64_t closed_owner; // whom a registration led to that closed_gen had at its end, or who made it; 0: it had none
+	uint64_t closed_desc; // closed_gen's
+	uint32_t learned_stack; // where `learned` stood when an event of it last resumed it; 0
+	uint32_t reserved1;
+	uint64_t herd;       // the guest's own: woken in vain, served, since when (fd_vain.c)
 };
 #define CTP_FDS_MAX 1048576u
 
@@ -293,6 +307,10 @@ enum ctp_block {
 	CTP_BLOCK_FILE = 8,  // flock, fsync
 };
 
+// ctp_thread.flags
+#define CTP_THREAD_LOOPS 0x1u // its own stack has slept in poll or select, or anybody here in epoll: what a
+			      // coroutine on it does in poll or select is no wait of its loop
+
 struct ctp_thread {
 	// line 0. W: guest, except life's DEAD -> FREE
 	uint32_t life; // enum ctp_thread_life
@@ -301,7 +319,7 @@ struct ctp_thread {
 	uint64_t current;  // entity id that runs on it; 0 = native, not yet named
 	uint64_t began;    // time
 	uint32_t uses;     // how many threads had this slot before, for stream names
-	uint32_t flags;
+	uint32_t flags; // CTP_THREAD_*
 	uint64_t reserved0[3];
 	// line 1: ring, guest's side (ring.h). W: guest
 	uint64_t head;      // records published
@@ -325,7 +343,7 @@ struct ctp_thread {
 	// line 5: counters. W: guest
 	uint64_t switches;
 	uint64_t created, finished, destroyed; // coroutines, by this thread
-	uint64_t turns;    // epoll waits entered with a timeout other than 0
+	uint64_t turns;    // waits of a loop (epoll, poll, select) entered with a timeout other than 0
 	uint64_t polls;    // epoll waits entered
 	uint64_t passed;   // hooks that passed through because one was under way
 	uint64_t events;   // events returned by epoll waits
@@ -333,7 +351,13 @@ struct ctp_thread {
 	uint64_t hand;     // coroutines resumed after the fd they waited for had ended
 	uint64_t reused;   // suspended coroutines whose stack became another's
 	uint64_t unknown;  // switches to or from a stack that could not be named
-	uint64_t reserved6[13];
+	uint64_t sets;     // polls and selects entered with a descriptor in the set
+	uint64_t set_sum;  // of what the last one was given (polled.h)
+	// what a search for pointers must know of it
+	uint64_t came_buf, came_bytes; // events: where the last came, and how many bytes of it they filled so far
+	uint64_t alt_stack; // ss_sp of its last sigaltstack; 0
+	uint64_t base;      // its other base register as of its last wait, where the CPU has one; 0
+	uint64_t reserved6[7];
 };
 #define CTP_THREADS_MAX 1024u
 
@@ -390,6 +414,20 @@ struct ctp_incident { // W: guest, any thread; after READY only last, count and 
 	uint64_t value[4]; // by rule; those of the incident with the largest value[0]
 	uint64_t reserved[2];
 };
+// flags. CTP010, 011, 012: what the guest could see of the target, besides that it was entered
+#define CTP_LATE_NATIVE 0x1u  // it is a thread's own stack
+#define CTP_LATE_SHARED 0x2u  // stacks there are shared by copying
+#define CTP_LATE_FOREIGN 0x4u // it, or who entered it, was met, not made
+#define CTP_LATE_PLACE 0x8u   // not where it last saved itself: told by its stack alone
+#define CTP_LATE_ANEW 0x10u   // its memory is another's since, or was given back
+#define CTP_LATE_GONE 0x20u   // 011: it left for good, and did not return; 012: nothing is mapped there
+#define CTP_LATE_NEVER 0x40u  // 012: it never ran
+// CTP006, 024
+#define CTP_BAD_CLOSE 0x1u    // 024: closed again
+#define CTP_BAD_IO 0x2u       // read or written
+#define CTP_BAD_EPOLL 0x4u    // 024: epoll_ctl(ADD or MOD)
+#define CTP_BAD_WOKEN 0x8u    // 006: an event of it resumed who
+#define CTP_BAD_STALE 0x10u   // 006: who waits for it, and was resumed in the turn that took an event of the one before
 #define CTP_INCIDENTS_MAX 16384u // a power of two
 #define CTP_INCIDENTS_EACH 1024u
 #define CTP_INCIDENT_PROBES 16u
@@ -401,7 +439,7 @@ struct ctp_site {
 
 // The signal that ends the process, as its handler saw it. W: guest; ready last (release)
 struct ctp_crash {
-	uint32_t ready; // 0; 1 = valid
+	uint32_t ready; // 0; 2 = being written; 1 = valid
 	int32_t signal, code; // si_signo, si_code
 	uint32_t tid;
 	uint64_t addr;   // si_addr
@@ -411,8 +449,8 @@ struct ctp_crash {
 	uint32_t thread; // slot
 	uint64_t regs[CTP_REGS]; // as of the signal
 	uint32_t armed;  // threads on which a handler would run on a stack of its own: no note, and death by
-	uint32_t reserved0; // SIGSEGV all the same, then means something else
-	uint64_t reserved[1];
+	uint32_t steps;  // SIGSEGV all the same, then means something else. steps: callers found in `stack`'s memory
+	uint64_t time_ns; // `time`, as CLOCK_MONOTONIC
 };
 
 // ------------------------------------------------------- extension: rings
@@ -528,7 +566,9 @@ struct ctp_ext {
 	uint32_t final_done;  // enum ctp_final; futex
 	uint32_t root_pid;    // the process that it is for, before that one starts; 0: whoever comes first
 	uint32_t parent_fd;   // a child's: the engine's descriptor of its parent's region, + 1; 0: unknown
-	uint32_t reserved1[10];
+	uint64_t clock_ticks1, clock_ns1; // the last pair that it took; 0, 0: none yet
+	uint32_t rings;       // io_uring contexts that were open at once when it looked, the most of them
+	uint32_t reserved1[5];
 	// 0x140: guest's side, rare. W: guest
 	uint32_t guest_pid;   // 0 -> pid by compare-and-swap: attached
 	uint32_t wake;        // futex: the engine sleeps on it
@@ -558,7 +598,7 @@ struct ctp_ext {
 			      // raises it when it finds a coroutine stuck, to see who has slept since
 	uint64_t pointer_guard;  // how a jmp_buf's words that glibc disguises are read: rotated right
 	uint32_t pointer_rotate; // by pointer_rotate bits, then xored with the guard. W: guest, at attach
-	uint32_t reserved4;
+	uint32_t execs;       // in the first image's region: images that came after it. W: guest, each of them
 	uint64_t ask;         // in the first image's region: who asks for a region (CTP_ASK); futex on each half
 	uint64_t reserved3[4];
 	// 0x200: where things lie in the guest. W: guest, at attach
@@ -575,7 +615,8 @@ struct ctp_ext {
 	uint64_t incidents_off, sites_off;
 	uint32_t incidents_max; // a power of two
 	uint32_t incidents_lost;
-	uint64_t reserved5[5];
+	uint64_t page;         // address of the guest's page that fork wipes. W: guest, at attach
+	uint64_t reserved5[4];
 	uint16_t incidents[32]; // entries by rule number
 	// 0x2c0
 	struct ctp_crash crash;

@@ -3,7 +3,9 @@
 // What the numbers of the region are called in reports.
 #include "ctp/words.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "ctp/ctp.h"
@@ -14,6 +16,16 @@ const char *words_kind(unsigned kind)
 					     "timerfd", "signalfd", "epoll" };
 	_Static_assert(sizeof(names) / sizeof(*names) == CTP_FD_EPOLL + 1, "a name each");
 	return kind <= CTP_FD_EPOLL ? names[kind] : "other";
+}
+
+const char *words_signal(int sig, char *buf, size_t bytes)
+{
+	const char *name = sigabbrev_np(sig);
+	if (name)
+		snprintf(buf, bytes, "SIG%s", name);
+	else
+		snprintf(buf, bytes, "signal %d", sig);
+	return buf;
 }
 
 void words_events(uint32_t events, char *buf, size_t bytes)

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: MIT
 //
 // What the scan leaves out. Each span must be dead for certain: a stack below
-// its pointer counts only where the stack's lower end is known - declared to
-// makecontext, with the coroutine's own save area not in there, or a mapping
-// of its own above a guard (or the main stack) that no declared stack shares.
+// its pointer counts only where the stack's lower end is known (declared to
+// makecontext, with the coroutine's own save area not in there; or a thread's
+// own, as the C library has it, that no declared stack shares), where no live
+// word of it points further down, and as far as a stack has come in one piece.
 #include "engine/dead.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctp/seq.h"
 
-enum { RED_ZONE = 128, EVENT_BYTES = 12 };
+enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
+#define TOUCHED (3ULL << 62) // present, or swapped out
+
+// A thread's own stack: where it stands, and where it last saved itself, if it has gone on.
+struct native {
+	uint64_t sp, slot;
+	int tid;
+};
+
+struct dead {
+	const struct look *l;
+	int pagemap;
+	uint64_t *words;            // LIVE_MOST bytes
+	uint64_t *slots;            // of natives that run, by thread
+	uint64_t left, left_bytes;  // a context that its owner has left behind: what it points to does not count
+	struct span_list declared;
+	struct native *natives;
+	size_t nnatives;
+};
 
 void span_add(struct span_list *s, uint64_t lo, uint64_t hi)
 {
@@ -51,30 +73,143 @@ static uint64_t running_sp(const struct look *l, const struct ctp_state *s)
 	return 0;
 }
 
-static void coroutine(const struct look *l, const struct ctp_state *s, struct span_list *declared, struct span_list *out)
+// ------------------------------------------------------------- below a stack pointer
+
+// The lowest address below `sp` that a live word of the stack [lo, hi) points to:
+// where a signal's handler stands on a part of the stack it interrupted, or the
+// like, frames live on below the stack pointer. 0 if that cannot be told.
+static uint64_t points_down(const struct dead *d, struct span stack, uint64_t sp)
 {
-	span_add(declared, s->lo, s->hi);
-	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : running_sp(l, s);
-	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
-		return;
-	span_add(out, s->lo, sp - RED_ZONE);
+	uint64_t n = stack.hi - sp, lowest = sp;
+	if (n > LIVE_MOST || proc_peek(d->l->pid, sp, d->words, n, false) != n)
+		return 0;
+	for (uint64_t i = 0; i + 8 <= n; i += 8) {
+		uint64_t w = d->words[i / 8];
+		if (w >= stack.lo && w < lowest && !(d->left && sp + i >= d->left && sp + i - d->left < d->left_bytes))
+			lowest = w;
+	}
+	return lowest;
 }
 
-// Below `sp` in a mapping of its own.
-static void native_stack(const struct look *l, uint64_t sp, const struct span_list *declared, struct span_list *out)
+// The pages just below `to` that have been touched, one after the other, as a
+// stack touches them: what lies beneath an untouched one is no stack's. 0: not known.
+static uint64_t touched_from(const struct dead *d, uint64_t lo, uint64_t to)
 {
-	const struct maps_line *m = proc_maps_find(&l->maps, sp);
-	if (!m || sp <= m->lo + RED_ZONE)
-		return;
-	bool guarded = m > l->maps.v && m[-1].hi == m->lo && !strncmp(m[-1].perms, "---p", 4) && !m->ino &&
-		       !*m->path && m->perms[3] == 'p';
-	if (!guarded && strcmp(m->path, "[stack]"))
-		return;
-	for (size_t i = 0; i < declared->n; i++)
-		if (declared->v[i].lo < sp && declared->v[i].hi > m->lo)
-			return;
-	span_add(out, m->lo, sp - RED_ZONE);
+	enum { BATCH = 512 };
+	uint64_t entries[BATCH], page = (to - 1) / PAGE, first = lo / PAGE;
+	if (to <= lo)
+		return 0;
+	for (;;) {
+		uint64_t n = page - first + 1 < BATCH ? page - first + 1 : BATCH;
+		if (pread(d->pagemap, entries, n * 8, (off_t)((page - n + 1) * 8)) != (ssize_t)(n * 8))
+			return 0;
+		for (uint64_t i = n; i-- > 0; page--)
+			if (!(entries[i] & TOUCHED))
+				return (page + 1) * PAGE;
+		if (page + 1 <= first)
+			return lo;
+	}
 }
+
+// Below `sp` on the stack [lo, hi), but for its lowest page: some keep there what
+// is the stack's, and a stack that reaches it is about to overflow. The main
+// thread's is the kernel's to make: nothing else is in it.
+static void below(const struct dead *d, struct span stack, uint64_t sp, bool kernels, struct span_list *out)
+{
+	if (sp <= stack.lo + PAGE + RED_ZONE || sp > stack.hi)
+		return;
+	uint64_t to = points_down(d, stack, sp & ~7ULL);
+	if (to <= stack.lo + PAGE + RED_ZONE)
+		return;
+	to -= RED_ZONE;
+	uint64_t from = kernels ? stack.lo : touched_from(d, stack.lo, to);
+	if (kernels)
+		span_add(out, from, to);
+	else if (from)
+		span_add(out, from > stack.lo + PAGE ? from : stack.lo + PAGE, to);
+}
+
+static void coroutine(struct dead *d, const struct ctp_state *s, struct span_list *out)
+{
+	span_add(&d->declared, s->lo, s->hi);
+	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : running_sp(d->l, s);
+	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
+		return;
+	d->left = 0;
+	below(d, (struct span){s->lo, s->hi}, sp, false, out);
+}
+
+// The C library's own record of a thread lies at the top of its stack: it begins
+// with a pointer to itself, has the thread's number, and the stack's bounds.
+static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp, struct span *out)
+{
+	enum { NUMBER_WITHIN = 128, RECORD_BYTES = 1 << 13 };
+	bool found = false;
+	for (size_t i = 0; i < NUMBER_WITHIN && i < words; i++)
+		found |= (uint32_t)record[i] == (uint32_t)tid || record[i] >> 32 == (uint32_t)tid;
+	if (!found || words < 3 || record[0] != at || record[2] != at)
+		return false;
+	for (size_t i = 3; i + 2 < words && i < RECORD_BYTES / 8; i++) {
+		uint64_t lo = record[i], end = lo + record[i + 1], guard = record[i + 2];
+		if (lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
+			continue;
+		*out = (struct span){lo + guard, at};
+		return true;
+	}
+	return false;
+}
+
+bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out)
+{
+	enum { LINE = 64, ABOVE = 1 << 20 };
+	const struct maps_line *m = proc_maps_find(&l->maps, sp);
+	if (!m)
+		return false;
+	if (tid == l->pid) {
+		*out = (struct span){m->lo, m->hi};
+		return !strcmp(m->path, "[stack]");
+	}
+	uint64_t from = (sp + LINE - 1) & ~(uint64_t)(LINE - 1), n = m->hi - from < ABOVE ? m->hi - from : ABOVE;
+	uint64_t *words = m->hi > from ? malloc(n) : NULL;
+	size_t got = words ? proc_peek(l->pid, from, words, n, false) : 0;
+	bool found = false;
+	for (size_t at = 0; !found && at + LINE <= got; at += LINE)
+		found = words[at / 8] == from + at && stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out);
+	free(words);
+	return found;
+}
+
+// The stack on which a thread sleeps: that of the coroutine it runs, or its own.
+static bool own_stack(const struct look *l, const struct proc_task *t, struct span *out)
+{
+	uint64_t current = l->threads[t->slot].current;
+	uint32_t n = ctp_load32(&l->r->header->allocated_count);
+	for (uint32_t i = 0; current && i < n && i < l->r->stations_max; i++) {
+		struct ctp_state s;
+		if (ctp_load64(&l->r->stations[i].state.id) != current || !ctp_state_read(&l->r->stations[i].state, &s))
+			continue;
+		if (s.entity == CTP_COROUTINE) {
+			*out = (struct span){s.lo, s.hi};
+			return sane(&s) && t->sp >= s.lo && t->sp < s.hi;
+		}
+	}
+	return dead_thread_stack(l, t->tid, t->sp, out);
+}
+
+// Below `sp` on a thread's own stack.
+static void native_stack(struct dead *d, const struct native *t, struct span_list *out)
+{
+	struct span stack;
+	if (!dead_thread_stack(d->l, t->tid, t->sp, &stack))
+		return;
+	for (size_t i = 0; i < d->declared.n; i++)
+		if (d->declared.v[i].lo < stack.hi && d->declared.v[i].hi > stack.lo)
+			return;
+	d->left = t->slot;
+	below(d, stack, t->sp, t->tid == d->l->pid, out);
+}
+
+// ------------------------------------------------------------------- saved contexts
 
 // Has the frame that saved `s` returned? Its caller stands above where it stood, on the same stack.
 static bool frame_gone(const struct look *l, const struct ctp_state *s)
@@ -91,72 +226,134 @@ static bool frame_gone(const struct look *l, const struct ctp_state *s)
 	return false;
 }
 
-// Does the context still lie there, or has its memory become something else?
-static bool still_there(const struct look *l, const struct ctp_state *s, uint64_t regs, unsigned n)
+// Is it what the switch left there? A word that the program has put there since is none of ours.
+static bool as_left(const struct ctp_state *s, uint64_t word)
 {
-	uint64_t words[32];
-	bool sp = false, pc = false;
-	n = n < 32 ? n : 32;
-	if (proc_peek(l->pid, regs, words, n * 8, false) != n * 8)
-		return false;
-	for (unsigned i = 0; i < n; i++) {
-		sp |= words[i] == s->regs[CTP_REG_SP];
-		pc |= words[i] == s->regs[CTP_REG_PC];
-	}
-	return sp && pc;
+	bool is = word == s->slot || word == s->left_to;
+	for (unsigned i = 0; i < CTP_REGS; i++)
+		is |= word == s->regs[i];
+	return is;
 }
 
 // Words of a save slot that nobody can use any more. A context saved by
 // swapcontext goes on as from a call, after which caller-saved registers hold
 // nothing; one whose owner has gone on since can be entered again, as long as
-// the function that saved it has not returned.
+// the function that saved it has not returned. Only words whose value is known
+// to come from the switch count: a slot's memory may have become something else.
 static void save_slot(const struct look *l, const struct ctp_state *s, struct span_list *out)
 {
+	enum { MOST = 32 };
 	const struct ctp_ext *e = l->r->ext;
+	uint64_t words[MOST], regs = s->slot + e->context_off;
+	unsigned n = e->context_words < MOST ? e->context_words : MOST;
 	if (!s->slot || s->how != CTP_HOW_SWAP || (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
 		return;
-	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s);
-	uint64_t regs = s->slot + e->context_off;
-	if (!still_there(l, s, regs, e->context_words))
+	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s), sp = false, pc = false;
+	if (proc_peek(l->pid, regs, words, n * 8, false) != n * 8)
 		return;
-	for (unsigned i = 0; i < e->context_words && i < 32; i++)
-		if (used_up || (e->context_scratch >> i & 1))
+	for (unsigned i = 0; i < n; i++) {
+		sp |= words[i] == s->regs[CTP_REG_SP];
+		pc |= words[i] == s->regs[CTP_REG_PC];
+	}
+	for (unsigned i = 0; sp && pc && i < n; i++)
+		if ((used_up || (e->context_scratch >> i & 1)) && as_left(s, words[i]))
 			span_add(out, regs + 8 * i, regs + 8 * i + 8);
+}
+
+// ------------------------------------------------------------------------- all of it
+
+static void add_native(struct dead *d, uint64_t sp, int tid, uint64_t slot)
+{
+	struct native *more = realloc(d->natives, (d->nnatives + 1) * sizeof(*more));
+	if (!more)
+		return;
+	d->natives = more;
+	more[d->nnatives++] = (struct native){sp, slot, tid};
+}
+
+static void station(struct dead *d, const struct ctp_state *s, struct span_list *out)
+{
+	const struct look *l = d->l;
+	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_RUNNING;
+	save_slot(l, s, out);
+	if (s->entity == CTP_NATIVE && s->life == CTP_SUSPENDED && s->thread < l->nthreads)
+		add_native(d, s->regs[CTP_REG_SP], (int)l->threads[s->thread].tid, 0);
+	else if (s->entity == CTP_COROUTINE && lives && sane(s))
+		coroutine(d, s, out);
+	else if (s->entity == CTP_COROUTINE && sane(s))
+		span_add(&d->declared, s->lo, s->hi);
+	if (s->entity == CTP_NATIVE && s->life == CTP_RUNNING && s->thread < l->nthreads)
+		d->slots[s->thread] = s->slot;
+}
+
+// The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
+// where it is full of what was there before, as long as the call says; elsewhere
+// as far as the kernel has ever filled it, should the call not be right.
+static void event_buffer(const struct look *l, const struct proc_task *t, struct span_list *out)
+{
+	struct span stack;
+	uint64_t lo = t->args[1], bytes = t->args[2] * EVENT_BYTES;
+	if (!look_in_epoll(t) || t->slot < 0 || t->args[2] >= 1u << 24)
+		return;
+	const struct ctp_thread *c = &l->threads[t->slot];
+	if (!own_stack(l, t, &stack) || lo < t->sp || lo + bytes > stack.hi) {
+		uint64_t came = c->came_buf == lo ? c->came_bytes : 0;
+		bytes = came < bytes ? came : bytes;
+	}
+	span_add(out, lo, lo + bytes);
+}
+
+static void tasks(struct dead *d, struct span_list *out)
+{
+	const struct look *l = d->l;
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		const struct ctp_thread *c = t->slot >= 0 ? &l->threads[t->slot] : NULL;
+		if (!still(t))
+			continue;
+		if (c && c->native && c->current == c->native)
+			add_native(d, t->sp, t->tid, d->slots[t->slot]);
+		event_buffer(l, t, out);
+	}
+}
+
+static bool begin(struct dead *d)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", d->l->pid);
+	d->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	d->words = malloc(LIVE_MOST);
+	d->slots = calloc(d->l->nthreads + 1, sizeof(*d->slots));
+	d->left_bytes = d->l->r->ext->context_off + 8ULL * d->l->r->ext->context_words;
+	return d->pagemap >= 0 && d->words && d->slots;
 }
 
 void dead_find(const struct look *l, struct span_list *out)
 {
-	struct span_list declared = {0}, natives = {0};
+	struct dead d = {.l = l};
+	bool able = begin(&d);
 	uint32_t n = ctp_load32(&l->r->header->allocated_count);
-	for (uint32_t i = 0; i < n && i < l->r->stations_max; i++) {
+	for (uint32_t i = 0; able && i < n && i < l->r->stations_max; i++) {
 		struct ctp_state s;
-		if (ctp_load32(&l->r->stations[i].state.owner) != CTP_OWNER_GUEST ||
-		    !ctp_state_read(&l->r->stations[i].state, &s))
-			continue;
-		save_slot(l, &s, out);
-		bool lives = s.life == CTP_SUSPENDED || s.life == CTP_RUNNING;
-		if (s.entity == CTP_NATIVE && s.life == CTP_SUSPENDED)
-			span_add(&natives, s.regs[CTP_REG_SP], s.regs[CTP_REG_SP] + 1);
-		else if (s.entity == CTP_COROUTINE && lives && sane(&s))
-			coroutine(l, &s, &declared, out);
-		else if (s.entity == CTP_COROUTINE && sane(&s))
-			span_add(&declared, s.lo, s.hi);
+		if (i % 256 == 255 && proc_now_ns() > l->deadline_ns)
+			able = false;
+		if (ctp_load32(&l->r->stations[i].state.owner) == CTP_OWNER_GUEST &&
+		    ctp_state_read(&l->r->stations[i].state, &s))
+			station(&d, &s, out);
 	}
-	for (size_t i = 0; i < l->tasks.n; i++) {
-		const struct proc_task *t = &l->tasks.v[i];
-		if (!still(t))
-			continue;
-		if (t->slot >= 0 && l->threads[t->slot].native && l->threads[t->slot].current == l->threads[t->slot].native)
-			span_add(&natives, t->sp, t->sp + 1);
-		if (look_in_epoll(t) && t->args[2] < (1u << 24))
-			span_add(out, t->args[1], t->args[1] + t->args[2] * EVENT_BYTES);
-	}
-	for (size_t i = 0; i < natives.n && !declared.failed; i++)
-		native_stack(l, natives.v[i].lo, &declared, out);
+	if (able)
+		tasks(&d, out);
+	for (size_t i = 0; able && i < d.nnatives && !d.declared.failed; i++)
+		native_stack(&d, &d.natives[i], out);
 	const struct ctp_ext *e = l->r->ext;
 	span_add(out, e->region_base, e->region_base + l->r->bytes);
 	span_add(out, e->areas_base, e->areas_base + e->areas_bytes);
 	span_add(out, e->self_base, e->self_end);
-	free(declared.v);
-	free(natives.v);
+	span_add(out, e->page, e->page + PAGE);
+	if (d.pagemap >= 0)
+		close(d.pagemap);
+	free(d.words);
+	free(d.slots);
+	free(d.declared.v);
+	free(d.natives);
 }

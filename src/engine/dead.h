@@ -18,3 +18,7 @@ void span_add(struct span_list *s, uint64_t lo, uint64_t hi);
 // and suspended coroutines, the event buffers of sleeping epoll waits, and
 // the tracer's own memory.
 void dead_find(const struct look *l, struct span_list *out);
+
+// The stack that thread `tid` was born with, from behind its guard up to the C
+// library's own record of the thread; sp lies in it. False if that cannot be told.
+bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out);

@@ -70,6 +70,8 @@ void graph_deinit(struct graph *g)
 	free(g->points);
 	free(g->targets);
 	free(g->edges);
+	free(g->to);
+	free(g->first_to);
 	free(g->reached);
 	*g = (struct graph){0};
 }
@@ -124,35 +126,65 @@ void graph_word(struct graph *g, uint64_t at, uint64_t value)
 		add_edge(g, (struct graph_edge){in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE, owners[i], at});
 }
 
-static int by_target(const void *a, const void *b)
+// Edges by one of their groups, in their own order: group k's are order[first[k]] to
+// order[first[k + 1]]. Those from outside come last.
+static bool sort_edges(const struct graph *g, bool by_to, uint32_t **order, uint32_t **first)
 {
-	const struct graph_edge *x = a, *y = b;
-	return x->to != y->to ? (x->to < y->to ? -1 : 1) : x->at < y->at ? -1 : x->at > y->at;
+	uint32_t *o = malloc((g->nedges + 1) * sizeof(*o)), *f = calloc(g->n + 3, sizeof(*f));
+	if (!o || !f) {
+		free(o);
+		free(f);
+		return false;
+	}
+	for (size_t i = 0; i < g->nedges; i++) {
+		uint32_t k = by_to ? g->edges[i].to : g->edges[i].from;
+		f[(k == GRAPH_OUTSIDE ? g->n : k) + 2]++;
+	}
+	for (size_t k = 2; k < g->n + 3; k++)
+		f[k] += f[k - 1];
+	for (size_t i = 0; i < g->nedges; i++) {
+		uint32_t k = by_to ? g->edges[i].to : g->edges[i].from;
+		o[f[(k == GRAPH_OUTSIDE ? g->n : k) + 1]++] = (uint32_t)i;
+	}
+	*order = o;
+	*first = f;
+	return true;
 }
 
-size_t graph_edges_to(const struct graph *g, uint32_t group)
+static void reach_group(struct graph *g, uint32_t k, uint32_t *queue, size_t *tail)
 {
-	size_t lo = 0, hi = g->nedges;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (g->edges[mid].to < group)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (!g->reached[k])
+		queue[(*tail)++] = k;
+	g->reached[k] = true;
 }
 
-void graph_spread(struct graph *g)
+bool graph_spread(struct graph *g)
 {
-	if (g->nedges)
-		qsort(g->edges, g->nedges, sizeof(*g->edges), by_target);
-	for (bool more = true; more;) {
-		more = false;
-		for (size_t i = 0; i < g->nedges; i++) {
-			const struct graph_edge *e = &g->edges[i];
-			if ((e->from == GRAPH_OUTSIDE || g->reached[e->from]) && !g->reached[e->to])
-				more = g->reached[e->to] = true;
-		}
+	uint32_t *from, *first_from, *queue = malloc((g->n + 1) * sizeof(*queue));
+	size_t head = 0, tail = 0;
+	if (!queue || !sort_edges(g, true, &g->to, &g->first_to)) {
+		free(queue);
+		return false;
 	}
+	if (!sort_edges(g, false, &from, &first_from)) {
+		free(queue);
+		return false;
+	}
+	for (uint32_t k = 0; k < g->n; k++)
+		if (g->reached[k])
+			queue[tail++] = k;
+	for (uint32_t i = first_from[g->n]; i < first_from[g->n + 1]; i++)
+		reach_group(g, g->edges[from[i]].to, queue, &tail);
+	for (; head < tail; head++)
+		for (uint32_t i = first_from[queue[head]]; i < first_from[queue[head] + 1]; i++)
+			reach_group(g, g->edges[from[i]].to, queue, &tail);
+	free(queue);
+	free(from);
+	free(first_from);
+	return true;
+}
+
+const struct graph_edge *graph_edge_to(const struct graph *g, uint32_t group, size_t n)
+{
+	return n < g->first_to[group + 1] - g->first_to[group] ? &g->edges[g->to[g->first_to[group] + n]] : NULL;
 }

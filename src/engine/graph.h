@@ -32,6 +32,7 @@ struct graph {
 	size_t n, nspans, npoints, ntargets;
 	struct graph_edge *edges;
 	size_t nedges, room;
+	uint32_t *to, *first_to; // after graph_spread: edges by what they lead to; where a group's begin
 	bool *reached;       // by group
 	bool failed;         // out of memory, or too many edges: nothing can be told
 };
@@ -46,6 +47,7 @@ unsigned graph_owners(struct graph *g, uint64_t value, uint32_t owners[GRAPH_OWN
 bool graph_has(const struct graph *g, uint64_t addr); // does it lie in an object?
 // The word at `at` holds this address, which leads to somebody.
 void graph_word(struct graph *g, uint64_t at, uint64_t value);
-// Reached from outside; what that leads to, too. Sorts the edges by what they lead to.
-void graph_spread(struct graph *g);
-size_t graph_edges_to(const struct graph *g, uint32_t group); // index of the first; after graph_spread
+// Reached from outside; what that leads to, too. False if out of memory.
+bool graph_spread(struct graph *g);
+// The n-th word that leads to a group, NULL if there are no more; after graph_spread.
+const struct graph_edge *graph_edge_to(const struct graph *g, uint32_t group, size_t n);

@@ -18,6 +18,7 @@ enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER 
 
 struct walk {
 	pid_t pid;
+	uint64_t deadline_ns;
 	uint64_t at; // of the window
 	size_t have;
 	unsigned char *window;
@@ -35,6 +36,76 @@ static bool word(struct walk *w, uint64_t addr, uint64_t *out)
 	return true;
 }
 
+// Walks [from, end), chunk by chunk. The last one, if it is sound throughout, else 0.
+static uint64_t walk_heap(struct walk *w, uint64_t from, uint64_t end, const struct heap_visitor *v)
+{
+	struct heap_chunk c = {0};
+	uint64_t last = 0, size, foot;
+	for (unsigned steps = 0; from < end; steps++) {
+		if (steps % 65536 == 65535 && proc_now_ns() > w->deadline_ns)
+			return 0;
+		if (!word(w, from, &foot) || !word(w, from + 8, &size))
+			return 0;
+		uint64_t flags = size & FLAGS;
+		size &= ~(uint64_t)FLAGS;
+		c.idle = !(flags & PREVIOUS_IN_USE);
+		c.foot = foot;
+		if (c.size)
+			v->chunk(v->ctx, &c);
+		c.size = 0;
+		if (end - from <= 2 * HEADER && (size == 0 || size == HEADER)) { // fence posts of a heap that is full
+			from = size ? from + size : end;
+			continue;
+		}
+		if (size < 2 * HEADER || size % 16 || size > end - from || (flags & IS_MMAPPED))
+			return 0;
+		c = (struct heap_chunk){.at = last = from, .size = size};
+		from += size;
+	}
+	if (c.size)
+		v->chunk(v->ctx, &c);
+	return last;
+}
+
+// First blocks of an arena's first heap lie behind its struct malloc_state, whose size differs between releases.
+static const uint64_t ARENA_FIRST[] = {0x8d0, 0x8c0, 0x8b0, 0x8a0, 0x890, 0x8e0, 0x30, 0x20};
+
+static void arena(struct walk *w, uint64_t base, const struct heap_visitor *v)
+{
+	uint64_t info[4]; // ar_ptr, prev, size, mprotect_size
+	if (proc_peek(w->pid, base, info, sizeof(info), false) != sizeof(info))
+		return;
+	if (info[2] < 4096 || info[2] > ARENA_BYTES || info[2] % 4096 || info[3] < info[2] || info[3] > ARENA_BYTES)
+		return;
+	bool first = info[0] > base && info[0] < base + 4096;
+	if (first != (info[1] == 0) || (!first && info[1] % ARENA_BYTES))
+		return;
+	size_t count = sizeof(ARENA_FIRST) / sizeof(*ARENA_FIRST);
+	for (size_t i = first ? 0 : count - 2; i < (first ? count - 2 : count); i++) {
+		uint64_t last = walk_heap(w, base + ARENA_FIRST[i], base + info[2], v);
+		v->heap(v->ctx, info[0], last, base + info[2]);
+		if (last)
+			return;
+	}
+}
+
+// The end of the program's own heap, which begins in maps[*i]; *i moves to its last line. 0: none begins there.
+static uint64_t main_heap(const struct proc_maps *maps, size_t *i)
+{
+	if (strcmp(maps->v[*i].path, "[heap]") || maps->v[*i].perms[1] != 'w')
+		return 0;
+	while (*i + 1 < maps->n && maps->v[*i + 1].lo == maps->v[*i].hi && !strcmp(maps->v[*i + 1].path, "[heap]"))
+		++*i;
+	return maps->v[*i].hi;
+}
+
+// -------------------------------------------------------------------- queries
+
+struct asked {
+	struct heap_query *q;
+	size_t n, first, i;
+};
+
 static size_t first_from(const struct heap_query *q, size_t n, uint64_t addr)
 {
 	size_t lo = 0, hi = n;
@@ -48,57 +119,30 @@ static size_t first_from(const struct heap_query *q, size_t n, uint64_t addr)
 	return lo;
 }
 
-// Walks [from, end). True if sound throughout; then the queries are answered.
-static bool walk_heap(struct walk *w, uint64_t from, uint64_t end, struct heap_query *q, size_t n, uint64_t deadline_ns)
+static void begin(struct asked *a, uint64_t from)
 {
-	size_t i = first_from(q, n, from), first = i;
-	uint64_t at = from, last = from;
-	for (unsigned steps = 0; at < end; steps++) {
-		uint64_t size, flags;
-		if (steps % 65536 == 65535 && proc_now_ns() > deadline_ns)
-			break;
-		if (!word(w, at + 8, &size))
-			break;
-		flags = size & FLAGS;
-		size &= ~(uint64_t)FLAGS;
-		if (end - at <= 2 * HEADER && (size == 0 || size == HEADER)) { // fence posts of a heap that is full
-			at = size ? at + size : end;
-			continue;
-		}
-		if (size < 2 * HEADER || size % 16 || size > end - at || (flags & IS_MMAPPED))
-			break;
-		for (; i < n && q[i].addr < at + size; i++)
-			if (q[i].addr >= at + HEADER)
-				q[i].block = (struct span){at + HEADER, at + size};
-		last = at;
-		at += size;
-	}
-	bool sound = at == end;
-	for (size_t k = first; k < i; k++)
-		q[k].found = sound && q[k].block.hi && q[k].block.lo != last + HEADER; // never the top
-	if (!sound)
-		for (size_t k = first; k < i; k++)
-			q[k].block = (struct span){0, 0};
-	return sound;
+	a->first = a->i = first_from(a->q, a->n, from);
 }
 
-// First blocks of an arena's first heap lie behind its struct malloc_state, whose size differs between releases.
-static const uint64_t ARENA_FIRST[] = {0x8d0, 0x8c0, 0x8b0, 0x8a0, 0x890, 0x8e0, 0x30, 0x20};
-
-static void arena(struct walk *w, uint64_t base, struct heap_query *q, size_t n, uint64_t deadline_ns)
+static void answer(void *ctx, const struct heap_chunk *c)
 {
-	uint64_t info[4]; // ar_ptr, prev, size, mprotect_size
-	if (proc_peek(w->pid, base, info, sizeof(info), false) != sizeof(info))
-		return;
-	if (info[2] < 4096 || info[2] > ARENA_BYTES || info[2] % 4096 || info[3] < info[2] || info[3] > ARENA_BYTES)
-		return;
-	bool first = info[0] > base && info[0] < base + 4096;
-	if (first != (info[1] == 0) || (!first && info[1] % ARENA_BYTES))
-		return;
-	size_t count = sizeof(ARENA_FIRST) / sizeof(*ARENA_FIRST);
-	for (size_t i = first ? 0 : count - 2; i < (first ? count - 2 : count); i++)
-		if (walk_heap(w, base + ARENA_FIRST[i], base + info[2], q, n, deadline_ns))
-			return;
+	struct asked *a = ctx;
+	for (; a->i < a->n && a->q[a->i].addr < c->at + c->size; a->i++)
+		if (a->q[a->i].addr >= c->at + HEADER)
+			a->q[a->i].block = (struct span){c->at + HEADER, c->at + c->size};
+}
+
+static void believe(void *ctx, uint64_t state, uint64_t last, uint64_t end)
+{
+	struct asked *a = ctx;
+	(void)state;
+	(void)end;
+	for (size_t k = a->first; k < a->i; k++) {
+		if (!last)
+			a->q[k].block = (struct span){0, 0};
+		a->q[k].found = last && a->q[k].block.hi && a->q[k].block.lo != last + HEADER; // never the top
+	}
+	a->i = a->first; // another try
 }
 
 // Mmapped blocks, one behind the other from the mapping's start.
@@ -133,21 +177,19 @@ static int by_addr(const void *a, const void *b)
 
 void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q, size_t n, uint64_t deadline_ns)
 {
-	struct walk w = {.pid = pid, .window = malloc(WINDOW)};
+	struct walk w = {.pid = pid, .deadline_ns = deadline_ns, .window = malloc(WINDOW)};
+	struct asked a = {.q = q, .n = n};
+	const struct heap_visitor v = {&a, answer, believe};
 	if (!w.window || !n) {
 		free(w.window);
 		return;
 	}
 	qsort(q, n, sizeof(*q), by_addr);
 	for (size_t i = 0; i < maps->n; i++) {
-		uint64_t lo = maps->v[i].lo;
-		if (strcmp(maps->v[i].path, "[heap]") || maps->v[i].perms[1] != 'w')
-			continue;
-		while (i + 1 < maps->n && maps->v[i + 1].lo == maps->v[i].hi && !strcmp(maps->v[i + 1].path, "[heap]"))
-			i++;
-		size_t k = first_from(q, n, lo);
-		if (k < n && q[k].addr < maps->v[i].hi)
-			walk_heap(&w, lo, maps->v[i].hi, q, n, deadline_ns);
+		uint64_t lo = maps->v[i].lo, hi = main_heap(maps, &i);
+		begin(&a, lo);
+		if (hi && a.i < n && q[a.i].addr < hi)
+			believe(&a, 0, walk_heap(&w, lo, hi, &v), hi);
 	}
 	uint64_t tried = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -155,11 +197,29 @@ void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q,
 		uint64_t base = q[i].addr & ~(ARENA_BYTES - 1);
 		if (!anonymous(m))
 			continue;
+		begin(&a, base);
 		if (base >= m->lo && base != tried)
-			arena(&w, base, q, n, deadline_ns);
+			arena(&w, base, &v);
 		tried = base;
 		if (!q[i].found)
 			mmapped(&w, m, &q[i]);
+	}
+	free(w.window);
+}
+
+// ------------------------------------------------------------------------ all
+
+void heap_visit(pid_t pid, const struct proc_maps *maps, const struct heap_visitor *v, uint64_t deadline_ns)
+{
+	struct walk w = {.pid = pid, .deadline_ns = deadline_ns, .window = malloc(WINDOW)};
+	for (size_t i = 0; w.window && i < maps->n && proc_now_ns() <= deadline_ns; i++) {
+		const struct maps_line *m = &maps->v[i];
+		uint64_t hi = main_heap(maps, &i);
+		if (hi)
+			v->heap(v->ctx, 0, walk_heap(&w, m->lo, hi, v), hi);
+		else if (anonymous(m))
+			for (uint64_t at = (m->lo + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1); at < m->hi; at += ARENA_BYTES)
+				arena(&w, at, v);
 	}
 	free(w.window);
 }

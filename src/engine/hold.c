@@ -127,17 +127,31 @@ void hold_release(struct look *l)
 			regs_release(&l->tasks.v[i]);
 }
 
-// The kernel's threads have none, and a process that is gone shares that.
-static bool has_memory(pid_t pid)
+// How much memory it has, and of what kind; all can read that, and whoever shares it has the same.
+static bool memory_of(pid_t pid, char *to, size_t bytes)
 {
-	unsigned long pages = 0;
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
 	FILE *f = fopen(path, "re");
-	bool known = f && fscanf(f, "%lu", &pages) == 1;
+	size_t n = f ? fread(to, 1, bytes - 1, f) : 0;
+	to[n] = 0;
 	if (f)
 		fclose(f);
-	return known && pages;
+	return n;
+}
+
+// 1 it shares the memory of `pid`, 0 not, -1 cannot be told. The kernel's threads have none.
+static int shares_memory(pid_t pid, pid_t other)
+{
+	char a[128], b[128], again[128];
+	long r = syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0);
+	if (r > 0 || !memory_of(other, b, sizeof(b)) || *b == '0')
+		return 0;
+	if (r == 0)
+		return 1;
+	if (!memory_of(pid, a, sizeof(a)) || !memory_of(pid, again, sizeof(again)))
+		return -1;
+	return strcmp(a, again) || !strcmp(a, b) ? -1 : 0;
 }
 
 int hold_sharer(pid_t pid)
@@ -146,8 +160,8 @@ int hold_sharer(pid_t pid)
 	int found = d ? 0 : -1;
 	for (struct dirent *e; !found && d && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		if (other && other != pid && syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0 && has_memory(other))
-			found = other;
+		int shares = other && other != pid ? shares_memory(pid, other) : 0;
+		found = shares > 0 ? other : shares;
 	}
 	if (d)
 		closedir(d);

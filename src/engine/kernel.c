@@ -11,14 +11,10 @@
 #include <sys/syscall.h>
 
 #include "ctp/seq.h"
+#include "ctp/polled.h"
 #include "engine/look.h"
-
-// Calls that newer architectures do not have.
-#ifdef SYS_poll
-enum { OLD_POLL = SYS_poll, OLD_SELECT = SYS_select };
-#else
-enum { OLD_POLL = SYS_ppoll, OLD_SELECT = SYS_pselect6 };
-#endif
+#include "engine/set_waiters.h"
+#include "engine/stuck.h"
 
 // ------------------------------------------------------------------------ P0
 
@@ -132,34 +128,24 @@ static bool in_io_of(const struct look *l, const struct suspect *s, const struct
 	return false;
 }
 
-// Sleeps in poll or select, whose list may name F: 1 names it, 0 does not, -1 not known.
-static int polls_for(const struct look *l, const struct suspect *s, const struct proc_task *t)
+// Sleeps in poll or select, for F perhaps: 1 it does, 0 not, -1 not known. One that
+// was entered before the close has the file still; after it the number is another's.
+static int polls_for(const struct look *l, const struct suspect *s, size_t task)
 {
-	struct { int fd; short events, revents; } p[256];
-	unsigned char bits[128];
-	uint64_t n = t->args[1];
-	if (t->nr == OLD_POLL || t->nr == SYS_ppoll) {
-		if (n > 256 || proc_peek(l->pid, t->args[0], p, n * sizeof(p[0]), false) != n * sizeof(p[0]))
-			return -1;
-		for (uint64_t i = 0; i < n; i++)
-			if (p[i].fd == s->c.fd)
-				return 1;
+	const struct proc_task *t = &l->tasks.v[task];
+	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
+	if (polled_call(t->nr) == POLLED_NONE)
 		return 0;
-	}
-	if (t->nr != OLD_SELECT && t->nr != SYS_pselect6)
+	if (c && c->wait_since > s->c.time)
 		return 0;
-	for (int i = 1; i <= 3 && (uint64_t)s->c.fd < t->args[0]; i++) { // sets may be updated only at return
-		if (!t->args[i])
-			continue;
-		if (s->c.fd >= 1024 || proc_peek(l->pid, t->args[i], bits, sizeof(bits), false) != sizeof(bits))
-			return -1;
-		if (bits[s->c.fd / 8] >> (s->c.fd % 8) & 1)
-			return 1;
-	}
-	return 0;
+	if (c && ctp_polled_has(c, &s->c.was) == 1)
+		return 1;
+	if (polled_has(&l->polled[task], s->c.fd))
+		return 1;
+	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;
 }
 
-static bool threads_hold(struct look *l, struct suspect *s)
+bool kernel_threads_hold(struct look *l, struct suspect *s)
 {
 	struct look_answer *a = &s->a[LOOK_P3];
 	for (size_t i = 0; i < l->tasks.n; i++) {
@@ -169,7 +155,7 @@ static bool threads_hold(struct look *l, struct suspect *s)
 				 s->c.fd, s->c.gen);
 			return true;
 		}
-		int p = polls_for(l, s, t);
+		int p = polls_for(l, s, i);
 		if (p) {
 			look_say(a, p == 1 ? 0 : -1, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
 				 s->c.fd, s->c.gen);
@@ -206,10 +192,16 @@ static void judge_p3(struct look *l, struct suspect *s)
 			 s->c.fd, s->c.gen, row->tfd, row->epfd);
 		return;
 	}
-	if (threads_hold(l, s))
+	if (kernel_threads_hold(l, s))
 		return;
+	if (*l->unseen) {
+		look_say(a, -1, "%.180s: it may be registered there", l->unseen);
+		return;
+	}
 	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
-	if (epfd >= 0)
+	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
+		look_say(a, 1, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
+	else if (epfd >= 0)
 		look_say(a, 1, "no row for %d#%u in epoll fd %d, nor in any other (%zu rows in %zu)", s->c.fd,
 			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
 	else
@@ -219,7 +211,7 @@ static void judge_p3(struct look *l, struct suspect *s)
 
 // ------------------------------------------------------------------------ P2
 
-static bool leads_in(const struct suspect *s, uint64_t word)
+bool kernel_leads_in(const struct suspect *s, uint64_t word)
 {
 	word &= (1ULL << 48) - 1;
 	for (unsigned i = 0; i < s->nmine; i++)
@@ -233,9 +225,11 @@ static const char *link_of(const struct suspect *s)
 {
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself before it suspended";
+	bool polled = s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since;
 	if (s->c.was.reg_epfd < 0)
-		return NULL;
-	if (leads_in(s, s->c.was.reg_data))
+		return polled && s->c.was.learned == s->s.id ?
+		       "it stood in a set that was polled after it suspended, and events of it resumed it before" : NULL;
+	if (kernel_leads_in(s, s->c.was.reg_data))
 		return "the registration's data points into its memory";
 	if (s->c.was.learned == s->s.id)
 		return "events of the descriptor resumed it before";
@@ -252,13 +246,13 @@ static const struct row *other_row(const struct look *l, const struct suspect *s
 			s->s.waits[s->wait].data : s->c.was.reg_data;
 	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	for (size_t i = 0; i < l->rows.n; i++)
-		if ((has && l->rows.v[i].data == data) || leads_in(s, l->rows.v[i].data))
+		if ((has && l->rows.v[i].data == data) || kernel_leads_in(s, l->rows.v[i].data))
 			return &l->rows.v[i];
 	return NULL;
 }
 
 // Another thing that C itself said it waits for, and that is still there.
-static const struct ctp_wait *other_wait(const struct look *l, const struct suspect *s)
+const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s)
 {
 	for (uint32_t i = 0; i < s->s.nwaits && i < CTP_WAITS; i++) {
 		const struct ctp_wait *w = &s->s.waits[i];
@@ -276,7 +270,7 @@ static void judge_p2(struct look *l, struct suspect *s)
 	struct look_answer *a = &s->a[LOOK_P2];
 	const char *how = link_of(s);
 	const struct row *row = other_row(l, s);
-	const struct ctp_wait *w = other_wait(l, s);
+	const struct ctp_wait *w = kernel_other_wait(l, s);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
 		look_say(a, 0, "it waits for more things than were kept");
 	else if (w)
@@ -284,7 +278,9 @@ static void judge_p2(struct look *l, struct suspect *s)
 	else if (row)
 		look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
 	else if (!how)
-		look_say(a, -1, "no registration of fd %d#%u is known to lead to it", s->c.fd, s->c.gen);
+		look_say(a, -1, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
+			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
+			 ", but it stood in a set that was polled after it suspended" : "");
 	else if (!l->rows.complete)
 		look_say(a, -1, "%s; whether another does too could not be read", how);
 	else
@@ -297,7 +293,8 @@ static int by_id(const void *a, const void *b)
 	return x->s.id < y->s.id ? -1 : x->s.id > y->s.id;
 }
 
-// An open, registered descriptor that C added in any slice, or that woke it before.
+// An open descriptor that leads to C as well: registered, and C added it in any
+// slice, or it woke it before; or polled since C suspended, and it woke it before.
 static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
 {
 	size_t lo = 0, hi = l->n;
@@ -310,15 +307,26 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 	}
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if ((fd != s->c.fd || f->gen != s->c.gen) && s->a[LOOK_P2].holds != 0)
-			look_say(&s->a[LOOK_P2], 0, "fd %d#%u is registered as well, and %s", fd, f->gen, how);
+		bool through = s->rule == 25 && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
+		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[LOOK_P2].holds == 0)
+			continue;
+		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
+			look_say(&s->a[LOOK_P2], 0, "fd %d#%u is %s as well, and %s", fd, f->gen,
+				 f->reg_epfd >= 0 ? "registered" : "polled", how);
 	}
 }
 
 void kernel_judge(struct look *l)
 {
+	unseen_find(l);
 	judge_p0(l);
 	for (size_t i = 0; i < l->n; i++) {
+		if (stuck_rule(l->who[i]->rule))
+			continue;
+		if (l->who[i]->rule == 25) {
+			closed_set_judge(l, l->who[i]);
+			continue;
+		}
 		judge_p2(l, l->who[i]);
 		judge_p3(l, l->who[i]);
 	}
@@ -327,7 +335,7 @@ void kernel_judge(struct look *l)
 	for (uint64_t fd = 0; fd <= high && fd < l->r->fds_max; fd++) {
 		struct ctp_fd f;
 		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
-		    f.reg_epfd < 0)
+		    (f.reg_epfd < 0 && !f.polled && !f.polled_out))
 			continue;
 		if (f.adder)
 			others_of(l, f.adder, (int)fd, &f, "it added that one itself");
@@ -336,4 +344,5 @@ void kernel_judge(struct look *l)
 		if (f.leads)
 			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, "its data leads to it");
 	}
+	kernel_stuck(l);
 }

@@ -42,6 +42,14 @@ bool look_in_epoll(const struct proc_task *t)
 	       (!strcmp(t->wchan, "do_epoll_wait") || !strcmp(t->wchan, "ep_poll"));
 }
 
+bool look_in_set(const struct proc_task *t)
+{
+	return polled_call(t->nr) != POLLED_NONE && t->state == 'S' && !t->tracer &&
+	       (!strncmp(t->wchan, "poll_schedule_timeout", 21) || !strncmp(t->wchan, "do_poll", 7) ||
+		!strncmp(t->wchan, "do_sys_poll", 11) || !strncmp(t->wchan, "do_select", 9) ||
+		!strncmp(t->wchan, "core_sys_select", 15));
+}
+
 // Thread entries change without a lock; those of a sleeping thread do not.
 static int copy_threads(struct look *l)
 {
@@ -64,6 +72,23 @@ static int copy_threads(struct look *l)
 	return 0;
 }
 
+// Is the system call the one that the entry tells of?
+static bool same_call(const struct ctp_thread *c, const struct proc_task *t)
+{
+	switch (c->wait_call) {
+	case CTP_IN_EPOLL:
+		return (int)t->args[0] == c->wait_fd && look_in_epoll(t);
+	case CTP_IN_IO:
+		return (int)t->args[0] == c->wait_fd;
+	case CTP_IN_POLL:
+		return t->args[0] == c->wait_buf && look_in_set(t) && polled_call(t->nr) == POLLED_POLL;
+	case CTP_IN_SELECT:
+		return (int)t->args[0] == c->wait_fd && t->args[1] == c->wait_buf && look_in_set(t) &&
+		       polled_call(t->nr) == POLLED_SELECT;
+	}
+	return false;
+}
+
 // Asleep in one of our hooks: then the caller's registers lie in its entry.
 static void mark_hooked(struct look *l)
 {
@@ -72,12 +97,24 @@ static void mark_hooked(struct look *l)
 		if (t->slot < 0 || t->state != 'S' || t->nr < 0)
 			continue;
 		const struct ctp_thread *c = &l->threads[t->slot];
-		if (!(c->wait_seq & 1) || (int)t->args[0] != c->wait_fd)
+		if (!(c->wait_seq & 1) || !same_call(c, t))
 			continue;
 		if (c->wait_regs[CTP_REG_SP] < t->sp || c->wait_regs[CTP_REG_SP] - t->sp > HOOK_FRAMES)
 			continue; // it left the hook by a jump, and sleeps elsewhere
-		t->hooked = c->wait_call == CTP_IN_EPOLL ? look_in_epoll(t) : c->wait_call == CTP_IN_IO;
+		t->hooked = true;
 	}
+}
+
+static int read_sets(struct look *l)
+{
+	l->polled = calloc(l->tasks.n + 1, sizeof(*l->polled));
+	if (!l->polled)
+		return -ENOMEM;
+	for (size_t k = 0; k < l->tasks.n; k++) {
+		const struct proc_task *t = &l->tasks.v[k];
+		polled_read(l->pid, t, t->hooked ? &l->threads[t->slot] : NULL, &l->polled[k]);
+	}
+	return 0;
 }
 
 // The kernel makes all rows of a set at once, so a huge set is left alone while the program lives.
@@ -98,6 +135,9 @@ int look_begin(struct look *l)
 		r = copy_threads(l);
 	if (!r) {
 		mark_hooked(l);
+		r = read_sets(l);
+	}
+	if (!r) {
 		r = proc_maps_read(l->pid, &l->maps);
 	}
 	if (!r && rows_allowed(l)) {
@@ -128,12 +168,17 @@ int look_again(struct look *l)
 	l->rows = rows;
 	for (uint32_t i = 0; i < l->nthreads; i++)
 		memcpy(&l->threads[i], &l->r->threads[i], sizeof(*l->threads));
+	unseen_find(l);
 	reach_objects(l);
 	return 0;
 }
 
 void look_deinit(struct look *l)
 {
+	for (size_t k = 0; l->polled && k < l->tasks.n; k++)
+		free(l->polled[k].v);
+	free(l->polled);
+	l->polled = NULL;
 	proc_tasks_deinit(&l->tasks);
 	proc_maps_deinit(&l->maps);
 	rows_deinit(&l->rows);

@@ -13,6 +13,7 @@
 #include "ctp/seq.h"
 #include "engine/proc.h"
 #include "engine/rows.h"
+#include "engine/polled.h"
 
 enum look_item { LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P4, LOOK_P5, LOOK_P6A, LOOK_P6B, LOOK_ITEMS };
 
@@ -41,7 +42,8 @@ struct suspect {
 	uint64_t next_ns;   // not looked at again before
 	unsigned looks;
 	bool settled;       // proven as far as the engine can tell
-	bool gone;          // it ran since
+	bool gone;          // refuted: dropped at the next turn
+	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
 	uint64_t said;      // digest of the last line about it
 	// the look under way
 	struct look_answer a[LOOK_ITEMS];
@@ -66,8 +68,10 @@ struct look {
 	struct suspect **who;
 	size_t n;
 	struct proc_tasks tasks;
+	struct polled *polled; // by task: what it gave to poll or select
 	struct proc_maps maps;
 	struct rows rows;
+	char unseen[LOOK_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
@@ -86,8 +90,15 @@ void look_say(struct look_answer *a, int holds, const char *format, ...) __attri
 void look_say_all(struct look *l, enum look_item item, int holds, const char *text);
 void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// True if thread `t` is asleep in an epoll wait, as /proc has it.
+// True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.
 bool look_in_epoll(const struct proc_task *t);
+bool look_in_set(const struct proc_task *t);
+// Is it asleep in the wait of a loop that its entry tells of (ctp_wait_call)?
+static inline bool look_in_wait(const struct proc_task *t, uint32_t call)
+{
+	return call == CTP_IN_EPOLL ? look_in_epoll(t) :
+	       (call == CTP_IN_POLL || call == CTP_IN_SELECT) && look_in_set(t);
+}
 // Consistent copy of an fd's entry. False if there is none (or never at rest).
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
 
@@ -97,7 +108,12 @@ static inline bool look_has_kin(const struct ctp_region *r)
 	return ctp_load32(&r->ext->forks) || ctp_load32(&r->ext->inherited);
 }
 
+void unseen_find(struct look *l);        // fills `unseen`
 void kernel_judge(struct look *l);       // P0, P2, P3
+void kernel_stuck(struct look *l);       // P2, P3 of those whose descriptor is open; `who` is in order of ids
+bool kernel_leads_in(const struct suspect *s, uint64_t word); // into its memory?
+bool kernel_threads_hold(struct look *l, struct suspect *s);  // a thread sits in a call on F: said, as P3
+const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s); // open, and not F
 void flight_judge(struct look *l);       // P4, P5
 void flight_tables(const struct ctp_region *r, struct suspect *s); // P4, P5 from the tables alone
 void quiet_judge(struct look *l);        // P6b

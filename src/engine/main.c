@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "ctp/words.h"
 #include "engine/check.h"
 #include "engine/launch.h"
 #include "engine/log.h"
@@ -194,7 +195,26 @@ static void say_processes(const struct session *s, char *out, size_t bytes)
 		snprintf(out + n, bytes - (size_t)n, " (%" PRIu64 " more not traced)", untraced);
 }
 
-static void say_end(struct job *j)
+// Who ran when it died by this signal. False: that was not noted.
+static bool say_crash(const struct session *s, int sig)
+{
+	const struct ctp_region *r = session_first(s)->region;
+	const struct ctp_crash c = r->ext->crash;
+	char name[24], at[32] = "", who[64];
+	if (c.ready != 1 || c.signal != sig)
+		return false;
+	bool native = !c.who || (c.thread < r->threads_max && r->threads[c.thread].native == c.who);
+	if (native)
+		snprintf(who, sizeof(who), "thread %" PRIu32 " crashed on its own stack", c.tid);
+	else
+		snprintf(who, sizeof(who), "coroutine %" PRIu64 " crashed", c.who);
+	if (c.code > 0)
+		snprintf(at, sizeof(at), " at address 0x%" PRIx64, c.addr);
+	log_line(LOG_SAY, "%s: %s%s", who, words_signal(sig, name, sizeof(name)), at);
+	return true;
+}
+
+static void say_end(struct job *j, int sig)
 {
 	struct session *s = &j->session;
 	struct harvest_sums sums = session_sum(s);
@@ -206,11 +226,12 @@ static void say_end(struct job *j)
 		say_processes(s, processes, sizeof(processes));
 	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s", sums.switches,
 		 sums.created + v1_stations(s->v1), processes, lost, dropped, s->output.path);
+	bool crashed = sig && sums.switches && say_crash(s, sig);
 	if (!sums.switches && !v1_events(s->v1))
 		say_no_switch(s);
 	if (strcmp(s->output.path, "ctp.data"))
 		print_path(path, sizeof(path), s->output.path);
-	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->output.jsonl ? "" : " --lost-wakeup", path);
+	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->output.jsonl || crashed ? "" : " --lost-wakeup", path);
 }
 
 // --check: the status that a finding gives, or 0.
@@ -234,7 +255,7 @@ static int run(struct job *j)
 	}
 	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
 	int found = check(j);
-	say_end(j);
+	say_end(j, end.signal);
 	sock_deinit(&j->sock);
 	if (found)
 		return found;

@@ -124,7 +124,7 @@ static void task_syscall(const char *s, struct proc_task *t)
 	}
 }
 
-static bool task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
+bool proc_task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
 {
 	char text[4096];
 	*t = (struct proc_task){.tid = tid, .slot = -1, .nr = PROC_NO_SYSCALL};
@@ -136,8 +136,11 @@ static bool task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
 	t->pending = proc_field(text, "\nSigPnd:", 16) | proc_field(text, "\nShdPnd:", 16);
 	t->switches = proc_field(text, "\nvoluntary_ctxt_switches:", 10) +
 		      proc_field(text, "\nnonvoluntary_ctxt_switches:", 10);
-	if (task_file(pid, tid, "schedstat", text, sizeof(text)))
-		t->run_ns = strtoull(text, NULL, 10);
+	if (task_file(pid, tid, "schedstat", text, sizeof(text))) {
+		char *end;
+		t->run_ns = strtoull(text, &end, 10);
+		t->delay_ns = strtoull(end, NULL, 10);
+	}
 	if (!deep)
 		return true;
 	if (task_file(pid, tid, "syscall", text, sizeof(text)))
@@ -169,7 +172,7 @@ int proc_tasks_read(pid_t pid, bool deep, struct proc_tasks *out)
 			}
 			t.v = more;
 		}
-		if (task_read(pid, atoi(e->d_name), deep, &t.v[t.n]))
+		if (proc_task_read(pid, atoi(e->d_name), deep, &t.v[t.n]))
 			t.n++;
 	}
 	closedir(d);

@@ -32,6 +32,7 @@ struct proc_task {
 	uint64_t pending;  // signals that wait for it
 	uint64_t switches; // context switches, of either kind
 	uint64_t run_ns;   // time on a CPU, where the kernel keeps it
+	uint64_t delay_ns; // time for which it could have run, and others did
 	int64_t nr;        // system call it sleeps in, or one of the above
 	uint64_t args[6], sp, pc;
 	char wchan[40];
@@ -46,6 +47,8 @@ struct proc_tasks {
 	size_t n;
 };
 
+// Reads one thread; `deep` as below. False if it is gone.
+bool proc_task_read(pid_t pid, int tid, bool deep, struct proc_task *t);
 // Reads all threads; `deep`: also system call and wait channel. 0 or -errno.
 int proc_tasks_read(pid_t pid, bool deep, struct proc_tasks *out);
 void proc_tasks_deinit(struct proc_tasks *t);

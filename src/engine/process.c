@@ -17,11 +17,14 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "engine/held.h"
+#include "engine/highwater.h"
 #include "engine/log.h"
 #include "engine/session.h"
 #include "engine/tables.h"
 
 #define EXE_AGAIN_NS 50000000
+#define HIGHWATER_NS 50000000 // at most
 
 static FILE *open_lines(int dir, const char *name)
 {
@@ -35,12 +38,22 @@ static FILE *open_lines(int dir, const char *name)
 static void close_witness(struct process *p)
 {
 	witness_free(p->witness);
+	sets_free(p->sets);
 	p->witness = NULL;
+	p->sets = NULL;
+	slices_free(p->slices);
+	p->slices = NULL;
 	if (p->witness_out)
 		fclose(p->witness_out);
+	if (p->slices_out)
+		fclose(p->slices_out);
+	if (p->highwater)
+		fclose(p->highwater);
 	if (p->descriptors)
 		fclose(p->descriptors);
-	p->witness_out = p->descriptors = NULL;
+	if (p->sets_out)
+		fclose(p->sets_out);
+	p->witness_out = p->descriptors = p->slices_out = p->highwater = p->sets_out = NULL;
 }
 
 // A witness, and files for what it sees, in the image's directory.
@@ -54,10 +67,15 @@ static int open_witness(struct process *p)
 		return dir;
 	p->witness_out = open_lines(dir, "witness.jsonl");
 	p->descriptors = open_lines(dir, "descriptors.jsonl");
+	p->slices_out = open_lines(dir, "slices.jsonl");
+	p->highwater = open_lines(dir, "highwater.jsonl");
+	p->sets_out = open_lines(dir, "sets.jsonl");
 	close(dir);
 	p->witness = witness_new(p->region, p->pid, p->witness_out, p->descriptors, &s->witness_clock,
 				 s->options->prove);
-	return p->witness ? 0 : -ENOMEM;
+	p->slices = slices_new(p->region, p->pid, p->slices_out, &s->witness_clock);
+	p->sets = p->sets_out ? sets_new(p->region, p->pid, p->sets_out) : NULL;
+	return p->witness && p->slices ? 0 : -ENOMEM;
 }
 
 // From here on the present image leaves its traces.
@@ -186,6 +204,8 @@ static void empty(struct process *p)
 int process_next(struct process *p, struct shm *fresh)
 {
 	empty(p);
+	if (p->slices)
+		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
 	harvest_leave(p->harvest, clock_mono_ns());
@@ -230,6 +250,10 @@ bool process_turn(struct process *p, uint64_t now)
 	bool busy = harvest_turn(p->harvest, now, false);
 	if (p->witness)
 		witness_poll(p->witness);
+	if (p->sets)
+		sets_poll(p->sets);
+	if (p->slices)
+		busy |= slices_poll(p->slices, now);
 	if (!p->session->options->no_preload)
 		switchers_turn(&p->session->switchers, &p->watch, p->pid, now);
 	return busy;
@@ -238,13 +262,19 @@ bool process_turn(struct process *p, uint64_t now)
 void process_snapshot(struct process *p, const char *reason)
 {
 	empty(p);
+	if (p->slices)
+		slices_final(p->slices);
+	held_write(p->slices_out, p->region, p->pid);
+	highwater_write(p->highwater, p->region, p->pid, clock_mono_ns() + HIGHWATER_NS);
+	if (p->sets)
+		sets_final(p->sets); // first: the witness may stop threads
 	if (p->witness)
 		witness_final(p->witness, true);
 	if (!p->session->options->no_preload)
 		switchers_look(&p->session->switchers, p->pid);
 	p->about.snapshot_ns = clock_mono_ns();
 	p->about.snapshot_reason = reason;
-	if (strcmp(reason, "exit"))
+	if (strcmp(reason, "exit") && strcmp(reason, "crash")) // then the tables of the end are those of the snapshot
 		dump(p, "snapshot");
 }
 
@@ -263,7 +293,7 @@ void process_final(struct process *p)
 		return;
 	}
 	if (!just_looked(p)) {
-		process_snapshot(p, "exit");
+		process_snapshot(p, ctp_load32(&p->region->ext->crash.ready) == 1 ? "crash" : "exit");
 		return;
 	}
 	empty(p);
@@ -297,6 +327,8 @@ void process_ended(struct process *p)
 {
 	p->ended = true;
 	empty(p);
+	if (p->slices)
+		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
 }

@@ -6,7 +6,9 @@
 
 #include "engine/harvest.h"
 #include "engine/manifest.h"
+#include "engine/sets.h"
 #include "engine/shm.h"
+#include "engine/slices.h"
 #include "engine/switchers.h"
 #include "engine/witness.h"
 
@@ -24,7 +26,10 @@ struct process {
 	uint64_t first_id; // ids given out before this image
 	struct harvest *harvest;
 	struct witness *witness;
-	FILE *witness_out, *descriptors;
+	struct sets *sets;
+	FILE *witness_out, *descriptors, *sets_out;
+	struct slices *slices;
+	FILE *slices_out, *highwater;
 	struct switchers_watch watch;
 	struct manifest_image about; // the present image
 	int listed;     // where `about` goes to in the manifest; -1: nothing worth it has happened yet

@@ -2,8 +2,8 @@
 //
 // Pipes are opened anew by way of /proc and copied with tee(2), which takes
 // nothing out and holds none of the process's own files; an eventfd's number
-// stands in its fdinfo; memory files and unlinked files are read. Files that
-// have a name are outside the process: nobody keeps a live pointer there.
+// stands in its fdinfo, as a file's offset does; memory files and unlinked files
+// are read. What is in files that have a name is outside the process.
 #include "engine/queues.h"
 
 #include <ctype.h>
@@ -34,19 +34,30 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool add(uint64_t **v, size_t *n, uint64_t value)
+static bool add_pipe(struct queues *q, uint64_t key)
 {
-	uint64_t *more = realloc(*v, (*n + 1) * sizeof(*more));
+	uint64_t *more = realloc(q->pipes, (q->npipes + 1) * sizeof(*more));
 	if (!more)
 		return false;
-	*v = more;
-	more[(*n)++] = value;
+	q->pipes = more;
+	more[q->npipes++] = key;
 	return true;
 }
 
-bool queues_own(const struct queues *q, uint64_t ino)
+static bool add_socket(struct queues *q, uint64_t ino, int fd)
 {
-	return ino && bsearch(&ino, q->sockets, q->nsockets, sizeof(ino), by_value);
+	struct queues_socket *more = realloc(q->sockets, (q->nsockets + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	q->sockets = more;
+	more[q->nsockets++] = (struct queues_socket){.ino = ino, .fd = fd};
+	return true;
+}
+
+struct queues_socket *queues_own(const struct queues *q, uint64_t ino)
+{
+	struct queues_socket key = {.ino = ino};
+	return ino && q->nsockets ? bsearch(&key, q->sockets, q->nsockets, sizeof(key), by_value) : NULL;
 }
 
 // All of `from`, which is a pipe of the process's, by way of a pipe of our own.
@@ -73,15 +84,15 @@ static bool copy_pipe(struct queues *q, int from, int number)
 	return n == want || fail(q, "pipe fd %d cannot be looked into", number);
 }
 
-static bool one_pipe(struct queues *q, const char *path, int number, uint64_t ino)
+static bool one_pipe(struct queues *q, const char *path, int number, uint64_t key)
 {
 	struct stat st;
 	if (lstat(path, &st) || !(st.st_mode & S_IRUSR))
 		return true; // nobody can read it through this number
 	for (size_t i = 0; i < q->npipes; i++)
-		if (q->pipes[i] == ino)
+		if (q->pipes[i] == key)
 			return true;
-	if (!add(&q->pipes, &q->npipes, ino))
+	if (!add_pipe(q, key))
 		return fail(q, "out of memory");
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
@@ -125,6 +136,34 @@ static bool one_file(struct queues *q, const char *path, int number)
 	return ok || fail(q, "unlinked file fd %d could not be read", number);
 }
 
+// How far it was read or written is a number that the program can set and ask for.
+static void offset_of(struct queues *q, int number)
+{
+	char name[40], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", number);
+	if (proc_slurp(q->l->pid, name, &text, NULL))
+		return; // closed meanwhile
+	uint64_t at = proc_field(text, "pos:", 10);
+	free(text);
+	snprintf(name, sizeof(name), "the offset of fd %d", number);
+	q->bytes(q->ctx, name, (const unsigned char *)&at, sizeof(at));
+}
+
+// Something that has, or had, a name.
+static bool one_named(struct queues *q, const char *path, int number, bool gone)
+{
+	struct stat st;
+	if (stat(path, &st))
+		return true; // closed meanwhile
+	if (S_ISFIFO(st.st_mode))
+		return one_pipe(q, path, number, st.st_ino ^ (uint64_t)st.st_dev << 40);
+	if (!queues_special(q, path, number, &st))
+		return false;
+	if (S_ISREG(st.st_mode))
+		offset_of(q, number);
+	return !gone || !S_ISREG(st.st_mode) || one_file(q, path, number);
+}
+
 static bool unlinked(const char *link)
 {
 	static const char gone[] = " (deleted)";
@@ -143,9 +182,9 @@ static bool one(struct queues *q, int number)
 	if (!strcmp(link, "anon_inode:[eventfd]"))
 		one_eventfd(q, number);
 	else if (!strncmp(link, "socket:[", 8))
-		return add(&q->sockets, &q->nsockets, strtoull(link + 8, NULL, 10)) || fail(q, "out of memory");
-	else if (unlinked(link))
-		return one_file(q, path, number);
+		return add_socket(q, strtoull(link + 8, NULL, 10), number) || fail(q, "out of memory");
+	else if (*link == '/')
+		return one_named(q, path, number, unlinked(link));
 	return true;
 }
 
@@ -166,9 +205,10 @@ bool queues_read(struct queues *q)
 		closedir(d);
 	if (ok && q->nsockets)
 		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
-	ok = ok && (!q->nsockets || queues_sockets(q));
+	ok = ok && (!q->nsockets || queues_sockets(q)) && queues_ipc(q);
 	free(q->sockets);
 	free(q->pipes);
-	q->sockets = q->pipes = NULL;
+	q->sockets = NULL;
+	q->pipes = NULL;
 	return ok;
 }

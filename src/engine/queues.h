@@ -16,9 +16,15 @@ struct queues {
 	void (*bytes)(void *ctx, const char *where, const unsigned char *bytes, size_t n);
 	void *ctx;
 	char why[160]; // if not all could be seen
-	// inodes of the process's sockets and of the pipes already read; sorted when complete
-	uint64_t *sockets, *pipes;
+	struct queues_socket *sockets; // the process's; sorted when complete
+	uint64_t *pipes;               // those already read
 	size_t nsockets, npipes;
+};
+
+struct queues_socket {
+	uint64_t ino;
+	int fd;
+	bool seen; // in a table that tells what waits in it
 };
 
 // True if all of it was told; else `why`. The process sees nothing of it.
@@ -27,4 +33,10 @@ bool queues_read(struct queues *q);
 // Sockets alone (queues_net.c): their bytes cannot be seen without holding
 // the socket, so any that came from the process itself is a doubt.
 bool queues_sockets(struct queues *q);
-bool queues_own(const struct queues *q, uint64_t ino);
+struct queues_socket *queues_own(const struct queues *q, uint64_t ino);
+
+// What shows nothing through a descriptor (queues_ipc.c): System V's queues and
+// segments; then a descriptor that is a message queue or a pseudo-terminal.
+struct stat;
+bool queues_ipc(struct queues *q);
+bool queues_special(struct queues *q, const char *path, int number, const struct stat *st);

@@ -12,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-// Fewer bytes hold no pointer (the end of a stream counts as one); more are a
-// stream of data that nobody reads, and the network is outside the process.
-enum { LISTENS = 10, LEAST = 6, BULK = 1 << 16 };
+// Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
+// connection that a coroutine has filled until it had to wait, are what it writes.
+enum { LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
 
 // ----------------------------------------------------------------------- unix
 
@@ -69,16 +72,25 @@ static int unix_dump(const struct queues *q, int s)
 	}
 }
 
+static void note(const struct queues *q, uint64_t ino)
+{
+	struct queues_socket *s = queues_own(q, ino);
+	if (s)
+		s->seen = true;
+}
+
 static bool any_unix(const struct queues *q)
 {
 	char *text;
 	if (proc_slurp(q->l->pid, "net/unix", &text, NULL))
 		return true;
 	bool any = false;
-	for (char *line = strchr(text, '\n'); line && !any; line = strchr(line + 1, '\n')) {
+	for (char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n')) {
 		unsigned long long ino;
-		if (sscanf(line, " %*s %*s %*s %*s %*s %*s %llu", &ino) == 1)
-			any = queues_own(q, ino);
+		if (sscanf(line, " %*s %*s %*s %*s %*s %*s %llu", &ino) != 1 || !queues_own(q, ino))
+			continue;
+		note(q, ino);
+		any = true;
 	}
 	free(text);
 	return any;
@@ -171,9 +183,30 @@ static bool from_itself(const struct queues *q, const struct inets *s, const str
 	return ours && local;
 }
 
+static unsigned port_of(const uint8_t *address)
+{
+	return (unsigned)address[2] << 8 | address[3]; // as in sockaddr_in and sockaddr_in6
+}
+
+// The connection that some suspect waits to write to: the descriptor that went away.
+static bool of_suspect(const struct queues *q, const struct inet *t)
+{
+	for (size_t i = 0; i < q->l->n; i++) {
+		const struct suspect *s = q->l->who[i];
+		const struct ctp_cand *c = &s->c;
+		unsigned local = port_of(c->local), peer = port_of(c->peer);
+		if (s->wait < 0 || !(s->s.waits[s->wait].events & EPOLLOUT) || c->name_len < 4 || !peer)
+			continue;
+		if ((t->local.port == local && t->peer.port == peer) || (t->local.port == peer && t->peer.port == local))
+			return true;
+	}
+	return false;
+}
+
 static bool inet_sockets(struct queues *q)
 {
-	static const char *const files[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6"};
+	static const char *const files[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/udplite", "net/udplite6",
+					    "net/raw", "net/raw6", "net/icmp", "net/icmp6"};
 	struct inets s = {0};
 	bool ok = true;
 	for (size_t i = 0; ok && i < sizeof(files) / sizeof(*files); i++)
@@ -182,8 +215,9 @@ static bool inet_sockets(struct queues *q)
 		snprintf(q->why, sizeof(q->why), "out of memory");
 	for (size_t i = 0; ok && i < s.n; i++) {
 		const struct inet *t = &s.v[i];
+		note(q, t->ino);
 		unsigned most = t->queued > t->sent ? t->queued : t->sent;
-		if (most < LEAST || most > BULK || t->state == LISTENS)
+		if (most < LEAST || (most > BULK && of_suspect(q, t)) || t->state == LISTENS)
 			continue;
 		if (proc_now_ns() > q->l->deadline_ns || from_itself(q, &s, t)) {
 			snprintf(q->why, sizeof(q->why), "a socket at port %u holds bytes that it may have sent to itself", t->local.port);
@@ -194,7 +228,57 @@ static bool inet_sockets(struct queues *q)
 	return ok;
 }
 
+// ----------------------------------------------------------------- all others
+
+// Tables that tell how much waits in a socket, and which it is, in these columns.
+static bool other_sockets(struct queues *q)
+{
+	static const struct { const char *file, *format; } tables[] = {
+		{"net/netlink", "%*s %*s %*s %*s %u %*s %*s %*s %*s %llu"},
+		{"net/packet", "%*s %*s %*s %*s %*s %*s %u %*s %llu"},
+	};
+	bool ok = true;
+	for (size_t i = 0; ok && i < sizeof(tables) / sizeof(*tables); i++) {
+		char *text, *save = NULL;
+		if (proc_slurp(q->l->pid, tables[i].file, &text, NULL))
+			continue; // no such protocol here
+		for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+			unsigned waits;
+			unsigned long long ino;
+			if (sscanf(line, tables[i].format, &waits, &ino) != 2 || !queues_own(q, ino))
+				continue;
+			note(q, ino);
+			ok = !waits;
+		}
+		free(text);
+		if (!ok)
+			snprintf(q->why, sizeof(q->why), "a socket of %s holds bytes that it may have sent to itself", tables[i].file + 4);
+	}
+	return ok;
+}
+
+// In no table: a connection that is over, a socket never bound, a kind that is not
+// known, another network. Only the socket itself can tell; nobody is at its other end.
+static bool unlisted(struct queues *q, const struct queues_socket *s)
+{
+	int waits = -1, p = (int)syscall(SYS_pidfd_open, q->l->pid, 0);
+	int fd = p >= 0 ? (int)syscall(SYS_pidfd_getfd, p, s->fd, 0) : -1;
+	if (fd >= 0 && ioctl(fd, FIONREAD, &waits))
+		waits = -1;
+	if (fd >= 0)
+		close(fd);
+	if (p >= 0)
+		close(p);
+	if (waits)
+		snprintf(q->why, sizeof(q->why), waits > 0 ? "socket fd %d holds bytes that it may have sent to itself" :
+							     "it cannot be seen what waits in socket fd %d", s->fd);
+	return !waits;
+}
+
 bool queues_sockets(struct queues *q)
 {
-	return unix_sockets(q) && inet_sockets(q);
+	bool ok = unix_sockets(q) && inet_sockets(q) && other_sockets(q);
+	for (size_t i = 0; ok && i < q->nsockets; i++)
+		ok = q->sockets[i].seen || unlisted(q, &q->sockets[i]);
+	return ok;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // P6b: can nothing at all happen any more? Every thread sleeps without a
-// timeout, no signal has a handler, no timer is armed, and all that the loops
+// timeout (in epoll, poll, select or on a futex), no signal has a handler, no timer is armed, and all that the loops
 // watch has its other end in this process. Each way that is left is named.
 #include <ctype.h>
 #include <dirent.h>
@@ -47,6 +47,8 @@ static bool private_address(const struct look *l, uint64_t addr)
 	return m && m->perms[3] == 'p';
 }
 
+static void waits_in_set(struct quiet *q, const struct proc_task *t);
+
 static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 {
 	if (proc_task_dead(t))
@@ -57,6 +59,8 @@ static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 		bool timed = t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0;
 		if (timed)
 			way(q, "thread %d waits with a timeout", t->tid);
+	} else if (look_in_set(t)) {
+		waits_in_set(q, t);
 	} else if (t->nr == SYS_futex) {
 		unsigned op = t->args[1] & FUTEX_CMD_MASK;
 		bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
@@ -140,6 +144,34 @@ static bool peer_inode(struct quiet *q, uint64_t desc)
 	return false;
 }
 
+// An open descriptor that a loop watches. how: "row fd"
+static void watched_fd(struct quiet *q, const char *how, int fd, const struct ctp_fd *f, const char *link)
+{
+	bool event = !strcmp(link, "anon_inode:[eventfd]") && f->opened_how == CTP_CALL_EVENTFD;
+	bool timer = !strcmp(link, "anon_inode:[timerfd]");
+	if (event || timer) {
+		int *more = realloc(q->events, (q->nevents + 1) * sizeof(*more));
+		if (more)
+			(q->events = more)[q->nevents++] = fd;
+		if (!more || (timer && f->opened_how != CTP_CALL_TIMERFD))
+			way(q, "%s %d cannot be judged", how, fd);
+		else if (timer && !timer_disarmed(q->l->pid, fd))
+			way(q, "%s %d is an armed timerfd", how, fd);
+	} else if (!strncmp(link, "pipe:[", 6) && f->opened_how == CTP_CALL_PIPE) {
+		if (!add_inode(q, link))
+			way(q, "%s %d cannot be judged", how, fd);
+	} else if (f->kind == CTP_FD_UNIX && f->opened_how == CTP_CALL_SOCKETPAIR) {
+		if (!add_inode(q, link) || !peer_inode(q, f->peer_desc))
+			way(q, "%s %d is a socket whose other end is not here", how, fd);
+	} else if (strcmp(link, "anon_inode:[eventpoll]")) {
+		static const char *const kinds[] = {"file", "file", "pipe", "tcp socket", "udp socket", "unix socket",
+						    "eventfd", "timerfd", "signalfd", "epoll"};
+		const char *kind = f->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[f->kind] : "file";
+		way(q, "%s %d is a %s%s: the outside can wake the loop", how, fd, kind,
+		    f->flags & CTP_FD_LISTENS ? " that listens" : "");
+	}
+}
+
 static void watched(struct quiet *q, const struct row *row)
 {
 	struct ctp_fd f;
@@ -152,28 +184,29 @@ static void watched(struct quiet *q, const struct row *row)
 		way(q, "row fd %d in epoll fd %d is a file of which nothing is known", row->tfd, row->epfd);
 		return;
 	}
-	bool event = !strcmp(link, "anon_inode:[eventfd]") && f.opened_how == CTP_CALL_EVENTFD;
-	bool timer = !strcmp(link, "anon_inode:[timerfd]");
-	if (event || timer) {
-		int *more = realloc(q->events, (q->nevents + 1) * sizeof(*more));
-		if (more)
-			(q->events = more)[q->nevents++] = row->tfd;
-		if (!more || (timer && f.opened_how != CTP_CALL_TIMERFD))
-			way(q, "row fd %d cannot be judged", row->tfd);
-		else if (timer && !timer_disarmed(pid, row->tfd))
-			way(q, "row fd %d is an armed timerfd", row->tfd);
-	} else if (!strncmp(link, "pipe:[", 6) && f.opened_how == CTP_CALL_PIPE) {
-		if (!add_inode(q, link))
-			way(q, "row fd %d cannot be judged", row->tfd);
-	} else if (f.kind == CTP_FD_UNIX && f.opened_how == CTP_CALL_SOCKETPAIR) {
-		if (!add_inode(q, link) || !peer_inode(q, f.peer_desc))
-			way(q, "row fd %d is a socket whose other end is not here", row->tfd);
-	} else if (strcmp(link, "anon_inode:[eventpoll]")) {
-		static const char *const kinds[] = {"file", "file", "pipe", "tcp socket", "udp socket", "unix socket",
-						    "eventfd", "timerfd", "signalfd", "epoll"};
-		const char *kind = f.kind < sizeof(kinds) / sizeof(*kinds) ? kinds[f.kind] : "file";
-		way(q, "row fd %d is a %s%s: the outside can wake the loop", row->tfd, kind,
-		    f.flags & CTP_FD_LISTENS ? " that listens" : "");
+	watched_fd(q, "row fd", row->tfd, &f, link);
+}
+
+// Sleeps in poll or select: what it was given counts as what an epoll set holds.
+static void waits_in_set(struct quiet *q, const struct proc_task *t)
+{
+	const struct look *l = q->l;
+	const struct polled *set = &l->polled[t - l->tasks.v];
+	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
+	if (!c || c->wait_timeout_ns >= 0) {
+		way(q, "thread %d waits in poll or select, %s", t->tid, c ? "with a timeout" : "behind the hooks");
+		return;
+	}
+	if (!set->known)
+		way(q, "it is not known for what thread %d sleeps in poll or select", t->tid);
+	for (size_t i = 0; set->known && i < set->n; i++) {
+		struct ctp_fd f;
+		char link[64];
+		if (!look_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN || f.opened > c->wait_since ||
+		    !proc_fd_link(l->pid, set->v[i].fd, link, sizeof(link)))
+			way(q, "fd %d, which thread %d polls, is a file of which nothing is known", set->v[i].fd, t->tid);
+		else
+			watched_fd(q, "polled fd", set->v[i].fd, &f, link);
 	}
 }
 
@@ -230,6 +263,8 @@ void quiet_judge(struct look *l)
 		thread_sleeps(&q, &l->tasks.v[i]);
 	signals(&q);
 	timers(&q);
+	if (*l->unseen)
+		way(&q, "%.200s", l->unseen);
 	if (!l->rows.complete)
 		way(&q, "not all registrations could be read");
 	for (size_t i = 0; i < l->rows.n; i++)
@@ -250,7 +285,8 @@ void quiet_judge(struct look *l)
 		look_say_all(l, LOOK_P6B, -1, "the program was not at rest for two looks");
 	else
 		look_say_all(l, LOOK_P6B, 1,
-			     "every thread sleeps without a timeout and nothing outside can wake one");
+			     "every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped "
+			     "and continued");
 	free(q.inodes);
 	free(q.events);
 }

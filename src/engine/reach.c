@@ -14,6 +14,8 @@
 
 #include "ctp/seq.h"
 #include "engine/dead.h"
+#include "engine/ends.h"
+#include "engine/freed.h"
 #include "engine/graph.h"
 #include "engine/heap.h"
 #include "engine/hold.h"
@@ -22,13 +24,18 @@
 #include "engine/queues.h"
 #include "engine/scan.h"
 
-enum { WORDS_NAMED = 6, ROUNDS = 6, BLOCKS_MOST = 1 << 16 };
+enum { WORDS_NAMED = 6, ROUNDS = 6, BLOCKS_MOST = 1 << 16, WORDS_MOST = 1 << 18 };
 
 struct reach {
 	struct look *l;
 	struct graph g;           // nodes: suspects, then blocks
 	struct span_list blocks;  // of the heap, which hold words that lead to a suspect
+	struct span_list freed;   // memory that the allocator has back: no word in it counts
 	struct span_list idle;    // headers of chunks behind such blocks that are not in use
+	struct words doubtful;    // that lead to such a header: the allocator's own, perhaps; or to an end
+	struct ends ends;         // of suspects' mappings
+	struct owners owners;     // of stacks, to name what lies on one
+	char **told;              // by group: the first word that leads to it
 };
 
 // A block of the heap, from lo to its last word, which lies in the next one's header.
@@ -49,7 +56,7 @@ static void block_parts(struct reach *r, struct span block, uint32_t node, struc
 static bool init(struct reach *r)
 {
 	const struct look *l = r->l;
-	enum { MOST = 4 };
+	enum { MOST = 5 };
 	struct graph_part *p = calloc(MOST * (2 * l->n + r->blocks.n) + 1, sizeof(*p));
 	size_t n = 0;
 	if (!p)
@@ -59,12 +66,15 @@ static bool init(struct reach *r)
 		for (unsigned k = 0; k < l->who[i]->nmine; k++) {
 			if (l->who[i]->heap[k])
 				block_parts(r, l->who[i]->mine[k], (uint32_t)i, p, &n);
-			else
+			else {
 				p[n++] = (struct graph_part){l->who[i]->mine[k], (uint32_t)i, false};
+				p[n++] = (struct graph_part){{l->who[i]->mine[k].hi, 0}, (uint32_t)i, true};
+			}
 		}
 	for (size_t i = 0; i < r->blocks.n; i++)
 		block_parts(r, r->blocks.v[i], (uint32_t)(l->n + i), p, &n);
 	r->idle.n = scan_tidy(r->idle.v, r->idle.n);
+	r->doubtful.n = 0;
 	int e = graph_init(&r->g, l->n + r->blocks.n, p, n);
 	free(p);
 	return !e;
@@ -72,25 +82,52 @@ static bool init(struct reach *r)
 
 // The allocator points to headers of chunks that are not in use: from its lists'
 // heads (libc's data, the start of a thread arena) and from other such chunks.
-static bool allocators_own(const struct reach *r, uint64_t at)
+static bool list_head(const struct reach *r, uint64_t at)
 {
-	enum { ARENA_BYTES = 64 << 20, ARENA_STATE = 4096, LINKS = 32 };
+	enum { ARENA_BYTES = 64 << 20, ARENA_STATE = 4096 };
 	const struct maps_line *m = proc_maps_find(&r->l->maps, at);
 	if (m && (strstr(m->path, "/libc.so") || strstr(m->path, "/libc-")))
 		return true;
-	if (m && !m->ino && at % ARENA_BYTES < ARENA_STATE && at - at % ARENA_BYTES == m->lo)
-		return true;
-	struct heap_query q = {.addr = at};
-	heap_resolve(r->l->pid, &r->l->maps, &q, 1, r->l->deadline_ns);
-	return q.found && at - q.block.lo < LINKS && heap_is_idle(r->l->pid, q.block.lo - 16);
+	return m && !m->ino && at % ARENA_BYTES < ARENA_STATE && at - at % ARENA_BYTES == m->lo;
 }
 
 static void on_hit(void *ctx, uint64_t at, uint64_t address)
 {
 	struct reach *r = ctx;
-	if (scan_find(r->idle.v, r->idle.n, address) < r->idle.n && allocators_own(r, at))
+	if (scan_find(r->freed.v, r->freed.n, at) < r->freed.n || ends_explain(&r->ends, at, address))
 		return;
-	graph_word(&r->g, at, address);
+	if (ends_may_explain(&r->ends, address))
+		words_add(&r->doubtful, at, address);
+	else if (scan_find(r->idle.v, r->idle.n, address) == r->idle.n)
+		graph_word(&r->g, at, address);
+	else if (!list_head(r, at))
+		words_add(&r->doubtful, at, address);
+}
+
+// Of the words that lead to a chunk not in use, those in other such chunks are the
+// allocator's. Of those that lead to an end, some are explained by the block they lie in.
+static bool settle_doubtful(struct reach *r)
+{
+	enum { LINKS = 32 };
+	struct words *w = &r->doubtful;
+	struct heap_query *q = calloc(w->n + 1, sizeof(*q));
+	if (!q || w->failed) {
+		free(q);
+		return false;
+	}
+	words_sort(w);
+	for (size_t i = 0; i < w->n; i++)
+		q[i].addr = w->v[i].at;
+	heap_resolve(r->l->pid, &r->l->maps, q, w->n, r->l->deadline_ns); // the answers are in order
+	for (size_t i = 0; i < w->n; i++) {
+		uint64_t at = w->v[i].at, address = w->v[i].address;
+		bool header = scan_find(r->idle.v, r->idle.n, address) < r->idle.n;
+		bool link = header && q[i].found && at - q[i].block.lo < LINKS && heap_is_idle(r->l->pid, q[i].block.lo - 16);
+		if (!link && !(q[i].found && ends_explain_in(&r->ends, r->l->pid, q[i].block, address)))
+			graph_word(&r->g, at, address);
+	}
+	free(q);
+	return true;
 }
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -117,10 +154,13 @@ static void root(struct reach *r, uint64_t address, const char *text)
 static void __attribute__((format(printf, 3, 4))) root_word(struct reach *r, uint64_t word, const char *format, ...)
 {
 	uint32_t owners[GRAPH_OWNERS];
+	// As it is; with a tag below it; a half of it.
+	const uint64_t values[] = {word & SCAN_ADDRESS_MASK, word >> 8 & SCAN_ADDRESS_MASK, word >> 16 & SCAN_ADDRESS_MASK,
+				   word & UINT32_MAX, word >> 32};
 	uint64_t address = 0;
-	for (unsigned shift = 0; !address && shift <= 16; shift += 8) // a tag may stand below it
-		if (graph_owners(&r->g, word >> shift & SCAN_ADDRESS_MASK, owners))
-			address = word >> shift & SCAN_ADDRESS_MASK;
+	for (size_t i = 0; !address && i < sizeof(values) / sizeof(*values); i++)
+		if (graph_owners(&r->g, values[i], owners))
+			address = values[i];
 	if (!address)
 		return;
 	char text[160];
@@ -171,35 +211,43 @@ static void registers(struct reach *r, const struct proc_task *t)
 		root_bytes(r, where, t->vectors, t->vector_bytes);
 }
 
-// What the kernel holds for the program: data of registrations, and of timers.
-static void kernel_hands(struct reach *r)
+// What the kernel holds for the program: data of registrations, of timers, and
+// threads' settings. False if it cannot be seen.
+static bool kernel_hands(struct reach *r)
 {
 	const struct look *l = r->l;
 	for (size_t i = 0; i < l->rows.n; i++)
-		root_word(r, l->rows.v[i].data, "the registration of fd %d in epoll fd %d", l->rows.v[i].tfd, l->rows.v[i].epfd);
+		if (l->rows.v[i].events & 0x0fffffff) // a one-shot that fired brings its data to nobody
+			root_word(r, l->rows.v[i].data, "the registration of fd %d in epoll fd %d", l->rows.v[i].tfd, l->rows.v[i].epfd);
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (t->slot < 0)
+			continue;
+		root_word(r, l->threads[t->slot].alt_stack, "the alternate signal stack of thread %d", t->tid);
+		root_word(r, l->threads[t->slot].base, "a base register of thread %d", t->tid);
+	}
 	char *text;
 	if (proc_slurp(l->pid, "timers", &text, NULL))
-		return;
+		return false;
 	for (char *at = text; (at = strstr(at, "signal: ")); at++) {
 		char *slash = strchr(at, '/');
 		if (slash)
 			root_word(r, strtoull(slash + 1, NULL, 16), "the value of a POSIX timer");
 	}
 	free(text);
+	return true;
 }
 
-static void name_root(const struct look *l, uint64_t at, char *text, size_t bytes)
+static void name_root(const struct reach *r, uint64_t at, char *text, size_t bytes)
 {
+	const struct look *l = r->l;
 	char symbol[160];
 	const struct maps_line *m = proc_maps_find(&l->maps, at);
-	uint32_t n = ctp_load32(&l->r->header->allocated_count);
-	for (uint32_t i = 0; i < n && i < l->r->stations_max; i++) {
-		const struct ctp_state *s = &l->r->stations[i].state;
-		if (at >= s->lo && at < s->hi && s->owner == CTP_OWNER_GUEST && s->lo) {
-			snprintf(text, bytes, "the word at 0x%llx on the stack of coroutine %llu", (unsigned long long)at,
-				 (unsigned long long)s->id);
-			return;
-		}
+	uint64_t owner = owners_find(&r->owners, at);
+	if (owner) {
+		snprintf(text, bytes, "the word at 0x%llx on the stack of coroutine %llu", (unsigned long long)at,
+			 (unsigned long long)owner);
+		return;
 	}
 	for (size_t i = 0; m && i < l->tasks.n; i++)
 		if (l->tasks.v[i].sp >= m->lo && l->tasks.v[i].sp < m->hi && at >= l->tasks.v[i].sp - 128) {
@@ -207,7 +255,7 @@ static void name_root(const struct look *l, uint64_t at, char *text, size_t byte
 				 l->tasks.v[i].tid);
 			return;
 		}
-	if (m && names_static(l->pid, &l->maps, at, symbol, sizeof(symbol)))
+	if (m && proc_now_ns() < l->deadline_ns && names_static(l->pid, &l->maps, at, symbol, sizeof(symbol)))
 		snprintf(text, bytes, "the word at %s", symbol);
 	else
 		snprintf(text, bytes, "the word at 0x%llx (%s)", (unsigned long long)at,
@@ -221,8 +269,10 @@ static void name_root(const struct look *l, uint64_t at, char *text, size_t byte
 static bool more_blocks(struct reach *r)
 {
 	struct graph *g = &r->g;
-	struct heap_query *q = calloc(2 * g->nedges + 1, sizeof(*q));
 	size_t n = 0, had = r->blocks.n;
+	if (g->nedges > WORDS_MOST || proc_now_ns() > r->l->deadline_ns)
+		return false; // then such words count as they are
+	struct heap_query *q = calloc(2 * g->nedges + 1, sizeof(*q));
 	for (size_t i = 0; q && i < g->nedges; i++)
 		if (g->edges[i].from == GRAPH_OUTSIDE) {
 			q[n++].addr = g->edges[i].at;
@@ -243,32 +293,59 @@ static bool more_blocks(struct reach *r)
 
 // -------------------------------------------------------------------- answers
 
-static void answer(struct reach *r, size_t i)
+// Names the words that lead to a group; the first is kept for all that lie in it.
+static void name_words(struct reach *r, uint32_t k, uint64_t id)
 {
-	struct suspect *s = r->l->who[i];
-	struct look_answer *a = &s->a[LOOK_P6A];
 	struct graph *g = &r->g;
-	uint32_t k = graph_group(g, (uint32_t)i), named = 0, more = 0;
 	char text[LOOK_TEXT - 48];
-	for (size_t n = graph_edges_to(g, k); n < g->nedges && g->edges[n].to == k; n++) {
-		const struct graph_edge *e = &g->edges[n];
+	uint32_t named = 0, more = 0;
+	const struct graph_edge *e;
+	for (size_t n = 0; (e = graph_edge_to(g, k, n)); n++) {
 		if (e->from != GRAPH_OUTSIDE && !g->reached[e->from])
 			continue;
 		if (named++ >= WORDS_NAMED) {
 			more++;
 			continue;
 		}
-		name_root(r->l, e->at, text, sizeof(text));
-		look_open(r->l, s->s.id, "%s leads to it", text);
-		if (a->holds != 0)
-			look_say(a, 0, "%.150s leads to coroutine %llu", text, (unsigned long long)s->s.id);
+		name_root(r, e->at, text, sizeof(text));
+		look_open(r->l, id, "%s leads to it", text);
+		if (!r->told[k])
+			r->told[k] = strdup(text);
 	}
 	if (more)
-		look_open(r->l, s->s.id, "%u more words lead to it", more);
+		look_open(r->l, id, "%u more words lead to it", more);
+}
+
+static void answer(struct reach *r, size_t i)
+{
+	struct suspect *s = r->l->who[i];
+	struct look_answer *a = &s->a[LOOK_P6A];
+	unsigned long long id = s->s.id;
+	uint32_t k = graph_group(&r->g, (uint32_t)i);
+	if (r->told[k])
+		look_open(r->l, id, "%s leads to it", r->told[k]);
+	else
+		name_words(r, k, id);
 	if (a->holds == 0)
 		return;
-	look_say(a, 1, "nothing leads to coroutine %llu (%.1f MB searched)", (unsigned long long)s->s.id,
-		 (double)r->l->scanned_bytes / 1e6);
+	if (r->told[k])
+		look_say(a, 0, "%.150s leads to coroutine %llu", r->told[k], id);
+	else if (r->g.reached[k])
+		look_say(a, 0, "something leads to coroutine %llu", id);
+	else
+		look_say(a, 1, "nothing leads to coroutine %llu (%.1f MB searched)", id, (double)r->l->scanned_bytes / 1e6);
+}
+
+static bool answers(struct reach *r)
+{
+	r->told = calloc(r->g.n + 1, sizeof(*r->told));
+	if (!r->told || !graph_spread(&r->g))
+		return false;
+	owners_init(&r->owners, r->l);
+	for (size_t i = 0; i < r->l->n; i++)
+		if (r->l->who[i]->nmine)
+			answer(r, i);
+	return true;
 }
 
 // All of memory, until no more blocks are found that lead to somebody.
@@ -282,6 +359,8 @@ static int scan_all(struct reach *r, struct scan *s)
 		s->targets = r->g.targets;
 		s->ntargets = r->g.ntargets;
 		int e = scan_run(s, &r->l->maps);
+		if (!e && !settle_doubtful(r))
+			r->g.failed = true;
 		if (e || r->g.failed || round == ROUNDS || !more_blocks(r))
 			return e;
 		graph_deinit(&r->g);
@@ -293,6 +372,10 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	struct look *l = r->l;
 	struct span_list dead = {0};
 	dead_find(l, &dead);
+	ends_init(&r->ends, l);
+	uint64_t now_ns = proc_now_ns();
+	if (now_ns < l->deadline_ns)
+		freed_find(l->pid, &l->maps, &r->freed, now_ns + (l->deadline_ns - now_ns) / 4);
 	struct scan s = {.pid = l->pid, .skip = dead.v, .nskip = scan_tidy(dead.v, dead.n), .deadline_ns = l->deadline_ns,
 			 .hit = on_hit, .ctx = r, .guard = l->r->ext->pointer_guard,
 			 .rotate = l->r->ext->pointer_rotate & 63};
@@ -301,9 +384,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	for (size_t i = 0; !e && i < l->tasks.n; i++)
 		registers(r, &l->tasks.v[i]);
 	struct queues q = {.l = l, .bytes = root_bytes, .ctx = r};
-	if (!e)
-		kernel_hands(r);
-	bool queues = !e && queues_read(&q);
+	bool hands = !e && kernel_hands(r), queues = hands && queues_read(&q);
 	bool still = hold_rested(l, base);
 	free(dead.v);
 	if (e)
@@ -312,18 +393,35 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, "a thread ran while memory was being searched");
 	else if (r->g.failed || r->blocks.failed || !l->rows.complete)
 		hold_say(l, "memory was searched, but not all that the kernel holds");
-	else if (hold_signals(base))
+	else if (*l->unseen) {
+		look_open(l, 0, "%.200s", l->unseen);
+		hold_say(l, l->unseen);
+	} else if (hold_signals(base))
 		hold_say(l, "a signal is pending: its value may lead to it");
+	else if (!hands)
+		hold_say(l, "its POSIX timers cannot be seen: their values may lead to it");
 	else if (!queues)
 		hold_say(l, q.why);
 	else if (hold_sharer(l->pid))
 		hold_say(l, "another process shares its memory, and its registers are not known");
-	else {
-		graph_spread(&r->g);
-		for (size_t i = 0; i < l->n; i++)
-			if (l->who[i]->nmine)
-				answer(r, i);
-	}
+	else if (proc_now_ns() > l->deadline_ns)
+		hold_say(l, "memory was not searched in time");
+	else if (!answers(r))
+		hold_say(l, "memory was searched, but there was none to say what leads where");
+}
+
+static void forget(struct reach *r)
+{
+	for (size_t k = 0; r->told && k < r->g.n; k++)
+		free(r->told[k]);
+	free(r->told);
+	graph_deinit(&r->g);
+	ends_deinit(&r->ends);
+	owners_deinit(&r->owners);
+	free(r->doubtful.v);
+	free(r->blocks.v);
+	free(r->freed.v);
+	free(r->idle.v);
 }
 
 void reach_judge(struct look *l)
@@ -344,7 +442,5 @@ void reach_judge(struct look *l)
 	}
 	hold_release(l);
 	proc_tasks_deinit(&base);
-	graph_deinit(&r.g);
-	free(r.blocks.v);
-	free(r.idle.v);
+	forget(&r);
 }

@@ -60,6 +60,14 @@ static int list_sets(pid_t pid, uint64_t deadline_ns, struct rows *r)
 	return err;
 }
 
+size_t rows_rings(pid_t pid, uint64_t deadline_ns)
+{
+	struct rows r = {.complete = true};
+	size_t n = list_sets(pid, deadline_ns, &r) ? 0 : r.uring;
+	rows_deinit(&r);
+	return n;
+}
+
 // A set's tree is ordered by file, then number, so rows of one number may lie
 // anywhere in it.
 static int by_number(const void *a, const void *b)
@@ -142,6 +150,12 @@ int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out)
 	else
 		*out = r;
 	return err;
+}
+
+int rows_list(pid_t pid, uint64_t deadline_ns, struct rows *out)
+{
+	*out = (struct rows){.complete = true};
+	return list_sets(pid, deadline_ns, out);
 }
 
 void rows_deinit(struct rows *r)

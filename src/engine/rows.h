@@ -32,6 +32,11 @@ struct rows {
 // at once). 0 or -errno.
 int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out);
 void rows_deinit(struct rows *r);
+// How many io_uring contexts the process has open, as far as can be seen.
+size_t rows_rings(pid_t pid, uint64_t deadline_ns);
+
+// Only the numbers of its epoll sets. 0 or -errno; deinit either way.
+int rows_list(pid_t pid, uint64_t deadline_ns, struct rows *out);
 
 // Is the row's file the one that number `fd` of the process has open now?
 // 1 yes, 0 no (or not open), -1 cannot be told.

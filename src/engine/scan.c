@@ -7,7 +7,8 @@
 // searched for among the targets. Pages that were never touched are told by
 // pagemap and not read (reading would make them); in private mappings that the
 // program cannot write only its own copies count: it may unprotect them again.
-// Shared mappings are read whole, whatever may be done with them here. A jmp_buf
+// Shared mappings are read whole, whatever may be done with them here, and so are
+// files that have no name: an untouched page shows what is in the file. A jmp_buf
 // keeps the stack pointer in glibc's disguise: such words are seen through, too.
 #include "engine/scan.h"
 
@@ -30,6 +31,7 @@ struct run {
 	uint64_t sieve[SIEVE_WORDS];
 	unsigned char upper[UPPERS][2]; // bytes 4 and 5 of target addresses
 	unsigned nupper;                // above UPPERS: too many to be of use
+	bool low;                       // a target lies below 4 GiB: four bytes may be a pointer
 	unsigned char buffer[CHUNK + BLOCK];
 };
 
@@ -116,6 +118,17 @@ static void search_jumps(struct run *r, uint64_t at, size_t n)
 	}
 }
 
+// Four bytes, aligned, that are an address.
+static void search_low(struct run *r, uint64_t at, size_t n)
+{
+	for (size_t i = -at & 3; i + 4 <= n; i += 4) {
+		uint32_t w;
+		memcpy(&w, r->buffer + i, sizeof(w));
+		if (w && (sieved(r->sieve, w) & 1))
+			try_word(r->s, at + i, w);
+	}
+}
+
 // n bytes of the target's memory at `at`, a block of zeros behind them.
 static void search(struct run *r, uint64_t at, size_t n)
 {
@@ -150,22 +163,34 @@ static void make_sieve(struct run *r)
 			r->sieve[g >> 6 & (SIEVE_WORDS - 1)] |= 1ULL << (g & 63);
 		for (uint64_t u = s->targets[i].lo >> UPPER; u <= (s->targets[i].hi - 1) >> UPPER; u++)
 			note_upper(r, u << UPPER);
+		r->low |= s->targets[i].lo <= UINT32_MAX;
 	}
 }
 
 void scan_bytes(struct scan *s, const unsigned char *bytes, size_t n, uint64_t at)
 {
-	for (size_t i = 0; i + 6 <= n; i++) { // a pointer may stand without its upper two bytes
+	for (size_t i = 0; i + 4 <= n; i++) { // a pointer may stand without its upper bytes
 		uint64_t w = 0;
 		memcpy(&w, bytes + i, n - i < WORD ? n - i : WORD);
-		try_word(s, at + i, w);
+		if (i + 6 <= n)
+			try_word(s, at + i, w);
+		if (w & UINT32_MAX)
+			try_word(s, at + i, w & UINT32_MAX);
 	}
+}
+
+// A file without a name: what is in it can come from nobody but whoever maps it.
+static bool nameless(const struct maps_line *m)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(m->path);
+	return m->ino && n > sizeof(gone) && !strcmp(m->path + n - (sizeof(gone) - 1), gone);
 }
 
 // Behind the end of a mapped file there is nothing.
 static bool may_end(const struct maps_line *m)
 {
-	return m->perms[3] == 's' && m->ino && (strncmp(m->path, "/dev/", 5) || !strncmp(m->path, "/dev/shm/", 9) ||
+	return (m->perms[3] == 's' || nameless(m)) && m->ino && (strncmp(m->path, "/dev/", 5) || !strncmp(m->path, "/dev/shm/", 9) ||
 						!strncmp(m->path, "/dev/zero", 9));
 }
 
@@ -190,6 +215,8 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 		search(r, lo, got);
 		if (s->guard)
 			search_jumps(r, lo, got);
+		if (r->low)
+			search_low(r, lo, got);
 		s->bytes += got;
 		if (got < n)
 			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);
@@ -271,7 +298,7 @@ static int read_map(struct run *r, const struct maps_line *m)
 {
 	if (!strncmp(m->path, "[v", 2))
 		return 0; // vdso and its data
-	if (m->perms[3] == 's')
+	if (m->perms[3] == 's' || nameless(m))
 		return read_around(r, m, m->lo, m->hi);
 	return read_touched(r, m);
 }

@@ -166,11 +166,23 @@ bool session_lives(struct session *s)
 	return now - s->last_ns < ORPHAN_NS;
 }
 
+// For a core file, in which there is no other pair.
+static void tell_clock(struct session *s)
+{
+	for (size_t i = 0; i < s->n_processes; i++) {
+		struct ctp_ext *e = s->processes[i]->region->ext;
+		ctp_store64(&e->clock_ticks1, 0);
+		ctp_store64(&e->clock_ns1, s->clock.ns1);
+		ctp_store64(&e->clock_ticks1, s->clock.ticks1);
+	}
+}
+
 bool session_turn(struct session *s)
 {
 	uint64_t now = clock_mono_ns();
 	if (now >= s->clock_again_ns) { // ever more rarely: the rate only gets better
 		clock_again(&s->clock);
+		tell_clock(s);
 		s->witness_clock.ns_per_tick = s->clock.ns_per_tick;
 		s->clock_again_ns = now + s->clock_step_ns;
 		s->clock_step_ns = s->clock_step_ns < 1000000000 ? s->clock_step_ns * 2 : s->clock_step_ns;

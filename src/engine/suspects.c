@@ -13,6 +13,9 @@
 #include <string.h>
 
 #include "ctp/seq.h"
+#include "engine/set_waiters.h"
+
+enum { KNOWN = 2 * SUSPECTS_MAX };
 
 struct key {
 	uint64_t key;  // fd << 32 | generation, or an entity id
@@ -23,14 +26,16 @@ struct batch {
 	struct suspects *s;
 	struct key *waits, *learned; // learned: also led to by the registration's data
 	size_t nwaits, nlearned;
+	struct set_waiters sets;
 	uint64_t turns, now_ns;
 };
 
 bool suspects_init(struct suspects *s, const struct ctp_region *r)
 {
 	*s = (struct suspects){.r = r, .seen = calloc(r->cands_max + 1, 1),
-			       .v = calloc(SUSPECTS_MAX, sizeof(struct suspect *))};
-	if (s->seen && s->v)
+			       .v = calloc(SUSPECTS_MAX, sizeof(struct suspect *)),
+			       .known = calloc(KNOWN, sizeof(*s->known))};
+	if (s->seen && s->v && s->known)
 		return true;
 	suspects_deinit(s);
 	return false;
@@ -41,6 +46,7 @@ void suspects_deinit(struct suspects *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i]);
 	free(s->v);
+	free(s->known);
 	free(s->seen);
 	*s = (struct suspects){0};
 }
@@ -54,16 +60,36 @@ bool suspect_holds(const struct ctp_region *r, const struct suspect *s)
 	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;
 }
 
+// Of a suspect in `known`, an open hash of places in `v`, + 1, which is half empty at least.
+static uint32_t *place(const struct suspects *s, uint32_t cand, uint64_t id)
+{
+	uint64_t h = (id * 0x9e3779b97f4a7c15ULL ^ cand) * 0xbf58476d1ce4e5b9ULL;
+	uint32_t i = (uint32_t)(h >> 32) % KNOWN;
+	while (s->known[i] && (s->v[s->known[i] - 1]->cand != cand || s->v[s->known[i] - 1]->s.id != id))
+		i = (i + 1) % KNOWN;
+	return &s->known[i];
+}
+
+static void learn_anew(struct suspects *s)
+{
+	memset(s->known, 0, KNOWN * sizeof(*s->known));
+	for (size_t i = 0; i < s->n; i++)
+		*place(s, s->v[i]->cand, s->v[i]->s.id) = (uint32_t)i + 1;
+}
+
 void suspects_withdraw(struct suspects *s)
 {
 	size_t k = 0;
 	for (size_t i = 0; i < s->n; i++) {
-		if (suspect_holds(s->r, s->v[i]))
+		if (!s->v[i]->gone && suspect_holds(s->r, s->v[i]))
 			s->v[k++] = s->v[i];
 		else
 			free(s->v[i]);
 	}
+	bool fewer = k < s->n;
 	s->n = k;
+	if (fewer)
+		learn_anew(s);
 }
 
 static uint64_t wait_key(int32_t fd, uint32_t gen)
@@ -74,9 +100,9 @@ static uint64_t wait_key(int32_t fd, uint32_t gen)
 static void add(struct batch *b, uint32_t cand, uint32_t station, const struct ctp_state *c, int wait)
 {
 	struct suspects *s = b->s;
-	for (size_t i = s->n; i-- > 0;) // the newest are at the end
-		if (s->v[i]->cand == cand && s->v[i]->s.id == c->id)
-			return;
+	uint32_t *known = place(s, cand, c->id);
+	if (*known)
+		return;
 	struct suspect *x = s->n < SUSPECTS_MAX ? calloc(1, sizeof(*x)) : NULL;
 	if (!x) {
 		s->lost++;
@@ -93,6 +119,7 @@ static void add(struct batch *b, uint32_t cand, uint32_t station, const struct c
 	x->found_ns = b->now_ns;
 	x->next_ns = b->now_ns + 30000000;
 	s->v[s->n++] = x;
+	*known = (uint32_t)s->n;
 }
 
 static size_t first_of(const struct key *k, size_t n, uint64_t key)
@@ -108,6 +135,18 @@ static size_t first_of(const struct key *k, size_t n, uint64_t key)
 	return lo;
 }
 
+struct through {
+	struct batch *b;
+	uint32_t station;
+	const struct ctp_state *c;
+};
+
+static void add_through(void *ctx, uint32_t cand, int wait)
+{
+	const struct through *t = ctx;
+	add(t->b, cand, t->station, t->c, wait);
+}
+
 // Tries one station against the batch.
 static void match(struct batch *b, uint32_t station)
 {
@@ -121,11 +160,13 @@ static void match(struct batch *b, uint32_t station)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t key = wait_key(c.waits[i].fd, c.waits[i].gen);
 		for (size_t k = first_of(b->waits, b->nwaits, key); k < b->nwaits && b->waits[k].key == key; k++)
-			add(b, b->waits[k].cand, station, &c, (int)i);
+			if (b->s->r->cands[b->waits[k].cand].kind != CTP_CAND_SET)
+				add(b, b->waits[k].cand, station, &c, (int)i);
 	}
 	for (size_t k = n ? b->nlearned : first_of(b->learned, b->nlearned, c.id);
 	     k < b->nlearned && b->learned[k].key == c.id; k++)
 		add(b, b->learned[k].cand, station, &c, -1);
+	set_waiters_match(&b->sets, &c, add_through, &(struct through){b, station, &c});
 }
 
 static int by_key(const void *a, const void *b)
@@ -142,7 +183,7 @@ static bool named(struct batch *b, const struct ctp_cand *c)
 	const struct ctp_fd *f = &c->was;
 	bool found = false;
 	const uint64_t hints[] = {f->waiter[0], f->waiter[1], f->leads};
-	if ((f->flags & CTP_FD_MANY) || (f->learned && f->learned != (f->leads & CTP_ID_MASK)))
+	if (c->kind == CTP_CAND_SET || (f->flags & CTP_FD_MANY) || (f->learned && f->learned != (f->leads & CTP_ID_MASK)))
 		return false;
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
 		uint64_t station = hints[i] >> CTP_ID_BITS;
@@ -167,6 +208,10 @@ static void collect_one(struct batch *b, uint32_t slot)
 	if (ctp_load32(&c->ready) != CTP_CAND_READY)
 		return;
 	b->waits[b->nwaits++] = (struct key){wait_key(c->fd, c->gen), slot};
+	if (c->kind == CTP_CAND_SET) {
+		set_waiters_add(&b->sets, slot);
+		return;
+	}
 	if (c->was.learned)
 		b->learned[b->nlearned++] = (struct key){c->was.learned, slot};
 	if (leads && leads != c->was.learned)
@@ -182,6 +227,7 @@ static void collect(struct batch *b, uint32_t count, bool all)
 		if (all || !s->seen[slot])
 			collect_one(b, slot);
 	}
+	set_waiters_ready(&b->sets);
 	qsort(b->waits, b->nwaits, sizeof(struct key), by_key);
 	qsort(b->learned, b->nlearned, sizeof(struct key), by_key);
 }
@@ -214,7 +260,7 @@ static void note_seen(struct suspects *s, const struct batch *b)
 void suspects_gather(struct suspects *s, bool all, uint64_t now_ns)
 {
 	uint32_t max = s->r->cands_max, count = ctp_load32(&s->r->ext->cand_count);
-	struct batch b = {.s = s, .now_ns = now_ns};
+	struct batch b = {.s = s, .now_ns = now_ns, .sets = {.r = s->r}};
 	if (!max)
 		return;
 	s->round |= count >= max;
@@ -235,6 +281,7 @@ void suspects_gather(struct suspects *s, bool all, uint64_t now_ns)
 		if (b.nwaits && run(&b, all))
 			note_seen(s, &b);
 	}
+	set_waiters_deinit(&b.sets);
 	free(b.waits);
 	free(b.learned);
 }
@@ -248,7 +295,8 @@ void suspects_release(struct suspects *s, uint64_t now_ns)
 	uint32_t n = slots(s);
 	bool *used = s->lost == lost ? calloc(n, sizeof(*used)) : NULL;
 	for (size_t i = 0; used && i < s->n; i++)
-		used[s->v[i]->cand] = true;
+		if (s->v[i]->cand != UINT32_MAX)
+			used[s->v[i]->cand] = true;
 	for (uint32_t i = 0; used && i < n; i++) {
 		if (!s->seen[i] || used[i])
 			continue;

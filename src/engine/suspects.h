@@ -11,6 +11,7 @@ struct suspects {
 	const struct ctp_region *r;
 	struct suspect **v;
 	size_t n, lost;      // lost: more than SUSPECTS_MAX at once
+	uint32_t *known;     // where in v each pair of candidate and coroutine is: a hash
 	unsigned char *seen; // by slot of the table: matched with the stations, not yet given back
 	uint32_t from;       // candidates before this number are matched
 	uint32_t held;       // slots that are `seen`
@@ -25,7 +26,7 @@ void suspects_deinit(struct suspects *s);
 // Matches new candidates with coroutines. all: every candidate anew, as a
 // coroutine may have suspended after its descriptor was closed.
 void suspects_gather(struct suspects *s, bool all, uint64_t now_ns);
-// Drops those that ran since.
+// Drops those that ran since, or are refuted.
 void suspects_withdraw(struct suspects *s);
 // When the table is half full: gives the slots of candidates back to the guest that no suspect is left of.
 void suspects_release(struct suspects *s, uint64_t now_ns);

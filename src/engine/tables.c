@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctp/seq.h"
+#include "ctp/tables.h"
 
 struct table_header {
 	char magic[8];
@@ -63,132 +63,47 @@ static int table_end(struct table *t)
 	return 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static void put(void *to, uint64_t index, const void *row)
 {
-	return a < b ? a : b;
+	struct table *t = to;
+	table_row(t, index, row, t->h.record_bytes - (t->h.indexed ? 8 : 0));
 }
 
-static void put_stations(struct table *t, const struct ctp_region *r)
+static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, const struct ctp_thread *ended,
+		     uint64_t ticks)
 {
-	uint64_t n = least(ctp_load32(&r->header->allocated_count), r->stations_max);
-	for (uint64_t i = 0; i < n; i++) {
-		struct ctp_state s;
-		const struct ctp_state *state = &r->stations[i].state;
-		if (ctp_load32(&state->owner) != CTP_OWNER_GUEST)
-			continue;
-		if (!ctp_state_read(state, &s))
-			memcpy(&s, state, sizeof(s));
-		table_row(t, i, &s, sizeof(s));
-	}
-}
-
-static void put_threads(struct table *t, const struct ctp_region *r, const struct ctp_thread *ended)
-{
-	uint64_t n = least(ctp_load32(&r->ext->thread_high), r->threads_max);
-	for (uint64_t i = 0; i < n; i++) {
-		struct ctp_thread row = r->threads[i];
-		if (row.life == CTP_THREAD_LIVE || row.life == CTP_THREAD_DEAD)
-			table_row(t, i, &row, sizeof(row));
-	}
-	table_row(t, UINT32_MAX, ended, sizeof(*ended));
-}
-
-static void put_fds(struct table *t, const struct ctp_region *r)
-{
-	uint64_t n = least(ctp_load64(&r->ext->fd_high) + 1, r->fds_max);
-	for (uint64_t i = 0; i < n; i++) {
-		const struct ctp_fd *fd = &r->fds[i];
-		struct ctp_fd row;
-		if (!ctp_load32(&fd->gen))
-			continue;
-		for (int tries = 0; tries < 1000; tries++) {
-			uint32_t seq = ctp_seq_read_begin(&fd->seq);
-			row = *fd;
-			if (!ctp_seq_read_retry(&fd->seq, seq))
-				break;
-		}
-		table_row(t, i, &row, sizeof(row));
-	}
-}
-
-static void put_cands(struct table *t, const struct ctp_region *r)
-{
-	uint64_t n = least(ctp_load32(&r->ext->cand_count), r->cands_max); // untouched memory is not to come into being
-	for (uint64_t i = 0; i < n; i++)
-		if (ctp_load32(&r->cands[i].ready) == CTP_CAND_READY)
-			table_row(t, i, &r->cands[i], sizeof(r->cands[i]));
-}
-
-static void put_modules(struct table *t, const struct ctp_region *r)
-{
-	uint64_t n = least(ctp_load32(&r->ext->module_count), r->modules_max);
-	for (uint64_t i = 0; i < n; i++) {
-		struct ctp_module m;
-		if (!ctp_load32(&r->modules[i].ready))
-			continue;
-		m = r->modules[i];
-		m.path[sizeof(m.path) - 1] = '\0';
-		table_row(t, i, &m, sizeof(m));
-	}
-}
-
-static void put_incidents(struct table *t, const struct ctp_region *r)
-{
-	uint32_t any = 0;
-	for (size_t i = 0; i < sizeof(r->ext->incidents) / sizeof(r->ext->incidents[0]); i++)
-		any |= r->ext->incidents[i];
-	for (uint64_t i = 0; any && i < r->incidents_max; i++)
-		if (ctp_load32(&r->incidents[i].ready) == CTP_CAND_READY)
-			table_row(t, i, &r->incidents[i], sizeof(r->incidents[i]));
-}
-
-static int dump_plain(int dir, const char *name, uint64_t time, const void *rows, size_t bytes, uint64_t n)
-{
+	const struct ctp_table_shape *shape = &ctp_table_shapes[table];
 	struct table t;
-	int r = table_begin(&t, dir, name, bytes, false, time);
-	if (r < 0)
-		return r;
-	fwrite(rows, bytes, n, t.f);
+	int e = table_begin(&t, dir, shape->name, shape->bytes, shape->indexed, ticks);
+	if (e < 0)
+		return e;
+	ctp_table_rows(r, table, put, &t);
+	if (table == CTP_TABLE_THREADS)
+		put(&t, UINT32_MAX, ended);
+	return table_end(&t);
+}
+
+static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, uint64_t ticks)
+{
+	const struct ctp_table_shape *shape = &ctp_table_shapes[table];
+	uint64_t n;
+	const void *rows = ctp_table_whole(r, table, &n);
+	struct table t;
+	int e = table_begin(&t, dir, shape->name, shape->bytes, shape->indexed, ticks);
+	if (e < 0)
+		return e;
+	fwrite(rows, shape->bytes, n, t.f);
 	t.h.count = n;
 	return table_end(&t);
 }
 
 int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks)
 {
-	static const struct {
-		const char *name;
-		size_t bytes;
-		bool indexed;
-		void (*put)(struct table *t, const struct ctp_region *r);
-	} rows[] = {
-		{ "stations", sizeof(struct ctp_state), true, put_stations },
-		{ "fds", sizeof(struct ctp_fd), true, put_fds },
-		{ "cands", sizeof(struct ctp_cand), true, put_cands },
-		{ "modules", sizeof(struct ctp_module), false, put_modules },
-		{ "incidents", sizeof(struct ctp_incident), true, put_incidents },
-	};
-	struct table t;
-	int first = table_begin(&t, dir, "threads", sizeof(struct ctp_thread), true, ticks);
-	if (!first) {
-		put_threads(&t, r, ended);
-		first = table_end(&t);
-	}
-	for (unsigned i = 0; !first && i < sizeof(rows) / sizeof(*rows); i++) {
-		first = table_begin(&t, dir, rows[i].name, rows[i].bytes, rows[i].indexed, ticks);
-		if (first)
-			break;
-		rows[i].put(&t, r);
-		first = table_end(&t);
-	}
-	uint64_t stacks = least((uint64_t)ctp_load32(&r->ext->stack_count) + 1, r->stacks_max);
-	uint64_t words = least(ctp_load32(&r->ext->stack_words), r->stack_words_max);
-	if (!first)
-		first = dump_plain(dir, "stack_index", ticks, r->stack_index, sizeof(*r->stack_index), stacks);
-	if (!first)
-		first = dump_plain(dir, "stack_words", ticks, r->stack_words, sizeof(*r->stack_words), words);
-	if (!first)
-		first = dump_plain(dir, "sites", ticks, r->sites, sizeof(*r->sites), stacks);
-	if (!first)
-		first = dump_plain(dir, "ext", ticks, r->ext, sizeof(*r->ext), 1);
-	return first;
+	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, ticks); // first: the others may know more, not less
+	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
+		if (i != CTP_TABLE_THREADS)
+			e = dump_rows(dir, i, r, ended, ticks);
+	for (unsigned i = CTP_TABLES_BY_ROW; !e && i < CTP_TABLES; i++)
+		e = dump_whole(dir, i, r, ticks);
+	return e;
 }

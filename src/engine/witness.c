@@ -15,10 +15,11 @@
 #include "engine/descriptors.h"
 #include "engine/evidence.h"
 #include "engine/look.h"
+#include "engine/stuck.h"
 #include "engine/suspects.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, GRACE_MS = 200, FINAL_MS = 400, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, PROVE_TRIES = 20 };
+enum { CHECK_MS = 30, GRACE_MS = 200, FINAL_MS = 400, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, PROVE_TRIES = 20 };
 
 struct witness {
 	const struct ctp_region *r;
@@ -27,6 +28,7 @@ struct witness {
 	const struct witness_clock *clock;
 	bool prove;
 	struct suspects suspects;
+	struct stuck stuck;
 	struct proc_tasks last; // threads at the last check
 	uint64_t check_ns, look_ns; // not before
 	unsigned scans;         // tries between ticks
@@ -93,6 +95,8 @@ static void report(struct witness *w, struct look *l, uint64_t ns)
 		s->next_ns = proc_now_ns() + backoff(s);
 		if (!suspect_holds(w->r, s))
 			continue; // it ran while we looked: withdrawn at the next turn
+		if (stuck_refuted(s) && !s->said)
+			continue;
 		s->settled = settled(s);
 		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
 	}
@@ -113,14 +117,31 @@ static size_t due(const struct witness *w, uint64_t now_ns, bool all, struct sus
 	return n;
 }
 
+// A request keeps what it waits for from everybody's eyes, and a closed file alive.
+static void note_rings(struct witness *w, size_t n)
+{
+	struct ctp_ext *e = w->r->ext;
+	if (n > e->rings)
+		e->rings = (uint32_t)n;
+}
+
 static void take_look(struct witness *w, struct look *l)
 {
 	uint64_t begun = proc_now_ns();
 	if (!look_begin(l)) {
+		note_rings(w, l->rows.uring);
 		judge(l);
 		report(w, l, begun);
 		look_deinit(l);
 	}
+}
+
+static bool needs_memory(struct suspect **who, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (stuck_needs_memory(who[i]->rule))
+			return true;
+	return false;
 }
 
 static void live_look(struct witness *w, struct suspect **who, size_t n, bool rested, bool scan)
@@ -156,6 +177,7 @@ void witness_poll(struct witness *w)
 {
 	uint64_t now_ns = proc_now_ns();
 	suspects_gather(&w->suspects, false, now_ns);
+	stuck_gather(&w->stuck, &w->suspects, w->pid, false, now_ns);
 	suspects_release(&w->suspects, now_ns);
 	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->look_ns)
 		return;
@@ -167,7 +189,7 @@ void witness_poll(struct witness *w)
 		proc_tasks_deinit(&w->last);
 		w->check_ns = now_ns + CHECK_MS * MS;
 	} else if (rest > 0) {
-		live_look(w, who, n, true, true);
+		live_look(w, who, n, true, needs_memory(who, n));
 	} else if (rest == 0) {
 		size_t late = 0;
 		for (size_t i = 0; i < n; i++)
@@ -181,25 +203,49 @@ void witness_poll(struct witness *w)
 	free(who);
 }
 
+// Does nothing run for so long?
+static bool rests(const struct witness *w, unsigned ms)
+{
+	struct proc_tasks before = {0}, after = {0};
+	bool rested = !proc_tasks_read(w->pid, false, &before);
+	if (rested && ms) {
+		nanosleep(&(struct timespec){.tv_nsec = (long)(ms * MS)}, NULL);
+		rested = !proc_tasks_read(w->pid, false, &after) && proc_tasks_still(&before, &after);
+	}
+	proc_tasks_deinit(&before);
+	proc_tasks_deinit(&after);
+	return rested;
+}
+
+// Of some that wait for what is open no more could be told than that a thread was awake, or stopped, just then.
+static void look_again_at_open(struct witness *w, const struct look *last)
+{
+	struct look l = *last;
+	for (int i = 0; i < AGAIN; i++) {
+		l.n = stuck_open(l.who, l.n);
+		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
+			return;
+		struct look again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .rested = rests(w, AGAIN_MS), .who = l.who,
+				     .n = l.n, .deadline_ns = l.deadline_ns};
+		take_look(w, &again);
+	}
+}
+
 void witness_final(struct witness *w, bool may_stop)
 {
 	uint64_t begun = proc_now_ns(), deadline = begun + FINAL_MS * MS;
+	note_rings(w, rows_rings(w->pid, deadline));
 	suspects_gather(&w->suspects, true, begun);
 	suspects_withdraw(&w->suspects);
+	stuck_gather(&w->stuck, &w->suspects, w->pid, true, begun);
 	struct suspect **who;
 	size_t n = due(w, begun, true, &who);
 	if (n) {
-		struct proc_tasks before = {0}, after = {0};
-		bool rested = !proc_tasks_read(w->pid, false, &before);
-		if (rested && begun + 100 * MS < deadline) {
-			nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * MS}, NULL);
-			rested = !proc_tasks_read(w->pid, false, &after) && proc_tasks_still(&before, &after);
-		}
-		proc_tasks_deinit(&before);
-		proc_tasks_deinit(&after);
+		bool rested = rests(w, begun + 100 * MS < deadline ? CHECK_MS : 0);
 		struct look l = {.r = w->r, .pid = w->pid, .final = true, .may_stop = may_stop, .scan = true,
 				 .rested = rested, .who = who, .n = n, .deadline_ns = deadline};
 		take_look(w, &l);
+		look_again_at_open(w, &l);
 	}
 	free(who);
 	if (w->descriptors && proc_now_ns() < deadline)

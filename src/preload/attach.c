@@ -19,6 +19,8 @@
 #include "child.h"
 #include "context.h"
 #include "cpu.h"
+#include "crash.h"
+#include "dump.h"
 #include "emit.h"
 #include "fd_map.h"
 #include "fds.h"
@@ -103,6 +105,8 @@ static int claim(struct tracer *t, const char *path)
 	bool root = !e->root_pid || e->root_pid == t->pid;
 	if (!root || !ctp_cas32(&h->ext.guest_pid, 0, t->pid)) {
 		bool again = ctp_load32(&e->guest_pid) == t->pid, follow = e->options & CTP_OPT_FOLLOW;
+		if (again)
+			ctp_add32(&h->ext.execs, 1); // what was here before is gone, even if nobody answers
 		own = again || follow ? ask_region(h, t->pid, NULL, &bytes) : NULL;
 		real_munmap(h, t->region.bytes);
 		if (!own)
@@ -136,8 +140,10 @@ static int set_up(struct tracer *t, uint64_t top)
 	t->tsc = !t->v1 && e->clock_kind == CTP_CLOCK_TSC;
 	t->block = e->options & CTP_OPT_BLOCK;
 	t->no_free = e->options & CTP_OPT_NO_FREE;
+	t->base = cpu_base_readable(getauxval(AT_HWCAP2));
 	*ctp_tracer = *t; // memory.c and the others read it there
 	memory_init();
+	dump_init();
 	candidate_init();
 	inherit_init();
 	fd_map_init();
@@ -145,6 +151,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	e->context_off = CONTEXT_OFF;
 	e->context_words = CONTEXT_WORDS;
 	e->context_scratch = CONTEXT_SCRATCH;
+	e->page = (uint64_t)ctp_tracer;
 	e->pointer_guard = jmpbuf_guard();
 	e->pointer_rotate = JMPBUF_ROTATE;
 	modules_init(exe);
@@ -177,6 +184,7 @@ static int begin(struct tracer *t, uint64_t top)
 	ctp_tracer->region.ext->attached = guest_now();
 	ctp_store32(&ctp_tracer->attached, 1);
 	thread_start();
+	crash_init();
 	return 0;
 }
 
@@ -267,8 +275,9 @@ void attach_wait_final(struct guest *g)
 	bool alone = e->options & CTP_OPT_SELF;
 	if (ctp_tracer->v1 || ctp_load32(&e->final_asked))
 		return;
-	struct ctp_thread *t = g->thread;
-	t->wait_call = CTP_IN_EXIT;
+	struct ctp_thread *t = g ? g->thread : NULL;
+	if (t)
+		t->wait_call = CTP_IN_EXIT;
 	ctp_store32(&e->final_asked, CTP_FINAL_ASKED);
 	emit_wake();
 	uint64_t beat = ctp_load64(&e->heartbeat);
@@ -279,7 +288,8 @@ void attach_wait_final(struct guest *g)
 			break;
 		beat = ctp_load64(&e->heartbeat);
 	}
-	t->wait_call = CTP_IN_NONE;
+	if (t)
+		t->wait_call = CTP_IN_NONE;
 }
 
 // The last of ours that exit() runs; libctp is initialized before what it was

@@ -19,7 +19,9 @@
 #include "ask.h"
 #include "coroutine.h"
 #include "cpu.h"
+#include "crash.h"
 #include "emit.h"
+#include "incident.h"
 #include "inherit.h"
 #include "modules.h"
 #include "pagemap.h"
@@ -60,10 +62,25 @@ static void before(void)
 	legacy.entry = g->current->entry;
 }
 
+static void note_fork(const struct frame *f)
+{
+	struct guest *g = guest_enter();
+	if (!g)
+		return;
+	struct ctp_incident i = {.rule = 26, .fd = -1, .who = guest_who(g), .stack = guest_stack(g, f),
+				 .other_time = legacy.forked};
+	incident_note(g, &i);
+	guest_leave(g);
+}
+
 static void in_parent(void)
 {
-	if (legacy.traced)
-		ctp_add32(&ctp_tracer->region.ext->forks, 1);
+	struct frame f;
+	if (!legacy.traced)
+		return;
+	CPU_CALLER(&f);
+	ctp_add32(&ctp_tracer->region.ext->forks, 1);
+	note_fork(&f);
 }
 
 // The coroutine that called fork goes on here, and the thread's own stack below it.
@@ -95,6 +112,7 @@ static void stand_in(struct guest *g)
 	g->thread->native = native->id;
 	g->thread->current = s->id;
 	g->thread->created++;
+	crash_arm(g);
 	modules_note_pc(s->entry);
 	emit(g, ctp_w1(CTP_EV_THREAD, 0, native->id), 0, g->tid);
 	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(native->id, 0), s->entry);

@@ -12,7 +12,9 @@
 
 #include "blocks.h"
 #include "cpu.h"
+#include "crash.h"
 #include "emit.h"
+#include "entered.h"
 #include "modules.h"
 #include "pagemap.h"
 #include "stacks.h"
@@ -69,6 +71,7 @@ static void name_native(struct guest *g)
 	g->current = g->native = s;
 	g->thread->native = g->thread->current = s->id;
 	emit(g, ctp_w1(CTP_EV_THREAD, 0, s->id), 0, g->tid);
+	crash_arm(g);
 }
 
 static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life)
@@ -83,11 +86,14 @@ static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life
 	((struct ctp_station *)((char *)s - CTP_STATE_OFFSET))->is_dead = 1;
 }
 
+#define RELEASE_ASKED (1ULL << 33)
 // A piece of memory that changes hands.
 struct release {
 	struct guest *g;
 	uint64_t lo, hi;
 	bool block; // one allocation, given back
+	const struct frame *by; // NULL: nobody gives it back
+	uint64_t at;            // what of it goes into the state of whom it takes the stack; 0: not asked yet
 };
 
 // Does s live, with its stack there? Then the sequence under which that was so,
@@ -190,7 +196,7 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	bool known = born_on_alt(g, t->sp, &s->lo, &s->hi);
 	ctp_seq_end(&s->seq);
 	if (known)
-		pagemap_add_stack(s, superseded, &(struct release){g, s->lo, s->hi, false});
+		pagemap_add_stack(s, superseded, &(struct release){.g = g, .lo = s->lo, .hi = s->hi});
 	else
 		g->thread->unknown++;
 	pagemap_add_slot(s);
@@ -205,6 +211,18 @@ static bool is_dead(const struct ctp_state *s)
 	return s->life == CTP_FINISHED || s->life == CTP_DESTROYED;
 }
 
+// Entered where `t` says. Should it run or live no more, it is of interest where (entered.c).
+static struct ctp_state *found(struct guest *g, struct ctp_state *s, const struct target *t)
+{
+	if (s->life >= CTP_RUNNING) {
+		g->late.who = s;
+		g->late.sp = t->sp;
+		g->late.pc = t->pc;
+		g->late.slot = t->slot;
+	}
+	return s;
+}
+
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 {
 	struct ctp_state *s = *coroutine_recent(g, t->slot) = pagemap_slot(t->slot);
@@ -215,10 +233,10 @@ struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 			revive(g, s);
 		else if (is_dead(s) && there && !is_dead(there)) // it has its memory, even where it saved itself
 			return there;
-		return s;
+		return found(g, s, t);
 	}
 	if (there)
-		return there;
+		return found(g, there, t);
 	if (coroutine_native_has(g, t->sp))
 		return g->native;
 	return meet(g, t);
@@ -238,6 +256,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	s->entry = entry;
 	s->slot = slot;
 	s->creator = guest_who(g);
+	s->made = g->thread->turns | (uint64_t)g->slot << 48;
 	s->creator_stack = guest_stack(g, &f);
 	s->regs[CTP_REG_SP] = hi;
 	s->regs[CTP_REG_PC] = entry;
@@ -245,7 +264,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	ctp_seq_end(&s->seq);
 	any = true;
 	if (lo < hi)
-		pagemap_add_stack(s, superseded, &(struct release){g, lo, hi, false});
+		pagemap_add_stack(s, superseded, &(struct release){.g = g, .lo = lo, .hi = hi});
 	pagemap_add_slot(s);
 	modules_note_pc(entry);
 	g->thread->created++;
@@ -271,11 +290,6 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 
 // A stack's id, and above it whether it is a guess: what a leaver's state keeps of it.
 #define GUESS 32
-
-// LAST: the stack that s had when it last left (struct candidate), and TOP, the
-// top of the stack for that: equal again, it stands where it stood.
-#define LAST guest[2]
-#define TOP guest[3]
 
 static __attribute__((noinline)) uint64_t name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
 {
@@ -322,6 +336,8 @@ static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, str
 		keep_registers(s, kept(how) ? g->saved : g->regs);
 		stack = name_stack(g, s);
 	}
+	if (ends)
+		s->ENDED_AFTER = s->how;
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;
 	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS)) |
@@ -345,17 +361,9 @@ static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 {
 	if (CTP_UNLIKELY(s->nwaits || g->batch_fd >= 0))
 		fds_resume(g, s);
+	if (CTP_UNLIKELY(s->life >= CTP_RUNNING))
+		entered_late(g, s);
 	uint32_t seq = ctp_seq_begin(&s->seq);
-	if (CTP_UNLIKELY(is_dead(s))) {
-		// Entered after its end: its bookkeeping goes back to where it was.
-		if (s->entity == CTP_COROUTINE) {
-			if (s->life == CTP_FINISHED)
-				g->thread->finished--;
-			else
-				g->thread->destroyed--;
-		}
-		s->flags &= (uint8_t)~CTP_STATE_STACK_FREED;
-	}
 	s->life = CTP_RUNNING;
 	s->thread = g->slot;
 	s->changes++;
@@ -452,22 +460,36 @@ void coroutine_ends(struct guest *g)
 	ends(g, CTP_HOW_RETURN);
 }
 
+// Who took its stack, and where: for whoever enters it nevertheless.
+static void note_release(struct ctp_state *s, struct release *r)
+{
+	if (!r->at)
+		r->at = (r->by ? guest_stack(r->g, r->by) : 0) | (r->block ? ENTERED_BLOCK : 0) | RELEASE_ASKED;
+	s->ENTERED_LO = r->lo;
+	s->ENTERED_HI = r->hi;
+	s->ENTERED_BY = guest_who(r->g);
+	s->ENTERED_AT = r->at;
+}
+
 static void released(struct ctp_state *s, void *arg)
 {
-	const struct release *r = arg;
+	struct release *r = arg;
 	uint32_t seq = ctp_seq_read_begin(&s->seq);
-	bool slot = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->slot >= r->lo && s->slot < r->hi;
+	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
+	bool slot = lives && s->slot >= r->lo && s->slot < r->hi;
 	if (r->block && s->slot >= r->lo && s->slot < r->hi && (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
 		s->slot = 0; // it lives on, but what it left there is gone
 	if (!slot)
 		seq = lives_in(s, r);
+	if (lives && s->entity == CTP_COROUTINE && s != r->g->current && !(seq & 1))
+		note_release(s, r);
 	if (s->entity == CTP_COROUTINE && s != r->g->current)
 		destroy(r->g, s, CTP_HOW_RELEASED, seq);
 }
 
-void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block)
+void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)
 {
-	struct release r = {g, lo, hi, block};
+	struct release r = {g, lo, hi, block, by, 0};
 	pagemap_range(lo, hi, block, released, &r);
 }
 

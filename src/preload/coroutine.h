@@ -23,6 +23,12 @@ static inline bool coroutine_holds(const struct ctp_state *s, uint64_t sp)
 	return s->lo < s->hi && sp - s->lo <= s->hi - s->lo;
 }
 
+// The guest's own words of a state. LAST: the stack that it had when it last left (struct
+// candidate), and TOP, the top of the stack for that: equal again, it stands where it stood.
+#define LAST guest[2]
+#define TOP guest[3]
+#define ENDED_AFTER guest[1] // how it had left before it ended
+
 // The entity that `t` will go on as: never NULL, met ones are made known.
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t);
 
@@ -62,8 +68,8 @@ void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how);
 void coroutine_ends(struct guest *g);
 
 // [lo, hi) was given back: entities whose stack or save slot (blocks: [lo, hi)
-// is one allocation) lay there are gone.
-void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block);
+// is one allocation) lay there are gone. `by`: where it is given back; NULL: it is only used anew.
+void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by);
 
 // The coroutine that `data`, a registration's, seems to point to: into its stack,
 // or next to where it saves itself. NULL if none. `data` need not be an address.

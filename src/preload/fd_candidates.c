@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "cpu.h"
+#include "dump.h"
 #include "fds.h"
 
 enum { KEEPS = 256 };
@@ -41,6 +42,7 @@ struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd)
 			continue;
 		t[i].next = NULL;
 		t[i].post = false;
+		t[i].kind = CTP_CAND_CLOSE;
 		memset(&t[i].cand, 0, sizeof(t[i].cand)); // in place: nothing of it on the stack
 		t[i].cand.fd = fd;
 		t[i].cand.gen = e->gen;
@@ -81,6 +83,7 @@ static struct ctp_cand *slot(void)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	uint32_t at = ctp_add32(&r->ext->cand_count, 1);
+	dump_grow(DUMP_CANDS, at < r->cands_max ? at + 1 : r->cands_max);
 	struct ctp_cand *c = r->cands_max ? &r->cands[at % r->cands_max] : NULL;
 	uint32_t is = c ? ctp_load32(&c->ready) : CTP_CAND_READY; // partner: suspects_release
 	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32(&c->ready, is, CTP_CAND_FILLING))

@@ -90,3 +90,25 @@ int fd_map_find(int epfd, uint64_t data)
 	}
 	return found;
 }
+
+int fd_map_find_ended(int epfd, uint64_t data)
+{
+	uint64_t *t = map_table(), h = hash(epfd, data);
+	int found = -1;
+	for (int i = 0; t && i < WINDOW; i++) {
+		uint64_t slot = ctp_load64(&t[slot_at(h, i)]);
+		if (!slot)
+			break;
+		if (slot >> TAG_SHIFT << TAG_SHIFT != tag(h))
+			continue;
+		if (alive(slot))
+			return -1;
+		int fd = slot & ((1 << FD_BITS) - 1);
+		const struct ctp_fd *e = fds_entry(fd);
+		bool ended = e && (e->closed_gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
+			     (e->life == CTP_FD_CLOSED || e->gen != e->closed_gen);
+		if (ended)
+			found = found >= 0 && found != fd ? INT32_MAX : fd;
+	}
+	return found == INT32_MAX ? -1 : found;
+}

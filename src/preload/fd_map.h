@@ -9,3 +9,5 @@ void fd_map_init(void); // the region is a fresh one: forgets all
 void fd_map_add(int epfd, uint64_t data, int fd, uint32_t gen);
 // The descriptor, or -1: unknown, or more than one live one has this data.
 int fd_map_find(int epfd, uint64_t data);
+// The same for a registration whose descriptor has ended since; -1 if a live one has this data.
+int fd_map_find_ended(int epfd, uint64_t data);

@@ -7,6 +7,8 @@
 // against the coroutine's state before it is believed, so nobody takes it back.
 #include "coroutine.h"
 #include "fd_map.h"
+#include "held.h"
+#include "incident.h"
 
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
 #define REAL_EVENTS 0x0fffffffu // what is left of a fired one-shot has none of them
@@ -41,6 +43,11 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 static uint64_t hint_of(const struct ctp_state *s)
 {
 	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
+}
+
+bool waits_for(uint64_t hint, int fd, uint32_t gen)
+{
+	return waiting(hint, fd, gen, false);
 }
 
 bool waits_any(struct ctp_fd *e, int fd)
@@ -129,9 +136,12 @@ void fds_suspend(struct guest *g, struct ctp_state *s)
 {
 	s->nwaits = 0;
 	s->flags &= (uint8_t)~CTP_STATE_MOREWAITS;
+	if (CTP_UNLIKELY(g->nlocks))
+		held_suspend(g, s);
 	if (CTP_LIKELY(!g->nwaits && !g->eagain))
 		return;
-	if (g->more_waits | (g->eagain && !join_eagain(g)))
+	bool said = g->eagain && !(g->probed && g->nwaits);
+	if (g->more_waits | (said && !join_eagain(g)))
 		s->flags |= CTP_STATE_MOREWAITS;
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		const struct ctp_wait *w = &g->waits[i];
@@ -142,6 +152,8 @@ void fds_suspend(struct guest *g, struct ctp_state *s)
 		if (live && s->entity == CTP_COROUTINE && !(s->flags & CTP_STATE_PRIVATE))
 			link_wait(s, w);
 	}
+	if (g->eagain && !g->probed)
+		vain_suspends(g, s);
 }
 
 // Whether s goes on although what it waited for has ended, and no event did it.
@@ -163,15 +175,23 @@ void fds_resume(struct guest *g, struct ctp_state *s)
 		return;
 	if (s->nwaits && by_hand(s))
 		g->thread->hand++;
+	for (uint32_t i = 0; CTP_UNLIKELY(g->anew_fd >= 0) && i < s->nwaits && i < CTP_WAITS; i++)
+		if (s->waits[i].fd == g->anew_fd && s->waits[i].gen == g->anew_gen)
+			bad_delivered(g, s, g->anew_fd);
 	if (g->batch_fd < 0)
 		return;
 	struct ctp_fd *e = fds_entry(g->batch_fd);
+	for (uint32_t i = 0; e && i < s->nwaits && i < CTP_WAITS; i++)
+		if (CTP_UNLIKELY(s->waits[i].fd == g->batch_fd && s->waits[i].gen != e->gen))
+			bad_woken(g, s, g->batch_fd, s->waits[i].gen);
 	g->batch_fd = -1;
 	// A first run is no wake-up: an accept event starts the new connection's coroutine.
-	if (!e || !s->runs || e->learned == s->id || e->gen != g->batch_gen || !fds_take(e))
+	bool known = e && e->learned == s->id && e->learned_stack == s->stack;
+	if (!e || !s->runs || known || e->gen != g->batch_gen || !fds_take(e))
 		return;
 	if (e->gen == g->batch_gen && e->life == CTP_FD_OPEN) {
 		e->learned = s->id;
+		e->learned_stack = s->stack;
 		e->leads = hint_of(s);
 	}
 	fds_give(e);
@@ -202,11 +222,22 @@ static void slice_drops(struct guest *g, int fd, int epfd)
 	g->nwaits = n;
 }
 
+// An epoll set through which somebody may wait: its end is worth a look.
+static void has_rows(int epfd, uint32_t gen)
+{
+	struct ctp_fd *e = fds_entry(epfd);
+	if (CTP_LIKELY(e->flags & CTP_FD_ROWS) || !coroutine_any() || !fds_take(e))
+		return;
+	if (e->gen == gen)
+		e->flags |= CTP_FD_ROWS;
+	fds_give(e);
+}
+
 void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev)
 {
 	struct ctp_wait w = {.fd = fd, .gen = fds_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64, .epfd = epfd};
-	uint32_t epgen = fds_gen(g, epfd);
+	uint32_t epgen = w.epgen = fds_gen(g, epfd);
 	struct ctp_state *to = coroutine_at(w.data);
 	uint64_t leads = hint_of(to ? to : coroutine_through(w.data));
 	struct ctp_fd *e = fds_entry(fd);
@@ -225,6 +256,7 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 	if (g->current->entity == CTP_COROUTINE)
 		e->adder = e->reg_by;
 	fds_give(e);
+	has_rows(epfd, epgen);
 	fd_map_add(epfd, w.data, fd, w.gen);
 	if (w.events & REAL_EVENTS)
 		slice_adds(g, &w);
@@ -256,14 +288,40 @@ void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f
 	candidate_post(g, k, CTP_CAND_DEL, &d);
 }
 
+// An event that is nobody's: that of a generation which has ended? One closed only
+// after the wait had begun may have been taken before.
+static void stale(struct guest *g, int epfd, uint64_t data)
+{
+	int fd = fd_map_find_ended(epfd, data);
+	struct ctp_fd *e = fds_entry(fd);
+	const struct ctp_thread *t = g->thread;
+	if (!e || t->wait_call != CTP_IN_EPOLL || t->wait_fd != epfd || !(ctp_load64(&t->wait_seq) & 1) || !fds_take(e))
+		return;
+	bool is = e->closed_owner && e->closed < t->wait_since;
+	struct ctp_incident i = {.rule = 7, .fd = fd, .gen = e->closed_gen, .who = e->closed_owner & CTP_ID_MASK,
+				 .stack = e->closer_stack, .other = e->closer, .other_stack = e->closer_stack,
+				 .call = e->closed_how, .other_time = e->closed};
+	e->stale += is;
+	i.value[0] = e->stale;
+	i.value[1] = e->closed_desc;
+	i.value[2] = (uint64_t)epfd;
+	fds_give(e);
+	if (is)
+		incident_note(g, &i);
+}
+
 void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n)
 {
 	uint64_t now = n > 0 ? guest_now() : 0;
 	int fd = -1;
+	g->batch_time = now;
+	g->anew_fd = -1;
 	for (int i = 0; i < n; i++) {
 		fd = fd_map_find(epfd, ev[i].data.u64);
 		if (fd >= 0)
 			ctp_store64(&fds_entry(fd)->event_time, now);
+		else
+			stale(g, epfd, ev[i].data.u64);
 	}
 	g->batch_fd = n == 1 ? fd : -1;
 	g->batch_gen = g->batch_fd >= 0 ? fds_entry(fd)->gen : 0;

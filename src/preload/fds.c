@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "cpu.h"
+#include "dump.h"
 
 enum { SPINS = 500, YIELDS = 500 };
 
@@ -85,6 +86,7 @@ static void high(uint64_t fd)
 	uint64_t *max = &ctp_tracer->region.ext->fd_high;
 	for (uint64_t was = ctp_load64(max); was < fd && !ctp_cas64(max, was, fd);)
 		was = ctp_load64(max);
+	dump_grow(DUMP_FDS, fd < DUMP_FDS_MOST ? fd + 1 : DUMP_FDS_MOST);
 }
 
 // The next generation, open, with nothing known yet. e is taken.
@@ -105,15 +107,33 @@ static void renew(struct ctp_fd *e, uint64_t now)
 	e->reg_data = e->reg_by = e->reg_time = 0;
 	e->waiter[0] = e->waiter[1] = e->leads = 0;
 	e->learned = e->event_time = e->adder = 0;
+	e->learned_stack = 0;
+	e->polled = e->polled_out = 0;
+	e->last_in = e->last_out = e->herd = 0;
 	e->FD_ENDING = 0;
 	e->FD_ASKED = 0;
+}
+
+// Whom the entry's registration leads to; 0: it has none.
+static uint64_t owner(const struct ctp_fd *e)
+{
+	uint64_t leads = e->leads & CTP_ID_MASK;
+	if (e->reg_epfd < 0)
+		return 0;
+	return leads ? leads : e->adder ? e->adder : e->reg_by ? e->reg_by : CTP_FD_UNNAMED;
 }
 
 // Closes the present generation. e is taken.
 static void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
 {
-	if (gen == e->gen)
+	if (gen == e->gen) {
 		e->life = CTP_FD_CLOSED;
+		e->closed_owner = owner(e);
+		e->closed_desc = e->desc;
+	} else {
+		e->closed_owner = e->closed_desc = 0;
+	}
+	e->stale = 0;
 	e->closed_how = d->call;
 	e->closed = d->time;
 	e->closer = d->closer;
@@ -151,7 +171,7 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 	e->kind = like->kind;
 	e->desc = like->desc;
 	e->peer_desc = like->peer_desc;
-	e->flags |= like->flags & CTP_FD_LISTENS;
+	e->flags |= like->flags & (CTP_FD_LISTENS | CTP_FD_ROWS);
 }
 
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
@@ -175,8 +195,13 @@ static uint64_t begin(struct guest *g, int fd, const struct fd_birth *b, const s
 		unseen = e->gen;
 		k = end_unseen(e, fd, &d);
 	}
-	if (!told)
+	if (!told) {
+		if (CTP_UNLIKELY(e->event_time && e->event_time == g->batch_time)) {
+			g->anew_fd = fd;
+			g->anew_gen = e->gen + 1;
+		}
 		renew(e, d.time);
+	}
 	fill(e, b, like, who, stack);
 	uint64_t desc = e->desc;
 	uint32_t gen = e->gen;
@@ -256,8 +281,11 @@ static void ending_one(struct fd_ends *x, int fd)
 	if (x->open) {
 		mark(e);
 		x->listened |= e->flags & CTP_FD_LISTENS;
-		if (waits_any(e, fd))
+		bool waited = waits_any(e, fd);
+		if (waited || (e->flags & CTP_FD_ROWS)) // who waits through a set, the engine finds
 			k = candidate_keep(e, fd);
+		if (k && !waited)
+			k->kind = CTP_CAND_SET;
 	}
 	fds_give(e);
 	if (!k)
@@ -349,7 +377,7 @@ void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const 
 		ended_one(g, x, fd, &d, counts);
 	for (struct fd_keep *k = x->keeps, *next; k; k = next) {
 		next = k->next;
-		candidate_post(g, k, k->post ? CTP_CAND_CLOSE : 0, &d);
+		candidate_post(g, k, k->post ? k->kind : 0, &d);
 	}
 	x->keeps = NULL;
 }

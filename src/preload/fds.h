@@ -78,11 +78,12 @@ void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const 
 struct fd_keep {
 	uint32_t taken;
 	bool post; // its generation did end
+	unsigned kind; // enum ctp_cand_kind, if so
 	struct fd_keep *next;
 	struct ctp_cand cand;
 };
 void candidate_init(void);
-struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted
+struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted. As a CLOSE
 void candidate_identify(struct fd_keep *k); // fd still open: device, inode, names
 // Posts it, if `kind`, and gives it back.
 struct fd_death {
@@ -102,6 +103,32 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
 void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n);
+
+// hint, of an entry: whether that coroutine is suspended and waits for fd#gen itself.
+bool waits_for(uint64_t hint, int fd, uint32_t gen);
+
+// ------------------------------------------- woken in vain (fd_vain.c)
+
+// The guest's own words of a state (entered.h has those before): what the coroutine
+// waits for since EAGAIN, fd << 32 | generation; 0: it got something since.
+#define VAIN_KEY guest[8]
+#define VAIN_SINCE guest[9]  // when it suspended for that
+#define VAIN_ROW guest[10]   // how often in a row an event woke it in vain
+#define VAIN_BEGAN guest[11] // since when
+#define VAIN_ROUND guest[12] // of the herd in which it was counted last, + 1
+void vain_suspends(struct guest *g, struct ctp_state *s); // after EAGAIN; its time and stack are known
+void vain_served(struct ctp_fd *e); // somebody got something of what several wait for
+
+// ------------------------------------------- numbers that are no longer what they were (fd_bad.c)
+
+// Between hook_enter and guest_leave, after a call on fd. touched, woken: it was generation
+// `was` for which the coroutine had waited. closed, used, registered: the call said EBADF.
+void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events);
+void bad_woken(struct guest *g, const struct ctp_state *s, int fd, uint32_t was);
+void bad_delivered(struct guest *g, const struct ctp_state *s, int fd);
+void bad_closed(struct guest *g, int fd, enum ctp_fd_call call, const struct frame *f);
+void bad_used(struct guest *g, int fd, uint32_t events);
+void bad_registered(struct guest *g, int fd, const struct frame *f);
 
 // What fd is, asked of the kernel. (fd_candidates.c)
 enum ctp_fd_kind fd_kind(int fd);

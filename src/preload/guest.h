@@ -40,7 +40,7 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4 };
+enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4, GUEST_PAGES = 16, GUEST_LOCKS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
 // gate is shut. Offsets up to `kept` are known to assembly (area.h).
@@ -72,6 +72,7 @@ struct guest {
 	// Alternate signal stacks that the thread has named last: a coroutine may be born there.
 	struct { uint64_t lo, hi; } alts[GUEST_ALTS];
 	uint32_t nalts;
+	bool armed; // a handler would run on an alternate stack here (crash_stack.c)
 
 	// The slice: what the running entity did since it went on. Reset at
 	// every switch by coroutine.c; filled by hook_io.c and hook_epoll.c.
@@ -80,10 +81,13 @@ struct guest {
 			uint32_t nwaits; // registered in this slice
 			bool more_waits;
 			bool eagain;     // the last I/O call said EAGAIN or EINPROGRESS
+			bool probed;     // and was a poll or select, which counts if nothing was registered
+			uint8_t nlocks;  // of locks[] (hook_lock.c)
 		};
 		uint64_t slice; // all of these
 	};
 	struct ctp_wait waits[CTP_WAITS];
+	const void *locks[GUEST_LOCKS]; // locked in this slice, and not unlocked
 	int32_t eagain_fd;
 	uint32_t eagain_gen, eagain_events;
 
@@ -91,6 +95,16 @@ struct guest {
 	// set by epoll waits, consumed by the first switch after it.
 	int32_t batch_fd; // the only event's fd, or -1
 	uint32_t batch_gen;
+	// A number of the last batch that was closed since and opened anew: its event may be in hand still.
+	uint64_t batch_time; // when the batch came
+	int32_t anew_fd;     // -1: none
+	uint32_t anew_gen;   // the new generation
+
+	// What was found for a switch, if it runs already or lives no more: the same, and where it would go on.
+	struct { const struct ctp_state *who; uint64_t sp, pc, slot; } late;
+	struct { uint64_t pc; int lo, hi; } refused; // numbers in a row that close refused there (fd_bad.c)
+
+	uint64_t readable[GUEST_PAGES]; // pages of the program's memory that could be read, + 1 (hook_poll.c)
 };
 
 // One per process. Everything here is written at attach only, except where noted.
@@ -100,6 +114,7 @@ struct tracer {
 	bool tsc;
 	bool block;        // --overflow=block
 	bool no_free;
+	bool base;         // cpu_base may be asked
 	bool no_engine;    // it let a thread wait in vain for a slot
 	uint32_t pid;
 	struct ctp_region region;
@@ -116,7 +131,7 @@ void guest_leave(struct guest *g);
 
 // The exit begins: notes it once, for P7. (attach.c)
 void attach_exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);
-void attach_wait_final(struct guest *g); // asks for the last snapshot, waits half a second at most
+void attach_wait_final(struct guest *g); // asks for the last snapshot, waits half a second at most; g: NULL if there is none
 
 // The calling thread's area, taken now; NULL if not attached or no slot is
 // free. Called where guest_enter and the trampolines find none. (thread.c)

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "cpu.h"
+#include "ctp/polled.h"
 #include "fds.h"
 #include "real.h"
 
@@ -30,8 +31,20 @@ HOOK_INLINE void wait_enter(struct guest *g, enum ctp_wait_call call, int fd)
 	t->wait_timeout_ns = -1;
 	t->wait_buf = t->wait_buf_bytes = 0;
 	t->wait_since = 0;
+	t->base = ctp_tracer->base ? cpu_base() : 0;
 	CPU_SAVED(t->wait_regs);
 	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
+}
+
+// In a call that blocks and is nobody's loop: when the loop waited last stays known.
+HOOK_INLINE void wait_block(struct guest *g, enum ctp_block what, const void *on, uint64_t bytes)
+{
+	struct ctp_thread *t = g->thread;
+	uint64_t since = t->wait_since;
+	wait_enter(g, CTP_IN_BLOCK, (int)what);
+	t->wait_since = since;
+	t->wait_buf = (uint64_t)on;
+	t->wait_buf_bytes = bytes;
 }
 
 static inline void wait_leave(struct guest *g)
@@ -40,6 +53,56 @@ static inline void wait_leave(struct guest *g)
 	if (seq & 1)
 		ctp_store64(&g->thread->wait_seq, seq + 1);
 }
+
+// A loop's wait: epoll, poll, select.
+struct loop_wait {
+	enum ctp_wait_call call;
+	int fd; // as ctp_thread.wait_fd
+	const void *buf;
+	uint64_t bytes;
+	int64_t timeout_ns;
+};
+
+// What is remembered across the real call: numbers only, it may end on another thread.
+struct loop_turn {
+	uint32_t slot; // of the thread that entered
+	uint64_t seen;
+	bool sleeps;   // a timeout other than 0, and it is the loop's
+};
+
+HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struct loop_wait *w, uint64_t now)
+{
+	struct ctp_thread *t = g->thread;
+	uint64_t seq = ctp_load64(&t->wait_seq);
+	bool loops = w->call == CTP_IN_EPOLL || g->current->entity == CTP_NATIVE;
+	turn->slot = g->slot;
+	turn->sleeps = w->timeout_ns != 0 && ctp_polled_loops(t, loops);
+	if (turn->sleeps && loops)
+		t->flags |= CTP_THREAD_LOOPS;
+	turn->seen = ctp_wait_seen(t, ctp_tracer->region.ext);
+	t->wait_call = w->call;
+	t->wait_fd = w->fd;
+	t->wait_timeout_ns = w->timeout_ns;
+	t->wait_buf = (uint64_t)w->buf;
+	t->wait_buf_bytes = w->bytes;
+	t->wait_since = now;
+	t->turns += turn->sleeps;
+	t->base = ctp_tracer->base ? cpu_base() : 0;
+	CPU_SAVED(t->wait_regs);
+	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
+}
+
+// n: what the real call returned. What came has been noted.
+static inline void loop_leave(struct guest *g, const struct loop_turn *turn, int n)
+{
+	if (n == 0 && turn->sleeps && turn->slot == g->slot)
+		ctp_store64(&g->thread->slept_epoch, turn->seen);
+	wait_leave(g);
+}
+
+// A timeout as a loop_wait has it. (hook_poll.c)
+int64_t timeout_of_ms(int ms);
+int64_t timeout_of(const struct timespec *ts);
 
 // ------------------------------------------------------------- I/O calls
 
@@ -56,16 +119,45 @@ HOOK_INLINE void io_enter(int fd)
 
 void io_failed(struct guest *g, int fd, uint32_t events); // looks at errno (hook_io.c)
 
+// Who reads it, who writes it: one store when that changes. For who waits for whom.
+static inline void io_done(struct guest *g, int fd, uint32_t events)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	g->eagain = false;
+	if (!e)
+		return;
+	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last), who = guest_who(g);
+	if (CTP_UNLIKELY(!who))
+		who = CTP_FD_UNNAMED | g->slot;
+	if (CTP_UNLIKELY((was & ~CTP_FD_SEVERAL) != who))
+		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
+	g->current->VAIN_KEY = 0;
+	if (CTP_UNLIKELY(e->flags & CTP_FD_MANY))
+		vain_served(e);
+}
+
+// A number for which the coroutine waited, when it was another generation?
+static inline void io_touched(struct guest *g, int fd, uint32_t events)
+{
+	const struct ctp_state *s = g->current;
+	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++) {
+		const struct ctp_fd *e = fds_entry(s->waits[i].fd);
+		if (s->waits[i].fd == fd && CTP_UNLIKELY(e->gen != s->waits[i].gen) && s->entity == CTP_COROUTINE)
+			bad_touched(g, fd, s->waits[i].gen, events);
+	}
+}
+
 static inline ssize_t io_leave(ssize_t r, int fd, uint32_t events)
 {
 	struct guest *g = hook_enter();
 	if (!g)
 		return r;
 	wait_leave(g);
+	io_touched(g, fd, events);
 	if (CTP_UNLIKELY(r == -1))
 		io_failed(g, fd, events);
 	else
-		g->eagain = false;
+		io_done(g, fd, events);
 	guest_leave(g);
 	return r;
 }

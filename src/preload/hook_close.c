@@ -36,6 +36,16 @@ static __attribute__((noinline)) bool not_open(void)
 	return errno == EBADF;
 }
 
+// Of a single number; what says whether it was refused, and by errno, is the caller's.
+static void refused(int fd, enum ctp_fd_call call, const struct frame *f)
+{
+	struct guest *g = fd >= 0 && call != CTP_CALL_CLOSEDIR ? hook_enter() : NULL; // that one is of who closes all
+	if (!g)
+		return;
+	bad_closed(g, fd, call, f);
+	guest_leave(g);
+}
+
 #define ENDER_HOOK(type, name, call, number, failed, params, args) \
 	CTP_HOOK type name params \
 	{ \
@@ -45,7 +55,10 @@ static __attribute__((noinline)) bool not_open(void)
 		CPU_CALLER(&f); \
 		ending(&x, fd, fd); \
 		type r = real_##name args; \
-		ended(&x, call, &f, r != (failed) || !not_open()); \
+		bool counts = r != (failed) || !not_open(); \
+		ended(&x, call, &f, counts); \
+		if (CTP_UNLIKELY(!counts)) \
+			refused(fd, call, &f); \
 		return r; \
 	}
 

@@ -83,7 +83,9 @@ void hook_swapcontext(struct guest *g, struct arguments *a)
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 1);
 	if (!u || ARGUMENT(a, 0) == (uint64_t)u)
 		return;
-	coroutine_switch(g, target_of(g, u), CTP_HOW_SWAP, ARGUMENT(a, 0));
+	struct ctp_state *to = target_of(g, u);
+	g->current->left_to = (uint64_t)u;
+	coroutine_switch(g, to, CTP_HOW_SWAP, ARGUMENT(a, 0));
 }
 
 // The running coroutine's function has returned; glibc goes on at `link`, or

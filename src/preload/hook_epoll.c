@@ -8,13 +8,24 @@
 #include "hook.h"
 
 #include <sys/epoll.h>
-#include <time.h>
+
+// A registration that was refused. Read after the real call only, as in hook_io.c.
+static __attribute__((noinline)) void refused(int fd, int op, const struct frame *f)
+{
+	struct guest *g = errno == EBADF && op != EPOLL_CTL_DEL ? hook_enter() : NULL; // many take out what is closed already
+	if (!g)
+		return;
+	bad_registered(g, fd, f);
+	guest_leave(g);
+}
 
 CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 {
 	struct frame f;
 	CPU_CALLER(&f);
 	int r = real_epoll_ctl(epfd, op, fd, ev);
+	if (CTP_UNLIKELY(r))
+		refused(fd, op, &f);
 	struct guest *g = r == 0 ? hook_enter() : NULL;
 	if (!g)
 		return r;
@@ -26,79 +37,58 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	return r;
 }
 
-// What is remembered across the real call: numbers only, it may end on another thread.
-struct poll {
-	uint32_t slot; // of the thread that entered
-	uint64_t seen;
-	bool sleeps;   // a timeout other than 0
-};
-
-HOOK_INLINE void poll_enter(struct poll *p, int epfd, const struct epoll_event *buf, int max, int64_t timeout_ns)
+HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll_event *buf, int max, int64_t timeout_ns)
 {
 	struct guest *g = hook_enter();
-	*p = (struct poll){.slot = UINT32_MAX, .sleeps = timeout_ns != 0};
+	*turn = (struct loop_turn){.slot = UINT32_MAX};
 	if (!g)
 		return;
-	struct ctp_thread *t = g->thread;
-	uint64_t seq = ctp_load64(&t->wait_seq);
-	p->slot = g->slot;
-	p->seen = ctp_wait_seen(t, ctp_tracer->region.ext);
-	t->wait_call = CTP_IN_EPOLL;
-	t->wait_fd = epfd;
-	t->wait_timeout_ns = timeout_ns;
-	t->wait_buf = (uint64_t)buf;
-	t->wait_buf_bytes = max > 0 ? (uint64_t)max * sizeof(*buf) : 0;
-	t->wait_since = guest_now();
-	t->polls++;
-	t->turns += p->sleeps;
-	CPU_SAVED(t->wait_regs);
-	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
+	struct loop_wait w = {CTP_IN_EPOLL, epfd, buf, max > 0 ? (uint64_t)max * sizeof(*buf) : 0, timeout_ns};
+	g->thread->polls++;
+	loop_enter(g, turn, &w, guest_now());
 	guest_leave(g);
 }
 
-static int poll_leave(const struct poll *p, int epfd, const struct epoll_event *buf, int n)
+// How much of a buffer is the kernel's is told by what it has put there, not by the caller.
+static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n)
+{
+	uint64_t bytes = (uint64_t)n * sizeof(*buf);
+	if (t->came_buf != (uint64_t)buf || t->came_bytes < bytes)
+		t->came_bytes = bytes;
+	t->came_buf = (uint64_t)buf;
+}
+
+static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll_event *buf, int n)
 {
 	struct guest *g = hook_enter();
 	if (!g)
 		return n;
 	waits_harvested(g, epfd, buf, n);
-	if (n == 0 && p->sleeps && p->slot == g->slot)
-		ctp_store64(&g->thread->slept_epoch, p->seen);
-	wait_leave(g);
+	if (n > 0)
+		note_came(g->thread, buf, n);
+	loop_leave(g, turn, n);
 	guest_leave(g);
 	return n;
 }
 
-static int64_t ms_to_ns(int ms)
-{
-	return ms < 0 ? -1 : (int64_t)ms * 1000000;
-}
-
-static int64_t timespec_to_ns(const struct timespec *ts)
-{
-	if (!ts)
-		return -1;
-	return ts->tv_sec < INT64_MAX / 2000000000 ? ts->tv_sec * 1000000000 + ts->tv_nsec : INT64_MAX;
-}
-
 CTP_HOOK int epoll_wait(int epfd, struct epoll_event *buf, int max, int timeout)
 {
-	struct poll p;
-	poll_enter(&p, epfd, buf, max, ms_to_ns(timeout));
-	return poll_leave(&p, epfd, buf, real_epoll_wait(epfd, buf, max, timeout));
+	struct loop_turn turn;
+	poll_enter(&turn, epfd, buf, max, timeout_of_ms(timeout));
+	return poll_leave(&turn, epfd, buf, real_epoll_wait(epfd, buf, max, timeout));
 }
 
 CTP_HOOK int epoll_pwait(int epfd, struct epoll_event *buf, int max, int timeout, const sigset_t *mask)
 {
-	struct poll p;
-	poll_enter(&p, epfd, buf, max, ms_to_ns(timeout));
-	return poll_leave(&p, epfd, buf, real_epoll_pwait(epfd, buf, max, timeout, mask));
+	struct loop_turn turn;
+	poll_enter(&turn, epfd, buf, max, timeout_of_ms(timeout));
+	return poll_leave(&turn, epfd, buf, real_epoll_pwait(epfd, buf, max, timeout, mask));
 }
 
 CTP_HOOK int epoll_pwait2(int epfd, struct epoll_event *buf, int max, const struct timespec *timeout,
 			  const sigset_t *mask)
 {
-	struct poll p;
-	poll_enter(&p, epfd, buf, max, timespec_to_ns(timeout));
-	return poll_leave(&p, epfd, buf, real_epoll_pwait2(epfd, buf, max, timeout, mask));
+	struct loop_turn turn;
+	poll_enter(&turn, epfd, buf, max, timeout_of(timeout));
+	return poll_leave(&turn, epfd, buf, real_epoll_pwait2(epfd, buf, max, timeout, mask));
 }

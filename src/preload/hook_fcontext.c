@@ -52,6 +52,20 @@ static inline bool waits_at(const struct ctp_state *s, uint64_t handle)
 	       (coroutine_holds(s, handle) || s->lo == s->hi);
 }
 
+// Whose handle that was, as it runs by now, has ended or has lost its stack.
+static struct ctp_state *owner_late(struct guest *g, uint64_t handle, const struct ctp_state *there)
+{
+	struct ctp_state *s = pagemap_slot(handle);
+	bool late = s && (s->life == CTP_RUNNING || s->life == CTP_FINISHED ||
+			  (s->life == CTP_DESTROYED && s->how == CTP_HOW_RELEASED));
+	if (!late || s == g->current || (there && there != s && there->life < CTP_FINISHED))
+		return NULL;
+	g->late.who = s;
+	g->late.sp = s->regs[CTP_REG_SP];
+	g->late.slot = handle;
+	return s;
+}
+
 static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, uint64_t handle)
 {
 	struct ctp_state *s = *coroutine_recent(g, handle) = pagemap_slot(handle);
@@ -63,7 +77,7 @@ static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, u
 	if (waits_at(s, handle))
 		return s;
 	if (!s || s == g->current || s->life != CTP_SUSPENDED)
-		return NULL;
+		return owner_late(g, handle, s);
 	uint64_t bytes = s->regs[CTP_REG_SP] - handle; // nothing else points to just below a stack pointer
 	if (!bytes || bytes > HANDLE_MOST)
 		return NULL;

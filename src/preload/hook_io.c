@@ -12,7 +12,9 @@
 __attribute__((noinline)) void io_failed(struct guest *g, int fd, uint32_t events)
 {
 	int e = errno;
-	g->eagain = false;
+	g->eagain = g->probed = false;
+	if (CTP_UNLIKELY(e == EBADF))
+		bad_used(g, fd, events);
 	if (e != EAGAIN && e != EWOULDBLOCK && e != EINPROGRESS)
 		return;
 	g->eagain_gen = fds_gen(g, fd);

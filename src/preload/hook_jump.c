@@ -9,6 +9,7 @@
 // begins when somebody jumps there. What setjmp saves, its trampoline notes.
 #include "context.h"
 #include "coroutine.h"
+#include "crash.h"
 #include "hook.h"
 #include "pagemap.h"
 
@@ -88,19 +89,26 @@ int hook_abandons(struct guest *g, const void *env)
 	return 1;
 }
 
-CTP_HOOK int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+static void alt_taken(struct guest *g, uint64_t lo, uint64_t hi)
 {
-	int r = real_sigaltstack(ss, old);
-	struct guest *g = r == 0 && ss && !(ss->ss_flags & SS_DISABLE) ? hook_enter() : NULL;
-	if (!g)
-		return r;
-	uint64_t lo = (uint64_t)ss->ss_sp, hi = lo + ss->ss_size;
 	struct ctp_state *s = pagemap_stack(lo);
 	if (s && s != g->current && s->lo == lo && s->hi == hi) // another is to be born there
-		coroutine_released(g, lo, hi, false);
+		coroutine_released(g, lo, hi, false, NULL);
 	g->alts[g->nalts].lo = lo;
 	g->alts[g->nalts].hi = hi;
 	g->nalts = (g->nalts + 1) % GUEST_ALTS;
+}
+
+CTP_HOOK int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+{
+	int r = crash_altstack(ss, old);
+	struct guest *g = r == 0 && ss ? hook_enter() : NULL;
+	if (!g)
+		return r;
+	uint64_t lo = ss->ss_flags & SS_DISABLE ? 0 : (uint64_t)ss->ss_sp;
+	g->thread->alt_stack = lo;
+	if (lo)
+		alt_taken(g, lo, lo + ss->ss_size);
 	guest_leave(g);
 	return r;
 }

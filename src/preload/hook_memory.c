@@ -10,6 +10,7 @@
 
 #include "blocks.h"
 #include "coroutine.h"
+#include "cpu.h"
 #include "pagemap.h"
 #include "real.h"
 #include "stacks.h"
@@ -134,27 +135,29 @@ CTP_HOOK void *mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t
 CTP_HOOK int munmap(void *addr, size_t n)
 {
 	struct guest *g;
+	struct frame f;
 	if (n && ctp_tracer->attached && (g = guest_enter())) {
+		CPU_CALLER(&f);
 		forget_range((uint64_t)addr, (uint64_t)addr + n);
 		if (coroutine_any())
-			coroutine_released(g, (uint64_t)addr, (uint64_t)addr + n, false);
+			coroutine_released(g, (uint64_t)addr, (uint64_t)addr + n, false, &f);
 		guest_leave(g);
 	}
 	return real_munmap(addr, n);
 }
 
-static void freed(void *p, uint64_t bytes)
+static void freed(void *p, uint64_t bytes, const struct frame *f)
 {
 	struct guest *g = guest_enter();
 	if (!g)
 		return;
 	uint64_t lo = (uint64_t)p;
 	if (bytes) {
-		coroutine_released(g, lo, lo + bytes, true);
+		coroutine_released(g, lo, lo + bytes, true, f);
 	} else {
 		struct ctp_state *s = pagemap_stack(lo);
 		if (s && s->lo == lo)
-			coroutine_released(g, lo, s->hi, false);
+			coroutine_released(g, lo, s->hi, false, f);
 	}
 	guest_leave(g);
 }
@@ -163,8 +166,11 @@ CTP_HOOK void free(void *p)
 {
 	if (CTP_LIKELY(p && ctp_tracer->attached && coroutine_any() && !ctp_tracer->no_free)) {
 		uint64_t chunk = glibc_malloc ? ((uint64_t *)p)[-1] & ~7ULL : 0;
-		if (!glibc_malloc || chunk >= CHUNK_HEAD + sizeof(ucontext_t))
-			freed(p, chunk ? chunk - CHUNK_HEAD : 0);
+		if (!glibc_malloc || chunk >= CHUNK_HEAD + sizeof(ucontext_t)) {
+			struct frame f;
+			CPU_CALLER(&f);
+			freed(p, chunk ? chunk - CHUNK_HEAD : 0, &f);
+		}
 	}
 	real_free(p);
 }
@@ -193,7 +199,7 @@ CTP_HOOK int dlclose(void *handle)
 	struct guest *g = guest_enter();
 	if (g) {
 		if (lo && still != lo && coroutine_any())
-			coroutine_released(g, lo, hi, false);
+			coroutine_released(g, lo, hi, false, NULL);
 		stacks_flush();
 		ctp_add64(&ctp_tracer->region.ext->dlcloses, 1);
 		guest_leave(g);

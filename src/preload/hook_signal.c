@@ -8,6 +8,7 @@
 // word per signal says all that the kernel does not keep for us, so a handler
 // that runs while another thread changes it sees the old or the new one whole.
 // Signals that are waited for (sigwait, signalfd) are noted as they arrive.
+#include "crash.h"
 #include "hook.h"
 
 typedef void (*action)(int, siginfo_t *, void *);
@@ -66,10 +67,11 @@ CTP_HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *o
 {
 	int i = index_of(sig);
 	if (i < 0)
-		return real_sigaction(sig, act, old);
+		return crash_sigaction(sig, act, old);
 	uint64_t was = ctp_load64(&theirs[i]);
 	struct sigaction ours;
 	if (act && is_handler((uint64_t)act->sa_sigaction) && ctp_tracer->attached) {
+		crash_notice(act->sa_flags);
 		ours = *act;
 		ours.sa_sigaction = taken;
 		ours.sa_flags |= SA_SIGINFO;
@@ -82,19 +84,32 @@ CTP_HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *o
 	return r;
 }
 
-CTP_HOOK sighandler_t signal(int sig, sighandler_t handler)
+// `real`: signal, or what it is called where a program was compiled to another standard.
+static sighandler_t set_handler(int sig, sighandler_t handler, sighandler_t (*real)(int, sighandler_t))
 {
 	int i = index_of(sig);
 	if (i < 0)
-		return real_signal(sig, handler);
+		return crash_signal(sig, handler, real);
 	uint64_t was = ctp_load64(&theirs[i]);
 	if (is_handler((uint64_t)handler) && ctp_tracer->attached) {
 		ctp_store64(&theirs[i], (uint64_t)handler);
 		handler = (sighandler_t)(void *)taken;
 	}
-	sighandler_t r = real_signal(sig, handler);
+	sighandler_t r = real(sig, handler);
 	return r == (sighandler_t)(void *)taken ? (sighandler_t)(was & ~ASKED_INFO) : r;
 }
+
+#define SIGNAL_HOOK(name) \
+	CTP_HOOK sighandler_t name(int sig, sighandler_t handler) \
+	{ \
+		return set_handler(sig, handler, real_##name); \
+	}
+
+SIGNAL_HOOK(__sysv_signal)
+SIGNAL_HOOK(bsd_signal)
+SIGNAL_HOOK(signal)
+SIGNAL_HOOK(ssignal)
+SIGNAL_HOOK(sysv_signal)
 
 // ------------------------------------------------------------- waited for
 

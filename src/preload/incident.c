@@ -8,6 +8,7 @@
 #include "incident.h"
 
 #include "coroutine.h"
+#include "dump.h"
 
 static uint64_t hash(const struct ctp_incident *i)
 {
@@ -34,22 +35,23 @@ static bool may_add(struct ctp_ext *ext, unsigned rule)
 	return rule < sizeof(ext->incidents) / sizeof(ext->incidents[0]) && ext->incidents[rule] < CTP_INCIDENTS_EACH;
 }
 
-void incident_note(struct guest *g, struct ctp_incident *i)
+struct ctp_incident *incident_note(struct guest *g, struct ctp_incident *i)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	uint64_t at = hash(i);
 	if (!coroutine_any() || ctp_tracer->v1)
-		return;
+		return NULL;
 	i->time = i->last = guest_now();
 	i->count = 1;
 	i->thread = g->slot;
 	i->ready = CTP_CAND_FILLING;
+	dump_grow(DUMP_INCIDENTS, r->incidents_max);
 	for (unsigned k = 0; k < CTP_INCIDENT_PROBES; k++) {
 		struct ctp_incident *e = &r->incidents[(at + k) & (r->incidents_max - 1)];
 		uint32_t ready = ctp_load32(&e->ready); // partner: the store below
 		if (ready == CTP_CAND_READY && same(e, i)) {
 			again(e, i);
-			return;
+			return e;
 		}
 		if (ready != CTP_CAND_EMPTY || !may_add(r->ext, i->rule))
 			continue;
@@ -59,7 +61,8 @@ void incident_note(struct guest *g, struct ctp_incident *i)
 		*e = *i;
 		ctp_store32(&e->ready, CTP_CAND_READY);
 		emit_wake();
-		return;
+		return e;
 	}
 	ctp_add32(&r->ext->incidents_lost, 1);
+	return NULL;
 }

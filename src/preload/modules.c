@@ -6,6 +6,8 @@
 // another object is entered again, with the first stack for which that entry counts.
 #include "modules.h"
 
+#include "dump.h"
+
 #include <elf.h>
 #include <link.h>
 
@@ -67,6 +69,7 @@ void modules_note(const struct dl_find_object *o)
 	uint32_t at = ctp_add32(&r->ext->module_count, 1);
 	if (at >= r->modules_max)
 		return;
+	dump_grow(DUMP_MODULES, at + 1);
 	struct ctp_module *m = &r->modules[at];
 	m->base = o->dlfo_link_map->l_addr;
 	m->start = start;

@@ -10,7 +10,12 @@
 // compare-and-swap and read without a lock.
 #include "stacks.h"
 
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
 #include "cfi.h"
+#include "cpu.h"
+#include "dump.h"
 
 enum { BUCKETS = 1 << 15, RECIPES = 1 << 15, NAMES = 1 << 16 };
 
@@ -67,6 +72,8 @@ struct walk {
 	uint32_t n, nchecks;
 	bool guessed, truncated;
 	bool sp_lost; // the frame's sp is only known to be f->sp or above
+	bool careful; // the stack may not be there
+	uint32_t steps; // to a caller
 	uint64_t pcs[CTP_FRAMES_MAX];
 	struct check checks[3 * CTP_FRAMES_MAX + 2];
 };
@@ -107,6 +114,8 @@ static bool word_at(const struct walk *w, uint64_t at, uint64_t lo, uint64_t *ou
 {
 	if (at < lo || at > w->top - 8 || (at & 7))
 		return false;
+	if (CTP_UNLIKELY(w->careful))
+		return stacks_peek(at, out);
 	*out = *(const uint64_t *)at;
 	return true;
 }
@@ -163,7 +172,7 @@ static void walk(struct walk *w, struct frame f)
 {
 	uint64_t fp_at = 0;
 	bool fp_used = false;
-	w->n = w->nchecks = 0;
+	w->n = w->nchecks = w->steps = 0;
 	w->guessed = w->truncated = w->sp_lost = false;
 	do {
 		if (w->n == CTP_FRAMES_MAX) {
@@ -172,7 +181,7 @@ static void walk(struct walk *w, struct frame f)
 		}
 		if (!ours(f.pc)) // the stubs in which a coroutine's stack ends
 			w->pcs[w->n++] = f.pc;
-	} while (step(w, &f, &fp_at, &fp_used));
+	} while (step(w, &f, &fp_at, &fp_used) && ++w->steps);
 }
 
 // Publishes the frames under a new id, or finds the id they have.
@@ -200,6 +209,9 @@ static uint32_t name_stack(const struct walk *w)
 	id = ctp_add32(&r->ext->stack_count, 1) + 1;
 	if (id >= r->stacks_max || at > r->stack_words_max - CTP_FRAMES_MAX - 1)
 		return 0;
+	dump_grow(DUMP_STACK_INDEX, id + 1);
+	dump_grow(DUMP_STACK_WORDS, at + w->n + 1);
+	dump_grow(DUMP_SITES, id + 1);
 	r->stack_words[at] = head;
 	memcpy(&r->stack_words[at + 1], w->pcs, w->n * sizeof(uint64_t));
 	ctp_store32(&r->stack_index[id], at + 1);
@@ -235,6 +247,25 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
 	return id;
+}
+
+bool stacks_peek(uint64_t at, uint64_t *out)
+{
+	struct iovec here = {out, sizeof(*out)}, there = {(void *)at, sizeof(*out)};
+	long pid = cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	return cpu_syscall(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == sizeof(*out);
+}
+
+uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps)
+{
+	static struct walk w; // there is only one, and little room
+	w.top = top;
+	w.careful = true;
+	if (f->sp >= top || (f->sp & 7))
+		return 0;
+	walk(&w, *f);
+	*steps = w.steps;
+	return w.n ? name_stack(&w) : 0;
 }
 
 uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last, bool *guessed)

@@ -55,5 +55,12 @@ static inline const struct candidate *stacks_again(const struct frame *f, uint64
 	return NULL;
 }
 
+// The stack as a signal found it, whose memory may be unreadable, or used up. f->pc: one byte
+// behind the instruction, as that of a return address is. *steps: callers found. Once per process: for its end.
+uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps);
+bool stacks_peek(uint64_t at, uint64_t *out); // a word that may not be there: by a system call
+// How far from its top a stack pointer is taken to be of that stack, overflowed though it be.
+#define STACKS_FAR (64ULL << 20)
+
 // Forgets what was learned about code: after dlclose.
 void stacks_flush(void);

@@ -8,6 +8,8 @@
 // by whoever retires, head by whoever takes.
 #include "station.h"
 
+#include "dump.h"
+
 enum { KEEP = 4096, QUEUE = 1 << 21, PRIVATE = 1 << 18 };
 
 static uint32_t *queue;
@@ -79,6 +81,7 @@ static uint32_t fresh(void)
 	uint32_t *count = &r->header->allocated_count;
 	if (ctp_load32(count) < r->stations_max) {
 		uint32_t at = ctp_add32(count, 1);
+		dump_grow(DUMP_STATIONS, at + 1);
 		if (at < r->stations_max)
 			return at + 1;
 	}

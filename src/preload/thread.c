@@ -15,6 +15,8 @@
 #include "area.h"
 #include "coroutine.h"
 #include "cpu.h"
+#include "crash.h"
+#include "dump.h"
 #include "emit.h"
 #include "real.h"
 
@@ -56,6 +58,7 @@ static void thread_stop(void *area)
 	if (!g->gate && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
 		return;
 	g->gate = 0;
+	crash_disarm(g);
 	coroutine_thread_ends(g);
 	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
 }
@@ -165,6 +168,7 @@ struct guest *thread_start(void)
 		return NULL;
 	starting = true; // a signal handler's hook passes through meanwhile
 	uint32_t slot = slot_get(tr);
+	dump_grow(DUMP_THREADS, slot + 1);
 	if (slot >= tr->region.threads_max) {
 		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
 		ctp_add64(&tr->region.ext->lost_unslotted, 1);
@@ -185,7 +189,7 @@ struct guest *thread_start(void)
 	g->unnamed.entity = CTP_NATIVE;
 	g->unnamed.life = CTP_RUNNING;
 	g->current = g->native = &g->unnamed;
-	g->batch_fd = -1;
+	g->batch_fd = g->anew_fd = -1;
 	slot_init(g->thread, g->tid);
 	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
 	pthread_setspecific(key, g);

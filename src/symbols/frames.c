@@ -101,6 +101,33 @@ bool frames_is_library(const struct symbols_frame *f)
 	return false;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_place(const struct symbols_frame *a, const struct symbols_frame *b)
+{
+	bool named = a->symbol && b->symbol;
+	return named ? !strcmp(a->symbol, b->symbol) && a->line == b->line && same_text(a->file, b->file) : a->pc == b->pc;
+}
+
+size_t frames_cycle(const struct frames *f, size_t at, size_t *period)
+{
+	enum { PERIOD_MOST = 6, TIMES_LEAST = 3 };
+	for (size_t p = 1; p <= PERIOD_MOST; p++) {
+		size_t same = 0;
+		while (at + p + same < f->n && same_place(f->items[at + same], f->items[at + p + same]))
+			same++;
+		if (same / p + 1 >= TIMES_LEAST) {
+			*period = p;
+			return same / p + 1;
+		}
+	}
+	*period = 1;
+	return 1;
+}
+
 const struct symbols_frame *frames_first_own(const struct frames *f)
 {
 	for (size_t i = 0; i < f->n; i++)

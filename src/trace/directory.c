@@ -18,6 +18,7 @@
 
 #include "base/grow.h"
 #include "trace/changes.h"
+#include "trace/history.h"
 #include "trace/stream.h"
 
 static int64_t now_ms(void)
@@ -65,7 +66,25 @@ static void place_image(struct image *image, const struct manifest *m, const str
 	image->pid = im->pid;
 	image->snapshot_ns = im->process ? im->snapshot_ns : m->snapshot_ns;
 	image->snapshot_reason = im->process ? im->snapshot_reason : m->snapshot_reason;
+	image->ended_signal = im->process ? -1 : m->ended_signal;
 	image->term_forwarded_ns = im->process ? im->term_forwarded_ns : m->term_forwarded_ns;
+}
+
+// An image after exec that found nobody to answer it: it is not in the trace,
+// but all that was before it is gone.
+static void replace_by_unseen(struct world *w)
+{
+	for (size_t i = 0; i < w->nimages; i++) {
+		unsigned later = 0, before = 0;
+		for (size_t j = 0; j < w->nimages; j++) {
+			bool same = w->images[j].process == w->images[i].process;
+			later += same && j > i;
+			before += same && j < i;
+		}
+		for (size_t j = i; !before && w->images[i].ext.execs > later && j < w->nimages; j++)
+			if (w->images[j].process == w->images[i].process && !w->images[j].replaced)
+				image_replace(&w->images[j]);
+	}
 }
 
 static int open_images(struct world *w, const char *folder)
@@ -86,10 +105,18 @@ static int open_images(struct world *w, const char *folder)
 		for (size_t j = i + 1; j < w->nimages && !w->images[i].replaced; j++)
 			if (w->images[i].process == w->images[j].process)
 				image_replace(&w->images[i]);
+	replace_by_unseen(w);
 	for (size_t i = 0; i < w->nimages; i++)
 		w->processes += !w->images[i].replaced;
 	return 0;
 }
+
+// What the streams tell of entities.
+struct past {
+	struct changes v1;      // version-1 stations
+	struct history history; // all others, where there are no last tables
+	bool unfinished;
+};
 
 static int count_v1(struct world *w, struct changes *v1, const struct stream_station *r, size_t n)
 {
@@ -116,7 +143,7 @@ static void count_records(struct world *w, const struct ctp_record *r, size_t n)
 	w->kinds[CTP_EV_SWITCH] += switches;
 }
 
-static int count_stream(struct world *w, struct changes *v1, struct world_stream *s,
+static int count_stream(struct world *w, struct past *past, struct world_stream *s,
 			struct stream_reader *reader)
 {
 	const struct stream_packet *p;
@@ -127,9 +154,11 @@ static int count_stream(struct world *w, struct changes *v1, struct world_stream
 		s->records += n;
 		w->events += n;
 		if (p->stream_id == STREAM_V1)
-			r = count_v1(w, v1, records, n);
+			r = count_v1(w, &past->v1, records, n);
 		else
 			count_records(w, records, n);
+		if (p->stream_id != STREAM_V1 && past->unfinished)
+			r = history_add(&past->history, records, n);
 		if (r < 0)
 			return r;
 	}
@@ -141,7 +170,7 @@ static int count_stream(struct world *w, struct changes *v1, struct world_stream
 	return r;
 }
 
-static int read_stream(struct world *w, struct changes *v1, char *path)
+static int read_stream(struct world *w, struct past *past, char *path)
 {
 	int r = GROW(w->streams, w->nstreams, w->streams_capacity);
 	if (r) {
@@ -153,7 +182,7 @@ static int read_stream(struct world *w, struct changes *v1, char *path)
 	struct stream_reader *reader = NULL;
 	r = stream_open(&reader, path);
 	if (!r)
-		r = count_stream(w, v1, s, reader);
+		r = count_stream(w, past, s, reader);
 	stream_close(reader);
 	if (r == -ENOMEM)
 		return r;
@@ -179,7 +208,7 @@ static bool is_stream(const char *name)
 	return !strcmp(name, "v1") || (t[0] == 't' && t[1] >= '0' && t[1] <= '9');
 }
 
-static int read_streams(struct world *w, struct changes *v1)
+static int read_streams(struct world *w, struct past *past)
 {
 	struct dirent **names;
 	int n = scandir(w->path, &names, NULL, versionsort);
@@ -187,7 +216,7 @@ static int read_streams(struct world *w, struct changes *v1)
 	for (int i = 0; i < n; i++) {
 		if (!r && is_stream(names[i]->d_name)) {
 			char *path = file_join(w->path, names[i]->d_name);
-			r = path ? read_stream(w, v1, path) : -ENOMEM;
+			r = path ? read_stream(w, past, path) : -ENOMEM;
 		}
 		free(names[i]);
 	}
@@ -273,7 +302,7 @@ static int cover(struct world *w)
 		damaged |= w->images[i].damaged;
 	if (!r && !w->has_last_tables)
 		r = world_cover(w, "%s: nothing was decided", damaged ? "a table is damaged or cut off" :
-				m->complete ? "the last tables are missing" : "the trace was not finished");
+				m->complete ? "the last tables are missing" : "the trace was not finished, coroutines are counted from its history");
 	if (!r && w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records)
 		r = world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
 				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
@@ -288,31 +317,52 @@ static int cover(struct world *w)
 				"CTP001 to CTP009 were not decided for them",
 				w->v1_suspended + w->v1_running);
 	for (size_t i = 0; !r && i < w->nimages; i++)
-		if (w->images[i].witness.bad_lines)
+		if (w->images[i].witness.bad_lines + w->images[i].set_looks.bad_lines)
 			r = world_cover(w, "%" PRIu64 " damaged lines in the witness of image %u",
-					w->images[i].witness.bad_lines, w->images[i].index);
+					w->images[i].witness.bad_lines + w->images[i].set_looks.bad_lines, w->images[i].index);
 	return r;
+}
+
+static bool any_tables(const struct world *w)
+{
+	for (size_t i = 0; i < w->nimages; i++)
+		if (w->images[i].has_tables)
+			return true;
+	return false;
+}
+
+// No snapshot was taken: the last record is what is known last.
+static void end_at(struct world *w, uint64_t ns)
+{
+	w->snapshot_ns = ns;
+	w->duration_ns = ns > w->start_ns ? ns - w->start_ns : 0;
 }
 
 int directory_read(struct world *w, int wait_ms)
 {
 	char *folder = file_join(w->path, "ctp");
 	char *path = folder ? file_join(folder, "trace.json") : NULL;
-	struct changes v1 = { 0 };
+	struct past past = { 0 };
 	int r = path ? read_manifest(&w->manifest, folder, path, wait_ms) : -ENOMEM;
 	if (!r)
 		r = open_images(w, folder);
+	past.unfinished = !r && !any_tables(w);
 	if (!r)
-		r = read_streams(w, &v1);
+		r = read_streams(w, &past);
 	if (!r) {
 		sum_images(w);
-		sum_streams(w, &v1);
+		if (past.unfinished)
+			history_count(&past.history, &w->counts);
+		sum_streams(w, &past.v1);
 		set_times(w);
+		if (past.unfinished && past.history.n)
+			end_at(w, world_ns(w, past.history.last));
 		struct image_counts *c = &w->counts;
 		w->coroutines = c->created + c->suspended + c->running + c->finished + c->destroyed;
 		r = cover(w);
 	}
-	changes_deinit(&v1);
+	changes_deinit(&past.v1);
+	history_deinit(&past.history);
 	free(path);
 	free(folder);
 	return r;

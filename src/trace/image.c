@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctp/polled.h"
+
 // What a verdict speaks of is as it was at the snapshot, where one was taken
 // before the program was told to end; names and stacks are the last ones.
 static int open_tables(struct image *m, const char *dir, const char *snapshot)
@@ -46,6 +48,10 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 	if (!m->ext_table.n)
 		return -EPROTO;
 	memcpy(&m->ext, table_row(&m->ext_table, 0), sizeof(m->ext));
+	struct table last = { 0 };
+	if (shot && !table_open(&last, dir, "ext", sizeof(struct ctp_ext), false) && last.n) // it died after that
+		m->ext.crash = ((const struct ctp_ext *)table_row(&last, 0))->crash;
+	table_close(&last);
 	return 0;
 }
 
@@ -73,8 +79,36 @@ static int index_tables(struct image *m)
 			r = idmap_set(&m->closes, image_key(c->fd, c->gen), (uint32_t)i);
 		else if (c->kind == CTP_CAND_DEL)
 			r = idmap_set(&m->dels, image_key(c->fd, c->gen), (uint32_t)i);
+		else if (c->kind == CTP_CAND_SET)
+			r = idmap_set(&m->sets, image_key(c->fd, c->gen), (uint32_t)i);
 	}
 	return r;
+}
+
+// Epoll sets that ended, and are not open under another number.
+static int index_sets(struct image *m)
+{
+	struct idmap open = { 0 };
+	int r = 0;
+	for (size_t i = 0; !r && m->sets.n && i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->life == CTP_FD_OPEN && f->kind == CTP_FD_EPOLL && f->desc)
+			r = idmap_set(&open, f->desc, (uint32_t)i);
+	}
+	for (size_t i = 0; !r && m->sets.n && i < m->cands.n; i++) {
+		const struct ctp_cand *c = image_cand(m, i);
+		if (c->kind == CTP_CAND_SET && (!c->was.desc || idmap_get(&open, c->was.desc) == IDMAP_NONE))
+			r = idmap_set(&m->dead_sets, image_key(c->fd, c->gen), (uint32_t)i);
+	}
+	idmap_deinit(&open);
+	return r;
+}
+
+// Is it registered in a set that is not known to be gone?
+static bool registered(const struct image *m, const struct ctp_fd *f)
+{
+	return f->reg_epfd >= 0 &&
+	       idmap_get(&m->dead_sets, image_key(f->reg_epfd, f->reg_epgen)) == IDMAP_NONE;
 }
 
 static int chain_add(struct image_chain *c, uint64_t key, size_t row)
@@ -99,12 +133,13 @@ static int chain_rows(struct image *m)
 	int r = m->by_data.next && m->by_mind.next ? 0 : -ENOMEM;
 	for (size_t i = 0; !r && i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
+		bool row = f->reg_epfd >= 0;
+		if (f->life != CTP_FD_OPEN || (!row && image_polled_by(m, f) == IMAGE_POLLED_OUT))
 			continue;
-		r = chain_add(&m->by_data, f->reg_data, i);
+		r = row ? chain_add(&m->by_data, f->reg_data, i) : 0;
 		if (!r && learned(f))
 			r = chain_add(&m->by_mind, learned(f), i);
-		if (!r && f->adder && f->adder != learned(f))
+		if (!r && row && f->adder && f->adder != learned(f))
 			r = chain_add(&m->by_mind, f->adder, i + n);
 	}
 	return r;
@@ -126,15 +161,28 @@ static int mark_rows(struct image *m)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		if (f->life != CTP_FD_OPEN || f->reg_epfd < 0)
+		if (f->life != CTP_FD_OPEN || (!registered(m, f) && image_polled_by(m, f) == IMAGE_POLLED_OUT))
 			continue;
 		mark_live(m, learned(f));
 		mark_live(m, f->leads & CTP_ID_MASK);
-		mark_live(m, f->adder);
+		mark_live(m, f->reg_epfd >= 0 ? f->adder : 0);
 		mark_live(m, f->waiter[0] & CTP_ID_MASK);
 		mark_live(m, f->waiter[1] & CTP_ID_MASK);
 	}
 	return 0;
+}
+
+// Seen by the engine to wait in vain for what is alive: CTP004 and its like.
+static bool stuck(const struct image *m, uint64_t id)
+{
+	for (uint32_t i = idmap_get(&m->witness.last, id); i != IDMAP_NONE; i = m->witness.items[i].older) {
+		const struct witness *w = &m->witness.items[i];
+		bool open = w->rule == 4 || w->rule == 5 || w->rule == 8 || w->rule == 9 || w->rule == 27;
+		if (open && w->items[PROOF_P2].holds != HOLDS_FALSE && w->items[PROOF_P3].holds == HOLDS_TRUE &&
+		    w->items[PROOF_P4].holds == HOLDS_TRUE)
+			return true;
+	}
+	return false;
 }
 
 static void count_suspended(struct image *m, size_t row)
@@ -144,6 +192,8 @@ static void count_suspended(struct image *m, size_t row)
 	for (unsigned i = 0; i < n; i++)
 		live += image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen);
 	m->counts.suspended++;
+	if (stuck(m, s->id))
+		return;
 	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0)
 		m->counts.healthy++;
 	else if (!n)
@@ -200,6 +250,33 @@ bool image_ran_since(const struct image *m, const struct ctp_state *s)
 	return !now || now->changes != s->changes;
 }
 
+static int read_slices(struct slices_set *s, const char *path)
+{
+	static const char *const names[] = { "slices.jsonl", "highwater.jsonl" };
+	int r = 0;
+	for (unsigned i = 0; !r && i < sizeof(names) / sizeof(*names); i++) {
+		char *file = file_join(path, names[i]);
+		r = file ? slices_read(s, file) : -ENOMEM;
+		free(file);
+	}
+	return r;
+}
+
+int image_settle(struct image *m)
+{
+	m->has_tables = true;
+	int r = index_tables(m);
+	if (!r)
+		r = index_sets(m);
+	if (!r)
+		r = chain_rows(m);
+	if (!r)
+		r = mark_rows(m);
+	if (!r)
+		count_all(m);
+	return r;
+}
+
 int image_open(struct image *m, const char *dir, unsigned index)
 {
 	char name[32];
@@ -207,7 +284,8 @@ int image_open(struct image *m, const char *dir, unsigned index)
 	char *path = file_join(dir, name);
 	char *witness = path ? file_join(path, "witness.jsonl") : NULL;
 	char *snapshot = path ? file_join(path, "snapshot") : NULL;
-	int r = witness && snapshot ? 0 : -ENOMEM;
+	char *sets = path ? file_join(path, "sets.jsonl") : NULL;
+	int r = witness && snapshot && sets ? 0 : -ENOMEM;
 	struct image got = { .index = index };
 	if (!r)
 		r = open_tables(&got, path, snapshot);
@@ -216,19 +294,17 @@ int image_open(struct image *m, const char *dir, unsigned index)
 		got.damaged = r == -EPROTO;
 		r = 0;
 	} else if (!r) {
-		got.has_tables = true;
-		r = index_tables(&got);
-		if (!r)
-			r = chain_rows(&got);
-		if (!r)
-			r = mark_rows(&got);
+		r = image_settle(&got);
 		if (!r)
 			r = witness_read(&got.witness, witness, still_so, &got);
 		if (!r)
-			count_all(&got);
+			r = set_looks_read(&got.set_looks, sets);
+		if (!r)
+			r = read_slices(&got.slices, path);
 	}
 	free(witness);
 	free(snapshot);
+	free(sets);
 	free(path);
 	if (r)
 		image_close(&got);
@@ -247,12 +323,16 @@ void image_close(struct image *m)
 	idmap_deinit(&m->by_fd);
 	idmap_deinit(&m->closes);
 	idmap_deinit(&m->dels);
+	idmap_deinit(&m->sets);
+	idmap_deinit(&m->dead_sets);
+	set_looks_deinit(&m->set_looks);
 	idmap_deinit(&m->by_data.head);
 	idmap_deinit(&m->by_mind.head);
 	free(m->by_data.next);
 	free(m->by_mind.next);
 	free(m->row_flags);
 	witness_deinit(&m->witness);
+	slices_deinit(&m->slices);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -262,6 +342,13 @@ void image_replace(struct image *m)
 	m->replaced = true;
 	c->destroyed += c->created + c->suspended + c->running;
 	c->created = c->suspended = c->running = c->healthy = c->parked = 0;
+}
+
+const struct ctp_crash *image_crash(const struct image *m)
+{
+	const struct ctp_crash *c = &m->ext.crash;
+	bool noted = m->has_tables && !m->replaced && c->ready == 1;
+	return noted && (m->ended_signal < 0 || m->ended_signal == c->signal) ? c : NULL;
 }
 
 const struct ctp_state *image_entity(const struct image *m, uint64_t id)
@@ -288,11 +375,21 @@ const struct ctp_cand *image_del_of(const struct image *m, int32_t fd, uint32_t 
 	return row == IDMAP_NONE ? NULL : image_cand(m, row);
 }
 
+const struct ctp_cand *image_set_end_of(const struct image *m, int32_t fd, uint32_t gen)
+{
+	uint32_t row = idmap_get(&m->sets, image_key(fd, gen));
+	return row == IDMAP_NONE ? NULL : image_cand(m, row);
+}
+
 const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uint32_t *flags)
 {
 	*n = 0;
 	if (flags)
 		*flags = 0;
+	if (id >= SLICES_STACK && id - SLICES_STACK < m->slices.nstacks) {
+		*n = m->slices.stacks[id - SLICES_STACK].n;
+		return m->slices.stacks[id - SLICES_STACK].pcs;
+	}
 	if (!id || id >= m->stack_index.n)
 		return NULL;
 	uint32_t at = *(const uint32_t *)table_row(&m->stack_index, id);
@@ -338,5 +435,21 @@ bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen)
 {
 	const struct ctp_fd *f = image_fd(m, fd);
 	return f && f->life == CTP_FD_OPEN && f->gen == gen &&
-	       (f->reg_epfd >= 0 || (f->flags & CTP_FD_MANYREGS));
+	       (registered(m, f) || (f->flags & CTP_FD_MANYREGS) || image_polled_by(m, f) != IMAGE_POLLED_OUT);
+}
+
+enum image_polled image_polled_by(const struct image *m, const struct ctp_fd *f)
+{
+	bool sits = false, maybe = false;
+	if (!f->polled && !f->polled_out)
+		return IMAGE_POLLED_OUT;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		int has = t->life == CTP_THREAD_LIVE && t->sets ? ctp_polled_has(t, f) : 0;
+		if (has == 1)
+			return IMAGE_POLLED_IN;
+		maybe |= has < 0;
+		sits |= t->life == CTP_THREAD_LIVE && t->sets && ctp_loop_waits(t);
+	}
+	return maybe || !sits ? IMAGE_POLLED_MAYBE : IMAGE_POLLED_OUT;
 }

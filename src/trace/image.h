@@ -5,6 +5,8 @@
 
 #include "base/idmap.h"
 #include "ctp/ctp.h"
+#include "trace/set_looks.h"
+#include "trace/slices.h"
 #include "trace/table.h"
 #include "trace/witness.h"
 
@@ -31,6 +33,7 @@ struct image {
 	uint64_t snapshot_ns;        // of its process; 0 = none
 	const char *snapshot_reason; // the manifest's; NULL = none
 	uint64_t term_forwarded_ns;  // 0 = not sent on
+	int ended_signal; // that its process died by; 0 = by none; -1 = not known
 	bool damaged; // a table is cut off or not one at all
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone
@@ -43,10 +46,14 @@ struct image {
 	struct idmap by_fd;   // fd number -> row of fds
 	struct idmap closes;  // image_key(fd, gen) -> row of cands: the generation's end
 	struct idmap dels;    // the same: its last EPOLL_CTL_DEL under a waiter
+	struct idmap sets;    // the same: the end of an epoll set
+	struct idmap dead_sets; // those of which no other number is open
+	struct set_looks set_looks;
 	struct image_chain by_data; // epoll_data -> rows of fds
 	struct image_chain by_mind; // entity that added it or was woken by it -> rows of fds
 	unsigned char *row_flags; // IMAGE_ROW_*, by row of stations
 	struct witness_set witness;
+	struct slices_set slices;
 	struct image_counts counts;
 };
 
@@ -62,10 +69,15 @@ bool image_suspended(const struct image *m, const struct ctp_state *s);
 // Has it run since the snapshot that the tables are of?
 bool image_ran_since(const struct image *m, const struct ctp_state *s);
 
+// Who ran and where when its process died by a signal; NULL if it did not, or nobody saw it.
+const struct ctp_crash *image_crash(const struct image *m);
+
 // Opens trace/ctp/image<index>. 0 also if there are no tables (has_tables is
 // false then); -errno on failure.
 int image_open(struct image *m, const char *dir, unsigned index);
 void image_close(struct image *m);
+// With its tables open: makes what is found through them, and counts. 0 or -ENOMEM.
+int image_settle(struct image *m);
 // All that it held is gone: what lived counts as destroyed.
 void image_replace(struct image *m);
 
@@ -88,6 +100,7 @@ const struct ctp_fd *image_fd(const struct image *m, int32_t fd);
 // The candidate for the end (or the EPOLL_CTL_DEL) of fd#gen, or NULL.
 const struct ctp_cand *image_end_of(const struct image *m, int32_t fd, uint32_t gen);
 const struct ctp_cand *image_del_of(const struct image *m, int32_t fd, uint32_t gen);
+const struct ctp_cand *image_set_end_of(const struct image *m, int32_t fd, uint32_t gen); // of an epoll set
 // The pcs of a stack, innermost first; *n = 0 if it was not captured.
 const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uint32_t *flags);
 // Waits of a state, bounded.
@@ -100,5 +113,9 @@ static inline unsigned image_nwaits(const struct ctp_state *s)
 // fd come first: *same_number says that only fd itself, opened again, was found.
 const struct ctp_fd *image_other_row(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
 				     bool *same_number);
-// Whether fd#gen is open now and registered in an epoll set.
+// Stands a descriptor in the set with which a thread sleeps in poll or select? MAYBE: it
+// did at some time, and none sleeps so now, or another thread has polled it since.
+enum image_polled { IMAGE_POLLED_OUT, IMAGE_POLLED_MAYBE, IMAGE_POLLED_IN };
+enum image_polled image_polled_by(const struct image *m, const struct ctp_fd *f);
+// Whether fd#gen is open now, and registered in an epoll set or polled.
 bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen);

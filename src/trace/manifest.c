@@ -61,6 +61,14 @@ static int read_strings(char ***to, size_t *used, const json_t *a)
 	return 0;
 }
 
+static int ended_signal(const json_t *ended)
+{
+	const char *how = json_string_value(json_object_get(ended, "how"));
+	if (how && !strcmp(how, "signal"))
+		return (int)get_u64(ended, "code");
+	return how && !strcmp(how, "exit") ? 0 : -1;
+}
+
 static int manifest_fill(struct manifest *m, const json_t *root)
 {
 	const char *format = json_string_value(json_object_get(root, "format"));
@@ -77,6 +85,7 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	if (read_snapshot(root, &m->snapshot_ns, &m->snapshot_reason))
 		return -ENOMEM;
 	m->term_forwarded_ns = get_u64(root, "term_forwarded_ns");
+	m->ended_signal = ended_signal(json_object_get(root, "ended"));
 	m->dropped_packets = get_u64(root, "dropped_packets");
 	m->dropped_records = get_u64(root, "dropped_records");
 	m->v1_lost = get_u64(root, "v1_lost");

@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "trace/changes.h"
+#include "trace/core.h"
 #include "trace/directory.h"
 #include "trace/lines.h"
 
@@ -54,19 +55,21 @@ static int open_lines(struct world *w, struct world_error *error)
 	FILE *f = standard ? stdin : fopen(w->path, "re");
 	if (!f)
 		return fail(error, -errno, "%s", strerror(errno));
-	int first = standard ? 0 : getc(f);
-	int r;
-	if (first == 0x7f)
-		r = fail(error, -EPROTO, "an ELF file; core files are not read, only trace "
-			 "directories and JSON lines");
-	else {
-		if (!standard && first != EOF)
-			ungetc(first, f);
-		r = lines_read(w, f, error);
-	}
+	int r = lines_read(w, f, error);
 	if (!standard)
 		fclose(f);
 	return r;
+}
+
+// JSON lines, or a core file: by how it begins.
+static int open_file(struct world *w, struct world_error *error)
+{
+	unsigned char head[4];
+	FILE *f = fopen(w->path, "re");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+	if (f)
+		fclose(f);
+	return core_is_elf(head, n) ? core_read(w, error) : open_lines(w, error);
 }
 
 static int open_any(struct world *w, int wait_ms, struct world_error *error)
@@ -78,7 +81,7 @@ static int open_any(struct world *w, int wait_ms, struct world_error *error)
 		return fail(error, -errno, "%s; record one with: ctp-run -o %.80s PROGRAM",
 			    errno == ENOENT ? "no such trace" : strerror(errno), w->path);
 	if (!S_ISDIR(st.st_mode))
-		return open_lines(w, error);
+		return S_ISREG(st.st_mode) ? open_file(w, error) : open_lines(w, error);
 	int r = directory_read(w, wait_ms);
 	if (r == -ENOENT || r == -EPROTO)
 		return fail(error, r, "not a ctp trace (%s); record one with: ctp-run -o PATH PROGRAM",

@@ -7,7 +7,7 @@
 #include "trace/image.h"
 #include "trace/manifest.h"
 
-enum world_form { WORLD_DIRECTORY, WORLD_LINES };
+enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
 
 struct world_stream {
 	char *path;

@@ -13,6 +13,11 @@ static const int arch_regs[CTP_REGS] = {
 	[CTP_REG_S0] = UNW_X86_64_RBX, [CTP_REG_S1] = UNW_X86_64_R12, [CTP_REG_S2] = UNW_X86_64_R13,
 	[CTP_REG_S3] = UNW_X86_64_R14, [CTP_REG_S4] = UNW_X86_64_R15,
 };
+// The same in a sample of perf_event_open(2): numbers of enum perf_event_x86_regs.
+static const unsigned arch_perf[CTP_REGS] = {
+	[CTP_REG_PC] = 8, [CTP_REG_SP] = 7, [CTP_REG_FP] = 6, [CTP_REG_S0] = 1,
+	[CTP_REG_S1] = 20, [CTP_REG_S2] = 21, [CTP_REG_S3] = 22, [CTP_REG_S4] = 23,
+};
 #else
 #error "src/unwind/arch.h has no row for this CPU yet"
 #endif

@@ -186,7 +186,7 @@ def check_stacks(case):
     place, preload = pathlib.Path(case.dir), ROOT / "src/preload"
     packages.foreign("arm64", place, "libcmocka0", "libcmocka-dev", "libunwind8", "libunwind-dev", "liblzma5")
     folders = [place / "usr/lib" / CROSS, place / "lib" / CROSS]
-    sources = [preload / f"{name}.c" for name in ("stacks", "cfi", "modules", "memory")]
+    sources = [preload / f"{name}.c" for name in ("stacks", "cfi", "dump", "modules", "memory")]
     done = case.run(
         tool(f"{CROSS}-gcc"), "-std=gnu17", "-O2", "-g", "-D_GNU_SOURCE",
         *[f"-I{f}" for f in (ROOT / "src", preload, preload / "arch/aarch64")],

@@ -323,7 +323,8 @@ def check_preempted(case):
 
 
 # Not called from a coroutine's stack, or only to end: then it is enough that they do end.
-NO_STACK = {"__libc_start_main": "called before main", "exit": "ends", "_exit": "ends", "_Exit": "ends", "quick_exit": "ends"}
+NO_STACK = {"__libc_start_main": "called before main", "exit": "ends", "_exit": "ends", "_Exit": "ends", "quick_exit": "ends",
+            "pthread_cond_wait": "returns only when told: as pthread_cond_timedwait"}
 
 
 def hooks():

@@ -8,9 +8,16 @@ from harness import equal, need, child_of, until, witness
 
 PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "shared_none", "file_ro", "stream", "pipe",
           "socketpair", "tcp", "udp", "eventfd", "memfd", "signal", "timer", "nested", "pool_guards", "pool_fixed",
-          "pool_raw", "pool_moved", "tail"]
+          "pool_raw", "pool_moved", "tail",
+          # in and around stacks and saved contexts
+          "end", "end_shared", "end_between", "bottom", "bottom_heap", "region", "frame", "frame_of_other", "events",
+          "low", "low_row",
+          # kept by the kernel
+          "file_private", "file_private_rw", "file_moved", "fifo", "tcp_bulk", "tcp_over", "udplite", "raw", "netlink",
+          "mqueue", "mq_notify", "msgqueue", "shm", "pty", "altstack", "offset", "closed_set",
+          "replaced_set", "closed_set_row"]
 if os.uname().machine == "x86_64":
-    PLACES += ["vector", "process"]
+    PLACES += ["vector", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
 
 
 def verdicts(case):
@@ -23,6 +30,15 @@ def turns(pid):
         return next(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
 
 
+def remove_queues(case, pid):
+    """What System V keeps of a program that was killed: segments it made, queues it sent to."""
+    for name, column, option in (("shm", 4, "-m"), ("msg", 5, "-q")):
+        with open(f"/proc/sysvipc/{name}") as rows:
+            for row in [line.split() for line in rows][1:]:
+                if int(row[column]) == pid:
+                    case.run("ipcrm", option, row[1])
+
+
 def check_place(case, place):
     process = case.ctp_start(case.target("sound-hide"), place)
     process.wait_for("ready")
@@ -32,6 +48,7 @@ def check_place(case, place):
     until(lambda: turns(process.pid) > begun + 40, "turns of ctp-run", 20)
     os.kill(program, signal.SIGKILL)
     equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
+    remove_queues(case, program)
     found, report = verdicts(case)
     need(all(v != "proven" for _, v in found), f"{place}: {report['findings']}")
 

@@ -36,6 +36,7 @@ class Row:
     words: tuple = ()      # options for ctp-run
     counted: bool = True   # every switch is a call that count.c sees as well
     source: str = ""       # the Debian source package that is built instead
+    finds: tuple = ()      # rules of which there is a finding, as the program is not healthy
     links: bool = False    # coroutines return through uc_link, which the counter does not see
 
 

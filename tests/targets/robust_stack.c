@@ -10,6 +10,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,7 +23,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -37,11 +43,14 @@
 enum { BYTES = 256 << 10, PAINT = 0x5a };
 
 // What the fortified headers and <setjmp.h> call.
+__sighandler_t bsd_signal(int number, __sighandler_t handler);
 void __longjmp_chk(jmp_buf env, int val) __attribute__((noreturn));
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
 int __openat64_2(int dir, const char *path, int flags);
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t bytes);
+int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t bytes);
 ssize_t __read_chk(int fd, void *buf, size_t n, size_t buflen);
 ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t buflen);
 ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t buflen);
@@ -58,12 +67,21 @@ static void *memory, *chunk, *module;
 static FILE *stream, *command;
 static DIR *folder;
 static struct epoll_event ev;
+static struct pollfd polled = {.events = POLLIN};
+static fd_set set;
+static struct timeval at_once;
 static struct iovec vec = {&byte, 1};
 static struct msghdr msg;
 static struct mmsghdr mmsg;
 static struct sockaddr_un nobody = {.sun_family = AF_UNIX, .sun_path = "/nobody/there"};
 static sigset_t usr2;
 static const struct timespec no_time;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t none, some; // of zero
+static const struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST};
+static struct addrinfo *names;
 static const struct sigaction ignores = {.sa_handler = SIG_IGN};
 static stack_t alternate;
 
@@ -103,6 +121,7 @@ static struct transfer as_is(struct transfer t)
 #define FCONTEXT(X)
 #endif
 
+#define LOCKED(call) (pthread_mutex_lock(&mutex), (void)(call), pthread_mutex_unlock(&mutex))
 #define JUMPS(save, jump) (once = 0, save ? 0 : (jump, 0))
 
 // name, whether the real function is large itself (or makes a child), the call
@@ -195,8 +214,43 @@ static struct transfer as_is(struct transfer t)
 	X(epoll_pwait, 0, epoll_pwait(ep, &ev, 1, 0, NULL)) \
 	X(epoll_pwait2, 0, epoll_pwait2(ep, &ev, 1, &no_time, NULL)) \
 	X(epoll_wait, 0, epoll_wait(ep, &ev, 1, 0)) \
+	X(__poll_chk, 0, __poll_chk(&polled, 1, 0, sizeof(polled))) \
+	X(__ppoll_chk, 0, __ppoll_chk(&polled, 1, &no_time, NULL, sizeof(polled))) \
+	X(poll, 0, poll(&polled, 1, 0)) \
+	X(ppoll, 0, ppoll(&polled, 1, &no_time, NULL)) \
+	X(pselect, 0, pselect(1, &set, NULL, NULL, &no_time, NULL)) \
+	X(select, 0, select(1, &set, NULL, NULL, &at_once)) \
+	X(clock_nanosleep, 0, clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL)) \
+	X(flock, 0, flock(file, LOCK_SH)) \
+	X(getaddrinfo, 1, getaddrinfo("127.0.0.1", NULL, &numeric, &names)) \
+	X(nanosleep, 0, nanosleep(&no_time, NULL)) \
+	X(pthread_cond_clockwait, 0, LOCKED(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &no_time))) \
+	X(pthread_cond_timedwait, 0, LOCKED(pthread_cond_timedwait(&cond, &mutex, &no_time))) \
+	X(pthread_join, 0, pthread_join(pthread_self(), NULL)) \
+	X(sem_clockwait, 0, sem_clockwait(&none, CLOCK_MONOTONIC, &no_time)) \
+	X(sem_timedwait, 0, sem_timedwait(&none, &no_time)) \
+	X(sem_wait, 0, (sem_post(&some), sem_wait(&some))) \
+	X(sleep, 0, sleep(0)) \
+	X(usleep, 0, usleep(0)) \
+	X(wait, 0, wait(&status)) \
+	X(wait4, 0, wait4(-1, &status, WNOHANG, NULL)) \
+	X(waitid, 0, waitid(P_ALL, 0, NULL, WEXITED | WNOHANG)) \
+	X(waitpid, 0, waitpid(-1, &status, WNOHANG)) \
+	X(pthread_mutex_clocklock, 0, LOCKED(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &no_time))) \
+	X(pthread_mutex_lock, 0, LOCKED(0)) \
+	X(pthread_mutex_timedlock, 0, LOCKED(pthread_mutex_timedlock(&mutex, &no_time))) \
+	X(pthread_mutex_trylock, 0, LOCKED(pthread_mutex_trylock(&mutex))) \
+	X(pthread_mutex_unlock, 0, LOCKED(0)) \
+	X(pthread_rwlock_rdlock, 0, (pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock))) \
+	X(pthread_rwlock_trywrlock, 0, (pthread_rwlock_trywrlock(&rwlock), pthread_rwlock_unlock(&rwlock))) \
+	X(pthread_rwlock_unlock, 0, (pthread_rwlock_rdlock(&rwlock), pthread_rwlock_unlock(&rwlock))) \
+	X(pthread_rwlock_wrlock, 0, (pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock))) \
 	X(sigaction, 0, sigaction(SIGHUP, &ignores, NULL)) \
 	X(signal, 0, signal(SIGTERM, on_term)) \
+	X(__sysv_signal, 0, __sysv_signal(SIGSEGV, SIG_DFL)) \
+	X(bsd_signal, 0, bsd_signal(SIGSEGV, SIG_DFL)) \
+	X(ssignal, 0, ssignal(SIGSEGV, SIG_DFL)) \
+	X(sysv_signal, 0, sysv_signal(SIGSEGV, SIG_DFL)) \
 	X(sigtimedwait, 0, sigtimedwait(&usr2, NULL, &no_time)) \
 	X(sigwait, 0, sigwait(&usr2, &sig)) \
 	X(sigwaitinfo, 0, sigwaitinfo(&usr2, NULL)) \

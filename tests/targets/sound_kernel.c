@@ -298,18 +298,6 @@ static struct co *find_offset(void)
 	return (struct co *)must(lseek(queue[0], 0, SEEK_CUR));
 }
 
-static void hide_keyring(struct co *c)
-{
-	queue[0] = (int)must(syscall(SYS_add_key, "user", "sound", &c, sizeof(c), -2)); // KEY_SPEC_PROCESS_KEYRING
-}
-
-static struct co *find_keyring(void)
-{
-	struct co *c;
-	must(syscall(SYS_keyctl, 11, queue[0], &c, sizeof(c), 0)); // KEYCTL_READ
-	return c;
-}
-
 // ---- sets of which no number tells
 
 // What the rows lead to: it has the coroutine.
@@ -415,15 +403,22 @@ static struct co *find_row(void)
 	return c;
 }
 
+#ifdef __x86_64__
 // A thread with descriptors of its own has the set.
+static NOINLINE void take_apart(struct holder **h)
+{
+	long r = SYS_dup2; // ends its own copy of the number: no close of the process's
+	must(unshare(CLONE_FILES));
+	__asm__ volatile("syscall" : "+a"(r) : "D"((long)ticket), "S"((long)victim[0]) : "rcx", "r11", "memory");
+	must(r == victim[0] ? 0 : -1);
+	set = (int)must(epoll_create1(EPOLL_CLOEXEC));
+	add_ticket(*h);
+	*h = NULL;
+}
+
 static void *loner(void *arg)
 {
-	struct holder *h = *(struct holder **)arg;
-	*(struct holder **)arg = NULL;
-	must(unshare(CLONE_FILES));
-	set = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	add_ticket(h);
-	h = NULL;
+	take_apart(arg);
 	wipe();
 	return sleeper(NULL);
 }
@@ -435,6 +430,7 @@ static void hide_unshared(struct co *c)
 	arg = hold(c);
 	start_sleeper(loner, &arg);
 }
+#endif
 
 const struct hide hides_kernel[] = {
 	{"file_private", NULL, hide_file_private, find_page},
@@ -456,10 +452,11 @@ const struct hide hides_kernel[] = {
 	{"gs", NULL, hide_gs, find_gs},
 #endif
 	{"offset", NULL, hide_offset, find_offset},
-	{"keyring", NULL, hide_keyring, find_keyring},
 	{"closed_set", NULL, hide_closed_set, find_answer},
 	{"replaced_set", NULL, hide_replaced_set, find_answer},
 	{"closed_set_row", make_in_set, hide_row, find_row},
+#ifdef __x86_64__
 	{"unshared", NULL, hide_unshared, find_answer},
+#endif
 	{NULL, NULL, NULL, NULL},
 };

@@ -145,7 +145,10 @@ static void body(void)
 static __attribute__((noinline)) struct co *start(void)
 {
 	struct co *c = calloc(1, sizeof(*c));
-	c->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	// apart from all else: a pointer to what begins where it ends would lead to both
+	static uintptr_t apart = 0x100000000000;
+	c->stack = mmap((void *)(apart += 16 << 20), STACK, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	getcontext(&c->uc);
 	c->uc.uc_stack.ss_sp = c->stack;
 	c->uc.uc_stack.ss_size = STACK;

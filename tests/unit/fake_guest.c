@@ -2,6 +2,7 @@
 //
 // Stands in for coroutine.c, emit.c, stacks.c and the rest of libctp.so: a region
 // in memory of our own, threads as the test says, events that are only counted.
+#include "crash.h"
 #include "fake_guest.h"
 
 #include <sys/mman.h>
@@ -37,6 +38,11 @@ uint64_t guest_now(void)
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec")));
 
+bool coroutine_any(void)
+{
+	return true;
+}
+
 struct ctp_state *coroutine_at(uint64_t data)
 {
 	return data == LED_DATA ? led : NULL;
@@ -52,6 +58,21 @@ uint32_t guest_stack(struct guest *g, const struct frame *f)
 {
 	(void)g;
 	return f->pc ? 7 : 0;
+}
+
+int crash_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	return real_sigaction(sig, act, old);
+}
+
+sighandler_t crash_signal(int sig, sighandler_t handler, sighandler_t (*real)(int, sighandler_t))
+{
+	return real(sig, handler);
+}
+
+void crash_notice(int flags)
+{
+	(void)flags;
 }
 
 void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)

@@ -347,7 +347,9 @@ static void registers_harvests_learns(void **state)
 	close(fd[0]);
 	close(fd[1]);
 	close(ep);
-	assert_int_equal(candidates(), 1); // learned: the close of fd[0] left co behind
+	assert_int_equal(candidates(), 2); // learned: the close of fd[0] left co behind; and a set in which it was
+	assert_int_equal(tracer.region.cands[0].kind, CTP_CAND_CLOSE);
+	assert_int_equal(tracer.region.cands[1].kind, CTP_CAND_SET);
 }
 
 static void removal_under_a_waiter_is_posted(void **state)

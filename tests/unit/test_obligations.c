@@ -97,6 +97,33 @@ static void test_complete(void **state)
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
 }
 
+// An io_uring context: what it waits for, and which files it keeps alive, nobody sees.
+static void test_rings(void **state)
+{
+	m.ext.rings = 1;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+}
+
+// No registration: the place in a set that was polled after it suspended leads to it.
+static void test_polled(void **state)
+{
+	c.waits[0] = (struct ctp_wait){ .fd = 7, .gen = 3, .events = EPOLLIN, .how = CTP_WAIT_EAGAIN, .epfd = -1 };
+	cand.was = (struct ctp_fd){ .gen = 3, .reg_epfd = -1, .polled = 1500, .learned = 41 };
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	cand.was.learned = 0; // whose place it was is not known
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	without(PROOF_P5, HOLDS_OPEN);
+	thread.t.slept_epoch = 0;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	without(PROOF_P5, HOLDS_TRUE);
+	cand.was.polled = 900; // before it suspended
+	assert_int_equal(verdict(), VERDICT_NONE);
+	cand.was.polled_out = 1500; // for another direction than its own
+	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
 static void test_suspended(void **state)
 {
 	w.counts.reused = 1;
@@ -235,7 +262,7 @@ static void test_unseen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all), TEST(test_complete), TEST(test_suspended), TEST(test_wait),
+		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_suspended), TEST(test_wait),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_unseen),
 	};

@@ -18,6 +18,16 @@ _Static_assert(sizeof(struct arguments) == 96, "trampoline.S");
 
 static inline uint64_t context_sp(const ucontext_t *u) { return u->uc_mcontext.sp; }
 static inline uint64_t context_pc(const ucontext_t *u) { return u->uc_mcontext.pc; }
+// Where the function that has just been called returns to; 0: its stack pointer points there.
+static inline uint64_t context_link(const ucontext_t *u) { return u->uc_mcontext.regs[30]; }
+static inline void context_regs(const ucontext_t *u, uint64_t *regs) // in the order of enum ctp_reg
+{
+	static const int in_order[] = {29, 19, 20, 21, 22, 23};
+	regs[0] = u->uc_mcontext.pc;
+	regs[1] = u->uc_mcontext.sp;
+	for (unsigned i = 0; i < sizeof(in_order) / sizeof(in_order[0]); i++)
+		regs[2 + i] = u->uc_mcontext.regs[in_order[i]];
+}
 // glibc's makecontext puts uc_link into x19 and leaves these two alone, and they
 // survive copies of the context.
 static inline uint64_t *context_function(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.regs[20]; }

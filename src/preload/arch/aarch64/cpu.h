@@ -15,6 +15,9 @@ static inline uint64_t cpu_ticks(void)
 	__builtin_unreachable();
 }
 
+// Whether a function finds where to return to on the stack, not in a register.
+enum { CPU_RETURNS_BY_STACK = 0 };
+
 // User addresses have at most this many bits.
 enum { CPU_ADDRESS_BITS = 48 };
 
@@ -88,6 +91,10 @@ static inline int cpu_is_private(const struct guest *g)
 	(f)->pc = dwarf_return_address(fa_[1]); \
 	(f)->sp = (uint64_t)__builtin_dwarf_cfa(); \
 } while (0)
+
+// A base register that the C library leaves to the program: there is none.
+static inline int cpu_base_readable(uint64_t hwcap2) { (void)hwcap2; return 0; }
+static inline uint64_t cpu_base(void) { return 0; }
 
 // The callee-saved registers as they are now, in the order of enum ctp_reg.
 // What the caller had in them is either still there or in our own frame, which

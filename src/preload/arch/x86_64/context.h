@@ -18,6 +18,14 @@ _Static_assert(sizeof(struct arguments) == 80, "trampoline.S");
 
 static inline uint64_t context_sp(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RSP]; }
 static inline uint64_t context_pc(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RIP]; }
+// Where the function that has just been called returns to; 0: its stack pointer points there.
+static inline uint64_t context_link(const ucontext_t *u) { return 0; }
+static inline void context_regs(const ucontext_t *u, uint64_t *regs) // in the order of enum ctp_reg
+{
+	static const int in_order[] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
+	for (unsigned i = 0; i < sizeof(in_order) / sizeof(in_order[0]); i++)
+		regs[i] = (uint64_t)u->uc_mcontext.gregs[in_order[i]];
+}
 // glibc's makecontext leaves these two alone, and they survive copies of the context.
 static inline uint64_t *context_function(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.gregs[REG_R12]; }
 static inline uint64_t *context_record(ucontext_t *u) { return (uint64_t *)&u->uc_mcontext.gregs[REG_R13]; }

@@ -16,6 +16,9 @@ static inline uint64_t cpu_ticks(void)
 	return (uint64_t)hi << 32 | lo;
 }
 
+// Whether a function finds where to return to on the stack, not in a register.
+enum { CPU_RETURNS_BY_STACK = 1 };
+
 // User addresses have at most this many bits.
 enum { CPU_ADDRESS_BITS = 47 };
 
@@ -92,6 +95,16 @@ static inline int cpu_is_private(const struct guest *g)
 	(f)->pc = fa_[1]; \
 	(f)->sp = (uint64_t)(fa_ + 2); \
 } while (0)
+
+// Where %gs points to, which the C library leaves to the program. Readable where
+// the kernel says so (AT_HWCAP2): else it would be a system call.
+static inline int cpu_base_readable(uint64_t hwcap2) { return hwcap2 >> 1 & 1; }
+static inline uint64_t cpu_base(void)
+{
+	uint64_t base;
+	__asm__ volatile("rdgsbase %0" : "=r"(base));
+	return base;
+}
 
 // The callee-saved registers as they are now, in the order of enum ctp_reg.
 // What the caller had in them is either still there or in our own frame, which

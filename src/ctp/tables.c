@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+//
+// What a region's counters say is in use. They come from the program, and are
+// bounded by the reader's own idea of the layout; memory that was never touched
+// is not to come into being by being looked at.
+#include "ctp/tables.h"
+
+#include <string.h>
+
+#include "ctp/seq.h"
+
+const struct ctp_table_shape ctp_table_shapes[CTP_TABLES] = {
+	[CTP_TABLE_STATIONS] = { "stations", sizeof(struct ctp_state), true },
+	[CTP_TABLE_THREADS] = { "threads", sizeof(struct ctp_thread), true },
+	[CTP_TABLE_FDS] = { "fds", sizeof(struct ctp_fd), true },
+	[CTP_TABLE_CANDS] = { "cands", sizeof(struct ctp_cand), true },
+	[CTP_TABLE_MODULES] = { "modules", sizeof(struct ctp_module), false },
+	[CTP_TABLE_INCIDENTS] = { "incidents", sizeof(struct ctp_incident), true },
+	[CTP_TABLE_STACK_INDEX] = { "stack_index", sizeof(uint32_t), false },
+	[CTP_TABLE_STACK_WORDS] = { "stack_words", sizeof(uint64_t), false },
+	[CTP_TABLE_SITES] = { "sites", sizeof(struct ctp_site), false },
+	[CTP_TABLE_EXT] = { "ext", sizeof(struct ctp_ext), false },
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void stations(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = least(ctp_load32(&r->header->allocated_count), r->stations_max);
+	for (uint64_t i = 0; i < n; i++) {
+		struct ctp_state s;
+		const struct ctp_state *state = &r->stations[i].state;
+		if (ctp_load32(&state->owner) != CTP_OWNER_GUEST)
+			continue;
+		if (!ctp_state_read(state, &s))
+			memcpy(&s, state, sizeof(s));
+		each(arg, i, &s);
+	}
+}
+
+static void threads(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = least(ctp_load32(&r->ext->thread_high), r->threads_max);
+	for (uint64_t i = 0; i < n; i++) {
+		struct ctp_thread row = r->threads[i];
+		if (row.life == CTP_THREAD_LIVE || row.life == CTP_THREAD_DEAD)
+			each(arg, i, &row);
+	}
+}
+
+static void fds(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = least(ctp_load64(&r->ext->fd_high) + 1, r->fds_max);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct ctp_fd *fd = &r->fds[i];
+		struct ctp_fd row;
+		if (!ctp_load32(&fd->gen))
+			continue;
+		for (int tries = 0; tries < 1000; tries++) {
+			uint32_t seq = ctp_seq_read_begin(&fd->seq);
+			row = *fd;
+			if (!ctp_seq_read_retry(&fd->seq, seq))
+				break;
+		}
+		each(arg, i, &row);
+	}
+}
+
+static void cands(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = least(ctp_load32(&r->ext->cand_count), r->cands_max);
+	for (uint64_t i = 0; i < n; i++)
+		if (ctp_load32(&r->cands[i].ready) == CTP_CAND_READY)
+			each(arg, i, &r->cands[i]);
+}
+
+static void modules(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = least(ctp_load32(&r->ext->module_count), r->modules_max);
+	for (uint64_t i = 0; i < n; i++) {
+		struct ctp_module m;
+		if (!ctp_load32(&r->modules[i].ready))
+			continue;
+		m = r->modules[i];
+		m.path[sizeof(m.path) - 1] = '\0';
+		each(arg, i, &m);
+	}
+}
+
+static void incidents(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint32_t any = 0;
+	for (size_t i = 0; i < sizeof(r->ext->incidents) / sizeof(r->ext->incidents[0]); i++)
+		any |= r->ext->incidents[i];
+	for (uint64_t i = 0; any && i < r->incidents_max; i++)
+		if (ctp_load32(&r->incidents[i].ready) == CTP_CAND_READY)
+			each(arg, i, &r->incidents[i]);
+}
+
+void ctp_table_rows(const struct ctp_region *r, enum ctp_table table, ctp_table_each *each, void *arg)
+{
+	static void (*const all[CTP_TABLES_BY_ROW])(const struct ctp_region *r, ctp_table_each *each, void *arg) = {
+		[CTP_TABLE_STATIONS] = stations, [CTP_TABLE_THREADS] = threads, [CTP_TABLE_FDS] = fds,
+		[CTP_TABLE_CANDS] = cands, [CTP_TABLE_MODULES] = modules, [CTP_TABLE_INCIDENTS] = incidents,
+	};
+	all[table](r, each, arg);
+}
+
+const void *ctp_table_whole(const struct ctp_region *r, enum ctp_table table, uint64_t *n)
+{
+	uint64_t stacks = least((uint64_t)ctp_load32(&r->ext->stack_count) + 1, r->stacks_max);
+	switch (table) {
+	case CTP_TABLE_STACK_INDEX:
+		*n = stacks;
+		return r->stack_index;
+	case CTP_TABLE_STACK_WORDS:
+		*n = least(ctp_load32(&r->ext->stack_words), r->stack_words_max);
+		return r->stack_words;
+	case CTP_TABLE_SITES:
+		*n = stacks;
+		return r->sites;
+	default:
+		*n = 1;
+		return r->ext;
+	}
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+//
+// A pointer to just behind a mapping may be the way back to what lies at its
+// end; but the same number is the start of whatever begins there. Only where
+// that has a record of its own, the words in that record are taken for its own:
+// a coroutine's stack and the block that holds its context, the C library's
+// record of a thread. All other such words lead to both.
+#include "engine/ends.h"
+
+#include <stdlib.h>
+
+#include "ctp/seq.h"
+#include "engine/heap.h"
+
+enum { RECORD_BYTES = 1 << 13, GUARD_MOST = 1 << 20, BLOCK_MOST = 1 << 12 };
+
+static int by_at(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void add(struct ends *e, uint64_t at, uint64_t lo, uint64_t hi, uint64_t handle)
+{
+	if (hi <= lo)
+		return;
+	if (e->n == e->room) {
+		size_t room = e->room ? e->room * 2 : 64;
+		struct end *more = realloc(e->v, room * sizeof(*more));
+		if (!more)
+			return; // less is explained
+		e->v = more;
+		e->room = room;
+	}
+	e->v[e->n++] = (struct end){at, {lo, hi}, handle};
+}
+
+// All addresses at which a suspect's mapping ends; sorted.
+static uint64_t *all_ends(const struct look *l, size_t *n)
+{
+	uint64_t *v = calloc(2 * l->n + 1, sizeof(*v));
+	*n = 0;
+	for (size_t i = 0; v && i < l->n; i++)
+		for (unsigned k = 0; k < l->who[i]->nmine; k++)
+			if (!l->who[i]->heap[k])
+				v[(*n)++] = l->who[i]->mine[k].hi;
+	if (v)
+		qsort(v, *n, sizeof(*v), by_at);
+	return v;
+}
+
+static bool ends_at(const uint64_t *v, size_t n, uint64_t addr)
+{
+	return addr && bsearch(&addr, v, n, sizeof(*v), by_at);
+}
+
+// What begins at `at` is the coroutine's `s`: its stack, and what holds its context.
+static void of_coroutine(struct ends *e, const struct look *l, const struct ctp_state *s, uint64_t at)
+{
+	const struct ctp_ext *x = l->r->ext;
+	bool handle = s->life == CTP_SUSPENDED && (s->how == CTP_HOW_FCONTEXT || s->how == CTP_HOW_ONTOP);
+	add(e, at, s->lo, s->hi, handle ? s->slot : 0);
+	if (s->block_hi > s->block_lo)
+		add(e, at, s->block_lo, s->block_hi, 0);
+	if (s->slot)
+		add(e, at, s->slot, s->slot + x->context_off + 8ULL * x->context_words, 0);
+}
+
+// The heap's blocks that hold those contexts are wider than they.
+static void widen(struct ends *e, const struct look *l)
+{
+	struct heap_query *q = calloc(e->n + 1, sizeof(*q));
+	size_t n = q ? e->n : 0;
+	for (size_t i = 0; i < n; i++)
+		q[i].addr = e->v[i].by.lo;
+	if (n)
+		heap_resolve(l->pid, &l->maps, q, n, l->deadline_ns);
+	for (size_t i = 0; i < n; i++)
+		for (size_t lo = 0, hi = n; lo < hi;) {
+			size_t mid = (lo + hi) / 2;
+			if (q[mid].addr == e->v[i].by.lo) {
+				if (q[mid].found)
+					e->v[i].by = q[mid].block;
+				break;
+			}
+			if (q[mid].addr < e->v[i].by.lo)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+	free(q);
+}
+
+// A thread's stack, or the guard below it, begins there: the C library's record says so.
+static void of_threads(struct ends *e, const struct look *l, const uint64_t *ends, size_t n)
+{
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		struct span stack;
+		if (l->tasks.v[i].tid == l->pid || !dead_thread_stack(l, l->tasks.v[i].tid, l->tasks.v[i].sp, &stack))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (ends[k] <= stack.lo && stack.lo - ends[k] <= GUARD_MOST && (!k || ends[k] != ends[k - 1]))
+				add(e, ends[k], stack.hi, stack.hi + RECORD_BYTES, 0);
+	}
+}
+
+void ends_init(struct ends *e, const struct look *l)
+{
+	size_t n;
+	uint64_t *ends = all_ends(l, &n);
+	uint32_t stations = ctp_load32(&l->r->header->allocated_count);
+	for (uint32_t i = 0; n && i < stations && i < l->r->stations_max; i++) {
+		struct ctp_state s;
+		const struct ctp_state *from = &l->r->stations[i].state;
+		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST || !ctp_state_read(from, &s) ||
+		    s.entity != CTP_COROUTINE || (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
+			continue;
+		if (ends_at(ends, n, s.lo))
+			of_coroutine(e, l, &s, s.lo);
+		if (s.block_lo != s.lo && ends_at(ends, n, s.block_lo))
+			of_coroutine(e, l, &s, s.block_lo);
+	}
+	if (e->n)
+		widen(e, l);
+	of_threads(e, l, ends, n);
+	free(ends);
+	if (e->n)
+		qsort(e->v, e->n, sizeof(*e->v), by_at);
+}
+
+void ends_deinit(struct ends *e)
+{
+	free(e->v);
+	*e = (struct ends){0};
+}
+
+// The first about this address, or what comes behind.
+static size_t first_of(const struct ends *e, uint64_t address)
+{
+	size_t lo = 0, hi = e->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (e->v[mid].at < address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool ends_explain(const struct ends *e, uint64_t at, uint64_t address)
+{
+	for (size_t i = first_of(e, address); i < e->n && e->v[i].at == address; i++)
+		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)
+			return true;
+	return false;
+}
+
+static uint64_t handle_at(const struct ends *e, uint64_t address)
+{
+	for (size_t i = first_of(e, address); i < e->n && e->v[i].at == address; i++)
+		if (e->v[i].handle)
+			return e->v[i].handle;
+	return 0;
+}
+
+bool ends_may_explain(const struct ends *e, uint64_t address)
+{
+	return handle_at(e, address);
+}
+
+bool ends_explain_in(const struct ends *e, pid_t pid, struct span block, uint64_t address)
+{
+	uint64_t words[BLOCK_MOST / 8], handle = handle_at(e, address), bytes = block.hi - block.lo;
+	if (!handle || bytes > BLOCK_MOST)
+		return false;
+	size_t n = proc_peek(pid, block.lo, words, bytes, false) / 8;
+	for (size_t i = 0; i < n; i++)
+		if (words[i] == handle)
+			return true;
+	return false;
+}
+
+// ---------------------------------------------------------------------- words
+
+void words_add(struct words *w, uint64_t at, uint64_t address)
+{
+	enum { MOST = 1 << 20 };
+	if (w->n == w->room) {
+		size_t room = w->room ? w->room * 2 : 256;
+		struct word *more = room <= MOST ? realloc(w->v, room * sizeof(*more)) : NULL;
+		if (!more) {
+			w->failed = true;
+			return;
+		}
+		w->v = more;
+		w->room = room;
+	}
+	w->v[w->n++] = (struct word){at, address};
+}
+
+void words_sort(struct words *w)
+{
+	if (w->n)
+		qsort(w->v, w->n, sizeof(*w->v), by_at);
+}
+
+// --------------------------------------------------------------------- stacks
+
+void owners_init(struct owners *o, const struct look *l)
+{
+	uint32_t n = ctp_load32(&l->r->header->allocated_count);
+	n = n < l->r->stations_max ? n : l->r->stations_max;
+	o->v = calloc(n + 1, sizeof(*o->v));
+	for (uint32_t i = 0; o->v && i < n; i++) {
+		const struct ctp_state *s = &l->r->stations[i].state;
+		if (s->owner == CTP_OWNER_GUEST && s->lo && (s->life == CTP_SUSPENDED || s->life == CTP_RUNNING))
+			o->v[o->n++] = (struct owner){{s->lo, s->hi}, s->id};
+	}
+	if (o->n)
+		qsort(o->v, o->n, sizeof(*o->v), by_at);
+}
+
+void owners_deinit(struct owners *o)
+{
+	free(o->v);
+	*o = (struct owners){0};
+}
+
+uint64_t owners_find(const struct owners *o, uint64_t addr)
+{
+	size_t lo = 0, hi = o->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (o->v[mid].stack.lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < o->v[lo - 1].stack.hi ? o->v[lo - 1].id : 0;
+}

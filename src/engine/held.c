@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// The guest notes a lock that a coroutine held when it was suspended, and
+// whether it was let go since (spec/cTP.md, 2.6). At the last look we see
+// whether the coroutine still sleeps, whether the lock's own word still says
+// taken, and who is blocked on it.
+#include "engine/held.h"
+
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+#include "ctp/seq.h"
+#include "engine/proc.h"
+
+enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3, BY_OTHER = 2 };
+
+struct held {
+	struct ctp_incident i;
+	bool suspended;
+	bool taken;          // as the lock says
+	uint32_t owner;      // thread
+	unsigned blocked;    // threads in a call for it
+	uint32_t blocked_tid;
+	uint64_t blocked_id; // what runs there
+};
+
+static size_t gather(const struct ctp_region *r, struct held *v)
+{
+	size_t n = 0;
+	for (uint32_t k = 0; k < r->incidents_max && r->ext->incidents[19] && n < HELD_MOST; k++) {
+		const struct ctp_incident *i = &r->incidents[k];
+		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != 19)
+			continue;
+		uint64_t released = ctp_load64(&i->value[RELEASED]);
+		if (released == BY_OTHER || (released && !ctp_load64(&i->value[WAITED])))
+			continue; // handed on by design, or nobody minded
+		v[n++] = (struct held){ .i = *i };
+	}
+	return n;
+}
+
+// Do they still sleep?
+static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n)
+{
+	uint32_t stations = ctp_load32(&r->header->allocated_count);
+	for (uint32_t i = 0; n && i < stations && i < r->stations_max; i++) {
+		const struct ctp_state *s = &r->stations[i].state;
+		for (size_t k = 0; k < n; k++)
+			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST)
+				v[k].suspended = s->life == CTP_SUSPENDED;
+	}
+}
+
+static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
+{
+	uint32_t words[8] = { 0 }, high = ctp_load32(&r->ext->thread_high); // of a pthread_mutex_t or _rwlock_t
+	if (proc_peek(pid, h->i.value[LOCK], words, sizeof(words), false) != sizeof(words))
+		return;
+	h->taken = words[0] != 0;
+	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
+		const struct ctp_thread *t = &r->threads[i];
+		if (ctp_load32(&t->life) != CTP_THREAD_LIVE)
+			continue;
+		if (t->tid == words[2] || t->tid == words[6])
+			h->owner = t->tid;
+		uint64_t seq = ctp_load64(&t->wait_seq);
+		if (!(seq & 1) || t->wait_call != CTP_IN_BLOCK || t->wait_fd != CTP_BLOCK_LOCK ||
+		    t->wait_buf != h->i.value[LOCK])
+			continue;
+		h->blocked++;
+		h->blocked_tid = t->tid;
+		h->blocked_id = ctp_load64(&t->current);
+	}
+}
+
+static json_t *hex(uint64_t v)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
+	return json_string(text);
+}
+
+static void write_line(FILE *out, const struct held *h)
+{
+	bool released = h->i.value[RELEASED];
+	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
+			      "coroutine", json_count(h->i.who), "site", hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
+			      "count", json_count(h->i.count), "lock", hex(h->i.value[LOCK]), "waited",
+			      (int)(h->i.value[WAITED] != 0), "released", (int)released, "left", (int)h->i.stack, "owner_tid",
+			      (int)h->owner, "others", (int)(released ? 0 : h->blocked), "owner",
+			      json_count(released ? 0 : h->blocked_id), "blocked_tid", (int)(released ? 0 : h->blocked_tid));
+	if (!o)
+		return;
+	json_dumpf(o, out, JSON_COMPACT);
+	fputc('\n', out);
+	json_decref(o);
+}
+
+void held_write(FILE *out, const struct ctp_region *r, pid_t pid)
+{
+	struct held v[HELD_MOST];
+	size_t n = out ? gather(r, v) : 0;
+	find_coroutines(r, v, n);
+	for (size_t i = 0; i < n; i++) {
+		bool released = v[i].i.value[RELEASED];
+		if (!released)
+			look_at_lock(r, pid, &v[i]);
+		if (released || (v[i].suspended && v[i].taken))
+			write_line(out, &v[i]);
+	}
+	if (n)
+		fflush(out);
+}

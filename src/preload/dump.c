@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// A core of the program shall tell of its coroutines. The region is left out of cores,
+// as its gigabytes are address space and a page that is dumped comes into being; what
+// is used of each table is put in again, piece by piece as it grows: a quarter more each
+// time, so that neither the calls nor the pages in vain are many. Two threads that
+// grow the same table at once do so twice, which does no harm. A core that is taken
+// from outside, of a program that runs on, holds them as well.
+#include "dump.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "cpu.h"
+
+enum { PAGE = 4096, FIRST_BYTES = 64 << 10 };
+
+uint64_t dump_rows[DUMP_PARTS];
+
+struct part {
+	uint64_t off, row_bytes, rows; // of the whole
+};
+
+static struct part part_of(enum dump_part part)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	const struct ctp_ext *e = r->ext;
+	switch (part) {
+	case DUMP_STATIONS: return (struct part){CTP_HEADER_BYTES, CTP_STATION_BYTES, r->stations_max};
+	case DUMP_THREADS: return (struct part){e->threads_off, sizeof(*r->threads), r->threads_max};
+	case DUMP_FDS: return (struct part){e->fds_off, sizeof(*r->fds), r->fds_max};
+	case DUMP_CANDS: return (struct part){e->cands_off, sizeof(*r->cands), r->cands_max};
+	case DUMP_MODULES: return (struct part){e->modules_off, sizeof(*r->modules), r->modules_max};
+	case DUMP_STACK_INDEX: return (struct part){e->stack_index_off, sizeof(*r->stack_index), r->stacks_max};
+	case DUMP_STACK_WORDS: return (struct part){e->stack_words_off, sizeof(*r->stack_words), r->stack_words_max};
+	case DUMP_INCIDENTS: return (struct part){e->incidents_off, sizeof(*r->incidents), r->incidents_max};
+	case DUMP_SITES: return (struct part){e->sites_off, sizeof(*r->sites), r->stacks_max};
+	case DUMP_PARTS: break;
+	}
+	return (struct part){0};
+}
+
+void dump_more(enum dump_part part, uint64_t rows)
+{
+	struct part p = part_of(part);
+	uint64_t held = ctp_load64(&dump_rows[part]), least = FIRST_BYTES / p.row_bytes;
+	uint64_t want = rows + (held / 4 > least ? held / 4 : least);
+	if (ctp_tracer->v1 || held >= p.rows)
+		return;
+	want = want < p.rows ? want : p.rows;
+	uint64_t base = (uint64_t)ctp_tracer->region.base + p.off, lo = (base + held * p.row_bytes) & ~(PAGE - 1ULL);
+	uint64_t hi = (base + want * p.row_bytes + PAGE - 1) & ~(PAGE - 1ULL);
+	cpu_syscall(SYS_madvise, (long)lo, (long)(hi - lo), MADV_DODUMP, 0, 0, 0);
+	ctp_store64(&dump_rows[part], want); // also where it is refused: not again and again
+}
+
+void dump_init(void)
+{
+	for (unsigned i = 0; i < DUMP_PARTS; i++)
+		ctp_store64(&dump_rows[i], 0);
+	for (unsigned i = 0; i < DUMP_PARTS; i++)
+		if (i != DUMP_INCIDENTS) // any row of it may be the first
+			dump_more(i, 1);
+}

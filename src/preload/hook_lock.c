@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+//
+// Locks. These are hot: what is not taken costs a few loads, no gate and no
+// clock. A coroutine's slice keeps the few locks that it has locked and not
+// unlocked; a switch finds them (fds_suspend). One that is seen to be taken is
+// waited for as any call that blocks: the thread says in what it is. Nothing
+// here looks at a lock but the one that the caller has just named.
+#include "hook.h"
+
+#include <pthread.h>
+
+#include "coroutine.h"
+#include "held.h"
+
+static inline struct guest *in_coroutine(void)
+{
+	struct guest *g = cpu_self();
+	return CTP_LIKELY(g && g->current && g->current->entity == CTP_COROUTINE) ? g : NULL;
+}
+
+static inline int locked(const void *lock, int r)
+{
+	struct guest *g;
+	if (CTP_LIKELY((r == 0 || r == EOWNERDEAD) && coroutine_any()) && (g = in_coroutine()) && g->nlocks < GUEST_LOCKS)
+		g->locks[g->nlocks++] = lock;
+	return r;
+}
+
+static __attribute__((noinline)) void unlocked_late(struct guest *g, const void *lock)
+{
+	for (unsigned i = g ? g->nlocks : 0; i-- > 0;)
+		if (g->locks[i] == lock) {
+			g->locks[i] = g->locks[--g->nlocks];
+			return;
+		}
+	if (ctp_load32(&held_count) && ctp_tracer->attached) { // a forked child has no region to write to
+		g = cpu_self();
+		held_release(lock, g && g->current ? guest_who(g) : 0);
+	}
+}
+
+static inline void unlocked(const void *lock)
+{
+	struct guest *g;
+	if (CTP_UNLIKELY(!coroutine_any()))
+		return;
+	g = in_coroutine();
+	if (CTP_LIKELY(g && g->nlocks && g->locks[g->nlocks - 1] == lock))
+		g->nlocks--;
+	else if (CTP_UNLIKELY((g && g->nlocks) || held_count))
+		unlocked_late(g, lock);
+}
+
+// A lock that is waited for: what is remembered meanwhile.
+struct lock_wait {
+	struct held *held;
+	uint64_t who;
+};
+
+HOOK_INLINE void lock_enter(struct lock_wait *w, const void *lock, uint64_t bytes)
+{
+	struct guest *g = hook_enter();
+	*w = (struct lock_wait){0};
+	if (!g)
+		return;
+	wait_block(g, CTP_BLOCK_LOCK, lock, bytes);
+	if (ctp_load32(&held_count))
+		w->held = held_find(lock, &w->who);
+	guest_leave(g);
+}
+
+static void lock_leave(const struct lock_wait *w)
+{
+	struct guest *g = hook_enter();
+	if (!g)
+		return;
+	wait_leave(g);
+	if (w->held)
+		held_waited(w->held, w->who);
+	guest_leave(g);
+}
+
+// Will it have to wait? Only a look: what it says may be over by now. A recursive one that is
+// the thread's own is had again; any other never.
+static inline bool mutex_taken(const pthread_mutex_t *m)
+{
+	const struct guest *g = cpu_self();
+	return ctp_load32((const uint32_t *)&m->__data.__lock) && g &&
+	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP || (uint32_t)m->__data.__owner != g->tid);
+}
+
+static inline bool rwlock_taken(const pthread_rwlock_t *l)
+{
+	return l->__data.__readers || l->__data.__cur_writer;
+}
+
+#define LOCK(taken, type, l, call) \
+	if (CTP_LIKELY(!coroutine_any() || !taken(l))) \
+		return locked(l, call); \
+	struct lock_wait w; \
+	lock_enter(&w, l, sizeof(type)); \
+	int r = call; \
+	lock_leave(&w); \
+	return locked(l, r)
+
+CTP_HOOK int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	LOCK(mutex_taken, pthread_mutex_t, m, real_pthread_mutex_lock(m));
+}
+
+CTP_HOOK int pthread_mutex_timedlock(pthread_mutex_t *restrict m, const struct timespec *restrict until)
+{
+	LOCK(mutex_taken, pthread_mutex_t, m, real_pthread_mutex_timedlock(m, until));
+}
+
+CTP_HOOK int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until)
+{
+	LOCK(mutex_taken, pthread_mutex_t, m, real_pthread_mutex_clocklock(m, clock, until));
+}
+
+CTP_HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+	return locked(m, real_pthread_mutex_trylock(m));
+}
+
+CTP_HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	unlocked(m);
+	return real_pthread_mutex_unlock(m);
+}
+
+CTP_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+	LOCK(rwlock_taken, pthread_rwlock_t, l, real_pthread_rwlock_wrlock(l));
+}
+
+CTP_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+	return locked(l, real_pthread_rwlock_trywrlock(l));
+}
+
+// Readers do not keep each other out: only their waiting is of interest.
+CTP_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	if (CTP_LIKELY(!coroutine_any() || !l->__data.__cur_writer))
+		return real_pthread_rwlock_rdlock(l);
+	struct lock_wait w;
+	lock_enter(&w, l, sizeof(*l));
+	int r = real_pthread_rwlock_rdlock(l);
+	lock_leave(&w);
+	return r;
+}
+
+CTP_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+	unlocked(l);
+	return real_pthread_rwlock_unlock(l);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+//
+// core.h - a core file of a traced process read into a world.
+#pragma once
+
+#include "trace/world.h"
+
+// Is what begins so an ELF file?
+bool core_is_elf(const unsigned char *head, size_t bytes);
+// Reads w->path into an empty world. 0; -EPROTO: error says why it cannot be; -errno.
+int core_read(struct world *w, struct world_error *error);

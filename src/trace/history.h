@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// history.h - what became of each entity as its records tell it: for a trace
+// whose last tables were never written, as ctp-run was killed.
+#pragma once
+
+#include "base/idmap.h"
+#include "ctp/ctp.h"
+#include "trace/image.h"
+
+struct history_entity {
+	uint64_t time; // ticks of its last record
+	uint8_t life;  // enum ctp_life
+	bool native;
+};
+
+struct history {
+	struct history_entity *items;
+	size_t n, capacity;
+	struct idmap by_id;
+	uint64_t last; // ticks
+};
+
+// Takes records of one thread; threads may come in any order. 0 or -ENOMEM.
+int history_add(struct history *h, const struct ctp_record *records, size_t n);
+// How many coroutines are in which state.
+void history_count(const struct history *h, struct image_counts *counts);
+void history_deinit(struct history *h);

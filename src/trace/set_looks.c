@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+//
+// sets.jsonl into arrays. The file is of one look; a line that was cut off, or
+// is of a kind that this version does not know, is left out.
+#include "trace/set_looks.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static int64_t number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static bool flag(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+static int add_stale(struct set_looks *s, const json_t *o)
+{
+	int r = GROW(s->stale, s->nstale, s->stale_room);
+	if (!r)
+		s->stale[s->nstale++] = (struct set_stale){ number(o, "epfd"), number(o, "epgen"), number(o, "fd"),
+			number(o, "gen"), (uint64_t)number(o, "data"), flag(o, "twin") };
+	return r;
+}
+
+static int add_shared(struct set_looks *s, const json_t *o)
+{
+	int r = GROW(s->shared, s->nshared, s->shared_room);
+	if (!r)
+		s->shared[s->nshared++] = (struct set_shared){ number(o, "epfd"), number(o, "epgen"), number(o, "fd"),
+			number(o, "rows"), (uint64_t)number(o, "pid"), (uint64_t)number(o, "began_ns"), flag(o, "waits") };
+	return r;
+}
+
+static int add_queue(struct set_looks *s, const json_t *o)
+{
+	int r = GROW(s->queues, s->nqueues, s->queues_room);
+	if (!r)
+		s->queues[s->nqueues++] = (struct set_queue){ (uint64_t)number(o, "coroutine"),
+			(uint64_t)number(o, "changes"), number(o, "fd"), number(o, "gen"), flag(o, "out"), flag(o, "ready"), flag(o, "led") };
+	return r;
+}
+
+static int add_unread(struct set_looks *s, const json_t *o)
+{
+	int r = GROW(s->unread, s->nunread, s->unread_room);
+	if (!r)
+		s->unread[s->nunread++] = (struct set_unread){ number(o, "fd"), number(o, "gen"), number(o, "bytes") };
+	return r;
+}
+
+static int add_look(struct set_looks *s, const json_t *o)
+{
+	size_t i;
+	json_t *e;
+	s->looked = true;
+	s->ns = (uint64_t)number(o, "ns");
+	json_array_foreach(json_object_get(o, "evidence"), i, e) {
+		const char *id = json_string_value(json_object_get(e, "id"));
+		const char *text = json_string_value(json_object_get(e, "text"));
+		const json_t *holds = json_object_get(e, "holds");
+		for (unsigned p = 0; id && p < PROOFS; p++) {
+			if (strcmp(id, proof_names[p]))
+				continue;
+			free(s->items[p].text);
+			s->items[p] = (struct witness_item){ json_is_true(holds) ? HOLDS_TRUE : json_is_false(holds) ?
+				HOLDS_FALSE : HOLDS_OPEN, text ? strdup(text) : NULL, s->ns };
+		}
+	}
+	return 0;
+}
+
+static int line(struct set_looks *s, const json_t *o)
+{
+	static const struct {
+		const char *what;
+		int (*add)(struct set_looks *s, const json_t *o);
+	} kinds[] = { { "stale", add_stale }, { "shared", add_shared }, { "queue", add_queue },
+		      { "unread", add_unread }, { "look", add_look } };
+	const char *what = json_string_value(json_object_get(o, "what"));
+	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(what, kinds[i].what))
+			return kinds[i].add(s, o);
+	s->bad_lines++;
+	return 0;
+}
+
+int set_looks_read(struct set_looks *s, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int r = 0;
+	while (!r && (n = getline(&text, &room, f)) > 0) {
+		json_t *o = json_loadb(text, (size_t)n, 0, NULL);
+		if (json_is_object(o))
+			r = line(s, o);
+		else
+			s->bad_lines++;
+		json_decref(o);
+	}
+	free(text);
+	fclose(f);
+	return r;
+}
+
+void set_looks_deinit(struct set_looks *s)
+{
+	for (unsigned p = 0; p < PROOFS; p++)
+		free(s->items[p].text);
+	free(s->stale);
+	free(s->shared);
+	free(s->queues);
+	free(s->unread);
+	memset(s, 0, sizeof(*s));
+}

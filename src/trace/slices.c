@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+//
+// Reading what the engine sampled. The lines were written while it went on, so
+// the last about a rule, coroutine and site is the one that counts.
+#include "trace/slices.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	json_int_t i = json_integer_value(v);
+	if (json_is_string(v))
+		return strtoull(json_string_value(v), NULL, 0);
+	return i > 0 ? (uint64_t)i : 0;
+}
+
+static int32_t descriptor(const json_t *o)
+{
+	const json_t *v = json_object_get(o, "fd");
+	json_int_t i = json_integer_value(v);
+	return json_is_integer(v) && i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
+}
+
+static char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? strdup(s) : NULL;
+}
+
+// A stack id of our own; 0: there is none.
+static int stack(struct slices_set *s, const json_t *a, uint32_t *out)
+{
+	size_t n = json_array_size(a);
+	*out = 0;
+	if (!n)
+		return 0;
+	if (GROW(s->stacks, s->nstacks, s->stacks_capacity))
+		return -ENOMEM;
+	struct slices_stack *k = &s->stacks[s->nstacks];
+	*k = (struct slices_stack){ 0 };
+	for (size_t i = 0; i < n && k->n < SLICES_STACK_WORDS; i++) {
+		const char *pc = json_string_value(json_array_get(a, i));
+		if (pc)
+			k->pcs[k->n++] = strtoull(pc, NULL, 0);
+	}
+	*out = SLICES_STACK + (uint32_t)s->nstacks++;
+	return 0;
+}
+
+static void item_deinit(struct slices_item *i)
+{
+	free(i->call);
+	free(i->fd_kind);
+}
+
+static int find(struct slices_set *s, unsigned rule, uint64_t coroutine, uint64_t site, struct slices_item **out)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		*out = &s->items[i];
+		if ((*out)->rule == rule && (*out)->coroutine == coroutine && (*out)->site == site) {
+			item_deinit(*out);
+			return 0;
+		}
+	}
+	int r = GROW(s->items, s->n, s->capacity);
+	if (!r)
+		*out = &s->items[s->n++];
+	return r;
+}
+
+static int add(struct slices_set *s, const json_t *o)
+{
+	const char *word = json_string_value(json_object_get(o, "rule"));
+	uint64_t coroutine = number(o, "coroutine"), site = number(o, "site");
+	struct slices_item *i;
+	unsigned rule;
+	s->dropped += number(o, "dropped");
+	if (!word || sscanf(word, "CTP%3u", &rule) != 1 || !coroutine) {
+		s->bad_lines += !json_object_get(o, "dropped");
+		return 0;
+	}
+	int r = find(s, rule, coroutine, site, &i);
+	if (r)
+		return r;
+	*i = (struct slices_item){
+		.rule = rule, .coroutine = coroutine, .site = site, .changes = number(o, "changes"),
+		.count = number(o, "count"), .began_ns = number(o, "began_ns"), .slice_ns = number(o, "slice_ns"),
+		.total_ns = number(o, "total_ns"), .cpu_ns = number(o, "cpu_ns"), .delayed_ns = number(o, "delayed_ns"),
+		.blocked_ns = number(o, "blocked_ns"), .asleep_ns = number(o, "asleep_ns"),
+		.over = json_is_true(json_object_get(o, "over")), .disk = json_is_true(json_object_get(o, "disk")),
+		.waited = json_is_true(json_object_get(o, "waited")), .released = json_is_true(json_object_get(o, "released")),
+		.others = number(o, "others"), .served = number(o, "served"), .went_on = (uint32_t)number(o, "went_on"),
+		.left = (uint32_t)number(o, "left"), .call = text(o, "call"), .fd_kind = text(o, "fd_kind"),
+		.fd = descriptor(o), .gen = (uint32_t)number(o, "gen"), .lock = number(o, "lock"),
+		.owner = number(o, "owner"), .owner_tid = number(o, "owner_tid"), .blocked_tid = number(o, "blocked_tid"),
+		.size = number(o, "size"), .unused = number(o, "unused"),
+	};
+	r = stack(s, json_object_get(o, "stack"), &i->stack);
+	return r ? r : stack(s, json_object_get(o, "owner_stack"), &i->owner_stack);
+}
+
+int slices_read(struct slices_set *s, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int r = 0;
+	while (!r && (n = getline(&line, &room, f)) > 0) {
+		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
+		if (json_is_object(o))
+			r = add(s, o);
+		else
+			s->bad_lines++;
+		json_decref(o);
+	}
+	free(line);
+	fclose(f);
+	return r;
+}
+
+void slices_deinit(struct slices_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		item_deinit(&s->items[i]);
+	free(s->items);
+	free(s->stacks);
+	*s = (struct slices_set){ 0 };
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Loops that wait by poll, ppoll, select or pselect: the set of a wait is what a
+registration is to epoll. Each fate of a reader (tests/targets/poll.c), by each
+of the calls; and what is said of io_uring, which is not seen."""
+import ctypes
+import os
+import signal
+
+from check_verdicts import describe, killed, ready
+from harness import Failed, Skip, equal, need, until, witness
+
+CALLS = ("poll", "ppoll", "select", "pselect")
+
+# fate: what must be found: (rule, verdicts), healthy waiters
+FATES = {
+    "healthy": (None, (), 3),
+    "held": (None, (), 2),  # the third waits for what is closed: neither healthy nor lost
+    "lost": ("CTP001", ("proven",), 2),
+    "kept": ("CTP001", ("proven",), 2),
+    "reused": ("CTP001", ("proven",), 3),
+    "tick": ("CTP001", ("likely",), 2),
+    "left": ("CTP002", ("likely",), 2),
+}
+CLOSURES = {"kept": "quiet", "reused": "quiet"}
+
+
+def seen(lines, closure):
+    """Has the witness looked, and come to what shall be found?"""
+    ids = {"quiet": ("P6b",), None: ("P6a", "P6b")}[closure]
+    return any(e["id"] in ids and e["holds"] is True for line in lines for e in line["evidence"])
+
+
+def check_fate(case, call, fate):
+    rule, verdicts, healthy = FATES[fate]
+    process = ready(case, case.target("poll"), call, fate)
+    if "proven" in verdicts:
+        try:
+            until(lambda: seen(witness(case.dir / "ctp.data"), CLOSURES.get(fate)), "P6 in the witness", 20)
+        except Failed:
+            pass  # the report says what is missing
+        killed(case, process)
+    else:
+        if rule == "CTP001":
+            until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+        settle(process)
+        process.signal(signal.SIGTERM)
+        process.done()
+    _, report = case.report()
+    what = describe(report)
+    equal([(f["rule"], f["count"]) for f in report["findings"]], [(rule, 1)] if rule else [], what)
+    for f in report["findings"]:
+        need(f["verdict"] in verdicts, what)
+        if fate in CLOSURES:
+            equal(f["closure"], CLOSURES[fate], what)
+    equal(report["trace"]["healthy_waiters"], healthy, "healthy waiters")
+
+
+def settle(process):
+    """Until the loop's thread has been seen asleep in its call, for longer than one tick of the witness."""
+    def asleep():
+        with open(f"/proc/{process.program}/wchan", encoding="ascii") as f:
+            return f.read().startswith(("poll_schedule", "do_poll", "do_sys_poll", "do_select"))
+    until(asleep, "the loop to sleep")
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+        begun = switches(f.read())
+    until(lambda: switches(open(f"/proc/{process.pid}/status", encoding="ascii").read()) > begun + 20, "turns of ctp-run")
+
+
+def switches(status):
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("voluntary_ctxt_switches"))
+
+
+def check_rings(case):
+    """What waits through io_uring is not seen: the report says so."""
+    number = ctypes.CDLL(None, use_errno=True).syscall(425, 1, ctypes.create_string_buffer(120))  # io_uring_setup
+    if number < 0:
+        raise Skip(f"no io_uring here: {os.strerror(ctypes.get_errno())}")
+    os.close(number)
+    process = ready(case, case.build / "tests/museum/m-ok001_io_uring")
+    process.signal(signal.SIGTERM)
+    process.done()
+    _, report = case.report()
+    equal(report["findings"], [], "findings")
+    said = [f["message"] for f in report["facts"] if f["rule"] == "CTP030"]
+    need("waits through io_uring are not seen: 1 ring" in said, f"facts: {report['facts']}")
+
+
+CHECKS = [(f"{fate}_{call}", lambda case, call=call, fate=fate: check_fate(case, call, fate))
+          for fate in FATES for call in CALLS] + [("rings", check_rings)]

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+//
+// Tests of what is concluded of a coroutine whose descriptor is open: a case in
+// which all holds, and what is left when one thing is taken away.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <cmocka.h>
+
+#include "analyze/pass.h"
+
+static struct world w;
+static struct image m;
+static struct { uint64_t index; struct ctp_state c; } station;
+static struct { uint64_t index; struct ctp_fd f; } fd;
+static struct witness seen;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	memset(&m, 0, sizeof(m));
+	station.c = (struct ctp_state){ .id = 41, .entity = CTP_COROUTINE, .life = CTP_SUSPENDED, .runs = 2, .since = 1000,
+					.lo = 0x1000, .hi = 0x2000, .stack = 5, .nwaits = 1 };
+	station.c.waits[0] = (struct ctp_wait){ .fd = 7, .gen = 3, .events = EPOLLIN, .how = CTP_WAIT_EAGAIN, .epfd = -1 };
+	fd.index = 7;
+	fd.f = (struct ctp_fd){ .gen = 3, .life = CTP_FD_OPEN, .reg_epfd = 4, .learned = 41, .learned_stack = 5, .event_time = 900 };
+	seen = (struct witness){ .rule = 5, .coroutine = 41, .fd = 7, .gen = 3, .older = IDMAP_NONE };
+	for (unsigned i = 0; i < PROOFS; i++)
+		seen.items[i] = (struct witness_item){ HOLDS_TRUE, NULL, 3000 };
+	seen.items[PROOF_P6A].holds = seen.items[PROOF_P6B].holds = HOLDS_FALSE;
+	m.has_tables = true;
+	m.stations = (struct table){ .rows = (void *)&station, .n = 1, .row_bytes = sizeof(station), .indexed = true };
+	m.fds = (struct table){ .rows = (void *)&fd, .n = 1, .row_bytes = sizeof(fd), .indexed = true };
+	m.witness = (struct witness_set){ .items = &seen, .n = 1 };
+	assert_int_equal(idmap_set(&m.by_id, 41, 0), 0);
+	assert_int_equal(idmap_set(&m.by_fd, 7, 0), 0);
+	w.images = &m;
+	w.nimages = 1;
+	w.has_last_tables = true;
+	w.manifest.ticks_are_ns = true;
+	m.snapshot_reason = "exit";
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	idmap_deinit(&m.by_id);
+	idmap_deinit(&m.by_fd);
+	return 0;
+}
+
+// The verdict of a rule on the one coroutine.
+static enum verdict verdict(unsigned rule)
+{
+	char name[16];
+	struct found out = { 0 };
+	seen.rule = rule;
+	snprintf(name, sizeof(name), "CTP%03u", rule);
+	const struct pass *pass = pass_find(name);
+	assert_non_null(pass);
+	assert_int_equal(pass->run(pass, &w, &out), 0);
+	enum verdict v = out.ncases ? out.cases[0].proof.verdict : VERDICT_NONE;
+	found_deinit(&out);
+	return v;
+}
+
+static void how_far_each_goes(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+	assert_int_equal(verdict(4), VERDICT_SUSPECT); // the peer is not here
+	assert_int_equal(verdict(8), VERDICT_LIKELY);
+	assert_int_equal(verdict(9), VERDICT_SUSPECT);
+	assert_int_equal(verdict(27), VERDICT_LIKELY);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(5), VERDICT_PROVEN);
+	assert_int_equal(verdict(4), VERDICT_PROVEN);
+	assert_int_equal(verdict(8), VERDICT_PROVEN);
+	assert_int_equal(verdict(9), VERDICT_SUSPECT); // never more
+	assert_int_equal(verdict(27), VERDICT_PROVEN);
+	seen.items[PROOF_P6B].holds = HOLDS_FALSE;
+	seen.items[PROOF_P5].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	assert_int_equal(verdict(8), VERDICT_SUSPECT);
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
+}
+
+static void what_speaks_against_it(void **state)
+{
+	(void)state;
+	static const enum proof must[] = { PROOF_P3, PROOF_P4 };
+	static const unsigned rules[] = { 4, 5, 8, 9, 27 };
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		for (size_t k = 0; k < sizeof(must) / sizeof(*must); k++) {
+			seen.items[must[k]].holds = HOLDS_OPEN;
+			assert_int_equal(verdict(rules[i]), VERDICT_NONE);
+			seen.items[must[k]].holds = HOLDS_TRUE;
+		}
+		seen.items[PROOF_P2].holds = HOLDS_FALSE;
+		assert_int_equal(verdict(rules[i]), VERDICT_NONE);
+		seen.items[PROOF_P2].holds = HOLDS_TRUE;
+		station.c.life = CTP_RUNNING;
+		assert_int_equal(verdict(rules[i]), VERDICT_NONE);
+		station.c.life = CTP_SUSPENDED;
+	}
+}
+
+static void a_try_alone_needs_p6(void **state)
+{
+	(void)state;
+	fd.f.learned_stack = 6; // it was woken by this descriptor, but from elsewhere
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	assert_int_equal(verdict(8), VERDICT_NONE);
+	seen.items[PROOF_P6A].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+	station.c.waits[0].how = CTP_WAIT_REGISTERED;
+	assert_int_equal(verdict(5), VERDICT_PROVEN);
+	m.ext.gaps = CTP_GAP_STATIONS;
+	assert_int_equal(verdict(5), VERDICT_INCONCLUSIVE);
+}
+
+static void an_end_is_no_fault(void **state)
+{
+	(void)state;
+	m.ext.exit_begun = 2000; // before it was seen (3000)
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	m.ext.exit_begun = 4000;
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+	m.ext.signal_taken = 500;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	m.ext.signal_taken = 0;
+	m.ext.listener_closed = 800;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+}
+
+static void a_peer_here_sleeps_too(void **state)
+{
+	(void)state;
+	fd.f.peer_desc = fd.f.desc = 9; // its own other end, in this table of one
+	assert_int_equal(verdict(4), VERDICT_LIKELY);
+	m.ext.forks = 1;
+	assert_int_equal(verdict(4), VERDICT_SUSPECT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(how_far_each_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_try_alone_needs_p6, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_end_is_no_fault, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_peer_here_sleeps_too, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

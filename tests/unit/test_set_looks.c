@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// sets.jsonl as it is read: every kind of line, one that was cut off, and one
+// of a kind that is not known.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace/set_looks.h"
+
+static const char LINES[] =
+	"{\"v\":1,\"what\":\"queue\",\"coroutine\":3,\"changes\":6,\"fd\":7,\"gen\":1,\"out\":true,\"ready\":false,\"led\":true}\n"
+	"{\"v\":1,\"what\":\"unread\",\"fd\":5,\"gen\":2,\"bytes\":9}\n"
+	"{\"v\":1,\"what\":\"stale\",\"epfd\":3,\"epgen\":1,\"fd\":8,\"gen\":4,\"events\":1,\"data\":-1,\"twin\":true}\n"
+	"{\"v\":1,\"what\":\"shared\",\"epfd\":3,\"epgen\":1,\"pid\":99,\"began_ns\":12,\"fd\":6,\"rows\":2,\"waits\":true}\n"
+	"{\"v\":2,\"what\":\"something else\"}\n"
+	"{\"v\":1,\"what\":\"look\",\"ns\":77,\"look\":\"live\",\"complete\":true,\"evidence\":[{\"id\":\"P0\",\"holds\":true,"
+	"\"text\":\"a\"},{\"id\":\"P5\",\"holds\":null,\"text\":\"b\"},{\"id\":\"P6b\",\"holds\":false,\"text\":\"c\"}]}\n"
+	"{\"v\":1,\"what\":\"unread\",\"fd";
+
+static int write_lines(char path[32])
+{
+	snprintf(path, 32, "/tmp/ctp-sets.XXXXXX");
+	int fd = mkstemp(path);
+	ssize_t n = fd < 0 ? -1 : write(fd, LINES, sizeof(LINES) - 1);
+	close(fd);
+	return n == (ssize_t)sizeof(LINES) - 1 ? 0 : -1;
+}
+
+static void reads_every_kind(void **state)
+{
+	(void)state;
+	char path[32];
+	struct set_looks s = { 0 };
+	assert_int_equal(write_lines(path), 0);
+	assert_int_equal(set_looks_read(&s, path), 0);
+	unlink(path);
+	assert_true(s.looked);
+	assert_int_equal(s.ns, 77);
+	assert_int_equal(s.nqueues, 1);
+	assert_int_equal(s.queues[0].coroutine, 3);
+	assert_true(s.queues[0].out && !s.queues[0].ready && s.queues[0].led);
+	assert_int_equal(s.nunread, 1);
+	assert_int_equal(s.unread[0].bytes, 9);
+	assert_int_equal(s.nstale, 1);
+	assert_true(s.stale[0].twin);
+	assert_int_equal(s.stale[0].data, UINT64_MAX);
+	assert_int_equal(s.nshared, 1);
+	assert_int_equal(s.shared[0].pid, 99);
+	assert_true(s.shared[0].waits);
+	assert_int_equal(s.items[PROOF_P0].holds, HOLDS_TRUE);
+	assert_int_equal(s.items[PROOF_P5].holds, HOLDS_OPEN);
+	assert_int_equal(s.items[PROOF_P6B].holds, HOLDS_FALSE);
+	assert_string_equal(s.items[PROOF_P6B].text, "c");
+	assert_int_equal(s.bad_lines, 2);
+	set_looks_deinit(&s);
+}
+
+static void no_file_is_an_empty_one(void **state)
+{
+	(void)state;
+	struct set_looks s = { 0 };
+	assert_int_equal(set_looks_read(&s, "/nonexistent/sets.jsonl"), 0);
+	assert_false(s.looked);
+	set_looks_deinit(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_every_kind), cmocka_unit_test(no_file_is_an_empty_one) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
