@@ -16,6 +16,8 @@ unit: build ## the unit tests alone
 	meson test -C $(BUILD)
 e2e: build ## the end-to-end tests alone; ONLY=word keeps those whose name has it
 	/usr/bin/python3 tests/e2e/run.py --build=$(BUILD) $(ONLY)
+museum: build ## the museum at length: every exhibit, every condition, many times; writes docs/museum.md
+	/usr/bin/python3 tests/museum/run.py --build=$(BUILD) --long $(ONLY)
 asan: ## unit tests with AddressSanitizer and UBSan
 	meson setup --reconfigure $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false || meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
 	meson test -C $(BUILD)-asan --suite=unit
@@ -31,4 +33,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e asan tsan bench lint install dist
+.PHONY: help build demo test unit e2e museum asan tsan bench lint install dist

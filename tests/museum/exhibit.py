@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""An exhibit: a program of this folder, what its header expects, and one run of
+it under ctp-run, judged by what ctp-analyze says.
+
+The header, right after the SPDX line:
+    // expect: CTP005 likely..proven, 2 coroutines    | clean | fact CTP007
+    // end: term | exit | kill | crash | timeout      default term
+    // engine: ucontext | fcontext | both             default ucontext
+    // run: OPTIONS                                   further ones for ctp-run
+Lines that end in `// fault` must stand in the text report, as file:line, even
+where nothing can be found: then the report leads there all the same.
+"""
+import dataclasses
+import itertools
+import os
+import pathlib
+import re
+import shlex
+import signal
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "e2e"))
+
+from check_engines import with_boost  # noqa: E402
+from harness import BOUND, Failed, need, until, witness  # noqa: E402
+
+VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
+HEADER = re.compile(r"//\s+(expect|end|engine|run):\s*(.*?)\s*$")
+FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?$")
+ENDS = ("term", "exit", "kill", "crash", "timeout")
+TIMEOUT = 3  # seconds for `end: timeout`
+TURNS = 10   # of ctp-run, once the state is final
+
+
+@dataclasses.dataclass
+class Expected:
+    """Findings of one rule: between two verdicts (places in VERDICTS), so many coroutines."""
+    rule: str
+    low: int
+    high: int
+    coroutines: int
+
+
+@dataclasses.dataclass
+class Exhibit:
+    name: str           # of the run: the program's, and its engine if that is not the usual one
+    source: pathlib.Path
+    engine: str
+    end: str
+    options: list
+    findings: list      # Expected
+    facts: list         # rules
+    faults: list        # lines
+
+    @property
+    def rule(self):
+        """The rule that it is about."""
+        of_name = re.match(r"(?:ctp|ok)(\d{3})_", self.name)
+        if of_name:
+            return "CTP" + of_name[1]
+        return self.findings[0].rule if self.findings else self.facts[0] if self.facts else "none"
+
+    def program(self, case):
+        """Meson's, from its row; those on Boost are built here, from the packages."""
+        if self.engine == "fcontext":
+            return with_boost(case, f"m-{self.name}", f"-I{HERE.parent / 'targets'}", str(self.source), "co.c",
+                              "co_fcontext.c", "must.c")
+        path = case.build / "tests/museum" / ("m-" + self.name)
+        need(path.is_file(), f"no {path}: is there a row in meson.build?")
+        return path
+
+
+def parse_expect(text, exhibit):
+    if text == "clean":
+        return
+    if text.startswith("fact "):
+        exhibit.facts.append(text.split()[1])
+        return
+    found = FINDING.match(text)
+    need(found, f"{exhibit.source.name}: expect what? {text!r}")
+    low, high = found[2], found[3] or found[2]
+    for word in (low, high):
+        need(word in VERDICTS, f"{exhibit.source.name}: no verdict {word!r}")
+    exhibit.findings.append(Expected(found[1], VERDICTS.index(low), VERDICTS.index(high), int(found[4])))
+
+
+def parse(source):
+    """The exhibits of one source file: one for each engine."""
+    said = {"expect": []}
+    lines = source.read_text().splitlines()
+    for line in itertools.takewhile(lambda x: x.startswith("//"), lines):
+        word = HEADER.match(line)
+        if word and word[1] == "expect":
+            said["expect"].append(word[2])
+        elif word:
+            said[word[1]] = word[2]
+    end, engine = said.get("end", "term"), said.get("engine", "ucontext")
+    need(said["expect"], f"{source.name} expects nothing")
+    need(end in ENDS, f"{source.name}: no end {end!r}")
+    need(engine in ("ucontext", "fcontext", "both"), f"{source.name}: no engine {engine!r}")
+    faults = [i + 1 for i, line in enumerate(lines) if line.rstrip().endswith("// fault")]
+    exhibits = []
+    for which in ("ucontext", "fcontext") if engine == "both" else (engine,):
+        name = source.stem if which == "ucontext" else f"{source.stem}-{which}"
+        e = Exhibit(name, source, which, end, shlex.split(said.get("run", "")), [], [], faults)
+        for text in said["expect"]:
+            parse_expect(text, e)
+        exhibits.append(e)
+    return exhibits
+
+
+def collect(words):
+    """Every exhibit whose name contains a word."""
+    found = [e for source in sorted(HERE.glob("*.c")) if re.match(r"ctp\d|ok\d|real_", source.name)
+             for e in parse(source)]
+    return [e for e in found if not words or any(w in e.name for w in words)]
+
+
+class Seen:
+    """What one run showed."""
+
+    def __init__(self, report, text):
+        self.report, self.text = report, text
+        self.rules = {}  # rule -> [(place in VERDICTS, coroutines)]
+        for f in report["findings"]:
+            self.rules.setdefault(f["rule"], []).append((VERDICTS.index(f["verdict"]), f["count"]))
+        self.facts = {f["rule"] for f in report["facts"]}
+
+    def strongest(self, rule):
+        return max(verdict for verdict, _ in self.rules[rule])
+
+    def __str__(self):
+        return "; ".join(f"{f['rule']} {f['verdict']} x{f['count']} closure {f['closure']} "
+                         + " ".join(f"{e['id']}={e['holds']}({e['text']})" for e in f["evidence"] if e["holds"] is not True)
+                         for f in self.report["findings"]) or "no finding"
+
+
+def about_end(exhibit):
+    """The options of ctp-run that the end needs."""
+    return [f"--timeout={TIMEOUT}"] if exhibit.end == "timeout" else []
+
+
+def environment(exhibit):
+    return {"CO_ENGINE": "fcontext"} if exhibit.engine == "fcontext" else {}
+
+
+def bare(case, exhibit):
+    """Its status and output without us."""
+    done = case.run(exhibit.program(case), env=environment(exhibit))
+    return done.status, done.out
+
+
+def child_of(process):
+    """The pid of the program, once ctp-run has started it."""
+    path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+    def look():
+        if process.popen.poll() is not None:
+            raise Failed(f"ctp-run has ended: {process.done()}")
+        kids = path.read_text().split()
+        return int(kids[0]) if kids else None
+    return until(look, "the program's pid")
+
+
+def sleeps(task, ticks):
+    """Does the thread sleep in a system call? Or has it used half a second of the CPU since this was first asked:
+    then it runs on and on by its nature. `ticks`: what each thread had used by then."""
+    fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+    used = int(fields[11]) + int(fields[12])
+    if used - ticks.setdefault(task.name, used) >= os.sysconf("SC_CLK_TCK") // 2:
+        return True
+    if fields[0] != "S":
+        return fields[0] in "ZX"
+    try:
+        return (task / "syscall").read_text()[0].isdigit()
+    except PermissionError:
+        return True
+
+
+def turns(pid):
+    """Something that grows while ctp-run goes round: its voluntary switches."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return int((re.findall(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M) or [0])[0])
+
+
+def settle(process, program):
+    """Waits until the program's threads sleep, so that its state is final, and ctp-run has gone round since."""
+    ticks = {}
+
+    def look():
+        try:
+            return all(sleeps(task, ticks) for task in pathlib.Path(f"/proc/{program}/task").iterdir())
+        except OSError:
+            return not pathlib.Path(f"/proc/{program}").exists() or process.popen.poll() is not None
+    until(look, "threads to sleep")
+    begun = turns(process.pid)
+    until(lambda: turns(process.pid) >= begun + TURNS or process.popen.poll() is not None, "turns of ctp-run")
+
+
+def finish(case, process, exhibit):
+    """Brings the program to its end as the header says; ctp-run's status is checked."""
+    if exhibit.end in ("exit", "crash"):
+        done = process.done()
+        status, out = bare(case, exhibit)
+        need((done.status, done.out) == (status, out), f"bare: {status}, {out!r}; under ctp: {done}")
+        return
+    process.wait_for("ready")
+    program = child_of(process)
+    settle(process, program)
+    if exhibit.end == "timeout":
+        done = process.done()
+        need(done.status == 124, f"ctp-run's status after --timeout: {done}")
+    elif exhibit.end == "term":
+        process.signal(signal.SIGTERM)
+        process.done()
+    else:
+        wait_for_witness(case, exhibit)
+        os.kill(program, signal.SIGKILL)
+        done = process.done()
+        need(done.status == -signal.SIGKILL, f"ctp-run's status: {done}")
+
+
+def wait_for_witness(case, exhibit):
+    """Until the witness has spoken of as many coroutines as are expected."""
+    want = sum(e.coroutines for e in exhibit.findings)
+
+    def look():
+        return len({line["coroutine"] for line in witness(case.dir / "ctp.data") if "coroutine" in line}) >= want
+    try:
+        until(look, "the witness", BOUND / 4)
+    except Failed:
+        pass  # the report says what is missing
+
+
+def observe(case, exhibit, condition=None):
+    """One run, under a condition (conditions.py; None: plain). What it showed."""
+    program = exhibit.program(case)
+    options = about_end(exhibit) + exhibit.options
+    for key, value in environment(exhibit).items():
+        options += ["-E", f"{key}={value}"]
+    options += condition.options(case) if condition else []
+    process = case.ctp_start("-q", *options, program)
+    try:
+        if condition:
+            condition.begin(case, process)
+        finish(case, process, exhibit)
+    finally:
+        if condition:
+            condition.end(process)
+    _, report = case.report()
+    return Seen(report, case.analyze("ctp.data").out)
+
+
+def false_proven(exhibit, seen):
+    """Findings that say PROVEN where that is not allowed. Never acceptable."""
+    top = VERDICTS.index("proven")
+    allowed = {e.rule for e in exhibit.findings if e.high == top}
+    return [rule for rule in seen.rules if rule not in allowed and seen.strongest(rule) == top]
+
+
+def weaker(exhibit, seen):
+    """Is a verdict below what the header asks for?"""
+    return any(verdict < e.low for e in exhibit.findings for verdict, _ in seen.rules.get(e.rule, []))
+
+
+def judge(exhibit, seen, strict=True):
+    """What is not as the header has it; nothing: all is. Not strict: a verdict may be weaker."""
+    why = [f"{rule} PROVEN" for rule in false_proven(exhibit, seen)]
+    expected = {e.rule for e in exhibit.findings}
+    why += [f"finding of {rule}" for rule in sorted(set(seen.rules) - expected)]
+    for e in exhibit.findings:
+        here = seen.rules.get(e.rule, [])
+        if not here:
+            why.append(f"no finding of {e.rule}")
+        for verdict, _ in here:
+            if verdict > e.high or strict and verdict < e.low:
+                why.append(f"{e.rule} is {VERDICTS[verdict]}")
+        n = sum(count for _, count in here)
+        if here and n != e.coroutines:
+            why.append(f"{e.rule} has {n} coroutines, not {e.coroutines}")
+    why += [f"no fact of {rule}" for rule in exhibit.facts if rule not in seen.facts]
+    name = exhibit.source.name
+    why += [f"{name}:{line} is not in the text report" for line in exhibit.faults
+            if (exhibit.findings or not exhibit.facts) and not re.search(rf"\b{re.escape(name)}:{line}\b", seen.text)]
+    return why
