@@ -7,11 +7,10 @@
 #include "analyze/pass.h"
 
 extern const struct pass
-	pass_lost_wakeup, pass_removed, pass_parked, pass_missed_edge, pass_oneshot, pass_delivered, pass_wrong_waiter,
-	pass_timer, pass_coverage,
-	pass_stale, pass_leak, pass_cycle, pass_set_closed, pass_forked,
-	pass_reused, pass_running, pass_ended, pass_released, pass_busy, pass_herd, pass_badfd,
-	pass_starved, pass_blocking, pass_lock, pass_held, pass_highwater, pass_overflow;
+	pass_lost_wakeup, pass_removed, pass_parked, pass_missed_edge, pass_oneshot, pass_reused, pass_stale,
+	pass_delivered, pass_wrong_waiter, pass_running, pass_ended, pass_released, pass_leak, pass_cycle,
+	pass_starved, pass_blocking, pass_lock, pass_held, pass_highwater, pass_overflow, pass_busy, pass_herd,
+	pass_badfd, pass_set_closed, pass_forked, pass_timer, pass_coverage;
 
 const struct pass *const passes[] = {
 	&pass_lost_wakeup,
@@ -20,26 +19,26 @@ const struct pass *const passes[] = {
 	&pass_missed_edge,
 	&pass_oneshot,
 	&pass_reused,
+	&pass_stale,
 	&pass_delivered,
 	&pass_wrong_waiter,
 	&pass_running,
 	&pass_ended,
 	&pass_released,
-	&pass_stale,
 	&pass_leak,
 	&pass_cycle,
-	&pass_set_closed,
-	&pass_forked,
-	&pass_timer,
 	&pass_starved,
 	&pass_blocking,
 	&pass_lock,
 	&pass_held,
 	&pass_highwater,
+	&pass_overflow,
 	&pass_busy,
 	&pass_herd,
 	&pass_badfd,
-	&pass_overflow,
+	&pass_set_closed,
+	&pass_forked,
+	&pass_timer,
 	&pass_coverage,
 };
 const size_t npasses = sizeof(passes) / sizeof(*passes);
