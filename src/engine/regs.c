@@ -2,9 +2,9 @@
 //
 // Registers of a sleeping thread by PTRACE_SEIZE and PTRACE_INTERRUPT, which
 // leave no trace in futex, nanosleep and wait4 (the kernel restarts them),
-// but make epoll_wait fail: the caller chooses whom to stop. Only stops are
-// reaped here, never an end: that is for whoever started the process. A
-// signal that is being delivered when we let go is handed on.
+// but make epoll_wait fail: the caller chooses whom to stop. A signal that is
+// being delivered when we let go is handed on. One who dies in our hands stays
+// a zombie, and its process with it, until we have reaped it.
 #include "engine/regs.h"
 
 #include <elf.h>
@@ -90,4 +90,14 @@ void regs_release(const struct proc_task *t)
 	int sig = 0;
 	if (wait_stop(t->tid, &sig, proc_now_ns() + 20000000))
 		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)sig);
+}
+
+void regs_reap(pid_t child)
+{
+	for (;;) {
+		siginfo_t si = {0};
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid || si.si_pid == child)
+			return;
+		waitid(P_PID, (id_t)si.si_pid, &si, WEXITED | WNOHANG | __WALL);
+	}
 }

@@ -12,3 +12,6 @@
 // regs_release; else it goes on at once. False if it could not be done in time.
 bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns);
 void regs_release(const struct proc_task *t);
+// Reaps threads that died while they were held: else their process never ends. Not
+// `child`, whose end is for whoever waits for it; 0: nobody does.
+void regs_reap(pid_t child);

@@ -18,6 +18,7 @@
 #include "ctp/seq.h"
 #include "engine/alive.h"
 #include "engine/log.h"
+#include "engine/regs.h"
 #include "engine/signals.h"
 
 #define SLEEP_LEAST_NS 1000000
@@ -230,6 +231,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		turn(&l);
 		pass_signals(&l);
 		session_final(s, false);
+		regs_reap(first_pid(&l));
 		if (!session_first(s)->ended)
 			look_at_child(&l);
 		mirror_stop(&l);
@@ -249,6 +251,7 @@ void run_served(struct session *s)
 		note_wakes(&l);
 		turn(&l);
 		session_final(s, true);
+		regs_reap(0);
 		if (alive_gone(first_pid(&l), pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
 			break;
 		sleep_a_while(&l);
