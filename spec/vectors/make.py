@@ -87,6 +87,30 @@ def records():
           {"records": rows, "columns": ["time", "kind", "how", "a", "b", "stack", "w3"]})
 
 
+def incident():
+    """An entry of the incident table, each field with a value of its own."""
+    rows = [["ready", 1], ["rule", 24], ["flags", 2], ["time", 1000], ["last", 3000], ["count", 5], ["who", 41],
+            ["stack", 9], ["thread", 3], ["other", 42], ["other_stack", 10], ["call", 4], ["fd", -1], ["gen", 7],
+            ["other_time", 900]]
+    values = [11, 2**64 - 1, 13, 14]
+    blob = struct.pack("<IHHQQQQIIQII", *[v for _, v in rows[:12]]) + struct.pack("<iIQ", *[v for _, v in rows[12:]])
+    blob += struct.pack("<4Q", *values)
+    write("incident", blob.ljust(128, b"\0"), dict(rows, value=[str(v) for v in values]))
+
+
+def crash():
+    """The note of a process that a signal ended."""
+    rows = [["ready", 1], ["signal", 11], ["code", 2], ["tid", 77], ["addr", 0x7FFF0008], ["time", 5000], ["who", 41],
+            ["stack", 9], ["thread", 3]]
+    regs = [0x401000, 0x7FFF0010, 0x7FFF0020, 1, 2, 3, 4, 5]
+    tail = [["armed", 6], ["steps", 12], ["time_ns", 123456]]
+    blob = struct.pack("<IiiIQQQII", *[v for _, v in rows]) + struct.pack("<8Q", *regs)
+    blob += struct.pack("<IIQ", *[v for _, v in tail])
+    write("crash", blob, dict(rows + tail, regs=regs))
+
+
 version1()
 present_state()
 records()
+incident()
+crash()

@@ -75,7 +75,8 @@ static void last_look(struct verdict_case *c, struct found *f)
 	uint64_t looked = s->witness ? s->witness->ns : 0;
 	if (looked && looked < ns && c->nevents < CASE_EVENTS)
 		c->events[c->nevents++] = (struct case_event){ looked, 0, s->witness->turns ?
-			found_text(f, "ctp-run looks at it, %" PRIu64 " turns of the loop since", s->witness->turns) :
+			found_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since", s->witness->turns,
+				   s->witness->turns == 1 ? "" : "s") :
 			"ctp-run looks at it" };
 	if (ns && c->nevents < CASE_EVENTS)
 		c->events[c->nevents++] = (struct case_event){ ns, 0,

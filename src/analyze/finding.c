@@ -172,6 +172,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 			e = passes[i]->run(passes[i], w, &r->found);
 	if (!e)
 		one_case_each(&r->found);
+	if (!e)
+		e = report_sound(r, selected(settings->rules, "CTP003"));
 	for (size_t i = 0; !e && i < r->found.ncases; i++) {
 		const struct verdict_case *c = &r->found.cases[i];
 		if (c->proof.verdict >= settings->minimum || c->proof.verdict == VERDICT_INCONCLUSIVE)
@@ -217,15 +219,53 @@ const char *report_where(const struct report *r, const struct image *m, char *bu
 	return buf;
 }
 
+static bool same_file(const struct symbols_frame *a, const struct symbols_frame *b)
+{
+	return a->file && b->file && !strcmp(a->file, b->file);
+}
+
+// Does its file come again, with another in between?
+static bool file_again(const struct frames *f, size_t at)
+{
+	size_t i = at;
+	while (i > 0 && same_file(f->items[i - 1], f->items[at]))
+		i--;
+	while (i-- > 0)
+		if (same_file(f->items[i], f->items[at]))
+			return true;
+	return false;
+}
+
+// Where one source file has both the coroutine's first function and the switch,
+// it is its library's: the first function whose file does not come again nearer
+// to the switch is the program's. NULL: there is none.
+static const struct symbols_frame *past_trampoline(const struct frames *f, const struct symbols_frame *entry)
+{
+	size_t at = f->n, inner = 0;
+	while (inner < f->n && frames_is_library(f->items[inner]))
+		inner++;
+	while (at-- > inner)
+		if (f->items[at]->symbol && entry->symbol && !strcmp(f->items[at]->symbol, entry->symbol))
+			break;
+	if (at + 1 <= inner || !same_file(entry, f->items[inner]))
+		return NULL;
+	while (at > inner && file_again(f, at))
+		at--;
+	return at > inner && f->items[at]->file && !frames_is_library(f->items[at]) ? f->items[at] : NULL;
+}
+
 // What a coroutine is called: its function, or, where that is a library's
 // trampoline, the outermost function on its stack that is the program's own.
 static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
 {
 	const struct symbols_frame *entry = frames_entry(s, e->entry), *own = NULL;
 	struct frames f = { 0 };
-	if (entry && frames_is_library(entry) && !frames_read(&f, s, m, e->stack))
+	bool read = entry && !frames_read(&f, s, m, e->stack);
+	if (read && frames_is_library(entry))
 		for (size_t i = f.n; i-- > 0 && !own;)
 			own = frames_is_library(f.items[i]) ? NULL : f.items[i];
+	else if (read && e->life != CTP_FINISHED)
+		own = past_trampoline(&f, entry);
 	frames_name(own ? own : entry, buf, bytes);
 	frames_deinit(&f);
 	return buf;

@@ -27,8 +27,9 @@ static json_t *strings(char *const *s, size_t n)
 	return a;
 }
 
-static json_t *trace_part(const struct world *w)
+static json_t *trace_part(const struct report *r)
 {
+	const struct world *w = r->world;
 	const struct image_counts *c = &w->counts;
 	// Tables and records tell these apart; JSON lines do not.
 	bool known = w->form != WORLD_LINES;
@@ -40,7 +41,7 @@ static json_t *trace_part(const struct world *w)
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", json_text(w->path),
 			 "events", json_count(w->events), "lost", json_count(w->lost), "duration_ns",
 			 json_count(w->duration_ns), "coroutines", coroutines, "threads", json_count(w->threads),
-			 "switches", json_count(c->switches), "healthy_waiters", json_count(c->healthy),
+			 "switches", json_count(c->switches), "healthy_waiters", json_count(r->healthy),
 			 "coverage", strings(w->coverage, w->ncoverage));
 }
 
@@ -166,7 +167,7 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 	}
 	json_t *longest = waiters(r);
 	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL, "trace",
-				 trace_part(r->world), "findings", findings, "facts", facts,
+				 trace_part(r), "findings", findings, "facts", facts,
 				 "suppressed", json_count(r->suppressed), "unused_suppressions",
 				 strings(r->unused, r->nunused), "waiters", longest);
 	json_object_set_new(root, "crashes", crash_json(r));

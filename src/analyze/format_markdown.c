@@ -145,7 +145,7 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 		put_finding(to, r, &r->findings[i]);
 	fprintf(to, "%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " threads in %s; %" PRIu64
 		" records lost; %" PRIu64 " healthy waiters.\n", w->coroutines, w->counts.switches, w->threads, span,
-		w->lost, w->counts.healthy);
+		w->lost, r->healthy);
 	for (size_t i = 0; i < r->found.nfacts; i++) {
 		fprintf(to, "%s- %s ", i ? "" : "\n", r->found.facts[i].rule);
 		put(to, r->found.facts[i].message);

@@ -43,16 +43,19 @@ static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
 		places = strlen(lines[i].place) > places ? strlen(lines[i].place) : places;
 	}
 	names = names > 36 ? 36 : names;
-	places = places > 30 ? 30 : places;
+	places = places > 40 ? 40 : places;
 	for (size_t i = 0; i < n; i++) {
-		size_t column = 7 + names + 2 + places + 2;
-		int room = COLUMNS - (int)column < 24 ? 24 : COLUMNS - (int)column;
+		size_t name = strlen(lines[i].name), place = strlen(lines[i].place);
+		int left = COLUMNS - (int)(7 + (name > names ? name : names) + 2 + (place > places ? place : places) + 2);
+		int room = left < 16 ? 16 : left;
 		if (lines[i].source)
 			fprintf(to, "    #%zu %-*s  %-*s  %.*s\n", first + i, (int)names, lines[i].name,
 				(int)places, lines[i].place, room, lines[i].source);
-		else
+		else if (*lines[i].place)
 			fprintf(to, "    #%zu %-*s  %s\n", first + i, (int)names, lines[i].name,
 				lines[i].place);
+		else
+			fprintf(to, "    #%zu %s\n", first + i, lines[i].name);
 		free(lines[i].source);
 	}
 }
@@ -139,16 +142,30 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 	snprintf(line, sizeof(line), "  %s %s", who, describe_claim(f->cases[0]));
 	if (f->n > 1)
 		snprintf(count, sizeof(count), "%zu coroutines, same sites", f->n);
-	used += strlen(line);
-	int gap = *count ? COLUMNS - (int)(used + strlen(count)) : 0;
-	fprintf(to, "%s%*s%s%s\n", line, gap > 2 ? gap : (*count ? 2 : 0), "", count,
-		f->known ? "  (known)" : "");
+	struct text_wrap w = { to, 7, used, COLUMNS };
+	if (used + text_width(line) <= COLUMNS) {
+		fputs(line, to);
+		w.column += text_width(line);
+	} else {
+		fputc(' ', to);
+		w.column++;
+		text_words(&w, line);
+	}
+	if (*count && w.column + 2 + strlen(count) > COLUMNS) {
+		fputc('\n', to);
+		w.column = 0;
+	}
+	if (*count)
+		fprintf(to, "%*s", (int)(COLUMNS - w.column), count);
+	fputs(f->known ? "  (known)\n" : "\n", to);
 }
 
 static void show_waiting(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	fprintf(to, LABEL "%s\n", c->label, c->doing ? c->doing : "");
+	fprintf(to, LABEL, c->label);
+	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, c->doing ? c->doing : "");
+	fputc('\n', to);
 	format_text_stack(to, f->symbols, &f->waiter);
 }
 
@@ -172,14 +189,33 @@ static void show_closed(FILE *to, const struct report *r, const struct finding *
 	format_text_stack(to, f->symbols, &f->closer);
 }
 
+// The caller of `e` from another file: where the one is a wrapper, the other says
+// more. NULL: there is none, or it is what every coroutine begins in.
+static const struct symbols_frame *caller_of(const struct frames *f, const struct symbols_frame *e)
+{
+	const struct symbols_frame *by = NULL, *last = NULL;
+	for (size_t i = 0; e && e->file && i < f->n; i++) {
+		if (!f->items[i]->file || frames_is_library(f->items[i]))
+			continue;
+		last = f->items[i];
+		if (!by && strcmp(last->file, e->file) != 0)
+			by = last;
+	}
+	return by && !strcmp(by->file, last->file) && last->symbol && strcmp(last->symbol, "main") != 0 ? NULL : by;
+}
+
+// " at file:line <- file:line"
 static void at_place(char *buf, size_t bytes, const struct frames *f)
 {
-	const struct symbols_frame *e = frames_first_own(f);
+	const struct symbols_frame *e = frames_first_own(f), *by = caller_of(f, e);
 	char name[160];
 	*buf = 0;
-	if (e && e->file)
-		snprintf(buf, bytes, " at %s:%d", frames_path(e), e->line);
-	else if (e)
+	int n = e && e->file ? snprintf(buf, bytes, " at %s:%d", frames_path(e), e->line) : 0;
+	if (by && (size_t)n < bytes)
+		snprintf(buf + n, bytes - (size_t)n, " <- %s:%d", frames_path(by), by->line);
+	if (n)
+		return;
+	if (e)
 		snprintf(buf, bytes, " in %s", frames_name(e, name, sizeof(name)));
 }
 
@@ -187,7 +223,7 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 {
 	const struct verdict_case *c = f->cases[0];
 	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
-	char who[200], place[240], created[220], piece[512] = "before it was watched";
+	char who[200], place[300], created[280], piece[560] = "before it was watched";
 	const char *call = c->opener.call;
 	if (c->fd < 0)
 		*piece = 0;
@@ -265,7 +301,7 @@ static void show_evidence(FILE *to, const struct finding *f)
 		if (other && o->holds != HOLDS_TRUE)
 			continue; // one of the two is enough
 		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_words[i].told);
-		const char *word = i == PROOF_P1 && !c->pass->waits ? "seen as it happened" : obligation_words[i].word;
+		const char *word = i == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" : obligation_words[i].word;
 		size_t label = strlen(word);
 		const char *text = told ? o->text : "";
 		if (!strncmp(text, word, label) && !strncmp(text + label, ": ", 2))
@@ -329,7 +365,9 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 	show_evidence(to, f);
 	show_open(to, f);
 	show_others(to, f);
-	fprintf(to, "  refuted if %s\n", refuted);
+	fputs("  refuted if", to);
+	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS + 1, COLUMNS }, refuted);
+	fputc('\n', to);
 	fprintf(to, LABEL, "fix");
 	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, f->cases[0]->fix ? f->cases[0]->fix : f->pass->fix);
 	fputs("\n\n", to);
@@ -409,8 +447,9 @@ static void show_covered(FILE *to, const struct report *r)
 	struct text_wrap wrap = { to, 9, 9, COLUMNS };
 	text_duration(span, sizeof(span), w->duration_ns);
 	fprintf(to, "covered  ");
-	snprintf(piece, sizeof(piece), "%" PRIu64 " threads, %" PRIu64 " switches, %" PRIu64
-		 " events in %s", w->threads, c->switches, w->events, span);
+	snprintf(piece, sizeof(piece), "%" PRIu64 " thread%s, %" PRIu64 " switch%s, %" PRIu64
+		 " event%s in %s", w->threads, w->threads == 1 ? "" : "s", c->switches, c->switches == 1 ? "" : "es",
+		 w->events, w->events == 1 ? "" : "s", span);
 	text_piece(&wrap, "; ", piece);
 	if (w->form != WORLD_LINES)
 		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %"
@@ -445,9 +484,12 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 		for (size_t k = 0; r->symbols[i] && (module = symbols_mismatch(r->symbols[i], k)); k++)
 			fprintf(to, "note     %s is another build than the one that ran: its symbols were "
 				"not used\n", module);
-	for (size_t i = 0; i < r->found.nfacts; i++)
-		fprintf(to, "%s%s %s\n", i ? "         " : "facts    ", r->found.facts[i].rule,
-			r->found.facts[i].message);
+	for (size_t i = 0; i < r->found.nfacts; i++) {
+		const struct fact *fact = &r->found.facts[i];
+		fprintf(to, "%s%s", i ? "         " : "facts    ", fact->rule);
+		text_words(&(struct text_wrap){ to, 9, 9 + strlen(fact->rule), COLUMNS }, fact->message);
+		fputc('\n', to);
+	}
 	if (r->compared || r->suppressed)
 		fprintf(to, "compared %zu new, %zu known, %zu suppressed\n", r->nfindings - r->known,
 			r->known, r->suppressed);
@@ -455,6 +497,6 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 		fprintf(to, "unused   suppression '%s' matches nothing any more\n", r->unused[i]);
 	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64
 		" healthy waiters\n", r->nfindings, r->world->coroutines, r->world->lost,
-		r->world->counts.healthy);
+		r->healthy);
 	return 0;
 }

@@ -81,6 +81,8 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 	case_of_wait(&c, pass, s, out);
 	case_event(&c, last_polled(f), 0, "its descriptor is polled for the last time");
 	prove(&c.proof, s, f, timed);
+	c.claim = "waits for a descriptor that no loop polls any more";
+	c.fix = "keep the descriptor in the set while somebody waits for it, or resume the waiter when it is left out";
 	return found_case(out, &c);
 }
 

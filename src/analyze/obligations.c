@@ -80,11 +80,17 @@ static bool was_polled(const struct suspect *s)
 	       ((out || !s->wait) && (was->polled_out > s->state->since || now->polled_out > s->state->since));
 }
 
+// Is it where the descriptor's events found it, or was it told to wait there? Elsewhere it may wait for anything: in a pool, for work.
+static bool stays(const struct suspect *s, const struct ctp_fd *was)
+{
+	return s->wait || (s->state->stack && was->learned_stack == s->state->stack);
+}
+
 // Does a place in a set lead to the coroutine? No set says whom its descriptors wake.
 static enum holds leads_by_set(const struct suspect *s)
 {
 	bool learned = s->cand->was.learned == s->state->id, polled = was_polled(s);
-	if (learned && polled)
+	if (learned && polled && stays(s, &s->cand->was))
 		return HOLDS_TRUE;
 	return said_eagain(s) && (learned || polled) ? HOLDS_OPEN : HOLDS_FALSE;
 }
@@ -101,7 +107,7 @@ static enum holds leads(const struct suspect *s)
 		was = &del->was;
 	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
 		return leads_by_set(s);
-	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE ||
+	if ((was->learned == c->id && stays(s, was)) || seen(s, PROOF_P2) == HOLDS_TRUE ||
 	    (was->reg_data >= c->lo && was->reg_data < c->hi))
 		return HOLDS_TRUE;
 	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;

@@ -18,7 +18,10 @@ static bool firm(const struct suspect *s)
 	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
 	if (!f || f->gen != (uint32_t)s->witness->gen)
 		return false;
-	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED)) ||
+	// Its event came, and led elsewhere, as far as the engine saw: the loop may have noted it.
+	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id &&
+		     s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
+	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED) && !noted) ||
 	       (c->stack && f->learned == c->id && f->learned_stack == c->stack) ||
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
 }

@@ -72,6 +72,7 @@ struct pass {
 	const char *explain;
 	bool is_fact; // reports facts, never findings
 	bool waits;   // of a coroutine that waits: it stands in one finding of these at most
+	bool idle;    // of one that waits for what may never come, as a circle: it is no healthy waiter either
 	int (*run)(const struct pass *pass, const struct world *w, struct found *out);
 };
 

@@ -34,7 +34,7 @@ static const char *call_of(const struct ctp_incident *i, struct found *f)
 	if (i->flags & CTP_BAD_CLOSE)
 		return found_text(f, "%s(%d)", name ? name : "close", i->fd);
 	return i->flags & CTP_BAD_EPOLL ? found_text(f, "epoll_ctl of fd %d", i->fd) :
-					  found_text(f, "%s of fd %d", i->value[2] & 4 ? "a write" : "a read", i->fd);
+					  found_text(f, "%s of fd %d", i->value[2] & 4 ? "write" : "read", i->fd);
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
@@ -51,9 +51,10 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 		c.about.state = incidents_coroutine(m, i->other);
 	}
 	c.proof.verdict = i->who != i->other && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
-	c.label = again ? "closed" : "used";
+	c.label = again ? "again" : "used";
 	c.doing = found_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call, incidents_times(i, out));
-	c.claim = !who ? (again ? "closed a descriptor that was closed once more" : "closed a descriptor that was used after") :
+	c.claim = !who ? (again ? "closed a descriptor, and somebody else closed it again" :
+			"closed a descriptor, and somebody else used it after that") :
 		again ? "closed a descriptor that was closed already" : "used a descriptor that was closed already";
 	c.message = found_text(out, "%s by %s on fd %d#%u, closed before by %s", call, incidents_who(m, i->who, out), i->fd, i->gen,
 			       incidents_who(m, i->other, out));

@@ -12,7 +12,7 @@ static const char *what(const struct slices_item *i, struct found *out)
 	const char *call = i->call ? i->call : "a system call";
 	if (i->fd < 0)
 		return call;
-	return found_text(out, "%s of fd %d#%u (%s), which is not non-blocking", call, i->fd, i->gen,
+	return found_text(out, "%s of fd %d#%u (%s), which lacks O_NONBLOCK", call, i->fd, i->gen,
 			  i->fd_kind ? i->fd_kind : "other");
 }
 
@@ -45,7 +45,7 @@ const struct pass pass_blocking = {
 	.title = "blocking call",
 	.run = run,
 	.claim = "blocked its thread in a system call",
-	.fix = "make the descriptor non-blocking and wait in the loop; sleep by a timer of the loop; names and children by a thread",
+	.fix = "set O_NONBLOCK and wait in the loop; sleep by a timer of the loop; leave name look-ups to a thread, and children to one or to a pidfd",
 	.explain =
 		"A coroutine makes a call that puts its whole thread to sleep: a read of a descriptor without\n"
 		"O_NONBLOCK, sleep, poll on its own, waitpid, getaddrinfo. Nobody on that loop runs meanwhile.\n"

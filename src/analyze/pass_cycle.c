@@ -207,7 +207,8 @@ static const char *chain(const struct cycle *c, size_t at, struct found *out)
 	const char *text = found_text(out, "co %" PRIu64, c->v[at].state->id);
 	size_t i = at;
 	do {
-		text = found_text(out, "%s -> fd %" PRId64 " -> co %" PRIu64, text, c->v[i].queue->fd, c->v[i].on);
+		text = c->v[i].next == at ? found_text(out, "%s -> fd %" PRId64 " -> back", text, c->v[i].queue->fd) :
+			found_text(out, "%s -> fd %" PRId64 " -> co %" PRIu64, text, c->v[i].queue->fd, c->v[i].on);
 		i = c->v[i].next;
 	} while (i != at);
 	return text;
@@ -239,12 +240,14 @@ static void decide(const struct cycle *c, struct obligations *o, size_t at, stru
 		o->verdict = complete && !o->by_hand && o->items[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
-static int report(const struct cycle *c, size_t at, const struct obligations *proof, struct found *out)
+// `as`: whose stack is shown first. The two of a circle of two are told as one finding.
+static int report(const struct cycle *c, size_t at, size_t as, const struct obligations *proof, struct found *out)
 {
-	const struct waiter *w = &c->v[at], *on = &c->v[w->next];
+	const struct waiter *w = &c->v[at], *first = &c->v[as], *on = &c->v[first->next];
 	struct verdict_case v;
 	struct suspect about = { .world = c->world, .image = c->image, .state = w->state, .wait = &w->state->waits[0] };
 	case_of_wait(&v, c->pass, &about, out);
+	v.stack = first->state->stack;
 	v.proof = *proof;
 	v.refuted = proof->closure ? NULL : "the program's own code resumes one of them, or a third speaks to one";
 	v.doing = found_text(out, "%s: %s", v.doing, chain(c, at, out));
@@ -267,8 +270,9 @@ static int walk(struct cycle *c, size_t at, unsigned number, struct found *out)
 	decide(c, &proof, begin, out);
 	if (proof.verdict == VERDICT_NONE)
 		return 0;
+	size_t next = c->v[begin].next, low = c->v[next].state->id < c->v[begin].state->id ? next : begin;
 	do {
-		r = report(c, i, &proof, out);
+		r = report(c, i, c->v[next].next == begin ? low : i, &proof, out);
 		i = c->v[i].next;
 	} while (!r && i != begin);
 	return r;
@@ -297,6 +301,7 @@ const struct pass pass_cycle = {
 	.rule = "CTP015",
 	.title = "deadlock cycle",
 	.run = run,
+	.idle = true,
 	.claim = "waits in a circle",
 	.fix = "let one of them not wait: read while you write (both directions of a channel at once), give a request a "
 		"deadline, or take the channels in one order everywhere",

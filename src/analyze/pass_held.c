@@ -33,7 +33,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.doing = found_text(out, "with lock 0x%" PRIx64 " locked; %s", i->lock, who);
 	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
 	c.message = found_text(out, "lock 0x%" PRIx64 "; %s", i->lock, who);
-	if (i->others)
+	if (i->others && (i->owner || wanted_at(m, i)))
 		c.actor = (struct case_party){ .did = "wanted by", .id = i->owner, .stack = wanted_at(m, i) };
 	return found_case(out, &c);
 }

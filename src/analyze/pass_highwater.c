@@ -12,8 +12,8 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	uint64_t used = i->size > i->unused ? i->size - i->unused : 0;
 	if (pass_overflowed(w, m, i->coroutine))
 		return 0;
-	case_of_slice(&c, pass, w, m, i, found_text(out, "the last %" PRIu64 " bytes were never written; below stand the remains of "
-						    "the deepest calls, as a guess", i->unused));
+	case_of_slice(&c, pass, w, m, i, found_text(out, "the last %" PRIu64 " bytes were never written; the calls shown are what is "
+						    "left of the deepest, a guess", i->unused));
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "used";
 	c.doing = found_text(out, "%" PRIu64 " of %" PRIu64 " bytes (%" PRIu64 " %%): %" PRIu64 " left", used, i->size,

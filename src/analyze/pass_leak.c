@@ -11,8 +11,9 @@
 // at eight turns a third and none ended, a site that merely had not come to its
 // first end yet would have to hold its oldest for two thirds of its life. Not
 // counted are those that may be such: that wait on an open socket (a session of
-// somebody connected), that were made by one that does (part of that session), and
-// those that still run now and then (resumed in the last third).
+// somebody connected), that were made by one that does, or beside it (part of that session), and
+// those that still run now and then (resumed in the last third); nor those whose maker, a coroutine, has since
+// gone to the same place: that is where they go whose work is done, a pool.
 #include "analyze/pass.h"
 
 #include <errno.h>
@@ -32,6 +33,12 @@ struct leak {
 	const struct image *image;
 	struct member *v;
 	size_t n;
+	struct begun *sessions; // sorted: by whom and when those that are sessions were made
+	size_t nsessions;
+};
+
+struct begun {
+	uint64_t by, made;
 };
 
 static const struct ctp_thread *thread_of(const struct image *m, uint32_t slot)
@@ -55,14 +62,45 @@ static bool in_session(const struct image *m, const struct ctp_state *s)
 	return false;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct begun *x = a, *y = b;
+	if (x->by != y->by)
+		return x->by < y->by ? -1 : 1;
+	return x->made < y->made ? -1 : x->made > y->made;
+}
+
+static int find_sessions(struct leak *l)
+{
+	const struct image *m = l->image;
+	l->sessions = calloc(m->stations.n + 1, sizeof(*l->sessions));
+	for (size_t i = 0; l->sessions && i < m->stations.n; i++) {
+		const struct ctp_state *s = image_state(m, i);
+		if (s->entity == CTP_COROUTINE && s->life == CTP_SUSPENDED && in_session(m, s))
+			l->sessions[l->nsessions++] = (struct begun){ s->creator, s->made };
+	}
+	if (l->nsessions)
+		qsort(l->sessions, l->nsessions, sizeof(*l->sessions), by_begin);
+	return l->sessions ? 0 : -ENOMEM;
+}
+
+// Made in the same turn by the same one as a session that lasts: the writer beside its reader.
+static bool beside_session(const struct leak *l, const struct ctp_state *s)
+{
+	struct begun key = { s->creator, s->made };
+	return l->nsessions && bsearch(&key, l->sessions, l->nsessions, sizeof(key), by_begin);
+}
+
 static bool may_count(const struct leak *l, const struct ctp_state *s)
 {
 	const struct image *m = l->image;
 	const struct ctp_site *site = s->creator_stack && s->creator_stack < m->sites.n ?
 				      table_row(&m->sites, s->creator_stack) : NULL;
 	const struct ctp_state *maker = image_entity(m, s->creator);
+	if (maker && maker->entity == CTP_COROUTINE && maker->life == CTP_SUSPENDED && maker->stack == s->stack)
+		return false;
 	return site && !site->ended && site->created >= THIRDS * EACH && s->entity == CTP_COROUTINE &&
-	       s->life == CTP_SUSPENDED && s->runs && !image_ran_since(m, s) && !in_session(m, s) &&
+	       s->life == CTP_SUSPENDED && s->runs && !image_ran_since(m, s) && !in_session(m, s) && !beside_session(l, s) &&
 	       !(maker && maker->entity == CTP_COROUTINE && maker->life == CTP_SUSPENDED && in_session(m, maker));
 }
 
@@ -176,10 +214,13 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 		struct leak l = { .world = w, .image = &w->images[k] };
 		if (!l.image->has_tables || l.image->replaced || !w->has_last_tables || !l.image->sites.n)
 			continue;
-		r = gather(&l);
+		r = find_sessions(&l);
+		if (!r)
+			r = gather(&l);
 		if (!r)
 			r = judge(pass, &l, out);
 		free(l.v);
+		free(l.sessions);
 	}
 	return r;
 }
@@ -187,8 +228,9 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 const struct pass pass_leak = {
 	.rule = "CTP013",
 	.title = "coroutine leak",
+	.idle = true,
 	.run = run,
-	.claim = "was created at a place where none ever ends",
+	.claim = "was created where none ever ends",
 	.fix = "give every coroutine that is created there an end: a deadline or a cancellation for what it waits for, "
 		"or an end of the queue that it reads",
 	.explain =
@@ -208,6 +250,7 @@ const struct pass pass_leak = {
 		"eight in which one was made that is idle still. Repair: bound what they wait for, or end\n"
 		"them with what they belong to.\n"
 		"\n"
-		"Not this: a pool filled at the start, a burst of actors, places at which some end,\n"
-		"coroutines that wait on a socket whose peer may still speak, or that run now and then.\n",
+		"Not this: a pool that is filled at the start or whose coroutines make each other, a burst of\n"
+		"actors, places at which some end, coroutines that wait on a socket whose peer may still\n"
+		"speak, or that run now and then.\n",
 };

@@ -4,6 +4,7 @@
 // and its loop with it. SUSPECT: short critical sections are often right, and
 // how long one takes is for the program to know.
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/case_slice.h"
 
@@ -14,6 +15,21 @@ static const struct slices_item *holder(const struct image *m, uint64_t lock)
 		if (m->slices.items[k].rule == 19 && m->slices.items[k].lock == lock && !m->slices.items[k].released)
 			return &m->slices.items[k];
 	return NULL;
+}
+
+// What it slept for decides what is said of it. The pass's own words are for a lock.
+static void tell_kind(struct verdict_case *c, const char *call)
+{
+	if (!strcmp(call, "pthread_join")) {
+		c->claim = "blocked its thread for the end of another thread";
+		c->refuted = "that thread takes as long only in this run, or nobody on that loop is in a hurry";
+		c->fix = "let the thread tell its end by an eventfd that the loop waits for, and join it then";
+	} else if (strstr(call, "cond") || strstr(call, "sem")) {
+		c->claim = "blocked its thread until another one signals it";
+		c->refuted = "the signal is so late only in this run, or nobody on that loop is in a hurry";
+		c->fix = "wait for an eventfd in the loop and let the other side write to it, or use a condition or channel of "
+			 "the coroutine library";
+	}
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
@@ -31,6 +47,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	const char *by = i->owner_tid ? found_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
 	c.doing = found_text(out, "for %s in %s%s%s%s%s", case_span(i->slice_ns, out), call, on, by, more, case_others(i, out));
 	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
+	tell_kind(&c, call);
 	c.message = found_text(out, "%s in %s%s%s%s", case_span(i->asleep_ns, out), call, on, by, case_others(i, out));
 	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
 	if (held) // by a coroutine that is suspended on the very same thread

@@ -6,6 +6,24 @@
 // name; the obligations decide. Whoever closed its own descriptor is no victim.
 #include "analyze/pass.h"
 
+// shutdown() wakes whoever waits for a connection, or to accept one; nothing of the kind exists for others.
+static const char *repair(unsigned kind)
+{
+	switch (kind) {
+	case CTP_FD_PIPE:
+	case CTP_FD_EVENTFD:
+	case CTP_FD_TIMERFD:
+	case CTP_FD_SIGNALFD:
+		return "resume the waiter first, with an error that it knows (closing wakes nobody, and there is no shutdown "
+		       "for this kind), and close when it has returned";
+	case CTP_FD_UDP:
+		return "resume the waiter first, with an error that it knows (or by shutdown, if the socket is connected), "
+		       "and close when it has returned";
+	default:
+		return NULL; // the pass's
+	}
+}
+
 static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
 {
 	if (!s->cand || s->cand->closer == s->state->id)
@@ -17,6 +35,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 	struct verdict_case c;
 	case_of_wait(&c, pass, s, out);
 	c.proof = proof;
+	c.fix = repair(c.fd_kind);
 	return found_case(out, &c);
 }
 
@@ -114,7 +133,7 @@ const struct pass pass_lost_wakeup = {
 	.run = run,
 	.waits = true,
 	.claim = "can no longer be woken",
-	.likely = "has not been woken: only the program's own code could",
+	.likely = "has not been woken: only the program could",
 	.suspect = "may be asleep for ever",
 	.fix = "wake the waiter first: shutdown(fd, SHUT_RDWR), let it run and see EOF in a later "
 		"turn, close when it has returned",

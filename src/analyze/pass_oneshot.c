@@ -39,7 +39,7 @@ const struct pass pass_oneshot = {
 	.run = run,
 	.waits = true,
 	.claim = "waits for a one-shot registration that has fired, and can no longer be woken",
-	.likely = "waits for a one-shot registration that has fired: only the program's own code could wake it",
+	.likely = "waits for a one-shot registration that has fired: only the program could wake it",
 	.suspect = "may wait for a one-shot registration that has fired",
 	.fix = "arm it again before each wait: epoll_ctl(ep, EPOLL_CTL_MOD, fd, &ev) with EPOLLONESHOT, also where an event "
 		"came that nobody waited for",

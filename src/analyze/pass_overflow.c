@@ -80,9 +80,9 @@ static const char *where(const struct overflow *o, struct found *f)
 	uint64_t addr = o->crash->addr, lo = o->state->lo;
 	char sig[24];
 	words_signal(o->crash->signal, sig, sizeof(sig));
-	return found_text(f, "%s at 0x%" PRIx64 ", %s %s the lower end of its stack of %s", sig, addr,
+	return found_text(f, "%s at 0x%" PRIx64 ", %s %s the lower end of its stack of %s%s", sig, addr,
 			  bytes(f, addr < lo ? lo - addr : addr - lo), addr < lo ? "below" : "above",
-			  bytes(f, o->state->hi - lo));
+			  bytes(f, o->state->hi - lo), in_own_guard(o) ? ": in its guard" : "");
 }
 
 static int found_overflow(const struct pass *pass, const struct overflow *o, enum verdict v, struct found *out)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // CTP003: what is suspended without a known wait (queues, mutexes and pools
-// all look the same) is counted. It is accused only if nothing at all leads to
+// all look the same) is counted (sound.c). It is accused only if nothing at all leads to
 // it, and others, or itself before, were resumed from where it stands; and then of no
-// more than LIKELY: it may have been discarded on purpose. With it the other things that
-// are merely so: healthy waiters, and what was destroyed while suspended.
+// more than LIKELY: it may have been discarded on purpose.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,6 +36,18 @@ static bool resumed_from(const struct resumed *v, size_t n, uint32_t stack)
 	return false;
 }
 
+// Do the tables say so? They are all there is where the history was lost.
+static bool left_again(const struct image *m, uint32_t stack)
+{
+	const struct ctp_site *site = stack < m->sites.n ? table_row(&m->sites, stack) : NULL;
+	if (site && site->resumed)
+		return true;
+	for (size_t i = 0; stack && i < m->stations.n; i++)
+		if (image_state(m, i)->stack == stack && image_state(m, i)->flags & CTP_STATE_AGAIN)
+			return true;
+	return false;
+}
+
 // Of these cases, those stay that stand where coroutines were resumed before: who
 // never was is parked by design, as likely as not.
 static int keep_resumed(const struct world *w, struct found *out, size_t from)
@@ -48,6 +59,8 @@ static int keep_resumed(const struct world *w, struct found *out, size_t from)
 	for (size_t i = 0; i < n; i++)
 		v[i].stack = out->cases[from + i].stack;
 	int r = resumed_read(w, out->cases[from].about.image, v, n);
+	for (size_t i = 0; i < n; i++)
+		v[i].seen |= left_again(out->cases[from].about.image, v[i].stack);
 	for (size_t i = from; i < out->ncases; i++)
 		if (resumed_from(v, n, out->cases[i].stack))
 			out->cases[kept++] = out->cases[i];
@@ -59,21 +72,9 @@ static int keep_resumed(const struct world *w, struct found *out, size_t from)
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
 	static const struct stuck_terms terms = { conclude, tell };
-	const struct image_counts *c = &w->counts;
 	size_t from = out->ncases;
 	int r = stuck_run(pass, w, out, &terms);
-	if (!r)
-		r = keep_resumed(w, out, from);
-	if (!r && c->healthy)
-		r = found_fact(out, "INFO", c->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
-			       c->healthy, c->healthy == 1 ? " waits" : "s wait");
-	if (!r && c->parked)
-		r = found_fact(out, pass->rule, c->parked, "%" PRIu64 " coroutine%s suspended without a "
-			       "known wait: parked", c->parked, c->parked == 1 ? " is" : "s are");
-	if (!r && c->destroyed)
-		r = found_fact(out, "INFO", c->destroyed, "%" PRIu64 " coroutine%s destroyed while suspended",
-			       c->destroyed, c->destroyed == 1 ? " was" : "s were");
-	return r;
+	return r ? r : keep_resumed(w, out, from);
 }
 
 const struct pass pass_parked = {

@@ -76,15 +76,15 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.items[PROOF_P1] = (struct obligation){ 0 }; // whether it is suspended now is nothing to it
 	c.proof.verdict = differs(m, i, whose) && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = woken ? "woken" : i->value[3] == EPOLLOUT ? "writes" : "reads";
-	c.doing = found_text(out, "%sfd %d#%u, which coroutine %" PRIu64 " waits for; it had waited for fd %d#%" PRIu64 "%s",
-			     woken ? "by an event of " : "", i->fd, i->gen, whose, i->fd, i->value[0], incidents_times(i, out));
+	c.doing = found_text(out, "%sfd %d#%u, which coroutine %" PRIu64 " waits for; coroutine %" PRIu64 " had waited for fd %d#%" PRIu64 "%s",
+			     woken ? "by an event of " : "", i->fd, i->gen, whose, i->who, i->fd, i->value[0], incidents_times(i, out));
 	c.message = found_text(out, "it waited for fd %d#%" PRIu64 ", and %s fd %d#%u, which is coroutine %" PRIu64 "'s", i->fd,
 			       i->value[0], woken ? "was woken by" : i->value[3] == EPOLLOUT ? "wrote to" : "read from", i->fd,
 			       i->gen, whose);
 	incidents_opener(&c, m, out);
 	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", describe_call(i->call) ? describe_call(i->call) : "close",
 							   i->fd));
-	case_event(&c, i->time, i->who, woken ? "is woken by its event" : "uses the number");
+	case_event(&c, i->time, i->who, woken ? "is woken by its event" : i->value[3] == EPOLLOUT ? "writes to it" : "reads it");
 	c.refuted = found_text(out, "coroutines %" PRIu64 " and %" PRIu64 " share the new descriptor on purpose", i->who, whose);
 	return found_case(out, &c);
 }
@@ -99,7 +99,7 @@ const struct pass pass_reused = {
 	.title = "fd number reused under a waiter",
 	.run = run,
 	.waits = true,
-	.claim = "uses a descriptor that is another's by now",
+	.claim = "now uses another's descriptor",
 	.suspect = "uses a number that stands for another descriptor by now",
 	.fix = "close a descriptor when nobody waits for it any more (shutdown first, let the waiter see the end and close), and give "
 	       "connections an object of their own: a number says nothing about who it is",

@@ -4,6 +4,8 @@
 // largest that does, strings that are no UTF-8 keep what can be read of them.
 #include "base/json.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,4 +26,33 @@ json_t *json_text(const char *s)
 	j = copy ? json_string(copy) : NULL;
 	free(copy);
 	return j ? j : json_null();
+}
+
+json_t *json_hex(uint64_t v)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
+	return json_string(text);
+}
+
+int json_each_line(const char *path, int (*each)(void *ctx, const json_t *o), void *ctx, uint64_t *bad)
+{
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int r = 0;
+	while (!r && (n = getline(&line, &room, f)) > 0) {
+		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
+		if (json_is_object(o))
+			r = each(ctx, o);
+		else
+			++*bad;
+		json_decref(o);
+	}
+	free(line);
+	fclose(f);
+	return r;
 }

@@ -10,3 +10,8 @@ json_t *json_count(uint64_t v);
 // A string of the target's (a path, a name), or null for NULL. It may be no
 // UTF-8: such bytes become '?'.
 json_t *json_text(const char *s);
+json_t *json_hex(uint64_t v); // "0x7f00"
+
+// Reads a file of one JSON object a line and calls `each` for them until one is not 0, which is
+// returned. Other lines, and one that was cut off, are counted in *bad. No such file: 0. Or -errno.
+int json_each_line(const char *path, int (*each)(void *ctx, const json_t *o), void *ctx, uint64_t *bad);

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define HANG 4
+
 void text_duration(char *buf, size_t bytes, uint64_t ns)
 {
 	uint64_t s = ns / 1000000000;
@@ -33,9 +35,37 @@ size_t text_width(const char *s)
 	return n;
 }
 
+// One that no line can hold: on lines of its own, further in from the second on.
+static void long_piece(struct text_wrap *w, const char *piece)
+{
+	if (w->column > w->indent)
+		fprintf(w->to, "\n%*s", (int)w->indent, "");
+	w->column = w->indent;
+	for (const char *at = piece; *at;) {
+		char word[256];
+		size_t n = strcspn(at, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, at);
+		size_t width = text_width(word);
+		if (at > piece && w->column + 1 + width > w->limit) {
+			w->column = w->indent + HANG;
+			fprintf(w->to, "\n%*s", (int)w->column, "");
+		} else if (at > piece) {
+			fputc(' ', w->to);
+			w->column++;
+		}
+		fputs(word, w->to);
+		w->column += width;
+		at += n + (at[n] == ' ');
+	}
+}
+
 void text_piece(struct text_wrap *w, const char *between, const char *piece)
 {
 	size_t width = text_width(piece), gap = text_width(between);
+	if (w->indent + width > w->limit && strchr(piece, ' ')) {
+		long_piece(w, piece);
+		return;
+	}
 	if (w->column > w->indent && w->column + gap + width > w->limit) {
 		fprintf(w->to, "\n%*s", (int)w->indent, "");
 		w->column = w->indent;

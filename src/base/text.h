@@ -17,7 +17,8 @@ struct text_wrap {
 	size_t indent, column, limit;
 };
 // Writes one piece, on a new line (indented) if it does not fit, with
-// `between` before it unless the line is fresh.
+// `between` before it unless the line is fresh. One that is longer than a
+// whole line is broken between words.
 void text_piece(struct text_wrap *w, const char *between, const char *piece);
 // The same for each word of a text, with one blank between.
 void text_words(struct text_wrap *w, const char *text);

@@ -87,6 +87,7 @@ enum ctp_how {
 #define CTP_STATE_FOREIGN 0x08u      // met, not made: created by means that were not seen
 #define CTP_STATE_MOREWAITS 0x10u    // it waited for more than CTP_WAITS things
 #define CTP_STATE_STACK_FREED 0x20u  // finished, and its stack has been released since
+#define CTP_STATE_AGAIN 0x40u        // it left from the same stack as the time before: from there it has gone on
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
@@ -299,12 +300,12 @@ enum ctp_wait_call {
 enum ctp_block {
 	CTP_BLOCK_SLEEP = 1, // sleep, usleep, nanosleep, clock_nanosleep
 	CTP_BLOCK_LOCK = 2,  // pthread_mutex_lock, pthread_rwlock_*: wait_buf is the lock
-	CTP_BLOCK_COND = 3,  // pthread_cond_wait, pthread_cond_timedwait
-	CTP_BLOCK_SEM = 4,   // sem_wait, sem_timedwait
+	CTP_BLOCK_COND = 3,  // pthread_cond_wait, _timedwait, _clockwait
+	CTP_BLOCK_SEM = 4,   // sem_wait, sem_timedwait, sem_clockwait
 	CTP_BLOCK_JOIN = 5,  // pthread_join
-	CTP_BLOCK_CHILD = 6, // waitpid, wait4, system
+	CTP_BLOCK_CHILD = 6, // wait, waitpid, wait4, waitid
 	CTP_BLOCK_NAME = 7,  // getaddrinfo
-	CTP_BLOCK_FILE = 8,  // flock, fsync
+	CTP_BLOCK_FILE = 8,  // flock
 };
 
 // ctp_thread.flags
@@ -432,9 +433,11 @@ struct ctp_incident { // W: guest, any thread; after READY only last, count and 
 #define CTP_INCIDENTS_EACH 1024u
 #define CTP_INCIDENT_PROBES 16u
 
-// Per creator's stack: coroutines made there, and how many of them ended. W: guest, any thread
+// Per stack: coroutines made there, and how many of them ended. W: guest, any thread
 struct ctp_site {
 	uint32_t created, ended;
+	uint32_t resumed; // 1: somebody who had left with this stack has gone on
+	uint32_t reserved;
 };
 
 // The signal that ends the process, as its handler saw it. W: guest; ready last (release)
@@ -682,7 +685,7 @@ CTP_AT(ctp_module, since, 0x1f8);
 _Static_assert(sizeof(struct ctp_record) == 32, "record");
 _Static_assert(sizeof(struct ctp_incident) == 128, "incident");
 CTP_AT(ctp_incident, fd, 0x40);
-_Static_assert(sizeof(struct ctp_site) == 8, "site");
+_Static_assert(sizeof(struct ctp_site) == 16, "site");
 _Static_assert(sizeof(struct ctp_crash) == 128, "crash");
 CTP_AT(ctp_crash, regs, 0x30);
 _Static_assert(sizeof(struct ctp_ext) == 768, "descriptor");

@@ -72,9 +72,12 @@ static void fds(const struct ctp_region *r, ctp_table_each *each, void *arg)
 static void cands(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
 	uint64_t n = least(ctp_load32(&r->ext->cand_count), r->cands_max);
-	for (uint64_t i = 0; i < n; i++)
-		if (ctp_load32(&r->cands[i].ready) == CTP_CAND_READY)
-			each(arg, i, &r->cands[i]);
+	for (uint64_t i = 0; i < n; i++) {
+		if (ctp_load32(&r->cands[i].ready) != CTP_CAND_READY)
+			continue;
+		struct ctp_cand row = r->cands[i];
+		each(arg, i, &row);
+	}
 }
 
 static void modules(const struct ctp_region *r, ctp_table_each *each, void *arg)
@@ -95,9 +98,12 @@ static void incidents(const struct ctp_region *r, ctp_table_each *each, void *ar
 	uint32_t any = 0;
 	for (size_t i = 0; i < sizeof(r->ext->incidents) / sizeof(r->ext->incidents[0]); i++)
 		any |= r->ext->incidents[i];
-	for (uint64_t i = 0; any && i < r->incidents_max; i++)
-		if (ctp_load32(&r->incidents[i].ready) == CTP_CAND_READY)
-			each(arg, i, &r->incidents[i]);
+	for (uint64_t i = 0; any && i < r->incidents_max; i++) {
+		if (ctp_load32(&r->incidents[i].ready) != CTP_CAND_READY)
+			continue;
+		struct ctp_incident row = r->incidents[i];
+		each(arg, i, &row);
+	}
 }
 
 void ctp_table_rows(const struct ctp_region *r, enum ctp_table table, ctp_table_each *each, void *arg)

@@ -119,7 +119,7 @@ static void judge_p3(const struct look *l, struct suspect *s, int fd, const stru
 	else if (in_a_message(l))
 		look_say(a, -1, "a message that carries descriptors is on its way: the set may be one of them");
 	else
-		look_say(a, 1, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (%zu rows in %zu)", s->c.fd,
+		look_say(a, 1, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
 			 s->c.gen, fd, f->gen, l->rows.n, l->rows.nsets);
 }
 

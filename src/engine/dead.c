@@ -151,7 +151,7 @@ static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid,
 		return false;
 	for (size_t i = 3; i + 2 < words && i < RECORD_BYTES / 8; i++) {
 		uint64_t lo = record[i], end = lo + record[i + 1], guard = record[i + 2];
-		if (lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
+		if (lo < PAGE || lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
 			continue;
 		*out = (struct span){lo + guard, at};
 		return true;

@@ -7,12 +7,17 @@
 // record of a thread. All other such words lead to both.
 #include "engine/ends.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "ctp/seq.h"
 #include "engine/heap.h"
 
-enum { RECORD_BYTES = 1 << 13, GUARD_MOST = 1 << 20, BLOCK_MOST = 1 << 12 };
+enum { PAGE = 4096, GUARD_PAGES = 64, RECORD_BYTES = 1 << 13, GUARD_MOST = 1 << 20, BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
 
 static int by_at(const void *a, const void *b)
 {
@@ -104,6 +109,55 @@ static void of_threads(struct ends *e, const struct look *l, const uint64_t *end
 	}
 }
 
+// The loader's own data: it knows where mappings begin, and keeps nothing of the program's.
+static void of_loader(struct ends *e, const struct look *l, const uint64_t *ends, size_t n)
+{
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct maps_line *m = &l->maps.v[i];
+		const char *base = strrchr(m->path, '/');
+		if (!base || strncmp(base, "/ld-linux", 9))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (!k || ends[k] != ends[k - 1])
+				add(e, ends[k], m->lo, m->hi, 0);
+	}
+}
+
+// Does a record of a thread, as the C library keeps it (its own address in its first
+// and third word), lie at the top of this mapping?
+static bool holds_thread(pid_t pid, const struct maps_line *m)
+{
+	uint64_t words[THREAD_BYTES / 8], bytes = m->hi - m->lo < sizeof(words) ? m->hi - m->lo : sizeof(words);
+	struct iovec here = {words, bytes}, there = {(void *)(uintptr_t)(m->hi - bytes), bytes};
+	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)bytes)
+		return false;
+	for (uint64_t i = 0; i + 3 <= bytes / 8; i += 8)
+		if (words[i] == m->hi - bytes + 8 * i && words[i + 2] == words[i])
+			return true;
+	return false;
+}
+
+static bool has_sleeper(const struct look *l, const struct maps_line *m)
+{
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (l->tasks.v[i].sp >= m->lo && l->tasks.v[i].sp <= m->hi)
+			return true;
+	return false;
+}
+
+// The stack of a thread that has ended, which the C library keeps for the next one: it
+// tells where it begins itself.
+static void of_ended_threads(struct ends *e, const struct look *l, const uint64_t *ends, size_t n)
+{
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct maps_line *m = &l->maps.v[i], *before = i ? m - 1 : NULL;
+		bool guarded = before && before->hi == m->lo && !strncmp(before->perms, "---", 3);
+		uint64_t at = guarded ? before->lo : m->lo;
+		if (m->perms[1] == 'w' && !*m->path && ends_at(ends, n, at) && !has_sleeper(l, m) && holds_thread(l->pid, m))
+			add(e, at, m->lo, m->hi, 0);
+	}
+}
+
 void ends_init(struct ends *e, const struct look *l)
 {
 	size_t n;
@@ -123,6 +177,8 @@ void ends_init(struct ends *e, const struct look *l)
 	if (e->n)
 		widen(e, l);
 	of_threads(e, l, ends, n);
+	of_loader(e, l, ends, n);
+	of_ended_threads(e, l, ends, n);
 	free(ends);
 	if (e->n)
 		qsort(e->v, e->n, sizeof(*e->v), by_at);
@@ -179,6 +235,63 @@ bool ends_explain_in(const struct ends *e, pid_t pid, struct span block, uint64_
 		if (words[i] == handle)
 			return true;
 	return false;
+}
+
+// ----------------------------------------------------------------- bare stacks
+
+// Private pages that nobody has touched hold nothing.
+static bool untouched(const struct look *l, int pagemap, uint64_t lo, uint64_t hi)
+{
+	uint64_t entries[GUARD_PAGES + 1], n = (hi - lo) / PAGE;
+	for (uint64_t at = lo; at < hi;) {
+		const struct maps_line *m = proc_maps_find(&l->maps, at);
+		if (!m || m->ino || m->perms[3] != 'p')
+			return false;
+		at = m->hi;
+	}
+	if (n > GUARD_PAGES + 1 || pread(pagemap, entries, n * 8, (off_t)(lo / PAGE * 8)) != (ssize_t)(n * 8))
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (entries[i] >> 62) // present, or swapped out
+			return false;
+	return true;
+}
+
+// Whoever has the end of a stack that was declared up to its mapping's end comes
+// by it to frames, of which only the compiler knows what is where. Not so where the
+// program may have put something of its own at the bottom, or at the top before it
+// was declared; nor where the context is a record on the stack itself, and no handle.
+static bool bare(const struct look *l, const struct suspect *s, int pagemap)
+{
+	enum { ABOVE = 3 }; // words that makecontext leaves above the first frame
+	const struct ctp_state *c = &s->s;
+	struct span m = s->mine[0];
+	uint64_t top[ABOVE];
+	bool handle = c->how == CTP_HOW_FCONTEXT || c->how == CTP_HOW_ONTOP; // told by nothing but itself
+	if (s->nmine != (handle ? 1 : 2) || s->heap[0] || m.hi != c->hi || m.hi % PAGE || c->lo % PAGE || m.lo % PAGE ||
+	    (c->flags & CTP_STATE_FOREIGN) || c->hi - c->lo < 2 * PAGE || c->lo - m.lo > GUARD_PAGES * PAGE)
+		return false;
+	if (!untouched(l, pagemap, m.lo, c->lo + PAGE) ||
+	    proc_peek(l->pid, c->hi - sizeof(top), top, sizeof(top), false) != sizeof(top))
+		return false;
+	struct span context = handle ? (struct span){c->slot, c->slot} : s->mine[1];
+	for (unsigned i = 0; i < ABOVE; i++)
+		if (top[i] >= context.lo - 16 && top[i] <= context.hi)
+			return false;
+	return true;
+}
+
+bool *ends_bare(const struct look *l)
+{
+	char path[40];
+	bool *is = calloc(l->n + 1, sizeof(*is));
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", l->pid);
+	int pagemap = is ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	for (size_t i = 0; pagemap >= 0 && i < l->n; i++)
+		is[i] = bare(l, l->who[i], pagemap);
+	if (pagemap >= 0)
+		close(pagemap);
+	return is;
 }
 
 // ---------------------------------------------------------------------- words

@@ -20,7 +20,7 @@
 // What P4 and P5 count from; the epoch was raised then.
 static const char *event_of(const struct suspect *s)
 {
-	return s->cand == UINT32_MAX ? "it was found" : "the close";
+	return s->cand == UINT32_MAX ? "it was found" : s->c.kind == CTP_CAND_DEL ? "the removal" : "the close";
 }
 
 // C was woken and has not run yet: an event of F came after it suspended.
@@ -131,7 +131,7 @@ static void judge_p5(struct look *l, struct suspect *s)
 		look_say(a, 1, "the loop went to sleep %llu time%s since %s",
 			 (unsigned long long)turns, turns == 1 ? "" : "s", event_of(s));
 	else
-		look_say(a, 1, "all %u threads that run coroutines sleep", n);
+		look_say(a, 1, n == 1 ? "the thread that runs coroutines sleeps" : "all %u threads that run coroutines sleep", n);
 }
 
 static bool owes_sleep(const struct look *l, uint32_t slot)

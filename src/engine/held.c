@@ -74,19 +74,12 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 	}
 }
 
-static json_t *hex(uint64_t v)
-{
-	char text[32];
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
-	return json_string(text);
-}
-
 static void write_line(FILE *out, const struct held *h)
 {
 	bool released = h->i.value[RELEASED];
 	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
-			      "coroutine", json_count(h->i.who), "site", hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
-			      "count", json_count(h->i.count), "lock", hex(h->i.value[LOCK]), "waited",
+			      "coroutine", json_count(h->i.who), "site", json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
+			      "count", json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
 			      (int)(h->i.value[WAITED] != 0), "released", (int)released, "left", (int)h->i.stack, "owner_tid",
 			      (int)h->owner, "others", (int)(released ? 0 : h->blocked), "owner",
 			      json_count(released ? 0 : h->blocked_id), "blocked_tid", (int)(released ? 0 : h->blocked_tid));

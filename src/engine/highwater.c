@@ -18,7 +18,7 @@
 #include "engine/proc.h"
 
 enum { PAGE = 4096, PART = 10, COROUTINES = 4096, READ_MOST = 1 << 20, CANARY_WORDS = 4, PAINT_WORDS = 16, NEAR_WORDS = 64, REMAINS = 16,
-       REMAINS_WORDS = 512 };
+       REMAINS_WORDS = 512, PAGES_AT_ONCE = 512 };
 
 struct stack {
 	uint64_t lo, hi; // what can be used of it
@@ -31,6 +31,7 @@ struct water {
 	const struct ctp_region *r;
 	pid_t pid;
 	int pagemap;
+	uint64_t deadline_ns;
 	struct proc_maps maps;
 	uint64_t words[READ_MOST / 8];
 };
@@ -52,14 +53,25 @@ static bool usable(const struct water *w, const struct ctp_state *s, struct stac
 	while (k->lo < k->hi && (m = proc_maps_find(&w->maps, k->lo)) && m->perms[1] != 'w')
 		k->lo = m->hi;
 	m = k->lo < k->hi ? proc_maps_find(&w->maps, k->lo) : NULL;
-	return m && m->perms[1] == 'w' && m->perms[3] == 'p' && (!*m->path || !strncmp(m->path, "[anon:", 6));
+	return m && (k->hi - k->lo) / PART < m->hi - k->lo && m->perms[1] == 'w' && m->perms[3] == 'p' &&
+	       (!*m->path || !strncmp(m->path, "[anon:", 6));
 }
 
-static bool exists(const struct water *w, uint64_t addr)
+// The first address in [from, end) whose page exists; end: none.
+static uint64_t first_there(const struct water *w, uint64_t from, uint64_t end)
 {
-	uint64_t entry;
-	off_t at = (off_t)(addr / PAGE * sizeof(entry));
-	return pread(w->pagemap, &entry, sizeof(entry), at) == sizeof(entry) && entry >> 62;
+	uint64_t entries[PAGES_AT_ONCE];
+	while (from < end && proc_now_ns() < w->deadline_ns) {
+		uint64_t page = from / PAGE;
+		ssize_t n = pread(w->pagemap, entries, sizeof(entries), (off_t)(page * sizeof(*entries)));
+		if (n < (ssize_t)sizeof(*entries))
+			break;
+		for (size_t i = 0; i < (size_t)n / sizeof(*entries); i++, page++)
+			if (entries[i] >> 62)
+				return page * PAGE > from ? page * PAGE : from;
+		from = page * PAGE;
+	}
+	return end;
 }
 
 // The pattern that the stack was filled with, of one or two words: what repeats above the place
@@ -89,10 +101,7 @@ static bool in_use(const uint64_t *v, size_t n, size_t i, const uint64_t paint[2
 
 static void find_mark(struct water *w, struct stack *k, uint64_t end)
 {
-	uint64_t from = k->lo;
-	while (from < end && !exists(w, from))
-		from = (from & ~(uint64_t)(PAGE - 1)) + PAGE;
-	from = (from + 7) & ~7ULL;
+	uint64_t from = (first_there(w, k->lo, end) + 7) & ~7ULL;
 	k->mark = k->hi;
 	if (from >= end)
 		return;
@@ -166,6 +175,7 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	w.r = r;
 	w.pid = pid;
+	w.deadline_ns = deadline_ns;
 	w.pagemap = out ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (w.pagemap < 0)
 		return;

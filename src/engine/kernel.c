@@ -202,10 +202,10 @@ static void judge_p3(struct look *l, struct suspect *s)
 	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
 		look_say(a, 1, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
 	else if (epfd >= 0)
-		look_say(a, 1, "no row for %d#%u in epoll fd %d, nor in any other (%zu rows in %zu)", s->c.fd,
+		look_say(a, 1, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
 			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
 	else
-		look_say(a, 1, "no row for %d#%u in any epoll set (%zu rows in %zu)", s->c.fd, s->c.gen,
+		look_say(a, 1, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
 			 l->rows.n, l->rows.nsets);
 }
 
@@ -220,20 +220,32 @@ bool kernel_leads_in(const struct suspect *s, uint64_t word)
 	return false;
 }
 
+// What holds a context is guessed by what lies near; whom it woke, and who waits for it, are not.
+static bool of_another(const struct suspect *s)
+{
+	const struct ctp_fd *f = &s->c.was;
+	const uint64_t who[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
+	for (size_t i = 0; i < sizeof(who) / sizeof(*who); i++)
+		if (who[i] && who[i] != s->s.id)
+			return true;
+	return false;
+}
+
 // How the registration of F leads to C; NULL if it is not known to.
 static const char *link_of(const struct suspect *s)
 {
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself before it suspended";
 	bool polled = s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since;
+	bool there = s->wait >= 0 || (s->s.stack && s->c.was.learned_stack == s->s.stack); // where it was resumed
 	if (s->c.was.reg_epfd < 0)
-		return polled && s->c.was.learned == s->s.id ?
+		return polled && there && s->c.was.learned == s->s.id ?
 		       "it stood in a set that was polled after it suspended, and events of it resumed it before" : NULL;
 	if (kernel_leads_in(s, s->c.was.reg_data))
 		return "the registration's data points into its memory";
-	if (s->c.was.learned == s->s.id)
+	if (there && s->c.was.learned == s->s.id)
 		return "events of the descriptor resumed it before";
-	if ((s->c.was.leads & CTP_ID_MASK) == s->s.id)
+	if ((s->c.was.leads & CTP_ID_MASK) == s->s.id && !of_another(s))
 		return "the registration's data points to what holds its context";
 	return NULL;
 }

@@ -33,9 +33,10 @@ static bool is_of(const struct look *l, const struct suspect *s, const struct ro
 	struct ctp_fd f;
 	if (row->tfd == s->c.fd)
 		return row_is_open_as(l->pid, row, s->c.fd) == 1;
-	if (look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc)
+	if (row->ino != s->c.ino || // of most rows, and the cheapest to see
+	    (look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
 		return false;
-	return row->ino == s->c.ino && row_is_open_as(l->pid, row, s->c.fd) == 1;
+	return row_is_open_as(l->pid, row, s->c.fd) == 1;
 }
 
 static uint64_t data_of(const struct suspect *s)
@@ -231,7 +232,7 @@ static void judge_p3(struct look *l, struct suspect *s, const char *set)
 	struct look_answer *a = &s->a[LOOK_P3];
 	struct ctp_fd f;
 	if (s->rule == 3) {
-		look_say(a, 1, "no registration, no read or write that had to wait, no timer: it waits for nothing that is known");
+		look_say(a, 1, "no registration, no read or write that had to wait, no timer");
 		return;
 	}
 	if (!l->rows.complete) {
@@ -273,17 +274,20 @@ static void settle_ready(struct look *l)
 
 // ------------------------------------------------------------------------ P2
 
-static const char *link_of(const struct suspect *s)
+static const char *link_of(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
-	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+	bool firm = stuck_firm(s, pid);
+	if (firm && s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself before it suspended";
 	if (s->s.stack && f->learned == s->s.id && f->learned_stack == s->s.stack)
 		return "an event of it resumed it from this very place before";
-	if (stuck_firm(s))
+	if (firm)
 		return "it was registered on its behalf when it had suspended";
 	if (kernel_leads_in(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
 		return "its last try had to wait, and the registration's data leads to it";
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+		return "it registered the descriptor itself, and its events led elsewhere";
 	return f->learned == s->s.id ? "its last try had to wait, and events of it resumed it before" : NULL;
 }
 
@@ -295,12 +299,12 @@ static void judge_p2(struct look *l, struct suspect *s)
 		return;
 	}
 	const struct ctp_wait *w = kernel_other_wait(l, s);
-	const char *how = link_of(s);
+	const char *how = link_of(s, l->pid);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
 		look_say(a, 0, "it waits for more things than were kept");
 	else if (w)
 		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
-	else if (!how || !stuck_firm(s))
+	else if (!how || !stuck_firm(s, l->pid))
 		look_say(a, -1, "%s: that it suspended for fd %d#%u is not sure",
 			 how ? how : "its last try had to wait", s->c.fd, s->c.gen);
 	else

@@ -10,84 +10,93 @@
 
 #include "base/grow.h"
 
-bool set_waiters_add(struct set_waiters *w, uint32_t cand)
+static uint64_t set_key(int32_t epfd, uint32_t epgen)
 {
-	uint32_t *more = realloc(w->cands, (w->n + 1) * sizeof(*more));
-	if (!more)
-		return false;
-	w->cands = more;
-	w->cands[w->n++] = cand;
-	return true;
+	return (uint64_t)(uint32_t)epfd << 32 | epgen;
 }
 
-static bool in_set(const struct ctp_cand *c, int32_t epfd, uint32_t epgen)
+bool set_waiters_add(struct set_waiters *w, uint32_t cand)
 {
-	return c->fd == epfd && c->gen == epgen;
+	const struct ctp_cand *c = &w->r->cands[cand];
+	if (GROW(w->sets, w->nsets, w->sets_room))
+		return false;
+	w->sets[w->nsets++] = (struct set_waiter){set_key(c->fd, c->gen), cand};
+	return true;
 }
 
 static void lead(struct set_waiters *w, uint64_t id, uint32_t cand)
 {
-	if (id && !GROW(w->led, w->nled, w->room))
+	if (id && !GROW(w->led, w->nled, w->led_room))
 		w->led[w->nled++] = (struct set_waiter){id, cand};
 }
 
-static int by_id(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
 	const struct set_waiter *x = a, *y = b;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return x->key < y->key ? -1 : x->key > y->key;
 }
+
+// The first of those with this key; end: none.
+static const struct set_waiter *first(const struct set_waiter *v, size_t n, uint64_t key)
+{
+	const struct set_waiter *lo = v, *end = v + n;
+	while (lo < end) {
+		const struct set_waiter *mid = lo + (end - lo) / 2;
+		if (mid->key < key)
+			lo = mid + 1;
+		else
+			end = mid;
+	}
+	return lo < v + n && lo->key == key ? lo : v + n;
+}
+
+#define EACH_WITH(at, v, n, k) \
+	for (const struct set_waiter *at = first((v), (n), (k)); at < (v) + (n) && at->key == (k); at++)
 
 void set_waiters_ready(struct set_waiters *w)
 {
-	uint64_t high = w->n ? ctp_load64(&w->r->ext->fd_high) : 0;
-	for (uint64_t fd = 0; w->n && fd <= high && fd < w->r->fds_max; fd++) {
+	uint64_t high = w->nsets ? ctp_load64(&w->r->ext->fd_high) : 0;
+	if (w->nsets)
+		qsort(w->sets, w->nsets, sizeof(*w->sets), by_key);
+	for (uint64_t fd = 0; w->nsets && fd <= high && fd < w->r->fds_max; fd++) {
 		struct ctp_fd f;
 		if (w->r->fds[fd].reg_epfd < 0 || !look_fd(w->r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;
-		for (size_t i = 0; i < w->n; i++) {
-			uint32_t cand = w->cands[i];
-			if (!in_set(&w->r->cands[cand], f.reg_epfd, f.reg_epgen))
-				continue;
-			lead(w, f.learned, cand);
-			lead(w, f.leads & CTP_ID_MASK, cand);
+		EACH_WITH(set, w->sets, w->nsets, set_key(f.reg_epfd, f.reg_epgen)) {
+			lead(w, f.learned, set->cand);
+			lead(w, f.leads & CTP_ID_MASK, set->cand);
 		}
 	}
 	if (w->nled)
-		qsort(w->led, w->nled, sizeof(*w->led), by_id);
+		qsort(w->led, w->nled, sizeof(*w->led), by_key);
 }
 
 void set_waiters_deinit(struct set_waiters *w)
 {
-	free(w->cands);
+	free(w->sets);
 	free(w->led);
 	*w = (struct set_waiters){0};
-}
-
-// Is the wait's descriptor, still open, registered in the set that c ended?
-static bool waits_in(const struct ctp_region *r, const struct ctp_cand *c, const struct ctp_wait *wait)
-{
-	struct ctp_fd f;
-	if (wait->fd < 0 || !look_fd(r, (uint64_t)wait->fd, &f) || f.life != CTP_FD_OPEN || f.gen != wait->gen)
-		return false;
-	if ((wait->how & CTP_WAIT_REGISTERED) && in_set(c, wait->epfd, wait->epgen))
-		return true;
-	return in_set(c, f.reg_epfd, f.reg_epgen);
 }
 
 void set_waiters_match(const struct set_waiters *w, const struct ctp_state *s,
 		       void (*found)(void *ctx, uint32_t cand, int wait), void *ctx)
 {
 	uint32_t n = s->nwaits < CTP_WAITS ? s->nwaits : CTP_WAITS;
-	for (uint32_t i = 0; i < n; i++)
-		for (size_t k = 0; k < w->n; k++)
-			if (waits_in(w->r, &w->r->cands[w->cands[k]], &s->waits[i]))
-				found(ctx, w->cands[k], (int)i);
-	const struct set_waiter key = {.id = s->id}, *at = n || !w->nled ? NULL :
-		bsearch(&key, w->led, w->nled, sizeof(*w->led), by_id);
-	if (!at)
+	for (uint32_t i = 0; w->nsets && i < n; i++) {
+		const struct ctp_wait *wait = &s->waits[i];
+		struct ctp_fd f;
+		if (wait->fd < 0 || !look_fd(w->r, (uint64_t)wait->fd, &f) || f.life != CTP_FD_OPEN || f.gen != wait->gen)
+			continue;
+		uint64_t now = set_key(f.reg_epfd, f.reg_epgen), own = set_key(wait->epfd, wait->epgen);
+		EACH_WITH(set, w->sets, w->nsets, now)
+			found(ctx, set->cand, (int)i);
+		if (!(wait->how & CTP_WAIT_REGISTERED) || own == now)
+			continue;
+		EACH_WITH(set, w->sets, w->nsets, own)
+			found(ctx, set->cand, (int)i);
+	}
+	if (n || !w->nled)
 		return;
-	while (at > w->led && at[-1].id == s->id)
-		at--;
-	for (; at < w->led + w->nled && at->id == s->id; at++)
+	EACH_WITH(at, w->led, w->nled, s->id)
 		found(ctx, at->cand, -1);
 }

@@ -5,17 +5,16 @@
 
 #include "engine/look.h"
 
-struct set_waiter { // an entity that a registration in the set leads to
-	uint64_t id;
+struct set_waiter {
+	uint64_t key; // the set, by number and generation, or an entity
 	uint32_t cand;
 };
 
 struct set_waiters {
 	const struct ctp_region *r;
-	uint32_t *cands; // that are sets
-	size_t n;
-	struct set_waiter *led; // sorted by id
-	size_t nled, room;
+	struct set_waiter *sets; // sorted once all are added
+	struct set_waiter *led;  // entities that a registration there leads to, sorted
+	size_t nsets, sets_room, nled, led_room;
 };
 
 bool set_waiters_add(struct set_waiters *w, uint32_t cand);

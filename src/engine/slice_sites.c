@@ -85,18 +85,11 @@ static struct site *find(struct sites *s, unsigned rule, uint64_t id, uint64_t h
 	return &s->v[s->n++];
 }
 
-static json_t *hex(uint64_t v)
-{
-	char text[32];
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
-	return json_string(text);
-}
-
 static json_t *stack(const struct slice_stack *k)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < k->n; i++)
-		json_array_append_new(a, hex(k->pcs[i]));
+		json_array_append_new(a, json_hex(k->pcs[i]));
 	return a;
 }
 
@@ -112,7 +105,7 @@ static void add_block(json_t *o, const struct slice_block *b)
 		json_object_set_new(o, "fd_kind", json_text(words_kind(b->fd_kind)));
 	}
 	if (b->lock)
-		json_object_set_new(o, "lock", hex(b->lock));
+		json_object_set_new(o, "lock", json_hex(b->lock));
 	if (b->owner_tid) {
 		json_object_set_new(o, "owner_tid", json_integer(b->owner_tid));
 		json_object_set_new(o, "owner", json_count(b->owner));
@@ -124,15 +117,17 @@ static void write_line(const struct sites *s, const struct site *k, const struct
 		       uint64_t ns, uint64_t total, bool over)
 {
 	char rule[16];
+	if (!s->out)
+		return;
 	snprintf(rule, sizeof(rule), "CTP%03u", k->rule);
 	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
 			      "v", 1, "rule", rule, "coroutine", json_count(k->id), "changes", json_count(l->changes),
-			      "site", hex(k->hash), "count", json_count(count), "over", (int)over,
+			      "site", json_hex(k->hash), "count", json_count(count), "over", (int)over,
 			      "began_ns", json_count(l->began_ns), "slice_ns", json_count(ns), "tid", l->tid,
 			      "total_ns", json_count(total), "cpu_ns", json_count(l->cpu_ns), "delayed_ns",
 			      json_count(l->delayed_ns), "blocked_ns", json_count(l->blocked_ns), "others", (int)l->others,
 			      "served", (int)l->served, "went_on", (int)l->went_on, "left", (int)l->left);
-	if (!o || !s->out)
+	if (!o)
 		return;
 	if (k->rule == 16)
 		json_object_set_new(o, "stack", stack(&l->common));

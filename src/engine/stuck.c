@@ -21,7 +21,7 @@
 
 #define MS 1000000ULL
 enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, FINAL_TRIES = 20, FINAL_PAUSE_NS = 3000000 };
-enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096 };
+enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
 
 struct walk {
 	struct suspects *s;
@@ -113,7 +113,7 @@ static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *
 	int wait = wait_of(&c, fd, f);
 	if (wait < -1 || waits_elsewhere(w, &c, fd))
 		return;
-	for (size_t i = w->n; i-- > 0 && w->pairs[i]->c.fd == fd;) // this descriptor's are the last ones
+	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd; k++) // its own are the last ones
 		if (w->pairs[i]->s.id == c.id)
 			return;
 	struct suspect *x = new_suspect(w, (uint32_t)station, &c);
@@ -150,9 +150,9 @@ static void walk_fds(struct walk *w)
 		struct ctp_fd f;
 		if (r->fds[fd].life != CTP_FD_OPEN || !look_fd(r, fd, &f))
 			continue;
-		const uint64_t hints[] = {f.waiter[0], f.waiter[1], f.leads};
+		const uint64_t hints[HINTS] = {f.waiter[0], f.waiter[1], f.leads};
 		bool is = hinted(&f);
-		for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
+		for (size_t i = 0; i < HINTS; i++) {
 			led(w, hints[i]);
 			if (is && hints[i])
 				pair(w, hints[i] >> CTP_ID_BITS, (int)fd, &f);
@@ -244,7 +244,7 @@ static unsigned rule_of(const struct walk *w, struct suspect *x)
 {
 	unsigned rows;
 	uint32_t events = armed(w, x->c.fd, &rows);
-	bool firm = stuck_firm(x), ask = w->asleep && (w->final || proc_now_ns() < w->deadline_ns);
+	bool firm = stuck_firm(x, w->pid), ask = w->asleep && (w->final || proc_now_ns() < w->deadline_ns);
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (!rows)
 		return 0;

@@ -40,7 +40,7 @@ size_t stuck_open(struct suspect **who, size_t n);
 
 // What is known of its wait. Partner: obligations.c decides `firm` by the same words.
 uint32_t stuck_directions(const struct suspect *s); // EPOLLIN, EPOLLOUT
-bool stuck_firm(const struct suspect *s);           // it suspended for F, as far as can be known
+bool stuck_firm(const struct suspect *s, pid_t pid); // it suspended for F, as far as can be known
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.
 int stuck_ready(pid_t pid, int fd, uint32_t directions);

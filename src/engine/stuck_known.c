@@ -19,10 +19,29 @@ uint32_t stuck_directions(const struct suspect *s)
 	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
 }
 
-bool stuck_firm(const struct suspect *s)
+// Does what the registration's data points to lead to C?
+static bool through(const struct suspect *s, pid_t pid)
+{
+	uint64_t words[32] = {0}, at = s->c.was.reg_data;
+	size_t n = proc_peek(pid, at, words, sizeof(words), false) / sizeof(*words);
+	for (size_t i = 0; i < n; i++)
+		if (words[i] - s->s.lo < s->s.hi - s->s.lo || kernel_leads_in(s, words[i]))
+			return true;
+	return at - s->s.lo < s->s.hi - s->s.lo || kernel_leads_in(s, at);
+}
+
+// An event has come since F was registered, and neither it nor the registration's data led
+// to C: the loop may have noted it for a C that waits for something else first.
+static bool noted(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
-	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id && (f->leads & CTP_ID_MASK) != s->s.id && !through(s, pid);
+}
+
+bool stuck_firm(const struct suspect *s, pid_t pid)
+{
+	const struct ctp_fd *f = &s->c.was;
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) && !noted(s, pid))
 		return true;
 	if (s->s.stack && f->learned == s->s.id && f->learned_stack == s->s.stack)
 		return true; // an event of F resumed it from this very place before

@@ -288,25 +288,36 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 		s->regs[i] = regs[i];
 }
 
-// A stack's id, and above it whether it is a guess: what a leaver's state keeps of it.
-#define GUESS 32
+// A stack's id, and above it CTP_STATE_GUESSED and CTP_STATE_AGAIN: what a leaver's state keeps of it.
+#define FLAGS 32
+
+// It has gone on from where it stood when it left last.
+static void note_resumed(const struct ctp_state *s)
+{
+	struct ctp_site *site = &ctp_tracer->region.sites[s->stack];
+	if (s->stack && !site->resumed)
+		site->resumed = 1;
+}
 
 static __attribute__((noinline)) uint64_t name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
 {
 	bool unknown = s->lo == s->hi && s->hi - f->sp < COROUTINE_NATIVE_REACH; // its lower end
 	bool guessed = false;
+	note_resumed(s);
 	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
 		return 0; // it leaves from another's, a signal's
 	s->TOP = stack_top(g, s);
 	uint64_t id = stacks_id(f, s->TOP, &s->LAST, &guessed);
-	return id | (uint64_t)guessed << GUESS;
+	return id | (uint64_t)(guessed ? CTP_STATE_GUESSED : 0) << FLAGS;
 }
 
 static inline uint64_t name_stack(const struct guest *g, struct ctp_state *s)
 {
 	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
 	const struct candidate *c = stacks_again(&f, s->TOP, s->LAST);
-	return CTP_LIKELY(c) ? c->stack | (uint64_t)c->guessed << GUESS : name_anew(g, s, &f);
+	if (CTP_UNLIKELY(!c))
+		return name_anew(g, s, &f);
+	return c->stack | (uint64_t)(c->guessed ? CTP_STATE_AGAIN | CTP_STATE_GUESSED : CTP_STATE_AGAIN) << FLAGS;
 }
 
 // s has saved itself there as well: whoever did before has lost it.
@@ -332,6 +343,8 @@ static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, str
 	if (!ends)
 		take_slot(s, slot);
 	uint32_t seq = ctp_seq_begin(&s->seq);
+	if (CTP_UNLIKELY(ends))
+		note_resumed(s);
 	if (how != CTP_HOW_RETURN) {
 		keep_registers(s, kept(how) ? g->saved : g->regs);
 		stack = name_stack(g, s);
@@ -340,8 +353,7 @@ static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, str
 		s->ENDED_AFTER = s->how;
 	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
 	s->how = (uint8_t)how;
-	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_MOREWAITS)) |
-			     (stack >> GUESS ? CTP_STATE_GUESSED : 0));
+	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_AGAIN | CTP_STATE_MOREWAITS)) | stack >> FLAGS);
 	s->changes++;
 	s->since = now;
 	s->stack = (uint32_t)stack;

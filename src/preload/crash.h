@@ -27,4 +27,5 @@ void crash_notice(int flags);
 // of ours; the note that this process keeps of its end, or NULL if it keeps none.
 void crash_stacks(void);
 void crash_no_stacks(void);
+bool crash_has_stack(uint64_t at); // at: an address in one of ours
 struct ctp_crash *crash_note(void);

@@ -26,6 +26,11 @@ static bool is_ours(const stack_t *s)
 	return stacks && (uint64_t)s->ss_sp - (uint64_t)stacks < CTP_THREADS_MAX * (uint64_t)STACK_BYTES;
 }
 
+bool crash_has_stack(uint64_t at)
+{
+	return stacks && at - (uint64_t)stacks < CTP_THREADS_MAX * (uint64_t)STACK_BYTES;
+}
+
 static bool now(stack_t *s)
 {
 	return cpu_syscall(SYS_sigaltstack, 0, (long)s, 0, 0, 0, 0) == 0;
@@ -49,10 +54,14 @@ static void count(struct guest *g, bool armed)
 void crash_stacks(void)
 {
 	uint64_t all = CTP_THREADS_MAX * (uint64_t)STACK_BYTES;
-	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_READ | PROT_WRITE,
-						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return;
+	cpu_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) all would be made now
+	if (cpu_syscall(SYS_mprotect, (long)p, (long)all, PROT_READ | PROT_WRITE, 0, 0, 0)) {
+		real_munmap(p, all);
+		return;
+	}
 	madvise(p, all, MADV_DONTDUMP);
 	stacks = p;
 }

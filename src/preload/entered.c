@@ -13,18 +13,18 @@
 #include "coroutine.h"
 #include "cpu.h"
 #include "incident.h"
+#include "page.h"
 #include "pagemap.h"
 #include "stacks.h"
 
-enum { PAGE = 4096, TOP_WORDS = 32, RULE_RUNNING = 10, RULE_ENDED = 11, RULE_RELEASED = 12 };
+enum { TOP_WORDS = 32, RULE_RUNNING = 10, RULE_ENDED = 11, RULE_RELEASED = 12 };
 
 extern const char ctp_coroutine_returned[] __attribute__((visibility("hidden")));
 
-// The kernel reads the new mask before it refuses the unknown `how`.
 static bool readable(uint64_t lo, uint64_t hi)
 {
-	for (uint64_t page = lo / PAGE * PAGE; page < hi; page += PAGE)
-		if (cpu_syscall(SYS_rt_sigprocmask, -1, (long)page, 0, 8, 0, 0) == -EFAULT)
+	for (uint64_t page = lo / PAGE_BYTES; page * PAGE_BYTES < hi; page++)
+		if (!page_readable(page))
 			return false;
 	return true;
 }

@@ -73,42 +73,43 @@ void fd_map_add(int epfd, uint64_t data, int fd, uint32_t gen)
 	}
 }
 
-int fd_map_find(int epfd, uint64_t data)
+// Was it the registration of a generation that has ended?
+static bool ended(uint64_t slot, int fd)
 {
-	uint64_t *t = map_table(), h = hash(epfd, data);
-	int found = -1;
-	for (int i = 0; t && i < WINDOW; i++) {
-		uint64_t slot = ctp_load64(&t[slot_at(h, i)]);
-		if (!slot)
-			break;
-		if (slot >> TAG_SHIFT << TAG_SHIFT != tag(h) || !alive(slot))
-			continue;
-		int fd = slot & ((1 << FD_BITS) - 1);
-		if (found >= 0 && found != fd)
-			return -1;
-		found = fd;
-	}
-	return found;
+	const struct ctp_fd *e = fds_entry(fd);
+	return e && (e->closed_gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
+	       (e->life == CTP_FD_CLOSED || e->gen != e->closed_gen);
 }
 
-int fd_map_find_ended(int epfd, uint64_t data)
+enum { NOBODY = -1, SEVERAL = -2 };
+
+// Those who have this data, live and ended: the only one, or one of the above.
+static void find(int epfd, uint64_t data, int *live, int *over)
 {
 	uint64_t *t = map_table(), h = hash(epfd, data);
-	int found = -1;
+	*live = *over = NOBODY;
 	for (int i = 0; t && i < WINDOW; i++) {
 		uint64_t slot = ctp_load64(&t[slot_at(h, i)]);
 		if (!slot)
 			break;
 		if (slot >> TAG_SHIFT << TAG_SHIFT != tag(h))
 			continue;
-		if (alive(slot))
-			return -1;
-		int fd = slot & ((1 << FD_BITS) - 1);
-		const struct ctp_fd *e = fds_entry(fd);
-		bool ended = e && (e->closed_gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
-			     (e->life == CTP_FD_CLOSED || e->gen != e->closed_gen);
-		if (ended)
-			found = found >= 0 && found != fd ? INT32_MAX : fd;
+		int fd = slot & ((1 << FD_BITS) - 1), *is = alive(slot) ? live : ended(slot, fd) ? over : NULL;
+		if (is)
+			*is = *is == NOBODY || *is == fd ? fd : SEVERAL;
 	}
-	return found == INT32_MAX ? -1 : found;
+}
+
+int fd_map_find(int epfd, uint64_t data)
+{
+	int live, over;
+	find(epfd, data, &live, &over);
+	return live >= 0 ? live : -1;
+}
+
+int fd_map_find_ended(int epfd, uint64_t data)
+{
+	int live, over;
+	find(epfd, data, &live, &over);
+	return live == NOBODY && over >= 0 ? over : -1;
 }

@@ -69,10 +69,12 @@ void held_suspend(struct guest *g, const struct ctp_state *s)
 		n.value[VALUE_TIME] = s->since;
 		n.value[VALUE_LOCK] = (uint64_t)g->locks[i];
 		n.value[VALUE_WAITED] = h->waited;
-		if (!ctp_load64(&h->who))
-			ctp_add32(&held_count, 1);
 		ctp_store_ptr(&h->incident, incident_note(g, &n));
-		ctp_store64(&h->who, s->id);
+		uint64_t was = ctp_load64(&h->who);
+		while (!ctp_cas64(&h->who, was, s->id))
+			was = ctp_load64(&h->who);
+		if (!was)
+			ctp_add32(&held_count, 1);
 	}
 }
 

@@ -21,30 +21,36 @@
 // witness needs is stored first, then `wait_seq` goes odd. A wait entered in a
 // wait (the library behind us switched inside the real call) raises it by two.
 
-HOOK_INLINE void wait_enter(struct guest *g, enum ctp_wait_call call, int fd)
+struct wait_entry {
+	enum ctp_wait_call call;
+	int fd; // as ctp_thread.wait_fd
+	const void *buf;
+	uint64_t bytes;
+	int64_t timeout_ns;
+	uint64_t since;
+};
+
+// Returns the epoch that it has seen.
+HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
 {
 	struct ctp_thread *t = g->thread;
-	uint64_t seq = ctp_load64(&t->wait_seq);
-	ctp_wait_seen(t, ctp_tracer->region.ext);
-	t->wait_call = call;
-	t->wait_fd = fd;
-	t->wait_timeout_ns = -1;
-	t->wait_buf = t->wait_buf_bytes = 0;
-	t->wait_since = 0;
+	uint64_t seq = ctp_load64(&t->wait_seq), seen = ctp_wait_seen(t, ctp_tracer->region.ext);
+	t->wait_call = w->call;
+	t->wait_fd = w->fd;
+	t->wait_timeout_ns = w->timeout_ns;
+	t->wait_buf = (uint64_t)w->buf;
+	t->wait_buf_bytes = w->bytes;
+	t->wait_since = w->since;
 	t->base = ctp_tracer->base ? cpu_base() : 0;
 	CPU_SAVED(t->wait_regs);
 	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
+	return seen;
 }
 
 // In a call that blocks and is nobody's loop: when the loop waited last stays known.
 HOOK_INLINE void wait_block(struct guest *g, enum ctp_block what, const void *on, uint64_t bytes)
 {
-	struct ctp_thread *t = g->thread;
-	uint64_t since = t->wait_since;
-	wait_enter(g, CTP_IN_BLOCK, (int)what);
-	t->wait_since = since;
-	t->wait_buf = (uint64_t)on;
-	t->wait_buf_bytes = bytes;
+	wait_enter(g, &(struct wait_entry){CTP_IN_BLOCK, (int)what, on, bytes, -1, g->thread->wait_since});
 }
 
 static inline void wait_leave(struct guest *g)
@@ -54,15 +60,6 @@ static inline void wait_leave(struct guest *g)
 		ctp_store64(&g->thread->wait_seq, seq + 1);
 }
 
-// A loop's wait: epoll, poll, select.
-struct loop_wait {
-	enum ctp_wait_call call;
-	int fd; // as ctp_thread.wait_fd
-	const void *buf;
-	uint64_t bytes;
-	int64_t timeout_ns;
-};
-
 // What is remembered across the real call: numbers only, it may end on another thread.
 struct loop_turn {
 	uint32_t slot; // of the thread that entered
@@ -70,26 +67,17 @@ struct loop_turn {
 	bool sleeps;   // a timeout other than 0, and it is the loop's
 };
 
-HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struct loop_wait *w, uint64_t now)
+// A loop's wait: epoll, poll, select.
+HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struct wait_entry *w)
 {
 	struct ctp_thread *t = g->thread;
-	uint64_t seq = ctp_load64(&t->wait_seq);
 	bool loops = w->call == CTP_IN_EPOLL || g->current->entity == CTP_NATIVE;
 	turn->slot = g->slot;
 	turn->sleeps = w->timeout_ns != 0 && ctp_polled_loops(t, loops);
 	if (turn->sleeps && loops)
 		t->flags |= CTP_THREAD_LOOPS;
-	turn->seen = ctp_wait_seen(t, ctp_tracer->region.ext);
-	t->wait_call = w->call;
-	t->wait_fd = w->fd;
-	t->wait_timeout_ns = w->timeout_ns;
-	t->wait_buf = (uint64_t)w->buf;
-	t->wait_buf_bytes = w->bytes;
-	t->wait_since = now;
 	t->turns += turn->sleeps;
-	t->base = ctp_tracer->base ? cpu_base() : 0;
-	CPU_SAVED(t->wait_regs);
-	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
+	turn->seen = wait_enter(g, w);
 }
 
 // n: what the real call returned. What came has been noted.
@@ -100,7 +88,7 @@ static inline void loop_leave(struct guest *g, const struct loop_turn *turn, int
 	wait_leave(g);
 }
 
-// A timeout as a loop_wait has it. (hook_poll.c)
+// A timeout as a wait_entry has it. (hook_poll.c)
 int64_t timeout_of_ms(int ms);
 int64_t timeout_of(const struct timespec *ts);
 
@@ -113,7 +101,7 @@ HOOK_INLINE void io_enter(int fd)
 	struct guest *g = hook_enter();
 	if (!g)
 		return;
-	wait_enter(g, CTP_IN_IO, fd);
+	wait_enter(g, &(struct wait_entry){CTP_IN_IO, fd, NULL, 0, -1, 0});
 	guest_leave(g);
 }
 

@@ -43,9 +43,9 @@ HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll
 	*turn = (struct loop_turn){.slot = UINT32_MAX};
 	if (!g)
 		return;
-	struct loop_wait w = {CTP_IN_EPOLL, epfd, buf, max > 0 ? (uint64_t)max * sizeof(*buf) : 0, timeout_ns};
+	struct wait_entry w = {CTP_IN_EPOLL, epfd, buf, max > 0 ? (uint64_t)max * sizeof(*buf) : 0, timeout_ns, guest_now()};
 	g->thread->polls++;
-	loop_enter(g, turn, &w, guest_now());
+	loop_enter(g, turn, &w);
 	guest_leave(g);
 }
 

@@ -10,22 +10,20 @@
 // timeout is read by the C library itself.)
 #include "hook.h"
 
-#include <sys/syscall.h>
 #include <time.h>
 
-enum { PAGE_BITS = 12 };
+#include "page.h"
 
-// The kernel reads the new mask, if that is not NULL, before it refuses the unknown `how`.
 static bool readable(struct guest *g, const void *p, uint64_t bytes)
 {
-	uint64_t first = (uint64_t)p >> PAGE_BITS, last = ((uint64_t)p + bytes - 1) >> PAGE_BITS;
+	uint64_t first = (uint64_t)p / PAGE_BYTES, last = ((uint64_t)p + bytes - 1) / PAGE_BYTES;
 	if (!p || last < first)
 		return !bytes;
 	for (uint64_t page = first; bytes && page <= last; page++) {
 		uint64_t *known = &g->readable[page % GUEST_PAGES];
 		if (CTP_LIKELY(*known == page + 1))
 			continue;
-		if (cpu_syscall(SYS_rt_sigprocmask, -1, (long)(page << PAGE_BITS | 8), 0, 8, 0, 0) == -EFAULT)
+		if (!page_readable(page))
 			return false;
 		*known = page + 1;
 	}
@@ -39,18 +37,21 @@ int64_t timeout_of_ms(int ms)
 	return ms < 0 ? -1 : (int64_t)ms * 1000000;
 }
 
+static int64_t timeout_in(int64_t seconds, int64_t parts, int64_t part_ns)
+{
+	if (seconds < 0 || parts < 0)
+		return 0; // refused
+	return seconds < INT64_MAX / 2000000000 && parts < INT64_MAX / 4000 ? seconds * 1000000000 + parts * part_ns : INT64_MAX;
+}
+
 int64_t timeout_of(const struct timespec *ts)
 {
-	if (!ts)
-		return -1;
-	return ts->tv_sec < INT64_MAX / 2000000000 ? ts->tv_sec * 1000000000 + ts->tv_nsec : INT64_MAX;
+	return ts ? timeout_in(ts->tv_sec, ts->tv_nsec, 1) : -1;
 }
 
 static int64_t timeout_of_timeval(const struct timeval *tv)
 {
-	if (!tv)
-		return -1;
-	return timeout_of(&(struct timespec){.tv_sec = tv->tv_sec, .tv_nsec = tv->tv_usec * 1000});
+	return tv ? timeout_in(tv->tv_sec, tv->tv_usec, 1000) : -1;
 }
 
 // ------------------------------------------------------------- a set, before and after
@@ -120,13 +121,13 @@ struct call {
 	int bits; // of select's sets
 };
 
-HOOK_INLINE void call_enter(struct guest *g, struct call *c, const struct loop_wait *w, const struct given *x)
+HOOK_INLINE void call_enter(struct guest *g, struct call *c, const struct wait_entry *w, const struct given *x)
 {
 	c->only = x->n == 1 && w->timeout_ns == 0 ? x->fd : -1;
 	c->events = x->events;
 	g->thread->sets += x->n != 0;
 	g->thread->set_sum = x->sum;
-	loop_enter(g, &c->turn, w, x->now);
+	loop_enter(g, &c->turn, w);
 }
 
 static void call_leave(struct guest *g, const struct call *c, int n)
@@ -151,7 +152,7 @@ HOOK_INLINE void poll_enter(struct call *c, const struct pollfd *fds, nfds_t n, 
 	for (nfds_t i = 0; known && i < n; i++)
 		if (fds[i].fd >= 0)
 			give(&x, fds[i].fd, (unsigned short)fds[i].events);
-	struct loop_wait w = {CTP_IN_POLL, -1, fds, known ? n * sizeof(*fds) : 0, timeout_ns};
+	struct wait_entry w = {CTP_IN_POLL, -1, fds, known ? n * sizeof(*fds) : 0, timeout_ns, x.now};
 	call_enter(g, c, &w, &x);
 	guest_leave(g);
 }
@@ -221,7 +222,7 @@ HOOK_INLINE void select_enter(struct call *c, int n, fd_set *const sets[CTP_POLL
 			EACH_BIT(ctp_polled_word(set[i], c->bits, i), bit)
 				give(&x, (int)(i * CTP_POLLED_BITS + bit), ctp_polled_events(k));
 	}
-	struct loop_wait w = {CTP_IN_SELECT, n, sets[CTP_POLLED_READ], words * sizeof(uint64_t), timeout_ns};
+	struct wait_entry w = {CTP_IN_SELECT, n, sets[CTP_POLLED_READ], words * sizeof(uint64_t), timeout_ns, x.now};
 	call_enter(g, c, &w, &x);
 	guest_leave(g);
 }

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <string.h>
 #include <sys/single_threaded.h>
 
 #include "cpu.h"
@@ -88,6 +89,25 @@ static void *in_scope_of(unsigned row, uint64_t caller)
 	return p;
 }
 
+// Names of which glibc keeps an older function as well. Before 2.36, dlsym(RTLD_NEXT)
+// finds that one; the programs mean these.
+static const struct {
+	const char *name, *version;
+} renewed[] = {
+	{"pthread_cond_timedwait", "GLIBC_2.3.2"},
+	{"pthread_cond_wait", "GLIBC_2.3.2"},
+	{"quick_exit", "GLIBC_2.24"},
+};
+
+static void *next(const char *name)
+{
+	void *p = NULL;
+	for (unsigned i = 0; !p && i < sizeof(renewed) / sizeof(renewed[0]); i++)
+		if (strcmp(renewed[i].name, name) == 0)
+			p = dlvsym(RTLD_NEXT, name, renewed[i].version);
+	return p ? p : dlsym(RTLD_NEXT, name);
+}
+
 // Called by the resolvers with the row's number and the program's return address;
 // returns where to go on.
 void *real_resolve(unsigned row, uint64_t caller) __attribute__((visibility("hidden")));
@@ -103,7 +123,7 @@ void *real_resolve(unsigned row, uint64_t caller)
 	int saved = errno;
 	bool outer = looking;
 	looking = true;
-	p = dlsym(RTLD_NEXT, reals[row].name);
+	p = next(reals[row].name);
 	if (p || !reals[row].maybe)
 		ctp_store_ptr((void **)reals[row].slot, p ? p : missing);
 	else
@@ -125,7 +145,7 @@ void *real_for(void *slot, const void *caller)
 void real_resolve_all(void)
 {
 	for (unsigned row = 0; row < ROWS; row++)
-		if (!reals[row].maybe || dlsym(RTLD_NEXT, reals[row].name))
+		if (!reals[row].maybe || next(reals[row].name))
 			real_resolve(row, 0);
 }
 
@@ -137,7 +157,7 @@ void real_resolve_again(void)
 		void **slot = reals[row].slot;
 		if (!reals[row].maybe || ctp_load_ptr(slot) == reals[row].resolver)
 			continue;
-		void *p = dlsym(RTLD_NEXT, reals[row].name);
+		void *p = next(reals[row].name);
 		ctp_store_ptr(slot, p ? p : reals[row].resolver);
 	}
 }

@@ -151,5 +151,5 @@ const char *frames_path(const struct symbols_frame *f)
 	const char *cut = f->file;
 	while (strlen(cut) > 40 && strchr(cut + 1, '/'))
 		cut = strchr(cut + 1, '/');
-	return cut;
+	return cut == f->file ? cut : cut + 1; // what is left of it begins at no root
 }

@@ -316,10 +316,12 @@ static int cover(struct world *w)
 		r = world_cover(w, "%" PRIu64 " stations of version-1 probes hold no descriptors: "
 				"CTP001 to CTP009 were not decided for them",
 				w->v1_suspended + w->v1_running);
-	for (size_t i = 0; !r && i < w->nimages; i++)
-		if (w->images[i].witness.bad_lines + w->images[i].set_looks.bad_lines)
-			r = world_cover(w, "%" PRIu64 " damaged lines in the witness of image %u",
-					w->images[i].witness.bad_lines + w->images[i].set_looks.bad_lines, w->images[i].index);
+	for (size_t i = 0; !r && i < w->nimages; i++) {
+		const struct image *im = &w->images[i];
+		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines;
+		if (bad)
+			r = world_cover(w, "%" PRIu64 " damaged lines in the witness of image %u", bad, im->index);
+	}
 	return r;
 }
 

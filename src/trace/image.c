@@ -172,19 +172,6 @@ static int mark_rows(struct image *m)
 	return 0;
 }
 
-// Seen by the engine to wait in vain for what is alive: CTP004 and its like.
-static bool stuck(const struct image *m, uint64_t id)
-{
-	for (uint32_t i = idmap_get(&m->witness.last, id); i != IDMAP_NONE; i = m->witness.items[i].older) {
-		const struct witness *w = &m->witness.items[i];
-		bool open = w->rule == 4 || w->rule == 5 || w->rule == 8 || w->rule == 9 || w->rule == 27;
-		if (open && w->items[PROOF_P2].holds != HOLDS_FALSE && w->items[PROOF_P3].holds == HOLDS_TRUE &&
-		    w->items[PROOF_P4].holds == HOLDS_TRUE)
-			return true;
-	}
-	return false;
-}
-
 static void count_suspended(struct image *m, size_t row)
 {
 	const struct ctp_state *s = image_state(m, row);
@@ -192,12 +179,13 @@ static void count_suspended(struct image *m, size_t row)
 	for (unsigned i = 0; i < n; i++)
 		live += image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen);
 	m->counts.suspended++;
-	if (stuck(m, s->id))
-		return;
-	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0)
+	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0) {
 		m->counts.healthy++;
-	else if (!n)
+		m->row_flags[row] |= IMAGE_ROW_HEALTHY;
+	} else if (!n) {
 		m->counts.parked++;
+		m->row_flags[row] |= IMAGE_ROW_PARKED;
+	}
 }
 
 static void count_all(struct image *m)

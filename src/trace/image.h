@@ -19,6 +19,8 @@ struct image_counts {
 
 // image.row_flags
 #define IMAGE_ROW_LIVE 0x1u // a live registration leads to it
+#define IMAGE_ROW_HEALTHY 0x2u // is one of counts.healthy
+#define IMAGE_ROW_PARKED 0x4u // is one of counts.parked
 
 // Live registrations by what they lead to: rows of fds in chains.
 struct image_chain {

@@ -4,13 +4,12 @@
 // is of a kind that this version does not know, is left out.
 #include "trace/set_looks.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 
 static int64_t number(const json_t *o, const char *key)
 {
@@ -78,8 +77,9 @@ static int add_look(struct set_looks *s, const json_t *o)
 	return 0;
 }
 
-static int line(struct set_looks *s, const json_t *o)
+static int line(void *looks, const json_t *o)
 {
+	struct set_looks *s = looks;
 	static const struct {
 		const char *what;
 		int (*add)(struct set_looks *s, const json_t *o);
@@ -95,24 +95,7 @@ static int line(struct set_looks *s, const json_t *o)
 
 int set_looks_read(struct set_looks *s, const char *path)
 {
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? 0 : -errno;
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t n;
-	int r = 0;
-	while (!r && (n = getline(&text, &room, f)) > 0) {
-		json_t *o = json_loadb(text, (size_t)n, 0, NULL);
-		if (json_is_object(o))
-			r = line(s, o);
-		else
-			s->bad_lines++;
-		json_decref(o);
-	}
-	free(text);
-	fclose(f);
-	return r;
+	return json_each_line(path, line, s, &s->bad_lines);
 }
 
 void set_looks_deinit(struct set_looks *s)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 
 static uint64_t number(const json_t *o, const char *key)
 {
@@ -75,8 +76,9 @@ static int find(struct slices_set *s, unsigned rule, uint64_t coroutine, uint64_
 	return r;
 }
 
-static int add(struct slices_set *s, const json_t *o)
+static int add(void *set, const json_t *o)
 {
+	struct slices_set *s = set;
 	const char *word = json_string_value(json_object_get(o, "rule"));
 	uint64_t coroutine = number(o, "coroutine"), site = number(o, "site");
 	struct slices_item *i;
@@ -108,24 +110,7 @@ static int add(struct slices_set *s, const json_t *o)
 
 int slices_read(struct slices_set *s, const char *path)
 {
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? 0 : -errno;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-	int r = 0;
-	while (!r && (n = getline(&line, &room, f)) > 0) {
-		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
-		if (json_is_object(o))
-			r = add(s, o);
-		else
-			s->bad_lines++;
-		json_decref(o);
-	}
-	free(line);
-	fclose(f);
-	return r;
+	return json_each_line(path, add, s, &s->bad_lines);
 }
 
 void slices_deinit(struct slices_set *s)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 
 const char *const proof_names[PROOFS] = {
 	"P0", "P1", "P2", "P3", "P4", "P5", "P6a", "P6b", "P7",
@@ -138,8 +139,16 @@ static bool shows_all(const json_t *o)
 	return shows(e, "P0") && shows(e, "P2") && shows(e, "P3") && shows(e, "P4") && (shows(e, "P6a") || shows(e, "P6b"));
 }
 
-static int witness_line(struct witness_set *set, const json_t *o, witness_filter counts, void *arg)
+struct witness_reading {
+	struct witness_set *set;
+	witness_filter counts;
+	void *arg;
+};
+
+static int witness_line(void *ctx, const json_t *o)
 {
+	const struct witness_reading *is = ctx;
+	struct witness_set *set = is->set;
 	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes");
 	const json_t *fd = json_object_get(o, "fd"), *gen = json_object_get(o, "gen");
 	if (!json_is_integer(id) || !json_is_integer(changes) || !json_is_integer(fd) ||
@@ -147,7 +156,7 @@ static int witness_line(struct witness_set *set, const json_t *o, witness_filter
 		set->bad_lines++;
 		return 0;
 	}
-	int so = counts(arg, (uint64_t)json_integer_value(id), (uint64_t)json_integer_value(changes));
+	int so = is->counts(is->arg, (uint64_t)json_integer_value(id), (uint64_t)json_integer_value(changes));
 	if (so < 0 && shows_all(o))
 		set->ran = (uint64_t)json_integer_value(id);
 	if (so <= 0)
@@ -174,24 +183,8 @@ static int witness_line(struct witness_set *set, const json_t *o, witness_filter
 
 int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg)
 {
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return errno == ENOENT ? 0 : -errno;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-	int r = 0;
-	while (!r && (n = getline(&line, &room, f)) > 0) {
-		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
-		if (json_is_object(o))
-			r = witness_line(set, o, counts, arg);
-		else
-			set->bad_lines++;
-		json_decref(o);
-	}
-	free(line);
-	fclose(f);
-	return r;
+	struct witness_reading is = { set, counts, arg };
+	return json_each_line(path, witness_line, &is, &set->bad_lines);
 }
 
 void witness_deinit(struct witness_set *set)

@@ -62,14 +62,23 @@ def describe(report):
                      for f in report["findings"]) or "no finding"
 
 
+def neighbours(report):
+    """Did something else happen to begin just where the stack ends? Its own address of that place counts as a
+    pointer to the coroutine then, and where mappings lie is chance."""
+    return any(f["verdict"] == "likely" and any(" leads to it" in way for way in f["open"]) for f in report["findings"])
+
+
 def check_proven(case, words, closure=None, count=1, end=signal.SIGKILL, target=None):
-    process = ready(case, *(target or [case.target("lost")]), *words)
-    try:
-        until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), count), "P6 in the witness", 20)
-    except Failed:
-        pass  # the report below says what is missing
-    killed(case, process, end)
-    status, report = findings_of(case)
+    for _ in range(3):
+        process = ready(case, *(target or [case.target("lost")]), *words)
+        try:
+            until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), count), "P6 in the witness", 20)
+        except Failed:
+            pass  # the report below says what is missing
+        killed(case, process, end)
+        status, report = findings_of(case)
+        if not neighbours(report):
+            break
     what = describe(report)
     equal([(f["rule"], f["verdict"], f["count"]) for f in report["findings"]], [("CTP001", "proven", count)], what)
     equal(status, 1, "ctp-analyze's status")

@@ -29,7 +29,7 @@ class Condition:
         self.over = threading.Event()
         self.thread = None
 
-    def options(self, case):
+    def options(self, case, exhibit):
         return []
 
     def begin(self, case, process):
@@ -68,8 +68,11 @@ class Overflow(Condition):
     """flood.c has stopped ctp-run and filled the rings; it goes on when the exhibit is done."""
     title, strict = "history lost", False
 
-    def options(self, case):
-        return ["--overflow=drop", "-E", f"LD_PRELOAD={case.build / 'tests/museum/libmuseum-flood.so'}"]
+    def options(self, case, exhibit):
+        words = ["--overflow=drop", "-E", f"LD_PRELOAD={case.build / 'tests/museum/libmuseum-flood.so'}"]
+        # These need ctp-run while it happens: it goes on as soon as the ring is full.
+        meanwhile = exhibit.rule in ("CTP016", "CTP017", "CTP018") or "--follow-forks" in exhibit.options
+        return words + ["-E", "FLOOD_GOES_ON=1"] * meanwhile
 
     def begin(self, case, process):
         self.meanwhile(self.go_on, process, os.pidfd_open(process.pid))

@@ -66,6 +66,7 @@ static void *worker(void *arg)
 	must(read(go[0], &byte, 1)); // slow
 	for (;;)
 		work();
+	return NULL;
 }
 
 static void *poller(void *arg)
@@ -73,6 +74,7 @@ static void *poller(void *arg)
 	(void)arg;
 	for (;;)
 		poll_once();
+	return NULL;
 }
 
 int main(void)

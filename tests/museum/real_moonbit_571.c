@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP007 suspect, 1 coroutine
+// expect: also CTP026
 //
 // After moonbitlang/async issue 571: the parent registers a pipe, a child
 // inherits it, the parent closes its number without taking the row out of the

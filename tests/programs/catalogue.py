@@ -12,7 +12,6 @@ import pathlib
 import pwd
 import re
 import signal
-import socket
 import sys
 import time
 
@@ -20,7 +19,7 @@ import clients
 import packages
 import pth
 from harness import Skip, equal, need, until
-from stage import HERE, UNSEEN, Outcome, Row, built, digest, free_port, listening
+from stage import HERE, UNSEEN, Outcome, Row, built, digest, free_port, listening, listens
 
 # QEMU: one swapcontext for each coroutine, then sigsetjmp and siglongjmp
 
@@ -60,7 +59,7 @@ def qemu_nbd(run):
     run.file("in.raw", 16 * run.size)
     sock = run.dir / "s"
     server = run.start("qemu-nbd", "--persistent", "--shared=8", "--format=raw", f"--socket={sock}", "in.raw")
-    until(lambda: sock.exists() or server.popen.poll() is not None, "the socket")
+    until(lambda: listens(sock) or server.popen.poll() is not None, "the socket")
     began = time.monotonic()
     run.tool("nbdcopy", "--connections=4", "--requests=16", f"nbd+unix:///?socket={sock}", "out.raw")
     seconds = time.monotonic() - began
@@ -99,7 +98,7 @@ def recursor(run):
     (run.dir / "names").write_text("".join(names))
     for name in ("recursor.conf", "hosts"):
         (run.dir / name).touch()
-    port = free_port(socket.SOCK_DGRAM)
+    port = free_port()
     settings = {
         "config-dir": run.dir, "socket-dir": run.dir, "daemon": "no", "local-address": "127.0.0.1", "local-port": port,
         "forward-zones": f"example.test=127.0.0.1:{authority}", "dnssec": "off", "threads": 1, "max-mthreads": 4096,
@@ -109,6 +108,7 @@ def recursor(run):
     server = run.start("/usr/sbin/pdns_recursor", *[f"--{k}={v}" for k, v in settings.items()])
     control = ["rec_control", f"--config-dir={run.dir}", f"--socket-dir={run.dir}", "--timeout=5"]
     until(lambda: run.case.run(*control, "ping").status == 0 or server.popen.poll() is not None, "the recursor")
+    need(server.popen.poll() is None, f"ended: {server.out()} {server.err()}")
     began = time.monotonic()
     out = run.tool("dnsperf", "-s", "127.0.0.1", "-p", port, "-d", "names", "-q", 200, "-t", 20, "-c", 1)
     seconds = time.monotonic() - began

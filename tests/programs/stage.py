@@ -4,7 +4,9 @@ import dataclasses
 import hashlib
 import pathlib
 import platform
+import random
 import socket
+import threading
 import time
 
 from harness import Failed, Skip, child_of, equal, need, tool, until
@@ -109,24 +111,41 @@ class Run:
         return "".join(x for x in done.err.splitlines(True) if not (self.traced and x.startswith("ctp: ")))
 
 
+_lock = threading.Lock()
+_built = {}
+
+
 def built(run, compiler, *words):
-    """The program that these words make; once for all runs of a case."""
-    program = run.case.dir / "program"
-    if not program.exists():
-        log = run.case.run(tool(compiler), *words, "-o", program)
-        if log.status != 0:
-            raise Skip(f"does not build here: {log.err.strip()[-300:]}")
-    return program
+    """The program that these words make; once for all checks."""
+    with _lock:
+        one = _built.setdefault((compiler, *map(str, words)), {"lock": threading.Lock()})
+    with one["lock"]:
+        if "program" not in one:
+            program = pathlib.Path(run.case.shared()) / "program"
+            log = run.case.run(tool(compiler), *words, "-o", program)
+            if log.status != 0:
+                raise Skip(f"does not build here: {log.err.strip()[-300:]}")
+            one["program"] = program
+    return one["program"]
 
 
 def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
-def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def free_port():
+    """A port for TCP and UDP, from below those that connections are given: none of them takes it before the program does."""
+    low = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(1000):
+        port = random.randrange(1024, max(low, 2048))
+        with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            try:
+                tcp.bind(("127.0.0.1", port))
+                udp.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise Skip("no free port")
 
 
 def listening(process, port):
@@ -136,3 +155,9 @@ def listening(process, port):
         with socket.socket() as s:
             return s.connect_ex(("127.0.0.1", port)) == 0
     until(look, f"port {port}")
+
+
+def listens(path):
+    """Whether somebody listens on a unix socket, which is later than when its file is there."""
+    rows = [x.split() for x in pathlib.Path("/proc/net/unix").read_text().splitlines()]
+    return any(r[-1] == str(path) and r[3] == "00010000" for r in rows)  # SO_ACCEPTCON

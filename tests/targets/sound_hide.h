@@ -13,7 +13,7 @@ struct hide {
 	struct co *(*find)(void);
 };
 // Each ends with a name of NULL.
-extern const struct hide hides[], hides_stack[], hides_kernel[];
+extern const struct hide hides[], hides_stack[], hides_kernel[], hides_heap[];
 extern int ep, victim[2];
 
 // Nothing that the calls before left in dead frames may look like the way back.

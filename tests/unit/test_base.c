@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Tests of src/base: the map of ids, paths, durations, options, colors, mappings.
+// Tests of src/base: the map of ids, paths, durations, options, colors, mappings,
+// URIs, lines of JSON.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,15 +9,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/color.h"
 #include "base/file.h"
 #include "base/idmap.h"
+#include "base/json.h"
 #include "base/maps.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "base/uri.h"
 
 static void test_idmap(void **state)
 {
@@ -153,12 +157,53 @@ static void test_maps(void **state)
 	assert_false(maps_parse(junk, &m));
 }
 
+static void test_uri(void **state)
+{
+	char buf[64];
+	(void)state;
+	assert_true(uri_of_path("/a b/c", buf, sizeof(buf)));
+	assert_string_equal(buf, "file:///a%20b/c");
+	assert_true(uri_of_path("x:y%\xff", buf, sizeof(buf)));
+	assert_string_equal(buf, "x%3Ay%25%FF");
+	assert_true(uri_of_path("", buf, sizeof(buf)));
+	assert_string_equal(buf, "");
+	for (size_t room = 0; room < sizeof("file:///a%20b"); room++) {
+		memset(buf, '#', sizeof(buf));
+		assert_false(uri_of_path("/a b", buf, room));
+		assert_int_equal(buf[room], '#');
+	}
+}
+
+static int count_a(void *sum, const json_t *o)
+{
+	*(int *)sum += (int)json_integer_value(json_object_get(o, "a"));
+	return *(int *)sum > 5 ? 7 : 0;
+}
+
+static void test_json_lines(void **state)
+{
+	char path[] = "/tmp/test_base.XXXXXX";
+	int fd = mkstemp(path), sum = 0;
+	uint64_t bad = 0;
+	(void)state;
+	dprintf(fd, "{\"a\":1}\n[]\n{\"a\":2}\nnonsense\n{\"a\"");
+	assert_int_equal(json_each_line(path, count_a, &sum, &bad), 0);
+	assert_int_equal(sum, 3);
+	assert_int_equal(bad, 3);
+	assert_int_equal(json_each_line(path, count_a, &sum, &bad), 7); // its own word, at once
+	unlink(path);
+	close(fd);
+	assert_int_equal(json_each_line(path, count_a, &sum, &bad), 0);
+	assert_int_equal(bad, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idmap), cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_options),
 		cmocka_unit_test(test_color), cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_uri), cmocka_unit_test(test_json_lines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,20 +118,20 @@ static void a_try_alone_is_not_firm(void **state)
 {
 	(void)state;
 	struct suspect s = waiter(CTP_WAIT_REGISTERED, EPOLLIN);
-	assert_true(stuck_firm(&s));
+	assert_true(stuck_firm(&s, -1));
 	s = waiter(CTP_WAIT_EAGAIN, EPOLLIN);
-	assert_false(stuck_firm(&s));
+	assert_false(stuck_firm(&s, -1));
 	s.c.was.learned = C;
-	assert_false(stuck_firm(&s)); // woken by it, but from another place
+	assert_false(stuck_firm(&s, -1)); // woken by it, but from another place
 	s.c.was.learned_stack = 5;
-	assert_true(stuck_firm(&s));
+	assert_true(stuck_firm(&s, -1));
 	s = waiter(CTP_WAIT_EAGAIN, EPOLLIN);
 	s.c.was.leads = C;
 	s.c.was.reg_by = 2;
 	s.c.was.reg_time = 99;
-	assert_false(stuck_firm(&s));
+	assert_false(stuck_firm(&s, -1));
 	s.c.was.reg_time = 101; // the scheduler did it, after the switch
-	assert_true(stuck_firm(&s));
+	assert_true(stuck_firm(&s, -1));
 }
 
 static void what_is_refuted_is_dropped(void **state)

@@ -2,7 +2,7 @@
 //
 // The golden regions of spec/vectors, written from the specification's words
 // alone, read through ctp.h: version-1 slots (laps, a torn one), present states,
-// and records.
+// records, an incident, and the note of a crash.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,10 +136,68 @@ static void records(void **state)
 	free(blob);
 }
 
+#define SAME(x, row, field) assert_int_equal((int64_t)(row)->field, json_integer_value(json_object_get(x, #field)))
+
+static void incident(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *x;
+	assert_int_equal(load("incident", &blob, &x), sizeof(struct ctp_incident));
+	const struct ctp_incident *i = blob;
+	assert_int_equal(i->ready, CTP_CAND_READY);
+	assert_int_equal(i->flags, CTP_BAD_IO);
+	SAME(x, i, ready);
+	SAME(x, i, rule);
+	SAME(x, i, flags);
+	SAME(x, i, time);
+	SAME(x, i, last);
+	SAME(x, i, count);
+	SAME(x, i, who);
+	SAME(x, i, stack);
+	SAME(x, i, thread);
+	SAME(x, i, other);
+	SAME(x, i, other_stack);
+	SAME(x, i, call);
+	SAME(x, i, fd);
+	SAME(x, i, gen);
+	SAME(x, i, other_time);
+	for (size_t k = 0; k < 4; k++) // as text: JSON's integers are signed
+		assert_int_equal(i->value[k], strtoull(json_string_value(json_array_get(json_object_get(x, "value"), k)), NULL, 10));
+	json_decref(x);
+	free(blob);
+}
+
+static void crash(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *x;
+	assert_int_equal(load("crash", &blob, &x), sizeof(struct ctp_crash));
+	const struct ctp_crash *c = blob;
+	SAME(x, c, ready);
+	SAME(x, c, signal);
+	SAME(x, c, code);
+	SAME(x, c, tid);
+	SAME(x, c, addr);
+	SAME(x, c, time);
+	SAME(x, c, who);
+	SAME(x, c, stack);
+	SAME(x, c, thread);
+	SAME(x, c, armed);
+	SAME(x, c, steps);
+	SAME(x, c, time_ns);
+	for (size_t k = 0; k < CTP_REGS; k++)
+		assert_int_equal(c->regs[k], json_integer_value(json_array_get(json_object_get(x, "regs"), k)));
+	json_decref(x);
+	free(blob);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version1), cmocka_unit_test(present_state), cmocka_unit_test(records),
+		cmocka_unit_test(incident), cmocka_unit_test(crash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// Core files: one that is good says what its tables said; one of which any word
+// is another is refused or says less, and never brings the reader down.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctp/region.h"
+#include "trace/world.h"
+
+enum { STATIONS = 2 };
+#define BASE 0x7f0000000000ULL
+
+// The file: ELF headers, the region's first page, the stations.
+static struct core {
+	Elf64_Ehdr elf;
+	Elf64_Phdr load[2];
+	_Alignas(4096) union {
+		struct ctp_header header;
+		unsigned char page[CTP_HEADER_BYTES];
+	} first;
+	struct ctp_station stations[STATIONS];
+} core;
+
+static char path[] = "/tmp/test_core.XXXXXX";
+
+static Elf64_Half own_machine(void)
+{
+	Elf64_Ehdr h = { 0 };
+	int fd = open("/proc/self/exe", O_RDONLY);
+	assert_int_equal(read(fd, &h, sizeof(h)), sizeof(h));
+	close(fd);
+	return h.e_machine;
+}
+
+static void make(void)
+{
+	struct ctp_header *h = &core.first.header;
+	memset(&core, 0, sizeof(core));
+	ctp_region_layout(h, STATIONS, 4096);
+	h->magic = CTP_MAGIC;
+	h->ext.magic = CTP_EXT_MAGIC;
+	h->ext.region_base = BASE;
+	h->ext.guest_pid = 4711;
+	h->ext.clock_kind = CTP_CLOCK_MONOTONIC;
+	h->allocated_count = STATIONS;
+	for (unsigned i = 0; i < STATIONS; i++) {
+		struct ctp_state *s = &core.stations[i].state;
+		*s = (struct ctp_state){ .owner = CTP_OWNER_GUEST, .id = 41 + i, .entity = CTP_COROUTINE,
+					 .life = i ? CTP_CREATED : CTP_SUSPENDED, .station = i, .since = 1000 };
+	}
+	core.elf = (Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+				 .e_type = ET_CORE, .e_machine = own_machine(), .e_version = EV_CURRENT,
+				 .e_phoff = offsetof(struct core, load), .e_ehsize = sizeof(Elf64_Ehdr),
+				 .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2 };
+	core.load[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = offsetof(struct core, first), .p_vaddr = BASE,
+				     .p_filesz = sizeof(core.first), .p_memsz = sizeof(core.first) };
+	core.load[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = offsetof(struct core, stations),
+				     .p_vaddr = BASE + CTP_HEADER_BYTES, .p_filesz = sizeof(core.stations),
+				     .p_memsz = sizeof(core.stations) };
+}
+
+// What it reads as, of so many bytes of it: 0 or what the reader says.
+static int read_as(struct world *w, size_t bytes)
+{
+	struct world_error error;
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	assert_int_equal(write(fd, &core, bytes), bytes);
+	close(fd);
+	return world_open(w, path, 0, &error);
+}
+
+static void good(void **state)
+{
+	struct world w;
+	(void)state;
+	make();
+	assert_int_equal(read_as(&w, sizeof(core)), 0);
+	assert_int_equal(w.coroutines, 2);
+	assert_int_equal(w.counts.suspended, 1);
+	assert_int_equal(w.counts.created, 1);
+	assert_int_equal(w.images[0].pid, 4711);
+	world_close(&w);
+}
+
+static void cut_off(void **state)
+{
+	struct world w;
+	(void)state;
+	make();
+	for (size_t bytes = offsetof(struct core, stations) + sizeof(core.stations) - 1; bytes > 8; bytes -= bytes > 700 ? 97 : 13)
+		assert_int_not_equal(read_as(&w, bytes), 0);
+}
+
+// Each word of what says where things are, in turn, holds each of these.
+static void other_words(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 0xfff, 1ULL << 32, 1ULL << 41, UINT32_MAX, 0x8000000080000000, UINT64_MAX };
+	const size_t parts[][2] = { { 0, offsetof(struct core, load) + sizeof(core.load) },
+				    { offsetof(struct core, first), sizeof(struct ctp_header) },
+				    { offsetof(struct core, stations), sizeof(core.stations) } };
+	(void)state;
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
+		for (size_t at = 0; at + 8 <= parts[p][1]; at += 8)
+			for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
+				struct world w;
+				make();
+				memcpy((char *)&core + parts[p][0] + at, &values[v], 8);
+				if (read_as(&w, sizeof(core)))
+					continue;
+				assert_true(w.coroutines <= STATIONS);
+				world_close(&w);
+			}
+}
+
+static int begin(void **state)
+{
+	int fd = mkstemp(path);
+	(void)state;
+	close(fd);
+	return fd < 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words) };
+	return cmocka_run_group_tests(tests, begin, end);
+}
