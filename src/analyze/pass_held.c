@@ -3,7 +3,8 @@
 // CTP019: a coroutine was suspended with a mutex of threads locked. LIKELY if
 // somebody is blocked for it: whoever could unlock it may run on the thread
 // that waits. A lock that the next coroutine unlocks is handed on by design,
-// and one that nobody else wanted is let go in time: neither is told.
+// and one that was let go in the end may be held while another coroutine is run
+// under it: neither is told.
 #include <inttypes.h>
 
 #include "analyze/case_slice.h"
@@ -25,10 +26,9 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	struct verdict_case c;
 	const char *who = i->blocked_tid ? found_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
 			  i->waited ? "others had to wait for it meanwhile" : "nobody waits for it now";
-	case_of_slice(&c, pass, w, m, i, i->released ? found_text(out, "%s, %" PRIu64 " time%s", who, i->count, i->count == 1 ? "" : "s") :
-						      found_text(out, "the lock is taken at the last look; %s", who));
+	case_of_slice(&c, pass, w, m, i, found_text(out, "the lock is taken at the last look; %s", who));
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
-	c.label = i->released ? "suspended" : "waiting";
+	c.label = "waiting";
 	c.stack = i->left;
 	c.doing = found_text(out, "with lock 0x%" PRIx64 " locked; %s", i->lock, who);
 	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
@@ -63,12 +63,11 @@ const struct pass pass_held = {
 		"            pthread_mutex_unlock(&cache.lock);     // perhaps on another thread, which is an error\n"
 		"    }\n"
 		"\n"
-		"LIKELY: a thread is blocked for it at the last look. SUSPECT: the lock is still held then, or\n"
-		"somebody had to wait for it while its holder was suspended.\n"
+		"LIKELY: a thread is blocked for it at the last look. SUSPECT: the lock is still held then.\n"
 		"\n"
 		"To repair: unlock before the call that may suspend and look again afterwards, or take the\n"
 		"coroutine library's own mutex.\n"
 		"\n"
 		"Not reported: a lock that another coroutine or the scheduler unlocks (handed on, as a scheduler\n"
-		"does with its own); one that was let go and that nobody had to wait for.\n",
+		"does with its own); one that was let go.\n",
 };

@@ -11,6 +11,19 @@
 
 #include "engine/set_waiters.h"
 
+// Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
+// a guess where another was woken by it or waits for it; and whom it woke may have gone elsewhere since.
+static bool leads(const struct ctp_fd *f, const struct ctp_state *s)
+{
+	const uint64_t others[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
+	if (f->learned == s->id)
+		return f->learned_stack == s->stack;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i] && others[i] != s->id)
+			return false;
+	return (f->leads & CTP_ID_MASK) == s->id;
+}
+
 bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *fd, struct ctp_fd *f)
 {
 	uint64_t high = ctp_load64(&r->ext->fd_high);
@@ -20,7 +33,7 @@ bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *f
 	}
 	for (uint64_t i = 0; i <= high && i < r->fds_max; i++)
 		if (r->fds[i].reg_epfd == s->c.fd && look_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
-		    f->reg_epgen == s->c.gen && (f->learned == s->s.id || (f->leads & CTP_ID_MASK) == s->s.id)) {
+		    f->reg_epgen == s->c.gen && leads(f, &s->s)) {
 			*fd = (int)i;
 			return true;
 		}

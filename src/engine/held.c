@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The guest notes a lock that a coroutine held when it was suspended, and
-// whether it was let go since (spec/cTP.md, 2.6). At the last look we see
+// whether it was let go since (spec/cTP.md, 2.6): such a one is of no interest. At the last look we see
 // whether the coroutine still sleeps, whether the lock's own word still says
 // taken, and who is blocked on it.
 #include "engine/held.h"
@@ -13,13 +13,14 @@
 #include "ctp/seq.h"
 #include "engine/proc.h"
 
-enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3, BY_OTHER = 2 };
+enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3 };
 
 struct held {
 	struct ctp_incident i;
 	bool suspended;
 	bool taken;          // as the lock says
 	uint32_t owner;      // thread
+	bool runs;           // that one: what the coroutine entered under the lock may come back to it
 	unsigned blocked;    // threads in a call for it
 	uint32_t blocked_tid;
 	uint64_t blocked_id; // what runs there
@@ -32,9 +33,8 @@ static size_t gather(const struct ctp_region *r, struct held *v)
 		const struct ctp_incident *i = &r->incidents[k];
 		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != 19)
 			continue;
-		uint64_t released = ctp_load64(&i->value[RELEASED]);
-		if (released == BY_OTHER || (released && !ctp_load64(&i->value[WAITED])))
-			continue; // handed on by design, or nobody minded
+		if (ctp_load64(&i->value[RELEASED]))
+			continue; // let go: as a lock is that is held while another coroutine is run under it
 		v[n++] = (struct held){ .i = *i };
 	}
 	return n;
@@ -62,9 +62,11 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 		const struct ctp_thread *t = &r->threads[i];
 		if (ctp_load32(&t->life) != CTP_THREAD_LIVE)
 			continue;
-		if (t->tid == words[2] || t->tid == words[6])
-			h->owner = t->tid;
 		uint64_t seq = ctp_load64(&t->wait_seq);
+		if (t->tid == words[2] || t->tid == words[6]) {
+			h->owner = t->tid;
+			h->runs = !(seq & 1);
+		}
 		if (!(seq & 1) || t->wait_call != CTP_IN_BLOCK || t->wait_fd != CTP_BLOCK_LOCK ||
 		    t->wait_buf != h->i.value[LOCK])
 			continue;
@@ -76,13 +78,12 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 
 static void write_line(FILE *out, const struct held *h)
 {
-	bool released = h->i.value[RELEASED];
 	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
 			      "coroutine", json_count(h->i.who), "site", json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
 			      "count", json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
-			      (int)(h->i.value[WAITED] != 0), "released", (int)released, "left", (int)h->i.stack, "owner_tid",
-			      (int)h->owner, "others", (int)(released ? 0 : h->blocked), "owner",
-			      json_count(released ? 0 : h->blocked_id), "blocked_tid", (int)(released ? 0 : h->blocked_tid));
+			      (int)(h->i.value[WAITED] != 0), "released", 0, "left", (int)h->i.stack, "owner_tid",
+			      (int)h->owner, "others", (int)h->blocked, "owner",
+			      json_count(h->blocked_id), "blocked_tid", (int)h->blocked_tid);
 	if (!o)
 		return;
 	json_dumpf(o, out, JSON_COMPACT);
@@ -96,10 +97,8 @@ void held_write(FILE *out, const struct ctp_region *r, pid_t pid)
 	size_t n = out ? gather(r, v) : 0;
 	find_coroutines(r, v, n);
 	for (size_t i = 0; i < n; i++) {
-		bool released = v[i].i.value[RELEASED];
-		if (!released)
-			look_at_lock(r, pid, &v[i]);
-		if (released || (v[i].suspended && v[i].taken))
+		look_at_lock(r, pid, &v[i]);
+		if (v[i].suspended && v[i].taken && !v[i].runs)
 			write_line(out, &v[i]);
 	}
 	if (n)
