@@ -222,7 +222,9 @@ static void decide(const struct cycle *c, struct obligations *o, size_t at, stru
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
 		o->items[asked[i]] = (struct obligation){ l->items[asked[i]].holds, l->items[asked[i]].text };
 	bool complete = case_complete(c->world, c->image) && o->items[PROOF_P0].holds == HOLDS_TRUE;
-	bool quiet = o->items[PROOF_P6B].holds == HOLDS_TRUE, sure = complete && !c->world->counts.reused;
+	const struct ctp_ext *e = &c->image->ext;
+	bool ending = e->exit_begun || e->signal_taken || e->listener_closed;
+	bool quiet = o->items[PROOF_P6B].holds == HOLDS_TRUE, sure = complete && !ending && !c->world->counts.reused;
 	if (!complete && o->items[PROOF_P0].holds == HOLDS_TRUE)
 		o->items[PROOF_P0] = (struct obligation){ HOLDS_OPEN, "some switches or tables were not seen" };
 	o->items[PROOF_P1] = (struct obligation){ c->world->counts.reused ? HOLDS_OPEN : HOLDS_TRUE, "suspended now" };
