@@ -6,21 +6,14 @@
 // may change. A group shows one coroutine and fits on a screen.
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyze/crash.h"
 #include "analyze/describe.h"
-#include "analyze/format.h"
-#include "analyze/waiters.h"
-#include "base/file.h"
+#include "analyze/format_text.h"
 #include "base/text.h"
 #include "ctp/words.h"
 
-#define COLUMNS 100
-#define FRAMES_SHOWN 8
-#define LONGEST_SHOWN 5
 #define LABEL "  %-9s "
 #define LABEL_COLUMNS 12
 
@@ -28,92 +21,6 @@ static const char *paint(const struct format_settings *s, enum verdict v)
 {
 	static const char *const colors[] = { "", "\033[36m", "\033[33m", "\033[1;33m", "\033[1;31m" };
 	return s->color ? colors[v] : "";
-}
-
-struct line {
-	char name[96], place[64];
-	char *source;
-};
-
-static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
-{
-	size_t names = 0, places = 0;
-	for (size_t i = 0; i < n; i++) {
-		names = strlen(lines[i].name) > names ? strlen(lines[i].name) : names;
-		places = strlen(lines[i].place) > places ? strlen(lines[i].place) : places;
-	}
-	names = names > 36 ? 36 : names;
-	places = places > 40 ? 40 : places;
-	for (size_t i = 0; i < n; i++) {
-		size_t name = strlen(lines[i].name), place = strlen(lines[i].place);
-		int left = COLUMNS - (int)(7 + (name > names ? name : names) + 2 + (place > places ? place : places) + 2);
-		int room = left < 16 ? 16 : left;
-		if (lines[i].source)
-			fprintf(to, "    #%zu %-*s  %-*s  %.*s\n", first + i, (int)names, lines[i].name,
-				(int)places, lines[i].place, room, lines[i].source);
-		else if (*lines[i].place)
-			fprintf(to, "    #%zu %-*s  %s\n", first + i, (int)names, lines[i].name,
-				lines[i].place);
-		else
-			fprintf(to, "    #%zu %s\n", first + i, lines[i].name);
-		free(lines[i].source);
-	}
-}
-
-static void one_line(struct line *l, struct symbols *s, const struct symbols_frame *e)
-{
-	frames_name(e, l->name, sizeof(l->name));
-	if (e->file)
-		snprintf(l->place, sizeof(l->place), "%s:%d", frames_path(e), e->line);
-	else
-		snprintf(l->place, sizeof(l->place), "%s", e->symbol && e->module ? file_base(e->module) : "");
-	l->source = symbols_source_line(s, e);
-}
-
-static void say_times(char *name, size_t bytes, size_t period, size_t times)
-{
-	size_t used = name ? strlen(name) : 0;
-	if (name && period > 1)
-		snprintf(name + used, bytes - used, " (these %zu, %zu times)", period, times);
-	else if (name)
-		snprintf(name + used, bytes - used, " (%zu times)", times);
-}
-
-// Own frames; a run of library frames is one line, and says only how many; so is a recursion told once.
-void format_text_stack(FILE *to, struct symbols *s, const struct frames *f)
-{
-	struct line lines[FRAMES_SHOWN];
-	size_t n = 0, library = 0, folded = 0, period, from = 0, times = frames_cycle(f, 0, &period);
-	const char *module = NULL;
-	if (!f->captured)
-		fprintf(to, "    (its stack was not captured)\n");
-	for (size_t i = 0; i < f->n && n < FRAMES_SHOWN; i++) {
-		const struct symbols_frame *e = f->items[i];
-		if (!frames_is_library(e)) {
-			one_line(&lines[n++], s, e);
-		} else {
-			library++;
-			module = e->module;
-		}
-		if (i + 1 < from + period)
-			continue;
-		if (times > 1) {
-			say_times(n ? lines[n - 1].name : NULL, sizeof(lines[0].name), period, times);
-			folded += period * (times - 1);
-			i += period * (times - 1);
-		}
-		from = i + 1;
-		times = frames_cycle(f, from, &period);
-	}
-	if (f->captured && !n && library)
-		fprintf(to, "    (%zu frames in %s)\n", library, file_base(module));
-	show_lines(to, lines, n, 0);
-	if (n == FRAMES_SHOWN && f->n > n + library + folded)
-		fprintf(to, "    ... %zu more\n", f->n - n - library - folded);
-	if (f->flags & CTP_STACK_TRUNCATED)
-		fprintf(to, "    ... and more: the innermost %u were kept\n", CTP_FRAMES_MAX);
-	if (f->flags & CTP_STACK_GUESSED)
-		fprintf(to, "    (partly guessed from frame pointers)\n");
 }
 
 // "CTP001 lost wakeup [PROVEN]"; returns its columns.
@@ -387,83 +294,6 @@ static void show_short(FILE *to, const struct finding *f, const struct format_se
 	fprintf(to, "%s\n", f->known ? "  (known)" : "");
 }
 
-// Where switches were seen, nobody asks which functions were looked for.
-static const char *in_short(const struct world *w, const char *covered)
-{
-	const char *found = strstr(covered, ": ");
-	return w->counts.switches && found && !strncmp(covered, "looked for ", 11) ? found + 2 : covered;
-}
-
-// Where it stands: the program's own frames, innermost first.
-static void own_frames(const struct report *r, const struct waiters_group *g, char *buf, size_t bytes)
-{
-	struct frames f = { 0 };
-	char name[160];
-	size_t shown = 0, at = 0;
-	*buf = 0;
-	if (frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack))
-		return;
-	for (size_t i = 0; i < f.n && shown < FRAMES_SHOWN; i++) {
-		const struct symbols_frame *e = f.items[i];
-		if (frames_is_library(e) || at >= bytes)
-			continue;
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "", frames_name(e, name, sizeof(name)));
-		if (e->file && at < bytes)
-			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
-	}
-	frames_deinit(&f);
-}
-
-// The oldest of those that are in no finding: nothing is wrong with them, as
-// far as can be told, but a reader may know better.
-static void show_longest(FILE *to, const struct report *r)
-{
-	struct waiters all;
-	char frames[1000], span[32], fd[64], piece[1200];
-	if (waiters_collect(&all, r))
-		return;
-	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
-		const struct waiters_group *g = &all.items[i];
-		const struct ctp_wait *wait = image_nwaits(g->oldest) ? &g->oldest->waits[0] : NULL;
-		struct text_wrap wrap = { to, 9, 9, COLUMNS };
-		text_duration(span, sizeof(span), waiters_age_ns(r, g));
-		own_frames(r, g, frames, sizeof(frames));
-		*fd = 0;
-		if (wait)
-			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
-		snprintf(piece, sizeof(piece), "%zu %s up to %s%s: %s", g->n, g->live ? "waiting" : "parked", span, fd, frames);
-		fputs(i ? "         " : "longest  ", to);
-		text_words(&wrap, piece);
-		fputc('\n', to);
-	}
-	waiters_deinit(&all);
-}
-
-static void show_covered(FILE *to, const struct report *r)
-{
-	const struct world *w = r->world;
-	const struct image_counts *c = &w->counts;
-	char span[32], piece[128];
-	struct text_wrap wrap = { to, 9, 9, COLUMNS };
-	text_duration(span, sizeof(span), w->duration_ns);
-	fprintf(to, "covered  ");
-	snprintf(piece, sizeof(piece), "%" PRIu64 " thread%s, %" PRIu64 " switch%s, %" PRIu64
-		 " event%s in %s", w->threads, w->threads == 1 ? "" : "s", c->switches, c->switches == 1 ? "" : "es",
-		 w->events, w->events == 1 ? "" : "s", span);
-	text_piece(&wrap, "; ", piece);
-	if (w->form != WORLD_LINES)
-		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %"
-			 PRIu64 " running, %" PRIu64 " finished, %" PRIu64 " destroyed", c->created,
-			 c->suspended, c->running, c->finished, c->destroyed);
-	else
-		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " suspended, %" PRIu64 " running",
-			 c->suspended, c->running);
-	text_piece(&wrap, "; ", piece);
-	for (size_t i = 0; i < w->ncoverage; i++)
-		text_piece(&wrap, "; ", in_short(w, w->coverage[i]));
-	fputc('\n', to);
-}
-
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	if (r->world->form == WORLD_CORE)
@@ -477,8 +307,8 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 		show_short(to, &r->findings[i], settings);
 	fputs(whole < r->nfindings ? "\n" : "", to);
 	crash_text(to, r);
-	show_longest(to, r);
-	show_covered(to, r);
+	format_text_longest(to, r);
+	format_text_covered(to, r);
 	const char *module;
 	for (size_t i = 0; i < r->world->nimages; i++)
 		for (size_t k = 0; r->symbols[i] && (module = symbols_mismatch(r->symbols[i], k)); k++)
