@@ -12,7 +12,7 @@
 static const struct slices_item *holder(const struct image *m, uint64_t lock)
 {
 	for (size_t k = 0; lock && k < m->slices.n; k++)
-		if (m->slices.items[k].rule == 19 && m->slices.items[k].lock == lock && !m->slices.items[k].released)
+		if (m->slices.items[k].rule == 19 && m->slices.items[k].lock == lock)
 			return &m->slices.items[k];
 	return NULL;
 }
@@ -85,8 +85,8 @@ const struct pass pass_lock = {
 		"Reported from 10 ms on, where other coroutines waited for that loop. The report names the lock\n"
 		"and, for a mutex, who held it.\n"
 		"\n"
-		"To repair: nothing slow under a lock that coroutines take; pthread_mutex_trylock and a yield; the\n"
+		"Repair: nothing slow under a lock that coroutines take; pthread_mutex_trylock and a yield; the\n"
 		"coroutine library's own mutex or channel; an eventfd to hear from threads.\n"
 		"\n"
-		"Not reported: locks that are had at once or nearly so; threads that run no loop.\n",
+		"It is not: locks that are had at once or nearly so; threads that run no loop.\n",
 };

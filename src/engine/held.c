@@ -78,12 +78,11 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 
 static void write_line(FILE *out, const struct held *h)
 {
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
+	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
 			      "coroutine", json_count(h->i.who), "site", json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
 			      "count", json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
-			      (int)(h->i.value[WAITED] != 0), "released", 0, "left", (int)h->i.stack, "owner_tid",
-			      (int)h->owner, "others", (int)h->blocked, "owner",
-			      json_count(h->blocked_id), "blocked_tid", (int)h->blocked_tid);
+			      (int)(h->i.value[WAITED] != 0), "left", (int)h->i.stack, "owner_tid", (int)h->owner, "others",
+			      (int)h->blocked, "owner", json_count(h->blocked_id), "blocked_tid", (int)h->blocked_tid);
 	if (!o)
 		return;
 	json_dumpf(o, out, JSON_COMPACT);

@@ -97,7 +97,7 @@ static int add(void *set, const json_t *o)
 		.total_ns = number(o, "total_ns"), .cpu_ns = number(o, "cpu_ns"), .delayed_ns = number(o, "delayed_ns"),
 		.blocked_ns = number(o, "blocked_ns"), .asleep_ns = number(o, "asleep_ns"),
 		.over = json_is_true(json_object_get(o, "over")), .disk = json_is_true(json_object_get(o, "disk")),
-		.waited = json_is_true(json_object_get(o, "waited")), .released = json_is_true(json_object_get(o, "released")),
+		.waited = json_is_true(json_object_get(o, "waited")),
 		.others = number(o, "others"), .served = number(o, "served"), .went_on = (uint32_t)number(o, "went_on"),
 		.left = (uint32_t)number(o, "left"), .call = text(o, "call"), .fd_kind = text(o, "fd_kind"),
 		.fd = descriptor(o), .gen = (uint32_t)number(o, "gen"), .lock = number(o, "lock"),

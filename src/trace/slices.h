@@ -19,7 +19,7 @@ struct slices_item {
 	uint64_t count;    // times that it happened
 	uint64_t began_ns, slice_ns, total_ns; // the worst slice; all of them
 	uint64_t cpu_ns, delayed_ns, blocked_ns, asleep_ns;
-	bool over, disk, waited, released;
+	bool over, disk, waited;
 	uint64_t others, served;
 	uint32_t went_on, left;  // stack ids of the image
 	uint32_t stack, owner_stack; // stack ids; 0 = none
