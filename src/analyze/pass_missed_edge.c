@@ -25,11 +25,7 @@ static bool peer_here(const struct suspect *s)
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
-	if (o->weak)
-		return VERDICT_NONE;
-	if (stuck_sure(o) && stuck_holds(o, PROOF_P6B))
-		return VERDICT_PROVEN;
-	return stuck_holds(o, PROOF_P5) && peer_here(s) ? VERDICT_LIKELY : VERDICT_SUSPECT;
+	return stuck_conclude(o, peer_here(s));
 }
 
 static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)

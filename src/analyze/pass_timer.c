@@ -10,11 +10,7 @@
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
 	(void)s;
-	if (o->weak)
-		return VERDICT_NONE;
-	if (stuck_sure(o) && stuck_holds(o, PROOF_P6B))
-		return VERDICT_PROVEN;
-	return stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
+	return stuck_conclude(o, true);
 }
 
 static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)

@@ -59,3 +59,12 @@ bool stuck_sure(const struct obligations *o)
 			return false;
 	return !o->weak;
 }
+
+enum verdict stuck_conclude(const struct obligations *o, bool likely)
+{
+	if (o->weak)
+		return VERDICT_NONE;
+	if (stuck_sure(o) && stuck_holds(o, PROOF_P6B))
+		return VERDICT_PROVEN;
+	return likely && stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
+}
