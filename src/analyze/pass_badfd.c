@@ -90,12 +90,12 @@ const struct pass pass_badfd = {
 		"        close(c->fd);          // the reaper was here before: EBADF, this time\n"
 		"    }\n"
 		"\n"
-		"Fix: one owner closes. Take the number out (int fd = c->fd; c->fd = -1;) before closing it; others\n"
-		"call shutdown(). close() is not repeated after EINTR: the number is gone.\n"
-		"\n"
 		"LIKELY   who closed it first and who came second are two, one of them a coroutine\n"
 		"SUSPECT  it is the same one, or something was missed in this run\n"
 		"\n"
-		"Not this: numbers that were never open, loops over all numbers, EPOLL_CTL_DEL behind a close, a\n"
+		"Repair: one owner closes. Take the number out (int fd = c->fd; c->fd = -1;) before closing it;\n"
+		"others call shutdown(). close() is not repeated after EINTR: the number is gone.\n"
+		"\n"
+		"It is not: numbers that were never open, loops over all numbers, EPOLL_CTL_DEL behind a close, a\n"
 		"waiter that is resumed by who closed its descriptor and learns it from EBADF.\n",
 };

@@ -52,10 +52,13 @@ const struct pass pass_busy = {
 		"    while (read(fd, buf, n) < 0 && errno == EAGAIN)\n"
 		"        yield();                           // resumed by EPOLLOUT, a million times a second\n"
 		"\n"
-		"Fix: ask for the direction that is tried. Other causes: a level-triggered row that nobody takes\n"
-		"back, EPOLLHUP or EPOLLERR that is not looked at, an eventfd that is never read.\n"
+		"Other causes: a level-triggered row that nobody takes back, EPOLLHUP or EPOLLERR that is not looked\n"
+		"at, an eventfd that is never read.\n"
 		"\n"
-		"SUSPECT at most: that it is for nothing is seen, whether it matters is the program's to say.\n"
-		"Not this: a poll by yield without an event, single spurious wakeups of edge-triggered rows, several\n"
+		"SUSPECT  at most: that it is for nothing is seen, whether it matters is the program's to say\n"
+		"\n"
+		"Repair: ask for the direction that is tried; take what is there, or the row back.\n"
+		"\n"
+		"It is not: a poll by yield without an event, single spurious wakeups of edge-triggered rows, several\n"
 		"acceptors of one listener (CTP023), a reader and a writer of one descriptor.\n",
 };

@@ -75,5 +75,5 @@ const struct pass pass_coverage = {
 		"Repair: link Boost.Context as a shared library, or build the coroutine library with its ucontext\n"
 		"back end for the run under ctp.\n"
 		"\n"
-		"It is not an error of the program's.\n",
+		"It is not: an error of the program's.\n",
 };

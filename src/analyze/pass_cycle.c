@@ -323,6 +323,6 @@ const struct pass pass_cycle = {
 		"\n"
 		"Repair: whoever writes much must read meanwhile; a request needs a deadline.\n"
 		"\n"
-		"Not this: two idle peers that wait for each other's next message while a timer or the\n"
+		"It is not: two idle peers that wait for each other's next message while a timer or the\n"
 		"outside can make one of them speak; a channel to which a third has written.\n",
 };

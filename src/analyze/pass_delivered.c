@@ -44,8 +44,8 @@ const struct pass pass_delivered = {
 		"        swapcontext(&loop, &c->ctx);\n"
 		"    }\n"
 		"\n"
-		"With an edge-triggered registration the event does not come again. The descriptor is ready, everybody\n"
-		"sleeps, and the coroutine waits.\n"
+		"With an edge-triggered registration the event does not come again. The descriptor is ready,\n"
+		"everybody sleeps, and the coroutine waits.\n"
 		"\n"
 		"PROVEN   and the process is quiet for good\n"
 		"LIKELY   it has no other wait, and every thread has slept since the event came\n"
@@ -53,7 +53,7 @@ const struct pass pass_delivered = {
 		"\n"
 		"Repair: an event without a waiter must be remembered; check what was remembered before each wait.\n"
 		"\n"
-		"It is not: an event that stands in a queue or with a busy worker; a resume that is put off until a timer;\n"
-		"an event for another waiter of the same descriptor, who took what there was; a hang-up or an error that\n"
-		"nobody asked for.\n",
+		"It is not: an event that stands in a queue or with a busy worker; a resume that is put off until a\n"
+		"timer; an event for another waiter of the same descriptor, who took what there was; a hang-up or an\n"
+		"error that nobody asked for.\n",
 };

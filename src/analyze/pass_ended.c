@@ -52,13 +52,15 @@ const struct pass pass_ended = {
 		"    swapcontext(&loop, &co);\n"
 		"    swapcontext(&loop, &co);    // once too often\n"
 		"\n"
-		"Mostly a second wakeup: an event and a timer, two entries in a queue. Fix: clear all that leads\n"
-		"to a coroutine when it ends, keep a flag `done`, and look at it in the one function that resumes.\n"
+		"Mostly a second wakeup: an event and a timer, two entries in a queue.\n"
 		"\n"
 		"PROVEN   it returned from its function, and its stack is as it left it\n"
 		"LIKELY   the same, but its stack may have been given to another, or shares one by copying\n"
 		"SUSPECT  it left without saving itself: most libraries end like this, some begin again\n"
 		"\n"
-		"Not this: a context made anew by getcontext and makecontext, a generator that goes back to a\n"
+		"Repair: clear all that leads to a coroutine when it ends, keep a flag `done`, and look at it in the\n"
+		"one function that resumes.\n"
+		"\n"
+		"It is not: a context made anew by getcontext and makecontext, a generator that goes back to a\n"
 		"context it saved for that by getcontext, a stack of which a copy was put back.\n",
 };

@@ -186,5 +186,5 @@ const struct pass pass_forked = {
 		"Repair: the child's first act is close(ep), then a set of its own, in which it registers\n"
 		"what it needs.\n"
 		"\n"
-		"Not this: fork and exec, posix_spawn, popen, system; a child that closes the set or ends.\n",
+		"It is not: fork and exec, posix_spawn, popen, system; a child that closes the set or ends.\n",
 };

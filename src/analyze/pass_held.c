@@ -63,11 +63,12 @@ const struct pass pass_held = {
 		"            pthread_mutex_unlock(&cache.lock);     // perhaps on another thread, which is an error\n"
 		"    }\n"
 		"\n"
-		"LIKELY: a thread is blocked for it at the last look. SUSPECT: the lock is still held then.\n"
+		"LIKELY   a thread is blocked for it at the last look\n"
+		"SUSPECT  the lock is still held then\n"
 		"\n"
-		"To repair: unlock before the call that may suspend and look again afterwards, or take the\n"
+		"Repair: unlock before the call that may suspend and look again afterwards, or take the\n"
 		"coroutine library's own mutex.\n"
 		"\n"
-		"Not reported: a lock that another coroutine or the scheduler unlocks (handed on, as a scheduler\n"
+		"It is not: a lock that another coroutine or the scheduler unlocks (handed on, as a scheduler\n"
 		"does with its own); one that was let go.\n",
 };

@@ -72,9 +72,12 @@ const struct pass pass_herd = {
 		"            resume(c);                   // each calls accept(): one gets it, the rest EAGAIN\n"
 		"    }\n"
 		"\n"
-		"The same with an epoll set for each thread and the listener in each of them. Fix: resume the first\n"
-		"and keep the rest; EPOLLEXCLUSIVE or SO_REUSEPORT; one acceptor.\n"
+		"The same with an epoll set for each thread and the listener in each of them.\n"
 		"\n"
-		"SUSPECT at most, from four in vain and the second time on. Not this: several readers who each get\n"
-		"something, a reader and a writer of one socket, a broadcast that happened once.\n",
+		"SUSPECT  at most, from four in vain and the second time on\n"
+		"\n"
+		"Repair: resume the first and keep the rest; EPOLLEXCLUSIVE or SO_REUSEPORT; one acceptor.\n"
+		"\n"
+		"It is not: several readers who each get something, a reader and a writer of one socket, a broadcast\n"
+		"that happened once.\n",
 };

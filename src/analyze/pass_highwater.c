@@ -53,9 +53,9 @@ const struct pass pass_highwater = {
 		"pattern that the stack was filled with. Reported when less than a tenth is left, or less than a\n"
 		"page (of small stacks: less than a quarter). A pooled stack counts with all who had it before.\n"
 		"\n"
-		"To repair: a larger stack; large buffers on the heap; a guard page, so that the day it does not\n"
+		"Repair: a larger stack; large buffers on the heap; a guard page, so that the day it does not\n"
 		"suffice is a crash at that place.\n"
 		"\n"
-		"Not reported: stacks on the heap, where others wrote before; coroutines that have ended; pages\n"
+		"It is not: stacks on the heap, where others wrote before; coroutines that have ended; pages\n"
 		"that were filled in advance.\n",
 };

@@ -247,10 +247,11 @@ const struct pass pass_leak = {
 		"mappings run out.\n"
 		"\n"
 		"Reported where, of the turns of the loop since the first was made, each third has at least\n"
-		"eight in which one was made that is idle still. Repair: bound what they wait for, or end\n"
-		"them with what they belong to.\n"
+		"eight in which one was made that is idle still.\n"
 		"\n"
-		"Not this: a pool that is filled at the start or whose coroutines make each other, a burst of\n"
+		"Repair: bound what they wait for, or end them with what they belong to.\n"
+		"\n"
+		"It is not: a pool that is filled at the start or whose coroutines make each other, a burst of\n"
 		"actors, places at which some end, coroutines that wait on a socket whose peer may still\n"
 		"speak, or that run now and then.\n",
 };

@@ -53,8 +53,8 @@ const struct pass pass_missed_edge = {
 	.suspect = "may wait for an edge that has passed",
 	.fix = "with EPOLLET go on until the call says EAGAIN before each wait, or register level-triggered",
 	.explain =
-		"A descriptor is registered edge-triggered, and the coroutine waits although something is left to read\n"
-		"(or room to write).\n"
+		"A descriptor is registered edge-triggered, and the coroutine waits although something is left to\n"
+		"read (or room to write).\n"
 		"\n"
 		"    ev.events = EPOLLIN | EPOLLET;\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
@@ -64,16 +64,17 @@ const struct pass pass_missed_edge = {
 		"        handle(buf, n);\n"
 		"    }\n"
 		"\n"
-		"The kernel tells of a change, not of a state: what was there before makes no event. If the peer waits for\n"
-		"an answer to what was left unread, both wait for ever. The same happens to an edge that is taken between\n"
-		"the last try and the switch, by another thread that finds nobody waiting.\n"
+		"The kernel tells of a change, not of a state: what was there before makes no event. If the peer\n"
+		"waits for an answer to what was left unread, both wait for ever. The same happens to an edge that is\n"
+		"taken between the last try and the switch, by another thread that finds nobody waiting.\n"
 		"\n"
-		"PROVEN   the descriptor is ready, the row is armed and edge-triggered, and the process is quiet for good\n"
+		"PROVEN   the descriptor is ready, the row is armed and edge-triggered, and the process is quiet for\n"
+		"         good\n"
 		"LIKELY   the other end is in this process, where every thread sleeps\n"
 		"SUSPECT  the peer may send again, which makes a new edge\n"
 		"\n"
 		"Repair: read or write until EAGAIN before each wait, or remember that the descriptor is still ready.\n"
 		"\n"
-		"It is not: a short read of all that there was; fewer bytes than SO_RCVLOWAT; an idle connection with an\n"
-		"empty queue; a coroutine that waits for something else and comes back to the rest.\n",
+		"It is not: a short read of all that there was; fewer bytes than SO_RCVLOWAT; an idle connection with\n"
+		"an empty queue; a coroutine that waits for something else and comes back to the rest.\n",
 };

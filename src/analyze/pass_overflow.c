@@ -199,11 +199,14 @@ const struct pass pass_overflow = {
 		"\n"
 		"    void parse(char *p) { char line[4096]; ... parse(p + 1); }    // 16 deep, on a stack of 64 KiB\n"
 		"\n"
-		"PROVEN: the stack pointer was there as well, and the frames above it are the coroutine's own.\n"
-		"LIKELY: one array reached past the guard, or the stack pointer was close. SUSPECT: it was elsewhere,\n"
-		"so it may be an index out of bounds. A stack without a guard overwrites something else and dies later:\n"
-		"that cannot be shown. Not it: a NULL pointer in a coroutine, a program that grows a mapping in its own\n"
-		"handler for SIGSEGV (its handler is left alone).\n"
+		"PROVEN   the stack pointer was there as well, and the frames above it are the coroutine's own\n"
+		"LIKELY   one array reached past the guard, or the stack pointer was close\n"
+		"SUSPECT  it was elsewhere, so it may be an index out of bounds\n"
 		"\n"
-		"Repair: a larger stack; a bound on the recursion; large arrays on the heap; a guard page, at least.\n",
+		"A stack without a guard overwrites something else and dies later: that cannot be shown.\n"
+		"\n"
+		"Repair: a larger stack; a bound on the recursion; large arrays on the heap; a guard page, at least.\n"
+		"\n"
+		"It is not: a NULL pointer in a coroutine; a program that grows a mapping in its own handler for\n"
+		"SIGSEGV (its handler is left alone).\n",
 };

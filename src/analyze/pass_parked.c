@@ -85,10 +85,10 @@ const struct pass pass_parked = {
 	.claim = "waits for nothing that is known, and nothing leads to it",
 	.fix = "keep whoever waits where it is found again: in the queue that it waits for, until it is resumed or ended",
 	.explain =
-		"A coroutine is suspended without a known wait: no registration, no read or write that had to wait, no\n"
-		"timer. Pools, queues and mutexes look like this in every healthy program: such coroutines are counted as\n"
-		"\"parked\", a fact. It is a finding only if nothing in memory leads to the coroutine, and coroutines were\n"
-		"resumed from that place before:\n"
+		"A coroutine is suspended without a known wait: no registration, no read or write that had to wait,\n"
+		"no timer. Pools, queues and mutexes look like this in every healthy program: such coroutines are\n"
+		"counted as \"parked\", a fact. It is a finding only if nothing in memory leads to the coroutine, and\n"
+		"coroutines were resumed from that place before:\n"
 		"\n"
 		"    list_remove(&queue->waiters, self);      // too early, or twice\n"
 		"    swapcontext(&self->ctx, &loop);\n"
@@ -97,11 +97,11 @@ const struct pass pass_parked = {
 		"\n"
 		"Nobody can resume it any more; its stack, and all that it holds, is lost.\n"
 		"\n"
-		"LIKELY   no word in memory, registers or the kernel's hands leads to it. It is never more: a coroutine\n"
-		"         may be abandoned on purpose\n"
+		"LIKELY   no word in memory, registers or the kernel's hands leads to it. It is never more: a\n"
+		"         coroutine may be abandoned on purpose\n"
 		"\n"
 		"Repair: give it back to whoever waits for it, or end it and free its stack.\n"
 		"\n"
-		"It is not: a coroutine parked in a pool; one in a queue or behind a mutex; main, which waits for the rest;\n"
-		"anything after the exit has begun.\n",
+		"It is not: a coroutine parked in a pool; one in a queue or behind a mutex; main, which waits for the\n"
+		"rest; anything after the exit has begun.\n",
 };

@@ -84,12 +84,13 @@ const struct pass pass_removed = {
 		"\n"
 		"The verdicts mean what they mean for CTP001; see --explain=CTP001.\n"
 		"\n"
+		"A loop around poll or select registers nothing: there a descriptor is left out of the next set.\n"
+		"Reported is one that stood in a set after its waiter suspended, while every loop now sleeps with a\n"
+		"set without it.\n"
+		"\n"
 		"Repair: whoever unregisters a descriptor owns its waiters: resume them with an error, or register\n"
 		"it again when the reason for the pause (backpressure, a move to another set) is over.\n"
 		"\n"
 		"It is not: a pause after an event was delivered, when the waiter is queued to run; a move to another\n"
-		"set; a removal by the waiter itself; a descriptor that is registered again before the loop sleeps.\n"
-		"\n"
-		"A loop around poll or select registers nothing: there a descriptor is left out of the next set. Reported\n"
-		"is one that stood in a set after its waiter suspended, while every loop now sleeps with a set without it.\n",
+		"set; a removal by the waiter itself; a descriptor that is registered again before the loop sleeps.\n",
 };

@@ -114,11 +114,12 @@ const struct pass pass_reused = {
 		"    }\n"
 		"    void reaper(struct conn *c) { close(c->fd); }   // and accept() returns 7\n"
 		"\n"
-		"Fix: wake the waiter before the close, or mark the connection dead and let its own coroutine close.\n"
-		"\n"
 		"LIKELY   another coroutine opened the new descriptor and waits for it itself\n"
 		"SUSPECT  another coroutine waits for it; who it is meant for is not known\n"
 		"\n"
-		"Not this: a coroutine that reconnects, or for which another does; dup2 onto the number; two\n"
+		"Repair: wake the waiter before the close, or mark the connection dead and let its own coroutine\n"
+		"close.\n"
+		"\n"
+		"It is not: a coroutine that reconnects, or for which another does; dup2 onto the number; two\n"
 		"coroutines for the two directions of one socket.\n",
 };

@@ -57,12 +57,14 @@ const struct pass pass_running = {
 		"    }\n"
 		"\n"
 		"The coroutine is made known to others (queue, epoll set, timer) before its context is saved; or\n"
-		"two wakers queue it twice. Fix: make it known behind the switch, in the scheduler that it\n"
-		"returns to; or keep a lock over the switch; and let a state word decide who may resume it.\n"
+		"two wakers queue it twice.\n"
 		"\n"
 		"PROVEN   both threads were seen in it at that instant, and nothing went past the hooks\n"
 		"LIKELY   it is a thread's own stack, or shares its stack, or how it was made was not seen\n"
 		"SUSPECT  switches were missed in this run\n"
 		"\n"
-		"Not this: a coroutine that moves between threads, one after the other; a thread that ended in it.\n",
+		"Repair: make it known behind the switch, in the scheduler that it returns to; or keep a lock over\n"
+		"the switch; and let a state word decide who may resume it.\n"
+		"\n"
+		"It is not: a coroutine that moves between threads, one after the other; a thread that ended in it.\n",
 };

@@ -131,7 +131,7 @@ const struct pass pass_set_closed = {
 		"\n"
 		"Repair: walk your waiters and register each in the new set, or resume them with an error.\n"
 		"\n"
-		"Not this: a set of which a dup is open here or in a child, or in which a thread still\n"
+		"It is not: a set of which a dup is open here or in a child, or in which a thread still\n"
 		"sleeps; waiters that were registered again; a set that its own waiter closed; a loop that\n"
 		"closes its set as the program ends.\n",
 };

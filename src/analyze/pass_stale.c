@@ -197,5 +197,5 @@ const struct pass pass_stale = {
 		"\n"
 		"Repair: remove the registration before the close.\n"
 		"\n"
-		"Not this: a description that the program still reads or writes by its other number.\n",
+		"It is not: a description that the program still reads or writes by its other number.\n",
 };

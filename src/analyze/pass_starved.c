@@ -66,8 +66,8 @@ const struct pass pass_starved = {
 		"that, and after where it went on. The time is split by what the kernel says: on a CPU, ready to run\n"
 		"while others did, blocked.\n"
 		"\n"
-		"To repair: yield every few thousand rows, or hand the work to a thread of its own.\n"
+		"Repair: yield every few thousand rows, or hand the work to a thread of its own.\n"
 		"\n"
-		"Not reported: time in which others had the CPU, or the program was stopped or debugged; a\n"
+		"It is not: time in which others had the CPU, or the program was stopped or debugged; a\n"
 		"program without a loop; slices that began and ended between two looks (20 ms apart at most).\n",
 };

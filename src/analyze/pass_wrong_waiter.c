@@ -51,9 +51,9 @@ const struct pass pass_wrong_waiter = {
 		"\n"
 		"SUSPECT  always: a program may pass events on by its own means\n"
 		"\n"
-		"Repair: set the data to the waiter before each wait, or look the waiter up by descriptor and direction\n"
-		"when the event comes.\n"
+		"Repair: set the data to the waiter before each wait, or look the waiter up by descriptor and\n"
+		"direction when the event comes.\n"
 		"\n"
-		"It is not: a reader and a writer of one socket; several acceptors of one listener; a demultiplexer that\n"
-		"reads for others.\n",
+		"It is not: a reader and a writer of one socket; several acceptors of one listener; a demultiplexer\n"
+		"that reads for others.\n",
 };

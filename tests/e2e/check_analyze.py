@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import struct
 
@@ -54,10 +55,14 @@ def check_rules(case):
     done = case.run(case.analyze_tool, "--list-rules")
     equal(done.status, 0, "--list-rules")
     need("CTP001" in done.out, done.out)
-    for rule in ("CTP001", "CTP002"):
+    rules = re.findall(r"^ *(CTP\d{3})", done.out, re.M)
+    need(len(rules) > 25, done.out)
+    for rule in rules:
         done = case.run(case.analyze_tool, "--explain", rule)
         equal(done.status, 0, "--explain")
         need(rule in done.out and len(done.out) > 200, done.out)
+        need(len(re.findall(r"^Repair: ", done.out, re.M)) == 1, f"one way to repair it: {done.out}")
+        equal([line for line in done.out.splitlines() if len(line) > 100], [], "lines that do not fit")
     equal(case.run(case.analyze_tool, "--explain", "CTP999").status, 2, "--explain of no rule")
     equal(case.run(case.analyze_tool, "--help").status, 0, "--help")
     need("ctp-analyze" in case.run(case.analyze_tool, "--version").out, "--version")
