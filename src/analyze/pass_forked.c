@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "analyze/describe.h"
+#include "analyze/incidents.h"
 
 #define TICK_NS 20000000u // a child's beginning is known to a hundredth of a second, about
 
@@ -57,7 +58,8 @@ static void decide(struct obligations *o, const struct world *w, const struct im
 	o->verdict = uses ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
-// `state`: who waits through the set; NULL: the forker is named instead.
+// `state`: who waits through the set; NULL: the forker is named instead. Where it was forked is
+// where the fault lies, so that all who wait through the set are one finding, wherever each waits.
 static int report(const struct pass *pass, const struct world *w, const struct image *m, const struct set_shared *s,
 		  const struct ctp_incident *fork, const struct ctp_state *state, struct found *out)
 {
@@ -69,13 +71,11 @@ static int report(const struct pass *pass, const struct world *w, const struct i
 	case_of_incident(&c, pass, w, m, &about, NULL);
 	decide(&c.proof, w, m, s, out);
 	c.label = "forked";
+	c.doing = found_text(out, "by %s%s", incidents_who(m, fork->who, out), state ? found_text(out, ", while %s waits through "
+			     "epoll fd %" PRId64 "#%" PRId64, incidents_who(m, state->id, out), s->epfd, s->epgen) : "");
 	if (state) {
 		c.id = state->id;
 		c.about.state = state;
-		c.stack = state->stack;
-		c.label = "waiting";
-		c.doing = found_text(out, "through epoll fd %" PRId64 "#%" PRId64, s->epfd, s->epgen);
-		c.actor = (struct case_party){ .did = "forked by", .id = fork->who, .ticks = fork->last, .stack = fork->stack };
 	}
 	c.message = found_text(out, "process %" PRIu64 ", a child, has epoll fd %" PRId64 "#%" PRId64
 			       " open too, and its %" PRId64 " registrations%s", s->pid, s->epfd, s->epgen, s->rows,

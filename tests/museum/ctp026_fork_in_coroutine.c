@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP026 suspect, 3 coroutines
+// expect: CTP026 suspect, 3 coroutines in 1 finding
 //
 // Two threads run one loop. A coroutine forks to take a snapshot of the
 // memory, as key-value servers do, and the child writes it out without closing

@@ -3,7 +3,7 @@
 it under ctp-run, judged by what ctp-analyze says.
 
 The header, right after the SPDX line:
-    // expect: CTP005 likely..proven, 2 coroutines    | clean | fact CTP007 | also CTP026 (true as well, not always said)
+    // expect: CTP005 likely..proven, 2 coroutines [in 1 finding]    | clean | fact CTP007 | also CTP026 (true as well, not always said)
     // end: term | exit | kill | crash | timeout      default term
     // engine: ucontext | fcontext | both             default ucontext
     // run: OPTIONS                                   further ones for ctp-run
@@ -27,7 +27,7 @@ from harness import BOUND, Failed, need, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
 HEADER = re.compile(r"//\s+(expect|end|engine|run):\s*(.*?)\s*$")
-FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?$")
+FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
 TIMEOUT = 3  # seconds for `end: timeout`
 TURNS = 10   # of ctp-run, once the state is final
@@ -35,11 +35,12 @@ TURNS = 10   # of ctp-run, once the state is final
 
 @dataclasses.dataclass
 class Expected:
-    """Findings of one rule: between two verdicts (places in VERDICTS), so many coroutines."""
+    """Findings of one rule: between two verdicts (places in VERDICTS), so many coroutines, in so many findings if said."""
     rule: str
     low: int
     high: int
     coroutines: int
+    findings: int | None = None
 
 
 @dataclasses.dataclass
@@ -86,7 +87,8 @@ def parse_expect(text, exhibit):
     low, high = found[2], found[3] or found[2]
     for word in (low, high):
         need(word in VERDICTS, f"{exhibit.source.name}: no verdict {word!r}")
-    exhibit.findings.append(Expected(found[1], VERDICTS.index(low), VERDICTS.index(high), int(found[4])))
+    exhibit.findings.append(Expected(found[1], VERDICTS.index(low), VERDICTS.index(high), int(found[4]),
+                                     int(found[5]) if found[5] else None))
 
 
 def parse(source):
@@ -294,6 +296,8 @@ def judge(exhibit, seen, strict=True):
         n = sum(count for _, count in here)
         if here and n != e.coroutines:
             why.append(f"{e.rule} has {n} coroutines, not {e.coroutines}")
+        if here and e.findings and len(here) != e.findings:
+            why.append(f"{e.rule} has {len(here)} findings, not {e.findings}")
     why += [f"no fact of {rule}" for rule in exhibit.facts if rule not in seen.facts]
     if stuck_and_healthy(seen):
         why.append(f"{stuck_and_healthy(seen)} stuck coroutines counted as healthy")
