@@ -35,6 +35,25 @@ void describe_span(char *buf, size_t bytes, uint64_t ns)
 	text_duration(buf, bytes, ns);
 }
 
+static bool closed(const struct image *m, int32_t fd, uint32_t gen)
+{
+	const struct ctp_fd *f = image_fd(m, fd);
+	return image_end_of(m, fd, gen) || (f && (f->gen != gen || f->life == CTP_FD_CLOSED));
+}
+
+unsigned describe_fds(const struct verdict_case *c, struct describe_fd out[DESCRIBE_FDS])
+{
+	const struct ctp_state *s = c->pass->waits ? c->about.state : NULL;
+	unsigned n = 0;
+	if (c->fd >= 0)
+		out[n++] = (struct describe_fd){ c->fd, c->gen, closed(c->about.image, c->fd, c->gen) };
+	for (unsigned i = 0; s && i < image_nwaits(s); i++)
+		if (s->waits[i].fd >= 0 && (s->waits[i].fd != c->fd || s->waits[i].gen != c->gen))
+			out[n++] = (struct describe_fd){ s->waits[i].fd, s->waits[i].gen,
+							 closed(c->about.image, s->waits[i].fd, s->waits[i].gen) };
+	return n;
+}
+
 uint64_t describe_suspended_ns(const struct verdict_case *c)
 {
 	const struct world *w = c->about.world;

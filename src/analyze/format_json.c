@@ -50,15 +50,26 @@ static json_t *pid(const struct verdict_case *c)
 	return c->about.image->pid ? json_count(c->about.image->pid) : json_null();
 }
 
+static json_t *fds(const struct verdict_case *c)
+{
+	struct describe_fd all[DESCRIBE_FDS];
+	unsigned n = describe_fds(c, all);
+	json_t *a = json_array();
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(a, json_pack("{s:i, s:o, s:b}", "number", all[i].fd, "generation",
+						   json_count(all[i].gen), "closed", all[i].closed));
+	return a;
+}
+
 static json_t *coroutines(const struct report *r, const struct finding *f)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < f->n; i++) {
 		const struct verdict_case *c = f->cases[i];
 		json_array_append_new(a, json_pack(
-			"{s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "entry",
+			"{s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "entry",
 			frames_json_one(report_entry(r, c)), "suspended_ns", json_count(describe_suspended_ns(c)),
-			"switches", json_count(c->about.state ? c->about.state->changes : 0), "pid", pid(c)));
+			"switches", json_count(c->about.state ? c->about.state->changes : 0), "pid", pid(c), "fds", fds(c)));
 	}
 	return a;
 }

@@ -67,11 +67,25 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 	fputs(f->known ? "  (known)\n" : "\n", to);
 }
 
+// The others of several that it waits for.
+static void show_fds(struct text_wrap *w, const struct verdict_case *c)
+{
+	struct describe_fd all[DESCRIBE_FDS];
+	unsigned n = c->fd < 0 ? 0 : describe_fds(c, all);
+	for (unsigned i = 1; i < n; i++) {
+		char piece[64];
+		snprintf(piece, sizeof(piece), "fd %d#%u, which is %s", all[i].fd, all[i].gen, all[i].closed ? "closed" : "open");
+		text_piece(w, i == 1 ? ", and for " : ", ", piece);
+	}
+}
+
 static void show_waiting(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
 	fprintf(to, LABEL, c->label);
-	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, c->doing ? c->doing : "");
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	text_words(&w, c->doing ? c->doing : "");
+	show_fds(&w, c);
 	fputc('\n', to);
 	format_text_stack(to, f->symbols, &f->waiter);
 }
@@ -242,6 +256,20 @@ static void show_open(FILE *to, const struct finding *f)
 	fputc('\n', to);
 }
 
+// " (fd 8#1 closed, 9#1 open)", where several are in a finding that speaks of one.
+static void fds_of(const struct verdict_case *c, char *buf, size_t bytes)
+{
+	struct describe_fd all[DESCRIBE_FDS];
+	unsigned n = c->pass->waits ? describe_fds(c, all) : 0;
+	size_t at = 0;
+	*buf = 0;
+	for (unsigned i = 0; i < n && at < bytes; i++)
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%d#%u %s", i ? ", " : " (fd ", all[i].fd, all[i].gen,
+				       all[i].closed ? "closed" : "open");
+	if (n && at < bytes)
+		snprintf(buf + at, bytes - at, ")");
+}
+
 static void show_others(FILE *to, const struct finding *f)
 {
 	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
@@ -249,9 +277,9 @@ static void show_others(FILE *to, const struct finding *f)
 		return;
 	fprintf(to, LABEL, "also");
 	for (size_t i = 1; i < f->n && i < 11; i++) {
-		char piece[48];
-		snprintf(piece, sizeof(piece), "%s%" PRIu64, i == 1 ? "co " : "",
-			 f->cases[i]->id);
+		char piece[48 + 32 * DESCRIBE_FDS];
+		int n = snprintf(piece, sizeof(piece), "%s%" PRIu64, i == 1 ? "co " : "", f->cases[i]->id);
+		fds_of(f->cases[i], piece + n, sizeof(piece) - (size_t)n);
 		text_piece(&w, ", ", piece);
 	}
 	if (f->n > 11)

@@ -72,6 +72,17 @@ static int streams(struct builder *b, bool torn)
 	return builder_stream(b, 0, r, 7, 4, torn ? 100 : 0);
 }
 
+// One that waits for two, both of which were closed.
+static void several(struct builder *b)
+{
+	stacks(b);
+	struct ctp_state *c = reader(b, 41, 7);
+	builder_fd(b, 8, 2, CTP_FD_OPEN);
+	builder_wait(c, 8, 2, 1008);
+	builder_close(b, 8, 12, BUILDER_START + 2500000)->closer_stack = closer;
+	lose(b, c, 7, "++++++?", NULL);
+}
+
 // The run ended before anybody could have woken the reader.
 static void ending(struct builder *b)
 {
@@ -89,6 +100,8 @@ int main(int argc, char **argv)
 	const char *what = argv[1];
 	if (!strcmp(what, "lost"))
 		lost(&b);
+	else if (!strcmp(what, "several"))
+		several(&b);
 	else if (!strcmp(what, "ending"))
 		ending(&b);
 	else

@@ -16,7 +16,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = os.path.join(HERE, "expected")
-SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "ending": 3}
+SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "several": 1, "ending": 3}
 
 make_trace, analyze = (os.path.abspath(p) for p in sys.argv[1:3])
 update = "--update" in sys.argv
