@@ -14,6 +14,8 @@
 
 #include <jansson.h>
 
+#include "ctp/ctp.h"
+
 // Names need not be UTF-8, JSON must be.
 static json_t *text(const char *s)
 {
@@ -91,6 +93,7 @@ static json_t *build(const struct manifest *m)
 		json_array_append_new(list, text(*p));
 	json_object_set_new(j, "format", json_string("ctp-trace"));
 	json_object_set_new(j, "version", number(1));
+	json_object_set_new(j, "layout", number(CTP_EXT_VERSION));
 	json_object_set_new(j, "tool", json_string("ctp-run " CTP_TOOL_VERSION));
 	json_object_set_new(j, "complete", json_boolean(m->complete));
 	json_object_set_new(j, "command", list);

@@ -130,8 +130,8 @@ static int find_region(struct core *c)
 	for (size_t i = 0; i < c->nsegments; i++) {
 		if (!segment(c, i, &p) || !begins_region(c, &p, &h))
 			continue;
-		if (h.ext.version != CTP_EXT_VERSION)
-			return refuse(c, "a core of a program that another version of ctp has traced; use that one's ctp-analyze");
+		if (world_layout(c->error, "a core with tables ", h.ext.version))
+			return -EPROTO;
 		if (h.ext.region_bytes > REGION_MOST || h.ext.region_bytes < sizeof(h))
 			return refuse(c, "a core in which ctp's tables are damaged");
 		c->base = p.p_vaddr;

@@ -340,7 +340,17 @@ static void end_at(struct world *w, uint64_t ns)
 	w->duration_ns = ns > w->start_ns ? ns - w->start_ns : 0;
 }
 
-int directory_read(struct world *w, int wait_ms)
+// Nothing in a trace of another layout can be read, its records neither.
+static int check_layout(const struct world *w, struct world_error *error)
+{
+	int r = w->manifest.layout ? world_layout(error, "", w->manifest.layout) : 0;
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].layout)
+			r = world_layout(error, "", w->images[i].layout);
+	return r;
+}
+
+int directory_read(struct world *w, int wait_ms, struct world_error *error)
 {
 	char *folder = file_join(w->path, "ctp");
 	char *path = folder ? file_join(folder, "trace.json") : NULL;
@@ -348,6 +358,8 @@ int directory_read(struct world *w, int wait_ms)
 	int r = path ? read_manifest(&w->manifest, folder, path, wait_ms) : -ENOMEM;
 	if (!r)
 		r = open_images(w, folder);
+	if (!r)
+		r = check_layout(w, error);
 	past.unfinished = !r && !any_tables(w);
 	if (!r)
 		r = read_streams(w, &past);

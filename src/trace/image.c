@@ -55,6 +55,21 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 	return 0;
 }
 
+// The layout of its tables, where that is not ours; else 0. It stands at the same place in all.
+static uint32_t other_layout(const char *dir)
+{
+	const struct { uint64_t magic; uint32_t version, bytes; } *ext;
+	struct table t = { 0 };
+	uint32_t layout = 0;
+	if (!table_open(&t, dir, "ext", sizeof(*ext), false) && t.n) {
+		ext = table_row(&t, 0);
+		if (ext->magic == CTP_EXT_MAGIC && ext->version != CTP_EXT_VERSION)
+			layout = ext->version;
+	}
+	table_close(&t);
+	return layout;
+}
+
 static void close_tables(struct image *m)
 {
 	struct table *all[] = { &m->stations, &m->threads, &m->fds, &m->cands, &m->modules,
@@ -276,8 +291,10 @@ int image_open(struct image *m, const char *dir, unsigned index)
 	int r = witness && snapshot && sets ? 0 : -ENOMEM;
 	struct image got = { .index = index };
 	if (!r)
+		got.layout = other_layout(path);
+	if (!r && !got.layout)
 		r = open_tables(&got, path, snapshot);
-	if (r == -ENOENT || r == -EPROTO) {
+	if (got.layout || r == -ENOENT || r == -EPROTO) {
 		close_tables(&got);
 		got.damaged = r == -EPROTO;
 		r = 0;

@@ -36,6 +36,7 @@ struct image {
 	const char *snapshot_reason; // the manifest's; NULL = none
 	uint64_t term_forwarded_ns;  // 0 = not sent on
 	int ended_signal; // that its process died by; 0 = by none; -1 = not known
+	uint32_t layout; // another than this reader's, of which it is; 0 = ours, or not known
 	bool damaged; // a table is cut off or not one at all
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone

@@ -75,6 +75,7 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	if (!format || strcmp(format, "ctp-trace"))
 		return -EPROTO;
 	m->complete = json_is_true(json_object_get(root, "complete"));
+	m->layout = (uint32_t)get_u64(root, "layout");
 	const json_t *clock = json_object_get(root, "clock");
 	const char *kind = json_string_value(json_object_get(clock, "kind"));
 	m->ticks0 = get_u64(clock, "ticks0");

@@ -44,6 +44,14 @@ int world_cover(struct world *w, const char *format, ...)
 	return r;
 }
 
+int world_layout(struct world_error *e, const char *what, uint32_t layout)
+{
+	const char *other = layout < CTP_EXT_VERSION ? "an older" : "a newer";
+	return layout == CTP_EXT_VERSION ? 0 :
+	       fail(e, -EPROTO, "%smade by %s ctp (layout %u, this one reads %u); read it with that one's ctp-analyze, or record "
+		    "it again", what, other, layout, CTP_EXT_VERSION);
+}
+
 uint64_t world_ns(const struct world *w, uint64_t ticks)
 {
 	return manifest_ns(&w->manifest, ticks);
@@ -82,8 +90,8 @@ static int open_any(struct world *w, int wait_ms, struct world_error *error)
 			    errno == ENOENT ? "no such trace" : strerror(errno), w->path);
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) ? open_file(w, error) : open_lines(w, error);
-	int r = directory_read(w, wait_ms);
-	if (r == -ENOENT || r == -EPROTO)
+	int r = directory_read(w, wait_ms, error);
+	if ((r == -ENOENT || r == -EPROTO) && !error->text[0])
 		return fail(error, r, "not a ctp trace (%s); record one with: ctp-run -o PATH PROGRAM",
 			    r == -ENOENT ? "it has no ctp/trace.json" : "its ctp/trace.json is damaged");
 	return r;

@@ -48,6 +48,8 @@ struct world_error {
 // that is still being written. 0 or -errno with error->text filled in.
 int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error);
 void world_close(struct world *w);
+// 0 if `layout` is ours, else -EPROTO and why; `what` begins the line.
+int world_layout(struct world_error *e, const char *what, uint32_t layout);
 // Adds one line about what was covered. 0 or -ENOMEM.
 int world_cover(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t world_ns(const struct world *w, uint64_t ticks);

@@ -30,6 +30,7 @@ int builder_begin(struct builder *b, const char *dir)
 	path_of(b, path, "ctp/image0/witness.jsonl");
 	b->witness = fopen(path, "we");
 	b->ext.magic = CTP_EXT_MAGIC;
+	b->ext.version = CTP_EXT_VERSION;
 	b->ext.bytes = sizeof(b->ext);
 	b->ext.attached = b->ext.attached_ns = BUILDER_START;
 	b->ext.epoch = 1;

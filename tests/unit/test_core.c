@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static struct core {
 } core;
 
 static char path[] = "/tmp/test_core.XXXXXX";
+static struct world_error error;
 
 static Elf64_Half own_machine(void)
 {
@@ -74,7 +76,6 @@ static void make(void)
 // What it reads as, of so many bytes of it: 0 or what the reader says.
 static int read_as(struct world *w, size_t bytes)
 {
-	struct world_error error;
 	int fd = open(path, O_WRONLY | O_TRUNC);
 	assert_int_equal(write(fd, &core, bytes), bytes);
 	close(fd);
@@ -124,6 +125,19 @@ static void other_words(void **state)
 			}
 }
 
+static void other_layout(void **state)
+{
+	struct world w;
+	(void)state;
+	make();
+	core.first.header.ext.version = CTP_EXT_VERSION + 1;
+	assert_int_equal(read_as(&w, sizeof(core)), -EPROTO);
+	assert_non_null(strstr(error.text, "by a newer ctp (layout"));
+	core.first.header.ext.version = 1;
+	assert_int_equal(read_as(&w, sizeof(core)), -EPROTO);
+	assert_non_null(strstr(error.text, "by an older ctp (layout 1, "));
+}
+
 static int begin(void **state)
 {
 	int fd = mkstemp(path);
@@ -140,6 +154,7 @@ static int end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
+					    cmocka_unit_test(other_layout) };
 	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -215,13 +215,65 @@ static void test_hostile(void **state)
 	}
 }
 
+static void refused(const char *age, unsigned layout)
+{
+	struct world w;
+	struct world_error error;
+	char words[64];
+	snprintf(words, sizeof(words), "%s ctp (layout %u, this one reads %u)", age, layout, CTP_EXT_VERSION);
+	assert_int_equal(world_open(&w, trace_dir, 0, &error), -EPROTO);
+	assert_non_null(strstr(error.text, words));
+	assert_null(strstr(error.text, "damaged"));
+}
+
+// A table of another size than ours is no damage where the layout is another.
+static void test_other_layout(void **state)
+{
+	server();
+	b.ext.version = CTP_EXT_VERSION + 3;
+	assert_int_equal(builder_end(&b), 0);
+	refused("a newer", CTP_EXT_VERSION + 3);
+	char path[256];
+	snprintf(path, sizeof(path), "%s/ctp/image0/ext", trace_dir);
+	FILE *f = fopen(path, "r+e");
+	struct {
+		unsigned char header[TABLE_HEADER_BYTES];
+		uint64_t magic;
+		uint32_t version, bytes;
+	} ext;
+	assert_non_null(f);
+	assert_int_equal(fread(&ext, sizeof(ext), 1, f), 1);
+	ext.version = 1;
+	*(uint32_t *)(ext.header + 12) = sizeof(ext) - TABLE_HEADER_BYTES;
+	rewind(f);
+	assert_int_equal(fwrite(&ext, sizeof(ext), 1, f), 1);
+	assert_int_equal(fflush(f) | ftruncate(fileno(f), sizeof(ext)) | fclose(f), 0);
+	refused("an older", 1);
+}
+
+// The manifest says it too: where the tables were never written, it alone.
+static void test_other_layout_unfinished(void **state)
+{
+	char path[256], text[128];
+	fclose(b.witness);
+	snprintf(path, sizeof(path), "%s/ctp/trace.json", trace_dir);
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	snprintf(text, sizeof(text), "{\"format\":\"ctp-trace\",\"version\":1,\"layout\":%u,\"complete\":false}",
+		 CTP_EXT_VERSION + 1);
+	assert_int_equal(fputs(text, f) < 0, 0);
+	assert_int_equal(fclose(f), 0);
+	refused("a newer", CTP_EXT_VERSION + 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_counts), TEST(test_cut_stream), TEST(test_stack_bounds),
-		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile),
+		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile), TEST(test_other_layout),
+		TEST(test_other_layout_unfinished),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
