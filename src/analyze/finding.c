@@ -254,6 +254,35 @@ static const struct symbols_frame *past_trampoline(const struct frames *f, const
 	return at > inner && f->items[at]->file && !frames_is_library(f->items[at]) ? f->items[at] : NULL;
 }
 
+static const struct symbols_frame *outermost_own(const struct frames *f)
+{
+	for (size_t i = f->n; i-- > 0;)
+		if (!frames_is_library(f->items[i]))
+			return f->items[i];
+	return NULL;
+}
+
+// Where it was seen elsewhere than at its last leave, which of one that has ended is in its
+// library: closing, opening, in an incident.
+static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct image *m, uint64_t id)
+{
+	const struct symbols_frame *own = NULL;
+	size_t n = m->cands.n + m->incidents.n + m->fds.n;
+	for (size_t i = 0; i < n && !own; i++) {
+		const struct ctp_cand *c = i < m->cands.n ? image_cand(m, i) : NULL;
+		size_t k = i - m->cands.n;
+		const struct ctp_incident *in = !c && k < m->incidents.n ? image_incident(m, k) : NULL;
+		const struct ctp_fd *f = !c && !in ? table_row(&m->fds, k - m->incidents.n) : NULL;
+		uint32_t stack = c ? (c->closer == id ? c->closer_stack : 0) : in ? (in->who == id ? in->stack : 0) :
+				 f->opener == id ? f->opener_stack : f->closer == id ? f->closer_stack : 0;
+		struct frames at = { 0 };
+		if (stack && !frames_read(&at, s, m, stack))
+			own = outermost_own(&at);
+		frames_deinit(&at);
+	}
+	return own;
+}
+
 // What a coroutine is called: its function, or, where that is a library's
 // trampoline, the outermost function on its stack that is the program's own.
 static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
@@ -262,11 +291,12 @@ static const char *name_of(struct symbols *s, const struct image *m, const struc
 	struct frames f = { 0 };
 	bool read = entry && !frames_read(&f, s, m, e->stack);
 	if (read && frames_is_library(entry))
-		for (size_t i = f.n; i-- > 0 && !own;)
-			own = frames_is_library(f.items[i]) ? NULL : f.items[i];
+		own = outermost_own(&f);
 	else if (read && e->life != CTP_FINISHED)
 		own = past_trampoline(&f, entry);
-	frames_name(own ? own : entry, buf, bytes);
+	if (read && !own && frames_is_library(entry))
+		own = own_elsewhere(s, m, e->id);
+	frames_entry_name(entry, own, buf, bytes);
 	frames_deinit(&f);
 	return buf;
 }

@@ -25,12 +25,15 @@ void frames_deinit(struct frames *f);
 const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc);
 // The function without its parameters, else "module+0x123"; buf holds it.
 const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes);
+// What a coroutine is called: by `own`, the outermost function of the program's own that was seen on it (NULL:
+// none was), by what its first function, a library's template, says to run, or by that function.
+const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf, size_t bytes);
 // Its source file as short as it stays clear: from here, or from where it was compiled. "" if not known.
 const char *frames_path(const struct symbols_frame *f);
 // How often the frames from `at` on follow each other anew, in steps of *period frames of the same
 // places: what a recursion looks like. 1, and *period 1: they do not (three times, at least).
 size_t frames_cycle(const struct frames *f, size_t at, size_t *period);
-// libc, the loader, the C++ runtime, templates of the system's headers: nobody looks for a bug there first.
+// libc, the loader, the C++ runtime, Boost's libraries, templates of the system's headers: nobody looks for a bug there first.
 bool frames_is_library(const struct symbols_frame *f);
 // The innermost frame that is no library's, else the innermost; NULL if there is none.
 const struct symbols_frame *frames_first_own(const struct frames *f);

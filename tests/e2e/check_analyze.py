@@ -7,7 +7,8 @@ import re
 import shutil
 import struct
 
-from harness import equal, need
+from check_engines import TARGETS, built, packages
+from harness import equal, need, tool
 
 
 def clean_trace(case):
@@ -66,6 +67,16 @@ def check_rules(case):
     equal(case.run(case.analyze_tool, "--explain", "CTP999").status, 2, "--explain of no rule")
     equal(case.run(case.analyze_tool, "--help").status, 0, "--help")
     need("ctp-analyze" in case.run(case.analyze_tool, "--version").out, "--version")
+
+
+def check_ended_names(case):
+    """A coroutine of Boost's that has ended is called by what the program gave it, not by the library's template."""
+    packages.want("g++", "libboost-context1.74-dev")
+    program = built(case, "t-ended", tool("g++"), "-O1", "-g", "-w", TARGETS / "ended.cpp", "-lboost_context")
+    case.ctp(program)
+    _, report = case.report()
+    who = [f["message"].split(" closed a descriptor")[0].split(" ", 2)[2] for f in report["findings"] if f["rule"] == "CTP024"]
+    equal(sorted(who), ["at_once", "handler", "main()::<lambda>", "main()::<lambda>", "producer", "session::operator()"], "names")
 
 
 def check_colors(case):

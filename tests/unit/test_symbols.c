@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "symbols/demangle.h"
-#include "symbols/symbols.h"
+#include "symbols/frames.h"
 
 static uint64_t inner_pc;
 
@@ -110,11 +110,47 @@ static void test_demangle(void **state)
 	free(name);
 }
 
+// How Boost 1.74 names them, by DWARF and demangled.
+#define RECORD(f) "boost::context::detail::fiber_record<boost::context::fiber, boost::context::basic_fixedsize_stack<" \
+	"boost::context::stack_traits>, " f "> >"
+#define BLOCK(f) "boost::coroutines2::detail::pull_coroutine<int>::control_block::control_block<boost::context::" \
+	"basic_fixedsize_stack<boost::context::stack_traits>, " f ">(boost::context::preallocated, " f "&&)::" \
+	"{lambda(boost::context::fiber&&)#1}"
+
+static void test_entry_name(void **state)
+{
+	static const struct { const char *symbol, *file, *own, *name; } all[] = {
+		{ "fiber_entry<" RECORD("main()::<lambda(boost::context::fiber&&)>"), NULL, "operator()", "main()::<lambda>" },
+		{ "fiber_entry<" RECORD("main()::<lambda(boost::context::fiber&&)>"), NULL, NULL, "main()::<lambda>" },
+		{ "void fiber_entry<" RECORD("serve(int)::{lambda(int, long)#2}"), NULL, NULL, "serve(int)::{lambda#2}" },
+		{ "void fiber_entry<" RECORD("net::Session<int, (char)40>"), NULL, NULL, "net::Session<int, (char)40>" },
+		{ "void fiber_entry<" RECORD("Session"), NULL, "Session::operator()(fiber&&)", "Session::operator()" },
+		{ "void fiber_entry<" RECORD("fiber (&)(fiber&&)"), NULL, NULL, "fiber_entry<...>" },
+		{ "void fiber_entry<" RECORD("fiber (&)(fiber&&)"), NULL, "plain(fiber&&)", "plain" },
+		{ "void fiber_entry<" RECORD(BLOCK("main()::<lambda(push_type&)>")), NULL, "operator()", "main()::<lambda>" },
+		{ "void fiber_entry<" RECORD(BLOCK("void (&)(push_type&)")), NULL, NULL, "fiber_entry<...>" },
+		{ "void fiber_entry<" RECORD("std::_Bind<void (int)>"), NULL, NULL, "fiber_entry<...>" },
+		{ "void fiber_entry<boost::fiber_record<a, b", NULL, NULL, "fiber_entry<...>" },
+		{ "fiber_entry<_record<>>>)", NULL, NULL, "fiber_entry<...>" },
+		{ "own_entry<" RECORD("Session"), "/home/me/x.cpp", NULL, "own_entry<" RECORD("Session") },
+		{ "entry(int)", "/home/me/x.cpp", "outer(int)", "outer" },
+	};
+	char buf[400];
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct symbols_frame f = { .symbol = (char *)all[i].symbol, .file = (char *)(all[i].file ? all[i].file :
+					   "/usr/include/boost/context/fiber_fcontext.hpp") };
+		struct symbols_frame own = { .symbol = (char *)all[i].own };
+		assert_string_equal(frames_entry_name(&f, all[i].own ? &own : NULL, buf, sizeof(buf)), all[i].name);
+	}
+	assert_string_equal(frames_entry_name(NULL, NULL, buf, sizeof(buf)), "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined), cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_entry_name),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// What a coroutine is called by whose first function is a template of its
+// library's: Boost's fiber_entry<fiber_record<context, stack, F>> says what F
+// is, where F is a type of its own: a lambda, or a functor. Of a function that
+// was given by address the type tells nothing; then the template alone is named.
+// The names come from a file that may hold anything: all is bounded by the text.
+#include <stdio.h>
+#include <string.h>
+
+#include "symbols/frames.h"
+
+struct span {
+	const char *at;
+	size_t n;
+};
+
+static bool has(struct span s, const char *word)
+{
+	return memmem(s.at, s.n, word, strlen(word)) != NULL;
+}
+
+// The last of the arguments that follow `word`, a template's name with its "<". n 0: there are none.
+static struct span last_argument(struct span in, const char *word)
+{
+	const char *found = memmem(in.at, in.n, word, strlen(word)), *end = in.at + in.n;
+	struct span last = { found ? found + strlen(word) : end, 0 };
+	int depth = 0;
+	for (const char *p = last.at; p < end; p++) {
+		bool closes = (*p == '>' && p[-1] != '-') || *p == ')' || *p == '}';
+		if (closes && depth-- == 0) {
+			last.n = (size_t)(p - last.at);
+			break;
+		}
+		depth += *p == '<' || *p == '(' || *p == '{';
+		if (*p == ',' && !depth)
+			last.at = p + 1;
+	}
+	while (last.n && *last.at == ' ')
+		last = (struct span){ last.at + 1, last.n - 1 };
+	while (last.n && strchr(" &", last.at[last.n - 1]))
+		last.n--;
+	return last;
+}
+
+// "main()::<lambda(int)>" without what the lambda takes.
+static void put(struct span s, char *buf, size_t bytes)
+{
+	const char *lambda = memmem(s.at, s.n, "lambda(", 7);
+	size_t left = lambda ? (size_t)(s.at + s.n - lambda) : 0;
+	const char *close = left ? memrchr(lambda, ')', left) : NULL;
+	if (close)
+		snprintf(buf, bytes, "%.*s%.*s", (int)(lambda + 6 - s.at), s.at, (int)(s.at + s.n - close - 1), close + 1);
+	else
+		snprintf(buf, bytes, "%.*s", (int)s.n, s.at);
+}
+
+const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf, size_t bytes)
+{
+	const char *arguments = f && f->symbol && frames_is_library(f) ? strchr(f->symbol, '<') : NULL;
+	bool named = own && !(own->symbol && !strncmp(own->symbol, "operator()", 10)); // a lambda's own name is none
+	if (named || !arguments)
+		return frames_name(own ? own : f, buf, bytes);
+	struct span fn = last_argument((struct span){ f->symbol, strlen(f->symbol) }, "_record<");
+	if (fn.n && has(fn, "control_block<")) // Boost.Coroutine2: its own lambda, in a template over the program's
+		fn = last_argument(fn, "control_block<");
+	const char *name = f->symbol;
+	if (!strncmp(name, "void ", 5)) // a template's name has what it returns
+		name += 5;
+	bool of_library = !strncmp(fn.at, "boost::", 7) || !strncmp(fn.at, "std::", 5);
+	if (fn.n && !of_library && !has(fn, "(&)") && !has(fn, "(*)"))
+		put(fn, buf, bytes);
+	else if (own)
+		frames_name(own, buf, bytes);
+	else
+		snprintf(buf, bytes, "%.*s<...>", (int)(arguments - name), name);
+	return buf;
+}
