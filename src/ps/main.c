@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "ps/report.h"
@@ -52,8 +53,10 @@ static int say(pid_t pid, int why)
 		return EXIT_USAGE;
 	case -EACCES:
 	case -EPERM:
-		fprintf(stderr, "ctp-ps: %d may not be looked at: it belongs to another user, or the kernel shields it; "
-			"run ctp-ps as that user or as root\n", id);
+		fprintf(stderr, "ctp-ps: %d may not be looked at: %s\n", id, geteuid() ?
+			"it belongs to another user, or the kernel shields it; run ctp-ps as that user or as root" :
+			"the kernel shields it even from root here (another namespace, a missing capability); run ctp-ps where "
+			"ctp-run runs");
 		return EXIT_USAGE;
 	default:
 		fprintf(stderr, "ctp-ps: %d cannot be read: %s; try again\n", id, strerror(-why));

@@ -277,7 +277,8 @@ def check_only_through_ctp_run(case):
     need_mix(listed(case, process.pid, env=env))
     os.kill(process.pid, signal.SIGKILL)
     process.popen.wait(BOUND)
-    refused(case, 2, program, env=env)
+    why = refused(case, 2, program, env=env)
+    equal("or as root" in why, os.geteuid() != 0, f"root is not told to be root: {why}")
 
 
 def check_refusals(case):
