@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/gone.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -172,6 +173,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 			e = passes[i]->run(passes[i], w, &r->found);
 	if (!e)
 		one_case_each(&r->found);
+	if (!e)
+		e = report_gone(r);
 	if (!e)
 		e = report_sound(r, selected(settings->rules, "CTP003"));
 	for (size_t i = 0; !e && i < r->found.ncases; i++) {

@@ -13,7 +13,8 @@
 // counted are those that may be such: that wait on an open socket (a session of
 // somebody connected), that were made by one that does, or beside it (part of that session), and
 // those that still run now and then (resumed in the last third); nor those whose maker, a coroutine, has since
-// gone to the same place: that is where they go whose work is done, a pool.
+// gone to the same place: that is where they go whose work is done, a pool. Those that
+// ended by a last switch away are taken out again where names are known (gone.c).
 #include "analyze/pass.h"
 
 #include <errno.h>
@@ -253,5 +254,7 @@ const struct pass pass_leak = {
 		"\n"
 		"It is not: a pool that is filled at the start or whose coroutines make each other, a burst of\n"
 		"actors, places at which some end, coroutines that wait on a socket whose peer may still\n"
-		"speak, or that run now and then.\n",
+		"speak, or that run now and then. Those that are done, and switched away for the last time from\n"
+		"where their library or their first function does so, are a fact; a last yield that looks like\n"
+		"any other is not told from a wait.\n",
 };
