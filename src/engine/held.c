@@ -3,13 +3,18 @@
 // The guest notes a lock that a coroutine held when it was suspended, and
 // whether it was let go since (spec/cTP.md, 2.6): such a one is of no interest. At the last look we see
 // whether the coroutine still sleeps, whether the lock's own word still says
-// taken, and who is blocked on it.
+// taken, and who is blocked on it. The program runs on meanwhile: what was seen
+// counts if the coroutine has not gone on in between, and if the lock's thread is
+// not at work for it: a coroutine may hold a lock and resume another one, as a
+// generator, that comes back to it. Such a thread is busy, or in a call that is no
+// loop's wait, with a coroutine on it.
 #include "engine/held.h"
 
 #include <string.h>
 #include <sys/types.h>
 
 #include "base/json.h"
+#include "ctp/polled.h"
 #include "ctp/seq.h"
 #include "engine/proc.h"
 
@@ -17,10 +22,12 @@ enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3 };
 
 struct held {
 	struct ctp_incident i;
-	bool suspended;
+	const struct ctp_incident *at;
+	const struct ctp_state *state; // of its coroutine, suspended; or NULL
+	uint64_t changes;
 	bool taken;          // as the lock says
 	uint32_t owner;      // thread
-	bool runs;           // that one: what the coroutine entered under the lock may come back to it
+	bool runs;           // that one is at work
 	unsigned blocked;    // threads in a call for it
 	uint32_t blocked_tid;
 	uint64_t blocked_id; // what runs there
@@ -35,7 +42,7 @@ static size_t gather(const struct ctp_region *r, struct held *v)
 			continue;
 		if (ctp_load64(&i->value[RELEASED]))
 			continue; // let go: as a lock is that is held while another coroutine is run under it
-		v[n++] = (struct held){ .i = *i };
+		v[n++] = (struct held){ .i = *i, .at = i };
 	}
 	return n;
 }
@@ -47,9 +54,27 @@ static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n
 	for (uint32_t i = 0; n && i < stations && i < r->stations_max; i++) {
 		const struct ctp_state *s = &r->stations[i].state;
 		for (size_t k = 0; k < n; k++)
-			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST)
-				v[k].suspended = s->life == CTP_SUSPENDED;
+			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED) {
+				v[k].state = s;
+				v[k].changes = ctp_load64(&s->changes);
+			}
 	}
+}
+
+// Has it slept, with the lock held, since that was looked at?
+static bool same_still(const struct held *h)
+{
+	return ctp_load64(&h->state->changes) == h->changes && h->state->id == h->i.who &&
+	       h->state->life == CTP_SUSPENDED && !ctp_load64(&h->at->value[RELEASED]);
+}
+
+// Does the thread, which has locked it, run what will go on to unlock it, as far as can be told?
+static bool at_work(const struct ctp_thread *t, uint64_t lock)
+{
+	uint64_t current = ctp_load64(&t->current);
+	bool waits = ctp_load64(&t->wait_seq) & 1, other = current && current != t->native;
+	bool wants = t->wait_call == CTP_IN_BLOCK && t->wait_fd == CTP_BLOCK_LOCK && t->wait_buf == lock;
+	return !waits || (other && !wants && !ctp_loop_waits(t));
 }
 
 static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
@@ -65,7 +90,7 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 		uint64_t seq = ctp_load64(&t->wait_seq);
 		if (t->tid == words[2] || t->tid == words[6]) {
 			h->owner = t->tid;
-			h->runs = !(seq & 1);
+			h->runs = at_work(t, h->i.value[LOCK]);
 		}
 		if (!(seq & 1) || t->wait_call != CTP_IN_BLOCK || t->wait_fd != CTP_BLOCK_LOCK ||
 		    t->wait_buf != h->i.value[LOCK])
@@ -96,8 +121,10 @@ void held_write(FILE *out, const struct ctp_region *r, pid_t pid)
 	size_t n = out ? gather(r, v) : 0;
 	find_coroutines(r, v, n);
 	for (size_t i = 0; i < n; i++) {
+		if (!v[i].state)
+			continue;
 		look_at_lock(r, pid, &v[i]);
-		if (v[i].suspended && v[i].taken && !v[i].runs)
+		if (v[i].taken && !v[i].runs && same_still(&v[i]))
 			write_line(out, &v[i]);
 	}
 	if (n)
