@@ -6,8 +6,8 @@
 // the program's own function is behind them: what lies on it is the frame in
 // which all of their kind begin, further on than where the others run, and
 // what they switch with. Functions are compared, so names must be known;
-// without them nothing is taken back. What cannot be told from an end, as a
-// last swapcontext in the very function given to makecontext, counts as one.
+// without them nothing is taken back. A last swapcontext in the very function
+// given to makecontext, with nothing else on the stack, counts as an end as well.
 #include "analyze/gone.h"
 
 #include <errno.h>
@@ -117,13 +117,11 @@ static bool only_switches(const struct own *s, size_t p, const struct others *o)
 		if (k == s->n - p && r->n > s->n)
 			return true;
 	}
-	return p == s->n;
+	return false;
 }
 
 static bool has_ended(const struct own *s, const struct others *o)
 {
-	if (!o->n)
-		return s->n == 1;
 	size_t p = begin_alike(s, o);
 	for (size_t i = 0; i < o->n; i++)
 		if (s->v[p - 1]->pc == o->v[i].v[p - 1]->pc)
@@ -143,9 +141,14 @@ static int decide(const struct report *r, const struct verdict_case *c, bool *go
 	if (!at || at->resumed || image_nwaits(state) || (state->flags & CTP_STATE_MOREWAITS))
 		return 0;
 	int e = own_read(&s, symbols, m, state->stack);
-	if (!e && s.n && s.named) {
+	const struct symbols_frame *entry = report_entry(r, c);
+	if (e || !s.n || !s.named || !entry || !entry->symbol || !same_function(s.v[0], entry)) {
+		*gone = false; // not read up to its beginning, or without names
+	} else if (s.n == 1) {
+		*gone = true;
+	} else {
 		e = others_read(&o, symbols, m, &s);
-		*gone = !e && has_ended(&s, &o);
+		*gone = !e && o.n && has_ended(&s, &o);
 		others_deinit(&o);
 	}
 	free(s.v);
