@@ -214,8 +214,8 @@ def finish(case, process, exhibit):
         status, out = bare(case, exhibit)
         need((done.status, done.out) == (status, out), f"bare: {status}, {out!r}; under ctp: {done}")
         return
-    process.wait_for("ready")
     program = child_of(process)
+    process.wait_for("ready")
     settle(process, program)
     if exhibit.end == "timeout":
         done = process.done()
