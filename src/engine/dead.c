@@ -7,6 +7,7 @@
 // word of it points further down, and as far as a stack has come in one piece.
 #include "engine/dead.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,6 +287,12 @@ static void station(struct dead *d, const struct ctp_state *s, struct span_list 
 		d->slots[s->thread] = s->slot;
 }
 
+// In its wait; or taken out of it by a stop, ours or another's, with nothing.
+static bool brings_nothing(const struct proc_task *t)
+{
+	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
+}
+
 // The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
 // where it is full of what was there before, as long as the call says; elsewhere
 // as far as the kernel has ever filled it, should the call not be right.
@@ -293,7 +300,7 @@ static void event_buffer(const struct look *l, const struct proc_task *t, struct
 {
 	struct span stack;
 	uint64_t lo = t->args[1], bytes = t->args[2] * EVENT_BYTES;
-	if (!look_in_epoll(t) || t->slot < 0 || t->args[2] >= 1u << 24)
+	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
 		return;
 	const struct ctp_thread *c = &l->threads[t->slot];
 	if (!own_stack(l, t, &stack) || lo < t->sp || lo + bytes > stack.hi) {

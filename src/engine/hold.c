@@ -46,7 +46,7 @@ static bool same_sleep(const struct look *l, const struct proc_task *a, const st
 	if (l->may_stop)
 		return b->state == 't';
 	return b->state == 'S' && a->sp == b->sp && a->pc == b->pc && b->switches == a->switches + STOP_SWITCHES &&
-	       (a->nr == b->nr || b->nr == SYS_restart_syscall);
+	       (a->nr == b->nr || b->restarted);
 }
 
 // Registers of the threads that sleep elsewhere than in our hooks; afterwards
@@ -77,6 +77,7 @@ bool hold_take(struct look *l, struct proc_tasks *base)
 		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 	}
 	hold_say(l, "a thread ran while memory was about to be searched");
+	l->disturbed = true;
 	return false;
 }
 
@@ -111,13 +112,15 @@ bool hold_rested(const struct look *l, const struct proc_tasks *base)
 	return same;
 }
 
-// A signal that waits for a thread may bring a pointer.
+// A signal that waits for a thread may bring a pointer, if the program can see it at all.
 bool hold_signals(const struct proc_tasks *base)
 {
-	bool any = false;
-	for (size_t i = 0; i < base->n; i++)
-		any |= base->v[i].pending != 0;
-	return any;
+	uint64_t pending = 0, heard = 0;
+	for (size_t i = 0; i < base->n; i++) {
+		pending |= base->v[i].pending;
+		heard |= base->v[i].heard;
+	}
+	return pending & heard;
 }
 
 void hold_release(struct look *l)

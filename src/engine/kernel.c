@@ -161,7 +161,7 @@ bool kernel_threads_hold(struct look *l, struct suspect *s)
 				 s->c.fd, s->c.gen);
 			return true;
 		}
-		if (t->nr == PROC_NO_SYSCALL && !proc_task_dead(t)) {
+		if ((t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall) && !proc_task_dead(t)) {
 			look_say(a, -1, "it cannot be seen what thread %d sleeps in", t->tid);
 			return true;
 		}

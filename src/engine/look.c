@@ -32,13 +32,18 @@ bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 	return false;
 }
 
+bool look_epoll_call(int64_t nr)
+{
+#ifdef SYS_epoll_wait
+	if (nr == SYS_epoll_wait)
+		return true;
+#endif
+	return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
+}
+
 bool look_in_epoll(const struct proc_task *t)
 {
-	bool call = t->nr == SYS_epoll_pwait || t->nr == SYS_epoll_pwait2;
-#ifdef SYS_epoll_wait
-	call |= t->nr == SYS_epoll_wait;
-#endif
-	return call && t->state == 'S' && !t->tracer &&
+	return look_epoll_call(t->nr) && t->state == 'S' && !t->tracer &&
 	       (!strcmp(t->wchan, "do_epoll_wait") || !strcmp(t->wchan, "ep_poll"));
 }
 
@@ -59,6 +64,7 @@ static int copy_threads(struct look *l)
 	if (!l->threads)
 		return -ENOMEM;
 	l->nthreads = n;
+	l->turns = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ctp_thread *t = &l->r->threads[i];
 		uint32_t life = ctp_load32(&t->life);
@@ -90,7 +96,7 @@ static bool same_call(const struct ctp_thread *c, const struct proc_task *t)
 }
 
 // Asleep in one of our hooks: then the caller's registers lie in its entry.
-static void mark_hooked(struct look *l)
+void look_mark_hooked(struct look *l)
 {
 	for (size_t k = 0; k < l->tasks.n; k++) {
 		struct proc_task *t = &l->tasks.v[k];
@@ -131,10 +137,11 @@ static bool rows_allowed(const struct look *l)
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
+	l->disturbed = !r && proc_tasks_stopped(&l->tasks);
 	if (!r)
 		r = copy_threads(l);
 	if (!r) {
-		mark_hooked(l);
+		look_mark_hooked(l);
 		r = read_sets(l);
 	}
 	if (!r) {

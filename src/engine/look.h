@@ -41,6 +41,7 @@ struct suspect {
 	uint64_t found_ns;
 	uint64_t next_ns;   // not looked at again before
 	unsigned looks;
+	unsigned vain;      // further ones that could not tell whether it is stuck
 	bool settled;       // proven as far as the engine can tell
 	bool gone;          // refuted: dropped at the next turn
 	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
@@ -64,6 +65,7 @@ struct look {
 	bool final, may_stop;
 	bool scan;            // memory may be scanned
 	bool rested;          // nothing ran for a while before this look
+	bool disturbed;       // a thread stood still by a stop, or ran, where it mattered
 	uint64_t deadline_ns;
 	struct suspect **who;
 	size_t n;
@@ -83,6 +85,8 @@ struct look {
 // Reads the process. 0 or -errno. deinit takes a zeroed look.
 int look_begin(struct look *l);
 void look_deinit(struct look *l);
+// Which threads sleep in our hooks, by their present state.
+void look_mark_hooked(struct look *l);
 // Reads mappings, rows and thread entries anew. 0 or -errno.
 int look_again(struct look *l);
 
@@ -92,6 +96,7 @@ void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute
 
 // True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.
 bool look_in_epoll(const struct proc_task *t);
+bool look_epoll_call(int64_t nr);
 bool look_in_set(const struct proc_task *t);
 // Is it asleep in the wait of a loop that its entry tells of (ctp_wait_call)?
 static inline bool look_in_wait(const struct proc_task *t, uint32_t call)

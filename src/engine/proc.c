@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,6 +125,26 @@ static void task_syscall(const char *s, struct proc_task *t)
 	}
 }
 
+// The kernel lets some calls go on after a stop under a number of its own, with the arguments
+// that they had. What they are, it says by where it sleeps.
+static void name_restarted(struct proc_task *t)
+{
+#ifdef SYS_poll
+	static const long poll_nr = SYS_poll;
+#else
+	static const long poll_nr = SYS_ppoll;
+#endif
+	if (t->nr != SYS_restart_syscall)
+		return;
+	t->restarted = true;
+	if (strstr(t->wchan, "poll"))
+		t->nr = poll_nr;
+	else if (!strncmp(t->wchan, "futex_", 6))
+		t->nr = SYS_futex;
+	else if (strstr(t->wchan, "nanosleep") || !strcmp(t->wchan, "do_syscall_64")) // called at a tail
+		t->nr = SYS_clock_nanosleep;
+}
+
 bool proc_task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
 {
 	char text[4096];
@@ -134,6 +155,7 @@ bool proc_task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
 	t->state = state ? state[8] : '?';
 	t->tracer = (int)proc_field(text, "\nTracerPid:", 10);
 	t->pending = proc_field(text, "\nSigPnd:", 16) | proc_field(text, "\nShdPnd:", 16);
+	t->heard = proc_field(text, "\nSigBlk:", 16) | proc_field(text, "\nSigCgt:", 16);
 	t->switches = proc_field(text, "\nvoluntary_ctxt_switches:", 10) +
 		      proc_field(text, "\nnonvoluntary_ctxt_switches:", 10);
 	if (task_file(pid, tid, "schedstat", text, sizeof(text))) {
@@ -147,6 +169,7 @@ bool proc_task_read(pid_t pid, int tid, bool deep, struct proc_task *t)
 		task_syscall(text, t);
 	if (!task_file(pid, tid, "wchan", t->wchan, sizeof(t->wchan)))
 		t->wchan[0] = 0;
+	name_restarted(t);
 	return true;
 }
 
@@ -191,6 +214,25 @@ void proc_tasks_deinit(struct proc_tasks *t)
 		free(t->v[i].vectors);
 	free(t->v);
 	*t = (struct proc_tasks){0};
+}
+
+bool proc_tasks_stopped(const struct proc_tasks *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (proc_task_stopped(&t->v[i]))
+			return true;
+	return false;
+}
+
+bool proc_stopped(pid_t pid)
+{
+	struct proc_task t;
+	char text[512];
+	if (!task_file(pid, pid, "stat", text, sizeof(text)))
+		return false;
+	const char *state = strrchr(text, ')'); // PID (NAME) STATE
+	t.state = state && state[1] ? state[2] : '?';
+	return proc_task_stopped(&t);
 }
 
 bool proc_tasks_still(const struct proc_tasks *before, const struct proc_tasks *after)

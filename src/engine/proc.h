@@ -30,13 +30,16 @@ struct proc_task {
 	bool hooked;       // asleep in a hook that left its registers; set by the caller
 	bool got_regs;     // regs were taken by ptrace
 	uint64_t pending;  // signals that wait for it
+	uint64_t heard;    // those that the program could see: caught, or blocked and asked for
 	uint64_t switches; // context switches, of either kind
 	uint64_t run_ns;   // time on a CPU, where the kernel keeps it
 	uint64_t delay_ns; // time for which it could have run, and others did
 	int64_t nr;        // system call it sleeps in, or one of the above
+	bool restarted;    // it was stopped in it once, and went on: a poll or a timed sleep
 	uint64_t args[6], sp, pc;
 	char wchan[40];
 	uint64_t regs[32]; // general purpose, if got_regs
+	int64_t result;    // what its call is about to return, if got_regs
 	unsigned char *vectors; // the other registers, if got_regs; for free()
 	size_t vector_bytes;
 	int stop_signal;   // on its way when it was stopped
@@ -54,6 +57,14 @@ int proc_tasks_read(pid_t pid, bool deep, struct proc_tasks *out);
 void proc_tasks_deinit(struct proc_tasks *t);
 // True if all threads slept at both looks and none ran in between.
 bool proc_tasks_still(const struct proc_tasks *before, const struct proc_tasks *after);
+// Stands still by no doing of its own: by a signal, or in a debugger's hands.
+static inline bool proc_task_stopped(const struct proc_task *t)
+{
+	return t->state == 'T' || t->state == 't';
+}
+bool proc_tasks_stopped(const struct proc_tasks *t);
+// The same of a process as a whole, as its first thread has it: cheap.
+bool proc_stopped(pid_t pid);
 // A thread that is gone for good keeps nothing.
 static inline bool proc_task_dead(const struct proc_task *t)
 {

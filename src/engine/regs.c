@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "unwind/arch.h"
+
 #ifdef NT_X86_XSTATE
 enum { REGS_VECTORS = NT_X86_XSTATE };
 #else
@@ -72,7 +74,8 @@ bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
 		ok = !ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)NT_PRSTATUS, &io);
 		size_t n = ok ? io.iov_len / 8 : 0, room = sizeof(t->regs) / sizeof(*t->regs);
 		memcpy(t->regs, words, (n < room ? n : room) * 8);
-		t->got_regs = ok = ok && n && take_vectors(t);
+		t->got_regs = ok = ok && n > ARCH_RESULT_WORD && take_vectors(t);
+		t->result = ok ? (int64_t)words[ARCH_RESULT_WORD] : 0;
 	}
 	t->stop_signal = sig;
 	if (!keep || !ok) {

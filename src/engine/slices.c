@@ -125,7 +125,7 @@ static bool slept_through(const struct proc_task *a, const struct proc_task *b)
 
 static bool stands(const struct proc_task *t) // by no doing of its own
 {
-	return t->state == 'T' || t->state == 't' || t->tracer;
+	return proc_task_stopped(t) || t->tracer;
 }
 
 static void account(struct slice *l, const struct proc_task *t, uint64_t now)
@@ -240,7 +240,7 @@ static void sample(struct slices *s, uint32_t slot, uint64_t now)
 		return;
 	struct slice *l = k->slice;
 	now = proc_now_ns();
-	if (t.nr == SYS_restart_syscall && t.sp == l->call.sp)
+	if (t.restarted && t.sp == l->call.sp)
 		t.nr = l->call.nr; // it was stopped, and goes on
 	if (l->samples++)
 		account(l, &t, now);

@@ -7,7 +7,7 @@ import os
 import signal
 
 from check_verdicts import describe, killed, ready
-from harness import Failed, Skip, equal, need, until, witness
+from harness import Failed, Skip, child_of, equal, need, proc_state, until, witness
 
 CALLS = ("poll", "ppoll", "select", "pselect")
 
@@ -55,12 +55,39 @@ def check_fate(case, call, fate):
     equal(report["trace"]["healthy_waiters"], healthy, "healthy waiters")
 
 
+def stopped_and_continued(process):
+    """A call that goes on after a stop does so under another number."""
+    os.kill(process.program, signal.SIGSTOP)
+    until(lambda: proc_state(process.program) == "T", "state T")
+    os.kill(process.program, signal.SIGCONT)
+    until(lambda: sleeps_in_set(process), "the loop to sleep again")
+
+
+def check_stopped(case, call):
+    """As by ^Z and fg, before ctp-run has looked at all."""
+    process = case.ctp_start(case.target("poll"), call, "kept")
+    process.program = child_of(process.pid, "t-poll")
+    process.signal(signal.SIGSTOP)
+    process.wait_for("ready")
+    until(lambda: sleeps_in_set(process), "the loop to sleep")
+    stopped_and_continued(process)
+    process.signal(signal.SIGCONT)
+    process.signal(signal.SIGTERM)
+    process.done()
+    _, report = case.report()
+    found = [(f["rule"], f["verdict"], f["count"], f["closure"]) for f in report["findings"]]
+    equal(found, [("CTP001", "proven", 1, "quiet")], describe(report))
+    equal(report["trace"]["healthy_waiters"], 2, "healthy waiters")
+
+
+def sleeps_in_set(process):
+    with open(f"/proc/{process.program}/wchan", encoding="ascii") as f:
+        return f.read().startswith(("poll_schedule", "do_poll", "do_sys_poll", "do_select"))
+
+
 def settle(process):
     """Until the loop's thread has been seen asleep in its call, for longer than one tick of the witness."""
-    def asleep():
-        with open(f"/proc/{process.program}/wchan", encoding="ascii") as f:
-            return f.read().startswith(("poll_schedule", "do_poll", "do_sys_poll", "do_select"))
-    until(asleep, "the loop to sleep")
+    until(lambda: sleeps_in_set(process), "the loop to sleep")
     with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
         begun = switches(f.read())
     until(lambda: switches(open(f"/proc/{process.pid}/status", encoding="ascii").read()) > begun + 20, "turns of ctp-run")
@@ -86,4 +113,6 @@ def check_rings(case):
 
 
 CHECKS = [(f"{fate}_{call}", lambda case, call=call, fate=fate: check_fate(case, call, fate))
-          for fate in FATES for call in CALLS] + [("rings", check_rings)]
+          for fate in FATES for call in CALLS]
+CHECKS += [(f"stopped_{call}", lambda case, call=call: check_stopped(case, call)) for call in CALLS]
+CHECKS += [("rings", check_rings)]
