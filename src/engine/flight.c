@@ -121,7 +121,7 @@ static void judge_p5(struct look *l, struct suspect *s)
 		n++;
 		if (c->slept_epoch >= s->c.epoch || (t && !exits && sleeps(l, t)))
 			continue;
-		bool awake = t && t->state != 'S' && !proc_task_dead(t);
+		bool awake = t && t->state != 'S' && !proc_task_dead(t) && !proc_task_stopped(t);
 		look_say(a, awake ? 0 : -1, "thread %u, which runs coroutines, has not slept in its wait since %s",
 			 c->tid, event_of(s));
 		return;
@@ -167,12 +167,16 @@ static bool meet_again(struct look *l, uint32_t slot)
 static void let_sleep(struct look *l)
 {
 	uint64_t until = proc_now_ns() + LET_SLEEP_NS;
+	bool met = false;
 	for (uint32_t i = 0; i < l->nthreads; i++)
 		while (owes_sleep(l, i) && proc_now_ns() < until && proc_now_ns() < l->deadline_ns) {
 			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 			if (!meet_again(l, i))
 				return;
+			met = true;
 		}
+	if (met)
+		look_mark_hooked(l);
 }
 
 void flight_judge(struct look *l)

@@ -53,7 +53,9 @@ static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 {
 	if (proc_task_dead(t))
 		return;
-	if (t->state != 'S' || t->nr < 0) {
+	if (proc_task_stopped(t)) {
+		way(q, "thread %d is stopped", t->tid);
+	} else if (t->state != 'S' || t->nr < 0) {
 		way(q, "thread %d runs", t->tid);
 	} else if (look_in_epoll(t)) {
 		bool timed = t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0;

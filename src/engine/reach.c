@@ -388,7 +388,8 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		registers(r, &l->tasks.v[i]);
 	struct queues q = {.l = l, .bytes = root_bytes, .ctx = r};
 	bool hands = !e && kernel_hands(r), queues = hands && queues_read(&q);
-	bool still = hold_rested(l, base);
+	bool still = hold_rested(l, base), signals = hold_signals(base);
+	l->disturbed |= !still || signals;
 	free(dead.v);
 	if (e)
 		hold_say(l, *s.why ? s.why : "memory could not be searched");
@@ -399,7 +400,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	else if (*l->unseen) {
 		look_open(l, 0, "%.200s", l->unseen);
 		hold_say(l, l->unseen);
-	} else if (hold_signals(base))
+	} else if (signals)
 		hold_say(l, "a signal is pending: its value may lead to it");
 	else if (!hands)
 		hold_say(l, "its POSIX timers cannot be seen: their values may lead to it");

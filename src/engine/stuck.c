@@ -20,7 +20,7 @@
 #include "ctp/seq.h"
 
 #define MS 1000000ULL
-enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, FINAL_TRIES = 20, FINAL_PAUSE_NS = 3000000 };
+enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20, FINAL_TRIES = 20, FINAL_PAUSE_NS = 3000000 };
 enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
 
 struct walk {
@@ -352,12 +352,13 @@ static uint64_t activity(const struct ctp_region *r, uint64_t *turns)
 	return sum;
 }
 
-static bool all_asleep(pid_t pid)
+static bool all_asleep(pid_t pid, bool *stopped)
 {
 	struct proc_tasks t = {0};
 	bool asleep = !proc_tasks_read(pid, false, &t);
 	for (size_t i = 0; i < t.n; i++)
 		asleep &= t.v[i].state == 'S' || proc_task_dead(&t.v[i]);
+	*stopped = proc_tasks_stopped(&t);
 	proc_tasks_deinit(&t);
 	return asleep;
 }
@@ -380,17 +381,21 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, bool final, ui
 	const struct ctp_ext *e = s->r->ext;
 	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .deadline_ns = now_ns + READY_MS * MS};
 	uint64_t sum = activity(s->r, &w.turns);
-	bool rested = false;
+	bool rested = false, stopped = false;
 	if ((!final && !due(k, sum, now_ns, &rested)) || ctp_load64(&e->exit_begun))
 		return;
+	if (!final && proc_stopped(pid)) { // nothing can be asked, and nothing happens meanwhile
+		k->walk_ns = k->busy_ns = now_ns + STOPPED_MS * MS;
+		return;
+	}
 	walk_fds(&w);
 	if (w.many)
 		walk_stations(&w);
 	w.hints = w.n > 0;
-	w.asleep = w.hints && all_asleep(pid);
+	w.asleep = w.hints && all_asleep(pid, &stopped);
 	for (int i = 0; final && w.hints && !w.asleep && i < FINAL_TRIES; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = FINAL_PAUSE_NS}, NULL);
-		w.asleep = all_asleep(pid);
+		w.asleep = all_asleep(pid, &stopped);
 	}
 	ask_kernel(&w);
 	if (final)
@@ -400,7 +405,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, bool final, ui
 	free(w.by_number);
 	rows_deinit(&w.rows);
 	bool whole = w.asleep || (rested && !w.hints);
-	uint64_t end = proc_now_ns(), pause = whole ? BUSY_MS * MS : 2 * k->pause_ns;
+	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;
 	k->pause_ns = pause < BUSY_MS * MS ? BUSY_MS * MS : pause < BUSY_MAX_MS * MS ? pause : BUSY_MAX_MS * MS;
 	k->walk_ns = end + 20 * (end - now_ns) + (whole || !rested ? 0 : k->pause_ns);
 	k->busy_ns = end + 20 * (end - now_ns) + k->pause_ns;

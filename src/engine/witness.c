@@ -19,7 +19,7 @@
 #include "engine/suspects.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, GRACE_MS = 200, FINAL_MS = 400, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, PROVE_TRIES = 20 };
+enum { CHECK_MS = 30, GRACE_MS = 200, FINAL_MS = 400, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, GOES_ON_MS = 100, PROVE_TRIES = 20 };
 
 struct witness {
 	const struct ctp_region *r;
@@ -31,6 +31,7 @@ struct witness {
 	struct stuck stuck;
 	struct proc_tasks last; // threads at the last check
 	uint64_t check_ns, look_ns; // not before
+	uint64_t patient_ns;    // until then, the last look waits for a stopped program
 	unsigned scans;         // tries between ticks
 	bool described;
 };
@@ -87,15 +88,23 @@ static void judge(struct look *l)
 				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: the program did not come to rest");
 }
 
+// Whether it is stuck could not be told: a thread was awake, or stopped, just then.
+static bool in_vain(const struct suspect *s)
+{
+	return stuck_rule(s->rule) && !s->gone && s->a[LOOK_P3].holds < 0;
+}
+
 static void report(struct witness *w, struct look *l, uint64_t ns)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		s->looks++;
-		s->next_ns = proc_now_ns() + backoff(s);
+		bool refuted = stuck_refuted(s), again = in_vain(s) && s->vain < AGAIN;
+		s->looks += !again;
+		s->vain += again;
+		s->next_ns = proc_now_ns() + (again ? CHECK_MS * MS : backoff(s));
 		if (!suspect_holds(w->r, s))
 			continue; // it ran while we looked: withdrawn at the next turn
-		if (stuck_refuted(s) && !s->said)
+		if ((refuted || again) && !s->said)
 			continue;
 		s->settled = settled(s);
 		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
@@ -125,15 +134,45 @@ static void note_rings(struct witness *w, size_t n)
 		e->rings = (uint32_t)n;
 }
 
+// Of stopped threads it cannot be told what they would do. One who was not looked at for long is looked at all the same.
+static bool put_off(const struct look *l, uint64_t now_ns)
+{
+	for (size_t i = 0; l->disturbed && i < l->n; i++)
+		if (l->who[i]->looks || now_ns - l->who[i]->found_ns < STOPPED_MS * MS)
+			return true;
+	return false;
+}
+
+static void go_on_until(const struct witness *w, uint64_t ns)
+{
+	while (proc_stopped(w->pid) && proc_now_ns() < ns)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+// At the last look there is time until it goes on.
+static int begin(const struct witness *w, struct look *l)
+{
+	for (;;) {
+		if (l->final)
+			go_on_until(w, w->patient_ns);
+		int r = look_begin(l);
+		if (r || !l->disturbed || !l->final || proc_now_ns() > w->patient_ns)
+			return r;
+		look_deinit(l);
+	}
+}
+
 static void take_look(struct witness *w, struct look *l)
 {
 	uint64_t begun = proc_now_ns();
-	if (!look_begin(l)) {
+	if (begin(w, l))
+		return;
+	if (l->final || !put_off(l, begun)) {
 		note_rings(w, l->rows.uring);
 		judge(l);
 		report(w, l, begun);
-		look_deinit(l);
 	}
+	look_deinit(l);
 }
 
 static bool needs_memory(struct suspect **who, size_t n)
@@ -191,9 +230,10 @@ void witness_poll(struct witness *w)
 	} else if (rest > 0) {
 		live_look(w, who, n, true, needs_memory(who, n));
 	} else if (rest == 0) {
+		bool stopped = proc_tasks_stopped(&w->last);
 		size_t late = 0;
 		for (size_t i = 0; i < n; i++)
-			if (now_ns - who[i]->found_ns >= GRACE_MS * MS)
+			if (now_ns - who[i]->found_ns >= (stopped ? STOPPED_MS : GRACE_MS) * MS && !(stopped && who[i]->looks))
 				who[late++] = who[i];
 		bool scan = w->prove && w->scans < PROVE_TRIES;
 		w->scans += late && scan;
@@ -217,23 +257,35 @@ static bool rests(const struct witness *w, unsigned ms)
 	return rested;
 }
 
-// Of some that wait for what is open no more could be told than that a thread was awake, or stopped, just then.
+static size_t unsettled(struct suspect **who, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!who[i]->settled && !who[i]->gone)
+			who[kept++] = who[i];
+	return kept;
+}
+
+// Of some no more could be told than that a thread was awake, or stopped, just then.
 static void look_again_at_open(struct witness *w, const struct look *last)
 {
 	struct look l = *last;
 	for (int i = 0; i < AGAIN; i++) {
-		l.n = stuck_open(l.who, l.n);
+		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_open(l.who, l.n);
 		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
 			return;
-		struct look again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .rested = rests(w, AGAIN_MS), .who = l.who,
-				     .n = l.n, .deadline_ns = l.deadline_ns};
+		struct look again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .scan = l.disturbed,
+				     .rested = rests(w, AGAIN_MS), .who = l.who, .n = l.n, .deadline_ns = l.deadline_ns};
 		take_look(w, &again);
+		l.disturbed = again.disturbed;
 	}
 }
 
 void witness_final(struct witness *w, bool may_stop)
 {
 	uint64_t begun = proc_now_ns(), deadline = begun + FINAL_MS * MS;
+	w->patient_ns = begun + GOES_ON_MS * MS;
+	go_on_until(w, w->patient_ns);
 	note_rings(w, rows_rings(w->pid, deadline));
 	suspects_gather(&w->suspects, true, begun);
 	suspects_withdraw(&w->suspects);
@@ -260,7 +312,7 @@ void witness_ended(struct witness *w)
 	suspects_withdraw(&w->suspects);
 	for (size_t i = 0; i < w->suspects.n; i++) {
 		struct suspect *s = w->suspects.v[i];
-		if (s->said)
+		if (s->said && s->a[LOOK_P4].holds == 1)
 			continue; // what was seen while it lived is more
 		l.who = &s;
 		l.n = 1;

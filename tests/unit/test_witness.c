@@ -9,15 +9,19 @@
 #include <cmocka.h>
 
 #include <jansson.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "engine/hold.h"
 #include "engine/proc.h"
 #include "engine/scan.h"
 #include "engine/witness.h"
@@ -223,6 +227,78 @@ static void at_the_end(void **state)
 	bench_stop(&b);
 }
 
+static bool in_state(pid_t pid, char state)
+{
+	struct proc_task t;
+	return proc_task_read(pid, pid, true, &t) && t.state == state;
+}
+
+static void until_in(pid_t pid, char state)
+{
+	while (!in_state(pid, state)) {
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		nap();
+	}
+}
+
+// A stop has taken the thread out of its wait: with nothing, so its buffer is still nobody's.
+static void stopped(void **state)
+{
+	struct bench b;
+	bench_start(&b, "plain", false);
+	until_in(b.pid, 'S');
+	assert_false(proc_stopped(b.pid));
+	kill(b.pid, SIGSTOP);
+	until_in(b.pid, 'T');
+	assert_true(proc_stopped(b.pid));
+	witness_final(b.w, true);
+	b.last = line_of(&b, 0);
+	assert_non_null(b.last);
+	expect(&b, 1, 1, 1, 1, -1, 1, 0);
+	assert_true(says(&b, "is stopped"));
+	bench_stop(&b);
+}
+
+// What a call that goes on after a stop is called: by what it was.
+static void restarted(void **state)
+{
+	static int word;
+	for (int how = 0; how < 3; how++) {
+		struct proc_task t;
+		struct timespec hour = {.tv_sec = 3600};
+		pid_t pid = fork();
+		for (; !pid; _exit(1))
+			how == 0 ? poll(NULL, 0, 3600000) :
+			how == 1 ? clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL) :
+				   (int)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &hour, NULL, 0);
+		do {
+			nap();
+			assert_true(proc_task_read(pid, pid, true, &t));
+		} while (t.state != 'S' || t.nr < 0);
+		int64_t nr = t.nr;
+		assert_false(t.restarted);
+		kill(pid, SIGSTOP);
+		until_in(pid, 'T');
+		kill(pid, SIGCONT);
+		until_in(pid, 'S');
+		bool read = proc_task_read(pid, pid, true, &t);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		assert_true(read && t.restarted);
+		assert_int_equal(t.nr, nr);
+	}
+}
+
+// Only a signal that the program can see may bring a pointer.
+static void pending(void **state)
+{
+	struct proc_task v[2] = {{.pending = 1ULL << (SIGCONT - 1)}, {.heard = 1ULL << (SIGUSR1 - 1)}};
+	const struct proc_tasks t = {v, 2};
+	assert_false(hold_signals(&t));
+	v[1].heard |= v[0].pending;
+	assert_true(hold_signals(&t));
+}
+
 static void gone(void **state)
 {
 	struct bench b;
@@ -255,7 +331,8 @@ int main(void)
 		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second),
 		cmocka_unit_test(dups), cmocka_unit_test(event), cmocka_unit_test(eventdup), cmocka_unit_test(listener),
 		cmocka_unit_test(flight), cmocka_unit_test(ticking), cmocka_unit_test(withdrawn),
-		cmocka_unit_test(at_the_end), cmocka_unit_test(gone),
+		cmocka_unit_test(at_the_end), cmocka_unit_test(stopped), cmocka_unit_test(restarted),
+		cmocka_unit_test(pending), cmocka_unit_test(gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
