@@ -23,7 +23,7 @@
 #define AGAIN_LEAST (2 * MS)
 #define AGAIN_MOST (300 * MS)
 #define SOON_NS (1000 * MS) // a slice younger than that is looked at often
-enum { SAMPLE_AFTER_MS = 5, GAP_MS = 400 };
+enum { SAMPLE_AFTER_MS = 5, LATE_MS = 25, GAP_MS = 400 };
 
 // One slot of the thread table.
 struct track {
@@ -42,6 +42,8 @@ struct slices {
 	struct sites *sites;
 	struct unwind *unwind;
 	uint64_t search_ns; // stations are not searched before
+	uint64_t polled_ns; // the last turn
+	bool late;          // it was long ago: what is met now may have lasted as long
 	struct track tracks[CTP_THREADS_MAX];
 };
 
@@ -337,6 +339,8 @@ static void look_at_thread(struct slices *s, uint32_t slot, uint64_t now)
 	} else if (current != k->id || switches != k->switches) {
 		end(s, k);
 		begin(k, current, switches, now);
+		if (s->late && runs_loop(s, slot))
+			sample(s, slot, now);
 	} else if (now >= k->due_ns && runs_loop(s, slot)) {
 		sample(s, slot, now);
 	}
@@ -348,6 +352,8 @@ bool slices_poll(struct slices *s, uint64_t now_ns)
 	const struct ctp_region *r = s->r;
 	uint32_t high = ctp_load32(&r->ext->thread_high);
 	bool ending = ctp_load64(&r->ext->exit_begun) != 0;
+	s->late = s->polled_ns && now_ns - s->polled_ns > LATE_MS * MS;
+	s->polled_ns = now_ns;
 	for (uint32_t i = 0; i < high && i < r->threads_max && i < CTP_THREADS_MAX; i++) {
 		struct track *k = &s->tracks[i];
 		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_LIVE && !ending) {
