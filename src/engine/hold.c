@@ -89,13 +89,20 @@ bool hold_refresh(struct look *l, const struct proc_tasks *base)
 		const struct proc_task *b = &base->v[i];
 		if (!t->got_regs)
 			continue;
+		t->hooked &= t->sp == b->sp && t->pc == b->pc;
 		t->state = b->state;
 		t->nr = b->nr;
 		t->sp = b->sp;
 		t->pc = b->pc;
 		memcpy(t->args, b->args, sizeof(t->args));
 	}
-	return !l->may_stop || !look_again(l);
+	if (l->may_stop && look_again(l))
+		return false;
+	// Held where it sleeps in a hook: what that has saved is what the program has in its registers.
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (l->tasks.v[i].hooked)
+			l->tasks.v[i].hooked = l->threads[l->tasks.v[i].slot].wait_seq & 1;
+	return true;
 }
 
 // Did nobody run since `base`? Threads that we hold cannot have.

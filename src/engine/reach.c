@@ -205,11 +205,12 @@ static void registers(struct reach *r, const struct proc_task *t)
 	if (t->slot >= 0 && t->hooked)
 		for (int i = 0; i < CTP_REGS; i++)
 			root_word(r, r->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d", REG_NAMES[i], t->tid);
-	for (size_t i = 0; t->got_regs && i < sizeof(t->regs) / sizeof(*t->regs); i++)
+	bool own = t->got_regs && !t->hooked;
+	for (size_t i = 0; own && i < sizeof(t->regs) / sizeof(*t->regs); i++)
 		root_word(r, t->regs[i], "a register of thread %d", t->tid);
 	char where[48];
 	snprintf(where, sizeof(where), "a vector register of thread %d", t->tid);
-	if (t->got_regs)
+	if (own)
 		root_bytes(r, where, t->vectors, t->vector_bytes);
 }
 
