@@ -24,8 +24,8 @@ asan: ## unit tests with AddressSanitizer and UBSan
 tsan: ## unit tests with ThreadSanitizer
 	meson setup --reconfigure $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false || meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false
 	meson test -C $(BUILD)-tsan --suite=unit
-bench: build ## what a switch costs, as a ratio to the bare program and to version-1 slots
-	bench/run $(BUILD)
+bench: build ## what all of it costs, beside bare programs and other tools; writes docs/performance.md; ONLY=word prints some
+	bench/run $(BUILD) --install $(if $(ONLY),$(ONLY),-o docs/performance.md)
 lint: ## do includes keep to the layers?
 	tests/check_includes .
 install: build ## install; DESTDIR is honoured

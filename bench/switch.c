@@ -8,13 +8,21 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "probe.h"
+
 static ucontext_t scheduler, *contexts;
 static volatile long current;
+
+GO_KIND void go(ucontext_t *from, ucontext_t *to)
+{
+	PROBE(from, to);
+	swapcontext(from, to);
+}
 
 static void body(void)
 {
 	for (;;)
-		swapcontext(&contexts[current], &scheduler);
+		go(&contexts[current], &scheduler);
 }
 
 static double now_ns(void)
@@ -35,11 +43,11 @@ int main(int argc, char **argv)
 		makecontext(&contexts[i], body, 0);
 	}
 	for (current = 0; current < n; current++) // first runs are not measured
-		swapcontext(&scheduler, &contexts[current]);
+		go(&scheduler, &contexts[current]);
 	double t0 = now_ns();
 	for (long i = 0; i < switches / 2; i++) {
 		current = i % n;
-		swapcontext(&scheduler, &contexts[current]);
+		go(&scheduler, &contexts[current]);
 	}
 	printf("%.2f\n", (now_ns() - t0) / (double)(switches / 2 * 2));
 	return 0;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//
+// switch.c by Boost.Context: N coroutines in a ring, switched to in turn by one
+// scheduler: prints the time of a switch in nanoseconds. Usage: fcontext COROUTINES SWITCHES
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "probe.h"
+
+// what libboost_context.so exports to C
+struct transfer {
+	void *from, *data;
+};
+void *make_fcontext(void *top, size_t bytes, void (*fn)(struct transfer));
+struct transfer jump_fcontext(void *to, void *data);
+
+enum { STACK_BYTES = 16384 };
+
+GO_KIND struct transfer go(void *from, void *to)
+{
+	PROBE(from, to);
+	return jump_fcontext(to, from);
+}
+
+static void body(struct transfer t)
+{
+	for (;;)
+		t = go(NULL, t.from);
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? atol(argv[1]) : 1, switches = argc > 2 ? atol(argv[2]) : 1000000;
+	void **contexts = calloc((size_t)n, sizeof(*contexts));
+	for (long i = 0; i < n; i++)
+		contexts[i] = make_fcontext((char *)malloc(STACK_BYTES) + STACK_BYTES, STACK_BYTES, body);
+	for (long i = 0; i < n; i++) // first runs are not measured
+		contexts[i] = go(NULL, contexts[i]).from;
+	double t0 = now_ns();
+	for (long i = 0, at = 0; i < switches / 2; i++) {
+		contexts[at] = go(NULL, contexts[at]).from;
+		at = at + 1 == n ? 0 : at + 1;
+	}
+	printf("%.2f\n", (now_ns() - t0) / (double)(switches / 2 * 2));
+	return 0;
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""What calls cost that are no switches: hooks.c names them, and measures one by itself."""
+from figures import Missing, Row, median, missing, paired, told
+
+SLOW = ("blocks", "nanosleep")  # each waits for some 50 us
+
+
+def limit_of(name):
+    if name.startswith("malloc"):
+        return 2
+    return 25 if "blocks" in name else None if name.startswith(("mutex", "nanosleep")) else 5
+
+
+def hooks(stand):
+    """Calls that are no switches"""
+    try:
+        program = stand.program("bench-hooks", source="hooks.c")
+        names = stand.run(program).out.split()
+    except Missing as why:
+        return [missing("what hooks add to a call", why, "at most +5 ns; +25 ns where it blocks; free +2 ns")]
+    rows = []
+    for name in names:
+        count = stand.size(1000000, 20000) // (100 if any(x in name for x in SLOW) else 1)
+        ways = {}
+        for place in ("coroutine", "native"):
+            words = [program, name, place, count]
+            ways[f"bare {place}"] = lambda words=words: float(stand.run(*words).out)
+            ways[f"ctp {place}"] = lambda words=words: float(stand.run(*stand.ctp(), *words).out)
+        rows.append(row(name, stand.side_by_side(ways)))
+    return rows
+
+
+def row(name, runs):
+    limit = limit_of(name)
+    goal = f"at most +{limit} ns" if limit else ""
+    for values in runs.values():
+        if isinstance(values, Missing):
+            return missing(name, values, goal)
+    added, _ = paired(runs["bare coroutine"], runs["ctp coroutine"])
+    native, _ = paired(runs["bare native"], runs["ctp native"])
+    return Row(name, told(added, "ns", plus=True), told(runs["bare coroutine"], "ns"),
+               f"on a thread's own stack {told(native, 'ns', plus=True)}", goal, median(added), limit)
+
+
+MEASURES = [hooks]
