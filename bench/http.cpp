@@ -3,8 +3,12 @@
 // An HTTP server on Boost.Asio's stackful coroutines, one for each connection, which
 // is kept alive: the smallest answer there is, so that the switches weigh most.
 // Usage: http; prints `port` and the port, and stays until it is ended.
-#include <boost/asio.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/spawn.hpp>
+#include <boost/asio/write.hpp>
 #include <iostream>
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 70, 200, 40, 50
-COLORS = ("#0b6bcb", "#c2410c", "#15803d", "#9333ea", "#a16207", "#0e7490", "#be185d", "#4b5563", "#65a30d")
+COLORS = ("#0b6bcb", "#c2410c", "#15803d", "#9333ea", "#a16207", "#0e7490", "#be185d", "#4b5563")
 
 
 def label(value):
@@ -25,8 +25,9 @@ class Axis:
             self.high = 10 ** math.ceil(math.log10(max(max(values), self.low * 10)))
             self.ticks = [10.0 ** e for e in range(round(math.log10(self.low)), round(math.log10(self.high)) + 1)]
         else:
-            step = 10 ** math.floor(math.log10(max(max(values), 1e-3)))
-            top = next(m for m in (1, 2, 5, 10) if m * step >= max(values)) * step
+            most = max([1, *values])
+            step = 10 ** math.floor(math.log10(most))
+            top = next(m for m in (1, 2, 5, 10) if m * step >= most) * step
             self.low, self.high = 0, top
             self.ticks = [top * i / 5 for i in range(6)]
 
@@ -38,11 +39,18 @@ class Axis:
 
 def spaced(places, gap=15):
     """Labels at the lines' ends, moved apart: [(wanted y, name)] to name -> y."""
-    moved, last = {}, -math.inf
-    for y, name in sorted(places):
-        last = max(y, last + gap)
+    moved, last = {}, math.inf
+    for y, name in sorted(places, reverse=True):
+        last = min(y, last - gap)
         moved[name] = last
     return moved
+
+
+def style(name, colors):
+    """One colour for a tool, dashes for its second way (`tool, way`)."""
+    tool, _, way = name.partition(", ")
+    dashes = ' stroke-dasharray="6 4"' if way == "fcontext" else ""
+    return colors.setdefault(tool, COLORS[len(colors) % len(COLORS)]), dashes
 
 
 def chart(title, x_title, y_title, series, log_y):
@@ -64,9 +72,11 @@ def chart(title, x_title, y_title, series, log_y):
     out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_title)}</text>'
                f'<text transform="translate(16 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>')
     ends = spaced([(ys.at(points[-1][1]), name) for name, points in series.items()])
-    for color, (name, points) in zip(COLORS * len(series), series.items()):
+    colors = {}
+    for name, points in series.items():
+        color, dashes = style(name, colors)
         line = " ".join(f"{xs.at(x):.1f},{ys.at(y):.1f}" for x, y in points)
-        out.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"/>')
+        out.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"{dashes}/>')
         out += [f'<circle cx="{xs.at(x):.1f}" cy="{ys.at(y):.1f}" r="3" fill="{color}"/>' for x, y in points]
         out.append(f'<text x="{WIDTH - RIGHT + 8}" y="{ends[name] + 4:.1f}" fill="{color}">{escape(name)}</text>')
     return "\n".join(out) + "\n</svg>\n"

@@ -144,6 +144,7 @@ class Stand:
     def __init__(self, build, quick=False, rounds=None):
         self.build, self.quick = pathlib.Path(build).resolve(), quick
         self.rounds = rounds or (2 if quick else 7)
+        self.few = 1 if quick else min(self.rounds, 3)  # rounds of what takes long
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="ctp-bench-"))
         self.run_tool = self.build / "src/engine/ctp-run"
         self.analyze_tool = self.build / "src/analyze/ctp-analyze"
@@ -169,7 +170,7 @@ class Stand:
             path, out = HERE / source, self.dir / name
             if not path.exists():
                 raise Missing(f"there is no bench/{source}")
-            log = subprocess.run([tool("g++" if path.suffix == ".cpp" else "cc"), "-O2", "-g", "-w", f"-I{HERE}", path, "-o", out,
+            log = subprocess.run([tool("g++" if path.suffix == ".cpp" else "cc"), "-O2", "-w", f"-I{HERE}", path, "-o", out,
                                   "-pthread", *words], capture_output=True, text=True)
             why = next((x for x in log.stderr.splitlines() if "error" in x or "cannot find" in x), "")
             self.programs[name] = out if log.returncode == 0 else Missing(f"{path.name} does not build here: {why.replace(str(HERE), 'bench')[-160:]}")

@@ -27,7 +27,7 @@ def drain(stand):
     switches = stand.size(20000000, 300000)
     program = [stand.program("bench-switch", source="switch.c"), 100, switches]
     rates = []
-    for _ in range(stand.size(3, 1)):
+    for _ in range(stand.few):
         done = stand.run(*stand.ctp("--overflow=block"), *program)
         rates.append(closing(done)[0] / max(done.own, 0.01))
         stand.drop_traces()

@@ -56,7 +56,7 @@ def row(stand, kind, options, limit):
     if not options:
         ways["LTTng-UST"] = lambda: lttng(stand, argv(*peers.lttng_words()))
     try:
-        runs = stand.side_by_side(ways, rounds=stand.size(3, 1))
+        runs = stand.side_by_side(ways, rounds=stand.few)
         for name in ("bare", "ctp"):
             if isinstance(runs[name], Missing):
                 raise runs[name]
@@ -83,7 +83,7 @@ def lost_by_rate(stand):
         argv = lambda *more: [spin(stand, "fcontext", *more), threads, seconds, int(wanted / threads)]
         try:
             runs = stand.side_by_side({"ctp": lambda: ours(stand, argv()),
-                                       "LTTng-UST": lambda: lttng(stand, argv(*peers.lttng_words()))}, rounds=stand.size(3, 1))
+                                       "LTTng-UST": lambda: lttng(stand, argv(*peers.lttng_words()))}, rounds=stand.few)
             if isinstance(runs["ctp"], Missing):
                 raise runs["ctp"]
         except Missing as why:

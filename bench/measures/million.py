@@ -37,7 +37,7 @@ def live(stand):
     n = stand.size(1000000, 10000)
     head = f"{n:,} live coroutines"
     try:
-        looks = [look(stand, n) for _ in range(stand.size(3, 1))]
+        looks = [look(stand, n) for _ in range(stand.few)]
     except Missing as why:
         return [missing(f"{head}: {x}", why) for x in ("time to make and run them", "memory", "ctp-ps", "ctp-analyze")]
     column = lambda name: [x[name] for x in looks]

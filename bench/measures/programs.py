@@ -102,7 +102,7 @@ def answers(stand, control, process):
 
 
 def http(stand):
-    count = stand.size(200000, 5000)
+    count = stand.size(200000, 20000)
     words = ["-lboost_coroutine", "-lboost_context", "-lboost_thread"]
 
     def once(prefix):

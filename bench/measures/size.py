@@ -68,7 +68,7 @@ def rate_row(stand, what, units, argv, limit=None, good=(0,), others=""):
     """Units a second of CPU time that a reader takes."""
     goal = f"at least {short(limit)}/s" if limit else ""
     try:
-        rates = [units / max(stand.run(*argv, good=good).cpu, 1e-3) for _ in range(stand.size(3, 1))]
+        rates = [units / max(stand.run(*argv, good=good).cpu, 1e-3) for _ in range(stand.few)]
     except Missing as why:
         return missing(what, why, goal)
     return Row(what, f"{told(rates)}/s", "", others, goal, median(rates), limit, least=True)

@@ -5,6 +5,7 @@ from figures import Missing, Row, median, missing, paired, told
 from stand import available_bytes, closing
 
 GOALS = {"ucontext": {1: 10, 100: 10, 10000: 10}, "fcontext": {1: 8, 100: 10, 10000: 15}}
+MANY = 1000000  # from which on it takes long, and only ours is measured
 MILLION_BYTES = 14 << 30  # of memory, for 1,000,000 stacks and what we keep of them
 SLOW = {"uprobe (perf)": 50, "uftrace": 5}  # how much less work they are given
 
@@ -21,7 +22,7 @@ def ways(stand, kind, n, switches, lost):
     number = lambda done: float(done.out.split()[-1])
     few = lambda name: max(2 * n, switches // SLOW[name])
 
-    def made(suffix, *extra):
+    def other(suffix, *extra):
         return [stand.program(f"bench-{source}-{suffix}", *extra, *words, source=f"{source}.c"), n]
 
     def ctp():
@@ -31,16 +32,16 @@ def ways(stand, kind, n, switches, lost):
         return number(done)
 
     def lttng():
-        done, dropped = peers.lttng(stand, [*made("lttng", *peers.lttng_words()), switches])
+        done, dropped = peers.lttng(stand, [*other("lttng", *peers.lttng_words()), switches])
         lost["LTTng-UST"].append(dropped / (switches + 2 * n))
         return number(done)
 
-    found = {"bare": lambda: number(stand.run(*program, switches)), "ctp": ctp,
-             "version-1 slots": lambda: number(peers.version1(stand, [*program, switches], n)),
-             "LTTng-UST": lttng}
-    if n <= 10000:
-        found["uftrace"] = lambda: number(peers.uftrace(stand, [*made("uftrace", "-DFUNCTIONS", "-finstrument-functions"),
-                                                                few("uftrace")]))
+    found = {"bare": lambda: number(stand.run(*program, switches)), "ctp": ctp}
+    if n >= MANY:
+        return found
+    found |= {"version-1 slots": lambda: number(peers.version1(stand, [*program, switches], n)), "LTTng-UST": lttng,
+              "uftrace": lambda: number(peers.uftrace(stand, [*other("uftrace", "-DFUNCTIONS", "-finstrument-functions"),
+                                                              few("uftrace")]))}
     if n <= 100 and kind == "ucontext":
         found["uprobe (perf)"] = lambda: number(peers.uprobe(stand, [*program, few("uprobe (perf)")]))
     return found
@@ -50,12 +51,12 @@ def row(stand, kind, n):
     limit = GOALS[kind].get(n)
     goal = f"at most +{limit} ns" if limit else ""
     what = f"a switch by {'swapcontext' if kind == 'ucontext' else 'Boost.Context'}, {n:,} coroutine{'s' * (n > 1)}"
-    if n >= 1000000 and available_bytes() < MILLION_BYTES:
+    if n >= MANY and available_bytes() < MILLION_BYTES:
         return missing(what, f"it takes {MILLION_BYTES >> 30} GiB of free memory", goal)
-    switches = 4 * n if n >= 1000000 else stand.size(4000000 if kind == "ucontext" else 20000000, 200000)
+    switches = 4 * n if n >= MANY else stand.size(4000000 if kind == "ucontext" else 20000000, 200000)
     lost = {"ctp": [], "LTTng-UST": []}
     try:
-        runs = stand.side_by_side(ways(stand, kind, n, switches, lost), rounds=3 if n >= 1000000 and not stand.quick else None)
+        runs = stand.side_by_side(ways(stand, kind, n, switches, lost), rounds=stand.few if n >= MANY else None)
         for name in ("bare", "ctp"):
             if isinstance(runs[name], Missing):
                 raise runs[name]
