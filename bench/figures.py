@@ -36,9 +36,10 @@ def told(values, unit="", plus=False, scale=1):
     return f"{text} ({short(low)} to {short(high)})" if len(values) > 1 else text
 
 
-def percent(ratios):
-    """What ratios of time lose, as percents."""
-    return told([100 * (r - 1) for r in ratios], "%", plus=True)
+def least(bare, other, unit):
+    """The least of one against the least of the other: what is left when the rounds in which others had the machine are not
+    looked at."""
+    return f"; least against least {told([min(other) - min(bare)], unit, plus=True)}" if len(bare) > 1 else ""
 
 
 @dataclasses.dataclass
@@ -50,18 +51,31 @@ class Row:
     bare: str = ""
     others: str = ""     # what the same costs with what a user would take instead, or more about it
     goal: str = ""
-    value: float = None
+    value: object = None  # or one of each round
     limit: float = None
     least: bool = False
 
     def met(self):
+        """Unclear where the middle half of the rounds is on both sides."""
         if self.value is None or self.limit is None:
             return ""
-        return "yes" if (self.value >= self.limit if self.least else self.value <= self.limit) else "no"
+        values = self.value if isinstance(self.value, list) else [self.value]
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+        good = [(x >= self.limit) if self.least else (x <= self.limit) for x in (low, high)]
+        return "yes" if all(good) else "unclear" if any(good) else "no"
 
 
 def missing(what, why, goal=""):
     return Row(what, f"not measured: {why}", goal=goal)
+
+
+def coroutines(n):
+    return f"{n:,} coroutine{'s' * (n != 1)}"
+
+
+def peer(name, values, tell):
+    """What a peer's runs have come to; or why there are none."""
+    return f"{name}: not measured: {values}" if isinstance(values, Missing) else f"{name} {tell(values)}"
 
 
 def paired(bare, other):

@@ -51,10 +51,12 @@ def versions(stand):
 def text(stand, sections, plots, load):
     """`sections`: [(title, rows)]; `load`: of the machine when we began."""
     busy = "" if load < 0.5 else " The machine was not idle: read the ratios, and the spread."
-    lines = [BEGIN, "", f"Written by `make bench` on {datetime.date.today()}{' (--quick: short runs, few rounds)' if stand.quick else ''}.",
+    quick = " (--quick: short runs, few rounds)" if stand.quick else ""
+    lines = [BEGIN, "", f"Written by `make bench` on {datetime.date.today()}{quick}.",
              f"Machine: {machine()}; load {load:.1f} when it began.{busy}", f"Versions: {versions(stand)}.", "",
-             "A figure is the median of runs that were set side by side, in brackets the least and the most. `+` is what is added to",
-             "the same program without it, in the same round; `x` the ratio. What stands as *not measured* says why.", ""]
+             "A figure is the median of runs that were set side by side, in brackets the least and the most. `+` is what is",
+             "added to the same program without it, in the same round; `x` the ratio. A goal is met, or not, by the middle",
+             "half of the rounds, and unclear where they are on both sides. What stands as *not measured* says why.", ""]
     for title, rows in sections:
         lines += [f"### {title}", "", table(rows), ""]
     lines += [f"![{title}]({name})" for name, title in plots] + [""] * bool(plots)

@@ -75,6 +75,7 @@ class Lttng:
 
 
 def lttng_words():
+    tool("lttng")
     return ["-DLTTNG", "-llttng-ust", "-ldl"]
 
 
@@ -83,6 +84,9 @@ def lttng(stand, argv):
     with Lttng(stand) as session:
         done = stand.run(*argv)
         return done, session.stop()
+
+
+UFTRACE_WORDS = ("-DFUNCTIONS", "-finstrument-functions")
 
 
 def uftrace(stand, argv):

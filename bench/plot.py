@@ -58,7 +58,8 @@ def chart(title, x_title, y_title, series, log_y):
     series = {name: sorted((x, max(y, 1) if log_y else y) for x, y in points) for name, points in series.items()}
     xs = Axis([x for points in series.values() for x, _ in points], LEFT, WIDTH - RIGHT, True)
     ys = Axis([y for points in series.values() for _, y in points], HEIGHT - BOTTOM, TOP, log_y)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+           'font-family="sans-serif" font-size="12">',
            f"<title>{escape(title)}</title>", f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
            f'<text x="{LEFT}" y="22" font-size="14" font-weight="bold">{escape(title)}</text>']
     for value in ys.ticks:
@@ -70,7 +71,8 @@ def chart(title, x_title, y_title, series, log_y):
         out.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#d4d4d8"/>'
                    f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{label(value)}</text>')
     out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_title)}</text>'
-               f'<text transform="translate(16 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>')
+               f'<text transform="translate(16 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
+               f'{escape(y_title)}</text>')
     ends = spaced([(ys.at(points[-1][1]), name) for name, points in series.items()])
     colors = {}
     for name, points in series.items():

@@ -16,6 +16,7 @@ import time
 from figures import Missing
 
 HERE = pathlib.Path(__file__).resolve().parent
+WAYS = {"ucontext": "swapcontext", "fcontext": "Boost.Context"}
 TICK = os.sysconf("SC_CLK_TCK")
 BOUND = 1200  # seconds for any one run
 
@@ -173,10 +174,17 @@ class Stand:
             log = subprocess.run([tool("g++" if path.suffix == ".cpp" else "cc"), "-O2", "-w", f"-I{HERE}", path, "-o", out,
                                   "-pthread", *words], capture_output=True, text=True)
             why = next((x for x in log.stderr.splitlines() if "error" in x or "cannot find" in x), "")
-            self.programs[name] = out if log.returncode == 0 else Missing(f"{path.name} does not build here: {why.replace(str(HERE), 'bench')[-160:]}")
+            why = why.replace(str(HERE), "bench")[-160:]
+            self.programs[name] = out if log.returncode == 0 else Missing(f"{path.name} does not build here: {why}")
         if isinstance(self.programs[name], Missing):
             raise self.programs[name]
         return self.programs[name]
+
+    def switcher(self, way, suffix="", words=()):
+        """The program that does nothing but switch."""
+        source = "fcontext" if way == "fcontext" else "switch"
+        more = ["-lboost_context"] if way == "fcontext" else []
+        return self.program(f"bench-{source}{suffix}", *words, *more, source=f"{source}.c")
 
     def start(self, *argv, **kw):
         process = Process(self, argv, **kw)

@@ -3,8 +3,8 @@
 run and set against each other, so that neither start nor end counts."""
 import re
 
-from figures import Missing, Row, missing
-from stand import tool
+from figures import Missing, Row, coroutines, missing
+from stand import WAYS, tool
 
 GOAL = 80
 SHORT, LONG = 20000, 60000
@@ -25,14 +25,12 @@ def each(stand, program, n, traced):
     return (count(stand, program, n, base + LONG, traced) - count(stand, program, n, base + SHORT, traced)) / (LONG - SHORT)
 
 
-def rows(stand, kind):
+def rows(stand, way):
     found = []
     for n in stand.size((1, 100, 10000), (1,)):
-        what = f"instructions added to a switch by {'swapcontext' if kind == 'ucontext' else 'Boost.Context'}, {n:,} coroutine{'s' * (n > 1)}"
+        what = f"instructions added to a switch by {WAYS[way]}, {coroutines(n)}"
         try:
-            words = ["-lboost_context"] if kind == "fcontext" else []
-            source = "switch" if kind == "ucontext" else "fcontext"
-            program = stand.program(f"bench-{source}", *words, source=f"{source}.c")
+            program = stand.switcher(way)
             bare, ours = each(stand, program, n, False), each(stand, program, n, True)
             found.append(Row(what, f"+{ours - bare:.0f}", f"{bare:.0f}", "", f"at most {GOAL}", round(ours - bare), GOAL))
         except Missing as why:

@@ -4,13 +4,13 @@ lost is counted, and the count of switches is exact all the same: the rows say i
 import os
 
 import peers
-from figures import Missing, Row, median, missing, short
-from stand import closing
+from figures import Missing, Row, median, missing, peer, short
+from stand import WAYS, closing
 
 
-def spin(stand, kind, *more):
-    words = ["-DFCONTEXT", "-lboost_context"] if kind == "fcontext" else []
-    return stand.program("-".join(["bench-spin", kind, *(["lttng"] if more else [])]), *words, *more, source="spin.c")
+def spin(stand, way, *more):
+    words = ["-DFCONTEXT", "-lboost_context"] if way == "fcontext" else []
+    return stand.program("-".join(["bench-spin", way, *(["lttng"] if more else [])]), *words, *more, source="spin.c")
 
 
 def ours(stand, argv, *options):
@@ -46,12 +46,11 @@ def told(runs):
     return text + ("" if all(right for *_, right in runs) else ", the count of switches is wrong")
 
 
-def row(stand, kind, options, limit):
+def row(stand, way, options, limit):
     threads, seconds = os.cpu_count() or 1, stand.size(10, 0.3)
-    way = "swapcontext" if kind == "ucontext" else "Boost.Context"
-    what = f"lost by {way} at full speed, {threads} threads on {threads} cores, {seconds} s" + "".join(f", {o}" for o in options)
+    what = f"lost by {WAYS[way]} at full speed, {threads} threads, {seconds} s" + "".join(f", {o}" for o in options)
     goal = "" if limit is None else "0 lost"
-    argv = lambda *more: [spin(stand, kind, *more), threads, seconds]
+    argv = lambda *more: [spin(stand, way, *more), threads, seconds]
     ways = {"bare": lambda: bare(stand, argv()), "ctp": lambda: ours(stand, argv(), *options)}
     if not options:
         ways["LTTng-UST"] = lambda: lttng(stand, argv(*peers.lttng_words()))
@@ -62,8 +61,7 @@ def row(stand, kind, options, limit):
                 raise runs[name]
     except Missing as why:
         return missing(what, why, goal)
-    other = runs.get("LTTng-UST")
-    others = "" if other is None else f"LTTng-UST: not measured: {other}" if isinstance(other, Missing) else f"LTTng-UST {told(other)}"
+    others = "; ".join(peer(name, found, told) for name, found in runs.items() if name not in ("bare", "ctp"))
     worst = max(lost for _, _, lost, _ in runs["ctp"])
     return Row(what, told(runs["ctp"]), f"{short(median(rate(runs['bare'])))}/s", others, goal, worst, limit)
 
@@ -92,9 +90,7 @@ def lost_by_rate(stand):
         for name, found in runs.items():
             if not isinstance(found, Missing):
                 stand.points.setdefault("loss", {}).setdefault(name, []).append((median(rate(found)), median(share(found))))
-        other = runs["LTTng-UST"]
-        rows.append(Row(what, told(runs["ctp"]), "",
-                        f"LTTng-UST: not measured: {other}" if isinstance(other, Missing) else f"LTTng-UST {told(other)}"))
+        rows.append(Row(what, told(runs["ctp"]), "", peer("LTTng-UST", runs["LTTng-UST"], told)))
     return rows
 
 

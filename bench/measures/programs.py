@@ -7,7 +7,7 @@ import shutil
 import socket
 import sys
 
-from figures import Missing, Row, median, missing, paired, percent, told
+from figures import Missing, Row, median, missing, paired, told
 from stand import closing, tool
 
 CLIENTS = pathlib.Path(__file__).resolve().parents[2] / "tests/programs/clients.py"
@@ -38,8 +38,8 @@ def row(stand, what, unit, limit, once, rounds=None):
         return missing(what, why, goal)
     _, ratios = paired(runs["ctp"], runs["bare"])
     less = [1 - 1 / r for r in ratios]
-    return Row(what, f"{told([100 * x for x in less], '% less')}", told(runs["bare"], unit), f"lost {median(lost):.0f}", goal,
-               100 * median(less), limit)
+    less = [100 * x for x in less]
+    return Row(what, told(less, "% less"), told(runs["bare"], unit), f"lost {median(lost):.0f}", goal, less, limit)
 
 
 def qemu(stand):
@@ -71,10 +71,10 @@ def recursor(stand):
             (stand.dir / "names").write_text("".join(f"a{i}.example.test A\n" for i in range(500)))
             for name in ("recursor.conf", "hosts"):
                 (stand.dir / name).touch()
-            port = free_port()
+            port, upstream = free_port(), authority.wait_for("port ").split()[1]
             settings = {"config-dir": stand.dir, "socket-dir": stand.dir, "daemon": "no", "local-address": "127.0.0.1",
-                        "local-port": port, "forward-zones": f"example.test=127.0.0.1:{authority.wait_for('port ').split()[1]}",
-                        "dnssec": "off", "threads": 1, "security-poll-suffix": "", "hint-file": "no", "setuid": "", "setgid": "",
+                        "local-port": port, "forward-zones": f"example.test=127.0.0.1:{upstream}", "dnssec": "off",
+                        "threads": 1, "security-poll-suffix": "", "hint-file": "no", "setuid": "", "setgid": "",
                         "disable-packetcache": "yes", "write-pid": "no", "quiet": "yes", "loglevel": 3, "webserver": "no",
                         "etc-hosts-file": stand.dir / "hosts"}
             process = stand.start(*words, server, *[f"--{k}={v}" for k, v in settings.items()])

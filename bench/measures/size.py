@@ -3,7 +3,7 @@
 import shutil
 
 import peers
-from figures import Missing, Row, median, missing, short, told
+from figures import Missing, Row, missing, short, told
 from stand import closing, tool
 
 
@@ -17,7 +17,7 @@ def recorded(stand):
     if "recorded" not in stand.kept:
         place = stand.dir / "recorded"
         done = stand.run(*stand.ctp("--overflow=block", max_size="4G", trace=place),
-                         stand.program("bench-switch", source="switch.c"), 100, stand.size(10000000, 300000))
+                         stand.switcher("ucontext"), 100, stand.size(10000000, 300000))
         stand.kept["recorded"] = place, closing(done)[0]
     return stand.kept["recorded"]
 
@@ -27,7 +27,7 @@ def recorded_lines(stand):
     if "lines" not in stand.kept:
         place = stand.dir / "recorded.jsonl"
         done = stand.run(*stand.ctp("--overflow=block", max_size="4G", trace=place),
-                         stand.program("bench-switch", source="switch.c"), 100, stand.size(2000000, 100000))
+                         stand.switcher("ucontext"), 100, stand.size(2000000, 100000))
         stand.kept["lines"] = place, 2 * closing(done)[0], done.own
     return stand.kept["lines"]
 
@@ -35,7 +35,7 @@ def recorded_lines(stand):
 def lttng_bytes(stand):
     switches = stand.size(1000000, 100000)
     try:
-        program = stand.program("bench-switch-lttng", *peers.lttng_words(), source="switch.c")
+        program = stand.switcher("ucontext", "-lttng", peers.lttng_words())
         with peers.Lttng(stand) as session:
             stand.run(program, 100, switches)
             lost = session.stop()
@@ -53,7 +53,7 @@ def trace_size(stand):
     if stand.ctp_has("--compress"):
         trace = stand.dir / "trace"
         done = stand.run(*stand.ctp("--overflow=block", "--compress", max_size="4G"),
-                         stand.program("bench-switch", source="switch.c"), 100, stand.size(10000000, 300000))
+                         stand.switcher("ucontext"), 100, stand.size(10000000, 300000))
         packed = history_bytes(trace) / closing(done)[0]
         rows.append(Row("bytes a switch with --compress", f"{packed:.2f}", "", "", goal, round(packed, 1), 4))
         stand.drop_traces()
@@ -71,7 +71,7 @@ def rate_row(stand, what, units, argv, limit=None, good=(0,), others=""):
         rates = [units / max(stand.run(*argv, good=good).cpu, 1e-3) for _ in range(stand.few)]
     except Missing as why:
         return missing(what, why, goal)
-    return Row(what, f"{told(rates)}/s", "", others, goal, median(rates), limit, least=True)
+    return Row(what, f"{told(rates)}/s", "", others, goal, rates, limit, least=True)
 
 
 def quiet(*words):
@@ -81,7 +81,7 @@ def quiet(*words):
 
 def babeltrace(stand, place, switches, *words):
     try:
-        return rate_row(stand, f"babeltrace2, {'counting alone' if words else 'as text'}: switches a second of CPU time", switches,
+        return rate_row(stand, f"babeltrace2, {'counting alone' if words else 'as text'}: switches", switches,
                         quiet(tool("babeltrace2"), place, *words))
     except Missing as why:
         return missing("babeltrace2", why)
@@ -94,7 +94,8 @@ def reading(stand):
     rows = [rate_row(stand, "ctp-analyze --lost-wakeup: switches", switches, [*analyze, "--lost-wakeup", place], 30e6),
             rate_row(stand, "ctp-analyze --all: switches", switches, [*analyze, "--all", place], 10e6),
             babeltrace(stand, place, switches), babeltrace(stand, place, switches, "-c", "sink.utils.counter"),
-            rate_row(stand, "ctp-analyze --format=jsonl: lines written", 2 * switches, quiet(*analyze, "--format=jsonl", place), 3e6)]
+            rate_row(stand, "ctp-analyze --format=jsonl: lines written", 2 * switches,
+                     quiet(*analyze, "--format=jsonl", place), 3e6)]
     lines_file, lines, writer_cpu = recorded_lines(stand)
     rate = lines / max(writer_cpu, 1e-3)
     rows.append(Row("ctp-run -o x.jsonl: lines written", f"{short(rate)}/s", "", "", "at least 3 M/s", rate, 3e6, least=True))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What a recorded switch costs, by swapcontext and by Boost.Context, with few coroutines and many."""
 import peers
-from figures import Missing, Row, median, missing, paired, told
-from stand import available_bytes, closing
+from figures import Missing, Row, coroutines, least, median, missing, paired, peer, told
+from stand import WAYS, available_bytes, closing
 
 GOALS = {"ucontext": {1: 10, 100: 10, 10000: 10}, "fcontext": {1: 8, 100: 10, 10000: 15}}
 MANY = 1000000  # from which on it takes long, and only ours is measured
 MILLION_BYTES = 14 << 30  # of memory, for 1,000,000 stacks and what we keep of them
+SWITCHES = {"ucontext": (4000000, 200000), "fcontext": (20000000, 2000000)}  # and with --quick
 SLOW = {"uprobe (perf)": 50, "uftrace": 5}  # how much less work they are given
 
 
@@ -14,16 +15,11 @@ def counts(stand):
     return stand.size((1, 100, 10000, 1000000), (1, 100))
 
 
-def ways(stand, kind, n, switches, lost):
+def ways(stand, way, n, switches, lost):
     """name -> one run; all give the ns of a switch. `lost`: name -> the shares of records that were not kept."""
-    words = ["-lboost_context"] if kind == "fcontext" else []
-    source = "switch" if kind == "ucontext" else "fcontext"
-    program = [stand.program(f"bench-{source}", *words, source=f"{source}.c"), n]
+    program = [stand.switcher(way), n]
     number = lambda done: float(done.out.split()[-1])
     few = lambda name: max(2 * n, switches // SLOW[name])
-
-    def other(suffix, *extra):
-        return [stand.program(f"bench-{source}-{suffix}", *extra, *words, source=f"{source}.c"), n]
 
     def ctp():
         done = stand.run(*stand.ctp(), *program, switches)
@@ -32,7 +28,7 @@ def ways(stand, kind, n, switches, lost):
         return number(done)
 
     def lttng():
-        done, dropped = peers.lttng(stand, [*other("lttng", *peers.lttng_words()), switches])
+        done, dropped = peers.lttng(stand, [stand.switcher(way, "-lttng", peers.lttng_words()), n, switches])
         lost["LTTng-UST"].append(dropped / (switches + 2 * n))
         return number(done)
 
@@ -40,42 +36,38 @@ def ways(stand, kind, n, switches, lost):
     if n >= MANY:
         return found
     found |= {"version-1 slots": lambda: number(peers.version1(stand, [*program, switches], n)), "LTTng-UST": lttng,
-              "uftrace": lambda: number(peers.uftrace(stand, [*other("uftrace", "-DFUNCTIONS", "-finstrument-functions"),
+              "uftrace": lambda: number(peers.uftrace(stand, [stand.switcher(way, "-uftrace", peers.UFTRACE_WORDS), n,
                                                               few("uftrace")]))}
-    if n <= 100 and kind == "ucontext":
+    if n <= 100 and way == "ucontext":
         found["uprobe (perf)"] = lambda: number(peers.uprobe(stand, [*program, few("uprobe (perf)")]))
     return found
 
 
-def row(stand, kind, n):
-    limit = GOALS[kind].get(n)
+def row(stand, way, n):
+    limit = GOALS[way].get(n)
     goal = f"at most +{limit} ns" if limit else ""
-    what = f"a switch by {'swapcontext' if kind == 'ucontext' else 'Boost.Context'}, {n:,} coroutine{'s' * (n > 1)}"
+    what = f"a switch by {WAYS[way]}, {coroutines(n)}"
     if n >= MANY and available_bytes() < MILLION_BYTES:
         return missing(what, f"it takes {MILLION_BYTES >> 30} GiB of free memory", goal)
-    switches = 4 * n if n >= MANY else stand.size(4000000 if kind == "ucontext" else 20000000, 200000)
+    switches = 4 * n if n >= MANY else stand.size(*SWITCHES[way])
     lost = {"ctp": [], "LTTng-UST": []}
     try:
-        runs = stand.side_by_side(ways(stand, kind, n, switches, lost), rounds=stand.few if n >= MANY else None)
+        runs = stand.side_by_side(ways(stand, way, n, switches, lost), rounds=stand.few if n >= MANY else None)
         for name in ("bare", "ctp"):
             if isinstance(runs[name], Missing):
                 raise runs[name]
     except Missing as why:
         return missing(what, why, goal)
-    bare, added, others = runs.pop("bare"), None, []
+    bare = runs.pop("bare")
     dropped = lambda name: f" with {100 * median(lost[name]):.2g} % lost" if any(lost.get(name, ())) else ""
-    for name, values in runs.items():
-        if isinstance(values, Missing):
-            others.append(f"{name}: not measured: {values}")
-            continue
-        differences, ratios = paired(bare, values)
-        stand.points.setdefault("cost", {}).setdefault(f"{name}, {kind}", []).append((n, median(differences)))
-        if name == "ctp":
-            added, ratio = differences, median(ratios)
-        else:
-            others.append(f"{name} {told(differences, 'ns', plus=True)}{dropped(name)}")
-    return Row(what, f"{told(added, 'ns', plus=True)}, x{ratio:.2f}{dropped('ctp')}", told(bare, "ns"), "; ".join(others), goal,
-               median(added), limit)
+    added = {name: paired(bare, values)[0] for name, values in runs.items() if not isinstance(values, Missing)}
+    for name, values in added.items():
+        stand.points.setdefault("cost", {}).setdefault(f"{name}, {way}", []).append((n, median(values)))
+    others = [peer(name, values, lambda _: told(added[name], "ns", plus=True) + dropped(name))
+              for name, values in runs.items() if name != "ctp"]
+    ratio = median(paired(bare, runs["ctp"])[1])
+    got = f"{told(added['ctp'], 'ns', plus=True)}, x{ratio:.2f}{least(bare, runs['ctp'], 'ns')}{dropped('ctp')}"
+    return Row(what, got, told(bare, "ns"), "; ".join(others), goal, added["ctp"], limit)
 
 
 def switch_ucontext(stand):
