@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Bytes of a switch in the trace, and how fast traces are read: by ctp-analyze, and by babeltrace2."""
-import shutil
-
 import peers
 from figures import Missing, Row, missing, short, told
 from stand import closing, tool
@@ -80,11 +78,11 @@ def quiet(*words):
 
 
 def babeltrace(stand, place, switches, *words):
+    what = f"babeltrace2, {'counting alone' if words else 'as text'}: switches"
     try:
-        return rate_row(stand, f"babeltrace2, {'counting alone' if words else 'as text'}: switches", switches,
-                        quiet(tool("babeltrace2"), place, *words))
+        return rate_row(stand, what, switches, quiet(tool("babeltrace2"), place, *words))
     except Missing as why:
-        return missing("babeltrace2", why)
+        return missing(what, why)
 
 
 def reading(stand):
@@ -101,13 +99,6 @@ def reading(stand):
     rows.append(Row("ctp-run -o x.jsonl: lines written", f"{short(rate)}/s", "", "", "at least 3 M/s", rate, 3e6, least=True))
     rows.append(rate_row(stand, "ctp-analyze x.jsonl: lines read", lines, [*analyze, lines_file], 0.4e6))
     return rows
-
-
-def forget(stand):
-    for name in ("recorded", "lines"):
-        kept = stand.kept.pop(name, None)
-        if kept:
-            shutil.rmtree(kept[0], ignore_errors=True)
 
 
 MEASURES = [trace_size, reading]
