@@ -25,7 +25,7 @@ def ours(stand, argv, *options):
 def lttng(stand, argv):
     with peers.Lttng(stand) as session:
         made, seconds = stand.run(*argv).out.split()
-        return int(made), float(seconds), session.stop(), True
+        return int(made), float(seconds), session.stop(int(made)), True
 
 
 def bare(stand, argv):

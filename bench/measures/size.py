@@ -36,8 +36,8 @@ def lttng_bytes(stand):
         program = stand.switcher("ucontext", "-lttng", peers.lttng_words())
         with peers.Lttng(stand) as session:
             stand.run(program, 100, switches)
-            lost = session.stop()
-            return f"LTTng-UST {session.bytes() / (switches + 200 - lost):.1f}"
+            events = switches + 200
+            return f"LTTng-UST {session.bytes() / (events - session.stop(events)):.1f}"
     except Missing as why:
         return f"LTTng-UST: not measured: {why}"
 
@@ -91,7 +91,7 @@ def reading(stand):
     analyze = [stand.analyze_tool, "--exit-zero"]
     rows = [rate_row(stand, "ctp-analyze --lost-wakeup: switches", switches, [*analyze, "--lost-wakeup", place], 30e6),
             rate_row(stand, "ctp-analyze --all: switches", switches, [*analyze, "--all", place], 10e6),
-            babeltrace(stand, place, switches), babeltrace(stand, place, switches, "-c", "sink.utils.counter"),
+            babeltrace(stand, place, switches), babeltrace(stand, place, switches, "-c", "sink.utils.counter", "-p", "step=+0"),
             rate_row(stand, "ctp-analyze --format=jsonl: lines written", 2 * switches,
                      quiet(*analyze, "--format=jsonl", place), 3e6)]
     lines_file, lines, writer_cpu = recorded_lines(stand)

@@ -28,8 +28,9 @@ def ways(stand, way, n, switches, lost):
         return number(done)
 
     def lttng():
-        done, dropped = peers.lttng(stand, [stand.switcher(way, "-lttng", peers.lttng_words()), n, switches])
-        lost["LTTng-UST"].append(dropped / (switches + 2 * n))
+        events = switches + 2 * n
+        done, dropped = peers.lttng(stand, [stand.switcher(way, "-lttng", peers.lttng_words()), n, switches], events)
+        lost["LTTng-UST"].append(dropped / events)
         return number(done)
 
     found = {"bare": lambda: number(stand.run(*program, switches)), "ctp": ctp}
