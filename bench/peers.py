@@ -58,7 +58,7 @@ class Lttng:
         return self
 
     def stop(self, made):
-        """The events discarded, of those that were made. Its counter is known to wrap: then what is in the trace is counted."""
+        """The events discarded, of those made. Its counter is known to wrap: then what is in the trace is counted."""
         self.command("stop", self.name)
         shown = self.command("--mi", "xml", "list", self.name)
         lost = re.search(r"<discarded_events>(\d+)", shown)

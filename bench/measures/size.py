@@ -91,12 +91,14 @@ def reading(stand):
     analyze = [stand.analyze_tool, "--exit-zero"]
     rows = [rate_row(stand, "ctp-analyze --lost-wakeup: switches", switches, [*analyze, "--lost-wakeup", place], 30e6),
             rate_row(stand, "ctp-analyze --all: switches", switches, [*analyze, "--all", place], 10e6),
-            babeltrace(stand, place, switches), babeltrace(stand, place, switches, "-c", "sink.utils.counter", "-p", "step=+0"),
+            babeltrace(stand, place, switches),
+            babeltrace(stand, place, switches, "-c", "sink.utils.counter", "-p", "step=+0"),
             rate_row(stand, "ctp-analyze --format=jsonl: lines written", 2 * switches,
                      quiet(*analyze, "--format=jsonl", place), 3e6)]
     lines_file, lines, writer_cpu = recorded_lines(stand)
     rate = lines / max(writer_cpu, 1e-3)
-    rows.append(Row("ctp-run -o x.jsonl: lines written", f"{short(rate)}/s", "", "", "at least 3 M/s", rate, 3e6, least=True))
+    rows.append(Row("ctp-run -o x.jsonl: lines written", f"{short(rate)}/s", goal="at least 3 M/s", value=rate, limit=3e6,
+                    least=True))
     rows.append(rate_row(stand, "ctp-analyze x.jsonl: lines read", lines, [*analyze, lines_file], 0.4e6))
     return rows
 
