@@ -198,6 +198,10 @@ class Stand:
         """The words that run what follows them under ctp-run."""
         return [self.run_tool, "-o", trace or self.trace, f"--max-size={max_size}", *words]
 
+    def ctp_for(self, coroutines):
+        """The same with a station for each, and for the threads' own stacks."""
+        return self.ctp("-n", max(1000000, coroutines + 1000))
+
     def ctp_has(self, option):
         if "help" not in self.kept:
             self.kept["help"] = self.run(self.run_tool, "--help").out

@@ -53,7 +53,7 @@ def busy_memory(stand):
 def idle(stand, n):
     what = f"the engine with {n:,} idle coroutines"
     try:
-        process, _ = idle_program(stand, n, *stand.ctp())
+        process, _ = idle_program(stand, n, *stand.ctp_for(n))
         time.sleep(stand.size(3, 0.3))
         seconds = stand.size(10, 1)
         began, before = time.monotonic(), exact_cpu_seconds(process.pid)

@@ -13,7 +13,7 @@ def look(stand, n):
     bare, bare_seconds = idle_program(stand, n)
     bare_bytes = status_bytes(bare.pid, "RssAnon")
     end_idle(bare)
-    ours, seconds = idle_program(stand, n, *stand.ctp())
+    ours, seconds = idle_program(stand, n, *stand.ctp_for(n))
     time.sleep(stand.size(2, 0.2))
     child = child_of(ours.pid)
     region, engine = region_bytes(ours.pid), status_bytes(ours.pid, "RssAnon")

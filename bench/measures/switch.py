@@ -22,7 +22,7 @@ def ways(stand, way, n, switches, lost):
     few = lambda name: max(2 * n, switches // SLOW[name])
 
     def ctp():
-        done = stand.run(*stand.ctp(), *program, switches)
+        done = stand.run(*stand.ctp_for(n), *program, switches)
         made, _, dropped = closing(done)
         lost["ctp"].append(dropped / made)
         return number(done)
