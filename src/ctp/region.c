@@ -64,7 +64,9 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	if (bytes < CTP_HEADER_BYTES || ctp_load64(&h->magic) != CTP_MAGIC || h->version != CTP_VERSION)
 		return -EPROTO;
 	const struct ctp_ext e = h->ext; // one copy: what is checked is what is used
-	if (e.magic != CTP_EXT_MAGIC || e.version != CTP_EXT_VERSION || e.bytes < sizeof(e) ||
+	if (e.magic == CTP_EXT_MAGIC && e.version != CTP_EXT_VERSION)
+		return -EPROTONOSUPPORT;
+	if (e.magic != CTP_EXT_MAGIC || e.bytes < sizeof(e) ||
 	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
 	    e.stations_max > CTP_STATIONS_LIMIT ||
 	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||

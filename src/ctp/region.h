@@ -37,8 +37,8 @@ struct ctp_region {
 // at least 4096. Clock, options and pids are left to the caller.
 void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ring_bytes);
 
-// Fills *r from a mapped region of `bytes`. 0, or -EPROTO if magic, version
-// or any offset is out of bounds.
+// Fills *r from a mapped region of `bytes`. 0; -EPROTO if its magic is not right or any
+// offset is out of bounds; -EPROTONOSUPPORT if another version of ctp made it.
 int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes);
 
 static inline struct ctp_record *ctp_region_ring(const struct ctp_region *r, uint32_t thread)

@@ -217,7 +217,8 @@ static void say_why(int r)
 	if (r == -ENOTSUP)
 		attach_say("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
 	else
-		attach_say("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" : strerror(-r));
+		attach_say("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" :
+			   r == -EPROTONOSUPPORT ? "made by another version of ctp: use that one's libctp.so" : strerror(-r));
 }
 
 __attribute__((constructor)) static void attach(void)

@@ -209,8 +209,9 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 	if (e)
 		return e;
 	const struct ctp_ext *x = &f.header.ext;
-	if (ctp_region_open(&layout, &f.header, r->bytes))
-		e = FIND_OTHER_VERSION;
+	int open = ctp_region_open(&layout, &f.header, r->bytes);
+	if (open)
+		e = open == -EPROTONOSUPPORT ? FIND_OTHER_VERSION : FIND_DAMAGED;
 	else if (!x->guest_pid)
 		e = FIND_NOT_YET;
 	else if ((long)x->guest_pid != status_number(pid, "NSpid:", true))
@@ -292,7 +293,7 @@ int find_process(pid_t pid, struct found *out)
 	if (e)
 		return e;
 	e = guest(&h, out);
-	if (e && h.n && e != FIND_OTHER_VERSION && e != -EPERM) {
+	if (e && h.n && e != FIND_OTHER_VERSION && e != FIND_DAMAGED && e != -EPERM) {
 		int other = guest_of(&h, out);
 		return other == FIND_NOT_TRACED ? e : other;
 	}

@@ -20,7 +20,8 @@ enum find_why {
 	FIND_NO_PROCESS = 1,
 	FIND_NOT_TRACED,
 	FIND_NOT_YET, // the region is there, but nobody in it
-	FIND_OTHER_VERSION, // or damaged
+	FIND_OTHER_VERSION,
+	FIND_DAMAGED,
 	FIND_MANY,    // a ctp-run with several processes
 };
 

@@ -42,11 +42,14 @@ static int say(pid_t pid, int why)
 			"traced; try again\n", id);
 		return EXIT_NOTHING;
 	case FIND_OTHER_VERSION:
+		fprintf(stderr, "ctp-ps: %d: its region was made by another version of ctp: look at it with the ctp-ps "
+			"beside its ctp-run\n", id);
+		return EXIT_USAGE;
+	case FIND_DAMAGED:
 	case -EPROTO:
 	case -EFAULT:
 	case -EIO:
-		fprintf(stderr, "ctp-ps: %d: its region is not one that this version reads, or is damaged; use the ctp-ps "
-			"beside its ctp-run\n", id);
+		fprintf(stderr, "ctp-ps: %d: its region is damaged, or changes under our eyes; try again\n", id);
 		return EXIT_USAGE;
 	case FIND_MANY:
 		fprintf(stderr, "ctp-ps: %d traces several processes; name one of them: ctp-ps alone lists them\n", id);

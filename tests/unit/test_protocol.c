@@ -174,7 +174,6 @@ static void regions_that_lie(void **state)
 	LIE(magic, 1);
 	LIE(version, 2);
 	LIE(ext.magic, 0);
-	LIE(ext.version, 1);
 	LIE(ext.incidents_off, bytes);
 	LIE(ext.incidents_max, 3);
 	LIE(ext.sites_off, 8);
@@ -187,6 +186,9 @@ static void regions_that_lie(void **state)
 	LIE(ext.ring_bytes, 0);
 	LIE(ext.stations_max, CTP_STATIONS_LIMIT + 1);
 	LIE(ext.guest_bytes, ~0ULL);
+	h = good;
+	h.ext.version = CTP_EXT_VERSION - 1;
+	assert_int_equal(ctp_region_open(&r, &h, bytes), -EPROTONOSUPPORT);
 }
 
 int main(void)
