@@ -74,17 +74,42 @@ def present_state():
 
 
 def records():
-    """Records as the ring and the CTF stream hold them."""
-    def record(time, kind, how, a, b, stack, w3):
-        return struct.pack("<QQQQ", time, kind | how << 8 | a << 16, b | stack << 40, w3)
-    rows = [
-        [10, 1, 1, 5, 6, 77, 3 | 4 << 32],            # switch 5 -> 6, n 3 and 4
-        [11, 1, 4, 2**40 - 1, 1, 2**24 - 1, 2**63 - 1],  # every field at its largest
-        [12, 2, 0, 6, 5, 1, 0x401000],                # create
-        [13, 6, 16, 5, 0, 2, 7 | 3 << 32],            # fd_close of 7#3
+    """Slots as the ring and the CTF stream hold them, and what a reader makes of them that has
+    read a packet's context saying: near 0, native 2, current 5 with the number 2."""
+    def long(time, kind, how, a, b, stack, last, mark=0):
+        return struct.pack("<QQQQ", kind | time % 2**56 << 8, b | stack << 40, 32 | how << 8 | a << 16 | mark << 56, last)
+
+    def short(time, how, to, stack, to_n):
+        return struct.pack("<QQ", 16 + how | time % 2**56 << 8, to | stack << 22 | to_n << 42)
+
+    top = 2**22 - 1
+    far = 10**9
+    near = far // 2**21 * 2**21 - 2**21
+    slots = [
+        short(10, 1, 6, 77, 4),                                    # 5 leaves, 6 goes on
+        short(11, 7, top, 2**20 - 1, top),                         # 6 to the thread's own stack, fields at their largest
+        long(2**55, 1, 4, 2**40 - 1, 1, 2**24 - 1, 2**63 - 1),     # a switch, every field at its largest
+        long(2**56 - 1, 2, 0, 6, 5, 1, 0x401000),                  # create; the time goes on past 56 bits
+        long(2**56 + 1, 6, 16, 5, 0, 2, 7 | 3 << 32),              # fd_close of 7#3
+        long(2**56 + 1, 1, 1, 1, far, 3, 9 | 2**32 * 100, 1),      # a switch after which ids count from near
+        short(2**56 + 2, 6, 5, 4, 50),                             # to near + 5
+        long(2**56 + 3, 3, 4, near + 5, 0, 0, 0),                  # which ends
+        short(2**56 + 4, 2, far - near, 0, 102),                   # and leaves all the same
     ]
-    write("records", b"".join(record(*r) for r in rows),
-          {"records": rows, "columns": ["time", "kind", "how", "a", "b", "stack", "w3"]})
+    rows = [
+        [10, 1, 1, 5, 6, 77, 3, 4],
+        [11, 1, 7, 6, 2, 2**20 - 1, 5, top],
+        [2**55, 1, 4, 2**40 - 1, 1, 2**24 - 1, 2**32 - 1, 2**31 - 1],
+        [2**56 - 1, 2, 0, 6, 5, 1, 0, 0],
+        [2**56 + 1, 6, 16, 5, 0, 2, 0, 0],
+        [2**56 + 1, 1, 1, 1, far, 3, 9, 100],
+        [2**56 + 2, 1, 6, far, near + 5, 4, 101, 50],
+        [2**56 + 3, 3, 4, near + 5, 0, 0, 0, 0],
+        [2**56 + 4, 1, 2, near + 5, far, 0, 52, 102],
+    ]
+    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None]
+    write("records", b"".join(slots),
+          {"records": rows, "values": values, "columns": ["time", "kind", "how", "a", "b", "stack", "a_n", "b_n"]})
 
 
 def incident():

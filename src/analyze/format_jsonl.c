@@ -36,13 +36,13 @@ static void take(void *arg, const struct ctp_merged *m)
 {
 	struct lines_out *o = arg;
 	char line[2 * CTP_JSONL_MAX];
-	const struct ctp_record *r = &m->record;
+	const struct ctp_event *e = &m->event;
 	if (!m->to) {
 		ctp_jsonl_other(m);
 		return;
 	}
-	size_t n = ctp_jsonl_switch(line, m, world_ns(o->w, r->time),
-				    innermost(o->w, r->time, ctp_record_stack(r)));
+	size_t n = ctp_jsonl_switch(line, m, world_ns(o->w, e->time),
+				    innermost(o->w, e->time, e->stack));
 	fwrite(line, 1, n, o->to);
 }
 

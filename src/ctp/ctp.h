@@ -323,12 +323,13 @@ struct ctp_thread {
 	uint32_t flags; // CTP_THREAD_*
 	uint64_t reserved0[3];
 	// line 1: ring, guest's side (ring.h). W: guest
-	uint64_t head;      // records published
+	uint64_t head;      // slots published
 	uint64_t lost;      // records dropped: exact
-	uint64_t tail_seen; // the guest's copy of tail
-	uint64_t reserved1[5];
+	uint64_t until;     // head may go up to here without another look at tail
+	uint64_t near;      // CTP_NEAR_*, or as records count ids from (CTP_MARK_NEAR)
+	uint64_t reserved1[4];
 	// line 2: ring, engine's side. W: engine
-	uint64_t tail;      // records taken
+	uint64_t tail;      // slots taken
 	uint64_t reserved2[7];
 	// line 3, 4: the harvest/close protocol (spec/cTP.md). W: guest
 	uint64_t wait_seq;  // odd = in a wait; changes at every entry and exit
@@ -361,6 +362,10 @@ struct ctp_thread {
 	uint64_t reserved6[7];
 };
 #define CTP_THREADS_MAX 1024u
+// ctp_thread.near. A reader does not know who leaves next, or with what number: the next switch
+// says all. TWICE: and the one after it, too. W: also another thread that enters who runs here.
+#define CTP_NEAR_UNSURE (1ULL << 62)
+#define CTP_NEAR_TWICE (1ULL << 63)
 
 // -------------------------------------------------- extension: stacks, modules
 
@@ -372,7 +377,7 @@ struct ctp_thread {
 #define CTP_STACK_GUESSED 0x1u   // at least one frame by frame pointer
 #define CTP_STACK_TRUNCATED 0x2u // more than CTP_FRAMES_MAX
 #define CTP_FRAMES_MAX 96u
-#define CTP_STACKS_MAX (1u << 20)    // ids; below 2^24, as records keep 24 bits
+#define CTP_STACKS_MAX (1u << 20)    // ids; below 2^20, as records keep 20 bits
 #define CTP_STACK_WORDS (8u << 20)
 
 // A mapped object that some pc lay in. W: guest; `ready` last (release).
@@ -458,19 +463,24 @@ struct ctp_crash {
 
 // ------------------------------------------------------- extension: rings
 
-// A record, 32 bytes: also the event in the CTF trace, byte for byte
-// (spec/trace.md). Words are little-endian.
-//   word 0  time (ticks)
-//   word 1  kind : 8 | how : 8 | a : 40 | reserved : 8
-//   word 2  b : 40 | stack : 24
-//   word 3  by kind
+// A slot of a ring, 16 bytes; a record takes one or two, and is the event in the
+// CTF trace, byte for byte (spec/trace.md). How they are read: ctp/record.h.
+//   any record   w0  kind : 8 | time : 56 (ticks, the low bits)
+//   a switch, in one slot: kind = CTP_EV_SHORT + ctp_how
+//                w1  to : 22, id - near of the thread | leaver's stack : 20 | to_n : 22
+//   all others, in two
+//                w1  b : 40 | stack : 24
+//           then w0  CTP_EV_REST : 8 | how : 8 | a : 40 | mark : 8
+//                w1  by kind
+// The leaver of a switch in one slot is whom the thread's last record left running,
+// and its number one more than it had then. A thread's first switch, and the first
+// after a record was lost, takes two slots.
 struct ctp_record {
-	uint64_t time;
-	uint64_t w1, w2, w3;
+	uint64_t w0, w1;
 };
 
 enum ctp_kind {
-	// kind           how           a          b          stack    word 3
+	// kind           how           a          b          stack    last word
 	CTP_EV_SWITCH = 1, // ctp_how   from       to         leaver's from_n : 32 | to_n : 32 (low bits of `changes`)
 	CTP_EV_CREATE = 2, // 0         id         creator    creator's entry
 	CTP_EV_FINISH = 3, // ctp_how   id         0          0        0   (ended, and nobody went on)
@@ -480,6 +490,8 @@ enum ctp_kind {
 	CTP_EV_THREAD = 7, // 0         native     0          0        tid
 	CTP_EV_EXIT = 8,   // ctp_exit  by         0          by's     status
 	CTP_EV_SIGNAL = 9, // 0         by         0          0        signal number (TERM, INT, HUP, QUIT taken by a handler)
+	CTP_EV_SHORT = 16, // 16..31: a switch in one slot
+	CTP_EV_REST = 32,  // the second slot of a record, never one of its own
 	CTP_EV_STATION = 64, // written by the engine: a version-1 slot (spec/trace.md)
 	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own
 };
@@ -488,8 +500,25 @@ enum ctp_exit { CTP_EXIT_MAIN = 1, CTP_EXIT_EXIT, CTP_EXIT__EXIT, CTP_EXIT_QUICK
 
 #define CTP_ID_BITS 40
 #define CTP_ID_MASK ((1ULL << CTP_ID_BITS) - 1)
-#define CTP_STACK_MASK ((1ULL << 24) - 1)
 
+// A switch in one slot. `near`: ids from there on fit; each thread has its own, and says it with
+// the mark of a switch in two: from there on, it is as of that one's `to` (ctp_near).
+#define CTP_SHORT_BITS 22       // of to, and of to_n
+#define CTP_SHORT_STACK_BITS 20
+#define CTP_SHORT_MASK ((1ULL << CTP_SHORT_BITS) - 1)
+#define CTP_SHORT_NATIVE CTP_SHORT_MASK // as `to`: the thread's own stack
+#define CTP_MARK_NEAR 1u
+// A count whose low bits look so is always told in full.
+#define CTP_TOLD_MASK 0xffffeu
+#define CTP_TOLD 0x80000u
+
+static inline uint64_t ctp_near(uint64_t id)
+{
+	uint64_t half = 1ULL << (CTP_SHORT_BITS - 1);
+	return id < half ? 0 : (id & ~(half - 1)) - half;
+}
+
+// What a record in two slots is made from: w1 has kind, how, a; w2 has b and the stack.
 static inline uint64_t ctp_w1(unsigned kind, unsigned how, uint64_t a)
 {
 	return (uint64_t)kind | (uint64_t)how << 8 | (a & CTP_ID_MASK) << 16;
@@ -498,18 +527,27 @@ static inline uint64_t ctp_w2(uint64_t b, uint32_t stack)
 {
 	return (b & CTP_ID_MASK) | (uint64_t)stack << CTP_ID_BITS;
 }
-static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w1 & 0xff; }
-static inline unsigned ctp_record_how(const struct ctp_record *r) { return r->w1 >> 8 & 0xff; }
-static inline uint64_t ctp_record_a(const struct ctp_record *r) { return r->w1 >> 16 & CTP_ID_MASK; }
-static inline uint64_t ctp_record_b(const struct ctp_record *r) { return r->w2 & CTP_ID_MASK; }
-static inline uint32_t ctp_record_stack(const struct ctp_record *r) { return (uint32_t)(r->w2 >> CTP_ID_BITS); }
+static inline void ctp_record_set(struct ctp_record *first, struct ctp_record *rest, uint64_t time, uint64_t w1,
+				  uint64_t w2, uint64_t w3)
+{
+	*first = (struct ctp_record){(w1 & 0xff) | time << 8, w2};
+	*rest = (struct ctp_record){(w1 & ~0xffULL) | CTP_EV_REST, w3};
+}
+static inline void ctp_record_set_short(struct ctp_record *r, uint64_t time, unsigned how, uint64_t to, uint32_t stack,
+					uint64_t to_n)
+{
+	*r = (struct ctp_record){(CTP_EV_SHORT + how) | time << 8,
+				 to | (uint64_t)stack << CTP_SHORT_BITS |
+				 to_n << (CTP_SHORT_BITS + CTP_SHORT_STACK_BITS)};
+}
+static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w0 & 0xff; }
 
 #define CTP_RING_BYTES (4u << 20) // a power of two
 
 // -------------------------------------------------- extension: descriptor
 
 #define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
-#define CTP_EXT_VERSION 2u
+#define CTP_EXT_VERSION 3u
 #define CTP_EXT_OFFSET 0x40u
 
 enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC

@@ -63,7 +63,7 @@ static uint64_t not_before(struct ctp_merge_entity *e, uint64_t ns)
 
 size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc)
 {
-	unsigned how = ctp_record_how(&m->record);
+	unsigned how = m->event.how;
 	struct ctp_jsonl_line leaves = { .probe_id = m->from->id, .tid = m->tid, .addr = pc, .seq = 2 * m->from_n,
 					 .ts = not_before(m->from, ns), .native = m->from->native,
 					 .finished = how == CTP_HOW_RETURN || how == CTP_HOW_GONE };
@@ -77,8 +77,8 @@ size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint
 
 void ctp_jsonl_other(const struct ctp_merged *m)
 {
-	if (m->from && ctp_record_kind(&m->record) == CTP_EV_CREATE)
-		m->from->addr = m->record.w3;
-	if (m->from && ctp_record_kind(&m->record) == CTP_EV_THREAD)
+	if (m->from && m->event.kind == CTP_EV_CREATE)
+		m->from->addr = m->event.value;
+	if (m->from && m->event.kind == CTP_EV_THREAD)
 		m->from->native = true;
 }

@@ -16,7 +16,7 @@
 #define SKEW_TICKS 100000u
 
 struct item {
-	struct ctp_record r;
+	struct ctp_event e;
 	uint32_t tid;
 	uint32_t round; // in which it was pushed
 };
@@ -104,78 +104,75 @@ static const struct item *head(const struct queue *q)
 	return q->n ? &q->items[q->first] : NULL;
 }
 
-static uint64_t known_n(const struct ctp_merge *m, uint64_t id)
+// How far the record's number is ahead of its coroutine: 1 is right.
+static int64_t ahead(const struct ctp_merge *m, uint64_t id, uint32_t n, const struct ctp_event *r)
 {
 	const struct ctp_merge_entity *e = map_find(m, id);
-	return e->id ? e->n : 0;
+	return e->id ? ctp_number_ahead(e->n, e->time, n, ctp_event_bits(r), r->time) : (int64_t)n;
 }
 
-// How far the record's count is ahead of its coroutine: 1 is right.
-static int64_t ahead(const struct ctp_merge *m, uint64_t id, uint32_t n)
+static bool ready(const struct ctp_merge *m, const struct ctp_event *r)
 {
-	return (int32_t)(n - (uint32_t)known_n(m, id));
-}
-
-static bool ready(const struct ctp_merge *m, const struct ctp_record *r)
-{
-	uint64_t from = ctp_record_a(r), to = ctp_record_b(r);
-	if (ctp_record_kind(r) != CTP_EV_SWITCH)
+	if (r->kind != CTP_EV_SWITCH)
 		return true;
-	return ahead(m, from, (uint32_t)r->w3) <= 1 && ahead(m, to, (uint32_t)(r->w3 >> 32)) <= 1;
+	return ahead(m, r->a, r->a_n, r) <= 1 && ahead(m, r->b, r->b_n, r) <= 1;
 }
 
-static uint64_t about(const struct ctp_record *r)
+static uint64_t about(const struct ctp_event *r)
 {
-	unsigned kind = ctp_record_kind(r);
-	return kind == CTP_EV_CREATE || kind == CTP_EV_THREAD || kind == CTP_EV_FINISH || kind == CTP_EV_DESTROY ?
-	       ctp_record_a(r) : 0;
+	return r->kind == CTP_EV_CREATE || r->kind == CTP_EV_THREAD || r->kind == CTP_EV_FINISH ||
+	       r->kind == CTP_EV_DESTROY ? r->a : 0;
 }
 
-static bool begins(const struct ctp_record *r)
+static bool begins(const struct ctp_event *r)
 {
-	return ctp_record_kind(r) == CTP_EV_CREATE || ctp_record_kind(r) == CTP_EV_THREAD;
+	return r->kind == CTP_EV_CREATE || r->kind == CTP_EV_THREAD;
+}
+
+static uint64_t moves(struct ctp_merge_entity *e, uint64_t on, uint64_t time)
+{
+	e->time = time;
+	return e->n += on;
 }
 
 static void hand_on_switch(struct ctp_merge *m, struct ctp_merged *out)
 {
-	const struct ctp_record *r = &out->record;
-	uint64_t a = ctp_record_a(r), b = ctp_record_b(r);
-	int64_t from = ahead(m, a, (uint32_t)r->w3), to = ahead(m, b, (uint32_t)(r->w3 >> 32));
-	if (!a || !b || a == b || from < 1 || to < 1) {
+	const struct ctp_event *r = &out->event;
+	int64_t from = ahead(m, r->a, r->a_n, r), to = ahead(m, r->b, r->b_n, r);
+	if (!r->a || !r->b || r->a == r->b || from < 1 || to < 1) {
 		m->late++;
 		return;
 	}
-	entity(m, a);
-	out->to = entity(m, b);
-	out->from = map_find(m, a);
+	entity(m, r->a);
+	out->to = entity(m, r->b);
+	out->from = map_find(m, r->a);
 	out->gap = from > 1 || to > 1;
-	out->from_n = out->from->n += (uint64_t)from;
-	out->to_n = out->to->n += (uint64_t)to;
+	out->from_n = moves(out->from, (uint64_t)from, r->time);
+	out->to_n = moves(out->to, (uint64_t)to, r->time);
 	m->sink(m->arg, out);
-	unsigned how = ctp_record_how(r);
-	if (how == CTP_HOW_GONE || how == CTP_HOW_RETURN)
-		forget(m, a);
+	if (r->how == CTP_HOW_GONE || r->how == CTP_HOW_RETURN)
+		forget(m, r->a);
 }
 
 static void hand_on(struct ctp_merge *m, uint32_t queue)
 {
 	struct queue *q = &m->queues[queue];
 	struct item it = q->items[q->first];
-	struct ctp_merged out = { .record = it.r, .queue = queue, .tid = it.tid };
+	struct ctp_merged out = { .event = it.e, .queue = queue, .tid = it.tid };
 	q->first++;
 	q->n--;
 	if (map_reserve(m) < 0) {
 		m->late++;
 		return;
 	}
-	if (ctp_record_kind(&it.r) == CTP_EV_SWITCH) {
+	if (it.e.kind == CTP_EV_SWITCH) {
 		hand_on_switch(m, &out);
 		return;
 	}
-	uint64_t id = about(&it.r);
+	uint64_t id = about(&it.e);
 	out.from = id ? entity(m, id) : NULL;
 	m->sink(m->arg, &out);
-	if (id && !begins(&it.r))
+	if (id && !begins(&it.e))
 		forget(m, id);
 }
 
@@ -201,17 +198,17 @@ static uint32_t run(struct ctp_merge *m, enum pass pass)
 					return i;
 				continue;
 			}
-			if (ready(m, &it->r)) {
-				if (best == UINT32_MAX || it->r.time < best_time) {
+			if (ready(m, &it->e)) {
+				if (best == UINT32_MAX || it->e.time < best_time) {
 					second = best_time;
 					best = i;
-					best_time = it->r.time;
-				} else if (it->r.time < second) {
-					second = it->r.time;
+					best_time = it->e.time;
+				} else if (it->e.time < second) {
+					second = it->e.time;
 				}
-			} else if (may_jump(m, it, pass) && (stuck == UINT32_MAX || it->r.time < stuck_time)) {
+			} else if (may_jump(m, it, pass) && (stuck == UINT32_MAX || it->e.time < stuck_time)) {
 				stuck = i;
-				stuck_time = it->r.time;
+				stuck_time = it->e.time;
 			} else {
 				second = 0; // it may become ready by what goes next: one at a time
 			}
@@ -223,7 +220,7 @@ static uint32_t run(struct ctp_merge *m, enum pass pass)
 			return UINT32_MAX;
 		hand_on(m, best);
 		struct queue *q = &m->queues[best];
-		while (alone && q->n && head(q)->r.time < second && ready(m, &head(q)->r))
+		while (alone && q->n && head(q)->e.time < second && ready(m, &head(q)->e))
 			hand_on(m, best);
 	}
 }
@@ -268,7 +265,7 @@ static int need_queue(struct ctp_merge *m, uint32_t queue)
 	return 0;
 }
 
-int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const struct ctp_record *r, uint32_t n)
+int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const struct ctp_event *e, uint32_t n)
 {
 	if (need_queue(m, queue) < 0)
 		return -ENOMEM;
@@ -287,7 +284,7 @@ int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const stru
 	}
 	struct item *at = q->items + q->first + q->n;
 	for (uint32_t i = 0; i < n; i++)
-		at[i] = (struct item){ .r = r[i], .tid = tid, .round = m->round };
+		at[i] = (struct item){ .e = e[i], .tid = tid, .round = m->round };
 	q->n += n;
 	return 0;
 }

@@ -13,22 +13,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctp/ctp.h"
+#include "ctp/record.h"
 
 // What is remembered of a coroutine or native stack, from its first record to
 // its end. `n` is the merge's; the rest is for whoever takes the records.
 struct ctp_merge_entity {
 	uint64_t id;
-	uint64_t n;    // its last state change that was handed on
+	uint64_t n, time; // its last state change that was handed on
 	uint64_t addr, ts;
 	bool native;   // a thread's own stack
 };
 
 // A record in its place. Switches: from and to are set, and their full counts
-// (records keep 32 bits); `gap`: something of either was lost before. Others:
+// (records keep the low bits); `gap`: something of either was lost before. Others:
 // `from` is the entity that the record is about, if it is about one.
 struct ctp_merged {
-	struct ctp_record record;
+	struct ctp_event event;
 	uint32_t queue, tid;
 	bool gap;
 	struct ctp_merge_entity *from, *to;
@@ -41,9 +41,9 @@ typedef void ctp_merge_sink(void *arg, const struct ctp_merged *m);
 struct ctp_merge *ctp_merge_new(ctp_merge_sink *sink, void *arg); // NULL: no memory
 void ctp_merge_free(struct ctp_merge *m);
 
-// Appends records to a queue; queues are numbered from 0 by the caller, and
+// Appends a thread's records to its queue; queues are numbered from 0 by the caller, and
 // come into being here. 0, or -ENOMEM: then nothing was taken.
-int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const struct ctp_record *r, uint32_t n);
+int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const struct ctp_event *e, uint32_t n);
 
 // Live: all queues hold what there is. Hands on all records whose predecessors
 // have been; one that still lacks them after another whole round goes on with

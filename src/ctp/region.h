@@ -29,7 +29,7 @@ struct ctp_region {
 	uint64_t guest_bytes;
 	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
 	uint32_t stack_words_max, ring_bytes, incidents_max;
-	uint64_t ring_capacity; // records
+	uint64_t ring_capacity; // slots
 };
 
 // Fills header and descriptor for a zeroed region with this many stations.

@@ -24,8 +24,10 @@ struct packet_header { // spec/trace.md
 	uint64_t begin, end, content_bits, packet_bits, discarded;
 	uint32_t tid, thread;
 	uint64_t seq;
+	uint64_t near, native, current; // as of its first record (ctp/record.h)
+	uint32_t current_n, reserved;
 };
-_Static_assert(sizeof(struct packet_header) == 64, "packet header");
+_Static_assert(sizeof(struct packet_header) == 96, "packet header");
 
 struct segment {
 	bool v1;
@@ -180,9 +182,9 @@ static void disk_full(struct ctf *c)
 }
 
 static void put(struct ctf *c, struct stream *t, struct segment name, struct packet_header h,
-		const void *content, uint32_t records, uint32_t record_bytes)
+		const void *content, uint64_t bytes, uint32_t records)
 {
-	uint64_t bytes = (uint64_t)records * record_bytes, all = bytes + sizeof(h);
+	uint64_t all = bytes + sizeof(h);
 	struct segment *s = segment_for(c, t, name, all);
 	if (!s) {
 		fail(c, -ENOMEM, records);
@@ -237,13 +239,14 @@ static void ctf_thread(struct writer *w, struct writer_process *p, const struct 
 	struct stream *t = &p->streams[b->slot];
 	if (!t->open)
 		*t = (struct stream){ .open = true, .use = b->use };
-	uint64_t begin = b->n ? b->records[0].time : t->last_time;
+	uint64_t begin = b->records ? ctp_record_time(&b->start, b->slots) : t->last_time;
 	struct packet_header h = {
-		.stream_id = 0, .begin = begin, .end = b->n ? b->records[b->n - 1].time : begin,
+		.stream_id = 0, .begin = begin, .end = b->records ? b->end_time : begin,
 		.discarded = b->lost, .tid = b->tid, .thread = b->slot,
+		.near = b->start.near, .native = b->start.native, .current = b->start.current, .current_n = b->start.n,
 	};
-	put(c, t, (struct segment){ .process = p->index, .slot = b->slot }, h, b->records, b->n,
-	    sizeof(struct ctp_record));
+	put(c, t, (struct segment){ .process = p->index, .slot = b->slot }, h, b->slots,
+	    (uint64_t)b->n * sizeof(*b->slots), b->records);
 	t->lost = b->lost;
 }
 
@@ -256,7 +259,7 @@ static void ctf_stations(struct writer *w, const struct writer_station *e, uint3
 {
 	struct ctf *c = (struct ctf *)w;
 	struct packet_header h = { .stream_id = 1, .begin = e[0].time, .end = e[n - 1].time };
-	put(c, &c->v1, (struct segment){ .v1 = true }, h, e, n, sizeof(*e));
+	put(c, &c->v1, (struct segment){ .v1 = true }, h, e, n * sizeof(*e), n);
 }
 
 static void ctf_nothing(struct writer *w, struct writer_process *p)

@@ -13,7 +13,7 @@
 
 #include "ctp/ring.h"
 
-#define ENOUGH 4096        // records that make a packet worth it
+#define ENOUGH 8192        // slots that make a packet worth it
 #define OLD_NS 100000000   // after so long a little is enough, too
 
 struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
@@ -56,33 +56,68 @@ static uint32_t thread_high(const struct ctp_region *r)
 	return n < r->threads_max ? n : r->threads_max;
 }
 
-static bool known_kind(unsigned kind)
-{
-	return kind >= CTP_EV_SWITCH && kind <= CTP_EV_SIGNAL;
-}
-
-// Copies up to `n` records out of the ring and makes them fit to be written.
-// Returns how many are left of them.
-static uint32_t copy(struct harvest *h, struct harvest_thread *t, uint32_t slot, uint32_t n)
+// The next n slots of the ring, as they are.
+static void copy(struct harvest *h, const struct harvest_thread *t, uint32_t slot, uint32_t n)
 {
 	uint64_t capacity = h->region->ring_capacity, at = t->tail & (capacity - 1);
 	const struct ctp_record *ring = ctp_region_ring(h->region, slot);
 	uint64_t first = capacity - at < n ? capacity - at : n;
-	uint32_t kept = 0;
 	memcpy(h->batch, ring + at, first * sizeof(*ring));
 	memcpy(h->batch + first, ring, (n - first) * sizeof(*ring));
-	for (uint32_t i = 0; i < n; i++) {
-		struct ctp_record *r = &h->batch[i];
-		if (!known_kind(ctp_record_kind(r))) {
-			t->bad++;
-			continue;
-		}
-		if (r->time < t->last_time)
-			r->time = t->last_time;
-		t->last_time = r->time;
-		h->batch[kept++] = *r;
+}
+
+// Nearly all records are switches in one slot: how many of n slots are, from r on. Their times
+// are made not to fall.
+static uint32_t shorts(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
+{
+	uint64_t time = c->time;
+	uint32_t i = 0;
+	for (; i < n && ctp_kind_is_short(ctp_record_kind(r + i)); i++) {
+		uint64_t on = ((r[i].w0 >> 8) - time) & CTP_TIME_MASK;
+		if (on >> (CTP_TIME_BITS - 1))
+			r[i].w0 = (r[i].w0 & 0xff) | time << 8;
+		else
+			time += on;
 	}
-	return kept;
+	c->time = time;
+	if (i)
+		ctp_cursor_pass(c, r + i - 1);
+	return i;
+}
+
+// A record in two slots at r, of n that are there. 0: it is none, or cut.
+static uint32_t one_long(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
+{
+	if (ctp_record_slots(r, n) != 2)
+		return 0;
+	ctp_cursor_pass(c, r);
+	r->w0 = (r->w0 & 0xff) | c->time << 8;
+	return 2;
+}
+
+// Makes the first n slots of the batch fit to be written: what is no record is taken out. Returns
+// what of them was used up: a record that is cut at their end stays.
+static uint32_t sift(struct harvest *h, struct harvest_thread *t, uint32_t n, struct writer_batch *b)
+{
+	uint32_t i = 0, takes;
+	for (; i < n; i += takes) {
+		struct ctp_record *r = &h->batch[i];
+		uint32_t records = takes = shorts(&t->cursor, r, n - i);
+		if (!takes) {
+			takes = one_long(&t->cursor, r, n - i);
+			records = takes != 0;
+		}
+		if (!takes && i && i + 1 == n && ctp_kind_is_long(ctp_record_kind(r)))
+			break;
+		if (b->n != i && takes)
+			memmove(h->batch + b->n, r, takes * sizeof(*r));
+		b->n += takes;
+		b->records += records;
+		t->bad += !takes;
+		takes += !takes;
+	}
+	b->end_time = t->cursor.time;
+	return i;
 }
 
 static void take(struct harvest *h, uint32_t slot, uint64_t ready)
@@ -91,15 +126,17 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 	struct ctp_thread *thread = &h->region->threads[slot];
 	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
 	while (ready || lost != t->lost_told) {
+		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid, .slots = h->batch };
+		t->cursor.native = thread->native & CTP_ID_MASK;
+		b.start = t->cursor;
 		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
-		uint32_t kept = copy(h, t, slot, n);
+		copy(h, t, slot, n);
+		n = sift(h, t, n, &b);
 		t->tail += n;
 		ready -= n;
 		ctp_ring_taken(thread, t->tail);
-		lost = ctp_load64(&thread->lost) + t->bad;
-		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid, .records = h->batch,
-					  .n = kept, .lost = lost };
-		if (kept || (!ready && lost != t->lost_told)) {
+		b.lost = lost = ctp_load64(&thread->lost) + t->bad;
+		if (b.records || (!ready && lost != t->lost_told)) {
 			h->writer->ops->thread(h->writer, h->to, &b);
 			t->lost_told = lost;
 		} else if (!ready) {
@@ -151,7 +188,8 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		return false;
 	if (!t->live)
 		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
-					      .tid = thread->tid, .taken_ns = now_ns };
+					      .tid = thread->tid, .taken_ns = now_ns,
+					      .cursor.time = thread->began };
 	uint64_t ready = t->broken ? 0 : ctp_ring_ready(thread, t->tail, h->region->ring_capacity, &bad);
 	if (!t->broken && bad)
 		t->broken = true;

@@ -14,8 +14,8 @@ struct harvest_thread {
 	uint64_t tail;
 	uint64_t head_seen; // at the last turn
 	uint64_t taken_ns;  // when it was last emptied
-	uint64_t last_time; // of its last record: times never fall
-	uint64_t lost_told, bad; // records of unknown kind, counted as lost
+	struct ctp_cursor cursor; // after its last record
+	uint64_t lost_told, bad; // slots of unknown kind, counted as lost
 };
 
 struct harvest {

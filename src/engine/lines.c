@@ -14,6 +14,7 @@
 #include "ctp/seq.h"
 
 #define BUFFER (256u << 10)
+enum { EVENTS = 256 };
 
 struct writer_process {
 	struct lines *lines;
@@ -114,8 +115,8 @@ static void sink(void *arg, const struct ctp_merged *m)
 	}
 	if (l->used + 2 * CTP_JSONL_MAX > BUFFER)
 		flush(l);
-	l->used += ctp_jsonl_switch(l->buffer + l->used, m, clock_to_ns(l->clock, m->record.time),
-				    innermost(*p->region, ctp_record_stack(&m->record)));
+	l->used += ctp_jsonl_switch(l->buffer + l->used, m, clock_to_ns(l->clock, m->event.time),
+				    innermost(*p->region, m->event.stack));
 	l->records_in_buffer++;
 }
 
@@ -140,9 +141,15 @@ static void lines_process_end(struct writer *w, struct writer_process *p)
 
 static void lines_thread(struct writer *w, struct writer_process *p, const struct writer_batch *b)
 {
-	if (ctp_merge_push(p->merge, b->slot, b->tid, b->records, b->n) < 0) {
-		w->error = -ENOMEM;
-		w->dropped_records += b->n;
+	struct ctp_event events[EVENTS];
+	struct ctp_cursor cursor = b->start;
+	for (uint32_t at = 0, n = 0; at < b->n; n = 0) {
+		while (n < EVENTS && at < b->n)
+			at += ctp_record_read(&cursor, b->slots + at, b->n - at, &events[n++]);
+		if (ctp_merge_push(p->merge, b->slot, b->tid, events, n) < 0) {
+			w->error = -ENOMEM;
+			w->dropped_records += n;
+		}
 	}
 }
 

@@ -24,16 +24,21 @@ static const char head[] =
 
 static const char streams[] =
 	"typealias integer { size = 64; align = 8; signed = false; map = clock.ctp.value; } := ticks64;\n"
+	"typealias integer { size = 56; align = 8; signed = false; map = clock.ctp.value; } := ticks56;\n"
+	"typealias integer { size = 22; align = 1; signed = false; } := short22;\n"
+	"typealias integer { size = 20; align = 1; signed = false; } := stack20;\n"
 	"enum how_t : uint8_t { none = 0, swap = 1, set = 2, gone = 3, return = 4, jump = 5,\n"
 	"\tfcontext = 6, ontop = 7, released = 8, reused = 9, other = 10 ... 255 };\n"
 	"struct context_t {\n\tticks64 timestamp_begin;\n\tticks64 timestamp_end;\n"
 	"\tuint64_t content_size;\n\tuint64_t packet_size;\n\tuint64_t events_discarded;\n"
-	"\tuint32_t tid;\n\tuint32_t thread;\n\tuint64_t packet_seq;\n};\n"
-	"struct header_t {\n\tticks64 timestamp;\n\tuint8_t id;\n};\n"
-	"stream {\n\tid = 0;\n\tpacket.context := struct context_t;\n\tevent.header := struct header_t;\n};\n"
-	"stream {\n\tid = 1;\n\tpacket.context := struct context_t;\n\tevent.header := struct header_t;\n};\n";
+	"\tuint32_t tid;\n\tuint32_t thread;\n\tuint64_t packet_seq;\n"
+	"\tuint64_t near;\n\tuint64_t native;\n\tuint64_t current;\n\tuint32_t current_n;\n\tuint32_t reserved;\n};\n"
+	"struct record_t {\n\tuint8_t id;\n\tticks56 timestamp;\n};\n"
+	"struct station_t {\n\tticks64 timestamp;\n\tuint8_t id;\n};\n"
+	"stream {\n\tid = 0;\n\tpacket.context := struct context_t;\n\tevent.header := struct record_t;\n};\n"
+	"stream {\n\tid = 1;\n\tpacket.context := struct context_t;\n\tevent.header := struct station_t;\n};\n";
 
-// Names of a record's parts, by kind. `how`: an enumeration, or a number.
+// Names of a record's parts, by kind, where it takes two slots. `how`: an enumeration, or a number.
 static const struct {
 	unsigned id;
 	const char *name, *how, *a, *b, *word3;
@@ -48,6 +53,8 @@ static const struct {
 	{ CTP_EV_EXIT, "exit", "", "by", "zero", "\t\tuint64_t status;\n" },
 	{ CTP_EV_SIGNAL, "signal", "", "by", "zero", "\t\tuint64_t signo;\n" },
 };
+
+static const char *const hows[] = { "none", "swap", "set", "gone", "return", "jump", "fcontext", "ontop" };
 
 static void print(FILE *f, const struct clock_pairs *c)
 {
@@ -68,9 +75,13 @@ static void print(FILE *f, const struct clock_pairs *c)
 	fputs(streams, f);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		fprintf(f, "event {\n\tid = %u;\n\tname = \"ctp:%s\";\n\tstream_id = 0;\n\tfields := struct {\n"
-			   "\t\t%s how;\n\t\tid40 %s;\n\t\tuint8_t reserved;\n\t\tid40 %s;\n"
-			   "\t\tstack24 stack;\n%s\t};\n};\n", kinds[i].id, kinds[i].name,
-			*kinds[i].how ? "enum how_t" : "uint8_t", kinds[i].a, kinds[i].b, kinds[i].word3);
+			   "\t\tid40 %s;\n\t\tstack24 stack;\n\t\tuint8_t rest;\n\t\t%s how;\n\t\tid40 %s;\n"
+			   "\t\tuint8_t mark;\n%s\t};\n};\n", kinds[i].id, kinds[i].name, kinds[i].b,
+			*kinds[i].how ? "enum how_t" : "uint8_t", kinds[i].a, kinds[i].word3);
+	for (unsigned how = CTP_HOW_SWAP; how <= CTP_HOW_ONTOP; how++)
+		fprintf(f, "event {\n\tid = %u;\n\tname = \"ctp:switch_%s\";\n\tstream_id = 0;\n\tfields := struct {\n"
+			   "\t\tshort22 to;\n\t\tstack20 stack;\n\t\tshort22 to_n;\n\t};\n};\n",
+			CTP_EV_SHORT + how, hows[how]);
 	fprintf(f, "event {\n\tid = %u;\n\tname = \"ctp:station\";\n\tstream_id = 1;\n\tfields := struct {\n"
 		   "\t\tuint8_t active;\n\t\tuint8_t reserved[6];\n\t\tuint64_t id;\n\t\tuint64_t n;\n"
 		   "\t\tuint64_t tid;\n\t\taddr64 addr;\n\t\taddr64 station_probe_id;\n\t\tuint64_t ts_ns;\n"

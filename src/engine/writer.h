@@ -7,14 +7,18 @@
 
 #include <stdbool.h>
 
+#include "ctp/record.h"
 #include "ctp/region.h"
 
 // Records of one thread, in order; a private copy with sane kinds and times.
 struct writer_batch {
 	uint32_t slot, use, tid;
-	const struct ctp_record *records;
-	uint32_t n;    // 0: only `lost` has grown
-	uint64_t lost; // running total of this use of the slot
+	const struct ctp_record *slots; // whole records
+	uint32_t n;       // slots
+	uint32_t records; // 0: only `lost` has grown
+	struct ctp_cursor start; // before the first
+	uint64_t end_time; // of the last
+	uint64_t lost;     // records, running total of this use of the slot
 };
 
 // An event of a version-1 station: a record of stream 1, byte for byte.
@@ -44,7 +48,7 @@ struct writer_ops {
 
 struct writer {
 	const struct writer_ops *ops;
-	uint32_t batch_max; // most records that it wants at once
+	uint32_t batch_max; // most slots that it wants at once, at least 2
 	bool eager;         // wants every turn all that there is
 	uint64_t records;   // written, of every kind
 	uint64_t dropped_records, dropped_packets; // old history that made room, and failed writes

@@ -420,8 +420,7 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	uint32_t stack = leave(g, from, how, slot, now);
 	go_on(g, to, now);
 	if (CTP_LIKELY(!ctp_tracer->v1))
-		emit_at(g, now, ctp_w1(CTP_EV_SWITCH, how, from->id), ctp_w2(to->id, stack),
-			(uint32_t)from->changes | to->changes << 32);
+		emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, how, stack});
 	else
 		v1_switch(g, from, to);
 	t->switches++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Records into the thread's ring, and the engine's wake-up. No system call
+// Records into the thread's ring, and the engine's wake-up. A switch takes one slot
+// as a rule (emit.h); here are those that take two. No system call
 // unless the ring has passed half full while the engine says that it sleeps;
 // no fence: a wake-up that is missed costs one turn of the engine's poll. With
 // --overflow=block a full ring makes the thread wait, but never for an engine
@@ -74,8 +75,24 @@ static bool engine_lives(void)
 	return false;
 }
 
-// Waits for room; NULL if the engine is gone.
-static struct ctp_record *wait_room(struct guest *g)
+void emit_unsure(struct guest *g, uint32_t thread)
+{
+	if (thread < ctp_tracer->region.threads_max)
+		ctp_ring_unsure(&ctp_tracer->region.threads[thread], CTP_NEAR_UNSURE);
+	ctp_ring_unsure(g->thread, CTP_NEAR_TWICE);
+}
+
+// By another look at the tail. The engine is woken where it is late.
+static bool look(struct guest *g, uint64_t head, unsigned slots)
+{
+	enum ctp_ring_room room = ctp_ring_look(g->thread, g->ring_capacity, head, slots);
+	if (room != CTP_RING_ROOM && ctp_load32(&ctp_tracer->region.ext->waiting))
+		emit_wake();
+	return room != CTP_RING_FULL;
+}
+
+// Waits for room. False if the engine is gone.
+static __attribute__((noinline)) bool wait_room(struct guest *g, uint64_t head, unsigned slots)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	struct timespec nap = {0, 100000};
@@ -83,45 +100,84 @@ static struct ctp_record *wait_room(struct guest *g)
 	for (int naps = 0, stalls = 0; stalls < 30; naps++) {
 		if (naps == 10000) { // a second: is it only starved?
 			if (!engine_lives())
-				return NULL;
+				return false;
 			stalls++;
 			naps = 0;
 		}
 		emit_wake();
 		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-		struct ctp_record *r = ctp_ring_next(g->thread, g->ring, g->ring_capacity,
-						     ctp_ring_head(g->thread));
-		if (r)
-			return r;
+		if (look(g, head, slots))
+			return true;
 		if (ctp_load64(&e->heartbeat) != beat) {
 			beat = ctp_load64(&e->heartbeat);
 			naps = stalls = 0;
 		}
 	}
-	return NULL;
+	return false;
 }
 
-struct ctp_record *emit_full(struct guest *g)
+// The ring is as far as is known full. If it really is, the record is lost, and a reader does
+// not know who leaves next.
+static __attribute__((noinline)) bool make_room(struct guest *g, uint64_t head, unsigned slots)
 {
-	struct ctp_record *r = NULL;
+	if (look(g, head, slots))
+		return true;
 	if (ctp_tracer->block) {
-		r = wait_room(g);
-		if (!r)
-			ctp_tracer->block = false;
+		if (wait_room(g, head, slots))
+			return true;
+		ctp_tracer->block = false;
 	}
-	if (!r)
-		ctp_ring_drop(g->thread);
-	return r;
+	ctp_ring_drop(g->thread);
+	ctp_ring_unsure(g->thread, CTP_NEAR_UNSURE);
+	return false;
 }
 
-void emit_half(void)
+static inline bool has_room(struct guest *g, uint64_t head, unsigned slots)
 {
-	if (ctp_load32(&ctp_tracer->region.ext->waiting))
-		emit_wake();
+	return CTP_LIKELY(ctp_ring_fits(g->thread, head, slots)) || make_room(g, head, slots);
+}
+
+static void put(struct guest *g, uint64_t head, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	struct ctp_record *first = ctp_ring_slot(g->ring, g->ring_capacity, head);
+	ctp_record_set(first, ctp_ring_slot(g->ring, g->ring_capacity, head + 1), now, w1, w2, w3);
+	ctp_ring_publish(g->thread, head + 2);
+}
+
+// From where ids count after a switch to `to` in two slots. They rise: an older one stays alone.
+static uint64_t near_after(uint64_t near, uint64_t to)
+{
+	if (near == CTP_NEAR_TWICE)
+		return CTP_NEAR_UNSURE;
+	return near == CTP_NEAR_UNSURE || to > near ? ctp_near(to) : near;
+}
+
+void emit_switch_slow(struct guest *g, const struct emit_switch *s)
+{
+	struct ctp_thread *t = g->thread;
+	uint64_t head = ctp_ring_head(t), near = t->near, to = s->to - near;
+	bool sure = near <= CTP_ID_MASK && (s->to_n & CTP_TOLD_MASK) != CTP_TOLD;
+	if (sure && s->to == t->native)
+		to = CTP_SHORT_NATIVE;
+	if (sure && to <= CTP_SHORT_NATIVE) {
+		if (!has_room(g, head, 1))
+			return;
+		struct ctp_record *r = ctp_ring_slot(g->ring, g->ring_capacity, head);
+		ctp_record_set_short(r, s->now, s->how, to, s->stack, s->to_n);
+		ctp_ring_publish(t, head + 1);
+		return;
+	}
+	if (!has_room(g, head, 2))
+		return;
+	uint64_t after = near_after(near, s->to), mark = after == ctp_near(s->to) ? CTP_MARK_NEAR : 0;
+	put(g, head, s->now, ctp_w1(CTP_EV_SWITCH, s->how, s->from) | mark << 56, ctp_w2(s->to, s->stack),
+	    (uint32_t)s->from_n | s->to_n << 32);
+	t->near = after;
 }
 
 void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
 {
-	if (!ctp_tracer->v1)
-		emit_at(g, guest_now(), w1, w2, w3);
+	uint64_t head = ctp_ring_head(g->thread);
+	if (!ctp_tracer->v1 && has_room(g, head, 2))
+		put(g, head, guest_now(), w1, w2, w3);
 }

@@ -12,17 +12,29 @@ static inline uint64_t emit_now(void)
 }
 
 void emit_init(void); // before any time is read
-struct ctp_record *emit_full(struct guest *g); // ring is full: drops (NULL) or waits
-void emit_half(void); // ring is past half full
 
-static inline void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+// A switch, as it is about to happen: both with the numbers of their changes.
+struct emit_switch {
+	uint64_t now, from, from_n, to, to_n;
+	unsigned how;
+	uint32_t stack; // the leaver's
+};
+
+// In two slots, or into a ring that is full by what is known.
+void emit_switch_slow(struct guest *g, const struct emit_switch *s);
+
+static inline __attribute__((always_inline)) void emit_switch(struct guest *g, const struct emit_switch *s)
 {
-	uint64_t head = ctp_ring_head(g->thread);
-	struct ctp_record *r = ctp_ring_next(g->thread, g->ring, g->ring_capacity, head);
-	if (CTP_UNLIKELY(!r) && !(r = emit_full(g)))
+	struct ctp_thread *t = g->thread;
+	uint64_t head = ctp_ring_head(t), to = s->to - t->near;
+	if (CTP_UNLIKELY(to >= CTP_SHORT_NATIVE || (s->to_n & CTP_TOLD_MASK) == CTP_TOLD ||
+			 !ctp_ring_fits(t, head, 1))) {
+		emit_switch_slow(g, s);
 		return;
-	*r = (struct ctp_record){now, w1, w2, w3};
-	ctp_ring_publish(g->thread, head);
-	if (CTP_UNLIKELY(head + 1 - g->thread->tail_seen == g->ring_capacity / 2))
-		emit_half();
+	}
+	ctp_record_set_short(ctp_ring_slot(g->ring, g->ring_capacity, head), s->now, s->how, to, s->stack, s->to_n);
+	ctp_ring_publish(t, head + 1);
 }
+
+// `thread` runs an entity that g enters now, which does not leave either of them as it was entered there.
+void emit_unsure(struct guest *g, uint32_t thread);

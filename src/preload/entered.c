@@ -12,6 +12,7 @@
 
 #include "coroutine.h"
 #include "cpu.h"
+#include "emit.h"
 #include "incident.h"
 #include "page.h"
 #include "pagemap.h"
@@ -149,12 +150,14 @@ static void lives_again(struct guest *g, struct ctp_state *s)
 
 __attribute__((noinline)) void entered_late(struct guest *g, struct ctp_state *s)
 {
-	if (s->life == CTP_RUNNING)
+	if (s->life == CTP_RUNNING) {
+		emit_unsure(g, s->thread);
 		running(g, s);
-	else if (s->entity == CTP_COROUTINE && s->life == CTP_FINISHED)
+	} else if (s->entity == CTP_COROUTINE && s->life == CTP_FINISHED) {
 		ended(g, s);
-	else if (s->entity == CTP_COROUTINE)
+	} else if (s->entity == CTP_COROUTINE) {
 		released(g, s);
+	}
 	g->late.who = NULL;
 	if (s->life != CTP_RUNNING)
 		lives_again(g, s);

@@ -150,14 +150,13 @@ static uint32_t slot_get(struct tracer *tr)
 // Fills the slot for its new thread; the engine has drained what was there.
 static void slot_init(struct ctp_thread *t, uint32_t tid)
 {
-	uint64_t head = t->tail; // the ring goes on where the engine stopped reading
 	uint32_t uses = t->uses + (t->began != 0);
 	memset((char *)t + 4, 0, offsetof(struct ctp_thread, tail) - 4);
 	memset(t->reserved2, 0, sizeof(*t) - offsetof(struct ctp_thread, reserved2));
 	t->tid = tid;
 	t->uses = uses;
 	t->began = guest_now();
-	t->head = t->tail_seen = head;
+	ctp_ring_begin(t); // where the engine stopped reading
 	t->wait_fd = -1;
 }
 

@@ -19,6 +19,7 @@
 #include "base/grow.h"
 #include "trace/changes.h"
 #include "trace/history.h"
+#include "trace/order.h"
 #include "trace/stream.h"
 
 static int64_t now_ms(void)
@@ -116,6 +117,7 @@ struct past {
 	struct changes v1;      // version-1 stations
 	struct history history; // all others, where there are no last tables
 	bool unfinished;
+	struct order order;
 };
 
 static int count_v1(struct world *w, struct changes *v1, const struct stream_station *r, size_t n)
@@ -130,17 +132,18 @@ static int count_v1(struct world *w, struct changes *v1, const struct stream_sta
 	return 0;
 }
 
-static void count_records(struct world *w, const struct ctp_record *r, size_t n)
+static int count_events(struct world *w, struct past *past, const struct ctp_event *e, size_t n)
 {
 	uint64_t switches = 0;
 	for (size_t i = 0; i < n; i++) { // nearly all are switches
-		unsigned kind = ctp_record_kind(&r[i]);
-		if (kind == CTP_EV_SWITCH)
+		if (e[i].kind == CTP_EV_SWITCH)
 			switches++;
 		else
-			w->kinds[kind]++;
+			w->kinds[e[i].kind]++;
 	}
 	w->kinds[CTP_EV_SWITCH] += switches;
+	int r = order_add(&past->order, e, n);
+	return !r && past->unfinished ? history_add(&past->history, e, n) : r;
 }
 
 static int count_stream(struct world *w, struct past *past, struct world_stream *s,
@@ -150,15 +153,14 @@ static int count_stream(struct world *w, struct past *past, struct world_stream 
 	const void *records;
 	size_t n;
 	int r;
+	order_stream(&past->order);
 	while ((r = stream_next(reader, &p, &records, &n)) > 0) {
 		s->records += n;
 		w->events += n;
 		if (p->stream_id == STREAM_V1)
 			r = count_v1(w, &past->v1, records, n);
 		else
-			count_records(w, records, n);
-		if (p->stream_id != STREAM_V1 && past->unfinished)
-			r = history_add(&past->history, records, n);
+			r = count_events(w, past, records, n);
 		if (r < 0)
 			return r;
 	}
@@ -289,7 +291,7 @@ static void set_times(struct world *w)
 		w->duration_ns = w->snapshot_ns - w->start_ns;
 }
 
-static int cover(struct world *w)
+static int cover(struct world *w, const struct past *past)
 {
 	const struct manifest *m = &w->manifest;
 	int r = 0;
@@ -312,6 +314,9 @@ static int cover(struct world *w)
 	if (!r && w->unknown_kinds)
 		r = world_cover(w, "%" PRIu64 " records of kinds that this version does not know",
 				w->unknown_kinds);
+	if (!r && past->order.wrong)
+		r = world_cover(w, "%" PRIu64 " records contradict the order in which their coroutines moved",
+				past->order.wrong);
 	if (!r && w->v1_suspended + w->v1_running)
 		r = world_cover(w, "%" PRIu64 " stations of version-1 probes hold no descriptors: "
 				"CTP001 to CTP009 were not decided for them",
@@ -343,7 +348,7 @@ static void end_at(struct world *w, uint64_t ns)
 // Nothing in a trace of another layout can be read, its records neither.
 static int check_layout(const struct world *w, struct world_error *error)
 {
-	int r = w->manifest.layout ? world_layout(error, "", w->manifest.layout) : 0;
+	int r = world_layout(error, "", w->manifest.layout);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].layout)
 			r = world_layout(error, "", w->images[i].layout);
@@ -373,10 +378,11 @@ int directory_read(struct world *w, int wait_ms, struct world_error *error)
 			end_at(w, world_ns(w, past.history.last));
 		struct image_counts *c = &w->counts;
 		w->coroutines = c->created + c->suspended + c->running + c->finished + c->destroyed;
-		r = cover(w);
+		r = cover(w, &past);
 	}
 	changes_deinit(&past.v1);
 	history_deinit(&past.history);
+	order_deinit(&past.order);
 	free(path);
 	free(folder);
 	return r;

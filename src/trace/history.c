@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The newest record of an entity says what it is; records of different threads
-// are ordered by their time. What was lost is not known: a coroutine whose
+// are ordered by their time, and by their numbers where times are too near. What was lost is not known: a coroutine whose
 // every record was dropped does not count.
 #include "trace/history.h"
 
@@ -22,16 +22,37 @@ static struct history_entity *entity(struct history *h, uint64_t id)
 	return &h->items[h->n++];
 }
 
-static int becomes(struct history *h, uint64_t id, uint64_t time, enum ctp_life life)
+#define SKEW_TICKS 100000u // clocks of two CPUs never differ by more
+
+// What a record makes of an entity. `n`: its number by then, NULL where the record has none.
+struct change {
+	uint64_t id, time;
+	const uint32_t *n;
+	enum ctp_life life;
+};
+
+// By their numbers where the clocks alone would not tell.
+static bool is_newer(const struct history_entity *e, const struct change *c)
 {
-	struct history_entity *e = id ? entity(h, id) : NULL;
+	uint64_t apart = c->time > e->time ? c->time - e->time : e->time - c->time;
+	if (!c->n || !e->numbered || apart > SKEW_TICKS || ((*c->n ^ e->n) & CTP_SHORT_MASK) == 0)
+		return c->time >= e->time;
+	return ((*c->n - e->n) & CTP_SHORT_MASK) >> (CTP_SHORT_BITS - 1) == 0;
+}
+
+static int becomes(struct history *h, const struct change *c)
+{
+	struct history_entity *e = c->id ? entity(h, c->id) : NULL;
 	if (!e)
-		return id ? -ENOMEM : 0;
-	if (time >= e->time) {
-		e->time = time;
-		e->life = (uint8_t)life;
+		return c->id ? -ENOMEM : 0;
+	if (is_newer(e, c)) {
+		e->time = c->time;
+		e->life = (uint8_t)c->life;
+		if (c->n)
+			e->n = *c->n;
+		e->numbered = c->n || e->numbered;
 	}
-	h->last = time > h->last ? time : h->last;
+	h->last = c->time > h->last ? c->time : h->last;
 	return 0;
 }
 
@@ -40,11 +61,10 @@ static bool is_end(unsigned how)
 	return how == CTP_HOW_GONE || how == CTP_HOW_RETURN;
 }
 
-static int switched(struct history *h, const struct ctp_record *r)
+static int switched(struct history *h, const struct ctp_event *e)
 {
-	enum ctp_life left = is_end(ctp_record_how(r)) ? CTP_FINISHED : CTP_SUSPENDED;
-	int e = becomes(h, ctp_record_a(r), r->time, left);
-	return e ? e : becomes(h, ctp_record_b(r), r->time, CTP_RUNNING);
+	int r = becomes(h, &(struct change){ e->a, e->time, &e->a_n, is_end(e->how) ? CTP_FINISHED : CTP_SUSPENDED });
+	return r ? r : becomes(h, &(struct change){ e->b, e->time, &e->b_n, CTP_RUNNING });
 }
 
 static int named(struct history *h, uint64_t id)
@@ -55,30 +75,21 @@ static int named(struct history *h, uint64_t id)
 	return e ? 0 : -ENOMEM;
 }
 
-int history_add(struct history *h, const struct ctp_record *records, size_t n)
+int history_add(struct history *h, const struct ctp_event *events, size_t n)
 {
-	int e = 0;
-	for (size_t i = 0; !e && i < n; i++) {
-		const struct ctp_record *r = &records[i];
-		switch (ctp_record_kind(r)) {
-		case CTP_EV_SWITCH:
-			e = switched(h, r);
-			break;
-		case CTP_EV_CREATE:
-			e = becomes(h, ctp_record_a(r), r->time, CTP_CREATED);
-			break;
-		case CTP_EV_FINISH:
-			e = becomes(h, ctp_record_a(r), r->time, CTP_FINISHED);
-			break;
-		case CTP_EV_DESTROY:
-			e = becomes(h, ctp_record_a(r), r->time, CTP_DESTROYED);
-			break;
-		case CTP_EV_THREAD:
-			e = named(h, ctp_record_a(r));
-			break;
-		}
+	static const uint8_t lives[] = { [CTP_EV_CREATE] = CTP_CREATED, [CTP_EV_FINISH] = CTP_FINISHED,
+					 [CTP_EV_DESTROY] = CTP_DESTROYED };
+	int r = 0;
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct ctp_event *e = &events[i];
+		if (e->kind == CTP_EV_SWITCH)
+			r = switched(h, e);
+		else if (e->kind == CTP_EV_THREAD)
+			r = named(h, e->a);
+		else if (e->kind < sizeof(lives) && lives[e->kind])
+			r = becomes(h, &(struct change){ e->a, e->time, NULL, lives[e->kind] });
 	}
-	return e;
+	return r;
 }
 
 void history_count(const struct history *h, struct image_counts *counts)

@@ -5,11 +5,13 @@
 #pragma once
 
 #include "base/idmap.h"
-#include "ctp/ctp.h"
+#include "ctp/record.h"
 #include "trace/image.h"
 
 struct history_entity {
 	uint64_t time; // ticks of its last record
+	uint32_t n;    // low bits of its number as of then, if it has one
+	bool numbered;
 	uint8_t life;  // enum ctp_life
 	bool native;
 };
@@ -22,7 +24,7 @@ struct history {
 };
 
 // Takes records of one thread; threads may come in any order. 0 or -ENOMEM.
-int history_add(struct history *h, const struct ctp_record *records, size_t n);
+int history_add(struct history *h, const struct ctp_event *events, size_t n);
 // How many coroutines are in which state.
 void history_count(const struct history *h, struct image_counts *counts);
 void history_deinit(struct history *h);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "ctp/record.h"
 #include "trace/stream.h"
 
 static int by_stack(const void *a, const void *b)
@@ -16,15 +17,15 @@ static int by_stack(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void look_at(const struct image *m, const struct ctp_record *r, struct resumed *v, size_t n)
+static void look_at(const struct image *m, const struct ctp_event *e, struct resumed *v, size_t n)
 {
-	if (ctp_record_kind(r) != CTP_EV_SWITCH)
+	if (e->kind != CTP_EV_SWITCH)
 		return;
-	struct resumed key = { .stack = ctp_record_stack(r) }, *is = bsearch(&key, v, n, sizeof(*v), by_stack);
+	struct resumed key = { .stack = e->stack }, *is = bsearch(&key, v, n, sizeof(*v), by_stack);
 	if (!is || is->seen || !key.stack)
 		return;
-	const struct ctp_state *s = image_entity(m, ctp_record_a(r));
-	is->seen = s && s->entity == CTP_COROUTINE && (uint32_t)s->changes != (uint32_t)r->w3;
+	const struct ctp_state *s = image_entity(m, e->a);
+	is->seen = s && s->entity == CTP_COROUTINE && ((s->changes ^ e->a_n) & CTP_SHORT_MASK);
 	for (struct resumed *k = v; k < v + n; k++) // coroutines that stand at the same place
 		k->seen |= is->seen && k->stack == key.stack;
 }
@@ -40,7 +41,7 @@ static int one_stream(const struct image *m, const char *path, struct resumed *v
 		return r;
 	while ((r = stream_next(reader, &p, &records, &got)) > 0)
 		for (size_t i = 0; p->stream_id == STREAM_THREADS && i < got; i++)
-			look_at(m, (const struct ctp_record *)records + i, v, n);
+			look_at(m, (const struct ctp_event *)records + i, v, n);
 	stream_close(reader);
 	return r;
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctp/ctp.h"
+#include "ctp/record.h"
 
 _Static_assert(sizeof(struct stream_packet) == STREAM_HEADER_BYTES, "packet header");
 
@@ -47,9 +47,10 @@ struct stream_reader {
 	int fd;
 	struct stream_end end;
 	struct stream_packet packet;
-	uint64_t at, left; // records of this packet not yet handed out: where, bytes
-	size_t record_bytes;
+	uint64_t at, left; // of this packet, not yet handed out: where, bytes
+	struct ctp_cursor cursor;
 	char buffer[STREAM_BUFFER_BYTES] __attribute__((aligned(8)));
+	struct ctp_event events[STREAM_BUFFER_BYTES / sizeof(struct ctp_record)];
 };
 
 int stream_open(struct stream_reader **out, const char *path)
@@ -87,33 +88,60 @@ static int next_packet(struct stream_reader *r)
 	uint64_t bytes = packet_bytes(&r->packet, r->end.file_bytes - r->end.whole_bytes);
 	if (!bytes)
 		return 0;
-	r->record_bytes = r->packet.stream_id == STREAM_V1 ? STREAM_V1_RECORD_BYTES :
-							     sizeof(struct ctp_record);
 	r->at = r->end.whole_bytes + STREAM_HEADER_BYTES;
-	r->left = (r->packet.content_bits / 8 - STREAM_HEADER_BYTES) / r->record_bytes * r->record_bytes;
+	r->left = r->packet.content_bits / 8 - STREAM_HEADER_BYTES;
+	if (r->packet.stream_id == STREAM_V1)
+		r->left -= r->left % STREAM_V1_RECORD_BYTES;
+	r->cursor = (struct ctp_cursor){ r->packet.timestamp_begin, r->packet.near, r->packet.current, r->packet.native,
+					 r->packet.current_n };
 	r->end.whole_bytes += bytes;
 	r->end.packets++;
 	r->end.discarded = r->packet.discarded;
 	return 1;
 }
 
+// Events of the first `bytes` of the buffer, which end the packet if `last`. What they were made
+// from, in bytes, comes back: the first part of a record stays for the next time.
+static size_t read_events(struct stream_reader *r, size_t bytes, bool last, size_t *n)
+{
+	const struct ctp_record *slots = (const void *)r->buffer;
+	size_t there = bytes / sizeof(*slots), i = 0;
+	for (*n = 0; i < there; ++*n) {
+		unsigned took = ctp_record_read(&r->cursor, slots + i, there - i, &r->events[*n]);
+		if (!took && !last && i + 1 == there && i && ctp_kind_is_long(ctp_record_kind(slots + i)))
+			return i * sizeof(*slots);
+		if (!took) {
+			unsigned kind = ctp_record_kind(slots + i);
+			r->events[*n] = (struct ctp_event){ .kind = ctp_kind_is_long(kind) ? 0 : (uint8_t)kind };
+		}
+		i += took ? took : 1;
+	}
+	return last ? bytes : i * sizeof(*slots);
+}
+
 int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
 		size_t *n)
 {
-	while (!r->left) {
-		int e = next_packet(r);
-		if (e <= 0)
-			return e;
-	}
-	size_t now = r->left < STREAM_BUFFER_BYTES ? (size_t)r->left : STREAM_BUFFER_BYTES;
-	int e = read_at(r->fd, r->buffer, now, r->at);
-	if (e) // the file became shorter under us: its end is here
-		return e == -ENODATA ? 0 : e;
-	r->at += now;
-	r->left -= now;
-	*packet = &r->packet;
-	*records = r->buffer;
-	*n = now / r->record_bytes;
+	do {
+		while (!r->left) {
+			int e = next_packet(r);
+			if (e <= 0)
+				return e;
+		}
+		size_t now = r->left < STREAM_BUFFER_BYTES ? (size_t)r->left : STREAM_BUFFER_BYTES;
+		int e = read_at(r->fd, r->buffer, now, r->at);
+		if (e) // the file became shorter under us: its end is here
+			return e == -ENODATA ? 0 : e;
+		*packet = &r->packet;
+		*records = r->buffer;
+		*n = now / STREAM_V1_RECORD_BYTES;
+		if (r->packet.stream_id != STREAM_V1) {
+			now = read_events(r, now, now == r->left, n);
+			*records = r->events;
+		}
+		r->at += now;
+		r->left -= now;
+	} while (!*n);
 	return 1;
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define STREAM_MAGIC 0xC1FC1FC1u
-#define STREAM_HEADER_BYTES 64u
+#define STREAM_HEADER_BYTES 96u
 
 struct stream_packet {
 	uint32_t magic, stream_id;
@@ -17,6 +17,8 @@ struct stream_packet {
 	uint64_t discarded;
 	uint32_t tid, thread;
 	uint64_t seq;
+	uint64_t near, native, current; // what a reader must know before the first record (ctp/record.h)
+	uint32_t current_n, reserved;
 };
 
 struct stream_station { // a record of stream 1
@@ -38,8 +40,9 @@ struct stream_end {
 struct stream_reader;
 int stream_open(struct stream_reader **out, const char *path);
 void stream_close(struct stream_reader *r);
-// 1: *records holds *n > 0 whole records of *packet (32 bytes each in a stream
-// of threads, 64 in one of stations), until the next call. 0: the end. -errno.
+// 1: *records holds *n > 0 records of *packet (struct ctp_event in a stream of threads, struct
+// stream_station in one of stations), until the next call. 0: the end. -errno. What is no
+// record comes as an event of its kind, or of kind 0 where only a part of one is there.
 int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
 		size_t *n);
 // So far; at the end, whole_bytes < file_bytes says that the rest was cut off.

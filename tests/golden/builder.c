@@ -151,15 +151,19 @@ void builder_look(struct builder *b, const struct ctp_state *c, int fd, uint32_t
 		open ? "\"" : "", open ? open : "", open ? "\"" : "");
 }
 
-static void write_packet(FILE *f, unsigned slot, uint64_t seq, const struct ctp_record *r, size_t n)
+static void write_packet(FILE *f, unsigned slot, uint64_t seq, struct ctp_cursor *c, const struct ctp_record *r, size_t n)
 {
 	struct {
 		uint32_t magic, stream;
 		uint64_t begin, end, content, packet, discarded;
 		uint32_t tid, thread;
-		uint64_t seq;
-	} h = { 0xC1FC1FC1, 0, n ? r[0].time : 0, n ? r[n - 1].time : 0, (64 + n * 32) * 8,
-		(64 + n * 32) * 8, 0, 100 + slot, slot, seq };
+		uint64_t seq, near, native, current;
+		uint32_t current_n, reserved;
+	} h = { 0xC1FC1FC1, 0, n ? r[0].w0 >> 8 : 0, 0, (96 + n * 16) * 8, (96 + n * 16) * 8, 0, 100 + slot, slot, seq,
+		c->near, c->native, c->current, c->n, 0 };
+	for (size_t i = 0; i < n; i += ctp_record_slots(r + i, n - i))
+		ctp_cursor_pass(c, r + i);
+	h.end = c->time;
 	fwrite(&h, sizeof(h), 1, f);
 	fwrite(r, sizeof(*r), n, f);
 }
@@ -168,17 +172,21 @@ int builder_stream(struct builder *b, unsigned slot, const struct ctp_record *r,
 		   size_t torn)
 {
 	char path[1024], name[32];
+	struct ctp_cursor c = { .time = n ? r[0].w0 >> 8 : 0 };
 	snprintf(name, sizeof(name), "t%u.0", slot);
 	path_of(b, path, name);
 	FILE *f = fopen(path, "we");
 	if (!f)
 		return -errno;
 	uint64_t seq = 0;
-	for (size_t i = 0; i < n; i += per)
-		write_packet(f, slot, seq++, r + i, n - i < per ? n - i : per);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && (end == i || end - i < per); end += ctp_record_slots(r + end, n - end))
+			;
+		write_packet(f, slot, seq++, &c, r + i, end - i);
+	}
 	if (torn) {
 		long whole = ftell(f);
-		write_packet(f, slot, seq, r, n);
+		write_packet(f, slot, seq, &c, r, n);
 		fflush(f);
 		if (ftruncate(fileno(f), whole + (long)torn))
 			return -errno;
@@ -238,10 +246,10 @@ int builder_end(struct builder *b)
 	FILE *f = fopen(path, "we");
 	if (!f)
 		return -errno;
-	fprintf(f, "{\"format\":\"ctp-trace\",\"version\":1,\"tool\":\"builder\",\"complete\":%s,"
+	fprintf(f, "{\"format\":\"ctp-trace\",\"version\":1,\"layout\":%u,\"tool\":\"builder\",\"complete\":%s,"
 		"\"command\":[\"./server\"],\"exe\":\"/server\",\"pid\":99,"
 		"\"clock\":{\"kind\":\"monotonic\",\"ticks0\":1,\"ns0\":1,\"ticks1\":2,\"ns1\":2},",
-		b->complete ? "true" : "false");
+		CTP_EXT_VERSION, b->complete ? "true" : "false");
 	fprintf(f, "\"snapshot\":{\"ns\":%llu,\"reason\":\"%s\"},\"images\":[{\"index\":0,\"pid\":99,\"exe\":\"/server\","
 		"\"attached_ns\":%llu,\"guest\":true}],\"term_forwarded_ns\":%llu,\"dropped_packets\":0,"
 		"\"dropped_records\":0,\"v1_lost\":0,\"coverage\":[%s%s%s]}\n",

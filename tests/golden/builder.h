@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "ctp/ctp.h"
+#include "ctp/record.h"
 
 #define BUILDER_ROWS 64
 
@@ -48,7 +48,8 @@ struct ctp_cand *builder_close(struct builder *b, int fd, uint64_t closer, uint6
 // order P0 P2 P3 P4 P5 P6a P6b.
 void builder_look(struct builder *b, const struct ctp_state *c, int fd, uint32_t gen, uint64_t ns,
 		  const char *holds, const char *open);
-// Appends packets of `per` records to stream t<slot>.0; `torn` bytes of one more follow.
+// Writes n slots, in packets of `per` of them, or as many more as make whole records, to stream
+// t<slot>.0; `torn` bytes of one more follow.
 int builder_stream(struct builder *b, unsigned slot, const struct ctp_record *r, size_t n, size_t per,
 		   size_t torn);
 // Writes manifest and tables. 0 or -errno.

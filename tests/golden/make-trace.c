@@ -63,13 +63,13 @@ static void people(struct builder *b)
 
 static int streams(struct builder *b, bool torn)
 {
-	struct ctp_record r[7] = { { BUILDER_START, ctp_w1(CTP_EV_THREAD, 0, 1), 0, 100 } };
-	for (unsigned i = 1; i < 7; i++)
-		r[i] = (struct ctp_record){
-			BUILDER_START + i * 1000, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, i % 2 ? 1 : 41),
-			ctp_w2(i % 2 ? 41 : 1, i % 2 ? 0 : waiter), ((uint64_t)i << 32) | i,
-		};
-	return builder_stream(b, 0, r, 7, 4, torn ? 100 : 0);
+	struct ctp_record r[9];
+	ctp_record_set(&r[0], &r[1], BUILDER_START, ctp_w1(CTP_EV_THREAD, 0, 1), 0, 100);
+	ctp_record_set(&r[2], &r[3], BUILDER_START + 1000, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, 1) | (uint64_t)CTP_MARK_NEAR << 56,
+		       ctp_w2(41, 0), 1ULL << 32 | 1);
+	for (unsigned i = 2; i < 7; i++)
+		ctp_record_set_short(&r[i + 2], BUILDER_START + i * 1000, CTP_HOW_SWAP, i % 2 ? 41 : 1, i % 2 ? 0 : waiter, i);
+	return builder_stream(b, 0, r, 9, 6, torn ? 100 : 0);
 }
 
 // One that waits for two, both of which were closed.

@@ -11,14 +11,14 @@
 
 #include "trace/history.h"
 
-static struct ctp_record record(uint64_t time, enum ctp_kind kind, unsigned how, uint64_t a, uint64_t b)
+static struct ctp_event record(uint64_t time, enum ctp_kind kind, unsigned how, uint64_t a, uint64_t b)
 {
-	return (struct ctp_record){ .time = time, .w1 = ctp_w1(kind, how, a), .w2 = ctp_w2(b, 0) };
+	return (struct ctp_event){ .time = time, .kind = (uint8_t)kind, .how = (uint8_t)how, .a = a, .b = b };
 }
 
-static void add(struct history *h, struct ctp_record r)
+static void add(struct history *h, struct ctp_event e)
 {
-	assert_int_equal(history_add(h, &r, 1), 0);
+	assert_int_equal(history_add(h, &e, 1), 0);
 }
 
 static void newest_record_counts(void **state)
@@ -49,13 +49,33 @@ static void newest_record_counts(void **state)
 	history_deinit(&h);
 }
 
+static void numbers_go_before_clocks(void **state)
+{
+	struct image_counts n;
+	(void)state;
+	for (unsigned later = 0; later < 2; later++) { // 7 went on on the one thread, and left on the other, whose clock is behind
+		struct history h = { 0 };
+		struct ctp_event on = record(1050, CTP_EV_SWITCH, CTP_HOW_SWAP, 1, 7), off = record(1040, CTP_EV_SWITCH, CTP_HOW_SWAP, 7, 2);
+		on.b_n = CTP_SHORT_MASK;
+		off.a_n = 0;
+		on.a_n = 5;
+		off.b_n = 6;
+		add(&h, later ? on : off);
+		add(&h, later ? off : on);
+		history_count(&h, &n);
+		assert_int_equal(n.suspended, 2); // 1 and 7
+		assert_int_equal(n.running, 1);
+		history_deinit(&h);
+	}
+}
+
 static void nobody_is_counted(void **state)
 {
 	struct history h = { 0 };
 	struct image_counts n;
 	(void)state;
 	add(&h, record(1, CTP_EV_SWITCH, CTP_HOW_SWAP, 0, 0)); // no ids
-	add(&h, (struct ctp_record){ .time = UINT64_MAX, .w1 = UINT64_MAX, .w2 = UINT64_MAX }); // of no kind that is known
+	add(&h, record(UINT64_MAX, UINT8_MAX, 1, UINT64_MAX, UINT64_MAX)); // of no kind that is known
 	history_count(&h, &n);
 	assert_int_equal(n.created + n.suspended + n.running + n.finished + n.destroyed, 0);
 	assert_int_equal(h.n, 0);
@@ -66,7 +86,7 @@ static void nobody_is_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(newest_record_counts), cmocka_unit_test(nobody_is_counted),
+		cmocka_unit_test(newest_record_counts), cmocka_unit_test(numbers_go_before_clocks), cmocka_unit_test(nobody_is_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,13 +31,21 @@ static void sink(void *arg, const struct ctp_merged *m)
 	s->gap[s->n++] = m->gap;
 }
 
-static struct ctp_record sw(uint64_t time, uint64_t from, uint32_t from_n, uint64_t to, uint32_t to_n)
+static struct ctp_event sw(uint64_t time, uint64_t from, uint32_t from_n, uint64_t to, uint32_t to_n)
 {
-	return (struct ctp_record){ .time = time, .w1 = ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, from),
-				    .w2 = ctp_w2(to, 0), .w3 = from_n | (uint64_t)to_n << 32 };
+	return (struct ctp_event){ .time = time, .kind = CTP_EV_SWITCH, .how = CTP_HOW_SWAP, .a = from, .b = to,
+				   .a_n = from_n, .b_n = to_n, .full = true };
 }
 
-static void push(struct ctp_merge *m, uint32_t queue, struct ctp_record r)
+// The same as a record of one slot has it.
+static struct ctp_event lo(uint64_t time, uint64_t from, uint64_t from_n, uint64_t to, uint64_t to_n)
+{
+	struct ctp_event e = sw(time, from, from_n & CTP_SHORT_MASK, to, to_n & CTP_SHORT_MASK);
+	e.full = false;
+	return e;
+}
+
+static void push(struct ctp_merge *m, uint32_t queue, struct ctp_event r)
 {
 	assert_int_equal(ctp_merge_push(m, queue, 100 + queue, &r, 1), 0);
 }
@@ -105,6 +113,59 @@ static void counts_go_on_beyond_32_bits(void **state)
 	ctp_merge_free(m);
 }
 
+// Two threads, one time: only numbers tell.
+static void ties_are_broken_by_numbers(void **state)
+{
+	for (unsigned first = 0; first < 2; first++) {
+		struct seen s = { .n = 0 };
+		struct ctp_merge *m = ctp_merge_new(sink, &s);
+		push(m, first, lo(10, 2, 1, 3, 3));
+		push(m, first, lo(10, 3, 4, 2, 2));
+		push(m, !first, lo(10, 1, 1, 3, 1));
+		push(m, !first, lo(10, 3, 2, 1, 2));
+		push(m, !first, lo(10, 1, 3, 3, 5));
+		ctp_merge_turn(m);
+		assert_int_equal(s.n, 5);
+		for (unsigned i = 0, n = 0; i < 5; i++) {
+			uint64_t is = s.from[i] == 3 ? s.from_n[i] : s.to_n[i];
+			assert_int_equal(is, ++n);
+		}
+		ctp_merge_free(m);
+	}
+}
+
+static void low_bits_go_on(void **state)
+{
+	enum { STEP = 1 << 20 };
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	for (uint64_t i = 1; i <= 30; i++) // half of what lies between was lost
+		push(m, 0, lo(i * STEP * 2, 1, i * STEP, 3, i * STEP));
+	ctp_merge_flush(m);
+	assert_int_equal(s.n, 30);
+	assert_int_equal(ctp_merge_late(m), 0);
+	assert_int_equal(s.from_n[29], 30 * STEP);
+	assert_true(s.gap[29]);
+	ctp_merge_free(m);
+}
+
+// Of a history whose beginning is gone: whatever it begins with counts, and what is told in full corrects it.
+static void a_history_without_its_beginning(void **state)
+{
+	const uint64_t much = (9ULL << CTP_SHORT_BITS) - 2;
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	push(m, 0, lo(1000000000, 1, much, 3, much));
+	push(m, 0, lo(1000000001, 3, much + 1, 1, much + 1));
+	push(m, 0, sw(1000000002, 1, (uint32_t)much + 2, 3, (uint32_t)much + 2));
+	push(m, 0, lo(1000000003, 3, much + 3, 1, much + 3));
+	ctp_merge_flush(m);
+	assert_int_equal(s.n, 4);
+	assert_int_equal(ctp_merge_late(m), 0);
+	assert_int_equal(s.to_n[3], much + 3);
+	ctp_merge_free(m);
+}
+
 static void whole_streams_are_asked_for(void **state)
 {
 	struct seen s = { .n = 0 };
@@ -145,6 +206,8 @@ int main(void)
 		cmocka_unit_test(counts_go_before_clocks),
 		cmocka_unit_test(a_lost_record_is_a_gap_after_a_round),
 		cmocka_unit_test(counts_go_on_beyond_32_bits),
+		cmocka_unit_test(ties_are_broken_by_numbers), cmocka_unit_test(low_bits_go_on),
+		cmocka_unit_test(a_history_without_its_beginning),
 		cmocka_unit_test(whole_streams_are_asked_for),
 		cmocka_unit_test(the_line_is_the_contract_s),
 	};

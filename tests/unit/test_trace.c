@@ -55,12 +55,14 @@ static void server(void)
 	t->lost = 4;
 }
 
+// 1 and 2 in turn, the first in two slots.
 static struct ctp_record *records(size_t n)
 {
-	static struct ctp_record r[100];
-	for (size_t i = 0; i < n; i++)
-		r[i] = (struct ctp_record){ BUILDER_START + i, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, 1),
-					    ctp_w2(2, 0), 0 };
+	static struct ctp_record r[101];
+	ctp_record_set(&r[0], &r[1], BUILDER_START, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, 1) | (uint64_t)CTP_MARK_NEAR << 56,
+		       ctp_w2(2, 0), 1ULL << 32 | 1);
+	for (size_t i = 2; i <= n; i++)
+		ctp_record_set_short(&r[i], BUILDER_START + i, CTP_HOW_SWAP, i % 2 ? 2 : 1, 0, i);
 	return r;
 }
 
@@ -74,7 +76,7 @@ static void test_counts(void **state)
 {
 	struct world w;
 	server();
-	assert_int_equal(builder_stream(&b, 0, records(10), 10, 4, 0), 0);
+	assert_int_equal(builder_stream(&b, 0, records(10), 11, 4, 0), 0);
 	assert_int_equal(builder_end(&b), 0);
 	open_world(&w);
 	assert_true(w.has_last_tables);
@@ -91,17 +93,64 @@ static void test_counts(void **state)
 	world_close(&w);
 }
 
+// However it is cut into packets, and from whichever on it is read, it says the same; with
+// none of its first packets, as much less as they held.
+static void test_packets(void **state)
+{
+	struct world w;
+	server();
+	b.threads[0].switches = 0; // nothing is missing
+	assert_int_equal(builder_stream(&b, 0, records(90), 91, 1, 0), 0);
+	assert_int_equal(builder_end(&b), 0);
+	char path[128], rest[16384];
+	snprintf(path, sizeof(path), "%s/t0.0", trace_dir);
+	for (uint64_t events = 90;; events--) {
+		open_world(&w);
+		assert_int_equal(w.events, events);
+		assert_int_equal(w.kinds[CTP_EV_SWITCH], events);
+		assert_int_equal(w.unknown_kinds, 0);
+		assert_int_equal(w.ncoverage, 0);
+		world_close(&w);
+		if (!events)
+			break;
+		FILE *f = fopen(path, "r+e");
+		assert_non_null(f);
+		fseek(f, 96 + (events == 90 ? 32 : 16), SEEK_SET);
+		size_t n = fread(rest, 1, sizeof(rest), f);
+		rewind(f);
+		fwrite(rest, 1, n, f);
+		fflush(f);
+		assert_int_equal(ftruncate(fileno(f), (long)n), 0);
+		fclose(f);
+	}
+}
+
+static void test_contradiction(void **state)
+{
+	struct world w;
+	server();
+	struct ctp_record *r = records(10);
+	ctp_record_set_short(&r[9], BUILDER_START + 9, CTP_HOW_SWAP, 2, 0, 5); // as it was four switches ago
+	assert_int_equal(builder_stream(&b, 0, r, 11, 4, 0), 0);
+	assert_int_equal(builder_end(&b), 0);
+	open_world(&w);
+	assert_int_equal(w.events, 10);
+	assert_int_equal(w.ncoverage, 1);
+	assert_string_equal(w.coverage[0], "1 records contradict the order in which their coroutines moved");
+	world_close(&w);
+}
+
 static void test_cut_stream(void **state)
 {
 	struct world w;
 	server();
-	for (size_t torn = 0; torn < 64 + 10 * 32; torn += 7) {
-		assert_int_equal(builder_stream(&b, 0, records(10), 10, 4, torn), 0);
+	for (size_t torn = 0; torn < 96 + 11 * 16; torn += 7) {
+		assert_int_equal(builder_stream(&b, 0, records(10), 11, 4, torn), 0);
 		if (!torn)
 			assert_int_equal(builder_end(&b), 0);
 		open_world(&w);
 		assert_int_equal(w.events, 10);
-		assert_int_equal(w.streams[0].whole_bytes, 3 * 64 + 10 * 32);
+		assert_int_equal(w.streams[0].whole_bytes, 3 * 96 + 11 * 16);
 		assert_int_equal(w.ncoverage, torn ? 1 : 0);
 		world_close(&w);
 	}
@@ -201,7 +250,7 @@ static void test_hostile(void **state)
 		assert_int_equal(builder_begin(&b, trace_dir), 0);
 		server();
 		builder_self(&b);
-		assert_int_equal(builder_stream(&b, 0, records(10), 10, 4, 0), 0);
+		assert_int_equal(builder_stream(&b, 0, records(10), 11, 4, 0), 0);
 		assert_int_equal(builder_end(&b), 0);
 		damage(files[round % (sizeof(files) / sizeof(*files))], round / 10);
 		struct world w;
@@ -271,7 +320,7 @@ static void test_other_layout_unfinished(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_counts), TEST(test_cut_stream), TEST(test_stack_bounds),
+		TEST(test_counts), TEST(test_packets), TEST(test_contradiction), TEST(test_cut_stream), TEST(test_stack_bounds),
 		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile), TEST(test_other_layout),
 		TEST(test_other_layout_unfinished),
 	};

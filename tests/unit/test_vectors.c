@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ctp/record.h"
 #include "ctp/seq.h"
 
 static size_t load(const char *name, void **blob, json_t **expect)
@@ -118,20 +119,27 @@ static void records(void **state)
 	void *blob;
 	json_t *x;
 	size_t bytes = load("records", &blob, &x);
-	json_t *rows = json_object_get(x, "records");
+	json_t *rows = json_object_get(x, "records"), *values = json_object_get(x, "values");
 	const struct ctp_record *r = blob;
-	assert_int_equal(bytes, json_array_size(rows) * sizeof(*r));
-	for (size_t i = 0; i < json_array_size(rows); i++, r++) {
-		assert_int_equal(r->time, cell(rows, i, 0));
-		assert_int_equal(ctp_record_kind(r), cell(rows, i, 1));
-		assert_int_equal(ctp_record_how(r), cell(rows, i, 2));
-		assert_int_equal(ctp_record_a(r), cell(rows, i, 3));
-		assert_int_equal(ctp_record_b(r), cell(rows, i, 4));
-		assert_int_equal(ctp_record_stack(r), cell(rows, i, 5));
-		assert_int_equal(r->w3, cell(rows, i, 6));
-		assert_int_equal(ctp_w1(ctp_record_kind(r), ctp_record_how(r), ctp_record_a(r)), r->w1);
-		assert_int_equal(ctp_w2(ctp_record_b(r), ctp_record_stack(r)), r->w2);
+	struct ctp_cursor c = {.near = 0, .native = 2, .current = 5, .n = 2};
+	size_t at = 0, slots = bytes / sizeof(*r);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		struct ctp_event e;
+		unsigned took = ctp_record_read(&c, r + at, slots - at, &e);
+		assert_int_not_equal(took, 0);
+		assert_int_equal(e.time, cell(rows, i, 0));
+		assert_int_equal(e.kind, cell(rows, i, 1));
+		assert_int_equal(e.how, cell(rows, i, 2));
+		assert_int_equal(e.a, cell(rows, i, 3));
+		assert_int_equal(e.b, cell(rows, i, 4));
+		assert_int_equal(e.stack, cell(rows, i, 5));
+		assert_int_equal(e.a_n, cell(rows, i, 6));
+		assert_int_equal(e.b_n, cell(rows, i, 7));
+		if (json_is_integer(json_array_get(values, i)))
+			assert_int_equal(e.value, json_integer_value(json_array_get(values, i)));
+		at += took;
 	}
+	assert_int_equal(at, slots);
 	json_decref(x);
 	free(blob);
 }
