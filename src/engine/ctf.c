@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 #define PACKET_LEAST 2048u
-#define PACKET_MAX (256u << 10)
+#define PACKET_MAX (1u << 20)
 #define SEGMENT_MAX (64u << 20)
+#define FREE_A_TURN (4u << 20)
 
 struct packet_header { // spec/trace.md
 	uint32_t magic, stream_id;
@@ -59,6 +60,8 @@ struct ctf {
 	size_t n, room;
 	struct writer_process *processes;
 	struct stream v1;
+	int gone;            // the file that was removed last, while its blocks are being freed; -1
+	uint64_t gone_bytes; // that it still has
 };
 
 static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
@@ -92,17 +95,32 @@ static void moved(struct stream *t, size_t old, size_t last)
 		t->segment = old;
 }
 
+// Freeing a large file takes longer than a busy ring takes to fill: a piece each turn.
+static void free_some(struct ctf *c, uint64_t bytes)
+{
+	if (c->gone < 0)
+		return;
+	c->gone_bytes -= bytes < c->gone_bytes ? bytes : c->gone_bytes;
+	if (c->gone_bytes && !ftruncate(c->gone, (off_t)c->gone_bytes))
+		return;
+	close(c->gone);
+	c->gone = -1;
+}
+
 // Removes the file with the oldest end. The stream that was writing it, if
 // any, begins another with its next packet.
 static void drop_oldest(struct ctf *c)
 {
 	char name[48];
+	free_some(c, UINT64_MAX);
 	size_t old = 0;
 	for (size_t i = 1; i < c->n; i++)
 		if (c->segments[i].end_time < c->segments[old].end_time)
 			old = i;
 	struct segment s = c->segments[old];
 	segment_name(&s, name);
+	c->gone = openat(c->dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	c->gone_bytes = s.bytes;
 	unlinkat(c->dir, name, 0);
 	c->total -= s.bytes;
 	c->w.dropped_packets += s.packets;
@@ -175,6 +193,7 @@ static int write_packet(struct ctf *c, const struct segment *s, struct packet_he
 // that the newest history stays, and the tables find room at the end.
 static void disk_full(struct ctf *c)
 {
+	free_some(c, UINT64_MAX);
 	if (c->total < 2 * PACKET_LEAST)
 		return;
 	c->max_bytes = c->total / 2;
@@ -262,7 +281,12 @@ static void ctf_stations(struct writer *w, const struct writer_station *e, uint3
 	put(c, &c->v1, (struct segment){ .v1 = true }, h, e, n * sizeof(*e), n);
 }
 
-static void ctf_nothing(struct writer *w, struct writer_process *p)
+static void ctf_turn(struct writer *w, struct writer_process *p)
+{
+	free_some((struct ctf *)w, FREE_A_TURN);
+}
+
+static void ctf_image(struct writer *w, struct writer_process *p)
 {
 }
 
@@ -276,19 +300,21 @@ static bool ctf_make_room(struct writer *w)
 	if (!c->n)
 		return false;
 	drop_oldest(c);
+	free_some(c, UINT64_MAX);
 	return true;
 }
 
 static void ctf_free(struct writer *w)
 {
 	struct ctf *c = (struct ctf *)w;
+	free_some(c, UINT64_MAX);
 	free(c->segments);
 	free(c);
 }
 
 static const struct writer_ops ctf_ops = {
 	.process = ctf_process, .process_end = ctf_process_end, .thread = ctf_thread, .thread_end = ctf_thread_end,
-	.turn = ctf_nothing, .image = ctf_nothing, .stations = ctf_stations, .flush = ctf_flush,
+	.turn = ctf_turn, .image = ctf_image, .stations = ctf_stations, .flush = ctf_flush,
 	.make_room = ctf_make_room, .free = ctf_free,
 };
 
@@ -301,6 +327,7 @@ struct writer *ctf_new(int dir, uint64_t max_bytes)
 	c->w.ops = &ctf_ops;
 	c->w.batch_max = (uint32_t)((packet - sizeof(struct packet_header)) / sizeof(struct ctp_record));
 	c->dir = dir;
+	c->gone = -1;
 	c->max_bytes = max_bytes;
 	c->segment_bytes = clamp(max_bytes / 8, packet, SEGMENT_MAX);
 	return &c->w;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,6 +24,8 @@
 
 #define SLEEP_LEAST_NS 1000000
 #define SLEEP_MOST_NS 20000000
+#define SLICE_NS 200000
+#define SLICE_NOT_INHERITED 1 // SCHED_FLAG_RESET_ON_FORK
 #define KILL_AFTER_NS 2000000000ULL
 #define CONT_AFTER_NS 50000000ULL
 #define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
@@ -221,9 +224,28 @@ static void look_at_time(struct loop *l)
 		l->sleep_ns = next - now;
 }
 
+// The turns are short, and a ring may be full before the scheduler's usual slice is over: with a
+// shorter one we come sooner when there is work for every CPU. (Linux 6.12; before, it changes nothing.)
+static void ask_for_short_slices(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} a;
+	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) || a.policy != SCHED_OTHER)
+		return;
+	a.runtime = SLICE_NS;
+	a.flags = SLICE_NOT_INHERITED;
+	syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
 struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 {
 	struct loop l = { .s = s, .sock = sock, .sleep_ns = SLEEP_LEAST_NS };
+	ask_for_short_slices();
 	if (timeout_s > 0)
 		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
 	while (session_lives(s)) {
@@ -246,6 +268,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 void run_served(struct session *s)
 {
 	struct loop l = { .s = s, .sleep_ns = SLEEP_LEAST_NS };
+	ask_for_short_slices();
 	int pidfd = alive_open(first_pid(&l));
 	for (;;) {
 		note_wakes(&l);
