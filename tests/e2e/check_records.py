@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Records: how large they are, what is left of them when some were lost or are gone, and by which version they were made."""
+import collections
+import json
+import re
+import signal
+import subprocess
+
+from harness import equal, need, tool, until
+
+RING = 1 << 18  # switches that a thread's ring holds
+SWITCHES = 400000
+
+
+def written(output):
+    return output.stat().st_size if output.is_file() else sum(p.stat().st_size for p in output.glob("t[0-9]*"))
+
+
+def held_up(case, output, threads):
+    """A run to `output`. If that is called stopped, ctp-run stands still while all switches but the first and last are made."""
+    process = case.ctp_start("-o", output, case.target("records"), threads, SWITCHES, stdin=subprocess.PIPE)
+    stops = "stopped" in output
+    process.wait_for("ready")
+    if stops:
+        process.signal(signal.SIGSTOP)
+    process.popen.stdin.write(b"\n")
+    process.popen.stdin.flush()
+    process.wait_for("done")
+    if stops:
+        process.signal(signal.SIGCONT)
+        until(lambda: written(case.dir / output) > threads * RING * (150 if "jsonl" in output else 15), "the rings are empty")
+    process.popen.stdin.write(b"\n")
+    process.popen.stdin.close()
+    done = process.done()
+    equal(done.status, 0, "exit status")
+    return int(re.search(r"switches (\d+)$", done.out, re.M)[1])
+
+
+def numbered(text):
+    """Lines, and changes that are missing between them; each coroutine's numbers and times rise."""
+    seq, ts, lines, missing = collections.Counter(), collections.Counter(), 0, 0
+    for line in map(json.loads, text.splitlines()):
+        who = line["probe_id"]
+        need(line["seq"] > seq[who] and line["seq"] % 2 == 0, f"seq after {seq[who]}: {line}")
+        need(line["ts"] >= ts[who], f"ts falls: {line}")
+        missing += line["seq"] // 2 - seq[who] // 2 - 1
+        seq[who], ts[who] = line["seq"], line["ts"]
+        lines += 1
+    return lines, missing
+
+
+def check_lost(case):
+    """What a full ring drops is counted, and of what is left it is known who left whom, with which number."""
+    for threads in (1, 2):
+        switches = held_up(case, "whole", threads)
+        whole = case.report("whole")[1]["trace"]
+        equal((whole["switches"], whole["lost"]), (switches, 0), "of the whole trace")
+        held_up(case, "stopped", threads)
+        cut = case.report("stopped")[1]["trace"]
+        need(cut["lost"] >= (SWITCHES - RING) * threads // 2, f"only {cut['lost']} lost")
+        equal(cut["switches"], switches, "switches by the tables")
+        equal(cut["events"] + cut["lost"], whole["events"], "events and lost")
+        need(not any("contradict" in text for text in cut["coverage"]), f"{cut['coverage']}")
+        shown = case.run(tool("babeltrace2"), "stopped").out.count("ctp:switch") # it warns of what was discarded
+        lines, missing = numbered(case.analyze("stopped", "--format=jsonl").out)
+        equal(lines, 2 * shown, "lines")
+        equal(lines + missing, 2 * switches, "lines, and what is missing between them")
+
+
+def check_lost_lines(case):
+    switches = held_up(case, "stopped.jsonl", 2)
+    lines, missing = numbered((case.dir / "stopped.jsonl").read_text())
+    need(missing > 100000, f"only {missing} missing")
+    equal(lines + missing, 2 * switches, "lines, and what is missing between them")
+
+
+def check_size(case):
+    switches = held_up(case, "ctp.data", 2)
+    size = sum(path.stat().st_size for path in (case.dir / "ctp.data").glob("t*"))
+    need(size < 16.5 * switches, f"{size} bytes for {switches} switches")
+
+
+def check_suffix(case):
+    """Only the newest packets are kept: they say the same as they would with all the others."""
+    case.ctp("-o", "all", case.target("counts"), "migrate", "2000")
+    case.ctp("--max-size=128K", "-o", "some", case.target("counts"), "migrate", "2000")
+    for trace in ("all", "some"):
+        report = case.report(trace)[1]["trace"]
+        need(not any("contradict" in text for text in report["coverage"]), f"{report['coverage']}")
+        done = case.analyze(trace, "--format=jsonl")
+        equal(done.err, "", "stderr")
+        lines = [json.loads(line) for line in done.out.splitlines()]
+        equal(len(lines), 2 * case.switches(trace), "lines")
+        seq = {}
+        for line in lines:
+            who = line["probe_id"]
+            need(seq.get(who, 0) < line["seq"] < 2 * report["switches"] + 2, f"{line}")
+            seq[who] = line["seq"]
+        if trace == "all":
+            equal(numbered(done.out), (2 * report["switches"], 0), "lines and missing")
+
+
+def check_other_version(case):
+    case.ctp(case.target("counts"), "basic")
+    path = case.dir / "ctp.data/ctp/trace.json"
+    text = path.read_text()
+    path.write_text(re.sub(r'"layout":\d+', '"layout":2', text, count=1))
+    done = case.analyze()
+    equal((done.status, done.out), (2, ""), "status and report")
+    need("made by an older ctp" in done.err and len(done.err.splitlines()) == 1, done.err)
+    need("damaged" not in done.err, done.err)
+
+
+CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("size", check_size), ("suffix", check_suffix),
+          ("other_version", check_other_version)]
