@@ -30,6 +30,8 @@
 // 1024 + n * 1024 in an int.
 #define CTP_STATIONS_LIMIT 2097150u
 #define CTP_STATIONS_DEFAULT 1000000u
+// Behind those that probes know of, for the threads' own stacks: so many coroutines as were asked for find room.
+#define CTP_STATIONS_NATIVE CTP_THREADS_MAX
 
 // One state change, as version 1 keeps it. W: the probe that owns the station.
 // Protocol (slot.h): seq odd = being written, even = published, +2 per lap.
@@ -584,7 +586,7 @@ struct ctp_ext {
 	uint32_t bytes; // sizeof(struct ctp_ext)
 	uint64_t region_bytes;
 	uint64_t threads_off, fds_off, cands_off, modules_off;
-	uint32_t stations_max; // as in the header, which probes can overwrite
+	uint32_t stations_max; // the header's, which probes can overwrite, and CTP_STATIONS_NATIVE more
 	uint32_t image;        // 0, and +1 for every exec in the same process
 	// 0x80
 	uint64_t stack_index_off; // uint32_t[CTP_STACKS_MAX]
@@ -612,7 +614,7 @@ struct ctp_ext {
 	uint32_t reserved1[5];
 	// 0x140: guest's side, rare. W: guest
 	uint32_t guest_pid;   // 0 -> pid by compare-and-swap: attached
-	uint32_t wake;        // futex: the engine sleeps on it
+	uint32_t wake;        // futex: the engine sleeps on it. Also W: engine, when it takes a signal
 	uint32_t final_asked; // enum ctp_final
 	uint32_t inherited;   // 1: forked from a traced process, and no exec since: shares what that one had open
 	uint64_t attached;    // time

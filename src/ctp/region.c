@@ -22,12 +22,13 @@ static uint64_t part(uint64_t *end, uint64_t bytes)
 void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ring_bytes)
 {
 	struct ctp_ext *e = &header->ext;
-	uint64_t end = CTP_HEADER_BYTES + (uint64_t)stations * CTP_STATION_BYTES;
+	uint32_t all = stations + CTP_STATIONS_NATIVE;
+	uint64_t end = CTP_HEADER_BYTES + (uint64_t)all * CTP_STATION_BYTES;
 	header->version = CTP_VERSION;
 	header->max_stations = stations;
 	e->version = CTP_EXT_VERSION;
 	e->bytes = sizeof(*e);
-	e->stations_max = stations;
+	e->stations_max = all;
 	e->threads_max = CTP_THREADS_MAX;
 	e->fds_max = CTP_FDS_MAX;
 	e->cands_max = CTP_CANDS_MAX;
@@ -68,7 +69,7 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 		return -EPROTONOSUPPORT;
 	if (e.magic != CTP_EXT_MAGIC || e.bytes < sizeof(e) ||
 	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
-	    e.stations_max > CTP_STATIONS_LIMIT ||
+	    e.stations_max > CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE ||
 	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
 	    !fits(bytes, e.threads_off, e.threads_max, sizeof(struct ctp_thread)) ||
 	    !fits(bytes, e.fds_off, e.fds_max, sizeof(struct ctp_fd)) ||

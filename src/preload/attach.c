@@ -69,6 +69,7 @@ static int open_v1(struct tracer *t, struct ctp_header *shared, uint64_t bytes)
 	t->region.ext->region_base = (uint64_t)p;
 	t->region.header = shared;
 	t->region.stations = (struct ctp_station *)((char *)shared + CTP_HEADER_BYTES);
+	t->region.stations_max = n;
 	t->v1 = true;
 	t->v1_sock = sock ? v1_connect(sock) : -1;
 	return 0;

@@ -10,7 +10,7 @@
 
 #include "dump.h"
 
-enum { KEEP = 4096, QUEUE = 1 << 21, PRIVATE = 1 << 18 };
+enum { KEEP = 4096, QUEUE = 1 << 22, PRIVATE = 1 << 18 };
 
 static uint32_t *queue;
 static uint64_t head, tail;

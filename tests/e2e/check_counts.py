@@ -94,10 +94,11 @@ def check_drops_are_counted(case):
 
 
 def check_stations_run_out(case):
-    done = case.ctp("-n", "50", case.target("counts"), "many", "500")
-    bare = case.run(case.target("counts"), "many", "500")
+    done = case.ctp("-n", "50", case.target("counts"), "many", "5000")
+    bare = case.run(case.target("counts"), "many", "5000")
     equal(done.out, bare.out, "stdout")
     _, report = case.report()
+    need(any("no station was left" in f["message"] for f in report["facts"]), f"it does not say so: {report['facts']}")
     equal([f for f in report["findings"] if f["verdict"] in ("proven", "likely")], [], "findings")
 
 

@@ -184,7 +184,8 @@ static void regions_that_lie(void **state)
 	ctp_region_layout(&good, 100, 4096);
 	uint64_t bytes = good.ext.region_bytes;
 	assert_int_equal(ctp_region_open(&r, &good, bytes), 0);
-	assert_int_equal(r.stations_max, 100);
+	assert_int_equal(r.header->max_stations, 100);
+	assert_int_equal(r.stations_max, 100 + CTP_STATIONS_NATIVE);
 	assert_int_equal(r.ring_capacity, 256);
 	assert_int_equal(ctp_region_open(&r, &good, bytes - 1), -EPROTO); // cut off
 	assert_int_equal(ctp_region_open(&r, &good, 100), -EPROTO);
@@ -205,7 +206,7 @@ static void regions_that_lie(void **state)
 	LIE(ext.rings_off, bytes);
 	LIE(ext.ring_bytes, 4097);
 	LIE(ext.ring_bytes, 0);
-	LIE(ext.stations_max, CTP_STATIONS_LIMIT + 1);
+	LIE(ext.stations_max, CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE + 1);
 	LIE(ext.guest_bytes, ~0ULL);
 	h = good;
 	h.ext.version = CTP_EXT_VERSION - 1;
