@@ -339,10 +339,11 @@ void dead_find(const struct look *l, struct span_list *out)
 {
 	struct dead d = {.l = l};
 	bool able = begin(&d);
+	uint64_t now = proc_now_ns(), late = l->deadline_ns > now ? now + (l->deadline_ns - now) / 3 : now;
 	uint32_t n = ctp_load32(&l->r->header->allocated_count);
 	for (uint32_t i = 0; able && i < n && i < l->r->stations_max; i++) {
 		struct ctp_state s;
-		if (i % 256 == 255 && proc_now_ns() > l->deadline_ns)
+		if (i % 256 == 255 && proc_now_ns() > late)
 			able = false;
 		if (ctp_load32(&l->r->stations[i].state.owner) == CTP_OWNER_GUEST &&
 		    ctp_state_read(&l->r->stations[i].state, &s))

@@ -85,7 +85,9 @@ static void judge_p4(struct look *l, struct suspect *s)
 			return;
 		}
 	}
-	if (look_has_kin(l->r) && rows_shared(l->pid, l->deadline_ns))
+	if (l->shared == SHARED_NOT_ASKED)
+		l->shared = look_has_kin(l->r) && rows_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
+	if (l->shared == SHARED)
 		look_say(a, -1, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
 		look_say(a, 1, "no thread ever polled");

@@ -68,10 +68,13 @@ static void judge_p0(struct look *l)
 	for (size_t i = 0; a.holds == 1 && i < l->tasks.n; i++)
 		if (thread_hidden(l, &l->tasks.v[i]))
 			look_say(&a, 0, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
-	for (size_t i = 0; a.holds == 1 && i < l->rows.n; i++)
-		if (row_unknown(l, &l->rows.v[i]))
+	for (size_t i = 0; a.holds == 1 && i < l->rows.n; i++) {
+		if (i % 1024 == 1023 && look_late(l))
+			look_say(&a, -1, "there was no time to look at every registration");
+		else if (row_unknown(l, &l->rows.v[i]))
 			look_say(&a, 0, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
 				 l->rows.v[i].epfd);
+	}
 	look_say_all(l, LOOK_P0, a.holds, a.text);
 }
 
@@ -91,8 +94,22 @@ static bool opened_anew(unsigned call)
 
 enum belongs { OTHERS, MAYBE, ITS };
 
+// What file a row holds is asked once a look: of thousands of suspects, and the kernel looks through the set each time.
+static void ask_file(const struct look *l, struct row *row)
+{
+	struct ctp_fd f;
+	row->file = ROW_UNTOLD;
+	if (look_late(l))
+		return;
+	bool known = look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN;
+	int same = known ? row_is_open_as(l->pid, row, row->tfd) : 0;
+	row->file = same == 1 ? ROW_NUMBERS : same == 0 ? ROW_ANOTHERS : ROW_UNTOLD;
+	row->desc = known ? f.desc : 0;
+	row->anew = known && opened_anew(f.opened_how);
+}
+
 // Does the row hold the description that suspect `s` waits for?
-static enum belongs row_of(const struct look *l, const struct suspect *s, const struct row *row)
+static enum belongs row_of(const struct look *l, const struct suspect *s, struct row *row)
 {
 	const struct ctp_cand *c = &s->c;
 	if (!c->ino && !c->dev)
@@ -101,14 +118,13 @@ static enum belongs row_of(const struct look *l, const struct suspect *s, const 
 		return OTHERS;
 	if (S_ISSOCK(c->mode))
 		return ITS;
-	struct ctp_fd f;
-	bool known = look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN;
-	int same = known ? row_is_open_as(l->pid, row, row->tfd) : 0;
-	if (same == 1 && f.desc == c->was.desc)
+	if (row->file == ROW_NOT_ASKED)
+		ask_file(l, row);
+	if (row->file == ROW_NUMBERS && row->desc == c->was.desc)
 		return ITS;
-	if (same == 1 && f.desc && c->was.desc && opened_anew(f.opened_how))
+	if (row->file == ROW_NUMBERS && row->desc && c->was.desc && row->anew)
 		return OTHERS;
-	return row->tfd == c->fd && same == 0 ? ITS : MAYBE;
+	return row->tfd == c->fd && row->file == ROW_ANOTHERS ? ITS : MAYBE;
 }
 
 // Has sat in a call on F since before the close: the kernel keeps the file, and its rows, meanwhile.
@@ -182,7 +198,7 @@ static void judge_p3(struct look *l, struct suspect *s)
 		return;
 	}
 	for (size_t i = 0; i < l->rows.n; i++) {
-		const struct row *row = &l->rows.v[i];
+		struct row *row = &l->rows.v[i];
 		enum belongs b = row_of(l, s, row);
 		if (b == OTHERS)
 			continue;
@@ -328,24 +344,24 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 	}
 }
 
-void kernel_judge(struct look *l)
+// What nobody has refuted may still be, in what was not looked at.
+void kernel_unsettle(struct look *l, bool stuck)
 {
-	unseen_find(l);
-	judge_p0(l);
-	for (size_t i = 0; i < l->n; i++) {
-		if (stuck_rule(l->who[i]->rule))
-			continue;
-		if (l->who[i]->rule == 25) {
-			closed_set_judge(l, l->who[i]);
-			continue;
-		}
-		judge_p2(l, l->who[i]);
-		judge_p3(l, l->who[i]);
-	}
-	qsort(l->who, l->n, sizeof(struct suspect *), by_id);
+	for (size_t i = 0; i < l->n; i++)
+		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[LOOK_P2].holds == 1)
+			look_say(&l->who[i]->a[LOOK_P2], -1, "there was no time to look at every registration");
+}
+
+// Open descriptors that lead to a suspect, too.
+static void other_fds(struct look *l)
+{
 	uint64_t high = ctp_load64(&l->r->ext->fd_high);
 	for (uint64_t fd = 0; fd <= high && fd < l->r->fds_max; fd++) {
 		struct ctp_fd f;
+		if (fd % 4096 == 4095 && look_late(l)) {
+			kernel_unsettle(l, false);
+			return;
+		}
 		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
 		    (f.reg_epfd < 0 && !f.polled && !f.polled_out))
 			continue;
@@ -356,5 +372,28 @@ void kernel_judge(struct look *l)
 		if (f.leads)
 			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, "its data leads to it");
 	}
+}
+
+void kernel_judge(struct look *l)
+{
+	unseen_find(l);
+	judge_p0(l);
+	for (size_t i = 0; i < l->n; i++) {
+		if (stuck_rule(l->who[i]->rule))
+			continue;
+		if (look_late(l)) {
+			look_say(&l->who[i]->a[LOOK_P2], -1, "there was no time to look at every coroutine");
+			look_say(&l->who[i]->a[LOOK_P3], -1, "there was no time to look at every coroutine");
+			continue;
+		}
+		if (l->who[i]->rule == 25) {
+			closed_set_judge(l, l->who[i]);
+			continue;
+		}
+		judge_p2(l, l->who[i]);
+		judge_p3(l, l->who[i]);
+	}
+	qsort(l->who, l->n, sizeof(struct suspect *), by_id);
+	other_fds(l);
 	kernel_stuck(l);
 }

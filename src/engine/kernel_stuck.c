@@ -340,6 +340,10 @@ static void other_rows(struct look *l)
 	for (size_t i = 0; i < l->rows.n; i++) {
 		const struct row *row = &l->rows.v[i];
 		struct ctp_fd f;
+		if (look_late(l)) {
+			kernel_unsettle(l, true);
+			return;
+		}
 		if (!(row->events & STUCK_REAL_EVENTS))
 			continue;
 		for (size_t k = 0; k < l->n; k++)
@@ -364,11 +368,18 @@ void kernel_stuck(struct look *l)
 	if (!any)
 		return;
 	const char *set = wakes_itself(l);
-	for (size_t i = 0; i < l->n; i++)
-		if (stuck_rule(l->who[i]->rule)) {
-			judge_p3(l, l->who[i], set);
-			judge_p2(l, l->who[i]);
+	for (size_t i = 0; i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		if (!stuck_rule(s->rule))
+			continue;
+		if (s->rule != 3 && look_late(l)) {
+			look_say(&s->a[LOOK_P2], -1, "there was no time to look at every coroutine");
+			look_say(&s->a[LOOK_P3], -1, "there was no time to look at every coroutine");
+			continue;
 		}
+		judge_p3(l, s, set);
+		judge_p2(l, s);
+	}
 	settle_ready(l);
 	other_rows(l);
 }

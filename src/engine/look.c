@@ -14,7 +14,7 @@
 
 #include "ctp/seq.h"
 
-enum { ROWS_LIVE = 10000, HOOK_FRAMES = 1 << 14 };
+enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096, HOOK_FRAMES = 1 << 14 };
 
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 {
@@ -123,15 +123,15 @@ static int read_sets(struct look *l)
 	return 0;
 }
 
-// The kernel makes all rows of a set at once, so a huge set is left alone while the program lives.
+// The kernel makes all rows of a set at once, so a huge set is left alone while the program
+// lives, and at its end if there is no time for it.
 static bool rows_allowed(const struct look *l)
 {
-	if (l->final)
-		return true;
+	uint64_t now = proc_now_ns(), left_ms = l->deadline_ns > now ? (l->deadline_ns - now) / 1000000 : 0;
 	uint64_t high = ctp_load64(&l->r->ext->fd_high), n = 0;
 	for (uint64_t i = 0; i <= high && i < l->r->fds_max; i++)
 		n += l->r->fds[i].life == CTP_FD_OPEN && l->r->fds[i].reg_epfd >= 0;
-	return n <= ROWS_LIVE;
+	return n <= (l->final ? left_ms * ROWS_PER_MS : ROWS_LIVE);
 }
 
 int look_begin(struct look *l)
@@ -162,13 +162,13 @@ int look_begin(struct look *l)
 int look_again(struct look *l)
 {
 	struct proc_maps maps;
-	struct rows rows;
+	struct rows rows = {.complete = false};
 	int r = proc_maps_read(l->pid, &maps);
 	if (r)
 		return r;
 	proc_maps_deinit(&l->maps);
 	l->maps = maps;
-	r = rows_read(l->pid, 0, l->deadline_ns, &rows);
+	r = rows_allowed(l) ? rows_read(l->pid, 0, l->deadline_ns, &rows) : 0;
 	if (r)
 		return r;
 	rows_deinit(&l->rows);
@@ -218,7 +218,9 @@ void look_open(struct look *l, uint64_t id, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	size_t of_this = l->nopen >= 4096 ? LOOK_OPEN_MAX : 0; // never without bound
+	size_t of_this = 0;
+	if (l->nopen >= OPEN_MOST)
+		return; // never without bound
 	for (size_t i = 0; i < l->nopen; i++) {
 		of_this += l->open[i].id == id;
 		if (l->open[i].id == id && !strcmp(l->open[i].text, text))

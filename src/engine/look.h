@@ -80,7 +80,14 @@ struct look {
 	uint64_t turns;
 	struct look_open *open;
 	size_t nopen;
+	enum { SHARED_NOT_ASKED, SHARED, SHARED_NOT } shared; // may another process have one of its epoll sets?
 };
+
+// Is its time over? Then what has not been looked at stays open.
+static inline bool look_late(const struct look *l)
+{
+	return proc_now_ns() > l->deadline_ns;
+}
 
 // Reads the process. 0 or -errno. deinit takes a zeroed look.
 int look_begin(struct look *l);
@@ -115,6 +122,7 @@ static inline bool look_has_kin(const struct ctp_region *r)
 
 void unseen_find(struct look *l);        // fills `unseen`
 void kernel_judge(struct look *l);       // P0, P2, P3
+void kernel_unsettle(struct look *l, bool stuck); // not all was looked at: no P2 holds any more
 void kernel_stuck(struct look *l);       // P2, P3 of those whose descriptor is open; `who` is in order of ids
 bool kernel_leads_in(const struct suspect *s, uint64_t word); // into its memory?
 bool kernel_threads_hold(struct look *l, struct suspect *s);  // a thread sits in a call on F: said, as P3

@@ -155,6 +155,13 @@ void output_remove(struct output *o)
 	remove_tree(AT_FDCWD, o->path, 5);
 }
 
+void output_remove_image(const struct output *o, unsigned k, const char *sub)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "ctp/image%u/%s", k, sub);
+	remove_tree(o->fd, name, 1);
+}
+
 int output_image(const struct output *o, unsigned k, const char *sub)
 {
 	char name[64];

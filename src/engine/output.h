@@ -26,3 +26,5 @@ void output_deinit(struct output *o);
 void output_remove(struct output *o);
 // Makes ctp/image<k>[/sub] and opens it. Descriptor or -errno.
 int output_image(const struct output *o, unsigned k, const char *sub);
+// Takes ctp/image<k>/<sub> away again.
+void output_remove_image(const struct output *o, unsigned k, const char *sub);

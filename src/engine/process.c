@@ -24,7 +24,9 @@
 #include "engine/tables.h"
 
 #define EXE_AGAIN_NS 50000000
-#define HIGHWATER_NS 50000000 // at most
+#define STATION_NS 250ULL        // to write one
+#define LOOK_NS 100000000ULL     // to look, whatever the tables take
+#define TABLES_NS 100000000ULL   // to write them, whatever the look took
 
 static FILE *open_lines(int dir, const char *name)
 {
@@ -168,8 +170,8 @@ void process_started(struct process *p, const char *exe)
 	keep_about(p);
 }
 
-// True if the tables are on the disk.
-static bool dump(struct process *p, const char *sub)
+// True if the tables are on the disk. Those that are not there by late_ns shall not be.
+static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 {
 	struct session *s = p->session;
 	if (s->output.jsonl || p->listed < 0)
@@ -177,11 +179,14 @@ static bool dump(struct process *p, const char *sub)
 	int r;
 	do {
 		int dir = output_image(&s->output, p->about.index, sub);
-		r = dir < 0 ? dir : tables_dump(dir, p->region, &p->harvest->ended, clock_ticks(&s->clock));
+		r = dir < 0 ? dir : tables_dump(dir, p->region, &p->harvest->ended, clock_ticks(&s->clock), late_ns);
 		if (dir >= 0)
 			close(dir);
 	} while (session_make_room(s, r));
-	session_note_error(s, r);
+	if (r == -ETIME)
+		output_remove_image(&s->output, p->about.index, sub);
+	else
+		session_note_error(s, r);
 	return r >= 0;
 }
 
@@ -209,7 +214,7 @@ int process_next(struct process *p, struct shm *fresh)
 	if (p->witness)
 		witness_ended(p->witness);
 	harvest_leave(p->harvest, clock_mono_ns());
-	dump(p, NULL);
+	dump(p, NULL, UINT64_MAX);
 	keep_about(p);
 	close_witness(p);
 	session_count(p->session, p->region);
@@ -259,23 +264,37 @@ bool process_turn(struct process *p, uint64_t now)
 	return busy;
 }
 
-void process_snapshot(struct process *p, const char *reason)
+// When to be done with looking, if the tables are to be written by `end_ns`.
+static uint64_t look_until(const struct process *p, uint64_t now, uint64_t end_ns)
 {
+	uint64_t tables = STATION_NS * ctp_load32(&p->region->header->allocated_count);
+	return end_ns > now + LOOK_NS + tables ? end_ns - tables : now + LOOK_NS;
+}
+
+static uint64_t tables_until(uint64_t end_ns)
+{
+	uint64_t least = clock_mono_ns() + TABLES_NS;
+	return end_ns > least ? end_ns : least;
+}
+
+void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
+{
+	uint64_t now = clock_mono_ns(), until = look_until(p, now, end_ns);
 	empty(p);
 	if (p->slices)
 		slices_final(p->slices);
 	held_write(p->slices_out, p->region, p->pid);
-	highwater_write(p->highwater, p->region, p->pid, clock_mono_ns() + HIGHWATER_NS);
+	highwater_write(p->highwater, p->region, p->pid, now + (until - now) / 8);
 	if (p->sets)
-		sets_final(p->sets); // first: the witness may stop threads
+		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->witness)
-		witness_final(p->witness, true);
+		witness_final(p->witness, true, until);
 	if (!p->session->options->no_preload)
 		switchers_look(&p->session->switchers, p->pid);
 	p->about.snapshot_ns = clock_mono_ns();
 	p->about.snapshot_reason = reason;
 	if (strcmp(reason, "exit") && strcmp(reason, "crash")) // then the tables of the end are those of the snapshot
-		dump(p, "snapshot");
+		p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
 // After SIGTERM or --timeout the exit that follows is no look of its own.
@@ -293,12 +312,13 @@ void process_final(struct process *p)
 		return;
 	}
 	if (!just_looked(p)) {
-		process_snapshot(p, ctp_load32(&p->region->ext->crash.ready) == 1 ? "crash" : "exit");
+		process_snapshot(p, ctp_load32(&p->region->ext->crash.ready) == 1 ? "crash" : "exit",
+				 clock_mono_ns() + PROCESS_SNAPSHOT_NS);
 		return;
 	}
 	empty(p);
 	if (p->witness)
-		witness_final(p->witness, true);
+		witness_final(p->witness, true, clock_mono_ns() + PROCESS_SNAPSHOT_NS);
 }
 
 void process_release(struct process *p)
@@ -314,7 +334,7 @@ bool process_write(struct process *p)
 	empty(p);
 	if (p->harvest->to)
 		p->session->writer->ops->image(p->session->writer, p->harvest->to);
-	bool there = dump(p, NULL);
+	bool there = dump(p, NULL, UINT64_MAX);
 	if (!p->about.snapshot_ns) {
 		p->about.snapshot_ns = clock_mono_ns();
 		p->about.snapshot_reason = "ended";

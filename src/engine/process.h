@@ -48,8 +48,9 @@ void process_started(struct process *p, const char *exe);
 int process_next(struct process *p, struct shm *fresh);
 // One turn of the loop. True if it was busy.
 bool process_turn(struct process *p, uint64_t now);
-// A look at it while it lives, before something happens to it.
-void process_snapshot(struct process *p, const char *reason);
+// A look at it while it lives, before something happens to it: done by end_ns, or little later.
+void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
+#define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take
 // Answers the guest's wish for a last look.
 void process_final(struct process *p);
 void process_release(struct process *p); // the guest need not wait for it any more

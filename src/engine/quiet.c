@@ -269,8 +269,13 @@ void quiet_judge(struct look *l)
 		way(&q, "%.200s", l->unseen);
 	if (!l->rows.complete)
 		way(&q, "not all registrations could be read");
-	for (size_t i = 0; i < l->rows.n; i++)
+	for (size_t i = 0; i < l->rows.n && q.ways < LOOK_OPEN_MAX; i++) { // more would not be named
 		watched(&q, &l->rows.v[i]);
+		if (look_late(l)) {
+			way(&q, "there was no time to look at all that its loops watch");
+			break;
+		}
+	}
 	if (look_has_kin(l->r))
 		way(&q, "it has forked: another process may hold what the loop waits for");
 	if (!q.ways)

@@ -121,15 +121,17 @@ static bool settle_doubtful(struct reach *r)
 	for (size_t i = 0; i < w->n; i++)
 		q[i].addr = w->v[i].at;
 	heap_resolve(r->l->pid, &r->l->maps, q, w->n, r->l->deadline_ns); // the answers are in order
-	for (size_t i = 0; i < w->n; i++) {
+	bool late = false;
+	for (size_t i = 0; !late && i < w->n; i++) {
 		uint64_t at = w->v[i].at, address = w->v[i].address;
 		bool header = scan_find(r->idle.v, r->idle.n, address) < r->idle.n;
 		bool link = header && q[i].found && at - q[i].block.lo < LINKS && heap_is_idle(r->l->pid, q[i].block.lo - 16);
 		if (!link && !(q[i].found && ends_explain_in(&r->ends, r->l->pid, q[i].block, address)))
 			graph_word(&r->g, at, address);
+		late = i % 1024 == 1023 && look_late(r->l);
 	}
 	free(q);
-	return true;
+	return !late;
 }
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -241,11 +243,13 @@ static bool kernel_hands(struct reach *r)
 	return true;
 }
 
-static void name_root(const struct reach *r, uint64_t at, char *text, size_t bytes)
+static void name_root(struct reach *r, uint64_t at, char *text, size_t bytes)
 {
 	const struct look *l = r->l;
 	char symbol[160];
 	const struct maps_line *m = proc_maps_find(&l->maps, at);
+	if (!r->owners.v)
+		owners_init(&r->owners, l);
 	uint64_t owner = owners_find(&r->owners, at);
 	if (owner) {
 		snprintf(text, bytes, "the word at 0x%llx on the stack of coroutine %llu", (unsigned long long)at,
@@ -327,7 +331,7 @@ static void answer(struct reach *r, size_t i)
 	uint32_t k = graph_group(&r->g, (uint32_t)i);
 	if (r->told[k])
 		look_open(r->l, id, "%s leads to it", r->told[k]);
-	else
+	else if (!look_late(r->l)) // names only
 		name_words(r, k, id);
 	if (a->holds == 0)
 		return;
@@ -344,7 +348,6 @@ static bool answers(struct reach *r)
 	r->told = calloc(r->g.n + 1, sizeof(*r->told));
 	if (!r->told || !graph_spread(&r->g))
 		return false;
-	owners_init(&r->owners, r->l);
 	for (size_t i = 0; i < r->l->n; i++)
 		if (r->l->who[i]->nmine)
 			answer(r, i);

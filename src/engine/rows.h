@@ -14,6 +14,10 @@ struct row {
 	uint32_t nth;  // among the rows of this number in this set
 	uint64_t data, ino;
 	uint64_t dev;  // the kernel's form: major << 20 | minor
+	// of its file, once it has been asked for (kernel.c): that does not change
+	enum { ROW_NOT_ASKED, ROW_NUMBERS, ROW_ANOTHERS, ROW_UNTOLD } file; // that of its number; another; not known
+	bool anew;     // NUMBERS: opened by a call that makes a new description
+	uint64_t desc; // NUMBERS: which description it is
 };
 
 struct rows {

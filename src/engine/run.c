@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // One thread, one loop: look at everything, sleep on the regions' futexes. The
-// sleep is short while the program is busy (a ring must not fill up) and grows
-// to 20 ms. A signal that arrives between the look and the sleep waits as long.
+// sleep is short while the program is busy (a ring must not fill up), grows to
+// 20 ms, and where nothing has happened for seconds, further: whoever comes back
+// ends it (a ring that is half full, a wish, a signal: its handler changes the word).
 // Signals go on to the first process; once that one has ended, to all that are left.
 #include "engine/run.h"
 
@@ -26,6 +27,9 @@
 #define SLEEP_MOST_NS 20000000
 #define SLICE_NS 200000
 #define SLICE_NOT_INHERITED 1 // SCHED_FLAG_RESET_ON_FORK
+#define SLEEP_IDLE_NS 125000000
+#define IDLE_AFTER_NS 3000000000ULL
+#define FORGET_NS 2000000000ULL
 #define KILL_AFTER_NS 2000000000ULL
 #define CONT_AFTER_NS 50000000ULL
 #define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
@@ -44,6 +48,8 @@ struct loop {
 	bool no_waitv;
 	uint64_t sleep_ns;
 	uint64_t turns;
+	uint64_t busy_ns;   // when the program last did something
+	uint64_t forget_ns; // when the region's pages are next let go
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
 	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
@@ -106,9 +112,16 @@ static void sleep_a_while(struct loop *l)
 static void turn(struct loop *l)
 {
 	bool busy = session_turn(l->s);
+	uint64_t now = clock_mono_ns();
+	l->busy_ns = busy || !l->busy_ns ? now : l->busy_ns;
+	bool idle = now - l->busy_ns >= IDLE_AFTER_NS && session_may_idle(l->s);
+	uint64_t most = idle ? SLEEP_IDLE_NS : SLEEP_MOST_NS;
 	l->sleep_ns = busy ? SLEEP_LEAST_NS : l->sleep_ns * 5 / 4;
-	if (l->sleep_ns > SLEEP_MOST_NS)
-		l->sleep_ns = SLEEP_MOST_NS;
+	l->sleep_ns = l->sleep_ns < most ? l->sleep_ns : most;
+	if (now >= l->forget_ns) {
+		session_forget(l->s);
+		l->forget_ns = now + FORGET_NS;
+	}
 	if (l->sock && l->turns++ % 8 == 0)
 		sock_accept(l->sock);
 }
@@ -248,6 +261,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 	ask_for_short_slices();
 	if (timeout_s > 0)
 		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
+	signals_wake(&s->first.region.ext->wake);
 	while (session_lives(s)) {
 		note_wakes(&l);
 		turn(&l);
@@ -261,6 +275,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		if (session_lives(s))
 			sleep_a_while(&l);
 	}
+	signals_wake(NULL);
 	session_write(s);
 	return l.end;
 }
@@ -270,6 +285,7 @@ void run_served(struct session *s)
 	struct loop l = { .s = s, .sleep_ns = SLEEP_LEAST_NS };
 	ask_for_short_slices();
 	int pidfd = alive_open(first_pid(&l));
+	signals_wake(&s->first.region.ext->wake);
 	for (;;) {
 		note_wakes(&l);
 		turn(&l);
@@ -279,6 +295,7 @@ void run_served(struct session *s)
 			break;
 		sleep_a_while(&l);
 	}
+	signals_wake(NULL);
 	session_ended(s, "unknown", 0);
 	session_write(s);
 	if (pidfd >= 0)

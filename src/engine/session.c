@@ -199,11 +199,26 @@ bool session_turn(struct session *s)
 	return busy;
 }
 
+bool session_may_idle(const struct session *s)
+{
+	return s->n_processes == 1 && !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
+}
+
+void session_forget(const struct session *s)
+{
+	shm_forget(&s->first.region);
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (!s->processes[i]->ended && s->processes[i]->region != &s->first.region)
+			shm_forget(s->processes[i]->region);
+}
+
 void session_snapshot(struct session *s, const char *reason)
 {
-	for (size_t i = 0; i < s->n_processes; i++) {
+	uint64_t end = clock_mono_ns() + PROCESS_SNAPSHOT_NS;
+	for (size_t i = 0; i < s->n_processes; i++) { // each has its share of what is left
+		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (s->n_processes - i) : 0;
 		if (!s->processes[i]->ended)
-			process_snapshot(s->processes[i], reason);
+			process_snapshot(s->processes[i], reason, now + left);
 		follow_answer(s);
 	}
 	v1_turn(s->v1, &s->clock);
@@ -296,6 +311,8 @@ static void cover_all(struct session *s)
 		cover_exec(s);
 	if (m->ended_ns)
 		cover_children(s);
+	if (s->no_tables)
+		cover(s, "there was no time to write the tables before the program was told to end: they are those of its end");
 	if (m->v1_lost)
 		cover(s, "events of version-1 probes were overwritten before they were read");
 	if (m->dropped_records)

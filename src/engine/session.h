@@ -32,6 +32,7 @@ struct session {
 	struct manifest manifest;
 	struct switchers switchers; // of all processes
 	uint64_t clock_again_ns, clock_step_ns;
+	bool no_tables;  // there was no time for those of a snapshot
 	bool incomplete; // tables of one that has ended could not be written
 };
 
@@ -46,6 +47,11 @@ void session_undo(struct session *s);
 void session_started(struct session *s, const char *exe);
 // One turn of the loop. True if the program was busy.
 bool session_turn(struct session *s);
+// May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes overwrite what
+// is not read in time.
+bool session_may_idle(const struct session *s);
+// Lets go of the regions' pages: what was looked at in passing is not to stay with us.
+void session_forget(const struct session *s);
 // A look at all that live, before SIGTERM is sent to them.
 void session_snapshot(struct session *s, const char *reason);
 // SIGTERM has been sent to p.

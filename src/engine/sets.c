@@ -216,11 +216,11 @@ static bool any_closed(const struct ctp_region *r)
 	return false;
 }
 
-void sets_final(struct sets *s)
+void sets_final(struct sets *s, uint64_t end_ns)
 {
 	struct proc_tasks before = {0}, after = {0};
 	uint64_t now = proc_now_ns();
-	struct look l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS};
+	struct look l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
 	bool queues = set_queues_any(s->r);
 	if (!queues && !incidents(s->r) && !any_closed(s->r))
 		return;

@@ -19,5 +19,5 @@ void sets_free(struct sets *s); // takes NULL
 
 // At every turn of the engine's loop; looks only where the tables give a reason, and rarely.
 void sets_poll(struct sets *s);
-// The last look while the process lives.
-void sets_final(struct sets *s);
+// The last look while the process lives, until end_ns at most.
+void sets_final(struct sets *s, uint64_t end_ns);

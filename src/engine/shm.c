@@ -74,6 +74,11 @@ int shm_adopt(struct shm *s, int fd)
 	return map(s, fd, (uint64_t)st.st_size);
 }
 
+void shm_forget(const struct ctp_region *r)
+{
+	madvise(r->base, r->bytes, MADV_DONTNEED);
+}
+
 void shm_unmap(struct shm *s)
 {
 	if (s->region.base)

@@ -17,3 +17,5 @@ int shm_init(struct shm *s, uint32_t stations, const char *file);
 int shm_adopt(struct shm *s, int fd);
 // Unmaps it. The descriptor stays: the path of the region is made of it.
 void shm_unmap(struct shm *s);
+// Lets go of its pages, which stay in the file: of a million stations looked at, none need stay mapped.
+void shm_forget(const struct ctp_region *r);

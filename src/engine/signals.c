@@ -10,6 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "ctp/seq.h"
+
 static const int caught[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH,
 			      SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD };
 static const int ignored[] = { SIGPIPE, SIGXFSZ };
@@ -20,6 +22,7 @@ static struct sigaction before_caught[N_CAUGHT], before_ignored[N_IGNORED];
 static sigset_t before_mask;
 static atomic_int sent[NSIG], from_kernel[NSIG], any;
 static _Atomic(pid_t) sender[NSIG];
+static uint32_t *wakes;
 
 static void note(int sig, siginfo_t *info, void *context)
 {
@@ -30,6 +33,13 @@ static void note(int sig, siginfo_t *info, void *context)
 		from_kernel[sig]++;
 	}
 	any = 1;
+	if (wakes)
+		ctp_add32(wakes, 1);
+}
+
+void signals_wake(uint32_t *word)
+{
+	wakes = word;
 }
 
 void signals_init(void)

@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 // Takes over the signals. Undone by signals_restore, in the child.
@@ -20,6 +21,8 @@ struct signals_news {
 struct signals_news signals_take(int sig, pid_t child);
 // Is anything there to take?
 bool signals_pending(void);
+// From now on every signal changes *word: a futex that is about to be slept on. NULL: none.
+void signals_wake(uint32_t *word);
 
 // Dies of the signal, without a core file. Returns if that is impossible.
 void signals_die(int sig);

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/idmap.h"
 #include "ctp/seq.h"
 
 #define MS 1000000ULL
@@ -35,6 +36,8 @@ struct walk {
 	bool many;              // an entry does not name all who wait
 	struct rows rows;
 	struct row **by_number; // rows, sorted by number
+	struct idmap ids;       // of coroutines that are suspects already: of the first `named`
+	size_t named;
 };
 
 // ------------------------------------------------------------- hints of the tables
@@ -244,7 +247,7 @@ static unsigned rule_of(const struct walk *w, struct suspect *x)
 {
 	unsigned rows;
 	uint32_t events = armed(w, x->c.fd, &rows);
-	bool firm = stuck_firm(x, w->pid), ask = w->asleep && (w->final || proc_now_ns() < w->deadline_ns);
+	bool late = proc_now_ns() > w->deadline_ns, firm = stuck_firm(x, w->pid), ask = w->asleep && !late;
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (!rows)
 		return 0;
@@ -261,9 +264,13 @@ static unsigned rule_of(const struct walk *w, struct suspect *x)
 
 // ------------------------------------------------------------- suspects
 
-static bool known(const struct suspects *s, const struct suspect *x)
+static bool known(struct walk *w, const struct suspect *x)
 {
-	for (size_t i = 0; i < s->n; i++)
+	const struct suspects *s = w->s;
+	for (; w->named < s->n; w->named++) // those of the walks before, mostly
+		if (s->v[w->named]->cand == STUCK_NO_CAND && idmap_set(&w->ids, s->v[w->named]->s.id, 0))
+			return true; // no memory: no more of them
+	for (size_t i = idmap_get(&w->ids, x->s.id) == IDMAP_NONE ? s->n : 0; i < s->n; i++)
 		if (s->v[i]->cand == STUCK_NO_CAND && s->v[i]->s.id == x->s.id && s->v[i]->rule == x->rule &&
 		    s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen && s->v[i]->s.changes == x->s.changes)
 			return true;
@@ -285,7 +292,7 @@ static void identify(const struct walk *w, struct suspect *x)
 static void keep(struct walk *w, struct suspect *x)
 {
 	struct suspects *s = w->s;
-	if (known(s, x) || s->n >= SUSPECTS_MAX) {
+	if (known(w, x) || s->n >= SUSPECTS_MAX) {
 		free(x);
 		return;
 	}
@@ -301,7 +308,8 @@ static void ask_kernel(struct walk *w)
 	bool rows = w->n && !rows_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->rows) && w->rows.complete && sort_rows(w);
 	for (size_t i = 0; i < w->n; i++) {
 		struct suspect *x = w->pairs[i];
-		x->rule = rows ? rule_of(w, x) : 0;
+		bool late = w->final && proc_now_ns() > w->deadline_ns;
+		x->rule = rows && !late ? rule_of(w, x) : 0;
 		if (x->rule)
 			keep(w, x);
 		else
@@ -324,6 +332,8 @@ static void parked(struct walk *w)
 	size_t found = 0;
 	qsort(w->led, w->nled, sizeof(*w->led), by_value);
 	for (uint32_t i = 0; i < n && i < r->stations_max && found < PARKED_MAX; i++) {
+		if (i % 4096 == 4095 && proc_now_ns() > w->deadline_ns)
+			return;
 		struct ctp_state c;
 		if (r->stations[i].state.life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
 		    bsearch(&c.id, w->led, w->nled, sizeof(*w->led), by_value))
@@ -376,10 +386,11 @@ static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *rested)
 	return sum != k->walked && now_ns >= (*rested ? k->walk_ns : k->busy_ns);
 }
 
-void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, bool final, uint64_t now_ns)
+void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns)
 {
+	bool final = final_ns != 0;
 	const struct ctp_ext *e = s->r->ext;
-	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .deadline_ns = now_ns + READY_MS * MS};
+	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
 	uint64_t sum = activity(s->r, &w.turns);
 	bool rested = false, stopped = false;
 	if ((!final && !due(k, sum, now_ns, &rested)) || ctp_load64(&e->exit_begun))
@@ -393,7 +404,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, bool final, ui
 		walk_stations(&w);
 	w.hints = w.n > 0;
 	w.asleep = w.hints && all_asleep(pid, &stopped);
-	for (int i = 0; final && w.hints && !w.asleep && i < FINAL_TRIES; i++) {
+	for (int i = 0; final && w.hints && !w.asleep && i < FINAL_TRIES && proc_now_ns() < final_ns; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = FINAL_PAUSE_NS}, NULL);
 		w.asleep = all_asleep(pid, &stopped);
 	}
@@ -404,6 +415,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, bool final, ui
 	free(w.led);
 	free(w.by_number);
 	rows_deinit(&w.rows);
+	idmap_deinit(&w.ids);
 	bool whole = w.asleep || (rested && !w.hints);
 	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;
 	k->pause_ns = pause < BUSY_MS * MS ? BUSY_MS * MS : pause < BUSY_MAX_MS * MS ? pause : BUSY_MAX_MS * MS;

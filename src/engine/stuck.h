@@ -20,7 +20,8 @@ struct stuck {
 };
 
 // Adds suspects: CTP004, 005, 008, 009, 027; at the final look, before an exit, CTP003 too.
-void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, bool final, uint64_t now_ns);
+// final_ns: when the final look is to be done with it; 0: it is none.
+void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns);
 
 // Is it one of the rules above?
 static inline bool stuck_rule(unsigned rule)

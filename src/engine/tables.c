@@ -8,11 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ctp/tables.h"
 
 struct table_header {
@@ -25,56 +25,84 @@ struct table_header {
 };
 _Static_assert(sizeof(struct table_header) == 64, "table header");
 
-struct table {
-	FILE *f;
-	struct table_header h;
+enum { BUFFER = 1 << 20 };
+
+// One copy of all of them.
+struct dump {
+	unsigned char *buffer;
+	uint64_t ticks, late_ns;
 };
 
-static int table_begin(struct table *t, int dir, const char *name, size_t bytes, bool indexed, uint64_t time)
+// A file that grows by whole buffers: of a million rows, the copying is what takes time.
+struct table {
+	int fd, error;
+	uint64_t late_ns;
+	struct table_header h;
+	unsigned char *buffer;
+	size_t used;
+};
+
+static void put_out(struct table *t)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	t->f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!t->f) {
-		int e = errno;
-		if (fd >= 0)
-			close(fd);
-		return -e;
+	if (!t->error && t->used == BUFFER && clock_mono_ns() > t->late_ns)
+		t->error = -ETIME;
+	for (size_t done = 0; !t->error && done < t->used;) {
+		ssize_t n = write(t->fd, t->buffer + done, t->used - done);
+		if (n < 0 && errno != EINTR)
+			t->error = -errno;
+		done += n > 0 ? (size_t)n : 0;
 	}
-	t->h = (struct table_header){ .magic = "CTPTAB1", .version = 1, .indexed = indexed, .time = time,
-				      .record_bytes = (uint32_t)(bytes + (indexed ? 8 : 0)) };
-	fwrite(&t->h, sizeof(t->h), 1, t->f);
+	t->used = 0;
+}
+
+static void append(struct table *t, const void *bytes, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		size_t some = n - done < BUFFER - t->used ? n - done : BUFFER - t->used;
+		memcpy(t->buffer + t->used, (const unsigned char *)bytes + done, some);
+		done += some;
+		if ((t->used += some) == BUFFER)
+			put_out(t);
+	}
+}
+
+static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, const struct dump *d)
+{
+	*t = (struct table){ .buffer = d->buffer, .late_ns = d->late_ns };
+	t->fd = openat(dir, shape->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (t->fd < 0)
+		return -errno;
+	t->h = (struct table_header){ .magic = "CTPTAB1", .version = 1, .indexed = shape->indexed, .time = d->ticks,
+				      .record_bytes = (uint32_t)(shape->bytes + (shape->indexed ? 8 : 0)) };
+	append(t, &t->h, sizeof(t->h));
 	return 0;
 }
 
-static void table_row(struct table *t, uint64_t index, const void *row, size_t bytes)
-{
-	if (t->h.indexed)
-		fwrite(&index, sizeof(index), 1, t->f);
-	fwrite(row, bytes, 1, t->f);
-	t->h.count++;
-}
-
+// The header is written anew: only now is the count known.
 static int table_end(struct table *t)
 {
-	bool bad = fseek(t->f, 0, SEEK_SET) || fwrite(&t->h, sizeof(t->h), 1, t->f) != 1 || ferror(t->f);
-	int e = errno;
-	if (fclose(t->f) || bad)
-		return e ? -e : -EIO;
-	return 0;
+	put_out(t);
+	if (!t->error && pwrite(t->fd, &t->h, sizeof(t->h), 0) != sizeof(t->h))
+		t->error = errno ? -errno : -EIO;
+	if (close(t->fd) && !t->error)
+		t->error = -errno;
+	return t->error;
 }
 
 static void put(void *to, uint64_t index, const void *row)
 {
 	struct table *t = to;
-	table_row(t, index, row, t->h.record_bytes - (t->h.indexed ? 8 : 0));
+	if (t->h.indexed)
+		append(t, &index, sizeof(index));
+	append(t, row, t->h.record_bytes - (t->h.indexed ? 8 : 0));
+	t->h.count++;
 }
 
 static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, const struct ctp_thread *ended,
-		     uint64_t ticks)
+		     const struct dump *d)
 {
-	const struct ctp_table_shape *shape = &ctp_table_shapes[table];
 	struct table t;
-	int e = table_begin(&t, dir, shape->name, shape->bytes, shape->indexed, ticks);
+	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
 	if (e < 0)
 		return e;
 	ctp_table_rows(r, table, put, &t);
@@ -83,27 +111,31 @@ static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, 
 	return table_end(&t);
 }
 
-static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, uint64_t ticks)
+static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, const struct dump *d)
 {
-	const struct ctp_table_shape *shape = &ctp_table_shapes[table];
 	uint64_t n;
 	const void *rows = ctp_table_whole(r, table, &n);
 	struct table t;
-	int e = table_begin(&t, dir, shape->name, shape->bytes, shape->indexed, ticks);
+	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
 	if (e < 0)
 		return e;
-	fwrite(rows, shape->bytes, n, t.f);
+	append(&t, rows, ctp_table_shapes[table].bytes * n);
 	t.h.count = n;
 	return table_end(&t);
 }
 
-int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks)
+int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks,
+		uint64_t late_ns)
 {
-	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, ticks); // first: the others may know more, not less
+	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
+	if (!d.buffer)
+		return -ENOMEM;
+	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, &d); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
 		if (i != CTP_TABLE_THREADS)
-			e = dump_rows(dir, i, r, ended, ticks);
+			e = dump_rows(dir, i, r, ended, &d);
 	for (unsigned i = CTP_TABLES_BY_ROW; !e && i < CTP_TABLES; i++)
-		e = dump_whole(dir, i, r, ticks);
+		e = dump_whole(dir, i, r, &d);
+	free(d.buffer);
 	return e;
 }

@@ -6,5 +6,6 @@
 #include "ctp/region.h"
 
 // dir: descriptor of the directory to write into. ended: counters of uses of
-// thread slots that have ended. ticks: time of the copy. 0 or -errno.
-int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks);
+// slots that have ended. ticks: time of the copy. late_ns: not later than that, or -ETIME. 0 or -errno.
+int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks,
+		uint64_t late_ns);

@@ -216,7 +216,7 @@ void witness_poll(struct witness *w)
 {
 	uint64_t now_ns = proc_now_ns();
 	suspects_gather(&w->suspects, false, now_ns);
-	stuck_gather(&w->stuck, &w->suspects, w->pid, false, now_ns);
+	stuck_gather(&w->stuck, &w->suspects, w->pid, 0, now_ns);
 	suspects_release(&w->suspects, now_ns);
 	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->look_ns)
 		return;
@@ -281,15 +281,16 @@ static void look_again_at_open(struct witness *w, const struct look *last)
 	}
 }
 
-void witness_final(struct witness *w, bool may_stop)
+void witness_final(struct witness *w, bool may_stop, uint64_t end_ns)
 {
-	uint64_t begun = proc_now_ns(), deadline = begun + FINAL_MS * MS;
+	uint64_t begun = proc_now_ns(), deadline = begun + FINAL_MS * MS < end_ns ? begun + FINAL_MS * MS : end_ns;
+	uint64_t gather = begun < deadline ? begun + (deadline - begun) / 4 : deadline;
 	w->patient_ns = begun + GOES_ON_MS * MS;
 	go_on_until(w, w->patient_ns);
 	note_rings(w, rows_rings(w->pid, deadline));
 	suspects_gather(&w->suspects, true, begun);
 	suspects_withdraw(&w->suspects);
-	stuck_gather(&w->stuck, &w->suspects, w->pid, true, begun);
+	stuck_gather(&w->stuck, &w->suspects, w->pid, gather, begun);
 	struct suspect **who;
 	size_t n = due(w, begun, true, &who);
 	if (n) {

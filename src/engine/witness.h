@@ -37,10 +37,10 @@ void witness_free(struct witness *w);
 // At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending.
 void witness_poll(struct witness *w);
 
-// The last look while the process still lives: 0.4 s at most. may_stop: its
+// The last look while the process still lives: until end_ns, and 0.4 s at most. may_stop: its
 // threads may be stopped for as long, since it is about to end anyway
 // (a stopped epoll_wait returns EINTR afterwards).
-void witness_final(struct witness *w, bool may_stop);
+void witness_final(struct witness *w, bool may_stop, uint64_t end_ns);
 
 // The process is gone: what the tables alone can tell.
 void witness_ended(struct witness *w);

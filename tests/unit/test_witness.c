@@ -218,7 +218,7 @@ static void at_the_end(void **state)
 	for (int i = 0; i < 20; i++)
 		nap();
 	uint64_t begun = proc_now_ns();
-	witness_final(b.w, true);
+	witness_final(b.w, true, UINT64_MAX);
 	assert_true(proc_now_ns() - begun < 500000000);
 	b.last = line_of(&b, 0);
 	assert_non_null(b.last);
@@ -251,7 +251,7 @@ static void stopped(void **state)
 	kill(b.pid, SIGSTOP);
 	until_in(b.pid, 'T');
 	assert_true(proc_stopped(b.pid));
-	witness_final(b.w, true);
+	witness_final(b.w, true, UINT64_MAX);
 	b.last = line_of(&b, 0);
 	assert_non_null(b.last);
 	expect(&b, 1, 1, 1, 1, -1, 1, 0);
@@ -305,7 +305,7 @@ static void gone(void **state)
 	bench_start(&b, "plain", false);
 	kill(b.pid, SIGKILL);
 	waitpid(b.pid, NULL, 0);
-	witness_final(b.w, true);
+	witness_final(b.w, true, UINT64_MAX);
 	witness_ended(b.w);
 	b.last = line_of(&b, 0);
 	assert_non_null(b.last);
