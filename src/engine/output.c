@@ -92,8 +92,35 @@ static void remove_tree(int at, const char *name, int depth)
 	unlinkat(at, name, AT_REMOVEDIR);
 }
 
-static int move_away(const char *path)
+// PATH.old makes room: its name now, its files later. What an earlier run had no time to remove goes first.
+static int put_aside(struct output *o, const char *old)
 {
+	if (asprintf(&o->gone, "%s.gone", old) < 0) {
+		o->gone = NULL;
+		return -ENOMEM;
+	}
+	int was = what_is(o->gone);
+	if (was == IS_TRACE)
+		remove_tree(AT_FDCWD, o->gone, 5);
+	if (was >= 0 && was != OUTPUT_EXISTS && !rename(old, o->gone))
+		return 0;
+	remove_tree(AT_FDCWD, old, 5);
+	free(o->gone);
+	o->gone = NULL;
+	return 0;
+}
+
+void output_tidy(struct output *o)
+{
+	if (o->gone)
+		remove_tree(AT_FDCWD, o->gone, 5);
+	free(o->gone);
+	o->gone = NULL;
+}
+
+static int move_away(struct output *o)
+{
+	const char *path = o->path;
 	int is = what_is(path);
 	if (is != IS_TRACE)
 		return is;
@@ -106,7 +133,7 @@ static int move_away(const char *path)
 	if (was < 0)
 		r = was;
 	if (was == IS_TRACE)
-		remove_tree(AT_FDCWD, old, 5);
+		r = put_aside(o, old);
 	if (!r && rename(path, old) < 0)
 		r = -errno;
 	free(old);
@@ -138,12 +165,13 @@ int output_init(struct output *o, const char *pattern, pid_t pid, const char *pr
 		return -ENOMEM;
 	size_t n = strlen(o->path);
 	o->jsonl = n >= 6 && !strcmp(o->path + n - 6, ".jsonl");
-	int r = n ? move_away(o->path) : -ENOENT;
+	int r = n ? move_away(o) : -ENOENT;
 	return r ? r : create(o);
 }
 
 void output_deinit(struct output *o)
 {
+	output_tidy(o);
 	if (o->fd >= 0 && o->path)
 		close(o->fd);
 	free(o->path);

@@ -10,6 +10,7 @@ struct output {
 	char *path;   // expanded, as given otherwise
 	bool jsonl;
 	int fd;       // the trace directory, or the .jsonl file
+	char *gone;   // the trace that PATH.old was, moved aside; NULL: none
 };
 
 enum output_problem { // positive results of output_init
@@ -22,6 +23,8 @@ enum output_problem { // positive results of output_init
 // o->path is set in any case but -ENOMEM.
 int output_init(struct output *o, const char *pattern, pid_t pid, const char *program);
 void output_deinit(struct output *o);
+// Removes the trace that was replaced. That takes a while: when the program runs.
+void output_tidy(struct output *o);
 // Takes away what output_init made: the program could not be started.
 void output_remove(struct output *o);
 // Makes ctp/image<k>[/sub] and opens it. Descriptor or -errno.

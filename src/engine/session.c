@@ -112,12 +112,14 @@ void session_undo(struct session *s)
 {
 	if (s->n_processes)
 		process_deinit(s->processes[0]);
+	output_tidy(&s->output);
 	output_remove(&s->output);
 }
 
 void session_started(struct session *s, const char *exe)
 {
 	process_started(s->processes[0], exe);
+	output_tidy(&s->output);
 	if (!s->output.jsonl)
 		manifest_write(&s->manifest, s->output.fd);
 }
