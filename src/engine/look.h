@@ -14,6 +14,7 @@
 #include "engine/proc.h"
 #include "engine/rows.h"
 #include "engine/polled.h"
+#include "engine/signals.h"
 
 enum look_item { LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P4, LOOK_P5, LOOK_P6A, LOOK_P6B, LOOK_ITEMS };
 
@@ -83,10 +84,10 @@ struct look {
 	enum { SHARED_NOT_ASKED, SHARED, SHARED_NOT } shared; // may another process have one of its epoll sets?
 };
 
-// Is its time over? Then what has not been looked at stays open.
+// Is its time over? Then what has not been looked at stays open. A live look gives way to the last one.
 static inline bool look_late(const struct look *l)
 {
-	return proc_now_ns() > l->deadline_ns;
+	return proc_now_ns() > l->deadline_ns || (!l->final && signals_waiting());
 }
 
 // Reads the process. 0 or -errno. deinit takes a zeroed look.

@@ -384,7 +384,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	if (now_ns < l->deadline_ns)
 		freed_find(l->pid, &l->maps, &r->freed, now_ns + (l->deadline_ns - now_ns) / 4);
 	struct scan s = {.pid = l->pid, .skip = dead.v, .nskip = scan_tidy(dead.v, dead.n), .deadline_ns = l->deadline_ns,
-			 .hit = on_hit, .ctx = r, .guard = l->r->ext->pointer_guard,
+			 .hit = on_hit, .ctx = r, .live = !l->final, .guard = l->r->ext->pointer_guard,
 			 .rotate = l->r->ext->pointer_rotate & 63};
 	int e = scan_all(r, &s);
 	l->scanned_bytes = s.bytes;

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/signals.h"
+
 enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, GRANULE = 16, SIEVE_WORDS = 1 << 13 };
 enum { WORD = 8, BLOCK = 64, UPPER = 32, UPPERS = 16 };
 #define PM_PRESENT (1ULL << 63)
@@ -194,6 +196,11 @@ static bool may_end(const struct maps_line *m)
 						!strncmp(m->path, "/dev/zero", 9));
 }
 
+static bool late(const struct scan *s)
+{
+	return proc_now_ns() > s->deadline_ns || (s->live && signals_waiting());
+}
+
 // Reads and searches [lo, hi), which the caller wants whole.
 static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
@@ -222,7 +229,7 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);
 		else
 			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across
-		if (proc_now_ns() > s->deadline_ns) {
+		if (late(s)) {
 			snprintf(s->why, sizeof(s->why), "no time to look through all of its memory");
 			return -EAGAIN;
 		}
@@ -286,7 +293,7 @@ static int read_touched(struct run *r, const struct maps_line *m)
 			begun = at;
 			end = at + PAGE;
 		}
-		if (proc_now_ns() > r->s->deadline_ns) {
+		if (late(r->s)) {
 			snprintf(r->s->why, sizeof(r->s->why), "no time to look through all of its memory");
 			return -EAGAIN;
 		}

@@ -19,6 +19,7 @@ struct scan {
 	size_t ntargets;
 	const struct span *skip;    // sorted, disjoint: not read
 	size_t nskip;
+	bool live; // gives way to the last look
 	uint64_t deadline_ns;
 	uint64_t guard;             // how glibc disguises a jmp_buf's addresses
 	unsigned rotate;            // (ctp_ext.pointer_guard); guard 0: not looked for

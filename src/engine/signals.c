@@ -70,6 +70,11 @@ bool signals_pending(void)
 	return atomic_exchange(&any, 0);
 }
 
+bool signals_waiting(void)
+{
+	return sent[SIGTERM] != 0;
+}
+
 struct signals_news signals_take(int sig, pid_t child)
 {
 	struct signals_news n = { .sent = atomic_exchange(&sent[sig], 0),

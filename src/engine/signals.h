@@ -21,6 +21,8 @@ struct signals_news {
 struct signals_news signals_take(int sig, pid_t child);
 // Is anything there to take?
 bool signals_pending(void);
+// Has somebody sent SIGTERM, which nobody has taken yet? It waits for half a second at most.
+bool signals_waiting(void);
 // From now on every signal changes *word: a futex that is about to be slept on. NULL: none.
 void signals_wake(uint32_t *word);
 

@@ -10,10 +10,10 @@
 
 #include "dump.h"
 
-enum { KEEP = 4096, QUEUE = 1 << 22, PRIVATE = 1 << 18 };
+enum { KEEP = 4096, QUEUE_LEAST = 1 << 12, PRIVATE = 1 << 18 };
 
 static uint32_t *queue;
-static uint64_t head, tail;
+static uint64_t head, tail, mask; // mask: its size, a power of two, less one
 static struct ctp_station *privates;
 static uint32_t private_count;
 
@@ -24,7 +24,11 @@ int station_init(void)
 	head = tail = 0;
 	privates = NULL;
 	private_count = 0;
-	queue = memory_take(sizeof(uint32_t) * QUEUE);
+	uint64_t most = ctp_tracer->region.stations_max + (uint64_t)PRIVATE, size = QUEUE_LEAST;
+	while (size < most) // all may be dead at once
+		size *= 2;
+	mask = size - 1;
+	queue = memory_take(sizeof(uint32_t) * size);
 	return queue ? 0 : -1;
 }
 
@@ -51,7 +55,7 @@ void station_retire(struct ctp_state *s)
 		return;
 	s->QUEUED = 1;
 	uint64_t at = ctp_add64(&tail, 1);
-	ctp_store32(&queue[at & (QUEUE - 1)], s->station + 1);
+	ctp_store32(&queue[at & mask], s->station + 1);
 }
 
 // The oldest dead station, if more than `keep` wait; 0 if none.
@@ -61,12 +65,12 @@ static uint32_t recycled(uint64_t keep)
 		uint64_t at = ctp_load64(&head);
 		if (ctp_load64(&tail) - at <= keep)
 			return 0;
-		uint32_t n = ctp_load32(&queue[at & (QUEUE - 1)]);
+		uint32_t n = ctp_load32(&queue[at & mask]);
 		if (!n) // not stored yet
 			return 0;
 		if (!ctp_cas64(&head, at, at + 1))
 			continue;
-		ctp_store32(&queue[at & (QUEUE - 1)], 0);
+		ctp_store32(&queue[at & mask], 0);
 		struct ctp_state *s = station_at(n);
 		s->QUEUED = 0;
 		if (s->life == CTP_FINISHED || s->life == CTP_DESTROYED)

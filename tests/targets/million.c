@@ -9,7 +9,11 @@
 //	short N BYTES       one after the other, on one stack
 //	waves N BYTES W     W times: all are made, all begin, all end
 //	switch N BYTES S    S switches into them, in turn
+//
+// Those that end say how much memory they had at most.
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -24,6 +28,7 @@ struct co {
 	ucontext_t own;
 	struct co *next;
 	int fd; // -1: none
+	bool first; // of those that wait for it
 };
 
 static ucontext_t home;
@@ -40,6 +45,8 @@ static void leave(struct co *c)
 static void park(struct co *c)
 {
 	char byte[8];
+	if (c->first)
+		must(epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = c}));
 	while (c->fd >= 0 && read(c->fd, byte, sizeof(byte)) < 0)
 		leave(c);
 	for (;;)
@@ -72,6 +79,7 @@ static struct co *make(size_t i, unsigned way)
 	c->own.uc_stack.ss_size = (size_t)((char *)c - stack);
 	c->own.uc_link = &home;
 	c->fd = -1;
+	c->first = false;
 	makecontext(&c->own, (void (*)(void))body, 3, (unsigned)((uintptr_t)c >> 32), (unsigned)(uintptr_t)c, way);
 	return c;
 }
@@ -110,8 +118,7 @@ static void idle(size_t n, size_t nfds)
 		list = c;
 		if (nfds)
 			c->fd = fds[i % nfds];
-		if (i < nfds)
-			must(epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = c}));
+		c->first = i < nfds;
 		enter(c);
 	}
 }
@@ -133,6 +140,15 @@ static void in_waves(size_t n, size_t waves)
 		for (size_t i = 0; i < n; i++)
 			enter(all[i]);
 	}
+}
+
+static void say_peak(void)
+{
+	struct rusage u;
+	char line[48];
+	must(getrusage(RUSAGE_SELF, &u));
+	snprintf(line, sizeof(line), "peak %ld KiB", u.ru_maxrss);
+	say(line);
 }
 
 int main(int argc, char **argv)
@@ -159,4 +175,5 @@ int main(int argc, char **argv)
 			must(close(fds[i]));
 		wait_for_ever();
 	}
+	say_peak();
 }
