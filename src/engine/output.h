@@ -23,7 +23,7 @@ enum output_problem { // positive results of output_init
 // o->path is set in any case but -ENOMEM.
 int output_init(struct output *o, const char *pattern, pid_t pid, const char *program);
 void output_deinit(struct output *o);
-// Removes the trace that was replaced. That takes a while: when the program runs.
+// Removes the trace that was replaced. That takes longer than a start or an end may.
 void output_tidy(struct output *o);
 // Takes away what output_init made: the program could not be started.
 void output_remove(struct output *o);

@@ -119,7 +119,8 @@ static void turn(struct loop *l)
 	l->sleep_ns = busy ? SLEEP_LEAST_NS : l->sleep_ns * 5 / 4;
 	l->sleep_ns = l->sleep_ns < most ? l->sleep_ns : most;
 	if (now >= l->forget_ns) {
-		session_forget(l->s);
+		if (l->forget_ns)
+			session_forget(l->s);
 		l->forget_ns = now + FORGET_NS;
 	}
 	if (l->sock && l->turns++ % 8 == 0)
@@ -277,6 +278,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 	}
 	signals_wake(NULL);
 	session_write(s);
+	session_forget(s);
 	return l.end;
 }
 

@@ -119,7 +119,6 @@ void session_undo(struct session *s)
 void session_started(struct session *s, const char *exe)
 {
 	process_started(s->processes[0], exe);
-	output_tidy(&s->output);
 	if (!s->output.jsonl)
 		manifest_write(&s->manifest, s->output.fd);
 }
@@ -206,8 +205,9 @@ bool session_may_idle(const struct session *s)
 	return s->n_processes == 1 && !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
 }
 
-void session_forget(const struct session *s)
+void session_forget(struct session *s)
 {
+	output_tidy(&s->output);
 	shm_forget(&s->first.region);
 	for (size_t i = 0; i < s->n_processes; i++)
 		if (!s->processes[i]->ended && s->processes[i]->region != &s->first.region)

@@ -50,8 +50,9 @@ bool session_turn(struct session *s);
 // May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes overwrite what
 // is not read in time.
 bool session_may_idle(const struct session *s);
-// Lets go of the regions' pages: what was looked at in passing is not to stay with us.
-void session_forget(const struct session *s);
+// What is done now and then: lets go of the regions' pages (what was looked at in passing is not to stay with us), and
+// of the trace that was replaced.
+void session_forget(struct session *s);
 // A look at all that live, before SIGTERM is sent to them.
 void session_snapshot(struct session *s, const char *reason);
 // SIGTERM has been sent to p.

@@ -55,10 +55,24 @@ static bool next(const struct ctp_region *r, uint32_t *i, struct ctp_state *s)
 	return false;
 }
 
+// Is there such a queue at all? Of descriptors there are fewer than of coroutines.
+static bool any_inside(const struct ctp_region *r)
+{
+	uint64_t high = ctp_load64(&r->ext->fd_high);
+	for (uint64_t fd = 0; fd <= high && fd < r->fds_max; fd++) {
+		struct ctp_fd f;
+		if (r->fds[fd].life == CTP_FD_OPEN && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && inside(&f))
+			return true;
+	}
+	return false;
+}
+
 bool set_queues_any(const struct ctp_region *r)
 {
 	struct ctp_state s;
 	uint32_t i = 0;
+	if (!any_inside(r))
+		return false;
 	return next(r, &i, &s) && next(r, &i, &s);
 }
 
