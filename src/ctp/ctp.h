@@ -185,7 +185,7 @@ enum ctp_fd_call {
 #define CTP_FD_LISTENS 0x1u  // listen() was called on it
 #define CTP_FD_MANY 0x2u     // more coroutines waited on it at once than `waiter` holds
 #define CTP_FD_MANYREGS 0x4u // registered in more than one epoll set at once
-#define CTP_FD_NONBLOCK 0x8u // reserved
+#define CTP_FD_NONBLOCK 0x8u // reads and writes of it return at once, as far as was seen: they are no waits
 #define CTP_FD_ROWS 0x10u    // an epoll set in which something has been registered
 
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.

@@ -16,14 +16,6 @@ enum { RULE_REUSED = 6, RULE_BAD = 24, IN_A_ROW = 3 };
 
 // ------------------------------------------------------------- another generation
 
-// The frame that called the hook of an I/O call on fd, which has returned.
-static uint32_t stack_of_call(struct guest *g, int fd)
-{
-	const struct ctp_thread *t = g->thread;
-	struct frame f = {t->wait_regs[CTP_REG_PC], t->wait_regs[CTP_REG_SP], t->wait_regs[CTP_REG_FP]};
-	return t->wait_call == CTP_IN_IO && t->wait_fd == fd ? guest_stack(g, &f) : 0;
-}
-
 // Who but s waits for fd in this direction, now. 0: nobody that is known.
 static uint64_t owner(const struct ctp_state *s, const struct ctp_fd *e, int fd, unsigned out)
 {
@@ -49,11 +41,11 @@ static void reused(struct guest *g, struct ctp_incident *i, const struct ctp_sta
 	incident_note(g, i);
 }
 
-__attribute__((noinline)) void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events)
+__attribute__((noinline)) void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	const struct ctp_fd *e = fds_entry(fd);
-	struct ctp_incident i = {.flags = CTP_BAD_IO, .fd = fd, .stack = stack_of_call(g, fd)};
+	struct ctp_incident i = {.flags = CTP_BAD_IO, .fd = fd, .stack = guest_stack(g, f)};
 	i.value[2] = owner(s, e, fd, events == EPOLLOUT);
 	i.value[3] = events;
 	reused(g, &i, s, e, was);
@@ -152,12 +144,12 @@ static bool is_told(const struct ctp_state *s, int fd)
 	return false;
 }
 
-__attribute__((noinline)) void bad_used(struct guest *g, int fd, uint32_t events)
+__attribute__((noinline)) void bad_used(struct guest *g, int fd, uint32_t events, const struct frame *f)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	if (!was_closed(e) || is_told(g->current, fd))
 		return;
-	struct ctp_incident i = {.flags = CTP_BAD_IO, .stack = stack_of_call(g, fd)};
+	struct ctp_incident i = {.flags = CTP_BAD_IO, .stack = guest_stack(g, f)};
 	i.value[2] = events;
 	closed_before(g, &i, fd);
 }

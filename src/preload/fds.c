@@ -18,6 +18,16 @@
 
 enum { SPINS = 500, YIELDS = 500 };
 
+__attribute__((noinline)) struct guest *hook_enter_slow(void)
+{
+	struct guest *g = guest_enter();
+	if (CTP_UNLIKELY(g && ctp_tracer->v1)) {
+		guest_leave(g);
+		g = NULL;
+	}
+	return g;
+}
+
 // For fds_abandon: noted before it is so.
 static void note_taken(struct ctp_fd *e, uint32_t seq)
 {
@@ -128,6 +138,7 @@ static void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
 {
 	if (gen == e->gen) {
 		e->life = CTP_FD_CLOSED;
+		e->flags &= ~CTP_FD_NONBLOCK;
 		e->closed_owner = owner(e);
 		e->closed_desc = e->desc;
 	} else {
@@ -166,12 +177,14 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 	e->kind = b->kind;
 	e->opener = who;
 	e->opener_stack = stack;
+	if (b->nonblock)
+		e->flags |= CTP_FD_NONBLOCK;
 	if (!like)
 		return;
 	e->kind = like->kind;
 	e->desc = like->desc;
 	e->peer_desc = like->peer_desc;
-	e->flags |= like->flags & (CTP_FD_LISTENS | CTP_FD_ROWS);
+	e->flags |= like->flags & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK);
 }
 
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
@@ -240,6 +253,26 @@ void fds_opened_pair(struct guest *g, const int fd[2], const struct fd_birth *b)
 void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b)
 {
 	begin(g, fd, b, fds_gen(g, from) ? fds_entry(from) : NULL);
+}
+
+static void nonblock(int fd, uint64_t desc, bool on)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (!e || e->life != CTP_FD_OPEN || e->desc != desc || !(e->flags & CTP_FD_NONBLOCK) == !on || !fds_take(e))
+		return;
+	if (e->desc == desc)
+		e->flags ^= CTP_FD_NONBLOCK;
+	fds_give(e);
+}
+
+void fds_nonblock(int fd, bool on)
+{
+	const struct ctp_fd *e = fds_entry(fd);
+	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high), desc = e ? e->desc : 0;
+	if (desc)
+		nonblock(fd, desc, on);
+	for (uint64_t i = 0; desc && !on && i <= high; i++) // that it blocks must be known of its duplicates, too
+		nonblock((int)i, desc, on);
 }
 
 bool fds_same(int a, int b)

@@ -7,24 +7,45 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "cpu.h"
 #include "guest.h"
 
-// As guest_enter, but NULL under a version-1 engine too: it has no tables.
-static inline struct guest *hook_enter(void)
+// As guest_enter, but NULL under a version-1 engine too: it has no tables. (fds.c)
+struct guest *hook_enter_slow(void);
+
+// Where nothing stands against it; NULL: hook_enter_slow may know better. Who looks no
+// further than at g->fds_max numbers does nothing under a version-1 engine either.
+static inline __attribute__((always_inline)) struct guest *hook_try(void)
 {
-	struct guest *g = guest_enter();
-	if (CTP_UNLIKELY(g && ctp_tracer->v1)) {
-		guest_leave(g);
-		g = NULL;
+	struct guest *g = cpu_self();
+	if (CTP_UNLIKELY(!g || g->gate != 1))
+		return NULL;
+	g->gate = 0;
+	ctp_signal_fence();
+	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
+		g->gate = 1;
+		return NULL;
 	}
+	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
+}
+
+static inline __attribute__((always_inline)) struct guest *hook_enter(void)
+{
+	struct guest *g = hook_try();
+	if (CTP_LIKELY(g && g->fds_max))
+		return g;
+	if (g)
+		guest_leave(g);
+	return hook_enter_slow();
 }
 
 // ------------------------------------------------------------- the table
 
 // The guest's own words in an entry; nobody else reads them.
 #define FD_ENDING guest[0] // generation << 32 | closing calls under way
-#define FD_ASKED guest[1]  // 1: the kernel has been asked what kind it is
+#define FD_ASKED guest[1]  // what the kernel has been asked:
+enum { FD_ASKED_KIND = 1, FD_ASKED_FLAGS = 2 };
 
 // The entry of `fd`; NULL if it is no number that the table has room for.
 static inline struct ctp_fd *fds_entry(int fd)
@@ -40,6 +61,11 @@ void fds_abandon(struct guest *g); // the hook in which it was taken does not go
 // The generation of a descriptor that is known to be open; one never seen, or
 // opened unseen, is met here. 0: the table has no room.
 uint32_t fds_gen(struct guest *g, int fd);
+static inline uint32_t fds_open_gen(struct guest *g, int fd)
+{
+	const struct ctp_fd *e = fds_entry(fd);
+	return CTP_LIKELY(e && e->life == CTP_FD_OPEN) ? e->gen : fds_gen(g, fd);
+}
 
 // ------------------------------------------------------ generations begin
 
@@ -50,10 +76,12 @@ struct fd_birth {
 	enum ctp_fd_kind kind;
 	struct frame frame;
 	uint64_t since;
+	bool nonblock; // it was asked for so
 };
 void fds_opened(struct guest *g, int fd, const struct fd_birth *b);
 void fds_opened_pair(struct guest *g, const int fd[2], const struct fd_birth *b);
 void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b); // same description
+void fds_nonblock(int fd, bool on); // fcntl(F_SETFL) has made it so
 bool fds_same(int a, int b); // do two open numbers have one description?
 
 // -------------------------------------------------------- generations end
@@ -123,11 +151,11 @@ void vain_served(struct ctp_fd *e); // somebody got something of what several wa
 
 // Between hook_enter and guest_leave, after a call on fd. touched, woken: it was generation
 // `was` for which the coroutine had waited. closed, used, registered: the call said EBADF.
-void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events);
+void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events, const struct frame *f);
 void bad_woken(struct guest *g, const struct ctp_state *s, int fd, uint32_t was);
 void bad_delivered(struct guest *g, const struct ctp_state *s, int fd);
 void bad_closed(struct guest *g, int fd, enum ctp_fd_call call, const struct frame *f);
-void bad_used(struct guest *g, int fd, uint32_t events);
+void bad_used(struct guest *g, int fd, uint32_t events, const struct frame *f);
 void bad_registered(struct guest *g, int fd, const struct frame *f);
 
 // What fd is, asked of the kernel. (fd_candidates.c)

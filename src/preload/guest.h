@@ -105,6 +105,11 @@ struct guest {
 	struct { uint64_t pc; int lo, hi; } refused; // numbers in a row that close refused there (fd_bad.c)
 
 	uint64_t readable[GUEST_PAGES]; // pages of the program's memory that could be read, + 1 (hook_poll.c)
+
+	// Copies of what the tracer has, nearer at hand (hook.h)
+	struct ctp_fd *fds;
+	uint32_t fds_max; // 0 under a version-1 engine, which has no tables
+	const struct ctp_ext *ext;
 };
 
 // One per process. Everything here is written at attach only, except where noted.
@@ -116,6 +121,7 @@ struct tracer {
 	bool no_free;
 	bool base;         // cpu_base may be asked
 	bool no_engine;    // it let a thread wait in vain for a slot
+	uint64_t chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
 	uint32_t pid;
 	struct ctp_region region;
 	int v1_sock;       // version-1 wake-up socket, -1
@@ -127,7 +133,12 @@ extern struct tracer *ctp_tracer; // never NULL: points to a shut one before att
 // The thread's area if a hook may work now, with its gate shut; else NULL:
 // call the real function and nothing else. (guard.c)
 struct guest *guest_enter(void);
-void guest_leave(struct guest *g);
+
+static inline void guest_leave(struct guest *g)
+{
+	ctp_signal_fence();
+	g->gate = 1;
+}
 
 // The exit begins: notes it once, for P7. (attach.c)
 void attach_exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);

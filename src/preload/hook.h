@@ -34,7 +34,7 @@ struct wait_entry {
 HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
 {
 	struct ctp_thread *t = g->thread;
-	uint64_t seq = ctp_load64(&t->wait_seq), seen = ctp_wait_seen(t, ctp_tracer->region.ext);
+	uint64_t seq = ctp_load64(&t->wait_seq), seen = ctp_wait_seen(t, g->ext);
 	t->wait_call = w->call;
 	t->wait_fd = w->fd;
 	t->wait_timeout_ns = w->timeout_ns;
@@ -94,6 +94,14 @@ int64_t timeout_of(const struct timespec *ts);
 
 // ------------------------------------------------------------- I/O calls
 
+// Does a call on fd return at once, as far as is known (CTP_FD_NONBLOCK)? Then nobody can find
+// the thread asleep in it, and there is no wait to tell of. `now`: the call itself says so.
+HOOK_INLINE bool io_returns(int fd, bool now)
+{
+	const struct guest *g = cpu_self();
+	return g && (uint32_t)fd < g->fds_max && (now || (g->fds[fd].flags & CTP_FD_NONBLOCK));
+}
+
 // Before and after a call that may block on fd. What the slice's last I/O call
 // said is what the coroutine waits for, should it suspend now.
 HOOK_INLINE void io_enter(int fd)
@@ -105,50 +113,64 @@ HOOK_INLINE void io_enter(int fd)
 	guest_leave(g);
 }
 
-void io_failed(struct guest *g, int fd, uint32_t events); // looks at errno (hook_io.c)
-
-// Who reads it, who writes it: one store when that changes. For who waits for whom.
-static inline void io_done(struct guest *g, int fd, uint32_t events)
-{
-	struct ctp_fd *e = fds_entry(fd);
-	g->eagain = false;
-	if (!e)
-		return;
-	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last), who = guest_who(g);
-	if (CTP_UNLIKELY(!who))
-		who = CTP_FD_UNNAMED | g->slot;
-	if (CTP_UNLIKELY((was & ~CTP_FD_SEVERAL) != who))
-		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
-	g->current->VAIN_KEY = 0;
-	if (CTP_UNLIKELY(e->flags & CTP_FD_MANY))
-		vain_served(e);
-}
-
 // A number for which the coroutine waited, when it was another generation?
-static inline void io_touched(struct guest *g, int fd, uint32_t events)
+HOOK_INLINE bool io_touches(const struct guest *g, const struct ctp_fd *e, int fd)
 {
 	const struct ctp_state *s = g->current;
-	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++) {
-		const struct ctp_fd *e = fds_entry(s->waits[i].fd);
-		if (s->waits[i].fd == fd && CTP_UNLIKELY(e->gen != s->waits[i].gen) && s->entity == CTP_COROUTINE)
-			bad_touched(g, fd, s->waits[i].gen, events);
-	}
+	bool touches = false;
+	if (s->entity == CTP_COROUTINE)
+		for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+			touches |= s->waits[i].fd == fd && s->waits[i].gen != e->gen;
+	return touches;
 }
 
-static inline ssize_t io_leave(ssize_t r, int fd, uint32_t events)
+// After a call, the whole of it; r is passed on. g: in the hook already, wait_leave was called;
+// NULL: not yet, and `waited`, it is due. f: who made the call. (hook_io.c)
+ssize_t io_leave_slow(struct guest *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
+
+// After a call that did not fail: is it as nearly all are? Then all is done.
+HOOK_INLINE bool io_is_plain(struct guest *g, int fd, uint32_t events)
 {
-	struct guest *g = hook_enter();
-	if (!g)
-		return r;
-	wait_leave(g);
-	io_touched(g, fd, events);
-	if (CTP_UNLIKELY(r == -1))
-		io_failed(g, fd, events);
-	else
-		io_done(g, fd, events);
-	guest_leave(g);
-	return r;
+	struct ctp_state *s = g->current;
+	struct ctp_fd *e = &g->fds[fd];
+	if ((uint32_t)fd >= g->fds_max)
+		return false;
+	uint64_t last = ctp_load64(events == EPOLLIN ? &e->last_in : &e->last_out);
+	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || io_touches(g, e, fd))
+		return false;
+	g->eagain = false;
+	s->VAIN_KEY = 0;
+	return true;
 }
+
+// waited: io_enter was called before.
+HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
+{
+	struct guest *g = hook_try();
+	if (CTP_LIKELY(g != NULL)) {
+		if (waited)
+			wait_leave(g);
+		if (CTP_LIKELY(r != -1 && io_is_plain(g, fd, events))) {
+			guest_leave(g);
+			return r;
+		}
+	}
+	struct frame f;
+	CPU_CALLER(&f);
+	return io_leave_slow(g, r, fd, events, waited, &f);
+}
+
+// A call on `fd`. now: its arguments say that it does not block.
+#define IO_CALL(type, r, events, now, call) \
+	type r; \
+	if (CTP_LIKELY(io_returns(fd, (now)))) { \
+		r = call; \
+		r = (type)io_leave(r, fd, (events), false); \
+	} else { \
+		io_enter(fd); \
+		r = call; \
+		r = (type)io_leave(r, fd, (events), true); \
+	}
 
 // ------------------------------------------------------------- openers
 

@@ -1,26 +1,93 @@
 // SPDX-License-Identifier: MIT
 //
 // Calls that can block on a descriptor. All are alike: the thread's wait is
-// marked around the real call, and EAGAIN (or EINPROGRESS) is remembered as
-// what the coroutine will wait for if it suspends next. errno is read only
-// after the real call and in a function of its own, since the call may have
-// ended on another thread.
+// marked around the real call, unless the descriptor is known not to block, and
+// EAGAIN (or EINPROGRESS) is remembered as what the coroutine will wait for if it
+// suspends next. errno is read only after the real call and in a function of its
+// own, since the call may have ended on another thread. That a descriptor does not
+// block is a hint (ioctl and other processes change it unseen): where it is wrong,
+// a thread sleeps in a call that it did not tell of, as in a raw system call.
 #include "hook.h"
 
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 
-__attribute__((noinline)) void io_failed(struct guest *g, int fd, uint32_t events)
+// Is it one that does not block? Asked once a generation, where EAGAIN says that it may be so.
+static __attribute__((noinline)) void learn_nonblock(struct ctp_fd *e, int fd, uint32_t gen)
 {
-	int e = errno;
-	g->eagain = g->probed = false;
-	if (CTP_UNLIKELY(e == EBADF))
-		bad_used(g, fd, events);
-	if (e != EAGAIN && e != EWOULDBLOCK && e != EINPROGRESS)
+	long flags = cpu_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+	if (!fds_take(e))
 		return;
-	g->eagain_gen = fds_gen(g, fd);
-	g->eagain = g->eagain_gen != 0;
+	if (e->gen == gen) {
+		e->FD_ASKED |= FD_ASKED_FLAGS;
+		if (flags >= 0 && (flags & O_NONBLOCK))
+			e->flags |= CTP_FD_NONBLOCK;
+	}
+	fds_give(e);
+}
+
+static inline void failed(struct guest *g, struct ctp_fd *e, int fd, uint32_t events, const struct frame *f)
+{
+	int why = errno;
+	g->eagain = g->probed = false;
+	if (CTP_UNLIKELY(why == EBADF))
+		bad_used(g, fd, events, f);
+	if (why != EAGAIN && why != EINPROGRESS)
+		return;
+	uint32_t gen = CTP_LIKELY(e && e->life == CTP_FD_OPEN) ? e->gen : fds_gen(g, fd);
+	g->eagain = gen != 0;
+	g->eagain_gen = gen;
 	g->eagain_fd = fd;
 	g->eagain_events = events;
+	if (CTP_UNLIKELY(gen && !(e->flags & CTP_FD_NONBLOCK) && !(e->FD_ASKED & FD_ASKED_FLAGS)))
+		learn_nonblock(e, fd, gen);
+}
+
+// Who reads it, who writes it: one store when that changes. For who waits for whom.
+static inline void succeeded(struct guest *g, struct ctp_fd *e, uint32_t events)
+{
+	g->eagain = false;
+	if (!e)
+		return;
+	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last), who = guest_who(g);
+	if (!who)
+		who = CTP_FD_UNNAMED | g->slot;
+	if ((was & ~CTP_FD_SEVERAL) != who)
+		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
+	g->current->VAIN_KEY = 0;
+	if (CTP_UNLIKELY(e->flags & CTP_FD_MANY))
+		vain_served(e);
+}
+
+static __attribute__((noinline)) void touched(struct guest *g, const struct ctp_fd *e, int fd, uint32_t events, const struct frame *f)
+{
+	const struct ctp_state *s = g->current;
+	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+		if (s->waits[i].fd == fd && s->waits[i].gen != e->gen)
+			bad_touched(g, fd, s->waits[i].gen, events, f);
+}
+
+__attribute__((noinline)) ssize_t io_leave_slow(struct guest *g, ssize_t r, int fd, uint32_t events, bool waited,
+						const struct frame *f)
+{
+	if (!g || !g->fds_max) {
+		if (g)
+			guest_leave(g); // a version-1 engine: hook_enter_slow says so
+		g = hook_enter_slow();
+		if (!g)
+			return r;
+		if (waited)
+			wait_leave(g);
+	}
+	struct ctp_fd *e = fds_entry(fd);
+	if (CTP_UNLIKELY(e && io_touches(g, e, fd)))
+		touched(g, e, fd, events, f);
+	if (r == -1)
+		failed(g, e, fd, events, f);
+	else
+		succeeded(g, e, events);
+	guest_leave(g);
+	return r;
 }
 
 // The signals in what was read from a signalfd.
@@ -33,68 +100,69 @@ static void signals_read(int fd, const struct signalfd_siginfo *si, ssize_t byte
 		signal_noted((int)si->ssi_signo);
 }
 
-#define IO_HOOK(type, name, events, params, args) \
+#define IO_HOOK(type, name, events, now, params, args) \
 	CTP_HOOK type name params \
 	{ \
-		io_enter(fd); \
-		type r = real_##name args; \
-		return (type)io_leave(r, fd, (events)); \
+		IO_CALL(type, r, events, now, real_##name args); \
+		return r; \
 	}
 
-CTP_HOOK ssize_t read(int fd, void *buf, size_t n)
-{
-	io_enter(fd);
-	ssize_t r = real_read(fd, buf, n);
-	io_leave(r, fd, EPOLLIN);
-	if (CTP_UNLIKELY(signal_by_fd && r > 0))
-		signals_read(fd, buf, r);
-	return r;
-}
+#define READ_HOOK(name, params, args) \
+	HOOK_INLINE ssize_t name##_signals params \
+	{ \
+		IO_CALL(ssize_t, r, EPOLLIN, false, real_##name args); \
+		if (r > 0) \
+			signals_read(fd, buf, r); \
+		return r; \
+	} \
+	CTP_HOOK ssize_t name params \
+	{ \
+		if (CTP_UNLIKELY(signal_by_fd)) \
+			return name##_signals args; \
+		IO_CALL(ssize_t, r, EPOLLIN, false, real_##name args); \
+		return r; \
+	}
 
-CTP_HOOK ssize_t __read_chk(int fd, void *buf, size_t n, size_t buflen)
-{
-	io_enter(fd);
-	ssize_t r = real___read_chk(fd, buf, n, buflen);
-	io_leave(r, fd, EPOLLIN);
-	if (CTP_UNLIKELY(signal_by_fd && r > 0))
-		signals_read(fd, buf, r);
-	return r;
-}
+READ_HOOK(read, (int fd, void *buf, size_t n), (fd, buf, n))
+READ_HOOK(__read_chk, (int fd, void *buf, size_t n, size_t buflen), (fd, buf, n, buflen))
 
-IO_HOOK(ssize_t, readv, EPOLLIN, (int fd, const struct iovec *iov, int n), (fd, iov, n))
-IO_HOOK(ssize_t, pread, EPOLLIN, (int fd, void *buf, size_t n, off_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, pread64, EPOLLIN, (int fd, void *buf, size_t n, off64_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, preadv, EPOLLIN, (int fd, const struct iovec *iov, int n, off_t off), (fd, iov, n, off))
-IO_HOOK(ssize_t, preadv64, EPOLLIN, (int fd, const struct iovec *iov, int n, off64_t off), (fd, iov, n, off))
-IO_HOOK(ssize_t, __pread_chk, EPOLLIN, (int fd, void *buf, size_t n, off_t off, size_t buflen),
+// Of what the next ones are told in `flags`.
+#define NOW ((flags & MSG_DONTWAIT) != 0)
+
+IO_HOOK(ssize_t, readv, EPOLLIN, false, (int fd, const struct iovec *iov, int n), (fd, iov, n))
+IO_HOOK(ssize_t, pread, EPOLLIN, false, (int fd, void *buf, size_t n, off_t off), (fd, buf, n, off))
+IO_HOOK(ssize_t, pread64, EPOLLIN, false, (int fd, void *buf, size_t n, off64_t off), (fd, buf, n, off))
+IO_HOOK(ssize_t, preadv, EPOLLIN, false, (int fd, const struct iovec *iov, int n, off_t off), (fd, iov, n, off))
+IO_HOOK(ssize_t, preadv64, EPOLLIN, false, (int fd, const struct iovec *iov, int n, off64_t off), (fd, iov, n, off))
+IO_HOOK(ssize_t, __pread_chk, EPOLLIN, false, (int fd, void *buf, size_t n, off_t off, size_t buflen),
 	(fd, buf, n, off, buflen))
-IO_HOOK(ssize_t, __pread64_chk, EPOLLIN, (int fd, void *buf, size_t n, off64_t off, size_t buflen),
+IO_HOOK(ssize_t, __pread64_chk, EPOLLIN, false, (int fd, void *buf, size_t n, off64_t off, size_t buflen),
 	(fd, buf, n, off, buflen))
 
-IO_HOOK(ssize_t, recv, EPOLLIN, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
-IO_HOOK(ssize_t, recvfrom, EPOLLIN,
+IO_HOOK(ssize_t, recv, EPOLLIN, NOW, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
+IO_HOOK(ssize_t, recvfrom, EPOLLIN, NOW,
 	(int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG addr, socklen_t *restrict len),
 	(fd, buf, n, flags, addr, len))
-IO_HOOK(ssize_t, __recv_chk, EPOLLIN, (int fd, void *buf, size_t n, size_t buflen, int flags),
+IO_HOOK(ssize_t, __recv_chk, EPOLLIN, NOW, (int fd, void *buf, size_t n, size_t buflen, int flags),
 	(fd, buf, n, buflen, flags))
-IO_HOOK(ssize_t, __recvfrom_chk, EPOLLIN,
+IO_HOOK(ssize_t, __recvfrom_chk, EPOLLIN, NOW,
 	(int fd, void *buf, size_t n, size_t buflen, int flags, struct sockaddr *addr, socklen_t *len),
 	(fd, buf, n, buflen, flags, addr, len))
 
-IO_HOOK(ssize_t, write, EPOLLOUT, (int fd, const void *buf, size_t n), (fd, buf, n))
-IO_HOOK(ssize_t, writev, EPOLLOUT, (int fd, const struct iovec *iov, int n), (fd, iov, n))
-IO_HOOK(ssize_t, pwrite, EPOLLOUT, (int fd, const void *buf, size_t n, off_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, pwrite64, EPOLLOUT, (int fd, const void *buf, size_t n, off64_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, pwritev, EPOLLOUT, (int fd, const struct iovec *iov, int n, off_t off), (fd, iov, n, off))
-IO_HOOK(ssize_t, pwritev64, EPOLLOUT, (int fd, const struct iovec *iov, int n, off64_t off), (fd, iov, n, off))
+IO_HOOK(ssize_t, write, EPOLLOUT, false, (int fd, const void *buf, size_t n), (fd, buf, n))
+IO_HOOK(ssize_t, writev, EPOLLOUT, false, (int fd, const struct iovec *iov, int n), (fd, iov, n))
+IO_HOOK(ssize_t, pwrite, EPOLLOUT, false, (int fd, const void *buf, size_t n, off_t off), (fd, buf, n, off))
+IO_HOOK(ssize_t, pwrite64, EPOLLOUT, false, (int fd, const void *buf, size_t n, off64_t off), (fd, buf, n, off))
+IO_HOOK(ssize_t, pwritev, EPOLLOUT, false, (int fd, const struct iovec *iov, int n, off_t off), (fd, iov, n, off))
+IO_HOOK(ssize_t, pwritev64, EPOLLOUT, false, (int fd, const struct iovec *iov, int n, off64_t off), (fd, iov, n, off))
 
-IO_HOOK(ssize_t, send, EPOLLOUT, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
-IO_HOOK(ssize_t, sendto, EPOLLOUT,
+IO_HOOK(ssize_t, send, EPOLLOUT, NOW, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
+IO_HOOK(ssize_t, sendto, EPOLLOUT, NOW,
 	(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG addr, socklen_t len),
 	(fd, buf, n, flags, addr, len))
-IO_HOOK(ssize_t, sendmsg, EPOLLOUT, (int fd, const struct msghdr *msg, int flags), (fd, msg, flags))
-IO_HOOK(int, sendmmsg, EPOLLOUT, (int fd, struct mmsghdr *msgs, unsigned n, int flags), (fd, msgs, n, flags))
-IO_HOOK(int, connect, EPOLLOUT, (int fd, __CONST_SOCKADDR_ARG addr, socklen_t len), (fd, addr, len))
+IO_HOOK(ssize_t, sendmsg, EPOLLOUT, NOW, (int fd, const struct msghdr *msg, int flags), (fd, msg, flags))
+IO_HOOK(int, sendmmsg, EPOLLOUT, NOW, (int fd, struct mmsghdr *msgs, unsigned n, int flags), (fd, msgs, n, flags))
+IO_HOOK(int, connect, EPOLLOUT, false, (int fd, __CONST_SOCKADDR_ARG addr, socklen_t len), (fd, addr, len))
 
 // ------------------------------------------------------------- descriptors that arrive in a message
 
@@ -112,9 +180,7 @@ static void message_opened(const struct msghdr *msg, const struct fd_birth *b)
 CTP_HOOK ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	OPENING(CTP_CALL_RECVMSG, CTP_FD_OTHER);
-	io_enter(fd);
-	ssize_t r = real_recvmsg(fd, msg, flags);
-	io_leave(r, fd, EPOLLIN);
+	IO_CALL(ssize_t, r, EPOLLIN, NOW, real_recvmsg(fd, msg, flags));
 	if (r >= 0 && msg->msg_controllen)
 		message_opened(msg, &birth);
 	return r;
@@ -123,9 +189,7 @@ CTP_HOOK ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 CTP_HOOK int recvmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags, struct timespec *timeout)
 {
 	OPENING(CTP_CALL_RECVMSG, CTP_FD_OTHER);
-	io_enter(fd);
-	int r = real_recvmmsg(fd, msgs, n, flags, timeout);
-	io_leave(r, fd, EPOLLIN);
+	IO_CALL(int, r, EPOLLIN, NOW, real_recvmmsg(fd, msgs, n, flags, timeout));
 	for (int i = 0; i < r; i++)
 		if (msgs[i].msg_hdr.msg_controllen)
 			message_opened(&msgs[i].msg_hdr, &birth);

@@ -21,6 +21,7 @@
 			va_end(ap); \
 		} \
 		OPENING(CTP_CALL_OPEN, CTP_FD_OTHER); \
+		birth.nonblock = (flags) & O_NONBLOCK; \
 		return hook_opened(real_##name args, &birth); \
 	}
 
@@ -29,10 +30,14 @@ OPEN_HOOK(open64, (const char *path, int flags, ...), (path, flags, mode), flags
 OPEN_HOOK(openat, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), flags)
 OPEN_HOOK(openat64, (int dir, const char *path, int flags, ...), (dir, path, flags, mode), flags)
 
-#define OPENER_HOOK(name, call, kind, params, args) \
+#define OPENER_HOOK(name, call, kind, params, args) FLAGGED_HOOK(name, call, kind, 0, params, args)
+
+// SOCK_NONBLOCK, EFD_NONBLOCK and the others are all O_NONBLOCK.
+#define FLAGGED_HOOK(name, call, kind, flags_, params, args) \
 	CTP_HOOK int name params \
 	{ \
 		OPENING(call, kind); \
+		birth.nonblock = (flags_) & O_NONBLOCK; \
 		return hook_opened(real_##name args, &birth); \
 	}
 
@@ -48,16 +53,17 @@ OPENER_HOOK(memfd_create, CTP_CALL_OPEN, CTP_FD_FILE, (const char *name, unsigne
 
 // ------------------------------------------------------------- the rest of one descriptor
 
-OPENER_HOOK(socket, CTP_CALL_SOCKET, fd_socket_kind(domain, type), (int domain, int type, int protocol),
-	    (domain, type, protocol))
+FLAGGED_HOOK(socket, CTP_CALL_SOCKET, fd_socket_kind(domain, type), type, (int domain, int type, int protocol),
+	     (domain, type, protocol))
 OPENER_HOOK(epoll_create, CTP_CALL_EPOLL_CREATE, CTP_FD_EPOLL, (int size), (size))
 OPENER_HOOK(epoll_create1, CTP_CALL_EPOLL_CREATE, CTP_FD_EPOLL, (int flags), (flags))
-OPENER_HOOK(timerfd_create, CTP_CALL_TIMERFD, CTP_FD_TIMERFD, (clockid_t clock, int flags), (clock, flags))
-OPENER_HOOK(eventfd, CTP_CALL_EVENTFD, CTP_FD_EVENTFD, (unsigned count, int flags), (count, flags))
+FLAGGED_HOOK(timerfd_create, CTP_CALL_TIMERFD, CTP_FD_TIMERFD, flags, (clockid_t clock, int flags), (clock, flags))
+FLAGGED_HOOK(eventfd, CTP_CALL_EVENTFD, CTP_FD_EVENTFD, flags, (unsigned count, int flags), (count, flags))
 
 CTP_HOOK int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	OPENING(CTP_CALL_SIGNALFD, CTP_FD_SIGNALFD);
+	birth.nonblock = flags & O_NONBLOCK;
 	int r = real_signalfd(fd, mask, flags);
 	if (r < 0)
 		return r;
@@ -78,18 +84,15 @@ static enum ctp_fd_kind kind_of(int listener)
 CTP_HOOK int accept(int fd, __SOCKADDR_ARG addr, socklen_t *restrict len)
 {
 	OPENING(CTP_CALL_ACCEPT, kind_of(fd));
-	io_enter(fd);
-	int r = real_accept(fd, addr, len);
-	io_leave(r, fd, EPOLLIN);
+	IO_CALL(int, r, EPOLLIN, false, real_accept(fd, addr, len));
 	return hook_opened(r, &birth);
 }
 
 CTP_HOOK int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict len, int flags)
 {
 	OPENING(CTP_CALL_ACCEPT, kind_of(fd));
-	io_enter(fd);
-	int r = real_accept4(fd, addr, len, flags);
-	io_leave(r, fd, EPOLLIN);
+	birth.nonblock = flags & O_NONBLOCK;
+	IO_CALL(int, r, EPOLLIN, false, real_accept4(fd, addr, len, flags));
 	return hook_opened(r, &birth);
 }
 
@@ -111,6 +114,16 @@ CTP_HOOK int dup(int fd)
 	return hook_duped(fd, real_dup(fd), &birth);
 }
 
+static int hook_flags(int fd, long flags, int r)
+{
+	struct guest *g = r == 0 ? hook_enter() : NULL;
+	if (g) {
+		fds_nonblock(fd, flags & O_NONBLOCK);
+		guest_leave(g);
+	}
+	return r;
+}
+
 // The third argument may be a number, a pointer or absent: it is passed on as a word.
 #define FCNTL_HOOK(name) \
 	CTP_HOOK int name(int fd, int cmd, ...) \
@@ -119,6 +132,8 @@ CTP_HOOK int dup(int fd)
 		va_start(ap, cmd); \
 		void *arg = va_arg(ap, void *); \
 		va_end(ap); \
+		if (cmd == F_SETFL) \
+			return hook_flags(fd, (long)arg, real_##name(fd, cmd, arg)); \
 		if (cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC) \
 			return real_##name(fd, cmd, arg); \
 		OPENING(CTP_CALL_FCNTL, CTP_FD_OTHER); \
@@ -149,12 +164,14 @@ CTP_HOOK int pipe(int fd[2])
 CTP_HOOK int pipe2(int fd[2], int flags)
 {
 	OPENING(CTP_CALL_PIPE, CTP_FD_PIPE);
+	birth.nonblock = flags & O_NONBLOCK;
 	return pair_opened(real_pipe2(fd, flags), fd, &birth);
 }
 
 CTP_HOOK int socketpair(int domain, int type, int protocol, int fd[2])
 {
 	OPENING(CTP_CALL_SOCKETPAIR, fd_socket_kind(domain, type));
+	birth.nonblock = type & O_NONBLOCK;
 	return pair_opened(real_socketpair(domain, type, protocol, fd), fd, &birth);
 }
 

@@ -182,6 +182,9 @@ struct guest *thread_start(void)
 	g->thread = &tr->region.threads[slot];
 	g->lost = &g->thread->lost;
 	g->gaps = &tr->region.ext->gaps;
+	g->fds = tr->region.fds;
+	g->fds_max = tr->v1 ? 0 : tr->region.fds_max;
+	g->ext = tr->region.ext;
 	g->ring = ctp_region_ring(&tr->region, slot);
 	g->ring_capacity = tr->region.ring_capacity;
 	g->native_top = g->tid == tr->pid ? main_top : cpu_thread_pointer();
@@ -236,10 +239,4 @@ struct guest *guest_enter(void)
 	}
 	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
-}
-
-void guest_leave(struct guest *g)
-{
-	ctp_signal_fence();
-	g->gate = 1;
 }

@@ -27,11 +27,6 @@ struct guest *guest_enter(void)
 	return &self;
 }
 
-void guest_leave(struct guest *g)
-{
-	g->gate = 1;
-}
-
 uint64_t guest_now(void)
 {
 	return ctp_add64(&clock_now, 1) + 1;
@@ -108,7 +103,8 @@ void *memory_take(uint64_t bytes)
 void fake_guest_thread(uint32_t slot, struct ctp_state *runs)
 {
 	self = (struct guest){.gate = 1, .slot = slot, .thread = &tracer.region.threads[slot], .current = runs,
-			      .batch_fd = -1};
+			      .batch_fd = -1, .fds = tracer.region.fds, .fds_max = tracer.region.fds_max,
+			      .ext = tracer.region.ext};
 	traced = true;
 }
 
