@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Locks. These are hot: what is not taken costs a few loads, no gate and no
-// clock. A coroutine's slice keeps the few locks that it has locked and not
-// unlocked; a switch finds them (fds_suspend). One that is seen to be taken is
+// clock. A slice keeps the few locks that it has locked and not unlocked; where
+// a coroutine leaves, the switch finds them (fds_suspend). One that is seen to be taken is
 // waited for as any call that blocks: the thread says in what it is. Nothing
 // here looks at a lock but the one that the caller has just named.
 #include "hook.h"
@@ -12,16 +12,10 @@
 #include "coroutine.h"
 #include "held.h"
 
-static inline struct guest *in_coroutine(void)
-{
-	struct guest *g = cpu_self();
-	return CTP_LIKELY(g && g->current && g->current->entity == CTP_COROUTINE) ? g : NULL;
-}
-
 static inline int locked(const void *lock, int r)
 {
 	struct guest *g;
-	if (CTP_LIKELY((r == 0 || r == EOWNERDEAD) && coroutine_any()) && (g = in_coroutine()) && g->nlocks < GUEST_LOCKS)
+	if (CTP_LIKELY(r == 0 || r == EOWNERDEAD) && (g = cpu_self()) && g->nlocks < GUEST_LOCKS)
 		g->locks[g->nlocks++] = lock;
 	return r;
 }
@@ -41,10 +35,7 @@ static __attribute__((noinline)) void unlocked_late(struct guest *g, const void 
 
 static inline void unlocked(const void *lock)
 {
-	struct guest *g;
-	if (CTP_UNLIKELY(!coroutine_any()))
-		return;
-	g = in_coroutine();
+	struct guest *g = cpu_self();
 	if (CTP_LIKELY(g && g->nlocks && g->locks[g->nlocks - 1] == lock))
 		g->nlocks--;
 	else if (CTP_UNLIKELY((g && g->nlocks) || held_count))
@@ -84,39 +75,39 @@ static void lock_leave(const struct lock_wait *w)
 // the thread's own is had again; any other never.
 static inline bool mutex_taken(const pthread_mutex_t *m)
 {
-	const struct guest *g = cpu_self();
-	return ctp_load32((const uint32_t *)&m->__data.__lock) && g &&
+	const struct guest *g;
+	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && (g = cpu_self()) && coroutine_any() &&
 	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP || (uint32_t)m->__data.__owner != g->tid);
 }
 
 static inline bool rwlock_taken(const pthread_rwlock_t *l)
 {
-	return l->__data.__readers || l->__data.__cur_writer;
+	return CTP_UNLIKELY(l->__data.__readers || l->__data.__cur_writer) && coroutine_any();
 }
 
-#define LOCK(taken, type, l, call) \
-	if (CTP_LIKELY(!coroutine_any() || !taken(l))) \
-		return locked(l, call); \
-	struct lock_wait w; \
-	lock_enter(&w, l, sizeof(type)); \
-	int r = call; \
-	lock_leave(&w); \
-	return locked(l, r)
+// A lock that must be waited for is so in a function of its own, which the hook jumps to: the
+// caller's registers are as they were, and the usual way needs no frame.
+#define LOCK_HOOK(name, taken, l, params, args) \
+	static __attribute__((noinline)) int name##_waits params \
+	{ \
+		struct lock_wait w; \
+		lock_enter(&w, l, sizeof(*(l))); \
+		int r = real_##name args; \
+		lock_leave(&w); \
+		return locked(l, r); \
+	} \
+	CTP_HOOK int name params \
+	{ \
+		if (CTP_UNLIKELY(taken(l))) \
+			return name##_waits args; \
+		return locked(l, real_##name args); \
+	}
 
-CTP_HOOK int pthread_mutex_lock(pthread_mutex_t *m)
-{
-	LOCK(mutex_taken, pthread_mutex_t, m, real_pthread_mutex_lock(m));
-}
-
-CTP_HOOK int pthread_mutex_timedlock(pthread_mutex_t *restrict m, const struct timespec *restrict until)
-{
-	LOCK(mutex_taken, pthread_mutex_t, m, real_pthread_mutex_timedlock(m, until));
-}
-
-CTP_HOOK int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until)
-{
-	LOCK(mutex_taken, pthread_mutex_t, m, real_pthread_mutex_clocklock(m, clock, until));
-}
+LOCK_HOOK(pthread_mutex_lock, mutex_taken, m, (pthread_mutex_t *m), (m))
+LOCK_HOOK(pthread_mutex_timedlock, mutex_taken, m, (pthread_mutex_t *restrict m, const struct timespec *restrict until), (m, until))
+LOCK_HOOK(pthread_mutex_clocklock, mutex_taken, m,
+	  (pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until), (m, clock, until))
+LOCK_HOOK(pthread_rwlock_wrlock, rwlock_taken, l, (pthread_rwlock_t *l), (l))
 
 CTP_HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 {
@@ -129,26 +120,26 @@ CTP_HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 	return real_pthread_mutex_unlock(m);
 }
 
-CTP_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
-{
-	LOCK(rwlock_taken, pthread_rwlock_t, l, real_pthread_rwlock_wrlock(l));
-}
-
 CTP_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 {
 	return locked(l, real_pthread_rwlock_trywrlock(l));
 }
 
 // Readers do not keep each other out: only their waiting is of interest.
-CTP_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+static __attribute__((noinline)) int rdlock_waits(pthread_rwlock_t *l)
 {
-	if (CTP_LIKELY(!coroutine_any() || !l->__data.__cur_writer))
-		return real_pthread_rwlock_rdlock(l);
 	struct lock_wait w;
 	lock_enter(&w, l, sizeof(*l));
 	int r = real_pthread_rwlock_rdlock(l);
 	lock_leave(&w);
 	return r;
+}
+
+CTP_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	if (CTP_LIKELY(!l->__data.__cur_writer || !coroutine_any()))
+		return real_pthread_rwlock_rdlock(l);
+	return rdlock_waits(l);
 }
 
 CTP_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)

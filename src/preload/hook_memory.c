@@ -16,6 +16,8 @@
 #include "stacks.h"
 
 enum { CHUNK_HEAD = 16, BLOCKS = 1 << 16, NEAR = 32, LARGE = 1024 };
+enum { CHUNK_LEAST = CHUNK_HEAD + sizeof(ucontext_t), CHUNK_UNKNOWN = 1 }; // tracer.chunk_least
+_Static_assert(CHUNK_LEAST % 8 == 0, "below it are flags");
 
 // Records of the allocations by mmap: exact, or larger than what is left of
 // one, never smaller. Addresses that the program chose itself make no record:
@@ -26,14 +28,14 @@ struct block {
 static struct block *blocks; // by page number of lo, the newest wins
 static struct block *large;  // those that reach further than NEAR pages, again
 static uint64_t larges;      // slots of it ever used
-static bool glibc_malloc;
 
 int blocks_init(void)
 {
 	void *libc_malloc = dlsym(RTLD_NEXT, "malloc"), *any_malloc = dlsym(RTLD_DEFAULT, "malloc");
 	Dl_info a, b;
-	glibc_malloc = libc_malloc == any_malloc && dladdr(libc_malloc, &a) && dladdr((void *)dlsym(RTLD_NEXT, "makecontext"), &b) &&
-		       a.dli_fbase == b.dli_fbase;
+	bool glibc = libc_malloc == any_malloc && dladdr(libc_malloc, &a) && dladdr((void *)dlsym(RTLD_NEXT, "makecontext"), &b) &&
+		     a.dli_fbase == b.dli_fbase;
+	ctp_tracer->chunk_least = ctp_tracer->no_free ? 0 : glibc ? CHUNK_LEAST : CHUNK_UNKNOWN;
 	blocks = memory_take(sizeof(*blocks) * (BLOCKS + LARGE));
 	large = blocks ? blocks + BLOCKS : NULL;
 	return blocks ? 0 : -1;
@@ -146,33 +148,52 @@ CTP_HOOK int munmap(void *addr, size_t n)
 	return real_munmap(addr, n);
 }
 
-static void freed(void *p, uint64_t bytes, const struct frame *f)
+static inline uint64_t chunk_bytes(const void *p)
+{
+	return (((const uint64_t *)p)[-1] & ~7ULL) - CHUNK_HEAD;
+}
+
+static void freed(uint64_t lo, const struct frame *f)
 {
 	struct guest *g = guest_enter();
 	if (!g)
 		return;
-	uint64_t lo = (uint64_t)p;
-	if (bytes) {
-		coroutine_released(g, lo, lo + bytes, true, f);
-	} else {
+	if (ctp_tracer->chunk_least == CHUNK_UNKNOWN) {
 		struct ctp_state *s = pagemap_stack(lo);
 		if (s && s->lo == lo)
 			coroutine_released(g, lo, s->hi, false, f);
+	} else {
+		coroutine_released(g, lo, lo + chunk_bytes((void *)lo), true, f);
 	}
 	guest_leave(g);
 }
 
+// These two are jumped to, so that it is the hook's caller who calls them, too.
+static __attribute__((noinline)) void free_stack(void *p)
+{
+	struct frame f;
+	CPU_CALLER(&f);
+	freed((uint64_t)p, &f);
+	real_free(p);
+}
+
+static __attribute__((noinline)) void free_looked_at(void *p)
+{
+	uint64_t lo = (uint64_t)p;
+	if (!ctp_tracer->attached || !coroutine_any() ||
+	    (ctp_tracer->chunk_least != CHUNK_UNKNOWN && pagemap_clear(lo, lo + chunk_bytes(p))))
+		real_free(p);
+	else
+		free_stack(p);
+}
+
 CTP_HOOK void free(void *p)
 {
-	if (CTP_LIKELY(p && ctp_tracer->attached && coroutine_any() && !ctp_tracer->no_free)) {
-		uint64_t chunk = glibc_malloc ? ((uint64_t *)p)[-1] & ~7ULL : 0;
-		if (!glibc_malloc || chunk >= CHUNK_HEAD + sizeof(ucontext_t)) {
-			struct frame f;
-			CPU_CALLER(&f);
-			freed(p, chunk ? chunk - CHUNK_HEAD : 0, &f);
-		}
-	}
-	real_free(p);
+	uint64_t least = ctp_tracer->chunk_least;
+	if (CTP_UNLIKELY(p && (least > CHUNK_UNKNOWN ? ((const uint64_t *)p)[-1] >= least : least)))
+		free_looked_at(p);
+	else
+		real_free(p);
 }
 
 // Where a library lies; [0, 0) if nowhere.

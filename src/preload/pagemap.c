@@ -14,8 +14,13 @@
 enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), BLOCKS = 1 << 17, SLOTS = 6 };
 
 struct entry {
-	uint32_t first, last;
-	uint32_t slots[SLOTS];
+	union {
+		struct {
+			uint32_t first, last;
+			uint32_t slots[SLOTS];
+		};
+		uint64_t words[(2 + SLOTS) / 2];
+	};
 };
 struct block {
 	uint64_t number; // address >> BLOCK_BITS, + 1; 0 = free
@@ -156,6 +161,22 @@ void pagemap_add_slot(struct ctp_state *s)
 	}
 	if (mine < 0 && (empty >= 0 || dead >= 0))
 		set(&e->slots[empty >= 0 ? empty : dead], me);
+}
+
+bool pagemap_clear(uint64_t lo, uint64_t hi)
+{
+	_Static_assert(sizeof(struct entry) == 4 * sizeof(uint64_t), "four words");
+	for (uint64_t page = lo >> PAGE_BITS, last = (hi - 1) >> PAGE_BITS; page <= last;) {
+		const struct entry *e = leaf_of(page << PAGE_BITS, false);
+		uint64_t n = PAGES - (page & (PAGES - 1));
+		n = n < last - page + 1 ? n : last - page + 1;
+		e += e ? page & (PAGES - 1) : 0;
+		for (uint64_t i = 0; e && i < n; i++, e++)
+			if (e->words[0] | e->words[1] | e->words[2] | e->words[3])
+				return false;
+		page += n;
+	}
+	return true;
 }
 
 void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),

@@ -19,6 +19,9 @@ void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old,
 // Enters s->slot; an entity that had saved itself there loses its slot.
 void pagemap_add_slot(struct ctp_state *s);
 
+// Was nothing ever entered for the pages of [lo, hi)?
+bool pagemap_clear(uint64_t lo, uint64_t hi);
+
 // Calls `each` for every entity whose stack, or, with `slots`, whose save slot
 // lies in [lo, hi), possibly more than once.
 void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
