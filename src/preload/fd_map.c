@@ -81,35 +81,50 @@ static bool ended(uint64_t slot, int fd)
 	       (e->life == CTP_FD_CLOSED || e->gen != e->closed_gen);
 }
 
-enum { NOBODY = -1, SEVERAL = -2 };
-
-// Those who have this data, live and ended: the only one, or one of the above.
-static void find(int epfd, uint64_t data, int *live, int *over)
+// As alive, of a slot whose tag is that of (epfd, data).
+static inline bool registered_so(uint64_t slot, int epfd, uint64_t data)
 {
-	uint64_t *t = map_table(), h = hash(epfd, data);
-	*live = *over = NOBODY;
-	for (int i = 0; t && i < WINDOW; i++) {
-		uint64_t slot = ctp_load64(&t[slot_at(h, i)]);
-		if (!slot)
-			break;
-		if (slot >> TAG_SHIFT << TAG_SHIFT != tag(h))
-			continue;
-		int fd = slot & ((1 << FD_BITS) - 1), *is = alive(slot) ? live : ended(slot, fd) ? over : NULL;
-		if (is)
-			*is = *is == NOBODY || *is == fd ? fd : SEVERAL;
-	}
+	const struct ctp_fd *e = fds_entry(slot & ((1 << FD_BITS) - 1));
+	return e && e->life == CTP_FD_OPEN && (e->gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
+	       ((e->reg_data == data && e->reg_epfd == epfd) || (e->flags & CTP_FD_MANYREGS));
 }
 
 int fd_map_find(int epfd, uint64_t data)
 {
-	int live, over;
-	find(epfd, data, &live, &over);
-	return live >= 0 ? live : -1;
+	uint64_t *t = map_table(), h = hash(epfd, data);
+	int live = -1;
+	for (int i = 0; t && i < WINDOW; i++) {
+		uint64_t slot = ctp_load64(&t[slot_at(h, i)]);
+		int fd = slot & ((1 << FD_BITS) - 1);
+		if (!slot)
+			break;
+		if (slot >> TAG_SHIFT != tag(h) >> TAG_SHIFT || !registered_so(slot, epfd, data))
+			continue;
+		if (live >= 0 && live != fd)
+			return -1;
+		live = fd;
+	}
+	return live;
 }
 
 int fd_map_find_ended(int epfd, uint64_t data)
 {
-	int live, over;
-	find(epfd, data, &live, &over);
-	return live == NOBODY && over >= 0 ? over : -1;
+	uint64_t *t = map_table(), h = hash(epfd, data);
+	int over = -1;
+	for (int i = 0; t && i < WINDOW; i++) {
+		uint64_t slot = ctp_load64(&t[slot_at(h, i)]);
+		int fd = slot & ((1 << FD_BITS) - 1);
+		if (!slot)
+			break;
+		if (slot >> TAG_SHIFT != tag(h) >> TAG_SHIFT)
+			continue;
+		if (registered_so(slot, epfd, data))
+			return -1;
+		if (!ended(slot, fd))
+			continue;
+		if (over >= 0 && over != fd)
+			return -1;
+		over = fd;
+	}
+	return over;
 }

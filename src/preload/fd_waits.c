@@ -98,7 +98,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	dir[0] |= !dir[1];
 	if ((!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint))
 		return;
-	bool ask = !e->FD_ASKED && e->kind == CTP_FD_OTHER;
+	bool ask = !(e->FD_ASKED & FD_ASKED_KIND) && e->kind == CTP_FD_OTHER;
 	enum ctp_fd_kind kind = ask ? fd_kind(w->fd) : CTP_FD_OTHER;
 	if (!fds_take(e))
 		return;
@@ -111,7 +111,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	}
 	if (ask && e->gen == w->gen) {
 		e->kind = kind;
-		e->FD_ASKED = 1;
+		e->FD_ASKED |= FD_ASKED_KIND;
 	}
 	fds_give(e);
 }
@@ -233,31 +233,55 @@ static void has_rows(int epfd, uint32_t gen)
 	fds_give(e);
 }
 
+// The same registration again, by the same entity: only its time is new.
+static inline bool again(const struct guest *g, const struct ctp_fd *e, const struct ctp_wait *w)
+{
+	return e->reg_epfd == w->epfd && e->reg_data == w->data && e->reg_events == w->events && e->reg_by == guest_who(g) &&
+	       e->reg_by && e->gen == w->gen && e->reg_epgen == w->epgen;
+}
+
+// Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
+// no question: to look into what its data points to takes a system call.
+static uint64_t leads_to(const struct guest *g, const struct ctp_fd *e, uint64_t data, bool same)
+{
+	const struct ctp_state *to = coroutine_at(data);
+	uint64_t own = hint_of(g->current);
+	if (to)
+		return hint_of(to);
+	return same && e->leads == own ? own : hint_of(coroutine_through(data));
+}
+
 void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev)
 {
-	struct ctp_wait w = {.fd = fd, .gen = fds_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
+	struct ctp_wait w = {.fd = fd, .gen = fds_open_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64, .epfd = epfd};
-	uint32_t epgen = w.epgen = fds_gen(g, epfd);
-	struct ctp_state *to = coroutine_at(w.data);
-	uint64_t leads = hint_of(to ? to : coroutine_through(w.data));
+	w.epgen = fds_open_gen(g, epfd);
 	struct ctp_fd *e = fds_entry(fd);
-	if (!w.gen || !epgen || !fds_take(e))
+	if (!w.gen || !w.epgen)
 		return;
-	const struct ctp_fd *other = fds_entry(e->reg_epfd);
-	if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
-		e->flags |= CTP_FD_MANYREGS;
-	e->reg_epfd = epfd;
-	e->reg_epgen = epgen;
-	e->reg_events = w.events;
-	e->reg_data = w.data;
-	e->reg_by = guest_who(g);
-	e->reg_time = guest_now();
-	e->leads = leads;
-	if (g->current->entity == CTP_COROUTINE)
-		e->adder = e->reg_by;
-	fds_give(e);
-	has_rows(epfd, epgen);
-	fd_map_add(epfd, w.data, fd, w.gen);
+	bool same = again(g, e, &w);
+	uint64_t leads = leads_to(g, e, w.data, same), now = guest_now();
+	if (same && leads == e->leads) {
+		ctp_store64(&e->reg_time, now);
+	} else {
+		if (!fds_take(e))
+			return;
+		const struct ctp_fd *other = fds_entry(e->reg_epfd);
+		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
+			e->flags |= CTP_FD_MANYREGS;
+		e->reg_epfd = epfd;
+		e->reg_epgen = w.epgen;
+		e->reg_events = w.events;
+		e->reg_data = w.data;
+		e->reg_by = guest_who(g);
+		e->reg_time = now;
+		e->leads = leads;
+		if (g->current->entity == CTP_COROUTINE)
+			e->adder = e->reg_by;
+		fds_give(e);
+		fd_map_add(epfd, w.data, fd, w.gen);
+	}
+	has_rows(epfd, w.epgen);
 	if (w.events & REAL_EVENTS)
 		slice_adds(g, &w);
 	else
