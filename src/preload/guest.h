@@ -40,7 +40,7 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4, GUEST_PAGES = 16, GUEST_LOCKS = 4 };
+enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4, GUEST_LOCKS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
 // gate is shut. Offsets up to `kept` are known to assembly (area.h).
@@ -103,8 +103,6 @@ struct guest {
 	// What was found for a switch, if it runs already or lives no more: the same, and where it would go on.
 	struct { const struct ctp_state *who; uint64_t sp, pc, slot; } late;
 	struct { uint64_t pc; int lo, hi; } refused; // numbers in a row that close refused there (fd_bad.c)
-
-	uint64_t readable[GUEST_PAGES]; // pages of the program's memory that could be read, + 1 (hook_poll.c)
 
 	// Copies of what the tracer has, nearer at hand (hook.h)
 	struct ctp_fd *fds;

@@ -12,21 +12,30 @@
 
 #include <time.h>
 
+#include "coroutine.h"
 #include "page.h"
 
-static bool readable(struct guest *g, const void *p, uint64_t bytes)
+// How far above `here` the running stack goes for certain; 0: not known.
+static uint64_t stack_end(const struct guest *g, uint64_t here)
 {
-	uint64_t first = (uint64_t)p / PAGE_BYTES, last = ((uint64_t)p + bytes - 1) / PAGE_BYTES;
-	if (!p || last < first)
+	const struct ctp_state *s = g->current;
+	if (s->entity == CTP_COROUTINE)
+		return here - s->lo < s->hi - s->lo && !(s->flags & CTP_STATE_FOREIGN) ? s->hi : 0;
+	return here < g->native_top && g->native_top - here < COROUTINE_NATIVE_REACH ? g->native_top : 0;
+}
+
+// Memory on the running stack, above the hook, is; of any other the kernel is asked each time, as
+// nobody tells us of all that is unmapped.
+static bool readable(const struct guest *g, const void *p, uint64_t bytes)
+{
+	uint64_t lo = (uint64_t)p, hi = lo + bytes, here = (uint64_t)__builtin_frame_address(0);
+	if (CTP_LIKELY(lo > here && lo <= hi && hi <= stack_end(g, here)))
+		return true;
+	if (!bytes || !p || hi < lo)
 		return !bytes;
-	for (uint64_t page = first; bytes && page <= last; page++) {
-		uint64_t *known = &g->readable[page % GUEST_PAGES];
-		if (CTP_LIKELY(*known == page + 1))
-			continue;
+	for (uint64_t page = lo / PAGE_BYTES; page <= (hi - 1) / PAGE_BYTES; page++)
 		if (!page_readable(page))
 			return false;
-		*known = page + 1;
-	}
 	return true;
 }
 

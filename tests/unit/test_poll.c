@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 
 #include "ctp/polled.h"
 #include "fake_guest.h"
@@ -222,6 +223,24 @@ static void bad_pointers_are_the_kernels(void **state)
 	munmap(page, 8192);
 }
 
+// What could be read a moment ago: given back by a way that nobody sees.
+static void memory_that_went_away(void **state)
+{
+	(void)state;
+	struct pollfd *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	*p = (struct pollfd){.fd = fd[0], .events = POLLIN};
+	assert_int_equal(poll(p, 1, 0), 0);
+	assert_int_equal(entry(fd[0])->polled, self.thread->wait_since);
+	assert_int_equal(syscall(SYS_munmap, p, 4096), 0);
+	errno = 0;
+	assert_int_equal(poll(p, 1, 0), -1);
+	assert_int_equal(errno, EFAULT);
+	assert_int_equal(select(fd[0] + 1, (fd_set *)(void *)p, NULL, NULL, &(struct timeval){0}), -1);
+	assert_int_equal(errno, EFAULT);
+	assert_int_equal(self.thread->wait_seq & 1, 0);
+}
+
 // More bits than there are descriptors, and than the set has: the kernel stops at its table.
 static void more_bits_than_the_set(void **state)
 {
@@ -259,7 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(marks_the_set), TEST(marks_select), TEST(learns_what_was_alone), TEST(closed_number_is_an_event),
 		TEST(probe_is_a_wait), TEST(poll_inside_a_coroutine_is_no_turn), TEST(bad_pointers_are_the_kernels),
-		TEST(more_bits_than_the_set), TEST(huge_set),
+		TEST(memory_that_went_away), TEST(more_bits_than_the_set), TEST(huge_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
