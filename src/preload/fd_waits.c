@@ -52,6 +52,8 @@ bool waits_for(uint64_t hint, int fd, uint32_t gen)
 
 bool waits_any(struct ctp_fd *e, int fd)
 {
+	if (CTP_LIKELY(!(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0))
+		return false;
 	if (!e->leads && e->reg_epfd >= 0)
 		e->leads = hint_of(coroutine_at(e->reg_data));
 	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||

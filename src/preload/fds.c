@@ -311,6 +311,8 @@ static void ending_one(struct fd_ends *x, int fd)
 		return;
 	x->gen = e->gen;
 	x->open = e->life == CTP_FD_OPEN;
+	if (!x->open && !x->before)
+		x->before = guest_now();
 	if (x->open) {
 		mark(e);
 		x->listened |= e->flags & CTP_FD_LISTENS;
@@ -323,6 +325,8 @@ static void ending_one(struct fd_ends *x, int fd)
 	fds_give(e);
 	if (!k)
 		return;
+	if (!x->before)
+		x->before = guest_now();
 	k->cand.before = x->before;
 	k->next = x->keeps;
 	x->keeps = k;
@@ -332,7 +336,7 @@ static void ending_one(struct fd_ends *x, int fd)
 void fds_ending(struct fd_ends *x, int first, int last)
 {
 	int max = (int)ctp_tracer->region.fds_max - 1;
-	*x = (struct fd_ends){.first = first, .last = last < max ? last : max, .before = guest_now()};
+	*x = (struct fd_ends){.first = first, .last = last < max ? last : max};
 	for (int fd = first; fd <= x->last; fd++)
 		ending_one(x, fd);
 }
@@ -364,7 +368,7 @@ static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, 
 {
 	struct fd_keep *k = kept(x, fd);
 	if (!k && gen == e->gen && waits_any(e, fd) && (k = candidate_keep(e, fd))) {
-		k->cand.before = x->before;
+		k->cand.before = x->before ? x->before : d->time;
 		k->next = x->keeps;
 		x->keeps = k;
 	}

@@ -93,7 +93,7 @@ struct fd_ends {
 	uint32_t gen; // the one that ends, if it is a single one
 	bool open;    // it was known to be open
 	bool listened; // it, or one of them, is a listener
-	uint64_t before;
+	uint64_t before; // a time before the call, if one was asked for; 0
 	struct fd_keep *keeps; // those under a waiter
 };
 void fds_ending(struct fd_ends *x, int first, int last);
