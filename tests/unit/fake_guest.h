@@ -9,6 +9,7 @@
 extern struct tracer tracer;
 extern __thread struct guest self;
 extern __thread bool traced; // hooks of this thread do something
+extern __thread struct guest *ctp_self; // NULL: they ask guest_enter
 
 // What a registration with LED_DATA leads to.
 enum { LED_DATA = 0x5eed };

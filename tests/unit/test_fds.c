@@ -488,6 +488,110 @@ static void handlers_are_theirs(void **state)
 	assert_true(signal(SIGTERM, SIG_DFL) == SIG_IGN);
 }
 
+// ------------------------------------------------------------- what does not block
+
+static bool is_nonblock(int fd)
+{
+	return entry(fd)->flags & CTP_FD_NONBLOCK;
+}
+
+// Whether a call on what does not block is taken for a wait all the same. In libctp.so the
+// thread's area is found by its thread-local pointer, which the other tests do without.
+static bool waits(int fd)
+{
+	char c[8];
+	uint64_t seq = self.thread->wait_seq;
+	ctp_self = &self;
+	ssize_t r = read(fd, c, sizeof(c));
+	ctp_self = NULL;
+	assert_true(r >= 0 || errno == EAGAIN);
+	assert_int_equal(self.thread->wait_seq & 1, 0);
+	assert_int_equal(self.gate, 1);
+	assert_int_equal(self.eagain, r < 0);
+	return self.thread->wait_seq != seq;
+}
+
+static void what_does_not_block_is_no_wait(void **state)
+{
+	(void)state;
+	int fd[2], event = eventfd(1, EFD_NONBLOCK);
+	assert_true(is_nonblock(event));
+	assert_false(waits(event)); // who reads it is new: the long way
+	assert_false(waits(event)); // EAGAIN
+	assert_int_equal(entry(event)->last_in, co->id);
+	assert_int_equal(eventfd_write(event, 1), 0);
+	assert_false(waits(event)); // the short way
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(write(fd[1], "abc", 3), 3);
+	assert_false(is_nonblock(fd[0]));
+	assert_true(waits(fd[0]));
+	assert_int_equal(close(event), 0);
+	assert_false(is_nonblock(event));
+	assert_int_equal(close(fd[0]), 0);
+	assert_int_equal(close(fd[1]), 0);
+}
+
+static void what_fcntl_says_holds_for_duplicates(void **state)
+{
+	(void)state;
+	int fd[2], copy;
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(fcntl(fd[0], F_SETFL, O_NONBLOCK), 0);
+	copy = dup(fd[0]);
+	assert_true(is_nonblock(fd[0]) && is_nonblock(copy));
+	assert_int_equal(fcntl(copy, F_SETFL, 0), 0);
+	assert_false(is_nonblock(fd[0]) || is_nonblock(copy));
+	assert_false(is_nonblock(fd[1]));
+	assert_int_equal(fcntl(copy, F_SETFL, O_NONBLOCK), 0);
+	assert_true(is_nonblock(copy));
+	assert_true(waits(fd[0])); // EAGAIN, and now the kernel was asked
+	assert_true(is_nonblock(fd[0]));
+	assert_false(waits(fd[0]));
+	assert_int_equal(close(copy), 0);
+	assert_int_equal(close(fd[0]), 0);
+	assert_int_equal(close(fd[1]), 0);
+}
+
+static void what_gives_up_after_a_time_blocks(void **state)
+{
+	(void)state;
+	int fd[2];
+	struct timeval soon = {.tv_usec = 1};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	assert_int_equal(setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon)), 0);
+	assert_true(waits(fd[0])); // EAGAIN, but it may sleep
+	assert_true(waits(fd[0]));
+	assert_false(is_nonblock(fd[0]));
+	assert_int_equal(close(fd[0]), 0);
+	assert_int_equal(close(fd[1]), 0);
+}
+
+// Another place, or other data: all of it is written anew.
+static void same_registration_again(void **state)
+{
+	(void)state;
+	int set = epoll_create1(0), fd = eventfd(0, EFD_NONBLOCK);
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = 77};
+	assert_int_equal(epoll_ctl(set, EPOLL_CTL_ADD, fd, &ev), 0);
+	uint64_t first = entry(fd)->reg_time;
+	uint32_t seq = entry(fd)->seq;
+	assert_int_equal(epoll_ctl(set, EPOLL_CTL_MOD, fd, &ev), 0);
+	assert_true(entry(fd)->reg_time > first);
+	assert_int_equal(entry(fd)->seq, seq); // nothing else was
+	assert_int_equal(fd_map_find(set, 77), fd);
+	ev.data.u64 = 78;
+	assert_int_equal(epoll_ctl(set, EPOLL_CTL_MOD, fd, &ev), 0);
+	assert_int_equal(entry(fd)->reg_data, 78);
+	assert_int_equal(fd_map_find(set, 78), fd);
+	assert_int_equal(fd_map_find(set, 77), -1);
+	fake_guest_switch(other);
+	assert_int_equal(epoll_ctl(set, EPOLL_CTL_MOD, fd, &ev), 0);
+	assert_int_equal(entry(fd)->reg_by, other->id);
+	assert_int_equal(entry(fd)->adder, other->id);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(close(set), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_guest_setup, fake_guest_teardown)
 
 int main(void)
@@ -499,6 +603,8 @@ int main(void)
 		TEST(close_under_whom_a_registration_leads_to), TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),
 		TEST(range_under_waiters), TEST(listener_closed), TEST(registers_harvests_learns),
 		TEST(removal_under_a_waiter_is_posted), TEST(same_data_twice_is_ambiguous),
+		TEST(what_does_not_block_is_no_wait), TEST(what_fcntl_says_holds_for_duplicates),
+		TEST(what_gives_up_after_a_time_blocks), TEST(same_registration_again),
 		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
