@@ -26,6 +26,8 @@ tsan: ## unit tests with ThreadSanitizer
 	meson test -C $(BUILD)-tsan --suite=unit
 bench: build ## what all of it costs, beside bare programs and other tools; writes docs/performance.md; ONLY=word prints some
 	bench/run $(BUILD) --install $(if $(ONLY),$(ONLY),-o docs/performance.md)
+bench-hooks: build ## what hooks add to calls that are no switches, in time and instructions
+	bench/run-hooks $(BUILD)
 lint: ## do includes keep to the layers?
 	tests/check_includes .
 install: build ## install; DESTDIR is honoured
@@ -33,4 +35,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum asan tsan bench lint install dist
+.PHONY: help build demo test unit e2e museum asan tsan bench bench-hooks lint install dist
