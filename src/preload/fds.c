@@ -269,7 +269,7 @@ void fds_nonblock(int fd, bool on)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high), desc = e ? e->desc : 0;
-	if (desc)
+	if (desc && (!on || (e->kind != CTP_FD_OTHER && e->kind != CTP_FD_FILE))) // a file blocks all the same
 		nonblock(fd, desc, on);
 	for (uint64_t i = 0; desc && !on && i <= high; i++) // that it blocks must be known of its duplicates, too
 		nonblock((int)i, desc, on);

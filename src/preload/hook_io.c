@@ -59,7 +59,8 @@ static inline void succeeded(struct guest *g, struct ctp_fd *e, uint32_t events)
 		vain_served(e);
 }
 
-static __attribute__((noinline)) void touched(struct guest *g, const struct ctp_fd *e, int fd, uint32_t events, const struct frame *f)
+static __attribute__((noinline)) void touched(struct guest *g, const struct ctp_fd *e, int fd, uint32_t events,
+					      const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)

@@ -104,7 +104,8 @@ static inline bool rwlock_taken(const pthread_rwlock_t *l)
 	}
 
 LOCK_HOOK(pthread_mutex_lock, mutex_taken, m, (pthread_mutex_t *m), (m))
-LOCK_HOOK(pthread_mutex_timedlock, mutex_taken, m, (pthread_mutex_t *restrict m, const struct timespec *restrict until), (m, until))
+LOCK_HOOK(pthread_mutex_timedlock, mutex_taken, m,
+	  (pthread_mutex_t *restrict m, const struct timespec *restrict until), (m, until))
 LOCK_HOOK(pthread_mutex_clocklock, mutex_taken, m,
 	  (pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until), (m, clock, until))
 LOCK_HOOK(pthread_rwlock_wrlock, rwlock_taken, l, (pthread_rwlock_t *l), (l))

@@ -21,7 +21,6 @@
 			va_end(ap); \
 		} \
 		OPENING(CTP_CALL_OPEN, CTP_FD_OTHER); \
-		birth.nonblock = (flags) & O_NONBLOCK; \
 		return hook_opened(real_##name args, &birth); \
 	}
 
