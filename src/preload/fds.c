@@ -407,6 +407,7 @@ static void ended_one(struct guest *g, struct fd_ends *x, int fd, struct fd_deat
 void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
 {
 	struct fd_death d = {.call = call, .closer = guest_who(g), .time = guest_now()};
+	g->ended_time = d.time;
 	d.stack = counts ? guest_stack(g, f) : 0;
 	if (counts && x->listened)
 		ctp_cas64(&ctp_tracer->region.ext->listener_closed, 0, d.time);

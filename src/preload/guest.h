@@ -97,6 +97,7 @@ struct guest {
 	uint32_t batch_gen;
 	// A number of the last batch that was closed since and opened anew: its event may be in hand still.
 	uint64_t batch_time; // when the batch came
+	uint64_t ended_time; // when a closing call of this thread had returned last, or it began
 	int32_t anew_fd;     // -1: none
 	uint32_t anew_gen;   // the new generation
 

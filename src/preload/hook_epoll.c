@@ -38,9 +38,11 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 }
 
 // A time that is not after the present one, without a clock: enough for a look at what is there.
+// What this thread closed before is older.
 static inline uint64_t hook_before(const struct guest *g)
 {
-	return g->current->since > g->batch_time ? g->current->since : g->batch_time;
+	uint64_t t = g->current->since > g->batch_time ? g->current->since : g->batch_time;
+	return t > g->ended_time ? t : g->ended_time + 1;
 }
 
 HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll_event *buf, int max, int64_t timeout_ns)
@@ -49,9 +51,9 @@ HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll
 	*turn = (struct loop_turn){.slot = UINT32_MAX};
 	if (!g)
 		return;
-	uint64_t before = timeout_ns == 0 && !ctp_load64(&g->ext->exit_begun) ? hook_before(g) : 0;
+	bool looks = timeout_ns == 0 && !ctp_load64(&g->ext->exit_begun);
 	struct wait_entry w = {CTP_IN_EPOLL, epfd, buf, max > 0 ? (uint64_t)max * sizeof(*buf) : 0, timeout_ns,
-			       before ? before : guest_now()};
+			       looks ? hook_before(g) : guest_now()};
 	g->thread->polls++;
 	loop_enter(g, turn, &w);
 	guest_leave(g);

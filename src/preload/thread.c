@@ -193,6 +193,7 @@ struct guest *thread_start(void)
 	g->current = g->native = &g->unnamed;
 	g->batch_fd = g->anew_fd = -1;
 	slot_init(g->thread, g->tid);
+	g->ended_time = g->thread->began;
 	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
 	pthread_setspecific(key, g);
 	ctp_store32(&g->gate, 1);
