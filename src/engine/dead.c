@@ -142,7 +142,7 @@ static void coroutine(struct dead *d, const struct ctp_state *s, struct span_lis
 
 // The C library's own record of a thread lies at the top of its stack: it begins
 // with a pointer to itself, has the thread's number, and the stack's bounds.
-static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp, struct span *out)
+static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp, struct span *out, uint64_t *says)
 {
 	enum { NUMBER_WITHIN = 128, RECORD_BYTES = 1 << 13 };
 	bool found = false;
@@ -155,12 +155,13 @@ static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid,
 		if (lo < PAGE || lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
 			continue;
 		*out = (struct span){lo + guard, at};
+		*says = at + 8 * i;
 		return true;
 	}
 	return false;
 }
 
-bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out)
+bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out, uint64_t *says)
 {
 	enum { LINE = 64, ABOVE = 1 << 20 };
 	const struct maps_line *m = proc_maps_find(&l->maps, sp);
@@ -168,6 +169,7 @@ bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *
 		return false;
 	if (tid == l->pid) {
 		*out = (struct span){m->lo, m->hi};
+		*says = 0;
 		return !strcmp(m->path, "[stack]");
 	}
 	uint64_t from = (sp + LINE - 1) & ~(uint64_t)(LINE - 1), n = m->hi - from < ABOVE ? m->hi - from : ABOVE;
@@ -175,7 +177,7 @@ bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *
 	size_t got = words ? proc_peek(l->pid, from, words, n, false) : 0;
 	bool found = false;
 	for (size_t at = 0; !found && at + LINE <= got; at += LINE)
-		found = words[at / 8] == from + at && stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out);
+		found = words[at / 8] == from + at && stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out, says);
 	free(words);
 	return found;
 }
@@ -194,14 +196,16 @@ static bool own_stack(const struct look *l, const struct proc_task *t, struct sp
 			return sane(&s) && t->sp >= s.lo && t->sp < s.hi;
 		}
 	}
-	return dead_thread_stack(l, t->tid, t->sp, out);
+	uint64_t says;
+	return dead_thread_stack(l, t->tid, t->sp, out, &says);
 }
 
 // Below `sp` on a thread's own stack.
 static void native_stack(struct dead *d, const struct native *t, struct span_list *out)
 {
 	struct span stack;
-	if (!dead_thread_stack(d->l, t->tid, t->sp, &stack))
+	uint64_t says;
+	if (!dead_thread_stack(d->l, t->tid, t->sp, &stack, &says))
 		return;
 	for (size_t i = 0; i < d->declared.n; i++)
 		if (d->declared.v[i].lo < stack.hi && d->declared.v[i].hi > stack.lo)

@@ -20,5 +20,6 @@ void span_add(struct span_list *s, uint64_t lo, uint64_t hi);
 void dead_find(const struct look *l, struct span_list *out);
 
 // The stack that thread `tid` was born with, from behind its guard up to the C
-// library's own record of the thread; sp lies in it. False if that cannot be told.
-bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out);
+// library's own record of the thread; sp lies in it. `says`: the word of the record that
+// tells where all of it begins, 0 for the first thread. False if that cannot be told.
+bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out, uint64_t *says);

@@ -3,21 +3,18 @@
 // A pointer to just behind a mapping may be the way back to what lies at its
 // end; but the same number is the start of whatever begins there. Only where
 // that has a record of its own, the words in that record are taken for its own:
-// a coroutine's stack and the block that holds its context, the C library's
-// record of a thread. All other such words lead to both.
+// what holds a coroutine's context, the C library's record of a thread. All
+// other such words lead to both; so do all but the C library's where something
+// of the program's lies between the stack and the mapping's end.
 #include "engine/ends.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "ctp/seq.h"
 #include "engine/heap.h"
 
-enum { PAGE = 4096, GUARD_PAGES = 64, RECORD_BYTES = 1 << 13, GUARD_MOST = 1 << 20, BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
+enum { BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
 
 static int by_at(const void *a, const void *b)
 {
@@ -40,14 +37,14 @@ static void add(struct ends *e, uint64_t at, uint64_t lo, uint64_t hi, uint64_t 
 	e->v[e->n++] = (struct end){at, {lo, hi}, handle};
 }
 
-// All addresses at which a suspect's mapping ends; sorted.
-static uint64_t *all_ends(const struct look *l, size_t *n)
+// All addresses at which a suspect's mapping ends; sorted. `stacks`: only those up to which its stack was declared.
+static uint64_t *all_ends(const struct look *l, bool stacks, size_t *n)
 {
 	uint64_t *v = calloc(2 * l->n + 1, sizeof(*v));
 	*n = 0;
 	for (size_t i = 0; v && i < l->n; i++)
 		for (unsigned k = 0; k < l->who[i]->nmine; k++)
-			if (!l->who[i]->heap[k])
+			if (!l->who[i]->heap[k] && (!stacks || l->who[i]->mine[k].hi == l->who[i]->s.hi))
 				v[(*n)++] = l->who[i]->mine[k].hi;
 	if (v)
 		qsort(v, *n, sizeof(*v), by_at);
@@ -59,16 +56,17 @@ static bool ends_at(const uint64_t *v, size_t n, uint64_t addr)
 	return addr && bsearch(&addr, v, n, sizeof(*v), by_at);
 }
 
-// What begins at `at` is the coroutine's `s`: its stack, and what holds its context.
+// What begins at `at` is the coroutine's `s`: its stack, or the block at whose start stands what is known of
+// it. What holds its context knows where that is, and so does all of such a block; frames on a stack do not
+// know where it begins: they mean somebody else.
 static void of_coroutine(struct ends *e, const struct look *l, const struct ctp_state *s, uint64_t at)
 {
 	const struct ctp_ext *x = l->r->ext;
 	bool handle = s->life == CTP_SUSPENDED && (s->how == CTP_HOW_FCONTEXT || s->how == CTP_HOW_ONTOP);
-	add(e, at, s->lo, s->hi, handle ? s->slot : 0);
-	if (s->block_hi > s->block_lo)
-		add(e, at, s->block_lo, s->block_hi, 0);
 	if (s->slot)
-		add(e, at, s->slot, s->slot + x->context_off + 8ULL * x->context_words, 0);
+		add(e, at, s->slot, s->slot + x->context_off + 8ULL * x->context_words, handle ? s->slot : 0);
+	if (at != s->lo)
+		add(e, at, s->block_lo, s->block_hi, 0);
 }
 
 // The heap's blocks that hold those contexts are wider than they.
@@ -96,16 +94,16 @@ static void widen(struct ends *e, const struct look *l)
 	free(q);
 }
 
-// A thread's stack, or the guard below it, begins there: the C library's record says so.
+// A thread's stack, or the guard below it, begins there: one word of the C library's record says so.
 static void of_threads(struct ends *e, const struct look *l, const uint64_t *ends, size_t n)
 {
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		struct span stack;
-		if (l->tasks.v[i].tid == l->pid || !dead_thread_stack(l, l->tasks.v[i].tid, l->tasks.v[i].sp, &stack))
-			continue;
-		for (size_t k = 0; k < n; k++)
-			if (ends[k] <= stack.lo && stack.lo - ends[k] <= GUARD_MOST && (!k || ends[k] != ends[k - 1]))
-				add(e, ends[k], stack.hi, stack.hi + RECORD_BYTES, 0);
+		uint64_t says, begins;
+		const struct proc_task *t = &l->tasks.v[i];
+		if (dead_thread_stack(l, t->tid, t->sp, &stack, &says) && says &&
+		    proc_peek(l->pid, says, &begins, sizeof(begins), false) == sizeof(begins) && ends_at(ends, n, begins))
+			add(e, begins, says, says + sizeof(begins), 0);
 	}
 }
 
@@ -123,18 +121,59 @@ static void of_loader(struct ends *e, const struct look *l, const uint64_t *ends
 	}
 }
 
-// Does a record of a thread, as the C library keeps it (its own address in its first
-// and third word), lie at the top of this mapping?
-static bool holds_thread(pid_t pid, const struct maps_line *m)
+// Does this record, as the C library keeps it of a thread, have that one's number?
+static bool is_of(int tid, const uint64_t *record, size_t words)
 {
-	uint64_t words[THREAD_BYTES / 8], bytes = m->hi - m->lo < sizeof(words) ? m->hi - m->lo : sizeof(words);
-	struct iovec here = {words, bytes}, there = {(void *)(uintptr_t)(m->hi - bytes), bytes};
-	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)bytes)
-		return false;
-	for (uint64_t i = 0; i + 3 <= bytes / 8; i += 8)
-		if (words[i] == m->hi - bytes + 8 * i && words[i + 2] == words[i])
+	enum { NUMBER_WITHIN = 128 };
+	for (size_t i = 0; i < words && i < NUMBER_WITHIN; i++)
+		if ((uint32_t)record[i] == (uint32_t)tid || record[i] >> 32 == (uint32_t)tid)
 			return true;
 	return false;
+}
+
+static bool of_living(const struct look *l, const uint64_t *record, size_t words)
+{
+	for (size_t k = 0; k < l->tasks.n; k++)
+		if (is_of(l->tasks.v[k].tid, record, words))
+			return true;
+	return false;
+}
+
+// The first thread's record and its variables were allocated by the loader, which notes
+// right behind the record where what it got begins.
+static void of_first_thread(struct ends *e, const struct look *l, const uint64_t *ends, size_t n)
+{
+	enum { RECORD = 0x800, RECORD_MOST = 0x1000 }; // bytes, as far as releases differ
+	uint64_t words[THREAD_BYTES / 8];
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct maps_line *m = &l->maps.v[i];
+		if (m->perms[1] != 'w' || *m->path || !ends_at(ends, n, m->lo))
+			continue;
+		size_t have = proc_peek(l->pid, m->lo, words, sizeof(words), false) / 8;
+		for (size_t k = 0; k + 3 <= have; k += 8)
+			if (words[k] == m->lo + 8 * k && words[k + 2] == words[k] && is_of(l->pid, words + k, have - k))
+				add(e, m->lo, words[k] + RECORD, words[k] + RECORD_MOST, 0);
+	}
+}
+
+// Does such a record (its own address in its first and third word) lie at the top of
+// this mapping, of a thread that has ended, and whose stack began at `at`?
+static bool holds_ended(const struct look *l, const struct maps_line *m, uint64_t at)
+{
+	uint64_t words[THREAD_BYTES / 8], bytes = m->hi - m->lo < sizeof(words) ? m->hi - m->lo : sizeof(words);
+	size_t n = bytes / 8;
+	bool found = false;
+	if (proc_peek(l->pid, m->hi - bytes, words, bytes, false) != bytes)
+		return false;
+	for (size_t i = 0; i + 3 <= n; i += 8) {
+		if (words[i] != m->hi - bytes + 8 * i || words[i + 2] != words[i])
+			continue;
+		if (of_living(l, words + i, n - i))
+			return false; // it may run on another stack just now
+		for (size_t k = i + 3; k + 1 < n; k++)
+			found |= words[k] == at && words[k + 1] == m->hi - at;
+	}
+	return found;
 }
 
 static bool has_sleeper(const struct look *l, const struct maps_line *m)
@@ -153,17 +192,17 @@ static void of_ended_threads(struct ends *e, const struct look *l, const uint64_
 		const struct maps_line *m = &l->maps.v[i], *before = i ? m - 1 : NULL;
 		bool guarded = before && before->hi == m->lo && !strncmp(before->perms, "---", 3);
 		uint64_t at = guarded ? before->lo : m->lo;
-		if (m->perms[1] == 'w' && !*m->path && ends_at(ends, n, at) && !has_sleeper(l, m) && holds_thread(l->pid, m))
+		if (m->perms[1] == 'w' && !*m->path && ends_at(ends, n, at) && !has_sleeper(l, m) && holds_ended(l, m, at))
 			add(e, at, m->lo, m->hi, 0);
 	}
 }
 
 void ends_init(struct ends *e, const struct look *l)
 {
-	size_t n;
-	uint64_t *ends = all_ends(l, &n);
+	size_t n, nstacks;
+	uint64_t *ends = all_ends(l, false, &n), *stacks = all_ends(l, true, &nstacks);
 	uint32_t stations = ctp_load32(&l->r->header->allocated_count);
-	for (uint32_t i = 0; n && i < stations && i < l->r->stations_max; i++) {
+	for (uint32_t i = 0; nstacks && i < stations && i < l->r->stations_max; i++) {
 		struct ctp_state s;
 		const struct ctp_state *from = &l->r->stations[i].state;
 		if (i % 4096 == 4095 && look_late(l))
@@ -171,9 +210,9 @@ void ends_init(struct ends *e, const struct look *l)
 		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST || (!ends_at(ends, n, from->lo) && !ends_at(ends, n, from->block_lo)) ||
 		    !ctp_state_read(from, &s) || s.entity != CTP_COROUTINE || (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
 			continue;
-		if (ends_at(ends, n, s.lo))
+		if (ends_at(stacks, nstacks, s.lo))
 			of_coroutine(e, l, &s, s.lo);
-		if (s.block_lo != s.lo && ends_at(ends, n, s.block_lo))
+		if (s.block_lo != s.lo && ends_at(stacks, nstacks, s.block_lo))
 			of_coroutine(e, l, &s, s.block_lo);
 	}
 	if (e->n)
@@ -181,7 +220,9 @@ void ends_init(struct ends *e, const struct look *l)
 	of_threads(e, l, ends, n);
 	of_loader(e, l, ends, n);
 	of_ended_threads(e, l, ends, n);
+	of_first_thread(e, l, ends, n);
 	free(ends);
+	free(stacks);
 	if (e->n)
 		qsort(e->v, e->n, sizeof(*e->v), by_at);
 }
@@ -237,63 +278,6 @@ bool ends_explain_in(const struct ends *e, pid_t pid, struct span block, uint64_
 		if (words[i] == handle)
 			return true;
 	return false;
-}
-
-// ----------------------------------------------------------------- bare stacks
-
-// Private pages that nobody has touched hold nothing.
-static bool untouched(const struct look *l, int pagemap, uint64_t lo, uint64_t hi)
-{
-	uint64_t entries[GUARD_PAGES + 1], n = (hi - lo) / PAGE;
-	for (uint64_t at = lo; at < hi;) {
-		const struct maps_line *m = proc_maps_find(&l->maps, at);
-		if (!m || m->ino || m->perms[3] != 'p')
-			return false;
-		at = m->hi;
-	}
-	if (n > GUARD_PAGES + 1 || pread(pagemap, entries, n * 8, (off_t)(lo / PAGE * 8)) != (ssize_t)(n * 8))
-		return false;
-	for (uint64_t i = 0; i < n; i++)
-		if (entries[i] >> 62) // present, or swapped out
-			return false;
-	return true;
-}
-
-// Whoever has the end of a stack that was declared up to its mapping's end comes
-// by it to frames, of which only the compiler knows what is where. Not so where the
-// program may have put something of its own at the bottom, or at the top before it
-// was declared; nor where the context is a record on the stack itself, and no handle.
-static bool bare(const struct look *l, const struct suspect *s, int pagemap)
-{
-	enum { ABOVE = 3 }; // words that makecontext leaves above the first frame
-	const struct ctp_state *c = &s->s;
-	struct span m = s->mine[0];
-	uint64_t top[ABOVE];
-	bool handle = c->how == CTP_HOW_FCONTEXT || c->how == CTP_HOW_ONTOP; // told by nothing but itself
-	if (s->nmine != (handle ? 1 : 2) || s->heap[0] || m.hi != c->hi || m.hi % PAGE || c->lo % PAGE || m.lo % PAGE ||
-	    (c->flags & CTP_STATE_FOREIGN) || c->hi - c->lo < 2 * PAGE || c->lo - m.lo > GUARD_PAGES * PAGE)
-		return false;
-	if (!untouched(l, pagemap, m.lo, c->lo + PAGE) ||
-	    proc_peek(l->pid, c->hi - sizeof(top), top, sizeof(top), false) != sizeof(top))
-		return false;
-	struct span context = handle ? (struct span){c->slot, c->slot} : s->mine[1];
-	for (unsigned i = 0; i < ABOVE; i++)
-		if (top[i] >= context.lo - 16 && top[i] <= context.hi)
-			return false;
-	return true;
-}
-
-bool *ends_bare(const struct look *l)
-{
-	char path[40];
-	bool *is = calloc(l->n + 1, sizeof(*is));
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", l->pid);
-	int pagemap = is ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	for (size_t i = 0; pagemap >= 0 && i < l->n; i++)
-		is[i] = bare(l, l->who[i], pagemap);
-	if (pagemap >= 0)
-		close(pagemap);
-	return is;
 }
 
 // ---------------------------------------------------------------------- words

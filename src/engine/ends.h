@@ -28,10 +28,6 @@ bool ends_explain(const struct ends *e, uint64_t at, uint64_t address);
 bool ends_may_explain(const struct ends *e, uint64_t address);
 bool ends_explain_in(const struct ends *e, pid_t pid, struct span block, uint64_t address);
 
-// By suspect: is its mapping nothing but a stack that was declared, so that nobody
-// finds anything by the address behind it? NULL: not known of any. For free().
-bool *ends_bare(const struct look *l);
-
 struct word {
 	uint64_t at, address;
 };

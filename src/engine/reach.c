@@ -34,7 +34,6 @@ struct reach {
 	struct span_list idle;    // headers of chunks behind such blocks that are not in use
 	struct words doubtful;    // that lead to such a header: the allocator's own, perhaps; or to an end
 	struct ends ends;         // of suspects' mappings
-	bool *bare;               // by suspect: the end of its stack leads nowhere
 	struct owners owners;     // of stacks, to name what lies on one
 	char **told;              // by group: the first word that leads to it
 };
@@ -69,8 +68,7 @@ static bool init(struct reach *r)
 				block_parts(r, l->who[i]->mine[k], (uint32_t)i, p, &n);
 			else {
 				p[n++] = (struct graph_part){l->who[i]->mine[k], (uint32_t)i, false};
-				if (k || !r->bare || !r->bare[i])
-					p[n++] = (struct graph_part){{l->who[i]->mine[k].hi, 0}, (uint32_t)i, true};
+				p[n++] = (struct graph_part){{l->who[i]->mine[k].hi, 0}, (uint32_t)i, true};
 			}
 		}
 	for (size_t i = 0; i < r->blocks.n; i++)
@@ -379,7 +377,6 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	struct span_list dead = {0};
 	dead_find(l, &dead);
 	ends_init(&r->ends, l);
-	r->bare = ends_bare(l);
 	uint64_t now_ns = proc_now_ns();
 	if (now_ns < l->deadline_ns)
 		freed_find(l->pid, &l->maps, &r->freed, now_ns + (l->deadline_ns - now_ns) / 4);
@@ -429,7 +426,6 @@ static void forget(struct reach *r)
 	free(r->doubtful.v);
 	free(r->blocks.v);
 	free(r->freed.v);
-	free(r->bare);
 	free(r->idle.v);
 }
 
