@@ -68,6 +68,7 @@ struct look {
 	bool rested;          // nothing ran for a while before this look
 	bool disturbed;       // a thread stood still by a stop, or ran, where it mattered
 	uint64_t deadline_ns;
+	const struct keys *keys; // that were there before the program
 	struct suspect **who;
 	size_t n;
 	struct proc_tasks tasks;

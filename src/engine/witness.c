@@ -14,6 +14,7 @@
 #include "ctp/seq.h"
 #include "engine/descriptors.h"
 #include "engine/evidence.h"
+#include "engine/keys.h"
 #include "engine/look.h"
 #include "engine/stuck.h"
 #include "engine/suspects.h"
@@ -27,6 +28,7 @@ struct witness {
 	FILE *out, *descriptors;
 	const struct witness_clock *clock;
 	bool prove;
+	struct keys keys;
 	struct suspects suspects;
 	struct stuck stuck;
 	struct proc_tasks last; // threads at the last check
@@ -43,7 +45,9 @@ struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FI
 	if (!w)
 		return NULL;
 	*w = (struct witness){.r = r, .pid = pid, .out = out, .descriptors = descriptors, .clock = clock, .prove = prove};
+	keys_init(&w->keys, pid);
 	if (!suspects_init(&w->suspects, r)) {
+		keys_deinit(&w->keys);
 		free(w);
 		return NULL;
 	}
@@ -56,6 +60,7 @@ void witness_free(struct witness *w)
 		return;
 	suspects_deinit(&w->suspects);
 	proc_tasks_deinit(&w->last);
+	keys_deinit(&w->keys);
 	free(w);
 }
 
@@ -167,6 +172,7 @@ static int begin(const struct witness *w, struct look *l)
 static void take_look(struct witness *w, struct look *l)
 {
 	uint64_t begun = proc_now_ns();
+	l->keys = &w->keys;
 	if (begin(w, l))
 		return;
 	if (l->final || !put_off(l, begun)) {
