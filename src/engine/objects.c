@@ -71,6 +71,23 @@ static bool grow(const struct look *l, const struct heap_query *q, size_t n, str
 	return at.hi <= out->hi;
 }
 
+// Far from where the kernel puts what it may put anywhere, which is near the loader:
+// such an address was chosen, and may stand in the program's code.
+static bool is_chosen(const struct look *l, uint64_t addr)
+{
+	uint64_t all = 64ULL << 30, nearest = UINT64_MAX;
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct maps_line *m = &l->maps.v[i];
+		if (addr >= m->lo && addr < m->hi && !strcmp(m->path, "[heap]"))
+			return false;
+		all += m->hi - m->lo;
+		uint64_t off = m->lo > addr ? m->lo - addr : addr - m->lo;
+		if (strstr(m->path, "/ld-") && off < nearest)
+			nearest = off;
+	}
+	return nearest != UINT64_MAX && nearest > all;
+}
+
 static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const char *what)
 {
 	char symbol[160];
@@ -112,6 +129,10 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
 			return;
 		s->mine[1] = block;
+	}
+	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
+		look_say(a, -1, "its memory lies at an address that the program chose, which may stand in its code");
+		return;
 	}
 	s->mine[0] = stack;
 	s->nmine = within(c->slot, stack) ? 1 : 2;

@@ -9,7 +9,8 @@
 // program cannot write only its own copies count: it may unprotect them again.
 // Shared mappings are read whole, whatever may be done with them here, and so are
 // files that have no name: an untouched page shows what is in the file. A jmp_buf
-// keeps the stack pointer in glibc's disguise: such words are seen through, too.
+// keeps the stack pointer in glibc's disguise: such words are seen through, too,
+// and those in which an address was moved to the right.
 #include "engine/scan.h"
 
 #include <errno.h>
@@ -110,13 +111,19 @@ static inline uint64_t undisguised(const struct scan *s, uint64_t w)
 	return (w >> s->rotate | w << (-s->rotate & 63)) ^ s->guard;
 }
 
-// What stands in jmp_bufs: aligned words, and whole addresses once they are undisguised.
-static void search_jumps(struct run *r, uint64_t at, size_t n)
+// Aligned words that are an address once they are undisguised, as those in jmp_bufs,
+// or moved to the left: what is a multiple of 8 or 16 has room for more of a tag.
+static void search_disguised(struct run *r, uint64_t at, size_t n)
 {
 	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
-		uint64_t w = undisguised(r->s, word_at(r->buffer + i));
-		if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
+		uint64_t as_is = word_at(r->buffer + i), w = undisguised(r->s, as_is);
+		if (r->s->guard && w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
 			try_word(r->s, at + i, w);
+		for (unsigned shift = 3; shift <= 4; shift++) {
+			w = as_is << shift & SCAN_ADDRESS_MASK;
+			if (w >> UPPER && (sieved(r->sieve, w) & 1))
+				try_word(r->s, at + i, w);
+		}
 	}
 }
 
@@ -192,8 +199,9 @@ static bool nameless(const struct maps_line *m)
 // Behind the end of a mapped file there is nothing.
 static bool may_end(const struct maps_line *m)
 {
-	return (m->perms[3] == 's' || nameless(m)) && m->ino && (strncmp(m->path, "/dev/", 5) || !strncmp(m->path, "/dev/shm/", 9) ||
-						!strncmp(m->path, "/dev/zero", 9));
+	bool device = !strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9) && strncmp(m->path, "/dev/zero", 9);
+	bool secret = !strncmp(m->path, "/secretmem", 10);
+	return (m->perms[3] == 's' || nameless(m)) && m->ino && *m->path == '/' && !device && !secret;
 }
 
 static bool late(const struct scan *s)
@@ -220,8 +228,7 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 		if (got == n) // a word may lie across, into another mapping
 			proc_peek(s->pid, lo + got, r->buffer + got, WORD - 1, false);
 		search(r, lo, got);
-		if (s->guard)
-			search_jumps(r, lo, got);
+		search_disguised(r, lo, got);
 		if (r->low)
 			search_low(r, lo, got);
 		s->bytes += got;

@@ -146,8 +146,10 @@ static __attribute__((noinline)) struct co *start(void)
 {
 	struct co *c = calloc(1, sizeof(*c));
 	// apart from all else: a pointer to what begins where it ends would lead to both
-	static uintptr_t apart = 0x100000000000;
-	c->stack = mmap((void *)(apart += 16 << 20), STACK, PROT_READ | PROT_WRITE,
+	static uintptr_t apart; // far, but where the kernel might have put it
+	if (!apart)
+		apart = ((uintptr_t)getcontext & ~(uintptr_t)0xfff) - (8ULL << 30);
+	c->stack = mmap((void *)(apart -= 16 << 20), STACK, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	getcontext(&c->uc);
 	c->uc.uc_stack.ss_sp = c->stack;
