@@ -26,7 +26,7 @@ void obligations_complete(struct obligations *o, const struct suspect *s)
 {
 	uint32_t gaps = s->image->ext.gaps;
 	if (s->image->ext.rings)
-		say(o, PROOF_P0, HOLDS_FALSE, "io_uring is in use: it goes past the hooks");
+		say(o, PROOF_P0, HOLDS_FALSE, "io_uring or AIO is in use: it goes past the hooks");
 	else if (gaps & OBLIGATIONS_GAPS)
 		say(o, PROOF_P0, HOLDS_FALSE,
 		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :

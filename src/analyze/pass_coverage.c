@@ -29,7 +29,7 @@ static int gaps(const struct pass *pass, const struct image *m, struct found *ou
 	};
 	int r = 0;
 	if (m->ext.rings)
-		r = found_fact(out, pass->rule, m->ext.rings, "waits through io_uring are not seen: %u ring%s", m->ext.rings,
+		r = found_fact(out, pass->rule, m->ext.rings, "waits through io_uring and AIO are not seen: %u ring%s", m->ext.rings,
 			       m->ext.rings == 1 ? "" : "s");
 	for (size_t i = 0; !r && i < sizeof(all) / sizeof(*all); i++)
 		r = gap(pass, m, all[i].bit, all[i].text, out);

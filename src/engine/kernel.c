@@ -57,7 +57,7 @@ static void judge_p0(struct look *l)
 		if (gaps & GAPS[i].bit)
 			look_say(&a, 0, "%s", GAPS[i].text);
 	if (l->rows.uring)
-		look_say(&a, 0, "io_uring is in use: a request keeps a closed file alive");
+		look_say(&a, 0, "io_uring or AIO is in use: a request keeps a closed file alive");
 	if (a.holds == 1 && !l->rows.complete)
 		look_say(&a, -1, "not all epoll registrations could be read");
 	for (size_t i = 0; a.holds == 1 && i < l->rows.nsets; i++) {

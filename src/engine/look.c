@@ -134,6 +134,17 @@ static bool rows_allowed(const struct look *l)
 	return n <= (l->final ? left_ms * ROWS_PER_MS : ROWS_LIVE);
 }
 
+// AIO's contexts never have a descriptor, and that of an io_uring may be closed.
+static size_t completions(const struct look *l)
+{
+	size_t aio = 0, uring = 0;
+	for (size_t i = 0; i < l->maps.n; i++) {
+		aio += !strncmp(l->maps.v[i].path, "/[aio]", 6);
+		uring += !strncmp(l->maps.v[i].path, "anon_inode:[io_uring]", 21);
+	}
+	return aio + (uring && !l->rows.uring);
+}
+
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
@@ -154,6 +165,7 @@ int look_begin(struct look *l)
 			l->rows.complete = false;
 		}
 	}
+	l->rows.uring += completions(l);
 	if (r)
 		look_deinit(l);
 	return r;
@@ -173,6 +185,7 @@ int look_again(struct look *l)
 		return r;
 	rows_deinit(&l->rows);
 	l->rows = rows;
+	l->rows.uring += completions(l);
 	for (uint32_t i = 0; i < l->nthreads; i++)
 		memcpy(&l->threads[i], &l->r->threads[i], sizeof(*l->threads));
 	unseen_find(l);

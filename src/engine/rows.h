@@ -25,7 +25,7 @@ struct rows {
 	size_t n;
 	int *sets;     // descriptors of epoll sets
 	size_t nsets;
-	size_t uring;  // descriptors of io_uring contexts
+	size_t uring;  // contexts of io_uring, and of AIO
 	size_t fds;    // descriptors in all
 	bool complete; // false: more rows than the limit, or something could not be read
 	bool denied;   // /proc/PID/fd could not be read at all
