@@ -164,16 +164,36 @@ static int shares_memory(pid_t pid, pid_t other)
 	return strcmp(a, again) || !strcmp(a, b) ? -1 : 0;
 }
 
-int hold_sharer(pid_t pid)
+// The first other process for which `is` says 1, or the first doubt.
+static int first_other(pid_t pid, int (*is)(pid_t pid, pid_t other))
 {
 	DIR *d = opendir("/proc");
 	int found = d ? 0 : -1;
 	for (struct dirent *e; !found && d && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		int shares = other && other != pid ? shares_memory(pid, other) : 0;
-		found = shares > 0 ? other : shares;
+		int yes = other && other != pid ? is(pid, other) : 0;
+		found = yes > 0 ? other : yes;
 	}
 	if (d)
 		closedir(d);
 	return found;
+}
+
+int hold_sharer(pid_t pid)
+{
+	return first_other(pid, shares_memory);
+}
+
+// What has no memory, or is not ours to read, is no fork of ours.
+static int is_fork(pid_t pid, pid_t other)
+{
+	unsigned char own[PROC_RANDOM], theirs[PROC_RANDOM];
+	if (!proc_random(other, theirs))
+		return 0;
+	return !proc_random(pid, own) ? -1 : !memcmp(own, theirs, sizeof(own));
+}
+
+int hold_fork(pid_t pid)
+{
+	return first_other(pid, is_fork);
 }

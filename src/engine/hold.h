@@ -18,5 +18,7 @@ bool hold_signals(const struct proc_tasks *base); // a signal is pending
 void hold_release(struct look *l);
 // Another process with the same memory (clone with CLONE_VM): its pid; 0 if there is none, -1 if that cannot be seen.
 int hold_sharer(pid_t pid);
+// A process that was forked from the same image, and has not called exec; the same answers.
+int hold_fork(pid_t pid);
 // P6a of all whose memory is known: not decided, and why.
 void hold_say(struct look *l, const char *text);

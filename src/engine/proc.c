@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -326,4 +327,22 @@ size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force)
 	if (got < bytes && force)
 		got += peek_mem(pid, addr + got, (char *)to + got, bytes - got);
 	return got;
+}
+
+// --------------------------------------------------------------------- images
+
+bool proc_random(pid_t pid, unsigned char bytes[PROC_RANDOM])
+{
+	char *text;
+	size_t n;
+	uint64_t at = 0, pair[2];
+	if (proc_slurp(pid, "auxv", &text, &n))
+		return false;
+	for (size_t i = 0; i + sizeof(pair) <= n; i += sizeof(pair)) {
+		memcpy(pair, text + i, sizeof(pair));
+		if (pair[0] == AT_RANDOM)
+			at = pair[1];
+	}
+	free(text);
+	return at && proc_peek(pid, at, bytes, PROC_RANDOM, false) == PROC_RANDOM;
 }

@@ -88,3 +88,9 @@ const struct maps_line *proc_maps_find(const struct proc_maps *m, uint64_t addr)
 // Bytes read from `addr` on: less than asked at the first hole. Also reads
 // what the program itself may not (PROT_NONE) if `force`.
 size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force);
+
+// --------------------------------------------------------------------- images
+
+// The random bytes (AT_RANDOM) that the kernel gives to each image: a fork has its parent's until it calls exec.
+enum { PROC_RANDOM = 16 };
+bool proc_random(pid_t pid, unsigned char bytes[PROC_RANDOM]);

@@ -5,6 +5,7 @@
 // watch has its other end in this process. Each way that is left is named.
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -212,6 +213,16 @@ static void waits_in_set(struct quiet *q, const struct proc_task *t)
 	}
 }
 
+static bool child_of(pid_t pid, pid_t other)
+{
+	char *text;
+	if (proc_slurp(other, "status", &text, NULL))
+		return false;
+	bool is = proc_field(text, "\nPPid:", 10) == (uint64_t)pid;
+	free(text);
+	return is;
+}
+
 // Does some other process hold what the loops watch?
 static bool held_by(struct quiet *q, pid_t other)
 {
@@ -219,8 +230,8 @@ static bool held_by(struct quiet *q, pid_t other)
 	snprintf(path, sizeof(path), "/proc/%d/fd", other);
 	DIR *d = opendir(path);
 	bool held = false;
-	if (!d)
-		return false;
+	if (!d) // another user's by now: of a child, that kept what it had
+		return errno == EACCES && child_of(q->l->pid, other);
 	for (struct dirent *e; !held && (e = readdir(d));) {
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 		if (n < 0)

@@ -409,6 +409,8 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, q.why);
 	else if (hold_sharer(l->pid))
 		hold_say(l, "another process shares its memory, and its registers are not known");
+	else if (look_has_kin(l->r) && hold_fork(l->pid))
+		hold_say(l, "a process that was forked from it lives: what that one was given may come back");
 	else if (proc_now_ns() > l->deadline_ns)
 		hold_say(l, "memory was not searched in time");
 	else if (!answers(r))

@@ -14,7 +14,6 @@
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,22 +21,6 @@
 #include "engine/set_queues.h"
 
 enum { YOUNG_MS = 50 };
-
-static bool image_random(pid_t pid, unsigned char bytes[16])
-{
-	char *text;
-	size_t n;
-	uint64_t at = 0, pair[2];
-	if (proc_slurp(pid, "auxv", &text, &n))
-		return false;
-	for (size_t i = 0; i + sizeof(pair) <= n; i += sizeof(pair)) {
-		memcpy(pair, text + i, sizeof(pair));
-		if (pair[0] == AT_RANDOM)
-			at = pair[1];
-	}
-	free(text);
-	return at && proc_peek(pid, at, bytes, 16, false) == 16;
-}
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -124,7 +107,7 @@ static void try_process(FILE *out, const struct look *l, pid_t other, const unsi
 		rows_deinit(&theirs);
 		return;
 	}
-	bool ours = theirs.nsets && image_random(other, random) && !memcmp(own, random, 16);
+	bool ours = theirs.nsets && proc_random(other, random) && !memcmp(own, random, 16);
 	for (size_t i = 0; ours && i < theirs.nsets; i++)
 		for (size_t k = 0; k < l->rows.nsets; k++)
 			if (rows_in(l, l->rows.sets[k]) &&
@@ -136,7 +119,7 @@ static void try_process(FILE *out, const struct look *l, pid_t other, const unsi
 void set_shared(FILE *out, const struct look *l)
 {
 	unsigned char own[16];
-	DIR *d = l->rows.nsets && image_random(l->pid, own) ? opendir("/proc") : NULL;
+	DIR *d = l->rows.nsets && proc_random(l->pid, own) ? opendir("/proc") : NULL;
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d)) && proc_now_ns() < l->deadline_ns;) {
