@@ -4,7 +4,7 @@ of them is left, and clean once the program has gone it."""
 import os
 import signal
 
-from harness import equal, need, child_of, until, witness
+from harness import Skip, child_of, equal, need, until, witness
 
 PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "shared_none", "file_ro", "stream", "pipe",
           "socketpair", "tcp", "udp", "eventfd", "memfd", "signal", "timer", "nested", "pool_guards", "pool_fixed",
@@ -17,7 +17,17 @@ PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "share
           # kept by the kernel
           "file_private", "file_private_rw", "file_moved", "fifo", "tcp_bulk", "tcp_over", "udplite", "raw", "netlink",
           "mqueue", "mq_notify", "msgqueue", "shm", "pty", "altstack", "offset", "closed_set",
-          "replaced_set", "closed_set_row"]
+          "replaced_set", "closed_set_row",
+          # by the end of a stack, where something else begins
+          "top_word", "top_link", "measured", "specific", "native_frame", "neighbour", "loader",
+          # as servers keep their waiters
+          "tag_low", "boxed", "packed44", "wheel", "paged_table", "segment", "file_table", "offset32", "chosen", "shifted32",
+          "pool_memfd", "pool_shared", "pool_slices", "thread_end", "cleanup", "on_exit", "joiner", "helper",
+          "helpers_memory", "passed", "secret"]
+KEYS = ["key", "key_session", "key_private"]
+WAKES = ["alarm", "timer_signal", "timer_thread", "timer_signalfd", "pwait", "reconfigure", "nested_timer", "sigchld",
+         "pidfd", "reaper", "childs_pipe", "childs_eventfd", "forked", "watchdog", "timed_condition", "timed_semaphore",
+         "thread_polls", "sigwait", "shared_condition", "msgrcv", "inotify", "mq_notify", "sigio", "aio", "kernel_aio"]
 FREED = ["freed_cached", "freed_fast", "freed_bin", "freed_top", "freed_thread"]
 if os.uname().machine == "x86_64":
     PLACES += ["vector", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
@@ -42,8 +52,15 @@ def remove_queues(case, pid):
                     case.run("ipcrm", option, row[1])
 
 
-def check_place(case, place):
-    process = case.ctp_start(case.target("sound-hide"), place)
+def no_keys(case):
+    """Why no key can be made here, if so."""
+    done = case.run(case.target("sound-hide"), "key", "1")
+    if "done" not in done.out:
+        raise Skip("the kernel gives no keys here")
+
+
+def check_place(case, place, target=None):
+    process = case.ctp_start(target or case.target("sound-hide"), place)
     process.wait_for("ready")
     program = child_of(process.pid)
     until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
@@ -56,8 +73,8 @@ def check_place(case, place):
     need(all(v != "proven" for _, v in found), f"{place}: {report['findings']}")
 
 
-def check_resumed(case, place):
-    done = case.ctp(case.target("sound-hide"), place, "300")
+def check_resumed(case, place, target=None):
+    done = case.ctp(target or case.target("sound-hide"), place, "300")
     equal((done.status, "done" in done.out), (0, True), f"the program's end: {done}")
     found, _ = verdicts(case)
     equal(found, [], "findings")
@@ -76,6 +93,38 @@ def check_freed(case, place):
     equal(found, [("CTP001", "proven")], f"{place}: {report['findings']}")
 
 
+def check_wake(case, wake):
+    check_place(case, wake, case.target("sound-wakes"))
+
+
+def check_woken(case, wake):
+    check_resumed(case, wake, case.target("sound-wakes"))
+
+
+def check_nothing_wakes(case):
+    """None of these ways: the same program is quiet."""
+    process = case.ctp_start(case.target("sound-wakes"), "nothing")
+    process.wait_for("ready")
+    program = child_of(process.pid)
+    until(lambda: any(e["id"] == "P6b" and e["holds"] for line in witness(case.dir / "ctp.data")
+                      for e in line["evidence"]), "P6 in the witness", 20)
+    os.kill(program, signal.SIGKILL)
+    equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
+    found, report = verdicts(case)
+    equal(found, [("CTP001", "proven")], report["findings"])
+    equal(report["findings"][0]["closure"], "quiet", "closure")
+
+
+def check_key(case, place):
+    no_keys(case)
+    check_place(case, place)
+
+
+def check_key_resumed(case, place):
+    no_keys(case)
+    check_resumed(case, place)
+
+
 def checks():
     glibc = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
     for place in FREED if (2, 34) <= glibc < (2, 42) else []:  # whose lists the engine knows
@@ -83,6 +132,16 @@ def checks():
     for place in PLACES:
         yield f"never_proven/{place}", lambda case, place=place: check_place(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_resumed(case, place)
+
+
+    for place in KEYS:
+        yield f"never_proven/{place}", lambda case, place=place: check_key(case, place)
+        yield f"resumed/{place}", lambda case, place=place: check_key_resumed(case, place)
+    for wake in WAKES:
+        yield f"never_proven_wake/{wake}", lambda case, wake=wake: check_wake(case, wake)
+        yield f"woken/{wake}", lambda case, wake=wake: check_woken(case, wake)
+    yield "nothing_wakes", check_nothing_wakes
+    yield "proven/below_ended", lambda case: check_freed(case, "below_ended")
 
 
 CHECKS = list(checks())

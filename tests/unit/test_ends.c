@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+//
+// Which words that are the end of a suspect's mapping mean what begins there.
+// Suspects are made up; threads and their records are this process's own.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/ends.h"
+
+enum { PAGE = 4096, STACK = 16 * PAGE, CONTEXT = 64 };
+
+struct bench {
+	struct ctp_header header;
+	struct ctp_ext ext;
+	struct ctp_station *stations; // the neighbour's
+	struct ctp_region r;
+	struct suspect s;
+	struct suspect *who;
+	struct look l;
+	struct ends e;
+};
+
+// A suspect with a mapping that ends at `end`; its stack ends `above` bytes before.
+static void bench(struct bench *b, uint64_t end, uint64_t above)
+{
+	memset(b, 0, sizeof(*b));
+	b->stations = aligned_alloc(64, sizeof(*b->stations));
+	memset(b->stations, 0, sizeof(*b->stations));
+	b->ext.context_words = CONTEXT / 8;
+	b->header.allocated_count = 1;
+	b->r = (struct ctp_region){.header = &b->header, .ext = &b->ext, .stations = b->stations, .stations_max = 1};
+	b->s.nmine = 1;
+	b->s.mine[0] = (struct span){end - STACK, end};
+	b->s.s.lo = end - STACK;
+	b->s.s.hi = end - above;
+	b->who = &b->s;
+	b->l = (struct look){.r = &b->r, .pid = getpid(), .who = &b->who, .n = 1, .deadline_ns = UINT64_MAX};
+	assert_int_equal(proc_maps_read(getpid(), &b->l.maps), 0);
+}
+
+static void unbench(struct bench *b)
+{
+	ends_deinit(&b->e);
+	proc_maps_deinit(&b->l.maps);
+	free(b->stations);
+	free(b->l.tasks.v);
+}
+
+// A coroutine whose stack begins at `lo`, in a block that begins at `block`; its context lies at `slot`.
+static void neighbour(struct bench *b, uint64_t lo, uint64_t block, uint64_t slot, uint32_t how)
+{
+	struct ctp_state *s = &b->stations->state;
+	s->owner = CTP_OWNER_GUEST;
+	s->entity = CTP_COROUTINE;
+	s->life = CTP_SUSPENDED;
+	s->how = how;
+	s->lo = lo;
+	s->hi = block + STACK;
+	s->block_lo = block;
+	s->block_hi = block + STACK;
+	s->slot = slot;
+}
+
+static bool explained(struct bench *b, uint64_t at, uint64_t end)
+{
+	return ends_explain(&b->e, at, end);
+}
+
+static void what_holds_the_context_knows_its_stack(void **state)
+{
+	(void)state;
+	static uint64_t context[CONTEXT / 8], elsewhere;
+	struct bench b;
+	uint64_t end = 0x7f0000010000;
+	bench(&b, end, 0);
+	neighbour(&b, end, end, (uintptr_t)context, CTP_HOW_SWAP);
+	ends_init(&b.e, &b.l);
+	assert_true(explained(&b, (uintptr_t)context, end) && explained(&b, (uintptr_t)&context[7], end));
+	assert_false(explained(&b, (uintptr_t)&elsewhere, end));
+	assert_false(explained(&b, (uintptr_t)context, end + 8)); // another address
+	assert_false(explained(&b, end + 100, end)); // a frame of the neighbour's means the suspect
+	unbench(&b);
+}
+
+static void a_block_knows_its_own_start(void **state)
+{
+	(void)state;
+	struct bench b;
+	uint64_t end = 0x7f0000010000;
+	bench(&b, end, 0);
+	neighbour(&b, end + CONTEXT, end, end, CTP_HOW_SWAP); // its context first, then its stack
+	ends_init(&b.e, &b.l);
+	assert_true(explained(&b, end, end) && explained(&b, end + STACK - 8, end));
+	assert_false(explained(&b, end + STACK, end));
+	unbench(&b);
+}
+
+static void what_lies_above_a_stack_is_found_by_the_end(void **state)
+{
+	(void)state;
+	static uint64_t context[CONTEXT / 8];
+	struct bench b;
+	uint64_t end = 0x7f0000010000;
+	bench(&b, end, 200); // a control block, say
+	neighbour(&b, end, end, (uintptr_t)context, CTP_HOW_SWAP);
+	ends_init(&b.e, &b.l);
+	assert_false(explained(&b, (uintptr_t)context, end) || explained(&b, end + 8, end));
+	unbench(&b);
+}
+
+static void a_block_with_the_handle(void **state)
+{
+	(void)state;
+	uint64_t end = 0x7f0000010000, handle = end + STACK - 80, block[4] = {1, handle, end, 0};
+	struct span at = {(uintptr_t)block, (uintptr_t)(block + 4)};
+	struct bench b;
+	bench(&b, end, 0);
+	neighbour(&b, end, end, handle, CTP_HOW_FCONTEXT);
+	ends_init(&b.e, &b.l);
+	assert_true(ends_may_explain(&b.e, end));
+	assert_false(ends_may_explain(&b.e, end + 8));
+	assert_true(ends_explain_in(&b.e, getpid(), at, end));
+	block[1] = handle + 8;
+	assert_false(ends_explain_in(&b.e, getpid(), at, end));
+	unbench(&b);
+}
+
+// ---- threads
+
+struct thread {
+	pthread_barrier_t there, over;
+	int tid;
+	uint64_t sp, record;
+};
+
+static void *rests(void *arg)
+{
+	struct thread *t = arg;
+	t->tid = gettid();
+	t->sp = (uintptr_t)&t;
+	t->record = (uintptr_t)pthread_self();
+	pthread_barrier_wait(&t->there);
+	pthread_barrier_wait(&t->over);
+	return NULL;
+}
+
+// Where what was mapped for its stack begins, below its guard.
+static uint64_t begins(const struct look *l, uint64_t sp)
+{
+	const struct maps_line *m = proc_maps_find(&l->maps, sp);
+	assert_non_null(m);
+	return m > l->maps.v && m[-1].hi == m->lo && !strncmp(m[-1].perms, "---", 3) ? m[-1].lo : m->lo;
+}
+
+static void tasks_are(struct bench *b, int tid, uint64_t sp)
+{
+	b->l.tasks.v = calloc(2, sizeof(*b->l.tasks.v));
+	b->l.tasks.n = tid ? 2 : 1;
+	b->l.tasks.v[0] = (struct proc_task){.tid = getpid(), .state = 'S', .sp = (uintptr_t)b};
+	b->l.tasks.v[1] = (struct proc_task){.tid = tid, .state = 'S', .sp = sp};
+}
+
+static unsigned explained_words(struct bench *b, uint64_t lo, uint64_t hi, uint64_t end)
+{
+	unsigned n = 0;
+	for (uint64_t at = lo; at < hi; at += 8)
+		n += explained(b, at, end);
+	return n;
+}
+
+static void start(pthread_t *p, struct thread *t)
+{
+	pthread_barrier_init(&t->there, NULL, 2);
+	pthread_barrier_init(&t->over, NULL, 2);
+	assert_int_equal(pthread_create(p, NULL, rests, t), 0);
+	pthread_barrier_wait(&t->there);
+}
+
+static void a_threads_record_has_one_word_of_its_own(void **state)
+{
+	(void)state;
+	pthread_t p;
+	struct thread t;
+	struct bench b;
+	start(&p, &t);
+	bench(&b, PAGE, 0);
+	uint64_t end = begins(&b.l, t.sp);
+	unbench(&b);
+	bench(&b, end, 0);
+	tasks_are(&b, t.tid, t.sp);
+	ends_init(&b.e, &b.l);
+	assert_int_equal(explained_words(&b, t.record, t.record + PAGE / 2, end), 1);
+	assert_int_equal(explained_words(&b, t.sp - PAGE, t.record, end), 0); // its frames and variables are the program's
+	unbench(&b);
+	bench(&b, end, 0);
+	tasks_are(&b, t.tid, (uintptr_t)&b); // it runs, or rests, on another stack just now
+	ends_init(&b.e, &b.l);
+	assert_int_equal(explained_words(&b, t.sp - PAGE, t.record, end), 0);
+	unbench(&b);
+	pthread_barrier_wait(&t.over);
+	pthread_join(p, NULL);
+}
+
+static void nothing_on_an_ended_threads_stack_is_the_programs(void **state)
+{
+	(void)state;
+	pthread_t p;
+	struct thread t;
+	struct bench b;
+	start(&p, &t);
+	bench(&b, PAGE, 0);
+	uint64_t end = begins(&b.l, t.sp);
+	unbench(&b);
+	pthread_barrier_wait(&t.over);
+	pthread_join(p, NULL); // the C library keeps its stack
+	bench(&b, end, 0);
+	if (!proc_maps_find(&b.l.maps, t.sp)) {
+		unbench(&b);
+		skip();
+	}
+	tasks_are(&b, 0, 0);
+	ends_init(&b.e, &b.l);
+	assert_true(explained(&b, t.sp & ~7ULL, end));
+	assert_false(explained(&b, end - 8, end) || explained(&b, t.sp & ~7ULL, end + 8));
+	unbench(&b);
+}
+
+static void the_loader_keeps_nothing_of_the_programs(void **state)
+{
+	(void)state;
+	struct bench b;
+	uint64_t end = 0x7f0000010000;
+	bench(&b, end, 200);
+	ends_init(&b.e, &b.l);
+	for (size_t i = 0; i < b.l.maps.n; i++) {
+		const struct maps_line *m = &b.l.maps.v[i];
+		const char *base = strrchr(m->path, '/');
+		bool loader = base && !strncmp(base, "/ld-linux", 9);
+		assert_int_equal(explained(&b, m->lo, end), loader);
+		assert_false(explained(&b, m->lo, end - 8)); // into the suspect
+	}
+	unbench(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_holds_the_context_knows_its_stack), cmocka_unit_test(a_block_knows_its_own_start),
+		cmocka_unit_test(what_lies_above_a_stack_is_found_by_the_end), cmocka_unit_test(a_block_with_the_handle),
+		cmocka_unit_test(a_threads_record_has_one_word_of_its_own),
+		cmocka_unit_test(nothing_on_an_ended_threads_stack_is_the_programs),
+		cmocka_unit_test(the_loader_keeps_nothing_of_the_programs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
