@@ -28,13 +28,13 @@ def station(probe_id, birth, dead, slots, state=b""):
 
 
 def state(seq, ident, entity, life, how, thread, changes, since, stack, waits, regs, lo, hi, entry):
-    s = struct.pack("<IIQBBBBIQQIIQQ", seq, 0x47, ident, entity, life, how, 0, thread, changes, since, stack,
-                    len(waits), 0x7000, changes // 2)
+    turn = seq | len(waits) << 5 | life << 8 | changes << 16
+    s = struct.pack("<QQQQQIBHBIIQ", turn, ident, since, 0x7000, 0, stack, how, 0x402, entity, thread, 0, 0)
     s += struct.pack("<8Q", *regs)
     for w in waits:
         s += struct.pack("<iIIIQiI", *w)
     s = s.ljust(0x100, b"\0")
-    return s + struct.pack("<QQQ", lo, hi, entry)
+    return s + struct.pack("<QQQQQII", lo, hi, entry, 0, 0, 0, 0x47)
 
 
 def write(name, blob, expect):
@@ -67,7 +67,7 @@ def present_state():
     good = state(6, 41, 1, 2, 1, 0, 12, 5555, 9, [wait], regs, 0x7FFF0000, 0x7FFF8000, 0x401234)
     torn = state(7, 42, 1, 3, 1, 1, 13, 6666, 0, [], regs, 0, 0, 0)
     blob = header(2, 2) + station(41, 1, 0, [], good) + station(42, 1, 0, [], torn)
-    write("state", blob, {"readable": [True, False], "id": 41, "entity": 1, "life": 2, "how": 1, "changes": 12,
+    write("state", blob, {"readable": [True, False], "id": 41, "entity": 1, "life": 2, "how": 1, "flags": 0x402, "changes": 12,
                           "since": 5555, "stack": 9, "nwaits": 1, "slot": 0x7000, "regs": regs, "lo": 0x7FFF0000,
                           "hi": 0x7FFF8000, "entry": 0x401234,
                           "wait": {"fd": 7, "gen": 3, "events": 1, "how": 1, "data": 0xFEED, "epfd": 4}})

@@ -82,14 +82,14 @@ enum ctp_how {
 	CTP_HOW_REUSED = 9,   // destroy: the stack became another coroutine
 };
 
-// ctp_state.flags
-#define CTP_STATE_SHARED_STACK 0x01u // the stack is shared by copying: only `slot` identifies it
-#define CTP_STATE_GUESSED 0x02u      // `stack` holds a frame-pointer guess
-#define CTP_STATE_PRIVATE 0x04u      // (guest-private stations only) region was full
-#define CTP_STATE_FOREIGN 0x08u      // met, not made: created by means that were not seen
-#define CTP_STATE_MOREWAITS 0x10u    // it waited for more than CTP_WAITS things
-#define CTP_STATE_STACK_FREED 0x20u  // finished, and its stack has been released since
-#define CTP_STATE_AGAIN 0x40u        // it left from the same stack as the time before: from there it has gone on
+// ctp_state.flags. The low byte is about the last leave, and set anew by each
+#define CTP_STATE_MOREWAITS 0x01u     // it waited for more than CTP_WAITS things
+#define CTP_STATE_AGAIN 0x02u         // it left from the same stack as the time before: from there it has gone on
+#define CTP_STATE_OF_LEAVE 0xffu
+#define CTP_STATE_SHARED_STACK 0x100u // the stack is shared by copying: only `slot` identifies it
+#define CTP_STATE_PRIVATE 0x200u      // (guest-private stations only) region was full
+#define CTP_STATE_FOREIGN 0x400u      // met, not made: created by means that were not seen
+#define CTP_STATE_STACK_FREED 0x800u  // finished, and its stack has been released since
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
@@ -116,23 +116,30 @@ enum ctp_reg {
 };
 
 // Present state, at CTP_STATE_OFFSET in a station (version 1's "flexible").
-// W: guest, the thread that runs the entity. seq as in slot.h.
+// W: guest, the thread that runs the entity, under `seq` (seq.h). A switch
+// touches lines 0 and 1 only.
 struct ctp_state {
 	// line 0: what changes at every switch
-	uint32_t seq;
-	uint32_t owner;    // enum ctp_owner
+	union {
+		uint64_t turn; // the four below, as one word
+		struct {
+			uint64_t seq : 5;      // odd = being written; starts anew with each state change
+			uint64_t nwaits : 3;   // of waits[], for the last leave
+			uint64_t life : 8;     // enum ctp_life
+			uint64_t changes : 48; // n: state changes so far (leave or go on); seq in JSON lines is 2n
+		};
+	};
 	uint64_t id;       // never reused, 1 is the first; below 2^40
-	uint8_t entity;    // enum ctp_entity
-	uint8_t life;      // enum ctp_life
-	uint8_t how;       // enum ctp_how of the last leave or end
-	uint8_t flags;     // CTP_STATE_*
-	uint32_t thread;   // thread slot where it runs or last ran
-	uint64_t changes;  // n: state changes so far (leave or go on); seq in JSON lines is 2n
 	uint64_t since;    // time of the last change, or of creation
-	uint32_t stack;    // stack id at the last leave; 0 = not captured
-	uint32_t nwaits;   // of waits[], for the last leave
 	uint64_t slot;     // address of the ucontext_t or jmp_buf it was made in or last saved itself into, or its fcontext_t
-	uint64_t runs;     // how often it went on: 0 = never ran
+	uint64_t left_to;  // address of the ucontext_t that its last swapcontext went to; 0
+	uint32_t stack;    // stack id at the last leave; 0 = not captured
+	uint32_t how : 8;    // enum ctp_how of the last leave or end
+	uint32_t flags : 16; // CTP_STATE_*
+	uint32_t entity : 8; // enum ctp_entity
+	uint32_t thread;   // thread slot where it runs or last ran
+	uint32_t station;  // own index
+	uint64_t last;     // the guest's own: what its stack was named by when it last left
 	// line 1
 	uint64_t regs[CTP_REGS]; // of the last leave (or as made: SP, PC)
 	// lines 2 and 3
@@ -143,13 +150,17 @@ struct ctp_state {
 	uint64_t created;       // time
 	uint64_t creator;       // id
 	uint32_t creator_stack; // stack id
-	uint32_t station;       // own index
+	uint32_t owner;         // enum ctp_owner
 	uint64_t block_lo, block_hi; // mmap call that holds the stack, if seen; else 0
 	uint64_t link;          // uc_link as of makecontext
 	uint64_t guest[13];     // the guest's own; nobody else reads it
 	uint64_t made;          // turns of the thread that made it, as of then, and above bit 48 its slot
-	uint64_t left_to;       // address of the ucontext_t that its last swapcontext went to; 0
+	uint64_t runs;          // 0 = never ran
 };
+#define CTP_TURN_SEQ 0x1fu
+#define CTP_TURN_WAITS 0xe0u
+#define CTP_TURN_LIFE 8
+#define CTP_TURN_CHANGES 16
 
 struct ctp_station {
 	uint64_t probe_id; // W: owner. Guest: the id

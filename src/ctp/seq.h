@@ -186,15 +186,60 @@ static inline uint64_t ctp_slot_read(const struct ctp_slot *slots, unsigned i, u
 	return (seq / 2 - 1) * CTP_SLOTS + i + 1;
 }
 
+// The same protocol for a station's state, whose sequence is part of the word that counts its
+// changes. Partner: ctp_state_seen and _retry. Returns the word as it is while it is written.
+static inline uint64_t ctp_state_begin(struct ctp_state *s)
+{
+	uint64_t v = atomic_load_explicit(CTP_A64(&s->turn), memory_order_relaxed) | 1;
+	atomic_store_explicit(CTP_A64(&s->turn), v, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	return v;
+}
+// For one writer of several: only if the word still is `from`, which is even.
+static inline bool ctp_state_take(struct ctp_state *s, uint64_t from)
+{
+	if ((from & 1) || !ctp_cas64(&s->turn, from, from | 1))
+		return false;
+	atomic_thread_fence(memory_order_release);
+	return true;
+}
+static inline void ctp_state_end(struct ctp_state *s)
+{
+	uint64_t v = atomic_load_explicit(CTP_A64(&s->turn), memory_order_relaxed);
+	uint64_t seq = ((v | 1) + 1) & CTP_TURN_SEQ;
+	atomic_store_explicit(CTP_A64(&s->turn), (v & ~(uint64_t)CTP_TURN_SEQ) | seq, memory_order_release);
+}
+// The same, where it was a change of state. `nwaits` stays as it is.
+static inline void ctp_state_end_change(struct ctp_state *s, enum ctp_life life)
+{
+	uint64_t v = atomic_load_explicit(CTP_A64(&s->turn), memory_order_relaxed);
+	v = ((v >> CTP_TURN_CHANGES) + 1) << CTP_TURN_CHANGES | (uint64_t)life << CTP_TURN_LIFE | (v & CTP_TURN_WAITS);
+	atomic_store_explicit(CTP_A64(&s->turn), v, memory_order_release);
+}
+static inline uint64_t ctp_state_seen(const struct ctp_state *s)
+{
+	return ctp_load64(&s->turn);
+}
+static inline bool ctp_state_retry(const struct ctp_state *s, uint64_t seen)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return (seen & 1) || atomic_load_explicit((const ctp_a64 *)&s->turn, memory_order_relaxed) != seen;
+}
+
+static inline uint64_t ctp_state_changes(const struct ctp_state *s)
+{
+	return ctp_load64(&s->turn) >> CTP_TURN_CHANGES;
+}
+
 // Copies a station's present state. False if it was being written all along.
 static inline bool ctp_state_read(const struct ctp_state *s, struct ctp_state *out)
 {
 	for (int tries = 0; tries < 1000; tries++) {
-		uint32_t seq = ctp_seq_read_begin(&s->seq);
-		if (seq & 1)
+		uint64_t seen = ctp_state_seen(s);
+		if (seen & 1)
 			continue;
 		memcpy(out, s, sizeof(*out));
-		if (!ctp_seq_read_retry(&s->seq, seq))
+		if (!ctp_state_retry(s, seen))
 			return true;
 	}
 	return false;

@@ -56,7 +56,7 @@ static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n
 		for (size_t k = 0; k < n; k++)
 			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED) {
 				v[k].state = s;
-				v[k].changes = ctp_load64(&s->changes);
+				v[k].changes = ctp_state_changes(s);
 			}
 	}
 }
@@ -64,7 +64,7 @@ static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n
 // Has it slept, with the lock held, since that was looked at?
 static bool same_still(const struct held *h)
 {
-	return ctp_load64(&h->state->changes) == h->changes && h->state->id == h->i.who &&
+	return ctp_state_changes(h->state) == h->changes && h->state->id == h->i.who &&
 	       h->state->life == CTP_SUSPENDED && !ctp_load64(&h->at->value[RELEASED]);
 }
 

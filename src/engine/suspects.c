@@ -55,7 +55,7 @@ bool suspect_holds(const struct ctp_region *r, const struct suspect *s)
 {
 	const struct ctp_state *c = &r->stations[s->s.station].state;
 	struct ctp_state now;
-	if (ctp_load64(&c->changes) != s->s.changes || ctp_load64(&c->id) != s->s.id)
+	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)
 		return false;
 	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;
 }

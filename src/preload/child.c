@@ -89,13 +89,13 @@ static void stand_in(struct guest *g)
 	struct ctp_state *native = station_new(CTP_NATIVE), *s = station_new(CTP_COROUTINE);
 	if (!native || !s)
 		return;
-	ctp_seq_begin(&native->seq);
+	ctp_state_begin(native);
 	native->life = CTP_SUSPENDED;
 	native->thread = g->slot;
 	native->hi = g->native_top;
 	native->runs = 1;
-	ctp_seq_end(&native->seq);
-	ctp_seq_begin(&s->seq);
+	ctp_state_end(native);
+	ctp_state_begin(s);
 	s->flags |= CTP_STATE_FOREIGN;
 	s->life = CTP_RUNNING;
 	s->thread = g->slot;
@@ -104,7 +104,7 @@ static void stand_in(struct guest *g)
 	s->entry = legacy.entry;
 	s->creator = native->id;
 	s->runs = 1;
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	if (s->lo < s->hi)
 		pagemap_add_stack(s, NULL, NULL);
 	g->native = native;

@@ -41,8 +41,7 @@ struct question {
 static uint64_t ask(void *arg)
 {
 	const struct question *q = arg;
-	bool guessed;
-	return stacks_id(q->f, q->top, NULL, &guessed);
+	return stacks_id(q->f, q->top, NULL);
 }
 
 // A walk needs more stack than a coroutine may have left: hooks that stand on
@@ -62,12 +61,12 @@ static void name_native(struct guest *g)
 	struct ctp_state *s = station_new(CTP_NATIVE);
 	if (!s)
 		return;
-	ctp_seq_begin(&s->seq);
+	ctp_state_begin(s);
 	s->life = CTP_RUNNING;
 	s->thread = g->slot;
 	s->hi = g->native_top;
 	s->runs = 1;
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	g->current = g->native = s;
 	g->thread->native = g->thread->current = s->id;
 	emit(g, ctp_w1(CTP_EV_THREAD, 0, s->id), 0, g->tid);
@@ -98,19 +97,19 @@ struct release {
 
 // Does s live, with its stack there? Then the sequence under which that was so,
 // else an odd one: the station of a dead one may be given to a new coroutine meanwhile.
-static uint32_t lives_in(const struct ctp_state *s, const struct release *r)
+static uint64_t lives_in(const struct ctp_state *s, const struct release *r)
 {
-	uint32_t seq = ctp_seq_read_begin(&s->seq);
+	uint64_t seen = ctp_state_seen(s);
 	bool lives = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->lo < r->hi && s->hi > r->lo &&
 		     !(s->flags & CTP_STATE_STACK_FREED);
-	return lives && !ctp_seq_read_retry(&s->seq, seq) ? seq : 1;
+	return lives && !ctp_state_retry(s, seen) ? seen : 1;
 }
 
-// A suspended or created entity lost its stack. `seq`: as of when that was seen;
+// A suspended or created entity lost its stack. `seen`: as of when that was seen;
 // who writes its state meanwhile knows better.
-static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint32_t seq)
+static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t seen)
 {
-	if (!ctp_seq_take(&s->seq, seq))
+	if (!ctp_state_take(s, seen))
 		return;
 	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
 		g->thread->reused++;
@@ -119,7 +118,7 @@ static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint
 	s->life = CTP_DESTROYED;
 	s->how = (uint8_t)how;
 	s->since = guest_now();
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	count_death(g, s, CTP_DESTROYED);
 	emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
 	station_retire(s);
@@ -129,9 +128,9 @@ static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint
 static void superseded(struct ctp_state *old, void *arg)
 {
 	const struct release *r = arg;
-	uint32_t seq = lives_in(old, r);
+	uint64_t seen = lives_in(old, r);
 	if (!(old->flags & CTP_STATE_SHARED_STACK))
-		destroy(r->g, old, CTP_HOW_REUSED, seq);
+		destroy(r->g, old, CTP_HOW_REUSED, seen);
 }
 
 // `s` was taken for superseded, and is entered: its stack is shared by copying.
@@ -145,17 +144,17 @@ static void revive(struct guest *g, const struct ctp_state *s)
 		if (!o || o->owner != CTP_OWNER_GUEST || o->lo != lo || o->hi != hi ||
 		    o->entity != CTP_COROUTINE)
 			continue;
-		ctp_seq_begin(&o->seq);
+		ctp_state_begin(o);
 		o->flags |= CTP_STATE_SHARED_STACK;
 		if (o->life == CTP_DESTROYED && o->how == CTP_HOW_REUSED) {
 			o->life = (uint8_t)o->guest[1];
 			o->how = (uint8_t)(o->guest[1] >> 8);
-			o->flags &= (uint8_t)~CTP_STATE_STACK_FREED;
+			o->flags &= ~CTP_STATE_STACK_FREED;
 			g->thread->destroyed--;
 			if (o->life == CTP_SUSPENDED)
 				g->thread->reused--;
 		}
-		ctp_seq_end(&o->seq);
+		ctp_state_end(o);
 	}
 }
 
@@ -185,7 +184,7 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	if (!s)
 		return g->native;
 	any = true;
-	ctp_seq_begin(&s->seq);
+	ctp_state_begin(s);
 	s->flags |= CTP_STATE_FOREIGN;
 	s->life = CTP_SUSPENDED;
 	s->slot = t->slot;
@@ -194,7 +193,7 @@ static struct ctp_state *meet(struct guest *g, const struct target *t)
 	s->regs[CTP_REG_PC] = t->pc;
 	s->regs[CTP_REG_SP] = t->sp;
 	bool known = born_on_alt(g, t->sp, &s->lo, &s->hi);
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	if (known)
 		pagemap_add_stack(s, superseded, &(struct release){.g = g, .lo = s->lo, .hi = s->hi});
 	else
@@ -248,7 +247,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	if (!s)
 		return NULL;
 	struct frame f = {g->regs[CTP_REG_PC], g->regs[CTP_REG_SP], g->regs[CTP_REG_FP]};
-	ctp_seq_begin(&s->seq);
+	ctp_state_begin(s);
 	s->life = CTP_CREATED;
 	s->thread = g->slot;
 	s->lo = lo;
@@ -261,7 +260,7 @@ struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint
 	s->regs[CTP_REG_SP] = hi;
 	s->regs[CTP_REG_PC] = entry;
 	blocks_find(lo, hi, &s->block_lo, &s->block_hi);
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	any = true;
 	if (lo < hi)
 		pagemap_add_stack(s, superseded, &(struct release){.g = g, .lo = lo, .hi = hi});
@@ -288,9 +287,6 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 		s->regs[i] = regs[i];
 }
 
-// A stack's id, and above it CTP_STATE_GUESSED and CTP_STATE_AGAIN: what a leaver's state keeps of it.
-#define FLAGS 32
-
 // It has gone on from where it stood when it left last.
 static void note_resumed(const struct ctp_state *s)
 {
@@ -299,25 +295,26 @@ static void note_resumed(const struct ctp_state *s)
 		site->resumed = 1;
 }
 
-static __attribute__((noinline)) uint64_t name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
+static __attribute__((noinline)) void name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
 {
 	bool unknown = s->lo == s->hi && s->hi - f->sp < COROUTINE_NATIVE_REACH; // its lower end
-	bool guessed = false;
 	note_resumed(s);
+	s->last = (uint64_t)&stacks_none;
+	s->stack = 0;
 	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
-		return 0; // it leaves from another's, a signal's
+		return; // it leaves from another's, a signal's
 	s->TOP = stack_top(g, s);
-	uint64_t id = stacks_id(f, s->TOP, &s->LAST, &guessed);
-	return id | (uint64_t)(guessed ? CTP_STATE_GUESSED : 0) << FLAGS;
+	s->stack = stacks_id(f, s->TOP, &s->last);
 }
 
-static inline uint64_t name_stack(const struct guest *g, struct ctp_state *s)
+// Names the stack with which s leaves. True: the same as the time before.
+static inline bool name_stack(const struct guest *g, struct ctp_state *s)
 {
 	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
-	const struct candidate *c = stacks_again(&f, s->TOP, s->LAST);
-	if (CTP_UNLIKELY(!c))
-		return name_anew(g, s, &f);
-	return c->stack | (uint64_t)(c->guessed ? CTP_STATE_AGAIN | CTP_STATE_GUESSED : CTP_STATE_AGAIN) << FLAGS;
+	if (CTP_LIKELY(stacks_again(&f, s->TOP, s->last)))
+		return true;
+	name_anew(g, s, &f);
+	return false;
 }
 
 // s has saved itself there as well: whoever did before has lost it.
@@ -334,39 +331,35 @@ static inline bool kept(enum ctp_how how) // saved before it left
 }
 
 // Writes down that `s` leaves. The registers are those of the save.
-static inline __attribute__((always_inline)) uint32_t leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
+static inline __attribute__((always_inline)) void leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
 {
-	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN;
-	uint64_t stack = 0;
+	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, again = false;
 	if (CTP_UNLIKELY(g->saved_slot && g->saved_slot != slot))
 		overwritten(s, g->saved_slot);
 	if (!ends)
 		take_slot(s, slot);
-	uint32_t seq = ctp_seq_begin(&s->seq);
+	ctp_state_begin(s);
 	if (CTP_UNLIKELY(ends))
 		note_resumed(s);
-	if (how != CTP_HOW_RETURN) {
+	if (how == CTP_HOW_RETURN) {
+		s->stack = 0;
+	} else {
 		keep_registers(s, kept(how) ? g->saved : g->regs);
-		stack = name_stack(g, s);
+		again = name_stack(g, s);
 	}
 	if (ends)
 		s->ENDED_AFTER = s->how;
-	s->life = ends ? CTP_FINISHED : CTP_SUSPENDED;
-	s->how = (uint8_t)how;
-	s->flags = (uint8_t)((s->flags & ~(CTP_STATE_GUESSED | CTP_STATE_AGAIN | CTP_STATE_MOREWAITS)) | stack >> FLAGS);
-	s->changes++;
+	s->how = how;
+	s->flags = (s->flags & ~CTP_STATE_OF_LEAVE) | (again ? CTP_STATE_AGAIN : 0);
 	s->since = now;
-	s->stack = (uint32_t)stack;
+	s->nwaits = 0;
 	if (CTP_UNLIKELY(g->slice) && !ends)
 		fds_suspend(g, s);
-	else
-		s->nwaits = 0;
-	ctp_seq_end_at(&s->seq, seq);
+	ctp_state_end_change(s, ends ? CTP_FINISHED : CTP_SUSPENDED);
 	if (ends && s->entity == CTP_COROUTINE) {
 		count_death(g, s, CTP_FINISHED);
 		station_retire(s);
 	}
-	return (uint32_t)stack;
 }
 
 static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
@@ -375,13 +368,11 @@ static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 		fds_resume(g, s);
 	if (CTP_UNLIKELY(s->life >= CTP_RUNNING))
 		entered_late(g, s);
-	uint32_t seq = ctp_seq_begin(&s->seq);
-	s->life = CTP_RUNNING;
+	ctp_state_begin(s);
 	s->thread = g->slot;
-	s->changes++;
-	s->runs++;
+	s->runs = 1;
 	s->since = now;
-	ctp_seq_end_at(&s->seq, seq);
+	ctp_state_end_change(s, CTP_RUNNING);
 }
 
 static void missed(struct guest *g)
@@ -393,7 +384,7 @@ static void missed(struct guest *g)
 static __attribute__((noinline)) void v1_switch(struct guest *g, struct ctp_state *from, struct ctp_state *to)
 {
 	v1_change(g, from, from->regs[CTP_REG_PC], false);
-	v1_change(g, to, to->runs == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
+	v1_change(g, to, to->changes == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
 }
 
 static inline __attribute__((always_inline)) void pass(struct guest *g, struct ctp_state *to, enum ctp_how how,
@@ -417,16 +408,17 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	if (CTP_UNLIKELY(t->wait_seq & 1)) // the library switches inside a call that we took for a wait
 		ctp_store64(&t->wait_seq, t->wait_seq + 1);
 	uint64_t now = emit_now();
-	uint32_t stack = leave(g, from, how, slot, now);
+	leave(g, from, how, slot, now);
 	go_on(g, to, now);
 	if (CTP_LIKELY(!ctp_tracer->v1))
-		emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, how, stack});
+		emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, how, from->stack});
 	else
 		v1_switch(g, from, to);
 	t->switches++;
 	t->current = to->id;
 	g->current = to;
-	g->slice = g->saved_slot = g->kept_slot = 0;
+	g->slice = g->slice_fresh;
+	g->saved_slot = g->kept_slot = 0;
 	g->batch_fd = -1;
 }
 
@@ -485,17 +477,17 @@ static void note_release(struct ctp_state *s, struct release *r)
 static void released(struct ctp_state *s, void *arg)
 {
 	struct release *r = arg;
-	uint32_t seq = ctp_seq_read_begin(&s->seq);
+	uint64_t seen = ctp_state_seen(s);
 	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
 	bool slot = lives && s->slot >= r->lo && s->slot < r->hi;
 	if (r->block && s->slot >= r->lo && s->slot < r->hi && (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
 		s->slot = 0; // it lives on, but what it left there is gone
 	if (!slot)
-		seq = lives_in(s, r);
-	if (lives && s->entity == CTP_COROUTINE && s != r->g->current && !(seq & 1))
+		seen = lives_in(s, r);
+	if (lives && s->entity == CTP_COROUTINE && s != r->g->current && !(seen & 1))
 		note_release(s, r);
 	if (s->entity == CTP_COROUTINE && s != r->g->current)
-		destroy(r->g, s, CTP_HOW_RELEASED, seq);
+		destroy(r->g, s, CTP_HOW_RELEASED, seen);
 }
 
 void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)
@@ -541,10 +533,10 @@ void coroutine_thread_ends(struct guest *g)
 	if (g->current->entity == CTP_COROUTINE) // pthread_exit inside it: its frames are gone
 		ends(g, CTP_HOW_GONE);
 	if (s->id && s->life != CTP_FINISHED) {
-		ctp_seq_begin(&s->seq);
+		ctp_state_begin(s);
 		s->life = CTP_FINISHED;
 		s->since = guest_now();
-		ctp_seq_end(&s->seq);
+		ctp_state_end(s);
 		station_retire(s);
 	}
 }

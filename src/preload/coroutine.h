@@ -23,9 +23,7 @@ static inline bool coroutine_holds(const struct ctp_state *s, uint64_t sp)
 	return s->lo < s->hi && sp - s->lo <= s->hi - s->lo;
 }
 
-// The guest's own words of a state. LAST: the stack that it had when it last left (struct
-// candidate), and TOP, the top of the stack for that: equal again, it stands where it stood.
-#define LAST guest[2]
+// The guest's own words of a state: the top of the stack for ctp_state.last (struct candidate),
 #define TOP guest[3]
 #define ENDED_AFTER guest[1] // how it had left before it ended
 

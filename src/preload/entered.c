@@ -113,9 +113,8 @@ static void ended(struct guest *g, const struct ctp_state *s)
 static bool mapped_again(const struct ctp_state *s, uint64_t sp)
 {
 	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
-	bool guessed;
 	return !(s->ENTERED_AT & ENTERED_BLOCK) && readable(sp, s->hi) && s->stack &&
-	       stacks_id(&f, s->TOP, NULL, &guessed) == s->stack;
+	       stacks_id(&f, s->TOP, NULL) == s->stack;
 }
 
 static void released(struct guest *g, const struct ctp_state *s)
@@ -143,9 +142,9 @@ static void lives_again(struct guest *g, struct ctp_state *s)
 		g->thread->finished--;
 	else if (s->entity == CTP_COROUTINE)
 		g->thread->destroyed--;
-	ctp_seq_begin(&s->seq);
-	s->flags &= (uint8_t)~CTP_STATE_STACK_FREED;
-	ctp_seq_end(&s->seq);
+	ctp_state_begin(s);
+	s->flags &= ~CTP_STATE_STACK_FREED;
+	ctp_state_end(s);
 }
 
 __attribute__((noinline)) void entered_late(struct guest *g, struct ctp_state *s)

@@ -25,8 +25,8 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 		return false;
 	const struct ctp_state *s = &r->stations[hint >> CTP_ID_BITS].state;
 	for (int tries = 0; tries < 64; tries++) {
-		uint32_t seq = ctp_seq_read_begin(&s->seq);
-		if (seq & 1)
+		uint64_t seen = ctp_state_seen(s);
+		if (seen & 1)
 			continue;
 		bool found = false;
 		if (s->id == (hint & CTP_ID_MASK) && s->life == CTP_SUSPENDED) {
@@ -34,7 +34,7 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 			for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
 				found |= s->waits[i].fd == fd && s->waits[i].gen == gen;
 		}
-		if (!ctp_seq_read_retry(&s->seq, seq))
+		if (!ctp_state_retry(s, seen))
 			return found;
 	}
 	return true;
@@ -137,7 +137,7 @@ static bool join_eagain(struct guest *g)
 void fds_suspend(struct guest *g, struct ctp_state *s)
 {
 	s->nwaits = 0;
-	s->flags &= (uint8_t)~CTP_STATE_MOREWAITS;
+	s->flags &= ~CTP_STATE_MOREWAITS;
 	if (CTP_UNLIKELY(g->nlocks))
 		held_suspend(g, s);
 	if (CTP_LIKELY(!g->nwaits && !g->eagain))
@@ -350,6 +350,7 @@ void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, in
 			stale(g, epfd, ev[i].data.u64);
 	}
 	g->batch_fd = n == 1 ? fd : -1;
+	g->batch = g->batch_fd >= 0;
 	g->batch_gen = g->batch_fd >= 0 ? fds_entry(fd)->gen : 0;
 	if (n > 0)
 		g->thread->events += (uint64_t)n;

@@ -43,11 +43,34 @@ struct frame {
 enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4, GUEST_LOCKS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `kept` are known to assembly (area.h).
+// gate is shut. Offsets up to `recent` are known to assembly (area.h).
 struct guest {
+	// what every switch needs
 	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
+	uint32_t slot;
 	uint64_t stack_top; // of the private stack on which trampolines call C
-	uint64_t vfork_pc;  // where vfork was called
+	struct ctp_state *current; // the entity that runs; never NULL once attached
+	// The slice: what the running entity did since it went on. Set to slice_fresh at
+	// every switch by coroutine.c; filled by hook_io.c, hook_epoll.c and their like. 0: nothing
+	// that its suspension, or whoever goes on, must know.
+	union {
+		struct {
+			uint8_t nwaits; // registered in this slice
+			uint8_t nlocks; // of locks[] (hook_lock.c)
+			bool more_waits : 1;
+			bool eagain : 1; // the last I/O call said EAGAIN or EINPROGRESS
+			bool probed : 1; // and was a poll or select, which counts if nothing was registered
+			bool keeps;      // saved_slot was set
+			bool waiting;    // in a call that is taken for a wait: wait_seq is odd
+			bool batch;      // batch_fd was set
+			bool never;      // the short way is not for this thread
+		};
+		uint64_t slice; // all of these
+	};
+	struct ctp_thread *thread; // in the region
+	struct ctp_record *ring;
+	uint64_t ring_capacity;
+	uint64_t ring_limit; // the short way is for heads below it (coroutine.c)
 	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
 	uint64_t *lost;     // the thread's counter, and the region's word of gaps: what a
 	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
@@ -55,37 +78,22 @@ struct guest {
 	uint64_t saved[CTP_REGS]; // (getcontext, setjmp), with what registers; 0 = not at all
 	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
 	uint64_t kept[CTP_REGS];
+	uint64_t vfork_pc;  // where vfork was called
+	struct ctp_state *recent[GUEST_RECENT]; // by save slot: coroutine_find's first look; never NULL
 
-	struct ctp_thread *thread; // in the region
-	uint32_t slot;
+	uint64_t slice_fresh;
 	uint32_t tid;
-	struct ctp_state *current; // the entity that runs; never NULL once attached
 	struct ctp_state *native;  // the thread's own stack
 	struct ctp_fd *taken; // the entry that this thread writes now, if its seq is
 	uint32_t taken_seq;   // this one (fds.c)
 	struct ctp_state unnamed; // stands for `native` until the thread first switches: id 0
 	uint64_t native_top; // an address above all frames of the thread's own stack
-	struct ctp_record *ring;
-	uint64_t ring_capacity;
-	struct ctp_state *recent[GUEST_RECENT]; // by save slot: coroutine_find's first look
 
 	// Alternate signal stacks that the thread has named last: a coroutine may be born there.
 	struct { uint64_t lo, hi; } alts[GUEST_ALTS];
 	uint32_t nalts;
 	bool armed; // a handler would run on an alternate stack here (crash_stack.c)
 
-	// The slice: what the running entity did since it went on. Reset at
-	// every switch by coroutine.c; filled by hook_io.c and hook_epoll.c.
-	union {
-		struct {
-			uint32_t nwaits; // registered in this slice
-			bool more_waits;
-			bool eagain;     // the last I/O call said EAGAIN or EINPROGRESS
-			bool probed;     // and was a poll or select, which counts if nothing was registered
-			uint8_t nlocks;  // of locks[] (hook_lock.c)
-		};
-		uint64_t slice; // all of these
-	};
 	struct ctp_wait waits[CTP_WAITS];
 	const void *locks[GUEST_LOCKS]; // locked in this slice, and not unlocked
 	int32_t eagain_fd;

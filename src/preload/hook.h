@@ -43,6 +43,7 @@ HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
 	t->wait_since = w->since;
 	t->base = ctp_tracer->base ? cpu_base() : 0;
 	CPU_SAVED(t->wait_regs);
+	g->waiting = true;
 	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
 	return seen;
 }
@@ -56,6 +57,7 @@ HOOK_INLINE void wait_block(struct guest *g, enum ctp_block what, const void *on
 static inline void wait_leave(struct guest *g)
 {
 	uint64_t seq = ctp_load64(&g->thread->wait_seq);
+	g->waiting = false;
 	if (seq & 1)
 		ctp_store64(&g->thread->wait_seq, seq + 1);
 }

@@ -82,8 +82,8 @@ int hook_abandons(struct guest *g, const void *env)
 	if (within || same_alt(g, here, sp) || (sp < hook && hook - sp < COROUTINE_NATIVE_REACH))
 		return 0;
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
-	if (g->current->seq & 1)
-		ctp_seq_end(&g->current->seq);
+	if (g->current->turn & 1)
+		ctp_state_end(g->current);
 	fds_abandon(g);
 	g->gate = 1;
 	return 1;

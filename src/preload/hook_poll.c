@@ -106,6 +106,7 @@ static void learn(struct guest *g, const struct came *x, bool sleeps)
 {
 	g->batch_gen = x->n == 1 && sleeps ? fds_gen(g, x->fd) : 0;
 	g->batch_fd = g->batch_gen ? x->fd : -1;
+	g->batch = g->batch_fd >= 0;
 	g->thread->events += x->n;
 }
 

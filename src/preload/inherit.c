@@ -105,7 +105,7 @@ static struct ctp_state *begin(struct guest *g, const struct inherited *what)
 	struct ctp_state *s = station_new(CTP_COROUTINE);
 	if (!s)
 		return NULL;
-	ctp_seq_begin(&s->seq);
+	ctp_state_begin(s);
 	s->flags |= CTP_STATE_FOREIGN;
 	s->life = CTP_SUSPENDED;
 	s->thread = g->slot;
@@ -113,7 +113,7 @@ static struct ctp_state *begin(struct guest *g, const struct inherited *what)
 	s->hi = what->hi;
 	s->entry = what->entry;
 	s->creator = guest_who(g);
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	pagemap_add_stack(s, NULL, NULL); // forgets `what`
 	g->thread->created++;
 	modules_note_pc(s->entry);

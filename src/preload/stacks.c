@@ -31,7 +31,7 @@ struct name { // a stack by its frames: one id for equal stacks at different dep
 static struct candidate **buckets;
 static struct known_recipe *recipes;
 static struct name *names;
-uint32_t stacks_flushes;
+const struct candidate stacks_none = {.last = -2, .last_absolute = -2};
 
 int stacks_init(void)
 {
@@ -43,9 +43,15 @@ int stacks_init(void)
 
 void stacks_flush(void)
 {
-	ctp_add32(&stacks_flushes, 1);
-	for (uint32_t i = 0; i < BUCKETS; i++)
-		ctp_store_ptr(&buckets[i], NULL);
+	for (uint32_t i = 0; i < BUCKETS; i++) {
+		struct candidate *c = ctp_load_ptr(&buckets[i]);
+		while (c && !ctp_cas_ptr(&buckets[i], &c, NULL))
+			;
+		for (; c; c = c->next) { // entities still point to it
+			ctp_store64(&c->plain, 0);
+			ctp_store64(&c->pc, 0);
+		}
+	}
 	for (uint32_t i = 0; i < RECIPES; i++)
 		if (ctp_load64(&recipes[i].pc) > 1)
 			ctp_store64(&recipes[i].pc, 0);
@@ -67,22 +73,28 @@ static struct recipe recipe_of(uint64_t pc)
 	return r;
 }
 
+// What it depends on, as struct check, but as seen from the top. off 0: the fp register.
+struct need {
+	uint64_t val;
+	uint32_t off;
+	bool rel;
+};
+
 struct walk {
 	uint64_t top;
-	uint32_t n, nchecks;
+	uint32_t n, nneeds;
 	bool guessed, truncated;
 	bool sp_lost; // the frame's sp is only known to be f->sp or above
 	bool careful; // the stack may not be there
 	uint32_t steps; // to a caller
 	uint64_t pcs[CTP_FRAMES_MAX];
-	struct check checks[3 * CTP_FRAMES_MAX + 2];
+	struct need needs[3 * CTP_FRAMES_MAX + 2];
 };
 
-static void check_add(struct walk *w, uint64_t at, uint64_t val, bool rel)
+static void need_add(struct walk *w, uint64_t at, uint64_t val, bool rel)
 {
-	if (w->nchecks < sizeof(w->checks) / sizeof(w->checks[0]))
-		w->checks[w->nchecks++] = (struct check){rel ? w->top - val : val,
-							 at ? (uint32_t)(w->top - at) : 0, rel};
+	if (w->nneeds < sizeof(w->needs) / sizeof(w->needs[0]))
+		w->needs[w->nneeds++] = (struct need){rel ? w->top - val : val, at ? (uint32_t)(w->top - at) : 0, rel};
 	else
 		w->truncated = true;
 }
@@ -129,14 +141,14 @@ static bool step(struct walk *w, struct frame *f, uint64_t *fp_at, bool *fp_used
 	if (r.end || !recipe_mend(w, f, &r))
 		return false;
 	if (r.cfa != CFA_SP && !*fp_used) {
-		check_add(w, *fp_at, f->fp, true);
+		need_add(w, *fp_at, f->fp, true);
 		*fp_used = true;
 	}
 	if (r.cfa == CFA_AT_FP) {
 		uint64_t at = f->fp + (uint64_t)(int64_t)r.cfa_off;
 		if (!word_at(w, at, lo, &cfa))
 			return false;
-		check_add(w, at, cfa, true);
+		need_add(w, at, cfa, true);
 	} else {
 		cfa = (r.cfa == CFA_SP ? f->sp : f->fp) + (uint64_t)(int64_t)r.cfa_off;
 	}
@@ -156,7 +168,7 @@ static bool step(struct walk *w, struct frame *f, uint64_t *fp_at, bool *fp_used
 		f->fp = 0;
 		*fp_used = true;
 	}
-	check_add(w, ra_at, pc, false);
+	need_add(w, ra_at, pc, false);
 	f->pc = pc;
 	f->sp = cfa;
 	return pc != 0;
@@ -172,7 +184,7 @@ static void walk(struct walk *w, struct frame f)
 {
 	uint64_t fp_at = 0;
 	bool fp_used = false;
-	w->n = w->nchecks = w->steps = 0;
+	w->n = w->nneeds = w->steps = 0;
 	w->guessed = w->truncated = w->sp_lost = false;
 	do {
 		if (w->n == CTP_FRAMES_MAX) {
@@ -220,32 +232,49 @@ static uint32_t name_stack(const struct walk *w)
 	return id;
 }
 
+// What a walk depended on, as seen from the stack pointer. NULL: no memory.
+static struct candidate *candidate_of(const struct walk *w, const struct frame *f, uint32_t id)
+{
+	struct candidate *c = memory_take(sizeof(*c) + w->nneeds * sizeof(struct check));
+	uint64_t depth = w->top - f->sp;
+	int32_t n = 0;
+	if (!c)
+		return NULL;
+	c->depth = depth;
+	c->stack = id;
+	for (uint32_t i = 0; i < w->nneeds; i++)
+		if (!w->needs[i].rel)
+			c->checks[n++] = (struct check){w->needs[i].val, depth - w->needs[i].off};
+	c->last_absolute = 2 * (n - 1);
+	for (uint32_t i = 0; i < w->nneeds; i++) {
+		const struct need *k = &w->needs[i];
+		if (k->rel && k->off)
+			c->checks[n++] = (struct check){depth - k->val, depth - k->off};
+		else if (k->rel)
+			c->fp_val = depth - k->val;
+		c->fp |= !k->off;
+	}
+	c->last = 2 * (n - 1);
+	c->pc = f->pc;
+	c->plain = n && c->last == c->last_absolute && !c->fp ? f->pc : 0;
+	return c;
+}
+
 // Out of line: a walk's working memory is large, and rarely needed.
 static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, uint64_t top,
-						       struct candidate **bucket, bool *guessed)
+						       struct candidate **bucket, uint64_t *last)
 {
 	struct walk w = {.top = top};
 	walk(&w, *f);
 	uint32_t id = name_stack(&w);
-	*guessed = w.guessed;
-	struct candidate *c = id ? memory_take(sizeof(*c) + w.nchecks * sizeof(struct check)) : NULL;
+	struct candidate *c = id ? candidate_of(&w, f, id) : NULL;
 	if (!c)
 		return id;
-	c->pc = f->pc;
-	c->depth = top - f->sp;
-	c->stack = id;
-	c->guessed = w.guessed;
-	c->time = stacks_flushes;
-	for (uint32_t rel = 0; rel < 2; rel++) {
-		for (uint32_t i = 0; i < w.nchecks; i++)
-			if (w.checks[i].rel == rel)
-				c->checks[c->n++] = w.checks[i];
-		if (!rel)
-			c->absolute = c->n;
-	}
 	c->next = ctp_load_ptr(bucket);
 	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
+	if (last)
+		*last = (uint64_t)c;
 	return id;
 }
 
@@ -268,19 +297,18 @@ uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps
 	return w.n ? name_stack(&w) : 0;
 }
 
-uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last, bool *guessed)
+uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 {
 	uint64_t depth = top - f->sp;
 	if (CTP_UNLIKELY(f->sp >= top || depth > UINT32_MAX || (f->sp & 7)))
 		return 0;
 	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
 	for (struct candidate *c = ctp_load_ptr(bucket); c; c = c->next) {
-		if (c->pc == f->pc && c->depth == depth && stacks_holds(c, f, top)) {
+		if (c->pc == f->pc && c->depth == depth && stacks_holds(c, f)) {
 			if (last)
 				*last = (uint64_t)c;
-			*guessed = c->guessed;
 			return c->stack;
 		}
 	}
-	return walk_and_add(f, top, bucket, guessed);
+	return walk_and_add(f, top, bucket, last);
 }

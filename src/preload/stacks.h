@@ -6,53 +6,54 @@
 #include "dwarf.h"
 #include "guest.h"
 
-// A word that must be as it was: at top - off (off 0: the fp register itself).
-// Return addresses are compared as they are, addresses on the stack (`rel`) as
-// their distance from the top.
+// A word that must be as it was: at off bytes above the stack pointer. Return addresses
+// are compared as they are, addresses on the stack as their distance from the stack pointer.
 struct check {
 	uint64_t val;
-	uint32_t off;
-	uint32_t rel;
+	uint64_t off;
 };
+
+// A stack, by what its walk depended on. Trampolines know the part from `plain` on (candidate.h).
 struct candidate {
-	uint64_t pc, depth;
 	struct candidate *next;
-	uint32_t stack, time; // time: value of `flushes` when it was made
-	uint16_t absolute, n; // of checks: the absolute ones come first
-	bool guessed;
+	uint64_t depth; // bytes from the stack pointer to the stack's top
+	uint32_t stack;
+	bool fp; // the fp register must be `fp_val` above the stack pointer
+	uint64_t fp_val;
+	uint64_t plain; // pc, if nothing but return addresses must be as they were; else 0
+	uint64_t pc;    // 0: counts for nothing any more
+	int32_t last_absolute, last; // of checks, times two: the return addresses come first; -2: none
 	struct check checks[];
 };
-static inline bool stacks_holds(const struct candidate *c, const struct frame *f, uint64_t top)
+static inline bool stacks_holds(const struct candidate *c, const struct frame *f)
 {
-	const struct check *k = c->checks, *rel = k + c->absolute, *end = k + c->n;
-	for (; k < rel; k++)
-		if (dwarf_return_address(*(const uint64_t *)(top - k->off)) != k->val)
+	int32_t i = c->last / 2;
+	if (c->fp && f->fp - f->sp != c->fp_val)
+		return false;
+	for (; i > c->last_absolute / 2; i--)
+		if (*(const uint64_t *)(f->sp + c->checks[i].off) - f->sp != c->checks[i].val)
 			return false;
-	for (; k < end; k++)
-		if (top - (k->off ? *(const uint64_t *)(top - k->off) : f->fp) != k->val)
+	for (; i >= 0; i--)
+		if (dwarf_return_address(*(const uint64_t *)(f->sp + c->checks[i].off)) != c->checks[i].val)
 			return false;
 	return true;
 }
 
-// How often stacks_flush was called: a candidate of an older time counts for nothing.
-extern uint32_t stacks_flushes;
+// Is nobody's: what an entity points to that has no candidate.
+extern const struct candidate stacks_none;
 
 int stacks_init(void); // 0, or -1 if there is no memory
 
 // The id of the stack whose innermost frame is `f`, on memory [f->sp, top).
-// 0 if it cannot be told. *guessed says that a frame had no CFI. *last: the
-// caller's note of what this entity's stack was named by; NULL if it keeps none.
-uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last, bool *guessed);
+// 0 if it cannot be told. *last: the caller's note of what this entity's stack was
+// named by (it stays, if there is nothing to note); NULL if it keeps none.
+uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last);
 
-// The same, where the entity suspends as it did the last time: the usual case,
-// in line. NULL: ask stacks_id.
-static inline const struct candidate *stacks_again(const struct frame *f, uint64_t top, uint64_t last)
+// Whether the entity suspends as it did the last time: the usual case, in line.
+static inline bool stacks_again(const struct frame *f, uint64_t top, uint64_t last)
 {
 	const struct candidate *c = (const struct candidate *)last;
-	if (CTP_LIKELY(c && c->time == stacks_flushes && c->pc == f->pc && c->depth == top - f->sp &&
-		       stacks_holds(c, f, top)))
-		return c;
-	return NULL;
+	return CTP_LIKELY(c->pc == f->pc && c->depth == top - f->sp && stacks_holds(c, f));
 }
 
 // The stack as a signal found it, whose memory may be unreadable, or used up. f->pc: one byte

@@ -9,6 +9,7 @@
 #include "station.h"
 
 #include "dump.h"
+#include "stacks.h"
 
 enum { KEEP = 4096, QUEUE_LEAST = 1 << 12, PRIVATE = 1 << 18 };
 
@@ -112,17 +113,19 @@ struct ctp_state *station_new(enum ctp_entity entity)
 	struct ctp_state *s = station_at(n);
 	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
 	uint64_t id = ctp_add64(&ctp_tracer->region.ext->next_id, 1) + 1;
-	ctp_seq_begin(&s->seq);
-	memset((char *)s + sizeof(s->seq), 0, sizeof(*s) - sizeof(s->seq));
+	ctp_state_begin(s);
+	s->turn &= CTP_TURN_SEQ;
+	memset((char *)s + sizeof(s->turn), 0, sizeof(*s) - sizeof(s->turn));
 	st->probe_id = s->id = id;
 	st->birth_ts = guest_mono_ns();
 	st->is_dead = 0;
 	s->entity = entity;
 	s->station = n - 1;
+	s->last = (uint64_t)&stacks_none;
 	s->created = s->since = guest_now();
 	s->owner = CTP_OWNER_GUEST;
 	if (n > ctp_tracer->region.stations_max)
 		s->flags = CTP_STATE_PRIVATE;
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	return s;
 }

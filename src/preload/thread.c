@@ -37,6 +37,14 @@ AREA_IS(saved_slot, AREA_SAVED_SLOT);
 AREA_IS(saved[CTP_REG_PC], AREA_SAVED_PC);
 AREA_IS(saved[CTP_REG_S4], AREA_SAVED_S4);
 AREA_IS(kept_slot, AREA_KEPT);
+AREA_IS(current, AREA_CURRENT);
+AREA_IS(slice, AREA_SLICE);
+AREA_IS(keeps, AREA_KEEPS);
+AREA_IS(thread, AREA_THREAD);
+AREA_IS(ring, AREA_RING);
+AREA_IS(ring_capacity, AREA_RING_CAPACITY);
+AREA_IS(ring_limit, AREA_RING_LIMIT);
+AREA_IS(recent, AREA_RECENT);
 _Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -192,6 +200,10 @@ struct guest *thread_start(void)
 	g->unnamed.life = CTP_RUNNING;
 	g->current = g->native = &g->unnamed;
 	g->batch_fd = g->anew_fd = -1;
+	for (unsigned i = 0; i < GUEST_RECENT; i++)
+		g->recent[i] = &g->unnamed; // it is never suspended, so never found there
+	g->never = tr->v1 || !tr->tsc;
+	g->slice_fresh = g->slice;
 	slot_init(g->thread, g->tid);
 	g->ended_time = g->thread->began;
 	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);

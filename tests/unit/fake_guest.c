@@ -146,11 +146,11 @@ int fake_guest_teardown(void **state)
 void fake_guest_switch(struct ctp_state *to)
 {
 	struct ctp_state *s = self.current;
-	ctp_seq_begin(&s->seq);
+	ctp_state_begin(s);
 	s->life = CTP_SUSPENDED;
 	s->since = guest_now();
 	fds_suspend(&self, s);
-	ctp_seq_end(&s->seq);
+	ctp_state_end(s);
 	fds_resume(&self, to);
 	to->life = CTP_RUNNING;
 	to->since = guest_now();

@@ -32,9 +32,9 @@ struct ctp_state *pagemap_stack(uint64_t addr)
 	return there;
 }
 
-uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last, bool *guessed)
+uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 {
-	(void)f, (void)top, (void)last, (void)guessed;
+	(void)f, (void)top, (void)last;
 	return stack_now;
 }
 

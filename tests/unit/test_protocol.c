@@ -65,12 +65,12 @@ static void *state_writer(void *arg)
 {
 	struct ctp_state *s = arg;
 	for (uint64_t n = 1; n <= EVENTS; n++) {
-		ctp_seq_begin(&s->seq);
+		ctp_state_begin(s);
 		s->changes = n;
 		for (int i = 0; i < CTP_REGS; i++)
 			s->regs[i] = n;
 		s->hi = n;
-		ctp_seq_end(&s->seq);
+		ctp_state_end(s);
 	}
 	ctp_store32(&state_done, 1);
 	return NULL;

@@ -115,11 +115,11 @@ static atomic_bool stop;
 static void *writer(void *arg)
 {
 	for (uint64_t n = 1; !atomic_load(&stop); n++) {
-		ctp_seq_begin(&shared.seq);
+		ctp_state_begin(&shared);
 		for (int i = 0; i < CTP_REGS; i++)
 			shared.regs[i] = n;
 		shared.changes = shared.guest[12] = n;
-		ctp_seq_end(&shared.seq);
+		ctp_state_end(&shared);
 	}
 	return NULL;
 }
@@ -143,7 +143,7 @@ static void a_record_is_never_torn(void **state)
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	assert_int_equal(source_read_record(&s, 0, &got, sizeof(got)), 0);
-	ctp_seq_begin(&shared.seq); // and the writer is killed here
+	ctp_state_begin(&shared); // and the writer is killed here
 	assert_int_equal(source_read_record(&s, 0, &got, sizeof(got)), SOURCE_UNSETTLED);
 	print_message("%u of 20000 settled\n", settled);
 }

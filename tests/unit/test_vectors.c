@@ -95,6 +95,7 @@ static void present_state(void **state)
 	assert_int_equal(s.since, number(x, "since"));
 	assert_int_equal(s.stack, number(x, "stack"));
 	assert_int_equal(s.nwaits, number(x, "nwaits"));
+	assert_int_equal(s.flags, number(x, "flags"));
 	assert_int_equal(s.slot, number(x, "slot"));
 	assert_int_equal(s.lo, number(x, "lo"));
 	assert_int_equal(s.hi, number(x, "hi"));

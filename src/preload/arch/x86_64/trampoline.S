@@ -222,6 +222,7 @@
 	movq %r14, AREA_SAVED_S3(%r11)
 	movq %r15, AREA_SAVED_S4(%r11)
 	movq %rdi, AREA_SAVED_SLOT(%r11)
+	movb $1, AREA_KEEPS(%r11)
 	movl $1, AREA_GATE(%r11)
 3:	jmp *real_\name(%rip)
 5:	movl $1, AREA_GATE(%r11)
