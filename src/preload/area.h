@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// area.h - offsets that assembly knows: in struct guest (asserted in thread.c).
+// area.h - what assembly knows of the structures in C: offsets in bytes, and values.
+// Asserted in area.c.
 #pragma once
 
+// struct guest
 #define AREA_GATE 0
-#define AREA_STACK_TOP 8
-#define AREA_CURRENT 16
-#define AREA_SLICE 24
+#define AREA_SLOT 4
+#define AREA_CURRENT 8
+#define AREA_SLICE 16
 #define AREA_KEEPS (AREA_SLICE + 3)
-#define AREA_THREAD 32
-#define AREA_RING 40
-#define AREA_RING_CAPACITY 48
-#define AREA_RING_LIMIT 56
+#define AREA_THREAD 24
+#define AREA_RING 32
+#define AREA_RING_MASK 40
+#define AREA_STACK_TOP 56
 #define AREA_PC 64
 #define AREA_SP 72
 #define AREA_FP 80
@@ -33,4 +35,58 @@
 #define AREA_SAVED_S4 208
 #define AREA_KEPT 216 // as from AREA_SAVED_SLOT to here
 #define AREA_VFORK_PC 288
-#define AREA_RECENT 296
+#define AREA_ARGUMENT 296
+#define AREA_TO 304
+
+// recent_table
+#define RECENT_FACTOR 0x9E3779B1
+#define RECENT_SHIFT 7
+
+// struct ctp_state
+#define STATE_TURN 0
+#define STATE_ID 8
+#define STATE_SINCE 16
+#define STATE_SLOT 24
+#define STATE_LEFT_TO 32
+#define STATE_STACK 40
+#define STATE_HOW 44 // and behind it the low byte of flags
+#define STATE_THREAD 48
+#define STATE_LAST 56
+#define STATE_SP 72
+#define STATE_FP 80
+#define STATE_S0 88
+#define STATE_S1 96
+#define STATE_S2 104
+#define STATE_S3 112
+#define STATE_S4 120
+#define TURN_SUSPENDED 0x200 // low 16 bits: suspended, without waits
+#define TURN_RUNNING 0x300
+#define TURN_CHANGE 0x10000
+#define HOW_SWAP 1
+#define HOW_FCONTEXT 6
+#define HOW_ONTOP 7
+#define HOW_AGAIN 0x200 // beside how, the flag
+
+// struct candidate
+#define CANDIDATE_PC 16
+#define CANDIDATE_FP_VAL 24
+#define CANDIDATE_FP 36
+#define CANDIDATE_PLAIN 48
+#define CANDIDATE_LAST_ABSOLUTE 56
+#define CANDIDATE_LAST 60
+#define CANDIDATE_CHECKS 64
+
+// struct ctp_thread, and a record
+#define THREAD_NATIVE 8
+#define THREAD_CURRENT 16
+#define THREAD_HEAD 64
+#define THREAD_UNTIL 80
+#define THREAD_NEAR 88
+#define THREAD_SWITCHES 0x140
+#define RECORD_SHORT 16
+#define RECORD_TO_BITS 22
+#define RECORD_STACK_BITS 20
+#define RECORD_NATIVE 0x3fffff
+#define RECORD_TOLD_MASK 0xffffe
+#define RECORD_TOLD 0x80000
+#define RECORD_ID_BITS 40

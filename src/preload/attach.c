@@ -27,6 +27,7 @@
 #include "inherit.h"
 #include "modules.h"
 #include "pagemap.h"
+#include "recent.h"
 #include "real.h"
 #include "stacks.h"
 #include "station.h"
@@ -156,7 +157,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	e->pointer_guard = jmpbuf_guard();
 	e->pointer_rotate = JMPBUF_ROTATE;
 	modules_init(exe);
-	if (station_init() || pagemap_init() || stacks_init() || blocks_init())
+	if (station_init() || pagemap_init() || recent_init() || stacks_init() || blocks_init())
 		return -ENOMEM;
 	return thread_init(e, top) ? -ENOMEM : 0;
 }

@@ -224,7 +224,8 @@ static struct ctp_state *found(struct guest *g, struct ctp_state *s, const struc
 
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 {
-	struct ctp_state *s = *coroutine_recent(g, t->slot) = pagemap_slot(t->slot);
+	struct ctp_state *s = pagemap_slot(t->slot);
+	recent_note(g, t->slot, s);
 	struct ctp_state *there = pagemap_stack(t->sp);
 	// Where the bounds say nothing, or it left from a signal's stack: the very same place.
 	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || s->regs[CTP_REG_SP] == t->sp)) {

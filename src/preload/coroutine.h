@@ -5,6 +5,7 @@
 #pragma once
 
 #include "guest.h"
+#include "recent.h"
 
 // A context as an engine describes it before it is entered.
 struct target {
@@ -23,23 +24,18 @@ static inline bool coroutine_holds(const struct ctp_state *s, uint64_t sp)
 	return s->lo < s->hi && sp - s->lo <= s->hi - s->lo;
 }
 
-// The guest's own words of a state: the top of the stack for ctp_state.last (struct candidate),
+// The guest's own words of a state: the top of the stack as of ctp_state.last (struct candidate)
 #define TOP guest[3]
 #define ENDED_AFTER guest[1] // how it had left before it ended
 
 // The entity that `t` will go on as: never NULL, met ones are made known.
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t);
 
-static inline struct ctp_state **coroutine_recent(struct guest *g, uint64_t slot)
-{
-	return &g->recent[slot * 0x9E3779B97F4A7C15ULL >> (64 - GUEST_RECENT_BITS)];
-}
-
 // The same, quickly: who saved itself there last and is suspended since.
 static inline struct ctp_state *coroutine_find(struct guest *g, const struct target *t)
 {
-	struct ctp_state *s = *coroutine_recent(g, t->slot);
-	if (CTP_LIKELY(s && s->slot == t->slot && s->life == CTP_SUSPENDED && coroutine_holds(s, t->sp)))
+	struct ctp_state *s = recent_find(t->slot);
+	if (CTP_LIKELY(s->slot == t->slot && s->life == CTP_SUSPENDED && coroutine_holds(s, t->sp)))
 		return s;
 	return coroutine_find_slow(g, t);
 }

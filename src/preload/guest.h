@@ -40,15 +40,14 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_RECENT_BITS = 10, GUEST_RECENT = 1 << GUEST_RECENT_BITS, GUEST_ALTS = 4, GUEST_LOCKS = 4 };
+enum { GUEST_ALTS = 4, GUEST_LOCKS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `recent` are known to assembly (area.h).
+// gate is shut. Offsets up to `argument` are known to assembly (area.h).
 struct guest {
 	// what every switch needs
 	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
 	uint32_t slot;
-	uint64_t stack_top; // of the private stack on which trampolines call C
 	struct ctp_state *current; // the entity that runs; never NULL once attached
 	// The slice: what the running entity did since it went on. Set to slice_fresh at
 	// every switch by coroutine.c; filled by hook_io.c, hook_epoll.c and their like. 0: nothing
@@ -69,8 +68,9 @@ struct guest {
 	};
 	struct ctp_thread *thread; // in the region
 	struct ctp_record *ring;
+	uint64_t ring_mask;
 	uint64_t ring_capacity;
-	uint64_t ring_limit; // the short way is for heads below it (coroutine.c)
+	uint64_t stack_top;  // of the private stack on which trampolines call C
 	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
 	uint64_t *lost;     // the thread's counter, and the region's word of gaps: what a
 	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
@@ -79,9 +79,10 @@ struct guest {
 	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
 	uint64_t kept[CTP_REGS];
 	uint64_t vfork_pc;  // where vfork was called
-	struct ctp_state *recent[GUEST_RECENT]; // by save slot: coroutine_find's first look; never NULL
+	uint64_t argument, to; // the short way's
 
 	uint64_t slice_fresh;
+	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (recent.c)
 	uint32_t tid;
 	struct ctp_state *native;  // the thread's own stack
 	struct ctp_fd *taken; // the entry that this thread writes now, if its seq is

@@ -22,7 +22,7 @@ enum { OBJECT_WORDS = 64, HANDLE_MOST = 1024 };
 void hook_jump_fcontext(struct guest *g, struct arguments *a);
 void hook_ontop_fcontext(struct guest *g, struct arguments *a);
 
-static uint64_t frame_bytes = FCONTEXT_BYTES;
+uint64_t fcontext_bytes = FCONTEXT_BYTES; // the short way reads it, too
 static bool any;
 
 // With all that registers hand over and return, in case it is another's.
@@ -68,7 +68,8 @@ static struct ctp_state *owner_late(struct guest *g, uint64_t handle, const stru
 
 static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, uint64_t handle)
 {
-	struct ctp_state *s = *coroutine_recent(g, handle) = pagemap_slot(handle);
+	struct ctp_state *s = pagemap_slot(handle);
+	recent_note(g, handle, s);
 	if (waits_at(s, handle))
 		return s;
 	s = pagemap_stack(handle);
@@ -81,15 +82,15 @@ static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, u
 	uint64_t bytes = s->regs[CTP_REG_SP] - handle; // nothing else points to just below a stack pointer
 	if (!bytes || bytes > HANDLE_MOST)
 		return NULL;
-	frame_bytes = bytes;
+	fcontext_bytes = bytes;
 	return s;
 }
 
 // The owner of `handle`; NULL if that is no handle that we know.
 static inline struct ctp_state *owner(struct guest *g, uint64_t handle)
 {
-	struct ctp_state *s = *coroutine_recent(g, handle);
-	return CTP_LIKELY(s && s->slot == handle && s->life == CTP_SUSPENDED) ? s : owner_slow(g, handle);
+	struct ctp_state *s = recent_find(handle);
+	return CTP_LIKELY(s->slot == handle && s->life == CTP_SUSPENDED) ? s : owner_slow(g, handle);
 }
 
 struct ctp_state *coroutine_through(uint64_t data)
@@ -117,7 +118,7 @@ static inline void jump(struct guest *g, struct arguments *a, enum ctp_how how)
 	if (CTP_UNLIKELY(!to && how == CTP_HOW_FCONTEXT && any))
 		to = owner(g, ARGUMENT(a, 1)); // before 1.61
 	if (CTP_LIKELY(to && to != g->current))
-		coroutine_switch(g, to, how, g->regs[CTP_REG_SP] - frame_bytes);
+		coroutine_switch(g, to, how, g->regs[CTP_REG_SP] - fcontext_bytes);
 	else if (any)
 		g->thread->unknown++;
 }

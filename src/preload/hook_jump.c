@@ -19,8 +19,8 @@ int hook_abandons(struct guest *g, const void *env);
 // Who left itself behind in `env`, at this very place.
 static struct ctp_state *saved_at(struct guest *g, const struct target *t)
 {
-	struct ctp_state *s = *coroutine_recent(g, t->slot);
-	if (!s || s->slot != t->slot)
+	struct ctp_state *s = recent_find(t->slot);
+	if (s->slot != t->slot)
 		s = pagemap_slot(t->slot);
 	if (!s || s->regs[CTP_REG_SP] != t->sp)
 		return NULL;

@@ -235,7 +235,9 @@ static uint32_t name_stack(const struct walk *w)
 // What a walk depended on, as seen from the stack pointer. NULL: no memory.
 static struct candidate *candidate_of(const struct walk *w, const struct frame *f, uint32_t id)
 {
-	struct candidate *c = memory_take(sizeof(*c) + w->nneeds * sizeof(struct check));
+	enum { BEFORE = 64 - offsetof(struct candidate, plain) };
+	char *at = memory_take(BEFORE + sizeof(struct candidate) + w->nneeds * sizeof(struct check));
+	struct candidate *c = at ? (struct candidate *)(at + BEFORE) : NULL;
 	uint64_t depth = w->top - f->sp;
 	int32_t n = 0;
 	if (!c)
@@ -262,7 +264,7 @@ static struct candidate *candidate_of(const struct walk *w, const struct frame *
 
 // Out of line: a walk's working memory is large, and rarely needed.
 static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, uint64_t top,
-						       struct candidate **bucket, uint64_t *last)
+						       struct candidate **bucket)
 {
 	struct walk w = {.top = top};
 	walk(&w, *f);
@@ -273,9 +275,7 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	c->next = ctp_load_ptr(bucket);
 	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
-	if (last)
-		*last = (uint64_t)c;
-	return id;
+	return id; // no entity's `last` yet: who leaves from here again says first that he had gone on (coroutine.c)
 }
 
 bool stacks_peek(uint64_t at, uint64_t *out)
@@ -310,5 +310,5 @@ uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 			return c->stack;
 		}
 	}
-	return walk_and_add(f, top, bucket, last);
+	return walk_and_add(f, top, bucket);
 }

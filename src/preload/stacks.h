@@ -13,15 +13,17 @@ struct check {
 	uint64_t off;
 };
 
-// A stack, by what its walk depended on. Trampolines know the part from `plain` on (candidate.h).
+// A stack, by what its walk depended on. From `plain` on it begins a cache line; three
+// return addresses fit into that.
 struct candidate {
 	struct candidate *next;
-	uint64_t depth; // bytes from the stack pointer to the stack's top
+	uint64_t depth;  // bytes from the stack pointer to the stack's top
+	uint64_t pc;     // 0: counts for nothing any more
+	uint64_t fp_val; // how far above the stack pointer the fp register must point
 	uint32_t stack;
-	bool fp; // the fp register must be `fp_val` above the stack pointer
-	uint64_t fp_val;
+	bool fp; // fp_val counts
+	uint64_t reserved;
 	uint64_t plain; // pc, if nothing but return addresses must be as they were; else 0
-	uint64_t pc;    // 0: counts for nothing any more
 	int32_t last_absolute, last; // of checks, times two: the return addresses come first; -2: none
 	struct check checks[];
 };

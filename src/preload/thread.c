@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "area.h"
 #include "coroutine.h"
 #include "cpu.h"
 #include "crash.h"
@@ -21,31 +20,6 @@
 #include "real.h"
 
 enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
-
-#define AREA_IS(field, off) _Static_assert(offsetof(struct guest, field) == (off), #field)
-AREA_IS(gate, AREA_GATE);
-AREA_IS(stack_top, AREA_STACK_TOP);
-AREA_IS(vfork_pc, AREA_VFORK_PC);
-AREA_IS(regs[CTP_REG_PC], AREA_PC);
-AREA_IS(regs[CTP_REG_SP], AREA_SP);
-AREA_IS(regs[CTP_REG_FP], AREA_FP);
-AREA_IS(regs[CTP_REG_S0], AREA_S0);
-AREA_IS(regs[CTP_REG_S4], AREA_S4);
-AREA_IS(lost, AREA_LOST);
-AREA_IS(gaps, AREA_GAPS);
-AREA_IS(saved_slot, AREA_SAVED_SLOT);
-AREA_IS(saved[CTP_REG_PC], AREA_SAVED_PC);
-AREA_IS(saved[CTP_REG_S4], AREA_SAVED_S4);
-AREA_IS(kept_slot, AREA_KEPT);
-AREA_IS(current, AREA_CURRENT);
-AREA_IS(slice, AREA_SLICE);
-AREA_IS(keeps, AREA_KEEPS);
-AREA_IS(thread, AREA_THREAD);
-AREA_IS(ring, AREA_RING);
-AREA_IS(ring_capacity, AREA_RING_CAPACITY);
-AREA_IS(ring_limit, AREA_RING_LIMIT);
-AREA_IS(recent, AREA_RECENT);
-_Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread bool starting __attribute__((tls_model("initial-exec")));
@@ -195,13 +169,12 @@ struct guest *thread_start(void)
 	g->ext = tr->region.ext;
 	g->ring = ctp_region_ring(&tr->region, slot);
 	g->ring_capacity = tr->region.ring_capacity;
+	g->ring_mask = g->ring_capacity - 1;
 	g->native_top = g->tid == tr->pid ? main_top : cpu_thread_pointer();
 	g->unnamed.entity = CTP_NATIVE;
 	g->unnamed.life = CTP_RUNNING;
 	g->current = g->native = &g->unnamed;
 	g->batch_fd = g->anew_fd = -1;
-	for (unsigned i = 0; i < GUEST_RECENT; i++)
-		g->recent[i] = &g->unnamed; // it is never suspended, so never found there
 	g->never = tr->v1 || !tr->tsc;
 	g->slice_fresh = g->slice;
 	slot_init(g->thread, g->tid);

@@ -5,6 +5,9 @@
 
 #include "../../area.h"
 
+// Where a ucontext_t keeps rsp (asserted in context.h).
+#define CONTEXT_SP 160
+
 #define EXPORTED(name) .globl name; .type name, @function; name:
 #define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:
 #define END(name) .size name, . - name

@@ -11,6 +11,7 @@
 //	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the area
 // It lies on the private stack, not in the area, and r11 is read back from it.
 #include "asm.h"
+#include "short.h"
 
 #define SAVED_SP 72
 #define SAVED_RDI 56
@@ -22,19 +23,18 @@
 #define SAVED_RAX 8
 #define SAVED_AREA 0
 
-// r11 = this thread's area; jumps to `none` if there is none.
+// r11 = this thread's area, r10 where that stands in %fs; jumps to `none` if there is none.
 .macro SELF none
-	movq ctp_self@gottpoff(%rip), %r11
-	movq %fs:(%r11), %r11
+	movq ctp_self@gottpoff(%rip), %r10
+	movq %fs:(%r10), %r11
 	testq %r11, %r11
 	jz \none
 .endm
 
-// Shuts the gate. A preemptive scheduler may have moved us to another thread
+// Shuts the gate; r10 is still SELF's. A preemptive scheduler may have moved us to another thread
 // since SELF: then the area is not ours, and `again` starts anew.
 .macro SHUT again
 	movl $0, AREA_GATE(%r11)
-	movq ctp_self@gottpoff(%rip), %r10
 	cmpq %fs:(%r10), %r11
 	jne \again
 .endm
@@ -92,6 +92,7 @@
 	.cfi_adjust_cfa_offset -8
 	popq %rdi
 	.cfi_adjust_cfa_offset -8
+	movq ctp_self@gottpoff(%rip), %r10
 	testq %r11, %r11
 	jz \none
 .endm
@@ -134,10 +135,11 @@
 // TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
 // then jumps to real_<name>. What it is to a shut gate: PASS nothing, SWITCH or JUMP.
 // all: it has more than two arguments, or may be a function that we do not know.
+// how: the short way (short.h) is tried first.
 #define PASS 0
 #define SWITCH 1
 #define JUMP 2
-.macro TRAMPOLINE name, hook, kind, all=0
+.macro TRAMPOLINE name, hook, kind, all=0, how=0
 	.p2align 4
 	EXPORTED(\name)
 	.cfi_startproc
@@ -147,7 +149,26 @@
 1:	cmpl $1, AREA_GATE(%r11)
 	jne 4f
 	SHUT 5f
-	.cfi_remember_state
+.if \how
+.if \how == HOW_SWAP
+	SHORT_SWAP 8f
+.else
+	SHORT_FCONTEXT \how, 8f
+.endif
+	movl $1, AREA_GATE(%r11)
+	jmp *real_\name(%rip)
+.if \how == HOW_SWAP
+	SHORT_SECOND %rsi, %esi, 8f
+	SHORT_STACK_FP 8f
+	SHORT_NATIVE 8f
+.else
+	SHORT_SECOND %rdi, %edi, 8f
+	SHORT_STACK_FP 17f
+	SHORT_NATIVE 17f
+	SHORT_FCONTEXT_LONG \how, 8f
+.endif
+.endif
+8:	.cfi_remember_state
 	GO_PRIVATE
 	movq %rdi, SAVED_RDI(%rsp)
 	movq %rsi, SAVED_RSI(%rsp)
@@ -237,7 +258,7 @@
 	SAVES getcontext, 1
 	TRAMPOLINE makecontext, makecontext, PASS, 1
 	TRAMPOLINE setcontext, setcontext, SWITCH
-	TRAMPOLINE swapcontext, swapcontext, SWITCH
+	TRAMPOLINE swapcontext, swapcontext, SWITCH, 0, HOW_SWAP
 
 	SAVES setjmp
 	SAVES _setjmp
@@ -247,8 +268,8 @@
 	TRAMPOLINE siglongjmp, longjmp, JUMP
 	TRAMPOLINE __longjmp_chk, longjmp, JUMP
 
-	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH, 1
-	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1
+	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH, 1, HOW_FCONTEXT
+	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1, HOW_ONTOP
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // gate stays shut for it, and the parent opens it again. The return address is

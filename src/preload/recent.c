@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// One table for all threads, as coroutines wander. It begins with two pages and
+// grows fourfold while looks fail because others took the place, so that what a
+// switch costs does not depend on how many coroutines there are. Entries are
+// written by whoever had to search, read by all; the old table stays, for whoever
+// is reading it.
+#include "recent.h"
+
+enum { LEAST = 1 << 10, MOST = 1 << 20 };
+
+struct ctp_state **recent_table;
+uint64_t recent_mask;
+static uint32_t growing;
+static struct ctp_state nobody; // is never suspended
+
+static struct ctp_state **table_of(uint64_t n)
+{
+	struct ctp_state **t = memory_take(n * sizeof(*t));
+	for (uint64_t i = 0; t && i < n; i++)
+		t[i] = &nobody;
+	return t;
+}
+
+int recent_init(void)
+{
+	growing = 0;
+	recent_table = table_of(LEAST);
+	recent_mask = (LEAST - 1) * sizeof(*recent_table);
+	return recent_table ? 0 : -1;
+}
+
+static void grow(uint64_t n)
+{
+	struct ctp_state **t;
+	if (n >= MOST || !ctp_cas32(&growing, 0, 1))
+		return;
+	if (recent_mask == (n - 1) * sizeof(*t) && (t = table_of(4 * n))) {
+		ctp_store_ptr(&recent_table, t);
+		ctp_store64(&recent_mask, (4 * n - 1) * sizeof(*t));
+	}
+	ctp_store32(&growing, 0);
+}
+
+static bool lives(const struct ctp_state *s)
+{
+	return s->slot && s->life != CTP_NONE && s->life <= CTP_RUNNING;
+}
+
+void recent_note(struct guest *g, uint64_t slot, struct ctp_state *s)
+{
+	uint64_t n = ctp_load64(&recent_mask) / sizeof(s) + 1;
+	struct ctp_state **first = recent_place(slot), *was = ctp_load_ptr(first);
+	struct ctp_state **second = (struct ctp_state **)((uint64_t)first ^ sizeof(s));
+	if (!s || was == s)
+		return;
+	if (lives(was)) {
+		const struct ctp_state *last = ctp_load_ptr(second);
+		bool crowded = last != s && lives(last);
+		ctp_store_ptr(second, was);
+		if (crowded && ++g->crowded > n / 4) {
+			if (g->thread->switches - g->crowded_since < 8 * n)
+				grow(n);
+			g->crowded = 0;
+			g->crowded_since = g->thread->switches;
+		}
+	}
+	ctp_store_ptr(first, s);
+}
