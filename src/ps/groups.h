@@ -15,7 +15,8 @@ struct coroutine {
 	uint32_t stack;         // of the stacks (ps/stacks.h); 0 = none
 	uint32_t creator_stack; // as recorded
 	uint32_t thread;        // slot where it runs or last ran
-	uint8_t life, flags;    // enum ctp_life, CTP_STATE_*
+	uint8_t life;           // enum ctp_life
+	uint16_t flags;         // CTP_STATE_*
 	uint8_t nwaits;
 	bool settled; // false: it was being written all the while
 	struct coroutine_wait {

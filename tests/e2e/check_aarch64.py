@@ -86,7 +86,8 @@ def build(case):
     done = case.run(tool("meson"), "setup", f"--cross-file={ROOT}/scripts/aarch64-cross.ini", "-Dguest_only=true", place,
                     ROOT)
     need(done.status == 0, f"meson: {done}")
-    done = case.run(tool("ninja"), "-C", place, "src/preload/libctp.so", *[f"tests/targets/t-{name}" for name in BUILT])
+    done = case.start(tool("ninja"), "-C", place, "src/preload/libctp.so",
+                      *[f"tests/targets/t-{name}" for name in BUILT]).done(bound=600)
     need(done.status == 0, f"ninja: {done}")
     return place
 

@@ -81,7 +81,8 @@ class Process:
         """Waits until a line that begins so has been printed; returns it."""
         def look():
             text = self.out() if stream == "out" else self.err()
-            return next((x for x in text.splitlines() if x.startswith(line)), None)
+            whole = text if self.popen.poll() is not None else text[:text.rfind("\n") + 1]
+            return next((x for x in whole.splitlines() if x.startswith(line)), None)
         found = until(lambda: look() or self.popen.poll() is not None, f"{line!r} from {self.argv}")
         found = look()
         if not found:
@@ -92,12 +93,12 @@ class Process:
         if self.popen.poll() is None:
             os.kill(self.pid, number)
 
-    def done(self):
+    def done(self, bound=BOUND):
         """Waits for the end."""
         try:
-            status = self.popen.wait(BOUND)
+            status = self.popen.wait(bound)
         except subprocess.TimeoutExpired:
-            raise Failed(f"still running after {BOUND} s: {self.argv}\n{self.out()[-1000:]}\n{self.err()[-1000:]}")
+            raise Failed(f"still running after {bound} s: {self.argv}\n{self.out()[-1000:]}\n{self.err()[-1000:]}")
         return Done(status, self.out(), self.err())
 
     def end(self):
