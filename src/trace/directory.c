@@ -16,11 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/grow.h"
-#include "trace/changes.h"
-#include "trace/history.h"
-#include "trace/order.h"
-#include "trace/stream.h"
+#include "trace/streams.h"
 
 static int64_t now_ms(void)
 {
@@ -112,121 +108,6 @@ static int open_images(struct world *w, const char *folder)
 	return 0;
 }
 
-// What the streams tell of entities.
-struct past {
-	struct changes v1;      // version-1 stations
-	struct history history; // all others, where there are no last tables
-	bool unfinished;
-	struct order order;
-};
-
-static int count_v1(struct world *w, struct changes *v1, const struct stream_station *r, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		w->kinds[r[i].kind]++;
-		int e = changes_add(v1, &(struct change){ .id = r[i].id, .n = r[i].n, .ns = r[i].ts_ns,
-							  .active = r[i].active });
-		if (e)
-			return e;
-	}
-	return 0;
-}
-
-static int count_events(struct world *w, struct past *past, const struct ctp_event *e, size_t n)
-{
-	uint64_t switches = 0;
-	for (size_t i = 0; i < n; i++) { // nearly all are switches
-		if (e[i].kind == CTP_EV_SWITCH)
-			switches++;
-		else
-			w->kinds[e[i].kind]++;
-	}
-	w->kinds[CTP_EV_SWITCH] += switches;
-	int r = order_add(&past->order, e, n);
-	return !r && past->unfinished ? history_add(&past->history, e, n) : r;
-}
-
-static int count_stream(struct world *w, struct past *past, struct world_stream *s,
-			struct stream_reader *reader)
-{
-	const struct stream_packet *p;
-	const void *records;
-	size_t n;
-	int r;
-	order_stream(&past->order);
-	while ((r = stream_next(reader, &p, &records, &n)) > 0) {
-		s->records += n;
-		w->events += n;
-		if (p->stream_id == STREAM_V1)
-			r = count_v1(w, &past->v1, records, n);
-		else
-			r = count_events(w, past, records, n);
-		if (r < 0)
-			return r;
-	}
-	const struct stream_end *end = stream_ended(reader);
-	s->whole_bytes = end->whole_bytes;
-	s->file_bytes = end->file_bytes;
-	s->packets = end->packets;
-	w->discarded += end->discarded;
-	return r;
-}
-
-static int read_stream(struct world *w, struct past *past, char *path)
-{
-	int r = GROW(w->streams, w->nstreams, w->streams_capacity);
-	if (r) {
-		free(path);
-		return r;
-	}
-	struct world_stream *s = &w->streams[w->nstreams++];
-	*s = (struct world_stream){ .path = path };
-	struct stream_reader *reader = NULL;
-	r = stream_open(&reader, path);
-	if (!r)
-		r = count_stream(w, past, s, reader);
-	stream_close(reader);
-	if (r == -ENOMEM)
-		return r;
-	if (r)
-		return world_cover(w, "%s could not be read: %s", file_base(path), strerror(-r));
-	if (s->whole_bytes < s->file_bytes)
-		return world_cover(w, "%s was cut off: read up to its last whole packet (%" PRIu64
-				   " of %" PRIu64 " bytes)", file_base(path), s->whole_bytes,
-				   s->file_bytes);
-	return 0;
-}
-
-// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>].
-static const char *thread_part(const char *name)
-{
-	size_t digits = *name == 'p' ? strspn(name + 1, "0123456789") : 0;
-	return digits && name[1 + digits] == '.' ? name + digits + 2 : name;
-}
-
-static bool is_stream(const char *name)
-{
-	const char *t = thread_part(name);
-	return !strcmp(name, "v1") || (t[0] == 't' && t[1] >= '0' && t[1] <= '9');
-}
-
-static int read_streams(struct world *w, struct past *past)
-{
-	struct dirent **names;
-	int n = scandir(w->path, &names, NULL, versionsort);
-	int r = n < 0 ? -errno : 0;
-	for (int i = 0; i < n; i++) {
-		if (!r && is_stream(names[i]->d_name)) {
-			char *path = file_join(w->path, names[i]->d_name);
-			r = path ? read_stream(w, past, path) : -ENOMEM;
-		}
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
-	return r;
-}
-
 static void sum_images(struct world *w)
 {
 	const uint64_t *from;
@@ -241,30 +122,13 @@ static void sum_images(struct world *w)
 	}
 }
 
-// Is stream i the first with records of its thread? The k of a name are parts of one.
-static bool begins_thread(const struct world *w, size_t i)
-{
-	const char *name = file_base(w->streams[i].path), *thread = thread_part(name);
-	const char *dot = strchr(thread, '.');
-	if (!w->streams[i].records || *thread != 't' || !dot)
-		return false;
-	size_t n = (size_t)(dot - name) + 1 + strspn(dot + 1, "0123456789");
-	for (size_t k = 0; k < i; k++) {
-		const char *other = file_base(w->streams[k].path);
-		if (w->streams[k].records && !strncmp(other, name, n) && (other[n] == '.' || !other[n]))
-			return false;
-	}
-	return true;
-}
-
 static void sum_streams(struct world *w, const struct changes *v1)
 {
 	w->v1_suspended = changes_count(v1).suspended;
 	w->v1_running = v1->n - w->v1_suspended;
 	w->counts.suspended += w->v1_suspended;
 	w->counts.running += w->v1_running;
-	for (size_t i = 0; i < w->nstreams; i++)
-		w->threads += begins_thread(w, i);
+	w->threads = streams_threads(w);
 	for (unsigned k = 0; k < 256; k++)
 		if (!((k >= CTP_EV_SWITCH && k <= CTP_EV_SIGNAL) || k == CTP_EV_STATION ||
 		      k >= CTP_EV_USER))
@@ -314,9 +178,9 @@ static int cover(struct world *w, const struct past *past)
 	if (!r && w->unknown_kinds)
 		r = world_cover(w, "%" PRIu64 " records of kinds that this version does not know",
 				w->unknown_kinds);
-	if (!r && past->order.wrong)
+	if (!r && past->wrong)
 		r = world_cover(w, "%" PRIu64 " records contradict the order in which their coroutines moved",
-				past->order.wrong);
+				past->wrong);
 	if (!r && w->v1_suspended + w->v1_running)
 		r = world_cover(w, "%" PRIu64 " stations of version-1 probes hold no descriptors: "
 				"CTP001 to CTP009 were not decided for them",
@@ -365,24 +229,22 @@ int directory_read(struct world *w, int wait_ms, struct world_error *error)
 		r = open_images(w, folder);
 	if (!r)
 		r = check_layout(w, error);
-	past.unfinished = !r && !any_tables(w);
+	bool unfinished = !r && !any_tables(w);
 	if (!r)
-		r = read_streams(w, &past);
+		r = streams_read(w, unfinished, &past);
 	if (!r) {
 		sum_images(w);
-		if (past.unfinished)
+		if (unfinished)
 			history_count(&past.history, &w->counts);
 		sum_streams(w, &past.v1);
 		set_times(w);
-		if (past.unfinished && past.history.n)
+		if (unfinished && past.history.n)
 			end_at(w, world_ns(w, past.history.last));
 		struct image_counts *c = &w->counts;
 		w->coroutines = c->created + c->suspended + c->running + c->finished + c->destroyed;
 		r = cover(w, &past);
 	}
-	changes_deinit(&past.v1);
-	history_deinit(&past.history);
-	order_deinit(&past.order);
+	past_deinit(&past);
 	free(path);
 	free(folder);
 	return r;

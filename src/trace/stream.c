@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctp/record.h"
-
 _Static_assert(sizeof(struct stream_packet) == STREAM_HEADER_BYTES, "packet header");
 
 #define STREAM_BUFFER_BYTES (64u << 10)
@@ -100,27 +98,25 @@ static int next_packet(struct stream_reader *r)
 	return 1;
 }
 
-// Events of the first `bytes` of the buffer, which end the packet if `last`. What they were made
-// from, in bytes, comes back: the first part of a record stays for the next time.
-static size_t read_events(struct stream_reader *r, size_t bytes, bool last, size_t *n)
+// How many slots of the first `bytes` of the buffer are whole records. The first half of one stays for the
+// next time, unless the packet ends here (`last`): then it is none. A slot that begins a long record is
+// never the second of another, so the last one tells.
+static size_t whole_slots(const struct stream_reader *r, size_t bytes, bool last)
 {
 	const struct ctp_record *slots = (const void *)r->buffer;
-	size_t there = bytes / sizeof(*slots), i = 0;
-	for (*n = 0; i < there; ++*n) {
-		unsigned took = ctp_record_read(&r->cursor, slots + i, there - i, &r->events[*n]);
-		if (!took && !last && i + 1 == there && i && ctp_kind_is_long(ctp_record_kind(slots + i)))
-			return i * sizeof(*slots);
-		if (!took) {
-			unsigned kind = ctp_record_kind(slots + i);
-			r->events[*n] = (struct ctp_event){ .kind = ctp_kind_is_long(kind) ? 0 : (uint8_t)kind };
-		}
-		i += took ? took : 1;
-	}
-	return last ? bytes : i * sizeof(*slots);
+	size_t n = bytes / sizeof(*slots);
+	return n - (!last && n > 1 && ctp_kind_is_long(ctp_record_kind(slots + n - 1)));
 }
 
-int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
-		size_t *n)
+// The next bytes of this packet into the buffer. 1, 0: the file became shorter under us, its end is here; -errno.
+static int read_content(struct stream_reader *r, size_t bytes)
+{
+	int e = read_at(r->fd, r->buffer, bytes, r->at);
+	return !e ? 1 : e == -ENODATA ? 0 : e;
+}
+
+int stream_slots(struct stream_reader *r, const struct stream_packet **packet, const void **slots, size_t *n,
+		 struct ctp_cursor **cursor)
 {
 	do {
 		while (!r->left) {
@@ -129,20 +125,49 @@ int stream_next(struct stream_reader *r, const struct stream_packet **packet, co
 				return e;
 		}
 		size_t now = r->left < STREAM_BUFFER_BYTES ? (size_t)r->left : STREAM_BUFFER_BYTES;
-		int e = read_at(r->fd, r->buffer, now, r->at);
-		if (e) // the file became shorter under us: its end is here
-			return e == -ENODATA ? 0 : e;
-		*packet = &r->packet;
-		*records = r->buffer;
-		*n = now / STREAM_V1_RECORD_BYTES;
-		if (r->packet.stream_id != STREAM_V1) {
-			now = read_events(r, now, now == r->left, n);
-			*records = r->events;
+		bool last = now == r->left;
+		int e = read_content(r, now);
+		if (e <= 0)
+			return e;
+		if (r->packet.stream_id == STREAM_V1) {
+			*n = now / STREAM_V1_RECORD_BYTES;
+		} else {
+			*n = whole_slots(r, now, last);
+			now = last ? now : *n * sizeof(struct ctp_record);
 		}
 		r->at += now;
 		r->left -= now;
 	} while (!*n);
+	*packet = &r->packet;
+	*slots = r->buffer;
+	*cursor = &r->cursor;
 	return 1;
+}
+
+static size_t read_events(struct stream_reader *r, const struct ctp_record *slots, size_t there)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < there; n++) {
+		unsigned took = ctp_record_read(&r->cursor, slots + i, there - i, &r->events[n]);
+		if (!took) {
+			unsigned kind = ctp_record_kind(slots + i);
+			r->events[n] = (struct ctp_event){ .kind = ctp_kind_is_long(kind) ? 0 : (uint8_t)kind };
+		}
+		i += took ? took : 1;
+	}
+	return n;
+}
+
+int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
+		size_t *n)
+{
+	struct ctp_cursor *cursor;
+	int e = stream_slots(r, packet, records, n, &cursor);
+	if (e > 0 && (*packet)->stream_id != STREAM_V1) {
+		*n = read_events(r, *records, *n);
+		*records = r->events;
+	}
+	return e;
 }
 
 const struct stream_end *stream_ended(const struct stream_reader *r)

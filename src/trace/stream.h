@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ctp/record.h"
+
 #define STREAM_MAGIC 0xC1FC1FC1u
 #define STREAM_HEADER_BYTES 96u
 
@@ -45,6 +47,11 @@ void stream_close(struct stream_reader *r);
 // record comes as an event of its kind, or of kind 0 where only a part of one is there.
 int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
 		size_t *n);
+// The same without making events: *slots holds *n > 0 slots (struct ctp_record; in a stream of
+// stations, struct stream_station). No record goes beyond them, and *cursor is as of the first: the
+// caller takes it past all of them before the next call.
+int stream_slots(struct stream_reader *r, const struct stream_packet **packet, const void **slots, size_t *n,
+		 struct ctp_cursor **cursor);
 // So far; at the end, whole_bytes < file_bytes says that the rest was cut off.
 const struct stream_end *stream_ended(const struct stream_reader *r);
 // Shortens the file to whole_bytes.

@@ -97,9 +97,21 @@ static int open_any(struct world *w, int wait_ms, struct world_error *error)
 	return r;
 }
 
+void world_tell(const struct world *w, uint64_t done, uint64_t total)
+{
+	if (w->watch)
+		w->watch->tell(w->watch->arg, done, total);
+}
+
 int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error)
 {
-	struct world got = { .path = strdup(path) };
+	return world_open_watched(w, path, wait_ms, NULL, error);
+}
+
+int world_open_watched(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
+		       struct world_error *error)
+{
+	struct world got = { .path = strdup(path), .watch = watch };
 	error->text[0] = 0;
 	int r = got.path ? open_any(&got, wait_ms, error) : -ENOMEM;
 	if (r) {

@@ -12,11 +12,20 @@ enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
 struct world_stream {
 	char *path;
 	uint64_t whole_bytes, file_bytes, packets, records;
+	int error; // why it could not be read, or not to its end
+	bool has_stations; // records of version-1 stations
+};
+
+// Wants to hear how far reading has got, in bytes; total 0: not known. By one thread at a time.
+struct world_watch {
+	void (*tell)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
 };
 
 struct world {
 	enum world_form form;
 	char *path; // as given
+	const struct world_watch *watch; // or NULL
 	struct manifest manifest;
 	struct image *images;
 	size_t nimages, processes; // processes: of which there are images
@@ -47,6 +56,10 @@ struct world_error {
 // Opens a directory, a .jsonl file or "-". Waits up to wait_ms for a trace
 // that is still being written. 0 or -errno with error->text filled in.
 int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error);
+// The same, watched until the world is closed.
+int world_open_watched(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
+		       struct world_error *error);
+void world_tell(const struct world *w, uint64_t done, uint64_t total);
 void world_close(struct world *w);
 // 0 if `layout` is ours, else -EPROTO and why; `what` begins the line.
 int world_layout(struct world_error *e, const char *what, uint32_t layout);

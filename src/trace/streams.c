@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+//
+// The streams of a directory, by several threads at once: a stream is one thread's,
+// its records are in order, and what is counted of different streams only adds up.
+// Where the order of streams matters (version-1 stations, and the history where there are no last
+// tables) they are read again, one after the other. Memory grows with coroutines, not with records.
+#include "trace/streams.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "trace/stream.h"
+#include "trace/tally.h"
+
+#define WORKERS_MAX 16
+#define WORKER_BYTES (4u << 20) // less is read before a thread has begun
+#define TELL_BYTES (1u << 20)
+
+// --------------------------------------------------------------- their names
+
+// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>].
+static const char *thread_part(const char *name)
+{
+	size_t digits = *name == 'p' ? strspn(name + 1, "0123456789") : 0;
+	return digits && name[1 + digits] == '.' ? name + digits + 2 : name;
+}
+
+static bool is_stream(const char *name)
+{
+	const char *t = thread_part(name);
+	return !strcmp(name, "v1") || (t[0] == 't' && t[1] >= '0' && t[1] <= '9');
+}
+
+static int add_stream(struct world *w, const char *name)
+{
+	char *path = file_join(w->path, name);
+	struct stat st;
+	if (!path || GROW(w->streams, w->nstreams, w->streams_capacity)) {
+		free(path);
+		return -ENOMEM;
+	}
+	w->streams[w->nstreams++] = (struct world_stream){ .path = path, .file_bytes = stat(path, &st) ? 0 : (uint64_t)st.st_size };
+	return 0;
+}
+
+static int find_streams(struct world *w)
+{
+	struct dirent **names;
+	int n = scandir(w->path, &names, NULL, versionsort);
+	int r = n < 0 ? -errno : 0;
+	for (int i = 0; i < n; i++) {
+		if (!r && is_stream(names[i]->d_name))
+			r = add_stream(w, names[i]->d_name);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return r;
+}
+
+// Is stream i the first with records of its thread? The k of a name are parts of one.
+static bool begins_thread(const struct world *w, size_t i)
+{
+	const char *name = file_base(w->streams[i].path), *thread = thread_part(name);
+	const char *dot = strchr(thread, '.');
+	if (!w->streams[i].records || *thread != 't' || !dot)
+		return false;
+	size_t n = (size_t)(dot - name) + 1 + strspn(dot + 1, "0123456789");
+	for (size_t k = 0; k < i; k++) {
+		const char *other = file_base(w->streams[k].path);
+		if (w->streams[k].records && !strncmp(other, name, n) && (other[n] == '.' || !other[n]))
+			return false;
+	}
+	return true;
+}
+
+uint64_t streams_threads(const struct world *w)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < w->nstreams; i++)
+		n += begins_thread(w, i);
+	return n;
+}
+
+// ------------------------------------------------------- counted, in any order
+
+struct crew {
+	struct world *w;
+	struct past *past;
+	pthread_mutex_t lock; // of all below, and of the sums in w and past
+	size_t next;          // stream that nobody has taken
+	uint64_t done, total; // bytes
+};
+
+static void tell(struct crew *c, uint64_t bytes)
+{
+	pthread_mutex_lock(&c->lock);
+	c->done += bytes;
+	world_tell(c->w, c->done, c->total);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void count_stations(struct tally *t, const struct stream_station *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		t->kinds[s[i].kind]++;
+	t->events += n;
+}
+
+static int count_packets(struct crew *c, struct world_stream *s, struct stream_reader *reader, struct tally *t)
+{
+	const struct stream_packet *p;
+	struct ctp_cursor *cursor;
+	const void *slots;
+	uint64_t untold = 0;
+	size_t n;
+	int r;
+	while ((r = stream_slots(reader, &p, &slots, &n, &cursor)) > 0) {
+		bool stations = p->stream_id == STREAM_V1;
+		if (stations)
+			count_stations(t, slots, n);
+		else
+			r = tally_slots(t, cursor, slots, n);
+		s->has_stations |= stations;
+		untold += n * (stations ? sizeof(struct stream_station) : sizeof(struct ctp_record));
+		if (untold >= TELL_BYTES) {
+			tell(c, untold);
+			untold = 0;
+		}
+		if (r < 0)
+			break;
+	}
+	tell(c, untold);
+	return r;
+}
+
+static void count_stream(struct crew *c, struct world_stream *s)
+{
+	struct tally t = { 0 };
+	struct stream_reader *reader = NULL;
+	s->error = stream_open(&reader, s->path);
+	if (!s->error)
+		s->error = count_packets(c, s, reader, &t);
+	struct stream_end end = reader ? *stream_ended(reader) : (struct stream_end){ 0 };
+	s->whole_bytes = end.whole_bytes;
+	s->file_bytes = end.file_bytes;
+	s->packets = end.packets;
+	s->records = t.events;
+	pthread_mutex_lock(&c->lock);
+	for (unsigned k = 0; k < 256; k++)
+		c->w->kinds[k] += t.kinds[k];
+	c->w->events += t.events;
+	c->w->discarded += end.discarded;
+	c->past->wrong += t.order.wrong;
+	pthread_mutex_unlock(&c->lock);
+	stream_close(reader);
+	order_deinit(&t.order);
+}
+
+static void *work(void *arg)
+{
+	struct crew *c = arg;
+	for (;;) {
+		pthread_mutex_lock(&c->lock);
+		size_t i = c->next < c->w->nstreams ? c->next++ : SIZE_MAX;
+		pthread_mutex_unlock(&c->lock);
+		if (i == SIZE_MAX)
+			return NULL;
+		count_stream(c, &c->w->streams[i]);
+	}
+}
+
+static size_t workers_wanted(const struct crew *c)
+{
+	cpu_set_t set;
+	size_t n = sched_getaffinity(0, sizeof(set), &set) ? 1 : (size_t)CPU_COUNT(&set);
+	size_t most = c->total / WORKER_BYTES < c->w->nstreams ? c->total / WORKER_BYTES : c->w->nstreams;
+	n = n < most ? n : most;
+	return n < WORKERS_MAX ? n : WORKERS_MAX;
+}
+
+// The caller is one of the crew: where no thread can be made, it does all.
+static void count_streams(struct world *w, struct past *past)
+{
+	struct crew c = { .w = w, .past = past, .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t others[WORKERS_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < w->nstreams; i++)
+		c.total += w->streams[i].file_bytes;
+	for (size_t want = workers_wanted(&c); n + 1 < want && !pthread_create(&others[n], NULL, work, &c);)
+		n++;
+	work(&c);
+	while (n)
+		pthread_join(others[--n], NULL);
+}
+
+// ---------------------------------------------------- read again, in their order
+
+static int add_stations(struct changes *v1, const struct stream_station *s, size_t n)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < n; i++)
+		r = changes_add(v1, &(struct change){ .id = s[i].id, .n = s[i].n, .ns = s[i].ts_ns, .active = s[i].active });
+	return r;
+}
+
+// What was counted of it, and no more: it may have grown since. 0 or -ENOMEM.
+static int read_again(const struct world_stream *s, bool history, struct past *past)
+{
+	struct stream_reader *reader;
+	const struct stream_packet *p;
+	const void *records;
+	size_t n;
+	int r = 0;
+	if (stream_open(&reader, s->path))
+		return 0; // that was said
+	while (!r && stream_next(reader, &p, &records, &n) > 0 && stream_ended(reader)->whole_bytes <= s->whole_bytes)
+		r = p->stream_id == STREAM_V1 ? add_stations(&past->v1, records, n) :
+		    history ? history_add(&past->history, records, n) : 0;
+	stream_close(reader);
+	return r;
+}
+
+static int cover_stream(struct world *w, const struct world_stream *s)
+{
+	const char *name = file_base(s->path);
+	if (s->error)
+		return s->error == -ENOMEM ? -ENOMEM : world_cover(w, "%s could not be read: %s", name, strerror(-s->error));
+	if (s->whole_bytes < s->file_bytes)
+		return world_cover(w, "%s was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)",
+				   name, s->whole_bytes, s->file_bytes);
+	return 0;
+}
+
+int streams_read(struct world *w, bool history, struct past *past)
+{
+	int r = find_streams(w);
+	if (!r)
+		count_streams(w, past);
+	for (size_t i = 0; !r && i < w->nstreams; i++) {
+		const struct world_stream *s = &w->streams[i];
+		r = cover_stream(w, s);
+		if (!r && (history || s->has_stations))
+			r = read_again(s, history, past);
+	}
+	return r;
+}
+
+void past_deinit(struct past *past)
+{
+	changes_deinit(&past->v1);
+	history_deinit(&past->history);
+}
