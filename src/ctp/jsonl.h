@@ -21,6 +21,10 @@ struct ctp_jsonl_line {
 // Writes the line with its newline, no NUL; returns its bytes.
 size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line);
 
+// Reads a line of n bytes, its newline included, that is as ctp_jsonl_format writes it. False: it is
+// not, which does not mean that it is no state change.
+bool ctp_jsonl_read(const char *text, size_t n, struct ctp_jsonl_line *line);
+
 // What a switch is told with: the time (ns) it has, and the innermost address
 // of its stack (0: unknown). Both lines together, at most 2 * CTP_JSONL_MAX;
 // returns their bytes. Keeps each coroutine's times from falling.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // JSON lines: one state change a line. They hold no descriptors, so all that
-// can be said is who is suspended: each entity's last line decides. A last line without a newline that does not parse was cut
+// can be said is who is suspended: each entity's last line decides. Lines as ctp-run
+// writes them are read by hand, any other object by jansson. A last line without a newline that does not parse was cut
 // off and is dropped with a word; any other line that is no state change is
 // an error.
 #include "trace/lines.h"
@@ -11,8 +12,12 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "ctp/jsonl.h"
 #include "trace/changes.h"
+
+#define TELL_LINES 1024
 
 struct lines {
 	struct changes changes;
@@ -20,7 +25,20 @@ struct lines {
 	uint64_t first_ns, last_ns;
 };
 
-static int take(struct lines *l, const json_t *o)
+static int take(struct lines *l, const struct ctp_jsonl_line *line)
+{
+	if (!l->first_ns || line->ts < l->first_ns)
+		l->first_ns = line->ts;
+	if (line->ts > l->last_ns)
+		l->last_ns = line->ts;
+	int r = idmap_set(&l->tids, line->tid, 0);
+	return r ? r : changes_add(&l->changes, &(struct change){
+		.id = line->probe_id, .n = line->seq / 2, .ns = line->ts, .active = line->is_active,
+		.native = line->native, .finished = line->finished });
+}
+
+// Of any JSON object that is a state change.
+static int take_object(struct lines *l, const json_t *o)
 {
 	const json_t *id = json_object_get(o, "probe_id"), *tid = json_object_get(o, "tid");
 	const json_t *addr = json_object_get(o, "addr"), *seq = json_object_get(o, "seq");
@@ -29,18 +47,11 @@ static int take(struct lines *l, const json_t *o)
 	    !json_is_integer(seq) || !json_is_boolean(active) || !json_is_integer(ts) ||
 	    json_integer_value(id) < 0 || json_integer_value(seq) < 0 || json_integer_value(ts) < 0)
 		return -EPROTO;
-	uint64_t ns = (uint64_t)json_integer_value(ts);
-	if (!l->first_ns || ns < l->first_ns)
-		l->first_ns = ns;
-	if (ns > l->last_ns)
-		l->last_ns = ns;
-	int r = idmap_set(&l->tids, (uint64_t)json_integer_value(tid), 0);
-	struct change change = {
-		.id = (uint64_t)json_integer_value(id), .n = (uint64_t)json_integer_value(seq) / 2, .ns = ns,
-		.active = json_is_true(active), .native = json_is_true(json_object_get(o, "native")),
-		.finished = json_is_true(json_object_get(o, "finished")),
-	};
-	return r ? r : changes_add(&l->changes, &change);
+	return take(l, &(struct ctp_jsonl_line){
+		.probe_id = (uint64_t)json_integer_value(id), .tid = (uint64_t)json_integer_value(tid),
+		.seq = (uint64_t)json_integer_value(seq), .ts = (uint64_t)json_integer_value(ts),
+		.is_active = json_is_true(active), .native = json_is_true(json_object_get(o, "native")),
+		.finished = json_is_true(json_object_get(o, "finished")) });
 }
 
 static int lines_finish(struct world *w, const struct lines *l)
@@ -62,13 +73,17 @@ static int lines_finish(struct world *w, const struct lines *l)
 }
 
 // One line, n bytes with its newline if it has one. 0, 1 if it was cut off, -errno.
-static int read_line(struct world *w, struct lines *l, const char *line, size_t n)
+static int read_line(struct world *w, struct lines *l, const char *text, size_t n)
 {
-	json_t *o = json_loadb(line, n, 0, NULL);
-	int r = json_is_object(o) ? take(l, o) : -EPROTO;
-	if (!o && line[n - 1] != '\n')
-		r = 1;
-	json_decref(o);
+	struct ctp_jsonl_line line;
+	int r;
+	if (ctp_jsonl_read(text, n, &line)) {
+		r = take(l, &line);
+	} else {
+		json_t *o = json_loadb(text, n, 0, NULL);
+		r = !o && text[n - 1] != '\n' ? 1 : json_is_object(o) ? take_object(l, o) : -EPROTO;
+		json_decref(o);
+	}
 	w->events += !r;
 	return r;
 }
@@ -76,14 +91,17 @@ static int read_line(struct world *w, struct lines *l, const char *line, size_t 
 int lines_read(struct world *w, FILE *f, struct world_error *error)
 {
 	struct lines l = { 0 };
+	struct stat st;
 	char *line = NULL;
 	size_t room = 0;
-	uint64_t number = 0;
+	uint64_t number = 0, done = 0, total = fstat(fileno(f), &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size;
 	ssize_t n;
 	int r = 0;
 	while (!r && (n = getline(&line, &room, f)) > 0) {
-		number++;
 		r = read_line(w, &l, line, (size_t)n);
+		done += (uint64_t)n;
+		if (++number % TELL_LINES == 0)
+			world_tell(w, done, total);
 	}
 	if (!r && ferror(f))
 		r = -EIO;

@@ -2,10 +2,12 @@
 //
 // Records of several threads must come out with every coroutine's changes in
 // order, whatever the clocks and the order of harvesting say.
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -199,6 +201,57 @@ static void the_line_is_the_contract_s(void **state)
 	assert_true(ctp_jsonl_format(out, &l) <= CTP_JSONL_MAX);
 }
 
+static void lines_are_as_printf_would_write_them(void **state)
+{
+	uint64_t seed = 1;
+	for (unsigned i = 0; i < 20000; i++) {
+		uint64_t v[6];
+		for (unsigned k = 0; k < 6; k++) {
+			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+			uint64_t power = 1;
+			for (unsigned d = (unsigned)(seed >> 59) % 19 + 1; d; d--)
+				power *= 10;
+			v[k] = i % 3 ? seed >> (seed >> 40 & 63) : power - 1 + (seed >> 33 & 1);
+		}
+		struct ctp_jsonl_line l = { v[0], v[1], v[2], v[3], v[4], i & 1, i & 2, i & 4, i & 8, v[5] }, read;
+		char out[CTP_JSONL_MAX], want[CTP_JSONL_MAX], more[64] = "";
+		if (l.is_station)
+			snprintf(more, sizeof(more), ",\"station_probe_id\":%" PRIu64, l.station_probe_id);
+		int wants = snprintf(want, sizeof(want), "{\"probe_id\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"addr\":\"0x%016" PRIx64
+			"\",\"seq\":%" PRIu64 ",\"is_active\":%s,\"ts\":%" PRIu64 "%s%s%s}\n", l.probe_id, l.tid, l.addr, l.seq,
+			l.is_active ? "true" : "false", l.ts, more, l.native ? ",\"native\":true" : "",
+			l.finished ? ",\"finished\":true" : "");
+		assert_int_equal(ctp_jsonl_format(out, &l), wants);
+		assert_memory_equal(out, want, wants);
+		uint64_t most = 1000000000000000000ULL;
+		bool small = v[0] < most && v[1] < most && v[3] < most && v[4] < most && (!l.is_station || v[5] < most);
+		assert_int_equal(ctp_jsonl_read(out, (size_t)wants, &read), small);
+		if (!small)
+			continue;
+		assert_int_equal(ctp_jsonl_format(want, &read), wants);
+		assert_memory_equal(out, want, wants);
+		for (int n = 0; n < wants && i < 100; n++)
+			assert_false(ctp_jsonl_read(out, (size_t)n, &read));
+	}
+}
+
+static void other_lines_are_not_read_by_hand(void **state)
+{
+	static const char *const others[] = {
+		"{\"probe_id\":03,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,\"is_active\":true,\"ts\":9}\n",
+		"{\"probe_id\":-3,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,\"is_active\":true,\"ts\":9}\n",
+		"{\"probe_id\":3,\"tid\":4,\"addr\":\"0x000055d0c0ffee0g\",\"seq\":2,\"is_active\":true,\"ts\":9}\n",
+		"{\"probe_id\":3,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2.5,\"is_active\":true,\"ts\":9}\n",
+		"{\"probe_id\":3,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,\"is_active\":null,\"ts\":9}\n",
+		"{\"probe_id\":3,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,\"is_active\":true,\"ts\":}\n",
+		"{\"probe_id\":3,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,\"is_active\":true,\"ts\":9,\"native\":false}\n",
+		"{\"probe_id\":3,\"tid\":4,\"addr\":\"0x000055d0c0ffee00\",\"seq\":2,\"is_active\":true,\"ts\":9}\n\n", "\n", "",
+	};
+	struct ctp_jsonl_line read;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(ctp_jsonl_read(others[i], strlen(others[i]), &read));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,7 +262,8 @@ int main(void)
 		cmocka_unit_test(ties_are_broken_by_numbers), cmocka_unit_test(low_bits_go_on),
 		cmocka_unit_test(a_history_without_its_beginning),
 		cmocka_unit_test(whole_streams_are_asked_for),
-		cmocka_unit_test(the_line_is_the_contract_s),
+		cmocka_unit_test(the_line_is_the_contract_s), cmocka_unit_test(lines_are_as_printf_would_write_them),
+		cmocka_unit_test(other_lines_are_not_read_by_hand),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
