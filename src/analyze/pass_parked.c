@@ -28,14 +28,6 @@ static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *
 				"disguise", c->id);
 }
 
-static bool resumed_from(const struct resumed *v, size_t n, uint32_t stack)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i].stack == stack)
-			return v[i].seen;
-	return false;
-}
-
 // Do the tables say so? They are all there is where the history was lost.
 static bool left_again(const struct image *m, uint32_t stack)
 {
@@ -48,22 +40,44 @@ static bool left_again(const struct image *m, uint32_t stack)
 	return false;
 }
 
+static int by_stack(const void *a, const void *b)
+{
+	const struct resumed *x = a, *y = b;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+// The stacks of the cases, each once. How many.
+static size_t stacks_of(const struct verdict_case *cases, size_t n, struct resumed *v)
+{
+	size_t different = 0;
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct resumed){ .stack = cases[i].stack };
+	qsort(v, n, sizeof(*v), by_stack);
+	for (size_t i = 0; i < n; i++)
+		if (!different || v[different - 1].stack != v[i].stack)
+			v[different++] = v[i];
+	return different;
+}
+
 // Of these cases, those stay that stand where coroutines were resumed before: who
-// never was is parked by design, as likely as not.
+// never was is parked by design, as likely as not. The history is read for what the tables do not say.
 static int keep_resumed(const struct world *w, struct found *out, size_t from)
 {
 	size_t n = out->ncases - from, kept = from;
 	struct resumed *v = n ? calloc(n, sizeof(*v)) : NULL;
 	if (!v)
 		return n ? -ENOMEM : 0;
+	const struct image *m = out->cases[from].about.image;
+	n = stacks_of(out->cases + from, n, v);
 	for (size_t i = 0; i < n; i++)
-		v[i].stack = out->cases[from + i].stack;
-	int r = resumed_read(w, out->cases[from].about.image, v, n);
-	for (size_t i = 0; i < n; i++)
-		v[i].seen |= left_again(out->cases[from].about.image, v[i].stack);
-	for (size_t i = from; i < out->ncases; i++)
-		if (resumed_from(v, n, out->cases[i].stack))
+		v[i].seen = left_again(m, v[i].stack);
+	int r = resumed_read(w, m, v, n);
+	for (size_t i = from; i < out->ncases; i++) {
+		struct resumed key = { .stack = out->cases[i].stack };
+		const struct resumed *is = bsearch(&key, v, n, sizeof(*v), by_stack);
+		if (is && is->seen)
 			out->cases[kept++] = out->cases[i];
+	}
 	out->ncases = kept;
 	free(v);
 	return r;

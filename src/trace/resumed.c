@@ -4,6 +4,7 @@
 // changes as of then. If it has made more since, it was resumed from there.
 #include "trace/resumed.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,49 +12,102 @@
 #include "ctp/record.h"
 #include "trace/stream.h"
 
+#define STACKS_SHORT (1u << CTP_SHORT_STACK_BITS)
+
+struct looking {
+	const struct image *image;
+	struct resumed *v;
+	size_t n, unseen;
+	uint64_t done, total; // bytes
+	uint8_t *wanted;      // a bit for each stack that a short record can name
+};
+
+static bool is_wanted(const struct looking *l, uint64_t stack)
+{
+	return l->wanted[stack / 8] >> stack % 8 & 1;
+}
+
 static int by_stack(const void *a, const void *b)
 {
 	const struct resumed *x = a, *y = b;
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void look_at(const struct image *m, const struct ctp_event *e, struct resumed *v, size_t n)
+static void look_at(struct looking *l, const struct ctp_event *e)
 {
-	if (e->kind != CTP_EV_SWITCH)
-		return;
-	struct resumed key = { .stack = e->stack }, *is = bsearch(&key, v, n, sizeof(*v), by_stack);
+	struct resumed key = { .stack = e->stack };
+	struct resumed *is = e->kind == CTP_EV_SWITCH ? bsearch(&key, l->v, l->n, sizeof(key), by_stack) : NULL;
 	if (!is || is->seen || !key.stack)
 		return;
-	const struct ctp_state *s = image_entity(m, e->a);
+	const struct ctp_state *s = image_entity(l->image, e->a);
 	is->seen = s && s->entity == CTP_COROUTINE && ((s->changes ^ e->a_n) & CTP_SHORT_MASK);
-	for (struct resumed *k = v; k < v + n; k++) // coroutines that stand at the same place
-		k->seen |= is->seen && k->stack == key.stack;
+	l->unseen -= is->seen;
+	if (is->seen && e->stack < STACKS_SHORT)
+		l->wanted[e->stack / 8] &= (uint8_t)~(1u << e->stack % 8);
 }
 
-static int one_stream(const struct image *m, const char *path, struct resumed *v, size_t n)
+// Events are made of few: most records are of a stack that nobody asks for.
+static void look_at_slots(struct looking *l, struct ctp_cursor *c, const struct ctp_record *r, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		struct ctp_event e;
+		if (ctp_kind_is_short(ctp_record_kind(r + i)) && !is_wanted(l, r[i].w1 >> CTP_SHORT_BITS & (STACKS_SHORT - 1))) {
+			ctp_cursor_pass(c, r + i++);
+			continue;
+		}
+		unsigned took = ctp_record_read(c, r + i, n - i, &e);
+		if (took)
+			look_at(l, &e);
+		i += took ? took : 1;
+	}
+}
+
+static int one_stream(const struct world *w, struct looking *l, const char *path)
 {
 	struct stream_reader *reader;
 	const struct stream_packet *p;
-	const void *records;
-	size_t got;
+	struct ctp_cursor *cursor;
+	const void *slots;
+	size_t n;
 	int r = stream_open(&reader, path);
 	if (r)
 		return r;
-	while ((r = stream_next(reader, &p, &records, &got)) > 0)
-		for (size_t i = 0; p->stream_id == STREAM_THREADS && i < got; i++)
-			look_at(m, (const struct ctp_event *)records + i, v, n);
+	while (l->unseen && (r = stream_slots(reader, &p, &slots, &n, &cursor)) > 0) {
+		if (p->stream_id == STREAM_THREADS)
+			look_at_slots(l, cursor, slots, n);
+		world_tell(w, l->done += n * sizeof(struct ctp_record), l->total);
+	}
 	stream_close(reader);
-	return r;
+	return r < 0 ? r : 0;
+}
+
+static void want(struct looking *l, const struct world *w)
+{
+	qsort(l->v, l->n, sizeof(*l->v), by_stack);
+	for (size_t i = 0; i < l->n; i++) {
+		uint32_t stack = l->v[i].stack;
+		bool unseen = stack && !l->v[i].seen;
+		l->unseen += unseen;
+		if (unseen && stack < STACKS_SHORT)
+			l->wanted[stack / 8] |= (uint8_t)(1u << stack % 8);
+	}
+	for (size_t i = 0; i < w->nstreams; i++)
+		l->total += w->streams[i].whole_bytes;
 }
 
 int resumed_read(const struct world *w, const struct image *m, struct resumed *v, size_t n)
 {
+	struct looking l = { m, v, n };
 	int r = 0;
 	if (w->nimages != 1) // ids and stacks of several would be mixed up
 		return 0;
-	qsort(v, n, sizeof(*v), by_stack);
-	for (size_t i = 0; !r && n && i < w->nstreams; i++)
+	l.wanted = calloc(STACKS_SHORT / 8, 1);
+	if (!l.wanted)
+		return -ENOMEM;
+	want(&l, w);
+	for (size_t i = 0; !r && l.unseen && i < w->nstreams; i++)
 		if (strcmp(file_base(w->streams[i].path), "v1"))
-			r = one_stream(m, w->streams[i].path, v, n);
+			r = one_stream(w, &l, w->streams[i].path);
+	free(l.wanted);
 	return r;
 }

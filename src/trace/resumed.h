@@ -11,6 +11,6 @@ struct resumed {
 	bool seen;
 };
 
-// Reads the records of *m, the one image of the trace; `seen` is set where it is so. What
-// was lost only leaves it unset. 0 or -errno.
+// Reads the records of *m, the one image of the trace, until all of v (different stacks) are seen; `seen` is
+// set where it is so. What was lost only leaves it unset. 0 or -errno.
 int resumed_read(const struct world *w, const struct image *m, struct resumed *v, size_t n);
