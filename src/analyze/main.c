@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "analyze/progress.h"
 #include "analyze/settings.h"
 #include "trace/stream.h"
 
@@ -16,16 +18,20 @@
 enum { EXIT_FINDING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
 static struct settings settings;
+static struct progress progress;
 
 static int write_report(const struct report *r)
 {
 	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full };
 	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
+	if (!settings.output && isatty(1)) // what is written there shows how far it has got
+		progress_end(&progress);
 	int e = to ? settings.format->write(to, r, &how) : -errno;
 	if (to && (ferror(to) || fflush(to)) && !e)
 		e = errno ? -errno : -EIO;
 	if (to && to != stdout && fclose(to) && !e)
 		e = -errno;
+	progress_end(&progress);
 	if (e)
 		fprintf(stderr, "ctp-analyze: cannot write %s: %s\n",
 			settings.output ? settings.output : "the report", strerror(-e));
@@ -80,6 +86,7 @@ static int analyze(const struct world *w)
 	const char *at = "";
 	int e = settings.format->wants_report ? report_make(&r, w, &settings.report) : 0;
 	int status = EXIT_USAGE;
+	progress_clear(&progress);
 	if (e) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", w->path, strerror(-e));
 	} else if ((e = report_filter(&r, &settings.report, &at))) {
@@ -99,7 +106,11 @@ static int analyze_trace(void)
 	const char *path = settings.trace ? settings.trace : "ctp.data";
 	struct world_error error;
 	struct world w;
-	if (world_open(&w, path, WAIT_MS, &error)) {
+	struct world_watch watch = { progress_tell, &progress };
+	progress_begin(&progress);
+	int e = world_open_watched(&w, path, WAIT_MS, &watch, &error);
+	progress_clear(&progress);
+	if (e) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", path, error.text);
 		return EXIT_USAGE;
 	}

@@ -126,6 +126,8 @@ void settings_man(FILE *to)
 	      "A core file of a traced process (the kernel's, or one made by\n.BR gcore (1))\n"
 	      "holds the tables: all coroutines are listed, those that ran first, then those\n"
 	      "that wait, the longest first, and then what the tables support of the rules.\n"
+	      "When reading takes longer than a second and standard error is a terminal, a bar\n"
+	      "there shows how far it has got; it is erased at the end.\n"
 	      ".SH OPTIONS\n", to);
 	options_man(settings_rows, to);
 	fputs(".SH VERDICTS\n"

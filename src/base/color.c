@@ -19,10 +19,16 @@ int color_read(const char *word, enum color *out)
 	return -EINVAL;
 }
 
+bool color_is_terminal(int fd)
+{
+	const char *term = getenv("TERM");
+	return isatty(fd) && !(term && !strcmp(term, "dumb"));
+}
+
 bool color_wanted(enum color c, int fd)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no = getenv("NO_COLOR");
 	if (c != COLOR_AUTO)
 		return c == COLOR_ALWAYS;
-	return (!no || !*no) && isatty(fd) && !(term && !strcmp(term, "dumb"));
+	return (!no || !*no) && color_is_terminal(fd);
 }

@@ -11,3 +11,5 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 int color_read(const char *word, enum color *out);
 // fd: where it is written to; -1: to a file.
 bool color_wanted(enum color c, int fd);
+// Can it show colors, and erase what was written?
+bool color_is_terminal(int fd);

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """ctp-analyze on its own: exit status, forms, rules, damaged input."""
+import errno
 import json
 import os
+import pty
 import random
 import re
+import select
 import shutil
 import struct
+import subprocess
 
 from check_engines import TARGETS, built, packages
-from harness import equal, need, tool
+from harness import equal, need, tool, until
 
 
 def clean_trace(case):
@@ -120,6 +124,44 @@ def check_convert(case):
     clean_trace(case)
     done = case.analyze("ctp.data", "--format=jsonl")
     need(done.status == 0 and len(done.out.splitlines()) == 4040, f"--format=jsonl: {done}")
+
+
+def check_progress(case):
+    """A terminal on stderr is told how far reading has got, and shows nothing of it at the end; the report stays as it is."""
+    case.ctp("-o", "x.jsonl", case.target("counts"), "basic")
+    line = (case.dir / "x.jsonl").read_text().splitlines(keepends=True)[-1].encode()
+    terminal, slave = pty.openpty()
+    with open(case.dir / "report", "wb") as out:
+        reader = subprocess.Popen([case.analyze_tool, "-"], stdin=subprocess.PIPE, stdout=out, stderr=slave, cwd=case.dir,
+                                  env={**os.environ, "TERM": "xterm"})
+    os.close(slave)
+    fed, shown = 0, b""
+
+    def feed():
+        nonlocal fed, shown
+        reader.stdin.write(line * 1024)
+        reader.stdin.flush()
+        fed += 1024
+        while select.select([terminal], [], [], 0)[0]:
+            shown += os.read(terminal, 4096)
+        return b"reading" in shown
+    try:
+        until(feed, "a bar on the terminal")
+        reader.stdin.close()
+        status = reader.wait()
+        while select.select([terminal], [], [], 0)[0]:
+            shown += os.read(terminal, 4096)
+    except OSError as error:  # the other end is closed
+        equal(error.errno, errno.EIO, "the terminal")
+    finally:
+        reader.kill()
+        reader.wait()
+        os.close(terminal)
+    need(shown.startswith(b"\rreading ") and shown.endswith(b"\r\x1b[K"), f"what the terminal got: {shown}")
+    (case.dir / "same.jsonl").write_bytes(line * fed)
+    done = case.analyze("same.jsonl")
+    equal((status, (case.dir / "report").read_text()), (done.status, done.out), "the report without a terminal")
+    equal(done.err, "", "stderr without a terminal")
 
 
 def streams(case):

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// progress.h - a bar on stderr, if that is a terminal, where reading takes longer than a second.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	bool wanted, drawn;
+	uint64_t next_ns; // when it is drawn again
+};
+
+void progress_begin(struct progress *p);
+// As in struct world_watch; arg is the progress.
+void progress_tell(void *arg, uint64_t done, uint64_t total);
+void progress_clear(struct progress *p); // before anything else is written there
+void progress_end(struct progress *p);   // for good
