@@ -560,7 +560,7 @@ static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w
 // -------------------------------------------------- extension: descriptor
 
 #define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
-#define CTP_EXT_VERSION 3u
+#define CTP_EXT_VERSION 4u
 #define CTP_EXT_OFFSET 0x40u
 
 enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC

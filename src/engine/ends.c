@@ -4,8 +4,8 @@
 // end; but the same number is the start of whatever begins there. Only where
 // that has a record of its own, the words in that record are taken for its own:
 // what holds a coroutine's context, the C library's record of a thread. All
-// other such words lead to both; so do all but the C library's where something
-// of the program's lies between the stack and the mapping's end.
+// other such words lead to both, unless the stack is known to be bare: then its
+// end leads to frames alone, in which only the compiler knows its way.
 #include "engine/ends.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "ctp/seq.h"
 #include "engine/heap.h"
 
-enum { BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
+enum { PAGE = 4096, GUARD_MOST = 64 * PAGE, BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
 
 static int by_at(const void *a, const void *b)
 {
@@ -197,6 +197,63 @@ static void of_ended_threads(struct ends *e, const struct look *l, const uint64_
 	}
 }
 
+// Is there nothing in these pages? Those that cannot be read hold nothing.
+static bool blank(const struct look *l, uint64_t lo, uint64_t hi)
+{
+	uint64_t words[PAGE / 8];
+	for (; lo < hi; lo += PAGE) {
+		size_t n = proc_peek(l->pid, lo, words, sizeof(words), false) / 8;
+		for (size_t i = 0; i < n; i++)
+			if (words[i])
+				return false;
+	}
+	return true;
+}
+
+// Declared up to the end of what was allocated for it, with nothing of the program's at the
+// bottom, nor above the first frame, where makecontext leaves a word and keeps its link.
+static bool bare(const struct look *l, const struct suspect *s)
+{
+	enum { ABOVE = 3 };
+	const struct ctp_state *c = &s->s;
+	struct span m = s->mine[0];
+	uint64_t top[ABOVE];
+	bool handle = c->how == CTP_HOW_FCONTEXT || c->how == CTP_HOW_ONTOP; // its context lies on the stack
+	if (s->nmine != (handle ? 1 : 2) || s->heap[0] || m.hi != c->hi || m.hi % PAGE || c->lo % PAGE || m.lo % PAGE ||
+	    (c->flags & CTP_STATE_FOREIGN) || c->hi - c->lo < 2 * PAGE || c->lo - m.lo > GUARD_MOST ||
+	    !blank(l, m.lo, c->lo + PAGE) || proc_peek(l->pid, c->hi - sizeof(top), top, sizeof(top), false) != sizeof(top))
+		return false;
+	for (unsigned i = 0; i < ABOVE; i++) {
+		const struct maps_line *there = proc_maps_find(&l->maps, top[i]);
+		if (there && there->perms[1] == 'w')
+			return false;
+	}
+	return true;
+}
+
+// Of an address whose meaning is known: does it mean nothing else? Threads carry where their stack begins in
+// registers, and so do the contexts that were saved on them: such words may stand anywhere.
+static bool means_one_thing(const struct look *l, uint64_t at)
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (unsigned k = 0; k < l->who[i]->nmine; k++)
+			if (l->who[i]->mine[k].hi == at && (k || !bare(l, l->who[i])))
+				return false;
+	return true;
+}
+
+static void anywhere(struct ends *e, const struct look *l)
+{
+	size_t known = e->n;
+	if (known)
+		qsort(e->v, known, sizeof(*e->v), by_at);
+	for (size_t i = 0; i < known; i++) {
+		uint64_t at = e->v[i].at;
+		if ((!i || at != e->v[i - 1].at) && means_one_thing(l, at))
+			add(e, at, 0, UINT64_MAX, 0);
+	}
+}
+
 void ends_init(struct ends *e, const struct look *l)
 {
 	size_t n, nstacks;
@@ -218,9 +275,10 @@ void ends_init(struct ends *e, const struct look *l)
 	if (e->n)
 		widen(e, l);
 	of_threads(e, l, ends, n);
-	of_loader(e, l, ends, n);
 	of_ended_threads(e, l, ends, n);
 	of_first_thread(e, l, ends, n);
+	anywhere(e, l);
+	of_loader(e, l, ends, n);
 	free(ends);
 	free(stacks);
 	if (e->n)

@@ -3,8 +3,9 @@
 // Keys are the user's and lie in rings of a thread, a process, a session or the
 // user. Those that we may read, as we began in the same session, are searched.
 // What has come since the program began, is its user's, and cannot be read, is a
-// doubt; so is one more key than there was that nobody shows us. What was there
-// before and cannot be read by us cannot be read by the program.
+// doubt; so is any that counts against the user's quota (the kernel's own do not)
+// and is not shown to us. What is shown, was there before and cannot be read by us
+// cannot be read by the program.
 #include "engine/keys.h"
 
 #include <errno.h>
@@ -21,12 +22,13 @@
 struct key {
 	uint32_t serial;
 	unsigned uid;
+	char flags[16]; // Q: counts against the quota (proc_keys_show in the kernel's security/keys/proc.c)
 	char type[16];
 };
 
 static bool parse(const char *line, struct key *k)
 {
-	return sscanf(line, "%x %*s %*s %*s %*s %u %*s %15[^ :]", &k->serial, &k->uid, k->type) == 3;
+	return sscanf(line, "%x %15s %*s %*s %*s %u %*s %15[^ :]", &k->serial, k->flags, &k->uid, k->type) == 4;
 }
 
 static unsigned user_of(pid_t pid)
@@ -42,7 +44,7 @@ static unsigned user_of(pid_t pid)
 	return uid;
 }
 
-// How many keys the user has, seen or not.
+// How many keys of his own the user has, seen or not.
 static long all_of(pid_t pid, unsigned uid)
 {
 	char *text, *save = NULL;
@@ -51,7 +53,7 @@ static long all_of(pid_t pid, unsigned uid)
 	if (proc_slurp(pid, "../key-users", &text, NULL))
 		return 0;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (sscanf(line, "%u: %*d %ld/", &user, &n) == 2 && user == uid)
+		if (sscanf(line, "%u: %*d %*d/%*d %ld/", &user, &n) == 2 && user == uid)
 			found = n;
 	free(text);
 	return found;
@@ -66,10 +68,8 @@ static int by_number(const void *a, const void *b)
 void keys_init(struct keys *k, pid_t pid)
 {
 	char *text, *save = NULL;
-	unsigned uid = user_of(pid);
 	size_t lines = 0;
 	*k = (struct keys){0};
-	long all = all_of(pid, uid);
 	if (proc_slurp(pid, "../keys", &text, NULL))
 		return;
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
@@ -77,13 +77,9 @@ void keys_init(struct keys *k, pid_t pid)
 	k->serials = calloc(lines + 1, sizeof(*k->serials));
 	for (char *line = strtok_r(text, "\n", &save); k->serials && line; line = strtok_r(NULL, "\n", &save)) {
 		struct key key;
-		if (!parse(line, &key))
-			continue;
-		k->serials[k->n++] = key.serial;
-		all -= key.uid == uid;
+		if (parse(line, &key))
+			k->serials[k->n++] = key.serial;
 	}
-	k->hidden = all > 0 ? all : 0;
-	k->uid = uid;
 	if (k->n)
 		qsort(k->serials, k->n, sizeof(*k->serials), by_number);
 	free(text);
@@ -114,7 +110,7 @@ bool keys_read(struct queues *q, const struct keys *before)
 	char *text, *save = NULL;
 	unsigned uid = user_of(q->l->pid);
 	bool ok = true;
-	long hidden = all_of(q->l->pid, uid);
+	long all = all_of(q->l->pid, uid), shown = 0;
 	int e = proc_slurp(q->l->pid, "../keys", &text, NULL);
 	if (e == -ENOENT)
 		return true; // a kernel without
@@ -122,7 +118,7 @@ bool keys_read(struct queues *q, const struct keys *before)
 		struct key k;
 		if (!parse(line, &k) || k.uid != uid)
 			continue;
-		hidden--;
+		shown += strchr(k.flags, 'Q') != NULL;
 		bool old = before->n && bsearch(&k.serial, before->serials, before->n, sizeof(k.serial), by_number);
 		ok = !strcmp(k.type, "keyring") || contents(q, &k) || old;
 		if (!ok)
@@ -130,7 +126,7 @@ bool keys_read(struct queues *q, const struct keys *before)
 	}
 	if (!e)
 		free(text);
-	if (ok && (e || hidden > (uid == before->uid ? before->hidden : 0))) {
+	if (ok && (e || all != shown || all != all_of(q->l->pid, uid))) {
 		snprintf(q->why, sizeof(q->why), "its keys cannot be seen");
 		ok = false;
 	}

@@ -12,8 +12,6 @@
 struct keys {
 	uint32_t *serials; // of the keys that could be seen; sorted
 	size_t n;
-	long hidden;       // keys of this user that could not
-	unsigned uid;
 };
 
 void keys_init(struct keys *k, pid_t pid);

@@ -12,7 +12,7 @@ MOST = {
     ("bench-fcontext", (), 1): 118, ("bench-fcontext", (), 100): 118, ("bench-fcontext", (), 10000): 119,
 }
 LESS, MORE = 100_000, 200_000  # switches
-SLACK = 1.5  # a compiler's and a C library's freedom: frames of other programs are more or fewer
+SLACK = 5  # the compiler, the frames of other programs, an engine that comes late
 
 
 def instructions(done):

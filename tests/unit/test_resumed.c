@@ -91,7 +91,7 @@ static void who_went_on_was_resumed_there(void **state)
 	builder_coroutine(&b, 42, CTP_SUSPENDED)->changes = 2; // has not since
 	builder_coroutine(&b, 1, CTP_RUNNING)->entity = CTP_NATIVE;
 	struct entry r[] = { leaves(41, 7, 4), leaves(41, 9, 6), leaves(42, 8, 2), leaves(1, 5, 1), leaves(77, 4, 1) };
-	struct resumed v[] = { {9, false}, {8, false}, {7, false}, {5, false}, {4, false}, {0, false}, {7, false} };
+	struct resumed v[] = { {9, false}, {8, false}, {7, false}, {5, false}, {4, false}, {0, false} };
 	size_t n = sizeof(v) / sizeof(*v);
 	read_all(r, sizeof(r) / sizeof(*r), v, n);
 	for (size_t i = 0; i < n; i++)
