@@ -3,7 +3,7 @@
 BUILD ?= build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 build: $(BUILD)/build.ninja ## compile
 	ninja -C $(BUILD)
 $(BUILD)/build.ninja:

@@ -143,9 +143,9 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 	fputs(r->nfindings ? "\n" : "", to);
 	for (size_t i = 0; i < r->nfindings && i < FORMAT_WHOLE; i++)
 		put_finding(to, r, &r->findings[i]);
-	fprintf(to, "%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " threads in %s; %" PRIu64
-		" records lost; %" PRIu64 " healthy waiters.\n", w->coroutines, w->counts.switches, w->threads, span,
-		w->lost, r->healthy);
+	fprintf(to, "%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
+		" records lost; %" PRIu64 " healthy waiters.\n", w->coroutines, w->counts.switches, w->threads,
+		w->threads == 1 ? "" : "s", span, w->lost, r->healthy);
 	for (size_t i = 0; i < r->found.nfacts; i++) {
 		fprintf(to, "%s- %s ", i ? "" : "\n", r->found.facts[i].rule);
 		put(to, r->found.facts[i].message);

@@ -84,7 +84,7 @@ void format_text_stack(FILE *to, struct symbols *s, const struct frames *f)
 		times = frames_cycle(f, from, &period);
 	}
 	if (f->captured && !n && library)
-		fprintf(to, "    (%zu frames in %s)\n", library, file_base(module));
+		fprintf(to, "    (%zu frame%s in %s)\n", library, library == 1 ? "" : "s", file_base(module));
 	show_lines(to, lines, n, 0);
 	if (n == FRAMES_SHOWN && f->n > n + library + folded)
 		fprintf(to, "    ... %zu more\n", f->n - n - library - folded);

@@ -141,8 +141,8 @@ int main(int argc, char **argv)
 	if (r.error) {
 		fputs("ctp-analyze: ", stderr);
 		options_say(&r, stderr);
-		fputs(r.row && !strcmp(r.row->name, "rule") ? "; ctp-analyze --list-rules names the rules\n" :
-		      "; see ctp-analyze --help\n", stderr);
+		bool rule = r.row && (!strcmp(r.row->name, "rule") || !strcmp(r.row->name, "explain"));
+		fputs(rule ? "; ctp-analyze --list-rules names the rules\n" : "; see ctp-analyze --help\n", stderr);
 		return EXIT_USAGE;
 	}
 	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network

@@ -85,7 +85,7 @@ void options_say(const struct options_result *r, FILE *to)
 		if (r->at[0] == '-' && r->at[1])
 			fprintf(to, "unknown option '%.*s'", (int)strcspn(r->at, "="), r->at);
 		else
-			fprintf(to, "one argument too many: '%s'", r->at);
+			fprintf(to, "unexpected argument '%s'", r->at);
 		break;
 	case OPTIONS_NO_VALUE:
 		fprintf(to, "--%s needs a value: %s", r->row->name, r->row->value);
@@ -94,7 +94,7 @@ void options_say(const struct options_result *r, FILE *to)
 		fprintf(to, "--%s takes no value", r->row->name);
 		break;
 	case OPTIONS_BAD_VALUE:
-		fprintf(to, strchr(r->row->value, '|') ? "--%s: '%s' is none of %s" : "--%s: '%s' is no %s", r->row->name,
+		fprintf(to, strchr(r->row->value, '|') ? "--%s: '%s' is none of %s" : "--%s: '%s' is not valid; it takes %s", r->row->name,
 			r->at, r->row->value);
 		break;
 	}

@@ -171,7 +171,8 @@ static enum check_verdict check_file(struct check *c, bool preload, int depth)
 	if (stat(c->loaded, &st) < 0)
 		return say(c, errno == ENOENT ? CHECK_NOT_FOUND : CHECK_CANNOT, "%s: %s", c->loaded, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return say(c, CHECK_CANNOT, "%s: is no program", c->loaded);
+		return say(c, CHECK_CANNOT, "%s: is %s, no program", c->loaded,
+			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 	if (access(c->loaded, X_OK) < 0)
 		return say(c, CHECK_CANNOT, "%s: is not executable", c->loaded);
 	int fd = open(c->loaded, O_RDONLY | O_CLOEXEC);

@@ -147,7 +147,7 @@ static bool peer_inode(struct quiet *q, uint64_t desc)
 	return false;
 }
 
-// An open descriptor that a loop watches. how: "row fd"
+// An open descriptor that a loop watches. how: "registered fd"
 static void watched_fd(struct quiet *q, const char *how, int fd, const struct ctp_fd *f, const char *link)
 {
 	bool event = !strcmp(link, "anon_inode:[eventfd]") && f->opened_how == CTP_CALL_EVENTFD;
@@ -184,10 +184,10 @@ static void watched(struct quiet *q, const struct row *row)
 		return; // a one-shot that fired: not even a hangup is delivered
 	if (!look_fd(q->l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life != CTP_FD_OPEN ||
 	    row_is_open_as(pid, row, row->tfd) != 1 || !proc_fd_link(pid, row->tfd, link, sizeof(link))) {
-		way(q, "row fd %d in epoll fd %d is a file of which nothing is known", row->tfd, row->epfd);
+		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", row->tfd, row->epfd);
 		return;
 	}
-	watched_fd(q, "row fd", row->tfd, &f, link);
+	watched_fd(q, "registered fd", row->tfd, &f, link);
 }
 
 // Sleeps in poll or select: what it was given counts as what an epoll set holds.

@@ -168,7 +168,8 @@ static int cover(struct world *w, const struct past *past)
 		damaged |= w->images[i].damaged;
 	if (!r && !w->has_last_tables)
 		r = world_cover(w, "%s: nothing was decided", damaged ? "a table is damaged or cut off" :
-				m->complete ? "the last tables are missing" : "the trace was not finished, coroutines are counted from its history");
+				m->complete ? "the last tables are missing" : "the trace is not finished (the program still runs, or ctp-run was killed), "
+					"coroutines are counted from its history");
 	if (!r && w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records)
 		r = world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
 				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
@@ -189,7 +190,7 @@ static int cover(struct world *w, const struct past *past)
 		const struct image *im = &w->images[i];
 		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines;
 		if (bad)
-			r = world_cover(w, "%" PRIu64 " damaged lines in the witness of image %u", bad, im->index);
+			r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad, bad == 1 ? "" : "s", im->index);
 	}
 	return r;
 }

@@ -109,8 +109,8 @@ int lines_read(struct world *w, FILE *f, struct world_error *error)
 		w->cut_off = true;
 		r = world_cover(w, "the last line was cut off: dropped");
 	} else if (r == -EPROTO)
-		snprintf(error->text, sizeof(error->text), "line %" PRIu64 " is not a state change "
-			 "(probe_id, tid, addr, seq, is_active, ts)", number);
+		snprintf(error->text, sizeof(error->text), "not JSON lines as ctp-run writes them: line %" PRIu64
+			 " is not a state change (probe_id, tid, addr, seq, is_active, ts)", number);
 	if (!r)
 		r = lines_finish(w, &l);
 	free(line);
