@@ -557,6 +557,24 @@ static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w
 
 #define CTP_RING_BYTES (4u << 20) // a power of two
 
+// With --flight the memory of the rings is one pool of chunks, and behind those lies this of each. A thread
+// writes one chunk after the other (chunk.h), always the one that was begun longest ago; the slots of a chunk
+// are numbered as those of a ring, its first a multiple of CTP_CHUNK_SLOTS. No record lies in two, and before
+// the first switch of a chunk in one slot there is one in two, so that each can be read alone.
+#define CTP_CHUNK_BYTES (16u << 10)
+#define CTP_CHUNK_SLOTS (CTP_CHUNK_BYTES / 16)
+struct ctp_chunk { // W: guest, the thread that has it
+	uint64_t seq;   // odd: a thread writes in it; even: nobody any more; 0: never used
+	uint64_t ready; // seq, once what follows is valid
+	uint64_t first; // number of its first slot
+	uint32_t thread, use; // slot of the thread; its `uses`
+	uint32_t tid;
+	uint32_t used;  // slots, when seq is even; else it follows from the thread's head
+	uint64_t native; // as of its beginning; 0
+	uint64_t time;   // of its beginning
+	uint64_t lost;   // the thread's, when seq is even
+};
+
 // -------------------------------------------------- extension: descriptor
 
 #define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
@@ -569,6 +587,7 @@ enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
 #define CTP_OPT_BLOCK 0x1u    // --overflow=block
 #define CTP_OPT_NO_FREE 0x2u  // leave `free` alone (libasan in the program)
 #define CTP_OPT_SELF 0x4u     // the guest started the engine itself (LD_PRELOAD alone)
+#define CTP_OPT_FLIGHT 0x10u  // --flight: the rings are a pool of chunks
 #define CTP_OPT_FOLLOW 0x8u   // --follow-forks: children ask for regions of their own
 
 enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
@@ -613,7 +632,9 @@ struct ctp_ext {
 	uint32_t options;    // CTP_OPT_*
 	uint32_t engine_pid;
 	uint64_t clock_ticks0, clock_ns0; // one pair, taken when the region was made
-	uint64_t reserved0[4];
+	uint32_t chunks;     // with CTP_OPT_FLIGHT
+	uint32_t reserved0;
+	uint64_t reserved2[3];
 	// 0x100: engine's side. W: engine
 	uint64_t heartbeat;   // +1 per harvest; standing still for a second = gone
 	uint32_t waiting;     // 1 while it sleeps on `wake`
@@ -654,7 +675,8 @@ struct ctp_ext {
 	uint32_t pointer_rotate; // by pointer_rotate bits, then xored with the guard. W: guest, at attach
 	uint32_t execs;       // in the first image's region: images that came after it. W: guest, each of them
 	uint64_t ask;         // in the first image's region: who asks for a region (CTP_ASK); futex on each half
-	uint64_t reserved3[4];
+	uint64_t chunk_next;  // chunks that were looked at to be taken
+	uint64_t reserved3[3];
 	// 0x200: where things lie in the guest. W: guest, at attach
 	uint64_t region_base; // address of the region
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library

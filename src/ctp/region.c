@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "ctp/seq.h"
+#include "ctp/chunk.h"
 
 enum { PAGE = 4096 };
 #define GUEST_BYTES (1ULL << 30)
@@ -81,7 +81,8 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	    (e.incidents_max & (e.incidents_max - 1)) ||
 	    !fits(bytes, e.sites_off, e.stacks_max, sizeof(struct ctp_site)) ||
 	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
-	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes))
+	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes) ||
+	    e.chunks > ctp_chunks_max((uint64_t)e.threads_max * e.ring_bytes))
 		return -EPROTO;
 	unsigned char *b = base;
 	*r = (struct ctp_region){
@@ -95,7 +96,7 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 		.stations_max = e.stations_max, .threads_max = e.threads_max, .fds_max = e.fds_max,
 		.cands_max = e.cands_max, .modules_max = e.modules_max, .stacks_max = e.stacks_max,
 		.stack_words_max = e.stack_words_max, .ring_bytes = e.ring_bytes,
-		.ring_capacity = e.ring_bytes / sizeof(struct ctp_record),
+		.ring_capacity = e.ring_bytes / sizeof(struct ctp_record), .chunks = e.chunks,
 	};
 	return 0;
 }

@@ -30,6 +30,7 @@ struct ctp_region {
 	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
 	uint32_t stack_words_max, ring_bytes, incidents_max;
 	uint64_t ring_capacity; // slots
+	uint32_t chunks;        // --flight; else 0
 };
 
 // Fills header and descriptor for a zeroed region with this many stations.

@@ -29,7 +29,7 @@ static struct process *find(const struct session *s, pid_t pid)
 static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 {
 	*fresh = (struct shm){ .fd = -1 };
-	int r = shm_init(fresh, s->options->stations, NULL);
+	int r = shm_init(fresh, s->options->stations, options_chunks(s->options), NULL);
 	if (r < 0)
 		return r;
 	session_describe(s, fresh, s->first.region.ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));
@@ -142,6 +142,7 @@ static void child_ended(struct session *s, size_t i)
 	if (p->harvest->to || sums.switches)
 		harvest_add(&s->ended, &sums);
 	session_count(s, p->region);
+	s->snapshots.ended += p->harvest->kept ? p->harvest->kept->switches : 0;
 	s->escaped += process_escaped(p, &became);
 	session_drop(s, i);
 }

@@ -4,7 +4,7 @@
 // counts are bounded by ctp-run's own layout, and records are copied first
 // and looked at afterwards. A ring is emptied when it holds enough for a good
 // packet, or when what it holds has become old; until then records cost
-// nothing where they are.
+// nothing where they are. With --flight nothing is taken until it is asked for (kept.c).
 #include "engine/harvest.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ctp/ring.h"
+#include "engine/sift.h"
 
 #define ENOUGH 8192        // slots that make a packet worth it
 #define OLD_NS 100000000   // after so long a little is enough, too
@@ -37,7 +38,7 @@ int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *co
 	h->batch = batch;
 	h->batch_max = h->writer->batch_max;
 	h->to = to;
-	return 0;
+	return h->region->chunks && !(h->kept = kept_new(h->region->chunks)) ? -ENOMEM : 0;
 }
 
 void harvest_free(struct harvest *h)
@@ -46,6 +47,7 @@ void harvest_free(struct harvest *h)
 		return;
 	if (h->to)
 		h->writer->ops->process_end(h->writer, h->to);
+	kept_free(h->kept);
 	free(h->batch);
 	free(h);
 }
@@ -66,72 +68,18 @@ static void copy(struct harvest *h, const struct harvest_thread *t, uint32_t slo
 	memcpy(h->batch + first, ring, (n - first) * sizeof(*ring));
 }
 
-// Nearly all records are switches in one slot: how many of n slots are, from r on. Their times
-// are made not to fall.
-static uint32_t shorts(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
-{
-	uint64_t time = c->time;
-	uint32_t i = 0;
-	for (; i < n && ctp_kind_is_short(ctp_record_kind(r + i)); i++) {
-		uint64_t on = ((r[i].w0 >> 8) - time) & CTP_TIME_MASK;
-		if (on >> (CTP_TIME_BITS - 1))
-			r[i].w0 = (r[i].w0 & 0xff) | time << 8;
-		else
-			time += on;
-	}
-	c->time = time;
-	if (i)
-		ctp_cursor_pass(c, r + i - 1);
-	return i;
-}
-
-// A record in two slots at r, of n that are there. 0: it is none, or cut.
-static uint32_t one_long(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
-{
-	if (ctp_record_slots(r, n) != 2)
-		return 0;
-	ctp_cursor_pass(c, r);
-	r->w0 = (r->w0 & 0xff) | c->time << 8;
-	return 2;
-}
-
-// Makes the first n slots of the batch fit to be written: what is no record is taken out. Returns
-// what of them was used up: a record that is cut at their end stays.
-static uint32_t sift(struct harvest *h, struct harvest_thread *t, uint32_t n, struct writer_batch *b)
-{
-	uint32_t i = 0, takes;
-	for (; i < n; i += takes) {
-		struct ctp_record *r = &h->batch[i];
-		uint32_t records = takes = shorts(&t->cursor, r, n - i);
-		if (!takes) {
-			takes = one_long(&t->cursor, r, n - i);
-			records = takes != 0;
-		}
-		if (!takes && i && i + 1 == n && ctp_kind_is_long(ctp_record_kind(r)))
-			break;
-		if (b->n != i && takes)
-			memmove(h->batch + b->n, r, takes * sizeof(*r));
-		b->n += takes;
-		b->records += records;
-		t->bad += !takes;
-		takes += !takes;
-	}
-	b->end_time = t->cursor.time;
-	return i;
-}
-
 static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 {
 	struct harvest_thread *t = &h->threads[slot];
 	struct ctp_thread *thread = &h->region->threads[slot];
 	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
 	while (ready || lost != t->lost_told) {
-		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid, .slots = h->batch };
+		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid };
 		t->cursor.native = thread->native & CTP_ID_MASK;
 		b.start = t->cursor;
 		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
 		copy(h, t, slot, n);
-		n = sift(h, t, n, &b);
+		n = sift(h->batch, n, &t->cursor, &b, &t->bad);
 		t->tail += n;
 		ready -= n;
 		ctp_ring_taken(thread, t->tail);
@@ -171,7 +119,7 @@ static void release(struct harvest *h, uint32_t slot)
 	struct ctp_thread *thread = &h->region->threads[slot];
 	struct ctp_thread copy_of = *thread;
 	fold(&h->ended, &copy_of, copy_of.lost + t->bad);
-	if (h->to)
+	if (h->to && !h->region->chunks)
 		h->writer->ops->thread_end(h->writer, h->to, slot);
 	ctp_ring_taken(thread, 0); // where the next thread's ring begins
 	*t = (struct harvest_thread){ .uses = t->uses };
@@ -190,6 +138,14 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
 					      .tid = thread->tid, .taken_ns = now_ns,
 					      .cursor.time = thread->began };
+	if (h->region->chunks) {
+		h->pressed |= thread->native || thread->created;
+		bool went_on = ctp_load64(&thread->head) != t->head_seen;
+		t->head_seen = thread->head;
+		if (life == CTP_THREAD_DEAD)
+			release(h, slot);
+		return went_on;
+	}
 	uint64_t ready = t->broken ? 0 : ctp_ring_ready(thread, t->tail, h->region->ring_capacity, &bad);
 	if (!t->broken && bad)
 		t->broken = true;
@@ -215,9 +171,16 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 	uint32_t n = thread_high(h->region);
 	for (uint32_t i = 0; i < n; i++)
 		wrote |= look(h, i, now_ns, all);
+	h->went_on = wrote && h->region->chunks;
 	if (h->to)
 		h->writer->ops->turn(h->writer, h->to);
-	return wrote;
+	return wrote && !h->region->chunks;
+}
+
+void harvest_keep(struct harvest *h, uint64_t since)
+{
+	if (h->kept && h->to)
+		kept_write(h->kept, h->region, h->writer, h->to, since);
 }
 
 void harvest_leave(struct harvest *h, uint64_t now_ns)
@@ -226,10 +189,12 @@ void harvest_leave(struct harvest *h, uint64_t now_ns)
 	struct harvest_sums sums = harvest_sum(h);
 	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {
 		struct harvest_thread *t = &h->threads[i];
-		if (t->live && h->to)
+		if ((t->live || h->kept) && h->to)
 			h->writer->ops->thread_end(h->writer, h->to, i);
 		*t = (struct harvest_thread){ .uses = t->uses };
 	}
+	if (h->kept)
+		kept_leave(h->kept);
 	h->switches_before = sums.switches;
 	h->created_before = sums.created;
 	h->lost_before = sums.lost;

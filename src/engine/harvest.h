@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ctp/region.h"
+#include "engine/kept.h"
 #include "engine/writer.h"
 
 struct harvest_thread {
@@ -22,9 +23,11 @@ struct harvest {
 	const struct ctp_region *region;
 	struct writer *writer;
 	struct writer_process *to; // NULL: nothing is taken yet, and what threads leave behind is dropped
+	bool went_on;              // --flight: something was written since the last turn
 	bool pressed;              // there is something that must be taken
 	struct ctp_thread ended; // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
+	struct kept *kept; // --flight: what of the chunks is on the disk; else NULL
 	struct ctp_record *batch;
 	uint32_t batch_max;
 	struct harvest_thread threads[CTP_THREADS_MAX];
@@ -43,6 +46,8 @@ int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *co
 // Looks at every ring. all: empty them; else little and young may stay.
 // True if any thread wrote something since the last turn.
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
+// --flight: writes what there is of it, and is not on the disk yet. since: ticks; nothing older.
+void harvest_keep(struct harvest *h, uint64_t since);
 // The program becomes another: empties the old region and ends its streams;
 // then r is the one.
 void harvest_leave(struct harvest *h, uint64_t now_ns);

@@ -220,8 +220,9 @@ static void say_end(struct job *j, int sig)
 	struct harvest_sums sums = session_sum(s);
 	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "";
 	uint64_t lost = sums.lost + v1_lost(s->v1);
-	if (s->writer->dropped_records)
-		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", s->writer->dropped_records);
+	uint64_t not_kept = s->writer->dropped_records + s->manifest.flight_not_kept;
+	if (not_kept)
+		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
 	if (s->options->follow)
 		say_processes(s, processes, sizeof(processes));
 	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s", sums.switches,

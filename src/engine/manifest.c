@@ -85,6 +85,15 @@ static json_t *clock_json(const struct clock_pairs *c)
 	return j;
 }
 
+static json_t *flight(const struct manifest *m)
+{
+	json_t *j = json_object();
+	json_object_set_new(j, "bytes", number(m->flight_bytes));
+	json_object_set_new(j, "kept", number(m->flight_kept));
+	json_object_set_new(j, "not_kept", number(m->flight_not_kept));
+	return j;
+}
+
 static json_t *build(const struct manifest *m)
 {
 	char line[1024];
@@ -110,6 +119,8 @@ static json_t *build(const struct manifest *m)
 	json_object_set_new(j, "dropped_packets", number(m->dropped_packets));
 	json_object_set_new(j, "dropped_records", number(m->dropped_records));
 	json_object_set_new(j, "v1_lost", number(m->v1_lost));
+	if (m->flight_bytes)
+		json_object_set_new(j, "flight", flight(m));
 	list = json_array();
 	for (unsigned i = 0; i < m->n_coverage; i++)
 		json_array_append_new(list, text(m->coverage[i]));

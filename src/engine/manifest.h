@@ -38,6 +38,8 @@ struct manifest {
 	unsigned n_images;
 	uint64_t term_forwarded_ns; // 0: none
 	uint64_t dropped_packets, dropped_records, v1_lost;
+	uint64_t flight_bytes; // 0: no --flight
+	uint64_t flight_kept, flight_not_kept; // switches
 	char coverage[MANIFEST_COVERAGE][512];
 	unsigned n_coverage;
 	const struct switchers *switchers; // their lines follow the others

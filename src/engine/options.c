@@ -13,6 +13,10 @@
 
 #include "ctp/ctp.h"
 
+#define FLIGHT_DEFAULT (64ULL << 20)
+#define FLIGHT_LEAST (256ULL << 10)
+#define FLIGHT_MOST (3ULL << 30)
+
 enum takes { TAKES_NOTHING, TAKES_VALUE, TAKES_MAYBE };
 
 struct option_row {
@@ -61,7 +65,8 @@ static int set_shm_file(struct options *o, const char *v)
 	return 0;
 }
 
-static int set_max_size(struct options *o, const char *v)
+// A number with K, M or G, up to the end or a comma. Returns where it ends; NULL: it is none.
+static const char *read_size(const char *v, uint64_t *bytes)
 {
 	static const char suffixes[] = "KMG";
 	char *end;
@@ -69,12 +74,48 @@ static int set_max_size(struct options *o, const char *v)
 	unsigned long long n = strtoull(v, &end, 10);
 	const char *s = *end ? strchr(suffixes, *end & ~0x20) : NULL;
 	unsigned shift = s ? (unsigned)(s - suffixes + 1) * 10 : 0;
-	if (v[0] < '0' || v[0] > '9' || errno || (*end && (!s || end[1])) || n > (UINT64_MAX >> 1) >> shift)
+	end += s != NULL;
+	if (v[0] < '0' || v[0] > '9' || errno || (*end && *end != ',') || n > (UINT64_MAX >> 1) >> shift)
+		return NULL;
+	*bytes = (uint64_t)n << shift;
+	return end;
+}
+
+static int set_max_size(struct options *o, const char *v)
+{
+	const char *end = read_size(v, &o->max_bytes);
+	if (!end || *end)
 		return wrong(o, "--max-size=%s: not a size such as 500M or 2G", v);
-	o->max_bytes = (uint64_t)n << shift;
 	if (o->max_bytes < 16384)
 		return wrong(o, "--max-size=%s: the least is 16K", v);
 	return 0;
+}
+
+// SIZE, SECONDS followed by an s, or both with a comma.
+static int set_flight(struct options *o, const char *v)
+{
+	static const char usage[] = "--flight=%s: give a size such as 64M, seconds such as 10s, or both: 256M,10s";
+	o->flight_bytes = FLIGHT_DEFAULT;
+	for (const char *p = v; p; p = *p ? p + 1 : NULL) {
+		char *end;
+		double s = strtod(p, &end);
+		if (end > p && *end == 's' && isfinite(s) && s > 0 && s <= 1e9) {
+			o->flight_s = s;
+			p = end + 1;
+		} else if (!(p = read_size(p, &o->flight_bytes))) {
+			return wrong(o, usage, v);
+		}
+		if (*p && (*p != ',' || !p[1]))
+			return wrong(o, usage, v);
+	}
+	if (o->flight_bytes < FLIGHT_LEAST || o->flight_bytes > FLIGHT_MOST)
+		return wrong(o, "--flight=%s: a size from 256K to 3G", v);
+	return 0;
+}
+
+uint32_t options_chunks(const struct options *o)
+{
+	return (uint32_t)(o->flight_bytes / CTP_CHUNK_BYTES);
 }
 
 static int set_stations(struct options *o, const char *v)
@@ -151,11 +192,6 @@ static int set_serve(struct options *o, const char *v)
 	return 0;
 }
 
-static int set_later(struct options *o, const char *v)
-{
-	return wrong(o, "not yet in this version");
-}
-
 static const struct option_row rows[] = {
 	{ 0, "preload", NULL, "inject libctp.so (the default)", set_preload, TAKES_NOTHING },
 	{ 0, "no-preload", NULL, "inject nothing: the program has probes of cTP version 1 in it", set_no_preload, TAKES_NOTHING },
@@ -168,7 +204,8 @@ static const struct option_row rows[] = {
 	{ 'n', NULL, "N", "room for N coroutines at a time (default 1000000, at most 2097150)", set_stations, TAKES_VALUE },
 	{ 0, "overflow", "drop|block", "a thread whose ring is full drops its records, counted (default), or waits",
 	  set_overflow, TAKES_VALUE },
-	{ 0, "flight", "SIZE", "not yet in this version: keep only the newest history", set_later, TAKES_MAYBE },
+	{ 0, "flight", "SIZE|SECONDSs", "keep only the newest history, in memory (default 64M): written at the end, and on SIGUSR2 and "
+	  "on a finding to PATH.1, PATH.2 ...", set_flight, TAKES_MAYBE },
 	{ 0, "timeout", "SEC", "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; exit 124",
 	  set_timeout, TAKES_VALUE },
 	{ 0, "check", NULL, "analyse at the end, and print the report", set_check, TAKES_NOTHING },
@@ -208,18 +245,6 @@ static const struct option_row *by_letter(char letter)
 	return NULL;
 }
 
-static int apply(struct options *o, const struct option_row *row, const char *value)
-{
-	int r = row->set(o, value);
-	if (row->set == set_later) {
-		if (row->name)
-			wrong(o, "--%s is not yet in this version", row->name);
-		else
-			wrong(o, "-%c is not yet in this version", row->letter);
-	}
-	return r;
-}
-
 // Takes one word "--name[=value]", perhaps with the next. Returns words used.
 static int parse_long(struct options *o, char **words)
 {
@@ -232,12 +257,12 @@ static int parse_long(struct options *o, char **words)
 	if (row->takes == TAKES_NOTHING && eq)
 		return wrong(o, "--%s takes no value", row->name);
 	if (row->takes != TAKES_VALUE || eq) {
-		r = apply(o, row, eq ? eq + 1 : NULL);
+		r = row->set(o, eq ? eq + 1 : NULL);
 		return r < 0 ? r : 1;
 	}
-	if (row->set != set_later && !words[1])
+	if (!words[1])
 		return wrong(o, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
-	r = apply(o, row, words[1]);
+	r = row->set(o, words[1]);
 	return r < 0 ? r : 2;
 }
 
@@ -250,14 +275,14 @@ static int parse_letters(struct options *o, char **words)
 		if (!row)
 			return wrong(o, "unknown option -%c (see ctp-run --help)", *p);
 		if (row->takes != TAKES_VALUE) {
-			if ((r = apply(o, row, NULL)) < 0)
+			if ((r = row->set(o, NULL)) < 0)
 				return r;
 			continue;
 		}
 		const char *value = p[1] ? p + 1 : words[1];
 		if (!value)
 			return wrong(o, "-%c needs a value: -%c %s", *p, *p, row->value);
-		if ((r = apply(o, row, value)) < 0)
+		if ((r = row->set(o, value)) < 0)
 			return r;
 		return p[1] ? 1 : 2;
 	}
@@ -285,6 +310,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		i += r;
 	}
 	o->program = argv + i;
+	if (o->flight_bytes && is_lines(o->output))
+		return wrong(o, "--flight: what it keeps is a trace directory, not JSON lines; use -o DIR");
 	if (o->error_exitcode && is_lines(o->output))
 		return wrong(o, "--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
 	if (o->what == OPTIONS_RUN && i >= argc)
@@ -355,7 +382,8 @@ void options_print_man(void)
 	puts(".SH EXIT STATUS\nThe program's own; killed by a signal: ctp\\-run dies by the same signal.\n"
 	     "\\-\\-error\\-exitcode's if there is a finding; 124 after \\-\\-timeout, 125 wrong usage or the trace cannot be made, 126 the program cannot be traced,\n"
 	     "127 it is not found.\n.SH SIGNALS\nSIGTERM: the last snapshot first, then it goes on to the program.\n"
-	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it. With \\-f, once the first process has ended,\n"
+	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it; with \\-\\-flight SIGUSR2 does not, and\n"
+	     "writes what is kept. With \\-f, once the first process has ended,\n"
 	     "signals go to all that are left; \\-\\-timeout ends all of them.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
 	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"

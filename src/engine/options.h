@@ -23,6 +23,8 @@ struct options {
 	const char *fail_on;   // NULL: likely
 	enum color color;
 	double timeout_s;      // 0: none
+	uint64_t flight_bytes; // --flight; 0: none
+	double flight_s;       // 0: all that there is
 	const char **env;      // -E, in order
 	size_t n_env;
 	int serve_fd, serve_pid;
@@ -32,6 +34,7 @@ struct options {
 
 // argv stays referenced. 0; -EINVAL: o->error says why.
 int options_parse(struct options *o, int argc, char **argv);
+uint32_t options_chunks(const struct options *o); // of --flight; 0: none
 void options_deinit(struct options *o);
 void options_print_help(void);
 void options_print_man(void);

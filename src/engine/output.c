@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,78 @@ void output_remove_image(const struct output *o, unsigned k, const char *sub)
 	char name[64];
 	snprintf(name, sizeof(name), "ctp/image%u/%s", k, sub);
 	remove_tree(o->fd, name, 1);
+}
+
+static int copy_file(int from, int to, const char *name)
+{
+	int r = 0, in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int out = in < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	ssize_t n = out < 0 ? -1 : 1;
+	while (n > 0)
+		n = copy_file_range(in, NULL, out, NULL, SSIZE_MAX & ~4095L, 0);
+	if (n < 0)
+		r = -errno;
+	if (in >= 0)
+		close(in);
+	if (out >= 0 && close(out) < 0 && !r)
+		r = -errno;
+	return r;
+}
+
+static int copy_tree(int from, int to, int depth);
+
+static int copy_entry(int from, int to, const char *name, int depth)
+{
+	struct stat st;
+	if (!strcmp(name, ".") || !strcmp(name, "..") || !strncmp(name, "trace.json", 10) ||
+	    fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (S_ISREG(st.st_mode))
+		return copy_file(from, to, name);
+	if (!S_ISDIR(st.st_mode) || !depth)
+		return 0;
+	if (mkdirat(to, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int out = in < 0 ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int r = out < 0 ? -errno : copy_tree(in, out, depth - 1);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return r;
+}
+
+static int copy_tree(int from, int to, int depth)
+{
+	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		r = -errno;
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	for (struct dirent *e; !r && (e = readdir(d));)
+		r = copy_entry(from, to, e->d_name, depth);
+	closedir(d);
+	return r;
+}
+
+int output_beside(const struct output *o, unsigned n, struct output *to)
+{
+	*to = (struct output){ .fd = -1 };
+	if (asprintf(&to->path, "%s.%u", o->path, n) < 0) {
+		to->path = NULL;
+		return -ENOMEM;
+	}
+	int is = what_is(to->path);
+	if (is == IS_TRACE)
+		remove_tree(AT_FDCWD, to->path, 5);
+	else if (is)
+		return is;
+	int r = create(to);
+	return r ? r : copy_tree(o->fd, to->fd, 3);
 }
 
 int output_image(const struct output *o, unsigned k, const char *sub)

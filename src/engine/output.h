@@ -27,6 +27,9 @@ void output_deinit(struct output *o);
 void output_tidy(struct output *o);
 // Takes away what output_init made: the program could not be started.
 void output_remove(struct output *o);
+// PATH.<n>, a trace directory beside it, with a copy of every file but the manifest. An older trace there goes.
+// As output_init.
+int output_beside(const struct output *o, unsigned n, struct output *to);
 // Makes ctp/image<k>[/sub] and opens it. Descriptor or -errno.
 int output_image(const struct output *o, unsigned k, const char *sub);
 // Takes ctp/image<k>/<sub> away again.

@@ -213,6 +213,7 @@ int process_next(struct process *p, struct shm *fresh)
 		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
+	harvest_keep(p->harvest, session_since(p->session));
 	harvest_leave(p->harvest, clock_mono_ns());
 	dump(p, NULL, UINT64_MAX);
 	keep_about(p);
@@ -277,7 +278,7 @@ static uint64_t tables_until(uint64_t end_ns)
 	return end_ns > least ? end_ns : least;
 }
 
-void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
+static void look(struct process *p, bool may_stop, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns(), until = look_until(p, now, end_ns);
 	empty(p);
@@ -288,13 +289,47 @@ void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->witness)
-		witness_final(p->witness, true, until);
+		witness_final(p->witness, may_stop, until);
 	if (!p->session->options->no_preload)
 		switchers_look(&p->session->switchers, p->pid);
+}
+
+void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
+{
+	look(p, true, end_ns);
 	p->about.snapshot_ns = clock_mono_ns();
 	p->about.snapshot_reason = reason;
 	if (strcmp(reason, "exit") && strcmp(reason, "crash")) // then the tables of the end are those of the snapshot
 		p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
+}
+
+void process_look(struct process *p, uint64_t end_ns)
+{
+	look(p, false, end_ns);
+	FILE *const out[] = { p->witness_out, p->descriptors, p->slices_out, p->highwater, p->sets_out };
+	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
+		if (out[i])
+			fflush(out[i]);
+}
+
+int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches)
+{
+	struct session *s = p->session;
+	struct kept *k = p->harvest->kept ? kept_anew(p->harvest->kept) : NULL;
+	struct writer_process *wp = k ? w->ops->process(w, p->index, &p->region) : NULL;
+	if (wp) {
+		kept_write(k, p->region, w, wp, since);
+		w->ops->process_end(w, wp);
+		*switches += k->switches;
+	}
+	kept_free(k);
+	if (!wp)
+		return p->harvest->kept ? -ENOMEM : 0; // nothing has happened in it yet
+	int dir = output_image(to, p->about.index, NULL);
+	int r = dir < 0 ? dir : tables_dump(dir, p->region, &p->harvest->ended, clock_ticks(&s->clock), UINT64_MAX);
+	if (dir >= 0)
+		close(dir);
+	return r;
 }
 
 // After SIGTERM or --timeout the exit that follows is no look of its own.
@@ -332,6 +367,7 @@ void process_release(struct process *p)
 bool process_write(struct process *p)
 {
 	empty(p);
+	harvest_keep(p->harvest, session_since(p->session));
 	if (p->harvest->to)
 		p->session->writer->ops->image(p->session->writer, p->harvest->to);
 	bool there = dump(p, NULL, UINT64_MAX);

@@ -6,6 +6,7 @@
 
 #include "engine/harvest.h"
 #include "engine/manifest.h"
+#include "engine/output.h"
 #include "engine/sets.h"
 #include "engine/shm.h"
 #include "engine/slices.h"
@@ -51,6 +52,11 @@ bool process_turn(struct process *p, uint64_t now);
 // A look at it while it lives, before something happens to it: done by end_ns, or little later.
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
 #define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take
+// The same while it goes on undisturbed. What was seen is on the disk.
+void process_look(struct process *p, uint64_t end_ns);
+// --flight: its tables and what is kept of its history, into another trace; `switches` is raised by those
+// that went there. 0 or -errno.
+int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches);
 // Answers the guest's wish for a last look.
 void process_final(struct process *p);
 void process_release(struct process *p); // the guest need not wait for it any more

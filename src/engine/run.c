@@ -175,7 +175,9 @@ static void pass_signals(struct loop *l)
 	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
 		int sig = plain[i];
 		struct signals_news n = signals_take(sig, first_pid(l));
-		if (n.sent)
+		if (n.sent && sig == SIGUSR2 && l->s->options->flight_bytes)
+			snapshots_take(l->s, "request");
+		else if (n.sent)
 			forward(l, sig, false);
 		if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 			l->stop_asked = n.sent || n.kernel ? clock_mono_ns() : l->stop_asked;

@@ -26,7 +26,8 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 	e->clock_kind = s->clock.tsc ? CTP_CLOCK_TSC : CTP_CLOCK_MONOTONIC;
 	e->clock_ticks0 = s->clock.ticks0;
 	e->clock_ns0 = s->clock.ns0;
-	e->options = (s->options->block ? CTP_OPT_BLOCK : 0) | (s->options->follow ? CTP_OPT_FOLLOW : 0) | more_options;
+	e->options = (s->options->block ? CTP_OPT_BLOCK : 0) | (s->options->follow ? CTP_OPT_FOLLOW : 0) |
+		     (shm->region.chunks ? CTP_OPT_FLIGHT : 0) | more_options;
 	ctp_store32(&e->engine_pid, (uint32_t)getpid());
 }
 
@@ -36,7 +37,7 @@ int session_region(struct session *s, const struct options *o, bool libasan)
 	clock_init(&s->clock);
 	if (o->no_preload) // who writes there may be compiled for another CPU, under an emulator: it has no TSC
 		clock_adopt(&s->clock, false, s->clock.ns0, s->clock.ns0);
-	int r = shm_init(&s->first, o->stations, o->shm_file);
+	int r = shm_init(&s->first, o->stations, options_chunks(o), o->shm_file);
 	if (r < 0)
 		return r;
 	session_describe(s, &s->first, libasan ? CTP_OPT_NO_FREE : 0);
@@ -197,12 +198,13 @@ bool session_turn(struct session *s)
 	follow_answer(s);
 	follow_reap(s);
 	tell_error(s);
+	snapshots_poll(s);
 	return busy;
 }
 
 bool session_may_idle(const struct session *s)
 {
-	return s->n_processes == 1 && !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
+	return !s->processes[0]->harvest->went_on && s->n_processes == 1 && !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
 }
 
 void session_forget(struct session *s)
@@ -306,9 +308,17 @@ static void cover_children(struct session *s)
 	}
 }
 
+uint64_t session_since(const struct session *s)
+{
+	uint64_t now = clock_mono_ns(), back = (uint64_t)(s->options->flight_s * 1e9);
+	return back && back < now ? clock_to_ticks(&s->clock, now - back) : 0;
+}
+
 static void cover_all(struct session *s)
 {
 	const struct manifest *m = &s->manifest;
+	if (s->options->flight_bytes && m->ended_ns)
+		snapshots_say(s, &s->manifest, snapshots_written(s), session_sum(s).switches);
 	if (!s->options->no_preload)
 		cover_exec(s);
 	if (m->ended_ns)

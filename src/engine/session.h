@@ -9,6 +9,7 @@
 #include "engine/options.h"
 #include "engine/output.h"
 #include "engine/process.h"
+#include "engine/snapshots.h"
 #include "engine/switchers.h"
 #include "engine/v1.h"
 
@@ -33,6 +34,7 @@ struct session {
 	struct switchers switchers; // of all processes
 	uint64_t clock_again_ns, clock_step_ns;
 	bool no_tables;  // there was no time for those of a snapshot
+	struct snapshots snapshots; // --flight
 	bool incomplete; // tables of one that has ended could not be written
 };
 
@@ -74,6 +76,9 @@ struct harvest_sums session_sum(const struct session *s);
 // How many children were made by fork and not traced.
 uint64_t session_untraced(const struct session *s);
 void session_deinit(struct session *s);
+
+// --flight: history before this (ticks) is not to be written.
+uint64_t session_since(const struct session *s);
 
 // For process.c and follow.c. What every region of this run says from its start.
 void session_describe(const struct session *s, struct shm *shm, uint32_t more_options);

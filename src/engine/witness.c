@@ -36,6 +36,7 @@ struct witness {
 	uint64_t patient_ns;    // until then, the last look waits for a stopped program
 	unsigned scans;         // tries between ticks
 	bool described;
+	unsigned certain;
 };
 
 struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
@@ -112,6 +113,7 @@ static void report(struct witness *w, struct look *l, uint64_t ns)
 		if ((refuted || again) && !s->said)
 			continue;
 		s->settled = settled(s);
+		w->certain += s->settled;
 		if (s->rule == 3 && l->final && s->a[LOOK_P6A].holds != 1 && look_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
 		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
@@ -218,6 +220,11 @@ static int at_rest(struct witness *w, uint64_t now_ns)
 	uint64_t cost = proc_now_ns() - now_ns;
 	w->check_ns = now_ns + (20 * cost > CHECK_MS * MS ? 20 * cost : CHECK_MS * MS);
 	return still;
+}
+
+unsigned witness_certain(const struct witness *w)
+{
+	return w->certain;
 }
 
 void witness_poll(struct witness *w)

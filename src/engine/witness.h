@@ -37,6 +37,9 @@ void witness_free(struct witness *w);
 // At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending.
 void witness_poll(struct witness *w);
 
+// How often it became certain that a coroutine can no longer be woken.
+unsigned witness_certain(const struct witness *w);
+
 // The last look while the process still lives: until end_ns, and 0.4 s at most. may_stop: its
 // threads may be stopped for as long, since it is about to end anyway
 // (a stopped epoll_wait returns EINTR afterwards).

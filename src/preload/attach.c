@@ -141,6 +141,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	exe[n > 0 ? n : 0] = 0;
 	t->tsc = !t->v1 && e->clock_kind == CTP_CLOCK_TSC;
 	t->block = e->options & CTP_OPT_BLOCK;
+	t->flight = (e->options & CTP_OPT_FLIGHT) && t->region.chunks;
 	t->no_free = e->options & CTP_OPT_NO_FREE;
 	t->base = cpu_base_readable(getauxval(AT_HWCAP2));
 	*ctp_tracer = *t; // memory.c and the others read it there

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "ctp/chunk.h"
 #include "emit.h"
 #include "v1.h"
 
@@ -116,13 +117,44 @@ static __attribute__((noinline)) bool wait_room(struct guest *g, uint64_t head, 
 	return false;
 }
 
+void emit_end(struct guest *g)
+{
+	if (g->chunk)
+		ctp_chunk_end(g->chunk, ctp_ring_head(g->thread) - g->chunk_first, g->thread->lost);
+	g->chunk = NULL;
+}
+
+// --flight: goes on in another chunk, from a number that is a chunk's first. A reader of that one
+// alone does not know who leaves next.
+static bool next_chunk(struct guest *g, uint64_t now)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	struct ctp_thread *t = g->thread;
+	uint32_t at;
+	uint64_t first = (ctp_ring_head(t) + CTP_CHUNK_SLOTS - 1) & ~(uint64_t)(CTP_CHUNK_SLOTS - 1);
+	struct ctp_chunk is = { .first = first, .thread = g->slot, .use = t->uses, .tid = g->tid, .native = t->native,
+				.time = now };
+	emit_end(g);
+	g->chunk = ctp_chunk_take(r, &is, &at);
+	if (!g->chunk)
+		return false;
+	g->chunk_first = first;
+	g->ring = (void *)((uint64_t)ctp_chunk_slots(r, at) - (first & (g->ring_capacity - 1)) * sizeof(*g->ring));
+	t->until = first + CTP_CHUNK_SLOTS;
+	if (t->near <= CTP_ID_MASK)
+		ctp_ring_unsure(t, CTP_NEAR_UNSURE);
+	ctp_ring_publish(t, first);
+	return true;
+}
+
 // The ring is as far as is known full. If it really is, the record is lost, and a reader does
 // not know who leaves next.
-static __attribute__((noinline)) bool make_room(struct guest *g, uint64_t head, unsigned slots)
+static __attribute__((noinline)) bool make_room(struct guest *g, unsigned slots, uint64_t now)
 {
-	if (look(g, head, slots))
+	uint64_t head = ctp_ring_head(g->thread);
+	if (ctp_tracer->flight ? next_chunk(g, now) : look(g, head, slots))
 		return true;
-	if (ctp_tracer->block) {
+	if (ctp_tracer->block && !ctp_tracer->flight) {
 		if (wait_room(g, head, slots))
 			return true;
 		ctp_tracer->block = false;
@@ -132,13 +164,15 @@ static __attribute__((noinline)) bool make_room(struct guest *g, uint64_t head, 
 	return false;
 }
 
-static inline bool has_room(struct guest *g, uint64_t head, unsigned slots)
+// Where a record of so many slots, made `now`, begins is known only after this.
+static inline bool has_room(struct guest *g, unsigned slots, uint64_t now)
 {
-	return CTP_LIKELY(ctp_ring_fits(g->thread, head, slots)) || make_room(g, head, slots);
+	return CTP_LIKELY(ctp_ring_fits(g->thread, ctp_ring_head(g->thread), slots)) || make_room(g, slots, now);
 }
 
-static void put(struct guest *g, uint64_t head, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+static void put(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
+	uint64_t head = ctp_ring_head(g->thread);
 	struct ctp_record *first = ctp_ring_slot(g->ring, g->ring_capacity, head);
 	ctp_record_set(first, ctp_ring_slot(g->ring, g->ring_capacity, head + 1), now, w1, w2, w3);
 	ctp_ring_publish(g->thread, head + 2);
@@ -155,29 +189,31 @@ static uint64_t near_after(uint64_t near, uint64_t to)
 void emit_switch_slow(struct guest *g, const struct emit_switch *s)
 {
 	struct ctp_thread *t = g->thread;
-	uint64_t head = ctp_ring_head(t), near = t->near, to = s->to - near;
+	if (!has_room(g, 1, s->now)) // first: more may have to be told afterwards
+		return;
+	uint64_t near = t->near, to = s->to - near;
 	bool sure = near <= CTP_ID_MASK && (s->to_n & CTP_TOLD_MASK) != CTP_TOLD;
 	if (sure && s->to == t->native)
 		to = CTP_SHORT_NATIVE;
 	if (sure && to <= CTP_SHORT_NATIVE) {
-		if (!has_room(g, head, 1))
-			return;
+		uint64_t head = ctp_ring_head(t);
 		struct ctp_record *r = ctp_ring_slot(g->ring, g->ring_capacity, head);
 		ctp_record_set_short(r, s->now, s->how, to, s->stack, s->to_n);
 		ctp_ring_publish(t, head + 1);
 		return;
 	}
-	if (!has_room(g, head, 2))
+	if (!has_room(g, 2, s->now))
 		return;
+	near = t->near;
 	uint64_t after = near_after(near, s->to), mark = after == ctp_near(s->to) ? CTP_MARK_NEAR : 0;
-	put(g, head, s->now, ctp_w1(CTP_EV_SWITCH, s->how, s->from) | mark << 56, ctp_w2(s->to, s->stack),
+	put(g, s->now, ctp_w1(CTP_EV_SWITCH, s->how, s->from) | mark << 56, ctp_w2(s->to, s->stack),
 	    (uint32_t)s->from_n | s->to_n << 32);
 	t->near = after;
 }
 
 void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
 {
-	uint64_t head = ctp_ring_head(g->thread);
-	if (!ctp_tracer->v1 && has_room(g, head, 2))
-		put(g, head, guest_now(), w1, w2, w3);
+	uint64_t now = guest_now();
+	if (!ctp_tracer->v1 && has_room(g, 2, now))
+		put(g, now, w1, w2, w3);
 }

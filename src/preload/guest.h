@@ -89,6 +89,8 @@ struct guest {
 	uint32_t taken_seq;   // this one (fds.c)
 	struct ctp_state unnamed; // stands for `native` until the thread first switches: id 0
 	uint64_t native_top; // an address above all frames of the thread's own stack
+	struct ctp_chunk *chunk; // --flight: where it writes now
+	uint64_t chunk_first;    // number of its first slot
 
 	// Alternate signal stacks that the thread has named last: a coroutine may be born there.
 	struct { uint64_t lo, hi; } alts[GUEST_ALTS];
@@ -126,6 +128,7 @@ struct tracer {
 	bool v1;           // the engine is a version-1 one: write slots, no rings
 	bool tsc;
 	bool block;        // --overflow=block
+	bool flight;       // --flight
 	bool no_free;
 	bool base;         // cpu_base may be asked
 	bool no_engine;    // it let a thread wait in vain for a slot

@@ -42,6 +42,7 @@ static void thread_stop(void *area)
 	g->gate = 0;
 	crash_disarm(g);
 	coroutine_thread_ends(g);
+	emit_end(g);
 	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
 }
 

@@ -170,7 +170,11 @@ static int cover(struct world *w, const struct past *past)
 		r = world_cover(w, "%s: nothing was decided", damaged ? "a table is damaged or cut off" :
 				m->complete ? "the last tables are missing" : "the trace is not finished (the program still runs, or ctp-run was killed), "
 					"coroutines are counted from its history");
-	if (!r && w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records)
+	bool less = w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records;
+	if (!r && less && m->flight)
+		r = world_cover(w, "--flight kept the newest %" PRIu64 " of %" PRIu64 " switches; the tables tell of all of them",
+				w->kinds[CTP_EV_SWITCH], w->counts.switches);
+	else if (!r && less)
 		r = world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
 				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
 	if (!r && m->dropped_records)

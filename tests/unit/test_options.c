@@ -58,8 +58,23 @@ static void wrong_ones_are_refused(void **state)
 	assert_true(PARSE("-q") < 0);
 	assert_int_equal(PARSE("-f", "p"), 0);
 	assert_true(o.follow);
-	assert_true(PARSE("--flight", "p") < 0);
-	assert_non_null(strstr(o.error, "not yet in this version"));
+	assert_int_equal(PARSE("--flight", "p"), 0);
+	assert_int_equal(o.flight_bytes, 64 << 20);
+	assert_int_equal(options_chunks(&o), 4096);
+	assert_int_equal(PARSE("--flight=1m", "p"), 0);
+	assert_int_equal(o.flight_bytes, 1 << 20);
+	assert_true(o.flight_s == 0);
+	assert_int_equal(PARSE("--flight=0.5s", "p"), 0);
+	assert_int_equal(o.flight_bytes, 64 << 20);
+	assert_true(o.flight_s == 0.5);
+	assert_int_equal(PARSE("--flight=1G,10s", "p"), 0);
+	assert_int_equal(o.flight_bytes, 1 << 30);
+	assert_true(o.flight_s == 10);
+	static char *const wrong[] = { "--flight=", "--flight=,", "--flight=1M,", "--flight=s", "--flight=1x", "--flight=-1s",
+				       "--flight=infs", "--flight=200K", "--flight=4G", "--flight=0" };
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_true(options_parse(&o, 3, (char *[]){ (char *)"ctp-run", wrong[i], (char *)"p" }) < 0);
+	assert_true(PARSE("--flight", "-o", "x.jsonl", "p") < 0);
 }
 
 int main(void)

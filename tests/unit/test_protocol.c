@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "ctp/chunk.h"
 #include "ctp/region.h"
 #include "ctp/ring.h"
 
@@ -174,6 +175,113 @@ static void a_ring_that_lies(void **state)
 	assert_true(bad);
 }
 
+// ------------------------------------------------------------------ chunks
+
+enum { WRITERS = 3, CHUNKS = 8, SLOTS_EACH = 3000000 };
+static struct ctp_region pool;
+static uint32_t writers_done;
+
+// As a thread of the guest: word 0 is the number of the slot, word 1 says whose. Every third chunk is left early.
+static void *chunk_writer(void *arg)
+{
+	uint64_t head = 0, left = 0;
+	uint32_t slot = (uint32_t)(uintptr_t)arg, at = 0;
+	struct ctp_thread *t = &pool.threads[slot];
+	struct ctp_chunk *c = NULL, is = {.thread = slot, .use = 7, .tid = 100 + slot};
+	while (head < SLOTS_EACH) {
+		if (c)
+			ctp_chunk_end(c, head - is.first, 0);
+		is.first = (head + CTP_CHUNK_SLOTS - 1) & ~(uint64_t)(CTP_CHUNK_SLOTS - 1);
+		assert_non_null(c = ctp_chunk_take(&pool, &is, &at)); // there are more than writers
+		head = is.first;
+		ctp_ring_publish(t, head);
+		for (left = head / CTP_CHUNK_SLOTS % 3 ? CTP_CHUNK_SLOTS : 11; left; left--) {
+			struct ctp_record *r = &ctp_chunk_slots(&pool, at)[head % CTP_CHUNK_SLOTS];
+			atomic_store_explicit(CTP_A64(&r->w0), head, memory_order_relaxed);
+			atomic_store_explicit(CTP_A64(&r->w1), (uint64_t)slot << 32 | (uint32_t)(head * 7), memory_order_relaxed);
+			ctp_ring_publish(t, ++head);
+		}
+	}
+	ctp_add32(&writers_done, 1);
+	return NULL;
+}
+
+// One look at all chunks: what is in them is whole. How many could be read.
+static unsigned look_at_chunks(uint64_t *newest)
+{
+	static struct ctp_record copy[CTP_CHUNK_SLOTS];
+	unsigned read = 0;
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		struct ctp_chunk is;
+		if (!ctp_chunk_look(&pool, i, &is) || !ctp_chunk_read(&pool, i, &is, copy))
+			continue;
+		assert_true(is.thread < WRITERS);
+		assert_int_equal(is.tid, 100 + is.thread);
+		assert_int_equal(is.use, 7);
+		assert_int_equal(is.first % CTP_CHUNK_SLOTS, 0);
+		for (uint32_t k = 0; k < is.used; k++) {
+			assert_int_equal(copy[k].w0, is.first + k);
+			assert_int_equal(copy[k].w1, (uint64_t)is.thread << 32 | (uint32_t)(copy[k].w0 * 7));
+		}
+		if (is.first + is.used > newest[is.thread])
+			newest[is.thread] = is.first + is.used;
+		read++;
+	}
+	return read;
+}
+
+static void chunks_are_whole_or_not_there(void **state)
+{
+	(void)state;
+	pthread_t t[WRITERS];
+	static struct ctp_thread threads[WRITERS];
+	static struct ctp_ext ext;
+	uint64_t newest[WRITERS] = {0}, looks = 0;
+	pool = (struct ctp_region){.threads = threads, .threads_max = WRITERS, .chunks = CHUNKS, .ext = &ext,
+				   .rings = calloc(CHUNKS, CTP_CHUNK_BYTES + sizeof(struct ctp_chunk))};
+	for (uintptr_t i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, chunk_writer, (void *)i), 0);
+	while (ctp_load32(&writers_done) < WRITERS)
+		looks += look_at_chunks(newest);
+	for (int i = 0; i < WRITERS; i++)
+		pthread_join(t[i], NULL);
+	assert_true(looks > 0);
+	memset(newest, 0, sizeof(newest));
+	assert_int_equal(look_at_chunks(newest), CHUNKS); // at rest nothing is missing,
+	uint64_t most = 0;
+	for (int i = 0; i < WRITERS; i++)
+		most = newest[i] > most ? newest[i] : most;
+	assert_true(most >= SLOTS_EACH); // least of all the newest
+	free(pool.rings);
+}
+
+static void chunks_that_threads_are_in_stay(void **state)
+{
+	(void)state;
+	static struct ctp_thread threads[4];
+	static struct ctp_ext ext;
+	struct ctp_chunk is = {.thread = 0}, *c[4];
+	uint32_t at;
+	pool = (struct ctp_region){.threads = threads, .threads_max = 4, .chunks = 4, .ext = &ext,
+				   .rings = calloc(4, CTP_CHUNK_BYTES + sizeof(struct ctp_chunk))};
+	for (is.thread = 0; is.thread < 4; is.thread++)
+		assert_non_null(c[is.thread] = ctp_chunk_take(&pool, &is, &at));
+	assert_null(ctp_chunk_take(&pool, &is, &at));
+	ctp_chunk_end(c[2], 5, 0);
+	assert_ptr_equal(ctp_chunk_take(&pool, &is, &at), c[2]);
+	threads[0].head = 9;
+	c[0]->thread = 4; // lies
+	assert_false(ctp_chunk_look(&pool, 0, &is));
+	c[0]->thread = 0;
+	assert_true(ctp_chunk_look(&pool, 0, &is));
+	assert_int_equal(is.used, 9);
+	threads[0].head = CTP_CHUNK_SLOTS + 1;
+	assert_false(ctp_chunk_look(&pool, 0, &is));
+	ctp_chunk_end(c[1], CTP_CHUNK_SLOTS + 1, 0);
+	assert_false(ctp_chunk_look(&pool, 1, &is));
+	free(pool.rings);
+}
+
 // ----------------------------------------------------------------- regions
 
 static void regions_that_lie(void **state)
@@ -206,6 +314,7 @@ static void regions_that_lie(void **state)
 	LIE(ext.rings_off, bytes);
 	LIE(ext.ring_bytes, 4097);
 	LIE(ext.ring_bytes, 0);
+	LIE(ext.chunks, CTP_THREADS_MAX * 4096 / CTP_CHUNK_BYTES);
 	LIE(ext.stations_max, CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE + 1);
 	LIE(ext.guest_bytes, ~0ULL);
 	h = good;
@@ -218,7 +327,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slots_are_never_torn), cmocka_unit_test(states_are_never_torn),
 		cmocka_unit_test(rings_lose_nothing_uncounted), cmocka_unit_test(the_reader_is_late_from_half_on),
-		cmocka_unit_test(a_ring_that_lies),
+		cmocka_unit_test(a_ring_that_lies), cmocka_unit_test(chunks_are_whole_or_not_there),
+		cmocka_unit_test(chunks_that_threads_are_in_stay),
 		cmocka_unit_test(regions_that_lie),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

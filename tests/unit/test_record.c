@@ -33,11 +33,12 @@ struct meant {
 static struct meant *meant;
 static size_t n_meant, n_read, n_gaps;
 
-static int begin(void **state)
+static int begin_with(uint32_t ring_bytes, uint32_t chunks)
 {
-	(void)state;
 	static struct ctp_header layout;
-	ctp_region_layout(&layout, 8, 4096);
+	memset(&layout, 0, sizeof(layout));
+	ctp_region_layout(&layout, 8, ring_bytes);
+	layout.ext.chunks = chunks;
 	void *base = mmap(NULL, layout.ext.region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return -1;
@@ -61,6 +62,21 @@ static int begin(void **state)
 		entity[i].n = i % 3 ? 0 : ((uint64_t)rand() << 8) + CTP_TOLD - 3;
 	}
 	return 0;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return begin_with(4096, 0);
+}
+
+enum { POOL = 6 };
+static int begin_flight(void **state)
+{
+	(void)state;
+	int r = begin_with(2 * CTP_CHUNK_BYTES, POOL);
+	tracer.flight = true;
+	return r;
 }
 
 static int end(void **state)
@@ -189,6 +205,74 @@ static void what_is_lost_is_counted_and_leaves_no_doubt(void **state)
 	assert_true(n_read > 1000);
 }
 
+static void count(struct writer *w, struct writer_process *p, const struct writer_batch *b)
+{
+	w->records += b->records;
+}
+static void thread_ends(struct writer *w, struct writer_process *p, uint32_t slot) { }
+
+static uint64_t kept_records(uint64_t since)
+{
+	static const struct writer_ops counting = { .process = process, .process_end = nothing, .thread = count,
+						    .thread_end = thread_ends };
+	struct writer w = { .ops = &counting, .batch_max = 100 };
+	struct kept *k = kept_new(POOL);
+	kept_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
+	kept_write(k, &tracer.region, &w, (struct writer_process *)&w, since); // nothing twice
+	kept_free(k);
+	return w.records;
+}
+
+static void write_kept(struct kept *k, uint64_t since)
+{
+	static const struct writer_ops reading = { .process = process, .process_end = nothing, .thread = take,
+						   .thread_end = thread_ends };
+	struct writer w = { .ops = &reading, .batch_max = 77 };
+	kept_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
+	assert_int_equal(n_read, n_meant);
+}
+
+// The newest are there, each as it was meant, and none is lost; what comes later follows without a gap.
+static void what_is_kept_is_the_newest(void **state)
+{
+	(void)state;
+	struct kept *k = kept_new(POOL);
+	for (size_t records = 10; records < MOST - 1000; records = records * 3 / 2) {
+		while (n_meant < records)
+			something();
+		uint64_t n = kept_records(0);
+		assert_true(n == n_meant || n > (POOL - 1) * CTP_CHUNK_SLOTS / 2 - POOL);
+		n_read = n_meant - n;
+		struct kept *all = kept_new(POOL);
+		write_kept(all, 0);
+		kept_free(all);
+		if (records < 1000 || records == 10) { // it goes on where it ended
+			n_read = n_gaps;
+			write_kept(k, 0);
+			n_gaps = n_meant;
+		}
+	}
+	assert_int_equal(g.thread->lost, 0);
+	emit_end(&g);
+	kept_free(k);
+}
+
+static void what_is_older_is_left_out(void **state)
+{
+	(void)state;
+	while (n_meant < 20000)
+		something();
+	size_t from = n_meant - 700;
+	while (meant[from].e.kind != CTP_EV_SWITCH || meant[from - 1].e.kind != CTP_EV_SWITCH)
+		from++;
+	struct kept *k = kept_new(POOL);
+	n_read = from;
+	while (meant[n_read - 1].e.time == meant[from].e.time)
+		n_read--;
+	write_kept(k, meant[from].e.time);
+	kept_free(k);
+}
+
 // A thread that ends: the next one in its slot reads on its own.
 static void two_threads_in_one_slot(void **state)
 {
@@ -305,6 +389,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_that_fits_is_read_from_any_packet_on, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_lost_is_counted_and_leaves_no_doubt, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_kept_is_the_newest, begin_flight, end),
+		cmocka_unit_test_setup_teardown(what_is_older_is_left_out, begin_flight, end),
 		cmocka_unit_test_setup_teardown(two_threads_in_one_slot, begin, end),
 		cmocka_unit_test_setup_teardown(a_switch_takes_one_slot, begin, end),
 		cmocka_unit_test_setup_teardown(whoever_shares_a_coroutine_tells_all, begin, end),
