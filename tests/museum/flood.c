@@ -14,7 +14,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define ROUNDS 70000 // two switches each; a ring holds 131072 records
+#define ROUNDS 140000 // two switches each; a ring holds 262144 records
 
 static __thread ucontext_t here, there;
 static int flooded; // main was, so every thread shall be
