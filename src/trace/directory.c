@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -155,6 +156,41 @@ static void set_times(struct world *w)
 		w->duration_ns = w->snapshot_ns - w->start_ns;
 }
 
+static int by_lost(const void *a, const void *b)
+{
+	const struct world_stream *x = a, *y = b;
+	return x->discarded != y->discarded ? x->discarded < y->discarded ? 1 : -1 : x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+// Which threads lost how many records: the most first.
+static int cover_lost(struct world *w)
+{
+	enum { NAMED = 8 };
+	char text[64 + NAMED * 48];
+	int at = snprintf(text, sizeof(text), "records were lost by thread");
+	size_t n = 0, named;
+	struct world_stream *by = calloc(w->nstreams + 1, sizeof(*by));
+	if (!by)
+		return -ENOMEM;
+	for (size_t i = 0, k; i < w->nstreams; i++) { // the parts of a thread's stream are one
+		for (k = 0; k < n && by[k].tid != w->streams[i].tid; k++)
+			;
+		if (!w->streams[i].discarded)
+			continue;
+		by[k].tid = w->streams[i].tid;
+		by[k].discarded += w->streams[i].discarded;
+		n += k == n;
+	}
+	qsort(by, n, sizeof(*by), by_lost);
+	for (named = 0; named < n && named < NAMED; named++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %" PRIu32 " (%" PRIu64 ")", named ? "," : "",
+			       by[named].tid, by[named].discarded);
+	free(by);
+	if (!n)
+		return 0;
+	return n > named ? world_cover(w, "%s and %zu more threads", text, n - named) : world_cover(w, "%s", text);
+}
+
 static int cover(struct world *w, const struct past *past)
 {
 	const struct manifest *m = &w->manifest;
@@ -177,6 +213,8 @@ static int cover(struct world *w, const struct past *past)
 	else if (!r && less)
 		r = world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
 				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
+	if (!r)
+		r = cover_lost(w);
 	if (!r && m->dropped_records)
 		r = world_cover(w, "the oldest %" PRIu64 " records were dropped (--max-size)",
 				m->dropped_records);

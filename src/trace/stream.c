@@ -95,6 +95,7 @@ static int next_packet(struct stream_reader *r)
 	r->end.whole_bytes += bytes;
 	r->end.packets++;
 	r->end.discarded = r->packet.discarded;
+	r->end.tid = r->packet.tid;
 	return 1;
 }
 

@@ -36,6 +36,7 @@ struct stream_end {
 	uint64_t file_bytes;
 	uint64_t packets;
 	uint64_t discarded; // as of the last whole packet
+	uint32_t tid;       // its
 };
 
 // Reads a stream up to its last whole packet, some thousand records at a time.

@@ -154,6 +154,8 @@ static void count_stream(struct crew *c, struct world_stream *s)
 	s->file_bytes = end.file_bytes;
 	s->packets = end.packets;
 	s->records = t.events;
+	s->discarded = end.discarded;
+	s->tid = end.tid;
 	pthread_mutex_lock(&c->lock);
 	for (unsigned k = 0; k < 256; k++)
 		c->w->kinds[k] += t.kinds[k];

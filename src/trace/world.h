@@ -12,6 +12,8 @@ enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
 struct world_stream {
 	char *path;
 	uint64_t whole_bytes, file_bytes, packets, records;
+	uint64_t discarded; // records that its thread lost
+	uint32_t tid;
 	int error; // why it could not be read, or not to its end
 	bool has_stations; // records of version-1 stations
 };

@@ -65,6 +65,25 @@ def check_lost(case):
         lines, missing = numbered(case.analyze("stopped", "--format=jsonl").out)
         equal(lines, 2 * shown, "lines")
         equal(lines + missing, 2 * switches, "lines, and what is missing between them")
+        by = [text for text in cut["coverage"] if text.startswith("records were lost by thread ")]
+        each = [int(n) for n in re.findall(r" \d+ \((\d+)\)", by[0])]
+        equal((len(by), len(each), sum(each)), (1, threads, cut["lost"]), "threads that lost records, and how many each")
+        need("records were lost by thread" in case.analyze("stopped").out.replace("\n         ", " "), "not in the text")
+
+
+def check_block(case):
+    """Both cores switch as fast as they can, ten times what the rings hold: with --overflow=block nothing is lost."""
+    process = case.ctp_start("--overflow=block", case.target("records"), 2, 10 * RING, stdin=subprocess.PIPE)
+    for word in ("ready", "done"):
+        process.wait_for(word)
+        process.popen.stdin.write(b"\n")
+        process.popen.stdin.flush()
+    done = process.done()
+    equal(done.status, 0, "exit status")
+    switches = int(re.search(r"switches (\d+)$", done.out, re.M)[1])
+    told = case.report()[1]["trace"]
+    equal((told["switches"], told["lost"]), (switches, 0), "by the tables, and lost")
+    equal(case.switches(), switches, "in the trace")
 
 
 def check_lost_lines(case):
@@ -111,5 +130,5 @@ def check_other_version(case):
     need("damaged" not in done.err, done.err)
 
 
-CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("size", check_size), ("suffix", check_suffix),
+CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("block", check_block), ("size", check_size), ("suffix", check_suffix),
           ("other_version", check_other_version)]
