@@ -47,7 +47,7 @@ IS(ctp_state, regs[CTP_REG_FP], STATE_FP);
 IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
-	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
+	       TURN_CHANGE == 1 << CTP_TURN_CHANGES && STATE_CHANGES == STATE_TURN + CTP_TURN_CHANGES / 8, "turn");
 _Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
 	       HOW_AGAIN == CTP_STATE_AGAIN << 8, "how");
 

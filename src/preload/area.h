@@ -44,6 +44,7 @@
 
 // struct ctp_state
 #define STATE_TURN 0
+#define STATE_CHANGES 2 // what is above TURN_CHANGE in `turn`
 #define STATE_ID 8
 #define STATE_SINCE 16
 #define STATE_SLOT 24

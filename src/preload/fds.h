@@ -20,8 +20,8 @@ static inline __attribute__((always_inline)) struct guest *hook_try(void)
 	struct guest *g = cpu_self();
 	if (CTP_UNLIKELY(!g || g->gate != 1))
 		return NULL;
-	g->gate = 0;
-	ctp_signal_fence();
+	if (CTP_UNLIKELY(!cpu_shut(&g->gate)))
+		return NULL;
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
 		g->gate = 1;
 		return NULL;

@@ -218,8 +218,8 @@ struct guest *guest_enter(void)
 			g->thread->passed++;
 		return NULL;
 	}
-	g->gate = 0;
-	ctp_signal_fence();
+	if (CTP_UNLIKELY(!cpu_shut(&g->gate)))
+		return NULL;
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
 		g->gate = 1;
 		return NULL;

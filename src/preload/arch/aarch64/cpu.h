@@ -15,6 +15,17 @@ static inline uint64_t cpu_ticks(void)
 	__builtin_unreachable();
 }
 
+// Shuts a gate. False: it was shut. One step, as a signal's handler may swap us away
+// behind any instruction, for as long as another hook takes.
+static inline int cpu_shut(uint32_t *gate)
+{
+	uint32_t was, failed;
+	do
+		__asm__ volatile("ldxr %w0, %2\n\tstxr %w1, wzr, %2" : "=&r"(was), "=&r"(failed), "+Q"(*gate) : : "memory");
+	while (failed);
+	return was;
+}
+
 // Whether a function finds where to return to on the stack, not in a register.
 enum { CPU_RETURNS_BY_STACK = 0 };
 

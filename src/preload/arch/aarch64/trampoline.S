@@ -35,22 +35,19 @@
 	cbz x17, \none
 .endm
 
-// Jumps to `shut` unless the gate is open.
-.macro GATE shut
-	ldr w16, [x17, AREA_GATE]
-	cmp w16, 1
-	b.ne \shut
-.endm
-
 .macro OPEN
 	mov w16, 1
 	str w16, [x17, AREA_GATE]
 .endm
 
-// Shuts the gate. A preemptive scheduler may have moved us to another thread
-// since SELF: then the area is not ours, and `again` starts anew.
-.macro SHUT again
-	str wzr, [x17, AREA_GATE]
+// Shuts the gate. A preemptive scheduler may have swapped us away since SELF. So looking and
+// shutting is one step: if another hook is under way by now, `shut`. If we are on another thread,
+// the area is not ours, and `again` opens what we shut, and starts anew.
+.macro SHUT shut, again
+9:	ldxr w16, [x17]			// AREA_GATE
+	cbz w16, \shut
+	stxr w16, wzr, [x17]
+	cbnz w16, 9b
 	LOAD_SELF x15
 	cmp x15, x17
 	b.ne \again
@@ -142,8 +139,7 @@
 	.cfi_signal_frame	// else gdb stops at the stack change
 	LANDING
 0:	SELF 2f
-1:	GATE 4f
-	SHUT 5f
+1:	SHUT 4f, 5f
 	.cfi_remember_state
 	KEEP_CALLER AREA_PC
 	ldr x15, [x17, AREA_STACK_TOP]
@@ -198,8 +194,7 @@
 	.cfi_startproc
 	LANDING
 0:	SELF 2f
-1:	GATE 3f
-	SHUT 5f
+1:	SHUT 3f, 5f
 .if \keep
 	.set off, 0
 	.rept (AREA_KEPT - AREA_SAVED_SLOT) / 8
@@ -243,9 +238,8 @@
 	EXPORTED(vfork)
 	.cfi_startproc
 	LANDING
-	SELF 1f
-	GATE 1f
-	str wzr, [x17, AREA_GATE]
+0:	SELF 1f
+	SHUT 1f, 3f
 	str x30, [x17, AREA_VFORK_PC]
 	.cfi_remember_state
 	adrp x16, real_vfork
@@ -259,6 +253,8 @@
 	OPEN
 2:	ret
 1:	JUMP_REAL vfork
+3:	OPEN
+	b 0b
 	.cfi_endproc
 	END(vfork)
 
@@ -292,8 +288,7 @@
 	nop
 	HIDDEN(ctp_coroutine_returned)
 0:	SELF 1f
-	GATE 1f
-	SHUT 2f
+	SHUT 1f, 2f
 	mov x16, sp
 	ldr x15, [x17, AREA_STACK_TOP]
 	stp x17, x16, [x15, -FRAME]!

@@ -32,6 +32,15 @@ static inline struct guest *cpu_self(void)
 	return g;
 }
 
+// Shuts a gate. False: it was shut. One instruction, as a signal's handler may swap us away
+// behind any, for as long as another hook takes; it is no other thread's gate but for a moment.
+static inline int cpu_shut(uint32_t *gate)
+{
+	int was;
+	__asm__ volatile("btrl $0, %1" : "=@ccc"(was), "+m"(*gate) : : "memory");
+	return was;
+}
+
 // True if the CPU checks return addresses against a shadow stack (user SHSTK):
 // then the exit stub's changed return address would kill the program.
 static inline int cpu_shadow_stack(void)

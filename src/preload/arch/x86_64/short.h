@@ -43,7 +43,6 @@
 // (stacks.h): so its stack is the same. rdx, rax are changed.
 .macro SHORT_STACK long
 	leaq 8(%rsp), %rax
-	movq %rax, AREA_SP(%r11)	// for hook_abandons
 	cmpq %rax, STATE_SP(%rcx)
 	jne \long
 	movq STATE_LAST(%rcx), %r9
@@ -96,10 +95,9 @@
 	jae 19f
 20:	movq %rax, AREA_TO(%r11)
 	addq $(TURN_CHANGE + TURN_RUNNING - TURN_SUSPENDED), %r8
-	movq %r8, %rax
-	shrq $16, %rax
-	andl $RECORD_TOLD_MASK, %eax
-	cmpl $RECORD_TOLD, %eax
+	movl STATE_CHANGES(%r10), %eax	// one less than their number will be
+	subl $(RECORD_TOLD - 1), %eax
+	testl $RECORD_TOLD_MASK, %eax
 	je \long
 	movq THREAD_HEAD(%r9), %rax
 	cmpq %rax, THREAD_UNTIL(%r9)

@@ -31,12 +31,18 @@
 	jz \none
 .endm
 
-// Shuts the gate; r10 is still SELF's. A preemptive scheduler may have moved us to another thread
-// since SELF: then the area is not ours, and `again` starts anew.
-.macro SHUT again
-	movl $0, AREA_GATE(%r11)
+// Shuts the gate; r10 is still SELF's. A preemptive scheduler may have swapped us away since
+// SELF. So it is one instruction that looks and shuts: if another hook is under way by now, `shut`.
+// If we are on another thread, the area is not ours, and `again` opens what we shut, and starts anew.
+// (A plain look comes first: this one writes even if it finds 0, where another may be opening.)
+.macro SHUT shut, again
+	cmpl $1, AREA_GATE(%r11)
+	jne \shut
+	btrl $0, AREA_GATE(%r11)
+	jnc \shut
 	cmpq %fs:(%r10), %r11
 	jne \again
+	movq %rsp, AREA_SP(%r11)	// for hook_abandons
 .endm
 
 // Stores the caller's registers, goes to the private stack.
@@ -146,9 +152,7 @@
 	.cfi_signal_frame	// else gdb stops at the stack change
 	endbr64
 0:	SELF 2f
-1:	cmpl $1, AREA_GATE(%r11)
-	jne 4f
-	SHUT 5f
+1:	SHUT 4f, 5f
 .if \how
 .if \how == HOW_SWAP
 	SHORT_SWAP 8f
@@ -221,9 +225,8 @@
 	.cfi_startproc
 	endbr64
 0:	SELF 2f
-1:	cmpl $1, AREA_GATE(%r11)
-	jne 3f
-	SHUT 5f
+1:	SHUT 3f, 5f
+	movb $1, AREA_KEEPS(%r11)
 .if \keep
 	.set off, 0
 	.rept (AREA_KEPT - AREA_SAVED_SLOT) / 8
@@ -243,7 +246,6 @@
 	movq %r14, AREA_SAVED_S3(%r11)
 	movq %r15, AREA_SAVED_S4(%r11)
 	movq %rdi, AREA_SAVED_SLOT(%r11)
-	movb $1, AREA_KEEPS(%r11)
 	movl $1, AREA_GATE(%r11)
 3:	jmp *real_\name(%rip)
 5:	movl $1, AREA_GATE(%r11)
@@ -278,10 +280,8 @@
 	EXPORTED(vfork)
 	.cfi_startproc
 	endbr64
-	SELF 1f
-	cmpl $1, AREA_GATE(%r11)
-	jne 1f
-	movl $0, AREA_GATE(%r11)
+0:	SELF 1f
+	SHUT 1f, 3f
 	popq %r10
 	.cfi_adjust_cfa_offset -8
 	.cfi_register rip, r10
@@ -297,6 +297,8 @@
 	movl $1, AREA_GATE(%r11)
 2:	ret
 1:	jmp *real_vfork(%rip)
+3:	movl $1, AREA_GATE(%r11)
+	jmp 0b
 	.cfi_endproc
 	END(vfork)
 
@@ -329,9 +331,7 @@
 	nop
 	HIDDEN(ctp_coroutine_returned)
 0:	SELF 1f
-	cmpl $1, AREA_GATE(%r11)
-	jne 1f
-	SHUT 2f
+	SHUT 1f, 2f
 	movq AREA_STACK_TOP(%r11), %r10
 	movq %rsp, -8(%r10)
 	leaq -80(%r10), %rsp
