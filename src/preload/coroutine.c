@@ -227,8 +227,10 @@ struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 	struct ctp_state *s = pagemap_slot(t->slot);
 	recent_note(g, t->slot, s);
 	struct ctp_state *there = pagemap_stack(t->sp);
-	// Where the bounds say nothing, or it left from a signal's stack: the very same place.
-	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || s->regs[CTP_REG_SP] == t->sp)) {
+	// Where the bounds say nothing, or it left from a signal's stack: the very same place. (If it stands on its
+	// own stack, it was taken for another that left there, as a switch was missed.)
+	bool stands = s && s == g->current && coroutine_holds(s, g->regs[CTP_REG_SP]);
+	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || (s->regs[CTP_REG_SP] == t->sp && !stands))) {
 		if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
 			revive(g, s);
 		else if (is_dead(s) && there && !is_dead(there)) // it has its memory, even where it saved itself
@@ -344,6 +346,7 @@ static inline __attribute__((always_inline)) void leave(struct guest *g, struct 
 		note_resumed(s);
 	if (how == CTP_HOW_RETURN) {
 		s->stack = 0;
+		s->last = (uint64_t)&stacks_none;
 	} else {
 		keep_registers(s, kept(how) ? g->saved : g->regs);
 		again = name_stack(g, s);

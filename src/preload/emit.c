@@ -193,12 +193,11 @@ void emit_switch_slow(struct guest *g, const struct emit_switch *s)
 		return;
 	uint64_t near = t->near, to = s->to - near;
 	bool sure = near <= CTP_ID_MASK && (s->to_n & CTP_TOLD_MASK) != CTP_TOLD;
-	if (sure && s->to == t->native)
-		to = CTP_SHORT_NATIVE;
-	if (sure && to <= CTP_SHORT_NATIVE) {
+	bool native = s->to == t->native;
+	if (sure && (native || to < CTP_SHORT_NATIVE)) {
 		uint64_t head = ctp_ring_head(t);
 		struct ctp_record *r = ctp_ring_slot(g->ring, g->ring_capacity, head);
-		ctp_record_set_short(r, s->now, s->how, to, s->stack, s->to_n);
+		ctp_record_set_short(r, s->now, s->how, native ? CTP_SHORT_NATIVE : to, s->stack, s->to_n);
 		ctp_ring_publish(t, head + 1);
 		return;
 	}
