@@ -318,8 +318,7 @@ def check_preempted(case):
         equal((bare.status, done.status), (0, 0), f"status ({done})")
         truth = int(re.search(r"switches (\d+)", done.out)[1])
         trace = case.report()[1]["trace"]
-        need(abs(trace["switches"] + trace["lost"] - truth) <= truth // 1000,
-             f"{trace['switches']} switches seen and {trace['lost']} lost, of {truth}")
+        equal(trace["switches"] + trace["lost"], truth, f"{trace['switches']} switches seen and {trace['lost']} lost")
 
 
 def check_steps(case):

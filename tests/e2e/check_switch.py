@@ -3,6 +3,7 @@
 CPU's short way. The numbers may fall, not rise: who makes it shorter writes down the new one here."""
 import platform
 import re
+import struct
 
 from harness import Skip, equal, need, tool
 
@@ -39,5 +40,36 @@ def check_instructions(case, program, words, n):
     need(added <= most + SLACK, f"a switch costs {added:.1f} instructions more, it was {most}")
 
 
-CHECKS = [("_".join(["switch", "instructions", *words, program.split("-")[1], str(n)]),
+STATION = 456  # bytes of an image's record of a station: its number, then struct ctp_state, from HEAD on
+HEAD, SINCE, CREATED = 64, 8 + 16, 8 + 280
+
+
+def check_two_ways(case):
+    """What both ways write is the same, word by word but for times and the thread's number: records, the
+    stations with their registers, the stacks and what is known of them."""
+    for n, switches in ((1, 300), (2, 3000), (7, 5000), (40, 20000)):
+        lines, tables = [], []
+        for way in ("short", "other"):
+            trace = f"x.{way}.{n}"
+            done = case.run(tool("setarch"), "-R", case.run_tool, "-q", "-o", trace, "--overflow=block",
+                            case.target("twoways"), way, n, switches)
+            equal((done.status, done.out), (0, ""), f"{way}: status ({done})")
+            shown = case.run(tool("babeltrace2"), trace).out.splitlines()
+            lines.append([re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, ", "", x) for x in shown])
+            image = case.dir / trace / "ctp/image0"
+            stations = bytearray((image / "stations").read_bytes()[HEAD:])
+            need(stations and len(stations) % STATION == 0, f"{len(stations)} bytes of stations")
+            for at in range(0, len(stations), STATION):
+                for time in (SINCE, CREATED):
+                    struct.pack_into("<Q", stations, at + time, 0)
+            tables.append([stations] + [(image / name).read_bytes()[HEAD:] for name in ("stack_words", "stack_index", "sites")])
+        need(sum("ctp:s" in x for x in lines[0]) > switches // 2, f"{n}: hardly any switch")
+        equal(len(lines[0]), len(lines[1]), f"{n}: records")
+        for one, other in zip(*lines):
+            equal(one, other, f"{n}: a record")
+        for name, one, other in zip(("stations", "stack_words", "stack_index", "sites"), *tables):
+            need(one == other, f"{n}: {name} differ")
+
+
+CHECKS = [("two_ways", check_two_ways)] + [("_".join(["switch", "instructions", *words, program.split("-")[1], str(n)]),
            lambda case, p=program, w=words, n=n: check_instructions(case, p, w, n)) for program, words, n in MOST]

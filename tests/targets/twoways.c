@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// twoways.c - the same switches twice over, for a comparison of what is written down:
+//   t-twoways short|other COROUTINES SWITCHES
+// other: a getcontext comes before each, so that none can take the short way. Frames of
+// several depths, with frame pointers and without; who goes on is told by a fixed sequence.
+// Some end, and others begin on their stacks.
+#include <alloca.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "must.h"
+
+enum { MOST = 40, STACK = 64 << 10 };
+
+static ucontext_t contexts[MOST + 1]; // the last: main's
+static bool done[MOST];
+static bool goes_long;
+static int count;
+static long left;
+static unsigned seed = 1;
+
+static unsigned next(unsigned n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 16) % n;
+}
+
+static __attribute__((noinline)) void leave(int self)
+{
+	static ucontext_t scratch;
+	int to = left-- > 0 ? (int)next((unsigned)count + 1) : MOST;
+	if (to == self)
+		to = (self + 1) % count;
+	if (to == self || to >= count)
+		to = MOST;
+	if (to == self)
+		return;
+	if (goes_long)
+		getcontext(&scratch);
+	must(swapcontext(&contexts[self], &contexts[to]));
+}
+
+static __attribute__((noinline, optimize("O0", "no-omit-frame-pointer"))) void with_pointer(int self, int depth);
+
+static __attribute__((noinline, optimize("O2", "omit-frame-pointer"))) void without(int self, int depth)
+{
+	if (depth)
+		with_pointer(self, depth - 1);
+	else
+		leave(self);
+	__asm__ volatile("" : : : "memory"); // no tail call
+}
+
+static __attribute__((noinline, optimize("O0", "no-omit-frame-pointer"))) void with_pointer(int self, int depth)
+{
+	volatile char *room = alloca(16 + 16 * next(2)); // a frame whose size is told by the frame pointer alone
+	room[0] = 1;
+	without(self, depth);
+}
+
+static void body(int self)
+{
+	while (left > 0 && next(50))
+		next(4) ? leave(self) : next(2) ? without(self, (int)next(4)) : with_pointer(self, (int)next(3));
+	done[self] = true;
+}
+
+static void make(int i)
+{
+	static char *stacks[MOST];
+	if (!stacks[i])
+		stacks[i] = must_map(STACK);
+	must(getcontext(&contexts[i]));
+	contexts[i].uc_stack.ss_sp = stacks[i];
+	contexts[i].uc_stack.ss_size = STACK;
+	contexts[i].uc_link = &contexts[MOST];
+	makecontext(&contexts[i], (void (*)(void))body, 1, i);
+	done[i] = false;
+}
+
+int main(int argc, char **argv)
+{
+	goes_long = argc > 1 && !strcmp(argv[1], "other");
+	count = argc > 2 ? atoi(argv[2]) : 4;
+	left = argc > 3 ? atol(argv[3]) : 1000;
+	for (int i = 0; i < count; i++)
+		make(i);
+	while (left > 0) {
+		for (int i = 0; i < count; i++)
+			if (done[i])
+				make(i);
+		leave(MOST);
+	}
+	return 0;
+}
