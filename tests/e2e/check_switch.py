@@ -55,7 +55,7 @@ def check_two_ways(case):
                             case.target("twoways"), way, n, switches)
             equal((done.status, done.out), (0, ""), f"{way}: status ({done})")
             shown = case.run(tool("babeltrace2"), trace).out.splitlines()
-            lines.append([re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, ", "", x) for x in shown])
+            lines.append([re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, |tid = \d+", "", x) for x in shown])
             image = case.dir / trace / "ctp/image0"
             stations = bytearray((image / "stations").read_bytes()[HEAD:])
             need(stations and len(stations) % STATION == 0, f"{len(stations)} bytes of stations")
