@@ -35,8 +35,13 @@ SETTER(set_rule)
 		if (!pass_find(rule))
 			return -EINVAL;
 	}
-	((struct settings *)to)->report.rules = v;
-	return *v ? 0 : -EINVAL;
+	struct settings *s = to;
+	size_t have = strlen(s->rules);
+	if (!*v || have + 1 + strlen(v) >= sizeof(s->rules))
+		return -EINVAL;
+	snprintf(s->rules + have, sizeof(s->rules) - have, "%s%s", have ? "," : "", v);
+	s->report.rules = s->rules;
+	return 0;
 }
 
 SETTER(set_explain)
@@ -69,7 +74,7 @@ SETTER(set_color) { return color_read(v, &((struct settings *)to)->color); }
 const struct option_row settings_rows[] = {
 	{ "lost-wakeup", 0, NULL, "only CTP001 to CTP009: who waits for what no longer comes", set_lost_wakeup },
 	{ "all", 0, NULL, "all rules (the default)", set_all },
-	{ "rule", 0, "RULE,...", "only these rules; --list-rules names them", set_rule },
+	{ "rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them", set_rule },
 	{ "explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", set_explain },
 	{ "list-rules", 0, NULL, "list the rules", set_list },
 	{ "format", 0, "text|json|sarif|markdown|jsonl", "how to write the report (default text); jsonl: the state changes, no report", set_format },

@@ -10,7 +10,6 @@
 
 enum settings_action { ACTION_ANALYZE, ACTION_HELP, ACTION_MAN, ACTION_VERSION, ACTION_LIST, ACTION_EXPLAIN };
 
-
 struct settings {
 	enum settings_action action;
 	const struct pass *explain;
@@ -20,6 +19,7 @@ struct settings {
 	enum color color;
 	bool exit_zero, repair, full;
 	struct report_settings report;
+	char rules[512]; // what all of --rule name
 };
 
 extern const struct option_row settings_rows[];

@@ -32,6 +32,7 @@ def check_status(case):
     equal(case.analyze("ctp.data", "--exit-zero").status, 0, "--exit-zero")
     equal(case.analyze("ctp.data", "--min-verdict=proven").status, 1, "--min-verdict=proven")
     equal(case.analyze("ctp.data", "--rule=CTP002").status, 0, "--rule=CTP002")
+    equal(case.analyze("ctp.data", "--rule=CTP001", "--rule=CTP002").status, 1, "both")
     equal(case.analyze("ctp.data", "--lost-wakeup").status, 1, "--lost-wakeup")
     equal(case.run(case.analyze_tool).status, 1, "the default is ctp.data")
     for words in (["--no-such-option"], ["--rule=CTP999"], ["--format=smoke"], ["--min-verdict=maybe"]):
