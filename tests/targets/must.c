@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 long must_at(long r, const char *expr, const char *file, int line)
@@ -120,4 +121,18 @@ void pair(const char *kind, int fds[2])
 		fds[0] = fds[1] = (int)must(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
 	else
 		abort();
+}
+
+// The first word of the file is the call's number, where the thread sleeps in one.
+void until_reads(int tid)
+{
+	char path[64], text[32], number[16];
+	int length = snprintf(number, sizeof(number), "%d ", (int)SYS_read);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	do {
+		FILE *f = fopen(path, "r");
+		*text = 0;
+		must(f && fgets(text, sizeof(text), f) ? 0 : -1);
+		fclose(f);
+	} while (strncmp(text, number, (size_t)length));
 }
