@@ -146,7 +146,9 @@ static void hand_on_switch(struct ctp_merge *m, struct ctp_merged *out)
 	entity(m, r->a);
 	out->to = entity(m, r->b);
 	out->from = map_find(m, r->a);
-	out->gap = from > 1 || to > 1;
+	out->from_gap = from > 1;
+	out->to_gap = to > 1;
+	out->gap = out->from_gap || out->to_gap;
 	out->from_n = moves(out->from, (uint64_t)from, r->time);
 	out->to_n = moves(out->to, (uint64_t)to, r->time);
 	m->sink(m->arg, out);
@@ -299,6 +301,12 @@ void ctp_merge_close(struct ctp_merge *m, uint32_t queue)
 {
 	if (queue < m->n_queues)
 		m->queues[queue].open = false;
+}
+
+struct ctp_merge_entity *ctp_merge_find(struct ctp_merge *m, uint64_t id)
+{
+	struct ctp_merge_entity *e = map_find(m, id);
+	return e->id && e->id == id ? e : NULL;
 }
 
 void ctp_merge_turn(struct ctp_merge *m)

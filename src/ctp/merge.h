@@ -22,15 +22,19 @@ struct ctp_merge_entity {
 	uint64_t n, time; // its last state change that was handed on
 	uint64_t addr, ts;
 	bool native;   // a thread's own stack
+	bool met;      // (trace/moves.h: this and all below)
+	bool suspended;
+	uint32_t stack;
+	uint64_t entry, since_ns, mine;
 };
 
 // A record in its place. Switches: from and to are set, and their full counts
-// (records keep the low bits); `gap`: something of either was lost before. Others:
+// (records keep the low bits); a gap: something of it was lost before. Others:
 // `from` is the entity that the record is about, if it is about one.
 struct ctp_merged {
 	struct ctp_event event;
 	uint32_t queue, tid;
-	bool gap;
+	bool gap, from_gap, to_gap; // gap: either
 	struct ctp_merge_entity *from, *to;
 	uint64_t from_n, to_n;
 };
@@ -55,6 +59,10 @@ void ctp_merge_turn(struct ctp_merge *m);
 uint32_t ctp_merge_run(struct ctp_merge *m);
 void ctp_merge_open(struct ctp_merge *m, uint32_t queue); // expects records
 void ctp_merge_close(struct ctp_merge *m, uint32_t queue); // no more come
+
+// The entity with this id, if anything of it has been handed on since it began; else NULL. Good until the next
+// record is handed on.
+struct ctp_merge_entity *ctp_merge_find(struct ctp_merge *m, uint64_t id);
 
 // Hands on everything that is left.
 void ctp_merge_flush(struct ctp_merge *m);

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ctp/jsonl.h"
 #include "trace/changes.h"
 
 #define TELL_LINES 1024
@@ -38,20 +37,33 @@ static int take(struct lines *l, const struct ctp_jsonl_line *line)
 }
 
 // Of any JSON object that is a state change.
-static int take_object(struct lines *l, const json_t *o)
+static int read_object(const json_t *o, struct ctp_jsonl_line *line)
 {
 	const json_t *id = json_object_get(o, "probe_id"), *tid = json_object_get(o, "tid");
 	const json_t *addr = json_object_get(o, "addr"), *seq = json_object_get(o, "seq");
 	const json_t *active = json_object_get(o, "is_active"), *ts = json_object_get(o, "ts");
+	const json_t *probe = json_object_get(o, "station_probe_id");
 	if (!json_is_integer(id) || !json_is_integer(tid) || !json_is_string(addr) ||
 	    !json_is_integer(seq) || !json_is_boolean(active) || !json_is_integer(ts) ||
 	    json_integer_value(id) < 0 || json_integer_value(seq) < 0 || json_integer_value(ts) < 0)
 		return -EPROTO;
-	return take(l, &(struct ctp_jsonl_line){
+	*line = (struct ctp_jsonl_line){
 		.probe_id = (uint64_t)json_integer_value(id), .tid = (uint64_t)json_integer_value(tid),
-		.seq = (uint64_t)json_integer_value(seq), .ts = (uint64_t)json_integer_value(ts),
-		.is_active = json_is_true(active), .native = json_is_true(json_object_get(o, "native")),
-		.finished = json_is_true(json_object_get(o, "finished")) });
+		.addr = strtoull(json_string_value(addr), NULL, 16), .seq = (uint64_t)json_integer_value(seq),
+		.ts = (uint64_t)json_integer_value(ts), .is_active = json_is_true(active), .is_station = json_is_integer(probe),
+		.station_probe_id = (uint64_t)json_integer_value(probe), .native = json_is_true(json_object_get(o, "native")),
+		.finished = json_is_true(json_object_get(o, "finished")) };
+	return 0;
+}
+
+int lines_parse(const char *text, size_t n, struct ctp_jsonl_line *line)
+{
+	if (ctp_jsonl_read(text, n, line))
+		return 0;
+	json_t *o = json_loadb(text, n, 0, NULL);
+	int r = !o && text[n - 1] != '\n' ? 1 : json_is_object(o) ? read_object(o, line) : -EPROTO;
+	json_decref(o);
+	return r;
 }
 
 static int lines_finish(struct world *w, const struct lines *l)
@@ -72,22 +84,6 @@ static int lines_finish(struct world *w, const struct lines *l)
 	return r ? r : world_cover(w, "JSON lines do not tell destroyed coroutines from suspended ones");
 }
 
-// One line, n bytes with its newline if it has one. 0, 1 if it was cut off, -errno.
-static int read_line(struct world *w, struct lines *l, const char *text, size_t n)
-{
-	struct ctp_jsonl_line line;
-	int r;
-	if (ctp_jsonl_read(text, n, &line)) {
-		r = take(l, &line);
-	} else {
-		json_t *o = json_loadb(text, n, 0, NULL);
-		r = !o && text[n - 1] != '\n' ? 1 : json_is_object(o) ? take_object(l, o) : -EPROTO;
-		json_decref(o);
-	}
-	w->events += !r;
-	return r;
-}
-
 int lines_read(struct world *w, FILE *f, struct world_error *error)
 {
 	struct lines l = { 0 };
@@ -98,7 +94,11 @@ int lines_read(struct world *w, FILE *f, struct world_error *error)
 	ssize_t n;
 	int r = 0;
 	while (!r && (n = getline(&line, &room, f)) > 0) {
-		r = read_line(w, &l, line, (size_t)n);
+		struct ctp_jsonl_line change;
+		r = lines_parse(line, (size_t)n, &change);
+		if (!r)
+			r = take(&l, &change);
+		w->events += !r;
 		done += (uint64_t)n;
 		if (++number % TELL_LINES == 0)
 			world_tell(w, done, total);
