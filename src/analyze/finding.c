@@ -222,49 +222,6 @@ const char *report_where(const struct report *r, const struct image *m, char *bu
 	return buf;
 }
 
-static bool same_file(const struct symbols_frame *a, const struct symbols_frame *b)
-{
-	return a->file && b->file && !strcmp(a->file, b->file);
-}
-
-// Does its file come again, with another in between?
-static bool file_again(const struct frames *f, size_t at)
-{
-	size_t i = at;
-	while (i > 0 && same_file(f->items[i - 1], f->items[at]))
-		i--;
-	while (i-- > 0)
-		if (same_file(f->items[i], f->items[at]))
-			return true;
-	return false;
-}
-
-// Where one source file has both the coroutine's first function and the switch,
-// it is its library's: the first function whose file does not come again nearer
-// to the switch is the program's. NULL: there is none.
-static const struct symbols_frame *past_trampoline(const struct frames *f, const struct symbols_frame *entry)
-{
-	size_t at = f->n, inner = 0;
-	while (inner < f->n && frames_is_library(f->items[inner]))
-		inner++;
-	while (at-- > inner)
-		if (f->items[at]->symbol && entry->symbol && !strcmp(f->items[at]->symbol, entry->symbol))
-			break;
-	if (at + 1 <= inner || !same_file(entry, f->items[inner]))
-		return NULL;
-	while (at > inner && file_again(f, at))
-		at--;
-	return at > inner && f->items[at]->file && !frames_is_library(f->items[at]) ? f->items[at] : NULL;
-}
-
-static const struct symbols_frame *outermost_own(const struct frames *f)
-{
-	for (size_t i = f->n; i-- > 0;)
-		if (!frames_is_library(f->items[i]))
-			return f->items[i];
-	return NULL;
-}
-
 // Where it was seen elsewhere than at its last leave, which of one that has ended is in its
 // library: closing, opening, in an incident.
 static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct image *m, uint64_t id)
@@ -280,7 +237,7 @@ static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct
 				 f->opener == id ? f->opener_stack : f->closer == id ? f->closer_stack : 0;
 		struct frames at = { 0 };
 		if (stack && !frames_read(&at, s, m, stack))
-			own = outermost_own(&at);
+			own = frames_outermost_own(&at);
 		frames_deinit(&at);
 	}
 	return own;
@@ -293,10 +250,8 @@ static const char *name_of(struct symbols *s, const struct image *m, const struc
 	const struct symbols_frame *entry = frames_entry(s, e->entry), *own = NULL;
 	struct frames f = { 0 };
 	bool read = entry && !frames_read(&f, s, m, e->stack);
-	if (read && frames_is_library(entry))
-		own = outermost_own(&f);
-	else if (read && e->life != CTP_FINISHED)
-		own = past_trampoline(&f, entry);
+	if (read && (frames_is_library(entry) || e->life != CTP_FINISHED))
+		own = frames_task(&f, entry);
 	if (read && !own && frames_is_library(entry))
 		own = own_elsewhere(s, m, e->id);
 	frames_entry_name(entry, own, buf, bytes);

@@ -131,6 +131,18 @@ const struct symbols_frame *report_entry(const struct report *r, const struct co
 	return frames_entry(r->symbols, c->entry);
 }
 
+const char *report_label(const struct report *r, const struct coroutine *c, char *buf, size_t bytes)
+{
+	const struct symbols_frame *entry = report_entry(r, c), *own = NULL;
+	struct frames f = { 0 };
+	if (entry && c->stack && !report_frames(r, c->stack, &f))
+		own = frames_task(&f, entry);
+	frames_entry_name(entry, own, buf, bytes);
+	frames_deinit(&f);
+	find_clean(buf);
+	return buf;
+}
+
 const char *report_state(const struct coroutine *c)
 {
 	return c->life == CTP_SUSPENDED ? "suspended" : c->life == CTP_CREATED ? "created" : "running";

@@ -29,6 +29,8 @@ int report_frames(const struct report *r, uint32_t stack, struct frames *out);
 // Where a coroutine was created: the innermost frame that is the program's own, or NULL.
 const struct symbols_frame *report_created_at(const struct report *r, const struct coroutine *c);
 const struct symbols_frame *report_entry(const struct report *r, const struct coroutine *c); // or NULL
+// What it is called wherever it is shown, fit for a terminal: by its function. `buf` holds it.
+const char *report_label(const struct report *r, const struct coroutine *c, char *buf, size_t bytes);
 const char *report_state(const struct coroutine *c); // "suspended"
 
 int text_write(FILE *to, const struct report *r, bool color); // 0 or -errno

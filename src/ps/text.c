@@ -208,7 +208,7 @@ static int print_group(const struct page *p, const struct group *g)
 {
 	const struct coroutine *c = g->first;
 	char function[96];
-	name(report_entry(p->r, c), function, sizeof(function));
+	report_label(p->r, c, function, sizeof(function));
 	if (g->n == 1)
 		fprintf(p->to, " %scoroutine %" PRIu64 " %s%s", paint(p, BOLD), c->id, function, paint(p, PLAIN));
 	else

@@ -5,6 +5,7 @@
 // is, where F is a type of its own: a lambda, or a functor. Of a function that
 // was given by address the type tells nothing; then the template alone is named.
 // The names come from a file that may hold anything: all is bounded by the text.
+// Or it is a trampoline in a source file of its library: then a function further in tells more.
 #include <stdio.h>
 #include <string.h>
 
@@ -75,4 +76,52 @@ const char *frames_entry_name(const struct symbols_frame *f, const struct symbol
 	else
 		snprintf(buf, bytes, "%.*s<...>", (int)(arguments - name), name);
 	return buf;
+}
+
+static bool same_file(const struct symbols_frame *a, const struct symbols_frame *b)
+{
+	return a->file && b->file && !strcmp(a->file, b->file);
+}
+
+// Does its file come again, with another in between?
+static bool file_again(const struct frames *f, size_t at)
+{
+	size_t i = at;
+	while (i > 0 && same_file(f->items[i - 1], f->items[at]))
+		i--;
+	while (i-- > 0)
+		if (same_file(f->items[i], f->items[at]))
+			return true;
+	return false;
+}
+
+// Where one source file has both the coroutine's first function and the switch,
+// it is its library's: the first function whose file does not come again nearer
+// to the switch is the program's. NULL: there is none.
+static const struct symbols_frame *past_trampoline(const struct frames *f, const struct symbols_frame *entry)
+{
+	size_t at = f->n, inner = 0;
+	while (inner < f->n && frames_is_library(f->items[inner]))
+		inner++;
+	while (at-- > inner)
+		if (f->items[at]->symbol && entry->symbol && !strcmp(f->items[at]->symbol, entry->symbol))
+			break;
+	if (at + 1 <= inner || !same_file(entry, f->items[inner]))
+		return NULL;
+	while (at > inner && file_again(f, at))
+		at--;
+	return at > inner && f->items[at]->file && !frames_is_library(f->items[at]) ? f->items[at] : NULL;
+}
+
+const struct symbols_frame *frames_outermost_own(const struct frames *f)
+{
+	for (size_t i = f->n; i-- > 0;)
+		if (!frames_is_library(f->items[i]))
+			return f->items[i];
+	return NULL;
+}
+
+const struct symbols_frame *frames_task(const struct frames *f, const struct symbols_frame *entry)
+{
+	return frames_is_library(entry) ? frames_outermost_own(f) : past_trampoline(f, entry);
 }

@@ -28,6 +28,11 @@ const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes);
 // What a coroutine is called: by `own`, the outermost function of the program's own that was seen on it (NULL:
 // none was), by what its first function, a library's template, says to run, or by that function.
 const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf, size_t bytes);
+// The outermost frame that is no library's, or NULL.
+const struct symbols_frame *frames_outermost_own(const struct frames *f);
+// `own` for the above: the function of this stack that tells what a coroutine does whose first function, `entry`,
+// is a library's, or stands in the same source file as the switch; NULL: there is none.
+const struct symbols_frame *frames_task(const struct frames *f, const struct symbols_frame *entry);
 // Its source file as short as it stays clear: from here, or from where it was compiled. "" if not known.
 const char *frames_path(const struct symbols_frame *f);
 // How often the frames from `at` on follow each other anew, in steps of *period frames of the same
