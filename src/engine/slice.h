@@ -27,6 +27,7 @@ struct slice_block {
 	enum slice_kind kind;
 	bool polls;          // in poll, select, or an epoll wait
 	uint64_t ns;         // for how long it surely slept in it
+	uint64_t asked_ns;   // a sleep: how long it is to be; 0
 	const char *call;    // "read", "pthread_mutex_lock"
 	int32_t fd;          // -1: none
 	uint32_t gen, fd_kind;
@@ -49,6 +50,7 @@ struct slice {
 	unsigned samples;
 	uint64_t cpu_ns, delayed_ns, blocked_ns; // what is left was a stop, or cannot be told
 	uint64_t asleep_ns;   // in `call`, for sure
+	uint64_t asked_ns;    // by `call`, if that is a sleep
 	struct slice_block block; // the longest
 	bool in_block;        // and the present one
 	struct slice_path *path;  // of one that computes; NULL: none

@@ -6,7 +6,7 @@
 // or slept. It has surely slept between two samples that show it asleep in the
 // same call with the same count of context switches: then a stop, a debugger
 // or a late engine cannot have made the time. Only such time is a block; that of
-// one call adds up.
+// one call adds up. Of a sleep one sample is enough: it lasts as long as it says.
 #include "engine/slices.h"
 
 #include <poll.h>
@@ -23,7 +23,7 @@
 #define AGAIN_LEAST (2 * MS)
 #define AGAIN_MOST (300 * MS)
 #define SOON_NS (1000 * MS) // a slice younger than that is looked at often
-enum { SAMPLE_AFTER_MS = 5, LATE_MS = 25, GAP_MS = 400 };
+enum { SAMPLE_AFTER_MS = 5, LATE_MS = 25, GAP_MS = 400, ASKED_MOST_S = 1 << 20 };
 
 // One slot of the thread table.
 struct track {
@@ -130,6 +130,29 @@ static bool stands(const struct proc_task *t) // by no doing of its own
 	return proc_task_stopped(t) || t->tracer;
 }
 
+// The thread sleeps, and not only since it was stopped and went on: for how long has it asked? 0: in no sleep.
+static uint64_t asked_ns(pid_t pid, const struct proc_task *t)
+{
+	struct timespec until;
+	bool clock = t->nr == SYS_clock_nanosleep;
+	if (t->state != 'S' || t->restarted || t->tracer || (clock && t->args[1]) || (!clock && t->nr != SYS_nanosleep))
+		return 0;
+	if (proc_peek(pid, t->args[clock ? 2 : 0], &until, sizeof(until), false) != sizeof(until) ||
+	    until.tv_sec < 0 || until.tv_sec > ASKED_MOST_S || (uint64_t)until.tv_nsec >= 1000 * MS)
+		return 0;
+	return (uint64_t)until.tv_sec * 1000 * MS + (uint64_t)until.tv_nsec;
+}
+
+static bool blocks(const struct slice *l)
+{
+	return l->asleep_ns >= SLICE_BLOCKED_NS || l->asked_ns >= SLICE_BLOCKED_NS;
+}
+
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void account(struct slice *l, const struct proc_task *t, uint64_t now)
 {
 	uint64_t dt = now - l->sampled_ns, cpu = t->run_ns - l->last.run_ns, delayed = t->delay_ns - l->last.delay_ns;
@@ -138,7 +161,7 @@ static void account(struct slice *l, const struct proc_task *t, uint64_t now)
 	l->cpu_ns += cpu;
 	l->delayed_ns += delayed;
 	if (t->state == 'S' && t->nr >= 0 && !same_call(&l->call, t)) { // another one than it was in before
-		l->asleep_ns = 0;
+		l->asleep_ns = l->asked_ns = 0;
 		l->in_block = false;
 		l->call = *t;
 	}
@@ -162,7 +185,7 @@ static void look_at_block(struct slices *s, struct slice *l, const struct proc_t
 	struct slice_block b = { 0 };
 	struct ctp_state st;
 	const struct ctp_state *at = state_of(s, l);
-	if (l->asleep_ns <= l->block.ns)
+	if (longer(l->asleep_ns, l->asked_ns) <= longer(l->block.ns, l->block.asked_ns) && !l->in_block)
 		return;
 	if (!l->in_block) {
 		if (!at || !ctp_state_read(at, &st) || st.changes != l->changes)
@@ -171,6 +194,7 @@ static void look_at_block(struct slices *s, struct slice *l, const struct proc_t
 		if (!b.kind || ctp_load64(&s->r->threads[l->slot].switches) != s->tracks[l->slot].switches)
 			return;
 		l->block = b;
+		l->block.asked_ns = l->asked_ns;
 		l->in_block = true;
 	}
 	l->block.ns = l->asleep_ns;
@@ -250,14 +274,15 @@ static void sample(struct slices *s, uint32_t slot, uint64_t now)
 		l->call = t;
 	l->last = t;
 	l->sampled_ns = now;
+	l->asked_ns = longer(l->asked_ns, asked_ns(s->pid, &t));
 	uint64_t age = now - l->began_ns;
 	uint64_t again = l->asleep_ns < SLICE_BLOCKED_NS && age < SOON_NS ? AGAIN_LEAST : age / 8;
 	k->due_ns = now + (again < AGAIN_LEAST ? AGAIN_LEAST : again > AGAIN_MOST ? AGAIN_MOST : again);
-	if (l->asleep_ns < SLICE_BLOCKED_NS && age < SLICE_LONG_NS / 4)
+	if (!blocks(l) && age < SLICE_LONG_NS / 4)
 		return;
 	if (!ask(s, l, now))
 		return;
-	if (l->asleep_ns >= SLICE_BLOCKED_NS && t.state == 'S')
+	if (blocks(l) && t.state == 'S')
 		look_at_block(s, l, &t);
 	look_at_path(s, l);
 	tell(s, l, now, false);
@@ -279,6 +304,8 @@ static void end(struct slices *s, struct track *k)
 		ended = left > ended ? left : ended;
 		l->left = st.stack;
 	}
+	uint64_t all = ended > l->began_ns ? ended - l->began_ns : 0;
+	l->block.ns = longer(l->block.ns, l->block.asked_ns < all ? l->block.asked_ns : all);
 	tell(s, l, ended, true);
 	drop(l);
 }

@@ -166,8 +166,8 @@ def tally(row, exhibit, strict, text, seen):
         return text
     proven = exhibits.false_proven(exhibit, seen)
     row["false PROVEN"] += bool(proven)
-    if not exhibit.findings and seen.rules:
-        row["flagged"] += 1
+    flagged = not exhibit.findings and bool(set(seen.rules) - set(exhibit.also))
+    row["flagged"] += flagged
     found = all(e.rule in seen.rules for e in exhibit.findings)
     if exhibit.findings and found:
         row[VERDICTS[seen.strongest(exhibit.findings[0].rule)]] += 1
@@ -175,7 +175,7 @@ def tally(row, exhibit, strict, text, seen):
     row["missed"] += bool(exhibit.findings) and not found
     if not exhibits.judge(exhibit, seen, strict):
         return None
-    if found and not proven and (exhibit.findings or not seen.rules):
+    if found and not proven and not flagged:
         row["other"] += 1
     return text
 

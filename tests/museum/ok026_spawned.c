@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
+// expect: also CTP017
 //
-// The same by posix_spawn and popen, from a coroutine.
+// The same by posix_spawn and popen, from a coroutine: while a child takes its time, the loop waits for it.
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>

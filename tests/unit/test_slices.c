@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "engine/proc.h"
 #include "engine/slices.h"
 #include "trace/slices.h"
 
@@ -165,6 +166,76 @@ static void test_blocked_read(void **state)
 	slices_deinit(&got);
 }
 
+static void *sleeper(void *arg)
+{
+	struct fixture *x = arg;
+	__atomic_store_n(&x->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	nanosleep(&(struct timespec){ .tv_sec = 3600 }, NULL);
+	return NULL;
+}
+
+static void start_sleeper(struct fixture *x)
+{
+	struct proc_task t;
+	assert_int_equal(pthread_create(&x->thread, NULL, sleeper, x), 0);
+	while (!__atomic_load_n(&x->tid, __ATOMIC_ACQUIRE) || !proc_task_read(getpid(), x->tid, true, &t) || t.state != 'S' ||
+	       (t.nr != SYS_nanosleep && t.nr != SYS_clock_nanosleep))
+		sched_yield();
+}
+
+static void end_sleeper(struct fixture *x)
+{
+	pthread_cancel(x->thread);
+	pthread_join(x->thread, NULL);
+}
+
+// A late engine sees a sleep once: it lasted as long as it says, if the slice did.
+static void test_one_sample_of_a_sleep(void **state)
+{
+	struct fixture *x = *state;
+	struct slices_set got = { 0 };
+	const uint64_t ms = 1000000;
+	start_sleeper(x);
+	struct ctp_state *s = station(x, 1, 11, CTP_RUNNING);
+	make_waiter(x);
+	make_thread(x, 0, (uint32_t)x->tid, 10, 11);
+	uint64_t now = now_ns();
+	slices_poll(x->s, now);
+	slices_poll(x->s, now + 20 * ms); // the sample
+	s->life = CTP_SUSPENDED;
+	s->changes++;
+	s->since += 3000 * ms;
+	x->r.threads[0].switches++;
+	x->r.threads[0].current = 10;
+	slices_poll(x->s, now + 21 * ms);
+	assert_int_equal(slices_read(&got, x->path), 0);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.items[0].rule, 17);
+	assert_int_equal(got.items[0].asleep_ns, 3000 * ms);
+	assert_true(got.items[0].over);
+	assert_string_equal(got.items[0].call, "nanosleep");
+	end_sleeper(x);
+	slices_deinit(&got);
+}
+
+// The same of one that goes on: nothing is said of what has not been yet.
+static void test_sleep_has_only_begun(void **state)
+{
+	struct fixture *x = *state;
+	struct slices_set got = { 0 };
+	start_sleeper(x);
+	station(x, 1, 11, CTP_RUNNING);
+	make_waiter(x);
+	make_thread(x, 0, (uint32_t)x->tid, 10, 11);
+	uint64_t now = now_ns();
+	slices_poll(x->s, now);
+	slices_poll(x->s, now + 20000000);
+	assert_int_equal(slices_read(&got, x->path), 0);
+	assert_int_equal(got.n, 0);
+	end_sleeper(x);
+	slices_deinit(&got);
+}
+
 // Another thread sleeps in the same set: nobody is starved.
 static void test_served(void **state)
 {
@@ -257,6 +328,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_blocked_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_sample_of_a_sleep, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sleep_has_only_begun, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_served, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_native_and_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_on_coroutine, setup, teardown),
