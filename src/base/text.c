@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define HANG 4
@@ -25,6 +26,26 @@ void text_duration(char *buf, size_t bytes, uint64_t ns)
 		snprintf(buf, bytes, "%" PRIu64 "h%02um", s / 3600, (unsigned)(s % 3600 / 60));
 	else
 		snprintf(buf, bytes, "%" PRIu64 "d%02uh", s / 86400, (unsigned)(s % 86400 / 3600));
+}
+
+// Bytes of the UTF-8 sequence at s; 0: it is none.
+static size_t sequence(const unsigned char *s)
+{
+	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	bool odd = (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] >= 0x90);
+	return odd ? 0 : n;
+}
+
+void text_clean(char *s)
+{
+	for (size_t n; *s; s += n ? n : 1) {
+		n = sequence((const unsigned char *)s);
+		if (!n || (unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+	}
 }
 
 size_t text_width(const char *s)

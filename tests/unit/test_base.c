@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Tests of src/base: the map of ids, paths, durations, options, colors, mappings,
-// URIs, lines of JSON.
+// URIs, lines of JSON, protobuf.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/maps.h"
 #include "base/options.h"
+#include "base/protobuf.h"
 #include "base/text.h"
 #include "base/uri.h"
 
@@ -197,6 +198,58 @@ static void test_json_lines(void **state)
 	assert_int_equal(bad, 4);
 }
 
+// As the format's own documentation has them, and lengths of one, two and three bytes.
+static void test_protobuf(void **state)
+{
+	static const uint8_t want[] = { 0x08, 0x96, 0x01, 0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g', 0x1a, 0x03, 0x08, 0x96, 0x01,
+					0xf9, 0x02, 8, 7, 6, 5, 4, 3, 2, 1, 0x1a, 0x00 };
+	struct protobuf p = { 0 };
+	protobuf_uint(&p, 1, 150);
+	protobuf_string(&p, 2, "testing");
+	size_t at = protobuf_begin(&p, 3);
+	protobuf_uint(&p, 1, 150);
+	protobuf_end(&p, at);
+	protobuf_fixed64(&p, 47, 0x0102030405060708);
+	protobuf_end(&p, protobuf_begin(&p, 3));
+	assert_int_equal(p.error, 0);
+	assert_int_equal(p.n, sizeof(want));
+	assert_memory_equal(p.bytes, want, sizeof(want));
+	protobuf_deinit(&p);
+	static const struct { size_t bytes, head; } sizes[] = { { 127, 2 }, { 128, 3 }, { 16383, 3 }, { 16384, 4 }, { 100000, 4 } };
+	char *text = calloc(1, 100000);
+	assert_non_null(text);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		size_t inner = sizes[i].bytes - (sizes[i].bytes < 130 ? 2 : sizes[i].bytes < 16387 ? 3 : 4);
+		at = protobuf_begin(&p, 1);
+		protobuf_bytes(&p, 2, text, inner);
+		protobuf_end(&p, at);
+		assert_int_equal(p.n, sizes[i].bytes + sizes[i].head);
+		size_t length = 0;
+		for (size_t k = 1; k < sizes[i].head; k++)
+			length |= (size_t)(p.bytes[k] & 0x7f) << 7 * (k - 1);
+		assert_int_equal(length, sizes[i].bytes);
+		assert_int_equal(p.bytes[sizes[i].head], 2 << 3 | 2);
+		p.n = 0;
+	}
+	free(text);
+	protobuf_deinit(&p);
+}
+
+static void test_clean(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "plain", "plain" }, { "a\nb\x7f", "a?b?" }, { "\xc3\xa9", "\xc3\xa9" }, { "\xe2\x82\xac", "\xe2\x82\xac" },
+		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" }, { "\xc3", "?" }, { "\xe2\x82", "??" }, { "\x80x", "?x" },
+		{ "\xc0\xaf", "??" }, { "\xe0\x80\xaf", "???" }, { "\xed\xa0\x80", "???" }, { "\xf5\x80\x80\x80", "????" }, { "", "" },
+	};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		char text[16];
+		snprintf(text, sizeof(text), "%s", pairs[i][0]);
+		text_clean(text);
+		assert_string_equal(text, pairs[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_options),
 		cmocka_unit_test(test_color), cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_uri), cmocka_unit_test(test_json_lines),
+		cmocka_unit_test(test_protobuf), cmocka_unit_test(test_clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
