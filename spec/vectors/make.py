@@ -95,6 +95,8 @@ def records():
         short(2**56 + 2, 6, 5, 4, 50),                             # to near + 5
         long(2**56 + 3, 3, 4, near + 5, 0, 0, 0),                  # which ends
         short(2**56 + 4, 2, far - near, 0, 102),                   # and leaves all the same
+        long(2**56 + 5, 10, 0, near + 6, far, 0, 7 | 3 << 32),     # an event of 7#3 for near + 6
+        long(2**56 + 6, 11, 0, far, 0, 0, 2**40),                  # slept for so long
     ]
     rows = [
         [10, 1, 1, 5, 6, 77, 3, 4],
@@ -106,8 +108,10 @@ def records():
         [2**56 + 2, 1, 6, far, near + 5, 4, 101, 50],
         [2**56 + 3, 3, 4, near + 5, 0, 0, 0, 0],
         [2**56 + 4, 1, 2, near + 5, far, 0, 52, 102],
+        [2**56 + 5, 10, 0, near + 6, far, 0, 0, 0],
+        [2**56 + 6, 11, 0, far, 0, 0, 0, 0],
     ]
-    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None]
+    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None, 7 | 3 << 32, 2**40]
     write("records", b"".join(slots),
           {"records": rows, "values": values, "columns": ["time", "kind", "how", "a", "b", "stack", "a_n", "b_n"]})
 

@@ -101,6 +101,8 @@ enum ctp_kind {
 	CTP_EV_THREAD = 7, // 0         native     0          0        tid
 	CTP_EV_EXIT = 8,   // ctp_exit  by         0          by's     status
 	CTP_EV_SIGNAL = 9, // 0         by         0          0        signal number (TERM, INT, HUP, QUIT taken by a handler)
+	CTP_EV_READY = 10, // 0        id         by         0          fd : 32 | gen : 32 (id is suspended, and this event leads to it)
+	CTP_EV_SLEPT = 11, // 0        by         0          0          ticks that it was in a wait of its loop
 	CTP_EV_SHORT = 16, // 16..31: a switch in one slot
 	CTP_EV_REST = 32,  // the second slot of a record, never one of its own
 	CTP_EV_STATION = 64, // written by the engine: a version-1 slot (spec/trace.md)

@@ -38,7 +38,7 @@ static inline bool ctp_kind_is_short(unsigned kind)
 }
 static inline bool ctp_kind_is_long(unsigned kind)
 {
-	return kind >= CTP_EV_SWITCH && kind <= CTP_EV_SIGNAL;
+	return kind >= CTP_EV_SWITCH && kind <= CTP_EV_SLEPT;
 }
 
 // How many slots the record at r takes, of n that are there. 0: it is none, or cut.

@@ -52,6 +52,8 @@ static const struct {
 	{ CTP_EV_THREAD, "thread", "", "native", "zero", "\t\tuint64_t tid;\n" },
 	{ CTP_EV_EXIT, "exit", "", "by", "zero", "\t\tuint64_t status;\n" },
 	{ CTP_EV_SIGNAL, "signal", "", "by", "zero", "\t\tuint64_t signo;\n" },
+	{ CTP_EV_READY, "ready", "", "id", "by", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n" },
+	{ CTP_EV_SLEPT, "slept", "", "by", "zero", "\t\tuint64_t ticks;\n" },
 };
 
 static const char *const hows[] = { "none", "swap", "set", "gone", "return", "jump", "fcontext", "ontop" };

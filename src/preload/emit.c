@@ -210,9 +210,13 @@ void emit_switch_slow(struct guest *g, const struct emit_switch *s)
 	t->near = after;
 }
 
-void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
+void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
-	uint64_t now = guest_now();
 	if (!ctp_tracer->v1 && has_room(g, 2, now))
 		put(g, now, w1, w2, w3);
+}
+
+void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	emit_at(g, guest_now(), w1, w2, w3);
 }

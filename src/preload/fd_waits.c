@@ -344,10 +344,11 @@ void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, in
 	g->anew_fd = -1;
 	for (int i = 0; i < n; i++) {
 		fd = fd_map_find(epfd, ev[i].data.u64);
-		if (fd >= 0)
-			ctp_store64(&fds_entry(fd)->event_time, now);
-		else
+		if (fd < 0) {
 			stale(g, epfd, ev[i].data.u64);
+			continue;
+		}
+		ready_came(g, fds_entry(fd), ev[i].events, now);
 	}
 	g->batch_fd = n == 1 ? fd : -1;
 	g->batch = g->batch_fd >= 0;

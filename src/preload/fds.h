@@ -132,6 +132,15 @@ void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f
 // n events came out of epfd: notes them, and what they may teach.
 void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n);
 
+// An event came of what e tells of. (fd_ready.c)
+void ready_tell(struct guest *g, const struct ctp_fd *e, uint32_t events, uint64_t now);
+static inline __attribute__((always_inline)) void ready_came(struct guest *g, struct ctp_fd *e, uint32_t events, uint64_t now)
+{
+	if (e->waiter[0] | e->waiter[1] | e->leads)
+		ready_tell(g, e, events, now);
+	ctp_store64(&e->event_time, now);
+}
+
 // hint, of an entry: whether that coroutine is suspended and waits for fd#gen itself.
 bool waits_for(uint64_t hint, int fd, uint32_t gen);
 

@@ -175,6 +175,7 @@ uint32_t guest_stack(struct guest *g, const struct frame *f);
 
 // Appends a record to the thread's ring, stamped now. (emit.c)
 void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3);
+void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3); // the time is known already
 // Wakes the engine if it sleeps. (emit.c)
 void emit_wake(void);
 

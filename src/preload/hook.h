@@ -69,6 +69,9 @@ struct loop_turn {
 	bool sleeps;   // a timeout other than 0, and it is the loop's
 };
 
+#define LOOP_SLEPT_TICKS (1u << 15) // what is shorter is no sleep, and there may be many
+void loop_slept(struct guest *g, const struct loop_turn *turn, uint64_t now); // (hook_epoll.c)
+
 // A loop's wait: epoll, poll, select.
 HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struct wait_entry *w)
 {
@@ -82,11 +85,13 @@ HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struc
 	turn->seen = wait_enter(g, w);
 }
 
-// n: what the real call returned. What came has been noted.
-static inline void loop_leave(struct guest *g, const struct loop_turn *turn, int n)
+// n: what the real call returned. What came has been noted; now: when, if anything did.
+HOOK_INLINE void loop_leave(struct guest *g, const struct loop_turn *turn, int n, uint64_t now)
 {
 	if (n == 0 && turn->sleeps && turn->slot == g->slot)
 		ctp_store64(&g->thread->slept_epoch, turn->seen);
+	if (CTP_UNLIKELY(n <= 0 ? turn->sleeps : now - g->thread->wait_since >= LOOP_SLEPT_TICKS))
+		loop_slept(g, turn, n > 0 ? now : guest_now());
 	wait_leave(g);
 }
 

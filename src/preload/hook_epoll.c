@@ -68,6 +68,16 @@ static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n
 	t->came_buf = (uint64_t)buf;
 }
 
+// In the wait all the time? If anybody ran on this thread meanwhile, the wait is no longer noted. A thread that
+// never switched has nobody to wait for.
+__attribute__((noinline)) void loop_slept(struct guest *g, const struct loop_turn *turn, uint64_t now)
+{
+	const struct ctp_thread *t = g->thread;
+	uint64_t ticks = now - t->wait_since;
+	if (turn->sleeps && turn->slot == g->slot && (ctp_load64(&t->wait_seq) & 1) && ticks >= LOOP_SLEPT_TICKS && guest_who(g))
+		emit_at(g, now, ctp_w1(CTP_EV_SLEPT, 0, guest_who(g)), 0, ticks);
+}
+
 static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll_event *buf, int n)
 {
 	struct guest *g = hook_enter();
@@ -76,7 +86,7 @@ static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll
 	waits_harvested(g, epfd, buf, n);
 	if (n > 0)
 		note_came(g->thread, buf, n);
-	loop_leave(g, turn, n);
+	loop_leave(g, turn, n, g->batch_time);
 	guest_leave(g);
 	return n;
 }

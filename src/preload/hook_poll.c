@@ -92,11 +92,11 @@ struct came {
 	int fd;
 };
 
-static void come(struct came *x, int fd)
+HOOK_INLINE void come(struct guest *g, struct came *x, int fd, uint32_t events)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	if (e && e->gen)
-		ctp_store64(&e->event_time, x->now);
+		ready_came(g, e, events, x->now);
 	x->n += x->n == 0 || x->fd != fd;
 	x->fd = fd;
 }
@@ -140,13 +140,13 @@ HOOK_INLINE void call_enter(struct guest *g, struct call *c, const struct wait_e
 	loop_enter(g, &c->turn, w);
 }
 
-static void call_leave(struct guest *g, const struct call *c, int n)
+HOOK_INLINE void call_leave(struct guest *g, const struct call *c, int n, uint64_t now)
 {
 	if (n == 0 && c->only >= 0 && c->turn.slot == g->slot)
 		probed(g, c->only, c->events);
 	if (n <= 0)
 		g->batch_fd = -1;
-	loop_leave(g, &c->turn, n);
+	loop_leave(g, &c->turn, n, now);
 }
 
 // ------------------------------------------------------------- poll
@@ -177,12 +177,12 @@ static int poll_leave(const struct call *c, const struct pollfd *fds, nfds_t n, 
 	for (nfds_t i = 0; r > 0 && i < n; i++) {
 		if (fds[i].fd < 0 || !fds[i].revents)
 			continue;
-		come(&x, fds[i].fd);
+		come(g, &x, fds[i].fd, (unsigned short)fds[i].revents);
 		open = !(fds[i].revents & POLLNVAL);
 	}
 	if (r > 0)
 		learn(g, &x, open && c->turn.sleeps);
-	call_leave(g, c, r);
+	call_leave(g, c, r, x.now);
 	guest_leave(g);
 	return r;
 }
@@ -248,11 +248,11 @@ static int select_leave(const struct call *c, fd_set *const sets[CTP_POLLED_SETS
 		for (int k = 0; k < CTP_POLLED_SETS; k++)
 			any |= sets[k] ? ctp_polled_word(((const uint64_t *)sets[k])[i], c->bits, i) : 0;
 		EACH_BIT(any, bit)
-			come(&x, (int)(i * CTP_POLLED_BITS + bit));
+			come(g, &x, (int)(i * CTP_POLLED_BITS + bit), EPOLLIN | EPOLLOUT);
 	}
 	if (r > 0)
 		learn(g, &x, c->turn.sleeps);
-	call_leave(g, c, r);
+	call_leave(g, c, r, x.now);
 	guest_leave(g);
 	return r;
 }

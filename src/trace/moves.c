@@ -84,6 +84,7 @@ static void know_switch(const struct move *m)
 	struct ctp_merge_entity *from = m->from, *to = m->to;
 	from->suspended = true;
 	from->stack = m->stack;
+	from->ready_ns = from->ready_fd = 0;
 	to->suspended = false;
 	from->since_ns = to->since_ns = m->ns;
 }
@@ -91,7 +92,10 @@ static void know_switch(const struct move *m)
 static void know_other(const struct move *m)
 {
 	struct ctp_merge_entity *e = m->from;
-	if (m->kind == CTP_EV_CREATE && e) {
+	if (m->kind == CTP_EV_READY && e && e->suspended && !e->ready_ns) {
+		e->ready_ns = m->ns;
+		e->ready_fd = m->value;
+	} else if (m->kind == CTP_EV_CREATE && e) {
 		e->entry = m->value;
 		e->since_ns = m->ns;
 		e->met = true;

@@ -15,7 +15,7 @@ MOST = {
     "read+write-pipe": (256, 262),     # both can
     "recv+send": (256, 262),
     "read-EAGAIN": (132, 135),
-    "epoll_wait-1": (300, 300),
+    "epoll_wait-1": (315, 315),
     "epoll_wait-0": (171, 171),
     "epoll_ctl-MOD": (237, 237),
     "poll-1": (387, 393),

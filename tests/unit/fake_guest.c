@@ -16,7 +16,7 @@ __thread struct guest self;
 __thread bool traced;
 
 struct ctp_state *led, *co, *other;
-uint64_t opens, closes, reopens;
+uint64_t opens, closes, reopens, readies, ready_id, ready_fd, sleeps, slept;
 static uint64_t clock_now;
 
 struct guest *guest_enter(void)
@@ -69,6 +69,26 @@ sighandler_t crash_signal(int sig, sighandler_t handler, sighandler_t (*real)(in
 void crash_notice(int flags)
 {
 	(void)flags;
+}
+
+void fake_guest_later(uint64_t ticks)
+{
+	ctp_add64(&clock_now, ticks);
+}
+
+void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	(void)now;
+	if ((w1 & 0xff) == CTP_EV_READY) {
+		ctp_add64(&readies, 1);
+		ready_id = w1 >> 16;
+		ready_fd = w3;
+	}
+	if ((w1 & 0xff) == CTP_EV_SLEPT) {
+		ctp_add64(&sleeps, 1);
+		slept = w3;
+	}
+	emit(g, w1, w2, w3);
 }
 
 void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
@@ -127,7 +147,7 @@ int fake_guest_setup(void **state)
 		return -1;
 	memcpy(base, &layout, sizeof(layout));
 	tracer.attached = 1;
-	clock_now = opens = closes = reopens = 0;
+	clock_now = opens = closes = reopens = readies = sleeps = 0;
 	if (ctp_region_open(&tracer.region, base, layout.ext.region_bytes))
 		return -1;
 	co = fake_guest_state(1, CTP_COROUTINE);

@@ -16,6 +16,9 @@ enum { LED_DATA = 0x5eed };
 extern struct ctp_state *led;
 extern struct ctp_state *co, *other; // two coroutines
 extern uint64_t opens, closes, reopens; // events so far
+extern uint64_t readies, ready_id, ready_fd; // how many, and of the last: whom, fd | gen << 32
+extern uint64_t sleeps, slept;               // how many, and for how long the last
+void fake_guest_later(uint64_t ticks);       // time goes by
 
 // For cmocka: a fresh region, in which `co` runs on thread 0.
 int fake_guest_setup(void **state);

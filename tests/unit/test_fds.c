@@ -12,9 +12,12 @@
 
 #include <errno.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -592,6 +595,137 @@ static void same_registration_again(void **state)
 	assert_int_equal(close(set), 0);
 }
 
+// ------------------------------------------------------------- ready, slept
+
+static void await(int ep, unsigned n)
+{
+	struct epoll_event got[4];
+	assert_int_equal(epoll_wait(ep, got, 4, 0), n);
+}
+
+// Once for each time that it suspends.
+static void ready_is_told_once(void **state)
+{
+	(void)state;
+	int fd[2], ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 5};
+	char c;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	fake_guest_switch(other);
+	await(ep, 0);
+	assert_int_equal(readies, 0);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	await(ep, 1);
+	assert_int_equal(readies, 1);
+	assert_int_equal(ready_id, co->id);
+	assert_int_equal(ready_fd, (uint64_t)entry(fd[0])->gen << 32 | (uint32_t)fd[0]);
+	await(ep, 1); // it is still there, and nobody has taken it
+	assert_int_equal(readies, 1);
+	fake_guest_switch(co);
+	await(ep, 1); // who runs needs no event
+	assert_int_equal(readies, 1);
+	assert_int_equal(read(fd[0], &c, 1), 1);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	fake_guest_switch(other);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	await(ep, 1);
+	assert_int_equal(readies, 2);
+	close(fd[0]);
+	close(fd[1]);
+	close(ep);
+}
+
+static void ready_by_poll(void **state)
+{
+	(void)state;
+	int fd[2];
+	wait_on_pipe(fd);
+	struct pollfd p = {.fd = fd[0], .events = POLLIN};
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	assert_int_equal(poll(&p, 1, -1), 1);
+	assert_int_equal(readies, 1);
+	assert_int_equal(ready_id, co->id);
+	fd_set in;
+	FD_ZERO(&in);
+	FD_SET(fd[0], &in);
+	assert_int_equal(select(fd[0] + 1, &in, NULL, NULL, NULL), 1);
+	assert_int_equal(readies, 1);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+// Who registered it with the coroutine as its data need not say what that one waits for, unless it
+// waits for something else.
+static void ready_by_registration(void **state)
+{
+	(void)state;
+	int fd[2], ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = LED_DATA};
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	led = co;
+	fake_guest_switch(other);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	await(ep, 1);
+	assert_int_equal(readies, 1);
+	fake_guest_switch(co);
+	int elsewhere[2];
+	wait_on_pipe(elsewhere);
+	await(ep, 1);
+	assert_int_equal(readies, 1);
+	led = NULL;
+}
+
+struct sleeper {
+	int fd;
+	uint64_t ticks, moves;
+};
+
+// While the test waits: time goes by, and maybe somebody else runs there.
+static void *wakes_it(void *arg)
+{
+	const struct sleeper *s = arg;
+	struct ctp_thread *t = &tracer.region.threads[0];
+	while (!(ctp_load64(&t->wait_seq) & 1))
+		sched_yield();
+	fake_guest_later(s->ticks);
+	ctp_store64(&t->wait_seq, t->wait_seq + s->moves);
+	assert_int_equal(write(s->fd, "x", 1), 1);
+	return NULL;
+}
+
+static void sleep_once(int ep, const int fd[2], uint64_t ticks, uint64_t moves)
+{
+	struct epoll_event got[4];
+	struct sleeper s = {fd[1], ticks, moves};
+	pthread_t thread;
+	char c;
+	assert_int_equal(pthread_create(&thread, NULL, wakes_it, &s), 0);
+	assert_int_equal(epoll_wait(ep, got, 4, -1), 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(read(fd[0], &c, 1), 1);
+}
+
+static void a_sleep_is_told_if_it_was_one(void **state)
+{
+	(void)state;
+	int fd[2], ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 5};
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
+	sleep_once(ep, fd, 1 << 20, 0);
+	assert_int_equal(sleeps, 1);
+	assert_true(slept >= 1 << 20 && slept < (1 << 20) + 1000);
+	sleep_once(ep, fd, 10, 0); // it hardly waited
+	assert_int_equal(sleeps, 1);
+	sleep_once(ep, fd, 1 << 20, 1); // another coroutine ran there, and the wait is over
+	assert_int_equal(sleeps, 1);
+	await(ep, 0); // asked without waiting
+	assert_int_equal(sleeps, 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_guest_setup, fake_guest_teardown)
 
 int main(void)
@@ -606,6 +740,8 @@ int main(void)
 		TEST(what_does_not_block_is_no_wait), TEST(what_fcntl_says_holds_for_duplicates),
 		TEST(what_gives_up_after_a_time_blocks), TEST(same_registration_again),
 		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
+		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration),
+		TEST(a_sleep_is_told_if_it_was_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -366,7 +366,7 @@ static void no_record_is_made_of_half_a_one(void **state)
 		r[0].w0 = kind;
 		r[1].w0 = CTP_EV_REST;
 		unsigned took = ctp_record_read(&c, r, 3, &e);
-		assert_int_equal(took, kind >= 1 && kind <= 9 ? 2 : kind >= 17 && kind <= 23 ? 1 : 0);
+		assert_int_equal(took, kind >= 1 && kind <= CTP_EV_SLEPT ? 2 : kind >= 17 && kind <= 23 ? 1 : 0);
 	}
 }
 
