@@ -14,15 +14,20 @@ static int order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int rank(const struct coroutine *c)
+int groups_rank(const struct coroutine *c)
 {
-	return c->life == CTP_SUSPENDED ? 0 : c->life == CTP_CREATED ? 1 : 2;
+	switch (c->life) {
+	case CTP_SUSPENDED: return c->standing; // 0 to 2
+	case CTP_CREATED: return 3;
+	case CTP_RUNNING: return 4;
+	default: return 5;
+	}
 }
 
 // 0 if both belong into one group. What runs has no stack: it stands alone.
 static int by_kind(const struct coroutine *a, const struct coroutine *b)
 {
-	int r = order((uint64_t)rank(a), (uint64_t)rank(b));
+	int r = order((uint64_t)groups_rank(a), (uint64_t)groups_rank(b));
 	if (!r)
 		r = order(a->entry, b->entry);
 	if (!r && a->life == CTP_SUSPENDED)
@@ -49,7 +54,7 @@ static int compare_kinds(const void *a, const void *b)
 static int compare_groups(const void *a, const void *b)
 {
 	const struct coroutine *x = ((const struct group *)a)->first, *y = ((const struct group *)b)->first;
-	int r = order((uint64_t)rank(x), (uint64_t)rank(y));
+	int r = order((uint64_t)groups_rank(x), (uint64_t)groups_rank(y));
 	return r ? r : by_time(x, y);
 }
 

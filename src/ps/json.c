@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "ctp/words.h"
 #include "ps/report.h"
 #include "symbols/frames_json.h"
 
@@ -27,14 +28,72 @@ static json_t *waits(const struct report *r, const struct coroutine *c)
 	return a;
 }
 
+static json_t *ago(const struct report *r, uint64_t ticks)
+{
+	return ticks ? json_count(tables_age_ns(&r->tables, ticks)) : json_null();
+}
+
+// An id, or null for a thread that has none.
+static json_t *party(uint64_t id)
+{
+	uint64_t plain = id & ~(CTP_FD_SEVERAL | CTP_FD_UNNAMED);
+	return plain && !(id & CTP_FD_UNNAMED) ? json_count(plain) : json_null();
+}
+
+static json_t *did(const struct report *r, uint64_t by, unsigned call, uint32_t stack, uint64_t ticks)
+{
+	return json_pack("{s:o, s:s?, s:o, s:o}", "by", party(by), "call", words_call(call), "at",
+			 frames_json_one(report_own_frame(r, stack)), "ago_ns", ago(r, ticks));
+}
+
+static json_t *registered(const struct report *r, const struct ctp_fd *f)
+{
+	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "epfd", (int)f->reg_epfd, "generation", json_count(f->reg_epgen),
+			 "events", json_count(f->reg_events), "by", party(f->reg_by), "ago_ns", ago(r, f->reg_time));
+}
+
+static json_t *why_one(const struct report *r, const struct why_fd *w)
+{
+	const struct ctp_fd *f = w->present ? w->row : NULL;
+	bool ended = !f && w->row && w->row->closed_gen == w->gen;
+	struct fds_one one;
+	fds_describe(r->fds, w->fd, w->gen, &one);
+	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "fd", (int)w->fd, "generation",
+			 json_count(w->gen), "events", json_count(w->events), "waits", w->waits, "open",
+			 one.open < 0 ? json_null() : json_boolean(one.open), "kind", one.kind, "name",
+			 json_text(*one.name ? one.name : NULL), "opened",
+			 f && f->opened_how ? did(r, f->opener, f->opened_how, f->opener_stack, f->opened) : json_null(),
+			 "closed", ended ? did(r, w->row->closer, w->row->closed_how, w->row->closer_stack, w->row->closed) :
+			 json_null(), "registered", f && f->reg_epfd >= 0 ? registered(r, f) : json_null(), "last_event_ns",
+			 f ? ago(r, f->event_time) : json_null(), "read_by", f ? party(f->last_in) : json_null(),
+			 "written_by", f ? party(f->last_out) : json_null());
+}
+
+static json_t *why(const struct report *r, const struct coroutine *c)
+{
+	struct why_fd v[WHY_MOST];
+	size_t n = why_of(r->why, c, v);
+	json_t *a = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, why_one(r, &v[i]));
+	return a;
+}
+
 static json_t *coroutine(const struct report *r, const struct coroutine *c)
 {
 	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "state", report_state(c),
+	char label[128];
+	json_t *o = json_pack("{s:o, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "label",
+			 json_text(report_label(r, c, label, sizeof(label))), "creator",
+			 c->creator ? json_count(c->creator) : json_null(), "ready", c->standing == STANDING_READY, "pooled",
+			 c->standing == STANDING_POOLED, "id", json_count(c->id), "state", report_state(c),
 			 "entry", frames_json_one(report_entry(r, c)), "suspended_ns",
 			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "switches",
 			 json_count(c->changes), "thread", t ? json_count(t->tid) : json_null(), "waits", waits(r, c),
 			 "created_at", frames_json_one(report_created_at(r, c)));
+	if (o && r->why)
+		json_object_set_new(o, "why", why(r, c));
+	return o;
 }
 
 static json_t *stack(const struct report *r, uint32_t number)
@@ -55,7 +114,10 @@ static void add_stack(json_t *o, const struct report *r, const struct group *g)
 static json_t *group(const struct report *r, const struct group *g)
 {
 	const struct coroutine *c = g->first;
-	return json_pack("{s:o, s:s, s:o, s:o, s:o}", "count", json_count(g->n), "state", report_state(c), "entry",
+	char label[128];
+	return json_pack("{s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o}", "label",
+			 json_text(report_label(r, c, label, sizeof(label))), "ready", c->standing == STANDING_READY, "pooled",
+			 c->standing == STANDING_POOLED, "count", json_count(g->n), "state", report_state(c), "entry",
 			 frames_json_one(report_entry(r, c)), "suspended_ns",
 			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "created_at",
 			 frames_json_one(g->one_creator ? report_created_at(r, c) : NULL));
@@ -67,9 +129,16 @@ static json_t *threads(const struct report *r)
 	for (size_t i = 0; i < r->tables.nthreads; i++) {
 		const struct tables_thread *t = &r->tables.threads[i];
 		bool own = !t->current || t->current == t->native;
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o}", "tid", json_count(t->tid), "running",
-						   own ? json_null() : json_count(t->current), "switches",
-						   json_count(t->switches)));
+		const struct threads_one *one = &r->threads.v[i];
+		char state[2] = { one->state, 0 };
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(t->tid),
+						   "running", own ? json_null() : json_count(t->current), "switches",
+						   json_count(t->switches), "os_tid",
+						   one->tid ? json_integer(one->tid) : json_null(), "state",
+						   json_text(one->state ? state : NULL), "call",
+						   json_text(*one->call ? one->call : NULL), "wchan",
+						   json_text(*one->wchan ? one->wchan : NULL), "stack",
+						   one->stack ? stack(r, one->stack) : json_null()));
 	}
 	return a;
 }
@@ -79,7 +148,8 @@ static json_t *head(const struct report *r)
 	const struct tables *t = &r->tables;
 	char command[512];
 	find_command(r->found->pid, command, sizeof(command));
-	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o}", "created", json_count(t->created), "suspended",
+	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ready", json_count(t->ready), "pooled",
+				   json_count(t->pooled), "created", json_count(t->created), "suspended",
 				   json_count(t->suspended), "running", json_count(t->running), "finished",
 				   t->partial ? json_null() : json_count(t->finished), "destroyed",
 				   t->partial ? json_null() : json_count(t->destroyed));
@@ -141,13 +211,18 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
 	if (!share(m, r, c))
 		return -ENOMEM;
-	fprintf(to, "{\"id\": %" PRIu64 ", \"state\": \"%s\", \"entry\": %s, \"suspended_ns\": ", c->id, report_state(c),
-		m->entry);
+	fprintf(to, "{\"id\": %" PRIu64 ", \"state\": \"%s\", \"entry\": %s, ", c->id, report_state(c), m->entry);
+	fprintf(to, "\"ready\": %s, \"pooled\": %s, \"creator\": ", c->standing == STANDING_READY ? "true" : "false",
+		c->standing == STANDING_POOLED ? "true" : "false");
+	put_number(to, c->creator, c->creator);
+	fputs(", \"suspended_ns\": ", to);
 	put_number(to, c->life == CTP_SUSPENDED, c->since_ns);
 	fprintf(to, ", \"switches\": %" PRIu64 ", \"thread\": ", c->changes);
 	put_number(to, t != NULL, t ? t->tid : 0);
 	fputs(", \"waits\": ", to);
 	int e = c->nwaits ? put(to, waits(r, c), 0) : fputs("[]", to) < 0 ? -EIO : 0;
+	if (!e && r->why && fputs(", \"why\": ", to) >= 0)
+		e = put(to, why(r, c), 0);
 	fprintf(to, ", \"created_at\": %s}", m->created_at);
 	return e;
 }
@@ -155,17 +230,32 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 // A group with its coroutines, or the one coroutine that it is.
 static int put_group(FILE *to, const struct report *r, const struct group *g)
 {
-	json_t *o = r->all ? coroutine(r, g->first) : group(r, g);
+	bool apart = r->wants->all || r->wants->nids;
+	json_t *o = apart ? coroutine(r, g->first) : group(r, g);
 	struct shared m = { 0 };
 	if (o)
 		add_stack(o, r, g);
 	fputc('{', to);
 	int e = put(to, o, JSON_EMBED);
-	for (size_t i = 0; !e && !r->all && i < g->n; i++) {
+	for (size_t i = 0; !e && !apart && i < g->n; i++) {
 		fputs(i ? ",\n " : ", \"coroutines\": [\n ", to);
 		e = put_coroutine(to, r, &g->first[i], &m);
 	}
-	fputs(r->all ? "}" : "]}", to);
+	fputs(apart ? "}" : "]}", to);
+	forget(&m);
+	return e;
+}
+
+static int put_ended(FILE *to, const struct report *r)
+{
+	struct shared m = { 0 };
+	int e = 0;
+	fputs(",\n\"ended\": [", to);
+	for (size_t i = 0; !e && i < r->tables.nended; i++) {
+		fputs(i ? ",\n" : "\n", to);
+		e = put_coroutine(to, r, &r->tables.ended[i], &m);
+	}
+	fputs("]", to);
 	forget(&m);
 	return e;
 }
@@ -174,11 +264,14 @@ int json_write(FILE *to, const struct report *r)
 {
 	fputc('{', to);
 	int e = put(to, head(r), JSON_EMBED);
-	fprintf(to, ",\n\"%s\": [", r->all ? "coroutines" : "groups");
+	fprintf(to, ",\n\"%s\": [", r->wants->all || r->wants->nids ? "coroutines" : "groups");
 	for (size_t i = 0; !e && i < r->groups.n; i++) {
 		fputs(i ? ",\n" : "\n", to);
 		e = put_group(to, r, &r->groups.v[i]);
 	}
-	fputs("\n]}\n", to);
+	fputs("\n]", to);
+	if (!e && r->wants->all)
+		e = put_ended(to, r);
+	fputs("}\n", to);
 	return e;
 }

@@ -79,17 +79,33 @@ static int why_not(const struct found *f, int e)
 	return e;
 }
 
+// Which coroutine that was asked for is not there, if it is one.
+static int say_missing(const struct report *r)
+{
+	uint64_t id = r->missing;
+	if (!id)
+		return 0;
+	bool ended = id <= r->found->header.ext.next_id;
+	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; ctp-ps %d lists those that there are\n", id,
+		ended ? "has ended, or is a thread's own stack" : "was never made", (int)r->found->pid);
+	return EXIT_NOTHING;
+}
+
 static int show_process(pid_t pid)
 {
+	const struct report_wants wants = { .all = settings.all, .whole = settings.stack, .tree = settings.tree,
+					    .why = settings.why, .ids = settings.ids, .nids = settings.nids };
 	struct found f;
 	struct report r;
 	int e = find_process(pid, &f);
 	if (e)
 		return say(pid, e);
-	e = report_make(&r, &f, settings.all, settings.stack);
+	e = report_make(&r, &f, &wants);
 	int status = e ? say(f.pid, why_not(&f, e)) : 0;
 	if (!e) {
-		status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, color_wanted(settings.color, 1)));
+		if (!settings.nids || r.groups.n)
+			status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, color_wanted(settings.color, 1)));
+		status = status ? status : say_missing(&r);
 		report_deinit(&r);
 	}
 	find_release(&f);
@@ -124,7 +140,7 @@ static int list(const struct found *all, size_t n)
 	size_t shown = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct tables t;
-		if (tables_read(&t, &all[i])) // it ended meanwhile
+		if (tables_read(&t, &all[i], false)) // it ended meanwhile
 			continue;
 		if (settings.json)
 			json_array_append_new(a, list_json(&all[i], &t));
@@ -186,6 +202,10 @@ int main(int argc, char **argv)
 	}
 	if (settings.later) {
 		fprintf(stderr, "ctp-ps: %s is not available yet; leave it out\n", settings.later);
+		return EXIT_USAGE;
+	}
+	if ((settings.tree || settings.why) && !settings.pid) {
+		fprintf(stderr, "ctp-ps: %s needs a PID; ctp-ps alone lists the traced processes\n", settings.tree ? "--tree" : "--why");
 		return EXIT_USAGE;
 	}
 	return settings.pid ? show_process(settings.pid) : list_all();

@@ -6,9 +6,14 @@
 #include "ps/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "ps/standing.h"
+
+enum { ENDED_MOST = 10000 };
 
 // Those without a recorded stack are walked, so that they can be grouped.
 static int name_stacks(struct report *r)
@@ -18,11 +23,9 @@ static int name_stacks(struct report *r)
 	int e = jobs ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < r->tables.n; i++) {
 		struct coroutine *c = &r->tables.coroutines[i];
-		uint32_t id = c->stack;
-		c->stack = 0;
 		if (c->life != CTP_SUSPENDED)
 			continue;
-		e = stacks_recorded(r->stacks, id, &c->stack);
+		e = stacks_recorded(r->stacks, c->recorded, &c->stack);
 		if (!c->stack)
 			jobs[n++] = (struct stacks_job){ c, &c->stack };
 	}
@@ -34,7 +37,7 @@ static int name_stacks(struct report *r)
 
 static int walk_groups(struct report *r)
 {
-	size_t n = r->all && !r->whole ? 0 : r->groups.n;
+	size_t n = r->wants->all && !r->wants->whole ? 0 : r->groups.n;
 	struct stacks_job *jobs = calloc(n ? n : 1, sizeof(*jobs));
 	int e = jobs ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < n; i++)
@@ -42,6 +45,14 @@ static int walk_groups(struct report *r)
 	if (!e)
 		e = stacks_live(r->stacks, jobs, n);
 	free(jobs);
+	return e;
+}
+
+static int index_all(struct report *r)
+{
+	int e = r->wants->why ? why_new(&r->why, r->fds) : 0;
+	for (size_t i = 0; !e && i < r->tables.n && (r->wants->why || r->wants->tree); i++)
+		e = idmap_set(&r->by_id, r->tables.coroutines[i].id, (uint32_t)i);
 	return e;
 }
 
@@ -72,22 +83,102 @@ static int make_symbols(struct report *r)
 	return e;
 }
 
-int report_make(struct report *r, const struct found *f, bool all, bool whole)
+static bool wanted(const struct report_wants *w, uint64_t id)
 {
-	struct report got = { .found = f, .all = all, .whole = whole };
-	int e = tables_read(&got.tables, f);
+	for (size_t i = 0; i < w->nids; i++)
+		if (w->ids[i] == id)
+			return true;
+	return w->nids == 0;
+}
+
+// Puts those that were asked for in front: how many they are.
+static size_t choose(struct report *r)
+{
+	struct coroutine *v = r->tables.coroutines;
+	size_t n = 0;
+	for (size_t i = 0; i < r->tables.n; i++)
+		if (wanted(r->wants, v[i].id)) {
+			struct coroutine c = v[i];
+			v[i] = v[n];
+			v[n++] = c;
+		}
+	for (size_t i = 0; i < r->wants->nids && !r->missing; i++) {
+		size_t k = 0;
+		while (k < n && v[k].id != r->wants->ids[i])
+			k++;
+		r->missing = k < n ? 0 : r->wants->ids[i];
+	}
+	return n;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct coroutine *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return x->id < y->id ? 1 : x->id > y->id ? -1 : 0; // the last one first
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct coroutine *x = a, *y = b;
+	return x->since_ns != y->since_ns ? (x->since_ns < y->since_ns ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
+}
+
+// Of those that have ended, the finished whose stack is nobody else's yet, the latest first.
+static int keep_ended(struct report *r)
+{
+	struct tables *t = &r->tables;
+	size_t n = t->n + t->nended, kept = 0;
+	struct coroutine *all = calloc(n ? n : 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	if (t->n)
+		memcpy(all, t->coroutines, t->n * sizeof(*all));
+	if (t->nended)
+		memcpy(all + t->n, t->ended, t->nended * sizeof(*all));
+	qsort(all, n, sizeof(*all), by_stack);
+	uint64_t top = 0; // of the stacks so far
+	for (size_t i = 0; i < n; i++) {
+		bool free = all[i].lo >= top && (i + 1 == n || all[i + 1].lo >= all[i].hi || all[i + 1].lo == all[i].lo);
+		if (all[i].life == CTP_FINISHED && free && all[i].lo < all[i].hi)
+			t->ended[kept++] = all[i];
+		top = all[i].hi > top ? all[i].hi : top;
+	}
+	free(all);
+	t->nended = kept;
+	if (kept)
+		qsort(t->ended, kept, sizeof(*t->ended), by_end);
+	t->nended = kept < ENDED_MOST ? kept : ENDED_MOST;
+	return 0;
+}
+
+int report_make(struct report *r, const struct found *f, const struct report_wants *w)
+{
+	struct report got = { .found = f, .wants = w };
+	int e = tables_read(&got.tables, f, w->all || w->tree);
 	if (!e)
 		e = stacks_new(&got.stacks, f);
 	if (!e)
 		e = fds_new(&got.fds, f);
 	if (!e)
+		e = fds_read(got.fds, got.tables.coroutines, got.tables.n, w->tree || w->why);
+	if (!e)
+		e = threads_look(&got.threads, f, &got.tables, got.stacks);
+	if (!e)
 		e = make_symbols(&got);
 	if (!e)
 		e = name_stacks(&got);
 	if (!e)
-		e = groups_make(&got.groups, got.tables.coroutines, got.tables.n, all);
+		e = standing_decide(&got);
+	if (!e && w->all && !w->tree)
+		e = keep_ended(&got);
+	if (!e)
+		e = groups_make(&got.groups, got.tables.coroutines, choose(&got), w->all || w->nids);
 	if (!e)
 		e = walk_groups(&got);
+	if (!e)
+		e = index_all(&got);
 	if (e)
 		report_deinit(&got);
 	else
@@ -101,6 +192,9 @@ void report_deinit(struct report *r)
 	fds_free(r->fds);
 	stacks_free(r->stacks);
 	groups_deinit(&r->groups);
+	threads_deinit(&r->threads);
+	why_free(r->why);
+	idmap_deinit(&r->by_id);
 	tables_deinit(&r->tables);
 	*r = (struct report){ 0 };
 }
@@ -116,10 +210,15 @@ int report_frames(const struct report *r, uint32_t stack, struct frames *out)
 
 const struct symbols_frame *report_created_at(const struct report *r, const struct coroutine *c)
 {
+	return report_own_frame(r, c->creator_stack);
+}
+
+const struct symbols_frame *report_own_frame(const struct report *r, uint32_t recorded)
+{
 	struct frames f = { 0 };
 	uint32_t number = 0;
 	const struct symbols_frame *at = NULL;
-	if (!stacks_recorded(r->stacks, c->creator_stack, &number) && !report_frames(r, number, &f))
+	if (!stacks_recorded(r->stacks, recorded, &number) && !report_frames(r, number, &f))
 		for (size_t i = 0; i < f.n && !at; i++)
 			at = frames_is_library(f.items[i]) ? NULL : f.items[i];
 	frames_deinit(&f);
@@ -143,7 +242,61 @@ const char *report_label(const struct report *r, const struct coroutine *c, char
 	return buf;
 }
 
+const struct coroutine *report_find(const struct report *r, uint64_t id)
+{
+	uint32_t at = id ? idmap_get(&r->by_id, id) : IDMAP_NONE;
+	return at == IDMAP_NONE ? NULL : &r->tables.coroutines[at];
+}
+
+static const struct tables_thread *native(const struct report *r, uint64_t id)
+{
+	for (size_t i = 0; i < r->tables.nthreads; i++)
+		if (r->tables.threads[i].native == id)
+			return &r->tables.threads[i];
+	return NULL;
+}
+
+const char *report_who(const struct report *r, uint64_t id, const struct coroutine *self, char *buf, size_t bytes)
+{
+	uint64_t plain = id & ~(CTP_FD_SEVERAL | CTP_FD_UNNAMED);
+	const char *others = id & CTP_FD_SEVERAL ? " (and others)" : "";
+	const struct tables_thread *t = id & CTP_FD_UNNAMED ? tables_thread(&r->tables, (uint32_t)plain) : plain ? native(r, plain) : NULL;
+	const struct coroutine *c = id & CTP_FD_UNNAMED ? NULL : report_find(r, plain);
+	char label[128];
+	if (self && plain == self->id && !(id & CTP_FD_UNNAMED))
+		snprintf(buf, bytes, "itself%s", others);
+	else if (c)
+		snprintf(buf, bytes, "coroutine %" PRIu64 " %s%s", plain, report_label(r, c, label, sizeof(label)), others);
+	else if (t)
+		snprintf(buf, bytes, "thread %" PRIu32 "%s", t->tid, others);
+	else if (plain && !(id & CTP_FD_UNNAMED))
+		snprintf(buf, bytes, "%" PRIu64 ", which has ended%s", plain, others);
+	else
+		snprintf(buf, bytes, "a thread");
+	return buf;
+}
+
 const char *report_state(const struct coroutine *c)
 {
-	return c->life == CTP_SUSPENDED ? "suspended" : c->life == CTP_CREATED ? "created" : "running";
+	switch (c->life) {
+	case CTP_SUSPENDED: return "suspended";
+	case CTP_CREATED: return "created";
+	case CTP_RUNNING: return "running";
+	case CTP_FINISHED: return "finished";
+	default: return "destroyed";
+	}
+}
+
+const char *report_standing(const struct coroutine *c)
+{
+	bool waits = c->life != CTP_SUSPENDED || c->standing == STANDING_WAITS;
+	return waits ? report_state(c) : c->standing == STANDING_READY ? "ready" : "pooled";
+}
+
+const struct threads_one *report_thread(const struct report *r, const struct coroutine *c)
+{
+	for (size_t i = 0; i < r->threads.n && c->life == CTP_RUNNING; i++)
+		if (r->tables.threads[i].slot == c->thread)
+			return &r->threads.v[i];
+	return NULL;
 }

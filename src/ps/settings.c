@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define SETTER(name) static int name(void *to, const char *v)
 
 SETTER(set_all) { ((struct settings *)to)->all = true; return 0; }
 SETTER(set_stack) { ((struct settings *)to)->stack = true; return 0; }
 SETTER(set_json) { ((struct settings *)to)->json = true; return 0; }
 SETTER(set_tree) { ((struct settings *)to)->later = "--tree"; return 0; }
+SETTER(set_why) { ((struct settings *)to)->why = true; return 0; }
 SETTER(set_watch) { ((struct settings *)to)->later = "--watch"; return 0; }
 SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
 SETTER(set_version) { ((struct settings *)to)->action = ACTION_VERSION; return 0; }
@@ -27,6 +30,7 @@ const struct option_row settings_rows[] = {
 	{ "stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)", set_stack },
 	{ "json", 0, NULL, "as JSON, version 1", set_json },
 	{ "tree", 0, NULL, "who created whom (not available yet)", set_tree },
+	{ "why", 0, NULL, "which descriptors keep each coroutine: kind, peer, who opened it and where, when it was last of use", set_why },
 	{ "watch", 0, NULL, "again and again (not available yet)", set_watch },
 	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
 	{ "man", 0, NULL, "print the manual page", set_man },
@@ -35,13 +39,22 @@ const struct option_row settings_rows[] = {
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
-static int set_pid(void *to, const char *word)
+// The process, then coroutines of it.
+static int set_operand(void *to, const char *word)
 {
 	struct settings *s = to;
 	char *end;
 	errno = 0;
-	long v = strtol(word, &end, 10);
-	if (s->pid || errno || *end || end == word || v <= 0 || v > INT_MAX)
+	long long v = strtoll(word, &end, 10);
+	if (errno || *end || end == word || v <= 0)
+		return -EINVAL;
+	if (s->pid) {
+		int e = GROW(s->ids, s->nids, s->ids_capacity);
+		if (!e)
+			s->ids[s->nids++] = (uint64_t)v;
+		return e;
+	}
+	if (v > INT_MAX)
 		return -EINVAL;
 	s->pid = (pid_t)v;
 	return 0;
@@ -50,15 +63,16 @@ static int set_pid(void *to, const char *word)
 struct options_result settings_read(struct settings *s, int argc, char **argv)
 {
 	*s = (struct settings){ .action = ACTION_LIST };
-	return options_read(settings_rows, s, argc, argv, set_pid);
+	return options_read(settings_rows, s, argc, argv, set_operand);
 }
 
 void settings_help(FILE *to)
 {
-	fputs("usage: ctp-ps [OPTIONS] [PID]\n"
-	      "PID: a program under ctp-run, or the ctp-run itself; without it the traced processes are listed\n\n", to);
+	fputs("usage: ctp-ps [OPTIONS] [PID [ID...]]\n"
+	      "PID: a program under ctp-run, or the ctp-run itself; without it the traced processes are listed\n"
+	      "ID: a coroutine; only these are shown\n\n", to);
 	options_help(settings_rows, to);
-	fputs("\nexit status: 0 listed, 1 nothing traced there, 2 usage or unreadable\n", to);
+	fputs("\nexit status: 0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable\n", to);
 }
 
 void settings_man(FILE *to)
@@ -67,15 +81,15 @@ void settings_man(FILE *to)
 	      ".\\\" Printed by ctp-ps --man: edit src/ps/settings.c\n"
 	      ".TH CTP\\-PS 1 \"\" \"ctp\" \"User Commands\"\n"
 	      ".SH NAME\nctp\\-ps \\- show the coroutines of a running program\n"
-	      ".SH SYNOPSIS\n.B ctp\\-ps\n[\\fIOPTIONS\\fR] [\\fIPID\\fR]\n"
+	      ".SH SYNOPSIS\n.B ctp\\-ps\n[\\fIOPTIONS\\fR] [\\fIPID\\fR [\\fIID\\fR...]]\n"
 	      ".SH DESCRIPTION\n"
 	      "Lists the coroutines of a program that runs under\n.BR ctp\\-run (1):\n"
-	      "those that are suspended, grouped by identical stack, the longest wait first; then those that\n"
-	      "were created and never ran; then those that run, each with its thread.\n"
-	      "A running coroutine has no saved stack, so none is shown.\n"
-	      "The last line counts them all, and those that have ended.\n"
+	      "those that are suspended, grouped by identical stack, the longest wait first; then those that are\n"
+	      "ready, pooled, or were created and never ran; then those that run, each with its thread.\n"
+	      "The last lines say where the other threads are, and count.\n"
 	      "\\fIPID\\fR is the program's or that of its ctp\\-run. Without it the traced processes of this user\n"
 	      "are listed (for root: of all users).\n"
+	      "\\fIID\\fR is a coroutine: with any, only these are shown.\n"
 	      ".PP\n"
 	      "The program is not stopped, not even for a moment: what is shown of one coroutine was true at one\n"
 	      "moment, but two coroutines may be shown as of two moments.\n"
@@ -83,6 +97,16 @@ void settings_man(FILE *to)
 	      ".SH OPTIONS\n", to);
 	options_man(settings_rows, to);
 	fputs(".SH OUTPUT\n"
+	      "A coroutine's line says, in brackets, how it is, and for how long:\n"
+	      ".TP\n\\fBfd 7#3 EPOLLIN\\fR, or \\fBsuspended\\fR\nit waits for that descriptor, or for nothing that is known\n"
+	      ".TP\n\\fBready\\fR\nan event of what it waits for was taken since, and its turn has not come\n"
+	      ".TP\n\\fBpooled\\fR\nits function has ended, and its library keeps it for the next one: it waits for nothing, and "
+	      "stands\nbetween two of the functions that are run there\n"
+	      ".TP\n\\fBcreated\\fR\nit never ran\n"
+	      ".TP\n\\fBrunning on thread\\fR\nwith the call that this thread is in, and the stack that led there. A thread that "
+	      "computes says\nneither without being stopped\n"
+	      ".TP\n\\fBfinished\\fR\n(\\-\\-all) it has ended, and its stack is nobody else's yet\n"
+	      ".PP\n"
 	      "\\fIfd 7#3\\fR is the third thing that was called 7. What a coroutine waits for is what it registered or\n"
 	      "could not read before it was suspended; \\fIclosed\\fR says that this descriptor has been closed since.\n"
 	      "Stacks are walked as they lie in memory. Where that is not possible (the coroutine went on, it\n"
@@ -91,7 +115,7 @@ void settings_man(FILE *to)
 	      "The JSON is described in ps.md, which is installed with ctp.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
-	      ".TP\n1\nno such process, it is not traced, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
+	      ".TP\n1\nno such process or coroutine, it is not traced, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
 	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n"
 	      ".SH PERMISSIONS\n"
 	      "Those of a debugger: the same user, or root. Where the kernel lets only a parent read a process\n"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -15,7 +16,9 @@ enum settings_action { ACTION_LIST, ACTION_HELP, ACTION_MAN, ACTION_VERSION };
 struct settings {
 	enum settings_action action;
 	pid_t pid; // 0 = all processes
-	bool all, stack, json;
+	bool all, stack, json, tree, why;
+	uint64_t *ids; // coroutines
+	size_t nids, ids_capacity;
 	const char *later; // an option that is not there yet
 	enum color color;
 };

@@ -202,6 +202,22 @@ int stacks_live(struct stacks *s, const struct stacks_job *jobs, size_t n)
 	return r;
 }
 
+int stacks_walk(struct stacks *s, const struct ctp_state *from, uint32_t *out)
+{
+	const struct ctp_ext *x = &s->found->header.ext;
+	uint64_t pcs[LIVE_FRAMES];
+	bool guessed;
+	uint32_t n = 0;
+	*out = 0;
+	if (!s->unwind && unwind_new(&s->unwind, s->found->pid))
+		return 0;
+	size_t all = unwind_walk(s->unwind, from, NULL, pcs, LIVE_FRAMES, &guessed);
+	for (size_t i = 0; i < all; i++)
+		if (pcs[i] < x->self_base || pcs[i] >= x->self_end)
+			pcs[n++] = pcs[i];
+	return n ? keep(s, pcs, n, guessed ? CTP_STACK_GUESSED : 0, out) : 0;
+}
+
 struct stacks_one stacks_get(const struct stacks *s, uint32_t number)
 {
 	if (number >= s->n)

@@ -20,29 +20,37 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t age(const struct clock_pairs *c, uint64_t since)
+uint64_t tables_age_ns(const struct tables *t, uint64_t ticks)
 {
-	uint64_t then = clock_to_ns(c, since);
-	return since && c->ns1 > then ? c->ns1 - then : 0;
+	uint64_t then = clock_to_ns(&t->clock, ticks);
+	return ticks && t->clock.ns1 > then ? t->clock.ns1 - then : 0;
 }
 
-static int take(struct tables *t, const struct ctp_state *s, uint32_t station, bool settled,
-		const struct clock_pairs *clock)
+static struct coroutine *room(struct tables *t, bool ended)
 {
+	if (ended)
+		return GROW(t->ended, t->nended, t->ended_capacity) ? NULL : &t->ended[t->nended++];
+	return GROW(t->coroutines, t->n, t->capacity) ? NULL : &t->coroutines[t->n++];
+}
+
+static int take(struct tables *t, const struct ctp_state *s, uint32_t station, bool settled)
+{
+	bool ended = s->life == CTP_FINISHED || s->life == CTP_DESTROYED;
 	if (s->owner != CTP_OWNER_GUEST || s->entity != CTP_COROUTINE)
 		return 0;
 	t->created += s->life == CTP_CREATED;
 	t->suspended += s->life == CTP_SUSPENDED;
 	t->running += s->life == CTP_RUNNING;
-	if (s->life != CTP_CREATED && s->life != CTP_SUSPENDED && s->life != CTP_RUNNING)
+	if (ended ? !t->with_ended : s->life != CTP_CREATED && s->life != CTP_SUSPENDED && s->life != CTP_RUNNING)
 		return 0;
-	if (GROW(t->coroutines, t->n, t->capacity))
+	struct coroutine *c = room(t, ended);
+	if (!c)
 		return -ENOMEM;
-	struct coroutine *c = &t->coroutines[t->n++];
-	*c = (struct coroutine){ .id = s->id, .changes = s->changes, .entry = s->entry, .station = station,
-				 .stack = s->life == CTP_SUSPENDED ? s->stack : 0, .thread = s->thread,
-				 .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
-				 .since_ns = age(clock, s->since), .settled = settled };
+	*c = (struct coroutine){ .id = s->id, .changes = s->changes, .entry = s->entry, .creator = s->creator,
+				 .station = station, .recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
+				 .thread = s->thread, .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
+				 .lo = s->lo, .hi = s->hi, .since = s->since, .since_ns = tables_age_ns(t, s->since),
+				 .settled = settled };
 	if (s->life == CTP_SUSPENDED)
 		c->nwaits = (uint8_t)least(s->nwaits, CTP_WAITS);
 	for (unsigned i = 0; i < c->nwaits; i++)
@@ -53,7 +61,7 @@ static int take(struct tables *t, const struct ctp_state *s, uint32_t station, b
 }
 
 static int take_piece(struct tables *t, const struct found *f, const struct ctp_station *one,
-		      const struct ctp_station *two, uint64_t first, uint64_t n, const struct clock_pairs *clock)
+		      const struct ctp_station *two, uint64_t first, uint64_t n)
 {
 	int e = 0;
 	for (uint64_t i = 0; !e && i < n; i++) {
@@ -68,12 +76,12 @@ static int take_piece(struct tables *t, const struct found *f, const struct ctp_
 			e = e == SOURCE_UNSETTLED ? 0 : e;
 		}
 		if (!e)
-			e = take(t, b, (uint32_t)(first + i), settled, clock);
+			e = take(t, b, (uint32_t)(first + i), settled);
 	}
 	return e;
 }
 
-static int read_stations(struct tables *t, const struct found *f, const struct clock_pairs *clock)
+static int read_stations(struct tables *t, const struct found *f)
 {
 	uint64_t n = least(f->header.allocated_count, f->header.ext.stations_max);
 	struct ctp_station *two = malloc(2 * PIECE * sizeof(*two));
@@ -83,7 +91,7 @@ static int read_stations(struct tables *t, const struct found *f, const struct c
 		for (int i = 0; !e && i < 2; i++)
 			e = source_read(&f->region, off, two + i * PIECE, rows * sizeof(*two));
 		if (!e)
-			e = take_piece(t, f, two, two + PIECE, at, rows, clock);
+			e = take_piece(t, f, two, two + PIECE, at, rows);
 	}
 	free(two);
 	return e;
@@ -99,7 +107,11 @@ static int take_thread(struct tables *t, const struct ctp_thread *row, uint32_t 
 		return 0;
 	if (GROW(t->threads, t->nthreads, t->threads_capacity))
 		return -ENOMEM;
-	t->threads[t->nthreads++] = (struct tables_thread){ row->tid, slot, row->current, row->native, row->switches };
+	t->threads[t->nthreads++] = (struct tables_thread){
+		.tid = row->tid, .slot = slot, .current = row->current, .native = row->native, .switches = row->switches,
+		.waits = row->wait_seq & 1, .wait_call = row->wait_call, .wait_fd = row->wait_fd, .wait_seq = row->wait_seq,
+		.wait_since = row->wait_since, .wait_timeout_ns = row->wait_timeout_ns, .wait_buf = row->wait_buf,
+	};
 	return 0;
 }
 
@@ -139,15 +151,14 @@ static int read_modules(struct tables *t, const struct found *f)
 	return e;
 }
 
-int tables_read(struct tables *t, const struct found *f)
+int tables_read(struct tables *t, const struct found *f, bool ended)
 {
 	const struct ctp_ext *x = &f->header.ext;
-	struct tables got = { 0 };
-	struct clock_pairs clock;
-	clock_adopt(&clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
+	struct tables got = { .with_ended = ended };
+	clock_adopt(&got.clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
 	int e = read_threads(&got, f);
 	if (!e)
-		e = read_stations(&got, f, &clock);
+		e = read_stations(&got, f);
 	if (!e)
 		e = read_modules(&got, f);
 	if (e)
@@ -160,6 +171,7 @@ int tables_read(struct tables *t, const struct found *f)
 void tables_deinit(struct tables *t)
 {
 	free(t->coroutines);
+	free(t->ended);
 	free(t->threads);
 	free(t->modules);
 	*t = (struct tables){ 0 };

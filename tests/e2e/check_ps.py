@@ -81,7 +81,8 @@ SLEEPER = ["park", "descend", "descend", "descend", "descend", "descend", "sleep
 
 def need_mix(listing):
     """What `ps mix` is, however it was looked at."""
-    equal(listing["counts"], {"created": 4, "suspended": 5, "running": 1, "finished": 2, "destroyed": 0}, "counts")
+    equal(listing["counts"], {"created": 4, "suspended": 5, "running": 1, "finished": 2, "destroyed": 0, "ready": 0,
+                              "pooled": 0}, "counts")
     equal([(g["count"], g["state"]) for g in listing["groups"]][-2:], [(4, "created"), (1, "running")], "the last groups")
     waits = [g["suspended_ns"] for g in listing["groups"][:3]]
     equal(waits, sorted(waits, reverse=True), "longest first")
@@ -106,11 +107,15 @@ def check_groups(case):
     need_mix(listing)
     done = ps(case, program)
     need(f"pid {program}" in done.out and f"ctp-run {process.pid}" in done.out, done.out)
-    need(re.search(r"^ 3 coroutines reader_main  waiting [\d.]+ m?s", done.out, re.M), done.out)
-    need(re.search(r"^ coroutine \d+ busy_main  running on thread \d+ .*none is saved", done.out, re.M), done.out)
+    need(re.search(r"^ 3 coroutines reader_main \[fds .* EPOLLIN \(1 closed\), [\d.]+ m?s.*\]  created at ps.c:\d+  tcp$",
+                   done.out, re.M), done.out)
+    need(re.search(r"^ coroutine \d+ pipe_main \[fd \d+#2 EPOLLIN, [\d.]+ m?s\]  created at ps.c:\d+", done.out, re.M), done.out)
+    need(re.search(r"^ coroutine \d+ sleeper_main \[suspended, ", done.out, re.M), done.out)
+    need(re.search(r"^ 4 coroutines fresh_main \[created, ", done.out, re.M), done.out)
+    need(re.search(r"^ coroutine \d+ busy_main \[running on thread \d+ ", done.out, re.M), done.out)
     need("ended: 2 finished, 0 destroyed" in done.out.splitlines()[-1], done.out)
     lines = done.out.splitlines()
-    at = next(i for i, line in enumerate(lines) if "reader_main  waiting" in line)
+    at = next(i for i, line in enumerate(lines) if "coroutines reader_main" in line)
     equal([line.split()[0] for line in lines[at + 1:at + 5]], READER, "the frames below it")
     need(re.fullmatch(r" +wait_for +ps\.c:\d+", lines[at + 2]), lines[at + 2])
 
@@ -125,7 +130,7 @@ def check_all(case):
     text = ps(case, "--all", program).out
     need(re.search(r"coroutine \d+ reader_main .*in park < wait_for < read_request", text), text)
     text = ps(case, "--all", "--stack", program).out
-    equal(text.count("reader_main  waiting"), 3, "headers")
+    equal(len(re.findall(r"^ coroutine \d+ reader_main \[fd ", text, re.M)), 3, "headers")
     equal(len(re.findall(r"^ +#3 +reader_main ", text, re.M)), 3, "outermost frames")
 
 
@@ -144,7 +149,90 @@ def check_waits(case):
     equal((pipe["kind"], pipe["open"], pipe["fd"], pipe["generation"]), ("pipe", True, closed[0]["fd"], 2),
           "the pipe took the number that was closed")
     equal(pipe["name"], os.readlink(f"/proc/{program}/fd/{pipe['fd']}"), "its name")
-    need(re.search(r"reader_main .* fds \d+#1, \d+#1, \d+#1 EPOLLIN \(tcp\) \(1 closed\)", ps(case, program).out), "text")
+    need(re.search(r"reader_main \[fds \d+#1, \d+#1, \d+#1 EPOLLIN \(1 closed\)", ps(case, program).out), "text")
+    need(re.search(r"pipe_main .*  pipe:\[\d+\]$", ps(case, program).out, re.M), "its name in the text")
+
+
+def check_ready(case):
+    """Taken from the set, and not resumed yet."""
+    process, program = start(case, "ready")
+    listing = listed(case, program)
+    equal([(g["count"], g["state"], g["ready"]) for g in listing["groups"]], [(2, "suspended", True), (1, "running", False)],
+          "groups")
+    equal((listing["counts"]["suspended"], listing["counts"]["ready"]), (2, 2), "counts")
+    need(all(c["ready"] and not c["pooled"] for c in listing["groups"][0]["coroutines"]), f"{listing}")
+    text = ps(case, program).out
+    need(re.search(r"^ 2 coroutines served_main \[ready, fds \d+#1, \d+#1 EPOLLIN, ", text, re.M), text)
+    need(re.search(r"^ coroutine 1 served_main \[running on thread \d+ in pause, ", text, re.M), text)
+    need("2 suspended (2 ready, 0 pooled)" in text, text)
+
+
+def check_pool(case):
+    """Workers between two jobs, and in one."""
+    _, program = start(case, "pool")
+    listing = listed(case, program)
+    equal([(g["count"], g["state"], g["pooled"]) for g in listing["groups"]],
+          [(1, "suspended", False), (1, "suspended", False), (3, "suspended", True), (1, "created", False)], "groups")
+    equal(listing["counts"]["pooled"], 3, "counts")
+    equal({names(g["stack"])[-2] for g in listing["groups"][:2]}, {"job_parks", "job_reads"}, "those that have a job")
+    text = ps(case, program).out
+    need(re.search(r"^ 3 coroutines worker_main \[pooled, ", text, re.M), text)
+
+
+def check_running(case):
+    """Where a thread is that runs a coroutine, and one that runs none."""
+    _, program = start(case, "mix")
+    def asleep():
+        threads = {t["running"]: t for t in listed(case, program)["threads"]}
+        return threads if threads[13]["call"] == "a sleep" and threads[13]["stack"] else None
+    threads = until(asleep, "the look while it sleeps")
+    equal((names(threads[13]["stack"])[0], threads[13]["os_tid"]), ("busy_main", threads[13]["tid"]), "the coroutine's")
+    native = threads[None]
+    equal((native["state"], native["call"], "main" in names(native["stack"])), ("S", "pause", True), f"{native}")
+    need(re.search(rf"^ thread {program} on its own stack \[in pause\]$", ps(case, program).out, re.M), "text")
+
+
+def check_ended(case):
+    """With --all those that have ended, while their stack is nobody else's."""
+    _, program = start(case, "mix")
+    listing = listed(case, "--all", program)
+    equal([(c["state"], c["entry"]["symbol"]) for c in listing["ended"]], [("finished", "short_main")] * 2, "ended")
+    need("ended" not in listed(case, program), "only with --all")
+    equal(len(re.findall(r"^ coroutine \d+ short_main \[finished, ", ps(case, "--all", program).out, re.M)), 2, "text")
+
+
+def check_one(case):
+    """Coroutines by their ids."""
+    _, program = start(case, "mix")
+    listing = listed(case, program, 5, 1)
+    equal(sorted(c["id"] for c in listing["coroutines"]), [1, 5], "those two")
+    equal([names(c["stack"]) for c in sorted(listing["coroutines"], key=lambda c: c["id"])], [READER, PIPE], "with their stacks")
+    need("was never made" in refused(case, 1, program, 77), "one that is not there")
+    need("has ended" in refused(case, 1, program, 11), "one that has ended")
+    done = ps(case, program, 1, 77)
+    equal((done.status, len(re.findall("^ coroutine ", done.out, re.M)), done.err.count("\n")), (1, 1, 1), f"{done}")
+
+
+def check_why(case):
+    """Which descriptors keep them: who opened them, where, and when they were of use."""
+    _, program = start(case, "mix")
+    text = ps(case, "--why", program, 5).out
+    need(re.search(r"^     waits for fd \d+#2 EPOLLIN  pipe:\[\d+\]$", text, re.M), text)
+    need(re.search(rf"^       opened      by thread {program}, pipe at must.c:\d+, .* ago    must\(pipe2\(", text, re.M), text)
+    need(re.search(r"^       registered  by itself in epoll fd \d+#1 for EPOLLIN, .* ago$", text, re.M), text)
+    need("       last event  none yet\n" in text, text)
+    why = listed(case, "--why", program, 5)["coroutines"][0]["why"]
+    equal([(w["waits"], w["open"], w["kind"], w["opened"]["call"], w["registered"]["by"], w["last_event_ns"]) for w in why],
+          [(True, True, "pipe", "pipe", 5, None)], "as JSON")
+    need(why[0]["opened"]["at"]["symbol"] == "pair" and why[0]["closed"] is None, f"{why}")
+    text = ps(case, "--why", program, 4).out
+    need(re.search(rf"^       closed      by thread {program}, close at ps.c:\d+, .* ago    must\(close\(last\)\);$", text, re.M), text)
+    closed = listed(case, "--why", program, 4)["coroutines"][0]["why"][0]
+    equal((closed["open"], closed["closed"]["call"], closed["opened"]), (False, "close", None), "as JSON")
+    need("no descriptor is known" in ps(case, "--why", program, 6).out, "one that is parked")
+    need(re.search("^     made by thread .*never entered", ps(case, "--why", program).out, re.M), "one that never ran")
+    _, program = start(case, "ready", options=("-o", "r.data"))
+    need(re.search("^       last event  .* ago, since it was suspended$", ps(case, "--why", program, 3).out, re.M), "an event came")
 
 
 def check_list(case):
@@ -283,9 +371,9 @@ def check_only_through_ctp_run(case):
 
 def check_refusals(case):
     process, program = start(case, "one", options=("-o", "x.data"))
-    for words in (["--no-such"], ["0"], ["-5"], ["12x"], [str(program), str(program)], ["--color=red"], [""]):
+    for words in (["--no-such"], ["0"], ["-5"], ["12x"], [str(program), "x"], ["--color=red"], [""]):
         refused(case, 2, *words)
-    for words in (["--tree"], ["--watch"], ["--tree", str(program)]):
+    for words in (["--tree"], ["--watch"], ["--why"], ["--tree", str(program)]):
         need(words[0] in refused(case, 2, *words), "names the option")
     need("not traced" in refused(case, 1, os.getpid()), "a process without ctp")
     need("no such process" in refused(case, 1, 2**22 + 1), "no process")

@@ -9,6 +9,8 @@
 //              with two shapes of stack, beside five that are parked
 //   ps exec    parks two, and becomes `ps mix`
 //   ps copy    three that share one stack by copying
+//   ps ready   three are waited for and have all been written to: one of them runs, two wait for their turn
+//   ps pool    six workers of a library's kind: three have ended what they were given, two wait in it, one is new
 //   ps one     parks one
 // Prints "ready" once all is as it stays.
 #include <pthread.h>
@@ -157,6 +159,81 @@ static void mix(void)
 		pause();
 }
 
+// ---- taken, and not resumed yet
+
+static void served_main(struct co *c)
+{
+	wait_for(c, c->number);
+	say("ready");
+	for (;;)
+		pause();
+}
+
+static void ready(void)
+{
+	static ucontext_t home;
+	struct epoll_event events[3];
+	int fds[2], feeds[3];
+	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
+	for (int i = 0; i < 3; i++) {
+		pair("pipe", fds);
+		feeds[i] = fds[1];
+		begin(fresh(served_main, &home, fds[0]));
+	}
+	for (int i = 0; i < 3; i++)
+		must(write(feeds[i], "x", 1));
+	must(epoll_wait(ep, events, 3, -1) == 3 ? 0 : -1);
+	begin(events[0].data.ptr);
+}
+
+// ---- kept for what comes next
+
+static NOINLINE void job_reads(struct co *c)
+{
+	wait_for(c, c->number);
+	STAY;
+}
+
+static NOINLINE void job_parks(struct co *c)
+{
+	descend(c, 1);
+	STAY;
+}
+
+static void (*jobs[8])(struct co *);
+static int job_fds[8];
+
+static void worker_main(struct co *c)
+{
+	for (int at = c->number;;) {
+		c->number = job_fds[at];
+		jobs[at](c);
+		park(c);
+	}
+}
+
+static void pool(void)
+{
+	static ucontext_t home;
+	struct co *all[6];
+	int fds[2];
+	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
+	for (int i = 0; i < 6; i++) {
+		pair("pipe", fds);
+		must(i < 3 ? write(fds[1], "xy", 2) : 2); // those need not wait
+		job_fds[i] = fds[0];
+		jobs[i] = i % 2 ? job_parks : job_reads;
+		all[i] = fresh(worker_main, &home, i);
+	}
+	for (int i = 0; i < 5; i++)
+		begin(all[i]);
+	begin(all[1]); // goes on in its job, and ends it
+	begin(all[0]); // gets another one
+	say("ready");
+	for (;;)
+		pause();
+}
+
 // ---- a great many
 
 static void many(int n)
@@ -295,6 +372,10 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	if (!strcmp(what, "mix")) {
 		mix();
+	} else if (!strcmp(what, "ready")) {
+		ready();
+	} else if (!strcmp(what, "pool")) {
+		pool();
 	} else if (!strcmp(what, "many") && argc > 2) {
 		many(atoi(argv[2]));
 	} else if (!strcmp(what, "copy")) {
