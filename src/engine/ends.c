@@ -43,7 +43,7 @@ static uint64_t *all_ends(const struct look *l, bool stacks, size_t *n)
 	uint64_t *v = calloc(2 * l->n + 1, sizeof(*v));
 	*n = 0;
 	for (size_t i = 0; v && i < l->n; i++)
-		for (unsigned k = 0; k < l->who[i]->nmine; k++)
+		for (unsigned k = 0; k < suspect_objects(l->who[i]); k++)
 			if (!l->who[i]->heap[k] && (!stacks || l->who[i]->mine[k].hi == l->who[i]->s.hi))
 				v[(*n)++] = l->who[i]->mine[k].hi;
 	if (v)
@@ -236,7 +236,7 @@ static bool bare(const struct look *l, const struct suspect *s)
 static bool means_one_thing(const struct look *l, uint64_t at)
 {
 	for (size_t i = 0; i < l->n; i++)
-		for (unsigned k = 0; k < l->who[i]->nmine; k++)
+		for (unsigned k = 0; k < suspect_objects(l->who[i]); k++)
 			if (l->who[i]->mine[k].hi == at && (k || !bare(l, l->who[i])))
 				return false;
 	return true;

@@ -28,7 +28,7 @@ static bool stoppable(const struct proc_task *t)
 void hold_say(struct look *l, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (l->who[i]->nmine)
+		if (suspect_objects(l->who[i]))
 			look_say(&l->who[i]->a[LOOK_P6A], -1, "%s", text);
 }
 

@@ -51,8 +51,16 @@ struct suspect {
 	struct look_answer a[LOOK_ITEMS];
 	struct span mine[2]; // stack and control block, with the allocations that hold them
 	bool heap[2];        // that is a block of the heap
+	bool whole[2];       // that is all of a mapping, as no allocation is known
 	unsigned nmine;
+	bool mixed;          // what it was given holds others' stacks: no object of its own
 };
+
+// How many objects of the search are its own; 0: its P6A has its reason already.
+static inline unsigned suspect_objects(const struct suspect *s)
+{
+	return s->mixed ? 0 : s->nmine;
+}
 
 #define LOOK_OPEN_MAX 40
 struct look_open { // ways by which the program could still resume it

@@ -4,7 +4,9 @@
 // the allocation that holds it, since a pointer to any part of a larger
 // object may lead to the rest. Known allocations: the mmap that the hook saw,
 // a block of glibc's malloc; else the whole mapping. Static storage can
-// always be reached by name: P6a is then answered here.
+// always be reached by name: P6a is then answered here. The kernel makes one
+// mapping of neighbours: who was given all of one that holds others' stacks
+// stays undecided, and is no object that those would be a part of.
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +106,7 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 	struct look_answer *a = &s->a[LOOK_P6A];
 	struct span stack, block;
 	s->nmine = 0;
+	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
 	look_say(a, -1, "the bounds of its stack are not known");
 	if (!c->lo || c->hi <= c->lo || c->hi > SCAN_ADDRESS_MASK || !c->slot)
 		return;
@@ -117,17 +120,19 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 	}
 	if (is_static(l, s, c->lo, "stack"))
 		return;
-	s->heap[0] = false;
 	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SCAN_ADDRESS_MASK)
 		stack = (struct span){c->block_lo, c->block_hi};
 	else if (!grow(l, q, n, (struct span){c->lo, c->hi}, &stack, &s->heap[0]))
 		return;
+	else
+		s->whole[0] = !s->heap[0];
 	if (!within(c->slot, stack)) {
 		if (is_static(l, s, c->slot, "control block"))
 			return;
 		look_say(a, -1, "the block that holds its saved context is not known");
 		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
 			return;
+		s->whole[1] = !s->heap[1];
 		s->mine[1] = block;
 	}
 	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
@@ -136,6 +141,47 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 	}
 	s->mine[0] = stack;
 	s->nmine = within(c->slot, stack) ? 1 : 2;
+}
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct suspect *x = *(struct suspect *const *)a, *y = *(struct suspect *const *)b;
+	return x->mine[0].lo < y->mine[0].lo ? -1 : x->mine[0].lo > y->mine[0].lo;
+}
+
+// Does `at` hold a stack of another than s? v: in order of their addresses.
+static bool holds_others(const struct suspect *s, struct span at, struct suspect *const *v, size_t n)
+{
+	size_t lo = 0;
+	for (size_t hi = n; lo < hi;) {
+		size_t mid = (lo + hi) / 2;
+		if (v[mid]->mine[0].lo < at.hi)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo > 0 && v[lo - 1]->s.id == s->s.id)
+		lo--; // its own
+	return lo > 0 && v[lo - 1]->mine[0].hi > at.lo;
+}
+
+static void set_apart(struct look *l)
+{
+	struct suspect **known = calloc(l->n + 1, sizeof(struct suspect *));
+	size_t n = 0;
+	for (size_t i = 0; known && i < l->n; i++)
+		if (l->who[i]->nmine && !l->who[i]->heap[0] && !l->who[i]->whole[0])
+			known[n++] = l->who[i];
+	if (n)
+		qsort(known, n, sizeof(*known), by_lo);
+	for (size_t i = 0; n && i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		for (unsigned k = 0; k < s->nmine; k++)
+			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
+		if (s->mixed)
+			look_say(&s->a[LOOK_P6A], -1, "its memory lies among others' stacks: what leads to it cannot be told apart");
+	}
+	free(known);
 }
 
 void reach_objects(struct look *l)
@@ -151,4 +197,5 @@ void reach_objects(struct look *l)
 	for (size_t i = 0; i < l->n; i++)
 		own(l, l->who[i], q, q ? n : 0);
 	free(q);
+	set_apart(l);
 }

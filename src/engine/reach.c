@@ -63,7 +63,7 @@ static bool init(struct reach *r)
 		return false;
 	r->idle.n = 0;
 	for (size_t i = 0; i < l->n; i++)
-		for (unsigned k = 0; k < l->who[i]->nmine; k++) {
+		for (unsigned k = 0; k < suspect_objects(l->who[i]); k++) {
 			if (l->who[i]->heap[k])
 				block_parts(r, l->who[i]->mine[k], (uint32_t)i, p, &n);
 			else {
@@ -347,7 +347,7 @@ static bool answers(struct reach *r)
 	if (!r->told || !graph_spread(&r->g))
 		return false;
 	for (size_t i = 0; i < r->l->n; i++)
-		if (r->l->who[i]->nmine)
+		if (suspect_objects(r->l->who[i]))
 			answer(r, i);
 	return true;
 }
@@ -437,7 +437,7 @@ void reach_judge(struct look *l)
 	struct proc_tasks base = {0};
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)
-		any |= l->who[i]->nmine > 0;
+		any |= suspect_objects(l->who[i]) > 0;
 	if (!any)
 		return; // each has its reason already
 	hold_say(l, "memory was not searched");

@@ -90,7 +90,7 @@ static void judge(struct look *l)
 		reach_judge(l);
 	else
 		for (size_t i = 0; i < l->n; i++)
-			if (l->who[i]->nmine)
+			if (suspect_objects(l->who[i]))
 				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: the program did not come to rest");
 }
 

@@ -40,6 +40,7 @@ void *all[16];       // named by the test
 volatile uint64_t hidden; // a tagged pointer
 static uint64_t next_id = 100, next_desc = 1;
 static struct co *volatile handed; // to a thread, then cleared
+static int beside; // the next stack lies right below the last one
 
 // ------------------------------------------------------------ what hooks do
 
@@ -149,7 +150,8 @@ static __attribute__((noinline)) struct co *start(void)
 	static uintptr_t apart; // far, but where the kernel might have put it
 	if (!apart)
 		apart = ((uintptr_t)getcontext & ~(uintptr_t)0xfff) - (8ULL << 30);
-	c->stack = mmap((void *)(apart -= 16 << 20), STACK, PROT_READ | PROT_WRITE,
+	apart -= beside ? STACK : 16 << 20;
+	c->stack = mmap((void *)apart, STACK, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	getcontext(&c->uc);
 	c->uc.uc_stack.ss_sp = c->stack;
@@ -256,6 +258,14 @@ static __attribute__((noinline)) void scene(const char *what)
 		struct co *d = victim(fd2, 0);
 		c->other = d;
 		d->other = c;
+		close_under(fd2, true);
+	}
+	if (!strcmp(what, "mixed")) { // of the other stack no allocation is known: all of the mapping may be its own
+		int fd2 = pair();
+		beside = 1;
+		all[7] = victim(fd2, 0);
+		beside = 0;
+		region.stations[1].state.block_lo = region.stations[1].state.block_hi = 0;
 		close_under(fd2, true);
 	}
 	if (!strcmp(what, "dups") || !strcmp(what, "eventdup")) {
