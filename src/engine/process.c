@@ -289,7 +289,7 @@ static void look(struct process *p, bool may_stop, uint64_t end_ns)
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->witness)
-		witness_final(p->witness, may_stop, until);
+		witness_final(p->witness, may_stop, until - (until - now) / 9); // its last step may take longer
 	if (!p->session->options->no_preload)
 		switchers_look(&p->session->switchers, p->pid);
 }
@@ -353,7 +353,7 @@ void process_final(struct process *p)
 	}
 	empty(p);
 	if (p->witness)
-		witness_final(p->witness, true, clock_mono_ns() + PROCESS_SNAPSHOT_NS);
+		witness_final(p->witness, true, clock_mono_ns() + PROCESS_SNAPSHOT_NS / 9 * 8);
 }
 
 void process_release(struct process *p)

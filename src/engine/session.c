@@ -218,7 +218,7 @@ void session_forget(struct session *s)
 
 void session_snapshot(struct session *s, const char *reason)
 {
-	uint64_t end = clock_mono_ns() + PROCESS_SNAPSHOT_NS;
+	uint64_t end = clock_mono_ns() + (strcmp(reason, "timeout") ? PROCESS_SNAPSHOT_NS : PROCESS_TIMEOUT_NS);
 	for (size_t i = 0; i < s->n_processes; i++) { // each has its share of what is left
 		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (s->n_processes - i) : 0;
 		if (!s->processes[i]->ended)

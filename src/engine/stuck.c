@@ -21,7 +21,7 @@
 #include "ctp/seq.h"
 
 #define MS 1000000ULL
-enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20, FINAL_TRIES = 20, FINAL_PAUSE_NS = 3000000 };
+enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20, FINAL_PAUSE_NS = 3000000 };
 enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
 
 struct walk {
@@ -404,7 +404,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 		walk_stations(&w);
 	w.hints = w.n > 0;
 	w.asleep = w.hints && all_asleep(pid, &stopped);
-	for (int i = 0; final && w.hints && !w.asleep && i < FINAL_TRIES && proc_now_ns() < final_ns; i++) {
+	while (final && w.hints && !w.asleep && proc_now_ns() < now_ns + (final_ns - now_ns) / 2) {
 		nanosleep(&(struct timespec){.tv_nsec = FINAL_PAUSE_NS}, NULL);
 		w.asleep = all_asleep(pid, &stopped);
 	}

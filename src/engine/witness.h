@@ -40,10 +40,10 @@ void witness_poll(struct witness *w);
 // How often it became certain that a coroutine can no longer be woken.
 unsigned witness_certain(const struct witness *w);
 
-// The last look while the process still lives: until end_ns, and 0.4 s at most. may_stop: its
+// The last look while the process still lives: until `deadline` at most. may_stop: its
 // threads may be stopped for as long, since it is about to end anyway
 // (a stopped epoll_wait returns EINTR afterwards).
-void witness_final(struct witness *w, bool may_stop, uint64_t end_ns);
+void witness_final(struct witness *w, bool may_stop, uint64_t deadline);
 
 // The process is gone: what the tables alone can tell.
 void witness_ended(struct witness *w);
