@@ -208,12 +208,6 @@ void report_deinit(struct report *r)
 	*r = (struct report){ 0 };
 }
 
-const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c)
-{
-	const struct ctp_state *s = c->about.state;
-	return frames_entry(r->symbols[c->about.image - r->world->images], s ? s->entry : 0);
-}
-
 const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes)
 {
 	*buf = 0;
@@ -222,41 +216,94 @@ const char *report_where(const struct report *r, const struct image *m, char *bu
 	return buf;
 }
 
-// Where it was seen elsewhere than at its last leave, which of one that has ended is in its
-// library: closing, opening, in an incident.
-static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct image *m, uint64_t id)
+// Between what it runs and its first function: is this one of the library's?
+static bool on_the_way(const struct frames *like, const struct symbols_frame *own, const struct symbols_frame *f)
 {
-	const struct symbols_frame *own = NULL;
+	size_t at = like->n;
+	while (at > 0 && like->items[at - 1] != own) {
+		at--;
+		if (like->items[at]->symbol && f->symbol && !strcmp(like->items[at]->symbol, f->symbol))
+			return true;
+	}
+	return false;
+}
+
+// Is `seen`, which it seems to be, its library's? Then others with the same first function show it, who were seen
+// elsewhere than at their end: the stack of one of them, and whom that runs. NULL: it is not, as far as can be seen.
+static const struct symbols_frame *other_of(struct symbols *s, const struct image *m, const struct ctp_state *of,
+					    const struct symbols_frame *entry, const struct symbols_frame *seen, struct frames *like)
+{
+	enum { ENTITIES_MOST = 64 };
+	uint32_t last = of->stack;
+	for (size_t i = 0, n = 0; i < m->stations.n && n < ENTITIES_MOST; i++) {
+		const struct ctp_state *e = image_state(m, i);
+		if (e->entry != of->entry || e->life == CTP_FINISHED || !e->stack || e->stack == last)
+			continue;
+		n++;
+		last = e->stack;
+		const struct symbols_frame *own = frames_read(like, s, m, e->stack) ? NULL : frames_task(like, entry);
+		if (own && on_the_way(like, own, seen))
+			return own;
+		frames_deinit(like);
+	}
+	return NULL;
+}
+
+// By where it was seen elsewhere than at its last leave, which of one that has ended is in its
+// library: closing, opening, in an incident.
+static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct image *m, const struct ctp_state *e,
+						 const struct symbols_frame *entry, const struct symbols_frame *seen)
+{
+	const struct symbols_frame *own = NULL, *other = NULL;
+	struct frames like = { 0 };
 	size_t n = m->cands.n + m->incidents.n + m->fds.n;
+	if (!frames_is_library(entry) && !(other = other_of(s, m, e, entry, seen, &like)))
+		return NULL;
 	for (size_t i = 0; i < n && !own; i++) {
 		const struct ctp_cand *c = i < m->cands.n ? image_cand(m, i) : NULL;
 		size_t k = i - m->cands.n;
 		const struct ctp_incident *in = !c && k < m->incidents.n ? image_incident(m, k) : NULL;
 		const struct ctp_fd *f = !c && !in ? table_row(&m->fds, k - m->incidents.n) : NULL;
-		uint32_t stack = c ? (c->closer == id ? c->closer_stack : 0) : in ? (in->who == id ? in->stack : 0) :
-				 f->opener == id ? f->opener_stack : f->closer == id ? f->closer_stack : 0;
+		uint32_t stack = c ? (c->closer == e->id ? c->closer_stack : 0) : in ? (in->who == e->id ? in->stack : 0) :
+				 f->opener == e->id ? f->opener_stack : f->closer == e->id ? f->closer_stack : 0;
 		struct frames at = { 0 };
 		if (stack && !frames_read(&at, s, m, stack))
-			own = frames_outermost_own(&at);
+			own = other ? frames_beyond(&at, entry, &like, other) : frames_task(&at, entry);
 		frames_deinit(&at);
 	}
+	frames_deinit(&like);
 	return own;
 }
 
-// What a coroutine is called: its function, or, where that is a library's
-// trampoline, the outermost function on its stack that is the program's own.
+// Where its first function is a library's trampoline, the outermost function on its stack that is the
+// program's own; else NULL.
+static const struct symbols_frame *own_of(struct symbols *s, const struct image *m, const struct ctp_state *e,
+					  const struct symbols_frame *entry)
+{
+	const struct symbols_frame *own = NULL, *elsewhere = NULL;
+	struct frames f = { 0 };
+	bool library = entry && frames_is_library(entry), read = entry && !frames_read(&f, s, m, e->stack);
+	if (read && (library || e->life != CTP_FINISHED))
+		own = frames_task(&f, entry);
+	if (read && !(library && own))
+		elsewhere = own_elsewhere(s, m, e, entry, own ? own : entry);
+	frames_deinit(&f);
+	return elsewhere ? elsewhere : own;
+}
+
 static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
 {
-	const struct symbols_frame *entry = frames_entry(s, e->entry), *own = NULL;
-	struct frames f = { 0 };
-	bool read = entry && !frames_read(&f, s, m, e->stack);
-	if (read && (frames_is_library(entry) || e->life != CTP_FINISHED))
-		own = frames_task(&f, entry);
-	if (read && !own && frames_is_library(entry))
-		own = own_elsewhere(s, m, e->id);
-	frames_entry_name(entry, own, buf, bytes);
-	frames_deinit(&f);
-	return buf;
+	const struct symbols_frame *entry = frames_entry(s, e->entry);
+	return frames_entry_name(entry, own_of(s, m, e, entry), buf, bytes);
+}
+
+const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c)
+{
+	const struct ctp_state *e = c->about.state;
+	struct symbols *s = r->symbols[c->about.image - r->world->images];
+	const struct symbols_frame *entry = frames_entry(s, e ? e->entry : 0);
+	const struct symbols_frame *own = entry ? own_of(s, c->about.image, e, entry) : NULL;
+	return own && frames_is_named(own) ? own : entry;
 }
 
 const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,

@@ -129,11 +129,11 @@ static const struct symbols_frame *caller_of(const struct frames *f, const struc
 static void at_place(char *buf, size_t bytes, const struct frames *f)
 {
 	const struct symbols_frame *e = frames_first_own(f), *by = caller_of(f, e);
-	char name[160];
+	char name[160], place[300];
 	*buf = 0;
-	int n = e && e->file ? snprintf(buf, bytes, " at %s:%d", frames_path(e), e->line) : 0;
+	int n = e && e->file ? snprintf(buf, bytes, " at %s", frames_place(e, place, sizeof(place))) : 0;
 	if (by && (size_t)n < bytes)
-		snprintf(buf + n, bytes - (size_t)n, " <- %s:%d", frames_path(by), by->line);
+		snprintf(buf + n, bytes - (size_t)n, " <- %s", frames_place(by, place, sizeof(place)));
 	if (n)
 		return;
 	if (e)

@@ -7,9 +7,10 @@
 
 #include "analyze/format_text.h"
 #include "base/file.h"
+#include "base/text.h"
 
 struct line {
-	char name[96], place[64];
+	char name[400], place[300];
 	char *source;
 };
 
@@ -17,33 +18,33 @@ static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
 {
 	size_t names = 0, places = 0;
 	for (size_t i = 0; i < n; i++) {
-		names = strlen(lines[i].name) > names ? strlen(lines[i].name) : names;
-		places = strlen(lines[i].place) > places ? strlen(lines[i].place) : places;
+		size_t name = text_width(lines[i].name), place = text_width(lines[i].place);
+		names = name > names ? name : names;
+		places = place > places ? place : places;
 	}
 	names = names > 36 ? 36 : names;
-	places = places > 40 ? 40 : places;
+	places = places > 46 ? 46 : places;
 	for (size_t i = 0; i < n; i++) {
-		size_t name = strlen(lines[i].name), place = strlen(lines[i].place);
-		int left = COLUMNS - (int)(7 + (name > names ? name : names) + 2 + (place > places ? place : places) + 2);
-		int room = left < 16 ? 16 : left;
+		size_t name = text_width(lines[i].name), place = text_width(lines[i].place);
+		size_t used = 7 + (name > names ? name : names) + 2 + (place > places ? place : places) + 2;
+		char source[4 * COLUMNS];
+		fprintf(to, "    #%zu %s", first + i, lines[i].name);
+		if (*lines[i].place)
+			fprintf(to, "%*s%s", (int)(name < names ? names - name : 0) + 2, "", lines[i].place);
 		if (lines[i].source)
-			fprintf(to, "    #%zu %-*s  %-*s  %.*s\n", first + i, (int)names, lines[i].name,
-				(int)places, lines[i].place, room, lines[i].source);
-		else if (*lines[i].place)
-			fprintf(to, "    #%zu %-*s  %s\n", first + i, (int)names, lines[i].name,
-				lines[i].place);
-		else
-			fprintf(to, "    #%zu %s\n", first + i, lines[i].name);
+			fprintf(to, "%*s%s", (int)(place < places ? places - place : 0) + 2, "",
+				text_fit(source, sizeof(source), lines[i].source, used + 16 < COLUMNS ? COLUMNS - used : 16));
+		fputc('\n', to);
 		free(lines[i].source);
 	}
 }
 
 static void one_line(struct line *l, struct symbols *s, const struct symbols_frame *e)
 {
-	frames_name(e, l->name, sizeof(l->name));
-	if (e->file)
-		snprintf(l->place, sizeof(l->place), "%s:%d", frames_path(e), e->line);
-	else
+	enum { NAME_COLUMNS = 90 };
+	char name[1024];
+	text_fit(l->name, sizeof(l->name), frames_name(e, name, sizeof(name)), NAME_COLUMNS);
+	if (!*frames_place(e, l->place, sizeof(l->place)))
 		snprintf(l->place, sizeof(l->place), "%s", e->symbol && e->module ? file_base(e->module) : "");
 	l->source = symbols_source_line(s, e);
 }

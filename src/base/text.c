@@ -56,6 +56,26 @@ size_t text_width(const char *s)
 	return n;
 }
 
+const char *text_fit(char *buf, size_t bytes, const char *s, size_t columns)
+{
+	static const char mark[] = "…";
+	size_t n = 0, left = columns > 0 ? columns - 1 : 0;
+	if (text_width(s) <= columns && strlen(s) < bytes) {
+		snprintf(buf, bytes, "%s", s);
+		return buf;
+	}
+	if (bytes < sizeof(mark)) {
+		*buf = 0;
+		return buf;
+	}
+	while (s[n] && (left || (s[n] & 0xc0) == 0x80)) // to the end of a character
+		left -= (s[n++] & 0xc0) != 0x80;
+	while (n && (n + sizeof(mark) > bytes || s[n - 1] == ' ' || (s[n] & 0xc0) == 0x80))
+		n--;
+	snprintf(buf, bytes, "%.*s%s", (int)n, s, mark);
+	return buf;
+}
+
 // One that no line can hold: on lines of its own, further in from the second on.
 static void long_piece(struct text_wrap *w, const char *piece)
 {

@@ -13,6 +13,8 @@ void text_duration(char *buf, size_t bytes, uint64_t ns);
 void text_clean(char *s);
 // Columns that a UTF-8 string takes.
 size_t text_width(const char *s);
+// A text in so many columns at most: one that is longer ends in "…".
+const char *text_fit(char *buf, size_t bytes, const char *s, size_t columns);
 // A line that wraps between its pieces: where it stands, where it may go to.
 struct text_wrap {
 	FILE *to;

@@ -56,11 +56,15 @@ static void put(struct span s, char *buf, size_t bytes)
 		snprintf(buf, bytes, "%.*s", (int)s.n, s.at);
 }
 
+bool frames_is_named(const struct symbols_frame *f)
+{
+	return !f->symbol || strncmp(f->symbol, "operator()", 10) != 0; // a lambda's own name is none
+}
+
 const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf, size_t bytes)
 {
 	const char *arguments = f && f->symbol && frames_is_library(f) ? strchr(f->symbol, '<') : NULL;
-	bool named = own && !(own->symbol && !strncmp(own->symbol, "operator()", 10)); // a lambda's own name is none
-	if (named || !arguments)
+	if ((own && frames_is_named(own)) || !arguments)
 		return frames_name(own ? own : f, buf, bytes);
 	struct span fn = last_argument((struct span){ f->symbol, strlen(f->symbol) }, "_record<");
 	if (fn.n && has(fn, "control_block<")) // Boost.Coroutine2: its own lambda, in a template over the program's
@@ -76,6 +80,11 @@ const char *frames_entry_name(const struct symbols_frame *f, const struct symbol
 	else
 		snprintf(buf, bytes, "%.*s<...>", (int)(arguments - name), name);
 	return buf;
+}
+
+static bool same_function(const struct symbols_frame *a, const struct symbols_frame *b)
+{
+	return a->symbol && b->symbol && !strcmp(a->symbol, b->symbol);
 }
 
 static bool same_file(const struct symbols_frame *a, const struct symbols_frame *b)
@@ -104,7 +113,7 @@ static const struct symbols_frame *past_trampoline(const struct frames *f, const
 	while (inner < f->n && frames_is_library(f->items[inner]))
 		inner++;
 	while (at-- > inner)
-		if (f->items[at]->symbol && entry->symbol && !strcmp(f->items[at]->symbol, entry->symbol))
+		if (same_function(f->items[at], entry))
 			break;
 	if (at + 1 <= inner || !same_file(entry, f->items[inner]))
 		return NULL;
@@ -124,4 +133,20 @@ const struct symbols_frame *frames_outermost_own(const struct frames *f)
 const struct symbols_frame *frames_task(const struct frames *f, const struct symbols_frame *entry)
 {
 	return frames_is_library(entry) ? frames_outermost_own(f) : past_trampoline(f, entry);
+}
+
+const struct symbols_frame *frames_beyond(const struct frames *f, const struct symbols_frame *entry,
+					  const struct frames *like, const struct symbols_frame *own)
+{
+	size_t at = f->n, k = like->n;
+	while (at > 0 && !same_function(f->items[at - 1], entry))
+		at--;
+	while (k > 0 && !same_function(like->items[k - 1], entry))
+		k--;
+	while (at > 0 && k > 0 && like->items[k - 1] != own && same_function(f->items[at - 1], like->items[k - 1])) {
+		at--;
+		k--;
+	}
+	bool whole = k > 0 && like->items[k - 1] == own; // the other's way to what it runs
+	return whole && at > 0 && f->items[at - 1]->file && !frames_is_library(f->items[at - 1]) ? f->items[at - 1] : NULL;
 }

@@ -148,8 +148,19 @@ const char *frames_path(const struct symbols_frame *f)
 		return f->file + n + 1;
 	if (f->dir && (n = strlen(f->dir)) > 1 && !strncmp(f->file, f->dir, n) && f->file[n] == '/')
 		return f->file + n + 1;
-	const char *cut = f->file;
-	while (strlen(cut) > 40 && strchr(cut + 1, '/'))
+	return f->file;
+}
+
+const char *frames_place(const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	enum { PATH_COLUMNS = 40 };
+	const char *path = frames_path(f), *cut = path;
+	while (strlen(cut) > PATH_COLUMNS && strchr(cut + 1, '/'))
 		cut = strchr(cut + 1, '/');
-	return cut == f->file ? cut : cut + 1; // what is left of it begins at no root
+	const char *mark = cut == path ? "" : "…"; // what is left of it begins at no root
+	if (f->file)
+		snprintf(buf, bytes, "%s%s:%d", mark, cut, f->line);
+	else
+		*buf = 0;
+	return buf;
 }

@@ -33,8 +33,16 @@ const struct symbols_frame *frames_outermost_own(const struct frames *f);
 // `own` for the above: the function of this stack that tells what a coroutine does whose first function, `entry`,
 // is a library's, or stands in the same source file as the switch; NULL: there is none.
 const struct symbols_frame *frames_task(const struct frames *f, const struct symbols_frame *entry);
-// Its source file as short as it stays clear: from here, or from where it was compiled. "" if not known.
+// The same of a stack as it was anywhere, by the way that another coroutine, whose stack is `like`, came from `entry`
+// to the `own` of that one.
+const struct symbols_frame *frames_beyond(const struct frames *f, const struct symbols_frame *entry,
+					  const struct frames *like, const struct symbols_frame *own);
+// Does its name tell who it is? A lambda's does not.
+bool frames_is_named(const struct symbols_frame *f);
+// Its source file: from here, or from where it was compiled, or all of its path. "" if not known.
 const char *frames_path(const struct symbols_frame *f);
+// "…/net/conn.c:141", as short as it stays clear; "" if not known. buf holds it.
+const char *frames_place(const struct symbols_frame *f, char *buf, size_t bytes);
 // How often the frames from `at` on follow each other anew, in steps of *period frames of the same
 // places: what a recursion looks like. 1, and *period 1: they do not (three times, at least).
 size_t frames_cycle(const struct frames *f, size_t at, size_t *period);

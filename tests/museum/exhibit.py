@@ -30,6 +30,7 @@ HEADER = re.compile(r"//\s+(expect|end|engine|run):\s*(.*?)\s*$")
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
 TIMEOUT = 3  # seconds for `end: timeout`
+TRAMPOLINES = {"uc_enter", "fc_enter", "co_body"}  # of tests/targets/co*.c
 TURNS = 10   # of ctp-run, once the state is final
 
 
@@ -298,6 +299,10 @@ def judge(exhibit, seen, strict=True):
             why.append(f"{e.rule} has {n} coroutines, not {e.coroutines}")
         if here and e.findings and len(here) != e.findings:
             why.append(f"{e.rule} has {len(here)} findings, not {e.findings}")
+    shown = seen.report["trace"]["coroutines"]["suspended"]  # by whom a trampoline is known to be one
+    called = {c["entry"]["symbol"] for f in seen.report["findings"] for c in f["coroutines"] if c["entry"]}
+    called |= set(re.findall(r"\bcoroutine \d+ (\w+)", seen.text))
+    why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown]
     why += [f"no fact of {rule}" for rule in exhibit.facts if rule not in seen.facts]
     if stuck_and_healthy(seen):
         why.append(f"{stuck_and_healthy(seen)} stuck coroutines counted as healthy")

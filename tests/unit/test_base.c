@@ -75,6 +75,24 @@ static void test_durations(void **state)
 	lasts(7620000000000, "2h07m");
 }
 
+static void fits(const char *s, size_t columns, size_t bytes, const char *want)
+{
+	char buf[64];
+	assert_string_equal(text_fit(buf, bytes, s, columns), want);
+}
+
+static void test_fit(void **state)
+{
+	fits("close(fd);", 10, 64, "close(fd);");
+	fits("close(fd);", 9, 64, "close(fd…");
+	fits("close (fd);", 7, 64, "close…"); // no blank before it
+	fits("größe", 5, 64, "größe");
+	fits("größe", 4, 64, "grö…");
+	fits("größe", 5, 7, "gr…"); // five columns have room, and seven bytes have not
+	fits("abc", 0, 64, "…");
+	fits("abc", 9, 3, "");
+}
+
 struct got {
 	const char *out, *word;
 	int flag;
@@ -254,7 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idmap), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_durations), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_durations), cmocka_unit_test(test_fit), cmocka_unit_test(test_options),
 		cmocka_unit_test(test_color), cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_uri), cmocka_unit_test(test_json_lines),
 		cmocka_unit_test(test_protobuf), cmocka_unit_test(test_clean),

@@ -145,12 +145,45 @@ static void test_entry_name(void **state)
 	assert_string_equal(frames_entry_name(NULL, NULL, buf, sizeof(buf)), "?");
 }
 
+static void test_place(void **state)
+{
+	static const struct { const char *file, *dir, *place; } all[] = {
+		{ "/home/me/app/net/conn.c", "/home/me/app", "net/conn.c:7" },
+		{ "/home/me/app/conn.c", NULL, "/home/me/app/conn.c:7" },
+		{ "/home/me/sources/of/a/server/with/a/long/path/net/conn.c", "/elsewhere", "…/of/a/server/with/a/long/path/net/conn.c:7" },
+		{ NULL, NULL, "" },
+	};
+	char buf[80];
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct symbols_frame f = { .file = all[i].file, .dir = all[i].dir, .line = 7 };
+		assert_string_equal(frames_place(&f, buf, sizeof(buf)), all[i].place);
+	}
+}
+
+// Whom a trampoline runs: by a stack that ends in a switch, and by one that does not.
+static void test_trampoline(void **state)
+{
+	const struct symbols_frame swap = { .symbol = "co_swap", .file = "/co.c" }, app = { .symbol = "reader", .file = "/app.c" },
+				   body = { .symbol = "co_body", .file = "/co.c" }, enter = { .symbol = "co_enter", .file = "/co.c" },
+				   drop = { .symbol = "drop", .file = "/app.c" },
+				   libc = { .symbol = "start", .module = "/lib/libc.so.6" };
+	const struct symbols_frame *at_switch[] = { &swap, &app, &body, &enter }, *at_close[] = { &drop, &app, &body, &enter, &libc },
+				   *at_end[] = { &swap, &body, &enter };
+	const struct frames a = { at_switch, 4, 4, true, 0 }, b = { at_close, 5, 5, true, 0 }, c = { at_end, 3, 3, true, 0 };
+	(void)state;
+	assert_ptr_equal(frames_task(&a, &enter), &app);
+	assert_ptr_equal(frames_beyond(&b, &enter, &a, &app), &app);
+	assert_null(frames_beyond(&c, &enter, &c, &app)); // that one shows no way
+	assert_ptr_equal(frames_task(&a, &libc), &enter); // the outermost that is no library's
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined), cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
-		cmocka_unit_test(test_entry_name),
+		cmocka_unit_test(test_entry_name), cmocka_unit_test(test_place), cmocka_unit_test(test_trampoline),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }
