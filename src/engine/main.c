@@ -170,12 +170,12 @@ static void print_path(char *out, size_t n, const char *path)
 }
 
 // No switch: was it looked for in the right place? The trace says it, too.
-static void say_no_switch(const struct session *s)
+static void say_no_switch(const struct session *s, const char *before)
 {
 	char looked[1024], unseen[512];
 	if (s->options->no_preload) {
-		log_line(LOG_SAY, "no coroutine switch seen; none was looked for, but in the words of version-1 probes: "
-				  "--no-preload");
+		log_line(LOG_SAY, "%sno coroutine switch seen; none was looked for, but in the words of version-1 probes: "
+				  "--no-preload", before);
 		return;
 	}
 	switchers_text(&s->switchers, looked, sizeof(looked));
@@ -183,7 +183,7 @@ static void say_no_switch(const struct session *s)
 	char children[96] = "";
 	if (!s->options->follow && session_untraced(s))
 		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));
-	log_line(LOG_SAY, "no coroutine switch seen; %s%s%s%s%s", looked, *unseen ? "; " : "", unseen,
+	log_line(LOG_SAY, "%sno coroutine switch seen; %s%s%s%s%s", before, looked, *unseen ? "; " : "", unseen,
 		 session_first(s)->about.guest ? "" : "; libctp.so did not attach", children);
 }
 
@@ -196,7 +196,7 @@ static void say_processes(const struct session *s, char *out, size_t bytes)
 }
 
 // Who ran when it died by this signal. False: that was not noted.
-static bool say_crash(const struct session *s, int sig)
+static bool say_crash(const struct session *s, int sig, const char *before)
 {
 	const struct ctp_region *r = session_first(s)->region;
 	const struct ctp_crash c = r->ext->crash;
@@ -210,11 +210,24 @@ static bool say_crash(const struct session *s, int sig)
 		snprintf(who, sizeof(who), "coroutine %" PRIu64 " crashed", c.who);
 	if (c.code > 0)
 		snprintf(at, sizeof(at), " at address 0x%" PRIx64, c.addr);
-	log_line(LOG_SAY, "%s: %s%s", who, words_signal(sig, name, sizeof(name)), at);
+	log_line(LOG_SAY, "%s%s: %s%s", before, who, words_signal(sig, name, sizeof(name)), at);
 	return true;
 }
 
-static void say_end(struct job *j, int sig)
+// How the program ended where --timeout did it; "" else.
+static void say_timeout(const struct job *j, const struct run_end *end, char *out, size_t bytes)
+{
+	char how[64], name[24];
+	snprintf(how, sizeof(how), "%s", end->signal == SIGKILL ? "SIGTERM did not end it, SIGKILL did" : "ended by SIGTERM");
+	if (!end->signal)
+		snprintf(how, sizeof(how), "exited with %d after SIGTERM", end->status);
+	else if (end->signal != SIGTERM && end->signal != SIGKILL)
+		snprintf(how, sizeof(how), "ended by %s after SIGTERM", words_signal(end->signal, name, sizeof(name)));
+	snprintf(out, bytes, end->timed_out ? "timed out after %g s: %s" : "", j->options.timeout_s, how);
+}
+
+// Three lines at most: what was seen; what was particular about its end; what to do next.
+static void say_end(struct job *j, const struct run_end *end)
 {
 	struct session *s = &j->session;
 	struct harvest_sums sums = session_sum(s);
@@ -227,9 +240,14 @@ static void say_end(struct job *j, int sig)
 		say_processes(s, processes, sizeof(processes));
 	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s", sums.switches,
 		 sums.created + v1_stations(s->v1), processes, lost, dropped, s->output.path);
-	bool crashed = sig && sums.switches && say_crash(s, sig);
+	char timeout[128], before[132];
+	say_timeout(j, end, timeout, sizeof(timeout));
+	snprintf(before, sizeof(before), "%s%s", timeout, *timeout ? "; " : "");
+	bool crashed = end->signal && sums.switches && say_crash(s, end->signal, before);
 	if (!sums.switches && !v1_events(s->v1))
-		say_no_switch(s);
+		say_no_switch(s, before);
+	else if (*timeout && !crashed)
+		log_line(LOG_SAY, "%s", timeout);
 	if (strcmp(s->output.path, "ctp.data"))
 		print_path(path, sizeof(path), s->output.path);
 	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->output.jsonl || crashed ? "" : " --lost-wakeup", path);
@@ -256,7 +274,7 @@ static int run(struct job *j)
 	}
 	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
 	int found = check(j);
-	say_end(j, end.signal);
+	say_end(j, &end);
 	sock_deinit(&j->sock);
 	if (found)
 		return found;

@@ -311,7 +311,13 @@ def check_timeout(case):
     done = status_of(case, 124, "--timeout=0.3", case.target("misc"), "forever")
     status, report = case.report()
     equal(report["findings"], [], "findings")
+    lines = done.err.splitlines()
+    equal((len(lines), lines[-2], lines[-1][:9]), (3, "ctp: timed out after 0.3 s: ended by SIGTERM", "ctp: run:"), "closing lines")
+    done = status_of(case, 124, "--timeout=0.3", "/bin/sh", "-c", "trap 'exit 3' TERM; while :; do sleep 0.05; done")
+    lines = done.err.splitlines()
+    need(len(lines) == 3 and lines[1].startswith("ctp: timed out after 0.3 s: exited with 3 after SIGTERM; no coroutine"), lines)
     done = status_of(case, 0, "--timeout=50", case.target("misc"), "exit", "0")
+    need("timed out" not in done.err, done.err)
 
 
 def check_sigterm(case):
