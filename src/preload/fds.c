@@ -10,13 +10,30 @@
 // without the mark means that an end went unseen (CTP_CALL_REOPENED).
 #include "fds.h"
 
-#include <sched.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "cpu.h"
 #include "dump.h"
 
-enum { SPINS = 500, YIELDS = 500 };
+enum { SPINS = 500, YIELDS = 500, NAPS = 100 };
+
+// Lets others run while `seq` is held. A holder that lost its CPU on a crowded machine needs milliseconds, so
+// after some yields each try is a nap (a futex that nobody wakes); once a wait was in vain, no other naps.
+static int tries(void)
+{
+	return SPINS + YIELDS + (ctp_load32(&ctp_tracer->region.ext->gaps) & CTP_GAP_FDS ? 0 : NAPS);
+}
+
+static void give_way(int i, uint32_t *seq, uint32_t held)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	if (i >= SPINS + YIELDS)
+		cpu_syscall(SYS_futex, (long)(uintptr_t)seq, FUTEX_WAIT_PRIVATE, held, (long)(uintptr_t)&nap, 0, 0);
+	else if (i >= SPINS)
+		cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
 
 __attribute__((noinline)) struct guest *hook_enter_slow(void)
 {
@@ -48,13 +65,12 @@ void fds_abandon(struct guest *g)
 
 bool fds_take(struct ctp_fd *e)
 {
-	for (int i = 0; i < SPINS + YIELDS; i++) {
+	for (int i = 0, most = tries(); i < most; i++) {
 		uint32_t seq = ctp_load32(&e->seq);
 		note_taken(seq & 1 ? NULL : e, seq + 1);
 		if (ctp_seq_take(&e->seq, seq))
 			return true;
-		if (i >= SPINS)
-			cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		give_way(i, &e->seq, seq);
 	}
 	note_taken(NULL, 0);
 	ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);

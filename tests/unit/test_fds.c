@@ -433,8 +433,10 @@ static void threads_keep_generations_apart(void **state)
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(t[i], &wrong);
-		assert_null(wrong);
+		if (wrong)
+			fail_msg("%s", (const char *)wrong);
 	}
+	assert_int_equal(tracer.region.ext->gaps & CTP_GAP_FDS, 0);
 	uint64_t generations = 0;
 	for (int fd = 0; fd < 64; fd++) {
 		generations += entry(fd)->gen;
