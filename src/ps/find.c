@@ -341,6 +341,19 @@ void find_release(struct found *f)
 		close(f->region.fd);
 }
 
+int find_file(const struct found *f)
+{
+	struct holder h;
+	struct search s = { .fd = -1 };
+	if (holder_read(&h, f->pid))
+		return -1;
+	for (size_t i = 0; i < h.n && !s.region; i++)
+		s.region = h.v[i].lo == f->region.base ? &h.v[i] : NULL;
+	if (s.region && f->engine > 0)
+		open_of_holder(&s, f->engine);
+	return s.fd;
+}
+
 void find_clean(char *text)
 {
 	for (char *p = text; *p; p++)

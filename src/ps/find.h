@@ -31,6 +31,9 @@ int find_process(pid_t pid, struct found *out);
 // All of this user; of all users for root. 0 or -errno.
 int find_all(struct found **out, size_t *n);
 void find_release(struct found *f);
+// The region's file, opened by way of whoever holds it: what it was can then be read when the process has
+// ended. -1: that may not be.
+int find_file(const struct found *f);
 // A process's command line in one line that is fit for a terminal.
 void find_command(pid_t pid, char *buf, size_t bytes);
 // The same for any text of a program's: what could steer a terminal becomes '?'.

@@ -4,6 +4,7 @@
 // this program that prints messages and exits. stdout carries the list alone.
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "ps/report.h"
 #include "ps/settings.h"
+#include "ps/watch.h"
 
 enum { EXIT_NOTHING = 1, EXIT_USAGE = 2 };
 
@@ -177,6 +179,30 @@ static int list_all(void)
 	return status;
 }
 
+static int watch(void)
+{
+	struct watch_why why;
+	const struct watch_options o = { .pid = settings.pid, .delay_ns = settings.delay_ns ? settings.delay_ns : 1000000000,
+					 .color = color_wanted(settings.color, 1) };
+	const char *other = settings.json ? "--json" : settings.why ? "--why" : settings.tree || settings.later ? "--tree" : NULL;
+	if (other || settings.nids) {
+		fprintf(stderr, other ? "ctp-ps: %s is no screen; leave out --watch or %s\n" :
+			"ctp-ps: --watch shows all coroutines of a process; leave out their ids, and look for them there by /\n", other, other);
+		return EXIT_USAGE;
+	}
+	int e = watch_run(&o, &why);
+	if (why.signal) { // the terminal has been put back: now it may end us
+		signal(why.signal, SIG_DFL);
+		raise(why.signal);
+	}
+	if (!e)
+		return 0;
+	if (!why.text)
+		return say(why.pid, e);
+	fprintf(stderr, "ctp-ps: %s\n", why.text);
+	return e == FIND_NO_PROCESS ? EXIT_NOTHING : EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	struct options_result r = settings_read(&settings, argc, argv);
@@ -199,6 +225,12 @@ int main(int argc, char **argv)
 		return 0;
 	case ACTION_LIST:
 		break;
+	}
+	if (settings.watch)
+		return watch();
+	if (settings.delay_ns) {
+		fputs("ctp-ps: --delay is for --watch; add it, or leave out --delay\n", stderr);
+		return EXIT_USAGE;
 	}
 	if (settings.later) {
 		fprintf(stderr, "ctp-ps: %s is not available yet; leave it out\n", settings.later);

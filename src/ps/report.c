@@ -153,6 +153,24 @@ static int keep_ended(struct report *r)
 	return 0;
 }
 
+int report_begin(struct report *r, const struct found *f)
+{
+	static const struct report_wants all = { .all = true, .whole = true };
+	struct report got = { .found = f, .wants = &all };
+	int e = tables_read_modules(&got.tables, f);
+	if (!e)
+		e = stacks_new(&got.stacks, f);
+	if (!e)
+		e = fds_new(&got.fds, f);
+	if (!e)
+		e = make_symbols(&got);
+	if (e)
+		report_deinit(&got);
+	else
+		*r = got;
+	return e;
+}
+
 int report_make(struct report *r, const struct found *f, const struct report_wants *w)
 {
 	struct report got = { .found = f, .wants = w };

@@ -37,6 +37,8 @@ struct report {
 };
 
 int report_make(struct report *r, const struct found *f, const struct report_wants *w); // both outlive it; 0 or -errno
+// Without coroutines: symbols, stacks and descriptors, to be asked.
+int report_begin(struct report *r, const struct found *f);
 void report_deinit(struct report *r);
 // Frames of a stack by its number, innermost first. 0 or -ENOMEM.
 int report_frames(const struct report *r, uint32_t stack, struct frames *out);

@@ -18,10 +18,20 @@ SETTER(set_stack) { ((struct settings *)to)->stack = true; return 0; }
 SETTER(set_json) { ((struct settings *)to)->json = true; return 0; }
 SETTER(set_tree) { ((struct settings *)to)->later = "--tree"; return 0; }
 SETTER(set_why) { ((struct settings *)to)->why = true; return 0; }
-SETTER(set_watch) { ((struct settings *)to)->later = "--watch"; return 0; }
+SETTER(set_watch) { ((struct settings *)to)->watch = true; return 0; }
 SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
 SETTER(set_version) { ((struct settings *)to)->action = ACTION_VERSION; return 0; }
 SETTER(set_help) { ((struct settings *)to)->action = ACTION_HELP; return 0; }
+
+SETTER(set_delay)
+{
+	char *end;
+	double seconds = strtod(v, &end);
+	if (end == v || *end || !(seconds >= 0.1 && seconds <= 3600))
+		return -EINVAL;
+	((struct settings *)to)->delay_ns = (uint64_t)(seconds * 1e9);
+	return 0;
+}
 
 SETTER(set_color) { return color_read(v, &((struct settings *)to)->color); }
 
@@ -31,7 +41,8 @@ const struct option_row settings_rows[] = {
 	{ "json", 0, NULL, "as JSON, version 1", set_json },
 	{ "tree", 0, NULL, "who created whom (not available yet)", set_tree },
 	{ "why", 0, NULL, "which descriptors keep each coroutine: kind, peer, who opened it and where, when it was last of use", set_why },
-	{ "watch", 0, NULL, "again and again (not available yet)", set_watch },
+	{ "watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", set_watch },
+	{ "delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)", set_delay },
 	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
 	{ "man", 0, NULL, "print the manual page", set_man },
 	{ "version", 0, NULL, "print the version", set_version },
@@ -113,6 +124,33 @@ void settings_man(FILE *to)
 	      "shares its stack with others, the process's memory may not be read) they are those that\n"
 	      "were recorded when it was suspended; with \\-\\-all and without \\-\\-stack they always are.\n"
 	      "The JSON is described in ps.md, which is installed with ctp.\n"
+	      ".SH WATCH\n"
+	      "\\fB\\-\\-watch\\fR shows the coroutines of \\fIPID\\fR, or of the only traced process, or of the one that is picked\n"
+	      "from a list, until \\fBq\\fR. \\fB?\\fR tells the keys, which are those of\n.BR top (1)\nand\n.BR htop (1).\n"
+	      "It needs a terminal that can move its cursor. NO_COLOR is honoured.\n"
+	      "When the program has ended, the last picture stays.\n"
+	      ".PP\n"
+	      "What the columns mean, and how exact they are; \\- is what is not known:\n"
+	      ".TP\nID\nnever given twice; with groups (\\fBg\\fR) N, how many there are\n"
+	      ".TP\nENTRY\nwhat it is called: as a rule its first function\n"
+	      ".TP\nSTATE\nas above; \\fIclosed\\fR: all that it waits for was closed under it; an exclamation mark: ctp\\-run has found\n"
+	      "something out about it that still stands, which \\fBEnter\\fR shows\n"
+	      ".TP\nWAITS FOR\ndescriptors and EPOLL events\n"
+	      ".TP\nSINCE\nhow long it has been as it is; exact\n"
+	      ".TP\nSW/S\nhow often it was entered, a second, from one look to the next; exact, whatever was missed in between\n"
+	      ".TP\nCPU%\nof one CPU, from one look to the next. An estimate: each thread is sampled, up to 50 times a second, and what the\n"
+	      "kernel says that it used since the sample before goes to the coroutine that it runs at that moment\n"
+	      ".TP\nSLICE\nthe longest that it was seen to run without a switch, since the screen began; it may have been longer\n"
+	      ".TP\nSTACK\nhow deep its stack was ever in use: up to the lowest word that is not zero. At most: memory that somebody used\n"
+	      "before, or that was filled in advance, looks used. Read for the lines on the screen alone, and so not sorted by\n"
+	      ".PP\n"
+	      "The last events of a coroutine are those that the rings of its threads still hold; how many are missing is said.\n"
+	      "Findings are what ctp\\-run writes into its trace while the program runs. \\fIcertain so far\\fR: all of it holds that a\n"
+	      "look can show (P0, P2, P3, P4, and P6a or P6b), and the coroutine has not gone on since. The verdict is\n"
+	      ".BR ctp\\-analyze (1)'s,\nwhich knows the whole run.\n"
+	      ".PP\n"
+	      "A look takes a tenth of a CPU at most: where there are very many coroutines, looks become rarer than\n"
+	      "\\fB\\-\\-delay\\fR, and the screen says so.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
 	      ".TP\n1\nno such process or coroutine, it is not traced, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"

@@ -16,7 +16,8 @@ enum settings_action { ACTION_LIST, ACTION_HELP, ACTION_MAN, ACTION_VERSION };
 struct settings {
 	enum settings_action action;
 	pid_t pid; // 0 = all processes
-	bool all, stack, json, tree, why;
+	bool all, stack, json, tree, why, watch;
+	uint64_t delay_ns; // of --watch; 0 = not said
 	uint64_t *ids; // coroutines
 	size_t nids, ids_capacity;
 	const char *later; // an option that is not there yet

@@ -133,7 +133,7 @@ static int read_threads(struct tables *t, const struct found *f)
 	return e;
 }
 
-static int read_modules(struct tables *t, const struct found *f)
+int tables_read_modules(struct tables *t, const struct found *f)
 {
 	const struct ctp_ext *x = &f->header.ext;
 	uint64_t n = least(least(x->module_count, x->modules_max), CTP_MODULES_MAX);
@@ -160,7 +160,7 @@ int tables_read(struct tables *t, const struct found *f, bool ended)
 	if (!e)
 		e = read_stations(&got, f);
 	if (!e)
-		e = read_modules(&got, f);
+		e = tables_read_modules(&got, f);
 	if (e)
 		tables_deinit(&got);
 	else

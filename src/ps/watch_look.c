@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// A look copies all stations once, a piece at a time, and those that have changed since
+// the look before a second time: as in tables.c, what stood still in between counts. How
+// many there are the region says, and our own bounds limit it.
+#include "ps/watch_look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 256 };
+
+struct look {
+	struct watch_model *m;
+	const struct found *found;
+	struct clock_pairs clock;
+	struct ctp_station one[PIECE];
+	struct ctp_state two[PIECE];
+	uint64_t offs[PIECE];
+	uint32_t places[PIECE];
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int take(struct look *l, size_t station, const struct ctp_state *one, const struct ctp_state *two)
+{
+	struct ctp_state again;
+	bool settled = !(two->seq & 1) && !memcmp(one, two, sizeof(*one));
+	if (!settled) {
+		uint64_t off = CTP_HEADER_BYTES + station * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+		int e = source_read_record(&l->found->region, off, &again, sizeof(again));
+		if (e && e != SOURCE_UNSETTLED)
+			return e;
+		two = &again;
+		settled = e == 0;
+	}
+	watch_model_take(l->m, station, two, two->since ? clock_to_ns(&l->clock, two->since) : 0, settled);
+	return 0;
+}
+
+static int look_at(struct look *l, size_t first, size_t n)
+{
+	const struct source *from = &l->found->region;
+	size_t changed = 0;
+	int e = source_read(from, CTP_HEADER_BYTES + first * CTP_STATION_BYTES, l->one, n * sizeof(*l->one));
+	for (size_t i = 0; !e && i < n; i++) {
+		if (watch_model_same(l->m, first + i, l->one[i].state.turn, l->one[i].state.id))
+			continue;
+		l->offs[changed] = CTP_HEADER_BYTES + (first + i) * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+		l->places[changed++] = (uint32_t)i;
+	}
+	if (!e && changed)
+		e = source_read_many(from, l->offs, changed, l->two, sizeof(*l->two));
+	for (size_t i = 0; !e && i < changed; i++)
+		e = take(l, first + l->places[i], &l->one[l->places[i]].state, &l->two[i]);
+	return e;
+}
+
+int watch_look(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out)
+{
+	struct ctp_header h;
+	const struct ctp_ext *x = &f->header.ext;
+	int e = source_read(&f->region, 0, &h, sizeof(h));
+	if (!e && (h.ext.magic != x->magic || h.ext.image != x->image || (x->attached_ns && h.ext.attached_ns != x->attached_ns)))
+		e = -ESTALE; // another image's, at the same address
+	if (!e)
+		e = watch_threads_sample(t);
+	if (!e)
+		e = watch_model_begin(m, least(h.allocated_count, x->stations_max), clock_mono_ns());
+	struct look *l = e ? NULL : malloc(sizeof(*l));
+	if (e || !l)
+		return e ? e : -ENOMEM;
+	l->m = m;
+	l->found = f;
+	clock_adopt(&l->clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
+	for (size_t at = 0; !e && at < m->n; at += PIECE)
+		e = look_at(l, at, least(PIECE, m->n - at));
+	free(l);
+	if (e)
+		return e;
+	watch_threads_totals(t, out);
+	out->lost += h.ext.lost_unslotted;
+	out->exit_begun = h.ext.exit_begun;
+	out->signal_taken = h.ext.signal_taken;
+	out->gaps = h.ext.gaps;
+	out->modules = h.ext.module_count;
+	out->cands = h.ext.cand_count;
+	size_t nran;
+	const struct watch_ran *ran = watch_threads_take(t, &nran);
+	watch_model_end(m, clock_mono_ns(), ran, nran, out->cpu_known);
+	return 0;
+}
