@@ -30,11 +30,14 @@ static bool address(const uint8_t bytes[28], char *buf, size_t room)
 	return true;
 }
 
-// "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL if it is not known.
-static const char *name_of(const struct suspect *s, struct found *f)
+// "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL if it is not known. What is open the kernel names best.
+static const char *name_of(const struct suspect *s, int32_t fd, uint32_t gen, struct found *f)
 {
 	const struct ctp_cand *cand = s->cand;
+	const char *open = cand ? NULL : descriptors_name(&s->image->descriptors, fd, gen);
 	char local[64], peer[64];
+	if (open)
+		return open;
 	if (s->witness && s->witness->fd_name && *s->witness->fd_name)
 		return s->witness->fd_name;
 	if (!cand || !cand->name_len || !address(cand->local, local, sizeof(local)))
@@ -123,7 +126,7 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	if (fd && !s->cand && fd->gen != c->gen)
 		fd = NULL;
 	c->fd_kind = kind_of(s, fd);
-	c->fd_name = name_of(s, f);
+	c->fd_name = name_of(s, c->fd, c->gen, f);
 	c->doing = waits_for(c, fd, f);
 	if (fd) {
 		const char *open = describe_call(fd->opened_how);
@@ -153,6 +156,7 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 	};
 	const struct ctp_fd *fd = i->fd < 0 ? NULL : image_fd(m, i->fd);
 	c->fd_kind = fd && fd->gen == i->gen ? fd->kind : CTP_FD_OTHER;
+	c->fd_name = descriptors_name(&m->descriptors, i->fd, i->gen);
 	if (did && (i->other || i->other_stack))
 		c->actor = (struct case_party){ .did = did, .id = i->other, .ticks = i->other_time,
 						.stack = i->other_stack };

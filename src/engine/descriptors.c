@@ -100,7 +100,7 @@ static int by_ino(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-// The numbers below the one returned may have waiters; bits says which have.
+// The numbers below the one returned may have waiters; bits says which may.
 static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 {
 	uint32_t high = 0;
@@ -117,6 +117,12 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 				high = (uint32_t)s.waits[k].fd >= high ? (uint32_t)s.waits[k].fd + 1 : high;
 			}
 	}
+	uint64_t end = ctp_load64(&r->ext->fd_high) + 1;
+	for (uint32_t fd = 0; fd < end && fd < r->fds_max; fd++) // and those whose events resumed somebody
+		if (r->fds[fd].life == CTP_FD_OPEN && r->fds[fd].learned) {
+			bits[fd / 8] |= (unsigned char)(1 << fd % 8);
+			high = fd >= high ? fd + 1 : high;
+		}
 	return high;
 }
 
@@ -125,14 +131,17 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 	char link[128];
 	if (!proc_fd_link(pid, fd, link, sizeof(link)))
 		return;
-	const char *name = link;
 	struct named key = {0};
 	if (!strncmp(link, "socket:[", 8)) {
 		key.ino = strtoull(link + 8, NULL, 10);
 		const struct named *d = names->n ? bsearch(&key, names->v, names->n, sizeof(key), by_ino) : NULL;
-		name = d ? d->name : link;
+		if (d)
+			snprintf(link, sizeof(link), "%s", d->name);
+		char *from = strstr(link, " <- ");
+		if (from && f->opened_how == CTP_CALL_SOCKET)
+			memcpy(from, " -> ", 4); // it has connected
 	}
-	json_t *text = json_string(name);
+	json_t *text = json_string(link);
 	json_t *o = json_pack("{s:i, s:I, s:s, s:o, s:b}", "fd", fd, "gen", (json_int_t)f->gen, "kind",
 			      evidence_fd_kind(f->kind), "name", text ? text : json_null(), "registered", f->reg_epfd >= 0);
 	if (!o)

@@ -287,8 +287,8 @@ int image_open(struct image *m, const char *dir, unsigned index)
 	char *path = file_join(dir, name);
 	char *witness = path ? file_join(path, "witness.jsonl") : NULL;
 	char *snapshot = path ? file_join(path, "snapshot") : NULL;
-	char *sets = path ? file_join(path, "sets.jsonl") : NULL;
-	int r = witness && snapshot && sets ? 0 : -ENOMEM;
+	char *sets = path ? file_join(path, "sets.jsonl") : NULL, *descriptors = path ? file_join(path, "descriptors.jsonl") : NULL;
+	int r = witness && snapshot && sets && descriptors ? 0 : -ENOMEM;
 	struct image got = { .index = index };
 	if (!r)
 		got.layout = other_layout(path);
@@ -305,11 +305,14 @@ int image_open(struct image *m, const char *dir, unsigned index)
 		if (!r)
 			r = set_looks_read(&got.set_looks, sets);
 		if (!r)
+			r = descriptors_read(&got.descriptors, descriptors);
+		if (!r)
 			r = read_slices(&got.slices, path);
 	}
 	free(witness);
 	free(snapshot);
 	free(sets);
+	free(descriptors);
 	free(path);
 	if (r)
 		image_close(&got);
@@ -331,6 +334,7 @@ void image_close(struct image *m)
 	idmap_deinit(&m->sets);
 	idmap_deinit(&m->dead_sets);
 	set_looks_deinit(&m->set_looks);
+	descriptors_deinit(&m->descriptors);
 	idmap_deinit(&m->by_data.head);
 	idmap_deinit(&m->by_mind.head);
 	free(m->by_data.next);

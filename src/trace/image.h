@@ -5,6 +5,7 @@
 
 #include "base/idmap.h"
 #include "ctp/ctp.h"
+#include "trace/descriptors.h"
 #include "trace/set_looks.h"
 #include "trace/slices.h"
 #include "trace/table.h"
@@ -52,6 +53,7 @@ struct image {
 	struct idmap sets;    // the same: the end of an epoll set
 	struct idmap dead_sets; // those of which no other number is open
 	struct set_looks set_looks;
+	struct descriptors descriptors;
 	struct image_chain by_data; // epoll_data -> rows of fds
 	struct image_chain by_mind; // entity that added it or was woken by it -> rows of fds
 	unsigned char *row_flags; // IMAGE_ROW_*, by row of stations

@@ -271,10 +271,12 @@ def false_proven(exhibit, seen):
 
 def stuck_and_healthy(seen):
     """Coroutines that are called stuck and counted as healthy waiters all the same, at least so many."""
-    rules = {"CTP001", "CTP002", "CTP003", "CTP004", "CTP005", "CTP008", "CTP009", "CTP015", "CTP025", "CTP027"}
+    rules = {"CTP001", "CTP002", "CTP003", "CTP004", "CTP005", "CTP008", "CTP009", "CTP015", "CTP022", "CTP025",
+             "CTP026", "CTP027"}
     stuck = {(f.get("pid"), c["id"]) for f in seen.report["findings"] if f["rule"] in rules for c in f["coroutines"]}
     trace = seen.report["trace"]
-    return max(0, trace["healthy_waiters"] + len(stuck) - trace["coroutines"]["suspended"])
+    there = trace["coroutines"]["suspended"] + trace["coroutines"]["running"]  # one that is woken for nothing may run
+    return max(0, trace["healthy_waiters"] + len(stuck) - there)
 
 
 def weaker(exhibit, seen):
@@ -303,6 +305,8 @@ def judge(exhibit, seen, strict=True):
     called = {c["entry"]["symbol"] for f in seen.report["findings"] for c in f["coroutines"] if c["entry"]}
     called |= set(re.findall(r"\bcoroutine \d+ (\w+)", seen.text))
     why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown]
+    why += [f"{f['rule']} names a connection {f['fd']['name']}" for f in seen.report["findings"]
+            if strict and f["fd"] and f["fd"]["kind"] == "tcp" and (f["fd"]["name"] or "").startswith("socket:")]
     why += [f"no fact of {rule}" for rule in exhibit.facts if rule not in seen.facts]
     if stuck_and_healthy(seen):
         why.append(f"{stuck_and_healthy(seen)} stuck coroutines counted as healthy")

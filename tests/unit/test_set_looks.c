@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace/descriptors.h"
 #include "trace/set_looks.h"
 
 static const char LINES[] =
@@ -25,13 +26,38 @@ static const char LINES[] =
 	"\"text\":\"a\"},{\"id\":\"P5\",\"holds\":null,\"text\":\"b\"},{\"id\":\"P6b\",\"holds\":false,\"text\":\"c\"}]}\n"
 	"{\"v\":1,\"what\":\"unread\",\"fd";
 
-static int write_lines(char path[32])
+static int write_text(char path[32], const char *text, size_t bytes)
 {
 	snprintf(path, 32, "/tmp/ctp-sets.XXXXXX");
 	int fd = mkstemp(path);
-	ssize_t n = fd < 0 ? -1 : write(fd, LINES, sizeof(LINES) - 1);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, bytes);
 	close(fd);
-	return n == (ssize_t)sizeof(LINES) - 1 ? 0 : -1;
+	return n == (ssize_t)bytes ? 0 : -1;
+}
+
+static int write_lines(char path[32])
+{
+	return write_text(path, LINES, sizeof(LINES) - 1);
+}
+
+// descriptors.jsonl: a name counts for its generation, and a mere number of the kernel's is none.
+static void reads_names(void **state)
+{
+	static const char text[] = "{\"fd\":9,\"gen\":2,\"name\":\"[::1]:80 <- [::1]:4\"}\n{\"fd\":7,\"gen\":1,\"name\":\"socket:[5]\"}\n"
+				   "{\"fd\":3,\"gen\":1,\"name\":\"/run/x.sock\"}\n{\"fd\":4,\"gen\":1,\"na";
+	char path[32];
+	struct descriptors d = { 0 };
+	(void)state;
+	assert_int_equal(write_text(path, text, sizeof(text) - 1), 0);
+	assert_int_equal(descriptors_read(&d, path), 0);
+	unlink(path);
+	assert_string_equal(descriptors_name(&d, 9, 2), "[::1]:80 <- [::1]:4");
+	assert_string_equal(descriptors_name(&d, 3, 1), "/run/x.sock");
+	assert_null(descriptors_name(&d, 9, 1));
+	assert_null(descriptors_name(&d, 7, 1));
+	assert_null(descriptors_name(&d, 4, 1));
+	assert_int_equal(d.bad_lines, 1);
+	descriptors_deinit(&d);
 }
 
 static void reads_every_kind(void **state)
@@ -74,6 +100,6 @@ static void no_file_is_an_empty_one(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_every_kind), cmocka_unit_test(no_file_is_an_empty_one) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_names), cmocka_unit_test(reads_every_kind), cmocka_unit_test(no_file_is_an_empty_one) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
