@@ -73,6 +73,7 @@ struct pass {
 	bool is_fact; // reports facts, never findings
 	bool waits;   // of a coroutine that waits: it stands in one finding of these at most
 	bool idle;    // of one that waits for what may never come, as a circle: it is no healthy waiter either
+	bool unwell;  // of one that goes on, but whose wait is not as it should be: nor is that one
 	int (*run)(const struct pass *pass, const struct world *w, struct found *out);
 };
 

@@ -40,6 +40,7 @@ const struct pass pass_busy = {
 	.rule = "CTP022",
 	.title = "busy wakeups",
 	.run = run,
+	.unwell = true,
 	.claim = "is woken again and again for nothing",
 	.fix = "register only what the coroutine waits for: EPOLLOUT while there is something to write, EPOLLIN while it reads; "
 	       "take the registration back (or use EPOLLONESHOT) when it waits for something else",

@@ -166,6 +166,7 @@ const struct pass pass_forked = {
 	.rule = "CTP026",
 	.title = "fork with a live epoll set",
 	.run = run,
+	.unwell = true,
 	.claim = "shares its epoll set with a child",
 	.fix = "close the set in the child at once (pthread_atfork, or in its first lines) and make a new one there, "
 		"or make the set after the fork",

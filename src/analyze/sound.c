@@ -2,7 +2,7 @@
 //
 // What is merely so of coroutines that are in no finding: how many wait on live
 // descriptors, how many are parked. The tables count them before anything is
-// found; whom a finding calls stuck is taken out again.
+// found; whom a finding calls stuck, or woken for nothing, is taken out again.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int leave_out(struct report *r)
 				return -ENOMEM;
 		}
 		uint32_t row = idmap_get(&m->by_id, c->id);
-		if (!(c->pass->waits || c->pass->idle) || m->replaced || row == IDMAP_NONE || seen[row])
+		if (!(c->pass->waits || c->pass->idle || c->pass->unwell) || m->replaced || row == IDMAP_NONE || seen[row])
 			continue;
 		seen[row] = 1;
 		r->healthy -= (m->row_flags[row] & IMAGE_ROW_HEALTHY) != 0;
