@@ -35,7 +35,7 @@ struct witness {
 	uint64_t check_ns, look_ns; // not before
 	uint64_t patient_ns;    // until then, the last look waits for a stopped program
 	unsigned scans;         // tries between ticks
-	bool described;
+	size_t described;       // suspects that there were when the descriptors were written
 	unsigned certain;
 };
 
@@ -91,7 +91,8 @@ static void judge(struct look *l)
 	else
 		for (size_t i = 0; i < l->n; i++)
 			if (suspect_objects(l->who[i]))
-				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: the program did not come to rest");
+				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: %s",
+					 l->rested ? "what leads to it settles nothing here" : "the program did not come to rest");
 }
 
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
@@ -198,11 +199,11 @@ static void live_look(struct witness *w, struct suspect **who, size_t n, bool re
 	uint64_t begun = proc_now_ns();
 	struct look l = {.r = w->r, .pid = w->pid, .scan = scan, .rested = rested, .who = who, .n = n,
 			 .deadline_ns = begun + LIVE_MS * MS};
-	take_look(w, &l);
-	if (!w->described && w->descriptors) {
+	if (w->described < w->suspects.n && w->descriptors) { // first: what is said next may be the last that there is time for
 		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
-		w->described = true;
+		w->described = w->suspects.n;
 	}
+	take_look(w, &l);
 	uint64_t end = proc_now_ns();
 	w->look_ns = end + 10 * (end - begun);
 	proc_tasks_deinit(&w->last); // our own stops are not its runs
