@@ -96,3 +96,13 @@ void describe_message(const struct report *r, const struct finding *f, char *buf
 			 report_who(r, c->about.image, c->actor.id, other, sizeof(other)));
 	snprintf(buf, bytes, "%s%s %s%s%s", who, where, describe_claim(c), fd, actor);
 }
+
+const char *describe_proof(const struct verdict_case *c, unsigned proof)
+{
+	static const char *const words[PROOFS] = {
+		[PROOF_P0] = "complete", [PROOF_P1] = "suspended now", [PROOF_P2] = "one known wait",
+		[PROOF_P3] = "kernel", [PROOF_P4] = "nothing in flight", [PROOF_P5] = "had its chance",
+		[PROOF_P6A] = "memory", [PROOF_P6B] = "quiet", [PROOF_P7] = "not just the end",
+	};
+	return proof == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" : words[proof];
+}

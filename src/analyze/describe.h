@@ -21,3 +21,5 @@ uint64_t describe_suspended_ns(const struct verdict_case *c);
 const char *describe_claim(const struct verdict_case *c);
 void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes);
 void describe_message(const struct report *r, const struct finding *f, char *buf, size_t bytes);
+// What an obligation says, in a word or two.
+const char *describe_proof(const struct verdict_case *c, unsigned proof);

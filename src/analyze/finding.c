@@ -276,16 +276,16 @@ static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct
 }
 
 // Where its first function is a library's trampoline, the outermost function on its stack that is the
-// program's own; else NULL.
+// program's own; else NULL. `far`: also where that takes a search for the one.
 static const struct symbols_frame *own_of(struct symbols *s, const struct image *m, const struct ctp_state *e,
-					  const struct symbols_frame *entry)
+					  const struct symbols_frame *entry, bool far)
 {
 	const struct symbols_frame *own = NULL, *elsewhere = NULL;
 	struct frames f = { 0 };
 	bool library = entry && frames_is_library(entry), read = entry && !frames_read(&f, s, m, e->stack);
 	if (read && (library || e->life != CTP_FINISHED))
 		own = frames_task(&f, entry);
-	if (read && !(library && own))
+	if (read && far && !(library && own))
 		elsewhere = own_elsewhere(s, m, e, entry, own ? own : entry);
 	frames_deinit(&f);
 	return elsewhere ? elsewhere : own;
@@ -294,7 +294,7 @@ static const struct symbols_frame *own_of(struct symbols *s, const struct image 
 static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
 {
 	const struct symbols_frame *entry = frames_entry(s, e->entry);
-	return frames_entry_name(entry, own_of(s, m, e, entry), buf, bytes);
+	return frames_entry_name(entry, own_of(s, m, e, entry, true), buf, bytes);
 }
 
 const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c)
@@ -302,7 +302,7 @@ const struct symbols_frame *report_entry(const struct report *r, const struct ve
 	const struct ctp_state *e = c->about.state;
 	struct symbols *s = r->symbols[c->about.image - r->world->images];
 	const struct symbols_frame *entry = frames_entry(s, e ? e->entry : 0);
-	const struct symbols_frame *own = entry ? own_of(s, c->about.image, e, entry) : NULL;
+	const struct symbols_frame *own = entry ? own_of(s, c->about.image, e, entry, true) : NULL;
 	return own && frames_is_named(own) ? own : entry;
 }
 
@@ -328,4 +328,11 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 	else
 		snprintf(buf, bytes, "coroutine %" PRIu64, id);
 	return buf;
+}
+
+const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
+{
+	struct symbols *s = r->symbols[m - r->world->images];
+	const struct symbols_frame *entry = frames_entry(s, e->entry);
+	return frames_entry_name(entry, own_of(s, m, e, entry, false), buf, bytes);
 }

@@ -53,3 +53,5 @@ const char *report_where(const struct report *r, const struct image *m, char *bu
 // "coroutine 12 reaper", or "the native stack of thread 4711"; buf holds it.
 const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
 		       size_t bytes);
+// "reaper": what follows from its function and the stack that it last left from, so the same for all with these two; buf holds it.
+const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes);

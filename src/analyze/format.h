@@ -19,6 +19,7 @@ struct format_settings {
 struct format {
 	const char *name;
 	bool wants_report; // false: works on the world alone
+	bool not_for_terminal; // a document for a program to show
 	int (*write)(FILE *to, const struct report *r, const struct format_settings *settings);
 };
 
@@ -31,4 +32,5 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 int format_json(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_sarif(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_markdown(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_html(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -194,17 +194,9 @@ static void show_timeline(FILE *to, const struct finding *f)
 	fputc('\n', to);
 }
 
-// What an obligation says, in a word or two; `told`: the text follows also
-// when it holds.
-static const struct {
-	const char *word;
-	bool told;
-} obligation_words[PROOFS] = {
-	[PROOF_P0] = { "complete", false }, [PROOF_P1] = { "suspended now", false },
-	[PROOF_P2] = { "one known wait", false }, [PROOF_P3] = { "kernel", true },
-	[PROOF_P4] = { "nothing in flight", false }, [PROOF_P5] = { "had its chance", true },
-	[PROOF_P6A] = { "memory", true }, [PROOF_P6B] = { "quiet", true },
-	[PROOF_P7] = { "not just the end", false },
+// Of these the text follows also when they hold.
+static const bool obligation_told[PROOFS] = {
+	[PROOF_P3] = true, [PROOF_P5] = true, [PROOF_P6A] = true, [PROOF_P6B] = true,
 };
 
 static void show_evidence(FILE *to, const struct finding *f)
@@ -221,8 +213,8 @@ static void show_evidence(FILE *to, const struct finding *f)
 			continue; // none of this rule's
 		if (other && o->holds != HOLDS_TRUE)
 			continue; // one of the two is enough
-		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_words[i].told);
-		const char *word = i == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" : obligation_words[i].word;
+		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_told[i]);
+		const char *word = describe_proof(c, i);
 		size_t label = strlen(word);
 		const char *text = told ? o->text : "";
 		if (!strncmp(text, word, label) && !strncmp(text + label, ": ", 2))

@@ -6,12 +6,13 @@
 #include <string.h>
 
 const struct format formats[] = {
-	{ "text", true, format_text },
-	{ "json", true, format_json },
-	{ "sarif", true, format_sarif },
-	{ "markdown", true, format_markdown },
-	{ "jsonl", false, format_jsonl },
-	{ NULL, false, NULL },
+	{ "text", true, false, format_text },
+	{ "json", true, false, format_json },
+	{ "sarif", true, false, format_sarif },
+	{ "markdown", true, false, format_markdown },
+	{ "html", true, true, format_html },
+	{ "jsonl", false, false, format_jsonl },
+	{ NULL, false, false, NULL },
 };
 
 const struct format *format_find(const char *name)

@@ -146,6 +146,11 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network
+	if (settings.action == ACTION_ANALYZE && settings.format->not_for_terminal && !settings.output && isatty(1)) {
+		fprintf(stderr, "ctp-analyze: --format=%s is not for a terminal; write it to a file: -o report.%s\n",
+			settings.format->name, settings.format->name);
+		return EXIT_USAGE;
+	}
 	switch (settings.action) {
 	case ACTION_HELP:
 		settings_help(stdout);

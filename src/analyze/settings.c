@@ -77,7 +77,7 @@ const struct option_row settings_rows[] = {
 	{ "rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them", set_rule },
 	{ "explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", set_explain },
 	{ "list-rules", 0, NULL, "list the rules", set_list },
-	{ "format", 0, "text|json|sarif|markdown|jsonl", "how to write the report (default text); jsonl: the state changes, no report", set_format },
+	{ "format", 0, "text|json|sarif|markdown|html|jsonl", "how to write the report (default text); html: one page that opens without a network, with -o; jsonl: the state changes, no report", set_format },
 	{ "full", 0, NULL, "tell every finding in full, also where there are more than twenty", set_full },
 	{ "output", 'o', "FILE", "write to FILE instead of stdout", set_output },
 	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and counts for the exit status (default suspect); inconclusive ones are always shown", set_minimum },

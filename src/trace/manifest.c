@@ -69,6 +69,20 @@ static int ended_signal(const json_t *ended)
 	return how && !strcmp(how, "exit") ? 0 : -1;
 }
 
+// Its words with blanks between, for people.
+static char *joined(const json_t *words)
+{
+	size_t i, bytes = 1;
+	const json_t *word;
+	json_array_foreach(words, i, word)
+		bytes += json_string_length(word) + 1;
+	char *out = json_array_size(words) ? calloc(1, bytes) : NULL, *at = out;
+	json_array_foreach(words, i, word)
+		if (at && json_is_string(word))
+			at += sprintf(at, "%s%s", at > out ? " " : "", json_string_value(word));
+	return out;
+}
+
 static int manifest_fill(struct manifest *m, const json_t *root)
 {
 	const char *format = json_string_value(json_object_get(root, "format"));
@@ -76,6 +90,7 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 		return -EPROTO;
 	m->complete = json_is_true(json_object_get(root, "complete"));
 	m->layout = (uint32_t)get_u64(root, "layout");
+	m->command = joined(json_object_get(root, "command"));
 	const json_t *clock = json_object_get(root, "clock");
 	const char *kind = json_string_value(json_object_get(clock, "kind"));
 	m->ticks0 = get_u64(clock, "ticks0");
@@ -127,6 +142,7 @@ void manifest_deinit(struct manifest *m)
 	for (size_t i = 0; i < m->nimages; i++)
 		free(m->images[i].snapshot_reason);
 	free(m->images);
+	free(m->command);
 	free(m->snapshot_reason);
 	memset(m, 0, sizeof(*m));
 }

@@ -20,6 +20,7 @@ struct manifest_image {
 
 struct manifest {
 	uint32_t layout; // of the region; 0 = not said
+	char *command; // its words with blanks between; NULL = not said
 	bool complete;
 	bool ticks_are_ns; // no two pairs to convert with, or clock.kind is "monotonic"
 	uint64_t ticks0, ns0, ticks1, ns1;

@@ -50,6 +50,15 @@ def compare(name, got):
     check(name, got == want, "--- got:\n%s--- wanted:\n%s" % (got, want))
 
 
+def short_lines(value, path=""):
+    """A line for each part that is short."""
+    text = json.dumps(value, sort_keys=True)
+    if len(text) < 100 or not isinstance(value, (dict, list)) or (isinstance(value, list) and not any(isinstance(x, (dict, list)) for x in value)):
+        return [f"{path}: {text}"]
+    items = sorted(value.items()) if isinstance(value, dict) else enumerate(value)
+    return [line for key, part in items for line in short_lines(part, f"{path}.{key}")]
+
+
 def goldens(tmp):
     try:
         import jsonschema
@@ -69,6 +78,9 @@ def goldens(tmp):
         if name in ("lost", "healthy"):
             for extension, kind in (("sarif", "sarif"), ("md", "markdown")):
                 compare(name + "." + extension, normalize(run("--format=" + kind, trace).stdout, trace))
+            page = run("--format=html", trace).stdout
+            block = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+            compare(name + ".html.txt", normalize("".join(line + "\n" for line in short_lines(block)), trace))
         if jsonschema:
             try:
                 jsonschema.validate(json.loads(report.stdout), schema)
