@@ -11,6 +11,7 @@ struct format_settings {
 	bool color;
 	const char *symfs;
 	bool full; // tell all findings in full
+	unsigned weight; // of a profile (enum profile_weight)
 };
 
 // Findings told in full; the rest are lines of a table (text: unless --full).
@@ -21,6 +22,8 @@ struct format {
 	bool wants_report; // false: works on the world alone
 	bool not_for_terminal; // a document for a program to show
 	int (*write)(FILE *to, const struct report *r, const struct format_settings *settings);
+	// NULL, or why this trace cannot be written so, and the way out: told instead of writing.
+	const char *(*refuses)(const struct world *w, const struct format_settings *settings);
 };
 
 extern const struct format formats[];
@@ -33,4 +36,8 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 int format_sarif(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_markdown(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_html(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_folded(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_speedscope(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_pprof(FILE *to, const struct report *r, const struct format_settings *settings);
+const char *profile_refuses(const struct world *w, const struct format_settings *settings);
 int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -12,6 +12,9 @@ const struct format formats[] = {
 	{ "markdown", true, false, format_markdown },
 	{ "html", true, true, format_html },
 	{ "jsonl", false, false, format_jsonl },
+	{ "folded", false, false, format_folded, profile_refuses },
+	{ "speedscope", false, false, format_speedscope, profile_refuses },
+	{ "pprof", false, true, format_pprof, profile_refuses },
 	{ NULL, false, false, NULL },
 };
 

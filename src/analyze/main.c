@@ -22,7 +22,14 @@ static struct progress progress;
 
 static int write_report(const struct report *r)
 {
-	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full };
+	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full,
+				       settings.weight };
+	const char *why = settings.format->refuses ? settings.format->refuses(r->world, &how) : NULL;
+	if (why) {
+		progress_end(&progress);
+		fprintf(stderr, "ctp-analyze: %s: %s\n", r->world->path, why);
+		return EXIT_USAGE;
+	}
 	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
 	if (!settings.output && isatty(1)) // what is written there shows how far it has got
 		progress_end(&progress);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analyze/profile.h"
+
 #define LOST_WAKEUP "CTP001,CTP002,CTP003,CTP004,CTP005,CTP006,CTP007,CTP008,CTP009"
 #define SETTER(name) static int name(void *to, const char *v)
 
@@ -59,6 +61,15 @@ SETTER(set_format)
 	return s->format ? 0 : -EINVAL;
 }
 
+SETTER(set_weight)
+{
+	unsigned weight = profile_weight_find(v);
+	if (weight >= PROFILE_WEIGHTS)
+		return -EINVAL;
+	((struct settings *)to)->weight = weight;
+	return 0;
+}
+
 SETTER(set_minimum)
 {
 	for (int i = VERDICT_INCONCLUSIVE; i <= VERDICT_PROVEN; i++)
@@ -77,7 +88,8 @@ const struct option_row settings_rows[] = {
 	{ "rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them", set_rule },
 	{ "explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", set_explain },
 	{ "list-rules", 0, NULL, "list the rules", set_list },
-	{ "format", 0, "text|json|sarif|markdown|html|jsonl", "how to write the report (default text); html: one page that opens without a network, with -o; jsonl: the state changes, no report", set_format },
+	{ "format", 0, "text|json|sarif|markdown|html|jsonl|folded|speedscope|pprof", "how to write the report (default text); html: one page that opens without a network, with -o; jsonl: the state changes, no report; folded, speedscope, pprof: profiles for flamegraph.pl and inferno, speedscope, and go tool pprof", set_format },
+	{ "weight", 0, "suspended|running|latency|count", "what a profile is made of: the time that coroutines were suspended (default), or ran; the time from the first event for one until it went on; or switches. Times are nanoseconds; speedscope and pprof get all four, this one first", set_weight },
 	{ "full", 0, NULL, "tell every finding in full, also where there are more than twenty", set_full },
 	{ "output", 'o', "FILE", "write to FILE instead of stdout", set_output },
 	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and counts for the exit status (default suspect); inconclusive ones are always shown", set_minimum },

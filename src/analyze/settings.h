@@ -18,6 +18,7 @@ struct settings {
 	const char *output; // NULL = stdout
 	enum color color;
 	bool exit_zero, repair, full;
+	unsigned weight; // enum profile_weight
 	struct report_settings report;
 	char rules[512]; // what all of --rule name
 };

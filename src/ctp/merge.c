@@ -309,6 +309,13 @@ struct ctp_merge_entity *ctp_merge_find(struct ctp_merge *m, uint64_t id)
 	return e->id && e->id == id ? e : NULL;
 }
 
+void ctp_merge_each(struct ctp_merge *m, ctp_merge_each_sink *sink, void *arg)
+{
+	for (size_t i = 0; i < m->map_room; i++)
+		if (m->map[i].id)
+			sink(arg, &m->map[i]);
+}
+
 void ctp_merge_turn(struct ctp_merge *m)
 {
 	m->round++;

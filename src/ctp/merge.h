@@ -64,6 +64,10 @@ void ctp_merge_close(struct ctp_merge *m, uint32_t queue); // no more come
 // record is handed on.
 struct ctp_merge_entity *ctp_merge_find(struct ctp_merge *m, uint64_t id);
 
+// Every entity that is known now, in no order.
+typedef void ctp_merge_each_sink(void *arg, struct ctp_merge_entity *e);
+void ctp_merge_each(struct ctp_merge *m, ctp_merge_each_sink *sink, void *arg);
+
 // Hands on everything that is left.
 void ctp_merge_flush(struct ctp_merge *m);
 

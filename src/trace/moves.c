@@ -25,6 +25,7 @@ struct queue {
 struct walk {
 	const struct world *w;
 	moves_sink *sink;
+	ctp_merge_each_sink *left;
 	void *arg;
 	struct ctp_merge *merge;
 	struct queue *queues;
@@ -177,7 +178,7 @@ static int walk_stations(const struct walk *k, uint32_t stream, struct stream_re
 {
 	const struct stream_packet *p;
 	const void *records;
-	struct moves_lines *lines = moves_lines_new(k->sink, k->arg);
+	struct moves_lines *lines = moves_lines_new(k->sink, k->left, k->arg);
 	size_t n;
 	int r = lines ? 0 : -ENOMEM, more = 1;
 	while (!r && (more = stream_next(reader, &p, &records, &n)) > 0) {
@@ -188,6 +189,8 @@ static int walk_stations(const struct walk *k, uint32_t stream, struct stream_re
 			r = moves_lines_take(lines, stream, &l);
 		}
 	}
+	if (!r && !more)
+		r = moves_lines_end(lines);
 	moves_lines_free(lines);
 	return r ? r : more;
 }
@@ -221,6 +224,8 @@ static int walk_directory(struct walk *k)
 	int r = k->queues && k->merge ? open_queues(k) : -ENOMEM;
 	if (!r)
 		r = walk_threads(k);
+	if (!r && k->left)
+		ctp_merge_each(k->merge, k->left, k->arg);
 	for (uint32_t i = 0; i < k->n; i++)
 		stream_close(k->queues[i].reader);
 	for (uint32_t i = 0; !r && i < k->w->nstreams; i++) {
@@ -238,9 +243,14 @@ static int walk_directory(struct walk *k)
 	return r;
 }
 
+int moves_walk_all(const struct world *w, moves_sink *sink, ctp_merge_each_sink *left, void *arg)
+{
+	struct walk k = { .w = w, .sink = sink, .left = left, .arg = arg };
+	return w->form == WORLD_DIRECTORY ? walk_directory(&k) :
+	       w->form == WORLD_LINES ? moves_lines_walk(w, sink, left, arg) : 0;
+}
+
 int moves_walk(const struct world *w, moves_sink *sink, void *arg)
 {
-	struct walk k = { .w = w, .sink = sink, .arg = arg };
-	return w->form == WORLD_DIRECTORY ? walk_directory(&k) :
-	       w->form == WORLD_LINES ? moves_lines_walk(w, sink, arg) : 0;
+	return moves_walk_all(w, sink, NULL, arg);
 }

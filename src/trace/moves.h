@@ -44,6 +44,8 @@ typedef int moves_sink(void *arg, const struct move *m);
 // fall, over all they hardly do (clocks of CPUs differ a little). 0, what the sink said, -errno;
 // -ESPIPE: JSON lines that came by a pipe cannot be read again; a core file has no moves.
 int moves_walk(const struct world *w, moves_sink *sink, void *arg);
+// The same, and after the last move: everybody who is still there, as of the end, in no order.
+int moves_walk_all(const struct world *w, moves_sink *sink, ctp_merge_each_sink *left, void *arg);
 
 // Where it left: the first pc of its stack; 0: not known.
 uint64_t moves_pc(const struct move *m);

@@ -17,6 +17,7 @@
 
 struct moves_lines {
 	moves_sink *sink;
+	ctp_merge_each_sink *left_over; // or NULL
 	void *arg;
 	struct ctp_merge_entity *items;
 	size_t n, capacity;
@@ -25,11 +26,12 @@ struct moves_lines {
 	bool has_left;
 };
 
-struct moves_lines *moves_lines_new(moves_sink *sink, void *arg)
+struct moves_lines *moves_lines_new(moves_sink *sink, ctp_merge_each_sink *left, void *arg)
 {
 	struct moves_lines *l = calloc(1, sizeof(*l));
 	if (l) {
 		l->sink = sink;
+		l->left_over = left;
 		l->arg = arg;
 	}
 	return l;
@@ -103,11 +105,20 @@ static int tell(struct moves_lines *l, uint32_t stream, const struct ctp_jsonl_l
 	return r;
 }
 
-int moves_lines_end(struct moves_lines *l)
+// Tells the one side that waits for another.
+static int tell_waiting(struct moves_lines *l)
 {
 	bool has = l->has_left;
 	l->has_left = false;
 	return has ? tell(l, UINT32_MAX, &l->left, NULL) : 0;
+}
+
+int moves_lines_end(struct moves_lines *l)
+{
+	int r = tell_waiting(l);
+	for (size_t i = 0; !r && l->left_over && i < l->n; i++)
+		l->left_over(l->arg, &l->items[i]);
+	return r;
 }
 
 int moves_lines_take(struct moves_lines *l, uint32_t stream, const struct ctp_jsonl_line *line)
@@ -117,7 +128,7 @@ int moves_lines_take(struct moves_lines *l, uint32_t stream, const struct ctp_js
 		l->has_left = false;
 		return tell(l, stream, &l->left, line);
 	}
-	int r = moves_lines_end(l);
+	int r = tell_waiting(l);
 	if (r || line->is_active || line->is_station)
 		return r ? r : tell(l, stream, line->is_active ? NULL : line, line->is_active ? line : NULL);
 	l->left = *line;
@@ -125,10 +136,10 @@ int moves_lines_take(struct moves_lines *l, uint32_t stream, const struct ctp_js
 	return 0;
 }
 
-int moves_lines_walk(const struct world *w, moves_sink *sink, void *arg)
+int moves_lines_walk(const struct world *w, moves_sink *sink, ctp_merge_each_sink *left, void *arg)
 {
 	FILE *f = strcmp(w->path, "-") ? fopen(w->path, "re") : NULL;
-	struct moves_lines *l = moves_lines_new(sink, arg);
+	struct moves_lines *l = moves_lines_new(sink, left, arg);
 	struct stat st;
 	struct ctp_jsonl_line line;
 	char *text = NULL;

@@ -92,6 +92,57 @@ static void ending(struct builder *b)
 	b->snapshot_ns = BUILDER_START + 3000000000ULL;
 }
 
+// ------------------------------------------------------------- a history for profiles
+
+static struct ctp_record past[64];
+static size_t npast;
+
+static void put(uint64_t us, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	ctp_record_set(&past[npast], &past[npast + 1], BUILDER_START + us * 1000, w1, w2, w3);
+	npast += 2;
+}
+
+static void moves(uint64_t us, uint64_t from, uint32_t from_n, uint32_t stack, uint64_t to, uint32_t to_n)
+{
+	put(us, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, from) | (uint64_t)CTP_MARK_NEAR << 56, ctp_w2(to, stack), from_n | (uint64_t)to_n << 32);
+}
+
+// 41 reads twice: the second time the event comes 300 us before it goes on. It waits still. 42 accepts, loses what it did
+// next, and runs still. 43 is destroyed. The loop sleeps for 400 us.
+static int history(struct builder *b)
+{
+	stacks(b);
+	uint32_t loop = builder_stack(b, 1, (uint64_t[]){ PC(people_reaper) });
+	struct ctp_state *c = reader(b, 41, 30);
+	c->since = BUILDER_START + 2500000;
+	c = builder_coroutine(b, 42, CTP_RUNNING);
+	c->entry = (uint64_t)(uintptr_t)people_accept;
+	c->since = BUILDER_START + 3000000;
+	struct ctp_thread *t = builder_thread(b, 100, 1);
+	t->switches = 11;
+	t->created = 3;
+	t->destroyed = 1;
+	t->lost = 3;
+	t->current = 42;
+	put(0, ctp_w1(CTP_EV_THREAD, 0, 1), 0, 100);
+	put(10, ctp_w1(CTP_EV_CREATE, 0, 41), ctp_w2(1, creator), (uint64_t)(uintptr_t)people_conn_reader);
+	put(10, ctp_w1(CTP_EV_CREATE, 0, 42), ctp_w2(1, creator), (uint64_t)(uintptr_t)people_accept);
+	put(10, ctp_w1(CTP_EV_CREATE, 0, 43), ctp_w2(1, creator), (uint64_t)(uintptr_t)people_conn_reader);
+	moves(100, 1, 1, loop, 41, 1);
+	moves(300, 41, 2, waiter, 1, 2);
+	moves(350, 1, 3, loop, 43, 1);
+	moves(400, 43, 2, 0, 1, 4);
+	put(900, ctp_w1(CTP_EV_SLEPT, 0, 1), 0, 400000);
+	put(900, ctp_w1(CTP_EV_READY, 0, 41), ctp_w2(1, 0), 30 | 3ULL << 32);
+	moves(1000, 1, 5, loop, 42, 1);
+	moves(1200, 42, 2, opener, 41, 3);
+	moves(2500, 41, 4, waiter, 1, 6);
+	put(2600, ctp_w1(CTP_EV_DESTROY, CTP_HOW_RELEASED, 43), ctp_w2(1, 0), 0);
+	moves(3000, 1, 7, loop, 42, 5);
+	return builder_stream(b, 0, past, npast, npast, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static struct builder b;
@@ -104,13 +155,16 @@ int main(int argc, char **argv)
 		several(&b);
 	else if (!strcmp(what, "ending"))
 		ending(&b);
-	else
+	else if (strcmp(what, "history"))
 		stacks(&b);
-	if (strcmp(what, "empty"))
+	if (!strcmp(what, "history") && history(&b))
+		return EXIT_FAILURE;
+	bool peopled = strcmp(what, "empty") && strcmp(what, "history");
+	if (peopled)
 		people(&b);
 	b.complete = strcmp(what, "unfinished") != 0;
 	b.no_tables = !b.complete;
-	if (strcmp(what, "empty") && streams(&b, !strcmp(what, "cut")))
+	if (peopled && streams(&b, !strcmp(what, "cut")))
 		return EXIT_FAILURE;
 	return builder_end(&b) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -6,6 +6,7 @@ Builds each synthetic trace, compares text and JSON with expected/, and checks
 exit statuses, the schema and the manual page. What differs between builds
 (addresses, where the sources lie) is replaced before comparing.
 """
+import gzip
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = os.path.join(HERE, "expected")
-SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "several": 1, "ending": 3}
+SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "several": 1, "ending": 3, "history": 0}
 
 make_trace, analyze = (os.path.abspath(p) for p in sys.argv[1:3])
 update = "--update" in sys.argv
@@ -89,6 +90,82 @@ def goldens(tmp):
                 check(name + " schema", False, str(e))
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        at += 1
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data):
+    """A message in protocol buffers: (field, number or bytes), in order."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def pprof_text(data):
+    """A profile of pprof as text: sample types, then values and stacks with file and line."""
+    top = list(fields(gzip.decompress(data)))
+    strings = [v.decode() for f, v in top if f == 6]
+    functions = {dict(fields(v))[1]: dict(fields(v)) for f, v in top if f == 5}
+    mappings = {dict(fields(v))[1]: dict(fields(v)) for f, v in top if f == 3}
+    places = {}
+    for f, v in top:
+        if f != 4:
+            continue
+        place, lines = dict(fields(v)), [dict(fields(x)) for k, x in fields(v) if k == 4]
+        module = os.path.basename(strings[mappings[place[2]][5]]) if 2 in place else "-"
+        if module != "-":
+            m = mappings[place[2]]
+            assert m[2] <= place[3] <= m[3], "an address outside its mapping"
+        places[place[1]] = [(strings[functions[x[1]][2]], strings[functions[x[1]].get(4, 0)], x.get(2, 0), module) for x in lines]
+    types = [dict(fields(v)) for f, v in top if f == 1]
+    out = ["types " + " ".join("%s/%s" % (strings[x[1]], strings[x[2]]) for x in types)]
+    one = dict(top)
+    out.append("default " + strings[one[14]])
+    out.append("duration %d" % one[10])
+    for f, v in top:
+        if f == 2:
+            out.append("sample " + " ".join(str(x) for k, x in fields(v) if k == 2))
+            out += ["    %s %s:%d %s" % line for k, i in fields(v) if k == 1 for line in places[i]]
+    return "\n".join(out) + "\n"
+
+
+WEIGHTS = ("suspended", "running", "latency", "count")
+
+
+def profiles(tmp):
+    trace = os.path.join(tmp, "history")
+    for weight in WEIGHTS:
+        compare("history.%s.folded" % weight, normalize(run("--format=folded", "--weight=" + weight, trace).stdout, trace))
+    compare("history.folded", normalize(run("--format=folded", trace).stdout, trace))
+    compare("history.speedscope.json", normalize(run("--format=speedscope", "--weight=latency", trace).stdout, trace))
+    path = os.path.join(tmp, "x.pb.gz")
+    done = run("--format=pprof", "--weight=running", "-o", path, trace)
+    check("pprof", (done.returncode, done.stdout, done.stderr) == (0, "", ""), done.stderr)
+    with open(path, "rb") as f:
+        compare("history.pprof.txt", normalize(pprof_text(f.read()), trace))
+    for kind in ("folded", "speedscope", "pprof"):
+        piped = run("--format=" + kind, "-", data="")
+        check(kind + " of a pipe", piped.returncode == 2 and "a pipe cannot give" in piped.stderr and not piped.stdout, piped.stderr)
+    check("empty folded", run("--format=folded", os.path.join(tmp, "empty")).stdout == "")
+    lines = os.path.join(tmp, "history.jsonl")
+    run("--format=jsonl", "-o", lines, trace)
+    told = run("--format=folded", "--weight=count", lines)
+    check("folded of lines", told.returncode == 0 and sum(int(x.split()[-1]) for x in told.stdout.splitlines()) == 8 and
+          all(x.startswith(("0x", "[unknown]")) for x in told.stdout.splitlines()), told.stdout)
+    check("no such weight", run("--format=folded", "--weight=gold", trace).returncode == 2)
+
+
 def options(tmp):
     lost = os.path.join(tmp, "lost")
     check("exit zero", run("--exit-zero", lost).returncode == 0)
@@ -152,6 +229,7 @@ def lines(tmp):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         goldens(tmp)
+        profiles(tmp)
         options(tmp)
         cut(tmp)
         lines(tmp)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// intern.h - numbers for byte strings: 1 for the first that was met, 2 for the next.
+#pragma once
+
+#include "base/idmap.h"
+
+struct intern_key {
+	unsigned char *bytes;
+	size_t n;
+};
+
+struct intern {
+	struct idmap by_hash;
+	struct intern_key *keys;
+	size_t n, capacity;
+};
+
+// Zeroed memory is an empty one.
+void intern_deinit(struct intern *m);
+// The number of these bytes; *anew: they were not known. 0: no memory.
+uint32_t intern(struct intern *m, const void *bytes, size_t n, bool *anew);
