@@ -18,6 +18,8 @@ static bool led_there(const struct ctp_fd *e, const struct ctp_state *s)
 	return !s->nwaits && (e->learned != s->id || e->learned_stack == s->stack);
 }
 
+// Of several waits the one that said EAGAIN is what it suspended for; what it registered in the same
+// slice may be its loop's own.
 static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
@@ -27,10 +29,14 @@ static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 	uint64_t seen = ctp_state_seen(s);
 	if ((seen & 1) || s->id != (hint & CTP_ID_MASK) || s->life != CTP_SUSPENDED || e->event_time > s->since)
 		return false;
-	bool found = led && led_there(e, s);
-	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
-		found |= s->waits[i].fd == fd && s->waits[i].gen == e->gen;
-	return found && !ctp_state_retry(s, seen);
+	bool found = led && led_there(e, s), tried = false, eagain = false;
+	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++) {
+		bool same = s->waits[i].fd == fd && s->waits[i].gen == e->gen, said = s->waits[i].how & CTP_WAIT_EAGAIN;
+		found |= same;
+		tried |= same && said;
+		eagain |= said;
+	}
+	return found && tried == eagain && !ctp_state_retry(s, seen);
 }
 
 __attribute__((noinline)) void ready_tell(struct guest *g, const struct ctp_fd *e, uint32_t events, uint64_t now)

@@ -680,6 +680,30 @@ static void ready_by_registration(void **state)
 	led = NULL;
 }
 
+// It registered two, and then tried one of them: what it tried is what it waits for.
+static void ready_for_what_was_tried(void **state)
+{
+	(void)state;
+	int a[2], b[2], ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 5};
+	char c;
+	assert_int_equal(pipe2(a, O_NONBLOCK), 0);
+	assert_int_equal(pipe2(b, O_NONBLOCK), 0);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, a[0], &ev), 0);
+	ev.data.u64 = 6;
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, b[0], &ev), 0);
+	assert_int_equal(read(b[0], &c, 1), -1);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 2);
+	assert_int_equal(write(a[1], "x", 1), 1);
+	await(ep, 1);
+	assert_int_equal(readies, 0);
+	assert_int_equal(write(b[1], "x", 1), 1);
+	await(ep, 2);
+	assert_int_equal(readies, 1);
+	assert_int_equal(ready_fd & UINT32_MAX, b[0]);
+}
+
 struct sleeper {
 	int fd;
 	uint64_t ticks, moves;
@@ -742,7 +766,7 @@ int main(void)
 		TEST(what_does_not_block_is_no_wait), TEST(what_fcntl_says_holds_for_duplicates),
 		TEST(what_gives_up_after_a_time_blocks), TEST(same_registration_again),
 		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
-		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration),
+		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration), TEST(ready_for_what_was_tried),
 		TEST(a_sleep_is_told_if_it_was_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
