@@ -52,13 +52,15 @@ static json_t *thread(const struct timeline *t, const struct timeline_thread *r)
 			      json_count(r->first), "last", json_count(r->last), "switches", json_count(r->switches), "levels",
 			      levels(&r->bins, true));
 	if (t->every_slice) {
-		json_t *who = json_array(), *ns = json_array();
+		json_t *who = json_array(), *ns = json_array(), *ready = json_array();
 		for (size_t i = 0; i < r->n; i++) {
 			json_array_append_new(who, json_integer((json_int_t)r->slices[i].id)); // the thread's own stack: -1
 			put(ns, r->slices[i].ns);
+			put(ready, r->slices[i].ready);
 		}
 		json_object_set_new(o, "who", who);
 		json_object_set_new(o, "ns", ns);
+		json_object_set_new(o, "ready", ready);
 	}
 	return o;
 }

@@ -194,7 +194,7 @@ static void forget_slices(struct timeline *t)
 	t->every_slice = false;
 }
 
-static int slice(struct timeline *t, struct timeline_thread *r, uint64_t id, uint64_t ns)
+static int slice(struct timeline *t, struct timeline_thread *r, uint64_t id, uint64_t ns, uint64_t ready)
 {
 	if (!t->every_slice || !ns)
 		return 0;
@@ -208,7 +208,7 @@ static int slice(struct timeline *t, struct timeline_thread *r, uint64_t id, uin
 	}
 	if (GROW(r->slices, r->n, r->capacity))
 		return -ENOMEM;
-	r->slices[r->n++] = (struct timeline_slice){ id, ns };
+	r->slices[r->n++] = (struct timeline_slice){ id, ns, ready };
 	return 0;
 }
 
@@ -221,8 +221,8 @@ static int thread_until(struct timeline *t, struct timeline_thread *r, uint64_t 
 	if (r->met)
 		bins_add(&r->bins, r->native ? THREAD_NATIVE : THREAD_COROUTINE, r->native ? 0 : r->current, r->last, slept);
 	bins_add(&r->bins, THREAD_ASLEEP, 0, slept, now);
-	int e = slice(t, r, r->native ? TIMELINE_NATIVE : r->current, slept - r->last);
-	e = e ? e : slice(t, r, 0, now - slept);
+	int e = slice(t, r, r->native ? TIMELINE_NATIVE : r->current, slept - r->last, r->ready);
+	e = e ? e : slice(t, r, 0, now - slept, 0);
 	r->last = now;
 	return e;
 }
@@ -253,11 +253,19 @@ static int leaves(struct timeline *t, const struct move *m, uint64_t now)
 	return m->from->native ? 0 : live(t, m, m->from, ends ? LIVES : LIFE_SUSPENDED, now);
 }
 
+// For how long it has been ready to go on.
+static uint64_t ready_for(const struct move *m)
+{
+	return m->to && m->to->ready_ns && m->to->ready_ns < m->ns ? m->ns - m->to->ready_ns : 0;
+}
+
 static int goes_on(struct timeline *t, const struct move *m, uint64_t now)
 {
 	struct timeline_lane *l = lane_of(t, m, m->to);
 	if (l) {
-		lane_until(l, LANE_WAITS, now);
+		uint64_t ready = ready_for(m);
+		lane_until(l, LANE_WAITS, ready < now ? now - ready : 0);
+		lane_until(l, LANE_READY, now);
 		bins_move(&l->bins, now);
 		l->running = true;
 		l->switches++;
@@ -279,6 +287,7 @@ static int switches(struct timeline *t, const struct world *w, const struct move
 	r->met = m->to != NULL;
 	r->current = m->to ? m->to->id : 0;
 	r->native = m->to && m->to->native;
+	r->ready = ready_for(m);
 	if (m->to) {
 		bins_move(&r->bins, now);
 		r->switches++;
@@ -291,13 +300,21 @@ static int switches(struct timeline *t, const struct world *w, const struct move
 static int begins(struct timeline *t, const struct world *w, const struct move *m, uint64_t now)
 {
 	struct timeline_thread *r = thread_of(t, w, m);
-	int e = r ? slice(t, r, 0, now > r->last ? now - r->last : 0) : -ENOMEM;
+	int e = r ? slice(t, r, 0, now > r->last ? now - r->last : 0, 0) : -ENOMEM;
 	if (e)
 		return e;
 	r->last = now > r->last ? now : r->last;
 	r->met = r->native = true;
 	r->current = m->a;
 	return 0;
+}
+
+// It comes back from a wait of its loop, in which it was for so many ticks.
+static int woke(struct timeline *t, const struct world *w, const struct move *m, uint64_t now)
+{
+	struct timeline_thread *r = thread_of(t, w, m);
+	uint64_t at = m->merged ? m->merged->event.time : 0;
+	return r ? thread_until(t, r, now, at > m->value ? m->ns - world_ns(w, at - m->value) : 0) : -ENOMEM;
 }
 
 struct walk {
@@ -315,6 +332,8 @@ static int hear(void *arg, const struct move *m)
 	switch (m->kind) {
 	case CTP_EV_THREAD:
 		return begins(t, k->w, m, now);
+	case CTP_EV_SLEPT:
+		return woke(t, k->w, m, now);
 	case CTP_EV_SWITCH:
 	case CTP_EV_STATION:
 		return m->from || m->to ? switches(t, k->w, m, now) : 0;
@@ -336,13 +355,16 @@ static int hear(void *arg, const struct move *m)
 	}
 }
 
-// What was so at the last move was so until the last look, if the thread was still there.
-static bool thread_lives(const struct timeline_thread *r)
+// What was so at the last move was so until the last look, if the thread was still there; `asleep`: since when, if it slept then.
+static bool thread_lives(const struct timeline *t, const struct world *w, const struct timeline_thread *r, uint64_t *asleep)
 {
 	for (size_t i = 0; r->image && i < r->image->threads.n; i++) {
 		const struct ctp_thread *e = table_row(&r->image->threads, i);
-		if (e->tid == r->tid && e->life == CTP_THREAD_LIVE)
-			return !r->image->replaced;
+		if (e->tid != r->tid || e->life != CTP_THREAD_LIVE)
+			continue;
+		uint64_t since = world_ns(w, e->wait_since);
+		*asleep = e->wait_seq & 1 && since > t->start_ns ? since - t->start_ns : UINT64_MAX;
+		return !r->image->replaced;
 	}
 	return false;
 }
@@ -352,8 +374,9 @@ static int finish(struct timeline *t, const struct world *w)
 	uint64_t end = w->snapshot_ns > t->start_ns ? w->snapshot_ns - t->start_ns : t->span_ns;
 	int e = 0;
 	for (size_t i = 0; i < t->nthreads; i++) {
-		if (!e && thread_lives(&t->threads[i]))
-			e = thread_until(t, &t->threads[i], end, 0);
+		uint64_t asleep;
+		if (!e && thread_lives(t, w, &t->threads[i], &asleep))
+			e = thread_until(t, &t->threads[i], end, asleep < end ? end - asleep : 0);
 		bins_end(&t->threads[i].bins);
 		e = e ? e : t->threads[i].bins.error;
 	}

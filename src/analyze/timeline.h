@@ -23,6 +23,7 @@ enum timeline_lane_kind { LANE_RUNS, LANE_READY, LANE_WAITS };
 struct timeline_slice {
 	uint64_t id; // coroutine, or TIMELINE_NATIVE; 0: asleep in its loop's wait, or not known
 	uint64_t ns;
+	uint64_t ready; // an event for it had come so many ns before
 };
 
 struct timeline_thread {
@@ -31,6 +32,7 @@ struct timeline_thread {
 	uint64_t current; // who runs; 0: not known
 	bool native;      // it is the thread's own stack
 	bool met;         // `current` is known
+	uint64_t ready;   // of its slice
 	uint64_t first, last; // ns from the start: of its first move, and up to where it is told
 	uint64_t switches;
 	struct bins bins;

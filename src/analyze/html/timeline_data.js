@@ -112,17 +112,19 @@ function runnerName(image, id) {
 // Where each coroutine that has a lane ran, from the threads' slices.
 function runsOf(lanes, threads) {
 	const wanted = new Map(lanes.map(l => [(l.from.image || 0) * 2 ** 40 + l.from.id, l]));
-	for (const l of lanes) l.runs = {starts: [], ends: []};
+	for (const l of lanes) l.runs = {starts: [], ends: [], ready: []};
 	for (const t of threads)
 		t.from.who.forEach((id, i) => {
 			const lane = wanted.get((t.from.image || 0) * 2 ** 40 + id);
 			if (lane) {
 				lane.runs.starts.push(t.starts[i]);
 				lane.runs.ends.push(t.starts[i + 1]);
+				lane.runs.ready.push(t.from.ready[i]);
 			}
 		});
 	for (const l of lanes) {
 		const order = l.runs.starts.map((_, i) => i).sort((a, b) => l.runs.starts[a] - l.runs.starts[b]);
-		l.runs = {starts: order.map(i => l.runs.starts[i]), ends: order.map(i => l.runs.ends[i])};
+		const sorted = of => order.map(i => of[i]);
+		l.runs = {starts: sorted(l.runs.starts), ends: sorted(l.runs.ends), ready: sorted(l.runs.ready)};
 	}
 }

@@ -81,7 +81,7 @@ const laneDrawing = {
 			const t0 = level.starts[at / level.fields],
 				t1 = t0 + c[at] * level.width;
 			if (c[at + 3]) waits(Math.max(t0, lane.from.first), Math.min(t1, lane.from.last));
-			if (c[at + 2])
+			if (c[at + 2] && !runs)
 				bar(g, ink.readyHatch, x0, x1, y + 4, (lane.height - 8) * Math.max(0.3, c[at + 2] / 100));
 			if (c[at + 1] && !runs)
 				bar(
@@ -93,15 +93,20 @@ const laneDrawing = {
 					h * Math.max(0.12, c[at + 1] / 100)
 				);
 		});
-		for (let i = runs ? runs[0] : 0; runs && i < runs[1]; i++)
-			bar(
-				g,
-				ink.run,
-				Math.max(view.left, view.x(lane.runs.starts[i])),
-				Math.min(view.right, view.x(lane.runs.ends[i])),
-				y + 2,
-				h
-			);
+		for (let i = runs ? runs[0] : 0; runs && i < runs[1]; i++) {
+			const {starts, ends, ready} = lane.runs;
+			const x0 = Math.max(view.left, view.x(starts[i]));
+			if (ready[i])
+				bar(
+					g,
+					ink.readyHatch,
+					Math.max(view.left, view.x(starts[i] - ready[i])),
+					view.x(starts[i]),
+					y + 6,
+					lane.height - 12
+				);
+			bar(g, ink.run, x0, Math.min(view.right, view.x(ends[i])), y + 2, h);
+		}
 	},
 	// [first, end) of its runs in sight, if they stand far enough apart to be seen one by one.
 	runsApart(lane, view) {
@@ -110,7 +115,7 @@ const laneDrawing = {
 			first = placeBefore(starts, view.t0),
 			last = placeBefore(starts, view.t1);
 		const wide = Math.min(view.right, view.x(ends[last])) - Math.max(view.left, view.x(starts[first]));
-		return last - first < 2 || wide / (last - first) > 3 ? [first, last + 1] : null;
+		return last - first < 2 || wide / (last - first) > 3 ? [first, Math.min(starts.length, last + 2)] : null;
 	},
 	group(g, ink, lane, y, view) {
 		const h = lane.height - 8,
