@@ -174,6 +174,35 @@ static void moved(struct profile *p, const struct ctp_merge_entity *e)
 		p->r = -ENOMEM;
 }
 
+static void turned(struct profile *p, uint64_t by, uint64_t ns)
+{
+	uint32_t row = idmap_get(&p->loops, by);
+	if (row == IDMAP_NONE) {
+		row = (uint32_t)p->loops.n;
+		if (GROW(p->turns, p->loops.n, p->turns_capacity) || idmap_set(&p->loops, by, row)) {
+			p->r = -ENOMEM;
+			return;
+		}
+		p->turns[row] = 0;
+	}
+	p->turns[row] = ns > p->turns[row] ? ns : p->turns[row];
+}
+
+static bool waits_in_loop(const struct ctp_thread *t)
+{
+	return t->life == CTP_THREAD_LIVE && (t->wait_seq & 1) && t->wait_call != CTP_IN_BLOCK && t->wait_call != CTP_IN_IO;
+}
+
+// Those that sleep as of the snapshot.
+static void turned_last(struct profile *p, const struct image *m)
+{
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		if (waits_in_loop(t))
+			turned(p, t->current, world_ns(p->world, t->wait_since));
+	}
+}
+
 static int take(void *arg, const struct move *m)
 {
 	struct profile *p = arg;
@@ -194,7 +223,11 @@ static int take(void *arg, const struct move *m)
 		if (m->from)
 			goes_on(p, m, m->from, unsure(p, m), end);
 		break;
+	case CTP_EV_READY:
+		turned(p, m->b, m->ns);
+		return p->r;
 	case CTP_EV_SLEPT:
+		turned(p, m->a, m->ns);
 		if (m->from) {
 			uint64_t from = world_ns(p->world, m->merged->event.time - m->value), since = m->from->since_ns;
 			m->from->mine += passed(from > since ? from : since, m->ns, end);
@@ -220,6 +253,14 @@ static const struct image *image_of(const struct profile *p, uint64_t id, const 
 	return NULL;
 }
 
+// The loop that took its event has taken others since, or slept: then it was none for which that one waits, or it is
+// lost. That is no latency, and nothing tells the two apart here.
+static bool turned_since(const struct profile *p, const struct ctp_merge_entity *e)
+{
+	uint32_t row = idmap_get(&p->loops, e->ready_by);
+	return row == IDMAP_NONE || p->turns[row] > e->ready_ns;
+}
+
 // Who is still there as of the last record: what the tables do not say.
 static void left(void *arg, struct ctp_merge_entity *e)
 {
@@ -230,7 +271,7 @@ static void left(void *arg, struct ctp_merge_entity *e)
 	if (e->native || !e->suspended || end == UINT64_MAX)
 		return;
 	struct profile_site s = about(m, e, PROFILE_STACK, e->stack, e->addr);
-	if (e->ready_ns && e->ready_ns < end)
+	if (e->ready_ns && e->ready_ns < end && !turned_since(p, e))
 		add(p, &s, PROFILE_LATENCY, end - e->ready_ns);
 	if (!m && e->since_ns && e->since_ns < end && !p->world->has_last_tables)
 		add(p, &s, PROFILE_SUSPENDED, end - e->since_ns);
@@ -252,7 +293,7 @@ static void still(struct profile *p, const struct image *m, const struct ctp_sta
 	const struct ctp_thread *t = thread_of(m, s);
 	if (!t || t->life != CTP_THREAD_LIVE || t->current != s->id)
 		return;
-	bool waits = e.native && (t->wait_seq & 1) && t->wait_call != CTP_IN_BLOCK && t->wait_call != CTP_IN_IO;
+	bool waits = e.native && waits_in_loop(t);
 	uint64_t until = waits ? world_ns(p->world, t->wait_since) : end;
 	until = until < since ? since : until > end ? end : until;
 	if (until > since)
@@ -292,7 +333,12 @@ int profile_make(struct profile *p, const struct world *w, const char *symfs)
 {
 	*p = (struct profile){ .world = w, .symfs = symfs };
 	p->symbols = calloc(w->nimages + 1, sizeof(*p->symbols));
-	int r = p->symbols ? moves_walk_all(w, take, left, p) : -ENOMEM;
+	int r = p->symbols ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].has_tables)
+			turned_last(p, &w->images[i]);
+	if (!r)
+		r = moves_walk_all(w, take, left, p);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			at_the_end(p, &w->images[i]);
@@ -317,6 +363,8 @@ void profile_deinit(struct profile *p)
 	idmap_deinit(&p->entries);
 	idmap_deinit(&p->pcs);
 	idmap_deinit(&p->moved_after);
+	idmap_deinit(&p->loops);
+	free(p->turns);
 	*p = (struct profile){ 0 };
 }
 

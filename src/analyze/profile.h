@@ -56,7 +56,9 @@ struct profile {
 	// the profile's own
 	struct symbols **symbols; // by image
 	const char *symfs;
-	struct idmap by_key, entries, pcs, moved_after;
+	struct idmap by_key, entries, pcs, moved_after, loops;
+	uint64_t *turns; // by row of loops: when one last took an event, or had slept
+	size_t turns_capacity;
 	int r;
 };
 

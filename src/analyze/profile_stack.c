@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/name.h"
 #include "analyze/profile.h"
 #include "base/grow.h"
 
@@ -23,11 +24,16 @@ static void make_text(char *name)
 	json_decref(text);
 }
 
+enum { NAME_MOST = 8192 }; // before it is shortened
+
 static int push(struct profile_stack *s, const struct symbols_frame *frame, const char *name)
 {
 	char *copy = strdup(name);
-	if (copy)
+	if (copy) {
 		make_text(copy);
+		if (frame)
+			name_shorten(copy);
+	}
 	if (!copy || GROW(s->items, s->n, s->capacity)) {
 		free(copy);
 		return -ENOMEM;
@@ -62,7 +68,7 @@ static int push_root(struct profile_stack *s, struct symbols *symbols, const str
 		     size_t *n)
 {
 	const struct symbols_frame *entry = frames_entry(symbols, site->entry);
-	char name[512];
+	char name[NAME_MOST];
 	*n = f->n;
 	if (!entry)
 		return 0;
@@ -80,7 +86,7 @@ static int push_root(struct profile_stack *s, struct symbols *symbols, const str
 static int push_frames(struct profile_stack *s, struct symbols *symbols, const struct profile_site *site)
 {
 	struct frames f = { 0 };
-	char name[512];
+	char name[NAME_MOST];
 	size_t n = 0;
 	int r = frames_read(&f, symbols, site->image, site->stack);
 	if (!r)

@@ -25,7 +25,7 @@ struct ctp_merge_entity {
 	bool met;      // (trace/moves.h: this and all below)
 	bool suspended;
 	uint32_t stack;
-	uint64_t entry, since_ns, ready_ns, ready_fd, mine;
+	uint64_t entry, since_ns, ready_ns, ready_fd, ready_by, mine;
 };
 
 // A record in its place. Switches: from and to are set, and their full counts

@@ -85,7 +85,7 @@ static void know_switch(const struct move *m)
 	struct ctp_merge_entity *from = m->from, *to = m->to;
 	from->suspended = true;
 	from->stack = m->stack;
-	from->ready_ns = from->ready_fd = 0;
+	from->ready_ns = from->ready_fd = from->ready_by = 0;
 	to->suspended = false;
 	from->since_ns = to->since_ns = m->ns;
 }
@@ -93,9 +93,10 @@ static void know_switch(const struct move *m)
 static void know_other(const struct move *m)
 {
 	struct ctp_merge_entity *e = m->from;
-	if (m->kind == CTP_EV_READY && e && e->suspended && !e->ready_ns) {
+	if (m->kind == CTP_EV_READY && e && e->suspended && (!e->ready_ns || e->ready_by == m->b)) {
 		e->ready_ns = m->ns;
 		e->ready_fd = m->value;
+		e->ready_by = m->b;
 	} else if (m->kind == CTP_EV_CREATE && e) {
 		e->entry = m->value;
 		e->since_ns = m->ns;
@@ -130,7 +131,7 @@ static void take(void *arg, const struct ctp_merged *merged)
 	}
 	if (!m.from)
 		m.from = ctp_merge_find(k->merge, e->a);
-	if (e->kind == CTP_EV_CREATE)
+	if (e->kind == CTP_EV_CREATE || e->kind == CTP_EV_READY)
 		m.to = ctp_merge_find(k->merge, e->b);
 	if (e->kind == CTP_EV_THREAD)
 		q->native = e->a;

@@ -14,8 +14,9 @@
 //   suspended  it has left, and not gone on since
 //   since_ns   its last move, or that it was made or met; 0: not known
 //   stack      with which it left last; 0: not known
-//   ready_ns   the first event for it since it left (CTP_EV_READY); 0: none. ready_fd: of that
-//              descriptor, fd | gen << 32
+//   ready_ns   the event that made it ready since it left (CTP_EV_READY): the first one; of those that one
+//              loop took in several turns, the last, as it had not gone on before. 0: none. ready_fd: of
+//              that descriptor, fd | gen << 32; ready_by: the loop (0: a thread that never switched)
 //   mine       whatever the caller wants to keep of it; 0 when it is first met. It goes with its end.
 struct move {
 	uint8_t kind; // enum ctp_kind; CTP_EV_STATION: of a version-1 probe, which tells one side alone
@@ -27,7 +28,7 @@ struct move {
 	const struct image *image; // that ran there then, of which `stack` is; NULL: its tables are not there
 	// CTP_EV_SWITCH: who leaves and who goes on. JSON lines and stations: one of the two may be NULL.
 	// Else `from` is the entity that it is about, where that is known: made, ended, ready, a thread's own
-	// stack, by whom a descriptor was opened ... For CTP_EV_CREATE `to` is the creator.
+	// stack, by whom a descriptor was opened ... Of CTP_EV_CREATE `to` is the creator, of CTP_EV_READY who waited.
 	struct ctp_merge_entity *from, *to;
 	uint64_t from_n, to_n; // a switch: the numbers of the two changes
 	uint32_t stack;        // leaver's, creator's, closer's ...

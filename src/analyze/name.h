@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// name.h - a function's name as a graph shows it.
+#pragma once
+
+// Makes "auto std::f<int, g<char> >::h" (without parameters) "std::f<>::h", in place. Lambdas and operators
+// keep what they are called.
+void name_shorten(char *name);
