@@ -8,12 +8,12 @@
 #include "analyze/format.h"
 #include "analyze/profile.h"
 
-// What has a meaning in this format is none of a name: a semicolon, a new line, a number at its end.
+// What has a meaning in this format is none of a name: a semicolon, a number at its end.
 static void clean(char *name)
 {
 	size_t n = strlen(name), digits = 0;
 	for (char *p = name; *p; p++)
-		*p = *p == ';' ? ':' : (unsigned char)*p < ' ' ? ' ' : *p;
+		*p = *p == ';' ? ':' : *p;
 	while (digits < n && strchr("0123456789.", name[n - digits - 1]))
 		digits++;
 	if (digits && digits < n && name[n - digits - 1] == ' ')

@@ -5,7 +5,6 @@
 // began, whatever its library has below that: a profile is read from there.
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +12,7 @@
 #include "analyze/name.h"
 #include "analyze/profile.h"
 #include "base/grow.h"
-
-// A file may call its functions anything: what is no UTF-8 is shown as ASCII.
-static void make_text(char *name)
-{
-	json_t *text = json_string(name);
-	for (char *c = name; !text && *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	json_decref(text);
-}
+#include "base/text.h"
 
 enum { NAME_MOST = 8192 }; // before it is shortened
 
@@ -30,7 +20,7 @@ static int push(struct profile_stack *s, const struct symbols_frame *frame, cons
 {
 	char *copy = strdup(name);
 	if (copy) {
-		make_text(copy);
+		text_clean(copy);
 		if (frame)
 			name_shorten(copy);
 	}
