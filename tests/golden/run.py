@@ -123,7 +123,7 @@ def pprof_text(data):
         if f != 4:
             continue
         place, lines = dict(fields(v)), [dict(fields(x)) for k, x in fields(v) if k == 4]
-        module = os.path.basename(strings[mappings[place[2]][5]]) if 2 in place else "-"
+        module = os.path.basename(strings[mappings[place[2]][5]]) if place.get(2) else "-"
         if module != "-":
             m = mappings[place[2]]
             assert m[2] <= place[3] <= m[3], "an address outside its mapping"
