@@ -387,5 +387,8 @@ void options_print_man(void)
 	     "signals go to all that are left; \\-\\-timeout ends all of them.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
 	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
-	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1)");
+	     ".SH DEBUGGER\n.B gdb \\-x \\fIPREFIX\\fB/share/ctp/ctp\\-gdb.py \\-p\n\\fIPID\\fR (the program's, not ctp\\-run's), or with the\n"
+	     "program and a core of it: \\fBinfo coroutines\\fR, \\fBcoroutine\\fR \\fIN\\fR, \\fBcoroutine apply all bt\\fR,\n"
+	     "\\fB$_coroutine()\\fR; \\fBhelp coroutine\\fR in gdb says more.\n"
+	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1),\n.BR gdb (1)");
 }
