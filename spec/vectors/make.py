@@ -138,8 +138,21 @@ def crash():
     write("crash", blob, dict(rows + tail, regs=regs))
 
 
+def names():
+    """The map and the names of 130 stations: one by its coroutine, one whose row is text to its end, one torn,
+    one that has been taken back; and one in a row for which the map has no bit."""
+    def row(seq, ident, text):
+        return struct.pack("<IIQ", seq, 0, ident) + text.ljust(48, b"\0")
+
+    rows = {1: row(2, 41, b"conn 41"), 63: row(4, 42, b"x" * 48), 128: row(3, 43, b"torn"), 129: row(6, 44, b""),
+            70: row(2, 45, b"not in the map")}
+    blob = struct.pack("<Q", 1 | 1 << 2).ljust(8192, b"\0") + b"".join(rows.get(i, bytes(64)) for i in range(130))
+    write("names", blob, {"stations": 130, "names": [[1, 41, "conn 41"], [63, 42, "x" * 47], [129, 44, ""]]})
+
+
 version1()
 present_state()
 records()
 incident()
 crash()
+names()

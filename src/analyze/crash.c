@@ -24,7 +24,7 @@ void crash_text(FILE *to, const struct report *r)
 		const struct image *m = &r->world->images[i];
 		const struct ctp_crash *c = image_crash(m);
 		struct frames f = { 0 };
-		char sig[24], who[240], span[32], at[32] = "";
+		char sig[24], who[256], span[32], at[32] = "";
 		if (!c)
 			continue;
 		report_who(r, m, c->who, who, sizeof(who));

@@ -81,7 +81,7 @@ void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes)
 void describe_message(const struct report *r, const struct finding *f, char *buf, size_t bytes)
 {
 	const struct verdict_case *c = f->cases[0];
-	char who[200], other[200], where[32], fd[200] = "", actor[280] = "";
+	char who[256], other[256], where[32], fd[200] = "", actor[340] = "";
 	report_who(r, c->about.image, c->id, who, sizeof(who));
 	report_where(r, c->about.image, where, sizeof(where));
 	if (c->message) {

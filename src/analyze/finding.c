@@ -311,11 +311,13 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 {
 	const struct ctp_state *e = image_entity(m, id);
 	struct symbols *s = r->symbols[m - r->world->images];
-	char name[160];
+	char name[160], given[CTP_NAME_TEXT], quoted[CTP_NAME_TEXT + 8] = "";
+	if (image_name(m, id, given))
+		snprintf(quoted, sizeof(quoted), " \"%s\"", given);
 	for (size_t i = 0; id && i < m->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&m->threads, i);
 		if (t->native == id) {
-			snprintf(buf, bytes, "the native stack of thread %u", t->tid);
+			snprintf(buf, bytes, "the native stack of thread %u%s", t->tid, quoted);
 			return buf;
 		}
 	}
@@ -324,9 +326,9 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 	else if (e && e->entity == CTP_NATIVE)
 		snprintf(buf, bytes, "native stack %" PRIu64, id);
 	else if (e && e->entry)
-		snprintf(buf, bytes, "coroutine %" PRIu64 " %s", id, name_of(s, m, e, name, sizeof(name)));
+		snprintf(buf, bytes, "coroutine %" PRIu64 " %s%s", id, name_of(s, m, e, name, sizeof(name)), quoted);
 	else
-		snprintf(buf, bytes, "coroutine %" PRIu64, id);
+		snprintf(buf, bytes, "coroutine %" PRIu64 "%s", id, quoted);
 	return buf;
 }
 

@@ -14,7 +14,7 @@
 
 static json_t *who_json(const struct html *h, const struct verdict_case *c, uint64_t id)
 {
-	char who[240];
+	char who[256];
 	return json_text(report_who(h->report, c->about.image, id, who, sizeof(who)));
 }
 

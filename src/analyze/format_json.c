@@ -67,12 +67,14 @@ static json_t *coroutines(const struct report *r, const struct finding *f)
 	const struct symbols_frame *entry = NULL;
 	for (size_t i = 0; i < f->n; i++) {
 		const struct verdict_case *c = f->cases[i];
+		char name[CTP_NAME_TEXT];
 		const struct ctp_state *now = c->about.state, *last = i ? f->cases[i - 1]->about.state : NULL;
 		if (!now || !last || c->about.image != f->cases[i - 1]->about.image || now->entry != last->entry ||
 		    now->stack != last->stack)
 			entry = report_entry(r, c);
 		json_array_append_new(a, json_pack(
-			"{s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "entry",
+			"{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "name",
+			json_text(image_name(c->about.image, c->id, name)), "entry",
 			frames_json_one(entry), "suspended_ns", json_count(describe_suspended_ns(c)),
 			"switches", json_count(c->about.state ? c->about.state->changes : 0), "pid", pid(c), "fds", fds(c)));
 	}

@@ -111,7 +111,7 @@ static const struct symbols_frame *place_of(const struct finding *f, const struc
 static json_t *thread_flow(const struct report *r, const struct finding *f, uint64_t id)
 {
 	const struct verdict_case *c = f->cases[0];
-	char who[200];
+	char who[256];
 	json_t *steps = json_array();
 	for (unsigned i = 0; i < c->nevents; i++) {
 		const struct case_event *e = &c->events[i];

@@ -40,7 +40,7 @@ static size_t head_of(char *buf, size_t bytes, const struct finding *f, const st
 static void show_head(FILE *to, const struct report *r, const struct finding *f,
 		      const struct format_settings *s)
 {
-	char who[240], head[128], line[512], count[64] = "";
+	char who[256], head[128], line[512], count[64] = "";
 	size_t used = head_of(head, sizeof(head), f, s);
 	const struct image *image = f->cases[0]->about.image;
 	report_who(r, image, f->cases[0]->id, who, sizeof(who));
@@ -93,7 +93,7 @@ static void show_waiting(FILE *to, const struct finding *f)
 static void show_closed(FILE *to, const struct report *r, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	char who[200], after[32];
+	char who[256], after[32];
 	if (!c->actor.did)
 		return;
 	report_who(r, c->about.image, c->actor.id, who, sizeof(who));
@@ -144,7 +144,7 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 {
 	const struct verdict_case *c = f->cases[0];
 	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
-	char who[200], place[300], created[280], piece[560] = "before it was watched";
+	char who[256], place[300], created[280], piece[620] = "before it was watched";
 	const char *call = c->opener.call;
 	if (c->fd < 0)
 		*piece = 0;
@@ -269,8 +269,10 @@ static void show_others(FILE *to, const struct finding *f)
 		return;
 	fprintf(to, LABEL, "also");
 	for (size_t i = 1; i < f->n && i < 11; i++) {
-		char piece[48 + 32 * DESCRIBE_FDS];
+		char piece[112 + 32 * DESCRIBE_FDS], name[CTP_NAME_TEXT];
 		int n = snprintf(piece, sizeof(piece), "%s%" PRIu64, i == 1 ? "co " : "", f->cases[i]->id);
+		if (image_name(f->cases[i]->about.image, f->cases[i]->id, name))
+			n += snprintf(piece + n, sizeof(piece) - (size_t)n, " \"%s\"", name);
 		fds_of(f->cases[i], piece + n, sizeof(piece) - (size_t)n);
 		text_piece(&w, ", ", piece);
 	}

@@ -99,7 +99,7 @@ static void show(FILE *to, const struct report *r, const struct listing_group *g
 	struct symbols *symbols = r->symbols[g->image - r->world->images];
 	const struct ctp_state *s = g->oldest;
 	struct frames f = { 0 };
-	char who[240], span[32], fd[64] = "", more[48] = "";
+	char who[256], span[32], fd[64] = "", more[48] = "";
 	report_who(r, g->image, s->id, who, sizeof(who));
 	text_duration(span, sizeof(span), age_ns(r, g));
 	if (s->life == CTP_SUSPENDED && image_nwaits(s))

@@ -28,24 +28,30 @@ void text_duration(char *buf, size_t bytes, uint64_t ns)
 		snprintf(buf, bytes, "%" PRIu64 "d%02uh", s / 86400, (unsigned)(s % 86400 / 3600));
 }
 
-// Bytes of the UTF-8 sequence at s; 0: it is none.
-static size_t sequence(const unsigned char *s)
+// Bytes of the character that begins here; 0: it is none, or steers what shows it (controls of
+// C0 and C1, changes of the direction of writing).
+static size_t shown(const unsigned char *p)
 {
-	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
+	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = *p < 0x80 ? 1 : *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+	unsigned c = n == 1 ? *p : *p & (0xffu >> (n + 1));
+	if (*p >= 0xf8 || (*p & 0xc0) == 0x80)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	bool odd = (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] >= 0x90);
-	return odd ? 0 : n;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	bool steers = c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+		      (c >= 0x2066 && c <= 0x2069);
+	return steers || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 
-void text_clean(char *s)
+void text_clean(char *text)
 {
-	for (size_t n; *s; s += n ? n : 1) {
-		n = sequence((const unsigned char *)s);
-		if (!n || (unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-	}
+	for (size_t n; *text; text += n ? n : 1)
+		if (!(n = shown((unsigned char *)text)))
+			*text = '?';
 }
 
 size_t text_width(const char *s)

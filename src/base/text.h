@@ -9,7 +9,7 @@
 
 // "412 ns", "1.6 ms", "3.2 s", "4m12s", "2h07m", "3d04h".
 void text_duration(char *buf, size_t bytes, uint64_t ns);
-// What is no UTF-8, and control characters, become '?': for names out of the target.
+// What is no UTF-8, or could steer a terminal, becomes '?': for names out of the target.
 void text_clean(char *s);
 // Columns that a UTF-8 string takes.
 size_t text_width(const char *s);

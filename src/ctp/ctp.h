@@ -334,7 +334,8 @@ struct ctp_thread {
 	uint64_t began;    // time
 	uint32_t uses;     // how many threads had this slot before, for stream names
 	uint32_t flags; // CTP_THREAD_*
-	uint64_t reserved0[3];
+	char name[16];     // W: engine: the thread's, as of when it was last looked at
+	uint64_t reserved0;
 	// line 1: ring, guest's side (ring.h). W: guest
 	uint64_t head;      // slots published
 	uint64_t lost;      // records dropped: exact
@@ -405,6 +406,19 @@ struct ctp_module {
 	uint32_t reserved;     // put into the range of another is entered again
 };
 #define CTP_MODULES_MAX 4096u
+
+// A name that the program gave to a coroutine: in the row of the coroutine's station, and its own
+// only while `id` is its own. Nobody touches names where the map has no bit: that memory is not there.
+#define CTP_NAME_TEXT 48u
+struct ctp_name { // W: guest, any thread; seq is taken odd by compare-and-swap
+	uint32_t seq;
+	uint32_t reserved;
+	uint64_t id; // of the entity
+	char text[CTP_NAME_TEXT]; // UTF-8, ends with a zero; empty = none
+};
+// At names_off: this map, then the names. Bit b: one of the names from b * CTP_NAMES_EACH on was given.
+#define CTP_NAMES_EACH 64u
+#define CTP_NAMES_MAP_BYTES 8192u
 
 // Incidents, the crash and the rings' records
 #include "ctp/happened.h"
@@ -516,7 +530,7 @@ struct ctp_ext {
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library
 	uint64_t self_base, self_end;     // libctp.so's own mapping
 	uint64_t hooks_off;   // reserved: events of the program's own
-	uint64_t names_off;   // reserved
+	uint64_t names_off;   // map of names, then one for each station; 0 = no names. W: engine, before the start
 	// How a ucontext_t keeps registers: from byte context_off on, context_words words,
 	// of which those with a bit in context_scratch are caller-saved.
 	uint16_t context_off, context_words;

@@ -45,6 +45,7 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->incidents_max = CTP_INCIDENTS_MAX;
 	e->incidents_off = part(&end, (uint64_t)e->incidents_max * sizeof(struct ctp_incident));
 	e->sites_off = part(&end, (uint64_t)e->stacks_max * sizeof(struct ctp_site));
+	e->names_off = part(&end, CTP_NAMES_MAP_BYTES + (uint64_t)all * sizeof(struct ctp_name));
 	e->guest_bytes = GUEST_BYTES;
 	e->guest_off = part(&end, e->guest_bytes);
 	e->rings_off = part(&end, (uint64_t)e->threads_max * ring_bytes);
@@ -80,6 +81,8 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	    !fits(bytes, e.incidents_off, e.incidents_max, sizeof(struct ctp_incident)) ||
 	    (e.incidents_max & (e.incidents_max - 1)) ||
 	    !fits(bytes, e.sites_off, e.stacks_max, sizeof(struct ctp_site)) ||
+	    (e.names_off && !fits(bytes, e.names_off, CTP_NAMES_MAP_BYTES / sizeof(struct ctp_name) + e.stations_max,
+				  sizeof(struct ctp_name))) ||
 	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
 	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes) ||
 	    e.chunks > ctp_chunks_max((uint64_t)e.threads_max * e.ring_bytes))
@@ -91,6 +94,8 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 		.fds = (void *)(b + e.fds_off), .cands = (void *)(b + e.cands_off),
 		.modules = (void *)(b + e.modules_off), .stack_index = (void *)(b + e.stack_index_off),
 		.stack_words = (void *)(b + e.stack_words_off), .incidents = (void *)(b + e.incidents_off),
+		.names_map = e.names_off ? (void *)(b + e.names_off) : NULL,
+		.names = e.names_off ? (void *)(b + e.names_off + CTP_NAMES_MAP_BYTES) : NULL,
 		.sites = (void *)(b + e.sites_off), .incidents_max = e.incidents_max, .rings = b + e.rings_off,
 		.guest = b + e.guest_off, .guest_bytes = e.guest_bytes,
 		.stations_max = e.stations_max, .threads_max = e.threads_max, .fds_max = e.fds_max,

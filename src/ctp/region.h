@@ -24,6 +24,8 @@ struct ctp_region {
 	uint64_t *stack_words;
 	struct ctp_incident *incidents;
 	struct ctp_site *sites;
+	uint64_t *names_map; // NULL in a region that has no names
+	struct ctp_name *names;
 	unsigned char *rings;
 	unsigned char *guest;
 	uint64_t guest_bytes;

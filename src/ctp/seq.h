@@ -133,6 +133,41 @@ static inline bool ctp_seq_read_retry(const uint32_t *seq, uint32_t begun)
 	return (begun & 1) || atomic_load_explicit((const ctp_a32 *)seq, memory_order_relaxed) != begun;
 }
 
+// A name: given by any thread, so taken first. False: another thread is at it.
+static inline bool ctp_name_take(struct ctp_name *n)
+{
+	return ctp_seq_take(&n->seq, ctp_load32(&n->seq));
+}
+static inline void ctp_name_give(struct ctp_name *n)
+{
+	ctp_seq_end(&n->seq);
+}
+// Its copy, whole, and ending with a zero. False if it was being written all along.
+static inline bool ctp_name_read(const struct ctp_name *n, struct ctp_name *out)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		uint32_t seq = ctp_seq_read_begin(&n->seq);
+		memcpy(out, n, sizeof(*out));
+		out->text[CTP_NAME_TEXT - 1] = 0;
+		if (!ctp_seq_read_retry(&n->seq, seq))
+			return true;
+	}
+	return false;
+}
+// Partner: whoever reads the map, then the names that it has a bit for.
+static inline void ctp_name_map(uint64_t *map, uint64_t station)
+{
+	uint64_t bit = station / CTP_NAMES_EACH, mask = 1ULL << bit % 64;
+	if (!(atomic_load_explicit(CTP_A64(&map[bit / 64]), memory_order_relaxed) & mask))
+		atomic_fetch_or_explicit(CTP_A64(&map[bit / 64]), mask, memory_order_release);
+}
+
+static inline bool ctp_name_mapped(const uint64_t *map, uint64_t station)
+{
+	uint64_t bit = station / CTP_NAMES_EACH;
+	return ctp_load64(&map[bit / 64]) >> bit % 64 & 1;
+}
+
 // A thread enters a wait: what it has seen of closes. What is noted of the wait after this
 // is not seen before the end of the last one (partner: the engine's two looks at wait_seq).
 static inline uint64_t ctp_wait_seen(struct ctp_thread *t, const struct ctp_ext *e)

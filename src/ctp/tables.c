@@ -16,6 +16,7 @@ const struct ctp_table_shape ctp_table_shapes[CTP_TABLES] = {
 	[CTP_TABLE_CANDS] = { "cands", sizeof(struct ctp_cand), true },
 	[CTP_TABLE_MODULES] = { "modules", sizeof(struct ctp_module), false },
 	[CTP_TABLE_INCIDENTS] = { "incidents", sizeof(struct ctp_incident), true },
+	[CTP_TABLE_NAMES] = { "names", sizeof(struct ctp_name), true },
 	[CTP_TABLE_STACK_INDEX] = { "stack_index", sizeof(uint32_t), false },
 	[CTP_TABLE_STACK_WORDS] = { "stack_words", sizeof(uint64_t), false },
 	[CTP_TABLE_SITES] = { "sites", sizeof(struct ctp_site), false },
@@ -106,11 +107,24 @@ static void incidents(const struct ctp_region *r, ctp_table_each *each, void *ar
 	}
 }
 
+static void names(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = r->names ? least(ctp_load32(&r->header->allocated_count), r->stations_max) : 0;
+	for (uint64_t i = 0; i < n; i++) {
+		struct ctp_name row;
+		if (!ctp_name_mapped(r->names_map, i))
+			i |= CTP_NAMES_EACH - 1; // to the next bit
+		else if (ctp_name_read(&r->names[i], &row) && row.id)
+			each(arg, i, &row);
+	}
+}
+
 void ctp_table_rows(const struct ctp_region *r, enum ctp_table table, ctp_table_each *each, void *arg)
 {
 	static void (*const all[CTP_TABLES_BY_ROW])(const struct ctp_region *r, ctp_table_each *each, void *arg) = {
 		[CTP_TABLE_STATIONS] = stations, [CTP_TABLE_THREADS] = threads, [CTP_TABLE_FDS] = fds,
 		[CTP_TABLE_CANDS] = cands, [CTP_TABLE_MODULES] = modules, [CTP_TABLE_INCIDENTS] = incidents,
+		[CTP_TABLE_NAMES] = names,
 	};
 	all[table](r, each, arg);
 }

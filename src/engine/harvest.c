@@ -13,6 +13,7 @@
 
 #include "ctp/ring.h"
 #include "engine/sift.h"
+#include "engine/thread_names.h"
 
 #define ENOUGH 8192        // slots that make a packet worth it
 #define OLD_NS 100000000   // after so long a little is enough, too
@@ -134,10 +135,12 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	bool bad;
 	if (life != CTP_THREAD_LIVE && life != CTP_THREAD_DEAD)
 		return false;
-	if (!t->live)
+	if (!t->live) {
 		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
 					      .tid = thread->tid, .taken_ns = now_ns,
 					      .cursor.time = thread->began };
+		thread_name_note(h->region, slot);
+	}
 	if (h->region->chunks) {
 		h->pressed |= thread->native || thread->created;
 		bool went_on = ctp_load64(&thread->head) != t->head_seen;

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "ctp/seq.h"
+#include "engine/thread_names.h"
 
 enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096, HOOK_FRAMES = 1 << 14 };
 
@@ -148,6 +149,7 @@ static size_t completions(const struct look *l)
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
+	thread_names_note(l->r);
 	l->disturbed = !r && proc_tasks_stopped(&l->tasks);
 	if (!r)
 		r = copy_threads(l);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "ctp/tables.h"
+#include "engine/thread_names.h"
 
 struct table_header {
 	char magic[8];
@@ -130,6 +131,7 @@ int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *en
 	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
 	if (!d.buffer)
 		return -ENOMEM;
+	thread_names_note(r);
 	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, &d); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
 		if (i != CTP_TABLE_THREADS)

@@ -105,8 +105,10 @@ static void stand_in(struct guest *g)
 	s->creator = native->id;
 	s->runs = 1;
 	ctp_state_end(s);
-	if (s->lo < s->hi)
+	if (s->lo < s->hi) {
+		inherit_name(s);
 		pagemap_add_stack(s, NULL, NULL);
+	}
 	g->native = native;
 	g->current = s;
 	g->thread->native = native->id;

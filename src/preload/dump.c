@@ -35,6 +35,8 @@ static struct part part_of(enum dump_part part)
 	case DUMP_STACK_WORDS: return (struct part){e->stack_words_off, sizeof(*r->stack_words), r->stack_words_max};
 	case DUMP_INCIDENTS: return (struct part){e->incidents_off, sizeof(*r->incidents), r->incidents_max};
 	case DUMP_SITES: return (struct part){e->sites_off, sizeof(*r->sites), r->stacks_max};
+	case DUMP_NAMES: return (struct part){e->names_off, sizeof(*r->names), // the map counts as names before the first
+					      CTP_NAMES_MAP_BYTES / sizeof(*r->names) + r->stations_max};
 	case DUMP_PARTS: break;
 	}
 	return (struct part){0};
@@ -59,6 +61,6 @@ void dump_init(void)
 	for (unsigned i = 0; i < DUMP_PARTS; i++)
 		ctp_store64(&dump_rows[i], 0);
 	for (unsigned i = 0; i < DUMP_PARTS; i++)
-		if (i != DUMP_INCIDENTS) // any row of it may be the first
+		if (i != DUMP_INCIDENTS && i != DUMP_NAMES) // any row may be the first, and there may be none
 			dump_more(i, 1);
 }

@@ -13,6 +13,7 @@
 #include "ask.h"
 #include "cpu.h"
 #include "modules.h"
+#include "names.h"
 #include "pagemap.h"
 #include "real.h"
 #include "station.h"
@@ -21,6 +22,7 @@ enum { MOST = 16384 };
 
 struct inherited {
 	uint64_t lo, hi, entry; // lo = hi: no more
+	char name[CTP_NAME_TEXT];
 };
 static struct inherited *all; // by lo
 static uint32_t count;
@@ -38,6 +40,13 @@ static bool there(const struct ctp_state *s, uint64_t forked)
 	       !(ended && s->since <= forked) && !(s->flags & CTP_STATE_SHARED_STACK);
 }
 
+static void read_name(const struct ctp_region *r, uint32_t station, uint64_t id, char *to)
+{
+	struct ctp_name n;
+	if (r->names && ctp_name_mapped(r->names_map, station) && ctp_name_read(&r->names[station], &n) && n.id == id)
+		memcpy(to, n.text, sizeof(n.text));
+}
+
 static void read_stations(const struct ctp_region *r, uint64_t forked)
 {
 	uint32_t n = ctp_load32(&r->header->allocated_count);
@@ -46,9 +55,11 @@ static void read_stations(const struct ctp_region *r, uint64_t forked)
 	all = n ? memory_take(n * sizeof(*all)) : NULL;
 	for (uint32_t i = 0; all && i < n; i++) {
 		struct ctp_state s;
-		if (ctp_load32(&r->stations[i].state.owner) == CTP_OWNER_GUEST && ctp_state_read(&r->stations[i].state, &s) &&
-		    there(&s, forked))
-			all[count++] = (struct inherited){s.lo, s.hi, s.entry};
+		if (ctp_load32(&r->stations[i].state.owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->stations[i].state, &s) ||
+		    !there(&s, forked))
+			continue;
+		all[count] = (struct inherited){s.lo, s.hi, s.entry, ""};
+		read_name(r, i, s.id, all[count++].name);
 	}
 }
 
@@ -100,6 +111,13 @@ void inherit_forget(uint64_t lo, uint64_t hi)
 		all[i].hi = all[i].lo;
 }
 
+void inherit_name(struct ctp_state *s)
+{
+	uint32_t next = above(s->lo);
+	if (next && all[next - 1].lo == s->lo && all[next - 1].hi == s->hi)
+		names_inherit(s, all[next - 1].name);
+}
+
 static struct ctp_state *begin(struct guest *g, const struct inherited *what)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
@@ -114,6 +132,7 @@ static struct ctp_state *begin(struct guest *g, const struct inherited *what)
 	s->entry = what->entry;
 	s->creator = guest_who(g);
 	ctp_state_end(s);
+	inherit_name(s);
 	pagemap_add_stack(s, NULL, NULL); // forgets `what`
 	g->thread->created++;
 	modules_note_pc(s->entry);

@@ -15,3 +15,5 @@ void inherit_forget(uint64_t lo, uint64_t hi);
 // The coroutine on whose inherited stack `addr` lies: it is met, and has a station from now on.
 // NULL if there is none.
 struct ctp_state *inherit_meet(uint64_t addr);
+// Gives s, which has its bounds, the name that went with them.
+void inherit_name(struct ctp_state *s);

@@ -29,6 +29,7 @@ struct coroutine {
 	uint8_t standing;       // enum standing
 	uint16_t flags;         // CTP_STATE_*
 	uint8_t nwaits;
+	char *name;   // as the program calls it, fit for a terminal; NULL: it does not say
 	bool settled; // false: it was being written all the while
 	struct coroutine_wait {
 		int32_t fd;

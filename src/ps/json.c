@@ -83,8 +83,8 @@ static json_t *coroutine(const struct report *r, const struct coroutine *c)
 {
 	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
 	char label[128];
-	json_t *o = json_pack("{s:o, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "label",
-			 json_text(report_label(r, c, label, sizeof(label))), "creator",
+	json_t *o = json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "label",
+			 json_text(report_label(r, c, label, sizeof(label))), "name", json_text(c->name), "creator",
 			 c->creator ? json_count(c->creator) : json_null(), "ready", c->standing == STANDING_READY, "pooled",
 			 c->standing == STANDING_POOLED, "id", json_count(c->id), "state", report_state(c),
 			 "entry", frames_json_one(report_entry(r, c)), "suspended_ns",
@@ -211,7 +211,9 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
 	if (!share(m, r, c))
 		return -ENOMEM;
-	fprintf(to, "{\"id\": %" PRIu64 ", \"state\": \"%s\", \"entry\": %s, ", c->id, report_state(c), m->entry);
+	fprintf(to, "{\"id\": %" PRIu64 ", \"name\": ", c->id);
+	int e = c->name ? put(to, json_text(c->name), JSON_ENCODE_ANY) : fputs("null", to) < 0 ? -EIO : 0;
+	fprintf(to, ", \"state\": \"%s\", \"entry\": %s, ", report_state(c), m->entry);
 	fprintf(to, "\"ready\": %s, \"pooled\": %s, \"creator\": ", c->standing == STANDING_READY ? "true" : "false",
 		c->standing == STANDING_POOLED ? "true" : "false");
 	put_number(to, c->creator, c->creator);
@@ -220,7 +222,8 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	fprintf(to, ", \"switches\": %" PRIu64 ", \"thread\": ", c->changes);
 	put_number(to, t != NULL, t ? t->tid : 0);
 	fputs(", \"waits\": ", to);
-	int e = c->nwaits ? put(to, waits(r, c), 0) : fputs("[]", to) < 0 ? -EIO : 0;
+	if (!e)
+		e = c->nwaits ? put(to, waits(r, c), 0) : fputs("[]", to) < 0 ? -EIO : 0;
 	if (!e && r->why && fputs(", \"why\": ", to) >= 0)
 		e = put(to, why(r, c), 0);
 	fprintf(to, ", \"created_at\": %s}", m->created_at);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/text.h"
 
 enum { PIECE = 256, THREADS_PIECE = 64 }; // rows
 
@@ -60,6 +61,38 @@ static int take(struct tables *t, const struct ctp_state *s, uint32_t station, b
 	return 0;
 }
 
+// Which names were ever given; none in a region that has none.
+static int read_map(uint64_t *map, const struct found *f)
+{
+	uint64_t off = f->header.ext.names_off;
+	memset(map, 0, CTP_NAMES_MAP_BYTES);
+	return off ? source_read(&f->region, off, map, CTP_NAMES_MAP_BYTES) : 0;
+}
+
+// The names of the coroutines from `at` on. Only what the map has a bit for is looked at: the rest
+// would come into being by that.
+static int take_names(struct tables *t, const struct found *f, size_t at, const uint64_t *map)
+{
+	int e = 0;
+	for (; !e && at < t->n; at++) {
+		struct coroutine *c = &t->coroutines[at];
+		struct ctp_name name;
+		uint64_t bit = c->station / CTP_NAMES_EACH;
+		if (!(map[bit / 64] >> bit % 64 & 1))
+			continue;
+		e = source_read_record(&f->region, f->header.ext.names_off + CTP_NAMES_MAP_BYTES + c->station * sizeof(name),
+				       &name, sizeof(name));
+		name.text[sizeof(name.text) - 1] = 0;
+		if (!e && name.id == c->id && *name.text) {
+			c->name = strdup(name.text);
+			e = c->name ? 0 : -ENOMEM;
+			text_clean(c->name ? c->name : name.text);
+		}
+		e = e == SOURCE_UNSETTLED ? 0 : e;
+	}
+	return e;
+}
+
 static int take_piece(struct tables *t, const struct found *f, const struct ctp_station *one,
 		      const struct ctp_station *two, uint64_t first, uint64_t n)
 {
@@ -85,13 +118,17 @@ static int read_stations(struct tables *t, const struct found *f)
 {
 	uint64_t n = least(f->header.allocated_count, f->header.ext.stations_max);
 	struct ctp_station *two = malloc(2 * PIECE * sizeof(*two));
-	int e = two ? 0 : -ENOMEM;
+	uint64_t map[CTP_NAMES_MAP_BYTES / 8];
+	int e = two ? read_map(map, f) : -ENOMEM;
 	for (uint64_t at = 0; !e && at < n; at += PIECE) {
+		size_t before = t->n;
 		uint64_t rows = least(PIECE, n - at), off = CTP_HEADER_BYTES + at * CTP_STATION_BYTES;
 		for (int i = 0; !e && i < 2; i++)
 			e = source_read(&f->region, off, two + i * PIECE, rows * sizeof(*two));
 		if (!e)
 			e = take_piece(t, f, two, two + PIECE, at, rows);
+		if (!e)
+			e = take_names(t, f, before, map);
 	}
 	free(two);
 	return e;
@@ -170,6 +207,8 @@ int tables_read(struct tables *t, const struct found *f, bool ended)
 
 void tables_deinit(struct tables *t)
 {
+	for (size_t i = 0; i < t->n; i++)
+		free(t->coroutines[i].name);
 	free(t->coroutines);
 	free(t->ended);
 	free(t->threads);

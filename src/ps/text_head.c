@@ -11,7 +11,7 @@
 #include "ctp/words.h"
 #include "ps/text.h"
 
-enum { FDS_SHOWN = 3 };
+enum { FDS_SHOWN = 3, NAMES_SHOWN = 3 };
 
 static void print_closed(const struct page *p, const char *what)
 {
@@ -163,6 +163,27 @@ void text_fd_name(const struct page *p, const struct group *g)
 		fprintf(p->to, "  %s", kind);
 }
 
+// By what names the program calls them, the first few: of one, of all, or of those that have one.
+static void print_names(const struct page *p, const struct group *g)
+{
+	const char *shown[NAMES_SHOWN];
+	size_t n = 0, left = 0;
+	for (size_t i = 0; i < g->n; i++) {
+		const char *called = g->first[i].name;
+		bool again = !called;
+		for (size_t k = 0; k < n && !again; k++)
+			again = !strcmp(shown[k], called);
+		if (again || n == NAMES_SHOWN) {
+			left += !again;
+			continue;
+		}
+		fprintf(p->to, "%s\"%s\"", n ? ", " : " ", called);
+		shown[n++] = called;
+	}
+	if (left)
+		fprintf(p->to, " and %zu more", left);
+}
+
 void text_head(const struct page *p, const struct group *g)
 {
 	char label[128];
@@ -172,6 +193,8 @@ void text_head(const struct page *p, const struct group *g)
 		fprintf(p->to, "coroutine %" PRIu64 " %s", g->first->id, label);
 	else
 		fprintf(p->to, "%zu coroutines %s", g->n, label);
-	fprintf(p->to, "%s ", text_paint(p, TEXT_PLAIN));
+	fputs(text_paint(p, TEXT_PLAIN), p->to);
+	print_names(p, g);
+	fputc(' ', p->to);
 	text_state(p, g);
 }

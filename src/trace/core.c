@@ -272,7 +272,7 @@ static int copy_tables(const struct core *c, struct image *m)
 		[CTP_TABLE_STATIONS] = &m->stations, [CTP_TABLE_THREADS] = &m->threads, [CTP_TABLE_FDS] = &m->fds,
 		[CTP_TABLE_CANDS] = &m->cands, [CTP_TABLE_MODULES] = &m->modules, [CTP_TABLE_INCIDENTS] = &m->incidents,
 		[CTP_TABLE_STACK_INDEX] = &m->stack_index, [CTP_TABLE_STACK_WORDS] = &m->stack_words,
-		[CTP_TABLE_SITES] = &m->sites, [CTP_TABLE_EXT] = &m->ext_table,
+		[CTP_TABLE_SITES] = &m->sites, [CTP_TABLE_NAMES] = &m->names, [CTP_TABLE_EXT] = &m->ext_table,
 	};
 	int r = 0;
 	for (unsigned i = 0; !r && i < CTP_TABLES; i++)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ctp/polled.h"
 
 // What a verdict speaks of is as it was at the snapshot, where one was taken
@@ -32,6 +33,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 		{ &m->stack_words, "stack_words", sizeof(uint64_t), false, false },
 		{ &m->incidents, "incidents", sizeof(struct ctp_incident), true, true, true },
 		{ &m->sites, "sites", sizeof(struct ctp_site), false, true, true },
+		{ &m->names, "names", sizeof(struct ctp_name), true, true, true },
 	};
 	struct table probe = { 0 };
 	bool shot = table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
@@ -73,7 +75,7 @@ static uint32_t other_layout(const char *dir)
 static void close_tables(struct image *m)
 {
 	struct table *all[] = { &m->stations, &m->threads, &m->fds, &m->cands, &m->modules,
-				&m->stack_index, &m->stack_words, &m->ext_table, &m->incidents, &m->sites, &m->later };
+				&m->stack_index, &m->stack_words, &m->ext_table, &m->incidents, &m->sites, &m->names, &m->later };
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		table_close(all[i]);
 }
@@ -86,6 +88,8 @@ static int index_tables(struct image *m)
 			r = idmap_set(&m->by_id, image_state(m, i)->id, (uint32_t)i);
 	for (size_t i = 0; !r && i < m->later.n; i++)
 		r = idmap_set(&m->later_by_id, ((const struct ctp_state *)table_row(&m->later, i))->id, (uint32_t)i);
+	for (size_t i = 0; !r && i < m->names.n; i++)
+		r = idmap_set(&m->by_name, ((const struct ctp_name *)table_row(&m->names, i))->id, (uint32_t)i);
 	for (size_t i = 0; !r && i < m->fds.n; i++)
 		r = idmap_set(&m->by_fd, table_index(&m->fds, i), (uint32_t)i);
 	for (size_t i = 0; !r && i < m->cands.n; i++) {
@@ -328,6 +332,7 @@ void image_close(struct image *m)
 	close_tables(m);
 	idmap_deinit(&m->by_id);
 	idmap_deinit(&m->later_by_id);
+	idmap_deinit(&m->by_name);
 	idmap_deinit(&m->by_fd);
 	idmap_deinit(&m->closes);
 	idmap_deinit(&m->dels);
@@ -364,6 +369,33 @@ const struct ctp_state *image_entity(const struct image *m, uint64_t id)
 {
 	uint32_t row = idmap_get(&m->by_id, id);
 	return row == IDMAP_NONE ? NULL : image_state(m, row);
+}
+
+static const char *thread_name(const struct image *m, uint64_t native)
+{
+	const char *name = NULL, *process = NULL, *first = NULL;
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		name = t->native == native ? t->name : name;
+		process = t->tid == m->pid ? t->name : process;
+		first = !first && *t->name ? t->name : first;
+	}
+	process = process ? process : first; // of one whose first thread is not known: the first of the others
+	return name && strncmp(name, process ? process : "", sizeof(((struct ctp_thread *)0)->name)) != 0 ? name : NULL;
+}
+
+const char *image_name(const struct image *m, uint64_t id, char buf[CTP_NAME_TEXT])
+{
+	uint32_t row = id ? idmap_get(&m->by_name, id) : IDMAP_NONE;
+	const char *thread = row == IDMAP_NONE && id ? thread_name(m, id) : NULL;
+	if (row == IDMAP_NONE && !thread)
+		return NULL;
+	if (thread)
+		snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)sizeof(((struct ctp_thread *)0)->name), thread);
+	else
+		snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)CTP_NAME_TEXT - 1, ((const struct ctp_name *)table_row(&m->names, row))->text);
+	text_clean(buf);
+	return *buf ? buf : NULL;
 }
 
 const struct ctp_fd *image_fd(const struct image *m, int32_t fd)

@@ -42,11 +42,12 @@ struct image {
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone
 	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;
-	struct table incidents, sites; // empty in older traces
+	struct table incidents, sites, names; // empty in older traces
 	struct table later;    // stations as of the end, where `stations` are of a snapshot before it; else empty
 	struct ctp_ext ext;
 	struct idmap by_id;   // entity id -> row of stations
 	struct idmap later_by_id; // entity id -> row of later
+	struct idmap by_name; // entity id -> row of names
 	struct idmap by_fd;   // fd number -> row of fds
 	struct idmap closes;  // image_key(fd, gen) -> row of cands: the generation's end
 	struct idmap dels;    // the same: its last EPOLL_CTL_DEL under a waiter
@@ -100,6 +101,9 @@ static inline const struct ctp_incident *image_incident(const struct image *m, s
 }
 // The entity with this id, or NULL if its station was recycled.
 const struct ctp_state *image_entity(const struct image *m, uint64_t id);
+// What the program calls this coroutine, or the thread that this is the own stack of (if that is not what its process
+// is called); fit for a terminal. NULL: it does not say.
+const char *image_name(const struct image *m, uint64_t id, char buf[CTP_NAME_TEXT]);
 // The entry of an fd number, or NULL.
 const struct ctp_fd *image_fd(const struct image *m, int32_t fd);
 // The candidate for the end (or the EPOLL_CTL_DEL) of fd#gen, or NULL.

@@ -90,6 +90,13 @@ struct ctp_state *builder_coroutine(struct builder *b, uint64_t id, enum ctp_lif
 	return c;
 }
 
+void builder_name(struct builder *b, const struct ctp_state *c, const char *name)
+{
+	struct ctp_name *n = &b->names[c->station];
+	n->id = c->id;
+	snprintf(n->text, sizeof(n->text), "%s", name);
+}
+
 struct ctp_thread *builder_thread(struct builder *b, uint32_t tid, uint64_t native)
 {
 	struct ctp_thread *t = &b->threads[b->nthreads++];
@@ -232,6 +239,7 @@ static void write_tables(const struct builder *b)
 	write_table(b, "fds", b->fds, sizeof(b->fds[0]), BUILDER_ROWS, true, true);
 	write_table(b, "cands", b->cands, sizeof(b->cands[0]), b->ncands, true, false);
 	write_table(b, "modules", b->modules, sizeof(b->modules[0]), b->nmodules, false, false);
+	write_table(b, "names", b->names, sizeof(b->names[0]), BUILDER_ROWS, true, false);
 	write_table(b, "stack_index", b->stack_index, 4, b->nstacks, false, false);
 	write_table(b, "stack_words", b->stack_words, 8, b->nwords, false, false);
 }

@@ -20,6 +20,7 @@ struct builder {
 	struct ctp_fd fds[BUILDER_ROWS]; // row i is fd number i; gen 0 = unused
 	struct ctp_cand cands[BUILDER_ROWS];
 	struct ctp_module modules[4];
+	struct ctp_name names[BUILDER_ROWS]; // by row of stations
 	uint32_t stack_index[BUILDER_ROWS];
 	uint64_t stack_words[1024];
 	unsigned nstations, nthreads, ncands, nmodules, nstacks, nwords;
@@ -40,6 +41,8 @@ uint32_t builder_stack(struct builder *b, unsigned n, const uint64_t *pcs);
 struct ctp_state *builder_coroutine(struct builder *b, uint64_t id, enum ctp_life life);
 struct ctp_thread *builder_thread(struct builder *b, uint32_t tid, uint64_t native);
 struct ctp_fd *builder_fd(struct builder *b, int fd, uint32_t gen, enum ctp_fd_life life);
+// The program calls it so.
+void builder_name(struct builder *b, const struct ctp_state *c, const char *name);
 // C waits for fd#gen, having registered it in that slice.
 void builder_wait(struct ctp_state *c, int fd, uint32_t gen, uint64_t data);
 // fd was closed by `closer` at `time`; its entry is marked so.

@@ -41,8 +41,13 @@ static void lose(struct builder *b, const struct ctp_state *c, int fd, const cha
 static void lost(struct builder *b)
 {
 	stacks(b);
-	for (uint64_t i = 0; i < 3; i++)
-		lose(b, reader(b, 41 + i, 7 + (int)i), 7 + (int)i, "++++++?", NULL);
+	for (uint64_t i = 0; i < 3; i++) {
+		char name[32];
+		struct ctp_state *c = reader(b, 41 + i, 7 + (int)i);
+		snprintf(name, sizeof(name), i < 2 ? "conn %d" : "", 41 + (int)i);
+		builder_name(b, c, name);
+		lose(b, c, 7 + (int)i, "++++++?", NULL);
+	}
 	lose(b, reader(b, 50, 20), 20, "+++++-?", "the word at all+0x38 leads to it");
 }
 

@@ -282,6 +282,49 @@ static void chunks_that_threads_are_in_stay(void **state)
 	free(pool.rings);
 }
 
+// ------------------------------------------------------------------- names
+
+static struct ctp_name given;
+static uint32_t namers;
+
+static void *namer(void *arg)
+{
+	for (int i = 0; i < EVENTS / 4; i++) {
+		while (!ctp_name_take(&given))
+			;
+		given.id = (uint64_t)*(const char *)arg;
+		memset(given.text, *(const char *)arg, CTP_NAME_TEXT - 1);
+		ctp_name_give(&given);
+	}
+	ctp_add32(&namers, 1);
+	return NULL;
+}
+
+// By two at once, read meanwhile: one or the other.
+static void names_are_never_torn(void **state)
+{
+	(void)state;
+	pthread_t t[2];
+	uint64_t got = 0;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, namer, i ? "b" : "a"), 0);
+	for (bool more = true; more;) {
+		struct ctp_name n;
+		more = ctp_load32(&namers) < 2;
+		if (!ctp_name_read(&given, &n) || !n.id)
+			continue;
+		for (unsigned i = 0; i < CTP_NAME_TEXT - 1; i++)
+			assert_int_equal(n.text[i], n.id);
+		got++;
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	assert_true(got > 0);
+	given.seq |= 1; // its writer was killed
+	assert_false(ctp_name_read(&given, &(struct ctp_name){0}));
+	assert_false(ctp_name_take(&given));
+}
+
 // ----------------------------------------------------------------- regions
 
 static void regions_that_lie(void **state)
@@ -307,6 +350,12 @@ static void regions_that_lie(void **state)
 	LIE(ext.incidents_off, bytes);
 	LIE(ext.incidents_max, 3);
 	LIE(ext.sites_off, 8);
+	LIE(ext.names_off, bytes);
+	LIE(ext.names_off, 8);
+	h = good;
+	h.ext.names_off = 0; // made before there were names
+	assert_int_equal(ctp_region_open(&r, &h, bytes), 0);
+	assert_null(r.names);
 	LIE(ext.threads_off, bytes - 64);
 	LIE(ext.fds_off, ~0ULL << 6);
 	LIE(ext.cands_off, 1025);
@@ -329,7 +378,7 @@ int main(void)
 		cmocka_unit_test(rings_lose_nothing_uncounted), cmocka_unit_test(the_reader_is_late_from_half_on),
 		cmocka_unit_test(a_ring_that_lies), cmocka_unit_test(chunks_are_whole_or_not_there),
 		cmocka_unit_test(chunks_that_threads_are_in_stay),
-		cmocka_unit_test(regions_that_lie),
+		cmocka_unit_test(names_are_never_torn), cmocka_unit_test(regions_that_lie),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

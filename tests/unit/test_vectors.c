@@ -2,7 +2,7 @@
 //
 // The golden regions of spec/vectors, written from the specification's words
 // alone, read through ctp.h: version-1 slots (laps, a torn one), present states,
-// records, an incident, and the note of a crash.
+// records, an incident, the note of a crash, and names.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 
 #include "ctp/record.h"
 #include "ctp/seq.h"
+#include "ctp/tables.h"
 
 static size_t load(const char *name, void **blob, json_t **expect)
 {
@@ -202,11 +203,48 @@ static void crash(void **state)
 	free(blob);
 }
 
+// Of a region that is all zeros but for these: what ctp_table_rows finds.
+struct found {
+	const json_t *expect;
+	size_t n;
+};
+
+static void found_name(void *arg, uint64_t index, const void *row)
+{
+	struct found *f = arg;
+	const struct ctp_name *name = row;
+	const json_t *want = json_array_get(f->expect, f->n++);
+	assert_int_equal(index, json_integer_value(json_array_get(want, 0)));
+	assert_int_equal(name->id, json_integer_value(json_array_get(want, 1)));
+	assert_string_equal(name->text, json_string_value(json_array_get(want, 2)));
+}
+
+static void names(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *x;
+	struct ctp_header h = { .version = CTP_VERSION };
+	size_t bytes = load("names", &blob, &x);
+	h.allocated_count = (uint32_t)number(x, "stations");
+	struct ctp_region r = { .header = &h, .names_map = blob, .stations_max = h.allocated_count,
+				.names = (void *)((char *)blob + CTP_NAMES_MAP_BYTES) };
+	struct found f = { json_object_get(x, "names"), 0 };
+	assert_int_equal(bytes, CTP_NAMES_MAP_BYTES + h.allocated_count * sizeof(struct ctp_name));
+	ctp_table_rows(&r, CTP_TABLE_NAMES, found_name, &f);
+	assert_int_equal(f.n, json_array_size(f.expect));
+	r.names = NULL; // a region from before names
+	ctp_table_rows(&r, CTP_TABLE_NAMES, found_name, &f);
+	assert_int_equal(f.n, json_array_size(f.expect));
+	json_decref(x);
+	free(blob);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version1), cmocka_unit_test(present_state), cmocka_unit_test(records),
-		cmocka_unit_test(incident), cmocka_unit_test(crash),
+		cmocka_unit_test(incident), cmocka_unit_test(crash), cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// thread_names.h - what threads are called, kept in the region's table.
+#pragma once
+
+#include "ctp/region.h"
+
+void thread_name_note(const struct ctp_region *r, uint32_t slot);
+void thread_names_note(const struct ctp_region *r); // of all that live
