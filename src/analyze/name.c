@@ -14,8 +14,8 @@
 struct shorter {
 	const char *from; // what is left
 	char *to;         // what is made
+	char *made;
 	char *begins;     // where the name itself does: behind what it returns
-	int parentheses;
 	bool is_operator;
 };
 
@@ -31,23 +31,34 @@ static void copy(struct shorter *s, size_t n)
 	s->from += n;
 }
 
-// The length of what stands in angle brackets, with them; 0: they do not match. An arrow's is none.
-static size_t bracketed(const char *at)
+// The length of what stands in brackets of this kind, with them; 0: they do not match. An arrow's is none.
+static size_t bracketed(const char *at, char open, char close)
 {
 	size_t depth = 0;
 	for (const char *p = at; *p; p++) {
-		depth += *p == '<';
-		if (*p == '>' && p[-1] != '-' && !--depth)
+		depth += *p == open;
+		if (*p == close && p[-1] != '-' && !--depth)
 			return (size_t)(p - at) + 1;
 	}
 	return 0;
+}
+
+static void put(struct shorter *s, const char *text)
+{
+	s->to = stpcpy(s->to, text);
+}
+
+static bool follows(const struct shorter *s, const char *word)
+{
+	size_t n = strlen(word);
+	return (size_t)(s->to - s->made) >= n && !memcmp(s->to - n, word, n);
 }
 
 // "operator" and its sign, which may be brackets.
 static void copy_operator(struct shorter *s)
 {
 	const size_t word = strlen("operator");
-	size_t sign = s->from[word] == '(' ? 2 : strspn(s->from + word, "<>=!+-*/%^&|~,[]");
+	size_t sign = begins_with(s->from + word, "()") ? 2 : strspn(s->from + word, "<>=!+-*/%^&|~,[]");
 	copy(s, word + sign);
 	s->is_operator = true;
 }
@@ -59,23 +70,22 @@ static bool step(struct shorter *s, bool word_begins)
 		copy_operator(s);
 		return true;
 	}
-	if (*s->from == '<') {
-		size_t n = bracketed(s->from);
-		bool is_name = begins_with(s->from, "<lambda") || begins_with(s->from, "<unnamed");
-		if (!n)
-			return false;
-		if (is_name) {
-			copy(s, n);
-			return true;
-		}
+	bool angle = *s->from == '<';
+	if ((angle && !begins_with(s->from, "<lambda") && !begins_with(s->from, "<unnamed")) ||
+	    (*s->from == '(' && !begins_with(s->from, "(anonymous"))) {
+		size_t n = angle ? bracketed(s->from, '<', '>') : bracketed(s->from, '(', ')');
+		if (!follows(s, "lambda"))
+			put(s, angle ? "<>" : "()");
 		s->from += n;
-		*s->to++ = '<';
-		*s->to++ = '>';
-		return true;
+		return n > 0;
 	}
-	s->parentheses += (*s->from == '(') - (*s->from == ')');
+	if (*s->from == '(') {
+		size_t n = bracketed(s->from, '(', ')');
+		copy(s, n);
+		return n > 0;
+	}
 	copy(s, 1);
-	if (s->to[-1] == ' ' && !s->parentheses && !s->is_operator)
+	if (s->to[-1] == ' ' && !s->is_operator)
 		s->begins = s->to;
 	return true;
 }
@@ -83,10 +93,10 @@ static bool step(struct shorter *s, bool word_begins)
 void name_shorten(char *name)
 {
 	size_t bytes = strlen(name) + 1;
-	char *made = malloc(bytes);
+	char *made = malloc(bytes + 2); // a bracket that matches none is two, too
 	if (!made)
 		return;
-	struct shorter s = { .from = name, .to = made, .begins = made };
+	struct shorter s = { .from = name, .to = made, .made = made, .begins = made };
 	bool ok = true;
 	while (ok && *s.from && !begins_with(s.from, " [clone"))
 		ok = step(&s, s.from == name || strchr(" :", s.from[-1]));
