@@ -210,13 +210,18 @@ void emit_switch_slow(struct guest *g, const struct emit_switch *s)
 	t->near = after;
 }
 
-void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+static inline __attribute__((always_inline)) void append(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	if (!ctp_tracer->v1 && has_room(g, 2, now))
 		put(g, now, w1, w2, w3);
 }
 
+void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+{
+	append(g, now, w1, w2, w3);
+}
+
 void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
 {
-	emit_at(g, guest_now(), w1, w2, w3);
+	append(g, guest_now(), w1, w2, w3);
 }
