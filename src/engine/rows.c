@@ -131,6 +131,20 @@ static int read_set(pid_t pid, int epfd, size_t limit, size_t *room, struct rows
 	return err;
 }
 
+// A process that ends, killed or by exit, first gives up all its descriptors at once, and is seen with none.
+static bool has_any(pid_t pid)
+{
+	char path[40];
+	unsigned n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && !n && (e = readdir(d));)
+		n += *e->d_name != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
 int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out)
 {
 	struct rows r = {.complete = true};
@@ -145,6 +159,8 @@ int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out)
 		if (err == -ENOENT) // closed meanwhile: not at rest
 			r.complete = false, err = 0;
 	}
+	if (!has_any(pid))
+		r.complete = false; // what was read before may be half of it
 	if (err)
 		rows_deinit(&r);
 	else

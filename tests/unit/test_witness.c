@@ -24,6 +24,7 @@
 #include "ctp/seq.h"
 #include "engine/hold.h"
 #include "engine/proc.h"
+#include "engine/rows.h"
 #include "engine/scan.h"
 #include "engine/witness.h"
 
@@ -335,6 +336,24 @@ static void gone(void **state)
 	bench_stop(&b);
 }
 
+// Of one that has given up its descriptors it is not known what was registered.
+static void no_descriptors(void **state)
+{
+	struct rows r = {0};
+	siginfo_t si;
+	pid_t pid = fork_child();
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+	int e = rows_read(pid, 0, UINT64_MAX, &r);
+	waitpid(pid, NULL, 0);
+	assert_true(e || !r.complete);
+	rows_deinit(&r);
+	assert_int_equal(rows_read(getpid(), 0, UINT64_MAX, &r), 0);
+	assert_true(r.complete);
+	rows_deinit(&r);
+}
+
 static void spans(void **state)
 {
 	struct span v[] = {{30, 40}, {10, 20}, {20, 25}, {50, 50}, {35, 60}};
@@ -354,7 +373,7 @@ int main(void)
 		cmocka_unit_test(dups), cmocka_unit_test(event), cmocka_unit_test(eventdup), cmocka_unit_test(listener),
 		cmocka_unit_test(flight), cmocka_unit_test(ticking), cmocka_unit_test(withdrawn),
 		cmocka_unit_test(at_the_end), cmocka_unit_test(stopped), cmocka_unit_test(restarted),
-		cmocka_unit_test(pending), cmocka_unit_test(gone),
+		cmocka_unit_test(pending), cmocka_unit_test(gone), cmocka_unit_test(no_descriptors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
