@@ -79,8 +79,9 @@ static void find_served(const struct slices *s, uint32_t slot, struct slice_serv
 	for (uint32_t i = 0; i < high && i < s->r->threads_max; i++) {
 		const struct ctp_thread *t = &s->r->threads[i];
 		const struct track *k = &s->tracks[i];
-		if (i == slot || ctp_load32(&t->life) != CTP_THREAD_LIVE || k->slice)
-			continue; // one that sits in a long slice itself is there for nobody
+		bool away = k->slice && k->slice->cpu_ns + k->slice->blocked_ns >= SLICE_BLOCKED_NS;
+		if (i == slot || ctp_load32(&t->life) != CTP_THREAD_LIVE || away)
+			continue; // one that sits in a long slice itself, not by a stop, is there for nobody
 		out->polls |= !t->polls && (t->flags & CTP_THREAD_LOOPS);
 		if (!t->polls)
 			continue;

@@ -304,7 +304,7 @@ def judge(exhibit, seen, strict=True):
     shown = seen.report["trace"]["coroutines"]["suspended"]  # by whom a trampoline is known to be one
     called = {c["entry"]["symbol"] for f in seen.report["findings"] for c in f["coroutines"] if c["entry"]}
     called |= set(re.findall(r"\bcoroutine \d+ (\w+)", seen.text))
-    why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown]
+    why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown and strict]
     why += [f"{f['rule']} names a connection {f['fd']['name']}" for f in seen.report["findings"]
             if strict and f["fd"] and f["fd"]["kind"] == "tcp" and (f["fd"]["name"] or "").startswith("socket:")]
     why += [f"no fact of {rule}" for rule in exhibit.facts if rule not in seen.facts]
