@@ -15,7 +15,9 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 
 static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
 {
-	(void)fd;
+	if (fd && fd->set_stack)
+		c->actor = (struct case_party){ .did = "set by", .call = "timerfd_settime", .stack = fd->set_stack,
+						.id = fd->last_out & CTP_FD_UNNAMED ? 0 : fd->last_out & CTP_ID_MASK };
 	if (c->proof.verdict < VERDICT_PROVEN)
 		c->refuted = found_text(out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",
 					c->fd, c->gen, c->id);

@@ -136,6 +136,7 @@ static void renew(struct ctp_fd *e, uint64_t now)
 	e->learned_stack = 0;
 	e->polled = e->polled_out = 0;
 	e->last_in = e->last_out = e->herd = 0;
+	e->set_stack = 0;
 	e->FD_ENDING = 0;
 	e->FD_ASKED = 0;
 }

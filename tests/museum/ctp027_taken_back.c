@@ -29,7 +29,7 @@ static void canceller(void *arg)
 	char byte;
 	(void)arg;
 	must(co_read(ep, cancel[0], &byte, 1));
-	must(timerfd_settime(timer, 0, &never, NULL));
+	must(timerfd_settime(timer, 0, &never, NULL)); // fault
 	must(write(cancelled[1], "", 1));
 	co_read(ep, cancel[0], &byte, 1);
 }

@@ -19,7 +19,7 @@ static void sleep_us(long us)
 	struct itimerspec t = {.it_value.tv_nsec = us / 1000 * 1000000};
 	int timer = (int)must(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
 	uint64_t n;
-	must(timerfd_settime(timer, 0, &t, NULL));
+	must(timerfd_settime(timer, 0, &t, NULL)); // fault
 	must(co_read(ep, timer, &n, sizeof(n))); // fault
 	close(timer);
 }

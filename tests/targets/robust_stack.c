@@ -61,7 +61,7 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t buflen, int flags, st
 static ucontext_t here, there, echo_uc, me, other;
 static sigjmp_buf env;
 static volatile int once;
-static int fds[2], ep, file, spare, fresh, listener, status, sig, two[2];
+static int fds[2], ep, file, spare, fresh, listener, timer, status, sig, two[2];
 static char byte, *low, *from, echo_stack[64 << 10], other_stack[16384], path[32];
 static void *memory, *chunk, *module;
 static FILE *stream, *command;
@@ -76,6 +76,7 @@ static struct mmsghdr mmsg;
 static struct sockaddr_un nobody = {.sun_family = AF_UNIX, .sun_path = "/nobody/there"};
 static sigset_t usr2;
 static const struct timespec no_time;
+static const struct itimerspec never;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -176,6 +177,7 @@ static struct transfer as_is(struct transfer t)
 	X(socket, 0, socket(AF_UNIX, SOCK_STREAM, 0)) \
 	X(socketpair, 0, socketpair(AF_UNIX, SOCK_STREAM, 0, two)) \
 	X(timerfd_create, 0, timerfd_create(CLOCK_MONOTONIC, 0)) \
+	X(timerfd_settime, 0, timerfd_settime(timer, 0, &never, NULL)) \
 	X(close, 0, close(spare)) \
 	X(close_range, 0, close_range((unsigned)spare, (unsigned)spare, 0)) \
 	X(closedir, 1, closedir(folder)) \
@@ -397,6 +399,7 @@ int main(int argc, char **argv)
 	low = map + 4096;
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds));
 	must(listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	must(timer = timerfd_create(CLOCK_MONOTONIC, 0));
 	must(file = memfd_create("file", 0));
 	must(ep = epoll_create1(0));
 	sigemptyset(&usr2);
