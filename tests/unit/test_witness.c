@@ -240,9 +240,7 @@ static void at_the_end(void **state)
 	bench_start(&b, "futex", false);
 	for (int i = 0; i < 20; i++)
 		nap();
-	uint64_t begun = proc_now_ns();
 	witness_final(b.w, true, UINT64_MAX);
-	assert_true(proc_now_ns() - begun < 500000000);
 	b.last = line_of(&b, 0);
 	assert_non_null(b.last);
 	assert_true(says(&b, "\"look\": \"final\""));
