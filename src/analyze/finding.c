@@ -166,7 +166,7 @@ static int make_symbols(struct report *r, const char *symfs)
 
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings)
 {
-	*r = (struct report){ .world = w };
+	*r = (struct report){ .world = w, .group_by = settings->group_by };
 	int e = make_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))

@@ -18,8 +18,12 @@ struct finding {
 	struct frames waiter, closer, creator, opener;
 };
 
+// What coroutines have in common that are listed as one group (group_by.h).
+enum group_by { GROUP_BY_SITE, GROUP_BY_CREATOR, GROUP_BY_NAME, GROUP_BY_ENTRY };
+
 struct report {
 	const struct world *world;
+	enum group_by group_by;
 	struct found found;
 	struct symbols **symbols; // by image
 	struct finding *findings;
@@ -37,6 +41,7 @@ struct report_settings {
 	const char *symfs;
 	const char *baseline;  // file, or NULL
 	const char *suppress;  // file, or NULL
+	enum group_by group_by;
 };
 
 // Runs the passes and groups what they found. 0 or -errno.

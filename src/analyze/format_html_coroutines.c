@@ -6,7 +6,9 @@
 // kinds of waits are told once. Rows are those of the last tables: coroutines that have ended
 // are there until their place was needed again, and are counted in any case.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/html.h"
 #include "base/json.h"
@@ -65,11 +67,19 @@ static uint32_t place_of(struct table_out *t, struct idmap *map, uint64_t key, j
 static uint32_t name_place(struct table_out *t, const struct image *m, const struct ctp_state *s)
 {
 	uint64_t key = (s->entry ^ (uint64_t)s->stack << 44 ^ (uint64_t)m->index << 32) * 0x9e3779b97f4a7c15ULL ^ (s->life == CTP_FINISHED);
+	char name[256], given[CTP_NAME_TEXT];
+	bool named = image_name(m, s->id, given) != NULL;
+	for (const char *p = named ? given : ""; *p; p++)
+		key = (key ^ (unsigned char)*p) * 0x100000001b3ULL;
 	uint32_t at = idmap_get(&t->by_name, key);
-	char name[200];
 	if (at != IDMAP_NONE)
 		return at;
-	return place_of(t, &t->by_name, key, t->names, s->entry ? report_name(t->h->report, m, s, name, sizeof(name)) : "");
+	*name = 0;
+	if (s->entry)
+		report_name(t->h->report, m, s, name, 160);
+	if (named)
+		snprintf(name + strlen(name), sizeof(name) - strlen(name), " \"%s\"", given);
+	return place_of(t, &t->by_name, key, t->names, name);
 }
 
 static unsigned kind_of(const struct image *m, const struct ctp_wait *w)

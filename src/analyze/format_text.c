@@ -6,11 +6,13 @@
 // may change. A group shows one coroutine and fits on a screen.
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/crash.h"
 #include "analyze/describe.h"
 #include "analyze/format_text.h"
+#include "analyze/group_by.h"
 #include "base/text.h"
 #include "ctp/words.h"
 
@@ -144,7 +146,7 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 {
 	const struct verdict_case *c = f->cases[0];
 	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
-	char who[256], place[300], created[280], piece[620] = "before it was watched";
+	char who[256], by[272] = "", place[580], created[280], piece[620] = "before it was watched";
 	const char *call = c->opener.call;
 	if (c->fd < 0)
 		*piece = 0;
@@ -158,9 +160,12 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 	fprintf(to, LABEL, *piece ? "opened" : "created");
 	if (*piece)
 		text_piece(&w, "", piece);
-	snprintf(place, sizeof(place), "coroutine created%s", created);
+	const struct ctp_state *maker = c->about.state ? image_entity(c->about.image, c->about.state->creator) : NULL;
+	if (maker && maker->entity == CTP_COROUTINE)
+		snprintf(by, sizeof(by), " by %s", report_who(r, c->about.image, maker->id, who, sizeof(who)));
+	snprintf(place, sizeof(place), "coroutine created%s%s", by, created);
 	if (*created)
-		text_piece(&w, " · ", *piece ? place : created + 1);
+		text_piece(&w, " · ", *piece ? place : place + strlen("coroutine created "));
 	fputc('\n', to);
 }
 
@@ -281,6 +286,30 @@ static void show_others(FILE *to, const struct finding *f)
 	fputc('\n', to);
 }
 
+// The same by what --group-by says.
+static void show_groups(FILE *to, const struct report *r, const struct finding *f)
+{
+	enum { SHOWN = 10 };
+	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct group_by_part *parts;
+	size_t n;
+	if (group_by_parts(r, f, &parts, &n))
+		return;
+	if (n)
+		fprintf(to, LABEL, "groups");
+	for (size_t i = 0; i < n && i < SHOWN; i++) {
+		char label[300], piece[340];
+		const struct verdict_case *c = parts[i].first;
+		snprintf(piece, sizeof(piece), "%zu %s", parts[i].n,
+			 group_by_label(r, c->about.image, c->about.state, label, sizeof(label)));
+		text_piece(&w, " · ", piece);
+	}
+	if (n > SHOWN)
+		fprintf(to, " and %zu more", n - SHOWN);
+	fputs(n ? "\n" : "", to);
+	free(parts);
+}
+
 static void show_finding(FILE *to, const struct report *r, const struct finding *f,
 			 const struct format_settings *s)
 {
@@ -293,7 +322,9 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 	show_timeline(to, f);
 	show_evidence(to, f);
 	show_open(to, f);
-	show_others(to, f);
+	if (r->group_by == GROUP_BY_SITE)
+		show_others(to, f);
+	show_groups(to, r, f);
 	fputs("  refuted if", to);
 	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS + 1, COLUMNS }, refuted);
 	fputc('\n', to);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/format_text.h"
+#include "analyze/group_by.h"
 #include "analyze/waiters.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -44,7 +45,7 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 void format_text_longest(FILE *to, const struct report *r)
 {
 	struct waiters all;
-	char frames[1000], span[32], fd[64], piece[1200];
+	char frames[1000], span[32], fd[64], label[300], piece[1500];
 	if (waiters_collect(&all, r))
 		return;
 	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
@@ -56,7 +57,9 @@ void format_text_longest(FILE *to, const struct report *r)
 		*fd = 0;
 		if (wait)
 			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
-		snprintf(piece, sizeof(piece), "%zu %s up to %s%s: %s", g->n, g->live ? "waiting" : "parked", span, fd, frames);
+		group_by_label(r, g->image, g->oldest, label, sizeof(label));
+		snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s: %s", g->n, label, *label ? " " : "", g->live ? "waiting" : "parked",
+			 span, fd, frames);
 		fputs(i ? "         " : "longest  ", to);
 		text_words(&wrap, piece);
 		fputc('\n', to);

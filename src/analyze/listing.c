@@ -6,6 +6,7 @@
 
 #include "analyze/crash.h"
 #include "analyze/format.h"
+#include "analyze/group_by.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/json.h"
@@ -32,10 +33,10 @@ static uint32_t stack_of(const struct image *m, const struct ctp_state *s)
 	return s->life == CTP_SUSPENDED ? s->stack : s->creator_stack;
 }
 
-static int take(struct listing *l, struct idmap *groups, const struct image *m, const struct ctp_state *s)
+static int take(struct listing *l, const struct report *r, struct idmap *groups, const struct image *m, const struct ctp_state *s)
 {
 	uint32_t stack = stack_of(m, s);
-	uint64_t key = (uint64_t)rank(s) << 32 | stack;
+	uint64_t key = group_by_key(r, m, s, stack) << 2 | (unsigned)rank(s);
 	uint32_t at = s->life != CTP_RUNNING ? idmap_get(groups, key) : IDMAP_NONE;
 	if (at != IDMAP_NONE) {
 		struct listing_group *g = &l->items[at];
@@ -71,7 +72,7 @@ int listing_collect(struct listing *l, const struct report *r)
 		for (size_t k = 0; !e && k < m->stations.n; k++) {
 			const struct ctp_state *s = image_state(m, k);
 			if (s->entity == CTP_COROUTINE && s->life >= CTP_CREATED && s->life <= CTP_RUNNING)
-				e = take(l, &groups, m, s);
+				e = take(l, r, &groups, m, s);
 		}
 		idmap_deinit(&groups);
 	}
@@ -99,13 +100,14 @@ static void show(FILE *to, const struct report *r, const struct listing_group *g
 	struct symbols *symbols = r->symbols[g->image - r->world->images];
 	const struct ctp_state *s = g->oldest;
 	struct frames f = { 0 };
-	char who[256], span[32], fd[64] = "", more[48] = "";
+	char who[256], span[32], fd[64] = "", label[300], more[360] = "";
 	report_who(r, g->image, s->id, who, sizeof(who));
 	text_duration(span, sizeof(span), age_ns(r, g));
 	if (s->life == CTP_SUSPENDED && image_nwaits(s))
 		snprintf(fd, sizeof(fd), " on fd %d#%u", s->waits[0].fd, s->waits[0].gen);
 	if (g->n > 1)
-		snprintf(more, sizeof(more), ", and %zu more from there", g->n - 1);
+		snprintf(more, sizeof(more), ", and %zu more %s", g->n - 1, r->group_by == GROUP_BY_SITE ? "from there" :
+			 group_by_label(r, g->image, s, label, sizeof(label)));
 	fprintf(to, "%s %s for %s%s%s%s\n", who, word(s), span, fd, more, s->life == CTP_CREATED && s->creator_stack ? ", made at" : "");
 	if (g->stack && !frames_read(&f, symbols, g->image, g->stack))
 		format_text_stack(to, symbols, &f);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analyze/group_by.h"
 #include "analyze/profile.h"
 
 #define LOST_WAKEUP "CTP001,CTP002,CTP003,CTP004,CTP005,CTP006,CTP007,CTP008,CTP009"
@@ -61,6 +62,13 @@ SETTER(set_format)
 	return s->format ? 0 : -EINVAL;
 }
 
+SETTER(set_group_by)
+{
+	int by = group_by_find(v);
+	((struct settings *)to)->report.group_by = by < 0 ? GROUP_BY_SITE : (enum group_by)by;
+	return by < 0 ? -EINVAL : 0;
+}
+
 SETTER(set_weight)
 {
 	unsigned weight = profile_weight_find(v);
@@ -91,6 +99,7 @@ const struct option_row settings_rows[] = {
 	{ "format", 0, "text|json|sarif|markdown|html|jsonl|folded|speedscope|pprof", "how to write the report (default text); html: one page that opens without a network, with -o; jsonl: the state changes, no report; folded, speedscope, pprof: profiles for flamegraph.pl and inferno, speedscope, and go tool pprof", set_format },
 	{ "weight", 0, "suspended|running|latency|count", "what a profile is made of: the time that coroutines were suspended (default), or ran; the time from the first event for one until it went on; or switches. Times are nanoseconds; speedscope and pprof get all four, this one first", set_weight },
 	{ "full", 0, NULL, "tell every finding in full, also where there are more than twenty", set_full },
+	{ "group-by", 0, "site|creator|name|entry", "how the coroutines of a finding, those that wait longest, and those of a core file are put together: by the place (default), by who created them, by the name that the program gave them, or by the function in which they began", set_group_by },
 	{ "output", 'o', "FILE", "write to FILE instead of stdout", set_output },
 	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and counts for the exit status (default suspect); inconclusive ones are always shown", set_minimum },
 	{ "baseline", 0, "OLD.json", "findings in an older JSON report are marked known and do not count for the exit status", set_baseline },

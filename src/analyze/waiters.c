@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/group_by.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 
@@ -33,9 +34,9 @@ static int note_found(struct idmap *found, const struct report *r, const struct 
 	return e;
 }
 
-static int take(struct waiters *w, struct idmap *groups, const struct image *m, const struct ctp_state *s, bool live)
+static int take(struct waiters *w, const struct report *r, struct idmap *groups, const struct image *m, const struct ctp_state *s, bool live)
 {
-	uint64_t key = (uint64_t)s->stack << 1 | live;
+	uint64_t key = group_by_key(r, m, s, s->stack) << 1 | live;
 	uint32_t at = idmap_get(groups, key);
 	if (at != IDMAP_NONE) {
 		struct waiters_group *g = &w->items[at];
@@ -59,7 +60,7 @@ static int collect(struct waiters *w, const struct report *r, const struct image
 		enum waiter_kind kind = kind_of(m, i);
 		const struct ctp_state *s = image_state(m, i);
 		if (kind != WAITER_NONE && idmap_get(&found, s->id) == IDMAP_NONE)
-			e = take(w, &groups, m, s, kind == WAITER_LIVE);
+			e = take(w, r, &groups, m, s, kind == WAITER_LIVE);
 	}
 	idmap_deinit(&groups);
 	idmap_deinit(&found);

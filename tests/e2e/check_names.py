@@ -123,6 +123,21 @@ def check_reports(case):
     equal({c["name"] for f in old["findings"] for c in f["coroutines"]}, {None}, "names")
 
 
+def check_groups(case):
+    """--group-by tells a finding's coroutines apart, and leaves the finding what it is."""
+    lost(case)
+    report = case.report()[1]["findings"]
+    for by, want in (("site", None), ("name", r"groups +1 \"conn \d+ to 10\.0\.0\.1\" · 1 "), ("entry", r"groups +3 connection\n"),
+                     ("creator", r"groups +3 created by the native stack of thread \d+\n")):
+        text = case.analyze("ctp.data", f"--group-by={by}").out
+        need(re.search(want, text) if want else "groups" not in text, f"{by}: {text}")
+        equal("  also " in text, not want, f"{by}: the list of the others")
+        equal(case.report("ctp.data", f"--group-by={by}")[1]["findings"], report, f"findings by {by}")
+    refused = case.analyze("ctp.data", "--group-by=color")
+    equal((refused.status, refused.err.count("\n")), (2, 1), f"a word that is none: {refused}")
+    need({c["creator"] for c in report[0]["coroutines"]} - {None}, "nobody has a creator")
+
+
 def check_threads(case):
     """A thread that has a name of its own is told by it."""
     lost(case, "thread")
