@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/diff.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
 #include "trace/stream.h"
@@ -129,6 +130,61 @@ static int analyze_trace(void)
 	return status;
 }
 
+// Both at once, and what came of it. The worlds are the caller's.
+static int compare(const struct world *old, const struct world *now)
+{
+	struct diff d;
+	bool json = !strcmp(settings.format->name, "json");
+	int at, e = diff_make(&d, old, now, &settings.report, &at);
+	progress_end(&progress);
+	if (e) {
+		fprintf(stderr, "ctp-analyze: %s: %s\n", at == DIFF_OLD ? old->path : now->path,
+			e == -ESPIPE ? "lines that come by a pipe cannot be compared; write them to a file first" : strerror(-e));
+		return EXIT_USAGE;
+	}
+	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
+	e = !to ? -errno : json ? diff_json(to, &d) : diff_text(to, &d, color_wanted(settings.color, settings.output ? -1 : 1));
+	if (to && (ferror(to) || fflush(to)) && !e)
+		e = errno ? -errno : -EIO;
+	if (to && to != stdout && fclose(to) && !e)
+		e = -errno;
+	if (e)
+		fprintf(stderr, "ctp-analyze: cannot write %s: %s\n", settings.output ? settings.output : "the report", strerror(-e));
+	int status = e ? EXIT_USAGE : exit_status(&d.sides[DIFF_NEW].report);
+	diff_deinit(&d);
+	return status;
+}
+
+static int open_trace(struct world *w, const char *path, struct world_watch *watch)
+{
+	struct world_error error;
+	progress_begin(&progress);
+	int e = world_open_watched(w, path, WAIT_MS, watch, &error);
+	progress_clear(&progress);
+	if (e)
+		fprintf(stderr, "ctp-analyze: %s: %s\n", path, error.text);
+	return e;
+}
+
+static int compare_traces(void)
+{
+	struct world_watch watch = { progress_tell, &progress };
+	struct world old, now;
+	if (strcmp(settings.format->name, "text") && strcmp(settings.format->name, "json")) {
+		fprintf(stderr, "ctp-analyze: --diff writes text or json, not %s\n", settings.format->name);
+		return EXIT_USAGE;
+	}
+	if (open_trace(&old, settings.older, &watch))
+		return EXIT_USAGE;
+	int status = EXIT_USAGE;
+	if (!open_trace(&now, settings.trace ? settings.trace : "ctp.data", &watch)) {
+		status = compare(&old, &now);
+		world_close(&now);
+	}
+	world_close(&old);
+	return status;
+}
+
 static int list_rules(void)
 {
 	for (size_t i = 0; i < npasses; i++)
@@ -175,5 +231,5 @@ int main(int argc, char **argv)
 	case ACTION_ANALYZE:
 		break;
 	}
-	return analyze_trace();
+	return settings.older ? compare_traces() : analyze_trace();
 }

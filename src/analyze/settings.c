@@ -21,6 +21,7 @@ SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
 SETTER(set_version) { ((struct settings *)to)->action = ACTION_VERSION; return 0; }
 SETTER(set_output) { ((struct settings *)to)->output = v; return *v ? 0 : -EINVAL; }
 SETTER(set_baseline) { ((struct settings *)to)->report.baseline = v; return *v ? 0 : -EINVAL; }
+SETTER(set_diff) { ((struct settings *)to)->older = v; return *v ? 0 : -EINVAL; }
 SETTER(set_suppress) { ((struct settings *)to)->report.suppress = v; return *v ? 0 : -EINVAL; }
 SETTER(set_symfs) { ((struct settings *)to)->report.symfs = v; return *v ? 0 : -EINVAL; }
 SETTER(set_exit_zero) { ((struct settings *)to)->exit_zero = true; return 0; }
@@ -103,6 +104,7 @@ const struct option_row settings_rows[] = {
 	{ "output", 'o', "FILE", "write to FILE instead of stdout", set_output },
 	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and counts for the exit status (default suspect); inconclusive ones are always shown", set_minimum },
 	{ "baseline", 0, "OLD.json", "findings in an older JSON report are marked known and do not count for the exit status", set_baseline },
+	{ "diff", 0, "OLD", "compare TRACE with an older one: new and vanished findings, who waits where, slices, waits and latencies by place, where they differ by more than chance and by half or more; text or json. Exit 1: a finding that OLD has not", set_diff },
 	{ "suppress", 0, "FILE", "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint; what was left out is counted, lines that match nothing are named", set_suppress },
 	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
 	{ "symfs", 0, "DIR", "look for the program's files below DIR", set_symfs },
@@ -132,6 +134,7 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-analyze [RULES] [OPTIONS] [TRACE]\n"
+	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD [NEW]\n"
 	      "TRACE: a trace directory, a .jsonl file, a core file, or - for JSON lines on stdin (default ctp.data)\n\n", to);
 	options_help(settings_rows, to);
 	fputs("\nexit status: 1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input\n", to);
@@ -143,7 +146,8 @@ void settings_man(FILE *to)
 	      ".\\\" Printed by ctp-analyze --man: edit src/analyze/settings.c\n"
 	      ".TH CTP\\-ANALYZE 1 \"\" \"ctp\" \"User Commands\"\n"
 	      ".SH NAME\nctp\\-analyze \\- find coroutines that can no longer be woken\n"
-	      ".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n"
+	      ".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n.br\n.B ctp\\-analyze\n"
+	      "[\\fIRULES\\fR] [\\fIOPTIONS\\fR] \\fB\\-\\-diff\\fR \\fIOLD\\fR [\\fINEW\\fR]\n"
 	      ".SH DESCRIPTION\n"
 	      "Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
 	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, a core file, or \\- for JSON\n"

@@ -14,6 +14,7 @@ struct settings {
 	enum settings_action action;
 	const struct pass *explain;
 	const char *trace; // NULL = ctp.data
+	const char *older; // --diff: what it is compared with, or NULL
 	const struct format *format;
 	const char *output; // NULL = stdout
 	enum color color;
