@@ -19,12 +19,14 @@ struct coroutine {
 	uint64_t id, changes, entry, creator;
 	uint64_t since_ns; // how long it has been as it is now
 	uint64_t since;    // ticks
+	uint64_t created;  // ticks
 	uint64_t lo, hi;   // its stack, as declared
 	uint32_t station;
 	uint32_t stack;         // of the stacks (ps/stacks.h); 0 = none
 	uint32_t recorded;      // the same, by its id in the region
 	uint32_t creator_stack; // as recorded
 	uint32_t thread;        // slot where it runs or last ran
+	uint32_t maker;         // slot of the thread that made it
 	uint8_t life;           // enum ctp_life
 	uint8_t standing;       // enum standing
 	uint16_t flags;         // CTP_STATE_*

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "ctp/words.h"
-#include "ps/report.h"
+#include "ps/json_tree.h"
 #include "symbols/frames_json.h"
 
 static json_t *waits(const struct report *r, const struct coroutine *c)
@@ -263,11 +263,10 @@ static int put_ended(FILE *to, const struct report *r)
 	return e;
 }
 
-int json_write(FILE *to, const struct report *r)
+static int put_list(FILE *to, const struct report *r)
 {
-	fputc('{', to);
-	int e = put(to, head(r), JSON_EMBED);
-	fprintf(to, ",\n\"%s\": [", r->wants->all || r->wants->nids ? "coroutines" : "groups");
+	int e = 0;
+	fprintf(to, "\"%s\": [", r->wants->all || r->wants->nids ? "coroutines" : "groups");
 	for (size_t i = 0; !e && i < r->groups.n; i++) {
 		fputs(i ? ",\n" : "\n", to);
 		e = put_group(to, r, &r->groups.v[i]);
@@ -275,6 +274,16 @@ int json_write(FILE *to, const struct report *r)
 	fputs("\n]", to);
 	if (!e && r->wants->all)
 		e = put_ended(to, r);
+	return e;
+}
+
+int json_write(FILE *to, const struct report *r)
+{
+	fputc('{', to);
+	int e = put(to, head(r), JSON_EMBED);
+	fputs(",\n", to);
+	if (!e)
+		e = r->wants->tree ? json_tree_write(to, r) : put_list(to, r);
 	fputs("}\n", to);
 	return e;
 }

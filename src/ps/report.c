@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ps/forest.h"
 #include "ps/standing.h"
 
 enum { ENDED_MOST = 10000 };
@@ -37,7 +38,7 @@ static int name_stacks(struct report *r)
 
 static int walk_groups(struct report *r)
 {
-	size_t n = r->wants->all && !r->wants->whole ? 0 : r->groups.n;
+	size_t n = (r->wants->all || r->wants->tree) && !r->wants->whole ? 0 : r->groups.n;
 	struct stacks_job *jobs = calloc(n ? n : 1, sizeof(*jobs));
 	int e = jobs ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < n; i++)
@@ -92,7 +93,7 @@ static bool wanted(const struct report_wants *w, uint64_t id)
 }
 
 // Puts those that were asked for in front: how many they are.
-static size_t choose(struct report *r)
+static size_t chosen(struct report *r)
 {
 	struct coroutine *v = r->tables.coroutines;
 	size_t n = 0;
@@ -108,7 +109,7 @@ static size_t choose(struct report *r)
 			k++;
 		r->missing = k < n ? 0 : r->wants->ids[i];
 	}
-	return n;
+	return r->wants->tree ? r->tables.n : n;
 }
 
 static int by_stack(const void *a, const void *b)
@@ -192,11 +193,13 @@ int report_make(struct report *r, const struct found *f, const struct report_wan
 	if (!e && w->all && !w->tree)
 		e = keep_ended(&got);
 	if (!e)
-		e = groups_make(&got.groups, got.tables.coroutines, choose(&got), w->all || w->nids);
+		e = groups_make(&got.groups, got.tables.coroutines, chosen(&got), !w->tree && (w->all || w->nids));
 	if (!e)
 		e = walk_groups(&got);
 	if (!e)
 		e = index_all(&got);
+	if (!e && w->tree)
+		e = forest_new(&got.forest, &got);
 	if (e)
 		report_deinit(&got);
 	else
@@ -212,6 +215,7 @@ void report_deinit(struct report *r)
 	groups_deinit(&r->groups);
 	threads_deinit(&r->threads);
 	why_free(r->why);
+	forest_free(r->forest);
 	idmap_deinit(&r->by_id);
 	tables_deinit(&r->tables);
 	*r = (struct report){ 0 };

@@ -21,6 +21,8 @@ struct report_wants {
 	size_t nids;         // 0: all
 };
 
+struct forest; // ps/forest.h
+
 struct report {
 	const struct found *found;
 	struct tables tables;
@@ -29,6 +31,7 @@ struct report {
 	struct symbols *symbols;
 	struct fds *fds;
 	struct why *why;    // with wants->why
+	struct forest *forest; // with wants->tree
 	struct idmap by_id; // of the coroutines, with wants->why or ->tree
 	struct threads threads;
 	const struct report_wants *wants;

@@ -16,7 +16,7 @@
 SETTER(set_all) { ((struct settings *)to)->all = true; return 0; }
 SETTER(set_stack) { ((struct settings *)to)->stack = true; return 0; }
 SETTER(set_json) { ((struct settings *)to)->json = true; return 0; }
-SETTER(set_tree) { ((struct settings *)to)->later = "--tree"; return 0; }
+SETTER(set_tree) { ((struct settings *)to)->tree = true; return 0; }
 SETTER(set_why) { ((struct settings *)to)->why = true; return 0; }
 SETTER(set_watch) { ((struct settings *)to)->watch = true; return 0; }
 SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
@@ -39,7 +39,7 @@ const struct option_row settings_rows[] = {
 	{ "all", 0, NULL, "each coroutine for itself, not grouped by stack", set_all },
 	{ "stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)", set_stack },
 	{ "json", 0, NULL, "as JSON, version 1", set_json },
-	{ "tree", 0, NULL, "who created whom (not available yet)", set_tree },
+	{ "tree", 0, NULL, "who created whom, and who waits for whom", set_tree },
 	{ "why", 0, NULL, "which descriptors keep each coroutine: kind, peer, who opened it and where, when it was last of use", set_why },
 	{ "watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", set_watch },
 	{ "delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)", set_delay },
@@ -120,6 +120,11 @@ void settings_man(FILE *to)
 	      ".PP\n"
 	      "\\fIfd 7#3\\fR is the third thing that was called 7. What a coroutine waits for is what it registered or\n"
 	      "could not read before it was suspended; \\fIclosed\\fR says that this descriptor has been closed since.\n"
+	      ".PP\n"
+	      "\\fB\\-\\-tree\\fR puts those that are alike together (\\fIconn_reader x 1000\\fR), each below who created it;\n"
+	      "threads are the roots. Below it stands who waits for whom: by the other end of a pipe, a socketpair or a\n"
+	      "connection within the program, or by a lock; and whether that goes round in a circle.\n"
+	      ".PP\n"
 	      "Stacks are walked as they lie in memory. Where that is not possible (the coroutine went on, it\n"
 	      "shares its stack with others, the process's memory may not be read) they are those that\n"
 	      "were recorded when it was suspended; with \\-\\-all and without \\-\\-stack they always are.\n"

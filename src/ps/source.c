@@ -37,6 +37,14 @@ int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 	return 0;
 }
 
+int source_peek(const struct source *s, uint64_t addr, void *to, size_t bytes)
+{
+	struct iovec l = { .iov_base = to, .iov_len = bytes };
+	struct iovec r = { .iov_base = (void *)(uintptr_t)addr, .iov_len = bytes };
+	ssize_t n = process_vm_readv(s->pid, &l, 1, &r, 1, 0);
+	return n == (ssize_t)bytes ? 0 : n < 0 ? -errno : -EFAULT;
+}
+
 int source_read_many(const struct source *s, const uint64_t *offs, size_t n, void *to, size_t bytes)
 {
 	struct iovec r[AT_ONCE];

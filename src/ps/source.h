@@ -17,6 +17,9 @@ struct source {
 // 0; -EPROTO outside of the region; -ESRCH, -EPERM, -EFAULT, -EIO.
 int source_read(const struct source *s, uint64_t off, void *to, size_t bytes);
 
+// The same of the program's other memory, by its address there.
+int source_peek(const struct source *s, uint64_t addr, void *to, size_t bytes);
+
 // The same for n pieces of equal size at `offs`, one behind the other in `to`.
 int source_read_many(const struct source *s, const uint64_t *offs, size_t n, void *to, size_t bytes);
 

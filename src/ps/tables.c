@@ -50,7 +50,7 @@ static int take(struct tables *t, const struct ctp_state *s, uint32_t station, b
 	*c = (struct coroutine){ .id = s->id, .changes = s->changes, .entry = s->entry, .creator = s->creator,
 				 .station = station, .recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
 				 .thread = s->thread, .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
-				 .lo = s->lo, .hi = s->hi, .since = s->since, .since_ns = tables_age_ns(t, s->since),
+				 .lo = s->lo, .hi = s->hi, .since = s->since, .created = s->created, .maker = (uint32_t)(s->made >> 48), .since_ns = tables_age_ns(t, s->since),
 				 .settled = settled };
 	if (s->life == CTP_SUSPENDED)
 		c->nwaits = (uint8_t)least(s->nwaits, CTP_WAITS);
@@ -147,7 +147,7 @@ static int take_thread(struct tables *t, const struct ctp_thread *row, uint32_t 
 	t->threads[t->nthreads++] = (struct tables_thread){
 		.tid = row->tid, .slot = slot, .current = row->current, .native = row->native, .switches = row->switches,
 		.waits = row->wait_seq & 1, .wait_call = row->wait_call, .wait_fd = row->wait_fd, .wait_seq = row->wait_seq,
-		.wait_since = row->wait_since, .wait_timeout_ns = row->wait_timeout_ns, .wait_buf = row->wait_buf,
+		.wait_since = row->wait_since, .wait_timeout_ns = row->wait_timeout_ns, .wait_buf = row->wait_buf, .began = row->began,
 	};
 	return 0;
 }

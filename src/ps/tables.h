@@ -15,6 +15,7 @@ struct tables_thread {
 	int32_t wait_fd;    // as that says
 	uint64_t wait_seq, wait_since; // since: ticks
 	int64_t wait_timeout_ns;
+	uint64_t began;     // ticks
 	uint64_t wait_buf;  // the lock, where it is one
 };
 

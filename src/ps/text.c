@@ -48,7 +48,7 @@ static int print_group(const struct page *p, const struct group *g)
 // Those that have ended, one by one: what is left of them is their stack.
 static void print_ended(const struct page *p)
 {
-	for (size_t i = 0; i < p->r->tables.nended; i++) {
+	for (size_t i = 0; i < p->r->tables.nended && !p->r->wants->tree; i++) {
 		const struct group one = { .first = &p->r->tables.ended[i], .n = 1, .one_creator = true };
 		fputc(' ', p->to);
 		text_head(p, &one);
@@ -112,7 +112,9 @@ int text_write(FILE *to, const struct report *r, bool color)
 	const struct page p = { to, r, color };
 	int e = 0;
 	print_top(&p);
-	for (size_t i = 0; !e && i < r->groups.n; i++)
+	if (r->wants->tree)
+		e = text_tree(&p);
+	for (size_t i = 0; !r->wants->tree && !e && i < r->groups.n; i++)
 		e = print_group(&p, &r->groups.v[i]);
 	const char *changed;
 	for (size_t i = 0; (changed = symbols_mismatch(r->symbols, i)); i++)

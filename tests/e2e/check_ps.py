@@ -235,6 +235,47 @@ def check_why(case):
     need(re.search("^       last event  .* ago, since it was suspended$", ps(case, "--why", program, 3).out, re.M), "an event came")
 
 
+def check_tree(case):
+    """Who made whom, put together where they are alike; who waits for whom, round in a circle; who has the lock."""
+    _, program = start(case, "tree", "1000")
+    def blocked():
+        listing = listed(case, "--tree", program)
+        return listing if any(e["why"] == "held" for e in listing["waits_for"]) else None
+    listing = until(blocked, "the one that wants the lock")
+    roots = {r["tid"]: r for r in listing["tree"]}
+    equal(sorted(r["all"] for r in roots.values()), [1, 2004], "below the two threads")
+    kinds = {c["label"]: c for c in roots[program]["children"]}
+    equal({k: (c["count"], c["all"]) for k, c in kinds.items()},
+          {"trunk_main": (1, 2001), "asks_main": (2, 2), "holds_main": (1, 1)}, "made by the first thread")
+    branch = kinds["trunk_main"]["children"][0]
+    equal((branch["label"], branch["count"], len(set(branch["ids"]))), ("branch_main", 1000, 1000), "branches")
+    equal((branch["children"][0]["label"], branch["children"][0]["count"]), ("leaf_main", 1000), "leaves")
+    asks = sorted(kinds["asks_main"]["ids"])
+    equal([sorted(c) for c in listing["cycles"]], [asks], "the cycle")
+    edges = {(e["from"], e["to"]): e for e in listing["waits_for"]}
+    equal({edges[tuple(asks)]["why"], edges[tuple(asks[::-1])]["why"]}, {"other_end"}, "both edges")
+    wants = roots[next(t for t in roots if t != program)]["children"][0]
+    held = edges[wants["ids"][0], kinds["holds_main"]["ids"][0]]
+    need(held["why"] == "held" and held["lock"].startswith("0x"), f"{held}")
+    text = ps(case, "--tree", program).out
+    need(re.search(r"^\|   `-- branch_main x 1000 \[suspended, .*\n\|       `-- leaf_main x 1000 \[", text, re.M), text)
+    need(re.search(rf"^cycle: coroutine {asks[0]} asks_main -> coroutine {asks[1]} asks_main -> coroutine {asks[0]} asks_main$",
+                   text, re.M), text)
+    need(re.search(r"^  coroutine \d+ wants_main -> coroutine \d+ holds_main  \(was suspended with lock 0x", text, re.M), text)
+    each = listed(case, "--tree", "--all", program)
+    equal(len({i for i in ids_of(each["tree"])}), 2005, "with --all")
+    equal(len(re.findall(r"(?:-- )coroutine ", ps(case, "--tree", "--all", program).out)), 2005, "with --all, in the text")
+    below = listed(case, "--tree", program, branch["ids"][0])["tree"]
+    equal(sorted(ids_of(below)), sorted([branch["ids"][0], branch["ids"][0] + 1]), "below one of them")
+    need("--tree needs a PID" in refused(case, 2, "--tree"), "of which process?")
+
+
+def ids_of(nodes):
+    for node in nodes:
+        yield from node.get("ids", [])
+        yield from ids_of(node["children"])
+
+
 def check_list(case):
     one, first = start(case, "mix")
     two, second = start(case, "one")
@@ -373,7 +414,7 @@ def check_refusals(case):
     process, program = start(case, "one", options=("-o", "x.data"))
     for words in (["--no-such"], ["0"], ["-5"], ["12x"], [str(program), "x"], ["--color=red"], [""]):
         refused(case, 2, *words)
-    for words in (["--tree"], ["--watch"], ["--why"], ["--tree", str(program)]):
+    for words in (["--tree"], ["--watch"], ["--why"]):
         need(words[0] in refused(case, 2, *words), "names the option")
     need("not traced" in refused(case, 1, os.getpid()), "a process without ctp")
     need("no such process" in refused(case, 1, 2**22 + 1), "no process")
@@ -449,6 +490,9 @@ def check_many(case):
              for g in listing["groups"]), "stacks")
     text = ps(case, "--all", "--stack", program).out
     equal(len(re.findall("^ coroutine ", text, re.M)), 100000, "--all")
+    tree = listed(case, "--tree", program)["tree"]
+    equal([[c["count"] for c in root["children"]] for root in tree], [[12500] * 8], "--tree")
+    need("x 12500 [suspended, " in ps(case, "--tree", program).out, "as text")
 
 
 def check_lost(case):

@@ -11,6 +11,8 @@
 //   ps copy    three that share one stack by copying
 //   ps ready   three are waited for and have all been written to: one of them runs, two wait for their turn
 //   ps pool    six workers of a library's kind: three have ended what they were given, two wait in it, one is new
+//   ps tree N  one makes N that make one each; two wait for what the other one writes; one was suspended with
+//              a lock for which another one sleeps on a thread of its own
 //   ps one     parks one
 // Prints "ready" once all is as it stays.
 #include <pthread.h>
@@ -72,6 +74,7 @@ static NOINLINE void wait_for(struct co *c, int fd)
 	while (read(fd, &byte, 1) < 0) {
 		must(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
 		park(c);
+		must(epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL));
 	}
 	STAY;
 }
@@ -234,6 +237,77 @@ static void pool(void)
 		pause();
 }
 
+// ---- who made whom, and who waits for whom
+
+static void leaf_main(struct co *c)
+{
+	park(c);
+}
+
+static void branch_main(struct co *c)
+{
+	begin(fresh(leaf_main, &c->own, 0)); // its home: where this one goes on
+	park(c);
+}
+
+static void trunk_main(struct co *c)
+{
+	for (int i = 0; i < c->number; i++)
+		begin(fresh(branch_main, &c->own, 0));
+	park(c);
+}
+
+static int asked[2][2];
+
+// Writes into the one pipe, and reads from the other, twice, though it is written to only once.
+static void asks_main(struct co *c)
+{
+	must(write(asked[c->number][1], "?", 1));
+	wait_for(c, asked[!c->number][0]);
+	wait_for(c, asked[!c->number][0]);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void holds_main(struct co *c)
+{
+	must(-pthread_mutex_lock(&lock));
+	park(c);
+}
+
+static void wants_main(struct co *c)
+{
+	(void)c;
+	say("ready");
+	must(-pthread_mutex_lock(&lock));
+}
+
+static void *wants_thread(void *arg)
+{
+	ucontext_t home;
+	(void)arg;
+	begin(fresh(wants_main, &home, 0));
+	return NULL;
+}
+
+static void tree(int n)
+{
+	static ucontext_t home;
+	struct co *both[2];
+	pthread_t thread;
+	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
+	begin(fresh(trunk_main, &home, n));
+	for (int i = 0; i < 2; i++)
+		pair("pipe", asked[i]);
+	for (int i = 0; i < 2; i++)
+		begin(both[i] = fresh(asks_main, &home, i));
+	begin(both[0]);
+	begin(fresh(holds_main, &home, 0));
+	must(-pthread_create(&thread, NULL, wants_thread, NULL));
+	for (;;)
+		pause();
+}
+
 // ---- a great many
 
 static void many(int n)
@@ -376,6 +450,8 @@ int main(int argc, char **argv)
 		ready();
 	} else if (!strcmp(what, "pool")) {
 		pool();
+	} else if (!strcmp(what, "tree") && argc > 2) {
+		tree(atoi(argv[2]));
 	} else if (!strcmp(what, "many") && argc > 2) {
 		many(atoi(argv[2]));
 	} else if (!strcmp(what, "copy")) {
