@@ -161,12 +161,31 @@ static int wish(struct fds *f, int32_t fd)
 	return e;
 }
 
+// In a core: all of which the table tells.
+static int wish_used(struct fds *f)
+{
+	const struct ctp_ext *x = &f->found->header.ext;
+	struct ctp_fd rows[64];
+	uint64_t n = x->fd_high < x->fds_max ? x->fd_high + 1 : x->fds_max;
+	int e = 0;
+	for (uint64_t at = 0; !e && at < n; at += 64) {
+		uint64_t some = n - at < 64 ? n - at : 64;
+		e = source_read(&f->found->region, x->fds_off + at * sizeof(*rows), rows, some * sizeof(*rows));
+		for (uint64_t i = 0; !e && i < some; i++)
+			if (rows[i].gen)
+				e = wish(f, (int32_t)(at + i));
+	}
+	return e;
+}
+
 static int wish_open(struct fds *f)
 {
 	char path[40];
+	int e = 0;
+	if (f->found->core)
+		return wish_used(f);
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)f->found->pid);
 	DIR *d = opendir(path);
-	int e = 0;
 	for (struct dirent *x; !e && d && (x = readdir(d));)
 		if (isdigit((unsigned char)*x->d_name))
 			e = wish(f, atoi(x->d_name));
@@ -288,6 +307,8 @@ void fds_describe(struct fds *f, int32_t fd, uint32_t gen, struct fds_one *out)
 	const char *kind;
 	*out = (struct fds_one){ .kind = NULL };
 	out->open = fds_open(f, fd, gen, &out->kind);
+	if (f->found->core) // its names were /proc's
+		return;
 	if (out->open == 1)
 		find_name(f, fd, out);
 	if (out->open == 1 && open_now(f, fd, gen, &kind) != 1)
@@ -329,6 +350,8 @@ static void read_ends(struct fds *f)
 
 int32_t fds_partner(struct fds *f, int32_t fd)
 {
+	if (f->found->core)
+		return -1;
 	if (!f->ends_read)
 		read_ends(f);
 	const struct sock *s = sock_of(f, fd), *other;

@@ -19,6 +19,7 @@
 
 #include "base/grow.h"
 #include "base/maps.h"
+#include "core/corefile.h"
 #include "ctp/region.h"
 
 enum { HELD_MAX = 32 };
@@ -339,6 +340,50 @@ void find_release(struct found *f)
 {
 	if (f && f->region.fd >= 0)
 		close(f->region.fd);
+	if (f && f->core) {
+		corefile_close(f->core);
+		free(f->core);
+	}
+}
+
+int find_core(const char *path, struct found *out, const char **why)
+{
+	struct ctp_region layout;
+	struct corefile *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	struct found f = { .core = c, .core_path = path, .region = { .core = c, .fd = -1 } };
+	int e = corefile_open(c, path);
+	if (!e)
+		e = corefile_find_region(c);
+	if (!e && c->version != CTP_EXT_VERSION)
+		e = FIND_OTHER_VERSION;
+	if (!e)
+		e = corefile_check_region(c);
+	f.region.base = c->base;
+	f.region.bytes = c->bytes;
+	if (!e)
+		e = source_read(&f.region, 0, &f.header, sizeof(f.header));
+	if (!e && ctp_region_open(&layout, &f.header, c->bytes))
+		e = FIND_DAMAGED;
+	f.pid = (pid_t)(c->pid ? c->pid : f.header.ext.guest_pid);
+	if (e) {
+		*why = c->why;
+		find_release(&f);
+	} else {
+		*out = f;
+	}
+	return e;
+}
+
+void find_command_of(const struct found *f, char *buf, size_t bytes)
+{
+	if (!f->core) {
+		find_command(f->pid, buf, bytes);
+		return;
+	}
+	snprintf(buf, bytes, "%s", f->core->command);
+	find_clean(buf);
 }
 
 int find_file(const struct found *f)

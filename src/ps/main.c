@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "ps/denied.h"
 #include "ps/report.h"
 #include "ps/settings.h"
 #include "ps/watch.h"
@@ -31,6 +32,7 @@ static int flush(int e)
 static int say(pid_t pid, int why)
 {
 	int id = (int)pid;
+	char reason[256];
 	switch (why) {
 	case FIND_NO_PROCESS:
 	case -ESRCH:
@@ -58,15 +60,25 @@ static int say(pid_t pid, int why)
 		return EXIT_USAGE;
 	case -EACCES:
 	case -EPERM:
-		fprintf(stderr, "ctp-ps: %d may not be looked at: %s\n", id, geteuid() ?
-			"it belongs to another user, or the kernel shields it; run ctp-ps as that user or as root" :
-			"the kernel shields it even from root here (another namespace, a missing capability); run ctp-ps where "
-			"ctp-run runs");
+		fprintf(stderr, "ctp-ps: %d may not be looked at: %s\n", id, denied_why(pid, reason, sizeof(reason)));
 		return EXIT_USAGE;
 	default:
 		fprintf(stderr, "ctp-ps: %d cannot be read: %s; try again\n", id, strerror(-why));
 		return EXIT_USAGE;
 	}
+}
+
+static int say_core(const char *path, int e, const char *why)
+{
+	if (e == FIND_OTHER_VERSION)
+		fprintf(stderr, "ctp-ps: %s: its tables were made by another version of ctp; read it with that one's ctp-ps\n", path);
+	else if (e == FIND_DAMAGED || (e == -EPROTO && !why))
+		fprintf(stderr, "ctp-ps: %s: a core in which ctp's tables are damaged; ctp-analyze reads the trace beside it\n", path);
+	else if (e == -EPROTO)
+		fprintf(stderr, "ctp-ps: %s: %s%s\n", path, why, strchr(why, ';') ? "" : "; ctp-ps PID shows a running program");
+	else
+		fprintf(stderr, "ctp-ps: %s cannot be read: %s; give a core file that can, or a PID\n", path, strerror(-e));
+	return EXIT_USAGE;
 }
 
 // A process that ended midway is told from one that cannot be read.
@@ -88,30 +100,44 @@ static int say_missing(const struct report *r)
 	if (!id)
 		return 0;
 	bool ended = id <= r->found->header.ext.next_id;
-	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; ctp-ps %d lists those that there are\n", id,
-		ended ? "has ended, or is a thread's own stack" : "was never made", (int)r->found->pid);
+	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; without its id those that there are, are listed\n", id,
+		ended ? "has ended, or is a thread's own stack" : "was never made");
 	return EXIT_NOTHING;
 }
 
-static int show_process(pid_t pid)
+// What was found, which is then given back. Returns the status.
+static int show(struct found *f)
 {
 	const struct report_wants wants = { .all = settings.all, .whole = settings.stack, .tree = settings.tree,
 					    .why = settings.why, .ids = settings.ids, .nids = settings.nids };
-	struct found f;
 	struct report r;
-	int e = find_process(pid, &f);
+	int e = report_make(&r, f, &wants);
+	int status = 0;
 	if (e)
-		return say(pid, e);
-	e = report_make(&r, &f, &wants);
-	int status = e ? say(f.pid, why_not(&f, e)) : 0;
+		status = f->core ? say_core(f->core_path, e, NULL) : say(f->pid, why_not(f, e));
 	if (!e) {
 		if (!settings.nids || r.groups.n)
 			status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, color_wanted(settings.color, 1)));
 		status = status ? status : say_missing(&r);
 		report_deinit(&r);
 	}
-	find_release(&f);
+	find_release(f);
 	return status;
+}
+
+static int show_process(pid_t pid)
+{
+	struct found f;
+	int e = find_process(pid, &f);
+	return e ? say(pid, e) : show(&f);
+}
+
+static int show_core(const char *path)
+{
+	struct found f;
+	const char *why = NULL;
+	int e = find_core(path, &f, &why);
+	return e ? say_core(path, e, why) : show(&f);
 }
 
 static void list_text(const struct found *f, const struct tables *t, bool first)
@@ -190,6 +216,10 @@ static int watch(void)
 			"ctp-ps: --watch shows all coroutines of a process; leave out their ids, and look for them there by /\n", other, other);
 		return EXIT_USAGE;
 	}
+	if (settings.core) {
+		fprintf(stderr, "ctp-ps: --watch shows a running program; leave it out to see what %s holds\n", settings.core);
+		return EXIT_USAGE;
+	}
 	int e = watch_run(&o, &why);
 	if (why.signal) { // the terminal has been put back: now it may end us
 		signal(why.signal, SIG_DFL);
@@ -236,9 +266,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ctp-ps: %s is not available yet; leave it out\n", settings.later);
 		return EXIT_USAGE;
 	}
-	if ((settings.tree || settings.why) && !settings.pid) {
-		fprintf(stderr, "ctp-ps: %s needs a PID; ctp-ps alone lists the traced processes\n", settings.tree ? "--tree" : "--why");
+	if ((settings.tree || settings.why) && !settings.pid && !settings.core) {
+		fprintf(stderr, "ctp-ps: %s needs a PID or a core file; ctp-ps alone lists the traced processes\n", settings.tree ? "--tree" : "--why");
 		return EXIT_USAGE;
 	}
+	if (settings.core)
+		return show_core(settings.core);
 	return settings.pid ? show_process(settings.pid) : list_all();
 }

@@ -52,7 +52,7 @@ static int walk_groups(struct report *r)
 static int index_all(struct report *r)
 {
 	int e = r->wants->why ? why_new(&r->why, r->fds) : 0;
-	for (size_t i = 0; !e && i < r->tables.n && (r->wants->why || r->wants->tree); i++)
+	for (size_t i = 0; !e && i < r->tables.n && (r->wants->why || r->wants->tree || r->found->core); i++)
 		e = idmap_set(&r->by_id, r->tables.coroutines[i].id, (uint32_t)i);
 	return e;
 }
@@ -62,6 +62,8 @@ static void find_root(struct report *r)
 {
 	char path[40];
 	struct stat mine, its;
+	if (r->found->core)
+		return;
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)r->found->pid);
 	if (!stat("/proc/self/ns/mnt", &mine) && !stat(path, &its) && mine.st_ino != its.st_ino)
 		snprintf(r->root, sizeof(r->root), "/proc/%d/root", (int)r->found->pid);
@@ -256,7 +258,9 @@ const char *report_label(const struct report *r, const struct coroutine *c, char
 {
 	const struct symbols_frame *entry = report_entry(r, c), *own = NULL;
 	struct frames f = { 0 };
-	if (entry && c->stack && !report_frames(r, c->stack, &f))
+	const struct threads_one *runs = report_thread(r, c);
+	uint32_t stack = runs ? runs->stack : c->stack;
+	if (entry && stack && !report_frames(r, stack, &f))
 		own = frames_task(&f, entry);
 	frames_entry_name(entry, own, buf, bytes);
 	frames_deinit(&f);

@@ -32,7 +32,7 @@ struct report {
 	struct fds *fds;
 	struct why *why;    // with wants->why
 	struct forest *forest; // with wants->tree
-	struct idmap by_id; // of the coroutines, with wants->why or ->tree
+	struct idmap by_id; // of the coroutines, with wants->why or ->tree, and of a core
 	struct threads threads;
 	const struct report_wants *wants;
 	uint64_t missing; // the first of wants->ids that is not there; 0

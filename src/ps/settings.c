@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 
@@ -57,9 +58,14 @@ static int set_operand(void *to, const char *word)
 	char *end;
 	errno = 0;
 	long long v = strtoll(word, &end, 10);
-	if (errno || *end || end == word || v <= 0)
+	bool number = !errno && !*end && end != word && v > 0;
+	if (!s->pid && !s->core && !number && *word && !access(word, F_OK)) {
+		s->core = word;
+		return 0;
+	}
+	if (!number)
 		return -EINVAL;
-	if (s->pid) {
+	if (s->pid || s->core) {
 		int e = GROW(s->ids, s->nids, s->ids_capacity);
 		if (!e)
 			s->ids[s->nids++] = (uint64_t)v;
@@ -79,8 +85,9 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 
 void settings_help(FILE *to)
 {
-	fputs("usage: ctp-ps [OPTIONS] [PID [ID...]]\n"
+	fputs("usage: ctp-ps [OPTIONS] [PID|CORE [ID...]]\n"
 	      "PID: a program under ctp-run, or the ctp-run itself; without it the traced processes are listed\n"
+	      "CORE: a core file of one, in its place\n"
 	      "ID: a coroutine; only these are shown\n\n", to);
 	options_help(settings_rows, to);
 	fputs("\nexit status: 0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable\n", to);
@@ -92,7 +99,7 @@ void settings_man(FILE *to)
 	      ".\\\" Printed by ctp-ps --man: edit src/ps/settings.c\n"
 	      ".TH CTP\\-PS 1 \"\" \"ctp\" \"User Commands\"\n"
 	      ".SH NAME\nctp\\-ps \\- show the coroutines of a running program\n"
-	      ".SH SYNOPSIS\n.B ctp\\-ps\n[\\fIOPTIONS\\fR] [\\fIPID\\fR [\\fIID\\fR...]]\n"
+	      ".SH SYNOPSIS\n.B ctp\\-ps\n[\\fIOPTIONS\\fR] [\\fIPID\\fR|\\fICORE\\fR [\\fIID\\fR...]]\n"
 	      ".SH DESCRIPTION\n"
 	      "Lists the coroutines of a program that runs under\n.BR ctp\\-run (1):\n"
 	      "those that are suspended, grouped by identical stack, the longest wait first; then those that are\n"
@@ -101,6 +108,8 @@ void settings_man(FILE *to)
 	      "\\fIPID\\fR is the program's or that of its ctp\\-run. Without it the traced processes of this user\n"
 	      "are listed (for root: of all users).\n"
 	      "\\fIID\\fR is a coroutine: with any, only these are shown.\n"
+	      "\\fICORE\\fR is a core file of such a program, in place of \\fIPID\\fR: it has the tables as they were; stacks are\n"
+	      "those that were recorded, and descriptors have no names.\n"
 	      ".PP\n"
 	      "The program is not stopped, not even for a moment: what is shown of one coroutine was true at one\n"
 	      "moment, but two coroutines may be shown as of two moments.\n"

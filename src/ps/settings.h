@@ -16,6 +16,7 @@ enum settings_action { ACTION_LIST, ACTION_HELP, ACTION_MAN, ACTION_VERSION };
 struct settings {
 	enum settings_action action;
 	pid_t pid; // 0 = all processes
+	const char *core; // a core file in its place
 	bool all, stack, json, tree, why, watch;
 	uint64_t delay_ns; // of --watch; 0 = not said
 	uint64_t *ids; // coroutines

@@ -15,12 +15,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/corefile.h"
+
 enum { TRIES = 200, AT_ONCE = 256 };
 
 int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 {
 	if (off > s->bytes || bytes > s->bytes - off)
 		return -EPROTO;
+	if (s->core)
+		return corefile_read(s->core, s->base + off, to, bytes) ? 0 : -EIO;
 	for (size_t done = 0; done < bytes;) {
 		char *at = (char *)to + done;
 		size_t left = bytes - done;
@@ -39,6 +43,8 @@ int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 
 int source_peek(const struct source *s, uint64_t addr, void *to, size_t bytes)
 {
+	if (s->core)
+		return corefile_read(s->core, addr, to, bytes) ? 0 : -EIO;
 	struct iovec l = { .iov_base = to, .iov_len = bytes };
 	struct iovec r = { .iov_base = (void *)(uintptr_t)addr, .iov_len = bytes };
 	ssize_t n = process_vm_readv(s->pid, &l, 1, &r, 1, 0);
@@ -51,7 +57,7 @@ int source_read_many(const struct source *s, const uint64_t *offs, size_t n, voi
 	int e = 0;
 	for (size_t at = 0, some; !e && at < n; at += some) {
 		char *piece = (char *)to + at * bytes;
-		bool inside = s->fd < 0;
+		bool inside = s->fd < 0 && !s->core;
 		some = n - at < AT_ONCE ? n - at : AT_ONCE;
 		for (size_t i = 0; i < some; i++) {
 			r[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)(s->base + offs[at + i]), .iov_len = bytes };
@@ -71,7 +77,7 @@ int source_read_record(const struct source *s, uint64_t off, void *to, size_t by
 	unsigned char before[SOURCE_RECORD_MAX];
 	uint32_t seq;
 	int r = bytes > sizeof(before) ? -EINVAL : source_read(s, off, before, bytes);
-	for (int tries = 0; !r && tries < TRIES; tries++) {
+	for (int tries = s->core ? TRIES - 1 : 0; !r && tries < TRIES; tries++) {
 		r = source_read(s, off, to, bytes);
 		memcpy(&seq, to, sizeof(seq));
 		if (!r && !(seq & 1) && !memcmp(before, to, bytes))

@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct corefile;
+
 struct source {
+	const struct corefile *core; // it lies in a core file; else NULL
 	pid_t pid;     // that maps it
 	uint64_t base; // there
 	uint64_t bytes;

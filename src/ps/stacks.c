@@ -192,7 +192,7 @@ static int look(struct stacks *s, const struct stacks_job *jobs, size_t n)
 
 int stacks_live(struct stacks *s, const struct stacks_job *jobs, size_t n)
 {
-	if (!n || (!s->unwind && unwind_new(&s->unwind, s->found->pid)))
+	if (!n || s->found->core || (!s->unwind && unwind_new(&s->unwind, s->found->pid)))
 		return 0; // as recorded, then
 	if (!s->look && !(s->look = malloc(sizeof(*s->look))))
 		return -ENOMEM;
@@ -209,7 +209,7 @@ int stacks_walk(struct stacks *s, const struct ctp_state *from, uint32_t *out)
 	bool guessed;
 	uint32_t n = 0;
 	*out = 0;
-	if (!s->unwind && unwind_new(&s->unwind, s->found->pid))
+	if (s->found->core || (!s->unwind && unwind_new(&s->unwind, s->found->pid)))
 		return 0;
 	size_t all = unwind_walk(s->unwind, from, NULL, pcs, LIVE_FRAMES, &guessed);
 	for (size_t i = 0; i < all; i++)

@@ -188,16 +188,51 @@ int tables_read_modules(struct tables *t, const struct found *f)
 	return e;
 }
 
+// From ticks to ns in a core: by the pair from the start, and the latest that there is.
+static void adopt_core_clock(struct clock_pairs *c, const struct ctp_ext *x)
+{
+	bool noted = x->crash.ready == 1 && x->crash.time_ns;
+	*c = (struct clock_pairs){ .tsc = x->clock_kind == CTP_CLOCK_TSC, .ticks0 = x->clock_ticks0, .ns0 = x->clock_ns0,
+				   .ticks1 = noted ? x->crash.time : x->clock_ticks1,
+				   .ns1 = noted ? x->crash.time_ns : x->clock_ns1, .ns_per_tick = 1.0 };
+	if (c->ticks1 > c->ticks0 && c->ns1 > c->ns0)
+		c->ns_per_tick = (double)(c->ns1 - c->ns0) / (double)(c->ticks1 - c->ticks0);
+	else
+		c->tsc = false; // of no use as it is: nothing has an age then
+}
+
+// A core was made when the last thing that it tells of had happened.
+static void end_at_core(struct tables *t, const struct ctp_ext *x)
+{
+	uint64_t last = x->crash.ready == 1 ? x->crash.time : 0;
+	for (size_t i = 0; i < t->n; i++)
+		last = t->coroutines[i].since > last ? t->coroutines[i].since : last;
+	for (size_t i = 0; i < t->nthreads; i++)
+		last = t->threads[i].wait_since > last ? t->threads[i].wait_since : last;
+	uint64_t ns = clock_to_ns(&t->clock, last);
+	t->clock.ticks1 = ns > t->clock.ns1 ? last : t->clock.ticks1;
+	t->clock.ns1 = ns > t->clock.ns1 ? ns : t->clock.ns1;
+	for (size_t i = 0; i < t->n; i++)
+		t->coroutines[i].since_ns = tables_age_ns(t, t->coroutines[i].since);
+	for (size_t i = 0; i < t->nended; i++)
+		t->ended[i].since_ns = tables_age_ns(t, t->ended[i].since);
+}
+
 int tables_read(struct tables *t, const struct found *f, bool ended)
 {
 	const struct ctp_ext *x = &f->header.ext;
 	struct tables got = { .with_ended = ended };
-	clock_adopt(&got.clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
+	if (f->core)
+		adopt_core_clock(&got.clock, x);
+	else
+		clock_adopt(&got.clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
 	int e = read_threads(&got, f);
 	if (!e)
 		e = read_stations(&got, f);
 	if (!e)
 		e = tables_read_modules(&got, f);
+	if (!e && f->core)
+		end_at_core(&got, x);
 	if (e)
 		tables_deinit(&got);
 	else

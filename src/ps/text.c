@@ -9,6 +9,8 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "core/corefile.h"
+#include "ctp/words.h"
 
 enum { THREADS_SHOWN = 8 };
 
@@ -41,7 +43,8 @@ static int print_group(const struct page *p, const struct group *g)
 	else if (!e && c->life == CTP_RUNNING && !one_line && stack)
 		e = text_stack(p, w->whole ? "    " : "     ", stack);
 	else if (c->life == CTP_RUNNING && !stack)
-		fputs("     (it computes: a stack in use cannot be read without stopping it)\n", p->to);
+		fputs(p->r->found->core ? "     (what ran leaves no stack in the tables)\n" :
+		      "     (it computes: a stack in use cannot be read without stopping it)\n", p->to);
 	return e;
 }
 
@@ -96,12 +99,30 @@ static void print_counts(const struct page *p)
 		t->destroyed);
 }
 
+// Of a core file: how it came to be, and who ran then.
+static void print_core(const struct page *p)
+{
+	const struct corefile *c = p->r->found->core;
+	const struct ctp_crash *crash = &p->r->found->header.ext.crash;
+	char signal[32], who[160], path[256];
+	snprintf(path, sizeof(path), "%s", p->r->found->core_path);
+	find_clean(path);
+	fprintf(p->to, "(core file %s", path);
+	if (c->signal)
+		fprintf(p->to, ": %s on thread %" PRIu32, words_signal(c->signal, signal, sizeof(signal)), c->tid);
+	if (crash->ready == 1 && crash->who)
+		fprintf(p->to, ", which ran %s", report_who(p->r, crash->who, NULL, who, sizeof(who)));
+	fputs(")\n", p->to);
+}
+
 static void print_top(const struct page *p)
 {
 	char command[160];
-	find_command(p->r->found->pid, command, sizeof(command));
+	find_command_of(p->r->found, command, sizeof(command));
 	fprintf(p->to, "%spid %d%s  %s  ", text_paint(p, TEXT_BOLD), (int)p->r->found->pid, text_paint(p, TEXT_PLAIN), command);
-	if (p->r->found->engine)
+	if (p->r->found->core)
+		print_core(p);
+	else if (p->r->found->engine)
 		fprintf(p->to, "(ctp-run %d)\n", (int)p->r->found->engine);
 	else
 		fputs("(its ctp-run is gone)\n", p->to);

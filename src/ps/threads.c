@@ -221,6 +221,15 @@ static int walk(struct threads_one *one, const struct found *f, const struct cor
 	return e;
 }
 
+// In a core: what a hook noted, and where the one was that died.
+static int look_core(struct threads_one *one, const struct found *f, const struct ctp_thread *row, struct stacks *s)
+{
+	const struct ctp_crash *crash = &f->header.ext.crash;
+	const struct call none = { .nr = CALL_UNKNOWN };
+	put_call(row, &none, one->call, sizeof(one->call));
+	return crash->ready == 1 && crash->tid == row->tid ? stacks_recorded(s, crash->stack, &one->stack) : 0;
+}
+
 static int look(struct threads_one *one, const struct found *f, const struct tables *t, const struct tables_thread *th,
 		const struct idmap *ids, const struct idmap *running, struct stacks *s)
 {
@@ -232,6 +241,8 @@ static int look(struct threads_one *one, const struct found *f, const struct tab
 	if (e || outer == IDMAP_NONE || row.tid != th->tid || row.life != CTP_THREAD_LIVE)
 		return e;
 	one->tid = (pid_t)outer;
+	if (f->core)
+		return look_core(one, f, &row, s);
 	one->state = read_state(f->pid, one->tid);
 	read_call(f->pid, one->tid, &call);
 	read_wchan(f->pid, one->tid, one->wchan, sizeof(one->wchan));
@@ -246,7 +257,8 @@ int threads_look(struct threads *out, const struct found *f, const struct tables
 	struct threads got = { .v = calloc(t->nthreads ? t->nthreads : 1, sizeof(*got.v)), .n = t->nthreads };
 	struct idmap ids = { 0 }, running = { 0 };
 	int e = got.v ? 0 : -ENOMEM;
-	read_ids(&ids, f->pid);
+	if (!f->core)
+		read_ids(&ids, f->pid);
 	for (size_t i = 0; !e && i < t->n; i++)
 		if (t->coroutines[i].life == CTP_RUNNING)
 			e = idmap_set(&running, t->coroutines[i].id, (uint32_t)i);

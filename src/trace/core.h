@@ -5,7 +5,5 @@
 
 #include "trace/world.h"
 
-// Is what begins so an ELF file?
-bool core_is_elf(const unsigned char *head, size_t bytes);
 // Reads w->path into an empty world. 0; -EPROTO: error says why it cannot be; -errno.
 int core_read(struct world *w, struct world_error *error);

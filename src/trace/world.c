@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/grow.h"
+#include "core/corefile.h"
 #include "trace/changes.h"
 #include "trace/core.h"
 #include "trace/directory.h"
@@ -77,7 +78,7 @@ static int open_file(struct world *w, struct world_error *error)
 	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
 	if (f)
 		fclose(f);
-	return core_is_elf(head, n) ? core_read(w, error) : open_lines(w, error);
+	return corefile_is_elf(head, n) ? core_read(w, error) : open_lines(w, error);
 }
 
 static int open_any(struct world *w, int wait_ms, struct world_error *error)

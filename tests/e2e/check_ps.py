@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 
+from check_ends import make_core, region_at
 from harness import BOUND, ROOT, Failed, Skip, child_of, equal, need, proc_state, tool, until
 
 NOBODY = 65534
@@ -276,6 +277,50 @@ def ids_of(nodes):
         yield from ids_of(node["children"])
 
 
+def check_core(case):
+    """A core file in place of the process: taken of one that lives, and left by one that was killed."""
+    _, program = start(case, "mix")
+    made = case.run(tool("gcore"), "-o", case.dir / "taken", program)
+    core = case.dir / f"taken.{program}"
+    if not core.exists():
+        raise Skip(f"gcore makes none: {made.err.strip().splitlines()[-1:]}")
+    live, listing = listed(case, program), listed(case, core)
+    equal((listing["core"], live["core"], listing["pid"], listing["ctp_run"]), (str(core), None, program, None), "whose")
+    need_mix(listing)
+    what = [(g["count"], g["state"], g["label"], names(g["stack"] or [])) for g in listing["groups"]]
+    equal(sorted(what), sorted((g["count"], g["state"], g["label"], names(g["stack"] or [])) for g in live["groups"]), "as it lived")
+    equal([r["all"] for r in listed(case, "--tree", core)["tree"]], [r["all"] for r in listed(case, "--tree", program)["tree"]], "--tree")
+    equal(listed(case, "--why", core, 4)["coroutines"][0]["why"][0]["closed"]["call"], "close", "--why")
+    text = ps(case, core).out
+    need(re.search(rf"^pid {program}  .*\(core file {re.escape(str(core))}\)$", text, re.M), text)
+    data = core.read_bytes()
+    (case.dir / "cut").write_bytes(data[:len(data) // 3])
+    need("cut off" in refused(case, 2, case.dir / "cut"), "a part of it")
+    need("no core" in refused(case, 2, case.target("ps")), "the program")
+    need("not a core file" in refused(case, 2, __file__), "a text")
+    need("running program" in refused(case, 2, "--watch", core), "--watch")
+    at = region_at(data)
+    random.seed(5)
+    for _ in range(40):  # any word of its header turned round
+        odd = bytearray(data)
+        where = at + 8 * random.randrange(128)
+        odd[where:where + 8] = struct.pack("<Q", random.choice([0, 1, 2**64 - 1, 2**31, 2**40, random.getrandbits(64)]))
+        (case.dir / "odd").write_bytes(odd)
+        done = ps(case, *random.choice([(), ("--tree",), ("--why", "--all")]), case.dir / "odd")
+        need(done.status in (0, 1, 2) and done.err.count("\n") == (done.status != 0), f"at {where - at:#x}: {done}")
+
+
+def check_core_killed(case):
+    """Who died, and where."""
+    core = make_core(case, "null")
+    listing = listed(case, core)
+    running = [g for g in listing["groups"] if g["state"] == "running"]
+    equal(len(running), 1, "who ran")
+    tid = running[0]["coroutines"][0]["thread"]
+    need([t["stack"] for t in listing["threads"] if t["tid"] == tid][0], "where it was")
+    need(re.search(r"\(core file .*: SIGSEGV on thread \d+, which ran coroutine \d+ ", ps(case, core).out), ps(case, core).out)
+
+
 def check_list(case):
     one, first = start(case, "mix")
     two, second = start(case, "one")
@@ -387,7 +432,7 @@ def check_other_user(case):
         equal((program in found, roots in found), (True, not who), f"the list for {who or 'root'}")
     done = case.run(*setpriv, case.build / "src/ps/ctp-ps", roots)
     equal((done.status, done.out, done.err.count("\n")), (2, "", 1), f"{done}")
-    need("another user" in done.err, done.err)
+    need("another user (0)" in done.err and f"sudo ctp-ps {roots}" in done.err, done.err)
     nothing = [setpriv[0], f"--reuid={NOBODY - 7}", f"--regid={NOBODY - 7}", "--clear-groups"]
     done = case.run(*nothing, case.build / "src/ps/ctp-ps")
     equal((done.status, done.out, done.err.count("\n")), (1, "", 1), f"a user without processes: {done}")
