@@ -24,7 +24,7 @@ void text_frames(const struct page *p, const char *indent, const struct frames *
 void text_way(const struct page *p, const struct frames *f); // "  in f < g < h"
 int text_stack(const struct page *p, const char *indent, uint32_t stack); // text_frames of it; 0 or -ENOMEM
 
-// "coroutine 41 conn_reader [fd 7#3 EPOLLIN, 5m12s]  created at server.c:81", or "17 coroutines ...".
+// "coroutine 41 conn_reader [fd 7#3 EPOLLIN, 5m12s]  created at server.c:81", or "17 coroutines ...", in a tree "conn_reader x 17 ...".
 void text_head(const struct page *p, const struct group *g);
 void text_state(const struct page *p, const struct group *g); // of that, "[...]"
 void text_fd_name(const struct page *p, const struct group *g); // "  tcp 127.0.0.1:80 <- ..." if that is one thing

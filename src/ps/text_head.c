@@ -191,6 +191,8 @@ void text_head(const struct page *p, const struct group *g)
 	fputs(text_paint(p, TEXT_BOLD), p->to);
 	if (g->n == 1)
 		fprintf(p->to, "coroutine %" PRIu64 " %s", g->first->id, label);
+	else if (p->r->wants->tree)
+		fprintf(p->to, "%s x %zu", label, g->n);
 	else
 		fprintf(p->to, "%zu coroutines %s", g->n, label);
 	fputs(text_paint(p, TEXT_PLAIN), p->to);

@@ -29,14 +29,7 @@ static struct branch below(const struct branch *b, bool last)
 
 static void print_item(const struct page *p, const struct group *g)
 {
-	char label[128];
-	report_label(p->r, g->first, label, sizeof(label));
-	if (g->n == 1)
-		fprintf(p->to, "%scoroutine %" PRIu64 " %s%s ", text_paint(p, TEXT_BOLD), g->first->id, label,
-			text_paint(p, TEXT_PLAIN));
-	else
-		fprintf(p->to, "%s%s x %zu%s ", text_paint(p, TEXT_BOLD), label, g->n, text_paint(p, TEXT_PLAIN));
-	text_state(p, g);
+	text_head(p, g);
 	text_created(p, g);
 	fputc('\n', p->to);
 }
