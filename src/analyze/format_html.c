@@ -61,7 +61,7 @@ json_t *html_trace(const struct html *h)
 	return o;
 }
 
-static json_t *data(struct html *h)
+static json_t *data(struct html *h, const char *symfs)
 {
 	json_t *o = json_pack("{s:s, s:o}", "tool", "ctp-analyze " CTP_TOOL_VERSION, "trace", html_trace(h));
 	json_object_set_new(o, "findings", html_findings(h));
@@ -70,6 +70,7 @@ static json_t *data(struct html *h)
 	json_object_set_new(o, "crashes", crash_json(h->report));
 	json_object_set_new(o, "coroutines", html_coroutines(h));
 	json_object_set_new(o, "timeline", html_timeline(h));
+	json_object_set_new(o, "profile", html_profile(h, symfs));
 	json_object_set(o, "frames", h->frames);
 	json_object_set(o, "stacks", h->stacks);
 	return o;
@@ -94,9 +95,8 @@ static int put(const char *buffer, size_t size, void *arg)
 int format_html(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	struct html h = { .report = r, .frames = json_array(), .stacks = json_array() };
-	(void)settings;
 	json_array_append_new(h.stacks, json_array());
-	json_t *root = data(&h);
+	json_t *root = data(&h, settings->symfs);
 	int e = root ? h.error : -ENOMEM;
 	if (!e && (fputs(html_before, to) == EOF || json_dump_callback(root, put, to, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(4)) ||
 		   fputs(html_after, to) == EOF))

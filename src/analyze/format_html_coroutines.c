@@ -41,7 +41,7 @@ struct table_out {
 	json_int_t last[COLUMNS_ALL];
 	bool varies[COLUMNS_ALL];
 	size_t n;
-	json_t *names, *waits, *more;
+	json_t *names, *waits, *more, *given;
 	struct idmap by_name; // hash of function and stack -> place in names
 	struct idmap by_wait; // kind and events -> place in waits
 	uint64_t counts[STATES], left_out;
@@ -135,6 +135,9 @@ static void put_row(struct table_out *t, const struct image *m, const struct ctp
 {
 	const struct ctp_thread *thread = s->thread < m->threads.n ? table_row(&m->threads, s->thread) : NULL;
 	uint32_t finding = idmap_get(&t->h->finding_of, html_key(m, s->id));
+	char given[CTP_NAME_TEXT];
+	if (image_name(m, s->id, given))
+		json_array_append_new(t->given, json_pack("[o, o]", json_count(t->n), json_text(given)));
 	put(t, COL_ID, s->id);
 	put(t, COL_IMAGE, m->index);
 	put(t, COL_NAME, name_place(t, m, s));
@@ -189,13 +192,13 @@ static json_t *column(struct table_out *t, enum column c)
 
 json_t *html_coroutines(struct html *h)
 {
-	struct table_out t = { .h = h, .names = json_array(), .waits = json_array(), .more = json_array() };
+	struct table_out t = { .h = h, .names = json_array(), .waits = json_array(), .more = json_array(), .given = json_array() };
 	for (unsigned i = 0; i < COLUMNS_ALL; i++)
 		t.columns[i] = json_array();
 	put_rows(&t, false);
 	put_rows(&t, true);
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "n", json_count(t.n), "leftOut", json_count(t.left_out), "names",
-			      t.names, "waitNames", t.waits, "moreWaits", t.more);
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "n", json_count(t.n), "leftOut", json_count(t.left_out), "names",
+			      t.names, "given", t.given, "waitNames", t.waits, "moreWaits", t.more);
 	json_t *counts = json_array();
 	for (unsigned i = 0; i < STATES; i++)
 		json_array_append_new(counts, json_count(t.counts[i]));

@@ -46,11 +46,23 @@ static json_t *image_of(const struct image *m)
 	return m ? json_count(m->index) : json_null();
 }
 
+// As pthread_setname_np or the program named it.
+static json_t *name_of_thread(const struct timeline_thread *r)
+{
+	char name[CTP_NAME_TEXT];
+	for (size_t i = 0; r->image && i < r->image->threads.n; i++) {
+		const struct ctp_thread *e = table_row(&r->image->threads, i);
+		if (e->tid == r->tid && e->native)
+			return json_text(image_name(r->image, e->native, name));
+	}
+	return json_null();
+}
+
 static json_t *thread(const struct timeline *t, const struct timeline_thread *r)
 {
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(r->tid), "image", image_of(r->image), "first",
-			      json_count(r->first), "last", json_count(r->last), "switches", json_count(r->switches), "levels",
-			      levels(&r->bins, true));
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(r->tid), "name", name_of_thread(r),
+			      "image", image_of(r->image), "first", json_count(r->first), "last", json_count(r->last),
+			      "switches", json_count(r->switches), "levels", levels(&r->bins, true));
 	if (t->every_slice) {
 		json_t *who = json_array(), *ns = json_array(), *ready = json_array();
 		for (size_t i = 0; i < r->n; i++) {
@@ -119,14 +131,15 @@ static json_t *groups(const struct html *h, const struct timeline *t)
 		for (size_t k = 0; k < TIMELINE_GROUP_BINS * LIVES; k++)
 			rest->bins[k] += all[i]->bins[k];
 		rest->made += all[i]->made;
+		rest->peak += all[i]->peak;
 		rest->image = NULL;
 		rest->entry = 0;
 	}
 	for (size_t i = 0; all && i < t->ngroups && i < GROUPS_MOST; i++) {
 		json_t *bins = json_array();
 		put_bins(bins, all[i]->bins);
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "name", name_of(h, all[i]), "image", image_of(all[i]->image),
-						   "made", json_count(all[i]->made), "bins", bins));
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name_of(h, all[i]), "image", image_of(all[i]->image),
+						   "made", json_count(all[i]->made), "peak", json_count(all[i]->peak), "bins", bins));
 	}
 	free(all);
 	return a;

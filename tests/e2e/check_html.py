@@ -159,6 +159,31 @@ def check_exact(case):
     need("only finding 1" in got[2], got[2])
 
 
+def check_waits(case):
+    """The flame graph, its zoom and search; histograms; what is weighed can be chosen."""
+    many_trace(case)
+    html, _ = report(case)
+    boxes = "document.querySelectorAll('.flame .box').length"
+    select = "select[aria-label='What is weighed']"
+    got = page(case, html, ["key", "4"], ["wait", boxes + " > 2"],
+               ["eval", "[...document.querySelectorAll('.box')].map(x => x.title)"],
+               ["eval", "document.querySelectorAll('svg.histogram .hbar').length"], ["eval", TEXT % ".waits section p"],
+               ["eval", TEXT % ".sites tbody tr"], ["key", "/"], ["type", "co_read"], ["eval", TEXT % ".told"],
+               ["eval", "document.querySelectorAll('.box.hit').length"], ["key", "Escape"],
+               ["click", ".box >> nth=0"], ["key", "ArrowDown"], ["key", "ArrowDown"],
+               ["eval", "document.activeElement.title"],
+               ["key", "Enter"], ["eval", "parseFloat(document.activeElement.style.width) > innerWidth * 0.9"],
+               ["select", select, "3"], ["eval", TEXT % ".box"], ["eval", TEXT % ".told"],
+               ["select", select, "1"], ["eval", TEXT % ".waits section p"])
+    titles, bars, words, site, found, hits, below, wide, _, switches, slices = got
+    need(any(t.startswith("co_read") for t in titles) and all("%" in t for t in titles), titles)
+    need(bars >= 1 and words.startswith("25 waits, "), (bars, words))
+    need("co." in site or "many.c" in site, site)
+    need(found.startswith("100 %") and hits >= 1, (found, hits))
+    need(below in titles and wide, below)
+    need("switches" in switches and "slices, " in slices, (switches, slices))
+
+
 def check_looks(case):
     """Light and dark, the help, narrow windows, print: nothing leaves the page, what is said can be read."""
     many_trace(case)
@@ -191,18 +216,19 @@ def check_looks(case):
               "e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))).length"
     got = page(case, html, ["key", "t"], ["eval", theme], ["eval", background], ["eval", contrast], ["key", "t"],
                ["eval", theme], ["eval", background], ["eval", contrast],
-               ["key", "2"], ["eval", contrast], ["key", "4"], ["eval", contrast], ["key", "1"],
+               ["key", "2"], ["eval", contrast], ["key", "4"], ["eval", contrast], ["key", "5"], ["eval", contrast],
+               ["key", "1"],
                ["key", "?"], ["eval", "document.querySelector('dialog').open"], ["key", "Escape"],
                ["eval", "document.querySelector('dialog').open"],
-               ["size", 360, 640], *[x for k in "1234" for x in (["key", k], ["eval", wide])], ["eval", unnamed],
+               ["size", 360, 640], *[x for k in "12345" for x in (["key", k], ["eval", wide])], ["eval", unnamed],
                ["key", "1"], ["print", 1], ["eval", "getComputedStyle(document.querySelector('nav')).display"])
     equal(got[0::3][0], "light", "t")
     equal(got[1], "rgb(255, 255, 255)", "light")
     equal((got[3], got[4]), ("dark", "rgb(21, 23, 27)"), "t t")
-    equal((got[2], got[5], got[6], got[7]), ([], [], [], []), "contrast")
-    equal(got[8:10], [True, False], "help")
-    equal(got[10:14], [True] * 4, "as wide as the window")
-    equal(got[14:], [0, "none"], "named controls; print")
+    equal((got[2], *got[5:9]), ([], [], [], [], []), "contrast")
+    equal(got[9:11], [True, False], "help")
+    equal(got[11:16], [True] * 5, "as wide as the window")
+    equal(got[16:], [0, "none"], "named controls; print")
 
 
 def check_hostile(case):
@@ -227,12 +253,13 @@ def check_hostile(case):
     got = page(case, html, ["eval", TEXT % "#command"], ["eval", "document.title"], ["key", "2"],
                ["wait", "document.querySelectorAll('.space .row').length > 0"], ["click", ".space .row"],
                ["eval", TEXT % ".space .row > div:nth-child(2)"], ["eval", TEXT % ".detail .fn"], ["key", "3"],
-               ["key", "4"], ["eval", TEXT % "dl.about"], ["key", "1"],
+               ["key", "4"], ["eval", TEXT % ".flame"], ["key", "5"], ["eval", TEXT % "dl.about"], ["key", "1"],
                ["eval", "document.querySelectorAll('img').length + document.scripts.length"])
     need(word in got[0] and word in got[1], got[:2])
     equal(got[2:4], ["body" + markup, "leave" + markup], "functions")
-    need(str(folder) in got[4], got[4])
-    equal(got[5], 3, "scripts, and no image")
+    need("alert(1)" in got[4], got[4])
+    need(str(folder) in got[5], got[5])
+    equal(got[6], 3, "scripts, and no image")
 
 
 def check_little(case):
@@ -241,8 +268,8 @@ def check_little(case):
     html, done = report(case, "none")
     equal(done.status, 0, "status")
     got = page(case, html, ["eval", TEXT % ".clean"], ["key", "2"], ["key", "3"], ["eval", TEXT % "#part-timeline"],
-               ["key", "4"], ["eval", TEXT % "dl.about"])
-    need("No findings" in got[0] and "Nothing was recorded" in got[1], got)
+               ["key", "4"], ["eval", TEXT % "#part-waits"], ["key", "5"], ["eval", TEXT % "dl.about"])
+    need("No findings" in got[0] and all("Nothing was recorded" in x for x in got[1:3]), got)
     case.ctp("-q", "-o", "x.jsonl", case.target("million"), "short", 50, 16384)
     html, done = report(case, "x.jsonl")
     got = page(case, html, ["eval", TEXT % "#summary"], ["key", "2"], ["eval", TEXT % "#part-coroutines"],

@@ -6,7 +6,7 @@ const text = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const byName = key => (a, b) => (key(a) === key(b) ? 0 : text(key(a), key(b)));
 const TABLE = [
 	{key: "id", title: "Id", width: "5rem", number: true, value: i => rows.id[i], show: i => String(rows.id[i])},
-	{key: "name", title: "Coroutine", width: "minmax(8rem,1fr)", value: rowName, show: rowName},
+	{key: "name", title: "Coroutine", width: "minmax(8rem,1fr)", value: rowTitle, show: rowTitle},
 	{key: "state", title: "State", width: "8rem", value: i => rows.state[i], show: i => stateMark(rowState(i))},
 	{
 		key: "age",
@@ -203,6 +203,7 @@ const coroutines = {
 					stacks[k][rows.stack[i]] ||
 					(rows.waits[i] && waits[k][rows.waits[i] - 1]) ||
 					String(rows.id[i]) === w ||
+					(rows.given.has(i) && rows.given.get(i).toLowerCase().includes(w)) ||
 					(rows.waits[i] && `${rows.fd[i]}#${rows.gen[i]}`.startsWith(w))
 			);
 	},
@@ -332,7 +333,7 @@ const coroutines = {
 					? `${x.name}, ${some(x.rows.length, "coroutine")}`
 					: x === undefined
 						? ""
-						: `coroutine ${rows.id[x]} ${rowName(x)}, ${rowState(x)}`
+						: `coroutine ${rows.id[x]} ${rowTitle(x)}, ${rowState(x)}`
 			);
 		} else if (e.key === "Enter" || e.key === " ") {
 			this.enter();
@@ -361,7 +362,7 @@ const coroutines = {
 			el(
 				"h3",
 				{},
-				`coroutine ${rows.id[i]} ${rowName(i)}`,
+				`coroutine ${rows.id[i]} ${rowTitle(i)}`,
 				processOf(rows.image[i]) ? " in " + processOf(rows.image[i]) : ""
 			),
 			el(

@@ -42,11 +42,13 @@ const rows = {
 	gen: column("gen"),
 	finding: column("finding"),
 	bytes: column("bytes"),
-	moreWaits: new Map()
+	moreWaits: new Map(),
+	given: new Map(report.coroutines.given) // names that the program gave
 };
 for (const [row, ...wait] of report.coroutines.moreWaits)
 	rows.moreWaits.set(row, [...(rows.moreWaits.get(row) || []), wait]);
 
+const rowTitle = i => rowName(i) + (rows.given.has(i) ? ` “${rows.given.get(i)}”` : "");
 const rowName = i => report.coroutines.names[rows.name[i]];
 const rowState = i => STATES[rows.state[i]];
 // How long it has been in this state, up to the last look.

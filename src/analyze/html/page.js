@@ -92,10 +92,11 @@ const PARTS = {
 	findings: {title: "Findings", part: findings, badge: () => count(report.findings.length)},
 	coroutines: {title: "Coroutines", part: coroutines, badge: () => count(report.trace.total)},
 	timeline: {title: "Timeline", part: timeline},
+	waits: {title: "Where time goes", part: waits},
 	about: {title: "About", part: about}
 };
 const KEYS = [
-	["1 … 4", "the parts of the report"],
+	["1 … 5", "the parts of the report"],
 	["/", "search"],
 	["j  k", "next, previous finding"],
 	["Enter", "open or close what has the focus"],

@@ -36,7 +36,7 @@ class ThreadLane {
 		this.height = 36;
 		this.from = from;
 		this.levels = from.levels.map(l => decodeLevel(l, 7));
-		this.name = `thread ${from.tid}`;
+		this.name = `thread ${from.tid}` + (from.name ? ` “${from.name}”` : "");
 		this.more = `${some(from.switches, "switch", "switches")}${from.image !== null && processOf(from.image) ? ", " + processOf(from.image) : ""}`;
 		if (from.who) {
 			this.starts = new Float64Array(from.who.length + 1);
@@ -66,7 +66,7 @@ class CoroutineLane {
 		this.from = from;
 		this.levels = from.levels.map(l => decodeLevel(l, 5));
 		this.row = rowOf(from.image, from.id);
-		this.name = `${from.id} ${this.row < 0 ? "" : rowName(this.row)}`;
+		this.name = `${from.id} ${this.row < 0 ? "" : rowTitle(this.row)}`;
 		this.more = some(from.switches, "time") + " resumed";
 		this.finding = this.row < 0 ? undefined : report.findings[rows.finding[this.row] - 1];
 		this.stuckFrom = Infinity;
@@ -86,11 +86,9 @@ class GroupLane {
 		this.from = from;
 		this.n = from.bins.length / 3;
 		this.width = spanNs / this.n;
-		this.most = 0;
-		for (let i = 0; i < this.n; i++)
-			this.most = Math.max(this.most, from.bins[3 * i] + from.bins[3 * i + 1] + from.bins[3 * i + 2]);
+		this.most = from.peak;
 		this.name = from.name;
-		this.more = `${some(from.made, "coroutine")}, ${count(Math.ceil(this.most))} at once`;
+		this.more = `${some(from.made, "coroutine")}, ${count(this.most)} at once`;
 	}
 }
 
@@ -106,7 +104,7 @@ function rowOf(image, id) {
 
 function runnerName(image, id) {
 	const row = rowOf(image, id);
-	return row < 0 ? `${id}` : `${id} ${rowName(row)}`;
+	return row < 0 ? `${id}` : `${id} ${rowTitle(row)}`;
 }
 
 // Where each coroutine that has a lane ran, from the threads' slices.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Histograms of times, in powers of two: [how many, sum, the longest, first bucket, counts ...]
+
+const bucketFrom = i => (i ? 2 ** i : 0);
+
+// So many of them took no longer: the end of the bucket in which that one is, at most the longest.
+function quantile(times, share) {
+	const [n, , most, first, ...counts] = times;
+	let seen = 0;
+	for (let i = 0; i < counts.length; i++) {
+		seen += counts[i];
+		if (seen >= n * share) return Math.min(most, 2 ** (first + i + 1));
+	}
+	return most;
+}
+
+function timesInWords(times, what) {
+	const [n, sum, most] = times;
+	return `${some(n, what)}, ${duration(sum / n)} in the mean; half of them at most ${duration(quantile(times, 0.5))}, 99 % at most ${duration(
+		quantile(times, 0.99)
+	)}, the longest ${duration(most)}`;
+}
+
+// Bars over a logarithmic axis of time.
+function histogramPicture(times, what, width, height) {
+	const [, , , first, ...counts] = times;
+	const left = 56,
+		bottom = 26,
+		top = 8,
+		from = Math.max(0, first - 1),
+		to = first + counts.length + 1;
+	const x = d3
+		.scaleLinear()
+		.domain([from, to])
+		.range([left, width - 24]);
+	const y = d3
+		.scaleLinear()
+		.domain([0, d3.max(counts)])
+		.nice(4)
+		.range([height - bottom, top]);
+	const picture = svg("svg.histogram", {width, height, role: "img", "aria-label": timesInWords(times, what)});
+	counts.forEach((n, i) => {
+		const at = first + i,
+			words = `${duration(bucketFrom(at))} to ${duration(2 ** (at + 1))}: ${count(n)}`;
+		if (n)
+			picture.append(
+				svg(
+					"rect.hbar",
+					{
+						x: x(at) + 1,
+						width: Math.max(1, x(at + 1) - x(at) - 2),
+						y: Math.min(y(n), height - bottom - 1),
+						height: Math.max(1, height - bottom - y(n))
+					},
+					svg("title", {}, words)
+				)
+			);
+	});
+	const every = Math.max(1, Math.ceil(((to - from) * 62) / (width - left)));
+	d3.select(picture)
+		.append("g")
+		.attr("transform", `translate(0,${height - bottom})`)
+		.call(
+			d3
+				.axisBottom(x)
+				.tickValues(d3.range(from, to + 1, every))
+				.tickFormat(i => duration(bucketFrom(i)))
+		);
+	d3.select(picture)
+		.append("g")
+		.attr("transform", `translate(${left},0)`)
+		.call(d3.axisLeft(y).ticks(4).tickFormat(d3.format("~s")));
+	return picture;
+}
+
+// The same for those who read it.
+function histogramTable(times) {
+	const [, , , first, ...counts] = times;
+	return el(
+		"details",
+		{},
+		el("summary", {}, "as a table"),
+		el(
+			"table.numbers",
+			{},
+			el("tr", {}, el("th", {}, "from"), el("th", {}, "to"), el("th", {}, "how many")),
+			counts.map((n, i) =>
+				n
+					? el(
+							"tr",
+							{},
+							el("td", {}, duration(bucketFrom(first + i))),
+							el("td", {}, duration(2 ** (first + i + 1))),
+							el("td", {}, count(n))
+						)
+					: null
+			)
+		)
+	);
+}
+
+// Small, for a line of a table: on an axis that all lines share.
+function sparkline(times, from, to) {
+	const [, , , first, ...counts] = times,
+		most = d3.max(counts),
+		w = 140 / (to - from);
+	return svg(
+		"svg.spark",
+		{width: 140, height: 18, "aria-hidden": "true"},
+		counts.map((n, i) =>
+			n
+				? svg("rect.hbar", {
+						x: (first + i - from) * w,
+						width: Math.max(1, w - 1),
+						y: 18 - Math.max(2, (n / most) * 17),
+						height: Math.max(2, (n / most) * 17)
+					})
+				: null
+		)
+	);
+}
