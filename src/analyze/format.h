@@ -12,7 +12,9 @@ struct format_settings {
 	const char *symfs;
 	bool full; // tell all findings in full
 	unsigned weight; // of a profile (enum profile_weight)
+	char *note; // FORMAT_NOTE bytes for what is to be said on stderr once it is written; "" at first
 };
+#define FORMAT_NOTE 256
 
 // Findings told in full; the rest are lines of a table (text: unless --full).
 #define FORMAT_WHOLE 20
@@ -41,3 +43,6 @@ int format_speedscope(FILE *to, const struct report *r, const struct format_sett
 int format_pprof(FILE *to, const struct report *r, const struct format_settings *settings);
 const char *profile_refuses(const struct world *w, const struct format_settings *settings);
 int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_perfetto(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_chrome(FILE *to, const struct report *r, const struct format_settings *settings);
+const char *tracks_refuses(const struct world *w, const struct format_settings *settings);

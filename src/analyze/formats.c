@@ -15,6 +15,8 @@ const struct format formats[] = {
 	{ "folded", false, false, format_folded, profile_refuses },
 	{ "speedscope", false, false, format_speedscope, profile_refuses },
 	{ "pprof", false, true, format_pprof, profile_refuses },
+	{ "perfetto", true, true, format_perfetto, tracks_refuses },
+	{ "chrome", true, true, format_chrome, tracks_refuses },
 	{ NULL, false, false, NULL },
 };
 

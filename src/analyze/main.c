@@ -23,8 +23,9 @@ static struct progress progress;
 
 static int write_report(const struct report *r)
 {
+	char note[FORMAT_NOTE] = "";
 	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full,
-				       settings.weight };
+				       settings.weight, note };
 	const char *why = settings.format->refuses ? settings.format->refuses(r->world, &how) : NULL;
 	if (why) {
 		progress_end(&progress);
@@ -43,6 +44,8 @@ static int write_report(const struct report *r)
 	if (e)
 		fprintf(stderr, "ctp-analyze: cannot write %s: %s\n",
 			settings.output ? settings.output : "the report", strerror(-e));
+	else if (*note)
+		fprintf(stderr, "ctp-analyze: %s\n", note);
 	return e ? EXIT_USAGE : 0;
 }
 

@@ -41,7 +41,8 @@ static int read_images(struct manifest *m, const json_t *a)
 			.index = (unsigned)index, .process = (unsigned)process, .pid = get_u64(o, "pid"),
 			.attached_ns = get_u64(o, "attached_ns"), .term_forwarded_ns = get_u64(o, "term_forwarded_ns"),
 		};
-		if (read_snapshot(o, &im->snapshot_ns, &im->snapshot_reason))
+		const char *exe = json_string_value(json_object_get(o, "exe"));
+		if (read_snapshot(o, &im->snapshot_ns, &im->snapshot_reason) || (exe && !(im->exe = strdup(exe))))
 			return -ENOMEM;
 	}
 	return 0;
@@ -139,8 +140,10 @@ void manifest_deinit(struct manifest *m)
 	for (size_t i = 0; i < m->nunseen; i++)
 		free(m->unseen[i]);
 	free(m->unseen);
-	for (size_t i = 0; i < m->nimages; i++)
+	for (size_t i = 0; i < m->nimages; i++) {
 		free(m->images[i].snapshot_reason);
+		free(m->images[i].exe);
+	}
 	free(m->images);
 	free(m->command);
 	free(m->snapshot_reason);

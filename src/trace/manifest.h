@@ -12,6 +12,7 @@ struct manifest_image {
 	unsigned process; // 0 is the one that ctp-run started
 	uint64_t pid;     // 0 = not said
 	uint64_t attached_ns;
+	char *exe; // NULL = not said
 	// of its own process, if that is not the first: those of the manifest are the first one's
 	uint64_t snapshot_ns;
 	char *snapshot_reason;

@@ -148,23 +148,50 @@ static int history(struct builder *b)
 	return builder_stream(b, 0, past, npast, npast, 0);
 }
 
+// One coroutine from its beginning to its end: it waits, an event comes, it waits again, and how
+// it went on from there is lost.
+static int gap(struct builder *b)
+{
+	stacks(b);
+	struct ctp_thread *t = builder_thread(b, 100, 1);
+	t->life = CTP_THREAD_LIVE;
+	t->switches = 8;
+	t->lost = 2;
+	t->created = t->finished = 1;
+	put(0, ctp_w1(CTP_EV_THREAD, 0, 1), 0, 100);
+	put(1, ctp_w1(CTP_EV_CREATE, 0, 41), ctp_w2(1, creator), (uint64_t)(uintptr_t)people_conn_reader);
+	moves(2, 1, 1, 0, 41, 1);
+	moves(5, 41, 2, waiter, 1, 2);
+	put(16, ctp_w1(CTP_EV_SLEPT, 0, 1), 0, 10000);
+	put(17, ctp_w1(CTP_EV_READY, 0, 41), ctp_w2(1, 0), 30 | 3ULL << 32);
+	moves(18, 1, 3, 0, 41, 3);
+	moves(20, 41, 4, waiter, 1, 4);
+	moves(40, 1, 7, 0, 41, 7);
+	put(45, ctp_w1(CTP_EV_SWITCH, CTP_HOW_RETURN, 41), ctp_w2(1, 0), 8ULL << 32 | 8);
+	put(46, ctp_w1(CTP_EV_SIGNAL, 0, 1), 0, 15);
+	return builder_stream(b, 0, past, npast, npast, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static struct builder b;
 	if (argc != 3 || builder_begin(&b, argv[2]))
 		return EXIT_FAILURE;
 	const char *what = argv[1];
+	bool told = false; // its stream by itself
 	if (!strcmp(what, "lost"))
 		lost(&b);
 	else if (!strcmp(what, "several"))
 		several(&b);
 	else if (!strcmp(what, "ending"))
 		ending(&b);
-	else if (strcmp(what, "history"))
+	else if (!strcmp(what, "history") || !strcmp(what, "gap"))
+		told = true;
+	else
 		stacks(&b);
-	if (!strcmp(what, "history") && history(&b))
+	if (told && (!strcmp(what, "gap") ? gap(&b) : history(&b)))
 		return EXIT_FAILURE;
-	bool peopled = strcmp(what, "empty") && strcmp(what, "history");
+	bool peopled = strcmp(what, "empty") && !told;
 	if (peopled)
 		people(&b);
 	b.complete = strcmp(what, "unfinished") != 0;

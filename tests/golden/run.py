@@ -17,7 +17,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 EXPECTED = os.path.join(HERE, "expected")
-SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "several": 1, "ending": 3, "history": 0}
+SCENARIOS = {"lost": 1, "healthy": 0, "cut": 0, "unfinished": 3, "empty": 0, "several": 1, "ending": 3, "history": 0,
+             "gap": 0}
 
 make_trace, analyze = (os.path.abspath(p) for p in sys.argv[1:3])
 update = "--update" in sys.argv
@@ -82,6 +83,8 @@ def goldens(tmp):
             page = run("--format=html", trace).stdout
             block = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
             compare(name + ".html.txt", normalize("".join(line + "\n" for line in short_lines(block)), trace))
+        if name in ("lost", "gap", "empty"):
+            compare(name + ".chrome.json", normalize(run("--format=chrome", trace).stdout, trace))
         if jsonschema:
             try:
                 jsonschema.validate(json.loads(report.stdout), schema)
