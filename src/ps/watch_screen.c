@@ -41,7 +41,9 @@ const char *watch_screen_missing(void)
 		return "--watch does not know this kind of terminal; set TERM to one that terminfo has (xterm, screen, linux), "
 		       "or run ctp-ps PID again and again";
 	const char *cup = tigetstr("cup"), *clear_all = tigetstr("clear");
-	if (!cup || cup == (char *)-1 || !clear_all || clear_all == (char *)-1)
+	bool can = cup && cup != (char *)-1 && clear_all && clear_all != (char *)-1;
+	del_curterm(cur_term);
+	if (!can)
 		return "--watch needs a terminal that can move its cursor, which this TERM cannot; set TERM to what it is (xterm, "
 		       "screen, linux), or run ctp-ps PID again and again";
 	return NULL;
