@@ -152,7 +152,7 @@ static int take_thread(struct tables *t, const struct ctp_thread *row, uint32_t 
 	return 0;
 }
 
-static int read_threads(struct tables *t, const struct found *f)
+int tables_read_threads(struct tables *t, const struct found *f)
 {
 	const struct ctp_ext *x = &f->header.ext;
 	struct ctp_thread rows[THREADS_PIECE];
@@ -226,7 +226,7 @@ int tables_read(struct tables *t, const struct found *f, bool ended)
 		adopt_core_clock(&got.clock, x);
 	else
 		clock_adopt(&got.clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
-	int e = read_threads(&got, f);
+	int e = tables_read_threads(&got, f);
 	if (!e)
 		e = read_stations(&got, f);
 	if (!e)

@@ -38,7 +38,9 @@ struct tables {
 };
 
 int tables_read(struct tables *t, const struct found *f, bool ended); // 0 or -errno
-int tables_read_modules(struct tables *t, const struct found *f); // these alone, of what is empty
+// These alone, of what is empty.
+int tables_read_threads(struct tables *t, const struct found *f);
+int tables_read_modules(struct tables *t, const struct found *f);
 void tables_deinit(struct tables *t);
 uint64_t tables_age_ns(const struct tables *t, uint64_t ticks); // how long ago that was; 0: of no time
 const struct tables_thread *tables_thread(const struct tables *t, uint32_t slot); // or NULL

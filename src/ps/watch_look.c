@@ -86,8 +86,8 @@ int watch_look(struct watch_model *m, struct watch_threads *t, const struct foun
 	out->lost += h.ext.lost_unslotted;
 	out->exit_begun = h.ext.exit_begun;
 	out->signal_taken = h.ext.signal_taken;
-	out->gaps = h.ext.gaps;
 	out->modules = h.ext.module_count;
+	out->stacks = h.ext.stack_count;
 	out->cands = h.ext.cand_count;
 	size_t nran;
 	const struct watch_ran *ran = watch_threads_take(t, &nran);

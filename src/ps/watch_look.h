@@ -26,7 +26,7 @@ struct watch_totals {
 	uint64_t cpu_ns;            // of all threads since the samples began
 	bool cpu_known, partial;    // partial: a thread has ended, and its counts went with it
 	uint64_t exit_begun, signal_taken;
-	uint32_t gaps, modules, cands;
+	uint32_t modules, stacks, cands;
 };
 
 void watch_threads_totals(const struct watch_threads *t, struct watch_totals *out);

@@ -29,7 +29,7 @@ struct watch_model {
 	size_t n, capacity; // stations
 	uint64_t begun, last; // CLOCK_MONOTONIC ns at which this look and the one before began; 0 = none
 	uint64_t now;         // when this one ended
-	uint64_t count, created, suspended, running, closed;
+	uint64_t count, created, suspended, running, pooled, closed;
 	uint64_t unsettled;
 };
 

@@ -11,6 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ps/watch_standing.h"
+
+enum { POOLS_EVERY = 5, AT_ONCE = 512 }; // looks; rows
+
 static uint64_t cpu_now(void)
 {
 	struct timespec ts;
@@ -69,6 +73,13 @@ void watch_target_ended(struct watch_target *t)
 	t->file = -1;
 }
 
+static void count_pooled(struct watch_model *m)
+{
+	m->pooled = 0;
+	for (size_t i = 0; i < m->n; i++)
+		m->pooled += m->rows[i].there && m->rows[i].c.life == CTP_SUSPENDED && m->rows[i].c.standing == STANDING_POOLED;
+}
+
 int watch_target_look(struct watch_target *t)
 {
 	uint64_t begun = cpu_now();
@@ -88,6 +99,10 @@ int watch_target_look(struct watch_target *t)
 		close_names(t);
 		e = open_names(t);
 	}
+	t->found.header.ext.stack_count = got.stacks;
+	if (!e && t->looks++ % POOLS_EVERY == 0)
+		e = watch_standing_pooled(&t->report, &t->model);
+	count_pooled(&t->model);
 	t->cost_ns = cpu_now() - begun;
 	return e;
 }
@@ -97,7 +112,7 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 	const struct watch_model *m = &t->model;
 	double seconds = m->last && m->begun > m->last ? (double)(m->begun - m->last) / 1e9 : 0;
 	*h = (struct watch_head){ .pid = t->found.pid, .engine = t->found.engine, .command = t->command, .created = m->created,
-				  .suspended = m->suspended, .running = m->running, .closed = m->closed, .finished = t->totals.finished,
+				  .suspended = m->suspended, .pooled = m->pooled, .running = m->running, .closed = m->closed, .finished = t->totals.finished,
 				  .destroyed = t->totals.destroyed, .threads = t->totals.threads, .lost = t->totals.lost, .rate = -1,
 				  .cpu = -1, .partial = t->totals.partial, .trace = watch_proofs_any(t->proofs),
 				  .ending = t->totals.exit_begun || t->totals.signal_taken, .nrules = t->nrules };
@@ -127,14 +142,27 @@ static bool any_closed(const struct watch_target *t, const struct coroutine *c)
 	return false;
 }
 
+// Not of groups: of their members each may stand otherwise.
+static void find_ready(const struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, bool *ready)
+{
+	struct watch_row *rows[AT_ONCE];
+	if (grouped || n > AT_ONCE)
+		return;
+	for (size_t i = 0; i < n; i++)
+		rows[i] = &t->model.rows[items[i].row];
+	watch_standing_ready(&t->report, rows, n, ready); // if it cannot be read, nobody is
+}
+
 void watch_target_show(struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, struct watch_shown *out)
 {
+	bool ready[AT_ONCE] = { false };
+	find_ready(t, items, n, grouped, ready);
 	for (size_t i = 0; i < n; i++) {
 		const struct watch_item *it = &items[i];
 		struct watch_row *r = &t->model.rows[it->row];
 		struct watch_shown *s = &out[i];
 		*s = (struct watch_shown){ .id = r->c.id, .n = it->n, .entry = watch_names_label(t->names, r),
-					   .state = watch_names_state(r), .since_ns = watch_model_age(&t->model, r), .rate = it->rate,
+					   .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r), .since_ns = watch_model_age(&t->model, r), .rate = it->rate,
 					   .cpu = it->cpu, .slice_ns = it->slice_ns, .stack = -1, .running = r->c.life == CTP_RUNNING };
 		if (!grouped || it->n == 1)
 			watch_names_waits(&r->c, s->waits, sizeof(s->waits));

@@ -19,6 +19,7 @@ struct watch_target {
 	struct watch_count rules[WATCH_RULES];
 	size_t nrules;
 	uint64_t cost_ns; // CPU time of a look
+	unsigned looks;
 	uint32_t modules; // as of when the symbols were read
 	char command[256];
 };

@@ -114,7 +114,10 @@ static void counts_line(struct watch_page *p, const struct watch_head *h)
 {
 	watch_page_line(p);
 	watch_page_put(p, WATCH_BOLD, "%" PRIu64 " coroutines:", h->created + h->suspended + h->running);
-	watch_page_put(p, WATCH_PLAIN, " %" PRIu64 " suspended, %" PRIu64 " created, %" PRIu64 " running", h->suspended, h->created, h->running);
+	watch_page_put(p, WATCH_PLAIN, " %" PRIu64 " suspended", h->suspended);
+	if (h->pooled)
+		watch_page_put(p, WATCH_PLAIN, " (%" PRIu64 " pooled)", h->pooled);
+	watch_page_put(p, WATCH_PLAIN, ", %" PRIu64 " created, %" PRIu64 " running", h->created, h->running);
 	watch_page_put(p, WATCH_FAINT, "  ended: %s%" PRIu64, h->partial ? ">=" : "", h->finished + h->destroyed);
 	if (h->destroyed)
 		watch_page_put(p, WATCH_FAINT, " (%" PRIu64 " destroyed)", h->destroyed);

@@ -35,7 +35,7 @@ struct watch_ui {
 struct watch_head {
 	pid_t pid, engine;
 	const char *command;
-	uint64_t created, suspended, running, finished, destroyed, closed;
+	uint64_t created, suspended, pooled, running, finished, destroyed, closed;
 	uint64_t threads, lost;
 	double rate, cpu;      // below 0: not known
 	uint64_t look_ns;      // what one look takes

@@ -393,6 +393,21 @@ def check_finding(case):
     need("ctp-analyze --explain CTP001" in shown, shown)
 
 
+def check_standing(case):
+    """Who is ready, and who is pooled."""
+    _, program = start(case, "pool")
+    screen = watch(case, program)
+    shown = screen.wait(r"suspended \(3 pooled\)")
+    equal(sorted(s for _, s in rows(shown).values()), ["created"] + ["pooled"] * 3 + ["suspended"] * 2, shown)
+    screen.keys("/", "p", "o", "o", "l", "e", "d", "Enter")
+    equal(len(rows(screen.wait(r"\[/pooled\]"))), 3, "those that are pooled")
+    screen.server.end()
+    (case.dir / "tmux").unlink(missing_ok=True)
+    _, program = start(case, "ready", options=("-o", "r.data"))
+    shown = watch(case, program).wait("^3 coroutines: 2 suspended")
+    equal(sorted(s for _, s in rows(shown).values()), ["ready", "ready", "running"], shown)
+
+
 def check_no_engine(case):
     process, program = start(case, "mix")
     screen = watch(case, program)
