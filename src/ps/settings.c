@@ -146,7 +146,7 @@ void settings_man(FILE *to)
 	      ".PP\n"
 	      "What the columns mean, and how exact they are; \\- is what is not known:\n"
 	      ".TP\nID\nnever given twice; with groups (\\fBg\\fR) N, how many there are\n"
-	      ".TP\nENTRY\nwhat it is called: as a rule its first function\n"
+	      ".TP\nENTRY\nwhat the program calls it, if it says so (ctp/task.h), and its function\n"
 	      ".TP\nSTATE\nas above (who is pooled is looked at at each fifth look); \\fIclosed\\fR: all that it waits for was closed under it; an exclamation mark: ctp\\-run has found\n"
 	      "something out about it that still stands, which \\fBEnter\\fR shows\n"
 	      ".TP\nWAITS FOR\ndescriptors and EPOLL events\n"

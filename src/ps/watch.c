@@ -136,12 +136,14 @@ static int look(struct watch *w)
 
 static bool is_listed(void *arg, const struct watch_row *r)
 {
-	return watch_names_found(arg, r);
+	const struct watch *w = arg;
+	char called[CTP_NAME_TEXT];
+	return watch_names_found(w->t.names, r, watch_model_name(&w->t.model, r, called));
 }
 
 static uint32_t rank(void *arg, const struct watch_row *r)
 {
-	return watch_names_rank(arg, r);
+	return watch_names_rank(((struct watch *)arg)->t.names, r);
 }
 
 // Lists anew; the cursor stays with what it holds, at the same height if there is room.
@@ -151,7 +153,7 @@ static int sort(struct watch *w)
 	uint64_t begun = cpu_now();
 	size_t room = watch_view_room(ui, screen_size()), height = ui->cursor >= ui->top ? ui->cursor - ui->top : 0;
 	struct watch_wish wish = { .column = ui->column, .reverse = ui->reverse, .grouped = ui->grouped, .only = ui->only ? &w->group : NULL,
-				   .listed = *ui->text ? is_listed : NULL, .rank = rank, .arg = w->t.names };
+				   .listed = *ui->text ? is_listed : NULL, .rank = rank, .arg = w };
 	watch_names_seek(w->t.names, ui->text);
 	int e = watch_order_make(&w->order, &w->t.model, &wish);
 	size_t at = ui->held ? watch_order_place(&w->order, &w->t.model, ui->hold) : w->order.n;

@@ -48,10 +48,12 @@ static void put_other(struct watch_page *p, const struct watch_subject *s, uint6
 static void numbers(struct watch_page *p, const struct watch_subject *s)
 {
 	const struct watch_row *r = s->row;
-	char rate[16], slice[32], age[32];
+	char rate[16], slice[32], age[32], called[CTP_NAME_TEXT];
 	text_duration(age, sizeof(age), watch_model_age(s->model, r));
 	watch_page_line(p);
 	watch_page_put(p, WATCH_BOLD, "coroutine %" PRIu64 " %s", r->c.id, watch_names_label(s->names, r));
+	if (*watch_model_name(s->model, r, called))
+		watch_page_put(p, WATCH_BOLD, " \"%s\"", called);
 	watch_page_put(p, r->closed ? WATCH_ALARM : WATCH_PLAIN, "  %s for %s", watch_names_state(r), age);
 	const struct symbols_frame *at = report_created_at(s->report, &r->c);
 	watch_page_line(p);

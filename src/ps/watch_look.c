@@ -60,6 +60,40 @@ static int look_at(struct look *l, size_t first, size_t n)
 	return e;
 }
 
+static int names_room(struct watch_model *m)
+{
+	if (m->named >= m->n)
+		return 0;
+	struct ctp_name *v = reallocarray(m->names, m->capacity, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	memset(v + m->named, 0, (m->capacity - m->named) * sizeof(*v));
+	m->names = v;
+	m->named = m->capacity;
+	return 0;
+}
+
+// Names that the program gave, of the pieces of which the map says that there are any. One that is being
+// written is left for the next look.
+static int read_names(struct watch_model *m, const struct found *f)
+{
+	uint64_t map[CTP_NAMES_MAP_BYTES / 8], off = f->header.ext.names_off;
+	struct ctp_name some[CTP_NAMES_EACH];
+	int e = off ? source_read(&f->region, off, map, sizeof(map)) : 0;
+	for (uint64_t bit = 0; !e && off && bit * CTP_NAMES_EACH < m->n && bit < 8 * sizeof(map); bit++) {
+		uint64_t first = bit * CTP_NAMES_EACH, n = least(CTP_NAMES_EACH, m->n - first);
+		if (!(map[bit / 64] >> bit % 64 & 1))
+			continue;
+		e = names_room(m);
+		if (!e)
+			e = source_read(&f->region, off + sizeof(map) + first * sizeof(*some), some, n * sizeof(*some));
+		for (uint64_t i = 0; !e && i < n; i++)
+			if (!(some[i].seq & 1))
+				m->names[first + i] = some[i];
+	}
+	return e;
+}
+
 int watch_look(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out)
 {
 	struct ctp_header h;
@@ -80,6 +114,8 @@ int watch_look(struct watch_model *m, struct watch_threads *t, const struct foun
 	for (size_t at = 0; !e && at < m->n; at += PIECE)
 		e = look_at(l, at, least(PIECE, m->n - at));
 	free(l);
+	if (!e)
+		e = read_names(m, f);
 	if (e)
 		return e;
 	watch_threads_totals(t, out);

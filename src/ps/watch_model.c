@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "base/idmap.h"
+#include "base/text.h"
 
 void watch_model_deinit(struct watch_model *m)
 {
 	free(m->rows);
+	free(m->names);
 	*m = (struct watch_model){ 0 };
 }
 
@@ -128,4 +130,16 @@ const struct watch_row *watch_model_find(const struct watch_model *m, uint64_t i
 uint64_t watch_model_age(const struct watch_model *m, const struct watch_row *r)
 {
 	return r->since && m->now > r->since ? m->now - r->since : 0;
+}
+
+const char *watch_model_name(const struct watch_model *m, const struct watch_row *r, char buf[CTP_NAME_TEXT])
+{
+	const struct ctp_name *name = r->c.station < m->named ? &m->names[r->c.station] : NULL;
+	*buf = 0;
+	if (!name || name->id != r->c.id || !*name->text)
+		return buf;
+	memcpy(buf, name->text, CTP_NAME_TEXT);
+	buf[CTP_NAME_TEXT - 1] = 0;
+	text_clean(buf);
+	return buf;
 }

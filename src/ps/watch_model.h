@@ -27,6 +27,8 @@ struct watch_ran {
 struct watch_model {
 	struct watch_row *rows;
 	size_t n, capacity; // stations
+	struct ctp_name *names; // one for each of the first `named` stations, if the program gave any
+	size_t named;
 	uint64_t begun, last; // CLOCK_MONOTONIC ns at which this look and the one before began; 0 = none
 	uint64_t now;         // when this one ended
 	uint64_t count, created, suspended, running, pooled, closed;
@@ -44,5 +46,7 @@ void watch_model_take(struct watch_model *m, size_t station, const struct ctp_st
 void watch_model_end(struct watch_model *m, uint64_t now, const struct watch_ran *ran, size_t nran, bool cpu);
 // The row of a coroutine, or NULL.
 const struct watch_row *watch_model_find(const struct watch_model *m, uint64_t id);
+// What the program calls it, fit for a terminal, in buf; "" if it does not say.
+const char *watch_model_name(const struct watch_model *m, const struct watch_row *r, char buf[CTP_NAME_TEXT]);
 // How long it has been as it is, at the time of the look.
 uint64_t watch_model_age(const struct watch_model *m, const struct watch_row *r);

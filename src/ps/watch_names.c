@@ -166,13 +166,13 @@ static bool on_stack(struct watch_names *n, uint32_t stack)
 	return known == FOUND;
 }
 
-bool watch_names_found(struct watch_names *n, const struct watch_row *r)
+bool watch_names_found(struct watch_names *n, const struct watch_row *r, const char *called)
 {
 	char waits[256];
 	if (!*n->text)
 		return true;
 	const struct label *l = label_of(n, r);
-	if ((l && l->found) || has(n, watch_names_state(r)) || (r->c.recorded && on_stack(n, r->c.recorded)))
+	if ((l && l->found) || has(n, called) || has(n, watch_names_state(r)) || (r->c.recorded && on_stack(n, r->c.recorded)))
 		return true;
 	if (!r->c.nwaits)
 		return false;

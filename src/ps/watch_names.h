@@ -20,5 +20,6 @@ const char *watch_names_state(const struct watch_row *r);
 void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes);
 // The text to look for, in any case: NULL or "" is found in all.
 void watch_names_seek(struct watch_names *n, const char *text);
+// `called`: what the program calls it.
 // Is it found in its name, its state, what it waits for or the functions on its stack?
-bool watch_names_found(struct watch_names *n, const struct watch_row *r);
+bool watch_names_found(struct watch_names *n, const struct watch_row *r, const char *called);

@@ -145,7 +145,7 @@ static bool any_closed(const struct watch_target *t, const struct coroutine *c)
 // Not of groups: of their members each may stand otherwise.
 static void find_ready(const struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, bool *ready)
 {
-	struct watch_row *rows[AT_ONCE];
+	struct watch_row *rows[AT_ONCE] = { NULL };
 	if (grouped || n > AT_ONCE)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -161,9 +161,15 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 		const struct watch_item *it = &items[i];
 		struct watch_row *r = &t->model.rows[it->row];
 		struct watch_shown *s = &out[i];
-		*s = (struct watch_shown){ .id = r->c.id, .n = it->n, .entry = watch_names_label(t->names, r),
+		char called[CTP_NAME_TEXT];
+		*s = (struct watch_shown){ .id = r->c.id, .n = it->n,
 					   .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r), .since_ns = watch_model_age(&t->model, r), .rate = it->rate,
 					   .cpu = it->cpu, .slice_ns = it->slice_ns, .stack = -1, .running = r->c.life == CTP_RUNNING };
+		watch_model_name(&t->model, r, called);
+		if (*called && !(grouped && it->n > 1))
+			snprintf(s->entry, sizeof(s->entry), "\"%s\" %s", called, watch_names_label(t->names, r));
+		else
+			snprintf(s->entry, sizeof(s->entry), "%s", watch_names_label(t->names, r));
 		if (!grouped || it->n == 1)
 			watch_names_waits(&r->c, s->waits, sizeof(s->waits));
 		if (!grouped)

@@ -51,8 +51,8 @@ struct watch_head {
 // A line of the list in words.
 struct watch_shown {
 	uint64_t id, n;
-	const char *entry, *state;
-	char waits[96];
+	const char *state;
+	char entry[192], waits[96];
 	uint64_t since_ns; // how long
 	float rate, cpu;
 	uint64_t slice_ns;

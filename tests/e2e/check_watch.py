@@ -408,6 +408,23 @@ def check_standing(case):
     equal(sorted(s for _, s in rows(shown).values()), ["ready", "ready", "running"], shown)
 
 
+def check_named(case):
+    """What the program calls its coroutines stands before their function, and is found."""
+    process = case.ctp_start("-q", case.target("named"), "lost")
+    process.wait_for("ready")
+    screen = watch(case, child_of(process.pid), columns=120)
+    called = re.findall(r'^ +\d+ "([^"]+)" \w+ ', screen.wait('"'), re.M)
+    equal(len(called), 4, "names: three connections, and who closes what they wait for")
+    screen.keys("/")
+    screen.wait("^look for")
+    screen.keys("-l", called[1])
+    screen.keys("Enter")
+    shown = screen.wait(re.escape(f"[/{called[1]}]"))
+    equal(re.findall(r'^ +\d+ "([^"]+)"', shown, re.M), [called[1]], "found by name")
+    screen.keys("Enter")
+    screen.wait(f'^coroutine .* "{called[1]}"')
+
+
 def check_no_engine(case):
     process, program = start(case, "mix")
     screen = watch(case, program)

@@ -97,6 +97,18 @@ static void from_look_to_look(void **state)
 	assert_int_equal(m.rows[260].c.changes - m.rows[260].before, 4);
 	assert_true(m.rows[260].rate > 0);
 	assert_true(m.rows[259].rate == 0);
+	char called[CTP_NAME_TEXT];
+	assert_string_equal(watch_model_name(&m, &m.rows[200], called), "");
+	unsigned char *names = region.base + region.ext->names_off;
+	names[200 / CTP_NAMES_EACH / 8] |= 1 << 200 / CTP_NAMES_EACH % 8;
+	struct ctp_name *name = (struct ctp_name *)(names + CTP_NAMES_MAP_BYTES) + 200;
+	*name = (struct ctp_name){ .id = 201, .text = "conn\t41" };
+	name[1] = (struct ctp_name){ .id = 9, .text = "who had this station before" };
+	name[2] = (struct ctp_name){ .id = 203, .seq = 1, .text = "half" };
+	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
+	assert_string_equal(watch_model_name(&m, &m.rows[200], called), "conn?41");
+	for (int i = 201; i < 204; i++)
+		assert_string_equal(watch_model_name(&m, &m.rows[i], called), "");
 	region.header->allocated_count = UINT32_MAX; // whatever it says: our own bounds count
 	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
 	assert_true(m.n <= region.stations_max);
