@@ -152,8 +152,8 @@ static int sort(struct watch *w)
 	struct watch_ui *ui = &w->ui;
 	uint64_t begun = cpu_now();
 	size_t room = watch_view_room(ui, screen_size()), height = ui->cursor >= ui->top ? ui->cursor - ui->top : 0;
-	struct watch_wish wish = { .column = ui->column, .reverse = ui->reverse, .grouped = ui->grouped, .only = ui->only ? &w->group : NULL,
-				   .listed = *ui->text ? is_listed : NULL, .rank = rank, .arg = w };
+	struct watch_wish wish = { .column = ui->column, .reverse = ui->reverse, .grouped = ui->grouped,
+				   .only = ui->only ? &w->group : NULL, .listed = *ui->text ? is_listed : NULL, .rank = rank, .arg = w };
 	watch_names_seek(w->t.names, ui->text);
 	int e = watch_order_make(&w->order, &w->t.model, &wish);
 	size_t at = ui->held ? watch_order_place(&w->order, &w->t.model, ui->hold) : w->order.n;

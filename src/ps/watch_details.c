@@ -91,7 +91,8 @@ static void stack_size(struct watch_page *p, const struct watch_subject *s)
 	used = used < 0 ? s->row->stack_bytes : used; // as it was last, when the process has ended
 	watch_page_put(p, WATCH_PLAIN, "stack 0x%" PRIx64 "-0x%" PRIx64 ", %" PRId64 " KiB", c->lo, c->hi, size >> 10);
 	if (used >= 0)
-		watch_page_put(p, used > size / 10 * 9 ? WATCH_ALARM : WATCH_PLAIN, ", of which %.1f KiB were ever used", (double)used / 1024);
+		watch_page_put(p, used > size / 10 * 9 ? WATCH_ALARM : WATCH_PLAIN, ", of which %.1f KiB were ever used",
+			       (double)used / 1024);
 }
 
 static void waits(struct watch_page *p, const struct watch_subject *s, const struct ctp_state *now)
@@ -226,8 +227,9 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 		size_t n = strcspn(at, "\n");
 		watch_page_line(p);
 		snprintf(line, sizeof(line), "%.*s", (int)n - 1, at + 1);
-		watch_page_put(p, *at == '+' ? WATCH_PLAIN : WATCH_NOTE, "    %s ", *at == '+' ? "holds" : *at == '-' ? "not  " : "open ");
-		watch_page_words(p, *at == '+' ? WATCH_PLAIN : WATCH_NOTE, line, 15, s->columns);
+		enum watch_style style = *at == '+' ? WATCH_PLAIN : WATCH_NOTE;
+		watch_page_put(p, style, "    %s ", *at == '+' ? "holds" : *at == '-' ? "not  " : "open ");
+		watch_page_words(p, style, line, 15, s->columns);
 		at += n + (at[n] == '\n');
 	}
 	watch_page_line(p);

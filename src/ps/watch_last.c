@@ -48,7 +48,8 @@ static uint64_t number(const struct reading *r, uint32_t low, unsigned bits)
 
 static void note(struct reading *r, const struct ctp_event *e, const struct ctp_cursor *c, uint32_t tid)
 {
-	struct watch_event v = { .ns = clock_to_ns(&r->clock, e->time), .stack = e->stack, .tid = tid, .kind = e->kind, .how = e->how };
+	struct watch_event v = { .ns = clock_to_ns(&r->clock, e->time), .stack = e->stack, .tid = tid, .kind = e->kind,
+				 .how = e->how };
 	if (e->kind == CTP_EV_SWITCH) {
 		if (e->a != r->id && e->b != r->id)
 			return;
@@ -132,7 +133,8 @@ static int read_chunk(struct reading *r, uint32_t i, const struct ctp_chunk *is,
 {
 	const struct ctp_ext *x = &r->found->header.ext;
 	struct ctp_chunk now;
-	uint64_t place = x->rings_off + (uint64_t)i * CTP_CHUNK_BYTES, table = x->rings_off + (uint64_t)x->chunks * CTP_CHUNK_BYTES;
+	uint64_t place = x->rings_off + (uint64_t)i * CTP_CHUNK_BYTES;
+	uint64_t table = x->rings_off + (uint64_t)x->chunks * CTP_CHUNK_BYTES;
 	int e = source_read(&r->found->region, place, r->slots, used * sizeof(*r->slots));
 	if (!e)
 		e = source_read(&r->found->region, table + i * sizeof(now), &now, sizeof(now));
@@ -146,7 +148,8 @@ static int read_chunks(struct reading *r)
 {
 	const struct ctp_ext *x = &r->found->header.ext;
 	struct ctp_chunk *v = calloc(x->chunks, sizeof(*v));
-	int e = v ? source_read(&r->found->region, x->rings_off + (uint64_t)x->chunks * CTP_CHUNK_BYTES, v, x->chunks * sizeof(*v)) : -ENOMEM;
+	uint64_t table = x->rings_off + (uint64_t)x->chunks * CTP_CHUNK_BYTES;
+	int e = v ? source_read(&r->found->region, table, v, x->chunks * sizeof(*v)) : -ENOMEM;
 	for (uint32_t i = 0; !e && i < x->chunks; i++) {
 		const struct ctp_chunk *c = &v[i];
 		uint64_t used = c->used, head;

@@ -61,8 +61,9 @@ void watch_model_take(struct watch_model *m, size_t station, const struct ctp_st
 {
 	struct watch_row *r = &m->rows[station], was = *r;
 	if (!alive(s)) {
-		// A thread's own stack stays what it is; where one has ended, another may come to stand.
-		*r = (struct watch_row){ .turn = s->id ? s->turn : 0 };
+		// Who has ended will not change any more, until another comes to stand there.
+		bool ended = settled && (s->life == CTP_FINISHED || s->life == CTP_DESTROYED);
+		*r = (struct watch_row){ .turn = ended ? s->turn : 0 };
 		return;
 	}
 	bool known = was.there && was.c.id == s->id;

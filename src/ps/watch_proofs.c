@@ -106,7 +106,8 @@ static char *describe(const json_t *evidence)
 
 static int add(struct watch_proofs *p, const json_t *o)
 {
-	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes"), *evidence = json_object_get(o, "evidence");
+	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes");
+	const json_t *evidence = json_object_get(o, "evidence");
 	const char *rule = json_string_value(json_object_get(o, "rule")) ?: "CTP001";
 	const char *kind = json_string_value(json_object_get(o, "fd_kind")), *name = json_string_value(json_object_get(o, "fd_name"));
 	if (!json_is_integer(id) || !json_is_integer(changes) || !json_is_array(evidence))
@@ -197,7 +198,8 @@ static void find_files(struct watch_proofs *p)
 			continue;
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 		link[n > 0 ? n : 0] = 0;
-		if (!strstr(link, "/witness.jsonl") || fstatat(dirfd(d), e->d_name, &st, 0) || !S_ISREG(st.st_mode) || known(p, st.st_ino))
+		if (!strstr(link, "/witness.jsonl") || fstatat(dirfd(d), e->d_name, &st, 0) || !S_ISREG(st.st_mode) ||
+		    known(p, st.st_ino))
 			continue;
 		int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0)

@@ -139,8 +139,8 @@ int watch_screen_key(void)
 	} keys[] = { { KEY_UP, WATCH_KEY_UP }, { KEY_DOWN, WATCH_KEY_DOWN }, { KEY_PPAGE, WATCH_KEY_PAGE_UP },
 		     { KEY_NPAGE, WATCH_KEY_PAGE_DOWN }, { KEY_HOME, WATCH_KEY_HOME }, { KEY_END, WATCH_KEY_END },
 		     { KEY_ENTER, WATCH_KEY_ENTER }, { '\r', WATCH_KEY_ENTER }, { '\n', WATCH_KEY_ENTER }, { 27, WATCH_KEY_ESCAPE },
-		     { KEY_BACKSPACE, WATCH_KEY_ERASE }, { 127, WATCH_KEY_ERASE }, { 8, WATCH_KEY_ERASE }, { KEY_F(1), WATCH_KEY_HELP },
-		     { KEY_F(4), '/' }, { KEY_F(10), WATCH_KEY_QUIT }, { KEY_RESIZE, WATCH_KEY_RESIZE }, { ERR, WATCH_KEY_NONE } };
+		     { KEY_BACKSPACE, WATCH_KEY_ERASE }, { 127, WATCH_KEY_ERASE }, { 8, WATCH_KEY_ERASE },
+		     { KEY_F(1), WATCH_KEY_HELP }, { KEY_F(4), '/' }, { KEY_F(10), WATCH_KEY_QUIT }, { KEY_RESIZE, WATCH_KEY_RESIZE }, { ERR, WATCH_KEY_NONE } };
 	int key = getch();
 	if (key == KEY_RESIZE)
 		clear(); // what was on its way meanwhile came to stand where it does not belong

@@ -19,12 +19,13 @@ static bool may_be_pooled(const struct watch_row *r)
 }
 
 // One of each stack; those first who may be pooled. *at: stacks to places.
-static int one_of_each(const struct report *r, const struct watch_model *m, bool may, struct coroutine *v, size_t *n, struct idmap *at)
+static int one_of_each(const struct report *r, const struct watch_model *m, bool may, struct coroutine *v, size_t *n,
+		       struct idmap *at)
 {
 	int e = 0;
 	for (size_t i = 0; !e && i < m->n && *n < STACKS_MOST; i++) {
 		const struct watch_row *row = &m->rows[i];
-		if (!row->there || !row->c.recorded || may_be_pooled(row) != may || (may && idmap_get(at, row->c.recorded) != IDMAP_NONE))
+		if (!row->there || !row->c.recorded || may_be_pooled(row) != may)
 			continue;
 		uint64_t key = row->c.recorded | (may ? 0 : 1ULL << 32); // one that waits, apart
 		if (idmap_get(at, key) != IDMAP_NONE)

@@ -112,8 +112,8 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 	const struct watch_model *m = &t->model;
 	double seconds = m->last && m->begun > m->last ? (double)(m->begun - m->last) / 1e9 : 0;
 	*h = (struct watch_head){ .pid = t->found.pid, .engine = t->found.engine, .command = t->command, .created = m->created,
-				  .suspended = m->suspended, .pooled = m->pooled, .running = m->running, .closed = m->closed, .finished = t->totals.finished,
-				  .destroyed = t->totals.destroyed, .threads = t->totals.threads, .lost = t->totals.lost, .rate = -1,
+				  .suspended = m->suspended, .pooled = m->pooled, .running = m->running,
+				  .closed = m->closed, .finished = t->totals.finished, .destroyed = t->totals.destroyed, .threads = t->totals.threads, .lost = t->totals.lost, .rate = -1,
 				  .cpu = -1, .partial = t->totals.partial, .trace = watch_proofs_any(t->proofs),
 				  .ending = t->totals.exit_begun || t->totals.signal_taken, .nrules = t->nrules };
 	memcpy(h->rules, t->rules, sizeof(h->rules));
@@ -163,7 +163,8 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 		struct watch_shown *s = &out[i];
 		char called[CTP_NAME_TEXT];
 		*s = (struct watch_shown){ .id = r->c.id, .n = it->n,
-					   .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r), .since_ns = watch_model_age(&t->model, r), .rate = it->rate,
+					   .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r),
+					   .since_ns = watch_model_age(&t->model, r), .rate = it->rate,
 					   .cpu = it->cpu, .slice_ns = it->slice_ns, .stack = -1, .running = r->c.life == CTP_RUNNING };
 		watch_model_name(&t->model, r, called);
 		if (*called && !(grouped && it->n > 1))

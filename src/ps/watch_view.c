@@ -245,7 +245,8 @@ static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum
 	}
 }
 
-static void row(struct watch_page *p, const struct watch_ui *ui, const struct layout *l, const struct watch_shown *r, bool here, struct watch_size s)
+static void row(struct watch_page *p, const struct watch_ui *ui, const struct layout *l, const struct watch_shown *r, bool here,
+		struct watch_size s)
 {
 	enum watch_style style = here ? WATCH_CURSOR : r->closed || r->proof ? WATCH_ALARM : r->running ? WATCH_GOOD : WATCH_PLAIN;
 	char text[256];
@@ -269,7 +270,8 @@ static void foot(struct watch_page *p, const struct watch_ui *ui, const char *ke
 		watch_page_line(p);
 	watch_page_line(p);
 	if (ui->typing)
-		watch_page_put(p, WATCH_BOLD, "%s: %s_", ui->typing == WATCH_TYPING_TEXT ? "look for" : "seconds from one look to the next", ui->typed);
+		watch_page_put(p, WATCH_BOLD, "%s: %s_",
+			       ui->typing == WATCH_TYPING_TEXT ? "look for" : "seconds from one look to the next", ui->typed);
 	else
 		watch_page_cell(p, WATCH_BAR, keys, s.columns, false);
 }
@@ -318,7 +320,7 @@ void watch_view_pick(struct watch_page *p, const struct watch_ui *ui, const stru
 	watch_page_clear(p);
 	if (s.lines > LOW) {
 		watch_page_line(p);
-		watch_page_put(p, WATCH_BOLD, "%s", n ? "Which of them?" : "No process of this user is traced any more; ctp-run PROGRAM starts one.");
+		watch_page_put(p, WATCH_BOLD, "Which of them?");
 		watch_page_line(p);
 		watch_page_put(p, WATCH_BAR, "%8s %11s %10s %9s  %s", "PID", "COROUTINES", "SUSPENDED", "RUNNING", "COMMAND");
 		watch_page_pad(p, WATCH_BAR, s.columns);

@@ -3,9 +3,12 @@
 known one by one (tests/targets/ps.c), what keys do, and how it leaves the terminal behind."""
 import os
 import pathlib
+import random
 import re
 import signal
+import struct
 
+from check_ps import EXT, hostile
 from harness import BOUND, Failed, Skip, child_of, equal, need, proc_state, tool, until
 
 ALONE = 54321  # a user who has no other process
@@ -451,6 +454,36 @@ def check_exec(case):
     screen.wait("^10 coroutines: 5 suspended, 4 created, 1 running")
     screen.keys("Enter")
     screen.wait("^coroutine .*_main")
+
+
+def check_hostile(case):
+    """Words of a region turned round under the screen: it goes on, and when they are back, so is the picture."""
+    liar, fd, keep = hostile(case)
+    header = os.pread(fd, 1024, 0)
+    word = lambda at: struct.unpack_from("<Q", header, EXT + at)[0]
+    threads, fds, cands, modules, index, words, rings = (word(at) for at in (0x18, 0x20, 0x28, 0x30, 0x40, 0x48, 0x50))
+    screen = watch(case, liar, "-d", "0.1")
+    screen.wait("reader_main")
+    random.seed(7)
+    odd = [0, 1, 2**64 - 1, 2**63, 2**31, 2**32 - 1, 2**20, 2**40]
+    places = [(EXT + 0x140, 64), (threads, 1024), (fds + 6 * 256, 1024), (cands, 512), (modules, 512), (index, 64), (words, 256),
+              (rings, 2048)] + [(1024 + i * 1024 + 0x240, 256) for i in range(10)]
+    for place, room in places:
+        was = os.pread(fd, room, place)
+        for key in ("Enter", "End", "q", "g", ">", "/", "m", "Enter", "Escape", "g"):
+            os.pwrite(fd, struct.pack("<Q", random.choice(odd + [random.getrandbits(64)])), place + 8 * random.randrange(room // 8))
+            screen.keys(key)
+        os.pwrite(fd, was, place)
+        if "left with" in screen.text():
+            raise Failed(f"it ended after words at {place:#x}:\n{screen.text()}")
+    screen.keys("?")
+    screen.wait("^Keys")
+    screen.keys("q")
+    screen.wait(r"^10 coroutines: 5 suspended, 4 created, 1 running", "^Keys")
+    screen.keys("q")
+    screen.left(0)
+    os.close(fd)
+    os.close(keep)
 
 
 def check_flight(case):
