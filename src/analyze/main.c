@@ -12,6 +12,7 @@
 #include "analyze/diff.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
+#include "trace/expand.h"
 #include "trace/stream.h"
 
 #define WAIT_MS 2000
@@ -188,6 +189,17 @@ static int compare_traces(void)
 	return status;
 }
 
+static int expand(void)
+{
+	const char *path = settings.trace ? settings.trace : "ctp.data";
+	int e = expand_trace(path, settings.expand);
+	if (e == -EPROTO)
+		fprintf(stderr, "ctp-analyze: %s: not a trace directory, which --expand wants\n", path);
+	else if (e)
+		fprintf(stderr, "ctp-analyze: cannot write %s to %s: %s\n", path, settings.expand, strerror(-e));
+	return e ? EXIT_USAGE : 0;
+}
+
 static int list_rules(void)
 {
 	for (size_t i = 0; i < npasses; i++)
@@ -234,5 +246,5 @@ int main(int argc, char **argv)
 	case ACTION_ANALYZE:
 		break;
 	}
-	return settings.older ? compare_traces() : analyze_trace();
+	return settings.expand ? expand() : settings.older ? compare_traces() : analyze_trace();
 }

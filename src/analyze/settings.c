@@ -28,6 +28,8 @@ SETTER(set_exit_zero) { ((struct settings *)to)->exit_zero = true; return 0; }
 SETTER(set_full) { ((struct settings *)to)->full = true; return 0; }
 SETTER(set_repair) { ((struct settings *)to)->repair = true; return 0; }
 
+SETTER(set_expand) { ((struct settings *)to)->expand = v; return *v ? 0 : -EINVAL; }
+
 SETTER(set_rule)
 {
 	for (const char *p = v; *p; p += strcspn(p, ","), p += *p == ',') {
@@ -110,6 +112,7 @@ const struct option_row settings_rows[] = {
 	{ "symfs", 0, "DIR", "look for the program's files below DIR", set_symfs },
 	{ "exit-zero", 0, NULL, "exit 0 instead of 1 and 3", set_exit_zero },
 	{ "repair", 0, NULL, "shorten streams that were cut off to their last whole packet", set_repair },
+	{ "expand", 0, "DIR", "write a copy of the trace to DIR as plain CTF, for other readers of a compressed one, and no report", set_expand },
 	{ "man", 0, NULL, "print the manual page", set_man },
 	{ "version", 0, NULL, "print the version", set_version },
 	{ "help", 'h', NULL, "print this", set_help },

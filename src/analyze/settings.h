@@ -20,6 +20,7 @@ struct settings {
 	enum color color;
 	bool exit_zero, repair, full;
 	unsigned weight; // enum profile_weight
+	const char *expand; // write the trace there as plain CTF, and nothing else
 	struct report_settings report;
 	char rules[512]; // what all of --rule name
 };

@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "ctp/pack.h"
+
 #define PACKET_LEAST 2048u
 #define PACKET_MAX (1u << 20)
 #define SEGMENT_MAX (64u << 20)
@@ -26,7 +28,7 @@ struct packet_header { // spec/trace.md
 	uint32_t tid, thread;
 	uint64_t seq;
 	uint64_t near, native, current; // as of its first record (ctp/record.h)
-	uint32_t current_n, reserved;
+	uint32_t current_n, packed;
 };
 _Static_assert(sizeof(struct packet_header) == 96, "packet header");
 
@@ -60,6 +62,7 @@ struct ctf {
 	size_t n, room;
 	struct writer_process *processes;
 	struct stream v1;
+	struct pack *pack;   // --compress; else NULL
 	int gone;            // the file that was removed last, while its blocks are being freed; -1
 	uint64_t gone_bytes; // that it still has
 };
@@ -203,17 +206,20 @@ static void disk_full(struct ctf *c)
 static void put(struct ctf *c, struct stream *t, struct segment name, struct packet_header h,
 		const void *content, uint64_t bytes, uint32_t records)
 {
-	uint64_t all = bytes + sizeof(h);
+	h.content_bits = (bytes + sizeof(h)) * 8;
+	uint64_t less = c->pack ? pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) : 0;
+	h.packed = less > 0;
+	uint64_t all = (less ? less : bytes) + sizeof(h);
 	struct segment *s = segment_for(c, t, name, all);
 	if (!s) {
 		fail(c, -ENOMEM, records);
 		return;
 	}
 	h.magic = 0xC1FC1FC1;
-	h.content_bits = h.packet_bits = all * 8;
+	h.packet_bits = all * 8;
 	h.discarded = h.discarded - t->lost_base;
 	h.seq = s->packets;
-	int r = write_packet(c, s, &h, content, bytes);
+	int r = write_packet(c, s, &h, content, all - sizeof(h));
 	if (r < 0) {
 		segment_undo(c, t);
 		if (r == -ENOSPC || r == -EDQUOT)
@@ -309,6 +315,7 @@ static void ctf_free(struct writer *w)
 	struct ctf *c = (struct ctf *)w;
 	free_some(c, UINT64_MAX);
 	free(c->segments);
+	pack_free(c->pack);
 	free(c);
 }
 
@@ -318,9 +325,13 @@ static const struct writer_ops ctf_ops = {
 	.make_room = ctf_make_room, .free = ctf_free,
 };
 
-struct writer *ctf_new(int dir, uint64_t max_bytes)
+struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress)
 {
 	struct ctf *c = calloc(1, sizeof(*c));
+	if (c && compress && !(c->pack = pack_new())) {
+		free(c);
+		c = NULL;
+	}
 	if (!c)
 		return NULL;
 	uint64_t packet = clamp(max_bytes / 16, PACKET_LEAST, PACKET_MAX);

@@ -104,6 +104,8 @@ static json_t *build(const struct manifest *m)
 	json_object_set_new(j, "version", number(1));
 	json_object_set_new(j, "layout", number(CTP_EXT_VERSION));
 	json_object_set_new(j, "tool", json_string("ctp-run " CTP_TOOL_VERSION));
+	if (m->compressed)
+		json_object_set_new(j, "compressed", json_true());
 	json_object_set_new(j, "complete", json_boolean(m->complete));
 	json_object_set_new(j, "command", list);
 	json_object_set_new(j, "exe", text(m->n_images ? m->images[0].exe : ""));

@@ -38,6 +38,7 @@ struct manifest {
 	unsigned n_images;
 	uint64_t term_forwarded_ns; // 0: none
 	uint64_t dropped_packets, dropped_records, v1_lost;
+	bool compressed;       // --compress
 	uint64_t flight_bytes; // 0: no --flight
 	uint64_t flight_kept, flight_not_kept; // switches
 	char coverage[MANIFEST_COVERAGE][512];

@@ -90,7 +90,7 @@ static void print(FILE *f, const struct clock_pairs *c)
 		   "\t};\n};\n", CTP_EV_STATION);
 }
 
-int ctf_metadata(int dir, const struct clock_pairs *clock)
+int ctf_metadata(int dir, const struct clock_pairs *clock, bool compress)
 {
 	int fd = openat(dir, "ctp/metadata.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
@@ -104,5 +104,5 @@ int ctf_metadata(int dir, const struct clock_pairs *clock)
 	bool bad = ferror(f);
 	if (fclose(f) || bad)
 		return errno ? -errno : -EIO;
-	return renameat(dir, "ctp/metadata.tmp", dir, "metadata") < 0 ? -errno : 0;
+	return renameat(dir, "ctp/metadata.tmp", dir, compress ? "ctp/tsdl" : "metadata") < 0 ? -errno : 0;
 }

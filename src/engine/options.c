@@ -40,6 +40,7 @@ static int wrong(struct options *o, const char *fmt, ...)
 static int set_preload(struct options *o, const char *v) { o->no_preload = false; return 0; }
 static int set_no_preload(struct options *o, const char *v) { o->no_preload = true; return 0; }
 static int set_prove(struct options *o, const char *v) { o->prove = true; return 0; }
+static int set_compress(struct options *o, const char *v) { o->compress = true; return 0; }
 static int set_follow(struct options *o, const char *v) { o->follow = true; return 0; }
 static int set_check(struct options *o, const char *v) { o->check = true; return 0; }
 static int set_quiet(struct options *o, const char *v) { o->quiet = true; return 0; }
@@ -199,6 +200,8 @@ static const struct option_row rows[] = {
 	  "percent sign (default ctp.data). An older trace there moves to PATH.old", set_output, TAKES_VALUE },
 	{ 0, "max-size", "SIZE", "history kept on disk, with K, M or G (default 1G): the oldest goes first",
 	  set_max_size, TAKES_VALUE },
+	{ 0, "compress", NULL, "write less: a compressed history, which other readers get by ctp-analyze --expand=DIR", set_compress,
+	  TAKES_NOTHING },
 	{ 'f', "follow-forks", NULL, "trace children, too, all in one trace; ends with the last of them", set_follow,
 	  TAKES_NOTHING },
 	{ 'n', NULL, "N", "room for N coroutines at a time (default 1000000, at most 2097150)", set_stations, TAKES_VALUE },
@@ -312,6 +315,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	o->program = argv + i;
 	if (o->flight_bytes && is_lines(o->output))
 		return wrong(o, "--flight: what it keeps is a trace directory, not JSON lines; use -o DIR");
+	if (o->compress && is_lines(o->output))
+		return wrong(o, "--compress: only a trace directory is compressed, not JSON lines; use -o DIR");
 	if (o->error_exitcode && is_lines(o->output))
 		return wrong(o, "--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
 	if (o->what == OPTIONS_RUN && i >= argc)

@@ -18,7 +18,7 @@ struct options {
 	const char *log_file, *shm_file;
 	uint64_t max_bytes;
 	uint32_t stations;
-	bool no_preload, block, prove, quiet, verbose, check, follow;
+	bool no_preload, block, prove, quiet, verbose, check, follow, compress;
 	int error_exitcode;    // 0: none
 	const char *fail_on;   // NULL: likely
 	enum color color;

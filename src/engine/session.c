@@ -85,7 +85,7 @@ void session_drop(struct session *s, size_t i)
 
 int session_open(struct session *s, const char *output, pid_t pid, char **command)
 {
-	s->manifest = (struct manifest){ .command = command, .pid = pid, .clock = &s->clock,
+	s->manifest = (struct manifest){ .command = command, .pid = pid, .clock = &s->clock, .compressed = s->options->compress,
 					 .switchers = &s->switchers };
 	int r = output_init(&s->output, output, pid, command && command[0] ? command[0] : "");
 	if (r)
@@ -94,14 +94,14 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	s->clock_step_ns = 100000000;
 	s->witness_clock = (struct witness_clock){ s->clock.tsc, s->clock.ticks0, s->clock.ns0, s->clock.ns_per_tick };
 	s->writer = s->output.jsonl ? lines_new(s->output.fd, s->options->max_bytes, &s->clock)
-				    : ctf_new(s->output.fd, s->options->max_bytes);
+				    : ctf_new(s->output.fd, s->options->max_bytes, s->options->compress);
 	s->v1 = s->writer ? v1_new(&s->first.region, s->writer) : NULL;
 	struct process *p = s->v1 ? session_process(s) : NULL;
 	r = p ? process_init(p, s, s->begun++, pid, &s->first.region) : -ENOMEM;
 	if (!(s->first.region.ext->options & CTP_OPT_SELF))
 		ctp_store32(&s->first.region.ext->root_pid, (uint32_t)pid);
 	if (!r && !s->output.jsonl)
-		r = ctf_metadata(s->output.fd, &s->clock);
+		r = ctf_metadata(s->output.fd, &s->clock, s->options->compress);
 	if (!r && !s->output.jsonl)
 		r = manifest_write(&s->manifest, s->output.fd);
 	if (r < 0)
@@ -335,7 +335,7 @@ static void write_manifest(struct session *s)
 {
 	struct manifest *m = &s->manifest;
 	int r;
-	while (session_make_room(s, r = ctf_metadata(s->output.fd, &s->clock)))
+	while (session_make_room(s, r = ctf_metadata(s->output.fd, &s->clock, s->options->compress)))
 		;
 	session_note_error(s, r);
 	do {

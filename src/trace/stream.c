@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "ctp/pack.h"
 
 _Static_assert(sizeof(struct stream_packet) == STREAM_HEADER_BYTES, "packet header");
 
@@ -32,11 +35,14 @@ static int read_at(int fd, void *buf, size_t n, uint64_t at)
 	return 0;
 }
 
-// Bytes of the packet if the header is sound and the file holds all of it; else 0.
+// Bytes of the packet if the header is sound and the file holds all of it; else 0. What a packed one
+// claims to become is bounded here.
 static uint64_t packet_bytes(const struct stream_packet *p, uint64_t left)
 {
-	if (p->magic != STREAM_MAGIC || p->packet_bits % 8 || p->content_bits > p->packet_bits ||
-	    p->content_bits < STREAM_HEADER_BYTES * 8 || p->packet_bits / 8 > left)
+	uint64_t least = STREAM_HEADER_BYTES * 8, most = p->packed ? least + PACK_MOST * 8ULL : p->packet_bits;
+	if (p->magic != STREAM_MAGIC || p->packet_bits % 8 || p->content_bits > most || p->content_bits < least ||
+	    p->packet_bits < least || p->packet_bits / 8 > left || p->packed > 1 ||
+	    (p->packed && p->content_bits % (8 * sizeof(struct ctp_record))))
 		return 0;
 	return p->packet_bits / 8;
 }
@@ -46,6 +52,8 @@ struct stream_reader {
 	struct stream_end end;
 	struct stream_packet packet;
 	uint64_t at, left; // of this packet, not yet handed out: where, bytes
+	struct pack *pack;    // made at the first packed packet
+	const char *unpacked; // this one's content; NULL: it lies in the file
 	struct ctp_cursor cursor;
 	char buffer[STREAM_BUFFER_BYTES] __attribute__((aligned(8)));
 	struct ctp_event events[STREAM_BUFFER_BYTES / sizeof(struct ctp_record)];
@@ -58,6 +66,7 @@ int stream_open(struct stream_reader **out, const char *path)
 		return -ENOMEM;
 	r->end = (struct stream_end){ 0 };
 	r->left = 0;
+	r->pack = NULL;
 	r->fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	if (r->fd < 0 || fstat(r->fd, &st)) {
@@ -74,7 +83,28 @@ void stream_close(struct stream_reader *r)
 {
 	if (r && r->fd >= 0)
 		close(r->fd);
+	if (r)
+		pack_free(r->pack);
 	free(r);
+}
+
+// Unpacks the packet whose header was read. 1, 0: it is damaged or was cut off; -errno.
+static int unpack(struct stream_reader *r, uint64_t bytes)
+{
+	uint64_t slots = (r->packet.content_bits / 8 - STREAM_HEADER_BYTES) / sizeof(struct ctp_record);
+	r->unpacked = NULL;
+	if (!r->packet.packed)
+		return 1;
+	if (!r->pack && !(r->pack = pack_new()))
+		return -ENOMEM;
+	void *to = pack_room(r->pack, bytes - STREAM_HEADER_BYTES);
+	if (!to)
+		return 0;
+	int e = read_at(r->fd, to, bytes - STREAM_HEADER_BYTES, r->end.whole_bytes + STREAM_HEADER_BYTES);
+	if (e)
+		return e == -ENODATA ? 0 : e;
+	r->unpacked = (const char *)pack_read(r->pack, bytes - STREAM_HEADER_BYTES, slots);
+	return r->unpacked != NULL;
 }
 
 // Goes on to the next whole packet. 1, 0 at the end, -errno.
@@ -84,9 +114,10 @@ static int next_packet(struct stream_reader *r)
 	if (e)
 		return e == -ENODATA ? 0 : e;
 	uint64_t bytes = packet_bytes(&r->packet, r->end.file_bytes - r->end.whole_bytes);
-	if (!bytes)
-		return 0;
-	r->at = r->end.whole_bytes + STREAM_HEADER_BYTES;
+	e = bytes ? unpack(r, bytes) : 0;
+	if (e <= 0)
+		return e;
+	r->at = r->unpacked ? 0 : r->end.whole_bytes + STREAM_HEADER_BYTES;
 	r->left = r->packet.content_bits / 8 - STREAM_HEADER_BYTES;
 	if (r->packet.stream_id == STREAM_V1)
 		r->left -= r->left % STREAM_V1_RECORD_BYTES;
@@ -112,6 +143,10 @@ static size_t whole_slots(const struct stream_reader *r, size_t bytes, bool last
 // The next bytes of this packet into the buffer. 1, 0: the file became shorter under us, its end is here; -errno.
 static int read_content(struct stream_reader *r, size_t bytes)
 {
+	if (r->unpacked) {
+		memcpy(r->buffer, r->unpacked + r->at, bytes);
+		return 1;
+	}
 	int e = read_at(r->fd, r->buffer, bytes, r->at);
 	return !e ? 1 : e == -ENODATA ? 0 : e;
 }
@@ -143,6 +178,22 @@ int stream_slots(struct stream_reader *r, const struct stream_packet **packet, c
 	*slots = r->buffer;
 	*cursor = &r->cursor;
 	return 1;
+}
+
+int stream_packet(struct stream_reader *r, const struct stream_packet **packet)
+{
+	*packet = &r->packet;
+	return next_packet(r);
+}
+
+int stream_bytes(struct stream_reader *r, const void **bytes, size_t *n)
+{
+	*n = r->left < STREAM_BUFFER_BYTES ? (size_t)r->left : STREAM_BUFFER_BYTES;
+	int e = *n ? read_content(r, *n) : 0;
+	*bytes = r->buffer;
+	r->at += *n;
+	r->left -= *n;
+	return e;
 }
 
 static size_t read_events(struct stream_reader *r, const struct ctp_record *slots, size_t there)

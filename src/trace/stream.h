@@ -20,7 +20,8 @@ struct stream_packet {
 	uint32_t tid, thread;
 	uint64_t seq;
 	uint64_t near, native, current; // what a reader must know before the first record (ctp/record.h)
-	uint32_t current_n, reserved;
+	uint32_t current_n;
+	uint32_t packed; // 1: what follows is packed (ctp/pack.h); content_bits is what it becomes
 };
 
 struct stream_station { // a record of stream 1
@@ -53,6 +54,9 @@ int stream_next(struct stream_reader *r, const struct stream_packet **packet, co
 // caller takes it past all of them before the next call.
 int stream_slots(struct stream_reader *r, const struct stream_packet **packet, const void **slots, size_t *n,
 		 struct ctp_cursor **cursor);
+// A packet at a time, and what is in it in pieces, as it is: 1, 0: no more, -errno. Not beside those above.
+int stream_packet(struct stream_reader *r, const struct stream_packet **packet);
+int stream_bytes(struct stream_reader *r, const void **bytes, size_t *n);
 // So far; at the end, whole_bytes < file_bytes says that the rest was cut off.
 const struct stream_end *stream_ended(const struct stream_reader *r);
 // Shortens the file to whole_bytes.

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// expand.h - a compressed trace as plain CTF.
+#pragma once
+
+// Writes a copy of the trace directory `from` to `to`, which must not be there. 0; -EPROTO: it is
+// no trace directory, or its manifest is damaged; -EEXIST; -errno.
+int expand_trace(const char *from, const char *to);
