@@ -19,22 +19,6 @@
 
 enum { SPINS = 500, YIELDS = 500, NAPS = 100 };
 
-// Lets others run while `seq` is held. A holder that lost its CPU on a crowded machine needs milliseconds, so
-// after some yields each try is a nap (a futex that nobody wakes); once a wait was in vain, no other naps.
-static int tries(void)
-{
-	return SPINS + YIELDS + (ctp_load32(&ctp_tracer->region.ext->gaps) & CTP_GAP_FDS ? 0 : NAPS);
-}
-
-static void give_way(int i, uint32_t *seq, uint32_t held)
-{
-	const struct timespec nap = {.tv_nsec = 1000000};
-	if (i >= SPINS + YIELDS)
-		cpu_syscall(SYS_futex, (long)(uintptr_t)seq, FUTEX_WAIT_PRIVATE, held, (long)(uintptr_t)&nap, 0, 0);
-	else if (i >= SPINS)
-		cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-}
-
 __attribute__((noinline)) struct guest *hook_enter_slow(void)
 {
 	struct guest *g = guest_enter();
@@ -63,18 +47,39 @@ void fds_abandon(struct guest *g)
 	g->taken = NULL;
 }
 
-bool fds_take(struct ctp_fd *e)
+static bool try(struct ctp_fd *e, uint32_t *seq)
 {
-	for (int i = 0, most = tries(); i < most; i++) {
-		uint32_t seq = ctp_load32(&e->seq);
-		note_taken(seq & 1 ? NULL : e, seq + 1);
-		if (ctp_seq_take(&e->seq, seq))
+	*seq = ctp_load32(&e->seq);
+	note_taken(*seq & 1 ? NULL : e, *seq + 1);
+	return ctp_seq_take(&e->seq, *seq);
+}
+
+// A holder that lost its CPU on a crowded machine needs milliseconds: each further try is a nap, by a futex
+// that nobody wakes. Once that was in vain nobody naps again.
+static __attribute__((noinline, cold)) bool take_late(struct ctp_fd *e)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	uint32_t *gaps = &ctp_tracer->region.ext->gaps, seq;
+	for (int i = 0; i < NAPS && !(ctp_load32(gaps) & CTP_GAP_FDS); i++) {
+		if (try(e, &seq))
 			return true;
-		give_way(i, &e->seq, seq);
+		cpu_syscall(SYS_futex, (long)&e->seq, FUTEX_WAIT, seq, (long)&nap, 0, 0);
 	}
 	note_taken(NULL, 0);
-	ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
+	ctp_or32(gaps, CTP_GAP_FDS);
 	return false;
+}
+
+bool fds_take(struct ctp_fd *e)
+{
+	uint32_t seq;
+	for (int i = 0; i < SPINS + YIELDS; i++) {
+		if (try(e, &seq))
+			return true;
+		if (i >= SPINS)
+			cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	return take_late(e);
 }
 
 void fds_give(struct ctp_fd *e)
