@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "ctp/words.h"
+#include "ps/json_common.h"
 #include "ps/json_tree.h"
 #include "symbols/frames_json.h"
 
@@ -79,43 +80,13 @@ static json_t *why(const struct report *r, const struct coroutine *c)
 	return a;
 }
 
-static json_t *coroutine(const struct report *r, const struct coroutine *c)
-{
-	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
-	char label[128];
-	json_t *o = json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "label",
-			 json_text(report_label(r, c, label, sizeof(label))), "name", json_text(c->name), "creator",
-			 c->creator ? json_count(c->creator) : json_null(), "ready", c->standing == STANDING_READY, "pooled",
-			 c->standing == STANDING_POOLED, "id", json_count(c->id), "state", report_state(c),
-			 "entry", frames_json_one(report_entry(r, c)), "suspended_ns",
-			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "switches",
-			 json_count(c->changes), "thread", t ? json_count(t->tid) : json_null(), "waits", waits(r, c),
-			 "created_at", frames_json_one(report_created_at(r, c)));
-	if (o && r->why)
-		json_object_set_new(o, "why", why(r, c));
-	return o;
-}
-
-static json_t *stack(const struct report *r, uint32_t number)
-{
-	struct frames f;
-	json_t *j = report_frames(r, number, &f) ? json_null() : frames_json(&f);
-	frames_deinit(&f);
-	return j;
-}
-
-static void add_stack(json_t *o, const struct report *r, const struct group *g)
-{
-	bool has = g->first->life == CTP_SUSPENDED;
-	json_object_set_new(o, "stack", has ? stack(r, g->stack) : json_null());
-	json_object_set_new(o, "stack_guessed", json_boolean(stacks_get(r->stacks, g->stack).flags & CTP_STACK_GUESSED));
-}
-
 static json_t *group(const struct report *r, const struct group *g)
 {
 	const struct coroutine *c = g->first;
 	char label[128];
-	return json_pack("{s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o}", "label",
+	bool guessed = stacks_get(r->stacks, g->stack).flags & CTP_STACK_GUESSED;
+	return json_pack("{s:o, s:b, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o}", "stack",
+			 json_common_stack(r, c->life == CTP_SUSPENDED ? g->stack : 0), "stack_guessed", guessed, "label",
 			 json_text(report_label(r, c, label, sizeof(label))), "ready", c->standing == STANDING_READY, "pooled",
 			 c->standing == STANDING_POOLED, "count", json_count(g->n), "state", report_state(c), "entry",
 			 frames_json_one(report_entry(r, c)), "suspended_ns",
@@ -138,7 +109,7 @@ static json_t *threads(const struct report *r)
 						   json_text(one->state ? state : NULL), "call",
 						   json_text(*one->call ? one->call : NULL), "wchan",
 						   json_text(*one->wchan ? one->wchan : NULL), "stack",
-						   one->stack ? stack(r, one->stack) : json_null()));
+						   one->stack ? json_common_stack(r, one->stack) : json_null()));
 	}
 	return a;
 }
@@ -166,37 +137,6 @@ static int put(FILE *to, json_t *j, size_t flags)
 	return e;
 }
 
-// What many coroutines have in common, as text: made once for those that follow each other.
-struct shared {
-	const struct coroutine *of; // that entry and created_at are of; NULL: of none yet
-	char *entry, *created_at;
-};
-
-static void forget(struct shared *m)
-{
-	free(m->entry);
-	free(m->created_at);
-	*m = (struct shared){ 0 };
-}
-
-static char *text_of(json_t *j)
-{
-	char *text = json_dumps(j, JSON_ENCODE_ANY);
-	json_decref(j);
-	return text;
-}
-
-static bool share(struct shared *m, const struct report *r, const struct coroutine *c)
-{
-	if (m->of && m->of->entry == c->entry && m->of->creator_stack == c->creator_stack)
-		return true;
-	forget(m);
-	m->entry = text_of(frames_json_one(report_entry(r, c)));
-	m->created_at = text_of(frames_json_one(report_created_at(r, c)));
-	m->of = c;
-	return m->entry && m->created_at;
-}
-
 static void put_number(FILE *to, bool known, uint64_t v)
 {
 	if (known)
@@ -205,15 +145,19 @@ static void put_number(FILE *to, bool known, uint64_t v)
 		fputs("null", to);
 }
 
-// The same as put(coroutine()), of a million.
-static int put_coroutine(FILE *to, const struct report *r, const struct coroutine *c, struct shared *m)
+// One of a million. `alone`: with what its group would tell.
+static int put_coroutine(FILE *to, const struct report *r, const struct coroutine *c, struct json_common *m, bool alone,
+			 uint32_t stack)
 {
 	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
-	if (!share(m, r, c))
+	const struct json_common_one *common = json_common_get(m, r, c, stack);
+	if (!common)
 		return -ENOMEM;
 	fprintf(to, "{\"id\": %" PRIu64 ", \"name\": ", c->id);
 	int e = c->name ? put(to, json_text(c->name), JSON_ENCODE_ANY) : fputs("null", to) < 0 ? -EIO : 0;
-	fprintf(to, ", \"state\": \"%s\", \"entry\": %s, ", report_state(c), m->entry);
+	if (alone)
+		fprintf(to, ", \"label\": %s", common->label);
+	fprintf(to, ", \"state\": \"%s\", \"entry\": %s, ", report_state(c), common->entry);
 	fprintf(to, "\"ready\": %s, \"pooled\": %s, \"creator\": ", c->standing == STANDING_READY ? "true" : "false",
 		c->standing == STANDING_POOLED ? "true" : "false");
 	put_number(to, c->creator, c->creator);
@@ -226,54 +170,53 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 		e = c->nwaits ? put(to, waits(r, c), 0) : fputs("[]", to) < 0 ? -EIO : 0;
 	if (!e && r->why && fputs(", \"why\": ", to) >= 0)
 		e = put(to, why(r, c), 0);
-	fprintf(to, ", \"created_at\": %s}", m->created_at);
+	if (alone)
+		fprintf(to, ", \"stack\": %s, \"stack_guessed\": %s", common->stack,
+			stacks_get(r->stacks, stack).flags & CTP_STACK_GUESSED ? "true" : "false");
+	fprintf(to, ", \"created_at\": %s}", common->created_at);
 	return e;
 }
 
-// A group with its coroutines, or the one coroutine that it is.
-static int put_group(FILE *to, const struct report *r, const struct group *g)
+static int put_group(FILE *to, const struct report *r, const struct group *g, struct json_common *m)
 {
-	bool apart = r->wants->all || r->wants->nids;
-	json_t *o = apart ? coroutine(r, g->first) : group(r, g);
-	struct shared m = { 0 };
-	if (o)
-		add_stack(o, r, g);
 	fputc('{', to);
-	int e = put(to, o, JSON_EMBED);
-	for (size_t i = 0; !e && !apart && i < g->n; i++) {
+	int e = put(to, group(r, g), JSON_EMBED);
+	for (size_t i = 0; !e && i < g->n; i++) {
 		fputs(i ? ",\n " : ", \"coroutines\": [\n ", to);
-		e = put_coroutine(to, r, &g->first[i], &m);
+		e = put_coroutine(to, r, &g->first[i], m, false, 0);
 	}
-	fputs(apart ? "}" : "]}", to);
-	forget(&m);
+	fputs("]}", to);
 	return e;
 }
 
-static int put_ended(FILE *to, const struct report *r)
+static int put_ended(FILE *to, const struct report *r, struct json_common *m)
 {
-	struct shared m = { 0 };
 	int e = 0;
 	fputs(",\n\"ended\": [", to);
 	for (size_t i = 0; !e && i < r->tables.nended; i++) {
 		fputs(i ? ",\n" : "\n", to);
-		e = put_coroutine(to, r, &r->tables.ended[i], &m);
+		e = put_coroutine(to, r, &r->tables.ended[i], m, false, 0);
 	}
 	fputs("]", to);
-	forget(&m);
 	return e;
 }
 
 static int put_list(FILE *to, const struct report *r)
 {
+	bool apart = r->wants->all || r->wants->nids;
+	struct json_common m = { 0 };
 	int e = 0;
-	fprintf(to, "\"%s\": [", r->wants->all || r->wants->nids ? "coroutines" : "groups");
+	fprintf(to, "\"%s\": [", apart ? "coroutines" : "groups");
 	for (size_t i = 0; !e && i < r->groups.n; i++) {
+		const struct group *g = &r->groups.v[i];
 		fputs(i ? ",\n" : "\n", to);
-		e = put_group(to, r, &r->groups.v[i]);
+		e = apart ? put_coroutine(to, r, g->first, &m, true, g->first->life == CTP_SUSPENDED ? g->stack : 0) :
+			    put_group(to, r, g, &m);
 	}
 	fputs("\n]", to);
 	if (!e && r->wants->all)
-		e = put_ended(to, r);
+		e = put_ended(to, r, &m);
+	json_common_deinit(&m);
 	return e;
 }
 
