@@ -114,7 +114,7 @@ def recursor(run):
     seconds = time.monotonic() - began
     unanswered = clients.Questions("127.0.0.1", port)
     unanswered.ask(f"n{i}.example.test" for i in range(count, count + 5))
-    run.look(server, "5 coroutines pdns_recursor+0x", "(udp)", "make_fcontext")
+    run.look(server, "5 coroutines pdns_recursor+0x", "]  udp", "make_fcontext")
     unanswered.close()
     questions = int(run.tool(*control, "get", "questions"))
     run.tool(*control, "quit")
