@@ -210,7 +210,7 @@ static int watch(void)
 	struct watch_why why;
 	const struct watch_options o = { .pid = settings.pid, .delay_ns = settings.delay_ns ? settings.delay_ns : 1000000000,
 					 .color = color_wanted(settings.color, 1) };
-	const char *other = settings.json ? "--json" : settings.why ? "--why" : settings.tree || settings.later ? "--tree" : NULL;
+	const char *other = settings.json ? "--json" : settings.why ? "--why" : settings.tree ? "--tree" : NULL;
 	if (other || settings.nids) {
 		fprintf(stderr, other ? "ctp-ps: %s is no screen; leave out --watch or %s\n" :
 			"ctp-ps: --watch shows all coroutines of a process; leave out their ids, and look for them there by /\n", other, other);
@@ -260,10 +260,6 @@ int main(int argc, char **argv)
 		return watch();
 	if (settings.delay_ns) {
 		fputs("ctp-ps: --delay is for --watch; add it, or leave out --delay\n", stderr);
-		return EXIT_USAGE;
-	}
-	if (settings.later) {
-		fprintf(stderr, "ctp-ps: %s is not available yet; leave it out\n", settings.later);
 		return EXIT_USAGE;
 	}
 	if ((settings.tree || settings.why) && !settings.pid && !settings.core) {

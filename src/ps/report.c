@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
+#include "base/maps.h"
 #include "ps/forest.h"
 #include "ps/standing.h"
 
@@ -128,6 +130,54 @@ static int by_end(const void *a, const void *b)
 	return x->since_ns != y->since_ns ? (x->since_ns < y->since_ns ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
 }
 
+struct mapped {
+	struct maps_range {
+		uint64_t lo, hi;
+	} *v; // by address, as /proc lists them
+	size_t n, capacity;
+};
+
+static int note_mapped(void *arg, const struct maps_line *l)
+{
+	struct mapped *m = arg;
+	if (m->n && m->v[m->n - 1].hi == l->lo) {
+		m->v[m->n - 1].hi = l->hi;
+		return 0;
+	}
+	int e = GROW(m->v, m->n, m->capacity);
+	if (!e)
+		m->v[m->n++] = (struct maps_range){ l->lo, l->hi };
+	return e;
+}
+
+static bool is_mapped(const struct mapped *m, uint64_t lo, uint64_t hi)
+{
+	size_t a = 0, b = m->n;
+	while (a < b) {
+		size_t mid = (a + b) / 2;
+		if (m->v[mid].hi <= lo)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	return a < m->n && m->v[a].lo <= lo && hi <= m->v[a].hi;
+}
+
+// Takes out those whose stack has been given back to the kernel.
+static int drop_unmapped(struct report *r)
+{
+	struct tables *t = &r->tables;
+	struct mapped m = { 0 };
+	size_t kept = 0;
+	int e = r->found->core ? 0 : maps_each(r->found->pid, note_mapped, &m);
+	for (size_t i = 0; !e && i < t->nended; i++)
+		if (r->found->core || is_mapped(&m, t->ended[i].lo, t->ended[i].hi))
+			t->ended[kept++] = t->ended[i];
+	t->nended = e ? t->nended : kept;
+	free(m.v);
+	return e == -ENOMEM ? e : 0;
+}
+
 // Of those that have ended, the finished whose stack is nobody else's yet, the latest first.
 static int keep_ended(struct report *r)
 {
@@ -153,7 +203,7 @@ static int keep_ended(struct report *r)
 	if (kept)
 		qsort(t->ended, kept, sizeof(*t->ended), by_end);
 	t->nended = kept < ENDED_MOST ? kept : ENDED_MOST;
-	return 0;
+	return drop_unmapped(r);
 }
 
 int report_begin(struct report *r, const struct found *f)

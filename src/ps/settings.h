@@ -21,7 +21,6 @@ struct settings {
 	uint64_t delay_ns; // of --watch; 0 = not said
 	uint64_t *ids; // coroutines
 	size_t nids, ids_capacity;
-	const char *later; // an option that is not there yet
 	enum color color;
 };
 
