@@ -21,6 +21,7 @@ CREATED, SUSPENDED, RUNNING = 1, 2, 3
 SHARED_STACK, TRUNCATED = 0x100, 0x2
 THREAD_LIVE, FD_CLOSED = 2, 2
 PIECE, PAGE = 256, 4096
+NAME_BYTES, NAMES_EACH, NAMES_MAP_BYTES = 64, 64, 8192
 
 
 class Entity:
@@ -99,7 +100,7 @@ class Region:
         if self.bytes > REGION_MOST or stations > STATIONS_MOST or threads > THREADS_MOST or any(
                 off < HEADER_BYTES or off > self.bytes or n * each > self.bytes - off for off, n, each in parts):
             self.damaged()
-        self.stacks, self.modules = {}, None
+        self.stacks, self.modules, self.names = {}, None, None
 
     def damaged(self):
         raise gdb.GdbError("ctp's tables at 0x%x in this process are damaged" % self.base)
@@ -135,6 +136,30 @@ class Region:
                 if e.life in (CREATED, SUSPENDED, RUNNING) and e.id:
                     found.append(e)
         return sorted(found, key=lambda e: e.id)
+
+    def given_name(self, e):
+        """What the program calls it, or None."""
+        if self.names is None:
+            self.names = self.read_names(u64(self.ext, 0x1f0))
+        who, text = self.names.get((e.at - HEADER_BYTES) // STATION_BYTES, (0, ""))
+        return text if who == e.id and text else None
+
+    def read_names(self, off):
+        """Station -> (whose, text). Only what the map has a bit for is looked at: the rest is memory that is not there."""
+        names = {}
+        end = off + NAMES_MAP_BYTES + self.stations * NAME_BYTES
+        if off < HEADER_BYTES or end > self.bytes:
+            return names
+        bits = int.from_bytes(self.read(off, NAMES_MAP_BYTES), "little")
+        for first in range(0, self.stations, NAMES_EACH):
+            if not bits >> first // NAMES_EACH & 1:
+                continue
+            rows = min(NAMES_EACH, self.stations - first)
+            piece = self.read(off + NAMES_MAP_BYTES + first * NAME_BYTES, rows * NAME_BYTES)
+            for i in range(rows):
+                text = piece[i * NAME_BYTES + 0x10:(i + 1) * NAME_BYTES].split(b"\0")[0]
+                names[first + i] = u64(piece, i * NAME_BYTES + 8), text.decode(errors="replace")
+        return names
 
     def again(self, e):
         """The same one, as its station says now; None if that is another's."""

@@ -33,7 +33,10 @@ class View:
         return "LWP %d" % slot.tid if slot else "no thread that is known"
 
     def name(self, e):
-        return names.name(self.region, e) if e.kind == region.COROUTINE else "(thread's own)"
+        if e.kind != region.COROUTINE:
+            return "(thread's own)"
+        given = self.region.given_name(e)
+        return names.name(self.region, e) + (' "%s"' % names.clean(given) if given else "")
 
     def since(self, e):
         age = self.age[e.id]
@@ -143,7 +146,7 @@ def groups(v, found):
     for e in found:
         by.setdefault((e.life, e.entry, e.made_at if e.life == CREATED else e.stack if e.life == SUSPENDED else e.id), []).append(e)
     for same in sorted(by.values(), key=lambda g: (-len(g), g[0].id)):
-        yield " ", "%d x" % len(same), v.name(same[0]), LIVES[same[0].life], lambda same=same: group(v, same)
+        yield " ", "%d x" % len(same), v.name(same[0]) if len(same) == 1 else names.name(v.region, same[0]), LIVES[same[0].life], lambda same=same: group(v, same)
 
 
 def group(v, same):

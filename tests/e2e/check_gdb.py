@@ -113,6 +113,22 @@ def check_mix(case):
     need("2 threads' own stacks" in natives, natives)
 
 
+def check_named(case):
+    """Coroutines that the program has named, live and in a core."""
+    process = case.ctp_start("-q", case.target("named"), "lost")
+    process.wait_for("ready")
+    pid = child_of(process.pid)
+    commands = ["info coroutines", "echo ---\\n", "coroutine find reap", "echo ---\\n", "info coroutines reap"]
+    live = gdb(case, "-p", pid, commands=commands).out
+    core = gdb(case, case.target("named"), taken(case, pid), commands=commands).out
+    for out in (live, core):
+        every, found, one = out.split("---\n")
+        given = re.findall(r'^ +(\d+) (\w+ "[^"]+") +suspended ', every, re.M)
+        equal(len(given), 4, every)
+        need(re.fullmatch(f"Coroutine {given[3][0]} has name '{given[3][1]}'\n", found), found)
+        equal(ids(one), [int(given[3][0])], one)
+
+
 def check_copied(case):
     """Frames of a stack that is shared by copying are not there: the recorded ones are told."""
     process = case.ctp_start("-q", case.target("ps"), "copy")
