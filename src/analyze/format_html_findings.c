@@ -18,15 +18,28 @@ static json_t *who_json(const struct html *h, const struct verdict_case *c, uint
 	return json_text(report_who(h->report, c->about.image, id, who, sizeof(who)));
 }
 
+// A thread's own stack that never switched has no id, and what nobody of the program did has none either.
+#define UNNAMED (-1)
+
+static bool by_unnamed(const struct verdict_case *c, const struct case_event *e)
+{
+	const struct world *w = c->about.world;
+	const struct ctp_state *s = c->about.state;
+	return (c->actor.did && !c->actor.id && e->ns == world_ns(w, c->actor.ticks)) ||
+	       (c->opener.did && !c->opener.id && e->ns == world_ns(w, c->opener.ticks)) ||
+	       (s && !s->creator && e->ns == world_ns(w, s->created));
+}
+
 static json_t *events(const struct html *h, const struct verdict_case *c)
 {
 	uint64_t start = h->report->world->start_ns;
 	json_t *a = json_array();
 	for (unsigned i = 0; i < c->nevents; i++) {
 		const struct case_event *e = &c->events[i];
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "t", json_count(e->ns > start ? e->ns - start : 0),
-						   "id", json_count(e->id), "who", e->id ? who_json(h, c, e->id) : json_null(),
-						   "what", json_text(e->what)));
+		bool unnamed = !e->id && by_unnamed(c, e);
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "t", json_count(e->ns > start ? e->ns - start : 0), "id",
+						   unnamed ? json_integer(UNNAMED) : json_count(e->id), "who",
+						   e->id || unnamed ? who_json(h, c, e->id) : json_null(), "what", json_text(e->what)));
 	}
 	return a;
 }
@@ -34,7 +47,8 @@ static json_t *events(const struct html *h, const struct verdict_case *c)
 static json_t *party(struct html *h, const struct verdict_case *c, const struct case_party *p)
 {
 	const struct ctp_state *s = c->about.state;
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "did", json_text(p->did), "id", json_count(p->id), "who",
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "did", json_text(p->did), "id",
+			      p->id ? json_count(p->id) : json_integer(UNNAMED), "who",
 			      who_json(h, c, p->id), "call", json_text(p->call), "stack", html_stack(h, c->about.image, p->stack));
 	if (p->ticks)
 		json_object_set_new(o, "t", json_count(html_ns(h, p->ticks)));
@@ -128,7 +142,7 @@ static json_t *finding(struct html *h, const struct finding *f, size_t index)
 	json_object_set_new(o, "fd", fd(c));
 	json_object_set_new(o, "ids", ids(h, f, index));
 	json_object_set_new(o, "inVain", in_vain(h, f));
-	json_object_set_new(o, "waiting", json_boolean(s && s->life == CTP_SUSPENDED && c->pass->waits));
+	json_object_set_new(o, "waiting", json_boolean(s && s->life == CTP_SUSPENDED && (c->pass->waits || c->pass->idle)));
 	json_object_set_new(o, "stack", html_stack(h, c->about.image, c->stack));
 	json_object_set_new(o, "created", s ? html_stack(h, c->about.image, s->creator_stack) : json_integer(0));
 	json_object_set_new(o, "actor", c->actor.did ? party(h, c, &c->actor) : json_null());

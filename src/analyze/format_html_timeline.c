@@ -4,6 +4,7 @@
 // percent, switches, and for threads who had most of it), or every slice where all are kept.
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/html.h"
 #include "analyze/timeline.h"
@@ -90,13 +91,24 @@ static json_t *lanes(const struct timeline *t)
 	return a;
 }
 
+// What the first of them that the tables have is called, unless another is called otherwise: then their function.
 static json_t *name_of(const struct html *h, const struct timeline_group *g)
 {
-	char name[240];
-	struct symbols *s = g->image && g->entry ? h->report->symbols[g->image - h->report->world->images] : NULL;
-	if (!s)
+	enum { LOOKED_AT = 64 };
+	char name[240] = "", other[240];
+	size_t n = 0;
+	if (!g->image || !g->entry)
 		return json_string(g->image ? "function not known" : "all others");
-	frames_entry_name(frames_entry(s, g->entry), NULL, name, sizeof(name));
+	for (size_t i = 0; i < g->image->stations.n && n < LOOKED_AT; i++) {
+		const struct ctp_state *s = image_state(g->image, i);
+		if (s->entity != CTP_COROUTINE || s->entry != g->entry || s->life == CTP_FINISHED)
+			continue;
+		report_name(h->report, g->image, s, n++ ? other : name, sizeof(name));
+		if (n > 1 && strcmp(name, other) != 0)
+			n = SIZE_MAX;
+	}
+	if (!n || n == SIZE_MAX)
+		frames_entry_name(frames_entry(h->report->symbols[g->image - h->report->world->images], g->entry), NULL, name, sizeof(name));
 	return json_text(name);
 }
 
@@ -150,8 +162,10 @@ static json_t *told(const struct html *h, const struct timeline *t)
 	json_t *threads = json_array();
 	for (size_t i = 0; i < t->nthreads; i++)
 		json_array_append_new(threads, thread(t, &t->threads[i]));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spanNs", json_count(t->span_ns), "firstNs",
-			 json_count(t->first_ns ? t->first_ns - 1 : 0), "switches", json_count(t->switches), "gaps", json_count(t->gaps),
+	const struct manifest *m = &h->report->world->manifest;
+	bool dropped = m->flight || m->dropped_packets; // the oldest is not there
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spanNs", json_count(t->span_ns), "beginsNs",
+			 dropped ? json_count(t->first_ns) : json_null(), "switches", json_count(t->switches), "gaps", json_count(t->gaps),
 			 "everySlice", json_boolean(t->every_slice), "threads", threads, "lanes", lanes(t), "groups", groups(h, t));
 }
 

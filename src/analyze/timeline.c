@@ -327,8 +327,9 @@ static int hear(void *arg, const struct move *m)
 	struct walk *k = arg;
 	struct timeline *t = k->t;
 	uint64_t now = m->ns > t->start_ns ? m->ns - t->start_ns : 0;
-	if (!t->first_ns)
-		t->first_ns = now + 1;
+	if (!t->begun)
+		t->first_ns = now;
+	t->begun = true;
 	switch (m->kind) {
 	case CTP_EV_THREAD:
 		return begins(t, k->w, m, now);
@@ -369,12 +370,18 @@ static bool thread_lives(const struct timeline *t, const struct world *w, const 
 	return false;
 }
 
+// Up to when something is known of that process.
+static uint64_t end_of(const struct timeline *t, const struct world *w, const struct image *m)
+{
+	uint64_t ns = m && m->snapshot_ns ? m->snapshot_ns : w->snapshot_ns;
+	return ns > t->start_ns ? ns - t->start_ns : t->span_ns;
+}
+
 static int finish(struct timeline *t, const struct world *w)
 {
-	uint64_t end = w->snapshot_ns > t->start_ns ? w->snapshot_ns - t->start_ns : t->span_ns;
 	int e = 0;
 	for (size_t i = 0; i < t->nthreads; i++) {
-		uint64_t asleep;
+		uint64_t asleep, end = end_of(t, w, t->threads[i].image);
 		if (!e && thread_lives(t, w, &t->threads[i], &asleep))
 			e = thread_until(t, &t->threads[i], end, asleep < end ? end - asleep : 0);
 		bins_end(&t->threads[i].bins);
@@ -383,12 +390,12 @@ static int finish(struct timeline *t, const struct world *w)
 	for (unsigned i = 0; i < t->nlanes; i++) {
 		struct timeline_lane *l = &t->lanes[i];
 		if (l->begun)
-			lane_until(l, l->running ? LANE_RUNS : LANE_WAITS, end);
+			lane_until(l, l->running ? LANE_RUNS : LANE_WAITS, end_of(t, w, l->image));
 		bins_end(&l->bins);
 		e = e ? e : l->bins.error;
 	}
 	for (size_t i = 0; i < t->ngroups; i++)
-		group_until(t, &t->groups[i], end);
+		group_until(t, &t->groups[i], end_of(t, w, t->groups[i].image));
 	return e;
 }
 

@@ -72,7 +72,8 @@ struct timeline {
 	struct idmap by_group;
 	size_t nslices;
 	bool every_slice; // all are there
-	uint64_t switches, first_ns, gaps;
+	bool begun;
+	uint64_t switches, first_ns, gaps; // first_ns: of the first move
 	int unread; // why there are no moves: -errno, or 0
 };
 

@@ -70,7 +70,7 @@ def check_findings(case):
                ["key", "j"], ["key", "j"], ["key", "Enter"], ["eval", OPEN],
                ["eval", "document.activeElement.closest('li').previousElementSibling !== null"],
                ["key", "k"], ["key", "Enter"], ["eval", OPEN],
-               ["key", "/"], ["type", "drop_7"], ["eval", SHOWN], ["key", "Escape"],
+               ["key", "/"], ["type", "drop_7"], ["wait", SHOWN + " === 1"], ["eval", SHOWN], ["key", "Escape"],
                ["eval", "document.activeElement.tagName"],
                ["click", ".bar-tools input[type=checkbox]"], ["eval", SHOWN])
     summary, shown, opened, events, source, evidence = got[:6]
@@ -257,7 +257,7 @@ def check_hostile(case):
                ["eval", "document.querySelectorAll('img').length + document.scripts.length"])
     need(word in got[0] and word in got[1], got[:2])
     equal(got[2:4], ["body" + markup, "leave" + markup], "functions")
-    need("alert(1)" in got[4], got[4])
+    need("alert" in got[4], got[4])
     need(str(folder) in got[5], got[5])
     equal(got[6], 3, "scripts, and no image")
 

@@ -142,6 +142,7 @@ const coroutines = {
 			}
 		});
 		this.at = 0;
+		TABLE[0].width = Math.max(5, String(d3.max(rows.id) || 0).length * 0.6 + 1.4) + "rem";
 		this.table.style.setProperty("--columns", TABLE.map(c => c.width).join(" "));
 		new ResizeObserver(soon(() => this.draw())).observe(this.body);
 		return el(

@@ -195,7 +195,7 @@ const findings = {
 			type: "search",
 			placeholder: "Search findings  /",
 			"aria-label": "Search findings",
-			oninput: () => this.filter()
+			oninput: soon(() => this.filter())
 		});
 		const n = Object.fromEntries(VERDICTS.map(v => [v, report.findings.filter(f => f.verdict === v).length]));
 		this.boxes = VERDICTS.filter(v => n[v]).map(v =>

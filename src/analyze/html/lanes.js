@@ -6,8 +6,7 @@ const LANE = {label: 150, top: 34, height: 74, narrowest: 150, widest: 230};
 
 function laneParties(f) {
 	const parties = [{id: f.id, who: f.who, role: f.waiting ? "waiter" : "the one in question"}];
-	if (f.actor && f.actor.id !== f.id)
-		parties.push({id: f.actor.id, who: f.actor.who, role: f.actor.did.replace(/ by$/, "") + " by"});
+	if (f.actor && f.actor.id !== f.id) parties.push({id: f.actor.id, who: f.actor.who, role: f.actor.did});
 	for (const e of f.events)
 		if (e.id && !parties.some(p => p.id === e.id))
 			parties.push({id: e.id, who: e.who, role: f.opener && f.opener.id === e.id ? "opener" : ""});
@@ -49,14 +48,15 @@ function patternDefs(id) {
 	);
 }
 
-// The waiter's wait: as any other until the last thing that somebody else did to it, in vain from there on.
+// The waiter's wait: as any other until somebody did to it what the finding is about.
 function waitBars(f, id, place, y) {
 	const from = f.events.findIndex(e => e.id === f.id);
 	if (!f.waiting || from < 0) return [];
 	const end = place(f.events.length - 1) + 30;
 	let turn = f.actor ? f.events.findIndex((e, i) => i > from && e.id === f.actor.id) : -1;
 	if (turn < 0) turn = f.events.findIndex((e, i) => i > from && !e.id);
-	const middle = turn < 0 ? end : place(turn);
+	if (turn < 0 || turn === f.events.length - 1) turn = from; // nobody did anything
+	const middle = place(turn);
 	const bar = (x0, x1, name) =>
 		svg("rect.bar", {x: x0, y: y - 7, width: Math.max(0, x1 - x0), height: 14, fill: `url(#${id}-${name})`});
 	const word = f.verdict === "proven" ? "waits in vain" : "still waits";
@@ -67,7 +67,7 @@ function waitBars(f, id, place, y) {
 	return [
 		bar(place(from), middle, "io"),
 		legend(place(from), middle, "waits"),
-		turn < 0 ? null : [bar(middle, end, "blocked"), legend(middle, end, word)]
+		[bar(middle, end, "blocked"), legend(middle, end, word)]
 	];
 }
 
@@ -99,7 +99,7 @@ function lanePicture(f) {
 	const id = "pic" + ++pictures,
 		parties = laneParties(f),
 		n = f.events.length;
-	const room = (document.body.clientWidth - 90 - LANE.label - 20) / n;
+	const room = (innerWidth - 110 - LANE.label - 20) / n;
 	const column = Math.max(LANE.narrowest, Math.min(LANE.widest, room));
 	const width = LANE.label + n * column + 20;
 	const height = LANE.top + parties.length * LANE.height + 8;

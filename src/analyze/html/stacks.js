@@ -13,19 +13,32 @@ function frameLine(f, number) {
 	);
 }
 
-function foldedFrames(frames, first) {
-	const button = el(
-		"button.fold",
-		{
-			type: "button",
-			onclick: () => {
-				item.replaceWith(...frames.map((f, i) => frameLine(f, first + i)));
-			}
-		},
-		some(frames.length, "frame") + " of libraries"
+// Frames that are told when they are asked for.
+function foldedFrames(frames, first, words) {
+	const item = el(
+		"li.frame.lib",
+		{value: first},
+		el(
+			"button.fold",
+			{type: "button", onclick: () => item.replaceWith(...frames.map((f, i) => frameLine(f, first + i)))},
+			words
+		)
 	);
-	const item = el("li.frame.lib", {value: first}, button);
 	return item;
+}
+
+const sameFrame = (f, g) => f[0] === g[0] && f[1] === g[1] && f[2] === g[2];
+
+// What a recursion looks like: how many frames from `at` on repeat the `period` before them, at least twice.
+function repeats(frames, at) {
+	for (let period = 1; period <= 6; period++) {
+		let n = 0;
+		while (at + n < frames.length && at + n - period >= 0 && sameFrame(frames[at + n], frames[at + n - period]))
+			n++;
+		n -= n % period;
+		if (n / period >= 2) return [n, period];
+	}
+	return [0, 1];
 }
 
 function stackList(stack) {
@@ -36,7 +49,22 @@ function stackList(stack) {
 	for (let i = 0; i < frames.length;) {
 		let end = i;
 		while (!onlyLibraries && end < frames.length && frames[end][4]) end++;
-		list.append(end > i ? foldedFrames(frames.slice(i, end), i) : frameLine(frames[i], i));
+		const [again, period] = repeats(frames, i);
+		if (again > end - i) {
+			const times = again / period;
+			list.append(
+				foldedFrames(
+					frames.slice(i, i + again),
+					i,
+					`${period > 1 ? `these ${period}` : "the same"} ${times} times more`
+				)
+			);
+			end = i + again;
+		} else if (end > i) {
+			list.append(foldedFrames(frames.slice(i, end), i, `${some(end - i, "frame")} of libraries`));
+		} else {
+			list.append(frameLine(frames[i], i));
+		}
 		i = Math.max(end, i + 1);
 	}
 	return list;

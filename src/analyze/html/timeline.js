@@ -78,7 +78,7 @@ const timeline = {
 			key("idle", "asleep, or nobody"),
 			key("io", "waits"),
 			key("ready", "ready, not yet run"),
-			key("blocked", "waits in vain"),
+			key("blocked", "waits, and is in a finding"),
 			this.told
 		);
 	},
@@ -97,8 +97,8 @@ const timeline = {
 				`${count(t.lanes.length)} of ${count(all)} coroutines have a lane of their own (those of findings, and the busiest that the last tables have); all are in their thread's lane and, by the function they began in, in a group.`
 			);
 		if (t.gaps) out.push(`Around ${some(t.gaps, "gap")} of lost records, who ran is a guess.`);
-		if (t.firstNs > this.span / 50)
-			out.push(`The history begins at ${moment(t.firstNs)}: what was before is no longer there.`);
+		if (t.beginsNs !== null)
+			out.push(`The history begins at ${moment(t.beginsNs)}: what was before is no longer there.`);
 		return out.join(" ") + " Ctrl+wheel zooms, dragging moves.";
 	},
 	behave() {

@@ -30,6 +30,8 @@ function levelFor(levels, nsPerPixel) {
 	return levels[0];
 }
 
+const inProcess = image => (image !== null && processOf(image) ? `, ${processOf(image)}` : "");
+
 class ThreadLane {
 	constructor(from) {
 		this.kind = "thread";
@@ -37,7 +39,7 @@ class ThreadLane {
 		this.from = from;
 		this.levels = from.levels.map(l => decodeLevel(l, 7));
 		this.name = `thread ${from.tid}` + (from.name ? ` “${from.name}”` : "");
-		this.more = `${some(from.switches, "switch", "switches")}${from.image !== null && processOf(from.image) ? ", " + processOf(from.image) : ""}`;
+		this.more = some(from.switches, "switch", "switches") + inProcess(from.image);
 		if (from.who) {
 			this.starts = new Float64Array(from.who.length + 1);
 			this.starts[0] = from.first;
@@ -88,7 +90,7 @@ class GroupLane {
 		this.width = spanNs / this.n;
 		this.most = from.peak;
 		this.name = from.name;
-		this.more = `${some(from.made, "coroutine")}, ${count(this.most)} at once`;
+		this.more = `${some(from.made, "coroutine")}, ${count(this.most)} at once${inProcess(from.image)}`;
 	}
 }
 

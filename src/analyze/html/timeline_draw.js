@@ -175,6 +175,9 @@ function laneWordsAt(lane, t, nsPerPixel) {
 	if (c[at + 4]) out.push(some(c[at + 4], "switch", "switches"));
 	if (lane.kind === "thread" && c[at + 5])
 		out.push(`mostly coroutine ${runnerName(lane.from.image, c[at + 5])}: ${c[at + 6]} % at least`);
-	if (lane.kind === "coroutine" && t >= lane.stuckFrom) out.push(`waits in vain: ${lane.finding.rule}`);
+	if (lane.kind === "coroutine" && t >= lane.stuckFrom)
+		out.push(
+			`in a finding: ${lane.finding.rule} ${lane.finding.title} [${lane.finding.verdict.toUpperCase()}]`
+		);
 	return out.join("\n");
 }
