@@ -145,7 +145,7 @@ static json_t *told(struct html *h, struct profile *p)
 json_t *html_profile(struct html *h, const char *symfs)
 {
 	struct profile p;
-	if (!h->report->world->events)
+	if (!h->report->world->events && h->report->world->form != WORLD_CORE)
 		return json_null();
 	int e = profile_make(&p, h->report->world, symfs);
 	json_t *o = e ? json_null() : told(h, &p);

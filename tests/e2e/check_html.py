@@ -263,7 +263,7 @@ def check_hostile(case):
 
 
 def check_little(case):
-    """Nothing recorded; JSON lines; nothing to a terminal."""
+    """Nothing recorded; JSON lines, also from a pipe; nothing to a terminal."""
     case.ctp("-q", "-o", "none", "true")
     html, done = report(case, "none")
     equal(done.status, 0, "status")
@@ -275,6 +275,11 @@ def check_little(case):
     got = page(case, html, ["eval", TEXT % "#summary"], ["key", "2"], ["eval", TEXT % "#part-coroutines"],
                ["key", "3"], ["eval", TEXT % "#part-timeline > div > p"])
     need("50" in got[0] and "only counted" in got[1] and "Every one of" in got[2], got)
+    with subprocess.Popen(["cat", case.dir / "x.jsonl"], stdout=subprocess.PIPE) as pipe:
+        done = case.run(case.analyze_tool, "--format=html", "-o", html, "-", stdin=pipe.stdout)
+    equal(done.status, 0, "from a pipe")
+    got = page(case, html, ["key", "3"], ["eval", TEXT % "#part-timeline"], ["key", "4"], ["eval", TEXT % "#part-waits"])
+    need(all("could not be read again" in x for x in got), got)
     done = case.run(tool("script"), "-qec", f"{case.analyze_tool} --format=html none", "/dev/null")
     equal(done.status, 2, "to a terminal")
     need("not for a terminal" in done.out and "-o report.html" in done.out, done.out)

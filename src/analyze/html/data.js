@@ -83,3 +83,11 @@ function siteOf(stack) {
 
 // Which process, where there are several
 const processOf = image => (report.trace.processes > 1 ? `process ${report.trace.pids[image]}` : "");
+
+// Why there is no history to show.
+const noHistory = () =>
+	report.trace.form === "core"
+		? "A core file holds the present, no history."
+		: report.trace.switches
+			? "The history could not be read again: read the trace from a file or a directory."
+			: "Nothing was recorded.";

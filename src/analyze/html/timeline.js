@@ -10,16 +10,7 @@ const timeline = {
 	make() {
 		const t = report.timeline;
 		this.lanes = [];
-		if (!t)
-			return el(
-				"p.muted",
-				{},
-				report.trace.form === "core"
-					? "A core file holds the present, no history."
-					: report.trace.switches
-						? "The history could not be read again: read the trace from a file or a directory."
-						: "Nothing was recorded."
-			);
+		if (!t) return el("p.muted", {}, noHistory());
 		this.span = t.spanNs;
 		const threads = t.threads.map(x => new ThreadLane(x)),
 			own = t.lanes.map(x => new CoroutineLane(x));

@@ -17,8 +17,7 @@ const waits = {
 	sitesShown: SITES_SHOWN,
 	make() {
 		this.profile = report.profile;
-		if (!this.profile || !this.profile.sites.length)
-			return el("p.muted", {}, "Nothing was recorded of which time could be told.");
+		if (!this.profile || !this.profile.sites.length) return el("p.muted", {}, noHistory());
 		this.choice = el(
 			"select",
 			{"aria-label": "What is weighed", onchange: () => this.choose(+this.choice.value)},
