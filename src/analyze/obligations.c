@@ -107,9 +107,10 @@ static enum holds leads(const struct suspect *s)
 		was = &del->was;
 	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
 		return leads_by_set(s);
-	if ((was->learned == c->id && stays(s, was)) || seen(s, PROOF_P2) == HOLDS_TRUE ||
-	    (was->reg_data >= c->lo && was->reg_data < c->hi))
-		return HOLDS_TRUE;
+	if (was->learned == c->id)
+		return stays(s, was) ? HOLDS_TRUE : HOLDS_FALSE;
+	if (seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi))
+		return !was->learned && was->learned_stack && !stays(s, was) ? HOLDS_FALSE : HOLDS_TRUE;
 	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 

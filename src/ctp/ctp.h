@@ -245,7 +245,7 @@ struct ctp_fd {
 	uint64_t stale;      // events that came for generation closed_gen when it had ended
 	uint64_t closed_owner; // whom a registration led to that closed_gen had at its end, or who made it; 0: it had none
 	uint64_t closed_desc; // closed_gen's
-	uint32_t learned_stack; // where `learned` stood when an event of it last resumed it; 0
+	uint32_t learned_stack; // where that stood when an event last resumed it; while `learned` is 0: where its first waiter does
 	uint32_t set_stack;  // of a timerfd: where `last_out` called timerfd_settime; 0
 	uint64_t herd;       // the guest's own: woken in vain, served, since when (fd_vain.c)
 };

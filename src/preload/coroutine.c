@@ -290,6 +290,16 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 		s->regs[i] = regs[i];
 }
 
+// Has the function of a Boost coroutine returned? Then its entry, alone on the stack, makes the last jump
+// itself, on top of whom it goes to, who releases the stack or keeps it for another.
+static bool has_returned(const struct ctp_state *s, enum ctp_how how)
+{
+	enum { FRAMES = 2, ENTRY_BYTES = 1 << 14 }; // the entry, and what make_fcontext put under it
+	uint64_t pc = 0;
+	uint32_t n = how == CTP_HOW_ONTOP && s->entity == CTP_COROUTINE ? stacks_frames(s->stack, &pc) : 0;
+	return n && n <= FRAMES && pc - s->entry < ENTRY_BYTES;
+}
+
 // It has gone on from where it stood when it left last.
 static void note_resumed(const struct ctp_state *s)
 {
@@ -357,8 +367,11 @@ static inline __attribute__((always_inline)) void leave(struct guest *g, struct 
 	s->flags = (s->flags & ~CTP_STATE_OF_LEAVE) | (again ? CTP_STATE_AGAIN : 0);
 	s->since = now;
 	s->nwaits = 0;
-	if (CTP_UNLIKELY(g->slice) && !ends)
+	if (CTP_UNLIKELY(g->slice) && !ends) {
+		if (has_returned(s, how))
+			g->nwaits = g->eagain = g->more_waits = 0; // it waits for nothing any more
 		fds_suspend(g, s);
+	}
 	ctp_state_end_change(s, ends ? CTP_FINISHED : CTP_SUSPENDED);
 	if (ends && s->entity == CTP_COROUTINE) {
 		count_death(g, s, CTP_FINISHED);

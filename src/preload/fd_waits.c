@@ -110,6 +110,8 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 		if (waiting(e->waiter[i], w->fd, w->gen, false))
 			e->flags |= CTP_FD_MANY;
 		e->waiter[i] = hint;
+		if (!e->learned)
+			e->learned_stack = s->stack; // where it waits, until an event tells
 	}
 	if (ask && e->gen == w->gen) {
 		e->kind = kind;
@@ -222,6 +224,28 @@ static void slice_drops(struct guest *g, int fd, int epfd)
 		if (g->waits[i].fd != fd || g->waits[i].epfd != epfd)
 			g->waits[n++] = g->waits[i];
 	g->nwaits = n;
+}
+
+// A hint to nobody, which is not looked up in the registration's data either.
+#define LEADS_NOWHERE (CTP_ID_MASK << CTP_ID_BITS)
+
+void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool end)
+{
+	const struct ctp_state *s = g->current;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->nwaits; i++)
+		if (g->waits[i].fd != fd || !(g->waits[i].events & EPOLLIN))
+			g->waits[n++] = g->waits[i];
+	end &= e->kind != CTP_FD_UDP && !(e->flags & CTP_FD_LISTENS); // there 0 is no end
+	if ((n == g->nwaits && !end) || s->entity != CTP_COROUTINE || e->reg_epfd < 0)
+		return;
+	g->nwaits = n;
+	uint64_t leads = e->leads ? e->leads : hint_of(coroutine_at(e->reg_data));
+	if (((leads & CTP_ID_MASK) != s->id && e->learned != s->id) || !fds_take(e))
+		return;
+	e->leads = LEADS_NOWHERE;
+	e->learned = e->learned_stack = 0;
+	fds_give(e);
 }
 
 // An epoll set through which somebody may wait: its end is worth a look.

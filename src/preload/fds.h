@@ -128,6 +128,9 @@ uint64_t candidate_epoch(void); // raises the epoch: only after the call has ret
 // leads to, if that was not known when it was made: the coroutine may be younger.
 bool waits_any(struct ctp_fd *e, int fd);
 void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev);
+// It has read from fd. If it registered that in the same slice, or met the end there, then what it would have
+// waited for has come: it waits again when EAGAIN says so, when it registers, or once an event is seen to resume it.
+void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool end);
 void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
 void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n);

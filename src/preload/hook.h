@@ -136,13 +136,15 @@ HOOK_INLINE bool io_touches(const struct guest *g, const struct ctp_fd *e, int f
 ssize_t io_leave_slow(struct guest *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
 
 // After a call that did not fail: is it as nearly all are? Then all is done.
-HOOK_INLINE bool io_is_plain(struct guest *g, int fd, uint32_t events)
+HOOK_INLINE bool io_is_plain(struct guest *g, ssize_t r, int fd, uint32_t events)
 {
 	struct ctp_state *s = g->current;
 	struct ctp_fd *e = &g->fds[fd];
 	if ((uint32_t)fd >= g->fds_max)
 		return false;
 	uint64_t last = ctp_load64(events == EPOLLIN ? &e->last_in : &e->last_out);
+	if (events == EPOLLIN && (g->nwaits || !r))
+		return false;
 	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || io_touches(g, e, fd))
 		return false;
 	g->eagain = false;
@@ -157,7 +159,7 @@ HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
 	if (CTP_LIKELY(g != NULL)) {
 		if (waited)
 			wait_leave(g);
-		if (CTP_LIKELY(r != -1 && io_is_plain(g, fd, events))) {
+		if (CTP_LIKELY(r != -1 && io_is_plain(g, r, fd, events))) {
 			guest_leave(g);
 			return r;
 		}

@@ -44,9 +44,11 @@ static inline void failed(struct guest *g, struct ctp_fd *e, int fd, uint32_t ev
 }
 
 // Who reads it, who writes it: one store when that changes. For who waits for whom.
-static inline void succeeded(struct guest *g, struct ctp_fd *e, uint32_t events)
+static inline void succeeded(struct guest *g, struct ctp_fd *e, ssize_t r, int fd, uint32_t events)
 {
 	g->eagain = false;
+	if (CTP_UNLIKELY(e && events == EPOLLIN && (g->nwaits || !r)))
+		waits_served(g, e, fd, !r);
 	if (!e)
 		return;
 	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last), who = guest_who(g);
@@ -86,7 +88,7 @@ __attribute__((noinline)) ssize_t io_leave_slow(struct guest *g, ssize_t r, int 
 	if (r == -1)
 		failed(g, e, fd, events, f);
 	else
-		succeeded(g, e, events);
+		succeeded(g, e, r, fd, events);
 	guest_leave(g);
 	return r;
 }

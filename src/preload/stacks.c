@@ -232,6 +232,16 @@ static uint32_t name_stack(const struct walk *w)
 	return id;
 }
 
+uint32_t stacks_frames(uint32_t id, uint64_t *innermost)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	uint32_t at = id && id < r->stacks_max ? ctp_load32(&r->stack_index[id]) : 0;
+	if (!at)
+		return 0;
+	*innermost = r->stack_words[at];
+	return (uint32_t)r->stack_words[at - 1];
+}
+
 // What a walk depended on, as seen from the stack pointer. NULL: no memory.
 static struct candidate *candidate_of(const struct walk *w, const struct frame *f, uint32_t id)
 {

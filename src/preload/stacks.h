@@ -66,4 +66,6 @@ bool stacks_peek(uint64_t at, uint64_t *out); // a word that may not be there: b
 #define STACKS_FAR (64ULL << 20)
 
 // Forgets what was learned about code: after dlclose.
+// How many frames a stack has, and where the innermost is; 0 for none.
+uint32_t stacks_frames(uint32_t id, uint64_t *innermost);
 void stacks_flush(void);

@@ -9,8 +9,9 @@ import os
 import signal
 import socket
 
-from check_engines import lost_fcontext
-from harness import Failed, child_of, equal, need, proc_state, until, witness
+import packages
+from check_engines import TARGETS, built, lost_fcontext
+from harness import Failed, child_of, equal, need, proc_state, tool, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
 
@@ -198,6 +199,16 @@ def check_clean(case, name, healthy=None):
     process.signal(signal.SIGTERM)
     process.done()
     expect_clean(case, healthy)
+
+
+def check_pooled_fibers(case, *optimise):
+    packages.want("g++", "libboost-context1.74-dev")
+    program = built(case, "t-pooled", tool("g++"), *optimise, "-std=c++17", "-w", TARGETS / "pooled.cpp", "-lboost_context")
+    process = ready(case, program)
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    expect_clean(case)
 
 
 def expect_clean(case, healthy=None):
@@ -471,6 +482,8 @@ def checks():
     yield "clean/closeall", lambda case: check_ends(case, "closeall")
     yield "clean/ending_closes", lambda case: check_ends_not_proven(case, "ending_closes")
     yield "clean/drain", check_drain
+    for level in ("-O0", "-O2"):
+        yield f"clean/pooled_fibers{level}", lambda case, level=level: check_pooled_fibers(case, level)
     yield "clean/stopped", check_stopped
     yield "clean/queued_killed", check_queued_then_killed
     yield "clean/deleted", check_deleted
