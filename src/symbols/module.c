@@ -174,6 +174,63 @@ static int add_scopes(struct module_frames *out, Dwarf_Die *cu, Dwarf_Die *scope
 	return r ? r : -ENOENT;
 }
 
+// The function whose code has the address, wherever it is written below `die`. libdw's own search
+// goes into those functions only that have it themselves, so it misses the code of a lambda, which
+// is told below the abstract copy of the function that the lambda stands in.
+static bool function_at(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
+{
+	Dwarf_Die child;
+	for (int more = dwarf_child(die, &child); !more; more = dwarf_siblingof(&child, &child)) {
+		int tag = dwarf_tag(&child);
+		if (tag == DW_TAG_subprogram && dwarf_haspc(&child, address) > 0) {
+			*found = child;
+			return true;
+		}
+		bool holds = tag == DW_TAG_subprogram || tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+			     tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_lexical_block;
+		if (holds && function_at(&child, address, found))
+			return true;
+	}
+	return false;
+}
+
+// Inwards, to the last inlined call that has the address.
+static void innermost_at(Dwarf_Die *scope, Dwarf_Addr address)
+{
+	Dwarf_Die child;
+	int more = dwarf_child(scope, &child);
+	while (!more) {
+		int tag = dwarf_tag(&child);
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) > 0) {
+			*scope = child;
+			more = dwarf_child(scope, &child);
+		} else {
+			more = dwarf_siblingof(&child, &child);
+		}
+	}
+}
+
+// The scopes of an address from the innermost outwards, through the code as it is placed, not through
+// where an inlined function was written. How many, or none.
+static int scopes_at(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **chain)
+{
+	Dwarf_Die *scopes, inner;
+	bool in_function = false;
+	int n = dwarf_getscopes(cu, address, &scopes);
+	for (int i = 0; i < n && !in_function; i++)
+		in_function = dwarf_tag(&scopes[i]) == DW_TAG_subprogram || dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
+	if (in_function)
+		inner = scopes[0];
+	if (n > 0)
+		free(scopes);
+	if (!in_function) {
+		if (!function_at(cu, address, &inner))
+			return 0;
+		innermost_at(&inner, address);
+	}
+	return dwarf_getscopes_die(&inner, chain);
+}
+
 static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *f,
 		      struct module_frames *out)
 {
@@ -188,14 +245,8 @@ static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *
 		f->file = die_file(cu, dwarf_linesrc(line, NULL, NULL), &dir);
 		f->dir = dir;
 	}
-	Dwarf_Die *scopes, *chain;
-	int n = dwarf_getscopes(cu, address - bias, &scopes);
-	if (n <= 0)
-		return -ENOENT;
-	// From the innermost scope outwards through the code as it is placed,
-	// not through where an inlined function was written.
-	int deep = dwarf_getscopes_die(&scopes[0], &chain);
-	free(scopes);
+	Dwarf_Die *chain;
+	int deep = scopes_at(cu, address - bias, &chain);
 	if (deep <= 0)
 		return -ENOENT;
 	int r = add_scopes(out, cu, chain, deep, f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Tests of src/symbols, on the test program itself: a function and its line,
-// an inlined frame, a module that is not here, one of another build.
+// an inlined frame, a function within one, a module that is not here, one of another build.
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,6 +32,22 @@ static __attribute__((noinline)) void outer(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+#ifndef __clang__
+// The code of `nested` is told below the abstract copy of `around`, which has none itself: as a lambda's
+// below the function that it stands in.
+static uint64_t nested_pc;
+
+static inline __attribute__((always_inline)) void around(void)
+{
+	__attribute__((noinline)) void nested(void)
+	{
+		inner();
+		__asm__ volatile("nop" ::: "memory"); // else it is the same code as outer
+	}
+	nested();
+}
+#endif
+
 static struct symbols_module self;
 static char path[512];
 
@@ -46,6 +62,12 @@ static int setup(void **state)
 {
 	dl_iterate_phdr(find_self, NULL);
 	outer();
+#ifndef __clang__
+	uint64_t outer_pc = inner_pc;
+	around();
+	nested_pc = inner_pc;
+	inner_pc = outer_pc;
+#endif
 	return readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 ? 0 : -1;
 }
 
@@ -66,6 +88,24 @@ static void test_inlined(void **state)
 	free(line);
 	symbols_free(s);
 }
+
+#ifndef __clang__
+static void test_nested(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	assert_int_equal(symbols_new(&s, &self, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, nested_pc, true, &p), 0);
+	assert_int_equal(p.n, 2);
+	assert_string_equal(p.frames[0].symbol, "inner");
+	assert_true(p.frames[0].inlined);
+	assert_string_equal(p.frames[1].symbol, "nested");
+	char *line = symbols_source_line(s, &p.frames[1]);
+	assert_string_equal(line, "inner();");
+	free(line);
+	symbols_free(s);
+}
+#endif
 
 static void test_unknown(void **state)
 {
@@ -181,7 +221,11 @@ static void test_trampoline(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_inlined), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_inlined),
+#ifndef __clang__
+		cmocka_unit_test(test_nested),
+#endif
+		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_entry_name), cmocka_unit_test(test_place), cmocka_unit_test(test_trampoline),
 	};
