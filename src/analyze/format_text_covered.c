@@ -20,7 +20,7 @@ static const char *in_short(const struct world *w, const char *covered)
 	return w->counts.switches && found && !strncmp(covered, "looked for ", 11) ? found + 2 : covered;
 }
 
-// Where it stands: the program's own frames, innermost first.
+// Where it stands: the program's own frames, innermost first; without any, the innermost of all.
 static void own_frames(const struct report *r, const struct waiters_group *g, char *buf, size_t bytes)
 {
 	struct frames f = { 0 };
@@ -31,7 +31,7 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 		return;
 	for (size_t i = 0; i < f.n && shown < FRAMES_SHOWN; i++) {
 		const struct symbols_frame *e = f.items[i];
-		if (frames_is_library(e) || at >= bytes)
+		if ((frames_is_library(e) && e != frames_first_own(&f)) || at >= bytes)
 			continue;
 		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "", frames_name(e, name, sizeof(name)));
 		if (e->file && at < bytes)
