@@ -154,7 +154,10 @@ int diff_text(FILE *to, const struct diff *d, bool color)
 	put_all(to, d);
 	if (d->sides[DIFF_OLD].has_times && d->sides[DIFF_NEW].has_times) {
 		char text[400];
-		snprintf(text, sizeof(text), DIFF_RULE "; of %zu there are fewer than %d samples on a side: not compared", few, DIFF_LEAST);
+		int n = snprintf(text, sizeof(text), DIFF_RULE);
+		if (few)
+			snprintf(text + n, sizeof(text) - (size_t)n, "; of %zu there are fewer than %d samples on a side: not compared",
+				 few, DIFF_LEAST);
 		put(to, "times", text);
 	}
 	fprintf(to, "%zu new findings, %zu vanished, %zu places slower, %zu faster\n", fresh, gone, slower, n - slower);
