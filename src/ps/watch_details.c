@@ -185,7 +185,16 @@ static void put_event(struct watch_page *p, const struct watch_subject *s, const
 		else // a thread's own stack has no id before its first switch
 			watch_page_put(p, WATCH_PLAIN, "thread %" PRIu32 "'s own stack", e->tid);
 		break;
-	default:
+	case CTP_EV_READY:
+		watch_page_put(p, WATCH_PLAIN, "an event on fd %d#%" PRIu32 " led to it", e->fd, e->gen);
+		break;
+	case CTP_EV_EXIT:
+		watch_page_put(p, WATCH_PLAIN, "ended the program");
+		break;
+	case CTP_EV_SIGNAL:
+		watch_page_put(p, WATCH_PLAIN, "took signal %d", e->fd);
+		break;
+	default: // it returned, or its stack was given back
 		watch_page_put(p, WATCH_PLAIN, "ended");
 	}
 }
@@ -205,6 +214,10 @@ static void last_events(struct watch_page *p, const struct watch_subject *s)
 	title(p, "last events, newest first");
 	for (size_t i = 0; i < s->last.n; i++) {
 		const struct watch_event *e = &s->last.v[i];
+		if (e->kind == CTP_EV_READY) {
+			put_event(p, s, e);
+			continue;
+		}
 		put_gap(p, e->n < next ? next - e->n : 0);
 		put_event(p, s, e);
 		next = e->kind == CTP_EV_SWITCH ? e->n - 1 : e->n;

@@ -4,7 +4,8 @@
 // is copied while its thread goes on writing is thrown away where the writer may have been. A
 // short record leaves out what the one before it said (ctp/record.h): where the copy begins in
 // the middle, names are unknown until a long one comes, and such records are not told. In which
-// order things happened to the coroutine, its own number of changes says.
+// order things happened to the coroutine, its own number of changes says; an event that leads to
+// one that is suspended is no change, so the time says where that belongs.
 #include "ps/watch_last.h"
 
 #include <errno.h>
@@ -25,11 +26,18 @@ struct reading {
 	struct ctp_record slots[SLOTS];
 };
 
-// Keeps the newest. Equal numbers: what was later.
+// Equal numbers, or one that has none: what was later.
+static bool later(const struct watch_event *e, const struct watch_event *than)
+{
+	bool by_time = e->n == than->n || e->kind == CTP_EV_READY || than->kind == CTP_EV_READY;
+	return by_time ? e->ns > than->ns : e->n > than->n;
+}
+
+// Keeps the newest.
 static void keep(struct watch_last *l, const struct watch_event *e)
 {
 	size_t at = l->n;
-	while (at && (l->v[at - 1].n < e->n || (l->v[at - 1].n == e->n && l->v[at - 1].ns < e->ns)))
+	while (at && later(e, &l->v[at - 1]))
 		at--;
 	if (at == WATCH_LAST)
 		return;
@@ -46,6 +54,11 @@ static uint64_t number(const struct reading *r, uint32_t low, unsigned bits)
 	return back < mask / 2 && back < r->changes ? r->changes - back : 0;
 }
 
+static bool unnumbered(uint8_t kind)
+{
+	return kind == CTP_EV_CREATE || kind == CTP_EV_READY;
+}
+
 static void note(struct reading *r, const struct ctp_event *e, const struct ctp_cursor *c, uint32_t tid)
 {
 	struct watch_event v = { .ns = clock_to_ns(&r->clock, e->time), .stack = e->stack, .tid = tid, .kind = e->kind,
@@ -56,18 +69,16 @@ static void note(struct reading *r, const struct ctp_event *e, const struct ctp_
 		v.went_on = e->b == r->id;
 		v.other = v.went_on ? e->a : e->b;
 		v.n = number(r, v.went_on ? e->b_n : e->a_n, ctp_event_bits(e));
-	} else if (e->a != r->id) {
+	} else if (e->a != r->id || e->kind == CTP_EV_SLEPT) { // how long a loop slept is of no coroutine
 		return;
 	} else {
-		bool runs = c->current == r->id && e->kind != CTP_EV_CREATE;
-		v.n = runs ? number(r, c->n, CTP_SHORT_BITS) : e->kind == CTP_EV_CREATE ? 0 : r->changes;
+		bool runs = c->current == r->id;
+		v.n = unnumbered(e->kind) ? 0 : runs ? number(r, c->n, CTP_SHORT_BITS) : r->changes;
 		v.fd = (int32_t)e->value;
 		v.gen = (uint32_t)(e->value >> 32);
 		v.other = e->b;
-		if (e->kind != CTP_EV_CREATE && !v.n)
-			return;
 	}
-	if (v.n || e->kind == CTP_EV_CREATE)
+	if (v.n || unnumbered(e->kind))
 		keep(r->out, &v);
 }
 

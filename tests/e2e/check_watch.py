@@ -496,6 +496,22 @@ def check_flight(case):
     screen.wait(r"last events, newest first\n.*left for .*\n.*went on.*\n.*was created")
 
 
+def check_led(case):
+    """An event that led to a coroutine stands between its leaving and its going on."""
+    server = case.ctp_start("-q", case.build / "tests/demo/demo-server")
+    port = re.search(r":(\d+)", server.wait_for("listening"))[1]
+    client = case.run(case.build / "tests/demo/demo-client", port, "20")
+    equal(client.status, 0, f"the client: {client}")
+    screen = watch(case, child_of(server.pid), lines=40)
+    screen.wait("conn_main")
+    screen.keys("I")
+    screen.wait("IDv")
+    screen.keys("Enter")
+    shown = screen.wait(r"last events, newest first\n(.*\n)+.*an event on fd \d+#\d+ led to it\n.*left for ")
+    need(re.search(r"went on, from .*\n.*an event on fd \d+#\d+ led to it\n.*left for ", shown), shown)
+    need(" ended" not in shown, shown)
+
+
 def check_many(case):
     """A hundred thousand: listed, sorted, filtered, grouped."""
     process = case.ctp_start("-q", case.target("million"), "epoll", "100000", "16384", "100")

@@ -118,7 +118,7 @@ def session_members(sid):
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+                fields = pathlib.Path(f"/proc/{entry}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()
             except OSError:
                 continue
             if int(fields[3]) == sid and fields[0] != "Z":
