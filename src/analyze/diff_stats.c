@@ -30,7 +30,7 @@ double diff_quantile(const struct profile_histogram *h, double part)
 	for (unsigned i = 0; i < PROFILE_BUCKETS; i++) {
 		double here = (double)h->buckets[i];
 		if (here > 0 && seen + here >= want) {
-			double lo = lower(i), hi = upper(h, i), at = (want - seen) / here;
+			double lo = fmax(lower(i), (double)h->least), hi = upper(h, i), at = (want - seen) / here;
 			return lo < 1 ? at * hi : lo * pow(hi / lo, at); // evenly, as buckets are: by the logarithm
 		}
 		seen += here;
@@ -45,6 +45,8 @@ double diff_mean(const struct profile_histogram *h)
 
 void diff_add(struct profile_histogram *to, const struct profile_histogram *more)
 {
+	if (more->n)
+		to->least = to->n && to->least < more->least ? to->least : more->least;
 	to->n += more->n;
 	to->sum += more->sum;
 	to->most = more->most > to->most ? more->most : to->most;

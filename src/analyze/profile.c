@@ -70,6 +70,7 @@ static void count_time(struct profile_histogram *h, uint64_t ns)
 {
 	unsigned bucket = ns > 1 ? 63 - (unsigned)__builtin_clzll(ns) : 0;
 	h->buckets[bucket < PROFILE_BUCKETS ? bucket : PROFILE_BUCKETS - 1]++;
+	h->least = h->n && h->least < ns ? h->least : ns;
 	h->n++;
 	h->sum += ns;
 	h->most = ns > h->most ? ns : h->most;

@@ -32,7 +32,7 @@ enum profile_part {
 // [2^i, 2^(i+1)) ns; the first also holds 0, the last all above.
 #define PROFILE_BUCKETS 44
 struct profile_histogram {
-	uint64_t n, sum, most;
+	uint64_t n, sum, least, most;
 	uint64_t buckets[PROFILE_BUCKETS];
 };
 

@@ -31,6 +31,7 @@ static double chance(void) // from 0 to 1
 static void count(struct profile_histogram *h, double ns)
 {
 	unsigned bucket = ns >= 2 ? (unsigned)log2(ns) : 0;
+	h->least = h->n && h->least < (uint64_t)ns ? h->least : (uint64_t)ns;
 	h->n++;
 	h->sum += (uint64_t)ns;
 	h->most = (uint64_t)ns > h->most ? (uint64_t)ns : h->most;
@@ -114,6 +115,12 @@ static void quantiles(void **unused)
 	h = about(1, 100000, 5000);
 	assert_true(fabs(diff_quantile(&h, 0.5) - 5000) < 250);
 	assert_true(diff_quantile(&h, 1) <= (double)h.most);
+	struct profile_histogram alike = { 0 }, more = { 0 };
+	for (unsigned i = 0; i < 100; i++)
+		count(&alike, 26000 + i);
+	assert_true(diff_quantile(&alike, 0.5) >= 26000 && diff_quantile(&alike, 0.5) <= 26099);
+	diff_add(&more, &alike);
+	assert_int_equal(more.least, 26000);
 	struct profile_histogram most = { 0 };
 	most.n = most.buckets[PROFILE_BUCKETS - 1] = 1;
 	most.sum = most.most = UINT64_MAX / 2;
