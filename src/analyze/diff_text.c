@@ -154,9 +154,9 @@ int diff_text(FILE *to, const struct diff *d, bool color)
 	put_all(to, d);
 	if (d->sides[DIFF_OLD].has_times && d->sides[DIFF_NEW].has_times) {
 		char text[400];
-		int n = snprintf(text, sizeof(text), DIFF_RULE);
+		int used = snprintf(text, sizeof(text), DIFF_RULE);
 		if (few)
-			snprintf(text + n, sizeof(text) - (size_t)n, "; of %zu there are fewer than %d samples on a side: not compared",
+			snprintf(text + used, sizeof(text) - (size_t)used, "; of %zu there are fewer than %d samples on a side: not compared",
 				 few, DIFF_LEAST);
 		put(to, "times", text);
 	}
