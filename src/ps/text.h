@@ -19,6 +19,8 @@ const char *text_paint(const struct page *p, const char *code); // the code, or 
 
 // "file.c:12", else the module; "" if neither is known. With --stack the whole path.
 void text_place(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes);
+// Where something was done: the same, but "function (module)" where no line is known.
+void text_site(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes);
 // A line for each frame: the innermost that are the program's own, or all of them.
 void text_frames(const struct page *p, const char *indent, const struct frames *f);
 void text_way(const struct page *p, const struct frames *f); // "  in f < g < h"

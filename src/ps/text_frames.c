@@ -26,6 +26,15 @@ void text_place(const struct page *p, const struct symbols_frame *f, char *buf, 
 	find_clean(buf);
 }
 
+void text_site(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	char function[96];
+	text_place(p, f, buf, bytes);
+	if (f && !f->file && f->symbol && f->module)
+		snprintf(buf, bytes, "%s (%s)", name(f, function, sizeof(function)), file_base(f->module));
+	find_clean(buf);
+}
+
 static void print_frame(const struct page *p, const char *indent, const struct symbols_frame *f, int number)
 {
 	char function[96], at[96];

@@ -125,8 +125,8 @@ void text_state(const struct page *p, const struct group *g)
 
 void text_created(const struct page *p, const struct group *g)
 {
-	char at[96];
-	text_place(p, report_created_at(p->r, g->first), at, sizeof(at));
+	char at[192];
+	text_site(p, report_created_at(p->r, g->first), at, sizeof(at));
 	if (*at)
 		fprintf(p->to, "  created at %s%s", at, g->one_creator ? "" : " and elsewhere");
 }

@@ -23,8 +23,8 @@ static void print_where(const struct page *p, unsigned call, uint32_t stack, uin
 {
 	const struct symbols_frame *at = report_own_frame(p->r, stack);
 	const char *name = words_call(call);
-	char where[96], *line = at ? symbols_source_line(p->r->symbols, at) : NULL;
-	text_place(p, at, where, sizeof(where));
+	char where[192], *line = at ? symbols_source_line(p->r->symbols, at) : NULL;
+	text_site(p, at, where, sizeof(where));
 	if (name)
 		fprintf(p->to, ", %s", name);
 	if (*where)

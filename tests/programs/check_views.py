@@ -87,7 +87,8 @@ class Viewed(stage.Run):
         self.switches = sum(t["switches"] for t in views[0]["threads"])
         self.why = [c for g in views[1]["groups"] for c in g["coroutines"]]
         live = len(self.ids)
-        equal(sorted(int(i) for i in re.findall(r"^ coroutine (\d+) ", shown(self.case, pid, "--all"), re.M)), self.ids, "--all")
+        self.text = shown(self.case, pid, "--all")
+        equal(sorted(int(i) for i in re.findall(r"^ coroutine (\d+) ", self.text, re.M)), self.ids, "--all")
         if shutil.which("tmux"):
             watch(self.case, pid).wait(rf"^{live} coroutines: {self.counts['suspended']} suspended")
         if shutil.which("gdb"):
@@ -141,7 +142,7 @@ def by_coroutines(case, trace):
     return sum(x["is_active"] and not x.get("native") for x in lines)
 
 
-def check(name, functions, waits, size=1):
+def check(name, functions, waits, made="", size=1):
     def run(case):
         row = next(r for r in catalogue.ROWS if r.name == name)
         packages.want(*row.packages)
@@ -153,11 +154,13 @@ def check(name, functions, waits, size=1):
             pass
         need(len(seen.ids) >= 5, f"{len(seen.ids)} coroutines")
         equal(sum(any(w["waits"] for w in c["why"] or ()) for c in seen.why), waits, f"who waits for a descriptor: {seen.why}")
+        if made:
+            equal(seen.text.count(made), len(seen.ids), made)
         check_trace(case, seen, functions)
     return run
 
 
 CHECKS = [
-    ("qemu_nbd", check("qemu_nbd", ("qio_channel_yield", "qemu_coroutine_switch"), 0)),
+    ("qemu_nbd", check("qemu_nbd", ("qio_channel_yield", "qemu_coroutine_switch"), 0, "  created at qemu_coroutine_new (qemu-nbd)")),
     ("pdns_recursor", check("pdns_recursor", (), 5, size=0.25)),
 ]
