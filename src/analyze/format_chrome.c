@@ -113,13 +113,13 @@ static void meet_process(struct out *o, uint64_t pid)
 
 static void meet(struct out *o, const struct tracks_thread *th)
 {
-	char name[64];
+	char of[CTP_NAME_TEXT], name[sizeof(of) + 24];
 	if (idmap_get(&o->tids, th->row) != IDMAP_NONE)
 		return;
 	if (idmap_set(&o->tids, th->row, 0))
 		o->error = -ENOMEM;
 	meet_process(o, th->pid);
-	snprintf(name, sizeof(name), "%s %" PRIu64, th->stations ? "probes in thread" : th->tid == th->pid ? "main" : "thread", th->tid);
+	snprintf(name, sizeof(name), "%s %" PRIu64, tracks_thread_name(o->report->world, th, of, sizeof(of)), th->tid);
 	name_of(o, "thread_name", th->pid, tid_of(th), name);
 }
 

@@ -185,16 +185,17 @@ static void describe_thread(struct out *o, const struct tracks_thread *th)
 {
 	uint64_t process = track_of_process(process_of(o, th->pid), TRACK_OF_PROCESS);
 	struct protobuf *p = &o->packets;
-	char name[64];
+	char of[CTP_NAME_TEXT], name[sizeof(of) + 24];
+	tracks_thread_name(o->report->world, th, of, sizeof(of));
 	if (th->stations) {
-		snprintf(name, sizeof(name), "probes in thread %" PRIu64, th->tid);
+		snprintf(name, sizeof(name), "%s %" PRIu64, of, th->tid);
 		open_track(o, track_of_thread(th), process, name);
 	} else {
 		open_track(o, track_of_thread(th), process, NULL);
 		size_t at = protobuf_begin(p, TRACK_THREAD);
 		protobuf_uint(p, 1, th->pid);
 		protobuf_uint(p, 2, th->tid);
-		protobuf_string(p, 5, th->tid == th->pid ? "main" : "thread");
+		protobuf_string(p, 5, of);
 		protobuf_end(p, at);
 	}
 	close_event(o);

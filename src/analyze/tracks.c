@@ -7,15 +7,10 @@
 #include "analyze/tracks.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "analyze/format.h"
-#include "base/file.h"
 #include "base/grow.h"
-#include "base/text.h"
 #include "ctp/words.h"
 #include "trace/moves.h"
 
@@ -407,59 +402,7 @@ static void finish(struct tracks *t)
 			still(t, &t->coroutines[i]);
 }
 
-// --------------------------------------------------------------- the findings
-
-// Parts of a finding go to whom they are about, of those that are there at the end.
-struct parts {
-	struct tracks *t;
-	struct idmap rows; // by id
-};
-
-static int tell_part(struct parts *p, const struct tracks_finding *of, const char *role, uint64_t id, uint64_t ns, uint32_t stack)
-{
-	struct tracks *t = p->t;
-	struct tracks_finding part = *of;
-	uint32_t row = idmap_get(&p->rows, id);
-	part.role = role;
-	part.id = id;
-	part.ns = ns;
-	part.site = tracks_site(&t->names, t->report, of->c->about.image, stack, 0);
-	part.coroutine = row == IDMAP_NONE ? NULL : &t->coroutines[row];
-	for (size_t i = 0; id && i < t->nthreads; i++)
-		if (t->threads[i]->native == id)
-			part.thread = t->threads[i];
-	if (ns && part.site)
-		t->sink->finding(t->arg, &part);
-	return part.site ? 0 : -ENOMEM;
-}
-
-// Where its coroutine left for the last time (or what it did happened), and what the other one did.
-static int tell_case(struct parts *p, const struct finding *f, size_t k)
-{
-	const struct verdict_case *c = f->cases[k];
-	const struct world *w = p->t->report->world;
-	const struct ctp_state *s = c->about.state;
-	struct tracks_finding of = { .finding = f, .c = c, .pid = c->about.image->pid, .first = !k };
-	uint64_t since = s ? world_ns(w, s->since) : 0, first = c->nevents ? c->events[0].ns : 0;
-	int r = tell_part(p, &of, c->label ? c->label : "waiting", c->id, first && !c->pass->waits ? first : since, c->stack);
-	if (!r && c->actor.did)
-		r = tell_part(p, &of, c->actor.did, c->actor.id, world_ns(w, c->actor.ticks), c->actor.stack);
-	return r;
-}
-
-static int tell_findings(struct tracks *t)
-{
-	struct parts p = { .t = t };
-	const struct report *report = t->report;
-	int r = 0;
-	for (size_t i = 0; report->nfindings && !r && i < t->ncoroutines; i++)
-		r = t->coroutines[i].id ? idmap_set(&p.rows, t->coroutines[i].id, (uint32_t)i) : 0;
-	for (size_t i = 0; i < report->nfindings; i++)
-		for (size_t k = 0; !r && k < report->findings[i].n; k++)
-			r = tell_case(&p, &report->findings[i], k);
-	idmap_deinit(&p.rows);
-	return r;
-}
+// ----------------------------------------------------------------- the walk
 
 int tracks_walk(struct tracks *t, const struct report *r, const struct tracks_sink *sink, void *arg)
 {
@@ -467,7 +410,7 @@ int tracks_walk(struct tracks *t, const struct report *r, const struct tracks_si
 	int e = moves_walk(r->world, take, t);
 	if (!e)
 		finish(t);
-	return e ? e : tell_findings(t);
+	return e ? e : tracks_tell_findings(t);
 }
 
 void tracks_deinit(struct tracks *t)
@@ -479,59 +422,4 @@ void tracks_deinit(struct tracks *t)
 	free(t->unused);
 	tracks_names_deinit(&t->names);
 	*t = (struct tracks){ 0 };
-}
-
-// -------------------------------------------------------------------- words
-
-const char *tracks_who(const struct tracks_coroutine *c, char *buf, size_t bytes)
-{
-	snprintf(buf, bytes, "%s %" PRIu64, *c->called ? c->called : "coroutine", c->id);
-	return buf;
-}
-
-const char *tracks_name(const struct tracks_slice *s, char *buf, size_t bytes)
-{
-	static const char *const names[] = {
-		[TRACKS_NOTHING] = "", [TRACKS_RUNS] = "native stack", [TRACKS_SLEEPS] = "asleep", [TRACKS_UNKNOWN] = "lost records",
-		[TRACKS_CREATED] = "created", [TRACKS_RUNNING] = "running", [TRACKS_SUSPENDED] = "suspended",
-		[TRACKS_READY] = "ready", [TRACKS_LOST] = "lost records",
-	};
-	if (s->what == TRACKS_RUNS && s->coroutine)
-		return tracks_who(s->coroutine, buf, bytes);
-	bool native = s->what != TRACKS_RUNS || !s->thread || s->thread->native == s->id;
-	if (!native)
-		snprintf(buf, bytes, "coroutine %" PRIu64, s->id);
-	else if (s->what == TRACKS_SUSPENDED && s->site && *s->site->function)
-		snprintf(buf, bytes, "suspended in %s", s->site->function);
-	else
-		snprintf(buf, bytes, "%s", names[s->what]);
-	return buf;
-}
-
-const char *tracks_finding_name(const struct tracks_finding *f, char *buf, size_t bytes)
-{
-	snprintf(buf, bytes, "%s %s: %s", f->finding->pass->rule, f->finding->pass->title, f->role);
-	text_clean(buf);
-	return buf;
-}
-
-const char *tracks_process(const struct world *w, uint64_t pid, char *buf, size_t bytes)
-{
-	const char *name = w->manifest.command;
-	for (size_t i = 0; i < w->nimages; i++)
-		if (w->images[i].pid == pid && w->images[i].process && i < w->manifest.nimages)
-			name = w->manifest.images[i].exe;
-	snprintf(buf, bytes, "%s", name && *name ? name : file_base(w->path));
-	text_clean(buf);
-	return buf;
-}
-
-const char *tracks_refuses(const struct world *w, const struct format_settings *settings)
-{
-	struct stat st;
-	if (w->form == WORLD_CORE)
-		return "a core file says what was so when it was made, not what happened before: a timeline is made of the trace directory";
-	if (strcmp(w->path, "-") && !stat(w->path, &st) && !S_ISFIFO(st.st_mode))
-		return NULL;
-	return "a timeline reads the lines twice, which a pipe cannot give; save them to a file first";
 }

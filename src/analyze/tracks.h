@@ -117,11 +117,15 @@ struct tracks {
 // Goes through all that happened, and tells the sink. 0 or -errno, as moves_walk.
 int tracks_walk(struct tracks *t, const struct report *r, const struct tracks_sink *sink, void *arg);
 void tracks_deinit(struct tracks *t);
+// Of tracks_walk, at its end: the parts of the findings. 0 or -ENOMEM.
+int tracks_tell_findings(struct tracks *t);
 
 #define TRACKS_NAME 1100 // bytes that suffice for what follows
 // What a slice is called; buf holds it.
 const char *tracks_name(const struct tracks_slice *s, char *buf, size_t bytes);
 const char *tracks_who(const struct tracks_coroutine *c, char *buf, size_t bytes); // "conn_reader 41"
 const char *tracks_finding_name(const struct tracks_finding *f, char *buf, size_t bytes);
+// What a thread is called, its number left out: by its own name, if that is not its process's.
+const char *tracks_thread_name(const struct world *w, const struct tracks_thread *th, char *buf, size_t bytes);
 // The command that ran as this process; buf holds it.
 const char *tracks_process(const struct world *w, uint64_t pid, char *buf, size_t bytes);

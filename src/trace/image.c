@@ -371,12 +371,13 @@ const struct ctp_state *image_entity(const struct image *m, uint64_t id)
 	return row == IDMAP_NONE ? NULL : image_state(m, row);
 }
 
-static const char *thread_name(const struct image *m, uint64_t native)
+// Of the thread with this own stack, or, if that is 0, with this number.
+static const char *thread_name(const struct image *m, uint64_t native, uint64_t tid)
 {
 	const char *name = NULL, *process = NULL, *first = NULL;
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&m->threads, i);
-		name = t->native == native ? t->name : name;
+		name = (native ? t->native == native : t->tid == tid) ? t->name : name;
 		process = t->tid == m->pid ? t->name : process;
 		first = !first && *t->name ? t->name : first;
 	}
@@ -384,18 +385,28 @@ static const char *thread_name(const struct image *m, uint64_t native)
 	return name && strncmp(name, process ? process : "", sizeof(((struct ctp_thread *)0)->name)) != 0 ? name : NULL;
 }
 
+static const char *own_name(const char *name, char buf[CTP_NAME_TEXT])
+{
+	if (!name)
+		return NULL;
+	snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)sizeof(((struct ctp_thread *)0)->name), name);
+	text_clean(buf);
+	return *buf ? buf : NULL;
+}
+
 const char *image_name(const struct image *m, uint64_t id, char buf[CTP_NAME_TEXT])
 {
 	uint32_t row = id ? idmap_get(&m->by_name, id) : IDMAP_NONE;
-	const char *thread = row == IDMAP_NONE && id ? thread_name(m, id) : NULL;
-	if (row == IDMAP_NONE && !thread)
-		return NULL;
-	if (thread)
-		snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)sizeof(((struct ctp_thread *)0)->name), thread);
-	else
-		snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)CTP_NAME_TEXT - 1, ((const struct ctp_name *)table_row(&m->names, row))->text);
+	if (row == IDMAP_NONE)
+		return id ? own_name(thread_name(m, id, 0), buf) : NULL;
+	snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)CTP_NAME_TEXT - 1, ((const struct ctp_name *)table_row(&m->names, row))->text);
 	text_clean(buf);
 	return *buf ? buf : NULL;
+}
+
+const char *image_thread_name(const struct image *m, uint64_t tid, char buf[CTP_NAME_TEXT])
+{
+	return own_name(thread_name(m, 0, tid), buf);
 }
 
 const struct ctp_fd *image_fd(const struct image *m, int32_t fd)

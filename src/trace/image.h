@@ -104,6 +104,8 @@ const struct ctp_state *image_entity(const struct image *m, uint64_t id);
 // What the program calls this coroutine, or the thread that this is the own stack of (if that is not what its process
 // is called); fit for a terminal. NULL: it does not say.
 const char *image_name(const struct image *m, uint64_t id, char buf[CTP_NAME_TEXT]);
+// The same for a thread by its number.
+const char *image_thread_name(const struct image *m, uint64_t tid, char buf[CTP_NAME_TEXT]);
 // The entry of an fd number, or NULL.
 const struct ctp_fd *image_fd(const struct image *m, int32_t fd);
 // The candidate for the end (or the EPOLL_CTL_DEL) of fd#gen, or NULL.
