@@ -166,7 +166,7 @@ static int add_side(struct diff *d, int side, const struct report_settings *sett
 	if (!e)
 		e = report_filter(&s->report, settings, &at);
 	if (!e && s->world->form == WORLD_DIRECTORY) {
-		e = profile_make(&s->profile, s->world, settings->symfs);
+		e = profile_make(&s->profile, s->world, settings->symfs, false);
 		s->has_times = !e;
 	}
 	s->lacks = s->world->form == WORLD_LINES ? "JSON lines: no stacks and no descriptors, so only counts are compared" :

@@ -17,7 +17,8 @@
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
        PROFILE_STRING = 6, PROFILE_DURATION_NS = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
-enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_TEXT = 2 };
 enum { MAPPING_ID = 1, MAPPING_START = 2, MAPPING_LIMIT = 3, MAPPING_OFFSET = 4, MAPPING_FILE = 5, MAPPING_BUILD_ID = 6,
        MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILES = 8, MAPPING_HAS_LINES = 9, MAPPING_HAS_INLINED = 10 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
@@ -138,6 +139,7 @@ static void sample(struct pprof *f, const struct profile_row *row)
 {
 	const struct profile_stack *s = &row->stack;
 	uint64_t *ids = calloc(s->n + 1, sizeof(*ids));
+	char text[CTP_NAME_TEXT];
 	size_t n = 0;
 	if (!ids) {
 		f->r = -ENOMEM;
@@ -148,11 +150,18 @@ static void sample(struct pprof *f, const struct profile_row *row)
 			;
 		ids[n++] = location(f, row->site->image, &s->items[i], end - i);
 	}
+	uint64_t name = string(f, profile_name_of(row->site, text)), key = name ? string(f, "name") : 0;
 	size_t at = protobuf_begin(&f->out, PROFILE_SAMPLE);
 	for (size_t i = 0; i < n; i++)
 		protobuf_uint(&f->out, SAMPLE_LOCATIONS, ids[i]);
 	for (unsigned i = 0; i < PROFILE_WEIGHTS; i++)
 		protobuf_uint(&f->out, SAMPLE_VALUES, row->site->weight[i]);
+	if (name) {
+		size_t label = protobuf_begin(&f->out, SAMPLE_LABEL);
+		protobuf_uint(&f->out, LABEL_KEY, key);
+		protobuf_uint(&f->out, LABEL_TEXT, name);
+		protobuf_end(&f->out, label);
+	}
 	protobuf_end(&f->out, at);
 	free(ids);
 }
@@ -199,7 +208,7 @@ int format_pprof(FILE *to, const struct report *report, const struct format_sett
 	struct profile p;
 	struct profile_rows rows = { 0 };
 	struct pprof f = { .r = 0 };
-	int r = profile_make(&p, report->world, settings->symfs);
+	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
 	if (r)
 		return r;
 	r = profile_rows_of(&p, &rows);

@@ -94,7 +94,7 @@ static int exit_status(const struct report *r)
 
 static int analyze(const struct world *w)
 {
-	struct report r = { .world = w };
+	struct report r = { .world = w, .group_by = settings.report.group_by };
 	const char *at = "";
 	int e = settings.format->wants_report ? report_make(&r, w, &settings.report) : 0;
 	int status = EXIT_USAGE;

@@ -47,13 +47,26 @@ static uint32_t row_of(struct profile *p, struct idmap *m, uint64_t address)
 	return row;
 }
 
+// The number of its name, from 1 on; 0: it has none.
+static uint32_t name_number(struct profile *p, const struct profile_site *is)
+{
+	char name[CTP_NAME_TEXT];
+	bool anew;
+	if (!profile_name_of(is, name))
+		return 0;
+	uint32_t number = intern(&p->names, name, strlen(name), &anew);
+	p->r = number ? p->r : -ENOMEM;
+	return number;
+}
+
 // The site of what this one says, made if need be. NULL without memory.
 static struct profile_site *site(struct profile *p, const struct profile_site *is)
 {
 	uint64_t image = is->image ? (uint64_t)(is->image - p->world->images) + 1 : 0;
 	uint64_t place = is->image ? is->stack & ROW_MASK : row_of(p, &p->pcs, is->pc);
+	uint64_t who = is->entry ^ name_number(p, is) * 0x9E3779B97F4A7C15ULL;
 	uint64_t key = image << 52 | (uint64_t)is->part << 50 | (uint64_t)is->native << 49 |
-		       (uint64_t)row_of(p, &p->entries, is->entry) << ROW_BITS | place;
+		       (uint64_t)row_of(p, &p->entries, who) << ROW_BITS | place;
 	uint32_t row = idmap_get(&p->by_key, key);
 	if (row == IDMAP_NONE) {
 		row = (uint32_t)p->n;
@@ -109,10 +122,11 @@ static uint64_t passed(uint64_t from, uint64_t to, uint64_t end)
 	return to > from ? to - from : 0;
 }
 
-static struct profile_site about(const struct image *m, const struct ctp_merge_entity *e, enum profile_part part, uint32_t stack,
-				 uint64_t pc)
+static struct profile_site about(const struct profile *p, const struct image *m, const struct ctp_merge_entity *e,
+				 enum profile_part part, uint32_t stack, uint64_t pc)
 {
-	return (struct profile_site){ .image = m, .part = part, .native = e->native, .entry = e->native ? 0 : e->entry,
+	uint64_t named = p->by_name && m && !e->native ? e->id : 0;
+	return (struct profile_site){ .image = m, .part = part, .native = e->native, .entry = e->native ? 0 : e->entry, .named = named,
 				      .stack = part == PROFILE_STACK ? stack : 0, .pc = part == PROFILE_STACK ? pc : 0 };
 }
 
@@ -125,7 +139,7 @@ static bool unsure(const struct profile *p, const struct move *m)
 // Since its last move records of it were lost.
 static void lost(struct profile *p, const struct move *m, const struct ctp_merge_entity *e, uint64_t end)
 {
-	struct profile_site s = about(m->image, e, PROFILE_LOST, 0, 0);
+	struct profile_site s = about(p, m->image, e, PROFILE_LOST, 0, 0);
 	uint64_t ns = e->since_ns ? passed(e->since_ns, m->ns, end) : 0;
 	if (!ns)
 		return;
@@ -138,7 +152,7 @@ static void lost(struct profile *p, const struct move *m, const struct ctp_merge
 static void leaves(struct profile *p, const struct move *m, uint64_t end)
 {
 	struct ctp_merge_entity *e = m->from;
-	struct profile_site s = about(m->image, e, PROFILE_STACK, m->stack, m->pc);
+	struct profile_site s = about(p, m->image, e, PROFILE_STACK, m->stack, m->pc);
 	uint64_t ns = passed(e->since_ns, m->ns, end), slept = e->mine < ns ? e->mine : ns;
 	e->mine = 0;
 	if (m->ns <= end && m->kind != CTP_EV_FINISH)
@@ -147,7 +161,7 @@ static void leaves(struct profile *p, const struct move *m, uint64_t end)
 		lost(p, m, e, end);
 	} else if (e->since_ns && !e->suspended && e->since_ns < end) {
 		add(p, &s, PROFILE_RUNNING, ns - slept);
-		s = about(m->image, e, PROFILE_IDLE, 0, 0);
+		s = about(p, m->image, e, PROFILE_IDLE, 0, 0);
 		if (slept)
 			add(p, &s, PROFILE_RUNNING, slept);
 	}
@@ -156,7 +170,7 @@ static void leaves(struct profile *p, const struct move *m, uint64_t end)
 // A wait has ended; also for good.
 static void goes_on(struct profile *p, const struct move *m, const struct ctp_merge_entity *e, bool gap, uint64_t end)
 {
-	struct profile_site s = about(m->image, e, PROFILE_STACK, e->stack, e->addr);
+	struct profile_site s = about(p, m->image, e, PROFILE_STACK, e->stack, e->addr);
 	if (gap) {
 		lost(p, m, e, end);
 		return;
@@ -271,7 +285,7 @@ static void left(void *arg, struct ctp_merge_entity *e)
 	uint64_t end = end_of(p, m);
 	if (e->native || !e->suspended || end == UINT64_MAX)
 		return;
-	struct profile_site s = about(m, e, PROFILE_STACK, e->stack, e->addr);
+	struct profile_site s = about(p, m, e, PROFILE_STACK, e->stack, e->addr);
 	if (e->ready_ns && e->ready_ns < end && !turned_since(p, e))
 		add(p, &s, PROFILE_LATENCY, end - e->ready_ns);
 	if (!m && e->since_ns && e->since_ns < end && !p->world->has_last_tables)
@@ -289,8 +303,8 @@ static const struct ctp_thread *thread_of(const struct image *m, const struct ct
 // Runs, or a thread's own stack sleeps in its loop, since it last went on.
 static void still(struct profile *p, const struct image *m, const struct ctp_state *s, uint64_t since, uint64_t end)
 {
-	struct ctp_merge_entity e = { .native = s->entity == CTP_NATIVE, .entry = s->entry };
-	struct profile_site runs = about(m, &e, PROFILE_STILL, 0, 0), idle = about(m, &e, PROFILE_IDLE, 0, 0);
+	struct ctp_merge_entity e = { .id = s->id, .native = s->entity == CTP_NATIVE, .entry = s->entry };
+	struct profile_site runs = about(p, m, &e, PROFILE_STILL, 0, 0), idle = about(p, m, &e, PROFILE_IDLE, 0, 0);
 	const struct ctp_thread *t = thread_of(m, s);
 	if (!t || t->life != CTP_THREAD_LIVE || t->current != s->id)
 		return;
@@ -315,8 +329,8 @@ static void at_the_end(struct profile *p, const struct image *m)
 			still(p, m, s, since, end);
 		if (s->life != CTP_SUSPENDED || s->entity != CTP_COROUTINE)
 			continue;
-		struct ctp_merge_entity e = { .entry = s->entry };
-		struct profile_site is = about(m, &e, PROFILE_STACK, s->stack, 0);
+		struct ctp_merge_entity e = { .id = s->id, .entry = s->entry };
+		struct profile_site is = about(p, m, &e, PROFILE_STACK, s->stack, 0);
 		add(p, &is, PROFILE_SUSPENDED, end - since);
 	}
 }
@@ -330,9 +344,9 @@ static void count_lost(struct profile *p)
 		add(p, &s, PROFILE_COUNT, all - seen);
 }
 
-int profile_make(struct profile *p, const struct world *w, const char *symfs)
+int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name)
 {
-	*p = (struct profile){ .world = w, .symfs = symfs };
+	*p = (struct profile){ .world = w, .symfs = symfs, .by_name = by_name };
 	p->symbols = calloc(w->nimages + 1, sizeof(*p->symbols));
 	int r = p->symbols ? 0 : -ENOMEM;
 	for (size_t i = 0; !r && i < w->nimages; i++)
@@ -360,6 +374,7 @@ void profile_deinit(struct profile *p)
 	for (size_t i = 0; p->symbols && i < p->world->nimages; i++)
 		symbols_free(p->symbols[i]);
 	free(p->symbols);
+	intern_deinit(&p->names);
 	idmap_deinit(&p->by_key);
 	idmap_deinit(&p->entries);
 	idmap_deinit(&p->pcs);

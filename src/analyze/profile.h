@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analyze/frames.h"
+#include "base/intern.h"
 #include "trace/world.h"
 
 enum profile_weight {
@@ -43,6 +44,7 @@ struct profile_site {
 	uint32_t stack;  // id; 0: not captured
 	uint64_t pc;     // JSON lines: where it left
 	uint64_t entry;  // the function in which the coroutine began; 0: not known
+	uint64_t named;  // a coroutine that has the name by which these are told apart; 0: they are not, or have none
 	uint64_t weight[PROFILE_WEIGHTS];
 	struct profile_histogram *times[PROFILE_COUNT]; // single waits, slices and latencies; NULL: none
 };
@@ -56,14 +58,16 @@ struct profile {
 	// the profile's own
 	struct symbols **symbols; // by image
 	const char *symfs;
+	bool by_name;
+	struct intern names;
 	struct idmap by_key, entries, pcs, moved_after, loops;
 	uint64_t *turns; // by row of loops: when one last took an event, or had slept
 	size_t turns_capacity;
 	int r;
 };
 
-// Reads the whole history. 0 or -errno; -ESPIPE: JSON lines from a pipe are gone.
-int profile_make(struct profile *p, const struct world *w, const char *symfs);
+// Reads the whole history. by_name: what the program calls its coroutines tells them apart. 0 or -errno; -ESPIPE: JSON lines from a pipe are gone.
+int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name);
 void profile_deinit(struct profile *p);
 
 // A stack, outermost first: who it is of, its frames, and what else is to be said in [brackets].
@@ -77,6 +81,8 @@ struct profile_stack {
 };
 // The frames of a site, anew in *s. 0 or -ENOMEM.
 int profile_stack_of(struct profile *p, const struct profile_site *site, struct profile_stack *s);
+// What the program calls those of a site; NULL: nothing, or they are not told apart by it.
+const char *profile_name_of(const struct profile_site *site, char buf[CTP_NAME_TEXT]);
 void profile_stack_deinit(struct profile_stack *s);
 
 // All sites whose weights are not all 0, in the order of their names. Two may have the same names, in other places.

@@ -89,15 +89,24 @@ static int push_frames(struct profile_stack *s, struct symbols *symbols, const s
 	return r;
 }
 
+const char *profile_name_of(const struct profile_site *site, char buf[CTP_NAME_TEXT])
+{
+	return site->named ? image_name(site->image, site->named, buf) : NULL;
+}
+
 int profile_stack_of(struct profile *p, const struct profile_site *site, struct profile_stack *s)
 {
 	static const char *const parts[] = { [PROFILE_STILL] = "[still running]", [PROFILE_IDLE] = "[idle loop]", [PROFILE_LOST] = "[lost]" };
 	struct symbols *symbols;
-	char text[64];
+	char text[64], name[CTP_NAME_TEXT];
 	int r = 0;
 	*s = (struct profile_stack){ 0 };
 	if (site->image && p->world->processes > 1 && site->image->pid) {
 		snprintf(text, sizeof(text), "[process %" PRIu64 "]", site->image->pid);
+		r = push(s, NULL, text);
+	}
+	if (!r && profile_name_of(site, name)) {
+		snprintf(text, sizeof(text), "\"%s\"", name);
 		r = push(s, NULL, text);
 	}
 	if (!r && site->native && site->part != PROFILE_STACK)

@@ -9,7 +9,10 @@ import shutil
 import signal
 import struct
 
+from check_gdb import gdb, taken
+from check_profiles import read_all
 from harness import ROOT, Skip, child_of, equal, need, tool, until, witness
+from timelines import chrome, perfetto
 
 LONGEST = "a name of forty-seven bytes, which is the most."
 STEPS = ["a thread's own stack ESRCH", "first 0", "LONGEST 0", "LONGER ERANGE", "NULL 0", "second 0", "errno 77",
@@ -156,6 +159,55 @@ def check_ps(case):
     each = case.run(case.build / "src/ps/ctp-ps", "--all", program).out
     need(f' stay "{LONGEST}" ' in each and ' "made, by its stack"' in each, each)
     need("\x1b" not in text + each, "an escape sequence")
+
+
+def check_timelines(case):
+    """Tracks of coroutines, slices of threads and what wakes whom bear the names; a thread's track its own."""
+    lost(case, "thread")
+    names = {c["name"] for f in case.report()[1]["findings"] for c in f["coroutines"]}
+    for form, read in (("perfetto", perfetto), ("chrome", lambda path: chrome(path)[0])):
+        case.analyze("ctp.data", f"--format={form}", "-o", form)
+        line = read(case.dir / form)
+        called = {v[1].rsplit(" ", 1)[0] for v in line.tracks.values() if v[0] == "coroutine"}
+        equal(called, {f'connection "{n}"' for n in names} | {"stay"}, f"{form}: tracks of coroutines")
+        ran = {s.name.rsplit(" ", 1)[0] for s in line.on("thread") if s.name[-1].isdigit()}
+        equal(ran, called, f"{form}: who ran")
+        equal({m.args["coroutine"].rsplit(" ", 1)[0] for m in line.marks if m.name == "creates"}, called, f"{form}: who was created")
+        equal(sorted(v[1].split()[0] for v in line.tracks.values() if v[0] == "thread"), ["main", "sweeper"], f"{form}: threads")
+
+
+def check_profiles(case):
+    """--group-by=name: each name has its stacks, whose root and pprof's label it is; without it, none."""
+    lost(case)
+    sums = []
+    for words in ((), ("--group-by=name",)):
+        ours, read = read_all(case, words=words)
+        names = {c["name"] for f in case.report()[1]["findings"] for c in f["coroutines"]} if words else set()
+        roots = {stack.split(";")[0] for stack in ours["suspended"]}
+        equal({r for r in roots if r[0] == '"'}, {f'"{n}"' for n in names} | ({'"reaper"'} if words else set()), f"roots {words}")
+        labels = {(s["labels"].get("name"), s["frames"][-1]["name"]) for s in read["pprof"]["samples"]}
+        equal({(n, r) for n, r in labels if n or r[0] == '"'}, {(n, f'"{n}"') for n in names | ({"reaper"} if words else set())}, "labels")
+        sums.append({w: sum(stacks.values()) for w, stacks in ours.items()})
+    equal(sums[0], sums[1], "what it comes to")
+
+
+def check_gdb(case):
+    """In gdb, live and in a core: the list, its groups, one that is chosen, and what is looked for."""
+    process = case.ctp_start("-q", case.target("named"), "steps")
+    process.wait_for("ready")
+    pid = child_of(process.pid)
+    commands = ["info coroutines", "info coroutines -g", "coroutine find ^made, by its stack", "coroutine 1"]
+    for words in (["-p", pid], [case.target("named"), taken(case, pid)]):
+        out = gdb(case, *words, commands=[w for c in commands for w in ("echo ---\\n", c)]).out
+        every, grouped, found, one = out.split("---\n")[1:]
+        named = dict(re.findall(r'^[* ] +(\d+) \w+ "(.*)" +(?:suspended|created) ', every, re.M))
+        want = {"second", LONGEST, "a name that would end within a character: \u00e4\u00f6", "made, by its context", "made, by its stack"}
+        equal({n for n in named.values() if not n.startswith("evil")}, want, "names")
+        need([n for n in named.values() if n.startswith("evil ?[31m ? ?(")] and "\x1b" not in out, out)
+        need(re.search(r'^[* ] +\d+ \w+ +suspended \[.*uc_swap', every, re.M), every)
+        need(re.search(rf' 4 x \w+ +suspended .*: \d+ "{re.escape(LONGEST)}" \d+ "a name [^"]*" \d+ "evil .* \.\.\.$', grouped, re.M), grouped)
+        need(found.strip().endswith("has name 'made, by its stack'") and found.count("\n") == 1, found)
+        need('[Switching to coroutine 1 (uc_enter "second", suspended)]' in one, one)
 
 
 def check_terminal(case):

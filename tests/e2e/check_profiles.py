@@ -34,9 +34,9 @@ def readers():
     return modules
 
 
-def folded(case, weight, trace="ctp.data"):
+def folded(case, weight, trace="ctp.data", words=()):
     """{frames joined by semicolons: weight}"""
-    done = case.analyze(trace, "--format=folded", f"--weight={weight}")
+    done = case.analyze(trace, "--format=folded", f"--weight={weight}", *words)
     equal((done.status, done.err), (0, ""), f"--weight={weight}")
     lines = [line.rsplit(" ", 1) for line in done.out.splitlines()]
     stacks = {stack: int(n) for stack, n in lines}
@@ -45,17 +45,17 @@ def folded(case, weight, trace="ctp.data"):
     return stacks
 
 
-def read_all(case, shown="suspended"):
+def read_all(case, shown="suspended", words=()):
     """The three formats, as their readers have them; and that they say the same."""
     modules = readers()
     for kind, name in (("pprof", "x.pb.gz"), ("speedscope", "x.json"), ("folded", "x.folded")):
-        done = case.analyze("ctp.data", f"--format={kind}", f"--weight={shown}", "-o", name)
+        done = case.analyze("ctp.data", f"--format={kind}", f"--weight={shown}", *words, "-o", name)
         equal((done.status, done.out, done.err), (0, "", ""), kind)
     done = case.run(tool("node"), HERE / "profile_readers.js", modules, "x.pb.gz", "x.json", "x.folded")
     equal(done.status, 0, f"the readers: {done.err}")
     read = json.loads(done.out)
     equal(read["speedscope"]["errors"], [], "speedscope's schema")
-    ours = {w: folded(case, w) for w in WEIGHTS}
+    ours = {w: folded(case, w, words=words) for w in WEIGHTS}
     file = read["speedscope"]["file"]
     names = [f["name"] for f in file["shared"]["frames"]]
     equal(file["activeProfileIndex"], WEIGHTS.index(shown), "speedscope shows")

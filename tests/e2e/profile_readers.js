@@ -13,7 +13,7 @@ function readPprof() {
 	return {
 		types: p.sampleType.map((t) => text(t.type) + '/' + text(t.unit)), shown: text(p.defaultSampleType),
 		samples: p.sample.map((s) => ({
-			values: s.value.map(Number),
+			values: s.value.map(Number), labels: Object.fromEntries(s.label.map((l) => [text(l.key), text(l.str)])),
 			frames: s.locationId.flatMap((id) => {
 				const place = locations.get(Number(id)), object = mappings.get(Number(place.mappingId));
 				return place.line.map((l) => {
