@@ -50,6 +50,24 @@ static void put_time(FILE *to, const char *key, uint64_t ns)
 	fprintf(to, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
 }
 
+static double microseconds(uint64_t ns)
+{
+	char text[40];
+	snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+	return strtod(text, NULL);
+}
+
+// What lies between the two as viewers have them, in doubles: so each comes, whatever it adds, to the very number with
+// which the next slice begins. They take what ends a fraction later for a slice around the next one.
+static void put_duration(FILE *to, uint64_t since, uint64_t ns)
+{
+	double between = microseconds(ns) - microseconds(since);
+	if (between == microseconds(ns - since))
+		put_time(to, "dur", ns - since);
+	else
+		fprintf(to, ",\"dur\":%.17g", between);
+}
+
 static uint64_t tid_of(const struct tracks_thread *th)
 {
 	return th->tid + (th->stations ? PROBES_TIDS : 0);
@@ -149,7 +167,7 @@ static void ran(struct out *o, const struct tracks_slice *s)
 	bool coroutine = s->what == TRACKS_RUNS && s->thread->native != s->id;
 	meet(o, s->thread);
 	begin(o, 'X', coroutine ? "coroutine" : "thread", tracks_name(s, name, sizeof(name)), s->thread->pid, tid_of(s->thread), s->since_ns);
-	put_time(o->to, "dur", s->ns - s->since_ns);
+	put_duration(o->to, s->since_ns, s->ns);
 	snprintf(id, sizeof(id), "%" PRIu64, s->id);
 	arg(&a, "coroutine", coroutine ? id : NULL);
 	arg(&a, "left", s->site ? s->site->place : NULL);

@@ -161,7 +161,7 @@ def perfetto(path):
 
 
 def nanoseconds(microseconds):
-    return int(microseconds * 1000)
+    return int((microseconds * 1000).to_integral_value()) if isinstance(microseconds, decimal.Decimal) else microseconds * 1000
 
 
 def chrome_async(line, event, open_slices):
@@ -196,7 +196,10 @@ def chrome(path):
             line.tracks[track if kind == "thread" else event["pid"]] = (kind, event["args"]["name"], event["tid"], event["pid"])
         elif phase == "X":
             since = nanoseconds(event["ts"])
-            line.slices.append(Slice(track, event["name"], since, since + nanoseconds(event["dur"]), event["args"]))
+            ends = since + nanoseconds(event["dur"])
+            line.slices.append(Slice(track, event["name"], since, ends, event["args"]))
+            # what ends where another begins must do so in the doubles of viewers, too
+            equal(float(event["dur"]), float(decimal.Decimal(ends) / 1000) - float(event["ts"]), f"as viewers see it: {event}")
         elif phase in "ben":
             chrome_async(line, event, open_slices)
         elif phase == "I":
