@@ -9,7 +9,6 @@ import shutil
 import signal
 import struct
 
-from check_gdb import gdb, taken
 from check_profiles import read_all
 from harness import ROOT, Skip, child_of, equal, need, tool, until, witness
 from timelines import chrome, perfetto
@@ -189,25 +188,6 @@ def check_profiles(case):
         equal({(n, r) for n, r in labels if n or r[0] == '"'}, {(n, f'"{n}"') for n in names | ({"reaper"} if words else set())}, "labels")
         sums.append({w: sum(stacks.values()) for w, stacks in ours.items()})
     equal(sums[0], sums[1], "what it comes to")
-
-
-def check_gdb(case):
-    """In gdb, live and in a core: the list, its groups, one that is chosen, and what is looked for."""
-    process = case.ctp_start("-q", case.target("named"), "steps")
-    process.wait_for("ready")
-    pid = child_of(process.pid)
-    commands = ["info coroutines", "info coroutines -g", "coroutine find ^made, by its stack", "coroutine 1"]
-    for words in (["-p", pid], [case.target("named"), taken(case, pid)]):
-        out = gdb(case, *words, commands=[w for c in commands for w in ("echo ---\\n", c)]).out
-        every, grouped, found, one = out.split("---\n")[1:]
-        named = dict(re.findall(r'^[* ] +(\d+) \w+ "(.*)" +(?:suspended|created) ', every, re.M))
-        want = {"second", LONGEST, "a name that would end within a character: \u00e4\u00f6", "made, by its context", "made, by its stack"}
-        equal({n for n in named.values() if not n.startswith("evil")}, want, "names")
-        need([n for n in named.values() if n.startswith("evil ?[31m ? ?(")] and "\x1b" not in out, out)
-        need(re.search(r'^[* ] +\d+ \w+ +suspended \[.*uc_swap', every, re.M), every)
-        need(re.search(rf' 4 x \w+ +suspended .*: \d+ "{re.escape(LONGEST)}" \d+ "a name [^"]*" \d+ "evil .* \.\.\.$', grouped, re.M), grouped)
-        need(found.strip().endswith("has name 'made, by its stack'") and found.count("\n") == 1, found)
-        need('[Switching to coroutine 1 (uc_enter "second", suspended)]' in one, one)
 
 
 def check_terminal(case):
