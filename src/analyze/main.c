@@ -50,11 +50,13 @@ static int write_report(const struct report *r)
 	return e ? EXIT_USAGE : 0;
 }
 
-// Says on stderr what was cut off, and cuts it there if asked to.
+// Says on stderr what is damaged or was cut off, and cuts it there if asked to.
 static void cut_streams(const struct world *w)
 {
 	for (size_t i = 0; i < w->nstreams; i++) {
 		const struct world_stream *s = &w->streams[i];
+		if (s->damaged)
+			fprintf(stderr, "ctp-analyze: %s has %" PRIu64 " damaged packets: the rest was read\n", s->path, s->damaged);
 		if (s->whole_bytes == s->file_bytes)
 			continue;
 		struct stream_end end = { .whole_bytes = s->whole_bytes };

@@ -103,7 +103,7 @@ void options_say(const struct options_result *r, FILE *to)
 void options_help(const struct option_row *rows, FILE *to)
 {
 	for (; rows->name; rows++) {
-		char left[64];
+		char left[160];
 		snprintf(left, sizeof(left), "%s%c%s--%s%s%s", rows->letter ? "-" : "  ",
 			 rows->letter ? rows->letter : ' ', rows->letter ? ", " : " ", rows->name,
 			 rows->value ? "=" : "", rows->value ? rows->value : "");

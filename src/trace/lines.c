@@ -96,6 +96,8 @@ int lines_read(struct world *w, FILE *f, struct world_error *error)
 	while (!r && (n = getline(&line, &room, f)) > 0) {
 		struct ctp_jsonl_line change;
 		r = lines_parse(line, (size_t)n, &change);
+		if (r == 1 && line[0] != '{')
+			r = -EPROTO; // not the beginning of one either
 		if (!r)
 			r = take(&l, &change);
 		w->events += !r;

@@ -88,7 +88,7 @@ void stream_close(struct stream_reader *r)
 	free(r);
 }
 
-// Unpacks the packet whose header was read. 1, 0: it is damaged or was cut off; -errno.
+// Unpacks the packet whose header was read. 1, 0: it is damaged; -errno.
 static int unpack(struct stream_reader *r, uint64_t bytes)
 {
 	uint64_t slots = (r->packet.content_bits / 8 - STREAM_HEADER_BYTES) / sizeof(struct ctp_record);
@@ -107,16 +107,25 @@ static int unpack(struct stream_reader *r, uint64_t bytes)
 	return r->unpacked != NULL;
 }
 
-// Goes on to the next whole packet. 1, 0 at the end, -errno.
+// Goes on to the next whole packet; those that do not unpack are passed over. 1, 0 at the end, -errno.
 static int next_packet(struct stream_reader *r)
 {
-	int e = read_at(r->fd, &r->packet, sizeof(r->packet), r->end.whole_bytes);
-	if (e)
-		return e == -ENODATA ? 0 : e;
-	uint64_t bytes = packet_bytes(&r->packet, r->end.file_bytes - r->end.whole_bytes);
-	e = bytes ? unpack(r, bytes) : 0;
-	if (e <= 0)
-		return e;
+	uint64_t bytes;
+	for (;;) {
+		int e = read_at(r->fd, &r->packet, sizeof(r->packet), r->end.whole_bytes);
+		if (e)
+			return e == -ENODATA ? 0 : e;
+		bytes = packet_bytes(&r->packet, r->end.file_bytes - r->end.whole_bytes);
+		if (!bytes)
+			return 0;
+		e = unpack(r, bytes);
+		if (e < 0)
+			return e;
+		if (e)
+			break;
+		r->end.whole_bytes += bytes;
+		r->end.damaged++;
+	}
 	r->at = r->unpacked ? 0 : r->end.whole_bytes + STREAM_HEADER_BYTES;
 	r->left = r->packet.content_bits / 8 - STREAM_HEADER_BYTES;
 	if (r->packet.stream_id == STREAM_V1)

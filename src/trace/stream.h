@@ -36,6 +36,7 @@ struct stream_end {
 	uint64_t whole_bytes; // up to the end of the last whole packet
 	uint64_t file_bytes;
 	uint64_t packets;
+	uint64_t damaged; // packed ones that do not unpack: left out
 	uint64_t discarded; // as of the last whole packet
 	uint32_t tid;       // its
 };

@@ -153,6 +153,7 @@ static void count_stream(struct crew *c, struct world_stream *s)
 	s->whole_bytes = end.whole_bytes;
 	s->file_bytes = end.file_bytes;
 	s->packets = end.packets;
+	s->damaged = end.damaged;
 	s->records = t.events;
 	s->discarded = end.discarded;
 	s->tid = end.tid;
@@ -234,12 +235,15 @@ static int read_again(const struct world_stream *s, bool history, struct past *p
 static int cover_stream(struct world *w, const struct world_stream *s)
 {
 	const char *name = file_base(s->path);
+	int e = 0;
 	if (s->error)
 		return s->error == -ENOMEM ? -ENOMEM : world_cover(w, "%s could not be read: %s", name, strerror(-s->error));
-	if (s->whole_bytes < s->file_bytes)
+	if (s->damaged)
+		e = world_cover(w, "%s has %" PRIu64 " damaged packets: the rest was read", name, s->damaged);
+	if (!e && s->whole_bytes < s->file_bytes)
 		return world_cover(w, "%s was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)",
 				   name, s->whole_bytes, s->file_bytes);
-	return 0;
+	return e;
 }
 
 int streams_read(struct world *w, bool history, struct past *past)

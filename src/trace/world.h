@@ -13,6 +13,7 @@ struct world_stream {
 	char *path;
 	uint64_t whole_bytes, file_bytes, packets, records;
 	uint64_t discarded; // records that its thread lost
+	uint64_t damaged;   // packets that could not be unpacked
 	uint32_t tid;
 	int error; // why it could not be read, or not to its end
 	bool has_stations; // records of version-1 stations

@@ -115,23 +115,29 @@ def check_damaged(case):
     at = [(n, h) for n, h in found if h[-1] == 1]
     need(at, "no packed packet")
 
-    def looked_at(data, what):
+    def looked_at(data, what, says="was cut off: read up to its last whole packet"):
         path.write_bytes(data)
         done = case.analyze("c", "--format=jsonl")
         need(done.status in (0, 3), f"{what}: {done}")
-        need(len(done.err.splitlines()) == 1 and "was cut off: read up to its last whole packet" in done.err, f"{what}: {done.err}")
+        need(len(done.err.splitlines()) == 1 and says in done.err, f"{what}: {done.err}")
         return len(done.out.splitlines())
     lines = [looked_at(whole[:cut], f"cut at {cut}") for cut in sorted(random.sample(range(1, len(whole)), 12))]
     equal(lines, sorted(lines), "lines that are left")
-    offset, h = at[-1]
+    damaged = "has 1 damaged packets: the rest was read"
+    path.write_bytes(whole)
+    full = len(case.analyze("c", "--format=jsonl").out.splitlines())
+    offset, h = at[0]
     for place in random.sample(range(offset + HEADER.size, offset + h[5] // 8), 12):
         data = bytearray(whole)
         data[place] ^= 1 + random.randrange(255)
-        looked_at(data, f"changed at {place}")
-    for content in (2**63, 8 * (HEADER.size + MOST + 16), 8 * (HEADER.size + MOST), h[4] + 128, h[4] - 128, h[4] + 8, 8 * HEADER.size, 0):
+        rest = looked_at(data, f"changed at {place}", damaged)
+        need(rest < full and (len(at) == 1 or rest > 0), f"changed at {place}: {rest} lines of {full}")
+    need("shortened" not in case.analyze("c", "--repair").err and path.stat().st_size == len(whole), "nothing is cut off")
+    for content, says in ((2**63, "cut off"), (8 * (HEADER.size + MOST + 16), "cut off"), (8 * (HEADER.size + MOST), damaged),
+                          (h[4] + 128, damaged), (h[4] - 128, damaged), (h[4] + 8, "cut off"), (8 * HEADER.size, damaged), (0, "cut off")):
         data = bytearray(whole)
         struct.pack_into("<Q", data, offset + 24, content)
-        looked_at(data, f"claims {content} bits")
+        looked_at(data, f"claims {content} bits", says)
     for packed in (2, 2**32 - 1):
         data = bytearray(whole)
         struct.pack_into("<I", data, offset + 92, packed)
