@@ -23,6 +23,7 @@ struct format {
 	const char *name;
 	bool wants_report; // false: works on the world alone
 	bool not_for_terminal; // a document for a program to show
+	bool for_people; // names and source lines out of the target stand in it as they are
 	int (*write)(FILE *to, const struct report *r, const struct format_settings *settings);
 	// NULL, or why this trace cannot be written so, and the way out: told instead of writing.
 	const char *(*refuses)(const struct world *w, const struct format_settings *settings);

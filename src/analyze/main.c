@@ -12,6 +12,7 @@
 #include "analyze/diff.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
+#include "base/text.h"
 #include "trace/expand.h"
 #include "trace/stream.h"
 
@@ -21,6 +22,21 @@ enum { EXIT_FINDING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
 static struct settings settings;
 static struct progress progress;
+
+// What is for people's eyes passes a gate: names, paths and source lines are the program's.
+static int write_cleaned(FILE *to, const struct report *r, const struct format_settings *how)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *kept = open_memstream(&text, &bytes);
+	int e = kept ? settings.format->write(kept, r, how) : -errno;
+	if (kept && fclose(kept) && !e)
+		e = -ENOMEM;
+	if (!e)
+		text_show(to, text, how->color);
+	free(text);
+	return e;
+}
 
 static int write_report(const struct report *r)
 {
@@ -36,7 +52,7 @@ static int write_report(const struct report *r)
 	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
 	if (!settings.output && isatty(1)) // what is written there shows how far it has got
 		progress_end(&progress);
-	int e = to ? settings.format->write(to, r, &how) : -errno;
+	int e = !to ? -errno : settings.format->for_people ? write_cleaned(to, r, &how) : settings.format->write(to, r, &how);
 	if (to && (ferror(to) || fflush(to)) && !e)
 		e = errno ? -errno : -EIO;
 	if (to && to != stdout && fclose(to) && !e)

@@ -4,7 +4,6 @@
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define HANG 4
@@ -52,6 +51,26 @@ void text_clean(char *text)
 	for (size_t n; *text; text += n ? n : 1)
 		if (!(n = shown((unsigned char *)text)))
 			*text = '?';
+}
+
+// Bytes of a sequence that sets colours, as color.h writes them; 0: none begins here.
+static size_t colour(const char *s)
+{
+	size_t n = s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
+	return n && s[n] == 'm' ? n + 1 : 0;
+}
+
+void text_show(FILE *to, const char *text, bool colours)
+{
+	while (*text) {
+		size_t n = *text == '\n' || *text == '\t' ? 1 : colours ? colour(text) : 0;
+		n = n ? n : shown((const unsigned char *)text);
+		if (n)
+			fwrite(text, 1, n, to);
+		else
+			fputc('?', to);
+		text += n ? n : 1;
+	}
 }
 
 size_t text_width(const char *s)

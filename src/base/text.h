@@ -3,6 +3,7 @@
 // text.h - small things in words: durations, and lines that wrap.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 void text_duration(char *buf, size_t bytes, uint64_t ns);
 // What is no UTF-8, or could steer a terminal, becomes '?': for names out of the target.
 void text_clean(char *s);
+// Writes lines so that nothing in them but, if wanted, colours can steer a terminal.
+void text_show(FILE *to, const char *text, bool colours);
 // Columns that a UTF-8 string takes.
 size_t text_width(const char *s);
 // A text in so many columns at most: one that is longer ends in "…".

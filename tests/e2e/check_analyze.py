@@ -84,6 +84,19 @@ def check_ended_names(case):
     equal(sorted(who), ["at_once", "handler", "main()::<lambda>", "main()::<lambda>", "producer", "session::operator()"], "names")
 
 
+def check_steering(case):
+    """A program's name cannot steer a terminal, nor is it passed on where it is no UTF-8."""
+    program = os.fsencode(case.dir) + b"/n\x1b[2J\xff;x"
+    with open(program, "wb") as f:
+        f.write(case.target("counts").read_bytes())
+    os.chmod(program, 0o755)
+    case.ctp(os.fsdecode(program), "basic")
+    for words in ((), ("--format=markdown",), ("--color=always",)):
+        text = case.analyze("ctp.data", *words).out
+        need("n?" in text and ";x" in text and "\udcff" not in text and "\ufffd" not in text, f"{words}: {text!r}")
+        need("\x1b[2J" not in text and ("\x1b" not in text or "always" in str(words)), f"{words}: {text!r}")
+
+
 def check_colors(case):
     lost_trace(case)
     need("\x1b" not in case.analyze().out, "colour in a file")
