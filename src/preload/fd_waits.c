@@ -232,14 +232,16 @@ static void slice_drops(struct guest *g, int fd, int epfd)
 void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool end)
 {
 	const struct ctp_state *s = g->current;
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < g->nwaits; i++)
+	uint32_t n = 0, had = g->nwaits;
+	if (s->entity != CTP_COROUTINE || e->reg_epfd < 0)
+		return;
+	for (uint32_t i = 0; i < had; i++)
 		if (g->waits[i].fd != fd || !(g->waits[i].events & EPOLLIN))
 			g->waits[n++] = g->waits[i];
-	end &= e->kind != CTP_FD_UDP && !(e->flags & CTP_FD_LISTENS); // there 0 is no end
-	if ((n == g->nwaits && !end) || s->entity != CTP_COROUTINE || e->reg_epfd < 0)
-		return;
 	g->nwaits = n;
+	end &= e->kind != CTP_FD_UDP && !(e->flags & CTP_FD_LISTENS); // there 0 is no end
+	if (n == had && !end)
+		return;
 	uint64_t leads = e->leads ? e->leads : hint_of(coroutine_at(e->reg_data));
 	if (((leads & CTP_ID_MASK) != s->id && e->learned != s->id) || !fds_take(e))
 		return;
