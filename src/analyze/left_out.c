@@ -9,6 +9,7 @@
 #include "analyze/left_out.h"
 
 #include "ctp/polled.h"
+#include "ctp/woken.h"
 
 #define ASLEEP_NS 10000000u
 #define PATIENCE_NS 1000000000u
@@ -116,7 +117,7 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 						image_entity(m, f->learned) : NULL;
 		const struct suspect s = { .world = w, .image = m, .state = state, .gen = f->gen,
 					   .fd = (int32_t)table_index(&m->fds, i) };
-		if (state && suspended(state, 0))
+		if (state && suspended(state, 0) && ctp_stands_there(f, state))
 			r = consider(pass, &s, out);
 	}
 	return r;

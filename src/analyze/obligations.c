@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ctp/polled.h"
+#include "ctp/woken.h"
 
 const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
 
@@ -86,12 +87,18 @@ static bool stays(const struct suspect *s, const struct ctp_fd *was)
 	return s->wait || (s->state->stack && was->learned_stack == s->state->stack);
 }
 
+// It has had something of the descriptor, and did not say that it wants more.
+static bool may_be_done(const struct suspect *s)
+{
+	return !s->wait && ctp_was_served(&s->cand->was, s->state);
+}
+
 // Does a place in a set lead to the coroutine? No set says whom its descriptors wake.
 static enum holds leads_by_set(const struct suspect *s)
 {
 	bool learned = s->cand->was.learned == s->state->id, polled = was_polled(s);
 	if (learned && polled && stays(s, &s->cand->was))
-		return HOLDS_TRUE;
+		return may_be_done(s) ? HOLDS_OPEN : HOLDS_TRUE;
 	return said_eagain(s) && (learned || polled) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
@@ -107,10 +114,10 @@ static enum holds leads(const struct suspect *s)
 		was = &del->was;
 	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
 		return leads_by_set(s);
-	if (was->learned == c->id)
-		return stays(s, was) ? HOLDS_TRUE : HOLDS_FALSE;
-	if (seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi))
-		return !was->learned && was->learned_stack && !stays(s, was) ? HOLDS_FALSE : HOLDS_TRUE;
+	if ((was->learned == c->id || (!was->learned && was->learned_stack)) && !stays(s, was))
+		return HOLDS_FALSE;
+	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi))
+		return may_be_done(s) ? HOLDS_OPEN : HOLDS_TRUE;
 	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
@@ -153,13 +160,15 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
 						     &same_number);
 	enum holds led = leads(s), only = only_wait(s);
-	o->weak = led == HOLDS_OPEN && s->cand->was.adder != s->state->id;
+	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s));
 	if (led == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
 	else if (only == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "it waits for other descriptors as well");
 	else if (other && !same_number)
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
+	else if (o->weak && may_be_done(s))
+		say(o, PROOF_P2, HOLDS_OPEN, "it has had something of the descriptor, and did not try for more: it may be done with it");
 	else if (o->weak)
 		say(o, PROOF_P2, HOLDS_OPEN, s->cand->was.reg_time ?
 		    "its last try had to wait, and somebody else had registered the descriptor" : was_polled(s) ?

@@ -6,6 +6,8 @@
 // before the program began to end: a loop that stops watching is no fault then.
 #include "analyze/obligations.h"
 
+#include "ctp/woken.h"
+
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
 {
 	o->items[p] = (struct obligation){ holds, text };
@@ -22,7 +24,7 @@ static bool firm(const struct suspect *s)
 	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id &&
 		     s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
 	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED) && !noted) ||
-	       (c->stack && f->learned == c->id && f->learned_stack == c->stack) ||
+	       ctp_stands_there(f, c) ||
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "ctp/woken.h"
 #include "engine/set_waiters.h"
 
 // Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
@@ -17,7 +18,7 @@ static bool leads(const struct ctp_fd *f, const struct ctp_state *s)
 {
 	const uint64_t others[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
 	if (f->learned == s->id)
-		return f->learned_stack == s->stack;
+		return ctp_stands_there(f, s);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (others[i] && others[i] != s->id)
 			return false;
@@ -149,6 +150,8 @@ static void judge_p2(const struct look *l, struct suspect *s, int fd, const stru
 		}
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
 		look_say(a, -1, "it waits for more things than fd %d#%u", fd, f->gen);
+	else if (s->wait < 0 && ctp_was_served(f, &s->s))
+		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
 	else if (!l->rows.complete)
 		look_say(a, -1, "whether another registration leads to it could not be read");
 	else

@@ -12,6 +12,7 @@
 
 #include "ctp/seq.h"
 #include "ctp/polled.h"
+#include "ctp/woken.h"
 #include "engine/look.h"
 #include "engine/set_waiters.h"
 #include "engine/stuck.h"
@@ -247,6 +248,12 @@ static bool of_another(const struct suspect *s)
 	return false;
 }
 
+// It has had something of F, and did not say that it wants more.
+static bool may_be_done(const struct suspect *s)
+{
+	return s->wait < 0 && ctp_was_served(&s->c.was, &s->s);
+}
+
 // How the registration of F leads to C; NULL if it is not known to.
 static const char *link_of(const struct suspect *s)
 {
@@ -255,8 +262,10 @@ static const char *link_of(const struct suspect *s)
 	bool polled = s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since;
 	bool there = s->wait >= 0 || (s->s.stack && s->c.was.learned_stack == s->s.stack); // where it was resumed
 	if (s->c.was.reg_epfd < 0)
-		return polled && there && s->c.was.learned == s->s.id ?
+		return polled && there && s->c.was.learned == s->s.id && !may_be_done(s) ?
 		       "it stood in a set that was polled after it suspended, and events of it resumed it before" : NULL;
+	if (may_be_done(s))
+		return NULL;
 	if (kernel_leads_in(s, s->c.was.reg_data))
 		return "the registration's data points into its memory";
 	if (there && s->c.was.learned == s->s.id)
@@ -305,6 +314,8 @@ static void judge_p2(struct look *l, struct suspect *s)
 		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (row)
 		look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
+	else if (!how && may_be_done(s))
+		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
 	else if (!how)
 		look_say(a, -1, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
 			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?

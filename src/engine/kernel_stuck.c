@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "ctp/seq.h"
+#include "ctp/woken.h"
 #include "engine/look.h"
 #include "engine/stuck.h"
 
@@ -280,7 +281,7 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 	bool firm = stuck_firm(s, pid);
 	if (firm && s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself before it suspended";
-	if (s->s.stack && f->learned == s->s.id && f->learned_stack == s->s.stack)
+	if (ctp_stands_there(f, &s->s))
 		return "an event of it resumed it from this very place before";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";

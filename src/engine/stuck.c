@@ -19,6 +19,7 @@
 
 #include "base/idmap.h"
 #include "ctp/seq.h"
+#include "ctp/woken.h"
 
 #define MS 1000000ULL
 enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20, FINAL_PAUSE_NS = 3000000 };
@@ -81,7 +82,7 @@ static int wait_of(const struct ctp_state *c, int fd, const struct ctp_fd *f)
 	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
 		if (c->waits[i].fd == fd && c->waits[i].gen == f->gen)
 			return (int)i;
-	return !c->nwaits && c->stack && f->learned == c->id && f->learned_stack == c->stack ? -1 : -2;
+	return !c->nwaits && ctp_stands_there(f, c) ? -1 : -2;
 }
 
 static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_state *c)

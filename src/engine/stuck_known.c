@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ctp/woken.h"
 #include "engine/stuck.h"
 
 uint32_t stuck_directions(const struct suspect *s)
@@ -43,8 +44,8 @@ bool stuck_firm(const struct suspect *s, pid_t pid)
 	const struct ctp_fd *f = &s->c.was;
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) && !noted(s, pid))
 		return true;
-	if (s->s.stack && f->learned == s->s.id && f->learned_stack == s->s.stack)
-		return true; // an event of F resumed it from this very place before
+	if (ctp_stands_there(f, &s->s))
+		return true;
 	return f->reg_time >= s->s.since && f->reg_by != s->s.id && (f->leads & CTP_ID_MASK) == s->s.id;
 }
 

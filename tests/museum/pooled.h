@@ -13,7 +13,7 @@
 
 #define WORKERS 4
 
-static struct co *pooled[WORKERS];
+static struct co *volatile pooled[WORKERS]; // no dead store: the pool leads to its workers
 static int ep, npooled, conns[WORKERS][2];
 
 static inline void back_to_pool(void)

@@ -124,6 +124,26 @@ static void test_polled(void **state)
 	assert_int_equal(verdict(), VERDICT_NONE);
 }
 
+// It says nothing of the descriptor: that an event of it woke it where it stands tells
+// only as long as nobody has had anything of it.
+static void test_served(void **state)
+{
+	s.wait = NULL;
+	c.nwaits = 0;
+	c.stack = 5;
+	cand.was = (struct ctp_fd){ .gen = 3, .reg_epfd = 4, .reg_data = 5, .reg_time = 500, .learned = 41, .learned_stack = 5 };
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	cand.was.last_in = 41;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	cand.was.reg_time = 1500; // somebody registered it when it had suspended
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	cand.was.reg_time = 500;
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	cand.was.learned_stack = 6; // it stands elsewhere
+	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
 static void test_suspended(void **state)
 {
 	w.counts.reused = 1;
@@ -262,7 +282,8 @@ static void test_unseen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_suspended), TEST(test_wait),
+		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_suspended),
+		TEST(test_wait),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_unseen),
 	};
