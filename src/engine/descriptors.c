@@ -126,6 +126,27 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 	return high;
 }
 
+// What the kernel's tables of sockets say; each only where one of its kind may be asked for, since
+// the kernel goes through its whole hash for net/tcp.
+static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, const unsigned char *bits, uint32_t high,
+		       uint64_t deadline_ns)
+{
+	static const struct { const char *file; enum ctp_fd_kind kind; } inet[] = {
+		{"net/tcp", CTP_FD_TCP}, {"net/tcp6", CTP_FD_TCP}, {"net/udp", CTP_FD_UDP}, {"net/udp6", CTP_FD_UDP},
+	};
+	uint32_t kinds = 0;
+	for (uint32_t fd = 0; fd < high; fd++)
+		if (bits[fd / 8] >> fd % 8 & 1)
+			kinds |= 1u << (r->fds[fd].kind & 31);
+	for (size_t i = 0; i < sizeof(inet) / sizeof(*inet) && proc_now_ns() < deadline_ns; i++)
+		if (kinds & (1u << inet[i].kind | 1u << CTP_FD_OTHER))
+			read_inet(s, pid, inet[i].file);
+	if (kinds & (1u << CTP_FD_UNIX | 1u << CTP_FD_OTHER) && proc_now_ns() < deadline_ns)
+		read_unix(s, pid);
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_ino);
+}
+
 static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, const struct ctp_fd *f)
 {
 	char link[128];
@@ -153,18 +174,12 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 
 void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
 {
-	static const char *const inet[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6"};
 	struct names names = {0};
 	unsigned char *bits = calloc(1, r->fds_max / 8 + 1);
 	if (!bits)
 		return;
 	uint32_t high = mark_waits(r, bits);
-	for (size_t i = 0; high && i < 4 && proc_now_ns() < deadline_ns; i++)
-		read_inet(&names, pid, inet[i]);
-	if (high && proc_now_ns() < deadline_ns)
-		read_unix(&names, pid);
-	if (names.n)
-		qsort(names.v, names.n, sizeof(*names.v), by_ino);
+	read_names(&names, r, pid, bits, high, deadline_ns);
 	rewind(out);
 	if (!ftruncate(fileno(out), 0))
 		for (uint32_t fd = 0; fd < high && proc_now_ns() < deadline_ns; fd++) {

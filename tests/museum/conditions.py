@@ -195,8 +195,10 @@ def under(condition, chosen, build, args, once, rows, skipped):
     try:
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             jobs = {pool.submit(one, e, build, condition, i, once): e for i in range(args.runs) for e in chosen}
-            for job in concurrent.futures.as_completed(jobs):
+            for done, job in enumerate(concurrent.futures.as_completed(jobs), 1):
                 exhibit, (outcome, text, seen) = jobs[job], job.result()
+                if done % len(chosen) == 0:
+                    print(f"{condition.title}: {done} of {len(jobs)} runs", file=sys.stderr, flush=True)
                 if outcome == "skip":
                     skipped.add(f"{exhibit.name}: {text}")
                     continue

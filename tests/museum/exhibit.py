@@ -11,6 +11,7 @@ Lines that end in `// fault` must stand in the text report, as file:line, even
 where nothing can be found: then the report leads there all the same.
 """
 import dataclasses
+import functools
 import itertools
 import os
 import pathlib
@@ -127,12 +128,17 @@ def collect(words):
 class Seen:
     """What one run showed."""
 
-    def __init__(self, report, text):
-        self.report, self.text = report, text
+    def __init__(self, report, tell):
+        self.report, self._tell = report, tell
         self.rules = {}  # rule -> [(place in VERDICTS, coroutines)]
         for f in report["findings"]:
             self.rules.setdefault(f["rule"], []).append((VERDICTS.index(f["verdict"]), f["count"]))
         self.facts = {f["rule"] for f in report["facts"]}
+
+    @functools.cached_property
+    def text(self):
+        """The text report, made when it is first asked for: while the trace is there."""
+        return self._tell()
 
     def strongest(self, rule):
         return max(verdict for verdict, _ in self.rules[rule])
@@ -259,7 +265,7 @@ def observe(case, exhibit, condition=None):
         if condition:
             condition.end(process)
     _, report = case.report()
-    return Seen(report, case.analyze("ctp.data").out)
+    return Seen(report, lambda: case.analyze("ctp.data").out)
 
 
 def false_proven(exhibit, seen):
@@ -303,7 +309,8 @@ def judge(exhibit, seen, strict=True):
             why.append(f"{e.rule} has {len(here)} findings, not {e.findings}")
     shown = seen.report["trace"]["coroutines"]["suspended"]  # by whom a trampoline is known to be one
     called = {c["entry"]["symbol"] for f in seen.report["findings"] for c in f["coroutines"] if c["entry"]}
-    called |= set(re.findall(r"\bcoroutine \d+ (\w+)", seen.text))
+    if shown and strict:
+        called |= set(re.findall(r"\bcoroutine \d+ (\w+)", seen.text))
     why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown and strict]
     why += [f"{f['rule']} names a connection {f['fd']['name']}" for f in seen.report["findings"]
             if strict and f["fd"] and f["fd"]["kind"] == "tcp" and (f["fd"]["name"] or "").startswith("socket:")]
