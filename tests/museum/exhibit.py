@@ -264,7 +264,7 @@ def observe(case, exhibit, condition=None):
     finally:
         if condition:
             condition.end(process)
-    _, report = case.report()
+    _, report = case.report(validated=condition is None)
     return Seen(report, lambda: case.analyze("ctp.data").out)
 
 
