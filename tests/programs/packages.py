@@ -10,6 +10,7 @@ import threading
 from harness import Skip
 
 _lock = threading.Lock()
+_there = set()  # what was found installed
 ENV = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
 
 
@@ -42,8 +43,9 @@ def installed(package):
 def want(*packages):
     """Installs what is missing, or skips with apt's reason."""
     with _lock:
-        missing = [p for p in packages if not installed(p)]
+        missing = [p for p in packages if p not in _there and not installed(p)]
         if not missing:
+            _there.update(packages)
             return
         if not shutil.which("apt-get"):
             raise Skip(f"no apt-get to install {' '.join(missing)}")
