@@ -11,11 +11,11 @@ import time
 
 import gdb
 
-LAYOUT = 4  # ext.version
-HEADER_BYTES, STATION_BYTES, THREAD_BYTES, FD_BYTES, MODULE_BYTES = 1024, 1024, 512, 256, 512
+LAYOUT = 5  # ext.version
+HEADER_BYTES, STATE_BYTES, THREAD_BYTES, FD_BYTES, MODULE_BYTES = 1024, 448, 512, 256, 512
 MAGIC, EXT_MAGIC = 0x434F524F54524352, b"CTPEXT1\0"
 STATIONS_MOST, THREADS_MOST, MODULES_MOST, FRAMES_MOST, REGION_MOST = 2097150 + 1024, 1024, 4096, 96, 1 << 42
-STATE, OWNER_GUEST, TSC = 0x240, 0x47, 2
+OWNER_GUEST, TSC = 0x47, 2
 COROUTINE, NATIVE = 1, 2
 CREATED, SUSPENDED, RUNNING = 1, 2, 3
 SHARED_STACK, TRUNCATED = 0x100, 0x2
@@ -29,12 +29,12 @@ class Entity:
 
     def __init__(self, piece, at):
         (turn, self.id, self.since, _, _, self.stack, bits, self.slot, self.station, _,
-         *self.regs) = struct.unpack_from("<5Q4IQ8Q", piece, at + STATE)
+         *self.regs) = struct.unpack_from("<5Q4IQ8Q", piece, at)
         self.life, self.changes = turn >> 8 & 0xff, turn >> 16
         self.how, self.flags, self.kind = bits & 0xff, bits >> 8 & 0xffff, bits >> 24
         waits = min(turn >> 5 & 7, 4) if self.life == SUSPENDED else 0
-        self.waits = [struct.unpack_from("<iII", piece, at + STATE + 0x80 + 32 * i) for i in range(waits)]
-        self.lo, self.hi, self.entry, _, _, self.made_at = struct.unpack_from("<5QI", piece, at + STATE + 0x100)
+        self.waits = [struct.unpack_from("<iII", piece, at + 0x80 + 32 * i) for i in range(waits)]
+        self.lo, self.hi, self.entry, _, _, self.made_at = struct.unpack_from("<5QI", piece, at + 0x100)
         self.at = at
 
 
@@ -89,13 +89,14 @@ class Region:
             raise gdb.GdbError("ctp's tables in this process have layout %d, and this ctp-gdb.py reads layout %d: "
                                "source the one that came with the libctp.so in it" % (u32(ext, 8), LAYOUT))
         self.bytes, self.ext = u64(ext, 0x10), ext
-        self.threads_off, self.fds_off, self.index_off, self.words_off = (u64(ext, at) for at in (0x18, 0x20, 0x40, 0x48))
+        self.threads_off, self.fds_off, self.index_off, self.words_off, self.states_off = (
+            u64(ext, at) for at in (0x18, 0x20, 0x40, 0x48, 0xa8))
         self.fds_max, self.stacks_max, self.words_max = u32(ext, 0x70), u32(ext, 0x7c), u32(ext, 0x80)
         self.own = range(u64(ext, 0x1d8), u64(ext, 0x1e0))  # libctp.so's addresses
         stations, threads = u32(ext, 0x38), u32(ext, 0x6c)
         self.stations = min(u32(header, 0x10), stations)
         self.thread_count = min(u32(ext, 0x15c), threads)
-        parts = [(HEADER_BYTES, stations, STATION_BYTES), (self.threads_off, threads, THREAD_BYTES),
+        parts = [(self.states_off, stations, STATE_BYTES), (self.threads_off, threads, THREAD_BYTES),
                  (self.fds_off, self.fds_max, FD_BYTES), (self.index_off, self.stacks_max, 4), (self.words_off, self.words_max, 8)]
         if self.bytes > REGION_MOST or stations > STATIONS_MOST or threads > THREADS_MOST or any(
                 off < HEADER_BYTES or off > self.bytes or n * each > self.bytes - off for off, n, each in parts):
@@ -127,12 +128,12 @@ class Region:
         found = []
         for first in range(0, self.stations, PIECE):
             rows = min(PIECE, self.stations - first)
-            piece = self.read(HEADER_BYTES + first * STATION_BYTES, rows * STATION_BYTES)
-            for at in range(0, rows * STATION_BYTES, STATION_BYTES):
-                if u32(piece, at + STATE + 0x12c) != OWNER_GUEST or piece[at + STATE + 0x2f] != kind:
+            piece = self.read(self.states_off + first * STATE_BYTES, rows * STATE_BYTES)
+            for at in range(0, rows * STATE_BYTES, STATE_BYTES):
+                if u32(piece, at + 0x12c) != OWNER_GUEST or piece[at + 0x2f] != kind:
                     continue
                 e = Entity(piece, at)
-                e.at = HEADER_BYTES + first * STATION_BYTES + at
+                e.at = self.states_off + first * STATE_BYTES + at
                 if e.life in (CREATED, SUSPENDED, RUNNING) and e.id:
                     found.append(e)
         return sorted(found, key=lambda e: e.id)
@@ -141,7 +142,7 @@ class Region:
         """What the program calls it, or None."""
         if self.names is None:
             self.names = self.read_names(u64(self.ext, 0x1f0))
-        who, text = self.names.get((e.at - HEADER_BYTES) // STATION_BYTES, (0, ""))
+        who, text = self.names.get((e.at - self.states_off) // STATE_BYTES, (0, ""))
         return text if who == e.id and text else None
 
     def read_names(self, off):
@@ -163,7 +164,7 @@ class Region:
 
     def again(self, e):
         """The same one, as its station says now; None if that is another's."""
-        now = Entity(self.read(e.at, STATION_BYTES), 0)
+        now = Entity(self.read(e.at, STATE_BYTES), 0)
         now.at = e.at
         return now if now.id == e.id else None
 

@@ -21,10 +21,10 @@ def slot(ts, tid, addr, seq, active):
     return struct.pack("<QQQQ31sB", ts, tid, addr, seq, b"", active)
 
 
-def station(probe_id, birth, dead, slots, state=b""):
+def station(probe_id, birth, dead, slots):
     s = struct.pack("<QQB", probe_id, birth, dead).ljust(64, b"\0")
     s += b"".join(slots).ljust(512, b"\0")
-    return s + state.ljust(448, b"\0")
+    return s.ljust(1024, b"\0")
 
 
 def state(seq, ident, entity, life, how, thread, changes, since, stack, waits, regs, lo, hi, entry):
@@ -34,7 +34,7 @@ def state(seq, ident, entity, life, how, thread, changes, since, stack, waits, r
     for w in waits:
         s += struct.pack("<iIIIQiI", *w)
     s = s.ljust(0x100, b"\0")
-    return s + struct.pack("<QQQQQII", lo, hi, entry, 0, 0, 0, 0x47)
+    return (s + struct.pack("<QQQQQII", lo, hi, entry, 0, 0, 0, 0x47)).ljust(448, b"\0")
 
 
 def write(name, blob, expect):
@@ -61,13 +61,12 @@ def version1():
 
 
 def present_state():
-    """A suspended coroutine that waits, and one whose state is torn."""
+    """Two rows of the table of states: a suspended coroutine that waits, and one whose state is torn."""
     regs = [0x401000, 0x7FFF0010, 0x7FFF0020, 1, 2, 3, 4, 5]
     wait = (7, 3, 1, 1, 0xFEED, 4, 0)
     good = state(6, 41, 1, 2, 1, 0, 12, 5555, 9, [wait], regs, 0x7FFF0000, 0x7FFF8000, 0x401234)
     torn = state(7, 42, 1, 3, 1, 1, 13, 6666, 0, [], regs, 0, 0, 0)
-    blob = header(2, 2) + station(41, 1, 0, [], good) + station(42, 1, 0, [], torn)
-    write("state", blob, {"readable": [True, False], "id": 41, "entity": 1, "life": 2, "how": 1, "flags": 0x402, "changes": 12,
+    write("state", good + torn, {"readable": [True, False], "id": 41, "entity": 1, "life": 2, "how": 1, "flags": 0x402, "changes": 12,
                           "since": 5555, "stack": 9, "nwaits": 1, "slot": 0x7000, "regs": regs, "lo": 0x7FFF0000,
                           "hi": 0x7FFF8000, "entry": 0x401234,
                           "wait": {"fd": 7, "gen": 3, "events": 1, "how": 1, "data": 0xFEED, "epfd": 4}})

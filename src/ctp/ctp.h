@@ -115,9 +115,10 @@ enum ctp_reg {
 	CTP_REGS
 };
 
-// Present state, at CTP_STATE_OFFSET in a station (version 1's "flexible").
+// Present state of the entity that owns station i: row i of the table of states.
 // W: guest, the thread that runs the entity, under `seq` (seq.h). A switch
-// touches lines 0 and 1 only.
+// touches lines 0 and 1 only. Seven lines, an odd number: so those of a thousand
+// entities do not lie in the same few sets of a cache, and a page holds nine.
 struct ctp_state {
 	// line 0: what changes at every switch
 	union {
@@ -162,15 +163,15 @@ struct ctp_state {
 #define CTP_TURN_LIFE 8
 #define CTP_TURN_CHANGES 16
 
+// Version 1's. An entity that the guest owns leaves its own untouched, unless the engine knows version 1 only.
 struct ctp_station {
-	uint64_t probe_id; // W: owner. Guest: the id
+	uint64_t probe_id; // W: owner
 	uint64_t birth_ts; // ns, CLOCK_MONOTONIC
 	uint8_t is_dead;
 	uint8_t reserved[47];
 	struct ctp_slot slots[CTP_SLOTS];
-	struct ctp_state state;
+	uint8_t flexible[448];
 };
-#define CTP_STATE_OFFSET 0x240u
 
 // -------------------------------------------------- extension: fd generations
 
@@ -426,7 +427,7 @@ struct ctp_name { // W: guest, any thread; seq is taken odd by compare-and-swap
 // -------------------------------------------------- extension: descriptor
 
 #define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
-#define CTP_EXT_VERSION 4u
+#define CTP_EXT_VERSION 5u
 #define CTP_EXT_OFFSET 0x40u
 
 enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
@@ -482,7 +483,8 @@ struct ctp_ext {
 	uint64_t clock_ticks0, clock_ns0; // one pair, taken when the region was made
 	uint32_t chunks;     // with CTP_OPT_FLIGHT
 	uint32_t reserved0;
-	uint64_t reserved2[3];
+	uint64_t states_off; // struct ctp_state[stations_max]
+	uint64_t reserved2[2];
 	// 0x100: engine's side. W: engine
 	uint64_t heartbeat;   // +1 per harvest; standing still for a second = gone
 	uint32_t waiting;     // 1 while it sleeps on `wake`

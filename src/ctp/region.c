@@ -36,6 +36,7 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->stacks_max = CTP_STACKS_MAX;
 	e->stack_words_max = CTP_STACK_WORDS;
 	e->ring_bytes = ring_bytes;
+	e->states_off = part(&end, (uint64_t)all * sizeof(struct ctp_state));
 	e->threads_off = part(&end, (uint64_t)e->threads_max * sizeof(struct ctp_thread));
 	e->fds_off = part(&end, (uint64_t)e->fds_max * sizeof(struct ctp_fd));
 	e->cands_off = part(&end, (uint64_t)e->cands_max * sizeof(struct ctp_cand));
@@ -72,6 +73,7 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
 	    e.stations_max > CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE ||
 	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
+	    !fits(bytes, e.states_off, e.stations_max, sizeof(struct ctp_state)) ||
 	    !fits(bytes, e.threads_off, e.threads_max, sizeof(struct ctp_thread)) ||
 	    !fits(bytes, e.fds_off, e.fds_max, sizeof(struct ctp_fd)) ||
 	    !fits(bytes, e.cands_off, e.cands_max, sizeof(struct ctp_cand)) ||
@@ -90,7 +92,7 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	unsigned char *b = base;
 	*r = (struct ctp_region){
 		.base = b, .bytes = e.region_bytes, .header = h, .ext = &h->ext,
-		.stations = (void *)(b + CTP_HEADER_BYTES), .threads = (void *)(b + e.threads_off),
+		.stations = (void *)(b + CTP_HEADER_BYTES), .states = (void *)(b + e.states_off), .threads = (void *)(b + e.threads_off),
 		.fds = (void *)(b + e.fds_off), .cands = (void *)(b + e.cands_off),
 		.modules = (void *)(b + e.modules_off), .stack_index = (void *)(b + e.stack_index_off),
 		.stack_words = (void *)(b + e.stack_words_off), .incidents = (void *)(b + e.incidents_off),

@@ -16,6 +16,7 @@ struct ctp_region {
 	struct ctp_header *header;
 	struct ctp_ext *ext;
 	struct ctp_station *stations;
+	struct ctp_state *states; // stations_max, as stations
 	struct ctp_thread *threads;
 	struct ctp_fd *fds;
 	struct ctp_cand *cands;

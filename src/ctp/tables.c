@@ -33,7 +33,7 @@ static void stations(const struct ctp_region *r, ctp_table_each *each, void *arg
 	uint64_t n = least(ctp_load32(&r->header->allocated_count), r->stations_max);
 	for (uint64_t i = 0; i < n; i++) {
 		struct ctp_state s;
-		const struct ctp_state *state = &r->stations[i].state;
+		const struct ctp_state *state = &r->states[i];
 		if (ctp_load32(&state->owner) != CTP_OWNER_GUEST)
 			continue;
 		if (!ctp_state_read(state, &s))

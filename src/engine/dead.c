@@ -189,7 +189,7 @@ static bool own_stack(const struct look *l, const struct proc_task *t, struct sp
 	uint32_t n = ctp_load32(&l->r->header->allocated_count);
 	for (uint32_t i = 0; current && i < n && i < l->r->stations_max; i++) {
 		struct ctp_state s;
-		if (ctp_load64(&l->r->stations[i].state.id) != current || !ctp_state_read(&l->r->stations[i].state, &s))
+		if (ctp_load64(&l->r->states[i].id) != current || !ctp_state_read(&l->r->states[i], &s))
 			continue;
 		if (s.entity == CTP_COROUTINE) {
 			*out = (struct span){s.lo, s.hi};
@@ -349,8 +349,8 @@ void dead_find(const struct look *l, struct span_list *out)
 		struct ctp_state s;
 		if (i % 256 == 255 && proc_now_ns() > late)
 			able = false;
-		if (ctp_load32(&l->r->stations[i].state.owner) == CTP_OWNER_GUEST &&
-		    ctp_state_read(&l->r->stations[i].state, &s))
+		if (ctp_load32(&l->r->states[i].owner) == CTP_OWNER_GUEST &&
+		    ctp_state_read(&l->r->states[i], &s))
 			station(&d, &s, out);
 	}
 	if (able)

@@ -106,7 +106,7 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 	uint32_t high = 0;
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
-		const struct ctp_state *c = &r->stations[i].state;
+		const struct ctp_state *c = &r->states[i];
 		struct ctp_state s;
 		if (ctp_load32(&c->owner) != CTP_OWNER_GUEST || c->life != CTP_SUSPENDED || !c->nwaits ||
 		    !ctp_state_read(c, &s))

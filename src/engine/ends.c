@@ -263,7 +263,7 @@ void ends_init(struct ends *e, const struct look *l)
 	uint32_t stations = ctp_load32(&l->r->header->allocated_count);
 	for (uint32_t i = 0; nstacks && i < stations && i < l->r->stations_max; i++) {
 		struct ctp_state s;
-		const struct ctp_state *from = &l->r->stations[i].state;
+		const struct ctp_state *from = &l->r->states[i];
 		if (i % 4096 == 4095 && look_late(l))
 			break; // fewer words are explained then
 		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST || (!ends_at(ends, n, from->lo) && !ends_at(ends, n, from->block_lo)) ||
@@ -372,7 +372,7 @@ void owners_init(struct owners *o, const struct look *l)
 	n = n < l->r->stations_max ? n : l->r->stations_max;
 	o->v = calloc(n + 1, sizeof(*o->v));
 	for (uint32_t i = 0; o->v && i < n; i++) {
-		const struct ctp_state *s = &l->r->stations[i].state;
+		const struct ctp_state *s = &l->r->states[i];
 		if (s->owner == CTP_OWNER_GUEST && s->lo && (s->life == CTP_SUSPENDED || s->life == CTP_RUNNING))
 			o->v[o->n++] = (struct owner){{s->lo, s->hi}, s->id};
 	}

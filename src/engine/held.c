@@ -52,7 +52,7 @@ static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n
 {
 	uint32_t stations = ctp_load32(&r->header->allocated_count);
 	for (uint32_t i = 0; n && i < stations && i < r->stations_max; i++) {
-		const struct ctp_state *s = &r->stations[i].state;
+		const struct ctp_state *s = &r->states[i];
 		for (size_t k = 0; k < n; k++)
 			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED) {
 				v[k].state = s;

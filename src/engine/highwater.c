@@ -182,7 +182,7 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	if (!proc_maps_read(pid, &w.maps)) {
 		for (uint32_t i = 0; i < n && i < r->stations_max && looked < COROUTINES && proc_now_ns() < deadline_ns; i++) {
 			struct ctp_state s;
-			if (ctp_load32(&r->stations[i].state.owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->stations[i].state, &s))
+			if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->states[i], &s))
 				continue;
 			look_at(&w, out, &s);
 			looked++;

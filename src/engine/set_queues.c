@@ -43,7 +43,7 @@ static bool next(const struct ctp_region *r, uint32_t *i, struct ctp_state *s)
 {
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	for (; *i < n && *i < r->stations_max; ++*i) {
-		const struct ctp_state *c = &r->stations[*i].state;
+		const struct ctp_state *c = &r->states[*i];
 		if (ctp_load32(&c->owner) != CTP_OWNER_GUEST || c->life != CTP_SUSPENDED || c->nwaits != 1 ||
 		    c->entity != CTP_COROUTINE || !ctp_state_read(c, s))
 			continue;

@@ -56,7 +56,7 @@ uint64_t slice_find(const struct ctp_region *r, const struct slice_served *v, st
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	uint64_t since = 0;
 	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
-		const struct ctp_state *at = &r->stations[i].state;
+		const struct ctp_state *at = &r->states[i];
 		struct ctp_state st;
 		uint8_t life = at->life;
 		bool own = at->id == l->id;

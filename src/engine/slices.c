@@ -177,7 +177,7 @@ static void account(struct slice *l, const struct proc_task *t, uint64_t now)
 
 static const struct ctp_state *state_of(const struct slices *s, const struct slice *l)
 {
-	return l->station == UINT32_MAX ? NULL : &s->r->stations[l->station].state;
+	return l->station == UINT32_MAX ? NULL : &s->r->states[l->station];
 }
 
 // It has been asleep for long enough: in what? The longest sleep is kept.

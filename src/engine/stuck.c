@@ -89,7 +89,7 @@ static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_stat
 {
 	if (station >= w->s->r->stations_max)
 		return false;
-	const struct ctp_state *s = &w->s->r->stations[station].state;
+	const struct ctp_state *s = &w->s->r->states[station];
 	return ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
 	       ctp_state_read(s, c) && c->life == CTP_SUSPENDED && c->entity == CTP_COROUTINE && c->runs;
 }
@@ -173,7 +173,7 @@ static void walk_stations(struct walk *w)
 	const struct ctp_region *r = w->s->r;
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
-		const struct ctp_state *s = &r->stations[i].state;
+		const struct ctp_state *s = &r->states[i];
 		for (uint32_t k = 0; s->life == CTP_SUSPENDED && k < s->nwaits && k < CTP_WAITS; k++) {
 			struct ctp_fd f;
 			int fd = s->waits[k].fd;
@@ -235,7 +235,7 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 	uint64_t station = f->leads >> CTP_ID_BITS, id = f->leads & CTP_ID_MASK;
 	struct ctp_state d;
 	if (!id || id == x->s.id || x->wait < 0 || station >= w->s->r->stations_max ||
-	    !ctp_state_read(&w->s->r->stations[station].state, &d) || d.id != id)
+	    !ctp_state_read(&w->s->r->states[station], &d) || d.id != id)
 		return false;
 	bool told = f->event_time >= x->s.since && f->learned == id;
 	bool edge = (events & EPOLLET) && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN);
@@ -336,7 +336,7 @@ static void parked(struct walk *w)
 		if (i % 4096 == 4095 && proc_now_ns() > w->deadline_ns)
 			return;
 		struct ctp_state c;
-		if (r->stations[i].state.life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
+		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
 		    bsearch(&c.id, w->led, w->nled, sizeof(*w->led), by_value))
 			continue;
 		struct suspect *x = new_suspect(w, i, &c);

@@ -53,7 +53,7 @@ void suspects_deinit(struct suspects *s)
 
 bool suspect_holds(const struct ctp_region *r, const struct suspect *s)
 {
-	const struct ctp_state *c = &r->stations[s->s.station].state;
+	const struct ctp_state *c = &r->states[s->s.station];
 	struct ctp_state now;
 	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)
 		return false;
@@ -150,10 +150,10 @@ static void add_through(void *ctx, uint32_t cand, int wait)
 // Tries one station against the batch.
 static void match(struct batch *b, uint32_t station)
 {
-	const struct ctp_station *st = &b->s->r->stations[station];
+	const struct ctp_state *st = &b->s->r->states[station];
 	struct ctp_state c;
-	if (ctp_load32(&st->state.owner) != CTP_OWNER_GUEST || st->state.life != CTP_SUSPENDED ||
-	    st->state.entity != CTP_COROUTINE || !ctp_state_read(&st->state, &c) || c.life != CTP_SUSPENDED ||
+	if (ctp_load32(&st->owner) != CTP_OWNER_GUEST || st->life != CTP_SUSPENDED ||
+	    st->entity != CTP_COROUTINE || !ctp_state_read(st, &c) || c.life != CTP_SUSPENDED ||
 	    c.entity != CTP_COROUTINE || !c.runs)
 		return;
 	uint32_t n = c.nwaits < CTP_WAITS ? c.nwaits : CTP_WAITS;

@@ -87,7 +87,7 @@ static void find(struct v1 *v)
 	if (high > v->region->stations_max)
 		high = v->region->stations_max;
 	for (; v->scanned < high; v->scanned++) {
-		if (ctp_load32(&v->region->stations[v->scanned].state.owner) == CTP_OWNER_GUEST)
+		if (ctp_load32(&v->region->states[v->scanned].owner) == CTP_OWNER_GUEST)
 			continue;
 		if (v->count == v->room) {
 			size_t room = v->room ? v->room * 2 : 256;
@@ -189,7 +189,7 @@ bool v1_turn(struct v1 *v, const struct clock_pairs *clock)
 	for (size_t i = 0; i < v->count; i++) {
 		struct v1_station *s = &v->stations[i];
 		const struct ctp_station *st = &v->region->stations[s->index];
-		if (ctp_load32(&st->state.owner) == CTP_OWNER_GUEST) {
+		if (ctp_load32(&v->region->states[s->index].owner) == CTP_OWNER_GUEST) {
 			*s = v->stations[--v->count];
 			i--;
 			continue;

@@ -82,7 +82,9 @@ static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life
 		g->thread->finished++;
 	else
 		g->thread->destroyed++;
-	((struct ctp_station *)((char *)s - CTP_STATE_OFFSET))->is_dead = 1;
+	struct ctp_station *shared = station_shared(s);
+	if (shared)
+		shared->is_dead = 1;
 }
 
 #define RELEASE_ASKED (1ULL << 33)

@@ -26,7 +26,8 @@ static struct part part_of(enum dump_part part)
 	const struct ctp_region *r = &ctp_tracer->region;
 	const struct ctp_ext *e = r->ext;
 	switch (part) {
-	case DUMP_STATIONS: return (struct part){CTP_HEADER_BYTES, CTP_STATION_BYTES, r->stations_max};
+	case DUMP_HEADER: return (struct part){0, CTP_HEADER_BYTES, 1};
+	case DUMP_STATES: return (struct part){e->states_off, sizeof(*r->states), r->stations_max};
 	case DUMP_THREADS: return (struct part){e->threads_off, sizeof(*r->threads), r->threads_max};
 	case DUMP_FDS: return (struct part){e->fds_off, sizeof(*r->fds), r->fds_max};
 	case DUMP_CANDS: return (struct part){e->cands_off, sizeof(*r->cands), r->cands_max};

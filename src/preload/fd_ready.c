@@ -25,7 +25,7 @@ static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 	const struct ctp_region *r = &ctp_tracer->region;
 	if (!hint || hint >> CTP_ID_BITS >= r->stations_max)
 		return false;
-	const struct ctp_state *s = &r->stations[hint >> CTP_ID_BITS].state;
+	const struct ctp_state *s = &r->states[hint >> CTP_ID_BITS];
 	uint64_t seen = ctp_state_seen(s);
 	if ((seen & 1) || s->id != (hint & CTP_ID_MASK) || s->life != CTP_SUSPENDED || e->event_time > s->since)
 		return false;

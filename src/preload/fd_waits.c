@@ -23,7 +23,7 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 	const struct ctp_region *r = &ctp_tracer->region;
 	if (!hint || hint >> CTP_ID_BITS >= r->stations_max)
 		return false;
-	const struct ctp_state *s = &r->stations[hint >> CTP_ID_BITS].state;
+	const struct ctp_state *s = &r->states[hint >> CTP_ID_BITS];
 	for (int tries = 0; tries < 64; tries++) {
 		uint64_t seen = ctp_state_seen(s);
 		if (seen & 1)

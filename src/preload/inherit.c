@@ -55,7 +55,7 @@ static void read_stations(const struct ctp_region *r, uint64_t forked)
 	all = n ? memory_take(n * sizeof(*all)) : NULL;
 	for (uint32_t i = 0; all && i < n; i++) {
 		struct ctp_state s;
-		if (ctp_load32(&r->stations[i].state.owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->stations[i].state, &s) ||
+		if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->states[i], &s) ||
 		    !there(&s, forked))
 			continue;
 		all[count] = (struct inherited){s.lo, s.hi, s.entry, ""};

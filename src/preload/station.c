@@ -15,7 +15,7 @@ enum { KEEP = 4096, QUEUE_LEAST = 1 << 12, PRIVATE = 1 << 18 };
 
 static uint32_t *queue;
 static uint64_t head, tail, mask; // mask: its size, a power of two, less one
-static struct ctp_station *privates;
+static struct ctp_state *privates;
 static uint32_t private_count;
 
 #define QUEUED guest[0] // 1 while in the queue
@@ -39,8 +39,8 @@ struct ctp_state *station_at(uint32_t number)
 	if (!number)
 		return NULL;
 	if (number <= r->stations_max)
-		return &r->stations[number - 1].state;
-	return &privates[number - 1 - r->stations_max].state;
+		return &r->states[number - 1];
+	return &privates[number - 1 - r->stations_max];
 }
 
 uint32_t station_count(void)
@@ -86,7 +86,7 @@ static uint32_t fresh(void)
 	uint32_t *count = &r->header->allocated_count;
 	if (ctp_load32(count) < r->stations_max) {
 		uint32_t at = ctp_add32(count, 1);
-		dump_grow(DUMP_STATIONS, at + 1);
+		dump_grow(DUMP_STATES, at + 1);
 		if (at < r->stations_max)
 			return at + 1;
 	}
@@ -95,8 +95,8 @@ static uint32_t fresh(void)
 		return n;
 	ctp_or32(&r->ext->gaps, CTP_GAP_STATIONS);
 	if (!ctp_load_ptr(&privates)) {
-		struct ctp_station *none = NULL;
-		struct ctp_station *p = memory_take(sizeof(struct ctp_station) * PRIVATE);
+		struct ctp_state *none = NULL;
+		struct ctp_state *p = memory_take(sizeof(*p) * PRIVATE);
 		if (!p)
 			return 0;
 		ctp_cas_ptr(&privates, &none, p);
@@ -111,14 +111,12 @@ struct ctp_state *station_new(enum ctp_entity entity)
 	if (!n && !(n = fresh()))
 		return NULL;
 	struct ctp_state *s = station_at(n);
-	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
+	struct ctp_station *shared;
 	uint64_t id = ctp_add64(&ctp_tracer->region.ext->next_id, 1) + 1;
 	ctp_state_begin(s);
 	s->turn &= CTP_TURN_SEQ;
 	memset((char *)s + sizeof(s->turn), 0, sizeof(*s) - sizeof(s->turn));
-	st->probe_id = s->id = id;
-	st->birth_ts = guest_mono_ns();
-	st->is_dead = 0;
+	s->id = id;
 	s->entity = entity;
 	s->station = n - 1;
 	s->last = (uint64_t)&stacks_none;
@@ -127,5 +125,11 @@ struct ctp_state *station_new(enum ctp_entity entity)
 	if (n > ctp_tracer->region.stations_max)
 		s->flags = CTP_STATE_PRIVATE;
 	ctp_state_end(s);
+	shared = station_shared(s);
+	if (shared) {
+		shared->probe_id = id;
+		shared->birth_ts = guest_mono_ns();
+		shared->is_dead = 0;
+	}
 	return s;
 }

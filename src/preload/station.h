@@ -19,5 +19,12 @@ struct ctp_state *station_new(enum ctp_entity entity);
 // readable until it is needed again, oldest first.
 void station_retire(struct ctp_state *s);
 
+// Its station in the memory that is shared with an engine that knows version 1 only; else NULL.
+static inline struct ctp_station *station_shared(const struct ctp_state *s)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	return CTP_UNLIKELY(ctp_tracer->v1) && s->station < r->stations_max ? &r->stations[s->station] : NULL;
+}
+
 // How many stations were ever handed out (numbers 1 to this).
 uint32_t station_count(void);

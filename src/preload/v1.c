@@ -14,6 +14,7 @@
 
 #include "cpu.h"
 #include "real.h"
+#include "station.h"
 
 int v1_connect(const char *path)
 {
@@ -40,8 +41,10 @@ int v1_connect(const char *path)
 
 void v1_change(struct guest *g, struct ctp_state *s, uint64_t addr, bool active)
 {
-	struct ctp_station *st = (struct ctp_station *)((char *)s - CTP_STATE_OFFSET);
+	struct ctp_station *st = station_shared(s);
 	struct ctp_header *h = ctp_tracer->region.header;
+	if (!st)
+		return;
 	ctp_slot_write(st->slots, s->changes, guest_mono_ns(), g->tid, addr, active);
 	if (ctp_tracer->v1_sock >= 0 && ctp_slot_must_wake(h))
 		cpu_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);

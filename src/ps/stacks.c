@@ -176,7 +176,7 @@ static int look(struct stacks *s, const struct stacks_job *jobs, size_t n)
 {
 	struct look *l = s->look;
 	for (size_t i = 0; i < n; i++)
-		l->offs[i] = CTP_HEADER_BYTES + (uint64_t)jobs[i].c->station * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+		l->offs[i] = s->found->header.ext.states_off + (uint64_t)jobs[i].c->station * sizeof(struct ctp_state);
 	int r = source_read_many(&s->found->region, l->offs, n, l->before, sizeof(*l->before));
 	if (r)
 		return r;

@@ -93,16 +93,16 @@ static int take_names(struct tables *t, const struct found *f, size_t at, const 
 	return e;
 }
 
-static int take_piece(struct tables *t, const struct found *f, const struct ctp_station *one,
-		      const struct ctp_station *two, uint64_t first, uint64_t n)
+static int take_piece(struct tables *t, const struct found *f, const struct ctp_state *one,
+		      const struct ctp_state *two, uint64_t first, uint64_t n)
 {
 	int e = 0;
 	for (uint64_t i = 0; !e && i < n; i++) {
-		const struct ctp_state *a = &one[i].state, *b = &two[i].state;
+		const struct ctp_state *a = &one[i], *b = &two[i];
 		struct ctp_state again;
 		bool settled = !(b->seq & 1) && !memcmp(a, b, sizeof(*a));
 		if (!settled) {
-			uint64_t off = CTP_HEADER_BYTES + (first + i) * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+			uint64_t off = f->header.ext.states_off + (first + i) * sizeof(again);
 			e = source_read_record(&f->region, off, &again, sizeof(again));
 			b = &again;
 			settled = e == 0;
@@ -117,12 +117,12 @@ static int take_piece(struct tables *t, const struct found *f, const struct ctp_
 static int read_stations(struct tables *t, const struct found *f)
 {
 	uint64_t n = least(f->header.allocated_count, f->header.ext.stations_max);
-	struct ctp_station *two = malloc(2 * PIECE * sizeof(*two));
+	struct ctp_state *two = malloc(2 * PIECE * sizeof(*two));
 	uint64_t map[CTP_NAMES_MAP_BYTES / 8];
 	int e = two ? read_map(map, f) : -ENOMEM;
 	for (uint64_t at = 0; !e && at < n; at += PIECE) {
 		size_t before = t->n;
-		uint64_t rows = least(PIECE, n - at), off = CTP_HEADER_BYTES + at * CTP_STATION_BYTES;
+		uint64_t rows = least(PIECE, n - at), off = f->header.ext.states_off + at * sizeof(*two);
 		for (int i = 0; !e && i < 2; i++)
 			e = source_read(&f->region, off, two + i * PIECE, rows * sizeof(*two));
 		if (!e)

@@ -254,7 +254,7 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 int watch_details(struct watch_page *text, struct watch_subject *s)
 {
 	struct ctp_state now = { 0 };
-	uint64_t off = CTP_HEADER_BYTES + (uint64_t)s->row->c.station * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+	uint64_t off = s->report->found->header.ext.states_off + (uint64_t)s->row->c.station * sizeof(now);
 	int e = source_read_record(&s->report->found->region, off, &now, sizeof(now));
 	e = e == SOURCE_UNSETTLED ? 0 : e;
 	if (e || now.id != s->row->c.id)

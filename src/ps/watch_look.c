@@ -15,7 +15,7 @@ struct look {
 	struct watch_model *m;
 	const struct found *found;
 	struct clock_pairs clock;
-	struct ctp_station one[PIECE];
+	struct ctp_state one[PIECE];
 	struct ctp_state two[PIECE];
 	uint64_t offs[PIECE];
 	uint32_t places[PIECE];
@@ -31,7 +31,7 @@ static int take(struct look *l, size_t station, const struct ctp_state *one, con
 	struct ctp_state again;
 	bool settled = !(two->seq & 1) && !memcmp(one, two, sizeof(*one));
 	if (!settled) {
-		uint64_t off = CTP_HEADER_BYTES + station * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+		uint64_t off = l->found->header.ext.states_off + station * sizeof(again);
 		int e = source_read_record(&l->found->region, off, &again, sizeof(again));
 		if (e && e != SOURCE_UNSETTLED)
 			return e;
@@ -45,18 +45,19 @@ static int take(struct look *l, size_t station, const struct ctp_state *one, con
 static int look_at(struct look *l, size_t first, size_t n)
 {
 	const struct source *from = &l->found->region;
+	uint64_t off = l->found->header.ext.states_off + first * sizeof(*l->one);
 	size_t changed = 0;
-	int e = source_read(from, CTP_HEADER_BYTES + first * CTP_STATION_BYTES, l->one, n * sizeof(*l->one));
+	int e = source_read(from, off, l->one, n * sizeof(*l->one));
 	for (size_t i = 0; !e && i < n; i++) {
-		if (watch_model_same(l->m, first + i, l->one[i].state.turn, l->one[i].state.id))
+		if (watch_model_same(l->m, first + i, l->one[i].turn, l->one[i].id))
 			continue;
-		l->offs[changed] = CTP_HEADER_BYTES + (first + i) * CTP_STATION_BYTES + CTP_STATE_OFFSET;
+		l->offs[changed] = off + i * sizeof(*l->one);
 		l->places[changed++] = (uint32_t)i;
 	}
 	if (!e && changed)
 		e = source_read_many(from, l->offs, changed, l->two, sizeof(*l->two));
 	for (size_t i = 0; !e && i < changed; i++)
-		e = take(l, first + l->places[i], &l->one[l->places[i]].state, &l->two[i]);
+		e = take(l, first + l->places[i], &l->one[l->places[i]], &l->two[i]);
 	return e;
 }
 

@@ -225,7 +225,7 @@ r = region.find()
 u64 = lambda at: struct.unpack_from("<Q", r.ext, at)[0]
 odd = [0, 1, 2**64 - 1, 2**63, 2**31, 2**32 - 1, 2**20, 2**40]
 places = [(0, 1024, 150), (r.threads_off, 1024, 20), (r.fds_off, 2048, 10), (r.index_off, 64, 20), (r.words_off, 512, 40)]
-places += [(1024 + i * 1024 + 0x240, 448, 40) for i in range(4)]
+places += [(r.states_off + i * 448, 448, 40) for i in range(4)]
 memory = gdb.selected_inferior()
 count = refused = 0
 for place, room, times in places:

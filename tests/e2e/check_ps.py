@@ -598,11 +598,11 @@ def check_hostile(case):
     header = os.pread(fd, 1024, 0)
     u64 = lambda at: struct.unpack_from("<Q", header, EXT + at)[0]
     threads, fds, modules, index, words = u64(0x18), u64(0x20), u64(0x30), u64(0x40), u64(0x48)
-    stations = [1024 + i * 1024 + 0x240 for i in range(10)]
+    states = [u64(0xa8) + i * 448 for i in range(10)]
     random.seed(3)
     odd = [0, 1, 2**64 - 1, 2**63, 2**31, 2**32 - 1, 2**20, 2**40]
     places = [(0, 1024, 120), (threads, 1024, 20), (fds + 6 * 256, 2048, 10), (modules, 1024, 20),
-              (index, 64, 20), (words, 512, 40)] + [(s, 448, 12) for s in stations]
+              (index, 64, 20), (words, 512, 40)] + [(s, 448, 12) for s in states]
     for place, room, times in places:
         for _ in range(times):
             at = place + 8 * random.randrange(room // 8)

@@ -461,13 +461,14 @@ def check_hostile(case):
     liar, fd, keep = hostile(case)
     header = os.pread(fd, 1024, 0)
     word = lambda at: struct.unpack_from("<Q", header, EXT + at)[0]
-    threads, fds, cands, modules, index, words, rings = (word(at) for at in (0x18, 0x20, 0x28, 0x30, 0x40, 0x48, 0x50))
+    threads, fds, cands, modules, index, words, rings, states = (
+        word(at) for at in (0x18, 0x20, 0x28, 0x30, 0x40, 0x48, 0x50, 0xa8))
     screen = watch(case, liar, "-d", "0.1")
     screen.wait("reader_main")
     random.seed(7)
     odd = [0, 1, 2**64 - 1, 2**63, 2**31, 2**32 - 1, 2**20, 2**40]
     places = [(EXT + 0x140, 64), (threads, 1024), (fds + 6 * 256, 1024), (cands, 512), (modules, 512), (index, 64), (words, 256),
-              (rings, 2048)] + [(1024 + i * 1024 + 0x240, 256) for i in range(10)]
+              (rings, 2048)] + [(states + i * 448, 256) for i in range(10)]
     for place, room in places:
         was = os.pread(fd, room, place)
         for key in ("Enter", "End", "q", "g", ">", "/", "m", "Enter", "Escape", "g"):

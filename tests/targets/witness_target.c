@@ -72,7 +72,7 @@ static void watch(int fd, uint64_t data, uint64_t by)
 static void note_suspended(const struct co *c, int fd)
 {
 	uint32_t n = ctp_add32(&region.header->allocated_count, 1);
-	struct ctp_state *s = &region.stations[n].state;
+	struct ctp_state *s = &region.states[n];
 	const greg_t *g = c->uc.uc_mcontext.gregs;
 	static const int order[CTP_REGS] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
 	s->id = next_id++;
@@ -233,7 +233,7 @@ static int listener(void)
 // What an earlier wait has left in the buffer of events.
 static __attribute__((noinline)) void leave_event(struct epoll_event *ev)
 {
-	ev->data.u64 = region.stations[0].state.slot;
+	ev->data.u64 = region.states[0].slot;
 }
 
 static __attribute__((noinline)) void scene(const char *what)
@@ -265,7 +265,7 @@ static __attribute__((noinline)) void scene(const char *what)
 		beside = 1;
 		all[7] = victim(fd2, 0);
 		beside = 0;
-		region.stations[1].state.block_lo = region.stations[1].state.block_hi = 0;
+		region.states[1].block_lo = region.states[1].block_hi = 0;
 		close_under(fd2, true);
 	}
 	if (!strcmp(what, "dups") || !strcmp(what, "eventdup")) {

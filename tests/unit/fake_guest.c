@@ -130,7 +130,7 @@ void fake_guest_thread(uint32_t slot, struct ctp_state *runs)
 
 struct ctp_state *fake_guest_state(uint32_t station, enum ctp_entity entity)
 {
-	struct ctp_state *s = &tracer.region.stations[station].state;
+	struct ctp_state *s = &tracer.region.states[station];
 	*s = (struct ctp_state){.id = 100 + station, .entity = entity, .station = station, .life = CTP_RUNNING, .runs = 1};
 	return s;
 }

@@ -23,7 +23,7 @@
 enum { STATIONS = 2 };
 #define BASE 0x7f0000000000ULL
 
-// The file: ELF headers, the region's first page, the stations.
+// The file: ELF headers, the region's first page, the states.
 static struct core {
 	Elf64_Ehdr elf;
 	Elf64_Phdr load[2];
@@ -31,7 +31,7 @@ static struct core {
 		struct ctp_header header;
 		unsigned char page[CTP_HEADER_BYTES];
 	} first;
-	struct ctp_station stations[STATIONS];
+	struct ctp_state states[STATIONS];
 } core;
 
 static char path[] = "/tmp/test_core.XXXXXX";
@@ -58,7 +58,7 @@ static void make(void)
 	h->ext.clock_kind = CTP_CLOCK_MONOTONIC;
 	h->allocated_count = STATIONS;
 	for (unsigned i = 0; i < STATIONS; i++) {
-		struct ctp_state *s = &core.stations[i].state;
+		struct ctp_state *s = &core.states[i];
 		*s = (struct ctp_state){ .owner = CTP_OWNER_GUEST, .id = 41 + i, .entity = CTP_COROUTINE,
 					 .life = i ? CTP_CREATED : CTP_SUSPENDED, .station = i, .since = 1000 };
 	}
@@ -68,9 +68,9 @@ static void make(void)
 				 .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2 };
 	core.load[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = offsetof(struct core, first), .p_vaddr = BASE,
 				     .p_filesz = sizeof(core.first), .p_memsz = sizeof(core.first) };
-	core.load[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = offsetof(struct core, stations),
-				     .p_vaddr = BASE + CTP_HEADER_BYTES, .p_filesz = sizeof(core.stations),
-				     .p_memsz = sizeof(core.stations) };
+	core.load[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = offsetof(struct core, states),
+				     .p_vaddr = BASE + h->ext.states_off, .p_filesz = sizeof(core.states),
+				     .p_memsz = sizeof(core.states) };
 }
 
 // What it reads as, of so many bytes of it: 0 or what the reader says.
@@ -100,7 +100,7 @@ static void cut_off(void **state)
 	struct world w;
 	(void)state;
 	make();
-	for (size_t bytes = offsetof(struct core, stations) + sizeof(core.stations) - 1; bytes > 8; bytes -= bytes > 700 ? 97 : 13)
+	for (size_t bytes = offsetof(struct core, states) + sizeof(core.states) - 1; bytes > 8; bytes -= bytes > 700 ? 97 : 13)
 		assert_int_not_equal(read_as(&w, bytes), 0);
 }
 
@@ -110,7 +110,7 @@ static void other_words(void **state)
 	static const uint64_t values[] = { 0, 1, 0xfff, 1ULL << 32, 1ULL << 41, UINT32_MAX, 0x8000000080000000, UINT64_MAX };
 	const size_t parts[][2] = { { 0, offsetof(struct core, load) + sizeof(core.load) },
 				    { offsetof(struct core, first), sizeof(struct ctp_header) },
-				    { offsetof(struct core, stations), sizeof(core.stations) } };
+				    { offsetof(struct core, states), sizeof(core.states) } };
 	(void)state;
 	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
 		for (size_t at = 0; at + 8 <= parts[p][1]; at += 8)

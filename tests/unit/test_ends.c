@@ -21,7 +21,7 @@ enum { PAGE = 4096, STACK = 16 * PAGE, CONTEXT = 64 };
 struct bench {
 	struct ctp_header header;
 	struct ctp_ext ext;
-	struct ctp_station *stations; // the neighbour's
+	struct ctp_state *states; // the neighbour's
 	struct ctp_region r;
 	struct suspect s;
 	struct suspect *who;
@@ -33,11 +33,11 @@ struct bench {
 static void bench(struct bench *b, uint64_t end, uint64_t above)
 {
 	memset(b, 0, sizeof(*b));
-	b->stations = aligned_alloc(64, sizeof(*b->stations));
-	memset(b->stations, 0, sizeof(*b->stations));
+	b->states = aligned_alloc(64, sizeof(*b->states));
+	memset(b->states, 0, sizeof(*b->states));
 	b->ext.context_words = CONTEXT / 8;
 	b->header.allocated_count = 1;
-	b->r = (struct ctp_region){.header = &b->header, .ext = &b->ext, .stations = b->stations, .stations_max = 1};
+	b->r = (struct ctp_region){.header = &b->header, .ext = &b->ext, .states = b->states, .stations_max = 1};
 	b->s.nmine = 1;
 	b->s.mine[0] = (struct span){end - STACK, end};
 	b->s.s.lo = end - STACK;
@@ -51,14 +51,14 @@ static void unbench(struct bench *b)
 {
 	ends_deinit(&b->e);
 	proc_maps_deinit(&b->l.maps);
-	free(b->stations);
+	free(b->states);
 	free(b->l.tasks.v);
 }
 
 // A coroutine whose stack begins at `lo`, in a block that begins at `block`; its context lies at `slot`.
 static void neighbour(struct bench *b, uint64_t lo, uint64_t block, uint64_t slot, uint32_t how)
 {
-	struct ctp_state *s = &b->stations->state;
+	struct ctp_state *s = b->states;
 	s->owner = CTP_OWNER_GUEST;
 	s->entity = CTP_COROUTINE;
 	s->life = CTP_SUSPENDED;

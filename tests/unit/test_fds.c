@@ -408,7 +408,7 @@ enum { ROUNDS = 20000, THREADS = 3 };
 static void *open_and_close(void *arg)
 {
 	uint32_t seen[64] = {0};
-	fake_guest_thread((uint32_t)(uintptr_t)arg, &tracer.region.stations[3 + (uintptr_t)arg].state);
+	fake_guest_thread((uint32_t)(uintptr_t)arg, &tracer.region.states[3 + (uintptr_t)arg]);
 	for (int i = 0; i < ROUNDS; i++) {
 		int fd = open("/dev/null", O_RDONLY);
 		uint32_t gen = entry(fd)->gen;

@@ -21,7 +21,7 @@ enum { PAGE = 4096, STACK = 64 * PAGE, USED = 512 };
 struct bench {
 	struct ctp_header header;
 	struct ctp_ext ext;
-	struct ctp_station *station;
+	struct ctp_state *states;
 	struct ctp_region r;
 	char *stack;
 };
@@ -29,13 +29,13 @@ struct bench {
 static void bench(struct bench *b)
 {
 	memset(b, 0, sizeof(*b));
-	b->station = aligned_alloc(64, sizeof(*b->station));
-	memset(b->station, 0, sizeof(*b->station));
+	b->states = aligned_alloc(64, sizeof(*b->states));
+	memset(b->states, 0, sizeof(*b->states));
 	b->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(b->stack != MAP_FAILED);
 	b->header.allocated_count = 1;
-	b->r = (struct ctp_region){.header = &b->header, .ext = &b->ext, .stations = b->station, .stations_max = 1};
-	struct ctp_state *s = &b->station->state;
+	b->r = (struct ctp_region){.header = &b->header, .ext = &b->ext, .states = b->states, .stations_max = 1};
+	struct ctp_state *s = b->states;
 	s->owner = CTP_OWNER_GUEST;
 	s->entity = CTP_COROUTINE;
 	s->life = CTP_SUSPENDED;
@@ -49,7 +49,7 @@ static void bench(struct bench *b)
 static void unbench(struct bench *b)
 {
 	munmap(b->stack, STACK);
-	free(b->station);
+	free(b->states);
 }
 
 // A frame with `words` words, from `at` on.
@@ -133,7 +133,7 @@ static void of_some_nothing_can_be_told(void **state)
 	(void)state;
 	struct bench b;
 	bench(&b);
-	struct ctp_state *s = &b.station->state, was;
+	struct ctp_state *s = b.states, was;
 	frame(&b, 64, USED);
 	was = *s;
 	assert_int_equal(unused(&b), 64);

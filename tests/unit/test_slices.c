@@ -100,7 +100,7 @@ static void end_reader(struct fixture *x)
 // Station i is a coroutine; the runner is current on slot 0, whose loop polls SET.
 static struct ctp_state *station(struct fixture *x, uint32_t i, uint64_t id, enum ctp_life life)
 {
-	struct ctp_state *s = &x->r.stations[i].state;
+	struct ctp_state *s = &x->r.states[i];
 	*s = (struct ctp_state){ .owner = CTP_OWNER_GUEST, .id = id, .entity = CTP_COROUTINE, .life = (uint8_t)life,
 				 .since = now_ns(), .changes = 3, .runs = 2, .station = i };
 	x->r.header->allocated_count = i + 1 > x->r.header->allocated_count ? i + 1 : x->r.header->allocated_count;
@@ -280,7 +280,7 @@ static void test_native_and_alone(void **state)
 	make_waiter(x);
 	test_silent(x);
 	x->r.threads[0].current = 11;
-	x->r.stations[2].state.life = CTP_FINISHED; // nobody waits
+	x->r.states[2].life = CTP_FINISHED; // nobody waits
 	test_silent(x);
 	end_reader(x);
 }

@@ -49,7 +49,7 @@ static int drop_region(void **state)
 
 static void put_coroutine(uint32_t i, uint64_t id, uint64_t changes, enum ctp_life life)
 {
-	struct ctp_state *s = &region.stations[i].state;
+	struct ctp_state *s = &region.states[i];
 	*s = (struct ctp_state){ .id = id, .owner = CTP_OWNER_GUEST, .entity = CTP_COROUTINE, .since = 1 };
 	s->changes = changes;
 	s->life = life;
@@ -90,7 +90,7 @@ static void from_look_to_look(void **state)
 	assert_int_equal(watch_threads_native(t, 1001), 0);
 	put_coroutine(260, 261, 14, CTP_SUSPENDED); // two switches into it
 	put_coroutine(261, 262, 11, CTP_FINISHED);
-	region.stations[262].state.turn |= 1; // its writer was stopped in the middle
+	region.states[262].turn |= 1; // its writer was stopped in the middle
 	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
 	assert_int_equal(m.count, STATIONS - 1);
 	assert_int_equal(m.unsettled, 1);

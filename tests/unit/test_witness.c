@@ -225,7 +225,7 @@ static void withdrawn(void **state)
 	struct bench b;
 	bench_start(&b, "plain", false);
 	witness_poll(b.w);
-	b.region.stations[0].state.changes++;
+	b.region.states[0].changes++;
 	for (int i = 0; i < 100; i++) {
 		witness_poll(b.w);
 		nap();
