@@ -526,7 +526,8 @@ struct ctp_ext {
 	uint32_t execs;       // in the first image's region: images that came after it. W: guest, each of them
 	uint64_t ask;         // in the first image's region: who asks for a region (CTP_ASK); futex on each half
 	uint64_t chunk_next;  // chunks that were looked at to be taken
-	uint64_t reserved3[3];
+	uint64_t sent_fds;    // messages that it sent with descriptors in them; also W: engine, for an image after exec
+	uint64_t reserved3[2];
 	// 0x200: where things lie in the guest. W: guest, at attach
 	uint64_t region_base; // address of the region
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library

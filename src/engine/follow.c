@@ -46,6 +46,7 @@ static int next_image(struct session *s, struct process *p)
 		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));
 		return r;
 	}
+	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
 	session_note_error(s, process_next(p, &fresh));
 	process_started(p, NULL);
 	if (p->index == 0 && !s->output.jsonl)

@@ -289,6 +289,8 @@ void quiet_judge(struct look *l)
 	}
 	if (look_has_kin(l->r))
 		way(&q, "it has forked: another process may hold what the loop waits for");
+	if (ctp_load64(&l->r->ext->sent_fds))
+		way(&q, "it has sent descriptors in messages: another process may hold, or yet take, what the loop waits for");
 	if (!q.ways)
 		outsiders(&q);
 	int sharer = q.ways ? 0 : hold_sharer(l->pid);

@@ -3,6 +3,7 @@
 of them is left, and clean once the program has gone it."""
 import os
 import signal
+import socket
 
 from harness import Skip, child_of, equal, need, until, witness
 
@@ -125,6 +126,33 @@ def check_key_resumed(case, place):
     check_resumed(case, place)
 
 
+def sent(case, *options):
+    """A run of t-sent, and the connection on which it sent its pipe's other end away, not yet taken."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(case.dir / "other"))
+    server.listen()
+    process = case.ctp_start("-q", *options, case.target("sent"), case.dir / "other")
+    process.wait_for("ready")
+    return process, server.accept()[0]
+
+
+def check_sent(case):
+    """What its loop waits for is on its way to another program: nobody holds the other end yet."""
+    process, _there = sent(case, "--timeout=1")
+    process.done()
+    findings, report = verdicts(case)
+    equal(findings, [("CTP001", "likely")], f"verdicts: {report['findings']}")
+
+
+def check_sent_taken(case):
+    process, there = sent(case)
+    _, fds, _, _ = socket.recv_fds(there, 1, 1)
+    os.write(fds[0], b"o")
+    done = process.done()
+    equal((done.status, done.out), (0, "ready\nwoken\n"), "the other program's order")
+    equal(verdicts(case)[0], [], "verdicts")
+
+
 def checks():
     glibc = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
     for place in FREED if (2, 34) <= glibc < (2, 42) else []:  # whose lists the engine knows
@@ -140,6 +168,8 @@ def checks():
     for wake in WAKES:
         yield f"never_proven_wake/{wake}", lambda case, wake=wake: check_wake(case, wake)
         yield f"woken/{wake}", lambda case, wake=wake: check_woken(case, wake)
+    yield "never_proven_wake/sent", check_sent
+    yield "woken/sent", check_sent_taken
     yield "nothing_wakes", check_nothing_wakes
     yield "proven/below_ended", lambda case: check_freed(case, "below_ended")
 
