@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
-#include "unwind/unwind.h"
 
 enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
 #define TOUCHED (3ULL << 62) // present, or swapped out
@@ -298,31 +297,21 @@ static bool brings_nothing(const struct proc_task *t)
 	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
 }
 
-// Does it all lie in one frame of the sleeper's stack, above its hook?
-static bool in_one_frame(const struct look *l, const struct proc_task *t, uint64_t lo, uint64_t hi)
-{
-	const struct ctp_thread *c = &l->threads[t->slot];
-	struct span stack;
-	struct ctp_state s = {0};
-	if (!own_stack(l, t, &stack) || lo < t->sp || hi > stack.hi || !(c->wait_seq & 1) || c->wait_regs[CTP_REG_SP] < t->sp)
-		return false;
-	memcpy(s.regs, c->wait_regs, sizeof(s.regs));
-	return hi <= unwind_frame_end(l->pid, &s, lo);
-}
-
 // The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
 // where it is full of what was there before, as long as the call says; elsewhere
-// as far as the kernel has ever filled it, should the call not be right. Nor is it right
-// where it says more than there is in the frame, or says bytes (sizeof) in place of how many.
+// as far as the kernel has ever filled it, should the call not be right.
 static void event_buffer(const struct look *l, const struct proc_task *t, struct span_list *out)
 {
-	uint64_t lo = t->args[1], says = t->args[2] * EVENT_BYTES;
+	struct span stack;
+	uint64_t lo = t->args[1], bytes = t->args[2] * EVENT_BYTES;
 	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
 		return;
 	const struct ctp_thread *c = &l->threads[t->slot];
-	uint64_t came = c->came_buf == lo ? c->came_bytes : 0, least = came < says ? came : says;
-	uint64_t bytes = t->args[2] % EVENT_BYTES ? says : t->args[2];
-	span_add(out, lo, lo + (bytes > least && in_one_frame(l, t, lo, lo + bytes) ? bytes : least));
+	if (!own_stack(l, t, &stack) || lo < t->sp || lo + bytes > stack.hi) {
+		uint64_t came = c->came_buf == lo ? c->came_bytes : 0;
+		bytes = came < bytes ? came : bytes;
+	}
+	span_add(out, lo, lo + bytes);
 }
 
 static void tasks(struct dead *d, struct span_list *out)

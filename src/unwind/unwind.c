@@ -255,30 +255,6 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 	return n;
 }
 
-uint64_t unwind_frame_end(pid_t pid, const struct ctp_state *s, uint64_t addr)
-{
-	struct unwind *u;
-	unw_cursor_t c;
-	unw_word_t pc, sp = s->regs[CTP_REG_SP], up;
-	uint64_t end = 0;
-	if (addr < sp || unwind_new(&u, pid))
-		return 0;
-	u->s = s;
-	u->near = NULL;
-	u->more.have = 0;
-	u->missed = false;
-	int r = s->regs[CTP_REG_PC] ? unw_init_remote(&c, u->as, u) : -1;
-	for (int n = 0; !r && !end && n < UNWIND_FRAMES; n++) {
-		if (unw_get_reg(&c, UNW_REG_IP, &pc) || !modules_has(&u->modules, pc) || unw_step(&c) <= 0 || u->missed ||
-		    unw_get_reg(&c, UNW_REG_SP, &up) || !climbs(s, sp, up))
-			break;
-		sp = up;
-		end = addr < sp ? sp : 0;
-	}
-	unwind_free(u);
-	return end;
-}
-
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max)
 {
 	struct unwind *u;

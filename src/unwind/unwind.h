@@ -30,7 +30,5 @@ void unwind_fetch(const struct unwind *u, const struct ctp_state *s, size_t n, s
 // pointer. Whether the coroutine still slept when its stack was read is for the caller to check (ctp_state.seq).
 size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unwind_near *near, uint64_t *pcs,
 		   size_t max, bool *guessed);
-// Where the frame ends in which `addr` lies: its CFA, on the stack of which `s` has the innermost registers. 0: not known.
-uint64_t unwind_frame_end(pid_t pid, const struct ctp_state *s, uint64_t addr);
 // The same for a single look.
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max);
