@@ -293,12 +293,14 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 }
 
 // Has the function of a Boost coroutine returned? Then its entry, alone on the stack, makes the last jump
-// itself, on top of whom it goes to, who releases the stack or keeps it for another.
-static bool has_returned(const struct ctp_state *s, enum ctp_how how)
+// itself, on top of whom it goes to, who releases the stack or keeps it for another: by the record that lies
+// above the stack, which it hands over. (The function may stand in the entry's frame, and hand over what is on the stack.)
+static bool has_returned(const struct guest *g, const struct ctp_state *s, enum ctp_how how)
 {
-	enum { FRAMES = 2, ENTRY_BYTES = 1 << 14 }; // the entry, and what make_fcontext put under it
+	enum { FRAMES = 2, ENTRY_BYTES = 1 << 14, ABOVE = 4096 }; // the entry, and what make_fcontext put under it
 	uint64_t pc = 0;
-	uint32_t n = how == CTP_HOW_ONTOP && s->entity == CTP_COROUTINE ? stacks_frames(s->stack, &pc) : 0;
+	bool record = how == CTP_HOW_ONTOP && s->entity == CTP_COROUTINE && g->handed - s->hi < ABOVE;
+	uint32_t n = record ? stacks_frames(s->stack, &pc) : 0;
 	return n && n <= FRAMES && pc - s->entry < ENTRY_BYTES;
 }
 
@@ -370,7 +372,7 @@ static inline __attribute__((always_inline)) void leave(struct guest *g, struct 
 	s->since = now;
 	s->nwaits = 0;
 	if (CTP_UNLIKELY(g->slice) && !ends) {
-		if (has_returned(s, how))
+		if (has_returned(g, s, how))
 			g->nwaits = g->eagain = g->more_waits = 0; // it waits for nothing any more
 		fds_suspend(g, s);
 	}

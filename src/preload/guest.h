@@ -114,6 +114,7 @@ struct guest {
 
 	// What was found for a switch, if it runs already or lives no more: the same, and where it would go on.
 	struct { const struct ctp_state *who; uint64_t sp, pc, slot; } late;
+	uint64_t handed; // to whom the last ontop_fcontext entered
 	struct { uint64_t pc; int lo, hi; } refused; // numbers in a row that close refused there (fd_bad.c)
 
 	// Copies of what the tracer has, nearer at hand (hook.h)

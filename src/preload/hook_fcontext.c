@@ -130,5 +130,6 @@ void hook_jump_fcontext(struct guest *g, struct arguments *a)
 
 void hook_ontop_fcontext(struct guest *g, struct arguments *a)
 {
+	g->handed = ARGUMENT(a, 1);
 	jump(g, a, CTP_HOW_ONTOP);
 }
