@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "unwind/unwind.h"
 
 enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
 #define TOUCHED (3ULL << 62) // present, or swapped out
@@ -34,6 +35,7 @@ struct dead {
 	struct span_list declared;
 	struct native *natives;
 	size_t nnatives;
+	struct unwind *unwind; // from the first use on
 };
 
 void span_add(struct span_list *s, uint64_t lo, uint64_t hi)
@@ -112,6 +114,25 @@ static uint64_t touched_from(const struct dead *d, uint64_t lo, uint64_t to)
 	}
 }
 
+// The same, as far as a stack was in those pages: one that is full of one word was wiped or painted, or has
+// never been used. What lies beneath it may be anybody's: a block can have its stack at one end, and more at the other.
+static uint64_t used_from(const struct dead *d, uint64_t lo, uint64_t to)
+{
+	enum { BATCH = 16, WORDS = PAGE / 8 };
+	uint64_t from = touched_from(d, lo, to), at = to & ~(uint64_t)(PAGE - 1);
+	while (from && at > from) {
+		uint64_t first = at - from > BATCH * PAGE ? at - BATCH * PAGE : from & ~(uint64_t)(PAGE - 1);
+		if (proc_peek(d->l->pid, first, d->words, at - first, false) != at - first)
+			return at;
+		for (; at > first; at -= PAGE) {
+			const uint64_t *page = d->words + (at - PAGE - first) / 8;
+			if (!memcmp(page, page + 1, (WORDS - 1) * 8))
+				return at;
+		}
+	}
+	return from;
+}
+
 // Below `sp` on the stack [lo, hi), but for its lowest page: some keep there what
 // is the stack's, and a stack that reaches it is about to overflow. The main
 // thread's is the kernel's to make: nothing else is in it.
@@ -123,7 +144,7 @@ static void below(const struct dead *d, struct span stack, uint64_t sp, bool ker
 	if (to <= stack.lo + PAGE + RED_ZONE)
 		return;
 	to -= RED_ZONE;
-	uint64_t from = kernels ? stack.lo : touched_from(d, stack.lo, to);
+	uint64_t from = kernels ? stack.lo : used_from(d, stack.lo, to);
 	if (kernels)
 		span_add(out, from, to);
 	else if (from)
@@ -297,17 +318,27 @@ static bool brings_nothing(const struct proc_task *t)
 	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
 }
 
+// Is it what the caller's frame has room for? (`sizeof events` for their number is a slip that does no harm.)
+static bool in_one_frame(struct dead *d, const struct ctp_thread *c, uint64_t lo, uint64_t bytes)
+{
+	struct ctp_state s = {0};
+	memcpy(s.regs, c->wait_regs, sizeof(s.regs));
+	if (!d->unwind && unwind_new(&d->unwind, d->l->pid))
+		return false;
+	return lo + bytes <= unwind_frame_end(d->unwind, &s, lo);
+}
+
 // The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
 // where it is full of what was there before, as long as the call says; elsewhere
 // as far as the kernel has ever filled it, should the call not be right.
-static void event_buffer(const struct look *l, const struct proc_task *t, struct span_list *out)
+static void event_buffer(struct dead *d, const struct proc_task *t, struct span_list *out)
 {
 	struct span stack;
 	uint64_t lo = t->args[1], bytes = t->args[2] * EVENT_BYTES;
 	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
 		return;
-	const struct ctp_thread *c = &l->threads[t->slot];
-	if (!own_stack(l, t, &stack) || lo < t->sp || lo + bytes > stack.hi) {
+	const struct ctp_thread *c = &d->l->threads[t->slot];
+	if (!own_stack(d->l, t, &stack) || lo < t->sp || lo + bytes > stack.hi || !t->hooked || !in_one_frame(d, c, lo, bytes)) {
 		uint64_t came = c->came_buf == lo ? c->came_bytes : 0;
 		bytes = came < bytes ? came : bytes;
 	}
@@ -324,7 +355,7 @@ static void tasks(struct dead *d, struct span_list *out)
 			continue;
 		if (c && c->native && c->current == c->native)
 			add_native(d, t->sp, t->tid, d->slots[t->slot]);
-		event_buffer(l, t, out);
+		event_buffer(d, t, out);
 	}
 }
 
@@ -368,4 +399,5 @@ void dead_find(const struct look *l, struct span_list *out)
 	free(d.slots);
 	free(d.declared.v);
 	free(d.natives);
+	unwind_free(d.unwind);
 }

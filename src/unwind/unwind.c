@@ -255,6 +255,26 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 	return n;
 }
 
+uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t addr)
+{
+	unw_cursor_t c;
+	unw_word_t sp = s->regs[CTP_REG_SP], up;
+	u->s = s;
+	u->near = NULL;
+	u->more.have = 0;
+	u->missed = false;
+	if (addr < sp || unw_init_remote(&c, u->as, u))
+		return 0;
+	for (size_t i = 0; i < UNWIND_FRAMES; i++) {
+		if (unw_step(&c) <= 0 || u->missed || unw_get_reg(&c, UNW_REG_SP, &up) || !climbs(s, sp, up))
+			return 0;
+		if (addr < up)
+			return up;
+		sp = up;
+	}
+	return 0;
+}
+
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max)
 {
 	struct unwind *u;

@@ -30,5 +30,7 @@ void unwind_fetch(const struct unwind *u, const struct ctp_state *s, size_t n, s
 // pointer. Whether the coroutine still slept when its stack was read is for the caller to check (ctp_state.seq).
 size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unwind_near *near, uint64_t *pcs,
 		   size_t max, bool *guessed);
-// The same for a single look.
+// Where the frame ends in which `addr` lies, of a stack with these registers; 0 if that is not known for certain.
+uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t addr);
+// A walk for a single look.
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max);
