@@ -330,11 +330,12 @@ static bool in_one_frame(struct dead *d, const struct ctp_thread *c, uint64_t lo
 
 // The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
 // where it is full of what was there before, as long as the call says; elsewhere
-// as far as the kernel has ever filled it, should the call not be right.
+// as far as the kernel has ever filled it, should the call not be right. Where it
+// may say bytes (sizeof) in place of how many, so many bytes are believed.
 static void event_buffer(struct dead *d, const struct proc_task *t, struct span_list *out)
 {
 	struct span stack;
-	uint64_t lo = t->args[1], bytes = t->args[2] * EVENT_BYTES;
+	uint64_t lo = t->args[1], bytes = t->args[2] % EVENT_BYTES ? t->args[2] * EVENT_BYTES : t->args[2];
 	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
 		return;
 	const struct ctp_thread *c = &d->l->threads[t->slot];
