@@ -21,7 +21,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static int pipes[2], pair[2], event, empty, quiet, epoll_ready, epoll_quiet, epoll_timer, timer;
+static int pipes[2], pair[2], event, empty, quiet, epoll_ready, epoll_quiet, epoll_timer, timer, alarm_fd;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // ------------------------------------------------------------- the calls
@@ -50,6 +50,8 @@ static void poll_none(void) { must(poll(&(struct pollfd){.fd = quiet, .events = 
 static void sleep_none(void) { must(nanosleep(&(struct timespec){0, 0}, NULL), 0); }
 static void malloc_small(void) { void *volatile p = malloc(32); free(p); }
 static void malloc_page(void) { void *volatile p = malloc(4096); free(p); }
+static const struct itimerspec later = {.it_value = {1000, 0}};
+static void timer_set(void) { must(timerfd_settime(alarm_fd, 0, &later, NULL), 0); }
 static void mutex_pair(void) { must(pthread_mutex_lock(&lock), 0); must(pthread_mutex_unlock(&lock), 0); }
 
 // A timer goes on only when it is read: past us, as that is not what is measured.
@@ -94,7 +96,7 @@ static const struct {
 	{"read-nothing", read_zero, 1}, {"read-EAGAIN", read_eagain, 1},
 	{"epoll_wait-1", wait_one, 1}, {"epoll_wait-0", wait_none, 1}, {"epoll_wait-blocks", wait_blocks, 1},
 	{"epoll_ctl-MOD", control_mod, 1}, {"poll-1", poll_one, 1}, {"poll-0", poll_none, 1}, {"select-1", select_one, 1},
-	{"eventfd+close", open_close, 1}, {"nanosleep-0", sleep_none, 1},
+	{"eventfd+close", open_close, 1}, {"nanosleep-0", sleep_none, 1}, {"timerfd_settime", timer_set, 1},
 	{"malloc+free-32", malloc_small, 1}, {"malloc+free-4096", malloc_page, 1}, {"mutex-pair", mutex_pair, 1},
 	{"clock_gettime", clock_get, 1},
 };
@@ -159,6 +161,7 @@ static void prepare(void)
 	epoll_timer = epoll_create1(0);
 	watch(epoll_ready, event, EPOLLOUT);
 	watch(epoll_quiet, quiet, EPOLLIN | EPOLLET);
+	alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	struct itimerspec each = {.it_value = {0, 50000}, .it_interval = {0, 50000}};
 	must(timerfd_settime(timer, 0, &each, NULL), 0);

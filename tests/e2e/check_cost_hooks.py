@@ -21,6 +21,7 @@ MOST = {
     "poll-1": (387, 393),
     "eventfd+close": (1226, 1146),
     "nanosleep-0": (96, 96),
+    "timerfd_settime": (228, 196),
     "malloc+free-32": (10, 10),
     "malloc+free-4096": (82, 82),
     "mutex-pair": (43, 43),
