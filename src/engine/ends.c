@@ -13,6 +13,7 @@
 
 #include "ctp/seq.h"
 #include "engine/heap.h"
+#include "engine/pages.h"
 
 enum { PAGE = 4096, GUARD_MOST = 64 * PAGE, BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
 
@@ -198,11 +199,13 @@ static void of_ended_threads(struct ends *e, const struct look *l, const uint64_
 }
 
 // Is there nothing in these pages? Those that cannot be read hold nothing.
-static bool blank(const struct look *l, uint64_t lo, uint64_t hi)
+static bool blank(const struct look *l, const struct pages *p, uint64_t lo, uint64_t hi)
 {
 	uint64_t words[PAGE / 8];
 	for (; lo < hi; lo += PAGE) {
-		size_t n = proc_peek(l->pid, lo, words, sizeof(words), false) / 8;
+		const struct maps_line *m = proc_maps_find(&l->maps, lo);
+		bool own = m && m->perms[3] == 'p' && !m->ino;
+		size_t n = (own ? pages_peek(p, lo, words, sizeof(words)) : proc_peek(l->pid, lo, words, sizeof(words), false)) / 8;
 		for (size_t i = 0; i < n; i++)
 			if (words[i])
 				return false;
@@ -212,7 +215,7 @@ static bool blank(const struct look *l, uint64_t lo, uint64_t hi)
 
 // Declared up to the end of what was allocated for it, with nothing of the program's at the
 // bottom, nor above the first frame, where makecontext leaves a word and keeps its link.
-static bool bare(const struct look *l, const struct suspect *s)
+static bool bare(const struct look *l, const struct pages *p, const struct suspect *s)
 {
 	enum { ABOVE = 3 };
 	const struct ctp_state *c = &s->s;
@@ -221,7 +224,7 @@ static bool bare(const struct look *l, const struct suspect *s)
 	bool handle = c->how == CTP_HOW_FCONTEXT || c->how == CTP_HOW_ONTOP; // its context lies on the stack
 	if (s->nmine != (handle ? 1 : 2) || s->heap[0] || m.hi != c->hi || m.hi % PAGE || c->lo % PAGE || m.lo % PAGE ||
 	    (c->flags & CTP_STATE_FOREIGN) || c->hi - c->lo < 2 * PAGE || c->lo - m.lo > GUARD_MOST ||
-	    !blank(l, m.lo, c->lo + PAGE) || proc_peek(l->pid, c->hi - sizeof(top), top, sizeof(top), false) != sizeof(top))
+	    !blank(l, p, m.lo, c->lo + PAGE) || proc_peek(l->pid, c->hi - sizeof(top), top, sizeof(top), false) != sizeof(top))
 		return false;
 	for (unsigned i = 0; i < ABOVE; i++) {
 		const struct maps_line *there = proc_maps_find(&l->maps, top[i]);
@@ -233,11 +236,11 @@ static bool bare(const struct look *l, const struct suspect *s)
 
 // Of an address whose meaning is known: does it mean nothing else? Threads carry where their stack begins in
 // registers, and so do the contexts that were saved on them: such words may stand anywhere.
-static bool means_one_thing(const struct look *l, uint64_t at)
+static bool means_one_thing(const struct look *l, const struct pages *p, uint64_t at)
 {
 	for (size_t i = 0; i < l->n; i++)
 		for (unsigned k = 0; k < suspect_objects(l->who[i]); k++)
-			if (l->who[i]->mine[k].hi == at && (k || !bare(l, l->who[i])))
+			if (l->who[i]->mine[k].hi == at && (k || !bare(l, p, l->who[i])))
 				return false;
 	return true;
 }
@@ -245,15 +248,18 @@ static bool means_one_thing(const struct look *l, uint64_t at)
 static void anywhere(struct ends *e, const struct look *l)
 {
 	size_t known = e->n;
+	struct pages pages;
+	pages_open(&pages, l->pid);
 	if (known)
 		qsort(e->v, known, sizeof(*e->v), by_at);
 	for (size_t i = 0; i < known; i++) {
 		uint64_t at = e->v[i].at;
 		if (i % 64 == 63 && look_late(l))
 			break; // fewer words are explained then
-		if ((!i || at != e->v[i - 1].at) && means_one_thing(l, at))
+		if ((!i || at != e->v[i - 1].at) && means_one_thing(l, &pages, at))
 			add(e, at, 0, UINT64_MAX, 0);
 	}
+	pages_close(&pages);
 }
 
 void ends_init(struct ends *e, const struct look *l)

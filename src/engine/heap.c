@@ -5,19 +5,20 @@
 // 64 MiB), or of mmapped blocks. Nothing is believed but what proves itself:
 // a walk counts only if every header is sound and it ends exactly at the
 // heap's end. A block is [header + 16, next header): the last 8 usable bytes
-// are the next header's, and pointers there are the allocator's own.
+// are the next header's, and pointers there are the allocator's own. What the
+// program has not touched yet stays so: a mapping may be no heap at all.
 #include "engine/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/proc.h"
+#include "engine/pages.h"
 
 enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16 };
 #define ARENA_BYTES (64ULL << 20)
 
 struct walk {
-	pid_t pid;
+	struct pages pages;
 	uint64_t deadline_ns;
 	uint64_t at; // of the window
 	size_t have;
@@ -28,7 +29,7 @@ static bool word(struct walk *w, uint64_t addr, uint64_t *out)
 {
 	if (addr < w->at || addr + 8 > w->at + w->have) {
 		w->at = addr;
-		w->have = proc_peek(w->pid, addr, w->window, WINDOW, false);
+		w->have = pages_peek(&w->pages, addr, w->window, WINDOW);
 		if (w->have < 8)
 			return false;
 	}
@@ -73,7 +74,7 @@ static const uint64_t ARENA_FIRST[] = {0x8d0, 0x8c0, 0x8b0, 0x8a0, 0x890, 0x8e0,
 static void arena(struct walk *w, uint64_t base, const struct heap_visitor *v)
 {
 	uint64_t info[4]; // ar_ptr, prev, size, mprotect_size
-	if (proc_peek(w->pid, base, info, sizeof(info), false) != sizeof(info))
+	if (pages_peek(&w->pages, base, info, sizeof(info)) != sizeof(info))
 		return;
 	if (info[2] < 4096 || info[2] > ARENA_BYTES || info[2] % 4096 || info[3] < info[2] || info[3] > ARENA_BYTES)
 		return;
@@ -177,13 +178,14 @@ static int by_addr(const void *a, const void *b)
 
 void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q, size_t n, uint64_t deadline_ns)
 {
-	struct walk w = {.pid = pid, .deadline_ns = deadline_ns, .window = malloc(WINDOW)};
+	struct walk w = {.deadline_ns = deadline_ns, .window = malloc(WINDOW)};
 	struct asked a = {.q = q, .n = n};
 	const struct heap_visitor v = {&a, answer, believe};
 	if (!w.window || !n) {
 		free(w.window);
 		return;
 	}
+	pages_open(&w.pages, pid);
 	qsort(q, n, sizeof(*q), by_addr);
 	for (size_t i = 0; i < maps->n; i++) {
 		uint64_t lo = maps->v[i].lo, hi = main_heap(maps, &i);
@@ -204,6 +206,7 @@ void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q,
 		if (!q[i].found)
 			mmapped(&w, m, &q[i]);
 	}
+	pages_close(&w.pages);
 	free(w.window);
 }
 
@@ -211,7 +214,8 @@ void heap_resolve(pid_t pid, const struct proc_maps *maps, struct heap_query *q,
 
 void heap_visit(pid_t pid, const struct proc_maps *maps, const struct heap_visitor *v, uint64_t deadline_ns)
 {
-	struct walk w = {.pid = pid, .deadline_ns = deadline_ns, .window = malloc(WINDOW)};
+	struct walk w = {.deadline_ns = deadline_ns, .window = malloc(WINDOW)};
+	pages_open(&w.pages, pid);
 	for (size_t i = 0; w.window && i < maps->n && proc_now_ns() <= deadline_ns; i++) {
 		const struct maps_line *m = &maps->v[i];
 		uint64_t hi = main_heap(maps, &i);
@@ -221,6 +225,7 @@ void heap_visit(pid_t pid, const struct proc_maps *maps, const struct heap_visit
 			for (uint64_t at = (m->lo + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1); at < m->hi; at += ARENA_BYTES)
 				arena(&w, at, v);
 	}
+	pages_close(&w.pages);
 	free(w.window);
 }
 

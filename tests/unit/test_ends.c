@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "engine/ends.h"
+#include "engine/heap.h"
 
 enum { PAGE = 4096, STACK = 16 * PAGE, CONTEXT = 64 };
 
@@ -251,6 +253,155 @@ static void the_loader_keeps_nothing_of_the_programs(void **state)
 	unbench(&b);
 }
 
+// ---- bare stacks: what begins at their end may be meant by any word at all
+
+struct stack {
+	char *at;      // a page of guard, then the stack
+	uint64_t end;
+	uint64_t context[CONTEXT / 8], neighbours[CONTEXT / 8];
+};
+
+// A suspect that was made by makecontext on a mapping of its own, and a neighbour whose stack begins at its end.
+static void bare_bench(struct bench *b, struct stack *k)
+{
+	k->at = mmap(NULL, PAGE + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(k->at, MAP_FAILED);
+	assert_int_equal(mprotect(k->at, PAGE, PROT_NONE), 0);
+	k->end = (uintptr_t)k->at + PAGE + STACK;
+	memset(k->at + PAGE + STACK - 256, 0, 256);
+	bench(b, k->end, 0);
+	b->s.s.how = CTP_HOW_SWAP;
+	b->s.s.lo = k->end - STACK;
+	b->s.mine[0].lo = (uintptr_t)k->at;
+	b->s.mine[1] = (struct span){(uintptr_t)k->context, (uintptr_t)k->context + CONTEXT};
+	b->s.nmine = 2;
+	neighbour(b, k->end, k->end, (uintptr_t)k->neighbours, CTP_HOW_SWAP);
+}
+
+// Is its end known by any word, wherever that stands? The bench is over then.
+static bool by_any(struct bench *b, struct stack *k)
+{
+	ends_init(&b->e, &b->l);
+	bool any = explained(b, 0x1000, k->end);
+	assert_true(explained(b, (uintptr_t)k->neighbours, k->end));
+	unbench(b);
+	return any;
+}
+
+static void the_end_of_a_bare_stack_means_what_begins_there(void **state)
+{
+	(void)state;
+	struct bench b;
+	struct stack k;
+	bare_bench(&b, &k);
+	assert_true(by_any(&b, &k));
+	bare_bench(&b, &k); // a handle of its own, instead of a context elsewhere
+	b.s.s.how = CTP_HOW_FCONTEXT;
+	b.s.nmine = 1;
+	assert_true(by_any(&b, &k));
+}
+
+static void what_is_not_bare_may_be_meant(void **state)
+{
+	(void)state;
+	static uint64_t writable;
+	static const uint64_t constant = 1;
+	enum { ON_BOTTOM, ON_TOP, CONSTANT_ON_TOP, FOREIGN, ON_THE_HEAP, LARGE_GUARD, SMALL, UNEVEN, SHORT, NO_CONTEXT, WITH_CONTEXT, CASES };
+	for (int i = 0; i < CASES; i++) {
+		struct bench b;
+		struct stack k;
+		bare_bench(&b, &k);
+		uint64_t *top = (uint64_t *)(k.at + PAGE + STACK);
+		switch (i) {
+		case ON_BOTTOM: k.at[PAGE + 100] = 1; break;
+		case ON_TOP: top[-2] = (uintptr_t)&writable; break;
+		case CONSTANT_ON_TOP: top[-2] = (uintptr_t)&constant; break;
+		case FOREIGN: b.s.s.flags = CTP_STATE_FOREIGN; break;
+		case ON_THE_HEAP: b.s.heap[0] = true; break;
+		case LARGE_GUARD: b.s.mine[0].lo -= 64 * PAGE; break;
+		case SMALL: b.s.s.lo = k.end - PAGE; break;
+		case UNEVEN: b.s.s.lo += 8; break;
+		case SHORT: b.s.s.hi -= PAGE; break; // what lies above it is the program's
+		case NO_CONTEXT: b.s.nmine = 1; break;
+		case WITH_CONTEXT: b.s.s.how = CTP_HOW_ONTOP; break; // it has an object besides: a control block
+		}
+		if (i == SHORT || i == ON_THE_HEAP) { // then not even its own record is asked
+			ends_init(&b.e, &b.l);
+			assert_false(explained(&b, 0x1000, k.end));
+			unbench(&b);
+		} else {
+			assert_int_equal(by_any(&b, &k), i == CONSTANT_ON_TOP);
+		}
+		munmap(k.at, PAGE + STACK);
+	}
+}
+
+// All that end there must be bare: two suspects, one after the other.
+static void one_that_is_not_bare_is_enough(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct bench b;
+		struct stack k;
+		bare_bench(&b, &k);
+		struct suspect second = b.s, *both[] = {&b.s, &second};
+		b.l.who = both;
+		b.l.n = 2;
+		if (i == 1)
+			second.s.flags = CTP_STATE_FOREIGN;
+		if (i == 2)
+			second.mine[1].hi = k.end; // its control block ends there
+		assert_int_equal(by_any(&b, &k), i == 0);
+		munmap(k.at, PAGE + STACK);
+	}
+}
+
+// ---- what was never touched stays so
+
+static void nothing_is_touched(void **state)
+{
+	(void)state;
+	struct bench b;
+	struct stack k;
+	uint64_t entries[STACK / PAGE + 1];
+	bare_bench(&b, &k);
+	b.s.mine[1] = (struct span){(uintptr_t)k.at + PAGE, (uintptr_t)k.at + PAGE + CONTEXT}; // a block of the heap, perhaps
+	assert_true(by_any(&b, &k));
+	int map = open("/proc/self/pagemap", O_RDONLY);
+	if (map < 0)
+		skip();
+	assert_int_equal(pread(map, entries, sizeof(entries), (off_t)((uintptr_t)k.at / PAGE * 8)), sizeof(entries));
+	close(map);
+	for (unsigned i = 0; i < STACK / PAGE; i++)
+		assert_false(entries[i] >> 62);
+	assert_true(entries[STACK / PAGE] >> 62); // its top
+	struct heap_query q = {.addr = (uintptr_t)k.at + PAGE + 8};
+	assert_int_equal(proc_maps_read(getpid(), &b.l.maps), 0);
+	heap_resolve(getpid(), &b.l.maps, &q, 1, UINT64_MAX);
+	assert_false(q.found);
+	map = open("/proc/self/pagemap", O_RDONLY);
+	assert_int_equal(pread(map, entries, sizeof(entries), (off_t)((uintptr_t)k.at / PAGE * 8)), sizeof(entries));
+	close(map);
+	for (unsigned i = 0; i < STACK / PAGE; i++)
+		assert_false(entries[i] >> 62);
+	proc_maps_deinit(&b.l.maps);
+}
+
+// malloc's blocks are found as before, also where most of them was never touched.
+static void a_block_of_untouched_pages_is_found(void **state)
+{
+	(void)state;
+	char *block = malloc(4 << 20);
+	struct proc_maps maps;
+	struct heap_query q = {.addr = (uintptr_t)block + (3 << 20)};
+	assert_int_equal(proc_maps_read(getpid(), &maps), 0);
+	heap_resolve(getpid(), &maps, &q, 1, UINT64_MAX);
+	assert_true(q.found);
+	assert_int_equal(q.block.lo, (uintptr_t)block);
+	proc_maps_deinit(&maps);
+	free(block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +410,9 @@ int main(void)
 		cmocka_unit_test(a_threads_record_has_one_word_of_its_own),
 		cmocka_unit_test(nothing_on_an_ended_threads_stack_is_the_programs),
 		cmocka_unit_test(the_loader_keeps_nothing_of_the_programs),
+		cmocka_unit_test(the_end_of_a_bare_stack_means_what_begins_there), cmocka_unit_test(what_is_not_bare_may_be_meant),
+		cmocka_unit_test(one_that_is_not_bare_is_enough), cmocka_unit_test(nothing_is_touched),
+		cmocka_unit_test(a_block_of_untouched_pages_is_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
