@@ -379,7 +379,7 @@ void dead_find(const struct look *l, struct span_list *out)
 	uint32_t n = ctp_load32(&l->r->header->allocated_count);
 	for (uint32_t i = 0; able && i < n && i < l->r->stations_max; i++) {
 		struct ctp_state s;
-		if (i % 256 == 255 && proc_now_ns() > late)
+		if (i % 256 == 255 && signals_late(late))
 			able = false;
 		if (ctp_load32(&l->r->states[i].owner) == CTP_OWNER_GUEST &&
 		    ctp_state_read(&l->r->states[i], &s))

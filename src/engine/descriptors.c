@@ -138,10 +138,10 @@ static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, c
 	for (uint32_t fd = 0; fd < high; fd++)
 		if (bits[fd / 8] >> fd % 8 & 1)
 			kinds |= 1u << (r->fds[fd].kind & 31);
-	for (size_t i = 0; i < sizeof(inet) / sizeof(*inet) && proc_now_ns() < deadline_ns; i++)
+	for (size_t i = 0; i < sizeof(inet) / sizeof(*inet) && !signals_late(deadline_ns); i++)
 		if (kinds & (1u << inet[i].kind | 1u << CTP_FD_OTHER))
 			read_inet(s, pid, inet[i].file);
-	if (kinds & (1u << CTP_FD_UNIX | 1u << CTP_FD_OTHER) && proc_now_ns() < deadline_ns)
+	if (kinds & (1u << CTP_FD_UNIX | 1u << CTP_FD_OTHER) && !signals_late(deadline_ns))
 		read_unix(s, pid);
 	if (s->n)
 		qsort(s->v, s->n, sizeof(*s->v), by_ino);
@@ -182,7 +182,7 @@ void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_
 	read_names(&names, r, pid, bits, high, deadline_ns);
 	rewind(out);
 	if (!ftruncate(fileno(out), 0))
-		for (uint32_t fd = 0; fd < high && proc_now_ns() < deadline_ns; fd++) {
+		for (uint32_t fd = 0; fd < high && !signals_late(deadline_ns); fd++) {
 			struct ctp_fd f;
 			if ((bits[fd / 8] >> fd % 8 & 1) && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
 				write_one(out, &names, pid, (int)fd, &f);

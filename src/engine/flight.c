@@ -171,7 +171,7 @@ static void let_sleep(struct look *l)
 	uint64_t until = proc_now_ns() + LET_SLEEP_NS;
 	bool met = false;
 	for (uint32_t i = 0; i < l->nthreads; i++)
-		while (owes_sleep(l, i) && proc_now_ns() < until && proc_now_ns() < l->deadline_ns) {
+		while (owes_sleep(l, i) && proc_now_ns() < until && !signals_late(l->deadline_ns)) {
 			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 			if (!meet_again(l, i))
 				return;

@@ -161,7 +161,7 @@ static int by_lo(const void *a, const void *b)
 
 static bool may_list(const struct freed *f)
 {
-	return f->listed.n < MOST && (f->listed.n % 256 != 255 || proc_now_ns() <= f->deadline_ns);
+	return f->listed.n < MOST && (f->listed.n % 256 != 255 || !signals_late(f->deadline_ns));
 }
 
 // The chunk whose memory begins at `mem`, if it is of this size. entry: its first words.
@@ -247,12 +247,12 @@ static void add_listed(struct freed *f)
 
 static void add_lists(struct freed *f)
 {
-	for (size_t i = 0; i < f->caches.n && proc_now_ns() <= f->deadline_ns; i++) {
+	for (size_t i = 0; i < f->caches.n && !signals_late(f->deadline_ns); i++) {
 		size_t had = f->listed.n;
 		if (!cache(f, f->caches.v[i].lo))
 			f->listed.n = had;
 	}
-	for (size_t i = 0; i < f->fast.n && proc_now_ns() <= f->deadline_ns; i++) {
+	for (size_t i = 0; i < f->fast.n && !signals_late(f->deadline_ns); i++) {
 		size_t had = f->listed.n;
 		uint64_t which = f->fast.v[i].hi - f->fast.v[i].lo - 1;
 		if (!fast_list(f, f->fast.v[i].lo, LEAST + 16 * which))

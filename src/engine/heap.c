@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine/pages.h"
+#include "engine/signals.h"
 
 enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16 };
 #define ARENA_BYTES (64ULL << 20)
@@ -43,7 +44,7 @@ static uint64_t walk_heap(struct walk *w, uint64_t from, uint64_t end, const str
 	struct heap_chunk c = {0};
 	uint64_t last = 0, size, foot;
 	for (unsigned steps = 0; from < end; steps++) {
-		if (steps % 65536 == 65535 && proc_now_ns() > w->deadline_ns)
+		if (steps % 65536 == 65535 && signals_late(w->deadline_ns))
 			return 0;
 		if (!word(w, from, &foot) || !word(w, from + 8, &size))
 			return 0;
@@ -216,7 +217,7 @@ void heap_visit(pid_t pid, const struct proc_maps *maps, const struct heap_visit
 {
 	struct walk w = {.deadline_ns = deadline_ns, .window = malloc(WINDOW)};
 	pages_open(&w.pages, pid);
-	for (size_t i = 0; w.window && i < maps->n && proc_now_ns() <= deadline_ns; i++) {
+	for (size_t i = 0; w.window && i < maps->n && !signals_late(deadline_ns); i++) {
 		const struct maps_line *m = &maps->v[i];
 		uint64_t hi = main_heap(maps, &i);
 		if (hi)

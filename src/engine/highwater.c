@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "ctp/seq.h"
 #include "engine/proc.h"
+#include "engine/signals.h"
 
 enum { PAGE = 4096, PART = 10, COROUTINES = 4096, READ_MOST = 1 << 20, CANARY_WORDS = 4, PAINT_WORDS = 16, NEAR_WORDS = 64, REMAINS = 16,
        REMAINS_WORDS = 512, PAGES_AT_ONCE = 512 };
@@ -61,7 +62,7 @@ static bool usable(const struct water *w, const struct ctp_state *s, struct stac
 static uint64_t first_there(const struct water *w, uint64_t from, uint64_t end)
 {
 	uint64_t entries[PAGES_AT_ONCE];
-	while (from < end && proc_now_ns() < w->deadline_ns) {
+	while (from < end && !signals_late(w->deadline_ns)) {
 		uint64_t page = from / PAGE;
 		ssize_t n = pread(w->pagemap, entries, sizeof(entries), (off_t)(page * sizeof(*entries)));
 		if (n < (ssize_t)sizeof(*entries))
@@ -180,7 +181,7 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	if (w.pagemap < 0)
 		return;
 	if (!proc_maps_read(pid, &w.maps)) {
-		for (uint32_t i = 0; i < n && i < r->stations_max && looked < COROUTINES && proc_now_ns() < deadline_ns; i++) {
+		for (uint32_t i = 0; i < n && i < r->stations_max && looked < COROUTINES && !signals_late(deadline_ns); i++) {
 			struct ctp_state s;
 			if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->states[i], &s))
 				continue;

@@ -96,7 +96,7 @@ struct look {
 // Is its time over? Then what has not been looked at stays open. A live look gives way to the last one.
 static inline bool look_late(const struct look *l)
 {
-	return proc_now_ns() > l->deadline_ns || (!l->final && signals_waiting());
+	return signals_late(l->deadline_ns) || (!l->final && signals_waiting());
 }
 
 // Reads the process. 0 or -errno. deinit takes a zeroed look.

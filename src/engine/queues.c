@@ -129,7 +129,7 @@ static bool one_file(struct queues *q, const char *path, int number)
 			break;
 		q->bytes(q->ctx, where, bytes, (size_t)n);
 		at += n < PIECE ? n : n - 7;
-		ok = proc_now_ns() < q->l->deadline_ns;
+		ok = !signals_late(q->l->deadline_ns);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -199,7 +199,7 @@ bool queues_read(struct queues *q)
 		if (!isdigit((unsigned char)*e->d_name))
 			continue;
 		ok = one(q, atoi(e->d_name));
-		if (ok && proc_now_ns() > q->l->deadline_ns)
+		if (ok && signals_late(q->l->deadline_ns))
 			ok = fail(q, "no time to look into its pipes and sockets");
 	}
 	if (d)

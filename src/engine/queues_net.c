@@ -219,7 +219,7 @@ static bool inet_sockets(struct queues *q)
 		unsigned most = t->queued > t->sent ? t->queued : t->sent;
 		if (most < LEAST || (most > BULK && of_suspect(q, t)) || t->state == LISTENS)
 			continue;
-		if (proc_now_ns() > q->l->deadline_ns || from_itself(q, &s, t)) {
+		if (signals_late(q->l->deadline_ns) || from_itself(q, &s, t)) {
 			snprintf(q->why, sizeof(q->why), "a socket at port %u holds bytes that it may have sent to itself", t->local.port);
 			ok = false;
 		}

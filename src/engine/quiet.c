@@ -261,7 +261,7 @@ static void outsiders(struct quiet *q)
 			way(q, "process %d holds the other end of something the loop waits for", other);
 			break;
 		}
-		if (proc_now_ns() > q->l->deadline_ns) {
+		if (signals_late(q->l->deadline_ns)) {
 			way(q, "there was no time to look at the other processes");
 			break;
 		}

@@ -260,7 +260,7 @@ static void name_root(struct reach *r, uint64_t at, char *text, size_t bytes)
 				 l->tasks.v[i].tid);
 			return;
 		}
-	if (m && proc_now_ns() < l->deadline_ns && names_static(l->pid, &l->maps, at, symbol, sizeof(symbol)))
+	if (m && !signals_late(l->deadline_ns) && names_static(l->pid, &l->maps, at, symbol, sizeof(symbol)))
 		snprintf(text, bytes, "the word at %s", symbol);
 	else
 		snprintf(text, bytes, "the word at 0x%llx (%s)", (unsigned long long)at,
@@ -275,7 +275,7 @@ static bool more_blocks(struct reach *r)
 {
 	struct graph *g = &r->g;
 	size_t n = 0, had = r->blocks.n;
-	if (g->nedges > WORDS_MOST || proc_now_ns() > r->l->deadline_ns)
+	if (g->nedges > WORDS_MOST || signals_late(r->l->deadline_ns))
 		return false; // then such words count as they are
 	struct heap_query *q = calloc(2 * g->nedges + 1, sizeof(*q));
 	for (size_t i = 0; q && i < g->nedges; i++)
@@ -411,7 +411,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, "another process shares its memory, and its registers are not known");
 	else if (look_has_kin(l->r) && hold_fork(l->pid))
 		hold_say(l, "a process that was forked from it lives: what that one was given may come back");
-	else if (proc_now_ns() > l->deadline_ns)
+	else if (signals_late(l->deadline_ns))
 		hold_say(l, "memory was not searched in time");
 	else if (!answers(r))
 		hold_say(l, "memory was searched, but there was none to say what leads where");

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "engine/signals.h"
 #include "unwind/arch.h"
 
 #ifdef NT_X86_XSTATE
@@ -35,7 +36,7 @@ static bool wait_stop(int tid, int *sig, uint64_t deadline_ns)
 			*sig = si.si_status >> 8 ? 0 : si.si_status;
 			return true;
 		}
-		if (proc_now_ns() > deadline_ns)
+		if (signals_late(deadline_ns))
 			return false;
 		nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 	}

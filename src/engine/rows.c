@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "engine/proc.h"
+#include "engine/signals.h"
 
 static bool add_set(struct rows *r, int fd)
 {
@@ -43,7 +44,7 @@ static int list_sets(pid_t pid, uint64_t deadline_ns, struct rows *r)
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
 		r->fds++;
-		if (r->fds % 1024 == 0 && proc_now_ns() > deadline_ns)
+		if (r->fds % 1024 == 0 && signals_late(deadline_ns))
 			r->complete = false;
 		if (!r->complete)
 			break;
@@ -151,7 +152,7 @@ int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out)
 	size_t room = 0;
 	int err = list_sets(pid, deadline_ns, &r);
 	for (size_t i = 0; !err && i < r.nsets; i++) {
-		if (proc_now_ns() > deadline_ns)
+		if (signals_late(deadline_ns))
 			r.complete = false;
 		if (!r.complete)
 			break;
@@ -225,7 +226,7 @@ bool rows_shared(pid_t pid, uint64_t deadline_ns)
 	bool shared = !d || list_sets(pid, deadline_ns, &own) < 0 || !own.complete;
 	for (struct dirent *e; !shared && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		shared = (other && other != pid && shares(pid, &own, other)) || proc_now_ns() > deadline_ns;
+		shared = (other && other != pid && shares(pid, &own, other)) || signals_late(deadline_ns);
 	}
 	if (d)
 		closedir(d);

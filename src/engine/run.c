@@ -145,7 +145,9 @@ static void forward(struct loop *l, int sig, bool all)
 static void terminate(struct loop *l, bool all)
 {
 	struct session *s = l->s;
+	signals_hurry(l->end.timed_out); // nobody waits for that look, but who sends SIGTERM meanwhile
 	session_snapshot(s, l->end.timed_out ? "timeout" : "term");
+	signals_hurry(false);
 	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
 		if (!s->processes[i]->ended)
 			session_told(s, s->processes[i], clock_mono_ns());
@@ -184,7 +186,9 @@ static void pass_signals(struct loop *l)
 	}
 	pass_cont(l);
 	struct signals_news term = signals_take(SIGTERM, first_pid(l));
-	if (term.sent)
+	if (term.sent && l->end.timed_out)
+		forward(l, SIGTERM, false); // it has been told already, after the look
+	else if (term.sent)
 		terminate(l, false);
 }
 

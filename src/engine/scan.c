@@ -206,7 +206,7 @@ static bool may_end(const struct maps_line *m)
 
 static bool late(const struct scan *s)
 {
-	return proc_now_ns() > s->deadline_ns || (s->live && signals_waiting());
+	return signals_late(s->deadline_ns) || (s->live && signals_waiting());
 }
 
 // Reads and searches [lo, hi), which the caller wants whole.

@@ -98,7 +98,7 @@ static void unread_lines(FILE *out, const struct look *l, int pidfd)
 		struct ctp_fd f;
 		int bytes = 0;
 		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN || !f.peer_desc ||
-		    !inside(&f) || proc_now_ns() > l->deadline_ns)
+		    !inside(&f) || signals_late(l->deadline_ns))
 			continue;
 		asked++;
 		if (ready(pidfd, (int)fd, POLLIN, &bytes) == 1 && bytes > 0)
@@ -130,7 +130,7 @@ void set_queues(FILE *out, const struct look *l)
 	unsigned asked = 0;
 	if (pidfd < 0)
 		return;
-	for (uint32_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && proc_now_ns() < l->deadline_ns; asked++) {
+	for (uint32_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns); asked++) {
 		const struct ctp_wait *w = &s.waits[0];
 		bool to_write = (w->events & EPOLLOUT) && !(w->events & EPOLLIN);
 		int is = ready(pidfd, w->fd, to_write ? POLLOUT : POLLIN, NULL);

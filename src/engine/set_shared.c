@@ -122,7 +122,7 @@ void set_shared(FILE *out, const struct look *l)
 	DIR *d = l->rows.nsets && proc_random(l->pid, own) ? opendir("/proc") : NULL;
 	if (!d)
 		return;
-	for (struct dirent *e; (e = readdir(d)) && proc_now_ns() < l->deadline_ns;) {
+	for (struct dirent *e; (e = readdir(d)) && !signals_late(l->deadline_ns);) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
 		if (other && other != l->pid)
 			try_process(out, l, other, own);

@@ -104,7 +104,7 @@ static void stale_rows(FILE *out, struct look *l)
 	bool read = false;
 	for (size_t i = 0; l->rows.complete && i < l->rows.n; i++) {
 		const struct row *row = &l->rows.v[i];
-		if (proc_now_ns() > l->deadline_ns || !is_stale(l, row))
+		if (signals_late(l->deadline_ns) || !is_stale(l, row))
 			continue;
 		if (!read && rows_read(l->pid, 0, l->deadline_ns, &again))
 			return;

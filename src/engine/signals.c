@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "ctp/seq.h"
 
 static const int caught[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH,
@@ -23,6 +24,7 @@ static sigset_t before_mask;
 static atomic_int sent[NSIG], from_kernel[NSIG], any;
 static _Atomic(pid_t) sender[NSIG];
 static uint32_t *wakes;
+static bool hurry;
 
 static void note(int sig, siginfo_t *info, void *context)
 {
@@ -73,6 +75,21 @@ bool signals_pending(void)
 bool signals_waiting(void)
 {
 	return sent[SIGTERM] != 0;
+}
+
+void signals_hurry(bool on)
+{
+	hurry = on;
+}
+
+bool signals_hurried(void)
+{
+	return hurry && signals_waiting();
+}
+
+bool signals_late(uint64_t deadline_ns)
+{
+	return signals_hurried() || clock_mono_ns() > deadline_ns;
 }
 
 struct signals_news signals_take(int sig, pid_t child)

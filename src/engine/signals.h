@@ -23,6 +23,11 @@ struct signals_news signals_take(int sig, pid_t child);
 bool signals_pending(void);
 // Has somebody sent SIGTERM, which nobody has taken yet? It waits for half a second at most.
 bool signals_waiting(void);
+// A look that may take long: from now on its time is over as soon as somebody sends SIGTERM, too.
+void signals_hurry(bool on);
+bool signals_hurried(void); // and has somebody?
+// Is it later than `deadline_ns` (CLOCK_MONOTONIC), or must the look that goes on hurry?
+bool signals_late(uint64_t deadline_ns);
 // From now on every signal changes *word: a futex that is about to be slept on. NULL: none.
 void signals_wake(uint32_t *word);
 

@@ -248,7 +248,7 @@ static unsigned rule_of(const struct walk *w, struct suspect *x)
 {
 	unsigned rows;
 	uint32_t events = armed(w, x->c.fd, &rows);
-	bool late = proc_now_ns() > w->deadline_ns, firm = stuck_firm(x, w->pid), ask = w->asleep && !late;
+	bool late = signals_late(w->deadline_ns), firm = stuck_firm(x, w->pid), ask = w->asleep && !late;
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (!rows)
 		return 0;
@@ -309,7 +309,7 @@ static void ask_kernel(struct walk *w)
 	bool rows = w->n && !rows_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->rows) && w->rows.complete && sort_rows(w);
 	for (size_t i = 0; i < w->n; i++) {
 		struct suspect *x = w->pairs[i];
-		bool late = w->final && proc_now_ns() > w->deadline_ns;
+		bool late = w->final && signals_late(w->deadline_ns);
 		x->rule = rows && !late ? rule_of(w, x) : 0;
 		if (x->rule)
 			keep(w, x);
@@ -333,7 +333,7 @@ static void parked(struct walk *w)
 	size_t found = 0;
 	qsort(w->led, w->nled, sizeof(*w->led), by_value);
 	for (uint32_t i = 0; i < n && i < r->stations_max && found < PARKED_MAX; i++) {
-		if (i % 4096 == 4095 && proc_now_ns() > w->deadline_ns)
+		if (i % 4096 == 4095 && signals_late(w->deadline_ns))
 			return;
 		struct ctp_state c;
 		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||

@@ -117,6 +117,8 @@ static void report(struct witness *w, struct look *l, uint64_t ns)
 		w->certain += s->settled;
 		if (s->rule == 3 && l->final && s->a[LOOK_P6A].holds != 1 && look_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
+		if (s->said && !s->settled && l->final && signals_hurried())
+			continue; // what was seen while there was time is more
 		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
 	}
 	if (w->out)
@@ -155,7 +157,7 @@ static bool put_off(const struct look *l, uint64_t now_ns)
 
 static void go_on_until(const struct witness *w, uint64_t ns)
 {
-	while (proc_stopped(w->pid) && proc_now_ns() < ns)
+	while (proc_stopped(w->pid) && !signals_late(ns))
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
@@ -166,7 +168,7 @@ static int begin(const struct witness *w, struct look *l)
 		if (l->final)
 			go_on_until(w, w->patient_ns);
 		int r = look_begin(l);
-		if (r || !l->disturbed || !l->final || proc_now_ns() > w->patient_ns)
+		if (r || !l->disturbed || !l->final || signals_late(w->patient_ns))
 			return r;
 		look_deinit(l);
 	}
@@ -317,7 +319,7 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 		look_again_at_open(w, &l);
 	}
 	free(who);
-	if (w->descriptors && proc_now_ns() < deadline)
+	if (w->descriptors && !signals_late(deadline))
 		descriptors_write(w->descriptors, w->r, w->pid, deadline);
 }
 
