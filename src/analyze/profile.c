@@ -13,6 +13,7 @@
 
 #include "analyze/format.h"
 #include "base/grow.h"
+#include "ctp/polled.h"
 #include "trace/moves.h"
 
 const struct profile_unit profile_units[PROFILE_WEIGHTS] = {
@@ -189,23 +190,45 @@ static void moved(struct profile *p, const struct ctp_merge_entity *e)
 		p->r = -ENOMEM;
 }
 
-static void turned(struct profile *p, uint64_t by, uint64_t ns)
+// NULL without memory.
+static struct profile_loop *loop_of(struct profile *p, uint64_t by)
 {
 	uint32_t row = idmap_get(&p->loops, by);
 	if (row == IDMAP_NONE) {
 		row = (uint32_t)p->loops.n;
 		if (GROW(p->turns, p->loops.n, p->turns_capacity) || idmap_set(&p->loops, by, row)) {
 			p->r = -ENOMEM;
-			return;
+			return NULL;
 		}
-		p->turns[row] = 0;
+		p->turns[row] = (struct profile_loop){ .begun_ns = UINT64_MAX };
 	}
-	p->turns[row] = ns > p->turns[row] ? ns : p->turns[row];
+	return &p->turns[row];
 }
 
-static bool waits_in_loop(const struct ctp_thread *t)
+static void turned(struct profile *p, uint64_t by, uint64_t ns)
 {
-	return t->life == CTP_THREAD_LIVE && (t->wait_seq & 1) && t->wait_call != CTP_IN_BLOCK && t->wait_call != CTP_IN_IO;
+	struct profile_loop *l = loop_of(p, by);
+	if (l && l->turned_ns < ns)
+		l->turned_ns = ns;
+}
+
+// Of a loop that has not switched since the history begins, nothing but its sleeps may be known.
+static void slept(struct profile *p, const struct move *m, uint64_t end)
+{
+	uint64_t from = world_ns(p->world, m->merged->event.time - m->value), since = m->from ? m->from->since_ns : 0;
+	struct profile_loop *l = m->from ? NULL : loop_of(p, m->a);
+	uint64_t ns = passed(from > since ? from : since, m->ns, end);
+	if (m->from) {
+		m->from->mine += ns;
+	} else if (l) {
+		l->slept_ns += ns;
+		l->begun_ns = from < l->begun_ns ? from : l->begun_ns;
+	}
+}
+
+static bool sleeps(const struct ctp_thread *t)
+{
+	return t->life == CTP_THREAD_LIVE && ctp_loop_waits(t);
 }
 
 // Those that sleep as of the snapshot.
@@ -213,7 +236,7 @@ static void turned_last(struct profile *p, const struct image *m)
 {
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&m->threads, i);
-		if (waits_in_loop(t))
+		if (sleeps(t))
 			turned(p, t->current, world_ns(p->world, t->wait_since));
 	}
 }
@@ -243,10 +266,7 @@ static int take(void *arg, const struct move *m)
 		return p->r;
 	case CTP_EV_SLEPT:
 		turned(p, m->a, m->ns);
-		if (m->from) {
-			uint64_t from = world_ns(p->world, m->merged->event.time - m->value), since = m->from->since_ns;
-			m->from->mine += passed(from > since ? from : since, m->ns, end);
-		}
+		slept(p, m, end);
 		return p->r;
 	default:
 		return p->r;
@@ -273,7 +293,7 @@ static const struct image *image_of(const struct profile *p, uint64_t id, const 
 static bool turned_since(const struct profile *p, const struct ctp_merge_entity *e)
 {
 	uint32_t row = idmap_get(&p->loops, e->ready_by);
-	return row == IDMAP_NONE || p->turns[row] > e->ready_ns;
+	return row == IDMAP_NONE || p->turns[row].turned_ns > e->ready_ns;
 }
 
 // Who is still there as of the last record: what the tables do not say.
@@ -283,6 +303,13 @@ static void left(void *arg, struct ctp_merge_entity *e)
 	const struct ctp_state *state;
 	const struct image *m = image_of(p, e->id, &state);
 	uint64_t end = end_of(p, m);
+	if (!e->suspended && e->since_ns) {
+		struct profile_loop *l = loop_of(p, e->id);
+		if (l) {
+			l->slept_ns = e->mine;
+			l->begun_ns = e->since_ns;
+		}
+	}
 	if (e->native || !e->suspended || end == UINT64_MAX)
 		return;
 	struct profile_site s = about(p, m, e, PROFILE_STACK, e->stack, e->addr);
@@ -300,21 +327,29 @@ static const struct ctp_thread *thread_of(const struct image *m, const struct ct
 	return NULL;
 }
 
-// Runs, or a thread's own stack sleeps in its loop, since it last went on.
+// Runs, or sleeps in its loop, since it last went on. Where the history of that begins later, what it did before is lost.
 static void still(struct profile *p, const struct image *m, const struct ctp_state *s, uint64_t since, uint64_t end)
 {
 	struct ctp_merge_entity e = { .id = s->id, .native = s->entity == CTP_NATIVE, .entry = s->entry };
 	struct profile_site runs = about(p, m, &e, PROFILE_STILL, 0, 0), idle = about(p, m, &e, PROFILE_IDLE, 0, 0);
+	struct profile_site lost = about(p, m, &e, PROFILE_LOST, 0, 0);
 	const struct ctp_thread *t = thread_of(m, s);
 	if (!t || t->life != CTP_THREAD_LIVE || t->current != s->id)
 		return;
-	bool waits = e.native && waits_in_loop(t);
-	uint64_t until = waits ? world_ns(p->world, t->wait_since) : end;
+	uint32_t row = idmap_get(&p->loops, s->id);
+	struct profile_loop known = row == IDMAP_NONE ? (struct profile_loop){ .begun_ns = UINT64_MAX } : p->turns[row];
+	uint64_t until = sleeps(t) ? world_ns(p->world, t->wait_since) : end;
 	until = until < since ? since : until > end ? end : until;
-	if (until > since)
-		add(p, &runs, PROFILE_RUNNING, until - since);
-	if (end > until)
-		add(p, &idle, PROFILE_RUNNING, end - until);
+	uint64_t from = known.begun_ns >= since && known.begun_ns < until ? known.begun_ns : until; // until: switches of it are missing
+	if (p->world->form != WORLD_DIRECTORY || known.begun_ns == since)
+		from = since;
+	uint64_t slept_ns = known.slept_ns < until - from ? known.slept_ns : until - from;
+	if (from > since)
+		add(p, &lost, PROFILE_RUNNING, from - since);
+	if (until - from > slept_ns)
+		add(p, &runs, PROFILE_RUNNING, until - from - slept_ns);
+	if (end - until + slept_ns)
+		add(p, &idle, PROFILE_RUNNING, end - until + slept_ns);
 }
 
 static void at_the_end(struct profile *p, const struct image *m)

@@ -49,6 +49,13 @@ struct profile_site {
 	struct profile_histogram *times[PROFILE_COUNT]; // single waits, slices and latencies; NULL: none
 };
 
+// Who runs still, and whoever took an event.
+struct profile_loop {
+	uint64_t turned_ns; // when it last took one, or had slept
+	uint64_t slept_ns;  // since it last went on, where that is known
+	uint64_t begun_ns;  // when that was, or, where the history begins later, its first sleep; UINT64_MAX: neither is known
+};
+
 struct profile {
 	const struct world *world;
 	struct profile_site *sites;
@@ -61,7 +68,7 @@ struct profile {
 	bool by_name;
 	struct intern names;
 	struct idmap by_key, entries, pcs, moved_after, loops;
-	uint64_t *turns; // by row of loops: when one last took an event, or had slept
+	struct profile_loop *turns; // by row of loops
 	size_t turns_capacity;
 	int r;
 };

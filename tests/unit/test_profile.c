@@ -162,6 +162,7 @@ static void sleeps(void **state)
 	t->current = 1;
 	t->wait_seq = 1;
 	t->wait_call = CTP_IN_EPOLL;
+	t->wait_timeout_ns = -1;
 	t->wait_since = BUILDER_START + 3000;
 	thread(0, 1);
 	create(5, 3);
@@ -179,6 +180,79 @@ static void sleeps(void **state)
 	for (size_t i = 0; i < p.n; i++)
 		sum += p.sites[i].weight[PROFILE_RUNNING];
 	assert_int_equal(sum, DURATION); // one thread, and all of its time
+	done();
+}
+
+static struct ctp_thread *asleep(uint64_t id, uint64_t since)
+{
+	struct ctp_thread *t = builder_thread(&b, 100, 1);
+	t->current = id;
+	t->wait_seq = 1;
+	t->wait_call = CTP_IN_EPOLL;
+	t->wait_timeout_ns = -1;
+	t->wait_since = BUILDER_START + since;
+	return t;
+}
+
+static void slept(uint64_t from, uint64_t to, uint64_t id)
+{
+	put(to, ctp_w1(CTP_EV_SLEPT, 0, id), 0, to - from);
+}
+
+// It has switched to nobody for long: all its sleeps since then are none of what it runs still.
+static void sleeps_again_and_again(void **state)
+{
+	asleep(1, 3000);
+	state_of(1, CTP_RUNNING, 50, 0)->entity = CTP_NATIVE;
+	thread(0, 1);
+	create(5, 3);
+	moves(10, 1, 1, 0, 3, 1);
+	moves(50, 3, 2, here, 1, 2);
+	slept(100, 1000, 1);
+	slept(1020, 2950, 1);
+	make(2);
+	weighs(find(PROFILE_STILL, true, 0), 0, 50 + 20 + 50, 0, 0);
+	weighs(find(PROFILE_IDLE, true, 0), 0, 900 + 1930 + DURATION - 3000, 0, 0);
+	done();
+}
+
+// A coroutine may be the loop; a wait with no time to wait for is no sleep, and may have begun long ago.
+static void coroutine_sleeps(void **state)
+{
+	asleep(3, 4000);
+	struct ctp_thread *looks = builder_thread(&b, 101, 4);
+	*looks = b.threads[0];
+	looks->tid = 101;
+	looks->native = looks->current = 4;
+	looks->wait_timeout_ns = 0;
+	state_of(3, CTP_RUNNING, 10, 0);
+	struct ctp_state *s = state_of(4, CTP_RUNNING, 40, 0);
+	s->entity = CTP_NATIVE;
+	s->thread = 1;
+	thread(0, 1);
+	create(5, 3);
+	moves(10, 1, 1, 0, 3, 1);
+	put(40, ctp_w1(CTP_EV_THREAD, 0, 4), 0, 101);
+	slept(1000, 3000, 3);
+	make(2);
+	weighs(find(PROFILE_STILL, false, 0), 0, 990 + 1000, 0, 0);
+	weighs(find(PROFILE_IDLE, false, 0), 0, 2000 + DURATION - 4000, 0, 0);
+	weighs(find(PROFILE_STILL, true, 0), 0, DURATION - 40, 0, 0);
+	weighs(find(PROFILE_IDLE, true, 0), 0, 0, 0, 0);
+	done();
+}
+
+// The history begins after it last went on: what is before the first sleep that is known nobody knows.
+static void sleeps_since_before_the_history(void **state)
+{
+	asleep(1, 3000);
+	state_of(1, CTP_RUNNING, 50, 0)->entity = CTP_NATIVE;
+	slept(1500, 2000, 1);
+	slept(2100, 2900, 1);
+	make(2);
+	weighs(find(PROFILE_LOST, true, 0), 0, 1450, 0, 0);
+	weighs(find(PROFILE_STILL, true, 0), 0, 200, 0, 0);
+	weighs(find(PROFILE_IDLE, true, 0), 0, 500 + 800 + DURATION - 3000, 0, 0);
 	done();
 }
 
@@ -258,6 +332,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(waits_and_slices, begin, end),
 		cmocka_unit_test_setup_teardown(sleeps, begin, end),
+		cmocka_unit_test_setup_teardown(sleeps_again_and_again, begin, end),
+		cmocka_unit_test_setup_teardown(coroutine_sleeps, begin, end),
+		cmocka_unit_test_setup_teardown(sleeps_since_before_the_history, begin, end),
 		cmocka_unit_test_setup_teardown(losses, begin, end),
 		cmocka_unit_test_setup_teardown(last_turn, begin, end),
 		cmocka_unit_test_setup_teardown(ready_at_the_snapshot, begin, end),
