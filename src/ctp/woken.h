@@ -22,3 +22,20 @@ static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state
 	bool set = f->kind == CTP_FD_TIMERFD || f->kind == CTP_FD_EVENTFD; // written by who wakes, not by who waits
 	return (f->last_in || (f->last_out && !set)) && f->reg_time < c->since;
 }
+
+// Events of it are mostly for somebody else than who goes on after one: a new connection's coroutine, which may
+// come out of a pool, or whoever the loop was woken for.
+static inline bool ctp_wakes_others(const struct ctp_fd *f)
+{
+	return (f->flags & CTP_FD_LISTENS) || f->kind == CTP_FD_EVENTFD || f->kind == CTP_FD_TIMERFD || f->kind == CTP_FD_SIGNALFD ||
+	       f->kind == CTP_FD_PIPE;
+}
+
+// F's registration leads to C, which says nothing. Does C wait for it? Yes by the registration's data; because an event
+// of F woke it before, only where it stood then, and not for what it has left to others to accept, read or set.
+static inline bool ctp_leads_here(const struct ctp_fd *f, const struct ctp_state *c)
+{
+	bool own = (f->last_in & ~CTP_FD_SEVERAL) == c->id ||
+		   (f->kind == CTP_FD_TIMERFD && (f->last_out & ~CTP_FD_SEVERAL) == c->id);
+	return f->learned != c->id || (ctp_stands_there(f, c) && (own || !ctp_wakes_others(f)));
+}

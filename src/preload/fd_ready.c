@@ -5,18 +5,12 @@
 // once of a suspension and descriptor, so a loop that turns on an event which nobody takes does
 // not fill the ring: the entry keeps when its last event came.
 #include "coroutine.h"
+#include "ctp/woken.h"
 #include "emit.h"
 #include "fds.h"
 
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
 #define BOTH_EVENTS ((uint32_t)(EPOLLERR | EPOLLHUP))
-
-// Whether the registration that leads to s is what it waits for, as far as was seen: its data
-// says so, or s stands where events of it woke it before.
-static bool led_there(const struct ctp_fd *e, const struct ctp_state *s)
-{
-	return !s->nwaits && (e->learned != s->id || e->learned_stack == s->stack);
-}
 
 // Of several waits the one that said EAGAIN is what it suspended for; what it registered in the same
 // slice may be its loop's own.
@@ -29,7 +23,7 @@ static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 	uint64_t seen = ctp_state_seen(s);
 	if ((seen & 1) || s->id != (hint & CTP_ID_MASK) || s->life != CTP_SUSPENDED || e->event_time > s->since)
 		return false;
-	bool found = led && led_there(e, s), tried = false, eagain = false;
+	bool found = led && !s->nwaits && ctp_leads_here(e, s), tried = false, eagain = false;
 	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++) {
 		bool same = s->waits[i].fd == fd && s->waits[i].gen == e->gen, said = s->waits[i].how & CTP_WAIT_EAGAIN;
 		found |= same;

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "ctp/polled.h"
+#include "ctp/woken.h"
 
 // What a verdict speaks of is as it was at the snapshot, where one was taken
 // before the program was told to end; names and stacks are the last ones.
@@ -171,6 +172,14 @@ static void mark_live(struct image *m, uint64_t id)
 		m->row_flags[row] |= IMAGE_ROW_LIVE;
 }
 
+// A registration leads to it, by its data or as learned.
+static void mark_led(struct image *m, const struct ctp_fd *f, uint64_t id)
+{
+	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
+	if (s && ctp_leads_here(f, s))
+		mark_live(m, id);
+}
+
 // Which coroutines a live registration leads to, for those whose last slice
 // neither registered nor read.
 static int mark_rows(struct image *m)
@@ -182,8 +191,8 @@ static int mark_rows(struct image *m)
 		const struct ctp_fd *f = table_row(&m->fds, i);
 		if (f->life != CTP_FD_OPEN || (!registered(m, f) && image_polled_by(m, f) == IMAGE_POLLED_OUT))
 			continue;
-		mark_live(m, learned(f));
-		mark_live(m, f->leads & CTP_ID_MASK);
+		mark_led(m, f, f->learned);
+		mark_led(m, f, f->leads & CTP_ID_MASK);
 		mark_live(m, f->reg_epfd >= 0 ? f->adder : 0);
 		mark_live(m, f->waiter[0] & CTP_ID_MASK);
 		mark_live(m, f->waiter[1] & CTP_ID_MASK);

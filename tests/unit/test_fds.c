@@ -680,6 +680,54 @@ static void ready_by_registration(void **state)
 	led = NULL;
 }
 
+// An event came while co stood where its stack is `stack`: how often that was told.
+static uint64_t told_at(int ep, int fd, int from, uint32_t stack)
+{
+	uint64_t before = readies, one = 1;
+	co->stack = stack;
+	fake_guest_switch(other);
+	assert_int_equal(write(from, &one, sizeof(one)), sizeof(one));
+	await(ep, 1);
+	fake_guest_switch(co);
+	assert_int_equal(entry(fd)->learned, co->id);
+	return readies - before;
+}
+
+// What nobody but an earlier event leads to it: where it stands where that one woke it, and of what loops and servers
+// have for themselves only if it takes it itself.
+static void ready_by_what_was_learned(void **state)
+{
+	(void)state;
+	uint64_t got;
+	int ep = epoll_create1(EPOLL_CLOEXEC), bell = eventfd(0, EFD_NONBLOCK), pair[2];
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = 5};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	co->runs = 1;
+	fake_guest_switch(other);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, bell, &ev), 0);
+	fake_guest_switch(co);
+	assert_int_equal(told_at(ep, bell, bell, 9), 0); // learns
+	assert_int_equal(told_at(ep, bell, bell, 9), 0);
+	assert_int_equal(read(bell, &got, sizeof(got)), sizeof(got));
+	assert_int_equal(told_at(ep, bell, bell, 9), 1);
+	assert_int_equal(told_at(ep, bell, bell, 10), 0); // stands elsewhere
+	assert_int_equal(read(bell, &got, sizeof(got)), sizeof(got));
+
+	fake_guest_switch(other);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, pair[0], &(struct epoll_event){.events = EPOLLIN, .data.u64 = 6}), 0);
+	fake_guest_switch(co);
+	assert_int_equal(told_at(ep, pair[0], pair[1], 9), 0);
+	assert_int_equal(told_at(ep, pair[0], pair[1], 9), 1);
+	entry(pair[0])->flags |= CTP_FD_LISTENS; // as if connections came
+	assert_int_equal(told_at(ep, pair[0], pair[1], 9), 0);
+	assert_int_equal(read(pair[0], &got, sizeof(got)), sizeof(got));
+	assert_int_equal(told_at(ep, pair[0], pair[1], 9), 1);
+	close(pair[0]);
+	close(pair[1]);
+	close(bell);
+	close(ep);
+}
+
 // It registered two, and then tried one of them: what it tried is what it waits for.
 static void ready_for_what_was_tried(void **state)
 {
@@ -766,7 +814,8 @@ int main(void)
 		TEST(what_does_not_block_is_no_wait), TEST(what_fcntl_says_holds_for_duplicates),
 		TEST(what_gives_up_after_a_time_blocks), TEST(same_registration_again),
 		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
-		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration), TEST(ready_for_what_was_tried),
+		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration), TEST(ready_by_what_was_learned),
+		TEST(ready_for_what_was_tried),
 		TEST(a_sleep_is_told_if_it_was_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
