@@ -5,8 +5,8 @@
 // was ever resumed, wait for nothing that is known, and their stack shows that
 // the program's own function is behind them: what lies on it is the frame in
 // which all of their kind begin, further on than where the others run, and
-// what they switch with. Functions are compared, so names must be known;
-// without them nothing is taken back. A last swapcontext in the very function
+// what they switch with. Functions are compared, by name or by where unwind
+// tables say that they begin; without both nothing is taken back. A last swapcontext in the very function
 // given to makecontext, with nothing else on the stack, counts as an end as well.
 #include "analyze/gone.h"
 
@@ -49,7 +49,7 @@ static int others_read(struct others *o, struct symbols *s, const struct image *
 		if (!((const struct ctp_site *)table_row(&m->sites, i))->resumed)
 			continue;
 		e = own_read(r, s, m, (uint32_t)i);
-		if (r->n && r->named && trampoline_same(r->v[0], of->v[0]))
+		if (r->n && r->known && trampoline_same(r->v[0], of->v[0]))
 			o->n++;
 		else
 			free(r->v);
@@ -79,7 +79,7 @@ static int decide(const struct report *r, const struct verdict_case *c, bool *go
 		return 0;
 	int e = own_read(&s, symbols, m, state->stack);
 	const struct symbols_frame *entry = report_entry(r, c);
-	if (e || !s.n || !s.named || !entry || !entry->symbol || !trampoline_same(s.v[0], entry)) {
+	if (e || !s.n || !s.known || !entry || !(entry->symbol || entry->function) || !trampoline_same(s.v[0], entry)) {
 		*gone = false; // not read up to its beginning, or without names
 	} else if (s.n == 1) {
 		*gone = true;

@@ -6,7 +6,8 @@
 // come. Once they all have, the event was for nobody, or was lost: it waits.
 // Pooled: it waits for nothing that is known, and stands in the function from which its
 // library runs one function after the other, beside the place where it does, with nothing
-// but what switches on top. Functions are compared: without names nobody is pooled.
+// but what switches on top. Functions are compared, by name or by where unwind tables
+// say that they begin: without both nobody is pooled.
 #include "ps/standing.h"
 
 #include <errno.h>
@@ -124,7 +125,7 @@ static bool between(struct resumed *p, const struct trampoline_stack *s, uint32_
 {
 	size_t n = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (p->numbers[i] != number && p->v[i].n && p->v[i].named && trampoline_same(p->v[i].v[0], s->v[0]))
+		if (p->numbers[i] != number && p->v[i].n && p->v[i].known && trampoline_same(p->v[i].v[0], s->v[0]))
 			p->some[n++] = p->v[i];
 	size_t at = n ? trampoline_alike(s, p->some, n) : 0;
 	for (size_t i = 0; at && i < n; i++)
@@ -144,7 +145,7 @@ static int decide_pooled(const struct report *r, struct resumed *p, struct idmap
 			e = resumed_read(p, r);
 		if (!e)
 			e = own_frames(r, c->stack, &s);
-		is = !e && s.n && s.named && between(p, &s, c->stack);
+		is = !e && s.n && s.known && between(p, &s, c->stack);
 		if (!e)
 			e = idmap_set(known, c->stack, is);
 		free(s.v);

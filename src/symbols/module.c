@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "symbols/demangle.h"
+#include "symbols/ehframe.h"
 
 struct module {
 	struct symbols_module what;
@@ -274,6 +275,9 @@ int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_f
 		const char *name = dwfl_module_addrinfo(m->mod, address, &off, &sym, NULL, NULL, NULL);
 		if (name && (!sym.st_size || off < sym.st_size))
 			f.symbol = demangle(name);
+		GElf_Addr bias;
+		if (!f.symbol)
+			f.function = ehframe_function(dwfl_module_getelf(m->mod, &bias), address - m->what.base);
 	}
 	return add_frame(out, &f);
 }

@@ -21,6 +21,7 @@ struct symbols_frame {
 	uint64_t offset;    // pc - base; the pc itself without a module
 	const char *module; // path, or NULL
 	const char *symbol; // demangled, or NULL
+	uint64_t function;  // of one without a symbol: where it begins, as `offset`; 0: not known
 	const char *file;   // whole path as the compiler saw it, or NULL
 	const char *dir;    // where it was compiled, or NULL
 	int line;           // 0 = unknown

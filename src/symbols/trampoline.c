@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A library begins all its coroutines in one function, runs in it what each is for, and
-// is back in it when that has ended. Functions are compared, so names must be known.
+// is back in it when that has ended. Functions are compared, by name or by where they begin.
 #include "symbols/trampoline.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 
 int trampoline_read(struct trampoline_stack *out, const struct frames *f)
 {
-	struct trampoline_stack s = { .v = calloc(f->n + 1, sizeof(*s.v)), .named = true };
+	struct trampoline_stack s = { .v = calloc(f->n + 1, sizeof(*s.v)), .known = true };
 	if (!s.v)
 		return -ENOMEM;
 	for (size_t i = f->n; i-- > 0;) {
 		if (frames_is_library(f->items[i]))
 			continue;
-		s.named &= f->items[i]->symbol != NULL;
+		s.known &= f->items[i]->symbol || f->items[i]->function;
 		s.v[s.n++] = f->items[i];
 	}
 	*out = s;
@@ -25,7 +25,8 @@ int trampoline_read(struct trampoline_stack *out, const struct frames *f)
 
 bool trampoline_same(const struct symbols_frame *a, const struct symbols_frame *b)
 {
-	return !strcmp(a->symbol, b->symbol) && a->module && b->module && !strcmp(a->module, b->module);
+	bool same = a->symbol && b->symbol ? !strcmp(a->symbol, b->symbol) : !a->symbol && !b->symbol && a->function == b->function;
+	return same && a->module && b->module && !strcmp(a->module, b->module);
 }
 
 size_t trampoline_alike(const struct trampoline_stack *s, const struct trampoline_stack *others, size_t n)

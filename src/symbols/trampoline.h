@@ -10,11 +10,11 @@
 struct trampoline_stack {
 	const struct symbols_frame **v; // free it
 	size_t n;
-	bool named; // all of them
+	bool known; // which function each is in
 };
 
 int trampoline_read(struct trampoline_stack *out, const struct frames *f); // 0 or -ENOMEM
-bool trampoline_same(const struct symbols_frame *a, const struct symbols_frame *b); // one function; both have names
+bool trampoline_same(const struct symbols_frame *a, const struct symbols_frame *b); // one function; both are known
 // How many of its outermost functions it has in common with all of the others.
 size_t trampoline_alike(const struct trampoline_stack *s, const struct trampoline_stack *others, size_t n);
 // From one place in frame `at` the others go to different functions: it is what runs them.

@@ -180,6 +180,18 @@ def check_pool(case):
     need(re.search(r"^ 3 coroutines worker_main \[pooled, ", text, re.M), text)
 
 
+def check_pool_stripped(case):
+    """The same of a program without names: its unwind tables say which code is one function."""
+    program = case.dir / "t-stripped"
+    equal(case.run(tool("strip"), "-o", program, case.target("ps")).status, 0, "strip")
+    process = case.ctp_start("-q", program, "pool")
+    process.wait_for("ready")
+    listing = listed(case, child_of(process.pid))
+    equal([(g["count"], g["state"], g["pooled"]) for g in listing["groups"]],
+          [(1, "suspended", False), (1, "suspended", False), (3, "suspended", True), (1, "created", False)], "groups")
+    need(all(f["symbol"] is None for g in listing["groups"] for f in g["stack"] or () if f["module"].endswith("t-stripped")), f"{listing}")
+
+
 def check_running(case):
     """Where a thread is that runs a coroutine, and one that runs none."""
     _, program = start(case, "mix")

@@ -85,6 +85,8 @@ class Viewed(stage.Run):
             equal(view["counts"], self.counts, "counts")
             need(agrees(view) in (None, self.ids), "the same coroutines")
         self.switches = sum(t["switches"] for t in views[0]["threads"])
+        self.pooled = {";".join(f["symbol"] or f"{os.path.basename(f['module'])}+{f['offset']}" for f in [g["entry"], *g["stack"][::-1]])
+                       for g in views[0]["groups"] if g["pooled"]}
         self.why = [c for g in views[1]["groups"] for c in g["coroutines"]]
         live = len(self.ids)
         self.text = shown(self.case, pid, "--all")
@@ -142,7 +144,7 @@ def by_coroutines(case, trace):
     return sum(x["is_active"] and not x.get("native") for x in lines)
 
 
-def check(name, functions, waits, made="", size=1):
+def check(name, functions, waits, made="", size=1, pool=""):
     def run(case):
         row = next(r for r in catalogue.ROWS if r.name == name)
         packages.want(*row.packages)
@@ -157,10 +159,15 @@ def check(name, functions, waits, made="", size=1):
         if made:
             equal(seen.text.count(made), len(seen.ids), made)
         check_trace(case, seen, functions)
+        if pool:  # where coroutines stand that have ended: they wait for nothing
+            need(seen.pooled and all(re.fullmatch(pool, stack) for stack in seen.pooled), f"pooled: {seen.pooled}")
+            late = folded(case, "latency", seen.trace)
+            need(not any(re.fullmatch(pool, stack) for stack in late), f"ready in the pool: {late}")
     return run
 
 
 CHECKS = [
-    ("qemu_nbd", check("qemu_nbd", ("qio_channel_yield", "qemu_coroutine_switch"), 0, "  created at qemu_coroutine_new (qemu-nbd)")),
+    ("qemu_nbd", check("qemu_nbd", ("qio_channel_yield", "qemu_coroutine_switch"), 0, "  created at qemu_coroutine_new (qemu-nbd)",
+                       pool=r"qemu-nbd\+0x\w+;qemu-nbd\+0x\w+;qemu_coroutine_switch")),
     ("pdns_recursor", check("pdns_recursor", (), 5, size=0.25)),
 ]

@@ -2,6 +2,7 @@
 //
 // Tests of src/symbols, on the test program itself: a function and its line,
 // an inlined frame, a function within one, a module that is not here, one of another build.
+#include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "symbols/demangle.h"
+#include "symbols/ehframe.h"
 #include "symbols/frames.h"
 
 static uint64_t inner_pc;
@@ -218,6 +220,25 @@ static void test_trampoline(void **state)
 	assert_ptr_equal(frames_task(&a, &libc), &enter); // the outermost that is no library's
 }
 
+// Of those without names the unwind table says where they begin, and nothing of what is no code.
+static void test_where_functions_begin(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t at = (uint64_t)(uintptr_t)outer - self.base, next = (uint64_t)(uintptr_t)test_trampoline - self.base;
+	(void)state;
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_non_null(elf);
+	assert_int_equal(ehframe_function(elf, at), at);
+	assert_int_equal(ehframe_function(elf, inner_pc - self.base), at);
+	assert_int_equal(ehframe_function(elf, next + 1), next);
+	assert_int_equal(ehframe_function(elf, 0), 0);
+	assert_int_equal(ehframe_function(elf, UINT64_MAX), 0);
+	elf_end(elf);
+	close(fd);
+	assert_int_equal(ehframe_function(NULL, at), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_entry_name), cmocka_unit_test(test_place), cmocka_unit_test(test_trampoline),
+		cmocka_unit_test(test_where_functions_begin),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }
