@@ -5,9 +5,11 @@ import fcntl
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 from check_million import start as start_million, end as end_million
+from check_ps import start as start_ps
 from check_reports import many_trace
 from harness import ROOT, Skip, equal, need, tool
 
@@ -117,6 +119,22 @@ def check_table(case):
     need("swapcontext" in source, source)
     need("100,000 coroutines" in group, group)
     need(last in (least, most) and last in said, (last, said))
+
+
+def check_parents(case):
+    """Who created whom: from a leaf to its branch; and grouped by creator."""
+    process, _ = start_ps(case, "tree", "20")
+    process.signal(signal.SIGTERM)
+    process.done()
+    html, _ = report(case)
+    title = TEXT % ".detail h3"
+    got = page(case, html, ["key", "2"], ["key", "/"], ["type", "leaf_main"],
+               ["wait", "document.querySelectorAll('.space .row').length === 20"], ["click", ".space .row"], ["eval", title],
+               ["click", ".detail .creator"], ["eval", title], ["click", ".detail .creator"], ["eval", title],
+               ["select", "select:visible >> nth=1", "who created it"],
+               ["wait", "document.querySelectorAll('.row.is-group').length === 20"], ["eval", TEXT % ".row.is-group"])
+    for said, want in zip(got, ("leaf_main", "branch_main", "trunk_main", "branch_main")):
+        need(want in said, (want, said))
 
 
 def check_timeline(case):

@@ -63,6 +63,7 @@ const GROUPS = {
 	"where it stands": i => siteOf(rows.stack[i]) || "(not captured)",
 	"what it waits for": i => (rows.waits[i] ? report.coroutines.waitNames[rows.waits[i] - 1] : "(nothing known)"),
 	"where it was created": i => siteOf(rows.madeAt[i]) || "(not captured)",
+	"who created it": creatorOf,
 	thread: i => (rows.thread[i] ? "thread " + rows.thread[i] : "(never ran)"),
 	finding: i =>
 		rows.finding[i] ? `${report.findings[rows.finding[i] - 1].rule} (finding ${rows.finding[i]})` : "(none)"
@@ -375,7 +376,7 @@ const coroutines = {
 				]),
 				pair("waits for", rowWaits(i).join(", ")),
 				pair("since", moment(rows.since[i] * 1000)),
-				pair("created", `${moment(rows.created[i] * 1000)}, by ${rows.creator[i] || "?"}`),
+				pair("created", [`${moment(rows.created[i] * 1000)}, by `, this.creator(i)]),
 				pair("changes", count(rows.changes[i])),
 				pair("thread", rows.thread[i] && String(rows.thread[i])),
 				pair("stack", rows.bytes[i] && `${count(rows.bytes[i])} bytes`),
@@ -401,6 +402,12 @@ const coroutines = {
 				rows.madeAt[i] ? section("created at", stackList(rows.madeAt[i])) : null
 			)
 		);
+	},
+	creator(i) {
+		const row = creatorRow(i);
+		return row < 0
+			? creatorOf(i)
+			: el("button.link.creator", {type: "button", onclick: () => this.tell(row)}, creatorOf(i));
 	},
 	showFinding(index) {
 		page.show("coroutines");

@@ -81,6 +81,17 @@ function siteOf(stack) {
 	return stackSites.get(stack);
 }
 
+// Who created it: its row, or -1 (a thread's own stack, or gone). Ids are never used twice in one run.
+const rowsById = new Map();
+function creatorRow(i) {
+	if (!rowsById.size) for (let k = 0; k < rows.n; k++) rowsById.set(`${rows.image[k]} ${rows.id[k]}`, k);
+	return rowsById.get(`${rows.image[i]} ${rows.creator[i]}`) ?? -1;
+}
+function creatorOf(i) {
+	const row = creatorRow(i);
+	return row < 0 ? (rows.creator[i] ? `${rows.creator[i]}: a thread, or gone` : "not known") : `coroutine ${rows.id[row]} ${rowTitle(row)}`;
+}
+
 // Which process, where there are several
 const processOf = image => (report.trace.processes > 1 ? `process ${report.trace.pids[image]}` : "");
 
