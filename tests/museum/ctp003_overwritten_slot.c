@@ -40,6 +40,7 @@ int main(void)
 	co_start(receive, NULL);
 	co_start(receive, NULL);
 	say("ready");
-	while (co_turn(ep, -1)) // there will be senders
-		send_one();
+	for (;;)
+		if (co_turn(ep, -1)) // there will be senders
+			send_one();
 }
