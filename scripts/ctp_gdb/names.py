@@ -4,6 +4,8 @@ import re
 
 import gdb
 
+from ctp_gdb import cxx
+
 LIBRARIES = ("libc.so", "libc-", "libpthread", "ld-linux", "ld-musl", "libstdc++", "libgcc_s", "libasan", "libtsan",
              "libboost_", "linux-vdso", "system-supplied DSO")
 HEADERS = ("/usr/include/", "/usr/lib/gcc/")
@@ -25,9 +27,8 @@ def clean(text):
 
 
 def short(name):
-    """Without a C++ function's arguments, and of a length that leaves room for others."""
-    bare = re.sub(r"\((?:[^()]|\([^()]*\))*\)(?: const)?(?: \[clone [^]]*\])?$", "", name)
-    name = clean(bare if bare and not bare.endswith("operator") else name)
+    """As reports have it, and of a length that leaves room for others."""
+    name = clean(cxx.short(name))
     return name if len(name) <= WIDTH else name[:WIDTH - 3] + "..."
 
 

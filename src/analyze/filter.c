@@ -45,7 +45,8 @@ static bool has_function(const struct frames *f, const char *name)
 {
 	char buf[512];
 	for (size_t i = 0; i < f->n; i++)
-		if (!strcmp(frames_name(f->items[i], buf, sizeof(buf)), name))
+		if (!strcmp(frames_name(f->items[i], buf, sizeof(buf)), name) ||
+		    !strcmp(frames_whole_name(f->items[i], buf, sizeof(buf)), name))
 			return true;
 	return false;
 }

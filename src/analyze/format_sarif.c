@@ -62,7 +62,7 @@ static json_t *location(const struct symbols_frame *f, struct symbols *s, const 
 	if (f)
 		json_object_set_new(o, "logicalLocations",
 				    json_pack("[{s:o, s:s}]", "fullyQualifiedName",
-					      json_text(frames_name(f, name, sizeof(name))), "kind", "function"));
+					      json_text(frames_whole_name(f, name, sizeof(name))), "kind", "function"));
 	if (text)
 		json_object_set_new(o, "message", message(text));
 	return o;

@@ -14,7 +14,7 @@ static json_t *frame_json(struct symbols *s, const struct symbols_frame *f)
 	char name[512];
 	char *source = symbols_source_line(s, f);
 	const char *path = frames_path(f);
-	json_t *a = json_pack("[o, o, i, o, i, o, i]", json_text(frames_name(f, name, sizeof(name))),
+	json_t *a = json_pack("[o, o, i, o, i, o, i]", json_text(frames_whole_name(f, name, sizeof(name))),
 			      json_text(*path ? path : NULL), f->line, json_text(source), frames_is_library(f),
 			      json_text(f->module ? file_base(f->module) : NULL), f->inlined);
 	free(source);

@@ -9,21 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/name.h"
 #include "analyze/profile.h"
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { NAME_MOST = 8192 }; // before it is shortened
+enum { NAME_MOST = 1024 };
 
 static int push(struct profile_stack *s, const struct symbols_frame *frame, const char *name)
 {
 	char *copy = strdup(name);
-	if (copy) {
+	if (copy)
 		text_clean(copy);
-		if (frame)
-			name_shorten(copy);
-	}
 	if (!copy || GROW(s->items, s->n, s->capacity)) {
 		free(copy);
 		return -ENOMEM;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/name.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/text.h"
@@ -31,7 +30,6 @@ static void place_of(const struct symbols_frame *f, char *buf, size_t bytes)
 {
 	char name[NAME_BYTES], place[512];
 	frames_name(f, name, sizeof(name));
-	name_shorten(name);
 	frames_place(f, place, sizeof(place));
 	if (!*place && f->symbol && f->module)
 		snprintf(place, sizeof(place), "%s", file_base(f->module));
@@ -78,7 +76,6 @@ static int fill(struct tracks_site *s, const struct frames *f, uint64_t pc)
 	char function[NAME_BYTES] = "", place[NAME_BYTES + 512] = "";
 	if (own) {
 		frames_name(own, function, sizeof(function));
-		name_shorten(function);
 		place_of(own, place, sizeof(place));
 	} else if (pc) {
 		snprintf(place, sizeof(place), "0x%" PRIx64, pc);
@@ -136,7 +133,6 @@ static void called(const struct report *r, const struct image *m, const struct c
 		report_name(r, m, s, buf, bytes);
 	else if (entry)
 		frames_entry_name(frames_entry(r->symbols[m - r->world->images], entry), NULL, buf, bytes);
-	name_shorten(buf);
 	size_t n = strlen(buf);
 	if (given)
 		snprintf(buf + n, bytes - n, "%s\"%s\"", n ? " " : "", given);

@@ -7,9 +7,11 @@
 // The names come from a file that may hold anything: all is bounded by the text.
 // Or it is a trampoline in a source file of its library: then a function further in tells more.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbols/frames.h"
+#include "symbols/name.h"
 
 struct span {
 	const char *at;
@@ -47,13 +49,11 @@ static struct span last_argument(struct span in, const char *word)
 // "main()::<lambda(int)>" without what the lambda takes.
 static void put(struct span s, char *buf, size_t bytes)
 {
-	const char *lambda = memmem(s.at, s.n, "lambda(", 7);
-	size_t left = lambda ? (size_t)(s.at + s.n - lambda) : 0;
-	const char *close = left ? memrchr(lambda, ')', left) : NULL;
-	if (close)
-		snprintf(buf, bytes, "%.*s%.*s", (int)(lambda + 6 - s.at), s.at, (int)(s.at + s.n - close - 1), close + 1);
-	else
-		snprintf(buf, bytes, "%.*s", (int)s.n, s.at);
+	char *name = strndup(s.at, s.n);
+	if (name)
+		name_shorten(name);
+	snprintf(buf, bytes, "%s", name ? name : "?");
+	free(name);
 }
 
 bool frames_is_named(const struct symbols_frame *f)
@@ -78,7 +78,7 @@ const char *frames_entry_name(const struct symbols_frame *f, const struct symbol
 	else if (own)
 		frames_name(own, buf, bytes);
 	else
-		snprintf(buf, bytes, "%.*s<...>", (int)(arguments - name), name);
+		snprintf(buf, bytes, "%.*s<>", (int)(arguments - name), name);
 	return buf;
 }
 

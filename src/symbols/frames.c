@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "symbols/name.h"
 
 static bool is_ours(const struct frames_own *own, const struct symbols_frame *f)
 {
@@ -76,6 +77,17 @@ static size_t without_arguments(const char *name)
 }
 
 const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	char *name = f && f->symbol ? strndup(f->symbol, without_arguments(f->symbol)) : NULL;
+	if (!name)
+		return frames_whole_name(f, buf, bytes);
+	name_shorten(name);
+	snprintf(buf, bytes, "%s", name);
+	free(name);
+	return buf;
+}
+
+const char *frames_whole_name(const struct symbols_frame *f, char *buf, size_t bytes)
 {
 	if (!f)
 		snprintf(buf, bytes, "?");

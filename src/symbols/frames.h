@@ -23,8 +23,10 @@ int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own
 void frames_deinit(struct frames *f);
 // The one frame (the outermost, if inlined) of a function's own address.
 const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc);
-// The function without its parameters, else "module+0x123"; buf holds it.
+// The function without its parameters, else "module+0x123"; buf holds it. As people read it (symbols/name.h), and as
+// files for programs have it.
 const char *frames_name(const struct symbols_frame *f, char *buf, size_t bytes);
+const char *frames_whole_name(const struct symbols_frame *f, char *buf, size_t bytes);
 // What a coroutine is called: by `own`, the outermost function of the program's own that was seen on it (NULL:
 // none was), by what its first function, a library's template, says to run, or by that function.
 const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf, size_t bytes);

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 
 from check_ends import make_core
 from check_engines import with_boost
@@ -257,6 +258,17 @@ def check_hostile(case):
     need(re.search(r"^damaged 400 times, refused [1-9]", done.out, re.M), done.out[-500:])
     need("have layout 99, and this ctp-gdb.py reads layout" in done.err, done.err[-500:])
     process.end()
+
+
+def check_short_names(case):
+    """C++ names are the same in gdb as in reports: what the unit test of those asks."""
+    sys.path.insert(0, str(ROOT / "scripts/ctp_gdb"))
+    import cxx  # it needs nothing of gdb's
+    asked = (ROOT / "tests/unit/test_name.c").read_text()
+    pairs = re.findall(r'^\t\t\{ "(.*)", "(.*)" \},$', asked, re.M)
+    need(len(pairs) > 20, f"{len(pairs)} names")
+    equal([cxx.short(whole) for whole, _ in pairs], [short for _, short in pairs], "names")
+    equal(cxx.short("session::go()::{lambda(int (*)())#1}::operator()(int) const [clone .isra.0]"), "session::go()::{lambda#1}::operator()", "a lambda")
 
 
 CHECKS = [(f"engine {engine}", check_engine(engine)) for engine in ("ucontext", "sjlj", "sigalt", "fcontext")]

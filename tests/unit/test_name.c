@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tests of analyze/name: names as a graph shows them.
+// Tests of symbols/name: names as they are shown.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/name.h"
+#include "symbols/name.h"
 
 static void names(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A template's arguments, and what it returns, are most of its name, and no graph has room for
+// A template's arguments, and what it returns, are most of its name, and no graph or line has room for
 // thousands of characters. Names come from files that may hold anything: one whose brackets do not
 // match stays as it is.
-#include "analyze/name.h"
+#include "symbols/name.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// name.h - a function's name as a graph shows it.
+// name.h - a function's name as reports, lists and graphs show it.
 #pragma once
 
 // Makes "auto std::f<int, g<char> >::h" (without parameters) "std::f<>::h", in place. Lambdas and operators
