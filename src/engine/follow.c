@@ -29,7 +29,7 @@ static struct process *find(const struct session *s, pid_t pid)
 static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 {
 	*fresh = (struct shm){ .fd = -1 };
-	int r = shm_init(fresh, s->options->stations, options_chunks(s->options), NULL);
+	int r = shm_init(fresh, s->options->stations, s->options->ring_bytes, options_chunks(s->options), NULL);
 	if (r < 0)
 		return r;
 	session_describe(s, fresh, s->first.region.ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));

@@ -15,7 +15,7 @@
 #include "engine/sift.h"
 #include "engine/thread_names.h"
 
-#define ENOUGH 8192        // slots that make a packet worth it
+#define ENOUGH 8192        // slots that make a packet worth it; of a small ring, a quarter
 #define OLD_NS 100000000   // after so long a little is enough, too
 
 struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
@@ -152,14 +152,14 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	uint64_t ready = t->broken ? 0 : ctp_ring_ready(thread, t->tail, h->region->ring_capacity, &bad);
 	if (!t->broken && bad)
 		t->broken = true;
-	bool wrote = t->tail + ready != t->head_seen;
+	bool wrote = t->tail + ready != t->head_seen, enough = ready >= ENOUGH || ready >= h->region->ring_capacity / 4;
 	t->head_seen = t->tail + ready;
-	if (!h->to && (thread->native || thread->created || ready >= ENOUGH)) {
+	if (!h->to && (thread->native || thread->created || enough)) {
 		h->pressed = true; // not to be dropped: it will be taken at the next look
 		return wrote;
 	}
 	all = all || h->writer->eager || life == CTP_THREAD_DEAD;
-	if (h->to && (all || ready >= ENOUGH || now_ns - t->taken_ns >= OLD_NS)) {
+	if (h->to && (all || enough || now_ns - t->taken_ns >= OLD_NS)) {
 		take(h, slot, ready);
 		t->taken_ns = now_ns;
 	}

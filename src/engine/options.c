@@ -16,6 +16,8 @@
 #define FLIGHT_DEFAULT (64ULL << 20)
 #define FLIGHT_LEAST (256ULL << 10)
 #define FLIGHT_MOST (3ULL << 30)
+#define RING_LEAST (4ULL << 10)
+#define RING_MOST (64ULL << 20)
 
 enum takes { TAKES_NOTHING, TAKES_VALUE, TAKES_MAYBE };
 
@@ -119,6 +121,16 @@ uint32_t options_chunks(const struct options *o)
 	return (uint32_t)(o->flight_bytes / CTP_CHUNK_BYTES);
 }
 
+static int set_ring_size(struct options *o, const char *v)
+{
+	uint64_t bytes;
+	const char *end = read_size(v, &bytes);
+	if (!end || *end || bytes < RING_LEAST || bytes > RING_MOST || (bytes & (bytes - 1)))
+		return wrong(o, "--ring-size=%s: a power of two from 4K to 64M, such as 64K", v);
+	o->ring_bytes = (uint32_t)bytes;
+	return 0;
+}
+
 static int set_stations(struct options *o, const char *v)
 {
 	char *end;
@@ -207,6 +219,7 @@ static const struct option_row rows[] = {
 	{ 'n', NULL, "N", "room for N coroutines at a time (default 1000000, at most 2097150)", set_stations, TAKES_VALUE },
 	{ 0, "overflow", "drop|block", "a thread whose ring is full drops its records, counted (default), or waits",
 	  set_overflow, TAKES_VALUE },
+	{ 0, "ring-size", "SIZE", "memory for records of each thread until they are written (default 4M)", set_ring_size, TAKES_VALUE },
 	{ 0, "flight", "SIZE|SECONDSs", "keep only the newest history, in memory (default 64M): written at the end, and on SIGUSR2 and "
 	  "on a finding to PATH.1, PATH.2 ...", set_flight, TAKES_MAYBE },
 	{ 0, "timeout", "SEC", "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; exit 124",
@@ -315,6 +328,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	o->program = argv + i;
 	if (o->flight_bytes && is_lines(o->output))
 		return wrong(o, "--flight: what it keeps is a trace directory, not JSON lines; use -o DIR");
+	if (o->flight_bytes && o->ring_bytes)
+		return wrong(o, "--ring-size: with --flight there is one pool for all threads; give its size: --flight=SIZE");
 	if (o->compress && is_lines(o->output))
 		return wrong(o, "--compress: only a trace directory is compressed, not JSON lines; use -o DIR");
 	if (o->error_exitcode && is_lines(o->output))

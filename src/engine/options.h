@@ -18,6 +18,7 @@ struct options {
 	const char *log_file, *shm_file;
 	uint64_t max_bytes;
 	uint32_t stations;
+	uint32_t ring_bytes;   // --ring-size; 0: CTP_RING_BYTES
 	bool no_preload, block, prove, quiet, verbose, check, follow, compress;
 	int error_exitcode;    // 0: none
 	const char *fail_on;   // NULL: likely

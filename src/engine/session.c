@@ -37,7 +37,7 @@ int session_region(struct session *s, const struct options *o, bool libasan)
 	clock_init(&s->clock);
 	if (o->no_preload) // who writes there may be compiled for another CPU, under an emulator: it has no TSC
 		clock_adopt(&s->clock, false, s->clock.ns0, s->clock.ns0);
-	int r = shm_init(&s->first, o->stations, options_chunks(o), o->shm_file);
+	int r = shm_init(&s->first, o->stations, o->ring_bytes, options_chunks(o), o->shm_file);
 	if (r < 0)
 		return r;
 	session_describe(s, &s->first, libasan ? CTP_OPT_NO_FREE : 0);

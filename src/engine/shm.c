@@ -47,10 +47,10 @@ static int open_file(const char *file)
 	return fd;
 }
 
-int shm_init(struct shm *s, uint32_t stations, uint32_t chunks, const char *file)
+int shm_init(struct shm *s, uint32_t stations, uint32_t ring_bytes, uint32_t chunks, const char *file)
 {
 	struct ctp_header header = { 0 };
-	ctp_region_layout(&header, stations, CTP_RING_BYTES);
+	ctp_region_layout(&header, stations, ring_bytes ? ring_bytes : CTP_RING_BYTES);
 	header.ext.chunks = chunks;
 	int fd = file ? open_file(file) : memfd_create("ctp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)

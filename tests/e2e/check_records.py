@@ -9,6 +9,7 @@ import subprocess
 from harness import equal, need, tool, until
 
 RING = 1 << 18  # switches that a thread's ring holds
+SMALL = 1 << 12 # if that has 64 KiB
 SWITCHES = 400000
 
 
@@ -86,6 +87,32 @@ def check_block(case):
     equal(case.switches(), switches, "in the trace")
 
 
+def check_small(case):
+    """Rings of 64 KiB: one that nobody empties holds that much; one that is emptied in time loses nothing."""
+    def run(*words, while_stopped):
+        process = case.ctp_start("--ring-size=64K", *words, case.target("records"), 2, SWITCHES, stdin=subprocess.PIPE)
+        process.wait_for("ready")
+        if while_stopped:
+            process.signal(signal.SIGSTOP)
+        for word in ("done", None):
+            process.popen.stdin.write(b"\n")
+            process.popen.stdin.flush()
+            if word:
+                process.wait_for(word)
+                process.signal(signal.SIGCONT)
+        done = process.done()
+        equal(done.status, 0, "exit status")
+        trace = case.report()[1]["trace"]
+        equal(trace["switches"], int(re.search(r"switches (\d+)$", done.out, re.M)[1]), "switches by the tables")
+        return trace
+
+    whole = run("--overflow=block", while_stopped=False)
+    equal((whole["lost"], case.switches()), (0, whole["switches"]), "lost, and in the trace")
+    cut = run("--overflow=drop", while_stopped=True)
+    equal(cut["events"] + cut["lost"], whole["events"], "events and lost")
+    need(cut["lost"] > 2 * (SWITCHES - SMALL - 100), f"only {cut['lost']} lost")
+
+
 def check_lost_lines(case):
     switches = held_up(case, "stopped.jsonl", 2)
     lines, missing = numbered((case.dir / "stopped.jsonl").read_text())
@@ -130,5 +157,5 @@ def check_other_version(case):
     need("damaged" not in done.err, done.err)
 
 
-CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("block", check_block), ("size", check_size), ("suffix", check_suffix),
+CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("block", check_block), ("small", check_small), ("size", check_size), ("suffix", check_suffix),
           ("other_version", check_other_version)]

@@ -132,6 +132,7 @@ def check_options(case):
     says(status_of(case, 125, "--timeout=soon", "/bin/true"))
     says(status_of(case, 125, "-n", "3000000", "/bin/true"))
     says(status_of(case, 125, "--overflow=maybe", "/bin/true"))
+    says(status_of(case, 125, "--ring-size=100K", "/bin/true"))
     done = status_of(case, 0, "--preload", "--", case.target("misc"), "args", "--timeout=1", "-o", "x")
     equal(done.out, "--timeout=1\n-o\nx\n", "options end at the first word that is none")
 

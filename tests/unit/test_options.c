@@ -77,12 +77,30 @@ static void wrong_ones_are_refused(void **state)
 	assert_true(PARSE("--flight", "-o", "x.jsonl", "p") < 0);
 }
 
+static void rings_are_powers_of_two(void **state)
+{
+	assert_int_equal(PARSE("p"), 0);
+	assert_int_equal(o.ring_bytes, 0);
+	assert_int_equal(PARSE("--ring-size=64k", "p"), 0);
+	assert_int_equal(o.ring_bytes, 64 << 10);
+	assert_int_equal(PARSE("--ring-size", "4096", "p"), 0);
+	assert_int_equal(o.ring_bytes, 4096);
+	assert_int_equal(PARSE("--ring-size=64M", "p"), 0);
+	assert_int_equal(o.ring_bytes, 64 << 20);
+	static char *const wrong[] = { "--ring-size=", "--ring-size=100K", "--ring-size=2K", "--ring-size=128M", "--ring-size=0", "--ring-size=-4K",
+				       "--ring-size=64K,", "--ring-size=4G" };
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_true(options_parse(&o, 3, (char *[]){ (char *)"ctp-run", wrong[i], (char *)"p" }) < 0);
+	assert_true(PARSE("--ring-size=1M", "--flight", "p") < 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_end_at_the_program),
 		cmocka_unit_test(values_come_either_way),
 		cmocka_unit_test(wrong_ones_are_refused),
+		cmocka_unit_test(rings_are_powers_of_two),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
 	options_deinit(&o);
