@@ -487,7 +487,7 @@ struct ctp_ext {
 	uint64_t reserved2[2];
 	// 0x100: engine's side. W: engine
 	uint64_t heartbeat;   // +1 per harvest; standing still for a second = gone
-	uint32_t waiting;     // 1 while it sleeps on `wake`
+	uint32_t waiting;     // 1 while it sleeps on `wake`; 0 by whoever wakes it as its ring is half full
 	uint32_t final_done;  // enum ctp_final; futex
 	uint32_t root_pid;    // the process that it is for, before that one starts; 0: whoever comes first
 	uint32_t parent_fd;   // a child's: the engine's descriptor of its parent's region, + 1; 0: unknown

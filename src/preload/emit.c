@@ -83,11 +83,13 @@ void emit_unsure(struct guest *g, uint32_t thread)
 	ctp_ring_unsure(g->thread, CTP_NEAR_TWICE);
 }
 
-// By another look at the tail. The engine is woken where it is late.
+// By another look at the tail. The engine is woken where it is late, once a sleep: until it runs, every record may
+// come here.
 static bool look(struct guest *g, uint64_t head, unsigned slots)
 {
 	enum ctp_ring_room room = ctp_ring_look(g->thread, g->ring_capacity, head, slots);
-	if (room != CTP_RING_ROOM && ctp_load32(&ctp_tracer->region.ext->waiting))
+	uint32_t *waiting = &ctp_tracer->region.ext->waiting;
+	if (room != CTP_RING_ROOM && ctp_load32(waiting) && ctp_cas32(waiting, 1, 0))
 		emit_wake();
 	return room != CTP_RING_FULL;
 }

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from harness import equal, need, tool, until
+from harness import Skip, child_of, equal, need, proc_state, tool, until
 
 RING = 1 << 18  # switches that a thread's ring holds
 SMALL = 1 << 12 # if that has 64 KiB
@@ -113,6 +113,27 @@ def check_small(case):
     need(cut["lost"] > 2 * (SWITCHES - SMALL - 100), f"only {cut['lost']} lost")
 
 
+def check_full(case):
+    """Whose ring is full makes no system call for what it drops, however long ctp-run does not run."""
+    process = case.ctp_start("--ring-size=4K", case.target("records"), 1, 20000, stdin=subprocess.PIPE)
+    process.wait_for("ready")
+    process.signal(signal.SIGSTOP)
+    until(lambda: proc_state(process.pid) == "T", "ctp-run to stand still")
+    strace = case.start(tool("strace"), "-f", "-e", "trace=futex", "-o", case.dir / "calls", "-p", child_of(process.pid))
+    until(lambda: "attached" in strace.err() or strace.popen.poll() is not None, "strace to be there")
+    if strace.popen.poll() is not None:
+        raise Skip("strace may not be used here")
+    process.popen.stdin.write(b"\n")
+    process.popen.stdin.flush()
+    process.wait_for("done")
+    process.signal(signal.SIGCONT)
+    process.popen.stdin.close()
+    equal((process.done().status, strace.done().status), (0, 0), "status")
+    need(case.report()[1]["trace"]["lost"] > 19000, "little was lost")
+    wakes = sum("FUTEX_WAKE," in line for line in (case.dir / "calls").read_text().splitlines())
+    need(0 < wakes < 20, f"{wakes} wakes")
+
+
 def check_lost_lines(case):
     switches = held_up(case, "stopped.jsonl", 2)
     lines, missing = numbered((case.dir / "stopped.jsonl").read_text())
@@ -157,5 +178,6 @@ def check_other_version(case):
     need("damaged" not in done.err, done.err)
 
 
-CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("block", check_block), ("small", check_small), ("size", check_size), ("suffix", check_suffix),
+CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("block", check_block), ("small", check_small), ("full", check_full),
+          ("size", check_size), ("suffix", check_suffix),
           ("other_version", check_other_version)]
