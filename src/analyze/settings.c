@@ -9,6 +9,7 @@
 
 #include "analyze/group_by.h"
 #include "analyze/profile.h"
+#include "base/help.h"
 
 #define LOST_WAKEUP "CTP001,CTP002,CTP003,CTP004,CTP005,CTP006,CTP007,CTP008,CTP009"
 #define SETTER(name) static int name(void *to, const char *v)
@@ -113,7 +114,7 @@ const struct option_row settings_rows[] = {
 	{ "exit-zero", 0, NULL, "exit 0 instead of 1 and 3", set_exit_zero },
 	{ "repair", 0, NULL, "shorten streams that were cut off to their last whole packet", set_repair },
 	{ "expand", 0, "DIR", "write a copy of the trace to DIR as plain CTF, for other readers of a compressed one, and no report", set_expand },
-	{ "man", 0, NULL, "print the manual page", set_man },
+	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", set_man },
 	{ "version", 0, NULL, "print the version", set_version },
 	{ "help", 'h', NULL, "print this", set_help },
 	{ NULL, 0, NULL, NULL, NULL },
@@ -137,10 +138,12 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-analyze [RULES] [OPTIONS] [TRACE]\n"
-	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD [NEW]\n"
-	      "TRACE: a trace directory, a .jsonl file, a core file, or - for JSON lines on stdin (default ctp.data)\n\n", to);
+	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD [NEW]\n", to);
+	help_text(to, "TRACE: ", "a trace directory, a .jsonl file, a core file, or - for JSON lines on stdin (default ctp.data)");
+	fputc('\n', to);
 	options_help(settings_rows, to);
-	fputs("\nexit status: 1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input\n", to);
+	fputc('\n', to);
+	help_text(to, "exit status: ", "1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input");
 }
 
 void settings_man(FILE *to)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/help.h"
+
 static const struct option_row *find_long(const struct option_row *rows, const char *name, size_t n)
 {
 	for (; rows->name; rows++)
@@ -103,11 +105,11 @@ void options_say(const struct options_result *r, FILE *to)
 void options_help(const struct option_row *rows, FILE *to)
 {
 	for (; rows->name; rows++) {
-		char left[160];
-		snprintf(left, sizeof(left), "%s%c%s--%s%s%s", rows->letter ? "-" : "  ",
+		char names[160];
+		snprintf(names, sizeof(names), "%s%c%s--%s%s%s", rows->letter ? "-" : "  ",
 			 rows->letter ? rows->letter : ' ', rows->letter ? ", " : " ", rows->name,
 			 rows->value ? "=" : "", rows->value ? rows->value : "");
-		fprintf(to, "  %-30s  %s\n", left, rows->help);
+		help_row(to, names, rows->help);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/help.h"
 #include "ctp/ctp.h"
 
 #define FLIGHT_DEFAULT (64ULL << 20)
@@ -237,10 +238,10 @@ static const struct option_row rows[] = {
 	{ 'v', NULL, NULL, "say more", set_verbose, TAKES_NOTHING },
 	{ 0, "log-file", "F", "write ctp's lines to F instead of stderr", set_log_file, TAKES_VALUE },
 	{ 0, "color", "auto|always|never", "colors in reports (NO_COLOR is honoured)", set_color, TAKES_VALUE },
-	{ 0, "shm-file", "PATH", "a file of that name for the memory shared with the program", set_shm_file, TAKES_VALUE },
+	{ 0, "shm-file", "PATH", "a file of that name for the memory shared with the program; it stays", set_shm_file, TAKES_VALUE },
+	{ 0, "man", NULL, "print the manual page as roff: | man -l - shows it", set_man, TAKES_NOTHING },
 	{ 0, "version", NULL, "print the version", set_version, TAKES_NOTHING },
 	{ 'h', "help", NULL, "print this", set_help, TAKES_NOTHING },
-	{ 0, "print-man", NULL, NULL, set_man, TAKES_NOTHING },
 	{ 0, "serve", "FD,PID", NULL, set_serve, TAKES_VALUE },
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -366,10 +367,12 @@ void options_print_help(void)
 		if (!rows[i].help)
 			continue;
 		print_names(&rows[i], names, sizeof(names));
-		printf("  %-26s%s%s\n", names, strlen(names) > 25 ? "\n                            " : "", rows[i].help);
+		help_row(stdout, names, rows[i].help);
 	}
-	puts("\nExit status: PROGRAM's own; --error-exitcode's; 124 after --timeout; 125 wrong usage or internal;\n"
-	     "126 cannot be traced; 127 not found. Next: ctp-analyze --lost-wakeup");
+	putchar('\n');
+	help_text(stdout, "exit status: ", "PROGRAM's own; --error-exitcode's; 124 after --timeout; 125 wrong usage or internal; "
+		  "126 cannot be traced; 127 not found");
+	help_text(stdout, "next: ", "ctp-analyze --lost-wakeup");
 }
 
 static void print_man_text(const char *s)
@@ -385,7 +388,7 @@ static void print_man_text(const char *s)
 void options_print_man(void)
 {
 	char names[64];
-	puts(".\\\" made by ctp-run --print-man\n.TH CTP-RUN 1\n.SH NAME\n"
+	puts(".\\\" Printed by ctp-run --man: edit src/engine/options.c\n.TH CTP-RUN 1\n.SH NAME\n"
 	     "ctp\\-run \\- run a program and record its coroutines\n.SH SYNOPSIS\n.B ctp\\-run\n"
 	     "[OPTIONS] [\\-\\-] PROGRAM [ARGS...]\n.SH DESCRIPTION\n"
 	     "Runs PROGRAM with libctp.so preloaded, records every switch between its coroutines and what they\n"

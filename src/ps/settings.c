@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/help.h"
 
 #define SETTER(name) static int name(void *to, const char *v)
 
@@ -45,7 +46,7 @@ const struct option_row settings_rows[] = {
 	{ "watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", set_watch },
 	{ "delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)", set_delay },
 	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
-	{ "man", 0, NULL, "print the manual page", set_man },
+	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", set_man },
 	{ "version", 0, NULL, "print the version", set_version },
 	{ "help", 'h', NULL, "print this", set_help },
 	{ NULL, 0, NULL, NULL, NULL },
@@ -85,12 +86,14 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 
 void settings_help(FILE *to)
 {
-	fputs("usage: ctp-ps [OPTIONS] [PID|CORE [ID...]]\n"
-	      "PID: a program under ctp-run, or the ctp-run itself; without it the traced processes are listed\n"
-	      "CORE: a core file of one, in its place\n"
-	      "ID: a coroutine; only these are shown\n\n", to);
+	fputs("usage: ctp-ps [OPTIONS] [PID|CORE [ID...]]\n", to);
+	help_text(to, "PID: ", "a program under ctp-run, or the ctp-run itself; without it the traced processes are listed");
+	help_text(to, "CORE: ", "a core file of one, in its place");
+	help_text(to, "ID: ", "a coroutine; only these are shown");
+	fputc('\n', to);
 	options_help(settings_rows, to);
-	fputs("\nexit status: 0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable\n", to);
+	fputc('\n', to);
+	help_text(to, "exit status: ", "0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable");
 }
 
 void settings_man(FILE *to)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """ctp-run as a wrapper: exit status, signals, streams, where the trace goes."""
 import contextlib
+import fcntl
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 
-from harness import Skip, child_of, equal, need, proc_state, tool, until
+from harness import BOUND, ROOT, Skip, child_of, equal, need, proc_state, tool, until
 
 NOBODY = 65534
 
@@ -135,6 +139,41 @@ def check_options(case):
     says(status_of(case, 125, "--ring-size=100K", "/bin/true"))
     done = status_of(case, 0, "--preload", "--", case.target("misc"), "args", "--timeout=1", "-o", "x")
     equal(done.out, "--timeout=1\n-o\nx\n", "options end at the first word that is none")
+
+
+def on_terminal(columns, *argv):
+    """What a command writes to a terminal of that many columns."""
+    at, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([str(a) for a in argv], stdout=terminal)
+    os.close(terminal)
+    text = b""
+    try:
+        while part := os.read(at, 65536):
+            text += part
+    except OSError:
+        pass  # EIO: nobody has the terminal any more
+    os.close(at)
+    equal(process.wait(timeout=BOUND), 0, f"{argv}")
+    return text.decode().replace("\r\n", "\n")
+
+
+def check_help(case):
+    """--help in lines that a terminal holds, what an option does in one column; the manual page is what --man prints."""
+    for command in (case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps"):
+        text = case.run(command, "--help").out
+        need("--man" in text and "man -l -" in text, text)
+        widest = {}
+        for columns, shown in ((80, text), (50, on_terminal(50, command, "--help")), (93, on_terminal(93, command, "--help")),
+                               (200, on_terminal(200, command, "--help"))):
+            widest[columns] = max(map(len, shown.splitlines()))
+            equal(" ".join(shown.split()).replace("| ", "|"), " ".join(text.split()).replace("| ", "|"), "the words")
+            column = len(re.search(r"^ +(-h, )?--help +", shown, re.M).group())
+            below = re.findall(r"^( {20,})\S", shown, re.M)
+            need(len(below) > 2 and {len(blanks) for blanks in below} == {column}, f"where the text begins: {shown}")
+        need(70 < widest[80] <= 80 and widest[50] <= 64 and 80 < widest[93] <= 93 and 93 < widest[200] <= 100, f"{widest}")
+        page = (ROOT / "man" / f"{pathlib.Path(command).name}.1").read_text()
+        equal(case.run(command, "--man").out, page, "the manual page is what --man prints")
 
 
 def check_closing_lines(case):
