@@ -8,6 +8,7 @@
 
 #include "analyze/describe.h"
 #include "analyze/diff.h"
+#include "analyze/format.h"
 #include "base/json.h"
 
 static json_t *side(const struct diff_side *s)
@@ -87,7 +88,7 @@ int diff_json(FILE *to, const struct diff *d)
 	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", "ctp-analyze " CTP_TOOL_VERSION, "old",
 				 side(&d->sides[DIFF_OLD]), "new", side(&d->sides[DIFF_NEW]), "findings", findings(d), "all",
 				 measures(d, all, json_object()), "sites", sites(d));
-	int e = !root ? -ENOMEM : json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF ? -EIO : 0;
+	int e = !root ? -ENOMEM : json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF ? format_not_written() : 0;
 	json_decref(root);
 	return e;
 }

@@ -100,7 +100,7 @@ int format_html(FILE *to, const struct report *r, const struct format_settings *
 	int e = root ? h.error : -ENOMEM;
 	if (!e && (fputs(html_before, to) == EOF || json_dump_callback(root, put, to, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(4)) ||
 		   fputs(html_after, to) == EOF))
-		e = -EIO;
+		e = format_not_written();
 	json_decref(root);
 	json_decref(h.frames);
 	json_decref(h.stacks);

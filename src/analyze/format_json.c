@@ -194,7 +194,7 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 		json_object_set_new(root, "groups", listing_json(r));
 	int e = root ? 0 : -ENOMEM;
 	if (!e && (json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF))
-		e = -EIO;
+		e = format_not_written();
 	json_decref(root);
 	return e;
 }

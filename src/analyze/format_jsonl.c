@@ -53,13 +53,21 @@ static int take(void *arg, const struct move *m)
 int format_jsonl(FILE *to, const struct report *report, const struct format_settings *settings)
 {
 	const struct world *w = report->world;
-	struct lines_out *o = w->form == WORLD_LINES ? NULL : malloc(sizeof(*o));
+	struct lines_out *o = malloc(sizeof(*o));
 	if (!o)
-		return w->form == WORLD_LINES ? -EINVAL : -ENOMEM;
+		return -ENOMEM;
 	o->to = to;
 	o->used = 0;
 	int r = moves_walk(w, take, o);
 	flush(o);
 	free(o);
 	return r;
+}
+
+const char *lines_refuses(const struct world *w, const struct format_settings *settings)
+{
+	(void)settings;
+	if (w->form == WORLD_CORE)
+		return "a core file says what was so when it was made, not what happened before: state changes are in the trace directory";
+	return w->form == WORLD_LINES ? "these are JSON lines already; copy them, or give a trace directory" : NULL;
 }

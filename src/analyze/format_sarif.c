@@ -259,7 +259,7 @@ int format_sarif(FILE *to, const struct report *r, const struct format_settings 
 	json_t *root = json_pack("{s:s, s:s, s:[o]}", "$schema", SCHEMA, "version", "2.1.0", "runs", run(r));
 	int e = root ? 0 : -ENOMEM;
 	if (!e && (json_dumpf(root, to, JSON_INDENT(2)) || putc('\n', to) == EOF))
-		e = -EIO;
+		e = format_not_written();
 	json_decref(root);
 	return e;
 }

@@ -78,7 +78,7 @@ static int write_file(FILE *to, const struct world *w, const struct profile_rows
 	if (!file)
 		s.r = -ENOMEM;
 	if (!s.r && (json_dumpf(file, to, JSON_COMPACT) || fputc('\n', to) == EOF))
-		s.r = -EIO;
+		s.r = format_not_written();
 	json_decref(file);
 	json_decref(s.frames);
 	intern_deinit(&s.by_name);

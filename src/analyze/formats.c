@@ -6,18 +6,18 @@
 #include <string.h>
 
 const struct format formats[] = {
-	{ "text", true, false, true, format_text },
-	{ "json", true, false, false, format_json },
-	{ "sarif", true, false, false, format_sarif },
-	{ "markdown", true, false, true, format_markdown },
-	{ "html", true, true, false, format_html },
-	{ "jsonl", false, false, false, format_jsonl },
-	{ "folded", false, false, false, format_folded, profile_refuses },
-	{ "speedscope", false, false, false, format_speedscope, profile_refuses },
-	{ "pprof", false, true, false, format_pprof, profile_refuses },
-	{ "perfetto", true, true, false, format_perfetto, tracks_refuses },
-	{ "chrome", true, true, false, format_chrome, tracks_refuses },
-	{ NULL, false, false, false, NULL },
+	{ "text", FORMAT_REPORT | FORMAT_PEOPLE | FORMAT_GROUPS | FORMAT_FULL, format_text },
+	{ "json", FORMAT_REPORT | FORMAT_GROUPS | FORMAT_FULL, format_json },
+	{ "sarif", FORMAT_REPORT | FORMAT_FULL, format_sarif },
+	{ "markdown", FORMAT_REPORT | FORMAT_PEOPLE, format_markdown },
+	{ "html", FORMAT_REPORT | FORMAT_DOCUMENT | FORMAT_FULL, format_html },
+	{ "jsonl", 0, format_jsonl, lines_refuses },
+	{ "folded", FORMAT_PROFILE, format_folded, profile_refuses },
+	{ "speedscope", FORMAT_PROFILE, format_speedscope, profile_refuses },
+	{ "pprof", FORMAT_PROFILE | FORMAT_DOCUMENT, format_pprof, profile_refuses },
+	{ "perfetto", FORMAT_REPORT | FORMAT_DOCUMENT, format_perfetto, tracks_refuses },
+	{ "chrome", FORMAT_REPORT | FORMAT_DOCUMENT, format_chrome, tracks_refuses },
+	{ NULL, 0, NULL },
 };
 
 const struct format *format_find(const char *name)

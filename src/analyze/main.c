@@ -52,7 +52,7 @@ static int write_report(const struct report *r)
 	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
 	if (!settings.output && isatty(1)) // what is written there shows how far it has got
 		progress_end(&progress);
-	int e = !to ? -errno : settings.format->for_people ? write_cleaned(to, r, &how) : settings.format->write(to, r, &how);
+	int e = !to ? -errno : settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, r, &how) : settings.format->write(to, r, &how);
 	if (to && (ferror(to) || fflush(to)) && !e)
 		e = errno ? -errno : -EIO;
 	if (to && to != stdout && fclose(to) && !e)
@@ -114,7 +114,7 @@ static int analyze(const struct world *w)
 {
 	struct report r = { .world = w, .group_by = settings.report.group_by };
 	const char *at = "";
-	int e = settings.format->wants_report ? report_make(&r, w, &settings.report) : 0;
+	int e = settings.format->is & FORMAT_REPORT ? report_make(&r, w, &settings.report) : 0;
 	int status = EXIT_USAGE;
 	progress_clear(&progress);
 	if (e) {
@@ -124,7 +124,7 @@ static int analyze(const struct world *w)
 			"not a JSON report of ctp-analyze" : strerror(-e));
 	} else {
 		status = write_report(&r);
-		if (!status && settings.format->wants_report)
+		if (!status && (settings.format->is & FORMAT_REPORT))
 			status = exit_status(&r);
 	}
 	report_deinit(&r);
@@ -213,6 +213,8 @@ static int expand(void)
 	int e = expand_trace(path, settings.expand);
 	if (e == -EPROTO)
 		fprintf(stderr, "ctp-analyze: %s: not a trace directory, which --expand wants\n", path);
+	else if (e == -EEXIST)
+		fprintf(stderr, "ctp-analyze: %s exists; give --expand another name\n", settings.expand);
 	else if (e)
 		fprintf(stderr, "ctp-analyze: cannot write %s to %s: %s\n", path, settings.expand, strerror(-e));
 	return e ? EXIT_USAGE : 0;
@@ -231,6 +233,26 @@ static int explain(const struct pass *p)
 	return 0;
 }
 
+// Do its words go together? False: it was said why not.
+static bool check_settings(void)
+{
+	const struct format *f = settings.format;
+	char why[256];
+	const char *idle = settings_idle(&settings);
+	if (settings_wrong(&settings, why, sizeof(why))) {
+		fprintf(stderr, "ctp-analyze: %s\n", why);
+		return false;
+	}
+	if (f->is & FORMAT_DOCUMENT && !settings.output && isatty(1)) {
+		fprintf(stderr, "ctp-analyze: --format=%s is not for a terminal; write it to a file: -o report.%s\n", f->name, f->name);
+		return false;
+	}
+	if (idle)
+		fprintf(stderr, "ctp-analyze: %s changes nothing: there are no findings in %s%s\n", idle,
+			settings.expand ? "a copy of the trace" : "--format=", settings.expand ? "" : f->name);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct options_result r = settings_read(&settings, argc, argv);
@@ -242,11 +264,6 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network
-	if (settings.action == ACTION_ANALYZE && settings.format->not_for_terminal && !settings.output && isatty(1)) {
-		fprintf(stderr, "ctp-analyze: --format=%s is not for a terminal; write it to a file: -o report.%s\n",
-			settings.format->name, settings.format->name);
-		return EXIT_USAGE;
-	}
 	switch (settings.action) {
 	case ACTION_HELP:
 		settings_help(stdout);
@@ -264,5 +281,7 @@ int main(int argc, char **argv)
 	case ACTION_ANALYZE:
 		break;
 	}
+	if (!check_settings())
+		return EXIT_USAGE;
 	return settings.expand ? expand() : settings.older ? compare_traces() : analyze_trace();
 }

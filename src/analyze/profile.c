@@ -360,7 +360,7 @@ static void at_the_end(struct profile *p, const struct image *m)
 		uint64_t since = world_ns(p->world, s->since);
 		if (!since || since >= end || idmap_get(&p->moved_after, s->id) != IDMAP_NONE)
 			continue;
-		if (s->life == CTP_RUNNING)
+		if (s->life == CTP_RUNNING && p->world->form != WORLD_CORE) // there it is not known for how long others ran
 			still(p, m, s, since, end);
 		if (s->life != CTP_SUSPENDED || s->entity != CTP_COROUTINE)
 			continue;
@@ -423,7 +423,7 @@ const char *profile_refuses(const struct world *w, const struct format_settings 
 {
 	if (w->form == WORLD_LINES && !strcmp(w->path, "-"))
 		return "a profile reads the lines twice, which a pipe cannot give; write them to a file first";
-	if (w->form == WORLD_CORE && settings->weight != PROFILE_SUSPENDED && settings->weight != PROFILE_RUNNING)
-		return "a core file holds no history; --weight=suspended tells who waits, and for how long, --weight=running who runs";
+	if (w->form == WORLD_CORE && settings->weight != PROFILE_SUSPENDED)
+		return "a core file holds no history; --weight=suspended tells who waits, and for how long";
 	return NULL;
 }

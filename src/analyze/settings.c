@@ -79,6 +79,7 @@ SETTER(set_weight)
 	if (weight >= PROFILE_WEIGHTS)
 		return -EINVAL;
 	((struct settings *)to)->weight = weight;
+	((struct settings *)to)->weight_given = true;
 	return 0;
 }
 
@@ -132,7 +133,10 @@ static int set_trace(void *to, const char *word)
 struct options_result settings_read(struct settings *s, int argc, char **argv)
 {
 	*s = (struct settings){ .format = formats, .report.minimum = VERDICT_SUSPECT };
-	return options_read(settings_rows, s, argc, argv, set_trace);
+	struct options_result r = options_read(settings_rows, s, argc, argv, set_trace);
+	if (!r.error && s->trace && (s->action == ACTION_LIST || s->action == ACTION_EXPLAIN))
+		r = (struct options_result){ OPTIONS_UNKNOWN, s->trace, NULL };
+	return r;
 }
 
 void settings_help(FILE *to)

@@ -20,6 +20,7 @@ struct settings {
 	enum color color;
 	bool exit_zero, repair, full;
 	unsigned weight; // enum profile_weight
+	bool weight_given;
 	const char *expand; // write the trace there as plain CTF, and nothing else
 	struct report_settings report;
 	char rules[512]; // what all of --rule name
@@ -27,5 +28,9 @@ struct settings {
 
 extern const struct option_row settings_rows[];
 struct options_result settings_read(struct settings *s, int argc, char **argv);
+// True: two options do not go together, and a line that says why (settings_uses.c).
+bool settings_wrong(const struct settings *s, char *out, size_t bytes);
+// An option about findings, of which the format has none; or NULL.
+const char *settings_idle(const struct settings *s);
 void settings_help(FILE *to);
 void settings_man(FILE *to);

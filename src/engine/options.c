@@ -57,6 +57,9 @@ static int set_output(struct options *o, const char *v)
 {
 	if (!*v)
 		return wrong(o, "-o needs a name");
+	for (const char *p = v; (p = strchr(p, '%')); p += 2)
+		if (!p[1] || !strchr("pe%", p[1]))
+			return wrong(o, "-o %s: %.2s is none of %%p (pid), %%e (program) and %%%% (a percent sign)", v, p);
 	o->output = v;
 	return 0;
 }

@@ -138,6 +138,50 @@ def check_convert(case):
     clean_trace(case)
     done = case.analyze("ctp.data", "--format=jsonl")
     need(done.status == 0 and len(done.out.splitlines()) == 4040, f"--format=jsonl: {done}")
+    (case.dir / "x.jsonl").write_text(done.out)
+    done = case.analyze("x.jsonl", "--format=jsonl")
+    need(done.status == 2 and done.out == "" and "already" in done.err, f"lines of lines: {done}")
+
+
+def check_together(case):
+    """Options that do not go together are refused in one line; those about findings are named where there are none."""
+    clean_trace(case)
+    refused = (("--weight=count",), ("--weight=running", "--format=html", "-o", "x"), ("--group-by=name", "--format=sarif"),
+               ("--group-by=creator", "--format=folded"), ("--full", "--format=markdown"), ("--expand=x", "--format=json"),
+               ("--expand=x", "-o", "y"), ("--diff", "ctp.data", "--group-by=name"), ("--diff", "ctp.data", "--full"),
+               ("--diff", "ctp.data", "--weight=count"))
+    for words in refused:
+        done = case.analyze("ctp.data", *words)
+        need(done.status == 2 and done.out == "" and done.err.count("\n") == 1, f"{words}: {done}")
+        option = words[2] if words[0] == "--diff" else words[0]
+        need(option.split("=")[0] in done.err and re.search(r"leave |choose ", done.err), f"the way out: {done.err}")
+        need(not (case.dir / "x").exists() and not (case.dir / "y").exists(), f"{words} wrote something")
+    for words in (("--full",), ("--full", "--format=json"), ("--group-by=entry", "--format=json"), ("--weight=count", "--format=folded"),
+                  ("--group-by=name", "--format=speedscope"), ("--group-by=site", "--format=html", "-o", "x")):
+        done = case.analyze("ctp.data", *words)
+        equal((done.status, done.err), (0, ""), f"{words}")
+    (case.dir / "old.json").write_text(case.analyze("ctp.data", "--format=json").out)
+    (case.dir / "none").write_text("")
+    for words in (("--lost-wakeup",), ("--rule=CTP001",), ("--min-verdict=proven",), ("--baseline=old.json",),
+                  ("--suppress=none",)):
+        done = case.analyze("ctp.data", "--format=folded", *words)
+        need(done.status == 0 and done.out != "", f"{words}: {done}")
+        need(done.err.count("\n") == 1 and words[0].split("=")[0] in done.err and "folded" in done.err, done.err)
+    for words in (("--list-rules",), ("--explain", "CTP001")):
+        done = case.analyze("more", *words)
+        need(done.status == 2 and done.out == "" and "'more'" in done.err, f"{words}: {done}")
+    done = case.analyze("ctp.data", "--expand=ctp.data")
+    need(done.status == 2 and "ctp.data exists; give" in done.err, f"{done}")
+
+
+def check_full_disk(case):
+    """Every format says that it is full."""
+    clean_trace(case)
+    for kind in ("text", "json", "sarif", "markdown", "html", "jsonl", "folded", "speedscope", "pprof", "perfetto", "chrome"):
+        done = case.analyze("ctp.data", f"--format={kind}", "-o", "/dev/full")
+        need(done.status == 2 and "cannot write /dev/full: No space left on device" in done.err, f"{kind}: {done}")
+    done = case.analyze("ctp.data", "--diff=ctp.data", "--format=json", "-o", "/dev/full")
+    need(done.status == 2 and "No space left on device" in done.err, f"{done}")
 
 
 def check_progress(case):

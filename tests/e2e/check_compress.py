@@ -152,7 +152,7 @@ def check_refused(case):
     equal((done.status, done.err.count("\n")), (125, 1), f"{done}")
     need("--compress" in done.err, done.err)
     written(case, case.target("counts"), "basic", "10")
-    for words, why in ((("--expand=c", "c"), "File exists"), (("--expand=y", "nowhere"), "not a trace directory"),
+    for words, why in ((("--expand=c", "c"), "give --expand another name"), (("--expand=y", "nowhere"), "not a trace directory"),
                        (("--expand=no/such/place", "c"), "No such file")):
         done = case.run(case.analyze_tool, *words)
         equal((done.status, done.err.count("\n")), (2, 1), f"{done}")

@@ -155,9 +155,13 @@ def check_forms(case):
         equal((done.status, done.out), (2, ""), f"{kind} of a pipe")
         need("write them to a file first" in done.err and done.err.count("\n") == 1, done.err)
     if waits_in_core(case):
-        done = case.analyze("core.taken", "--format=folded", "--weight=latency")
-        equal((done.status, done.out), (2, ""), "latency of a core file")
-        need("holds no history" in done.err, done.err)
+        for words in (("folded", "--weight=latency"), ("folded", "--weight=running"), ("pprof", "--weight=count"), ("jsonl",)):
+            done = case.analyze("core.taken", f"--format={words[0]}", "-o", "x", *words[1:])
+            equal((done.status, (case.dir / "x").exists()), (2, False), f"{words} of a core file")
+            need("history" in done.err or "what happened before" in done.err, done.err)
+        case.analyze("core.taken", "--format=speedscope", "-o", "x")
+        sums = [sum(profile["weights"]) for profile in json.loads((case.dir / "x").read_text())["profiles"]]
+        need(len(sums) == 4 and sums[0] > 0 and not any(sums[1:]), f"who waits, and nothing else: {sums}")
     case.ctp("-o", "none", sys.executable, "-c", "pass")
     equal(folded(case, "suspended", "none"), {}, "no coroutine")
     wrong = case.analyze("none", "--format=folded", "--weight=gold")

@@ -55,6 +55,10 @@ static void wrong_ones_are_refused(void **state)
 	assert_true(PARSE("-E", "novalue", "p") < 0);
 	assert_true(PARSE("--quiet=1", "p") < 0);
 	assert_true(PARSE("-o") < 0);
+	assert_true(PARSE("-o", "t-%q", "p") < 0);
+	assert_non_null(strstr(o.error, "%q is none of %p (pid), %e (program) and %%"));
+	assert_true(PARSE("-o", "t-%%%", "p") < 0);
+	assert_int_equal(PARSE("-o", "%p%%%e", "p"), 0);
 	assert_true(PARSE("-q") < 0);
 	assert_int_equal(PARSE("-f", "p"), 0);
 	assert_true(o.follow);
