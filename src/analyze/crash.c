@@ -18,13 +18,24 @@ static uint64_t after_ns(const struct report *r, const struct ctp_crash *c)
 	return at > r->world->start_ns ? at - r->world->start_ns : 0;
 }
 
+// On the stack of the thread that died, which says which one it is.
+static bool on_its_own(const struct image *m, const struct ctp_crash *c)
+{
+	for (size_t i = 0; c->who && i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		if (t->native == c->who)
+			return t->tid == c->tid;
+	}
+	return false;
+}
+
 void crash_text(FILE *to, const struct report *r)
 {
 	for (size_t i = 0; i < r->world->nimages; i++) {
 		const struct image *m = &r->world->images[i];
 		const struct ctp_crash *c = image_crash(m);
 		struct frames f = { 0 };
-		char sig[24], who[256], span[32], at[32] = "";
+		char sig[24], who[256], span[32], at[32] = "", thread[32] = "";
 		if (!c)
 			continue;
 		report_who(r, m, c->who, who, sizeof(who));
@@ -32,8 +43,9 @@ void crash_text(FILE *to, const struct report *r)
 		text_duration(span, sizeof(span), after_ns(r, c));
 		if (c->code > 0)
 			snprintf(at, sizeof(at), " at 0x%" PRIx64, c->addr);
-		fprintf(to, "crash    %s%s in %s, thread %u, after %s\n", words_signal(c->signal, sig, sizeof(sig)), at, who,
-			c->tid, span);
+		if (!on_its_own(m, c))
+			snprintf(thread, sizeof(thread), ", thread %u", c->tid);
+		fprintf(to, "crash    %s%s in %s%s, after %s\n", words_signal(c->signal, sig, sizeof(sig)), at, who, thread, span);
 		if (!frames_read(&f, r->symbols[i], m, c->stack))
 			format_text_stack(to, r->symbols[i], &f);
 		frames_deinit(&f);

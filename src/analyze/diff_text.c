@@ -24,6 +24,27 @@ static void put(FILE *to, const char *label, const char *text)
 	fputc('\n', to);
 }
 
+// Figures: a line ends behind a comma, a semicolon or a colon, and not within a value.
+static void put_figures(FILE *to, const char *label, const char *text)
+{
+	struct text_wrap w = { to, INDENT, INDENT, COLUMNS };
+	fprintf(to, "%-*s", INDENT, label);
+	for (size_t n; *text; text += n + strspn(text + n, " ")) {
+		char piece[1400];
+		for (n = strcspn(text, ",;:"); text[n] && text[n + 1] && text[n + 1] != ' ';)
+			n += 1 + strcspn(text + n + 1, ",;:");
+		n += text[n] != 0;
+		snprintf(piece, sizeof(piece), "%.*s", (int)n, text);
+		text_piece(&w, " ", piece);
+	}
+	fputc('\n', to);
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static double per_second(const struct world *w)
 {
 	return w->duration_ns ? (double)w->counts.switches / ((double)w->duration_ns / 1e9) : 0;
@@ -38,7 +59,7 @@ static void put_side(FILE *to, const struct diff *d, int side)
 		 " switches (%.0f/s), %" PRIu64 " records lost%s%s", w->path, span, w->coroutines, w->counts.suspended,
 		 w->counts.switches, per_second(w), w->lost, d->sides[side].lacks ? "; " : "",
 		 d->sides[side].lacks ? d->sides[side].lacks : "");
-	put(to, side == DIFF_OLD ? "old" : "new", text);
+	put_figures(to, side == DIFF_OLD ? "old" : "new", text);
 }
 
 static void put_finding(FILE *to, const struct diff *d, const struct diff_finding *f, bool color)
@@ -113,7 +134,7 @@ static void put_shift(FILE *to, const struct diff_shift *s)
 	put_times(times, sizeof(times), s->site->times[s->weight]);
 	snprintf(text, sizeof(text), "%.1fx %s: %s; at %s", s->ratio > 1 ? s->ratio : 1 / s->ratio,
 		 s->change == DIFF_SLOWER ? "longer" : "shorter", times, s->site->where);
-	put(to, diff_times[s->weight], text);
+	put_figures(to, diff_times[s->weight], text);
 }
 
 // Of all coroutines: what a machine that was slower as a whole looks like.
@@ -126,7 +147,7 @@ static void put_all(FILE *to, const struct diff *d)
 			continue;
 		put_times(times, sizeof(times), h);
 		snprintf(text, sizeof(text), "%s: %s", diff_times[k], times);
-		put(to, "all", text);
+		put_figures(to, "all", text);
 	}
 }
 
@@ -156,11 +177,12 @@ int diff_text(FILE *to, const struct diff *d, bool color)
 		char text[400];
 		int used = snprintf(text, sizeof(text), DIFF_RULE);
 		if (few)
-			snprintf(text + used, sizeof(text) - (size_t)used, "; of %zu there are fewer than %d samples on a side: not compared",
-				 few, DIFF_LEAST);
+			snprintf(text + used, sizeof(text) - (size_t)used, "; %zu comparison%s left out, with fewer than %d samples on a side",
+				 few, plural(few), DIFF_LEAST);
 		put(to, "times", text);
 	}
-	fprintf(to, "%zu new findings, %zu vanished, %zu places slower, %zu faster\n", fresh, gone, slower, n - slower);
+	fprintf(to, "%zu new finding%s, %zu vanished, %zu place%s slower, %zu faster\n", fresh, plural(fresh), gone, slower,
+		plural(slower), n - slower);
 	free(v);
 	return e;
 }

@@ -127,10 +127,10 @@ static int say_crash(const struct image *m, const struct ctp_crash *c, struct fo
 	const struct ctp_state *s = image_entity(m, c->who);
 	char sig[24];
 	words_signal(c->signal, sig, sizeof(sig));
-	const char *who = c->who && !(s && s->entity == CTP_NATIVE) ? found_text(out, "coroutine %" PRIu64 " ran on", c->who) :
-			  "the native stack ran of";
-	return found_fact(out, "INFO", 1, "process %" PRIu64 " died by %s%s: %s thread %u", m->pid, sig, reason(c, out), who,
-			  c->tid);
+	const char *who = c->who && !(s && s->entity == CTP_NATIVE) ?
+			  found_text(out, "coroutine %" PRIu64 " ran on thread %u", c->who, c->tid) :
+			  found_text(out, "thread %u ran on its native stack", c->tid);
+	return found_fact(out, "INFO", 1, "process %" PRIu64 " died by %s%s: %s", m->pid, sig, reason(c, out), who);
 }
 
 static bool leaves_core(int sig)

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/calls.h"
 #include "ctp/seq.h"
 #include "engine/hold.h"
 #include "engine/look.h"
@@ -73,7 +74,8 @@ static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))
 			way(q, "thread %d waits on memory shared with others", t->tid);
 	} else {
-		way(q, "thread %d sleeps in system call %lld (%s)", t->tid, (long long)t->nr, t->wchan);
+		char name[64];
+		way(q, "thread %d sleeps in %s", t->tid, calls_name((long)t->nr, name, sizeof(name)));
 	}
 }
 

@@ -14,11 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/procfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/grow.h"
 #include "base/maps.h"
+#include "base/text.h"
 #include "core/corefile.h"
 #include "ctp/region.h"
 
@@ -382,8 +384,11 @@ void find_command_of(const struct found *f, char *buf, size_t bytes)
 		find_command(f->pid, buf, bytes);
 		return;
 	}
-	snprintf(buf, bytes, "%s", f->core->command);
-	find_clean(buf);
+	char whole[sizeof(f->core->command) + 4];
+	bool cut = strlen(f->core->command) + 1 >= ELF_PRARGSZ; // by the kernel
+	snprintf(whole, sizeof(whole), "%s%s", f->core->command, cut ? "…" : "");
+	find_clean(whole);
+	text_fit(buf, bytes, whole, bytes);
 }
 
 int find_file(const struct found *f)
@@ -401,24 +406,23 @@ int find_file(const struct found *f)
 
 void find_clean(char *text)
 {
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
+	text_clean(text);
 }
 
 void find_command(pid_t pid, char *buf, size_t bytes)
 {
-	char path[40];
+	char path[40], whole[FIND_COMMAND + 8];
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
 	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(buf, 1, bytes - 1, f) : 0;
+	size_t n = f ? fread(whole, 1, sizeof(whole) - 1, f) : 0;
 	if (f)
 		fclose(f);
-	while (n && !buf[n - 1])
+	while (n && !whole[n - 1])
 		n--;
-	buf[n] = 0;
+	whole[n] = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!buf[i])
-			buf[i] = ' ';
-	find_clean(buf);
+		if (!whole[i])
+			whole[i] = ' ';
+	find_clean(whole);
+	text_fit(buf, bytes, whole, bytes);
 }

@@ -38,7 +38,8 @@ void find_release(struct found *f);
 // The region's file, opened by way of whoever holds it: what it was can then be read when the process has
 // ended. -1: that may not be.
 int find_file(const struct found *f);
-// A process's command line in one line that is fit for a terminal.
+// A process's command line in one line that is fit for a terminal; what is cut off it is marked by "…".
+#define FIND_COMMAND 4096 // room for what is not cut as a rule
 void find_command(pid_t pid, char *buf, size_t bytes);
 // The same of one that was found, whichever way.
 void find_command_of(const struct found *f, char *buf, size_t bytes);

@@ -117,7 +117,7 @@ static json_t *threads(const struct report *r)
 static json_t *head(const struct report *r)
 {
 	const struct tables *t = &r->tables;
-	char command[512];
+	char command[FIND_COMMAND];
 	find_command_of(r->found, command, sizeof(command));
 	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ready", json_count(t->ready), "pooled",
 				   json_count(t->pooled), "created", json_count(t->created), "suspended",

@@ -154,7 +154,7 @@ static void list_text(const struct found *f, const struct tables *t, bool first)
 
 static json_t *list_json(const struct found *f, const struct tables *t)
 {
-	char command[512];
+	char command[FIND_COMMAND];
 	find_command(f->pid, command, sizeof(command));
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", (int)f->pid, "ctp_run",
 			 f->engine ? json_integer(f->engine) : json_null(), "command", json_text(command), "created",
@@ -236,6 +236,10 @@ static int watch(void)
 int main(int argc, char **argv)
 {
 	struct options_result r = settings_read(&settings, argc, argv);
+	if (r.error && settings.wrong) {
+		fprintf(stderr, "ctp-ps: '%s' %s\n", r.at, settings.wrong);
+		return EXIT_USAGE;
+	}
 	if (r.error) {
 		fputs("ctp-ps: ", stderr);
 		options_say(&r, stderr);

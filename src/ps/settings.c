@@ -52,6 +52,17 @@ const struct option_row settings_rows[] = {
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
+// What is wrong with a word that is neither. -EINVAL.
+static int no_operand(struct settings *s, const char *word, long long v)
+{
+	bool digits = *word && word[strspn(word, "0123456789")] == '\0';
+	s->wrong = s->pid || s->core ? "is no id of a coroutine; ctp-ps --all with what stands before it lists them" :
+		   digits && !v ? "is no PID: they begin at 1; ctp-ps alone lists the traced processes" :
+		   digits ? "is no PID: there is none so large; ctp-ps alone lists the traced processes" :
+		   "is no PID, and there is no such file; ctp-ps alone lists the traced processes";
+	return -EINVAL;
+}
+
 // The process, then coroutines of it.
 static int set_operand(void *to, const char *word)
 {
@@ -64,16 +75,14 @@ static int set_operand(void *to, const char *word)
 		s->core = word;
 		return 0;
 	}
-	if (!number)
-		return -EINVAL;
+	if (!number || (!s->pid && !s->core && v > INT_MAX))
+		return no_operand(s, word, v);
 	if (s->pid || s->core) {
 		int e = GROW(s->ids, s->nids, s->ids_capacity);
 		if (!e)
 			s->ids[s->nids++] = (uint64_t)v;
 		return e;
 	}
-	if (v > INT_MAX)
-		return -EINVAL;
 	s->pid = (pid_t)v;
 	return 0;
 }

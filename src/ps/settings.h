@@ -17,6 +17,7 @@ struct settings {
 	enum settings_action action;
 	pid_t pid; // 0 = all processes
 	const char *core; // a core file in its place
+	const char *wrong; // why a word is neither of these, nor a coroutine
 	bool all, stack, json, tree, why, watch;
 	uint64_t delay_ns; // of --watch; 0 = not said
 	uint64_t *ids; // coroutines

@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/calls.h"
 #include "base/idmap.h"
 
 enum { CALL_NONE = -1, CALL_RUNS = -2, CALL_UNKNOWN = -3 };
@@ -110,30 +110,6 @@ static void read_ids(struct idmap *ids, pid_t pid)
 
 // ------------------------------------------------------------------- in words
 
-static const char *call_name(long nr)
-{
-	static const struct {
-		long nr;
-		const char *name;
-	} all[] = {
-#define NAME(x) { SYS_##x, #x },
-		NAME(read) NAME(write) NAME(readv) NAME(writev) NAME(pread64) NAME(pwrite64) NAME(sendfile) NAME(splice)
-		NAME(recvfrom) NAME(recvmsg) NAME(recvmmsg) NAME(sendto) NAME(sendmsg) NAME(sendmmsg) NAME(accept)
-		NAME(accept4) NAME(connect) NAME(ppoll) NAME(pselect6) NAME(epoll_pwait) NAME(epoll_pwait2)
-		NAME(nanosleep) NAME(clock_nanosleep) NAME(futex) NAME(rt_sigtimedwait) NAME(rt_sigsuspend) NAME(wait4)
-		NAME(waitid) NAME(flock) NAME(fcntl) NAME(fsync) NAME(fdatasync) NAME(openat) NAME(io_getevents)
-		NAME(io_uring_enter) NAME(msgrcv) NAME(mq_timedreceive) NAME(ioctl) NAME(close)
-#ifdef SYS_poll // what newer architectures do not have
-		NAME(poll) NAME(select) NAME(epoll_wait) NAME(pause) NAME(open)
-#endif
-#undef NAME
-	};
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (all[i].nr == nr)
-			return all[i].name;
-	return NULL;
-}
-
 static const char *block_name(int what)
 {
 	static const char *const names[] = { [CTP_BLOCK_SLEEP] = "a sleep", [CTP_BLOCK_LOCK] = "a wait for a lock",
@@ -145,13 +121,10 @@ static const char *block_name(int what)
 
 static void put_kernel_call(const struct call *c, char *to, size_t bytes)
 {
-	const char *name = call_name(c->nr);
 	if (c->nr == CALL_RUNS)
 		snprintf(to, bytes, "on a CPU");
-	else if (name)
-		snprintf(to, bytes, "%s", name);
 	else if (c->nr >= 0)
-		snprintf(to, bytes, "system call %ld", c->nr);
+		calls_name(c->nr, to, bytes);
 	else
 		*to = 0;
 }
@@ -159,7 +132,8 @@ static void put_kernel_call(const struct call *c, char *to, size_t bytes)
 // By the hook that it is in; the kernel's word for it where that says more.
 static void put_call(const struct ctp_thread *row, const struct call *c, char *to, size_t bytes)
 {
-	const char *name = call_name(c->nr), *block;
+	char name[64];
+	const char *block;
 	if (!(row->wait_seq & 1)) {
 		put_kernel_call(c, to, bytes);
 		return;
@@ -169,7 +143,7 @@ static void put_call(const struct ctp_thread *row, const struct call *c, char *t
 		snprintf(to, bytes, "epoll_wait on fd %d", row->wait_fd);
 		break;
 	case CTP_IN_IO:
-		snprintf(to, bytes, "%s of fd %d", name ? name : "a read or write", row->wait_fd);
+		snprintf(to, bytes, "%s of fd %d", c->nr >= 0 ? calls_name(c->nr, name, sizeof(name)) : "a read or write", row->wait_fd);
 		break;
 	case CTP_IN_POLL:
 		snprintf(to, bytes, "poll");

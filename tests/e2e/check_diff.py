@@ -48,8 +48,10 @@ def compare(case, old, new, *words, status=0):
     validate(report)
     changes = [f["change"] for f in report["findings"]]
     shifts = [s[k]["change"] for s in report["sites"] for k in ("slice", "wait", "latency") if s[k]]
-    equal(text.out.splitlines()[-1], f"{changes.count('new')} new findings, {changes.count('vanished')} vanished, "
-          f"{shifts.count('slower')} places slower, {shifts.count('faster')} faster", "the last line, and JSON")
+    new, slower = changes.count("new"), shifts.count("slower")
+    equal(text.out.splitlines()[-1], f"{new} new finding{'s' * (new != 1)}, {changes.count('vanished')} vanished, "
+          f"{slower} place{'s' * (slower != 1)} slower, {shifts.count('faster')} faster", "the last line, and JSON")
+    need(not re.search(r"->$|^ *->| n$", text.out, re.M), f"a line ends within a value: {text.out}")
     return text.out, report
 
 

@@ -88,6 +88,11 @@ def crash_told(case, way, report, done):
     equal("coroutine" in done.err.split("trace in")[1], in_coroutine, f"who: {done.err}")
     text = case.analyze().out
     need(re.search(rf"^crash +{crash['signal']} .*{'in coroutine' if in_coroutine else 'native'}", text, re.M), text)
+    first = next(line for line in text.splitlines() if line.startswith("crash "))
+    equal(first.count(str(crash["tid"])), 1, f"the thread, told once: {first}")
+    ran = rf"coroutine \d+ ran on thread {crash['tid']}" if in_coroutine else f"thread {crash['tid']} ran on its native stack"
+    if way != "overflow":
+        need(re.search(ran, " ".join(text.split())), f"who ran, as a fact: {text}")
     equal([f["verdict"] for f in report["findings"] if f["rule"] == "CTP021"], ["proven"] if way == "overflow" else [],
           "CTP021")
     if way == "overflow":

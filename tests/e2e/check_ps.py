@@ -471,6 +471,10 @@ def check_refusals(case):
     process, program = start(case, "one", options=("-o", "x.data"))
     for words in (["--no-such"], ["0"], ["-5"], ["12x"], [str(program), "x"], ["--color=red"], [""]):
         refused(case, 2, *words)
+    for words, why in ((["/no/such/core"], "no such file"), (["abc"], "no such file"), (["0"], "begin at 1"), (["99999999999"], "so large"),
+                       ([str(program), "x"], "id of a coroutine")):
+        told = refused(case, 2, *words)
+        need(f"'{words[-1]}'" in told and why in told and "lists" in told, told)
     for words in (["--tree"], ["--watch"], ["--why"]):
         need(words[0] in refused(case, 2, *words), "names the option")
     need("not traced" in refused(case, 1, os.getpid()), "a process without ctp")
@@ -483,6 +487,17 @@ def check_refusals(case):
         done = subprocess.run([case.build / "src/ps/ctp-ps", str(program)], stdout=full, stderr=subprocess.PIPE, check=False)
     equal(done.returncode, 2, "a list that cannot be written")
     equal(ps(case, "--man").out, (ROOT / "man/ctp-ps.1").read_text(), "man/ctp-ps.1 is what --man prints")
+
+
+def check_command(case):
+    """A command that is too long for a line ends in a mark; bytes that are no text do not reach the terminal."""
+    _, program = start(case, "one", "x" * 300, os.fsdecode(b"\xff\x1b\xc3\xa4"))
+    listing = listed(case, program)
+    need(listing["command"].endswith(" one " + "x" * 300 + " ??\u00e4"), listing["command"])
+    listed_as = next(line for line in ps(case).out.splitlines() if line.split()[0] == str(program))
+    for text in (ps(case, program).out.splitlines()[0].split("  (ctp-run")[0], listed_as):
+        need(re.search(" one x+\u2026$", text), f"cut without a mark: {text}")
+    equal([p["command"] for p in listed(case)["processes"] if p["pid"] == program], [listing["command"]], "in the list")
 
 
 def check_shared_stack(case):

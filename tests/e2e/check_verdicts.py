@@ -416,6 +416,7 @@ LIKELY = {
     "deadline_tick_quiet": [["keep=table", "way=tick", "fd=pipe", "outside=0"]],
     "deadline_timer": [["keep=heap", "way=timer", "fd=pipe", "outside=0"]],
     "control": [["keep=table", "way=control"]],
+    "thread_sleeps": [["keep=table", "by=napper", "fd=pipe", "outside=0"], "sleeps in clock_nanosleep"],
     "signal": [["keep=table", "way=signal", "fd=pipe", "outside=0"]],
     "next_accept": [["keep=table", "way=accept"]],
 }

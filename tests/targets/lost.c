@@ -6,7 +6,7 @@
 //   main=join|work|cond  mn: what the main thread does meanwhile
 //   fd=tcp|unix|pipe|udp|eventfd    what they wait on
 //   how=close|dup2|dup3|fclose|close_range|closefrom|reuse|none (nobody does)
-//   by=co|native|thread|sleeper     who does it (sleeper: a thread that stays)
+//   by=co|native|thread|sleeper|napper  who does it (sleeper: a thread that stays; napper: for an hour)
 //   reg=co|sched|early who calls epoll_ctl; early: registered once, before it
 //                      first ran, and it waits without having tried to read
 //   engine=ucontext|sjlj|sigalt|fcontext   how they switch (fcontext: where it is linked in)
@@ -138,6 +138,8 @@ static void *close_thread(void *arg)
 	uint64_t n;
 	must(read(go, &n, sizeof(n)));
 	end_all();
+	while (is(opt.by, "napper"))
+		sleep(3600);
 	if (is(opt.by, "sleeper")) {
 		static sem_t never;
 		sem_init(&never, 0, 0);
@@ -150,7 +152,7 @@ static void *close_thread(void *arg)
 static NOINLINE void start_closer(void)
 {
 	static struct co_handler h = {.fn = close_handler};
-	bool thread = is(opt.by, "thread") || is(opt.by, "sleeper");
+	bool thread = is(opt.by, "thread") || is(opt.by, "sleeper") || is(opt.by, "napper");
 	go = (int)must(eventfd(0, thread ? EFD_CLOEXEC : EFD_CLOEXEC | EFD_NONBLOCK));
 	h.fd = go;
 	if (thread)

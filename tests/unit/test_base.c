@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Tests of src/base: the map of ids, paths, durations, options, colors, mappings,
-// URIs, lines of JSON, protobuf.
+// URIs, lines of JSON, protobuf, names of calls.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +9,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/calls.h"
 #include "base/color.h"
 #include "base/file.h"
 #include "base/idmap.h"
@@ -277,6 +279,16 @@ static void test_protobuf(void **state)
 	protobuf_deinit(&p);
 }
 
+static void test_calls(void **state)
+{
+	char buf[64], three[4];
+	assert_string_equal(calls_name(SYS_clock_nanosleep, buf, sizeof(buf)), "clock_nanosleep");
+	assert_string_equal(calls_name(SYS_read, buf, sizeof(buf)), "read");
+	assert_string_equal(calls_name(SYS_clock_nanosleep, three, sizeof(three)), "clo");
+	assert_string_equal(calls_name(60000, buf, sizeof(buf)), "system call 60000");
+	assert_string_equal(calls_name(-1, buf, sizeof(buf)), "system call -1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_color), cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_uri), cmocka_unit_test(test_json_lines),
 		cmocka_unit_test(test_protobuf), cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

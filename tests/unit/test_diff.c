@@ -248,8 +248,10 @@ static void a_slower_slice(void **unused)
 	fclose(to);
 	assert_non_null(strstr(text, "\nslice    4.0x longer: median "));
 	assert_non_null(strstr(text, "mean 5.0 us -> 20.0 us, "));
+	for (char *line = text; (line = strchr(line, '\n')); line++) // no line begins or ends within a value
+		assert_true(line == text || (strncmp(line - 3, " ->", 3) && strncmp(line - 2, " n", 2)));
 	assert_non_null(strstr(text, "\nwaiting  3 -> 7 at rests_here"));
-	assert_non_null(strstr(text, "\n0 new findings, 0 vanished, 1 places slower, 0 faster\n"));
+	assert_non_null(strstr(text, "\n0 new findings, 0 vanished, 1 place slower, 0 faster\n"));
 	free(text);
 	done(&d, w);
 }
