@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "trace/expand.h"
 #include "trace/stream.h"
+#include "trace/streams.h"
 
 #define WAIT_MS 2000
 
@@ -71,8 +72,9 @@ static void cut_streams(const struct world *w)
 {
 	for (size_t i = 0; i < w->nstreams; i++) {
 		const struct world_stream *s = &w->streams[i];
-		if (s->damaged)
-			fprintf(stderr, "ctp-analyze: %s has %" PRIu64 " damaged packets: the rest was read\n", s->path, s->damaged);
+		char damage[300];
+		if (streams_damage(s, damage, sizeof(damage)))
+			fprintf(stderr, "ctp-analyze: %s %s\n", s->path, damage);
 		if (s->whole_bytes == s->file_bytes)
 			continue;
 		struct stream_end end = { .whole_bytes = s->whole_bytes };

@@ -13,43 +13,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "ctp/pack.h"
-
-_Static_assert(sizeof(struct stream_packet) == STREAM_HEADER_BYTES, "packet header");
 
 #define STREAM_BUFFER_BYTES (64u << 10)
 #define STREAM_V1_RECORD_BYTES 64u
+#define NUMBERS_MOST (1u << 20) // more packets than a file holds do not lie between two
 _Static_assert(sizeof(struct stream_station) == STREAM_V1_RECORD_BYTES, "record of stream 1");
 
-// Reads exactly n bytes. 0, -ENODATA if the file ends before, -errno.
-static int read_at(int fd, void *buf, size_t n, uint64_t at)
-{
-	for (size_t got = 0; got < n;) {
-		ssize_t r = pread(fd, (char *)buf + got, n - got, (off_t)(at + got));
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return r ? -errno : -ENODATA;
-		got += (size_t)r;
-	}
-	return 0;
-}
-
-// Bytes of the packet if the header is sound and the file holds all of it; else 0. What a packed one
-// claims to become is bounded here.
-static uint64_t packet_bytes(const struct stream_packet *p, uint64_t left)
-{
-	uint64_t least = STREAM_HEADER_BYTES * 8, most = p->packed ? least + PACK_MOST * 8ULL : p->packet_bits;
-	if (p->magic != STREAM_MAGIC || p->packet_bits % 8 || p->content_bits > most || p->content_bits < least ||
-	    p->packet_bits < least || p->packet_bits / 8 > left || p->packed > 1 ||
-	    (p->packed && p->content_bits % (8 * sizeof(struct ctp_record))))
-		return 0;
-	return p->packet_bits / 8;
-}
-
 struct stream_reader {
-	int fd;
+	struct packet_file file;
 	struct stream_end end;
+	uint64_t number, time; // the next packet's (packet_seq), and the last one's end
+	bool counted;          // a packet was read: these two hold
 	struct stream_packet packet;
 	uint64_t at, left; // of this packet, not yet handed out: where, bytes
 	struct pack *pack;    // made at the first packed packet
@@ -65,24 +41,26 @@ int stream_open(struct stream_reader **out, const char *path)
 	if (!r)
 		return -ENOMEM;
 	r->end = (struct stream_end){ 0 };
-	r->left = 0;
+	r->left = r->number = r->time = 0;
+	r->counted = false;
 	r->pack = NULL;
-	r->fd = open(path, O_RDONLY | O_CLOEXEC);
+	r->file = (struct packet_file){ .stream_id = strncmp(file_base(path), "v1", 2) ? STREAM_THREADS : STREAM_V1 };
+	r->file.fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	if (r->fd < 0 || fstat(r->fd, &st)) {
+	if (r->file.fd < 0 || fstat(r->file.fd, &st)) {
 		int e = -errno;
 		stream_close(r);
 		return e;
 	}
-	r->end.file_bytes = (uint64_t)st.st_size;
+	r->end.file_bytes = r->file.bytes = (uint64_t)st.st_size;
 	*out = r;
 	return 0;
 }
 
 void stream_close(struct stream_reader *r)
 {
-	if (r && r->fd >= 0)
-		close(r->fd);
+	if (r && r->file.fd >= 0)
+		close(r->file.fd);
 	if (r)
 		pack_free(r->pack);
 	free(r);
@@ -100,31 +78,107 @@ static int unpack(struct stream_reader *r, uint64_t bytes)
 	void *to = pack_room(r->pack, bytes - STREAM_HEADER_BYTES);
 	if (!to)
 		return 0;
-	int e = read_at(r->fd, to, bytes - STREAM_HEADER_BYTES, r->end.whole_bytes + STREAM_HEADER_BYTES);
+	int e = packet_read(r->file.fd, to, bytes - STREAM_HEADER_BYTES, r->end.whole_bytes + STREAM_HEADER_BYTES);
 	if (e)
 		return e == -ENODATA ? 0 : e;
 	r->unpacked = (const char *)pack_read(r->pack, bytes - STREAM_HEADER_BYTES, slots);
 	return r->unpacked != NULL;
 }
 
-// Goes on to the next whole packet; those that do not unpack are passed over. 1, 0 at the end, -errno.
+static struct stream_damage *damaged(struct stream_reader *r)
+{
+	struct stream_damage *d = &r->end.damage;
+	if (!d->missing && !d->repeated && !d->stray)
+		d->at = r->end.whole_bytes;
+	return d;
+}
+
+// Passes over what is no packet. 1: one begins here; 0: there is none up to the end; -errno.
+static int pass_over(struct stream_reader *r)
+{
+	uint64_t at;
+	int e = packet_find(&r->file, r->end.whole_bytes + 1, r->file.bytes, &at, r->buffer, sizeof(r->buffer));
+	if (e <= 0)
+		return e;
+	damaged(r)->stray += at - r->end.whole_bytes;
+	r->end.whole_bytes = at;
+	return 1;
+}
+
+// Is this packet the next one? Its number says so, unless that is what is damaged: then the packet behind it
+// (NULL: there is none) goes on as if it were right. False: it was there before.
+static bool in_order(struct stream_reader *r, const struct stream_packet *behind)
+{
+	uint64_t n = r->packet.seq, next = r->number;
+	bool goes_on = behind && behind->seq == n + 1;
+	if (!r->counted && !r->end.damage.stray) // a file's first ones may have gone
+		next = n = n && behind && !goes_on && behind->seq ? behind->seq - 1 : n;
+	else if (!goes_on && behind && behind->seq == next + 1 && r->packet.timestamp_begin >= r->time)
+		n = next;
+	else if (n > next && n - next > NUMBERS_MOST)
+		n = next;
+	if (n < next)
+		return false;
+	if (n > next)
+		damaged(r)->missing += n - next;
+	r->number = n + 1;
+	r->time = r->packet.timestamp_end;
+	r->counted = true;
+	return true;
+}
+
+// Does this packet, of *bytes, end where it says? If not, the next one lies within it: *bytes up to there. 1, 0, -errno.
+static int ends_there(struct stream_reader *r, uint64_t *bytes, struct stream_packet *behind, int *follows)
+{
+	uint64_t at = r->end.whole_bytes, end = at + *bytes, size, within;
+	*follows = packet_at(&r->file, end, behind, &size);
+	if (*follows || end == r->file.bytes)
+		return *follows < 0 ? *follows : 1;
+	int e = packet_find(&r->file, at + STREAM_HEADER_BYTES, end, &within, r->buffer, sizeof(r->buffer));
+	if (e > 0)
+		e = packet_at(&r->file, within, behind, &size);
+	if (e <= 0 || behind->seq != r->packet.seq + 1)
+		return e < 0 ? e : 1;
+	*bytes = within - at;
+	*follows = 1;
+	return 0;
+}
+
+// Takes the packet whose header was read, and of which there are *bytes. 1; 0: it is left out; -errno.
+static int take_packet(struct stream_reader *r, uint64_t *bytes)
+{
+	struct stream_packet behind;
+	int follows, whole = ends_there(r, bytes, &behind, &follows);
+	if (whole < 0)
+		return whole;
+	if (!in_order(r, follows ? &behind : NULL)) {
+		damaged(r)->repeated++;
+		return 0;
+	}
+	int e = whole ? unpack(r, *bytes) : 0;
+	if (!e)
+		damaged(r)->missing++;
+	return e;
+}
+
+// Goes on to the next whole packet; what is damaged is passed over. 1, 0 at the end, -errno.
 static int next_packet(struct stream_reader *r)
 {
 	uint64_t bytes;
 	for (;;) {
-		int e = read_at(r->fd, &r->packet, sizeof(r->packet), r->end.whole_bytes);
-		if (e)
-			return e == -ENODATA ? 0 : e;
-		bytes = packet_bytes(&r->packet, r->end.file_bytes - r->end.whole_bytes);
-		if (!bytes)
-			return 0;
-		e = unpack(r, bytes);
+		int e = packet_at(&r->file, r->end.whole_bytes, &r->packet, &bytes);
+		if (!e) {
+			if ((e = pass_over(r)) <= 0)
+				return e;
+			continue;
+		}
+		if (e > 0)
+			e = take_packet(r, &bytes);
 		if (e < 0)
 			return e;
 		if (e)
 			break;
-		r->end.whole_bytes += bytes;
-		r->end.damaged++;
+		r->end.whole_bytes += bytes; // left out
 	}
 	r->at = r->unpacked ? 0 : r->end.whole_bytes + STREAM_HEADER_BYTES;
 	r->left = r->packet.content_bits / 8 - STREAM_HEADER_BYTES;
@@ -156,7 +210,7 @@ static int read_content(struct stream_reader *r, size_t bytes)
 		memcpy(r->buffer, r->unpacked + r->at, bytes);
 		return 1;
 	}
-	int e = read_at(r->fd, r->buffer, bytes, r->at);
+	int e = packet_read(r->file.fd, r->buffer, bytes, r->at);
 	return !e ? 1 : e == -ENODATA ? 0 : e;
 }
 

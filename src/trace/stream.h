@@ -8,21 +8,7 @@
 #include <stdint.h>
 
 #include "ctp/record.h"
-
-#define STREAM_MAGIC 0xC1FC1FC1u
-#define STREAM_HEADER_BYTES 96u
-
-struct stream_packet {
-	uint32_t magic, stream_id;
-	uint64_t timestamp_begin, timestamp_end;
-	uint64_t content_bits, packet_bits;
-	uint64_t discarded;
-	uint32_t tid, thread;
-	uint64_t seq;
-	uint64_t near, native, current; // what a reader must know before the first record (ctp/record.h)
-	uint32_t current_n;
-	uint32_t packed; // 1: what follows is packed (ctp/pack.h); content_bits is what it becomes
-};
+#include "trace/packet.h"
 
 struct stream_station { // a record of stream 1
 	uint64_t time;
@@ -30,18 +16,25 @@ struct stream_station { // a record of stream 1
 	uint64_t id, n, tid, addr, station_probe_id, ts_ns;
 };
 
-enum stream_id { STREAM_THREADS = 0, STREAM_V1 = 1 };
+// What is wrong with a stream, besides its end.
+struct stream_damage {
+	uint64_t at;       // where it begins, if any of the others is not 0
+	uint64_t missing;  // packets that are not there, or cannot be unpacked
+	uint64_t repeated; // packets that were there before: left out
+	uint64_t stray;    // bytes that are no packet
+};
 
 struct stream_end {
 	uint64_t whole_bytes; // up to the end of the last whole packet
 	uint64_t file_bytes;
 	uint64_t packets;
-	uint64_t damaged; // packed ones that do not unpack: left out
+	struct stream_damage damage;
 	uint64_t discarded; // as of the last whole packet
 	uint32_t tid;       // its
 };
 
-// Reads a stream up to its last whole packet, some thousand records at a time.
+// Reads a stream up to its last whole packet, some thousand records at a time. What is damaged
+// before that costs itself alone.
 struct stream_reader;
 int stream_open(struct stream_reader **out, const char *path);
 void stream_close(struct stream_reader *r);

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -153,7 +154,7 @@ static void count_stream(struct crew *c, struct world_stream *s)
 	s->whole_bytes = end.whole_bytes;
 	s->file_bytes = end.file_bytes;
 	s->packets = end.packets;
-	s->damaged = end.damaged;
+	s->damage = end.damage;
 	s->records = t.events;
 	s->discarded = end.discarded;
 	s->tid = end.tid;
@@ -232,14 +233,33 @@ static int read_again(const struct world_stream *s, bool history, struct past *p
 	return r;
 }
 
+static void add_part(char *out, size_t bytes, uint64_t n, const char *what, const char *after)
+{
+	size_t used = strlen(out);
+	if (n)
+		snprintf(out + used, bytes - used, "%s%" PRIu64 " %s%s%s", used ? ", " : "", n, what, n == 1 ? "" : "s", after);
+}
+
+bool streams_damage(const struct world_stream *s, char *out, size_t bytes)
+{
+	const struct stream_damage *d = &s->damage;
+	char parts[200] = "";
+	add_part(parts, sizeof(parts), d->missing, "packet", " lost");
+	add_part(parts, sizeof(parts), d->repeated, "packet", " that had been there before left out");
+	add_part(parts, sizeof(parts), d->stray, "byte", " passed over");
+	snprintf(out, bytes, "is damaged at byte %" PRIu64 ": %s; the rest was read", d->at, parts);
+	return *parts;
+}
+
 static int cover_stream(struct world *w, const struct world_stream *s)
 {
 	const char *name = file_base(s->path);
+	char damage[300];
 	int e = 0;
 	if (s->error)
 		return s->error == -ENOMEM ? -ENOMEM : world_cover(w, "%s could not be read: %s", name, strerror(-s->error));
-	if (s->damaged)
-		e = world_cover(w, "%s has %" PRIu64 " damaged packets: the rest was read", name, s->damaged);
+	if (streams_damage(s, damage, sizeof(damage)))
+		e = world_cover(w, "%s %s", name, damage);
 	if (!e && s->whole_bytes < s->file_bytes)
 		return world_cover(w, "%s was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)",
 				   name, s->whole_bytes, s->file_bytes);

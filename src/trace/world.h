@@ -6,6 +6,7 @@
 
 #include "trace/image.h"
 #include "trace/manifest.h"
+#include "trace/stream.h"
 
 enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
 
@@ -13,7 +14,7 @@ struct world_stream {
 	char *path;
 	uint64_t whole_bytes, file_bytes, packets, records;
 	uint64_t discarded; // records that its thread lost
-	uint64_t damaged;   // packets that could not be unpacked
+	struct stream_damage damage; // stream.h
 	uint32_t tid;
 	int error; // why it could not be read, or not to its end
 	bool has_stations; // records of version-1 stations

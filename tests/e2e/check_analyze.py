@@ -240,6 +240,39 @@ def check_cut_stream(case):
         need(done.err + done.out != "", f"cut at {at}: not a word")
 
 
+def check_damaged_stream(case):
+    """What is damaged costs itself alone: zeros between packets, a header, a packet twice, one that is gone. All readers agree."""
+    case.ctp("--overflow=block", case.target("counts"), "basic", "20000")
+    stream = max(streams(case), key=lambda p: p.stat().st_size)
+    whole, at = stream.read_bytes(), [0]
+    while at[-1] < len(whole):
+        at.append(at[-1] + struct.unpack_from("<Q", whole, at[-1] + 32)[0] // 8)
+    need(len(at) > 4, f"packets at {at}")
+    second, third, fourth = at[1:4]
+    size = third - second
+
+    def folded():
+        done = case.analyze("ctp.data", "--format=folded", "--weight=count")
+        return sum(int(line.rsplit(" ", 1)[1]) for line in done.out.splitlines() if not line.startswith("[lost]"))
+    switches = folded()
+    held = (size - 96) // 16
+    for data, said, lost in ((whole[:third] + bytes(4096) + whole[third:], f"at byte {third}: 4096 bytes passed over", 0),
+                             (whole[:second] + bytes(96) + whole[second + 96:], f"at byte {second}: 1 packet lost, {size} bytes", held),
+                             (whole[:third] + whole[second:], f"at byte {third}: 1 packet that had been there before left out", 0),
+                             (whole[:second] + whole[third:], f"at byte {second}: 1 packet lost;", held),
+                             (whole[:second] + whole[second + 48:], f"at byte {second}: 1 packet lost,", held)):
+        stream.write_bytes(data)
+        done = case.analyze("ctp.data", "--repair")
+        need(done.status in (0, 3) and done.err.count("\n") == 1 and said in done.err, f"{said}: {done}")
+        equal(stream.read_bytes(), data, "--repair cuts only an end")
+        need(said in " ".join(done.out.split()), f"in the report: {done.out}")
+        need(switches - lost <= folded() <= switches - lost // 2, f"{said}: {folded()} of {switches} switches, {lost} lost")
+        lines = case.analyze("ctp.data", "--format=jsonl").out.splitlines()
+        equal(len(lines), 2 * folded(), f"lines: {said}")
+    stream.write_bytes(whole[:fourth] + bytes(100))
+    need("cut off" in case.analyze("ctp.data", "--repair").err and stream.read_bytes() == whole[:fourth], "an end is cut")
+
+
 def check_hostile(case):
     """Any byte of any file turned round: an answer or an error, never a crash or a hang."""
     lost_trace(case, "n=3")

@@ -156,6 +156,106 @@ static void test_cut_stream(void **state)
 	}
 }
 
+// ------------------------------------------------------------- damaged streams
+
+enum { PACKETS = 9, PER = 10, EACH = 96 + PER * 16, ALL = PACKETS * EACH, EVENTS = PACKETS * PER - 1 }; // the first one takes two
+
+static char stream[ALL + 65536];
+static size_t stream_size;
+
+static void whole_stream(void)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "%s/t0.0", trace_dir);
+	assert_int_equal(builder_stream(&b, 0, records(EVENTS), EVENTS + 1, PER, 0), 0);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	stream_size = fread(stream, 1, sizeof(stream), f);
+	fclose(f);
+	assert_int_equal(stream_size, ALL);
+}
+
+// Another `bytes` at `at`, of which there were `old`.
+static void put_in(size_t at, size_t old, const void *what, size_t bytes)
+{
+	static char copy[65536];
+	memcpy(copy, what, bytes);
+	memmove(stream + at + bytes, stream + at + old, stream_size - at - old);
+	memcpy(stream + at, copy, bytes);
+	stream_size += bytes - old;
+}
+
+struct seen {
+	uint64_t events, at, missing, repeated, stray, rest;
+};
+
+static struct seen look_at_it(void)
+{
+	struct world w;
+	char path[128];
+	snprintf(path, sizeof(path), "%s/t0.0", trace_dir);
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	fwrite(stream, 1, stream_size, f);
+	fclose(f);
+	open_world(&w);
+	const struct world_stream *s = &w.streams[0];
+	struct seen seen = { w.events, s->damage.at, s->damage.missing, s->damage.repeated, s->damage.stray,
+			     s->file_bytes - s->whole_bytes };
+	world_close(&w);
+	return seen;
+}
+
+#define SEES(...)                                                         \
+	({                                                                \
+		struct seen got = look_at_it(), want = { __VA_ARGS__ };   \
+		assert_memory_equal(&got, &want, sizeof(got));            \
+		whole_stream();                                           \
+	})
+
+// What is damaged costs itself alone, and no record counts twice.
+static void test_damaged_stream(void **state)
+{
+	static const char zeros[4096];
+	const size_t at = 4 * EACH, first_number = 56;
+	server();
+	assert_int_equal(builder_end(&b), 0);
+	whole_stream();
+	SEES(EVENTS, 0, 0, 0, 0, 0);
+	put_in(at, 0, zeros, sizeof(zeros));
+	SEES(EVENTS, at, 0, 0, sizeof(zeros), 0);
+	put_in(at, 0, stream + 96, 7); // records of others, at no boundary
+	SEES(EVENTS, at, 0, 0, 7, 0);
+	put_in(at, 96, zeros, 96);
+	SEES(EVENTS - 10, at, 1, 0, EACH, 0);
+	put_in(0, 96, zeros, 96);
+	SEES(EVENTS - 9, 0, 1, 0, EACH, 0);
+	put_in(at, EACH, "", 0);
+	SEES(EVENTS - 10, at, 1, 0, 0, 0);
+	put_in(at + 96 + 32, 48, "", 0); // cut in its middle
+	SEES(EVENTS - 10, at, 1, 0, 0, 0);
+	put_in(at, 0, stream + at, EACH);
+	SEES(EVENTS, at + EACH, 0, 1, 0, 0);
+	put_in(6 * EACH, 0, stream + 2 * EACH, 4 * EACH);
+	SEES(EVENTS, 6 * EACH, 0, 4, 0, 0);
+	put_in(ALL, 0, stream + 8 * EACH, EACH);
+	SEES(EVENTS, ALL, 0, 1, 0, 0);
+	for (unsigned bit = 0; bit < 64; bit++) { // the number itself, of the first, a middle one, the last
+		stream[first_number + bit / 8] ^= (char)(1 << bit % 8);
+		SEES(EVENTS, 0, 0, 0, 0, 0);
+		stream[at + first_number + bit / 8] ^= (char)(1 << bit % 8);
+		SEES(EVENTS, 0, 0, 0, 0, 0);
+	}
+	put_in(8 * EACH, 96, zeros, 96);
+	SEES(EVENTS - 10, 0, 0, 0, 0, EACH); // nothing comes behind it: an end like any other
+	for (size_t bit = 0; bit < 96 * 8; bit++) {
+		stream[at + bit / 8] ^= (char)(1 << bit % 8);
+		struct seen got = look_at_it();
+		assert_true(got.events >= EVENTS - 10 && got.events <= EVENTS && !got.rest && got.missing <= 1 && !got.repeated);
+		whole_stream();
+	}
+}
+
 static void test_stack_bounds(void **state)
 {
 	struct world w;
@@ -320,7 +420,7 @@ static void test_other_layout_unfinished(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_counts), TEST(test_packets), TEST(test_contradiction), TEST(test_cut_stream), TEST(test_stack_bounds),
+		TEST(test_counts), TEST(test_packets), TEST(test_contradiction), TEST(test_cut_stream), TEST(test_damaged_stream), TEST(test_stack_bounds),
 		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile), TEST(test_other_layout),
 		TEST(test_other_layout_unfinished),
 	};
