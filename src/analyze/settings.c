@@ -196,5 +196,8 @@ void settings_man(FILE *to)
 	      ".TP\n2\nusage, or the trace cannot be read\n"
 	      ".TP\n3\nsomething could not be decided: an inconclusive finding, a trace without its last\n"
 	      "tables, JSON lines in which coroutines are still suspended\n"
+	      ".SH FILES\n"
+	      "What the formats hold is described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
+	      "directories, jsonl), profile.md (folded, speedscope, pprof) and diff.md (\\-\\-diff \\-\\-format=json).\n"
 	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1)\n", to);
 }

@@ -149,7 +149,7 @@ void settings_man(FILE *to)
 	      "Stacks are walked as they lie in memory. Where that is not possible (the coroutine went on, it\n"
 	      "shares its stack with others, the process's memory may not be read) they are those that\n"
 	      "were recorded when it was suspended; with \\-\\-all and without \\-\\-stack they always are.\n"
-	      "The JSON is described in ps.md, which is installed with ctp.\n"
+	      "The JSON is described in \\fIPREFIX\\fR/share/ctp/ps.md.\n"
 	      ".SH WATCH\n"
 	      "\\fB\\-\\-watch\\fR shows the coroutines of \\fIPID\\fR, or of the only traced process, or of the one that is picked\n"
 	      "from a list, until \\fBq\\fR. \\fB?\\fR tells the keys, which are those of\n.BR top (1)\nand\n.BR htop (1).\n"

@@ -176,6 +176,22 @@ def check_help(case):
         equal(case.run(command, "--man").out, page, "the manual page is what --man prints")
 
 
+def check_installed(case):
+    """What README and the manual pages cite is installed, and README finds it where it says."""
+    if not (case.build / "build.ninja").exists():
+        raise Skip("no build tree to install from")
+    done = case.run(tool("meson"), "install", "-C", case.build, "--no-rebuild", "--destdir", case.dir / "root")
+    equal(done.status, 0, f"{done}")
+    [readme] = (case.dir / "root").rglob("doc/ctp/README.md")
+    cited = set(re.findall(r"(?:spec|docs)/[\w./-]+\.\w+", readme.read_text()))
+    need("spec/profile.md" in cited and len(cited) > 5, f"cited: {cited}")
+    equal([name for name in cited if not (readme.parent / name).is_file()], [], "cited and not installed")
+    [pages] = (case.dir / "root").rglob("man1")
+    cited = {name for page in pages.iterdir() for name in re.findall(r"\b\w+\.(?:md|schema\.json)\b", page.read_text())}
+    equal(cited - {path.name for path in (readme.parent / "spec").iterdir()}, set(), "cited in manual pages and not installed")
+    need(len(cited) > 4, f"cited: {cited}")
+
+
 def check_closing_lines(case):
     done = status_of(case, 0, case.target("counts"), "basic")
     lines = done.err.splitlines()
