@@ -14,105 +14,17 @@
 // then nothing at all can), or where one of them has left the other a message
 // that lies unread: both sides have asked, and wait for the answer. A cycle in
 // which somebody waits to write needs neither: nobody is idle before a full queue.
-#include "analyze/pass.h"
+// Circles that go through a thread's end are found by cycle_threads.c.
+#include "analyze/cycle.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define NOBODY UINT64_MAX // more than one, or one that is not known
-
-struct end { // an open number of a description
-	uint64_t desc;
-	const struct ctp_fd *fd;
-	int64_t number;
-};
-
-struct waiter {
-	const struct ctp_state *state;
-	const struct set_queue *queue;
-	const struct ctp_fd *fd;
-	uint64_t on;  // whom it waits for; NOBODY
-	size_t next;  // that one's place; SIZE_MAX
-	unsigned walk; // in which it was met
-};
-
-struct cycle {
-	const struct pass *pass;
-	const struct world *world;
-	const struct image *image;
-	struct end *ends; // sorted by desc
-	size_t nends;
-	struct waiter *v; // sorted by id
-	size_t n;
-};
-
-// ------------------------------------------------------------- who is at the other end
-
-static int by_desc(const void *a, const void *b)
-{
-	const struct end *x = a, *y = b;
-	return x->desc < y->desc ? -1 : x->desc > y->desc;
-}
-
-static const struct end *first_end(const struct cycle *c, uint64_t desc)
-{
-	size_t lo = 0, hi = c->nends;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (c->ends[mid].desc < desc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return c->ends + lo;
-}
-
-static void also(uint64_t *who, uint64_t one)
-{
-	if (one & (CTP_FD_SEVERAL | CTP_FD_UNNAMED))
-		*who = NOBODY;
-	else if (one)
-		*who = *who && *who != one ? NOBODY : one;
-}
-
-// Who has written to (read from) the description, by any number of it: 0 = none.
-static uint64_t user(const struct cycle *c, uint64_t desc, bool wrote)
-{
-	uint64_t who = 0;
-	for (const struct end *e = first_end(c, desc); e < c->ends + c->nends && e->desc == desc; e++)
-		also(&who, wrote ? e->fd->last_out : e->fd->last_in);
-	return who;
-}
-
-// Who sits in a wait for it.
-static uint64_t sitter(const struct cycle *c, uint64_t desc)
-{
-	uint64_t who = 0;
-	for (size_t i = 0; i < c->n; i++)
-		if (c->v[i].fd->desc == desc)
-			also(&who, c->v[i].state->id);
-	return who;
-}
-
-// The one entity that can make what *w waits for ready. A channel that was never
-// used in that direction belongs to whoever uses its other end at all.
-static uint64_t mover(const struct cycle *c, const struct waiter *w)
-{
-	const struct ctp_fd *f = w->fd;
-	bool counter = f->kind == CTP_FD_EVENTFD || f->opened_how == CTP_CALL_EVENTFD;
-	uint64_t other = counter ? f->desc : f->peer_desc, who = other ? user(c, other, !w->queue->out) : NOBODY;
-	if (who || counter)
-		return who ? who : NOBODY;
-	who = user(c, other, w->queue->out);
-	also(&who, sitter(c, other));
-	return who ? who : NOBODY;
-}
-
 // ------------------------------------------------------------- who waits
 
 // Its one wait is what the engine asked about, nothing came since, and nothing else leads to it.
-static bool counts(const struct cycle *c, const struct set_queue *q, struct waiter *w)
+static bool counts(const struct cycle *c, const struct set_queue *q, struct cycle_waiter *w)
 {
 	const struct image *m = c->image;
 	const struct ctp_state *s = image_entity(m, q->coroutine);
@@ -121,13 +33,13 @@ static bool counts(const struct cycle *c, const struct set_queue *q, struct wait
 	    (s->flags & CTP_STATE_MOREWAITS) || s->waits[0].fd != q->fd || f->gen != q->gen || f->life != CTP_FD_OPEN || f->event_time > s->since ||
 	    image_ran_since(m, s))
 		return false;
-	*w = (struct waiter){ .state = s, .queue = q, .fd = f, .on = NOBODY, .next = SIZE_MAX };
+	*w = (struct cycle_waiter){ .state = s, .queue = q, .fd = f, .on = CYCLE_NOBODY, .next = SIZE_MAX };
 	return true;
 }
 
 static int by_id(const void *a, const void *b)
 {
-	const struct waiter *x = a, *y = b;
+	const struct cycle_waiter *x = a, *y = b;
 	return x->state->id < y->state->id ? -1 : x->state->id > y->state->id;
 }
 
@@ -141,17 +53,17 @@ static int gather(struct cycle *c)
 	for (size_t i = 0; i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
 		if (f->life == CTP_FD_OPEN && f->desc)
-			c->ends[c->nends++] = (struct end){ f->desc, f, (int64_t)table_index(&m->fds, i) };
+			c->ends[c->nends++] = (struct cycle_end){ f->desc, f, (int64_t)table_index(&m->fds, i) };
 	}
-	qsort(c->ends, c->nends, sizeof(*c->ends), by_desc);
+	cycle_sort_ends(c);
 	for (size_t i = 0; i < m->set_looks.nqueues; i++)
 		c->n += counts(c, &m->set_looks.queues[i], &c->v[c->n]);
 	if (c->n)
 		qsort(c->v, c->n, sizeof(*c->v), by_id);
 	for (size_t i = 0; i < c->n; i++)
-		c->v[i].on = mover(c, &c->v[i]);
+		c->v[i].on = cycle_mover(c, c->v[i].fd, c->v[i].queue->out);
 	for (size_t i = 0; i < c->n; i++)
-		for (size_t lo = 0, hi = c->n; lo < hi && c->v[i].on != NOBODY;) {
+		for (size_t lo = 0, hi = c->n; lo < hi && c->v[i].on != CYCLE_NOBODY;) {
 			size_t mid = (lo + hi) / 2;
 			if (c->v[mid].state->id == c->v[i].on)
 				c->v[i].next = mid;
@@ -195,8 +107,8 @@ static const struct set_unread *unanswered(const struct cycle *c, size_t at)
 		const struct ctp_fd *f = image_fd(c->image, (int32_t)l->unread[i].fd);
 		if (!f || f->gen != l->unread[i].gen || !f->peer_desc)
 			continue;
-		uint64_t from = user(c, f->peer_desc, true), to = user(c, f->desc, false);
-		if (from != to && from && to && from != NOBODY && to != NOBODY && member(c, at, from) && member(c, at, to))
+		uint64_t from = cycle_user(c, f->peer_desc, true), to = cycle_user(c, f->desc, false);
+		if (from != to && from && to && from != CYCLE_NOBODY && to != CYCLE_NOBODY && member(c, at, from) && member(c, at, to))
 			return &l->unread[i];
 	}
 	return NULL;
@@ -214,10 +126,9 @@ static const char *chain(const struct cycle *c, size_t at, struct found *out)
 	return text;
 }
 
-static void decide(const struct cycle *c, struct obligations *o, size_t at, struct found *out)
+void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct found *out)
 {
 	const struct set_looks *l = &c->image->set_looks;
-	const struct set_unread *left = unanswered(c, at);
 	static const enum proof asked[] = { PROOF_P0, PROOF_P5, PROOF_P6B };
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
 		o->items[asked[i]] = (struct obligation){ l->items[asked[i]].holds, l->items[asked[i]].text };
@@ -234,7 +145,7 @@ static void decide(const struct cycle *c, struct obligations *o, size_t at, stru
 			   left->bytes, left->fd) : "none of what they wait for is ready" };
 	o->closure = quiet ? "quiet" : NULL;
 	o->by_hand = c->world->counts.hand > 0;
-	if (!quiet && !left && !waits_to_write(c, at))
+	if (!quiet && !left && !asks)
 		o->verdict = VERDICT_NONE; // idle peers
 	else if (quiet && sure)
 		o->verdict = VERDICT_PROVEN;
@@ -245,7 +156,7 @@ static void decide(const struct cycle *c, struct obligations *o, size_t at, stru
 // `as`: whose stack is shown first. The two of a circle of two are told as one finding.
 static int report(const struct cycle *c, size_t at, size_t as, const struct obligations *proof, struct found *out)
 {
-	const struct waiter *w = &c->v[at], *first = &c->v[as], *on = &c->v[first->next];
+	const struct cycle_waiter *w = &c->v[at], *first = &c->v[as], *on = &c->v[first->next];
 	struct verdict_case v;
 	struct suspect about = { .world = c->world, .image = c->image, .state = w->state, .wait = &w->state->waits[0] };
 	case_of_wait(&v, c->pass, &about, out);
@@ -269,7 +180,7 @@ static int walk(struct cycle *c, size_t at, unsigned number, struct found *out)
 	if (i == SIZE_MAX || c->v[i].walk != number || c->v[i].next == i)
 		return 0; // waiting for itself: a signal's handler may have written in its name
 	begin = i;
-	decide(c, &proof, begin, out);
+	cycle_decide(c, &proof, unanswered(c, begin), waits_to_write(c, begin), out);
 	if (proof.verdict == VERDICT_NONE)
 		return 0;
 	size_t next = c->v[begin].next, low = c->v[next].state->id < c->v[begin].state->id ? next : begin;
@@ -293,6 +204,8 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 		r = gather(&c);
 		for (size_t i = 0; !r && i < c.n; i++)
 			r = walk(&c, i, (unsigned)i + 1, out);
+		if (!r)
+			r = cycle_threads(&c, out);
 		free(c.v);
 		free(c.ends);
 	}
@@ -314,6 +227,9 @@ const struct pass pass_cycle = {
 		"    a:  while (more) write(to_b, ...);                   both pipes are full, nobody reads\n"
 		"    b:  while (more) write(to_a, ...);\n"
 		"\n"
+		"    a:  pthread_join(worker);                            and the worker wants a lock that a holds,\n"
+		"                                                         or an answer that only a's thread can give\n"
+		"\n"
 		"Each waits for something that only the next one can do, and the last waits for the first.\n"
 		"The loop sleeps, the descriptors are healthy, and nothing ever comes.\n"
 		"\n"
@@ -324,5 +240,6 @@ const struct pass pass_cycle = {
 		"Repair: whoever writes much must read meanwhile; a request needs a deadline.\n"
 		"\n"
 		"It is not: two idle peers that wait for each other's next message while a timer or the\n"
-		"outside can make one of them speak; a channel to which a third has written.\n",
+		"outside can make one of them speak; a channel to which a third has written; a thread that is\n"
+		"joined while it works, has a timeout, or waits for something outside.\n",
 };

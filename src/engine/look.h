@@ -140,5 +140,6 @@ const struct ctp_wait *kernel_other_wait(const struct look *l, const struct susp
 void flight_judge(struct look *l);       // P4, P5
 void flight_tables(const struct ctp_region *r, struct suspect *s); // P4, P5 from the tables alone
 void quiet_judge(struct look *l);        // P6b
+uint64_t quiet_handled(pid_t pid);       // signals for which it has a handler, but those of faults; all if it cannot be seen
 void reach_objects(struct look *l);      // fills `mine` of every suspect
 void reach_judge(struct look *l);        // P6a

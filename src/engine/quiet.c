@@ -79,18 +79,26 @@ static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 	}
 }
 
-static void signals(struct quiet *q)
+uint64_t quiet_handled(pid_t pid)
 {
 	static const int sync[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33};
 	char *text;
-	if (proc_slurp(q->l->pid, "status", &text, NULL)) {
-		way(q, "its signal handlers cannot be seen");
-		return;
-	}
+	if (proc_slurp(pid, "status", &text, NULL))
+		return UINT64_MAX;
 	uint64_t caught = proc_field(text, "\nSigCgt:", 16);
 	free(text);
 	for (size_t i = 0; i < sizeof(sync) / sizeof(*sync); i++)
 		caught &= ~(1ULL << (sync[i] - 1));
+	return caught;
+}
+
+static void signals(struct quiet *q)
+{
+	uint64_t caught = quiet_handled(q->l->pid);
+	if (caught == UINT64_MAX) {
+		way(q, "its signal handlers cannot be seen");
+		return;
+	}
 	for (int s = 1; s <= 64; s++)
 		if (caught >> (s - 1) & 1) {
 			const char *name = sigabbrev_np(s);

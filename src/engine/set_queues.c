@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/set_threads.h"
+
 enum { QUEUES_MAX = 4096 };
 
 void set_line(FILE *out, json_t *o)
@@ -139,7 +141,7 @@ void set_queues(FILE *out, const struct look *l)
 						(json_int_t)s.id, "changes", (json_int_t)s.changes, "fd", w->fd, "gen",
 						(json_int_t)w->gen, "out", to_write, "ready", is, "led", led(l, &s)));
 	}
-	if (asked >= 2)
+	if (asked >= 2 || set_threads_any(l->r))
 		unread_lines(out, l, pidfd);
 	close(pidfd);
 }

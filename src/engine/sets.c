@@ -2,7 +2,7 @@
 //
 // When to look, and what a look writes. Reading a set's rows holds its lock in
 // the target, so a live look has a reason: an incident that speaks of sets, or
-// two coroutines that wait for queues whose other ends are in the program too.
+// two coroutines that wait for queues whose other ends are in the program too, or a thread that joins another.
 // It is taken when the tables have stood still and no thread ran for 30 ms,
 // and costs a twentieth of a CPU at most; the last look has a reason, too. A later look knows all that an
 // earlier one did: the file is written anew.
@@ -16,14 +16,16 @@
 #include "engine/look.h"
 #include "engine/set_queues.h"
 #include "engine/set_shared.h"
+#include "engine/set_threads.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000, RULE_STALE = 7, RULE_FORKED = 26 };
+enum { CHECK_MS = 30, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000, RULE_STALE = 7, RULE_FORKED = 26 };
 
 struct sets {
 	const struct ctp_region *r;
 	pid_t pid;
 	FILE *out;
+	struct set_threads threads;
 	struct proc_tasks last; // threads at the last check
 	uint64_t check_ns, look_ns; // not before
 	uint64_t moved;         // of the tables, at the last check
@@ -41,8 +43,10 @@ struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
 
 void sets_free(struct sets *s)
 {
-	if (s)
-		proc_tasks_deinit(&s->last);
+	if (!s)
+		return;
+	proc_tasks_deinit(&s->last);
+	set_threads_deinit(&s->threads);
 	free(s);
 }
 
@@ -130,13 +134,16 @@ static void write_whole(FILE *out, const struct look *l, const struct suspect *a
 	json_array_append_new(evidence, answer("P0", &all->a[LOOK_P0]));
 	json_array_append_new(evidence, answer("P5", &all->a[LOOK_P5]));
 	json_array_append_new(evidence, answer("P6b", &all->a[LOOK_P6B]));
-	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
-				l->final ? "final" : "live", "complete", l->rows.complete, "evidence", evidence));
+	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
+				l->final ? "final" : "live", "complete", l->rows.complete, "handlers", quiet_handled(l->pid) != 0,
+				"evidence", evidence));
 }
 
+// False: a thread was awake just then, of which more could be told.
 // Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all of it.
-static void take(struct sets *s, struct look *l)
+static bool take(struct sets *s, struct look *l)
 {
+	bool told = true;
 	struct suspect all = {.rule = 15, .cand = UINT32_MAX, .wait = -1, .turns0 = UINT64_MAX};
 	struct suspect *who = &all;
 	uint64_t ns = proc_now_ns();
@@ -146,10 +153,11 @@ static void take(struct sets *s, struct look *l)
 	l->who = &who;
 	l->n = 1;
 	if (look_begin(l))
-		return;
+		return true;
 	rewind(s->out);
 	if (!ftruncate(fileno(s->out), 0)) {
 		set_queues(s->out, l);
+		told = set_threads(s->out, l, &s->threads);
 		stale_rows(s->out, l);
 		if (look_has_kin(l->r))
 			set_shared(s->out, l);
@@ -160,6 +168,7 @@ static void take(struct sets *s, struct look *l)
 	}
 	fflush(s->out);
 	look_deinit(l);
+	return told;
 }
 
 // ------------------------------------------------------------------ when
@@ -196,7 +205,7 @@ void sets_poll(struct sets *s)
 	s->moved = moved;
 	if (!rested)
 		return;
-	if (incidents(s->r) != s->incidents || set_queues_any(s->r)) {
+	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r)) {
 		struct look l = {.r = s->r, .pid = s->pid, .rested = true, .deadline_ns = now + LIVE_MS * MS};
 		take(s, &l);
 	}
@@ -221,14 +230,15 @@ void sets_final(struct sets *s, uint64_t end_ns)
 	struct proc_tasks before = {0}, after = {0};
 	uint64_t now = proc_now_ns();
 	struct look l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
-	bool queues = set_queues_any(s->r);
-	if (!queues && !incidents(s->r) && !any_closed(s->r))
+	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
+	if (!waits && !incidents(s->r) && !any_closed(s->r))
 		return;
-	if (queues && !proc_tasks_read(s->pid, false, &before)) {
+	if (waits && !proc_tasks_read(s->pid, false, &before)) {
 		nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * MS}, NULL);
 		l.rested = !proc_tasks_read(s->pid, false, &after) && proc_tasks_still(&before, &after);
 	}
 	proc_tasks_deinit(&before);
 	proc_tasks_deinit(&after);
-	take(s, &l);
+	for (int tries = 0; !take(s, &l) && tries < TRIES && !signals_late(now + AWAKE_MS * MS); tries++)
+		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
 }

@@ -62,7 +62,23 @@ BLOCK_HOOK(int, getaddrinfo, CTP_BLOCK_NAME, NULL,
 	   (const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
 	    struct addrinfo **restrict out), (node, service, hints, out))
 
-BLOCK_HOOK(int, pthread_join, CTP_BLOCK_JOIN, (void *)t, (pthread_t t, void **value), (t, value))
+// Also where no coroutine is yet: main may join its threads before they make one.
+CTP_HOOK int pthread_join(pthread_t t, void **value)
+{
+	struct guest *g = hook_enter();
+	if (g) {
+		wait_block(g, CTP_BLOCK_JOIN, (void *)t, 0);
+		guest_leave(g);
+	}
+	int r = real_pthread_join(t, value);
+	g = hook_enter();
+	if (g) {
+		wait_leave(g);
+		guest_leave(g);
+	}
+	return r;
+}
+
 BLOCK_HOOK(int, pthread_cond_wait, CTP_BLOCK_COND, c, (pthread_cond_t *restrict c, pthread_mutex_t *restrict m), (c, m))
 BLOCK_HOOK(int, pthread_cond_timedwait, CTP_BLOCK_COND, c,
 	   (pthread_cond_t *restrict c, pthread_mutex_t *restrict m, const struct timespec *restrict until), (c, m, until))

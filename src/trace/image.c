@@ -316,7 +316,7 @@ int image_open(struct image *m, const char *dir, unsigned index)
 		if (!r)
 			r = witness_read(&got.witness, witness, still_so, &got);
 		if (!r)
-			r = set_looks_read(&got.set_looks, sets);
+			r = set_looks_read(&got.set_looks, &got.slices, sets);
 		if (!r)
 			r = descriptors_read(&got.descriptors, descriptors);
 		if (!r)

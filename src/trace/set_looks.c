@@ -4,6 +4,7 @@
 // is of a kind that this version does not know, is left out.
 #include "trace/set_looks.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,12 +57,55 @@ static int add_unread(struct set_looks *s, const json_t *o)
 	return r;
 }
 
+static int add_ends(struct set_looks *s, struct set_thread *t, const json_t *fds)
+{
+	size_t i;
+	json_t *e;
+	t->ends = s->nends;
+	json_array_foreach(fds, i, e) {
+		if (GROW(s->ends, s->nends, s->ends_room))
+			return -ENOMEM;
+		s->ends[s->nends++] = (struct set_end){ json_integer_value(json_array_get(e, 0)), json_integer_value(json_array_get(e, 1)),
+			json_is_true(json_array_get(e, 2)), json_is_true(json_array_get(e, 3)) };
+		t->nends++;
+	}
+	return 0;
+}
+
+static int add_thread(struct set_looks *s, const json_t *o)
+{
+	static const char *const ins[] = { [SET_JOIN] = "join", [SET_LOCK] = "lock", [SET_IO] = "io", [SET_LOOP] = "loop" };
+	const char *in = json_string_value(json_object_get(o, "in"));
+	const json_t *epfd = json_object_get(o, "epfd");
+	unsigned k = 0;
+	while (in && k < sizeof(ins) / sizeof(*ins) && strcmp(in, ins[k]))
+		k++;
+	if (!in || k == sizeof(ins) / sizeof(*ins))
+		return 0;
+	int r = GROW(s->threads, s->nthreads, s->threads_room);
+	if (r)
+		return r;
+	struct set_thread *t = &s->threads[s->nthreads];
+	*t = (struct set_thread){
+		.tid = (uint64_t)number(o, "tid"), .slot = (uint64_t)number(o, "slot"), .entity = (uint64_t)number(o, "entity"),
+		.native = (uint64_t)number(o, "native"), .of = (uint64_t)number(o, "of"), .seq = (uint64_t)number(o, "seq"),
+		.switches = (uint64_t)number(o, "switches"), .events = (uint64_t)number(o, "events"), .in = k, .all = flag(o, "all"),
+		.epfd = json_is_integer(epfd) ? json_integer_value(epfd) : -1,
+	};
+	r = add_ends(s, t, json_object_get(o, "fds"));
+	if (!r)
+		r = slices_stack(s->stacks, json_object_get(o, "stack"), &t->stack);
+	s->nthreads += !r;
+	return r;
+}
+
 static int add_look(struct set_looks *s, const json_t *o)
 {
 	size_t i;
 	json_t *e;
 	s->looked = true;
 	s->ns = (uint64_t)number(o, "ns");
+	s->handlers = flag(o, "handlers");
 	json_array_foreach(json_object_get(o, "evidence"), i, e) {
 		const char *id = json_string_value(json_object_get(e, "id"));
 		const char *text = json_string_value(json_object_get(e, "text"));
@@ -84,7 +128,7 @@ static int line(void *looks, const json_t *o)
 		const char *what;
 		int (*add)(struct set_looks *s, const json_t *o);
 	} kinds[] = { { "stale", add_stale }, { "shared", add_shared }, { "queue", add_queue },
-		      { "unread", add_unread }, { "look", add_look } };
+		      { "unread", add_unread }, { "thread", add_thread }, { "look", add_look } };
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -93,9 +137,12 @@ static int line(void *looks, const json_t *o)
 	return 0;
 }
 
-int set_looks_read(struct set_looks *s, const char *path)
+int set_looks_read(struct set_looks *s, struct slices_set *stacks, const char *path)
 {
-	return json_each_line(path, line, s, &s->bad_lines);
+	s->stacks = stacks;
+	int r = json_each_line(path, line, s, &s->bad_lines);
+	s->stacks = NULL;
+	return r;
 }
 
 void set_looks_deinit(struct set_looks *s)
@@ -106,5 +153,7 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->shared);
 	free(s->queues);
 	free(s->unread);
+	free(s->threads);
+	free(s->ends);
 	memset(s, 0, sizeof(*s));
 }

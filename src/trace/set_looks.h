@@ -4,6 +4,7 @@
 // a whole, at its last look (spec/trace.md, "sets.jsonl").
 #pragma once
 
+#include "trace/slices.h"
 #include "trace/witness.h"
 
 struct set_stale { // a registration whose number is closed, or another file's
@@ -29,8 +30,30 @@ struct set_unread {
 	int64_t fd, gen, bytes;
 };
 
+struct set_end { // of a descriptor that a thread waits for
+	int64_t fd, gen;
+	bool in, out;
+};
+
+// A thread that sleeps in something of which it is known who could end it: another thread's
+// end or its lock (`of`), a call on a descriptor, or, in its loop, all that the loop watches.
+struct set_thread {
+	uint64_t tid, slot, entity, native, of;
+	uint64_t seq, switches, events; // as in ctp_thread
+	enum { SET_JOIN, SET_LOCK, SET_IO, SET_LOOP } in;
+	bool all;         // nothing else ends it
+	int64_t epfd;     // of a loop; -1: poll, select
+	size_t ends, nends; // of set_looks.ends
+	uint32_t stack;   // as in slices.h; 0: none
+};
+
 struct set_looks {
 	bool looked;
+	bool handlers; // a signal may run the program's code in a thread that sleeps
+	struct set_thread *threads;
+	size_t nthreads, threads_room;
+	struct set_end *ends;
+	size_t nends, ends_room;
 	uint64_t ns;
 	struct set_stale *stale;
 	size_t nstale, stale_room;
@@ -42,8 +65,9 @@ struct set_looks {
 	size_t nunread, unread_room;
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole
 	uint64_t bad_lines;
+	struct slices_set *stacks; // while it is read
 };
 
-// No file: an empty one.
-int set_looks_read(struct set_looks *s, const char *path);
+// No file: an empty one. Stacks go to *stacks.
+int set_looks_read(struct set_looks *s, struct slices_set *stacks, const char *path);
 void set_looks_deinit(struct set_looks *s);

@@ -35,8 +35,7 @@ static char *text(const json_t *o, const char *key)
 	return s ? strdup(s) : NULL;
 }
 
-// A stack id of our own; 0: there is none.
-static int stack(struct slices_set *s, const json_t *a, uint32_t *out)
+int slices_stack(struct slices_set *s, const json_t *a, uint32_t *out)
 {
 	size_t n = json_array_size(a);
 	*out = 0;
@@ -104,8 +103,8 @@ static int add(void *set, const json_t *o)
 		.owner = number(o, "owner"), .owner_tid = number(o, "owner_tid"), .blocked_tid = number(o, "blocked_tid"),
 		.size = number(o, "size"), .unused = number(o, "unused"),
 	};
-	r = stack(s, json_object_get(o, "stack"), &i->stack);
-	return r ? r : stack(s, json_object_get(o, "owner_stack"), &i->owner_stack);
+	r = slices_stack(s, json_object_get(o, "stack"), &i->stack);
+	return r ? r : slices_stack(s, json_object_get(o, "owner_stack"), &i->owner_stack);
 }
 
 int slices_read(struct slices_set *s, const char *path)

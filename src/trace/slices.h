@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef struct json_t json_t;
+
 // Their stacks stand beside the image's own: ids from here on.
 #define SLICES_STACK 0x80000000u
 #define SLICES_STACK_WORDS 64
@@ -45,4 +47,6 @@ struct slices_set {
 
 // Reads all lines, a later one about the same supersedes. No file: nothing is added. 0 or -errno.
 int slices_read(struct slices_set *s, const char *path);
+// The id of a stack as JSON has it; 0: there is none. 0 or -errno.
+int slices_stack(struct slices_set *s, const json_t *addresses, uint32_t *id);
 void slices_deinit(struct slices_set *s);

@@ -21,8 +21,12 @@ static const char LINES[] =
 	"{\"v\":1,\"what\":\"unread\",\"fd\":5,\"gen\":2,\"bytes\":9}\n"
 	"{\"v\":1,\"what\":\"stale\",\"epfd\":3,\"epgen\":1,\"fd\":8,\"gen\":4,\"events\":1,\"data\":-1,\"twin\":true}\n"
 	"{\"v\":1,\"what\":\"shared\",\"epfd\":3,\"epgen\":1,\"pid\":99,\"began_ns\":12,\"fd\":6,\"rows\":2,\"waits\":true}\n"
+	"{\"v\":1,\"what\":\"thread\",\"tid\":70,\"slot\":2,\"seq\":5,\"entity\":3,\"native\":1,\"in\":\"join\",\"of\":71,\"stack\":[\"0x10\",\"0x20\"]}\n"
+	"{\"v\":1,\"what\":\"thread\",\"tid\":71,\"slot\":3,\"seq\":9,\"entity\":0,\"native\":0,\"in\":\"loop\",\"all\":true,\"epfd\":4,"
+	"\"fds\":[[7,1,true,false],[8,2,false,true]]}\n"
+	"{\"v\":1,\"what\":\"thread\",\"tid\":72,\"slot\":4,\"seq\":1,\"in\":\"something else\"}\n"
 	"{\"v\":2,\"what\":\"something else\"}\n"
-	"{\"v\":1,\"what\":\"look\",\"ns\":77,\"look\":\"live\",\"complete\":true,\"evidence\":[{\"id\":\"P0\",\"holds\":true,"
+	"{\"v\":1,\"what\":\"look\",\"ns\":77,\"look\":\"live\",\"complete\":true,\"handlers\":true,\"evidence\":[{\"id\":\"P0\",\"holds\":true,"
 	"\"text\":\"a\"},{\"id\":\"P5\",\"holds\":null,\"text\":\"b\"},{\"id\":\"P6b\",\"holds\":false,\"text\":\"c\"}]}\n"
 	"{\"v\":1,\"what\":\"unread\",\"fd";
 
@@ -64,12 +68,25 @@ static void reads_every_kind(void **state)
 {
 	(void)state;
 	char path[32];
+	struct slices_set stacks = { 0 };
 	struct set_looks s = { 0 };
 	assert_int_equal(write_lines(path), 0);
-	assert_int_equal(set_looks_read(&s, path), 0);
+	assert_int_equal(set_looks_read(&s, &stacks, path), 0);
 	unlink(path);
 	assert_true(s.looked);
 	assert_int_equal(s.ns, 77);
+	assert_true(s.handlers);
+	assert_int_equal(s.nthreads, 2);
+	assert_int_equal(s.threads[0].in, SET_JOIN);
+	assert_int_equal(s.threads[0].of, 71);
+	assert_int_equal(s.threads[0].seq, 5);
+	assert_int_equal(s.threads[0].stack, SLICES_STACK);
+	assert_int_equal(stacks.stacks[0].n, 2);
+	assert_int_equal(stacks.stacks[0].pcs[1], 0x20);
+	assert_int_equal(s.threads[1].in, SET_LOOP);
+	assert_true(s.threads[1].all && s.threads[1].epfd == 4 && s.threads[1].nends == 2 && !s.threads[1].stack);
+	assert_true(s.ends[s.threads[1].ends].in && !s.ends[s.threads[1].ends].out && s.ends[1].fd == 8 && s.ends[1].gen == 2 && s.ends[1].out);
+	slices_deinit(&stacks);
 	assert_int_equal(s.nqueues, 1);
 	assert_int_equal(s.queues[0].coroutine, 3);
 	assert_true(s.queues[0].out && !s.queues[0].ready && s.queues[0].led);
@@ -93,7 +110,7 @@ static void no_file_is_an_empty_one(void **state)
 {
 	(void)state;
 	struct set_looks s = { 0 };
-	assert_int_equal(set_looks_read(&s, "/nonexistent/sets.jsonl"), 0);
+	assert_int_equal(set_looks_read(&s, &(struct slices_set){ 0 }, "/nonexistent/sets.jsonl"), 0);
 	assert_false(s.looked);
 	set_looks_deinit(&s);
 }
