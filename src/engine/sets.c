@@ -19,7 +19,7 @@
 #include "engine/set_threads.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000, RULE_STALE = 7, RULE_FORKED = 26 };
+enum { CHECK_MS = 30, SHORT_MS = 5, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000, RULE_STALE = 7, RULE_FORKED = 26 };
 
 struct sets {
 	const struct ctp_region *r;
@@ -139,7 +139,7 @@ static void write_whole(FILE *out, const struct look *l, const struct suspect *a
 				"evidence", evidence));
 }
 
-// False: a thread was awake just then, of which more could be told.
+// False: a thread was awake just then, of which more could be told, or the program's rest ended meanwhile.
 // Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all of it.
 static bool take(struct sets *s, struct look *l)
 {
@@ -165,6 +165,7 @@ static bool take(struct sets *s, struct look *l)
 		flight_judge(l);
 		quiet_judge(l);
 		write_whole(s->out, l, &all, ns);
+		told &= !l->rested || all.a[LOOK_P6B].holds >= 0;
 	}
 	fflush(s->out);
 	look_deinit(l);
@@ -225,20 +226,47 @@ static bool any_closed(const struct ctp_region *r)
 	return false;
 }
 
-void sets_final(struct sets *s, uint64_t end_ns)
+// Does no thread run for so long? *stopped: it was seen stopped by somebody, then or before.
+static bool rests(pid_t pid, unsigned ms, bool *stopped)
 {
 	struct proc_tasks before = {0}, after = {0};
+	bool still = !proc_tasks_read(pid, false, &before);
+	for (unsigned i = 0; i < ms; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+		*stopped |= proc_stopped(pid);
+	}
+	still = still && !proc_tasks_read(pid, false, &after) && proc_tasks_still(&before, &after);
+	proc_tasks_deinit(&before);
+	proc_tasks_deinit(&after);
+	return still;
+}
+
+// A program that is stopped and continued again and again rests for shorter times.
+static bool rests_between(pid_t pid, uint64_t until_ns)
+{
+	bool stopped = false;
+	if (rests(pid, CHECK_MS, &stopped))
+		return true;
+	while (stopped && !signals_late(until_ns)) {
+		while (proc_stopped(pid) && !signals_late(until_ns))
+			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+		if (rests(pid, SHORT_MS, &stopped))
+			return true;
+	}
+	return false;
+}
+
+void sets_final(struct sets *s, uint64_t end_ns)
+{
 	uint64_t now = proc_now_ns();
 	struct look l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
 	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
 	if (!waits && !incidents(s->r) && !any_closed(s->r))
 		return;
-	if (waits && !proc_tasks_read(s->pid, false, &before)) {
-		nanosleep(&(struct timespec){.tv_nsec = CHECK_MS * MS}, NULL);
-		l.rested = !proc_tasks_read(s->pid, false, &after) && proc_tasks_still(&before, &after);
-	}
-	proc_tasks_deinit(&before);
-	proc_tasks_deinit(&after);
+	l.rested = waits && rests_between(s->pid, now + AWAKE_MS * MS);
 	for (int tries = 0; !take(s, &l) && tries < TRIES && !signals_late(now + AWAKE_MS * MS); tries++)
-		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+		if (l.rested)
+			l.rested = rests_between(s->pid, now + AWAKE_MS * MS);
+		else
+			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
 }

@@ -13,7 +13,6 @@
 
 static int ep, port, backend[2], checks[2];
 static struct co *waiting[3];
-static int nwaiting;
 
 static void reply_reader(void *arg)
 {

@@ -7,6 +7,7 @@ The header, right after the SPDX line:
     // end: term | exit | kill | crash | timeout      default term
     // engine: ucontext | fcontext | both             default ucontext
     // run: OPTIONS                                   further ones for ctp-run
+    // not: CONDITION, why                            the long form leaves it out under that condition
 Lines that end in `// fault` must stand in the text report, as file:line, even
 where nothing can be found: then the report leads there all the same.
 """
@@ -27,7 +28,7 @@ from check_engines import with_boost  # noqa: E402
 from harness import BOUND, Failed, need, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
-HEADER = re.compile(r"//\s+(expect|end|engine|run):\s*(.*?)\s*$")
+HEADER = re.compile(r"//\s+(expect|end|engine|run|not):\s*(.*?)\s*$")
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
 TIMEOUT = 3  # seconds for `end: timeout`
@@ -56,6 +57,7 @@ class Exhibit:
     facts: list         # rules
     faults: list        # lines
     also: list = dataclasses.field(default_factory=list)  # rules that may speak, too
+    nots: dict = dataclasses.field(default_factory=dict)  # condition -> why it is left out there
 
     @property
     def rule(self):
@@ -114,6 +116,9 @@ def parse(source):
         e = Exhibit(name, source, which, end, shlex.split(said.get("run", "")), [], [], faults)
         for text in said["expect"]:
             parse_expect(text, e)
+        if "not" in said:
+            condition, _, why = said["not"].partition(", ")
+            e.nots[condition] = why
         exhibits.append(e)
     return exhibits
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: fact CTP007
+// not: program stopped at random, the read is then made anew, of a number that is closed
 //
 // A thread sits in a blocking read of a socket, and main closes the number: the
 // kernel keeps the socket for as long as that read lasts, and its row in the set
