@@ -101,6 +101,14 @@ class Flight(Condition):
         return ["--flight=256K"]
 
 
+class Small(Condition):
+    """A ring holds 4,096 records, and what finds no room is dropped: the tables are to tell the same."""
+    title = "rings of 64 KiB"
+
+    def options(self, case, exhibit):
+        return ["--ring-size=64K", "--overflow=drop"]
+
+
 class Stops(Condition):
     title, strict = "program stopped at random", False
 
@@ -154,7 +162,7 @@ def end_around():
         process.wait()
 
 
-CONDITIONS = {"plain": Condition, "busy": Busy, "overflow": Overflow, "flight": Flight, "stops": Stops, "slow": Slow}
+CONDITIONS = {"plain": Condition, "busy": Busy, "overflow": Overflow, "flight": Flight, "small": Small, "stops": Stops, "slow": Slow}
 COLUMNS = ["faulty", *reversed(VERDICTS), "weaker", "missed", "look-alikes", "flagged", "false PROVEN", "other"]
 
 
@@ -244,9 +252,10 @@ def document(rows, wrong, weak, chosen, args):
                 sums[column] += row[column]
     names = [e.name for e in chosen]
     out = ["# The museum", "",
-           "Small programs, each with one fault or one look-alike (`tests/museum`), run under ctp again and again, in six",
+           "Small programs, each with one fault or one look-alike (`tests/museum`), run under ctp again and again, in seven",
            "conditions: *plain*; *both cores busy* with other processes; *history lost*: every ring is full before the program's",
-           "first own switch; *only the newest history kept*: --flight=256K; *program stopped at random*: SIGSTOP and SIGCONT again and again, in half of the runs up to the last",
+           "first own switch; *only the newest history kept*: --flight=256K; *rings of 64 KiB*: --ring-size=64K --overflow=drop;",
+           "*program stopped at random*: SIGSTOP and SIGCONT again and again, in half of the runs up to the last",
            "look and beyond; *engine slowed down*: ctp-run is stopped for 50 ms of every 55.", "",
            f"Written by `make museum`: {len(names)} programs, {args.runs} runs of each in each condition. The numbers are runs. *faulty*: runs of",
            "programs with a fault; then the verdict that its finding had; *weaker*: below what the program's header asks for",

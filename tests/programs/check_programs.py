@@ -11,6 +11,8 @@ from check_counts import check_jsonl
 from harness import equal, need
 
 MANY = 1000000  # switches, from which on babeltrace2 would take too long
+SMALL = ("qemu_bench_null", "qemu_nbd", "pdns_recursor", "asio_parallel_grep", "fiber_work_stealing", "tbb_suspend", "gdc_fibers",
+         "simgrid_ucontext_parallel", "uwsgi_ugreen", "wesnothd")
 LINES = ("qemu_io", "asio_parallel_grep", "tbb_suspend", "openssl_server")
 
 
@@ -49,6 +51,28 @@ def check_lines(row):
     return run
 
 
+def check_small(row):
+    """Rings of 64 KiB, which drop what finds no room: the same, but for what is lost of the history."""
+    def run(case):
+        packages.want(*row.packages)
+        counted = row.counted and stage.COUNTED
+        bare = row.work(stage.Run(case, row, "bare"))
+        traced = stage.Run(case, row, "traced", traced=True,
+                           words=["--overflow=drop", "--ring-size=64K", *(counter(case) if counted else ())])
+        seen = row.work(traced)
+        equal((seen.status, seen.output), (bare.status, bare.output), "status and output")
+        _, report = case.report(traced.trace)
+        trace = report["trace"]
+        equal(sorted({f["rule"] for f in report["findings"]}), sorted(row.finds), f"findings {report['findings']}")
+        if counted:
+            unseen = trace["coroutines"]["finished"] if row.links else 0
+            equal((trace["switches"] - unseen, trace["coroutines"]["total"]), counts(case), "switches and coroutines against the counter")
+        within(trace["switches"], seen.switches, "switches")
+        within(trace["coroutines"]["total"], seen.coroutines, "coroutines")
+        need(trace["switches"] <= trace["events"] + trace["lost"], f"switches that are neither in the history nor lost: {trace}")
+    return run
+
+
 def check(row):
     def run(case):
         packages.want(*row.packages)
@@ -80,4 +104,5 @@ def check(row):
 
 
 CHECKS = [(row.name, check(row)) for row in catalogue.ROWS] + [
-    (f"{row.name}_lines", check_lines(row)) for row in catalogue.ROWS if row.name in LINES]
+    (f"{row.name}_lines", check_lines(row)) for row in catalogue.ROWS if row.name in LINES] + [
+    (f"{row.name}_small", check_small(row)) for row in catalogue.ROWS if row.name in SMALL]
