@@ -2,11 +2,13 @@
 """A great many coroutines: what they cost, and that they are listed and judged.
 
 COROUTINES in the environment says how many (100,000; 1,000,000 needs 6 GB)."""
+import contextlib
 import json
 import os
 import pathlib
 import resource
 import signal
+import time
 
 from harness import child_of, equal, need, Skip, tool, until
 
@@ -94,17 +96,30 @@ def peak(done):
     return int(next(x for x in done.out.splitlines() if x.startswith("peak ")).split()[1])
 
 
+def engine_peak(process):
+    """How much ctp-run had resident at most, in bytes, as long as it lives."""
+    most = 0
+    while process.popen.poll() is None:
+        with contextlib.suppress(AssertionError, OSError): # a zombie has none
+            most = status(process.pid, "VmHWM")
+        time.sleep(0.02)
+    return most
+
+
 def check_one_after_the_other(case):
-    """Ten times as many that are short-lived need no more memory, nor disk."""
-    sizes = []
+    """Ten times as many that are short-lived need no more memory, neither in the program nor in ctp-run, nor disk."""
+    sizes, engine = [], []
     for n in (N, 10 * N):
-        done = case.ctp("-q", "--max-size=1M", case.target("million"), "short", n, STACK)
+        process = case.ctp_start("-q", "--max-size=1M", case.target("million"), "short", n, STACK)
+        engine.append(engine_peak(process))
+        done = process.done()
         disk = sum(f.stat().st_size for f in (case.dir / "ctp.data").rglob("*") if f.is_file())
         sizes.append((peak(done), disk))
         _, report = case.report()
         equal(report["trace"]["coroutines"]["finished"], n, "finished")
     need(sizes[1][0] < sizes[0][0] + 10240, f"KiB of memory: {sizes}")  # the queue of dead stations, all the way round
     need(sizes[1][1] < sizes[0][1] + (1 << 20), f"bytes on disk: {sizes}")
+    need(0 < engine[1] < engine[0] + (10 << 20), f"bytes of ctp-run: {engine}")
 
 
 def check_waves(case):
