@@ -5,6 +5,8 @@
 // EAGAIN; its state has the list, and the entry of each descriptor a hint back
 // (the last to suspend on it, one for in and one for out). A hint is checked
 // against the coroutine's state before it is believed, so nobody takes it back.
+#include <sys/syscall.h>
+
 #include "coroutine.h"
 #include "fd_map.h"
 #include "held.h"
@@ -229,7 +231,28 @@ static void slice_drops(struct guest *g, int fd, int epfd)
 // A hint to nobody, which is not looked up in the registration's data either.
 #define LEADS_NOWHERE (CTP_ID_MASK << CTP_ID_BITS)
 
-void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool end)
+// Is nothing more to come where a read gave nothing? Not of messages, which may be empty.
+static bool has_end(struct ctp_fd *e, int fd)
+{
+	int type = 0;
+	uint32_t len = sizeof(type), gen = e->gen;
+	if (e->kind == CTP_FD_UDP || (e->flags & CTP_FD_LISTENS))
+		return false;
+	if (e->kind != CTP_FD_UNIX && e->kind != CTP_FD_OTHER)
+		return true;
+	if (e->FD_ASKED & FD_ASKED_TYPE)
+		return !(e->FD_ASKED & FD_MESSAGES);
+	bool socket = cpu_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0) == 0;
+	bool messages = socket && type != SOCK_STREAM;
+	if (fds_take(e)) {
+		if (e->gen == gen)
+			e->FD_ASKED |= FD_ASKED_TYPE | (messages ? FD_MESSAGES : 0);
+		fds_give(e);
+	}
+	return !messages;
+}
+
+void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool nothing)
 {
 	const struct ctp_state *s = g->current;
 	uint32_t n = 0, had = g->nwaits;
@@ -239,15 +262,17 @@ void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool end)
 		if (g->waits[i].fd != fd || !(g->waits[i].events & EPOLLIN))
 			g->waits[n++] = g->waits[i];
 	g->nwaits = n;
-	end &= e->kind != CTP_FD_UDP && !(e->flags & CTP_FD_LISTENS); // there 0 is no end
-	if (n == had && !end)
-		return;
 	uint64_t leads = e->leads ? e->leads : hint_of(coroutine_at(e->reg_data));
-	if (((leads & CTP_ID_MASK) != s->id && e->learned != s->id) || !fds_take(e))
-		return;
-	e->leads = LEADS_NOWHERE;
-	e->learned = e->learned_stack = 0;
-	fds_give(e);
+	if (nothing && has_end(e, fd)) {
+		if (((leads & CTP_ID_MASK) != s->id && e->learned != s->id) || !fds_take(e))
+			return;
+		e->leads = LEADS_NOWHERE;
+		e->learned = e->learned_stack = 0;
+		fds_give(e);
+	} else if (n != had && !leads && fds_take(e)) {
+		e->leads = hint_of(s);
+		fds_give(e);
+	}
 }
 
 // An epoll set through which somebody may wait: its end is worth a look.

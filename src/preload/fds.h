@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) struct guest *hook_enter(void)
 // The guest's own words in an entry; nobody else reads them.
 #define FD_ENDING guest[0] // generation << 32 | closing calls under way
 #define FD_ASKED guest[1]  // what the kernel has been asked:
-enum { FD_ASKED_KIND = 1, FD_ASKED_FLAGS = 2 };
+enum { FD_ASKED_KIND = 1, FD_ASKED_FLAGS = 2, FD_ASKED_TYPE = 4, FD_MESSAGES = 8 };
 
 // The entry of `fd`; NULL if it is no number that the table has room for.
 static inline struct ctp_fd *fds_entry(int fd)
@@ -128,9 +128,10 @@ uint64_t candidate_epoch(void); // raises the epoch: only after the call has ret
 // leads to, if that was not known when it was made: the coroutine may be younger.
 bool waits_any(struct ctp_fd *e, int fd);
 void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev);
-// It has read from fd. If it registered that in the same slice, or met the end there, then what it would have
-// waited for has come: it waits again when EAGAIN says so, when it registers, or once an event is seen to resume it.
-void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool end);
+// It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited for has
+// come; but the registration leads to it as before, and more may come. At the end nothing can: then it waits again
+// when it registers, or once an event is seen to resume it.
+void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool nothing);
 void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
 void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n);

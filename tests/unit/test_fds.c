@@ -242,6 +242,45 @@ static void close_under_whom_a_registration_leads_to(void **state)
 	close(ep);
 }
 
+// `co` registers fd[0], reads what is there and suspends; somebody closes it. How many candidates does that make?
+static uint32_t closed_after_a_read(int fd[2], ssize_t expected)
+{
+	int ep = epoll_create1(0);
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.fd = fd[0]};
+	uint32_t before = candidates();
+	char c;
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
+	assert_int_equal(read(fd[0], &c, 1), expected);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 0);
+	assert_int_equal(close(fd[0]), 0);
+	uint32_t posted = candidates() - before;
+	fake_guest_switch(co);
+	close(fd[1]);
+	close(ep);
+	return posted;
+}
+
+// It may wait for more, which the registration would tell, unless there cannot be more.
+static void close_under_who_read_at_once(void **state)
+{
+	(void)state;
+	int fd[2];
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	assert_int_equal(write(fd[1], "a", 1), 1);
+	assert_int_equal(closed_after_a_read(fd, 1), 1);
+	assert_int_equal(tracer.region.cands[0].was.leads & CTP_ID_MASK, co->id);
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	assert_int_equal(close(fd[1]), 0);
+	assert_int_equal(closed_after_a_read(fd, 0), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
+	assert_int_equal(shutdown(fd[1], SHUT_WR), 0);
+	assert_int_equal(closed_after_a_read(fd, 0), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fd), 0);
+	assert_int_equal(send(fd[1], "", 0, 0), 0);
+	assert_int_equal(closed_after_a_read(fd, 0), 1); // empty, and no end
+}
+
 static void close_by_the_waiter_is_not(void **state)
 {
 	(void)state;
@@ -808,7 +847,8 @@ int main(void)
 		TEST(counts_generations), TEST(duplicates_share_a_description), TEST(meets_what_it_has_not_seen),
 		TEST(notices_an_end_that_went_unseen), TEST(streams_and_directories), TEST(opener_overtakes_closer),
 		TEST(call_inside_a_call_counts_once), TEST(close_under_a_waiter_is_posted),
-		TEST(close_under_whom_a_registration_leads_to), TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),
+		TEST(close_under_whom_a_registration_leads_to), TEST(close_under_who_read_at_once),
+		TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),
 		TEST(range_under_waiters), TEST(listener_closed), TEST(registers_harvests_learns),
 		TEST(removal_under_a_waiter_is_posted), TEST(same_data_twice_is_ambiguous),
 		TEST(what_does_not_block_is_no_wait), TEST(what_fcntl_says_holds_for_duplicates),
