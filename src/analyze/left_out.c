@@ -90,7 +90,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 static bool suspended(const struct ctp_state *s, unsigned waits)
 {
 	return s->entity == CTP_COROUTINE && s->life == CTP_SUSPENDED && s->runs && image_nwaits(s) == waits &&
-	       !(s->flags & CTP_STATE_MOREWAITS);
+	       !(s->flags & CTP_STATE_MOREWAITS) && !ctp_in_pool(s);
 }
 
 static int by_waits(const struct pass *pass, const struct world *w, const struct image *m, struct found *out)

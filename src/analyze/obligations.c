@@ -98,7 +98,7 @@ static enum holds leads_by_set(const struct suspect *s)
 {
 	bool learned = s->cand->was.learned == s->state->id, polled = was_polled(s);
 	if (learned && polled && stays(s, &s->cand->was))
-		return may_be_done(s) ? HOLDS_OPEN : HOLDS_TRUE;
+		return may_be_done(s) || ctp_in_pool(s->state) ? HOLDS_OPEN : HOLDS_TRUE;
 	return said_eagain(s) && (learned || polled) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
@@ -108,7 +108,7 @@ static enum holds leads(const struct suspect *s)
 	const struct ctp_state *c = s->state;
 	const struct ctp_fd *was = &s->cand->was;
 	if (s->wait && (s->wait->how & CTP_WAIT_REGISTERED))
-		return HOLDS_TRUE;
+		return ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
 	const struct ctp_cand *del = image_del_of(s->image, s->cand->fd, s->cand->gen);
 	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS) && del && del != s->cand)
 		was = &del->was;
@@ -117,7 +117,7 @@ static enum holds leads(const struct suspect *s)
 	if ((was->learned == c->id || (!was->learned && was->learned_stack)) && !stays(s, was))
 		return HOLDS_FALSE;
 	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi))
-		return may_be_done(s) ? HOLDS_OPEN : HOLDS_TRUE;
+		return may_be_done(s) || ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
 	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
@@ -149,6 +149,7 @@ static void decide_through(struct obligations *o, const struct suspect *s)
 
 static void decide_wait(struct obligations *o, const struct suspect *s)
 {
+	o->pooled = ctp_in_pool(s->state);
 	if (s->through) {
 		decide_through(o, s);
 		return;
@@ -160,13 +161,15 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
 						     &same_number);
 	enum holds led = leads(s), only = only_wait(s);
-	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s));
+	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
 	if (led == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
 	else if (only == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "it waits for other descriptors as well");
 	else if (other && !same_number)
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
+	else if (o->pooled)
+		say(o, PROOF_P2, HOLDS_OPEN, "it stands where whatever came resumed it before: in a pool, perhaps");
 	else if (o->weak && may_be_done(s))
 		say(o, PROOF_P2, HOLDS_OPEN, "it has had something of the descriptor, and did not try for more: it may be done with it");
 	else if (o->weak)
@@ -309,6 +312,8 @@ static enum verdict conclude(const struct obligations *o)
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE ||
 	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
+		return VERDICT_NONE;
+	if (o->pooled && p[PROOF_P6A].holds != HOLDS_TRUE) // so do all pools that are idle
 		return VERDICT_NONE;
 	if (o->weak && !p6) // it may wait for something else: worth a look if all the rest is shown
 		return !ending && p[PROOF_P0].holds == HOLDS_TRUE && p[PROOF_P3].holds == HOLDS_TRUE &&

@@ -39,6 +39,7 @@ struct obligations {
 	bool queued;          // an event woke it, and its turn had not come at the last look
 	bool by_hand;         // the program has resumed such a waiter before
 	bool weak;            // it said EAGAIN; that the registration is its own is not known
+	bool pooled;          // it waits for whatever comes
 	enum verdict verdict;
 };
 

@@ -18,7 +18,7 @@ static bool firm(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
 	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
-	if (!f || f->gen != (uint32_t)s->witness->gen)
+	if (!f || f->gen != (uint32_t)s->witness->gen || ctp_in_pool(c))
 		return false;
 	// Its event came, and led elsewhere, as far as the engine saw: the loop may have noted it.
 	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id &&

@@ -34,6 +34,8 @@ CTP_AT(ctp_state, creator_stack, 0x128);
 CTP_AT(ctp_state, owner, 0x12c);
 CTP_AT(ctp_state, block_lo, 0x130);
 CTP_AT(ctp_state, guest, 0x148);
+CTP_AT(ctp_state, tried, 0x1a0);
+CTP_AT(ctp_state, called, 0x1a8);
 _Static_assert(sizeof(struct ctp_wait) == 32, "wait");
 _Static_assert(sizeof(struct ctp_fd) == 256, "fd");
 CTP_AT(ctp_fd, desc, 0x10);

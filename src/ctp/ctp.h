@@ -90,6 +90,7 @@ enum ctp_how {
 #define CTP_STATE_PRIVATE 0x200u      // (guest-private stations only) region was full
 #define CTP_STATE_FOREIGN 0x400u      // met, not made: created by means that were not seen
 #define CTP_STATE_STACK_FREED 0x800u  // finished, and its stack has been released since
+#define CTP_STATE_POOLED 0x1000u      // `called` is a place where it waits for whatever comes
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
@@ -154,7 +155,10 @@ struct ctp_state {
 	uint32_t owner;         // enum ctp_owner
 	uint64_t block_lo, block_hi; // mmap call that holds the stack, if seen; else 0
 	uint64_t link;          // uc_link as of makecontext
-	uint64_t guest[13];     // the guest's own; nobody else reads it
+	uint64_t guest[11];     // the guest's own; nobody else reads it
+	uint64_t tried;         // fd << 32 | generation that last said EAGAIN before it suspended; 0: something was read or written since
+	uint32_t called;        // stack id from which an event of what it had not asked for resumed it; 0
+	uint32_t reserved;
 	uint64_t made;          // turns of the thread that made it, as of then, and above bit 48 its slot
 	uint64_t runs;          // 0 = never ran
 };

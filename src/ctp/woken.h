@@ -15,6 +15,13 @@ static inline bool ctp_stands_there(const struct ctp_fd *f, const struct ctp_sta
 	return c->stack && f->learned == c->id && f->learned_stack == c->stack;
 }
 
+// It stands where events of descriptors with which it had nothing to do resumed it: in a pool, or in
+// a mailbox. What it tried last, or registered, is not what it waits for, but one of many.
+static inline bool ctp_in_pool(const struct ctp_state *c)
+{
+	return (c->flags & CTP_STATE_POOLED) && c->stack && c->called == c->stack;
+}
+
 // Had what C may have waited for already: something was read or written. It may have what it
 // wanted, then, and stand in a mailbox or a pool, which is often one place for all that can come.
 static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state *c)

@@ -152,6 +152,8 @@ static void judge_p2(const struct look *l, struct suspect *s, int fd, const stru
 		look_say(a, -1, "it waits for more things than fd %d#%u", fd, f->gen);
 	else if (s->wait < 0 && ctp_was_served(f, &s->s))
 		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
+	else if (ctp_in_pool(&s->s))
+		look_say(a, -1, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
 	else if (!l->rows.complete)
 		look_say(a, -1, "whether another registration leads to it could not be read");
 	else

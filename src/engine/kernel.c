@@ -314,6 +314,8 @@ static void judge_p2(struct look *l, struct suspect *s)
 		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (row)
 		look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
+	else if (ctp_in_pool(&s->s))
+		look_say(a, -1, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
 	else if (!how && may_be_done(s))
 		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
 	else if (!how)

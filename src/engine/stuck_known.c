@@ -42,6 +42,8 @@ static bool noted(const struct suspect *s, pid_t pid)
 bool stuck_firm(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
+	if (ctp_in_pool(&s->s))
+		return false;
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) && !noted(s, pid))
 		return true;
 	if (ctp_stands_there(f, &s->s))

@@ -69,11 +69,11 @@ __attribute__((noinline)) void vain_suspends(struct guest *g, struct ctp_state *
 	uint64_t key = (uint64_t)(uint32_t)g->eagain_fd << 32 | g->eagain_gen;
 	if (s->entity != CTP_COROUTINE || !e || e->gen != g->eagain_gen)
 		return;
-	bool woken = s->VAIN_KEY == key && ctp_load64(&e->event_time) >= s->VAIN_SINCE;
+	bool woken = s->tried == key && ctp_load64(&e->event_time) >= s->VAIN_SINCE;
 	bool both = e->waiter[0] && e->waiter[1] && e->waiter[0] != e->waiter[1];
-	if (s->VAIN_KEY != key)
+	if (s->tried != key)
 		s->VAIN_ROUND = 0;
-	s->VAIN_KEY = key;
+	s->tried = key;
 	s->VAIN_SINCE = s->since;
 	if (woken && (e->flags & CTP_FD_MANY))
 		of_herd(g, s, e);

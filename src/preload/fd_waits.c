@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "coroutine.h"
+#include "ctp/woken.h"
 #include "fd_map.h"
 #include "held.h"
 #include "incident.h"
@@ -175,6 +176,27 @@ static bool by_hand(const struct ctp_state *s)
 	return ended;
 }
 
+// Has s anything to do with fd, whose event is about to resume it? Whom the registration's data
+// leads to is a guess, which means nothing if s stood there before fd was opened.
+static bool asked(const struct ctp_fd *e, const struct ctp_state *s, int fd)
+{
+	bool has = e->leads == hint_of(s) || e->adder == s->id || e->reg_by == s->id || e->opener == s->id;
+	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+		has |= s->waits[i].fd == fd && s->waits[i].gen == e->gen;
+	return has && e->opened <= s->since;
+}
+
+// An event of what it has nothing to do with resumes s: it waits for whatever comes, if that happens
+// from the same place again, or if there was no such descriptor when it came there.
+static void note_called(const struct ctp_fd *e, struct ctp_state *s, int fd)
+{
+	bool sure = e->opened > s->since || s->called == s->stack;
+	if (!s->stack || ctp_wakes_others(e) || asked(e, s, fd) || (!sure && (s->flags & CTP_STATE_POOLED)))
+		return;
+	s->called = s->stack;
+	s->flags = (s->flags & ~CTP_STATE_POOLED) | (sure ? CTP_STATE_POOLED : 0);
+}
+
 void fds_resume(struct guest *g, struct ctp_state *s)
 {
 	if (s->entity != CTP_COROUTINE)
@@ -186,7 +208,8 @@ void fds_resume(struct guest *g, struct ctp_state *s)
 			bad_delivered(g, s, g->anew_fd);
 	if (g->batch_fd < 0)
 		return;
-	struct ctp_fd *e = fds_entry(g->batch_fd);
+	int fd = g->batch_fd;
+	struct ctp_fd *e = fds_entry(fd);
 	for (uint32_t i = 0; e && i < s->nwaits && i < CTP_WAITS; i++)
 		if (CTP_UNLIKELY(s->waits[i].fd == g->batch_fd && s->waits[i].gen != e->gen))
 			bad_woken(g, s, g->batch_fd, s->waits[i].gen);
@@ -196,6 +219,7 @@ void fds_resume(struct guest *g, struct ctp_state *s)
 	if (!e || !s->runs || known || e->gen != g->batch_gen || !fds_take(e))
 		return;
 	if (e->gen == g->batch_gen && e->life == CTP_FD_OPEN) {
+		note_called(e, s, fd);
 		e->learned = s->id;
 		e->learned_stack = s->stack;
 		e->leads = hint_of(s);

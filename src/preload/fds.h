@@ -150,13 +150,11 @@ bool waits_for(uint64_t hint, int fd, uint32_t gen);
 
 // ------------------------------------------- woken in vain (fd_vain.c)
 
-// The guest's own words of a state (entered.h has those before): what the coroutine
-// waits for since EAGAIN, fd << 32 | generation; 0: it got something since.
-#define VAIN_KEY guest[8]
-#define VAIN_SINCE guest[9]  // when it suspended for that
-#define VAIN_ROW guest[10]   // how often in a row an event woke it in vain
-#define VAIN_BEGAN guest[11] // since when
-#define VAIN_ROUND guest[12] // of the herd in which it was counted last, + 1
+// The guest's own words of a state (entered.h has those before).
+#define VAIN_ROUND guest[2]  // of the herd in which it was counted last, + 1
+#define VAIN_SINCE guest[8]  // when it suspended for what it `tried`
+#define VAIN_ROW guest[9]    // how often in a row an event woke it in vain
+#define VAIN_BEGAN guest[10] // since when
 void vain_suspends(struct guest *g, struct ctp_state *s); // after EAGAIN; its time and stack are known
 void vain_served(struct ctp_fd *e); // somebody got something of what several wait for
 

@@ -148,7 +148,7 @@ HOOK_INLINE bool io_is_plain(struct guest *g, ssize_t r, int fd, uint32_t events
 	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || io_touches(g, e, fd))
 		return false;
 	g->eagain = false;
-	s->VAIN_KEY = 0;
+	s->tried = 0;
 	return true;
 }
 

@@ -56,7 +56,7 @@ static inline void succeeded(struct guest *g, struct ctp_fd *e, ssize_t r, int f
 		who = CTP_FD_UNNAMED | g->slot;
 	if ((was & ~CTP_FD_SEVERAL) != who)
 		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
-	g->current->VAIN_KEY = 0;
+	g->current->tried = 0;
 	if (CTP_UNLIKELY(e->flags & CTP_FD_MANY))
 		vain_served(e);
 }

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "ctp/woken.h"
 #include "fake_guest.h"
 #include "fd_map.h"
 #include "real.h"
@@ -767,6 +768,51 @@ static void ready_by_what_was_learned(void **state)
 	close(ep);
 }
 
+// A socket that another opens and has events of; its end to write to.
+static int others_socket(int ep, uint64_t data, int fd[2])
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.u64 = data};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[0], &ev), 0);
+	return fd[1];
+}
+
+// Events of what it has nothing to do with resume it: from one place twice, or one that was not there when it came.
+static void resumed_by_whatever_comes(void **state)
+{
+	(void)state;
+	int ep = epoll_create1(EPOLL_CLOEXEC), fd[4][2];
+	co->runs = 1;
+	fake_guest_switch(other);
+	for (int i = 0; i < 3; i++)
+		others_socket(ep, (uint64_t)i + 5, fd[i]);
+	fake_guest_switch(co);
+	told_at(ep, fd[0][0], fd[0][1], 9);
+	assert_int_equal(co->called, 9);
+	assert_false(ctp_in_pool(co));
+	told_at(ep, fd[0][0], fd[0][1], 9); // no other than before
+	assert_false(ctp_in_pool(co));
+	told_at(ep, fd[1][0], fd[1][1], 9);
+	assert_true(ctp_in_pool(co));
+	told_at(ep, fd[2][0], fd[2][1], 10); // elsewhere, once
+	assert_false(ctp_in_pool(co));
+	co->stack = 9;
+	assert_true(ctp_in_pool(co));
+
+	co->flags = 0;
+	co->called = 0;
+	fake_guest_switch(other);
+	assert_int_equal(write(others_socket(ep, 8, fd[3]), "a", 1), 1);
+	await(ep, 1);
+	fake_guest_switch(co);
+	assert_true(ctp_in_pool(co));
+	for (int i = 0; i < 4; i++) {
+		close(fd[i][0]);
+		close(fd[i][1]);
+	}
+	close(ep);
+}
+
 // It registered two, and then tried one of them: what it tried is what it waits for.
 static void ready_for_what_was_tried(void **state)
 {
@@ -855,6 +901,7 @@ int main(void)
 		TEST(what_gives_up_after_a_time_blocks), TEST(same_registration_again),
 		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
 		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration), TEST(ready_by_what_was_learned),
+		TEST(resumed_by_whatever_comes),
 		TEST(ready_for_what_was_tried),
 		TEST(a_sleep_is_told_if_it_was_one),
 	};

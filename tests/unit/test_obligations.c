@@ -144,6 +144,22 @@ static void test_served(void **state)
 	assert_int_equal(verdict(), VERDICT_NONE);
 }
 
+// It stands in a pool: what it registered, or tried, it may have done for the next in line.
+static void test_pooled(void **state)
+{
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	c.stack = 5;
+	c.flags = CTP_STATE_POOLED;
+	c.called = 6;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	c.called = 5;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_NONE);
+	without(PROOF_P6B, HOLDS_TRUE);
+	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
 static void test_suspended(void **state)
 {
 	w.counts.reused = 1;
@@ -282,7 +298,7 @@ static void test_unseen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_suspended),
+		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
 		TEST(test_wait),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_unseen),
