@@ -24,7 +24,7 @@ static bool firm(const struct suspect *s)
 	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id &&
 		     s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
 	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED) && !noted) ||
-	       ctp_stands_there(f, c) ||
+	       (ctp_stands_there(f, c) && (s->wait || !ctp_declined(f, (int)s->witness->fd, c))) ||
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/epoll.h>
 
 #include "ctp/ctp.h"
 
@@ -13,6 +14,16 @@
 static inline bool ctp_stands_there(const struct ctp_fd *f, const struct ctp_state *c)
 {
 	return c->stack && f->learned == c->id && f->learned_stack == c->stack;
+}
+
+// An event of F woke C there, and C ran and left what had come: it never read F (or wrote, if that is what the event
+// was of), or did so until EAGAIN and has read and written nothing since. That is no read that stopped short: C does
+// not want it now.
+static inline bool ctp_declined(const struct ctp_fd *f, int fd, const struct ctp_state *c)
+{
+	uint64_t key = (uint64_t)(uint32_t)fd << 32 | f->gen;
+	bool out = (f->reg_events & EPOLLOUT) && !(f->reg_events & EPOLLIN);
+	return f->event_time < c->since && (!(out ? f->last_out : f->last_in) || c->tried == key);
 }
 
 // It stands where events of descriptors with which it had nothing to do resumed it: in a pool, or in

@@ -46,7 +46,7 @@ bool stuck_firm(const struct suspect *s, pid_t pid)
 		return false;
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) && !noted(s, pid))
 		return true;
-	if (ctp_stands_there(f, &s->s))
+	if (ctp_stands_there(f, &s->s) && (s->wait >= 0 || !ctp_declined(f, s->c.fd, &s->s)))
 		return true;
 	return f->reg_time >= s->s.since && f->reg_by != s->s.id && (f->leads & CTP_ID_MASK) == s->s.id;
 }

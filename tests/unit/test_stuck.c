@@ -125,6 +125,19 @@ static void a_try_alone_is_not_firm(void **state)
 	assert_false(stuck_firm(&s, -1)); // woken by it, but from another place
 	s.c.was.learned_stack = 5;
 	assert_true(stuck_firm(&s, -1));
+	s.wait = -1; // it said nothing, and never read: it was woken, and left alone what had come
+	s.c.was.reg_events = EPOLLIN | EPOLLET;
+	assert_false(stuck_firm(&s, -1));
+	s.c.was.last_in = C;
+	assert_true(stuck_firm(&s, -1));
+	s.s.tried = (uint64_t)(uint32_t)s.c.fd << 32 | s.c.was.gen; // nothing since EAGAIN
+	assert_false(stuck_firm(&s, -1));
+	s.c.was.event_time = s.s.since; // it has not run since
+	assert_true(stuck_firm(&s, -1));
+	s.wait = 0;
+	s.s.flags = CTP_STATE_POOLED;
+	s.s.called = s.s.stack;
+	assert_false(stuck_firm(&s, -1));
 	s = waiter(CTP_WAIT_EAGAIN, EPOLLIN);
 	s.c.was.leads = C;
 	s.c.was.reg_by = 2;
