@@ -3,14 +3,30 @@
 // CTP027, timer never armed: a coroutine waits for a timerfd that it made
 // itself, and the kernel says that no expiry is set and none is to be read. One
 // that another made is left alone: managers of timers wait so when there are none.
+// A manager may make it itself, too: then others set it, or nobody yet, and a loop has one.
 #include <inttypes.h>
 
 #include "analyze/stuck.h"
 
+// Did another coroutine make one in the same place, for the same loop, that nobody has set either?
+static bool one_of_many(const struct suspect *s, const struct ctp_fd *fd)
+{
+	for (size_t i = 0; i < s->image->fds.n; i++) {
+		const struct ctp_fd *other = table_row(&s->image->fds, i);
+		if (other->life == CTP_FD_OPEN && other->kind == CTP_FD_TIMERFD && !other->last_out && other->opener != fd->opener &&
+		    other->opener_stack == fd->opener_stack && other->reg_epfd == fd->reg_epfd && other->reg_epgen == fd->reg_epgen)
+			return true;
+	}
+	return false;
+}
+
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
-	(void)s;
-	return stuck_conclude(o, true);
+	const struct ctp_fd *fd = image_fd(s->image, (int32_t)s->witness->fd);
+	bool own = fd && (fd->flags & CTP_FD_OWN_SET);
+	if (fd && !own && fd->last_out && fd->last_in)
+		return VERDICT_NONE; // others set it, and it has expired before
+	return stuck_conclude(o, own || (fd && !fd->last_out && one_of_many(s, fd)));
 }
 
 static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
@@ -52,11 +68,12 @@ const struct pass pass_timer = {
 		"an empty configuration, a settime that was forgotten, or one that another part took back.\n"
 		"\n"
 		"PROVEN   and the process is quiet: nobody is left who could arm it\n"
-		"LIKELY   every thread has slept since\n"
-		"SUSPECT  not every thread has slept yet\n"
+		"LIKELY   every thread has slept since, and it had set the timer itself, or others of its kind wait for\n"
+		"         timers that nobody has set either\n"
+		"SUSPECT  not every thread has slept yet, or who made the timer may wait for the first one to set it\n"
 		"\n"
 		"Repair: treat a delay of zero as \"go on\" without a timer, or as 1 ns.\n"
 		"\n"
 		"It is not: a coroutine that also waits for something else; a manager that waits while there are no\n"
-		"timers, on a timerfd made for it; a timer that has expired and was not read yet.\n",
+		"timers, on a timerfd made for it or set by others; a timer that has expired and was not read yet.\n",
 };

@@ -203,6 +203,7 @@ enum ctp_fd_call {
 #define CTP_FD_MANYREGS 0x4u // registered in more than one epoll set at once
 #define CTP_FD_NONBLOCK 0x8u // reads and writes of it return at once, as far as was seen: they are no waits
 #define CTP_FD_ROWS 0x10u    // an epoll set in which something has been registered
+#define CTP_FD_OWN_SET 0x20u // a timerfd that who made it has set
 
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
 #define CTP_FD_SEVERAL (1ULL << 63) // others did before

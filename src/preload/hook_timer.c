@@ -15,6 +15,10 @@ static void set(struct guest *g, int fd, const struct frame *f)
 		return;
 	ctp_store64(&e->last_out, who ? who : CTP_FD_UNNAMED | g->slot);
 	ctp_store32(&e->set_stack, guest_stack(g, f));
+	if (!who || who != e->opener || (e->flags & CTP_FD_OWN_SET) || !fds_take(e))
+		return;
+	e->flags |= CTP_FD_OWN_SET;
+	fds_give(e);
 }
 
 CTP_HOOK int timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itimerspec *was)

@@ -78,6 +78,8 @@ static void how_far_each_goes(void **state)
 	assert_int_equal(verdict(4), VERDICT_SUSPECT); // the peer is not here
 	assert_int_equal(verdict(8), VERDICT_LIKELY);
 	assert_int_equal(verdict(9), VERDICT_SUSPECT);
+	assert_int_equal(verdict(27), VERDICT_SUSPECT); // nobody has set it yet
+	fd.f.flags = CTP_FD_OWN_SET;
 	assert_int_equal(verdict(27), VERDICT_LIKELY);
 	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
 	assert_int_equal(verdict(5), VERDICT_PROVEN);
@@ -127,6 +129,39 @@ static void a_try_alone_needs_p6(void **state)
 	assert_int_equal(verdict(5), VERDICT_INCONCLUSIVE);
 }
 
+// It was woken where it stands, and left what had come where it is; or it stands in a pool.
+static void what_it_left_is_no_fault(void **state)
+{
+	(void)state;
+	station.c.nwaits = 0;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	seen.items[PROOF_P6A].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+	seen.items[PROOF_P6A].holds = HOLDS_FALSE;
+	fd.f.last_in = 41; // it has read of it
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+	assert_int_equal(verdict(4), VERDICT_SUSPECT);
+	station.c.tried = (uint64_t)7 << 32 | 3; // until EAGAIN, and nothing since
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	station.c.nwaits = 1;
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+	station.c.flags = CTP_STATE_POOLED;
+	station.c.called = 5;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+}
+
+static void a_timer_of_others_is_no_fault(void **state)
+{
+	(void)state;
+	fd.f.last_out = 8; // set by another
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
+	fd.f.last_in = 41; // it has expired before
+	assert_int_equal(verdict(27), VERDICT_NONE);
+	fd.f.flags = CTP_FD_OWN_SET;
+	assert_int_equal(verdict(27), VERDICT_LIKELY);
+}
+
 static void an_end_is_no_fault(void **state)
 {
 	(void)state;
@@ -156,6 +191,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(how_far_each_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_try_alone_needs_p6, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_it_left_is_no_fault, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_timer_of_others_is_no_fault, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_end_is_no_fault, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_peer_here_sleeps_too, setup, teardown),
 	};
