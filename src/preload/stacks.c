@@ -310,7 +310,7 @@ uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps
 uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 {
 	uint64_t depth = top - f->sp;
-	if (CTP_UNLIKELY(f->sp >= top || depth > UINT32_MAX || (f->sp & 7)))
+	if (CTP_UNLIKELY(f->sp > top || depth > UINT32_MAX || (f->sp & 7))) // at its top: the jump of whom nothing is left
 		return 0;
 	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
 	for (struct candidate *c = ctp_load_ptr(bucket); c; c = c->next) {

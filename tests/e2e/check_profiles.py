@@ -113,6 +113,16 @@ def check_boost(case):
     need(all(len(name) < 120 for stack in ours["count"] for name in stack.split(";")), "long names")
 
 
+def check_tail(case):
+    """A coroutine whose last jump is a tail call: it has one frame still, which is no unknown one."""
+    packages.want("gcc", "libboost-context1.74-dev")
+    program = built(case, "t-tail", tool("gcc"), "-O2", ROOT / "tests/targets/tail_fcontext.c", "-lboost_context")
+    case.ctp(program)
+    stacks = {stack: n for stack, n in folded(case, "count").items() if not stack.startswith(("_start", "main"))}
+    equal(sorted(stacks.values()), [50, 50], f"stacks of coroutines: {stacks}")
+    need(any(stack.endswith(";make_fcontext") for stack in stacks) and not any("[unknown]" in stack for stack in stacks), stacks)
+
+
 def check_counts(case):
     """A program that knows how often it switched, on several threads, with coroutines that move between them."""
     done = case.ctp(case.target("counts"), "migrate", "200")
