@@ -69,12 +69,17 @@ static void watch(int fd, uint64_t data, uint64_t by)
 	f->reg_by = f->adder = by;
 }
 
+static void note_regs(const ucontext_t *uc, uint64_t *regs)
+{
+	static const int order[CTP_REGS] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
+	for (int i = 0; i < CTP_REGS; i++)
+		regs[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
+}
+
 static void note_suspended(const struct co *c, int fd)
 {
 	uint32_t n = ctp_add32(&region.header->allocated_count, 1);
 	struct ctp_state *s = &region.states[n];
-	const greg_t *g = c->uc.uc_mcontext.gregs;
-	static const int order[CTP_REGS] = {REG_RIP, REG_RSP, REG_RBP, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15};
 	s->id = next_id++;
 	s->entity = CTP_COROUTINE;
 	s->life = CTP_SUSPENDED;
@@ -87,8 +92,7 @@ static void note_suspended(const struct co *c, int fd)
 	s->block_lo = s->lo;
 	s->block_hi = s->hi;
 	s->station = n;
-	for (int i = 0; i < CTP_REGS; i++)
-		s->regs[i] = (uint64_t)g[order[i]];
+	note_regs(&c->uc, s->regs);
 	s->nwaits = 1;
 	s->waits[0] = (struct ctp_wait){.fd = fd, .gen = region.fds[fd].gen, .events = EPOLLIN,
 					.how = CTP_WAIT_REGISTERED | CTP_WAIT_EAGAIN, .data = region.fds[fd].reg_data,
@@ -307,7 +311,12 @@ int main(int argc, char **argv)
 	leave_event(&ev[3]);
 	t->wait_call = CTP_IN_EPOLL;
 	t->wait_fd = epfd;
-	t->wait_regs[CTP_REG_SP] = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	static ucontext_t here;
+	uint64_t held = t->wait_regs[CTP_REG_S0];
+	getcontext(&here); // as its hook would: the caller's registers
+	note_regs(&here, t->wait_regs);
+	t->wait_regs[CTP_REG_S0] = held;
+	memset(&here, 0, sizeof(here));
 	t->wait_timeout_ns = -1;
 	if (strcmp(argv[1], "flight"))
 		t->seen = ctp_load64(&region.ext->epoch);
