@@ -318,6 +318,14 @@ static bool brings_nothing(const struct proc_task *t)
 	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
 }
 
+// In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for those who sleep; a stopped one
+// has been taken out of the call, and will make it anew.)
+static bool in_hook(const struct ctp_thread *c, const struct proc_task *t)
+{
+	return (c->wait_seq & 1) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0] &&
+	       c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
+}
+
 // Is it what the caller's frame has room for? (`sizeof events` for their number is a slip that does no harm.)
 static bool in_one_frame(struct dead *d, const struct ctp_thread *c, uint64_t lo, uint64_t bytes)
 {
@@ -339,7 +347,8 @@ static void event_buffer(struct dead *d, const struct proc_task *t, struct span_
 	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
 		return;
 	const struct ctp_thread *c = &d->l->threads[t->slot];
-	if (!own_stack(d->l, t, &stack) || lo < t->sp || lo + bytes > stack.hi || !t->hooked || !in_one_frame(d, c, lo, bytes)) {
+	if (!own_stack(d->l, t, &stack) || lo < t->sp || lo + bytes > stack.hi || !in_hook(c, t) ||
+	    !in_one_frame(d, c, lo, bytes)) {
 		uint64_t came = c->came_buf == lo ? c->came_bytes : 0;
 		bytes = came < bytes ? came : bytes;
 	}

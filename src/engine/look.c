@@ -15,7 +15,7 @@
 #include "ctp/seq.h"
 #include "engine/thread_names.h"
 
-enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096, HOOK_FRAMES = 1 << 14 };
+enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096 };
 
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 {

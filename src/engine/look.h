@@ -68,6 +68,8 @@ struct look_open { // ways by which the program could still resume it
 	char text[LOOK_TEXT];
 };
 
+enum { HOOK_FRAMES = 1 << 14 }; // between a hook's caller and its system call lie so many bytes at most
+
 struct look {
 	const struct ctp_region *r;
 	pid_t pid;

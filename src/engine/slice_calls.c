@@ -14,7 +14,7 @@
 #include "engine/look.h"
 #include "engine/slice.h"
 
-enum { HOOK_FRAMES = 1 << 14, NONBLOCK = 04000 };
+enum { NONBLOCK = 04000 };
 
 enum call_kind { ON_FD, ON_POLL, ON_TIME, ON_FUTEX, ON_OTHER };
 

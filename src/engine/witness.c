@@ -20,7 +20,7 @@
 #include "engine/suspects.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, GRACE_MS = 200, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, PROVE_TRIES = 20 };
+enum { CHECK_MS = 30, GRACE_MS = 200, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, GOES_ON_MS = 300, PROVE_TRIES = 20 };
 
 struct witness {
 	const struct ctp_region *r;
@@ -303,7 +303,8 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 {
 	uint64_t begun = proc_now_ns();
 	uint64_t gather = begun < deadline ? begun + (deadline - begun) / 4 : deadline;
-	w->patient_ns = begun < deadline ? begun + (deadline - begun) / 4 * 3 : deadline;
+	uint64_t most = begun < deadline ? (deadline - begun) / 4 * 3 : 0;
+	w->patient_ns = begun + (most < GOES_ON_MS * MS ? most : GOES_ON_MS * MS);
 	go_on_until(w, w->patient_ns);
 	note_rings(w, rows_rings(w->pid, deadline));
 	suspects_gather(&w->suspects, true, begun);
