@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,9 @@ def goldens(tmp):
             compare(name + ".html.txt", normalize("".join(line + "\n" for line in short_lines(block)), trace))
         if name in ("lost", "gap", "empty"):
             compare(name + ".chrome.json", normalize(run("--format=chrome", trace).stdout, trace))
+            decoded = perfetto_text(trace) if name != "empty" else None
+            if decoded is not None:
+                compare(name + ".perfetto.txt", normalize(decoded, trace))
         if jsonschema:
             try:
                 jsonschema.validate(json.loads(report.stdout), schema)
@@ -113,6 +117,19 @@ def fields(data):
         if key & 7 == 2:
             value, at = data[at:at + value], at + value
         yield key >> 3, value
+
+
+def perfetto_text(trace):
+    """A trace of Perfetto's as protoc shows it; None where there is none."""
+    if not shutil.which("protoc"):
+        print("skip perfetto: protoc is not here")
+        return None
+    path = trace + ".perfetto"
+    run("--format=perfetto", "-o", path, trace)
+    folder = os.path.join(ROOT, "tests", "e2e")
+    with open(path, "rb") as f:
+        return subprocess.run(["protoc", "--decode=perfetto.protos.Trace", "-I" + folder, "perfetto.proto"], stdin=f,
+                              capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def pprof_text(data):
