@@ -16,9 +16,9 @@ static inline bool ctp_stands_there(const struct ctp_fd *f, const struct ctp_sta
 	return c->stack && f->learned == c->id && f->learned_stack == c->stack;
 }
 
-// An event of F woke C there, and C ran and left what had come: it never read F (or wrote, if that is what the event
-// was of), or did so until EAGAIN and has read and written nothing since. That is no read that stopped short: C does
-// not want it now.
+// An event of F woke C there, and C ran and left what had come: it never read F (or wrote, if that is what the
+// event was of), or did so until EAGAIN and has read and written nothing since. That is no read that stopped
+// short: C does not want it now.
 static inline bool ctp_declined(const struct ctp_fd *f, int fd, const struct ctp_state *c)
 {
 	uint64_t key = (uint64_t)(uint32_t)fd << 32 | f->gen;

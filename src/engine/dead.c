@@ -318,8 +318,8 @@ static bool brings_nothing(const struct proc_task *t)
 	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
 }
 
-// In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for those who sleep; a stopped one
-// has been taken out of the call, and will make it anew.)
+// In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for those
+// who sleep; a stopped one has been taken out of the call, and will make it anew.)
 static bool in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
 	return (c->wait_seq & 1) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0] &&
