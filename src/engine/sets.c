@@ -19,7 +19,8 @@
 #include "engine/set_threads.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, SHORT_MS = 5, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000, RULE_STALE = 7, RULE_FORKED = 26 };
+enum { CHECK_MS = 30, SHORT_MS = 2, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000 };
+enum { RULE_STALE = 7, RULE_FORKED = 26 };
 
 struct sets {
 	const struct ctp_region *r;
@@ -139,7 +140,7 @@ static void write_whole(FILE *out, const struct look *l, const struct suspect *a
 				"evidence", evidence));
 }
 
-// False: a thread was awake just then, of which more could be told, or the program's rest ended meanwhile.
+// False: a thread was awake or stopped just then, of which more could be told, or its rest ended meanwhile.
 // Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all of it.
 static bool take(struct sets *s, struct look *l)
 {
@@ -165,7 +166,7 @@ static bool take(struct sets *s, struct look *l)
 		flight_judge(l);
 		quiet_judge(l);
 		write_whole(s->out, l, &all, ns);
-		told &= !l->rested || all.a[LOOK_P6B].holds >= 0;
+		told &= !l->rested || (!l->disturbed && all.a[LOOK_P6B].holds >= 0);
 	}
 	fflush(s->out);
 	look_deinit(l);
@@ -241,16 +242,15 @@ static bool rests(pid_t pid, unsigned ms, bool *stopped)
 	return still;
 }
 
-// A program that is stopped and continued again and again rests for shorter times.
-static bool rests_between(pid_t pid, uint64_t until_ns)
+// A program that is stopped and continued again and again rests for shorter times, and has longer to do so.
+static bool rests_between(pid_t pid, uint64_t until_ns, bool *stopped)
 {
-	bool stopped = false;
-	if (rests(pid, CHECK_MS, &stopped))
+	if (!*stopped && rests(pid, CHECK_MS, stopped))
 		return true;
-	while (stopped && !signals_late(until_ns)) {
+	while (*stopped && !signals_late(until_ns)) {
 		while (proc_stopped(pid) && !signals_late(until_ns))
-			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
-		if (rests(pid, SHORT_MS, &stopped))
+			nanosleep(&(struct timespec){.tv_nsec = MS / 4}, NULL);
+		if (rests(pid, SHORT_MS, stopped))
 			return true;
 	}
 	return false;
@@ -263,10 +263,14 @@ void sets_final(struct sets *s, uint64_t end_ns)
 	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
 	if (!waits && !incidents(s->r) && !any_closed(s->r))
 		return;
-	l.rested = waits && rests_between(s->pid, now + AWAKE_MS * MS);
-	for (int tries = 0; !take(s, &l) && tries < TRIES && !signals_late(now + AWAKE_MS * MS); tries++)
-		if (l.rested)
-			l.rested = rests_between(s->pid, now + AWAKE_MS * MS);
+	bool stopped = false;
+	l.rested = waits && rests_between(s->pid, l.deadline_ns, &stopped);
+	for (int tries = 0; !take(s, &l) && tries < TRIES; tries++) {
+		if (signals_late(stopped ? l.deadline_ns : now + AWAKE_MS * MS))
+			break;
+		if (waits && (l.rested || stopped))
+			l.rested = rests_between(s->pid, l.deadline_ns, &stopped);
 		else
 			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+	}
 }
