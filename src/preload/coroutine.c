@@ -517,6 +517,20 @@ void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, c
 	pagemap_range(lo, hi, block, released, &r);
 }
 
+// Below where it stands, a stack may be wiped while it lives.
+static void wiped(struct ctp_state *s, void *arg)
+{
+	const struct release *r = arg;
+	uint64_t sp = s->life == CTP_CREATED ? s->hi - 8 : s->regs[CTP_REG_SP];
+	if (sp >= r->lo && sp < r->hi)
+		released(s, arg);
+}
+
+void coroutine_wiped(struct guest *g, uint64_t lo, uint64_t hi, const struct frame *by)
+{
+	pagemap_range(lo, hi, false, wiped, &(struct release){g, lo, hi, false, by, 0});
+}
+
 struct near {
 	uint64_t data;
 	struct ctp_state *above, *below;

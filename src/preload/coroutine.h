@@ -64,6 +64,8 @@ void coroutine_ends(struct guest *g);
 // [lo, hi) was given back: entities whose stack or save slot (blocks: [lo, hi)
 // is one allocation) lay there are gone. `by`: where it is given back; NULL: it is only used anew.
 void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by);
+// The same where [lo, hi) stays, but what was there is gone: a suspended entity whose frames begin there has no way back.
+void coroutine_wiped(struct guest *g, uint64_t lo, uint64_t hi, const struct frame *by);
 
 // The coroutine that `data`, a registration's, seems to point to: into its stack,
 // or next to where it saves itself. NULL if none. `data` need not be an address.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // What gives a stack back: free and munmap (and mmap, to know which allocation
-// a stack is part of). glibc keeps a chunk's size in the word before it: a chunk
+// a stack is part of), or wipes it: madvise, and a mapping put over it. glibc keeps a chunk's size in the word before it: a chunk
 // too small for a stack or a ucontext_t is none of ours, and that settles nearly
 // every free with one load that free itself is about to make. With another
 // allocator only an exact stack base is recognized.
 #include <link.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "blocks.h"
@@ -103,8 +104,16 @@ static void remember_large(struct block b)
 	ctp_store64(&large[n].bytes, b.bytes);
 }
 
-static void mapped(void *p, size_t n, bool chosen, int flags)
+// Pages of [lo, hi) read as zeros from now on.
+static void wiped(struct guest *g, uint64_t lo, uint64_t hi, const struct frame *by)
 {
+	if (coroutine_any())
+		coroutine_wiped(g, lo, hi, by);
+}
+
+static void mapped(void *p, size_t n, bool chosen, int flags, const struct frame *by)
+{
+	enum { OVER = MAP_FIXED | MAP_ANONYMOUS };
 	struct guest *g;
 	uint64_t lo = (uint64_t)p;
 	if (p == MAP_FAILED || !ctp_tracer->attached || !(g = guest_enter()))
@@ -117,20 +126,26 @@ static void mapped(void *p, size_t n, bool chosen, int flags)
 		if (n > (uint64_t)NEAR << 12)
 			remember_large(b);
 	}
+	if (chosen && (flags & OVER) == OVER)
+		wiped(g, lo, lo + n, by);
 	guest_leave(g);
 }
 
 CTP_HOOK void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t off)
 {
+	struct frame f;
 	void *p = real_mmap(addr, n, prot, flags, fd, off);
-	mapped(p, n, addr != NULL, flags);
+	CPU_CALLER(&f);
+	mapped(p, n, addr != NULL, flags, &f);
 	return p;
 }
 
 CTP_HOOK void *mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t off)
 {
+	struct frame f;
 	void *p = real_mmap64(addr, n, prot, flags, fd, off);
-	mapped(p, n, addr != NULL, flags);
+	CPU_CALLER(&f);
+	mapped(p, n, addr != NULL, flags, &f);
 	return p;
 }
 
@@ -146,6 +161,20 @@ CTP_HOOK int munmap(void *addr, size_t n)
 		guest_leave(g);
 	}
 	return real_munmap(addr, n);
+}
+
+CTP_HOOK int madvise(void *addr, size_t n, int advice)
+{
+	int r = real_madvise(addr, n, advice);
+	bool wipes = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
+	struct guest *g;
+	struct frame f;
+	if (r || !n || !wipes || !ctp_tracer->attached || !(g = guest_enter()))
+		return r;
+	CPU_CALLER(&f);
+	wiped(g, (uint64_t)addr, (uint64_t)addr + n, &f);
+	guest_leave(g);
+	return r;
 }
 
 static inline uint64_t chunk_bytes(const void *p)
