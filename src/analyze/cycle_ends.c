@@ -3,6 +3,7 @@
 // Who is at the other end of a queue inside the program: who has written to it,
 // who has read from it. More than one is nobody in particular.
 #include "analyze/cycle.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 
@@ -14,14 +15,7 @@ static int by_desc(const void *a, const void *b)
 
 static const struct cycle_end *first_end(const struct cycle *c, uint64_t desc)
 {
-	size_t lo = 0, hi = c->nends;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (c->ends[mid].desc < desc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(c->nends, i, c->ends[i].desc < desc);
 	return c->ends + lo;
 }
 

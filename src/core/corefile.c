@@ -17,6 +17,7 @@
 #include <libelf.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 #define REGION_MOST (1ULL << 42)
 
@@ -171,15 +172,7 @@ static bool read_at(const struct corefile *c, void *to, uint64_t bytes, uint64_t
 // The first part that ends above `addr`.
 static size_t part_at(const struct corefile *c, uint64_t addr)
 {
-	size_t lo = 0, hi = c->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (c->parts[mid].addr + c->parts[mid].bytes <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_NOT(c->n, i, c->parts[i].addr + c->parts[i].bytes <= addr);
 }
 
 bool corefile_read(const struct corefile *c, uint64_t addr, void *to, size_t bytes)

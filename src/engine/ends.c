@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "ctp/seq.h"
 #include "engine/heap.h"
 #include "engine/pages.h"
@@ -302,15 +303,7 @@ void ends_deinit(struct ends *e)
 // The first about this address, or what comes behind.
 static size_t first_of(const struct ends *e, uint64_t address)
 {
-	size_t lo = 0, hi = e->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (e->v[mid].at < address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_NOT(e->n, i, e->v[i].at < address);
 }
 
 bool ends_explain(const struct ends *e, uint64_t at, uint64_t address)
@@ -394,13 +387,6 @@ void owners_deinit(struct owners *o)
 
 uint64_t owners_find(const struct owners *o, uint64_t addr)
 {
-	size_t lo = 0, hi = o->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (o->v[mid].stack.lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(o->n, i, o->v[i].stack.lo <= addr);
 	return lo && addr < o->v[lo - 1].stack.hi ? o->v[lo - 1].id : 0;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "engine/pages.h"
 #include "engine/signals.h"
 
@@ -110,15 +111,7 @@ struct asked {
 
 static size_t first_from(const struct heap_query *q, size_t n, uint64_t addr)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (q[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_NOT(n, i, q[i].addr < addr);
 }
 
 static void begin(struct asked *a, uint64_t from)

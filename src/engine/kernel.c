@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/search.h"
 #include "ctp/seq.h"
 #include "ctp/polled.h"
 #include "ctp/woken.h"
@@ -338,14 +339,7 @@ static int by_id(const void *a, const void *b)
 // slice, or it woke it before; or polled since C suspended, and it woke it before.
 static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
 {
-	size_t lo = 0, hi = l->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (l->who[mid]->s.id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
 		bool through = s->rule == 25 && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 
+#include "base/search.h"
 #include "ctp/seq.h"
 #include "ctp/woken.h"
 #include "engine/look.h"
@@ -314,14 +315,7 @@ static void judge_p2(struct look *l, struct suspect *s)
 
 static void refuted_by(struct look *l, uint64_t id, const struct row *row, const char *how)
 {
-	size_t lo = 0, hi = l->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (l->who[mid]->s.id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
 		if (stuck_rule(s->rule) && s->a[LOOK_P2].holds != 0 && (s->c.fd < 0 || !is_of(l, s, row)))

@@ -4,6 +4,7 @@
 // it reads; a file that is gone (the thread ended meanwhile) is an error that
 // the caller passes over.
 #include "engine/proc.h"
+#include "base/search.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -287,14 +288,7 @@ void proc_maps_deinit(struct proc_maps *m)
 
 const struct maps_line *proc_maps_find(const struct proc_maps *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (m->v[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(m->n, i, m->v[i].hi <= addr);
 	return lo < m->n && m->v[lo].lo <= addr ? &m->v[lo] : NULL;
 }
 

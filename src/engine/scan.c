@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "engine/signals.h"
 
 enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, GRANULE = 16, SIEVE_WORDS = 1 << 13 };
@@ -40,14 +41,7 @@ struct run {
 
 size_t scan_find(const struct span *v, size_t n, uint64_t addr)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (v[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(n, i, v[i].hi <= addr);
 	return lo < n && v[lo].lo <= addr ? lo : n;
 }
 
@@ -248,14 +242,7 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 static int read_around(struct run *r, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
 	const struct scan *s = r->s;
-	size_t a = 0, b = s->nskip;
-	while (a < b) {
-		size_t mid = (a + b) / 2;
-		if (s->skip[mid].hi <= lo)
-			a = mid + 1;
-		else
-			b = mid;
-	}
+	size_t a = FIRST_NOT(s->nskip, i, s->skip[i].hi <= lo);
 	for (; lo < hi; a++) {
 		uint64_t end = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].lo : hi;
 		int e = end > lo ? read_span(r, m, lo, end) : 0;

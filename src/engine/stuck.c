@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/idmap.h"
+#include "base/search.h"
 #include "ctp/seq.h"
 #include "ctp/woken.h"
 
@@ -207,15 +208,8 @@ static bool sort_rows(struct walk *w)
 // The bits of all rows of the open file, or'ed. 0: none, or all have fired: *rows says how many.
 static uint32_t armed(const struct walk *w, int fd, unsigned *rows)
 {
-	size_t lo = 0, hi = w->rows.n;
+	size_t lo = FIRST_NOT(w->rows.n, i, w->by_number[i]->tfd < fd);
 	uint32_t events = 0;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (w->by_number[mid]->tfd < fd)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (*rows = 0; lo < w->rows.n && w->by_number[lo]->tfd == fd; lo++) {
 		if (!stuck_row_is(w->by_number[lo], w->pid, fd))
 			continue;

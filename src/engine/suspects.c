@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "ctp/seq.h"
 #include "engine/set_waiters.h"
 
@@ -124,15 +125,7 @@ static void add(struct batch *b, uint32_t cand, uint32_t station, const struct c
 
 static size_t first_of(const struct key *k, size_t n, uint64_t key)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (k[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_NOT(n, i, k[i].key < key);
 }
 
 struct through {

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 #define NOBODY UINT64_MAX // more than one, or one that is not known
 
@@ -82,14 +83,7 @@ static void add_user(uint64_t *who, const struct report *r, const struct ctp_fd 
 static uint64_t user(const struct report *r, const struct ends *s, uint64_t desc, bool wrote, bool any)
 {
 	uint64_t who = 0;
-	size_t lo = 0, hi = s->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (s->v[mid].desc < desc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(s->n, i, s->v[i].desc < desc);
 	for (; lo < s->n && s->v[lo].desc == desc; lo++)
 		add_user(&who, r, s->v[lo].row, wrote, any);
 	return who;
@@ -206,14 +200,7 @@ static int by_from(const void *a, const void *b)
 static const struct edge *only_from(const struct edges *e, uint64_t id)
 {
 	const struct edge key = { .from = id };
-	size_t lo = 0, hi = e->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (by_from(&e->v[mid], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(e->n, i, by_from(&e->v[i], &key) < 0);
 	return lo < e->n && e->v[lo].from == id && e->v[lo].only ? &e->v[lo] : NULL;
 }
 

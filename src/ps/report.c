@@ -13,6 +13,7 @@
 
 #include "base/grow.h"
 #include "base/maps.h"
+#include "base/search.h"
 #include "ps/forest.h"
 #include "ps/standing.h"
 
@@ -152,14 +153,7 @@ static int note_mapped(void *arg, const struct maps_line *l)
 
 static bool is_mapped(const struct mapped *m, uint64_t lo, uint64_t hi)
 {
-	size_t a = 0, b = m->n;
-	while (a < b) {
-		size_t mid = (a + b) / 2;
-		if (m->v[mid].hi <= lo)
-			a = mid + 1;
-		else
-			b = mid;
-	}
+	size_t a = FIRST_NOT(m->n, i, m->v[i].hi <= lo);
 	return a < m->n && m->v[a].lo <= lo && hi <= m->v[a].hi;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 struct lead {
 	uint64_t id;
@@ -73,15 +74,7 @@ void why_free(struct why *w)
 
 static size_t first_of(const struct why *w, uint64_t id)
 {
-	size_t lo = 0, hi = w->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (w->v[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_NOT(w->n, i, w->v[i].id < id);
 }
 
 size_t why_of(const struct why *w, const struct coroutine *c, struct why_fd out[WHY_MOST])

@@ -14,6 +14,7 @@
 
 #include "base/grow.h"
 #include "base/maps.h"
+#include "base/search.h"
 
 enum { PHDRS_MAX = 64 };
 
@@ -56,14 +57,7 @@ void modules_deinit(struct modules *m)
 
 static struct modules_entry *entry_of(const struct modules *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (m->items[mid].hi <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = FIRST_NOT(m->n, i, m->items[i].hi <= addr);
 	return lo < m->n && m->items[lo].lo <= addr ? &m->items[lo] : NULL;
 }
 
