@@ -4,6 +4,7 @@
 // others waited for a loop that nobody else runs; what only waits for a disk is
 // a fact.
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/case_slice.h"
 
@@ -14,6 +15,26 @@ static const char *what(const struct slices_item *i, struct found *out)
 		return call;
 	return found_text(out, "%s of fd %d#%u (%s), which lacks O_NONBLOCK", call, i->fd, i->gen,
 			  i->fd_kind ? i->fd_kind : "other");
+}
+
+// What to do instead of that call; NULL: see the pass.
+static const char *instead(const struct slices_item *i)
+{
+	static const struct {
+		const char *in, *fix; // part of the call's name
+	} FIXES[] = {
+		{ "sleep", "let a timer of the loop wake the coroutine: a timerfd, or the wait's own timeout" },
+		{ "wait4", "leave children to a thread, or wait for a pidfd in the loop" },
+		{ "waitid", "leave children to a thread, or wait for a pidfd in the loop" },
+		{ "poll", "register the descriptors in the loop, and let that wait for them; a name look-up belongs in a thread" },
+		{ "select", "register the descriptors in the loop, and let that wait for them" },
+	};
+	if (i->fd >= 0)
+		return "set O_NONBLOCK on it, and where a call says EAGAIN wait in the loop";
+	for (size_t k = 0; i->call && k < sizeof(FIXES) / sizeof(*FIXES); k++)
+		if (strstr(i->call, FIXES[k].in))
+			return FIXES[k].fix;
+	return NULL;
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
@@ -31,6 +52,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	const char *more = i->count > 1 ? found_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
 	c.doing = found_text(out, "for %s in %s%s%s", case_span(i->slice_ns, out), what(i, out), more, case_others(i, out));
 	c.refuted = "what it waits for always comes at once outside of this run, or nobody on that loop is in a hurry";
+	c.fix = instead(i);
 	c.message = found_text(out, "%s in %s%s", case_span(i->asleep_ns, out), what(i, out), case_others(i, out));
 	return found_case(out, &c);
 }

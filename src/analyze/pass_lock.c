@@ -44,12 +44,13 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 		c.stack = i->left ? i->left : i->went_on;
 	const char *more = i->count > 1 ? found_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
 	const char *on = i->lock ? found_text(out, " 0x%" PRIx64, i->lock) : "";
-	const char *by = i->owner_tid ? found_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
+	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
+	const char *by = held ? found_text(out, ", held by coroutine %" PRIu64 ", suspended on this same thread", held->coroutine) :
+			 i->owner_tid ? found_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
 	c.doing = found_text(out, "for %s in %s%s%s%s%s", case_span(i->slice_ns, out), call, on, by, more, case_others(i, out));
 	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
 	tell_kind(&c, call);
 	c.message = found_text(out, "%s in %s%s%s%s", case_span(i->asleep_ns, out), call, on, by, case_others(i, out));
-	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
 	if (held) // by a coroutine that is suspended on the very same thread
 		c.actor = (struct case_party){ .did = "held by", .id = held->coroutine, .stack = held->left };
 	else if (i->owner_tid)

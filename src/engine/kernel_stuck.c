@@ -138,7 +138,7 @@ static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o,
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
 		if (!kernel_threads_hold(l, s))
 			look_say(a, 1, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
-				 "(events: %x)%s", s->c.fd, s->c.gen, o->epfd, o->events,
+				 "(events: %x, nothing but flags)%s", s->c.fd, s->c.gen, o->epfd, o->events,
 				 s->ready == 1 ? ", though it is ready" : "");
 }
 
