@@ -294,6 +294,24 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 	}
 }
 
+// Was it told to wait for the descriptor: by EAGAIN, and it had registered it, or stands where events of it
+// resumed it? Who was told nothing may have been served by what nobody saw (stdio, a raw system call), or
+// have registered it for others, and wait in a pool.
+static bool told_to_wait(const struct suspect *s)
+{
+	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, s->wait->fd) : NULL;
+	return said_eagain(s) && ((s->wait->how & CTP_WAIT_REGISTERED) || (f && ctp_stands_there(f, s->state)));
+}
+
+// That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when
+// there is no work: there it must be certain for what it waits.
+static void decide_quiet(struct obligations *o, const struct suspect *s)
+{
+	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
+	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told_to_wait(s))
+		say(o, PROOF_P2, HOLDS_OPEN, "nothing told it to wait for the descriptor: it may stand in a pool");
+}
+
 void obligations_reach(struct obligations *o, const struct suspect *s)
 {
 	if (o->items[PROOF_P6A].holds != HOLDS_TRUE)
@@ -348,6 +366,7 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 	decide_wait(o, s);
 	decide_turns(o, s);
 	obligations_reach(o, s);
+	decide_quiet(o, s);
 	decide_end(o, s);
 	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
 		o->closure = "unreachable";

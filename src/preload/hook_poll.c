@@ -97,6 +97,8 @@ HOOK_INLINE void come(struct guest *g, struct came *x, int fd, uint32_t events)
 	struct ctp_fd *e = fds_entry(fd);
 	if (e && e->gen)
 		ready_came(g, e, events, x->now);
+	if (CTP_UNLIKELY(g->eagain && g->eagain_fd == fd))
+		g->eagain = false; // it waited for that itself, just now
 	x->n += x->n == 0 || x->fd != fd;
 	x->fd = fd;
 }

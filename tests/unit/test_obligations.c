@@ -75,8 +75,17 @@ static void test_all(void **state)
 	without(PROOF_P6A, HOLDS_FALSE);
 	without(PROOF_P6B, HOLDS_TRUE);
 	obligations_decide(&o, &s);
+	assert_int_equal(o.verdict, VERDICT_LIKELY); // it has registered, and may stand in a pool
+	c.waits[0].how |= CTP_WAIT_EAGAIN;
+	obligations_decide(&o, &s);
 	assert_int_equal(o.verdict, VERDICT_PROVEN);
 	assert_string_equal(o.closure, "quiet");
+	c.waits[0].how = CTP_WAIT_EAGAIN;
+	c.stack = 5;
+	cand.was.learned = c.id;
+	assert_int_equal(verdict(), VERDICT_LIKELY); // elsewhere than where it was woken
+	cand.was.learned_stack = 5;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
 	seen.items[PROOF_P5].holds = HOLDS_FALSE;
 	without(PROOF_P6A, HOLDS_TRUE);
 	assert_int_equal(verdict(), VERDICT_PROVEN); // a busy loop is no excuse
