@@ -28,6 +28,16 @@ static bool firm(const struct suspect *s)
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
 }
 
+// What it registered may be for a handler of the loop, and itself wait in a mailbox: sure is what it tried in
+// vain, what leads to it, and where an event of it woke it. Partner: told_to_wait in obligations.c.
+static bool told_to_wait(const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
+	return (s->wait && (s->wait->how & CTP_WAIT_EAGAIN)) ||
+	       (f && (ctp_stands_there(f, c) || (f->leads & CTP_ID_MASK) == c->id));
+}
+
 static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 {
 	const struct witness_item *i = &s->witness->items[p];
@@ -75,6 +85,9 @@ void obligations_stuck(struct obligations *o, const struct suspect *s)
 	obligations_complete(o, s);
 	obligations_suspended(o, s);
 	obligations_reach(o, s);
+	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
+	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told_to_wait(s))
+		say(o, PROOF_P2, HOLDS_OPEN, "nothing told it to wait for the descriptor: it may stand in a pool");
 	decide_end(o, s);
 	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
 		o->closure = "unreachable";
