@@ -294,13 +294,21 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 	}
 }
 
-// Was it told to wait for the descriptor: by EAGAIN, and it had registered it, or stands where events of it
-// resumed it? Who was told nothing may have been served by what nobody saw (stdio, a raw system call), or
-// have registered it for others, and wait in a pool.
+bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c)
+{
+	return (f->leads & CTP_ID_MASK) == c->id || (uint32_t)f->reg_data == (uint32_t)fd;
+}
+
+// Is it certain that it waits for the descriptor? It stands where events of it resumed it, and EAGAIN told it to
+// wait; or it registered it, and was told so or has nobody else to be woken by that. Who was told nothing may have
+// been served by what nobody saw (stdio, a raw system call), or have registered it for others, and stand in a pool.
 static bool told_to_wait(const struct suspect *s)
 {
-	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, s->wait->fd) : NULL;
-	return said_eagain(s) && ((s->wait->how & CTP_WAIT_REGISTERED) || (f && ctp_stands_there(f, s->state)));
+	int32_t fd = s->through && s->wait ? s->wait->fd : s->cand->fd;
+	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, fd) : NULL;
+	if (s->wait && (s->wait->how & CTP_WAIT_REGISTERED))
+		return said_eagain(s) || (f && obligations_names(f, fd, s->state));
+	return said_eagain(s) && f && ctp_stands_there(f, s->state);
 }
 
 // That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when

@@ -52,6 +52,9 @@ void obligations_suspended(struct obligations *o, const struct suspect *s);
 void obligations_reach(struct obligations *o, const struct suspect *s);
 uint64_t obligations_end(const struct suspect *s);
 
+// Can nobody but the coroutine be meant by the registration of `fd`? Its data leads there, or names the descriptor only.
+bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c);
+
 // Of a coroutine whose descriptor is open (cand is NULL): by the witness alone. The verdict
 // is the pass's to conclude; VERDICT_NONE says that there is none, SUSPECT that there may be.
 void obligations_stuck(struct obligations *o, const struct suspect *s);

@@ -33,9 +33,9 @@ static bool firm(const struct suspect *s)
 static bool told_to_wait(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
-	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
-	return (s->wait && (s->wait->how & CTP_WAIT_EAGAIN)) ||
-	       (f && (ctp_stands_there(f, c) || (f->leads & CTP_ID_MASK) == c->id));
+	int32_t fd = (int32_t)s->witness->fd;
+	const struct ctp_fd *f = fd < 0 ? NULL : image_fd(s->image, fd);
+	return (s->wait && (s->wait->how & CTP_WAIT_EAGAIN)) || (f && (ctp_stands_there(f, c) || obligations_names(f, fd, c)));
 }
 
 static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)

@@ -59,6 +59,8 @@ bool waits_any(struct ctp_fd *e, int fd)
 		return false;
 	if (!e->leads && e->reg_epfd >= 0)
 		e->leads = hint_of(coroutine_at(e->reg_data));
+	if (!e->leads && e->reg_epfd >= 0 && (e->waiter[0] | e->waiter[1]))
+		e->leads = hint_of(coroutine_through(e->reg_data));
 	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||
 	       waiting(e->waiter[1], fd, e->gen, false) || waiting(e->leads, fd, e->gen, true);
 }

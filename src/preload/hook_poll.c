@@ -99,6 +99,8 @@ HOOK_INLINE void come(struct guest *g, struct came *x, int fd, uint32_t events)
 		ready_came(g, e, events, x->now);
 	if (CTP_UNLIKELY(g->eagain && g->eagain_fd == fd))
 		g->eagain = false; // it waited for that itself, just now
+	if (CTP_UNLIKELY(g->nwaits && e && (events & EPOLLIN)))
+		waits_served(g, e, fd, false);
 	x->n += x->n == 0 || x->fd != fd;
 	x->fd = fd;
 }

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 //
-// Each worker registers its connection, takes the request that is there already
-// by a system call of its own, which nobody sees, and goes back to the pool. The
-// whole program is quiet then, as it is when there is no work.
+// As in ctp001_mailbox, but what an actor is sent it takes by a system call of its
+// own, which nobody sees. The whole program is quiet then, as it is when there is no
+// work.
 #include <sys/syscall.h>
 
 #include "pooled.h"
 
-static void worker(void *arg)
+static void actor(void *arg)
 {
 	int fd = *(int *)arg;
+	bool asked = false;
 	char request;
-	must(write(((int *)arg)[1], "?", 1)); // its peer, ahead of it
-	co_watch(ep, fd, EPOLLIN, co_self());
-	must(syscall(SYS_read, fd, &request, 1));
-	for (;;)
-		back_to_pool();
+	co_watch(ep, fd, EPOLLIN | EPOLLET, co_self());
+	for (;;) {
+		co_yield(); // the mailbox
+		if (asked)
+			continue;
+		must(syscall(SYS_read, fd, &request, 1));
+		asked = true;
+		pooled[npooled++] = co_self();
+	}
 }
 
 int main(void)
 {
-	open_conns(worker);
+	open_conns(actor);
+	for (int i = 0; i < WORKERS; i++) {
+		must(write(conns[i][1], "?", 1));
+		co_turn(ep, -1); // each event comes alone
+	}
 	close_conns();
 }

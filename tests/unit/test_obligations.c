@@ -76,6 +76,13 @@ static void test_all(void **state)
 	without(PROOF_P6B, HOLDS_TRUE);
 	obligations_decide(&o, &s);
 	assert_int_equal(o.verdict, VERDICT_LIKELY); // it has registered, and may stand in a pool
+	cand.was.reg_data = 7;
+	assert_int_equal(verdict(), VERDICT_PROVEN); // by its number: for nobody else
+	cand.was.reg_data = 5;
+	cand.was.leads = (uint64_t)3 << 40 | c.id;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	cand.was.leads = 0;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
 	c.waits[0].how |= CTP_WAIT_EAGAIN;
 	obligations_decide(&o, &s);
 	assert_int_equal(o.verdict, VERDICT_PROVEN);
