@@ -56,19 +56,24 @@ static void pair(bool tsc, uint64_t *ticks, uint64_t *ns)
 	}
 }
 
+static void begin(struct clock_pairs *c, bool tsc, uint64_t ticks0, uint64_t ns0)
+{
+	uint64_t mono = clock_mono_ns(), real = read_ns(CLOCK_REALTIME);
+	*c = (struct clock_pairs){ .tsc = tsc && HAVE_COUNTER, .ticks0 = ticks0, .ns0 = ns0, .ticks1 = ticks0, .ns1 = ns0,
+				   .real0 = real - (mono - ns0), .ns_per_tick = 1.0 };
+}
+
 void clock_init(struct clock_pairs *c)
 {
 	uint64_t ticks = 0, ns = 0;
 	bool tsc = kernel_uses_tsc();
 	pair(tsc, &ticks, &ns);
-	clock_adopt(c, tsc, ticks, ns);
+	begin(c, tsc, ticks, ns);
 }
 
 void clock_adopt(struct clock_pairs *c, bool tsc, uint64_t ticks0, uint64_t ns0)
 {
-	uint64_t mono = clock_mono_ns(), real = read_ns(CLOCK_REALTIME);
-	*c = (struct clock_pairs){ .tsc = tsc && HAVE_COUNTER, .ticks0 = ticks0, .ns0 = ns0,
-				   .real0 = real - (mono - ns0) };
+	begin(c, tsc, ticks0, ns0);
 	clock_again(c);
 }
 

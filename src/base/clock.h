@@ -15,8 +15,9 @@ struct clock_pairs {
 	double ns_per_tick;
 };
 
+// Reads the first pair. There is no rate yet: clock_again waits until the two are far enough apart for one.
 void clock_init(struct clock_pairs *c);
-// Takes over a first pair that somebody else read.
+// Takes over a first pair that somebody else read, and takes the second.
 void clock_adopt(struct clock_pairs *c, bool tsc, uint64_t ticks0, uint64_t ns0);
 // Takes the second pair anew: the longer after the first, the better the rate.
 void clock_again(struct clock_pairs *c);
