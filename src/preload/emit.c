@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,11 +24,11 @@ static int (*libc_clock)(clockid_t, struct timespec *) = clock_gettime;
 // Somebody else's clock_gettime may watch what it writes to (sanitizers), or lie.
 void emit_init(void)
 {
-	Dl_info first, libc;
-	if (!dladdr(dlsym(RTLD_DEFAULT, "clock_gettime"), &first) || !dladdr((void *)getauxval, &libc) ||
-	    first.dli_fbase == libc.dli_fbase)
+	struct dl_find_object first, libc; // dladdr would go through all of libc's symbols
+	if (_dl_find_object(dlsym(RTLD_DEFAULT, "clock_gettime"), &first) || _dl_find_object((void *)getauxval, &libc) ||
+	    first.dlfo_link_map == libc.dlfo_link_map)
 		return;
-	void *handle = dlopen(libc.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = dlopen(libc.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	void *own = handle ? dlsym(handle, "clock_gettime") : NULL;
 	if (own)
 		libc_clock = own;

@@ -33,9 +33,9 @@ static uint64_t larges;      // slots of it ever used
 int blocks_init(void)
 {
 	void *libc_malloc = dlsym(RTLD_NEXT, "malloc"), *any_malloc = dlsym(RTLD_DEFAULT, "malloc");
-	Dl_info a, b;
-	bool glibc = libc_malloc == any_malloc && dladdr(libc_malloc, &a) && dladdr((void *)dlsym(RTLD_NEXT, "makecontext"), &b) &&
-		     a.dli_fbase == b.dli_fbase;
+	struct dl_find_object a, b;
+	bool glibc = libc_malloc == any_malloc && !_dl_find_object(libc_malloc, &a) &&
+		     !_dl_find_object(dlsym(RTLD_NEXT, "makecontext"), &b) && a.dlfo_link_map == b.dlfo_link_map;
 	ctp_tracer->chunk_least = ctp_tracer->no_free ? 0 : glibc ? CHUNK_LEAST : CHUNK_UNKNOWN;
 	blocks = memory_take(sizeof(*blocks) * (BLOCKS + LARGE));
 	large = blocks ? blocks + BLOCKS : NULL;
