@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// sock.h - a private directory (0700), with the socket that version-1 probes
-// connect to and never need: our engine polls, nobody wakes it through this.
+// sock.h - the socket that version-1 probes connect to and never need: our engine
+// polls, nobody wakes it through this. Nobody else may connect (0700).
 #pragma once
 
 #include <limits.h>
@@ -20,6 +20,6 @@ int sock_init(struct sock *s);
 void sock_deinit(struct sock *s);
 // Takes what waits. A probe blocks when the queue is full.
 void sock_accept(struct sock *s);
-// A path for `target` without characters that separate LD_PRELOAD's items.
+// A path for `target` without characters that separate LD_PRELOAD's items, in a directory of its own.
 // NULL if it cannot be made.
 const char *sock_alias(struct sock *s, const char *target);
