@@ -10,6 +10,6 @@
 // compress: each packet is packed (ctp/pack.h). NULL: no memory.
 struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress);
 
-// Writes `metadata`, by way of ctp/metadata.tmp; of a trace whose packets are packed, which other
-// readers cannot read, ctp/tsdl. 0 or -errno.
+// Writes `metadata`, or over it; of a trace whose packets are packed, which other readers cannot
+// read, ctp/tsdl. 0 or -errno.
 int ctf_metadata(int dir, const struct clock_pairs *clock, bool compress);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // The TSDL text that tells any CTF reader what ring records look like. One
-// clock: its offset places the counter's zero in real time.
+// clock: its offset places the counter's zero in real time. The text is written
+// before the program starts, and once more when the rate is known better: over
+// itself, as it is always of one length, which takes no place on a full disk.
 #include "engine/ctf.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static const char head[] =
@@ -71,8 +74,8 @@ static void print(FILE *f, const struct clock_pairs *c)
 		offset_s--;
 	}
 	fputs(head, f);
-	fprintf(f, "clock {\n\tname = \"ctp\";\n\tdescription = \"%s\";\n\tfreq = %" PRIu64
-		   ";\n\toffset_s = %" PRId64 ";\n\toffset = %" PRId64 ";\n};\n",
+	fprintf(f, "clock {\n\tname = \"ctp\";\n\tdescription = \"%s\";\n\tfreq = %20" PRIu64
+		   ";\n\toffset_s = %20" PRId64 ";\n\toffset = %20" PRId64 ";\n};\n",
 		c->tsc ? "TSC" : "CLOCK_MONOTONIC", hz, offset_s, offset);
 	fputs(streams, f);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -90,19 +93,27 @@ static void print(FILE *f, const struct clock_pairs *c)
 		   "\t};\n};\n", CTP_EV_STATION);
 }
 
+static int write_text(int dir, const char *name, const char *text, size_t bytes)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = pwrite(fd, text, bytes, 0);
+	int r = n < 0 ? -errno : n < (ssize_t)bytes ? -ENOSPC : 0;
+	if (close(fd) < 0 && !r)
+		r = -errno;
+	return r;
+}
+
 int ctf_metadata(int dir, const struct clock_pairs *clock, bool compress)
 {
-	int fd = openat(dir, "ctp/metadata.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f) {
-		int e = errno;
-		if (fd >= 0)
-			close(fd);
-		return -e;
-	}
+	char *text = NULL;
+	size_t bytes;
+	FILE *f = open_memstream(&text, &bytes);
+	if (!f)
+		return -ENOMEM;
 	print(f, clock);
-	bool bad = ferror(f);
-	if (fclose(f) || bad)
-		return errno ? -errno : -EIO;
-	return renameat(dir, "ctp/metadata.tmp", dir, compress ? "ctp/tsdl" : "metadata") < 0 ? -errno : 0;
+	int r = fclose(f) ? -ENOMEM : write_text(dir, compress ? "ctp/tsdl" : "metadata", text, bytes);
+	free(text);
+	return r;
 }
