@@ -48,7 +48,7 @@ static int next_image(struct session *s, struct process *p)
 	}
 	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
 	session_note_error(s, process_next(p, &fresh));
-	process_started(p, NULL);
+	process_note_exe(p, NULL);
 	if (p->index == 0 && !s->output.jsonl)
 		manifest_write(&s->manifest, s->output.fd);
 	log_line(LOG_MORE, "process %u, image %u: %s", p->index, p->execs, p->about.exe);
@@ -77,7 +77,7 @@ static int begin_child(struct session *s, pid_t pid)
 	const struct process *parent = find(s, p->parent);
 	if (parent)
 		p->region->ext->parent_fd = (uint32_t)(parent->own.fd >= 0 ? parent->own.fd : s->first.fd) + 1;
-	process_started(p, NULL);
+	process_note_exe(p, NULL);
 	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)pid, (int)p->parent, p->about.exe);
 	return p->own.fd;
 }

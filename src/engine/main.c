@@ -144,7 +144,7 @@ static int start(struct job *j)
 		log_line(LOG_FAIL, "cannot start a process: %s", strerror(-r));
 		return STATUS_OWN;
 	}
-	if ((r = session_open(&j->session, o->output, j->launch.pid, o->program))) {
+	if ((r = session_open(&j->session, o->output, j->launch.pid, o->program, j->check.loaded))) {
 		launch_cancel(&j->launch);
 		return say_output(j, r);
 	}
@@ -154,7 +154,7 @@ static int start(struct job *j)
 		return r == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT;
 	}
 	launch_let_go(&j->inherited);
-	session_started(&j->session, j->check.loaded);
+	session_started(&j->session);
 	return 0;
 }
 

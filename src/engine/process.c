@@ -91,8 +91,7 @@ static int list(struct process *p)
 	p->listed = (int)m->n_images;
 	p->about.index = m->n_images;
 	more[m->n_images++] = p->about;
-	int r = p->harvest->to ? 0 : harvest_begin(p->harvest, p->index, &p->region);
-	return r < 0 ? r : open_witness(p);
+	return p->harvest->to ? 0 : harvest_begin(p->harvest, p->index, &p->region);
 }
 
 // A new image, whose region is p->region.
@@ -155,19 +154,24 @@ static void keep_about(struct process *p)
 		p->session->manifest.images[p->listed] = p->about;
 }
 
-void process_started(struct process *p, const char *exe)
+void process_note_exe(struct process *p, const char *exe)
 {
 	char link[64];
 	struct manifest_image *im = &p->about;
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
 	char *real = exe ? realpath(exe, NULL) : NULL;
-	ssize_t n = real ? 0 : readlink(link, im->exe, sizeof(im->exe) - 1);
+	ssize_t n = exe ? 0 : readlink(link, im->exe, sizeof(im->exe) - 1);
 	if (real)
 		snprintf(im->exe, sizeof(im->exe), "%s", real);
 	else if (n > 0)
 		im->exe[n] = '\0';
 	free(real);
 	keep_about(p);
+}
+
+int process_started(struct process *p)
+{
+	return p->listed < 0 ? 0 : open_witness(p);
 }
 
 // True if the tables are on the disk. Those that are not there by late_ns shall not be.
@@ -193,10 +197,10 @@ static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 // Has anything happened that the trace must tell?
 static void look_for_life(struct process *p)
 {
-	if (p->listed >= 0)
+	if (p->listed >= 0 || (!p->harvest->pressed && ctp_load64(&p->region->ext->next_id) == p->first_id))
 		return;
-	if (p->harvest->pressed || ctp_load64(&p->region->ext->next_id) != p->first_id)
-		session_note_error(p->session, list(p));
+	int r = list(p);
+	session_note_error(p->session, r < 0 ? r : open_witness(p));
 }
 
 // All that the rings hold.
@@ -228,7 +232,8 @@ int process_next(struct process *p, struct shm *fresh)
 	p->region->ext->image = ++p->execs;
 	harvest_enter(p->harvest, p->region);
 	p->watch = (struct switchers_watch){ 0 };
-	return begin(p);
+	int r = begin(p);
+	return r < 0 ? r : process_started(p);
 }
 
 // What the process is now, if that can still be seen. (Not said at once: a

@@ -43,8 +43,10 @@ struct process {
 // p->own if region is NULL. 0 or -errno.
 int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region);
 void process_deinit(struct process *p);
-// It runs: what is it really? exe: NULL to look.
-void process_started(struct process *p, const char *exe);
+// What its program is: `exe`, or if that is NULL, what the kernel says.
+void process_note_exe(struct process *p, const char *exe);
+// It runs, and need not wait for the rest: the witness, and files for what it sees. 0 or -errno.
+int process_started(struct process *p);
 // It became another program, whose region is `fresh`, taken over. 0 or -errno.
 int process_next(struct process *p, struct shm *fresh);
 // One turn of the loop. True if it was busy.

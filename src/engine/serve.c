@@ -70,12 +70,12 @@ int serve(const struct options *o)
 	if (session_region_adopt(&s, o, o->serve_fd) < 0)
 		return 125;
 	char **argv = command(o->serve_pid, &room);
-	int r = session_open(&s, output && *output ? output : o->output, o->serve_pid, argv);
+	int r = session_open(&s, output && *output ? output : o->output, o->serve_pid, argv, NULL);
 	if (!r) {
-		session_started(&s, NULL);
 		if (chdir("/") < 0)
 			r = -errno;
 		ctp_store32(&s.first.region.ext->engine_pid, (uint32_t)getpid());
+		session_started(&s);
 		run_served(&s);
 	} else {
 		ctp_store32(&s.first.region.ext->engine_pid, UINT32_MAX); // it need not wait

@@ -83,7 +83,7 @@ void session_drop(struct session *s, size_t i)
 	s->processes[i] = s->processes[--s->n_processes];
 }
 
-int session_open(struct session *s, const char *output, pid_t pid, char **command)
+int session_open(struct session *s, const char *output, pid_t pid, char **command, const char *exe)
 {
 	s->manifest = (struct manifest){ .command = command, .pid = pid, .clock = &s->clock, .compressed = s->options->compress,
 					 .switchers = &s->switchers };
@@ -100,6 +100,8 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	r = p ? process_init(p, s, s->begun++, pid, &s->first.region) : -ENOMEM;
 	if (!(s->first.region.ext->options & CTP_OPT_SELF))
 		ctp_store32(&s->first.region.ext->root_pid, (uint32_t)pid);
+	if (!r)
+		process_note_exe(p, exe);
 	if (!r && !s->output.jsonl)
 		r = ctf_metadata(s->output.fd, &s->clock, s->options->compress);
 	if (!r && !s->output.jsonl)
@@ -117,13 +119,6 @@ void session_undo(struct session *s)
 	output_remove(&s->output);
 }
 
-void session_started(struct session *s, const char *exe)
-{
-	process_started(s->processes[0], exe);
-	if (!s->output.jsonl)
-		manifest_write(&s->manifest, s->output.fd);
-}
-
 // One line about the first write that failed; after that it is only counted.
 static void tell_error(struct session *s)
 {
@@ -139,6 +134,11 @@ void session_note_error(struct session *s, int r)
 	if (r < 0 && !s->writer->error)
 		s->writer->error = r;
 	tell_error(s);
+}
+
+void session_started(struct session *s)
+{
+	session_note_error(s, process_started(s->processes[0]));
 }
 
 bool session_make_room(struct session *s, int r)

@@ -41,12 +41,13 @@ struct session {
 // Makes the region (or, serving, takes fd). 0 or -errno; -EEXIST as shm_init.
 int session_region(struct session *s, const struct options *o, bool libasan);
 int session_region_adopt(struct session *s, const struct options *o, int fd);
-// Makes the trace of `pid`. As output_init.
-int session_open(struct session *s, const char *output, pid_t pid, char **command);
+// Makes the trace of `pid`, whose program is `exe` (NULL: that which it is already). What can fail on a full
+// disk fails here, while the program can still be kept from starting. As output_init.
+int session_open(struct session *s, const char *output, pid_t pid, char **command, const char *exe);
 // Takes the trace away again: the program did not start.
 void session_undo(struct session *s);
-// The program runs: what is it really?
-void session_started(struct session *s, const char *exe);
+// The program runs: makes the rest.
+void session_started(struct session *s);
 // One turn of the loop. True if the program was busy.
 bool session_turn(struct session *s);
 // May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes overwrite what
