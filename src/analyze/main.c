@@ -215,6 +215,8 @@ static int expand(void)
 	int e = expand_trace(path, settings.expand);
 	if (e == -EPROTO)
 		fprintf(stderr, "ctp-analyze: %s: not a trace directory, which --expand wants\n", path);
+	else if (e == -EOPNOTSUPP)
+		fprintf(stderr, "ctp-analyze: %s: compressed in a way of another ctp; expand it with that one's ctp-analyze\n", path);
 	else if (e == -EEXIST)
 		fprintf(stderr, "ctp-analyze: %s exists; give --expand another name\n", settings.expand);
 	else if (e)

@@ -1,84 +1,47 @@
 // SPDX-License-Identifier: MIT
 //
-// Slots that follow each other differ little: each is written as what is new in it against
-// the last of its kind (first slots of a record, and second ones), and the 16 bytes of all of
-// them stand in columns. Then zstd finds what little there is. What comes in may be anything:
-// any slots come out as they went in, and of damaged bytes nothing is handed out.
+// A packet's slots as what could not be foreseen in them (foresee.c), in planes of bytes that are
+// alike; each of these is a zstd block of its own, so that it has codes of its own. What comes in
+// may be anything: any slots come out as they went in, and of damaged bytes nothing is handed out.
 #include "ctp/pack.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
-#include "ctp/record.h"
-#include "ctp/ring.h"
+#include "ctp/foresee.h"
 
-enum { COLUMNS = sizeof(struct ctp_record), LEVEL = 1 };
+enum { LEVEL = 1 };
 #define SLOTS_MOST (PACK_MOST / sizeof(struct ctp_record))
+#define CONTENT_MOST (sizeof(struct content) + 25 * SLOTS_MOST + 16) // all of plane_most
+
+struct content { // and behind it the planes
+	uint64_t unit;
+	uint32_t bytes[PLANES], reserved;
+};
+_Static_assert(sizeof(struct content) == 40, "spec/trace.md");
 
 struct pack {
 	ZSTD_CCtx *to;
 	ZSTD_DCtx *from;
+	struct foresight *foresight;
 	struct ctp_record slots[SLOTS_MOST];
-	unsigned char columns[PACK_MOST];
-	unsigned char packed[ZSTD_COMPRESSBOUND(PACK_MOST)];
+	unsigned char content[CONTENT_MOST + 8];
+	unsigned char packed[PACK_MOST];
 };
-
-// The slots before: of those that begin a record, and of those that end one.
-struct before {
-	struct ctp_record last[2];
-	bool second; // what comes next
-};
-
-static void go_on(struct before *b, const struct ctp_record *r)
-{
-	b->last[b->second] = *r;
-	b->second = !b->second && ctp_kind_is_long(ctp_record_kind(r));
-}
-
-// Of a record's first word the time counts from the last one's, the kind stays. The same
-// there and back, but for the sign.
-static struct ctp_record differ(const struct before *b, const struct ctp_record *r, uint64_t sign)
-{
-	const struct ctp_record *last = &b->last[b->second];
-	struct ctp_record d = { r->w0 ^ last->w0, r->w1 ^ last->w1 };
-	if (!b->second)
-		d.w0 = ((r->w0 >> 8) + sign * (last->w0 >> 8)) << 8 | (r->w0 & 0xff);
-	return d;
-}
-
-static void to_columns(unsigned char *columns, const struct ctp_record *slots, size_t n)
-{
-	struct before b = { .second = false };
-	for (size_t i = 0; i < n; i++) {
-		struct ctp_record d = differ(&b, &slots[i], -1ULL);
-		go_on(&b, &slots[i]);
-		for (unsigned k = 0; k < 8; k++) {
-			columns[k * n + i] = (unsigned char)(d.w0 >> 8 * k);
-			columns[(8 + k) * n + i] = (unsigned char)(d.w1 >> 8 * k);
-		}
-	}
-}
-
-static void from_columns(struct ctp_record *slots, const unsigned char *columns, size_t n)
-{
-	struct before b = { .second = false };
-	for (size_t i = 0; i < n; i++) {
-		struct ctp_record d = { 0 };
-		for (unsigned k = 0; k < 8; k++) {
-			d.w0 |= (uint64_t)columns[k * n + i] << 8 * k;
-			d.w1 |= (uint64_t)columns[(8 + k) * n + i] << 8 * k;
-		}
-		slots[i] = differ(&b, &d, 1);
-		go_on(&b, &slots[i]);
-	}
-}
 
 struct pack *pack_new(void)
 {
 	struct pack *p = malloc(sizeof(*p));
-	if (p)
-		p->to = NULL, p->from = NULL;
+	struct foresight *f = foresight_new();
+	if (!p || !f) {
+		free(p);
+		foresight_free(f);
+		return NULL;
+	}
+	p->to = NULL;
+	p->from = NULL;
+	p->foresight = f;
 	return p;
 }
 
@@ -88,6 +51,7 @@ void pack_free(struct pack *p)
 		return;
 	ZSTD_freeCCtx(p->to);
 	ZSTD_freeDCtx(p->from);
+	foresight_free(p->foresight);
 	free(p);
 }
 
@@ -100,17 +64,37 @@ static bool ready(struct pack *p)
 	return p->to;
 }
 
+static bool put(struct pack *p, ZSTD_outBuffer *out, const void *bytes, size_t n, bool last)
+{
+	ZSTD_inBuffer in = { bytes, n, 0 };
+	size_t left = ZSTD_compressStream2(p->to, out, &in, last ? ZSTD_e_end : ZSTD_e_flush);
+	return !left; // an error is not 0, nor is what found no room
+}
+
 size_t pack_write(struct pack *p, const struct ctp_record *slots, size_t n, const void **out)
 {
-	size_t bytes = n * sizeof(*slots);
+	struct content head = { .reserved = 0 };
+	struct planes planes;
+	unsigned char *begin[PLANES], *at = p->content;
 	if (!n || n > SLOTS_MOST || !ready(p))
 		return 0;
-	to_columns(p->columns, slots, n);
-	size_t got = ZSTD_compress2(p->to, p->packed, sizeof(p->packed), p->columns, bytes);
-	if (ZSTD_isError(got) || got >= bytes)
+	for (unsigned i = 0; i < PLANES; i++) {
+		planes.at[i] = begin[i] = at;
+		at += plane_most(i, n);
+	}
+	foresee_write(p->foresight, &planes, slots, n);
+	head.unit = planes.unit;
+	for (unsigned i = 0; i < PLANES; i++)
+		head.bytes[i] = (uint32_t)(planes.end[i] - begin[i]);
+	ZSTD_outBuffer to = { p->packed, n * sizeof(*slots) - 1, 0 };
+	ZSTD_CCtx_reset(p->to, ZSTD_reset_session_only);
+	bool all = put(p, &to, &head, sizeof(head), false);
+	for (unsigned i = 0; all && i < PLANES; i++)
+		all = put(p, &to, begin[i], head.bytes[i], i == PLANES - 1);
+	if (!all)
 		return 0;
 	*out = p->packed;
-	return got;
+	return to.pos;
 }
 
 void *pack_room(struct pack *p, size_t bytes)
@@ -120,11 +104,23 @@ void *pack_room(struct pack *p, size_t bytes)
 
 const struct ctp_record *pack_read(struct pack *p, size_t bytes, size_t n)
 {
+	struct content head;
+	struct planes planes;
 	if (bytes > sizeof(p->packed) || !n || n > SLOTS_MOST || (!p->from && !(p->from = ZSTD_createDCtx())))
 		return NULL;
-	size_t got = ZSTD_decompressDCtx(p->from, p->columns, sizeof(p->columns), p->packed, bytes);
-	if (ZSTD_isError(got) || got != n * sizeof(*p->slots))
+	size_t got = ZSTD_decompressDCtx(p->from, p->content, CONTENT_MOST, p->packed, bytes);
+	if (ZSTD_isError(got) || got < sizeof(head))
 		return NULL;
-	from_columns(p->slots, p->columns, n);
-	return p->slots;
+	memcpy(&head, p->content, sizeof(head));
+	unsigned char *at = p->content + sizeof(head);
+	got -= sizeof(head);
+	for (unsigned i = 0; i < PLANES; i++) {
+		if (head.bytes[i] > got)
+			return NULL;
+		planes.at[i] = at;
+		planes.end[i] = at += head.bytes[i];
+		got -= head.bytes[i];
+	}
+	planes.unit = head.unit;
+	return !got && foresee_read(p->foresight, &planes, p->slots, n) ? p->slots : NULL;
 }

@@ -208,7 +208,7 @@ static void put(struct ctf *c, struct stream *t, struct segment name, struct pac
 {
 	h.content_bits = (bytes + sizeof(h)) * 8;
 	uint64_t less = c->pack ? pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) : 0;
-	h.packed = less > 0;
+	h.packed = less ? PACK_WAY : 0;
 	uint64_t all = (less ? less : bytes) + sizeof(h);
 	struct segment *s = segment_for(c, t, name, all);
 	if (!s) {

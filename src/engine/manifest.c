@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "ctp/ctp.h"
+#include "ctp/pack.h"
 
 // Names need not be UTF-8, JSON must be.
 static json_t *text(const char *s)
@@ -105,7 +106,7 @@ static json_t *build(const struct manifest *m)
 	json_object_set_new(j, "layout", number(CTP_EXT_VERSION));
 	json_object_set_new(j, "tool", json_string("ctp-run " CTP_TOOL_VERSION));
 	if (m->compressed)
-		json_object_set_new(j, "compressed", json_true());
+		json_object_set_new(j, "compressed", number(PACK_WAY));
 	json_object_set_new(j, "complete", json_boolean(m->complete));
 	json_object_set_new(j, "command", list);
 	json_object_set_new(j, "exe", text(m->n_images ? m->images[0].exe : ""));

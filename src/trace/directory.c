@@ -252,10 +252,12 @@ static void end_at(struct world *w, uint64_t ns)
 	w->duration_ns = ns > w->start_ns ? ns - w->start_ns : 0;
 }
 
-// Nothing in a trace of another layout can be read, its records neither.
+// Nothing in a trace of another layout, or packed in another way, can be read, its records neither.
 static int check_layout(const struct world *w, struct world_error *error)
 {
 	int r = world_layout(error, "", w->manifest.layout);
+	if (!r)
+		r = world_compressed(error, w->manifest.compressed);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].layout)
 			r = world_layout(error, "", w->images[i].layout);

@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 
+#include "ctp/pack.h"
 #include "trace/manifest.h"
 #include "trace/stream.h"
 
@@ -152,6 +153,7 @@ int expand_trace(const char *from, const char *to)
 	int r = manifest_read(&m, manifest.from);
 	if (r)
 		return r == -ENOENT || r == -ENOTDIR ? -EPROTO : r;
+	uint32_t way = m.compressed;
 	manifest_deinit(&m);
-	return expand_folder(&p, 0);
+	return way && way != PACK_WAY ? -EOPNOTSUPP : expand_folder(&p, 0);
 }

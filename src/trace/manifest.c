@@ -91,6 +91,8 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 		return -EPROTO;
 	m->complete = json_is_true(json_object_get(root, "complete"));
 	m->layout = (uint32_t)get_u64(root, "layout");
+	const json_t *compressed = json_object_get(root, "compressed");
+	m->compressed = json_is_true(compressed) ? 1 : (uint32_t)json_integer_value(compressed);
 	m->command = joined(json_object_get(root, "command"));
 	const json_t *clock = json_object_get(root, "clock");
 	const char *kind = json_string_value(json_object_get(clock, "kind"));

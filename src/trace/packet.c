@@ -32,7 +32,7 @@ static bool sound(const struct packet_file *f, const struct stream_packet *p, ui
 	uint64_t least = STREAM_HEADER_BYTES * 8, most = least + PACK_MOST * 8ULL;
 	bool sizes = p->packed ? p->content_bits <= most && p->content_bits % (8 * sizeof(struct ctp_record)) == 0 :
 		     p->content_bits == p->packet_bits;
-	return p->magic == STREAM_MAGIC && p->stream_id == f->stream_id && p->packed <= 1 && sizes && p->packet_bits % 8 == 0 &&
+	return p->magic == STREAM_MAGIC && p->stream_id == f->stream_id && (!p->packed || p->packed == PACK_WAY) && sizes && p->packet_bits % 8 == 0 &&
 	       p->content_bits >= least && p->packet_bits >= least && p->packet_bits / 8 <= left;
 }
 

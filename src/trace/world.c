@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "core/corefile.h"
+#include "ctp/pack.h"
 #include "trace/changes.h"
 #include "trace/core.h"
 #include "trace/directory.h"
@@ -51,6 +52,13 @@ int world_layout(struct world_error *e, const char *what, uint32_t layout)
 	return layout == CTP_EXT_VERSION ? 0 :
 	       fail(e, -EPROTO, "%smade by %s ctp (layout %u, this one reads %u); read it with that one's ctp-analyze, "
 		    "or record it again", what, other, layout, CTP_EXT_VERSION);
+}
+
+int world_compressed(struct world_error *e, uint32_t way)
+{
+	return !way || way == PACK_WAY ? 0 :
+	       fail(e, -EPROTO, "compressed in a way of %s ctp (%u, this one reads %u); read it with that one's ctp-analyze, "
+		    "or record it again", way < PACK_WAY ? "an older" : "a newer", way, PACK_WAY);
 }
 
 uint64_t world_ns(const struct world *w, uint64_t ticks)

@@ -67,6 +67,8 @@ void world_tell(const struct world *w, uint64_t done, uint64_t total);
 void world_close(struct world *w);
 // 0 if `layout` is ours, else -EPROTO and why; `what` begins the line.
 int world_layout(struct world_error *e, const char *what, uint32_t layout);
+// The same for the way in which packets are packed; 0: in none.
+int world_compressed(struct world_error *e, uint32_t way);
 // Adds one line about what was covered. 0 or -ENOMEM.
 int world_cover(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t world_ns(const struct world *w, uint64_t ticks);
