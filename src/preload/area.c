@@ -31,7 +31,6 @@ IS(guest, saved[CTP_REG_S4], AREA_SAVED_S4);
 IS(guest, kept_slot, AREA_KEPT);
 IS(guest, vfork_pc, AREA_VFORK_PC);
 IS(guest, argument, AREA_ARGUMENT);
-IS(guest, to, AREA_TO);
 
 IS(ctp_state, turn, STATE_TURN);
 IS(ctp_state, id, STATE_ID);
@@ -47,7 +46,7 @@ IS(ctp_state, regs[CTP_REG_FP], STATE_FP);
 IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
-	       TURN_CHANGE == 1 << CTP_TURN_CHANGES && STATE_CHANGES == STATE_TURN + CTP_TURN_CHANGES / 8, "turn");
+	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
 _Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
 	       HOW_AGAIN == CTP_STATE_AGAIN << 8, "how");
 
@@ -70,5 +69,7 @@ IS(ctp_thread, switches, THREAD_SWITCHES);
 IS(ctp_record, w1, 8);
 _Static_assert(RECORD_SHORT == CTP_EV_SHORT && sizeof(struct ctp_record) == 16, "record");
 _Static_assert(RECORD_TO_BITS == CTP_SHORT_BITS && RECORD_STACK_BITS == CTP_SHORT_STACK_BITS && RECORD_ID_BITS == CTP_ID_BITS &&
-	       RECORD_NATIVE == CTP_SHORT_NATIVE && RECORD_TOLD_MASK == CTP_TOLD_MASK && RECORD_TOLD == CTP_TOLD, "record");
+	       RECORD_NATIVE == CTP_SHORT_NATIVE, "record");
 _Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
+_Static_assert(TURN_TOLD_LOW == (uint32_t)((uint64_t)CTP_TOLD_MASK << CTP_TURN_CHANGES) &&
+	       ((uint64_t)CTP_TOLD << CTP_TURN_CHANGES & TURN_TOLD_LOW) == 0, "told");

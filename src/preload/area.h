@@ -36,15 +36,14 @@
 #define AREA_KEPT 216 // as from AREA_SAVED_SLOT to here
 #define AREA_VFORK_PC 288
 #define AREA_ARGUMENT 296
-#define AREA_TO 304
 
-// recent_table
-#define RECENT_FACTOR 0x9E3779B1
-#define RECENT_SHIFT 7
+// recent_table. Slots mostly lie at equal distances, pages or powers of two: with this
+// factor and shift no such distance has them meet (10,000 of them, in 16,384 places).
+#define RECENT_FACTOR 0x195B5E99
+#define RECENT_SHIFT 22
 
 // struct ctp_state
 #define STATE_TURN 0
-#define STATE_CHANGES 2 // what is above TURN_CHANGE in `turn`
 #define STATE_ID 8
 #define STATE_SINCE 16
 #define STATE_SLOT 24
@@ -63,6 +62,7 @@
 #define TURN_SUSPENDED 0x200 // low 16 bits: suspended, without waits
 #define TURN_RUNNING 0x300
 #define TURN_CHANGE 0x10000
+#define TURN_TOLD_LOW 0xfffe0000 // what of CTP_TOLD_MASK lies in the low half of `turn`: 0 if a count is to be told
 #define HOW_SWAP 1
 #define HOW_FCONTEXT 6
 #define HOW_ONTOP 7
@@ -88,6 +88,4 @@
 #define RECORD_TO_BITS 22
 #define RECORD_STACK_BITS 20
 #define RECORD_NATIVE 0x3fffff
-#define RECORD_TOLD_MASK 0xffffe
-#define RECORD_TOLD 0x80000
 #define RECORD_ID_BITS 40

@@ -42,9 +42,11 @@ static void grow(uint64_t n)
 	ctp_store32(&growing, 0);
 }
 
-static bool lives(const struct ctp_state *s)
+// Is it found here still? Who leaves at another depth each time has an entry for each handle.
+static bool lives(const struct ctp_state *s, struct ctp_state **first)
 {
-	return s->slot && s->life != CTP_NONE && s->life <= CTP_RUNNING;
+	uint64_t apart = (uint64_t)recent_place(s->slot) ^ (uint64_t)first;
+	return s->slot && s->life != CTP_NONE && s->life <= CTP_RUNNING && apart <= sizeof(s);
 }
 
 void recent_note(struct guest *g, uint64_t slot, struct ctp_state *s)
@@ -54,12 +56,12 @@ void recent_note(struct guest *g, uint64_t slot, struct ctp_state *s)
 	struct ctp_state **second = (struct ctp_state **)((uint64_t)first ^ sizeof(s));
 	if (!s || was == s)
 		return;
-	if (lives(was)) {
+	if (lives(was, first)) {
 		const struct ctp_state *last = ctp_load_ptr(second);
-		bool crowded = last != s && lives(last);
+		bool crowded = last != s && lives(last, first);
 		ctp_store_ptr(second, was);
-		if (crowded && ++g->crowded > n / 4) {
-			if (g->thread->switches - g->crowded_since < 8 * n)
+		if (crowded && ++g->crowded > n / 16) {
+			if (g->thread->switches - g->crowded_since < 2 * n)
 				grow(n);
 			g->crowded = 0;
 			g->crowded_since = g->thread->switches;

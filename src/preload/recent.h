@@ -17,7 +17,7 @@ int recent_init(void); // 0, or -1 if there is no memory
 // An address has two places, next to each other; what was found last stands in the first.
 static inline struct ctp_state **recent_place(uint64_t slot)
 {
-	uint32_t at = ((uint32_t)slot * RECENT_FACTOR >> RECENT_SHIFT) & (uint32_t)ctp_load64(&recent_mask);
+	uint32_t at = (uint32_t)(slot * RECENT_FACTOR >> RECENT_SHIFT) & (uint32_t)ctp_load64(&recent_mask);
 	return (struct ctp_state **)((char *)ctp_load_ptr(&recent_table) + at);
 }
 

@@ -9,8 +9,8 @@ from harness import Skip, equal, need, tool
 
 # program, further words, coroutines: instructions added to a switch, at most
 MOST = {
-    ("bench-switch", (), 1): 120, ("bench-switch", (), 100): 120, ("bench-switch", (), 10000): 126,
-    ("bench-fcontext", (), 1): 118, ("bench-fcontext", (), 100): 118, ("bench-fcontext", (), 10000): 119,
+    ("bench-switch", (), 1): 120, ("bench-switch", (), 100): 120, ("bench-switch", (), 10000): 120,
+    ("bench-fcontext", (), 1): 116, ("bench-fcontext", (), 100): 116, ("bench-fcontext", (), 10000): 118,
 }
 LESS, MORE = 100_000, 200_000  # switches
 SLACK = 5  # the compiler, the frames of other programs, an engine that comes late

@@ -5,8 +5,9 @@
 
 #include "../../area.h"
 
-// Where a ucontext_t keeps rsp (asserted in context.h).
+// Where a ucontext_t keeps rsp and the address of its floating-point state (asserted in context.h).
 #define CONTEXT_SP 160
+#define CONTEXT_FPREGS 224
 
 #define EXPORTED(name) .globl name; .type name, @function; name:
 #define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:

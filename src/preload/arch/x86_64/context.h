@@ -16,7 +16,8 @@ struct arguments {
 _Static_assert(sizeof(struct arguments) == 80, "trampoline.S");
 #define ARGUMENT(a, n) ((a)->arg[3 - (n)])
 
-_Static_assert(offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]) == 160, "CONTEXT_SP, asm.h");
+_Static_assert(offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]) == 160 && offsetof(ucontext_t, uc_mcontext.fpregs) == 224,
+	       "CONTEXT_*, asm.h");
 static inline uint64_t context_sp(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RSP]; }
 static inline uint64_t context_pc(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RIP]; }
 // Where the function that has just been called returns to; 0: its stack pointer points there.

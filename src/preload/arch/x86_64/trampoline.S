@@ -162,13 +162,13 @@
 	movl $1, AREA_GATE(%r11)
 	jmp *real_\name(%rip)
 .if \how == HOW_SWAP
-	SHORT_SECOND %rsi, %esi, 8f
+	SHORT_SECOND %rsi, 8f
 	SHORT_STACK_FP 8f
-	SHORT_NATIVE 8f
+	SHORT_NATIVE %rcx, 8f
 .else
-	SHORT_SECOND %rdi, %edi, 8f
+	SHORT_SECOND %rdi, 8f
 	SHORT_STACK_FP 17f
-	SHORT_NATIVE 17f
+	SHORT_NATIVE %r10, 17f
 	SHORT_FCONTEXT_LONG \how, 8f
 .endif
 .endif
