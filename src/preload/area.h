@@ -37,8 +37,8 @@
 #define AREA_VFORK_PC 288
 #define AREA_ARGUMENT 296
 
-// recent_table. Slots mostly lie at equal distances, pages or powers of two: with this
-// factor and shift no such distance has them meet (10,000 of them, in 16,384 places).
+// recent_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that
+// no pair gets a third, for 10,000 in 16,384 places at 37 such distances.
 #define RECENT_FACTOR 0x195B5E99
 #define RECENT_SHIFT 22
 
