@@ -139,7 +139,8 @@ static bool in_io_of(const struct look *l, const struct suspect *s, const struct
 	}
 	static const int calls[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
 				    SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_accept, SYS_accept4, SYS_connect,
-				    SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg, SYS_sendmmsg};
+				    SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
+				    SYS_sendfile};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (t->nr == calls[i])
 			return (int)t->args[0] == s->c.fd;

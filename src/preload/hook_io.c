@@ -163,6 +163,23 @@ IO_HOOK(ssize_t, send, EPOLLOUT, NOW, (int fd, const void *buf, size_t n, int fl
 IO_HOOK(ssize_t, sendto, EPOLLOUT, NOW,
 	(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG addr, socklen_t len),
 	(fd, buf, n, flags, addr, len))
+// Of the one that is written to: what is read is a file, which is always ready.
+IO_HOOK(ssize_t, sendfile, EPOLLOUT, false, (int fd, int from, off_t *off, size_t n), (fd, from, off, n))
+IO_HOOK(ssize_t, sendfile64, EPOLLOUT, false, (int fd, int from, off64_t *off, size_t n), (fd, from, off, n))
+
+// They return 0, which is no end here.
+CTP_HOOK int eventfd_read(int fd, eventfd_t *value)
+{
+	IO_CALL(ssize_t, r, EPOLLIN, false, real_eventfd_read(fd, value) ? -1 : (ssize_t)sizeof(*value));
+	return r < 0 ? -1 : 0;
+}
+
+CTP_HOOK int eventfd_write(int fd, eventfd_t value)
+{
+	IO_CALL(ssize_t, r, EPOLLOUT, false, real_eventfd_write(fd, value) ? -1 : (ssize_t)sizeof(value));
+	return r < 0 ? -1 : 0;
+}
+
 IO_HOOK(int, connect, EPOLLOUT, false, (int fd, __CONST_SOCKADDR_ARG addr, socklen_t len), (fd, addr, len))
 
 // ------------------------------------------------------------- descriptors in messages

@@ -26,6 +26,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -61,7 +62,7 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t buflen, int flags, st
 static ucontext_t here, there, echo_uc, me, other;
 static sigjmp_buf env;
 static volatile int once;
-static int fds[2], ep, file, spare, fresh, listener, timer, status, sig, two[2];
+static int fds[2], ep, counter, file, spare, fresh, listener, timer, status, sig, two[2];
 static char byte, *low, *from, echo_stack[64 << 10], other_stack[16384], path[32];
 static void *memory, *chunk, *module;
 static FILE *stream, *command;
@@ -143,7 +144,6 @@ static struct transfer as_is(struct transfer t)
 	X(dlclose, 1, dlclose(module)) \
 	X(free, 0, (free(chunk), 0)) \
 	X(mlockall, 0, mlockall(MCL_CURRENT)) \
-	X(madvise, 0, madvise(memory, 4096, MADV_NORMAL)) \
 	X(mmap, 0, mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) \
 	X(mmap64, 0, mmap64(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) \
 	X(munmap, 0, munmap(memory, 4096)) \
@@ -188,6 +188,8 @@ static struct transfer as_is(struct transfer t)
 	X(fclose, 1, fclose(stream)) \
 	X(pclose, 1, pclose(command)) \
 	X(connect, 0, connect(fresh, (struct sockaddr *)&nobody, sizeof(nobody))) \
+	X(eventfd_write, 0, eventfd_write(counter, 1)) \
+	X(eventfd_read, 0, eventfd_read(counter, &(eventfd_t){0})) \
 	X(listen, 0, listen(listener, 8)) \
 	X(pread, 0, pread(file, &byte, 1, 0)) \
 	X(pread64, 0, pread64(file, &byte, 1, 0)) \
@@ -204,6 +206,8 @@ static struct transfer as_is(struct transfer t)
 	X(recvmmsg, 0, recvmmsg(fds[0], &mmsg, 1, 0, NULL)) \
 	X(recvmsg, 0, recvmsg(fds[0], &msg, 0)) \
 	X(send, 0, send(fds[1], &byte, 1, 0)) \
+	X(sendfile, 0, sendfile(fds[1], file, NULL, 1)) \
+	X(sendfile64, 0, sendfile64(fds[1], file, NULL, 1)) \
 	X(sendmmsg, 0, sendmmsg(fds[1], &mmsg, 1, 0)) \
 	X(sendmsg, 0, sendmsg(fds[1], &msg, 0)) \
 	X(sendto, 0, sendto(fds[1], &byte, 1, 0, NULL, 0)) \
@@ -401,6 +405,7 @@ int main(int argc, char **argv)
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds));
 	must(listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
 	must(timer = timerfd_create(CLOCK_MONOTONIC, 0));
+	must(counter = eventfd(0, 0));
 	must(file = memfd_create("file", 0));
 	must(ep = epoll_create1(0));
 	sigemptyset(&usr2);
