@@ -40,6 +40,11 @@ int case_slices(const struct pass *pass, unsigned rule, const struct world *w, s
 	return r;
 }
 
+const char *case_lock(const struct slices_item *i, struct found *f)
+{
+	return i->lock_name ? found_text(f, "%s (0x%" PRIx64 ")", i->lock_name, i->lock) : found_text(f, "0x%" PRIx64, i->lock);
+}
+
 const char *case_others(const struct slices_item *i, struct found *f)
 {
 	uint64_t n = i->others ? i->others : i->served;

@@ -15,5 +15,7 @@ typedef int case_each_slice(const struct pass *pass, const struct world *w, cons
 int case_slices(const struct pass *pass, unsigned rule, const struct world *w, struct found *out, case_each_slice *each);
 // "; 3 coroutines waited for this loop meanwhile", or for one that others served, too.
 const char *case_others(const struct slices_item *i, struct found *f);
+// "journal+0x8 (0x5560983861a0)", or the address alone.
+const char *case_lock(const struct slices_item *i, struct found *f);
 // "300 ms", as a text of f.
 const char *case_span(uint64_t ns, struct found *f);

@@ -30,9 +30,9 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = "waiting";
 	c.stack = i->left;
-	c.doing = found_text(out, "with lock 0x%" PRIx64 " locked; %s", i->lock, who);
+	c.doing = found_text(out, "with lock %s locked; %s", case_lock(i, out), who);
 	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
-	c.message = found_text(out, "lock 0x%" PRIx64 "; %s", i->lock, who);
+	c.message = found_text(out, "lock %s; %s", case_lock(i, out), who);
 	if (i->others && (i->owner || wanted_at(m, i)))
 		c.actor = (struct case_party){ .did = "wanted by", .id = i->owner, .stack = wanted_at(m, i) };
 	return found_case(out, &c);

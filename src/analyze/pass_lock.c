@@ -43,7 +43,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	if (!c.stack)
 		c.stack = i->left ? i->left : i->went_on;
 	const char *more = i->count > 1 ? found_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
-	const char *on = i->lock ? found_text(out, " 0x%" PRIx64, i->lock) : "";
+	const char *on = i->lock ? found_text(out, " %s", case_lock(i, out)) : "";
 	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
 	const char *by = held ? found_text(out, ", held by coroutine %" PRIu64 ", suspended on this same thread", held->coroutine) :
 			 i->owner_tid ? found_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";

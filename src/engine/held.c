@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "ctp/polled.h"
 #include "ctp/seq.h"
+#include "engine/names.h"
 #include "engine/proc.h"
 
 enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3 };
@@ -101,8 +102,9 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 	}
 }
 
-static void write_line(FILE *out, const struct held *h)
+static void write_line(FILE *out, pid_t pid, const struct held *h)
 {
+	char name[64];
 	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
 			      "coroutine", json_count(h->i.who), "site", json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
 			      "count", json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
@@ -110,6 +112,9 @@ static void write_line(FILE *out, const struct held *h)
 			      (int)h->blocked, "owner", json_count(h->blocked_id), "blocked_tid", (int)h->blocked_tid);
 	if (!o)
 		return;
+	names_of(pid, h->i.value[LOCK], name, sizeof(name));
+	if (*name)
+		json_object_set_new(o, "lock_name", json_text(name));
 	json_dumpf(o, out, JSON_COMPACT);
 	fputc('\n', out);
 	json_decref(o);
@@ -125,7 +130,7 @@ void held_write(FILE *out, const struct ctp_region *r, pid_t pid)
 			continue;
 		look_at_lock(r, pid, &v[i]);
 		if (v[i].taken && !v[i].runs && same_still(&v[i]))
-			write_line(out, &v[i]);
+			write_line(out, pid, &v[i]);
 	}
 	if (n)
 		fflush(out);

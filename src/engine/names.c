@@ -121,3 +121,12 @@ bool names_static(pid_t pid, const struct proc_maps *maps, uint64_t addr, char *
 		close(fd);
 	return inside || file == m; // a mapped data file is as static as it gets
 }
+
+void names_of(pid_t pid, uint64_t addr, char *symbol, size_t bytes)
+{
+	struct proc_maps maps = {0};
+	*symbol = 0;
+	if (!proc_maps_read(pid, &maps) && !names_static(pid, &maps, addr, symbol, bytes))
+		*symbol = 0;
+	proc_maps_deinit(&maps);
+}

@@ -32,6 +32,7 @@ struct slice_block {
 	int32_t fd;          // -1: none
 	uint32_t gen, fd_kind;
 	uint64_t lock;       // address, or 0
+	char lock_name[64];  // of the program's data; empty: none
 	uint32_t owner_tid;  // of the lock; 0: not known
 	uint64_t owner;      // entity that runs there; 0
 	struct slice_stack stack, owner_stack;

@@ -106,6 +106,8 @@ static void add_block(json_t *o, const struct slice_block *b)
 	}
 	if (b->lock)
 		json_object_set_new(o, "lock", json_hex(b->lock));
+	if (*b->lock_name)
+		json_object_set_new(o, "lock_name", json_text(b->lock_name));
 	if (b->owner_tid) {
 		json_object_set_new(o, "owner_tid", json_integer(b->owner_tid));
 		json_object_set_new(o, "owner", json_count(b->owner));

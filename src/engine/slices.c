@@ -17,6 +17,7 @@
 
 #include "ctp/seq.h"
 #include "engine/look.h"
+#include "engine/names.h"
 #include "engine/slice.h"
 
 #define MS 1000000ULL
@@ -43,6 +44,8 @@ struct slices {
 	struct unwind *unwind;
 	uint64_t search_ns; // stations are not searched before
 	uint64_t polled_ns; // the last turn
+	uint64_t lock;      // the one named last
+	char lock_name[sizeof(((struct slice_block *)0)->lock_name)];
 	bool late;          // it was long ago: what is met now may have lasted as long
 	struct track tracks[CTP_THREADS_MAX];
 };
@@ -232,13 +235,24 @@ static bool runs_loop(const struct slices *s, uint32_t slot)
 	return s->tracks[slot].polls || (s->r->threads[slot].flags & CTP_THREAD_LOOPS);
 }
 
+// The symbols of a large program take a while to read.
+static void name_lock(struct slices *s, struct slice_block *b)
+{
+	if (b->lock != s->lock)
+		names_of(s->pid, b->lock, s->lock_name, sizeof(s->lock_name));
+	s->lock = b->lock;
+	memcpy(b->lock_name, s->lock_name, sizeof(b->lock_name));
+}
+
 // What there is to be said of it by now.
-static void tell(struct slices *s, const struct slice *l, uint64_t ns, bool over)
+static void tell(struct slices *s, struct slice *l, uint64_t ns, bool over)
 {
 	uint64_t by_itself = l->cpu_ns + l->blocked_ns;
 	bool blocked = l->block.kind && l->block.ns >= SLICE_BLOCKED_NS && (!l->block.polls || l->by_set);
 	if (!l->asked || l->station == UINT32_MAX || l->others + l->served == 0 || !runs_loop(s, l->slot))
 		return;
+	if (blocked && l->block.lock)
+		name_lock(s, &l->block);
 	if (blocked)
 		sites_note(s->sites, l->block.kind == SLICE_LOCK ? 18 : 17, l, ns, over);
 	else if (l->others && by_itself >= SLICE_LONG_NS && ns - l->began_ns >= SLICE_LONG_NS)

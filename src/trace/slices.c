@@ -58,6 +58,7 @@ static void item_deinit(struct slices_item *i)
 {
 	free(i->call);
 	free(i->fd_kind);
+	free(i->lock_name);
 }
 
 static int find(struct slices_set *s, unsigned rule, uint64_t coroutine, uint64_t site, struct slices_item **out)
@@ -98,7 +99,7 @@ static int add(void *set, const json_t *o)
 		.over = json_is_true(json_object_get(o, "over")), .disk = json_is_true(json_object_get(o, "disk")),
 		.waited = json_is_true(json_object_get(o, "waited")),
 		.others = number(o, "others"), .served = number(o, "served"), .went_on = (uint32_t)number(o, "went_on"),
-		.left = (uint32_t)number(o, "left"), .call = text(o, "call"), .fd_kind = text(o, "fd_kind"),
+		.left = (uint32_t)number(o, "left"), .call = text(o, "call"), .fd_kind = text(o, "fd_kind"), .lock_name = text(o, "lock_name"),
 		.fd = descriptor(o), .gen = (uint32_t)number(o, "gen"), .lock = number(o, "lock"),
 		.owner = number(o, "owner"), .owner_tid = number(o, "owner_tid"), .blocked_tid = number(o, "blocked_tid"),
 		.size = number(o, "size"), .unused = number(o, "unused"),

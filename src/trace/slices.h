@@ -25,7 +25,7 @@ struct slices_item {
 	uint64_t others, served;
 	uint32_t went_on, left;  // stack ids of the image
 	uint32_t stack, owner_stack; // stack ids; 0 = none
-	char *call, *fd_kind;    // NULL: none
+	char *call, *fd_kind, *lock_name; // NULL: none
 	int32_t fd;              // -1: none
 	uint32_t gen;
 	uint64_t lock, owner, owner_tid, blocked_tid;
