@@ -247,4 +247,13 @@ def check_core(case):
         need(f'"{name}"' in text, f"{name}: {text}")
 
 
+def check_lock(case):
+    """A lock that is static data is told by its name."""
+    for exhibit, words in (("ctp018_journal_lock", r"pthread_mutex_lock journal \(0x[0-9a-f]+\)"),
+                           ("ctp019_cache_lock", r"lock cache \(0x[0-9a-f]+\) locked")):
+        case.ctp("-q", "--timeout=2", case.build / f"tests/museum/m-{exhibit}")
+        text = case.analyze("ctp.data", "--all").out
+        need(re.search(words, " ".join(text.split())), text)
+
+
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

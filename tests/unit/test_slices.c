@@ -306,7 +306,7 @@ static void test_lines(void **state)
 	fputs("{\"v\":1,\"rule\":\"CTP018\",\"coroutine\":5,\"site\":\"0x1f\",\"count\":1,\"slice_ns\":20,\"lock\":\"0x7f00\","
 	      "\"stack\":[\"0x10\",\"0x20\"],\"call\":\"futex\"}\n"
 	      "{\"v\":1,\"rule\":\"CTP018\",\"coroutine\":5,\"site\":\"0x1f\",\"count\":3,\"slice_ns\":90,\"fd\":0,\"over\":true}\n"
-	      "{\"v\":1,\"rule\":\"CTP018\",\"coroutine\":6,\"site\":\"0x1f\",\"count\":1}\n"
+	      "{\"v\":1,\"rule\":\"CTP018\",\"coroutine\":6,\"site\":\"0x1f\",\"count\":1,\"lock_name\":\"cache+0x8\"}\n"
 	      "not json\n{\"v\":1}\n{\"v\":1,\"dropped\":7}\n", x->out);
 	fflush(x->out);
 	assert_int_equal(slices_read(&got, x->path), 0);
@@ -317,6 +317,8 @@ static void test_lines(void **state)
 	assert_int_equal(got.items[1].fd, -1);
 	assert_true(got.items[0].over);
 	assert_null(got.items[0].call);
+	assert_null(got.items[0].lock_name);
+	assert_string_equal(got.items[1].lock_name, "cache+0x8");
 	assert_int_equal(got.bad_lines, 2);
 	assert_int_equal(got.dropped, 7);
 	assert_int_equal(got.stacks[0].n, 2);
