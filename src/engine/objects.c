@@ -5,11 +5,12 @@
 // object may lead to the rest. Known allocations: the mmap that the hook saw,
 // a block of glibc's malloc; else the whole mapping. Static storage can
 // always be reached by name: P6a is then answered here. The kernel makes one
-// mapping of neighbours: who was given all of one that holds others' stacks
+// mapping of neighbours: who was given all of one that holds what is others'
 // stays undecided, and is no object that those would be a part of.
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "engine/heap.h"
 #include "engine/look.h"
 #include "engine/names.h"
@@ -22,16 +23,8 @@ static bool within(uint64_t addr, struct span s)
 
 static const struct heap_query *asked(const struct heap_query *q, size_t n, uint64_t addr)
 {
-	for (size_t lo = 0, hi = n; lo < hi;) {
-		size_t mid = (lo + hi) / 2;
-		if (q[mid].addr == addr)
-			return q[mid].found ? &q[mid] : NULL;
-		if (q[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	size_t i = FIRST_NOT(n, k, q[k].addr < addr);
+	return i < n && q[i].addr == addr && q[i].found ? &q[i] : NULL;
 }
 
 static bool anonymous(const struct maps_line *m)
@@ -143,35 +136,35 @@ static void own(struct look *l, struct suspect *s, const struct heap_query *q, s
 	s->nmine = within(c->slot, stack) ? 1 : 2;
 }
 
+// A stack or control block whose bounds are known.
+struct known {
+	struct span at;
+	uint64_t id;
+};
+
 static int by_lo(const void *a, const void *b)
 {
-	const struct suspect *x = *(struct suspect *const *)a, *y = *(struct suspect *const *)b;
-	return x->mine[0].lo < y->mine[0].lo ? -1 : x->mine[0].lo > y->mine[0].lo;
+	const struct known *x = a, *y = b;
+	return x->at.lo < y->at.lo ? -1 : x->at.lo > y->at.lo;
 }
 
-// Does `at` hold a stack of another than s? v: in order of their addresses.
-static bool holds_others(const struct suspect *s, struct span at, struct suspect *const *v, size_t n)
+// Does `at` hold what is another's than s's? v: in order of their addresses.
+static bool holds_others(const struct suspect *s, struct span at, const struct known *v, size_t n)
 {
-	size_t lo = 0;
-	for (size_t hi = n; lo < hi;) {
-		size_t mid = (lo + hi) / 2;
-		if (v[mid]->mine[0].lo < at.hi)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo > 0 && v[lo - 1]->s.id == s->s.id)
-		lo--; // its own
-	return lo > 0 && v[lo - 1]->mine[0].hi > at.lo;
+	size_t i = FIRST_NOT(n, k, v[k].at.lo < at.hi);
+	while (i > 0 && v[i - 1].id == s->s.id)
+		i--; // its own
+	return i > 0 && v[i - 1].at.hi > at.lo;
 }
 
 static void set_apart(struct look *l)
 {
-	struct suspect **known = calloc(l->n + 1, sizeof(struct suspect *));
+	struct known *known = calloc(2 * l->n + 1, sizeof(*known));
 	size_t n = 0;
 	for (size_t i = 0; known && i < l->n; i++)
-		if (l->who[i]->nmine && !l->who[i]->heap[0] && !l->who[i]->whole[0])
-			known[n++] = l->who[i];
+		for (unsigned k = 0; k < l->who[i]->nmine; k++)
+			if (!l->who[i]->whole[k])
+				known[n++] = (struct known){l->who[i]->mine[k], l->who[i]->s.id};
 	if (n)
 		qsort(known, n, sizeof(*known), by_lo);
 	for (size_t i = 0; n && i < l->n; i++) {
@@ -179,7 +172,7 @@ static void set_apart(struct look *l)
 		for (unsigned k = 0; k < s->nmine; k++)
 			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
 		if (s->mixed)
-			look_say(&s->a[LOOK_P6A], -1, "its memory lies among others' stacks: what leads to it cannot be told apart");
+			look_say(&s->a[LOOK_P6A], -1, "its memory lies among what is others': what leads to it cannot be told apart");
 	}
 	free(known);
 }

@@ -232,10 +232,11 @@ static bool rests(pid_t pid, unsigned ms, bool *stopped)
 {
 	struct proc_tasks before = {0}, after = {0};
 	bool still = !proc_tasks_read(pid, false, &before);
-	for (unsigned i = 0; i < ms; i++) {
+	uint64_t until_ns = proc_now_ns() + ms * MS; // by the clock: we may be held up ourselves
+	do {
 		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
 		*stopped |= proc_stopped(pid);
-	}
+	} while (proc_now_ns() < until_ns);
 	still = still && !proc_tasks_read(pid, false, &after) && proc_tasks_still(&before, &after);
 	proc_tasks_deinit(&before);
 	proc_tasks_deinit(&after);

@@ -402,9 +402,46 @@ static void a_block_of_untouched_pages_is_found(void **state)
 	free(block);
 }
 
+static void *makes_an_arena(void *arg)
+{
+	*(void **)arg = malloc(300);
+	return NULL;
+}
+
+// A thread's heap is found, too, where the kernel has put a stack just below it, and made one mapping of both.
+static void an_arena_above_a_stack(void **state)
+{
+	enum { STACK_BYTES = 8 << 20, ARENA = 64 << 20 };
+	pthread_t thread;
+	void *block = NULL;
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, makes_an_arena, &block), 0);
+	pthread_join(thread, NULL);
+	uintptr_t base = (uintptr_t)block & ~(uintptr_t)(ARENA - 1);
+	if (base == ((uintptr_t)sbrk(0) & ~(uintptr_t)(ARENA - 1)))
+		skip(); // there is one heap for all threads
+	char *stack = mmap((void *)(base - STACK_BYTES), STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (stack == MAP_FAILED)
+		skip();
+	stack[STACK_BYTES - 1] = 1;
+	struct proc_maps maps;
+	struct heap_query q[] = {{.addr = base - 4096}, {.addr = base - 8}, {.addr = (uintptr_t)block + 8}};
+	assert_int_equal(proc_maps_read(getpid(), &maps), 0);
+	heap_resolve(getpid(), &maps, q, 3, UINT64_MAX);
+	assert_false(q[0].found);
+	assert_false(q[1].found);
+	assert_true(q[2].found);
+	assert_int_equal(q[2].block.lo, (uintptr_t)block);
+	proc_maps_deinit(&maps);
+	munmap(stack, STACK_BYTES);
+	free(block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_arena_above_a_stack),
 		cmocka_unit_test(what_holds_the_context_knows_its_stack), cmocka_unit_test(a_block_knows_its_own_start),
 		cmocka_unit_test(what_lies_above_a_stack_is_found_by_the_end), cmocka_unit_test(a_block_with_the_handle),
 		cmocka_unit_test(a_threads_record_has_one_word_of_its_own),
