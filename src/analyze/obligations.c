@@ -311,12 +311,10 @@ static bool told_to_wait(const struct suspect *s)
 	return said_eagain(s) && f && ctp_stands_there(f, s->state);
 }
 
-// That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when
-// there is no work: there it must be certain for what it waits.
-static void decide_quiet(struct obligations *o, const struct suspect *s)
+void obligations_quiet(struct obligations *o, bool told)
 {
 	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
-	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told_to_wait(s))
+	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)
 		say(o, PROOF_P2, HOLDS_OPEN, "nothing told it to wait for the descriptor: it may stand in a pool");
 }
 
@@ -374,7 +372,7 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 	decide_wait(o, s);
 	decide_turns(o, s);
 	obligations_reach(o, s);
-	decide_quiet(o, s);
+	obligations_quiet(o, told_to_wait(s));
 	decide_end(o, s);
 	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
 		o->closure = "unreachable";

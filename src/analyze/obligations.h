@@ -52,6 +52,9 @@ void obligations_suspended(struct obligations *o, const struct suspect *s);
 void obligations_reach(struct obligations *o, const struct suspect *s);
 uint64_t obligations_end(const struct suspect *s);
 
+// That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when there
+// is no work: by that alone it must be certain (`told`) for what it waits, else P2 is open.
+void obligations_quiet(struct obligations *o, bool told);
 // Can nobody but the coroutine be meant by the registration of `fd`? Its data leads there, or names the descriptor only.
 bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c);
 

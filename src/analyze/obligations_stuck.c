@@ -85,9 +85,7 @@ void obligations_stuck(struct obligations *o, const struct suspect *s)
 	obligations_complete(o, s);
 	obligations_suspended(o, s);
 	obligations_reach(o, s);
-	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
-	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told_to_wait(s))
-		say(o, PROOF_P2, HOLDS_OPEN, "nothing told it to wait for the descriptor: it may stand in a pool");
+	obligations_quiet(o, told_to_wait(s));
 	decide_end(o, s);
 	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
 		o->closure = "unreachable";
