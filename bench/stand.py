@@ -16,7 +16,8 @@ import time
 from figures import Missing
 
 HERE = pathlib.Path(__file__).resolve().parent
-WAYS = {"ucontext": "swapcontext", "fcontext": "Boost.Context"}
+WAYS = {"ucontext": "swapcontext", "fcontext": "Boost.Context", "jump": "siglongjmp"}
+SOURCES = {"ucontext": "switch", "fcontext": "fcontext", "jump": "jump"}
 TICK = os.sysconf("SC_CLK_TCK")
 BOUND = 1200  # seconds for any one run
 
@@ -182,7 +183,7 @@ class Stand:
 
     def switcher(self, way, suffix="", words=()):
         """The program that does nothing but switch."""
-        source = "fcontext" if way == "fcontext" else "switch"
+        source = SOURCES[way]
         more = ["-lboost_context"] if way == "fcontext" else []
         return self.program(f"bench-{source}{suffix}", *words, *more, source=f"{source}.c")
 

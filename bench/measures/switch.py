@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What a recorded switch costs, by swapcontext and by Boost.Context, with few coroutines and many."""
+"""What a recorded switch costs, by swapcontext, by Boost.Context and by siglongjmp, with few coroutines and many."""
 import peers
 from figures import Missing, Row, coroutines, least, median, missing, paired, peer, told
 from stand import WAYS, available_bytes, closing
 
-GOALS = {"ucontext": {1: 10, 100: 10, 10000: 10}, "fcontext": {1: 8, 100: 10, 10000: 15}}
+GOALS = {"ucontext": {1: 10, 100: 10, 10000: 10}, "fcontext": {1: 8, 100: 10, 10000: 15}, "jump": {1: 10, 100: 10, 10000: 10}}
 MANY = 1000000  # from which on it takes long, and only ours is measured
 MILLION_BYTES = 14 << 30  # of memory, for 1,000,000 stacks and what we keep of them
-SWITCHES = {"ucontext": (4000000, 200000), "fcontext": (20000000, 2000000)}  # and with --quick
+SWITCHES = {"ucontext": (4000000, 200000), "fcontext": (20000000, 2000000), "jump": (20000000, 2000000)}  # and with --quick
 SLOW = {"uprobe (perf)": 50, "uftrace": 5}  # how much less work they are given
 
 
@@ -81,4 +81,9 @@ def switch_fcontext(stand):
     return [row(stand, "fcontext", n) for n in counts(stand)]
 
 
-MEASURES = [switch_ucontext, switch_fcontext]
+def switch_jump(stand):
+    """Switches by siglongjmp"""
+    return [row(stand, "jump", n) for n in counts(stand)]
+
+
+MEASURES = [switch_ucontext, switch_fcontext, switch_jump]

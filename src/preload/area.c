@@ -27,6 +27,9 @@ IS(guest, lost, AREA_LOST);
 IS(guest, gaps, AREA_GAPS);
 IS(guest, saved_slot, AREA_SAVED_SLOT);
 IS(guest, saved[CTP_REG_PC], AREA_SAVED_PC);
+IS(guest, saved[CTP_REG_FP], AREA_SAVED_FP);
+IS(guest, saved[CTP_REG_S1], AREA_SAVED_S1);
+IS(guest, saved[CTP_REG_S3], AREA_SAVED_S3);
 IS(guest, saved[CTP_REG_S4], AREA_SAVED_S4);
 IS(guest, kept_slot, AREA_KEPT);
 IS(guest, vfork_pc, AREA_VFORK_PC);
@@ -47,7 +50,8 @@ IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
 	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
-_Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
+_Static_assert(SLICE_KEEPS == 1 << 8 * (AREA_KEEPS - AREA_SLICE), "slice");
+_Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
 	       HOW_AGAIN == CTP_STATE_AGAIN << 8, "how");
 
 IS(candidate, pc, CANDIDATE_PC);

@@ -10,6 +10,7 @@
 #define AREA_CURRENT 8
 #define AREA_SLICE 16
 #define AREA_KEEPS (AREA_SLICE + 3)
+#define SLICE_KEEPS 0x1000000 // that alone
 #define AREA_THREAD 24
 #define AREA_RING 32
 #define AREA_RING_MASK 40
@@ -64,6 +65,7 @@
 #define TURN_CHANGE 0x10000
 #define TURN_TOLD_LOW 0xfffe0000 // what of CTP_TOLD_MASK lies in the low half of `turn`: 0 if a count is to be told
 #define HOW_SWAP 1
+#define HOW_JUMP 5
 #define HOW_FCONTEXT 6
 #define HOW_ONTOP 7
 #define HOW_AGAIN 0x200 // beside how, the flag

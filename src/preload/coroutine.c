@@ -226,9 +226,10 @@ static struct ctp_state *found(struct guest *g, struct ctp_state *s, const struc
 
 struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 {
-	struct ctp_state *s = pagemap_slot(t->slot);
+	struct ctp_state *s = pagemap_slot(t->slot), *there = pagemap_stack(t->sp);
+	if (!s && there && there->slot == t->slot) // a page with more slots than the map has room for
+		s = there;
 	recent_note(g, t->slot, s);
-	struct ctp_state *there = pagemap_stack(t->sp);
 	// Where the bounds say nothing, or it left from a signal's stack: the very same place. (If it stands on its
 	// own stack, it was taken for another that left there, as a switch was missed.)
 	bool stands = s && s == g->current && coroutine_holds(s, g->regs[CTP_REG_SP]);

@@ -20,8 +20,10 @@ int hook_abandons(struct guest *g, const void *env);
 static struct ctp_state *saved_at(struct guest *g, const struct target *t)
 {
 	struct ctp_state *s = recent_find(t->slot);
-	if (s->slot != t->slot)
+	if (s->slot != t->slot) {
 		s = pagemap_slot(t->slot);
+		recent_note(g, t->slot, s);
+	}
 	if (!s || s->regs[CTP_REG_SP] != t->sp)
 		return NULL;
 	if (s->life == CTP_DESTROYED) // or so it was thought

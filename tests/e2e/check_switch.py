@@ -10,6 +10,7 @@ from harness import Skip, equal, need, tool
 # program, further words, coroutines: instructions added to a switch, at most
 MOST = {
     ("bench-switch", (), 1): 120, ("bench-switch", (), 100): 120, ("bench-switch", (), 10000): 120,
+    ("bench-jump", (), 1): 162, ("bench-jump", (), 100): 162, ("bench-jump", (), 10000): 167,
     ("bench-fcontext", (), 1): 116, ("bench-fcontext", (), 100): 116, ("bench-fcontext", (), 10000): 118,
 }
 LESS, MORE = 100_000, 200_000  # switches
@@ -47,12 +48,13 @@ HEAD, SINCE, CREATED = 64, 8 + 16, 8 + 280
 def check_two_ways(case):
     """What both ways write is the same, word by word but for times and the thread's number: records, the
     stations with their registers, the stacks and what is known of them."""
-    for n, switches in ((1, 300), (2, 3000), (7, 5000), (40, 20000)):
+    runs = ((1, 300), (2, 3000), (7, 5000), (40, 20000))
+    for n, switches, *more in [(*run, *more) for run in runs for more in ((), ("jump",))]:
         lines, tables = [], []
         for way in ("short", "other"):
-            trace = f"x.{way}.{n}"
+            trace = ".".join(["x", way, str(n), *more])
             done = case.run(tool("setarch"), "-R", case.run_tool, "-q", "-o", trace, "--overflow=block",
-                            case.target("twoways"), way, n, switches)
+                            case.target("twoways"), way, n, switches, *more)
             equal((done.status, done.out), (0, ""), f"{way}: status ({done})")
             shown = case.run(tool("babeltrace2"), trace).out.splitlines()
             lines.append([re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, |tid = \d+", "", x) for x in shown])

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // twoways.c - the same switches twice over, for a comparison of what is written down:
-//   t-twoways short|other COROUTINES SWITCHES
-// other: a getcontext comes before each, so that none can take the short way. Frames of
-// several depths, with frame pointers and without; who goes on is told by a fixed sequence.
-// Some end, and others begin on their stacks.
+//   t-twoways short|other COROUTINES SWITCHES [jump]
+// other: a getcontext comes before each, so that none can take the short way; with jump, where
+// a coroutine is begun by setcontext and gone on with by siglongjmp, that goes by a copy of where
+// it saved itself. Frames of several depths, with frame pointers and without; who goes on is told
+// by a fixed sequence. Some end, and others begin on their stacks.
 #include <alloca.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +19,9 @@
 enum { MOST = 40, STACK = 64 << 10 };
 
 static ucontext_t contexts[MOST + 1]; // the last: main's
-static bool done[MOST];
-static bool goes_long;
+static sigjmp_buf saves[MOST + 1];
+static bool done[MOST], begun[MOST + 1];
+static volatile bool goes_long, jumps;
 static int count;
 static long left;
 static unsigned seed = 1;
@@ -27,6 +30,23 @@ static unsigned next(unsigned n)
 {
 	seed = seed * 1103515245 + 12345;
 	return (seed >> 16) % n;
+}
+
+static __attribute__((noipa)) void enter(int to)
+{
+	static sigjmp_buf copy;
+	memcpy(&copy, &saves[to], sizeof(copy));
+	if (!begun[to]) {
+		begun[to] = true;
+		setcontext(&contexts[to]);
+	}
+	siglongjmp(goes_long ? copy : saves[to], 1);
+}
+
+static __attribute__((noipa)) void jump(int self, int to)
+{
+	if (!sigsetjmp(saves[self], 0))
+		enter(to);
 }
 
 static __attribute__((noinline)) void leave(int self)
@@ -39,6 +59,10 @@ static __attribute__((noinline)) void leave(int self)
 		to = MOST;
 	if (to == self)
 		return;
+	if (jumps) {
+		jump(self, to);
+		return;
+	}
 	if (goes_long)
 		getcontext(&scratch);
 	must(swapcontext(&contexts[self], &contexts[to]));
@@ -67,6 +91,8 @@ static void body(int self)
 	while (left > 0 && next(50))
 		next(4) ? leave(self) : next(2) ? without(self, (int)next(4)) : with_pointer(self, (int)next(3));
 	done[self] = true;
+	if (jumps)
+		siglongjmp(saves[MOST], 1);
 }
 
 static void make(int i)
@@ -79,7 +105,7 @@ static void make(int i)
 	contexts[i].uc_stack.ss_size = STACK;
 	contexts[i].uc_link = &contexts[MOST];
 	makecontext(&contexts[i], (void (*)(void))body, 1, i);
-	done[i] = false;
+	done[i] = begun[i] = false;
 }
 
 int main(int argc, char **argv)
@@ -87,6 +113,8 @@ int main(int argc, char **argv)
 	goes_long = argc > 1 && !strcmp(argv[1], "other");
 	count = argc > 2 ? atoi(argv[2]) : 4;
 	left = argc > 3 ? atol(argv[3]) : 1000;
+	jumps = argc > 4;
+	begun[MOST] = true;
 	for (int i = 0; i < count; i++)
 		make(i);
 	while (left > 0) {

@@ -9,6 +9,11 @@
 #define CONTEXT_SP 160
 #define CONTEXT_FPREGS 224
 
+// Where glibc's jmp_buf keeps rsp, and how: xored with the guard in %fs, rotated left (asserted in context.h).
+#define JMPBUF_SP 48
+#define JMPBUF_ROTATE 17
+#define JMPBUF_GUARD 0x30
+
 #define EXPORTED(name) .globl name; .type name, @function; name:
 #define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:
 #define END(name) .size name, . - name

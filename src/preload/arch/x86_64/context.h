@@ -36,6 +36,7 @@ static inline uint64_t *context_record(ucontext_t *u) { return (uint64_t *)&u->u
 // mangled: xored with the thread's pointer guard (fs:0x30), rotated left by 17.
 // (sysdeps/unix/sysv/linux/x86_64/sysdep.h, PTR_MANGLE)
 enum { JMPBUF_SP = 6, JMPBUF_PC = 7, JMPBUF_ROTATE = 17 };
+_Static_assert(8 * JMPBUF_SP == 48 && JMPBUF_ROTATE == 17, "JMPBUF_*, asm.h");
 static inline uint64_t jmpbuf_guard(void)
 {
 	uint64_t guard;

@@ -45,15 +45,16 @@
 .endm
 
 // The leaver stands where it stood, all of whose words that matter are as they were
-// (stacks.h): so its stack is the same. rdx, rax are changed.
-.macro SHORT_STACK long
+// (stacks.h): so its stack is the same. rdx, rax are changed. It stands `above` the register
+// `base`, and goes on at `pc`.
+.macro SHORT_STACK long, pc=(%rsp), above=8, base=%rsp
 	movq STATE_LAST(%rcx), %r9
-	movq (%rsp), %rax
+	movq \pc, %rax
 	cmpq %rax, CANDIDATE_PLAIN(%r9)
 	jne 12f
 	movl CANDIDATE_LAST_ABSOLUTE(%r9), %eax
 11:	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
-	movq 8(%rsp,%rdx), %rdx
+	movq \above(\base,%rdx), %rdx
 	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
 	jne \long
 	subl $2, %eax
@@ -62,22 +63,23 @@
 .endm
 
 // The rest of it, behind the way out: where frames were told by frame pointers, too.
-.macro SHORT_STACK_FP long
+.macro SHORT_STACK_FP long, fp=%rbp, above=8, base=%rsp
 12:	cmpq %rax, CANDIDATE_PC(%r9)
 	jne \long
 	cmpb $0, CANDIDATE_FP(%r9)
 	je 13f
-	leaq -8(%rbp), %rax
-	subq %rsp, %rax
+	movq \fp, %rax
+	subq $\above, %rax
+	subq \base, %rax
 	cmpq %rax, CANDIDATE_FP_VAL(%r9)
 	jne \long
 13:	movslq CANDIDATE_LAST(%r9), %rax
 14:	cmpl %eax, CANDIDATE_LAST_ABSOLUTE(%r9)
 	je 15f
 	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
-	movq 8(%rsp,%rdx), %rdx
-	subq $8, %rdx
-	subq %rsp, %rdx
+	movq \above(\base,%rdx), %rdx
+	subq $\above, %rdx
+	subq \base, %rdx
 	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
 	jne \long
 	subl $2, %eax
@@ -106,12 +108,21 @@
 	orq %rax, %rdx
 	movq STATE_TURN(%rcx), %rax
 	movb $1, STATE_TURN(%rcx)	// being written
+.if \how == HOW_JUMP			// pc and sp stand there
+	movups AREA_SAVED_FP(%r11), %xmm0
+	movups AREA_SAVED_S1(%r11), %xmm1
+	movups AREA_SAVED_S3(%r11), %xmm2
+	movups %xmm0, STATE_FP(%rcx)
+	movups %xmm1, STATE_S1(%rcx)
+	movups %xmm2, STATE_S3(%rcx)
+.else
 	movq %rbp, STATE_FP(%rcx)
 	movq %rbx, STATE_S0(%rcx)
 	movq %r12, STATE_S1(%rcx)
 	movq %r13, STATE_S2(%rcx)
 	movq %r14, STATE_S3(%rcx)
-	movq %r15, STATE_S4(%rcx)	// pc and sp stand there
+	movq %r15, STATE_S4(%rcx)
+.endif
 	movq %rdx, STATE_SINCE(%rcx)
 	movw $(\how + HOW_AGAIN), STATE_HOW(%rcx)
 .if \how == HOW_SWAP
@@ -146,6 +157,11 @@
 	movq STATE_ID(%r10), %rdi
 	movq %rdi, THREAD_CURRENT(%r9)
 	movq %r10, AREA_CURRENT(%r11)
+.if \how == HOW_JUMP
+	movq $0, AREA_SLICE(%r11)
+	movq $0, AREA_SAVED_SLOT(%r11)
+	movq $0, AREA_KEPT(%r11)
+.endif
 	movq STATE_SLOT(\again), %rdi
 .endm
 
@@ -211,5 +227,39 @@
 .if \how == HOW_ONTOP
 	movq AREA_ARGUMENT(%r11), %rdx
 .endif
+	jmp \long
+.endm
+
+// longjmp(rdi = whom it enters, rsi) and its like. The leaver's place and registers are those of its own save,
+// the one thing that happened in this slice. (It calls an ordinary function: xmm0 to xmm2 are free.)
+.macro SHORT_JUMP long
+	cmpq $SLICE_KEEPS, AREA_SLICE(%r11)
+	jne \long
+	SHORT_TARGET %rdi, \long
+	movq JMPBUF_SP(%rdi), %rax
+	rorq $JMPBUF_ROTATE, %rax
+	xorq %fs:JMPBUF_GUARD, %rax
+	prefetcht0 (%rax)
+	cmpq %rax, STATE_SP(%r10)
+	jne \long
+	cmpb $HOW_JUMP, STATE_HOW(%r10)
+	jne \long
+	movq AREA_CURRENT(%r11), %rcx
+	movq AREA_SAVED_SLOT(%r11), %rax
+	cmpq %rax, %rdi			// its own save
+	je \long
+	cmpq %rax, STATE_SLOT(%rcx)
+	jne \long
+	movq AREA_SAVED_SP(%r11), %rdi
+	cmpq %rdi, STATE_SP(%rcx)
+	jne 17f
+	cmpq %rsp, %rdi			// who saved itself has not returned
+	jbe 17f
+	SHORT_STACK 17f, AREA_SAVED_PC(%r11), 0, %rdi
+	SHORT_WRITE HOW_JUMP, %r10, 17f
+.endm
+
+.macro SHORT_JUMP_LONG long
+17:	movq STATE_SLOT(%r10), %rdi
 	jmp \long
 .endm

@@ -156,6 +156,8 @@
 .if \how
 .if \how == HOW_SWAP
 	SHORT_SWAP 8f
+.elseif \how == HOW_JUMP
+	SHORT_JUMP 8f
 .else
 	SHORT_FCONTEXT \how, 8f
 .endif
@@ -165,6 +167,11 @@
 	SHORT_SECOND %rsi, 8f
 	SHORT_STACK_FP 8f
 	SHORT_NATIVE %rcx, 8f
+.elseif \how == HOW_JUMP
+	SHORT_SECOND %rdi, 8f
+	SHORT_STACK_FP 17f, AREA_SAVED_FP(%r11), 0, %rdi
+	SHORT_NATIVE %r10, 17f
+	SHORT_JUMP_LONG 8f
 .else
 	SHORT_SECOND %rdi, 8f
 	SHORT_STACK_FP 17f
@@ -265,10 +272,10 @@
 	SAVES setjmp
 	SAVES _setjmp
 	SAVES __sigsetjmp
-	TRAMPOLINE longjmp, longjmp, JUMP
-	TRAMPOLINE _longjmp, longjmp, JUMP
-	TRAMPOLINE siglongjmp, longjmp, JUMP
-	TRAMPOLINE __longjmp_chk, longjmp, JUMP
+	TRAMPOLINE longjmp, longjmp, JUMP, 0, HOW_JUMP
+	TRAMPOLINE _longjmp, longjmp, JUMP, 0, HOW_JUMP
+	TRAMPOLINE siglongjmp, longjmp, JUMP, 0, HOW_JUMP
+	TRAMPOLINE __longjmp_chk, longjmp, JUMP, 0, HOW_JUMP
 
 	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH, 1, HOW_FCONTEXT
 	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1, HOW_ONTOP
