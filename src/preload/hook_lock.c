@@ -12,10 +12,16 @@
 #include "coroutine.h"
 #include "held.h"
 
+// Only of a coroutine is it asked (held_suspend): a loop may hold its lock while it runs others.
+static inline bool kept_track_of(const struct guest *g)
+{
+	return g && g->current && g->current->entity == CTP_COROUTINE && g->nlocks < GUEST_LOCKS;
+}
+
 static inline int locked(const void *lock, int r)
 {
 	struct guest *g;
-	if (CTP_LIKELY(r == 0 || r == EOWNERDEAD) && (g = cpu_self()) && g->nlocks < GUEST_LOCKS)
+	if (CTP_LIKELY(r == 0 || r == EOWNERDEAD) && kept_track_of(g = cpu_self()))
 		g->locks[g->nlocks++] = lock;
 	return r;
 }
