@@ -15,6 +15,7 @@ enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), B
 
 struct entry {
 	union {
+		uint64_t cover; // the next two
 		struct {
 			uint32_t first, last;
 			uint32_t slots[SLOTS];
@@ -68,6 +69,12 @@ static inline struct entry *entry_of(uint64_t addr, bool make)
 	return leaf ? &leaf[addr >> PAGE_BITS & (PAGES - 1)] : NULL;
 }
 
+// The entry of `page`, given that of the page before (NULL: none, or not known).
+static inline struct entry *entry_after(const struct entry *before, uint64_t page, bool make)
+{
+	return before && (page & (PAGES - 1)) ? (struct entry *)before + 1 : entry_of(page << PAGE_BITS, make);
+}
+
 // Who finds a station's number here finds what was in the station before.
 static inline uint32_t get(const uint32_t *p)
 {
@@ -108,33 +115,48 @@ struct ctp_state *pagemap_slot(uint64_t addr)
 	return NULL;
 }
 
+// Stacks in [lo, hi), page by page. Most pages say what the one before said.
+struct covering {
+	uint64_t lo, hi;
+	void (*each)(struct ctp_state *s, void *arg);
+	void *arg;
+	uint64_t seen;         // of the page before
+	uint32_t told, except; // numbers
+};
+
+static __attribute__((noinline)) void tell(struct covering *c, uint64_t cover)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t n = (uint32_t)(cover >> 32 * i);
+		struct ctp_state *s = n == c->told || n == c->except ? NULL : station_at(n);
+		if (!s || s->lo >= c->hi || s->hi <= c->lo)
+			continue;
+		c->told = n;
+		if (c->each)
+			c->each(s, c->arg);
+	}
+	c->seen = cover;
+}
+
 void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
 {
-	uint32_t me = s->station + 1, told = 0;
+	uint32_t me = s->station + 1;
+	struct covering c = {.lo = s->lo, .hi = s->hi, .each = taken, .arg = arg, .except = me};
+	struct entry *e = NULL;
 	inherit_forget(s->lo, s->hi);
 	for (uint64_t page = s->lo >> PAGE_BITS; page <= (s->hi - 1) >> PAGE_BITS; page++) {
-		uint64_t lo = page << PAGE_BITS, hi = lo + (1 << PAGE_BITS);
-		struct entry *e = entry_of(lo, true);
+		bool from = s->lo <= page << PAGE_BITS, to = s->hi >= (page + 1) << PAGE_BITS;
+		e = entry_after(e, page, true);
 		if (!e) {
 			ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
 			return;
 		}
-		uint32_t had[2] = {get(&e->first), get(&e->last)};
-		for (int i = 0; i < 2; i++) {
-			if (!had[i] || had[i] == told || had[i] == me)
-				continue;
-			struct ctp_state *old = station_at(had[i]);
-			if (old && old->lo < s->hi && old->hi > s->lo) {
-				told = had[i];
-				if (taken)
-					taken(old, arg);
-			}
-		}
-		bool from = s->lo <= lo, to = s->hi >= hi;
-		if (from || !to)
-			set(&e->first, me);
-		if (to || !from)
-			set(&e->last, me);
+		if (c.seen != ctp_load64(&e->cover))
+			tell(&c, ctp_load64(&e->cover));
+		if (from == to)
+			ctp_store64(&e->cover, me | (uint64_t)me << 32);
+		else
+			set(from ? &e->first : &e->last, me);
 	}
 }
 
@@ -182,20 +204,19 @@ bool pagemap_clear(uint64_t lo, uint64_t hi)
 void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
 		   void *arg)
 {
+	struct covering c = {.lo = lo, .hi = hi, .each = each, .arg = arg};
+	const struct entry *e = NULL;
 	for (uint64_t page = lo >> PAGE_BITS; page <= (hi - 1) >> PAGE_BITS; page++) {
-		const struct entry *e = leaf_of(page << PAGE_BITS, false);
+		e = entry_after(e, page, false);
 		if (!e) {
 			page |= PAGES - 1; // nothing in this block
 			continue;
 		}
-		e += page & (PAGES - 1);
-		uint32_t n[2] = {get(&e->first), get(&e->last)};
-		for (int i = 0; i < 2; i++) {
-			struct ctp_state *s = station_at(n[i]);
-			if (s && s->lo < hi && s->hi > lo && (i == 0 || n[1] != n[0]))
-				each(s, arg);
-		}
-		for (int i = 0; slots && i < SLOTS; i++) {
+		if (c.seen != ctp_load64(&e->cover))
+			tell(&c, ctp_load64(&e->cover));
+		if (!slots || !(e->words[1] | e->words[2] | e->words[3]))
+			continue;
+		for (int i = 0; i < SLOTS; i++) {
 			struct ctp_state *s = station_at(get(&e->slots[i]));
 			if (s && s->slot >= lo && s->slot < hi)
 				each(s, arg);
