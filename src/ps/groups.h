@@ -33,6 +33,7 @@ struct coroutine {
 	uint8_t nwaits;
 	char *name;   // as the program calls it, fit for a terminal; NULL: it does not say
 	bool settled; // false: it was being written all the while
+	bool walked;  // its stack has been looked at as it lies in memory
 	struct coroutine_wait {
 		int32_t fd;
 		uint32_t gen, events, how; // CTP_WAIT_*

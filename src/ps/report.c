@@ -30,7 +30,8 @@ static int name_stacks(struct report *r)
 		if (c->life != CTP_SUSPENDED)
 			continue;
 		e = stacks_recorded(r->stacks, c->recorded, &c->stack);
-		if (!c->stack)
+		c->walked = !c->stack;
+		if (c->walked)
 			jobs[n++] = (struct stacks_job){ c, &c->stack };
 	}
 	if (!e)
@@ -41,13 +42,14 @@ static int name_stacks(struct report *r)
 
 static int walk_groups(struct report *r)
 {
-	size_t n = (r->wants->all || r->wants->tree) && !r->wants->whole ? 0 : r->groups.n;
+	size_t n = (r->wants->all || r->wants->tree) && !r->wants->whole ? 0 : r->groups.n, walks = 0;
 	struct stacks_job *jobs = calloc(n ? n : 1, sizeof(*jobs));
 	int e = jobs ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < n; i++)
-		jobs[i] = (struct stacks_job){ r->groups.v[i].first, &r->groups.v[i].stack };
+		if (!r->groups.v[i].first->walked)
+			jobs[walks++] = (struct stacks_job){ r->groups.v[i].first, &r->groups.v[i].stack };
 	if (!e)
-		e = stacks_live(r->stacks, jobs, n);
+		e = stacks_live(r->stacks, jobs, walks);
 	free(jobs);
 	return e;
 }

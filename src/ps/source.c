@@ -51,6 +51,18 @@ int source_peek(const struct source *s, uint64_t addr, void *to, size_t bytes)
 	return n == (ssize_t)bytes ? 0 : n < 0 ? -errno : -EFAULT;
 }
 
+// What lies side by side is one piece: the kernel takes hold of its pages once.
+static size_t side_by_side(const struct source *s, const uint64_t *offs, size_t n, size_t bytes, struct iovec *r)
+{
+	size_t pieces = 0;
+	for (size_t i = 0; i < n; i++)
+		if (i && offs[i] == offs[i - 1] + bytes)
+			r[pieces - 1].iov_len += bytes;
+		else
+			r[pieces++] = (struct iovec){ .iov_base = (void *)(uintptr_t)(s->base + offs[i]), .iov_len = bytes };
+	return pieces;
+}
+
 int source_read_many(const struct source *s, const uint64_t *offs, size_t n, void *to, size_t bytes)
 {
 	struct iovec r[AT_ONCE];
@@ -59,12 +71,11 @@ int source_read_many(const struct source *s, const uint64_t *offs, size_t n, voi
 		char *piece = (char *)to + at * bytes;
 		bool inside = s->fd < 0 && !s->core;
 		some = n - at < AT_ONCE ? n - at : AT_ONCE;
-		for (size_t i = 0; i < some; i++) {
-			r[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)(s->base + offs[at + i]), .iov_len = bytes };
+		for (size_t i = 0; i < some; i++)
 			inside &= offs[at + i] <= s->bytes && bytes <= s->bytes - offs[at + i];
-		}
 		struct iovec l = { .iov_base = piece, .iov_len = some * bytes };
-		if (inside && process_vm_readv(s->pid, &l, 1, r, some, 0) == (ssize_t)(some * bytes))
+		size_t pieces = side_by_side(s, offs + at, some, bytes, r);
+		if (inside && process_vm_readv(s->pid, &l, 1, r, pieces, 0) == (ssize_t)(some * bytes))
 			continue;
 		for (size_t i = 0; !e && i < some; i++) // one by one, to say why
 			e = source_read(s, offs[at + i], piece + i * bytes, bytes);

@@ -28,10 +28,12 @@ struct unwind {
 	unw_addr_space_t as;
 	struct modules modules;
 	struct idmap unknown; // pcs without unwind information
+	struct idmap ends;    // innermost pcs beyond which there is nothing, whatever the stack holds
 	struct page pages[PAGES];
 	// the walk under way
 	const struct ctp_state *s;
 	bool missed; // the last rule asked for is not known
+	bool looked; // the last step read the stack
 	const struct unwind_near *near; // as given; may be NULL
 	struct unwind_near more;        // of the stack, where that is not enough
 };
@@ -83,6 +85,7 @@ static size_t near_bytes(const struct ctp_state *s, uint64_t addr)
 
 static bool stack_word(struct unwind *u, uint64_t addr, unw_word_t *value)
 {
+	u->looked = true;
 	if ((u->near && near_word(u->near, addr, value)) || near_word(&u->more, addr, value))
 		return true;
 	u->more.addr = addr;
@@ -90,19 +93,25 @@ static bool stack_word(struct unwind *u, uint64_t addr, unw_word_t *value)
 	return near_word(&u->more, addr, value);
 }
 
+static bool is_end(const struct unwind *u, uint64_t pc)
+{
+	return idmap_get(&u->ends, pc) != IDMAP_NONE;
+}
+
 // One call for up to FETCHED stacks. It ends at the first that cannot be read: how many were tried.
 static size_t fetch_some(const struct unwind *u, const struct ctp_state *s, size_t n, struct unwind_near *out)
 {
 	struct iovec l[FETCHED], r[FETCHED];
-	size_t i;
+	size_t i, wanted = 0;
 	n = n < FETCHED ? n : FETCHED;
 	for (i = 0; i < n; i++) {
 		out[i].addr = s[i].regs[CTP_REG_SP];
-		out[i].have = near_bytes(&s[i], out[i].addr);
+		out[i].have = is_end(u, s[i].regs[CTP_REG_PC]) ? 0 : near_bytes(&s[i], out[i].addr);
+		wanted += out[i].have;
 		l[i] = (struct iovec){ .iov_base = out[i].bytes, .iov_len = out[i].have };
 		r[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)out[i].addr, .iov_len = out[i].have };
 	}
-	ssize_t got = process_vm_readv(u->pid, l, n, r, n, 0);
+	ssize_t got = wanted ? process_vm_readv(u->pid, l, n, r, n, 0) : 0;
 	size_t left = got > 0 ? (size_t)got : 0;
 	for (i = 0; i < n && left >= out[i].have; i++)
 		left -= out[i].have;
@@ -220,6 +229,7 @@ void unwind_free(struct unwind *u)
 		unw_destroy_addr_space(u->as);
 	modules_deinit(&u->modules);
 	idmap_deinit(&u->unknown);
+	idmap_deinit(&u->ends);
 	free(u);
 }
 
@@ -239,13 +249,23 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 	u->s = s;
 	u->near = near;
 	u->more.have = 0;
-	if (!s->regs[CTP_REG_PC] || (s->lo < s->hi && (sp < s->lo || sp > s->hi)) ||
-	    unw_init_remote(&c, u->as, u))
+	if (guessed)
+		*guessed = false;
+	if (!s->regs[CTP_REG_PC] || (s->lo < s->hi && (sp < s->lo || sp > s->hi)))
+		return 0;
+	if (max && is_end(u, s->regs[CTP_REG_PC])) {
+		pcs[0] = s->regs[CTP_REG_PC];
+		return 1;
+	}
+	if (unw_init_remote(&c, u->as, u))
 		return 0;
 	while (n < max && !unw_get_reg(&c, UNW_REG_IP, &pc) && modules_has(&u->modules, pc)) {
 		pcs[n++] = pc;
-		u->missed = false;
-		if (unw_step(&c) <= 0 || unw_get_reg(&c, UNW_REG_SP, &up) || !climbs(s, sp, up))
+		u->missed = u->looked = false;
+		int step = unw_step(&c);
+		if (!step && n == 1 && !u->missed && !u->looked && u->ends.n < UNKNOWN_MAX)
+			idmap_set(&u->ends, pc, 0);
+		if (step <= 0 || unw_get_reg(&c, UNW_REG_SP, &up) || !climbs(s, sp, up))
 			break;
 		guess |= u->missed;
 		sp = up;

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -152,7 +153,7 @@ static void outside_of_the_region(void **state)
 {
 	unsigned char bytes[64] = "abc", to[64];
 	struct source s = { .pid = getpid(), .base = (uint64_t)(uintptr_t)bytes, .bytes = sizeof(bytes), .fd = -1 };
-	const uint64_t good[] = { 0, 32 }, bad[] = { 0, 40 };
+	const uint64_t good[] = { 0, 32 }, bad[] = { 0, 40 }, mixed[] = { 2, 0, 1, 1 }; // of which one lies behind another
 	assert_int_equal(source_read(&s, 0, to, 64), 0);
 	assert_memory_equal(bytes, to, 64);
 	assert_int_equal(source_read(&s, 1, to, 64), -EPROTO);
@@ -160,6 +161,8 @@ static void outside_of_the_region(void **state)
 	assert_int_equal(source_read_many(&s, good, 2, to, 32), 0);
 	assert_memory_equal(bytes, to, 64);
 	assert_int_equal(source_read_many(&s, bad, 2, to, 32), -EPROTO);
+	assert_int_equal(source_read_many(&s, mixed, 4, to, 1), 0);
+	assert_memory_equal(to, "cabb", 4);
 }
 
 static void through_a_descriptor(void **state)
@@ -231,6 +234,28 @@ static bool as_seen(const uint64_t *pcs, size_t n)
 	return false;
 }
 
+// Where unwind tables say that nothing called, no stack is read from the second time on.
+static void an_end_is_known(void **state)
+{
+	struct ctp_state s = suspend();
+	struct unwind_near near;
+	struct unwind *u;
+	uint64_t pcs[64];
+	bool guessed = true;
+	s.regs[CTP_REG_PC] = getauxval(AT_ENTRY) + 4; // in _start, behind its first instruction
+	assert_int_equal(unwind_new(&u, getpid()), 0);
+	unwind_fetch(u, &s, 1, &near);
+	assert_true(near.have > 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(unwind_walk(u, &s, &near, pcs, 64, &guessed), 1);
+		assert_int_equal(pcs[0], s.regs[CTP_REG_PC]);
+		assert_false(guessed);
+		unwind_fetch(u, &s, 1, &near);
+		assert_int_equal(near.have, 0);
+	}
+	unwind_free(u);
+}
+
 static void a_stack_is_walked(void **state)
 {
 	struct ctp_state s[3] = { suspend() };
@@ -253,6 +278,7 @@ static void a_stack_is_walked(void **state)
 	assert_true(as_seen(pcs, n));
 	assert_true(unwind_walk(u, &s[2], NULL, pcs, 64, NULL) <= 1);
 	assert_true(unwind_walk(u, &s[1], &near[1], pcs, 64, NULL) <= 1);
+	assert_int_equal(unwind_walk(u, &s[2], &near[2], pcs, 64, NULL), n); // that it ended there is not kept
 	s[0].regs[CTP_REG_PC] = 12345; // no code
 	assert_int_equal(unwind_walk(u, &s[0], NULL, pcs, 64, NULL), 0);
 	unwind_free(u);
@@ -279,7 +305,8 @@ int main(void)
 		cmocka_unit_test(unknown_stacks_stay_apart), cmocka_unit_test(creators_that_differ),
 		cmocka_unit_test(apart_and_empty), cmocka_unit_test(a_record_is_never_torn),
 		cmocka_unit_test(outside_of_the_region), cmocka_unit_test(through_a_descriptor),
-		cmocka_unit_test(a_stack_is_walked), cmocka_unit_test(mappings),
+		cmocka_unit_test(a_stack_is_walked), cmocka_unit_test(an_end_is_known),
+		cmocka_unit_test(mappings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
