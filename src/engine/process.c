@@ -24,6 +24,8 @@
 #include "engine/tables.h"
 
 #define EXE_AGAIN_NS 50000000
+#define EXE_RARELY_NS 1000000000 // where nobody has moved for
+#define EXE_STILL_NS 3000000000  // so long
 #define STATION_NS 250ULL        // to write one
 #define LOOK_NS 100000000ULL     // to look, whatever the tables take
 #define TABLES_NS 100000000ULL   // to write them, whatever the look took
@@ -236,14 +238,30 @@ int process_next(struct process *p, struct shm *fresh)
 	return r < 0 ? r : process_started(p);
 }
 
+// Changes whenever a thread switches, or begins or ends a wait: whoever calls exec has come out of his.
+static uint64_t movement(const struct ctp_region *r)
+{
+	uint64_t sum = 0;
+	uint32_t n = ctp_load32(&r->ext->thread_high);
+	for (uint32_t i = 0; i < n && i < r->threads_max; i++)
+		sum += ctp_load64(&r->threads[i].switches) + ctp_load64(&r->threads[i].wait_seq);
+	return sum;
+}
+
 // What the process is now, if that can still be seen. (Not said at once: a
 // new image differs for a while before it asks for its region.)
 static void look_at_exe(struct process *p, uint64_t now)
 {
 	char link[64], exe[sizeof(p->exe)];
-	if (now < p->exe_again_ns)
+	uint64_t moved = movement(p->region);
+	if (moved != p->moved) {
+		p->moved = moved;
+		p->moved_ns = now;
+	}
+	bool still = now - p->moved_ns >= EXE_STILL_NS;
+	if (p->exe_ns && now - p->exe_ns < (still ? EXE_RARELY_NS : EXE_AGAIN_NS))
 		return;
-	p->exe_again_ns = now + EXE_AGAIN_NS;
+	p->exe_ns = now;
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
 	ssize_t n = readlink(link, exe, sizeof(exe) - 1);
 	if (n > 0) {

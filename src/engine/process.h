@@ -34,7 +34,8 @@ struct process {
 	struct switchers_watch watch;
 	struct manifest_image about; // the present image
 	int listed;     // where `about` goes to in the manifest; -1: nothing worth it has happened yet
-	uint64_t exe_again_ns;
+	uint64_t exe_ns;          // when its program was last looked at
+	uint64_t moved, moved_ns; // its threads; when that last changed
 	char exe[4096]; // what the process was when last looked at
 	bool final_done, ended;
 };

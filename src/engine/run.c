@@ -30,6 +30,7 @@
 #define SLEEP_IDLE_NS 125000000
 #define IDLE_AFTER_NS 3000000000ULL
 #define FORGET_NS 2000000000ULL
+#define CHILDREN_NS 1000000000ULL // to look without a word of the kernel's
 #define KILL_AFTER_NS 2000000000ULL
 #define CONT_AFTER_NS 50000000ULL
 #define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
@@ -50,6 +51,7 @@ struct loop {
 	uint64_t turns;
 	uint64_t busy_ns;   // when the program last did something
 	uint64_t forget_ns; // when the region's pages are next let go
+	uint64_t children_ns; // when children are next looked at, whatever happens
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
 	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
@@ -218,12 +220,26 @@ static void look_at_child(struct loop *l)
 		l->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		l->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 		session_ended(l->s, l->end.signal ? "signal" : "exit", l->end.signal ? l->end.signal : l->end.status);
+		l->children_ns = 0; // whom it hid
 		return;
 	}
 	if (pid < 0 && errno == ECHILD) { // somebody took its status away
 		l->end.status = 125;
 		session_ended(l->s, "exit", l->end.status);
 	}
+}
+
+// The kernel tells of an end, a stop, a thread that died while it was held.
+static void look_at_children(struct loop *l)
+{
+	struct signals_news n = signals_take(SIGCHLD, 0);
+	uint64_t now = clock_mono_ns();
+	if (!n.sent && !n.kernel && now < l->children_ns)
+		return;
+	l->children_ns = now + CHILDREN_NS;
+	regs_reap(first_pid(l));
+	if (!session_first(l->s)->ended)
+		look_at_child(l);
 }
 
 static void look_at_time(struct loop *l)
@@ -274,9 +290,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		turn(&l);
 		pass_signals(&l);
 		session_final(s, false);
-		regs_reap(first_pid(&l));
-		if (!session_first(s)->ended)
-			look_at_child(&l);
+		look_at_children(&l);
 		mirror_stop(&l);
 		look_at_time(&l);
 		if (session_lives(s))
