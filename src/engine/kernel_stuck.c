@@ -198,14 +198,6 @@ static void timer(struct look *l, struct suspect *s, const struct rows_of *o)
 		look_say(a, 1, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
 }
 
-static bool all_asleep(const struct look *l)
-{
-	for (size_t i = 0; i < l->tasks.n; i++)
-		if (l->tasks.v[i].state != 'S' && !proc_task_dead(&l->tasks.v[i]))
-			return false;
-	return true;
-}
-
 static bool asks_ready(const struct suspect *s)
 {
 	return s->rule == 4 || s->rule == 5 || s->rule == 8 || s->rule == 9;
@@ -217,7 +209,7 @@ static bool ready(struct look *l, struct suspect *s, const struct rows_of *o)
 	struct look_answer *a = &s->a[LOOK_P3];
 	if (!asks_ready(s))
 		return true;
-	s->ready = all_asleep(l) ? stuck_ready(l->pid, s->c.fd, stuck_directions(s)) : -1;
+	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_ready(l->pid, s->c.fd, stuck_directions(s)) : -1;
 	if (s->rule == 5)
 		return true;
 	if (s->ready < 0)

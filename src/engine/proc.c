@@ -237,6 +237,23 @@ bool proc_stopped(pid_t pid)
 	return proc_task_stopped(&t);
 }
 
+bool proc_tasks_asleep(const struct proc_tasks *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->v[i].state != 'S' && !proc_task_dead(&t->v[i]))
+			return false;
+	return true;
+}
+
+bool proc_asleep(pid_t pid, bool *stopped)
+{
+	struct proc_tasks t = {0};
+	bool asleep = !proc_tasks_read(pid, false, &t) && proc_tasks_asleep(&t);
+	*stopped = proc_tasks_stopped(&t);
+	proc_tasks_deinit(&t);
+	return asleep;
+}
+
 bool proc_tasks_still(const struct proc_tasks *before, const struct proc_tasks *after)
 {
 	if (before->n != after->n || !before->n)

@@ -65,6 +65,10 @@ static inline bool proc_task_stopped(const struct proc_task *t)
 bool proc_tasks_stopped(const struct proc_tasks *t);
 // The same of a process as a whole, as its first thread has it: cheap.
 bool proc_stopped(pid_t pid);
+// Does every thread sleep that is not gone for good?
+bool proc_tasks_asleep(const struct proc_tasks *t);
+// The same of what /proc says now; *stopped: one stands still.
+bool proc_asleep(pid_t pid, bool *stopped);
 // A thread that is gone for good keeps nothing.
 static inline bool proc_task_dead(const struct proc_task *t)
 {

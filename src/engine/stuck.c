@@ -23,7 +23,8 @@
 #include "ctp/woken.h"
 
 #define MS 1000000ULL
-enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20, FINAL_PAUSE_NS = 3000000 };
+enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };
+enum { FINAL_PAUSE_NS = 3000000, STOPPED_PAUSE_NS = 250000, STOPPED_SHARES = 4, TRIES = 12 }; // at the end
 enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
 
 struct walk {
@@ -357,15 +358,21 @@ static uint64_t activity(const struct ctp_region *r, uint64_t *turns)
 	return sum;
 }
 
-static bool all_asleep(pid_t pid, bool *stopped)
+// At the end there is time until all threads sleep; more if the program is stopped again and again,
+// or if a busy machine lets us ask only now and then.
+static void await_sleep(struct stuck *k, struct walk *w)
 {
-	struct proc_tasks t = {0};
-	bool asleep = !proc_tasks_read(pid, false, &t);
-	for (size_t i = 0; i < t.n; i++)
-		asleep &= t.v[i].state == 'S' || proc_task_dead(&t.v[i]);
-	*stopped = proc_tasks_stopped(&t);
-	proc_tasks_deinit(&t);
-	return asleep;
+	uint64_t share = w->deadline_ns > w->now_ns ? (w->deadline_ns - w->now_ns) / 2 : 0;
+	bool stopped;
+	for (int tries = 1; !(w->asleep = proc_asleep(w->pid, &stopped)); tries++) {
+		stuck_note_stopped(k, stopped);
+		unsigned shares = stuck_stopped(k) ? STOPPED_SHARES : tries < TRIES ? 2 : 1;
+		if (proc_now_ns() >= w->now_ns + shares * share)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = stuck_stopped(k) ? STOPPED_PAUSE_NS : FINAL_PAUSE_NS}, NULL);
+	}
+	uint64_t until = proc_now_ns() + share;
+	w->deadline_ns = until > w->deadline_ns ? until : w->deadline_ns;
 }
 
 // Is it time for a walk?
@@ -390,7 +397,9 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	bool rested = false, stopped = false;
 	if ((!final && !due(k, sum, now_ns, &rested)) || ctp_load64(&e->exit_begun))
 		return;
-	if (!final && proc_stopped(pid)) { // nothing can be asked, and nothing happens meanwhile
+	stopped = proc_stopped(pid);
+	stuck_note_stopped(k, stopped);
+	if (!final && stopped) { // nothing can be asked, and nothing happens meanwhile
 		k->walk_ns = k->busy_ns = now_ns + STOPPED_MS * MS;
 		return;
 	}
@@ -398,11 +407,10 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	if (w.many)
 		walk_stations(&w);
 	w.hints = w.n > 0;
-	w.asleep = w.hints && all_asleep(pid, &stopped);
-	while (final && w.hints && !w.asleep && proc_now_ns() < now_ns + (final_ns - now_ns) / 2) {
-		nanosleep(&(struct timespec){.tv_nsec = FINAL_PAUSE_NS}, NULL);
-		w.asleep = all_asleep(pid, &stopped);
-	}
+	if (w.hints && final)
+		await_sleep(k, &w);
+	else if (w.hints)
+		w.asleep = proc_asleep(pid, &stopped);
 	ask_kernel(&w);
 	if (final)
 		parked(&w);

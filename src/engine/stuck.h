@@ -17,7 +17,19 @@ struct stuck {
 	uint64_t walk_ns;     // no walk before
 	uint64_t busy_ns;     // nor before this, while the program runs
 	uint64_t pause_ns;    // between two of those
+	uint64_t stopped_ns;  // when it was last seen to stand still by no doing of its own; 0: never
 };
+
+// Is it being stopped and continued? A program that goes on is awake for a moment.
+#define STUCK_LATELY_NS 1000000000ULL
+static inline bool stuck_stopped(const struct stuck *k)
+{
+	return k->stopped_ns && proc_now_ns() - k->stopped_ns < STUCK_LATELY_NS;
+}
+static inline void stuck_note_stopped(struct stuck *k, bool stopped)
+{
+	k->stopped_ns = stopped ? proc_now_ns() : k->stopped_ns;
+}
 
 // Adds suspects: CTP004, 005, 008, 009, 027; at the final look, before an exit, CTP003 too.
 // final_ns: when the final look is to be done with it; 0: it is none.

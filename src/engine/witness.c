@@ -20,7 +20,7 @@
 #include "engine/suspects.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, GRACE_MS = 200, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, GOES_ON_MS = 300, PROVE_TRIES = 20 };
+enum { CHECK_MS = 30, GRACE_MS = 200, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, GOES_ON_MS = 300, AWAKE_MS = 100, PROVE_TRIES = 20 };
 
 struct witness {
 	const struct ctp_region *r;
@@ -34,6 +34,7 @@ struct witness {
 	struct proc_tasks last; // threads at the last check
 	uint64_t check_ns, look_ns; // not before
 	uint64_t patient_ns;    // until then, the last look waits for a stopped program
+	uint64_t awake_ns;      // and so long it has waited for threads that were awake after a stop
 	unsigned scans;         // tries between ticks
 	size_t described;       // suspects that there were when the descriptors were written
 	unsigned certain;
@@ -155,20 +156,37 @@ static bool put_off(const struct look *l, uint64_t now_ns)
 	return false;
 }
 
-static void go_on_until(const struct witness *w, uint64_t ns)
+// One that goes on is awake for a moment, for longer on a busy machine; its computing threads are so for ever.
+static bool patient(const struct witness *w, bool stopped)
 {
-	while (proc_stopped(w->pid) && !signals_late(ns))
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return (stopped || (stuck_stopped(&w->stuck) && w->awake_ns < AWAKE_MS * MS)) && !signals_late(w->patient_ns);
 }
 
-// At the last look there is time until it goes on.
-static int begin(const struct witness *w, struct look *l)
+// Until it goes on, and sleeps again.
+static void await_rest(struct witness *w)
+{
+	bool stopped;
+	while (!proc_asleep(w->pid, &stopped)) {
+		stuck_note_stopped(&w->stuck, stopped);
+		if (!patient(w, stopped))
+			return;
+		uint64_t begun = proc_now_ns();
+		nanosleep(&(struct timespec){.tv_nsec = MS / 4}, NULL);
+		w->awake_ns += stopped ? 0 : proc_now_ns() - begun;
+	}
+}
+
+// At the last look there is time for that.
+static int begin(struct witness *w, struct look *l)
 {
 	for (;;) {
 		if (l->final)
-			go_on_until(w, w->patient_ns);
+			await_rest(w);
 		int r = look_begin(l);
-		if (r || !l->disturbed || !l->final || signals_late(w->patient_ns))
+		if (r || !l->final)
+			return r;
+		stuck_note_stopped(&w->stuck, l->disturbed);
+		if (proc_tasks_asleep(&l->tasks) || !patient(w, l->disturbed))
 			return r;
 		look_deinit(l);
 	}
@@ -305,7 +323,8 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 	uint64_t gather = begun < deadline ? begun + (deadline - begun) / 4 : deadline;
 	uint64_t most = begun < deadline ? (deadline - begun) / 4 * 3 : 0;
 	w->patient_ns = begun + (most < GOES_ON_MS * MS ? most : GOES_ON_MS * MS);
-	go_on_until(w, w->patient_ns);
+	w->awake_ns = 0;
+	await_rest(w);
 	note_rings(w, rows_rings(w->pid, deadline));
 	suspects_gather(&w->suspects, true, begun);
 	suspects_withdraw(&w->suspects);
