@@ -58,6 +58,7 @@ struct slice {
 	struct slice_stack common; // what its samples have in common
 	bool tried;           // to open it
 	bool asked;           // the rest is known
+	bool vague;           // but it was not known yet what some other thread polls
 	unsigned others;      // coroutines that wait for what only this thread polls, or to run
 	unsigned served;      // those that another thread polls for
 	unsigned by_set;      // of both, those that wait through an epoll set

@@ -102,18 +102,25 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-// At most a twentieth of the engine's time.
+// At most a twentieth of the engine's time. Asked again as long as nobody has seen what some loop polls.
 static bool ask(struct slices *s, struct slice *l, uint64_t now)
 {
 	struct slice_served v;
-	if (l->asked || now < s->search_ns)
+	if ((l->asked && !l->vague) || now < s->search_ns)
 		return l->asked;
 	uint64_t begun = cpu_ns();
+	struct slice found = *l;
+	found.others = found.served = found.by_set = 0;
 	find_served(s, l->slot, &v);
-	uint64_t ticks = slice_find(s->r, &v, l), since = ticks ? to_ns(s, ticks) : UINT64_MAX;
-	l->began_ns = !l->woke && since < l->began_ns ? since : l->began_ns;
+	uint64_t ticks = slice_find(s->r, &v, &found), since = ticks ? to_ns(s, ticks) : UINT64_MAX;
 	s->search_ns = now + 20 * (cpu_ns() - begun);
-	return l->asked = true;
+	if (l->asked && (!ticks || found.changes != l->changes))
+		return true; // it has ended meanwhile
+	found.began_ns = !l->woke && since < l->began_ns ? since : l->began_ns;
+	found.vague = v.any;
+	found.asked = true;
+	*l = found;
+	return true;
 }
 
 // ------------------------------------------------------------- samples
