@@ -6,7 +6,6 @@
 // over an answer, the coroutine that asked puts the whole loop to sleep.
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "co.h"
@@ -42,7 +41,7 @@ static void *backend_server(void *arg)
 	char query;
 	(void)arg;
 	must(read(backend[1], &query, 1));
-	nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL); // a slow query
+	nap_ms(400); // a slow query
 	must(write(backend[1], "!", 1));
 	return NULL;
 }

@@ -4,7 +4,6 @@
 // Three workers on one epoll set. One of them sleeps in a read of a pipe that
 // is not non-blocking: two are left to serve, until more do the same.
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "co.h"
@@ -39,7 +38,7 @@ static void subscriber(void *arg)
 static void *logger(void *arg)
 {
 	(void)arg;
-	nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL); // its disk is slow
+	nap_ms(600); // its disk is slow
 	must(write(log_pipe[1], "a", 1));
 	return NULL;
 }

@@ -6,7 +6,6 @@
 // which is even non-blocking. The loop knows nothing of it, and sleeps too.
 #include <poll.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "co.h"
@@ -44,7 +43,7 @@ static void *far_server(void *arg)
 	(void)arg;
 	while (co_blocked(read(library[1], &query, 1)))
 		poll(&(struct pollfd){.fd = library[1], .events = POLLIN}, 1, -1);
-	nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+	nap_ms(400);
 	must(write(library[1], "!", 1));
 	return NULL;
 }

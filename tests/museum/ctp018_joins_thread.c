@@ -4,7 +4,6 @@
 // One of two loops: a coroutine starts a thread for a computation and joins it
 // at once, so that nothing is gained, and its loop sleeps.
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "co.h"
@@ -15,7 +14,7 @@ static int eps[2], jobs[2], conns[2][2];
 static void *computation(void *arg)
 {
 	(void)arg;
-	nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+	nap_ms(400);
 	return NULL;
 }
 

@@ -5,7 +5,6 @@
 // The flusher thread writes the journal out under its lock. A coroutine wants
 // to append meanwhile, and waits for the lock with the whole loop.
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "co.h"
@@ -46,7 +45,7 @@ static void *flusher(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&journal.lock);
 	must(write(conn[1], "g", 1)); // a request comes just now
-	nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL); // fsync
+	nap_ms(400); // fsync
 	pthread_mutex_unlock(&journal.lock);
 	return NULL;
 }

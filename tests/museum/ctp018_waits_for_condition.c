@@ -4,7 +4,6 @@
 // A coroutine gives a job to a thread and waits for the result with a condition
 // variable, as a thread would: its loop sleeps until the job is done.
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "co.h"
@@ -32,7 +31,7 @@ static void *resolver(void *arg)
 	while (!asked)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
-	nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL); // the name server's time
+	nap_ms(400); // the name server's time
 	pthread_mutex_lock(&lock);
 	done = true;
 	pthread_cond_broadcast(&changed);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 long must_at(long r, const char *expr, const char *file, int line)
@@ -121,6 +122,12 @@ void pair(const char *kind, int fds[2])
 		fds[0] = fds[1] = (int)must(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
 	else
 		abort();
+}
+
+void nap_ms(int ms)
+{
+	while (ms-- > 0)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 // The first word of the file is the call's number, where the thread sleeps in one.

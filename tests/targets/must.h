@@ -12,6 +12,7 @@ void *must_alloc(size_t bytes);
 void *must_map(size_t bytes);
 
 void say(const char *line); // one line on stdout, at once
+void nap_ms(int ms);       // in naps of a millisecond: a program that is stopped meanwhile only takes longer
 void until_reads(int tid); // waits until that thread of ours is in a call of read
 
 // A non-blocking descriptor to wait on, fds[0], and the end that feeds it,
