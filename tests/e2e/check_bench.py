@@ -11,6 +11,7 @@ from harness import ROOT, equal, need, until
 ROWS = {
     "switch_ucontext": ["a switch by swapcontext, 1 coroutine", "a switch by swapcontext, 100 coroutines"],
     "switch_fcontext": [],
+    "switch_jump": ["a switch by siglongjmp, 1 coroutine", "a switch by siglongjmp, 100 coroutines"],
     "instructions": [],
     "programs": [],
     "hooks": [],

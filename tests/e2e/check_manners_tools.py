@@ -80,24 +80,33 @@ def check_gdb_in_hook(case):
     need("<signal handler called>" in traces[0] and not broken, f"the trampoline between them: {traces[0]}")
 
 
-def check_perf(case):
-    """perf unwinds through our frames by their CFI."""
+def samples(case, *words):
+    """The stacks that perf finds in a program: lists of lines."""
     data = case.dir / "perf.data"
     done = case.run(tool("perf"), "record", "-q", "-o", data, "--call-graph", "dwarf,4096", "-F", "1999", "-e", "cpu-clock:u",
-                    case.run_tool, "-q", BLOCK, case.target("misc"), "run", "2000000")
+                    case.run_tool, "-q", BLOCK, *words)
     if done.status != 0 or not data.exists():
         raise Skip(f"perf_event_open is not permitted here: {done.err.strip()[-200:]}")
     script = case.run("perf", "script", "-i", data, "-F", "comm,ip,sym", "--no-inline").out
-    samples = [s.split("\n") for s in script.split("\n\n")]
-    inside = [s for s in samples if any(re.search(r"\bhook_swapcontext\b", line) for line in s)]
+    return [s.split("\n") for s in script.split("\n\n")]
+
+
+def within(found, names):
+    return [s for s in found if any(re.search(rf"\b({names})\b", line) for line in s)]
+
+
+def check_perf(case):
+    """perf unwinds through our frames by their CFI: of the short way of a switch, and of the long one."""
+    callers = within(samples(case, case.target("misc"), "run", "2000000"), r"co_(yield|resume\w*)")
+    beyond = within(callers, r"main|spin\w*")
+    need(len(beyond) >= 0.9 * len(callers) > 0, f"{len(beyond)} of {len(callers)} go on beyond the switch: {callers[:3]}")
+    all_of_it = samples(case, case.target("twoways"), "other", "2", "1000000")
+    inside = within(all_of_it, "hook_swapcontext")
     if len(inside) < 10:
-        raise Skip(f"{len(inside)} samples in a hook, of {len(samples)}")
+        raise Skip(f"{len(inside)} samples in a hook, of {len(all_of_it)}")
     # Its sample holds one stack, the private one: the trampoline is found there, whose caller lies on the other.
     for sample in inside:
         need(re.search(r"\bswapcontext\b", "\n".join(sample[2:])), f"the trampoline is not found: {sample}")
-    callers = [s for s in samples if any(re.search(r"\bco_(yield|resume\w*)\b", line) for line in s)]
-    found = [s for s in callers if any(re.search(r"\b(main|spin\w*)\b", line) for line in s)]
-    need(len(found) >= 0.9 * len(callers) > 0, f"{len(found)} of {len(callers)} go on beyond the switch: {callers[:3]}")
 
 
 # ---- sanitizers
