@@ -3,7 +3,8 @@
 // Registers of a sleeping thread by PTRACE_SEIZE and PTRACE_INTERRUPT, which
 // leave no trace in futex, nanosleep and wait4 (the kernel restarts them),
 // but make epoll_wait fail: the caller chooses whom to stop. A signal that is
-// being delivered when we let go is handed on. One who dies in our hands stays
+// being delivered when we let go is handed on. One who does not stop in time will,
+// and would stand for ever: it is let go then. One who dies in our hands stays
 // a zombie, and its process with it, until we have reaped it.
 #include "engine/regs.h"
 
@@ -25,6 +26,16 @@ enum { REGS_VECTORS = NT_X86_XSTATE };
 enum { REGS_VECTORS = NT_PRFPREG };
 #endif
 
+enum { OWED_MOST = 64 };
+static int owed[OWED_MOST]; // threads that have yet to be let go
+static unsigned n_owed;
+
+// An event stop carries the event above the signal; a plain one is a signal on its way.
+static int on_its_way(int stopped_by)
+{
+	return stopped_by >> 8 ? 0 : stopped_by;
+}
+
 static bool wait_stop(int tid, int *sig, uint64_t deadline_ns)
 {
 	for (;;) {
@@ -32,8 +43,7 @@ static bool wait_stop(int tid, int *sig, uint64_t deadline_ns)
 		if (waitid(P_PID, (id_t)tid, &si, WSTOPPED | WNOHANG | __WALL))
 			return false;
 		if (si.si_pid == tid) {
-			// an event stop carries the event above the signal; a plain one is a signal on its way
-			*sig = si.si_status >> 8 ? 0 : si.si_status;
+			*sig = on_its_way(si.si_status);
 			return true;
 		}
 		if (signals_late(deadline_ns))
@@ -86,18 +96,43 @@ bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
 	return true;
 }
 
+// Lets go who has stopped by now; who is gone is nobody's.
+static void settle(void)
+{
+	for (unsigned i = n_owed; i-- > 0;) {
+		siginfo_t si = {0};
+		bool gone = waitid(P_PID, (id_t)owed[i], &si, WSTOPPED | WNOHANG | __WALL);
+		if (gone)
+			owed[i] = owed[--n_owed];
+		else if (si.si_pid == owed[i])
+			regs_stopped(owed[i], si.si_status);
+	}
+}
+
+bool regs_stopped(int tid, int by)
+{
+	for (unsigned i = 0; i < n_owed; i++) {
+		if (owed[i] != tid)
+			continue;
+		ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)on_its_way(by));
+		owed[i] = owed[--n_owed];
+		return true;
+	}
+	return false;
+}
+
 void regs_release(const struct proc_task *t)
 {
 	if (!ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->stop_signal) || errno != ESRCH)
 		return;
-	// It did not stop in time: it has to, to be let go.
-	int sig = 0;
-	if (wait_stop(t->tid, &sig, proc_now_ns() + 20000000))
-		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)sig);
+	if (n_owed < OWED_MOST)
+		owed[n_owed++] = t->tid;
+	settle();
 }
 
 void regs_reap(pid_t child)
 {
+	settle();
 	for (;;) {
 		siginfo_t si = {0};
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid || si.si_pid == child)

@@ -12,6 +12,8 @@
 // regs_release; else it goes on at once. False if it could not be done in time.
 bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns);
 void regs_release(const struct proc_task *t);
-// Reaps threads that died while they were held: else their process never ends. Not
-// `child`, whose end is for whoever waits for it; 0: nobody does.
+// Reaps threads that died while they were held: else their process never ends; and lets those go that
+// stopped late. Not `child`, whose end is for whoever waits for it; 0: nobody does.
 void regs_reap(pid_t child);
+// wait() says that thread `tid` has stopped, `by` what. True: it was one that is to be let go, and was.
+bool regs_stopped(int tid, int by);

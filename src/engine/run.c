@@ -213,6 +213,8 @@ static void look_at_child(struct loop *l)
 	int status;
 	pid_t pid, first = first_pid(l);
 	while ((pid = waitpid(first, &status, WNOHANG | WUNTRACED | WCONTINUED)) == first) {
+		if (WIFSTOPPED(status) && regs_stopped(first, status >> 8))
+			continue;
 		if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
 			l->stopped = WIFSTOPPED(status);
 			continue;

@@ -246,6 +246,8 @@
 	jne \long
 	movq AREA_CURRENT(%r11), %rcx
 	movq AREA_SAVED_SLOT(%r11), %rax
+	testq %rax, %rax		// it was taken back (makecontext)
+	jz \long
 	cmpq %rax, %rdi			// its own save
 	je \long
 	cmpq %rax, STATE_SLOT(%rcx)
