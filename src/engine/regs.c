@@ -73,29 +73,6 @@ static bool take_vectors(struct proc_task *t)
 	return true;
 }
 
-bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
-{
-	int sig = 0;
-	uint64_t words[64];
-	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL))
-		return false;
-	bool ok = !ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) && wait_stop(t->tid, &sig, deadline_ns);
-	if (ok) {
-		struct iovec io = {.iov_base = words, .iov_len = sizeof(words)};
-		ok = !ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)NT_PRSTATUS, &io);
-		size_t n = ok ? io.iov_len / 8 : 0, room = sizeof(t->regs) / sizeof(*t->regs);
-		memcpy(t->regs, words, (n < room ? n : room) * 8);
-		t->got_regs = ok = ok && n > ARCH_RESULT_WORD && take_vectors(t);
-		t->result = ok ? (int64_t)words[ARCH_RESULT_WORD] : 0;
-	}
-	t->stop_signal = sig;
-	if (!keep || !ok) {
-		regs_release(t);
-		return ok;
-	}
-	return true;
-}
-
 // Lets go who has stopped by now; who is gone is nobody's.
 static void settle(void)
 {
@@ -121,13 +98,40 @@ bool regs_stopped(int tid, int by)
 	return false;
 }
 
+bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
+{
+	int sig = 0;
+	uint64_t words[64];
+	settle(); // it may be one of them
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL))
+		return false;
+	bool ok = !ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) && wait_stop(t->tid, &sig, deadline_ns);
+	if (ok) {
+		struct iovec io = {.iov_base = words, .iov_len = sizeof(words)};
+		ok = !ptrace(PTRACE_GETREGSET, t->tid, (void *)(uintptr_t)NT_PRSTATUS, &io);
+		size_t n = ok ? io.iov_len / 8 : 0, room = sizeof(t->regs) / sizeof(*t->regs);
+		memcpy(t->regs, words, (n < room ? n : room) * 8);
+		t->got_regs = ok = ok && n > ARCH_RESULT_WORD && take_vectors(t);
+		t->result = ok ? (int64_t)words[ARCH_RESULT_WORD] : 0;
+	}
+	t->stop_signal = sig;
+	if (!keep || !ok) {
+		regs_release(t);
+		return ok;
+	}
+	return true;
+}
+
 void regs_release(const struct proc_task *t)
 {
 	if (!ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->stop_signal) || errno != ESRCH)
 		return;
-	if (n_owed < OWED_MOST)
+	// It did not stop in time: it has to, to be let go.
+	int sig = 0;
+	if (wait_stop(t->tid, &sig, proc_now_ns() + 20000000))
+		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)sig);
+	else if (n_owed < OWED_MOST)
 		owed[n_owed++] = t->tid;
-	settle();
 }
 
 void regs_reap(pid_t child)
