@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "now.h"
 #include "probe.h"
 
 // what libboost_context.so exports to C
@@ -27,13 +28,6 @@ static void body(struct transfer t)
 {
 	for (;;)
 		t = go(NULL, t.from);
-}
-
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 int main(int argc, char **argv)

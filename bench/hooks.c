@@ -21,6 +21,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "now.h"
+
 static int pipes[2], pair[2], event, empty, quiet, epoll_ready, epoll_quiet, epoll_timer, timer, alarm_fd;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -109,13 +111,6 @@ static char worker_stack[1 << 16], idle_stack[1 << 16];
 static int which;
 static long count;
 static double took_ns;
-
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void measure(void)
 {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "now.h"
 #include "probe.h"
 
 static sigjmp_buf scheduler, *coroutines;
@@ -30,13 +31,6 @@ static void begin(const ucontext_t *c)
 {
 	if (!sigsetjmp(scheduler, 0))
 		setcontext(c);
-}
-
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 int main(int argc, char **argv)

@@ -8,18 +8,13 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "now.h"
+
 static ucontext_t scheduler, context;
 static char stack[16384];
 
 static void body(void)
 {
-}
-
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "now.h"
 #include "probe.h"
 
 static ucontext_t scheduler, *contexts;
@@ -23,13 +24,6 @@ static void body(void)
 {
 	for (;;)
 		go(&contexts[current], &scheduler);
-}
-
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 int main(int argc, char **argv)
