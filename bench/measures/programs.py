@@ -21,16 +21,23 @@ def found(pattern, text, what):
 
 
 def row(stand, what, unit, limit, once, rounds=None):
-    """`once(words)` gives the work done a second, under what the words start, and the process that did it."""
-    goal, lost = f"at most {limit} % less", []
+    """`once(words)` gives the work done a second, under what the words start, how much it was, and the process that
+    did it. Client, server and ctp-run share the cores, so beside it stands what the program's own threads needed for it."""
+    goal, lost, cpu = f"at most {limit} % less", [], {"bare": [], "ctp": []}
+
+    def bare():
+        rate, work, done = once([])
+        cpu["bare"].append(done.cpu / work)
+        return rate
 
     def ours():
-        rate, done = once(stand.ctp())
+        rate, work, done = once(stand.ctp())
         lost.append(closing(done)[2])
+        cpu["ctp"].append((done.cpu - done.own) / work)
         return rate
 
     try:
-        runs = stand.side_by_side({"bare": lambda: once([])[0], "ctp": ours}, rounds)
+        runs = stand.side_by_side({"bare": bare, "ctp": ours}, rounds)
         for values in runs.values():
             if isinstance(values, Missing):
                 raise values
@@ -39,7 +46,10 @@ def row(stand, what, unit, limit, once, rounds=None):
     _, ratios = paired(runs["ctp"], runs["bare"])
     less = [1 - 1 / r for r in ratios]
     less = [100 * x for x in less]
-    return Row(what, told(less, "% less"), told(runs["bare"], unit), f"lost {median(lost):.0f}", goal, less, limit)
+    _, more = paired(cpu["bare"], cpu["ctp"])
+    more = told([100 * (x - 1) for x in more], "%", plus=True)
+    its = f"CPU time of the program for each {more} of {told(cpu['bare'], 'us', scale=1e6)}; lost {median(lost):.0f}"
+    return Row(what, told(less, "% less"), told(runs["bare"], unit), its, goal, less, limit)
 
 
 def qemu(stand):
@@ -47,7 +57,7 @@ def qemu(stand):
 
     def once(words):
         done = stand.run(*words, tool("qemu-img"), "bench", "-c", count, "-d", 64, "-f", "raw", "null-co://")
-        return count / found(r"([\d.]+) seconds", done.out, "qemu-img"), done
+        return count / found(r"([\d.]+) seconds", done.out, "qemu-img"), count, done
     return row(stand, f"qemu-img bench on null-co, {count:,} requests, 64 at a time", "requests/s", 5, once)
 
 
@@ -84,7 +94,8 @@ def recursor(stand):
             stand.run(*perf, "-n", 2)
             said = stand.run(*perf, "-l", seconds).out
             stand.run(*control, "quit", good=None)
-            return found(r"Queries per second: +([\d.]+)", said, "dnsperf"), process.done(good=None)
+            asked = found(r"Queries completed: +(\d+)", said, "dnsperf")
+            return found(r"Queries per second: +([\d.]+)", said, "dnsperf"), asked, process.done(good=None)
         finally:
             authority.end()
             if process:
@@ -114,7 +125,7 @@ def http(stand):
             if re.search(r"Failed requests: +[1-9]", said):
                 raise Missing("ab: failed requests")
             server.popen.terminate()
-            return found(r"Requests per second: +([\d.]+)", said, "ab"), server.done(good=None)
+            return found(r"Requests per second: +([\d.]+)", said, "ab"), count, server.done(good=None)
         finally:
             server.end(15)
     return row(stand, f"an Asio server of HTTP, ab -k -n {count} -c 32", "requests/s", 2, once)

@@ -107,3 +107,14 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	};
 	return 0;
 }
+
+uint64_t ctp_region_moves(const struct ctp_region *r)
+{
+	uint32_t n = ctp_load32(&r->ext->thread_high);
+	uint64_t sum = n;
+	for (uint32_t i = 0; i < n && i < r->threads_max; i++) {
+		const struct ctp_thread *t = &r->threads[i];
+		sum += ctp_load64(&t->switches) + ctp_load64(&t->wait_seq) + ctp_load64(&t->events);
+	}
+	return sum;
+}

@@ -45,6 +45,9 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 // offset is out of bounds; -EPROTONOSUPPORT if another version of ctp made it.
 int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes);
 
+// Changes whenever a thread comes, switches, begins or ends a wait, or is given events.
+uint64_t ctp_region_moves(const struct ctp_region *r);
+
 static inline struct ctp_record *ctp_region_ring(const struct ctp_region *r, uint32_t thread)
 {
 	return (struct ctp_record *)(r->rings + (uint64_t)thread * r->ring_bytes);

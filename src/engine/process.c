@@ -238,22 +238,12 @@ int process_next(struct process *p, struct shm *fresh)
 	return r < 0 ? r : process_started(p);
 }
 
-// Changes whenever a thread switches, or begins or ends a wait: whoever calls exec has come out of his.
-static uint64_t movement(const struct ctp_region *r)
-{
-	uint64_t sum = 0;
-	uint32_t n = ctp_load32(&r->ext->thread_high);
-	for (uint32_t i = 0; i < n && i < r->threads_max; i++)
-		sum += ctp_load64(&r->threads[i].switches) + ctp_load64(&r->threads[i].wait_seq);
-	return sum;
-}
-
 // What the process is now, if that can still be seen. (Not said at once: a
 // new image differs for a while before it asks for its region.)
 static void look_at_exe(struct process *p, uint64_t now)
 {
 	char link[64], exe[sizeof(p->exe)];
-	uint64_t moved = movement(p->region);
+	uint64_t moved = ctp_region_moves(p->region); // whoever calls exec has come out of his wait
 	if (moved != p->moved) {
 		p->moved = moved;
 		p->moved_ns = now;

@@ -219,8 +219,9 @@ void session_forget(struct session *s)
 void session_snapshot(struct session *s, const char *reason)
 {
 	uint64_t end = clock_mono_ns() + (strcmp(reason, "timeout") ? PROCESS_SNAPSHOT_NS : PROCESS_TIMEOUT_NS);
-	for (size_t i = 0; i < s->n_processes; i++) { // each has its share of what is left
-		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (s->n_processes - i) : 0;
+	size_t n = s->n_processes; // who begins meanwhile has his turn later: those that end are to be reaped in between
+	for (size_t i = 0; i < n && i < s->n_processes; i++) { // each has its share of what is left
+		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (n - i) : 0;
 		if (!s->processes[i]->ended)
 			process_snapshot(s->processes[i], reason, now + left);
 		follow_answer(s);
@@ -237,7 +238,8 @@ void session_told(struct session *s, struct process *p, uint64_t ns)
 
 void session_final(struct session *s, bool close)
 {
-	for (size_t i = 0; i < s->n_processes; i++) {
+	size_t n = s->n_processes; // as above
+	for (size_t i = 0; i < n && i < s->n_processes; i++) {
 		struct process *p = s->processes[i];
 		if (p->ended || p->final_done || ctp_load32(&p->region->ext->final_asked) != CTP_FINAL_ASKED)
 			continue;

@@ -175,14 +175,10 @@ static bool take(struct sets *s, struct look *l)
 
 // ------------------------------------------------------------------ when
 
-// Changes whenever a thread switches, waits or takes events, and when an incident is posted.
+// Changes whenever threads move, coroutines are made, or an incident is posted.
 static uint64_t movement(const struct ctp_region *r)
 {
-	uint64_t sum = ctp_load64(&r->ext->next_id) + r->ext->incidents[RULE_STALE] + r->ext->incidents[RULE_FORKED];
-	uint32_t n = ctp_load32(&r->ext->thread_high);
-	for (uint32_t i = 0; i < n && i < r->threads_max; i++)
-		sum += r->threads[i].switches + ctp_load64(&r->threads[i].wait_seq) + r->threads[i].events;
-	return sum;
+	return ctp_region_moves(r) + ctp_load64(&r->ext->next_id) + r->ext->incidents[RULE_STALE] + r->ext->incidents[RULE_FORKED];
 }
 
 static uint32_t incidents(const struct ctp_region *r)

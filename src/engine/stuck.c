@@ -345,16 +345,11 @@ static void parked(struct walk *w)
 
 // ------------------------------------------------------------- when
 
-static uint64_t activity(const struct ctp_region *r, uint64_t *turns)
+static uint64_t turns_of(const struct ctp_region *r)
 {
-	uint32_t high = ctp_load32(&r->ext->thread_high);
-	uint64_t sum = high;
-	*turns = 0;
-	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
-		const struct ctp_thread *t = &r->threads[i];
-		sum += t->switches + ctp_load64(&t->wait_seq) + t->events;
-		*turns += t->turns;
-	}
+	uint64_t sum = 0;
+	for (uint32_t i = 0, n = ctp_load32(&r->ext->thread_high); i < n && i < r->threads_max; i++)
+		sum += r->threads[i].turns;
 	return sum;
 }
 
@@ -378,8 +373,8 @@ static void await_sleep(struct stuck *k, struct walk *w)
 // Is it time for a walk?
 static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *rested)
 {
-	if (sum != k->activity) {
-		k->activity = sum;
+	if (sum != k->moves) {
+		k->moves = sum;
 		k->still_ns = now_ns;
 	}
 	if (!k->busy_ns)
@@ -392,8 +387,9 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 {
 	bool final = final_ns != 0;
 	const struct ctp_ext *e = s->r->ext;
-	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
-	uint64_t sum = activity(s->r, &w.turns);
+	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .turns = turns_of(s->r),
+			 .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
+	uint64_t sum = ctp_region_moves(s->r);
 	bool rested = false, stopped = false;
 	if ((!final && !due(k, sum, now_ns, &rested)) || ctp_load64(&e->exit_begun))
 		return;

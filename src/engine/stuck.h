@@ -11,9 +11,9 @@
 #include "engine/suspects.h"
 
 struct stuck {
-	uint64_t activity;    // what the threads have done, as a sum
+	uint64_t moves;       // ctp_region_moves
 	uint64_t still_ns;    // since then it is the same
-	uint64_t walked;      // activity at the last walk that could ask all
+	uint64_t walked;      // moves as of the last walk that could ask all
 	uint64_t walk_ns;     // no walk before
 	uint64_t busy_ns;     // nor before this, while the program runs
 	uint64_t pause_ns;    // between two of those

@@ -34,6 +34,9 @@ IS(guest, saved[CTP_REG_S4], AREA_SAVED_S4);
 IS(guest, kept_slot, AREA_KEPT);
 IS(guest, vfork_pc, AREA_VFORK_PC);
 IS(guest, argument, AREA_ARGUMENT);
+IS(guest, candidate, AREA_CANDIDATE);
+IS(guest, depth, AREA_DEPTH);
+IS(guest, sites, AREA_SITES);
 
 IS(ctp_state, turn, STATE_TURN);
 IS(ctp_state, id, STATE_ID);
@@ -44,16 +47,22 @@ IS(ctp_state, stack, STATE_STACK);
 _Static_assert(STATE_HOW == STATE_STACK + 4, "how");
 IS(ctp_state, thread, STATE_THREAD);
 IS(ctp_state, last, STATE_LAST);
+IS(ctp_state, regs[CTP_REG_PC], STATE_PC);
 IS(ctp_state, regs[CTP_REG_SP], STATE_SP);
 IS(ctp_state, regs[CTP_REG_FP], STATE_FP);
 IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
+IS(ctp_state, lo, STATE_LO);
+IS(ctp_state, TOP, STATE_TOP);
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
 	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
 _Static_assert(SLICE_KEEPS == 1 << 8 * (AREA_KEEPS - AREA_SLICE), "slice");
 _Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
-	       HOW_AGAIN == CTP_STATE_AGAIN << 8, "how");
+	       HOW_AGAIN == CTP_STATE_AGAIN << 8 && CTP_STATE_SHARED_STACK << 8 == 1 << 8 * (HOW_SHARED - STATE_HOW), "how");
 
+IS(candidate, next, CANDIDATE_NEXT);
+IS(candidate, depth, CANDIDATE_DEPTH);
+IS(candidate, stack, CANDIDATE_STACK);
 IS(candidate, pc, CANDIDATE_PC);
 IS(candidate, fp_val, CANDIDATE_FP_VAL);
 IS(candidate, fp, CANDIDATE_FP);
@@ -63,6 +72,8 @@ IS(candidate, last, CANDIDATE_LAST);
 IS(candidate, checks, CANDIDATE_CHECKS);
 IS(check, off, 8);
 _Static_assert(sizeof(struct check) == 16, "check");
+IS(ctp_site, resumed, SITE_RESUMED);
+_Static_assert(sizeof(struct ctp_site) == 1 << SITE_SHIFT, "site");
 
 IS(ctp_thread, native, THREAD_NATIVE);
 IS(ctp_thread, until, THREAD_UNTIL);

@@ -37,6 +37,9 @@
 #define AREA_KEPT 216 // as from AREA_SAVED_SLOT to here
 #define AREA_VFORK_PC 288
 #define AREA_ARGUMENT 296
+#define AREA_CANDIDATE 304
+#define AREA_DEPTH 312
+#define AREA_SITES 320
 
 // recent_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that
 // no pair gets a third, for 10,000 in 16,384 places at 37 such distances.
@@ -53,6 +56,7 @@
 #define STATE_HOW 44 // and behind it the low byte of flags
 #define STATE_THREAD 48
 #define STATE_LAST 56
+#define STATE_PC 64
 #define STATE_SP 72
 #define STATE_FP 80
 #define STATE_S0 88
@@ -60,6 +64,8 @@
 #define STATE_S2 104
 #define STATE_S3 112
 #define STATE_S4 120
+#define STATE_LO 256
+#define STATE_TOP 352
 #define TURN_SUSPENDED 0x200 // low 16 bits: suspended, without waits
 #define TURN_RUNNING 0x300
 #define TURN_CHANGE 0x10000
@@ -69,15 +75,24 @@
 #define HOW_FCONTEXT 6
 #define HOW_ONTOP 7
 #define HOW_AGAIN 0x200 // beside how, the flag
+#define HOW_SHARED (STATE_HOW + 2) // CTP_STATE_SHARED_STACK is its lowest bit
 
-// struct candidate
+// struct candidate; where those of a key begin (stacks.h); what is known of a stack
+#define CANDIDATE_NEXT 0
+#define CANDIDATE_DEPTH 8
 #define CANDIDATE_PC 16
 #define CANDIDATE_FP_VAL 24
+#define CANDIDATE_STACK 32
 #define CANDIDATE_FP 36
 #define CANDIDATE_PLAIN 48
 #define CANDIDATE_LAST_ABSOLUTE 56
 #define CANDIDATE_LAST 60
 #define CANDIDATE_CHECKS 64
+#define STACKS_FACTOR 0x9E3779B97F4A7C15 // as a uint64_t
+#define STACKS_SHIFT 49
+#define STACKS_DEPTH_SHIFT 20
+#define SITE_SHIFT 4 // struct ctp_site
+#define SITE_RESUMED 8
 
 // struct ctp_thread, and a record
 #define THREAD_NATIVE 8

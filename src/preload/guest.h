@@ -79,7 +79,10 @@ struct guest {
 	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
 	uint64_t kept[CTP_REGS];
 	uint64_t vfork_pc;  // where vfork was called
-	uint64_t argument; // the short way's
+	uint64_t argument; // the short way's own: a register's, what it found, at which depth
+	const struct candidate *candidate;
+	uint64_t depth;
+	const struct ctp_site *sites;
 
 	uint64_t slice_fresh;
 	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (recent.c)

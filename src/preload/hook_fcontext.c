@@ -102,7 +102,9 @@ struct ctp_state *coroutine_through(uint64_t data)
 			 ? cpu_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
 			 : 0;
 	for (long i = 0; i < n / 8; i++) {
-		struct ctp_state *s = pagemap_slot(words[i]);
+		struct ctp_state *s = recent_find(words[i]); // the short way tells the map nothing
+		if (!waits_at(s, words[i]))
+			s = pagemap_slot(words[i]);
 		if (!waits_at(s, words[i]) || s->entity != CTP_COROUTINE || s == one)
 			continue;
 		if (one)

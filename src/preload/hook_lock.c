@@ -13,15 +13,17 @@
 #include "held.h"
 
 // Only of a coroutine is it asked (held_suspend): a loop may hold its lock while it runs others.
-static inline bool kept_track_of(const struct guest *g)
+static inline bool by_coroutine(void)
 {
-	return g && g->current && g->current->entity == CTP_COROUTINE && g->nlocks < GUEST_LOCKS;
+	const struct guest *g = cpu_self();
+	return g && g->current && g->current->entity == CTP_COROUTINE;
 }
 
-static inline int locked(const void *lock, int r)
+// A coroutine called for it.
+static inline int kept(const void *lock, int r)
 {
-	struct guest *g;
-	if (CTP_LIKELY(r == 0 || r == EOWNERDEAD) && kept_track_of(g = cpu_self()))
+	struct guest *g = cpu_self();
+	if (CTP_LIKELY((r == 0 || r == EOWNERDEAD) && g->nlocks < GUEST_LOCKS))
 		g->locks[g->nlocks++] = lock;
 	return r;
 }
@@ -91,8 +93,8 @@ static inline bool rwlock_taken(const pthread_rwlock_t *l)
 	return CTP_UNLIKELY(l->__data.__readers || l->__data.__cur_writer) && coroutine_any();
 }
 
-// A lock that must be waited for is so in a function of its own, which the hook jumps to: the
-// caller's registers are as they were, and the usual way needs no frame.
+// A lock that must be waited for, or that a coroutine takes, is so in a function of its own, which
+// the hook jumps to: the caller's registers are as they were, and the usual way needs no frame.
 #define LOCK_HOOK(name, taken, l, params, args) \
 	static __attribute__((noinline)) int name##_waits params \
 	{ \
@@ -100,13 +102,17 @@ static inline bool rwlock_taken(const pthread_rwlock_t *l)
 		lock_enter(&w, l, sizeof(*(l))); \
 		int r = real_##name args; \
 		lock_leave(&w); \
-		return locked(l, r); \
+		return by_coroutine() ? kept(l, r) : r; \
+	} \
+	static __attribute__((noinline)) int name##_kept params \
+	{ \
+		return kept(l, real_##name args); \
 	} \
 	CTP_HOOK int name params \
 	{ \
 		if (CTP_UNLIKELY(taken(l))) \
 			return name##_waits args; \
-		return locked(l, real_##name args); \
+		return by_coroutine() ? name##_kept args : real_##name args; \
 	}
 
 LOCK_HOOK(pthread_mutex_lock, mutex_taken, m, (pthread_mutex_t *m), (m))
@@ -118,7 +124,7 @@ LOCK_HOOK(pthread_rwlock_wrlock, rwlock_taken, l, (pthread_rwlock_t *l), (l))
 
 CTP_HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 {
-	return locked(m, real_pthread_mutex_trylock(m));
+	return by_coroutine() ? kept(m, real_pthread_mutex_trylock(m)) : real_pthread_mutex_trylock(m);
 }
 
 CTP_HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
@@ -129,7 +135,7 @@ CTP_HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 
 CTP_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 {
-	return locked(l, real_pthread_rwlock_trywrlock(l));
+	return by_coroutine() ? kept(l, real_pthread_rwlock_trywrlock(l)) : real_pthread_rwlock_trywrlock(l);
 }
 
 // Readers do not keep each other out: only their waiting is of interest.

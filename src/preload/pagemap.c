@@ -69,10 +69,11 @@ static inline struct entry *entry_of(uint64_t addr, bool make)
 	return leaf ? &leaf[addr >> PAGE_BITS & (PAGES - 1)] : NULL;
 }
 
-// The entry of `page`, given that of the page before (NULL: none, or not known).
-static inline struct entry *entry_after(const struct entry *before, uint64_t page, bool make)
+// How many pages from `page` on, before `end`, have their entries next to each other.
+static inline uint64_t run_of(uint64_t page, uint64_t end)
 {
-	return before && (page & (PAGES - 1)) ? (struct entry *)before + 1 : entry_of(page << PAGE_BITS, make);
+	uint64_t n = PAGES - (page & (PAGES - 1));
+	return n < end - page ? n : end - page;
 }
 
 // Who finds a station's number here finds what was in the station before.
@@ -124,7 +125,7 @@ struct covering {
 	uint32_t told, except; // numbers
 };
 
-static __attribute__((noinline)) void tell(struct covering *c, uint64_t cover)
+static __attribute__((noinline)) void tell_new(struct covering *c, uint64_t cover)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		uint32_t n = (uint32_t)(cover >> 32 * i);
@@ -138,26 +139,54 @@ static __attribute__((noinline)) void tell(struct covering *c, uint64_t cover)
 	c->seen = cover;
 }
 
+static inline void tell(struct covering *c, const struct entry *e)
+{
+	uint64_t cover = ctp_load64(&e->cover);
+	if (CTP_UNLIKELY(cover != c->seen))
+		tell_new(c, cover);
+}
+
+enum part { WHOLE, BEGIN, END };
+
+// Pages from `page` on, before `end`, get a new owner, in this part.
+static inline __attribute__((always_inline)) bool cover(struct covering *c, uint64_t page, uint64_t end, enum part part)
+{
+	uint64_t n, me = c->except;
+	for (; page < end; page += n) {
+		struct entry *e = entry_of(page << PAGE_BITS, true);
+		if (!e)
+			return false;
+		n = run_of(page, end);
+		for (const struct entry *last = e + n; e < last; e++) {
+			tell(c, e);
+			if (part == WHOLE)
+				ctp_store64(&e->cover, me | me << 32);
+			else
+				set(part == BEGIN ? &e->first : &e->last, (uint32_t)me);
+		}
+	}
+	return true;
+}
+
 void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
 {
-	uint32_t me = s->station + 1;
-	struct covering c = {.lo = s->lo, .hi = s->hi, .each = taken, .arg = arg, .except = me};
-	struct entry *e = NULL;
+	enum { WITHIN = (1 << PAGE_BITS) - 1 };
+	struct covering c = {.lo = s->lo, .hi = s->hi, .each = taken, .arg = arg, .except = s->station + 1};
+	uint64_t page = s->lo >> PAGE_BITS, end = ((s->hi - 1) >> PAGE_BITS) + 1;
+	bool begins = s->lo & WITHIN, ends = s->hi & WITHIN, good = true; // in the midst of a page
 	inherit_forget(s->lo, s->hi);
-	for (uint64_t page = s->lo >> PAGE_BITS; page <= (s->hi - 1) >> PAGE_BITS; page++) {
-		bool from = s->lo <= page << PAGE_BITS, to = s->hi >= (page + 1) << PAGE_BITS;
-		e = entry_after(e, page, true);
-		if (!e) {
-			ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
-			return;
+	if (end - page > 1 || begins != ends) {
+		if (begins) {
+			good = cover(&c, page, page + 1, END);
+			page++;
 		}
-		if (c.seen != ctp_load64(&e->cover))
-			tell(&c, ctp_load64(&e->cover));
-		if (from == to)
-			ctp_store64(&e->cover, me | (uint64_t)me << 32);
-		else
-			set(from ? &e->first : &e->last, me);
+		if (ends) {
+			end--;
+			good = cover(&c, end, end + 1, BEGIN) && good;
+		}
 	}
+	if (!good || !cover(&c, page, end, WHOLE))
+		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
 }
 
 void pagemap_add_slot(struct ctp_state *s)
@@ -188,38 +217,38 @@ void pagemap_add_slot(struct ctp_state *s)
 bool pagemap_clear(uint64_t lo, uint64_t hi)
 {
 	_Static_assert(sizeof(struct entry) == 4 * sizeof(uint64_t), "four words");
-	for (uint64_t page = lo >> PAGE_BITS, last = (hi - 1) >> PAGE_BITS; page <= last;) {
-		const struct entry *e = leaf_of(page << PAGE_BITS, false);
-		uint64_t n = PAGES - (page & (PAGES - 1));
-		n = n < last - page + 1 ? n : last - page + 1;
-		e += e ? page & (PAGES - 1) : 0;
-		for (uint64_t i = 0; e && i < n; i++, e++)
+	uint64_t n;
+	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
+		const struct entry *e = entry_of(page << PAGE_BITS, false);
+		n = run_of(page, end);
+		for (const struct entry *last = e + n; e && e < last; e++)
 			if (e->words[0] | e->words[1] | e->words[2] | e->words[3])
 				return false;
-		page += n;
 	}
 	return true;
+}
+
+static void tell_slots(const struct covering *c, const struct entry *e)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		struct ctp_state *s = station_at(get(&e->slots[i]));
+		if (s && s->slot >= c->lo && s->slot < c->hi)
+			c->each(s, c->arg);
+	}
 }
 
 void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
 		   void *arg)
 {
 	struct covering c = {.lo = lo, .hi = hi, .each = each, .arg = arg};
-	const struct entry *e = NULL;
-	for (uint64_t page = lo >> PAGE_BITS; page <= (hi - 1) >> PAGE_BITS; page++) {
-		e = entry_after(e, page, false);
-		if (!e) {
-			page |= PAGES - 1; // nothing in this block
-			continue;
-		}
-		if (c.seen != ctp_load64(&e->cover))
-			tell(&c, ctp_load64(&e->cover));
-		if (!slots || !(e->words[1] | e->words[2] | e->words[3]))
-			continue;
-		for (int i = 0; i < SLOTS; i++) {
-			struct ctp_state *s = station_at(get(&e->slots[i]));
-			if (s && s->slot >= lo && s->slot < hi)
-				each(s, arg);
+	uint64_t n;
+	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
+		const struct entry *e = entry_of(page << PAGE_BITS, false);
+		n = run_of(page, end);
+		for (const struct entry *last = e + n; e && e < last; e++) {
+			tell(&c, e);
+			if (slots && (e->words[1] | e->words[2] | e->words[3]))
+				tell_slots(&c, e);
 		}
 	}
 }

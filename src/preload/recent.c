@@ -58,14 +58,16 @@ void recent_note(struct guest *g, uint64_t slot, struct ctp_state *s)
 		return;
 	if (lives(was, first)) {
 		const struct ctp_state *last = ctp_load_ptr(second);
-		bool crowded = last != s && lives(last, first);
-		ctp_store_ptr(second, was);
+		bool crowded = last != s && lives(last, first), native = was->entity == CTP_NATIVE && s->entity != CTP_NATIVE;
+		ctp_store_ptr(second, native ? s : was); // a thread's own stack is entered most
 		if (crowded && ++g->crowded > n / 16) {
 			if (g->thread->switches - g->crowded_since < 2 * n)
 				grow(n);
 			g->crowded = 0;
 			g->crowded_since = g->thread->switches;
 		}
+		if (native)
+			return;
 	}
 	ctp_store_ptr(first, s);
 }

@@ -14,7 +14,7 @@ extern uint64_t recent_mask;
 
 int recent_init(void); // 0, or -1 if there is no memory
 
-// An address has two places, next to each other; what was found last stands in the first.
+// An address has two places, next to each other; what was found last stands in the first, or a thread's own stack.
 static inline struct ctp_state **recent_place(uint64_t slot)
 {
 	uint32_t at = (uint32_t)(slot * RECENT_FACTOR >> RECENT_SHIFT) & (uint32_t)ctp_load64(&recent_mask);

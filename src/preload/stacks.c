@@ -17,7 +17,7 @@
 #include "cpu.h"
 #include "dump.h"
 
-enum { BUCKETS = 1 << 15, RECIPES = 1 << 15, NAMES = 1 << 16 };
+enum { BUCKETS = 1 << (64 - STACKS_SHIFT), RECIPES = 1 << 15, NAMES = 1 << 16 };
 
 struct known_recipe {
 	uint64_t pc; // 0 free, 1 being written
@@ -28,24 +28,24 @@ struct name { // a stack by its frames: one id for equal stacks at different dep
 	uint32_t stack;
 };
 
-static struct candidate **buckets;
+struct candidate **stacks_buckets;
 static struct known_recipe *recipes;
 static struct name *names;
 const struct candidate stacks_none = {.last = -2, .last_absolute = -2};
 
 int stacks_init(void)
 {
-	buckets = memory_take(sizeof(*buckets) * BUCKETS);
+	stacks_buckets = memory_take(sizeof(*stacks_buckets) * BUCKETS);
 	recipes = memory_take(sizeof(*recipes) * RECIPES);
 	names = memory_take(sizeof(*names) * NAMES);
-	return buckets && recipes && names ? 0 : -1;
+	return stacks_buckets && recipes && names ? 0 : -1;
 }
 
 void stacks_flush(void)
 {
 	for (uint32_t i = 0; i < BUCKETS; i++) {
-		struct candidate *c = ctp_load_ptr(&buckets[i]);
-		while (c && !ctp_cas_ptr(&buckets[i], &c, NULL))
+		struct candidate *c = ctp_load_ptr(&stacks_buckets[i]);
+		while (c && !ctp_cas_ptr(&stacks_buckets[i], &c, NULL))
 			;
 		for (; c; c = c->next) { // entities still point to it
 			ctp_store64(&c->plain, 0);
@@ -312,7 +312,7 @@ uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 	uint64_t depth = top - f->sp;
 	if (CTP_UNLIKELY(f->sp > top || depth > UINT32_MAX || (f->sp & 7))) // at its top: the jump of whom nothing is left
 		return 0;
-	struct candidate **bucket = &buckets[(f->pc ^ depth << 20) * 0x9E3779B97F4A7C15ULL >> 49];
+	struct candidate **bucket = stacks_bucket(f->pc, depth);
 	for (struct candidate *c = ctp_load_ptr(bucket); c; c = c->next) {
 		if (c->pc == f->pc && c->depth == depth && stacks_holds(c, f)) {
 			if (last)

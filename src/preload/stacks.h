@@ -3,6 +3,7 @@
 // stacks.h - naming a stack: the id of its frames, exact and cheap.
 #pragma once
 
+#include "area.h"
 #include "dwarf.h"
 #include "guest.h"
 
@@ -39,6 +40,14 @@ static inline bool stacks_holds(const struct candidate *c, const struct frame *f
 		if (dwarf_return_address(*(const uint64_t *)(f->sp + c->checks[i].off)) != c->checks[i].val)
 			return false;
 	return true;
+}
+
+// By a hash of place and depth, the first of a list. The short way reads it, too.
+extern struct candidate **stacks_buckets;
+
+static inline struct candidate **stacks_bucket(uint64_t pc, uint64_t depth)
+{
+	return &stacks_buckets[(pc ^ depth << STACKS_DEPTH_SHIFT) * STACKS_FACTOR >> STACKS_SHIFT];
 }
 
 // Is nobody's: what an entity points to that has no candidate.

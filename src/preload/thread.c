@@ -168,6 +168,7 @@ struct guest *thread_start(void)
 	g->fds = tr->region.fds;
 	g->fds_max = tr->v1 ? 0 : tr->region.fds_max;
 	g->ext = tr->region.ext;
+	g->sites = tr->region.sites;
 	g->ring = ctp_region_ring(&tr->region, slot);
 	g->ring_capacity = tr->region.ring_capacity;
 	g->ring_mask = g->ring_capacity - 1;

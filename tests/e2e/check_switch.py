@@ -49,7 +49,8 @@ def check_two_ways(case):
     """What both ways write is the same, word by word but for times and the thread's number: records, the
     stations with their registers, the stacks and what is known of them."""
     runs = ((1, 300), (2, 3000), (7, 5000), (40, 20000))
-    for n, switches, *more in [(*run, *more) for run in runs for more in ((), ("jump",))]:
+    engines = [(), ("jump",)] + [("fcontext",)] * (case.build / "bench/bench-fcontext").exists()
+    for n, switches, *more in [(*run, *more) for run in runs for more in engines]:
         lines, tables = [], []
         for way in ("short", "other"):
             trace = ".".join(["x", way, str(n), *more])

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // twoways.c - the same switches twice over, for a comparison of what is written down:
-//   t-twoways short|other COROUTINES SWITCHES [jump]
+//   t-twoways short|other COROUTINES SWITCHES [jump|fcontext]
 // other: a getcontext comes before each, so that none can take the short way; with jump, where
 // a coroutine is begun by setcontext and gone on with by siglongjmp, that goes by a copy of where
-// it saved itself. Frames of several depths, with frame pointers and without; who goes on is told
-// by a fixed sequence. Some end, and others begin on their stacks.
+// it saved itself; with fcontext, by Boost.Context, where who ends is left where he is. Frames of
+// several depths, with frame pointers and without; who goes on is told by a fixed sequence. Some end,
+// and others begin on their stacks.
 #include <alloca.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@ enum { MOST = 40, STACK = 64 << 10 };
 static ucontext_t contexts[MOST + 1]; // the last: main's
 static sigjmp_buf saves[MOST + 1];
 static bool done[MOST], begun[MOST + 1];
-static volatile bool goes_long, jumps;
+static volatile bool goes_long, jumps, boost;
 static int count;
 static long left;
 static unsigned seed = 1;
@@ -49,6 +51,31 @@ static __attribute__((noipa)) void jump(int self, int to)
 		enter(to);
 }
 
+#ifdef HAVE_FCONTEXT
+struct transfer {
+	void *from, *data;
+};
+struct transfer jump_fcontext(void *to, void *data);
+struct transfer ontop_fcontext(void *to, void *data, struct transfer (*on_top)(struct transfer t));
+void *make_fcontext(void *top, size_t bytes, void (*fn)(struct transfer t));
+static void *handles[MOST + 1];
+static int entered;
+
+static struct transfer on_top(struct transfer t)
+{
+	return t;
+}
+
+static void pass(int self, int to)
+{
+	void *who = (void *)(intptr_t)self;
+	entered = to;
+	struct transfer t = next(4) ? jump_fcontext(handles[to], who) : ontop_fcontext(handles[to], who, on_top);
+	handles[(intptr_t)t.data] = t.from;
+}
+
+#endif
+
 static __attribute__((noinline)) void leave(int self)
 {
 	static ucontext_t scratch;
@@ -65,6 +92,12 @@ static __attribute__((noinline)) void leave(int self)
 	}
 	if (goes_long)
 		getcontext(&scratch);
+#ifdef HAVE_FCONTEXT
+	if (boost) {
+		pass(self, to);
+		return;
+	}
+#endif
 	must(swapcontext(&contexts[self], &contexts[to]));
 }
 
@@ -95,11 +128,28 @@ static void body(int self)
 		siglongjmp(saves[MOST], 1);
 }
 
+#ifdef HAVE_FCONTEXT
+static void boost_body(struct transfer t)
+{
+	int self = entered;
+	handles[(intptr_t)t.data] = t.from;
+	body(self);
+	pass(self, MOST);
+}
+#endif
+
 static void make(int i)
 {
 	static char *stacks[MOST];
 	if (!stacks[i])
 		stacks[i] = must_map(STACK);
+#ifdef HAVE_FCONTEXT
+	if (boost) {
+		handles[i] = make_fcontext(stacks[i] + STACK, STACK, boost_body);
+		done[i] = false;
+		return;
+	}
+#endif
 	must(getcontext(&contexts[i]));
 	contexts[i].uc_stack.ss_sp = stacks[i];
 	contexts[i].uc_stack.ss_size = STACK;
@@ -113,7 +163,8 @@ int main(int argc, char **argv)
 	goes_long = argc > 1 && !strcmp(argv[1], "other");
 	count = argc > 2 ? atoi(argv[2]) : 4;
 	left = argc > 3 ? atol(argv[3]) : 1000;
-	jumps = argc > 4;
+	jumps = argc > 4 && !strcmp(argv[4], "jump");
+	boost = argc > 4 && !jumps;
 	begun[MOST] = true;
 	for (int i = 0; i < count; i++)
 		make(i);
@@ -121,7 +172,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < count; i++)
 			if (done[i])
 				make(i);
-		leave(MOST);
+		next(4) ? leave(MOST) : without(MOST, (int)next(4));
 	}
 	return 0;
 }

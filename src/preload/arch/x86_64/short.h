@@ -4,7 +4,9 @@
 // last one that this entity made: it leaves from the same place with the same
 // stack, and enters somebody who is suspended just where he says. Then all there
 // is to do is some ninety instructions, here, in the order in which coroutine.c
-// has them: the same words of the same tables get the same values. Whatever is
+// has them: the same words of the same tables get the same values. Who leaves from
+// elsewhere, but with a stack that has a name (a server's coroutines wait now to
+// read, now to write), has fifty more (SHORT_ELSEWHERE). Whatever is
 // not so goes the long way (coroutine.c), which tests all of it again: nothing
 // has been written yet.
 //
@@ -47,7 +49,7 @@
 // The leaver stands where it stood, all of whose words that matter are as they were
 // (stacks.h): so its stack is the same. rdx, rax are changed. It stands `above` the register
 // `base`, and goes on at `pc`.
-.macro SHORT_STACK long, pc=(%rsp), above=8, base=%rsp
+.macro SHORT_STACK pc=(%rsp), above=8, base=%rsp
 	movq STATE_LAST(%rcx), %r9
 	movq \pc, %rax
 	cmpq %rax, CANDIDATE_PLAIN(%r9)
@@ -56,42 +58,135 @@
 11:	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
 	movq \above(\base,%rdx), %rdx
 	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
-	jne \long
+	jne 30f
 	subl $2, %eax
 	jns 11b
 16:
 .endm
 
-// The rest of it, behind the way out: where frames were told by frame pointers, too.
-.macro SHORT_STACK_FP long, fp=%rbp, above=8, base=%rsp
-12:	cmpq %rax, CANDIDATE_PC(%r9)
-	jne \long
+// Whether all that candidate r9 depends on but its place is so: else `no`. rdx, rax are changed.
+.macro SHORT_HOLDS no, above=8, base=%rsp, fp=%rbp
 	cmpb $0, CANDIDATE_FP(%r9)
-	je 13f
+	je 21f
 	movq \fp, %rax
 	subq $\above, %rax
 	subq \base, %rax
 	cmpq %rax, CANDIDATE_FP_VAL(%r9)
-	jne \long
-13:	movslq CANDIDATE_LAST(%r9), %rax
-14:	cmpl %eax, CANDIDATE_LAST_ABSOLUTE(%r9)
-	je 15f
+	jne \no
+21:	movslq CANDIDATE_LAST(%r9), %rax
+22:	cmpl %eax, CANDIDATE_LAST_ABSOLUTE(%r9)
+	je 24f
 	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
 	movq \above(\base,%rdx), %rdx
 	subq $\above, %rdx
 	subq \base, %rdx
 	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
-	jne \long
+	jne \no
 	subl $2, %eax
-	jmp 14b
-15:	testl %eax, %eax
-	jns 11b
+	jmp 22b
+23:	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
+	movq \above(\base,%rdx), %rdx
+	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
+	jne \no
+	subl $2, %eax
+24:	testl %eax, %eax
+	jns 23b
+.endm
+
+// The rest of it, behind the way out: where frames were told by frame pointers, too.
+.macro SHORT_STACK_FP above=8, base=%rsp, fp=%rbp
+12:	cmpq %rax, CANDIDATE_PC(%r9)
+	jne 30f
+	SHORT_HOLDS 30f, \above, \base, \fp
 	jmp 16b
+.endm
+
+// The leaver stands elsewhere than the time before, or was called from elsewhere. The candidate by which
+// stacks_id would name its stack; and it is known already that one goes on from where it had left before.
+.macro SHORT_ELSEWHERE how, long, pc=(%rsp), above=8, base=%rsp, fp=%rbp
+30:	leaq \above(\base), %rax
+	cmpq %rax, STATE_LO(%rcx)	// on another's stack, a signal's; or its own's end is not known
+	ja \long
+	movq STATE_TOP(%rcx), %rdx
+	subq %rax, %rdx
+	movq %rdx, AREA_DEPTH(%r11)
+	shlq $STACKS_DEPTH_SHIFT, %rdx
+	xorq \pc, %rdx
+	movabsq $STACKS_FACTOR, %rax
+	imulq %rax, %rdx
+	shrq $STACKS_SHIFT, %rdx
+	movq stacks_buckets(%rip), %rax
+	movq (%rax,%rdx,8), %r9
+	jmp 32f
+31:	movq CANDIDATE_NEXT(%r9), %r9
+32:	testq %r9, %r9
+	jz \long
+	movq \pc, %rax
+	cmpq %rax, CANDIDATE_PC(%r9)
+	jne 31b
+	movq AREA_DEPTH(%r11), %rax
+	cmpq %rax, CANDIDATE_DEPTH(%r9)
+	jne 31b
+	SHORT_HOLDS 31b, \above, \base, \fp
+	movl STATE_STACK(%rcx), %edx
+	testl %edx, %edx
+	jz 33f
+	shlq $SITE_SHIFT, %rdx
+	addq AREA_SITES(%r11), %rdx
+	cmpl $0, SITE_RESUMED(%rdx)
+	je \long
+33:
+.if \how == HOW_FCONTEXT || \how == HOW_ONTOP
+	leaq \above(\base), %rax
+	subq fcontext_bytes(%rip), %rax	// its handle: as before, or it was last found by this one, too.
+	cmpq %rax, STATE_SLOT(%rcx)	// (So whoever had saved himself there has lost it; and it lies in its stack,
+	je 34f				// where a pagemap finds it.)
+	testb $1, HOW_SHARED(%rcx)
+	jnz \long
+	imulq $RECENT_FACTOR, %rax, %rdx
+	shrq $RECENT_SHIFT, %rdx
+	andl recent_mask(%rip), %edx
+	addq recent_table(%rip), %rdx
+	cmpq %rcx, (%rdx)
+	je 34f
+	xorq $8, %rdx
+	cmpq %rcx, (%rdx)
+	jne \long
+	xorq $8, %rdx
+	movq (%rdx), %rdx
+	cmpq %rax, STATE_SLOT(%rdx)
+	je \long
+34:
+.endif
+	movq %r9, AREA_CANDIDATE(%r11)
+.endm
+
+// Where the leaver stands by now. r9 is the candidate in between.
+.macro SHORT_MOVED how
+	movq AREA_CANDIDATE(%r11), %r9
+	movq %r9, STATE_LAST(%rcx)
+	movl CANDIDATE_STACK(%r9), %r9d
+	movl %r9d, STATE_STACK(%rcx)
+.if \how == HOW_JUMP
+	movups AREA_SAVED_PC(%r11), %xmm0
+	movups %xmm0, STATE_PC(%rcx)
+.else
+	movq (%rsp), %r9
+	movq %r9, STATE_PC(%rcx)
+	leaq 8(%rsp), %r9
+	movq %r9, STATE_SP(%rcx)
+.endif
+.if \how == HOW_FCONTEXT || \how == HOW_ONTOP
+	subq fcontext_bytes(%rip), %r9
+	movq %r9, STATE_SLOT(%rcx)
+.endif
+	movq AREA_THREAD(%r11), %r9
 .endm
 
 // It is written down. rdi is changed, and is afterwards STATE_SLOT(\again). r9 is the thread,
 // rdx the time, rdi what becomes the record's second word, rax the leaver's new `turn`, then where the record goes.
-.macro SHORT_WRITE how, again, long
+// From elsewhere: by AREA_CANDIDATE.
+.macro SHORT_WRITE how, again, long, elsewhere=0
 	movq AREA_THREAD(%r11), %r9
 	addq $(TURN_CHANGE + TURN_RUNNING - TURN_SUSPENDED), %r8
 	testl $TURN_TOLD_LOW, %r8d	// one of 2^16 may have to be told in full
@@ -102,8 +197,8 @@
 	movq STATE_ID(%r10), %rdi
 	subq THREAD_NEAR(%r9), %rdi
 	cmpq $RECORD_NATIVE, %rdi
-	jae 19f
-20:	rdtsc
+	jae 41f
+40:	rdtsc
 	shlq $32, %rdx
 	orq %rax, %rdx
 	movq STATE_TURN(%rcx), %rax
@@ -124,7 +219,12 @@
 	movq %r15, STATE_S4(%rcx)
 .endif
 	movq %rdx, STATE_SINCE(%rcx)
+.if \elsewhere
+	SHORT_MOVED \how
+	movw $\how, STATE_HOW(%rcx)
+.else
 	movw $(\how + HOW_AGAIN), STATE_HOW(%rcx)
+.endif
 .if \how == HOW_SWAP
 	movq %rsi, STATE_LEFT_TO(%rcx)
 .endif
@@ -167,14 +267,14 @@
 
 // The rest of it, behind the way out: an id too far off for a record in one slot, unless it is the thread's own stack.
 .macro SHORT_NATIVE again, long
-19:	movq THREAD_NEAR(%r9), %rdi
+41:	movq THREAD_NEAR(%r9), %rdi
 	shrq $RECORD_ID_BITS, %rdi
-	jnz 21f				// a reader must be told more (CTP_NEAR_*)
+	jnz 42f				// a reader must be told more (CTP_NEAR_*)
 	movq STATE_ID(%r10), %rdi
 	cmpq %rdi, THREAD_NATIVE(%r9)
 	movl $RECORD_NATIVE, %edi
-	je 20b
-21:	movq STATE_SLOT(\again), %rdi
+	je 40b
+42:	movq STATE_SLOT(\again), %rdi
 	jmp \long
 .endm
 
@@ -193,8 +293,8 @@
 	jne \long
 	leaq 8(%rsp), %rax
 	cmpq %rax, STATE_SP(%rcx)
-	jne \long
-	SHORT_STACK \long
+	jne 30f
+	SHORT_STACK
 	SHORT_WRITE HOW_SWAP, %rcx, \long
 .endm
 
@@ -211,15 +311,12 @@
 	movq AREA_CURRENT(%r11), %rcx
 	leaq 8(%rsp), %rax
 	cmpq %rax, STATE_SP(%rcx)
-	jne 17f
+	jne 30f
 	subq fcontext_bytes(%rip), %rax
 	cmpq %rax, STATE_SLOT(%rcx)
 	jne 17f
-	SHORT_STACK 17f
+	SHORT_STACK
 	SHORT_WRITE \how, %r10, 17f
-.if \how == HOW_ONTOP
-	movq AREA_ARGUMENT(%r11), %rdx
-.endif
 .endm
 
 .macro SHORT_FCONTEXT_LONG how, long
@@ -253,15 +350,60 @@
 	cmpq %rax, STATE_SLOT(%rcx)
 	jne \long
 	movq AREA_SAVED_SP(%r11), %rdi
-	cmpq %rdi, STATE_SP(%rcx)
-	jne 17f
 	cmpq %rsp, %rdi			// who saved itself has not returned
 	jbe 17f
-	SHORT_STACK 17f, AREA_SAVED_PC(%r11), 0, %rdi
+	cmpq %rdi, STATE_SP(%rcx)
+	jne 30f
+	SHORT_STACK AREA_SAVED_PC(%r11), 0, %rdi
 	SHORT_WRITE HOW_JUMP, %r10, 17f
 .endm
 
 .macro SHORT_JUMP_LONG long
 17:	movq STATE_SLOT(%r10), %rdi
 	jmp \long
+.endm
+
+.macro SHORT_OUT how, name
+.if \how == HOW_ONTOP
+	movq AREA_ARGUMENT(%r11), %rdx
+.endif
+	movl $1, AREA_GATE(%r11)
+	jmp *real_\name(%rip)
+.endm
+
+// All of it: goes to real_<name>, or to `long` with all arguments as they were.
+.macro SHORT how, name, long
+.if \how == HOW_SWAP
+	SHORT_SWAP \long
+	SHORT_OUT \how, \name
+	SHORT_SECOND %rsi, \long
+	SHORT_STACK_FP
+	SHORT_NATIVE %rcx, \long
+	SHORT_ELSEWHERE \how, \long
+	SHORT_WRITE \how, %rcx, \long, 1
+	SHORT_OUT \how, \name
+	SHORT_NATIVE %rcx, \long
+.elseif \how == HOW_JUMP
+	SHORT_JUMP \long
+	SHORT_OUT \how, \name
+	SHORT_SECOND %rdi, \long
+	SHORT_STACK_FP 0, %rdi, AREA_SAVED_FP(%r11)
+	SHORT_NATIVE %r10, 17f
+	SHORT_ELSEWHERE \how, 17f, AREA_SAVED_PC(%r11), 0, %rdi, AREA_SAVED_FP(%r11)
+	SHORT_WRITE \how, %r10, 17f, 1
+	SHORT_OUT \how, \name
+	SHORT_NATIVE %r10, 17f
+	SHORT_JUMP_LONG \long
+.else
+	SHORT_FCONTEXT \how, \long
+	SHORT_OUT \how, \name
+	SHORT_SECOND %rdi, \long
+	SHORT_STACK_FP
+	SHORT_NATIVE %r10, 17f
+	SHORT_ELSEWHERE \how, 17f
+	SHORT_WRITE \how, %r10, 17f, 1
+	SHORT_OUT \how, \name
+	SHORT_NATIVE %r10, 17f
+	SHORT_FCONTEXT_LONG \how, \long
+.endif
 .endm

@@ -154,30 +154,7 @@
 0:	SELF 2f
 1:	SHUT 4f, 5f
 .if \how
-.if \how == HOW_SWAP
-	SHORT_SWAP 8f
-.elseif \how == HOW_JUMP
-	SHORT_JUMP 8f
-.else
-	SHORT_FCONTEXT \how, 8f
-.endif
-	movl $1, AREA_GATE(%r11)
-	jmp *real_\name(%rip)
-.if \how == HOW_SWAP
-	SHORT_SECOND %rsi, 8f
-	SHORT_STACK_FP 8f
-	SHORT_NATIVE %rcx, 8f
-.elseif \how == HOW_JUMP
-	SHORT_SECOND %rdi, 8f
-	SHORT_STACK_FP 17f, AREA_SAVED_FP(%r11), 0, %rdi
-	SHORT_NATIVE %r10, 17f
-	SHORT_JUMP_LONG 8f
-.else
-	SHORT_SECOND %rdi, 8f
-	SHORT_STACK_FP 17f
-	SHORT_NATIVE %r10, 17f
-	SHORT_FCONTEXT_LONG \how, 8f
-.endif
+	SHORT \how, \name, 8f
 .endif
 8:	.cfi_remember_state
 	GO_PRIVATE
