@@ -29,6 +29,7 @@ struct block {
 static struct block *blocks; // by page number of lo, the newest wins
 static struct block *large;  // those that reach further than NEAR pages, again
 static uint64_t larges;      // slots of it ever used
+static uint32_t any[BLOCKS / NEAR]; // whether one was ever noted in NEAR pages
 
 int blocks_init(void)
 {
@@ -52,10 +53,16 @@ static bool holds(const struct block *b, uint64_t lo, uint64_t hi)
 	return b->bytes && b->lo <= lo && hi <= b->lo + b->bytes;
 }
 
+static inline uint32_t *any_of(uint64_t page)
+{
+	return &any[(page & (BLOCKS - 1)) / NEAR];
+}
+
 bool blocks_find(uint64_t lo, uint64_t hi, uint64_t *block_lo, uint64_t *block_hi)
 {
 	const struct block *found = NULL;
-	for (uint64_t page = lo >> 12, i = 0; i < NEAR && !found; i++, page--) {
+	uint64_t page = lo >> 12, near = *any_of(page) | *any_of(page - NEAR + 1) ? NEAR : 0;
+	for (uint64_t i = 0; i < near && !found; i++, page--) {
 		const struct block *b = block_of(page);
 		if (b->lo >> 12 == page && holds(b, lo, hi))
 			found = b;
@@ -123,6 +130,7 @@ static void mapped(void *p, size_t n, bool chosen, int flags, const struct frame
 	if (!chosen && (flags & MAP_ANONYMOUS)) {
 		struct block b = {lo, n};
 		*block_of(lo >> 12) = b;
+		*any_of(lo >> 12) = 1;
 		if (n > (uint64_t)NEAR << 12)
 			remember_large(b);
 	}

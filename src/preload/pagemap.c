@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // A map of the address space in 4 KiB pages: a hash finds the leaf of a 2 MiB
-// block, the leaf has an entry a page. A page can hold the end of one stack and
-// the beginning of another (malloc'd stacks are unaligned), so an entry names
-// who covers its first and who its last byte; and at most five save slots, as
-// a ucontext_t has 968 bytes. Entries are station numbers + 1. They are never
-// cleared: what they say counts only if the station agrees.
+// block. A page can hold the end of one stack and the beginning of another
+// (malloc'd stacks are unaligned), so a leaf names who covers its first and who
+// its last byte; and at most six save slots, as a ucontext_t has 968 bytes.
+// These stand apart: few pages have one, and a stack has many pages. Entries are
+// station numbers + 1. They are never cleared: what they say counts only if the
+// station agrees.
 #include "pagemap.h"
 
 #include "inherit.h"
@@ -13,19 +14,20 @@
 
 enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), BLOCKS = 1 << 17, SLOTS = 6 };
 
-struct entry {
-	union {
-		uint64_t cover; // the next two
-		struct {
-			uint32_t first, last;
-			uint32_t slots[SLOTS];
-		};
-		uint64_t words[(2 + SLOTS) / 2];
+union cover {
+	uint64_t both;
+	struct {
+		uint32_t first, last;
 	};
+};
+struct leaf {
+	union cover covers[PAGES];
+	uint32_t any[PAGES / 32]; // a bit for each page that ever had a slot
+	uint32_t slots[PAGES][SLOTS];
 };
 struct block {
 	uint64_t number; // address >> BLOCK_BITS, + 1; 0 = free
-	struct entry *leaf;
+	struct leaf *leaf;
 };
 static struct block *blocks;
 
@@ -35,7 +37,7 @@ int pagemap_init(void)
 	return blocks ? 0 : -1;
 }
 
-static struct entry *leaf_of(uint64_t addr, bool make)
+static struct leaf *leaf_of(uint64_t addr, bool make)
 {
 	uint64_t number = (addr >> BLOCK_BITS) + 1;
 	uint32_t at = (uint32_t)(number * 0x9E3779B97F4A7C15ULL >> 47);
@@ -50,9 +52,9 @@ static struct entry *leaf_of(uint64_t addr, bool make)
 		} else if (is != number) {
 			continue;
 		}
-		struct entry *leaf = ctp_load_ptr(&b->leaf);
+		struct leaf *leaf = ctp_load_ptr(&b->leaf);
 		if (!leaf && make) {
-			struct entry *fresh = memory_take(sizeof(struct entry) * PAGES);
+			struct leaf *fresh = memory_take(sizeof(*fresh));
 			if (!fresh)
 				return NULL;
 			if (ctp_cas_ptr(&b->leaf, &leaf, fresh))
@@ -63,17 +65,30 @@ static struct entry *leaf_of(uint64_t addr, bool make)
 	return NULL;
 }
 
-static inline struct entry *entry_of(uint64_t addr, bool make)
+static inline unsigned page_at(uint64_t addr)
 {
-	struct entry *leaf = leaf_of(addr, make);
-	return leaf ? &leaf[addr >> PAGE_BITS & (PAGES - 1)] : NULL;
+	return addr >> PAGE_BITS & (PAGES - 1);
 }
 
-// How many pages from `page` on, before `end`, have their entries next to each other.
+// How many pages from `page` on, before `end`, have one leaf.
 static inline uint64_t run_of(uint64_t page, uint64_t end)
 {
 	uint64_t n = PAGES - (page & (PAGES - 1));
 	return n < end - page ? n : end - page;
+}
+
+// The first page with slots, from `at` on and before `end`; else `end`.
+static inline unsigned next_with_slots(const struct leaf *l, unsigned at, unsigned end)
+{
+	while (at < end) {
+		uint32_t bits = ctp_load32(&l->any[at / 32]) >> at % 32;
+		if (bits) {
+			at += (unsigned)__builtin_ctz(bits);
+			return at < end ? at : end;
+		}
+		at = (at / 32 + 1) * 32;
+	}
+	return end;
 }
 
 // Who finds a station's number here finds what was in the station before.
@@ -94,19 +109,19 @@ static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
 
 struct ctp_state *pagemap_stack(uint64_t addr)
 {
-	const struct entry *e = entry_of(addr, false);
-	struct ctp_state *s = e ? station_at(get(&e->first)) : NULL;
+	const struct leaf *l = leaf_of(addr, false);
+	struct ctp_state *s = l ? station_at(get(&l->covers[page_at(addr)].first)) : NULL;
 	if (on_stack(s, addr))
 		return s;
-	s = e ? station_at(get(&e->last)) : NULL;
+	s = l ? station_at(get(&l->covers[page_at(addr)].last)) : NULL;
 	return on_stack(s, addr) ? s : inherit_meet(addr);
 }
 
 struct ctp_state *pagemap_slot(uint64_t addr)
 {
-	const struct entry *e = entry_of(addr, false);
-	for (int i = 0; e && i < SLOTS; i++) {
-		uint32_t n = get(&e->slots[i]);
+	const struct leaf *l = leaf_of(addr, false);
+	for (int i = 0; l && i < SLOTS; i++) {
+		uint32_t n = get(&l->slots[page_at(addr)][i]);
 		if (!n)
 			break;
 		struct ctp_state *s = station_at(n);
@@ -139,9 +154,9 @@ static __attribute__((noinline)) void tell_new(struct covering *c, uint64_t cove
 	c->seen = cover;
 }
 
-static inline void tell(struct covering *c, const struct entry *e)
+static inline void tell(struct covering *c, const union cover *u)
 {
-	uint64_t cover = ctp_load64(&e->cover);
+	uint64_t cover = ctp_load64(&u->both);
 	if (CTP_UNLIKELY(cover != c->seen))
 		tell_new(c, cover);
 }
@@ -153,16 +168,17 @@ static inline __attribute__((always_inline)) bool cover(struct covering *c, uint
 {
 	uint64_t n, me = c->except;
 	for (; page < end; page += n) {
-		struct entry *e = entry_of(page << PAGE_BITS, true);
-		if (!e)
+		struct leaf *l = leaf_of(page << PAGE_BITS, true);
+		if (!l)
 			return false;
 		n = run_of(page, end);
-		for (const struct entry *last = e + n; e < last; e++) {
-			tell(c, e);
+		union cover *u = &l->covers[page & (PAGES - 1)];
+		for (const union cover *last = u + n; u < last; u++) {
+			tell(c, u);
 			if (part == WHOLE)
-				ctp_store64(&e->cover, me | me << 32);
+				ctp_store64(&u->both, me | me << 32);
 			else
-				set(part == BEGIN ? &e->first : &e->last, (uint32_t)me);
+				set(part == BEGIN ? &u->first : &u->last, (uint32_t)me);
 		}
 	}
 	return true;
@@ -191,15 +207,16 @@ void pagemap_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old,
 
 void pagemap_add_slot(struct ctp_state *s)
 {
-	struct entry *e = entry_of(s->slot, true);
-	if (!e) {
+	struct leaf *l = leaf_of(s->slot, true);
+	if (!l) {
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
 		return;
 	}
-	uint32_t me = s->station + 1;
+	unsigned page = page_at(s->slot);
+	uint32_t me = s->station + 1, *slots = l->slots[page];
 	int mine = -1, empty = -1, dead = -1;
 	for (int i = 0; i < SLOTS; i++) {
-		uint32_t n = get(&e->slots[i]);
+		uint32_t n = get(&slots[i]);
 		struct ctp_state *o = station_at(n);
 		if (n == me)
 			mine = i;
@@ -210,28 +227,35 @@ void pagemap_add_slot(struct ctp_state *s)
 		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED))
 			dead = i;
 	}
-	if (mine < 0 && (empty >= 0 || dead >= 0))
-		set(&e->slots[empty >= 0 ? empty : dead], me);
+	if (mine < 0 && (empty >= 0 || dead >= 0)) {
+		set(&slots[empty >= 0 ? empty : dead], me);
+		if (!(ctp_load32(&l->any[page / 32]) & 1u << page % 32))
+			ctp_or32(&l->any[page / 32], 1u << page % 32);
+	}
 }
 
 bool pagemap_clear(uint64_t lo, uint64_t hi)
 {
-	_Static_assert(sizeof(struct entry) == 4 * sizeof(uint64_t), "four words");
 	uint64_t n;
 	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
-		const struct entry *e = entry_of(page << PAGE_BITS, false);
+		const struct leaf *l = leaf_of(page << PAGE_BITS, false);
 		n = run_of(page, end);
-		for (const struct entry *last = e + n; e && e < last; e++)
-			if (e->words[0] | e->words[1] | e->words[2] | e->words[3])
+		if (!l)
+			continue;
+		unsigned from = page & (PAGES - 1), to = from + (unsigned)n;
+		for (unsigned i = from; i < to; i++)
+			if (ctp_load64(&l->covers[i].both))
 				return false;
+		if (next_with_slots(l, from, to) < to)
+			return false;
 	}
 	return true;
 }
 
-static void tell_slots(const struct covering *c, const struct entry *e)
+static void tell_slots(const struct covering *c, const struct leaf *l, unsigned page)
 {
 	for (int i = 0; i < SLOTS; i++) {
-		struct ctp_state *s = station_at(get(&e->slots[i]));
+		struct ctp_state *s = station_at(get(&l->slots[page][i]));
 		if (s && s->slot >= c->lo && s->slot < c->hi)
 			c->each(s, c->arg);
 	}
@@ -243,12 +267,14 @@ void pagemap_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp
 	struct covering c = {.lo = lo, .hi = hi, .each = each, .arg = arg};
 	uint64_t n;
 	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
-		const struct entry *e = entry_of(page << PAGE_BITS, false);
+		const struct leaf *l = leaf_of(page << PAGE_BITS, false);
 		n = run_of(page, end);
-		for (const struct entry *last = e + n; e && e < last; e++) {
-			tell(&c, e);
-			if (slots && (e->words[1] | e->words[2] | e->words[3]))
-				tell_slots(&c, e);
-		}
+		if (!l)
+			continue;
+		unsigned from = page & (PAGES - 1), to = from + (unsigned)n;
+		for (const union cover *u = &l->covers[from], *last = u + n; u < last; u++)
+			tell(&c, u);
+		for (unsigned i = slots ? from : to; (i = next_with_slots(l, i, to)) < to; i++)
+			tell_slots(&c, l, i);
 	}
 }
