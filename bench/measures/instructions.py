@@ -10,9 +10,10 @@ GOAL = 80
 SHORT, LONG = 20000, 60000
 
 
-def count(stand, program, n, switches, traced):
-    words = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", program, n, switches]
-    done = stand.run(*(stand.ctp() if traced else []), *words)
+def count(stand, words, n, switches, traced):
+    program, *more = words
+    argv = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", program, n, switches, *more]
+    done = stand.run(*(stand.ctp() if traced else []), *argv)
     stand.drop_traces()
     found = re.search(r"Collected : (\d+)", done.err)
     if not found:
@@ -20,18 +21,18 @@ def count(stand, program, n, switches, traced):
     return int(found[1])
 
 
-def each(stand, program, n, traced):
+def each(stand, words, n, traced):
     base = 10 * n  # by then the table in which a target is found has its size
-    return (count(stand, program, n, base + LONG, traced) - count(stand, program, n, base + SHORT, traced)) / (LONG - SHORT)
+    return (count(stand, words, n, base + LONG, traced) - count(stand, words, n, base + SHORT, traced)) / (LONG - SHORT)
 
 
 def rows(stand, way):
-    found = []
-    for n in stand.size((1, 100, 10000), (1,)):
-        what = f"instructions added to a switch by {WAYS[way]}, {coroutines(n)}"
+    found, turns = [], [(100, ["in-turn"])] if way == "fcontext" else []
+    for n, more in [(n, []) for n in stand.size((1, 100, 10000), (1,))] + turns:
+        what = f"instructions added to a switch by {WAYS[way]}, {coroutines(n)}{', from two places in turn' if more else ''}"
         try:
-            program = stand.switcher(way)
-            bare, ours = each(stand, program, n, False), each(stand, program, n, True)
+            words = [stand.switcher(way), *more]
+            bare, ours = each(stand, words, n, False), each(stand, words, n, True)
             found.append(Row(what, f"+{ours - bare:.0f}", f"{bare:.0f}", "", f"at most {GOAL}", round(ours - bare), GOAL))
         except Missing as why:
             found.append(missing(what, why, f"at most {GOAL}"))
