@@ -22,7 +22,7 @@ enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
 
 // A thread's own stack: where it stands, and where it last saved itself, if it has gone on.
 struct native {
-	uint64_t sp, slot;
+	uint64_t sp, slot, red;
 	int tid;
 };
 
@@ -67,13 +67,22 @@ static bool still(const struct proc_task *t)
 	return (t->state == 'S' || (t->state == 't' && t->got_regs)) && (t->nr >= 0 || t->nr == PROC_NOT_IN_SYSCALL);
 }
 
-// Where the thread that runs `s` sleeps, or 0.
-static uint64_t running_sp(const struct look *l, const struct ctp_state *s)
+// Where the thread that runs `s` sleeps, if it does.
+static const struct proc_task *runner(const struct look *l, const struct ctp_state *s)
 {
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (l->tasks.v[i].slot == (int)s->thread && still(&l->tasks.v[i]))
-			return l->tasks.v[i].sp;
-	return 0;
+			return &l->tasks.v[i];
+	return NULL;
+}
+
+// What a function may use below its stack pointer (x86-64 psABI 3.2.2). Who sleeps in one of our hooks stands in the
+// C library's wrapper of the call: what that may have put there of the program's are registers, and these lie in its entry.
+static uint64_t red_zone(const struct look *l, const struct proc_task *t)
+{
+	const struct maps_line *m = t && t->hooked ? proc_maps_find(&l->maps, t->pc) : NULL;
+	const char *name = m ? strrchr(m->path, '/') : NULL;
+	return name && !strncmp(name, "/libc.", 6) ? 0 : RED_ZONE;
 }
 
 // ------------------------------------------------------------- below a stack pointer
@@ -136,14 +145,14 @@ static uint64_t used_from(const struct dead *d, uint64_t lo, uint64_t to)
 // Below `sp` on the stack [lo, hi), but for its lowest page: some keep there what
 // is the stack's, and a stack that reaches it is about to overflow. The main
 // thread's is the kernel's to make: nothing else is in it.
-static void below(const struct dead *d, struct span stack, uint64_t sp, bool kernels, struct span_list *out)
+static void below(const struct dead *d, struct span stack, uint64_t sp, uint64_t red, bool kernels, struct span_list *out)
 {
 	if (sp <= stack.lo + PAGE + RED_ZONE || sp > stack.hi)
 		return;
 	uint64_t to = points_down(d, stack, sp & ~7ULL);
 	if (to <= stack.lo + PAGE + RED_ZONE)
 		return;
-	to -= RED_ZONE;
+	to -= to < (sp & ~7ULL) ? RED_ZONE : red; // somebody stands lower
 	uint64_t from = kernels ? stack.lo : used_from(d, stack.lo, to);
 	if (kernels)
 		span_add(out, from, to);
@@ -154,11 +163,12 @@ static void below(const struct dead *d, struct span stack, uint64_t sp, bool ker
 static void coroutine(struct dead *d, const struct ctp_state *s, struct span_list *out)
 {
 	span_add(&d->declared, s->lo, s->hi);
-	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : running_sp(d->l, s);
+	const struct proc_task *t = s->life == CTP_SUSPENDED ? NULL : runner(d->l, s);
+	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : t ? t->sp : 0;
 	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
 		return;
 	d->left = 0;
-	below(d, (struct span){s->lo, s->hi}, sp, false, out);
+	below(d, (struct span){s->lo, s->hi}, sp, red_zone(d->l, t), false, out);
 }
 
 // The C library's own record of a thread lies at the top of its stack: it begins
@@ -232,7 +242,7 @@ static void native_stack(struct dead *d, const struct native *t, struct span_lis
 		if (d->declared.v[i].lo < stack.hi && d->declared.v[i].hi > stack.lo)
 			return;
 	d->left = t->slot;
-	below(d, stack, t->sp, t->tid == d->l->pid, out);
+	below(d, stack, t->sp, t->red, t->tid == d->l->pid, out);
 }
 
 // ------------------------------------------------------------------- saved contexts
@@ -288,13 +298,13 @@ static void save_slot(const struct look *l, const struct ctp_state *s, struct sp
 
 // ------------------------------------------------------------------------- all of it
 
-static void add_native(struct dead *d, uint64_t sp, int tid, uint64_t slot)
+static void add_native(struct dead *d, uint64_t sp, int tid, uint64_t slot, uint64_t red)
 {
 	struct native *more = realloc(d->natives, (d->nnatives + 1) * sizeof(*more));
 	if (!more)
 		return;
 	d->natives = more;
-	more[d->nnatives++] = (struct native){sp, slot, tid};
+	more[d->nnatives++] = (struct native){sp, slot, red, tid};
 }
 
 static void station(struct dead *d, const struct ctp_state *s, struct span_list *out)
@@ -303,7 +313,7 @@ static void station(struct dead *d, const struct ctp_state *s, struct span_list 
 	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_RUNNING;
 	save_slot(l, s, out);
 	if (s->entity == CTP_NATIVE && s->life == CTP_SUSPENDED && s->thread < l->nthreads)
-		add_native(d, s->regs[CTP_REG_SP], (int)l->threads[s->thread].tid, 0);
+		add_native(d, s->regs[CTP_REG_SP], (int)l->threads[s->thread].tid, 0, RED_ZONE);
 	else if (s->entity == CTP_COROUTINE && lives && sane(s))
 		coroutine(d, s, out);
 	else if (s->entity == CTP_COROUTINE && sane(s))
@@ -364,7 +374,7 @@ static void tasks(struct dead *d, struct span_list *out)
 		if (!still(t))
 			continue;
 		if (c && c->native && c->current == c->native)
-			add_native(d, t->sp, t->tid, d->slots[t->slot]);
+			add_native(d, t->sp, t->tid, d->slots[t->slot], red_zone(d->l, t));
 		event_buffer(d, t, out);
 	}
 }

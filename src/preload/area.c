@@ -37,6 +37,7 @@ IS(guest, argument, AREA_ARGUMENT);
 IS(guest, candidate, AREA_CANDIDATE);
 IS(guest, depth, AREA_DEPTH);
 IS(guest, sites, AREA_SITES);
+IS(guest, saves_at, AREA_SAVES_AT);
 
 IS(ctp_state, turn, STATE_TURN);
 IS(ctp_state, id, STATE_ID);

@@ -40,6 +40,7 @@
 #define AREA_CANDIDATE 304
 #define AREA_DEPTH 312
 #define AREA_SITES 320
+#define AREA_SAVES_AT 328
 
 // recent_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that
 // no pair gets a third, for 10,000 in 16,384 places at 37 such distances.

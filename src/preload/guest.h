@@ -83,6 +83,7 @@ struct guest {
 	const struct candidate *candidate;
 	uint64_t depth;
 	const struct ctp_site *sites;
+	uint64_t saves_at; // the short way's: a slot
 
 	uint64_t slice_fresh;
 	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (recent.c)

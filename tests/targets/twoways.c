@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // twoways.c - the same switches twice over, for a comparison of what is written down:
-//   t-twoways short|other COROUTINES SWITCHES [jump|fcontext]
+//   t-twoways short|other COROUTINES SWITCHES [jump|fcontext] [callers]
 // other: a getcontext comes before each, so that none can take the short way; with jump, where
 // a coroutine is begun by setcontext and gone on with by siglongjmp, that goes by a copy of where
-// it saved itself; with fcontext, by Boost.Context, where who ends is left where he is. Frames of
+// it saved itself; with fcontext, by Boost.Context, where who ends is left where he is; with callers,
+// main saves itself in a place that belongs to whom it enters. Frames of
 // several depths, with frame pointers and without; who goes on is told by a fixed sequence. Some end,
 // and others begin on their stacks.
 #include <alloca.h>
@@ -20,10 +21,10 @@
 
 enum { MOST = 40, STACK = 64 << 10 };
 
-static ucontext_t contexts[MOST + 1]; // the last: main's
-static sigjmp_buf saves[MOST + 1];
+static ucontext_t contexts[MOST + 1], for_main[MOST], *of_main = &contexts[MOST]; // the last: main's
+static sigjmp_buf saves[MOST + 1], jump_to_main[MOST], *jump_of_main = &saves[MOST];
 static bool done[MOST], begun[MOST + 1];
-static volatile bool goes_long, jumps, boost;
+static volatile bool goes_long, jumps, boost, callers;
 static int count;
 static long left;
 static unsigned seed = 1;
@@ -37,17 +38,20 @@ static unsigned next(unsigned n)
 static __attribute__((noipa)) void enter(int to)
 {
 	static sigjmp_buf copy;
-	memcpy(&copy, &saves[to], sizeof(copy));
+	sigjmp_buf *there = to == MOST ? jump_of_main : &saves[to];
+	memcpy(&copy, there, sizeof(copy));
 	if (!begun[to]) {
 		begun[to] = true;
 		setcontext(&contexts[to]);
 	}
-	siglongjmp(goes_long ? copy : saves[to], 1);
+	siglongjmp(goes_long ? copy : *there, 1);
 }
 
 static __attribute__((noipa)) void jump(int self, int to)
 {
-	if (!sigsetjmp(saves[self], 0))
+	if (self == MOST && callers)
+		jump_of_main = &jump_to_main[to];
+	if (!sigsetjmp(self == MOST ? *jump_of_main : saves[self], 0))
 		enter(to);
 }
 
@@ -98,7 +102,9 @@ static __attribute__((noinline)) void leave(int self)
 		return;
 	}
 #endif
-	must(swapcontext(&contexts[self], &contexts[to]));
+	if (self == MOST && callers)
+		of_main = &for_main[to];
+	must(swapcontext(self == MOST ? of_main : &contexts[self], to == MOST ? of_main : &contexts[to]));
 }
 
 static __attribute__((noinline, optimize("O0", "no-omit-frame-pointer"))) void with_pointer(int self, int depth);
@@ -125,7 +131,9 @@ static void body(int self)
 		next(4) ? leave(self) : next(2) ? without(self, (int)next(4)) : with_pointer(self, (int)next(3));
 	done[self] = true;
 	if (jumps)
-		siglongjmp(saves[MOST], 1);
+		siglongjmp(*jump_of_main, 1);
+	if (callers)
+		setcontext(of_main);
 }
 
 #ifdef HAVE_FCONTEXT
@@ -163,8 +171,11 @@ int main(int argc, char **argv)
 	goes_long = argc > 1 && !strcmp(argv[1], "other");
 	count = argc > 2 ? atoi(argv[2]) : 4;
 	left = argc > 3 ? atol(argv[3]) : 1000;
-	jumps = argc > 4 && !strcmp(argv[4], "jump");
-	boost = argc > 4 && !jumps;
+	for (int i = 4; i < argc; i++) {
+		jumps |= !strcmp(argv[i], "jump");
+		boost |= !strcmp(argv[i], "fcontext");
+		callers |= !strcmp(argv[i], "callers");
+	}
 	begun[MOST] = true;
 	for (int i = 0; i < count; i++)
 		make(i);

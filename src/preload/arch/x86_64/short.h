@@ -101,10 +101,19 @@
 	jmp 16b
 .endm
 
-// The leaver stands elsewhere than the time before, or was called from elsewhere. The candidate by which
-// stacks_id would name its stack; and it is known already that one goes on from where it had left before.
-.macro SHORT_ELSEWHERE how, long, pc=(%rsp), above=8, base=%rsp, fp=%rbp
-30:	leaq \above(\base), %rax
+// The leaver stands elsewhere than the time before, was called from elsewhere, or saves itself elsewhere (`slot`;
+// rdi is changed). The candidate by which stacks_id would name its stack; and it is known already that one goes on
+// from where it had left before.
+.macro SHORT_ELSEWHERE how, long, slot, pc=(%rsp), above=8, base=%rsp, fp=%rbp
+30:
+.if \how == HOW_FCONTEXT || \how == HOW_ONTOP
+	leaq 8(%rsp), %rax
+	subq fcontext_bytes(%rip), %rax
+.else
+	movq \slot, %rax
+.endif
+	movq %rax, AREA_SAVES_AT(%r11)
+	leaq \above(\base), %rax
 	cmpq %rax, STATE_LO(%rcx)	// on another's stack, a signal's; or its own's end is not known
 	ja \long
 	movq STATE_TOP(%rcx), %rdx
@@ -128,6 +137,8 @@
 	cmpq %rax, CANDIDATE_DEPTH(%r9)
 	jne 31b
 	SHORT_HOLDS 31b, \above, \base, \fp
+	cmpq %r9, STATE_LAST(%rcx)	// it saves itself elsewhere, no more
+	je 33f
 	movl STATE_STACK(%rcx), %edx
 	testl %edx, %edx
 	jz 33f
@@ -135,35 +146,37 @@
 	addq AREA_SITES(%r11), %rdx
 	cmpl $0, SITE_RESUMED(%rdx)
 	je \long
-33:
-.if \how == HOW_FCONTEXT || \how == HOW_ONTOP
-	leaq \above(\base), %rax
-	subq fcontext_bytes(%rip), %rax	// its handle: as before, or it was last found by this one, too.
-	cmpq %rax, STATE_SLOT(%rcx)	// (So whoever had saved himself there has lost it; and it lies in its stack,
-	je 34f				// where a pagemap finds it.)
+33:	movq %r9, AREA_CANDIDATE(%r11)
+	movq AREA_SAVES_AT(%r11), %rax
+	cmpq %rax, STATE_SLOT(%rcx)
+	je 35f
+	// It was found by that slot before, and nobody else is: whoever had saved himself there has lost it then.
 	testb $1, HOW_SHARED(%rcx)
 	jnz \long
 	imulq $RECENT_FACTOR, %rax, %rdx
 	shrq $RECENT_SHIFT, %rdx
 	andl recent_mask(%rip), %edx
 	addq recent_table(%rip), %rdx
-	cmpq %rcx, (%rdx)
-	je 34f
-	xorq $8, %rdx
-	cmpq %rcx, (%rdx)
-	jne \long
+	movq (%rdx), %rdi
 	xorq $8, %rdx
 	movq (%rdx), %rdx
-	cmpq %rax, STATE_SLOT(%rdx)
+	cmpq %rdi, %rcx
+	je 34f
+	cmpq %rdx, %rcx
+	jne \long
+	movq %rdi, %rdx
+34:	cmpq %rax, STATE_SLOT(%rdx)
 	je \long
-34:
-.endif
-	movq %r9, AREA_CANDIDATE(%r11)
+35:
 .endm
 
 // Where the leaver stands by now. r9 is the candidate in between.
 .macro SHORT_MOVED how
 	movq AREA_CANDIDATE(%r11), %r9
+	cmpq %r9, STATE_LAST(%rcx)
+	movb $\how, STATE_HOW(%rcx)
+	sete STATE_HOW+1(%rcx)
+	shlb $1, STATE_HOW+1(%rcx)	// HOW_AGAIN
 	movq %r9, STATE_LAST(%rcx)
 	movl CANDIDATE_STACK(%r9), %r9d
 	movl %r9d, STATE_STACK(%rcx)
@@ -176,10 +189,8 @@
 	leaq 8(%rsp), %r9
 	movq %r9, STATE_SP(%rcx)
 .endif
-.if \how == HOW_FCONTEXT || \how == HOW_ONTOP
-	subq fcontext_bytes(%rip), %r9
+	movq AREA_SAVES_AT(%r11), %r9
 	movq %r9, STATE_SLOT(%rcx)
-.endif
 	movq AREA_THREAD(%r11), %r9
 .endm
 
@@ -221,7 +232,6 @@
 	movq %rdx, STATE_SINCE(%rcx)
 .if \elsewhere
 	SHORT_MOVED \how
-	movw $\how, STATE_HOW(%rcx)
 .else
 	movw $(\how + HOW_AGAIN), STATE_HOW(%rcx)
 .endif
@@ -290,7 +300,7 @@
 	jne \long
 	movq AREA_CURRENT(%r11), %rcx
 	cmpq %rdi, STATE_SLOT(%rcx)
-	jne \long
+	jne 30f
 	leaq 8(%rsp), %rax
 	cmpq %rax, STATE_SP(%rcx)
 	jne 30f
@@ -320,7 +330,7 @@
 .endm
 
 .macro SHORT_FCONTEXT_LONG how, long
-17:
+17:	movq STATE_SLOT(%r10), %rdi
 .if \how == HOW_ONTOP
 	movq AREA_ARGUMENT(%r11), %rdx
 .endif
@@ -347,11 +357,11 @@
 	jz \long
 	cmpq %rax, %rdi			// its own save
 	je \long
-	cmpq %rax, STATE_SLOT(%rcx)
-	jne \long
 	movq AREA_SAVED_SP(%r11), %rdi
 	cmpq %rsp, %rdi			// who saved itself has not returned
 	jbe 17f
+	cmpq %rax, STATE_SLOT(%rcx)
+	jne 30f
 	cmpq %rdi, STATE_SP(%rcx)
 	jne 30f
 	SHORT_STACK AREA_SAVED_PC(%r11), 0, %rdi
@@ -379,17 +389,19 @@
 	SHORT_SECOND %rsi, \long
 	SHORT_STACK_FP
 	SHORT_NATIVE %rcx, \long
-	SHORT_ELSEWHERE \how, \long
-	SHORT_WRITE \how, %rcx, \long, 1
+	SHORT_ELSEWHERE \how, 17f, %rdi
+	SHORT_WRITE \how, %rcx, 17f, 1
 	SHORT_OUT \how, \name
-	SHORT_NATIVE %rcx, \long
+	SHORT_NATIVE %rcx, 17f
+17:	movq AREA_SAVES_AT(%r11), %rdi
+	jmp \long
 .elseif \how == HOW_JUMP
 	SHORT_JUMP \long
 	SHORT_OUT \how, \name
 	SHORT_SECOND %rdi, \long
 	SHORT_STACK_FP 0, %rdi, AREA_SAVED_FP(%r11)
 	SHORT_NATIVE %r10, 17f
-	SHORT_ELSEWHERE \how, 17f, AREA_SAVED_PC(%r11), 0, %rdi, AREA_SAVED_FP(%r11)
+	SHORT_ELSEWHERE \how, 17f, AREA_SAVED_SLOT(%r11), AREA_SAVED_PC(%r11), 0, %rdi, AREA_SAVED_FP(%r11)
 	SHORT_WRITE \how, %r10, 17f, 1
 	SHORT_OUT \how, \name
 	SHORT_NATIVE %r10, 17f
