@@ -6,7 +6,7 @@
 // is to do is some ninety instructions, here, in the order in which coroutine.c
 // has them: the same words of the same tables get the same values. Who leaves from
 // elsewhere, but with a stack that has a name (a server's coroutines wait now to
-// read, now to write), has fifty more (SHORT_ELSEWHERE). Whatever is
+// read, now to write), has sixty more (SHORT_ELSEWHERE). Whatever is
 // not so goes the long way (coroutine.c), which tests all of it again: nothing
 // has been written yet.
 //
