@@ -15,7 +15,7 @@ def spin(stand, way, *more):
 
 def ours(stand, argv, *options):
     """(switches made, seconds, lost, whether they are counted right)."""
-    done = stand.run(*stand.ctp(*options, max_size="64M"), *argv)
+    done = stand.run(*stand.ctp(*options, max_size="1G" if "--compress" in options else "64M"), *argv)
     made, seconds = done.out.split()
     counted, _, lost = closing(done)
     stand.drop_traces()
@@ -46,16 +46,16 @@ def told(runs):
     return text + ("" if all(right for *_, right in runs) else ", the count of switches is wrong")
 
 
-def row(stand, way, options, limit):
-    threads, seconds = os.cpu_count() or 1, stand.size(10, 0.3)
+def row(stand, way, options, limit, full=10):
+    threads, seconds = os.cpu_count() or 1, stand.size(full, 0.3)
     what = f"lost by {WAYS[way]} at full speed, {threads} threads, {seconds} s" + "".join(f", {o}" for o in options)
     goal = "" if limit is None else "0 lost"
     argv = lambda *more: [spin(stand, way, *more), threads, seconds]
-    ways = {"bare": lambda: bare(stand, argv()), "ctp": lambda: ours(stand, argv(), *options)}
+    ways = {"bare": lambda: bare(stand, argv()[:2] + [min(seconds, 10)]), "ctp": lambda: ours(stand, argv(), *options)}
     if not options:
         ways["LTTng-UST"] = lambda: lttng(stand, argv(*peers.lttng_words()))
     try:
-        runs = stand.side_by_side(ways, rounds=stand.few)
+        runs = stand.side_by_side(ways, rounds=stand.few if seconds <= 10 else 1)
         for name in ("bare", "ctp"):
             if isinstance(runs[name], Missing):
                 raise runs[name]
@@ -68,7 +68,7 @@ def row(stand, way, options, limit):
 
 def lost(stand):
     """Lost at full speed"""
-    return [row(stand, "ucontext", [], 0), row(stand, "ucontext", ["--overflow=block"], 0),
+    return [row(stand, "ucontext", [], 0), row(stand, "ucontext", ["--overflow=block"], 0), row(stand, "ucontext", ["--compress"], 0, 60),
             row(stand, "fcontext", [], None), row(stand, "fcontext", ["--overflow=block"], 0)]
 
 
