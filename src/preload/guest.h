@@ -79,11 +79,12 @@ struct guest {
 	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
 	uint64_t kept[CTP_REGS];
 	uint64_t vfork_pc;  // where vfork was called
-	uint64_t argument; // the short way's own: a register's, what it found, at which depth
-	const struct candidate *candidate;
-	uint64_t depth;
-	const struct ctp_site *sites;
-	uint64_t saves_at; // the short way's: a slot
+	// The short way's own
+	uint64_t argument; // a register
+	const struct candidate *candidate; // what names the leaver's stack, at
+	uint64_t depth;                    // this one
+	const struct ctp_site *sites;      // ctp_region.sites
+	uint64_t saves_at; // the leaver's slot
 
 	uint64_t slice_fresh;
 	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (recent.c)
