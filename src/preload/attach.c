@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The beginning and the end of a guest. Attaching: find the region (named by
+// The beginning of a guest. Attaching: find the region (named by
 // the environment, or made here when preloaded alone), claim it by putting our
 // pid into it, set up memory, open the gates. After an exec the old image's pid
 // stands there already: the engine is asked for a fresh region. Anything wrong
@@ -22,6 +22,7 @@
 #include "crash.h"
 #include "dump.h"
 #include "emit.h"
+#include "exit.h"
 #include "fd_map.h"
 #include "fds.h"
 #include "inherit.h"
@@ -185,6 +186,7 @@ static int begin(struct tracer *t, uint64_t top)
 		return r;
 	ctp_tracer->region.ext->attached_ns = guest_mono_ns();
 	ctp_tracer->region.ext->attached = guest_now();
+	ctp_tracer->first_id = ctp_load64(&ctp_tracer->region.ext->next_id);
 	ctp_store32(&ctp_tracer->attached, 1);
 	thread_start();
 	crash_init();
@@ -258,54 +260,9 @@ __attribute__((constructor)) static void attach(void)
 		goto out;
 	}
 	child_init(path);
+	exit_init();
 out:
 	if (!ctp_tracer->attached)
 		real_bypass();
-	errno = saved;
-}
-
-void attach_exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
-{
-	struct ctp_ext *e = ctp_tracer->region.ext;
-	if (!ctp_cas64(&e->exit_begun, 0, guest_now()))
-		return;
-	ctp_store32(&e->exit_how, how);
-	emit(g, ctp_w1(CTP_EV_EXIT, how, guest_who(g)), ctp_w2(0, stack), (uint32_t)status);
-}
-
-void attach_wait_final(struct guest *g)
-{
-	struct ctp_ext *e = ctp_tracer->region.ext;
-	bool alone = e->options & CTP_OPT_SELF;
-	if (ctp_tracer->v1 || ctp_load32(&e->final_asked))
-		return;
-	struct ctp_thread *t = g ? g->thread : NULL;
-	if (t)
-		t->wait_call = CTP_IN_EXIT;
-	ctp_store32(&e->final_asked, CTP_FINAL_ASKED);
-	emit_wake();
-	uint64_t beat = ctp_load64(&e->heartbeat);
-	for (int i = 0; i < (alone ? 20 : 5); i++) { // in steps: a dead engine is not waited for
-		if (ask_wait(&e->final_done, 0, 100000000))
-			break;
-		if (ctp_load64(&e->heartbeat) == beat && i >= 1 && !alone)
-			break;
-		beat = ctp_load64(&e->heartbeat);
-	}
-	if (t)
-		t->wait_call = CTP_IN_NONE;
-}
-
-// The last of ours that exit() runs; libctp is initialized before what it was
-// preloaded into, so most other destructors have run.
-__attribute__((destructor)) static void detach(void)
-{
-	int saved = errno;
-	struct guest *g = guest_enter();
-	if (g) {
-		attach_exit_begins(g, CTP_EXIT_EXIT, 0, 0);
-		attach_wait_final(g);
-		guest_leave(g);
-	}
 	errno = saved;
 }

@@ -18,6 +18,7 @@
 #include "context.h"
 #include "coroutine.h"
 #include "cpu.h"
+#include "exit.h"
 #include "pagemap.h"
 #include "real.h"
 #include "stacks.h"
@@ -102,7 +103,8 @@ static uint64_t write_down(void *arg)
 	c->thread = e->g ? e->g->slot : UINT32_MAX;
 	c->stack = stack_at(e);
 	ctp_store32(&c->ready, NOTE_READY);
-	attach_wait_final(e->g);
+	if (!ctp_tracer->exiting)
+		exit_inspect(e->g);
 	return 0;
 }
 

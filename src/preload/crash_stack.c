@@ -13,6 +13,7 @@
 
 #include "cpu.h"
 #include "crash.h"
+#include "exit.h"
 #include "real.h"
 
 enum { STACK_BYTES = 64 << 10 };
@@ -33,13 +34,13 @@ bool crash_has_stack(uint64_t at)
 
 static bool now(stack_t *s)
 {
-	return cpu_syscall(SYS_sigaltstack, 0, (long)s, 0, 0, 0, 0) == 0;
+	return guest_syscall(SYS_sigaltstack, 0, (long)s, 0, 0, 0, 0) == 0;
 }
 
 static bool take_away(void)
 {
 	stack_t off = {.ss_flags = SS_DISABLE}, is;
-	return now(&is) && is_ours(&is) && cpu_syscall(SYS_sigaltstack, (long)&off, 0, 0, 0, 0, 0) == 0;
+	return now(&is) && is_ours(&is) && guest_syscall(SYS_sigaltstack, (long)&off, 0, 0, 0, 0, 0) == 0;
 }
 
 // Whether a handler of ours would have a stack of its own on this thread.
@@ -57,8 +58,8 @@ void crash_stacks(void)
 	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return;
-	cpu_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) all would be made now
-	if (cpu_syscall(SYS_mprotect, (long)p, (long)all, PROT_READ | PROT_WRITE, 0, 0, 0)) {
+	guest_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) all would be made now
+	if (guest_syscall(SYS_mprotect, (long)p, (long)all, PROT_READ | PROT_WRITE, 0, 0, 0)) {
 		real_munmap(p, all);
 		return;
 	}
@@ -73,7 +74,7 @@ void crash_arm(struct guest *g)
 		return;
 	if (is.ss_flags & SS_DISABLE) {
 		stack_t ours = {.ss_sp = stacks + (uint64_t)g->slot * STACK_BYTES, .ss_size = STACK_BYTES};
-		if (!stacks || ctp_load32(&none) || cpu_syscall(SYS_sigaltstack, (long)&ours, 0, 0, 0, 0, 0))
+		if (!stacks || ctp_load32(&none) || guest_syscall(SYS_sigaltstack, (long)&ours, 0, 0, 0, 0, 0))
 			return;
 	}
 	count(g, true);

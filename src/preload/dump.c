@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "cpu.h"
+#include "exit.h"
 
 enum { PAGE = 4096, FIRST_BYTES = 64 << 10 };
 
@@ -53,7 +54,7 @@ void dump_more(enum dump_part part, uint64_t rows)
 	want = want < p.rows ? want : p.rows;
 	uint64_t base = (uint64_t)ctp_tracer->region.base + p.off, lo = (base + held * p.row_bytes) & ~(PAGE - 1ULL);
 	uint64_t hi = (base + want * p.row_bytes + PAGE - 1) & ~(PAGE - 1ULL);
-	cpu_syscall(SYS_madvise, (long)lo, (long)(hi - lo), MADV_DODUMP, 0, 0, 0);
+	guest_syscall(SYS_madvise, (long)lo, (long)(hi - lo), MADV_DODUMP, 0, 0, 0);
 	ctp_store64(&dump_rows[part], want); // also where it is refused: not again and again
 }
 

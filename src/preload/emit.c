@@ -17,6 +17,7 @@
 #include "cpu.h"
 #include "ctp/chunk.h"
 #include "emit.h"
+#include "exit.h"
 #include "v1.h"
 
 static int (*libc_clock)(clockid_t, struct timespec *) = clock_gettime;
@@ -52,7 +53,7 @@ void emit_wake(void)
 	if (ctp_tracer->v1)
 		return;
 	ctp_add32(&e->wake, 1);
-	cpu_syscall(SYS_futex, (long)&e->wake, FUTEX_WAKE, 1, 0, 0, 0);
+	guest_syscall(SYS_futex, (long)&e->wake, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
 // Whether the engine's process is still there, and no zombie.
@@ -67,10 +68,10 @@ static bool engine_lives(void)
 	while (n)
 		*p++ = digits[--n];
 	memcpy(p, "/stat", 6);
-	long fd = cpu_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	long got = fd < 0 ? -1 : cpu_syscall(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
+	long fd = guest_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long got = fd < 0 ? -1 : guest_syscall(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
 	if (fd >= 0)
-		cpu_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+		guest_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 	for (; got > 0; got--) // PID (NAME) STATE; at most 16 characters are the name
 		if (text[got - 1] == ')')
 			return got + 1 < (long)sizeof(text) && text[got + 1] != 'Z' && text[got + 1] != 'X';
@@ -100,6 +101,8 @@ static __attribute__((noinline)) bool wait_room(struct guest *g, uint64_t head, 
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	struct timespec nap = {0, 100000};
+	if (exit_silent())
+		return false;
 	uint64_t beat = ctp_load64(&e->heartbeat);
 	for (int naps = 0, stalls = 0; stalls < 30; naps++) {
 		if (naps == 10000) { // a second: is it only starved?
@@ -109,7 +112,7 @@ static __attribute__((noinline)) bool wait_room(struct guest *g, uint64_t head, 
 			naps = 0;
 		}
 		emit_wake();
-		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+		guest_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
 		if (look(g, head, slots))
 			return true;
 		if (ctp_load64(&e->heartbeat) != beat) {
@@ -160,7 +163,7 @@ static __attribute__((noinline)) bool make_room(struct guest *g, unsigned slots,
 	if (ctp_tracer->block && !ctp_tracer->flight) {
 		if (wait_room(g, head, slots))
 			return true;
-		ctp_tracer->block = false;
+		ctp_tracer->block = exit_silent(); // it waited in vain, or may not wait now
 	}
 	ctp_ring_drop(g->thread);
 	ctp_ring_unsure(g->thread, CTP_NEAR_UNSURE);

@@ -13,6 +13,7 @@
 #include "coroutine.h"
 #include "cpu.h"
 #include "emit.h"
+#include "exit.h"
 #include "incident.h"
 #include "page.h"
 #include "pagemap.h"
@@ -52,7 +53,7 @@ static const struct ctp_thread *runs_on(const struct guest *g, const struct ctp_
 	const struct ctp_thread *t = s->thread < CTP_THREADS_MAX ? &ctp_tracer->region.threads[s->thread] : NULL;
 	if (!t || s->thread == g->slot || t->life != CTP_THREAD_LIVE || ctp_load64(&t->current) != s->id)
 		return NULL;
-	if (cpu_syscall(SYS_tgkill, ctp_tracer->pid, t->tid, 0, 0, 0, 0) == -ESRCH)
+	if (guest_syscall(SYS_tgkill, ctp_tracer->pid, t->tid, 0, 0, 0, 0))
 		return NULL;
 	uint64_t seq = ctp_load64(&t->wait_seq), sp = t->wait_regs[CTP_REG_SP];
 	bool waits = (seq & 1) && ctp_load64(&t->wait_seq) == seq;

@@ -12,6 +12,7 @@
 
 #include "cpu.h"
 #include "dump.h"
+#include "exit.h"
 #include "fds.h"
 
 enum { KEEPS = 256 };
@@ -58,7 +59,7 @@ void candidate_identify(struct fd_keep *k)
 {
 	struct ctp_cand *c = &k->cand;
 	struct stat st;
-	if (cpu_syscall(SYS_fstat, c->fd, (long)&st, 0, 0, 0, 0) == 0) {
+	if (guest_syscall(SYS_fstat, c->fd, (long)&st, 0, 0, 0, 0) == 0) {
 		c->dev = st.st_dev;
 		c->ino = st.st_ino;
 		c->mode = st.st_mode;
@@ -68,9 +69,9 @@ void candidate_identify(struct fd_keep *k)
 	if (!S_ISSOCK(c->mode))
 		return;
 	uint32_t local = sizeof(c->local), peer = sizeof(c->peer);
-	if (cpu_syscall(SYS_getsockname, c->fd, (long)c->local, (long)&local, 0, 0, 0) == 0)
+	if (guest_syscall(SYS_getsockname, c->fd, (long)c->local, (long)&local, 0, 0, 0) == 0)
 		c->name_len = local < sizeof(c->local) ? local : sizeof(c->local);
-	cpu_syscall(SYS_getpeername, c->fd, (long)c->peer, (long)&peer, 0, 0, 0);
+	guest_syscall(SYS_getpeername, c->fd, (long)c->peer, (long)&peer, 0, 0, 0);
 }
 
 uint64_t candidate_epoch(void)
@@ -94,6 +95,8 @@ static struct ctp_cand *slot(void)
 
 void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
 {
+	if (exit_silent())
+		kind = 0; // the program is ending: P7 rules a finding out
 	struct ctp_cand *to = kind ? slot() : NULL, *c = &k->cand;
 	if (to) {
 		c->kind = kind;
@@ -117,9 +120,9 @@ static enum ctp_fd_kind socket_kind(int fd)
 {
 	int domain = 0, type = 0;
 	uint32_t len = sizeof(int);
-	cpu_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, (long)&domain, (long)&len, 0);
+	guest_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, (long)&domain, (long)&len, 0);
 	len = sizeof(int);
-	cpu_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0);
+	guest_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0);
 	return fd_socket_kind(domain, type);
 }
 
@@ -140,7 +143,7 @@ static enum ctp_fd_kind anon_kind(int fd)
 	while (fd /= 10);
 	while (n)
 		path[at++] = digits[--n];
-	cpu_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, sizeof(to) - 1, 0, 0);
+	guest_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, sizeof(to) - 1, 0, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(to, names[i].name))
 			return names[i].kind;
@@ -150,7 +153,7 @@ static enum ctp_fd_kind anon_kind(int fd)
 enum ctp_fd_kind fd_kind(int fd)
 {
 	struct stat st;
-	if (cpu_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) != 0)
+	if (guest_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) != 0)
 		return CTP_FD_OTHER;
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:

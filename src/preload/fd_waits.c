@@ -9,6 +9,7 @@
 
 #include "coroutine.h"
 #include "ctp/woken.h"
+#include "exit.h"
 #include "fd_map.h"
 #include "held.h"
 #include "incident.h"
@@ -268,7 +269,7 @@ static bool has_end(struct ctp_fd *e, int fd)
 		return true;
 	if (e->FD_ASKED & FD_ASKED_TYPE)
 		return !(e->FD_ASKED & FD_MESSAGES);
-	bool socket = cpu_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0) == 0;
+	bool socket = guest_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0) == 0;
 	bool messages = socket && type != SOCK_STREAM;
 	if (fds_take(e)) {
 		if (e->gen == gen)

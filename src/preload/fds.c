@@ -16,6 +16,7 @@
 
 #include "cpu.h"
 #include "dump.h"
+#include "exit.h"
 
 enum { SPINS = 500, YIELDS = 500, NAPS = 100 };
 
@@ -63,7 +64,8 @@ static __attribute__((noinline, cold)) bool take_late(struct ctp_fd *e)
 	for (int i = 0; i < NAPS && !(ctp_load32(gaps) & CTP_GAP_FDS); i++) {
 		if (try(e, &seq))
 			return true;
-		cpu_syscall(SYS_futex, (long)&e->seq, FUTEX_WAIT, seq, (long)&nap, 0, 0);
+		if (guest_syscall(SYS_futex, (long)&e->seq, FUTEX_WAIT, seq, (long)&nap, 0, 0) == -ECANCELED)
+			break;
 	}
 	note_taken(NULL, 0);
 	ctp_or32(gaps, CTP_GAP_FDS);
@@ -77,7 +79,7 @@ bool fds_take(struct ctp_fd *e)
 		if (try(e, &seq))
 			return true;
 		if (i >= SPINS)
-			cpu_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+			guest_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	}
 	return take_late(e);
 }

@@ -140,6 +140,9 @@ struct tracer {
 	bool no_engine;    // it let a thread wait in vain for a slot
 	uint64_t chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
 	uint32_t pid;
+	uint32_t exiting;  // exit handlers may be running (exit.h)
+	const uint32_t *libc_threads; // glibc's count of them; NULL: unknown
+	uint64_t first_id; // the region's next_id when we attached: while it is the same, nothing has switched
 	struct ctp_region region;
 	int v1_sock;       // version-1 wake-up socket, -1
 };
@@ -156,10 +159,6 @@ static inline void guest_leave(struct guest *g)
 	ctp_signal_fence();
 	g->gate = 1;
 }
-
-// The exit begins: notes it once, for P7. (attach.c)
-void attach_exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);
-void attach_wait_final(struct guest *g); // asks for the last snapshot, waits half a second at most; g: NULL if there is none
 
 // The calling thread's area, taken now; NULL if not attached or no slot is
 // free. Called where guest_enter and the trampolines find none. (thread.c)

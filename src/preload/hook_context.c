@@ -6,6 +6,7 @@
 // saves is noted by its trampoline.)
 #include "context.h"
 #include "coroutine.h"
+#include "exit.h"
 #include "pagemap.h"
 #include "emit.h"
 #include "real.h"
@@ -97,5 +98,8 @@ void hook_return(struct guest *g, ucontext_t *link)
 		return;
 	}
 	coroutine_ends(g);
-	attach_exit_begins(g, CTP_EXIT_LINK, 0, 0);
+	if (exit_begins(g, CTP_EXIT_LINK, 0, 0)) {
+		exit_inspect(g);
+		exit_handlers_begin();
+	}
 }

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: MIT
 //
 // The end of the program, as early as it can be seen: main returning, exit,
-// quick_exit, _exit. What comes after (atexit handlers, destructors) closes
-// descriptors under waiters by the dozen and proves nothing. The last snapshot
-// is asked for where nothing of ours runs any more: here for _exit and
-// quick_exit, for the others by the library's destructor.
+// quick_exit, _exit. What comes after (exit handlers, destructors) closes
+// descriptors under waiters by the dozen and proves nothing, so the final
+// inspection happens here, before any of it (exit.h). An exit in a signal handler
+// that interrupted another hook is noted, but not inspected.
+#include "exit.h"
 #include "hook.h"
 
-static void exit_begins(enum ctp_exit how, int status, const struct frame *f, bool last)
+static void begins(enum ctp_exit how, int status, const struct frame *f)
 {
 	struct guest *g = hook_enter();
-	if (!g)
-		return;
-	attach_exit_begins(g, how, status, guest_stack(g, f));
-	if (last)
-		attach_wait_final(g);
-	guest_leave(g);
+	bool first = exit_begins(g, how, status, g ? guest_stack(g, f) : 0);
+	if (first && g)
+		exit_inspect(g);
+	if (g)
+		guest_leave(g);
+	if (first)
+		exit_handlers_begin();
 }
 
-#define EXIT_HOOK(name, how, last) \
+#define EXIT_HOOK(name, how) \
 	CTP_HOOK void name(int status) \
 	{ \
 		struct frame f; \
 		CPU_CALLER(&f); \
-		exit_begins(how, status, &f, last); \
+		begins(how, status, &f); \
 		real_##name(status); \
 		__builtin_unreachable(); \
 	}
 
-EXIT_HOOK(exit, CTP_EXIT_EXIT, false)
-EXIT_HOOK(_exit, CTP_EXIT__EXIT, true)
-EXIT_HOOK(_Exit, CTP_EXIT__EXIT, true)
-EXIT_HOOK(quick_exit, CTP_EXIT_QUICK, true)
+EXIT_HOOK(exit, CTP_EXIT_EXIT)
+EXIT_HOOK(_exit, CTP_EXIT__EXIT)
+EXIT_HOOK(_Exit, CTP_EXIT__EXIT)
+EXIT_HOOK(quick_exit, CTP_EXIT_QUICK)
 
 // ------------------------------------------------------------- main's return
 
@@ -42,7 +44,7 @@ static int main_wrapped(int argc, char **argv, char **envp)
 	struct frame f;
 	int status = program_main(argc, argv, envp);
 	CPU_CALLER(&f);
-	exit_begins(CTP_EXIT_MAIN, status, &f, false);
+	begins(CTP_EXIT_MAIN, status, &f);
 	return status;
 }
 

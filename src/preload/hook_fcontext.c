@@ -11,6 +11,7 @@
 // through: their arguments lead to no known stack.
 #include "context.h"
 #include "coroutine.h"
+#include "exit.h"
 #include "hook.h"
 #include "pagemap.h"
 
@@ -99,7 +100,7 @@ struct ctp_state *coroutine_through(uint64_t data)
 	struct iovec to = {words, sizeof(words)}, from = {(void *)data, sizeof(words)};
 	struct ctp_state *one = NULL;
 	long n = any && data >> 16 && !(data >> CPU_ADDRESS_BITS) && !(data & 7)
-			 ? cpu_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
+			 ? guest_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
 			 : 0;
 	for (long i = 0; i < n / 8; i++) {
 		struct ctp_state *s = recent_find(words[i]); // the short way tells the map nothing

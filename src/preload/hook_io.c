@@ -8,6 +8,7 @@
 // block is a hint (ioctl and other processes change it unseen): where it is wrong,
 // a thread sleeps in a call that it did not tell of, as in a raw system call.
 #include "hook.h"
+#include "exit.h"
 
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -15,7 +16,7 @@
 // Is it one that does not block? Asked once a generation, where EAGAIN says that it may be so.
 static __attribute__((noinline)) void learn_nonblock(struct ctp_fd *e, int fd, uint32_t gen)
 {
-	long flags = cpu_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+	long flags = guest_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
 	if (!fds_take(e))
 		return;
 	if (e->gen == gen) {

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "crash.h"
+#include "exit.h"
 #include "hook.h"
 
 static bool within(uint64_t at, uint64_t base, uint64_t bytes)
@@ -57,7 +58,7 @@ static void lock_each(int maps)
 CTP_HOOK int mlockall(int flags)
 {
 	long maps = -1;
-	if (ctp_tracer->attached && (flags & MCL_CURRENT) && !(flags & MCL_ONFAULT))
+	if (ctp_tracer->attached && !exit_silent() && (flags & MCL_CURRENT) && !(flags & MCL_ONFAULT))
 		maps = cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	int r = real_mlockall(maps < 0 ? flags : flags | MCL_ONFAULT);
 	if (maps < 0)

@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "cpu.h"
+#include "exit.h"
 
 enum { PAGE_BYTES = 4096 };
 
 static inline bool page_readable(uint64_t page) // the number of it; 0 never is
 {
 	long at = (long)(page * PAGE_BYTES);
-	return at && cpu_syscall(SYS_rt_sigprocmask, -1, at, 0, 8, 0, 0) != -EFAULT;
+	return at && guest_syscall(SYS_rt_sigprocmask, -1, at, 0, 8, 0, 0) == -EINVAL;
 }

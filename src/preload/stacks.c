@@ -16,6 +16,7 @@
 #include "cfi.h"
 #include "cpu.h"
 #include "dump.h"
+#include "exit.h"
 
 enum { BUCKETS = 1 << (64 - STACKS_SHIFT), RECIPES = 1 << 15, NAMES = 1 << 16 };
 
@@ -291,8 +292,8 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 bool stacks_peek(uint64_t at, uint64_t *out)
 {
 	struct iovec here = {out, sizeof(*out)}, there = {(void *)at, sizeof(*out)};
-	long pid = cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	return cpu_syscall(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == sizeof(*out);
+	long pid = guest_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	return guest_syscall(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == sizeof(*out);
 }
 
 uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps)

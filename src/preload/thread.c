@@ -17,6 +17,7 @@
 #include "crash.h"
 #include "dump.h"
 #include "emit.h"
+#include "exit.h"
 #include "real.h"
 
 enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
@@ -118,7 +119,7 @@ static uint32_t slot_get(struct tracer *tr)
 	struct timespec nap = {0, 200000};
 	uint64_t beat = ctp_load64(&r->ext->heartbeat);
 	uint32_t slot = slot_take(r);
-	for (int naps = 0; slot >= r->threads_max && !tr->v1 && !tr->no_engine && any_dead(r); naps++) {
+	for (int naps = 0; slot >= r->threads_max && !tr->v1 && !tr->no_engine && !exit_silent() && any_dead(r); naps++) {
 		if (naps == (tr->block ? 5000 : 500)) {
 			tr->no_engine = ctp_load64(&r->ext->heartbeat) == beat;
 			break;
@@ -143,6 +144,16 @@ static void slot_init(struct ctp_thread *t, uint32_t tid)
 	t->wait_fd = -1;
 }
 
+// While no system call may be made, glibc says it: a recursive mutex notes its owner.
+static uint32_t own_tid(void)
+{
+	if (!exit_silent())
+		return (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	real_pthread_mutex_lock(&m);
+	return (uint32_t)m.__data.__owner;
+}
+
 struct guest *thread_start(void)
 {
 	struct tracer *tr = ctp_tracer;
@@ -161,7 +172,7 @@ struct guest *thread_start(void)
 	memset(g, 0, sizeof(*g));
 	g->stack_top = (uint64_t)g + AREA_BYTES - 64;
 	g->slot = slot;
-	g->tid = (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	g->tid = own_tid();
 	g->thread = &tr->region.threads[slot];
 	g->lost = &g->thread->lost;
 	g->gaps = &tr->region.ext->gaps;
@@ -192,7 +203,7 @@ struct guest *thread_start(void)
 uint64_t thread_top(void)
 {
 	const struct guest *g = cpu_self();
-	uint32_t tid = (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	uint32_t tid = own_tid();
 	return g ? g->native_top : tid == ctp_tracer->pid ? main_top : cpu_thread_pointer();
 }
 

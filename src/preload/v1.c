@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "cpu.h"
+#include "exit.h"
 #include "real.h"
 #include "station.h"
 
@@ -23,17 +24,17 @@ int v1_connect(const char *path)
 	if (n >= sizeof(a.sun_path))
 		return -1;
 	memcpy(a.sun_path, path, n);
-	long fd = cpu_syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
+	long fd = guest_syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
 	if (fd < 0)
 		return -1;
 	// Out of the way of programs that count on low numbers.
-	long high = cpu_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 500, 0, 0, 0);
+	long high = guest_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 500, 0, 0, 0);
 	if (high >= 0) {
-		cpu_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+		guest_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 		fd = high;
 	}
-	if (cpu_syscall(SYS_connect, fd, (long)&a, sizeof(a), 0, 0, 0) < 0) {
-		cpu_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (guest_syscall(SYS_connect, fd, (long)&a, sizeof(a), 0, 0, 0) < 0) {
+		guest_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 		return -1;
 	}
 	return (int)fd;
@@ -47,5 +48,5 @@ void v1_change(struct guest *g, struct ctp_state *s, uint64_t addr, bool active)
 		return;
 	ctp_slot_write(st->slots, s->changes, guest_mono_ns(), g->tid, addr, active);
 	if (ctp_tracer->v1_sock >= 0 && ctp_slot_must_wake(h))
-		cpu_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+		guest_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 }
