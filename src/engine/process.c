@@ -307,12 +307,19 @@ static void look(struct process *p, bool may_stop, uint64_t end_ns)
 		switchers_look(&p->session->switchers, p->pid);
 }
 
+// After an inspection at the program's end no tables are written of their own: those of its death
+// are the snapshot, as exit handlers may still resume coroutines.
+static bool tables_follow(const char *reason)
+{
+	return !strcmp(reason, "exit") || !strcmp(reason, "crash");
+}
+
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 {
 	look(p, true, end_ns);
 	p->about.snapshot_ns = clock_mono_ns();
 	p->about.snapshot_reason = reason;
-	if (strcmp(reason, "exit") && strcmp(reason, "crash")) // then the tables of the end are those of the snapshot
+	if (!tables_follow(reason))
 		p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
@@ -384,9 +391,9 @@ bool process_write(struct process *p)
 	if (p->harvest->to)
 		p->session->writer->ops->image(p->session->writer, p->harvest->to);
 	bool there = dump(p, NULL, UINT64_MAX);
-	if (!p->about.snapshot_ns) {
+	if (!p->about.snapshot_ns || tables_follow(p->about.snapshot_reason)) {
+		p->about.snapshot_reason = p->about.snapshot_ns ? p->about.snapshot_reason : "ended";
 		p->about.snapshot_ns = clock_mono_ns();
-		p->about.snapshot_reason = "ended";
 	}
 	keep_about(p);
 	return there;

@@ -3,7 +3,8 @@
 // The program must not notice that it has an engine: we hold none of its
 // descriptors, are in a session of our own, and its wait calls never see us.
 // It waits for engine_pid at its start, which is written when all is ready,
-// and at its end for final_done, which is written when the trace is complete.
+// and at its end for final_done, which is written when the trace is complete up to
+// there; it is written anew when the process has ended.
 #include "engine/serve.h"
 
 #include <errno.h>

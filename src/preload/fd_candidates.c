@@ -95,8 +95,6 @@ static struct ctp_cand *slot(void)
 
 void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
 {
-	if (exit_silent())
-		kind = 0; // the program is ending: P7 rules a finding out
 	struct ctp_cand *to = kind ? slot() : NULL, *c = &k->cand;
 	if (to) {
 		c->kind = kind;

@@ -278,7 +278,50 @@ def check_core_refused(case):
     need(hurt > 10, f"only {hurt} damaged headers were refused")
 
 
+# way -> status, the snapshot's reason where other threads are left by then
+EXITS = {
+    "return": (3, "exit"), "exit": (3, "exit"), "_exit": (3, "exit"), "quick_exit": (3, "exit"), "err": (3, "ended"),
+    "signal": (3, "ended"), "coroutine": (3, "exit"), "thread": (3, "exit"), "nested": (3, "exit"),
+    "nested_exit_call": (3, "exit"), "last_thread": (0, "exit"),
+}
+
+
+def exit_silent(way):
+    """Beside running exit handlers the library makes no system call."""
+    def check(case):
+        watch = case.target("exits-watch")
+        if not watch.exists():
+            raise Skip("the watcher knows x86_64 only")
+        done = case.run(watch, case.lib, case.target("exits"), way)
+        equal(done.status, EXITS[way][0], f"status ({done})")
+        equal(done.out.splitlines()[-1], f"handlers {int(way != '_exit')}, calls 0", f"after the first handler: {done.out}")
+    return check
+
+
+def exit_tables(way, alone):
+    """The inspection comes before the handlers; what they resume, close and make is in the tables."""
+    def check(case):
+        status, reason = EXITS[way]
+        done = case.ctp("--overflow=block", case.target("exits"), way, *(["alone"] if alone else []))
+        equal(done.status, status, f"status ({done})")
+        about = manifest(case)
+        need(about["complete"], "the trace is not complete")
+        busy = way == "signal"  # above a hook or not, as it comes
+        need(busy or about["snapshot"]["reason"] == ("exit" if alone else reason), f"the snapshot: {about['snapshot']}")
+        _, report = case.report()
+        handled = way != "_exit"
+        counts = report["trace"]["coroutines"]
+        need(busy or counts["finished"] == int(handled), f"what a handler resumed has ended: {counts}")
+        need(busy or counts["total"] >= (3000 if handled else 4), f"what a handler made is there: {counts}")
+        found = [(f["rule"], f["verdict"]) for f in report["findings"] if f["verdict"] != "inconclusive"]
+        if handled and not busy:
+            equal(found, [], "a handler resumed whom the closed descriptor had stranded; what exit closes is no finding")
+    return check
+
+
 CHECKS = [(f"end_{way}", one_end(way)) for way in WAYS] + [
+    (f"exit_silent_{way}", exit_silent(way)) for way in EXITS] + [
+    (f"exit_tables_{way}{'_alone' if alone else ''}", exit_tables(way, alone)) for way in EXITS for alone in (False, True)] + [
     ("end_timeout", check_timeout),
     ("end_term", check_term),
     ("end_exec", check_exec),
