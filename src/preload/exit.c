@@ -4,10 +4,10 @@
 // before any exit handler runs: handlers and destructors free what other threads
 // still use, and a wait among them turns a race that nobody ever lost into a
 // crash. An exit that libc begins by itself (err, error, the last pthread_exit)
-// does not pass our hooks. On the main thread it is seen all the same: exit first
-// runs the thread's TLS destructors (glibc, stdlib/exit.c), and one of them is
-// ours. On other threads it is seen only by the library's own destructor. In both
-// cases the inspection happens only if the process has one thread.
+// does not pass our hooks. On a thread that has created others it is seen all the
+// same: exit first runs the thread's TLS destructors (glibc, stdlib/exit.c), and one
+// of them is ours. On other threads it is seen only by the library's own destructor.
+// In both cases the inspection happens only if the process has one thread.
 #include "exit.h"
 
 #include <dlfcn.h>
@@ -103,7 +103,7 @@ static bool called_by_exit(const uint64_t *frame)
 	return false;
 }
 
-static void main_thread_ends(void *arg)
+static void thread_ends(void *arg)
 {
 	(void)arg;
 	if (ctp_load32(&ctp_tracer->attached) && !ctp_tracer->exiting && called_by_exit(__builtin_frame_address(0)))
@@ -115,7 +115,16 @@ void exit_init(void)
 	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
 	exit_at = libc ? (uint64_t)dlsym(libc, "exit") : 0;
 	ctp_tracer->libc_threads = libc ? dlsym(libc, "__nptl_nthreads") : NULL;
-	__cxa_thread_atexit_impl(main_thread_ends, NULL, &__dso_handle);
+}
+
+// In pthread_create, which allocates, too: the program's allocator may be called here.
+void exit_watch_thread(void)
+{
+	static __thread bool watched __attribute__((tls_model("initial-exec")));
+	if (watched || !ctp_load32(&ctp_tracer->attached))
+		return;
+	watched = true;
+	__cxa_thread_atexit_impl(thread_ends, NULL, &__dso_handle);
 }
 
 // Libctp is initialized before what it was preloaded into, so most other destructors have run.

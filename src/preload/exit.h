@@ -10,9 +10,12 @@
 #include "cpu.h"
 #include "guest.h"
 
-// Prepares the detection of an exit that libc begins by itself (err, error). Called once,
-// on the main thread, by the constructor.
+// Called once, by the constructor.
 void exit_init(void);
+
+// The calling thread is about to create another: from now on an exit that libc begins by itself
+// on this thread (err, error) is noted before exit handlers run.
+void exit_watch_thread(void);
 
 // Exit begins, by `how`: notes it in the region, for P7. g: NULL if the thread is inside another
 // hook, or has no context. True if this call is the first to say so.

@@ -35,6 +35,12 @@ EXIT_HOOK(_exit, CTP_EXIT__EXIT)
 EXIT_HOOK(_Exit, CTP_EXIT__EXIT)
 EXIT_HOOK(quick_exit, CTP_EXIT_QUICK)
 
+CTP_HOOK int pthread_create(pthread_t *restrict t, const pthread_attr_t *restrict attr, void *(*fn)(void *), void *restrict arg)
+{
+	exit_watch_thread();
+	return real_pthread_create(t, attr, fn, arg);
+}
+
 // ------------------------------------------------------------- main's return
 
 static int (*program_main)(int, char **, char **);

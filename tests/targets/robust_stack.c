@@ -86,6 +86,7 @@ static const struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST};
 static struct addrinfo *names;
 static const struct sigaction ignores = {.sa_handler = SIG_IGN};
 static stack_t alternate;
+static pthread_t thread;
 
 static void on_term(int s)
 {
@@ -94,6 +95,11 @@ static void on_term(int s)
 
 static void nothing(void)
 {
+}
+
+static void *ends_at_once(void *arg)
+{
+	return arg;
 }
 
 static long child(pid_t pid)
@@ -235,6 +241,7 @@ static struct transfer as_is(struct transfer t)
 	X(nanosleep, 0, nanosleep(&no_time, NULL)) \
 	X(pthread_cond_clockwait, 0, LOCKED(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &no_time))) \
 	X(pthread_cond_timedwait, 0, LOCKED(pthread_cond_timedwait(&cond, &mutex, &no_time))) \
+	X(pthread_create, 1, pthread_create(&thread, NULL, ends_at_once, NULL)) \
 	X(pthread_join, 0, pthread_join(pthread_self(), NULL)) \
 	X(sem_clockwait, 0, sem_clockwait(&none, CLOCK_MONOTONIC, &no_time)) \
 	X(sem_timedwait, 0, sem_timedwait(&none, &no_time)) \
