@@ -120,6 +120,8 @@ static void turn(struct loop *l)
 	uint64_t most = idle ? SLEEP_IDLE_NS : SLEEP_MOST_NS;
 	l->sleep_ns = busy ? SLEEP_LEAST_NS : l->sleep_ns * 5 / 4;
 	l->sleep_ns = l->sleep_ns < most ? l->sleep_ns : most;
+	if (session_exits(l->s)) // exit handlers run: a guest with threads does not wake us
+		l->sleep_ns = SLEEP_LEAST_NS;
 	if (now >= l->forget_ns) {
 		if (l->forget_ns)
 			session_forget(l->s);

@@ -207,6 +207,14 @@ bool session_may_idle(const struct session *s)
 	return !s->processes[0]->harvest->went_on && s->n_processes == 1 && !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
 }
 
+bool session_exits(const struct session *s)
+{
+	bool any = false;
+	for (size_t i = 0; i < s->n_processes; i++)
+		any |= !s->processes[i]->ended && ctp_load64(&s->processes[i]->region->ext->exit_begun);
+	return any;
+}
+
 void session_forget(struct session *s)
 {
 	output_tidy(&s->output);

@@ -53,6 +53,7 @@ bool session_turn(struct session *s);
 // May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes overwrite what
 // is not read in time.
 bool session_may_idle(const struct session *s);
+bool session_exits(const struct session *s); // exit has begun in a process that lives
 // What is done now and then: lets go of the regions' pages (what was looked at in passing is not to stay with us), and
 // of the trace that was replaced.
 void session_forget(struct session *s);
