@@ -19,11 +19,9 @@ e2e: build ## the end-to-end tests alone; ONLY=word keeps those whose name has i
 museum: build ## the museum at length: every exhibit, every condition, many times; writes docs/museum.md
 	/usr/bin/python3 tests/museum/run.py --build=$(BUILD) --long $(ONLY)
 asan: ## unit tests with AddressSanitizer and UBSan
-	meson setup --reconfigure $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false || meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
-	meson test -C $(BUILD)-asan --suite=unit
+	BUILD=$(BUILD) scripts/unit asan
 tsan: ## unit tests with ThreadSanitizer
-	meson setup --reconfigure $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false || meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false
-	meson test -C $(BUILD)-tsan --suite=unit
+	BUILD=$(BUILD) scripts/unit tsan
 bench: build ## what all of it costs, beside bare programs and other tools; writes docs/performance.md; ONLY=word prints some
 	bench/run $(BUILD) --install $(if $(ONLY),$(ONLY),-o docs/performance.md)
 bench-hooks: build ## what hooks add to calls that are no switches, in time and instructions

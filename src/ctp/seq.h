@@ -15,9 +15,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "ctp/ctp.h"
+#include "ctp/race.h"
 
 typedef _Atomic(uint32_t) ctp_a32;
 typedef _Atomic(uint64_t) ctp_a64;
@@ -147,7 +147,7 @@ static inline bool ctp_name_read(const struct ctp_name *n, struct ctp_name *out)
 {
 	for (int tries = 0; tries < 1000; tries++) {
 		uint32_t seq = ctp_seq_read_begin(&n->seq);
-		memcpy(out, n, sizeof(*out));
+		ctp_copy(out, n, sizeof(*out));
 		out->text[CTP_NAME_TEXT - 1] = 0;
 		if (!ctp_seq_read_retry(&n->seq, seq))
 			return true;
@@ -273,7 +273,7 @@ static inline bool ctp_state_read(const struct ctp_state *s, struct ctp_state *o
 		uint64_t seen = ctp_state_seen(s);
 		if (seen & 1)
 			continue;
-		memcpy(out, s, sizeof(*out));
+		ctp_copy(out, s, sizeof(*out));
 		if (!ctp_state_retry(s, seen))
 			return true;
 	}

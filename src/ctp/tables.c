@@ -62,7 +62,7 @@ static void fds(const struct ctp_region *r, ctp_table_each *each, void *arg)
 			continue;
 		for (int tries = 0; tries < 1000; tries++) {
 			uint32_t seq = ctp_seq_read_begin(&fd->seq);
-			row = *fd;
+			ctp_copy(&row, fd, sizeof(row));
 			if (!ctp_seq_read_retry(&fd->seq, seq))
 				break;
 		}

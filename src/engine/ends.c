@@ -55,7 +55,7 @@ static uint64_t *all_ends(const struct look *l, bool stacks, size_t *n)
 
 static bool ends_at(const uint64_t *v, size_t n, uint64_t addr)
 {
-	return addr && bsearch(&addr, v, n, sizeof(*v), by_at);
+	return addr && n && bsearch(&addr, v, n, sizeof(*v), by_at);
 }
 
 // What begins at `at` is the coroutine's `s`: its stack, or the block at whose start stands what is known of

@@ -26,7 +26,7 @@ bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 		uint32_t seq = ctp_seq_read_begin(&f->seq);
 		if (seq & 1)
 			continue;
-		memcpy(out, f, sizeof(*out));
+		ctp_copy(out, f, sizeof(*out));
 		if (!ctp_seq_read_retry(&f->seq, seq))
 			return out->gen != 0;
 	}

@@ -326,13 +326,14 @@ static void parked(struct walk *w)
 	const struct ctp_region *r = w->s->r;
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	size_t found = 0;
-	qsort(w->led, w->nled, sizeof(*w->led), by_value);
+	if (w->nled)
+		qsort(w->led, w->nled, sizeof(*w->led), by_value);
 	for (uint32_t i = 0; i < n && i < r->stations_max && found < PARKED_MAX; i++) {
 		if (i % 4096 == 4095 && signals_late(w->deadline_ns))
 			return;
 		struct ctp_state c;
 		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
-		    bsearch(&c.id, w->led, w->nled, sizeof(*w->led), by_value))
+		    (w->nled && bsearch(&c.id, w->led, w->nled, sizeof(*w->led), by_value)))
 			continue;
 		struct suspect *x = new_suspect(w, i, &c);
 		if (!x)

@@ -221,8 +221,10 @@ static void collect(struct batch *b, uint32_t count, bool all)
 			collect_one(b, slot);
 	}
 	set_waiters_ready(&b->sets);
-	qsort(b->waits, b->nwaits, sizeof(struct key), by_key);
-	qsort(b->learned, b->nlearned, sizeof(struct key), by_key);
+	if (b->nwaits)
+		qsort(b->waits, b->nwaits, sizeof(struct key), by_key);
+	if (b->nlearned)
+		qsort(b->learned, b->nlearned, sizeof(struct key), by_key);
 }
 
 // True if every candidate of the batch was matched.

@@ -99,29 +99,30 @@ static void closed_before(struct guest *g, struct ctp_incident *i, int fd)
 }
 
 // Did this entity close fd at this very place?
-static bool closed_here(const struct guest *g, int fd, uint32_t stack)
+static bool closed_here(const struct guest *g, long fd, uint32_t stack)
 {
-	const struct ctp_fd *e = fds_entry(fd);
+	const struct ctp_fd *e = fd == (int)fd ? fds_entry((int)fd) : NULL;
 	return was_closed(e) && stack && e->closer == guest_who(g) && e->closer_stack == stack;
 }
 
-// How many numbers in a row, fd among them, have been closed or refused at this place by now.
+// How many numbers in a row, fd among them, have been closed or refused at this place by now. A program may pass any
+// int: those next to it are longs.
 static int row(struct guest *g, int fd, uint64_t pc, uint32_t stack)
 {
-	int lo = fd, hi = fd;
+	long lo = fd, hi = fd, told_lo = g->refused.lo, told_hi = g->refused.hi;
 	if (g->refused.pc == pc && fd >= g->refused.lo && fd <= g->refused.hi)
 		return g->refused.hi - g->refused.lo + 1;
 	for (bool more = true; more && hi - lo < 1 << 16;) {
-		bool before = g->refused.pc == pc && g->refused.hi == lo - 1, behind = g->refused.pc == pc && g->refused.lo == hi + 1;
-		int was_lo = lo, was_hi = hi;
-		lo = before ? g->refused.lo : closed_here(g, lo - 1, stack) ? lo - 1 : lo;
-		hi = behind ? g->refused.hi : closed_here(g, hi + 1, stack) ? hi + 1 : hi;
+		bool before = g->refused.pc == pc && told_hi == lo - 1, behind = g->refused.pc == pc && told_lo == hi + 1;
+		long was_lo = lo, was_hi = hi;
+		lo = before ? told_lo : closed_here(g, lo - 1, stack) ? lo - 1 : lo;
+		hi = behind ? told_hi : closed_here(g, hi + 1, stack) ? hi + 1 : hi;
 		more = lo != was_lo || hi != was_hi;
 	}
 	g->refused.pc = pc;
-	g->refused.lo = lo;
-	g->refused.hi = hi;
-	return hi - lo + 1;
+	g->refused.lo = (int)lo;
+	g->refused.hi = (int)hi;
+	return (int)(hi - lo) + 1;
 }
 
 __attribute__((noinline)) void bad_closed(struct guest *g, int fd, enum ctp_fd_call call, const struct frame *f)

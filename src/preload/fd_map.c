@@ -53,11 +53,12 @@ static uint64_t slot_at(uint64_t h, int i)
 static bool alive(uint64_t slot)
 {
 	const struct ctp_fd *e = fds_entry(slot & ((1 << FD_BITS) - 1));
-	if (!e || e->life != CTP_FD_OPEN || (e->gen & 0xffff) != (slot >> FD_BITS & 0xffff))
+	if (!e || ctp_peek(&e->life) != CTP_FD_OPEN || (ctp_peek(&e->gen) & 0xffff) != (slot >> FD_BITS & 0xffff))
 		return false;
-	if (e->flags & CTP_FD_MANYREGS)
+	if (ctp_peek(&e->flags) & CTP_FD_MANYREGS)
 		return true;
-	return e->reg_epfd >= 0 && tag(hash(e->reg_epfd, e->reg_data)) == slot >> TAG_SHIFT << TAG_SHIFT;
+	int epfd = ctp_peek(&e->reg_epfd);
+	return epfd >= 0 && tag(hash(epfd, ctp_peek(&e->reg_data))) == slot >> TAG_SHIFT << TAG_SHIFT;
 }
 
 void fd_map_add(int epfd, uint64_t data, int fd, uint32_t gen)
@@ -77,16 +78,17 @@ void fd_map_add(int epfd, uint64_t data, int fd, uint32_t gen)
 static bool ended(uint64_t slot, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
-	return e && (e->closed_gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
-	       (e->life == CTP_FD_CLOSED || e->gen != e->closed_gen);
+	uint32_t gen = e ? ctp_peek(&e->closed_gen) : 0;
+	return e && (gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
+	       (ctp_peek(&e->life) == CTP_FD_CLOSED || ctp_peek(&e->gen) != gen);
 }
 
 // As alive, of a slot whose tag is that of (epfd, data).
 static inline bool registered_so(uint64_t slot, int epfd, uint64_t data)
 {
 	const struct ctp_fd *e = fds_entry(slot & ((1 << FD_BITS) - 1));
-	return e && e->life == CTP_FD_OPEN && (e->gen & 0xffff) == (slot >> FD_BITS & 0xffff) &&
-	       ((e->reg_data == data && e->reg_epfd == epfd) || (e->flags & CTP_FD_MANYREGS));
+	return e && ctp_peek(&e->life) == CTP_FD_OPEN && (ctp_peek(&e->gen) & 0xffff) == (slot >> FD_BITS & 0xffff) &&
+	       ((ctp_peek(&e->reg_data) == data && ctp_peek(&e->reg_epfd) == epfd) || (ctp_peek(&e->flags) & CTP_FD_MANYREGS));
 }
 
 int fd_map_find(int epfd, uint64_t data)

@@ -114,7 +114,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 		if (!dir[i] || e->waiter[i] == hint)
 			continue;
 		if (waiting(e->waiter[i], w->fd, w->gen, false))
-			e->flags |= CTP_FD_MANY;
+			ctp_poke(&e->flags, e->flags | CTP_FD_MANY);
 		e->waiter[i] = hint;
 		if (!e->learned)
 			e->learned_stack = s->stack; // where it waits, until an event tells
@@ -309,7 +309,7 @@ static void has_rows(int epfd, uint32_t gen)
 	if (CTP_LIKELY(e->flags & CTP_FD_ROWS) || !coroutine_any() || !fds_take(e))
 		return;
 	if (e->gen == gen)
-		e->flags |= CTP_FD_ROWS;
+		ctp_poke(&e->flags, e->flags | CTP_FD_ROWS);
 	fds_give(e);
 }
 
@@ -348,11 +348,11 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 			return;
 		const struct ctp_fd *other = fds_entry(e->reg_epfd);
 		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
-			e->flags |= CTP_FD_MANYREGS;
-		e->reg_epfd = epfd;
+			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
+		ctp_poke(&e->reg_epfd, epfd);
 		e->reg_epgen = w.epgen;
 		e->reg_events = w.events;
-		e->reg_data = w.data;
+		ctp_poke(&e->reg_data, w.data);
 		e->reg_by = guest_who(g);
 		e->reg_time = now;
 		e->leads = leads;
@@ -379,7 +379,7 @@ void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f
 		return;
 	struct fd_keep *k = waits_any(e, fd) ? candidate_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
-		e->reg_epfd = -1;
+		ctp_poke(&e->reg_epfd, -1);
 		e->reg_events = 0;
 	}
 	fds_give(e);
@@ -430,7 +430,7 @@ void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, in
 	}
 	g->batch_fd = n == 1 ? fd : -1;
 	g->batch = g->batch_fd >= 0;
-	g->batch_gen = g->batch_fd >= 0 ? fds_entry(fd)->gen : 0;
+	g->batch_gen = g->batch_fd >= 0 ? ctp_peek(&fds_entry(fd)->gen) : 0;
 	if (n > 0)
 		g->thread->events += (uint64_t)n;
 }

@@ -122,22 +122,23 @@ static void high(uint64_t fd)
 	dump_grow(DUMP_FDS, fd < DUMP_FDS_MOST ? fd + 1 : DUMP_FDS_MOST);
 }
 
-// The next generation, open, with nothing known yet. e is taken.
+// The next generation, open, with nothing known yet. e is taken; ctp_poke: what is looked at without that.
 static void renew(struct ctp_fd *e, uint64_t now)
 {
-	e->gen++;
-	e->life = CTP_FD_OPEN;
-	e->kind = CTP_FD_OTHER;
+	ctp_poke(&e->gen, e->gen + 1);
+	ctp_poke(&e->life, CTP_FD_OPEN);
+	ctp_poke(&e->kind, CTP_FD_OTHER);
 	e->opened_how = CTP_CALL_NONE;
-	e->flags = 0;
-	e->desc = ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1;
+	ctp_poke(&e->flags, 0);
+	ctp_poke(&e->desc, ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1);
 	e->peer_desc = 0;
 	e->opened = now;
 	e->opener = 0;
 	e->opener_stack = 0;
-	e->reg_epfd = -1;
+	ctp_poke(&e->reg_epfd, -1);
+	ctp_poke(&e->reg_data, 0);
 	e->reg_events = e->reg_epgen = 0;
-	e->reg_data = e->reg_by = e->reg_time = 0;
+	e->reg_by = e->reg_time = 0;
 	e->waiter[0] = e->waiter[1] = e->leads = 0;
 	e->learned = e->event_time = e->adder = 0;
 	e->learned_stack = 0;
@@ -161,8 +162,8 @@ static uint64_t owner(const struct ctp_fd *e)
 static void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
 {
 	if (gen == e->gen) {
-		e->life = CTP_FD_CLOSED;
-		e->flags &= ~CTP_FD_NONBLOCK;
+		ctp_poke(&e->life, CTP_FD_CLOSED);
+		ctp_poke(&e->flags, e->flags & ~CTP_FD_NONBLOCK);
 		e->closed_owner = owner(e);
 		e->closed_desc = e->desc;
 	} else {
@@ -173,7 +174,7 @@ static void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
 	e->closed = d->time;
 	e->closer = d->closer;
 	e->closer_stack = d->stack;
-	e->closed_gen = gen;
+	ctp_poke(&e->closed_gen, gen);
 	e->closed_epoch = d->epoch;
 }
 
@@ -198,17 +199,17 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 		 uint32_t stack)
 {
 	e->opened_how = b->call;
-	e->kind = b->kind;
+	ctp_poke(&e->kind, b->kind);
 	e->opener = who;
 	e->opener_stack = stack;
 	if (b->nonblock)
-		e->flags |= CTP_FD_NONBLOCK;
+		ctp_poke(&e->flags, e->flags | CTP_FD_NONBLOCK);
 	if (!like)
 		return;
-	e->kind = like->kind;
-	e->desc = like->desc;
+	ctp_poke(&e->kind, ctp_peek(&like->kind));
+	ctp_poke(&e->desc, ctp_peek(&like->desc));
 	e->peer_desc = like->peer_desc;
-	e->flags |= like->flags & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK);
+	ctp_poke(&e->flags, e->flags | (ctp_peek(&like->flags) & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK)));
 }
 
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
@@ -282,18 +283,20 @@ void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b)
 static void nonblock(int fd, uint64_t desc, bool on)
 {
 	struct ctp_fd *e = fds_entry(fd);
-	if (!e || e->life != CTP_FD_OPEN || e->desc != desc || !(e->flags & CTP_FD_NONBLOCK) == !on || !fds_take(e))
+	if (!e || ctp_peek(&e->life) != CTP_FD_OPEN || ctp_peek(&e->desc) != desc ||
+	    !(ctp_peek(&e->flags) & CTP_FD_NONBLOCK) == !on || !fds_take(e))
 		return;
 	if (e->desc == desc)
-		e->flags ^= CTP_FD_NONBLOCK;
+		ctp_poke(&e->flags, e->flags ^ CTP_FD_NONBLOCK);
 	fds_give(e);
 }
 
 void fds_nonblock(int fd, bool on)
 {
 	const struct ctp_fd *e = fds_entry(fd);
-	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high), desc = e ? e->desc : 0;
-	if (desc && (!on || (e->kind != CTP_FD_OTHER && e->kind != CTP_FD_FILE))) // a file blocks all the same
+	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high), desc = e ? ctp_peek(&e->desc) : 0;
+	enum ctp_fd_kind kind = e ? ctp_peek(&e->kind) : CTP_FD_OTHER;
+	if (desc && (!on || (kind != CTP_FD_OTHER && kind != CTP_FD_FILE))) // a file blocks all the same
 		nonblock(fd, desc, on);
 	for (uint64_t i = 0; desc && !on && i <= high; i++) // that it blocks must be known of its duplicates, too
 		nonblock((int)i, desc, on);
@@ -302,14 +305,15 @@ void fds_nonblock(int fd, bool on)
 bool fds_same(int a, int b)
 {
 	const struct ctp_fd *x = fds_entry(a), *y = fds_entry(b);
-	return x && y && x->life == CTP_FD_OPEN && y->life == CTP_FD_OPEN && x->desc == y->desc;
+	return x && y && ctp_peek(&x->life) == CTP_FD_OPEN && ctp_peek(&y->life) == CTP_FD_OPEN &&
+	       ctp_peek(&x->desc) == ctp_peek(&y->desc);
 }
 
 uint32_t fds_gen(struct guest *g, int fd)
 {
 	struct ctp_fd *e = fds_entry(fd);
-	if (CTP_LIKELY(e && e->life == CTP_FD_OPEN))
-		return e->gen;
+	if (CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN))
+		return ctp_peek(&e->gen);
 	if (!e || !fds_take(e)) {
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
 		return 0;

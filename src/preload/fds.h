@@ -64,7 +64,7 @@ uint32_t fds_gen(struct guest *g, int fd);
 static inline uint32_t fds_open_gen(struct guest *g, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
-	return CTP_LIKELY(e && e->life == CTP_FD_OPEN) ? e->gen : fds_gen(g, fd);
+	return CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) : fds_gen(g, fd);
 }
 
 // ------------------------------------------------------ generations begin

@@ -22,7 +22,7 @@ static __attribute__((noinline)) void learn_nonblock(struct ctp_fd *e, int fd, u
 	if (e->gen == gen) {
 		e->FD_ASKED |= FD_ASKED_FLAGS;
 		if (flags >= 0 && (flags & O_NONBLOCK))
-			e->flags |= CTP_FD_NONBLOCK;
+			ctp_poke(&e->flags, e->flags | CTP_FD_NONBLOCK);
 	}
 	fds_give(e);
 }
@@ -35,7 +35,7 @@ static inline void failed(struct guest *g, struct ctp_fd *e, int fd, uint32_t ev
 		bad_used(g, fd, events, f);
 	if (why != EAGAIN && why != EINPROGRESS)
 		return;
-	uint32_t gen = CTP_LIKELY(e && e->life == CTP_FD_OPEN) ? e->gen : fds_gen(g, fd);
+	uint32_t gen = fds_open_gen(g, fd);
 	g->eagain = gen != 0;
 	g->eagain_gen = gen;
 	g->eagain_fd = fd;
@@ -259,7 +259,7 @@ CTP_HOOK int listen(int fd, int backlog)
 		return r;
 	struct ctp_fd *e = fds_gen(g, fd) ? fds_entry(fd) : NULL;
 	if (e && fds_take(e)) {
-		e->flags |= CTP_FD_LISTENS;
+		ctp_poke(&e->flags, e->flags | CTP_FD_LISTENS);
 		fds_give(e);
 	}
 	guest_leave(g);

@@ -17,7 +17,7 @@ static void set(struct guest *g, int fd, const struct frame *f)
 	ctp_store32(&e->set_stack, guest_stack(g, f));
 	if (!who || who != e->opener || (e->flags & CTP_FD_OWN_SET) || !fds_take(e))
 		return;
-	e->flags |= CTP_FD_OWN_SET;
+	ctp_poke(&e->flags, e->flags | CTP_FD_OWN_SET);
 	fds_give(e);
 }
 

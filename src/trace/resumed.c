@@ -36,7 +36,7 @@ static int by_stack(const void *a, const void *b)
 static void look_at(struct looking *l, const struct ctp_event *e)
 {
 	struct resumed key = { .stack = e->stack };
-	struct resumed *is = e->kind == CTP_EV_SWITCH ? bsearch(&key, l->v, l->n, sizeof(key), by_stack) : NULL;
+	struct resumed *is = l->n && e->kind == CTP_EV_SWITCH ? bsearch(&key, l->v, l->n, sizeof(key), by_stack) : NULL;
 	if (!is || is->seen || !key.stack)
 		return;
 	const struct ctp_state *s = image_entity(l->image, e->a);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "ctp/region.h"
+#include "sanitized.h"
 #include "trace/world.h"
 
 enum { STATIONS = 2 };
@@ -154,6 +155,8 @@ static int end(void **state)
 
 int main(void)
 {
+	if (not_under(SANITIZED_THREAD, "it has one thread, and takes long"))
+		return SKIPPED_PROGRAM;
 	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
 					    cmocka_unit_test(other_layout) };
 	return cmocka_run_group_tests(tests, begin, end);

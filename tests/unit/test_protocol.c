@@ -68,11 +68,10 @@ static void *state_writer(void *arg)
 	struct ctp_state *s = arg;
 	for (uint64_t n = 1; n <= EVENTS; n++) {
 		ctp_state_begin(s);
-		s->changes = n;
 		for (int i = 0; i < CTP_REGS; i++)
 			s->regs[i] = n;
 		s->hi = n;
-		ctp_state_end(s);
+		ctp_state_end_change(s, CTP_SUSPENDED);
 	}
 	ctp_store32(&state_done, 1);
 	return NULL;

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "builder.h"
+#include "sanitized.h"
 #include "trace/world.h"
 
 static struct builder b;
@@ -419,6 +420,8 @@ static void test_other_layout_unfinished(void **state)
 
 int main(void)
 {
+	if (not_under(SANITIZED_THREAD, "it has one thread, and takes long"))
+		return SKIPPED_PROGRAM;
 	const struct CMUnitTest tests[] = {
 		TEST(test_counts), TEST(test_packets), TEST(test_contradiction), TEST(test_cut_stream), TEST(test_damaged_stream), TEST(test_stack_bounds),
 		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile), TEST(test_other_layout),
