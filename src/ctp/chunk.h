@@ -67,7 +67,11 @@ static inline bool ctp_chunk_is(const struct ctp_chunk *c, uint64_t taken)
 }
 
 // Reader: what it says, with `seq` always odd, and `used` and `lost` as of now. False: nothing, or
-// not the same for long enough.
+// not the same for long enough. The thread's head counts slots of this chunk only while the thread
+// writes in it: one that ends a chunk early (its next record takes two slots, and one is left) sets
+// head to the next chunk's first number, and the slot between holds a record of an older lap. A
+// reader that has seen such a head sees the end of the chunk, too (partner: ctp_chunk_end, which
+// comes before ctp_ring_publish).
 static inline bool ctp_chunk_look(const struct ctp_region *r, uint32_t i, struct ctp_chunk *is)
 {
 	const struct ctp_chunk *c = ctp_chunk(r, i);
@@ -91,6 +95,9 @@ static inline bool ctp_chunk_look(const struct ctp_region *r, uint32_t i, struct
 			uint64_t used = ctp_load64(&t->head) - is->first;
 			is->used = used > CTP_CHUNK_SLOTS ? CTP_CHUNK_SLOTS + 1 : (uint32_t)used;
 			is->lost = atomic_load_explicit((const ctp_a64 *)&t->lost, memory_order_relaxed);
+			atomic_thread_fence(memory_order_acquire);
+			if (atomic_load_explicit((const ctp_a64 *)&c->seq, memory_order_relaxed) != taken)
+				continue;
 		}
 		if (ctp_chunk_is(c, taken) && is->used <= CTP_CHUNK_SLOTS)
 			return true;

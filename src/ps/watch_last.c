@@ -151,6 +151,8 @@ static int read_chunk(struct reading *r, uint32_t i, const struct ctp_chunk *is,
 		e = source_read(&r->found->region, table + i * sizeof(now), &now, sizeof(now));
 	if (e || now.seq - is->seq > (is->seq & 1))
 		return e; // it was taken anew
+	if (now.seq != is->seq && used > now.used)
+		used = now.used; // ended meanwhile, and the thread's head counts slots of the next one
 	read_records(r, r->slots, used, (struct ctp_cursor){ .native = is->native }, false, is->tid, 0);
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "ctp/chunk.h"
 #include "emit.h"
 #include "engine/harvest.h"
 
@@ -273,6 +274,37 @@ static void what_is_older_is_left_out(void **state)
 	kept_free(k);
 }
 
+// A record of two slots does not fit into the last one of a chunk, and no other chunk is to be had: what was left
+// is another thread's by then, and nothing more is written there.
+static void a_chunk_that_was_given_up(void **state)
+{
+	(void)state;
+	static const struct ctp_record anothers = { 0x0777, 0x0777 };
+	entity[6].id = entity[5].id + 1;
+	do {
+		entity[5].n = entity[6].n = 100;
+		switch_to(runs == 5 ? 6 : 5, CTP_HOW_SWAP, 0);
+	} while (ctp_ring_head(g.thread) != CTP_CHUNK_SLOTS - 1);
+	struct ctp_chunk *c = g.chunk;
+	struct ctp_record *last = ctp_ring_slot(g.ring, g.ring_capacity, CTP_CHUNK_SLOTS - 1);
+	for (uint32_t i = 0; i < POOL; i++)
+		if (ctp_chunk(&tracer.region, i) != c)
+			ctp_chunk(&tracer.region, i)->seq = 1; // others write there
+	c->seq++; // ended, and taken by another thread as soon as this one gives it up
+	other(CTP_EV_CREATE);
+	assert_int_equal(g.thread->lost, 1);
+	*last = anothers;
+	switch_to(runs == 5 ? 6 : 5, CTP_HOW_SWAP, 0);
+	assert_int_equal(g.thread->lost, 2);
+	assert_memory_equal(last, &anothers, sizeof(*last));
+	assert_int_equal(ctp_ring_head(g.thread), CTP_CHUNK_SLOTS - 1);
+	c->seq++; // the other one has left it
+	switch_to(runs == 5 ? 6 : 5, CTP_HOW_SWAP, 0);
+	assert_int_equal(g.thread->lost, 2);
+	assert_int_equal(ctp_ring_head(g.thread), CTP_CHUNK_SLOTS + 2);
+	emit_end(&g);
+}
+
 // A thread that ends: the next one in its slot reads on its own.
 static void two_threads_in_one_slot(void **state)
 {
@@ -391,6 +423,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_lost_is_counted_and_leaves_no_doubt, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_is_the_newest, begin_flight, end),
 		cmocka_unit_test_setup_teardown(what_is_older_is_left_out, begin_flight, end),
+		cmocka_unit_test_setup_teardown(a_chunk_that_was_given_up, begin_flight, end),
 		cmocka_unit_test_setup_teardown(two_threads_in_one_slot, begin, end),
 		cmocka_unit_test_setup_teardown(a_switch_takes_one_slot, begin, end),
 		cmocka_unit_test_setup_teardown(whoever_shares_a_coroutine_tells_all, begin, end),
