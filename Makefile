@@ -24,6 +24,8 @@ asan: ## unit tests with AddressSanitizer and UBSan
 tsan: ## unit tests with ThreadSanitizer
 	meson setup --reconfigure $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false || meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false
 	meson test -C $(BUILD)-tsan --suite=unit
+mutants: ## conditions of verdicts taken away one by one: does a test notice? ONLY=word tries some
+	/usr/bin/python3 tests/mutants/run.py $(ONLY)
 bench: build ## what all of it costs, beside bare programs and other tools; writes docs/performance.md; ONLY=word prints some
 	bench/run $(BUILD) --install $(if $(ONLY),$(ONLY),-o docs/performance.md)
 bench-hooks: build ## what hooks add to calls that are no switches, in time and instructions
@@ -35,4 +37,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum asan tsan bench bench-hooks lint install dist
+.PHONY: help build demo test unit e2e museum asan tsan mutants bench bench-hooks lint install dist
