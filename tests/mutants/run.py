@@ -21,6 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BOUND = 600  # seconds for one test
+PROGRAMS = {"witness": ["tests/targets/t-witness"]}  # that a unit test runs, and does not link
 sys.path.insert(0, str(HERE))
 from table import MUTATIONS  # noqa: E402
 
@@ -83,7 +84,8 @@ class Copy:
         return self.call(sys.executable, run, f"--build={self.build}", name).returncode != 0
 
     def targets(self, tests):
-        return [f"tests/unit/test_{t[5:]}" for t in tests if t.startswith("unit:")]
+        names = [t[5:] for t in tests if t.startswith("unit:")]
+        return [f"tests/unit/test_{n}" for n in names] + [program for n in names for program in PROGRAMS.get(n, ())]
 
     def passes(self, tests):
         """Those tests must pass as long as nothing is mutated; one that fails then kills nothing."""

@@ -37,7 +37,7 @@ m("		if (is->thread >= r->threads_max)\n			return false;", "", "a thread that is
 
 m = of("src/ctp/seq.h", "unit:protocol")
 m("return (begun & 1) || atomic_load_explicit((const ctp_a32 *)seq, memory_order_relaxed) != begun;", "return begun & 1;",
-  "a copy made while it was written counts")
+  "a copy made while it was written counts", "unit:look")
 m("return (seen & 1) || atomic_load_explicit((const ctp_a64 *)&s->turn, memory_order_relaxed) != seen;", "return seen & 1;",
   "a state that changed while it was copied counts")
 m("if ((seq & 1) || seq <= seen)", "if (seq & 1)", "a slot is read twice")

@@ -44,14 +44,31 @@ static void be_in_wait(uint64_t version)
 	thread.wait_seq++;
 }
 
+// The same of a descriptor's entry.
+static struct ctp_fd entry;
+
+static void be_generation(uint32_t gen)
+{
+	uint32_t seq = ctp_seq_begin(&entry.seq);
+	entry.gen = gen;
+	entry.life = CTP_FD_OPEN;
+	entry.desc = entry.opened = entry.closed = entry.event_time = entry.last_out = gen;
+	ctp_seq_end_at(&entry.seq, seq);
+}
+
 static void *stepped_memcpy(void *to, const void *from, size_t bytes)
 {
-	if (from != &thread || bytes != sizeof(thread) || steps == steps_max)
+	bool fd = from == &entry && bytes == sizeof(entry);
+	if ((!fd && (from != &thread || bytes != sizeof(thread))) || steps == steps_max)
 		return memmove(to, from, bytes);
 	size_t first = backwards ? split : 0, second = backwards ? 0 : split;
 	size_t n = backwards ? bytes - split : split;
 	memmove((char *)to + first, (const char *)from + first, n);
-	be_in_wait(EPOCH + ++steps);
+	steps++;
+	if (fd)
+		be_generation(steps + 1);
+	else
+		be_in_wait(EPOCH + steps);
 	memmove((char *)to + second, (const char *)from + second, bytes - n);
 	return to;
 }
@@ -146,12 +163,35 @@ static void it_may_hold_an_event(void **state)
 	look_deinit(&l);
 }
 
+static void a_descriptor_that_changes_meanwhile(void **state)
+{
+	struct ctp_fd f;
+	(void)state;
+	region = (struct ctp_region){.fds = &entry, .fds_max = 1};
+	for (unsigned i = 0; i < 2 * sizeof(entry) / 8; i++) {
+		backwards = i & 1;
+		split = i / 2 * 8;
+		steps = 0;
+		steps_max = 1;
+		be_generation(1);
+		assert_true(look_fd(&region, 0, &f));
+		assert_int_equal(f.gen, 2);
+		assert_true(f.desc == 2 && f.opened == 2 && f.closed == 2 && f.event_time == 2 && f.last_out == 2);
+		steps_max = UINT32_MAX;
+		assert_false(look_fd(&region, 0, &f));
+	}
+	steps_max = steps;
+	assert_false(look_fd(&region, 1, &f)); // there is none
+	entry.seq |= 1;
+	assert_false(look_fd(&region, 0, &f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_that_changed_once_is_copied_anew),
 		cmocka_unit_test(an_entry_that_changes_all_along_is_no_evidence),
-		cmocka_unit_test(it_may_hold_an_event),
+		cmocka_unit_test(it_may_hold_an_event), cmocka_unit_test(a_descriptor_that_changes_meanwhile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
