@@ -22,6 +22,8 @@ asan: ## unit tests with AddressSanitizer and UBSan
 	BUILD=$(BUILD) scripts/unit asan
 tsan: ## unit tests with ThreadSanitizer
 	BUILD=$(BUILD) scripts/unit tsan
+mutants: ## conditions of verdicts taken away one by one: does a test notice? ONLY=word tries some
+	/usr/bin/python3 tests/mutants/run.py $(ONLY)
 bench: build ## what all of it costs, beside bare programs and other tools; writes docs/performance.md; ONLY=word prints some
 	bench/run $(BUILD) --install $(if $(ONLY),$(ONLY),-o docs/performance.md)
 bench-hooks: build ## what hooks add to calls that are no switches, in time and instructions
@@ -33,4 +35,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum asan tsan bench bench-hooks lint install dist
+.PHONY: help build demo test unit e2e museum asan tsan mutants bench bench-hooks lint install dist

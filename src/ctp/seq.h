@@ -178,6 +178,26 @@ static inline uint64_t ctp_wait_seen(struct ctp_thread *t, const struct ctp_ext 
 	return seen;
 }
 
+// Reader, after a copy of anything that an entry says of its wait: is it still in that wait?
+static inline bool ctp_wait_still(const struct ctp_thread *t, uint64_t seq)
+{
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit((const ctp_a64 *)&t->wait_seq, memory_order_relaxed) == seq;
+}
+// Copies a thread's entry. wait_seq is its sequence: while that stays odd, what the entry says of the wait stands
+// still; while it stays even, nothing is said of any. False: a wait began or ended during each of the copies, and
+// *out is of no one moment.
+static inline bool ctp_thread_read(const struct ctp_thread *t, struct ctp_thread *out)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		uint64_t seq = ctp_load64(&t->wait_seq);
+		memcpy(out, t, sizeof(*out));
+		if (ctp_wait_still(t, seq))
+			return true;
+	}
+	return false;
+}
+
 // Version-1 slot: writes event n (1 is the station's first).
 static inline void ctp_slot_write(struct ctp_slot *slots, uint64_t n, uint64_t ns, uint64_t tid,
 				  uint64_t addr, bool active)

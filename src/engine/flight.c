@@ -41,7 +41,7 @@ static bool asleep_in_it(const struct look *l, const struct proc_task *t)
 		return false;
 	const struct ctp_thread *c = &l->threads[t->slot];
 	return look_in_wait(t, c->wait_call) &&
-	       ctp_load64(&l->r->threads[t->slot].wait_seq) == c->wait_seq;
+	       ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);
 }
 
 static const struct proc_task *task_of(const struct look *l, uint32_t slot)
@@ -152,7 +152,7 @@ static bool owes_sleep(const struct look *l, uint32_t slot)
 static bool meet_again(struct look *l, uint32_t slot)
 {
 	struct proc_task now;
-	memcpy(&l->threads[slot], &l->r->threads[slot], sizeof(l->threads[slot]));
+	look_thread(l, slot);
 	if (!proc_task_read(l->pid, (int)l->threads[slot].tid, true, &now))
 		return false;
 	for (size_t k = 0; k < l->tasks.n; k++)

@@ -56,7 +56,20 @@ bool look_in_set(const struct proc_task *t)
 		!strncmp(t->wchan, "core_sys_select", 15));
 }
 
-// Thread entries change without a lock; those of a sleeping thread do not.
+// Thread entries change without a lock; those of a sleeping thread do not. Of one that changed during each of the
+// copies nothing is known but that it is there and may hold anything: it has seen no epoch, slept at no time, is in
+// no wait. (A base register and an alternate stack are one word each.)
+void look_thread(struct look *l, uint32_t slot)
+{
+	const struct ctp_thread *t = &l->r->threads[slot];
+	struct ctp_thread *c = &l->threads[slot];
+	uint32_t life = ctp_load32(&t->life);
+	if (!ctp_thread_read(t, c))
+		*c = (struct ctp_thread){.tid = c->tid, .uses = c->uses, .wait_fd = -1, .polls = 1, .switches = 1,
+					 .turns = c->turns, .alt_stack = c->alt_stack, .base = c->base};
+	c->life = life;
+}
+
 static int copy_threads(struct look *l)
 {
 	uint32_t n = ctp_load32(&l->r->ext->thread_high);
@@ -67,12 +80,9 @@ static int copy_threads(struct look *l)
 	l->nthreads = n;
 	l->turns = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct ctp_thread *t = &l->r->threads[i];
-		uint32_t life = ctp_load32(&t->life);
-		memcpy(&l->threads[i], t, sizeof(*t));
-		l->threads[i].life = life;
-		l->turns += t->turns;
-		for (size_t k = 0; life == CTP_THREAD_LIVE && k < l->tasks.n; k++)
+		look_thread(l, i);
+		l->turns += l->threads[i].turns;
+		for (size_t k = 0; l->threads[i].life == CTP_THREAD_LIVE && k < l->tasks.n; k++)
 			if (l->tasks.v[k].tid == (int)l->threads[i].tid)
 				l->tasks.v[k].slot = (int)i;
 	}
@@ -189,7 +199,7 @@ int look_again(struct look *l)
 	l->rows = rows;
 	l->rows.uring += completions(l);
 	for (uint32_t i = 0; i < l->nthreads; i++)
-		memcpy(&l->threads[i], &l->r->threads[i], sizeof(*l->threads));
+		look_thread(l, i);
 	unseen_find(l);
 	reach_objects(l);
 	return 0;

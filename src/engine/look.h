@@ -106,6 +106,8 @@ int look_begin(struct look *l);
 void look_deinit(struct look *l);
 // Which threads sleep in our hooks, by their present state.
 void look_mark_hooked(struct look *l);
+// Copies a thread's entry anew, of one moment; if there was none, as one of which nothing is known.
+void look_thread(struct look *l, uint32_t slot);
 // Reads mappings, rows and thread entries anew. 0 or -errno.
 int look_again(struct look *l);
 

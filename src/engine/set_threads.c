@@ -158,7 +158,7 @@ static json_t *of_thread(const struct look *l, size_t i, bool alone, struct unwi
 		told = in_io(o, l, t) && slept_on(l->pid, t);
 	if (told && b.stack.n)
 		json_object_set_new(o, "stack", addresses(&b.stack));
-	if (told && ctp_load64(&l->r->threads[t->slot].wait_seq) == c->wait_seq)
+	if (told && ctp_wait_still(&l->r->threads[t->slot], c->wait_seq))
 		return o;
 	json_decref(o);
 	return NULL;

@@ -50,13 +50,10 @@ static const char *const blocks[] = {
 // The hook that thread `slot` is in, copied; false if it is in none that this call is made by.
 static bool hook_of(const struct ctp_region *r, uint32_t slot, const struct proc_task *t, struct ctp_thread *out)
 {
-	const struct ctp_thread *th = &r->threads[slot];
-	uint64_t seq = ctp_load64(&th->wait_seq);
-	if (!(seq & 1))
+	if (!ctp_thread_read(&r->threads[slot], out) || !(out->wait_seq & 1))
 		return false;
-	memcpy(out, th, sizeof(*out));
 	uint64_t sp = out->wait_regs[CTP_REG_SP];
-	if (ctp_load64(&th->wait_seq) != seq || sp < t->sp || sp - t->sp > HOOK_FRAMES)
+	if (sp < t->sp || sp - t->sp > HOOK_FRAMES)
 		return false; // it left the hook by a jump, and sleeps elsewhere
 	return out->wait_call != CTP_IN_IO || out->wait_fd == (int)t->args[0];
 }

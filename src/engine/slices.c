@@ -362,7 +362,7 @@ static bool in_loop(const struct slices *s, struct track *k, const struct ctp_th
 	int32_t fd = t->wait_fd;
 	bool native = !current || current == t->native;
 	if (!(seq & 1) || (call != CTP_IN_EPOLL && call != CTP_IN_POLL && call != CTP_IN_SELECT) ||
-	    ctp_load64(&t->wait_seq) != seq)
+	    !ctp_wait_still(t, seq))
 		return false;
 	k->polls = true;
 	if (call == CTP_IN_EPOLL) {

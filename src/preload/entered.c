@@ -56,7 +56,7 @@ static const struct ctp_thread *runs_on(const struct guest *g, const struct ctp_
 	if (guest_syscall(SYS_tgkill, ctp_tracer->pid, t->tid, 0, 0, 0, 0))
 		return NULL;
 	uint64_t seq = ctp_load64(&t->wait_seq), sp = t->wait_regs[CTP_REG_SP];
-	bool waits = (seq & 1) && ctp_load64(&t->wait_seq) == seq;
+	bool waits = (seq & 1) && ctp_wait_still(t, seq);
 	return waits && s->lo != s->hi && !coroutine_holds(s, sp) ? NULL : t;
 }
 

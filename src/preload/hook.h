@@ -19,7 +19,7 @@
 // ------------------------------------------------------------- in a wait
 // The poller's half of the harvest/close protocol (spec/cTP.md): what the
 // witness needs is stored first, then `wait_seq` goes odd. A wait entered in a
-// wait (the library behind us switched inside the real call) raises it by two.
+// wait (the library behind us switched inside the real call) ends that one first.
 
 struct wait_entry {
 	enum ctp_wait_call call;
@@ -34,7 +34,10 @@ struct wait_entry {
 HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
 {
 	struct ctp_thread *t = g->thread;
-	uint64_t seq = ctp_load64(&t->wait_seq), seen = ctp_wait_seen(t, g->ext);
+	uint64_t seq = ctp_load64(&t->wait_seq);
+	if (CTP_UNLIKELY(seq & 1))
+		ctp_store64(&t->wait_seq, ++seq);
+	uint64_t seen = ctp_wait_seen(t, g->ext);
 	t->wait_call = w->call;
 	t->wait_fd = w->fd;
 	t->wait_timeout_ns = w->timeout_ns;
@@ -44,7 +47,7 @@ HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
 	t->base = ctp_tracer->base ? cpu_base() : 0;
 	CPU_SAVED(t->wait_regs);
 	g->waiting = true;
-	ctp_store64(&t->wait_seq, seq & 1 ? seq + 2 : seq + 1);
+	ctp_store64(&t->wait_seq, seq + 1);
 	return seen;
 }
 

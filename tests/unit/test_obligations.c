@@ -98,6 +98,19 @@ static void test_all(void **state)
 	assert_int_equal(verdict(), VERDICT_PROVEN); // a busy loop is no excuse
 }
 
+// It stood within its own stack when it left, or its registers are another's.
+static void test_own_stack(void **state)
+{
+	static const struct { uint64_t sp; enum verdict verdict; } row[] = {
+		{ 0xff8, VERDICT_LIKELY }, { 0x1000, VERDICT_PROVEN }, { 0x1ff8, VERDICT_PROVEN }, { 0x2000, VERDICT_PROVEN },
+		{ 0x2008, VERDICT_LIKELY },
+	};
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		c.regs[CTP_REG_SP] = row[i].sp;
+		assert_int_equal(verdict(), row[i].verdict);
+	}
+}
+
 static void test_complete(void **state)
 {
 	m.ext.gaps = CTP_GAP_STACKS;
@@ -315,7 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
-		TEST(test_wait),
+		TEST(test_wait), TEST(test_own_stack),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_unseen),
 	};

@@ -37,6 +37,48 @@ static int watch(int ep, int fd, uint64_t data)
 	return epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);
 }
 
+// ------------------------------------------------------------- what an entry says of a wait
+
+// The epoch is read before anything is noted of a wait: at that moment the handler looks at wait_seq.
+static void *epoch_page;
+static uint64_t seq_noted_at;
+static unsigned faults;
+
+static void at_epoch(int sig)
+{
+	(void)sig;
+	faults++;
+	seq_noted_at = ctp_load64(&self.thread->wait_seq);
+	mprotect(epoch_page, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void a_wait_within_a_wait_is_noted_when_that_one_has_ended(void **state)
+{
+	struct epoll_event ev;
+	struct sigaction act = {.sa_handler = at_epoch}, old;
+	(void)state;
+	epoch_page = real_mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(epoch_page, MAP_FAILED);
+	int ep = epoll_create1(0), ready = eventfd(1, 0);
+	assert_int_equal(watch(ep, ready, 77), 0);
+	assert_int_equal(watch(ep, eventfd(1, 0), 78), 0);
+	struct ctp_thread *t = self.thread;
+	faults = 0;
+	for (unsigned round = 0; round < 2; round++) {
+		t->wait_seq = 6 + round; // 7: in a wait from which the library has switched away
+		self.ext = epoch_page;
+		assert_int_equal(real_sigaction(SIGSEGV, &act, &old), 0);
+		assert_int_equal(mprotect(epoch_page, 4096, PROT_NONE), 0);
+		assert_int_equal(epoll_wait(ep, &ev, 1, -1), 1);
+		assert_int_equal(real_sigaction(SIGSEGV, &old, NULL), 0);
+		self.ext = tracer.region.ext;
+		assert_int_equal(faults, round + 1);
+		assert_int_equal(seq_noted_at, 6 + 2 * round);
+		assert_int_equal(t->wait_seq, 8 + 2 * round);
+	}
+	real_munmap(epoch_page, 4096);
+}
+
 // ------------------------------------------------------------- events of the dead
 
 static void events_of_the_dead_count(void **state)
@@ -178,7 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(events_of_the_dead_count), TEST(data_of_the_living_counts_for_them), TEST(an_event_of_before_is_none),
-		TEST(end_of_a_set_is_posted), TEST(keeps_who_reads_and_writes),
+		TEST(end_of_a_set_is_posted), TEST(keeps_who_reads_and_writes), TEST(a_wait_within_a_wait_is_noted_when_that_one_has_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

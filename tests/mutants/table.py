@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""The mutations that run.py tries: what a verdict rests on, taken away. `old` stands in `file`
+exactly once. `tests` are tried in their order until one fails: unit:NAME, e2e:WORD, museum:WORD.
+`survives` says why no test can tell the difference, where none can."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutation:
+    file: str
+    old: str
+    new: str
+    why: str
+    tests: tuple
+    survives: str = ""
+
+
+MUTATIONS = []
+
+
+def of(file, *tests):
+    """Rows of one file, with the tests that they share."""
+    def add(old, new, why, *more, survives=""):
+        MUTATIONS.append(Mutation(file, old, new, why, (*tests, *more), survives))
+    return add
+
+
+# ------------------------------------------------------------------ src/ctp: who reads while another writes
+m = of("src/ctp/chunk.h", "unit:chunk", "unit:protocol")
+m("if (!seq || ctp_load64(&c->ready) != taken)", "if (!seq)", "a chunk that is being filled in is read")
+m("			if (atomic_load_explicit((const ctp_a64 *)&c->seq, memory_order_relaxed) != taken)", "			if (0)",
+  "the head counts slots of the next chunk")
+m("return ctp_chunk_is(ctp_chunk(r, i), is->seq);", "return true;", "a copy that was overwritten counts")
+m("if ((seq & 1) || !ctp_cas64(&c->seq, seq, seq + 1))", "if (!ctp_cas64(&c->seq, seq, seq + 1))", "two threads write in a chunk")
+m("is->used <= CTP_CHUNK_SLOTS)", "is->used <= CTP_CHUNK_SLOTS + 1)", "a chunk that claims more than it holds is read")
+m("		if (is->thread >= r->threads_max)\n			return false;", "", "a thread that is not there is believed")
+
+m = of("src/ctp/seq.h", "unit:protocol")
+m("return (begun & 1) || atomic_load_explicit((const ctp_a32 *)seq, memory_order_relaxed) != begun;", "return begun & 1;",
+  "a copy made while it was written counts", "unit:look")
+m("return (seen & 1) || atomic_load_explicit((const ctp_a64 *)&s->turn, memory_order_relaxed) != seen;", "return seen & 1;",
+  "a state that changed while it was copied counts")
+m("if ((seq & 1) || seq <= seen)", "if (seq & 1)", "a slot is read twice")
+m("	if (atomic_load_explicit((const ctp_a64 *)&s->seq, memory_order_relaxed) != seq)\n		return 0;", "",
+  "a slot that changed while it was copied counts")
+m("	if ((from & 1) || !ctp_cas32(seq, from, from + 1))\n		return false;", "	ctp_cas32(seq, from, from + 1);", "two threads write an entry",
+  "unit:fds")
+m = of("src/ctp/seq.h", "unit:look")
+m("		if (ctp_wait_still(t, seq))\n			return true;", "		if (seq + 1)\n			return true;", "an entry of two moments counts")
+
+m = of("src/ctp/ring.h", "unit:protocol", "unit:record")
+m("*bad = n > capacity;", "*bad = false;", "a ring that claims more than it holds is read")
+m("return head + n > t->until ? CTP_RING_FULL", "return head > t->until ? CTP_RING_FULL", "a record is written over one not yet read")
+m("	t->until = head + n <= half ? half : tail + capacity;", "	t->until = head + n <= half ? half : tail + capacity + 1;",
+  "a slot is written over one not yet read")
+
+m = of("src/ctp/record.h", "unit:record")
+m("n > 1 && ctp_record_kind(r + 1) == CTP_EV_REST ? 2 : 0;", "n > 1 ? 2 : 0;", "a record is made of halves of two")
+m("c->n = (uint32_t)(r->w1 >> (64 - CTP_SHORT_BITS));", "c->n = (uint32_t)(r->w1 >> (63 - CTP_SHORT_BITS));", "numbers of changes are wrong")
+m("			c->near = ctp_near(b);", "			c->near = 0;", "a short record names another coroutine")
+m = of("src/preload/emit.c", "unit:record")
+m("	ctp_ring_drop(g->thread);\n	ctp_ring_unsure(g->thread, CTP_NEAR_UNSURE);", "	ctp_ring_drop(g->thread);",
+  "what follows a lost record is told by what was lost")
+
+m = of("src/ctp/merge.c", "unit:merge")
+m("#define SKEW_TICKS 100000u", "#define SKEW_TICKS 0u", "clocks go before counts")
+m("	if ((m->map_n + 2) * 4 < m->map_room * 3)\n		return 0;", "	return 0;", "the table of coroutines fills up", "unit:history")
+
+# ------------------------------------------------------------------ P4 and P5
+m = of("src/engine/flight.c", "unit:flight")
+m("c->seen >= s->c.epoch", "c->seen + 1 >= s->c.epoch", "P4 with the epoch before the close")
+m("ctp_load64(&t->seen) < s->c.epoch", "ctp_load64(&t->seen) + 1 < s->c.epoch", "P4 by the tables with the epoch before the close")
+m("c->slept_epoch >= s->c.epoch ||", "c->slept_epoch + 1 >= s->c.epoch ||", "P5 with the epoch before the close")
+m("t->switches && ctp_load64(&t->slept_epoch) < s->c.epoch", "t->switches && ctp_load64(&t->slept_epoch) + 1 < s->c.epoch",
+  "P5 by the tables with the epoch before the close")
+m("	return look_in_wait(t, c->wait_call) &&\n	       ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);", "	return look_in_wait(t, c->wait_call);",
+  "wait_seq is not looked at again")
+m("	return look_in_wait(t, c->wait_call) &&\n", "	return\n", "an odd wait_seq alone is taken for sleep")
+m("	if (!t->hooked || t->slot < 0)\n		return false;", "	if (t->slot < 0)\n		return false;", "a wait that the entry does not tell of counts")
+m("return t->polls || (", "return (", "threads that wait in epoll are not asked")
+m("	if (delivered(l->r, s) && s->a[LOOK_P5].holds != 1) {", "	if (0) {", "an event that somebody has taken is forgotten")
+m("	if (s->c.was.event_time > s->s.since)\n		return true;", "", "an event of the closed descriptor is forgotten")
+m("	if (l->shared == SHARED)", "	if (0)", "another process that shares the set is forgotten")
+m("bool exits = c->wait_call == CTP_IN_EXIT;", "bool exits = false;", "the wait for the last inspection is taken for a loop's")
+m("	if (delivered(r, s) && p5->holds != 1)", "	if (0)", "an event that somebody had taken when the program ended is forgotten")
+m("	if (look_has_kin(r))\n		look_say(p4, -1", "	if (0)\n		look_say(p4, -1", "a child that shares the set is forgotten")
+
+m = of("src/engine/look.c", "unit:look")
+m("	if (!ctp_thread_read(t, c))", "	ctp_thread_read(t, c);\n	if (0)", "an entry of which nothing is known is evidence")
+m("	c->life = life;\n", "", "a slot that was filled in meanwhile counts as live",
+  survives="the copy says the same unless the slot is taken just then, and then it has seen nothing")
+
+# ------------------------------------------------------------------ that nobody ran
+m = of("src/engine/hold.c", "unit:hold", "unit:witness")
+m("b->switches == a->switches && b->run_ns == a->run_ns &&", "b->run_ns == a->run_ns &&", "context switches are not compared")
+m("b->switches == a->switches && b->run_ns == a->run_ns &&", "b->switches == a->switches &&", "time on a CPU is not compared")
+m(" && b->switches == a->switches + STOP_SWITCHES &&", " &&", "a thread that ran after its stop counts as still")
+m("	if (a->tid != b->tid)\n		return false;", "", "another thread counts as the same")
+m("same = a->tid == b->tid && a->switches == b->switches &&", "same = a->tid == b->tid &&", "a thread ran during the search")
+m("	return pending & heard;", "	return false;", "a signal that is pending is forgotten")
+
+# ------------------------------------------------------------------ P0, P2, P3
+m = of("src/engine/kernel.c", "unit:kernel", "unit:witness")
+m("		if (gaps & GAPS[i].bit)", "		if (0)", "gaps of the tables are forgotten")
+m("	if (l->rows.uring)", "	if (0)", "io_uring is forgotten")
+m("	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];", "	return false;",
+  "a wait behind the hooks is not seen")
+m("		return true;\n	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0", "		return false;\n	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0",
+  "a registration behind the hooks is not seen")
+m("	if (row->ino != c->ino || row->dev != row_dev(c->dev))", "	if (row->ino != c->ino)", "inodes of two devices are one")
+m("	if (S_ISSOCK(c->mode))\n		return ITS;", "	if (S_ISSOCK(c->mode))\n		return OTHERS;", "a socket that lives on by a duplicate is not seen")
+m("row->file == ROW_NUMBERS && row->desc == c->was.desc)", "0)", "a duplicate of a pipe is not seen")
+m("row->desc && c->was.desc && row->anew)", "row->desc && c->was.desc)", "a hidden duplicate counts as another file")
+m("return row->tfd == c->fd && row->file == ROW_ANOTHERS ? ITS : MAYBE;", "return OTHERS;", "a row of which nothing is known is another's")
+m("			return c->wait_since <= s->c.time;", "			return false;", "a thread that sits in read keeps the file")
+m("	if (c && c->wait_since > s->c.time)", "	if (c)", "a thread that sits in poll keeps the file")
+m("	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;", "	return 0;", "a set that could not be read is empty")
+m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system call that is not shown is none")
+m("		look_say(a, -1, l->rows.denied ?", "		look_say(a, 1, l->rows.denied ?", "P3 without the kernel's rows")
+m("	if (!s->c.ino && !s->c.dev) {\n		look_say(a, -1,", "	if (!s->c.ino && !s->c.dev) {\n		look_say(a, 1,", "P3 of a file of which nothing is known")
+m("	word &= (1ULL << 48) - 1;\n", "", "a tagged pointer leads nowhere")
+m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		look_say(a, 0,", "	if (0)\n		look_say(a, 0,", "more waits than were kept are forgotten")
+m("	else if (w)\n		look_say(a, 0, \"it waits for fd", "	else if (0)\n		look_say(a, 0, \"it waits for fd", "another wait of its own is forgotten")
+m("		if ((has && l->rows.v[i].data == data) || kernel_leads_in", "		if (kernel_leads_in", "another row with its data is not seen")
+m("|| kernel_leads_in(s, l->rows.v[i].data))\n			return &l->rows.v[i];", ")\n			return &l->rows.v[i];",
+  "another row that points into it is not seen")
+m("f.gen == w->gen && f.life == CTP_FD_OPEN)\n			return w;", "f.life == CTP_FD_OPEN)\n			return w;", "a wait of an older generation counts")
+m("	else if (ctp_in_pool(&s->s))", "	else if (0)", "a coroutine in a pool waits for the last descriptor that it had")
+m("if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)", "if (f->reg_epfd >= 0)",
+  "a descriptor that is polled does not lead to it")
+m("		if (f.learned)\n			others_of", "		if (0)\n			others_of", "a descriptor that woke it does not lead to it")
+
+m = of("src/engine/closed_set.c", "unit:kernel")
+m("		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&", "		bool after = t->slot >= 0 &&",
+  "an entry that tells of no wait says when it began")
+m("l->threads[t->slot].wait_since > s->c.time;", "true;", "a thread that sleeps in the set since before its close is not seen")
+m("	else if (number >= 0)", "	else if (0)", "a duplicate of the set is not seen")
+m("	else if (look_has_kin(l->r))", "	else if (0)", "a child may have the set")
+m("		if (l->rows.v[i].data == data || kernel_leads_in", "		if (kernel_leads_in", "a row in another set is not seen")
+
+# ------------------------------------------------------------------ P6b
+m = of("src/engine/quiet.c", "unit:kernel", "unit:witness")
+m("		if (!waits || t->args[3])", "		if (!waits)", "a futex with a timeout is for ever")
+m("(int)t->args[3] >= 0;\n		if (timed)", "(int)t->args[3] > 0;\n		if (timed)", "a wait with timeout 0 is for ever")
+m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a thread that runs sleeps")
+m("		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))", "		else if (0)",
+  "a futex that other processes may wake is private")
+m("	if (!c || c->wait_timeout_ns >= 0) {", "	if (!c) {", "a poll with a timeout is for ever")
+m("	else if (!still)\n		look_say_all(l, LOOK_P6B, -1,", "	else if (0)\n		look_say_all(l, LOOK_P6B, -1,", "P6b of a program that moves", "e2e:verdicts/quiet")
+m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
+
+# ------------------------------------------------------------------ P6a
+m = of("src/engine/graph.c", "unit:graph")
+m("	for (; head < tail; head++)\n		for (uint32_t i = first_from[queue[head]]", "	for (; head < 1; head++)\n		for (uint32_t i = first_from[queue[head]]",
+  "what is reached leads on by one step only")
+m("	for (uint32_t k = 0; k < g->n; k++)\n		if (g->reached[k])\n			queue[tail++] = k;", "", "what a register leads to leads on")
+m("in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE", "in < g->nspans ? g->owner[in] : 0", "a word from outside is one of the first object")
+m("	for (; lo < g->npoints && g->points[lo].at.lo == value && n < GRAPH_OWNERS; lo++)", "	for (; 0; lo++)", "an end leads to nothing")
+m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word from outside is dropped behind one from another object")
+
+m = of("src/engine/scan.c", "unit:graph")
+m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
+  "a tagged pointer is none")
+m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "a word that lies across two pieces is not seen",
+  "e2e:sound/never_proven/packed")
+m("	for (size_t i = 0; i + 4 <= n; i++) { // a pointer", "	for (size_t i = 0; i + 8 <= n; i++) { // a pointer", "a pointer at the end of a message is not seen")
+m("		if (r->s->guard && w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
+m("		for (unsigned shift = 3; shift <= 4; shift++) {", "		for (unsigned shift = 3; shift <= 3; shift++) {", "a pointer that was moved right by 4 is not seen")
+m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read is empty")
+m("	return lo < n && v[lo].lo <= addr ? lo : n;", "	return lo < n ? lo : n;", "what lies before an object leads to it")
+m("		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;", "		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi + 8 : hi;",
+  "the word behind dead memory is not read")
+m("	return writable || !(entry & PM_FILE);", "	return !(entry & PM_FILE);", "the program's copy of a file's page is not read", "e2e:sound/never_proven/file_private_rw")
+
+m = of("src/engine/ends.c", "unit:ends")
+m("		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)\n			return true;", "		return true;", "any word is explained by an end that something explains")
+m = of("src/engine/freed.c", "unit:freed")
+m("		if (!is_chunk(f, mem, size, entry) || !is_key(f, entry[1]) || !may_list(f))", "		if (!is_chunk(f, mem, size, entry) || !may_list(f))",
+  "a pool that looks like a thread's cache is one", "e2e:sound/never_proven/like_cache")
+m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is one")
+
+# ------------------------------------------------------------------ the verdict
+m = of("src/analyze/obligations.c", "unit:obligations")
+m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_REG_SP] > c->hi)", "a stack below its own is its own")
+m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_REG_SP] < c->lo)", "a stack above its own is its own")
+m("	else if (!c->runs)\n		say(o, PROOF_P1, HOLDS_FALSE", "	else if (0)\n		say(o, PROOF_P1, HOLDS_FALSE", "one that never ran is lost")
+m("	else if (s->world->counts.reused)", "	else if (0)", "a pool that takes stacks back is forgotten")
+m("	else if (gaps & OBLIGATIONS_GAPS)", "	else if (0)", "gaps of the tables are forgotten")
+m("		if (!image_end_of(s->image, w->fd, w->gen))\n			return HOLDS_FALSE;", "", "another descriptor that it waits for is forgotten")
+m("	else if (other && !same_number)", "	else if (0)", "another registration that leads to it is forgotten")
+m("	if (end && end <= closed) {", "	if (end && end < closed) {", "a close at the very end is a fault")
+m("	} else if (listener_closed_before(s)) {", "	} else if (0) {", "a program that drains is at fault")
+m("		if (p4 && p5)\n", "		if (p4)\n", "P7 without a chance before the end")
+m("	if (s->state->flags & CTP_STATE_SHARED_STACK)", "	if (0)", "a stack that is copied elsewhere is unreachable")
+m("	for (unsigned i = PROOF_P1; i <= PROOF_P4; i++)\n		if (p[i].holds != HOLDS_TRUE)", "	for (unsigned i = PROOF_P1; i < PROOF_P4; i++)\n		if (p[i].holds != HOLDS_TRUE)",
+  "PROVEN without P4")
+m("	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)\n		return VERDICT_INCONCLUSIVE;", "	if (ending)\n		return VERDICT_INCONCLUSIVE;", "PROVEN without P0")
+m("	return p6 ? VERDICT_PROVEN : VERDICT_LIKELY;", "	return VERDICT_PROVEN;", "PROVEN without P6")
+m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
+m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || asleep(s, t);", "P5 by the table with the epoch before the close")
+
+m = of("src/analyze/obligations_stuck.c", "unit:obligations_stuck")
+m("		bool must = i == PROOF_P3 || i == PROOF_P4 || i == PROOF_P7;", "		bool must = i == PROOF_P3 || i == PROOF_P7;", "a finding without P4")
+m("	else if (drained && drained <= s->state->since)", "	else if (0)", "a program that drains is at fault")
+m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault")
+
+m = of("src/trace/table.c", "unit:trace")
+m("if (h->count > fit || h->count > UINT32_MAX - 1)", "if (h->count > fit + 1 || h->count > UINT32_MAX - 1)", "a table one row short is read")
+
+# ------------------------------------------------------------------ the library's side
+m = of("src/preload/fds.c", "unit:fds")
+m("	bool open = e->life == CTP_FD_OPEN && !ending(e);", "	bool open = e->life == CTP_FD_OPEN;", "an end that is under way went unseen")
+m("		return (x->open || x->first != x->last) && e->closed_gen != *gen;", "		return false;", "an end that an opener overtook is forgotten")
+m("		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it", "		return true;", "a close inside a close counts twice")
+m("		bool waited = waits_any(e, fd);", "		bool waited = false;", "a close under a waiter is not posted")
+m("	if (gen == e->gen && (x->open || !one))\n		unmark(e);", "", "a close that failed leaves its mark")
+m = of("src/preload/fd_candidates.c", "unit:fds", "unit:sets")
+m("	return ctp_add64(&ctp_tracer->region.ext->epoch, 1) + 1;", "	return ctp_add64(&ctp_tracer->region.ext->epoch, 1);", "a candidate has the epoch before the close")
+m("	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32", "	if (ctp_cas32", "a candidate is written over one that nobody has seen")
+m = of("src/preload/fd_waits.c", "unit:fds")
+m("		if (!ctp_state_retry(s, seen))\n			return found;", "		if (!ctp_state_retry(s, seen))\n			return false;", "nobody waits for what is closed")
+m("		if (waiting(e->waiter[i], w->fd, w->gen, false))\n			e->flags |= CTP_FD_MANY;", "", "the second of two waiters hides the first")
+m("		if (!live && !wait_for_ended(g, s, w))", "		if (!live)", "a wait for what has ended is forgotten")
+m = of("src/preload/hook.h", "unit:sets")
+m("	if (CTP_UNLIKELY(seq & 1))\n		ctp_store64(&t->wait_seq, ++seq);", "	seq += seq & 1;", "a wait is noted over another one")
+m = of("src/preload/hook_epoll.c", "unit:fds", "unit:sets")
+m("	waits_harvested(g, epfd, buf, n);\n", "", "what an epoll wait returned is not noted")
+m = of("src/preload/hook_close.c", "unit:fds")
+m("		bool counts = r != (failed) || !not_open(); \\", "		bool counts = true; \\", "a close that said EBADF counts")
+m("	if (flags & CLOSE_RANGE_CLOEXEC)\n		return", "	if (0)\n		return", "what is only marked to be closed is closed")
+m("		bool keeps = from == to || same(from, to); \\", "		bool keeps = from == to; \\", "dup2 onto a duplicate ends the descriptor")
+
+# ------------------------------------------------------------------ who is suspected
+m = of("src/engine/suspects.c", "unit:witness")
+m("	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;", "	return true;",
+  "one that is being resumed holds")
+m("	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)\n		return false;", "	return true;", "a finding is not withdrawn")

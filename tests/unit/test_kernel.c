@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//
+// P0, P2, P3 and P6b of one suspect, by tables and rows made by hand: each case starts from one in
+// which all holds, and changes one thing.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <linux/futex.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/look.h"
+
+enum { FDS = 12, EPOLL = 4, F = 7, GEN = 3, ID = 41, CLOSED = 2000, INO = 500, DEV = 9 };
+#define DATA 0xda7aULL
+static struct ctp_ext ext;
+static struct ctp_header header;
+static struct ctp_region region;
+static struct ctp_fd fds[FDS];
+static struct ctp_thread thread, copy;
+static struct proc_task task;
+static struct polled set;
+static struct row rows[3];
+static int sets[1] = {EPOLL};
+static struct suspect s, *who;
+static struct look l;
+
+// C registered F and suspended; F was closed, and a thread has slept in the set since.
+static int begin(void **state)
+{
+	(void)state;
+	memset(fds, 0, sizeof(fds));
+	memset(rows, 0, sizeof(rows));
+	ext = (struct ctp_ext){.thread_high = 1, .fd_high = FDS - 1};
+	region = (struct ctp_region){.header = &header, .ext = &ext, .threads = &thread, .threads_max = 1, .fds = fds, .fds_max = FDS};
+	fds[EPOLL] = (struct ctp_fd){.gen = 1, .life = CTP_FD_OPEN, .kind = CTP_FD_EPOLL, .reg_epfd = -1, .opened = 10};
+	fds[F] = (struct ctp_fd){.gen = GEN, .life = CTP_FD_CLOSED, .reg_epfd = -1};
+	for (int i = 8; i < FDS; i++)
+		fds[i] = (struct ctp_fd){.gen = 1, .life = CTP_FD_OPEN, .kind = CTP_FD_TCP, .reg_epfd = EPOLL, .opened = 10, .desc = 100 + (unsigned)i};
+	thread = copy = (struct ctp_thread){.life = CTP_THREAD_LIVE, .tid = (uint32_t)getpid(), .wait_seq = 7, .wait_call = CTP_IN_EPOLL,
+					    .wait_fd = EPOLL, .wait_timeout_ns = -1, .wait_since = CLOSED + 100, .polls = 3, .switches = 5};
+	task = (struct proc_task){.tid = getpid(), .slot = 0, .state = 'S', .nr = SYS_epoll_pwait, .args = {EPOLL, 0, 0, (uint64_t)-1},
+				  .wchan = "ep_poll", .hooked = true};
+	set = (struct polled){.read = false};
+	s = (struct suspect){.rule = 1, .cand = 0, .wait = 0, .nmine = 1, .mine = {{0x10000, 0x20000}},
+			     .s = {.id = ID, .since = 1000, .nwaits = 1, .lo = 0x10000, .hi = 0x20000, .stack = 5,
+				   .waits = {{.fd = F, .gen = GEN, .how = CTP_WAIT_REGISTERED, .data = DATA, .epfd = EPOLL}}},
+			     .c = {.kind = CTP_CAND_CLOSE, .epoch = 1, .fd = F, .gen = GEN, .time = CLOSED, .ino = INO, .dev = DEV, .mode = S_IFSOCK,
+				   .was = {.gen = GEN, .reg_epfd = EPOLL, .reg_data = DATA, .desc = 77}}};
+	who = &s;
+	l = (struct look){.r = &region, .pid = getpid(), .deadline_ns = UINT64_MAX, .who = &who, .n = 1, .threads = &copy, .nthreads = 1,
+			  .tasks = {&task, 1}, .polled = &set, .rows = {.v = rows, .sets = sets, .nsets = 1, .complete = true}};
+	return 0;
+}
+
+static void judge(void)
+{
+	memset(s.a, 0, sizeof(s.a));
+	kernel_judge(&l);
+}
+
+// The answer for P0, P2 or P3 after a change; begins anew.
+#define AFTER(item, expected, ...)                                \
+	do {                                                      \
+		begin(state);                                     \
+		__VA_ARGS__;                                      \
+		judge();                                          \
+		if (s.a[item].holds != (expected))                \
+			print_error("%s: %s\n", #__VA_ARGS__, s.a[item].text); \
+		assert_int_equal(s.a[item].holds, expected);      \
+	} while (0)
+
+static void row(int tfd, uint64_t ino, uint64_t dev, uint64_t data)
+{
+	rows[l.rows.n++] = (struct row){.epfd = EPOLL, .tfd = tfd, .events = EPOLLIN, .ino = ino, .dev = row_dev(dev), .data = data};
+}
+
+static void all_holds(void **state)
+{
+	AFTER(LOOK_P0, 1, );
+	AFTER(LOOK_P2, 1, );
+	AFTER(LOOK_P3, 1, );
+	AFTER(LOOK_P3, 1, row(8, INO + 1, DEV, 1));
+}
+
+static void what_went_past_the_tables(void **state)
+{
+	static const uint32_t gaps[] = {CTP_GAP_STATIONS, CTP_GAP_CANDS, CTP_GAP_FDS, CTP_GAP_THREADS, CTP_GAP_BLIND, CTP_GAP_URING};
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
+		AFTER(LOOK_P0, 0, ext.gaps = gaps[i]);
+	AFTER(LOOK_P0, 1, ext.gaps = CTP_GAP_STACKS);
+	AFTER(LOOK_P0, 0, l.rows.uring = 1);
+	AFTER(LOOK_P0, -1, l.rows.complete = false);
+	AFTER(LOOK_P0, 0, fds[EPOLL].kind = CTP_FD_OTHER);
+	AFTER(LOOK_P0, 0, fds[EPOLL].life = CTP_FD_CLOSED);
+	AFTER(LOOK_P0, 0, task.slot = -1; task.hooked = false);
+	AFTER(LOOK_P0, 0, copy.wait_seq = 8);
+	AFTER(LOOK_P0, 0, copy.wait_fd = EPOLL + 1);
+	AFTER(LOOK_P0, 0, copy.wait_call = CTP_IN_IO);
+	AFTER(LOOK_P0, 1, row(8, 1, DEV, 1));
+	AFTER(LOOK_P0, 0, row(8, 1, DEV, 1); fds[8].life = CTP_FD_UNKNOWN);
+	AFTER(LOOK_P0, 0, row(FDS, 1, DEV, 1));
+}
+
+// Rows of the closed description, under whatever number.
+static void what_the_kernel_can_deliver(void **state)
+{
+	AFTER(LOOK_P3, 0, row(9, INO, DEV, 1));
+	AFTER(LOOK_P3, 1, row(9, INO, DEV + 1, 1));
+	AFTER(LOOK_P3, -1, s.c.ino = s.c.dev = 0);
+	AFTER(LOOK_P3, -1, l.rows.complete = false);
+	// pipes and anonymous inodes have one inode for many
+	AFTER(LOOK_P3, 0, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 77);
+	AFTER(LOOK_P3, 1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78; rows[0].anew = true);
+	AFTER(LOOK_P3, -1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78);
+	AFTER(LOOK_P3, -1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_UNTOLD);
+	AFTER(LOOK_P3, 0, s.c.mode = 0; row(F, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
+	AFTER(LOOK_P3, -1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
+}
+
+static void in_read(void)
+{
+	task.nr = SYS_read;
+	task.args[0] = F;
+	task.wchan[0] = 0;
+	copy.wait_call = CTP_IN_IO;
+	copy.wait_fd = F;
+}
+
+static void in_poll(void)
+{
+	task.nr = SYS_ppoll;
+	strcpy(task.wchan, "poll_schedule_timeout");
+	copy.wait_call = CTP_IN_POLL;
+}
+
+static void threads_that_keep_the_file(void **state)
+{
+	AFTER(LOOK_P3, 0, in_read(); copy.wait_since = CLOSED - 1);
+	AFTER(LOOK_P3, 0, in_read(); copy.wait_since = CLOSED);
+	AFTER(LOOK_P3, 1, in_read()); // of the next file with that number
+	AFTER(LOOK_P3, 0, in_read(); copy.wait_seq = 8);
+	AFTER(LOOK_P3, 1, in_read(); copy.wait_seq = 8; task.args[0] = F + 1);
+	AFTER(LOOK_P3, -1, in_poll(); task.hooked = false);
+	AFTER(LOOK_P3, -1, in_poll(); copy.wait_since = CLOSED - 1);
+	AFTER(LOOK_P3, 1, in_poll());
+	AFTER(LOOK_P3, 0, in_poll(); copy.wait_since = CLOSED - 1; s.c.was.polled = CLOSED - 1);
+	AFTER(LOOK_P3, 1, in_poll(); copy.wait_since = CLOSED - 1; set.known = true);
+	AFTER(LOOK_P3, -1, task.nr = PROC_NO_SYSCALL; task.hooked = false);
+	AFTER(LOOK_P3, -1, task.nr = SYS_restart_syscall; task.hooked = false);
+}
+
+static void its_one_known_wait(void **state)
+{
+	struct ctp_wait second = {.fd = 9, .gen = 1, .how = CTP_WAIT_REGISTERED, .data = 3, .epfd = EPOLL};
+	AFTER(LOOK_P2, 0, s.s.waits[1] = second; s.s.nwaits = 2);
+	AFTER(LOOK_P2, 1, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].gen = 2);
+	AFTER(LOOK_P2, 1, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].life = CTP_FD_CLOSED);
+	AFTER(LOOK_P2, 0, s.s.flags = CTP_STATE_MOREWAITS);
+	AFTER(LOOK_P2, -1, s.s.flags = CTP_STATE_POOLED; s.s.called = s.s.stack);
+	AFTER(LOOK_P2, 0, row(9, 1, DEV, DATA));
+	AFTER(LOOK_P2, 0, row(9, 1, DEV, 0x10008));
+	AFTER(LOOK_P2, 0, row(9, 1, DEV, 0x10008 | 0xffULL << 56));
+	AFTER(LOOK_P2, 1, row(9, 1, DEV, 0x20000));
+	AFTER(LOOK_P2, -1, l.rows.complete = false);
+	AFTER(LOOK_P2, -1, s.wait = -1; s.s.nwaits = 0); // nothing says that the registration leads to it
+	AFTER(LOOK_P2, 1, s.wait = -1; s.s.nwaits = 0; s.c.was.reg_data = 0x10008);
+	AFTER(LOOK_P2, 1, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 5);
+	AFTER(LOOK_P2, -1, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 6);
+	AFTER(LOOK_P2, 1, s.wait = -1; s.s.nwaits = 0; s.c.was.leads = ID);
+	AFTER(LOOK_P2, -1, s.wait = -1; s.s.nwaits = 0; s.c.was.leads = ID; s.c.was.learned = ID + 1);
+}
+
+static void open_descriptors_that_lead_to_it(void **state)
+{
+	AFTER(LOOK_P2, 0, fds[9].adder = ID);
+	AFTER(LOOK_P2, 0, fds[9].learned = ID);
+	AFTER(LOOK_P2, 0, fds[9].leads = ID | 6ULL << CTP_ID_BITS);
+	AFTER(LOOK_P2, 1, fds[9].adder = ID + 1);
+	AFTER(LOOK_P2, 1, fds[9].adder = ID; fds[9].reg_epfd = -1);
+	AFTER(LOOK_P2, 1, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1000); // before it suspended
+	AFTER(LOOK_P2, 0, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1001);
+	AFTER(LOOK_P2, 0, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled_out = 1001);
+	AFTER(LOOK_P2, 1, fds[9].adder = ID; fds[9].life = CTP_FD_CLOSED);
+}
+
+// --------------------------------------------------------- a set that was closed
+
+static void closed_set(void)
+{
+	s.rule = 25;
+	s.c.kind = CTP_CAND_SET;
+	s.c.fd = 5;
+	s.c.gen = 1;
+	s.c.was = (struct ctp_fd){.gen = 1, .kind = CTP_FD_EPOLL, .reg_epfd = -1, .desc = 66};
+	s.s.waits[0].epfd = 5;
+	fds[F].life = CTP_FD_OPEN;
+}
+
+static void asleep_in_it(uint64_t since)
+{
+	task.args[0] = 5;
+	copy.wait_fd = 5;
+	copy.wait_since = since;
+}
+
+static void a_set_that_was_closed(void **state)
+{
+	AFTER(LOOK_P2, 1, closed_set());
+	AFTER(LOOK_P3, 1, closed_set());
+	AFTER(LOOK_P3, 0, closed_set(); fds[9].desc = 66); // it lives on
+	AFTER(LOOK_P3, 1, closed_set(); fds[9].desc = 66; fds[9].life = CTP_FD_CLOSED);
+	AFTER(LOOK_P3, 0, closed_set(); asleep_in_it(CLOSED - 1));
+	AFTER(LOOK_P3, 0, closed_set(); asleep_in_it(CLOSED));
+	AFTER(LOOK_P3, 1, closed_set(); asleep_in_it(CLOSED + 1)); // of the next set with that number
+	AFTER(LOOK_P3, 0, closed_set(); asleep_in_it(CLOSED + 1); copy.wait_seq = 8);
+	AFTER(LOOK_P3, -1, closed_set(); l.rows.complete = false);
+	AFTER(LOOK_P3, -1, closed_set(); ext.forks = 1);
+	AFTER(LOOK_P2, 0, closed_set(); row(9, 1, DEV, DATA));
+	AFTER(LOOK_P2, 0, closed_set(); row(9, 1, DEV, 0x10008));
+	AFTER(LOOK_P2, 0, closed_set(); s.s.flags = 0; fds[F].gen++);
+	AFTER(LOOK_P2, -1, closed_set(); s.s.flags = CTP_STATE_MOREWAITS);
+}
+
+// ---------------------------------------------------------------- P6b: threads
+
+// What is said of the thread; the process itself is this one, which has handlers and more.
+static bool sleeps(void)
+{
+	memset(s.a, 0, sizeof(s.a));
+	quiet_judge(&l);
+	free(l.open);
+	l.open = NULL;
+	l.nopen = 0;
+	return strncmp(s.a[LOOK_P6B].text, "thread ", 7) != 0;
+}
+
+#define SLEEPS(expected, ...)             \
+	do {                              \
+		begin(state);             \
+		__VA_ARGS__;              \
+		if (sleeps() != expected) \
+			print_error("%s: %s\n", #__VA_ARGS__, s.a[LOOK_P6B].text); \
+		assert_true(sleeps() == expected); \
+	} while (0)
+
+static void in_futex(uint64_t op)
+{
+	task.nr = SYS_futex;
+	task.args[1] = op;
+	task.args[3] = 0;
+}
+
+static void threads_that_nothing_wakes(void **state)
+{
+	SLEEPS(true, );
+	SLEEPS(false, task.args[3] = 100);
+	SLEEPS(false, task.args[3] = 0);
+	SLEEPS(false, task.state = 'R');
+	SLEEPS(false, task.state = 'T');
+	SLEEPS(false, strcpy(task.wchan, "get_signal"));
+	SLEEPS(true, task.nr = SYS_epoll_pwait2; task.args[3] = 0);
+	SLEEPS(false, task.nr = SYS_epoll_pwait2; task.args[3] = 0x1000);
+	SLEEPS(true, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG));
+	SLEEPS(false, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG); task.args[3] = 0x1000);
+	SLEEPS(false, in_futex(FUTEX_WAIT)); // in memory of which nothing is known
+	SLEEPS(false, in_futex(FUTEX_WAKE | FUTEX_PRIVATE_FLAG));
+	SLEEPS(false, task.nr = SYS_read);
+	SLEEPS(false, in_poll(); set.known = true; copy.wait_timeout_ns = 5);
+	SLEEPS(false, in_poll(); set.known = true; task.hooked = false);
+	SLEEPS(true, in_poll(); set.known = true);
+	SLEEPS(true, task.state = 'Z');
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_holds), TEST(what_went_past_the_tables), TEST(what_the_kernel_can_deliver), TEST(threads_that_keep_the_file),
+		TEST(its_one_known_wait), TEST(open_descriptors_that_lead_to_it), TEST(a_set_that_was_closed), TEST(threads_that_nothing_wakes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
