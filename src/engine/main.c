@@ -79,7 +79,7 @@ static int plan_env(struct job *j)
 		snprintf(j->shm_path, sizeof(j->shm_path), "CTP_SHM_PATH=/proc/%d/fd/%d", (int)getpid(),
 			 j->session.first.fd);
 	free(real);
-	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=%s", j->sock.path);
+	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=/proc/%d/fd/%d", (int)getpid(), j->sock.inode);
 	snprintf(j->stations, sizeof(j->stations), "CTP_MAX_STATIONS=%" PRIu32, j->options.stations);
 	j->env = calloc(j->options.n_env + 3, sizeof(*j->env));
 	if (!j->env)
@@ -148,6 +148,8 @@ static int start(struct job *j)
 		launch_cancel(&j->launch);
 		return say_output(j, r);
 	}
+	if ((r = sock_bind(&j->sock, j->session.output.parent)) < 0)
+		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
 	if ((r = launch_go(&j->launch))) {
 		session_undo(&j->session);
 		log_line(LOG_FAIL, "%s: %s", o->program[0], strerror(r));
@@ -288,7 +290,7 @@ static int run(struct job *j)
 int main(int argc, char **argv)
 {
 	static struct job j; // large; freed by the end
-	j.sock.fd = -1;
+	j.sock = (struct sock)SOCK_NONE;
 	int r = options_parse(&j.options, argc, argv);
 	if (r < 0)
 		return usage(j.options.error);

@@ -9,14 +9,19 @@
 #define SOCK_CONNECTIONS 256
 
 struct sock {
-	char dir[64], path[80], link[80];
+	char dir[64], link[80];
 	int fd;
+	int inode; // the socket in the file system: probes connect by way of /proc/PID/fd; -1: none
 	unsigned n;
 	int connection[SOCK_CONNECTIONS];
 };
 
-// 0 or -errno.
+#define SOCK_NONE { .fd = -1, .inode = -1 }
+
+// Reserves the descriptor of which the path is made. 0 or -errno.
 int sock_init(struct sock *s);
+// Makes the socket, in the directory `near` for a moment, or where temporary files are. 0 or -errno.
+int sock_bind(struct sock *s, int near);
 void sock_deinit(struct sock *s);
 // Takes what waits. A probe blocks when the queue is full.
 void sock_accept(struct sock *s);
