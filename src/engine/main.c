@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "ctp/words.h"
 #include "engine/check.h"
 #include "engine/launch.h"
@@ -312,7 +313,7 @@ int main(int argc, char **argv)
 	launch_inherit(&j.inherited);
 	r = log_open(j.options.log_file, j.options.quiet ? LOG_FAIL : j.options.verbose ? LOG_MORE : LOG_SAY);
 	if (r < 0) {
-		log_line(LOG_FAIL, "cannot write to %s: %s", j.options.log_file, strerror(-r));
+		log_line(LOG_FAIL, "cannot write to %s: %s", j.options.log_file, outfile_why(r));
 		return STATUS_OWN;
 	}
 	signals_init();

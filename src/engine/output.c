@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -224,7 +225,10 @@ static int create_directory(struct output *o)
 	if (mkdirat(o->slot.dir, SLOT_TRACE, 0700) < 0)
 		return -errno;
 	o->fd = openat(o->slot.dir, SLOT_TRACE, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return o->fd < 0 || mkdirat(o->fd, "ctp", 0700) < 0 ? -errno : 0;
+	if (o->fd < 0 || mkdirat(o->fd, "ctp", 0700) < 0)
+		return -errno;
+	flock(o->fd, LOCK_EX | LOCK_NB); // as long as it is written: readers need not wait for one whose writer is dead
+	return 0;
 }
 
 // In a slot beside where it will be.

@@ -288,7 +288,7 @@ void attach_wait_final(struct guest *g)
 	for (int i = 0; i < (alone ? 20 : 5); i++) { // in steps: a dead engine is not waited for
 		if (ask_wait(&e->final_done, 0, 100000000))
 			break;
-		if (ctp_load64(&e->heartbeat) == beat && i >= 1 && !alone)
+		if (ctp_load64(&e->heartbeat) == beat && ((i >= 1 && !alone) || !emit_lives(ctp_load32(&e->engine_pid))))
 			break;
 		beat = ctp_load64(&e->heartbeat);
 	}
