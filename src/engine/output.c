@@ -198,6 +198,8 @@ int output_publish(struct output *o)
 		free(old);
 	}
 	o->published = !r;
+	if (!r)
+		slot_drop_empty(&o->slot, o->parent); // else it goes when there is time
 	return r;
 }
 
@@ -281,6 +283,8 @@ void output_deinit(struct output *o)
 static void take_back(struct output *o)
 {
 	struct stat ours, named;
+	if (o->slot.dir < 0 && slot_take(&o->slot, o->parent))
+		return;
 	int dir = o->slot.dir;
 	char *old = old_name(o);
 	if (!old || fstat(o->fd, &ours) || fstatat(o->parent, o->name, &named, AT_SYMLINK_NOFOLLOW) ||

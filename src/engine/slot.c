@@ -80,6 +80,14 @@ void slot_drop(struct slot *s, int parent)
 	s->dir = -1;
 }
 
+void slot_drop_empty(struct slot *s, int parent)
+{
+	if (s->dir < 0 || unlinkat(parent, s->name, AT_REMOVEDIR))
+		return;
+	close(s->dir);
+	s->dir = -1;
+}
+
 void slot_sweep(int parent)
 {
 	struct slot s;

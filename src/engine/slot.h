@@ -20,5 +20,7 @@ struct slot {
 int slot_take(struct slot *s, int parent);
 // Removes it with what is in it.
 void slot_drop(struct slot *s, int parent);
+// If there is nothing in it.
+void slot_drop_empty(struct slot *s, int parent);
 // Removes those that nobody holds any more. It may take long: they may hold whole traces.
 void slot_sweep(int parent);

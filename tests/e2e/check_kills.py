@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""SIGKILL at any instant: nothing is left behind that stays, and nothing is lost that was there.
+The random ones are in kills.py; here are those whose instants can be counted."""
+import os
+import pathlib
+import re
+import signal
+import socket
+import struct
+import sys
+
+from harness import Skip, child_of, equal, need, until
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def check_soak(case):
+    done = case.run(sys.executable, HERE / "kills.py", f"--build={case.build}", "--rounds=30", "--seed=e2e")
+    need(done.status == 0, str(done))
+
+
+# ---- every instant of a start
+
+def is_trace(path):
+    if path.is_dir():
+        return (path / "ctp/trace.json").exists()
+    return path.is_file() and (path.stat().st_size == 0 or path.read_text().startswith('{"probe_id":'))
+
+
+class Killer:
+    """Runs of ctp-run, each killed before another one of its calls that change files."""
+
+    def __init__(self, case, name):
+        self.case, self.path, self.old = case, case.dir / name, case.dir / (name + ".old")
+        self.tmp, self.ran = case.dir / "tmp", case.dir / "ran"
+        self.tmp.mkdir(exist_ok=True)
+        self.env = {"TMPDIR": str(self.tmp), "XDG_RUNTIME_DIR": str(self.tmp)}
+        self.words = [case.run_tool, "-q", "--no-preload", "-o", self.path, "touch", self.ran]
+
+    def at(self, n):
+        """False: it came to its end before."""
+        done = self.case.run(self.case.target("kill-at"), str(n), *self.words, env=self.env)
+        if done.status == 2:
+            raise Skip("ptrace is not permitted here")
+        need(done.status == 0, str(done))
+        need(done.out.startswith("killed") or done.out == "ended 0\n", f"before call {n}: {done}")
+        equal(list(self.tmp.iterdir()), [], f"in TMPDIR, killed before call {n}")
+        return done.out.startswith("killed")
+
+    def names(self):
+        return {n for n in os.listdir(self.case.dir) if not re.match(r"(out|err)\.\d+$|tmp$|ran$", n)}
+
+    def plain(self):
+        """The next run starts, and sweeps."""
+        done = self.case.run(*self.words, env=self.env)
+        equal(done.status, 0, f"the next run ({done.err})")
+        equal(self.names() - {self.path.name, self.old.name}, set(), "left after the next run")
+
+    def each(self):
+        """Every instant until the program runs."""
+        for n in range(1, 1000):
+            if not self.at(n) or self.ran.exists():
+                break
+            yield n
+        need(n > 10, f"only {n} instants")
+
+
+def check_instants_first(case):
+    """Where there was nothing: a whole trace or none."""
+    killer = Killer(case, "t")
+    for n in killer.each():
+        need(not killer.path.exists() or is_trace(killer.path), f"half a trace, killed before call {n}")
+        if killer.path.exists():
+            killer.path.rename(case.dir / "out.0")
+            (case.dir / "out.0/ctp/trace.json").unlink()
+            case.run("rm", "-r", case.dir / "out.0")
+    killer.plain()
+
+
+def instants_again(case, name):
+    """Where there are two traces: a trace is at PATH at every instant, and the newest is not lost."""
+    killer = Killer(case, name)
+    killer.plain()
+    killer.plain()
+    if name.endswith("jsonl"):  # as a run with switches leaves them; without one there is nothing to keep
+        killer.path.write_text('{"probe_id":')
+        killer.old.write_text('{"probe_id":')
+    killer.ran.unlink()
+    kept = killer.path.stat().st_ino
+    for n in killer.each():
+        need(is_trace(killer.path) and is_trace(killer.old), f"no trace, killed before call {n}")
+        there = {p.stat().st_ino for p in (killer.path, killer.old)}
+        need(kept in there, f"the last trace is gone, killed before call {n}")
+        kept = killer.path.stat().st_ino
+    killer.plain()
+
+
+def check_instants_again(case):
+    instants_again(case, "t")
+
+
+def check_instants_again_lines(case):
+    instants_again(case, "t.jsonl")
+
+
+# ---- what is kept and what is refused
+
+def check_empty_old(case):
+    """An empty file is nobody's trace: it stays, at PATH.old and, where the trace is a directory, at PATH."""
+    basic = [case.target("counts"), "basic"]
+    for name in ("t", "x.jsonl"):
+        equal(case.ctp("-o", name, *basic).status, 0, "status")
+        (case.dir / f"{name}.old").write_text("")
+        done = case.ctp("-o", name, *basic)
+        equal(done.status, 125, f"status with an empty {name}.old ({done.err})")
+        need(f"{name}.old" in done.err and (case.dir / f"{name}.old").exists(), done.err)
+    (case.dir / "u").write_text("")
+    equal(case.ctp("-o", "u", *basic).status, 125, "status with an empty file at PATH")
+    for _ in range(3):  # without a switch the lines are an empty file, which keeps nobody from going on
+        equal(case.ctp("-o", "none.jsonl", "true").status, 0, "status")
+    equal((case.dir / "none.jsonl").read_text(), "", "lines of no switch")
+
+
+def check_not_started(case):
+    """A program that cannot be started costs no trace."""
+    (case.dir / "bad").write_text("#!/no/interpreter\n")
+    (case.dir / "bad").chmod(0o755)
+    sizes = []
+    for number in ("3", "4"):
+        equal(case.ctp("-q", case.target("counts"), "basic", number).status, 0, "status")
+    inodes = [(case.dir / n).stat().st_ino for n in ("ctp.data", "ctp.data.old")]
+    done = case.ctp("--no-preload", case.dir / "bad")
+    need(done.status in (126, 127), str(done))
+    equal([(case.dir / n).stat().st_ino for n in ("ctp.data", "ctp.data.old")], inodes, "the traces before")
+    need(not [n for n in os.listdir(case.dir) if n.startswith(".ctp")], "a slot is left")
+
+
+def check_links(case):
+    """A link as the last component is not followed by what is written to; the descriptors of /dev are."""
+    precious = case.dir / "precious"
+    precious.write_text("dear\n")
+    (case.dir / "link").symlink_to(precious)
+    (case.dir / "link.jsonl").symlink_to(precious)
+    basic = [case.target("counts"), "basic"]
+    for words in (["--log-file=link"], ["-o", "link"], ["-o", "link.jsonl"], ["--shm-file=link"]):
+        done = case.ctp(*words, *basic)
+        equal((done.status, done.out), (125, ""), f"{words}")
+        need("link" in done.err, done.err)
+    equal(case.ctp("-q", *basic).status, 0, "status")
+    for words in ([], ["--format=json"], ["--diff=ctp.data"]):
+        done = case.analyze("ctp.data", "-o", "link", *words)
+        need(done.status == 2 and "symbolic link" in done.err, f"ctp-analyze -o link {words}: {done}")
+    equal(precious.read_text(), "dear\n", "what the link leads to")
+    # and what must go on working
+    (case.dir / "folder").mkdir()
+    (case.dir / "way").symlink_to("folder")
+    (case.dir / "tostderr").symlink_to("/dev/stderr")
+    equal(case.ctp("--log-file=way/log", *basic).status, 0, "a folder that is a link")
+    need("ctp-analyze" in (case.dir / "folder/log").read_text(), "the log")
+    for name in ("/dev/stderr", "/dev/fd/2", "/proc/self/fd/2", "tostderr"):
+        done = case.ctp(f"--log-file={name}", *basic)
+        need(done.status == 0 and "ctp-analyze" in done.err, f"{name}: {done}")
+    done = case.analyze("ctp.data", "-o", "/dev/stdout", "--format=json")
+    need(done.status == 0 and done.out.startswith("{"), f"/dev/stdout: {done}")
+    os.mkfifo(case.dir / "fifo")
+    reader = case.start("cat", "fifo")
+    equal(case.ctp("--log-file=fifo", *basic).status, 0, "a FIFO")
+    need("ctp-analyze" in reader.done().out, "what came by the FIFO")
+
+
+def check_socket_without_name(case):
+    """While ctp-run lives, the socket of version-1 probes takes connections, and there is no file of it."""
+    tmp = case.dir / "tmp"
+    tmp.mkdir()
+    process = case.ctp_start("-q", case.target("misc"), "forever", env={"TMPDIR": str(tmp), "XDG_RUNTIME_DIR": str(tmp)})
+    process.wait_for("ready")
+    environ = pathlib.Path(f"/proc/{child_of(process.pid)}/environ").read_bytes().split(b"\0")
+    path = next(e.split(b"=", 1)[1] for e in environ if e.startswith(b"CTP_SOCK_PATH="))
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(path)
+        (peer,) = struct.unpack_from("i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        equal(peer, process.pid, "who listens")
+    equal(list(tmp.iterdir()), [], "in TMPDIR")
+    equal([n for n in os.listdir(case.dir) if n.startswith(".")], [], "beside the trace")
+    process.signal(signal.SIGTERM)
+    process.done()
+
+
+CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]
