@@ -4,6 +4,7 @@ The random ones are in kills.py; here are those whose instants can be counted.""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -123,14 +124,15 @@ def check_empty_old(case):
 
 def check_not_started(case):
     """A program that cannot be started costs no trace."""
-    (case.dir / "bad").write_text("#!/no/interpreter\n")
-    (case.dir / "bad").chmod(0o755)
-    sizes = []
     for number in ("3", "4"):
         equal(case.ctp("-q", case.target("counts"), "basic", number).status, 0, "status")
     inodes = [(case.dir / n).stat().st_ino for n in ("ctp.data", "ctp.data.old")]
-    done = case.ctp("--no-preload", case.dir / "bad")
-    need(done.status in (126, 127), str(done))
+    shutil.copy(case.target("misc"), case.dir / "busy")
+    with open(case.dir / "busy", "ab"):  # then it cannot be executed
+        done = case.ctp(case.dir / "busy", "pid")
+        alone = case.ctp("-o", "new", case.dir / "busy", "pid")
+    equal((done.status, alone.status), (126, 126), f"status ({done})")
+    need(not (case.dir / "new").exists(), "a trace of nothing")
     equal([(case.dir / n).stat().st_ino for n in ("ctp.data", "ctp.data.old")], inodes, "the traces before")
     need(not [n for n in os.listdir(case.dir) if n.startswith(".ctp")], "a slot is left")
 
@@ -166,6 +168,25 @@ def check_links(case):
     reader = case.start("cat", "fifo")
     equal(case.ctp("--log-file=fifo", *basic).status, 0, "a FIFO")
     need("ctp-analyze" in reader.done().out, "what came by the FIFO")
+
+
+def check_links_in_place(case):
+    """A link at PATH or PATH.old is no trace, whatever it leads to: it stays, and so does that."""
+    basic = [case.target("counts"), "basic"]
+    (case.dir / "nothing").write_text("")
+    equal(case.ctp("-o", "real", *basic).status, 0, "status")
+    for target, name in (("real", "t"), ("nothing", "t"), ("nothing", "t.jsonl"), ("none", "t"), ("none", "t.jsonl")):
+        for link in (name, f"{name}.old"):
+            if link != name:
+                equal(case.ctp("-o", name, *basic).status, 0, "status")
+            (case.dir / link).symlink_to(target)
+            done = case.ctp("-o", name, *basic)
+            equal((done.status, done.out), (125, ""), f"{link} -> {target}")
+            need(f"{link}: exists and is no ctp trace" in done.err, f"{link} -> {target}: {done.err}")
+            equal(os.readlink(case.dir / link), target, "the link")
+            (case.dir / link).unlink()
+        case.run("rm", "-r", name)
+    need((case.dir / "nothing").exists() and is_trace(case.dir / "real") and not (case.dir / "none").exists(), "what they lead to")
 
 
 def check_socket_without_name(case):
