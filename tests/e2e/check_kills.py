@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 
-from harness import Skip, child_of, equal, need, until
+from harness import Skip, child_of, equal, need, session_members, until
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -102,6 +102,26 @@ def check_instants_again(case):
 
 def check_instants_again_lines(case):
     instants_again(case, "t.jsonl")
+
+
+def check_instants_held(case):
+    """ctp-run is killed while it holds threads: they go on, and nobody stays stopped."""
+    for n in range(1, 6):
+        killer = case.start(case.target("kill-at"), f"{n}@ptrace", case.run_tool, "-q", "--prove", "--timeout=5", "-o", f"t{n}",
+                            case.target("lost"), "loop=mn", "n=8")
+        done = killer.done()
+        if done.status == 2 or (n == 1 and "killed" not in done.out):
+            raise Skip(f"no thread was held here: {done}")
+        if "killed" not in done.out:
+            break
+        program = next(iter(session_members({killer.pid})))
+        tasks = pathlib.Path(f"/proc/{program}/task")
+        need(len(list(tasks.iterdir())) > 1, f"the program's threads, killed before call {n}")
+        until(lambda: not any((t / "stat").read_text().rsplit(")", 1)[1].split()[0] in "tT" for t in tasks.iterdir()),
+              f"all threads to go on, killed before call {n}")
+        os.kill(program, signal.SIGTERM)
+        until(lambda: not session_members({killer.pid}), f"the program's end, killed before call {n}")
+    need(n > 2, "it held nobody")
 
 
 # ---- what is kept and what is refused

@@ -2,7 +2,8 @@
 //
 // kill-at N PROGRAM [ARGS...]: runs it, and kills it with SIGKILL when it is about to make its
 // N-th system call that changes what is in a file system. What a killed process leaves behind changes
-// by those calls alone, so all N together are all instants. The program's children are not touched.
+// by those calls alone, so all N together are all instants. N@ptrace: its N-th call of ptrace, by which it holds
+// others. The program's children are not touched.
 // Prints "killed CALL", or "ended STATUS" if there is no N-th; exits with 2 if nothing can be traced here.
 #include <fcntl.h>
 #include <linux/ptrace.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +48,7 @@ static void end(int status)
 int main(int argc, char **argv)
 {
 	long left = argc > 2 ? atol(argv[1]) : 0;
-	int status;
+	int status, holds = argc > 2 && strstr(argv[1], "@ptrace");
 	long pass = 0;
 	pid_t pid = (pid_t)must(fork());
 	if (!pid) {
@@ -69,7 +71,8 @@ int main(int argc, char **argv)
 		if (pass == SIGTRAP)
 			pass = 0;
 		if (!(WSTOPSIG(status) & 0x80) || trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0 ||
-		    info.op != PTRACE_SYSCALL_INFO_ENTRY || !changes_files(&info) || --left)
+		    info.op != PTRACE_SYSCALL_INFO_ENTRY ||
+		    !(holds ? info.entry.nr == SYS_ptrace : changes_files(&info)) || --left)
 			continue;
 		must(kill(pid, SIGKILL));
 		while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
