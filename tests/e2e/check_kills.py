@@ -10,6 +10,7 @@ import socket
 import struct
 import sys
 
+from kills import engine_of
 from harness import Skip, child_of, equal, need, session_members, until
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -122,6 +123,55 @@ def check_instants_held(case):
         os.kill(program, signal.SIGTERM)
         until(lambda: not session_members({killer.pid}), f"the program's end, killed before call {n}")
     need(n > 2, "it held nobody")
+
+
+# ---- nobody waits for the dead: how long is told by the calls that wait
+
+def ended(process):
+    done = process.done()
+    if done.status == 2:
+        raise Skip("ptrace is not permitted here")
+    return done
+
+
+def check_writer_dead(case):
+    """ctp-analyze does not wait for the end of a trace whose writer was killed."""
+    process = case.ctp_start("-q", case.target("misc"), "forever")
+    process.wait_for("ready")
+    os.kill(child_of(process.pid), signal.SIGSTOP)  # it shall not be in the way
+    process.signal(signal.SIGKILL)
+    process.done()
+    done = ended(case.start(case.target("kill-at"), "1@poll", case.analyze_tool, "ctp.data"))
+    need(done.out.endswith(("ended 0\n", "ended 3\n")), str(done))
+
+
+def alone(case, folder, *words):
+    env = {"LD_PRELOAD": str(folder / "libctp.so"), "CTP_OUTPUT": str(case.dir / "t")}
+    return ["env", *(f"{k}={v}" for k, v in env.items()), *words]
+
+
+def check_engine_dead_at_start(case):
+    """Preloaded alone: an engine that dies before it is ready is not waited for."""
+    (case.dir / "libctp.so").write_bytes(case.lib.read_bytes())
+    (case.dir / "ctp-run").write_text("#!/bin/sh\nkill -9 $$\n")
+    (case.dir / "ctp-run").chmod(0o755)
+    done = ended(case.start(case.target("kill-at"), "5000@nanosleep", *alone(case, case.dir, case.target("counts"), "basic")))
+    need(done.out.endswith("ended 0\n") and "the engine did not start" in done.err, str(done))
+
+
+def check_engine_dead_at_end(case):
+    """Preloaded alone: a program whose engine was killed does not wait for it at its end."""
+    end, hold = os.pipe()
+    process = case.start(case.target("kill-at"), "8@futex", *alone(case, case.lib.parent, case.target("dying"), "return"), stdin=end)
+    os.close(end)
+    program = child_of(process.pid, "t-dying")
+    engine = until(lambda: engine_of(program), "the engine")
+    process.wait_for("ready")
+    os.kill(engine, signal.SIGKILL)
+    until(lambda: engine_of(program) is None, "the engine's end")
+    os.close(hold)
+    done = ended(process)
+    need(done.out.endswith("ended 3\n"), str(done))
 
 
 # ---- what is kept and what is refused

@@ -2,8 +2,8 @@
 //
 // kill-at N PROGRAM [ARGS...]: runs it, and kills it with SIGKILL when it is about to make its
 // N-th system call that changes what is in a file system. What a killed process leaves behind changes
-// by those calls alone, so all N together are all instants. N@ptrace: its N-th call of ptrace, by which it holds
-// others. The program's children are not touched.
+// by those calls alone, so all N together are all instants. N@CALL: its N-th call of ptrace (by which it holds
+// others), or of one by which it waits. The program's children are not touched.
 // Prints "killed CALL", or "ended STATUS" if there is no N-th; exits with 2 if nothing can be traced here.
 #include <fcntl.h>
 #include <linux/ptrace.h>
@@ -39,6 +39,20 @@ static int changes_files(const struct ptrace_syscall_info *info)
 	return info->entry.nr == SYS_openat && info->entry.args[2] & O_CREAT;
 }
 
+static int is_call(const struct ptrace_syscall_info *info, const char *name)
+{
+	static const struct { const char *name; uint64_t call; } calls[] = {
+		{"ptrace", SYS_ptrace}, {"nanosleep", SYS_nanosleep}, {"futex", SYS_futex}, {"ppoll", SYS_ppoll},
+#ifdef SYS_poll
+		{"poll", SYS_poll},
+#endif
+	};
+	for (unsigned i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (!strcmp(name, calls[i].name) && info->entry.nr == calls[i].call)
+			return 1;
+	return 0;
+}
+
 static void end(int status)
 {
 	printf("ended %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
@@ -48,7 +62,8 @@ static void end(int status)
 int main(int argc, char **argv)
 {
 	long left = argc > 2 ? atol(argv[1]) : 0;
-	int status, holds = argc > 2 && strstr(argv[1], "@ptrace");
+	const char *at = argc > 2 ? strchr(argv[1], '@') : NULL;
+	int status;
 	long pass = 0;
 	pid_t pid = (pid_t)must(fork());
 	if (!pid) {
@@ -72,7 +87,7 @@ int main(int argc, char **argv)
 			pass = 0;
 		if (!(WSTOPSIG(status) & 0x80) || trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0 ||
 		    info.op != PTRACE_SYSCALL_INFO_ENTRY ||
-		    !(holds ? info.entry.nr == SYS_ptrace : changes_files(&info)) || --left)
+		    !(at ? is_call(&info, at + 1) : changes_files(&info)) || --left)
 			continue;
 		must(kill(pid, SIGKILL));
 		while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
