@@ -17,7 +17,7 @@
 
 #include "engine/tree.h"
 
-enum { SLOTS = 16, ROUNDS = 500 };
+enum { SLOTS = 64, ROUNDS = 500 };
 
 // Where the file system has no locks: whoever made it has it, and nobody sweeps.
 static bool lock(int dir, bool made)
@@ -73,6 +73,7 @@ void slot_drop(struct slot *s, int parent)
 	if (s->dir < 0)
 		return;
 	tree_remove(s->dir, SLOT_SOCKET);
+	tree_remove(s->dir, SLOT_ALIAS);
 	tree_remove(s->dir, SLOT_TRACE);
 	tree_remove(s->dir, SLOT_AWAY);
 	unlinkat(parent, s->name, AT_REMOVEDIR);

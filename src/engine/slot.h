@@ -10,6 +10,7 @@
 #define SLOT_TRACE "t" // a trace that is being made, or one that was replaced and is to be removed
 #define SLOT_AWAY "o"  // one that was replaced, where the file system cannot exchange two names
 #define SLOT_SOCKET "s"
+#define SLOT_ALIAS "libctp.so"
 
 struct slot {
 	int dir; // held (flock) as long as it is open; -1: none

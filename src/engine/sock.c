@@ -47,16 +47,6 @@ static int bind_in(struct sock *s, int parent)
 	return r;
 }
 
-// Makes a directory that is ours alone in `base`. 0 or -errno.
-static int dir_in(struct sock *s, const char *base)
-{
-	snprintf(s->dir, sizeof(s->dir), "%.40s/ctp-XXXXXX", base);
-	int r = mkdtemp(s->dir) ? 0 : -errno;
-	if (r < 0)
-		s->dir[0] = '\0';
-	return r;
-}
-
 static int bind_at(struct sock *s, const char *base)
 {
 	int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -111,10 +101,10 @@ void sock_deinit(struct sock *s)
 		close(s->fd);
 	if (s->inode >= 0)
 		close(s->inode);
-	if (s->link[0])
-		unlink(s->link);
-	if (s->dir[0])
-		rmdir(s->dir);
+	if (s->alias_parent >= 0) {
+		slot_drop(&s->alias, s->alias_parent);
+		close(s->alias_parent);
+	}
 	*s = (struct sock)SOCK_NONE;
 }
 
@@ -131,10 +121,26 @@ void sock_accept(struct sock *s)
 	}
 }
 
+// With its path in s->link.
+static int alias_at(struct sock *s, const char *base)
+{
+	int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return -errno;
+	slot_sweep(parent); // of a run that was killed: its program outlives the alias, as after any end of ctp-run
+	int r = slot_take(&s->alias, parent);
+	if (r < 0) {
+		close(parent);
+		return r;
+	}
+	s->alias_parent = parent;
+	snprintf(s->link, sizeof(s->link), "%.40s/%s/" SLOT_ALIAS, base, s->alias.name);
+	return 0;
+}
+
 const char *sock_alias(struct sock *s, const char *target)
 {
-	if (somewhere(s, dir_in) < 0)
+	if (somewhere(s, alias_at) < 0)
 		return NULL;
-	snprintf(s->link, sizeof(s->link), "%s/libctp.so", s->dir);
-	return symlink(target, s->link) ? NULL : s->link;
+	return symlinkat(target, s->alias.dir, SLOT_ALIAS) ? NULL : s->link;
 }

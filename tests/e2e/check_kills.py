@@ -259,6 +259,36 @@ def check_links_in_place(case):
     need((case.dir / "nothing").exists() and is_trace(case.dir / "real") and not (case.dir / "none").exists(), "what they lead to")
 
 
+def check_others_region(case):
+    """--shm-file: a file of another user's is no place for the region, whatever is in it."""
+    if os.geteuid():
+        raise Skip("needs root, to make a file of another user's")
+    (case.dir / "region").write_bytes(struct.pack("<Q", 0x434F524F54524352))
+    os.chown(case.dir / "region", 65534, 65534)
+    done = case.ctp("--shm-file=region", case.target("counts"), "basic")
+    equal((done.status, done.out), (125, ""), "status")
+    equal((case.dir / "region").stat().st_size, 8, "the file")
+
+
+def check_alias(case):
+    """Installed where LD_PRELOAD cannot name it: what ctp-run makes for that in TMPDIR goes with it, or, if it is
+    killed, with the next run."""
+    tmp, place = case.dir / "tmp", case.dir / "a b"
+    tmp.mkdir()
+    for name, file in (("engine/ctp-run", case.run_tool), ("preload/libctp.so", case.lib)):
+        (place / name).parent.mkdir(parents=True)
+        shutil.copy(file, place / name)
+    env = {"TMPDIR": str(tmp), "XDG_RUNTIME_DIR": str(tmp)}
+    process = case.start(place / "engine/ctp-run", "-q", case.target("misc"), "forever", env=env)
+    process.wait_for("ready")
+    equal(len(list(tmp.iterdir())), 1, "in TMPDIR")
+    process.signal(signal.SIGKILL)
+    process.done()
+    done = case.run(place / "engine/ctp-run", case.target("counts"), "basic", env=env)
+    need(done.status == 0 and " 0 switches" not in done.err and "2020 switches" in done.err, str(done))
+    equal(list(tmp.iterdir()), [], "in TMPDIR after the next run")
+
+
 def check_socket_without_name(case):
     """While ctp-run lives, the socket of version-1 probes takes connections, and there is no file of it."""
     tmp = case.dir / "tmp"
