@@ -18,6 +18,8 @@ e2e: build ## the end-to-end tests alone; ONLY=word keeps those whose name has i
 	/usr/bin/python3 tests/e2e/run.py --build=$(BUILD) $(ONLY)
 museum: build ## the museum at length: every exhibit, every condition, many times; writes docs/museum.md
 	/usr/bin/python3 tests/museum/run.py --build=$(BUILD) --long $(ONLY)
+kills: build ## SIGKILL at random instants, 1000 rounds; ONLY=number repeats one, SEED=word chooses others
+	/usr/bin/python3 tests/e2e/kills.py --build=$(BUILD) $(if $(SEED),--seed=$(SEED)) $(if $(ONLY),--only=$(ONLY))
 asan: ## unit tests with AddressSanitizer and UBSan
 	BUILD=$(BUILD) scripts/unit asan
 tsan: ## unit tests with ThreadSanitizer
@@ -35,4 +37,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum asan tsan mutants bench bench-hooks lint install dist
+.PHONY: help build demo test unit e2e museum kills asan tsan mutants bench bench-hooks lint install dist

@@ -12,6 +12,7 @@
 #include "analyze/diff.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "trace/expand.h"
 #include "trace/stream.h"
@@ -39,6 +40,23 @@ static int write_cleaned(FILE *to, const struct report *r, const struct format_s
 	return e;
 }
 
+static int say_unwritten(int e)
+{
+	progress_end(&progress);
+	fprintf(stderr, "ctp-analyze: cannot write %s: %s\n", settings.output ? settings.output : "the report", outfile_why(e));
+	return EXIT_USAGE;
+}
+
+// Writes out what is left of the report, unless e says that it failed before.
+static int finish(FILE *to, int e)
+{
+	if ((ferror(to) || fflush(to)) && !e)
+		e = errno ? -errno : -EIO;
+	if (to != stdout && fclose(to) && !e)
+		e = -errno;
+	return e;
+}
+
 static int write_report(const struct report *r)
 {
 	char note[FORMAT_NOTE] = "";
@@ -50,21 +68,18 @@ static int write_report(const struct report *r)
 		fprintf(stderr, "ctp-analyze: %s: %s\n", r->world->path, why);
 		return EXIT_USAGE;
 	}
-	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
+	FILE *to = stdout;
+	int e = settings.output ? outfile_stream(&to, settings.output) : 0;
 	if (!settings.output && isatty(1)) // what is written there shows how far it has got
 		progress_end(&progress);
-	int e = !to ? -errno : settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, r, &how) : settings.format->write(to, r, &how);
-	if (to && (ferror(to) || fflush(to)) && !e)
-		e = errno ? -errno : -EIO;
-	if (to && to != stdout && fclose(to) && !e)
-		e = -errno;
-	progress_end(&progress);
 	if (e)
-		fprintf(stderr, "ctp-analyze: cannot write %s: %s\n",
-			settings.output ? settings.output : "the report", strerror(-e));
-	else if (*note)
+		return say_unwritten(e);
+	e = settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, r, &how) : settings.format->write(to, r, &how);
+	e = finish(to, e);
+	progress_end(&progress);
+	if (!e && *note)
 		fprintf(stderr, "ctp-analyze: %s\n", note);
-	return e ? EXIT_USAGE : 0;
+	return e ? say_unwritten(e) : 0;
 }
 
 // Says on stderr what is damaged or was cut off, and cuts it there if asked to.
@@ -166,15 +181,11 @@ static int compare(const struct world *old, const struct world *now)
 			e == -ESPIPE ? "lines that come by a pipe cannot be compared; write them to a file first" : strerror(-e));
 		return EXIT_USAGE;
 	}
-	FILE *to = settings.output ? fopen(settings.output, "we") : stdout;
-	e = !to ? -errno : json ? diff_json(to, &d) : diff_text(to, &d, color_wanted(settings.color, settings.output ? -1 : 1));
-	if (to && (ferror(to) || fflush(to)) && !e)
-		e = errno ? -errno : -EIO;
-	if (to && to != stdout && fclose(to) && !e)
-		e = -errno;
-	if (e)
-		fprintf(stderr, "ctp-analyze: cannot write %s: %s\n", settings.output ? settings.output : "the report", strerror(-e));
-	int status = e ? EXIT_USAGE : exit_status(&d.sides[DIFF_NEW].report);
+	FILE *to = stdout;
+	e = settings.output ? outfile_stream(&to, settings.output) : 0;
+	if (!e)
+		e = finish(to, json ? diff_json(to, &d) : diff_text(to, &d, color_wanted(settings.color, settings.output ? -1 : 1)));
+	int status = e ? say_unwritten(e) : exit_status(&d.sides[DIFF_NEW].report);
 	diff_deinit(&d);
 	return status;
 }

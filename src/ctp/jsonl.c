@@ -54,7 +54,7 @@ static char *put_address(char *p, uint64_t v)
 
 size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line)
 {
-	char *p = PUT(out, "{\"probe_id\":");
+	char *p = PUT(out, CTP_JSONL_BEGIN);
 	p = put_number(p, line->probe_id);
 	p = PUT(p, ",\"tid\":");
 	p = put_number(p, line->tid);
@@ -122,7 +122,7 @@ bool ctp_jsonl_read(const char *text, size_t n, struct ctp_jsonl_line *line)
 {
 	const char *p = text, *end = text + n;
 	struct ctp_jsonl_line l = { 0 };
-	if (!TAKE(&p, end, "{\"probe_id\":") || !take_number(&p, end, &l.probe_id) ||
+	if (!TAKE(&p, end, CTP_JSONL_BEGIN) || !take_number(&p, end, &l.probe_id) ||
 	    !TAKE(&p, end, ",\"tid\":") || !take_number(&p, end, &l.tid) ||
 	    !TAKE(&p, end, ",\"addr\":\"0x") || !take_address(&p, end, &l.addr) ||
 	    !TAKE(&p, end, "\",\"seq\":") || !take_number(&p, end, &l.seq) ||

@@ -17,6 +17,7 @@ struct ctp_jsonl_line {
 };
 
 #define CTP_JSONL_MAX 256 // no line is longer
+#define CTP_JSONL_BEGIN "{\"probe_id\":" // every line
 
 // Writes the line with its newline, no NUL; returns its bytes.
 size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line);

@@ -3,6 +3,8 @@
 // Records of all threads of a process go through its merge, since a coroutine's
 // lines must be in order even when it moves between threads. When the file has reached
 // its limit its older half goes: the younger is copied in front.
+// Until there is a line, the file has the beginning of one: so it is told from a file that is
+// merely empty if ctp-run is killed, and who follows it (tail -f) sees no byte change.
 #include "engine/lines.h"
 
 #include <errno.h>
@@ -183,7 +185,10 @@ static void lines_image(struct writer *w, struct writer_process *p)
 
 static void lines_flush(struct writer *w)
 {
-	flush((struct lines *)w);
+	struct lines *l = (struct lines *)w;
+	flush(l);
+	if (!l->bytes && ftruncate(l->fd, 0) < 0)
+		l->w.error = -errno;
 }
 
 static bool lines_make_room(struct writer *w)
@@ -211,5 +216,7 @@ struct writer *lines_new(int fd, uint64_t max_bytes, const struct clock_pairs *c
 	l->fd = fd;
 	l->max_bytes = max_bytes < 2 * BUFFER ? 2 * BUFFER : max_bytes;
 	l->clock = clock;
+	if (pwrite(fd, CTP_JSONL_BEGIN, strlen(CTP_JSONL_BEGIN), 0) < 0)
+		l->w.error = -errno;
 	return &l->w;
 }

@@ -4,11 +4,12 @@
 // not mix. The only state of ctp-run that is not in a struct: where to write.
 #include "engine/log.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/outfile.h"
 
 static int log_fd = STDERR_FILENO;
 static int log_highest = LOG_SAY;
@@ -18,9 +19,9 @@ int log_open(const char *file, int highest)
 	log_highest = highest;
 	if (!file)
 		return 0;
-	int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+	int fd = outfile_open(file, O_CREAT | O_APPEND);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	log_fd = fd;
 	return 0;
 }

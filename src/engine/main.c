@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "ctp/words.h"
 #include "engine/check.h"
 #include "engine/launch.h"
@@ -79,7 +80,7 @@ static int plan_env(struct job *j)
 		snprintf(j->shm_path, sizeof(j->shm_path), "CTP_SHM_PATH=/proc/%d/fd/%d", (int)getpid(),
 			 j->session.first.fd);
 	free(real);
-	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=%s", j->sock.path);
+	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=/proc/%d/fd/%d", (int)getpid(), j->sock.inode);
 	snprintf(j->stations, sizeof(j->stations), "CTP_MAX_STATIONS=%" PRIu32, j->options.stations);
 	j->env = calloc(j->options.n_env + 3, sizeof(*j->env));
 	if (!j->env)
@@ -148,6 +149,8 @@ static int start(struct job *j)
 		launch_cancel(&j->launch);
 		return say_output(j, r);
 	}
+	if ((r = sock_bind(&j->sock, j->session.output.parent)) < 0)
+		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
 	if ((r = launch_go(&j->launch))) {
 		session_undo(&j->session);
 		log_line(LOG_FAIL, "%s: %s", o->program[0], strerror(r));
@@ -288,7 +291,7 @@ static int run(struct job *j)
 int main(int argc, char **argv)
 {
 	static struct job j; // large; freed by the end
-	j.sock.fd = -1;
+	j.sock = (struct sock)SOCK_NONE;
 	int r = options_parse(&j.options, argc, argv);
 	if (r < 0)
 		return usage(j.options.error);
@@ -310,7 +313,7 @@ int main(int argc, char **argv)
 	launch_inherit(&j.inherited);
 	r = log_open(j.options.log_file, j.options.quiet ? LOG_FAIL : j.options.verbose ? LOG_MORE : LOG_SAY);
 	if (r < 0) {
-		log_line(LOG_FAIL, "cannot write to %s: %s", j.options.log_file, strerror(-r));
+		log_line(LOG_FAIL, "cannot write to %s: %s", j.options.log_file, outfile_why(r));
 		return STATUS_OWN;
 	}
 	signals_init();

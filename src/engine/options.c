@@ -239,7 +239,7 @@ static const struct option_row rows[] = {
 	  TAKES_VALUE },
 	{ 'q', NULL, NULL, "no line unless something failed", set_quiet, TAKES_NOTHING },
 	{ 'v', NULL, NULL, "say more", set_verbose, TAKES_NOTHING },
-	{ 0, "log-file", "F", "write ctp's lines to F instead of stderr", set_log_file, TAKES_VALUE },
+	{ 0, "log-file", "F", "write ctp's lines to F instead of stderr; F is no symbolic link, but may be /dev/stderr or /dev/fd/N", set_log_file, TAKES_VALUE },
 	{ 0, "color", "auto|always|never", "colors in reports (NO_COLOR is honoured)", set_color, TAKES_VALUE },
 	{ 0, "shm-file", "PATH", "a file of that name for the memory shared with the program; it stays", set_shm_file, TAKES_VALUE },
 	{ 0, "man", NULL, "print the manual page as roff: | man -l - shows it", set_man, TAKES_NOTHING },

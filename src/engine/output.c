@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
 // Nothing is ever replaced but a trace of ours, and that only by moving it to
-// PATH.old first. Links are not followed: what is no plain directory or file
+// PATH.old. Links are not followed: what is no plain directory or file
 // is no trace of ours.
+// A trace is made in a slot beside PATH (slot.h) and gets its name when it can be
+// recognized. SIGKILL at any instant leaves PATH a trace, if it was one, and loses neither
+// that trace nor, before the new one is complete, the one at PATH.old: first the new trace takes
+// PATH.old's name, then it and PATH exchange theirs. What PATH.old was is in the slot then.
 #include "engine/output.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "ctp/jsonl.h"
+#include "engine/tree.h"
 
 static char *expand(const char *pattern, pid_t pid, const char *program)
 {
@@ -41,7 +49,7 @@ static char *expand(const char *pattern, pid_t pid, const char *program)
 	return out;
 }
 
-static bool begins(int dir, const char *path, const char *with, bool empty_is_one)
+static bool begins(int dir, const char *path, const char *with)
 {
 	char head[64];
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -51,216 +59,279 @@ static bool begins(int dir, const char *path, const char *with, bool empty_is_on
 	size_t want = strlen(with);
 	ssize_t n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : read(fd, head, want);
 	close(fd);
-	return n == 0 ? empty_is_one : n == (ssize_t)want && !memcmp(head, with, want);
+	return n == (ssize_t)want && !memcmp(head, with, want);
 }
 
-enum { IS_TRACE = 100 };
+enum { IS_TRACE = 100, IS_EMPTY };
 
-// IS_TRACE; 0: nothing there; OUTPUT_EXISTS: something else; or -errno.
-static int what_is(const char *path)
+// IS_TRACE; IS_EMPTY: an empty file; 0: nothing there; OUTPUT_EXISTS: something else; or -errno.
+static int what_is(int at, const char *name)
 {
 	struct stat st;
-	if (lstat(path, &st) < 0)
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		return IS_EMPTY;
 	if (S_ISREG(st.st_mode))
-		return begins(AT_FDCWD, path, "{\"probe_id\":", true) ? IS_TRACE : OUTPUT_EXISTS;
+		return begins(at, name, CTP_JSONL_BEGIN) ? IS_TRACE : OUTPUT_EXISTS;
 	if (!S_ISDIR(st.st_mode))
 		return OUTPUT_EXISTS;
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int dir = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir < 0)
 		return OUTPUT_EXISTS;
-	bool is = begins(dir, "ctp/trace.json", "{\"format\":\"ctp-trace\"", false);
+	bool is = begins(dir, "ctp/trace.json", "{\"format\":\"ctp-trace\"");
 	close(dir);
 	return is ? IS_TRACE : OUTPUT_EXISTS;
 }
 
-// Removes a tree, no deeper than a trace is. Best effort.
-static void remove_tree(int at, const char *name, int depth)
+// The name at which the trace of before is kept. NULL: no memory.
+static char *old_name(const struct output *o)
 {
-	if (!unlinkat(at, name, 0) || errno == ENOENT || depth == 0)
-		return;
-	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(d));)
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			remove_tree(dirfd(d), e->d_name, depth - 1);
-	closedir(d);
-	unlinkat(at, name, AT_REMOVEDIR);
+	char *old;
+	return asprintf(&old, "%s.old", o->name) < 0 ? NULL : old;
 }
 
-// PATH.old makes room: its name now, its files later. What an earlier run had no time to remove goes first.
-static int put_aside(struct output *o, const char *old)
+// What PATH.old may become: 0, or as output_publish.
+static int may_be_old(const struct output *o, const char *old)
 {
-	if (asprintf(&o->gone, "%s.gone", old) < 0) {
-		o->gone = NULL;
-		return -ENOMEM;
-	}
-	int was = what_is(o->gone);
-	if (was == IS_TRACE)
-		remove_tree(AT_FDCWD, o->gone, 5);
-	if (was >= 0 && was != OUTPUT_EXISTS && !rename(old, o->gone))
-		return 0;
-	remove_tree(AT_FDCWD, old, 5);
-	free(o->gone);
-	o->gone = NULL;
-	return 0;
+	int is = what_is(o->parent, old);
+	return is == OUTPUT_EXISTS || is == IS_EMPTY ? OUTPUT_OLD_EXISTS : is < 0 ? is : 0;
 }
 
-void output_tidy(struct output *o)
+// Whether the trace can have its name. As output_publish.
+static int may_be(const struct output *o)
 {
-	if (o->gone)
-		remove_tree(AT_FDCWD, o->gone, 5);
-	free(o->gone);
-	o->gone = NULL;
-}
-
-static int move_away(struct output *o)
-{
-	const char *path = o->path;
-	int is = what_is(path);
-	if (is != IS_TRACE)
-		return is;
-	char *old = NULL;
-	if (asprintf(&old, "%s.old", path) < 0)
-		return -ENOMEM;
-	int was = what_is(old), r = 0;
-	if (was == OUTPUT_EXISTS)
-		r = OUTPUT_OLD_EXISTS;
-	if (was < 0)
-		r = was;
-	if (was == IS_TRACE)
-		r = put_aside(o, old);
-	if (!r && rename(path, old) < 0)
-		r = -errno;
+	int is = what_is(o->parent, o->name);
+	if (is == IS_EMPTY)
+		return o->jsonl ? 0 : OUTPUT_EXISTS;
+	if (is != IS_TRACE || o->replaces)
+		return is == IS_TRACE ? 0 : is;
+	char *old = old_name(o);
+	int r = old ? may_be_old(o, old) : -ENOMEM;
 	free(old);
 	return r;
 }
 
+// ------------------------------------------------------------------ names
+
+// Not every file system can do what is asked by flags (NFS cannot).
+static bool cannot(int r)
+{
+	return r == -EINVAL || r == -ENOSYS || r == -EOPNOTSUPP;
+}
+
+static int rename_flags(int from, const char *a, int to, const char *b, unsigned flags)
+{
+	return renameat2(from, a, to, b, flags) ? -errno : 0;
+}
+
+static int exchange(int from, const char *a, int to, const char *b)
+{
+	return rename_flags(from, a, to, b, RENAME_EXCHANGE);
+}
+
+// To a name that is free.
+static int move(int from, const char *a, int to, const char *b)
+{
+	int r = rename_flags(from, a, to, b, RENAME_NOREPLACE);
+	if (!cannot(r))
+		return r;
+	int is = what_is(to, b);
+	return is > 0 ? -EEXIST : is < 0 ? is : rename_flags(from, a, to, b, 0);
+}
+
+// In steps, of which each leaves a trace at PATH or at PATH.old.
+static int rotate_in_steps(const struct output *o, const char *old)
+{
+	int dir = o->slot.dir, r = what_is(o->parent, old) ? move(o->parent, old, dir, SLOT_AWAY) : 0;
+	if (r < 0)
+		return r;
+	r = move(o->parent, o->name, o->parent, old);
+	return r ? r : move(dir, SLOT_TRACE, o->parent, o->name);
+}
+
+// PATH, which is a trace, becomes PATH.old.
+static int rotate(struct output *o, const char *old)
+{
+	int dir = o->slot.dir, r = may_be_old(o, old);
+	if (r)
+		return r;
+	bool was = what_is(o->parent, old) == IS_TRACE;
+	r = was ? exchange(dir, SLOT_TRACE, o->parent, old) : move(dir, SLOT_TRACE, o->parent, old);
+	if (cannot(r))
+		return rotate_in_steps(o, old);
+	if (r)
+		return r;
+	r = exchange(o->parent, o->name, o->parent, old);
+	if (!r)
+		o->took = was ? OUTPUT_TOOK_BOTH : OUTPUT_TOOK_PATH;
+	else if (was) // back to where it was
+		exchange(dir, SLOT_TRACE, o->parent, old);
+	else
+		move(o->parent, old, dir, SLOT_TRACE);
+	return cannot(r) ? rotate_in_steps(o, old) : r;
+}
+
+// PATH goes, and the trace takes its place.
+static int replace(struct output *o)
+{
+	int dir = o->slot.dir, r = exchange(dir, SLOT_TRACE, o->parent, o->name);
+	if (!cannot(r))
+		return r;
+	r = move(o->parent, o->name, dir, SLOT_AWAY);
+	return r ? r : move(dir, SLOT_TRACE, o->parent, o->name);
+}
+
+int output_publish(struct output *o)
+{
+	int r = -EEXIST;
+	for (int tries = 0; tries < 10 && (r == -EEXIST || r == -ENOENT); tries++) { // others may do the same
+		int is = may_be(o);
+		if (is)
+			return is;
+		is = what_is(o->parent, o->name);
+		char *old = is == IS_TRACE && !o->replaces ? old_name(o) : NULL;
+		if (old)
+			r = rotate(o, old);
+		else
+			r = is ? replace(o) : move(o->slot.dir, SLOT_TRACE, o->parent, o->name);
+		free(old);
+	}
+	o->published = !r;
+	if (!r)
+		slot_drop_empty(&o->slot, o->parent); // else it goes when there is time
+	return r;
+}
+
+// ------------------------------------------------------------------ making it
+
+static int open_parent(struct output *o)
+{
+	char *copy = strdup(o->path), *slash = strrchr(o->path, '/');
+	if (!copy)
+		return -ENOMEM;
+	o->name = slash && slash[1] ? slash + 1 : o->path;
+	o->parent = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(copy);
+	return o->parent < 0 ? -errno : 0;
+}
+
+static int create_lines(struct output *o)
+{
+	o->fd = openat(o->slot.dir, SLOT_TRACE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return o->fd < 0 ? -errno : 0;
+}
+
+static int create_directory(struct output *o)
+{
+	if (mkdirat(o->slot.dir, SLOT_TRACE, 0700) < 0)
+		return -errno;
+	o->fd = openat(o->slot.dir, SLOT_TRACE, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (o->fd < 0 || mkdirat(o->fd, "ctp", 0700) < 0)
+		return -errno;
+	flock(o->fd, LOCK_EX | LOCK_NB); // as long as it is written: readers need not wait for one whose writer is dead
+	return 0;
+}
+
+// In a slot beside where it will be.
 static int create(struct output *o)
 {
-	if (o->jsonl) {
-		o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		return o->fd < 0 ? -errno : 0;
-	}
-	if (mkdir(o->path, 0700) < 0)
-		return -errno;
-	o->fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (o->fd < 0 || mkdirat(o->fd, "ctp", 0700) < 0) {
-		int e = errno;
-		output_remove(o);
-		return -e;
-	}
-	return 0;
+	int r = may_be(o);
+	if (!r)
+		r = slot_take(&o->slot, o->parent);
+	if (!r)
+		r = o->jsonl ? create_lines(o) : create_directory(o);
+	if (r < 0)
+		output_tidy(o);
+	return r;
 }
 
 int output_init(struct output *o, const char *pattern, pid_t pid, const char *program)
 {
-	*o = (struct output){ .fd = -1 };
+	*o = (struct output)OUTPUT_NONE;
 	o->path = expand(pattern, pid, program);
 	if (!o->path)
 		return -ENOMEM;
 	size_t n = strlen(o->path);
 	o->jsonl = n >= 6 && !strcmp(o->path + n - 6, ".jsonl");
-	int r = n ? move_away(o) : -ENOENT;
+	int r = n ? open_parent(o) : -ENOENT;
 	return r ? r : create(o);
+}
+
+void output_tidy(struct output *o)
+{
+	if (o->parent < 0)
+		return;
+	slot_drop(&o->slot, o->parent);
+	if (!o->swept)
+		slot_sweep(o->parent);
+	o->swept = true;
 }
 
 void output_deinit(struct output *o)
 {
 	output_tidy(o);
-	if (o->fd >= 0 && o->path)
+	if (o->fd >= 0)
 		close(o->fd);
+	if (o->parent >= 0)
+		close(o->parent);
 	free(o->path);
-	*o = (struct output){ .fd = -1 };
+	*o = (struct output)OUTPUT_NONE;
+}
+
+// The names as they were: what was replaced is still there.
+static void take_back(struct output *o)
+{
+	struct stat ours, named;
+	if (o->slot.dir < 0 && slot_take(&o->slot, o->parent))
+		return;
+	int dir = o->slot.dir;
+	char *old = old_name(o);
+	if (!old || fstat(o->fd, &ours) || fstatat(o->parent, o->name, &named, AT_SYMLINK_NOFOLLOW) ||
+	    ours.st_dev != named.st_dev || ours.st_ino != named.st_ino) {
+		free(old); // another run has moved it
+		return;
+	}
+	if (o->took == OUTPUT_TOOK_BOTH) {
+		if (!exchange(o->parent, o->name, o->parent, old))
+			exchange(dir, SLOT_TRACE, o->parent, old);
+	} else if (o->took == OUTPUT_TOOK_PATH) {
+		if (!exchange(o->parent, o->name, o->parent, old))
+			move(o->parent, old, dir, SLOT_TRACE);
+	} else if (what_is(dir, SLOT_TRACE)) {
+		exchange(o->parent, o->name, dir, SLOT_TRACE);
+	} else {
+		move(o->parent, o->name, dir, SLOT_TRACE);
+	}
+	free(old);
 }
 
 void output_remove(struct output *o)
 {
-	remove_tree(AT_FDCWD, o->path, 5);
+	if (o->published)
+		take_back(o);
+	output_tidy(o);
 }
 
 void output_remove_image(const struct output *o, unsigned k, const char *sub)
 {
 	char name[64];
 	snprintf(name, sizeof(name), "ctp/image%u/%s", k, sub);
-	remove_tree(o->fd, name, 1);
-}
-
-static int copy_file(int from, int to, const char *name)
-{
-	int r = 0, in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int out = in < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	ssize_t n = out < 0 ? -1 : 1;
-	while (n > 0)
-		n = copy_file_range(in, NULL, out, NULL, SSIZE_MAX & ~4095L, 0);
-	if (n < 0)
-		r = -errno;
-	if (in >= 0)
-		close(in);
-	if (out >= 0 && close(out) < 0 && !r)
-		r = -errno;
-	return r;
-}
-
-static int copy_tree(int from, int to, int depth);
-
-static int copy_entry(int from, int to, const char *name, int depth)
-{
-	struct stat st;
-	if (!strcmp(name, ".") || !strcmp(name, "..") || !strncmp(name, "trace.json", 10) ||
-	    fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	if (S_ISREG(st.st_mode))
-		return copy_file(from, to, name);
-	if (!S_ISDIR(st.st_mode) || !depth)
-		return 0;
-	if (mkdirat(to, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int out = in < 0 ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int r = out < 0 ? -errno : copy_tree(in, out, depth - 1);
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
-	return r;
-}
-
-static int copy_tree(int from, int to, int depth)
-{
-	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		r = -errno;
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	for (struct dirent *e; !r && (e = readdir(d));)
-		r = copy_entry(from, to, e->d_name, depth);
-	closedir(d);
-	return r;
+	tree_remove(o->fd, name);
 }
 
 int output_beside(const struct output *o, unsigned n, struct output *to)
 {
-	*to = (struct output){ .fd = -1 };
+	*to = (struct output)OUTPUT_NONE;
+	to->replaces = true;
 	if (asprintf(&to->path, "%s.%u", o->path, n) < 0) {
 		to->path = NULL;
 		return -ENOMEM;
 	}
-	int is = what_is(to->path);
-	if (is == IS_TRACE)
-		remove_tree(AT_FDCWD, to->path, 5);
-	else if (is)
-		return is;
-	int r = create(to);
-	return r ? r : copy_tree(o->fd, to->fd, 3);
+	to->name = to->path + (o->name - o->path);
+	to->parent = fcntl(o->parent, F_DUPFD_CLOEXEC, 3);
+	int r = to->parent < 0 ? -errno : create(to);
+	return r ? r : tree_copy(o->fd, to->fd, 3);
 }
 
 int output_image(const struct output *o, unsigned k, const char *sub)

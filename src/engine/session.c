@@ -33,7 +33,7 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 
 int session_region(struct session *s, const struct options *o, bool libasan)
 {
-	*s = (struct session){ .options = o, .output.fd = -1, .first.fd = -1 };
+	*s = (struct session){ .options = o, .output = OUTPUT_NONE, .first.fd = -1 };
 	clock_init(&s->clock);
 	if (o->no_preload) // who writes there may be compiled for another CPU, under an emulator: it has no TSC
 		clock_adopt(&s->clock, false, s->clock.ns0, s->clock.ns0);
@@ -46,7 +46,7 @@ int session_region(struct session *s, const struct options *o, bool libasan)
 
 int session_region_adopt(struct session *s, const struct options *o, int fd)
 {
-	*s = (struct session){ .options = o, .output.fd = -1, .first.fd = -1 };
+	*s = (struct session){ .options = o, .output = OUTPUT_NONE, .first.fd = -1 };
 	int r = shm_adopt(&s->first, fd);
 	if (r < 0)
 		return r;
@@ -106,7 +106,9 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 		r = ctf_metadata(s->output.fd, &s->clock, s->options->compress);
 	if (!r && !s->output.jsonl)
 		r = manifest_write(&s->manifest, s->output.fd);
-	if (r < 0)
+	if (!r)
+		r = output_publish(&s->output);
+	if (r)
 		session_undo(s);
 	return r;
 }
@@ -115,7 +117,6 @@ void session_undo(struct session *s)
 {
 	if (s->n_processes)
 		process_deinit(s->processes[0]);
-	output_tidy(&s->output);
 	output_remove(&s->output);
 }
 
@@ -413,5 +414,5 @@ void session_deinit(struct session *s)
 	free(s->manifest.images);
 	output_deinit(&s->output);
 	shm_unmap(&s->first);
-	*s = (struct session){ .output.fd = -1 };
+	*s = (struct session){ .output = OUTPUT_NONE };
 }

@@ -26,7 +26,8 @@ static int map(struct shm *s, int fd, uint64_t bytes)
 	return 0;
 }
 
-// A file that is there already is used only if it is empty or was a region.
+// A file that is there already is used only if it is the user's own, and is empty or was a region: whoever owns
+// it can write to the region.
 static int open_file(const char *file)
 {
 	uint64_t magic = 0;
@@ -34,7 +35,7 @@ static int open_file(const char *file)
 	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_size && (pread(fd, &magic, 8, 0) != 8 || magic != CTP_MAGIC))) {
 		close(fd);
 		return -EEXIST;

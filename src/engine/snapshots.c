@@ -89,6 +89,8 @@ void snapshots_take(struct session *s, const char *reason)
 	int r = output_beside(&s->output, ++s->snapshots.n, &to);
 	if (!r)
 		r = fill(s, &to, reason, &kept);
+	if (!r)
+		r = output_publish(&to);
 	if (r > 0)
 		log_line(LOG_FAIL, "%s: exists and is no ctp trace; this snapshot was not taken", to.path);
 	else if (r < 0)

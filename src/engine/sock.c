@@ -3,52 +3,58 @@
 // Probes of version 1 write one byte to the socket when the header says that
 // the engine sleeps. It never says so, but they connect at their start, and
 // closing their connections would turn a late write into SIGPIPE: keep them.
-// The program waits while this is made, so there is no directory around it:
-// what bind makes is the user's alone by the mask, and never takes a name that is in use.
+// The socket has a name only until a descriptor of its inode is open; connect(2) reaches
+// it through /proc/PID/fd as well. A name would stay if ctp-run were killed.
 #include "engine/sock.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { TRIES = 16 };
+#include "engine/slot.h"
 
-// Binds to a name of its own in `base`. 0 or -errno.
-static int bind_in(struct sock *s, const char *base)
+// Binds to a name in the slot, which only we may enter, and keeps the inode. 0 or -errno.
+static int bind_in_slot(struct sock *s, const struct slot *slot)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	uint64_t name;
-	int r = -EADDRINUSE;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/" SLOT_SOCKET, slot->dir);
 	mode_t mask = umask(077);
-	for (int i = 0; i < TRIES && r == -EADDRINUSE; i++) {
-		if (getrandom(&name, sizeof(name), GRND_NONBLOCK) != sizeof(name)) {
-			r = -errno;
-			break;
-		}
-		snprintf(s->path, sizeof(s->path), "%.40s/ctp-%016llx", base, (unsigned long long)name);
-		snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", s->path);
-		r = bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
-	}
+	int r = bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
 	umask(mask);
-	if (r < 0)
-		s->path[0] = '\0';
+	int fd = r ? -1 : openat(slot->dir, SLOT_SOCKET, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (!r && (fd < 0 || dup3(fd, s->inode, O_CLOEXEC) < 0))
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 
-// Makes a directory that is ours alone in `base`. 0 or -errno.
-static int dir_in(struct sock *s, const char *base)
+static int bind_in(struct sock *s, int parent)
 {
-	snprintf(s->dir, sizeof(s->dir), "%.40s/ctp-XXXXXX", base);
-	int r = mkdtemp(s->dir) ? 0 : -errno;
+	struct slot slot;
+	int r = slot_take(&slot, parent);
 	if (r < 0)
-		s->dir[0] = '\0';
+		return r;
+	r = bind_in_slot(s, &slot);
+	slot_drop(&slot, parent);
+	return r;
+}
+
+static int bind_at(struct sock *s, const char *base)
+{
+	int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return -errno;
+	int r = bind_in(s, parent);
+	slot_sweep(parent);
+	close(parent);
 	return r;
 }
 
@@ -65,12 +71,25 @@ static int somewhere(struct sock *s, int (*make)(struct sock *, const char *))
 
 int sock_init(struct sock *s)
 {
-	*s = (struct sock){ .fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) };
-	int r = s->fd < 0 ? -errno : somewhere(s, bind_in);
-	if (!r && listen(s->fd, 1024) < 0)
+	*s = (struct sock)SOCK_NONE;
+	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r = s->fd < 0 ? -errno : 0;
+	if (!r && (s->inode = open("/", O_PATH | O_CLOEXEC)) < 0)
 		r = -errno;
 	if (r < 0)
 		sock_deinit(s);
+	return r;
+}
+
+int sock_bind(struct sock *s, int near)
+{
+	if (s->fd < 0)
+		return 0; // that it cannot be has been said
+	int r = bind_in(s, near);
+	if (r < 0)
+		r = somewhere(s, bind_at);
+	if (!r && listen(s->fd, 1024) < 0)
+		r = -errno;
 	return r;
 }
 
@@ -80,13 +99,13 @@ void sock_deinit(struct sock *s)
 		close(s->connection[i]);
 	if (s->fd >= 0)
 		close(s->fd);
-	if (s->path[0])
-		unlink(s->path);
-	if (s->link[0])
-		unlink(s->link);
-	if (s->dir[0])
-		rmdir(s->dir);
-	*s = (struct sock){ .fd = -1 };
+	if (s->inode >= 0)
+		close(s->inode);
+	if (s->alias_parent >= 0) {
+		slot_drop(&s->alias, s->alias_parent);
+		close(s->alias_parent);
+	}
+	*s = (struct sock)SOCK_NONE;
 }
 
 void sock_accept(struct sock *s)
@@ -102,10 +121,26 @@ void sock_accept(struct sock *s)
 	}
 }
 
+// With its path in s->link.
+static int alias_at(struct sock *s, const char *base)
+{
+	int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return -errno;
+	slot_sweep(parent); // of a run that was killed: its program outlives the alias, as after any end of ctp-run
+	int r = slot_take(&s->alias, parent);
+	if (r < 0) {
+		close(parent);
+		return r;
+	}
+	s->alias_parent = parent;
+	snprintf(s->link, sizeof(s->link), "%.40s/%s/" SLOT_ALIAS, base, s->alias.name);
+	return 0;
+}
+
 const char *sock_alias(struct sock *s, const char *target)
 {
-	if (somewhere(s, dir_in) < 0)
+	if (somewhere(s, alias_at) < 0)
 		return NULL;
-	snprintf(s->link, sizeof(s->link), "%s/libctp.so", s->dir);
-	return symlink(target, s->link) ? NULL : s->link;
+	return symlinkat(target, s->alias.dir, SLOT_ALIAS) ? NULL : s->link;
 }

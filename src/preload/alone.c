@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "emit.h"
 #include "real.h"
 
 #ifndef __WCLONE
@@ -95,10 +96,10 @@ static int make_region(const char **what)
 	return fd;
 }
 
-// In the child, then the grandchild: nothing but system calls.
-static void become_engine(const char *path, char **argv, char **env, int fd)
+// In the child, then the grandchild, whose pid goes to *born: nothing but system calls.
+static void become_engine(const char *path, char **argv, char **env, int fd, uint32_t *born)
 {
-	if (cpu_syscall(SYS_clone, 0, 0, 0, 0, 0, 0) != 0)
+	if (cpu_syscall(SYS_clone, CLONE_PARENT_SETTID, 0, (long)born, 0, 0, 0) != 0)
 		cpu_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 	cpu_syscall(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	cpu_syscall(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
@@ -122,27 +123,40 @@ static bool child_of_traced(void)
 	return memmem(text, n, "CTP_SHM_PATH=/", 14) != NULL;
 }
 
+// Waits until the engine has written its pid, which it does when it is ready; not for one that has died.
+static uint32_t wait_ready(struct ctp_header *h, const uint32_t *born)
+{
+	struct timespec nap = {0, 200000};
+	for (int i = 0; i < 10000 && !ctp_load32(&h->ext.engine_pid); i++) {
+		if (i % 50 == 49 && !emit_lives(ctp_load32(born)))
+			break;
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	}
+	return ctp_load32(&h->ext.engine_pid);
+}
+
 // Starts the engine at `path`; it keeps the region at the same descriptor number. Its pid;
 // 0: it did not start; UINT32_MAX: it cannot make the trace.
 static uint32_t start_engine(const char *path, int fd, int pid)
 {
 	char serve[64];
 	struct ctp_header *h = real_mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint32_t *born = real_mmap(NULL, sizeof(*born), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), engine = 0;
 	snprintf(serve, sizeof(serve), "--serve=%d,%d", fd, pid);
 	char *argv[] = {"ctp-run", serve, NULL};
-	long child = cpu_syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
+	bool mapped = h != MAP_FAILED && born != MAP_FAILED;
+	long child = mapped ? cpu_syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0) : -1;
 	if (child == 0)
-		become_engine(path, argv, engine_env(), fd);
+		become_engine(path, argv, engine_env(), fd, born);
 	int status;
 	while (child > 0 && cpu_syscall(SYS_wait4, child, (long)&status, (long)__WCLONE, 0, 0, 0) == -EINTR)
 		;
-	if (h == MAP_FAILED)
-		return 0;
-	struct timespec nap = {0, 200000};
-	for (int i = 0; i < 10000 && !ctp_load32(&h->ext.engine_pid); i++) // which it writes when it is ready
-		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-	uint32_t engine = ctp_load32(&h->ext.engine_pid);
-	real_munmap(h, sizeof(*h));
+	if (child > 0)
+		engine = wait_ready(h, born);
+	if (h != MAP_FAILED)
+		real_munmap(h, sizeof(*h));
+	if (born != MAP_FAILED)
+		real_munmap(born, sizeof(*born));
 	return engine;
 }
 

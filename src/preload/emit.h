@@ -12,6 +12,8 @@ static inline uint64_t emit_now(void)
 }
 
 void emit_init(void); // before any time is read
+// Whether the engine's process is still there, and no zombie.
+bool emit_lives(uint32_t engine);
 void emit_end(struct guest *g); // the thread's last record has been made
 
 // A switch, as it is about to happen: both with the numbers of their changes.

@@ -63,13 +63,14 @@ void exit_inspect(struct guest *g)
 	if (ctp_tracer->v1 || ctp_load32(&e->final_asked) || !worth_waiting(e))
 		return;
 	struct ctp_thread *t = g ? g->thread : NULL;
+	bool alone = e->options & CTP_OPT_SELF; // then the trace is written before it answers
 	if (t)
 		t->wait_call = CTP_IN_EXIT;
 	ctp_store32(&e->final_asked, CTP_FINAL_ASKED);
 	emit_wake();
 	uint64_t beat = ctp_load64(&e->heartbeat);
 	for (int i = 0; i < STEPS && !ask_wait(&e->final_done, 0, STEP_NS); i++) { // a dead engine is not waited for
-		if (ctp_load64(&e->heartbeat) == beat && i >= 1)
+		if (ctp_load64(&e->heartbeat) == beat && ((i >= 1 && !alone) || !emit_lives(ctp_load32(&e->engine_pid))))
 			break;
 		beat = ctp_load64(&e->heartbeat);
 	}

@@ -9,10 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,18 +28,31 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+// Whether a writer holds the trace: one that was killed holds it no more.
+static bool has_writer(const char *trace)
+{
+	int fd = open(trace, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return true; // it is not known
+	bool has = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	close(fd);
+	return has;
+}
+
 // Reads the manifest; if it is not complete, again whenever its folder
-// changes, until wait_ms have passed.
-static int read_manifest(struct manifest *m, const char *folder, const char *path, int wait_ms)
+// changes, as long as it has a writer, until wait_ms have passed.
+static int read_manifest(struct manifest *m, const char *trace, const char *folder, const char *path, int wait_ms)
 {
 	int64_t until = now_ms() + wait_ms;
 	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r;
+	bool written = has_writer(trace); // asked before the manifest is read, which a writer completes before it lets go
 	if (watch >= 0)
 		inotify_add_watch(watch, folder, IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE);
 	while (!(r = manifest_read(m, path)) && !m->complete) {
 		int64_t left = until - now_ms();
-		if (left <= 0)
+		if (left <= 0 || !written)
 			break;
+		written = has_writer(trace);
 		manifest_deinit(m);
 		char events[4096];
 		struct pollfd p = { .fd = watch, .events = POLLIN };
@@ -269,7 +284,7 @@ int directory_read(struct world *w, int wait_ms, struct world_error *error)
 	char *folder = file_join(w->path, "ctp");
 	char *path = folder ? file_join(folder, "trace.json") : NULL;
 	struct past past = { 0 };
-	int r = path ? read_manifest(&w->manifest, folder, path, wait_ms) : -ENOMEM;
+	int r = path ? read_manifest(&w->manifest, w->path, folder, path, wait_ms) : -ENOMEM;
 	if (!r)
 		r = open_images(w, folder);
 	if (!r)
