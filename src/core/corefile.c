@@ -16,6 +16,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/search.h"
 
@@ -136,9 +137,11 @@ int corefile_open(struct corefile *c, const char *path)
 {
 	struct stat st;
 	size_t n;
-	*c = (struct corefile){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	*c = (struct corefile){ .fd = file_open(AT_FDCWD, path, 0) };
+	if (c->fd == -EMEDIUMTYPE)
+		return refuse(c, "not a core file");
 	if (c->fd < 0 || fstat(c->fd, &st))
-		return -errno;
+		return c->fd < 0 ? c->fd : -errno;
 	c->file_bytes = (uint64_t)st.st_size;
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(c->fd, ELF_C_READ, NULL);
