@@ -87,9 +87,7 @@ static void note(struct corefile *c, const GElf_Nhdr *n, const char *name, const
 
 static void read_notes(struct corefile *c, Elf *elf, const GElf_Phdr *p)
 {
-	if (p->p_offset > c->file_bytes || p->p_filesz > c->file_bytes - p->p_offset)
-		return;
-	Elf_Data *d = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz, ELF_T_NHDR);
+	Elf_Data *d = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz, ELF_T_NHDR); // NULL: behind the file's end
 	GElf_Nhdr n;
 	size_t name, desc;
 	for (size_t at = 0; d && (at = gelf_getnote(d, at, &n, &name, &desc)) > 0;)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/corefile.h"
 #include "ctp/region.h"
 #include "trace/world.h"
 
@@ -125,6 +126,54 @@ static void other_words(void **state)
 			}
 }
 
+// Adds a segment of one note behind all else: of this type and name, with a head that says this size, less `cut` bytes at
+// the file's end.
+static void note_as(struct corefile *c, const char *name, unsigned type, size_t says, size_t cut)
+{
+	static unsigned char note[1024];
+	const Elf64_Nhdr head = { 5, (Elf64_Word)says, type };
+	struct elf_prstatus status = { .pr_pid = 99, .pr_cursig = SIGFPE };
+	struct elf_prpsinfo process = { .pr_pid = 98, .pr_psargs = "./server -v  " };
+	siginfo_t info = { .si_signo = SIGBUS };
+	size_t bytes = sizeof(head) + 8 + says;
+	make();
+	memset(note, 0, sizeof(note));
+	memcpy(note, &head, sizeof(head));
+	memcpy(note + sizeof(head), name, strlen(name));
+	memcpy(note + sizeof(head) + 8, type == NT_PRSTATUS ? (void *)&status : type == NT_PRPSINFO ? (void *)&process : (void *)&info,
+	       type == NT_PRSTATUS ? sizeof(status) : type == NT_PRPSINFO ? sizeof(process) : sizeof(info));
+	core.load[1] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = sizeof(core), .p_filesz = bytes, .p_align = 4 };
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(write(fd, &core, sizeof(core)), sizeof(core));
+	assert_int_equal(write(fd, note, bytes - cut), bytes - cut);
+	close(fd);
+	assert_int_equal(corefile_open(c, path), 0);
+}
+
+// A note counts if its kind, its name and its size are right, up to the file's last byte, and never beyond.
+static void noted(void **state)
+{
+	static const struct { unsigned type; size_t bytes; } kinds[] = {
+		{ NT_PRSTATUS, sizeof(struct elf_prstatus) }, { NT_PRPSINFO, sizeof(struct elf_prpsinfo) }, { NT_SIGINFO, sizeof(siginfo_t) },
+	};
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct corefile c;
+		note_as(&c, "CORE", kinds[i].type, kinds[i].bytes, 0);
+		assert_int_equal(c.tid, i == 0 ? 99 : 0);
+		assert_int_equal(c.signal, i == 0 ? SIGFPE : 0);
+		assert_int_equal(c.pid, i == 1 ? 98 : 0);
+		assert_string_equal(c.command, i == 1 ? "./server -v" : "");
+		assert_int_equal(c.info.si_signo, i == 2 ? SIGBUS : 0);
+		corefile_close(&c);
+		for (unsigned way = 0; way < 4; way++) {
+			note_as(&c, way == 0 ? "CORF" : "CORE", kinds[i].type, kinds[i].bytes + (way == 1 ? 4 : way == 2 ? -4UL : 0), way == 3);
+			assert_true(!c.tid && !c.signal && !c.pid && !*c.command && !c.info.si_signo);
+			corefile_close(&c);
+		}
+	}
+}
+
 static void other_layout(void **state)
 {
 	struct world w;
@@ -155,6 +204,6 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
-					    cmocka_unit_test(other_layout) };
+					    cmocka_unit_test(other_layout), cmocka_unit_test(noted) };
 	return cmocka_run_group_tests(tests, begin, end);
 }
