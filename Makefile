@@ -21,6 +21,9 @@ museum: build ## the museum at length: every exhibit, every condition, many time
 asan: ## unit tests with AddressSanitizer and UBSan
 	meson setup --reconfigure $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false || meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
 	meson test -C $(BUILD)-asan --suite=unit
+fuzz: ## every reader at length on broken input, with sanitizers; MINUTES=10 for each, ONLY=name for one
+	meson setup --reconfigure $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false || meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
+	tests/fuzz/run $(BUILD)-asan $(or $(MINUTES),2) $(ONLY)
 tsan: ## unit tests with ThreadSanitizer
 	meson setup --reconfigure $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false || meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false
 	meson test -C $(BUILD)-tsan --suite=unit
@@ -35,4 +38,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum asan tsan bench bench-hooks lint install dist
+.PHONY: help build demo test unit e2e museum asan fuzz tsan bench bench-hooks lint install dist
