@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/corefile.h"
@@ -126,6 +127,32 @@ static void other_words(void **state)
 			}
 }
 
+// A core whose file is nearly all hole takes as much memory as it has data. The first of the tests: the most that the process took stays.
+static void hollow(void **state)
+{
+	enum { MOST_KB = 512 << 10 };
+	const uint64_t claimed = 2ULL << 30;
+	struct rusage use;
+	struct world w;
+	(void)state;
+	make();
+	core.load[1].p_filesz = core.load[1].p_memsz = claimed;
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(write(fd, &core, sizeof(core)), sizeof(core));
+	assert_int_equal(ftruncate(fd, (off_t)(offsetof(struct core, states) + claimed)), 0);
+	bool holes = lseek(fd, sizeof(core) + (1 << 20), SEEK_DATA) < 0;
+	close(fd);
+	if (!holes) {
+		print_message("files have no holes here\n");
+		skip();
+	}
+	assert_int_equal(world_open(&w, path, 0, &error), 0);
+	assert_int_equal(w.coroutines, 2);
+	world_close(&w);
+	assert_int_equal(getrusage(RUSAGE_SELF, &use), 0);
+	assert_true(use.ru_maxrss < MOST_KB);
+}
+
 // Adds a segment of one note behind all else: of this type and name, with a head that says this size, less `cut` bytes at
 // the file's end.
 static void note_as(struct corefile *c, const char *name, unsigned type, size_t says, size_t cut)
@@ -203,7 +230,7 @@ static int end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(hollow), cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
 					    cmocka_unit_test(other_layout), cmocka_unit_test(noted) };
 	return cmocka_run_group_tests(tests, begin, end);
 }
