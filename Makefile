@@ -22,6 +22,9 @@ kills: build ## SIGKILL at random instants, 1000 rounds; ONLY=number repeats one
 	/usr/bin/python3 tests/e2e/kills.py --build=$(BUILD) $(if $(SEED),--seed=$(SEED)) $(if $(ONLY),--only=$(ONLY))
 asan: ## unit tests with AddressSanitizer and UBSan
 	BUILD=$(BUILD) scripts/unit asan
+fuzz: ## every reader at length on broken input, with sanitizers; MINUTES=10 for each, ONLY=name for one
+	meson setup --reconfigure $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false || meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false
+	tests/fuzz/run $(BUILD)-asan $(or $(MINUTES),2) $(ONLY)
 tsan: ## unit tests with ThreadSanitizer
 	BUILD=$(BUILD) scripts/unit tsan
 mutants: ## conditions of verdicts taken away one by one: does a test notice? ONLY=word tries some
@@ -37,4 +40,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum kills asan tsan mutants bench bench-hooks lint install dist
+.PHONY: help build demo test unit e2e museum kills asan fuzz tsan mutants bench bench-hooks lint install dist

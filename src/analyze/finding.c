@@ -160,7 +160,7 @@ static int make_symbols(struct report *r, const char *symfs)
 	int e = r->symbols ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < w->nimages; i++)
 		if (w->images[i].has_tables)
-			e = frames_symbols(&r->symbols[i], &w->images[i], symfs);
+			e = frames_symbols(&r->symbols[i], w, &w->images[i], symfs);
 	return e;
 }
 

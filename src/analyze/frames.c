@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int frames_symbols(struct symbols **out, const struct image *m, const char *symfs)
+int frames_symbols(struct symbols **out, const struct world *w, const struct image *m, const char *symfs)
 {
 	size_t n = 0;
 	struct symbols_module *all = calloc(m->modules.n ? m->modules.n : 1, sizeof(*all));
@@ -26,6 +26,10 @@ int frames_symbols(struct symbols **out, const struct image *m, const char *symf
 	}
 	int r = symbols_new(out, all, n, symfs);
 	free(all);
+	if (!r && w->form == WORLD_DIRECTORY && (r = symbols_distrust(*out, w->path))) {
+		symbols_free(*out);
+		*out = NULL;
+	}
 	return r;
 }
 

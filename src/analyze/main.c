@@ -5,6 +5,7 @@
 // report and nothing else.
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "analyze/diff.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
+#include "base/file.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "trace/expand.h"
@@ -26,16 +28,16 @@ static struct settings settings;
 static struct progress progress;
 
 // What is for people's eyes passes a gate: names, paths and source lines are the program's.
-static int write_cleaned(FILE *to, const struct report *r, const struct format_settings *how)
+static int write_cleaned(FILE *to, int (*write)(FILE *to, void *arg, bool color), void *arg, bool color)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *kept = open_memstream(&text, &bytes);
-	int e = kept ? settings.format->write(kept, r, how) : -errno;
+	int e = kept ? write(kept, arg, color) : -errno;
 	if (kept && fclose(kept) && !e)
 		e = -ENOMEM;
 	if (!e)
-		text_show(to, text, how->color);
+		text_show(to, text, color);
 	free(text);
 	return e;
 }
@@ -57,11 +59,23 @@ static int finish(FILE *to, int e)
 	return e;
 }
 
+struct formatted {
+	const struct report *report;
+	const struct format_settings *how;
+};
+
+static int report_to(FILE *to, void *arg, bool color)
+{
+	const struct formatted *f = arg;
+	return settings.format->write(to, f->report, f->how);
+}
+
 static int write_report(const struct report *r)
 {
 	char note[FORMAT_NOTE] = "";
 	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full,
 				       settings.weight, note };
+	struct formatted f = { r, &how };
 	const char *why = settings.format->refuses ? settings.format->refuses(r->world, &how) : NULL;
 	if (why) {
 		progress_end(&progress);
@@ -74,12 +88,25 @@ static int write_report(const struct report *r)
 		progress_end(&progress);
 	if (e)
 		return say_unwritten(e);
-	e = settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, r, &how) : settings.format->write(to, r, &how);
+	e = settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, report_to, &f, how.color) : settings.format->write(to, r, &how);
 	e = finish(to, e);
 	progress_end(&progress);
 	if (!e && *note)
 		fprintf(stderr, "ctp-analyze: %s\n", note);
 	return e ? say_unwritten(e) : 0;
+}
+
+// Of a file whose name is the trace's: it may hold anything.
+static void __attribute__((format(printf, 2, 3))) say_of(const char *path, const char *format, ...)
+{
+	char name[4096], text[400];
+	va_list ap;
+	snprintf(name, sizeof(name), "%s", path);
+	text_clean(name);
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	fprintf(stderr, "ctp-analyze: %s %s\n", name, text);
 }
 
 // Says on stderr what is damaged or was cut off, and cuts it there if asked to.
@@ -89,15 +116,15 @@ static void cut_streams(const struct world *w)
 		const struct world_stream *s = &w->streams[i];
 		char damage[300];
 		if (streams_damage(s, damage, sizeof(damage)))
-			fprintf(stderr, "ctp-analyze: %s %s\n", s->path, damage);
+			say_of(s->path, "%s", damage);
+		if (file_refused(s->error))
+			say_of(s->path, "is not read: %s", file_why(s->error));
 		if (s->whole_bytes == s->file_bytes)
 			continue;
-		struct stream_end end = { .whole_bytes = s->whole_bytes };
-		int e = settings.repair ? stream_repair(s->path, &end) : 0;
-		fprintf(stderr, "ctp-analyze: %s was cut off: read up to its last whole packet (%" PRIu64
-			" of %" PRIu64 " bytes)%s%s\n", s->path, s->whole_bytes, s->file_bytes,
-			!settings.repair ? "; --repair shortens it there" :
-			e ? "; it could not be shortened: " : "; shortened", e ? strerror(-e) : "");
+		int e = settings.repair ? world_stream_repair(w, s) : 0;
+		say_of(s->path, "was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)%s%s", s->whole_bytes,
+		       s->file_bytes, !settings.repair ? "; --repair shortens it there" :
+		       e ? "; it could not be shortened: " : "; shortened", e ? file_why(e) : "");
 	}
 }
 
@@ -169,6 +196,11 @@ static int analyze_trace(void)
 	return status;
 }
 
+static int diff_to(FILE *to, void *arg, bool color)
+{
+	return diff_text(to, arg, color);
+}
+
 // Both at once, and what came of it. The worlds are the caller's.
 static int compare(const struct world *old, const struct world *now)
 {
@@ -184,7 +216,7 @@ static int compare(const struct world *old, const struct world *now)
 	FILE *to = stdout;
 	e = settings.output ? outfile_stream(&to, settings.output) : 0;
 	if (!e)
-		e = finish(to, json ? diff_json(to, &d) : diff_text(to, &d, color_wanted(settings.color, settings.output ? -1 : 1)));
+		e = finish(to, json ? diff_json(to, &d) : write_cleaned(to, diff_to, &d, color_wanted(settings.color, settings.output ? -1 : 1)));
 	int status = e ? say_unwritten(e) : exit_status(&d.sides[DIFF_NEW].report);
 	diff_deinit(&d);
 	return status;

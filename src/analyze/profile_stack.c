@@ -39,7 +39,7 @@ void profile_stack_deinit(struct profile_stack *s)
 static int symbols_of(struct profile *p, const struct image *m, struct symbols **out)
 {
 	struct symbols **have = &p->symbols[m - p->world->images];
-	int r = *have ? 0 : frames_symbols(have, m, p->symfs);
+	int r = *have ? 0 : frames_symbols(have, p->world, m, p->symfs);
 	*out = *have;
 	return r;
 }

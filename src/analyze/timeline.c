@@ -106,13 +106,13 @@ static struct timeline_lane *lane_of(struct timeline *t, const struct move *m, s
 static void group_until(struct timeline *t, struct timeline_group *g, uint64_t now)
 {
 	double width = (double)t->span_ns / TIMELINE_GROUP_BINS;
-	while (g->last < now) {
-		size_t bin = (size_t)((double)g->last / width);
+	while (g->last < now) { // in whole numbers: a double has too few digits for a span of months, and its bins no end then
+		unsigned __int128 bin = (unsigned __int128)g->last * TIMELINE_GROUP_BINS / t->span_ns;
 		bin = bin < TIMELINE_GROUP_BINS ? bin : TIMELINE_GROUP_BINS - 1;
-		uint64_t end = bin + 1 < TIMELINE_GROUP_BINS ? (uint64_t)((double)(bin + 1) * width) + 1 : now;
-		uint64_t to = end < now ? end : now;
+		uint64_t end = (uint64_t)(((bin + 1) * t->span_ns + TIMELINE_GROUP_BINS - 1) / TIMELINE_GROUP_BINS);
+		uint64_t to = bin + 1 < TIMELINE_GROUP_BINS && end < now ? end : now;
 		for (unsigned k = 0; k < LIVES; k++)
-			g->bins[bin * LIVES + k] += (double)g->now[k] * (double)(to - g->last) / width;
+			g->bins[(size_t)bin * LIVES + k] += (double)g->now[k] * (double)(to - g->last) / width;
 		g->last = to;
 	}
 }

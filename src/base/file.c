@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,24 +16,146 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int file_map(struct file_map *m, const char *path)
+// Not opened before it is known to be regular: to open a device or a FIFO may do something. It
+// is looked at again when it is open, as it may have been replaced in between.
+int file_open(int folder, const char *name, int how)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	if (fstatat(folder, name, &st, how & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0))
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	if (!S_ISREG(st.st_mode))
+		return -EMEDIUMTYPE;
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | how);
 	if (fd < 0)
 		return -errno;
+	int r = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? fd : -EMEDIUMTYPE;
+	if (r < 0)
+		close(fd);
+	return r;
+}
+
+int file_open_folder(int folder, const char *name, int how)
+{
 	struct stat st;
-	int r = fstat(fd, &st) ? -errno : 0;
-	void *p = NULL;
-	if (!r && !S_ISREG(st.st_mode))
-		r = -EINVAL;
-	if (!r && st.st_size > 0) {
-		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (p == MAP_FAILED)
-			r = -errno;
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | how), e = errno;
+	if (fd >= 0)
+		return fd;
+	bool link = e == ENOTDIR && how & O_NOFOLLOW && !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
+	return link ? -ELOOP : -e;
+}
+
+// Opens the folder that the path's last part is in; *last becomes that part.
+static int go_down(int folder, const char *path, char last[NAME_MAX + 1])
+{
+	int at = -1;
+	for (;;) {
+		size_t n = strcspn(path, "/");
+		if (!n || n > NAME_MAX || (n <= 2 && !strncmp(path, "..", n))) {
+			if (at >= 0)
+				close(at);
+			return n > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
+		}
+		memcpy(last, path, n);
+		last[n] = 0;
+		path += n;
+		if (!*path)
+			break;
+		path++;
+		int next = file_open_folder(at >= 0 ? at : folder, last, O_NOFOLLOW);
+		if (at >= 0)
+			close(at);
+		if (next < 0)
+			return next;
+		at = next;
 	}
-	close(fd);
-	if (r)
-		return r;
+	if (at < 0)
+		at = fcntl(folder, F_DUPFD_CLOEXEC, 3);
+	return at < 0 ? -errno : at;
+}
+
+static int open_below(int folder, const char *path, int (*open_one)(int, const char *, int))
+{
+	char last[NAME_MAX + 1];
+	int at = go_down(folder, path, last);
+	if (at < 0)
+		return at;
+	int fd = open_one(at, last, O_NOFOLLOW);
+	close(at);
+	return fd;
+}
+
+int file_open_below(int folder, const char *path)
+{
+	return open_below(folder, path, file_open);
+}
+
+int file_open_folder_below(int folder, const char *path)
+{
+	return open_below(folder, path, file_open_folder);
+}
+
+bool file_refused(int e)
+{
+	return e == -ELOOP || e == -EMEDIUMTYPE || e == -ENOTDIR || e == -EFBIG || e == -EMLINK || e == -ESTALE;
+}
+
+const char *file_why(int e)
+{
+	switch (e) {
+	case -ELOOP:
+		return "it is a symbolic link";
+	case -EMEDIUMTYPE:
+		return "it is not a regular file";
+	case -ENOTDIR:
+		return "it is not a folder";
+	case -EMLINK:
+		return "it has another name (a hard link)";
+	case -ESTALE:
+		return "it has changed since it was read";
+	default:
+		return strerror(-e);
+	}
+}
+
+int file_text(int fd, size_t most, char **text, size_t *bytes)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_size < 0 || (uint64_t)st.st_size > most)
+		return -EFBIG;
+	char *all = malloc((size_t)st.st_size + 1);
+	size_t n = 0;
+	ssize_t got = all ? 1 : -1;
+	while (n < (size_t)st.st_size && got > 0) {
+		got = pread(fd, all + n, (size_t)st.st_size - n, (off_t)n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0) {
+		int e = all ? -errno : -ENOMEM;
+		free(all);
+		return e;
+	}
+	all[n] = 0;
+	*text = all;
+	*bytes = n;
+	return 0;
+}
+
+int file_map(struct file_map *m, int fd)
+{
+	struct stat st;
+	void *p = NULL;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EMEDIUMTYPE;
+	if (st.st_size > 0)
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
 	m->data = p;
 	m->bytes = p ? (size_t)st.st_size : 0;
 	return 0;

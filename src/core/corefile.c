@@ -16,10 +16,12 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/search.h"
 
 #define REGION_MOST (1ULL << 42)
+#define HOLE_LEAST (64u << 10)
 
 static int refuse(struct corefile *c, const char *why)
 {
@@ -86,9 +88,7 @@ static void note(struct corefile *c, const GElf_Nhdr *n, const char *name, const
 
 static void read_notes(struct corefile *c, Elf *elf, const GElf_Phdr *p)
 {
-	if (p->p_offset > c->file_bytes || p->p_filesz > c->file_bytes - p->p_offset)
-		return;
-	Elf_Data *d = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz, ELF_T_NHDR);
+	Elf_Data *d = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz, ELF_T_NHDR); // NULL: behind the file's end
 	GElf_Nhdr n;
 	size_t name, desc;
 	for (size_t at = 0; d && (at = gelf_getnote(d, at, &n, &name, &desc)) > 0;)
@@ -136,9 +136,11 @@ int corefile_open(struct corefile *c, const char *path)
 {
 	struct stat st;
 	size_t n;
-	*c = (struct corefile){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	*c = (struct corefile){ .fd = file_open(AT_FDCWD, path, 0) };
+	if (c->fd == -EMEDIUMTYPE)
+		return refuse(c, "not a core file");
 	if (c->fd < 0 || fstat(c->fd, &st))
-		return -errno;
+		return c->fd < 0 ? c->fd : -errno;
 	c->file_bytes = (uint64_t)st.st_size;
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(c->fd, ELF_C_READ, NULL);
@@ -158,13 +160,30 @@ void corefile_close(struct corefile *c)
 	*c = (struct corefile){ .fd = -1 };
 }
 
+// Goes past a hole of the file, and says how many bytes of data follow. Small reads are not worth the question.
+static uint64_t skip_hole(const struct corefile *c, uint64_t *at, uint64_t end)
+{
+	if (end - *at < HOLE_LEAST)
+		return end - *at;
+	off_t data = lseek(c->fd, (off_t)*at, SEEK_DATA);
+	if (data < 0 && errno == ENXIO && end <= c->file_bytes)
+		*at = end;
+	else if (data > (off_t)*at)
+		*at = (uint64_t)data < end ? (uint64_t)data : end;
+	off_t hole = lseek(c->fd, (off_t)*at, SEEK_HOLE);
+	return hole > (off_t)*at && (uint64_t)hole < end ? (uint64_t)hole - *at : end - *at;
+}
+
+// Where there is a large hole in the file, `to` is left as it is.
 static bool read_at(const struct corefile *c, void *to, uint64_t bytes, uint64_t offset)
 {
-	for (uint64_t done = 0; done < bytes;) {
-		ssize_t n = pread(c->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
-		if (n <= 0)
+	uint64_t at = offset, end = offset + bytes;
+	while (at < end) {
+		uint64_t here = skip_hole(c, &at, end);
+		ssize_t n = here ? pread(c->fd, (char *)to + (at - offset), here, (off_t)at) : 0;
+		if (here && n <= 0)
 			return false;
-		done += (uint64_t)n;
+		at += (uint64_t)n;
 	}
 	return true;
 }
@@ -177,8 +196,13 @@ static size_t part_at(const struct corefile *c, uint64_t addr)
 
 bool corefile_read(const struct corefile *c, uint64_t addr, void *to, size_t bytes)
 {
-	uint64_t end = addr + bytes;
 	memset(to, 0, bytes);
+	return corefile_put(c, addr, to, bytes);
+}
+
+bool corefile_put(const struct corefile *c, uint64_t addr, void *to, size_t bytes)
+{
+	uint64_t end = addr + bytes;
 	for (size_t i = part_at(c, addr); i < c->n && c->parts[i].addr < end; i++) {
 		const struct corefile_part *p = &c->parts[i];
 		uint64_t lo = p->addr > addr ? p->addr : addr, hi = p->addr + p->bytes < end ? p->addr + p->bytes : end;
@@ -192,6 +216,7 @@ bool corefile_read(const struct corefile *c, uint64_t addr, void *to, size_t byt
 
 static bool begins_region(const struct corefile *c, const struct corefile_part *p, struct ctp_header *h)
 {
+	memset(h, 0, sizeof(*h));
 	return p->bytes >= sizeof(*h) && p->offset != COREFILE_CUT && read_at(c, h, sizeof(*h), p->offset) && h->magic == CTP_MAGIC &&
 	       h->ext.magic == CTP_EXT_MAGIC && h->ext.region_base == p->addr && h->ext.guest_pid;
 }

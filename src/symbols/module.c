@@ -15,12 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "symbols/demangle.h"
 #include "symbols/ehframe.h"
+#include "symbols/gate.h"
 
 struct module {
 	struct symbols_module what;
@@ -30,6 +33,9 @@ struct module {
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
 	bool opened, mismatch;
+	bool owned; // by `owner`, and nobody else may write to the file
+	uid_t owner;
+	char *real_path; // NULL: not opened
 };
 
 int module_new(struct module **out, const struct symbols_module *what, const char *symfs)
@@ -38,16 +44,22 @@ int module_new(struct module **out, const struct symbols_module *what, const cha
 	if (!m)
 		return -ENOMEM;
 	m->what = *what;
-	int r;
+	char *path = file_join(NULL, what->path); // that no ".." leads out of the folder
+	int r = path ? 0 : -1;
+	if (r) {
+		module_free(m);
+		return -ENOMEM;
+	}
 	if (symfs) {
-		r = asprintf(&m->path, "%s/%s", symfs, what->path);
+		r = asprintf(&m->path, "%s/%s", symfs, path);
 		if (r >= 0)
 			r = asprintf(&m->debug_path, ":.debug:%s/usr/lib/debug", symfs);
 	} else {
-		r = asprintf(&m->path, "%s", what->path);
+		r = asprintf(&m->path, "%s", path);
 		if (r >= 0)
 			r = asprintf(&m->debug_path, ":.debug:/usr/lib/debug");
 	}
+	free(path);
 	if (r < 0) {
 		module_free(m);
 		return -ENOMEM;
@@ -63,6 +75,7 @@ void module_free(struct module *m)
 	if (m->dwfl)
 		dwfl_end(m->dwfl);
 	free(m->path);
+	free(m->real_path);
 	free(m->debug_path);
 	free(m);
 }
@@ -82,9 +95,13 @@ static bool same_build(struct module *m)
 static void module_open(struct module *m)
 {
 	m->opened = true;
-	int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int fd = *m->what.path == '/' ? file_open(AT_FDCWD, m->path, 0) : -1;
 	if (fd < 0)
 		return;
+	m->real_path = realpath(m->path, NULL);
+	m->owned = !fstat(fd, &st) && !(st.st_mode & S_IWOTH) && m->real_path;
+	m->owner = m->owned ? st.st_uid : 0;
 	m->callbacks = (Dwfl_Callbacks){
 		.find_elf = dwfl_build_id_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
@@ -106,6 +123,14 @@ static void module_open(struct module *m)
 	}
 }
 
+// A name out of a file may hold anything, and is shown.
+static char *clean(char *name)
+{
+	if (name)
+		text_clean(name);
+	return name;
+}
+
 static char *die_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
@@ -115,7 +140,7 @@ static char *die_name(Dwarf_Die *die)
 		name = dwarf_formstring(&a);
 	if (!name)
 		name = dwarf_diename(die);
-	return name ? demangle(name) : NULL;
+	return name ? clean(demangle(name)) : NULL;
 }
 
 static char *die_file(Dwarf_Die *cu, const char *name, char **dir)
@@ -123,8 +148,8 @@ static char *die_file(Dwarf_Die *cu, const char *name, char **dir)
 	Dwarf_Attribute a;
 	const char *at = dwarf_attr(cu, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
 	free(*dir);
-	*dir = at ? file_join(NULL, at) : NULL;
-	return name ? file_join(at, name) : NULL;
+	*dir = at ? clean(file_join(NULL, at)) : NULL;
+	return name ? clean(file_join(at, name)) : NULL;
 }
 
 static int add_frame(struct module_frames *out, struct symbols_frame *f)
@@ -255,7 +280,7 @@ static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *
 	return r;
 }
 
-int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out)
+static int find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out)
 {
 	struct symbols_frame f = {
 		.pc = pc, .offset = pc - m->what.base, .module = m->what.path,
@@ -274,12 +299,31 @@ int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_f
 		GElf_Sym sym;
 		const char *name = dwfl_module_addrinfo(m->mod, address, &off, &sym, NULL, NULL, NULL);
 		if (name && (!sym.st_size || off < sym.st_size))
-			f.symbol = demangle(name);
+			f.symbol = clean(demangle(name));
 		GElf_Addr bias;
 		if (!f.symbol)
 			f.function = ehframe_function(dwfl_module_getelf(m->mod, &bias), address - m->what.base);
 	}
 	return add_frame(out, &f);
+}
+
+int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out)
+{
+	gate_close();
+	int r = find(m, address, pc, out);
+	gate_open();
+	return r;
+}
+
+bool module_owner(const struct module *m, uid_t *owner)
+{
+	*owner = m->owner;
+	return m->owned;
+}
+
+const char *module_real_path(const struct module *m)
+{
+	return m->real_path;
 }
 
 bool module_mismatch(const struct module *m)

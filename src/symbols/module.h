@@ -3,6 +3,8 @@
 // module.h - one object file and its debug information.
 #pragma once
 
+#include <sys/types.h>
+
 #include "symbols/symbols.h"
 
 struct module; // opened at the first look
@@ -19,4 +21,8 @@ void module_free(struct module *m);
 int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out);
 // The file there now has another build id than the one that ran.
 bool module_mismatch(const struct module *m);
+// Who owns its file, if nobody else may write to it. False: not so, or there is no such file.
+bool module_owner(const struct module *m, uid_t *owner);
+// Where its file lies, without links; NULL: not known.
+const char *module_real_path(const struct module *m);
 void module_frames_deinit(struct module_frames *f);

@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "symbols/module.h"
+#include "symbols/source.h"
 
 struct place {
 	struct module_frames frames;
@@ -23,6 +24,7 @@ struct symbols {
 	struct module **modules;
 	size_t n;
 	char *symfs;
+	char *distrusted; // what lies below came with the trace; NULL: nothing
 	struct place *places;
 	size_t nplaces, capacity;
 	struct idmap by_pc;
@@ -67,6 +69,7 @@ void symbols_free(struct symbols *s)
 	free(s->modules);
 	free(s->what);
 	free(s->symfs);
+	free(s->distrusted);
 	free(s);
 }
 
@@ -128,27 +131,38 @@ const char *symbols_mismatch(const struct symbols *s, size_t i)
 	return NULL;
 }
 
+// Whose word is the frame's? It points to the path of its module.
+static const struct module *module_told(const struct symbols *s, const struct symbols_frame *f)
+{
+	for (size_t i = 0; f->module && i < s->n; i++)
+		if (s->what[i].path == f->module)
+			return s->modules[i];
+	return NULL;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t n = folder ? strlen(folder) : 0;
+	return n && path && !strncmp(path, folder, n) && (path[n] == '/' || folder[n - 1] == '/');
+}
+
 char *symbols_source_line(const struct symbols *s, const struct symbols_frame *f)
 {
+	const struct module *m = module_told(s, f);
+	struct source_teller by = { 0 };
 	char *path = NULL, *line = NULL;
-	if (!f->file || f->line <= 0 ||
-	    asprintf(&path, "%s%s%s", s->symfs ? s->symfs : "", s->symfs ? "/" : "", f->file) < 0)
+	if (!m || !f->file || *f->file != '/' || f->line <= 0 || !f->dir || !strcmp(f->dir, "/"))
 		return NULL;
-	FILE *file = fopen(path, "re");
-	if (!file && s->symfs)
-		file = fopen(f->file, "re");
+	by.trusted = module_owner(m, &by.owner) && !is_below(module_real_path(m), s->distrusted);
+	if (s->symfs && asprintf(&path, "%s%s", s->symfs, f->file) >= 0)
+		line = source_line(path, f->line, &by);
 	free(path);
-	size_t room = 0;
-	ssize_t n = -1;
-	for (int i = 0; file && i < f->line; i++)
-		if ((n = getline(&line, &room, file)) < 0)
-			break;
-	if (file)
-		fclose(file);
-	while (n > 0 && strchr(" \t\r\n", line[n - 1]))
-		line[--n] = 0;
-	size_t skip = n > 0 ? strspn(line, " \t") : 0;
-	char *out = n > 0 ? strdup(line + skip) : NULL;
-	free(line);
-	return out;
+	return line ? line : source_line(f->file, f->line, &by);
+}
+
+int symbols_distrust(struct symbols *s, const char *folder)
+{
+	free(s->distrusted);
+	s->distrusted = realpath(folder, NULL);
+	return s->distrusted || errno != ENOMEM ? 0 : -ENOMEM;
 }

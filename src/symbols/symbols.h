@@ -49,5 +49,8 @@ void symbols_as_of(struct symbols *s, uint32_t stack);
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out);
 // Modules whose file is another build than the one that ran, or NULL at the end.
 const char *symbols_mismatch(const struct symbols *s, size_t i);
-// A line of a source file without blanks around it: a new string, or NULL.
+// Object files below this folder are not asked for lines of sources: they came with a trace. 0 or -ENOMEM.
+int symbols_distrust(struct symbols *s, const char *folder);
+// A line of a source file without blanks around it, fit for a terminal: a new string. NULL: there is none, or it is not shown
+// (symbols/source.h).
 char *symbols_source_line(const struct symbols *s, const struct symbols_frame *f);

@@ -46,7 +46,7 @@ static bool put_part(const struct core *c, const struct corefile_part *p)
 	uint64_t from = (lo - f->base) & ~(PAGE - 1ULL);
 	if (mprotect(c->copy + from, hi - f->base - from, PROT_READ | PROT_WRITE))
 		return false;
-	return corefile_read(f, lo, c->copy + (lo - f->base), hi - lo);
+	return corefile_put(f, lo, c->copy + (lo - f->base), hi - lo);
 }
 
 static int copy_region(struct core *c)

@@ -41,9 +41,9 @@ static int by_number(const void *a, const void *b)
 	return x->fd < y->fd ? -1 : x->fd > y->fd;
 }
 
-int descriptors_read(struct descriptors *d, const char *path)
+int descriptors_read(struct descriptors *d, int folder, const char *name)
 {
-	int r = json_each_line(path, line, d, &d->bad_lines);
+	int r = json_each_line(folder, name, line, d, &d->bad_lines);
 	if (d->n)
 		qsort(d->v, d->n, sizeof(*d->v), by_number);
 	return r;

@@ -19,7 +19,7 @@ struct descriptors {
 };
 
 // 0 or -errno; no file: 0.
-int descriptors_read(struct descriptors *d, const char *path);
+int descriptors_read(struct descriptors *d, int folder, const char *name);
 void descriptors_deinit(struct descriptors *d);
 // "127.0.0.1:8080 <- 127.0.0.1:51122", "/run/x.sock"; NULL: not known, or a mere number.
 const char *descriptors_name(const struct descriptors *d, int64_t fd, uint32_t gen);

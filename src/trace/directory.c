@@ -8,8 +8,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +41,14 @@ static bool has_writer(const char *trace)
 
 // Reads the manifest; if it is not complete, again whenever its folder
 // changes, as long as it has a writer, until wait_ms have passed.
-static int read_manifest(struct manifest *m, const char *trace, const char *folder, const char *path, int wait_ms)
+static int read_manifest(struct manifest *m, const char *trace, int folder, const char *path, int wait_ms)
 {
 	int64_t until = now_ms() + wait_ms;
 	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r;
 	bool written = has_writer(trace); // asked before the manifest is read, which a writer completes before it lets go
 	if (watch >= 0)
-		inotify_add_watch(watch, folder, IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE);
-	while (!(r = manifest_read(m, path)) && !m->complete) {
+		inotify_add_watch(watch, path, IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE);
+	while (!(r = manifest_read(m, folder)) && !m->complete) {
 		int64_t left = until - now_ms();
 		if (left <= 0 || !written)
 			break;
@@ -100,7 +100,7 @@ static void replace_by_unseen(struct world *w)
 	}
 }
 
-static int open_images(struct world *w, const char *folder)
+static int open_images(struct world *w, int folder)
 {
 	struct manifest *m = &w->manifest;
 	qsort(m->images, m->nimages, sizeof(*m->images), image_order);
@@ -245,8 +245,10 @@ static int cover(struct world *w, const struct past *past)
 				w->v1_suspended + w->v1_running);
 	for (size_t i = 0; !r && i < w->nimages; i++) {
 		const struct image *im = &w->images[i];
+		if (im->refused)
+			r = world_cover(w, "%s", im->refused);
 		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines;
-		if (bad)
+		if (!r && bad)
 			r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad, bad == 1 ? "" : "s", im->index);
 	}
 	return r;
@@ -281,10 +283,14 @@ static int check_layout(const struct world *w, struct world_error *error)
 
 int directory_read(struct world *w, int wait_ms, struct world_error *error)
 {
-	char *folder = file_join(w->path, "ctp");
-	char *path = folder ? file_join(folder, "trace.json") : NULL;
+	char *path = file_join(w->path, "ctp");
 	struct past past = { 0 };
-	int r = path ? read_manifest(&w->manifest, w->path, folder, path, wait_ms) : -ENOMEM;
+	int folder = file_open_folder(*w->folder, "ctp", O_NOFOLLOW), r = !path ? -ENOMEM : folder < 0 ? folder : 0;
+	if (!r)
+		r = read_manifest(&w->manifest, w->path, folder, path, wait_ms);
+	if (file_refused(r))
+		snprintf(error->text, sizeof(error->text), "not a ctp trace: its %s is not read: %s", folder < 0 ? "ctp" : "ctp/trace.json",
+			 file_why(r));
 	if (!r)
 		r = open_images(w, folder);
 	if (!r)
@@ -306,6 +312,7 @@ int directory_read(struct world *w, int wait_ms, struct world_error *error)
 	}
 	past_deinit(&past);
 	free(path);
-	free(folder);
+	if (folder >= 0)
+		close(folder);
 	return r;
 }

@@ -16,20 +16,23 @@
 
 #include <jansson.h>
 
+#include "base/file.h"
 #include "ctp/pack.h"
 #include "trace/manifest.h"
 #include "trace/stream.h"
 
 enum { DEEPEST = 4, COPY_BYTES = 64 << 10 };
 
+// A file of the trace, by its folder and name; where its copy goes.
 struct place {
-	char from[4096], to[4096];
+	int folder;
+	const char *name;
+	char to[4096];
 };
 
-static bool below(struct place *out, const struct place *in, const char *name, const char *to_name)
+static bool below(struct place *out, const char *to, const char *name)
 {
-	return snprintf(out->from, sizeof(out->from), "%s/%s", in->from, name) < (int)sizeof(out->from) &&
-	       snprintf(out->to, sizeof(out->to), "%s/%s", in->to, to_name) < (int)sizeof(out->to);
+	return snprintf(out->to, sizeof(out->to), "%s/%s", to, name) < (int)sizeof(out->to);
 }
 
 static int close_written(FILE *f, int r)
@@ -51,9 +54,9 @@ static FILE *create(const char *path)
 static int copy_file(const struct place *p)
 {
 	char buf[COPY_BYTES];
-	int fd = open(p->from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = file_open(p->folder, p->name, O_NOFOLLOW);
 	FILE *to = fd < 0 ? NULL : create(p->to);
-	int r = to ? 0 : -errno;
+	int r = fd < 0 ? fd : to ? 0 : -errno;
 	ssize_t n = 0;
 	while (!r && (n = read(fd, buf, sizeof(buf))) > 0)
 		fwrite(buf, 1, (size_t)n, to);
@@ -86,7 +89,7 @@ static int expand_packets(struct stream_reader *from, FILE *to)
 static int expand_stream(const struct place *p)
 {
 	struct stream_reader *reader;
-	int r = stream_open(&reader, p->from);
+	int r = stream_open(&reader, p->folder, p->name);
 	if (r)
 		return r;
 	FILE *to = create(p->to);
@@ -98,10 +101,11 @@ static int expand_stream(const struct place *p)
 // The manifest, which no longer says that packets are packed.
 static int expand_manifest(const struct place *p)
 {
-	json_error_t error;
-	json_t *root = json_load_file(p->from, 0, &error);
+	int r;
+	json_t *root = manifest_load(p->folder, &r);
 	FILE *to = root ? create(p->to) : NULL;
-	int r = to ? 0 : root ? -errno : -EPROTO;
+	if (root && !to)
+		r = -errno;
 	if (!r) {
 		json_object_del(root, "compressed");
 		r = json_dumpf(root, to, JSON_COMPACT) || fputc('\n', to) == EOF ? -EIO : 0;
@@ -110,50 +114,77 @@ static int expand_manifest(const struct place *p)
 	return to ? close_written(to, r) : r;
 }
 
-static int expand_one(const struct place *p, const char *name, unsigned depth)
+static int expand_one(const struct place *p, unsigned depth)
 {
 	if (!depth)
-		return strcmp(name, "metadata") ? expand_stream(p) : copy_file(p);
-	return depth == 1 && !strcmp(name, "trace.json") ? expand_manifest(p) : copy_file(p);
+		return strcmp(p->name, "metadata") ? expand_stream(p) : copy_file(p);
+	return depth == 1 && !strcmp(p->name, "trace.json") ? expand_manifest(p) : copy_file(p);
 }
 
-static int expand_folder(const struct place *in, unsigned depth)
+static int expand_folder(int from, const char *to, unsigned depth);
+
+static int expand_entry(struct place *p, const char *to, unsigned depth)
+{
+	struct stat st;
+	bool up = depth == 1 && !strcmp(p->name, "tsdl");
+	if (!below(p, to, up ? "../metadata" : p->name))
+		return -ENAMETOOLONG;
+	if (fstatat(p->folder, p->name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (S_ISREG(st.st_mode))
+		return expand_one(p, depth);
+	if (!S_ISDIR(st.st_mode) || depth >= DEEPEST)
+		return 0;
+	int folder = file_open_folder(p->folder, p->name, O_NOFOLLOW);
+	return folder < 0 ? folder : expand_folder(folder, p->to, depth + 1);
+}
+
+// Takes `from`.
+static int expand_folder(int from, const char *to, unsigned depth)
 {
 	struct place *p = malloc(sizeof(*p));
-	DIR *d = p ? opendir(in->from) : NULL;
-	int r = !p ? -ENOMEM : !d || mkdir(in->to, 0700) ? -errno : 0;
+	DIR *d = p ? fdopendir(from) : NULL;
+	int r = !p ? -ENOMEM : !d || mkdir(to, 0700) ? -errno : 0;
 	for (struct dirent *e; !r && (e = readdir(d));) {
-		struct stat st;
-		bool up = depth == 1 && !strcmp(e->d_name, "tsdl");
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
-		if (!below(p, in, e->d_name, up ? "../metadata" : e->d_name))
-			r = -ENAMETOOLONG;
-		else if (lstat(p->from, &st))
-			r = -errno;
-		else if (S_ISDIR(st.st_mode) && depth < DEEPEST)
-			r = expand_folder(p, depth + 1);
-		else if (S_ISREG(st.st_mode))
-			r = expand_one(p, e->d_name, depth);
+		p->folder = dirfd(d);
+		p->name = e->d_name;
+		r = expand_entry(p, to, depth);
 	}
 	if (d)
 		closedir(d);
+	else
+		close(from);
 	free(p);
 	return r;
 }
 
+static int way_of(int folder, uint32_t *way)
+{
+	struct manifest m;
+	int ctp = file_open_folder(folder, "ctp", O_NOFOLLOW);
+	int r = ctp < 0 ? ctp : manifest_read(&m, ctp);
+	if (ctp >= 0)
+		close(ctp);
+	if (r)
+		return r == -ENOENT || file_refused(r) ? -EPROTO : r;
+	*way = m.compressed;
+	manifest_deinit(&m);
+	return 0;
+}
+
 int expand_trace(const char *from, const char *to)
 {
-	struct place p, manifest;
-	struct manifest m;
-	if (snprintf(p.from, sizeof(p.from), "%s", from) >= (int)sizeof(p.from) ||
-	    snprintf(p.to, sizeof(p.to), "%s", to) >= (int)sizeof(p.to) ||
-	    !below(&manifest, &p, "ctp/trace.json", ""))
-		return -ENAMETOOLONG;
-	int r = manifest_read(&m, manifest.from);
-	if (r)
-		return r == -ENOENT || r == -ENOTDIR ? -EPROTO : r;
-	uint32_t way = m.compressed;
-	manifest_deinit(&m);
-	return way && way != PACK_WAY ? -EOPNOTSUPP : expand_folder(&p, 0);
+	uint32_t way;
+	int folder = file_open_folder(AT_FDCWD, from, 0);
+	if (folder < 0)
+		return folder == -ENOENT || folder == -ENOTDIR ? -EPROTO : folder;
+	int r = way_of(folder, &way);
+	if (!r && way && way != PACK_WAY)
+		r = -EOPNOTSUPP;
+	if (!r)
+		return expand_folder(folder, to, 0);
+	close(folder);
+	return r;
 }

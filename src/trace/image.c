@@ -6,17 +6,37 @@
 #include "trace/image.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "ctp/polled.h"
 #include "ctp/woken.h"
 
+// Notes the first file that is not read because of what it is, so that the rest can be read. Returns `e`, or 0 if that was it.
+static int note_refused(struct image *m, const char *name, int e)
+{
+	if (!file_refused(e))
+		return e;
+	if (!m->refused && asprintf(&m->refused, "ctp/image%u/%s is not read: %s", m->index, name, file_why(e)) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+// The same for a table, without which the others say too little.
+static int refuse(struct image *m, const char *name, int e)
+{
+	int r = note_refused(m, name, e);
+	return r ? r : -EPROTO;
+}
+
 // What a verdict speaks of is as it was at the snapshot, where one was taken
 // before the program was told to end; names and stacks are the last ones.
-static int open_tables(struct image *m, const char *dir, const char *snapshot)
+static int open_tables(struct image *m, int dir, int snapshot)
 {
 	const struct {
 		struct table *table;
@@ -37,13 +57,13 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 		{ &m->names, "names", sizeof(struct ctp_name), true, true, true },
 	};
 	struct table probe = { 0 };
-	bool shot = table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
+	bool shot = snapshot >= 0 && table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
 	table_close(&probe);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		int r = table_open(all[i].table, shot && all[i].shot ? snapshot : dir, all[i].name, all[i].bytes,
 				   all[i].indexed);
 		if (r && !(r == -ENOENT && all[i].optional))
-			return r;
+			return refuse(m, all[i].name, r);
 	}
 	int later = shot ? table_open(&m->later, dir, "stations", sizeof(struct ctp_state), true) : 0;
 	if (later && later != -ENOENT)
@@ -59,7 +79,7 @@ static int open_tables(struct image *m, const char *dir, const char *snapshot)
 }
 
 // The layout of its tables, where that is not ours; else 0. It stands at the same place in all.
-static uint32_t other_layout(const char *dir)
+static uint32_t other_layout(int dir)
 {
 	const struct { uint64_t magic; uint32_t version, bytes; } *ext;
 	struct table t = { 0 };
@@ -266,18 +286,6 @@ bool image_ran_since(const struct image *m, const struct ctp_state *s)
 	return !now || now->changes != s->changes;
 }
 
-static int read_slices(struct slices_set *s, const char *path)
-{
-	static const char *const names[] = { "slices.jsonl", "highwater.jsonl" };
-	int r = 0;
-	for (unsigned i = 0; !r && i < sizeof(names) / sizeof(*names); i++) {
-		char *file = file_join(path, names[i]);
-		r = file ? slices_read(s, file) : -ENOMEM;
-		free(file);
-	}
-	return r;
-}
-
 int image_settle(struct image *m)
 {
 	m->has_tables = true;
@@ -293,40 +301,54 @@ int image_settle(struct image *m)
 	return r;
 }
 
-int image_open(struct image *m, const char *dir, unsigned index)
+// The lines that the engine wrote beside the tables.
+static int read_lines(struct image *m, int dir)
+{
+	int r = note_refused(m, "witness.jsonl", witness_read(&m->witness, dir, "witness.jsonl", still_so, m));
+	if (!r)
+		r = note_refused(m, "sets.jsonl", set_looks_read(&m->set_looks, &m->slices, dir, "sets.jsonl"));
+	if (!r)
+		r = note_refused(m, "descriptors.jsonl", descriptors_read(&m->descriptors, dir, "descriptors.jsonl"));
+	if (!r)
+		r = note_refused(m, "slices.jsonl", slices_read(&m->slices, dir, "slices.jsonl"));
+	if (!r)
+		r = note_refused(m, "highwater.jsonl", slices_read(&m->slices, dir, "highwater.jsonl"));
+	return r;
+}
+
+static int read_image(struct image *m, int dir)
+{
+	int snapshot = file_open_folder(dir, "snapshot", O_NOFOLLOW), r = 0;
+	if (file_refused(snapshot))
+		r = refuse(m, "snapshot", snapshot);
+	m->layout = other_layout(dir);
+	if (!r && !m->layout)
+		r = open_tables(m, dir, snapshot);
+	if (snapshot >= 0)
+		close(snapshot);
+	if (m->layout || r == -ENOENT || r == -EPROTO) {
+		close_tables(m);
+		m->damaged = r == -EPROTO;
+		return 0;
+	}
+	if (!r)
+		r = image_settle(m);
+	return r ? r : read_lines(m, dir);
+}
+
+int image_open(struct image *m, int folder, unsigned index)
 {
 	char name[32];
-	snprintf(name, sizeof(name), "image%u", index);
-	char *path = file_join(dir, name);
-	char *witness = path ? file_join(path, "witness.jsonl") : NULL;
-	char *snapshot = path ? file_join(path, "snapshot") : NULL;
-	char *sets = path ? file_join(path, "sets.jsonl") : NULL, *descriptors = path ? file_join(path, "descriptors.jsonl") : NULL;
-	int r = witness && snapshot && sets && descriptors ? 0 : -ENOMEM;
 	struct image got = { .index = index };
-	if (!r)
-		got.layout = other_layout(path);
-	if (!r && !got.layout)
-		r = open_tables(&got, path, snapshot);
-	if (got.layout || r == -ENOENT || r == -EPROTO) {
-		close_tables(&got);
-		got.damaged = r == -EPROTO;
-		r = 0;
-	} else if (!r) {
-		r = image_settle(&got);
-		if (!r)
-			r = witness_read(&got.witness, witness, still_so, &got);
-		if (!r)
-			r = set_looks_read(&got.set_looks, &got.slices, sets);
-		if (!r)
-			r = descriptors_read(&got.descriptors, descriptors);
-		if (!r)
-			r = read_slices(&got.slices, path);
-	}
-	free(witness);
-	free(snapshot);
-	free(sets);
-	free(descriptors);
-	free(path);
+	snprintf(name, sizeof(name), "image%u", index);
+	int dir = file_open_folder(folder, name, O_NOFOLLOW), r;
+	if (dir >= 0)
+		r = read_image(&got, dir);
+	else
+		r = dir == -ENOENT ? 0 : note_refused(&got, "", dir);
+	got.damaged |= file_refused(dir);
+	if (dir >= 0)
+		close(dir);
 	if (r)
 		image_close(&got);
 	else
@@ -356,6 +378,7 @@ void image_close(struct image *m)
 	free(m->row_flags);
 	witness_deinit(&m->witness);
 	slices_deinit(&m->slices);
+	free(m->refused);
 	memset(m, 0, sizeof(*m));
 }
 

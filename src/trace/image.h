@@ -39,6 +39,7 @@ struct image {
 	int ended_signal; // that its process died by; 0 = by none; -1 = not known
 	uint32_t layout; // another than this reader's, of which it is; 0 = ours, or not known
 	bool damaged; // a table is cut off or not one at all
+	char *refused; // what of it is not read, and why: file_open; NULL: nothing
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone
 	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;
@@ -78,9 +79,9 @@ bool image_ran_since(const struct image *m, const struct ctp_state *s);
 // Who ran and where when its process died by a signal; NULL if it did not, or nobody saw it.
 const struct ctp_crash *image_crash(const struct image *m);
 
-// Opens trace/ctp/image<index>. 0 also if there are no tables (has_tables is
+// Opens image<index> in the folder `ctp` of a trace. 0 also if there are no tables (has_tables is
 // false then); -errno on failure.
-int image_open(struct image *m, const char *dir, unsigned index);
+int image_open(struct image *m, int folder, unsigned index);
 void image_close(struct image *m);
 // With its tables open: makes what is found through them, and counts. 0 or -ENOMEM.
 int image_settle(struct image *m);

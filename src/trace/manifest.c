@@ -5,10 +5,15 @@
 #include "trace/manifest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/file.h"
+
+#define MANIFEST_MOST (256u << 20)
 
 static uint64_t get_u64(const json_t *o, const char *key)
 {
@@ -114,14 +119,26 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	return r ? r : read_strings(&m->unseen, &m->nunseen, json_object_get(root, "unseen"));
 }
 
-int manifest_read(struct manifest *m, const char *path)
+json_t *manifest_load(int folder, int *why)
 {
-	json_error_t error;
-	if (access(path, R_OK))
-		return -errno;
-	json_t *root = json_load_file(path, 0, &error);
+	char *text = NULL;
+	size_t bytes;
+	int fd = file_open(folder, "trace.json", O_NOFOLLOW);
+	int r = fd < 0 ? fd : file_text(fd, MANIFEST_MOST, &text, &bytes);
+	json_t *root = r ? NULL : json_loadb(text, bytes, 0, NULL);
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	*why = r ? r : root ? 0 : -EPROTO;
+	return root;
+}
+
+int manifest_read(struct manifest *m, int folder)
+{
+	int why;
+	json_t *root = manifest_load(folder, &why);
 	if (!root)
-		return json_error_code(&error) == json_error_cannot_open_file ? -ENOENT : -EPROTO;
+		return why;
 	struct manifest got = { 0 };
 	int r = manifest_fill(&got, root);
 	json_decref(root);

@@ -40,8 +40,12 @@ struct manifest {
 	size_t nunseen;
 };
 
-// 0; -ENOENT: no such file; -EPROTO: not the manifest of a ctp trace.
-int manifest_read(struct manifest *m, const char *path);
+typedef struct json_t json_t;
+
+// Reads trace.json in the folder `ctp`. 0; -ENOENT: no such file; -EPROTO: not the manifest of a ctp trace; why file_open refuses it.
+int manifest_read(struct manifest *m, int folder);
+// The same as JSON; NULL: *why.
+json_t *manifest_load(int folder, int *why);
 void manifest_deinit(struct manifest *m);
 // Ticks to CLOCK_MONOTONIC ns; 0 stays 0 ("never").
 uint64_t manifest_ns(const struct manifest *m, uint64_t ticks);

@@ -206,12 +206,12 @@ static int open_queues(struct walk *k)
 	int r = 0;
 	for (uint32_t i = 0; !r && i < k->w->nstreams; i++) {
 		const struct world_stream *s = &k->w->streams[i];
-		if (holds_stations(s))
+		if (holds_stations(s) || file_refused(s->error))
 			continue;
 		struct queue *q = &k->queues[k->n];
 		*q = (struct queue){ .stream = i, .process = process_of(s->path) };
 		k->total += s->whole_bytes;
-		r = stream_open(&q->reader, s->path);
+		r = world_stream_open(&q->reader, k->w, s);
 		k->n += !r;
 	}
 	return r;
@@ -231,9 +231,9 @@ static int walk_directory(struct walk *k)
 		stream_close(k->queues[i].reader);
 	for (uint32_t i = 0; !r && i < k->w->nstreams; i++) {
 		struct stream_reader *reader;
-		if (!holds_stations(&k->w->streams[i]))
+		if (!holds_stations(&k->w->streams[i]) || file_refused(k->w->streams[i].error))
 			continue;
-		r = stream_open(&reader, k->w->streams[i].path);
+		r = world_stream_open(&reader, k->w, &k->w->streams[i]);
 		if (r)
 			break;
 		r = walk_stations(k, i, reader);

@@ -57,6 +57,13 @@ int packet_find(const struct packet_file *f, uint64_t from, uint64_t to, uint64_
 	struct stream_packet p;
 	uint64_t bytes, end = to < f->bytes ? to : f->bytes;
 	while (from < end && f->bytes - from >= sizeof(p)) {
+		off_t data = lseek(f->fd, (off_t)from, SEEK_DATA); // a hole holds no packet, and may be larger than any disk
+		if (data < 0 && errno == ENXIO)
+			return 0;
+		if (data > (off_t)from && (from = (uint64_t)data) >= end)
+			return 0;
+		if (f->bytes - from < sizeof(p))
+			return 0;
 		size_t n = f->bytes - from < room_bytes ? (size_t)(f->bytes - from) : room_bytes;
 		int e = packet_read(f->fd, room, n, from);
 		if (e)

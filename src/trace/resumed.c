@@ -62,14 +62,14 @@ static void look_at_slots(struct looking *l, struct ctp_cursor *c, const struct 
 	}
 }
 
-static int one_stream(const struct world *w, struct looking *l, const char *path)
+static int one_stream(const struct world *w, struct looking *l, const struct world_stream *s)
 {
 	struct stream_reader *reader;
 	const struct stream_packet *p;
 	struct ctp_cursor *cursor;
 	const void *slots;
 	size_t n;
-	int r = stream_open(&reader, path);
+	int r = world_stream_open(&reader, w, s);
 	if (r)
 		return r;
 	while (l->unseen && (r = stream_slots(reader, &p, &slots, &n, &cursor)) > 0) {
@@ -106,8 +106,8 @@ int resumed_read(const struct world *w, const struct image *m, struct resumed *v
 		return -ENOMEM;
 	want(&l, w);
 	for (size_t i = 0; !r && l.unseen && i < w->nstreams; i++)
-		if (strcmp(file_base(w->streams[i].path), "v1"))
-			r = one_stream(w, &l, w->streams[i].path);
+		if (strcmp(file_base(w->streams[i].path), "v1") && !file_refused(w->streams[i].error))
+			r = one_stream(w, &l, &w->streams[i]);
 	free(l.wanted);
 	return r;
 }

@@ -137,10 +137,10 @@ static int line(void *looks, const json_t *o)
 	return 0;
 }
 
-int set_looks_read(struct set_looks *s, struct slices_set *stacks, const char *path)
+int set_looks_read(struct set_looks *s, struct slices_set *stacks, int folder, const char *name)
 {
 	s->stacks = stacks;
-	int r = json_each_line(path, line, s, &s->bad_lines);
+	int r = json_each_line(folder, name, line, s, &s->bad_lines);
 	s->stacks = NULL;
 	return r;
 }

@@ -69,5 +69,5 @@ struct set_looks {
 };
 
 // No file: an empty one. Stacks go to *stacks.
-int set_looks_read(struct set_looks *s, struct slices_set *stacks, const char *path);
+int set_looks_read(struct set_looks *s, struct slices_set *stacks, int folder, const char *name);
 void set_looks_deinit(struct set_looks *s);

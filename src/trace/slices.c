@@ -108,9 +108,9 @@ static int add(void *set, const json_t *o)
 	return r ? r : slices_stack(s, json_object_get(o, "owner_stack"), &i->owner_stack);
 }
 
-int slices_read(struct slices_set *s, const char *path)
+int slices_read(struct slices_set *s, int folder, const char *name)
 {
-	return json_each_line(path, add, s, &s->bad_lines);
+	return json_each_line(folder, name, add, s, &s->bad_lines);
 }
 
 void slices_deinit(struct slices_set *s)

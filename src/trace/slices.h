@@ -46,7 +46,7 @@ struct slices_set {
 };
 
 // Reads all lines, a later one about the same supersedes. No file: nothing is added. 0 or -errno.
-int slices_read(struct slices_set *s, const char *path);
+int slices_read(struct slices_set *s, int folder, const char *name);
 // The id of a stack as JSON has it; 0: there is none. 0 or -errno.
 int slices_stack(struct slices_set *s, const json_t *addresses, uint32_t *id);
 void slices_deinit(struct slices_set *s);

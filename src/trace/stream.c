@@ -35,7 +35,7 @@ struct stream_reader {
 	struct ctp_event events[STREAM_BUFFER_BYTES / sizeof(struct ctp_record)];
 };
 
-int stream_open(struct stream_reader **out, const char *path)
+int stream_open(struct stream_reader **out, int folder, const char *name)
 {
 	struct stream_reader *r = malloc(sizeof(*r));
 	if (!r)
@@ -44,14 +44,16 @@ int stream_open(struct stream_reader **out, const char *path)
 	r->left = r->number = r->time = 0;
 	r->counted = false;
 	r->pack = NULL;
-	r->file = (struct packet_file){ .stream_id = strncmp(file_base(path), "v1", 2) ? STREAM_THREADS : STREAM_V1 };
-	r->file.fd = open(path, O_RDONLY | O_CLOEXEC);
+	r->file = (struct packet_file){ .stream_id = strncmp(file_base(name), "v1", 2) ? STREAM_THREADS : STREAM_V1 };
+	r->file.fd = file_open(folder, name, O_NOFOLLOW);
 	struct stat st;
-	if (r->file.fd < 0 || fstat(r->file.fd, &st)) {
-		int e = -errno;
+	int e = r->file.fd < 0 ? r->file.fd : fstat(r->file.fd, &st) ? -errno : 0;
+	if (e) {
 		stream_close(r);
 		return e;
 	}
+	r->end.device = st.st_dev;
+	r->end.inode = st.st_ino;
 	r->end.file_bytes = r->file.bytes = (uint64_t)st.st_size;
 	*out = r;
 	return 0;
@@ -288,9 +290,4 @@ int stream_next(struct stream_reader *r, const struct stream_packet **packet, co
 const struct stream_end *stream_ended(const struct stream_reader *r)
 {
 	return &r->end;
-}
-
-int stream_repair(const char *path, const struct stream_end *end)
-{
-	return truncate(path, (off_t)end->whole_bytes) ? -errno : 0;
 }

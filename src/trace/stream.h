@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ctp/record.h"
 #include "trace/packet.h"
@@ -31,12 +32,14 @@ struct stream_end {
 	struct stream_damage damage;
 	uint64_t discarded; // as of the last whole packet
 	uint32_t tid;       // its
+	dev_t device;       // of the file
+	ino_t inode;
 };
 
 // Reads a stream up to its last whole packet, some thousand records at a time. What is damaged
 // before that costs itself alone.
 struct stream_reader;
-int stream_open(struct stream_reader **out, const char *path);
+int stream_open(struct stream_reader **out, int folder, const char *name); // file_open, O_NOFOLLOW
 void stream_close(struct stream_reader *r);
 // 1: *records holds *n > 0 records of *packet (struct ctp_event in a stream of threads, struct
 // stream_station in one of stations), until the next call. 0: the end. -errno. What is no
@@ -53,5 +56,3 @@ int stream_packet(struct stream_reader *r, const struct stream_packet **packet);
 int stream_bytes(struct stream_reader *r, const void **bytes, size_t *n);
 // So far; at the end, whole_bytes < file_bytes says that the rest was cut off.
 const struct stream_end *stream_ended(const struct stream_reader *r);
-// Shortens the file to whole_bytes.
-int stream_repair(const char *path, const struct stream_end *end);

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -43,19 +44,22 @@ static bool is_stream(const char *name)
 static int add_stream(struct world *w, const char *name)
 {
 	char *path = file_join(w->path, name);
-	struct stat st;
 	if (!path || GROW(w->streams, w->nstreams, w->streams_capacity)) {
 		free(path);
 		return -ENOMEM;
 	}
-	w->streams[w->nstreams++] = (struct world_stream){ .path = path, .file_bytes = stat(path, &st) ? 0 : (uint64_t)st.st_size };
+	struct world_stream *s = &w->streams[w->nstreams++];
+	struct stat st;
+	*s = (struct world_stream){ .path = path };
+	if (!fstatat(*w->folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+		s->file_bytes = (uint64_t)st.st_size;
 	return 0;
 }
 
 static int find_streams(struct world *w)
 {
 	struct dirent **names;
-	int n = scandir(w->path, &names, NULL, versionsort);
+	int n = scandirat(*w->folder, ".", &names, NULL, versionsort);
 	int r = n < 0 ? -errno : 0;
 	for (int i = 0; i < n; i++) {
 		if (!r && is_stream(names[i]->d_name))
@@ -147,12 +151,14 @@ static void count_stream(struct crew *c, struct world_stream *s)
 {
 	struct tally t = { 0 };
 	struct stream_reader *reader = NULL;
-	s->error = stream_open(&reader, s->path);
+	s->error = world_stream_open(&reader, c->w, s);
 	if (!s->error)
 		s->error = count_packets(c, s, reader, &t);
 	struct stream_end end = reader ? *stream_ended(reader) : (struct stream_end){ 0 };
 	s->whole_bytes = end.whole_bytes;
 	s->file_bytes = end.file_bytes;
+	s->device = end.device;
+	s->inode = end.inode;
 	s->packets = end.packets;
 	s->damage = end.damage;
 	s->records = t.events;
@@ -217,14 +223,14 @@ static int add_stations(struct changes *v1, const struct stream_station *s, size
 }
 
 // What was counted of it, and no more: it may have grown since. 0 or -ENOMEM.
-static int read_again(const struct world_stream *s, bool history, struct past *past)
+static int read_again(const struct world *w, const struct world_stream *s, bool history, struct past *past)
 {
 	struct stream_reader *reader;
 	const struct stream_packet *p;
 	const void *records;
 	size_t n;
 	int r = 0;
-	if (stream_open(&reader, s->path))
+	if (world_stream_open(&reader, w, s))
 		return 0; // that was said
 	while (!r && stream_next(reader, &p, &records, &n) > 0 && stream_ended(reader)->whole_bytes <= s->whole_bytes)
 		r = p->stream_id == STREAM_V1 ? add_stations(&past->v1, records, n) :
@@ -256,6 +262,8 @@ static int cover_stream(struct world *w, const struct world_stream *s)
 	const char *name = file_base(s->path);
 	char damage[300];
 	int e = 0;
+	if (file_refused(s->error))
+		return world_cover(w, "%s is not read: %s", name, file_why(s->error));
 	if (s->error)
 		return s->error == -ENOMEM ? -ENOMEM : world_cover(w, "%s could not be read: %s", name, strerror(-s->error));
 	if (streams_damage(s, damage, sizeof(damage)))
@@ -275,7 +283,7 @@ int streams_read(struct world *w, bool history, struct past *past)
 		const struct world_stream *s = &w->streams[i];
 		r = cover_stream(w, s);
 		if (!r && (history || s->has_stations))
-			r = read_again(s, history, past);
+			r = read_again(w, s, history, past);
 	}
 	return r;
 }

@@ -6,8 +6,13 @@
 #include "trace/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HOLLOW_BYTES (256 << 20)
 
 struct table_header {
 	char magic[8];
@@ -39,17 +44,23 @@ static int table_check(struct table *t, size_t bytes, bool indexed)
 	return 0;
 }
 
-int table_open(struct table *t, const char *dir, const char *name, size_t bytes, bool indexed)
+// Are nearly all of its many rows holes of the file? Nobody wrote them, and to read them takes for ever.
+static bool is_hollow(int fd)
 {
-	char *path = file_join(dir, name);
-	if (!path)
-		return -ENOMEM;
+	struct stat st;
+	return !fstat(fd, &st) && st.st_size > HOLLOW_BYTES && st.st_blocks < st.st_size / 512 / 256;
+}
+
+int table_open(struct table *t, int folder, const char *name, size_t bytes, bool indexed)
+{
 	struct table got = { 0 };
-	int r = file_map(&got.map, path);
-	free(path);
-	if (r)
-		return r;
-	r = table_check(&got, bytes, indexed);
+	int fd = file_open(folder, name, O_NOFOLLOW);
+	if (fd < 0)
+		return fd;
+	int r = is_hollow(fd) ? -EPROTO : file_map(&got.map, fd);
+	close(fd);
+	if (!r)
+		r = table_check(&got, bytes, indexed);
 	if (r)
 		table_close(&got);
 	else

@@ -18,9 +18,10 @@ struct table {
 	uint64_t time; // ticks of the copy
 };
 
-// Opens dir/name and checks that its records are what we know: `bytes` each,
-// without the index. 0, -ENOENT, or -EPROTO. Rows cut off at the end are left out.
-int table_open(struct table *t, const char *dir, const char *name, size_t bytes, bool indexed);
+// Opens `name` in the folder and checks that its records are what we know: `bytes` each,
+// without the index. 0, -ENOENT, -EPROTO, or why file_open refuses it. A table whose last row is not whole is
+// none (-EPROTO).
+int table_open(struct table *t, int folder, const char *name, size_t bytes, bool indexed);
 void table_close(struct table *t);
 
 static inline const void *table_row(const struct table *t, size_t i)

@@ -181,10 +181,10 @@ static int witness_line(void *ctx, const json_t *o)
 	return merge_open(w, json_object_get(o, "open"));
 }
 
-int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg)
+int witness_read(struct witness_set *set, int folder, const char *name, witness_filter counts, void *arg)
 {
 	struct witness_reading is = { set, counts, arg };
-	return json_each_line(path, witness_line, &is, &set->bad_lines);
+	return json_each_line(folder, name, witness_line, &is, &set->bad_lines);
 }
 
 void witness_deinit(struct witness_set *set)

@@ -50,7 +50,7 @@ struct witness_set {
 typedef int (*witness_filter)(void *arg, uint64_t coroutine, uint64_t changes);
 
 // Reads all lines; lines that are no looks are counted. No file: an empty set.
-int witness_read(struct witness_set *set, const char *path, witness_filter counts, void *arg);
+int witness_read(struct witness_set *set, int folder, const char *name, witness_filter counts, void *arg);
 void witness_deinit(struct witness_set *set);
 // The entry about this wait, or NULL. rule: 1 = CTP001.
 const struct witness *witness_find(const struct witness_set *set, unsigned rule, uint64_t coroutine,

@@ -7,13 +7,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "core/corefile.h"
 #include "ctp/pack.h"
@@ -66,6 +69,28 @@ uint64_t world_ns(const struct world *w, uint64_t ticks)
 	return manifest_ns(&w->manifest, ticks);
 }
 
+int world_stream_open(struct stream_reader **out, const struct world *w, const struct world_stream *s)
+{
+	return w->folder ? stream_open(out, *w->folder, file_base(s->path)) : -ENOENT;
+}
+
+int world_stream_repair(const struct world *w, const struct world_stream *s)
+{
+	struct stat is;
+	int fd = w->folder ? openat(*w->folder, file_base(s->path), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return w->folder ? -errno : -ENOENT;
+	int r = fstat(fd, &is) ? -errno : !S_ISREG(is.st_mode) ? -EMEDIUMTYPE : 0;
+	if (!r && (is.st_dev != s->device || is.st_ino != s->inode || (uint64_t)is.st_size != s->file_bytes))
+		r = -ESTALE;
+	if (!r && is.st_nlink > 1) // what else it is the name of is not known
+		r = -EMLINK;
+	if (!r && ftruncate(fd, (off_t)s->whole_bytes))
+		r = -errno;
+	close(fd);
+	return r;
+}
+
 static int open_lines(struct world *w, struct world_error *error)
 {
 	bool standard = !strcmp(w->path, "-");
@@ -89,6 +114,18 @@ static int open_file(struct world *w, struct world_error *error)
 	return corefile_is_elf(head, n) ? core_read(w, error) : open_lines(w, error);
 }
 
+// Where the user says that a trace is, may be a link; what is in it, not.
+static int open_folder(struct world *w)
+{
+	int fd = file_open_folder(AT_FDCWD, w->path, 0);
+	w->folder = fd < 0 ? NULL : malloc(sizeof(*w->folder));
+	if (w->folder)
+		*w->folder = fd;
+	else if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : w->folder ? 0 : -ENOMEM;
+}
+
 static int open_any(struct world *w, int wait_ms, struct world_error *error)
 {
 	struct stat st;
@@ -99,7 +136,9 @@ static int open_any(struct world *w, int wait_ms, struct world_error *error)
 			    errno == ENOENT ? "no such trace" : strerror(errno), w->path);
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) ? open_file(w, error) : open_lines(w, error);
-	int r = directory_read(w, wait_ms, error);
+	int r = open_folder(w);
+	if (!r)
+		r = directory_read(w, wait_ms, error);
 	if ((r == -ENOENT || r == -EPROTO) && !error->text[0])
 		return fail(error, r, "not a ctp trace (%s); record one with: ctp-run -o PATH PROGRAM",
 			    r == -ENOENT ? "it has no ctp/trace.json" : "its ctp/trace.json is damaged");
@@ -147,6 +186,9 @@ void world_close(struct world *w)
 		free(w->coverage[i]);
 	free(w->coverage);
 	manifest_deinit(&w->manifest);
+	if (w->folder)
+		close(*w->folder);
+	free(w->folder);
 	free(w->path);
 	memset(w, 0, sizeof(*w));
 }

@@ -4,6 +4,8 @@
 // this and nothing else.
 #pragma once
 
+#include <sys/types.h>
+
 #include "trace/image.h"
 #include "trace/manifest.h"
 #include "trace/stream.h"
@@ -17,6 +19,8 @@ struct world_stream {
 	struct stream_damage damage; // stream.h
 	uint32_t tid;
 	int error; // why it could not be read, or not to its end
+	dev_t device; // which file was read
+	ino_t inode;
 	bool has_stations; // records of version-1 stations
 };
 
@@ -29,6 +33,7 @@ struct world_watch {
 struct world {
 	enum world_form form;
 	char *path; // as given
+	int *folder; // of a directory: its descriptor, below which all of it is opened; else NULL
 	const struct world_watch *watch; // or NULL
 	struct manifest manifest;
 	struct image *images;
@@ -72,3 +77,8 @@ int world_compressed(struct world_error *e, uint32_t way);
 // Adds one line about what was covered. 0 or -ENOMEM.
 int world_cover(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t world_ns(const struct world *w, uint64_t ticks);
+// Opens a stream of a directory, which is the one that it was: 0 or -errno.
+int world_stream_open(struct stream_reader **out, const struct world *w, const struct world_stream *s);
+// Cuts off what is behind the last whole packet that was read. 0, or -errno (file_why): the file is another than the one that
+// was read, or not the trace's alone.
+int world_stream_repair(const struct world *w, const struct world_stream *s);

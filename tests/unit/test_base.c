@@ -2,6 +2,7 @@
 //
 // Tests of src/base: the map of ids, paths, durations, options, colors, mappings,
 // URIs, lines of JSON, protobuf, names of calls.
+#include <fcntl.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,13 +233,13 @@ static void test_json_lines(void **state)
 	uint64_t bad = 0;
 	(void)state;
 	dprintf(fd, "{\"a\":1}\n[]\n{\"a\":2}\nnonsense\n{\"a\"");
-	assert_int_equal(json_each_line(path, count_a, &sum, &bad), 0);
+	assert_int_equal(json_each_line(AT_FDCWD, path, count_a, &sum, &bad), 0);
 	assert_int_equal(sum, 3);
 	assert_int_equal(bad, 3);
-	assert_int_equal(json_each_line(path, count_a, &sum, &bad), 7); // its own word, at once
+	assert_int_equal(json_each_line(AT_FDCWD, path, count_a, &sum, &bad), 7); // its own word, at once
 	unlink(path);
 	close(fd);
-	assert_int_equal(json_each_line(path, count_a, &sum, &bad), 0);
+	assert_int_equal(json_each_line(AT_FDCWD, path, count_a, &sum, &bad), 0);
 	assert_int_equal(bad, 4);
 }
 

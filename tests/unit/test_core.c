@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/corefile.h"
 #include "ctp/region.h"
 #include "sanitized.h"
 #include "trace/world.h"
@@ -126,6 +128,80 @@ static void other_words(void **state)
 			}
 }
 
+// A core whose file is nearly all hole takes as much memory as it has data. The first of the tests: the most that the process took stays.
+static void hollow(void **state)
+{
+	enum { MOST_KB = 512 << 10 };
+	const uint64_t claimed = 2ULL << 30;
+	struct rusage use;
+	struct world w;
+	(void)state;
+	make();
+	core.load[1].p_filesz = core.load[1].p_memsz = claimed;
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(write(fd, &core, sizeof(core)), sizeof(core));
+	assert_int_equal(ftruncate(fd, (off_t)(offsetof(struct core, states) + claimed)), 0);
+	bool holes = lseek(fd, sizeof(core) + (1 << 20), SEEK_DATA) < 0;
+	close(fd);
+	if (!holes) {
+		print_message("files have no holes here\n");
+		skip();
+	}
+	assert_int_equal(world_open(&w, path, 0, &error), 0);
+	assert_int_equal(w.coroutines, 2);
+	world_close(&w);
+	assert_int_equal(getrusage(RUSAGE_SELF, &use), 0);
+	assert_true(use.ru_maxrss < MOST_KB);
+}
+
+// Adds a segment of one note behind all else: of this type and name, with a head that says this size, less `cut` bytes at
+// the file's end.
+static void note_as(struct corefile *c, const char *name, unsigned type, size_t says, size_t cut)
+{
+	static unsigned char note[1024];
+	const Elf64_Nhdr head = { 5, (Elf64_Word)says, type };
+	struct elf_prstatus status = { .pr_pid = 99, .pr_cursig = SIGFPE };
+	struct elf_prpsinfo process = { .pr_pid = 98, .pr_psargs = "./server -v  " };
+	siginfo_t info = { .si_signo = SIGBUS };
+	size_t bytes = sizeof(head) + 8 + says;
+	make();
+	memset(note, 0, sizeof(note));
+	memcpy(note, &head, sizeof(head));
+	memcpy(note + sizeof(head), name, strlen(name));
+	memcpy(note + sizeof(head) + 8, type == NT_PRSTATUS ? (void *)&status : type == NT_PRPSINFO ? (void *)&process : (void *)&info,
+	       type == NT_PRSTATUS ? sizeof(status) : type == NT_PRPSINFO ? sizeof(process) : sizeof(info));
+	core.load[1] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = sizeof(core), .p_filesz = bytes, .p_align = 4 };
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(write(fd, &core, sizeof(core)), sizeof(core));
+	assert_int_equal(write(fd, note, bytes - cut), bytes - cut);
+	close(fd);
+	assert_int_equal(corefile_open(c, path), 0);
+}
+
+// A note counts if its kind, its name and its size are right, up to the file's last byte, and never beyond.
+static void noted(void **state)
+{
+	static const struct { unsigned type; size_t bytes; } kinds[] = {
+		{ NT_PRSTATUS, sizeof(struct elf_prstatus) }, { NT_PRPSINFO, sizeof(struct elf_prpsinfo) }, { NT_SIGINFO, sizeof(siginfo_t) },
+	};
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct corefile c;
+		note_as(&c, "CORE", kinds[i].type, kinds[i].bytes, 0);
+		assert_int_equal(c.tid, i == 0 ? 99 : 0);
+		assert_int_equal(c.signal, i == 0 ? SIGFPE : 0);
+		assert_int_equal(c.pid, i == 1 ? 98 : 0);
+		assert_string_equal(c.command, i == 1 ? "./server -v" : "");
+		assert_int_equal(c.info.si_signo, i == 2 ? SIGBUS : 0);
+		corefile_close(&c);
+		for (unsigned way = 0; way < 4; way++) {
+			note_as(&c, way == 0 ? "CORF" : "CORE", kinds[i].type, kinds[i].bytes + (way == 1 ? 4 : way == 2 ? -4UL : 0), way == 3);
+			assert_true(!c.tid && !c.signal && !c.pid && !*c.command && !c.info.si_signo);
+			corefile_close(&c);
+		}
+	}
+}
+
 static void other_layout(void **state)
 {
 	struct world w;
@@ -157,7 +233,7 @@ int main(void)
 {
 	if (not_under(SANITIZED_THREAD, "it has one thread, and takes long"))
 		return SKIPPED_PROGRAM;
-	const struct CMUnitTest tests[] = { cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
-					    cmocka_unit_test(other_layout) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(hollow), cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
+					    cmocka_unit_test(other_layout), cmocka_unit_test(noted) };
 	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ static void reads_names(void **state)
 	struct descriptors d = { 0 };
 	(void)state;
 	assert_int_equal(write_text(path, text, sizeof(text) - 1), 0);
-	assert_int_equal(descriptors_read(&d, path), 0);
+	assert_int_equal(descriptors_read(&d, AT_FDCWD, path), 0);
 	unlink(path);
 	assert_string_equal(descriptors_name(&d, 9, 2), "[::1]:80 <- [::1]:4");
 	assert_string_equal(descriptors_name(&d, 3, 1), "/run/x.sock");
@@ -71,7 +72,7 @@ static void reads_every_kind(void **state)
 	struct slices_set stacks = { 0 };
 	struct set_looks s = { 0 };
 	assert_int_equal(write_lines(path), 0);
-	assert_int_equal(set_looks_read(&s, &stacks, path), 0);
+	assert_int_equal(set_looks_read(&s, &stacks, AT_FDCWD, path), 0);
 	unlink(path);
 	assert_true(s.looked);
 	assert_int_equal(s.ns, 77);
@@ -110,7 +111,7 @@ static void no_file_is_an_empty_one(void **state)
 {
 	(void)state;
 	struct set_looks s = { 0 };
-	assert_int_equal(set_looks_read(&s, &(struct slices_set){ 0 }, "/nonexistent/sets.jsonl"), 0);
+	assert_int_equal(set_looks_read(&s, &(struct slices_set){ 0 }, AT_FDCWD, "/nonexistent/sets.jsonl"), 0);
 	assert_false(s.looked);
 	set_looks_deinit(&s);
 }

@@ -2,6 +2,7 @@
 //
 // The sampler of slices over a region made by hand, with threads of this very
 // process; what its lines read as; and where a slice that computes spends its time.
+#include <fcntl.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,7 +135,7 @@ static bool appears(struct fixture *x, unsigned rule, struct slices_set *got)
 	for (int i = 0; i < TURNS; i++) {
 		slices_poll(x->s, now_ns());
 		slices_deinit(got);
-		assert_int_equal(slices_read(got, x->path), 0);
+		assert_int_equal(slices_read(got, AT_FDCWD, x->path), 0);
 		for (size_t k = 0; k < got->n; k++)
 			if (got->items[k].rule == rule)
 				return true;
@@ -208,7 +209,7 @@ static void test_one_sample_of_a_sleep(void **state)
 	x->r.threads[0].switches++;
 	x->r.threads[0].current = 10;
 	slices_poll(x->s, now + 21 * ms);
-	assert_int_equal(slices_read(&got, x->path), 0);
+	assert_int_equal(slices_read(&got, AT_FDCWD, x->path), 0);
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.items[0].rule, 17);
 	assert_int_equal(got.items[0].asleep_ns, 3000 * ms);
@@ -230,7 +231,7 @@ static void test_sleep_has_only_begun(void **state)
 	uint64_t now = now_ns();
 	slices_poll(x->s, now);
 	slices_poll(x->s, now + 20000000);
-	assert_int_equal(slices_read(&got, x->path), 0);
+	assert_int_equal(slices_read(&got, AT_FDCWD, x->path), 0);
 	assert_int_equal(got.n, 0);
 	end_sleeper(x);
 	slices_deinit(&got);
@@ -266,7 +267,7 @@ static void test_silent(struct fixture *x)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 	slices_final(x->s);
-	assert_int_equal(slices_read(&got, x->path), 0);
+	assert_int_equal(slices_read(&got, AT_FDCWD, x->path), 0);
 	assert_int_equal(got.n, 0);
 	slices_deinit(&got);
 }
@@ -309,7 +310,7 @@ static void test_lines(void **state)
 	      "{\"v\":1,\"rule\":\"CTP018\",\"coroutine\":6,\"site\":\"0x1f\",\"count\":1,\"lock_name\":\"cache+0x8\"}\n"
 	      "not json\n{\"v\":1}\n{\"v\":1,\"dropped\":7}\n", x->out);
 	fflush(x->out);
-	assert_int_equal(slices_read(&got, x->path), 0);
+	assert_int_equal(slices_read(&got, AT_FDCWD, x->path), 0);
 	assert_int_equal(got.n, 2);
 	assert_int_equal(got.items[0].count, 3); // the later line counts
 	assert_int_equal(got.items[0].slice_ns, 90);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +19,8 @@
 #include "symbols/demangle.h"
 #include "symbols/ehframe.h"
 #include "symbols/frames.h"
+#include "symbols/gate.h"
+#include "symbols/source.h"
 
 static uint64_t inner_pc;
 
@@ -142,6 +145,133 @@ static void test_other_build(void **state)
 	symbols_free(s);
 }
 
+// A frame of this program, as its debug information could name any file.
+static char *line_of(struct symbols *s, const char *file, const char *folder)
+{
+	const struct symbols_frame f = { .module = path, .file = file, .dir = folder, .line = 2 };
+	return symbols_source_line(s, &f);
+}
+
+static void need_line(struct symbols *s, const char *file, const char *want)
+{
+	char *line = line_of(s, file, "/tmp");
+	if (want && !line)
+		fail_msg("no line of %s", file);
+	if (want)
+		assert_string_equal(line, want);
+	else
+		assert_null(line);
+	free(line);
+}
+
+static void put(const char *file, const char *text, size_t n)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, text, n), n);
+	close(fd);
+}
+
+#define PUT(file, text) put(file, text, sizeof(text) - 1)
+
+// Whatever an object file calls a source: a line is shown of what is one, and it steers no terminal.
+static void test_source_line(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	char folder[] = "/tmp/test_symbols.XXXXXX";
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(symbols_new(&s, &self, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, inner_pc, true, &p), 0);
+	char names[9][64];
+	static const char *const files[] = { "a.c", "secret", "link.c", "fifo.c", "zero.c", "folder.c", "nul.c", "same.c", "none.c" };
+	for (size_t i = 0; i < 9; i++)
+		snprintf(names[i], sizeof(names[i]), "%s/%s", folder, files[i]);
+	PUT("a.c", "int a;\n\tint\tb = 1; \033[2J\302\233m \xff\nint c;\n");
+	PUT("secret", "one\ntwo\n");
+	PUT("nul.c", "one\ntw\0o\n");
+	assert_int_equal(symlink("secret", "link.c") | symlink("/dev/zero", "zero.c") | symlink("a.c", "same.c"), 0);
+	assert_int_equal(mkfifo("fifo.c", 0600) | mkdir("folder.c", 0700), 0);
+	need_line(s, names[0], "int b = 1; ?[2J??m ?");
+	need_line(s, names[7], "int b = 1; ?[2J??m ?");
+	for (size_t i = 1; i < 9; i++)
+		if (i != 7)
+			need_line(s, names[i], NULL);
+	need_line(s, "a.c", NULL);            // from wherever the reader happens to be
+	assert_null(line_of(s, names[0], "/")); // nobody builds there
+	assert_null(line_of(s, names[0], NULL));
+	assert_int_equal(symbols_distrust(s, "/"), 0); // as if the object file had come with the trace
+	need_line(s, names[0], NULL);
+	symbols_free(s);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(remove(files[i]), 0);
+	assert_int_equal(chdir("/") | rmdir(folder), 0);
+}
+
+// By whose word a reader sees whose file.
+static void test_source_owners(void **state)
+{
+	enum { ROOT, READER = 1000, ANOTHER };
+	const struct source_teller root = { true, ROOT }, own = { true, READER }, another = { true, ANOTHER }, nobody = { false, ROOT };
+	assert_true(source_may_show(&root, READER, READER, 0600));
+	assert_true(source_may_show(&own, READER, READER, 0600));
+	assert_true(source_may_show(&own, READER, ANOTHER, 0640));
+	assert_true(source_may_show(&another, READER, ANOTHER, 0600));
+	assert_true(source_may_show(&another, READER, ROOT, 0644));
+	assert_false(source_may_show(&another, READER, ROOT, 0640));
+	assert_false(source_may_show(&another, READER, READER, 0644));
+	assert_false(source_may_show(&another, ROOT, READER, 0644)); // nor by root, of whom it is no word
+	assert_false(source_may_show(&another, ROOT, ROOT, 0600));
+	assert_true(source_may_show(&another, ROOT, ANOTHER, 0600));
+	assert_false(source_may_show(&nobody, ROOT, ROOT, 0644));
+	assert_true(source_is_name("/usr/include/c++/12/vector"));
+	assert_true(source_is_name("/p/x.rs"));
+	assert_false(source_is_name("/home/me/.ssh/id_rsa"));
+	assert_false(source_is_name("/home/me/p/.c"));
+	assert_false(source_is_name("/p/x.c/passwd"));
+}
+
+// Files that libdw opens by itself: none but regular ones, and the gate is open for all others.
+static void test_gate(void **state)
+{
+	char folder[] = "/tmp/test_symbols.XXXXXX", fifo[64], written[64];
+	assert_non_null(mkdtemp(folder));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+	snprintf(written, sizeof(written), "%s/written", folder);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	gate_close();
+	assert_int_equal(open(fifo, O_RDONLY | O_CLOEXEC), -1);
+	assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), -1);
+	assert_int_equal(open(written, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && !close(fd));
+	gate_open();
+	fd = open(written, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+	struct stat st;
+	assert_true(fd >= 0 && !fstat(fd, &st) && !close(fd));
+	assert_int_equal(st.st_mode & 0700, 0600);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && !close(fd));
+	assert_int_equal(unlink(written) | unlink(fifo) | rmdir(folder), 0);
+}
+
+// An object file that is none: looked up without waiting for it.
+static void test_fifo_module(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	char folder[] = "/tmp/test_symbols.XXXXXX", fifo[64];
+	assert_non_null(mkdtemp(folder));
+	snprintf(fifo, sizeof(fifo), "%s/lib.so", folder);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	const struct symbols_module m = { .path = fifo, .start = 0x1000, .end = 0x2000 };
+	assert_int_equal(symbols_new(&s, &m, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, 0x1100, true, &p), 0);
+	assert_null(p.frames[0].symbol);
+	symbols_free(s);
+	assert_int_equal(unlink(fifo) | rmdir(folder), 0);
+}
+
 static void test_demangle(void **state)
 {
 	char *name = demangle("_ZN3net4Conn4readEi");
@@ -249,7 +379,8 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_entry_name), cmocka_unit_test(test_place), cmocka_unit_test(test_trampoline),
-		cmocka_unit_test(test_where_functions_begin),
+		cmocka_unit_test(test_where_functions_begin), cmocka_unit_test(test_source_line),
+		cmocka_unit_test(test_source_owners), cmocka_unit_test(test_gate), cmocka_unit_test(test_fifo_module),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

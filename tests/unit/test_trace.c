@@ -3,6 +3,7 @@
 // Tests of src/trace: what a trace says, and that a damaged one says less
 // but never more, and never brings the reader down.
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -365,6 +366,31 @@ static void test_hostile(void **state)
 	}
 }
 
+// A table says how many rows it has: of as many it is one, of one byte less it is none.
+static void test_table_rows(void **state)
+{
+	static const struct { bool indexed; size_t row; } kinds[] = { { true, 24 }, { false, 16 } };
+	fclose(b.witness);
+	for (size_t i = 0; i < 2; i++) {
+		enum { ROWS = 3 };
+		unsigned char file[64 + ROWS * 24] = "CTPTAB1";
+		uint32_t head[] = { 1, (uint32_t)kinds[i].row, ROWS, 0, kinds[i].indexed };
+		struct table t = { 0 };
+		size_t bytes = 64 + ROWS * kinds[i].row;
+		memcpy(file + 8, head, sizeof(head));
+		for (size_t less = 0; less <= kinds[i].row; less++) {
+			int fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			int to = openat(fd, "table", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+			assert_int_equal(write(to, file, bytes - less), bytes - less);
+			close(to);
+			assert_int_equal(table_open(&t, fd, "table", 16, kinds[i].indexed), less ? -EPROTO : 0);
+			assert_int_equal(t.n, less ? 0 : ROWS);
+			table_close(&t);
+			close(fd);
+		}
+	}
+}
+
 static void refused(const char *age, unsigned layout)
 {
 	struct world w;
@@ -425,7 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_counts), TEST(test_packets), TEST(test_contradiction), TEST(test_cut_stream), TEST(test_damaged_stream), TEST(test_stack_bounds),
 		TEST(test_witness_merge), TEST(test_no_trace), TEST(test_hostile), TEST(test_other_layout),
-		TEST(test_other_layout_unfinished),
+		TEST(test_other_layout_unfinished), TEST(test_table_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

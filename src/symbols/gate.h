@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// gate.h - what libdw may open while it reads a file that may be hostile.
+#pragma once
+
+// Between these, in this thread, every file that a library opens must be a regular one, and no read of it waits. They nest.
+void gate_close(void);
+void gate_open(void);
