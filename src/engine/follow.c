@@ -48,6 +48,7 @@ static int next_image(struct session *s, struct process *p)
 	}
 	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
 	session_note_error(s, process_next(p, &fresh));
+	descent_note(&s->descent, p);
 	process_note_exe(p, NULL);
 	if (p->index == 0 && !s->output.jsonl)
 		manifest_write(&s->manifest, s->output.fd);
@@ -62,8 +63,12 @@ static int begin_child(struct session *s, pid_t pid)
 	struct process *p = session_process(s);
 	if (!p)
 		return -ENOMEM;
-	p->pidfd = alive_open(pid);
-	int r = (p->ids = ids_take(&s->ids, &used)) < 0 ? -EAGAIN : 0;
+	p->descent = descent_of(s, pid, &p->pidfd);
+	int r = p->descent ? 0 : -errno;
+	if (!r && p->descent != DESCENT_PROVEN)
+		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
+	if (!r)
+		r = (p->ids = ids_take(&s->ids, &used)) < 0 ? -EAGAIN : 0;
 	if (!r)
 		r = fresh_region(s, &p->own, used);
 	if (!r)
@@ -77,6 +82,7 @@ static int begin_child(struct session *s, pid_t pid)
 	const struct process *parent = find(s, p->parent);
 	if (parent)
 		p->region->ext->parent_fd = (uint32_t)(parent->own.fd >= 0 ? parent->own.fd : s->first.fd) + 1;
+	descent_note(&s->descent, p);
 	process_note_exe(p, NULL);
 	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)pid, (int)p->parent, p->about.exe);
 	return p->own.fd;
@@ -132,7 +138,8 @@ void follow_gone(struct session *s, pid_t pid)
 		put_ask(s, ask, 0);
 }
 
-static void child_ended(struct session *s, size_t i)
+// Its last events and tables are written, and all that it had is given back.
+static void close_child(struct session *s, size_t i, bool ended)
 {
 	const char *became;
 	struct process *p = s->processes[i];
@@ -144,8 +151,18 @@ static void child_ended(struct session *s, size_t i)
 		harvest_add(&s->ended, &sums);
 	session_count(s, p->region);
 	s->snapshots.ended += p->harvest->kept ? p->harvest->kept->switches : 0;
-	s->escaped += process_escaped(p, &became);
+	s->escaped += ended && process_escaped(p, &became);
 	session_drop(s, i);
+}
+
+void follow_let_go(struct session *s)
+{
+	for (size_t i = s->n_processes; i-- > 1;) {
+		if (s->processes[i]->descent == DESCENT_PROVEN)
+			continue;
+		s->let_go++;
+		close_child(s, i, false);
+	}
 }
 
 void follow_reap(struct session *s)
@@ -153,7 +170,7 @@ void follow_reap(struct session *s)
 	for (size_t i = s->n_processes; i-- > 1;) {
 		if (!alive_gone(s->processes[i]->pid, s->processes[i]->pidfd))
 			continue;
-		child_ended(s, i);
+		close_child(s, i, true);
 		follow_answer(s);
 	}
 }

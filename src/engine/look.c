@@ -149,7 +149,7 @@ static size_t completions(const struct look *l)
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
-	thread_names_note(l->r);
+	thread_names_note(l->r, l->pid);
 	l->disturbed = !r && proc_tasks_stopped(&l->tasks);
 	if (!r)
 		r = copy_threads(l);

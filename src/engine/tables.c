@@ -125,13 +125,13 @@ static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r,
 	return table_end(&t);
 }
 
-int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks,
+int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, uint64_t ticks,
 		uint64_t late_ns)
 {
 	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
 	if (!d.buffer)
 		return -ENOMEM;
-	thread_names_note(r);
+	thread_names_note(r, pid);
 	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, &d); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
 		if (i != CTP_TABLE_THREADS)
