@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "ctp/tables.h"
+#include "ctp/there.h"
 #include "engine/thread_names.h"
 
 struct table_header {
@@ -65,6 +66,16 @@ static void append(struct table *t, const void *bytes, size_t n)
 		if ((t->used += some) == BUFFER)
 			put_out(t);
 	}
+}
+
+// So many zeros, which take no room on the disk.
+static void leave_out(struct table *t, uint64_t n)
+{
+	if (!n)
+		return;
+	put_out(t);
+	if (!t->error && lseek(t->fd, (off_t)n, SEEK_CUR) < 0)
+		t->error = -errno;
 }
 
 static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, const struct dump *d)
@@ -120,8 +131,13 @@ static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r,
 	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
 	if (e < 0)
 		return e;
-	append(&t, rows, ctp_table_shapes[table].bytes * n);
-	t.h.count = n;
+	size_t bytes = ctp_table_shapes[table].bytes;
+	struct ctp_walk w = ctp_walk(r, rows, bytes, n);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, w.upto)) {
+		leave_out(&t, (i - t.h.count) * bytes);
+		append(&t, (const unsigned char *)rows + i * bytes, (w.upto - i) * bytes);
+		t.h.count = w.upto;
+	}
 	return table_end(&t);
 }
 
