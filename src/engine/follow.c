@@ -16,6 +16,8 @@
 #include "engine/alive.h"
 #include "engine/log.h"
 
+#define IMAGES_MOST 4096
+#define TABLES_MOST (8ULL << 30)
 #define ANSWER_NS 1000000000 // an answer that nobody has taken by then is taken back
 
 static struct process *find(const struct session *s, pid_t pid)
@@ -37,10 +39,24 @@ static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 	return 0;
 }
 
+// What all images together may take: a program that means harm calls exec for ever, and each image leaves
+// tables behind. Shells that call exec hundreds of times stay far below.
+static bool too_many(struct session *s)
+{
+	if (++s->images <= IMAGES_MOST && s->table_bytes <= TABLES_MOST)
+		return false;
+	if (!s->spent)
+		log_line(LOG_FAIL, "the program called exec %u times, and its tables take %llu MB: from here on its images run untraced",
+			 s->images, (unsigned long long)(s->table_bytes >> 20));
+	return s->spent = true;
+}
+
 // The process became another program. Ids go on where they were, so that they stay unique.
 static int next_image(struct session *s, struct process *p)
 {
 	struct shm fresh;
+	if (!descent_new_image(p) || too_many(s))
+		return -EPERM;
 	int r = fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
 	if (r < 0) {
 		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));

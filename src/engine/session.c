@@ -149,11 +149,13 @@ void session_started(struct session *s)
 {
 	struct process *p = s->processes[0];
 	// Its exec has begun, and what tells the image is there before any code of it runs.
-	for (int i = 0; s->options->follow && i < RANDOM_TRIES && !p->random_known; i++) {
+	for (int i = 0; i < RANDOM_TRIES && !p->random_known; i++) {
 		descent_note(&s->descent, p);
 		if (!p->random_known)
 			nanosleep(&(struct timespec){ .tv_nsec = RANDOM_STEP_NS }, NULL);
 	}
+	if (ctp_load32(&p->region->ext->guest_pid))
+		p->random_known = false; // we are late: it may be another image already, which is about to ask
 	session_note_error(s, process_started(p));
 }
 
@@ -286,6 +288,8 @@ static void cover_exec(struct session *s)
 	const struct process *p = s->processes[0];
 	const char *became;
 	char text[256];
+	if (s->spent)
+		cover(s, "the program called exec so often, or left such tables, that its later images were not traced");
 	if (!p->about.guest)
 		cover(s, "libctp.so did not attach to the last program image");
 	else if (process_escaped(p, &became) && became) {

@@ -30,6 +30,9 @@ struct session {
 	const char *region_path;    // of the first region, if it is a file; else NULL
 	const char *library;        // path of libctp.so; NULL: it is not ours to know
 	struct descent_run descent; // with --follow-forks
+	unsigned images;            // program images after the first of each process
+	uint64_t table_bytes;       // what their tables take on the disk
+	bool spent;                 // there were too many of them
 	unsigned let_go;            // children that went on: no signal goes to them
 	struct output output;
 	struct writer *writer;

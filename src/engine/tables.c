@@ -32,7 +32,7 @@ enum { BUFFER = 1 << 20 };
 // One copy of all of them.
 struct dump {
 	unsigned char *buffer;
-	uint64_t ticks, late_ns;
+	uint64_t ticks, late_ns, bytes;
 };
 
 // A file that grows by whole buffers: of a million rows, the copying is what takes time.
@@ -42,6 +42,7 @@ struct table {
 	struct table_header h;
 	unsigned char *buffer;
 	size_t used;
+	uint64_t *bytes; // written, of all tables
 };
 
 static void put_out(struct table *t)
@@ -53,6 +54,7 @@ static void put_out(struct table *t)
 		if (n < 0 && errno != EINTR)
 			t->error = -errno;
 		done += n > 0 ? (size_t)n : 0;
+		*t->bytes += n > 0 ? (size_t)n : 0;
 	}
 	t->used = 0;
 }
@@ -78,9 +80,9 @@ static void leave_out(struct table *t, uint64_t n)
 		t->error = -errno;
 }
 
-static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, const struct dump *d)
+static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, struct dump *d)
 {
-	*t = (struct table){ .buffer = d->buffer, .late_ns = d->late_ns };
+	*t = (struct table){ .buffer = d->buffer, .late_ns = d->late_ns, .bytes = &d->bytes };
 	t->fd = openat(dir, shape->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (t->fd < 0)
 		return -errno;
@@ -111,7 +113,7 @@ static void put(void *to, uint64_t index, const void *row)
 }
 
 static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, const struct ctp_thread *ended,
-		     const struct dump *d)
+		     struct dump *d)
 {
 	struct table t;
 	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
@@ -123,7 +125,7 @@ static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, 
 	return table_end(&t);
 }
 
-static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, const struct dump *d)
+static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, struct dump *d)
 {
 	uint64_t n;
 	const void *rows = ctp_table_whole(r, table, &n);
@@ -142,7 +144,7 @@ static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r,
 }
 
 int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, uint64_t ticks,
-		uint64_t late_ns)
+		uint64_t late_ns, uint64_t *bytes)
 {
 	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
 	if (!d.buffer)
@@ -155,5 +157,7 @@ int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp
 	for (unsigned i = CTP_TABLES_BY_ROW; !e && i < CTP_TABLES; i++)
 		e = dump_whole(dir, i, r, &d);
 	free(d.buffer);
+	if (bytes)
+		*bytes = d.bytes;
 	return e;
 }
