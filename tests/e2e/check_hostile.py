@@ -4,7 +4,7 @@ import os
 import signal
 
 from check_run import NOBODY
-from harness import Failed, Skip, equal, need, tool, until
+from harness import Failed, Skip, child_of, equal, need, tool, until
 
 LIMIT_MB = 160  # what ctp-run may ever have in memory, whatever the region says: the words scribbled are 40 MB of pages
 REAL_MB = 64    # what may become memory of the region after the program is done with it
@@ -58,6 +58,21 @@ def scribble(seed):
 
 def sentinel(case, **rights):
     return case.start(tool("sleep"), "600", **rights).popen
+
+
+def check_ps(case):
+    """ctp-ps reads what is there, and no more."""
+    run = case.ctp_start(case.target("attack"), "counts")
+    run.wait_for("ready")
+    region = region_of(run.pid)
+    try:
+        before = os.fstat(region).st_blocks >> 11
+        case.run(case.build / "src/ps/ctp-ps", child_of(run.pid))
+        real = os.fstat(region).st_blocks >> 11
+    finally:
+        os.close(region)
+    need(real - before <= REAL_MB, f"{real - before} MB more of the region became memory")
+    run.end()
 
 
 def check_ask(case, *options, word="ask"):
@@ -122,6 +137,6 @@ def check_orphan(case):
     need(any("not certain" in x for x in case.report()[1]["trace"]["coverage"]), "nor does the trace say so")
 
 
-CHECKS = [("counts", check_counts), *map(scribble, SEEDS),
+CHECKS = [("counts", check_counts), ("ps", check_ps), *map(scribble, SEEDS),
           ("ask.f", lambda case: check_ask(case, "-f")), ("ask.default", check_ask), ("ask_engine", check_ask_engine),
           ("nobody", check_nobody), ("again", check_again), ("chain", check_chain), ("orphan", check_orphan)]
