@@ -8,6 +8,8 @@
 
 #include "ctp/ctp.h"
 
+struct ctp_there;
+
 // A side's own view of a mapped region: offsets are read once, checked, and
 // kept here, so that nothing later depends on what the other side writes.
 struct ctp_region {
@@ -34,6 +36,7 @@ struct ctp_region {
 	uint32_t stack_words_max, ring_bytes, incidents_max;
 	uint64_t ring_capacity; // slots
 	uint32_t chunks;        // --flight; else 0
+	struct ctp_there *there; // what of it is memory, for whoever must not make more of it (there.h); NULL: all of it
 };
 
 // Fills header and descriptor for a zeroed region with this many stations.

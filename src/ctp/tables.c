@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctp/seq.h"
+#include "ctp/there.h"
 
 const struct ctp_table_shape ctp_table_shapes[CTP_TABLES] = {
 	[CTP_TABLE_STATIONS] = { "stations", sizeof(struct ctp_state), true },
@@ -30,8 +31,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 static void stations(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
-	uint64_t n = least(ctp_load32(&r->header->allocated_count), r->stations_max);
-	for (uint64_t i = 0; i < n; i++) {
+	struct ctp_walk w = ctp_walk_states(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state s;
 		const struct ctp_state *state = &r->states[i];
 		if (ctp_load32(&state->owner) != CTP_OWNER_GUEST)
@@ -54,8 +55,8 @@ static void threads(const struct ctp_region *r, ctp_table_each *each, void *arg)
 
 static void fds(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
-	uint64_t n = least(ctp_load64(&r->ext->fd_high) + 1, r->fds_max);
-	for (uint64_t i = 0; i < n; i++) {
+	struct ctp_walk w = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_fd *fd = &r->fds[i];
 		struct ctp_fd row;
 		if (!ctp_load32(&fd->gen))
@@ -72,8 +73,8 @@ static void fds(const struct ctp_region *r, ctp_table_each *each, void *arg)
 
 static void cands(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
-	uint64_t n = least(ctp_load32(&r->ext->cand_count), r->cands_max);
-	for (uint64_t i = 0; i < n; i++) {
+	struct ctp_walk w = ctp_walk(r, r->cands, sizeof(*r->cands), least(ctp_load32(&r->ext->cand_count), r->cands_max));
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		if (ctp_load32(&r->cands[i].ready) != CTP_CAND_READY)
 			continue;
 		struct ctp_cand row = r->cands[i];
@@ -83,8 +84,8 @@ static void cands(const struct ctp_region *r, ctp_table_each *each, void *arg)
 
 static void modules(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
-	uint64_t n = least(ctp_load32(&r->ext->module_count), r->modules_max);
-	for (uint64_t i = 0; i < n; i++) {
+	struct ctp_walk w = ctp_walk(r, r->modules, sizeof(*r->modules), least(ctp_load32(&r->ext->module_count), r->modules_max));
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_module m;
 		if (!ctp_load32(&r->modules[i].ready))
 			continue;
@@ -99,7 +100,8 @@ static void incidents(const struct ctp_region *r, ctp_table_each *each, void *ar
 	uint32_t any = 0;
 	for (size_t i = 0; i < sizeof(r->ext->incidents) / sizeof(r->ext->incidents[0]); i++)
 		any |= r->ext->incidents[i];
-	for (uint64_t i = 0; any && i < r->incidents_max; i++) {
+	struct ctp_walk w = ctp_walk_incidents(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); any && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		if (ctp_load32(&r->incidents[i].ready) != CTP_CAND_READY)
 			continue;
 		struct ctp_incident row = r->incidents[i];
@@ -110,7 +112,8 @@ static void incidents(const struct ctp_region *r, ctp_table_each *each, void *ar
 static void names(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
 	uint64_t n = r->names ? least(ctp_load32(&r->header->allocated_count), r->stations_max) : 0;
-	for (uint64_t i = 0; i < n; i++) {
+	struct ctp_walk w = ctp_walk(r, r->names, sizeof(*r->names), n);
+	for (uint64_t i = n ? ctp_walk_from(&w, 0) : 0; i < n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_name row;
 		if (!ctp_name_mapped(r->names_map, i))
 			i |= CTP_NAMES_EACH - 1; // to the next bit

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// A pidfd names a process for certain. Where there is none, /proc is asked: a
-// number that was given to another process meanwhile counts as the first one.
+// A pidfd names a process for certain, and only by one is a process signalled. Where
+// there is none, /proc is asked whether it lives: a number that was given to another
+// process meanwhile counts as the first one.
 #include "engine/alive.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -37,11 +37,10 @@ bool alive_gone(pid_t pid, int pidfd)
 	if (pidfd >= 0)
 		return poll(&end, 1, 0) > 0;
 	char state = alive_state(pid);
-	return state ? state == 'Z' || state == 'X' : kill(pid, 0) && errno == ESRCH;
+	return state ? state == 'Z' || state == 'X' : getpgid(pid) < 0 && errno == ESRCH;
 }
 
-int alive_signal(pid_t pid, int pidfd, int sig)
+int alive_signal(int pidfd, int sig)
 {
-	long r = pidfd >= 0 ? syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) : kill(pid, sig);
-	return r ? -errno : 0;
+	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) ? -errno : 0;
 }

@@ -10,4 +10,4 @@
 int alive_open(pid_t pid);
 bool alive_gone(pid_t pid, int pidfd);
 char alive_state(pid_t pid); // as in /proc/PID/stat; NUL if that cannot be read
-int alive_signal(pid_t pid, int pidfd, int sig); // 0 or -errno
+int alive_signal(int pidfd, int sig); // 0 or -errno

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "ctp/woken.h"
+#include "ctp/there.h"
 #include "engine/set_waiters.h"
 
 // Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
@@ -27,12 +28,12 @@ static bool leads(const struct ctp_fd *f, const struct ctp_state *s)
 
 bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *fd, struct ctp_fd *f)
 {
-	uint64_t high = ctp_load64(&r->ext->fd_high);
+	struct ctp_walk w = ctp_walk_fds(r);
 	if (s->wait >= 0) {
 		*fd = s->s.waits[s->wait].fd;
 		return look_fd(r, (uint64_t)*fd, f) && f->life == CTP_FD_OPEN && f->gen == s->s.waits[s->wait].gen;
 	}
-	for (uint64_t i = 0; i <= high && i < r->fds_max; i++)
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
 		if (r->fds[i].reg_epfd == s->c.fd && look_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
 		    f->reg_epgen == s->c.gen && leads(f, &s->s)) {
 			*fd = (int)i;
@@ -44,8 +45,8 @@ bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *f
 // An open number of the set that was closed.
 static int other_number(const struct ctp_region *r, const struct suspect *s)
 {
-	uint64_t high = ctp_load64(&r->ext->fd_high);
-	for (uint64_t i = 0; i <= high && i < r->fds_max; i++) {
+	struct ctp_walk w = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_fd f;
 		if (r->fds[i].desc == s->c.was.desc && look_fd(r, i, &f) && f.life == CTP_FD_OPEN &&
 		    f.desc == s->c.was.desc)
@@ -71,10 +72,12 @@ static int waiting_thread(const struct look *l, const struct suspect *s)
 // Does a socket of the process hold descriptors that are on their way?
 static bool in_a_message(const struct look *l)
 {
-	uint64_t high = ctp_load64(&l->r->ext->fd_high);
-	for (uint64_t i = 0; i <= high && i < l->r->fds_max; i++) {
+	struct ctp_walk w = ctp_walk_fds(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_fd *f = &l->r->fds[i];
 		char name[40], *text;
+		if (w.rows % 256 == 0 && look_late(l))
+			return true; // that cannot be told any more
 		if (f->life != CTP_FD_OPEN || (f->kind != CTP_FD_UNIX && f->kind != CTP_FD_OTHER))
 			continue;
 		snprintf(name, sizeof(name), "fdinfo/%d", (int)i);

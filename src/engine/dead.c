@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "unwind/unwind.h"
 
 enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
@@ -217,8 +218,8 @@ bool dead_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *
 static bool own_stack(const struct look *l, const struct proc_task *t, struct span *out)
 {
 	uint64_t current = l->threads[t->slot].current;
-	uint32_t n = ctp_load32(&l->r->header->allocated_count);
-	for (uint32_t i = 0; current && i < n && i < l->r->stations_max; i++) {
+	struct ctp_walk w = ctp_walk_states(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); current && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state s;
 		if (ctp_load64(&l->r->states[i].id) != current || !ctp_state_read(&l->r->states[i], &s))
 			continue;
@@ -395,10 +396,10 @@ void dead_find(const struct look *l, struct span_list *out)
 	struct dead d = {.l = l};
 	bool able = begin(&d);
 	uint64_t now = proc_now_ns(), late = l->deadline_ns > now ? now + (l->deadline_ns - now) / 3 : now;
-	uint32_t n = ctp_load32(&l->r->header->allocated_count);
-	for (uint32_t i = 0; able && i < n && i < l->r->stations_max; i++) {
+	struct ctp_walk w = ctp_walk_states(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); able && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state s;
-		if (i % 256 == 255 && signals_late(late))
+		if (w.rows % 256 == 0 && signals_late(late))
 			able = false;
 		if (ctp_load32(&l->r->states[i].owner) == CTP_OWNER_GUEST &&
 		    ctp_state_read(&l->r->states[i], &s))

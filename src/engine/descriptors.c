@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/evidence.h"
 #include "engine/look.h"
 #include "engine/proc.h"
@@ -104,8 +105,8 @@ static int by_ino(const void *a, const void *b)
 static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 {
 	uint32_t high = 0;
-	uint32_t n = ctp_load32(&r->header->allocated_count);
-	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
+	struct ctp_walk w = ctp_walk_states(r), numbers = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *c = &r->states[i];
 		struct ctp_state s;
 		if (ctp_load32(&c->owner) != CTP_OWNER_GUEST || c->life != CTP_SUSPENDED || !c->nwaits ||
@@ -117,11 +118,10 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 				high = (uint32_t)s.waits[k].fd >= high ? (uint32_t)s.waits[k].fd + 1 : high;
 			}
 	}
-	uint64_t end = ctp_load64(&r->ext->fd_high) + 1;
-	for (uint32_t fd = 0; fd < end && fd < r->fds_max; fd++) // and those whose events resumed somebody
+	for (uint64_t fd = ctp_walk_from(&numbers, 0); fd < numbers.n; fd = ctp_walk_from(&numbers, fd + 1)) // and those whose events resumed somebody
 		if (r->fds[fd].life == CTP_FD_OPEN && r->fds[fd].learned) {
 			bits[fd / 8] |= (unsigned char)(1 << fd % 8);
-			high = fd >= high ? fd + 1 : high;
+			high = fd >= high ? (uint32_t)fd + 1 : high;
 		}
 	return high;
 }
@@ -136,7 +136,7 @@ static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, c
 	};
 	uint32_t kinds = 0;
 	for (uint32_t fd = 0; fd < high; fd++)
-		if (bits[fd / 8] >> fd % 8 & 1)
+		if ((bits[fd / 8] >> fd % 8 & 1) && ctp_there(r, &r->fds[fd]))
 			kinds |= 1u << (r->fds[fd].kind & 31);
 	for (size_t i = 0; i < sizeof(inet) / sizeof(*inet) && !signals_late(deadline_ns); i++)
 		if (kinds & (1u << inet[i].kind | 1u << CTP_FD_OTHER))

@@ -13,6 +13,7 @@
 
 #include "base/search.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/heap.h"
 #include "engine/pages.h"
 
@@ -267,11 +268,11 @@ void ends_init(struct ends *e, const struct look *l)
 {
 	size_t n, nstacks;
 	uint64_t *ends = all_ends(l, false, &n), *stacks = all_ends(l, true, &nstacks);
-	uint32_t stations = ctp_load32(&l->r->header->allocated_count);
-	for (uint32_t i = 0; nstacks && i < stations && i < l->r->stations_max; i++) {
+	struct ctp_walk w = ctp_walk_states(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); nstacks && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state s;
 		const struct ctp_state *from = &l->r->states[i];
-		if (i % 4096 == 4095 && look_late(l))
+		if (w.rows % 4096 == 0 && look_late(l))
 			break; // fewer words are explained then
 		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST || (!ends_at(ends, n, from->lo) && !ends_at(ends, n, from->block_lo)) ||
 		    !ctp_state_read(from, &s) || s.entity != CTP_COROUTINE || (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
@@ -367,10 +368,9 @@ void words_sort(struct words *w)
 
 void owners_init(struct owners *o, const struct look *l)
 {
-	uint32_t n = ctp_load32(&l->r->header->allocated_count);
-	n = n < l->r->stations_max ? n : l->r->stations_max;
-	o->v = calloc(n + 1, sizeof(*o->v));
-	for (uint32_t i = 0; o->v && i < n; i++) {
+	struct ctp_walk w = ctp_walk_states(l->r);
+	o->v = calloc(w.n + 1, sizeof(*o->v));
+	for (uint64_t i = ctp_walk_from(&w, 0); o->v && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *s = &l->r->states[i];
 		if (s->owner == CTP_OWNER_GUEST && s->lo && (s->life == CTP_SUSPENDED || s->life == CTP_RUNNING))
 			o->v[o->n++] = (struct owner){{s->lo, s->hi}, s->id};

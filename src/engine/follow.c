@@ -16,6 +16,8 @@
 #include "engine/alive.h"
 #include "engine/log.h"
 
+#define IMAGES_MOST 4096
+#define TABLES_MOST (8ULL << 30)
 #define ANSWER_NS 1000000000 // an answer that nobody has taken by then is taken back
 
 static struct process *find(const struct session *s, pid_t pid)
@@ -37,10 +39,24 @@ static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 	return 0;
 }
 
+// What all images together may take: a program that means harm calls exec for ever, and each image leaves
+// tables behind. Shells that call exec hundreds of times stay far below.
+static bool too_many(struct session *s)
+{
+	if (++s->images <= IMAGES_MOST && s->table_bytes <= TABLES_MOST)
+		return false;
+	if (!s->spent)
+		log_line(LOG_FAIL, "the program called exec %u times, and its tables take %llu MB: from here on its images run untraced",
+			 s->images, (unsigned long long)(s->table_bytes >> 20));
+	return s->spent = true;
+}
+
 // The process became another program. Ids go on where they were, so that they stay unique.
 static int next_image(struct session *s, struct process *p)
 {
 	struct shm fresh;
+	if (!descent_new_image(p) || too_many(s))
+		return -EPERM;
 	int r = fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
 	if (r < 0) {
 		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));
@@ -48,6 +64,7 @@ static int next_image(struct session *s, struct process *p)
 	}
 	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
 	session_note_error(s, process_next(p, &fresh));
+	descent_note(&s->descent, p);
 	process_note_exe(p, NULL);
 	if (p->index == 0 && !s->output.jsonl)
 		manifest_write(&s->manifest, s->output.fd);
@@ -62,8 +79,12 @@ static int begin_child(struct session *s, pid_t pid)
 	struct process *p = session_process(s);
 	if (!p)
 		return -ENOMEM;
-	p->pidfd = alive_open(pid);
-	int r = (p->ids = ids_take(&s->ids, &used)) < 0 ? -EAGAIN : 0;
+	p->descent = descent_of(s, pid, &p->pidfd);
+	int r = p->descent ? 0 : -errno;
+	if (!r && p->descent != DESCENT_PROVEN)
+		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
+	if (!r)
+		r = (p->ids = ids_take(&s->ids, &used)) < 0 ? -EAGAIN : 0;
 	if (!r)
 		r = fresh_region(s, &p->own, used);
 	if (!r)
@@ -77,6 +98,7 @@ static int begin_child(struct session *s, pid_t pid)
 	const struct process *parent = find(s, p->parent);
 	if (parent)
 		p->region->ext->parent_fd = (uint32_t)(parent->own.fd >= 0 ? parent->own.fd : s->first.fd) + 1;
+	descent_note(&s->descent, p);
 	process_note_exe(p, NULL);
 	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)pid, (int)p->parent, p->about.exe);
 	return p->own.fd;
@@ -132,7 +154,8 @@ void follow_gone(struct session *s, pid_t pid)
 		put_ask(s, ask, 0);
 }
 
-static void child_ended(struct session *s, size_t i)
+// Its last events and tables are written, and all that it had is given back.
+static void close_child(struct session *s, size_t i, bool ended)
 {
 	const char *became;
 	struct process *p = s->processes[i];
@@ -144,8 +167,18 @@ static void child_ended(struct session *s, size_t i)
 		harvest_add(&s->ended, &sums);
 	session_count(s, p->region);
 	s->snapshots.ended += p->harvest->kept ? p->harvest->kept->switches : 0;
-	s->escaped += process_escaped(p, &became);
+	s->escaped += ended && process_escaped(p, &became);
 	session_drop(s, i);
+}
+
+void follow_let_go(struct session *s)
+{
+	for (size_t i = s->n_processes; i-- > 1;) {
+		if (s->processes[i]->descent == DESCENT_PROVEN)
+			continue;
+		s->let_go++;
+		close_child(s, i, false);
+	}
 }
 
 void follow_reap(struct session *s)
@@ -153,7 +186,7 @@ void follow_reap(struct session *s)
 	for (size_t i = s->n_processes; i-- > 1;) {
 		if (!alive_gone(s->processes[i]->pid, s->processes[i]->pidfd))
 			continue;
-		child_ended(s, i);
+		close_child(s, i, true);
 		follow_answer(s);
 	}
 }

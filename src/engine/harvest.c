@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ctp/ring.h"
+#include "ctp/there.h"
 #include "engine/sift.h"
 #include "engine/thread_names.h"
 
@@ -67,6 +68,15 @@ static void copy(struct harvest *h, const struct harvest_thread *t, uint32_t slo
 	uint64_t first = capacity - at < n ? capacity - at : n;
 	memcpy(h->batch, ring + at, first * sizeof(*ring));
 	memcpy(h->batch + first, ring, (n - first) * sizeof(*ring));
+}
+
+// Has what lies ready been written at all? What a region only claims is not to become memory.
+static bool written(const struct ctp_region *r, uint32_t slot, uint64_t tail, uint64_t ready)
+{
+	const struct ctp_record *ring = ctp_region_ring(r, slot);
+	uint64_t at = tail & (r->ring_capacity - 1), first = r->ring_capacity - at < ready ? r->ring_capacity - at : ready;
+	return ctp_there_all(r, ring + at, first * sizeof(*ring)) &&
+	       (first == ready || ctp_there_all(r, ring, (ready - first) * sizeof(*ring)));
 }
 
 static void take(struct harvest *h, uint32_t slot, uint64_t ready)
@@ -139,7 +149,7 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
 					      .tid = thread->tid, .taken_ns = now_ns,
 					      .cursor.time = thread->began };
-		thread_name_note(h->region, slot);
+		thread_name_note(h->region, h->pid, slot);
 	}
 	if (h->region->chunks) {
 		h->pressed |= thread->native || thread->created;
@@ -160,6 +170,10 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	}
 	all = all || h->writer->eager || life == CTP_THREAD_DEAD;
 	if (h->to && (all || enough || now_ns - t->taken_ns >= OLD_NS)) {
+		if (ready && !written(h->region, slot, t->tail, ready)) {
+			t->broken = true;
+			ready = 0;
+		}
 		take(h, slot, ready);
 		t->taken_ns = now_ns;
 	}

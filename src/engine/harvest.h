@@ -3,6 +3,8 @@
 // harvest.h - takes records out of the rings and gives them to the writer.
 #pragma once
 
+#include <sys/types.h>
+
 #include "ctp/region.h"
 #include "engine/kept.h"
 #include "engine/writer.h"
@@ -21,6 +23,7 @@ struct harvest_thread {
 
 struct harvest {
 	const struct ctp_region *region;
+	pid_t pid; // whose
 	struct writer *writer;
 	struct writer_process *to; // NULL: nothing is taken yet, and what threads leave behind is dropped
 	bool went_on;              // --flight: something was written since the last turn

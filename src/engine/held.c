@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "ctp/polled.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/names.h"
 #include "engine/proc.h"
 
@@ -37,7 +38,8 @@ struct held {
 static size_t gather(const struct ctp_region *r, struct held *v)
 {
 	size_t n = 0;
-	for (uint32_t k = 0; k < r->incidents_max && r->ext->incidents[19] && n < HELD_MOST; k++) {
+	struct ctp_walk w = ctp_walk_incidents(r);
+	for (uint64_t k = ctp_walk_from(&w, 0); k < w.n && r->ext->incidents[19] && n < HELD_MOST; k = ctp_walk_from(&w, k + 1)) {
 		const struct ctp_incident *i = &r->incidents[k];
 		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != 19)
 			continue;
@@ -51,8 +53,8 @@ static size_t gather(const struct ctp_region *r, struct held *v)
 // Do they still sleep?
 static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n)
 {
-	uint32_t stations = ctp_load32(&r->header->allocated_count);
-	for (uint32_t i = 0; n && i < stations && i < r->stations_max; i++) {
+	struct ctp_walk w = ctp_walk_states(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); n && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *s = &r->states[i];
 		for (size_t k = 0; k < n; k++)
 			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED) {

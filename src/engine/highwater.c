@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/proc.h"
 #include "engine/signals.h"
 
@@ -172,7 +173,8 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 {
 	static struct water w; // one look at a time; too large for a stack
 	char path[64];
-	uint32_t n = ctp_load32(&r->header->allocated_count), looked = 0;
+	uint32_t looked = 0;
+	struct ctp_walk all = ctp_walk_states(r);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	w.r = r;
 	w.pid = pid;
@@ -181,7 +183,7 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	if (w.pagemap < 0)
 		return;
 	if (!proc_maps_read(pid, &w.maps)) {
-		for (uint32_t i = 0; i < n && i < r->stations_max && looked < COROUTINES && !signals_late(deadline_ns); i++) {
+		for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && looked < COROUTINES && !signals_late(deadline_ns); i = ctp_walk_from(&all, i + 1)) {
 			struct ctp_state s;
 			if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->states[i], &s))
 				continue;

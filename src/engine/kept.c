@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ctp/chunk.h"
+#include "ctp/there.h"
 #include "engine/sift.h"
 
 struct entry {
@@ -77,7 +78,7 @@ static size_t list(const struct ctp_region *r, struct entry *e)
 	size_t n = 0;
 	for (uint32_t i = 0; i < r->chunks; i++) {
 		e[n].at = i;
-		n += ctp_chunk_look(r, i, &e[n].is);
+		n += ctp_chunk_look(r, i, &e[n].is) && ctp_there_all(r, ctp_chunk_slots(r, i), e[n].is.used * sizeof(struct ctp_record));
 	}
 	qsort(e, n, sizeof(*e), by_thread);
 	for (size_t i = 0; i < n; i++)

@@ -12,6 +12,7 @@
 
 #include "base/search.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "ctp/polled.h"
 #include "ctp/woken.h"
 #include "engine/look.h"
@@ -363,10 +364,10 @@ void kernel_unsettle(struct look *l, bool stuck)
 // Open descriptors that lead to a suspect, too.
 static void other_fds(struct look *l)
 {
-	uint64_t high = ctp_load64(&l->r->ext->fd_high);
-	for (uint64_t fd = 0; fd <= high && fd < l->r->fds_max; fd++) {
+	struct ctp_walk w = ctp_walk_fds(l->r);
+	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
-		if (fd % 4096 == 4095 && look_late(l)) {
+		if (w.rows % 4096 == 0 && look_late(l)) {
 			kernel_unsettle(l, false);
 			return;
 		}

@@ -14,6 +14,7 @@
 
 #include "ctp/jsonl.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 
 #define BUFFER (256u << 10)
 enum { EVENTS = 256 };
@@ -100,8 +101,8 @@ static uint64_t innermost(const struct ctp_region *r, uint32_t stack)
 {
 	if (!stack || stack >= r->stacks_max)
 		return 0;
-	uint32_t off = ctp_load32(&r->stack_index[stack]);
-	if (!off || off >= r->stack_words_max)
+	uint32_t off = ctp_there(r, &r->stack_index[stack]) ? ctp_load32(&r->stack_index[stack]) : 0;
+	if (!off || off >= r->stack_words_max || !ctp_there(r, &r->stack_words[off - 1]))
 		return 0;
 	uint32_t n = (uint32_t)r->stack_words[off - 1];
 	return n ? r->stack_words[off] : 0;

@@ -13,13 +13,14 @@
 #include <sys/syscall.h>
 
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/thread_names.h"
 
 enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096 };
 
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 {
-	if (fd >= r->fds_max)
+	if (fd >= r->fds_max || !ctp_there(r, &r->fds[fd]))
 		return false;
 	const struct ctp_fd *f = &r->fds[fd];
 	for (int tries = 0; tries < 1000; tries++) {
@@ -139,8 +140,9 @@ static int read_sets(struct look *l)
 static bool rows_allowed(const struct look *l)
 {
 	uint64_t now = proc_now_ns(), left_ms = l->deadline_ns > now ? (l->deadline_ns - now) / 1000000 : 0;
-	uint64_t high = ctp_load64(&l->r->ext->fd_high), n = 0;
-	for (uint64_t i = 0; i <= high && i < l->r->fds_max; i++)
+	uint64_t n = 0;
+	struct ctp_walk w = ctp_walk_fds(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
 		n += l->r->fds[i].life == CTP_FD_OPEN && l->r->fds[i].reg_epfd >= 0;
 	return n <= (l->final ? left_ms * ROWS_PER_MS : ROWS_LIVE);
 }
@@ -159,7 +161,7 @@ static size_t completions(const struct look *l)
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
-	thread_names_note(l->r);
+	thread_names_note(l->r, l->pid);
 	l->disturbed = !r && proc_tasks_stopped(&l->tasks);
 	if (!r)
 		r = copy_threads(l);

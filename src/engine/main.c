@@ -136,6 +136,8 @@ static int start(struct job *j)
 		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
 	if ((!o->no_preload && plan_preload(j) < 0) || plan_env(j) < 0)
 		return STATUS_OWN;
+	j->session.region_path = o->shm_file ? j->shm_path + strlen("CTP_SHM_PATH=") : NULL;
+	j->session.library = o->no_preload ? NULL : j->library;
 	struct launch_plan plan = { .path = j->check.path, .argv = o->program, .env = j->env, .n_env = j->n_env,
 				    .preload = o->no_preload ? NULL : j->preload };
 	for (size_t i = 0; o->no_preload && i < o->n_env; i++)

@@ -132,6 +132,8 @@ int process_init(struct process *p, struct session *s, unsigned index, pid_t pid
 	p->parent = parent_of(pid);
 	p->region = region ? region : &p->own.region;
 	p->harvest = harvest_new(p->region, s->writer);
+	if (p->harvest)
+		p->harvest->pid = pid;
 	return p->harvest ? begin(p) : -ENOMEM;
 }
 
@@ -182,13 +184,15 @@ static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 	struct session *s = p->session;
 	if (s->output.jsonl || p->listed < 0)
 		return true;
+	uint64_t bytes = 0;
 	int r;
 	do {
 		int dir = output_image(&s->output, p->about.index, sub);
-		r = dir < 0 ? dir : tables_dump(dir, p->region, &p->harvest->ended, clock_ticks(&s->clock), late_ns);
+		r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&s->clock), late_ns, &bytes);
 		if (dir >= 0)
 			close(dir);
 	} while (session_make_room(s, r));
+	s->table_bytes += bytes;
 	if (r == -ETIME)
 		output_remove_image(&s->output, p->about.index, sub);
 	else
@@ -346,7 +350,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 	if (!wp)
 		return p->harvest->kept ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
-	int r = dir < 0 ? dir : tables_dump(dir, p->region, &p->harvest->ended, clock_ticks(&s->clock), UINT64_MAX);
+	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&s->clock), UINT64_MAX, NULL);
 	if (dir >= 0)
 		close(dir);
 	return r;

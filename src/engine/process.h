@@ -4,6 +4,7 @@
 // what takes events out of it, and the witness that looks at it.
 #pragma once
 
+#include "engine/descent.h"
 #include "engine/harvest.h"
 #include "engine/manifest.h"
 #include "engine/output.h"
@@ -20,7 +21,10 @@ struct process {
 	unsigned index; // in the trace; 0: the one that ctp-run started
 	unsigned execs;
 	pid_t pid, parent;
-	int pidfd;      // -1: the first one's
+	int pidfd;      // -1: the kernel gives none (then it is the first one)
+	enum descent descent;            // how sure it is that this process is of this run
+	bool random_known;
+	unsigned char random[PROC_RANDOM]; // of its present image (descent_note)
 	int ids;        // block of ids (ids.h)
 	const struct ctp_region *region; // the present one
 	struct shm own; // the same, unless it is the session's first

@@ -18,6 +18,7 @@
 
 #include "base/calls.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/hold.h"
 #include "engine/look.h"
 
@@ -146,9 +147,9 @@ static bool timer_disarmed(pid_t pid, int fd)
 static bool peer_inode(struct quiet *q, uint64_t desc)
 {
 	const struct ctp_region *r = q->l->r;
-	uint64_t high = ctp_load64(&r->ext->fd_high);
+	struct ctp_walk w = ctp_walk_fds(r);
 	char link[64];
-	for (uint64_t fd = 0; desc && fd <= high && fd < r->fds_max; fd++) {
+	for (uint64_t fd = ctp_walk_from(&w, 0); desc && fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
 		if (r->fds[fd].desc == desc && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && f.desc == desc &&
 		    f.opened_how == CTP_CALL_SOCKETPAIR && proc_fd_link(q->l->pid, (int)fd, link, sizeof(link)))

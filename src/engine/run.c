@@ -19,6 +19,7 @@
 
 #include "ctp/seq.h"
 #include "engine/alive.h"
+#include "engine/follow.h"
 #include "engine/log.h"
 #include "engine/regs.h"
 #include "engine/signals.h"
@@ -140,10 +141,19 @@ static pid_t first_pid(const struct loop *l)
 static void forward(struct loop *l, int sig, bool all)
 {
 	const struct session *s = l->s;
-	if (!session_first(s)->ended)
-		kill(first_pid(l), sig);
-	for (size_t i = 1; i < s->n_processes && (all || session_first(s)->ended); i++)
-		alive_signal(s->processes[i]->pid, s->processes[i]->pidfd, sig);
+	const struct process *first = session_first(s);
+	if (!first->ended && (first->pidfd < 0 || alive_signal(first->pidfd, sig)))
+		kill(first->pid, sig); // a child of ours that has not been waited for: its number is no other's
+	for (size_t i = 1; i < s->n_processes && (all || first->ended); i++)
+		if (s->processes[i]->descent == DESCENT_PROVEN)
+			alive_signal(s->processes[i]->pidfd, sig);
+}
+
+// A signal that ends a program has gone to all that may have one: the others are not waited for.
+static void let_go(struct loop *l, bool all)
+{
+	if (all || session_first(l->s)->ended)
+		follow_let_go(l->s);
 }
 
 static void terminate(struct loop *l, bool all)
@@ -153,9 +163,11 @@ static void terminate(struct loop *l, bool all)
 	session_snapshot(s, l->end.timed_out ? "timeout" : "term");
 	signals_hurry(false);
 	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
-		if (!s->processes[i]->ended)
+		if (!s->processes[i]->ended && s->processes[i]->descent == DESCENT_PROVEN)
 			session_told(s, s->processes[i], clock_mono_ns());
 	forward(l, SIGTERM, all);
+	if (!all)
+		let_go(l, false);
 }
 
 // A shell continues the whole job, so the program has been continued already, and may
@@ -185,6 +197,8 @@ static void pass_signals(struct loop *l)
 			snapshots_take(l->s, "request");
 		else if (n.sent)
 			forward(l, sig, false);
+		if (n.sent && (sig == SIGHUP || sig == SIGINT || sig == SIGQUIT))
+			let_go(l, false);
 		if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 			l->stop_asked = n.sent || n.kernel ? clock_mono_ns() : l->stop_asked;
 	}
@@ -258,6 +272,7 @@ static void look_at_time(struct loop *l)
 	} else if (l->kill_at && now >= l->kill_at) {
 		l->kill_at = 0;
 		forward(l, SIGKILL, true);
+		let_go(l, true);
 	}
 	uint64_t next = l->term_at ? l->term_at : l->kill_at;
 	if (next && next > now && next - now < l->sleep_ns)
@@ -310,20 +325,17 @@ void run_served(struct session *s)
 {
 	struct loop l = { .s = s, .sleep_ns = SLEEP_LEAST_NS };
 	ask_for_short_slices();
-	int pidfd = alive_open(first_pid(&l));
 	signals_wake(&s->first.region.ext->wake);
 	for (;;) {
 		note_wakes(&l);
 		turn(&l);
 		session_final(s, true);
 		regs_reap(0);
-		if (alive_gone(first_pid(&l), pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
+		if (alive_gone(first_pid(&l), session_first(s)->pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
 			break;
 		sleep_a_while(&l);
 	}
 	signals_wake(NULL);
 	session_ended(s, "unknown", 0);
 	session_write(s);
-	if (pidfd >= 0)
-		close(pidfd);
 }

@@ -10,14 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ctp/seq.h"
+#include "engine/alive.h"
 #include "engine/ctf.h"
 #include "engine/follow.h"
 #include "engine/lines.h"
 #include "engine/log.h"
 
+enum { RANDOM_TRIES = 50, RANDOM_STEP_NS = 100000 };
 #define ORPHAN_NS 1000000000 // how long a child that has outlived everybody may take to ask
 
 void session_describe(const struct session *s, struct shm *shm, uint32_t more_options)
@@ -98,6 +101,12 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	s->v1 = s->writer ? v1_new(&s->first.region, s->writer) : NULL;
 	struct process *p = s->v1 ? session_process(s) : NULL;
 	r = p ? process_init(p, s, s->begun++, pid, &s->first.region) : -ENOMEM;
+	if (p) {
+		p->descent = DESCENT_PROVEN;
+		p->pidfd = alive_open(pid);
+	}
+	if (s->options->follow && descent_init(&s->descent, s->first.fd, s->region_path, s->library, pid) < 0)
+		log_line(LOG_MORE, "children are not traced: they could not be told from other processes");
 	if (!(s->first.region.ext->options & CTP_OPT_SELF))
 		ctp_store32(&s->first.region.ext->root_pid, (uint32_t)pid);
 	if (!r)
@@ -139,7 +148,16 @@ void session_note_error(struct session *s, int r)
 
 void session_started(struct session *s)
 {
-	session_note_error(s, process_started(s->processes[0]));
+	struct process *p = s->processes[0];
+	// Its exec has begun, and what tells the image is there before any code of it runs.
+	for (int i = 0; i < RANDOM_TRIES && !p->random_known; i++) {
+		descent_note(&s->descent, p);
+		if (!p->random_known)
+			nanosleep(&(struct timespec){ .tv_nsec = RANDOM_STEP_NS }, NULL);
+	}
+	if (ctp_load32(&p->region->ext->guest_pid))
+		p->random_known = false; // we are late: it may be another image already, which is about to ask
+	session_note_error(s, process_started(p));
 }
 
 bool session_make_room(struct session *s, int r)
@@ -279,6 +297,8 @@ static void cover_exec(struct session *s)
 	const struct process *p = s->processes[0];
 	const char *became;
 	char text[256];
+	if (s->spent)
+		cover(s, "the program called exec so often, or left such tables, that its later images were not traced");
 	if (!p->about.guest)
 		cover(s, "libctp.so did not attach to the last program image");
 	else if (process_escaped(p, &became) && became) {
@@ -310,6 +330,11 @@ static void cover_children(struct session *s)
 	if (untraced) {
 		snprintf(text, sizeof(text), "%llu forked children were not traced: they could not reach ctp-run (other rights, "
 			 "another root, no descriptor left)", (unsigned long long)untraced);
+		cover(s, text);
+	}
+	if (s->let_go) {
+		snprintf(text, sizeof(text), "%u children went on when ctp-run ended: it was not certain that they are the program's, so no "
+			 "signal went to them", s->let_go);
 		cover(s, text);
 	}
 	if (s->escaped) {

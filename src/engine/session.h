@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "engine/descent.h"
 #include "engine/ids.h"
 #include "engine/options.h"
 #include "engine/output.h"
@@ -26,6 +27,13 @@ struct session {
 	uint64_t forks, forked;     // children made by fork, and those of them that were traced: of regions now gone
 	uint64_t last_ns;           // since when no process lives that is known; 0: one does
 	uint64_t asked_ns;          // when the present answer was given
+	const char *region_path;    // of the first region, if it is a file; else NULL
+	const char *library;        // path of libctp.so; NULL: it is not ours to know
+	struct descent_run descent; // with --follow-forks
+	unsigned images;            // program images after the first of each process
+	uint64_t table_bytes;       // what their tables take on the disk
+	bool spent;                 // there were too many of them
+	unsigned let_go;            // children that went on: no signal goes to them
 	struct output output;
 	struct writer *writer;
 	struct v1 *v1;

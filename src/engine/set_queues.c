@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ctp/there.h"
 #include "engine/set_threads.h"
 
 enum { QUEUES_MAX = 4096 };
@@ -41,10 +42,10 @@ static bool waits_inside(const struct ctp_region *r, const struct ctp_wait *w)
 }
 
 // The next suspended coroutine from station *i on that has one wait, for such a queue.
-static bool next(const struct ctp_region *r, uint32_t *i, struct ctp_state *s)
+static bool next(const struct ctp_region *r, uint64_t *i, struct ctp_state *s)
 {
-	uint32_t n = ctp_load32(&r->header->allocated_count);
-	for (; *i < n && *i < r->stations_max; ++*i) {
+	struct ctp_walk w = ctp_walk_states(r);
+	for (*i = ctp_walk_from(&w, *i); *i < w.n; *i = ctp_walk_from(&w, *i + 1)) {
 		const struct ctp_state *c = &r->states[*i];
 		if (ctp_load32(&c->owner) != CTP_OWNER_GUEST || c->life != CTP_SUSPENDED || c->nwaits != 1 ||
 		    c->entity != CTP_COROUTINE || !ctp_state_read(c, s))
@@ -60,8 +61,8 @@ static bool next(const struct ctp_region *r, uint32_t *i, struct ctp_state *s)
 // Is there such a queue at all? Of descriptors there are fewer than of coroutines.
 static bool any_inside(const struct ctp_region *r)
 {
-	uint64_t high = ctp_load64(&r->ext->fd_high);
-	for (uint64_t fd = 0; fd <= high && fd < r->fds_max; fd++) {
+	struct ctp_walk w = ctp_walk_fds(r);
+	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
 		if (r->fds[fd].life == CTP_FD_OPEN && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && inside(&f))
 			return true;
@@ -72,7 +73,7 @@ static bool any_inside(const struct ctp_region *r)
 bool set_queues_any(const struct ctp_region *r)
 {
 	struct ctp_state s;
-	uint32_t i = 0;
+	uint64_t i = 0;
 	if (!any_inside(r))
 		return false;
 	return next(r, &i, &s) && next(r, &i, &s);
@@ -94,9 +95,9 @@ static int ready(int pidfd, int fd, short events, int *unread)
 
 static void unread_lines(FILE *out, const struct look *l, int pidfd)
 {
-	uint64_t high = ctp_load64(&l->r->ext->fd_high);
+	struct ctp_walk w = ctp_walk_fds(l->r);
 	unsigned asked = 0;
-	for (uint64_t fd = 0; fd <= high && fd < l->r->fds_max && asked < QUEUES_MAX; fd++) {
+	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n && asked < QUEUES_MAX; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
 		int bytes = 0;
 		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN || !f.peer_desc ||
@@ -132,7 +133,7 @@ void set_queues(FILE *out, const struct look *l)
 	unsigned asked = 0;
 	if (pidfd < 0)
 		return;
-	for (uint32_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns); asked++) {
+	for (uint64_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns); asked++) {
 		const struct ctp_wait *w = &s.waits[0];
 		bool to_write = (w->events & EPOLLOUT) && !(w->events & EPOLLIN);
 		int is = ready(pidfd, w->fd, to_write ? POLLOUT : POLLIN, NULL);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "ctp/there.h"
 
 static uint64_t set_key(int32_t epfd, uint32_t epgen)
 {
@@ -55,10 +56,10 @@ static const struct set_waiter *first(const struct set_waiter *v, size_t n, uint
 
 void set_waiters_ready(struct set_waiters *w)
 {
-	uint64_t high = w->nsets ? ctp_load64(&w->r->ext->fd_high) : 0;
+	struct ctp_walk all = ctp_walk_fds(w->r);
 	if (w->nsets)
 		qsort(w->sets, w->nsets, sizeof(*w->sets), by_key);
-	for (uint64_t fd = 0; w->nsets && fd <= high && fd < w->r->fds_max; fd++) {
+	for (uint64_t fd = w->nsets ? ctp_walk_from(&all, 0) : all.n; fd < all.n; fd = ctp_walk_from(&all, fd + 1)) {
 		struct ctp_fd f;
 		if (w->r->fds[fd].reg_epfd < 0 || !look_fd(w->r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctp/there.h"
 #include "engine/look.h"
 #include "engine/set_queues.h"
 #include "engine/set_shared.h"
@@ -216,8 +217,8 @@ void sets_poll(struct sets *s)
 // Was a number closed that had a registration, so that the row may live on?
 static bool any_closed(const struct ctp_region *r)
 {
-	uint64_t high = ctp_load64(&r->ext->fd_high);
-	for (uint64_t i = 0; i <= high && i < r->fds_max; i++)
+	struct ctp_walk w = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
 		if (r->fds[i].closed_owner)
 			return true;
 	return false;

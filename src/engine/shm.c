@@ -7,9 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "ctp/there.h"
 
 static int map(struct shm *s, int fd, uint64_t bytes)
 {
@@ -21,6 +24,12 @@ static int map(struct shm *s, int fd, uint64_t bytes)
 		munmap(base, bytes);
 		return r;
 	}
+	s->region.there = calloc(1, sizeof(*s->region.there));
+	if (!s->region.there) {
+		munmap(base, bytes);
+		return -ENOMEM;
+	}
+	s->region.there->fd = fd;
 	madvise(base, bytes, MADV_DONTDUMP);
 	s->fd = fd;
 	return 0;
@@ -85,5 +94,6 @@ void shm_unmap(struct shm *s)
 {
 	if (s->region.base)
 		munmap(s->region.base, s->region.bytes);
+	free(s->region.there);
 	s->region = (struct ctp_region){ 0 };
 }

@@ -4,6 +4,7 @@
 // that thread polls, or that it made and has not run yet. All stations are
 // looked through, so this is asked once of a slice, and only of one that lasts.
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/look.h"
 #include "engine/slice.h"
 
@@ -53,9 +54,9 @@ static void count_other(const struct ctp_region *r, const struct ctp_state *st, 
 
 uint64_t slice_find(const struct ctp_region *r, const struct slice_served *v, struct slice *l)
 {
-	uint32_t n = ctp_load32(&r->header->allocated_count);
+	struct ctp_walk w = ctp_walk_states(r);
 	uint64_t since = 0;
-	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *at = &r->states[i];
 		struct ctp_state st;
 		uint8_t life = at->life;
@@ -67,7 +68,7 @@ uint64_t slice_find(const struct ctp_region *r, const struct slice_served *v, st
 		if (!own || st.id != l->id || st.entity != CTP_COROUTINE || st.life != CTP_RUNNING)
 			continue;
 		since = st.since;
-		l->station = i;
+		l->station = (uint32_t)i;
 		l->changes = st.changes;
 		l->went_on = st.stack;
 	}

@@ -284,7 +284,7 @@ static void sample(struct slices *s, uint32_t slot, uint64_t now)
 	struct proc_task t;
 	if (!proc_task_read(s->pid, (int)th->tid, true, &t) || ctp_load64(&th->switches) != k->switches)
 		return;
-	if (!k->slice && !(k->slice = begin_slice(k, slot, (int)th->tid)))
+	if (!k->slice && !(k->slice = begin_slice(k, slot, t.tid)))
 		return;
 	struct slice *l = k->slice;
 	now = proc_now_ns();

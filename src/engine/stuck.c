@@ -20,6 +20,7 @@
 #include "base/idmap.h"
 #include "base/search.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "ctp/woken.h"
 
 #define MS 1000000ULL
@@ -92,7 +93,7 @@ static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_stat
 	if (station >= w->s->r->stations_max)
 		return false;
 	const struct ctp_state *s = &w->s->r->states[station];
-	return ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
+	return ctp_there(w->s->r, s) && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
 	       ctp_state_read(s, c) && c->life == CTP_SUSPENDED && c->entity == CTP_COROUTINE && c->runs;
 }
 
@@ -151,8 +152,8 @@ static void led(struct walk *w, uint64_t id)
 static void walk_fds(struct walk *w)
 {
 	const struct ctp_region *r = w->s->r;
-	uint64_t high = ctp_load64(&r->ext->fd_high);
-	for (uint64_t fd = 0; fd <= high && fd < r->fds_max; fd++) {
+	struct ctp_walk all = ctp_walk_fds(r);
+	for (uint64_t fd = ctp_walk_from(&all, 0); fd < all.n; fd = ctp_walk_from(&all, fd + 1)) {
 		struct ctp_fd f;
 		if (r->fds[fd].life != CTP_FD_OPEN || !look_fd(r, fd, &f))
 			continue;
@@ -173,8 +174,8 @@ static void walk_fds(struct walk *w)
 static void walk_stations(struct walk *w)
 {
 	const struct ctp_region *r = w->s->r;
-	uint32_t n = ctp_load32(&r->header->allocated_count);
-	for (uint32_t i = 0; i < n && i < r->stations_max; i++) {
+	struct ctp_walk all = ctp_walk_states(r);
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n; i = ctp_walk_from(&all, i + 1)) {
 		const struct ctp_state *s = &r->states[i];
 		for (uint32_t k = 0; s->life == CTP_SUSPENDED && k < s->nwaits && k < CTP_WAITS; k++) {
 			struct ctp_fd f;
@@ -229,7 +230,7 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 	const struct ctp_fd *f = &x->c.was;
 	uint64_t station = f->leads >> CTP_ID_BITS, id = f->leads & CTP_ID_MASK;
 	struct ctp_state d;
-	if (!id || id == x->s.id || x->wait < 0 || station >= w->s->r->stations_max ||
+	if (!id || id == x->s.id || x->wait < 0 || station >= w->s->r->stations_max || !ctp_there(w->s->r, &w->s->r->states[station]) ||
 	    !ctp_state_read(&w->s->r->states[station], &d) || d.id != id)
 		return false;
 	bool told = f->event_time >= x->s.since && f->learned == id;
@@ -324,12 +325,12 @@ static int by_value(const void *a, const void *b)
 static void parked(struct walk *w)
 {
 	const struct ctp_region *r = w->s->r;
-	uint32_t n = ctp_load32(&r->header->allocated_count);
+	struct ctp_walk all = ctp_walk_states(r);
 	size_t found = 0;
 	if (w->nled)
 		qsort(w->led, w->nled, sizeof(*w->led), by_value);
-	for (uint32_t i = 0; i < n && i < r->stations_max && found < PARKED_MAX; i++) {
-		if (i % 4096 == 4095 && signals_late(w->deadline_ns))
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && found < PARKED_MAX; i = ctp_walk_from(&all, i + 1)) {
+		if (all.rows % 4096 == 0 && signals_late(w->deadline_ns))
 			return;
 		struct ctp_state c;
 		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||

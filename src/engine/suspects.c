@@ -14,6 +14,7 @@
 
 #include "base/search.h"
 #include "ctp/seq.h"
+#include "ctp/there.h"
 #include "engine/set_waiters.h"
 
 enum { KNOWN = 2 * SUSPECTS_MAX };
@@ -145,7 +146,7 @@ static void match(struct batch *b, uint32_t station)
 {
 	const struct ctp_state *st = &b->s->r->states[station];
 	struct ctp_state c;
-	if (ctp_load32(&st->owner) != CTP_OWNER_GUEST || st->life != CTP_SUSPENDED ||
+	if (!ctp_there(b->s->r, st) || ctp_load32(&st->owner) != CTP_OWNER_GUEST || st->life != CTP_SUSPENDED ||
 	    st->entity != CTP_COROUTINE || !ctp_state_read(st, &c) || c.life != CTP_SUSPENDED ||
 	    c.entity != CTP_COROUTINE || !c.runs)
 		return;
@@ -197,6 +198,8 @@ static uint32_t slots(const struct suspects *s)
 static void collect_one(struct batch *b, uint32_t slot)
 {
 	const struct ctp_cand *c = &b->s->r->cands[slot];
+	if (!ctp_there(b->s->r, c))
+		return;
 	uint64_t leads = c->was.leads & CTP_ID_MASK;
 	if (ctp_load32(&c->ready) != CTP_CAND_READY)
 		return;
@@ -236,9 +239,9 @@ static bool run(struct batch *b, bool all)
 		pass = !named(b, &s->r->cands[b->waits[i].cand]);
 	if (pass && !all && b->now_ns < s->pass_ns)
 		return false;
-	uint32_t n = pass ? ctp_load32(&s->r->header->allocated_count) : 0;
-	for (uint32_t i = 0; i < n && i < s->r->stations_max; i++)
-		match(b, i);
+	struct ctp_walk w = ctp_walk_states(s->r);
+	for (uint64_t i = pass ? ctp_walk_from(&w, 0) : w.n; i < w.n; i = ctp_walk_from(&w, i + 1))
+		match(b, (uint32_t)i);
 	if (pass) // a twentieth of a CPU at most
 		s->pass_ns = b->now_ns + 20 * (proc_now_ns() - b->now_ns);
 	return true;

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "ctp/tables.h"
+#include "ctp/there.h"
 #include "engine/thread_names.h"
 
 struct table_header {
@@ -31,7 +32,7 @@ enum { BUFFER = 1 << 20 };
 // One copy of all of them.
 struct dump {
 	unsigned char *buffer;
-	uint64_t ticks, late_ns;
+	uint64_t ticks, late_ns, bytes;
 };
 
 // A file that grows by whole buffers: of a million rows, the copying is what takes time.
@@ -41,6 +42,7 @@ struct table {
 	struct table_header h;
 	unsigned char *buffer;
 	size_t used;
+	uint64_t *bytes; // written, of all tables
 };
 
 static void put_out(struct table *t)
@@ -52,6 +54,7 @@ static void put_out(struct table *t)
 		if (n < 0 && errno != EINTR)
 			t->error = -errno;
 		done += n > 0 ? (size_t)n : 0;
+		*t->bytes += n > 0 ? (size_t)n : 0;
 	}
 	t->used = 0;
 }
@@ -67,9 +70,19 @@ static void append(struct table *t, const void *bytes, size_t n)
 	}
 }
 
-static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, const struct dump *d)
+// So many zeros, which take no room on the disk.
+static void leave_out(struct table *t, uint64_t n)
 {
-	*t = (struct table){ .buffer = d->buffer, .late_ns = d->late_ns };
+	if (!n)
+		return;
+	put_out(t);
+	if (!t->error && lseek(t->fd, (off_t)n, SEEK_CUR) < 0)
+		t->error = -errno;
+}
+
+static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, struct dump *d)
+{
+	*t = (struct table){ .buffer = d->buffer, .late_ns = d->late_ns, .bytes = &d->bytes };
 	t->fd = openat(dir, shape->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (t->fd < 0)
 		return -errno;
@@ -100,7 +113,7 @@ static void put(void *to, uint64_t index, const void *row)
 }
 
 static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, const struct ctp_thread *ended,
-		     const struct dump *d)
+		     struct dump *d)
 {
 	struct table t;
 	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
@@ -112,7 +125,7 @@ static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, 
 	return table_end(&t);
 }
 
-static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, const struct dump *d)
+static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r, struct dump *d)
 {
 	uint64_t n;
 	const void *rows = ctp_table_whole(r, table, &n);
@@ -120,18 +133,23 @@ static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r,
 	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
 	if (e < 0)
 		return e;
-	append(&t, rows, ctp_table_shapes[table].bytes * n);
-	t.h.count = n;
+	size_t bytes = ctp_table_shapes[table].bytes;
+	struct ctp_walk w = ctp_walk(r, rows, bytes, n);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, w.upto)) {
+		leave_out(&t, (i - t.h.count) * bytes);
+		append(&t, (const unsigned char *)rows + i * bytes, (w.upto - i) * bytes);
+		t.h.count = w.upto;
+	}
 	return table_end(&t);
 }
 
-int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *ended, uint64_t ticks,
-		uint64_t late_ns)
+int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, uint64_t ticks,
+		uint64_t late_ns, uint64_t *bytes)
 {
 	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
 	if (!d.buffer)
 		return -ENOMEM;
-	thread_names_note(r);
+	thread_names_note(r, pid);
 	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, &d); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
 		if (i != CTP_TABLE_THREADS)
@@ -139,5 +157,7 @@ int tables_dump(int dir, const struct ctp_region *r, const struct ctp_thread *en
 	for (unsigned i = CTP_TABLES_BY_ROW; !e && i < CTP_TABLES; i++)
 		e = dump_whole(dir, i, r, &d);
 	free(d.buffer);
+	if (bytes)
+		*bytes = d.bytes;
 	return e;
 }

@@ -12,13 +12,13 @@
 #include "ctp/seq.h"
 #include "engine/proc.h"
 
-void thread_name_note(const struct ctp_region *r, uint32_t slot)
+void thread_name_note(const struct ctp_region *r, pid_t pid, uint32_t slot)
 {
 	struct ctp_thread *t = &r->threads[slot];
 	char file[48], *name = NULL;
 	size_t bytes = 0, n;
 	snprintf(file, sizeof(file), "task/%u/comm", t->tid);
-	if (ctp_load32(&t->life) != CTP_THREAD_LIVE || proc_slurp((pid_t)ctp_load32(&r->ext->guest_pid), file, &name, &bytes))
+	if (ctp_load32(&t->life) != CTP_THREAD_LIVE || proc_slurp(pid, file, &name, &bytes))
 		return;
 	n = strcspn(name, "\n");
 	for (size_t i = 0; n && i < sizeof(t->name); i++)
@@ -26,9 +26,9 @@ void thread_name_note(const struct ctp_region *r, uint32_t slot)
 	free(name);
 }
 
-void thread_names_note(const struct ctp_region *r)
+void thread_names_note(const struct ctp_region *r, pid_t pid)
 {
 	uint32_t n = ctp_load32(&r->ext->thread_high);
 	for (uint32_t i = 0; i < n && i < r->threads_max; i++)
-		thread_name_note(r, i);
+		thread_name_note(r, pid, i);
 }

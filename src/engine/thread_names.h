@@ -3,7 +3,9 @@
 // thread_names.h - what threads are called, kept in the region's table.
 #pragma once
 
+#include <sys/types.h>
+
 #include "ctp/region.h"
 
-void thread_name_note(const struct ctp_region *r, uint32_t slot);
-void thread_names_note(const struct ctp_region *r); // of all that live
+void thread_name_note(const struct ctp_region *r, pid_t pid, uint32_t slot);
+void thread_names_note(const struct ctp_region *r, pid_t pid); // of all that live

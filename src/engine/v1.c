@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "ctp/seq.h"
+#include "ctp/there.h"
 
 #define V1_ID_BASE (1ULL << 39)
 #define BATCH 2048
@@ -27,7 +28,9 @@ struct v1 {
 	struct writer *writer;
 	struct v1_station *stations;
 	size_t count, room;
-	uint32_t scanned; // stations below have been sorted out
+	unsigned char *seen; // a bit for each station that has been sorted out
+	uint32_t from;       // all below have been
+	bool guest;          // some station may be the guest's
 	uint64_t next_id, lost, events, last_time;
 	uint32_t n;
 	struct writer_station batch[BATCH];
@@ -40,6 +43,11 @@ struct v1 *v1_new(const struct ctp_region *r, struct writer *w)
 		return NULL;
 	v->region = r;
 	v->writer = w;
+	v->seen = calloc(r->stations_max / 8 + 1, 1);
+	if (!v->seen) {
+		free(v);
+		return NULL;
+	}
 	return v;
 }
 
@@ -48,6 +56,7 @@ void v1_free(struct v1 *v)
 	if (!v)
 		return;
 	free(v->stations);
+	free(v->seen);
 	free(v);
 }
 
@@ -79,15 +88,28 @@ static void flush(struct v1 *v, const struct clock_pairs *clock)
 	v->n = 0;
 }
 
-// Stations allocated since: those without an owner join the list; whether
-// they are the guest's after all shows later.
+static bool is_guests(const struct v1 *v, uint64_t i)
+{
+	const struct ctp_state *s = &v->region->states[i];
+	return v->guest && ctp_there(v->region, s) && ctp_load32(&s->owner) == CTP_OWNER_GUEST;
+}
+
+// Stations allocated since that somebody has written to: those without an owner join the
+// list; whether they are the guest's after all shows later. One that is allocated, and not
+// there yet, is come back to.
 static void find(struct v1 *v)
 {
 	uint32_t high = ctp_load32(&v->region->header->allocated_count);
-	if (high > v->region->stations_max)
-		high = v->region->stations_max;
-	for (; v->scanned < high; v->scanned++) {
-		if (ctp_load32(&v->region->states[v->scanned].owner) == CTP_OWNER_GUEST)
+	high = high < v->region->stations_max ? high : v->region->stations_max;
+	struct ctp_walk states = ctp_walk_states(v->region);
+	struct ctp_walk w = ctp_walk(v->region, v->region->stations, sizeof(*v->region->stations), high);
+	v->guest = ctp_walk_from(&states, 0) < states.n;
+	for (uint64_t i = ctp_walk_from(&w, v->from); i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		v->from += i == v->from;
+		if (v->seen[i / 8] & 1 << i % 8)
+			continue;
+		v->seen[i / 8] |= (unsigned char)(1 << i % 8);
+		if (is_guests(v, i))
 			continue;
 		if (v->count == v->room) {
 			size_t room = v->room ? v->room * 2 : 256;
@@ -97,7 +119,7 @@ static void find(struct v1 *v)
 			v->stations = more;
 			v->room = room;
 		}
-		v->stations[v->count++] = (struct v1_station){ .index = v->scanned };
+		v->stations[v->count++] = (struct v1_station){ .index = (uint32_t)i };
 	}
 }
 
@@ -189,7 +211,7 @@ bool v1_turn(struct v1 *v, const struct clock_pairs *clock)
 	for (size_t i = 0; i < v->count; i++) {
 		struct v1_station *s = &v->stations[i];
 		const struct ctp_station *st = &v->region->stations[s->index];
-		if (ctp_load32(&v->region->states[s->index].owner) == CTP_OWNER_GUEST) {
+		if (!s->id && is_guests(v, s->index)) {
 			*s = v->stations[--v->count];
 			i--;
 			continue;

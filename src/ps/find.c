@@ -224,6 +224,8 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 		return e;
 	}
 	f.engine = engine_of(pid, r, x->engine_pid);
+	if (f.engine && f.region.fd < 0)
+		f.region.file = open_among(f.engine, r) + 1;
 	*out = f;
 	return 0;
 }
@@ -342,6 +344,8 @@ void find_release(struct found *f)
 {
 	if (f && f->region.fd >= 0)
 		close(f->region.fd);
+	if (f && f->region.file)
+		close(f->region.file - 1);
 	if (f && f->core) {
 		corefile_close(f->core);
 		free(f->core);

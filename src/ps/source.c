@@ -19,6 +19,31 @@
 
 enum { TRIES = 200, AT_ONCE = 256 };
 
+// How many of the bytes at `off` are memory: to read others through the process would make them so.
+// *zeros: that many before those are not.
+static size_t there(const struct source *s, uint64_t off, size_t bytes, size_t *zeros)
+{
+	off_t end = (off_t)(off + bytes), data = lseek(s->file - 1, (off_t)off, SEEK_DATA), hole;
+	*zeros = 0;
+	if ((data < 0 && errno == ENXIO) || data >= end) {
+		*zeros = bytes;
+		return 0;
+	}
+	if (data < 0 || (hole = lseek(s->file - 1, data, SEEK_HOLE)) < 0)
+		return bytes;
+	*zeros = (size_t)(data - (off_t)off);
+	return (size_t)((hole < end ? hole : end) - data);
+}
+
+static bool all_there(const struct source *s, const struct iovec *r, size_t pieces)
+{
+	size_t zeros;
+	for (size_t i = 0; s->file && i < pieces; i++)
+		if (there(s, (uint64_t)(uintptr_t)r[i].iov_base - s->base, r[i].iov_len, &zeros) != r[i].iov_len)
+			return false;
+	return true;
+}
+
 int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 {
 	if (off > s->bytes || bytes > s->bytes - off)
@@ -27,7 +52,15 @@ int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 		return corefile_read(s->core, s->base + off, to, bytes) ? 0 : -EIO;
 	for (size_t done = 0; done < bytes;) {
 		char *at = (char *)to + done;
-		size_t left = bytes - done;
+		size_t left = bytes - done, zeros;
+		if (s->file && s->fd < 0) {
+			left = there(s, off + done, left, &zeros);
+			memset(at, 0, zeros);
+			done += zeros;
+			at += zeros;
+			if (!left)
+				continue;
+		}
 		struct iovec l = { .iov_base = at, .iov_len = left };
 		struct iovec r = { .iov_base = (void *)(uintptr_t)(s->base + off + done), .iov_len = left };
 		ssize_t n = s->fd >= 0 ? pread(s->fd, at, left, (off_t)(off + done))
@@ -75,7 +108,7 @@ int source_read_many(const struct source *s, const uint64_t *offs, size_t n, voi
 			inside &= offs[at + i] <= s->bytes && bytes <= s->bytes - offs[at + i];
 		struct iovec l = { .iov_base = piece, .iov_len = some * bytes };
 		size_t pieces = side_by_side(s, offs + at, some, bytes, r);
-		if (inside && process_vm_readv(s->pid, &l, 1, r, pieces, 0) == (ssize_t)(some * bytes))
+		if (inside && all_there(s, r, pieces) && process_vm_readv(s->pid, &l, 1, r, pieces, 0) == (ssize_t)(some * bytes))
 			continue;
 		for (size_t i = 0; !e && i < some; i++) // one by one, to say why
 			e = source_read(s, offs[at + i], piece + i * bytes, bytes);

@@ -15,6 +15,7 @@ struct source {
 	uint64_t base; // there
 	uint64_t bytes;
 	int fd; // the region's file, or -1: it is read through the process
+	int file; // the same, + 1, to ask what of the region is memory at all; 0: unknown
 };
 
 // 0; -EPROTO outside of the region; -ESRCH, -EPERM, -EFAULT, -EIO.
