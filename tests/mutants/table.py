@@ -64,7 +64,7 @@ m("	ctp_ring_drop(g->thread);\n	ctp_ring_unsure(g->thread, CTP_NEAR_UNSURE);", "
 
 m = of("src/ctp/merge.c", "unit:merge")
 m("#define SKEW_TICKS 100000u", "#define SKEW_TICKS 0u", "clocks go before counts")
-m("	if ((m->map_n + 2) * 4 < m->map_room * 3)\n		return 0;", "	return 0;", "the table of coroutines fills up", "unit:history")
+m("	if ((m->map_n + 2) * 4 < m->map_room * 3)\n		return 0;", "	return 0;", "the table of coroutines fills up")
 
 # ------------------------------------------------------------------ P4 and P5
 m = of("src/engine/flight.c", "unit:flight")
@@ -87,8 +87,7 @@ m("	if (look_has_kin(r))\n		look_say(p4, -1", "	if (0)\n		look_say(p4, -1", "a c
 
 m = of("src/engine/look.c", "unit:look")
 m("	if (!ctp_thread_read(t, c))", "	ctp_thread_read(t, c);\n	if (0)", "an entry of which nothing is known is evidence")
-m("	c->life = life;\n", "", "a slot that was filled in meanwhile counts as live",
-  survives="the copy says the same unless the slot is taken just then, and then it has seen nothing")
+m("	c->life = life;\n", "", "a slot that was filled in meanwhile counts as live")
 
 # ------------------------------------------------------------------ that nobody ran
 m = of("src/engine/hold.c", "unit:hold", "unit:witness")
@@ -146,7 +145,7 @@ m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a 
 m("		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))", "		else if (0)",
   "a futex that other processes may wake is private")
 m("	if (!c || c->wait_timeout_ns >= 0) {", "	if (!c) {", "a poll with a timeout is for ever")
-m("	else if (!still)\n		look_say_all(l, LOOK_P6B, -1,", "	else if (0)\n		look_say_all(l, LOOK_P6B, -1,", "P6b of a program that moves", "e2e:verdicts/quiet")
+m("	else if (!still)\n		look_say_all(l, LOOK_P6B, -1,", "	else if (0)\n		look_say_all(l, LOOK_P6B, -1,", "P6b of a program that moves")
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 
 # ------------------------------------------------------------------ P6a
@@ -161,8 +160,7 @@ m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word fr
 m = of("src/engine/scan.c", "unit:graph")
 m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
   "a tagged pointer is none")
-m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "a word that lies across two pieces is not seen",
-  "e2e:sound/never_proven/packed")
+m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "a word that lies across two pieces is not seen")
 m("	for (size_t i = 0; i + 4 <= n; i++) { // a pointer", "	for (size_t i = 0; i + 8 <= n; i++) { // a pointer", "a pointer at the end of a message is not seen")
 m("		if (r->s->guard && w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
 m("		for (unsigned shift = 3; shift <= 4; shift++) {", "		for (unsigned shift = 3; shift <= 3; shift++) {", "a pointer that was moved right by 4 is not seen")
@@ -170,7 +168,7 @@ m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read i
 m("	return lo < n && v[lo].lo <= addr ? lo : n;", "	return lo < n ? lo : n;", "what lies before an object leads to it")
 m("		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;", "		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi + 8 : hi;",
   "the word behind dead memory is not read")
-m("	return writable || !(entry & PM_FILE);", "	return !(entry & PM_FILE);", "the program's copy of a file's page is not read", "e2e:sound/never_proven/file_private_rw")
+m("	return writable || !(entry & PM_FILE);", "	return !(entry & PM_FILE);", "the program's copy of a file's page is not read")
 
 m = of("src/engine/ends.c", "unit:ends")
 m("		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)\n			return true;", "		return true;", "any word is explained by an end that something explains")
@@ -231,7 +229,7 @@ m("	if (flags & CLOSE_RANGE_CLOEXEC)\n		return", "	if (0)\n		return", "what is o
 m("		bool keeps = from == to || same(from, to); \\", "		bool keeps = from == to; \\", "dup2 onto a duplicate ends the descriptor")
 
 # ------------------------------------------------------------------ who is suspected
-m = of("src/engine/suspects.c", "unit:witness")
+m = of("src/engine/suspects.c", "unit:kernel")
 m("	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;", "	return true;",
   "one that is being resumed holds")
 m("	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)\n		return false;", "	return true;", "a finding is not withdrawn")
