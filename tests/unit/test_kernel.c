@@ -272,6 +272,7 @@ static void threads_that_nothing_wakes(void **state)
 	SLEEPS(false, task.nr = SYS_epoll_pwait2; task.args[3] = 0x1000);
 	SLEEPS(true, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG));
 	SLEEPS(false, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG); task.args[3] = 0x1000);
+	SLEEPS(false, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG); task.state = 'R');
 	SLEEPS(false, in_futex(FUTEX_WAIT)); // in memory of which nothing is known
 	SLEEPS(false, in_futex(FUTEX_WAKE | FUTEX_PRIVATE_FLAG));
 	SLEEPS(false, task.nr = SYS_read);
