@@ -149,6 +149,19 @@ static void an_end_that_failed_leaves_no_mark(void **state)
 	close(keep);
 }
 
+static void two_that_wait_for_the_same(void **state)
+{
+	(void)state;
+	int fd[2];
+	char byte;
+	int keep = wait_on_pipe(fd);
+	assert_int_equal(read(fd[0], &byte, 1), -1);
+	fake_guest_switch(co); // as the other one waits, too
+	assert_true(entry(fd[0])->flags & CTP_FD_MANY);
+	close(fd[0]);
+	close(keep);
+}
+
 static void what_nobody_has_seen_is_not_overwritten(void **state)
 {
 	(void)state;
@@ -921,7 +934,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(counts_generations), TEST(duplicates_share_a_description), TEST(meets_what_it_has_not_seen),
 		TEST(notices_an_end_that_went_unseen), TEST(an_end_that_failed_leaves_no_mark),
-		TEST(what_nobody_has_seen_is_not_overwritten), TEST(streams_and_directories), TEST(opener_overtakes_closer),
+		TEST(what_nobody_has_seen_is_not_overwritten), TEST(two_that_wait_for_the_same), TEST(streams_and_directories), TEST(opener_overtakes_closer),
 		TEST(call_inside_a_call_counts_once), TEST(close_under_a_waiter_is_posted),
 		TEST(close_under_whom_a_registration_leads_to), TEST(close_under_who_read_at_once),
 		TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),
