@@ -209,9 +209,6 @@ m("	else if (drained && drained <= s->state->since)", "	else if (0)", "a program
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
-m = of("src/trace/table.c", "unit:trace")
-m("if (h->count > fit || h->count > UINT32_MAX - 1)", "if (h->count > fit + 1 || h->count > UINT32_MAX - 1)", "a table one row short is read")
-
 # ------------------------------------------------------------------ the library's side
 m = of("src/preload/fds.c", "unit:fds")
 m("	bool open = e->life == CTP_FD_OPEN && !ending(e);", "	bool open = e->life == CTP_FD_OPEN;", "an end that is under way went unseen")
