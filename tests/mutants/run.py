@@ -20,7 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BOUND = 600  # seconds for one test
+BOUND = 300  # seconds for one test
 PROGRAMS = {"witness": ["tests/targets/t-witness"]}  # that a unit test runs, and does not link
 sys.path.insert(0, str(HERE))
 from table import MUTATIONS  # noqa: E402

@@ -134,6 +134,48 @@ static void notices_an_end_that_went_unseen(void **state)
 	close(keep);
 }
 
+// A close that was refused is none: an end that comes later unseen is noticed all the same.
+static void an_end_that_failed_leaves_no_mark(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd);
+	assert_int_equal(dup2(1000, fd[0]), -1);
+	assert_int_equal(candidates(), 0);
+	syscall(SYS_close, fd[0]);
+	assert_int_equal(open("/dev/null", O_RDONLY), fd[0]);
+	assert_int_equal(reopens, 1);
+	assert_int_equal(candidates(), 1);
+	close(fd[0]);
+	close(keep);
+}
+
+static void two_that_wait_for_the_same(void **state)
+{
+	(void)state;
+	int fd[2];
+	char byte;
+	int keep = wait_on_pipe(fd);
+	assert_int_equal(read(fd[0], &byte, 1), -1);
+	fake_guest_switch(co); // as the other one waits, too
+	assert_true(entry(fd[0])->flags & CTP_FD_MANY);
+	close(fd[0]);
+	close(keep);
+}
+
+static void what_nobody_has_seen_is_not_overwritten(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd);
+	tracer.region.cands[0].ready = CTP_CAND_READY;
+	tracer.region.cands[0].gen = 77;
+	assert_int_equal(close(fd[0]), 0);
+	assert_int_equal(tracer.region.cands[0].gen, 77);
+	assert_true(tracer.region.ext->gaps & CTP_GAP_CANDS);
+	close(keep);
+}
+
 static void streams_and_directories(void **state)
 {
 	(void)state;
@@ -895,7 +937,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(counts_generations), TEST(duplicates_share_a_description), TEST(meets_what_it_has_not_seen),
-		TEST(notices_an_end_that_went_unseen), TEST(streams_and_directories), TEST(opener_overtakes_closer),
+		TEST(notices_an_end_that_went_unseen), TEST(an_end_that_failed_leaves_no_mark),
+		TEST(what_nobody_has_seen_is_not_overwritten), TEST(two_that_wait_for_the_same), TEST(streams_and_directories), TEST(opener_overtakes_closer),
 		TEST(call_inside_a_call_counts_once), TEST(close_under_a_waiter_is_posted),
 		TEST(close_under_whom_a_registration_leads_to), TEST(close_under_who_read_at_once),
 		TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,17 @@ static void what_is_reached_leads_on(void **state)
 	graph_word(&g, 0x5000, A);
 	assert_true(graph_spread(&g));
 	assert_true(reached(0) && reached(1) && reached(2));
+}
+
+static void two_objects_lead_to_a_third(void **state)
+{
+	(void)state;
+	graph_word(&g, A + 16, C);
+	graph_word(&g, B + 16, C);
+	graph_word(&g, 0x5000, B);
+	assert_true(graph_spread(&g));
+	assert_true(reached(1) && reached(2));
+	assert_false(reached(0));
 }
 
 static void those_that_lead_to_each_other_alone(void **state)
@@ -185,6 +197,43 @@ static void words_in_memory(void **state)
 	munmap(two, 8192);
 }
 
+// Memory is read in pieces of a megabyte.
+static void a_word_across_two_pieces(void **state)
+{
+	(void)state;
+	enum { PIECE = 1 << 20 };
+	unsigned char *two = mmap(NULL, 2 * PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(two, MAP_FAILED);
+	struct maps_line m = {.lo = (uintptr_t)two, .hi = (uintptr_t)two + 2 * PIECE, .perms = "rw-s", .path = ""};
+	struct proc_maps maps = {.v = &m, .n = 1};
+	struct scan s = a_scan();
+	uint64_t word = ADDRESS;
+	memcpy(two + PIECE - 3, &word, sizeof(word));
+	assert_int_equal(scan_run(&s, &maps), 0);
+	assert_true(hits > 0);
+	munmap(two, 2 * PIECE);
+}
+
+// The page of a file that the program may write, and has not: what is in it counts.
+static void a_page_of_a_file(void **state)
+{
+	(void)state;
+	uint64_t word = ADDRESS;
+	FILE *f = tmpfile();
+	assert_int_equal(ftruncate(fileno(f), 8192), 0);
+	assert_int_equal(pwrite(fileno(f), &word, sizeof(word), 4096), sizeof(word));
+	volatile unsigned char *two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(f), 0);
+	assert_ptr_not_equal(two, MAP_FAILED);
+	assert_int_equal(two[4096], word & 0xff);
+	struct maps_line m = {.lo = (uintptr_t)two, .hi = (uintptr_t)two + 8192, .perms = "rw-p", .ino = 1, .path = "/file"};
+	struct proc_maps maps = {.v = &m, .n = 1};
+	struct scan s = a_scan();
+	assert_int_equal(scan_run(&s, &maps), 0);
+	assert_int_equal(hits, 1);
+	munmap((void *)two, 8192);
+	fclose(f);
+}
+
 static void a_hole_is_no_answer(void **state)
 {
 	(void)state;
@@ -207,8 +256,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_leads_to_any), TEST(one_word_from_outside), TEST(what_is_reached_leads_on),
-		TEST(those_that_lead_to_each_other_alone), TEST(what_a_value_leads_to), cmocka_unit_test(words_in_bytes),
-		cmocka_unit_test(words_in_memory), cmocka_unit_test(a_hole_is_no_answer),
+		TEST(two_objects_lead_to_a_third), TEST(those_that_lead_to_each_other_alone), TEST(what_a_value_leads_to), cmocka_unit_test(words_in_bytes),
+		cmocka_unit_test(words_in_memory), cmocka_unit_test(a_word_across_two_pieces), cmocka_unit_test(a_page_of_a_file), cmocka_unit_test(a_hole_is_no_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "engine/look.h"
+#include "engine/suspects.h"
 
 enum { FDS = 12, EPOLL = 4, F = 7, GEN = 3, ID = 41, CLOSED = 2000, INO = 500, DEV = 9 };
 #define DATA 0xda7aULL
@@ -271,6 +272,7 @@ static void threads_that_nothing_wakes(void **state)
 	SLEEPS(false, task.nr = SYS_epoll_pwait2; task.args[3] = 0x1000);
 	SLEEPS(true, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG));
 	SLEEPS(false, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG); task.args[3] = 0x1000);
+	SLEEPS(false, in_futex(FUTEX_WAIT | FUTEX_PRIVATE_FLAG); task.state = 'R');
 	SLEEPS(false, in_futex(FUTEX_WAIT)); // in memory of which nothing is known
 	SLEEPS(false, in_futex(FUTEX_WAKE | FUTEX_PRIVATE_FLAG));
 	SLEEPS(false, task.nr = SYS_read);
@@ -280,6 +282,30 @@ static void threads_that_nothing_wakes(void **state)
 	SLEEPS(true, task.state = 'Z');
 }
 
+// ------------------------------------------------------- is it still where it was?
+
+static void one_that_is_being_resumed(void **state)
+{
+	(void)state;
+	struct ctp_state now = {.id = ID};
+	region.states = &now;
+	now.changes = s.s.changes = 6;
+	now.life = CTP_SUSPENDED;
+	assert_true(suspect_holds(&region, &s));
+	now.seq = 1;
+	assert_false(suspect_holds(&region, &s));
+	now.seq = 2;
+	assert_true(suspect_holds(&region, &s));
+	now.life = CTP_RUNNING;
+	assert_false(suspect_holds(&region, &s));
+	now.life = CTP_SUSPENDED;
+	now.changes = 8;
+	assert_false(suspect_holds(&region, &s));
+	now.changes = 6;
+	now.id++;
+	assert_false(suspect_holds(&region, &s));
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, begin)
 
 int main(void)
@@ -287,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_holds), TEST(what_went_past_the_tables), TEST(what_the_kernel_can_deliver), TEST(threads_that_keep_the_file),
 		TEST(its_one_known_wait), TEST(open_descriptors_that_lead_to_it), TEST(a_set_that_was_closed), TEST(threads_that_nothing_wakes),
+		TEST(one_that_is_being_resumed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,42 @@ static void counts_go_before_clocks(void **state)
 	ctp_merge_free(m);
 }
 
+// The same where the end has come: the clock is behind by less than two CPUs' may differ.
+static void counts_go_before_clocks_at_the_end(void **state)
+{
+	struct seen s = { .n = 0 };
+	struct ctp_merge *m = ctp_merge_new(sink, &s);
+	push(m, 1, sw(30, 2, 1, 3, 3));
+	push(m, 0, sw(35, 1, 1, 3, 1));
+	push(m, 0, sw(40, 3, 2, 1, 2));
+	ctp_merge_flush(m);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.from[2], 2);
+	assert_false(s.gap[0] || s.gap[1] || s.gap[2]);
+	ctp_merge_free(m);
+}
+
+static void count_sink(void *arg, const struct ctp_merged *m)
+{
+	*(unsigned *)arg += !m->gap && m->from_n >= 1 && m->to_n == 1;
+}
+
+// More coroutines than there is room for at first.
+static void many_coroutines(void **state)
+{
+	enum { MANY = 5000 };
+	unsigned n = 0;
+	struct ctp_merge *m = ctp_merge_new(count_sink, &n);
+	for (uint32_t i = 0; i < MANY; i++) {
+		push(m, 0, sw(10 + 2 * i, 1, 2 * i + 1, 1000 + i, 1));
+		push(m, 0, sw(11 + 2 * i, 1000 + i, 2, 1, 2 * i + 2));
+	}
+	ctp_merge_flush(m);
+	assert_int_equal(n, MANY);
+	assert_int_equal(ctp_merge_late(m), 0);
+	ctp_merge_free(m);
+}
+
 static void a_lost_record_is_a_gap_after_a_round(void **state)
 {
 	struct seen s = { .n = 0 };
@@ -256,7 +292,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_move_between_threads_waits),
-		cmocka_unit_test(counts_go_before_clocks),
+		cmocka_unit_test(counts_go_before_clocks), cmocka_unit_test(counts_go_before_clocks_at_the_end),
+		cmocka_unit_test(many_coroutines),
 		cmocka_unit_test(a_lost_record_is_a_gap_after_a_round),
 		cmocka_unit_test(counts_go_on_beyond_32_bits),
 		cmocka_unit_test(ties_are_broken_by_numbers), cmocka_unit_test(low_bits_go_on),

@@ -111,6 +111,20 @@ static void test_own_stack(void **state)
 	}
 }
 
+// The program began to end at this time.
+static void test_chance_before_the_end(void **state)
+{
+	m.ext.exit_begun = cand.time;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.exit_begun = 5000;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	thread.t.slept_epoch = 0;
+	seen.items[PROOF_P5].since_ns = seen.items[PROOF_P6A].since_ns = 6000;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	seen.items[PROOF_P6A].since_ns = 4000;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+}
+
 static void test_complete(void **state)
 {
 	m.ext.gaps = CTP_GAP_STACKS;
@@ -328,7 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
-		TEST(test_wait), TEST(test_own_stack),
+		TEST(test_wait), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_unseen),
 	};

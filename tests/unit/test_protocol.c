@@ -9,7 +9,9 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "ctp/chunk.h"
 #include "ctp/region.h"
@@ -371,10 +373,42 @@ static void regions_that_lie(void **state)
 	assert_int_equal(ctp_region_open(&r, &h, bytes), -EPROTONOSUPPORT);
 }
 
+// ------------------------------------------------------- a write within a copy
+
+// A slot that ends on another page, where the copy of it comes last: the writer's next event comes then.
+static struct ctp_slot *across;
+
+static void writes_next(int sig)
+{
+	(void)sig;
+	mprotect((char *)(&across->seq + 1), 4096, PROT_READ | PROT_WRITE);
+	ctp_slot_write(across, 1 + CTP_SLOTS, 7, 8, 9, true);
+}
+
+static void a_slot_that_is_written_meanwhile(void **state)
+{
+	(void)state;
+	struct ctp_slot out;
+	struct sigaction act = {.sa_handler = writes_next}, old;
+	char *two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(two, MAP_FAILED);
+	across = (struct ctp_slot *)(two + 4096 - offsetof(struct ctp_slot, seq) - sizeof(across->seq));
+	ctp_slot_write(across, 1, 1, 2, 3, false);
+	assert_int_equal(mprotect(two + 4096, 4096, PROT_NONE), 0);
+	assert_int_equal(sigaction(SIGSEGV, &act, &old), 0);
+	uint64_t n = ctp_slot_read(across, 0, 0, &out);
+	assert_int_equal(sigaction(SIGSEGV, &old, NULL), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(ctp_slot_read(across, 0, 0, &out), 1 + CTP_SLOTS);
+	assert_int_equal(out.tid, 8);
+	munmap(two, 8192);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slots_are_never_torn), cmocka_unit_test(states_are_never_torn),
+		cmocka_unit_test(slots_are_never_torn), cmocka_unit_test(a_slot_that_is_written_meanwhile),
+		cmocka_unit_test(states_are_never_torn),
 		cmocka_unit_test(rings_lose_nothing_uncounted), cmocka_unit_test(the_reader_is_late_from_half_on),
 		cmocka_unit_test(a_ring_that_lies), cmocka_unit_test(chunks_are_whole_or_not_there),
 		cmocka_unit_test(chunks_that_threads_are_in_stay),
