@@ -29,9 +29,11 @@ KEYS = ["key", "key_session", "key_private"]
 WAKES = ["alarm", "timer_signal", "timer_thread", "timer_signalfd", "pwait", "reconfigure", "nested_timer", "sigchld",
          "pidfd", "reaper", "childs_pipe", "childs_eventfd", "forked", "watchdog", "timed_condition", "timed_semaphore",
          "thread_polls", "sigwait", "shared_condition", "msgrcv", "inotify", "mq_notify", "sigio", "aio", "kernel_aio"]
+REGISTERS = []  # which not every CPU has
 FREED = ["freed_cached", "freed_fast", "freed_bin", "freed_top", "freed_thread"]
 if os.uname().machine == "x86_64":
-    PLACES += ["vector", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
+    REGISTERS = ["register_mm", "register_ymm", "register_zmm", "register_mask"]
+    PLACES += ["vector", "register_callback", "register_main", "register_handler", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
 
 
 def verdicts(case):
@@ -136,6 +138,23 @@ def sent(case, *options):
     return process, server.accept()[0]
 
 
+def no_register(case, place):
+    """Why this CPU cannot keep it there, if so."""
+    done = case.run(case.target("sound-hide"), place, "1")
+    if "no such register" in done.out:
+        raise Skip("this CPU has no such register")
+
+
+def check_register(case, place):
+    no_register(case, place)
+    check_place(case, place)
+
+
+def check_register_resumed(case, place):
+    no_register(case, place)
+    check_resumed(case, place)
+
+
 def check_sent(case):
     """What its loop waits for is on its way to another program: nobody holds the other end yet."""
     process, _there = sent(case, "--timeout=1")
@@ -160,8 +179,11 @@ def checks():
     for place in PLACES:
         yield f"never_proven/{place}", lambda case, place=place: check_place(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_resumed(case, place)
-
-
+    for place in REGISTERS:
+        yield f"never_proven/{place}", lambda case, place=place: check_register(case, place)
+        yield f"resumed/{place}", lambda case, place=place: check_register_resumed(case, place)
+    if REGISTERS:
+        yield "proven/dead_across_calls", lambda case: check_freed(case, "dead_across_calls")
     for place in KEYS:
         yield f"never_proven/{place}", lambda case, place=place: check_key(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_key_resumed(case, place)
