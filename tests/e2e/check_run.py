@@ -12,7 +12,7 @@ import struct
 import subprocess
 import termios
 
-from harness import BOUND, ROOT, Skip, child_of, equal, need, proc_state, tool, until
+from harness import ROOT, Skip, child_of, equal, need, patience, proc_state, tool, until
 
 NOBODY = 65534
 
@@ -154,7 +154,7 @@ def on_terminal(columns, *argv):
     except OSError:
         pass  # EIO: nobody has the terminal any more
     os.close(at)
-    equal(process.wait(timeout=BOUND), 0, f"{argv}")
+    equal(process.wait(timeout=patience()), 0, f"{argv}")
     return text.decode().replace("\r\n", "\n")
 
 
