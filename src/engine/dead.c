@@ -376,29 +376,36 @@ static void event_buffer(struct dead *d, const struct proc_task *t, struct span_
 	span_add(out, lo, lo + bytes);
 }
 
-// The frames of libc between a thread's stack pointer and the hook that called libc: they hold libc's own, and
-// remains of what lay there before. Of the program's they hold callee-saved registers alone, and those are in the
-// thread's entry as well. It is that hook for certain only if the walk ends in the very frame that the entry tells of.
-static void libc_frames(struct dead *d, const struct proc_task *t, struct span_list *out)
+// The frames of libc that a hook of ours called, and that hook's: of the program's they hold callee-saved registers,
+// where the unwind tables say, and arguments, which the caller had in the first place; the rest is the callees' own,
+// and remains of what lay there before. It is the hook that the thread's entry tells of, and nothing of the program
+// stands in between, only if the walk passes through libc, then libctp, and comes to that very caller.
+static void callees_frames(struct dead *d, const struct proc_task *t, struct span_list *out)
 {
 	enum { MOST = 16 };
 	struct unwind_frame f[MOST];
 	const struct ctp_ext *e = d->l->r->ext;
 	const struct ctp_thread *c = &d->l->threads[t->slot];
-	uint64_t caller = c->wait_regs[CTP_REG_SP];
-	if (!look_in_hook(c, t) || t->nr < 0 || !boundary_in_libc(&d->l->maps, t->pc))
+	uint64_t caller = c->wait_regs[CTP_REG_SP], from = t->sp - RED_ZONE;
+	if (!look_in_hook(c, t) || t->nr < 0 || t->sp % sizeof(from) || !boundary_in_libc(&d->l->maps, t->pc))
 		return;
 	struct ctp_state s = {.regs = {[CTP_REG_PC] = t->pc, [CTP_REG_SP] = t->sp, [CTP_REG_FP] = arch_frame(caller)}};
 	if (!d->unwind && unwind_new(&d->unwind, d->l->pid))
 		return;
-	size_t n = unwind_frames(d->unwind, &s, f, MOST), k = 1;
+	size_t n = unwind_frames(d->unwind, &s, f, MOST), k = 1, hook;
 	while (k < n && boundary_in_libc(&d->l->maps, f[k].pc))
 		k++;
-	uint64_t lowest = k < n ? f[k].sp : 0;
-	while (k < n && f[k].pc - e->self_base < e->self_end - e->self_base)
+	for (hook = k; k < n && f[k].pc - e->self_base < e->self_end - e->self_base;)
 		k++;
-	if (k < n && f[k].sp == caller && f[k].pc == c->wait_regs[CTP_REG_PC] && lowest < caller)
-		span_add(out, t->sp - RED_ZONE, lowest);
+	if (k == hook || k == n || f[k].sp != caller || f[k].pc != c->wait_regs[CTP_REG_PC])
+		return;
+	for (; from < caller; from += sizeof(from)) {
+		bool saved = false;
+		for (int i = 0; i < CTP_REGS; i++)
+			saved |= f[k].saved[i] == from;
+		if (!saved)
+			span_add(out, from, from + sizeof(from));
+	}
 }
 
 static void tasks(struct dead *d, struct span_list *out)
@@ -413,7 +420,7 @@ static void tasks(struct dead *d, struct span_list *out)
 			add_native(d, t->sp, t->tid, c ? d->slots[t->slot] : 0, red_zone(d->l, t));
 		event_buffer(d, t, out);
 		if (c)
-			libc_frames(d, t, out);
+			callees_frames(d, t, out);
 	}
 }
 

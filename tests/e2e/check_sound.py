@@ -30,10 +30,13 @@ WAKES = ["alarm", "timer_signal", "timer_thread", "timer_signalfd", "pwait", "re
          "pidfd", "reaper", "childs_pipe", "childs_eventfd", "forked", "watchdog", "timed_condition", "timed_semaphore",
          "thread_polls", "sigwait", "shared_condition", "msgrcv", "inotify", "mq_notify", "sigio", "aio", "kernel_aio"]
 REGISTERS = []  # which not every CPU has
+KEPT = []
 FREED = ["freed_cached", "freed_fast", "freed_bin", "freed_top", "freed_thread"]
 if os.uname().machine == "x86_64":
     REGISTERS = ["register_mm", "register_ymm", "register_zmm", "register_mask"]
-    PLACES += ["vector", "register_callback", "register_main", "register_handler", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
+    KEPT = ["register_callback", "register_main", "register_handler", "register_rbx", "register_rbp", "register_r12",
+            "register_r15"]
+    PLACES += ["vector", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
 
 
 def verdicts(case):
@@ -176,12 +179,14 @@ def checks():
     glibc = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
     for place in FREED if (2, 34) <= glibc < (2, 42) else []:  # whose lists the engine knows
         yield f"proven/{place}", lambda case, place=place: check_freed(case, place)
-    for place in PLACES:
+    for place in PLACES + KEPT:
         yield f"never_proven/{place}", lambda case, place=place: check_place(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_resumed(case, place)
     for place in REGISTERS:
         yield f"never_proven/{place}", lambda case, place=place: check_register(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_register_resumed(case, place)
+    for place in ("left_frame", "left_below"):
+        yield f"proven/{place}", lambda case, place=place: check_freed(case, place)
     if REGISTERS:
         yield "proven/dead_across_calls", lambda case: check_freed(case, "dead_across_calls")
     for place in KEYS:

@@ -195,6 +195,67 @@ static void hide_handler(struct co *c)
 	until_kept();
 }
 
+// ---- in a register that a call preserves, while the program is in one
+
+#define KEEPER(name, reg) \
+	uint64_t name(uint64_t *disguised, sem_t *asleep, int (*wait)(sem_t *), uint64_t key); \
+	__asm__(".text\n.type " #name ", @function\n" #name ":\n" \
+		".cfi_startproc\npush %" reg "\n.cfi_def_cfa_offset 16\n.cfi_offset %" reg ", -16\n" \
+		"movq (%rdi), %" reg "\nxorq %rcx, %" reg "\nmovq $0, (%rdi)\nmovq %rsi, %rdi\ncall *%rdx\n" \
+		"movq %" reg ", %rax\npop %" reg "\nret\n.cfi_endproc\n.size " #name ", . - " #name)
+KEEPER(keep_rbx, "rbx");
+KEEPER(keep_rbp, "rbp");
+KEEPER(keep_r12, "r12");
+KEEPER(keep_r15, "r15");
+
+static sem_t asked;
+
+static void *waits_with(void *arg)
+{
+	uint64_t (**keep)(uint64_t *, sem_t *, int (*)(sem_t *), uint64_t) = arg;
+	__atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
+	give((*keep)(&on_its_way, &asked, sem_wait, REGISTERS_KEY));
+	return NULL;
+}
+
+static void hide_with(uint64_t (*keep)(uint64_t *, sem_t *, int (*)(sem_t *), uint64_t), struct co *c)
+{
+	static uint64_t (*how)(uint64_t *, sem_t *, int (*)(sem_t *), uint64_t);
+	how = keep;
+	disguise(c);
+	c = NULL;
+	sem_init(&asked, 0, 0);
+	co_thread(waits_with, &how);
+	until_kept();
+}
+
+static void hide_rbx(struct co *c)
+{
+	hide_with(keep_rbx, c);
+}
+
+static void hide_rbp(struct co *c)
+{
+	hide_with(keep_rbp, c);
+}
+
+static void hide_r12(struct co *c)
+{
+	hide_with(keep_r12, c);
+}
+
+static void hide_r15(struct co *c)
+{
+	hide_with(keep_r15, c);
+}
+
+static struct co *ask_waiter(void)
+{
+	sem_post(&asked);
+	pthread_barrier_wait(&both);
+	return given;
+}
+
 // ---- in all of them, across a call
 
 static pthread_barrier_t never, filled;
@@ -295,6 +356,10 @@ const struct hide hides_registers[] = {
 	{"register_callback", NULL, hide_callback, ask},
 	{"register_main", NULL, hide_main, ask},
 	{"register_handler", NULL, hide_handler, ask},
+	{"register_rbx", NULL, hide_rbx, ask_waiter},
+	{"register_rbp", NULL, hide_rbp, ask_waiter},
+	{"register_r12", NULL, hide_r12, ask_waiter},
+	{"register_r15", NULL, hide_r15, ask_waiter},
 	{"dead_across_calls", NULL, hide_across_calls, find_nothing},
 	{NULL, NULL, NULL, NULL},
 };
