@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 
-from harness import Skip, child_of, equal, need, until, witness
+from harness import Skip, child_of, equal, need, timeout, until, witness
 
 PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "shared_none", "file_ro", "stream", "pipe",
           "socketpair", "tcp", "udp", "eventfd", "memfd", "signal", "timer", "nested", "pool_guards", "pool_fixed",
@@ -160,7 +160,7 @@ def check_register_resumed(case, place):
 
 def check_sent(case):
     """What its loop waits for is on its way to another program: nobody holds the other end yet."""
-    process, _there = sent(case, "--timeout=1")
+    process, _there = sent(case, timeout(1))
     process.done()
     findings, report = verdicts(case)
     equal(findings, [("CTP001", "likely")], f"verdicts: {report['findings']}")

@@ -11,7 +11,7 @@ import socket
 
 import packages
 from check_engines import TARGETS, built, lost_fcontext
-from harness import Failed, child_of, equal, need, proc_state, tool, until, witness
+from harness import Failed, child_of, equal, need, proc_state, timeout, tool, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
 
@@ -318,7 +318,7 @@ def check_resumed_by_tick(case):
 # ---- other ends: Ctrl-C, --timeout, SIGTERM, the whole group
 
 def check_timeout(case):
-    done = case.ctp("--timeout=3", case.target("lost"), "n=5")
+    done = case.ctp(timeout(3), case.target("lost"), "n=5")
     equal(done.status, 124, f"status: {done}")
     _, report = findings_of(case)
     equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 5)], describe(report))

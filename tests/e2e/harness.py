@@ -25,6 +25,11 @@ def patience(bound=BOUND):
     return bound * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+def timeout(seconds):
+    """The option by which ctp-run ends a program that takes so long to come to where it stays."""
+    return f"--timeout={patience(seconds):.1f}"
+
+
 class Skip(Exception):
     """The check cannot be made here; the reason is its text."""
 
