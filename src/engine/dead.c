@@ -16,10 +16,10 @@
 
 #include "ctp/seq.h"
 #include "engine/boundary.h"
-#include "unwind/arch.h"
+#include "engine/callees.h"
 #include "unwind/unwind.h"
 
-enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
+enum { PAGE = 4096, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
 #define TOUCHED (3ULL << 62) // present, or swapped out
 
 // A thread's own stack: where it stands, and where it last saved itself, if it has gone on.
@@ -376,38 +376,6 @@ static void event_buffer(struct dead *d, const struct proc_task *t, struct span_
 	span_add(out, lo, lo + bytes);
 }
 
-// The frames of libc that a hook of ours called, and that hook's: of the program's they hold callee-saved registers,
-// where the unwind tables say, and arguments, which the caller had in the first place; the rest is the callees' own,
-// and remains of what lay there before. It is the hook that the thread's entry tells of, and nothing of the program
-// stands in between, only if the walk passes through libc, then libctp, and comes to that very caller.
-static void callees_frames(struct dead *d, const struct proc_task *t, struct span_list *out)
-{
-	enum { MOST = 16 };
-	struct unwind_frame f[MOST];
-	const struct ctp_ext *e = d->l->r->ext;
-	const struct ctp_thread *c = &d->l->threads[t->slot];
-	uint64_t caller = c->wait_regs[CTP_REG_SP], from = t->sp - RED_ZONE;
-	if (!look_in_hook(c, t) || t->nr < 0 || t->sp % sizeof(from) || !boundary_in_libc(&d->l->maps, t->pc))
-		return;
-	struct ctp_state s = {.regs = {[CTP_REG_PC] = t->pc, [CTP_REG_SP] = t->sp, [CTP_REG_FP] = arch_frame(caller)}};
-	if (!d->unwind && unwind_new(&d->unwind, d->l->pid))
-		return;
-	size_t n = unwind_frames(d->unwind, &s, f, MOST), k = 1, hook;
-	while (k < n && boundary_in_libc(&d->l->maps, f[k].pc))
-		k++;
-	for (hook = k; k < n && f[k].pc - e->self_base < e->self_end - e->self_base;)
-		k++;
-	if (k == hook || k == n || f[k].sp != caller || f[k].pc != c->wait_regs[CTP_REG_PC])
-		return;
-	for (; from < caller; from += sizeof(from)) {
-		bool saved = false;
-		for (int i = 0; i < CTP_REGS; i++)
-			saved |= f[k].saved[i] == from;
-		if (!saved)
-			span_add(out, from, from + sizeof(from));
-	}
-}
-
 static void tasks(struct dead *d, struct span_list *out)
 {
 	const struct look *l = d->l;
@@ -420,7 +388,7 @@ static void tasks(struct dead *d, struct span_list *out)
 			add_native(d, t->sp, t->tid, c ? d->slots[t->slot] : 0, red_zone(d->l, t));
 		event_buffer(d, t, out);
 		if (c)
-			callees_frames(d, t, out);
+			callees_find(l, t, &d->unwind, out);
 	}
 }
 
