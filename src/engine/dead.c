@@ -16,9 +16,11 @@
 
 #include "ctp/seq.h"
 #include "ctp/there.h"
+#include "engine/boundary.h"
+#include "engine/callees.h"
 #include "unwind/unwind.h"
 
-enum { PAGE = 4096, RED_ZONE = 128, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
+enum { PAGE = 4096, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
 #define TOUCHED (3ULL << 62) // present, or swapped out
 
 // A thread's own stack: where it stands, and where it last saved itself, if it has gone on.
@@ -81,9 +83,7 @@ static const struct proc_task *runner(const struct look *l, const struct ctp_sta
 // C library's wrapper of the call: what that may have put there of the program's are registers, and these lie in its entry.
 static uint64_t red_zone(const struct look *l, const struct proc_task *t)
 {
-	const struct maps_line *m = t && t->hooked ? proc_maps_find(&l->maps, t->pc) : NULL;
-	const char *name = m ? strrchr(m->path, '/') : NULL;
-	return name && !strncmp(name, "/libc.", 6) ? 0 : RED_ZONE;
+	return t && t->hooked && boundary_in_libc(&l->maps, t->pc) ? 0 : RED_ZONE;
 }
 
 // ------------------------------------------------------------- below a stack pointer
@@ -144,9 +144,9 @@ static uint64_t used_from(const struct dead *d, uint64_t lo, uint64_t to)
 }
 
 // Below `sp` on the stack [lo, hi), but for its lowest page: some keep there what
-// is the stack's, and a stack that reaches it is about to overflow. The main
-// thread's is the kernel's to make: nothing else is in it.
-static void below(const struct dead *d, struct span stack, uint64_t sp, uint64_t red, bool kernels, struct span_list *out)
+// is the stack's, and a stack that reaches it is about to overflow. floor: nothing
+// but a stack is in what lies above, though a page of it is wiped; 0 if that is not known.
+static void below(const struct dead *d, struct span stack, uint64_t sp, uint64_t red, uint64_t floor, struct span_list *out)
 {
 	if (sp <= stack.lo + PAGE + RED_ZONE || sp > stack.hi)
 		return;
@@ -154,9 +154,9 @@ static void below(const struct dead *d, struct span stack, uint64_t sp, uint64_t
 	if (to <= stack.lo + PAGE + RED_ZONE)
 		return;
 	to -= to < (sp & ~7ULL) ? RED_ZONE : red; // somebody stands lower
-	uint64_t from = kernels ? stack.lo : used_from(d, stack.lo, to);
-	if (kernels)
-		span_add(out, from, to);
+	uint64_t from = floor ? floor : used_from(d, stack.lo, to);
+	if (floor)
+		span_add(out, floor, to);
 	else if (from)
 		span_add(out, from > stack.lo + PAGE ? from : stack.lo + PAGE, to);
 }
@@ -169,7 +169,7 @@ static void coroutine(struct dead *d, const struct ctp_state *s, struct span_lis
 	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
 		return;
 	d->left = 0;
-	below(d, (struct span){s->lo, s->hi}, sp, red_zone(d->l, t), false, out);
+	below(d, (struct span){s->lo, s->hi}, sp, red_zone(d->l, t), 0, out);
 }
 
 // The C library's own record of a thread lies at the top of its stack: it begins
@@ -232,6 +232,18 @@ static bool own_stack(const struct look *l, const struct proc_task *t, struct sp
 	return dead_thread_stack(l, t->tid, t->sp, out, &says);
 }
 
+// Where a stack begins that is all a stack: the main thread's is the kernel's to make, and that
+// of a thread is libc's where it has a guard. One that the program gave to libc has none of libc's.
+static uint64_t stack_floor(const struct look *l, int tid, const struct span *stack, uint64_t says)
+{
+	uint64_t block;
+	if (tid == l->pid)
+		return stack->lo;
+	if (proc_peek(l->pid, says, &block, sizeof(block), false) != sizeof(block) || block >= stack->lo)
+		return 0;
+	return stack->lo + PAGE;
+}
+
 // Below `sp` on a thread's own stack.
 static void native_stack(struct dead *d, const struct native *t, struct span_list *out)
 {
@@ -243,7 +255,7 @@ static void native_stack(struct dead *d, const struct native *t, struct span_lis
 		if (d->declared.v[i].lo < stack.hi && d->declared.v[i].hi > stack.lo)
 			return;
 	d->left = t->slot;
-	below(d, stack, t->sp, t->red, t->tid == d->l->pid, out);
+	below(d, stack, t->sp, t->red, stack_floor(d->l, t->tid, &stack, says), out);
 }
 
 // ------------------------------------------------------------------- saved contexts
@@ -333,8 +345,7 @@ static bool brings_nothing(const struct proc_task *t)
 // who sleep; a stopped one has been taken out of the call, and will make it anew.)
 static bool in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
-	return (c->wait_seq & 1) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0] &&
-	       c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
+	return look_in_hook(c, t) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0];
 }
 
 // Is it what the caller's frame has room for? (`sizeof events` for their number is a slip that does no harm.)
@@ -374,9 +385,11 @@ static void tasks(struct dead *d, struct span_list *out)
 		const struct ctp_thread *c = t->slot >= 0 ? &l->threads[t->slot] : NULL;
 		if (!still(t))
 			continue;
-		if (c && c->native && c->current == c->native)
-			add_native(d, t->sp, t->tid, d->slots[t->slot], red_zone(d->l, t));
+		if (!c || c->current == c->native) // also one that has run no coroutine: it has neither
+			add_native(d, t->sp, t->tid, c ? d->slots[t->slot] : 0, red_zone(d->l, t));
 		event_buffer(d, t, out);
+		if (c)
+			callees_find(l, t, &d->unwind, out);
 	}
 }
 

@@ -5,6 +5,8 @@
 
 #include "engine/look.h"
 
+enum { RED_ZONE = 128 }; // what a function may use below its stack pointer (x86-64 psABI 3.2.2)
+
 // A growing list of spans.
 struct span_list {
 	struct span *v;

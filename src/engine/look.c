@@ -115,11 +115,8 @@ void look_mark_hooked(struct look *l)
 		if (t->slot < 0 || t->state != 'S' || t->nr < 0)
 			continue;
 		const struct ctp_thread *c = &l->threads[t->slot];
-		if (!(c->wait_seq & 1) || !same_call(c, t))
-			continue;
-		if (c->wait_regs[CTP_REG_SP] < t->sp || c->wait_regs[CTP_REG_SP] - t->sp > HOOK_FRAMES)
-			continue; // it left the hook by a jump, and sleeps elsewhere
-		t->hooked = true;
+		if (look_in_hook(c, t) && same_call(c, t))
+			t->hooked = true;
 	}
 }
 

@@ -119,6 +119,11 @@ void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute
 bool look_in_epoll(const struct proc_task *t);
 bool look_epoll_call(int64_t nr);
 bool look_in_set(const struct proc_task *t);
+// Does its entry tell of a hook that may still be on its stack? (It is not, if that was left by a jump.)
+static inline bool look_in_hook(const struct ctp_thread *c, const struct proc_task *t)
+{
+	return (c->wait_seq & 1) && c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
+}
 // Is it asleep in the wait of a loop that its entry tells of (ctp_wait_call)?
 static inline bool look_in_wait(const struct proc_task *t, uint32_t call)
 {

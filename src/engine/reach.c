@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ctp/seq.h"
+#include "engine/boundary.h"
 #include "engine/dead.h"
 #include "engine/ends.h"
 #include "engine/freed.h"
@@ -202,7 +203,7 @@ static void registers(struct reach *r, const struct proc_task *t)
 {
 	if (t->sp)
 		root_word(r, t->sp, "the stack pointer of thread %d", t->tid);
-	if (t->slot >= 0 && t->hooked)
+	if (t->slot >= 0 && (t->hooked || look_in_hook(&r->l->threads[t->slot], t)))
 		for (int i = 0; i < CTP_REGS; i++)
 			root_word(r, r->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d", REG_NAMES[i], t->tid);
 	bool own = t->got_regs && !t->hooked;
@@ -210,7 +211,7 @@ static void registers(struct reach *r, const struct proc_task *t)
 		root_word(r, t->regs[i], "a register of thread %d", t->tid);
 	char where[48];
 	snprintf(where, sizeof(where), "a vector register of thread %d", t->tid);
-	if (own)
+	if (own && !boundary_vectors_dead(r->l, t))
 		root_bytes(r, where, t->vectors, t->vector_bytes);
 }
 

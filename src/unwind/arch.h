@@ -20,6 +20,14 @@ static const unsigned arch_perf[CTP_REGS] = {
 };
 // Of the words of NT_PRSTATUS: what a system call returns.
 enum { ARCH_RESULT_WORD = 10 };
+// What a function's frame pointer is, if it keeps one, by its caller's stack pointer.
+static inline uint64_t arch_frame(uint64_t callers_sp)
+{
+	return callers_sp - 16;
+}
+// Whether a called function need preserve none of the registers that are not in NT_PRSTATUS
+// (psABI 3.2.1). A CPU on which it preserves some (aarch64: d8 to d15) says 0.
+enum { ARCH_CALLS_TAKE_VECTORS = 1 };
 #else
 #error "src/unwind/arch.h has no row for this CPU yet"
 #endif

@@ -295,6 +295,36 @@ uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t 
 	return 0;
 }
 
+static void where_saved(unw_cursor_t *c, struct unwind_frame *f)
+{
+	for (int i = CTP_REG_FP; i < CTP_REGS; i++) {
+		unw_save_loc_t at;
+		bool kept = !unw_get_save_loc(c, arch_regs[i], &at) && at.type == UNW_SLT_MEMORY;
+		f->saved[i] = kept ? at.u.addr : 0;
+	}
+}
+
+size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_frame *out, size_t max)
+{
+	unw_cursor_t c;
+	unw_word_t pc = s->regs[CTP_REG_PC], sp = s->regs[CTP_REG_SP];
+	size_t n = 0;
+	u->s = s;
+	u->near = NULL;
+	u->more.have = 0;
+	u->missed = false;
+	if (unw_init_remote(&c, u->as, u))
+		return 0;
+	while (n < max && !u->missed) {
+		out[n] = (struct unwind_frame){.pc = pc, .sp = sp};
+		where_saved(&c, &out[n++]);
+		if (unw_step(&c) <= 0 || unw_get_reg(&c, UNW_REG_IP, &pc) || unw_get_reg(&c, UNW_REG_SP, &sp) ||
+		    !climbs(s, out[n - 1].sp, sp))
+			break;
+	}
+	return n;
+}
+
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max)
 {
 	struct unwind *u;

@@ -32,5 +32,11 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 		   size_t max, bool *guessed);
 // Where the frame ends in which `addr` lies, of a stack with these registers; 0 if that is not known for certain.
 uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t addr);
+// The innermost frames, as far as they are known for certain: sp is what the frame's own code has there, saved where
+// its callees keep a register of its own, by enum ctp_reg; 0 where that still is the register.
+struct unwind_frame {
+	uint64_t pc, sp, saved[CTP_REGS];
+};
+size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_frame *out, size_t max);
 // A walk for a single look.
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max);

@@ -8,7 +8,7 @@ import signal
 import struct
 import subprocess
 
-from harness import Failed, Skip, child_of, equal, need, proc_state, tool, until
+from harness import Failed, Skip, child_of, equal, need, proc_state, timeout, tool, until
 
 # way -> (status, why there is a last look; None: there is none of that process's)
 WAYS = {
@@ -100,7 +100,7 @@ def crash_told(case, way, report, done):
 
 
 def check_timeout(case):
-    process = case.ctp_start("--timeout=1.5", "--overflow=block", case.target("dying"), "exit", stdin=subprocess.PIPE)
+    process = case.ctp_start(timeout(1.5), "--overflow=block", case.target("dying"), "exit", stdin=subprocess.PIPE)
     equal(process.done().status, 124, "status")
     equal(manifest(case)["snapshot"]["reason"], "timeout", "why there is a last look")
     lost_wakeup(case.report()[1])

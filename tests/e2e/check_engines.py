@@ -174,7 +174,8 @@ def check_hidden(case, engine, check, place):
     other = copy.copy(case)
     if engine == "fcontext":
         program = with_boost(case, "t-sound-fcontext", "sound_hide.c", "sound_places.c", "sound_stacks.c",
-                             "sound_kernel.c", "sound_heap.c", "sound_ends.c", "sound_designs.c", "co.c", "co_fcontext.c", "must.c")
+                             "sound_kernel.c", "sound_heap.c", "sound_ends.c", "sound_designs.c", "co.c", "co_fcontext.c", "must.c",
+                             *["sound_registers.c"] * (os.uname().machine == "x86_64"))
         other.target = lambda name: program
     other.start = lambda *words, **kw: case.start(*words, env={"CO_ENGINE": engine}, **kw)
     check(other, place)

@@ -9,7 +9,7 @@ import signal
 import struct
 
 from check_counts import check_jsonl
-from harness import Skip, child_of, equal, need, tool, until
+from harness import Skip, child_of, equal, need, timeout, tool, until
 
 # case: its argument; how many children's lines are of processes that cannot be traced even with -f, and the
 # word by which the coverage says so ("" if nobody can know)
@@ -195,11 +195,11 @@ def kids(pid):
 
 
 def check_timeout(case):
-    done = case.ctp("-f", "--timeout=3", case.target("fork"), "sleeper", "2")
+    done = case.ctp("-f", timeout(3), case.target("fork"), "sleeper", "2")
     equal(done.status, 124, f"status {done}")
     equal(done.out.count("child coroutines"), 2, "children told")
     same_count(case, said(done.out, True))
-    done = case.ctp("-f", "--timeout=3", case.target("fork"), "sleeper", "-2")
+    done = case.ctp("-f", timeout(3), case.target("fork"), "sleeper", "-2")
     equal((done.status, done.out.count("child coroutines")), (124, 2), "after the first one's end")
 
 
@@ -302,7 +302,7 @@ def check_stripped(case):
 
 def check_lost(case):
     """A lost wakeup in a child: the finding says whose."""
-    run = case.ctp_start("-f", "--timeout=4", case.target("fork"), "lost")
+    run = case.ctp_start("-f", timeout(4), case.target("fork"), "lost")
     run.wait_for("child ready")
     pid = int(child_of(child_of(run.pid)))
     equal(run.done().status, 124, "status")

@@ -9,7 +9,7 @@ import subprocess
 
 from check_manners import BLOCK, said
 from check_run import NOBODY, as_nobody, says
-from harness import Skip, equal, need, tool, until, witness
+from harness import Skip, equal, need, timeout, tool, until, witness
 
 COUNTS = ("basic",)
 EVERY = "membarrier,process_vm_readv,ptrace,kcmp"
@@ -161,7 +161,7 @@ def check_hidden_processes(case):
     place = case.dir / "nobody"
     tools = [str(place / p.relative_to(case.build)) for p in (case.run_tool, case.target("lost"))]
     done = inside(case, "mount -t proc -o hidepid=2 none /proc", "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
-                  "--clear-groups", "sh", "-c", f'cd {place}/home && exec "$@"', "sh", tools[0], "--timeout=2", tools[1], "n=3")
+                  "--clear-groups", "sh", "-c", f'cd {place}/home && exec "$@"', "sh", tools[0], timeout(2), tools[1], "n=3")
     equal(done.status, 124, f"{done}")
     found = case.report("nobody/home/ctp.data")[1]["findings"]
     equal([f["count"] for f in found], [3], "findings")
@@ -188,7 +188,7 @@ def check_no_ptrace(case):
                     "--clear-groups", "true")
     if done.status != 0:
         raise Skip(f"setpriv: {done.err}")
-    process = as_nobody(case, case.run_tool, "--timeout=2", case.target("lost"), "n=3", "keep=table")
+    process = as_nobody(case, case.run_tool, timeout(2), case.target("lost"), "n=3", "keep=table")
     equal(process.done().status, 124, "status")
     found = case.report("nobody/home/ctp.data")[1]["findings"]
     need(found and found[0]["verdict"] != "proven", f"PROVEN, though a table holds them: {found}")

@@ -10,7 +10,7 @@ import signal
 import struct
 
 from check_profiles import read_all
-from harness import ROOT, Skip, child_of, equal, need, tool, until, witness
+from harness import ROOT, Skip, child_of, equal, need, timeout, tool, until, witness
 from timelines import chrome, perfetto
 
 LONGEST = "a name of forty-seven bytes, which is the most."
@@ -251,7 +251,7 @@ def check_lock(case):
     """A lock that is static data is told by its name."""
     for exhibit, words in (("ctp018_journal_lock", r"pthread_mutex_lock journal \(0x[0-9a-f]+\)"),
                            ("ctp019_cache_lock", r"lock cache \(0x[0-9a-f]+\) locked")):
-        case.ctp("-q", "--timeout=2", case.build / f"tests/museum/m-{exhibit}")
+        case.ctp("-q", timeout(2), case.build / f"tests/museum/m-{exhibit}")
         text = case.analyze("ctp.data", "--all").out
         need(re.search(words, " ".join(text.split())), text)
 

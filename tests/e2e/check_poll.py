@@ -41,7 +41,7 @@ def check_fate(case, call, fate):
         killed(case, process)
     else:
         if rule == "CTP001":
-            until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+            until(lambda: witness(case.dir / "ctp.data"), "a witness line")
         settle(process)
         process.signal(signal.SIGTERM)
         process.done()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from check_ends import make_core, region_at
-from harness import BOUND, ROOT, Failed, Skip, child_of, equal, need, proc_state, tool, until
+from harness import ROOT, Failed, Skip, child_of, equal, need, proc_state, tool, until
 
 NOBODY = 65534
 EPOLLIN = 1
@@ -416,7 +416,7 @@ def check_no_engine(case):
     """ctp-run was killed: the region lives in the program."""
     process, program = start(case, "mix")
     os.kill(process.pid, signal.SIGKILL)
-    process.popen.wait(BOUND)
+    process.done()
     listing = listed(case, program)
     equal(listing["ctp_run"], None, "ctp_run")
     need_mix(listing)
@@ -462,7 +462,7 @@ def check_only_through_ctp_run(case):
     need_mix(listed(case, program, env=env))
     need_mix(listed(case, process.pid, env=env))
     os.kill(process.pid, signal.SIGKILL)
-    process.popen.wait(BOUND)
+    process.done()
     why = refused(case, 2, program, env=env)
     equal("or as root" in why, os.geteuid() != 0, f"root is not told to be root: {why}")
 

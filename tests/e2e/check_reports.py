@@ -15,7 +15,7 @@ VALIDATOR = "@microsoft/sarif-multitool"
 def many_trace(case):
     """25 lost wakeups, no two with the same sites."""
     process = ready(case, case.target("many"))
-    until(lambda: len({line["coroutine"] for line in witness(case.dir / "ctp.data")}) == 25, "25 looks", 30)
+    until(lambda: len({line["coroutine"] for line in witness(case.dir / "ctp.data")}) == 25, "25 looks")
     os.kill(process.pid, 15)
     process.done()
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check_run import NOBODY, as_nobody, complete, says, small_disk, status_of
-from harness import BOUND, ROOT, Failed, Process, Skip, child_of, equal, need, proc_state, tool, until
+from harness import ROOT, Failed, Process, Skip, child_of, equal, need, patience, proc_state, tool, until
 
 SHELL = "bash"
 
@@ -41,7 +41,7 @@ class Terminal:
     def expect(self, what):
         """Waits for `what` (a word or a pattern) behind what was seen before; returns what came with it."""
         pattern = what if isinstance(what, re.Pattern) else re.compile(re.escape(what))
-        end = time.monotonic() + BOUND
+        end = time.monotonic() + patience()
         while True:
             found = pattern.search(self.text, self.seen)
             if found:
@@ -167,7 +167,7 @@ def check_tty_reads(case):
         t.expect("$ ")
         t.line(f"{case.run_tool} -q {case.target('misc')} cat &")
         t.expect("$ ")
-        bound = time.monotonic() + 30
+        bound = time.monotonic() + patience()
         while time.monotonic() < bound:
             t.line("jobs; echo end=")
             if "Stopped" in t.expect("end="):

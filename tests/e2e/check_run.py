@@ -12,7 +12,7 @@ import struct
 import subprocess
 import termios
 
-from harness import BOUND, ROOT, Skip, child_of, equal, need, proc_state, tool, until
+from harness import ROOT, Skip, child_of, equal, need, patience, proc_state, timeout, tool, until
 
 NOBODY = 65534
 
@@ -154,7 +154,7 @@ def on_terminal(columns, *argv):
     except OSError:
         pass  # EIO: nobody has the terminal any more
     os.close(at)
-    equal(process.wait(timeout=BOUND), 0, f"{argv}")
+    equal(process.wait(timeout=patience()), 0, f"{argv}")
     return text.decode().replace("\r\n", "\n")
 
 
@@ -418,7 +418,7 @@ def check_kill_target(case):
 
 def check_nobody_verdict(case):
     """The witness, too: a parent may look into its child."""
-    done = as_nobody(case, case.run_tool, "--timeout=2", case.target("lost"), "n=3").done()
+    done = as_nobody(case, case.run_tool, timeout(2), case.target("lost"), "n=3").done()
     equal(done.status, 124, f"{done}")
     _, report = case.report("nobody/home/ctp.data")
     equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 3)], "findings")
@@ -495,12 +495,12 @@ def check_lib_alone_killed(case):
 
 def check_report(case):
     """--check: the report before the closing lines; --error-exitcode says that there was a finding."""
-    done = status_of(case, 99, "--check", "--error-exitcode=99", "--timeout=1", case.target("lost"))
+    done = status_of(case, 99, "--check", "--error-exitcode=99", timeout(1), case.target("lost"))
     report, closing = done.err.split("\nctp: ", 1)
     need(re.match(r"CTP001 .*\[PROVEN\]", report), f"no report first: {done}")
     need(re.search(r"^\d+ findings, .* healthy waiters$", report, re.M), f"no last line: {done}")
     need("CTP001" not in closing, f"closing lines before the report: {done}")
-    status_of(case, 124, "--check", "--timeout=1", case.target("lost"))
+    status_of(case, 124, "--check", timeout(1), case.target("lost"))
 
 
 def check_report_clean(case):
@@ -514,7 +514,7 @@ def check_report_clean(case):
 
 def check_report_to_log(case):
     """--fail-on counts what it names; with --log-file the report goes there."""
-    words = ("--log-file=log", "--check", "--error-exitcode=98", "--timeout=1")
+    words = ("--log-file=log", "--check", "--error-exitcode=98", timeout(1))
     done = status_of(case, 124, *words, "--fail-on=proven", case.target("lost"), "keep=table")
     equal(done.err, "", "stderr")
     need("[LIKELY]" in (case.dir / "log").read_text(), "no report in the log")

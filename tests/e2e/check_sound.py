@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 
-from harness import Skip, child_of, equal, need, until, witness
+from harness import Skip, child_of, equal, need, timeout, until, witness
 
 PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "shared_none", "file_ro", "stream", "pipe",
           "socketpair", "tcp", "udp", "eventfd", "memfd", "signal", "timer", "nested", "pool_guards", "pool_fixed",
@@ -29,8 +29,13 @@ KEYS = ["key", "key_session", "key_private"]
 WAKES = ["alarm", "timer_signal", "timer_thread", "timer_signalfd", "pwait", "reconfigure", "nested_timer", "sigchld",
          "pidfd", "reaper", "childs_pipe", "childs_eventfd", "forked", "watchdog", "timed_condition", "timed_semaphore",
          "thread_polls", "sigwait", "shared_condition", "msgrcv", "inotify", "mq_notify", "sigio", "aio", "kernel_aio"]
+REGISTERS = []  # which not every CPU has
+KEPT = []
 FREED = ["freed_cached", "freed_fast", "freed_bin", "freed_top", "freed_thread"]
 if os.uname().machine == "x86_64":
+    REGISTERS = ["register_mm", "register_ymm", "register_zmm", "register_mask"]
+    KEPT = ["register_callback", "register_main", "register_handler", "register_rbx", "register_rbp", "register_r12",
+            "register_r15"]
     PLACES += ["vector", "process", "slot", "slot_second", "loop_slot", "gs", "unshared"]
 
 
@@ -64,9 +69,9 @@ def check_place(case, place, target=None):
     process = case.ctp_start(target or case.target("sound-hide"), place)
     process.wait_for("ready")
     program = child_of(process.pid)
-    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
     begun = turns(process.pid)
-    until(lambda: turns(process.pid) > begun + 40, "turns of ctp-run", 20)
+    until(lambda: turns(process.pid) > begun + 40, "turns of ctp-run")
     os.kill(program, signal.SIGKILL)
     equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
     remove_queues(case, program)
@@ -87,7 +92,7 @@ def check_freed(case, place):
     process.wait_for("ready")
     program = child_of(process.pid)
     until(lambda: any(e["id"] == "P6a" and e["holds"] for line in witness(case.dir / "ctp.data")
-                      for e in line["evidence"]), "P6 in the witness", 20)
+                      for e in line["evidence"]), "P6 in the witness")
     os.kill(program, signal.SIGKILL)
     equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
     found, report = verdicts(case)
@@ -108,7 +113,7 @@ def check_nothing_wakes(case):
     process.wait_for("ready")
     program = child_of(process.pid)
     until(lambda: any(e["id"] == "P6b" and e["holds"] for line in witness(case.dir / "ctp.data")
-                      for e in line["evidence"]), "P6 in the witness", 20)
+                      for e in line["evidence"]), "P6 in the witness")
     os.kill(program, signal.SIGKILL)
     equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
     found, report = verdicts(case)
@@ -136,9 +141,26 @@ def sent(case, *options):
     return process, server.accept()[0]
 
 
+def no_register(case, place):
+    """Why this CPU cannot keep it there, if so."""
+    done = case.run(case.target("sound-hide"), place, "1")
+    if "no such register" in done.out:
+        raise Skip("this CPU has no such register")
+
+
+def check_register(case, place):
+    no_register(case, place)
+    check_place(case, place)
+
+
+def check_register_resumed(case, place):
+    no_register(case, place)
+    check_resumed(case, place)
+
+
 def check_sent(case):
     """What its loop waits for is on its way to another program: nobody holds the other end yet."""
-    process, _there = sent(case, "--timeout=1")
+    process, _there = sent(case, timeout(1))
     process.done()
     findings, report = verdicts(case)
     equal(findings, [("CTP001", "likely")], f"verdicts: {report['findings']}")
@@ -157,11 +179,16 @@ def checks():
     glibc = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
     for place in FREED if (2, 34) <= glibc < (2, 42) else []:  # whose lists the engine knows
         yield f"proven/{place}", lambda case, place=place: check_freed(case, place)
-    for place in PLACES:
+    for place in PLACES + KEPT:
         yield f"never_proven/{place}", lambda case, place=place: check_place(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_resumed(case, place)
-
-
+    for place in REGISTERS:
+        yield f"never_proven/{place}", lambda case, place=place: check_register(case, place)
+        yield f"resumed/{place}", lambda case, place=place: check_register_resumed(case, place)
+    for place in ("left_frame", "left_below"):
+        yield f"proven/{place}", lambda case, place=place: check_freed(case, place)
+    if REGISTERS:
+        yield "proven/dead_across_calls", lambda case: check_freed(case, "dead_across_calls")
     for place in KEYS:
         yield f"never_proven/{place}", lambda case, place=place: check_key(case, place)
         yield f"resumed/{place}", lambda case, place=place: check_key_resumed(case, place)

@@ -25,7 +25,7 @@ def check_lost(case, place):
     process.wait_for("ready")
     program = child_of(process.pid)
     until(lambda: any(e["id"] == "P6a" and e["holds"] is not None for line in witness(case.dir / "ctp.data")
-                      for e in line["evidence"]), "P6 in the witness", 20)
+                      for e in line["evidence"]), "P6 in the witness")
     os.kill(program, signal.SIGKILL)
     equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
     found, report = verdicts(case)

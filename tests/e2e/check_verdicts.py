@@ -11,7 +11,7 @@ import socket
 
 import packages
 from check_engines import TARGETS, built, lost_fcontext
-from harness import Failed, child_of, equal, need, proc_state, tool, until, witness
+from harness import Failed, child_of, equal, need, proc_state, timeout, tool, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
 
@@ -92,7 +92,7 @@ def check_found(case, words, _closure=None, count=1, target=None):
     """PROVEN, or LIKELY: a signal's frame, where a coroutine was born on an alternate stack, keeps registers of
     its time, and may hold the address of one. How many is left open for the same reason."""
     process = ready(case, *target, *words)
-    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
     killed(case, process)
     status, report = findings_of(case)
     what = describe(report)
@@ -157,7 +157,7 @@ def check_anatomy(case, finding, words):
 def check_likely(case, words, opens=None, stdin=None, target=None):
     """P6 fails: the program's own code can still resume them."""
     process = ready(case, *(target or [case.target("lost")]), *words, stdin=stdin)
-    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
     process.signal(signal.SIGTERM)  # to ctp-run: last snapshot, then the program
     process.done()
     _, report = findings_of(case)
@@ -190,7 +190,7 @@ def turns(case, pid):
 def settle(case, process):
     """Lets the engine go round a few dozen times, counted, not timed."""
     begun = turns(case, process.pid)
-    until(lambda: turns(case, process.pid) > begun + 40 or process.popen.poll() is not None, "turns of ctp-run", 20)
+    until(lambda: turns(case, process.pid) > begun + 40 or process.popen.poll() is not None, "turns of ctp-run")
 
 
 def check_clean(case, name, healthy=None):
@@ -277,7 +277,7 @@ def check_deleted(case):
 
 def resumed(case, words, act):
     process = ready(case, case.target("lost"), *words)
-    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
     act(process)
     done = process.done()
     equal(done.status, 0, f"the program's end: {done}")
@@ -318,7 +318,7 @@ def check_resumed_by_tick(case):
 # ---- other ends: Ctrl-C, --timeout, SIGTERM, the whole group
 
 def check_timeout(case):
-    done = case.ctp("--timeout=3", case.target("lost"), "n=5")
+    done = case.ctp(timeout(3), case.target("lost"), "n=5")
     equal(done.status, 124, f"status: {done}")
     _, report = findings_of(case)
     equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 5)], describe(report))
@@ -326,7 +326,7 @@ def check_timeout(case):
 
 def check_sigterm(case):
     process = ready(case, case.target("lost"), "n=5")
-    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
     process.signal(signal.SIGTERM)
     equal(process.done().status, -signal.SIGTERM, "status")
     _, report = findings_of(case)
@@ -336,7 +336,7 @@ def check_sigterm(case):
 def check_ctrl_c(case):
     """SIGINT to the whole group, as the terminal sends it."""
     process = ready(case, case.target("lost"), "n=5")
-    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 5), "P6 in the witness", 20)
+    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 5), "P6 in the witness")
     os.killpg(process.pid, signal.SIGINT)
     equal(process.done().status, -signal.SIGINT, "status")
     _, report = findings_of(case)
@@ -347,7 +347,7 @@ def check_lib_alone(case):
     process = case.start(case.target("lost"), "n=3", env={"LD_PRELOAD": str(case.lib)})
     process.program = process.pid
     process.wait_for("ready")
-    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 3), "P6 in the witness", 30)
+    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 3), "P6 in the witness")
     killed(case, process)
     _, report = findings_of(case)
     equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 3)], describe(report))
@@ -358,7 +358,7 @@ def check_fingerprint(case):
     prints = []
     for words in (["n=2"], ["n=7"]):
         process = ready(case, case.target("lost"), *words)
-        until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), int(words[0][2:])), "P6", 20)
+        until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), int(words[0][2:])), "P6")
         killed(case, process)
         _, report = findings_of(case)
         equal(len(report["findings"]), 1, describe(report))
@@ -431,7 +431,7 @@ def check_saved_context(case):
     """The loop's own context, in static storage, still holds registers of the
     moment it resumed one: dead words, but words. Found, PROVEN or LIKELY."""
     process = ready(case, case.target("lost"), "keep=slot")
-    until(lambda: witness(case.dir / "ctp.data"), "a witness line", 20)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
     killed(case, process)
     _, report = findings_of(case)
     equal([f["rule"] for f in report["findings"]], ["CTP001"], describe(report))

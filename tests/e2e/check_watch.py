@@ -9,7 +9,7 @@ import signal
 import struct
 
 from check_ps import EXT, hostile
-from harness import BOUND, Failed, Skip, child_of, equal, need, proc_state, tool, until
+from harness import Failed, Skip, child_of, equal, need, proc_state, tool, until
 
 ALONE = 54321  # a user who has no other process
 
@@ -434,7 +434,7 @@ def check_no_engine(case):
     screen = watch(case, program)
     screen.wait(rf"ctp-run {process.pid}")
     os.kill(process.pid, signal.SIGKILL)
-    process.popen.wait(BOUND)
+    process.done()
     screen.wait("ctp-run is gone")
     screen.keys("Enter")
     screen.wait("last events")

@@ -34,7 +34,7 @@ def check(what, ok, detail=""):
 
 
 def run(*args, data=None, cwd=ROOT):
-    return subprocess.run([analyze, *args], input=data, capture_output=True, text=True, cwd=cwd, timeout=60)
+    return subprocess.run([analyze, *args], input=data, capture_output=True, text=True, cwd=cwd, timeout=600)
 
 
 def normalize(text, trace):
@@ -129,7 +129,7 @@ def perfetto_text(trace):
     folder = os.path.join(ROOT, "tests", "e2e")
     with open(path, "rb") as f:
         return subprocess.run(["protoc", "--decode=perfetto.protos.Trace", "-I" + folder, "perfetto.proto"], stdin=f,
-                              capture_output=True, text=True, check=True, timeout=60).stdout
+                              capture_output=True, text=True, check=True, timeout=600).stdout
 
 
 def pprof_text(data):

@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "e2e"))
 
 from check_engines import with_boost  # noqa: E402
-from harness import BOUND, Failed, need, until, witness  # noqa: E402
+from harness import BOUND, Failed, need, timeout, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
 HEADER = re.compile(r"//\s+(expect|end|engine|run|not):\s*(.*?)\s*$")
@@ -156,7 +156,7 @@ class Seen:
 
 def about_end(exhibit):
     """The options of ctp-run that the end needs."""
-    return [f"--timeout={TIMEOUT}"] if exhibit.end == "timeout" else []
+    return [timeout(TIMEOUT)] if exhibit.end == "timeout" else []
 
 
 def environment(exhibit):

@@ -48,7 +48,7 @@ class Echo:
         self.peer = (host, port)
 
     def connect(self):
-        s = socket.create_connection(self.peer, timeout=30)
+        s = socket.create_connection(self.peer, timeout=300)
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return s
 
@@ -103,7 +103,7 @@ def silent(path, count):
     for _ in range(count):
         s = socket.socket(socket.AF_UNIX)
         kept.append(s)
-        s.settimeout(30)
+        s.settimeout(300)
         s.connect(str(path))
         assert s.recv(100), "no greeting"
     return kept
@@ -122,7 +122,7 @@ def players(host, port, count):
 
     kept = Kept()
     for _ in range(count):
-        s = socket.create_connection((host, port), timeout=30)
+        s = socket.create_connection((host, port), timeout=300)
         kept.append(s)
         s.sendall(bytes(4))
         read(s, 4)
@@ -139,7 +139,7 @@ def tls_page(host, port, name, user=None):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     text = b""
-    with socket.create_connection((host, port), timeout=30) as plain, context.wrap_socket(plain) as s:
+    with socket.create_connection((host, port), timeout=300) as plain, context.wrap_socket(plain) as s:
         s.sendall(f"GET /{name} HTTP/1.0\r\n{login}\r\n".encode())
         try:
             while more := s.recv(65536):

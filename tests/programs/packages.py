@@ -6,12 +6,13 @@ import pathlib
 import shutil
 import subprocess
 import threading
+import time
 
 from harness import Skip
 
 _lock = threading.Lock()
 _there = set()  # what was found installed
-ENV = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+LOCK_BOUND = 1800  # seconds to wait for another process that installs something
 
 
 @contextlib.contextmanager
@@ -29,10 +30,18 @@ def no_services():
             policy.unlink()
 
 
-def _apt(*words, **kw):
-    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    return subprocess.run([*sudo, "apt-get", "-qq", *words], env=ENV, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=600, **kw)
+def apt_get(*words, cwd=None, as_root=True):
+    """apt-get, as scripts/packages has it: waits for whoever holds one of its locks."""
+    sudo = ["sudo", "-n"] if as_root and os.geteuid() != 0 else []
+    env = dict(os.environ, LC_ALL="C", DEBIAN_FRONTEND="noninteractive")
+    end = time.monotonic() + LOCK_BOUND
+    while True:
+        done = subprocess.run([*sudo, "apt-get", "-qq", "-o", f"DPkg::Lock::Timeout={LOCK_BOUND}", *words], env=env, cwd=cwd,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2 * LOCK_BOUND)
+        locked = "not get lock" in done.stderr or "Unable to lock" in done.stderr
+        if done.returncode == 0 or not locked or time.monotonic() > end:
+            return done
+        time.sleep(1)
 
 
 def installed(package):
@@ -50,10 +59,10 @@ def want(*packages):
         if not shutil.which("apt-get"):
             raise Skip(f"no apt-get to install {' '.join(missing)}")
         with no_services():
-            done = _apt("install", "-y", "--no-install-recommends", *missing)
+            done = apt_get("install", "-y", "--no-install-recommends", *missing)
             if done.returncode != 0:
-                _apt("update")
-                done = _apt("install", "-y", "--no-install-recommends", *missing)
+                apt_get("update")
+                done = apt_get("install", "-y", "--no-install-recommends", *missing)
         if done.returncode != 0:
             raise Skip(f"cannot install {' '.join(missing)}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
 
@@ -80,8 +89,7 @@ def _archive(place, kind, *options):
 
 def _get(place, options, *requests):
     for words in (["update"], *requests):
-        done = subprocess.run(["apt-get", "-qq", *options, *words], env=ENV, cwd=place, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=300)
+        done = apt_get(*options, *words, cwd=place, as_root=False)
         if done.returncode != 0:
             raise Skip(f"apt-get {' '.join(words)}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
 

@@ -30,7 +30,7 @@ static void waiter(void *arg)
 static const struct hide *find(const char *name)
 {
 	static const struct hide *const all[] = {hides, hides_stack, hides_kernel, hides_heap, hides_ends, hides_designs,
-						 hides_cxx};
+						 hides_registers, hides_cxx};
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		for (const struct hide *h = all[i]; h && h->name; h++)
 			if (!strcmp(h->name, name))

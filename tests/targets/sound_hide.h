@@ -15,7 +15,7 @@ struct hide {
 // Each ends with a name of NULL. A program has those of the sources it is made from.
 extern const struct hide hides[] __attribute__((weak)), hides_stack[] __attribute__((weak)), hides_kernel[] __attribute__((weak)),
 	hides_heap[] __attribute__((weak)), hides_ends[] __attribute__((weak)), hides_designs[] __attribute__((weak)),
-	hides_cxx[] __attribute__((weak));
+	hides_registers[] __attribute__((weak)), hides_cxx[] __attribute__((weak));
 extern int ep, victim[2];
 
 // Nothing that the calls before left in dead frames may look like the way back.

@@ -254,42 +254,6 @@ static struct co *find_nested(void)
 // ---- registers
 
 #ifdef __x86_64__
-static int word;
-
-// Keeps it in xmm8 while it sleeps in a system call of its own.
-static void *vector_thread(void *arg)
-{
-	uint64_t c = (uint64_t)*(void **)arg;
-	*(void **)arg = NULL;
-	__atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
-	__asm__ volatile("movq %0, %%xmm8\n\txorl %%eax, %%eax\n\tmovq %%rax, %0\n\t" : "+r"(c) : : "rax", "xmm8");
-	register long timeout __asm__("r10") = 0;
-	for (long nr = SYS_futex, r; __atomic_load_n(&word, __ATOMIC_SEQ_CST) == 1;)
-		__asm__ volatile("syscall" : "=a"(r) : "0"(nr), "D"(&word), "S"(128L), "d"(1L), "r"(timeout) : "rcx", "r11", "memory");
-	__asm__ volatile("movq %%xmm8, %0" : "=r"(c));
-	given = (struct co *)c;
-	pthread_barrier_wait(&both);
-	return NULL;
-}
-
-static void hide_vector(struct co *c)
-{
-	static void *arg;
-	arg = c;
-	pthread_barrier_init(&both, NULL, 2);
-	co_thread(vector_thread, &arg);
-	while (!__atomic_load_n(&word, __ATOMIC_SEQ_CST))
-		sched_yield();
-}
-
-static struct co *find_vector(void)
-{
-	__atomic_store_n(&word, 2, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &word, 129, 1, NULL, NULL, 0);
-	pthread_barrier_wait(&both);
-	return given;
-}
-
 // A process of its own that shares our memory, as clone(2) makes it; it has it in a register.
 static int other_word;
 
@@ -431,7 +395,6 @@ const struct hide hides[] = {
 	{"timer", NULL, hide_timer, find_timer},
 	{"nested", NULL, hide_nested, find_nested},
 #ifdef __x86_64__
-	{"vector", NULL, hide_vector, find_vector},
 	{"process", NULL, hide_process, find_process},
 #endif
 	{"pool_guards", make_guards, hide_nothing, find_in_pool},

@@ -3,6 +3,8 @@
 // sound_stacks.c - see sound_hide.h: words in and around stacks and saved
 // contexts, where much is dead, and some is not.
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 
 #include "sound_hide.h"
 
-enum { SLICE = 64 << 10, PAGE = 4096 };
+enum { SLICE = 64 << 10, PAGE = 4096, KEY = 0x5a5a5a5a };
 
 static struct co *at_top(co_fn *fn, char *map, size_t bytes)
 {
@@ -165,6 +167,63 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
+// Where frames have been that are no more: under those of libc in which a thread sleeps, and further down.
+static uint64_t left_there;
+static sem_t never_posted;
+
+static NOINLINE void leave_words(void)
+{
+	enum { WORDS = 1024 };
+	uint64_t words[WORDS];
+	for (int i = 0; i < WORDS; i++)
+		words[i] = left_there ^ KEY;
+	__asm__ volatile("" : : "r"(words) : "memory");
+}
+
+static NOINLINE void leave_words_below(void)
+{
+	char wiped[4 * PAGE];
+	memset(wiped, 0, sizeof(wiped));
+	__asm__ volatile("" : : "r"(wiped) : "memory");
+	leave_words();
+	memset(wiped, 0, sizeof(wiped));
+	__asm__ volatile("" : : "r"(wiped) : "memory");
+}
+
+static void *leaves_words(void *arg)
+{
+	sem_trywait(&never_posted); // bound already
+	if (*(bool *)arg)
+		leave_words_below();
+	else
+		leave_words();
+	left_there = 0;
+	sem_wait(&never_posted);
+	return arg;
+}
+
+static void hide_left(struct co *c, bool further_down)
+{
+	static bool how;
+	how = further_down;
+	left_there = (uint64_t)c ^ KEY;
+	c = NULL;
+	sem_init(&never_posted, 0, 0);
+	co_thread(leaves_words, &how);
+	while (__atomic_load_n(&left_there, __ATOMIC_SEQ_CST))
+		sched_yield();
+}
+
+static void hide_left_frame(struct co *c)
+{
+	hide_left(c, false);
+}
+
+static void hide_left_below(struct co *c)
+{
+	hide_left(c, true);
+}
+
 // A thread's stack is the upper half of a region, above a guard; the lower one is a table.
 static char *region;
 static pthread_barrier_t never;
@@ -202,7 +261,6 @@ static struct co *find_region(void)
 
 // A handler on an array in the frame of a function, which runs the loop. Below
 // that array stand the frames of those whom the signal found.
-enum { KEY = 0x5a5a5a5a };
 static uintptr_t on_its_way;
 static struct co *volatile *kept;
 
@@ -369,6 +427,8 @@ const struct hide hides_stack[] = {
 	{"slot_second", NULL, hide_slot_second, find_slot_second},
 	{"loop_slot", NULL, hide_loop_slot, find_loop_slot},
 #endif
+	{"left_frame", NULL, hide_left_frame, find_low},
+	{"left_below", NULL, hide_left_below, find_low},
 	{"bottom", NULL, hide_bottom, find_bottom},
 	{"bottom_heap", NULL, hide_bottom_heap, find_bottom},
 	{"region", NULL, hide_region, find_region},
