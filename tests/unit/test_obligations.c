@@ -115,7 +115,9 @@ static void test_own_stack(void **state)
 static void test_chance_before_the_end(void **state)
 {
 	m.ext.exit_begun = cand.time;
+	thread.t.wait_call = CTP_IN_EXIT;
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	thread.t.wait_call = CTP_IN_NONE;
 	m.ext.exit_begun = 5000;
 	assert_int_equal(verdict(), VERDICT_PROVEN);
 	thread.t.slept_epoch = 0;
