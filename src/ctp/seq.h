@@ -191,7 +191,7 @@ static inline bool ctp_thread_read(const struct ctp_thread *t, struct ctp_thread
 {
 	for (int tries = 0; tries < 1000; tries++) {
 		uint64_t seq = ctp_load64(&t->wait_seq);
-		memcpy(out, t, sizeof(*out));
+		ctp_copy(out, t, sizeof(*out));
 		if (ctp_wait_still(t, seq))
 			return true;
 	}
