@@ -3,7 +3,7 @@
  * ask.pml - the word `ask`: processes that need a region of their own ask the engine through the first one.
  *
  * Mirrors: src/preload/ask.c take_turn, wait_for_engine, give_turn, ask_region; src/engine/follow.c
- * follow_answer, begin_child, put_ask, take_back, follow_gone, child_ended (spec/cTP.md, "Attaching").
+ * follow_answer, begin_child, put_ask, take_back, follow_gone, close_child (spec/cTP.md, "Attaching").
  *
  * Claims: no region is written by two processes, nor by one for which the engine did not make it, nor after
  * the engine has given it back; a process that gives up, or dies at any moment, leaves the word to the others.
@@ -191,7 +191,7 @@ active proctype engine()
 			fi;
 			f = 0; word = 0
 		}
-	/* follow_reap: child_ended, follow_gone */
+	/* follow_reap: close_child, follow_gone */
 	:: atomic {
 			(dead[0] && (fd_of[0] || PID(ask) == 0)) || (dead[1] && (fd_of[1] || PID(ask) == 1)) ->
 			p = (dead[0] && (fd_of[0] || PID(ask) == 0) -> 0 : 1);

@@ -48,7 +48,7 @@ void fds_abandon(struct guest *g)
 	g->taken = NULL;
 }
 
-static bool try(struct ctp_fd *e, uint32_t *seq)
+static inline __attribute__((always_inline)) bool try(struct ctp_fd *e, uint32_t *seq)
 {
 	*seq = ctp_load32(&e->seq);
 	note_taken(*seq & 1 ? NULL : e, *seq + 1);
@@ -159,7 +159,7 @@ static uint64_t owner(const struct ctp_fd *e)
 }
 
 // Closes the present generation. e is taken.
-static void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
+static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
 {
 	if (gen == e->gen) {
 		ctp_poke(&e->life, CTP_FD_CLOSED);

@@ -35,7 +35,7 @@ static inline void failed(struct guest *g, struct ctp_fd *e, int fd, uint32_t ev
 		bad_used(g, fd, events, f);
 	if (why != EAGAIN && why != EINPROGRESS)
 		return;
-	uint32_t gen = fds_open_gen(g, fd);
+	uint32_t gen = CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) : fds_gen(g, fd);
 	g->eagain = gen != 0;
 	g->eagain_gen = gen;
 	g->eagain_fd = fd;

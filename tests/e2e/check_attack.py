@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A program that writes over the region that it shares with ctp-run: nobody else is harmed, and ctp-run stays small and ends."""
 import os
+import re
 import signal
+import sys
 
 from check_run import NOBODY
 from harness import Failed, Skip, child_of, equal, need, tool, until
@@ -22,18 +24,35 @@ def region_of(pid):
     raise Failed("ctp-run holds no region")
 
 
+# A process's peak counts what its parent had when it was made: so a small parent makes it, and measures.
+MEASURE = """
+import os, signal, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+print("pid", pid, flush=True)
+_, status, usage = os.wait4(pid, 0)
+print("most", usage.ru_maxrss >> 10, flush=True)
+code = os.waitstatus_to_exitcode(status)
+sys.exit(code) if code >= 0 else os.kill(os.getpid(), -code)
+"""
+
+
+def measured(case, *words):
+    """ctp-run with these words: (its parent, its pid)."""
+    run = case.start(sys.executable, "-c", MEASURE, case.run_tool, *words)
+    return run, int(run.wait_for("pid").split()[1])
+
+
 def ended(run):
-    """Its status, and the most memory that it had, in MB."""
-    _, status, usage = os.wait4(run.pid, 0)
-    run.popen.returncode = os.waitstatus_to_exitcode(status)
-    return run.popen.returncode, usage.ru_maxrss >> 10
+    """The status, and the most memory that it had, in MB."""
+    done = run.done()
+    return done.status, int(re.findall(r"^most (\d+)$", done.out, re.M)[-1])
 
 
 def bounded(case, *words, statuses=(124,)):
     """ctp-run of the attack with these words ends as it should, and neither it nor the region grows."""
-    run = case.ctp_start("-f", "--timeout=1", "-o", "x", case.target("attack"), *words)
+    run, pid = measured(case, "-f", "--timeout=1", "-o", "x", case.target("attack"), *words)
     until(lambda: "ready" in run.out() or run.popen.poll() is not None, "the attack")
-    region = region_of(run.pid)
+    region = region_of(pid)
     try:
         before = os.fstat(region).st_blocks >> 11
         status, most = ended(run)
@@ -83,7 +102,7 @@ def check_ask(case, *options, word="ask"):
     pids = [p.pid for p in strangers]
     run = case.ctp_start(*options, "--timeout=1", case.target("attack"), word, *pids, os.getpid(), 1, -1, -2, 2**31,
                          *(hex(pid | 1 << 32) for pid in pids))
-    status, _ = ended(run)
+    status = run.done().status
     equal(status, 124, f"status: {run.err()}")
     answers = [x for x in run.out().splitlines() if x.startswith("asked")]
     need(len(answers) >= len(pids) + 5, f"not all were asked: {run.out()}")
@@ -95,7 +114,7 @@ def check_ask_engine(case):
     """Its own pid, and that of ctp-run, of which it knows by its parent."""
     for options in ((), ("-f",)):
         run = case.ctp_start(*options, "--timeout=1", "sh", "-c", f"exec '{case.target('attack')}' ask $PPID $$")
-        equal(ended(run)[0], 124, f"status: {run.err()}")
+        equal(run.done().status, 124, f"status: {run.err()}")
         need(run.out().count("refused") == 2, f"answers: {run.out()}")
 
 
@@ -110,14 +129,14 @@ def check_again(case):
     """A process that asks for another region, and has not become another program, gets none."""
     # after an exec: then ctp-run has seen for certain which image it is
     run = case.ctp_start("--timeout=1", "sh", "-c", f"exec '{case.target('attack')}' again 50")
-    equal(ended(run)[0], 124, f"status: {run.err()}")
+    equal(run.done().status, 124, f"status: {run.err()}")
     equal(run.out().count("refused"), 50, "refusals")
     equal(sorted(x for x in os.listdir(case.dir / "ctp.data/ctp") if x.startswith("image")), ["image0", "image1"], "images")
 
 
 def check_chain(case):
     """A program that calls exec again and again is traced to its end, each image's switches once."""
-    run = case.ctp_start(case.target("attack"), "chain", 150)
+    run, _ = measured(case, case.target("attack"), "chain", 150)
     status, most = ended(run)
     equal(status, 0, f"status: {run.err()}")
     need(most <= LIMIT_MB, f"ctp-run took {most} MB")
@@ -129,7 +148,7 @@ def check_orphan(case):
     run = case.ctp_start("-f", "--timeout=2", case.target("attack"), "orphan")
     pid = int(run.wait_for("orphan").split()[1])
     try:
-        equal(ended(run)[0], 124, f"status: {run.err()}")
+        equal(run.done().status, 124, f"status: {run.err()}")
         need("in 2 processes" in run.err(), f"it was not traced: {run.err()}")
         os.kill(pid, 0)
     finally:

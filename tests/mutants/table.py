@@ -221,7 +221,7 @@ m("	return ctp_add64(&ctp_tracer->region.ext->epoch, 1) + 1;", "	return ctp_add6
 m("	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32", "	if (ctp_cas32", "a candidate is written over one that nobody has seen")
 m = of("src/preload/fd_waits.c", "unit:fds")
 m("		if (!ctp_state_retry(s, seen))\n			return found;", "		if (!ctp_state_retry(s, seen))\n			return false;", "nobody waits for what is closed")
-m("		if (waiting(e->waiter[i], w->fd, w->gen, false))\n			e->flags |= CTP_FD_MANY;", "", "the second of two waiters hides the first")
+m("		if (waiting(e->waiter[i], w->fd, w->gen, false))\n			ctp_poke(&e->flags, e->flags | CTP_FD_MANY);", "", "the second of two waiters hides the first")
 m("		if (!live && !wait_for_ended(g, s, w))", "		if (!live)", "a wait for what has ended is forgotten",
   survives="not shown yet: a lost finding, not a false one")
 m = of("src/preload/hook.h", "unit:sets")
