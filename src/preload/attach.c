@@ -201,7 +201,10 @@ int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
 		return r;
 	own->ext.inherited = 1;
 	ctp_store32(&own->ext.guest_pid, t.pid);
-	return begin(&t, top);
+	r = begin(&t, top);
+	if (!r)
+		exit_init();
+	return r;
 }
 
 // Whether we are the program that ctp-run started, or told to attach by hand: only

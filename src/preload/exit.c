@@ -113,9 +113,13 @@ static void thread_ends(void *arg)
 
 void exit_init(void)
 {
-	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
-	exit_at = libc ? (uint64_t)dlsym(libc, "exit") : 0;
-	ctp_tracer->libc_threads = libc ? dlsym(libc, "__nptl_nthreads") : NULL;
+	static const uint32_t *threads;
+	void *libc = exit_at ? NULL : dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+	if (libc) {
+		exit_at = (uint64_t)dlsym(libc, "exit");
+		threads = dlsym(libc, "__nptl_nthreads");
+	}
+	ctp_tracer->libc_threads = threads;
 }
 
 // In pthread_create, which allocates, too: the program's allocator may be called here.

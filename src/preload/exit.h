@@ -10,7 +10,7 @@
 #include "cpu.h"
 #include "guest.h"
 
-// Called once, by the constructor.
+// Called by the constructor, and again in a forked child that is traced (no look-up then).
 void exit_init(void);
 
 // The calling thread is about to create another: from now on an exit that libc begins by itself
