@@ -441,6 +441,10 @@ void reach_judge(struct look *l)
 		any |= suspect_objects(l->who[i]) > 0;
 	if (!any)
 		return; // each has its reason already
+	if (l->rows.userfault) { // who reads a page waits for a thread that is held here: for ever
+		hold_say(l, "memory was not searched: the program serves page faults of its own (userfaultfd)");
+		return;
+	}
 	hold_say(l, "memory was not searched");
 	if (hold_take(l, &base)) {
 		if (!hold_refresh(l, &base))

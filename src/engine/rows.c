@@ -56,6 +56,8 @@ static int list_sets(pid_t pid, uint64_t deadline_ns, struct rows *r)
 			err = add_set(r, atoi(e->d_name)) ? 0 : -ENOMEM;
 		else if (!strcmp(link, "anon_inode:[io_uring]"))
 			r->uring++;
+		else if (!strcmp(link, "anon_inode:[userfaultfd]"))
+			r->userfault = true;
 	}
 	closedir(d);
 	return err;

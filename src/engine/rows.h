@@ -26,6 +26,7 @@ struct rows {
 	int *sets;     // descriptors of epoll sets
 	size_t nsets;
 	size_t uring;  // contexts of io_uring, and of AIO
+	bool userfault; // the process has a userfaultfd: it may serve page faults of its own
 	size_t fds;    // descriptors in all
 	bool complete; // false: more rows than the limit, or something could not be read
 	bool denied;   // /proc/PID/fd could not be read at all

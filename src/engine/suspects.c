@@ -198,8 +198,6 @@ static uint32_t slots(const struct suspects *s)
 static void collect_one(struct batch *b, uint32_t slot)
 {
 	const struct ctp_cand *c = &b->s->r->cands[slot];
-	if (!ctp_there(b->s->r, c))
-		return;
 	uint64_t leads = c->was.leads & CTP_ID_MASK;
 	if (ctp_load32(&c->ready) != CTP_CAND_READY)
 		return;
@@ -214,15 +212,22 @@ static void collect_one(struct batch *b, uint32_t slot)
 		b->learned[b->nlearned++] = (struct key){leads, slot};
 }
 
+// Slots lo to hi - 1. A count that the program made up leads into a hole, which costs one question.
+static void collect_range(struct batch *b, uint32_t lo, uint32_t hi, bool all)
+{
+	struct ctp_walk w = ctp_walk(b->s->r, b->s->r->cands, sizeof(*b->s->r->cands), hi);
+	for (uint64_t i = ctp_walk_from(&w, lo); i < w.n; i = ctp_walk_from(&w, i + 1))
+		if (all || !b->s->seen[i])
+			collect_one(b, (uint32_t)i);
+}
+
 static void collect(struct batch *b, uint32_t count, bool all)
 {
 	struct suspects *s = b->s;
-	uint32_t max = s->r->cands_max, n = all ? slots(s) : count - s->from;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t slot = all ? i : (s->from + i) % max;
-		if (all || !s->seen[slot])
-			collect_one(b, slot);
-	}
+	uint32_t max = s->r->cands_max, from = all ? 0 : s->from % max, n = all ? slots(s) : count - s->from;
+	uint32_t behind = n < max - from ? n : max - from;
+	collect_range(b, from, from + behind, all);
+	collect_range(b, 0, n - behind, all);
 	set_waiters_ready(&b->sets);
 	if (b->nwaits)
 		qsort(b->waits, b->nwaits, sizeof(struct key), by_key);

@@ -143,6 +143,21 @@ static int dump_whole(int dir, enum ctp_table table, const struct ctp_region *r,
 	return table_end(&t);
 }
 
+// The layout that the region says to have is the program's to write; it has ours.
+static int dump_ext(int dir, const struct ctp_region *r, struct dump *d)
+{
+	struct ctp_ext own = *r->ext;
+	struct table t;
+	int e = table_begin(&t, dir, &ctp_table_shapes[CTP_TABLE_EXT], d);
+	if (e < 0)
+		return e;
+	own.magic = CTP_EXT_MAGIC;
+	own.version = CTP_EXT_VERSION;
+	own.bytes = sizeof(own);
+	put(&t, 0, &own);
+	return table_end(&t);
+}
+
 int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, uint64_t ticks,
 		uint64_t late_ns, uint64_t *bytes)
 {
@@ -155,7 +170,7 @@ int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp
 		if (i != CTP_TABLE_THREADS)
 			e = dump_rows(dir, i, r, ended, &d);
 	for (unsigned i = CTP_TABLES_BY_ROW; !e && i < CTP_TABLES; i++)
-		e = dump_whole(dir, i, r, &d);
+		e = i == CTP_TABLE_EXT ? dump_ext(dir, r, &d) : dump_whole(dir, i, r, &d);
 	free(d.buffer);
 	if (bytes)
 		*bytes = d.bytes;

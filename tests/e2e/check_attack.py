@@ -143,6 +143,15 @@ def check_chain(case):
     need("906 switches, 453 coroutines, 0 lost" in run.err(), f"counts: {run.err()}")
 
 
+def check_layout(case):
+    """What the program says of the region's layout does not come into the trace."""
+    run = case.ctp_start("--timeout=1", case.target("attack"), "layout")
+    run.wait_for("ready")
+    equal(run.done().status, 124, "status")
+    status, report = case.report()
+    equal((status, report["trace"]["switches"], report["trace"]["coroutines"]["total"]), (0, 6, 3), "the report")
+
+
 def check_orphan(case):
     """An orphan that is another program already when it asks is traced, but not signalled, and not waited for at the end."""
     run = case.ctp_start("-f", "--timeout=2", case.target("attack"), "orphan")
@@ -158,4 +167,4 @@ def check_orphan(case):
 
 CHECKS = [("counts", check_counts), ("ps", check_ps), *map(scribble, SEEDS),
           ("ask.f", lambda case: check_ask(case, "-f")), ("ask.default", check_ask), ("ask_engine", check_ask_engine),
-          ("nobody", check_nobody), ("again", check_again), ("chain", check_chain), ("orphan", check_orphan)]
+          ("nobody", check_nobody), ("again", check_again), ("chain", check_chain), ("orphan", check_orphan), ("layout", check_layout)]

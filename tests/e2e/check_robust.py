@@ -430,5 +430,16 @@ def check_sanitizers(case):
             equal(case.report()[1]["trace"]["switches"], int(re.search(r"switches (\d+)", done.out)[1]), flag)
 
 
+def check_serves_page_faults(case):
+    """A program with a userfaultfd: nobody reads its memory while the thread that serves its faults is held."""
+    process = case.ctp_start("--timeout=2", case.target("userfault"))
+    if process.wait_for("re") == "refused":
+        raise Skip("the kernel gives no userfaultfd")
+    equal(process.done().status, 124, "status")
+    found = [f for f in case.report()[1]["findings"] if f["rule"] == "CTP001"]
+    equal([f["verdict"] for f in found], ["likely"], "the lost coroutine")
+    need(any("userfaultfd" in (e["text"] or "") for e in found[0]["evidence"]), f"why no more: {found[0]['evidence']}")
+
+
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items())
           if name.startswith("check_") and callable(function) and function.__module__ == __name__]

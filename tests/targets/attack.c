@@ -127,6 +127,14 @@ static void case_counts(int n, char **args)
 	ctp_add32(&e->wake, 1);
 }
 
+// ---- says that the region has another layout: layout
+
+static void case_layout(int n, char **args)
+{
+	region.ext->version++;
+	region.ext->bytes = 8;
+}
+
 // ---- words anywhere: scribble SEED WORDS
 
 static uint64_t state;
@@ -212,7 +220,7 @@ static const struct {
 	const char *name;
 	void (*run)(int n, char **args);
 } cases[] = {
-	{ "ask", case_ask }, { "nobody", case_nobody }, { "counts", case_counts }, { "scribble", case_scribble },
+	{ "ask", case_ask }, { "nobody", case_nobody }, { "counts", case_counts }, { "layout", case_layout }, { "scribble", case_scribble },
 	{ "again", case_again }, { "orphan", case_orphan }, { "sleeps", case_sleeps },
 };
 
