@@ -15,10 +15,12 @@
 #include "crash.h"
 #include "exit.h"
 #include "real.h"
+#include "thread.h"
 
 enum { STACK_BYTES = 64 << 10 };
 
 static unsigned char *stacks; // by slot
+static uint32_t opened;         // so many of them may be written
 static uint32_t none; // the program's own handlers ask for alternate stacks
 
 // Also in a forked child, where nothing else of the parent's is known any more.
@@ -58,11 +60,7 @@ void crash_stacks(void)
 	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return;
-	guest_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) all would be made now
-	if (guest_syscall(SYS_mprotect, (long)p, (long)all, PROT_READ | PROT_WRITE, 0, 0, 0)) {
-		real_munmap(p, all);
-		return;
-	}
+	guest_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) what is made writable would be made now
 	madvise(p, all, MADV_DONTDUMP);
 	stacks = p;
 }
@@ -74,7 +72,7 @@ void crash_arm(struct guest *g)
 		return;
 	if (is.ss_flags & SS_DISABLE) {
 		stack_t ours = {.ss_sp = stacks + (uint64_t)g->slot * STACK_BYTES, .ss_size = STACK_BYTES};
-		if (!stacks || ctp_load32(&none) || guest_syscall(SYS_sigaltstack, (long)&ours, 0, 0, 0, 0, 0))
+		if (!stacks || ctp_load32(&none) || !thread_open_rows(stacks, STACK_BYTES, g->slot, &opened) || guest_syscall(SYS_sigaltstack, (long)&ours, 0, 0, 0, 0, 0))
 			return;
 	}
 	count(g, true);

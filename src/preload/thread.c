@@ -20,12 +20,14 @@
 #include "exit.h"
 #include "real.h"
 
+enum { OPEN_ROWS = 8 };
 enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
 
 __thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread bool starting __attribute__((tls_model("initial-exec")));
 
 static unsigned char *areas;
+static uint32_t areas_opened; // so many of them may be written
 static uint64_t areas_bytes;
 static pthread_key_t key;
 static uint64_t main_top;
@@ -50,7 +52,7 @@ static void thread_stop(void *area)
 static int make_areas(void)
 {
 	areas_bytes = (uint64_t)CTP_THREADS_MAX * AREA_BYTES;
-	areas = real_mmap(NULL, areas_bytes, PROT_READ | PROT_WRITE,
+	areas = real_mmap(NULL, areas_bytes, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (areas == MAP_FAILED) {
 		areas = NULL;
@@ -131,6 +133,18 @@ static uint32_t slot_get(struct tracer *tr)
 	return slot;
 }
 
+bool thread_open_rows(void *rows, uint64_t each, uint32_t row, uint32_t *opened)
+{
+	uint32_t have = ctp_load32(opened), want = (row / OPEN_ROWS + 1) * OPEN_ROWS;
+	if (row < have)
+		return true;
+	if (guest_syscall(SYS_mprotect, (long)rows, (long)(want * each), PROT_READ | PROT_WRITE, 0, 0, 0))
+		return false;
+	while (have < want && !ctp_cas32(opened, have, want))
+		have = ctp_load32(opened);
+	return true;
+}
+
 // Fills the slot for its new thread; the engine has drained what was there.
 static void slot_init(struct ctp_thread *t, uint32_t tid)
 {
@@ -162,6 +176,10 @@ struct guest *thread_start(void)
 	starting = true; // a signal handler's hook passes through meanwhile
 	uint32_t slot = slot_get(tr);
 	dump_grow(DUMP_THREADS, slot + 1);
+	if (slot < tr->region.threads_max && !thread_open_rows(areas, AREA_BYTES, slot, &areas_opened)) {
+		ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
+		slot = tr->region.threads_max;
+	}
 	if (slot >= tr->region.threads_max) {
 		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
 		ctp_add64(&tr->region.ext->lost_unslotted, 1);

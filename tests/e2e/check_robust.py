@@ -430,6 +430,15 @@ def check_sanitizers(case):
             equal(case.report()[1]["trace"]["switches"], int(re.search(r"switches (\d+)", done.out)[1]), flag)
 
 
+def check_data_limit(case):
+    """What is reserved for threads that may come does not count against RLIMIT_DATA."""
+    def data(*words):
+        done = case.run(*words, tool("grep"), "VmData", "/proc/self/status")
+        return int(done.out.split()[1])
+    bare, ours = data(), data(case.run_tool, "-q")
+    need(ours - bare < 4096, f"{ours - bare} KiB more data than without us ({bare})")
+
+
 def check_serves_page_faults(case):
     """A program with a userfaultfd: nobody reads its memory while the thread that serves its faults is held."""
     process = case.ctp_start("--timeout=2", case.target("userfault"))
