@@ -105,7 +105,7 @@ def limited(limit):
 def check_limits(case):
     """Limits of the program's: it is traced, or runs untraced and one line says what was not enough."""
     bare = case.run(case.target("counts"), *COUNTS)
-    for limit, line in (("-v 4000000", "memory"), ("-v 200000", "memory"), ("-d 4000", "memory"), ("-f 1000", None),
+    for limit, line in (("-v 4000000", "memory"), ("-v 200000", "memory"), ("-d 4000", None), ("-f 1000", None),
                         ("-n 16", None), ("-n 5", None), ("-s 128", None), ("-l 0", None)):
         done = case.ctp(BLOCK, *limited(limit), case.target("counts"), *COUNTS)
         fares(case, done, bare, traced=line is None, line=line)
