@@ -30,12 +30,8 @@ int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
 
 static uint64_t exit_at; // libc's own exit; 0: unknown
 
-void exit_handlers_begin(void)
-{
-	ctp_store32(&ctp_tracer->exiting, 1);
-}
-
-bool exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
+// Notes it in the region, for P7. True if this call is the first to say so.
+static bool note(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	if (!ctp_load32(&ctp_tracer->attached) || ctp_tracer->exiting)
@@ -78,6 +74,15 @@ void exit_inspect(struct guest *g)
 		t->wait_call = CTP_IN_NONE;
 }
 
+void exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
+{
+	if (!note(g, how, status, stack))
+		return;
+	if (g)
+		exit_inspect(g);
+	ctp_store32(&ctp_tracer->exiting, 1);
+}
+
 // ------------------------------------------------------ an exit inside libc
 
 static void exit_in_libc(void)
@@ -85,13 +90,9 @@ static void exit_in_libc(void)
 	int saved = errno;
 	bool alone = !exit_has_threads();
 	struct guest *g = alone ? guest_enter() : NULL;
-	bool first = exit_begins(g, CTP_EXIT_EXIT, 0, 0);
-	if (first && g)
-		exit_inspect(g);
+	exit_begins(g, CTP_EXIT_EXIT, 0, 0);
 	if (g)
 		guest_leave(g);
-	if (first)
-		exit_handlers_begin();
 	errno = saved;
 }
 

@@ -17,16 +17,14 @@ void exit_init(void);
 // on this thread (err, error) is noted before exit handlers run.
 void exit_watch_thread(void);
 
-// Exit begins, by `how`: notes it in the region, for P7. g: NULL if the thread is inside another
-// hook, or has no context. True if this call is the first to say so.
-bool exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);
+// Exit begins, by `how`, and no exit handler has run yet: the first call notes it in the region and
+// has the final inspection made. g: NULL if the thread is inside another hook, or has no context;
+// then, and where the caller passes none, there is no inspection.
+void exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);
 
 // Asks the engine for the final inspection and waits for it, half a second at most. Only where
-// no exit handler has run yet, or in a process with one thread. g: NULL if there is none.
+// no exit handler has run yet, or in a process with one thread. g: NULL if there is none (a crash).
 void exit_inspect(struct guest *g);
-
-// From here on exit handlers may run.
-void exit_handlers_begin(void);
 
 // Whether the process has other threads, as far as libc knows. No system call.
 static inline bool exit_has_threads(void)

@@ -98,8 +98,5 @@ void hook_return(struct guest *g, ucontext_t *link)
 		return;
 	}
 	coroutine_ends(g);
-	if (exit_begins(g, CTP_EXIT_LINK, 0, 0)) {
-		exit_inspect(g);
-		exit_handlers_begin();
-	}
+	exit_begins(g, CTP_EXIT_LINK, 0, 0);
 }

@@ -11,13 +11,9 @@
 static void begins(enum ctp_exit how, int status, const struct frame *f)
 {
 	struct guest *g = hook_enter();
-	bool first = exit_begins(g, how, status, g ? guest_stack(g, f) : 0);
-	if (first && g)
-		exit_inspect(g);
+	exit_begins(g, how, status, g ? guest_stack(g, f) : 0);
 	if (g)
 		guest_leave(g);
-	if (first)
-		exit_handlers_begin();
 }
 
 #define EXIT_HOOK(name, how) \
