@@ -2,7 +2,7 @@
  *
  * chunks.pml - the pool of chunks that --flight makes of the rings: two threads write, one reader copies.
  *
- * Mirrors: src/preload/emit.c next_chunk, emit_end, make_room; src/ctp/chunk.h ctp_chunk_end, ctp_chunk_take
+ * Mirrors: src/preload/guest/emit.c next_chunk, emit_end, make_room; src/ctp/chunk.h ctp_chunk_end, ctp_chunk_take
  * (writer), ctp_chunk_look, ctp_chunk_read, ctp_chunk_is (reader); src/ctp/ring.h ctp_ring_publish.
  *
  * Claims: a reader that takes a copy for good has slots of the thread that the chunk names, with the

@@ -2,9 +2,9 @@
  *
  * waits.pml - wait_seq, seen and the epoch: does a thread hold an event of a descriptor that was closed?
  *
- * Mirrors: src/preload/hook.h wait_enter, wait_leave; src/ctp/seq.h ctp_wait_seen, ctp_thread_read,
- * ctp_wait_still; src/preload/hook_epoll.c poll_enter, poll_leave (poller); src/preload/fds.c fds_ended,
- * fd_candidates.c candidate_epoch, candidate_post (closer); src/engine/look.c look_thread, look_mark_hooked,
+ * Mirrors: src/preload/hooks/hook.h wait_enter, wait_leave; src/ctp/seq.h ctp_wait_seen, ctp_thread_read,
+ * ctp_wait_still; src/preload/hooks/hook_epoll.c poll_enter, poll_leave (poller); src/preload/fds/fds.c fds_ended,
+ * fd_candidates.c candidate_epoch, candidate_post (closer); src/engine/inspect/look.c look_thread, look_mark_hooked,
  * flight.c judge_p4, asleep_in_it (engine; spec/cTP.md 2.4).
  *
  * Claims: a poller that passes has no event of the descriptor in its hands, and never will;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
 #include "base/file.h"

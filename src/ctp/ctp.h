@@ -427,7 +427,7 @@ struct ctp_name { // W: guest, any thread; seq is taken odd by compare-and-swap
 #define CTP_NAMES_MAP_BYTES 8192u
 
 // Incidents, the crash and the rings' records
-#include "ctp/happened.h"
+#include "ctp/records.h"
 
 // -------------------------------------------------- extension: descriptor
 

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// check.h - can this program be traced? Found out before it is started.
+// report.h - --check: what ctp-analyze says of the trace that was just written.
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
+#include "engine/run/options.h"
 
-struct check {
-	char path[PATH_MAX];   // what will be executed
-	char loaded[PATH_MAX]; // the ELF file that will run in the end: of a script, its interpreter
-	char why[PATH_MAX + 256]; // if it cannot be traced
-	char libasan[64];      // soname, if it needs a shared libasan or libtsan
-};
-
-enum check_verdict { CHECK_FINE = 0, CHECK_CANNOT = 126, CHECK_NOT_FOUND = 127 };
-
-// name: as given, sought in PATH. preload: libctp.so is to be loaded into it.
-enum check_verdict check_program(struct check *c, const char *name, bool preload);
+// Writes the report to where ctp speaks (with -q only if there is a finding).
+// Positive: --error-exitcode, as there is a finding that counts (--fail-on);
+// 0: none; -errno: ctp-analyze is not where it was installed, or cannot run.
+int report_check(const struct options *o, const char *trace);

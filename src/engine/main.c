@@ -13,16 +13,16 @@
 
 #include "base/outfile.h"
 #include "ctp/words.h"
+#include "engine/preflight.h"
+#include "engine/run/launch.h"
+#include "engine/target/log.h"
+#include "engine/run/options.h"
 #include "engine/check.h"
-#include "engine/launch.h"
-#include "engine/log.h"
-#include "engine/options.h"
-#include "engine/report.h"
-#include "engine/run.h"
-#include "engine/serve.h"
-#include "engine/session.h"
-#include "engine/signals.h"
-#include "engine/sock.h"
+#include "engine/run/run.h"
+#include "engine/run/serve.h"
+#include "engine/run/session.h"
+#include "engine/target/signals.h"
+#include "engine/run/sock.h"
 
 enum { STATUS_TIMEOUT = 124, STATUS_OWN = 125, STATUS_CANNOT = 126, STATUS_NOT_FOUND = 127 };
 
@@ -183,8 +183,8 @@ static void say_no_switch(const struct session *s, const char *before)
 				  "--no-preload", before);
 		return;
 	}
-	switchers_text(&s->switchers, looked, sizeof(looked));
-	switchers_unseen_all(&s->switchers, unseen, sizeof(unseen));
+	module_scan_text(&s->switchers, looked, sizeof(looked));
+	module_scan_unseen_all(&s->switchers, unseen, sizeof(unseen));
 	char children[96] = "";
 	if (!s->options->follow && session_untraced(s))
 		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));

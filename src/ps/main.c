@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "ps/denied.h"
-#include "ps/report.h"
+#include "ps/read/denied.h"
+#include "ps/model/report.h"
 #include "ps/settings.h"
-#include "ps/watch.h"
+#include "ps/watch/watch.h"
 
 enum { EXIT_NOTHING = 1, EXIT_USAGE = 2 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A core holds the region's tables as they were (preload/dump.c): present state, no
+// A core holds the region's tables as they were (preload/guest/coredump_advise.c): present state, no
 // history, and nothing could be asked of the kernel. The region's parts are put where they
 // lay into a sparse copy, so that the same checks hold as for a live one (ctp_region_open):
 // whatever stands in a file, no offset of it is used before it is bounded. What the copy

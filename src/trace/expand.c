@@ -17,7 +17,7 @@
 #include <jansson.h>
 
 #include "base/file.h"
-#include "ctp/pack.h"
+#include "codec/pack.h"
 #include "trace/manifest.h"
 #include "trace/stream.h"
 

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "ctp/polled.h"
-#include "ctp/woken.h"
+#include "ctp/wait_inference.h"
 
 // Notes the first file that is not read because of what it is, so that the rest can be read. Returns `e`, or 0 if that was it.
 static int note_refused(struct image *m, const char *name, int e)

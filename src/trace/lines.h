@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "ctp/jsonl.h"
+#include "codec/jsonl.h"
 #include "trace/world.h"
 
 // Reads all lines into an empty world. 0, -EPROTO (error says which line), -errno.

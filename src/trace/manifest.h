@@ -21,7 +21,7 @@ struct manifest_image {
 
 struct manifest {
 	uint32_t layout; // of the region; 0 = not said
-	uint32_t compressed; // in which way packets are packed (ctp/pack.h); 0 = in none
+	uint32_t compressed; // in which way packets are packed (codec/pack.h); 0 = in none
 	char *command; // its words with blanks between; NULL = not said
 	bool complete;
 	bool ticks_are_ns; // no two pairs to convert with, or clock.kind is "monotonic"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctp/pack.h"
+#include "codec/pack.h"
 #include "ctp/record.h"
 
 _Static_assert(sizeof(struct stream_packet) == STREAM_HEADER_BYTES, "packet header");

@@ -19,7 +19,7 @@ struct stream_packet {
 	uint64_t seq;
 	uint64_t near, native, current; // what a reader must know before the first record (ctp/record.h)
 	uint32_t current_n;
-	uint32_t packed; // PACK_WAY: what follows is packed (ctp/pack.h), content_bits is what it becomes
+	uint32_t packed; // PACK_WAY: what follows is packed (codec/pack.h), content_bits is what it becomes
 };
 
 enum stream_id { STREAM_THREADS = 0, STREAM_V1 = 1 };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "ctp/pack.h"
+#include "codec/pack.h"
 
 #define STREAM_BUFFER_BYTES (64u << 10)
 #define STREAM_V1_RECORD_BYTES 64u

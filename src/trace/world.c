@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "core/corefile.h"
-#include "ctp/pack.h"
+#include "codec/pack.h"
 #include "trace/changes.h"
 #include "trace/core.h"
 #include "trace/directory.h"

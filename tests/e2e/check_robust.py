@@ -349,7 +349,7 @@ NO_STACK = {"__libc_start_main": "called before main", "exit": "ends", "_exit": 
 
 def hooks():
     """The interposed functions; those of a library that may be absent are marked MAYBE."""
-    text = (ROOT / "src/preload/hooks.def").read_text()
+    text = (ROOT / "src/preload/guest/hooks.def").read_text()
     return re.findall(r"^(HOOK|MAYBE)\((\w+)\)", text, re.M)
 
 

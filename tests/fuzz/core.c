@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A core file, as ctp-analyze reads it: the region, its tables, a report of them.
-#include "analyze/format.h"
+#include "analyze/format/format.h"
 #include "fuzz.h"
 
 const char fuzz_name[] = "core";

@@ -2,7 +2,7 @@
 //
 // A core file, as ctp-ps reads it: stacks are walked in what it holds of the memory.
 #include "fuzz.h"
-#include "ps/report.h"
+#include "ps/model/report.h"
 
 const char fuzz_name[] = "core_ps";
 

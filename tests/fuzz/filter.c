@@ -3,7 +3,7 @@
 // Files that a report is held against: an older report (the first byte is 'b') or suppressions.
 #include <string.h>
 
-#include "analyze/finding.h"
+#include "analyze/report/finding.h"
 #include "builder.h"
 #include "fuzz.h"
 

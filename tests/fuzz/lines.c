@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // JSON lines, as a trace.
-#include "analyze/format.h"
+#include "analyze/format/format.h"
 #include "fuzz.h"
-#include "trace/moves.h"
+#include "trace/transitions.h"
 
 const char fuzz_name[] = "lines";
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char note[FORMAT_NOTE] = "";
 	if (world_open(&w, fuzz_file("trace.jsonl", data, size), 0, &error))
 		return 0;
-	moves_walk(&w, no_move, &moves);
+	transitions_walk(&w, no_move, &moves);
 	for (const struct format *f = formats; f->name; f++) {
 		struct report r = { .world = &w };
 		struct format_settings how = { .note = note };

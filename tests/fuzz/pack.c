@@ -2,7 +2,7 @@
 //
 // A packed packet. The input becomes slots, which are packed; what became of them is changed where the first bytes say, as
 // nothing else would come through zstd; and unpacked. The input as it is, as well.
-#include "ctp/pack.h"
+#include "codec/pack.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -74,11 +74,11 @@ def main():
     put("trace", "engine-lines", with_engine_lines(lost))
     for target in ("core", "core_ps"):
         put(target, "core", subprocess.run([make_core], check=True, capture_output=True).stdout)
-    for target in ("elf", "signs"):
+    for target in ("elf", "switch_signatures"):
         put(target, "module", pathlib.Path(module).read_bytes())
     records = (to / "stream/history-t0.0").read_bytes()[1 + 96:]
     put("pack", "records", b"\x03\0\x01\x09\0\x80\x01\0" + records)
-    put("foresee", "records", bytes(24) + records)
+    put("predict", "records", bytes(24) + records)
     put("filter", "suppress", b"s# known\nCTP001 people_wait_readable\n* x\nCTP002 *\n0123456789abcdef\n")
     put("options", "words", b"-f\n-o\npath\n--ring-size=64K\n--max-size=1G\n--timeout=1.5\n--flight=5s\n-E\nA=b\n-n\n100\n--\nprogram\n")
     put("settings", "words", b"--format=json\n--rule=CTP001,CTP002\n--min-verdict=likely\n--weight=count\n--group-by=name\ntrace\n")

@@ -8,7 +8,7 @@
 #include "base/maps.h"
 #include "base/text.h"
 #include "base/uri.h"
-#include "engine/proc.h"
+#include "engine/target/proc.h"
 #include "fuzz.h"
 #include "symbols/demangle.h"
 #include "symbols/frames.h"

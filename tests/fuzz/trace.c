@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/diff.h"
-#include "analyze/format.h"
-#include "analyze/profile.h"
+#include "analyze/diff/diff.h"
+#include "analyze/format/format.h"
+#include "analyze/history/profile.h"
 #include "archive.h"
 #include "fuzz.h"
 #include "trace/expand.h"
-#include "trace/moves.h"
+#include "trace/transitions.h"
 
 const char fuzz_name[] = "trace";
 
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(to, sizeof(to), "%s/plain", fuzz_folder());
 	archive_unpack(data, size, from);
 	if (!world_open(&w, from, 0, &error)) {
-		moves_walk(&w, no_move, &moves);
+		transitions_walk(&w, no_move, &moves);
 		write_all(&w);
 		compare(&w);
 		world_close(&w);

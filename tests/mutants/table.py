@@ -58,18 +58,18 @@ m = of("src/ctp/record.h", "unit:record")
 m("n > 1 && ctp_record_kind(r + 1) == CTP_EV_REST ? 2 : 0;", "n > 1 ? 2 : 0;", "a record is made of halves of two")
 m("c->n = (uint32_t)(r->w1 >> (64 - CTP_SHORT_BITS));", "c->n = (uint32_t)(r->w1 >> (63 - CTP_SHORT_BITS));", "numbers of changes are wrong")
 m("			c->near = ctp_near(b);", "			c->near = 0;", "a short record names another coroutine")
-m = of("src/preload/emit.c", "unit:record")
+m = of("src/preload/guest/emit.c", "unit:record")
 m("	ctp_ring_drop(g->thread);\n	ctp_ring_unsure(g->thread, CTP_NEAR_UNSURE);", "	ctp_ring_drop(g->thread);",
   "what follows a lost record is told by what was lost")
 
-m = of("src/ctp/merge.c", "unit:merge")
+m = of("src/codec/merge.c", "unit:merge")
 m("#define SKEW_TICKS 100000u", "#define SKEW_TICKS 0u", "clocks go before counts")
 m("	return ahead(m, r->a, r->a_n, r) <= 1 && ahead(m, r->b, r->b_n, r) <= 1;", "	return ahead(m, r->a, r->a_n, r) <= 1;",
   "whoever goes on need not have left before")
 m("r->a == r->b || from < 1 || to < 1) {", "r->a == r->b) {", "a record that comes too late counts")
 
 # ------------------------------------------------------------------ P4 and P5
-m = of("src/engine/flight.c", "unit:flight")
+m = of("src/engine/witness/flight.c", "unit:flight")
 m("c->seen >= s->c.epoch", "c->seen + 1 >= s->c.epoch", "P4 with the epoch before the close")
 m("ctp_load64(&t->seen) < s->c.epoch", "ctp_load64(&t->seen) + 1 < s->c.epoch", "P4 by the tables with the epoch before the close")
 m("c->slept_epoch >= s->c.epoch ||", "c->slept_epoch + 1 >= s->c.epoch ||", "P5 with the epoch before the close")
@@ -87,12 +87,12 @@ m("bool exits = c->wait_call == CTP_IN_EXIT;", "bool exits = false;", "the wait 
 m("	if (delivered(r, s) && p5->holds != 1)", "	if (0)", "an event that somebody had taken when the program ended is forgotten")
 m("	if (look_has_kin(r))\n		look_say(p4, -1", "	if (0)\n		look_say(p4, -1", "a child that shares the set is forgotten")
 
-m = of("src/engine/look.c", "unit:look")
+m = of("src/engine/inspect/look.c", "unit:look")
 m("	if (!ctp_thread_read(t, c))", "	ctp_thread_read(t, c);\n	if (0)", "an entry of which nothing is known is evidence")
 m("	c->life = life;\n", "", "a slot that was filled in meanwhile counts as live")
 
 # ------------------------------------------------------------------ that nobody ran
-m = of("src/engine/hold.c", "unit:hold", "unit:witness")
+m = of("src/engine/inspect/hold.c", "unit:hold", "unit:witness")
 m("b->switches == a->switches && b->run_ns == a->run_ns &&", "b->run_ns == a->run_ns &&", "context switches are not compared")
 m("b->switches == a->switches && b->run_ns == a->run_ns &&", "b->switches == a->switches &&", "time on a CPU is not compared")
 m(" && b->switches == a->switches + STOP_SWITCHES &&", " &&", "a thread that ran after its stop counts as still")
@@ -101,7 +101,7 @@ m("same = a->tid == b->tid && a->switches == b->switches &&", "same = a->tid == 
 m("	return pending & heard;", "	return false;", "a signal that is pending is forgotten")
 
 # ------------------------------------------------------------------ P0, P2, P3
-m = of("src/engine/kernel.c", "unit:kernel", "unit:witness")
+m = of("src/engine/witness/kernel.c", "unit:kernel", "unit:witness")
 m("		if (gaps & GAPS[i].bit)", "		if (0)", "gaps of the tables are forgotten")
 m("	if (l->rows.uring)", "	if (0)", "io_uring is forgotten")
 m("	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];", "	return false;",
@@ -131,7 +131,7 @@ m("if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
   "a descriptor that is polled does not lead to it")
 m("		if (f.learned)\n			others_of", "		if (0)\n			others_of", "a descriptor that woke it does not lead to it")
 
-m = of("src/engine/closed_set.c", "unit:kernel")
+m = of("src/engine/witness/closed_set.c", "unit:kernel")
 m("		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&", "		bool after = t->slot >= 0 &&",
   "an entry that tells of no wait says when it began")
 m("l->threads[t->slot].wait_since > s->c.time;", "true;", "a thread that sleeps in the set since before its close is not seen")
@@ -140,7 +140,7 @@ m("	else if (look_has_kin(l->r))", "	else if (0)", "a child may have the set")
 m("		if (l->rows.v[i].data == data || kernel_leads_in", "		if (kernel_leads_in", "a row in another set is not seen")
 
 # ------------------------------------------------------------------ P6b
-m = of("src/engine/quiet.c", "unit:kernel", "unit:witness")
+m = of("src/engine/witness/quiet.c", "unit:kernel", "unit:witness")
 m("		if (!waits || t->args[3])", "		if (!waits)", "a futex with a timeout is for ever")
 m("(int)t->args[3] >= 0;\n		if (timed)", "(int)t->args[3] > 0;\n		if (timed)", "a wait with timeout 0 is for ever")
 m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a thread that runs sleeps")
@@ -152,7 +152,7 @@ m("	else if (!still)\n		look_say_all(l, LOOK_P6B, -1,", "	else if (0)\n		look_sa
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 
 # ------------------------------------------------------------------ P6a
-m = of("src/engine/graph.c", "unit:graph")
+m = of("src/engine/memory/graph.c", "unit:graph")
 m("	for (; head < tail; head++)\n		for (uint32_t i = first_from[queue[head]]", "	for (; head < 1; head++)\n		for (uint32_t i = first_from[queue[head]]",
   "what is reached leads on by one step only")
 m("	for (uint32_t k = 0; k < g->n; k++)\n		if (g->reached[k])\n			queue[tail++] = k;", "", "what a register leads to leads on")
@@ -160,7 +160,7 @@ m("in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE", "in < g->nspans ? g->owner[in
 m("	for (; lo < g->npoints && g->points[lo].at.lo == value && n < GRAPH_OWNERS; lo++)", "	for (; 0; lo++)", "an end leads to nothing")
 m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word from outside is dropped behind one from another object")
 
-m = of("src/engine/scan.c", "unit:graph")
+m = of("src/engine/memory/scan.c", "unit:graph")
 m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
   "a tagged pointer is none")
 m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",
@@ -174,16 +174,16 @@ m("		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;", "		lo = a <
   "the word behind dead memory is not read")
 m("	return writable || !(entry & PM_FILE);", "	return !(entry & PM_FILE);", "the program's copy of a file's page is not read")
 
-m = of("src/engine/ends.c", "unit:ends")
+m = of("src/engine/memory/stack_ends.c", "unit:stack_ends")
 m("		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)\n			return true;", "		return true;", "any word is explained by an end that something explains")
-m = of("src/engine/freed.c", "unit:freed")
+m = of("src/engine/memory/malloc_free.c", "unit:malloc_free")
 m("		if (!is_chunk(f, mem, size, entry) || !is_key(f, entry[1]) || !may_list(f))", "		if (!is_chunk(f, mem, size, entry) || !may_list(f))",
   "a pool that looks like a thread's cache is one", "e2e:sound/never_proven/like_cache")
 m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is one",
   survives="only the entries that it counts are left out of the search, and each has been proved")
 
 # ------------------------------------------------------------------ the verdict
-m = of("src/analyze/obligations.c", "unit:obligations")
+m = of("src/analyze/case/obligations.c", "unit:obligations")
 m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_REG_SP] > c->hi)", "a stack below its own is its own")
 m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_REG_SP] < c->lo)", "a stack above its own is its own")
 m("	else if (!c->runs)\n		say(o, PROOF_P1, HOLDS_FALSE", "	else if (0)\n		say(o, PROOF_P1, HOLDS_FALSE", "one that never ran is lost")
@@ -203,38 +203,38 @@ m("	return p6 ? VERDICT_PROVEN : VERDICT_LIKELY;", "	return VERDICT_PROVEN;", "P
 m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
 m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || asleep(s, t);", "P5 by the table with the epoch before the close")
 
-m = of("src/analyze/obligations_stuck.c", "unit:obligations_stuck")
+m = of("src/analyze/case/obligations_stuck.c", "unit:obligations_stuck")
 m("		bool must = i == PROOF_P3 || i == PROOF_P4 || i == PROOF_P7;", "		bool must = i == PROOF_P3 || i == PROOF_P7;", "a finding without P4")
 m("	else if (drained && drained <= s->state->since)", "	else if (0)", "a program that drains is at fault")
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
 # ------------------------------------------------------------------ the library's side
-m = of("src/preload/fds.c", "unit:fds")
+m = of("src/preload/fds/fds.c", "unit:fds")
 m("	bool open = e->life == CTP_FD_OPEN && !ending(e);", "	bool open = e->life == CTP_FD_OPEN;", "an end that is under way went unseen")
 m("		return (x->open || x->first != x->last) && e->closed_gen != *gen;", "		return false;", "an end that an opener overtook is forgotten")
 m("		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it", "		return true;", "a close inside a close counts twice")
 m("		bool waited = waits_any(e, fd);", "		bool waited = false;", "a close under a waiter is not posted")
 m("	if (gen == e->gen && (x->open || !one))\n		unmark(e);", "", "a close that failed leaves its mark")
-m = of("src/preload/fd_candidates.c", "unit:fds", "unit:sets")
+m = of("src/preload/fds/fd_candidates.c", "unit:fds", "unit:sets")
 m("	return ctp_add64(&ctp_tracer->region.ext->epoch, 1) + 1;", "	return ctp_add64(&ctp_tracer->region.ext->epoch, 1);", "a candidate has the epoch before the close")
 m("	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32", "	if (ctp_cas32", "a candidate is written over one that nobody has seen")
-m = of("src/preload/fd_waits.c", "unit:fds")
+m = of("src/preload/fds/fd_waits.c", "unit:fds")
 m("		if (!ctp_state_retry(s, seen))\n			return found;", "		if (!ctp_state_retry(s, seen))\n			return false;", "nobody waits for what is closed")
 m("		if (waiting(e->waiter[i], w->fd, w->gen, false))\n			ctp_poke(&e->flags, e->flags | CTP_FD_MANY);", "", "the second of two waiters hides the first")
 m("		if (!live && !wait_for_ended(g, s, w))", "		if (!live)", "a wait for what has ended is forgotten",
   survives="not shown yet: a lost finding, not a false one")
-m = of("src/preload/hook.h", "unit:sets")
+m = of("src/preload/hooks/hook.h", "unit:sets")
 m("	if (CTP_UNLIKELY(seq & 1))\n		ctp_store64(&t->wait_seq, ++seq);", "	seq += seq & 1;", "a wait is noted over another one")
-m = of("src/preload/hook_epoll.c", "unit:fds", "unit:sets")
+m = of("src/preload/hooks/hook_epoll.c", "unit:fds", "unit:sets")
 m("	waits_harvested(g, epfd, buf, n);\n", "", "what an epoll wait returned is not noted")
-m = of("src/preload/hook_close.c", "unit:fds")
+m = of("src/preload/hooks/hook_close.c", "unit:fds")
 m("		bool counts = r != (failed) || !not_open(); \\", "		bool counts = true; \\", "a close that said EBADF counts")
 m("	if (flags & CLOSE_RANGE_CLOEXEC)\n		return", "	if (0)\n		return", "what is only marked to be closed is closed")
 m("		bool keeps = from == to || same(from, to); \\", "		bool keeps = from == to; \\", "dup2 onto a duplicate ends the descriptor")
 
 # ------------------------------------------------------------------ who is suspected
-m = of("src/engine/suspects.c", "unit:kernel")
+m = of("src/engine/witness/suspects.c", "unit:kernel")
 m("	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;", "	return true;",
   "one that is being resumed holds")
 m("	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)\n		return false;", "	return true;", "a finding is not withdrawn")

@@ -2,13 +2,13 @@
 //
 // Stands in for coroutine.c, emit.c, stacks.c and the rest of libctp.so: a region
 // in memory of our own, threads as the test says, events that are only counted.
-#include "crash.h"
-#include "emit.h"
+#include "preload/coroutine/crash.h"
+#include "preload/guest/emit.h"
 #include "fake_guest.h"
 
 #include <sys/mman.h>
 
-#include "real.h"
+#include "preload/guest/real.h"
 
 struct tracer tracer;
 struct tracer *ctp_tracer = &tracer;

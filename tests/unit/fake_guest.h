@@ -3,8 +3,8 @@
 // fake_guest.h - a guest around the hooks under test, without an engine.
 #pragma once
 
-#include "coroutine.h"
-#include "fds.h"
+#include "preload/coroutine/coroutine.h"
+#include "preload/fds/fds.h"
 
 extern struct tracer tracer;
 extern __thread struct guest self;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/bins.h"
+#include "analyze/history/bins.h"
 
 // The cell that holds a bin.
 static const struct bins_cell *cell(const struct bins_level *l, uint64_t bin)

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "../targets/registers.h"
-#include "engine/boundary.h"
-#include "engine/regs.h"
+#include "engine/inspect/boundary.h"
+#include "engine/target/regs.h"
 
 enum { NAP_NS = 1000000, NAPS = 60000 };
 

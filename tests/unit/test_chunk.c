@@ -58,7 +58,7 @@ static int end(void **state)
 	return 0;
 }
 
-// The writer, as preload/emit.c does it: goes on in another chunk.
+// The writer, as preload/guest/emit.c does it: goes on in another chunk.
 static void next_chunk(void)
 {
 	struct ctp_chunk is = {.first = (head + CTP_CHUNK_SLOTS - 1) & ~(uint64_t)(CTP_CHUNK_SLOTS - 1), .thread = 1};

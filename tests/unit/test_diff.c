@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "builder.h"
 
 // ---------------------------------------------------------------- histograms

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emit.h"
+#include "preload/guest/emit.h"
 
 enum { SECOND = 10000, PATIENCE = SECOND / 2 }; // naps
 

@@ -21,10 +21,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "ctp/woken.h"
+#include "ctp/wait_inference.h"
 #include "fake_guest.h"
-#include "fd_map.h"
-#include "real.h"
+#include "preload/fds/fd_map.h"
+#include "preload/guest/real.h"
 #include "sanitized.h"
 
 static struct ctp_fd *entry(int fd)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/look.h"
+#include "engine/inspect/look.h"
 
 enum { EPOCH = 10, TID = 77 };
 static struct ctp_ext ext;

@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/graph.h"
-#include "engine/scan.h"
+#include "engine/memory/graph.h"
+#include "engine/memory/scan.h"
 
 // Three objects, the first of two spans; before the second and behind the third lie points.
 enum { A = 0x10000, A2 = 0x20000, B = 0x30000, C = 0x40000, SIZE = 0x100 };

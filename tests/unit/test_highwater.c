@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/highwater.h"
+#include "engine/slices/highwater.h"
 
 enum { PAGE = 4096, STACK = 64 * PAGE, USED = 512 };
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/hold.h"
+#include "engine/inspect/hold.h"
 #include "sanitized.h"
 
 static pid_t child;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/ids.h"
+#include "engine/run/ids.h"
 
 static void test_blocks(void **state)
 {

@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "fake_guest.h"
-#include "real.h"
+#include "preload/guest/real.h"
 
 static struct ctp_fd *entry(int fd)
 {

@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/look.h"
-#include "engine/suspects.h"
+#include "engine/inspect/look.h"
+#include "engine/witness/suspects.h"
 
 enum { FDS = 12, EPOLL = 4, F = 7, GEN = 3, ID = 41, CLOSED = 2000, INO = 500, DEV = 9 };
 #define DATA 0xda7aULL

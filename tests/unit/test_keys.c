@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/keys.h"
-#include "engine/queues.h"
+#include "engine/memory/keys.h"
+#include "engine/memory/queues.h"
 
 static const uint64_t secret = 0x7f00feedbeef1234;
 static unsigned met;

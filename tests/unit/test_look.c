@@ -18,7 +18,7 @@
 // The copy of an entry in two parts, with a step of its thread in between.
 static void *stepped_memcpy(void *to, const void *from, size_t bytes);
 #define memcpy stepped_memcpy
-#include "../../src/engine/look.c"
+#include "../../src/engine/inspect/look.c"
 #undef memcpy
 
 enum { EPOCH = 10 };

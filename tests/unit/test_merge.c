@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "ctp/jsonl.h"
-#include "ctp/merge.h"
+#include "codec/jsonl.h"
+#include "codec/merge.h"
 
 struct seen {
 	uint64_t from[32], to[32], from_n[32], to_n[32];

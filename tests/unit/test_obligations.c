@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/obligations.h"
+#include "analyze/case/obligations.h"
 
 // A world of one suspended coroutine and one closed descriptor, in memory.
 static struct world w;
@@ -327,7 +327,7 @@ static void test_queued(void **state)
 	assert_int_equal(verdict(), VERDICT_PROVEN);
 }
 
-static void test_unseen(void **state)
+static void test_hidden_fds(void **state)
 {
 	s.witness = NULL;
 	m.snapshot_reason = "ended";
@@ -346,7 +346,7 @@ int main(void)
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
 		TEST(test_wait), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
-		TEST(test_queued), TEST(test_unseen),
+		TEST(test_queued), TEST(test_hidden_fds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

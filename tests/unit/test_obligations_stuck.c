@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/pass.h"
+#include "analyze/case/pass.h"
 
 static struct world w;
 static struct image m;

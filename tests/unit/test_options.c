@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/options.h"
+#include "engine/run/options.h"
 
 #define PARSE(...)                                                                        \
 	({                                                                                \

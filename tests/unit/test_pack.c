@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <zstd.h>
 
-#include "ctp/pack.h"
+#include "codec/pack.h"
 #include "ctp/record.h"
 
 #define MOST (PACK_MOST / sizeof(struct ctp_record))

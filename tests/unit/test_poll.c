@@ -16,7 +16,7 @@
 
 #include "ctp/polled.h"
 #include "fake_guest.h"
-#include "real.h"
+#include "preload/guest/real.h"
 
 static int fd[2];
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "ctp/polled.h"
-#include "engine/polled.h"
+#include "engine/target/polled.h"
 
 static struct proc_task polls(struct pollfd *v, size_t n)
 {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/profile.h"
+#include "analyze/history/profile.h"
 #include "builder.h"
 
 static struct builder b;

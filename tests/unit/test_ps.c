@@ -19,8 +19,8 @@
 
 #include "base/maps.h"
 #include "ctp/seq.h"
-#include "ps/groups.h"
-#include "ps/source.h"
+#include "ps/read/groups.h"
+#include "ps/read/source.h"
 #include "unwind/unwind.h"
 
 // --------------------------------------------------------------------- groups

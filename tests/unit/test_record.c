@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "ctp/chunk.h"
-#include "emit.h"
-#include "engine/harvest.h"
+#include "preload/guest/emit.h"
+#include "engine/record/harvest.h"
 
 static struct tracer tracer;
 struct tracer *ctp_tracer = &tracer;
@@ -217,10 +217,10 @@ static uint64_t kept_records(uint64_t since)
 	static const struct writer_ops counting = { .process = process, .process_end = nothing, .thread = count,
 						    .thread_end = thread_ends };
 	struct writer w = { .ops = &counting, .batch_max = 100 };
-	struct kept *k = kept_new(POOL);
-	kept_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
-	kept_write(k, &tracer.region, &w, (struct writer_process *)&w, since); // nothing twice
-	kept_free(k);
+	struct kept *k = flight_recorder_new(POOL);
+	flight_recorder_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
+	flight_recorder_write(k, &tracer.region, &w, (struct writer_process *)&w, since); // nothing twice
+	flight_recorder_free(k);
 	return w.records;
 }
 
@@ -229,7 +229,7 @@ static void write_kept(struct kept *k, uint64_t since)
 	static const struct writer_ops reading = { .process = process, .process_end = nothing, .thread = take,
 						   .thread_end = thread_ends };
 	struct writer w = { .ops = &reading, .batch_max = 77 };
-	kept_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
+	flight_recorder_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
 	assert_int_equal(n_read, n_meant);
 }
 
@@ -237,16 +237,16 @@ static void write_kept(struct kept *k, uint64_t since)
 static void what_is_kept_is_the_newest(void **state)
 {
 	(void)state;
-	struct kept *k = kept_new(POOL);
+	struct kept *k = flight_recorder_new(POOL);
 	for (size_t records = 10; records < MOST - 1000; records = records * 3 / 2) {
 		while (n_meant < records)
 			something();
 		uint64_t n = kept_records(0);
 		assert_true(n == n_meant || n > (POOL - 1) * CTP_CHUNK_SLOTS / 2 - POOL);
 		n_read = n_meant - n;
-		struct kept *all = kept_new(POOL);
+		struct kept *all = flight_recorder_new(POOL);
 		write_kept(all, 0);
-		kept_free(all);
+		flight_recorder_free(all);
 		if (records < 1000 || records == 10) { // it goes on where it ended
 			n_read = n_gaps;
 			write_kept(k, 0);
@@ -255,7 +255,7 @@ static void what_is_kept_is_the_newest(void **state)
 	}
 	assert_int_equal(g.thread->lost, 0);
 	emit_end(&g);
-	kept_free(k);
+	flight_recorder_free(k);
 }
 
 static void what_is_older_is_left_out(void **state)
@@ -266,12 +266,12 @@ static void what_is_older_is_left_out(void **state)
 	size_t from = n_meant - 700;
 	while (meant[from].e.kind != CTP_EV_SWITCH || meant[from - 1].e.kind != CTP_EV_SWITCH)
 		from++;
-	struct kept *k = kept_new(POOL);
+	struct kept *k = flight_recorder_new(POOL);
 	n_read = from;
 	while (meant[n_read - 1].e.time == meant[from].e.time)
 		n_read--;
 	write_kept(k, meant[from].e.time);
-	kept_free(k);
+	flight_recorder_free(k);
 }
 
 // A record of two slots does not fit into the last one of a chunk, and no other chunk is to be had: what was left

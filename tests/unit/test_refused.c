@@ -19,7 +19,7 @@
 
 #include "base/file.h"
 #include "builder.h"
-#include "trace/moves.h"
+#include "trace/transitions.h"
 #include "trace/world.h"
 
 static struct builder b;
@@ -230,7 +230,7 @@ static void one_for_another(void **state)
 			snprintf(words, sizeof(words), "%s is not read: it is ", name);
 			assert_true(covered(&w, words));
 			assert_int_equal(w.events, *name == 't' ? 10 : 20);
-			assert_int_equal(moves_walk(&w, count, &moves), 0);
+			assert_int_equal(transitions_walk(&w, count, &moves), 0);
 			world_close(&w);
 		}
 		need_untouched();

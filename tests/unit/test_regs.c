@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/regs.h"
+#include "engine/target/regs.h"
 
 enum { SOON_NS = 1000000, NAP_NS = 1000000, NAPS = 20000 };
 

@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 
 #include "fake_guest.h"
-#include "real.h"
+#include "preload/guest/real.h"
 
 static struct ctp_fd *entry(int fd)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/signals.h"
+#include "engine/target/signals.h"
 
 static void by_another(int sig)
 {

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
-#include "engine/proc.h"
-#include "engine/slices.h"
+#include "engine/target/proc.h"
+#include "engine/slices/slices.h"
 #include "trace/slices.h"
 
 enum { SET = 900, FD = 901, STATIONS = 4, TURNS = 2000 };

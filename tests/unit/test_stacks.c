@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Stack naming (predict and verify, src/preload/stacks.c) against libunwind as
+// Stack naming (predict and verify, src/preload/coroutine/stacks.c) against libunwind as
 // the reference: every answer must name exactly the frames that libunwind finds,
 // on the first walk and when it comes from a candidate, also where two stacks
 // share return address and depth.
@@ -16,8 +16,8 @@
 #include <libunwind.h>
 
 #include "cpu.h"
-#include "modules.h"
-#include "stacks.h"
+#include "preload/guest/modules.h"
+#include "preload/coroutine/stacks.h"
 
 static struct tracer tracer;
 struct tracer *ctp_tracer = &tracer;

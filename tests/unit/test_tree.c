@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "ps/edges.h"
-#include "ps/tree.h"
+#include "ps/model/edges.h"
+#include "ps/model/tree.h"
 
 static const struct tree_node *child(const struct tree *t, const struct tree_node *of, size_t i)
 {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "ps/watch_keys.h"
+#include "ps/watch/watch_keys.h"
 
 #define SECOND 1000000000ULL
 

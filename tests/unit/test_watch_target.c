@@ -18,10 +18,10 @@
 #include <cmocka.h>
 
 #include "ctp/region.h"
-#include "ps/watch_last.h"
-#include "ps/watch_look.h"
-#include "ps/watch_proofs.h"
-#include "ps/watch_use.h"
+#include "ps/watch/watch_last.h"
+#include "ps/watch/watch_look.h"
+#include "ps/watch/watch_proofs.h"
+#include "ps/watch/watch_use.h"
 
 enum { STATIONS = 300, RING = 4096, SLOTS = RING / 16 };
 

@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
-#include "engine/hold.h"
-#include "engine/proc.h"
-#include "engine/rows.h"
-#include "engine/scan.h"
-#include "engine/witness.h"
+#include "engine/inspect/hold.h"
+#include "engine/target/proc.h"
+#include "engine/target/rows.h"
+#include "engine/memory/scan.h"
+#include "engine/witness/witness.h"
 
 struct bench {
 	struct ctp_region region;

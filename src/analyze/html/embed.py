@@ -42,7 +42,7 @@ def main():
                        f"script-src {allowed(parts['d3'])} {allowed(parts['scripts'])}; base-uri 'none'; form-action 'none'")
     before, after = template.read_text(encoding="utf-8").split("{{data}}")
     fill = lambda text: re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], text)
-    out.write_text("// Made by embed.py.\n#include \"analyze/html.h\"\n\n" + literal("html_before", fill(before)) +
+    out.write_text("// Made by embed.py.\n#include \"analyze/format/html.h\"\n\n" + literal("html_before", fill(before)) +
                    literal("html_after", fill(after)), encoding="utf-8")
 
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "dwarf.h"
-#include "guest.h"
+#include "preload/guest/guest.h"
 
 // A region that keeps time by a TSC is refused: time is CLOCK_MONOTONIC here.
 enum { CPU_HAS_TSC = 0 };

@@ -16,7 +16,7 @@
 	b resolve; \
 	.cfi_endproc; \
 	END(resolve_##name);
-#include "../../hooks.def"
+#include "preload/guest/hooks.def"
 
 	.type resolve, %function
 resolve:

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "guest.h"
+#include "preload/guest/guest.h"
 
 enum { CPU_HAS_TSC = 1 };
 // The time stamp counter. Not serializing: a reading can be some nanoseconds early.

@@ -17,7 +17,7 @@
 	jmp resolve; \
 	.cfi_endproc; \
 	END(resolve_##name);
-#include "../../hooks.def"
+#include "preload/guest/hooks.def"
 
 	.type resolve, @function
 resolve:

@@ -20,10 +20,10 @@
 
 // r10 = who was found last by that slot, if it is still his, and he has saved himself there.
 .macro SHORT_TARGET slot, long
-	imulq $RECENT_FACTOR, \slot, %r10
-	shrq $RECENT_SHIFT, %r10
-	andl recent_mask(%rip), %r10d
-	addq recent_table(%rip), %r10
+	imulq $HANDLE_CACHE_FACTOR, \slot, %r10
+	shrq $HANDLE_CACHE_SHIFT, %r10
+	andl handle_cache_mask(%rip), %r10d
+	addq handle_cache_table(%rip), %r10
 	movq (%r10), %r10
 	prefetchw STATE_SP(%r10)	// for when he leaves
 	cmpq \slot, STATE_SLOT(%r10)
@@ -35,11 +35,11 @@
 
 // The rest of it, behind the way out: who stands in the second place.
 .macro SHORT_SECOND slot, long
-18:	imulq $RECENT_FACTOR, \slot, %r10
-	shrq $RECENT_SHIFT, %r10
+18:	imulq $HANDLE_CACHE_FACTOR, \slot, %r10
+	shrq $HANDLE_CACHE_SHIFT, %r10
 	xorl $8, %r10d
-	andl recent_mask(%rip), %r10d
-	addq recent_table(%rip), %r10
+	andl handle_cache_mask(%rip), %r10d
+	addq handle_cache_table(%rip), %r10
 	movq (%r10), %r10
 	cmpq \slot, STATE_SLOT(%r10)
 	je 10b
@@ -153,10 +153,10 @@
 	// It was found by that slot before, and nobody else is: whoever had saved himself there has lost it then.
 	testb $1, HOW_SHARED(%rcx)
 	jnz \long
-	imulq $RECENT_FACTOR, %rax, %rdx
-	shrq $RECENT_SHIFT, %rdx
-	andl recent_mask(%rip), %edx
-	addq recent_table(%rip), %rdx
+	imulq $HANDLE_CACHE_FACTOR, %rax, %rdx
+	shrq $HANDLE_CACHE_SHIFT, %rdx
+	andl handle_cache_mask(%rip), %edx
+	addq handle_cache_table(%rip), %rdx
 	movq (%rdx), %rdi
 	xorq $8, %rdx
 	movq (%rdx), %rdx

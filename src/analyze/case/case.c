@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//
+// From what a pass found to what a report tells: who, where, for what, and in
+// which order. Shared by all passes, so that no two tell the same thing
+// differently.
+#include "analyze/case/pass.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/report/describe.h"
+#include "ctp/words.h"
+
+static bool address(const uint8_t bytes[28], char *buf, size_t room)
+{
+	char host[INET6_ADDRSTRLEN];
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	memcpy(&v4, bytes, sizeof(v4));
+	memcpy(&v6, bytes, sizeof(v6));
+	if (v4.sin_family == AF_INET && inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host)))
+		snprintf(buf, room, "%s:%u", host, ntohs(v4.sin_port));
+	else if (v4.sin_family == AF_INET6 && inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host)))
+		snprintf(buf, room, "[%s]:%u", host, ntohs(v6.sin6_port));
+	else
+		return false;
+	return true;
+}
+
+// "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL if it is not known. What is open the kernel names best.
+static const char *name_of(const struct suspect *s, int32_t fd, uint32_t gen, struct found *f)
+{
+	const struct ctp_cand *cand = s->cand;
+	const char *open = cand ? NULL : descriptors_name(&s->image->descriptors, fd, gen);
+	char local[64], peer[64];
+	if (open)
+		return open;
+	if (s->witness && s->witness->fd_name && *s->witness->fd_name)
+		return s->witness->fd_name;
+	if (!cand || !cand->name_len || !address(cand->local, local, sizeof(local)))
+		return NULL;
+	if (!address(cand->peer, peer, sizeof(peer)))
+		return found_text(f, "%s", local);
+	return found_text(f, "%s %s %s", local, cand->was.opened_how == CTP_CALL_ACCEPT ? "<-" : "->", peer);
+}
+
+static unsigned kind_of(const struct suspect *s, const struct ctp_fd *fd)
+{
+	const struct witness *w = s->witness;
+	for (unsigned i = 0; w && w->fd_kind && i <= CTP_FD_EPOLL; i++)
+		if (!strcmp(words_kind(i), w->fd_kind))
+			return i;
+	if (s->cand && s->cand->fd_kind)
+		return s->cand->fd_kind;
+	return fd ? fd->kind : CTP_FD_OTHER;
+}
+
+void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what)
+{
+	struct case_event e = { world_ns(c->about.world, ticks), id, what };
+	unsigned at = c->nevents;
+	if (!ticks || c->nevents == CASE_EVENTS)
+		return;
+	for (; at && c->events[at - 1].ns > e.ns; at--)
+		c->events[at] = c->events[at - 1];
+	c->events[at] = e;
+	c->nevents++;
+}
+
+// What the timeline ends with: the looks, which are no ticks of the trace's.
+static void last_look(struct verdict_case *c, struct found *f)
+{
+	const struct suspect *s = &c->about;
+	uint64_t ns = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
+	uint64_t looked = s->witness ? s->witness->ns : 0;
+	if (looked && looked < ns && c->nevents < CASE_EVENTS)
+		c->events[c->nevents++] = (struct case_event){ looked, 0, s->witness->turns ?
+			found_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since", s->witness->turns,
+				   s->witness->turns == 1 ? "" : "s") :
+			"ctp-run looks at it" };
+	if (ns && c->nevents < CASE_EVENTS)
+		c->events[c->nevents++] = (struct case_event){ ns, 0,
+			found_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed", c->id) };
+}
+
+static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, struct found *f)
+{
+	const char *call = describe_call(cand->call);
+	c->actor = (struct case_party){
+		.did = cand->kind == CTP_CAND_DEL ? "removed by" : "closed by", .id = cand->closer,
+		.call = call && cand->call != CTP_CALL_CLOSE ? call : NULL,
+		.ticks = cand->time, .stack = cand->closer_stack,
+	};
+	case_event(c, cand->time, cand->closer, found_text(f, "%s(%d)", call ? call : "close", cand->fd));
+}
+
+static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *fd, struct found *f)
+{
+	const struct suspect *s = &c->about;
+	uint64_t since = world_ns(s->world, s->state->since);
+	uint64_t shot = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
+	char span[32], events[96];
+	uint32_t of = s->wait && s->wait->events ? s->wait->events : fd ? fd->reg_events : 0;
+	describe_span(span, sizeof(span), shot > since ? shot - since : 0);
+	words_events(of, events, sizeof(events));
+	return found_text(f, "%s for %s on fd %d#%u (%s%s%s)", span, events, c->fd, c->gen,
+			  words_kind(c->fd_kind), c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");
+}
+
+void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct found *f)
+{
+	*c = (struct verdict_case){ .pass = pass, .about = *s, .id = s->state->id, .stack = s->state->stack,
+				    .label = "waiting", .fd = s->cand ? s->cand->fd : s->wait ? s->wait->fd : -1,
+				    .gen = s->cand ? s->cand->gen : s->wait ? s->wait->gen : 0 };
+	if (!s->cand && !s->wait && s->witness) { // events of it resumed the coroutine before
+		c->fd = (int32_t)s->witness->fd;
+		c->gen = (uint32_t)s->witness->gen;
+	} else if (!s->cand && !s->wait && s->gen) {
+		c->fd = s->fd;
+		c->gen = s->gen;
+	}
+	const struct ctp_fd *fd = s->cand ? &s->cand->was : image_fd(s->image, c->fd);
+	if (fd && !s->cand && fd->gen != c->gen)
+		fd = NULL;
+	c->fd_kind = kind_of(s, fd);
+	c->fd_name = name_of(s, c->fd, c->gen, f);
+	c->doing = waits_for(c, fd, f);
+	if (fd) {
+		const char *open = describe_call(fd->opened_how);
+		c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener,
+						 .ticks = fd->opened, .stack = fd->opener_stack };
+		case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?",
+								 c->fd, c->gen));
+	}
+	case_event(c, s->state->since, c->id, c->fd < 0 ? "suspends" :
+		   found_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
+	if (s->cand)
+		tell_actor(c, s->cand, f);
+	last_look(c, f);
+}
+
+bool case_complete(const struct world *w, const struct image *m)
+{
+	return !(m->ext.gaps & OBLIGATIONS_GAPS) && !w->counts.unknown && !w->manifest.nunseen;
+}
+
+void case_of_incident(struct verdict_case *c, const struct pass *pass, const struct world *w,
+		      const struct image *m, const struct ctp_incident *i, const char *did)
+{
+	*c = (struct verdict_case){
+		.pass = pass, .id = i->who, .stack = i->stack, .label = "happened", .fd = i->fd, .gen = i->gen,
+		.about = { .world = w, .image = m, .state = image_entity(m, i->who) },
+	};
+	const struct ctp_fd *fd = i->fd < 0 ? NULL : image_fd(m, i->fd);
+	c->fd_kind = fd && fd->gen == i->gen ? fd->kind : CTP_FD_OTHER;
+	c->fd_name = descriptors_name(&m->descriptors, i->fd, i->gen);
+	if (did && (i->other || i->other_stack))
+		c->actor = (struct case_party){ .did = did, .id = i->other, .ticks = i->other_time,
+						.stack = i->other_stack };
+	bool complete = case_complete(w, m);
+	c->proof.items[PROOF_P0] = (struct obligation){
+		complete ? HOLDS_TRUE : HOLDS_OPEN,
+		complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
+	c->proof.items[PROOF_P1] = (struct obligation){ HOLDS_TRUE, "it was seen as it happened" };
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// What the rules about slices and stacks have in common: whose it was, when,
+// and on what it rests. A slice is over or goes on; nothing here is ever
+// PROVEN, since only the program knows whether it may take its time.
+#include "analyze/case/case_slice.h"
+
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+
+void case_of_slice(struct verdict_case *c, const struct pass *pass, const struct world *w, const struct image *m,
+		   const struct slices_item *i, const char *seen)
+{
+	bool complete = case_complete(w, m);
+	*c = (struct verdict_case){
+		.pass = pass, .about = { .world = w, .image = m, .state = image_entity(m, i->coroutine) },
+		.id = i->coroutine, .fd = i->fd, .gen = i->gen, .fd_kind = CTP_FD_OTHER, .stack = i->stack,
+	};
+	const struct ctp_fd *fd = i->fd < 0 ? NULL : image_fd(m, i->fd);
+	if (fd && fd->gen == i->gen) {
+		c->fd_kind = fd->kind;
+		c->opener = (struct case_party){ .did = "opened", .call = describe_call(fd->opened_how), .id = fd->opener,
+						 .ticks = fd->opened, .stack = fd->opener_stack };
+	}
+	c->proof.items[PROOF_P0] = (struct obligation){
+		complete ? HOLDS_TRUE : HOLDS_OPEN, complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
+	c->proof.items[PROOF_P3] = (struct obligation){ HOLDS_TRUE, seen };
+}
+
+int case_slices(const struct pass *pass, unsigned rule, const struct world *w, struct found *out, case_each_slice *each)
+{
+	int r = 0;
+	for (size_t k = 0; !r && k < w->nimages; k++) {
+		const struct image *m = &w->images[k];
+		for (size_t i = 0; !r && m->has_tables && i < m->slices.n; i++)
+			if (m->slices.items[i].rule == rule)
+				r = each(pass, w, m, &m->slices.items[i], out);
+	}
+	return r;
+}
+
+const char *case_lock(const struct slices_item *i, struct found *f)
+{
+	return i->lock_name ? found_text(f, "%s (0x%" PRIx64 ")", i->lock_name, i->lock) : found_text(f, "0x%" PRIx64, i->lock);
+}
+
+const char *case_others(const struct slices_item *i, struct found *f)
+{
+	uint64_t n = i->others ? i->others : i->served;
+	const char *s = n == 1 ? "" : "s";
+	if (i->others)
+		return found_text(f, "; %" PRIu64 " coroutine%s waited for this thread's loop", n, s);
+	return found_text(f, "; another thread served the %" PRIu64 " coroutine%s that waited", n, s);
+}
+
+const char *case_span(uint64_t ns, struct found *f)
+{
+	char span[32];
+	describe_span(span, sizeof(span), ns);
+	return found_text(f, "%s", span);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// What the passes of incidents share: which incidents there are, and how much
+// of what they say may be believed.
+#include "analyze/case/incidents.h"
+
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+
+int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn, struct found *out)
+{
+	int r = 0;
+	for (size_t k = 0; !r && k < w->nimages; k++) {
+		const struct image *m = &w->images[k];
+		if (!m->has_tables || !m->counts.switches)
+			continue;
+		for (size_t n = 0; !r && n < m->incidents.n; n++) {
+			const struct ctp_incident *i = image_incident(m, n);
+			if (i->rule == rule)
+				r = fn(pass, w, m, i, out);
+		}
+	}
+	return r;
+}
+
+enum verdict incidents_late(const struct world *w, const struct image *m, const struct ctp_incident *i)
+{
+	const unsigned weak = CTP_LATE_NATIVE | CTP_LATE_SHARED | CTP_LATE_FOREIGN | CTP_LATE_PLACE | CTP_LATE_ANEW;
+	if ((m->ext.gaps & CTP_GAP_BLIND) || m->counts.unknown || w->manifest.nunseen)
+		return VERDICT_SUSPECT; // a switch that was missed looks the same
+	return case_complete(w, m) && !(i->flags & weak) ? VERDICT_PROVEN : VERDICT_LIKELY;
+}
+
+const struct ctp_state *incidents_coroutine(const struct image *m, uint64_t id)
+{
+	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
+	return s && s->entity == CTP_COROUTINE ? s : NULL;
+}
+
+void incidents_opener(struct verdict_case *c, const struct image *m, struct found *f)
+{
+	const struct ctp_fd *fd = c->fd < 0 ? NULL : image_fd(m, c->fd);
+	if (!fd || fd->gen != c->gen)
+		return;
+	const char *open = describe_call(fd->opened_how);
+	c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener, .ticks = fd->opened,
+					 .stack = fd->opener_stack };
+	case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
+}
+
+const char *incidents_who(const struct image *m, uint64_t id, struct found *f)
+{
+	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
+	bool native = s && s->entity == CTP_NATIVE;
+	for (size_t n = 0; id && n < m->threads.n; n++)
+		native |= ((const struct ctp_thread *)table_row(&m->threads, n))->native == id;
+	if (!id)
+		return "a native stack";
+	return found_text(f, "%s %" PRIu64, native ? "native stack" : "coroutine", id);
+}
+
+const char *incidents_times(const struct ctp_incident *i, struct found *f)
+{
+	return i->count > 1 ? found_text(f, " (%" PRIu64 " times)", i->count) : "";
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+//
+// P0 to P7 of one coroutine and one descriptor that ended. What the witness
+// saw is taken as it is; the tables add what only they know (P1, P2, P7) and
+// stand in for a witness that never came (P0, P4, P5). Whatever is not shown
+// stays open, and an open obligation only ever weakens the verdict.
+#include "analyze/case/obligations.h"
+
+#include <string.h>
+
+#include "ctp/polled.h"
+#include "ctp/wait_inference.h"
+
+const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
+
+static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
+{
+	o->items[p] = (struct obligation){ holds, text };
+}
+
+static enum holds seen(const struct suspect *s, enum proof p)
+{
+	return s->witness ? s->witness->items[p].holds : HOLDS_OPEN;
+}
+
+void obligations_complete(struct obligations *o, const struct suspect *s)
+{
+	uint32_t gaps = s->image->ext.gaps;
+	if (s->image->ext.rings)
+		say(o, PROOF_P0, HOLDS_FALSE, "io_uring or AIO is in use: it goes past the hooks");
+	else if (gaps & OBLIGATIONS_GAPS)
+		say(o, PROOF_P0, HOLDS_FALSE,
+		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :
+		    "a table of the region was full: something may be missing");
+	else if (!s->witness)
+		say(o, PROOF_P0, HOLDS_TRUE, "no gap in the tables");
+	else if (seen(s, PROOF_P0) == HOLDS_OPEN && !s->witness->items[PROOF_P0].text)
+		say(o, PROOF_P0, HOLDS_OPEN, "the engine did not say");
+}
+
+// Shown to be beyond waking before the program was told to end.
+static bool was_lost(const struct suspect *s)
+{
+	uint64_t exit = s->image->ext.exit_begun, taken = s->image->ext.signal_taken;
+	uint64_t when = s->cand ? s->cand->time : s->state->since;
+	bool before = (!exit || when < exit) && (!taken || when < taken);
+	return before && (seen(s, PROOF_P6A) == HOLDS_TRUE || seen(s, PROOF_P6B) == HOLDS_TRUE);
+}
+
+void obligations_suspended(struct obligations *o, const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	bool swept = c->life == CTP_DESTROYED && was_lost(s) && image_suspended(s->image, c);
+	if ((c->life != CTP_SUSPENDED || (c->flags & CTP_STATE_STACK_FREED)) && !swept)
+		say(o, PROOF_P1, HOLDS_FALSE, "it is not suspended");
+	else if (!c->runs)
+		say(o, PROOF_P1, HOLDS_FALSE, "it never ran");
+	else if (c->lo && c->regs[CTP_REG_SP] && (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi))
+		say(o, PROOF_P1, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
+	else if (s->world->counts.reused)
+		say(o, PROOF_P1, HOLDS_OPEN, "stacks of suspended coroutines were reused in this run: "
+		    "it may have been discarded");
+	else
+		say(o, PROOF_P1, HOLDS_TRUE, swept ? "suspended until the program was told to end" : "suspended now");
+}
+
+// Its last read or write of the descriptor had to wait.
+static bool said_eagain(const struct suspect *s)
+{
+	return s->wait && (s->wait->how & CTP_WAIT_EAGAIN);
+}
+
+// Stood the descriptor in a set given to poll or select after the coroutine
+// suspended, for what it waits for? Its number may stand there still when it is closed.
+static bool was_polled(const struct suspect *s)
+{
+	const struct ctp_fd *was = &s->cand->was, *now = image_fd(s->image, s->cand->fd);
+	bool out = s->wait && (s->wait->events & CTP_POLLED_OUT), in = !s->wait || !out;
+	now = now && now->gen == s->cand->gen ? now : was;
+	return (in && (was->polled > s->state->since || now->polled > s->state->since)) ||
+	       ((out || !s->wait) && (was->polled_out > s->state->since || now->polled_out > s->state->since));
+}
+
+// Is it where the descriptor's events found it, or was it told to wait there? Elsewhere it may wait for anything: in a pool, for work.
+static bool stays(const struct suspect *s, const struct ctp_fd *was)
+{
+	return s->wait || (s->state->stack && was->learned_stack == s->state->stack);
+}
+
+// It has had something of the descriptor, and did not say that it wants more.
+static bool may_be_done(const struct suspect *s)
+{
+	return !s->wait && ctp_was_served(&s->cand->was, s->state);
+}
+
+// Does a place in a set lead to the coroutine? No set says whom its descriptors wake.
+static enum holds leads_by_set(const struct suspect *s)
+{
+	bool learned = s->cand->was.learned == s->state->id, polled = was_polled(s);
+	if (learned && polled && stays(s, &s->cand->was))
+		return may_be_done(s) || ctp_in_pool(s->state) ? HOLDS_OPEN : HOLDS_TRUE;
+	return said_eagain(s) && (learned || polled) ? HOLDS_OPEN : HOLDS_FALSE;
+}
+
+// Does a row of the descriptor lead to the coroutine?
+static enum holds leads(const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	const struct ctp_fd *was = &s->cand->was;
+	if (s->wait && (s->wait->how & CTP_WAIT_REGISTERED))
+		return ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
+	const struct ctp_cand *del = image_del_of(s->image, s->cand->fd, s->cand->gen);
+	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS) && del && del != s->cand)
+		was = &del->was;
+	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
+		return leads_by_set(s);
+	if ((was->learned == c->id || (!was->learned && was->learned_stack)) && !stays(s, was))
+		return HOLDS_FALSE;
+	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi))
+		return may_be_done(s) || ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
+	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
+}
+
+// Are all its waits for this descriptor? false: another one is alive.
+static enum holds only_wait(const struct suspect *s)
+{
+	enum holds only = HOLDS_TRUE;
+	if (s->state->flags & CTP_STATE_MOREWAITS)
+		return HOLDS_FALSE;
+	for (unsigned i = 0; i < image_nwaits(s->state); i++) {
+		const struct ctp_wait *w = &s->state->waits[i];
+		if (w->fd == s->cand->fd && w->gen == s->cand->gen)
+			continue;
+		if (!image_end_of(s->image, w->fd, w->gen))
+			return HOLDS_FALSE;
+		only = HOLDS_OPEN;
+	}
+	return only;
+}
+
+// Its wait's one registration was in the set that ended. Others, in other sets, the witness has looked for.
+static void decide_through(struct obligations *o, const struct suspect *s)
+{
+	if (s->state->flags & CTP_STATE_MOREWAITS)
+		say(o, PROOF_P2, HOLDS_FALSE, "it waits for more things than were kept");
+	else if (!s->witness)
+		say(o, PROOF_P2, HOLDS_OPEN, "whether another registration leads to it was not looked at");
+}
+
+static void decide_wait(struct obligations *o, const struct suspect *s)
+{
+	o->pooled = ctp_in_pool(s->state);
+	if (s->through) {
+		decide_through(o, s);
+		return;
+	}
+	bool registered = s->wait && (s->wait->how & CTP_WAIT_REGISTERED), same_number = false;
+	uint64_t data = registered ? s->wait->data : s->cand->was.reg_data;
+	if (!registered && !s->cand->was.reg_time)
+		data = s->state->lo; // it was never registered: nobody's data
+	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
+						     &same_number);
+	enum holds led = leads(s), only = only_wait(s);
+	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
+	if (led == HOLDS_FALSE)
+		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
+	else if (only == HOLDS_FALSE)
+		say(o, PROOF_P2, HOLDS_FALSE, "it waits for other descriptors as well");
+	else if (other && !same_number)
+		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
+	else if (o->pooled)
+		say(o, PROOF_P2, HOLDS_OPEN, "it stands where whatever came resumed it before: in a pool, perhaps");
+	else if (o->weak && may_be_done(s))
+		say(o, PROOF_P2, HOLDS_OPEN, "it has had something of the descriptor, and did not try for more: it may be done with it");
+	else if (o->weak)
+		say(o, PROOF_P2, HOLDS_OPEN, s->cand->was.reg_time ?
+		    "its last try had to wait, and somebody else had registered the descriptor" : was_polled(s) ?
+		    "its last try had to wait, and the descriptor was polled after it suspended" :
+		    "its last try had to wait, and events of the descriptor resumed it before");
+	else if (led == HOLDS_OPEN)
+		say(o, PROOF_P2, HOLDS_OPEN, "it added the registration in an earlier slice");
+	else if (only == HOLDS_OPEN)
+		say(o, PROOF_P2, HOLDS_OPEN, "it waits for several descriptors, all closed");
+	else if (same_number)
+		say(o, PROOF_P2, HOLDS_OPEN, "its number was opened again and registered with the same data");
+	else
+		say(o, PROOF_P2, HOLDS_TRUE, "one known wait");
+	if (same_number)
+		o->also_open = "an event of the descriptor that has the number now may resume it";
+}
+
+#define ASLEEP_NS 10000000u
+
+// In a wait that it entered after the end of the descriptor, and in it for so
+// long that it must have gone to sleep.
+static bool asleep(const struct suspect *s, const struct ctp_thread *t)
+{
+	uint64_t copied = world_ns(s->world, s->image->ext_table.time);
+	return ctp_loop_waits(t) &&
+	       t->seen >= s->cand->epoch && copied > world_ns(s->world, t->wait_since) + ASLEEP_NS;
+}
+
+// P4 and P5 as the thread table shows them: each thread entered a wait
+// (slept in one) after the end of the descriptor. `before`: and did so before
+// this time (ticks; 0 = any), as far as its last wait tells.
+static void turns_by_table(const struct suspect *s, uint64_t before, bool *entered, bool *slept)
+{
+	uint64_t epoch = s->cand->epoch;
+	*entered = *slept = !s->image->ext.forks && !s->image->ext.inherited && s->image->threads.n > 0;
+	for (size_t i = 0; i < s->image->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&s->image->threads, i);
+		bool polls = t->polls || (t->sets && (s->cand->was.polled || s->cand->was.polled_out));
+		if (t->life != CTP_THREAD_LIVE || (!polls && !t->switches))
+			continue;
+		bool passed = t->slept_epoch >= epoch || asleep(s, t);
+		bool in_time = !before || t->wait_call == CTP_IN_EXIT || t->wait_since <= before;
+		*slept &= passed && in_time;
+		*entered &= !polls || ((passed || t->seen >= epoch) && in_time &&
+			    (t->wait_call != CTP_IN_EXIT || passed));
+	}
+}
+
+static void decide_turns(struct obligations *o, const struct suspect *s)
+{
+	bool entered, slept;
+	turns_by_table(s, 0, &entered, &slept);
+	if (seen(s, PROOF_P4) == HOLDS_OPEN && entered)
+		say(o, PROOF_P4, HOLDS_TRUE, "every thread that polls entered a wait after the close");
+	if (seen(s, PROOF_P5) == HOLDS_OPEN && slept)
+		say(o, PROOF_P5, HOLDS_TRUE, "every thread that runs coroutines slept after the close");
+	// An event that came since it suspended was taken by some thread; until
+	// that thread has slept again, the coroutine is woken and queued.
+	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, s->wait->fd) : NULL;
+	o->queued = f && f->event_time > s->state->since &&
+		    !(o->items[PROOF_P4].holds == HOLDS_TRUE && o->items[PROOF_P5].holds == HOLDS_TRUE);
+}
+
+// Is there a time after which the run was only ending? ns, 0 = no.
+uint64_t obligations_end(const struct suspect *s)
+{
+	const struct ctp_ext *e = &s->image->ext;
+	const uint64_t all[] = { world_ns(s->world, e->exit_begun), world_ns(s->world, e->signal_taken),
+				 s->image->term_forwarded_ns };
+	uint64_t first = 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] && (!first || all[i] < first))
+			first = all[i];
+	return first;
+}
+
+static bool listener_closed_before(const struct suspect *s)
+{
+	uint64_t at = s->cand->before ? s->cand->before : s->cand->time;
+	uint64_t last = s->image->ext.listener_closed;
+	if (last && last < at)
+		return true;
+	for (size_t i = 0; last && i < s->image->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&s->image->fds, i);
+		if ((f->flags & CTP_FD_LISTENS) && f->life == CTP_FD_CLOSED && f->closed < at)
+			return true;
+	}
+	return false;
+}
+
+static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
+{
+	return seen(s, p) == HOLDS_TRUE && s->witness->items[p].since_ns <= ns;
+}
+
+static void decide_end(struct obligations *o, const struct suspect *s)
+{
+	uint64_t end = obligations_end(s), closed = world_ns(s->world, s->cand->time);
+	bool entered, slept;
+	const char *reason = s->image->snapshot_reason;
+	if (end && end <= closed) {
+		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it was closed");
+	} else if (listener_closed_before(s)) {
+		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
+	} else if (end) {
+		uint64_t exit_begun = s->image->ext.exit_begun;
+		bool only_exit = exit_begun && world_ns(s->world, exit_begun) == end;
+		bool copied_before = world_ns(s->world, s->image->ext_table.time) <= end;
+		turns_by_table(s, copied_before ? 0 : only_exit ? exit_begun : 1, &entered, &slept);
+		bool p4 = seen_by(s, PROOF_P4, end) || entered;
+		bool p5 = seen_by(s, PROOF_P5, end) || seen_by(s, PROOF_P6A, end) || slept;
+		if (p4 && p5)
+			say(o, PROOF_P7, HOLDS_TRUE, "it had its chance before the program began to end");
+		else
+			say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it had its chance");
+	} else if (reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE) {
+		say(o, PROOF_P7, HOLDS_FALSE, "the program was gone before it had its chance");
+	} else {
+		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
+	}
+}
+
+bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c)
+{
+	return (f->leads & CTP_ID_MASK) == c->id || (uint32_t)f->reg_data == (uint32_t)fd;
+}
+
+// Is it certain that it waits for the descriptor? It stands where events of it resumed it, and EAGAIN told it to
+// wait; or it registered it, and was told so or has nobody else to be woken by that. Who was told nothing may have
+// been served by what nobody saw (stdio, a raw system call), or have registered it for others, and stand in a pool.
+static bool told_to_wait(const struct suspect *s)
+{
+	int32_t fd = s->through && s->wait ? s->wait->fd : s->cand->fd;
+	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, fd) : NULL;
+	if (s->wait && (s->wait->how & CTP_WAIT_REGISTERED))
+		return said_eagain(s) || (f && obligations_names(f, fd, s->state));
+	return said_eagain(s) && f && ctp_stands_there(f, s->state);
+}
+
+void obligations_quiet(struct obligations *o, bool told)
+{
+	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
+	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)
+		say(o, PROOF_P2, HOLDS_OPEN, "nothing told it to wait for the descriptor: it may stand in a pool");
+}
+
+void obligations_reach(struct obligations *o, const struct suspect *s)
+{
+	if (o->items[PROOF_P6A].holds != HOLDS_TRUE)
+		return;
+	if (s->state->flags & CTP_STATE_SHARED_STACK)
+		say(o, PROOF_P6A, HOLDS_OPEN, "its stack is kept elsewhere by copying");
+	else if (s->state->lo >= s->state->hi)
+		say(o, PROOF_P6A, HOLDS_OPEN, "the bounds of its stack are not known");
+}
+
+static enum verdict conclude(const struct obligations *o)
+{
+	const struct obligation *p = o->items;
+	bool p6 = p[PROOF_P6A].holds == HOLDS_TRUE || p[PROOF_P6B].holds == HOLDS_TRUE;
+	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
+	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
+	    p[PROOF_P3].holds == HOLDS_FALSE ||
+	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
+		return VERDICT_NONE;
+	if (o->pooled && p[PROOF_P6A].holds != HOLDS_TRUE) // so do all pools that are idle
+		return VERDICT_NONE;
+	if (o->weak && !p6) // it may wait for something else: worth a look if all the rest is shown
+		return !ending && p[PROOF_P0].holds == HOLDS_TRUE && p[PROOF_P3].holds == HOLDS_TRUE &&
+		       p[PROOF_P4].holds == HOLDS_TRUE && p[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_SUSPECT : VERDICT_NONE;
+	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
+		return VERDICT_INCONCLUSIVE;
+	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
+		return VERDICT_SUSPECT;
+	for (unsigned i = PROOF_P1; i <= PROOF_P4; i++)
+		if (p[i].holds != HOLDS_TRUE)
+			return VERDICT_LIKELY;
+	return p6 ? VERDICT_PROVEN : VERDICT_LIKELY;
+}
+
+void obligations_decide(struct obligations *o, const struct suspect *s)
+{
+	static const char *const unseen[PROOFS] = {
+		[PROOF_P3] = "the kernel was not looked at",
+		[PROOF_P4] = "not shown that no event was in flight",
+		[PROOF_P5] = "not shown that every thread slept since",
+		[PROOF_P6A] = "the memory was not scanned",
+		[PROOF_P6B] = "not looked at",
+	};
+	*o = (struct obligations){ 0 };
+	for (unsigned i = 0; i < PROOFS; i++) {
+		const struct witness_item *w = s->witness ? &s->witness->items[i] : NULL;
+		say(o, i, w ? w->holds : HOLDS_OPEN, w && w->text ? w->text : unseen[i]);
+	}
+	o->by_hand = s->world->counts.hand > 0;
+	obligations_complete(o, s);
+	obligations_suspended(o, s);
+	decide_wait(o, s);
+	decide_turns(o, s);
+	obligations_reach(o, s);
+	obligations_quiet(o, told_to_wait(s));
+	decide_end(o, s);
+	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
+		o->closure = "unreachable";
+	else if (o->items[PROOF_P6B].holds == HOLDS_TRUE)
+		o->closure = "quiet";
+	o->verdict = conclude(o);
+}

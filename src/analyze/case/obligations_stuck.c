@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// P0 to P7 of one coroutine and one descriptor that is open. Without a close
+// there is no instant from which the tables could tell anything, so all that
+// the engine did not see stays open. What it saw counts only if it did so
+// before the program began to end: a loop that stops watching is no fault then.
+#include "analyze/case/obligations.h"
+
+#include "ctp/wait_inference.h"
+
+static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
+{
+	o->items[p] = (struct obligation){ holds, text };
+}
+
+// It suspended for this descriptor, as far as can be known. Partner: stuck_firm in the engine.
+static bool firm(const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
+	if (!f || f->gen != (uint32_t)s->witness->gen || ctp_in_pool(c))
+		return false;
+	// Its event came, and led elsewhere, as far as the engine saw: the loop may have noted it.
+	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id &&
+		     s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
+	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED) && !noted) ||
+	       (ctp_stands_there(f, c) && (s->wait || !ctp_declined(f, (int)s->witness->fd, c))) ||
+	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
+}
+
+// What it registered may be for a handler of the loop, and itself wait in a mailbox: sure is what it tried in
+// vain, what leads to it, and where an event of it woke it. Partner: told_to_wait in obligations.c.
+static bool told_to_wait(const struct suspect *s)
+{
+	const struct ctp_state *c = s->state;
+	int32_t fd = (int32_t)s->witness->fd;
+	const struct ctp_fd *f = fd < 0 ? NULL : image_fd(s->image, fd);
+	return (s->wait && (s->wait->how & CTP_WAIT_EAGAIN)) || (f && (ctp_stands_there(f, c) || obligations_names(f, fd, c)));
+}
+
+static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
+{
+	const struct witness_item *i = &s->witness->items[p];
+	return i->holds == HOLDS_TRUE && i->since_ns <= ns;
+}
+
+static void decide_end(struct obligations *o, const struct suspect *s)
+{
+	uint64_t end = obligations_end(s), since = world_ns(s->world, s->state->since);
+	uint64_t drained = s->image->ext.listener_closed;
+	if (end && end <= since)
+		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it suspended");
+	else if (drained && drained <= s->state->since)
+		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
+	else if (end && !(seen_by(s, PROOF_P3, end) && seen_by(s, PROOF_P4, end)))
+		say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it was seen to be stuck");
+	else
+		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
+}
+
+static enum verdict conclude(const struct obligations *o)
+{
+	const struct obligation *p = o->items;
+	for (unsigned i = PROOF_P1; i <= PROOF_P7; i++) {
+		bool must = i == PROOF_P3 || i == PROOF_P4 || i == PROOF_P7;
+		if ((i == PROOF_P1 || i == PROOF_P2) && p[i].holds == HOLDS_FALSE)
+			return VERDICT_NONE;
+		if (must && p[i].holds != HOLDS_TRUE)
+			return VERDICT_NONE;
+	}
+	if (p[PROOF_P0].holds != HOLDS_TRUE)
+		return p[PROOF_P5].holds == HOLDS_TRUE && !o->weak ? VERDICT_INCONCLUSIVE : VERDICT_NONE;
+	return VERDICT_SUSPECT;
+}
+
+void obligations_stuck(struct obligations *o, const struct suspect *s)
+{
+	static const char unseen[] = "not looked at";
+	*o = (struct obligations){ 0 };
+	for (unsigned i = 0; i < PROOFS; i++) {
+		const struct witness_item *w = &s->witness->items[i];
+		say(o, i, w->holds, w->text ? w->text : unseen);
+	}
+	o->weak = !firm(s);
+	obligations_complete(o, s);
+	obligations_suspended(o, s);
+	obligations_reach(o, s);
+	obligations_quiet(o, told_to_wait(s));
+	decide_end(o, s);
+	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
+		o->closure = "unreachable";
+	else if (o->items[PROOF_P6B].holds == HOLDS_TRUE)
+		o->closure = "quiet";
+	o->verdict = conclude(o);
+}

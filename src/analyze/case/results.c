@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// What passes hand back: cases (one coroutine each) and facts.
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/case/pass.h"
+#include "base/grow.h"
+
+int found_again(struct found *f, uint64_t id)
+{
+	return found_fact(f, "INFO", 1, "coroutine %" PRIu64 " seemed lost beyond doubt, and ran again all the same: either a pointer to "
+			  "it was in disguise or outside the process, or this is a bug of ctp: please report it", id);
+}
+
+int found_case(struct found *f, const struct verdict_case *c)
+{
+	if (c->proof.verdict == VERDICT_NONE)
+		return 0;
+	if (c->pass->waits && c->about.state && image_ran_since(c->about.image, c->about.state))
+		return c->proof.verdict == VERDICT_PROVEN ? found_again(f, c->id) : 0;
+	int r = GROW(f->cases, f->ncases, f->cases_capacity);
+	if (!r)
+		f->cases[f->ncases++] = *c;
+	return r;
+}
+
+int found_fact(struct found *f, const char *rule, uint64_t count, const char *format, ...)
+{
+	int r = GROW(f->facts, f->nfacts, f->facts_capacity);
+	if (r)
+		return r;
+	struct fact fact = { .count = count };
+	snprintf(fact.rule, sizeof(fact.rule), "%s", rule);
+	va_list ap;
+	va_start(ap, format);
+	if (vasprintf(&fact.message, format, ap) < 0)
+		r = -ENOMEM;
+	va_end(ap);
+	if (!r)
+		f->facts[f->nfacts++] = fact;
+	return r;
+}
+
+const char *found_text(struct found *f, const char *format, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	va_start(ap, format);
+	if (GROW(f->texts, f->ntexts, f->texts_capacity) || vasprintf(&text, format, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (!text)
+		return "";
+	f->texts[f->ntexts++] = text;
+	return text;
+}
+
+void found_deinit(struct found *f)
+{
+	for (size_t i = 0; i < f->ntexts; i++)
+		free(f->texts[i]);
+	free(f->texts);
+	for (size_t i = 0; i < f->nfacts; i++)
+		free(f->facts[i].message);
+	free(f->facts);
+	free(f->cases);
+	*f = (struct found){ 0 };
+}

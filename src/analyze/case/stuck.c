@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// From the engine's looks to cases. Only what the engine saw makes a case: a
+// program killed before it was looked at has none.
+#include "analyze/case/stuck.h"
+
+#include <stdlib.h>
+
+static const struct ctp_wait *wait_of(const struct ctp_state *state, const struct witness *seen)
+{
+	for (unsigned i = 0; i < image_nwaits(state); i++)
+		if (state->waits[i].fd == seen->fd && state->waits[i].gen == seen->gen)
+			return &state->waits[i];
+	return NULL;
+}
+
+static int consider(const struct pass *pass, const struct suspect *s, const struct stuck_terms *terms, struct found *out)
+{
+	struct obligations proof;
+	struct verdict_case c;
+	obligations_stuck(&proof, s);
+	if (proof.verdict == VERDICT_SUSPECT)
+		proof.verdict = terms->conclude(s, &proof);
+	if (proof.verdict == VERDICT_NONE)
+		return 0;
+	case_of_wait(&c, pass, s, out);
+	c.proof = proof;
+	const struct ctp_fd *fd = c.fd < 0 ? NULL : image_fd(s->image, c.fd);
+	if (terms->tell)
+		terms->tell(&c, fd && fd->gen == c.gen ? fd : NULL, out);
+	return found_case(out, &c);
+}
+
+int stuck_run(const struct pass *pass, const struct world *w, struct found *out, const struct stuck_terms *terms)
+{
+	unsigned rule = (unsigned)atoi(pass->rule + 3);
+	int r = 0;
+	for (size_t k = 0; k < w->nimages; k++) {
+		const struct image *m = &w->images[k];
+		if (!m->has_tables || m->replaced || !w->has_last_tables)
+			continue;
+		for (size_t i = 0; !r && i < m->witness.n; i++) {
+			const struct witness *seen = &m->witness.items[i];
+			const struct ctp_state *state = seen->rule == rule ? image_entity(m, seen->coroutine) : NULL;
+			if (!state || !image_suspended(m, state) || seen->fd > INT32_MAX)
+				continue;
+			struct suspect s = { .world = w, .image = m, .state = state, .wait = wait_of(state, seen),
+					     .witness = seen };
+			r = consider(pass, &s, terms, out);
+		}
+	}
+	return r;
+}
+
+bool stuck_sure(const struct obligations *o)
+{
+	for (unsigned i = PROOF_P0; i <= PROOF_P4; i++)
+		if (!stuck_holds(o, i))
+			return false;
+	return !o->weak;
+}
+
+enum verdict stuck_conclude(const struct obligations *o, bool likely)
+{
+	if (o->weak)
+		return VERDICT_NONE;
+	if (stuck_sure(o) && stuck_holds(o, PROOF_P6B))
+		return VERDICT_PROVEN;
+	return likely && stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
+}

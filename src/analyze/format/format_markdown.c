@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+//
+// The report as Markdown (GitHub's flavour), for a pull request or an issue: a
+// table of all findings, then each with its stacks folded away. What comes from
+// the program (names, paths, sources) is escaped, or stands in a fenced block.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/describe.h"
+#include "analyze/format/format.h"
+
+#define FRAMES_SHOWN 16
+
+// Text in a paragraph or a table's cell: nothing in it is markup.
+static void put(FILE *to, const char *s)
+{
+	for (; *s; s++) {
+		if (strchr("\\`*_{}[]<>#|~&", *s))
+			fputc('\\', to);
+		fputc(*s == '\n' ? ' ' : *s, to);
+	}
+}
+
+static void place_of(const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	char name[256];
+	if (!f)
+		snprintf(buf, bytes, "?");
+	else if (f->file)
+		snprintf(buf, bytes, "%s (%s:%d)", frames_name(f, name, sizeof(name)), frames_path(f), f->line);
+	else
+		snprintf(buf, bytes, "%s", frames_name(f, name, sizeof(name)));
+}
+
+static void put_cell(FILE *to, const char *s)
+{
+	fputs("| ", to);
+	put(to, s);
+	fputc(' ', to);
+}
+
+static void put_row(FILE *to, const struct finding *f)
+{
+	char waiter[512], closer[512] = "", print[17];
+	place_of(frames_first_own(&f->waiter), waiter, sizeof(waiter));
+	if (f->closer.n)
+		place_of(frames_first_own(&f->closer), closer, sizeof(closer));
+	snprintf(print, sizeof(print), "%016" PRIx64, f->fingerprint);
+	fprintf(to, "| %s %s | **%s** | %zu ", f->pass->rule, f->pass->title, verdict_words[f->verdict], f->n);
+	put_cell(to, waiter);
+	put_cell(to, closer);
+	fprintf(to, "| `%s`%s |\n", print, f->known ? " (known)" : "");
+}
+
+static void put_stack(FILE *to, const struct finding *f, const char *title, const struct frames *stack)
+{
+	size_t shown = stack->n < FRAMES_SHOWN ? stack->n : FRAMES_SHOWN;
+	char place[1024];
+	if (!stack->n)
+		return;
+	fprintf(to, "%s:\n\n```\n", title);
+	for (size_t i = 0; i < shown; i++) {
+		char *source = symbols_source_line(f->symbols, stack->items[i]);
+		place_of(stack->items[i], place, sizeof(place));
+		bool fence = source && strstr(source, "```");
+		fprintf(to, "#%zu %s%s%s\n", i, place, source && !fence ? "    " : "", source && !fence ? source : "");
+		free(source);
+	}
+	if (stack->n > shown)
+		fprintf(to, "... %zu more\n", stack->n - shown);
+	fputs("```\n\n", to);
+}
+
+static void put_evidence(FILE *to, const struct verdict_case *c)
+{
+	for (unsigned i = 0; i < PROOFS; i++) {
+		const struct obligation *o = &c->proof.items[i];
+		if (!o->text && o->holds == HOLDS_OPEN)
+			continue;
+		fprintf(to, "- [%c] %s ", o->holds == HOLDS_TRUE ? 'x' : ' ', proof_names[i]);
+		put(to, o->text ? o->text : "");
+		fputs(o->holds == HOLDS_FALSE ? " (does not hold)\n" : "\n", to);
+	}
+	fputc('\n', to);
+}
+
+static void put_timeline(FILE *to, const struct verdict_case *c)
+{
+	if (!c->nevents)
+		return;
+	fputs("| time | who | what |\n|---|---|---|\n", to);
+	for (unsigned i = 0; i < c->nevents; i++) {
+		fprintf(to, "| %+.6f s ", (double)(c->events[i].ns - c->events[0].ns) / 1e9);
+		if (c->events[i].id)
+			fprintf(to, "| %" PRIu64 " ", c->events[i].id);
+		else
+			fputs("| ", to);
+		put_cell(to, c->events[i].what);
+		fputs("|\n", to);
+	}
+	fputc('\n', to);
+}
+
+static void put_finding(FILE *to, const struct report *r, const struct finding *f)
+{
+	const struct verdict_case *c = f->cases[0];
+	char text[1024], title[64];
+	fprintf(to, "### %s %s: %s, %zu coroutine%s\n\n", f->pass->rule, f->pass->title, verdict_words[f->verdict],
+		f->n, f->n == 1 ? "" : "s");
+	describe_message(r, f, text, sizeof(text));
+	put(to, text);
+	fputs(".\n\n", to);
+	snprintf(title, sizeof(title), "%c%s", c->label[0] >= 'a' && c->label[0] <= 'z' ? c->label[0] - 32 : c->label[0],
+		 c->label + 1);
+	put_stack(to, f, title, &f->waiter);
+	if (c->actor.did) {
+		snprintf(title, sizeof(title), "%c%s", c->actor.did[0] - 32, c->actor.did + 1);
+		put_stack(to, f, title, &f->closer);
+	}
+	fputs("<details><summary>Timeline and evidence</summary>\n\n", to);
+	put_timeline(to, c);
+	put_evidence(to, c);
+	describe_refuted(c, text, sizeof(text));
+	fputs("Refuted if ", to);
+	put(to, text);
+	fputs(".\n\n</details>\n\n**Fix:** ", to);
+	put(to, c->fix ? c->fix : f->pass->fix ? f->pass->fix : "");
+	fputs("\n\n", to);
+}
+
+int format_markdown(FILE *to, const struct report *r, const struct format_settings *settings)
+{
+	const struct world *w = r->world;
+	char span[32];
+	(void)settings;
+	describe_span(span, sizeof(span), w->duration_ns);
+	fprintf(to, "## ctp: %zu finding%s\n\n", r->nfindings, r->nfindings == 1 ? "" : "s");
+	if (r->nfindings)
+		fputs("| rule | verdict | coroutines | where | by | fingerprint |\n|---|---|---|---|---|---|\n", to);
+	for (size_t i = 0; i < r->nfindings; i++)
+		put_row(to, &r->findings[i]);
+	fputs(r->nfindings ? "\n" : "", to);
+	for (size_t i = 0; i < r->nfindings && i < FORMAT_WHOLE; i++)
+		put_finding(to, r, &r->findings[i]);
+	fprintf(to, "%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
+		" records lost; %" PRIu64 " healthy waiters.\n", w->coroutines, w->counts.switches, w->threads,
+		w->threads == 1 ? "" : "s", span, w->lost, r->healthy);
+	for (size_t i = 0; i < r->found.nfacts; i++) {
+		fprintf(to, "%s- %s ", i ? "" : "\n", r->found.facts[i].rule);
+		put(to, r->found.facts[i].message);
+		fputc('\n', to);
+	}
+	for (size_t i = 0; i < w->ncoverage; i++) {
+		fputs(i || r->found.nfacts ? "- " : "\n- ", to);
+		put(to, w->coverage[i]);
+		fputc('\n', to);
+	}
+	return 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// What the report for people ends with: who else waits, and what was seen at
+// all, so that "nothing found" can be told from "nothing watched".
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/format/format_text.h"
+#include "analyze/report/group_by.h"
+#include "analyze/report/waiters.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define LONGEST_SHOWN 5
+
+// Where switches were seen, nobody asks which functions were looked for.
+static const char *in_short(const struct world *w, const char *covered)
+{
+	const char *found = strstr(covered, ": ");
+	return w->counts.switches && found && !strncmp(covered, "looked for ", 11) ? found + 2 : covered;
+}
+
+// Where it stands: the program's own frames, innermost first; without any, the innermost of all.
+static void own_frames(const struct report *r, const struct waiters_group *g, char *buf, size_t bytes)
+{
+	struct frames f = { 0 };
+	char name[160];
+	size_t shown = 0, at = 0;
+	*buf = 0;
+	if (frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack))
+		return;
+	for (size_t i = 0; i < f.n && shown < FRAMES_SHOWN; i++) {
+		const struct symbols_frame *e = f.items[i];
+		if ((frames_is_library(e) && e != frames_first_own(&f)) || at >= bytes)
+			continue;
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "", frames_name(e, name, sizeof(name)));
+		if (e->file && at < bytes)
+			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
+	}
+	frames_deinit(&f);
+}
+
+// The oldest of those that are in no finding: nothing is wrong with them, as
+// far as can be told, but a reader may know better.
+void format_text_longest(FILE *to, const struct report *r)
+{
+	struct waiters all;
+	char frames[1000], span[32], fd[64], label[300], piece[1500];
+	if (waiters_collect(&all, r))
+		return;
+	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
+		const struct waiters_group *g = &all.items[i];
+		const struct ctp_wait *wait = image_nwaits(g->oldest) ? &g->oldest->waits[0] : NULL;
+		struct text_wrap wrap = { to, 9, 9, COLUMNS };
+		text_duration(span, sizeof(span), waiters_age_ns(r, g));
+		own_frames(r, g, frames, sizeof(frames));
+		*fd = 0;
+		if (wait)
+			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
+		group_by_label(r, g->image, g->oldest, label, sizeof(label));
+		snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s: %s", g->n, label, *label ? " " : "", g->live ? "waiting" : "parked",
+			 span, fd, frames);
+		fputs(i ? "         " : "longest  ", to);
+		text_words(&wrap, piece);
+		fputc('\n', to);
+	}
+	waiters_deinit(&all);
+}
+
+void format_text_covered(FILE *to, const struct report *r)
+{
+	const struct world *w = r->world;
+	const struct image_counts *c = &w->counts;
+	char span[32], piece[128];
+	struct text_wrap wrap = { to, 9, 9, COLUMNS };
+	text_duration(span, sizeof(span), w->duration_ns);
+	fprintf(to, "covered  ");
+	snprintf(piece, sizeof(piece), "%" PRIu64 " thread%s, %" PRIu64 " switch%s, %" PRIu64
+		 " event%s in %s", w->threads, w->threads == 1 ? "" : "s", c->switches, c->switches == 1 ? "" : "es",
+		 w->events, w->events == 1 ? "" : "s", span);
+	text_piece(&wrap, "; ", piece);
+	if (w->form != WORLD_LINES)
+		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %"
+			 PRIu64 " running, %" PRIu64 " finished, %" PRIu64 " destroyed", c->created,
+			 c->suspended, c->running, c->finished, c->destroyed);
+	else
+		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " suspended, %" PRIu64 " running",
+			 c->suspended, c->running);
+	text_piece(&wrap, "; ", piece);
+	for (size_t i = 0; i < w->ncoverage; i++)
+		text_piece(&wrap, "; ", in_short(w, w->coverage[i]));
+	fputc('\n', to);
+}

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-//
-// gone.h - coroutines that ended by a last switch away are no leak (CTP013).
-#pragma once
-
-#include "analyze/finding.h"
-
-// Takes their cases out again, and makes a fact of them. 0 or -errno.
-int report_gone(struct report *r);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP024, double close and use after close: a call said EBADF on a number that
+// had been open and was closed before. It did no harm only because the number
+// had not been given away yet. Loops that close every number are no such thing:
+// the guest counts the numbers in a row, and the table shows those that were open.
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+#include "analyze/case/incidents.h"
+
+#define IN_A_ROW 3
+
+static bool closed_there(const struct image *m, const struct ctp_incident *i, int32_t number)
+{
+	const struct ctp_fd *fd = number < 0 ? NULL : image_fd(m, number);
+	return fd && fd->closed_gen && fd->closer == i->who && fd->closer_stack && fd->closer_stack == i->stack;
+}
+
+// Numbers next to it were closed at this very place, before or behind it.
+static bool of_loop(const struct image *m, const struct ctp_incident *i)
+{
+	uint64_t n = i->value[0] ? i->value[0] : 1;
+	for (int32_t fd = i->fd + 1; n < IN_A_ROW && closed_there(m, i, fd); fd++)
+		n++;
+	for (int32_t fd = i->fd - 1; n < IN_A_ROW && closed_there(m, i, fd); fd--)
+		n++;
+	return n >= IN_A_ROW;
+}
+
+static const char *call_of(const struct ctp_incident *i, struct found *f)
+{
+	const char *name = describe_call(i->call);
+	if (i->flags & CTP_BAD_CLOSE)
+		return found_text(f, "%s(%d)", name ? name : "close", i->fd);
+	return i->flags & CTP_BAD_EPOLL ? found_text(f, "epoll_ctl of fd %d", i->fd) :
+					  found_text(f, "%s of fd %d", i->value[2] & 4 ? "write" : "read", i->fd);
+}
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_incident *i, struct found *out)
+{
+	struct verdict_case c;
+	bool again = i->flags & CTP_BAD_CLOSE, who = incidents_coroutine(m, i->who), other = incidents_coroutine(m, i->other);
+	if ((!who && !other) || (again && of_loop(m, i)))
+		return 0;
+	case_of_incident(&c, pass, w, m, i, "closed by");
+	const char *call = call_of(i, out), *first = describe_call((unsigned)i->value[1]);
+	if (!who) { // the coroutine concerned is the one whose descriptor it was
+		c.id = i->other;
+		c.about.state = incidents_coroutine(m, i->other);
+	}
+	c.proof.verdict = i->who != i->other && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
+	c.label = again ? "again" : "used";
+	c.doing = found_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call, incidents_times(i, out));
+	c.claim = !who ? (again ? "closed a descriptor, and somebody else closed it again" :
+			"closed a descriptor, and somebody else used it after that") :
+		again ? "closed a descriptor that was closed already" : "used a descriptor that was closed already";
+	c.message = found_text(out, "%s by %s on fd %d#%u, closed before by %s", call, incidents_who(m, i->who, out), i->fd, i->gen,
+			       incidents_who(m, i->other, out));
+	incidents_opener(&c, m, out);
+	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", first ? first : "close", i->fd));
+	case_event(&c, i->time, i->who, found_text(out, "%s: EBADF", call));
+	c.refuted = again ? "it closes numbers that it knows to be closed, and nothing is opened in between" :
+		"it is meant to learn from EBADF that the descriptor was closed";
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return incidents_each(pass, w, 24, consider, out);
+}
+
+const struct pass pass_badfd = {
+	.rule = "CTP024",
+	.title = "double close, use after close",
+	.run = run,
+	.claim = "closed a descriptor that was closed already",
+	.fix = "let one owner close, and store -1 where the number was; close where the last user ends, not where an error is seen first",
+	.explain =
+		"A number is closed twice, or used after its close. The second call says EBADF, and mostly nobody\n"
+		"looks. With another open in between, it closes or reads a stranger's descriptor.\n"
+		"\n"
+		"    void reaper(struct conn *c) { close(c->fd); }\n"
+		"\n"
+		"    void handler(struct conn *c)\n"
+		"    {\n"
+		"        while (read_some(c) > 0)\n"
+		"            ;\n"
+		"        close(c->fd);          // the reaper was here before: EBADF, this time\n"
+		"    }\n"
+		"\n"
+		"LIKELY   who closed it first and who came second are two, one of them a coroutine\n"
+		"SUSPECT  it is the same one, or something was missed in this run\n"
+		"\n"
+		"Repair: one owner closes. Take the number out (int fd = c->fd; c->fd = -1;) before closing it;\n"
+		"others call shutdown(). close() is not repeated after EINTR: the number is gone.\n"
+		"\n"
+		"It is not: numbers that were never open, loops over all numbers, EPOLL_CTL_DEL behind a close, a\n"
+		"waiter that is resumed by who closed its descriptor and learns it from EBADF.\n",
+};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP022, busy wakeups: events of a descriptor resumed a coroutine again and
+// again, and each time the descriptor had nothing for it. The guest counts.
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+#include "analyze/case/incidents.h"
+#include "ctp/words.h"
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_incident *i, struct found *out)
+{
+	struct verdict_case c;
+	char span[32], registered[96], wanted[96];
+	uint64_t from = world_ns(w, i->last), took;
+	case_of_incident(&c, pass, w, m, i, NULL);
+	took = from - world_ns(w, i->last - i->value[1]);
+	describe_span(span, sizeof(span), took);
+	words_events((uint32_t)i->value[2], registered, sizeof(registered));
+	words_events((uint32_t)i->value[3], wanted, sizeof(wanted));
+	c.proof.verdict = VERDICT_SUSPECT;
+	c.label = "woken";
+	c.doing = found_text(out, "%" PRIu64 " times in a row for fd %d#%u (%s), and EAGAIN each time, in %s", i->value[0],
+			     i->fd, i->gen, words_kind(c.fd_kind), span);
+	c.message = found_text(out, "%" PRIu64 " times in a row EAGAIN on fd %d#%u, registered for %s, tried for %s",
+			       i->value[0], i->fd, i->gen, registered, wanted);
+	incidents_opener(&c, m, out);
+	case_event(&c, i->time, i->who, "was woken in vain 100 times in a row");
+	c.refuted = "events come and go faster than it runs, or another takes what they announce";
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return incidents_each(pass, w, 22, consider, out);
+}
+
+const struct pass pass_busy = {
+	.rule = "CTP022",
+	.title = "busy wakeups",
+	.run = run,
+	.unwell = true,
+	.claim = "is woken again and again for nothing",
+	.fix = "register only what the coroutine waits for: EPOLLOUT while there is something to write, EPOLLIN while it reads; "
+	       "take the registration back (or use EPOLLONESHOT) when it waits for something else",
+	.explain =
+		"A coroutine is resumed by an event of its descriptor, reads or writes, is told EAGAIN, and\n"
+		"suspends; at once the next event comes. A core is busy, and nothing gets on.\n"
+		"\n"
+		"    ev.events = EPOLLIN | EPOLLOUT;        // writable nearly always\n"
+		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
+		"    while (read(fd, buf, n) < 0 && errno == EAGAIN)\n"
+		"        yield();                           // resumed by EPOLLOUT, a million times a second\n"
+		"\n"
+		"Other causes: a level-triggered row that nobody takes back, EPOLLHUP or EPOLLERR that is not looked\n"
+		"at, an eventfd that is never read.\n"
+		"\n"
+		"SUSPECT  at most: that it is for nothing is seen, whether it matters is the program's to say\n"
+		"\n"
+		"Repair: ask for the direction that is tried; take what is there, or the row back.\n"
+		"\n"
+		"It is not: a poll by yield without an event, single spurious wakeups of edge-triggered rows, several\n"
+		"acceptors of one listener (CTP023), a reader and a writer of one descriptor.\n",
+};

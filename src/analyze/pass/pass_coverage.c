@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP030, coverage incomplete: what went past the hooks, or did not fit into
+// the tables. A fact: it weakens other verdicts, it accuses nobody.
+#include <inttypes.h>
+
+#include "analyze/case/pass.h"
+
+static int gap(const struct pass *pass, const struct image *m, uint32_t bit, const char *text,
+	       struct found *out)
+{
+	return m->ext.gaps & bit ? found_fact(out, pass->rule, 1, "%s", text) : 0;
+}
+
+static int gaps(const struct pass *pass, const struct image *m, struct found *out)
+{
+	static const struct {
+		uint32_t bit;
+		const char *text;
+	} all[] = {
+		{ CTP_GAP_STATIONS, "no station was left: some coroutines are not in the tables (ctp-run -n)" },
+		{ CTP_GAP_CANDS, "the table of closes under waiters was full" },
+		{ CTP_GAP_FDS, "a descriptor's number was beyond the table" },
+		{ CTP_GAP_THREADS, "no thread slot was left: some threads were not traced" },
+		{ CTP_GAP_STACKS, "the stack table was full: some stacks are missing" },
+		{ CTP_GAP_URING, "io_uring or AIO was set up: waits through it are not seen" },
+		{ CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook: some switches were not seen" },
+		{ CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine" },
+	};
+	int r = 0;
+	if (m->ext.rings)
+		r = found_fact(out, pass->rule, m->ext.rings, "waits through io_uring and AIO are not seen: %u ring%s", m->ext.rings,
+			       m->ext.rings == 1 ? "" : "s");
+	for (size_t i = 0; !r && i < sizeof(all) / sizeof(*all); i++)
+		r = gap(pass, m, all[i].bit, all[i].text, out);
+	return r;
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	int r = 0;
+	if (w->counts.unknown)
+		r = found_fact(out, pass->rule, w->counts.unknown, "%" PRIu64 " switches to or from stacks "
+			       "that could not be named: something switches past the hooks",
+			       w->counts.unknown);
+	for (size_t i = 0; !r && i < w->manifest.nunseen; i++)
+		r = found_fact(out, pass->rule, 1, "%s", w->manifest.unseen[i]);
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].witness.ran)
+			r = found_again(out, w->images[i].witness.ran);
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		if (w->images[i].has_tables)
+			r = gaps(pass, &w->images[i], out);
+	return r;
+}
+
+const struct pass pass_coverage = {
+	.rule = "CTP030",
+	.title = "coverage incomplete",
+	.run = run,
+	.is_fact = true,
+	.explain =
+		"Something went past the hooks or did not fit into the tables, so not everything was seen.\n"
+		"\n"
+		"    my_switch(&a->sp, b->sp);     // assembly of the program's own\n"
+		"    syscall(SYS_io_uring_enter);  // completions instead of readiness\n"
+		"\n"
+		"ctp sees switches by the makecontext family, Boost.Context's shared library and longjmp onto another\n"
+		"stack, and waits by epoll, poll and select. What a program does otherwise is not in the trace, and\n"
+		"verdicts that would need it are weakened: nothing is PROVEN on what was not seen.\n"
+		"\n"
+		"Each line says what: functions that cannot be interposed and where they are, io_uring or AIO in use,\n"
+		"a table that was full (ctp-run -n makes room for more coroutines), switches that could not be named.\n"
+		"\n"
+		"Repair: link Boost.Context as a shared library, or build the coroutine library with its ucontext\n"
+		"back end for the run under ctp.\n"
+		"\n"
+		"It is not: an error of the program's.\n",
+};

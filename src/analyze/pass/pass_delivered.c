@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP008, event delivered, never resumed: epoll returned an event of what the
+// coroutine waits for after it had suspended, the descriptor is still ready for
+// it, every thread has slept since, and it has not run. Not said while the
+// program has timers of its own: a resume may be put off.
+#include "analyze/case/stuck.h"
+
+static enum verdict conclude(const struct suspect *s, const struct obligations *o)
+{
+	(void)s;
+	return stuck_conclude(o, stuck_holds(o, PROOF_P2));
+}
+
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+{
+	if (fd)
+		case_event(c, fd->event_time, 0, found_text(out, "epoll returns an event of fd %d#%u", c->fd, c->gen));
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	static const struct stuck_terms terms = { conclude, tell };
+	return stuck_run(pass, w, out, &terms);
+}
+
+const struct pass pass_delivered = {
+	.rule = "CTP008",
+	.title = "event delivered, never resumed",
+	.run = run,
+	.waits = true,
+	.claim = "was not resumed by the event that it waits for, and nothing can happen any more",
+	.likely = "was not resumed by the event that it waits for",
+	.suspect = "may have been forgotten when the event came that it waits for",
+	.fix = "resume the waiter for every event that epoll returns, or note the event so that the next wait finds it",
+	.explain =
+		"The event came, and whoever took it did not resume the coroutine that waits for it.\n"
+		"\n"
+		"    n = epoll_wait(ep, events, 64, -1);\n"
+		"    for (i = 0; i < n; i++) {\n"
+		"        c = events[i].data.ptr;\n"
+		"        if (c->state != WAITING)             // not yet: it is on its way into the wait\n"
+		"            continue;                        // the event is gone\n"
+		"        swapcontext(&loop, &c->ctx);\n"
+		"    }\n"
+		"\n"
+		"With an edge-triggered registration the event does not come again. The descriptor is ready,\n"
+		"everybody sleeps, and the coroutine waits.\n"
+		"\n"
+		"PROVEN   and the process is quiet for good\n"
+		"LIKELY   it has no other wait, and every thread has slept since the event came\n"
+		"SUSPECT  one of these is not known\n"
+		"\n"
+		"Repair: an event without a waiter must be remembered; check what was remembered before each wait.\n"
+		"\n"
+		"It is not: an event that stands in a queue or with a busy worker; a resume that is put off until a\n"
+		"timer; an event for another waiter of the same descriptor, who took what there was; a hang-up or an\n"
+		"error that nobody asked for.\n",
+};

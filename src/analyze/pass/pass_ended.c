@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP011, resumed after its end: a switch to the place where a coroutine had
+// suspended last, when it had gone on from there to its end. One made anew on
+// the same stack is another generation, and never posted.
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+#include "analyze/case/incidents.h"
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_incident *i, struct found *out)
+{
+	struct verdict_case c;
+	char span[32];
+	uint64_t now = world_ns(w, i->time), since = world_ns(w, i->other_time);
+	bool gone = i->flags & CTP_LATE_GONE;
+	case_of_incident(&c, pass, w, m, i, NULL);
+	c.proof.verdict = gone ? VERDICT_SUSPECT : incidents_late(w, m, i);
+	describe_span(span, sizeof(span), now > since ? now - since : 0);
+	c.label = "resumed";
+	c.doing = found_text(out, "by %s, %s after it %s%s", incidents_who(m, i->value[1], out), span,
+			     gone ? "had left without saving itself" : "had returned from its function", incidents_times(i, out));
+	c.claim = gone ? "was resumed after it had left for good" : NULL;
+	c.message = found_text(out, "%s resumes it", incidents_who(m, i->value[1], out));
+	case_event(&c, i->other_time, i->who, gone ? "leaves for good" : "returns");
+	case_event(&c, i->time, i->value[1], "resumes it");
+	c.refuted = gone ? "it is meant to go on again from where it was saved last" :
+		"the program puts back copies of stacks, or enters what returned on purpose";
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return incidents_each(pass, w, 11, consider, out);
+}
+
+const struct pass pass_ended = {
+	.rule = "CTP011",
+	.title = "resumed after its end",
+	.run = run,
+	.claim = "was resumed after its function had returned",
+	.fix = "let the end of a coroutine take it out of all that can resume it (queues, registrations, timers), "
+	       "and let resume ask whether it is done",
+	.explain =
+		"A coroutine has ended, and somebody resumes it once more. Its context still holds the place where\n"
+		"it suspended last: control goes there, into frames that have returned.\n"
+		"\n"
+		"    void fn(void) { step(); swapcontext(&co, &loop); step(); }   // returns through uc_link\n"
+		"    ...\n"
+		"    swapcontext(&loop, &co);\n"
+		"    swapcontext(&loop, &co);\n"
+		"    swapcontext(&loop, &co);    // once too often\n"
+		"\n"
+		"Mostly a second wakeup: an event and a timer, two entries in a queue.\n"
+		"\n"
+		"PROVEN   it returned from its function, and its stack is as it left it\n"
+		"LIKELY   the same, but its stack may have been given to another, or shares one by copying\n"
+		"SUSPECT  it left without saving itself: most libraries end like this, some begin again\n"
+		"\n"
+		"Repair: clear all that leads to a coroutine when it ends, keep a flag `done`, and look at it in the\n"
+		"one function that resumes.\n"
+		"\n"
+		"It is not: a context made anew by getcontext and makecontext, a generator that goes back to a\n"
+		"context it saved for that by getcontext, a stack of which a copy was put back.\n",
+};

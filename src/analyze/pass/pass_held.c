@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP019: a coroutine was suspended with a mutex of threads locked. LIKELY if
+// somebody is blocked for it: whoever could unlock it may run on the thread
+// that waits. A lock that the next coroutine unlocks is handed on by design,
+// and one that was let go in the end may be held while another coroutine is run
+// under it: neither is told.
+#include <inttypes.h>
+
+#include "analyze/case/case_slice.h"
+
+// Where the one that is blocked for it waits; 0: not known.
+static uint32_t wanted_at(const struct image *m, const struct slices_item *i)
+{
+	for (size_t k = 0; k < m->slices.n; k++) {
+		const struct slices_item *w = &m->slices.items[k];
+		if (w->rule == 18 && w->lock == i->lock && w->coroutine == i->owner && !w->over)
+			return w->stack;
+	}
+	return 0;
+}
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
+		    struct found *out)
+{
+	struct verdict_case c;
+	const char *who = i->blocked_tid ? found_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
+			  i->waited ? "others had to wait for it meanwhile" : "nobody waits for it now";
+	case_of_slice(&c, pass, w, m, i, found_text(out, "the lock is taken at the last look; %s", who));
+	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
+	c.label = "waiting";
+	c.stack = i->left;
+	c.doing = found_text(out, "with lock %s locked; %s", case_lock(i, out), who);
+	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
+	c.message = found_text(out, "lock %s; %s", case_lock(i, out), who);
+	if (i->others && (i->owner || wanted_at(m, i)))
+		c.actor = (struct case_party){ .did = "wanted by", .id = i->owner, .stack = wanted_at(m, i) };
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return case_slices(pass, 19, w, out, consider);
+}
+
+const struct pass pass_held = {
+	.rule = "CTP019",
+	.title = "mutex held across a suspension",
+	.run = run,
+	.claim = "was suspended with a mutex locked",
+	.fix = "unlock before what may suspend, or use a lock of the coroutine library",
+	.explain =
+		"A coroutine locks a mutex of threads and is suspended before it unlocks it. The next one on\n"
+		"that thread that wants it puts the thread to sleep, and with it the only one who could unlock.\n"
+		"\n"
+		"    static void session(void *arg)\n"
+		"    {\n"
+		"            pthread_mutex_lock(&cache.lock);\n"
+		"            entry = lookup(&cache, key);\n"
+		"            if (!entry)\n"
+		"                    entry = co_fetch(key);         // suspends: the loop goes on to others\n"
+		"            use(entry);\n"
+		"            pthread_mutex_unlock(&cache.lock);     // perhaps on another thread, which is an error\n"
+		"    }\n"
+		"\n"
+		"LIKELY   a thread is blocked for it at the last look\n"
+		"SUSPECT  the lock is still held then\n"
+		"\n"
+		"Repair: unlock before the call that may suspend and look again afterwards, or take the\n"
+		"coroutine library's own mutex.\n"
+		"\n"
+		"It is not: a lock that another coroutine or the scheduler unlocks (handed on, as a scheduler\n"
+		"does with its own); one that was let go.\n",
+};

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP020: a stack was used nearly to its end. SUSPECT: it was enough so far.
+#include <inttypes.h>
+
+#include "analyze/case/case_slice.h"
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
+		    struct found *out)
+{
+	struct verdict_case c;
+	uint64_t used = i->size > i->unused ? i->size - i->unused : 0;
+	if (pass_overflowed(w, m, i->coroutine))
+		return 0;
+	case_of_slice(&c, pass, w, m, i, found_text(out, "the last %" PRIu64 " bytes were never written; the calls shown are what is "
+						    "left of the deepest, a guess", i->unused));
+	c.proof.verdict = VERDICT_SUSPECT;
+	c.label = "used";
+	c.doing = found_text(out, "%" PRIu64 " of %" PRIu64 " bytes (%" PRIu64 " %%): %" PRIu64 " left", used, i->size,
+			     i->size ? used * 100 / i->size : 0, i->unused);
+	c.refuted = "this was its deepest: no signal handler, no other input and no other build goes further";
+	c.message = found_text(out, "%" PRIu64 " of %" PRIu64 " bytes were used", used, i->size);
+	if (c.about.state && c.about.state->stack)
+		c.actor = (struct case_party){ .did = "now as", .id = i->coroutine, .stack = c.about.state->stack };
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return case_slices(pass, 20, w, out, consider);
+}
+
+const struct pass pass_highwater = {
+	.rule = "CTP020",
+	.title = "stack nearly overflowed",
+	.run = run,
+	.claim = "has used its stack nearly to the end",
+	.fix = "a larger stack (it costs address space, not memory), smaller frames; and a guard page below it",
+	.explain =
+		"A coroutine's stack was used so far that little is left. One frame more, a signal handler or\n"
+		"another build of a library, and it writes below its end.\n"
+		"\n"
+		"    static void walk(const struct node *n)\n"
+		"    {\n"
+		"            char path[512];\n"
+		"            join(path, n);\n"
+		"            for (size_t i = 0; i < n->n; i++)\n"
+		"                    walk(n->child[i]);     // as deep as the data\n"
+		"    }\n"
+		"    co_new(walker, root, 16 << 10);\n"
+		"\n"
+		"Told from what stands on its pages at the last look: the lowest word that is neither zero nor the\n"
+		"pattern that the stack was filled with. Reported when less than a tenth is left, or less than a\n"
+		"page (of small stacks: less than a quarter). A pooled stack counts with all who had it before.\n"
+		"\n"
+		"Repair: a larger stack; large buffers on the heap; a guard page, so that the day it does not\n"
+		"suffice is a crash at that place.\n"
+		"\n"
+		"It is not: stacks on the heap, where others wrote before; coroutines that have ended; pages\n"
+		"that were filled in advance.\n",
+};

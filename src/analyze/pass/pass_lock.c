@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP018: a coroutine slept for a lock, a condition, a semaphore or a thread,
+// and its loop with it. SUSPECT: short critical sections are often right, and
+// how long one takes is for the program to know.
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/case/case_slice.h"
+
+// The coroutine that was suspended with this lock locked, if there is one.
+static const struct slices_item *holder(const struct image *m, uint64_t lock)
+{
+	for (size_t k = 0; lock && k < m->slices.n; k++)
+		if (m->slices.items[k].rule == 19 && m->slices.items[k].lock == lock)
+			return &m->slices.items[k];
+	return NULL;
+}
+
+// What it slept for decides what is said of it. The pass's own words are for a lock.
+static void tell_kind(struct verdict_case *c, const char *call)
+{
+	if (!strcmp(call, "pthread_join")) {
+		c->claim = "blocked its thread for the end of another thread";
+		c->refuted = "that thread takes as long only in this run, or nobody on that loop is in a hurry";
+		c->fix = "let the thread tell its end by an eventfd that the loop waits for, and join it then";
+	} else if (strstr(call, "cond") || strstr(call, "sem")) {
+		c->claim = "blocked its thread until another one signals it";
+		c->refuted = "the signal is so late only in this run, or nobody on that loop is in a hurry";
+		c->fix = "wait for an eventfd in the loop and let the other side write to it, or use a condition or channel of "
+			 "the coroutine library";
+	}
+}
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
+		    struct found *out)
+{
+	struct verdict_case c;
+	const char *call = i->call ? i->call : "futex";
+	case_of_slice(&c, pass, w, m, i, found_text(out, "asleep in a futex for %s", case_span(i->asleep_ns, out)));
+	c.proof.verdict = VERDICT_SUSPECT;
+	c.label = "blocked";
+	if (!c.stack)
+		c.stack = i->left ? i->left : i->went_on;
+	const char *more = i->count > 1 ? found_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
+	const char *on = i->lock ? found_text(out, " %s", case_lock(i, out)) : "";
+	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
+	const char *by = held ? found_text(out, ", held by coroutine %" PRIu64 ", suspended on this same thread", held->coroutine) :
+			 i->owner_tid ? found_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
+	c.doing = found_text(out, "for %s in %s%s%s%s%s", case_span(i->slice_ns, out), call, on, by, more, case_others(i, out));
+	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
+	tell_kind(&c, call);
+	c.message = found_text(out, "%s in %s%s%s%s", case_span(i->asleep_ns, out), call, on, by, case_others(i, out));
+	if (held) // by a coroutine that is suspended on the very same thread
+		c.actor = (struct case_party){ .did = "held by", .id = held->coroutine, .stack = held->left };
+	else if (i->owner_tid)
+		c.actor = (struct case_party){ .did = "held by", .id = i->owner, .stack = i->owner_stack };
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return case_slices(pass, 18, w, out, consider);
+}
+
+const struct pass pass_lock = {
+	.rule = "CTP018",
+	.title = "blocking lock",
+	.run = run,
+	.claim = "blocked its thread for a lock",
+	.fix = "hold the lock shorter, try it and yield, or use a lock of the coroutine library",
+	.explain =
+		"A coroutine waits for a mutex, a condition, a semaphore or another thread with the means of\n"
+		"threads: its whole loop sleeps until that comes.\n"
+		"\n"
+		"    static void conn_writer(void *arg)\n"
+		"    {\n"
+		"            for (;;) {\n"
+		"                    n = co_read(ep, conn->fd, buf, sizeof(buf));\n"
+		"                    pthread_mutex_lock(&journal.lock);     // the flusher thread holds it for 200 ms\n"
+		"                    append(&journal, buf, n);\n"
+		"                    pthread_mutex_unlock(&journal.lock);\n"
+		"            }\n"
+		"    }\n"
+		"\n"
+		"Reported from 10 ms on, where other coroutines waited for that loop. The report names the lock\n"
+		"and, for a mutex, who held it.\n"
+		"\n"
+		"Repair: nothing slow under a lock that coroutines take; pthread_mutex_trylock and a yield; the\n"
+		"coroutine library's own mutex or channel; an eventfd to hear from threads.\n"
+		"\n"
+		"It is not: locks that are had at once or nearly so; threads that run no loop.\n",
+};

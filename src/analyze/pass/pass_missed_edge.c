@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP004, missed edge: an edge-triggered row, the descriptor ready now for
+// what the coroutine waits for, and no event since it suspended. A peer that
+// goes on talking makes a new edge, so that more than SUSPECT needs the peer's
+// end in this process, where every thread sleeps.
+#include <inttypes.h>
+
+#include "analyze/case/stuck.h"
+
+// The other end of a pipe or socketpair, held by this process alone.
+static bool peer_here(const struct suspect *s)
+{
+	const struct image *m = s->image;
+	const struct ctp_fd *fd = image_fd(m, (int32_t)s->witness->fd);
+	if (!fd || !fd->peer_desc || m->ext.forks || m->ext.inherited)
+		return false;
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *other = table_row(&m->fds, i);
+		if (other->life == CTP_FD_OPEN && other->desc == fd->peer_desc)
+			return true;
+	}
+	return false;
+}
+
+static enum verdict conclude(const struct suspect *s, const struct obligations *o)
+{
+	return stuck_conclude(o, peer_here(s));
+}
+
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+{
+	if (fd)
+		case_event(c, fd->event_time, 0, found_text(out, "the last event of fd %d#%u", c->fd, c->gen));
+	if (c->proof.verdict < VERDICT_PROVEN)
+		c->refuted = found_text(out, "the peer sends again, which makes a new edge, or the program's own code "
+					"resumes coroutine %" PRIu64, c->id);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	static const struct stuck_terms terms = { conclude, tell };
+	return stuck_run(pass, w, out, &terms);
+}
+
+const struct pass pass_missed_edge = {
+	.rule = "CTP004",
+	.title = "missed edge",
+	.run = run,
+	.waits = true,
+	.claim = "waits for an edge that has passed",
+	.likely = "waits for an edge that has passed, and its peer waits too",
+	.suspect = "may wait for an edge that has passed",
+	.fix = "with EPOLLET go on until the call says EAGAIN before each wait, or register level-triggered",
+	.explain =
+		"A descriptor is registered edge-triggered, and the coroutine waits although something is left to\n"
+		"read (or room to write).\n"
+		"\n"
+		"    ev.events = EPOLLIN | EPOLLET;\n"
+		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
+		"    for (;;) {\n"
+		"        swapcontext(&self->ctx, &loop);      // one event for 5,000 bytes\n"
+		"        n = read(fd, buf, 4096);             // 904 stay, and make no event\n"
+		"        handle(buf, n);\n"
+		"    }\n"
+		"\n"
+		"The kernel tells of a change, not of a state: what was there before makes no event. If the peer\n"
+		"waits for an answer to what was left unread, both wait for ever. The same happens to an edge that is\n"
+		"taken between the last try and the switch, by another thread that finds nobody waiting.\n"
+		"\n"
+		"PROVEN   the descriptor is ready, the row is armed and edge-triggered, and the process is quiet for\n"
+		"         good\n"
+		"LIKELY   the other end is in this process, where every thread sleeps\n"
+		"SUSPECT  the peer may send again, which makes a new edge\n"
+		"\n"
+		"Repair: read or write until EAGAIN before each wait, or remember that the descriptor is still ready.\n"
+		"\n"
+		"It is not: a short read of all that there was; fewer bytes than SO_RCVLOWAT; an idle connection with\n"
+		"an empty queue; a coroutine that waits for something else and comes back to the rest.\n",
+};

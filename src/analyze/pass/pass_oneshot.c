@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP005, one-shot not re-armed: the descriptor's row has fired and is dead
+// until somebody modifies it, and a coroutine waits for it. Needs every thread
+// to have slept since: a loop may arm it after the switch. A coroutine that is
+// only known to have tried it may have suspended for something else, and the
+// row is dead on purpose meanwhile: that counts only where nobody else can
+// resume it.
+#include "analyze/case/stuck.h"
+
+static enum verdict conclude(const struct suspect *s, const struct obligations *o)
+{
+	bool p6 = stuck_holds(o, PROOF_P6A) || stuck_holds(o, PROOF_P6B);
+	(void)s;
+	if (o->weak)
+		return p6 ? VERDICT_LIKELY : VERDICT_NONE;
+	if (p6)
+		return stuck_sure(o) ? VERDICT_PROVEN : VERDICT_LIKELY;
+	return stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
+}
+
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+{
+	if (!fd)
+		return;
+	case_event(c, fd->reg_time, fd->reg_by, found_text(out, "arms fd %d#%u", c->fd, c->gen));
+	case_event(c, fd->event_time, 0, found_text(out, "an event of fd %d#%u comes, and disarms it", c->fd, c->gen));
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	static const struct stuck_terms terms = { conclude, tell };
+	return stuck_run(pass, w, out, &terms);
+}
+
+const struct pass pass_oneshot = {
+	.rule = "CTP005",
+	.title = "one-shot not re-armed",
+	.run = run,
+	.waits = true,
+	.claim = "waits for a one-shot registration that has fired, and can no longer be woken",
+	.likely = "waits for a one-shot registration that has fired: only the program could wake it",
+	.suspect = "may wait for a one-shot registration that has fired",
+	.fix = "arm it again before each wait: epoll_ctl(ep, EPOLL_CTL_MOD, fd, &ev) with EPOLLONESHOT, also where an event "
+		"came that nobody waited for",
+	.explain =
+		"A descriptor is registered with EPOLLONESHOT, its event came, and nobody armed it again.\n"
+		"\n"
+		"    ev.events = EPOLLIN | EPOLLONESHOT;\n"
+		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);   // once, when the connection was made\n"
+		"    for (;;) {\n"
+		"        while (read(fd, buf, n) < 0 && errno == EAGAIN)\n"
+		"            swapcontext(&self->ctx, &loop);  // woken the first time, never again\n"
+		"        handle(buf);\n"
+		"    }\n"
+		"\n"
+		"After one event the kernel keeps the row with no events in it (0x40000000 in fdinfo): data, errors\n"
+		"and the peer's hang-up are told to nobody, until EPOLL_CTL_MOD arms it. Also when the event came for\n"
+		"one of two waiters, or for none yet, and the loop dropped it.\n"
+		"\n"
+		"PROVEN   the row is dead, and nothing that can still run leads to the coroutine, or the process is\n"
+		"         quiet\n"
+		"LIKELY   every thread has slept since; the program's own code could still arm it or resume the\n"
+		"         coroutine\n"
+		"SUSPECT  not every thread has slept yet\n"
+		"\n"
+		"Repair: EPOLL_CTL_MOD before each wait, or after each event, for every direction that somebody waits\n"
+		"for.\n"
+		"\n"
+		"It is not: an event that is still in a batch, a queue or a busy worker; a row that the loop arms\n"
+		"after the switch; a coroutine that does something else meanwhile and arms it later; the other\n"
+		"direction under a dup.\n",
+};

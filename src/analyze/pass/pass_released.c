@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP012, switch onto a released stack: the memory at the stack pointer with
+// which a coroutine would go on had been given back. Posted before the jump:
+// the program may not have lived on.
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+#include "analyze/case/incidents.h"
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_incident *i, struct found *out)
+{
+	struct verdict_case c;
+	char span[32];
+	uint64_t now = world_ns(w, i->time), since = world_ns(w, i->other_time);
+	bool gone = i->flags & CTP_LATE_GONE;
+	case_of_incident(&c, pass, w, m, i, "released by");
+	enum verdict most = incidents_late(w, m, i);
+	c.proof.verdict = gone || most < VERDICT_LIKELY ? most : VERDICT_LIKELY;
+	describe_span(span, sizeof(span), now > since ? now - since : 0);
+	c.label = "entered";
+	c.doing = found_text(out, "by %s, %s after its stack was given back%s", incidents_who(m, i->value[1], out), span,
+			     incidents_times(i, out));
+	c.message = found_text(out, "%s enters it, %s had released its stack%s", incidents_who(m, i->value[1], out),
+			       incidents_who(m, i->other, out), gone ? ", and nothing is mapped there" : "");
+	case_event(&c, i->other_time, i->other, "releases its stack");
+	case_event(&c, i->time, i->value[1], "switches to it");
+	c.refuted = gone ? "the program maps memory there in a handler of the fault" :
+		"the memory was handed out again for this very coroutine, by an allocator of the program's own";
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return incidents_each(pass, w, 12, consider, out);
+}
+
+const struct pass pass_released = {
+	.rule = "CTP012",
+	.title = "switch onto a released stack",
+	.run = run,
+	.claim = "was entered on a stack that is no more",
+	.likely = "was entered on a stack that had been given back",
+	.suspect = "may have been entered on a stack that had been given back",
+	.fix = "release a stack only when nothing can switch to its coroutine any more: after it has ended, by whoever resumed it last",
+	.explain =
+		"Somebody freed or unmapped a stack, and somebody else switches to the coroutine on it. After\n"
+		"munmap the program dies at once; after free it runs on memory that the allocator may hand out.\n"
+		"\n"
+		"    void conn_close(struct conn *c)\n"
+		"    {\n"
+		"        free(c->stack);         // its coroutine is suspended, and still in the run queue\n"
+		"    }\n"
+		"    ...\n"
+		"    swapcontext(&loop, &next->ctx);   // next is that very coroutine\n"
+		"\n"
+		"PROVEN   the stack covered the place where it would go on, and nothing is mapped there now\n"
+		"LIKELY   the memory is still there, or there again: the allocator may have handed it out\n"
+		"\n"
+		"Repair: take the coroutine out of every queue, set and timer first; or mark it cancelled, resume it,\n"
+		"and let the loop that sees it end release the stack.\n"
+		"\n"
+		"It is not: stacks that are trimmed, or mapped again with what they held; a stack freed after the\n"
+		"end.\n",
+};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP010, resumed while running: a switch into a coroutine that was current on
+// another thread. The guest saw both at that instant, in the table and not in
+// the history; the pass only weighs how sure it can be who was entered.
+#include <inttypes.h>
+
+#include "analyze/report/describe.h"
+#include "analyze/case/incidents.h"
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_incident *i, struct found *out)
+{
+	struct verdict_case c;
+	char span[32];
+	uint64_t now = world_ns(w, i->time), since = world_ns(w, i->other_time);
+	case_of_incident(&c, pass, w, m, i, NULL);
+	c.proof.verdict = incidents_late(w, m, i);
+	describe_span(span, sizeof(span), now > since ? now - since : 0);
+	c.label = "resumed";
+	c.doing = found_text(out, "by %s on thread %" PRIu64 ", while thread %" PRIu64 " runs it for %s%s",
+			     incidents_who(m, i->value[1], out), i->value[3], i->value[2], span, incidents_times(i, out));
+	if (i->other_stack)
+		c.actor = (struct case_party){ .did = "went on:", .call = "where it had suspended last", .id = i->who,
+					       .stack = i->other_stack };
+	c.message = found_text(out, "%s resumes it on thread %" PRIu64 ", and it runs on thread %" PRIu64 " already",
+			       incidents_who(m, i->value[1], out), i->value[3], i->value[2]);
+	case_event(&c, i->other_time, i->who, found_text(out, "goes on, on thread %" PRIu64, i->value[2]));
+	case_event(&c, i->time, i->value[1], found_text(out, "resumes it, on thread %" PRIu64, i->value[3]));
+	c.refuted = found_text(out, "thread %" PRIu64 " had left it by a way of its own, which no exported function shows",
+			       i->value[2]);
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return incidents_each(pass, w, 10, consider, out);
+}
+
+const struct pass pass_running = {
+	.rule = "CTP010",
+	.title = "resumed while running",
+	.run = run,
+	.claim = "was resumed on one thread while it ran on another",
+	.likely = "was resumed on one thread while another seems to have run it",
+	.suspect = "may have been resumed on one thread while another ran it",
+	.fix = "let the scheduler put a coroutine into the ready queue after it has left (behind the switch, or under a lock that "
+	       "the switch gives up), and take each entry once",
+	.explain =
+		"Two threads run one coroutine, on one stack. Each overwrites the other's frames; what comes of it\n"
+		"depends on who returns first.\n"
+		"\n"
+		"    void wait_for(int fd)\n"
+		"    {\n"
+		"        ready_when(fd, self);            // an event may come from here on\n"
+		"        swapcontext(&self->ctx, &loop);  // another thread enters ctx before it is saved\n"
+		"    }\n"
+		"\n"
+		"The coroutine is made known to others (queue, epoll set, timer) before its context is saved; or\n"
+		"two wakers queue it twice.\n"
+		"\n"
+		"PROVEN   both threads were seen in it at that instant, and nothing went past the hooks\n"
+		"LIKELY   it is a thread's own stack, or shares its stack, or how it was made was not seen\n"
+		"SUSPECT  switches were missed in this run\n"
+		"\n"
+		"Repair: make it known behind the switch, in the scheduler that it returns to; or keep a lock over\n"
+		"the switch; and let a state word decide who may resume it.\n"
+		"\n"
+		"It is not: a coroutine that moves between threads, one after the other; a thread that ended in it.\n",
+};

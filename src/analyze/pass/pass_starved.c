@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP016: one slice took so long that those who waited for the same loop were
+// starved. The time is split; what others took from it (preemption, a stop) is
+// never counted. At most SUSPECT: a program may mean to compute.
+#include <inttypes.h>
+
+#include "analyze/case/case_slice.h"
+
+static const char *again(const struct slices_item *i, struct found *out)
+{
+	if (i->count < 2)
+		return i->over ? "" : ", and goes on";
+	return found_text(out, ", the longest of %" PRIu64 " (%s)", i->count, case_span(i->total_ns, out));
+}
+
+static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
+		    struct found *out)
+{
+	struct verdict_case c;
+	case_of_slice(&c, pass, w, m, i, found_text(out, "sampled: %s on a CPU, %s ready but not running, %s blocked",
+						    case_span(i->cpu_ns, out), case_span(i->delayed_ns, out),
+						    case_span(i->blocked_ns, out)));
+	c.proof.verdict = VERDICT_SUSPECT;
+	c.label = "ran";
+	c.fd = -1;
+	if (!c.stack)
+		c.stack = i->left ? i->left : i->went_on;
+	c.doing = found_text(out, "for %s without a switch, %s of it on a CPU%s%s", case_span(i->slice_ns, out),
+			     case_span(i->cpu_ns, out), again(i, out), case_others(i, out));
+	c.refuted = "nobody minds: those who waited had time, or the slice is made once, at the start";
+	c.message = found_text(out, "%s in one slice%s", case_span(i->slice_ns, out), case_others(i, out));
+	if (i->went_on && c.stack != i->went_on)
+		c.actor = (struct case_party){ .did = "went on as", .id = i->coroutine, .stack = i->went_on };
+	return found_case(out, &c);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	return case_slices(pass, 16, w, out, consider);
+}
+
+const struct pass pass_starved = {
+	.rule = "CTP016",
+	.title = "loop starved",
+	.run = run,
+	.claim = "kept its loop from all others",
+	.fix = "yield in between, or give the work to a thread that runs no coroutines",
+	.explain =
+		"A coroutine runs for long without switching: until it does, its thread neither polls nor\n"
+		"runs anybody else.\n"
+		"\n"
+		"    static void report_worker(void *arg)\n"
+		"    {\n"
+		"            for (;;) {\n"
+		"                    co_read(ep, fd, &request, sizeof(request));\n"
+		"                    for (size_t i = 0; i < rows; i++)\n"
+		"                            digest(&sum, &table[i]);       // 300 ms: nobody is served\n"
+		"                    co_write(ep, fd, &sum, sizeof(sum));\n"
+		"            }\n"
+		"    }\n"
+		"\n"
+		"Reported from 100 ms on, where other coroutines waited for that thread's loop or had not run\n"
+		"yet. The stack shown is what most samples of it have in common, where the kernel lets us take\n"
+		"samples (perf_event_paranoid); else where it switched at last: what took the time lies before\n"
+		"that, and after where it went on. The time is split by what the kernel says: on a CPU, ready to run\n"
+		"while others did, blocked.\n"
+		"\n"
+		"Repair: yield every few thousand rows, or hand the work to a thread of its own.\n"
+		"\n"
+		"It is not: time in which others had the CPU, or the program was stopped or debugged; a\n"
+		"program without a loop; slices that began and ended between two looks (20 ms apart at most).\n",
+};

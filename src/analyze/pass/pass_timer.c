@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP027, timer never armed: a coroutine waits for a timerfd that it made
+// itself, and the kernel says that no expiry is set and none is to be read. One
+// that another made is left alone: managers of timers wait so when there are none.
+// A manager may make it itself, too: then others set it, or nobody yet, and a loop has one.
+#include <inttypes.h>
+
+#include "analyze/case/stuck.h"
+
+// Did another coroutine make one in the same place, for the same loop, that nobody has set either?
+static bool one_of_many(const struct suspect *s, const struct ctp_fd *fd)
+{
+	for (size_t i = 0; i < s->image->fds.n; i++) {
+		const struct ctp_fd *other = table_row(&s->image->fds, i);
+		if (other->life == CTP_FD_OPEN && other->kind == CTP_FD_TIMERFD && !other->last_out && other->opener != fd->opener &&
+		    other->opener_stack == fd->opener_stack && other->reg_epfd == fd->reg_epfd && other->reg_epgen == fd->reg_epgen)
+			return true;
+	}
+	return false;
+}
+
+static enum verdict conclude(const struct suspect *s, const struct obligations *o)
+{
+	const struct ctp_fd *fd = image_fd(s->image, (int32_t)s->witness->fd);
+	bool own = fd && (fd->flags & CTP_FD_OWN_SET);
+	if (fd && !own && fd->last_out && fd->last_in)
+		return VERDICT_NONE; // others set it, and it has expired before
+	return stuck_conclude(o, own || (fd && !fd->last_out && one_of_many(s, fd)));
+}
+
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+{
+	if (fd && fd->set_stack)
+		c->actor = (struct case_party){ .did = "set by", .call = "timerfd_settime", .stack = fd->set_stack,
+						.id = fd->last_out & CTP_FD_UNNAMED ? 0 : fd->last_out & CTP_ID_MASK };
+	if (c->proof.verdict < VERDICT_PROVEN)
+		c->refuted = found_text(out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",
+					c->fd, c->gen, c->id);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct found *out)
+{
+	static const struct stuck_terms terms = { conclude, tell };
+	return stuck_run(pass, w, out, &terms);
+}
+
+const struct pass pass_timer = {
+	.rule = "CTP027",
+	.title = "timer never armed",
+	.run = run,
+	.waits = true,
+	.claim = "waits for a timer that has no expiry, and nothing can set one any more",
+	.likely = "waits for a timer that has no expiry",
+	.suspect = "may wait for a timer that has no expiry",
+	.fix = "set an it_value other than zero: an all-zero timerfd_settime disarms; for \"at once\" use 1 ns",
+	.explain =
+		"A coroutine waits for a timerfd that is not armed.\n"
+		"\n"
+		"    tfd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);\n"
+		"    t.it_value.tv_sec = ms / 1000;\n"
+		"    t.it_value.tv_nsec = ms % 1000 * 1000000;\n"
+		"    timerfd_settime(tfd, 0, &t, NULL);       // ms is 0: this disarms\n"
+		"    while (read(tfd, &n, 8) < 0 && errno == EAGAIN)\n"
+		"        swapcontext(&self->ctx, &loop);      // never woken\n"
+		"\n"
+		"A timer whose it_value is zero does not expire: a delay that was rounded down, a deadline taken from\n"
+		"an empty configuration, a settime that was forgotten, or one that another part took back.\n"
+		"\n"
+		"PROVEN   and the process is quiet: nobody is left who could arm it\n"
+		"LIKELY   every thread has slept since, and it had set the timer itself, or others of its kind wait\n"
+		"         for timers that nobody has set either\n"
+		"SUSPECT  not every thread has slept yet, or who made the timer may wait for the first one to set it\n"
+		"\n"
+		"Repair: treat a delay of zero as \"go on\" without a timer, or as 1 ns.\n"
+		"\n"
+		"It is not: a coroutine that also waits for something else; a manager that waits while there are no\n"
+		"timers, on a timerfd made for it or set by others; a timer that has expired and was not read yet.\n",
+};

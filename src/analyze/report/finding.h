@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// finding.h - cases grouped into findings, and the report that formats print.
+#pragma once
+
+#include "analyze/report/frames.h"
+#include "analyze/case/pass.h"
+
+struct finding {
+	const struct pass *pass;
+	enum verdict verdict;
+	uint64_t fingerprint;
+	const struct verdict_case **cases; // at least one; the first is the exemplar
+	size_t n, capacity;
+	bool known; // stands in the baseline
+	// of the exemplar
+	struct symbols *symbols;
+	struct frames waiter, closer, creator, opener;
+};
+
+// What coroutines have in common that are listed as one group (group_by.h).
+enum group_by { GROUP_BY_SITE, GROUP_BY_CREATOR, GROUP_BY_NAME, GROUP_BY_ENTRY };
+
+struct report {
+	const struct world *world;
+	enum group_by group_by;
+	struct found found;
+	struct symbols **symbols; // by image
+	struct finding *findings;
+	size_t nfindings, capacity;
+	size_t known, suppressed;
+	uint64_t healthy, parked; // of image_counts, without those that a finding calls stuck
+	bool compared; // with a baseline
+	char **unused; // lines of the suppressions that matched nothing
+	size_t nunused, unused_capacity;
+};
+
+struct report_settings {
+	const char *rules;     // comma list, or NULL = all
+	enum verdict minimum;  // findings below it are left out, inconclusive ones never
+	const char *symfs;
+	const char *baseline;  // file, or NULL
+	const char *suppress;  // file, or NULL
+	enum group_by group_by;
+};
+
+// Runs the passes and groups what they found. 0 or -errno.
+int report_make(struct report *r, const struct world *w, const struct report_settings *settings);
+void report_deinit(struct report *r);
+// Counts r->healthy and r->parked; `told`: and makes facts of them.
+int report_sound(struct report *r, bool told);
+// Marks and removes findings by two files. 0, or -errno with *at the file in question.
+int report_filter(struct report *r, const struct report_settings *settings, const char **at);
+// What is read by people and programs alike.
+const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c);
+// " in process 4711" where there are several processes, else ""; buf holds it.
+const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes);
+// "coroutine 12 reaper", or "the native stack of thread 4711"; buf holds it.
+const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
+		       size_t bytes);
+// "reaper": what follows from its function and the stack that it last left from, so the same for all with these two; buf holds it.
+const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//
+// Coroutines that ended by a last switch away and were kept: to the tables they
+// are suspended, as those are that CTP013 speaks of. They stand where nothing
+// was ever resumed, wait for nothing that is known, and their stack shows that
+// the program's own function is behind them: what lies on it is the frame in
+// which all of their kind begin, further on than where the others run, and
+// what they switch with. Functions are compared, by name or by where unwind
+// tables say that they begin; without both nothing is taken back. A last swapcontext in the very function
+// given to makecontext, with nothing else on the stack, counts as an end as well.
+#include "analyze/report/finished_parked.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/trampoline.h"
+
+static int own_read(struct trampoline_stack *o, struct symbols *s, const struct image *m, uint32_t stack)
+{
+	struct frames f = { 0 };
+	int e = frames_read(&f, s, m, stack);
+	if (!e)
+		e = trampoline_read(o, &f);
+	frames_deinit(&f);
+	return e;
+}
+
+// The stacks from which coroutines that began in the same function went on.
+struct others {
+	struct trampoline_stack *v;
+	size_t n;
+};
+
+static void others_deinit(struct others *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		free(o->v[i].v);
+	free(o->v);
+}
+
+static int others_read(struct others *o, struct symbols *s, const struct image *m, const struct trampoline_stack *of)
+{
+	*o = (struct others){ .v = calloc(m->sites.n + 1, sizeof(*o->v)) };
+	int e = o->v ? 0 : -ENOMEM;
+	for (size_t i = 1; !e && i < m->sites.n; i++) {
+		struct trampoline_stack *r = &o->v[o->n];
+		if (!((const struct ctp_site *)table_row(&m->sites, i))->resumed)
+			continue;
+		e = own_read(r, s, m, (uint32_t)i);
+		if (r->n && r->known && trampoline_same(r->v[0], of->v[0]))
+			o->n++;
+		else
+			free(r->v);
+	}
+	return e;
+}
+
+static bool has_ended(const struct trampoline_stack *s, const struct others *o)
+{
+	size_t p = trampoline_alike(s, o->v, o->n);
+	for (size_t i = 0; i < o->n; i++)
+		if (s->v[p - 1]->pc == o->v[i].v[p - 1]->pc)
+			return false; // where the others run as well
+	return trampoline_runs(o->v, o->n, p - 1) || trampoline_switches(s, p, o->v, o->n);
+}
+
+static int decide(const struct report *r, const struct verdict_case *c, bool *gone)
+{
+	const struct image *m = c->about.image;
+	const struct ctp_state *state = c->about.state;
+	const struct ctp_site *at = state->stack < m->sites.n ? table_row(&m->sites, state->stack) : NULL;
+	struct symbols *symbols = r->symbols[m - r->world->images];
+	struct others o = { 0 };
+	struct trampoline_stack s = { 0 };
+	*gone = false;
+	if (!at || at->resumed || image_nwaits(state) || (state->flags & CTP_STATE_MOREWAITS))
+		return 0;
+	int e = own_read(&s, symbols, m, state->stack);
+	const struct symbols_frame *entry = report_entry(r, c);
+	if (e || !s.n || !s.known || !entry || !(entry->symbol || entry->function) || !trampoline_same(s.v[0], entry)) {
+		*gone = false; // not read up to its beginning, or without names
+	} else if (s.n == 1) {
+		*gone = true;
+	} else {
+		e = others_read(&o, symbols, m, &s);
+		*gone = !e && o.n && has_ended(&s, &o);
+		others_deinit(&o);
+	}
+	free(s.v);
+	return e;
+}
+
+int report_gone(struct report *r)
+{
+	const struct image *image = NULL; // of the last one that was decided
+	uint32_t stack = 0;
+	size_t kept = 0, n = 0;
+	bool gone = false;
+	int e = 0;
+	for (size_t i = 0; i < r->found.ncases && !e; i++) {
+		const struct verdict_case *c = &r->found.cases[i];
+		bool leak = !strcmp(c->pass->rule, "CTP013");
+		if (leak && !(image == c->about.image && stack == c->stack))
+			e = decide(r, c, &gone);
+		if (leak) {
+			image = c->about.image;
+			stack = c->stack;
+		}
+		if (leak && gone)
+			n++;
+		else
+			r->found.cases[kept++] = *c;
+	}
+	r->found.ncases = kept;
+	return e || !n ? e :
+	       found_fact(&r->found, "CTP013", n, "%zu coroutines switched away for the last time, as far as can be told, "
+			  "and are kept with their stacks, more and more of them", n);
+}

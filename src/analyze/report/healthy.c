@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// What is merely so of coroutines that are in no finding: how many wait on live
+// descriptors, how many are parked. The tables count them before anything is
+// found; whom a finding calls stuck, or woken for nothing, is taken out again.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/report/finding.h"
+
+static int leave_out(struct report *r)
+{
+	const struct image *m = NULL;
+	unsigned char *seen = NULL; // by row: one coroutine may be in two findings
+	for (size_t i = 0; i < r->found.ncases; i++) { // in the order of images
+		const struct verdict_case *c = &r->found.cases[i];
+		if (c->about.image != m) {
+			free(seen);
+			m = c->about.image;
+			seen = calloc(m->stations.n + 1, 1);
+			if (!seen)
+				return -ENOMEM;
+		}
+		uint32_t row = idmap_get(&m->by_id, c->id);
+		if (!(c->pass->waits || c->pass->idle || c->pass->unwell) || m->replaced || row == IDMAP_NONE || seen[row])
+			continue;
+		seen[row] = 1;
+		r->healthy -= (m->row_flags[row] & IMAGE_ROW_HEALTHY) != 0;
+		r->parked -= (m->row_flags[row] & IMAGE_ROW_PARKED) != 0;
+	}
+	free(seen);
+	return 0;
+}
+
+static int tell(struct report *r)
+{
+	uint64_t destroyed = r->world->counts.destroyed;
+	int e = 0;
+	if (r->healthy)
+		e = found_fact(&r->found, "INFO", r->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
+			       r->healthy, r->healthy == 1 ? " waits" : "s wait");
+	if (!e && r->parked)
+		e = found_fact(&r->found, "CTP003", r->parked, "%" PRIu64 " coroutine%s suspended without a known wait: parked",
+			       r->parked, r->parked == 1 ? " is" : "s are");
+	if (!e && destroyed)
+		e = found_fact(&r->found, "INFO", destroyed, "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,
+			       destroyed == 1 ? " was" : "s were");
+	return e;
+}
+
+int report_sound(struct report *r, bool told)
+{
+	r->healthy = r->world->counts.healthy;
+	r->parked = r->world->counts.parked;
+	int e = leave_out(r);
+	return e || !told ? e : tell(r);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// waiters.h - who waits and is in no finding: the longest waits first. A wait
+// that the kernel can end is healthy however old it is; only its age can lead a
+// reader to a peer that will never answer.
+#pragma once
+
+#include "analyze/report/finding.h"
+
+struct waiters_group { // coroutines of one image that left from the same stack
+	const struct image *image;
+	const struct ctp_state *oldest;
+	bool live; // all that they wait for is registered; else they are parked
+	size_t n;
+};
+
+struct waiters {
+	struct waiters_group *items; // the longest wait first
+	size_t n, capacity;
+};
+
+// 0 or -ENOMEM.
+int waiters_collect(struct waiters *w, const struct report *r);
+void waiters_deinit(struct waiters *w);
+// How long the group's oldest has waited, up to the snapshot.
+uint64_t waiters_age_ns(const struct report *r, const struct waiters_group *g);

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// Looks at a process's mappings while it lives, soon after its start, ever
+// more rarely after that, and once more at its end: what it loaded is known
+// even if it is killed. A file is opened when it is met (it may be gone later,
+// and so may the process) and read a turn or more afterwards, one a turn: the
+// rings must not wait. Each file counts once, by device and inode. A file that
+// is no longer the one mapped counts as not read: nothing is guessed.
+#include "engine/coverage/module_scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "base/maps.h"
+
+#define STEP_LEAST_NS 5000000
+#define OBJECTS_MOST 2048
+#define NAMED_MOST 3 // objects in one sentence
+
+// Opens a regular file, and no device, whose opening may do something.
+static int open_file(const char *path, uint64_t ino)
+{
+	struct stat st;
+	char again[32];
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int out = -ESTALE;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == ino) { // the device differs on overlays
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+		out = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		out = out < 0 ? -errno : out;
+	}
+	close(fd);
+	return out;
+}
+
+// By the mapping itself (needs rights), or by its name as the process sees it.
+static int open_mapped(pid_t pid, const struct maps_line *m)
+{
+	char path[4200];
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->lo, m->hi);
+	int fd = open_file(path, m->ino);
+	if (fd < 0 && snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path) < (int)sizeof(path))
+		fd = open_file(path, m->ino);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+		fd = open_file(path, m->ino);
+	}
+	return fd;
+}
+
+static bool known(const struct switchers *s, const struct maps_line *m)
+{
+	for (size_t i = s->n; i-- > 0;)
+		if (s->v[i].ino == m->ino && s->v[i].major == m->major && s->v[i].minor == m->minor)
+			return true;
+	return false;
+}
+
+struct looking {
+	struct switchers *s;
+	pid_t pid;
+};
+
+static int meet(void *arg, const struct maps_line *m)
+{
+	struct looking *l = arg;
+	struct switchers *s = l->s;
+	// Code in memory of the process's own making is no object.
+	if (!m->ino || m->perms[2] != 'x' || *m->path != '/' || !strncmp(m->path, "/memfd:", 7) || known(s, m))
+		return 0;
+	char *path = s->n < OBJECTS_MOST ? strdup(m->path) : NULL;
+	if (!path || GROW(s->v, s->n, s->capacity)) {
+		free(path);
+		s->full = true;
+		return 1;
+	}
+	int fd = open_mapped(l->pid, m);
+	s->v[s->n++] = (struct module_scan_object){ m->ino, m->major, m->minor, fd, path, { 0, 0, 0 } };
+	return 0;
+}
+
+void module_scan_look(struct switchers *s, pid_t pid)
+{
+	struct looking l = { s, pid };
+	maps_each(pid, meet, &l);
+}
+
+bool module_scan_read(struct switchers *s)
+{
+	if (s->read == s->n)
+		return false;
+	struct module_scan_object *o = &s->v[s->read++];
+	if (o->fd < 0) {
+		s->unread++;
+		return true;
+	}
+	s->unread += switch_signatures_read(&o->signs, o->fd) < 0;
+	close(o->fd);
+	o->fd = -1;
+	return true;
+}
+
+void module_scan_turn(struct switchers *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns)
+{
+	if (now_ns < w->again_ns)
+		return;
+	module_scan_look(s, pid);
+	w->step_ns = w->step_ns ? w->step_ns * 2 : STEP_LEAST_NS;
+	w->again_ns = now_ns + w->step_ns;
+}
+
+struct text {
+	char *at;
+	size_t bytes;
+};
+
+static void say(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct text *t, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	int n = vsnprintf(t->at, t->bytes, format, ap);
+	va_end(ap);
+	size_t used = n < 0 ? 0 : (size_t)n < t->bytes ? (size_t)n : t->bytes - 1;
+	t->at += used;
+	t->bytes -= used;
+}
+
+static void say_functions(struct text *t, unsigned which)
+{
+	const char *name, *between = "";
+	for (unsigned i = 0; (name = switch_signatures_function(i)); i++)
+		if (which & 1U << i) {
+			say(t, "%s%s", between, name);
+			between = ", ";
+		}
+}
+
+void module_scan_text(const struct switchers *s, char *out, size_t bytes)
+{
+	struct text t = { out, bytes };
+	size_t found = 0;
+	say(&t, "looked for ");
+	say_functions(&t, ~0U);
+	say(&t, " and a longjmp to another stack: ");
+	for (size_t i = 0; i < s->n; i++) {
+		if (!s->v[i].signs.imports || found++ >= NAMED_MOST)
+			continue;
+		say(&t, "%s%.60s imports ", found > 1 ? "; " : "", file_base(s->v[i].path));
+		say_functions(&t, s->v[i].signs.imports);
+	}
+	if (found > NAMED_MOST)
+		say(&t, "; %zu more objects import some", found - NAMED_MOST);
+	if (!found)
+		say(&t, "none of %zu objects imports one that exists for switching", s->n - s->unread);
+	if (s->unread)
+		say(&t, "; %zu %s could not be read", s->unread, s->unread == 1 ? "object" : "objects");
+	if (s->full)
+		say(&t, "; there were more objects, at which nobody looked");
+}
+
+static bool unseen(const struct module_scan_object *o)
+{
+	return o->signs.known || o->signs.copies;
+}
+
+// "PHP fibers (zend_fiber_switch_context), its own jump_fcontext"
+static void say_unseen(struct text *t, const struct switch_signatures *g)
+{
+	const char *between = "", *symbol;
+	for (unsigned i = 0; (symbol = switch_signatures_symbol(i)); i++)
+		if (g->known & 1U << i) {
+			say(t, "%s%s (%s)", between, switch_signatures_runtime(i), symbol);
+			between = ", ";
+		}
+	if (g->copies) {
+		say(t, "%sits own ", between);
+		say_functions(t, g->copies);
+	}
+}
+
+bool module_scan_unseen(const struct switchers *s, size_t i, char *out, size_t bytes)
+{
+	struct text t = { out, bytes };
+	if (i >= s->n || !unseen(&s->v[i]))
+		return false;
+	say(&t, "%.300s has switches that cannot be interposed and are not seen: ", s->v[i].path);
+	say_unseen(&t, &s->v[i].signs);
+	return true;
+}
+
+void module_scan_unseen_all(const struct switchers *s, char *out, size_t bytes)
+{
+	struct text t = { out, bytes };
+	size_t found = 0;
+	*out = '\0';
+	for (size_t i = 0; i < s->n; i++) {
+		if (!unseen(&s->v[i]) || found++ >= NAMED_MOST)
+			continue;
+		say(&t, "%s%.60s: ", found > 1 ? "; " : "cannot be interposed, so not seen: ",
+		    file_base(s->v[i].path));
+		say_unseen(&t, &s->v[i].signs);
+	}
+	if (found > NAMED_MOST)
+		say(&t, "; and in %zu more objects", found - NAMED_MOST);
+}
+
+void module_scan_deinit(struct switchers *s)
+{
+	for (size_t i = 0; s && i < s->n; i++) {
+		if (s->v[i].fd >= 0)
+			close(s->v[i].fd);
+		free(s->v[i].path);
+	}
+	if (s)
+		free(s->v);
+	if (s)
+		*s = (struct switchers){ 0 };
+}

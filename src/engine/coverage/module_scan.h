@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// module_scan.h - the objects that a process has mapped, and how they switch
+// stacks: by what libctp.so sees, and by what it cannot see.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "engine/coverage/switch_signatures.h"
+
+struct module_scan_object {
+	uint64_t ino;
+	uint32_t major, minor;
+	int fd;     // until it has been read
+	char *path; // as the process sees it
+	struct switch_signatures signs;
+};
+
+struct switchers {
+	struct module_scan_object *v; // in the order in which they were met
+	size_t n, capacity;
+	size_t read;   // so many have been read
+	size_t unread; // could not be opened or read (whole)
+	bool full;     // there were more
+};
+
+// When to look at one process again: at once where it is zero, ever more rarely after that.
+struct module_scan_watch {
+	uint64_t again_ns, step_ns;
+};
+
+// Opens what the process has mapped by now and had not before. Cheap; reads no file.
+void module_scan_look(struct switchers *s, pid_t pid);
+// The same, if it is time.
+void module_scan_turn(struct switchers *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns);
+// Reads one file. False if none is left to read.
+bool module_scan_read(struct switchers *s);
+// What was looked for and where it was found, as part of a sentence. Bounded.
+void module_scan_text(const struct switchers *s, char *out, size_t bytes);
+// The switches of the object i that cannot be seen, as a sentence. False: it shows none.
+bool module_scan_unseen(const struct switchers *s, size_t i, char *out, size_t bytes);
+// The same of all objects, as part of one sentence. Bounded; "" if there are none.
+void module_scan_unseen_all(const struct switchers *s, char *out, size_t bytes);
+void module_scan_deinit(struct switchers *s);

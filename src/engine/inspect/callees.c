@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// The frames of a hook of ours, and of libc, which that hook called. Of the program's they
+// hold callee-saved registers, where the unwind tables say, and arguments, which the caller
+// had in the first place; the rest is the callees' own, and remains of what lay there before.
+// It is the hook that the thread's entry tells of, and nothing of the program's is in between,
+// only if the walk passes through libc, then libctp, and comes to that very caller.
+#include "engine/inspect/callees.h"
+
+#include "engine/inspect/boundary.h"
+#include "unwind/arch.h"
+
+enum { FRAMES = 16 };
+
+// The index of the hook's caller in `f`; n if the walk did not come to it in this way.
+static size_t find_caller(const struct look *l, const struct ctp_thread *c, const struct unwind_frame *f, size_t n)
+{
+	const struct ctp_ext *e = l->r->ext;
+	size_t k = 1, hook;
+	while (k < n && boundary_in_libc(&l->maps, f[k].pc))
+		k++;
+	for (hook = k; k < n && f[k].pc - e->self_base < e->self_end - e->self_base;)
+		k++;
+	bool is = k > hook && k < n && f[k].sp == c->wait_regs[CTP_REG_SP] && f[k].pc == c->wait_regs[CTP_REG_PC];
+	return is ? k : n;
+}
+
+static bool saved_at(const struct unwind_frame *f, uint64_t at)
+{
+	bool is = false;
+	for (int i = 0; i < CTP_REGS; i++)
+		is |= f->saved[i] == at;
+	return is;
+}
+
+void callees_find(const struct look *l, const struct proc_task *t, struct unwind **u, struct span_list *out)
+{
+	struct unwind_frame f[FRAMES];
+	const struct ctp_thread *c = &l->threads[t->slot];
+	uint64_t caller = c->wait_regs[CTP_REG_SP];
+	if (!look_in_hook(c, t) || t->nr < 0 || t->sp % sizeof(caller) || !boundary_in_libc(&l->maps, t->pc))
+		return;
+	struct ctp_state s = {.regs = {[CTP_REG_PC] = t->pc, [CTP_REG_SP] = t->sp, [CTP_REG_FP] = arch_frame(caller)}};
+	if (!*u && unwind_new(u, l->pid))
+		return;
+	size_t n = unwind_frames(*u, &s, f, FRAMES), k = find_caller(l, c, f, n);
+	for (uint64_t at = t->sp - RED_ZONE; k < n && at < caller; at += sizeof(at))
+		if (!saved_at(&f[k], at))
+			span_add(out, at, at + sizeof(at));
+}

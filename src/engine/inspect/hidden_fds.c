@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// What /proc/PID/fd does not show: a set whose number was closed while a thread
+// sleeps in it lives on until that thread wakes, and a thread may have a table
+// of descriptors of its own. What lies there can still be delivered, and its
+// data can lead to anybody; so nothing is told of what was not seen.
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/inspect/look.h"
+
+static bool is_set(const struct look *l, int fd)
+{
+	for (size_t i = 0; i < l->rows.nsets; i++)
+		if (l->rows.sets[i] == fd)
+			return true;
+	return false;
+}
+
+static bool sleeps_in_unseen(const struct look *l, const struct proc_task *t)
+{
+	struct ctp_fd f;
+	int fd = (int)t->args[0];
+	if (!look_in_epoll(t))
+		return false;
+	if (!is_set(l, fd))
+		return true;
+	return t->hooked && look_fd(l->r, (uint64_t)(uint32_t)fd, &f) && f.opened > l->threads[t->slot].wait_since;
+}
+
+// Where kcmp is forbidden: do the numbers lead to the same names?
+static bool same_links(pid_t pid, int tid)
+{
+	char path[64], other[64], a[256], b[256];
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(other, sizeof(other), "/proc/%d/task/%d/fd", pid, tid);
+	DIR *x = opendir(path), *y = opendir(other);
+	size_t here = 0, there = 0;
+	bool same = x && y;
+	for (struct dirent *e; same && (e = readdir(x)); here++) {
+		ssize_t n = readlinkat(dirfd(x), e->d_name, a, sizeof(a)), m = readlinkat(dirfd(y), e->d_name, b, sizeof(b));
+		same = n == m && (n <= 0 || !memcmp(a, b, (size_t)n));
+	}
+	while (same && readdir(y))
+		there++;
+	if (x)
+		closedir(x);
+	if (y)
+		closedir(y);
+	return same && here == there;
+}
+
+static bool own_table(const struct look *l, const struct proc_task *t)
+{
+	if (t->tid == l->pid || proc_task_dead(t))
+		return false;
+	long r = syscall(SYS_kcmp, l->pid, t->tid, KCMP_FILES, 0L, 0L);
+	return r > 0 || (r < 0 && !same_links(l->pid, t->tid));
+}
+
+void hidden_fds_find(struct look *l)
+{
+	*l->unseen = 0;
+	for (size_t i = 0; i < l->tasks.n && !*l->unseen; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (l->rows.complete && sleeps_in_unseen(l, t))
+			snprintf(l->unseen, sizeof(l->unseen), "thread %d sleeps in an epoll set that no descriptor names any more", t->tid);
+		else if (own_table(l, t))
+			snprintf(l->unseen, sizeof(l->unseen), "thread %d has descriptors of its own", t->tid);
+	}
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+//
+// Taking a look: copies of what /proc and the region say at one moment, so
+// that all judges see the same. Threads of the table are matched with those
+// of /proc by tid.
+#include "engine/inspect/look.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "engine/target/thread_names.h"
+
+enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096 };
+
+bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
+{
+	if (fd >= r->fds_max || !ctp_there(r, &r->fds[fd]))
+		return false;
+	const struct ctp_fd *f = &r->fds[fd];
+	for (int tries = 0; tries < 1000; tries++) {
+		uint32_t seq = ctp_seq_read_begin(&f->seq);
+		if (seq & 1)
+			continue;
+		ctp_copy(out, f, sizeof(*out));
+		if (!ctp_seq_read_retry(&f->seq, seq))
+			return out->gen != 0;
+	}
+	return false;
+}
+
+bool look_epoll_call(int64_t nr)
+{
+#ifdef SYS_epoll_wait
+	if (nr == SYS_epoll_wait)
+		return true;
+#endif
+	return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
+}
+
+bool look_in_epoll(const struct proc_task *t)
+{
+	return look_epoll_call(t->nr) && t->state == 'S' && !t->tracer &&
+	       (!strcmp(t->wchan, "do_epoll_wait") || !strcmp(t->wchan, "ep_poll"));
+}
+
+bool look_in_set(const struct proc_task *t)
+{
+	return polled_call(t->nr) != POLLED_NONE && t->state == 'S' && !t->tracer &&
+	       (!strncmp(t->wchan, "poll_schedule_timeout", 21) || !strncmp(t->wchan, "do_poll", 7) ||
+		!strncmp(t->wchan, "do_sys_poll", 11) || !strncmp(t->wchan, "do_select", 9) ||
+		!strncmp(t->wchan, "core_sys_select", 15));
+}
+
+// Thread entries change without a lock; those of a sleeping thread do not. Of one that changed during each of the
+// copies nothing is known but that it is there and may hold anything: it has seen no epoch, slept at no time, is in
+// no wait. (A base register and an alternate stack are one word each.)
+void look_thread(struct look *l, uint32_t slot)
+{
+	const struct ctp_thread *t = &l->r->threads[slot];
+	struct ctp_thread *c = &l->threads[slot];
+	uint32_t life = ctp_load32(&t->life);
+	if (!ctp_thread_read(t, c))
+		*c = (struct ctp_thread){.tid = c->tid, .uses = c->uses, .wait_fd = -1, .polls = 1, .switches = 1,
+					 .turns = c->turns, .alt_stack = c->alt_stack, .base = c->base};
+	c->life = life;
+}
+
+static int copy_threads(struct look *l)
+{
+	uint32_t n = ctp_load32(&l->r->ext->thread_high);
+	n = n > l->r->threads_max ? l->r->threads_max : n;
+	l->threads = calloc(n + 1, sizeof(*l->threads));
+	if (!l->threads)
+		return -ENOMEM;
+	l->nthreads = n;
+	l->turns = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		look_thread(l, i);
+		l->turns += l->threads[i].turns;
+		for (size_t k = 0; l->threads[i].life == CTP_THREAD_LIVE && k < l->tasks.n; k++)
+			if (l->tasks.v[k].tid == (int)l->threads[i].tid)
+				l->tasks.v[k].slot = (int)i;
+	}
+	return 0;
+}
+
+// Is the system call the one that the entry tells of?
+static bool same_call(const struct ctp_thread *c, const struct proc_task *t)
+{
+	switch (c->wait_call) {
+	case CTP_IN_EPOLL:
+		return (int)t->args[0] == c->wait_fd && look_in_epoll(t);
+	case CTP_IN_IO:
+		return (int)t->args[0] == c->wait_fd;
+	case CTP_IN_POLL:
+		return t->args[0] == c->wait_buf && look_in_set(t) && polled_call(t->nr) == POLLED_POLL;
+	case CTP_IN_SELECT:
+		return (int)t->args[0] == c->wait_fd && t->args[1] == c->wait_buf && look_in_set(t) &&
+		       polled_call(t->nr) == POLLED_SELECT;
+	}
+	return false;
+}
+
+// Asleep in one of our hooks: then the caller's registers lie in its entry.
+void look_mark_hooked(struct look *l)
+{
+	for (size_t k = 0; k < l->tasks.n; k++) {
+		struct proc_task *t = &l->tasks.v[k];
+		if (t->slot < 0 || t->state != 'S' || t->nr < 0)
+			continue;
+		const struct ctp_thread *c = &l->threads[t->slot];
+		if (look_in_hook(c, t) && same_call(c, t))
+			t->hooked = true;
+	}
+}
+
+static int read_sets(struct look *l)
+{
+	l->polled = calloc(l->tasks.n + 1, sizeof(*l->polled));
+	if (!l->polled)
+		return -ENOMEM;
+	for (size_t k = 0; k < l->tasks.n; k++) {
+		const struct proc_task *t = &l->tasks.v[k];
+		polled_read(l->pid, t, t->hooked ? &l->threads[t->slot] : NULL, &l->polled[k]);
+	}
+	return 0;
+}
+
+// The kernel makes all rows of a set at once, so a huge set is left alone while the program
+// lives, and at its end if there is no time for it.
+static bool rows_allowed(const struct look *l)
+{
+	uint64_t now = proc_now_ns(), left_ms = l->deadline_ns > now ? (l->deadline_ns - now) / 1000000 : 0;
+	uint64_t n = 0;
+	struct ctp_walk w = ctp_walk_fds(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
+		n += l->r->fds[i].life == CTP_FD_OPEN && l->r->fds[i].reg_epfd >= 0;
+	return n <= (l->final ? left_ms * ROWS_PER_MS : ROWS_LIVE);
+}
+
+// AIO's contexts never have a descriptor, and that of an io_uring may be closed.
+static size_t completions(const struct look *l)
+{
+	size_t aio = 0, uring = 0;
+	for (size_t i = 0; i < l->maps.n; i++) {
+		aio += !strncmp(l->maps.v[i].path, "/[aio]", 6);
+		uring += !strncmp(l->maps.v[i].path, "anon_inode:[io_uring]", 21);
+	}
+	return aio + (uring && !l->rows.uring);
+}
+
+int look_begin(struct look *l)
+{
+	int r = proc_tasks_read(l->pid, true, &l->tasks);
+	thread_names_note(l->r, l->pid);
+	l->disturbed = !r && proc_tasks_stopped(&l->tasks);
+	if (!r)
+		r = copy_threads(l);
+	if (!r) {
+		look_mark_hooked(l);
+		r = read_sets(l);
+	}
+	if (!r) {
+		r = proc_maps_read(l->pid, &l->maps);
+	}
+	if (!r && rows_allowed(l)) {
+		int e = rows_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns, &l->rows);
+		if (e) {
+			l->rows.denied = true;
+			l->rows.complete = false;
+		}
+	}
+	l->rows.uring += completions(l);
+	if (r)
+		look_deinit(l);
+	return r;
+}
+
+int look_again(struct look *l)
+{
+	struct proc_maps maps;
+	struct rows rows = {.complete = false};
+	int r = proc_maps_read(l->pid, &maps);
+	if (r)
+		return r;
+	proc_maps_deinit(&l->maps);
+	l->maps = maps;
+	r = rows_allowed(l) ? rows_read(l->pid, 0, l->deadline_ns, &rows) : 0;
+	if (r)
+		return r;
+	rows_deinit(&l->rows);
+	l->rows = rows;
+	l->rows.uring += completions(l);
+	for (uint32_t i = 0; i < l->nthreads; i++)
+		look_thread(l, i);
+	hidden_fds_find(l);
+	reach_objects(l);
+	return 0;
+}
+
+void look_deinit(struct look *l)
+{
+	for (size_t k = 0; l->polled && k < l->tasks.n; k++)
+		free(l->polled[k].v);
+	free(l->polled);
+	l->polled = NULL;
+	proc_tasks_deinit(&l->tasks);
+	proc_maps_deinit(&l->maps);
+	rows_deinit(&l->rows);
+	free(l->threads);
+	free(l->open);
+	l->threads = NULL;
+	l->open = NULL;
+	l->nopen = 0;
+}
+
+void look_say(struct look_answer *a, int holds, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	a->holds = holds;
+	vsnprintf(a->text, sizeof(a->text), format, ap);
+	va_end(ap);
+}
+
+void look_say_all(struct look *l, enum look_item item, int holds, const char *text)
+{
+	for (size_t i = 0; i < l->n; i++)
+		look_say(&l->who[i]->a[item], holds, "%s", text);
+}
+
+void look_open(struct look *l, uint64_t id, const char *format, ...)
+{
+	char text[LOOK_TEXT];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	size_t of_this = 0;
+	if (l->nopen >= OPEN_MOST)
+		return; // never without bound
+	for (size_t i = 0; i < l->nopen; i++) {
+		of_this += l->open[i].id == id;
+		if (l->open[i].id == id && !strcmp(l->open[i].text, text))
+			return;
+	}
+	struct look_open *more = of_this < LOOK_OPEN_MAX ?
+				 realloc(l->open, (l->nopen + 1) * sizeof(*more)) : NULL;
+	if (!more)
+		return;
+	l->open = more;
+	l->open[l->nopen].id = id;
+	memcpy(l->open[l->nopen++].text, text, sizeof(text));
+}

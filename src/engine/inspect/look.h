@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// look.h - one look at the process: what was read from /proc, the suspects it
+// is about, and what was found for each. The obligations P0 to P6 are those
+// of a lost wakeup; each judge (kernel.c, flight.c, quiet.c, reach.c) fills
+// its own and never says 1 (holds) on doubt.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctp/region.h"
+#include "ctp/seq.h"
+#include "engine/target/proc.h"
+#include "engine/target/rows.h"
+#include "engine/target/polled.h"
+#include "engine/target/signals.h"
+
+enum look_item { LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P4, LOOK_P5, LOOK_P6A, LOOK_P6B, LOOK_ITEMS };
+
+#define LOOK_TEXT 240
+struct look_answer {
+	int holds; // 1, 0, -1 = cannot be told
+	char text[LOOK_TEXT];
+};
+
+// An address range of the target.
+struct span {
+	uint64_t lo, hi;
+};
+
+// A coroutine that waits for a descriptor that went away. The copies of
+// region data are taken once and are what every judge works on.
+struct suspect {
+	unsigned rule; // 1 = CTP001: what it is suspected of
+	uint32_t cand; // index in the table; UINT32_MAX: it is waiting for something that did not end,
+		       // and `c` was made up by the engine: fd, gen, epoch, `was` = the entry
+	struct ctp_cand c;
+	struct ctp_state s;
+	int wait;           // index in s.waits, -1 = learned
+	uint64_t turns0;    // turns of all threads when it was found
+	uint64_t found_ns;
+	uint64_t next_ns;   // not looked at again before
+	unsigned looks;
+	unsigned vain;      // further ones that could not tell whether it is stuck
+	bool settled;       // proven as far as the engine can tell
+	bool gone;          // refuted: dropped at the next turn
+	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
+	uint64_t said;      // digest of the last line about it
+	// the look under way
+	struct look_answer a[LOOK_ITEMS];
+	struct span mine[2]; // stack and control block, with the allocations that hold them
+	bool heap[2];        // that is a block of the heap
+	bool whole[2];       // that is all of a mapping, as no allocation is known
+	unsigned nmine;
+	bool mixed;          // what it was given holds others' stacks: no object of its own
+};
+
+// How many objects of the search are its own; 0: its P6A has its reason already.
+static inline unsigned suspect_objects(const struct suspect *s)
+{
+	return s->mixed ? 0 : s->nmine;
+}
+
+#define LOOK_OPEN_MAX 40
+struct look_open { // ways by which the program could still resume it
+	uint64_t id;   // of the coroutine; 0 = all
+	char text[LOOK_TEXT];
+};
+
+enum { HOOK_FRAMES = 1 << 14 }; // between a hook's caller and its system call lie so many bytes at most
+
+struct look {
+	const struct ctp_region *r;
+	pid_t pid;
+	bool final, may_stop;
+	bool scan;            // memory may be scanned
+	bool rested;          // nothing ran for a while before this look
+	bool disturbed;       // a thread stood still by a stop, or ran, where it mattered
+	uint64_t deadline_ns;
+	const struct keys *keys; // that were there before the program
+	struct suspect **who;
+	size_t n;
+	struct proc_tasks tasks;
+	struct polled *polled; // by task: what it gave to poll or select
+	struct proc_maps maps;
+	struct rows rows;
+	char unseen[LOOK_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
+	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
+	uint32_t nthreads;
+	uint64_t scanned_bytes;
+	uint64_t turns;
+	struct look_open *open;
+	size_t nopen;
+	enum { SHARED_NOT_ASKED, SHARED, SHARED_NOT } shared; // may another process have one of its epoll sets?
+};
+
+// Is its time over? Then what has not been looked at stays open. A live look gives way to the last one.
+static inline bool look_late(const struct look *l)
+{
+	return signals_late(l->deadline_ns) || (!l->final && signals_waiting());
+}
+
+// Reads the process. 0 or -errno. deinit takes a zeroed look.
+int look_begin(struct look *l);
+void look_deinit(struct look *l);
+// Which threads sleep in our hooks, by their present state.
+void look_mark_hooked(struct look *l);
+// Copies a thread's entry anew, of one moment; if there was none, as one of which nothing is known.
+void look_thread(struct look *l, uint32_t slot);
+// Reads mappings, rows and thread entries anew. 0 or -errno.
+int look_again(struct look *l);
+
+void look_say(struct look_answer *a, int holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void look_say_all(struct look *l, enum look_item item, int holds, const char *text);
+void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.
+bool look_in_epoll(const struct proc_task *t);
+bool look_epoll_call(int64_t nr);
+bool look_in_set(const struct proc_task *t);
+// Does its entry tell of a hook that may still be on its stack? (It is not, if that was left by a jump.)
+static inline bool look_in_hook(const struct ctp_thread *c, const struct proc_task *t)
+{
+	return (c->wait_seq & 1) && c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
+}
+// Is it asleep in the wait of a loop that its entry tells of (ctp_wait_call)?
+static inline bool look_in_wait(const struct proc_task *t, uint32_t call)
+{
+	return call == CTP_IN_EPOLL ? look_in_epoll(t) :
+	       (call == CTP_IN_POLL || call == CTP_IN_SELECT) && look_in_set(t);
+}
+// Consistent copy of an fd's entry. False if there is none (or never at rest).
+bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
+
+// Is there another process that may have what this one has open: a child, or its parent?
+static inline bool look_has_kin(const struct ctp_region *r)
+{
+	return ctp_load32(&r->ext->forks) || ctp_load32(&r->ext->inherited);
+}
+
+void hidden_fds_find(struct look *l);        // fills `unseen`
+void kernel_judge(struct look *l);       // P0, P2, P3
+void kernel_unsettle(struct look *l, bool stuck); // not all was looked at: no P2 holds any more
+void kernel_stuck(struct look *l);       // P2, P3 of those whose descriptor is open; `who` is in order of ids
+bool kernel_leads_in(const struct suspect *s, uint64_t word); // into its memory?
+bool kernel_threads_hold(struct look *l, struct suspect *s);  // a thread sits in a call on F: said, as P3
+const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s); // open, and not F
+void flight_judge(struct look *l);       // P4, P5
+void flight_tables(const struct ctp_region *r, struct suspect *s); // P4, P5 from the tables alone
+void quiet_judge(struct look *l);        // P6b
+uint64_t quiet_handled(pid_t pid);       // signals for which it has a handler, but those of faults; all if it cannot be seen
+void reach_objects(struct look *l);      // fills `mine` of every suspect
+void reach_judge(struct look *l);        // P6a

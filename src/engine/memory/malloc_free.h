@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// malloc_free.h - memory that the program has given back to glibc's malloc, and that
+// lies in its lists: no word in there is the program's any more.
+#pragma once
+
+#include "engine/memory/scan_exclude.h"
+
+// Adds what is certain; nothing may run meanwhile. Sorted, disjoint.
+void malloc_free_find(pid_t pid, const struct proc_maps *maps, struct span_list *out, uint64_t deadline_ns);

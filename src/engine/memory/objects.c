@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+//
+// What belongs to a coroutine: its stack and its control block, each grown to
+// the allocation that holds it, since a pointer to any part of a larger
+// object may lead to the rest. Known allocations: the mmap that the hook saw,
+// a block of glibc's malloc; else the whole mapping. Static storage can
+// always be reached by name: P6a is then answered here. The kernel makes one
+// mapping of neighbours: who was given all of one that holds what is others'
+// stays undecided, and is no object that those would be a part of.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "engine/memory/malloc_heap.h"
+#include "engine/inspect/look.h"
+#include "engine/target/names.h"
+#include "engine/memory/scan.h"
+
+static bool within(uint64_t addr, struct span s)
+{
+	return addr >= s.lo && addr < s.hi;
+}
+
+static const struct malloc_heap_query *asked(const struct malloc_heap_query *q, size_t n, uint64_t addr)
+{
+	size_t i = FIRST_NOT(n, k, q[k].addr < addr);
+	return i < n && q[i].addr == addr && q[i].found ? &q[i] : NULL;
+}
+
+static bool anonymous(const struct maps_line *m)
+{
+	return !m->ino && (!*m->path || !strncmp(m->path, "[anon", 5));
+}
+
+static bool alike(const struct maps_line *a, const struct maps_line *b)
+{
+	return (anonymous(a) && anonymous(b)) || (a->ino == b->ino && !strcmp(a->path, b->path));
+}
+
+// All that adjoins `m` and is of its kind, whatever may be done there: a pool
+// has pages without access between its parts, and leads to them from its start.
+static struct span mapping(const struct proc_maps *maps, const struct maps_line *m)
+{
+	const struct maps_line *a = m, *b = m;
+	while (a > maps->v && a[-1].hi == a->lo && alike(a - 1, m))
+		a--;
+	while (b + 1 < maps->v + maps->n && b[1].lo == b->hi && alike(b + 1, m))
+		b++;
+	return (struct span){a->lo, b->hi};
+}
+
+// The allocation that holds [at.lo, at.hi). False: no such memory, or not one allocation.
+static bool grow(const struct look *l, const struct malloc_heap_query *q, size_t n, struct span at, struct span *out, bool *heap)
+{
+	const struct malloc_heap_query *h = asked(q, n, at.lo);
+	const struct maps_line *m = proc_maps_find(&l->maps, at.lo);
+	if (h && at.hi <= h->block.hi + 8) { // a block's last 8 bytes are the next header's
+		*out = (struct span){h->block.lo, h->block.hi + 8};
+		*heap = true;
+		return true;
+	}
+	*heap = false;
+	if (!m)
+		return false;
+	*out = mapping(&l->maps, m);
+	return at.hi <= out->hi;
+}
+
+// Far from where the kernel puts what it may put anywhere, which is near the loader:
+// such an address was chosen, and may stand in the program's code.
+static bool is_chosen(const struct look *l, uint64_t addr)
+{
+	uint64_t all = 64ULL << 30, nearest = UINT64_MAX;
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct maps_line *m = &l->maps.v[i];
+		if (addr >= m->lo && addr < m->hi && !strcmp(m->path, "[heap]"))
+			return false;
+		all += m->hi - m->lo;
+		uint64_t off = m->lo > addr ? m->lo - addr : addr - m->lo;
+		if (strstr(m->path, "/ld-") && off < nearest)
+			nearest = off;
+	}
+	return nearest != UINT64_MAX && nearest > all;
+}
+
+static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const char *what)
+{
+	char symbol[160];
+	if (!names_static(l->pid, &l->maps, addr, symbol, sizeof(symbol)))
+		return false;
+	look_say(&s->a[LOOK_P6A], 0, "its %s lies in static storage (%s), which can always be reached", what, symbol);
+	look_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
+	return true;
+}
+
+static void own(struct look *l, struct suspect *s, const struct malloc_heap_query *q, size_t n)
+{
+	const struct ctp_state *c = &s->s;
+	struct look_answer *a = &s->a[LOOK_P6A];
+	struct span stack, block;
+	s->nmine = 0;
+	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
+	look_say(a, -1, "the bounds of its stack are not known");
+	if (!c->lo || c->hi <= c->lo || c->hi > SCAN_ADDRESS_MASK || !c->slot)
+		return;
+	if (c->flags & CTP_STATE_SHARED_STACK) {
+		look_say(a, -1, "it shares its stack with others by copying");
+		return;
+	}
+	if (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi) {
+		look_say(a, -1, "it left from another stack than its own, in a way that was not seen");
+		return;
+	}
+	if (is_static(l, s, c->lo, "stack"))
+		return;
+	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SCAN_ADDRESS_MASK)
+		stack = (struct span){c->block_lo, c->block_hi};
+	else if (!grow(l, q, n, (struct span){c->lo, c->hi}, &stack, &s->heap[0]))
+		return;
+	else
+		s->whole[0] = !s->heap[0];
+	if (!within(c->slot, stack)) {
+		if (is_static(l, s, c->slot, "control block"))
+			return;
+		look_say(a, -1, "the block that holds its saved context is not known");
+		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
+			return;
+		s->whole[1] = !s->heap[1];
+		s->mine[1] = block;
+	}
+	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
+		look_say(a, -1, "its memory lies at an address that the program chose, which may stand in its code");
+		return;
+	}
+	s->mine[0] = stack;
+	s->nmine = within(c->slot, stack) ? 1 : 2;
+}
+
+// A stack or control block whose bounds are known.
+struct known {
+	struct span at;
+	uint64_t id;
+};
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+	return x->at.lo < y->at.lo ? -1 : x->at.lo > y->at.lo;
+}
+
+// Does `at` hold what is another's than s's? v: in order of their addresses.
+static bool holds_others(const struct suspect *s, struct span at, const struct known *v, size_t n)
+{
+	size_t i = FIRST_NOT(n, k, v[k].at.lo < at.hi);
+	while (i > 0 && v[i - 1].id == s->s.id)
+		i--; // its own
+	return i > 0 && v[i - 1].at.hi > at.lo;
+}
+
+static void set_apart(struct look *l)
+{
+	struct known *known = calloc(2 * l->n + 1, sizeof(*known));
+	size_t n = 0;
+	for (size_t i = 0; known && i < l->n; i++)
+		for (unsigned k = 0; k < l->who[i]->nmine; k++)
+			if (!l->who[i]->whole[k])
+				known[n++] = (struct known){l->who[i]->mine[k], l->who[i]->s.id};
+	if (n)
+		qsort(known, n, sizeof(*known), by_lo);
+	for (size_t i = 0; n && i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		for (unsigned k = 0; k < s->nmine; k++)
+			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
+		if (s->mixed)
+			look_say(&s->a[LOOK_P6A], -1, "its memory lies among what is others': what leads to it cannot be told apart");
+	}
+	free(known);
+}
+
+void reach_objects(struct look *l)
+{
+	struct malloc_heap_query *q = calloc(2 * l->n + 1, sizeof(*q));
+	size_t n = 0;
+	for (size_t i = 0; q && i < l->n; i++) {
+		q[n++].addr = l->who[i]->s.lo;
+		q[n++].addr = l->who[i]->s.slot;
+	}
+	if (q)
+		malloc_heap_resolve(l->pid, &l->maps, q, n, l->deadline_ns);
+	for (size_t i = 0; i < l->n; i++)
+		own(l, l->who[i], q, q ? n : 0);
+	free(q);
+	set_apart(l);
+}

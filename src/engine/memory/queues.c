@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//
+// Pipes are opened anew by way of /proc and copied with tee(2), which takes
+// nothing out and holds none of the process's own files; an eventfd's number
+// stands in its fdinfo, as a file's offset does; memory files and unlinked files
+// are read. What is in files that have a name is outside the process.
+#include "engine/memory/queues.h"
+#include "engine/memory/keys.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 20 };
+
+static bool __attribute__((format(printf, 2, 3))) fail(struct queues *q, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(q->why, sizeof(q->why), format, ap);
+	va_end(ap);
+	return false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool add_pipe(struct queues *q, uint64_t key)
+{
+	uint64_t *more = realloc(q->pipes, (q->npipes + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	q->pipes = more;
+	more[q->npipes++] = key;
+	return true;
+}
+
+static bool add_socket(struct queues *q, uint64_t ino, int fd)
+{
+	struct queues_socket *more = realloc(q->sockets, (q->nsockets + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	q->sockets = more;
+	more[q->nsockets++] = (struct queues_socket){.ino = ino, .fd = fd};
+	return true;
+}
+
+struct queues_socket *queues_own(const struct queues *q, uint64_t ino)
+{
+	struct queues_socket key = {.ino = ino};
+	return ino && q->nsockets ? bsearch(&key, q->sockets, q->nsockets, sizeof(key), by_value) : NULL;
+}
+
+// All of `from`, which is a pipe of the process's, by way of a pipe of our own.
+static bool copy_pipe(struct queues *q, int from, int number)
+{
+	int own[2], want = 0;
+	char where[40];
+	if (ioctl(from, FIONREAD, &want))
+		return fail(q, "pipe fd %d cannot be looked into", number);
+	if (!want)
+		return true;
+	if (pipe2(own, O_CLOEXEC | O_NONBLOCK))
+		return fail(q, "no descriptor to look into pipe fd %d", number);
+	fcntl(own[1], F_SETPIPE_SZ, fcntl(from, F_GETPIPE_SZ));
+	ssize_t got = tee(from, own[1], (size_t)want, SPLICE_F_NONBLOCK);
+	unsigned char *bytes = malloc((size_t)want);
+	ssize_t n = bytes && got == want ? read(own[0], bytes, (size_t)want) : -1;
+	close(own[0]);
+	close(own[1]);
+	snprintf(where, sizeof(where), "a word in the pipe of fd %d", number);
+	if (n == want)
+		q->bytes(q->ctx, where, bytes, (size_t)n);
+	free(bytes);
+	return n == want || fail(q, "pipe fd %d cannot be looked into", number);
+}
+
+static bool one_pipe(struct queues *q, const char *path, int number, uint64_t key)
+{
+	struct stat st;
+	if (lstat(path, &st) || !(st.st_mode & S_IRUSR))
+		return true; // nobody can read it through this number
+	for (size_t i = 0; i < q->npipes; i++)
+		if (q->pipes[i] == key)
+			return true;
+	if (!add_pipe(q, key))
+		return fail(q, "out of memory");
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return fail(q, "pipe fd %d cannot be looked into", number);
+	bool ok = copy_pipe(q, fd, number);
+	close(fd);
+	return ok;
+}
+
+static void one_eventfd(struct queues *q, int number)
+{
+	char name[40], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", number);
+	if (proc_slurp(q->l->pid, name, &text, NULL))
+		return; // closed meanwhile: then something ran, and the search does not count
+	uint64_t count = proc_field(text, "eventfd-count:", 16);
+	free(text);
+	snprintf(name, sizeof(name), "the count of eventfd %d", number);
+	q->bytes(q->ctx, name, (const unsigned char *)&count, sizeof(count));
+}
+
+static bool one_file(struct queues *q, const char *path, int number)
+{
+	struct stat st;
+	char where[40];
+	snprintf(where, sizeof(where), "a word in the unlinked file fd %d", number);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	unsigned char *bytes = malloc(PIECE);
+	bool ok = fd >= 0 && bytes && !fstat(fd, &st);
+	for (off_t at = 0; ok && S_ISREG(st.st_mode) && at < st.st_size;) {
+		ssize_t n = pread(fd, bytes, PIECE, at);
+		if (n <= 0)
+			break;
+		q->bytes(q->ctx, where, bytes, (size_t)n);
+		at += n < PIECE ? n : n - 7;
+		ok = !signals_late(q->l->deadline_ns);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(bytes);
+	return ok || fail(q, "unlinked file fd %d could not be read", number);
+}
+
+// How far it was read or written is a number that the program can set and ask for.
+static void offset_of(struct queues *q, int number)
+{
+	char name[40], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", number);
+	if (proc_slurp(q->l->pid, name, &text, NULL))
+		return; // closed meanwhile
+	uint64_t at = proc_field(text, "pos:", 10);
+	free(text);
+	snprintf(name, sizeof(name), "the offset of fd %d", number);
+	q->bytes(q->ctx, name, (const unsigned char *)&at, sizeof(at));
+}
+
+// Something that has, or had, a name.
+static bool one_named(struct queues *q, const char *path, int number, bool gone)
+{
+	struct stat st;
+	if (stat(path, &st))
+		return true; // closed meanwhile
+	if (S_ISFIFO(st.st_mode))
+		return one_pipe(q, path, number, st.st_ino ^ (uint64_t)st.st_dev << 40);
+	if (!queues_special(q, path, number, &st))
+		return false;
+	if (S_ISREG(st.st_mode))
+		offset_of(q, number);
+	return !gone || !S_ISREG(st.st_mode) || one_file(q, path, number);
+}
+
+static bool unlinked(const char *link)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(link);
+	return *link == '/' && n > sizeof(gone) && !strcmp(link + n - (sizeof(gone) - 1), gone);
+}
+
+static bool one(struct queues *q, int number)
+{
+	char path[64], link[256];
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", q->l->pid, number);
+	if (!proc_fd_link(q->l->pid, number, link, sizeof(link)))
+		return true;
+	if (!strncmp(link, "pipe:[", 6))
+		return one_pipe(q, path, number, strtoull(link + 6, NULL, 10));
+	if (!strcmp(link, "anon_inode:[eventfd]"))
+		one_eventfd(q, number);
+	else if (!strncmp(link, "socket:[", 8))
+		return add_socket(q, strtoull(link + 8, NULL, 10), number) || fail(q, "out of memory");
+	else if (*link == '/')
+		return one_named(q, path, number, unlinked(link));
+	return true;
+}
+
+bool queues_read(struct queues *q)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/fd", q->l->pid);
+	DIR *d = opendir(path);
+	bool ok = d || fail(q, "its descriptors cannot be seen");
+	for (struct dirent *e; ok && (e = readdir(d));) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		ok = one(q, atoi(e->d_name));
+		if (ok && signals_late(q->l->deadline_ns))
+			ok = fail(q, "no time to look into its pipes and sockets");
+	}
+	if (d)
+		closedir(d);
+	if (ok && q->nsockets)
+		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
+	ok = ok && (!q->nsockets || queues_sockets(q)) && queues_ipc(q) && keys_read(q, q->l->keys);
+	free(q->sockets);
+	free(q->pipes);
+	q->sockets = NULL;
+	q->pipes = NULL;
+	return ok;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// queues.h - what the kernel keeps for the process and may hand back to it:
+// a pointer may wait in a pipe, an eventfd, an unlinked file or a socket.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/inspect/look.h"
+
+struct queues {
+	const struct look *l;
+	// Told of bytes that were found; `where` names what holds them.
+	void (*bytes)(void *ctx, const char *where, const unsigned char *bytes, size_t n);
+	void *ctx;
+	char why[160]; // if not all could be seen
+	struct queues_socket *sockets; // the process's; sorted when complete
+	uint64_t *pipes;               // those already read
+	size_t nsockets, npipes;
+};
+
+struct queues_socket {
+	uint64_t ino;
+	int fd;
+	bool seen; // in a table that tells what waits in it
+};
+
+// True if all of it was told; else `why`. The process sees nothing of it.
+bool queues_read(struct queues *q);
+
+// Sockets alone (queues_net.c): their bytes cannot be seen without holding
+// the socket, so any that came from the process itself is a doubt.
+bool queues_sockets(struct queues *q);
+struct queues_socket *queues_own(const struct queues *q, uint64_t ino);
+
+// What shows nothing through a descriptor (queues_ipc.c): System V's queues and
+// segments; then a descriptor that is a message queue or a pseudo-terminal.
+struct stat;
+bool queues_ipc(struct queues *q);
+bool queues_special(struct queues *q, const char *path, int number, const struct stat *st);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// What has no descriptor, or shows nothing through it: System V queues and
+// detached segments, message queues, pseudo-terminals. Whatever the process may
+// have left there for itself is a doubt.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+#include "engine/memory/queues.h"
+
+#define MQUEUE_MAGIC 0x19800202L
+enum { PTMX_MAJOR = 5, PTMX_MINOR = 2 };
+
+static bool same_ipc(pid_t pid)
+{
+	char path[40], a[64] = "", b[64] = "?";
+	snprintf(path, sizeof(path), "/proc/%d/ns/ipc", pid);
+	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/ipc", b, sizeof(b) - 1) > 0 && !strcmp(a, b);
+}
+
+// Messages that it sent, or that another sent after it.
+static bool messages(struct queues *q)
+{
+	char *text, *save = NULL;
+	if (proc_slurp(q->l->pid, "../sysvipc/msg", &text, NULL))
+		return true; // no such thing here
+	bool ok = true;
+	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned long n;
+		int id, last;
+		if (sscanf(line, "%*d %d %*o %*u %lu %d", &id, &n, &last) != 3 || !n || (last != q->l->pid && n < 2))
+			continue;
+		snprintf(q->why, sizeof(q->why), "System V queue %d holds messages that it may have sent to itself", id);
+		ok = false;
+	}
+	free(text);
+	return ok;
+}
+
+static bool attached(const struct look *l, unsigned long id)
+{
+	for (size_t i = 0; i < l->maps.n; i++)
+		if (l->maps.v[i].ino == id && !strncmp(l->maps.v[i].path, "/SYSV", 5))
+			return true;
+	return false;
+}
+
+static bool segments(struct queues *q)
+{
+	char *text, *save = NULL;
+	if (proc_slurp(q->l->pid, "../sysvipc/shm", &text, NULL))
+		return true;
+	bool ok = true;
+	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+		int id, maker, last;
+		if (sscanf(line, "%*d %d %*o %*u %d %d", &id, &maker, &last) != 3 ||
+		    (maker != q->l->pid && last != q->l->pid) || attached(q->l, (unsigned long)id))
+			continue;
+		snprintf(q->why, sizeof(q->why), "System V segment %d, which it has detached, cannot be searched", id);
+		ok = false;
+	}
+	free(text);
+	return ok;
+}
+
+bool queues_ipc(struct queues *q)
+{
+	if (!same_ipc(q->l->pid)) {
+		snprintf(q->why, sizeof(q->why), "its System V queues cannot be seen");
+		return false;
+	}
+	return messages(q) && segments(q);
+}
+
+// The status of a message queue: what lies in it, and who is told of the next message, with what value.
+static bool message_queue(struct queues *q, const char *path, int number)
+{
+	char text[128] = "";
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (n > 0 && !proc_field(text, "QSIZE:", 10) && !proc_field(text, "NOTIFY_PID:", 10))
+		return true;
+	snprintf(q->why, sizeof(q->why), n > 0 && !proc_field(text, "QSIZE:", 10) ?
+		 "message queue fd %d will tell somebody of a message, with a value that cannot be seen" :
+		 "message queue fd %d may hold what it sent to itself", number);
+	return false;
+}
+
+bool queues_special(struct queues *q, const char *path, int number, const struct stat *st)
+{
+	struct statfs fs;
+	if (S_ISCHR(st->st_mode) && ((major(st->st_rdev) == PTMX_MAJOR && minor(st->st_rdev) == PTMX_MINOR))) {
+		snprintf(q->why, sizeof(q->why), "the pseudo-terminal of fd %d may hold what it wrote to itself", number);
+		return false;
+	}
+	if (S_ISREG(st->st_mode) && !statfs(path, &fs) && fs.f_type == MQUEUE_MAGIC)
+		return message_queue(q, path, number);
+	return true;
+}

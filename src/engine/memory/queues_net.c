@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+//
+// Bytes that the process sent to itself and has not read yet. Unix sockets by
+// the kernel's socket diagnosis, which tells queue and peer; TCP and UDP from
+// /proc/PID/net. A peer that is gone may have been the process itself.
+#include "engine/memory/queues.h"
+
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
+// connection that a coroutine has filled until it had to wait, are what it writes.
+enum { LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
+
+// ----------------------------------------------------------------------- unix
+
+// 1: a socket of the process holds what it may have sent itself; 0: not.
+static int unix_holds(const struct queues *q, const struct nlmsghdr *h)
+{
+	const struct unix_diag_msg *m = NLMSG_DATA(h);
+	if (!queues_own(q, m->udiag_ino))
+		return 0;
+	const char *at = (const char *)(m + 1), *end = (const char *)h + h->nlmsg_len;
+	uint32_t peer = 0, queued = UINT32_MAX;
+	while (at + sizeof(struct nlattr) <= end) {
+		const struct nlattr *a = (const void *)at;
+		if (a->nla_len < sizeof(*a) || at + a->nla_len > end)
+			break;
+		if (a->nla_type == UNIX_DIAG_PEER && a->nla_len >= sizeof(*a) + 4)
+			memcpy(&peer, a + 1, 4);
+		if (a->nla_type == UNIX_DIAG_RQLEN && a->nla_len >= sizeof(*a) + 4)
+			memcpy(&queued, a + 1, 4);
+		at += NLA_ALIGN(a->nla_len);
+	}
+	return queued && (!peer || queues_own(q, peer));
+}
+
+// 1 and 0 as above, -1: the kernel does not tell.
+static int unix_dump(const struct queues *q, int s)
+{
+	struct {
+		struct nlmsghdr h;
+		struct unix_diag_req r;
+	} ask = {.h = {.nlmsg_len = sizeof(ask), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		 .r = {.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN}};
+	static _Alignas(struct nlmsghdr) char buf[1 << 15];
+	if (send(s, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
+		return -1;
+	for (;;) {
+		ssize_t n = recv(s, buf, sizeof(buf), 0);
+		if (n <= 0)
+			return -1;
+		unsigned left = (unsigned)n;
+		for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
+			if (h->nlmsg_type == NLMSG_DONE)
+				return 0;
+			if (h->nlmsg_type == NLMSG_ERROR)
+				return -1;
+			if (h->nlmsg_type == SOCK_DIAG_BY_FAMILY && unix_holds(q, h))
+				return 1;
+		}
+	}
+}
+
+static void note(const struct queues *q, uint64_t ino)
+{
+	struct queues_socket *s = queues_own(q, ino);
+	if (s)
+		s->seen = true;
+}
+
+static bool any_unix(const struct queues *q)
+{
+	char *text;
+	if (proc_slurp(q->l->pid, "net/unix", &text, NULL))
+		return true;
+	bool any = false;
+	for (char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n')) {
+		unsigned long long ino;
+		if (sscanf(line, " %*s %*s %*s %*s %*s %*s %llu", &ino) != 1 || !queues_own(q, ino))
+			continue;
+		note(q, ino);
+		any = true;
+	}
+	free(text);
+	return any;
+}
+
+static bool same_network(pid_t pid)
+{
+	char path[40], a[64] = "", b[64] = "?";
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/net", b, sizeof(b) - 1) > 0 && !strcmp(a, b);
+}
+
+static bool unix_sockets(struct queues *q)
+{
+	if (!any_unix(q))
+		return true;
+	struct timeval patience = {.tv_usec = 100000};
+	int s = same_network(q->l->pid) ? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG) : -1;
+	if (s >= 0)
+		setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	int r = s >= 0 ? unix_dump(q, s) : -1;
+	if (s >= 0)
+		close(s);
+	if (r)
+		snprintf(q->why, sizeof(q->why), r > 0 ? "a unix socket holds bytes that it may have sent to itself" :
+							 "the queues of its unix sockets cannot be seen");
+	return !r;
+}
+
+// ----------------------------------------------------------------------- inet
+
+struct end {
+	char addr[33];
+	unsigned port;
+};
+struct inet {
+	struct end local, peer;
+	unsigned state, sent, queued;
+	uint64_t ino;
+};
+struct inets {
+	struct inet *v;
+	size_t n;
+};
+
+static bool read_inets(struct inets *s, pid_t pid, const char *file)
+{
+	char *text, *save = NULL;
+	if (proc_slurp(pid, file, &text, NULL))
+		return true; // no such protocol here
+	size_t room = s->n;
+	bool ok = true;
+	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+		struct inet t;
+		unsigned long long ino;
+		if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %x:%x %*s %*s %*s %*s %llu", t.local.addr, &t.local.port,
+			   t.peer.addr, &t.peer.port, &t.state, &t.sent, &t.queued, &ino) != 8)
+			continue;
+		t.ino = ino;
+		if (s->n == room) {
+			struct inet *more = realloc(s->v, (room = room ? room * 2 : 64) * sizeof(t));
+			if (!(ok = more != NULL))
+				break;
+			s->v = more;
+		}
+		s->v[s->n++] = t;
+	}
+	free(text);
+	return ok;
+}
+
+static bool same_end(const struct end *a, const struct end *b)
+{
+	size_t n = strlen(a->addr), m = strlen(b->addr); // one may be the other's form in IPv6
+	return a->port == b->port && (n <= m ? !strcmp(a->addr, b->addr + (m - n)) : !strcmp(a->addr + (n - m), b->addr));
+}
+
+// Could what waits in `t` come from the process? Its other end is the process's, or not to be found here.
+static bool from_itself(const struct queues *q, const struct inets *s, const struct inet *t)
+{
+	bool ours = queues_own(q, t->ino), local = !strcmp(t->local.addr, t->peer.addr) || !t->peer.port;
+	size_t n = strlen(t->peer.addr); // 127.0.0.0/8 as the last four bytes, ::1
+	local |= n >= 8 && !strcmp(t->peer.addr + n - 2, "7F");
+	local |= n == 32 && !strcmp(t->peer.addr, "00000000000000000000000001000000");
+	if (!ours && t->ino)
+		return false;
+	for (size_t i = 0; i < s->n; i++)
+		if (t->peer.port && same_end(&s->v[i].local, &t->peer) && same_end(&s->v[i].peer, &t->local))
+			return queues_own(q, s->v[i].ino) || (ours && !s->v[i].ino && local);
+	return ours && local;
+}
+
+static unsigned port_of(const uint8_t *address)
+{
+	return (unsigned)address[2] << 8 | address[3]; // as in sockaddr_in and sockaddr_in6
+}
+
+// The connection that some suspect waits to write to: the descriptor that went away.
+static bool of_suspect(const struct queues *q, const struct inet *t)
+{
+	for (size_t i = 0; i < q->l->n; i++) {
+		const struct suspect *s = q->l->who[i];
+		const struct ctp_cand *c = &s->c;
+		unsigned local = port_of(c->local), peer = port_of(c->peer);
+		if (s->wait < 0 || !(s->s.waits[s->wait].events & EPOLLOUT) || c->name_len < 4 || !peer)
+			continue;
+		if ((t->local.port == local && t->peer.port == peer) || (t->local.port == peer && t->peer.port == local))
+			return true;
+	}
+	return false;
+}
+
+static bool inet_sockets(struct queues *q)
+{
+	static const char *const files[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/udplite", "net/udplite6",
+					    "net/raw", "net/raw6", "net/icmp", "net/icmp6"};
+	struct inets s = {0};
+	bool ok = true;
+	for (size_t i = 0; ok && i < sizeof(files) / sizeof(*files); i++)
+		ok = read_inets(&s, q->l->pid, files[i]);
+	if (!ok)
+		snprintf(q->why, sizeof(q->why), "out of memory");
+	for (size_t i = 0; ok && i < s.n; i++) {
+		const struct inet *t = &s.v[i];
+		note(q, t->ino);
+		unsigned most = t->queued > t->sent ? t->queued : t->sent;
+		if (most < LEAST || (most > BULK && of_suspect(q, t)) || t->state == LISTENS)
+			continue;
+		if (signals_late(q->l->deadline_ns) || from_itself(q, &s, t)) {
+			snprintf(q->why, sizeof(q->why), "a socket at port %u holds bytes that it may have sent to itself", t->local.port);
+			ok = false;
+		}
+	}
+	free(s.v);
+	return ok;
+}
+
+// ----------------------------------------------------------------- all others
+
+// Tables that tell how much waits in a socket, and which it is, in these columns.
+static bool other_sockets(struct queues *q)
+{
+	static const struct { const char *file, *format; } tables[] = {
+		{"net/netlink", "%*s %*s %*s %*s %u %*s %*s %*s %*s %llu"},
+		{"net/packet", "%*s %*s %*s %*s %*s %*s %u %*s %llu"},
+	};
+	bool ok = true;
+	for (size_t i = 0; ok && i < sizeof(tables) / sizeof(*tables); i++) {
+		char *text, *save = NULL;
+		if (proc_slurp(q->l->pid, tables[i].file, &text, NULL))
+			continue; // no such protocol here
+		for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+			unsigned waits;
+			unsigned long long ino;
+			if (sscanf(line, tables[i].format, &waits, &ino) != 2 || !queues_own(q, ino))
+				continue;
+			note(q, ino);
+			ok = !waits;
+		}
+		free(text);
+		if (!ok)
+			snprintf(q->why, sizeof(q->why), "a socket of %s holds bytes that it may have sent to itself", tables[i].file + 4);
+	}
+	return ok;
+}
+
+// In no table: a connection that is over, a socket never bound, a kind that is not
+// known, another network. Only the socket itself can tell; nobody is at its other end.
+static bool unlisted(struct queues *q, const struct queues_socket *s)
+{
+	int waits = -1, p = (int)syscall(SYS_pidfd_open, q->l->pid, 0);
+	int fd = p >= 0 ? (int)syscall(SYS_pidfd_getfd, p, s->fd, 0) : -1;
+	if (fd >= 0 && ioctl(fd, FIONREAD, &waits))
+		waits = -1;
+	if (fd >= 0)
+		close(fd);
+	if (p >= 0)
+		close(p);
+	if (waits)
+		snprintf(q->why, sizeof(q->why), waits > 0 ? "socket fd %d holds bytes that it may have sent to itself" :
+							     "it cannot be seen what waits in socket fd %d", s->fd);
+	return !waits;
+}
+
+bool queues_sockets(struct queues *q)
+{
+	bool ok = unix_sockets(q) && inet_sockets(q) && other_sockets(q);
+	for (size_t i = 0; ok && i < q->nsockets; i++)
+		ok = q->sockets[i].seen || unlisted(q, &q->sockets[i]);
+	return ok;
+}

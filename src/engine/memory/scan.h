@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// scan.h - finds every word in a process's writable memory that points into
+// one of some address ranges.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/inspect/look.h"
+
+// Upper bits may carry a tag: only these are compared.
+#define SCAN_ADDRESS_MASK ((1ULL << 48) - 1)
+
+struct scan {
+	pid_t pid;
+	const struct span *targets; // sorted, disjoint
+	size_t ntargets;
+	const struct span *skip;    // sorted, disjoint: not read
+	size_t nskip;
+	bool live; // gives way to the last look
+	uint64_t deadline_ns;
+	uint64_t guard;             // how glibc disguises a jmp_buf's addresses
+	unsigned rotate;            // (ctp_ext.pointer_guard); guard 0: not looked for
+	void (*hit)(void *ctx, uint64_t at, uint64_t address); // the word at `at` holds it
+	void *ctx;
+	// results
+	uint64_t bytes;             // looked at
+	char why[160];              // if it failed
+};
+
+// 0 when all that can hold a pointer was read; -EAGAIN (time) or -EIO (hole),
+// with `why`; -ENOMEM.
+int scan_run(struct scan *s, const struct proc_maps *maps);
+
+// Searches bytes that were read elsewhere; hits are told as at `at` and on.
+void scan_bytes(struct scan *s, const unsigned char *bytes, size_t n, uint64_t at);
+
+// Sorts spans, drops empty ones and joins those that overlap. Returns how many are left.
+size_t scan_tidy(struct span *v, size_t n);
+// Index of the span that holds `addr`, or n.
+size_t scan_find(const struct span *v, size_t n, uint64_t addr);

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+//
+// What the scan leaves out. Each span must be dead for certain: a stack below
+// its pointer counts only where the stack's lower end is known (declared to
+// makecontext, with the coroutine's own save area not in there; or a thread's
+// own, as the C library has it, that no declared stack shares), where no live
+// word of it points further down, and as far as a stack has come in one piece.
+#include "engine/memory/scan_exclude.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "engine/inspect/boundary.h"
+#include "engine/inspect/callees.h"
+#include "unwind/unwind.h"
+
+enum { PAGE = 4096, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
+#define TOUCHED (3ULL << 62) // present, or swapped out
+
+// A thread's own stack: where it stands, and where it last saved itself, if it has gone on.
+struct native {
+	uint64_t sp, slot, red;
+	int tid;
+};
+
+struct dead {
+	const struct look *l;
+	int pagemap;
+	uint64_t *words;            // LIVE_MOST bytes
+	uint64_t *slots;            // of natives that run, by thread
+	uint64_t left, left_bytes;  // a context that its owner has left behind: what it points to does not count
+	struct span_list declared;
+	struct native *natives;
+	size_t nnatives;
+	struct unwind *unwind; // from the first use on
+};
+
+void span_add(struct span_list *s, uint64_t lo, uint64_t hi)
+{
+	if (hi <= lo)
+		return;
+	if (s->n == s->room) {
+		size_t room = s->room ? s->room * 2 : 256;
+		struct span *more = realloc(s->v, room * sizeof(*more));
+		if (!more) {
+			s->failed = true;
+			return;
+		}
+		s->v = more;
+		s->room = room;
+	}
+	s->v[s->n++] = (struct span){lo, hi};
+}
+
+
+static bool sane(const struct ctp_state *s)
+{
+	return s->hi > s->lo && s->hi - s->lo <= (1ULL << 32) && !(s->flags & CTP_STATE_SHARED_STACK);
+}
+
+// Its stack pointer is known: asleep, or held by us.
+static bool still(const struct proc_task *t)
+{
+	return (t->state == 'S' || (t->state == 't' && t->got_regs)) && (t->nr >= 0 || t->nr == PROC_NOT_IN_SYSCALL);
+}
+
+// Where the thread that runs `s` sleeps, if it does.
+static const struct proc_task *runner(const struct look *l, const struct ctp_state *s)
+{
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (l->tasks.v[i].slot == (int)s->thread && still(&l->tasks.v[i]))
+			return &l->tasks.v[i];
+	return NULL;
+}
+
+// What a function may use below its stack pointer (x86-64 psABI 3.2.2). Who sleeps in one of our hooks stands in the
+// C library's wrapper of the call: what that may have put there of the program's are registers, and these lie in its entry.
+static uint64_t red_zone(const struct look *l, const struct proc_task *t)
+{
+	return t && t->hooked && boundary_in_libc(&l->maps, t->pc) ? 0 : RED_ZONE;
+}
+
+// ------------------------------------------------------------- below a stack pointer
+
+// The lowest address below `sp` that a live word of the stack [lo, hi) points to:
+// where a signal's handler stands on a part of the stack it interrupted, or the
+// like, frames live on below the stack pointer. 0 if that cannot be told.
+static uint64_t points_down(const struct dead *d, struct span stack, uint64_t sp)
+{
+	uint64_t n = stack.hi - sp, lowest = sp;
+	if (n > LIVE_MOST || proc_peek(d->l->pid, sp, d->words, n, false) != n)
+		return 0;
+	for (uint64_t i = 0; i + 8 <= n; i += 8) {
+		uint64_t w = d->words[i / 8];
+		if (w >= stack.lo && w < lowest && !(d->left && sp + i >= d->left && sp + i - d->left < d->left_bytes))
+			lowest = w;
+	}
+	return lowest;
+}
+
+// The pages just below `to` that have been touched, one after the other, as a
+// stack touches them: what lies beneath an untouched one is no stack's. 0: not known.
+static uint64_t touched_from(const struct dead *d, uint64_t lo, uint64_t to)
+{
+	enum { BATCH = 512 };
+	uint64_t entries[BATCH], page = (to - 1) / PAGE, first = lo / PAGE;
+	if (to <= lo)
+		return 0;
+	for (;;) {
+		uint64_t n = page - first + 1 < BATCH ? page - first + 1 : BATCH;
+		if (pread(d->pagemap, entries, n * 8, (off_t)((page - n + 1) * 8)) != (ssize_t)(n * 8))
+			return 0;
+		for (uint64_t i = n; i-- > 0; page--)
+			if (!(entries[i] & TOUCHED))
+				return (page + 1) * PAGE;
+		if (page + 1 <= first)
+			return lo;
+	}
+}
+
+// The same, as far as a stack was in those pages: one that is full of one word was wiped or painted, or has
+// never been used. What lies beneath it may be anybody's: a block can have its stack at one end, and more at the other.
+static uint64_t used_from(const struct dead *d, uint64_t lo, uint64_t to)
+{
+	enum { BATCH = 16, WORDS = PAGE / 8 };
+	uint64_t from = touched_from(d, lo, to), at = to & ~(uint64_t)(PAGE - 1);
+	while (from && at > from) {
+		uint64_t first = at - from > BATCH * PAGE ? at - BATCH * PAGE : from & ~(uint64_t)(PAGE - 1);
+		if (proc_peek(d->l->pid, first, d->words, at - first, false) != at - first)
+			return at;
+		for (; at > first; at -= PAGE) {
+			const uint64_t *page = d->words + (at - PAGE - first) / 8;
+			if (!memcmp(page, page + 1, (WORDS - 1) * 8))
+				return at;
+		}
+	}
+	return from;
+}
+
+// Below `sp` on the stack [lo, hi), but for its lowest page: some keep there what
+// is the stack's, and a stack that reaches it is about to overflow. floor: nothing
+// but a stack is in what lies above, though a page of it is wiped; 0 if that is not known.
+static void below(const struct dead *d, struct span stack, uint64_t sp, uint64_t red, uint64_t floor, struct span_list *out)
+{
+	if (sp <= stack.lo + PAGE + RED_ZONE || sp > stack.hi)
+		return;
+	uint64_t to = points_down(d, stack, sp & ~7ULL);
+	if (to <= stack.lo + PAGE + RED_ZONE)
+		return;
+	to -= to < (sp & ~7ULL) ? RED_ZONE : red; // somebody stands lower
+	uint64_t from = floor ? floor : used_from(d, stack.lo, to);
+	if (floor)
+		span_add(out, floor, to);
+	else if (from)
+		span_add(out, from > stack.lo + PAGE ? from : stack.lo + PAGE, to);
+}
+
+static void coroutine(struct dead *d, const struct ctp_state *s, struct span_list *out)
+{
+	span_add(&d->declared, s->lo, s->hi);
+	const struct proc_task *t = s->life == CTP_SUSPENDED ? NULL : runner(d->l, s);
+	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : t ? t->sp : 0;
+	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
+		return;
+	d->left = 0;
+	below(d, (struct span){s->lo, s->hi}, sp, red_zone(d->l, t), 0, out);
+}
+
+// The C library's own record of a thread lies at the top of its stack: it begins
+// with a pointer to itself, has the thread's number, and the stack's bounds.
+static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp, struct span *out, uint64_t *says)
+{
+	enum { NUMBER_WITHIN = 128, RECORD_BYTES = 1 << 13 };
+	bool found = false;
+	for (size_t i = 0; i < NUMBER_WITHIN && i < words; i++)
+		found |= (uint32_t)record[i] == (uint32_t)tid || record[i] >> 32 == (uint32_t)tid;
+	if (!found || words < 3 || record[0] != at || record[2] != at)
+		return false;
+	for (size_t i = 3; i + 2 < words && i < RECORD_BYTES / 8; i++) {
+		uint64_t lo = record[i], end = lo + record[i + 1], guard = record[i + 2];
+		if (lo < PAGE || lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
+			continue;
+		*out = (struct span){lo + guard, at};
+		*says = at + 8 * i;
+		return true;
+	}
+	return false;
+}
+
+bool scan_exclude_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out, uint64_t *says)
+{
+	enum { LINE = 64, ABOVE = 1 << 20 };
+	const struct maps_line *m = proc_maps_find(&l->maps, sp);
+	if (!m)
+		return false;
+	if (tid == l->pid) {
+		*out = (struct span){m->lo, m->hi};
+		*says = 0;
+		return !strcmp(m->path, "[stack]");
+	}
+	uint64_t from = (sp + LINE - 1) & ~(uint64_t)(LINE - 1), n = m->hi - from < ABOVE ? m->hi - from : ABOVE;
+	uint64_t *words = m->hi > from ? malloc(n) : NULL;
+	size_t got = words ? proc_peek(l->pid, from, words, n, false) : 0;
+	bool found = false;
+	for (size_t at = 0; !found && at + LINE <= got; at += LINE)
+		found = words[at / 8] == from + at && stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out, says);
+	free(words);
+	return found;
+}
+
+// The stack on which a thread sleeps: that of the coroutine it runs, or its own.
+static bool own_stack(const struct look *l, const struct proc_task *t, struct span *out)
+{
+	uint64_t current = l->threads[t->slot].current;
+	struct ctp_walk w = ctp_walk_states(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); current && i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		struct ctp_state s;
+		if (ctp_load64(&l->r->states[i].id) != current || !ctp_state_read(&l->r->states[i], &s))
+			continue;
+		if (s.entity == CTP_COROUTINE) {
+			*out = (struct span){s.lo, s.hi};
+			return sane(&s) && t->sp >= s.lo && t->sp < s.hi;
+		}
+	}
+	uint64_t says;
+	return scan_exclude_thread_stack(l, t->tid, t->sp, out, &says);
+}
+
+// Where a stack begins that is all a stack: the main thread's is the kernel's to make, and that
+// of a thread is libc's where it has a guard. One that the program gave to libc has none of libc's.
+static uint64_t stack_floor(const struct look *l, int tid, const struct span *stack, uint64_t says)
+{
+	uint64_t block;
+	if (tid == l->pid)
+		return stack->lo;
+	if (proc_peek(l->pid, says, &block, sizeof(block), false) != sizeof(block) || block >= stack->lo)
+		return 0;
+	return stack->lo + PAGE;
+}
+
+// Below `sp` on a thread's own stack.
+static void native_stack(struct dead *d, const struct native *t, struct span_list *out)
+{
+	struct span stack;
+	uint64_t says;
+	if (!scan_exclude_thread_stack(d->l, t->tid, t->sp, &stack, &says))
+		return;
+	for (size_t i = 0; i < d->declared.n; i++)
+		if (d->declared.v[i].lo < stack.hi && d->declared.v[i].hi > stack.lo)
+			return;
+	d->left = t->slot;
+	below(d, stack, t->sp, t->red, stack_floor(d->l, t->tid, &stack, says), out);
+}
+
+// ------------------------------------------------------------------- saved contexts
+
+// Has the frame that saved `s` returned? Its caller stands above where it stood, on the same stack.
+static bool frame_gone(const struct look *l, const struct ctp_state *s)
+{
+	uint64_t saved = s->regs[CTP_REG_SP];
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (t->slot != (int)s->thread || !still(t) || l->threads[t->slot].current != s->id)
+			continue;
+		uint64_t now = t->hooked ? l->threads[t->slot].wait_regs[CTP_REG_SP] : t->sp;
+		const struct maps_line *m = proc_maps_find(&l->maps, now);
+		return m && saved >= m->lo && saved < now;
+	}
+	return false;
+}
+
+// Is it what the switch left there? A word that the program has put there since is none of ours.
+static bool as_left(const struct ctp_state *s, uint64_t word)
+{
+	bool is = word == s->slot || word == s->left_to;
+	for (unsigned i = 0; i < CTP_REGS; i++)
+		is |= word == s->regs[i];
+	return is;
+}
+
+// Words of a save slot that nobody can use any more. A context saved by
+// swapcontext goes on as from a call, after which caller-saved registers hold
+// nothing; one whose owner has gone on since can be entered again, as long as
+// the function that saved it has not returned. Only words whose value is known
+// to come from the switch count: a slot's memory may have become something else.
+static void save_slot(const struct look *l, const struct ctp_state *s, struct span_list *out)
+{
+	enum { MOST = 32 };
+	const struct ctp_ext *e = l->r->ext;
+	uint64_t words[MOST], regs = s->slot + e->context_off;
+	unsigned n = e->context_words < MOST ? e->context_words : MOST;
+	if (!s->slot || s->how != CTP_HOW_SWAP || (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
+		return;
+	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s), sp = false, pc = false;
+	if (proc_peek(l->pid, regs, words, n * 8, false) != n * 8)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		sp |= words[i] == s->regs[CTP_REG_SP];
+		pc |= words[i] == s->regs[CTP_REG_PC];
+	}
+	for (unsigned i = 0; sp && pc && i < n; i++)
+		if ((used_up || (e->context_scratch >> i & 1)) && as_left(s, words[i]))
+			span_add(out, regs + 8 * i, regs + 8 * i + 8);
+}
+
+// ------------------------------------------------------------------------- all of it
+
+static void add_native(struct dead *d, uint64_t sp, int tid, uint64_t slot, uint64_t red)
+{
+	struct native *more = realloc(d->natives, (d->nnatives + 1) * sizeof(*more));
+	if (!more)
+		return;
+	d->natives = more;
+	more[d->nnatives++] = (struct native){sp, slot, red, tid};
+}
+
+static void station(struct dead *d, const struct ctp_state *s, struct span_list *out)
+{
+	const struct look *l = d->l;
+	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_RUNNING;
+	save_slot(l, s, out);
+	if (s->entity == CTP_NATIVE && s->life == CTP_SUSPENDED && s->thread < l->nthreads)
+		add_native(d, s->regs[CTP_REG_SP], (int)l->threads[s->thread].tid, 0, RED_ZONE);
+	else if (s->entity == CTP_COROUTINE && lives && sane(s))
+		coroutine(d, s, out);
+	else if (s->entity == CTP_COROUTINE && sane(s))
+		span_add(&d->declared, s->lo, s->hi);
+	if (s->entity == CTP_NATIVE && s->life == CTP_RUNNING && s->thread < l->nthreads)
+		d->slots[s->thread] = s->slot;
+}
+
+// In its wait; or taken out of it by a stop, ours or another's, with nothing.
+static bool brings_nothing(const struct proc_task *t)
+{
+	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
+}
+
+// In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for those
+// who sleep; a stopped one has been taken out of the call, and will make it anew.)
+static bool in_hook(const struct ctp_thread *c, const struct proc_task *t)
+{
+	return look_in_hook(c, t) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0];
+}
+
+// Is it what the caller's frame has room for? (`sizeof events` for their number is a slip that does no harm.)
+static bool in_one_frame(struct dead *d, const struct ctp_thread *c, uint64_t lo, uint64_t bytes)
+{
+	struct ctp_state s = {0};
+	memcpy(s.regs, c->wait_regs, sizeof(s.regs));
+	if (!d->unwind && unwind_new(&d->unwind, d->l->pid))
+		return false;
+	return lo + bytes <= unwind_frame_end(d->unwind, &s, lo);
+}
+
+// The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
+// where it is full of what was there before, as long as the call says; elsewhere
+// as far as the kernel has ever filled it, should the call not be right. Where it
+// may say bytes (sizeof) in place of how many, so many bytes are believed.
+static void event_buffer(struct dead *d, const struct proc_task *t, struct span_list *out)
+{
+	struct span stack;
+	uint64_t lo = t->args[1], bytes = t->args[2] % EVENT_BYTES ? t->args[2] * EVENT_BYTES : t->args[2];
+	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
+		return;
+	const struct ctp_thread *c = &d->l->threads[t->slot];
+	if (!own_stack(d->l, t, &stack) || lo < t->sp || lo + bytes > stack.hi || !in_hook(c, t) ||
+	    !in_one_frame(d, c, lo, bytes)) {
+		uint64_t came = c->came_buf == lo ? c->came_bytes : 0;
+		bytes = came < bytes ? came : bytes;
+	}
+	span_add(out, lo, lo + bytes);
+}
+
+static void tasks(struct dead *d, struct span_list *out)
+{
+	const struct look *l = d->l;
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		const struct ctp_thread *c = t->slot >= 0 ? &l->threads[t->slot] : NULL;
+		if (!still(t))
+			continue;
+		if (!c || c->current == c->native) // also one that has run no coroutine: it has neither
+			add_native(d, t->sp, t->tid, c ? d->slots[t->slot] : 0, red_zone(d->l, t));
+		event_buffer(d, t, out);
+		if (c)
+			callees_find(l, t, &d->unwind, out);
+	}
+}
+
+static bool begin(struct dead *d)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", d->l->pid);
+	d->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	d->words = malloc(LIVE_MOST);
+	d->slots = calloc(d->l->nthreads + 1, sizeof(*d->slots));
+	d->left_bytes = d->l->r->ext->context_off + 8ULL * d->l->r->ext->context_words;
+	return d->pagemap >= 0 && d->words && d->slots;
+}
+
+void scan_exclude_find(const struct look *l, struct span_list *out)
+{
+	struct dead d = {.l = l};
+	bool able = begin(&d);
+	uint64_t now = proc_now_ns(), late = l->deadline_ns > now ? now + (l->deadline_ns - now) / 3 : now;
+	struct ctp_walk w = ctp_walk_states(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); able && i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		struct ctp_state s;
+		if (w.rows % 256 == 0 && signals_late(late))
+			able = false;
+		if (ctp_load32(&l->r->states[i].owner) == CTP_OWNER_GUEST &&
+		    ctp_state_read(&l->r->states[i], &s))
+			station(&d, &s, out);
+	}
+	if (able)
+		tasks(&d, out);
+	for (size_t i = 0; able && i < d.nnatives && !d.declared.failed; i++)
+		native_stack(&d, &d.natives[i], out);
+	const struct ctp_ext *e = l->r->ext;
+	span_add(out, e->region_base, e->region_base + l->r->bytes);
+	span_add(out, e->areas_base, e->areas_base + e->areas_bytes);
+	span_add(out, e->self_base, e->self_end);
+	span_add(out, e->page, e->page + PAGE);
+	if (d.pagemap >= 0)
+		close(d.pagemap);
+	free(d.words);
+	free(d.slots);
+	free(d.declared.v);
+	free(d.natives);
+	unwind_free(d.unwind);
+}

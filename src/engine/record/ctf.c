@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+//
+// A ring's records are CTF events already: a packet is a header and a copy of
+// ring memory, one write. A stream is cut into segment files (t0.0, t0.0.1,
+// ...), so that old history goes by removing whole files, oldest first.
+// Invariant: a file ends at the end of a packet, or nothing of it is shown.
+// Files are opened for each packet: threads are many, descriptors are few.
+#include "engine/record/ctf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "codec/pack.h"
+
+#define PACKET_LEAST 2048u
+#define PACKET_MAX (1u << 20)
+#define SEGMENT_MAX (64u << 20)
+#define FREE_A_TURN (4u << 20)
+
+struct packet_header { // spec/trace.md
+	uint32_t magic, stream_id;
+	uint64_t begin, end, content_bits, packet_bits, discarded;
+	uint32_t tid, thread;
+	uint64_t seq;
+	uint64_t near, native, current; // as of its first record (ctp/record.h)
+	uint32_t current_n, packed;
+};
+_Static_assert(sizeof(struct packet_header) == 96, "packet header");
+
+struct segment {
+	bool v1;
+	unsigned process;
+	uint32_t slot, use, k;
+	uint64_t bytes, end_time, packets, records;
+};
+
+struct stream {
+	bool open;
+	uint32_t use, next_k;
+	size_t segment;      // index of the one being written, if has_segment
+	bool has_segment;
+	uint64_t last_time;
+	uint64_t lost, lost_base; // running total, and what earlier segments told
+};
+
+struct writer_process {
+	struct writer_process *next, **link;
+	unsigned index;
+	struct stream streams[CTP_THREADS_MAX]; // by thread slot
+};
+
+struct ctf {
+	struct writer w;
+	int dir;
+	uint64_t max_bytes, total, segment_bytes;
+	struct segment *segments;
+	size_t n, room;
+	struct writer_process *processes;
+	struct stream v1;
+	struct pack *pack;   // --compress; else NULL
+	int gone;            // the file that was removed last, while its blocks are being freed; -1
+	uint64_t gone_bytes; // that it still has
+};
+
+static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+static void segment_name(const struct segment *s, char name[48])
+{
+	int n = s->v1 ? snprintf(name, 48, "v1") : s->process ?
+		snprintf(name, 48, "p%u.t%u.%u", s->process, s->slot, s->use) :
+		snprintf(name, 48, "t%u.%u", s->slot, s->use);
+	if (s->k)
+		snprintf(name + n, 48 - (size_t)n, ".%u", s->k);
+}
+
+static void fail(struct ctf *c, int error, uint32_t records)
+{
+	if (!c->w.error)
+		c->w.error = error;
+	c->w.dropped_records += records;
+	c->w.dropped_packets++;
+}
+
+// Segment `old` is gone, and `last` has its place.
+static void moved(struct stream *t, size_t old, size_t last)
+{
+	if (t->has_segment && t->segment == old)
+		t->has_segment = false;
+	else if (t->has_segment && t->segment == last)
+		t->segment = old;
+}
+
+// Freeing a large file takes longer than a busy ring takes to fill: a piece each turn.
+static void free_some(struct ctf *c, uint64_t bytes)
+{
+	if (c->gone < 0)
+		return;
+	c->gone_bytes -= bytes < c->gone_bytes ? bytes : c->gone_bytes;
+	if (c->gone_bytes && !ftruncate(c->gone, (off_t)c->gone_bytes))
+		return;
+	close(c->gone);
+	c->gone = -1;
+}
+
+// Removes the file with the oldest end. The stream that was writing it, if
+// any, begins another with its next packet.
+static void drop_oldest(struct ctf *c)
+{
+	char name[48];
+	free_some(c, UINT64_MAX);
+	size_t old = 0;
+	for (size_t i = 1; i < c->n; i++)
+		if (c->segments[i].end_time < c->segments[old].end_time)
+			old = i;
+	struct segment s = c->segments[old];
+	segment_name(&s, name);
+	c->gone = openat(c->dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	c->gone_bytes = s.bytes;
+	unlinkat(c->dir, name, 0);
+	c->total -= s.bytes;
+	c->w.dropped_packets += s.packets;
+	c->w.dropped_records += s.records;
+	size_t last = --c->n;
+	c->segments[old] = c->segments[last];
+	moved(&c->v1, old, last);
+	for (struct writer_process *p = c->processes; p; p = p->next)
+		for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
+			moved(&p->streams[i], old, last);
+}
+
+// The segment that takes the stream's next packet of `bytes`, called as `name` says; NULL: no memory.
+static struct segment *segment_for(struct ctf *c, struct stream *t, struct segment name, uint64_t bytes)
+{
+	if (t->has_segment && c->segments[t->segment].bytes + bytes > c->segment_bytes)
+		t->has_segment = false;
+	while (c->n && c->total + bytes > c->max_bytes)
+		drop_oldest(c);
+	if (t->has_segment)
+		return &c->segments[t->segment];
+	if (c->n == c->room) {
+		size_t room = c->room ? c->room * 2 : 64;
+		struct segment *more = realloc(c->segments, room * sizeof(*more));
+		if (!more)
+			return NULL;
+		c->segments = more;
+		c->room = room;
+	}
+	t->segment = c->n++;
+	t->has_segment = true;
+	t->lost_base = t->lost;
+	name.use = t->use;
+	name.k = t->next_k++;
+	c->segments[t->segment] = name;
+	return &c->segments[t->segment];
+}
+
+// Takes a segment without a single packet back.
+static void segment_undo(struct ctf *c, struct stream *t)
+{
+	char name[48];
+	if (c->segments[t->segment].packets)
+		return;
+	segment_name(&c->segments[t->segment], name);
+	unlinkat(c->dir, name, 0);
+	c->n = t->segment; // it was the last to be made
+	t->next_k--;
+	t->has_segment = false;
+}
+
+static int write_packet(struct ctf *c, const struct segment *s, struct packet_header *h,
+			const void *content, size_t bytes)
+{
+	char name[48];
+	segment_name(s, name);
+	int fd = openat(c->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	struct iovec io[2] = { { h, sizeof(*h) }, { (void *)content, bytes } };
+	ssize_t n = pwritev(fd, io, 2, (off_t)s->bytes);
+	int r = n == (ssize_t)(sizeof(*h) + bytes) ? 0 : n < 0 ? -errno : -ENOSPC;
+	if (r < 0 && ftruncate(fd, (off_t)s->bytes) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+// The disk is full: from now on as if --max-size were half of what it took, so
+// that the newest history stays, and the tables find room at the end.
+static void disk_full(struct ctf *c)
+{
+	free_some(c, UINT64_MAX);
+	if (c->total < 2 * PACKET_LEAST)
+		return;
+	c->max_bytes = c->total / 2;
+	c->segment_bytes = clamp(c->max_bytes / 8, PACKET_LEAST, SEGMENT_MAX);
+}
+
+static void put(struct ctf *c, struct stream *t, struct segment name, struct packet_header h,
+		const void *content, uint64_t bytes, uint32_t records)
+{
+	h.content_bits = (bytes + sizeof(h)) * 8;
+	uint64_t less = c->pack ? pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) : 0;
+	h.packed = less ? PACK_WAY : 0;
+	uint64_t all = (less ? less : bytes) + sizeof(h);
+	struct segment *s = segment_for(c, t, name, all);
+	if (!s) {
+		fail(c, -ENOMEM, records);
+		return;
+	}
+	h.magic = 0xC1FC1FC1;
+	h.packet_bits = all * 8;
+	h.discarded = h.discarded - t->lost_base;
+	h.seq = s->packets;
+	int r = write_packet(c, s, &h, content, all - sizeof(h));
+	if (r < 0) {
+		segment_undo(c, t);
+		if (r == -ENOSPC || r == -EDQUOT)
+			disk_full(c);
+		fail(c, r, records);
+		return;
+	}
+	t->last_time = s->end_time = h.end;
+	s->bytes += all;
+	s->packets++;
+	s->records += records;
+	c->total += all;
+	c->w.records += records;
+}
+
+static struct writer_process *ctf_process(struct writer *w, unsigned index, const struct ctp_region *const *region)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct writer_process *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->index = index;
+	p->next = c->processes;
+	p->link = &c->processes;
+	if (p->next)
+		p->next->link = &p->next;
+	c->processes = p;
+	return p;
+}
+
+static void ctf_process_end(struct writer *w, struct writer_process *p)
+{
+	*p->link = p->next;
+	if (p->next)
+		p->next->link = p->link;
+	free(p);
+}
+
+static void ctf_thread(struct writer *w, struct writer_process *p, const struct writer_batch *b)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct stream *t = &p->streams[b->slot];
+	if (!t->open)
+		*t = (struct stream){ .open = true, .use = b->use };
+	uint64_t begin = b->records ? ctp_record_time(&b->start, b->slots) : t->last_time;
+	struct packet_header h = {
+		.stream_id = 0, .begin = begin, .end = b->records ? b->end_time : begin,
+		.discarded = b->lost, .tid = b->tid, .thread = b->slot,
+		.near = b->start.near, .native = b->start.native, .current = b->start.current, .current_n = b->start.n,
+	};
+	put(c, t, (struct segment){ .process = p->index, .slot = b->slot }, h, b->slots,
+	    (uint64_t)b->n * sizeof(*b->slots), b->records);
+	t->lost = b->lost;
+}
+
+static void ctf_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
+{
+	p->streams[slot] = (struct stream){ .open = false };
+}
+
+static void ctf_stations(struct writer *w, const struct writer_station *e, uint32_t n)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct packet_header h = { .stream_id = 1, .begin = e[0].time, .end = e[n - 1].time };
+	put(c, &c->v1, (struct segment){ .v1 = true }, h, e, n * sizeof(*e), n);
+}
+
+static void ctf_turn(struct writer *w, struct writer_process *p)
+{
+	free_some((struct ctf *)w, FREE_A_TURN);
+}
+
+static void ctf_image(struct writer *w, struct writer_process *p)
+{
+}
+
+static void ctf_flush(struct writer *w)
+{
+}
+
+static bool ctf_make_room(struct writer *w)
+{
+	struct ctf *c = (struct ctf *)w;
+	if (!c->n)
+		return false;
+	drop_oldest(c);
+	free_some(c, UINT64_MAX);
+	return true;
+}
+
+static void ctf_free(struct writer *w)
+{
+	struct ctf *c = (struct ctf *)w;
+	free_some(c, UINT64_MAX);
+	free(c->segments);
+	pack_free(c->pack);
+	free(c);
+}
+
+static const struct writer_ops ctf_ops = {
+	.process = ctf_process, .process_end = ctf_process_end, .thread = ctf_thread, .thread_end = ctf_thread_end,
+	.turn = ctf_turn, .image = ctf_image, .stations = ctf_stations, .flush = ctf_flush,
+	.make_room = ctf_make_room, .free = ctf_free,
+};
+
+struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress)
+{
+	struct ctf *c = calloc(1, sizeof(*c));
+	if (c && compress && !(c->pack = pack_new())) {
+		free(c);
+		c = NULL;
+	}
+	if (!c)
+		return NULL;
+	uint64_t packet = clamp(max_bytes / 16, PACKET_LEAST, PACKET_MAX);
+	c->w.ops = &ctf_ops;
+	c->w.batch_max = (uint32_t)((packet - sizeof(struct packet_header)) / sizeof(struct ctp_record));
+	c->dir = dir;
+	c->gone = -1;
+	c->max_bytes = max_bytes;
+	c->segment_bytes = clamp(max_bytes / 8, packet, SEGMENT_MAX);
+	return &c->w;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+//
+// Rings to writer. What a ring holds is the program's to write at any time:
+// counts are bounded by ctp-run's own layout, and records are copied first
+// and looked at afterwards. A ring is emptied when it holds enough for a good
+// packet, or when what it holds has become old; until then records cost
+// nothing where they are. With --flight nothing is taken until it is asked for (flight_recorder.c).
+#include "engine/record/harvest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctp/ring.h"
+#include "ctp/there.h"
+#include "engine/record/validate.h"
+#include "engine/target/thread_names.h"
+
+#define ENOUGH 8192        // slots that make a packet worth it; of a small ring, a quarter
+#define OLD_NS 100000000   // after so long a little is enough, too
+
+struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
+{
+	struct harvest *h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->region = r;
+	h->writer = w;
+	return h;
+}
+
+int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *const *region)
+{
+	struct ctp_record *batch = malloc(sizeof(*batch) * h->writer->batch_max);
+	struct writer_process *to = batch ? h->writer->ops->process(h->writer, index, region) : NULL;
+	if (!to) {
+		free(batch);
+		return -ENOMEM;
+	}
+	h->batch = batch;
+	h->batch_max = h->writer->batch_max;
+	h->to = to;
+	return h->region->chunks && !(h->kept = flight_recorder_new(h->region->chunks)) ? -ENOMEM : 0;
+}
+
+void harvest_free(struct harvest *h)
+{
+	if (!h)
+		return;
+	if (h->to)
+		h->writer->ops->process_end(h->writer, h->to);
+	flight_recorder_free(h->kept);
+	free(h->batch);
+	free(h);
+}
+
+static uint32_t thread_high(const struct ctp_region *r)
+{
+	uint32_t n = ctp_load32(&r->ext->thread_high);
+	return n < r->threads_max ? n : r->threads_max;
+}
+
+// The next n slots of the ring, as they are.
+static void copy(struct harvest *h, const struct harvest_thread *t, uint32_t slot, uint32_t n)
+{
+	uint64_t capacity = h->region->ring_capacity, at = t->tail & (capacity - 1);
+	const struct ctp_record *ring = ctp_region_ring(h->region, slot);
+	uint64_t first = capacity - at < n ? capacity - at : n;
+	memcpy(h->batch, ring + at, first * sizeof(*ring));
+	memcpy(h->batch + first, ring, (n - first) * sizeof(*ring));
+}
+
+// Has what lies ready been written at all? What a region only claims is not to become memory.
+static bool written(const struct ctp_region *r, uint32_t slot, uint64_t tail, uint64_t ready)
+{
+	const struct ctp_record *ring = ctp_region_ring(r, slot);
+	uint64_t at = tail & (r->ring_capacity - 1), first = r->ring_capacity - at < ready ? r->ring_capacity - at : ready;
+	return ctp_there_all(r, ring + at, first * sizeof(*ring)) &&
+	       (first == ready || ctp_there_all(r, ring, (ready - first) * sizeof(*ring)));
+}
+
+static void take(struct harvest *h, uint32_t slot, uint64_t ready)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	struct ctp_thread *thread = &h->region->threads[slot];
+	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
+	while (ready || lost != t->lost_told) {
+		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid };
+		t->cursor.native = thread->native & CTP_ID_MASK;
+		b.start = t->cursor;
+		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
+		copy(h, t, slot, n);
+		n = sift(h->batch, n, &t->cursor, &b, &t->bad);
+		t->tail += n;
+		ready -= n;
+		ctp_ring_taken(thread, t->tail);
+		b.lost = lost = ctp_load64(&thread->lost) + t->bad;
+		if (b.records || (!ready && lost != t->lost_told)) {
+			h->writer->ops->thread(h->writer, h->to, &b);
+			t->lost_told = lost;
+		} else if (!ready) {
+			break;
+		}
+	}
+}
+
+// Adds a use's counters to those of the uses that have ended.
+static void fold(struct ctp_thread *sum, const struct ctp_thread *t, uint64_t lost)
+{
+	sum->uses++;
+	sum->head += t->head;
+	sum->lost += lost;
+	sum->switches += t->switches;
+	sum->created += t->created;
+	sum->finished += t->finished;
+	sum->destroyed += t->destroyed;
+	sum->turns += t->turns;
+	sum->polls += t->polls;
+	sum->passed += t->passed;
+	sum->events += t->events;
+	sum->hand += t->hand;
+	sum->reused += t->reused;
+	sum->unknown += t->unknown;
+}
+
+// The thread is gone and its ring is empty: the slot is free for the next.
+static void release(struct harvest *h, uint32_t slot)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	struct ctp_thread *thread = &h->region->threads[slot];
+	struct ctp_thread copy_of = *thread;
+	fold(&h->ended, &copy_of, copy_of.lost + t->bad);
+	if (h->to && !h->region->chunks)
+		h->writer->ops->thread_end(h->writer, h->to, slot);
+	ctp_ring_taken(thread, 0); // where the next thread's ring begins
+	*t = (struct harvest_thread){ .uses = t->uses };
+	ctp_store32(&thread->life, CTP_THREAD_FREE);
+}
+
+static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	struct ctp_thread *thread = &h->region->threads[slot];
+	uint32_t life = ctp_load32(&thread->life);
+	bool bad;
+	if (life != CTP_THREAD_LIVE && life != CTP_THREAD_DEAD)
+		return false;
+	if (!t->live) {
+		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
+					      .tid = thread->tid, .taken_ns = now_ns,
+					      .cursor.time = thread->began };
+		thread_name_note(h->region, h->pid, slot);
+	}
+	if (h->region->chunks) {
+		h->pressed |= thread->native || thread->created;
+		bool went_on = ctp_load64(&thread->head) != t->head_seen;
+		t->head_seen = thread->head;
+		if (life == CTP_THREAD_DEAD)
+			release(h, slot);
+		return went_on;
+	}
+	uint64_t ready = t->broken ? 0 : ctp_ring_ready(thread, t->tail, h->region->ring_capacity, &bad);
+	if (!t->broken && bad)
+		t->broken = true;
+	bool wrote = t->tail + ready != t->head_seen, enough = ready >= ENOUGH || ready >= h->region->ring_capacity / 4;
+	t->head_seen = t->tail + ready;
+	if (!h->to && (thread->native || thread->created || enough)) {
+		h->pressed = true; // not to be dropped: it will be taken at the next look
+		return wrote;
+	}
+	all = all || h->writer->eager || life == CTP_THREAD_DEAD;
+	if (h->to && (all || enough || now_ns - t->taken_ns >= OLD_NS)) {
+		if (ready && !written(h->region, slot, t->tail, ready)) {
+			t->broken = true;
+			ready = 0;
+		}
+		take(h, slot, ready);
+		t->taken_ns = now_ns;
+	}
+	if (life == CTP_THREAD_DEAD)
+		release(h, slot);
+	return wrote;
+}
+
+bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
+{
+	bool wrote = false;
+	uint32_t n = thread_high(h->region);
+	for (uint32_t i = 0; i < n; i++)
+		wrote |= look(h, i, now_ns, all);
+	h->went_on = wrote && h->region->chunks;
+	if (h->to)
+		h->writer->ops->turn(h->writer, h->to);
+	return wrote && !h->region->chunks;
+}
+
+void harvest_keep(struct harvest *h, uint64_t since)
+{
+	if (h->kept && h->to)
+		flight_recorder_write(h->kept, h->region, h->writer, h->to, since);
+}
+
+void harvest_leave(struct harvest *h, uint64_t now_ns)
+{
+	harvest_turn(h, now_ns, true);
+	struct harvest_sums sums = harvest_sum(h);
+	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {
+		struct harvest_thread *t = &h->threads[i];
+		if ((t->live || h->kept) && h->to)
+			h->writer->ops->thread_end(h->writer, h->to, i);
+		*t = (struct harvest_thread){ .uses = t->uses };
+	}
+	if (h->kept)
+		flight_recorder_leave(h->kept);
+	h->switches_before = sums.switches;
+	h->created_before = sums.created;
+	h->lost_before = sums.lost;
+	if (h->to)
+		h->writer->ops->image(h->writer, h->to);
+}
+
+void harvest_enter(struct harvest *h, const struct ctp_region *r)
+{
+	h->ended = (struct ctp_thread){ 0 };
+	h->region = r;
+}
+
+struct harvest_sums harvest_sum(const struct harvest *h)
+{
+	struct ctp_thread sum = h->ended;
+	uint32_t n = thread_high(h->region), threads = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ctp_thread *t = &h->region->threads[i];
+		uint32_t life = ctp_load32(&t->life);
+		if (life == CTP_THREAD_LIVE || life == CTP_THREAD_DEAD)
+			fold(&sum, t, t->lost + h->threads[i].bad);
+	}
+	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
+		threads += h->threads[i].uses;
+	return (struct harvest_sums){
+		.switches = sum.switches + h->switches_before, .created = sum.created + h->created_before,
+		.lost = sum.lost + h->lost_before + ctp_load64(&h->region->ext->lost_unslotted),
+		.threads = threads,
+	};
+}
+
+void harvest_add(struct harvest_sums *to, const struct harvest_sums *more)
+{
+	to->switches += more->switches;
+	to->created += more->created;
+	to->lost += more->lost;
+	to->threads += more->threads;
+}

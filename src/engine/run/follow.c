@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//
+// Whoever needs another region asks through the first one, whose path all know
+// (spec/cTP.md, "Attaching"): a process that has become another program by exec,
+// and, with --follow-forks, a child. A child is ours from its answer to its end,
+// which a pidfd tells; then all that it had is written and given back.
+#include "engine/run/follow.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "engine/target/pidfd.h"
+#include "engine/target/log.h"
+
+#define IMAGES_MOST 4096
+#define TABLES_MOST (8ULL << 30)
+#define ANSWER_NS 1000000000 // an answer that nobody has taken by then is taken back
+
+static struct process *find(const struct session *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (s->processes[i]->pid == pid && !s->processes[i]->ended)
+			return s->processes[i];
+	return NULL;
+}
+
+static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
+{
+	*fresh = (struct shm){ .fd = -1 };
+	int r = shm_init(fresh, s->options->stations, s->options->ring_bytes, options_chunks(s->options), NULL);
+	if (r < 0)
+		return r;
+	session_describe(s, fresh, s->first.region.ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));
+	fresh->region.ext->next_id = ids;
+	return 0;
+}
+
+// What all images together may take: a program that means harm calls exec for ever, and each image leaves
+// tables behind. Shells that call exec hundreds of times stay far below.
+static bool too_many(struct session *s)
+{
+	if (++s->images <= IMAGES_MOST && s->table_bytes <= TABLES_MOST)
+		return false;
+	if (!s->spent)
+		log_line(LOG_FAIL, "the program called exec %u times, and its tables take %llu MB: from here on its images run untraced",
+			 s->images, (unsigned long long)(s->table_bytes >> 20));
+	return s->spent = true;
+}
+
+// The process became another program. Ids go on where they were, so that they stay unique.
+static int next_image(struct session *s, struct process *p)
+{
+	struct shm fresh;
+	if (!descent_new_image(p) || too_many(s))
+		return -EPERM;
+	int r = fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
+	if (r < 0) {
+		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));
+		return r;
+	}
+	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
+	session_note_error(s, process_next(p, &fresh));
+	descent_note(&s->descent, p);
+	process_note_exe(p, NULL);
+	if (p->index == 0 && !s->output.jsonl)
+		manifest_write(&s->manifest, s->output.fd);
+	log_line(LOG_MORE, "process %u, image %u: %s", p->index, p->execs, p->about.exe);
+	return p->own.fd;
+}
+
+// A child, seen for the first time. Returns its region's descriptor, or -errno.
+static int begin_child(struct session *s, pid_t pid)
+{
+	uint64_t used;
+	struct process *p = session_process(s);
+	if (!p)
+		return -ENOMEM;
+	p->descent = descent_of(s, pid, &p->pidfd);
+	int r = p->descent ? 0 : -errno;
+	if (!r && p->descent != DESCENT_PROVEN)
+		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
+	if (!r)
+		r = (p->ids = ids_take(&s->ids, &used)) < 0 ? -EAGAIN : 0;
+	if (!r)
+		r = fresh_region(s, &p->own, used);
+	if (!r)
+		r = process_init(p, s, s->begun, pid, NULL);
+	if (r < 0) {
+		log_line(LOG_MORE, "process %d is not traced: %s", (int)pid, strerror(-r));
+		session_drop(s, s->n_processes - 1);
+		return r;
+	}
+	s->begun++;
+	const struct process *parent = find(s, p->parent);
+	if (parent)
+		p->region->ext->parent_fd = (uint32_t)(parent->own.fd >= 0 ? parent->own.fd : s->first.fd) + 1;
+	descent_note(&s->descent, p);
+	process_note_exe(p, NULL);
+	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)pid, (int)p->parent, p->about.exe);
+	return p->own.fd;
+}
+
+static bool put_ask(struct session *s, uint64_t from, uint64_t to)
+{
+	uint64_t *ask = &s->first.region.ext->ask;
+	if (!ctp_cas64(ask, from, to))
+		return false;
+	for (int half = 0; half < 2; half++) // those who wait for an answer, and those who wait for their turn
+		syscall(SYS_futex, (uint32_t *)ask + half, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	return true;
+}
+
+// Nobody came for the answer: a child that began with it is none of ours.
+static void take_back(struct session *s, uint64_t ask)
+{
+	if (!put_ask(s, ask, 0))
+		return;
+	for (size_t i = s->n_processes; i-- > 1;) {
+		const struct process *p = s->processes[i];
+		if (p->pid == (pid_t)(uint32_t)ask && !p->execs && !ctp_load32(&p->region->ext->guest_pid))
+			session_drop(s, i);
+	}
+}
+
+void follow_answer(struct session *s)
+{
+	struct ctp_ext *e = s->first.region.ext;
+	uint64_t ask = ctp_load64(&e->ask);
+	pid_t pid = (pid_t)(uint32_t)ask;
+	ctp_store64(&e->heartbeat, e->heartbeat + 1); // who asks waits while it beats
+	if (!ask)
+		return;
+	if (ask >> 32) {
+		if (clock_mono_ns() - s->asked_ns > ANSWER_NS)
+			take_back(s, ask);
+		return;
+	}
+	struct process *p = find(s, pid);
+	if (p && p->index && alive_gone(p->pid, p->pidfd))
+		return; // its end comes first
+	int fd = p ? next_image(s, p) : s->options->follow ? begin_child(s, pid) : -EPERM;
+	s->asked_ns = clock_mono_ns();
+	put_ask(s, ask, fd == -ESRCH ? 0 : CTP_ASK(pid, fd < 0 ? CTP_ASK_REFUSED : (uint32_t)fd + 1));
+}
+
+void follow_gone(struct session *s, pid_t pid)
+{
+	uint64_t ask = ctp_load64(&s->first.region.ext->ask);
+	if (ask && (pid_t)(uint32_t)ask == pid)
+		put_ask(s, ask, 0);
+}
+
+// Its last events and tables are written, and all that it had is given back.
+static void close_child(struct session *s, size_t i, bool ended)
+{
+	const char *became;
+	struct process *p = s->processes[i];
+	process_ended(p);
+	s->incomplete |= !process_write(p);
+	follow_gone(s, p->pid);
+	struct harvest_sums sums = harvest_sum(p->harvest);
+	if (p->harvest->to || sums.switches)
+		harvest_add(&s->ended, &sums);
+	session_count(s, p->region);
+	s->snapshots.ended += p->harvest->kept ? p->harvest->kept->switches : 0;
+	s->escaped += ended && process_escaped(p, &became);
+	session_drop(s, i);
+}
+
+void follow_let_go(struct session *s)
+{
+	for (size_t i = s->n_processes; i-- > 1;) {
+		if (s->processes[i]->descent == DESCENT_PROVEN)
+			continue;
+		s->let_go++;
+		close_child(s, i, false);
+	}
+}
+
+void follow_reap(struct session *s)
+{
+	for (size_t i = s->n_processes; i-- > 1;) {
+		if (!alive_gone(s->processes[i]->pid, s->processes[i]->pidfd))
+			continue;
+		close_child(s, i, true);
+		follow_answer(s);
+	}
+}

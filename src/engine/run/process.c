@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+//
+// One process. It gets another region whenever it becomes another program by
+// exec. An image of the first process stands in the manifest from its start;
+// that of a child does once there is something to tell: a coroutine, or a
+// stack of one. A child that never had any (a shell's) leaves nothing behind.
+// What fails while the program runs is said once, and the program goes on.
+#include "engine/run/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "engine/slices/held.h"
+#include "engine/slices/highwater.h"
+#include "engine/target/log.h"
+#include "engine/run/session.h"
+#include "engine/record/tables.h"
+
+#define EXE_AGAIN_NS 50000000
+#define EXE_RARELY_NS 1000000000 // where nobody has moved for
+#define EXE_STILL_NS 3000000000  // so long
+#define STATION_NS 250ULL        // to write one
+#define LOOK_NS 100000000ULL     // to look, whatever the tables take
+#define TABLES_NS 100000000ULL   // to write them, whatever the look took
+
+static FILE *open_lines(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "a");
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+static void close_witness(struct process *p)
+{
+	witness_free(p->witness);
+	sets_free(p->sets);
+	p->witness = NULL;
+	p->sets = NULL;
+	slices_free(p->slices);
+	p->slices = NULL;
+	if (p->witness_out)
+		fclose(p->witness_out);
+	if (p->slices_out)
+		fclose(p->slices_out);
+	if (p->highwater)
+		fclose(p->highwater);
+	if (p->descriptors)
+		fclose(p->descriptors);
+	if (p->sets_out)
+		fclose(p->sets_out);
+	p->witness_out = p->descriptors = p->slices_out = p->highwater = p->sets_out = NULL;
+}
+
+// A witness, and files for what it sees, in the image's directory.
+static int open_witness(struct process *p)
+{
+	struct session *s = p->session;
+	if (s->output.jsonl)
+		return 0;
+	int dir = output_image(&s->output, p->about.index, NULL);
+	if (dir < 0)
+		return dir;
+	p->witness_out = open_lines(dir, "witness.jsonl");
+	p->descriptors = open_lines(dir, "descriptors.jsonl");
+	p->slices_out = open_lines(dir, "slices.jsonl");
+	p->highwater = open_lines(dir, "highwater.jsonl");
+	p->sets_out = open_lines(dir, "sets.jsonl");
+	close(dir);
+	p->witness = witness_new(p->region, p->pid, p->witness_out, p->descriptors, &s->witness_clock,
+				 s->options->prove);
+	p->slices = slices_new(p->region, p->pid, p->slices_out, &s->witness_clock);
+	p->sets = p->sets_out ? sets_new(p->region, p->pid, p->sets_out) : NULL;
+	return p->witness && p->slices ? 0 : -ENOMEM;
+}
+
+// From here on the present image leaves its traces.
+static int list(struct process *p)
+{
+	struct manifest *m = &p->session->manifest;
+	struct manifest_image *more = realloc(m->images, sizeof(*more) * (m->n_images + 1));
+	if (!more)
+		return -ENOMEM;
+	m->images = more;
+	p->listed = (int)m->n_images;
+	p->about.index = m->n_images;
+	more[m->n_images++] = p->about;
+	return p->harvest->to ? 0 : harvest_begin(p->harvest, p->index, &p->region);
+}
+
+// A new image, whose region is p->region.
+static int begin(struct process *p)
+{
+	p->listed = -1;
+	p->final_done = false;
+	p->exe[0] = '\0';
+	p->first_id = ctp_load64(&p->region->ext->next_id);
+	p->about = (struct manifest_image){ .process = p->index, .pid = p->pid, .parent = p->parent,
+					    .term_forwarded_ns = p->about.term_forwarded_ns };
+	return p->index == 0 ? list(p) : 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	int parent = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	const char *end = strrchr(text, ')'); // PID (NAME) STATE PPID
+	if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
+		return 0;
+	return parent;
+}
+
+int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region)
+{
+	p->session = s;
+	p->index = index;
+	p->pid = pid;
+	p->parent = parent_of(pid);
+	p->region = region ? region : &p->own.region;
+	p->harvest = harvest_new(p->region, s->writer);
+	if (p->harvest)
+		p->harvest->pid = pid;
+	return p->harvest ? begin(p) : -ENOMEM;
+}
+
+void process_deinit(struct process *p)
+{
+	close_witness(p);
+	harvest_free(p->harvest);
+	shm_unmap(&p->own);
+	if (p->own.fd >= 0)
+		close(p->own.fd);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	*p = (struct process){ .own.fd = -1, .pidfd = -1, .ids = -1, .listed = -1, .ended = true };
+}
+
+// What is known of the image now, into the manifest.
+static void keep_about(struct process *p)
+{
+	p->about.guest = ctp_load32(&p->region->ext->guest_pid) != 0;
+	p->about.attached_ns = p->region->ext->attached_ns;
+	if (p->listed >= 0)
+		p->session->manifest.images[p->listed] = p->about;
+}
+
+void process_note_exe(struct process *p, const char *exe)
+{
+	char link[64];
+	struct manifest_image *im = &p->about;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	char *real = exe ? realpath(exe, NULL) : NULL;
+	ssize_t n = exe ? 0 : readlink(link, im->exe, sizeof(im->exe) - 1);
+	if (real)
+		snprintf(im->exe, sizeof(im->exe), "%s", real);
+	else if (n > 0)
+		im->exe[n] = '\0';
+	free(real);
+	keep_about(p);
+}
+
+int process_started(struct process *p)
+{
+	return p->listed < 0 ? 0 : open_witness(p);
+}
+
+// True if the tables are on the disk. Those that are not there by late_ns shall not be.
+static bool dump(struct process *p, const char *sub, uint64_t late_ns)
+{
+	struct session *s = p->session;
+	if (s->output.jsonl || p->listed < 0)
+		return true;
+	uint64_t bytes = 0;
+	int r;
+	do {
+		int dir = output_image(&s->output, p->about.index, sub);
+		r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&s->clock), late_ns, &bytes);
+		if (dir >= 0)
+			close(dir);
+	} while (session_make_room(s, r));
+	s->table_bytes += bytes;
+	if (r == -ETIME)
+		output_remove_image(&s->output, p->about.index, sub);
+	else
+		session_note_error(s, r);
+	return r >= 0;
+}
+
+// Has anything happened that the trace must tell?
+static void look_for_life(struct process *p)
+{
+	if (p->listed >= 0 || (!p->harvest->pressed && ctp_load64(&p->region->ext->next_id) == p->first_id))
+		return;
+	int r = list(p);
+	session_note_error(p->session, r < 0 ? r : open_witness(p));
+}
+
+// All that the rings hold.
+static void empty(struct process *p)
+{
+	look_for_life(p);
+	harvest_turn(p->harvest, clock_mono_ns(), true);
+}
+
+int process_next(struct process *p, struct shm *fresh)
+{
+	empty(p);
+	if (p->slices)
+		slices_final(p->slices);
+	if (p->witness)
+		witness_ended(p->witness);
+	harvest_keep(p->harvest, session_since(p->session));
+	harvest_leave(p->harvest, clock_mono_ns());
+	dump(p, NULL, UINT64_MAX);
+	keep_about(p);
+	close_witness(p);
+	session_count(p->session, p->region);
+	if (p->own.fd >= 0) {
+		shm_unmap(&p->own);
+		close(p->own.fd);
+	}
+	p->own = *fresh;
+	p->region = &p->own.region;
+	p->region->ext->image = ++p->execs;
+	harvest_enter(p->harvest, p->region);
+	p->watch = (struct module_scan_watch){ 0 };
+	int r = begin(p);
+	return r < 0 ? r : process_started(p);
+}
+
+// What the process is now, if that can still be seen. (Not said at once: a
+// new image differs for a while before it asks for its region.)
+static void look_at_exe(struct process *p, uint64_t now)
+{
+	char link[64], exe[sizeof(p->exe)];
+	uint64_t moved = ctp_region_moves(p->region); // whoever calls exec has come out of his wait
+	if (moved != p->moved) {
+		p->moved = moved;
+		p->moved_ns = now;
+	}
+	bool still = now - p->moved_ns >= EXE_STILL_NS;
+	if (p->exe_ns && now - p->exe_ns < (still ? EXE_RARELY_NS : EXE_AGAIN_NS))
+		return;
+	p->exe_ns = now;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	ssize_t n = readlink(link, exe, sizeof(exe) - 1);
+	if (n > 0) {
+		exe[n] = '\0';
+		memcpy(p->exe, exe, (size_t)n + 1);
+	}
+}
+
+bool process_turn(struct process *p, uint64_t now)
+{
+	struct ctp_ext *e = p->region->ext;
+	look_at_exe(p, now);
+	ctp_store64(&e->heartbeat, e->heartbeat + 1);
+	look_for_life(p);
+	bool busy = harvest_turn(p->harvest, now, false);
+	if (p->witness)
+		witness_poll(p->witness);
+	if (p->sets)
+		sets_poll(p->sets);
+	if (p->slices)
+		busy |= slices_poll(p->slices, now);
+	if (!p->session->options->no_preload)
+		module_scan_turn(&p->session->switchers, &p->watch, p->pid, now);
+	return busy;
+}
+
+// When to be done with looking, if the tables are to be written by `end_ns`.
+static uint64_t look_until(const struct process *p, uint64_t now, uint64_t end_ns)
+{
+	uint64_t tables = STATION_NS * ctp_load32(&p->region->header->allocated_count);
+	return end_ns > now + LOOK_NS + tables ? end_ns - tables : now + LOOK_NS;
+}
+
+static uint64_t tables_until(uint64_t end_ns)
+{
+	uint64_t least = clock_mono_ns() + TABLES_NS;
+	return end_ns > least ? end_ns : least;
+}
+
+static void look(struct process *p, bool may_stop, uint64_t end_ns)
+{
+	uint64_t now = clock_mono_ns(), until = look_until(p, now, end_ns);
+	empty(p);
+	if (p->slices)
+		slices_final(p->slices);
+	held_write(p->slices_out, p->region, p->pid);
+	highwater_write(p->highwater, p->region, p->pid, now + (until - now) / 8);
+	if (p->sets)
+		sets_final(p->sets, until); // first: the witness may stop threads
+	if (p->witness)
+		witness_final(p->witness, may_stop, until - (until - now) / 9); // its last step may take longer
+	if (!p->session->options->no_preload)
+		module_scan_look(&p->session->switchers, p->pid);
+}
+
+// After an inspection at the program's end no tables are written of their own: those of its death
+// are the snapshot, as exit handlers may still resume coroutines.
+static bool tables_follow(const char *reason)
+{
+	return !strcmp(reason, "exit") || !strcmp(reason, "crash");
+}
+
+void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
+{
+	look(p, true, end_ns);
+	p->about.snapshot_ns = clock_mono_ns();
+	p->about.snapshot_reason = reason;
+	if (!tables_follow(reason))
+		p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
+}
+
+void process_look(struct process *p, uint64_t end_ns)
+{
+	look(p, false, end_ns);
+	FILE *const out[] = { p->witness_out, p->descriptors, p->slices_out, p->highwater, p->sets_out };
+	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
+		if (out[i])
+			fflush(out[i]);
+}
+
+int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches)
+{
+	struct session *s = p->session;
+	struct kept *k = p->harvest->kept ? flight_recorder_anew(p->harvest->kept) : NULL;
+	struct writer_process *wp = k ? w->ops->process(w, p->index, &p->region) : NULL;
+	if (wp) {
+		flight_recorder_write(k, p->region, w, wp, since);
+		w->ops->process_end(w, wp);
+		*switches += k->switches;
+	}
+	flight_recorder_free(k);
+	if (!wp)
+		return p->harvest->kept ? -ENOMEM : 0; // nothing has happened in it yet
+	int dir = output_image(to, p->about.index, NULL);
+	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&s->clock), UINT64_MAX, NULL);
+	if (dir >= 0)
+		close(dir);
+	return r;
+}
+
+// After SIGTERM or --timeout the exit that follows is no look of its own.
+static bool just_looked(const struct process *p)
+{
+	const struct manifest_image *im = &p->about;
+	return im->snapshot_ns && (!strcmp(im->snapshot_reason, "timeout") ||
+				   clock_mono_ns() - im->snapshot_ns < 2000000000);
+}
+
+void process_final(struct process *p)
+{
+	if (ctp_load64(&p->region->ext->next_id) == p->first_id) { // no coroutine: why none was seen is all there is to learn
+		module_scan_look(&p->session->switchers, p->pid);
+		return;
+	}
+	if (!just_looked(p)) {
+		process_snapshot(p, ctp_load32(&p->region->ext->crash.ready) == 1 ? "crash" : "exit",
+				 clock_mono_ns() + PROCESS_SNAPSHOT_NS);
+		return;
+	}
+	empty(p);
+	if (p->witness)
+		witness_final(p->witness, true, clock_mono_ns() + PROCESS_SNAPSHOT_NS / 9 * 8);
+}
+
+void process_release(struct process *p)
+{
+	struct ctp_ext *e = p->region->ext;
+	p->final_done = true;
+	ctp_store32(&e->final_done, CTP_FINAL_DONE);
+	syscall(SYS_futex, &e->final_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+bool process_write(struct process *p)
+{
+	empty(p);
+	harvest_keep(p->harvest, session_since(p->session));
+	if (p->harvest->to)
+		p->session->writer->ops->image(p->session->writer, p->harvest->to);
+	bool there = dump(p, NULL, UINT64_MAX);
+	if (!p->about.snapshot_ns || tables_follow(p->about.snapshot_reason)) {
+		p->about.snapshot_reason = p->about.snapshot_ns ? p->about.snapshot_reason : "ended";
+		p->about.snapshot_ns = clock_mono_ns();
+	}
+	keep_about(p);
+	return there;
+}
+
+void process_ended(struct process *p)
+{
+	p->ended = true;
+	empty(p);
+	if (p->slices)
+		slices_final(p->slices);
+	if (p->witness)
+		witness_ended(p->witness);
+}
+
+bool process_escaped(const struct process *p, const char **became)
+{
+	*became = *p->exe && strcmp(p->exe, p->about.exe) ? p->exe : NULL;
+	return p->about.guest && (*became || !ctp_load64(&p->region->ext->exit_begun));
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// process.h - one traced process: its region (another one after every exec),
+// what takes events out of it, and the witness that looks at it.
+#pragma once
+
+#include "engine/run/descent.h"
+#include "engine/record/harvest.h"
+#include "engine/record/manifest.h"
+#include "engine/record/output.h"
+#include "engine/sets/sets.h"
+#include "engine/run/shm.h"
+#include "engine/slices/slices.h"
+#include "engine/coverage/module_scan.h"
+#include "engine/witness/witness.h"
+
+struct session;
+
+struct process {
+	struct session *session;
+	unsigned index; // in the trace; 0: the one that ctp-run started
+	unsigned execs;
+	pid_t pid, parent;
+	int pidfd;      // -1: the kernel gives none (then it is the first one)
+	enum descent descent;            // how sure it is that this process is of this run
+	bool random_known;
+	unsigned char random[PROC_RANDOM]; // of its present image (descent_note)
+	int ids;        // block of ids (ids.h)
+	const struct ctp_region *region; // the present one
+	struct shm own; // the same, unless it is the session's first
+	uint64_t first_id; // ids given out before this image
+	struct harvest *harvest;
+	struct witness *witness;
+	struct sets *sets;
+	FILE *witness_out, *descriptors, *sets_out;
+	struct slices *slices;
+	FILE *slices_out, *highwater;
+	struct module_scan_watch watch;
+	struct manifest_image about; // the present image
+	int listed;     // where `about` goes to in the manifest; -1: nothing worth it has happened yet
+	uint64_t exe_ns;          // when its program was last looked at
+	uint64_t moved, moved_ns; // its threads; when that last changed
+	char exe[4096]; // what the process was when last looked at
+	bool final_done, ended;
+};
+
+// The process `pid` begins in *region, which is the session's first, or in
+// p->own if region is NULL. 0 or -errno.
+int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region);
+void process_deinit(struct process *p);
+// What its program is: `exe`, or if that is NULL, what the kernel says.
+void process_note_exe(struct process *p, const char *exe);
+// It runs, and need not wait for the rest: the witness, and files for what it sees. 0 or -errno.
+int process_started(struct process *p);
+// It became another program, whose region is `fresh`, taken over. 0 or -errno.
+int process_next(struct process *p, struct shm *fresh);
+// One turn of the loop. True if it was busy.
+bool process_turn(struct process *p, uint64_t now);
+// A look at it while it lives, before something happens to it: done by end_ns, or little later.
+void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
+#define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take
+#define PROCESS_TIMEOUT_NS 2000000000ULL // after --timeout nobody waits for it
+// The same while it goes on undisturbed. What was seen is on the disk.
+void process_look(struct process *p, uint64_t end_ns);
+// --flight: its tables and what is kept of its history, into another trace; `switches` is raised by those
+// that went there. 0 or -errno.
+int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches);
+// Answers the guest's wish for a last look.
+void process_final(struct process *p);
+void process_release(struct process *p); // the guest need not wait for it any more
+// Writes everything there is, with the tables. May be called again. True: the tables are on the disk.
+bool process_write(struct process *p);
+// It is gone.
+void process_ended(struct process *p);
+// libctp.so was in its image, and no more when it ended. `became`: what it was then, if known.
+bool process_escaped(const struct process *p, const char **became);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// run.h - the main loop: harvests, waits, and passes signals on until the
+// program has ended.
+#pragma once
+
+#include "engine/run/session.h"
+#include "engine/run/sock.h"
+
+struct run_end {
+	bool timed_out; // --timeout came first
+	int signal;     // killed by it; 0: exited
+	int status;     // of exit
+};
+
+// For a child of ours. Leaves the session complete.
+struct run_end run_child(struct session *s, struct sock *sock, double timeout_s);
+// For a process that is not our child (preloaded alone).
+void run_served(struct session *s);

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// serve.h - ctp-run as the engine of a program that was started with
+// LD_PRELOAD=libctp.so alone: libctp.so has made the region and started us.
+#pragma once
+
+#include "engine/run/options.h"
+
+// Never says a word. Returns the exit status, which nobody waits for.
+int serve(const struct options *o);

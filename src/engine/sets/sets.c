@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+//
+// When to look, and what a look writes. Reading a set's rows holds its lock in
+// the target, so a live look has a reason: an incident that speaks of sets, or
+// two coroutines that wait for queues whose other ends are in the program too, or a thread that joins another.
+// It is taken when the tables have stood still and no thread ran for 30 ms,
+// and costs a twentieth of a CPU at most; the last look has a reason, too. A later look knows all that an
+// earlier one did: the file is written anew.
+#include "engine/sets/sets.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctp/there.h"
+#include "engine/inspect/look.h"
+#include "engine/sets/set_queues.h"
+#include "engine/sets/set_shared.h"
+#include "engine/sets/set_threads.h"
+
+#define MS 1000000ULL
+enum { CHECK_MS = 30, SHORT_MS = 2, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000 };
+enum { RULE_STALE = 7, RULE_FORKED = 26 };
+
+struct sets {
+	const struct ctp_region *r;
+	pid_t pid;
+	FILE *out;
+	struct set_threads threads;
+	struct proc_tasks last; // threads at the last check
+	uint64_t check_ns, look_ns; // not before
+	uint64_t moved;         // of the tables, at the last check
+	uint64_t looked;        // the same at the last look
+	uint32_t incidents;     // looked at
+};
+
+struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
+{
+	struct sets *s = calloc(1, sizeof(*s));
+	if (s)
+		*s = (struct sets){.r = r, .pid = pid, .out = out};
+	return s;
+}
+
+void sets_free(struct sets *s)
+{
+	if (!s)
+		return;
+	proc_tasks_deinit(&s->last);
+	set_threads_deinit(&s->threads);
+	free(s);
+}
+
+// ------------------------------------------------------------------ stale rows
+
+// Is the row's number closed now, or another file's? Not where that cannot be told.
+static bool is_stale(const struct look *l, const struct row *row)
+{
+	char link[64];
+	if (!proc_fd_link(l->pid, row->tfd, link, sizeof(link)))
+		return true;
+	return row_is_open_as(l->pid, row, row->tfd) == 0;
+}
+
+static const struct row *same_row(const struct rows *rows, const struct row *row)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *o = &rows->v[i];
+		if (o->epfd == row->epfd && o->tfd == row->tfd && o->ino == row->ino && o->data == row->data &&
+		    o->nth == row->nth)
+			return o;
+	}
+	return NULL;
+}
+
+// The number's present file has a row in the same set.
+static bool has_twin(const struct look *l, const struct row *row)
+{
+	for (size_t i = 0; i < l->rows.n; i++) {
+		const struct row *o = &l->rows.v[i];
+		if (o != row && o->epfd == row->epfd && o->tfd == row->tfd &&
+		    row_is_open_as(l->pid, o, o->tfd) == 1)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t gen_of(const struct ctp_region *r, int fd)
+{
+	struct ctp_fd f;
+	return fd >= 0 && look_fd(r, (uint64_t)fd, &f) ? f.gen : 0;
+}
+
+static void write_stale(FILE *out, const struct look *l, const struct row *row)
+{
+	struct ctp_fd f;
+	if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || !f.closed_gen)
+		return; // closed before anybody watched
+	json_t *o = json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:I, s:b}", "v", 1, "what", "stale", "epfd", row->epfd,
+			      "epgen", (json_int_t)gen_of(l->r, row->epfd), "fd", row->tfd, "gen", (json_int_t)f.closed_gen,
+			      "events", (json_int_t)row->events, "data", (json_int_t)row->data, "twin", has_twin(l, row));
+	set_line(out, o);
+}
+
+// A close under way between our two questions makes a live row look dead: it is gone in the second reading.
+static void stale_rows(FILE *out, struct look *l)
+{
+	struct rows again = {0};
+	bool read = false;
+	for (size_t i = 0; l->rows.complete && i < l->rows.n; i++) {
+		const struct row *row = &l->rows.v[i];
+		if (signals_late(l->deadline_ns) || !is_stale(l, row))
+			continue;
+		if (!read && rows_read(l->pid, 0, l->deadline_ns, &again))
+			return;
+		read = true;
+		if (same_row(&again, row))
+			write_stale(out, l, row);
+	}
+	rows_deinit(&again);
+}
+
+// ------------------------------------------------------------------ one look
+
+static json_t *answer(const char *id, const struct look_answer *a)
+{
+	json_t *holds = a->holds < 0 ? json_null() : json_boolean(a->holds == 1), *text = json_string(a->text);
+	return json_pack("{s:s, s:o, s:o}", "id", id, "holds", holds, "text", text ? text : json_string("?"));
+}
+
+// What is so of the program as a whole.
+static void write_whole(FILE *out, const struct look *l, const struct suspect *all, uint64_t ns)
+{
+	json_t *evidence = json_array();
+	json_array_append_new(evidence, answer("P0", &all->a[LOOK_P0]));
+	json_array_append_new(evidence, answer("P5", &all->a[LOOK_P5]));
+	json_array_append_new(evidence, answer("P6b", &all->a[LOOK_P6B]));
+	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
+				l->final ? "final" : "live", "complete", l->rows.complete, "handlers", quiet_handled(l->pid) != 0,
+				"evidence", evidence));
+}
+
+// False: a thread was awake or stopped just then, of which more could be told, or its rest ended meanwhile.
+// Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all of it.
+static bool take(struct sets *s, struct look *l)
+{
+	bool told = true;
+	struct suspect all = {.rule = 15, .cand = UINT32_MAX, .wait = -1, .turns0 = UINT64_MAX};
+	struct suspect *who = &all;
+	uint64_t ns = proc_now_ns();
+	all.c.fd = -1;
+	all.c.was.reg_epfd = -1;
+	all.c.epoch = UINT64_MAX; // only who sleeps now has slept
+	l->who = &who;
+	l->n = 1;
+	if (look_begin(l))
+		return true;
+	rewind(s->out);
+	if (!ftruncate(fileno(s->out), 0)) {
+		set_queues(s->out, l);
+		told = set_threads(s->out, l, &s->threads);
+		stale_rows(s->out, l);
+		if (look_has_kin(l->r))
+			set_shared(s->out, l);
+		kernel_judge(l);
+		flight_judge(l);
+		quiet_judge(l);
+		write_whole(s->out, l, &all, ns);
+		told &= !l->rested || (!l->disturbed && all.a[LOOK_P6B].holds >= 0);
+	}
+	fflush(s->out);
+	look_deinit(l);
+	return told;
+}
+
+// ------------------------------------------------------------------ when
+
+// Changes whenever threads move, coroutines are made, or an incident is posted.
+static uint64_t movement(const struct ctp_region *r)
+{
+	return ctp_region_moves(r) + ctp_load64(&r->ext->next_id) + r->ext->incidents[RULE_STALE] + r->ext->incidents[RULE_FORKED];
+}
+
+static uint32_t incidents(const struct ctp_region *r)
+{
+	return (uint32_t)r->ext->incidents[RULE_STALE] << 16 | r->ext->incidents[RULE_FORKED];
+}
+
+void sets_poll(struct sets *s)
+{
+	uint64_t now = proc_now_ns();
+	if (now < s->check_ns || now < s->look_ns)
+		return;
+	uint64_t moved = movement(s->r);
+	s->check_ns = now + CHECK_MS * MS;
+	if (moved == s->looked)
+		return;
+	struct proc_tasks tasks = {0};
+	bool same = moved == s->moved && !proc_tasks_read(s->pid, false, &tasks);
+	bool rested = same && s->last.n && proc_tasks_still(&s->last, &tasks);
+	proc_tasks_deinit(&s->last);
+	s->last = tasks;
+	s->moved = moved;
+	if (!rested)
+		return;
+	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r)) {
+		struct look l = {.r = s->r, .pid = s->pid, .rested = true, .deadline_ns = now + LIVE_MS * MS};
+		take(s, &l);
+	}
+	s->looked = moved;
+	s->incidents = incidents(s->r);
+	uint64_t cost = proc_now_ns() - now;
+	s->look_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
+}
+
+// Was a number closed that had a registration, so that the row may live on?
+static bool any_closed(const struct ctp_region *r)
+{
+	struct ctp_walk w = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
+		if (r->fds[i].closed_owner)
+			return true;
+	return false;
+}
+
+// Does no thread run for so long? *stopped: it was seen stopped by somebody, then or before.
+static bool rests(pid_t pid, unsigned ms, bool *stopped)
+{
+	struct proc_tasks before = {0}, after = {0};
+	bool still = !proc_tasks_read(pid, false, &before);
+	uint64_t until_ns = proc_now_ns() + ms * MS; // by the clock: we may be held up ourselves
+	do {
+		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+		*stopped |= proc_stopped(pid);
+	} while (proc_now_ns() < until_ns);
+	still = still && !proc_tasks_read(pid, false, &after) && proc_tasks_still(&before, &after);
+	proc_tasks_deinit(&before);
+	proc_tasks_deinit(&after);
+	return still;
+}
+
+// A program that is stopped and continued again and again rests for shorter times, and has longer to do so.
+static bool rests_between(pid_t pid, uint64_t until_ns, bool *stopped)
+{
+	if (!*stopped && rests(pid, CHECK_MS, stopped))
+		return true;
+	while (*stopped && !signals_late(until_ns)) {
+		while (proc_stopped(pid) && !signals_late(until_ns))
+			nanosleep(&(struct timespec){.tv_nsec = MS / 4}, NULL);
+		if (rests(pid, SHORT_MS, stopped))
+			return true;
+	}
+	return false;
+}
+
+void sets_final(struct sets *s, uint64_t end_ns)
+{
+	uint64_t now = proc_now_ns();
+	struct look l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
+	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
+	if (!waits && !incidents(s->r) && !any_closed(s->r))
+		return;
+	bool stopped = false;
+	l.rested = waits && rests_between(s->pid, l.deadline_ns, &stopped);
+	for (int tries = 0; !take(s, &l) && tries < TRIES; tries++) {
+		if (signals_late(stopped ? l.deadline_ns : now + AWAKE_MS * MS))
+			break;
+		if (waits && (l.rested || stopped))
+			l.rested = rests_between(s->pid, l.deadline_ns, &stopped);
+		else
+			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+	}
+}

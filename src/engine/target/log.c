@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// One line is one write, so that lines of several writers on one terminal do
+// not mix. The only state of ctp-run that is not in a struct: where to write.
+#include "engine/target/log.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+
+static int log_fd = STDERR_FILENO;
+static int log_highest = LOG_SAY;
+
+int log_open(const char *file, int highest)
+{
+	log_highest = highest;
+	if (!file)
+		return 0;
+	int fd = outfile_open(file, O_CREAT | O_APPEND);
+	if (fd < 0)
+		return fd;
+	log_fd = fd;
+	return 0;
+}
+
+int log_descriptor(void)
+{
+	return log_fd;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	char line[2048] = "ctp: ";
+	if ((int)level > log_highest)
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(line + 5, sizeof(line) - 6, fmt, ap);
+	va_end(ap);
+	size_t len = 5 + (n < 0 ? 0 : (size_t)n);
+	if (len > sizeof(line) - 2)
+		len = sizeof(line) - 2;
+	for (size_t i = 5; i < len; i++) // a name with a newline must not make two lines
+		if (line[i] == '\n')
+			line[i] = ' ';
+	line[len] = '\n';
+	ssize_t done = write(log_fd, line, len + 1);
+	(void)done; // nobody left to tell
+}

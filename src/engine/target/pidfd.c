@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// A pidfd names a process for certain, and only by one is a process signalled. Where
+// there is none, /proc is asked whether it lives: a number that was given to another
+// process meanwhile counts as the first one.
+#include "engine/target/pidfd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int alive_open(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+char alive_state(pid_t pid)
+{
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return '\0';
+	size_t n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	const char *state = strrchr(text, ')'); // PID (NAME) STATE
+	return state && state[1] == ' ' ? state[2] : '\0';
+}
+
+bool alive_gone(pid_t pid, int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	if (pidfd >= 0)
+		return poll(&end, 1, 0) > 0;
+	char state = alive_state(pid);
+	return state ? state == 'Z' || state == 'X' : getpgid(pid) < 0 && errno == ESRCH;
+}
+
+int alive_signal(int pidfd, int sig)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) ? -errno : 0;
+}

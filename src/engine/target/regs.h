@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// regs.h - a thread's registers, by stopping it for a moment.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/target/proc.h"
+
+// Stops thread `t` and fills its `regs`. keep: it stays stopped until
+// regs_release; else it goes on at once. False if it could not be done in time.
+bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns);
+void regs_release(const struct proc_task *t);
+// Reaps threads that died while they were held: else their process never ends; and lets those go that
+// stopped late. Not `child`, whose end is for whoever waits for it; 0: nobody does.
+void regs_reap(pid_t child);
+// wait() says that thread `tid` has stopped, `by` what. True: it was one that is to be let go, and was.
+bool regs_stopped(int tid, int by);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+//
+// P2 and P3 where the epoll set was closed, and what the coroutine waits for
+// is still open (CTP025). The rows went with the set, unless something keeps
+// its description: another number of it here, another process, a thread that
+// sleeps in a wait of it, a message that carries it. And what it waits for may
+// be registered in another set by now.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "ctp/wait_inference.h"
+#include "ctp/there.h"
+#include "engine/witness/set_waiters.h"
+
+// Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
+// a guess where another was woken by it or waits for it; and whom it woke may have gone elsewhere since.
+static bool leads(const struct ctp_fd *f, const struct ctp_state *s)
+{
+	const uint64_t others[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
+	if (f->learned == s->id)
+		return ctp_stands_there(f, s);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i] && others[i] != s->id)
+			return false;
+	return (f->leads & CTP_ID_MASK) == s->id;
+}
+
+bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *fd, struct ctp_fd *f)
+{
+	struct ctp_walk w = ctp_walk_fds(r);
+	if (s->wait >= 0) {
+		*fd = s->s.waits[s->wait].fd;
+		return look_fd(r, (uint64_t)*fd, f) && f->life == CTP_FD_OPEN && f->gen == s->s.waits[s->wait].gen;
+	}
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
+		if (r->fds[i].reg_epfd == s->c.fd && look_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
+		    f->reg_epgen == s->c.gen && leads(f, &s->s)) {
+			*fd = (int)i;
+			return true;
+		}
+	return false;
+}
+
+// An open number of the set that was closed.
+static int other_number(const struct ctp_region *r, const struct suspect *s)
+{
+	struct ctp_walk w = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		struct ctp_fd f;
+		if (r->fds[i].desc == s->c.was.desc && look_fd(r, i, &f) && f.life == CTP_FD_OPEN &&
+		    f.desc == s->c.was.desc)
+			return (int)i;
+	}
+	return -1;
+}
+
+// A thread asleep in a wait that it entered before the close has the set still.
+static int waiting_thread(const struct look *l, const struct suspect *s)
+{
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (!look_in_epoll(t) || (int)t->args[0] != s->c.fd)
+			continue;
+		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_since > s->c.time;
+		if (!after)
+			return t->tid;
+	}
+	return 0;
+}
+
+// Does a socket of the process hold descriptors that are on their way?
+static bool in_a_message(const struct look *l)
+{
+	struct ctp_walk w = ctp_walk_fds(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		const struct ctp_fd *f = &l->r->fds[i];
+		char name[40], *text;
+		if (w.rows % 256 == 0 && look_late(l))
+			return true; // that cannot be told any more
+		if (f->life != CTP_FD_OPEN || (f->kind != CTP_FD_UNIX && f->kind != CTP_FD_OTHER))
+			continue;
+		snprintf(name, sizeof(name), "fdinfo/%d", (int)i);
+		if (proc_slurp(l->pid, name, &text, NULL))
+			continue;
+		bool some = proc_field(text, "\nscm_fds:", 10) != 0;
+		free(text);
+		if (some)
+			return true;
+	}
+	return false;
+}
+
+// A thread that sleeps in poll or select with the open fd in its set.
+static int polling_thread(const struct look *l, int fd)
+{
+	for (size_t i = 0; l->polled && i < l->tasks.n; i++)
+		if (polled_has(&l->polled[i], fd))
+			return l->tasks.v[i].tid;
+	return 0;
+}
+
+// A row of the open fd, under whatever number.
+static const struct row *row_of(const struct look *l, int fd)
+{
+	char path[64];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", l->pid, fd);
+	bool known = !stat(path, &st);
+	for (size_t i = 0; i < l->rows.n; i++) {
+		const struct row *row = &l->rows.v[i];
+		bool may_be = known ? row->ino == st.st_ino && row->dev == row_dev(st.st_dev) : row->tfd == fd;
+		if (may_be && row_is_open_as(l->pid, row, fd) != 0)
+			return row;
+	}
+	return NULL;
+}
+
+static void judge_p3(const struct look *l, struct suspect *s, int fd, const struct ctp_fd *f)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	int number = other_number(l->r, s), tid = waiting_thread(l, s), polls = polling_thread(l, fd);
+	const struct row *row = l->rows.complete ? row_of(l, fd) : NULL;
+	if (!l->rows.complete)
+		look_say(a, -1, "not all epoll registrations could be read");
+	else if (row)
+		look_say(a, 0, "fd %d#%u is registered in epoll fd %d", fd, f->gen, row->epfd);
+	else if (polls)
+		look_say(a, 0, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
+	else if (number >= 0)
+		look_say(a, 0, "the set lives on as fd %d", number);
+	else if (tid)
+		look_say(a, 0, "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
+	else if (look_has_kin(l->r))
+		look_say(a, -1, "the program has forked: another process may have the set");
+	else if (in_a_message(l))
+		look_say(a, -1, "a message that carries descriptors is on its way: the set may be one of them");
+	else
+		look_say(a, 1, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
+			 s->c.gen, fd, f->gen, l->rows.n, l->rows.nsets);
+}
+
+// Another registration that leads to it, or another thing that it waits for.
+static void judge_p2(const struct look *l, struct suspect *s, int fd, const struct ctp_fd *f)
+{
+	struct look_answer *a = &s->a[LOOK_P2];
+	bool own = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
+	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
+	for (size_t i = 0; i < l->rows.n; i++)
+		if (l->rows.v[i].data == data || kernel_leads_in(s, l->rows.v[i].data)) {
+			look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", l->rows.v[i].tfd, l->rows.v[i].epfd);
+			return;
+		}
+	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
+		look_say(a, -1, "it waits for more things than fd %d#%u", fd, f->gen);
+	else if (s->wait < 0 && ctp_was_served(f, &s->s))
+		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
+	else if (ctp_in_pool(&s->s))
+		look_say(a, -1, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
+	else if (!l->rows.complete)
+		look_say(a, -1, "whether another registration leads to it could not be read");
+	else
+		look_say(a, 1, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);
+}
+
+void closed_set_judge(struct look *l, struct suspect *s)
+{
+	struct ctp_fd f;
+	int fd;
+	if (!closed_set_wait(l->r, s, &fd, &f)) {
+		look_say(&s->a[LOOK_P2], 0, "what it waited for has ended since");
+		look_say(&s->a[LOOK_P3], -1, "what it waited for has ended since");
+		return;
+	}
+	judge_p2(l, s, fd, &f);
+	judge_p3(l, s, fd, &f);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+//
+// Names for what coroutines wait for: sockets by their inode from
+// /proc/PID/net, all else by what /proc/PID/fd shows. Bounded: the deadline
+// stops it between two lines, and each line stands alone.
+#include "engine/witness/descriptors.h"
+
+#include <arpa/inet.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "engine/witness/evidence.h"
+#include "engine/inspect/look.h"
+#include "engine/target/proc.h"
+
+struct named {
+	uint64_t ino;
+	char name[112];
+};
+
+struct names {
+	struct named *v;
+	size_t n, room;
+};
+
+static struct named *more(struct names *s)
+{
+	if (s->n == s->room) {
+		size_t room = s->room ? s->room * 2 : 256;
+		struct named *p = realloc(s->v, room * sizeof(*p));
+		if (!p)
+			return NULL;
+		s->v = p;
+		s->room = room;
+	}
+	return &s->v[s->n];
+}
+
+// An address as net/tcp has it: groups of four bytes in host order, then the port.
+static void endpoint(const char *hex, unsigned port, char *out, size_t bytes)
+{
+	unsigned words[4] = {0};
+	char ip[INET6_ADDRSTRLEN] = "?";
+	bool v6 = strlen(hex) == 32;
+	for (int i = 0; i < (v6 ? 4 : 1); i++)
+		sscanf(hex + 8 * i, "%8x", &words[i]);
+	inet_ntop(v6 ? AF_INET6 : AF_INET, words, ip, sizeof(ip));
+	snprintf(out, bytes, v6 ? "[%s]:%u" : "%s:%u", ip, port);
+}
+
+static void read_inet(struct names *s, pid_t pid, const char *file)
+{
+	char *text, *save = NULL;
+	if (proc_slurp(pid, file, &text, NULL))
+		return;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char local[40], peer[40], a[64], b[64];
+		unsigned lport, pport, state;
+		unsigned long long ino;
+		struct named *d = more(s);
+		if (!d || sscanf(line, " %*d: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*d %*d %llu", local, &lport,
+				 peer, &pport, &state, &ino) != 6 || !ino)
+			continue;
+		endpoint(local, lport, a, sizeof(a));
+		endpoint(peer, pport, b, sizeof(b));
+		d->ino = ino;
+		if (pport)
+			snprintf(d->name, sizeof(d->name), "%.50s <- %.50s", a, b);
+		else
+			snprintf(d->name, sizeof(d->name), "%s", a);
+		s->n++;
+	}
+	free(text);
+}
+
+static void read_unix(struct names *s, pid_t pid)
+{
+	char *text, *save = NULL;
+	if (proc_slurp(pid, "net/unix", &text, NULL))
+		return;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned long long ino;
+		char path[104] = "";
+		struct named *d = more(s);
+		if (!d || sscanf(line, "%*s %*s %*s %*s %*s %*s %llu %103s", &ino, path) != 2)
+			continue;
+		d->ino = ino;
+		snprintf(d->name, sizeof(d->name), "%s", path);
+		s->n++;
+	}
+	free(text);
+}
+
+static int by_ino(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+// The numbers below the one returned may have waiters; bits says which may.
+static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
+{
+	uint32_t high = 0;
+	struct ctp_walk w = ctp_walk_states(r), numbers = ctp_walk_fds(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		const struct ctp_state *c = &r->states[i];
+		struct ctp_state s;
+		if (ctp_load32(&c->owner) != CTP_OWNER_GUEST || c->life != CTP_SUSPENDED || !c->nwaits ||
+		    !ctp_state_read(c, &s))
+			continue;
+		for (uint32_t k = 0; k < s.nwaits && k < CTP_WAITS; k++)
+			if (s.waits[k].fd >= 0 && (uint32_t)s.waits[k].fd < r->fds_max) {
+				bits[s.waits[k].fd / 8] |= (unsigned char)(1 << s.waits[k].fd % 8);
+				high = (uint32_t)s.waits[k].fd >= high ? (uint32_t)s.waits[k].fd + 1 : high;
+			}
+	}
+	for (uint64_t fd = ctp_walk_from(&numbers, 0); fd < numbers.n; fd = ctp_walk_from(&numbers, fd + 1)) // and those whose events resumed somebody
+		if (r->fds[fd].life == CTP_FD_OPEN && r->fds[fd].learned) {
+			bits[fd / 8] |= (unsigned char)(1 << fd % 8);
+			high = fd >= high ? (uint32_t)fd + 1 : high;
+		}
+	return high;
+}
+
+// What the kernel's tables of sockets say; each only where one of its kind may be asked for, since
+// the kernel goes through its whole hash for net/tcp.
+static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, const unsigned char *bits, uint32_t high,
+		       uint64_t deadline_ns)
+{
+	static const struct { const char *file; enum ctp_fd_kind kind; } inet[] = {
+		{"net/tcp", CTP_FD_TCP}, {"net/tcp6", CTP_FD_TCP}, {"net/udp", CTP_FD_UDP}, {"net/udp6", CTP_FD_UDP},
+	};
+	uint32_t kinds = 0;
+	for (uint32_t fd = 0; fd < high; fd++)
+		if ((bits[fd / 8] >> fd % 8 & 1) && ctp_there(r, &r->fds[fd]))
+			kinds |= 1u << (r->fds[fd].kind & 31);
+	for (size_t i = 0; i < sizeof(inet) / sizeof(*inet) && !signals_late(deadline_ns); i++)
+		if (kinds & (1u << inet[i].kind | 1u << CTP_FD_OTHER))
+			read_inet(s, pid, inet[i].file);
+	if (kinds & (1u << CTP_FD_UNIX | 1u << CTP_FD_OTHER) && !signals_late(deadline_ns))
+		read_unix(s, pid);
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_ino);
+}
+
+static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, const struct ctp_fd *f)
+{
+	char link[128];
+	if (!proc_fd_link(pid, fd, link, sizeof(link)))
+		return;
+	struct named key = {0};
+	if (!strncmp(link, "socket:[", 8)) {
+		key.ino = strtoull(link + 8, NULL, 10);
+		const struct named *d = names->n ? bsearch(&key, names->v, names->n, sizeof(key), by_ino) : NULL;
+		if (d)
+			snprintf(link, sizeof(link), "%s", d->name);
+		char *from = strstr(link, " <- ");
+		if (from && f->opened_how == CTP_CALL_SOCKET)
+			memcpy(from, " -> ", 4); // it has connected
+	}
+	json_t *text = json_string(link);
+	json_t *o = json_pack("{s:i, s:I, s:s, s:o, s:b}", "fd", fd, "gen", (json_int_t)f->gen, "kind",
+			      evidence_fd_kind(f->kind), "name", text ? text : json_null(), "registered", f->reg_epfd >= 0);
+	if (!o)
+		return;
+	json_dumpf(o, out, JSON_COMPACT);
+	fputc('\n', out);
+	json_decref(o);
+}
+
+void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
+{
+	struct names names = {0};
+	unsigned char *bits = calloc(1, r->fds_max / 8 + 1);
+	if (!bits)
+		return;
+	uint32_t high = mark_waits(r, bits);
+	read_names(&names, r, pid, bits, high, deadline_ns);
+	rewind(out);
+	if (!ftruncate(fileno(out), 0))
+		for (uint32_t fd = 0; fd < high && !signals_late(deadline_ns); fd++) {
+			struct ctp_fd f;
+			if ((bits[fd / 8] >> fd % 8 & 1) && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
+				write_one(out, &names, pid, (int)fd, &f);
+		}
+	fflush(out);
+	free(names.v);
+	free(bits);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// One JSON line a look and coroutine (spec/trace.md). A look that found the
+// same as the one before writes nothing, so that a program that stands still
+// for hours leaves one line.
+#include "engine/witness/evidence.h"
+
+#include <arpa/inet.h>
+#include <jansson.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "unwind/unwind.h"
+
+static const char *const ITEMS[LOOK_ITEMS] = {"P0", "P2", "P3", "P4", "P5", "P6a", "P6b"};
+
+const char *evidence_fd_kind(unsigned kind)
+{
+	static const char *const names[] = {"other", "file", "pipe", "tcp", "udp", "unix", "eventfd", "timerfd",
+					    "signalfd", "epoll"};
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
+}
+
+static bool address(const uint8_t *bytes, uint32_t len, char *text, size_t room)
+{
+	struct sockaddr_in6 a6;
+	struct sockaddr_in a4;
+	char ip[INET6_ADDRSTRLEN];
+	sa_family_t family;
+	memcpy(&family, bytes, sizeof(family));
+	if (family == AF_INET && len >= 8) {
+		memcpy(&a4, bytes, sizeof(a4));
+		snprintf(text, room, "%s:%u", inet_ntop(AF_INET, &a4.sin_addr, ip, sizeof(ip)), ntohs(a4.sin_port));
+	} else if (family == AF_INET6 && len >= 24) {
+		memset(&a6, 0, sizeof(a6));
+		memcpy(&a6, bytes, sizeof(a6) < 28 ? sizeof(a6) : 28);
+		snprintf(text, room, "[%s]:%u", inet_ntop(AF_INET6, &a6.sin6_addr, ip, sizeof(ip)), ntohs(a6.sin6_port));
+	} else if (family == AF_UNIX && len > 2 && bytes[2]) {
+		snprintf(text, room, "%.*s", (int)strnlen((const char *)bytes + 2, 26), (const char *)bytes + 2);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+void evidence_fd_name(const struct ctp_cand *c, char *name, size_t bytes)
+{
+	char local[64], peer[64];
+	*name = 0;
+	if (c->name_len && address(c->local, c->name_len, local, sizeof(local))) {
+		if (address(c->peer, c->name_len, peer, sizeof(peer)))
+			snprintf(name, bytes, "%s <- %s", local, peer);
+		else
+			snprintf(name, bytes, "%s", local);
+	} else if (c->ino && S_ISFIFO(c->mode)) {
+		snprintf(name, bytes, "pipe:[%llu]", (unsigned long long)c->ino);
+	} else if (c->ino && S_ISSOCK(c->mode)) {
+		snprintf(name, bytes, "socket:[%llu]", (unsigned long long)c->ino);
+	}
+}
+
+static uint64_t mix(uint64_t h, const char *s)
+{
+	for (; *s; s++) // FNV-1a; digits left out: counts and sizes move all the time
+		if (*s < '0' || *s > '9')
+			h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
+	return h;
+}
+
+static uint64_t digest(const struct suspect *s, const char *look)
+{
+	uint64_t h = mix(0xcbf29ce484222325ULL, look);
+	for (int i = 0; i < LOOK_ITEMS; i++)
+		h = mix((h ^ (uint64_t)(s->a[i].holds + 2)) * 0x100000001b3ULL, s->a[i].text);
+	return h ? h : 1;
+}
+
+static json_t *answers(const struct suspect *s)
+{
+	json_t *a = json_array();
+	for (int i = 0; i < LOOK_ITEMS; i++) {
+		json_t *holds = s->a[i].holds < 0 ? json_null() : json_boolean(s->a[i].holds == 1);
+		json_t *text = json_string(s->a[i].text);
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", ITEMS[i], "holds", holds, "text",
+						   text ? text : json_string("?")));
+	}
+	return a;
+}
+
+static json_t *open_ways(const struct look *l, const struct suspect *s)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < l->nopen; i++)
+		if (!l->open[i].id || l->open[i].id == s->s.id) {
+			json_t *text = json_string(l->open[i].text);
+			json_array_append_new(a, text ? text : json_string("a way that has no name"));
+		}
+	return a;
+}
+
+static void add_stack(json_t *o, const struct look *l, const struct suspect *s)
+{
+	uint64_t pcs[UNWIND_FRAMES];
+	char text[32];
+	size_t n = s->s.stack ? 0 : unwind_state(l->pid, &s->s, pcs, UNWIND_FRAMES);
+	if (!n)
+		return;
+	json_t *a = json_array();
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)pcs[i]);
+		json_array_append_new(a, json_string(text));
+	}
+	json_object_set_new(o, "stack", a);
+}
+
+void evidence_write(FILE *out, const struct look *l, struct suspect *s, uint64_t ns, const char *look)
+{
+	uint64_t d = digest(s, look);
+	if (!out || d == s->said)
+		return;
+	char name[160], rule[16];
+	snprintf(rule, sizeof(rule), "CTP%03u", s->rule);
+	evidence_fd_name(&s->c, name, sizeof(name));
+	json_t *named = *name ? json_string(name) : NULL; // NULL too if it is no UTF-8
+	json_t *o = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:i, s:I, s:s, s:o, s:o, s:o, s:I, s:I}", "v", 1, "ns",
+			      (json_int_t)ns, "look", look, "rule", rule, "coroutine", (json_int_t)s->s.id, "changes",
+			      (json_int_t)s->s.changes, "cand", (json_int_t)s->cand, "fd", (int)s->c.fd, "gen",
+			      (json_int_t)s->c.gen, "fd_kind", evidence_fd_kind(s->c.fd_kind), "fd_name",
+			      named ? named : json_null(), "evidence", answers(s), "open", open_ways(l, s),
+			      "scanned_bytes", (json_int_t)l->scanned_bytes, "turns",
+			      (json_int_t)(l->turns > s->turns0 ? l->turns - s->turns0 : 0));
+	if (!o)
+		return;
+	add_stack(o, l, s);
+	json_dumpf(o, out, JSON_COMPACT);
+	fputc('\n', out);
+	json_decref(o);
+	s->said = d;
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+//
+// P0, P2 and P3: did anything go past the tables, does one known wait lead to
+// the coroutine, and can the kernel still deliver? A row belongs to the
+// closed description if inode and device agree, unless it can be shown to
+// hold another one: a socket's inode is its description; a pipe's two ends
+// and all anonymous inodes share one, so there the number that the row's file
+// is open under now must be of another, known origin.
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/search.h"
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "ctp/polled.h"
+#include "ctp/wait_inference.h"
+#include "engine/inspect/look.h"
+#include "engine/witness/set_waiters.h"
+#include "engine/witness/stuck.h"
+
+// ------------------------------------------------------------------------ P0
+
+static const struct { uint32_t bit; const char *text; } GAPS[] = {
+	{CTP_GAP_STATIONS, "some coroutines found no place in the table"},
+	{CTP_GAP_CANDS, "some closed descriptors found no place in the table"},
+	{CTP_GAP_FDS, "a descriptor number was too large for the table"},
+	{CTP_GAP_THREADS, "some threads found no place in the table"},
+	{CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook, unseen"},
+	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
+};
+
+static bool thread_hidden(const struct look *l, const struct proc_task *t)
+{
+	if (!look_in_epoll(t))
+		return false;
+	if (t->slot < 0)
+		return true;
+	const struct ctp_thread *c = &l->threads[t->slot];
+	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];
+}
+
+// A row that the tables do not know: its number was never seen, or is open and said to be registered nowhere.
+static bool row_unknown(const struct look *l, const struct row *row)
+{
+	struct ctp_fd f;
+	if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life == CTP_FD_UNKNOWN)
+		return true;
+	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0 || (f.flags & CTP_FD_MANYREGS))
+		return false;
+	return row_is_open_as(l->pid, row, row->tfd) != 0;
+}
+
+static void judge_p0(struct look *l)
+{
+	struct look_answer a;
+	uint32_t gaps = ctp_load32(&l->r->ext->gaps);
+	look_say(&a, 1, "the tables are complete: no wait and no registration that they do not know");
+	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
+		if (gaps & GAPS[i].bit)
+			look_say(&a, 0, "%s", GAPS[i].text);
+	if (l->rows.uring)
+		look_say(&a, 0, "io_uring or AIO is in use: a request keeps a closed file alive");
+	if (a.holds == 1 && !l->rows.complete)
+		look_say(&a, -1, "not all epoll registrations could be read");
+	for (size_t i = 0; a.holds == 1 && i < l->rows.nsets; i++) {
+		struct ctp_fd f;
+		if (!look_fd(l->r, (uint64_t)l->rows.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
+			look_say(&a, 0, "epoll descriptor %d was made behind the hooks", l->rows.sets[i]);
+	}
+	for (size_t i = 0; a.holds == 1 && i < l->tasks.n; i++)
+		if (thread_hidden(l, &l->tasks.v[i]))
+			look_say(&a, 0, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
+	for (size_t i = 0; a.holds == 1 && i < l->rows.n; i++) {
+		if (i % 1024 == 1023 && look_late(l))
+			look_say(&a, -1, "there was no time to look at every registration");
+		else if (row_unknown(l, &l->rows.v[i]))
+			look_say(&a, 0, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
+				 l->rows.v[i].epfd);
+	}
+	look_say_all(l, LOOK_P0, a.holds, a.text);
+}
+
+// ------------------------------------------------------------------------ P3
+
+// Opened by a call that makes a new description: it cannot be a hidden dup.
+static bool opened_anew(unsigned call)
+{
+	switch (call) {
+	case CTP_CALL_OPEN: case CTP_CALL_SOCKET: case CTP_CALL_SOCKETPAIR: case CTP_CALL_ACCEPT:
+	case CTP_CALL_PIPE: case CTP_CALL_EVENTFD: case CTP_CALL_TIMERFD: case CTP_CALL_EPOLL_CREATE:
+	case CTP_CALL_FOPEN: case CTP_CALL_OPENDIR: case CTP_CALL_POPEN:
+		return true;
+	}
+	return false;
+}
+
+enum belongs { OTHERS, MAYBE, ITS };
+
+// What file a row holds is asked once a look: of thousands of suspects, and the kernel looks through the set each time.
+static void ask_file(const struct look *l, struct row *row)
+{
+	struct ctp_fd f;
+	row->file = ROW_UNTOLD;
+	if (look_late(l))
+		return;
+	bool known = look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN;
+	int same = known ? row_is_open_as(l->pid, row, row->tfd) : 0;
+	row->file = same == 1 ? ROW_NUMBERS : same == 0 ? ROW_ANOTHERS : ROW_UNTOLD;
+	row->desc = known ? f.desc : 0;
+	row->anew = known && opened_anew(f.opened_how);
+}
+
+// Does the row hold the description that suspect `s` waits for?
+static enum belongs row_of(const struct look *l, const struct suspect *s, struct row *row)
+{
+	const struct ctp_cand *c = &s->c;
+	if (!c->ino && !c->dev)
+		return row->tfd == c->fd ? MAYBE : OTHERS;
+	if (row->ino != c->ino || row->dev != row_dev(c->dev))
+		return OTHERS;
+	if (S_ISSOCK(c->mode))
+		return ITS;
+	if (row->file == ROW_NOT_ASKED)
+		ask_file(l, row);
+	if (row->file == ROW_NUMBERS && row->desc == c->was.desc)
+		return ITS;
+	if (row->file == ROW_NUMBERS && row->desc && c->was.desc && row->anew)
+		return OTHERS;
+	return row->tfd == c->fd && row->file == ROW_ANOTHERS ? ITS : MAYBE;
+}
+
+// Has sat in a call on F since before the close: the kernel keeps the file, and its rows, meanwhile.
+static bool in_io_of(const struct look *l, const struct suspect *s, const struct proc_task *t)
+{
+	if (t->slot >= 0) {
+		const struct ctp_thread *c = &l->threads[t->slot];
+		if (c->wait_call == CTP_IN_IO && c->wait_fd == s->c.fd && (c->wait_seq & 1))
+			return c->wait_since <= s->c.time;
+	}
+	static const int calls[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
+				    SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_accept, SYS_accept4, SYS_connect,
+				    SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
+				    SYS_sendfile};
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (t->nr == calls[i])
+			return (int)t->args[0] == s->c.fd;
+	return false;
+}
+
+// Sleeps in poll or select, for F perhaps: 1 it does, 0 not, -1 not known. One that
+// was entered before the close has the file still; after it the number is another's.
+static int polls_for(const struct look *l, const struct suspect *s, size_t task)
+{
+	const struct proc_task *t = &l->tasks.v[task];
+	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
+	if (polled_call(t->nr) == POLLED_NONE)
+		return 0;
+	if (c && c->wait_since > s->c.time)
+		return 0;
+	if (c && ctp_polled_has(c, &s->c.was) == 1)
+		return 1;
+	if (polled_has(&l->polled[task], s->c.fd))
+		return 1;
+	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;
+}
+
+bool kernel_threads_hold(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		if (in_io_of(l, s, t)) {
+			look_say(a, 0, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
+				 s->c.fd, s->c.gen);
+			return true;
+		}
+		int p = polls_for(l, s, i);
+		if (p) {
+			look_say(a, p == 1 ? 0 : -1, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
+				 s->c.fd, s->c.gen);
+			return true;
+		}
+		if ((t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall) && !proc_task_dead(t)) {
+			look_say(a, -1, "it cannot be seen what thread %d sleeps in", t->tid);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void judge_p3(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	if (!l->rows.complete) {
+		look_say(a, -1, l->rows.denied ? "the kernel does not show the program's descriptors" :
+						 "too many registrations to read them all while the program runs");
+		return;
+	}
+	if (!s->c.ino && !s->c.dev) {
+		look_say(a, -1, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
+		return;
+	}
+	for (size_t i = 0; i < l->rows.n; i++) {
+		struct row *row = &l->rows.v[i];
+		enum belongs b = row_of(l, s, row);
+		if (b == OTHERS)
+			continue;
+		look_say(a, b == ITS ? 0 : -1,
+			 b == ITS ? "fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
+				    "fd %d#%u may still be registered, as fd %d in epoll fd %d",
+			 s->c.fd, s->c.gen, row->tfd, row->epfd);
+		return;
+	}
+	if (kernel_threads_hold(l, s))
+		return;
+	if (*l->unseen) {
+		look_say(a, -1, "%.180s: it may be registered there", l->unseen);
+		return;
+	}
+	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
+	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
+		look_say(a, 1, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
+	else if (epfd >= 0)
+		look_say(a, 1, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
+			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
+	else
+		look_say(a, 1, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
+			 l->rows.n, l->rows.nsets);
+}
+
+// ------------------------------------------------------------------------ P2
+
+bool kernel_leads_in(const struct suspect *s, uint64_t word)
+{
+	word &= (1ULL << 48) - 1;
+	for (unsigned i = 0; i < s->nmine; i++)
+		if (word >= s->mine[i].lo && word < s->mine[i].hi)
+			return true;
+	return false;
+}
+
+// What holds a context is guessed by what lies near; whom it woke, and who waits for it, are not.
+static bool of_another(const struct suspect *s)
+{
+	const struct ctp_fd *f = &s->c.was;
+	const uint64_t who[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
+	for (size_t i = 0; i < sizeof(who) / sizeof(*who); i++)
+		if (who[i] && who[i] != s->s.id)
+			return true;
+	return false;
+}
+
+// It has had something of F, and did not say that it wants more.
+static bool may_be_done(const struct suspect *s)
+{
+	return s->wait < 0 && ctp_was_served(&s->c.was, &s->s);
+}
+
+// How the registration of F leads to C; NULL if it is not known to.
+static const char *link_of(const struct suspect *s)
+{
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+		return "it registered the descriptor itself before it suspended";
+	bool polled = s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since;
+	bool there = s->wait >= 0 || (s->s.stack && s->c.was.learned_stack == s->s.stack); // where it was resumed
+	if (s->c.was.reg_epfd < 0)
+		return polled && there && s->c.was.learned == s->s.id && !may_be_done(s) ?
+		       "it stood in a set that was polled after it suspended, and events of it resumed it before" : NULL;
+	if (may_be_done(s))
+		return NULL;
+	if (kernel_leads_in(s, s->c.was.reg_data))
+		return "the registration's data points into its memory";
+	if (there && s->c.was.learned == s->s.id)
+		return "events of the descriptor resumed it before";
+	if ((s->c.was.leads & CTP_ID_MASK) == s->s.id && !of_another(s))
+		return "the registration's data points to what holds its context";
+	return NULL;
+}
+
+// Another live row that leads to C.
+static const struct row *other_row(const struct look *l, const struct suspect *s)
+{
+	bool has = s->c.was.reg_epfd >= 0;
+	uint64_t data = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ?
+			s->s.waits[s->wait].data : s->c.was.reg_data;
+	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
+	for (size_t i = 0; i < l->rows.n; i++)
+		if ((has && l->rows.v[i].data == data) || kernel_leads_in(s, l->rows.v[i].data))
+			return &l->rows.v[i];
+	return NULL;
+}
+
+// Another thing that C itself said it waits for, and that is still there.
+const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s)
+{
+	for (uint32_t i = 0; i < s->s.nwaits && i < CTP_WAITS; i++) {
+		const struct ctp_wait *w = &s->s.waits[i];
+		struct ctp_fd f;
+		if (w->fd == s->c.fd && w->gen == s->c.gen)
+			continue;
+		if (w->fd >= 0 && look_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen && f.life == CTP_FD_OPEN)
+			return w;
+	}
+	return NULL;
+}
+
+static void judge_p2(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P2];
+	const char *how = link_of(s);
+	const struct row *row = other_row(l, s);
+	const struct ctp_wait *w = kernel_other_wait(l, s);
+	if (s->s.flags & CTP_STATE_MOREWAITS)
+		look_say(a, 0, "it waits for more things than were kept");
+	else if (w)
+		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+	else if (row)
+		look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
+	else if (ctp_in_pool(&s->s))
+		look_say(a, -1, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
+	else if (!how && may_be_done(s))
+		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
+	else if (!how)
+		look_say(a, -1, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
+			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
+			 ", but it stood in a set that was polled after it suspended" : "");
+	else if (!l->rows.complete)
+		look_say(a, -1, "%s; whether another does too could not be read", how);
+	else
+		look_say(a, 1, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct suspect *x = *(struct suspect *const *)a, *y = *(struct suspect *const *)b;
+	return x->s.id < y->s.id ? -1 : x->s.id > y->s.id;
+}
+
+// An open descriptor that leads to C as well: registered, and C added it in any
+// slice, or it woke it before; or polled since C suspended, and it woke it before.
+static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
+{
+	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
+	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
+		struct suspect *s = l->who[lo];
+		bool through = s->rule == 25 && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
+		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[LOOK_P2].holds == 0)
+			continue;
+		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
+			look_say(&s->a[LOOK_P2], 0, "fd %d#%u is %s as well, and %s", fd, f->gen,
+				 f->reg_epfd >= 0 ? "registered" : "polled", how);
+	}
+}
+
+// What nobody has refuted may still be, in what was not looked at.
+void kernel_unsettle(struct look *l, bool stuck)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[LOOK_P2].holds == 1)
+			look_say(&l->who[i]->a[LOOK_P2], -1, "there was no time to look at every registration");
+}
+
+// Open descriptors that lead to a suspect, too.
+static void other_fds(struct look *l)
+{
+	struct ctp_walk w = ctp_walk_fds(l->r);
+	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
+		struct ctp_fd f;
+		if (w.rows % 4096 == 0 && look_late(l)) {
+			kernel_unsettle(l, false);
+			return;
+		}
+		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
+		    (f.reg_epfd < 0 && !f.polled && !f.polled_out))
+			continue;
+		if (f.adder)
+			others_of(l, f.adder, (int)fd, &f, "it added that one itself");
+		if (f.learned)
+			others_of(l, f.learned, (int)fd, &f, "events of that one resumed it before");
+		if (f.leads)
+			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, "its data leads to it");
+	}
+}
+
+void kernel_judge(struct look *l)
+{
+	hidden_fds_find(l);
+	judge_p0(l);
+	for (size_t i = 0; i < l->n; i++) {
+		if (stuck_rule(l->who[i]->rule))
+			continue;
+		if (look_late(l)) {
+			look_say(&l->who[i]->a[LOOK_P2], -1, "there was no time to look at every coroutine");
+			look_say(&l->who[i]->a[LOOK_P3], -1, "there was no time to look at every coroutine");
+			continue;
+		}
+		if (l->who[i]->rule == 25) {
+			closed_set_judge(l, l->who[i]);
+			continue;
+		}
+		judge_p2(l, l->who[i]);
+		judge_p3(l, l->who[i]);
+	}
+	qsort(l->who, l->n, sizeof(struct suspect *), by_id);
+	other_fds(l);
+	kernel_stuck(l);
+}

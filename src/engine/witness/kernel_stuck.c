@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+//
+// P2 and P3 of coroutines whose descriptor is open: is it the one thing that
+// each waits for, and does the kernel say what its rule is about? F's rows are
+// those of its description, under whatever number. "Ready" is asked of a copy
+// of the descriptor by poll, not of queue lengths (SO_RCVLOWAT), and means
+// something only while a thread sleeps in the set: an edge that had not been
+// delivered would have woken it.
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+#include "base/search.h"
+#include "ctp/seq.h"
+#include "ctp/wait_inference.h"
+#include "engine/inspect/look.h"
+#include "engine/witness/stuck.h"
+
+enum { MANY_TURNS = 1000 };
+#define LONG_NS 10000000000ULL
+
+// What the rows of one description say.
+struct rows_of {
+	unsigned n, armed, edges; // armed: in a direction that it waits for, or leading to it
+	bool slept;               // a thread sleeps in a set that has one
+	int epfd, tfd;            // of the one that says most
+	uint32_t events;
+};
+
+static bool is_of(const struct look *l, const struct suspect *s, const struct row *row)
+{
+	struct ctp_fd f;
+	if (row->tfd == s->c.fd)
+		return row_is_open_as(l->pid, row, s->c.fd) == 1;
+	if (row->ino != s->c.ino || // of most rows, and the cheapest to see
+	    (look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
+		return false;
+	return row_is_open_as(l->pid, row, s->c.fd) == 1;
+}
+
+static uint64_t data_of(const struct suspect *s)
+{
+	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ? s->s.waits[s->wait].data : s->c.was.reg_data;
+}
+
+static bool polled(const struct look *l, int epfd)
+{
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (look_in_epoll(&l->tasks.v[i]) && (int)l->tasks.v[i].args[0] == epfd)
+			return true;
+	return false;
+}
+
+static struct rows_of rows_of(const struct look *l, const struct suspect *s)
+{
+	struct rows_of o = {.epfd = -1, .tfd = -1};
+	uint32_t directions = stuck_directions(s);
+	for (size_t i = 0; i < l->rows.n; i++) {
+		const struct row *row = &l->rows.v[i];
+		if (!is_of(l, s, row))
+			continue;
+		bool armed = (row->events & directions) || ((row->events & STUCK_REAL_EVENTS) &&
+			     (row->data == data_of(s) || kernel_leads_in(s, row->data)));
+		if (armed || !o.n) {
+			o.epfd = row->epfd;
+			o.tfd = row->tfd;
+			o.events = row->events;
+		}
+		o.n++;
+		o.armed += armed;
+		o.edges += armed && (row->events & EPOLLET);
+		o.slept |= polled(l, row->epfd);
+	}
+	return o;
+}
+
+// ------------------------------------------------------------- the loop's own timers
+
+static bool timed(const struct look *l, const struct proc_task *t)
+{
+	if (t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_timeout_ns > 0)
+		return true;
+	if (look_in_epoll(t))
+		return t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] > 0;
+	if (t->nr == SYS_futex)
+		return t->args[3] && (t->args[1] & FUTEX_CMD_MASK) != FUTEX_WAKE;
+	return t->nr == SYS_nanosleep || t->nr == SYS_clock_nanosleep;
+}
+
+// Something that the program itself has set will wake it: what is put off now may be done then.
+static const char *wakes_itself(const struct look *l)
+{
+	char *text = NULL;
+	bool timers = !proc_slurp(l->pid, "timers", &text, NULL) && *text;
+	free(text);
+	if (timers)
+		return "a POSIX timer";
+	uint64_t caught = proc_slurp(l->pid, "status", &text, NULL) ? 0 : proc_field(text, "\nSigCgt:", 16);
+	free(text);
+	if (caught >> 13 & 1) // SIGALRM
+		return "a handler for SIGALRM";
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (timed(l, &l->tasks.v[i]))
+			return "a timeout";
+	for (size_t i = 0; i < l->rows.n; i++) {
+		struct ctp_fd f;
+		const struct row *row = &l->rows.v[i];
+		if ((row->events & STUCK_REAL_EVENTS) && look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) &&
+		    f.kind == CTP_FD_TIMERFD && stuck_disarmed(l->pid, row->tfd) != 1)
+			return "an armed timerfd";
+	}
+	return NULL;
+}
+
+// It was told of its event, or another was, and may yet be resumed.
+static bool put_off(const struct look *l, const struct suspect *s, const char *timer, struct look_answer *a)
+{
+	if (!timer || (l->turns > s->turns0 + MANY_TURNS && proc_now_ns() > s->found_ns + LONG_NS))
+		return false;
+	look_say(a, -1, "its event came, and its turn may be put off: the program has %s", timer);
+	return true;
+}
+
+// ------------------------------------------------------------------------ P3
+
+static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	if (o->armed)
+		look_say(a, 0, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
+	else if (!o->n)
+		look_say(a, 0, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+	else if (o->events & STUCK_REAL_EVENTS)
+		look_say(a, 0, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
+	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
+		if (!kernel_threads_hold(l, s))
+			look_say(a, 1, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
+				 "(events: %x, nothing but flags)%s", s->c.fd, s->c.gen, o->epfd, o->events,
+				 s->ready == 1 ? ", though it is ready" : "");
+}
+
+// An edge that was told to somebody else, or to nobody, before C came to wait.
+static void edge(struct suspect *s, const struct rows_of *o)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	bool in = stuck_directions(s) & EPOLLIN, out = stuck_directions(s) & EPOLLOUT;
+	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
+	if (!o->armed || o->edges < o->armed)
+		look_say(a, 0, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
+	else if (s->c.was.event_time >= s->s.since)
+		look_say(a, 0, "an event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+	else if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN))
+		look_say(a, 1, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
+			 "try and before it suspended", s->c.fd, s->c.gen, way, o->epfd);
+	else
+		look_say(a, 1, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
+			 "not go on until EAGAIN, and no event came since", s->c.fd, s->c.gen, way, o->epfd);
+}
+
+static void delivered(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	if (!o->armed)
+		look_say(a, 0, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
+	else if (s->c.was.event_time < s->s.since)
+		look_say(a, 0, "no event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+	else if (!put_off(l, s, timer, a))
+		look_say(a, 1, "an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
+			 "still ready", s->c.fd, s->c.gen, o->epfd);
+}
+
+static void wrong_waiter(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	const struct ctp_fd *f = &s->c.was;
+	if (!o->n)
+		look_say(a, 0, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+	else if (!(f->leads & CTP_ID_MASK) || (f->leads & CTP_ID_MASK) == s->s.id)
+		look_say(a, 0, "the registration of fd %d#%u leads to no other", s->c.fd, s->c.gen);
+	else if (!put_off(l, s, timer, a))
+		look_say(a, 1, "the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
+			 "descriptor is ready still", s->c.fd, s->c.gen, (unsigned long long)(f->leads & CTP_ID_MASK));
+}
+
+static void timer(struct look *l, struct suspect *s, const struct rows_of *o)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	int off = stuck_disarmed(l->pid, s->c.fd);
+	if (off <= 0)
+		look_say(a, off, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
+			 s->c.fd, s->c.gen);
+	else if (!o->n)
+		look_say(a, 0, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+	else
+		look_say(a, 1, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
+}
+
+static bool asks_ready(const struct suspect *s)
+{
+	return s->rule == 4 || s->rule == 5 || s->rule == 8 || s->rule == 9;
+}
+
+// What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
+static bool ready(struct look *l, struct suspect *s, const struct rows_of *o)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	if (!asks_ready(s))
+		return true;
+	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_ready(l->pid, s->c.fd, stuck_directions(s)) : -1;
+	if (s->rule == 5)
+		return true;
+	if (s->ready < 0)
+		look_say(a, -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+	else if (!s->ready)
+		look_say(a, 0, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
+	else if (!o->slept)
+		look_say(a, -1, "no thread sleeps in epoll fd %d: an event may be on its way", o->epfd);
+	return s->ready == 1 && o->slept;
+}
+
+static void judge_p3(struct look *l, struct suspect *s, const char *set)
+{
+	struct look_answer *a = &s->a[LOOK_P3];
+	struct ctp_fd f;
+	if (s->rule == 3) {
+		look_say(a, 1, "no registration, no read or write that had to wait, no timer");
+		return;
+	}
+	if (!l->rows.complete) {
+		look_say(a, -1, "not all registrations could be read");
+		return;
+	}
+	if (!look_fd(l->r, (uint64_t)s->c.fd, &f) || f.gen != s->c.gen || f.life != CTP_FD_OPEN) {
+		look_say(a, 0, "fd %d#%u has ended", s->c.fd, s->c.gen);
+		return;
+	}
+	s->c.was = f;
+	struct rows_of o = rows_of(l, s);
+	if (!ready(l, s, &o))
+		return;
+	if (s->rule == 5)
+		one_shot(l, s, &o, set);
+	else if (s->rule == 4)
+		edge(s, &o);
+	else if (s->rule == 8)
+		delivered(l, s, &o, set);
+	else if (s->rule == 9)
+		wrong_waiter(l, s, &o, set);
+	else
+		timer(l, s, &o);
+}
+
+// What was asked one after the other is true at once only if nobody ran meanwhile.
+static void settle_ready(struct look *l)
+{
+	struct proc_tasks now = {0};
+	bool still = !proc_tasks_read(l->pid, false, &now) && proc_tasks_still(&l->tasks, &now);
+	proc_tasks_deinit(&now);
+	for (size_t i = 0; !still && i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		if (s->rule != 5 && asks_ready(s) && s->a[LOOK_P3].holds == 1)
+			look_say(&s->a[LOOK_P3], -1, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
+	}
+}
+
+// ------------------------------------------------------------------------ P2
+
+static const char *link_of(const struct suspect *s, pid_t pid)
+{
+	const struct ctp_fd *f = &s->c.was;
+	bool firm = stuck_firm(s, pid);
+	if (firm && s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+		return "it registered the descriptor itself before it suspended";
+	if (ctp_stands_there(f, &s->s))
+		return "an event of it resumed it from this very place before";
+	if (firm)
+		return "it was registered on its behalf when it had suspended";
+	if (kernel_leads_in(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
+		return "its last try had to wait, and the registration's data leads to it";
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
+		return "it registered the descriptor itself, and its events led elsewhere";
+	return f->learned == s->s.id ? "its last try had to wait, and events of it resumed it before" : NULL;
+}
+
+static void judge_p2(struct look *l, struct suspect *s)
+{
+	struct look_answer *a = &s->a[LOOK_P2];
+	if (s->rule == 3) {
+		look_say(a, -1, "it waits for nothing that is known");
+		return;
+	}
+	const struct ctp_wait *w = kernel_other_wait(l, s);
+	const char *how = link_of(s, l->pid);
+	if (s->s.flags & CTP_STATE_MOREWAITS)
+		look_say(a, 0, "it waits for more things than were kept");
+	else if (w)
+		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+	else if (!how || !stuck_firm(s, l->pid))
+		look_say(a, -1, "%s: that it suspended for fd %d#%u is not sure",
+			 how ? how : "its last try had to wait", s->c.fd, s->c.gen);
+	else
+		look_say(a, 1, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+}
+
+static void refuted_by(struct look *l, uint64_t id, const struct row *row, const char *how)
+{
+	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
+	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
+		struct suspect *s = l->who[lo];
+		if (stuck_rule(s->rule) && s->a[LOOK_P2].holds != 0 && (s->c.fd < 0 || !is_of(l, s, row)))
+			look_say(&s->a[LOOK_P2], 0, "fd %d in epoll fd %d is registered as well, and %s", row->tfd, row->epfd, how);
+	}
+}
+
+static bool leads(const struct suspect *s, const struct row *row)
+{
+	return stuck_rule(s->rule) && s->c.fd != row->tfd &&
+	       (kernel_leads_in(s, row->data) || (s->c.fd >= 0 && s->rule != 9 && row->data == data_of(s)));
+}
+
+// A row that is armed and leads to somebody: to a suspect of another descriptor it is a way out.
+static void other_rows(struct look *l)
+{
+	for (size_t i = 0; i < l->rows.n; i++) {
+		const struct row *row = &l->rows.v[i];
+		struct ctp_fd f;
+		if (look_late(l)) {
+			kernel_unsettle(l, true);
+			return;
+		}
+		if (!(row->events & STUCK_REAL_EVENTS))
+			continue;
+		for (size_t k = 0; k < l->n; k++)
+			if (leads(l->who[k], row))
+				refuted_by(l, l->who[k]->s.id, row, "its data leads to it");
+		if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life != CTP_FD_OPEN)
+			continue;
+		if (f.adder)
+			refuted_by(l, f.adder, row, "it added that one itself");
+		if (f.learned && !(f.flags & CTP_FD_LISTENS))
+			refuted_by(l, f.learned, row, "events of that one resumed it before");
+		if (f.leads)
+			refuted_by(l, f.leads & CTP_ID_MASK, row, "its data leads to it");
+	}
+}
+
+void kernel_stuck(struct look *l)
+{
+	bool any = false;
+	for (size_t i = 0; i < l->n; i++)
+		any |= stuck_rule(l->who[i]->rule);
+	if (!any)
+		return;
+	const char *set = wakes_itself(l);
+	for (size_t i = 0; i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		if (!stuck_rule(s->rule))
+			continue;
+		if (s->rule != 3 && look_late(l)) {
+			look_say(&s->a[LOOK_P2], -1, "there was no time to look at every coroutine");
+			look_say(&s->a[LOOK_P3], -1, "there was no time to look at every coroutine");
+			continue;
+		}
+		judge_p3(l, s, set);
+		judge_p2(l, s);
+	}
+	settle_ready(l);
+	other_rows(l);
+}

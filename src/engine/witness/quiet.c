@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// P6b: can nothing at all happen any more? Every thread sleeps without a
+// timeout (in epoll, poll, select or on a futex), no signal has a handler, no timer is armed, and all that the loops
+// watch has its other end in this process. Each way that is left is named.
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/calls.h"
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "engine/inspect/hold.h"
+#include "engine/inspect/look.h"
+
+struct quiet {
+	struct look *l;
+	unsigned ways;          // by which something may happen
+	char first[LOOK_TEXT];
+	char (*inodes)[32];     // "pipe:[123]" whose other ends must be ours
+	size_t ninodes;
+	int *events;            // numbers of watched eventfds and timerfds
+	size_t nevents;
+};
+
+static void __attribute__((format(printf, 2, 3))) way(struct quiet *q, const char *format, ...)
+{
+	char text[LOOK_TEXT];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (!q->ways++)
+		memcpy(q->first, text, sizeof(text));
+	look_open(q->l, 0, "%s", text);
+}
+
+static bool private_address(const struct look *l, uint64_t addr)
+{
+	const struct maps_line *m = proc_maps_find(&l->maps, addr);
+	return m && m->perms[3] == 'p';
+}
+
+static void waits_in_set(struct quiet *q, const struct proc_task *t);
+
+static void thread_sleeps(struct quiet *q, const struct proc_task *t)
+{
+	if (proc_task_dead(t))
+		return;
+	if (proc_task_stopped(t)) {
+		way(q, "thread %d is stopped", t->tid);
+	} else if (t->state != 'S' || t->nr < 0) {
+		way(q, "thread %d runs", t->tid);
+	} else if (look_in_epoll(t)) {
+		bool timed = t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0;
+		if (timed)
+			way(q, "thread %d waits with a timeout", t->tid);
+	} else if (look_in_set(t)) {
+		waits_in_set(q, t);
+	} else if (t->nr == SYS_futex) {
+		unsigned op = t->args[1] & FUTEX_CMD_MASK;
+		bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
+			     op == FUTEX_WAIT_REQUEUE_PI;
+		if (!waits || t->args[3])
+			way(q, "thread %d waits with a timeout", t->tid);
+		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))
+			way(q, "thread %d waits on memory shared with others", t->tid);
+	} else {
+		char name[64];
+		way(q, "thread %d sleeps in %s", t->tid, calls_name((long)t->nr, name, sizeof(name)));
+	}
+}
+
+uint64_t quiet_handled(pid_t pid)
+{
+	static const int sync[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33};
+	char *text;
+	if (proc_slurp(pid, "status", &text, NULL))
+		return UINT64_MAX;
+	uint64_t caught = proc_field(text, "\nSigCgt:", 16);
+	free(text);
+	for (size_t i = 0; i < sizeof(sync) / sizeof(*sync); i++)
+		caught &= ~(1ULL << (sync[i] - 1));
+	return caught;
+}
+
+static void signals(struct quiet *q)
+{
+	uint64_t caught = quiet_handled(q->l->pid);
+	if (caught == UINT64_MAX) {
+		way(q, "its signal handlers cannot be seen");
+		return;
+	}
+	for (int s = 1; s <= 64; s++)
+		if (caught >> (s - 1) & 1) {
+			const char *name = sigabbrev_np(s);
+			if (name)
+				way(q, "it has a handler for SIG%s", name);
+			else
+				way(q, "it has a handler for signal %d", s);
+		}
+}
+
+static void timers(struct quiet *q)
+{
+	char *text;
+	if (proc_slurp(q->l->pid, "timers", &text, NULL)) {
+		way(q, "its timers cannot be seen");
+		return;
+	}
+	if (*text)
+		way(q, "it has a POSIX timer");
+	free(text);
+}
+
+static bool add_inode(struct quiet *q, const char *link)
+{
+	char(*more)[32] = realloc(q->inodes, (q->ninodes + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	q->inodes = more;
+	snprintf(q->inodes[q->ninodes++], sizeof(*more), "%.31s", link);
+	return true;
+}
+
+static bool timer_disarmed(pid_t pid, int fd)
+{
+	char name[64], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return false;
+	bool off = strstr(text, "it_value: (0, 0)") != NULL;
+	free(text);
+	return off;
+}
+
+// The other end of a socketpair, still open here.
+static bool peer_inode(struct quiet *q, uint64_t desc)
+{
+	const struct ctp_region *r = q->l->r;
+	struct ctp_walk w = ctp_walk_fds(r);
+	char link[64];
+	for (uint64_t fd = ctp_walk_from(&w, 0); desc && fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
+		struct ctp_fd f;
+		if (r->fds[fd].desc == desc && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && f.desc == desc &&
+		    f.opened_how == CTP_CALL_SOCKETPAIR && proc_fd_link(q->l->pid, (int)fd, link, sizeof(link)))
+			return add_inode(q, link);
+	}
+	return false;
+}
+
+// An open descriptor that a loop watches. how: "registered fd"
+static void watched_fd(struct quiet *q, const char *how, int fd, const struct ctp_fd *f, const char *link)
+{
+	bool event = !strcmp(link, "anon_inode:[eventfd]") && f->opened_how == CTP_CALL_EVENTFD;
+	bool timer = !strcmp(link, "anon_inode:[timerfd]");
+	if (event || timer) {
+		int *more = realloc(q->events, (q->nevents + 1) * sizeof(*more));
+		if (more)
+			(q->events = more)[q->nevents++] = fd;
+		if (!more || (timer && f->opened_how != CTP_CALL_TIMERFD))
+			way(q, "%s %d cannot be judged", how, fd);
+		else if (timer && !timer_disarmed(q->l->pid, fd))
+			way(q, "%s %d is an armed timerfd", how, fd);
+	} else if (!strncmp(link, "pipe:[", 6) && f->opened_how == CTP_CALL_PIPE) {
+		if (!add_inode(q, link))
+			way(q, "%s %d cannot be judged", how, fd);
+	} else if (f->kind == CTP_FD_UNIX && f->opened_how == CTP_CALL_SOCKETPAIR) {
+		if (!add_inode(q, link) || !peer_inode(q, f->peer_desc))
+			way(q, "%s %d is a socket whose other end is not here", how, fd);
+	} else if (strcmp(link, "anon_inode:[eventpoll]")) {
+		static const char *const kinds[] = {"file", "file", "pipe", "tcp socket", "udp socket", "unix socket",
+						    "eventfd", "timerfd", "signalfd", "epoll"};
+		const char *kind = f->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[f->kind] : "file";
+		way(q, "%s %d is a %s%s: the outside can wake the loop", how, fd, kind,
+		    f->flags & CTP_FD_LISTENS ? " that listens" : "");
+	}
+}
+
+static void watched(struct quiet *q, const struct row *row)
+{
+	struct ctp_fd f;
+	char link[64];
+	pid_t pid = q->l->pid;
+	if (!(row->events & 0x0fffffff))
+		return; // a one-shot that fired: not even a hangup is delivered
+	if (!look_fd(q->l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life != CTP_FD_OPEN ||
+	    row_is_open_as(pid, row, row->tfd) != 1 || !proc_fd_link(pid, row->tfd, link, sizeof(link))) {
+		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", row->tfd, row->epfd);
+		return;
+	}
+	watched_fd(q, "registered fd", row->tfd, &f, link);
+}
+
+// Sleeps in poll or select: what it was given counts as what an epoll set holds.
+static void waits_in_set(struct quiet *q, const struct proc_task *t)
+{
+	const struct look *l = q->l;
+	const struct polled *set = &l->polled[t - l->tasks.v];
+	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
+	if (!c || c->wait_timeout_ns >= 0) {
+		way(q, "thread %d waits in poll or select, %s", t->tid, c ? "with a timeout" : "behind the hooks");
+		return;
+	}
+	if (!set->known)
+		way(q, "it is not known for what thread %d sleeps in poll or select", t->tid);
+	for (size_t i = 0; set->known && i < set->n; i++) {
+		struct ctp_fd f;
+		char link[64];
+		if (!look_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN || f.opened > c->wait_since ||
+		    !proc_fd_link(l->pid, set->v[i].fd, link, sizeof(link)))
+			way(q, "fd %d, which thread %d polls, is a file of which nothing is known", set->v[i].fd, t->tid);
+		else
+			watched_fd(q, "polled fd", set->v[i].fd, &f, link);
+	}
+}
+
+static bool child_of(pid_t pid, pid_t other)
+{
+	char *text;
+	if (proc_slurp(other, "status", &text, NULL))
+		return false;
+	bool is = proc_field(text, "\nPPid:", 10) == (uint64_t)pid;
+	free(text);
+	return is;
+}
+
+// Does some other process hold what the loops watch?
+static bool held_by(struct quiet *q, pid_t other)
+{
+	char path[64], link[64];
+	snprintf(path, sizeof(path), "/proc/%d/fd", other);
+	DIR *d = opendir(path);
+	bool held = false;
+	if (!d) // another user's by now: of a child, that kept what it had
+		return errno == EACCES && child_of(q->l->pid, other);
+	for (struct dirent *e; !held && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		if (n < 0)
+			continue;
+		link[n] = 0;
+		for (size_t i = 0; !held && i < q->ninodes; i++)
+			held = !strcmp(link, q->inodes[i]);
+		bool anon = !strcmp(link, "anon_inode:[eventfd]") || !strcmp(link, "anon_inode:[timerfd]");
+		for (size_t i = 0; anon && !held && i < q->nevents; i++) // 0 = KCMP_FILE
+			held = syscall(SYS_kcmp, q->l->pid, other, 0, (long)q->events[i], (long)atoi(e->d_name)) <= 0;
+	}
+	closedir(d);
+	return held;
+}
+
+static void outsiders(struct quiet *q)
+{
+	DIR *d = q->ninodes || q->nevents ? opendir("/proc") : NULL;
+	if (!d) {
+		if (q->ninodes || q->nevents)
+			way(q, "other processes cannot be seen");
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+		if (other && other != q->l->pid && held_by(q, other)) {
+			way(q, "process %d holds the other end of something the loop waits for", other);
+			break;
+		}
+		if (signals_late(q->l->deadline_ns)) {
+			way(q, "there was no time to look at the other processes");
+			break;
+		}
+	}
+	closedir(d);
+}
+
+void quiet_judge(struct look *l)
+{
+	struct quiet q = {.l = l};
+	for (size_t i = 0; i < l->tasks.n; i++)
+		thread_sleeps(&q, &l->tasks.v[i]);
+	signals(&q);
+	timers(&q);
+	if (*l->unseen)
+		way(&q, "%.200s", l->unseen);
+	if (!l->rows.complete)
+		way(&q, "not all registrations could be read");
+	for (size_t i = 0; i < l->rows.n && q.ways < LOOK_OPEN_MAX; i++) { // more would not be named
+		watched(&q, &l->rows.v[i]);
+		if (look_late(l)) {
+			way(&q, "there was no time to look at all that its loops watch");
+			break;
+		}
+	}
+	if (look_has_kin(l->r))
+		way(&q, "it has forked: another process may hold what the loop waits for");
+	if (ctp_load64(&l->r->ext->sent_fds))
+		way(&q, "it has sent descriptors in messages: another process may hold, or yet take, what the loop waits for");
+	if (!q.ways)
+		outsiders(&q);
+	int sharer = q.ways ? 0 : hold_sharer(l->pid);
+	if (sharer)
+		way(&q, "process %d shares its memory", sharer);
+	struct proc_tasks now = {0};
+	bool still = l->rested && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
+	proc_tasks_deinit(&now);
+	if (q.ways)
+		look_say_all(l, LOOK_P6B, 0, q.first);
+	else if (!still)
+		look_say_all(l, LOOK_P6B, -1, "the program was not at rest for two looks");
+	else
+		look_say_all(l, LOOK_P6B, 1,
+			     "every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped "
+			     "and continued");
+	free(q.inodes);
+	free(q.events);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// set_waiters.h - who waits through an epoll set that was closed (CTP025).
+#pragma once
+
+#include "engine/inspect/look.h"
+
+struct set_waiter {
+	uint64_t key; // the set, by number and generation, or an entity
+	uint32_t cand;
+};
+
+struct set_waiters {
+	const struct ctp_region *r;
+	struct set_waiter *sets; // sorted once all are added
+	struct set_waiter *led;  // entities that a registration there leads to, sorted
+	size_t nsets, sets_room, nled, led_room;
+};
+
+bool set_waiters_add(struct set_waiters *w, uint32_t cand);
+void set_waiters_ready(struct set_waiters *w); // all are added
+void set_waiters_deinit(struct set_waiters *w);
+// Calls found for each set through which coroutine *s waits; wait: index in s->waits, -1 = a registration leads to it.
+void set_waiters_match(const struct set_waiters *w, const struct ctp_state *s,
+		       void (*found)(void *ctx, uint32_t cand, int wait), void *ctx);
+
+// P2 and P3 of such a coroutine.
+void closed_set_judge(struct look *l, struct suspect *s);
+// What it waits for in the set: 0 and *f, *fd; else false.
+bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *fd, struct ctp_fd *f);

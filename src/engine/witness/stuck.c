@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+//
+// The walk: descriptors first, as their entries name who waits; all stations
+// only where an entry names not all of them. Then the kernel's rows, once, and
+// for edges the descriptor itself, asked only while every thread sleeps: the
+// copy that this takes keeps a file alive for a moment. A walk is made when the
+// program has rested and was active since the last one; one that never rests is
+// walked rarely, and found asleep between two of its turns, if at all. No walk
+// costs more than a twentieth of a CPU. The indices that the region holds are
+// bounded; what it says is not believed.
+#include "engine/witness/stuck.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/idmap.h"
+#include "base/search.h"
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "ctp/wait_inference.h"
+
+#define MS 1000000ULL
+enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };
+enum { FINAL_PAUSE_NS = 3000000, STOPPED_PAUSE_NS = 250000, STOPPED_SHARES = 4, TRIES = 12 }; // at the end
+enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
+
+struct walk {
+	struct suspects *s;
+	pid_t pid;
+	bool final, asleep, hints;
+	uint64_t now_ns, deadline_ns, turns, epoch;
+	struct suspect **pairs; // coroutines and descriptors at which the tables hint
+	size_t n, room;
+	uint64_t *led;          // sorted: ids that an open registration names
+	size_t nled, led_room;
+	bool many;              // an entry does not name all who wait
+	struct rows rows;
+	struct row **by_number; // rows, sorted by number
+	struct idmap ids;       // of coroutines that are suspects already: of the first `named`
+	size_t named;
+};
+
+// ------------------------------------------------------------- hints of the tables
+
+static bool hinted(const struct ctp_fd *f)
+{
+	return f->life == CTP_FD_OPEN && (f->reg_epfd >= 0 || (f->flags & CTP_FD_MANYREGS)) &&
+	       ((f->reg_events & (EPOLLONESHOT | EPOLLET)) || f->kind == CTP_FD_TIMERFD);
+}
+
+static struct suspect *new_suspect(const struct walk *w, uint32_t station, const struct ctp_state *c)
+{
+	struct suspect *x = calloc(1, sizeof(*x));
+	if (!x)
+		return NULL;
+	x->cand = STUCK_NO_CAND;
+	x->s = *c;
+	x->s.station = station;
+	x->c = (struct ctp_cand){.fd = -1, .epoch = w->epoch, .time = UINT64_MAX};
+	x->wait = -1;
+	x->ready = -1;
+	x->turns0 = w->turns;
+	x->found_ns = w->now_ns;
+	x->next_ns = w->now_ns + REST_MS * MS;
+	return x;
+}
+
+static bool waits_elsewhere(const struct walk *w, const struct ctp_state *c, int fd)
+{
+	struct ctp_fd f;
+	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
+		if (c->waits[i].fd != fd && c->waits[i].fd >= 0 && look_fd(w->s->r, (uint64_t)c->waits[i].fd, &f) &&
+		    f.gen == c->waits[i].gen && f.life == CTP_FD_OPEN)
+			return true;
+	return (c->flags & CTP_STATE_MOREWAITS) != 0;
+}
+
+// Which of its waits is F? -1: none, but events of F resumed it from where it stands; -2: it does not wait for F.
+static int wait_of(const struct ctp_state *c, int fd, const struct ctp_fd *f)
+{
+	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
+		if (c->waits[i].fd == fd && c->waits[i].gen == f->gen)
+			return (int)i;
+	return !c->nwaits && ctp_stands_there(f, c) ? -1 : -2;
+}
+
+static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_state *c)
+{
+	if (station >= w->s->r->stations_max)
+		return false;
+	const struct ctp_state *s = &w->s->r->states[station];
+	return ctp_there(w->s->r, s) && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
+	       ctp_state_read(s, c) && c->life == CTP_SUSPENDED && c->entity == CTP_COROUTINE && c->runs;
+}
+
+static void add_pair(struct walk *w, struct suspect *x)
+{
+	if (w->n == w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		struct suspect **more = room <= PAIRS_MAX ? realloc(w->pairs, room * sizeof(struct suspect *)) : NULL;
+		if (!more) {
+			free(x);
+			return;
+		}
+		w->pairs = more;
+		w->room = room;
+	}
+	w->pairs[w->n++] = x;
+}
+
+static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *f)
+{
+	struct ctp_state c;
+	if (!is_coroutine(w, station, &c))
+		return;
+	int wait = wait_of(&c, fd, f);
+	if (wait < -1 || waits_elsewhere(w, &c, fd))
+		return;
+	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd; k++) // its own are the last ones
+		if (w->pairs[i]->s.id == c.id)
+			return;
+	struct suspect *x = new_suspect(w, (uint32_t)station, &c);
+	if (!x)
+		return;
+	x->c.fd = fd;
+	x->c.gen = f->gen;
+	x->c.fd_kind = f->kind;
+	x->c.was = *f;
+	x->wait = wait;
+	add_pair(w, x);
+}
+
+static void led(struct walk *w, uint64_t id)
+{
+	if (!id || !w->final)
+		return;
+	if (w->nled == w->led_room) {
+		size_t room = w->led_room ? 2 * w->led_room : 256;
+		uint64_t *more = realloc(w->led, room * sizeof(*more));
+		if (!more)
+			return;
+		w->led = more;
+		w->led_room = room;
+	}
+	w->led[w->nled++] = id & CTP_ID_MASK;
+}
+
+static void walk_fds(struct walk *w)
+{
+	const struct ctp_region *r = w->s->r;
+	struct ctp_walk all = ctp_walk_fds(r);
+	for (uint64_t fd = ctp_walk_from(&all, 0); fd < all.n; fd = ctp_walk_from(&all, fd + 1)) {
+		struct ctp_fd f;
+		if (r->fds[fd].life != CTP_FD_OPEN || !look_fd(r, fd, &f))
+			continue;
+		const uint64_t hints[HINTS] = {f.waiter[0], f.waiter[1], f.leads};
+		bool is = hinted(&f);
+		for (size_t i = 0; i < HINTS; i++) {
+			led(w, hints[i]);
+			if (is && hints[i])
+				pair(w, hints[i] >> CTP_ID_BITS, (int)fd, &f);
+		}
+		led(w, f.learned);
+		led(w, f.adder);
+		w->many |= is && (f.flags & CTP_FD_MANY);
+	}
+}
+
+// Those whom no entry names.
+static void walk_stations(struct walk *w)
+{
+	const struct ctp_region *r = w->s->r;
+	struct ctp_walk all = ctp_walk_states(r);
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n; i = ctp_walk_from(&all, i + 1)) {
+		const struct ctp_state *s = &r->states[i];
+		for (uint32_t k = 0; s->life == CTP_SUSPENDED && k < s->nwaits && k < CTP_WAITS; k++) {
+			struct ctp_fd f;
+			int fd = s->waits[k].fd;
+			if (fd < 0 || !look_fd(r, (uint64_t)fd, &f) || !hinted(&f) || !(f.flags & CTP_FD_MANY) ||
+			    (f.waiter[0] >> CTP_ID_BITS == i && f.waiter[0]) || (f.waiter[1] >> CTP_ID_BITS == i && f.waiter[1]))
+				continue;
+			pair(w, i, fd, &f);
+		}
+	}
+}
+
+// ------------------------------------------------------------- what the kernel says
+
+static int by_number(const void *a, const void *b)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	return x->tfd < y->tfd ? -1 : x->tfd > y->tfd;
+}
+
+static bool sort_rows(struct walk *w)
+{
+	w->by_number = calloc(w->rows.n + 1, sizeof(struct row *));
+	if (!w->by_number)
+		return false;
+	for (size_t i = 0; i < w->rows.n; i++)
+		w->by_number[i] = &w->rows.v[i];
+	qsort(w->by_number, w->rows.n, sizeof(struct row *), by_number);
+	return true;
+}
+
+// The bits of all rows of the open file, or'ed. 0: none, or all have fired: *rows says how many.
+static uint32_t armed(const struct walk *w, int fd, unsigned *rows)
+{
+	size_t lo = FIRST_NOT(w->rows.n, i, w->by_number[i]->tfd < fd);
+	uint32_t events = 0;
+	for (*rows = 0; lo < w->rows.n && w->by_number[lo]->tfd == fd; lo++) {
+		if (!stuck_row_is(w->by_number[lo], w->pid, fd))
+			continue;
+		++*rows;
+		if (w->by_number[lo]->events & STUCK_REAL_EVENTS)
+			events |= w->by_number[lo]->events;
+	}
+	return events;
+}
+
+// Does F's registration lead to another, who does not wait for F, and ran since C
+// suspended? Then either an event of F resumed that one, or the edge that made F
+// ready, after C's last try, can have gone nowhere else.
+static bool went_to_another(const struct walk *w, const struct suspect *x, uint32_t events)
+{
+	const struct ctp_fd *f = &x->c.was;
+	uint64_t station = f->leads >> CTP_ID_BITS, id = f->leads & CTP_ID_MASK;
+	struct ctp_state d;
+	if (!id || id == x->s.id || x->wait < 0 || station >= w->s->r->stations_max || !ctp_there(w->s->r, &w->s->r->states[station]) ||
+	    !ctp_state_read(&w->s->r->states[station], &d) || d.id != id)
+		return false;
+	bool told = f->event_time >= x->s.since && f->learned == id;
+	bool edge = (events & EPOLLET) && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN);
+	bool too = wait_of(&d, x->c.fd, f) >= -1; // a reader and a writer, several acceptors
+	return (told || edge) && !too && (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > x->s.since));
+}
+
+// Of what is it suspected? 0: nothing.
+static unsigned rule_of(const struct walk *w, struct suspect *x)
+{
+	unsigned rows;
+	uint32_t events = armed(w, x->c.fd, &rows);
+	bool late = signals_late(w->deadline_ns), firm = stuck_firm(x, w->pid), ask = w->asleep && !late;
+	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
+	if (!rows)
+		return 0;
+	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_REAL_EVENTS) && stuck_disarmed(w->pid, x->c.fd) == 1)
+		return firm && x->c.was.opener == x->s.id ? 27 : 0;
+	if (!events) {
+		x->ready = ask ? stuck_ready(w->pid, x->c.fd, stuck_directions(x)) : -1;
+		return another && x->ready == 1 ? 9 : 5;
+	}
+	if ((!firm && !another) || !ask || (x->ready = stuck_ready(w->pid, x->c.fd, stuck_directions(x))) != 1)
+		return 0;
+	return another ? 9 : told ? 8 : events & EPOLLET ? 4 : 0;
+}
+
+// ------------------------------------------------------------- suspects
+
+static bool known(struct walk *w, const struct suspect *x)
+{
+	const struct suspects *s = w->s;
+	for (; w->named < s->n; w->named++) // those of the walks before, mostly
+		if (s->v[w->named]->cand == STUCK_NO_CAND && idmap_set(&w->ids, s->v[w->named]->s.id, 0))
+			return true; // no memory: no more of them
+	for (size_t i = idmap_get(&w->ids, x->s.id) == IDMAP_NONE ? s->n : 0; i < s->n; i++)
+		if (s->v[i]->cand == STUCK_NO_CAND && s->v[i]->s.id == x->s.id && s->v[i]->rule == x->rule &&
+		    s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen && s->v[i]->s.changes == x->s.changes)
+			return true;
+	return false;
+}
+
+static void identify(const struct walk *w, struct suspect *x)
+{
+	char path[64];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", w->pid, x->c.fd);
+	if (x->c.fd < 0 || stat(path, &st))
+		return;
+	x->c.dev = st.st_dev;
+	x->c.ino = st.st_ino;
+	x->c.mode = st.st_mode;
+}
+
+static void keep(struct walk *w, struct suspect *x)
+{
+	struct suspects *s = w->s;
+	if (known(w, x) || s->n >= SUSPECTS_MAX) {
+		free(x);
+		return;
+	}
+	if (!w->epoch) // whoever reads it from now on has been through a wait since
+		w->epoch = ctp_add64(&s->r->ext->epoch, 1) + 1;
+	x->c.epoch = w->epoch;
+	identify(w, x);
+	s->v[s->n++] = x;
+}
+
+static void ask_kernel(struct walk *w)
+{
+	bool rows = w->n && !rows_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->rows) && w->rows.complete && sort_rows(w);
+	for (size_t i = 0; i < w->n; i++) {
+		struct suspect *x = w->pairs[i];
+		bool late = w->final && signals_late(w->deadline_ns);
+		x->rule = rows && !late ? rule_of(w, x) : 0;
+		if (x->rule)
+			keep(w, x);
+		else
+			free(x);
+	}
+	w->n = 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+// CTP003: those that wait for nothing that is known. Only memory can tell whether anybody has them.
+static void parked(struct walk *w)
+{
+	const struct ctp_region *r = w->s->r;
+	struct ctp_walk all = ctp_walk_states(r);
+	size_t found = 0;
+	if (w->nled)
+		qsort(w->led, w->nled, sizeof(*w->led), by_value);
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && found < PARKED_MAX; i = ctp_walk_from(&all, i + 1)) {
+		if (all.rows % 4096 == 0 && signals_late(w->deadline_ns))
+			return;
+		struct ctp_state c;
+		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
+		    (w->nled && bsearch(&c.id, w->led, w->nled, sizeof(*w->led), by_value)))
+			continue;
+		struct suspect *x = new_suspect(w, i, &c);
+		if (!x)
+			return;
+		x->rule = 3;
+		keep(w, x);
+		found++;
+	}
+}
+
+// ------------------------------------------------------------- when
+
+static uint64_t turns_of(const struct ctp_region *r)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0, n = ctp_load32(&r->ext->thread_high); i < n && i < r->threads_max; i++)
+		sum += r->threads[i].turns;
+	return sum;
+}
+
+// At the end there is time until all threads sleep; more if the program is stopped again and again,
+// or if a busy machine lets us ask only now and then.
+static void await_sleep(struct stuck *k, struct walk *w)
+{
+	uint64_t share = w->deadline_ns > w->now_ns ? (w->deadline_ns - w->now_ns) / 2 : 0;
+	bool stopped;
+	for (int tries = 1; !(w->asleep = proc_asleep(w->pid, &stopped)); tries++) {
+		stuck_note_stopped(k, stopped);
+		unsigned shares = stuck_stopped(k) ? STOPPED_SHARES : tries < TRIES ? 2 : 1;
+		if (proc_now_ns() >= w->now_ns + shares * share)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = stuck_stopped(k) ? STOPPED_PAUSE_NS : FINAL_PAUSE_NS}, NULL);
+	}
+	uint64_t until = proc_now_ns() + share;
+	w->deadline_ns = until > w->deadline_ns ? until : w->deadline_ns;
+}
+
+// Is it time for a walk?
+static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *rested)
+{
+	if (sum != k->moves) {
+		k->moves = sum;
+		k->still_ns = now_ns;
+	}
+	if (!k->busy_ns)
+		k->busy_ns = now_ns + BUSY_MS * MS;
+	*rested = now_ns - k->still_ns >= REST_MS * MS;
+	return sum != k->walked && now_ns >= (*rested ? k->walk_ns : k->busy_ns);
+}
+
+void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns)
+{
+	bool final = final_ns != 0;
+	const struct ctp_ext *e = s->r->ext;
+	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .turns = turns_of(s->r),
+			 .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
+	uint64_t sum = ctp_region_moves(s->r);
+	bool rested = false, stopped = false;
+	if ((!final && !due(k, sum, now_ns, &rested)) || ctp_load64(&e->exit_begun))
+		return;
+	stopped = proc_stopped(pid);
+	stuck_note_stopped(k, stopped);
+	if (!final && stopped) { // nothing can be asked, and nothing happens meanwhile
+		k->walk_ns = k->busy_ns = now_ns + STOPPED_MS * MS;
+		return;
+	}
+	walk_fds(&w);
+	if (w.many)
+		walk_stations(&w);
+	w.hints = w.n > 0;
+	if (w.hints && final)
+		await_sleep(k, &w);
+	else if (w.hints)
+		w.asleep = proc_asleep(pid, &stopped);
+	ask_kernel(&w);
+	if (final)
+		parked(&w);
+	free(w.pairs);
+	free(w.led);
+	free(w.by_number);
+	rows_deinit(&w.rows);
+	idmap_deinit(&w.ids);
+	bool whole = w.asleep || (rested && !w.hints);
+	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;
+	k->pause_ns = pause < BUSY_MS * MS ? BUSY_MS * MS : pause < BUSY_MAX_MS * MS ? pause : BUSY_MAX_MS * MS;
+	k->walk_ns = end + 20 * (end - now_ns) + (whole || !rested ? 0 : k->pause_ns);
+	k->busy_ns = end + 20 * (end - now_ns) + k->pause_ns;
+	if (whole)
+		k->walked = sum;
+}

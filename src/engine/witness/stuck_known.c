@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// What is known of one coroutine that waits for an open descriptor: in which
+// direction, how surely, and what the kernel says of the descriptor when asked.
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ctp/wait_inference.h"
+#include "engine/witness/stuck.h"
+
+uint32_t stuck_directions(const struct suspect *s)
+{
+	uint32_t e = s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events;
+	uint32_t in = EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI | EPOLLRDHUP, out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
+	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
+}
+
+// Does what the registration's data points to lead to C?
+static bool through(const struct suspect *s, pid_t pid)
+{
+	uint64_t words[32] = {0}, at = s->c.was.reg_data;
+	size_t n = proc_peek(pid, at, words, sizeof(words), false) / sizeof(*words);
+	for (size_t i = 0; i < n; i++)
+		if (words[i] - s->s.lo < s->s.hi - s->s.lo || kernel_leads_in(s, words[i]))
+			return true;
+	return at - s->s.lo < s->s.hi - s->s.lo || kernel_leads_in(s, at);
+}
+
+// An event has come since F was registered, and neither it nor the registration's data led
+// to C: the loop may have noted it for a C that waits for something else first.
+static bool noted(const struct suspect *s, pid_t pid)
+{
+	const struct ctp_fd *f = &s->c.was;
+	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id && (f->leads & CTP_ID_MASK) != s->s.id && !through(s, pid);
+}
+
+bool stuck_firm(const struct suspect *s, pid_t pid)
+{
+	const struct ctp_fd *f = &s->c.was;
+	if (ctp_in_pool(&s->s))
+		return false;
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) && !noted(s, pid))
+		return true;
+	if (ctp_stands_there(f, &s->s) && (s->wait >= 0 || !ctp_declined(f, s->c.fd, &s->s)))
+		return true;
+	return f->reg_time >= s->s.since && f->reg_by != s->s.id && (f->leads & CTP_ID_MASK) == s->s.id;
+}
+
+int stuck_ready(pid_t pid, int fd, uint32_t directions)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (process < 0)
+		return -1;
+	int copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+	close(process);
+	if (copy < 0)
+		return -1;
+	struct pollfd p = {.fd = copy, .events = (short)((directions & EPOLLIN ? POLLIN : 0) | (directions & EPOLLOUT ? POLLOUT : 0))};
+	int n = poll(&p, 1, 0);
+	close(copy);
+	return n < 0 ? -1 : directions && (p.revents & p.events) == p.events;
+}
+
+int stuck_disarmed(pid_t pid, int fd)
+{
+	char name[64], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return -1;
+	bool timer = strstr(text, "it_value:") != NULL;
+	bool off = strstr(text, "it_value: (0, 0)") != NULL && strstr(text, "ticks: 0\n") != NULL;
+	free(text);
+	return timer ? off : -1;
+}
+
+bool stuck_row_is(const struct row *row, pid_t pid, int fd)
+{
+	return row->tfd == fd && row_is_open_as(pid, row, fd) == 1;
+}
+
+bool stuck_refuted(struct suspect *s)
+{
+	struct look_answer *p2 = &s->a[LOOK_P2];
+	if (!stuck_rule(s->rule))
+		return false;
+	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks for F.
+	bool tried = s->rule == 5 && p2->holds < 0 && s->a[LOOK_P6A].holds != 1 && s->a[LOOK_P3].holds == 1;
+	if (tried && s->ready < 0)
+		look_say(&s->a[LOOK_P3], -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+	else if (tried && !s->ready)
+		p2->holds = 0;
+	s->gone = p2->holds == 0 || s->a[LOOK_P3].holds == 0;
+	return s->gone;
+}
+
+size_t stuck_open(struct suspect **who, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct suspect *s = who[i];
+		bool open = s->a[LOOK_P3].holds < 0 || s->a[LOOK_P4].holds < 0 || s->a[LOOK_P5].holds < 0;
+		// Of this one only P6 makes anything.
+		open |= s->rule == 5 && s->a[LOOK_P2].holds < 0 && s->a[LOOK_P6A].holds != 1 && s->a[LOOK_P6B].holds < 0;
+		if (stuck_rule(s->rule) && !s->gone && open)
+			who[kept++] = who[i];
+	}
+	return kept;
+}

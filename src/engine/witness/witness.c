@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+//
+// When to look, and at whom. A live look is taken when the process has been
+// at rest for 30 ms; one that never rests is looked at without its memory
+// after 200 ms. Each look that leaves something open makes the next one
+// later, and none costs more than a tenth of a CPU. Lines are flushed after
+// every look, so that what was seen survives the program and us.
+#include "engine/witness/witness.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ctp/seq.h"
+#include "engine/witness/descriptors.h"
+#include "engine/witness/evidence.h"
+#include "engine/memory/keys.h"
+#include "engine/inspect/look.h"
+#include "engine/witness/stuck.h"
+#include "engine/witness/suspects.h"
+
+#define MS 1000000ULL
+enum { CHECK_MS = 30, GRACE_MS = 200, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, GOES_ON_MS = 300, AWAKE_MS = 100, PROVE_TRIES = 20 };
+
+struct witness {
+	const struct ctp_region *r;
+	pid_t pid;
+	FILE *out, *descriptors;
+	const struct witness_clock *clock;
+	bool prove;
+	struct keys keys;
+	struct suspects suspects;
+	struct stuck stuck;
+	struct proc_tasks last; // threads at the last check
+	uint64_t check_ns, look_ns; // not before
+	uint64_t patient_ns;    // until then, the last look waits for a stopped program
+	uint64_t awake_ns;      // and so long it has waited for threads that were awake after a stop
+	unsigned scans;         // tries between ticks
+	size_t described;       // suspects that there were when the descriptors were written
+	unsigned certain;
+};
+
+struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
+			    const struct witness_clock *clock, bool prove)
+{
+	struct witness *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	*w = (struct witness){.r = r, .pid = pid, .out = out, .descriptors = descriptors, .clock = clock, .prove = prove};
+	keys_init(&w->keys, pid);
+	if (!suspects_init(&w->suspects, r)) {
+		keys_deinit(&w->keys);
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void witness_free(struct witness *w)
+{
+	if (!w)
+		return;
+	suspects_deinit(&w->suspects);
+	proc_tasks_deinit(&w->last);
+	keys_deinit(&w->keys);
+	free(w);
+}
+
+// All that can be shown is shown; only the coroutine's running could undo it.
+static bool settled(const struct suspect *s)
+{
+	return s->a[LOOK_P0].holds == 1 && s->a[LOOK_P2].holds == 1 && s->a[LOOK_P3].holds == 1 &&
+	       s->a[LOOK_P4].holds == 1 && (s->a[LOOK_P6A].holds == 1 || s->a[LOOK_P6B].holds == 1);
+}
+
+static uint64_t backoff(const struct suspect *s)
+{
+	uint64_t ms = (uint64_t)BACKOFF_MS << (s->looks < 6 ? s->looks : 6);
+	return (ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS) * MS;
+}
+
+static void judge(struct look *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
+	reach_objects(l);
+	kernel_judge(l);
+	flight_judge(l);
+	quiet_judge(l);
+	if (l->scan)
+		reach_judge(l);
+	else
+		for (size_t i = 0; i < l->n; i++)
+			if (suspect_objects(l->who[i]))
+				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: %s",
+					 l->rested ? "what leads to it settles nothing here" : "the program did not come to rest");
+}
+
+// Whether it is stuck could not be told: a thread was awake, or stopped, just then.
+static bool in_vain(const struct suspect *s)
+{
+	return stuck_rule(s->rule) && !s->gone && s->a[LOOK_P3].holds < 0;
+}
+
+static void report(struct witness *w, struct look *l, uint64_t ns)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		bool refuted = stuck_refuted(s), again = in_vain(s) && s->vain < AGAIN;
+		s->looks += !again;
+		s->vain += again;
+		s->next_ns = proc_now_ns() + (again ? CHECK_MS * MS : backoff(s));
+		if (!suspect_holds(w->r, s))
+			continue; // it ran while we looked: withdrawn at the next turn
+		if ((refuted || again) && !s->said)
+			continue;
+		s->settled = settled(s);
+		w->certain += s->settled;
+		if (s->rule == 3 && l->final && s->a[LOOK_P6A].holds != 1 && look_late(l))
+			continue; // the tables tell as much, and SIGTERM waits
+		if (s->said && !s->settled && l->final && signals_hurried())
+			continue; // what was seen while there was time is more
+		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
+	}
+	if (w->out)
+		fflush(w->out);
+}
+
+// Those that are due. The caller frees `who`.
+static size_t due(const struct witness *w, uint64_t now_ns, bool all, struct suspect ***who)
+{
+	size_t n = 0;
+	*who = calloc(w->suspects.n + 1, sizeof(struct suspect *));
+	for (size_t i = 0; *who && i < w->suspects.n; i++) {
+		struct suspect *s = w->suspects.v[i];
+		if (!s->settled && (all || now_ns >= s->next_ns))
+			(*who)[n++] = s;
+	}
+	return n;
+}
+
+// A request keeps what it waits for from everybody's eyes, and a closed file alive.
+static void note_rings(struct witness *w, size_t n)
+{
+	struct ctp_ext *e = w->r->ext;
+	if (n > e->rings)
+		e->rings = (uint32_t)n;
+}
+
+// Of stopped threads it cannot be told what they would do. One who was not looked at for long is looked at all the same.
+static bool put_off(const struct look *l, uint64_t now_ns)
+{
+	for (size_t i = 0; l->disturbed && i < l->n; i++)
+		if (l->who[i]->looks || now_ns - l->who[i]->found_ns < STOPPED_MS * MS)
+			return true;
+	return false;
+}
+
+// One that goes on is awake for a moment, for longer on a busy machine; its computing threads are so for ever.
+static bool patient(const struct witness *w, bool stopped)
+{
+	return (stopped || (stuck_stopped(&w->stuck) && w->awake_ns < AWAKE_MS * MS)) && !signals_late(w->patient_ns);
+}
+
+// Until it goes on, and sleeps again.
+static void await_rest(struct witness *w)
+{
+	bool stopped;
+	while (!proc_asleep(w->pid, &stopped)) {
+		stuck_note_stopped(&w->stuck, stopped);
+		if (!patient(w, stopped))
+			return;
+		uint64_t begun = proc_now_ns();
+		nanosleep(&(struct timespec){.tv_nsec = MS / 4}, NULL);
+		w->awake_ns += stopped ? 0 : proc_now_ns() - begun;
+	}
+}
+
+// At the last look there is time for that.
+static int begin(struct witness *w, struct look *l)
+{
+	for (;;) {
+		if (l->final)
+			await_rest(w);
+		int r = look_begin(l);
+		if (r || !l->final)
+			return r;
+		stuck_note_stopped(&w->stuck, l->disturbed);
+		if (proc_tasks_asleep(&l->tasks) || !patient(w, l->disturbed))
+			return r;
+		look_deinit(l);
+	}
+}
+
+static void take_look(struct witness *w, struct look *l)
+{
+	uint64_t begun = proc_now_ns();
+	l->keys = &w->keys;
+	if (begin(w, l))
+		return;
+	if (l->final || !put_off(l, begun)) {
+		note_rings(w, l->rows.uring);
+		judge(l);
+		report(w, l, begun);
+	}
+	look_deinit(l);
+}
+
+static bool needs_memory(struct suspect **who, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (stuck_needs_memory(who[i]->rule))
+			return true;
+	return false;
+}
+
+static void live_look(struct witness *w, struct suspect **who, size_t n, bool rested, bool scan)
+{
+	uint64_t begun = proc_now_ns();
+	struct look l = {.r = w->r, .pid = w->pid, .scan = scan, .rested = rested, .who = who, .n = n,
+			 .deadline_ns = begun + LIVE_MS * MS};
+	if (w->described < w->suspects.n && w->descriptors) { // first: what is said next may be the last that there is time for
+		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
+		w->described = w->suspects.n;
+	}
+	take_look(w, &l);
+	uint64_t end = proc_now_ns();
+	w->look_ns = end + 10 * (end - begun);
+	proc_tasks_deinit(&w->last); // our own stops are not its runs
+}
+
+// Has nothing run since the last check, 30 ms ago or more? -1: there was no last check.
+static int at_rest(struct witness *w, uint64_t now_ns)
+{
+	struct proc_tasks now = {0};
+	if (proc_tasks_read(w->pid, false, &now))
+		return 0;
+	int still = w->last.n ? proc_tasks_still(&w->last, &now) : -1;
+	proc_tasks_deinit(&w->last);
+	w->last = now;
+	uint64_t cost = proc_now_ns() - now_ns;
+	w->check_ns = now_ns + (20 * cost > CHECK_MS * MS ? 20 * cost : CHECK_MS * MS);
+	return still;
+}
+
+unsigned witness_certain(const struct witness *w)
+{
+	return w->certain;
+}
+
+void witness_poll(struct witness *w)
+{
+	uint64_t now_ns = proc_now_ns();
+	suspects_gather(&w->suspects, false, now_ns);
+	stuck_gather(&w->stuck, &w->suspects, w->pid, 0, now_ns);
+	suspects_release(&w->suspects, now_ns);
+	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->look_ns)
+		return;
+	suspects_withdraw(&w->suspects);
+	struct suspect **who;
+	size_t n = due(w, now_ns, false, &who);
+	int rest = n ? at_rest(w, now_ns) : -1;
+	if (!n) {
+		proc_tasks_deinit(&w->last);
+		w->check_ns = now_ns + CHECK_MS * MS;
+	} else if (rest > 0) {
+		live_look(w, who, n, true, needs_memory(who, n));
+	} else if (rest == 0) {
+		bool stopped = proc_tasks_stopped(&w->last);
+		size_t late = 0;
+		for (size_t i = 0; i < n; i++)
+			if (now_ns - who[i]->found_ns >= (stopped ? STOPPED_MS : GRACE_MS) * MS && !(stopped && who[i]->looks))
+				who[late++] = who[i];
+		bool scan = w->prove && w->scans < PROVE_TRIES;
+		w->scans += late && scan;
+		if (late)
+			live_look(w, who, late, false, scan);
+	}
+	free(who);
+}
+
+// Does nothing run for so long?
+static bool rests(const struct witness *w, unsigned ms)
+{
+	struct proc_tasks before = {0}, after = {0};
+	bool rested = !proc_tasks_read(w->pid, false, &before);
+	if (rested && ms) {
+		nanosleep(&(struct timespec){.tv_nsec = (long)(ms * MS)}, NULL);
+		rested = !proc_tasks_read(w->pid, false, &after) && proc_tasks_still(&before, &after);
+	}
+	proc_tasks_deinit(&before);
+	proc_tasks_deinit(&after);
+	return rested;
+}
+
+static size_t unsettled(struct suspect **who, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!who[i]->settled && !who[i]->gone)
+			who[kept++] = who[i];
+	return kept;
+}
+
+// Of some no more could be told than that a thread was awake, or stopped, just then.
+static void look_again_at_open(struct witness *w, const struct look *last)
+{
+	struct look l = *last;
+	for (int i = 0; i < AGAIN; i++) {
+		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_open(l.who, l.n);
+		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
+			return;
+		struct look again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .scan = l.disturbed,
+				     .rested = rests(w, AGAIN_MS), .who = l.who, .n = l.n, .deadline_ns = l.deadline_ns};
+		take_look(w, &again);
+		l.disturbed = again.disturbed;
+	}
+}
+
+void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
+{
+	uint64_t begun = proc_now_ns();
+	uint64_t gather = begun < deadline ? begun + (deadline - begun) / 4 : deadline;
+	uint64_t most = begun < deadline ? (deadline - begun) / 4 * 3 : 0;
+	w->patient_ns = begun + (most < GOES_ON_MS * MS ? most : GOES_ON_MS * MS);
+	w->awake_ns = 0;
+	await_rest(w);
+	note_rings(w, rows_rings(w->pid, deadline));
+	suspects_gather(&w->suspects, true, begun);
+	suspects_withdraw(&w->suspects);
+	stuck_gather(&w->stuck, &w->suspects, w->pid, gather, begun);
+	struct suspect **who;
+	size_t n = due(w, begun, true, &who);
+	if (n) {
+		bool rested = rests(w, begun + 100 * MS < deadline ? CHECK_MS : 0);
+		struct look l = {.r = w->r, .pid = w->pid, .final = true, .may_stop = may_stop, .scan = true,
+				 .rested = rested, .who = who, .n = n, .deadline_ns = deadline};
+		take_look(w, &l);
+		look_again_at_open(w, &l);
+	}
+	free(who);
+	if (w->descriptors && !signals_late(deadline))
+		descriptors_write(w->descriptors, w->r, w->pid, deadline);
+}
+
+void witness_ended(struct witness *w)
+{
+	uint64_t ns = proc_now_ns();
+	struct look l = {.r = w->r, .pid = w->pid, .final = true};
+	suspects_gather(&w->suspects, true, ns);
+	suspects_withdraw(&w->suspects);
+	for (size_t i = 0; i < w->suspects.n; i++) {
+		struct suspect *s = w->suspects.v[i];
+		if (s->said && s->a[LOOK_P4].holds == 1)
+			continue; // what was seen while it lived is more
+		l.who = &s;
+		l.n = 1;
+		static const enum look_item open[] = {LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P6A, LOOK_P6B};
+		for (size_t k = 0; k < sizeof(open) / sizeof(*open); k++)
+			look_say_all(&l, open[k], -1, "the program ended before this could be seen");
+		flight_tables(w->r, s);
+		evidence_write(w->out, &l, s, ns, "final");
+	}
+	if (w->out)
+		fflush(w->out);
+}

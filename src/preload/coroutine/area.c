@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// Asserts what area.h tells assembly. Bit-fields have no offset: where those of a
+// state lie is checked by a unit test.
+#include "preload/coroutine/area.h"
+
+#include "preload/coroutine/coroutine.h"
+#include "preload/coroutine/stacks.h"
+
+#define IS(type, field, off) _Static_assert(offsetof(struct type, field) == (off), #type "." #field)
+
+IS(guest, gate, AREA_GATE);
+IS(guest, slot, AREA_SLOT);
+IS(guest, current, AREA_CURRENT);
+IS(guest, slice, AREA_SLICE);
+IS(guest, keeps, AREA_KEEPS);
+IS(guest, thread, AREA_THREAD);
+IS(guest, ring, AREA_RING);
+IS(guest, ring_mask, AREA_RING_MASK);
+IS(guest, stack_top, AREA_STACK_TOP);
+IS(guest, regs[CTP_REG_PC], AREA_PC);
+IS(guest, regs[CTP_REG_SP], AREA_SP);
+IS(guest, regs[CTP_REG_FP], AREA_FP);
+IS(guest, regs[CTP_REG_S0], AREA_S0);
+IS(guest, regs[CTP_REG_S4], AREA_S4);
+IS(guest, lost, AREA_LOST);
+IS(guest, gaps, AREA_GAPS);
+IS(guest, saved_slot, AREA_SAVED_SLOT);
+IS(guest, saved[CTP_REG_PC], AREA_SAVED_PC);
+IS(guest, saved[CTP_REG_FP], AREA_SAVED_FP);
+IS(guest, saved[CTP_REG_S1], AREA_SAVED_S1);
+IS(guest, saved[CTP_REG_S3], AREA_SAVED_S3);
+IS(guest, saved[CTP_REG_S4], AREA_SAVED_S4);
+IS(guest, kept_slot, AREA_KEPT);
+IS(guest, vfork_pc, AREA_VFORK_PC);
+IS(guest, argument, AREA_ARGUMENT);
+IS(guest, candidate, AREA_CANDIDATE);
+IS(guest, depth, AREA_DEPTH);
+IS(guest, sites, AREA_SITES);
+IS(guest, saves_at, AREA_SAVES_AT);
+
+IS(ctp_state, turn, STATE_TURN);
+IS(ctp_state, id, STATE_ID);
+IS(ctp_state, since, STATE_SINCE);
+IS(ctp_state, slot, STATE_SLOT);
+IS(ctp_state, left_to, STATE_LEFT_TO);
+IS(ctp_state, stack, STATE_STACK);
+_Static_assert(STATE_HOW == STATE_STACK + 4, "how");
+IS(ctp_state, thread, STATE_THREAD);
+IS(ctp_state, last, STATE_LAST);
+IS(ctp_state, regs[CTP_REG_PC], STATE_PC);
+IS(ctp_state, regs[CTP_REG_SP], STATE_SP);
+IS(ctp_state, regs[CTP_REG_FP], STATE_FP);
+IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
+IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
+IS(ctp_state, lo, STATE_LO);
+IS(ctp_state, TOP, STATE_TOP);
+_Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
+	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
+_Static_assert(SLICE_KEEPS == 1 << 8 * (AREA_KEEPS - AREA_SLICE), "slice");
+_Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
+	       HOW_AGAIN == CTP_STATE_AGAIN << 8 && CTP_STATE_SHARED_STACK << 8 == 1 << 8 * (HOW_SHARED - STATE_HOW), "how");
+
+IS(candidate, next, CANDIDATE_NEXT);
+IS(candidate, depth, CANDIDATE_DEPTH);
+IS(candidate, stack, CANDIDATE_STACK);
+IS(candidate, pc, CANDIDATE_PC);
+IS(candidate, fp_val, CANDIDATE_FP_VAL);
+IS(candidate, fp, CANDIDATE_FP);
+IS(candidate, plain, CANDIDATE_PLAIN);
+IS(candidate, last_absolute, CANDIDATE_LAST_ABSOLUTE);
+IS(candidate, last, CANDIDATE_LAST);
+IS(candidate, checks, CANDIDATE_CHECKS);
+IS(check, off, 8);
+_Static_assert(sizeof(struct check) == 16, "check");
+IS(ctp_site, resumed, SITE_RESUMED);
+_Static_assert(sizeof(struct ctp_site) == 1 << SITE_SHIFT, "site");
+
+IS(ctp_thread, native, THREAD_NATIVE);
+IS(ctp_thread, until, THREAD_UNTIL);
+IS(ctp_thread, near, THREAD_NEAR);
+IS(ctp_thread, current, THREAD_CURRENT);
+IS(ctp_thread, head, THREAD_HEAD);
+IS(ctp_thread, switches, THREAD_SWITCHES);
+IS(ctp_record, w1, 8);
+_Static_assert(RECORD_SHORT == CTP_EV_SHORT && sizeof(struct ctp_record) == 16, "record");
+_Static_assert(RECORD_TO_BITS == CTP_SHORT_BITS && RECORD_STACK_BITS == CTP_SHORT_STACK_BITS && RECORD_ID_BITS == CTP_ID_BITS &&
+	       RECORD_NATIVE == CTP_SHORT_NATIVE, "record");
+_Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
+_Static_assert(TURN_TOLD_LOW == (uint32_t)((uint64_t)CTP_TOLD_MASK << CTP_TURN_CHANGES) &&
+	       ((uint64_t)CTP_TOLD << CTP_TURN_CHANGES & TURN_TOLD_LOW) == 0, "told");

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: MIT
+//
+// Who leaves, who goes on. Two keys say who an address belongs to: the save
+// slot (the only one where many coroutines are copied through one stack), and
+// the stack in which the stack pointer lies (the only one where slots are
+// reused). A slot counts if its owner saved itself there last and the saved
+// stack pointer lies in its stack; else the stack decides. A new stack that
+// overlaps an old one supersedes its owner; if that one is entered later after
+// all, stacks there are shared by copying, and are never superseded again.
+// A switch is written down before it happens, by the thread that makes it.
+#include "preload/coroutine/coroutine.h"
+
+#include "preload/coroutine/blocks.h"
+#include "cpu.h"
+#include "preload/coroutine/crash.h"
+#include "preload/guest/emit.h"
+#include "preload/coroutine/bad_resume.h"
+#include "preload/guest/modules.h"
+#include "preload/coroutine/stack_index.h"
+#include "preload/coroutine/stacks.h"
+#include "preload/coroutine/station.h"
+#include "preload/guest/v1.h"
+
+static bool any;
+
+bool coroutine_any(void)
+{
+	return any;
+}
+
+static inline uint64_t stack_top(const struct guest *g, const struct ctp_state *s)
+{
+	return s->entity == CTP_COROUTINE ? s->hi & ~15ULL : g->native_top;
+}
+
+struct question {
+	const struct frame *f;
+	uint64_t top;
+};
+
+static uint64_t ask(void *arg)
+{
+	const struct question *q = arg;
+	return stacks_id(q->f, q->top, NULL);
+}
+
+// A walk needs more stack than a coroutine may have left: hooks that stand on
+// the program's stack make it on their own.
+uint32_t guest_stack(struct guest *g, const struct frame *f)
+{
+	const struct ctp_state *s = g->current;
+	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi))
+		return 0; // on another stack: a signal's
+	struct question q = {f, stack_top(g, s)};
+	return (uint32_t)(cpu_is_private(g) ? ask(&q) : cpu_on_private(g, ask, &q));
+}
+
+// Gives the thread's own stack a station and an id: it is about to switch.
+static void name_native(struct guest *g)
+{
+	struct ctp_state *s = station_new(CTP_NATIVE);
+	if (!s)
+		return;
+	ctp_state_begin(s);
+	s->life = CTP_RUNNING;
+	s->thread = g->slot;
+	s->hi = g->native_top;
+	s->runs = 1;
+	ctp_state_end(s);
+	g->current = g->native = s;
+	g->thread->native = g->thread->current = s->id;
+	emit(g, ctp_w1(CTP_EV_THREAD, 0, s->id), 0, g->tid);
+	crash_arm(g);
+}
+
+static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life)
+{
+	if (s->entity != CTP_COROUTINE)
+		return;
+	ctp_add32(&ctp_tracer->region.sites[s->creator_stack].ended, 1);
+	if (life == CTP_FINISHED)
+		g->thread->finished++;
+	else
+		g->thread->destroyed++;
+	struct ctp_station *shared = station_shared(s);
+	if (shared)
+		shared->is_dead = 1;
+}
+
+#define RELEASE_ASKED (1ULL << 33)
+// A piece of memory that changes hands.
+struct release {
+	struct guest *g;
+	uint64_t lo, hi;
+	bool block; // one allocation, given back
+	const struct frame *by; // NULL: nobody gives it back
+	uint64_t at;            // what of it goes into the state of whom it takes the stack; 0: not asked yet
+};
+
+// Does s live, with its stack there? Then the sequence under which that was so,
+// else an odd one: the station of a dead one may be given to a new coroutine meanwhile.
+static uint64_t lives_in(const struct ctp_state *s, const struct release *r)
+{
+	uint64_t seen = ctp_state_seen(s);
+	bool lives = (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) && s->lo < r->hi && s->hi > r->lo &&
+		     !(s->flags & CTP_STATE_STACK_FREED);
+	return lives && !ctp_state_retry(s, seen) ? seen : 1;
+}
+
+// A suspended or created entity lost its stack. `seen`: as of when that was seen;
+// who writes its state meanwhile knows better.
+static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t seen)
+{
+	if (!ctp_state_take(s, seen))
+		return;
+	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
+		g->thread->reused++;
+	s->flags |= CTP_STATE_STACK_FREED;
+	s->guest[1] = s->life | (uint64_t)s->how << 8; // what it was, should it live on
+	s->life = CTP_DESTROYED;
+	s->how = (uint8_t)how;
+	s->since = guest_now();
+	ctp_state_end(s);
+	count_death(g, s, CTP_DESTROYED);
+	emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
+	station_retire(s);
+}
+
+// The stack of `old` became part of another one.
+static void superseded(struct ctp_state *old, void *arg)
+{
+	const struct release *r = arg;
+	uint64_t seen = lives_in(old, r);
+	if (!(old->flags & CTP_STATE_SHARED_STACK))
+		destroy(r->g, old, CTP_HOW_REUSED, seen);
+}
+
+// `s` was taken for superseded, and is entered: its stack is shared by copying.
+// So were all that lost theirs to the same one.
+static void revive(struct guest *g, const struct ctp_state *s)
+{
+	uint32_t n = station_count();
+	uint64_t lo = s->lo, hi = s->hi;
+	for (uint32_t i = 1; i <= n; i++) {
+		struct ctp_state *o = station_at(i);
+		if (!o || o->owner != CTP_OWNER_GUEST || o->lo != lo || o->hi != hi ||
+		    o->entity != CTP_COROUTINE)
+			continue;
+		ctp_state_begin(o);
+		o->flags |= CTP_STATE_SHARED_STACK;
+		if (o->life == CTP_DESTROYED && o->how == CTP_HOW_REUSED) {
+			o->life = (uint8_t)o->guest[1];
+			o->how = (uint8_t)(o->guest[1] >> 8);
+			o->flags &= ~CTP_STATE_STACK_FREED;
+			g->thread->destroyed--;
+			if (o->life == CTP_SUSPENDED)
+				g->thread->reused--;
+		}
+		ctp_state_end(o);
+	}
+}
+
+bool coroutine_native_has(const struct guest *g, uint64_t sp)
+{
+	return sp <= g->native_top && g->native_top - sp < COROUTINE_NATIVE_REACH;
+}
+
+// The bounds of a stack that was met: known if a signal handler stood on it.
+static bool born_on_alt(const struct guest *g, uint64_t sp, uint64_t *lo, uint64_t *hi)
+{
+	for (unsigned i = 0; i < GUEST_ALTS; i++) {
+		if (sp <= g->alts[i].lo || sp > g->alts[i].hi)
+			continue;
+		*lo = g->alts[i].lo;
+		*hi = g->alts[i].hi;
+		return true;
+	}
+	return false;
+}
+
+// Met, not made: a context that came about in a way nobody saw, or that a
+// signal handler left behind on its alternate stack.
+static struct ctp_state *meet(struct guest *g, const struct target *t)
+{
+	struct ctp_state *s = station_new(CTP_COROUTINE);
+	if (!s)
+		return g->native;
+	any = true;
+	ctp_state_begin(s);
+	s->flags |= CTP_STATE_FOREIGN;
+	s->life = CTP_SUSPENDED;
+	s->slot = t->slot;
+	s->entry = t->pc;
+	s->creator = guest_who(g);
+	s->regs[CTP_REG_PC] = t->pc;
+	s->regs[CTP_REG_SP] = t->sp;
+	bool known = born_on_alt(g, t->sp, &s->lo, &s->hi);
+	ctp_state_end(s);
+	if (known)
+		stack_index_add_stack(s, superseded, &(struct release){.g = g, .lo = s->lo, .hi = s->hi});
+	else
+		g->thread->unknown++;
+	stack_index_add_slot(s);
+	g->thread->created++;
+	modules_note_pc(t->pc);
+	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, 0), s->entry);
+	return s;
+}
+
+static bool is_dead(const struct ctp_state *s)
+{
+	return s->life == CTP_FINISHED || s->life == CTP_DESTROYED;
+}
+
+// Entered where `t` says. Should it run or live no more, it is of interest where (bad_resume.c).
+static struct ctp_state *found(struct guest *g, struct ctp_state *s, const struct target *t)
+{
+	if (s->life >= CTP_RUNNING) {
+		g->late.who = s;
+		g->late.sp = t->sp;
+		g->late.pc = t->pc;
+		g->late.slot = t->slot;
+	}
+	return s;
+}
+
+struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
+{
+	struct ctp_state *s = stack_index_slot(t->slot), *there = stack_index_stack(t->sp);
+	if (!s && there && there->slot == t->slot) // a page with more slots than the map has room for
+		s = there;
+	handle_cache_note(g, t->slot, s);
+	// Where the bounds say nothing, or it left from a signal's stack: the very same place. (If it stands on its
+	// own stack, it was taken for another that left there, as a switch was missed.)
+	bool stands = s && s == g->current && coroutine_holds(s, g->regs[CTP_REG_SP]);
+	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || (s->regs[CTP_REG_SP] == t->sp && !stands))) {
+		if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
+			revive(g, s);
+		else if (is_dead(s) && there && !is_dead(there)) // it has its memory, even where it saved itself
+			return there;
+		return found(g, s, t);
+	}
+	if (there)
+		return found(g, there, t);
+	if (coroutine_native_has(g, t->sp))
+		return g->native;
+	return meet(g, t);
+}
+
+struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot)
+{
+	struct ctp_state *s = station_new(CTP_COROUTINE);
+	if (!s)
+		return NULL;
+	struct frame f = {g->regs[CTP_REG_PC], g->regs[CTP_REG_SP], g->regs[CTP_REG_FP]};
+	ctp_state_begin(s);
+	s->life = CTP_CREATED;
+	s->thread = g->slot;
+	s->lo = lo;
+	s->hi = hi;
+	s->entry = entry;
+	s->slot = slot;
+	s->creator = guest_who(g);
+	s->made = g->thread->turns | (uint64_t)g->slot << 48;
+	s->creator_stack = guest_stack(g, &f);
+	s->regs[CTP_REG_SP] = hi;
+	s->regs[CTP_REG_PC] = entry;
+	blocks_find(lo, hi, &s->block_lo, &s->block_hi);
+	ctp_state_end(s);
+	any = true;
+	if (lo < hi)
+		stack_index_add_stack(s, superseded, &(struct release){.g = g, .lo = lo, .hi = hi});
+	stack_index_add_slot(s);
+	modules_note_pc(entry);
+	g->thread->created++;
+	ctp_add32(&ctp_tracer->region.sites[s->creator_stack].created, 1);
+	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, s->creator_stack), entry);
+	return s;
+}
+
+static void take_slot(struct ctp_state *s, uint64_t slot)
+{
+	if (s->slot == slot)
+		return;
+	s->slot = slot;
+	stack_index_add_slot(s);
+}
+
+static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
+{
+#pragma GCC unroll 8
+	for (int i = 0; i < CTP_REGS; i++)
+		s->regs[i] = regs[i];
+}
+
+// Has the function of a Boost coroutine returned? Then its entry, alone on the stack, makes the last jump
+// itself, on top of whom it goes to, who releases the stack or keeps it for another: by the record that lies
+// above the stack, which it hands over. (The function may stand in the entry's frame, and hand over what is on the stack.)
+static bool has_returned(const struct guest *g, const struct ctp_state *s, enum ctp_how how)
+{
+	enum { FRAMES = 2, ENTRY_BYTES = 1 << 14, ABOVE = 4096 }; // the entry, and what make_fcontext put under it
+	uint64_t pc = 0;
+	bool record = how == CTP_HOW_ONTOP && s->entity == CTP_COROUTINE && g->handed - s->hi < ABOVE;
+	uint32_t n = record ? stacks_frames(s->stack, &pc) : 0;
+	return n && n <= FRAMES && pc - s->entry < ENTRY_BYTES;
+}
+
+// It has gone on from where it stood when it left last.
+static void note_resumed(const struct ctp_state *s)
+{
+	struct ctp_site *site = &ctp_tracer->region.sites[s->stack];
+	if (s->stack && !site->resumed)
+		site->resumed = 1;
+}
+
+static __attribute__((noinline)) void name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
+{
+	bool unknown = s->lo == s->hi && s->hi - f->sp < COROUTINE_NATIVE_REACH; // its lower end
+	note_resumed(s);
+	s->last = (uint64_t)&stacks_none;
+	s->stack = 0;
+	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
+		return; // it leaves from another's, a signal's
+	s->TOP = stack_top(g, s);
+	s->stack = stacks_id(f, s->TOP, &s->last);
+}
+
+// Names the stack with which s leaves. True: the same as the time before.
+static inline bool name_stack(const struct guest *g, struct ctp_state *s)
+{
+	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
+	if (CTP_LIKELY(stacks_again(&f, s->TOP, s->last)))
+		return true;
+	name_anew(g, s, &f);
+	return false;
+}
+
+// s has saved itself there as well: whoever did before has lost it.
+static __attribute__((noinline)) void overwritten(const struct ctp_state *s, uint64_t slot)
+{
+	struct ctp_state *old = stack_index_slot(slot);
+	if (old && old != s)
+		old->slot = 0;
+}
+
+static inline bool kept(enum ctp_how how) // saved before it left
+{
+	return how == CTP_HOW_SET || how == CTP_HOW_JUMP;
+}
+
+// Writes down that `s` leaves. The registers are those of the save.
+static inline __attribute__((always_inline)) void leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
+{
+	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, again = false;
+	if (CTP_UNLIKELY(g->saved_slot && g->saved_slot != slot))
+		overwritten(s, g->saved_slot);
+	if (!ends)
+		take_slot(s, slot);
+	ctp_state_begin(s);
+	if (CTP_UNLIKELY(ends))
+		note_resumed(s);
+	if (how == CTP_HOW_RETURN) {
+		s->stack = 0;
+		s->last = (uint64_t)&stacks_none;
+	} else {
+		keep_registers(s, kept(how) ? g->saved : g->regs);
+		again = name_stack(g, s);
+	}
+	if (ends)
+		s->ENDED_AFTER = s->how;
+	s->how = how;
+	s->flags = (s->flags & ~CTP_STATE_OF_LEAVE) | (again ? CTP_STATE_AGAIN : 0);
+	s->since = now;
+	s->nwaits = 0;
+	if (CTP_UNLIKELY(g->slice) && !ends) {
+		if (has_returned(g, s, how))
+			g->nwaits = g->eagain = g->more_waits = 0; // it waits for nothing any more
+		fds_suspend(g, s);
+	}
+	ctp_state_end_change(s, ends ? CTP_FINISHED : CTP_SUSPENDED);
+	if (ends && s->entity == CTP_COROUTINE) {
+		count_death(g, s, CTP_FINISHED);
+		station_retire(s);
+	}
+}
+
+static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
+{
+	if (CTP_UNLIKELY(s->nwaits || g->batch_fd >= 0))
+		fds_resume(g, s);
+	if (CTP_UNLIKELY(s->life >= CTP_RUNNING))
+		bad_resume_find(g, s);
+	ctp_state_begin(s);
+	s->thread = g->slot;
+	s->runs = 1;
+	s->since = now;
+	ctp_state_end_change(s, CTP_RUNNING);
+}
+
+static void missed(struct guest *g)
+{
+	ctp_add64(g->lost, 1);
+	ctp_or32(g->gaps, CTP_GAP_BLIND);
+}
+
+static __attribute__((noinline)) void v1_switch(struct guest *g, struct ctp_state *from, struct ctp_state *to)
+{
+	v1_change(g, from, from->regs[CTP_REG_PC], false);
+	v1_change(g, to, to->changes == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
+}
+
+static inline __attribute__((always_inline)) void pass(struct guest *g, struct ctp_state *to, enum ctp_how how,
+						       uint64_t slot)
+{
+	if (CTP_UNLIKELY(!g->current->id)) {
+		bool own = to == g->native;
+		name_native(g);
+		if (own)
+			to = g->native;
+	}
+	struct ctp_state *from = g->current;
+	if (CTP_UNLIKELY(from == to)) { // onto its own stack: no switch
+		if (CTP_UNLIKELY(from->lo != from->hi && !coroutine_holds(from, g->regs[CTP_REG_SP])))
+			missed(g); // by a signal's handler between a switch's record and the switch: another left
+		else if (how == CTP_HOW_SWAP)
+			take_slot(from, slot);
+		return;
+	}
+	struct ctp_thread *t = g->thread;
+	if (CTP_UNLIKELY(t->wait_seq & 1)) // the library switches inside a call that we took for a wait
+		ctp_store64(&t->wait_seq, t->wait_seq + 1);
+	uint64_t now = emit_now();
+	leave(g, from, how, slot, now);
+	go_on(g, to, now);
+	if (CTP_LIKELY(!ctp_tracer->v1))
+		emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, how, from->stack});
+	else
+		v1_switch(g, from, to);
+	t->switches++;
+	t->current = to->id;
+	g->current = to;
+	g->slice = g->slice_fresh;
+	g->saved_slot = g->kept_slot = 0;
+	g->batch_fd = -1;
+}
+
+void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
+{
+	if (how == CTP_HOW_SWAP) // copies of their own: the ways of nearly every switch
+		pass(g, to, CTP_HOW_SWAP, slot);
+	else if (how == CTP_HOW_FCONTEXT)
+		pass(g, to, CTP_HOW_FCONTEXT, slot);
+	else
+		pass(g, to, how, slot);
+}
+
+// A save counts while the function that made it has not returned.
+static bool saved_is_good(const struct guest *g)
+{
+	const struct ctp_state *s = g->current;
+	uint64_t saved = g->saved[CTP_REG_SP], now = g->regs[CTP_REG_SP];
+	bool both = s->entity == CTP_COROUTINE ? coroutine_holds(s, saved) && coroutine_holds(s, now)
+					       : coroutine_native_has(g, saved) && coroutine_native_has(g, now);
+	return g->saved_slot && (!both || saved >= now);
+}
+
+void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how)
+{
+	if (saved_is_good(g))
+		pass(g, to, how, g->saved_slot);
+	else
+		pass(g, to, CTP_HOW_GONE, 0);
+}
+
+// The running coroutine ends here, and nobody goes on.
+static void ends(struct guest *g, enum ctp_how how)
+{
+	struct ctp_state *s = g->current;
+	leave(g, s, how, 0, guest_now());
+	emit(g, ctp_w1(CTP_EV_FINISH, how, s->id), 0, 0);
+}
+
+void coroutine_ends(struct guest *g)
+{
+	ends(g, CTP_HOW_RETURN);
+}
+
+// Who took its stack, and where: for whoever enters it nevertheless.
+static void note_release(struct ctp_state *s, struct release *r)
+{
+	if (!r->at)
+		r->at = (r->by ? guest_stack(r->g, r->by) : 0) | (r->block ? ENTERED_BLOCK : 0) | RELEASE_ASKED;
+	s->ENTERED_LO = r->lo;
+	s->ENTERED_HI = r->hi;
+	s->ENTERED_BY = guest_who(r->g);
+	s->ENTERED_AT = r->at;
+}
+
+static void released(struct ctp_state *s, void *arg)
+{
+	struct release *r = arg;
+	uint64_t seen = ctp_state_seen(s);
+	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
+	bool slot = lives && s->slot >= r->lo && s->slot < r->hi;
+	if (r->block && s->slot >= r->lo && s->slot < r->hi && (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
+		s->slot = 0; // it lives on, but what it left there is gone
+	if (!slot)
+		seen = lives_in(s, r);
+	if (lives && s->entity == CTP_COROUTINE && s != r->g->current && !(seen & 1))
+		note_release(s, r);
+	if (s->entity == CTP_COROUTINE && s != r->g->current)
+		destroy(r->g, s, CTP_HOW_RELEASED, seen);
+}
+
+void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)
+{
+	struct release r = {g, lo, hi, block, by, 0};
+	stack_index_range(lo, hi, block, released, &r);
+}
+
+// Below where it stands, a stack may be wiped while it lives.
+static void wiped(struct ctp_state *s, void *arg)
+{
+	const struct release *r = arg;
+	uint64_t sp = s->life == CTP_CREATED ? s->hi - 8 : s->regs[CTP_REG_SP];
+	if (sp >= r->lo && sp < r->hi)
+		released(s, arg);
+}
+
+void coroutine_wiped(struct guest *g, uint64_t lo, uint64_t hi, const struct frame *by)
+{
+	stack_index_range(lo, hi, false, wiped, &(struct release){g, lo, hi, false, by, 0});
+}
+
+struct near {
+	uint64_t data;
+	struct ctp_state *above, *below;
+};
+
+static void nearest(struct ctp_state *s, void *arg)
+{
+	struct near *n = arg;
+	if (s->entity != CTP_COROUTINE || s->life == CTP_FINISHED || s->life == CTP_DESTROYED)
+		return;
+	if (s->slot >= n->data && (!n->above || s->slot < n->above->slot))
+		n->above = s;
+	if (s->slot < n->data && (!n->below || s->slot > n->below->slot))
+		n->below = s;
+}
+
+struct ctp_state *coroutine_at(uint64_t data)
+{
+	enum { BEFORE = 2048, AFTER = 4096 }; // a control block is not larger, as a rule
+	if (!any || data < 1 << 16 || data >> CPU_ADDRESS_BITS)
+		return NULL;
+	struct ctp_state *s = stack_index_stack(data);
+	if (s && s->entity == CTP_COROUTINE && s->life != CTP_FINISHED)
+		return s;
+	struct near n = {.data = data};
+	stack_index_range(data - BEFORE, data + AFTER, true, nearest, &n);
+	if (n.above && n.above->slot - data < AFTER)
+		return n.above;
+	return n.below && data - n.below->slot < BEFORE ? n.below : NULL;
+}
+
+void coroutine_thread_ends(struct guest *g)
+{
+	struct ctp_state *s = g->native;
+	if (g->current->entity == CTP_COROUTINE) // pthread_exit inside it: its frames are gone
+		ends(g, CTP_HOW_GONE);
+	if (s->id && s->life != CTP_FINISHED) {
+		ctp_state_begin(s);
+		s->life = CTP_FINISHED;
+		s->since = guest_now();
+		ctp_state_end(s);
+		station_retire(s);
+	}
+}

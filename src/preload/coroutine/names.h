@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// names.h - names of coroutines; the program gives them (include/ctp/task.h).
+#pragma once
+
+#include "preload/guest/guest.h"
+
+// A name that a coroutine had before it was met here.
+void names_inherit(struct ctp_state *s, const char *name);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+//
+// A map of the address space in 4 KiB pages: a hash finds the leaf of a 2 MiB
+// block. A page can hold the end of one stack and the beginning of another
+// (malloc'd stacks are unaligned), so a leaf names who covers its first and who
+// its last byte; and at most six save slots, as a ucontext_t has 968 bytes.
+// These stand apart: few pages have one, and a stack has many pages. Entries are
+// station numbers + 1. They are never cleared: what they say counts only if the
+// station agrees.
+#include "preload/coroutine/stack_index.h"
+
+#include "preload/coroutine/inherit.h"
+#include "preload/coroutine/station.h"
+
+enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), BLOCKS = 1 << 17, SLOTS = 6 };
+
+union cover {
+	uint64_t both;
+	struct {
+		uint32_t first, last;
+	};
+};
+struct leaf {
+	union cover covers[PAGES];
+	uint32_t any[PAGES / 32]; // a bit for each page that ever had a slot
+	uint32_t slots[PAGES][SLOTS];
+};
+struct block {
+	uint64_t number; // address >> BLOCK_BITS, + 1; 0 = free
+	struct leaf *leaf;
+};
+static struct block *blocks;
+
+int stack_index_init(void)
+{
+	blocks = memory_take(sizeof(struct block) * BLOCKS);
+	return blocks ? 0 : -1;
+}
+
+static struct leaf *leaf_of(uint64_t addr, bool make)
+{
+	uint64_t number = (addr >> BLOCK_BITS) + 1;
+	uint32_t at = (uint32_t)(number * 0x9E3779B97F4A7C15ULL >> 47);
+	for (uint32_t i = 0; i < 64; i++) {
+		struct block *b = &blocks[(at + i) & (BLOCKS - 1)];
+		uint64_t is = ctp_load64(&b->number);
+		if (!is) {
+			if (!make)
+				return NULL;
+			if (!ctp_cas64(&b->number, 0, number) && ctp_load64(&b->number) != number)
+				continue;
+		} else if (is != number) {
+			continue;
+		}
+		struct leaf *leaf = ctp_load_ptr(&b->leaf);
+		if (!leaf && make) {
+			struct leaf *fresh = memory_take(sizeof(*fresh));
+			if (!fresh)
+				return NULL;
+			if (ctp_cas_ptr(&b->leaf, &leaf, fresh))
+				leaf = fresh;
+		}
+		return leaf;
+	}
+	return NULL;
+}
+
+static inline unsigned page_at(uint64_t addr)
+{
+	return addr >> PAGE_BITS & (PAGES - 1);
+}
+
+// How many pages from `page` on, before `end`, have one leaf.
+static inline uint64_t run_of(uint64_t page, uint64_t end)
+{
+	uint64_t n = PAGES - (page & (PAGES - 1));
+	return n < end - page ? n : end - page;
+}
+
+// The first page with slots, from `at` on and before `end`; else `end`.
+static inline unsigned next_with_slots(const struct leaf *l, unsigned at, unsigned end)
+{
+	while (at < end) {
+		uint32_t bits = ctp_load32(&l->any[at / 32]) >> at % 32;
+		if (bits) {
+			at += (unsigned)__builtin_ctz(bits);
+			return at < end ? at : end;
+		}
+		at = (at / 32 + 1) * 32;
+	}
+	return end;
+}
+
+// Who finds a station's number here finds what was in the station before.
+static inline uint32_t get(const uint32_t *p)
+{
+	return ctp_load32(p);
+}
+
+static inline void set(uint32_t *p, uint32_t v)
+{
+	ctp_store32(p, v);
+}
+
+static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
+{
+	return s && addr >= s->lo && addr <= s->hi && !(s->flags & CTP_STATE_STACK_FREED);
+}
+
+struct ctp_state *stack_index_stack(uint64_t addr)
+{
+	const struct leaf *l = leaf_of(addr, false);
+	struct ctp_state *s = l ? station_at(get(&l->covers[page_at(addr)].first)) : NULL;
+	if (on_stack(s, addr))
+		return s;
+	s = l ? station_at(get(&l->covers[page_at(addr)].last)) : NULL;
+	return on_stack(s, addr) ? s : inherit_meet(addr);
+}
+
+struct ctp_state *stack_index_slot(uint64_t addr)
+{
+	const struct leaf *l = leaf_of(addr, false);
+	for (int i = 0; l && i < SLOTS; i++) {
+		uint32_t n = get(&l->slots[page_at(addr)][i]);
+		if (!n)
+			break;
+		struct ctp_state *s = station_at(n);
+		if (s && s->slot == addr)
+			return s;
+	}
+	return NULL;
+}
+
+// Stacks in [lo, hi), page by page. Most pages say what the one before said.
+struct covering {
+	uint64_t lo, hi;
+	void (*each)(struct ctp_state *s, void *arg);
+	void *arg;
+	uint64_t seen;         // of the page before
+	uint32_t told, except; // numbers
+};
+
+static __attribute__((noinline)) void tell_new(struct covering *c, uint64_t cover)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t n = (uint32_t)(cover >> 32 * i);
+		struct ctp_state *s = n == c->told || n == c->except ? NULL : station_at(n);
+		if (!s || s->lo >= c->hi || s->hi <= c->lo)
+			continue;
+		c->told = n;
+		if (c->each)
+			c->each(s, c->arg);
+	}
+	c->seen = cover;
+}
+
+static inline void tell(struct covering *c, const union cover *u)
+{
+	uint64_t cover = ctp_load64(&u->both);
+	if (CTP_UNLIKELY(cover != c->seen))
+		tell_new(c, cover);
+}
+
+enum part { WHOLE, BEGIN, END };
+
+// Pages from `page` on, before `end`, get a new owner, in this part.
+static inline __attribute__((always_inline)) bool cover(struct covering *c, uint64_t page, uint64_t end, enum part part)
+{
+	uint64_t n, me = c->except;
+	for (; page < end; page += n) {
+		struct leaf *l = leaf_of(page << PAGE_BITS, true);
+		if (!l)
+			return false;
+		n = run_of(page, end);
+		union cover *u = &l->covers[page & (PAGES - 1)];
+		for (const union cover *last = u + n; u < last; u++) {
+			tell(c, u);
+			if (part == WHOLE)
+				ctp_store64(&u->both, me | me << 32);
+			else
+				set(part == BEGIN ? &u->first : &u->last, (uint32_t)me);
+		}
+	}
+	return true;
+}
+
+void stack_index_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
+{
+	enum { WITHIN = (1 << PAGE_BITS) - 1 };
+	struct covering c = {.lo = s->lo, .hi = s->hi, .each = taken, .arg = arg, .except = s->station + 1};
+	uint64_t page = s->lo >> PAGE_BITS, end = ((s->hi - 1) >> PAGE_BITS) + 1;
+	bool begins = s->lo & WITHIN, ends = s->hi & WITHIN, good = true; // in the midst of a page
+	inherit_forget(s->lo, s->hi);
+	if (end - page > 1 || begins != ends) {
+		if (begins) {
+			good = cover(&c, page, page + 1, END);
+			page++;
+		}
+		if (ends) {
+			end--;
+			good = cover(&c, end, end + 1, BEGIN) && good;
+		}
+	}
+	if (!good || !cover(&c, page, end, WHOLE))
+		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
+}
+
+void stack_index_add_slot(struct ctp_state *s)
+{
+	struct leaf *l = leaf_of(s->slot, true);
+	if (!l) {
+		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
+		return;
+	}
+	unsigned page = page_at(s->slot);
+	uint32_t me = s->station + 1, *slots = l->slots[page];
+	int mine = -1, empty = -1, dead = -1;
+	for (int i = 0; i < SLOTS; i++) {
+		uint32_t n = get(&slots[i]);
+		struct ctp_state *o = station_at(n);
+		if (n == me)
+			mine = i;
+		else if (o && o->slot == s->slot)
+			o->slot = 0; // what it had saved there is overwritten
+		if (empty < 0 && (!o || o->slot >> PAGE_BITS != s->slot >> PAGE_BITS))
+			empty = i;
+		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED))
+			dead = i;
+	}
+	if (mine < 0 && (empty >= 0 || dead >= 0)) {
+		set(&slots[empty >= 0 ? empty : dead], me);
+		if (!(ctp_load32(&l->any[page / 32]) & 1u << page % 32))
+			ctp_or32(&l->any[page / 32], 1u << page % 32);
+	}
+}
+
+bool stack_index_clear(uint64_t lo, uint64_t hi)
+{
+	uint64_t n;
+	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
+		const struct leaf *l = leaf_of(page << PAGE_BITS, false);
+		n = run_of(page, end);
+		if (!l)
+			continue;
+		unsigned from = page & (PAGES - 1), to = from + (unsigned)n;
+		for (unsigned i = from; i < to; i++)
+			if (ctp_load64(&l->covers[i].both))
+				return false;
+		if (next_with_slots(l, from, to) < to)
+			return false;
+	}
+	return true;
+}
+
+static void tell_slots(const struct covering *c, const struct leaf *l, unsigned page)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		struct ctp_state *s = station_at(get(&l->slots[page][i]));
+		if (s && s->slot >= c->lo && s->slot < c->hi)
+			c->each(s, c->arg);
+	}
+}
+
+void stack_index_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
+		   void *arg)
+{
+	struct covering c = {.lo = lo, .hi = hi, .each = each, .arg = arg};
+	uint64_t n;
+	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
+		const struct leaf *l = leaf_of(page << PAGE_BITS, false);
+		n = run_of(page, end);
+		if (!l)
+			continue;
+		unsigned from = page & (PAGES - 1), to = from + (unsigned)n;
+		for (const union cover *u = &l->covers[from], *last = u + n; u < last; u++)
+			tell(&c, u);
+		for (unsigned i = slots ? from : to; (i = next_with_slots(l, i, to)) < to; i++)
+			tell_slots(&c, l, i);
+	}
+}

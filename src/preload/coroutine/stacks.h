@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// stacks.h - naming a stack: the id of its frames, exact and cheap.
+#pragma once
+
+#include "preload/coroutine/area.h"
+#include "dwarf.h"
+#include "preload/guest/guest.h"
+
+// A word that must be as it was: at off bytes above the stack pointer. Return addresses
+// are compared as they are, addresses on the stack as their distance from the stack pointer.
+struct check {
+	uint64_t val;
+	uint64_t off;
+};
+
+// A stack, by what its walk depended on. From `plain` on it begins a cache line; three
+// return addresses fit into that.
+struct candidate {
+	struct candidate *next;
+	uint64_t depth;  // bytes from the stack pointer to the stack's top
+	uint64_t pc;     // 0: counts for nothing any more
+	uint64_t fp_val; // how far above the stack pointer the fp register must point
+	uint32_t stack;
+	bool fp; // fp_val counts
+	uint64_t reserved;
+	uint64_t plain; // pc, if nothing but return addresses must be as they were; else 0
+	int32_t last_absolute, last; // of checks, times two: the return addresses come first; -2: none
+	struct check checks[];
+};
+static inline bool stacks_holds(const struct candidate *c, const struct frame *f)
+{
+	int32_t i = c->last / 2;
+	if (c->fp && f->fp - f->sp != c->fp_val)
+		return false;
+	for (; i > c->last_absolute / 2; i--)
+		if (*(const uint64_t *)(f->sp + c->checks[i].off) - f->sp != c->checks[i].val)
+			return false;
+	for (; i >= 0; i--)
+		if (dwarf_return_address(*(const uint64_t *)(f->sp + c->checks[i].off)) != c->checks[i].val)
+			return false;
+	return true;
+}
+
+// By a hash of place and depth, the first of a list. The short way reads it, too.
+extern struct candidate **stacks_buckets;
+
+static inline struct candidate **stacks_bucket(uint64_t pc, uint64_t depth)
+{
+	return &stacks_buckets[(pc ^ depth << STACKS_DEPTH_SHIFT) * STACKS_FACTOR >> STACKS_SHIFT];
+}
+
+// Is nobody's: what an entity points to that has no candidate.
+extern const struct candidate stacks_none;
+
+int stacks_init(void); // 0, or -1 if there is no memory
+
+// The id of the stack whose innermost frame is `f`, on memory [f->sp, top).
+// 0 if it cannot be told. *last: the caller's note of what this entity's stack was
+// named by (it stays, if there is nothing to note); NULL if it keeps none.
+uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last);
+
+// Whether the entity suspends as it did the last time: the usual case, in line.
+static inline bool stacks_again(const struct frame *f, uint64_t top, uint64_t last)
+{
+	const struct candidate *c = (const struct candidate *)last;
+	return CTP_LIKELY(c->pc == f->pc && c->depth == top - f->sp && stacks_holds(c, f));
+}
+
+// The stack as a signal found it, whose memory may be unreadable, or used up. f->pc: one byte
+// behind the instruction, as that of a return address is. *steps: callers found. Once per process: for its end.
+uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps);
+bool stacks_peek(uint64_t at, uint64_t *out); // a word that may not be there: by a system call
+// How far from its top a stack pointer is taken to be of that stack, overflowed though it be.
+#define STACKS_FAR (64ULL << 20)
+
+// Forgets what was learned about code: after dlclose.
+// How many frames a stack has, and where the innermost is; 0 for none.
+uint32_t stacks_frames(uint32_t id, uint64_t *innermost);
+void stacks_flush(void);

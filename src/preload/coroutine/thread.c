@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+//
+// A thread's area and its slot in the region: taken at the thread's first
+// hook, given up by a pthread key's destructor. The areas lie in one private
+// mapping that fork wipes, so every gate is shut in a child. thread_start may
+// run on any stack but never inside a trampoline; the slot's life goes
+// FREE -> TAKEN -> LIVE -> DEAD here, and DEAD -> FREE in the engine.
+#include "preload/coroutine/thread.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "preload/coroutine/coroutine.h"
+#include "cpu.h"
+#include "preload/coroutine/crash.h"
+#include "preload/guest/coredump_advise.h"
+#include "preload/guest/emit.h"
+#include "preload/guest/exit.h"
+#include "preload/guest/real.h"
+
+enum { OPEN_ROWS = 8 };
+enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
+
+__thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+static __thread bool starting __attribute__((tls_model("initial-exec")));
+
+static unsigned char *areas;
+static uint32_t areas_opened; // so many of them may be written
+static uint64_t areas_bytes;
+static pthread_key_t key;
+static uint64_t main_top;
+
+static void thread_stop(void *area)
+{
+	struct guest *g = area;
+	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
+		return;
+	ctp_self = NULL;
+	// A coroutine that was preempted inside a hook may yet go on there: the area stays its
+	// own. If there was none, the thread was cancelled inside a hook.
+	if (!g->gate && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
+		return;
+	g->gate = 0;
+	crash_disarm(g);
+	coroutine_thread_ends(g);
+	emit_end(g);
+	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
+}
+
+static int make_areas(void)
+{
+	areas_bytes = (uint64_t)CTP_THREADS_MAX * AREA_BYTES;
+	areas = real_mmap(NULL, areas_bytes, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (areas == MAP_FAILED) {
+		areas = NULL;
+		return -1;
+	}
+	if (madvise(areas, areas_bytes, MADV_WIPEONFORK) || pthread_key_create(&key, thread_stop)) {
+		real_munmap(areas, areas_bytes);
+		areas = NULL;
+		return -1;
+	}
+	madvise(areas, areas_bytes, MADV_DONTDUMP);
+	return 0;
+}
+
+int thread_init(struct ctp_ext *e, uint64_t top)
+{
+	if (!areas && make_areas())
+		return -1;
+	e->areas_base = (uint64_t)areas;
+	e->areas_bytes = areas_bytes;
+	main_top = top;
+	return 0;
+}
+
+void thread_forked(void)
+{
+	struct guest *g = cpu_self();
+	ctp_tracer->attached = 0;
+	if (!g)
+		return;
+	g->gate = 0;
+	g->thread = NULL;
+	g->lost = NULL;
+}
+
+// A slot that nobody has, or threads_max.
+static uint32_t slot_take(struct ctp_region *r)
+{
+	uint32_t high = ctp_load32(&r->ext->thread_high);
+	for (uint32_t i = 0; i < high && i < r->threads_max; i++)
+		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_FREE &&
+		    ctp_cas32(&r->threads[i].life, CTP_THREAD_FREE, CTP_THREAD_TAKEN))
+			return i;
+	while (high < r->threads_max) {
+		if (ctp_cas32(&r->ext->thread_high, high, high + 1) &&
+		    ctp_cas32(&r->threads[high].life, CTP_THREAD_FREE, CTP_THREAD_TAKEN))
+			return high;
+		high = ctp_load32(&r->ext->thread_high);
+	}
+	return r->threads_max;
+}
+
+static bool any_dead(const struct ctp_region *r)
+{
+	for (uint32_t i = 0; i < r->threads_max; i++)
+		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_DEAD)
+			return true;
+	return false;
+}
+
+// As slot_take, but where slots only wait for the engine to drain them, it is
+// woken and waited for: a tenth of a second, or --overflow=block's second.
+static uint32_t slot_get(struct tracer *tr)
+{
+	struct ctp_region *r = &tr->region;
+	struct timespec nap = {0, 200000};
+	uint64_t beat = ctp_load64(&r->ext->heartbeat);
+	uint32_t slot = slot_take(r);
+	for (int naps = 0; slot >= r->threads_max && !tr->v1 && !tr->no_engine && !exit_silent() && any_dead(r); naps++) {
+		if (naps == (tr->block ? 5000 : 500)) {
+			tr->no_engine = ctp_load64(&r->ext->heartbeat) == beat;
+			break;
+		}
+		emit_wake();
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+		slot = slot_take(r);
+	}
+	return slot;
+}
+
+bool thread_open_rows(void *rows, uint64_t each, uint32_t row, uint32_t *opened)
+{
+	uint32_t have = ctp_load32(opened), want = (row / OPEN_ROWS + 1) * OPEN_ROWS;
+	if (row < have)
+		return true;
+	if (guest_syscall(SYS_mprotect, (long)rows, (long)(want * each), PROT_READ | PROT_WRITE, 0, 0, 0))
+		return false;
+	while (have < want && !ctp_cas32(opened, have, want))
+		have = ctp_load32(opened);
+	return true;
+}
+
+// Fills the slot for its new thread; the engine has drained what was there.
+static void slot_init(struct ctp_thread *t, uint32_t tid)
+{
+	uint32_t uses = t->uses + (t->began != 0);
+	memset((char *)t + 4, 0, offsetof(struct ctp_thread, tail) - 4);
+	memset(t->reserved2, 0, sizeof(*t) - offsetof(struct ctp_thread, reserved2));
+	t->tid = tid;
+	t->uses = uses;
+	t->began = guest_now();
+	ctp_ring_begin(t); // where the engine stopped reading
+	t->wait_fd = -1;
+}
+
+// While no system call may be made, glibc says it: a recursive mutex notes its owner.
+static uint32_t own_tid(void)
+{
+	if (!exit_silent())
+		return (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	real_pthread_mutex_lock(&m);
+	return (uint32_t)m.__data.__owner;
+}
+
+struct guest *thread_start(void)
+{
+	struct tracer *tr = ctp_tracer;
+	if (!tr->attached || starting)
+		return NULL;
+	starting = true; // a signal handler's hook passes through meanwhile
+	uint32_t slot = slot_get(tr);
+	coredump_grow(COREDUMP_THREADS, slot + 1);
+	if (slot < tr->region.threads_max && !thread_open_rows(areas, AREA_BYTES, slot, &areas_opened)) {
+		ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
+		slot = tr->region.threads_max;
+	}
+	if (slot >= tr->region.threads_max) {
+		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
+		ctp_add64(&tr->region.ext->lost_unslotted, 1);
+		starting = false;
+		return NULL;
+	}
+	struct guest *g = (struct guest *)(areas + (uint64_t)slot * AREA_BYTES);
+	memset(g, 0, sizeof(*g));
+	g->stack_top = (uint64_t)g + AREA_BYTES - 64;
+	g->slot = slot;
+	g->tid = own_tid();
+	g->thread = &tr->region.threads[slot];
+	g->lost = &g->thread->lost;
+	g->gaps = &tr->region.ext->gaps;
+	g->fds = tr->region.fds;
+	g->fds_max = tr->v1 ? 0 : tr->region.fds_max;
+	g->ext = tr->region.ext;
+	g->sites = tr->region.sites;
+	g->ring = ctp_region_ring(&tr->region, slot);
+	g->ring_capacity = tr->region.ring_capacity;
+	g->ring_mask = g->ring_capacity - 1;
+	g->native_top = g->tid == tr->pid ? main_top : cpu_thread_pointer();
+	g->unnamed.entity = CTP_NATIVE;
+	g->unnamed.life = CTP_RUNNING;
+	g->current = g->native = &g->unnamed;
+	g->batch_fd = g->anew_fd = -1;
+	g->never = tr->v1 || !tr->tsc;
+	g->slice_fresh = g->slice;
+	slot_init(g->thread, g->tid);
+	g->ended_time = g->thread->began;
+	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
+	pthread_setspecific(key, g);
+	ctp_store32(&g->gate, 1);
+	ctp_self = g;
+	starting = false;
+	return g;
+}
+
+uint64_t thread_top(void)
+{
+	const struct guest *g = cpu_self();
+	uint32_t tid = own_tid();
+	return g ? g->native_top : tid == ctp_tracer->pid ? main_top : cpu_thread_pointer();
+}
+
+struct guest *thread_again(void)
+{
+	struct guest *g = cpu_self();
+	starting = false;
+	madvise(areas, areas_bytes, MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
+	if (g)
+		g->stack_top = (uint64_t)g + AREA_BYTES - 64;
+	return g;
+}
+
+struct guest *guest_enter(void)
+{
+	struct guest *g = cpu_self();
+	if (CTP_UNLIKELY(!g)) {
+		g = thread_start();
+		if (!g)
+			return NULL;
+	}
+	if (CTP_UNLIKELY(g->gate != 1)) {
+		if (g->thread) // not in a forked child
+			g->thread->passed++;
+		return NULL;
+	}
+	if (CTP_UNLIKELY(!cpu_shut(&g->gate)))
+		return NULL;
+	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
+		g->gate = 1;
+		return NULL;
+	}
+	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
+	return g;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT
+//
+// Who waits for what. A coroutine waits for the descriptors that it registered
+// itself in its last slice, and for the one on which its last I/O call said
+// EAGAIN; its state has the list, and the entry of each descriptor a hint back
+// (the last to suspend on it, one for in and one for out). A hint is checked
+// against the coroutine's state before it is believed, so nobody takes it back.
+#include <sys/syscall.h>
+
+#include "preload/coroutine/coroutine.h"
+#include "ctp/wait_inference.h"
+#include "preload/guest/exit.h"
+#include "preload/fds/fd_map.h"
+#include "preload/fds/held.h"
+#include "preload/coroutine/incident.h"
+
+#define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
+#define REAL_EVENTS 0x0fffffffu // what is left of a fired one-shot has none of them
+
+// ------------------------------------------------------------- who waits on an entry
+
+// Whether the coroutine of a hint is suspended with (fd, gen) among its waits, or,
+// if a registration led here, with no wait of its own; true also if its state
+// keeps being written.
+static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	if (!hint || hint >> CTP_ID_BITS >= r->stations_max)
+		return false;
+	const struct ctp_state *s = &r->states[hint >> CTP_ID_BITS];
+	for (int tries = 0; tries < 64; tries++) {
+		uint64_t seen = ctp_state_seen(s);
+		if (seen & 1)
+			continue;
+		bool found = false;
+		if (s->id == (hint & CTP_ID_MASK) && s->life == CTP_SUSPENDED) {
+			found = led && !s->nwaits;
+			for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+				found |= s->waits[i].fd == fd && s->waits[i].gen == gen;
+		}
+		if (!ctp_state_retry(s, seen))
+			return found;
+	}
+	return true;
+}
+
+static uint64_t hint_of(const struct ctp_state *s)
+{
+	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
+}
+
+bool waits_for(uint64_t hint, int fd, uint32_t gen)
+{
+	return waiting(hint, fd, gen, false);
+}
+
+bool waits_any(struct ctp_fd *e, int fd)
+{
+	if (CTP_LIKELY(!(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0))
+		return false;
+	if (!e->leads && e->reg_epfd >= 0)
+		e->leads = hint_of(coroutine_at(e->reg_data));
+	if (!e->leads && e->reg_epfd >= 0 && (e->waiter[0] | e->waiter[1]))
+		e->leads = hint_of(coroutine_through(e->reg_data));
+	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||
+	       waiting(e->waiter[1], fd, e->gen, false) || waiting(e->leads, fd, e->gen, true);
+}
+
+// ------------------------------------------------------------- suspending, going on
+
+// A wait for a generation that has ended. False: by the coroutine itself, so it
+// waits for something else. Else its end was not posted, as nobody waited yet.
+static bool wait_for_ended(struct guest *g, const struct ctp_state *s, const struct ctp_wait *w)
+{
+	struct ctp_fd *e = fds_entry(w->fd);
+	struct fd_death d = {0};
+	struct fd_keep *k = NULL;
+	if (!e || !fds_take(e))
+		return true;
+	bool known = e->closed_gen == w->gen, own = known && e->closer == s->id && s->id;
+	if (known && !own && e->gen == w->gen && s->entity == CTP_COROUTINE &&
+	    (k = candidate_keep(e, w->fd))) {
+		d = (struct fd_death){.call = e->closed_how, .time = e->closed, .closer = e->closer,
+				      .stack = e->closer_stack, .epoch = candidate_epoch()};
+		e->closed_epoch = d.epoch;
+	}
+	fds_give(e);
+	if (k)
+		candidate_post(g, k, CTP_CAND_CLOSE, &d);
+	return !own;
+}
+
+static bool current(const struct ctp_wait *w)
+{
+	const struct ctp_fd *e = fds_entry(w->fd);
+	return e && e->life == CTP_FD_OPEN && e->gen == w->gen;
+}
+
+// Leaves the hint back to s in the entry of what it waits for.
+static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
+{
+	struct ctp_fd *e = fds_entry(w->fd);
+	uint64_t hint = hint_of(s);
+	bool dir[2] = {(w->events & REAL_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0,
+		       (w->events & OUT_EVENTS) != 0};
+	dir[0] |= !dir[1];
+	if ((!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint))
+		return;
+	bool ask = !(e->FD_ASKED & FD_ASKED_KIND) && e->kind == CTP_FD_OTHER;
+	enum ctp_fd_kind kind = ask ? fd_kind(w->fd) : CTP_FD_OTHER;
+	if (!fds_take(e))
+		return;
+	for (int i = 0; i < 2 && e->gen == w->gen; i++) {
+		if (!dir[i] || e->waiter[i] == hint)
+			continue;
+		if (waiting(e->waiter[i], w->fd, w->gen, false))
+			ctp_poke(&e->flags, e->flags | CTP_FD_MANY);
+		e->waiter[i] = hint;
+		if (!e->learned)
+			e->learned_stack = s->stack; // where it waits, until an event tells
+	}
+	if (ask && e->gen == w->gen) {
+		e->kind = kind;
+		e->FD_ASKED |= FD_ASKED_KIND;
+	}
+	fds_give(e);
+}
+
+// The wait that EAGAIN tells of joins the slice's registrations. False: no room.
+static bool join_eagain(struct guest *g)
+{
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		if (g->waits[i].fd == g->eagain_fd && g->waits[i].gen == g->eagain_gen) {
+			g->waits[i].how |= CTP_WAIT_EAGAIN;
+			return true;
+		}
+	}
+	if (g->nwaits == CTP_WAITS)
+		return false;
+	g->waits[g->nwaits++] = (struct ctp_wait){.fd = g->eagain_fd, .gen = g->eagain_gen, .epfd = -1,
+						  .events = g->eagain_events, .how = CTP_WAIT_EAGAIN};
+	return true;
+}
+
+void fds_suspend(struct guest *g, struct ctp_state *s)
+{
+	s->nwaits = 0;
+	s->flags &= ~CTP_STATE_MOREWAITS;
+	if (CTP_UNLIKELY(g->nlocks))
+		held_suspend(g, s);
+	if (CTP_LIKELY(!g->nwaits && !g->eagain))
+		return;
+	bool said = g->eagain && !(g->probed && g->nwaits);
+	if (g->more_waits | (said && !join_eagain(g)))
+		s->flags |= CTP_STATE_MOREWAITS;
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		const struct ctp_wait *w = &g->waits[i];
+		bool live = current(w);
+		if (!live && !wait_for_ended(g, s, w))
+			continue;
+		s->waits[s->nwaits++] = *w;
+		if (live && s->entity == CTP_COROUTINE && !(s->flags & CTP_STATE_PRIVATE))
+			link_wait(s, w);
+	}
+	if (g->eagain && !g->probed)
+		vain_suspends(g, s);
+}
+
+// Whether s goes on although what it waited for has ended, and no event did it.
+static bool by_hand(const struct ctp_state *s)
+{
+	bool ended = false;
+	for (uint32_t i = 0; i < s->nwaits; i++) {
+		const struct ctp_fd *e = fds_entry(s->waits[i].fd);
+		if (!e || (e->gen == s->waits[i].gen && e->event_time >= s->since))
+			return false;
+		ended |= i == 0 && !current(&s->waits[i]);
+	}
+	return ended;
+}
+
+// Has s anything to do with fd, whose event is about to resume it? Whom the registration's data
+// leads to is a guess, which means nothing if s stood there before fd was opened.
+static bool asked(const struct ctp_fd *e, const struct ctp_state *s, int fd)
+{
+	bool has = e->leads == hint_of(s) || e->adder == s->id || e->reg_by == s->id || e->opener == s->id;
+	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+		has |= s->waits[i].fd == fd && s->waits[i].gen == e->gen;
+	return has && e->opened <= s->since;
+}
+
+// An event of what it has nothing to do with resumes s: it waits for whatever comes, if that happens
+// from the same place again, or if there was no such descriptor when it came there.
+static void note_called(const struct ctp_fd *e, struct ctp_state *s, int fd)
+{
+	bool sure = e->opened > s->since || s->called == s->stack;
+	if (!s->stack || ctp_wakes_others(e) || asked(e, s, fd) || (!sure && (s->flags & CTP_STATE_POOLED)))
+		return;
+	s->called = s->stack;
+	s->flags = (s->flags & ~CTP_STATE_POOLED) | (sure ? CTP_STATE_POOLED : 0);
+}
+
+void fds_resume(struct guest *g, struct ctp_state *s)
+{
+	if (s->entity != CTP_COROUTINE)
+		return;
+	if (s->nwaits && by_hand(s))
+		g->thread->hand++;
+	for (uint32_t i = 0; CTP_UNLIKELY(g->anew_fd >= 0) && i < s->nwaits && i < CTP_WAITS; i++)
+		if (s->waits[i].fd == g->anew_fd && s->waits[i].gen == g->anew_gen)
+			bad_delivered(g, s, g->anew_fd);
+	if (g->batch_fd < 0)
+		return;
+	int fd = g->batch_fd;
+	struct ctp_fd *e = fds_entry(fd);
+	for (uint32_t i = 0; e && i < s->nwaits && i < CTP_WAITS; i++)
+		if (CTP_UNLIKELY(s->waits[i].fd == g->batch_fd && s->waits[i].gen != e->gen))
+			bad_woken(g, s, g->batch_fd, s->waits[i].gen);
+	g->batch_fd = -1;
+	// A first run is no wake-up: an accept event starts the new connection's coroutine.
+	bool known = e && e->learned == s->id && e->learned_stack == s->stack;
+	if (!e || !s->runs || known || e->gen != g->batch_gen || !fds_take(e))
+		return;
+	if (e->gen == g->batch_gen && e->life == CTP_FD_OPEN) {
+		note_called(e, s, fd);
+		e->learned = s->id;
+		e->learned_stack = s->stack;
+		e->leads = hint_of(s);
+	}
+	fds_give(e);
+}
+
+// ------------------------------------------------------------- registrations
+
+static void slice_adds(struct guest *g, const struct ctp_wait *w)
+{
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		if (g->waits[i].fd == w->fd && g->waits[i].gen == w->gen && g->waits[i].epfd == w->epfd) {
+			g->waits[i] = *w;
+			return;
+		}
+	}
+	if (g->nwaits < CTP_WAITS)
+		g->waits[g->nwaits++] = *w;
+	else
+		g->more_waits = true;
+}
+
+static void slice_drops(struct guest *g, int fd, int epfd)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->nwaits; i++)
+		if (g->waits[i].fd != fd || g->waits[i].epfd != epfd)
+			g->waits[n++] = g->waits[i];
+	g->nwaits = n;
+}
+
+// A hint to nobody, which is not looked up in the registration's data either.
+#define LEADS_NOWHERE (CTP_ID_MASK << CTP_ID_BITS)
+
+// Is nothing more to come where a read gave nothing? Not of messages, which may be empty.
+static bool has_end(struct ctp_fd *e, int fd)
+{
+	int type = 0;
+	uint32_t len = sizeof(type), gen = e->gen;
+	if (e->kind == CTP_FD_UDP || (e->flags & CTP_FD_LISTENS))
+		return false;
+	if (e->kind != CTP_FD_UNIX && e->kind != CTP_FD_OTHER)
+		return true;
+	if (e->FD_ASKED & FD_ASKED_TYPE)
+		return !(e->FD_ASKED & FD_MESSAGES);
+	bool socket = guest_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0) == 0;
+	bool messages = socket && type != SOCK_STREAM;
+	if (fds_take(e)) {
+		if (e->gen == gen)
+			e->FD_ASKED |= FD_ASKED_TYPE | (messages ? FD_MESSAGES : 0);
+		fds_give(e);
+	}
+	return !messages;
+}
+
+void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool nothing)
+{
+	const struct ctp_state *s = g->current;
+	uint32_t n = 0, had = g->nwaits;
+	if (s->entity != CTP_COROUTINE || e->reg_epfd < 0)
+		return;
+	for (uint32_t i = 0; i < had; i++)
+		if (g->waits[i].fd != fd || !(g->waits[i].events & EPOLLIN))
+			g->waits[n++] = g->waits[i];
+	g->nwaits = n;
+	uint64_t leads = e->leads ? e->leads : hint_of(coroutine_at(e->reg_data));
+	if (nothing && has_end(e, fd)) {
+		if (((leads & CTP_ID_MASK) != s->id && e->learned != s->id) || !fds_take(e))
+			return;
+		e->leads = LEADS_NOWHERE;
+		e->learned = e->learned_stack = 0;
+		fds_give(e);
+	} else if (n != had && !leads && fds_take(e)) {
+		e->leads = hint_of(s);
+		fds_give(e);
+	}
+}
+
+// An epoll set through which somebody may wait: its end is worth a look.
+static void has_rows(int epfd, uint32_t gen)
+{
+	struct ctp_fd *e = fds_entry(epfd);
+	if (CTP_LIKELY(e->flags & CTP_FD_ROWS) || !coroutine_any() || !fds_take(e))
+		return;
+	if (e->gen == gen)
+		ctp_poke(&e->flags, e->flags | CTP_FD_ROWS);
+	fds_give(e);
+}
+
+// The same registration again, by the same entity: only its time is new.
+static inline bool again(const struct guest *g, const struct ctp_fd *e, const struct ctp_wait *w)
+{
+	return e->reg_epfd == w->epfd && e->reg_data == w->data && e->reg_events == w->events && e->reg_by == guest_who(g) &&
+	       e->reg_by && e->gen == w->gen && e->reg_epgen == w->epgen;
+}
+
+// Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
+// no question: to look into what its data points to takes a system call.
+static uint64_t leads_to(const struct guest *g, const struct ctp_fd *e, uint64_t data, bool same)
+{
+	const struct ctp_state *to = coroutine_at(data);
+	uint64_t own = hint_of(g->current);
+	if (to)
+		return hint_of(to);
+	return same && e->leads == own ? own : hint_of(coroutine_through(data));
+}
+
+void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev)
+{
+	struct ctp_wait w = {.fd = fd, .gen = fds_open_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
+			     .data = ev->data.u64, .epfd = epfd};
+	w.epgen = fds_open_gen(g, epfd);
+	struct ctp_fd *e = fds_entry(fd);
+	if (!w.gen || !w.epgen)
+		return;
+	bool same = again(g, e, &w);
+	uint64_t leads = leads_to(g, e, w.data, same), now = guest_now();
+	if (same && leads == e->leads) {
+		ctp_store64(&e->reg_time, now);
+	} else {
+		if (!fds_take(e))
+			return;
+		const struct ctp_fd *other = fds_entry(e->reg_epfd);
+		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
+			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
+		ctp_poke(&e->reg_epfd, epfd);
+		e->reg_epgen = w.epgen;
+		e->reg_events = w.events;
+		ctp_poke(&e->reg_data, w.data);
+		e->reg_by = guest_who(g);
+		e->reg_time = now;
+		e->leads = leads;
+		if (g->current->entity == CTP_COROUTINE)
+			e->adder = e->reg_by;
+		fds_give(e);
+		fd_map_add(epfd, w.data, fd, w.gen);
+	}
+	has_rows(epfd, w.epgen);
+	if (w.events & REAL_EVENTS)
+		slice_adds(g, &w);
+	else
+		slice_drops(g, fd, epfd);
+}
+
+void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	slice_drops(g, fd, epfd);
+	if (!e || e->life != CTP_FD_OPEN || (e->reg_epfd != epfd && !(e->flags & CTP_FD_MANYREGS)))
+		return;
+	struct fd_death d = {.call = CTP_CALL_EPOLL_DEL, .time = guest_now(), .closer = guest_who(g)};
+	if (!fds_take(e))
+		return;
+	struct fd_keep *k = waits_any(e, fd) ? candidate_keep(e, fd) : NULL;
+	if (e->reg_epfd == epfd) {
+		ctp_poke(&e->reg_epfd, -1);
+		e->reg_events = 0;
+	}
+	fds_give(e);
+	if (!k)
+		return;
+	candidate_identify(k);
+	k->cand.before = d.time;
+	d.stack = guest_stack(g, f);
+	d.epoch = candidate_epoch();
+	candidate_post(g, k, CTP_CAND_DEL, &d);
+}
+
+// An event that is nobody's: that of a generation which has ended? One closed only
+// after the wait had begun may have been taken before.
+static void stale(struct guest *g, int epfd, uint64_t data)
+{
+	int fd = fd_map_find_ended(epfd, data);
+	struct ctp_fd *e = fds_entry(fd);
+	const struct ctp_thread *t = g->thread;
+	if (!e || t->wait_call != CTP_IN_EPOLL || t->wait_fd != epfd || !(ctp_load64(&t->wait_seq) & 1) || !fds_take(e))
+		return;
+	bool is = e->closed_owner && e->closed < t->wait_since;
+	struct ctp_incident i = {.rule = 7, .fd = fd, .gen = e->closed_gen, .who = e->closed_owner & CTP_ID_MASK,
+				 .stack = e->closer_stack, .other = e->closer, .other_stack = e->closer_stack,
+				 .call = e->closed_how, .other_time = e->closed};
+	e->stale += is;
+	i.value[0] = e->stale;
+	i.value[1] = e->closed_desc;
+	i.value[2] = (uint64_t)epfd;
+	fds_give(e);
+	if (is)
+		incident_note(g, &i);
+}
+
+void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n)
+{
+	uint64_t now = n > 0 ? guest_now() : 0;
+	int fd = -1;
+	g->batch_time = now;
+	g->anew_fd = -1;
+	for (int i = 0; i < n; i++) {
+		fd = fd_map_find(epfd, ev[i].data.u64);
+		if (fd < 0) {
+			stale(g, epfd, ev[i].data.u64);
+			continue;
+		}
+		ready_came(g, fds_entry(fd), ev[i].events, now);
+	}
+	g->batch_fd = n == 1 ? fd : -1;
+	g->batch = g->batch_fd >= 0;
+	g->batch_gen = g->batch_fd >= 0 ? ctp_peek(&fds_entry(fd)->gen) : 0;
+	if (n > 0)
+		g->thread->events += (uint64_t)n;
+}

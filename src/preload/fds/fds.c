@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+//
+// The table of descriptors: which generation each number is in, who opened it,
+// who ended it. A generation begins when a number is handed out (or first met)
+// and ends when a closing call has ended it. The real call lies between
+// fds_ending and fds_ended, and in that time the kernel may give the number to
+// another thread, whose opener then finds the entry still open but marked
+// `ending`: that end was seen, the next generation begins, and fds_ended,
+// finding another generation than its own, leaves it alone. An open entry
+// without the mark means that an end went unseen (CTP_CALL_REOPENED).
+#include "preload/fds/fds.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "preload/guest/coredump_advise.h"
+#include "preload/guest/exit.h"
+
+enum { SPINS = 500, YIELDS = 500, NAPS = 100 };
+
+__attribute__((noinline)) struct guest *hook_enter_slow(void)
+{
+	struct guest *g = guest_enter();
+	if (CTP_UNLIKELY(g && ctp_tracer->v1)) {
+		guest_leave(g);
+		g = NULL;
+	}
+	return g;
+}
+
+// For fds_abandon: noted before it is so.
+static void note_taken(struct ctp_fd *e, uint32_t seq)
+{
+	struct guest *g = cpu_self();
+	if (!g)
+		return;
+	g->taken = e;
+	g->taken_seq = seq;
+	ctp_signal_fence();
+}
+
+void fds_abandon(struct guest *g)
+{
+	if (g->taken && ctp_load32(&g->taken->seq) == g->taken_seq)
+		ctp_seq_end(&g->taken->seq);
+	g->taken = NULL;
+}
+
+static inline __attribute__((always_inline)) bool try(struct ctp_fd *e, uint32_t *seq)
+{
+	*seq = ctp_load32(&e->seq);
+	note_taken(*seq & 1 ? NULL : e, *seq + 1);
+	return ctp_seq_take(&e->seq, *seq);
+}
+
+// A holder that lost its CPU on a crowded machine needs milliseconds: each further try is a nap, by a futex
+// that nobody wakes. Once that was in vain nobody naps again.
+static __attribute__((noinline, cold)) bool take_late(struct ctp_fd *e)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	uint32_t *gaps = &ctp_tracer->region.ext->gaps, seq;
+	for (int i = 0; i < NAPS && !(ctp_load32(gaps) & CTP_GAP_FDS); i++) {
+		if (try(e, &seq))
+			return true;
+		if (guest_syscall(SYS_futex, (long)&e->seq, FUTEX_WAIT, seq, (long)&nap, 0, 0) == -ECANCELED)
+			break;
+	}
+	note_taken(NULL, 0);
+	ctp_or32(gaps, CTP_GAP_FDS);
+	return false;
+}
+
+bool fds_take(struct ctp_fd *e)
+{
+	uint32_t seq;
+	for (int i = 0; i < SPINS + YIELDS; i++) {
+		if (try(e, &seq))
+			return true;
+		if (i >= SPINS)
+			guest_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	return take_late(e);
+}
+
+void fds_give(struct ctp_fd *e)
+{
+	ctp_seq_end(&e->seq);
+	note_taken(NULL, 0);
+}
+
+// ------------------------------------------------------------- the ending mark
+
+// generation << 32 | closing calls under way; a mark of an older generation
+// (a cancelled close left it) counts for nothing.
+static bool ending(const struct ctp_fd *e)
+{
+	return e->FD_ENDING >> 32 == e->gen && (uint32_t)e->FD_ENDING;
+}
+
+static void mark(struct ctp_fd *e)
+{
+	if (e->FD_ENDING >> 32 != e->gen)
+		e->FD_ENDING = (uint64_t)e->gen << 32;
+	e->FD_ENDING++;
+}
+
+static void unmark(struct ctp_fd *e)
+{
+	if (ending(e))
+		e->FD_ENDING--;
+}
+
+// ------------------------------------------------------------- generations begin
+
+static void high(uint64_t fd)
+{
+	uint64_t *max = &ctp_tracer->region.ext->fd_high;
+	for (uint64_t was = ctp_load64(max); was < fd && !ctp_cas64(max, was, fd);)
+		was = ctp_load64(max);
+	coredump_grow(COREDUMP_FDS, fd < COREDUMP_FDS_MOST ? fd + 1 : COREDUMP_FDS_MOST);
+}
+
+// The next generation, open, with nothing known yet. e is taken; ctp_poke: what is looked at without that.
+static void renew(struct ctp_fd *e, uint64_t now)
+{
+	ctp_poke(&e->gen, e->gen + 1);
+	ctp_poke(&e->life, CTP_FD_OPEN);
+	ctp_poke(&e->kind, CTP_FD_OTHER);
+	e->opened_how = CTP_CALL_NONE;
+	ctp_poke(&e->flags, 0);
+	ctp_poke(&e->desc, ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1);
+	e->peer_desc = 0;
+	e->opened = now;
+	e->opener = 0;
+	e->opener_stack = 0;
+	ctp_poke(&e->reg_epfd, -1);
+	ctp_poke(&e->reg_data, 0);
+	e->reg_events = e->reg_epgen = 0;
+	e->reg_by = e->reg_time = 0;
+	e->waiter[0] = e->waiter[1] = e->leads = 0;
+	e->learned = e->event_time = e->adder = 0;
+	e->learned_stack = 0;
+	e->polled = e->polled_out = 0;
+	e->last_in = e->last_out = e->herd = 0;
+	e->set_stack = 0;
+	e->FD_ENDING = 0;
+	e->FD_ASKED = 0;
+}
+
+// Whom the entry's registration leads to; 0: it has none.
+static uint64_t owner(const struct ctp_fd *e)
+{
+	uint64_t leads = e->leads & CTP_ID_MASK;
+	if (e->reg_epfd < 0)
+		return 0;
+	return leads ? leads : e->adder ? e->adder : e->reg_by ? e->reg_by : CTP_FD_UNNAMED;
+}
+
+// Closes the present generation. e is taken.
+static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
+{
+	if (gen == e->gen) {
+		ctp_poke(&e->life, CTP_FD_CLOSED);
+		ctp_poke(&e->flags, e->flags & ~CTP_FD_NONBLOCK);
+		e->closed_owner = owner(e);
+		e->closed_desc = e->desc;
+	} else {
+		e->closed_owner = e->closed_desc = 0;
+	}
+	e->stale = 0;
+	e->closed_how = d->call;
+	e->closed = d->time;
+	e->closer = d->closer;
+	e->closer_stack = d->stack;
+	ctp_poke(&e->closed_gen, gen);
+	e->closed_epoch = d->epoch;
+}
+
+static void emit_fd(struct guest *g, unsigned kind, const struct fd_death *d, int fd, uint32_t gen)
+{
+	emit(g, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack), (uint32_t)fd | (uint64_t)gen << 32);
+}
+
+// The number was handed out although nobody ended it: ends it now. e is taken.
+static struct fd_keep *end_unseen(struct ctp_fd *e, int fd, struct fd_death *d)
+{
+	struct fd_keep *k = waits_any(e, fd) ? candidate_keep(e, fd) : NULL;
+	d->call = CTP_CALL_REOPENED;
+	if (k)
+		d->epoch = candidate_epoch();
+	end(e, e->gen, d);
+	return k;
+}
+
+// What `b` says about the generation that e, taken, is in; `like`: its twin, or NULL.
+static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd *like, uint64_t who,
+		 uint32_t stack)
+{
+	e->opened_how = b->call;
+	ctp_poke(&e->kind, b->kind);
+	e->opener = who;
+	e->opener_stack = stack;
+	if (b->nonblock)
+		ctp_poke(&e->flags, e->flags | CTP_FD_NONBLOCK);
+	if (!like)
+		return;
+	ctp_poke(&e->kind, ctp_peek(&like->kind));
+	ctp_poke(&e->desc, ctp_peek(&like->desc));
+	e->peer_desc = like->peer_desc;
+	ctp_poke(&e->flags, e->flags | (ctp_peek(&like->flags) & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK)));
+}
+
+// Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
+static uint64_t begin(struct guest *g, int fd, const struct fd_birth *b, const struct ctp_fd *like)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (!e) {
+		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
+		return 0;
+	}
+	uint32_t stack = guest_stack(g, &b->frame), unseen = 0;
+	uint64_t who = guest_who(g);
+	struct fd_death d = {.time = guest_now()};
+	struct fd_keep *k = NULL;
+	high((uint64_t)fd);
+	if (!fds_take(e))
+		return 0;
+	bool open = e->life == CTP_FD_OPEN && !ending(e);
+	bool told = open && e->opened >= b->since && (e->opener == who || e->opened_how == CTP_CALL_NONE);
+	if (open && !told) {
+		unseen = e->gen;
+		k = end_unseen(e, fd, &d);
+	}
+	if (!told) {
+		if (CTP_UNLIKELY(e->event_time && e->event_time == g->batch_time)) {
+			g->anew_fd = fd;
+			g->anew_gen = e->gen + 1;
+		}
+		renew(e, d.time);
+	}
+	fill(e, b, like, who, stack);
+	uint64_t desc = e->desc;
+	uint32_t gen = e->gen;
+	fds_give(e);
+	if (unseen)
+		emit_fd(g, CTP_EV_FD_CLOSE, &d, fd, unseen);
+	if (k)
+		candidate_post(g, k, CTP_CAND_CLOSE, &d);
+	if (!told)
+		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = b->call, .closer = who, .stack = stack}, fd, gen);
+	return desc;
+}
+
+static void peer(int fd, uint64_t own, uint64_t other)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (!own || !fds_take(e))
+		return;
+	if (e->desc == own)
+		e->peer_desc = other;
+	fds_give(e);
+}
+
+void fds_opened(struct guest *g, int fd, const struct fd_birth *b)
+{
+	begin(g, fd, b, NULL);
+}
+
+void fds_opened_pair(struct guest *g, const int fd[2], const struct fd_birth *b)
+{
+	uint64_t one = begin(g, fd[0], b, NULL), other = begin(g, fd[1], b, NULL);
+	peer(fd[0], one, other);
+	peer(fd[1], other, one);
+}
+
+void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b)
+{
+	begin(g, fd, b, fds_gen(g, from) ? fds_entry(from) : NULL);
+}
+
+static void nonblock(int fd, uint64_t desc, bool on)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (!e || ctp_peek(&e->life) != CTP_FD_OPEN || ctp_peek(&e->desc) != desc ||
+	    !(ctp_peek(&e->flags) & CTP_FD_NONBLOCK) == !on || !fds_take(e))
+		return;
+	if (e->desc == desc)
+		ctp_poke(&e->flags, e->flags ^ CTP_FD_NONBLOCK);
+	fds_give(e);
+}
+
+void fds_nonblock(int fd, bool on)
+{
+	const struct ctp_fd *e = fds_entry(fd);
+	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high), desc = e ? ctp_peek(&e->desc) : 0;
+	enum ctp_fd_kind kind = e ? ctp_peek(&e->kind) : CTP_FD_OTHER;
+	if (desc && (!on || (kind != CTP_FD_OTHER && kind != CTP_FD_FILE))) // a file blocks all the same
+		nonblock(fd, desc, on);
+	for (uint64_t i = 0; desc && !on && i <= high; i++) // that it blocks must be known of its duplicates, too
+		nonblock((int)i, desc, on);
+}
+
+bool fds_same(int a, int b)
+{
+	const struct ctp_fd *x = fds_entry(a), *y = fds_entry(b);
+	return x && y && ctp_peek(&x->life) == CTP_FD_OPEN && ctp_peek(&y->life) == CTP_FD_OPEN &&
+	       ctp_peek(&x->desc) == ctp_peek(&y->desc);
+}
+
+uint32_t fds_gen(struct guest *g, int fd)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN))
+		return ctp_peek(&e->gen);
+	if (!e || !fds_take(e)) {
+		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
+		return 0;
+	}
+	bool met = e->life != CTP_FD_OPEN;
+	if (met)
+		renew(e, guest_now());
+	uint32_t gen = e->gen;
+	fds_give(e);
+	high((uint64_t)fd);
+	if (met)
+		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = CTP_CALL_NONE}, fd, gen);
+	return gen;
+}
+
+// ------------------------------------------------------------- generations end
+
+static void ending_one(struct fd_ends *x, int fd)
+{
+	struct fd_keep *k = NULL;
+	struct ctp_fd *e = fds_entry(fd);
+	if (!e || !fds_take(e))
+		return;
+	x->gen = e->gen;
+	x->open = e->life == CTP_FD_OPEN;
+	if (!x->open && !x->before)
+		x->before = guest_now();
+	if (x->open) {
+		mark(e);
+		x->listened |= e->flags & CTP_FD_LISTENS;
+		bool waited = waits_any(e, fd);
+		if (waited || (e->flags & CTP_FD_ROWS)) // who waits through a set, the engine finds
+			k = candidate_keep(e, fd);
+		if (k && !waited)
+			k->kind = CTP_CAND_SET;
+	}
+	fds_give(e);
+	if (!k)
+		return;
+	if (!x->before)
+		x->before = guest_now();
+	k->cand.before = x->before;
+	k->next = x->keeps;
+	x->keeps = k;
+	candidate_identify(k);
+}
+
+void fds_ending(struct fd_ends *x, int first, int last)
+{
+	int max = (int)ctp_tracer->region.fds_max - 1;
+	*x = (struct fd_ends){.first = first, .last = last < max ? last : max};
+	for (int fd = first; fd <= x->last; fd++)
+		ending_one(x, fd);
+}
+
+static struct fd_keep *kept(const struct fd_ends *x, int fd)
+{
+	struct fd_keep *k = x->keeps;
+	while (k && k->cand.fd != fd)
+		k = k->next;
+	return k;
+}
+
+// Whether a generation ends here, by this call, and which. e is taken.
+static bool stack_ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, uint32_t *gen)
+{
+	if (*gen != e->gen) // the number has been handed out again meanwhile
+		return (x->open || x->first != x->last) && e->closed_gen != *gen;
+	if (x->first != x->last)
+		return marked && e->life == CTP_FD_OPEN;
+	if (x->open)
+		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it
+	renew(e, x->before); // opened unseen, met as it ends
+	*gen = e->gen;
+	return true;
+}
+
+// Generation `gen` ends. Waiters may have come while the call was under way. e is taken.
+static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, struct fd_death *d)
+{
+	struct fd_keep *k = kept(x, fd);
+	if (!k && gen == e->gen && waits_any(e, fd) && (k = candidate_keep(e, fd))) {
+		k->cand.before = x->before ? x->before : d->time;
+		k->next = x->keeps;
+		x->keeps = k;
+	}
+	struct fd_death own = *d;
+	own.epoch = 0;
+	if (k) {
+		k->post = true;
+		if (!d->epoch)
+			d->epoch = candidate_epoch();
+		own.epoch = d->epoch;
+	}
+	if (gen == e->gen || e->closed_gen < gen)
+		end(e, gen, &own);
+}
+
+static void ended_one(struct guest *g, struct fd_ends *x, int fd, struct fd_death *d, bool counts)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (!e || !fds_take(e))
+		return;
+	bool one = x->first == x->last, marked = ending(e);
+	const struct fd_keep *k = one ? NULL : kept(x, fd);
+	uint32_t gen = one ? x->gen : k ? k->cand.gen : e->gen;
+	if (gen == e->gen && (x->open || !one))
+		unmark(e);
+	bool ends = counts && stack_ends_here(e, x, marked, &gen);
+	if (ends)
+		end_kept(x, e, fd, gen, d);
+	fds_give(e);
+	if (!ends)
+		return;
+	high((uint64_t)fd);
+	emit_fd(g, CTP_EV_FD_CLOSE, d, fd, gen);
+}
+
+void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
+{
+	struct fd_death d = {.call = call, .closer = guest_who(g), .time = guest_now()};
+	g->ended_time = d.time;
+	d.stack = counts ? guest_stack(g, f) : 0;
+	if (counts && x->listened)
+		ctp_cas64(&ctp_tracer->region.ext->listener_closed, 0, d.time);
+	for (int fd = x->first; fd <= x->last; fd++)
+		ended_one(g, x, fd, &d, counts);
+	for (struct fd_keep *k = x->keeps, *next; k; k = next) {
+		next = k->next;
+		candidate_post(g, k, k->post ? k->kind : 0, &d);
+	}
+	x->keeps = NULL;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// emit.h - the fast way of one record into the ring.
+#pragma once
+
+#include "cpu.h"
+#include "preload/guest/guest.h"
+
+static inline uint64_t emit_now(void)
+{
+	return CTP_LIKELY(ctp_tracer->tsc) ? cpu_ticks() : guest_now();
+}
+
+void emit_init(void); // before any time is read
+// Whether the engine's process is still there, and no zombie.
+bool emit_lives(uint32_t engine);
+void emit_end(struct guest *g); // the thread's last record has been made
+
+// A switch, as it is about to happen: both with the numbers of their changes.
+struct emit_switch {
+	uint64_t now, from, from_n, to, to_n;
+	unsigned how;
+	uint32_t stack; // the leaver's
+};
+
+// In two slots, or into a ring that is full by what is known.
+void emit_switch_slow(struct guest *g, const struct emit_switch *s);
+
+static inline __attribute__((always_inline)) void emit_switch(struct guest *g, const struct emit_switch *s)
+{
+	struct ctp_thread *t = g->thread;
+	uint64_t head = ctp_ring_head(t), to = s->to - t->near;
+	if (CTP_UNLIKELY(to >= CTP_SHORT_NATIVE || (s->to_n & CTP_TOLD_MASK) == CTP_TOLD ||
+			 !ctp_ring_fits(t, head, 1))) {
+		emit_switch_slow(g, s);
+		return;
+	}
+	ctp_record_set_short(ctp_ring_slot(g->ring, g->ring_capacity, head), s->now, s->how, to, s->stack, s->to_n);
+	ctp_ring_publish(t, head + 1);
+}
+
+// `thread` runs an entity that g enters now, which does not leave either of them as it was entered there.
+void emit_unsure(struct guest *g, uint32_t thread);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+//
+// guest.h - what every file of libctp.so shares: the tracer (one per process),
+// the area of each thread, and the way in and out of a hook.
+//
+// A hook that is an ordinary C function looks like this:
+//
+//	CTP_HOOK int close(int fd)
+//	{
+//		struct guest *g = guest_enter();
+//		if (!g)
+//			return real_close(fd);
+//		... before ...
+//		guest_leave(g);          // never across the real call: it may block,
+//		int r = real_close(fd);  // switch coroutines, move to another thread
+//		g = guest_enter();       // re-read: NULL again means pass through
+//		if (g) { int e = errno; ... after ...; errno = e; guest_leave(g); }
+//		return r;
+//	}
+//
+// Between enter and leave: no malloc, stdio, lock, abort, nor any libc call
+// that is interposed; system calls go through arch/sys.h and leave errno alone.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctp/ctp.h"
+#include "ctp/region.h"
+#include "ctp/ring.h"
+#include "ctp/seq.h"
+
+#define CTP_HOOK __attribute__((visibility("default")))
+#define CTP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CTP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+// A place in the program: where a frame will go on when its callee returns.
+struct frame {
+	uint64_t pc, sp, fp;
+};
+
+enum { GUEST_ALTS = 4, GUEST_LOCKS = 4 };
+
+// A thread's area: private memory that fork wipes, so that in a child every
+// gate is shut. Offsets up to `argument` are known to assembly (area.h).
+struct guest {
+	// what every switch needs
+	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
+	uint32_t slot;
+	struct ctp_state *current; // the entity that runs; never NULL once attached
+	// The slice: what the running entity did since it went on. Set to slice_fresh at
+	// every switch by coroutine.c; filled by hook_io.c, hook_epoll.c and their like. 0: nothing
+	// that its suspension, or whoever goes on, must know.
+	union {
+		struct {
+			uint8_t nwaits; // registered in this slice
+			uint8_t nlocks; // of locks[] (hook_lock.c)
+			bool more_waits : 1;
+			bool eagain : 1; // the last I/O call said EAGAIN or EINPROGRESS
+			bool probed : 1; // and was a poll or select, which counts if nothing was registered
+			bool keeps;      // saved_slot was set
+			bool waiting;    // in a call that is taken for a wait: wait_seq is odd
+			bool batch;      // batch_fd was set
+			bool never;      // the short way is not for this thread
+		};
+		uint64_t slice; // all of these
+	};
+	struct ctp_thread *thread; // in the region
+	struct ctp_record *ring;
+	uint64_t ring_mask;
+	uint64_t ring_capacity;
+	uint64_t stack_top;  // of the private stack on which trampolines call C
+	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
+	uint64_t *lost;     // the thread's counter, and the region's word of gaps: what a
+	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
+	uint64_t saved_slot; // where `current` saved itself last in this slice by a call that returns
+	uint64_t saved[CTP_REGS]; // (getcontext, setjmp), with what registers; 0 = not at all
+	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
+	uint64_t kept[CTP_REGS];
+	uint64_t vfork_pc;  // where vfork was called
+	// The short way's own
+	uint64_t argument; // a register
+	const struct candidate *candidate; // what names the leaver's stack, at
+	uint64_t depth;                    // this one
+	const struct ctp_site *sites;      // ctp_region.sites
+	uint64_t saves_at; // the leaver's slot
+
+	uint64_t slice_fresh;
+	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (handle_cache.c)
+	uint32_t tid;
+	struct ctp_state *native;  // the thread's own stack
+	struct ctp_fd *taken; // the entry that this thread writes now, if its seq is
+	uint32_t taken_seq;   // this one (fds.c)
+	struct ctp_state unnamed; // stands for `native` until the thread first switches: id 0
+	uint64_t native_top; // an address above all frames of the thread's own stack
+	struct ctp_chunk *chunk; // --flight: where it writes now
+	uint64_t chunk_first;    // number of its first slot
+
+	// Alternate signal stacks that the thread has named last: a coroutine may be born there.
+	struct { uint64_t lo, hi; } alts[GUEST_ALTS];
+	uint32_t nalts;
+	bool armed; // a handler would run on an alternate stack here (crash_stack.c)
+
+	struct ctp_wait waits[CTP_WAITS];
+	const void *locks[GUEST_LOCKS]; // locked in this slice, and not unlocked
+	int32_t eagain_fd;
+	uint32_t eagain_gen, eagain_events;
+
+	// The last batch of events, for learning which coroutine an fd wakes:
+	// set by epoll waits, consumed by the first switch after it.
+	int32_t batch_fd; // the only event's fd, or -1
+	uint32_t batch_gen;
+	// A number of the last batch that was closed since and opened anew: its event may be in hand still.
+	uint64_t batch_time; // when the batch came
+	uint64_t ended_time; // when a closing call of this thread had returned last, or it began
+	int32_t anew_fd;     // -1: none
+	uint32_t anew_gen;   // the new generation
+
+	// What was found for a switch, if it runs already or lives no more: the same, and where it would go on.
+	struct { const struct ctp_state *who; uint64_t sp, pc, slot; } late;
+	uint64_t handed; // to whom the last ontop_fcontext entered
+	struct { uint64_t pc; int lo, hi; } refused; // numbers in a row that close refused there (fd_bad.c)
+
+	// Copies of what the tracer has, nearer at hand (hook.h)
+	struct ctp_fd *fds;
+	uint32_t fds_max; // 0 under a version-1 engine, which has no tables
+	const struct ctp_ext *ext;
+};
+
+// One per process. Everything here is written at attach only, except where noted.
+struct tracer {
+	uint32_t attached; // 0 in every forked child (the page is wiped)
+	bool v1;           // the engine is a version-1 one: write slots, no rings
+	bool tsc;
+	bool block;        // --overflow=block
+	bool flight;       // --flight
+	bool no_free;
+	bool base;         // cpu_base may be asked
+	bool no_engine;    // it let a thread wait in vain for a slot
+	uint64_t chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
+	uint32_t pid;
+	uint32_t exiting;  // exit handlers may be running (exit.h)
+	const uint32_t *libc_threads; // glibc's count of them; NULL: unknown
+	uint64_t first_id; // the region's next_id when we attached: while it is the same, nothing has switched
+	struct ctp_region region;
+	int v1_sock;       // version-1 wake-up socket, -1
+};
+extern struct tracer *ctp_tracer; // never NULL: points to a shut one before attach
+
+// ---------------------------------------------------------------- in and out
+
+// The thread's area if a hook may work now, with its gate shut; else NULL:
+// call the real function and nothing else. (guard.c)
+struct guest *guest_enter(void);
+
+static inline void guest_leave(struct guest *g)
+{
+	ctp_signal_fence();
+	g->gate = 1;
+}
+
+// The calling thread's area, taken now; NULL if not attached or no slot is
+// free. Called where guest_enter and the trampolines find none. (thread.c)
+struct guest *thread_start(void);
+
+// ---------------------------------------------------------------- what to use
+
+uint64_t guest_now(void); // ticks (emit.c)
+uint64_t guest_mono_ns(void); // CLOCK_MONOTONIC (emit.c)
+
+// Id of the entity that runs on this thread. (coroutine.c)
+static inline uint64_t guest_who(const struct guest *g)
+{
+	return g->current->id;
+}
+
+// Id of the stack that has `f` as its innermost frame; 0 if it cannot be told. (stacks.c)
+uint32_t guest_stack(struct guest *g, const struct frame *f);
+
+// Appends a record to the thread's ring, stamped now. (emit.c)
+void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3);
+void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3); // the time is known already
+// Wakes the engine if it sleeps. (emit.c)
+void emit_wake(void);
+
+// Zeroed memory that is never given back; NULL when used up. (memory.c)
+void *memory_take(uint64_t bytes);
+void memory_init(void); // the region is a fresh one
+
+// ---------------------------------------------------------------- fds.c offers
+
+// Called by coroutine.c while the leaver's state is being written: puts the
+// slice's waits into `s` (waits, nwaits, flags) and links them from the fds.
+void fds_suspend(struct guest *g, struct ctp_state *s);
+// Called when `s`, which had waits, goes on.
+void fds_resume(struct guest *g, struct ctp_state *s);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// region_request.h - asking the engine for a region of one's own: after exec, and as a child.
+#pragma once
+
+#include "preload/guest/guest.h"
+
+// Opens (read and write) and maps a region. NULL, errno says why.
+struct ctp_header *region_request_map(const char *path, uint64_t *bytes);
+// The same, of no more than its first page: enough to ask.
+struct ctp_header *region_request_map_head(const char *path);
+// Asks through `first`, the region that all know, for one for process `pid`, which
+// is ours from then on, mapped at `at` (which is reserved; NULL: anywhere). NULL if there
+// is none to be had.
+struct ctp_header *region_request(struct ctp_header *first, uint32_t pid, void *at, uint64_t *bytes);
+// The engine's descriptor, as a path to open.
+void region_request_path(char out[64], uint32_t engine_pid, uint32_t fd);
+// Waits until *word is no longer `old`, for at most `ns`.
+bool region_request_wait(uint32_t *word, uint32_t old, uint64_t ns);

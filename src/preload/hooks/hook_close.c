@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//
+// Enders: calls after which a number is no longer what it was. The table is
+// told before (fds_ending: the kernel may give the number away before the call
+// returns here) and after (fds_ended: whether it counts). A close counts if it
+// returned other than EBADF: Linux has released the number even when close
+// fails. dup2 and dup3 end their target only if they succeed and it was not the
+// same description before; close_range with CLOEXEC ends nothing.
+#include "preload/hooks/hook.h"
+
+#include <linux/close_range.h>
+
+static void ending(struct fd_ends *x, int first, int last)
+{
+	struct guest *g = last >= first && last >= 0 ? hook_enter() : NULL;
+	if (!g) {
+		*x = (struct fd_ends){.first = 0, .last = -1};
+		return;
+	}
+	fds_ending(x, first, last);
+	guest_leave(g);
+}
+
+static void ended(struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
+{
+	struct guest *g = x->last >= x->first ? hook_enter() : NULL;
+	if (!g)
+		return;
+	fds_ended(g, x, call, f, counts);
+	guest_leave(g);
+}
+
+// Read after the real call only, in a function of its own: the thread may be another.
+static __attribute__((noinline)) bool not_open(void)
+{
+	return errno == EBADF;
+}
+
+// Of a single number; what says whether it was refused, and by errno, is the caller's.
+static void refused(int fd, enum ctp_fd_call call, const struct frame *f)
+{
+	struct guest *g = fd >= 0 && call != CTP_CALL_CLOSEDIR ? hook_enter() : NULL; // that one is of who closes all
+	if (!g)
+		return;
+	bad_closed(g, fd, call, f);
+	guest_leave(g);
+}
+
+#define ENDER_HOOK(type, name, call, number, failed, params, args) \
+	CTP_HOOK type name params \
+	{ \
+		struct frame f; \
+		struct fd_ends x; \
+		int fd = number; \
+		CPU_CALLER(&f); \
+		ending(&x, fd, fd); \
+		type r = real_##name args; \
+		bool counts = r != (failed) || !not_open(); \
+		ended(&x, call, &f, counts); \
+		if (CTP_UNLIKELY(!counts)) \
+			refused(fd, call, &f); \
+		return r; \
+	}
+
+// The number behind a stream, leaving errno alone; -1 if it has none. NULL is
+// left to the real call to judge; `noipa`, as the headers promise gcc no NULL.
+static __attribute__((noipa)) int stream_fd(FILE *s)
+{
+	int e = errno, fd = s ? fileno_unlocked(s) : -1;
+	errno = e;
+	return fd;
+}
+
+static __attribute__((noipa)) int dir_fd(DIR *d)
+{
+	return d ? dirfd(d) : -1;
+}
+
+ENDER_HOOK(int, close, CTP_CALL_CLOSE, fd_, -1, (int fd_), (fd_))
+ENDER_HOOK(int, fclose, CTP_CALL_FCLOSE, stream_fd(s), EOF, (FILE *s), (s))
+ENDER_HOOK(int, pclose, CTP_CALL_PCLOSE, stream_fd(s), -1, (FILE *s), (s))
+ENDER_HOOK(int, closedir, CTP_CALL_CLOSEDIR, dir_fd(d), -1, (DIR *d), (d))
+
+// ------------------------------------------------------------- ranges
+
+// The highest number that the table knows, or `last` if that is less.
+static int last_known(unsigned last)
+{
+	if (!ctp_tracer->attached || ctp_tracer->v1)
+		return -1;
+	uint64_t high = ctp_load64(&ctp_tracer->region.ext->fd_high);
+	if (high >= ctp_tracer->region.fds_max)
+		high = ctp_tracer->region.fds_max - 1;
+	return last < high ? (int)last : (int)high;
+}
+
+CTP_HOOK int close_range(unsigned first, unsigned last, int flags)
+{
+	struct frame f;
+	struct fd_ends x;
+	if (flags & CLOSE_RANGE_CLOEXEC)
+		return real_close_range(first, last, flags);
+	int high = last_known(last);
+	CPU_CALLER(&f);
+	ending(&x, first <= INT32_MAX ? (int)first : INT32_MAX, high);
+	int r = real_close_range(first, last, flags);
+	ended(&x, CTP_CALL_CLOSE_RANGE, &f, r == 0);
+	return r;
+}
+
+CTP_HOOK void closefrom(int first)
+{
+	struct frame f;
+	struct fd_ends x;
+	CPU_CALLER(&f);
+	ending(&x, first > 0 ? first : 0, last_known(UINT32_MAX));
+	real_closefrom(first);
+	ended(&x, CTP_CALL_CLOSEFROM, &f, true);
+}
+
+// ------------------------------------------------------------- onto a number
+
+// dup2(dup(F), F) closes nothing either: the number goes on as what it was.
+static bool same(int from, int to)
+{
+	struct guest *g = hook_enter();
+	bool r = g && fds_same(from, to);
+	if (g)
+		guest_leave(g);
+	return r;
+}
+
+#define ONTO_HOOK(name, how, params, args) \
+	CTP_HOOK int name params \
+	{ \
+		struct fd_ends x; \
+		bool keeps = from == to || same(from, to); \
+		OPENING(how, CTP_FD_OTHER); \
+		ending(&x, to, keeps ? -1 : to); \
+		int r = real_##name args; \
+		if (keeps) \
+			return r; \
+		ended(&x, how, &birth.frame, r >= 0); \
+		struct guest *g = r >= 0 ? hook_enter() : NULL; \
+		if (g) { \
+			fds_duped(g, from, to, &birth); \
+			guest_leave(g); \
+		} \
+		return r; \
+	}
+
+ONTO_HOOK(dup2, CTP_CALL_DUP2, (int from, int to), (from, to))
+ONTO_HOOK(dup3, CTP_CALL_DUP3, (int from, int to, int flags), (from, to, flags))

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// epoll: registrations go into the table of descriptors and into the slice of
+// whoever makes them; the waits are the poller's half of the harvest/close
+// protocol. `seen` is the epoch as read before the kernel is entered, and what
+// came out is noted before wait_seq is even again: so a wait that took an event
+// can never pass for one that took nothing.
+#include "preload/hooks/hook.h"
+
+#include <sys/epoll.h>
+
+// A registration that was refused. Read after the real call only, as in hook_io.c.
+static __attribute__((noinline)) void refused(int fd, int op, const struct frame *f)
+{
+	struct guest *g = errno == EBADF && op != EPOLL_CTL_DEL ? hook_enter() : NULL; // many take out what is closed already
+	if (!g)
+		return;
+	bad_registered(g, fd, f);
+	guest_leave(g);
+}
+
+CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
+{
+	struct frame f;
+	CPU_CALLER(&f);
+	int r = real_epoll_ctl(epfd, op, fd, ev);
+	if (CTP_UNLIKELY(r))
+		refused(fd, op, &f);
+	struct guest *g = r == 0 ? hook_enter() : NULL;
+	if (!g)
+		return r;
+	if (op == EPOLL_CTL_DEL)
+		waits_unregistered(g, epfd, fd, &f);
+	else
+		waits_registered(g, epfd, fd, ev);
+	guest_leave(g);
+	return r;
+}
+
+// A time that is not after the present one, without a clock: enough for a look at what is there.
+// What this thread closed before is older.
+static inline uint64_t hook_before(const struct guest *g)
+{
+	uint64_t t = g->current->since > g->batch_time ? g->current->since : g->batch_time;
+	return t > g->ended_time ? t : g->ended_time + 1;
+}
+
+HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll_event *buf, int max, int64_t timeout_ns)
+{
+	struct guest *g = hook_enter();
+	*turn = (struct loop_turn){.slot = UINT32_MAX};
+	if (!g)
+		return;
+	bool looks = timeout_ns == 0 && !ctp_load64(&g->ext->exit_begun);
+	struct wait_entry w = {CTP_IN_EPOLL, epfd, buf, max > 0 ? (uint64_t)max * sizeof(*buf) : 0, timeout_ns,
+			       looks ? hook_before(g) : guest_now()};
+	g->thread->polls++;
+	loop_enter(g, turn, &w);
+	guest_leave(g);
+}
+
+// How much of a buffer is the kernel's is told by what it has put there, not by the caller.
+static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n)
+{
+	uint64_t bytes = (uint64_t)n * sizeof(*buf);
+	if (t->came_buf != (uint64_t)buf || t->came_bytes < bytes)
+		t->came_bytes = bytes;
+	t->came_buf = (uint64_t)buf;
+}
+
+// In the wait all the time? If anybody ran on this thread meanwhile, the wait is no longer noted. A thread that
+// never switched has nobody to wait for.
+__attribute__((noinline)) void loop_slept(struct guest *g, const struct loop_turn *turn, uint64_t now)
+{
+	const struct ctp_thread *t = g->thread;
+	uint64_t ticks = now - t->wait_since;
+	if (turn->sleeps && turn->slot == g->slot && (ctp_load64(&t->wait_seq) & 1) && ticks >= LOOP_SLEPT_TICKS && guest_who(g))
+		emit_at(g, now, ctp_w1(CTP_EV_SLEPT, 0, guest_who(g)), 0, ticks);
+}
+
+static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll_event *buf, int n)
+{
+	struct guest *g = hook_enter();
+	if (!g)
+		return n;
+	waits_harvested(g, epfd, buf, n);
+	if (n > 0)
+		note_came(g->thread, buf, n);
+	loop_leave(g, turn, n, g->batch_time);
+	guest_leave(g);
+	return n;
+}
+
+CTP_HOOK int epoll_wait(int epfd, struct epoll_event *buf, int max, int timeout)
+{
+	struct loop_turn turn;
+	poll_enter(&turn, epfd, buf, max, timeout_of_ms(timeout));
+	return poll_leave(&turn, epfd, buf, real_epoll_wait(epfd, buf, max, timeout));
+}
+
+CTP_HOOK int epoll_pwait(int epfd, struct epoll_event *buf, int max, int timeout, const sigset_t *mask)
+{
+	struct loop_turn turn;
+	poll_enter(&turn, epfd, buf, max, timeout_of_ms(timeout));
+	return poll_leave(&turn, epfd, buf, real_epoll_pwait(epfd, buf, max, timeout, mask));
+}
+
+CTP_HOOK int epoll_pwait2(int epfd, struct epoll_event *buf, int max, const struct timespec *timeout,
+			  const sigset_t *mask)
+{
+	struct loop_turn turn;
+	poll_enter(&turn, epfd, buf, max, timeout_of(timeout));
+	return poll_leave(&turn, epfd, buf, real_epoll_pwait2(epfd, buf, max, timeout, mask));
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// The end of the program, as early as it can be seen: main returning, exit,
+// quick_exit, _exit. What comes after (exit handlers, destructors) closes
+// descriptors under waiters by the dozen and proves nothing, so the final
+// inspection happens here, before any of it (exit.h). An exit in a signal handler
+// that interrupted another hook is noted, but not inspected.
+#include "preload/guest/exit.h"
+#include "preload/hooks/hook.h"
+
+static void begins(enum ctp_exit how, int status, const struct frame *f)
+{
+	struct guest *g = hook_enter();
+	exit_begins(g, how, status, g ? guest_stack(g, f) : 0);
+	if (g)
+		guest_leave(g);
+}
+
+#define EXIT_HOOK(name, how) \
+	CTP_HOOK void name(int status) \
+	{ \
+		struct frame f; \
+		CPU_CALLER(&f); \
+		begins(how, status, &f); \
+		real_##name(status); \
+		__builtin_unreachable(); \
+	}
+
+EXIT_HOOK(exit, CTP_EXIT_EXIT)
+EXIT_HOOK(_exit, CTP_EXIT__EXIT)
+EXIT_HOOK(_Exit, CTP_EXIT__EXIT)
+EXIT_HOOK(quick_exit, CTP_EXIT_QUICK)
+
+CTP_HOOK int pthread_create(pthread_t *restrict t, const pthread_attr_t *restrict attr, void *(*fn)(void *), void *restrict arg)
+{
+	exit_watch_thread();
+	return real_pthread_create(t, attr, fn, arg);
+}
+
+// ------------------------------------------------------------- main's return
+
+static int (*program_main)(int, char **, char **);
+
+static int main_wrapped(int argc, char **argv, char **envp)
+{
+	struct frame f;
+	int status = program_main(argc, argv, envp);
+	CPU_CALLER(&f);
+	begins(CTP_EXIT_MAIN, status, &f);
+	return status;
+}
+
+CTP_HOOK int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+			       void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+	if (!ctp_tracer->attached)
+		return real___libc_start_main(main, argc, argv, init, fini, rtld_fini, stack_end);
+	program_main = main;
+	return real___libc_start_main(main_wrapped, argc, argv, init, fini, rtld_fini, stack_end);
+}

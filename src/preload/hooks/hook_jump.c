@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// The longjmp family, and where signal handlers stand. A longjmp onto another
+// stack is a switch; on one's own stack it is error handling, and none. The
+// target is told by the jmp_buf, if its owner saved itself there last and just
+// there, else by the stack in which the saved stack pointer lies: jmp_bufs are
+// reused, and many coroutines can be copied through one stack. A handler that
+// leaves its context behind on an alternate stack makes a coroutine of it: that
+// begins when somebody jumps there. What setjmp saves, its trampoline notes.
+#include "context.h"
+#include "preload/coroutine/coroutine.h"
+#include "preload/coroutine/crash.h"
+#include "preload/hooks/hook.h"
+#include "preload/coroutine/stack_index.h"
+
+void hook_longjmp(struct guest *g, struct arguments *a);
+int hook_abandons(struct guest *g, const void *env);
+
+// Who left itself behind in `env`, at this very place.
+static struct ctp_state *saved_at(struct guest *g, const struct target *t)
+{
+	struct ctp_state *s = handle_cache_find(t->slot);
+	if (s->slot != t->slot) {
+		s = stack_index_slot(t->slot);
+		handle_cache_note(g, t->slot, s);
+	}
+	if (!s || s->regs[CTP_REG_SP] != t->sp)
+		return NULL;
+	if (s->life == CTP_DESTROYED) // or so it was thought
+		return s->how == CTP_HOW_REUSED && s->guest[1] == (CTP_SUSPENDED | CTP_HOW_JUMP << 8) ? s : NULL;
+	return s->life == CTP_SUSPENDED && s->how == CTP_HOW_JUMP ? s : NULL;
+}
+
+static bool same_alt(const struct guest *g, uint64_t one, uint64_t other)
+{
+	for (unsigned i = 0; i < GUEST_ALTS; i++)
+		if (one > g->alts[i].lo && one <= g->alts[i].hi && other > g->alts[i].lo && other <= g->alts[i].hi)
+			return true;
+	return false;
+}
+
+// Does the running entity stay where it is? `sp`: where it is now.
+static bool stays(struct guest *g, const struct target *t, uint64_t sp)
+{
+	const struct ctp_state *s = g->current;
+	bool up = t->sp >= sp; // to a caller, if it is the same stack
+	if (s->entity == CTP_COROUTINE && (coroutine_holds(s, t->sp) || s->regs[CTP_REG_SP] == t->sp))
+		return true;
+	if (stack_index_stack(t->sp))
+		return false;
+	if (same_alt(g, sp, t->sp)) // within a signal handler
+		return true;
+	if (s->entity == CTP_COROUTINE) // where its stack ends may not be known
+		return s->lo == s->hi && up && t->sp - sp < COROUTINE_NATIVE_REACH;
+	return s == g->native && (coroutine_native_has(g, t->sp) || (up && t->sp <= g->native_top));
+}
+
+void hook_longjmp(struct guest *g, struct arguments *a)
+{
+	const void *env = (const void *)ARGUMENT(a, 0);
+	if (!env)
+		return;
+	struct target t = {(uint64_t)env, jmpbuf_sp(env), jmpbuf_pc(env)};
+	struct ctp_state *to = g->saved_slot == t.slot ? g->current : saved_at(g, &t);
+	if (!to || to == g->current) {
+		if (to || stays(g, &t, g->regs[CTP_REG_SP])) {
+			wait_leave(g); // out of a call that it was in, perhaps
+			return;
+		}
+		to = coroutine_find(g, &t);
+	} else if (to->life == CTP_DESTROYED) {
+		to = coroutine_find_slow(g, &t); // copied through one stack
+	}
+	coroutine_leave(g, to, CTP_HOW_JUMP);
+}
+
+// A signal handler jumps, and the signal found a hook under way. Whether that
+// hook is abandoned, as the target lies above it: then the gate is open again,
+// and what it had half done is mended as far as it can be, and known to be poor.
+int hook_abandons(struct guest *g, const void *env)
+{
+	uint64_t sp = jmpbuf_sp(env), here = (uint64_t)__builtin_frame_address(0), hook = g->regs[CTP_REG_SP];
+	bool within = sp - (uint64_t)g < g->stack_top - (uint64_t)g; // the hook's own stack: the signal struck there
+	if (within || same_alt(g, here, sp) || (sp < hook && hook - sp < COROUTINE_NATIVE_REACH))
+		return 0;
+	ctp_or32(g->gaps, CTP_GAP_BLIND);
+	if (g->current->turn & 1)
+		ctp_state_end(g->current);
+	fds_abandon(g);
+	g->gate = 1;
+	return 1;
+}
+
+static void alt_taken(struct guest *g, uint64_t lo, uint64_t hi)
+{
+	struct ctp_state *s = stack_index_stack(lo);
+	if (s && s != g->current && s->lo == lo && s->hi == hi) // another is to be born there
+		coroutine_released(g, lo, hi, false, NULL);
+	g->alts[g->nalts].lo = lo;
+	g->alts[g->nalts].hi = hi;
+	g->nalts = (g->nalts + 1) % GUEST_ALTS;
+}
+
+CTP_HOOK int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
+{
+	int r = crash_altstack(ss, old);
+	struct guest *g = r == 0 && ss ? hook_enter() : NULL;
+	if (!g)
+		return r;
+	uint64_t lo = ss->ss_flags & SS_DISABLE ? 0 : (uint64_t)ss->ss_sp;
+	g->thread->alt_stack = lo;
+	if (lo)
+		alt_taken(g, lo, lo + ss->ss_size);
+	guest_leave(g);
+	return r;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+//
+// The beginning of a guest. Attaching: find the region (named by
+// the environment, or made here when preloaded alone), claim it by putting our
+// pid into it, set up memory, open the gates. After an exec the old image's pid
+// stands there already: the engine is asked for a fresh region. Anything wrong
+// means: run untraced, and say so once. No descriptor stays open.
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "preload/process/standalone.h"
+#include "preload/guest/region_request.h"
+#include "preload/coroutine/blocks.h"
+#include "preload/process/child.h"
+#include "context.h"
+#include "cpu.h"
+#include "preload/coroutine/crash.h"
+#include "preload/guest/coredump_advise.h"
+#include "preload/guest/emit.h"
+#include "preload/guest/exit.h"
+#include "preload/fds/fd_map.h"
+#include "preload/fds/fds.h"
+#include "preload/coroutine/inherit.h"
+#include "preload/guest/modules.h"
+#include "preload/coroutine/stack_index.h"
+#include "preload/coroutine/handle_cache.h"
+#include "preload/guest/real.h"
+#include "preload/coroutine/stacks.h"
+#include "preload/coroutine/station.h"
+#include "preload/coroutine/thread.h"
+#include "preload/guest/v1.h"
+
+static struct tracer shut;
+struct tracer *ctp_tracer = &shut;
+
+void attach_say(const char *what, const char *why)
+{
+	const char *parts[] = {"ctp: ", what, why ? ": " : "", why ? why : "", "; the program runs untraced\n"};
+	char line[512];
+	size_t n = 0;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		for (const char *p = parts[i]; *p && n < sizeof(line); p++)
+			line[n++] = *p;
+	cpu_syscall(SYS_write, 2, (long)line, (long)n, 0, 0, 0);
+}
+
+// The region of an engine that knows version 1 only: stations and slots are
+// shared, all else is our own memory.
+static int open_v1(struct tracer *t, struct ctp_header *shared, uint64_t bytes)
+{
+	uint32_t n = shared->max_stations;
+	const char *sock = getenv("CTP_SOCK_PATH");
+	if (shared->version != CTP_VERSION || n > CTP_STATIONS_LIMIT ||
+	    CTP_HEADER_BYTES + (uint64_t)n * CTP_STATION_BYTES > bytes)
+		return -EPROTO;
+	struct ctp_header layout = {0};
+	ctp_region_layout(&layout, n, 4096);
+	uint64_t own = layout.ext.region_bytes;
+	void *p = real_mmap(NULL, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	memcpy(p, &layout, sizeof(layout));
+	if (ctp_region_open(&t->region, p, own))
+		return -EPROTO;
+	madvise(p, own, MADV_DONTFORK);
+	t->region.ext->region_base = (uint64_t)p;
+	t->region.header = shared;
+	t->region.stations = (struct ctp_station *)((char *)shared + CTP_HEADER_BYTES);
+	t->region.stations_max = n;
+	t->v1 = true;
+	t->v1_sock = sock ? v1_connect(sock) : -1;
+	return 0;
+}
+
+// Takes the region over that lies at h. 0 or -errno.
+static int take(struct tracer *t, struct ctp_header *h, uint64_t bytes)
+{
+	int r = ctp_region_open(&t->region, h, bytes);
+	if (r)
+		return r;
+	madvise(h, bytes, MADV_DONTFORK);
+	madvise(h, bytes, MADV_DONTDUMP);
+	h->ext.region_base = (uint64_t)h;
+	return 0;
+}
+
+// Maps the region at `path` and claims it, or asks there for one. 0: claimed; 1: it is
+// somebody else's (we are a child); -errno.
+static int claim(struct tracer *t, const char *path)
+{
+	uint64_t bytes;
+	struct ctp_header *h = region_request_map(path, &bytes), *own = h;
+	if (!h)
+		return -(errno ? errno : EPROTO);
+	if (ctp_load64(&h->magic) == CTP_MAGIC && h->ext.magic != CTP_EXT_MAGIC)
+		return open_v1(t, h, bytes);
+	int r = ctp_region_open(&t->region, h, bytes);
+	if (r)
+		return r;
+	const struct ctp_ext *e = &h->ext;
+	if (e->clock_kind != CTP_CLOCK_MONOTONIC && !(CPU_HAS_TSC && e->clock_kind == CTP_CLOCK_TSC))
+		return -ENOTSUP;
+	bool root = !e->root_pid || e->root_pid == t->pid;
+	if (!root || !ctp_cas32(&h->ext.guest_pid, 0, t->pid)) {
+		bool again = ctp_load32(&e->guest_pid) == t->pid, follow = e->options & CTP_OPT_FOLLOW;
+		if (again)
+			ctp_add32(&h->ext.execs, 1); // what was here before is gone, even if nobody answers
+		own = again || follow ? region_request(h, t->pid, NULL, &bytes) : NULL;
+		real_munmap(h, t->region.bytes);
+		if (!own)
+			return again ? -ETIMEDOUT : 1;
+		ctp_store32(&own->ext.guest_pid, t->pid);
+	}
+	return take(t, own, bytes);
+}
+
+static void find_self(struct ctp_ext *e)
+{
+	struct dl_find_object o;
+	if (_dl_find_object((void *)find_self, &o) == 0) {
+		e->self_base = (uint64_t)o.dlfo_map_start;
+		e->self_end = (uint64_t)o.dlfo_map_end;
+	}
+}
+
+static uint64_t main_stack_top(void)
+{
+	void **end = dlsym(RTLD_DEFAULT, "__libc_stack_end");
+	return (end ? (uint64_t)*end : (uint64_t)getauxval(AT_RANDOM)) & ~15ULL;
+}
+
+static int set_up(struct tracer *t, uint64_t top)
+{
+	struct ctp_ext *e = t->region.ext;
+	static char exe[4096];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	t->tsc = !t->v1 && e->clock_kind == CTP_CLOCK_TSC;
+	t->block = e->options & CTP_OPT_BLOCK;
+	t->flight = (e->options & CTP_OPT_FLIGHT) && t->region.chunks;
+	t->no_free = e->options & CTP_OPT_NO_FREE;
+	t->base = cpu_base_readable(getauxval(AT_HWCAP2));
+	*ctp_tracer = *t; // memory.c and the others read it there
+	memory_init();
+	coredump_init();
+	candidate_init();
+	inherit_init();
+	fd_map_init();
+	find_self(e);
+	e->context_off = CONTEXT_OFF;
+	e->context_words = CONTEXT_WORDS;
+	e->context_scratch = CONTEXT_SCRATCH;
+	e->page = (uint64_t)ctp_tracer;
+	e->pointer_guard = jmpbuf_guard();
+	e->pointer_rotate = JMPBUF_ROTATE;
+	modules_init(exe);
+	if (station_init() || stack_index_init() || handle_cache_init() || stacks_init() || blocks_init())
+		return -ENOMEM;
+	return thread_init(e, top) ? -ENOMEM : 0;
+}
+
+// The page that says "attached": fork wipes it, and with it everything.
+static struct tracer *tracer_page(void)
+{
+	void *p = real_mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_Static_assert(sizeof(struct tracer) <= 4096, "one page");
+	if (p == MAP_FAILED)
+		return NULL;
+	if (madvise(p, 4096, MADV_WIPEONFORK)) {
+		real_munmap(p, 4096);
+		return NULL;
+	}
+	return p;
+}
+
+// With everything at hand: sets up, and opens the gates.
+static int begin(struct tracer *t, uint64_t top)
+{
+	int r = set_up(t, top);
+	if (r)
+		return r;
+	ctp_tracer->region.ext->attached_ns = guest_mono_ns();
+	ctp_tracer->region.ext->attached = guest_now();
+	ctp_tracer->first_id = ctp_load64(&ctp_tracer->region.ext->next_id);
+	ctp_store32(&ctp_tracer->attached, 1);
+	thread_start();
+	crash_init();
+	return 0;
+}
+
+int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
+{
+	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
+	int r = take(&t, own, bytes);
+	if (r)
+		return r;
+	own->ext.inherited = 1;
+	ctp_store32(&own->ext.guest_pid, t.pid);
+	r = begin(&t, top);
+	if (!r)
+		exit_init();
+	return r;
+}
+
+// Whether we are the program that ctp-run started, or told to attach by hand: only
+// then is it worth a word that we cannot. A child may have outlived the engine, or
+// given up the rights to reach it.
+static bool told(const char *path)
+{
+	uint32_t pid = 0;
+	if (strncmp(path, "/proc/", 6) != 0)
+		return true;
+	for (const char *p = path + 6; *p >= '0' && *p <= '9'; p++)
+		pid = pid * 10 + (uint32_t)(*p - '0');
+	return pid == (uint32_t)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static void say_why(int r)
+{
+	if (r == -ENOTSUP)
+		attach_say("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
+	else
+		attach_say("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" :
+			   r == -EPROTONOSUPPORT ? "made by another version of ctp: use that one's libctp.so" : strerror(-r));
+}
+
+__attribute__((constructor)) static void attach(void)
+{
+	const char *off = getenv("CTP_DISABLE"), *path = getenv("CTP_SHM_PATH");
+	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
+	int saved = errno, r;
+	real_resolve_all();
+	emit_init();
+	if ((off && *off && strcmp(off, "0") != 0) || getauxval(AT_SECURE))
+		goto out;
+	if (cpu_shadow_stack()) {
+		attach_say("a user shadow stack is on", "the end of a coroutine could not be seen");
+		goto out;
+	}
+	bool alone = !path;
+	if (alone && !(path = standalone_start()))
+		goto out;
+	bool say = alone || told(path);
+	r = claim(&t, path);
+	if (r < 0 && say)
+		say_why(r);
+	if (r)
+		goto out;
+	struct tracer *page = tracer_page();
+	if (!page) {
+		attach_say("no memory that fork wipes", "MADV_WIPEONFORK needs Linux 4.14");
+		goto out;
+	}
+	ctp_tracer = page;
+	if ((r = begin(&t, main_stack_top()))) {
+		ctp_tracer = &shut;
+		attach_say("not enough memory", NULL);
+		goto out;
+	}
+	child_init(path);
+	exit_init();
+out:
+	if (!ctp_tracer->attached)
+		real_bypass();
+	errno = saved;
+}

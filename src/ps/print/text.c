@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//
+// The list for people: a line for each group (text_head.c), its innermost own
+// functions below it (text_frames.c), and a last line that counts. What a group has
+// most of (descriptors) is shortened; JSON never is. Names come from the program:
+// what could steer a terminal is taken out.
+#include "ps/print/text.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "core/corefile.h"
+#include "ctp/words.h"
+
+enum { THREADS_SHOWN = 8 };
+
+const char *text_paint(const struct page *p, const char *code)
+{
+	return p->color ? code : "";
+}
+
+static int print_group(const struct page *p, const struct group *g)
+{
+	const struct coroutine *c = g->first;
+	const struct report_wants *w = p->r->wants;
+	const struct threads_one *t = c->life == CTP_RUNNING ? report_thread(p->r, c) : NULL;
+	uint32_t stack = t ? t->stack : g->stack;
+	bool one_line = w->all && !w->whole;
+	struct frames f = { 0 };
+	int e = 0;
+	fputc(' ', p->to);
+	text_head(p, g);
+	if (c->life == CTP_SUSPENDED && one_line && !(e = report_frames(p->r, stack, &f)))
+		text_way(p, &f);
+	frames_deinit(&f);
+	text_created(p, g);
+	text_fd_name(p, g);
+	fputc('\n', p->to);
+	if (!e && w->why)
+		e = text_why(p, g);
+	if (!e && c->life == CTP_SUSPENDED && !one_line)
+		e = text_stack(p, w->whole ? "    " : "     ", stack);
+	else if (!e && c->life == CTP_RUNNING && !one_line && stack)
+		e = text_stack(p, w->whole ? "    " : "     ", stack);
+	else if (c->life == CTP_RUNNING && !stack)
+		fputs(p->r->found->core ? "     (what ran leaves no stack in the tables)\n" :
+		      "     (it computes: a stack in use cannot be read without stopping it)\n", p->to);
+	return e;
+}
+
+// Those that have ended, one by one: what is left of them is their stack.
+static void print_ended(const struct page *p)
+{
+	for (size_t i = 0; i < p->r->tables.nended && !p->r->wants->tree; i++) {
+		const struct group one = { .first = &p->r->tables.ended[i], .n = 1, .one_creator = true };
+		fputc(' ', p->to);
+		text_head(p, &one);
+		text_created(p, &one);
+		fputc('\n', p->to);
+	}
+}
+
+// Threads that run no coroutine; the others stand with theirs.
+static int print_threads(const struct page *p)
+{
+	const struct tables *t = &p->r->tables;
+	size_t own = 0;
+	int e = 0;
+	for (size_t i = 0; !e && i < t->nthreads; i++) {
+		const struct threads_one *one = &p->r->threads.v[i];
+		char ns[32];
+		if ((t->threads[i].current && t->threads[i].current != t->threads[i].native) || own++ >= THREADS_SHOWN)
+			continue;
+		fprintf(p->to, " thread %d on its own stack", one->tid ? (int)one->tid : (int)t->threads[i].tid);
+		if (*one->call) {
+			bool on = one->call[0] == 'o' && one->call[1] == 'n';
+			text_duration(ns, sizeof(ns), one->waits_ns);
+			fprintf(p->to, " [%s%s%s%s]", on ? "" : "in ", one->call, one->waits_ns ? ", " : "",
+				one->waits_ns ? ns : "");
+		}
+		fputc('\n', p->to);
+		if (p->r->wants->whole && one->stack)
+			e = text_stack(p, "    ", one->stack);
+	}
+	if (own > THREADS_SHOWN)
+		fprintf(p->to, " and %zu more threads on their own stacks\n", own - THREADS_SHOWN);
+	return e;
+}
+
+static void print_counts(const struct page *p)
+{
+	const struct tables *t = &p->r->tables;
+	const char *least = t->partial ? "at least " : "";
+	fprintf(p->to, "%zu coroutines: %" PRIu64 " suspended", t->n, t->suspended);
+	if (t->ready || t->pooled)
+		fprintf(p->to, " (%" PRIu64 " ready, %" PRIu64 " pooled)", t->ready, t->pooled);
+	fprintf(p->to, ", %" PRIu64 " created, %" PRIu64 " running; ", t->created, t->running);
+	fprintf(p->to, "ended: %s%" PRIu64 " finished, %s%" PRIu64 " destroyed\n", least, t->finished, least,
+		t->destroyed);
+}
+
+// Of a core file: how it came to be, and who ran then.
+static void print_core(const struct page *p)
+{
+	const struct corefile *c = p->r->found->core;
+	const struct ctp_crash *crash = &p->r->found->header.ext.crash;
+	char signal[32], who[160], path[256];
+	snprintf(path, sizeof(path), "%s", p->r->found->core_path);
+	find_clean(path);
+	fprintf(p->to, "(core file %s", path);
+	if (c->signal)
+		fprintf(p->to, ": %s on thread %" PRIu32, words_signal(c->signal, signal, sizeof(signal)), c->tid);
+	if (crash->ready == 1 && crash->who)
+		fprintf(p->to, ", which ran %s", report_who(p->r, crash->who, NULL, who, sizeof(who)));
+	fputs(")\n", p->to);
+}
+
+static void print_top(const struct page *p)
+{
+	char command[160];
+	find_command_of(p->r->found, command, sizeof(command));
+	fprintf(p->to, "%spid %d%s  %s  ", text_paint(p, TEXT_BOLD), (int)p->r->found->pid, text_paint(p, TEXT_PLAIN), command);
+	if (p->r->found->core)
+		print_core(p);
+	else if (p->r->found->engine)
+		fprintf(p->to, "(ctp-run %d)\n", (int)p->r->found->engine);
+	else
+		fputs("(its ctp-run is gone)\n", p->to);
+}
+
+int text_write(FILE *to, const struct report *r, bool color)
+{
+	const struct page p = { to, r, color };
+	int e = 0;
+	print_top(&p);
+	if (r->wants->tree)
+		e = text_tree(&p);
+	for (size_t i = 0; !r->wants->tree && !e && i < r->groups.n; i++)
+		e = print_group(&p, &r->groups.v[i]);
+	const char *changed;
+	for (size_t i = 0; (changed = symbols_mismatch(r->symbols, i)); i++)
+		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);
+	if (r->tables.unsettled)
+		fprintf(to, "%zu coroutines were being switched all the while: they may be shown as of two moments\n",
+			r->tables.unsettled);
+	if (r->wants->nids)
+		return e;
+	print_ended(&p);
+	if (!e)
+		e = print_threads(&p);
+	print_counts(&p);
+	return e;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Stacks for people: the program's own functions first; what a library put on top, or
+// below, is left out where there is anything of the program's own, unless all is asked for.
+#include <string.h>
+
+#include "base/file.h"
+#include "ps/print/text.h"
+
+enum { SHOWN = 6, WAY_SHOWN = 3 };
+
+static const char *name(const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	frames_name(f, buf, bytes);
+	find_clean(buf);
+	return buf;
+}
+
+void text_place(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	*buf = 0;
+	if (f && f->file)
+		snprintf(buf, bytes, "%s:%d", p->r->wants->whole ? frames_path(f) : file_base(f->file), f->line);
+	else if (f && f->symbol && f->module)
+		snprintf(buf, bytes, "%s", file_base(f->module));
+	find_clean(buf);
+}
+
+void text_site(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	char function[96];
+	text_place(p, f, buf, bytes);
+	if (f && !f->file && f->symbol && f->module)
+		snprintf(buf, bytes, "%s (%s)", name(f, function, sizeof(function)), file_base(f->module));
+	find_clean(buf);
+}
+
+static void print_frame(const struct page *p, const char *indent, const struct symbols_frame *f, int number)
+{
+	char function[96], at[96];
+	name(f, function, sizeof(function));
+	text_place(p, f, at, sizeof(at));
+	fputs(indent, p->to);
+	if (number >= 0)
+		fprintf(p->to, "#%-2d ", number);
+	fprintf(p->to, *at ? "%-24s  %s\n" : "%s\n", function, at);
+}
+
+static bool any_own(const struct frames *f)
+{
+	return frames_outermost_own(f) != NULL;
+}
+
+void text_frames(const struct page *p, const char *indent, const struct frames *f)
+{
+	bool own = any_own(f), whole = p->r->wants->whole;
+	size_t shown = 0, i;
+	for (i = 0; i < f->n && (whole || shown < SHOWN); i++) {
+		if (!whole && own && frames_is_library(f->items[i]))
+			continue;
+		print_frame(p, indent, f->items[i], whole ? (int)i : -1);
+		shown++;
+	}
+	size_t left = 0;
+	for (; i < f->n; i++)
+		left += !own || !frames_is_library(f->items[i]);
+	if (left)
+		fprintf(p->to, "%s... %zu more\n", indent, left);
+	if (!f->captured)
+		fprintf(p->to, "%s(its stack could not be read)\n", indent);
+	if (whole && (f->flags & CTP_STACK_TRUNCATED))
+		fprintf(p->to, "%s... cut off here\n", indent);
+	if (f->flags & CTP_STACK_GUESSED)
+		fprintf(p->to, "%s(partly guessed from frame pointers)\n", indent);
+}
+
+void text_way(const struct page *p, const struct frames *f)
+{
+	bool own = any_own(f);
+	size_t shown = 0;
+	char function[96];
+	for (size_t i = 0; i < f->n && shown < WAY_SHOWN; i++)
+		if (!own || !frames_is_library(f->items[i]))
+			fprintf(p->to, "%s%s", shown++ ? " < " : "  in ", name(f->items[i], function, sizeof(function)));
+}
+
+int text_stack(const struct page *p, const char *indent, uint32_t stack)
+{
+	struct frames f = { 0 };
+	int e = report_frames(p->r, stack, &f);
+	if (!e)
+		text_frames(p, indent, &f);
+	frames_deinit(&f);
+	return e;
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+//
+// What a descriptor is: its kind from the region's table, its name from /proc:
+// the link says the path or the socket's inode, the network's tables (read at
+// the first socket) say the addresses. A name is only given if the descriptor
+// was of the same generation before and after the link was read.
+#include "ps/read/fds.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/idmap.h"
+#include "ctp/words.h"
+
+enum { ROWS_AT_ONCE = 256 };
+
+struct sock {
+	char local[56], peer[56]; // "" = none
+};
+
+struct fds {
+	const struct found *found;
+	int32_t *numbers; // in order, each once
+	struct ctp_fd *rows;
+	size_t nrows, capacity_rows;
+	bool net_read, ends_read;
+	struct sock *socks;
+	size_t n, capacity;
+	struct idmap by_ino;
+	struct idmap by_ends; // a connection's number, by hash_ends
+};
+
+int fds_new(struct fds **out, const struct found *f)
+{
+	struct fds *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->found = f;
+	*out = s;
+	return 0;
+}
+
+void fds_free(struct fds *f)
+{
+	if (!f)
+		return;
+	free(f->numbers);
+	free(f->rows);
+	free(f->socks);
+	idmap_deinit(&f->by_ino);
+	idmap_deinit(&f->by_ends);
+	free(f);
+}
+
+// An address as the kernel prints it: words of the address in host order, then the port.
+static void address(const char *hex, unsigned port, char *out, size_t bytes)
+{
+	uint32_t words[4];
+	char text[INET6_ADDRSTRLEN];
+	bool six = strlen(hex) == 32, any = false;
+	for (int i = 0; i < (six ? 4 : 1); i++) {
+		char word[9];
+		snprintf(word, sizeof(word), "%.8s", hex + 8 * i);
+		words[i] = (uint32_t)strtoul(word, NULL, 16);
+		any |= words[i] != 0;
+	}
+	*out = 0;
+	if ((any || port) && inet_ntop(six ? AF_INET6 : AF_INET, words, text, sizeof(text)))
+		snprintf(out, bytes, six ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+static void add(struct fds *f, uint64_t ino, const struct sock *s)
+{
+	if (!ino || GROW(f->socks, f->n, f->capacity) || idmap_set(&f->by_ino, ino, (uint32_t)f->n))
+		return; // without memory it has no name
+	f->socks[f->n++] = *s;
+}
+
+static void inet_line(struct fds *f, const char *line)
+{
+	char local[33], peer[33];
+	unsigned local_port, peer_port;
+	uint64_t ino;
+	struct sock s;
+	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, local,
+		   &local_port, peer, &peer_port, &ino) != 5)
+		return;
+	address(local, local_port, s.local, sizeof(s.local));
+	address(peer, peer_port, s.peer, sizeof(s.peer));
+	add(f, ino, &s);
+}
+
+static void unix_line(struct fds *f, const char *line)
+{
+	uint64_t ino;
+	int at = 0;
+	struct sock s = { .peer = "" };
+	if (sscanf(line, "%*x: %*x %*x %*x %*x %*x %" SCNu64 " %n", &ino, &at) != 1 || !at || !line[at])
+		return;
+	snprintf(s.local, sizeof(s.local), "%s", line + at);
+	s.local[strcspn(s.local, "\n")] = 0;
+	add(f, ino, &s);
+}
+
+static void read_net(struct fds *f)
+{
+	static const struct {
+		const char *name;
+		void (*line)(struct fds *f, const char *line);
+	} all[] = { { "tcp", inet_line }, { "tcp6", inet_line }, { "udp", inet_line }, { "udp6", inet_line },
+		    { "unix", unix_line } };
+	char *line = NULL, path[48];
+	size_t room = 0;
+	f->net_read = true;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)f->found->pid, all[i].name);
+		FILE *file = fopen(path, "re");
+		while (file && getline(&line, &room, file) > 0)
+			all[i].line(f, line);
+		if (file)
+			fclose(file);
+	}
+	free(line);
+}
+
+static void socket_name(struct fds *f, uint64_t ino, bool accepted, struct fds_one *out)
+{
+	if (!f->net_read)
+		read_net(f);
+	uint32_t at = idmap_get(&f->by_ino, ino);
+	if (at == IDMAP_NONE)
+		return;
+	const struct sock *s = &f->socks[at];
+	snprintf(out->name, sizeof(out->name), "%s%s%s", s->local, !*s->peer ? "" : accepted ? " <- " : " -> ", s->peer);
+}
+
+static bool read_row(const struct fds *f, int32_t fd, struct ctp_fd *row)
+{
+	const struct ctp_ext *x = &f->found->header.ext;
+	return fd >= 0 && (uint64_t)fd < x->fds_max &&
+	       source_read_record(&f->found->region, x->fds_off + (uint64_t)fd * sizeof(*row), row, sizeof(*row)) >= 0;
+}
+
+// ----------------------------------------------------------------- the rows
+
+static int wish(struct fds *f, int32_t fd)
+{
+	if (fd < 0 || (uint64_t)fd >= f->found->header.ext.fds_max)
+		return 0;
+	int e = GROW(f->numbers, f->nrows, f->capacity_rows);
+	if (!e)
+		f->numbers[f->nrows++] = fd;
+	return e;
+}
+
+// In a core: all of which the table tells.
+static int wish_used(struct fds *f)
+{
+	const struct ctp_ext *x = &f->found->header.ext;
+	struct ctp_fd rows[64];
+	uint64_t n = x->fd_high < x->fds_max ? x->fd_high + 1 : x->fds_max;
+	int e = 0;
+	for (uint64_t at = 0; !e && at < n; at += 64) {
+		uint64_t some = n - at < 64 ? n - at : 64;
+		e = source_read(&f->found->region, x->fds_off + at * sizeof(*rows), rows, some * sizeof(*rows));
+		for (uint64_t i = 0; !e && i < some; i++)
+			if (rows[i].gen)
+				e = wish(f, (int32_t)(at + i));
+	}
+	return e;
+}
+
+static int wish_open(struct fds *f)
+{
+	char path[40];
+	int e = 0;
+	if (f->found->core)
+		return wish_used(f);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)f->found->pid);
+	DIR *d = opendir(path);
+	for (struct dirent *x; !e && d && (x = readdir(d));)
+		if (isdigit((unsigned char)*x->d_name))
+			e = wish(f, atoi(x->d_name));
+	if (d)
+		closedir(d);
+	return e;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+// A piece of them: what is the same in two copies counts, the rest is read again one by one.
+static int copy_rows(struct fds *f, size_t at, size_t n, struct ctp_fd *again)
+{
+	const struct source *from = &f->found->region;
+	uint64_t offs[ROWS_AT_ONCE];
+	for (size_t i = 0; i < n; i++)
+		offs[i] = f->found->header.ext.fds_off + (uint64_t)f->numbers[at + i] * sizeof(*again);
+	int e = source_read_many(from, offs, n, f->rows + at, sizeof(*again));
+	if (!e)
+		e = source_read_many(from, offs, n, again, sizeof(*again));
+	for (size_t i = 0; !e && i < n; i++) {
+		struct ctp_fd *row = &f->rows[at + i];
+		if ((row->seq & 1) || memcmp(row, &again[i], sizeof(*row)))
+			e = source_read_record(from, offs[i], row, sizeof(*row));
+		e = e == SOURCE_UNSETTLED ? 0 : e;
+	}
+	return e;
+}
+
+int fds_read(struct fds *f, const struct coroutine *all, size_t n, bool every)
+{
+	int e = every ? wish_open(f) : 0;
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; !e && k < all[i].nwaits; k++)
+			e = wish(f, all[i].waits[k].fd);
+	if (e || !f->nrows)
+		return e;
+	qsort(f->numbers, f->nrows, sizeof(*f->numbers), by_number);
+	size_t kept = 1;
+	for (size_t i = 1; i < f->nrows; i++)
+		if (f->numbers[i] != f->numbers[kept - 1])
+			f->numbers[kept++] = f->numbers[i];
+	f->nrows = kept;
+	struct ctp_fd *again = malloc(ROWS_AT_ONCE * sizeof(*again));
+	f->rows = calloc(f->nrows, sizeof(*f->rows));
+	e = again && f->rows ? 0 : -ENOMEM;
+	for (size_t at = 0; !e && at < f->nrows; at += ROWS_AT_ONCE)
+		e = copy_rows(f, at, f->nrows - at < ROWS_AT_ONCE ? f->nrows - at : ROWS_AT_ONCE, again);
+	free(again);
+	return e;
+}
+
+const struct ctp_fd *fds_row(const struct fds *f, int32_t fd)
+{
+	const int32_t *at = f->rows ? bsearch(&fd, f->numbers, f->nrows, sizeof(fd), by_number) : NULL;
+	return at ? &f->rows[at - f->numbers] : NULL;
+}
+
+const struct ctp_fd *fds_at(const struct fds *f, size_t i, int32_t *fd)
+{
+	if (!f->rows || i >= f->nrows)
+		return NULL;
+	*fd = f->numbers[i];
+	return &f->rows[i];
+}
+
+// ------------------------------------------------------------------- one of them
+
+static int is_open(const struct ctp_fd *row, uint32_t gen, const char **kind)
+{
+	bool open = row->gen == gen && row->life == CTP_FD_OPEN;
+	*kind = open ? words_kind(row->kind) : NULL;
+	return open;
+}
+
+static int open_now(const struct fds *f, int32_t fd, uint32_t gen, const char **kind)
+{
+	struct ctp_fd row;
+	*kind = NULL;
+	return read_row(f, fd, &row) ? is_open(&row, gen, kind) : -1;
+}
+
+int fds_open(const struct fds *f, int32_t fd, uint32_t gen, const char **kind)
+{
+	const struct ctp_fd *row = fds_row(f, fd);
+	return row ? is_open(row, gen, kind) : open_now(f, fd, gen, kind);
+}
+
+// Where /proc says that it leads to; the number of a socket, or 0.
+static uint64_t read_link(const struct fds *f, int32_t fd, char *link, size_t bytes)
+{
+	char path[48];
+	uint64_t ino = 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)f->found->pid, fd);
+	ssize_t n = readlink(path, link, bytes - 1);
+	link[n > 0 ? n : 0] = 0;
+	return sscanf(link, "socket:[%" SCNu64, &ino) == 1 ? ino : 0;
+}
+
+static void find_name(struct fds *f, int32_t fd, struct fds_one *out)
+{
+	char link[sizeof(out->name)];
+	const struct ctp_fd *row = fds_row(f, fd);
+	struct ctp_fd now;
+	uint64_t ino = read_link(f, fd, link, sizeof(link));
+	if (ino)
+		socket_name(f, ino, (row || (read_row(f, fd, &now) && (row = &now))) && row->opened_how == CTP_CALL_ACCEPT, out);
+	else if (strncmp(link, "anon_inode:", 11))
+		snprintf(out->name, sizeof(out->name), "%s", link);
+	find_clean(out->name);
+}
+
+void fds_describe(struct fds *f, int32_t fd, uint32_t gen, struct fds_one *out)
+{
+	const char *kind;
+	*out = (struct fds_one){ .kind = NULL };
+	out->open = fds_open(f, fd, gen, &out->kind);
+	if (f->found->core) // its names were /proc's
+		return;
+	if (out->open == 1)
+		find_name(f, fd, out);
+	if (out->open == 1 && open_now(f, fd, gen, &kind) != 1)
+		*out = (struct fds_one){ .open = 0 };
+}
+
+// ----------------------------------------------------------------- its other end
+
+// A hash of where a connection is from and to: of its other end, the two change places.
+static uint64_t hash_ends(const char *from, const char *to)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+	for (const char *p = from; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3ULL;
+	h = (h ^ '>') * 0x100000001b3ULL;
+	for (const char *p = to; *p; p++)
+		h = (h ^ (unsigned char)*p) * 0x100000001b3ULL;
+	return h;
+}
+
+static const struct sock *sock_of(struct fds *f, int32_t fd)
+{
+	char link[64];
+	uint64_t ino = read_link(f, fd, link, sizeof(link));
+	if (ino && !f->net_read)
+		read_net(f);
+	uint32_t at = ino ? idmap_get(&f->by_ino, ino) : IDMAP_NONE;
+	return at == IDMAP_NONE || !*f->socks[at].local || !*f->socks[at].peer ? NULL : &f->socks[at];
+}
+
+static void read_ends(struct fds *f)
+{
+	const struct sock *s;
+	f->ends_read = true;
+	for (size_t i = 0; i < f->nrows; i++)
+		if (f->rows[i].kind == CTP_FD_TCP && f->rows[i].life == CTP_FD_OPEN && (s = sock_of(f, f->numbers[i])))
+			idmap_set(&f->by_ends, hash_ends(s->local, s->peer), (uint32_t)f->numbers[i]);
+}
+
+int32_t fds_partner(struct fds *f, int32_t fd)
+{
+	if (f->found->core)
+		return -1;
+	if (!f->ends_read)
+		read_ends(f);
+	const struct sock *s = sock_of(f, fd), *other;
+	uint32_t at = s ? idmap_get(&f->by_ends, hash_ends(s->peer, s->local)) : IDMAP_NONE;
+	other = at == IDMAP_NONE ? NULL : sock_of(f, (int32_t)at);
+	return other && !strcmp(other->local, s->peer) && !strcmp(other->peer, s->local) ? (int32_t)at : -1;
+}

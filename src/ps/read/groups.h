@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// groups.h - coroutines, put together where they are the same to a reader.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ctp/ctp.h"
+
+// How one stands that is suspended.
+enum standing {
+	STANDING_WAITS,  // or is parked: nothing says that it will go on
+	STANDING_READY,  // an event of what it waits for was taken, and its turn has not come
+	STANDING_POOLED, // its function has ended, and its library keeps it for another
+};
+
+struct coroutine {
+	uint64_t id, changes, entry, creator;
+	uint64_t since_ns; // how long it has been as it is now
+	uint64_t since;    // ticks
+	uint64_t created;  // ticks
+	uint64_t lo, hi;   // its stack, as declared
+	uint32_t station;
+	uint32_t stack;         // of the stacks (ps/read/stacks.h); 0 = none
+	uint32_t recorded;      // the same, by its id in the region
+	uint32_t creator_stack; // as recorded
+	uint32_t thread;        // slot where it runs or last ran
+	uint32_t maker;         // slot of the thread that made it
+	uint8_t life;           // enum ctp_life
+	uint8_t standing;       // enum standing
+	uint16_t flags;         // CTP_STATE_*
+	uint8_t nwaits;
+	char *name;   // as the program calls it, fit for a terminal; NULL: it does not say
+	bool settled; // false: it was being written all the while
+	bool walked;  // its stack has been looked at as it lies in memory
+	struct coroutine_wait {
+		int32_t fd;
+		uint32_t gen, events, how; // CTP_WAIT_*
+	} waits[CTP_WAITS];
+};
+
+struct group { // a run of the coroutines, longest wait first
+	const struct coroutine *first;
+	size_t n;
+	uint32_t stack;   // to be shown for all of them
+	bool one_creator; // all were created at the same place
+};
+
+struct groups {
+	struct group *v;
+	size_t n;
+};
+
+// Sorts the coroutines and makes groups of those that are suspended with the
+// same stack (or created at the same place): first those that wait, then the ready, the pooled, the
+// created, the running, in each the longest first. `apart`: one group each. 0 or -ENOMEM.
+int groups_rank(const struct coroutine *c); // in that order, from 0; those that have ended last
+int groups_make(struct groups *g, struct coroutine *all, size_t n, bool apart);
+void groups_deinit(struct groups *g);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// watch_standing.h - who of the suspended is pooled, and who is ready.
+#pragma once
+
+#include "ps/model/report.h"
+#include "ps/watch/watch_model.h"
+
+// Sets c.standing of all rows to pooled or not. 0 or -errno.
+int watch_standing_pooled(const struct report *r, struct watch_model *m);
+// Whether each of these is ready now. 0 or -errno.
+int watch_standing_ready(const struct report *r, struct watch_row *const *rows, size_t n, bool *ready);
