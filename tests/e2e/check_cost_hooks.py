@@ -43,7 +43,7 @@ def turn(case, program, traced, name, where):
     counts = []
     for n in (FEW, MANY):
         words = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", program, name, where, n]
-        done = case.ctp("-q", *words) if traced else case.run(*words)
+        done = case.ctp_by_tsc("-q", *words) if traced else case.run(*words)
         counts.append(int(re.search(r"Collected : (\d+)", done.err)[1]))
     return (counts[1] - counts[0]) / (MANY - FEW)
 

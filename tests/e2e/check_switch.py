@@ -32,7 +32,7 @@ def check_instructions(case, program, words, n):
         raise Skip(f"{program} was not built: no Boost.Context")
     counted = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", path, n]
     bare = [instructions(case.run(*counted, k, *words)) for k in (LESS, MORE)]
-    ours = [case.ctp("-o", f"x.{k}", *counted, k, *words) for k in (LESS, MORE)]
+    ours = [case.ctp_by_tsc("-o", f"x.{k}", *counted, k, *words) for k in (LESS, MORE)]
     for done in ours:
         equal(done.status, 0, "status")
     ours = [instructions(done) for done in ours]
@@ -56,8 +56,8 @@ def check_two_ways(case):
         lines, tables = [], []
         for way in ("short", "other"):
             trace = ".".join(["x", way, str(n), *more])
-            done = case.run(tool("setarch"), "-R", case.run_tool, "-q", "-o", trace, "--overflow=block",
-                            case.target("twoways"), way, n, switches, *more)
+            done = case.ctp_by_tsc("-q", "-o", trace, "--overflow=block", case.target("twoways"), way, n, switches,
+                                   *more, before=(tool("setarch"), "-R"))
             equal((done.status, done.out), (0, ""), f"{way}: status ({done})")
             shown = case.run(tool("babeltrace2"), trace).out.splitlines()
             lines.append([re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, |tid = \d+", "", x) for x in shown])

@@ -378,7 +378,7 @@ static struct fd_keep *kept(const struct fd_ends *x, int fd)
 }
 
 // Whether a generation ends here, by this call, and which. e is taken.
-static bool stack_ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, uint32_t *gen)
+static bool ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, uint32_t *gen)
 {
 	if (*gen != e->gen) // the number has been handed out again meanwhile
 		return (x->open || x->first != x->last) && e->closed_gen != *gen;
@@ -422,7 +422,7 @@ static void ended_one(struct guest *g, struct fd_ends *x, int fd, struct fd_deat
 	uint32_t gen = one ? x->gen : k ? k->cand.gen : e->gen;
 	if (gen == e->gen && (x->open || !one))
 		unmark(e);
-	bool ends = counts && stack_ends_here(e, x, marked, &gen);
+	bool ends = counts && ends_here(e, x, marked, &gen);
 	if (ends)
 		end_kept(x, e, fd, gen, d);
 	fds_give(e);
