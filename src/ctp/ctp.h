@@ -253,7 +253,7 @@ struct ctp_fd {
 	uint64_t closed_desc; // closed_gen's
 	uint32_t learned_stack; // where that stood when an event last resumed it; while `learned` is 0: where its first waiter does
 	uint32_t set_stack;  // of a timerfd: where `last_out` called timerfd_settime; 0
-	uint64_t herd;       // the guest's own: woken in vain, served, since when (fd_vain.c)
+	uint64_t herd;       // the guest's own: woken in vain, served, since when (fd_spurious.c)
 };
 #define CTP_FDS_MAX 1048576u
 

@@ -96,7 +96,7 @@ def within(found, names):
 
 
 def check_perf(case):
-    """perf unwinds through our frames by their CFI: of the short way of a switch, and of the long one."""
+    """perf unwinds through our frames by their CFI: of the fast path of a switch, and of the long one."""
     callers = within(samples(case, case.target("misc"), "run", "2000000"), r"co_(yield|resume\w*)")
     beyond = within(callers, r"main|spin\w*")
     need(len(beyond) >= 0.9 * len(callers) > 0, f"{len(beyond)} of {len(callers)} go on beyond the switch: {callers[:3]}")

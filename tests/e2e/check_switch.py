@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a recorded switch adds, in instructions: counted, not timed, so the same on every machine that has this
-CPU's short way. The numbers may fall, not rise: who makes it shorter writes down the new one here."""
+CPU's fast path. The numbers may fall, not rise: who makes it shorter writes down the new one here."""
 import platform
 import re
 import struct
@@ -27,7 +27,7 @@ def instructions(done):
 def check_instructions(case, program, words, n):
     path = case.build / "bench" / program
     if platform.machine() != "x86_64":
-        raise Skip("only x86_64 has a short way")
+        raise Skip("only x86_64 has a fast path")
     if not path.exists():
         raise Skip(f"{program} was not built: no Boost.Context")
     counted = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", path, n]

@@ -2,6 +2,7 @@
 //
 // Stands in for coroutine.c, emit.c, stacks.c and the rest of libctp.so: a region
 // in memory of our own, threads as the test says, events that are only counted.
+#include "preload/coroutine/fcontext.h"
 #include "preload/coroutine/crash.h"
 #include "preload/guest/emit.h"
 #include "fake_guest.h"
@@ -12,18 +13,18 @@
 
 struct tracer tracer;
 struct tracer *ctp_tracer = &tracer;
-__thread struct guest self;
+__thread struct thread_ctx self;
 __thread bool traced;
 
 struct ctp_state *led, *co, *other;
 uint64_t opens, closes, reopens, readies, ready_id, ready_fd, sleeps, slept;
 static uint64_t clock_now;
 
-struct guest *guest_enter(void)
+struct thread_ctx *guest_enter(void)
 {
-	if (!traced || !self.gate)
+	if (!traced || !self.guard)
 		return NULL;
-	self.gate = 0;
+	self.guard = 0;
 	return &self;
 }
 
@@ -32,7 +33,7 @@ uint64_t guest_now(void)
 	return ctp_add64(&clock_now, 1) + 1;
 }
 
-__thread struct guest *ctp_self __attribute__((tls_model("initial-exec")));
+__thread struct thread_ctx *ctp_self __attribute__((tls_model("initial-exec")));
 
 bool coroutine_any(void)
 {
@@ -44,13 +45,13 @@ struct ctp_state *coroutine_at(uint64_t data)
 	return data == LED_DATA ? led : NULL;
 }
 
-struct ctp_state *coroutine_through(uint64_t data)
+struct ctp_state *fcontext_through(uint64_t data)
 {
 	(void)data;
 	return NULL;
 }
 
-uint32_t guest_stack(struct guest *g, const struct frame *f)
+uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
 {
 	(void)g;
 	return f->pc ? 7 : 0;
@@ -76,7 +77,7 @@ void fake_guest_later(uint64_t ticks)
 	ctp_add64(&clock_now, ticks);
 }
 
-void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+void emit_at(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	(void)now;
 	if ((w1 & 0xff) == CTP_EV_READY) {
@@ -91,7 +92,7 @@ void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w
 	emit(g, w1, w2, w3);
 }
 
-void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
+void emit(struct thread_ctx *g, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	(void)g;
 	(void)w2;
@@ -108,7 +109,7 @@ void emit_wake(void)
 {
 }
 
-void emit_unsure(struct guest *g, uint32_t thread)
+void emit_unsure(struct thread_ctx *g, uint32_t thread)
 {
 	(void)g;
 	(void)thread;
@@ -122,7 +123,7 @@ void *memory_take(uint64_t bytes)
 
 void fake_guest_thread(uint32_t slot, struct ctp_state *runs)
 {
-	self = (struct guest){.gate = 1, .slot = slot, .thread = &tracer.region.threads[slot], .current = runs,
+	self = (struct thread_ctx){.guard = 1, .slot = slot, .thread = &tracer.region.threads[slot], .current = runs,
 			      .batch_fd = -1, .fds = tracer.region.fds, .fds_max = tracer.region.fds_max,
 			      .ext = tracer.region.ext};
 	traced = true;

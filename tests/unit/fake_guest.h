@@ -7,9 +7,9 @@
 #include "preload/fds/fds.h"
 
 extern struct tracer tracer;
-extern __thread struct guest self;
+extern __thread struct thread_ctx self;
 extern __thread bool traced; // hooks of this thread do something
-extern __thread struct guest *ctp_self; // NULL: they ask guest_enter
+extern __thread struct thread_ctx *ctp_self; // NULL: they ask guest_enter
 
 // What a registration with LED_DATA leads to.
 enum { LED_DATA = 0x5eed };

@@ -137,7 +137,7 @@ static void ends(enum ctp_how how, enum ctp_how before)
 {
 	co->life = CTP_FINISHED;
 	co->how = (uint8_t)how;
-	co->ENDED_AFTER = before;
+	state_private(co)->before = before;
 	self.thread->finished = 1;
 	bad_resume_find(&self, co);
 	assert_int_equal(self.thread->finished, 0);
@@ -192,12 +192,12 @@ static void enter_released(uint64_t lo, uint64_t hi, uint64_t block)
 {
 	co->life = CTP_DESTROYED;
 	co->how = CTP_HOW_RELEASED;
-	co->guest[1] = CTP_SUSPENDED;
+	state_private(co)->before = CTP_SUSPENDED;
 	co->flags = CTP_STATE_STACK_FREED;
-	co->ENTERED_LO = lo;
-	co->ENTERED_HI = hi;
-	co->ENTERED_BY = 77;
-	co->ENTERED_AT = 8 | block;
+	state_private(co)->release_lo = lo;
+	state_private(co)->release_hi = hi;
+	state_private(co)->release_by = 77;
+	state_private(co)->release_at = 8 | block;
 	self.thread->destroyed = 1;
 	bad_resume_find(&self, co);
 	assert_int_equal(self.thread->destroyed, 0);
@@ -207,7 +207,7 @@ static void enter_released(uint64_t lo, uint64_t hi, uint64_t block)
 static void freed(void **state)
 {
 	(void)state;
-	enter_released(co->lo, co->hi, ENTERED_BLOCK);
+	enter_released(co->lo, co->hi, RELEASED_BLOCK);
 	assert_int_equal(incident(12)->flags, 0);
 	assert_int_equal(incident(12)->other, 77);
 	assert_int_equal(incident(12)->other_stack, 8);

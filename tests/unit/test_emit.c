@@ -23,7 +23,7 @@ enum { SECOND = 10000, PATIENCE = SECOND / 2 }; // naps
 
 static struct tracer tracer;
 struct tracer *ctp_tracer = &tracer;
-static struct guest g;
+static struct thread_ctx g;
 
 static int begin(void **state)
 {
@@ -39,7 +39,7 @@ static int begin(void **state)
 	if (ctp_region_open(&tracer.region, base, layout.ext.region_bytes))
 		return -1;
 	struct ctp_thread *t = tracer.region.threads;
-	g = (struct guest){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity };
+	g = (struct thread_ctx){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity };
 	ctp_ring_begin(t);
 	while (ctp_ring_head(t) + 2 <= g.ring_capacity)
 		emit(&g, ctp_w1(CTP_EV_SWITCH, 0, 1), ctp_w2(2, 0), 0);

@@ -347,7 +347,7 @@ static void close_of_nothing_is_not(void **state)
 	assert_int_equal(errno, EBADF);
 	assert_int_equal(candidates(), 0);
 	assert_int_equal(entry(fd[0])->life, CTP_FD_OPEN);
-	assert_int_equal(entry(fd[0])->FD_ENDING & UINT32_MAX, 0);
+	assert_int_equal(fd_private(entry(fd[0]))->ending & UINT32_MAX, 0);
 	assert_int_equal(close(-1), -1);
 	assert_int_equal(close(INT32_MAX), -1);
 	assert_int_equal(close(INT32_MIN), -1);
@@ -597,7 +597,7 @@ static bool waits(int fd)
 	ctp_self = NULL;
 	assert_true(r >= 0 || errno == EAGAIN);
 	assert_int_equal(self.thread->wait_seq & 1, 0);
-	assert_int_equal(self.gate, 1);
+	assert_int_equal(self.guard, 1);
 	assert_int_equal(self.eagain, r < 0);
 	return self.thread->wait_seq != seq;
 }
@@ -607,11 +607,11 @@ static void what_does_not_block_is_no_wait(void **state)
 	(void)state;
 	int fd[2], event = eventfd(1, EFD_NONBLOCK);
 	assert_true(is_nonblock(event));
-	assert_false(waits(event)); // who reads it is new: the long way
+	assert_false(waits(event)); // who reads it is new: the slow path
 	assert_false(waits(event)); // EAGAIN
 	assert_int_equal(entry(event)->last_in, co->id);
 	assert_int_equal(eventfd_write(event, 1), 0);
-	assert_false(waits(event)); // the short way
+	assert_false(waits(event)); // the fast path
 	assert_int_equal(pipe(fd), 0);
 	assert_int_equal(write(fd[1], "abc", 3), 3);
 	assert_false(is_nonblock(fd[0]));

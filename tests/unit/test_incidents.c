@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the hooks note of numbers that are no longer what they were (fd_bad.c),
-// and of wakeups in vain (fd_vain.c): the real hooks under a fake guest.
+// and of wakeups in vain (fd_spurious.c): the real hooks under a fake guest.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

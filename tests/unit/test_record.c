@@ -23,7 +23,7 @@ struct tracer *ctp_tracer = &tracer;
 // ------------------------------------------------------- one thread of a guest
 
 enum { ENTITIES = 40, MOST = 400000, NATIVE = 1 };
-static struct guest g;
+static struct thread_ctx g;
 static struct { uint64_t id, n; } entity[ENTITIES];
 static unsigned runs; // entity that runs
 
@@ -49,7 +49,7 @@ static int begin_with(uint32_t ring_bytes, uint32_t chunks)
 		return -1;
 	struct ctp_thread *t = tracer.region.threads;
 	tracer.region.ext->thread_high = 2;
-	g = (struct guest){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity };
+	g = (struct thread_ctx){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity };
 	t->began = 1;
 	t->native = NATIVE;
 	t->life = CTP_THREAD_LIVE;

@@ -17,7 +17,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/boundary.h"
-#include "engine/inspect/callees.h"
+#include "engine/memory/callees.h"
 #include "unwind/unwind.h"
 
 enum { PAGE = 4096, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };

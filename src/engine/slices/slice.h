@@ -9,7 +9,7 @@
 
 #include "ctp/region.h"
 #include "engine/target/proc.h"
-#include "engine/witness/witness.h"
+#include "engine/target/clock.h"
 #include "unwind/unwind.h"
 
 #define SLICE_BLOCKED_NS 10000000ULL // asleep in one call for so long: CTP017, CTP018

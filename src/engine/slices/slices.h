@@ -6,8 +6,10 @@
 #pragma once
 
 #include <stdio.h>
+#include <sys/types.h>
 
-#include "engine/witness/witness.h"
+#include "ctp/region.h"
+#include "engine/target/clock.h"
 
 struct slices;
 

@@ -13,13 +13,7 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
-
-// ns(t) = ns0 + (t - ticks0) * ns_per_tick, with `t` in the region's ticks.
-struct witness_clock {
-	bool tsc;
-	uint64_t ticks0, ns0;
-	double ns_per_tick;
-};
+#include "engine/target/clock.h"
 
 struct witness;
 

@@ -31,7 +31,7 @@ static bool readable(uint64_t lo, uint64_t hi)
 	return true;
 }
 
-static void note(struct guest *g, struct ctp_incident *i, const struct ctp_state *s)
+static void note(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_state *s)
 {
 	const struct ctp_state *from = g->current;
 	i->flags |= (s->entity == CTP_NATIVE ? CTP_LATE_NATIVE : 0) | (s->flags & CTP_STATE_SHARED_STACK ? CTP_LATE_SHARED : 0) |
@@ -48,7 +48,7 @@ static void note(struct guest *g, struct ctp_incident *i, const struct ctp_state
 
 // The thread on which s runs; NULL if it does not after all. A thread that
 // sleeps in a wait says itself where it stands.
-static const struct ctp_thread *runs_on(const struct guest *g, const struct ctp_state *s)
+static const struct ctp_thread *runs_on(const struct thread_ctx *g, const struct ctp_state *s)
 {
 	const struct ctp_thread *t = s->thread < CTP_THREADS_MAX ? &ctp_tracer->region.threads[s->thread] : NULL;
 	if (!t || s->thread == g->slot || t->life != CTP_THREAD_LIVE || ctp_load64(&t->current) != s->id)
@@ -60,7 +60,7 @@ static const struct ctp_thread *runs_on(const struct guest *g, const struct ctp_
 	return waits && s->lo != s->hi && !coroutine_holds(s, sp) ? NULL : t;
 }
 
-static void running(struct guest *g, const struct ctp_state *s)
+static void running(struct thread_ctx *g, const struct ctp_state *s)
 {
 	const struct ctp_thread *t = runs_on(g, s);
 	if (!t)
@@ -88,16 +88,16 @@ static bool put_back(const struct ctp_state *s)
 
 // Whether it is the place where it suspended last, from which it went on to its end. One that
 // was saved by getcontext or setjmp may be meant to be gone back to.
-static bool stale_place(const struct guest *g, const struct ctp_state *s)
+static bool stale_place(const struct thread_ctx *g, const struct ctp_state *s)
 {
 	if (g->late.who != s)
 		return false;
 	if (s->how == CTP_HOW_RETURN)
 		return g->late.sp == s->regs[CTP_REG_SP] && g->late.pc == s->regs[CTP_REG_PC];
-	return g->late.slot == s->slot && s->slot && (s->ENDED_AFTER == CTP_HOW_SWAP || s->ENDED_AFTER == CTP_HOW_FCONTEXT || s->ENDED_AFTER == CTP_HOW_ONTOP);
+	return g->late.slot == s->slot && s->slot && (state_private(s)->before == CTP_HOW_SWAP || state_private(s)->before == CTP_HOW_FCONTEXT || state_private(s)->before == CTP_HOW_ONTOP);
 }
 
-static void ended(struct guest *g, const struct ctp_state *s)
+static void ended(struct thread_ctx *g, const struct ctp_state *s)
 {
 	bool returned = s->how == CTP_HOW_RETURN;
 	if (!stale_place(g, s) || (returned && put_back(s)))
@@ -114,30 +114,30 @@ static void ended(struct guest *g, const struct ctp_state *s)
 static bool mapped_again(const struct ctp_state *s, uint64_t sp)
 {
 	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
-	return !(s->ENTERED_AT & ENTERED_BLOCK) && readable(sp, s->hi) && s->stack &&
-	       stacks_id(&f, s->TOP, NULL) == s->stack;
+	return !(state_private(s)->release_at & RELEASED_BLOCK) && readable(sp, s->hi) && s->stack &&
+	       stacks_id(&f, state_private(s)->top, NULL) == s->stack;
 }
 
-static void released(struct guest *g, const struct ctp_state *s)
+static void released(struct thread_ctx *g, const struct ctp_state *s)
 {
-	bool never = (s->guest[1] & 0xff) == CTP_CREATED;
+	bool never = (state_private(s)->before & 0xff) == CTP_CREATED;
 	uint64_t sp = never ? s->hi - 8 : s->regs[CTP_REG_SP];
-	if (s->how != CTP_HOW_RELEASED || sp < s->ENTERED_LO || sp >= s->ENTERED_HI)
+	if (s->how != CTP_HOW_RELEASED || sp < state_private(s)->release_lo || sp >= state_private(s)->release_hi)
 		return;
 	bool gone = !readable(sp, sp + 8);
-	if (!gone && (never ? !(s->ENTERED_AT & ENTERED_BLOCK) : mapped_again(s, sp)))
+	if (!gone && (never ? !(state_private(s)->release_at & RELEASED_BLOCK) : mapped_again(s, sp)))
 		return;
-	struct ctp_incident i = {.rule = RULE_RELEASED, .other = s->ENTERED_BY, .other_stack = (uint32_t)s->ENTERED_AT,
+	struct ctp_incident i = {.rule = RULE_RELEASED, .other = state_private(s)->release_by, .other_stack = (uint32_t)state_private(s)->release_at,
 				 .other_time = s->since, .flags = (gone ? CTP_LATE_GONE : 0) | (never ? CTP_LATE_NEVER : 0)};
-	i.value[2] = s->ENTERED_LO;
-	i.value[3] = s->ENTERED_HI;
+	i.value[2] = state_private(s)->release_lo;
+	i.value[3] = state_private(s)->release_hi;
 	note(g, &i, s);
 }
 
 // ------------------------------------------------------------- all of them
 
 // Its bookkeeping goes back to where it was.
-static void lives_again(struct guest *g, struct ctp_state *s)
+static void lives_again(struct thread_ctx *g, struct ctp_state *s)
 {
 	if (s->entity == CTP_COROUTINE && s->life == CTP_FINISHED)
 		g->thread->finished--;
@@ -148,7 +148,7 @@ static void lives_again(struct guest *g, struct ctp_state *s)
 	ctp_state_end(s);
 }
 
-__attribute__((noinline)) void bad_resume_find(struct guest *g, struct ctp_state *s)
+__attribute__((noinline)) void bad_resume_find(struct thread_ctx *g, struct ctp_state *s)
 {
 	if (s->life == CTP_RUNNING) {
 		emit_unsure(g, s->thread);

@@ -5,7 +5,16 @@
 
 #include "preload/guest/guest.h"
 
-int blocks_init(void); // 0, or -1 if there is no memory
+// Of glibc's chunks: bytes between the chunk and its memory; tracer.chunk_least where the
+// program has another allocator.
+enum { CHUNK_HEAD = 16, CHUNK_UNKNOWN = 1 };
 
-// The program's own mmap call that made [lo, hi), if it was seen and still stands.
+int blocks_init(void); // also sets tracer.chunk_least; 0, or -1 if there is no memory
+
+// The program's mmap returned [lo, lo + bytes), at an address that the kernel chose.
+void blocks_note(uint64_t lo, uint64_t bytes);
+// What began in [lo, hi) is unmapped.
+void blocks_forget(uint64_t lo, uint64_t hi);
+
+// The program's own mmap call that made [lo, hi), if it was seen and is still mapped.
 bool blocks_find(uint64_t lo, uint64_t hi, uint64_t *block_lo, uint64_t *block_hi);

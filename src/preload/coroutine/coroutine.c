@@ -28,7 +28,7 @@ bool coroutine_any(void)
 	return any;
 }
 
-static inline uint64_t stack_top(const struct guest *g, const struct ctp_state *s)
+static inline uint64_t stack_top(const struct thread_ctx *g, const struct ctp_state *s)
 {
 	return s->entity == CTP_COROUTINE ? s->hi & ~15ULL : g->native_top;
 }
@@ -46,7 +46,7 @@ static uint64_t ask(void *arg)
 
 // A walk needs more stack than a coroutine may have left: hooks that stand on
 // the program's stack make it on their own.
-uint32_t guest_stack(struct guest *g, const struct frame *f)
+uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi))
@@ -56,7 +56,7 @@ uint32_t guest_stack(struct guest *g, const struct frame *f)
 }
 
 // Gives the thread's own stack a station and an id: it is about to switch.
-static void name_native(struct guest *g)
+static void name_native(struct thread_ctx *g)
 {
 	struct ctp_state *s = station_new(CTP_NATIVE);
 	if (!s)
@@ -73,7 +73,7 @@ static void name_native(struct guest *g)
 	crash_arm(g);
 }
 
-static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life)
+static void count_death(struct thread_ctx *g, struct ctp_state *s, enum ctp_life life)
 {
 	if (s->entity != CTP_COROUTINE)
 		return;
@@ -90,7 +90,7 @@ static void count_death(struct guest *g, struct ctp_state *s, enum ctp_life life
 #define RELEASE_ASKED (1ULL << 33)
 // A piece of memory that changes hands.
 struct release {
-	struct guest *g;
+	struct thread_ctx *g;
 	uint64_t lo, hi;
 	bool block; // one allocation, given back
 	const struct frame *by; // NULL: nobody gives it back
@@ -109,14 +109,14 @@ static uint64_t lives_in(const struct ctp_state *s, const struct release *r)
 
 // A suspended or created entity lost its stack. `seen`: as of when that was seen;
 // who writes its state meanwhile knows better.
-static void destroy(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t seen)
+static void destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how, uint64_t seen)
 {
 	if (!ctp_state_take(s, seen))
 		return;
 	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
 		g->thread->reused++;
 	s->flags |= CTP_STATE_STACK_FREED;
-	s->guest[1] = s->life | (uint64_t)s->how << 8; // what it was, should it live on
+	state_private(s)->before = s->life | (uint64_t)s->how << 8; // what it was, should it live on
 	s->life = CTP_DESTROYED;
 	s->how = (uint8_t)how;
 	s->since = guest_now();
@@ -137,7 +137,7 @@ static void superseded(struct ctp_state *old, void *arg)
 
 // `s` was taken for superseded, and is entered: its stack is shared by copying.
 // So were all that lost theirs to the same one.
-static void revive(struct guest *g, const struct ctp_state *s)
+static void revive(struct thread_ctx *g, const struct ctp_state *s)
 {
 	uint32_t n = station_count();
 	uint64_t lo = s->lo, hi = s->hi;
@@ -149,8 +149,8 @@ static void revive(struct guest *g, const struct ctp_state *s)
 		ctp_state_begin(o);
 		o->flags |= CTP_STATE_SHARED_STACK;
 		if (o->life == CTP_DESTROYED && o->how == CTP_HOW_REUSED) {
-			o->life = (uint8_t)o->guest[1];
-			o->how = (uint8_t)(o->guest[1] >> 8);
+			o->life = (uint8_t)state_private(o)->before;
+			o->how = (uint8_t)(state_private(o)->before >> 8);
 			o->flags &= ~CTP_STATE_STACK_FREED;
 			g->thread->destroyed--;
 			if (o->life == CTP_SUSPENDED)
@@ -160,13 +160,13 @@ static void revive(struct guest *g, const struct ctp_state *s)
 	}
 }
 
-bool coroutine_native_has(const struct guest *g, uint64_t sp)
+bool coroutine_native_has(const struct thread_ctx *g, uint64_t sp)
 {
 	return sp <= g->native_top && g->native_top - sp < COROUTINE_NATIVE_REACH;
 }
 
 // The bounds of a stack that was met: known if a signal handler stood on it.
-static bool born_on_alt(const struct guest *g, uint64_t sp, uint64_t *lo, uint64_t *hi)
+static bool born_on_alt(const struct thread_ctx *g, uint64_t sp, uint64_t *lo, uint64_t *hi)
 {
 	for (unsigned i = 0; i < GUEST_ALTS; i++) {
 		if (sp <= g->alts[i].lo || sp > g->alts[i].hi)
@@ -180,7 +180,7 @@ static bool born_on_alt(const struct guest *g, uint64_t sp, uint64_t *lo, uint64
 
 // Met, not made: a context that came about in a way nobody saw, or that a
 // signal handler left behind on its alternate stack.
-static struct ctp_state *meet(struct guest *g, const struct target *t)
+static struct ctp_state *meet(struct thread_ctx *g, const struct target *t)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
 	if (!s)
@@ -213,7 +213,7 @@ static bool is_dead(const struct ctp_state *s)
 }
 
 // Entered where `t` says. Should it run or live no more, it is of interest where (bad_resume.c).
-static struct ctp_state *found(struct guest *g, struct ctp_state *s, const struct target *t)
+static struct ctp_state *found(struct thread_ctx *g, struct ctp_state *s, const struct target *t)
 {
 	if (s->life >= CTP_RUNNING) {
 		g->late.who = s;
@@ -224,7 +224,7 @@ static struct ctp_state *found(struct guest *g, struct ctp_state *s, const struc
 	return s;
 }
 
-struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
+struct ctp_state *coroutine_find_slow(struct thread_ctx *g, const struct target *t)
 {
 	struct ctp_state *s = stack_index_slot(t->slot), *there = stack_index_stack(t->sp);
 	if (!s && there && there->slot == t->slot) // a page with more slots than the map has room for
@@ -247,7 +247,7 @@ struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t)
 	return meet(g, t);
 }
 
-struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot)
+struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
 	if (!s)
@@ -296,7 +296,7 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 // Has the function of a Boost coroutine returned? Then its entry, alone on the stack, makes the last jump
 // itself, on top of whom it goes to, who releases the stack or keeps it for another: by the record that lies
 // above the stack, which it hands over. (The function may stand in the entry's frame, and hand over what is on the stack.)
-static bool has_returned(const struct guest *g, const struct ctp_state *s, enum ctp_how how)
+static bool has_returned(const struct thread_ctx *g, const struct ctp_state *s, enum ctp_how how)
 {
 	enum { FRAMES = 2, ENTRY_BYTES = 1 << 14, ABOVE = 4096 }; // the entry, and what make_fcontext put under it
 	uint64_t pc = 0;
@@ -313,7 +313,7 @@ static void note_resumed(const struct ctp_state *s)
 		site->resumed = 1;
 }
 
-static __attribute__((noinline)) void name_anew(const struct guest *g, struct ctp_state *s, const struct frame *f)
+static __attribute__((noinline)) void name_anew(const struct thread_ctx *g, struct ctp_state *s, const struct frame *f)
 {
 	bool unknown = s->lo == s->hi && s->hi - f->sp < COROUTINE_NATIVE_REACH; // its lower end
 	note_resumed(s);
@@ -321,15 +321,15 @@ static __attribute__((noinline)) void name_anew(const struct guest *g, struct ct
 	s->stack = 0;
 	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
 		return; // it leaves from another's, a signal's
-	s->TOP = stack_top(g, s);
-	s->stack = stacks_id(f, s->TOP, &s->last);
+	state_private(s)->top = stack_top(g, s);
+	s->stack = stacks_id(f, state_private(s)->top, &s->last);
 }
 
 // Names the stack with which s leaves. True: the same as the time before.
-static inline bool name_stack(const struct guest *g, struct ctp_state *s)
+static inline bool name_stack(const struct thread_ctx *g, struct ctp_state *s)
 {
 	struct frame f = {s->regs[CTP_REG_PC], s->regs[CTP_REG_SP], s->regs[CTP_REG_FP]};
-	if (CTP_LIKELY(stacks_again(&f, s->TOP, s->last)))
+	if (CTP_LIKELY(stacks_again(&f, state_private(s)->top, s->last)))
 		return true;
 	name_anew(g, s, &f);
 	return false;
@@ -349,7 +349,7 @@ static inline bool kept(enum ctp_how how) // saved before it left
 }
 
 // Writes down that `s` leaves. The registers are those of the save.
-static inline __attribute__((always_inline)) void leave(struct guest *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
+static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
 {
 	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, again = false;
 	if (CTP_UNLIKELY(g->saved_slot && g->saved_slot != slot))
@@ -367,7 +367,7 @@ static inline __attribute__((always_inline)) void leave(struct guest *g, struct 
 		again = name_stack(g, s);
 	}
 	if (ends)
-		s->ENDED_AFTER = s->how;
+		state_private(s)->before = s->how;
 	s->how = how;
 	s->flags = (s->flags & ~CTP_STATE_OF_LEAVE) | (again ? CTP_STATE_AGAIN : 0);
 	s->since = now;
@@ -384,7 +384,7 @@ static inline __attribute__((always_inline)) void leave(struct guest *g, struct 
 	}
 }
 
-static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
+static inline void go_on(struct thread_ctx *g, struct ctp_state *s, uint64_t now)
 {
 	if (CTP_UNLIKELY(s->nwaits || g->batch_fd >= 0))
 		fds_resume(g, s);
@@ -397,19 +397,19 @@ static inline void go_on(struct guest *g, struct ctp_state *s, uint64_t now)
 	ctp_state_end_change(s, CTP_RUNNING);
 }
 
-static void missed(struct guest *g)
+static void missed(struct thread_ctx *g)
 {
 	ctp_add64(g->lost, 1);
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
 }
 
-static __attribute__((noinline)) void v1_switch(struct guest *g, struct ctp_state *from, struct ctp_state *to)
+static __attribute__((noinline)) void v1_switch(struct thread_ctx *g, struct ctp_state *from, struct ctp_state *to)
 {
-	v1_change(g, from, from->regs[CTP_REG_PC], false);
-	v1_change(g, to, to->changes == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
+	v1_change(g, station_shared(from), from->changes, from->regs[CTP_REG_PC], false);
+	v1_change(g, station_shared(to), to->changes, to->changes == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
 }
 
-static inline __attribute__((always_inline)) void pass(struct guest *g, struct ctp_state *to, enum ctp_how how,
+static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how,
 						       uint64_t slot)
 {
 	if (CTP_UNLIKELY(!g->current->id)) {
@@ -444,7 +444,7 @@ static inline __attribute__((always_inline)) void pass(struct guest *g, struct c
 	g->batch_fd = -1;
 }
 
-void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
+void coroutine_switch(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how, uint64_t slot)
 {
 	if (how == CTP_HOW_SWAP) // copies of their own: the ways of nearly every switch
 		pass(g, to, CTP_HOW_SWAP, slot);
@@ -455,7 +455,7 @@ void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, u
 }
 
 // A save counts while the function that made it has not returned.
-static bool saved_is_good(const struct guest *g)
+static bool saved_is_good(const struct thread_ctx *g)
 {
 	const struct ctp_state *s = g->current;
 	uint64_t saved = g->saved[CTP_REG_SP], now = g->regs[CTP_REG_SP];
@@ -464,7 +464,7 @@ static bool saved_is_good(const struct guest *g)
 	return g->saved_slot && (!both || saved >= now);
 }
 
-void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how)
+void coroutine_leave(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how)
 {
 	if (saved_is_good(g))
 		pass(g, to, how, g->saved_slot);
@@ -473,14 +473,14 @@ void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how)
 }
 
 // The running coroutine ends here, and nobody goes on.
-static void ends(struct guest *g, enum ctp_how how)
+static void ends(struct thread_ctx *g, enum ctp_how how)
 {
 	struct ctp_state *s = g->current;
 	leave(g, s, how, 0, guest_now());
 	emit(g, ctp_w1(CTP_EV_FINISH, how, s->id), 0, 0);
 }
 
-void coroutine_ends(struct guest *g)
+void coroutine_ends(struct thread_ctx *g)
 {
 	ends(g, CTP_HOW_RETURN);
 }
@@ -489,11 +489,11 @@ void coroutine_ends(struct guest *g)
 static void note_release(struct ctp_state *s, struct release *r)
 {
 	if (!r->at)
-		r->at = (r->by ? guest_stack(r->g, r->by) : 0) | (r->block ? ENTERED_BLOCK : 0) | RELEASE_ASKED;
-	s->ENTERED_LO = r->lo;
-	s->ENTERED_HI = r->hi;
-	s->ENTERED_BY = guest_who(r->g);
-	s->ENTERED_AT = r->at;
+		r->at = (r->by ? guest_stack(r->g, r->by) : 0) | (r->block ? RELEASED_BLOCK : 0) | RELEASE_ASKED;
+	state_private(s)->release_lo = r->lo;
+	state_private(s)->release_hi = r->hi;
+	state_private(s)->release_by = guest_who(r->g);
+	state_private(s)->release_at = r->at;
 }
 
 static void released(struct ctp_state *s, void *arg)
@@ -512,7 +512,7 @@ static void released(struct ctp_state *s, void *arg)
 		destroy(r->g, s, CTP_HOW_RELEASED, seen);
 }
 
-void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)
+void coroutine_released(struct thread_ctx *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)
 {
 	struct release r = {g, lo, hi, block, by, 0};
 	stack_index_range(lo, hi, block, released, &r);
@@ -527,7 +527,7 @@ static void wiped(struct ctp_state *s, void *arg)
 		released(s, arg);
 }
 
-void coroutine_wiped(struct guest *g, uint64_t lo, uint64_t hi, const struct frame *by)
+void coroutine_wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struct frame *by)
 {
 	stack_index_range(lo, hi, false, wiped, &(struct release){g, lo, hi, false, by, 0});
 }
@@ -563,7 +563,7 @@ struct ctp_state *coroutine_at(uint64_t data)
 	return n.below && data - n.below->slot < BEFORE ? n.below : NULL;
 }
 
-void coroutine_thread_ends(struct guest *g)
+void coroutine_thread_ends(struct thread_ctx *g)
 {
 	struct ctp_state *s = g->native;
 	if (g->current->entity == CTP_COROUTINE) // pthread_exit inside it: its frames are gone

@@ -24,15 +24,11 @@ static inline bool coroutine_holds(const struct ctp_state *s, uint64_t sp)
 	return s->lo < s->hi && sp - s->lo <= s->hi - s->lo;
 }
 
-// The guest's own words of a state: the top of the stack as of ctp_state.last (struct candidate)
-#define TOP guest[3]
-#define ENDED_AFTER guest[1] // how it had left before it ended
-
 // The entity that `t` will go on as: never NULL, met ones are made known.
-struct ctp_state *coroutine_find_slow(struct guest *g, const struct target *t);
+struct ctp_state *coroutine_find_slow(struct thread_ctx *g, const struct target *t);
 
 // The same, quickly: who saved itself there last and is suspended since.
-static inline struct ctp_state *coroutine_find(struct guest *g, const struct target *t)
+static inline struct ctp_state *coroutine_find(struct thread_ctx *g, const struct target *t)
 {
 	struct ctp_state *s = handle_cache_find(t->slot);
 	if (CTP_LIKELY(s->slot == t->slot && s->life == CTP_SUSPENDED && coroutine_holds(s, t->sp)))
@@ -41,37 +37,34 @@ static inline struct ctp_state *coroutine_find(struct guest *g, const struct tar
 }
 
 // Whether `sp` lies in the thread's own stack, or the stack of nobody known.
-bool coroutine_native_has(const struct guest *g, uint64_t sp);
+bool coroutine_native_has(const struct thread_ctx *g, uint64_t sp);
 
 // True once any coroutine was made or met: until then nothing can be released.
 bool coroutine_any(void);
 
 // A new coroutine on [lo, hi) that will begin at `entry`. NULL: no memory. lo = hi:
 // how far down its stack goes is not known.
-struct ctp_state *coroutine_make(struct guest *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
+struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
 
 // Control is about to pass from g->current to `to`. `slot`: where the leaver
 // saves itself now (swapcontext, Boost.Context). g->regs holds the leaver's registers.
-void coroutine_switch(struct guest *g, struct ctp_state *to, enum ctp_how how, uint64_t slot);
+void coroutine_switch(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how, uint64_t slot);
 
 // The same where the leaver saved itself before (setcontext, longjmp), if at all:
 // else it is gone for good.
-void coroutine_leave(struct guest *g, struct ctp_state *to, enum ctp_how how);
+void coroutine_leave(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how);
 
 // The running coroutine's function returned and nobody goes on.
-void coroutine_ends(struct guest *g);
+void coroutine_ends(struct thread_ctx *g);
 
 // [lo, hi) was given back: entities whose stack or save slot (blocks: [lo, hi)
 // is one allocation) lay there are gone. `by`: where it is given back; NULL: it is only used anew.
-void coroutine_released(struct guest *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by);
+void coroutine_released(struct thread_ctx *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by);
 // The same where [lo, hi) stays, but what was there is gone: a suspended entity whose frames begin there has no way back.
-void coroutine_wiped(struct guest *g, uint64_t lo, uint64_t hi, const struct frame *by);
+void coroutine_wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struct frame *by);
 
 // The coroutine that `data`, a registration's, seems to point to: into its stack,
 // or next to where it saves itself. NULL if none. `data` need not be an address.
 struct ctp_state *coroutine_at(uint64_t data);
-// The same where `data` points to an object that holds one coroutine's fcontext_t
-// and no other's. A system call. (hook_fcontext.c)
-struct ctp_state *coroutine_through(uint64_t data);
 
-void coroutine_thread_ends(struct guest *g);
+void coroutine_thread_ends(struct thread_ctx *g);

@@ -33,7 +33,7 @@ static bool asked[NSIGNALS]; // the program has set it: what it said beside SIG_
 
 // Where the note is made: the stack that the signal found may be used up, and a program's
 // alternate one is small. Taken by whoever takes the note.
-static struct guest desk;
+static struct thread_ctx desk;
 static unsigned char desk_stack[DESK_BYTES] __attribute__((aligned(64)));
 
 static int index_of(int sig)
@@ -56,11 +56,11 @@ struct end {
 	int sig;
 	const siginfo_t *info;
 	const ucontext_t *u;
-	struct guest *g; // NULL: a thread that was never met
+	struct thread_ctx *g; // NULL: a thread that was never met
 };
 
 // An address above all frames of the stack that `sp` is on.
-static uint64_t top_of(const struct guest *g, uint64_t sp)
+static uint64_t top_of(const struct thread_ctx *g, uint64_t sp)
 {
 	const struct ctp_state *s = g ? g->current : NULL, *there = stack_index_stack(sp);
 	if (s && s->entity == CTP_COROUTINE && sp < s->hi && s->hi - sp < STACKS_FAR)

@@ -13,8 +13,8 @@
 void crash_init(void);
 // The thread is about to run its first coroutine, whose stack may overflow: a handler
 // needs another. Takes an alternate one of ours, unless there is one.
-void crash_arm(struct guest *g);
-void crash_disarm(struct guest *g); // the thread ends
+void crash_arm(struct thread_ctx *g);
+void crash_disarm(struct thread_ctx *g); // the thread ends
 
 // In the place of the real calls. `real`: signal() or one of its like.
 int crash_sigaction(int sig, const struct sigaction *act, struct sigaction *old);

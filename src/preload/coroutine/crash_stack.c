@@ -46,7 +46,7 @@ static bool take_away(void)
 }
 
 // Whether a handler of ours would have a stack of its own on this thread.
-static void count(struct guest *g, bool armed)
+static void count(struct thread_ctx *g, bool armed)
 {
 	if (g->armed == armed || !crash_note())
 		return;
@@ -65,7 +65,7 @@ void crash_stacks(void)
 	stacks = p;
 }
 
-void crash_arm(struct guest *g)
+void crash_arm(struct thread_ctx *g)
 {
 	stack_t is;
 	if (!crash_note() || !now(&is))
@@ -78,7 +78,7 @@ void crash_arm(struct guest *g)
 	count(g, true);
 }
 
-void crash_disarm(struct guest *g)
+void crash_disarm(struct thread_ctx *g)
 {
 	count(g, false);
 	take_away();
@@ -86,7 +86,7 @@ void crash_disarm(struct guest *g)
 
 void crash_no_stacks(void)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	ctp_store32(&none, 1);
 	if (g && g->thread && take_away())
 		count(g, false);
@@ -99,7 +99,7 @@ int crash_altstack(const stack_t *ss, stack_t *old)
 		return r;
 	if (old && is_ours(old))
 		*old = (stack_t){.ss_flags = SS_DISABLE};
-	struct guest *g = ss ? cpu_self() : NULL;
+	struct thread_ctx *g = ss ? cpu_self() : NULL;
 	if (!g || !g->thread || !ctp_tracer->attached)
 		return r;
 	if (!(ss->ss_flags & SS_DISABLE))

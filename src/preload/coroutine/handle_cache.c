@@ -49,7 +49,7 @@ static bool lives(const struct ctp_state *s, struct ctp_state **first)
 	return s->slot && s->life != CTP_NONE && s->life <= CTP_RUNNING && apart <= sizeof(s);
 }
 
-void handle_cache_note(struct guest *g, uint64_t slot, struct ctp_state *s)
+void handle_cache_note(struct thread_ctx *g, uint64_t slot, struct ctp_state *s)
 {
 	uint64_t n = ctp_load64(&handle_cache_mask) / sizeof(s) + 1;
 	struct ctp_state **first = handle_cache_place(slot), *was = ctp_load_ptr(first);

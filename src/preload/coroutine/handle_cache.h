@@ -4,7 +4,7 @@
 // hint: whoever asks tests ctp_state.slot. (What is right is asked of stack_index.h.)
 #pragma once
 
-#include "preload/coroutine/area.h"
+#include "preload/coroutine/thread_ctx.h"
 #include "preload/guest/guest.h"
 
 // Entries, and what masks an offset in bytes; in this order, as the one only grows with
@@ -30,4 +30,4 @@ static inline struct ctp_state *handle_cache_find(uint64_t slot)
 }
 
 // `s` was found by `slot`, with another's help; NULL: nobody was.
-void handle_cache_note(struct guest *g, uint64_t slot, struct ctp_state *s);
+void handle_cache_note(struct thread_ctx *g, uint64_t slot, struct ctp_state *s);

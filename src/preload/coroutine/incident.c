@@ -35,7 +35,7 @@ static bool may_add(struct ctp_ext *ext, unsigned rule)
 	return rule < sizeof(ext->incidents) / sizeof(ext->incidents[0]) && ext->incidents[rule] < CTP_INCIDENTS_EACH;
 }
 
-struct ctp_incident *incident_note(struct guest *g, struct ctp_incident *i)
+struct ctp_incident *incident_note(struct thread_ctx *g, struct ctp_incident *i)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	uint64_t at = hash(i);

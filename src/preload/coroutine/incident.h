@@ -8,4 +8,4 @@
 // Between hook_enter and guest_leave. The caller fills rule, who, stack, and what
 // the rule has in other, fd and value (spec/cTP.md); fd is -1 where there is none.
 // Until a coroutine was seen, nothing is noted.
-struct ctp_incident *incident_note(struct guest *g, struct ctp_incident *i);
+struct ctp_incident *incident_note(struct thread_ctx *g, struct ctp_incident *i);

@@ -118,7 +118,7 @@ void inherit_name(struct ctp_state *s)
 		names_inherit(s, all[next - 1].name);
 }
 
-static struct ctp_state *begin(struct guest *g, const struct inherited *what)
+static struct ctp_state *begin(struct thread_ctx *g, const struct inherited *what)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
 	if (!s)

@@ -23,7 +23,7 @@ static struct ctp_state *living(struct ctp_state *s)
 	return s && s->entity == CTP_COROUTINE && s->life >= CTP_CREATED && s->life <= CTP_RUNNING ? s : NULL;
 }
 
-static struct ctp_state *find(struct guest *g, uint64_t of)
+static struct ctp_state *find(struct thread_ctx *g, uint64_t of)
 {
 	if (!of)
 		return living(g->current);
@@ -65,7 +65,7 @@ void names_inherit(struct ctp_state *s, const char *name)
 		give(s, name, kept(name));
 }
 
-static int set(struct guest *g, uint64_t of, const char *name)
+static int set(struct thread_ctx *g, uint64_t of, const char *name)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	struct ctp_state *s = coroutine_any() ? find(g, of) : NULL;
@@ -82,7 +82,7 @@ static int set(struct guest *g, uint64_t of, const char *name)
 
 CTP_HOOK int ctp_task_set_name(const void *of, const char *name)
 {
-	struct guest *g = ctp_tracer->attached ? guest_enter() : NULL;
+	struct thread_ctx *g = ctp_tracer->attached ? guest_enter() : NULL;
 	if (!g)
 		return ctp_tracer->attached ? EAGAIN : 0;
 	int r = set(g, (uint64_t)of, name);

@@ -3,7 +3,7 @@
 // stacks.h - naming a stack: the id of its frames, exact and cheap.
 #pragma once
 
-#include "preload/coroutine/area.h"
+#include "preload/coroutine/thread_ctx.h"
 #include "dwarf.h"
 #include "preload/guest/guest.h"
 
@@ -42,7 +42,7 @@ static inline bool stacks_holds(const struct candidate *c, const struct frame *f
 	return true;
 }
 
-// By a hash of place and depth, the first of a list. The short way reads it, too.
+// By a hash of place and depth, the first of a list. The fast path reads it, too.
 extern struct candidate **stacks_buckets;
 
 static inline struct candidate **stacks_bucket(uint64_t pc, uint64_t depth)

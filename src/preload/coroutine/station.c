@@ -18,7 +18,6 @@ static uint64_t head, tail, mask; // mask: its size, a power of two, less one
 static struct ctp_state *privates;
 static uint32_t private_count;
 
-#define QUEUED guest[0] // 1 while in the queue
 
 int station_init(void)
 {
@@ -52,9 +51,9 @@ uint32_t station_count(void)
 
 void station_retire(struct ctp_state *s)
 {
-	if (s->QUEUED)
+	if (state_private(s)->queued)
 		return;
-	s->QUEUED = 1;
+	state_private(s)->queued = 1;
 	uint64_t at = ctp_add64(&tail, 1);
 	ctp_store32(&queue[at & mask], s->station + 1);
 }
@@ -73,7 +72,7 @@ static uint32_t recycled(uint64_t keep)
 			continue;
 		ctp_store32(&queue[at & mask], 0);
 		struct ctp_state *s = station_at(n);
-		s->QUEUED = 0;
+		state_private(s)->queued = 0;
 		if (s->life == CTP_FINISHED || s->life == CTP_DESTROYED)
 			return n;
 		// it turned out to live on: its stack is shared by copying

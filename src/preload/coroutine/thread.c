@@ -2,7 +2,7 @@
 //
 // A thread's area and its slot in the region: taken at the thread's first
 // hook, given up by a pthread key's destructor. The areas lie in one private
-// mapping that fork wipes, so every gate is shut in a child. thread_start may
+// mapping that fork wipes, so every guard is taken in a child. thread_start may
 // run on any stack but never inside a trampoline; the slot's life goes
 // FREE -> TAKEN -> LIVE -> DEAD here, and DEAD -> FREE in the engine.
 #include "preload/coroutine/thread.h"
@@ -21,9 +21,9 @@
 #include "preload/guest/real.h"
 
 enum { OPEN_ROWS = 8 };
-enum { AREA_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
+enum { CTX_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
 
-__thread struct guest *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread struct thread_ctx *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread bool starting __attribute__((tls_model("initial-exec")));
 
 static unsigned char *areas;
@@ -34,15 +34,15 @@ static uint64_t main_top;
 
 static void thread_stop(void *area)
 {
-	struct guest *g = area;
+	struct thread_ctx *g = area;
 	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
 		return;
 	ctp_self = NULL;
 	// A coroutine that was preempted inside a hook may yet go on there: the area stays its
 	// own. If there was none, the thread was cancelled inside a hook.
-	if (!g->gate && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
+	if (!g->guard && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
 		return;
-	g->gate = 0;
+	g->guard = 0;
 	crash_disarm(g);
 	coroutine_thread_ends(g);
 	emit_end(g);
@@ -51,7 +51,7 @@ static void thread_stop(void *area)
 
 static int make_areas(void)
 {
-	areas_bytes = (uint64_t)CTP_THREADS_MAX * AREA_BYTES;
+	areas_bytes = (uint64_t)CTP_THREADS_MAX * CTX_BYTES;
 	areas = real_mmap(NULL, areas_bytes, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (areas == MAP_FAILED) {
@@ -79,11 +79,11 @@ int thread_init(struct ctp_ext *e, uint64_t top)
 
 void thread_forked(void)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	ctp_tracer->attached = 0;
 	if (!g)
 		return;
-	g->gate = 0;
+	g->guard = 0;
 	g->thread = NULL;
 	g->lost = NULL;
 }
@@ -168,7 +168,7 @@ static uint32_t own_tid(void)
 	return (uint32_t)m.__data.__owner;
 }
 
-struct guest *thread_start(void)
+struct thread_ctx *thread_start(void)
 {
 	struct tracer *tr = ctp_tracer;
 	if (!tr->attached || starting)
@@ -176,7 +176,7 @@ struct guest *thread_start(void)
 	starting = true; // a signal handler's hook passes through meanwhile
 	uint32_t slot = slot_get(tr);
 	coredump_grow(COREDUMP_THREADS, slot + 1);
-	if (slot < tr->region.threads_max && !thread_open_rows(areas, AREA_BYTES, slot, &areas_opened)) {
+	if (slot < tr->region.threads_max && !thread_open_rows(areas, CTX_BYTES, slot, &areas_opened)) {
 		ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
 		slot = tr->region.threads_max;
 	}
@@ -186,9 +186,9 @@ struct guest *thread_start(void)
 		starting = false;
 		return NULL;
 	}
-	struct guest *g = (struct guest *)(areas + (uint64_t)slot * AREA_BYTES);
+	struct thread_ctx *g = (struct thread_ctx *)(areas + (uint64_t)slot * CTX_BYTES);
 	memset(g, 0, sizeof(*g));
-	g->stack_top = (uint64_t)g + AREA_BYTES - 64;
+	g->stack_top = (uint64_t)g + CTX_BYTES - 64;
 	g->slot = slot;
 	g->tid = own_tid();
 	g->thread = &tr->region.threads[slot];
@@ -212,7 +212,7 @@ struct guest *thread_start(void)
 	g->ended_time = g->thread->began;
 	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
 	pthread_setspecific(key, g);
-	ctp_store32(&g->gate, 1);
+	ctp_store32(&g->guard, 1);
 	ctp_self = g;
 	starting = false;
 	return g;
@@ -220,38 +220,38 @@ struct guest *thread_start(void)
 
 uint64_t thread_top(void)
 {
-	const struct guest *g = cpu_self();
+	const struct thread_ctx *g = cpu_self();
 	uint32_t tid = own_tid();
 	return g ? g->native_top : tid == ctp_tracer->pid ? main_top : cpu_thread_pointer();
 }
 
-struct guest *thread_again(void)
+struct thread_ctx *thread_again(void)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	starting = false;
 	madvise(areas, areas_bytes, MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
 	if (g)
-		g->stack_top = (uint64_t)g + AREA_BYTES - 64;
+		g->stack_top = (uint64_t)g + CTX_BYTES - 64;
 	return g;
 }
 
-struct guest *guest_enter(void)
+struct thread_ctx *guest_enter(void)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	if (CTP_UNLIKELY(!g)) {
 		g = thread_start();
 		if (!g)
 			return NULL;
 	}
-	if (CTP_UNLIKELY(g->gate != 1)) {
+	if (CTP_UNLIKELY(g->guard != 1)) {
 		if (g->thread) // not in a forked child
 			g->thread->passed++;
 		return NULL;
 	}
-	if (CTP_UNLIKELY(!cpu_shut(&g->gate)))
+	if (CTP_UNLIKELY(!cpu_shut(&g->guard)))
 		return NULL;
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
-		g->gate = 1;
+		g->guard = 1;
 		return NULL;
 	}
 	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons

@@ -18,7 +18,7 @@ uint64_t thread_top(void);
 
 // In a forked child that is to be traced, too: forgets all areas. The caller's old one, of which
 // only the private stack is good; NULL if it had none.
-struct guest *thread_again(void);
+struct thread_ctx *thread_again(void);
 
 // In a forked child that was not wiped: what the kernel would have done.
 void thread_forked(void);

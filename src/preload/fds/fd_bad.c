@@ -23,7 +23,7 @@ static uint64_t owner(const struct ctp_state *s, const struct ctp_fd *e, int fd,
 	return hint && id != s->id && waits_for(hint, fd, e->gen) ? id : 0;
 }
 
-static void reused(struct guest *g, struct ctp_incident *i, const struct ctp_state *s, const struct ctp_fd *e, uint32_t was)
+static void reused(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_state *s, const struct ctp_fd *e, uint32_t was)
 {
 	bool known = e->closed_gen == was;
 	bool meant = e->opened_how == CTP_CALL_DUP2 || e->opened_how == CTP_CALL_DUP3;
@@ -41,7 +41,7 @@ static void reused(struct guest *g, struct ctp_incident *i, const struct ctp_sta
 	incident_note(g, i);
 }
 
-__attribute__((noinline)) void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events, const struct frame *f)
+__attribute__((noinline)) void bad_touched(struct thread_ctx *g, int fd, uint32_t was, uint32_t events, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	const struct ctp_fd *e = fds_entry(fd);
@@ -51,7 +51,7 @@ __attribute__((noinline)) void bad_touched(struct guest *g, int fd, uint32_t was
 	reused(g, &i, s, e, was);
 }
 
-__attribute__((noinline)) void bad_woken(struct guest *g, const struct ctp_state *s, int fd, uint32_t was)
+__attribute__((noinline)) void bad_woken(struct thread_ctx *g, const struct ctp_state *s, int fd, uint32_t was)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	uint64_t whose = owner(s, e, fd, 0);
@@ -65,7 +65,7 @@ __attribute__((noinline)) void bad_woken(struct guest *g, const struct ctp_state
 
 // s waits for this generation of fd, no event of which has come, and goes on in the
 // turn that took an event of the one before.
-__attribute__((noinline)) void bad_delivered(struct guest *g, const struct ctp_state *s, int fd)
+__attribute__((noinline)) void bad_delivered(struct thread_ctx *g, const struct ctp_state *s, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	struct ctp_incident i = {.rule = RULE_REUSED, .flags = CTP_BAD_STALE, .fd = fd, .gen = e->gen, .who = s->id,
@@ -84,7 +84,7 @@ static bool was_closed(const struct ctp_fd *e)
 	return e && e->gen && e->life == CTP_FD_CLOSED && e->closed_gen == e->gen && e->closed_how != CTP_CALL_REOPENED;
 }
 
-static void closed_before(struct guest *g, struct ctp_incident *i, int fd)
+static void closed_before(struct thread_ctx *g, struct ctp_incident *i, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	i->rule = RULE_BAD;
@@ -99,7 +99,7 @@ static void closed_before(struct guest *g, struct ctp_incident *i, int fd)
 }
 
 // Did this entity close fd at this very place?
-static bool closed_here(const struct guest *g, long fd, uint32_t stack)
+static bool closed_here(const struct thread_ctx *g, long fd, uint32_t stack)
 {
 	const struct ctp_fd *e = fd == (int)fd ? fds_entry((int)fd) : NULL;
 	return was_closed(e) && stack && e->closer == guest_who(g) && e->closer_stack == stack;
@@ -107,7 +107,7 @@ static bool closed_here(const struct guest *g, long fd, uint32_t stack)
 
 // How many numbers in a row, fd among them, have been closed or refused at this place by now. A program may pass any
 // int: those next to it are longs.
-static int row(struct guest *g, int fd, uint64_t pc, uint32_t stack)
+static int row(struct thread_ctx *g, int fd, uint64_t pc, uint32_t stack)
 {
 	long lo = fd, hi = fd, told_lo = g->refused.lo, told_hi = g->refused.hi;
 	if (g->refused.pc == pc && fd >= g->refused.lo && fd <= g->refused.hi)
@@ -125,7 +125,7 @@ static int row(struct guest *g, int fd, uint64_t pc, uint32_t stack)
 	return (int)(hi - lo) + 1;
 }
 
-__attribute__((noinline)) void bad_closed(struct guest *g, int fd, enum ctp_fd_call call, const struct frame *f)
+__attribute__((noinline)) void bad_closed(struct thread_ctx *g, int fd, enum ctp_fd_call call, const struct frame *f)
 {
 	uint32_t stack = guest_stack(g, f);
 	int n = row(g, fd, f->pc, stack);
@@ -145,7 +145,7 @@ static bool is_told(const struct ctp_state *s, int fd)
 	return false;
 }
 
-__attribute__((noinline)) void bad_used(struct guest *g, int fd, uint32_t events, const struct frame *f)
+__attribute__((noinline)) void bad_used(struct thread_ctx *g, int fd, uint32_t events, const struct frame *f)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	if (!was_closed(e) || is_told(g->current, fd))
@@ -155,7 +155,7 @@ __attribute__((noinline)) void bad_used(struct guest *g, int fd, uint32_t events
 	closed_before(g, &i, fd);
 }
 
-__attribute__((noinline)) void bad_registered(struct guest *g, int fd, const struct frame *f)
+__attribute__((noinline)) void bad_registered(struct thread_ctx *g, int fd, const struct frame *f)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	if (!was_closed(e) || is_told(g->current, fd))

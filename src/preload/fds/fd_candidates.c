@@ -93,7 +93,7 @@ static struct ctp_cand *slot(void)
 	return NULL;
 }
 
-void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
+void candidate_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
 {
 	struct ctp_cand *to = kind ? slot() : NULL, *c = &k->cand;
 	if (to) {

@@ -33,7 +33,7 @@ static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 	return found && tried == eagain && !ctp_state_retry(s, seen);
 }
 
-__attribute__((noinline)) void ready_tell(struct guest *g, const struct ctp_fd *e, uint32_t events, uint64_t now)
+__attribute__((noinline)) void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now)
 {
 	bool out = events & (OUT_EVENTS | BOTH_EVENTS), in = events & ~OUT_EVENTS;
 	int fd = (int)(e - ctp_tracer->region.fds);

@@ -10,6 +10,7 @@
 #include "preload/coroutine/coroutine.h"
 #include "ctp/wait_inference.h"
 #include "preload/guest/exit.h"
+#include "preload/coroutine/fcontext.h"
 #include "preload/fds/fd_map.h"
 #include "preload/fds/held.h"
 #include "preload/coroutine/incident.h"
@@ -61,7 +62,7 @@ bool waits_any(struct ctp_fd *e, int fd)
 	if (!e->leads && e->reg_epfd >= 0)
 		e->leads = hint_of(coroutine_at(e->reg_data));
 	if (!e->leads && e->reg_epfd >= 0 && (e->waiter[0] | e->waiter[1]))
-		e->leads = hint_of(coroutine_through(e->reg_data));
+		e->leads = hint_of(fcontext_through(e->reg_data));
 	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||
 	       waiting(e->waiter[1], fd, e->gen, false) || waiting(e->leads, fd, e->gen, true);
 }
@@ -70,7 +71,7 @@ bool waits_any(struct ctp_fd *e, int fd)
 
 // A wait for a generation that has ended. False: by the coroutine itself, so it
 // waits for something else. Else its end was not posted, as nobody waited yet.
-static bool wait_for_ended(struct guest *g, const struct ctp_state *s, const struct ctp_wait *w)
+static bool wait_for_ended(struct thread_ctx *g, const struct ctp_state *s, const struct ctp_wait *w)
 {
 	struct ctp_fd *e = fds_entry(w->fd);
 	struct fd_death d = {0};
@@ -106,7 +107,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	dir[0] |= !dir[1];
 	if ((!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint))
 		return;
-	bool ask = !(e->FD_ASKED & FD_ASKED_KIND) && e->kind == CTP_FD_OTHER;
+	bool ask = !(fd_private(e)->asked & FD_ASKED_KIND) && e->kind == CTP_FD_OTHER;
 	enum ctp_fd_kind kind = ask ? fd_kind(w->fd) : CTP_FD_OTHER;
 	if (!fds_take(e))
 		return;
@@ -121,13 +122,13 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	}
 	if (ask && e->gen == w->gen) {
 		e->kind = kind;
-		e->FD_ASKED |= FD_ASKED_KIND;
+		fd_private(e)->asked |= FD_ASKED_KIND;
 	}
 	fds_give(e);
 }
 
 // The wait that EAGAIN tells of joins the slice's registrations. False: no room.
-static bool join_eagain(struct guest *g)
+static bool join_eagain(struct thread_ctx *g)
 {
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		if (g->waits[i].fd == g->eagain_fd && g->waits[i].gen == g->eagain_gen) {
@@ -142,7 +143,7 @@ static bool join_eagain(struct guest *g)
 	return true;
 }
 
-void fds_suspend(struct guest *g, struct ctp_state *s)
+void fds_suspend(struct thread_ctx *g, struct ctp_state *s)
 {
 	s->nwaits = 0;
 	s->flags &= ~CTP_STATE_MOREWAITS;
@@ -163,7 +164,7 @@ void fds_suspend(struct guest *g, struct ctp_state *s)
 			link_wait(s, w);
 	}
 	if (g->eagain && !g->probed)
-		vain_suspends(g, s);
+		spurious_suspends(g, s);
 }
 
 // Whether s goes on although what it waited for has ended, and no event did it.
@@ -200,7 +201,7 @@ static void note_called(const struct ctp_fd *e, struct ctp_state *s, int fd)
 	s->flags = (s->flags & ~CTP_STATE_POOLED) | (sure ? CTP_STATE_POOLED : 0);
 }
 
-void fds_resume(struct guest *g, struct ctp_state *s)
+void fds_resume(struct thread_ctx *g, struct ctp_state *s)
 {
 	if (s->entity != CTP_COROUTINE)
 		return;
@@ -232,7 +233,7 @@ void fds_resume(struct guest *g, struct ctp_state *s)
 
 // ------------------------------------------------------------- registrations
 
-static void slice_adds(struct guest *g, const struct ctp_wait *w)
+static void slice_adds(struct thread_ctx *g, const struct ctp_wait *w)
 {
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		if (g->waits[i].fd == w->fd && g->waits[i].gen == w->gen && g->waits[i].epfd == w->epfd) {
@@ -246,7 +247,7 @@ static void slice_adds(struct guest *g, const struct ctp_wait *w)
 		g->more_waits = true;
 }
 
-static void slice_drops(struct guest *g, int fd, int epfd)
+static void slice_drops(struct thread_ctx *g, int fd, int epfd)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < g->nwaits; i++)
@@ -267,19 +268,19 @@ static bool has_end(struct ctp_fd *e, int fd)
 		return false;
 	if (e->kind != CTP_FD_UNIX && e->kind != CTP_FD_OTHER)
 		return true;
-	if (e->FD_ASKED & FD_ASKED_TYPE)
-		return !(e->FD_ASKED & FD_MESSAGES);
+	if (fd_private(e)->asked & FD_ASKED_TYPE)
+		return !(fd_private(e)->asked & FD_MESSAGES);
 	bool socket = guest_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, (long)&type, (long)&len, 0) == 0;
 	bool messages = socket && type != SOCK_STREAM;
 	if (fds_take(e)) {
 		if (e->gen == gen)
-			e->FD_ASKED |= FD_ASKED_TYPE | (messages ? FD_MESSAGES : 0);
+			fd_private(e)->asked |= FD_ASKED_TYPE | (messages ? FD_MESSAGES : 0);
 		fds_give(e);
 	}
 	return !messages;
 }
 
-void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool nothing)
+void waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing)
 {
 	const struct ctp_state *s = g->current;
 	uint32_t n = 0, had = g->nwaits;
@@ -314,7 +315,7 @@ static void has_rows(int epfd, uint32_t gen)
 }
 
 // The same registration again, by the same entity: only its time is new.
-static inline bool again(const struct guest *g, const struct ctp_fd *e, const struct ctp_wait *w)
+static inline bool again(const struct thread_ctx *g, const struct ctp_fd *e, const struct ctp_wait *w)
 {
 	return e->reg_epfd == w->epfd && e->reg_data == w->data && e->reg_events == w->events && e->reg_by == guest_who(g) &&
 	       e->reg_by && e->gen == w->gen && e->reg_epgen == w->epgen;
@@ -322,16 +323,16 @@ static inline bool again(const struct guest *g, const struct ctp_fd *e, const st
 
 // Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
 // no question: to look into what its data points to takes a system call.
-static uint64_t leads_to(const struct guest *g, const struct ctp_fd *e, uint64_t data, bool same)
+static uint64_t leads_to(const struct thread_ctx *g, const struct ctp_fd *e, uint64_t data, bool same)
 {
 	const struct ctp_state *to = coroutine_at(data);
 	uint64_t own = hint_of(g->current);
 	if (to)
 		return hint_of(to);
-	return same && e->leads == own ? own : hint_of(coroutine_through(data));
+	return same && e->leads == own ? own : hint_of(fcontext_through(data));
 }
 
-void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev)
+void waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
 {
 	struct ctp_wait w = {.fd = fd, .gen = fds_open_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64, .epfd = epfd};
@@ -368,7 +369,7 @@ void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_even
 		slice_drops(g, fd, epfd);
 }
 
-void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f)
+void waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	slice_drops(g, fd, epfd);
@@ -394,7 +395,7 @@ void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f
 
 // An event that is nobody's: that of a generation which has ended? One closed only
 // after the wait had begun may have been taken before.
-static void stale(struct guest *g, int epfd, uint64_t data)
+static void stale(struct thread_ctx *g, int epfd, uint64_t data)
 {
 	int fd = fd_map_find_ended(epfd, data);
 	struct ctp_fd *e = fds_entry(fd);
@@ -414,7 +415,7 @@ static void stale(struct guest *g, int epfd, uint64_t data)
 		incident_note(g, &i);
 }
 
-void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n)
+void waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n)
 {
 	uint64_t now = n > 0 ? guest_now() : 0;
 	int fd = -1;

@@ -20,9 +20,9 @@
 
 enum { SPINS = 500, YIELDS = 500, NAPS = 100 };
 
-__attribute__((noinline)) struct guest *hook_enter_slow(void)
+__attribute__((noinline)) struct thread_ctx *hook_enter_slow(void)
 {
-	struct guest *g = guest_enter();
+	struct thread_ctx *g = guest_enter();
 	if (CTP_UNLIKELY(g && ctp_tracer->v1)) {
 		guest_leave(g);
 		g = NULL;
@@ -33,7 +33,7 @@ __attribute__((noinline)) struct guest *hook_enter_slow(void)
 // For fds_abandon: noted before it is so.
 static void note_taken(struct ctp_fd *e, uint32_t seq)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	if (!g)
 		return;
 	g->taken = e;
@@ -41,7 +41,7 @@ static void note_taken(struct ctp_fd *e, uint32_t seq)
 	ctp_signal_fence();
 }
 
-void fds_abandon(struct guest *g)
+void fds_abandon(struct thread_ctx *g)
 {
 	if (g->taken && ctp_load32(&g->taken->seq) == g->taken_seq)
 		ctp_seq_end(&g->taken->seq);
@@ -96,20 +96,20 @@ void fds_give(struct ctp_fd *e)
 // (a cancelled close left it) counts for nothing.
 static bool ending(const struct ctp_fd *e)
 {
-	return e->FD_ENDING >> 32 == e->gen && (uint32_t)e->FD_ENDING;
+	return fd_private(e)->ending >> 32 == e->gen && (uint32_t)fd_private(e)->ending;
 }
 
 static void mark(struct ctp_fd *e)
 {
-	if (e->FD_ENDING >> 32 != e->gen)
-		e->FD_ENDING = (uint64_t)e->gen << 32;
-	e->FD_ENDING++;
+	if (fd_private(e)->ending >> 32 != e->gen)
+		fd_private(e)->ending = (uint64_t)e->gen << 32;
+	fd_private(e)->ending++;
 }
 
 static void unmark(struct ctp_fd *e)
 {
 	if (ending(e))
-		e->FD_ENDING--;
+		fd_private(e)->ending--;
 }
 
 // ------------------------------------------------------------- generations begin
@@ -145,8 +145,8 @@ static void renew(struct ctp_fd *e, uint64_t now)
 	e->polled = e->polled_out = 0;
 	e->last_in = e->last_out = e->herd = 0;
 	e->set_stack = 0;
-	e->FD_ENDING = 0;
-	e->FD_ASKED = 0;
+	fd_private(e)->ending = 0;
+	fd_private(e)->asked = 0;
 }
 
 // Whom the entry's registration leads to; 0: it has none.
@@ -178,7 +178,7 @@ static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t
 	e->closed_epoch = d->epoch;
 }
 
-static void emit_fd(struct guest *g, unsigned kind, const struct fd_death *d, int fd, uint32_t gen)
+static void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *d, int fd, uint32_t gen)
 {
 	emit(g, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack), (uint32_t)fd | (uint64_t)gen << 32);
 }
@@ -213,7 +213,7 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 }
 
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
-static uint64_t begin(struct guest *g, int fd, const struct fd_birth *b, const struct ctp_fd *like)
+static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, const struct ctp_fd *like)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	if (!e) {
@@ -263,19 +263,19 @@ static void peer(int fd, uint64_t own, uint64_t other)
 	fds_give(e);
 }
 
-void fds_opened(struct guest *g, int fd, const struct fd_birth *b)
+void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b)
 {
 	begin(g, fd, b, NULL);
 }
 
-void fds_opened_pair(struct guest *g, const int fd[2], const struct fd_birth *b)
+void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birth *b)
 {
 	uint64_t one = begin(g, fd[0], b, NULL), other = begin(g, fd[1], b, NULL);
 	peer(fd[0], one, other);
 	peer(fd[1], other, one);
 }
 
-void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b)
+void fds_duped(struct thread_ctx *g, int from, int fd, const struct fd_birth *b)
 {
 	begin(g, fd, b, fds_gen(g, from) ? fds_entry(from) : NULL);
 }
@@ -309,7 +309,7 @@ bool fds_same(int a, int b)
 	       ctp_peek(&x->desc) == ctp_peek(&y->desc);
 }
 
-uint32_t fds_gen(struct guest *g, int fd)
+uint32_t fds_gen(struct thread_ctx *g, int fd)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	if (CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN))
@@ -412,7 +412,7 @@ static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, 
 		end(e, gen, &own);
 }
 
-static void ended_one(struct guest *g, struct fd_ends *x, int fd, struct fd_death *d, bool counts)
+static void ended_one(struct thread_ctx *g, struct fd_ends *x, int fd, struct fd_death *d, bool counts)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	if (!e || !fds_take(e))
@@ -432,7 +432,7 @@ static void ended_one(struct guest *g, struct fd_ends *x, int fd, struct fd_deat
 	emit_fd(g, CTP_EV_FD_CLOSE, d, fd, gen);
 }
 
-void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
+void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
 {
 	struct fd_death d = {.call = call, .closer = guest_who(g), .time = guest_now()};
 	g->ended_time = d.time;

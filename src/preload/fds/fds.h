@@ -11,28 +11,28 @@
 #include "preload/guest/guest.h"
 
 // As guest_enter, but NULL under a version-1 engine too: it has no tables. (fds.c)
-struct guest *hook_enter_slow(void);
+struct thread_ctx *hook_enter_slow(void);
 
 // Where nothing stands against it; NULL: hook_enter_slow may know better. Who looks no
 // further than at g->fds_max numbers does nothing under a version-1 engine either.
-static inline __attribute__((always_inline)) struct guest *hook_try(void)
+static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 {
-	struct guest *g = cpu_self();
-	if (CTP_UNLIKELY(!g || g->gate != 1))
+	struct thread_ctx *g = cpu_self();
+	if (CTP_UNLIKELY(!g || g->guard != 1))
 		return NULL;
-	if (CTP_UNLIKELY(!cpu_shut(&g->gate)))
+	if (CTP_UNLIKELY(!cpu_shut(&g->guard)))
 		return NULL;
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
-		g->gate = 1;
+		g->guard = 1;
 		return NULL;
 	}
 	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
 }
 
-static inline __attribute__((always_inline)) struct guest *hook_enter(void)
+static inline __attribute__((always_inline)) struct thread_ctx *hook_enter(void)
 {
-	struct guest *g = hook_try();
+	struct thread_ctx *g = hook_try();
 	if (CTP_LIKELY(g && g->fds_max))
 		return g;
 	if (g)
@@ -43,8 +43,6 @@ static inline __attribute__((always_inline)) struct guest *hook_enter(void)
 // ------------------------------------------------------------- the table
 
 // The guest's own words in an entry; nobody else reads them.
-#define FD_ENDING guest[0] // generation << 32 | closing calls under way
-#define FD_ASKED guest[1]  // what the kernel has been asked:
 enum { FD_ASKED_KIND = 1, FD_ASKED_FLAGS = 2, FD_ASKED_TYPE = 4, FD_MESSAGES = 8 };
 
 // The entry of `fd`; NULL if it is no number that the table has room for.
@@ -53,15 +51,15 @@ static inline struct ctp_fd *fds_entry(int fd)
 	const struct ctp_region *r = &ctp_tracer->region;
 	return fd >= 0 && (uint32_t)fd < r->fds_max ? &r->fds[fd] : NULL;
 }
-// Takes and gives an entry; a signal handler cannot deadlock on it, as the gate
+// Takes and gives an entry; a signal handler cannot deadlock on it, as the guard
 // is shut. False, and the gap noted, if its holder never lets go.
 bool fds_take(struct ctp_fd *e);
 void fds_give(struct ctp_fd *e);
-void fds_abandon(struct guest *g); // the hook in which it was taken does not go on
+void fds_abandon(struct thread_ctx *g); // the hook in which it was taken does not go on
 // The generation of a descriptor that is known to be open; one never seen, or
 // opened unseen, is met here. 0: the table has no room.
-uint32_t fds_gen(struct guest *g, int fd);
-static inline uint32_t fds_open_gen(struct guest *g, int fd)
+uint32_t fds_gen(struct thread_ctx *g, int fd);
+static inline uint32_t fds_open_gen(struct thread_ctx *g, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	return CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) : fds_gen(g, fd);
@@ -78,9 +76,9 @@ struct fd_birth {
 	uint64_t since;
 	bool nonblock; // it was asked for so
 };
-void fds_opened(struct guest *g, int fd, const struct fd_birth *b);
-void fds_opened_pair(struct guest *g, const int fd[2], const struct fd_birth *b);
-void fds_duped(struct guest *g, int from, int fd, const struct fd_birth *b); // same description
+void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b);
+void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birth *b);
+void fds_duped(struct thread_ctx *g, int from, int fd, const struct fd_birth *b); // same description
 void fds_nonblock(int fd, bool on); // fcntl(F_SETFL) has made it so
 bool fds_same(int a, int b); // do two open numbers have one description?
 
@@ -97,7 +95,7 @@ struct fd_ends {
 	struct fd_keep *keeps; // those under a waiter
 };
 void fds_ending(struct fd_ends *x, int first, int last);
-void fds_ended(struct guest *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts);
+void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts);
 
 // -------------------------------------------- candidates (fd_candidates.c)
 
@@ -119,7 +117,7 @@ struct fd_death {
 	uint64_t time, closer, epoch;
 	uint32_t stack;
 };
-void candidate_post(struct guest *g, struct fd_keep *k, unsigned kind, const struct fd_death *d);
+void candidate_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d);
 uint64_t candidate_epoch(void); // raises the epoch: only after the call has returned
 
 // ------------------------------------------- waits and registrations (fd_waits.c)
@@ -127,18 +125,18 @@ uint64_t candidate_epoch(void); // raises the epoch: only after the call has ret
 // May a suspended coroutine wait on it? e is taken. Looks whom a registration
 // leads to, if that was not known when it was made: the coroutine may be younger.
 bool waits_any(struct ctp_fd *e, int fd);
-void waits_registered(struct guest *g, int epfd, int fd, const struct epoll_event *ev);
+void waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
 // It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited for has
 // come; but the registration leads to it as before, and more may come. At the end nothing can: then it waits again
 // when it registers, or once an event is seen to resume it.
-void waits_served(struct guest *g, struct ctp_fd *e, int fd, bool nothing);
-void waits_unregistered(struct guest *g, int epfd, int fd, const struct frame *f);
+void waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
+void waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
-void waits_harvested(struct guest *g, int epfd, const struct epoll_event *ev, int n);
+void waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
 
 // An event came of what e tells of. (fd_ready.c)
-void ready_tell(struct guest *g, const struct ctp_fd *e, uint32_t events, uint64_t now);
-static inline __attribute__((always_inline)) void ready_came(struct guest *g, struct ctp_fd *e, uint32_t events, uint64_t now)
+void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now);
+static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *g, struct ctp_fd *e, uint32_t events, uint64_t now)
 {
 	if (e->waiter[0] | e->waiter[1] | e->leads)
 		ready_tell(g, e, events, now);
@@ -148,26 +146,22 @@ static inline __attribute__((always_inline)) void ready_came(struct guest *g, st
 // hint, of an entry: whether that coroutine is suspended and waits for fd#gen itself.
 bool waits_for(uint64_t hint, int fd, uint32_t gen);
 
-// ------------------------------------------- woken in vain (fd_vain.c)
+// ------------------------------------------- woken in vain (fd_spurious.c)
 
 // The guest's own words of a state (bad_resume.h has those before).
-#define VAIN_ROUND guest[2]  // of the herd in which it was counted last, + 1
-#define VAIN_SINCE guest[8]  // when it suspended for what it `tried`
-#define VAIN_ROW guest[9]    // how often in a row an event woke it in vain
-#define VAIN_BEGAN guest[10] // since when
-void vain_suspends(struct guest *g, struct ctp_state *s); // after EAGAIN; its time and stack are known
-void vain_served(struct ctp_fd *e); // somebody got something of what several wait for
+void spurious_suspends(struct thread_ctx *g, struct ctp_state *s); // after EAGAIN; its time and stack are known
+void spurious_served(struct ctp_fd *e); // somebody got something of what several wait for
 
 // ------------------------------------------- numbers that are no longer what they were (fd_bad.c)
 
 // Between hook_enter and guest_leave, after a call on fd. touched, woken: it was generation
 // `was` for which the coroutine had waited. closed, used, registered: the call said EBADF.
-void bad_touched(struct guest *g, int fd, uint32_t was, uint32_t events, const struct frame *f);
-void bad_woken(struct guest *g, const struct ctp_state *s, int fd, uint32_t was);
-void bad_delivered(struct guest *g, const struct ctp_state *s, int fd);
-void bad_closed(struct guest *g, int fd, enum ctp_fd_call call, const struct frame *f);
-void bad_used(struct guest *g, int fd, uint32_t events, const struct frame *f);
-void bad_registered(struct guest *g, int fd, const struct frame *f);
+void bad_touched(struct thread_ctx *g, int fd, uint32_t was, uint32_t events, const struct frame *f);
+void bad_woken(struct thread_ctx *g, const struct ctp_state *s, int fd, uint32_t was);
+void bad_delivered(struct thread_ctx *g, const struct ctp_state *s, int fd);
+void bad_closed(struct thread_ctx *g, int fd, enum ctp_fd_call call, const struct frame *f);
+void bad_used(struct thread_ctx *g, int fd, uint32_t events, const struct frame *f);
+void bad_registered(struct thread_ctx *g, int fd, const struct frame *f);
 
 // What fd is, asked of the kernel. (fd_candidates.c)
 enum ctp_fd_kind fd_kind(int fd);

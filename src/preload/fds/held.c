@@ -59,7 +59,7 @@ static struct held *take(const void *lock)
 	return h;
 }
 
-void held_suspend(struct guest *g, const struct ctp_state *s)
+void held_suspend(struct thread_ctx *g, const struct ctp_state *s)
 {
 	for (unsigned i = 0; i < g->nlocks && s->entity == CTP_COROUTINE; i++) {
 		struct held *h = take(g->locks[i]);

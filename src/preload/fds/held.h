@@ -11,7 +11,7 @@ extern uint32_t held_count; // of them: while it is 0, an unlock has nothing to 
 struct held;
 
 // s suspends with g->locks locked: its stack and changes are as of now.
-void held_suspend(struct guest *g, const struct ctp_state *s);
+void held_suspend(struct thread_ctx *g, const struct ctp_state *s);
 // `lock` is about to be unlocked by the entity `who`.
 void held_release(const void *lock, uint64_t who);
 // Somebody finds `lock` taken: by a suspended coroutine? Then NULL is not the answer, and

@@ -76,7 +76,7 @@ bool emit_lives(uint32_t pid)
 	return false;
 }
 
-void emit_unsure(struct guest *g, uint32_t thread)
+void emit_unsure(struct thread_ctx *g, uint32_t thread)
 {
 	if (thread < ctp_tracer->region.threads_max)
 		ctp_ring_unsure(&ctp_tracer->region.threads[thread], CTP_NEAR_UNSURE);
@@ -85,7 +85,7 @@ void emit_unsure(struct guest *g, uint32_t thread)
 
 // By another look at the tail. The engine is woken where it is late, once a sleep: until it runs, every record may
 // come here.
-static bool look(struct guest *g, uint64_t head, unsigned slots)
+static bool look(struct thread_ctx *g, uint64_t head, unsigned slots)
 {
 	enum ctp_ring_room room = ctp_ring_look(g->thread, g->ring_capacity, head, slots);
 	uint32_t *waiting = &ctp_tracer->region.ext->waiting;
@@ -95,7 +95,7 @@ static bool look(struct guest *g, uint64_t head, unsigned slots)
 }
 
 // Waits for room. False if the engine is gone.
-static __attribute__((noinline)) bool wait_room(struct guest *g, uint64_t head, unsigned slots)
+static __attribute__((noinline)) bool wait_room(struct thread_ctx *g, uint64_t head, unsigned slots)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	struct timespec nap = {0, 100000};
@@ -121,7 +121,7 @@ static __attribute__((noinline)) bool wait_room(struct guest *g, uint64_t head, 
 	return false;
 }
 
-void emit_end(struct guest *g)
+void emit_end(struct thread_ctx *g)
 {
 	if (g->chunk)
 		ctp_chunk_end(g->chunk, ctp_ring_head(g->thread) - g->chunk_first, g->thread->lost);
@@ -130,7 +130,7 @@ void emit_end(struct guest *g)
 
 // --flight: goes on in another chunk, from a number that is a chunk's first. A reader of that one
 // alone does not know who leaves next.
-static bool next_chunk(struct guest *g, uint64_t now)
+static bool next_chunk(struct thread_ctx *g, uint64_t now)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	struct ctp_thread *t = g->thread;
@@ -153,7 +153,7 @@ static bool next_chunk(struct guest *g, uint64_t now)
 
 // The ring is as far as is known full. If it really is, the record is lost, and a reader does
 // not know who leaves next.
-static __attribute__((noinline)) bool make_room(struct guest *g, unsigned slots, uint64_t now)
+static __attribute__((noinline)) bool make_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 {
 	uint64_t head = ctp_ring_head(g->thread);
 	if (ctp_tracer->flight ? next_chunk(g, now) : look(g, head, slots))
@@ -169,12 +169,12 @@ static __attribute__((noinline)) bool make_room(struct guest *g, unsigned slots,
 }
 
 // Where a record of so many slots, made `now`, begins is known only after this.
-static inline bool has_room(struct guest *g, unsigned slots, uint64_t now)
+static inline bool has_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 {
 	return CTP_LIKELY(ctp_ring_fits(g->thread, ctp_ring_head(g->thread), slots)) || make_room(g, slots, now);
 }
 
-static void put(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+static void put(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	uint64_t head = ctp_ring_head(g->thread);
 	struct ctp_record *first = ctp_ring_slot(g->ring, g->ring_capacity, head);
@@ -190,7 +190,7 @@ static uint64_t near_after(uint64_t near, uint64_t to)
 	return near == CTP_NEAR_UNSURE || to > near ? ctp_near(to) : near;
 }
 
-void emit_switch_slow(struct guest *g, const struct emit_switch *s)
+void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s)
 {
 	struct ctp_thread *t = g->thread;
 	if (!has_room(g, 1, s->now)) // first: more may have to be told afterwards
@@ -214,18 +214,18 @@ void emit_switch_slow(struct guest *g, const struct emit_switch *s)
 	t->near = after;
 }
 
-static inline __attribute__((always_inline)) void append(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+static inline __attribute__((always_inline)) void append(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	if (!ctp_tracer->v1 && has_room(g, 2, now))
 		put(g, now, w1, w2, w3);
 }
 
-void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+void emit_at(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	append(g, now, w1, w2, w3);
 }
 
-void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3)
+void emit(struct thread_ctx *g, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	append(g, guest_now(), w1, w2, w3);
 }

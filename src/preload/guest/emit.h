@@ -14,7 +14,7 @@ static inline uint64_t emit_now(void)
 void emit_init(void); // before any time is read
 // Whether the engine's process is still there, and no zombie.
 bool emit_lives(uint32_t engine);
-void emit_end(struct guest *g); // the thread's last record has been made
+void emit_end(struct thread_ctx *g); // the thread's last record has been made
 
 // A switch, as it is about to happen: both with the numbers of their changes.
 struct emit_switch {
@@ -24,9 +24,9 @@ struct emit_switch {
 };
 
 // In two slots, or into a ring that is full by what is known.
-void emit_switch_slow(struct guest *g, const struct emit_switch *s);
+void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s);
 
-static inline __attribute__((always_inline)) void emit_switch(struct guest *g, const struct emit_switch *s)
+static inline __attribute__((always_inline)) void emit_switch(struct thread_ctx *g, const struct emit_switch *s)
 {
 	struct ctp_thread *t = g->thread;
 	uint64_t head = ctp_ring_head(t), to = s->to - t->near;
@@ -40,4 +40,4 @@ static inline __attribute__((always_inline)) void emit_switch(struct guest *g, c
 }
 
 // `thread` runs an entity that g enters now, which does not leave either of them as it was entered there.
-void emit_unsure(struct guest *g, uint32_t thread);
+void emit_unsure(struct thread_ctx *g, uint32_t thread);

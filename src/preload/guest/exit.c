@@ -31,7 +31,7 @@ int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
 static uint64_t exit_at; // libc's own exit; 0: unknown
 
 // Notes it in the region, for P7. True if this call is the first to say so.
-static bool note(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
+static bool note(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	if (!ctp_load32(&ctp_tracer->attached) || ctp_tracer->exiting)
@@ -53,7 +53,7 @@ static bool worth_waiting(const struct ctp_ext *e)
 	return ctp_load64(&e->next_id) != ctp_tracer->first_id || !exit_has_threads();
 }
 
-void exit_inspect(struct guest *g)
+void exit_inspect(struct thread_ctx *g)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	if (ctp_tracer->v1 || ctp_load32(&e->final_asked) || !worth_waiting(e))
@@ -74,7 +74,7 @@ void exit_inspect(struct guest *g)
 		t->wait_call = CTP_IN_NONE;
 }
 
-void exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack)
+void exit_begins(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack)
 {
 	if (!note(g, how, status, stack))
 		return;
@@ -89,7 +89,7 @@ static void exit_in_libc(void)
 {
 	int saved = errno;
 	bool alone = !exit_has_threads();
-	struct guest *g = alone ? guest_enter() : NULL;
+	struct thread_ctx *g = alone ? guest_enter() : NULL;
 	exit_begins(g, CTP_EXIT_EXIT, 0, 0);
 	if (g)
 		guest_leave(g);

@@ -20,11 +20,11 @@ void exit_watch_thread(void);
 // Exit begins, by `how`, and no exit handler has run yet: the first call notes it in the region and
 // has the final inspection made. g: NULL if the thread is inside another hook, or has no context;
 // then, and where the caller passes none, there is no inspection.
-void exit_begins(struct guest *g, enum ctp_exit how, int status, uint32_t stack);
+void exit_begins(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack);
 
 // Asks the engine for the final inspection and waits for it, half a second at most. Only where
 // no exit handler has run yet, or in a process with one thread. g: NULL if there is none (a crash).
-void exit_inspect(struct guest *g);
+void exit_inspect(struct thread_ctx *g);
 
 // Whether the process has other threads, as far as libc knows. No system call.
 static inline bool exit_has_threads(void)

@@ -7,7 +7,7 @@
 //
 //	CTP_HOOK int close(int fd)
 //	{
-//		struct guest *g = guest_enter();
+//		struct thread_ctx *g = guest_enter();
 //		if (!g)
 //			return real_close(fd);
 //		... before ...
@@ -30,6 +30,8 @@
 #include "ctp/region.h"
 #include "ctp/ring.h"
 #include "ctp/seq.h"
+#include "preload/guest/private.h"
+#include "preload/guest/tracer.h"
 
 #define CTP_HOOK __attribute__((visibility("default")))
 #define CTP_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -43,10 +45,10 @@ struct frame {
 enum { GUEST_ALTS = 4, GUEST_LOCKS = 4 };
 
 // A thread's area: private memory that fork wipes, so that in a child every
-// gate is shut. Offsets up to `argument` are known to assembly (area.h).
-struct guest {
+// guard is taken. Offsets up to `argument` are known to assembly (thread_ctx.h).
+struct thread_ctx {
 	// what every switch needs
-	uint32_t gate;      // 1 = open; 0 = a hook is under way, or not attached
+	uint32_t guard;     // against reentry: 1 = free; 0 = taken, a hook is under way, or not attached
 	uint32_t slot;
 	struct ctp_state *current; // the entity that runs; never NULL once attached
 	// The slice: what the running entity did since it went on. Set to slice_fresh at
@@ -62,7 +64,7 @@ struct guest {
 			bool keeps;      // saved_slot was set
 			bool waiting;    // in a call that is taken for a wait: wait_seq is odd
 			bool batch;      // batch_fd was set
-			bool never;      // the short way is not for this thread
+			bool never;      // the fast path is not for this thread
 		};
 		uint64_t slice; // all of these
 	};
@@ -79,7 +81,7 @@ struct guest {
 	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
 	uint64_t kept[CTP_REGS];
 	uint64_t vfork_pc;  // where vfork was called
-	// The short way's own
+	// The fast path's own
 	uint64_t argument; // a register
 	const struct candidate *candidate; // what names the leaver's stack, at
 	uint64_t depth;                    // this one
@@ -128,41 +130,21 @@ struct guest {
 	const struct ctp_ext *ext;
 };
 
-// One per process. Everything here is written at attach only, except where noted.
-struct tracer {
-	uint32_t attached; // 0 in every forked child (the page is wiped)
-	bool v1;           // the engine is a version-1 one: write slots, no rings
-	bool tsc;
-	bool block;        // --overflow=block
-	bool flight;       // --flight
-	bool no_free;
-	bool base;         // cpu_base may be asked
-	bool no_engine;    // it let a thread wait in vain for a slot
-	uint64_t chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
-	uint32_t pid;
-	uint32_t exiting;  // exit handlers may be running (exit.h)
-	const uint32_t *libc_threads; // glibc's count of them; NULL: unknown
-	uint64_t first_id; // the region's next_id when we attached: while it is the same, nothing has switched
-	struct ctp_region region;
-	int v1_sock;       // version-1 wake-up socket, -1
-};
-extern struct tracer *ctp_tracer; // never NULL: points to a shut one before attach
-
 // ---------------------------------------------------------------- in and out
 
-// The thread's area if a hook may work now, with its gate shut; else NULL:
-// call the real function and nothing else. (guard.c)
-struct guest *guest_enter(void);
+// The thread's area if a hook may work now, with its guard taken; else NULL:
+// call the real function and nothing else. (thread.c)
+struct thread_ctx *guest_enter(void);
 
-static inline void guest_leave(struct guest *g)
+static inline void guest_leave(struct thread_ctx *g)
 {
 	ctp_signal_fence();
-	g->gate = 1;
+	g->guard = 1;
 }
 
 // The calling thread's area, taken now; NULL if not attached or no slot is
 // free. Called where guest_enter and the trampolines find none. (thread.c)
-struct guest *thread_start(void);
+struct thread_ctx *thread_start(void);
 
 // ---------------------------------------------------------------- what to use
 
@@ -170,17 +152,17 @@ uint64_t guest_now(void); // ticks (emit.c)
 uint64_t guest_mono_ns(void); // CLOCK_MONOTONIC (emit.c)
 
 // Id of the entity that runs on this thread. (coroutine.c)
-static inline uint64_t guest_who(const struct guest *g)
+static inline uint64_t guest_who(const struct thread_ctx *g)
 {
 	return g->current->id;
 }
 
 // Id of the stack that has `f` as its innermost frame; 0 if it cannot be told. (stacks.c)
-uint32_t guest_stack(struct guest *g, const struct frame *f);
+uint32_t guest_stack(struct thread_ctx *g, const struct frame *f);
 
 // Appends a record to the thread's ring, stamped now. (emit.c)
-void emit(struct guest *g, uint64_t w1, uint64_t w2, uint64_t w3);
-void emit_at(struct guest *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3); // the time is known already
+void emit(struct thread_ctx *g, uint64_t w1, uint64_t w2, uint64_t w3);
+void emit_at(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3); // the time is known already
 // Wakes the engine if it sleeps. (emit.c)
 void emit_wake(void);
 
@@ -192,6 +174,6 @@ void memory_init(void); // the region is a fresh one
 
 // Called by coroutine.c while the leaver's state is being written: puts the
 // slice's waits into `s` (waits, nwaits, flags) and links them from the fds.
-void fds_suspend(struct guest *g, struct ctp_state *s);
+void fds_suspend(struct thread_ctx *g, struct ctp_state *s);
 // Called when `s`, which had waits, goes on.
-void fds_resume(struct guest *g, struct ctp_state *s);
+void fds_resume(struct thread_ctx *g, struct ctp_state *s);

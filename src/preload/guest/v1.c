@@ -15,7 +15,6 @@
 #include "cpu.h"
 #include "preload/guest/exit.h"
 #include "preload/guest/real.h"
-#include "preload/coroutine/station.h"
 
 int v1_connect(const char *path)
 {
@@ -40,13 +39,12 @@ int v1_connect(const char *path)
 	return (int)fd;
 }
 
-void v1_change(struct guest *g, struct ctp_state *s, uint64_t addr, bool active)
+void v1_change(struct thread_ctx *g, struct ctp_station *st, uint64_t changes, uint64_t addr, bool active)
 {
-	struct ctp_station *st = station_shared(s);
 	struct ctp_header *h = ctp_tracer->region.header;
 	if (!st)
 		return;
-	ctp_slot_write(st->slots, s->changes, guest_mono_ns(), g->tid, addr, active);
+	ctp_slot_write(st->slots, changes, guest_mono_ns(), g->tid, addr, active);
 	if (ctp_tracer->v1_sock >= 0 && ctp_slot_must_wake(h))
 		guest_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 }

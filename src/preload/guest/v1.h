@@ -9,5 +9,5 @@
 // only while somebody is connected. -1 if it cannot be reached.
 int v1_connect(const char *path);
 
-// Publishes the entity's latest state change (`changes`) in its station.
-void v1_change(struct guest *g, struct ctp_state *s, uint64_t addr, bool active);
+// Publishes an entity's latest state change, its `changes`-th, in its station (NULL: it has none).
+void v1_change(struct thread_ctx *g, struct ctp_station *st, uint64_t changes, uint64_t addr, bool active);

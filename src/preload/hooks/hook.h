@@ -31,7 +31,7 @@ struct wait_entry {
 };
 
 // Returns the epoch that it has seen.
-HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
+HOOK_INLINE uint64_t wait_enter(struct thread_ctx *g, const struct wait_entry *w)
 {
 	struct ctp_thread *t = g->thread;
 	uint64_t seq = ctp_load64(&t->wait_seq);
@@ -52,12 +52,12 @@ HOOK_INLINE uint64_t wait_enter(struct guest *g, const struct wait_entry *w)
 }
 
 // In a call that blocks and is nobody's loop: when the loop waited last stays known.
-HOOK_INLINE void wait_block(struct guest *g, enum ctp_block what, const void *on, uint64_t bytes)
+HOOK_INLINE void wait_block(struct thread_ctx *g, enum ctp_block what, const void *on, uint64_t bytes)
 {
 	wait_enter(g, &(struct wait_entry){CTP_IN_BLOCK, (int)what, on, bytes, -1, g->thread->wait_since});
 }
 
-static inline void wait_leave(struct guest *g)
+static inline void wait_leave(struct thread_ctx *g)
 {
 	uint64_t seq = ctp_load64(&g->thread->wait_seq);
 	g->waiting = false;
@@ -73,10 +73,10 @@ struct loop_turn {
 };
 
 #define LOOP_SLEPT_TICKS (1u << 15) // what is shorter is no sleep, and there may be many
-void loop_slept(struct guest *g, const struct loop_turn *turn, uint64_t now); // (hook_epoll.c)
+void loop_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now); // (hook_epoll.c)
 
 // A loop's wait: epoll, poll, select.
-HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struct wait_entry *w)
+HOOK_INLINE void loop_enter(struct thread_ctx *g, struct loop_turn *turn, const struct wait_entry *w)
 {
 	struct ctp_thread *t = g->thread;
 	bool loops = w->call == CTP_IN_EPOLL || g->current->entity == CTP_NATIVE;
@@ -89,7 +89,7 @@ HOOK_INLINE void loop_enter(struct guest *g, struct loop_turn *turn, const struc
 }
 
 // n: what the real call returned. What came has been noted; now: when, if anything did.
-HOOK_INLINE void loop_leave(struct guest *g, const struct loop_turn *turn, int n, uint64_t now)
+HOOK_INLINE void loop_leave(struct thread_ctx *g, const struct loop_turn *turn, int n, uint64_t now)
 {
 	if (n == 0 && turn->sleeps && turn->slot == g->slot)
 		ctp_store64(&g->thread->slept_epoch, turn->seen);
@@ -108,7 +108,7 @@ int64_t timeout_of(const struct timespec *ts);
 // the thread asleep in it, and there is no wait to tell of. `now`: the call itself says so.
 HOOK_INLINE bool io_returns(int fd, bool now)
 {
-	const struct guest *g = cpu_self();
+	const struct thread_ctx *g = cpu_self();
 	return g && (uint32_t)fd < g->fds_max && (now || (g->fds[fd].flags & CTP_FD_NONBLOCK));
 }
 
@@ -116,7 +116,7 @@ HOOK_INLINE bool io_returns(int fd, bool now)
 // said is what the coroutine waits for, should it suspend now.
 HOOK_INLINE void io_enter(int fd)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return;
 	wait_enter(g, &(struct wait_entry){CTP_IN_IO, fd, NULL, 0, -1, 0});
@@ -124,7 +124,7 @@ HOOK_INLINE void io_enter(int fd)
 }
 
 // A number for which the coroutine waited, when it was another generation?
-HOOK_INLINE bool io_touches(const struct guest *g, const struct ctp_fd *e, int fd)
+HOOK_INLINE bool io_touches(const struct thread_ctx *g, const struct ctp_fd *e, int fd)
 {
 	const struct ctp_state *s = g->current;
 	bool touches = false;
@@ -136,10 +136,10 @@ HOOK_INLINE bool io_touches(const struct guest *g, const struct ctp_fd *e, int f
 
 // After a call, the whole of it; r is passed on. g: in the hook already, wait_leave was called;
 // NULL: not yet, and `waited`, it is due. f: who made the call. (hook_io.c)
-ssize_t io_leave_slow(struct guest *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
+ssize_t io_leave_slow(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
 
 // After a call that did not fail: is it as nearly all are? Then all is done.
-HOOK_INLINE bool io_is_plain(struct guest *g, ssize_t r, int fd, uint32_t events)
+HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t events)
 {
 	struct ctp_state *s = g->current;
 	struct ctp_fd *e = &g->fds[fd];
@@ -158,7 +158,7 @@ HOOK_INLINE bool io_is_plain(struct guest *g, ssize_t r, int fd, uint32_t events
 // waited: io_enter was called before.
 HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
 {
-	struct guest *g = hook_try();
+	struct thread_ctx *g = hook_try();
 	if (CTP_LIKELY(g != NULL)) {
 		if (waited)
 			wait_leave(g);
@@ -193,7 +193,7 @@ HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
 
 static inline int hook_opened(int fd, const struct fd_birth *b)
 {
-	struct guest *g = fd >= 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = fd >= 0 ? hook_enter() : NULL;
 	if (g) {
 		fds_opened(g, fd, b);
 		guest_leave(g);

@@ -19,7 +19,7 @@
 
 HOOK_INLINE void block_enter(enum ctp_block what, const void *on)
 {
-	struct guest *g = coroutine_any() ? hook_enter() : NULL;
+	struct thread_ctx *g = coroutine_any() ? hook_enter() : NULL;
 	if (!g)
 		return;
 	wait_block(g, what, on, 0);
@@ -28,7 +28,7 @@ HOOK_INLINE void block_enter(enum ctp_block what, const void *on)
 
 static void block_leave(void)
 {
-	struct guest *g = coroutine_any() ? hook_enter() : NULL;
+	struct thread_ctx *g = coroutine_any() ? hook_enter() : NULL;
 	if (!g)
 		return;
 	wait_leave(g);
@@ -65,7 +65,7 @@ BLOCK_HOOK(int, getaddrinfo, CTP_BLOCK_NAME, NULL,
 // Also where no coroutine is yet: main may join its threads before they make one.
 CTP_HOOK int pthread_join(pthread_t t, void **value)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (g) {
 		wait_block(g, CTP_BLOCK_JOIN, (void *)t, 0);
 		guest_leave(g);

@@ -12,7 +12,7 @@
 
 static void ending(struct fd_ends *x, int first, int last)
 {
-	struct guest *g = last >= first && last >= 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = last >= first && last >= 0 ? hook_enter() : NULL;
 	if (!g) {
 		*x = (struct fd_ends){.first = 0, .last = -1};
 		return;
@@ -23,7 +23,7 @@ static void ending(struct fd_ends *x, int first, int last)
 
 static void ended(struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
 {
-	struct guest *g = x->last >= x->first ? hook_enter() : NULL;
+	struct thread_ctx *g = x->last >= x->first ? hook_enter() : NULL;
 	if (!g)
 		return;
 	fds_ended(g, x, call, f, counts);
@@ -39,7 +39,7 @@ static __attribute__((noinline)) bool not_open(void)
 // Of a single number; what says whether it was refused, and by errno, is the caller's.
 static void refused(int fd, enum ctp_fd_call call, const struct frame *f)
 {
-	struct guest *g = fd >= 0 && call != CTP_CALL_CLOSEDIR ? hook_enter() : NULL; // that one is of who closes all
+	struct thread_ctx *g = fd >= 0 && call != CTP_CALL_CLOSEDIR ? hook_enter() : NULL; // that one is of who closes all
 	if (!g)
 		return;
 	bad_closed(g, fd, call, f);
@@ -123,7 +123,7 @@ CTP_HOOK void closefrom(int first)
 // dup2(dup(F), F) closes nothing either: the number goes on as what it was.
 static bool same(int from, int to)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	bool r = g && fds_same(from, to);
 	if (g)
 		guest_leave(g);
@@ -141,7 +141,7 @@ static bool same(int from, int to)
 		if (keeps) \
 			return r; \
 		ended(&x, how, &birth.frame, r >= 0); \
-		struct guest *g = r >= 0 ? hook_enter() : NULL; \
+		struct thread_ctx *g = r >= 0 ? hook_enter() : NULL; \
 		if (g) { \
 			fds_duped(g, from, to, &birth); \
 			guest_leave(g); \

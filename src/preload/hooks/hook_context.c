@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The ucontext family. Trampolines call these on the private stack with the
-// gate shut, before the real function runs; g->regs holds the caller's
+// guard taken, before the real function runs; g->regs holds the caller's
 // registers. Nothing here may block, allocate, or touch errno. (What getcontext
 // saves is noted by its trampoline.)
 #include "context.h"
@@ -12,15 +12,15 @@
 #include "preload/guest/real.h"
 #include "preload/coroutine/station.h"
 
-void hook_makecontext(struct guest *g, struct arguments *a);
-void hook_setcontext(struct guest *g, struct arguments *a);
-void hook_swapcontext(struct guest *g, struct arguments *a);
-void hook_return(struct guest *g, ucontext_t *link);
+void hook_makecontext(struct thread_ctx *g, struct arguments *a);
+void hook_setcontext(struct thread_ctx *g, struct arguments *a);
+void hook_swapcontext(struct thread_ctx *g, struct arguments *a);
+void hook_return(struct thread_ctx *g, ucontext_t *link);
 void ctp_coroutine_begin(void) __attribute__((visibility("hidden")));
 
 // The coroutine that a context as made by makecontext will begin. A context
 // that is entered a second time begins another coroutine on the same stack.
-static struct ctp_state *beginning(struct guest *g, ucontext_t *u)
+static struct ctp_state *beginning(struct thread_ctx *g, ucontext_t *u)
 {
 	struct ctp_state *s = (struct ctp_state *)*context_record(u);
 	uint64_t sp = context_sp(u);
@@ -41,7 +41,7 @@ static struct ctp_state *beginning(struct guest *g, ucontext_t *u)
 	return again;
 }
 
-static inline struct ctp_state *target_of(struct guest *g, ucontext_t *u)
+static inline struct ctp_state *target_of(struct thread_ctx *g, ucontext_t *u)
 {
 	if (context_pc(u) == (uint64_t)ctp_coroutine_begin)
 		return beginning(g, u);
@@ -52,7 +52,7 @@ static inline struct ctp_state *target_of(struct guest *g, ucontext_t *u)
 	return coroutine_find(g, &t);
 }
 
-void hook_makecontext(struct guest *g, struct arguments *a)
+void hook_makecontext(struct thread_ctx *g, struct arguments *a)
 {
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 0);
 	uint64_t lo = (uint64_t)u->uc_stack.ss_sp, bytes = u->uc_stack.ss_size;
@@ -72,14 +72,14 @@ void hook_makecontext(struct guest *g, struct arguments *a)
 	ARGUMENT(a, 1) = (uint64_t)ctp_coroutine_begin;
 }
 
-void hook_setcontext(struct guest *g, struct arguments *a)
+void hook_setcontext(struct thread_ctx *g, struct arguments *a)
 {
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 0);
 	if (u)
 		coroutine_leave(g, target_of(g, u), CTP_HOW_SET);
 }
 
-void hook_swapcontext(struct guest *g, struct arguments *a)
+void hook_swapcontext(struct thread_ctx *g, struct arguments *a)
 {
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 1);
 	if (!u || ARGUMENT(a, 0) == (uint64_t)u)
@@ -91,7 +91,7 @@ void hook_swapcontext(struct guest *g, struct arguments *a)
 
 // The running coroutine's function has returned; glibc goes on at `link`, or
 // exits the process.
-void hook_return(struct guest *g, ucontext_t *link)
+void hook_return(struct thread_ctx *g, ucontext_t *link)
 {
 	if (link) {
 		coroutine_switch(g, target_of(g, link), CTP_HOW_RETURN, 0);

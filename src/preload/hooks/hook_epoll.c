@@ -12,7 +12,7 @@
 // A registration that was refused. Read after the real call only, as in hook_io.c.
 static __attribute__((noinline)) void refused(int fd, int op, const struct frame *f)
 {
-	struct guest *g = errno == EBADF && op != EPOLL_CTL_DEL ? hook_enter() : NULL; // many take out what is closed already
+	struct thread_ctx *g = errno == EBADF && op != EPOLL_CTL_DEL ? hook_enter() : NULL; // many take out what is closed already
 	if (!g)
 		return;
 	bad_registered(g, fd, f);
@@ -26,7 +26,7 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	int r = real_epoll_ctl(epfd, op, fd, ev);
 	if (CTP_UNLIKELY(r))
 		refused(fd, op, &f);
-	struct guest *g = r == 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = r == 0 ? hook_enter() : NULL;
 	if (!g)
 		return r;
 	if (op == EPOLL_CTL_DEL)
@@ -39,7 +39,7 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 
 // A time that is not after the present one, without a clock: enough for a look at what is there.
 // What this thread closed before is older.
-static inline uint64_t hook_before(const struct guest *g)
+static inline uint64_t hook_before(const struct thread_ctx *g)
 {
 	uint64_t t = g->current->since > g->batch_time ? g->current->since : g->batch_time;
 	return t > g->ended_time ? t : g->ended_time + 1;
@@ -47,7 +47,7 @@ static inline uint64_t hook_before(const struct guest *g)
 
 HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll_event *buf, int max, int64_t timeout_ns)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	*turn = (struct loop_turn){.slot = UINT32_MAX};
 	if (!g)
 		return;
@@ -70,7 +70,7 @@ static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n
 
 // In the wait all the time? If anybody ran on this thread meanwhile, the wait is no longer noted. A thread that
 // never switched has nobody to wait for.
-__attribute__((noinline)) void loop_slept(struct guest *g, const struct loop_turn *turn, uint64_t now)
+__attribute__((noinline)) void loop_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now)
 {
 	const struct ctp_thread *t = g->thread;
 	uint64_t ticks = now - t->wait_since;
@@ -80,7 +80,7 @@ __attribute__((noinline)) void loop_slept(struct guest *g, const struct loop_tur
 
 static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll_event *buf, int n)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return n;
 	waits_harvested(g, epfd, buf, n);

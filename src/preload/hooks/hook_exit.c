@@ -10,7 +10,7 @@
 
 static void begins(enum ctp_exit how, int status, const struct frame *f)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	exit_begins(g, how, status, g ? guest_stack(g, f) : 0);
 	if (g)
 		guest_leave(g);

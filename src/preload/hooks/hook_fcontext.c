@@ -11,20 +11,16 @@
 // through: their arguments lead to no known stack.
 #include "context.h"
 #include "preload/coroutine/coroutine.h"
-#include "preload/guest/exit.h"
+#include "preload/coroutine/fcontext.h"
 #include "preload/hooks/hook.h"
 #include "preload/coroutine/stack_index.h"
 
-#include <sys/syscall.h>
-#include <sys/uio.h>
+enum { HANDLE_MOST = 1024 };
 
-enum { OBJECT_WORDS = 64, HANDLE_MOST = 1024 };
+void hook_jump_fcontext(struct thread_ctx *g, struct arguments *a);
+void hook_ontop_fcontext(struct thread_ctx *g, struct arguments *a);
 
-void hook_jump_fcontext(struct guest *g, struct arguments *a);
-void hook_ontop_fcontext(struct guest *g, struct arguments *a);
-
-uint64_t fcontext_bytes = FCONTEXT_BYTES; // the short way reads it, too
-static bool any;
+uint64_t fcontext_bytes = FCONTEXT_BYTES; // the fast path reads it, too
 
 // With all that registers hand over and return, in case it is another's.
 CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4, uint64_t a5)
@@ -33,28 +29,22 @@ CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t f
 	unsigned __int128 r = real(sp, bytes, fn, a3, a4, a5);
 	uint64_t handle = (uint64_t)r, lo = sp - bytes;
 	bool own = bytes < sp && handle < sp && (bytes ? handle > lo : sp - handle <= HANDLE_MOST);
-	struct guest *g = own ? hook_enter() : NULL;
+	struct thread_ctx *g = own ? hook_enter() : NULL;
 	if (g) {
 		struct frame f;
 		CPU_CALLER(&f);
 		g->regs[CTP_REG_PC] = f.pc;
 		g->regs[CTP_REG_SP] = f.sp;
 		g->regs[CTP_REG_FP] = f.fp;
-		any = true;
+		fcontext_any = true;
 		coroutine_make(g, lo, sp, fn, handle);
 		guest_leave(g);
 	}
 	return r;
 }
 
-static inline bool waits_at(const struct ctp_state *s, uint64_t handle)
-{
-	return s && s->slot == handle && (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) &&
-	       (coroutine_holds(s, handle) || s->lo == s->hi);
-}
-
 // Whose handle that was, as it runs by now, has ended or has lost its stack.
-static struct ctp_state *owner_late(struct guest *g, uint64_t handle, const struct ctp_state *there)
+static struct ctp_state *owner_late(struct thread_ctx *g, uint64_t handle, const struct ctp_state *there)
 {
 	struct ctp_state *s = stack_index_slot(handle);
 	bool late = s && (s->life == CTP_RUNNING || s->life == CTP_FINISHED ||
@@ -67,16 +57,16 @@ static struct ctp_state *owner_late(struct guest *g, uint64_t handle, const stru
 	return s;
 }
 
-static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, uint64_t handle)
+static __attribute__((noinline)) struct ctp_state *owner_slow(struct thread_ctx *g, uint64_t handle)
 {
 	struct ctp_state *s = stack_index_slot(handle);
 	handle_cache_note(g, handle, s);
-	if (waits_at(s, handle))
+	if (fcontext_waits_at(s, handle))
 		return s;
 	s = stack_index_stack(handle);
 	if (!s && coroutine_native_has(g, handle))
 		s = g->native;
-	if (waits_at(s, handle))
+	if (fcontext_waits_at(s, handle))
 		return s;
 	if (!s || s == g->current || s->life != CTP_SUSPENDED)
 		return owner_late(g, handle, s);
@@ -88,50 +78,29 @@ static __attribute__((noinline)) struct ctp_state *owner_slow(struct guest *g, u
 }
 
 // The owner of `handle`; NULL if that is no handle that we know.
-static inline struct ctp_state *owner(struct guest *g, uint64_t handle)
+static inline struct ctp_state *owner(struct thread_ctx *g, uint64_t handle)
 {
 	struct ctp_state *s = handle_cache_find(handle);
 	return CTP_LIKELY(s->slot == handle && s->life == CTP_SUSPENDED) ? s : owner_slow(g, handle);
 }
 
-struct ctp_state *coroutine_through(uint64_t data)
-{
-	uint64_t words[OBJECT_WORDS];
-	struct iovec to = {words, sizeof(words)}, from = {(void *)data, sizeof(words)};
-	struct ctp_state *one = NULL;
-	long n = any && data >> 16 && !(data >> CPU_ADDRESS_BITS) && !(data & 7)
-			 ? guest_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
-			 : 0;
-	for (long i = 0; i < n / 8; i++) {
-		struct ctp_state *s = handle_cache_find(words[i]); // the short way tells the map nothing
-		if (!waits_at(s, words[i]))
-			s = stack_index_slot(words[i]);
-		if (!waits_at(s, words[i]) || s->entity != CTP_COROUTINE || s == one)
-			continue;
-		if (one)
-			return NULL;
-		one = s;
-	}
-	return one;
-}
-
-static inline void jump(struct guest *g, struct arguments *a, enum ctp_how how)
+static inline void jump(struct thread_ctx *g, struct arguments *a, enum ctp_how how)
 {
 	struct ctp_state *to = owner(g, ARGUMENT(a, 0));
-	if (CTP_UNLIKELY(!to && how == CTP_HOW_FCONTEXT && any))
+	if (CTP_UNLIKELY(!to && how == CTP_HOW_FCONTEXT && fcontext_any))
 		to = owner(g, ARGUMENT(a, 1)); // before 1.61
 	if (CTP_LIKELY(to && to != g->current))
 		coroutine_switch(g, to, how, g->regs[CTP_REG_SP] - fcontext_bytes);
-	else if (any)
+	else if (fcontext_any)
 		g->thread->unknown++;
 }
 
-void hook_jump_fcontext(struct guest *g, struct arguments *a)
+void hook_jump_fcontext(struct thread_ctx *g, struct arguments *a)
 {
 	jump(g, a, CTP_HOW_FCONTEXT);
 }
 
-void hook_ontop_fcontext(struct guest *g, struct arguments *a)
+void hook_ontop_fcontext(struct thread_ctx *g, struct arguments *a)
 {
 	g->handed = ARGUMENT(a, 1);
 	jump(g, a, CTP_HOW_ONTOP);

@@ -20,14 +20,14 @@ static __attribute__((noinline)) void learn_nonblock(struct ctp_fd *e, int fd, u
 	if (!fds_take(e))
 		return;
 	if (e->gen == gen) {
-		e->FD_ASKED |= FD_ASKED_FLAGS;
+		fd_private(e)->asked |= FD_ASKED_FLAGS;
 		if (flags >= 0 && (flags & O_NONBLOCK))
 			ctp_poke(&e->flags, e->flags | CTP_FD_NONBLOCK);
 	}
 	fds_give(e);
 }
 
-static inline void failed(struct guest *g, struct ctp_fd *e, int fd, uint32_t events, const struct frame *f)
+static inline void failed(struct thread_ctx *g, struct ctp_fd *e, int fd, uint32_t events, const struct frame *f)
 {
 	int why = errno;
 	g->eagain = g->probed = false;
@@ -40,12 +40,12 @@ static inline void failed(struct guest *g, struct ctp_fd *e, int fd, uint32_t ev
 	g->eagain_gen = gen;
 	g->eagain_fd = fd;
 	g->eagain_events = events;
-	if (CTP_UNLIKELY(gen && !(e->flags & CTP_FD_NONBLOCK) && !(e->FD_ASKED & FD_ASKED_FLAGS)))
+	if (CTP_UNLIKELY(gen && !(e->flags & CTP_FD_NONBLOCK) && !(fd_private(e)->asked & FD_ASKED_FLAGS)))
 		learn_nonblock(e, fd, gen);
 }
 
 // Who reads it, who writes it: one store when that changes. For who waits for whom.
-static inline void succeeded(struct guest *g, struct ctp_fd *e, ssize_t r, int fd, uint32_t events)
+static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, int fd, uint32_t events)
 {
 	g->eagain = false;
 	if (CTP_UNLIKELY(e && events == EPOLLIN && (g->nwaits || !r)))
@@ -59,10 +59,10 @@ static inline void succeeded(struct guest *g, struct ctp_fd *e, ssize_t r, int f
 		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
 	g->current->tried = 0;
 	if (CTP_UNLIKELY(e->flags & CTP_FD_MANY))
-		vain_served(e);
+		spurious_served(e);
 }
 
-static __attribute__((noinline)) void touched(struct guest *g, const struct ctp_fd *e, int fd, uint32_t events,
+static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct ctp_fd *e, int fd, uint32_t events,
 					      const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
@@ -71,7 +71,7 @@ static __attribute__((noinline)) void touched(struct guest *g, const struct ctp_
 			bad_touched(g, fd, s->waits[i].gen, events, f);
 }
 
-__attribute__((noinline)) ssize_t io_leave_slow(struct guest *g, ssize_t r, int fd, uint32_t events, bool waited,
+__attribute__((noinline)) ssize_t io_leave_slow(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited,
 						const struct frame *f)
 {
 	if (!g || !g->fds_max) {
@@ -193,7 +193,7 @@ static inline bool rights(const struct cmsghdr *c)
 // Has it descriptors in it? Then others may hold what we wait for, unseen: until they take the message nobody shows it.
 static __attribute__((noinline)) void message_sent(const struct msghdr *msg)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR((struct msghdr *)msg, c))
@@ -254,7 +254,7 @@ CTP_HOOK int recvmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags, struc
 CTP_HOOK int listen(int fd, int backlog)
 {
 	int r = real_listen(fd, backlog);
-	struct guest *g = r == 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = r == 0 ? hook_enter() : NULL;
 	if (!g)
 		return r;
 	struct ctp_fd *e = fds_gen(g, fd) ? fds_entry(fd) : NULL;

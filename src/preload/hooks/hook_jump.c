@@ -13,11 +13,11 @@
 #include "preload/hooks/hook.h"
 #include "preload/coroutine/stack_index.h"
 
-void hook_longjmp(struct guest *g, struct arguments *a);
-int hook_abandons(struct guest *g, const void *env);
+void hook_longjmp(struct thread_ctx *g, struct arguments *a);
+int hook_abandons(struct thread_ctx *g, const void *env);
 
 // Who left itself behind in `env`, at this very place.
-static struct ctp_state *saved_at(struct guest *g, const struct target *t)
+static struct ctp_state *saved_at(struct thread_ctx *g, const struct target *t)
 {
 	struct ctp_state *s = handle_cache_find(t->slot);
 	if (s->slot != t->slot) {
@@ -27,11 +27,11 @@ static struct ctp_state *saved_at(struct guest *g, const struct target *t)
 	if (!s || s->regs[CTP_REG_SP] != t->sp)
 		return NULL;
 	if (s->life == CTP_DESTROYED) // or so it was thought
-		return s->how == CTP_HOW_REUSED && s->guest[1] == (CTP_SUSPENDED | CTP_HOW_JUMP << 8) ? s : NULL;
+		return s->how == CTP_HOW_REUSED && state_private(s)->before == (CTP_SUSPENDED | CTP_HOW_JUMP << 8) ? s : NULL;
 	return s->life == CTP_SUSPENDED && s->how == CTP_HOW_JUMP ? s : NULL;
 }
 
-static bool same_alt(const struct guest *g, uint64_t one, uint64_t other)
+static bool same_alt(const struct thread_ctx *g, uint64_t one, uint64_t other)
 {
 	for (unsigned i = 0; i < GUEST_ALTS; i++)
 		if (one > g->alts[i].lo && one <= g->alts[i].hi && other > g->alts[i].lo && other <= g->alts[i].hi)
@@ -40,7 +40,7 @@ static bool same_alt(const struct guest *g, uint64_t one, uint64_t other)
 }
 
 // Does the running entity stay where it is? `sp`: where it is now.
-static bool stays(struct guest *g, const struct target *t, uint64_t sp)
+static bool stays(struct thread_ctx *g, const struct target *t, uint64_t sp)
 {
 	const struct ctp_state *s = g->current;
 	bool up = t->sp >= sp; // to a caller, if it is the same stack
@@ -55,7 +55,7 @@ static bool stays(struct guest *g, const struct target *t, uint64_t sp)
 	return s == g->native && (coroutine_native_has(g, t->sp) || (up && t->sp <= g->native_top));
 }
 
-void hook_longjmp(struct guest *g, struct arguments *a)
+void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 {
 	const void *env = (const void *)ARGUMENT(a, 0);
 	if (!env)
@@ -75,9 +75,9 @@ void hook_longjmp(struct guest *g, struct arguments *a)
 }
 
 // A signal handler jumps, and the signal found a hook under way. Whether that
-// hook is abandoned, as the target lies above it: then the gate is open again,
+// hook is abandoned, as the target lies above it: then the guard is free again,
 // and what it had half done is mended as far as it can be, and known to be poor.
-int hook_abandons(struct guest *g, const void *env)
+int hook_abandons(struct thread_ctx *g, const void *env)
 {
 	uint64_t sp = jmpbuf_sp(env), here = (uint64_t)__builtin_frame_address(0), hook = g->regs[CTP_REG_SP];
 	bool within = sp - (uint64_t)g < g->stack_top - (uint64_t)g; // the hook's own stack: the signal struck there
@@ -87,11 +87,11 @@ int hook_abandons(struct guest *g, const void *env)
 	if (g->current->turn & 1)
 		ctp_state_end(g->current);
 	fds_abandon(g);
-	g->gate = 1;
+	g->guard = 1;
 	return 1;
 }
 
-static void alt_taken(struct guest *g, uint64_t lo, uint64_t hi)
+static void alt_taken(struct thread_ctx *g, uint64_t lo, uint64_t hi)
 {
 	struct ctp_state *s = stack_index_stack(lo);
 	if (s && s != g->current && s->lo == lo && s->hi == hi) // another is to be born there
@@ -104,7 +104,7 @@ static void alt_taken(struct guest *g, uint64_t lo, uint64_t hi)
 CTP_HOOK int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 {
 	int r = crash_altstack(ss, old);
-	struct guest *g = r == 0 && ss ? hook_enter() : NULL;
+	struct thread_ctx *g = r == 0 && ss ? hook_enter() : NULL;
 	if (!g)
 		return r;
 	uint64_t lo = ss->ss_flags & SS_DISABLE ? 0 : (uint64_t)ss->ss_sp;

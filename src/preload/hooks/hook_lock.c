@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Locks. These are hot: what is not taken costs a few loads, no gate and no
+// Locks. These are hot: what is not taken costs a few loads, no guard and no
 // clock. A slice keeps the few locks that it has locked and not unlocked; where
 // a coroutine leaves, the switch finds them (fds_suspend). One that is seen to be taken is
 // waited for as any call that blocks: the thread says in what it is. Nothing
@@ -15,20 +15,20 @@
 // Only of a coroutine is it asked (held_suspend): a loop may hold its lock while it runs others.
 static inline bool by_coroutine(void)
 {
-	const struct guest *g = cpu_self();
+	const struct thread_ctx *g = cpu_self();
 	return g && g->current && g->current->entity == CTP_COROUTINE;
 }
 
 // A coroutine called for it.
 static inline int kept(const void *lock, int r)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	if (CTP_LIKELY((r == 0 || r == EOWNERDEAD) && g->nlocks < GUEST_LOCKS))
 		g->locks[g->nlocks++] = lock;
 	return r;
 }
 
-static __attribute__((noinline)) void unlocked_late(struct guest *g, const void *lock)
+static __attribute__((noinline)) void unlocked_late(struct thread_ctx *g, const void *lock)
 {
 	for (unsigned i = g ? g->nlocks : 0; i-- > 0;)
 		if (g->locks[i] == lock) {
@@ -43,7 +43,7 @@ static __attribute__((noinline)) void unlocked_late(struct guest *g, const void 
 
 static inline void unlocked(const void *lock)
 {
-	struct guest *g = cpu_self();
+	struct thread_ctx *g = cpu_self();
 	if (CTP_LIKELY(g && g->nlocks && g->locks[g->nlocks - 1] == lock))
 		g->nlocks--;
 	else if (CTP_UNLIKELY((g && g->nlocks) || held_count))
@@ -58,7 +58,7 @@ struct lock_wait {
 
 HOOK_INLINE void lock_enter(struct lock_wait *w, const void *lock, uint64_t bytes)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	*w = (struct lock_wait){0};
 	if (!g)
 		return;
@@ -70,7 +70,7 @@ HOOK_INLINE void lock_enter(struct lock_wait *w, const void *lock, uint64_t byte
 
 static void lock_leave(const struct lock_wait *w)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return;
 	wait_leave(g);
@@ -83,7 +83,7 @@ static void lock_leave(const struct lock_wait *w)
 // the thread's own is had again; any other never.
 static inline bool mutex_taken(const pthread_mutex_t *m)
 {
-	const struct guest *g;
+	const struct thread_ctx *g;
 	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && (g = cpu_self()) && coroutine_any() &&
 	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP || (uint32_t)m->__data.__owner != g->tid);
 }

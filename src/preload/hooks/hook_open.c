@@ -99,7 +99,7 @@ CTP_HOOK int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict len, int f
 
 static int hook_duped(int from, int fd, const struct fd_birth *b)
 {
-	struct guest *g = fd >= 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = fd >= 0 ? hook_enter() : NULL;
 	if (g) {
 		fds_duped(g, from, fd, b);
 		guest_leave(g);
@@ -115,7 +115,7 @@ CTP_HOOK int dup(int fd)
 
 static int hook_flags(int fd, long flags, int r)
 {
-	struct guest *g = r == 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = r == 0 ? hook_enter() : NULL;
 	if (g) {
 		fds_nonblock(fd, flags & O_NONBLOCK);
 		guest_leave(g);
@@ -146,7 +146,7 @@ FCNTL_HOOK(fcntl64)
 
 static int pair_opened(int r, const int fd[2], const struct fd_birth *b)
 {
-	struct guest *g = r == 0 ? hook_enter() : NULL;
+	struct thread_ctx *g = r == 0 ? hook_enter() : NULL;
 	if (g) {
 		fds_opened_pair(g, fd, b);
 		guest_leave(g);

@@ -16,7 +16,7 @@
 #include "preload/guest/page.h"
 
 // How far above `here` the running stack goes for certain; 0: not known.
-static uint64_t stack_end(const struct guest *g, uint64_t here)
+static uint64_t stack_end(const struct thread_ctx *g, uint64_t here)
 {
 	const struct ctp_state *s = g->current;
 	if (s->entity == CTP_COROUTINE)
@@ -26,7 +26,7 @@ static uint64_t stack_end(const struct guest *g, uint64_t here)
 
 // Memory on the running stack, above the hook, is; of any other the kernel is asked each time, as
 // nobody tells us of all that is unmapped.
-static bool readable(const struct guest *g, const void *p, uint64_t bytes)
+static bool readable(const struct thread_ctx *g, const void *p, uint64_t bytes)
 {
 	uint64_t lo = (uint64_t)p, hi = lo + bytes, here = (uint64_t)__builtin_frame_address(0);
 	if (CTP_LIKELY(lo > here && lo <= hi && hi <= stack_end(g, here)))
@@ -92,7 +92,7 @@ struct came {
 	int fd;
 };
 
-HOOK_INLINE void come(struct guest *g, struct came *x, int fd, uint32_t events)
+HOOK_INLINE void come(struct thread_ctx *g, struct came *x, int fd, uint32_t events)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	if (e && e->gen)
@@ -106,7 +106,7 @@ HOOK_INLINE void come(struct guest *g, struct came *x, int fd, uint32_t events)
 }
 
 // Only if it would have slept: else the loop has others to run, and may run one of those first.
-static void learn(struct guest *g, const struct came *x, bool sleeps)
+static void learn(struct thread_ctx *g, const struct came *x, bool sleeps)
 {
 	g->batch_gen = x->n == 1 && sleeps ? fds_gen(g, x->fd) : 0;
 	g->batch_fd = g->batch_gen ? x->fd : -1;
@@ -116,7 +116,7 @@ static void learn(struct guest *g, const struct came *x, bool sleeps)
 
 // Asked whether one descriptor is ready, and told that it is not: the same as EAGAIN.
 // Not where it is registered: then it is a look at somebody else's connection.
-static void probed(struct guest *g, int fd, unsigned events)
+static void probed(struct thread_ctx *g, int fd, unsigned events)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	if (!e || g->current->entity != CTP_COROUTINE || (e->life == CTP_FD_OPEN && e->reg_epfd >= 0))
@@ -135,7 +135,7 @@ struct call {
 	int bits; // of select's sets
 };
 
-HOOK_INLINE void call_enter(struct guest *g, struct call *c, const struct wait_entry *w, const struct given *x)
+HOOK_INLINE void call_enter(struct thread_ctx *g, struct call *c, const struct wait_entry *w, const struct given *x)
 {
 	c->only = x->n == 1 && w->timeout_ns == 0 ? x->fd : -1;
 	c->events = x->events;
@@ -144,7 +144,7 @@ HOOK_INLINE void call_enter(struct guest *g, struct call *c, const struct wait_e
 	loop_enter(g, &c->turn, w);
 }
 
-HOOK_INLINE void call_leave(struct guest *g, const struct call *c, int n, uint64_t now)
+HOOK_INLINE void call_leave(struct thread_ctx *g, const struct call *c, int n, uint64_t now)
 {
 	if (n == 0 && c->only >= 0 && c->turn.slot == g->slot)
 		probed(g, c->only, c->events);
@@ -157,7 +157,7 @@ HOOK_INLINE void call_leave(struct guest *g, const struct call *c, int n, uint64
 
 HOOK_INLINE void poll_enter(struct call *c, const struct pollfd *fds, nfds_t n, int64_t timeout_ns)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	*c = (struct call){.turn.slot = UINT32_MAX, .only = -1};
 	if (!g)
 		return;
@@ -173,7 +173,7 @@ HOOK_INLINE void poll_enter(struct call *c, const struct pollfd *fds, nfds_t n, 
 
 static int poll_leave(const struct call *c, const struct pollfd *fds, nfds_t n, int r)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return r;
 	struct came x = {.now = r > 0 ? guest_now() : 0};
@@ -222,7 +222,7 @@ static int select_bits(int n)
 
 HOOK_INLINE void select_enter(struct call *c, int n, fd_set *const sets[CTP_POLLED_SETS], int64_t timeout_ns)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	*c = (struct call){.turn.slot = UINT32_MAX, .only = -1};
 	if (!g)
 		return;
@@ -243,7 +243,7 @@ HOOK_INLINE void select_enter(struct call *c, int n, fd_set *const sets[CTP_POLL
 
 static int select_leave(const struct call *c, fd_set *const sets[CTP_POLLED_SETS], int r)
 {
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return r;
 	struct came x = {.now = r > 0 ? guest_now() : 0};

@@ -34,7 +34,7 @@ void signal_noted(int sig)
 	if (!signal_ends(sig) || !ctp_tracer->attached || ctp_tracer->v1)
 		return;
 	ctp_cas64(&ctp_tracer->region.ext->signal_taken, 0, guest_now()); // even in the middle of a hook
-	struct guest *g = hook_enter();
+	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return;
 	emit(g, ctp_w1(CTP_EV_SIGNAL, 0, guest_who(g)), 0, (uint64_t)sig);

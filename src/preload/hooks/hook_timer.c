@@ -7,7 +7,7 @@
 #include "preload/coroutine/coroutine.h"
 #include "preload/fds/fds.h"
 
-static void set(struct guest *g, int fd, const struct frame *f)
+static void set(struct thread_ctx *g, int fd, const struct frame *f)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	uint64_t who = guest_who(g);
@@ -26,7 +26,7 @@ CTP_HOOK int timerfd_settime(int fd, int flags, const struct itimerspec *to, str
 	struct frame f;
 	CPU_CALLER(&f);
 	int r = real_timerfd_settime(fd, flags, to, was);
-	struct guest *g = r == 0 && coroutine_any() ? hook_enter() : NULL;
+	struct thread_ctx *g = r == 0 && coroutine_any() ? hook_enter() : NULL;
 	if (!g)
 		return r;
 	set(g, fd, &f);

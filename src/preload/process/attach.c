@@ -30,24 +30,11 @@
 #include "preload/coroutine/stack_index.h"
 #include "preload/coroutine/handle_cache.h"
 #include "preload/guest/real.h"
+#include "preload/guest/say.h"
 #include "preload/coroutine/stacks.h"
 #include "preload/coroutine/station.h"
 #include "preload/coroutine/thread.h"
 #include "preload/guest/v1.h"
-
-static struct tracer shut;
-struct tracer *ctp_tracer = &shut;
-
-void attach_say(const char *what, const char *why)
-{
-	const char *parts[] = {"ctp: ", what, why ? ": " : "", why ? why : "", "; the program runs untraced\n"};
-	char line[512];
-	size_t n = 0;
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		for (const char *p = parts[i]; *p && n < sizeof(line); p++)
-			line[n++] = *p;
-	cpu_syscall(SYS_write, 2, (long)line, (long)n, 0, 0, 0);
-}
 
 // The region of an engine that knows version 1 only: stations and slots are
 // shared, all else is our own memory.
@@ -223,9 +210,9 @@ static bool told(const char *path)
 static void say_why(int r)
 {
 	if (r == -ENOTSUP)
-		attach_say("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
+		say_untraced("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
 	else
-		attach_say("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" :
+		say_untraced("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" :
 			   r == -EPROTONOSUPPORT ? "made by another version of ctp: use that one's libctp.so" : strerror(-r));
 }
 
@@ -239,7 +226,7 @@ __attribute__((constructor)) static void attach(void)
 	if ((off && *off && strcmp(off, "0") != 0) || getauxval(AT_SECURE))
 		goto out;
 	if (cpu_shadow_stack()) {
-		attach_say("a user shadow stack is on", "the end of a coroutine could not be seen");
+		say_untraced("a user shadow stack is on", "the end of a coroutine could not be seen");
 		goto out;
 	}
 	bool alone = !path;
@@ -253,13 +240,13 @@ __attribute__((constructor)) static void attach(void)
 		goto out;
 	struct tracer *page = tracer_page();
 	if (!page) {
-		attach_say("no memory that fork wipes", "MADV_WIPEONFORK needs Linux 4.14");
+		say_untraced("no memory that fork wipes", "MADV_WIPEONFORK needs Linux 4.14");
 		goto out;
 	}
 	ctp_tracer = page;
 	if ((r = begin(&t, main_stack_top()))) {
-		ctp_tracer = &shut;
-		attach_say("not enough memory", NULL);
+		ctp_tracer = &tracer_shut;
+		say_untraced("not enough memory", NULL);
 		goto out;
 	}
 	child_init(path);

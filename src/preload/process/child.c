@@ -44,7 +44,7 @@ static __thread struct legacy legacy;
 
 static void before(void)
 {
-	const struct guest *g = cpu_self();
+	const struct thread_ctx *g = cpu_self();
 	const struct tracer *t = ctp_tracer;
 	legacy = (struct legacy){.traced = ctp_load32(&t->attached)};
 	if (!legacy.traced)
@@ -64,7 +64,7 @@ static void before(void)
 
 static void note_fork(const struct frame *f)
 {
-	struct guest *g = guest_enter();
+	struct thread_ctx *g = guest_enter();
 	if (!g)
 		return;
 	struct ctp_incident i = {.rule = 26, .fd = -1, .who = guest_who(g), .stack = guest_stack(g, f),
@@ -84,7 +84,7 @@ static void in_parent(void)
 }
 
 // The coroutine that called fork goes on here, and the thread's own stack below it.
-static void stand_in(struct guest *g)
+static void stand_in(struct thread_ctx *g)
 {
 	struct ctp_state *native = station_new(CTP_NATIVE), *s = station_new(CTP_COROUTINE);
 	if (!native || !s)
@@ -132,7 +132,7 @@ static uint64_t attach_again(void *at)
 		real_munmap(at, legacy.bytes);
 		return 0;
 	}
-	struct guest *g = guest_enter();
+	struct thread_ctx *g = guest_enter();
 	if (!g)
 		return 0;
 	if (own->ext.parent_fd) {
@@ -154,7 +154,7 @@ static void in_child(void)
 	void *at = legacy.traced && *first_path ? real_mmap((void *)legacy.base, legacy.bytes, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) : MAP_FAILED;
 	if (at != MAP_FAILED) {
-		struct guest *g = thread_again();
+		struct thread_ctx *g = thread_again();
 		if (g) // a coroutine may have little stack left
 			cpu_on_private(g, attach_again, at);
 		else

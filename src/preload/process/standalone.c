@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "preload/guest/say.h"
 #include "preload/guest/emit.h"
 #include "preload/guest/real.h"
 
@@ -168,31 +169,31 @@ const char *standalone_start(void)
 	int subreaper = 0, pid = (int)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
 	if (pid == 1 || subreaper) {
-		attach_say("a process that adopts children would see the engine", "start it with ctp-run instead");
+		say_untraced("a process that adopts children would see the engine", "start it with ctp-run instead");
 		return NULL;
 	}
 	if (!engine_path(path, sizeof(path))) {
-		attach_say("no ctp-run beside libctp.so", "install both, or start the program with ctp-run");
+		say_untraced("no ctp-run beside libctp.so", "install both, or start the program with ctp-run");
 		return NULL;
 	}
 	if (access("/proc/self", F_OK)) {
-		attach_say("/proc is not mounted", "the region is handed over by it");
+		say_untraced("/proc is not mounted", "the region is handed over by it");
 		return NULL;
 	}
 	const char *what;
 	int fd = make_region(&what);
 	if (fd < 0) {
-		attach_say(what, strerror(-fd));
+		say_untraced(what, strerror(-fd));
 		return NULL;
 	}
 	uint32_t engine = start_engine(path, fd, pid);
 	real_close(fd);
 	if (engine == UINT32_MAX) {
-		attach_say("the trace cannot be made", "is something else in its place? CTP_OUTPUT names another");
+		say_untraced("the trace cannot be made", "is something else in its place? CTP_OUTPUT names another");
 		return NULL;
 	}
 	if (!engine) {
-		attach_say("the engine did not start", path);
+		say_untraced("the engine did not start", path);
 		return NULL;
 	}
 	prctl(PR_SET_PTRACER, (unsigned long)engine);

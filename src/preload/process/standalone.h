@@ -7,6 +7,3 @@
 // which the region can be opened (also put into CTP_SHM_PATH, so that children
 // and later images know); NULL if the program is to run untraced.
 const char *standalone_start(void);
-
-// One line on stderr: what went wrong, and that the program runs untraced.
-void attach_say(const char *what, const char *why);

@@ -3,7 +3,7 @@
 // asm.h - aarch64: the little that every assembly file needs.
 #pragma once
 
-#include "preload/coroutine/area.h"
+#include "preload/coroutine/thread_ctx.h"
 
 #define EXPORTED(name) .globl name; .type name, %function; name:
 #define HIDDEN(name) .globl name; .hidden name; .type name, %function; name:

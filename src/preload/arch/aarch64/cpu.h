@@ -15,13 +15,13 @@ static inline uint64_t cpu_ticks(void)
 	__builtin_unreachable();
 }
 
-// Shuts a gate. False: it was shut. One step, as a signal's handler may swap us away
+// Takes a guard. False: it was taken. One step, as a signal's handler may swap us away
 // behind any instruction, for as long as another hook takes.
-static inline int cpu_shut(uint32_t *gate)
+static inline int cpu_shut(uint32_t *guard)
 {
 	uint32_t was, failed;
 	do
-		__asm__ volatile("ldxr %w0, %2\n\tstxr %w1, wzr, %2" : "=&r"(was), "=&r"(failed), "+Q"(*gate) : : "memory");
+		__asm__ volatile("ldxr %w0, %2\n\tstxr %w1, wzr, %2" : "=&r"(was), "=&r"(failed), "+Q"(*guard) : : "memory");
 	while (failed);
 	return was;
 }
@@ -35,9 +35,9 @@ enum { CPU_ADDRESS_BITS = 48 };
 // The thread-local pointer to the calling thread's area. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
 // run on another thread.
-static inline struct guest *cpu_self(void)
+static inline struct thread_ctx *cpu_self(void)
 {
-	struct guest *g;
+	struct thread_ctx *g;
 	uint64_t off;
 	__asm__ volatile("mrs %0, tpidr_el0\n\t"
 			 "adrp %1, :gottprel:ctp_self\n\t"
@@ -85,11 +85,11 @@ static inline long cpu_syscall(long nr, long a, long b, long c, long d, long e, 
 }
 
 // f(arg) on the thread's private stack, which must not be in use. (trampoline.S)
-uint64_t cpu_on_private(struct guest *g, uint64_t (*f)(void *), void *arg)
+uint64_t cpu_on_private(struct thread_ctx *g, uint64_t (*f)(void *), void *arg)
 	__attribute__((visibility("hidden")));
 
 // Whether we stand on the thread's private stack already.
-static inline int cpu_is_private(const struct guest *g)
+static inline int cpu_is_private(const struct thread_ctx *g)
 {
 	return (uint64_t)__builtin_frame_address(0) - (uint64_t)g < g->stack_top - (uint64_t)g;
 }

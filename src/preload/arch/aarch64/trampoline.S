@@ -37,14 +37,14 @@
 
 .macro OPEN
 	mov w16, 1
-	str w16, [x17, AREA_GATE]
+	str w16, [x17, CTX_GUARD]
 .endm
 
-// Shuts the gate. A preemptive scheduler may have swapped us away since SELF. So looking and
+// Takes the guard. A preemptive scheduler may have swapped us away since SELF. So looking and
 // shutting is one step: if another hook is under way by now, `shut`. If we are on another thread,
 // the area is not ours, and `again` opens what we shut, and starts anew.
 .macro SHUT shut, again
-9:	ldxr w16, [x17]			// AREA_GATE
+9:	ldxr w16, [x17]			// CTX_GUARD
 	cbz w16, \shut
 	stxr w16, wzr, [x17]
 	cbnz w16, 9b
@@ -90,26 +90,26 @@
 	cbz x17, \none
 .endm
 
-// Behind a shut gate: a switch is missed, and counted, unless we are (wiped) in
+// With the guard taken: a switch is missed, and counted, unless we are (wiped) in
 // a forked child.
 .macro MISSED done
-	ldr x16, [x17, AREA_LOST]
+	ldr x16, [x17, CTX_LOST]
 	cbz x16, \done
 6:	ldxr x15, [x16]
 	add x15, x15, 1
 	stxr w14, x15, [x16]
 	cbnz w14, 6b
-	ldr x16, [x17, AREA_GAPS]
+	ldr x16, [x17, CTX_GAPS]
 7:	ldxr w15, [x16]
 	orr w15, w15, 0x80		// CTP_GAP_BLIND
 	stlxr w14, w15, [x16]
 	cbnz w14, 7b
 .endm
 
-// Behind a shut gate: a longjmp out of a signal handler may abandon the hook
-// that the signal found under way. If so, the gate is open again: start anew.
+// With the guard taken: a longjmp out of a signal handler may abandon the hook
+// that the signal found under way. If so, the guard is free again: start anew.
 .macro ABANDONS done, again
-	ldr x16, [x17, AREA_LOST]
+	ldr x16, [x17, CTX_LOST]
 	cbz x16, \done
 	stp x0, x1, [sp, -32]!
 	.cfi_adjust_cfa_offset 32
@@ -127,7 +127,7 @@
 .endm
 
 // TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
-// then jumps to real_<name>. What it is to a shut gate: PASS nothing, SWITCH or JUMP.
+// then jumps to real_<name>. What it is while the guard is taken: PASS nothing, SWITCH or JUMP.
 // all: it has more than two arguments, or may be a function that we do not know.
 #define PASS 0
 #define SWITCH 1
@@ -141,8 +141,8 @@
 0:	SELF 2f
 1:	SHUT 4f, 5f
 	.cfi_remember_state
-	KEEP_CALLER AREA_PC
-	ldr x15, [x17, AREA_STACK_TOP]
+	KEEP_CALLER CTX_PC
+	ldr x15, [x17, CTX_STACK_TOP]
 	stp x17, x16, [x15, -FRAME]!
 	stp x8, x30, [x15, SAVED_X8]
 	stp x0, x1, [x15, SAVED_X0]
@@ -197,14 +197,14 @@
 1:	SHUT 3f, 5f
 .if \keep
 	.set off, 0
-	.rept (AREA_KEPT - AREA_SAVED_SLOT) / 8
-	ldr x16, [x17, AREA_SAVED_SLOT + off]
-	str x16, [x17, AREA_KEPT + off]
+	.rept (CTX_KEPT - CTX_SAVED_SLOT) / 8
+	ldr x16, [x17, CTX_SAVED_SLOT + off]
+	str x16, [x17, CTX_KEPT + off]
 	.set off, off + 8
 	.endr
 .endif
-	KEEP_CALLER AREA_SAVED_PC
-	str x0, [x17, AREA_SAVED_SLOT]
+	KEEP_CALLER CTX_SAVED_PC
+	str x0, [x17, CTX_SAVED_SLOT]
 	OPEN
 3:	JUMP_REAL \name
 5:	OPEN
@@ -232,7 +232,7 @@
 	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
-// gate stays shut for it, and the parent opens it again. The return address is
+// guard stays taken for it, and the parent frees it again. The return address is
 // kept in the area, for the child overwrites the stack.
 	.p2align 4
 	EXPORTED(vfork)
@@ -240,14 +240,14 @@
 	LANDING
 0:	SELF 1f
 	SHUT 1f, 3f
-	str x30, [x17, AREA_VFORK_PC]
+	str x30, [x17, CTX_VFORK_PC]
 	.cfi_remember_state
 	adrp x16, real_vfork
 	ldr x16, [x16, :lo12:real_vfork]
 	.cfi_undefined x30		// it is where no table can say: a walk ends here
 	blr x16
 	LOAD_SELF x17
-	ldr x30, [x17, AREA_VFORK_PC]
+	ldr x30, [x17, CTX_VFORK_PC]
 	.cfi_restore_state
 	cbz w0, 2f
 	OPEN
@@ -290,7 +290,7 @@
 0:	SELF 1f
 	SHUT 1f, 2f
 	mov x16, sp
-	ldr x15, [x17, AREA_STACK_TOP]
+	ldr x15, [x17, CTX_STACK_TOP]
 	stp x17, x16, [x15, -FRAME]!
 	mov sp, x15
 	mov x0, x17
@@ -307,9 +307,9 @@
 	END(ctp_coroutine_returned)
 	.cfi_endproc
 
-// uint64_t cpu_on_private(struct guest *g, uint64_t (*f)(void *), void *arg):
+// uint64_t cpu_on_private(struct thread_ctx *g, uint64_t (*f)(void *), void *arg):
 // f(arg) on the thread's private stack. For C hooks, which stand on the
-// program's stack, when they need more than a little of it; gate shut.
+// program's stack, when they need more than a little of it; guard taken.
 	.p2align 4
 	HIDDEN(cpu_on_private)
 	.cfi_startproc
@@ -321,7 +321,7 @@
 	.cfi_rel_offset x30, 8
 	mov x29, sp
 	.cfi_def_cfa_register x29
-	ldr x16, [x0, AREA_STACK_TOP]
+	ldr x16, [x0, CTX_STACK_TOP]
 	mov sp, x16
 	mov x0, x2
 	blr x1

@@ -3,7 +3,7 @@
 // asm.h - x86_64: the little that every assembly file needs.
 #pragma once
 
-#include "preload/coroutine/area.h"
+#include "preload/coroutine/thread_ctx.h"
 
 // Where a ucontext_t keeps rsp and the address of its floating-point state (asserted in context.h).
 #define CONTEXT_SP 160

@@ -25,19 +25,19 @@ enum { CPU_ADDRESS_BITS = 47 };
 // The thread-local pointer to the calling thread's area. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
 // run on another thread.
-static inline struct guest *cpu_self(void)
+static inline struct thread_ctx *cpu_self(void)
 {
-	struct guest *g;
+	struct thread_ctx *g;
 	__asm__ volatile("movq ctp_self@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(g));
 	return g;
 }
 
-// Shuts a gate. False: it was shut. One instruction, as a signal's handler may swap us away
-// behind any, for as long as another hook takes; it is no other thread's gate but for a moment.
-static inline int cpu_shut(uint32_t *gate)
+// Takes a guard. False: it was taken. One instruction, as a signal's handler may swap us away
+// behind any, for as long as another hook takes; it is no other thread's guard but for a moment.
+static inline int cpu_shut(uint32_t *guard)
 {
 	int was;
-	__asm__ volatile("btrl $0, %1" : "=@ccc"(was), "+m"(*gate) : : "memory");
+	__asm__ volatile("btrl $0, %1" : "=@ccc"(was), "+m"(*guard) : : "memory");
 	return was;
 }
 
@@ -87,11 +87,11 @@ static inline long cpu_syscall(long nr, long a, long b, long c, long d, long e, 
 }
 
 // f(arg) on the thread's private stack, which must not be in use. (trampoline.S)
-uint64_t cpu_on_private(struct guest *g, uint64_t (*f)(void *), void *arg)
+uint64_t cpu_on_private(struct thread_ctx *g, uint64_t (*f)(void *), void *arg)
 	__attribute__((visibility("hidden")));
 
 // Whether we stand on the thread's private stack already.
-static inline int cpu_is_private(const struct guest *g)
+static inline int cpu_is_private(const struct thread_ctx *g)
 {
 	return (uint64_t)__builtin_frame_address(0) - (uint64_t)g < g->stack_top - (uint64_t)g;
 }

@@ -11,7 +11,7 @@
 //	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the area
 // It lies on the private stack, not in the area, and r11 is read back from it.
 #include "asm.h"
-#include "short.h"
+#include "fast_path.h"
 
 #define SAVED_SP 72
 #define SAVED_RDI 56
@@ -31,33 +31,33 @@
 	jz \none
 .endm
 
-// Shuts the gate; r10 is still SELF's. A preemptive scheduler may have swapped us away since
+// Takes the guard; r10 is still SELF's. A preemptive scheduler may have swapped us away since
 // SELF. So it is one instruction that looks and shuts: if another hook is under way by now, `shut`.
 // If we are on another thread, the area is not ours, and `again` opens what we shut, and starts anew.
 // (A plain look comes first: this one writes even if it finds 0, where another may be opening.)
 .macro SHUT shut, again
-	cmpl $1, AREA_GATE(%r11)
+	cmpl $1, CTX_GUARD(%r11)
 	jne \shut
-	btrl $0, AREA_GATE(%r11)
+	btrl $0, CTX_GUARD(%r11)
 	jnc \shut
 	cmpq %fs:(%r10), %r11
 	jne \again
-	movq %rsp, AREA_SP(%r11)	// for hook_abandons
+	movq %rsp, CTX_SP(%r11)	// for hook_abandons
 .endm
 
 // Stores the caller's registers, goes to the private stack.
 .macro GO_PRIVATE
 	movq (%rsp), %r10
-	movq %r10, AREA_PC(%r11)
+	movq %r10, CTX_PC(%r11)
 	leaq 8(%rsp), %r10
-	movq %r10, AREA_SP(%r11)
-	movq %rbp, AREA_FP(%r11)
-	movq %rbx, AREA_S0(%r11)
-	movq %r12, AREA_S1(%r11)
-	movq %r13, AREA_S2(%r11)
-	movq %r14, AREA_S3(%r11)
-	movq %r15, AREA_S4(%r11)
-	movq AREA_STACK_TOP(%r11), %r10
+	movq %r10, CTX_SP(%r11)
+	movq %rbp, CTX_FP(%r11)
+	movq %rbx, CTX_S0(%r11)
+	movq %r12, CTX_S1(%r11)
+	movq %r13, CTX_S2(%r11)
+	movq %r14, CTX_S3(%r11)
+	movq %r15, CTX_S4(%r11)
+	movq CTX_STACK_TOP(%r11), %r10
 	movq %rsp, -8(%r10)
 	leaq -80(%r10), %rsp
 	// CFA = *(rsp + 72) + 8: the program's stack
@@ -103,21 +103,21 @@
 	jz \none
 .endm
 
-// Behind a shut gate: a switch is missed, and counted, unless we are (wiped) in
+// With the guard taken: a switch is missed, and counted, unless we are (wiped) in
 // a forked child.
 .macro MISSED done
-	movq AREA_LOST(%r11), %r10
+	movq CTX_LOST(%r11), %r10
 	testq %r10, %r10
 	jz \done
 	lock incq (%r10)
-	movq AREA_GAPS(%r11), %r10
+	movq CTX_GAPS(%r11), %r10
 	lock orl $0x80, (%r10)		// CTP_GAP_BLIND
 .endm
 
-// Behind a shut gate: a longjmp out of a signal handler may abandon the hook
-// that the signal found under way. If so, the gate is open again: start anew.
+// With the guard taken: a longjmp out of a signal handler may abandon the hook
+// that the signal found under way. If so, the guard is free again: start anew.
 .macro ABANDONS done, again
-	cmpq $0, AREA_LOST(%r11)
+	cmpq $0, CTX_LOST(%r11)
 	je \done
 	pushq %rdi
 	.cfi_adjust_cfa_offset 8
@@ -139,9 +139,9 @@
 .endm
 
 // TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
-// then jumps to real_<name>. What it is to a shut gate: PASS nothing, SWITCH or JUMP.
+// then jumps to real_<name>. What it is while the guard is taken: PASS nothing, SWITCH or JUMP.
 // all: it has more than two arguments, or may be a function that we do not know.
-// how: the short way (short.h) is tried first.
+// how: the fast path (fast_path.h) is tried first.
 #define PASS 0
 #define SWITCH 1
 #define JUMP 2
@@ -182,7 +182,7 @@
 .endif
 	movq SAVED_SP(%rsp), %rsp
 	.cfi_restore_state
-	movl $1, AREA_GATE(%r11)
+	movl $1, CTX_GUARD(%r11)
 3:	jmp *real_\name(%rip)
 
 4:					// in a signal handler inside a hook, or a forked child
@@ -192,7 +192,7 @@
 	ABANDONS 3b, 0b
 .endif
 	jmp 3b
-5:	movl $1, AREA_GATE(%r11)
+5:	movl $1, CTX_GUARD(%r11)
 	jmp 0b
 2:	FIRST 3b
 	jmp 1b
@@ -210,29 +210,29 @@
 	endbr64
 0:	SELF 2f
 1:	SHUT 3f, 5f
-	movb $1, AREA_KEEPS(%r11)
+	movb $1, CTX_KEEPS(%r11)
 .if \keep
 	.set off, 0
-	.rept (AREA_KEPT - AREA_SAVED_SLOT) / 8
-	movq AREA_SAVED_SLOT + off(%r11), %r10
-	movq %r10, AREA_KEPT + off(%r11)
+	.rept (CTX_KEPT - CTX_SAVED_SLOT) / 8
+	movq CTX_SAVED_SLOT + off(%r11), %r10
+	movq %r10, CTX_KEPT + off(%r11)
 	.set off, off + 8
 	.endr
 .endif
 	movq (%rsp), %r10
-	movq %r10, AREA_SAVED_PC(%r11)
+	movq %r10, CTX_SAVED_PC(%r11)
 	leaq 8(%rsp), %r10
-	movq %r10, AREA_SAVED_SP(%r11)
-	movq %rbp, AREA_SAVED_FP(%r11)
-	movq %rbx, AREA_SAVED_S0(%r11)
-	movq %r12, AREA_SAVED_S1(%r11)
-	movq %r13, AREA_SAVED_S2(%r11)
-	movq %r14, AREA_SAVED_S3(%r11)
-	movq %r15, AREA_SAVED_S4(%r11)
-	movq %rdi, AREA_SAVED_SLOT(%r11)
-	movl $1, AREA_GATE(%r11)
+	movq %r10, CTX_SAVED_SP(%r11)
+	movq %rbp, CTX_SAVED_FP(%r11)
+	movq %rbx, CTX_SAVED_S0(%r11)
+	movq %r12, CTX_SAVED_S1(%r11)
+	movq %r13, CTX_SAVED_S2(%r11)
+	movq %r14, CTX_SAVED_S3(%r11)
+	movq %r15, CTX_SAVED_S4(%r11)
+	movq %rdi, CTX_SAVED_SLOT(%r11)
+	movl $1, CTX_GUARD(%r11)
 3:	jmp *real_\name(%rip)
-5:	movl $1, AREA_GATE(%r11)
+5:	movl $1, CTX_GUARD(%r11)
 	jmp 0b
 2:	FIRST 3b
 	jmp 1b
@@ -258,7 +258,7 @@
 	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1, HOW_ONTOP
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
-// gate stays shut for it, and the parent opens it again. The return address is
+// guard stays taken for it, and the parent frees it again. The return address is
 // kept in the area, for the child overwrites the stack.
 	.p2align 4
 	EXPORTED(vfork)
@@ -269,19 +269,19 @@
 	popq %r10
 	.cfi_adjust_cfa_offset -8
 	.cfi_register rip, r10
-	movq %r10, AREA_VFORK_PC(%r11)
+	movq %r10, CTX_VFORK_PC(%r11)
 	call *real_vfork(%rip)
 	movq ctp_self@gottpoff(%rip), %r11
 	movq %fs:(%r11), %r11
-	pushq AREA_VFORK_PC(%r11)
+	pushq CTX_VFORK_PC(%r11)
 	.cfi_adjust_cfa_offset 8
 	.cfi_offset rip, -8
 	testl %eax, %eax
 	jz 2f
-	movl $1, AREA_GATE(%r11)
+	movl $1, CTX_GUARD(%r11)
 2:	ret
 1:	jmp *real_vfork(%rip)
-3:	movl $1, AREA_GATE(%r11)
+3:	movl $1, CTX_GUARD(%r11)
 	jmp 0b
 	.cfi_endproc
 	END(vfork)
@@ -316,7 +316,7 @@
 	HIDDEN(ctp_coroutine_returned)
 0:	SELF 1f
 	SHUT 1f, 2f
-	movq AREA_STACK_TOP(%r11), %r10
+	movq CTX_STACK_TOP(%r11), %r10
 	movq %rsp, -8(%r10)
 	leaq -80(%r10), %rsp
 	movq %r11, SAVED_AREA(%rsp)
@@ -325,16 +325,16 @@
 	call hook_return
 	movq SAVED_AREA(%rsp), %r11
 	movq SAVED_SP(%rsp), %rsp
-	movl $1, AREA_GATE(%r11)
+	movl $1, CTX_GUARD(%r11)
 1:	jmp *ctp_start_context(%rip)
-2:	movl $1, AREA_GATE(%r11)
+2:	movl $1, CTX_GUARD(%r11)
 	jmp 0b
 	END(ctp_coroutine_returned)
 	.cfi_endproc
 
-// uint64_t cpu_on_private(struct guest *g, uint64_t (*f)(void *), void *arg):
+// uint64_t cpu_on_private(struct thread_ctx *g, uint64_t (*f)(void *), void *arg):
 // f(arg) on the thread's private stack. For C hooks, which stand on the
-// program's stack, when they need more than a little of it; gate shut.
+// program's stack, when they need more than a little of it; guard taken.
 	.p2align 4
 	HIDDEN(cpu_on_private)
 	.cfi_startproc
@@ -345,7 +345,7 @@
 	.cfi_offset rbp, -16
 	movq %rsp, %rbp
 	.cfi_def_cfa_register rbp
-	movq AREA_STACK_TOP(%rdi), %rsp
+	movq CTX_STACK_TOP(%rdi), %rsp
 	movq %rdx, %rdi
 	call *%rsi
 	movq %rbp, %rsp

@@ -3,14 +3,14 @@
 // CTP022 and CTP023: woken in vain. A coroutine that an event of its descriptor
 // resumed, and that is told EAGAIN there and suspends on it again, was woken in
 // vain; any read or write of its own that does not fail ends the row. Alone it is
-// a busy wakeup from VAIN_MANY in a row on; with others that wait for the same
+// a busy wakeup from SPURIOUS_MANY in a row on; with others that wait for the same
 // thing, a herd. Who looks without an event (a poll by yield, a deadline) is not
 // counted, nor who shares a descriptor with one that waits for the other direction.
 #include "preload/coroutine/coroutine.h"
 #include "preload/fds/fds.h"
 #include "preload/coroutine/incident.h"
 
-enum { VAIN_MANY = 100, HERD_LEAST = 4, RULE_BUSY = 22, RULE_HERD = 23 };
+enum { SPURIOUS_MANY = 100, HERD_LEAST = 4, RULE_BUSY = 22, RULE_HERD = 23 };
 
 // ------------------------------------------------------------- a herd
 
@@ -21,19 +21,19 @@ enum { VAIN_MANY = 100, HERD_LEAST = 4, RULE_BUSY = 22, RULE_HERD = 23 };
 #define HERD_HERDS(h) ((uint32_t)((h) >> 24) & 0xffff)
 #define HERD_ROUND(h) ((h) >> 40)
 
-__attribute__((noinline)) void vain_served(struct ctp_fd *e)
+__attribute__((noinline)) void spurious_served(struct ctp_fd *e)
 {
 	uint64_t h = ctp_load64(&e->herd);
 	uint64_t next = HERD_SERVED(h) ? ((HERD_ROUND(h) + 1) << 40 | (uint64_t)HERD_HERDS(h) << 24 | 1 << 16) : h + (1 << 16);
 	ctp_cas64(&e->herd, h, next); // fails: another was served or woken at this very time
 }
 
-static void of_herd(struct guest *g, struct ctp_state *s, struct ctp_fd *e)
+static void of_herd(struct thread_ctx *g, struct ctp_state *s, struct ctp_fd *e)
 {
 	uint64_t h = ctp_load64(&e->herd);
-	if (s->VAIN_ROUND == HERD_ROUND(h) + 1 || HERD_VAIN(h) == 0xffff)
+	if (state_private(s)->spurious_round == HERD_ROUND(h) + 1 || HERD_VAIN(h) == 0xffff)
 		return;
-	s->VAIN_ROUND = HERD_ROUND(h) + 1;
+	state_private(s)->spurious_round = HERD_ROUND(h) + 1;
 	bool herd = HERD_VAIN(h) + 1 == HERD_LEAST && HERD_HERDS(h) < 0xffff;
 	h += 1 + ((uint64_t)herd << 24);
 	ctp_store64(&e->herd, h); // about: two at a time count as one
@@ -48,37 +48,37 @@ static void of_herd(struct guest *g, struct ctp_state *s, struct ctp_fd *e)
 
 // ------------------------------------------------------------- alone
 
-static void alone(struct guest *g, struct ctp_state *s, const struct ctp_fd *e)
+static void alone(struct thread_ctx *g, struct ctp_state *s, const struct ctp_fd *e)
 {
-	if (s->VAIN_ROW++ == 0)
-		s->VAIN_BEGAN = s->since;
-	if (s->VAIN_ROW % VAIN_MANY)
+	if (state_private(s)->spurious_row++ == 0)
+		state_private(s)->spurious_began = s->since;
+	if (state_private(s)->spurious_row % SPURIOUS_MANY)
 		return;
 	struct ctp_incident i = {.rule = RULE_BUSY, .who = s->id, .stack = s->stack, .fd = g->eagain_fd, .gen = e->gen,
 				 .other = e->opener, .other_stack = e->opener_stack, .other_time = e->opened};
-	i.value[0] = s->VAIN_ROW;
-	i.value[1] = s->since - s->VAIN_BEGAN;
+	i.value[0] = state_private(s)->spurious_row;
+	i.value[1] = s->since - state_private(s)->spurious_began;
 	i.value[2] = e->reg_events;
 	i.value[3] = g->eagain_events;
 	incident_note(g, &i);
 }
 
-__attribute__((noinline)) void vain_suspends(struct guest *g, struct ctp_state *s)
+__attribute__((noinline)) void spurious_suspends(struct thread_ctx *g, struct ctp_state *s)
 {
 	struct ctp_fd *e = fds_entry(g->eagain_fd);
 	uint64_t key = (uint64_t)(uint32_t)g->eagain_fd << 32 | g->eagain_gen;
 	if (s->entity != CTP_COROUTINE || !e || e->gen != g->eagain_gen)
 		return;
-	bool woken = s->tried == key && ctp_load64(&e->event_time) >= s->VAIN_SINCE;
+	bool woken = s->tried == key && ctp_load64(&e->event_time) >= state_private(s)->spurious_since;
 	bool both = e->waiter[0] && e->waiter[1] && e->waiter[0] != e->waiter[1];
 	if (s->tried != key)
-		s->VAIN_ROUND = 0;
+		state_private(s)->spurious_round = 0;
 	s->tried = key;
-	s->VAIN_SINCE = s->since;
+	state_private(s)->spurious_since = s->since;
 	if (woken && (e->flags & CTP_FD_MANY))
 		of_herd(g, s, e);
 	if (woken && !both && !(e->flags & (CTP_FD_MANY | CTP_FD_LISTENS)))
 		alone(g, s, e);
 	else
-		s->VAIN_ROW = 0;
+		state_private(s)->spurious_row = 0;
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// short.h - x86_64: the short way of a switch. Nearly every switch is like the
+// fast_path.h - x86_64: the fast path of a switch. Nearly every switch is like the
 // last one that this entity made: it leaves from the same place with the same
 // stack, and enters somebody who is suspended just where he says. Then all there
 // is to do is some ninety instructions, here, in the order in which coroutine.c
 // has them: the same words of the same tables get the same values. Who leaves from
 // elsewhere, but with a stack that has a name (a server's coroutines wait now to
 // read, now to write), has sixty more (SHORT_ELSEWHERE). Whatever is
-// not so goes the long way (coroutine.c), which tests all of it again: nothing
+// not so goes the slow path (coroutine.c), which tests all of it again: nothing
 // has been written yet.
 //
 // With many coroutines nearly all of its time is lines that are in no cache. Those of
 // who goes on are asked for as soon as he is known, his stack and context first: so
 // they come all at once, and while the rest is done. (An address that is none does no harm.)
 //
-// r11 is the area, its gate shut. Only what the function itself does not get as an
+// r11 is the area, its guard taken. Only what the function itself does not get as an
 // argument is changed: rcx = who leaves, r10 = who goes on, r8 and r9 their words
 // `turn`; rax, rdx. Nothing is written to the program's stack, nor does rsp move.
 
@@ -112,13 +112,13 @@
 .else
 	movq \slot, %rax
 .endif
-	movq %rax, AREA_SAVES_AT(%r11)
+	movq %rax, CTX_SAVES_AT(%r11)
 	leaq \above(\base), %rax
 	cmpq %rax, STATE_LO(%rcx)	// on another's stack, a signal's; or its own's end is not known
 	ja \long
 	movq STATE_TOP(%rcx), %rdx
 	subq %rax, %rdx
-	movq %rdx, AREA_DEPTH(%r11)
+	movq %rdx, CTX_DEPTH(%r11)
 	shlq $STACKS_DEPTH_SHIFT, %rdx
 	xorq \pc, %rdx
 	movabsq $STACKS_FACTOR, %rax
@@ -133,7 +133,7 @@
 	movq \pc, %rax
 	cmpq %rax, CANDIDATE_PC(%r9)
 	jne 31b
-	movq AREA_DEPTH(%r11), %rax
+	movq CTX_DEPTH(%r11), %rax
 	cmpq %rax, CANDIDATE_DEPTH(%r9)
 	jne 31b
 	SHORT_HOLDS 31b, \above, \base, \fp
@@ -143,11 +143,11 @@
 	testl %edx, %edx
 	jz 33f
 	shlq $SITE_SHIFT, %rdx
-	addq AREA_SITES(%r11), %rdx
+	addq CTX_SITES(%r11), %rdx
 	cmpl $0, SITE_RESUMED(%rdx)
 	je \long
-33:	movq %r9, AREA_CANDIDATE(%r11)
-	movq AREA_SAVES_AT(%r11), %rax
+33:	movq %r9, CTX_CANDIDATE(%r11)
+	movq CTX_SAVES_AT(%r11), %rax
 	cmpq %rax, STATE_SLOT(%rcx)
 	je 35f
 	// It was found by that slot before, and nobody else is: whoever had saved himself there has lost it then.
@@ -172,7 +172,7 @@
 
 // Where the leaver stands by now. r9 is the candidate in between.
 .macro SHORT_MOVED how
-	movq AREA_CANDIDATE(%r11), %r9
+	movq CTX_CANDIDATE(%r11), %r9
 	cmpq %r9, STATE_LAST(%rcx)
 	movb $\how, STATE_HOW(%rcx)
 	sete STATE_HOW+1(%rcx)
@@ -181,7 +181,7 @@
 	movl CANDIDATE_STACK(%r9), %r9d
 	movl %r9d, STATE_STACK(%rcx)
 .if \how == HOW_JUMP
-	movups AREA_SAVED_PC(%r11), %xmm0
+	movups CTX_SAVED_PC(%r11), %xmm0
 	movups %xmm0, STATE_PC(%rcx)
 .else
 	movq (%rsp), %r9
@@ -189,16 +189,16 @@
 	leaq 8(%rsp), %r9
 	movq %r9, STATE_SP(%rcx)
 .endif
-	movq AREA_SAVES_AT(%r11), %r9
+	movq CTX_SAVES_AT(%r11), %r9
 	movq %r9, STATE_SLOT(%rcx)
-	movq AREA_THREAD(%r11), %r9
+	movq CTX_THREAD(%r11), %r9
 .endm
 
 // It is written down. rdi is changed, and is afterwards STATE_SLOT(\again). r9 is the thread,
 // rdx the time, rdi what becomes the record's second word, rax the leaver's new `turn`, then where the record goes.
-// From elsewhere: by AREA_CANDIDATE.
+// From elsewhere: by CTX_CANDIDATE.
 .macro SHORT_WRITE how, again, long, elsewhere=0
-	movq AREA_THREAD(%r11), %r9
+	movq CTX_THREAD(%r11), %r9
 	addq $(TURN_CHANGE + TURN_RUNNING - TURN_SUSPENDED), %r8
 	testl $TURN_TOLD_LOW, %r8d	// one of 2^16 may have to be told in full
 	jz \long
@@ -215,9 +215,9 @@
 	movq STATE_TURN(%rcx), %rax
 	movb $1, STATE_TURN(%rcx)	// being written
 .if \how == HOW_JUMP			// pc and sp stand there
-	movups AREA_SAVED_FP(%r11), %xmm0
-	movups AREA_SAVED_S1(%r11), %xmm1
-	movups AREA_SAVED_S3(%r11), %xmm2
+	movups CTX_SAVED_FP(%r11), %xmm0
+	movups CTX_SAVED_S1(%r11), %xmm1
+	movups CTX_SAVED_S3(%r11), %xmm2
 	movups %xmm0, STATE_FP(%rcx)
 	movups %xmm1, STATE_S1(%rcx)
 	movups %xmm2, STATE_S3(%rcx)
@@ -244,7 +244,7 @@
 
 	movb $1, STATE_TURN(%r10)
 	movq %rdx, STATE_SINCE(%r10)
-	movl AREA_SLOT(%r11), %eax
+	movl CTX_SLOT(%r11), %eax
 	movl %eax, STATE_THREAD(%r10)
 	movq %r8, STATE_TURN(%r10)
 
@@ -255,9 +255,9 @@
 	shlq $RECORD_TO_BITS, %rax
 	orq %rax, %rdi
 	movq THREAD_HEAD(%r9), %rax
-	andq AREA_RING_MASK(%r11), %rax
+	andq CTX_RING_MASK(%r11), %rax
 	shlq $4, %rax
-	addq AREA_RING(%r11), %rax
+	addq CTX_RING(%r11), %rax
 	shlq $8, %rdx
 	addq $(RECORD_SHORT + \how), %rdx
 	movq %rdx, (%rax)
@@ -266,11 +266,11 @@
 	incq THREAD_SWITCHES(%r9)
 	movq STATE_ID(%r10), %rdi
 	movq %rdi, THREAD_CURRENT(%r9)
-	movq %r10, AREA_CURRENT(%r11)
+	movq %r10, CTX_CURRENT(%r11)
 .if \how == HOW_JUMP
-	movq $0, AREA_SLICE(%r11)
-	movq $0, AREA_SAVED_SLOT(%r11)
-	movq $0, AREA_KEPT(%r11)
+	movq $0, CTX_SLICE(%r11)
+	movq $0, CTX_SAVED_SLOT(%r11)
+	movq $0, CTX_KEPT(%r11)
 .endif
 	movq STATE_SLOT(\again), %rdi
 .endm
@@ -290,7 +290,7 @@
 
 // swapcontext(rdi = where it saves itself, rsi = whom it enters)
 .macro SHORT_SWAP long
-	cmpq $0, AREA_SLICE(%r11)
+	cmpq $0, CTX_SLICE(%r11)
 	jne \long
 	SHORT_TARGET %rsi, \long
 	movq CONTEXT_SP(%rsi), %rax
@@ -298,7 +298,7 @@
 	prefetcht0 CONTEXT_FPREGS(%rsi)
 	cmpq %rax, STATE_SP(%r10)
 	jne \long
-	movq AREA_CURRENT(%r11), %rcx
+	movq CTX_CURRENT(%r11), %rcx
 	cmpq %rdi, STATE_SLOT(%rcx)
 	jne 30f
 	leaq 8(%rsp), %rax
@@ -311,14 +311,14 @@
 // jump_fcontext(rdi = whom it enters, rsi), ontop_fcontext(rdi, rsi, rdx). Who saved himself at rdi
 // did so by one of these: so it is no other's function that has more arguments.
 .macro SHORT_FCONTEXT how, long
-	cmpq $0, AREA_SLICE(%r11)
+	cmpq $0, CTX_SLICE(%r11)
 	jne \long
 	prefetcht0 (%rdi)		// he stands there
 	SHORT_TARGET %rdi, \long
 .if \how == HOW_ONTOP
-	movq %rdx, AREA_ARGUMENT(%r11)
+	movq %rdx, CTX_ARGUMENT(%r11)
 .endif
-	movq AREA_CURRENT(%r11), %rcx
+	movq CTX_CURRENT(%r11), %rcx
 	leaq 8(%rsp), %rax
 	cmpq %rax, STATE_SP(%rcx)
 	jne 30f
@@ -332,7 +332,7 @@
 .macro SHORT_FCONTEXT_LONG how, long
 17:	movq STATE_SLOT(%r10), %rdi
 .if \how == HOW_ONTOP
-	movq AREA_ARGUMENT(%r11), %rdx
+	movq CTX_ARGUMENT(%r11), %rdx
 .endif
 	jmp \long
 .endm
@@ -340,7 +340,7 @@
 // longjmp(rdi = whom it enters, rsi) and its like. The leaver's place and registers are those of its own save,
 // the one thing that happened in this slice. (It calls an ordinary function: xmm0 to xmm2 are free.)
 .macro SHORT_JUMP long
-	cmpq $SLICE_KEEPS, AREA_SLICE(%r11)
+	cmpq $SLICE_KEEPS, CTX_SLICE(%r11)
 	jne \long
 	SHORT_TARGET %rdi, \long
 	movq JMPBUF_SP(%rdi), %rax
@@ -351,20 +351,20 @@
 	jne \long
 	cmpb $HOW_JUMP, STATE_HOW(%r10)
 	jne \long
-	movq AREA_CURRENT(%r11), %rcx
-	movq AREA_SAVED_SLOT(%r11), %rax
+	movq CTX_CURRENT(%r11), %rcx
+	movq CTX_SAVED_SLOT(%r11), %rax
 	testq %rax, %rax		// it was taken back (makecontext)
 	jz \long
 	cmpq %rax, %rdi			// its own save
 	je \long
-	movq AREA_SAVED_SP(%r11), %rdi
+	movq CTX_SAVED_SP(%r11), %rdi
 	cmpq %rsp, %rdi			// who saved itself has not returned
 	jbe 17f
 	cmpq %rax, STATE_SLOT(%rcx)
 	jne 30f
 	cmpq %rdi, STATE_SP(%rcx)
 	jne 30f
-	SHORT_STACK AREA_SAVED_PC(%r11), 0, %rdi
+	SHORT_STACK CTX_SAVED_PC(%r11), 0, %rdi
 	SHORT_WRITE HOW_JUMP, %r10, 17f
 .endm
 
@@ -375,9 +375,9 @@
 
 .macro SHORT_OUT how, name
 .if \how == HOW_ONTOP
-	movq AREA_ARGUMENT(%r11), %rdx
+	movq CTX_ARGUMENT(%r11), %rdx
 .endif
-	movl $1, AREA_GATE(%r11)
+	movl $1, CTX_GUARD(%r11)
 	jmp *real_\name(%rip)
 .endm
 
@@ -393,15 +393,15 @@
 	SHORT_WRITE \how, %rcx, 17f, 1
 	SHORT_OUT \how, \name
 	SHORT_NATIVE %rcx, 17f
-17:	movq AREA_SAVES_AT(%r11), %rdi
+17:	movq CTX_SAVES_AT(%r11), %rdi
 	jmp \long
 .elseif \how == HOW_JUMP
 	SHORT_JUMP \long
 	SHORT_OUT \how, \name
 	SHORT_SECOND %rdi, \long
-	SHORT_STACK_FP 0, %rdi, AREA_SAVED_FP(%r11)
+	SHORT_STACK_FP 0, %rdi, CTX_SAVED_FP(%r11)
 	SHORT_NATIVE %r10, 17f
-	SHORT_ELSEWHERE \how, 17f, AREA_SAVED_SLOT(%r11), AREA_SAVED_PC(%r11), 0, %rdi, AREA_SAVED_FP(%r11)
+	SHORT_ELSEWHERE \how, 17f, CTX_SAVED_SLOT(%r11), CTX_SAVED_PC(%r11), 0, %rdi, CTX_SAVED_FP(%r11)
 	SHORT_WRITE \how, %r10, 17f, 1
 	SHORT_OUT \how, \name
 	SHORT_NATIVE %r10, 17f

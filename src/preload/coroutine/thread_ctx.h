@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: MIT
 //
-// area.h - what assembly knows of the structures in C: offsets in bytes, and values.
-// Asserted in area.c.
+// thread_ctx.h - what assembly knows of the structures in C: offsets in bytes, and values.
+// Asserted in thread_ctx.c.
 #pragma once
 
-// struct guest
-#define AREA_GATE 0
-#define AREA_SLOT 4
-#define AREA_CURRENT 8
-#define AREA_SLICE 16
-#define AREA_KEEPS (AREA_SLICE + 3)
+// struct thread_ctx
+#define CTX_GUARD 0
+#define CTX_SLOT 4
+#define CTX_CURRENT 8
+#define CTX_SLICE 16
+#define CTX_KEEPS (CTX_SLICE + 3)
 #define SLICE_KEEPS 0x1000000 // that alone
-#define AREA_THREAD 24
-#define AREA_RING 32
-#define AREA_RING_MASK 40
-#define AREA_STACK_TOP 56
-#define AREA_PC 64
-#define AREA_SP 72
-#define AREA_FP 80
-#define AREA_S0 88
-#define AREA_S1 96
-#define AREA_S2 104
-#define AREA_S3 112
-#define AREA_S4 120
-#define AREA_LOST 128
-#define AREA_GAPS 136
-#define AREA_SAVED_SLOT 144
-#define AREA_SAVED_PC 152
-#define AREA_SAVED_SP 160
-#define AREA_SAVED_FP 168
-#define AREA_SAVED_S0 176
-#define AREA_SAVED_S1 184
-#define AREA_SAVED_S2 192
-#define AREA_SAVED_S3 200
-#define AREA_SAVED_S4 208
-#define AREA_KEPT 216 // as from AREA_SAVED_SLOT to here
-#define AREA_VFORK_PC 288
-#define AREA_ARGUMENT 296
-#define AREA_CANDIDATE 304
-#define AREA_DEPTH 312
-#define AREA_SITES 320
-#define AREA_SAVES_AT 328
+#define CTX_THREAD 24
+#define CTX_RING 32
+#define CTX_RING_MASK 40
+#define CTX_STACK_TOP 56
+#define CTX_PC 64
+#define CTX_SP 72
+#define CTX_FP 80
+#define CTX_S0 88
+#define CTX_S1 96
+#define CTX_S2 104
+#define CTX_S3 112
+#define CTX_S4 120
+#define CTX_LOST 128
+#define CTX_GAPS 136
+#define CTX_SAVED_SLOT 144
+#define CTX_SAVED_PC 152
+#define CTX_SAVED_SP 160
+#define CTX_SAVED_FP 168
+#define CTX_SAVED_S0 176
+#define CTX_SAVED_S1 184
+#define CTX_SAVED_S2 192
+#define CTX_SAVED_S3 200
+#define CTX_SAVED_S4 208
+#define CTX_KEPT 216 // as from CTX_SAVED_SLOT to here
+#define CTX_VFORK_PC 288
+#define CTX_ARGUMENT 296
+#define CTX_CANDIDATE 304
+#define CTX_DEPTH 312
+#define CTX_SITES 320
+#define CTX_SAVES_AT 328
 
 // handle_cache_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that
 // no pair gets a third, for 10,000 in 16,384 places at 37 such distances.

@@ -5,7 +5,7 @@
 // had in the first place; the rest is the callees' own, and remains of what lay there before.
 // It is the hook that the thread's entry tells of, and nothing of the program's is in between,
 // only if the walk passes through libc, then libctp, and comes to that very caller.
-#include "engine/inspect/callees.h"
+#include "engine/memory/callees.h"
 
 #include "engine/inspect/boundary.h"
 #include "unwind/arch.h"

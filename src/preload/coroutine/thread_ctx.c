@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: MIT
 //
-// Asserts what area.h tells assembly. Bit-fields have no offset: where those of a
+// Asserts what thread_ctx.h tells assembly. Bit-fields have no offset: where those of a
 // state lie is checked by a unit test.
-#include "preload/coroutine/area.h"
+#include "preload/coroutine/thread_ctx.h"
 
 #include "preload/coroutine/coroutine.h"
 #include "preload/coroutine/stacks.h"
 
 #define IS(type, field, off) _Static_assert(offsetof(struct type, field) == (off), #type "." #field)
 
-IS(guest, gate, AREA_GATE);
-IS(guest, slot, AREA_SLOT);
-IS(guest, current, AREA_CURRENT);
-IS(guest, slice, AREA_SLICE);
-IS(guest, keeps, AREA_KEEPS);
-IS(guest, thread, AREA_THREAD);
-IS(guest, ring, AREA_RING);
-IS(guest, ring_mask, AREA_RING_MASK);
-IS(guest, stack_top, AREA_STACK_TOP);
-IS(guest, regs[CTP_REG_PC], AREA_PC);
-IS(guest, regs[CTP_REG_SP], AREA_SP);
-IS(guest, regs[CTP_REG_FP], AREA_FP);
-IS(guest, regs[CTP_REG_S0], AREA_S0);
-IS(guest, regs[CTP_REG_S4], AREA_S4);
-IS(guest, lost, AREA_LOST);
-IS(guest, gaps, AREA_GAPS);
-IS(guest, saved_slot, AREA_SAVED_SLOT);
-IS(guest, saved[CTP_REG_PC], AREA_SAVED_PC);
-IS(guest, saved[CTP_REG_FP], AREA_SAVED_FP);
-IS(guest, saved[CTP_REG_S1], AREA_SAVED_S1);
-IS(guest, saved[CTP_REG_S3], AREA_SAVED_S3);
-IS(guest, saved[CTP_REG_S4], AREA_SAVED_S4);
-IS(guest, kept_slot, AREA_KEPT);
-IS(guest, vfork_pc, AREA_VFORK_PC);
-IS(guest, argument, AREA_ARGUMENT);
-IS(guest, candidate, AREA_CANDIDATE);
-IS(guest, depth, AREA_DEPTH);
-IS(guest, sites, AREA_SITES);
-IS(guest, saves_at, AREA_SAVES_AT);
+IS(thread_ctx, guard, CTX_GUARD);
+IS(thread_ctx, slot, CTX_SLOT);
+IS(thread_ctx, current, CTX_CURRENT);
+IS(thread_ctx, slice, CTX_SLICE);
+IS(thread_ctx, keeps, CTX_KEEPS);
+IS(thread_ctx, thread, CTX_THREAD);
+IS(thread_ctx, ring, CTX_RING);
+IS(thread_ctx, ring_mask, CTX_RING_MASK);
+IS(thread_ctx, stack_top, CTX_STACK_TOP);
+IS(thread_ctx, regs[CTP_REG_PC], CTX_PC);
+IS(thread_ctx, regs[CTP_REG_SP], CTX_SP);
+IS(thread_ctx, regs[CTP_REG_FP], CTX_FP);
+IS(thread_ctx, regs[CTP_REG_S0], CTX_S0);
+IS(thread_ctx, regs[CTP_REG_S4], CTX_S4);
+IS(thread_ctx, lost, CTX_LOST);
+IS(thread_ctx, gaps, CTX_GAPS);
+IS(thread_ctx, saved_slot, CTX_SAVED_SLOT);
+IS(thread_ctx, saved[CTP_REG_PC], CTX_SAVED_PC);
+IS(thread_ctx, saved[CTP_REG_FP], CTX_SAVED_FP);
+IS(thread_ctx, saved[CTP_REG_S1], CTX_SAVED_S1);
+IS(thread_ctx, saved[CTP_REG_S3], CTX_SAVED_S3);
+IS(thread_ctx, saved[CTP_REG_S4], CTX_SAVED_S4);
+IS(thread_ctx, kept_slot, CTX_KEPT);
+IS(thread_ctx, vfork_pc, CTX_VFORK_PC);
+IS(thread_ctx, argument, CTX_ARGUMENT);
+IS(thread_ctx, candidate, CTX_CANDIDATE);
+IS(thread_ctx, depth, CTX_DEPTH);
+IS(thread_ctx, sites, CTX_SITES);
+IS(thread_ctx, saves_at, CTX_SAVES_AT);
 
 IS(ctp_state, turn, STATE_TURN);
 IS(ctp_state, id, STATE_ID);
@@ -54,10 +54,10 @@ IS(ctp_state, regs[CTP_REG_FP], STATE_FP);
 IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 IS(ctp_state, lo, STATE_LO);
-IS(ctp_state, TOP, STATE_TOP);
+_Static_assert(offsetof(struct ctp_state, guest) + offsetof(struct state_private, top) == STATE_TOP, "top");
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
 	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
-_Static_assert(SLICE_KEEPS == 1 << 8 * (AREA_KEEPS - AREA_SLICE), "slice");
+_Static_assert(SLICE_KEEPS == 1 << 8 * (CTX_KEEPS - CTX_SLICE), "slice");
 _Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
 	       HOW_AGAIN == CTP_STATE_AGAIN << 8 && CTP_STATE_SHARED_STACK << 8 == 1 << 8 * (HOW_SHARED - STATE_HOW), "how");
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// fcontext.h - handles of Boost.Context: an fcontext_t is the stack pointer at which a
+// context left itself, so its owner follows from the address alone.
+#pragma once
+
+#include "preload/coroutine/coroutine.h"
+
+// make_fcontext was called at least once.
+extern bool fcontext_any;
+
+// Whether `handle` is the place at which s waits to be entered.
+static inline bool fcontext_waits_at(const struct ctp_state *s, uint64_t handle)
+{
+	return s && s->slot == handle && (s->life == CTP_SUSPENDED || s->life == CTP_CREATED) &&
+	       (coroutine_holds(s, handle) || s->lo == s->hi);
+}
+
+// As coroutine_at(), where `data` points to an object that holds one coroutine's fcontext_t
+// and no other's. Makes a system call.
+struct ctp_state *fcontext_through(uint64_t data);
