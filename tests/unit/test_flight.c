@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/inspect/look.h"
+#include "engine/witness/flight.h"
 
 enum { EPOCH = 10, TID = 77 };
 static struct ctp_ext ext;

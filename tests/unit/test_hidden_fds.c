@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "engine/inspect/look.h"
+#include "engine/inspect/hidden_fds.h"
 
 enum { SET = 5, OTHER = 6, OPENED = 100 };
 

@@ -19,6 +19,8 @@
 
 #include "engine/inspect/look.h"
 #include "engine/witness/suspects.h"
+#include "engine/witness/kernel.h"
+#include "engine/witness/quiet.h"
 
 enum { FDS = 12, EPOLL = 4, F = 7, GEN = 3, ID = 41, CLOSED = 2000, INO = 500, DEV = 9 };
 #define DATA 0xda7aULL

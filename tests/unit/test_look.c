@@ -20,6 +20,7 @@ static void *stepped_memcpy(void *to, const void *from, size_t bytes);
 #define memcpy stepped_memcpy
 #include "../../src/engine/inspect/look.c"
 #undef memcpy
+#include "engine/witness/flight.h"
 
 enum { EPOCH = 10 };
 static struct ctp_region region;

@@ -13,7 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "engine/witness/stuck.h"
+#include "engine/witness/stuck_known.h"
 
 enum { F = 7, C = 41 };
 

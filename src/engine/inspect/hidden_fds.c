@@ -4,6 +4,8 @@
 // sleeps in it lives on until that thread wakes, and a thread may have a table
 // of descriptors of its own. What lies there can still be delivered, and its
 // data can lead to anybody; so nothing is told of what was not seen.
+#include "engine/inspect/hidden_fds.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -12,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/inspect/look.h"
 
 static bool is_set(const struct look *l, int fd)
 {

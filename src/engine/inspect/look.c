@@ -14,6 +14,7 @@
 
 #include "ctp/seq.h"
 #include "ctp/there.h"
+#include "engine/inspect/hidden_fds.h"
 #include "engine/target/thread_names.h"
 
 enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096 };
@@ -200,7 +201,6 @@ int look_again(struct look *l)
 	for (uint32_t i = 0; i < l->nthreads; i++)
 		look_thread(l, i);
 	hidden_fds_find(l);
-	reach_objects(l);
 	return 0;
 }
 
@@ -218,6 +218,15 @@ void look_deinit(struct look *l)
 	l->threads = NULL;
 	l->open = NULL;
 	l->nopen = 0;
+}
+
+bool look_references(const struct suspect *s, uint64_t word)
+{
+	word &= (1ULL << 48) - 1;
+	for (unsigned i = 0; i < s->nmine; i++)
+		if (word >= s->mine[i].lo && word < s->mine[i].hi)
+			return true;
+	return false;
 }
 
 void look_say(struct look_answer *a, int holds, const char *format, ...)

@@ -2,8 +2,8 @@
 //
 // look.h - one look at the process: what was read from /proc, the suspects it
 // is about, and what was found for each. The obligations P0 to P6 are those
-// of a lost wakeup; each judge (kernel.c, flight.c, quiet.c, reach.c) fills
-// its own and never says 1 (holds) on doubt.
+// of a lost wakeup; each judge (witness/, memory/reach.c) fills its own and
+// never says 1 (holds) on doubt.
 #pragma once
 
 #include <stdbool.h>
@@ -133,22 +133,11 @@ static inline bool look_in_wait(const struct proc_task *t, uint32_t call)
 // Consistent copy of an fd's entry. False if there is none (or never at rest).
 bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
 
+// Does the word, without a tag in its upper 16 bits, point into the suspect's memory?
+bool look_references(const struct suspect *s, uint64_t word);
+
 // Is there another process that may have what this one has open: a child, or its parent?
 static inline bool look_has_kin(const struct ctp_region *r)
 {
 	return ctp_load32(&r->ext->forks) || ctp_load32(&r->ext->inherited);
 }
-
-void hidden_fds_find(struct look *l);        // fills `unseen`
-void kernel_judge(struct look *l);       // P0, P2, P3
-void kernel_unsettle(struct look *l, bool stuck); // not all was looked at: no P2 holds any more
-void kernel_stuck(struct look *l);       // P2, P3 of those whose descriptor is open; `who` is in order of ids
-bool kernel_leads_in(const struct suspect *s, uint64_t word); // into its memory?
-bool kernel_threads_hold(struct look *l, struct suspect *s);  // a thread sits in a call on F: said, as P3
-const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s); // open, and not F
-void flight_judge(struct look *l);       // P4, P5
-void flight_tables(const struct ctp_region *r, struct suspect *s); // P4, P5 from the tables alone
-void quiet_judge(struct look *l);        // P6b
-uint64_t quiet_handled(pid_t pid);       // signals for which it has a handler, but those of faults; all if it cannot be seen
-void reach_objects(struct look *l);      // fills `mine` of every suspect
-void reach_judge(struct look *l);        // P6a

@@ -7,12 +7,13 @@
 // always be reached by name: P6a is then answered here. The kernel makes one
 // mapping of neighbours: who was given all of one that holds what is others'
 // stays undecided, and is no object that those would be a part of.
+#include "engine/memory/objects.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
 #include "engine/memory/malloc_heap.h"
-#include "engine/inspect/look.h"
 #include "engine/target/names.h"
 #include "engine/memory/scan.h"
 
@@ -177,7 +178,7 @@ static void set_apart(struct look *l)
 	free(known);
 }
 
-void reach_objects(struct look *l)
+void objects_find(struct look *l)
 {
 	struct malloc_heap_query *q = calloc(2 * l->n + 1, sizeof(*q));
 	size_t n = 0;

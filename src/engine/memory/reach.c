@@ -6,6 +6,8 @@
 // to that block: so the blocks in which such words were found become objects too,
 // and memory is searched again, until no more are found. All other words are
 // roots. A suspect is called unreachable only if no root leads to it at all.
+#include "engine/memory/reach.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +22,8 @@
 #include "engine/memory/graph.h"
 #include "engine/memory/malloc_heap.h"
 #include "engine/inspect/hold.h"
-#include "engine/inspect/look.h"
 #include "engine/target/names.h"
+#include "engine/memory/objects.h"
 #include "engine/memory/queues.h"
 #include "engine/memory/scan.h"
 
@@ -447,10 +449,13 @@ void reach_judge(struct look *l)
 	}
 	hold_say(l, "memory was not searched");
 	if (hold_take(l, &base)) {
-		if (!hold_refresh(l, &base))
-			hold_say(l, "memory could not be searched");
-		else
+		bool fresh = hold_refresh(l, &base);
+		if (fresh && l->may_stop)
+			objects_find(l); // the mappings were read anew
+		if (fresh)
 			search(&r, &base);
+		else
+			hold_say(l, "memory could not be searched");
 	}
 	hold_release(l);
 	proc_tasks_deinit(&base);

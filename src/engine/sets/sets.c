@@ -18,6 +18,9 @@
 #include "engine/sets/set_queues.h"
 #include "engine/sets/set_shared.h"
 #include "engine/sets/set_threads.h"
+#include "engine/witness/flight.h"
+#include "engine/witness/kernel.h"
+#include "engine/witness/quiet.h"
 
 #define MS 1000000ULL
 enum { CHECK_MS = 30, SHORT_MS = 2, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000 };

@@ -5,13 +5,14 @@
 // its description: another number of it here, another process, a thread that
 // sleeps in a wait of it, a message that carries it. And what it waits for may
 // be registered in another set by now.
+#include "engine/witness/closed_set.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "ctp/wait_inference.h"
 #include "ctp/there.h"
-#include "engine/witness/set_waiters.h"
 
 // Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
 // a guess where another was woken by it or waits for it; and whom it woke may have gone elsewhere since.
@@ -147,7 +148,7 @@ static void judge_p2(const struct look *l, struct suspect *s, int fd, const stru
 	bool own = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
 	for (size_t i = 0; i < l->rows.n; i++)
-		if (l->rows.v[i].data == data || kernel_leads_in(s, l->rows.v[i].data)) {
+		if (l->rows.v[i].data == data || look_references(s, l->rows.v[i].data)) {
 			look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", l->rows.v[i].tfd, l->rows.v[i].epfd);
 			return;
 		}

@@ -6,14 +6,15 @@
 // epoch), or sleeps in one that it never left: seq odd, the kernel says
 // asleep inside that epoll wait, not traced, and seq the same afterwards.
 // Partner: the guest's hooks of epoll waits and of close (spec/cTP.md).
+#include "engine/witness/flight.h"
+
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "ctp/seq.h"
 #include "ctp/polled.h"
-#include "engine/inspect/look.h"
-#include "engine/witness/set_waiters.h"
+#include "engine/witness/closed_set.h"
 
 #define LET_SLEEP_NS 100000000u
 

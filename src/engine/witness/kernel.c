@@ -6,6 +6,8 @@
 // hold another one: a socket's inode is its description; a pipe's two ends
 // and all anonymous inodes share one, so there the number that the row's file
 // is open under now must be of another, known origin.
+#include "engine/witness/kernel.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,9 +17,9 @@
 #include "ctp/there.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
-#include "engine/inspect/look.h"
-#include "engine/witness/set_waiters.h"
-#include "engine/witness/stuck.h"
+#include "engine/inspect/hidden_fds.h"
+#include "engine/witness/closed_set.h"
+#include "engine/witness/stuck_known.h"
 
 // ------------------------------------------------------------------------ P0
 
@@ -231,15 +233,6 @@ static void judge_p3(struct look *l, struct suspect *s)
 
 // ------------------------------------------------------------------------ P2
 
-bool kernel_leads_in(const struct suspect *s, uint64_t word)
-{
-	word &= (1ULL << 48) - 1;
-	for (unsigned i = 0; i < s->nmine; i++)
-		if (word >= s->mine[i].lo && word < s->mine[i].hi)
-			return true;
-	return false;
-}
-
 // What holds a context is guessed by what lies near; whom it woke, and who waits for it, are not.
 static bool of_another(const struct suspect *s)
 {
@@ -269,7 +262,7 @@ static const char *link_of(const struct suspect *s)
 		       "it stood in a set that was polled after it suspended, and events of it resumed it before" : NULL;
 	if (may_be_done(s))
 		return NULL;
-	if (kernel_leads_in(s, s->c.was.reg_data))
+	if (look_references(s, s->c.was.reg_data))
 		return "the registration's data points into its memory";
 	if (there && s->c.was.learned == s->s.id)
 		return "events of the descriptor resumed it before";
@@ -286,7 +279,7 @@ static const struct row *other_row(const struct look *l, const struct suspect *s
 			s->s.waits[s->wait].data : s->c.was.reg_data;
 	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	for (size_t i = 0; i < l->rows.n; i++)
-		if ((has && l->rows.v[i].data == data) || kernel_leads_in(s, l->rows.v[i].data))
+		if ((has && l->rows.v[i].data == data) || look_references(s, l->rows.v[i].data))
 			return &l->rows.v[i];
 	return NULL;
 }
@@ -404,5 +397,4 @@ void kernel_judge(struct look *l)
 	}
 	qsort(l->who, l->n, sizeof(struct suspect *), by_id);
 	other_fds(l);
-	kernel_stuck(l);
 }

@@ -6,6 +6,8 @@
 // of the descriptor by poll, not of queue lengths (SO_RCVLOWAT), and means
 // something only while a thread sleeps in the set: an edge that had not been
 // delivered would have woken it.
+#include "engine/witness/kernel_stuck.h"
+
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +18,8 @@
 #include "base/search.h"
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
-#include "engine/inspect/look.h"
-#include "engine/witness/stuck.h"
+#include "engine/witness/kernel.h"
+#include "engine/witness/stuck_known.h"
 
 enum { MANY_TURNS = 1000 };
 #define LONG_NS 10000000000ULL
@@ -63,7 +65,7 @@ static struct rows_of rows_of(const struct look *l, const struct suspect *s)
 		if (!is_of(l, s, row))
 			continue;
 		bool armed = (row->events & directions) || ((row->events & STUCK_REAL_EVENTS) &&
-			     (row->data == data_of(s) || kernel_leads_in(s, row->data)));
+			     (row->data == data_of(s) || look_references(s, row->data)));
 		if (armed || !o.n) {
 			o.epfd = row->epfd;
 			o.tfd = row->tfd;
@@ -278,7 +280,7 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "an event of it resumed it from this very place before";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
-	if (kernel_leads_in(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
+	if (look_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
 		return "its last try had to wait, and the registration's data leads to it";
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself, and its events led elsewhere";
@@ -318,7 +320,7 @@ static void refuted_by(struct look *l, uint64_t id, const struct row *row, const
 static bool leads(const struct suspect *s, const struct row *row)
 {
 	return stuck_rule(s->rule) && s->c.fd != row->tfd &&
-	       (kernel_leads_in(s, row->data) || (s->c.fd >= 0 && s->rule != 9 && row->data == data_of(s)));
+	       (look_references(s, row->data) || (s->c.fd >= 0 && s->rule != 9 && row->data == data_of(s)));
 }
 
 // A row that is armed and leads to somebody: to a suspect of another descriptor it is a way out.

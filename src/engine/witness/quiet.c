@@ -3,6 +3,8 @@
 // P6b: can nothing at all happen any more? Every thread sleeps without a
 // timeout (in epoll, poll, select or on a futex), no signal has a handler, no timer is armed, and all that the loops
 // watch has its other end in this process. Each way that is left is named.
+#include "engine/witness/quiet.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +22,6 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/hold.h"
-#include "engine/inspect/look.h"
 
 struct quiet {
 	struct look *l;

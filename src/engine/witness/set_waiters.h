@@ -23,8 +23,3 @@ void set_waiters_deinit(struct set_waiters *w);
 // Calls found for each set through which coroutine *s waits; wait: index in s->waits, -1 = a registration leads to it.
 void set_waiters_match(const struct set_waiters *w, const struct ctp_state *s,
 		       void (*found)(void *ctx, uint32_t cand, int wait), void *ctx);
-
-// P2 and P3 of such a coroutine.
-void closed_set_judge(struct look *l, struct suspect *s);
-// What it waits for in the set: 0 and *f, *fd; else false.
-bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *fd, struct ctp_fd *f);

@@ -22,6 +22,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
+#include "engine/witness/stuck_known.h"
 
 #define MS 1000000ULL
 enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };

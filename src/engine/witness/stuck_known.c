@@ -2,6 +2,8 @@
 //
 // What is known of one coroutine that waits for an open descriptor: in which
 // direction, how surely, and what the kernel says of the descriptor when asked.
+#include "engine/witness/stuck_known.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,6 @@
 #include <unistd.h>
 
 #include "ctp/wait_inference.h"
-#include "engine/witness/stuck.h"
 
 uint32_t stuck_directions(const struct suspect *s)
 {
@@ -26,9 +27,9 @@ static bool through(const struct suspect *s, pid_t pid)
 	uint64_t words[32] = {0}, at = s->c.was.reg_data;
 	size_t n = proc_peek(pid, at, words, sizeof(words), false) / sizeof(*words);
 	for (size_t i = 0; i < n; i++)
-		if (words[i] - s->s.lo < s->s.hi - s->s.lo || kernel_leads_in(s, words[i]))
+		if (words[i] - s->s.lo < s->s.hi - s->s.lo || look_references(s, words[i]))
 			return true;
-	return at - s->s.lo < s->s.hi - s->s.lo || kernel_leads_in(s, at);
+	return at - s->s.lo < s->s.hi - s->s.lo || look_references(s, at);
 }
 
 // An event has come since F was registered, and neither it nor the registration's data led

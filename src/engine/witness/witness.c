@@ -12,11 +12,18 @@
 #include <time.h>
 
 #include "ctp/seq.h"
+#include "engine/inspect/look.h"
+#include "engine/memory/keys.h"
+#include "engine/memory/objects.h"
+#include "engine/memory/reach.h"
 #include "engine/witness/descriptors.h"
 #include "engine/witness/evidence.h"
-#include "engine/memory/keys.h"
-#include "engine/inspect/look.h"
+#include "engine/witness/flight.h"
+#include "engine/witness/kernel.h"
+#include "engine/witness/kernel_stuck.h"
+#include "engine/witness/quiet.h"
 #include "engine/witness/stuck.h"
+#include "engine/witness/stuck_known.h"
 #include "engine/witness/suspects.h"
 
 #define MS 1000000ULL
@@ -83,8 +90,9 @@ static void judge(struct look *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
-	reach_objects(l);
+	objects_find(l);
 	kernel_judge(l);
+	kernel_stuck(l);
 	flight_judge(l);
 	quiet_judge(l);
 	if (l->scan)

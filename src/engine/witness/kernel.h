@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// kernel.h - P0, P2 and P3: whether the kernel can still deliver an event to a suspect.
+#pragma once
+
+#include "engine/inspect/look.h"
+
+// Answers P0 for all; P2 and P3 of those whose descriptor was closed (also CTP025). Sorts l->who by coroutine id.
+void kernel_judge(struct look *l);
+// Not every registration was inspected: a P2 that holds becomes undecided. stuck: of the rules of stuck_rule() only; else of all others.
+void kernel_unsettle(struct look *l, bool stuck);
+// Does a thread sit in a system call on F? Then P3 says so.
+bool kernel_threads_hold(struct look *l, struct suspect *s);
+// Another wait of the coroutine than F, whose descriptor is open; NULL: none.
+const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s);
