@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/inspect/hidden_fds.h"
 #include "engine/target/regs.h"
 
 // May it be interrupted without the program seeing it?
@@ -96,8 +97,11 @@ bool hold_refresh(struct look *l, const struct proc_tasks *base)
 		t->pc = b->pc;
 		memcpy(t->args, b->args, sizeof(t->args));
 	}
-	if (l->may_stop && look_again(l))
-		return false;
+	if (l->may_stop) {
+		if (look_again(l))
+			return false;
+		hidden_fds_find(l);
+	}
 	// Held where it sleeps in a hook: what that has saved is what the program has in its registers.
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (l->tasks.v[i].hooked)

@@ -14,7 +14,6 @@
 
 #include "ctp/seq.h"
 #include "ctp/there.h"
-#include "engine/inspect/hidden_fds.h"
 #include "engine/target/thread_names.h"
 
 enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096 };
@@ -200,7 +199,6 @@ int look_again(struct look *l)
 	l->rows.uring += completions(l);
 	for (uint32_t i = 0; i < l->nthreads; i++)
 		look_thread(l, i);
-	hidden_fds_find(l);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "ctp/region.h"
 #include "ctp/seq.h"
+#include "engine/inspect/span.h"
 #include "engine/target/proc.h"
 #include "engine/target/rows.h"
 #include "engine/target/polled.h"
@@ -22,11 +23,6 @@ enum look_item { LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P4, LOOK_P5, LOOK_P6A, LOOK_P6B
 struct look_answer {
 	int holds; // 1, 0, -1 = cannot be told
 	char text[LOOK_TEXT];
-};
-
-// An address range of the target.
-struct span {
-	uint64_t lo, hi;
 };
 
 // A coroutine that waits for a descriptor that went away. The copies of

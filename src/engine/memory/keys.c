@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "engine/target/proc.h"
-#include "engine/memory/queues.h"
 
 struct key {
 	uint32_t serial;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "engine/memory/queues.h"
+
 // What was there before the program had anything to keep.
 struct keys {
 	uint32_t *serials; // of the keys that could be seen; sorted
@@ -17,6 +19,5 @@ struct keys {
 void keys_init(struct keys *k, pid_t pid);
 void keys_deinit(struct keys *k);
 
-struct queues;
-// Tells of the keys' contents. False, and q->why, if the program may keep there what cannot be seen.
+// Passes the keys' contents to q->bytes. False, and q->why, if the program may keep there what cannot be seen.
 bool keys_read(struct queues *q, const struct keys *before);

@@ -5,7 +5,6 @@
 // stands in its fdinfo, as a file's offset does; memory files and unlinked files
 // are read. What is in files that have a name is outside the process.
 #include "engine/memory/queues.h"
-#include "engine/memory/keys.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -206,7 +205,7 @@ bool queues_read(struct queues *q)
 		closedir(d);
 	if (ok && q->nsockets)
 		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
-	ok = ok && (!q->nsockets || queues_sockets(q)) && queues_ipc(q) && keys_read(q, q->l->keys);
+	ok = ok && (!q->nsockets || queues_sockets(q)) && queues_ipc(q);
 	free(q->sockets);
 	free(q->pipes);
 	q->sockets = NULL;

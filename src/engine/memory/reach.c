@@ -23,6 +23,7 @@
 #include "engine/memory/malloc_heap.h"
 #include "engine/inspect/hold.h"
 #include "engine/target/names.h"
+#include "engine/memory/keys.h"
 #include "engine/memory/objects.h"
 #include "engine/memory/queues.h"
 #include "engine/memory/scan.h"
@@ -391,7 +392,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	for (size_t i = 0; !e && i < l->tasks.n; i++)
 		registers(r, &l->tasks.v[i]);
 	struct queues q = {.l = l, .bytes = root_bytes, .ctx = r};
-	bool hands = !e && kernel_hands(r), queues = hands && queues_read(&q);
+	bool hands = !e && kernel_hands(r), queues = hands && queues_read(&q) && keys_read(&q, l->keys);
 	bool still = hold_rested(l, base), signals = hold_signals(base);
 	l->disturbed |= !still || signals;
 	free(dead.v);

@@ -41,23 +41,6 @@ struct dead {
 	struct unwind *unwind; // from the first use on
 };
 
-void span_add(struct span_list *s, uint64_t lo, uint64_t hi)
-{
-	if (hi <= lo)
-		return;
-	if (s->n == s->room) {
-		size_t room = s->room ? s->room * 2 : 256;
-		struct span *more = realloc(s->v, room * sizeof(*more));
-		if (!more) {
-			s->failed = true;
-			return;
-		}
-		s->v = more;
-		s->room = room;
-	}
-	s->v[s->n++] = (struct span){lo, hi};
-}
-
 
 static bool sane(const struct ctp_state *s)
 {

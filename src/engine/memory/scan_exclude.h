@@ -4,17 +4,7 @@
 #pragma once
 
 #include "engine/inspect/look.h"
-
-enum { RED_ZONE = 128 }; // what a function may use below its stack pointer (x86-64 psABI 3.2.2)
-
-// A growing list of spans.
-struct span_list {
-	struct span *v;
-	size_t n, room;
-	bool failed; // out of memory: the list is not complete
-};
-
-void span_add(struct span_list *s, uint64_t lo, uint64_t hi);
+#include "engine/inspect/span.h"
 
 // Adds what the scan leaves out: below the stack pointers of sleeping threads
 // and suspended coroutines, the event buffers of sleeping epoll waits, and

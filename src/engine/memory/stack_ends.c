@@ -16,6 +16,7 @@
 #include "ctp/there.h"
 #include "engine/memory/malloc_heap.h"
 #include "engine/memory/pages.h"
+#include "engine/memory/scan_exclude.h"
 
 enum { PAGE = 4096, GUARD_MOST = 64 * PAGE, BLOCK_MOST = 1 << 12, THREAD_BYTES = 1 << 14 };
 

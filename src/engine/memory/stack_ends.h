@@ -5,7 +5,6 @@
 // it; words put aside; and whose stack an address lies on.
 #pragma once
 
-#include "engine/memory/scan_exclude.h"
 #include "engine/inspect/look.h"
 
 // A word in `by` that holds `at` means what begins there, not what ends there;

@@ -13,18 +13,10 @@
 #include <unistd.h>
 
 #include "ctp/there.h"
+#include "engine/sets/set_line.h"
 #include "engine/sets/set_threads.h"
 
 enum { QUEUES_MAX = 4096 };
-
-void set_line(FILE *out, json_t *o)
-{
-	if (!o)
-		return;
-	json_dumpf(o, out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(o);
-}
 
 // Its other end is, or was made, in this program.
 static bool inside(const struct ctp_fd *f)

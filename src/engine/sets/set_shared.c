@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/sets/set_queues.h"
+#include "engine/sets/set_line.h"
 
 enum { YOUNG_MS = 50 };
 

@@ -18,7 +18,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "engine/sets/set_queues.h"
+#include "engine/sets/set_line.h"
 #include "engine/slices/slice.h"
 
 enum { RECORD_MOST = 1 << 13 }; // bytes of what the C library keeps of a thread

@@ -15,6 +15,7 @@
 
 #include "ctp/there.h"
 #include "engine/inspect/look.h"
+#include "engine/sets/set_line.h"
 #include "engine/sets/set_queues.h"
 #include "engine/sets/set_shared.h"
 #include "engine/sets/set_threads.h"
