@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/report/group_by.h"
 #include "analyze/history/profile.h"
+#include "analyze/report/group_by.h"
 #include "base/help.h"
 
 #define LOST_WAKEUP "CTP001,CTP002,CTP003,CTP004,CTP005,CTP006,CTP007,CTP008,CTP009"

@@ -3,8 +3,8 @@
 // settings.h - what the command line says, and the table that reads it.
 #pragma once
 
-#include "analyze/report/finding.h"
 #include "analyze/format/format.h"
+#include "analyze/report/finding.h"
 #include "base/color.h"
 #include "base/options.h"
 

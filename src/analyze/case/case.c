@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report/describe.h"
+#include "base/text.h"
 #include "ctp/words.h"
 
 static bool address(const uint8_t bytes[28], char *buf, size_t room)
@@ -88,7 +88,7 @@ static void last_look(struct verdict_case *c, struct found *f)
 
 static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, struct found *f)
 {
-	const char *call = describe_call(cand->call);
+	const char *call = words_call(cand->call);
 	c->actor = (struct case_party){
 		.did = cand->kind == CTP_CAND_DEL ? "removed by" : "closed by", .id = cand->closer,
 		.call = call && cand->call != CTP_CALL_CLOSE ? call : NULL,
@@ -104,7 +104,7 @@ static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *
 	uint64_t shot = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
 	char span[32], events[96];
 	uint32_t of = s->wait && s->wait->events ? s->wait->events : fd ? fd->reg_events : 0;
-	describe_span(span, sizeof(span), shot > since ? shot - since : 0);
+	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
 	words_events(of, events, sizeof(events));
 	return found_text(f, "%s for %s on fd %d#%u (%s%s%s)", span, events, c->fd, c->gen,
 			  words_kind(c->fd_kind), c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");
@@ -129,7 +129,7 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	c->fd_name = name_of(s, c->fd, c->gen, f);
 	c->doing = waits_for(c, fd, f);
 	if (fd) {
-		const char *open = describe_call(fd->opened_how);
+		const char *open = words_call(fd->opened_how);
 		c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener,
 						 .ticks = fd->opened, .stack = fd->opener_stack };
 		case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?",
@@ -165,4 +165,13 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
 		complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
 	c->proof.items[PROOF_P1] = (struct obligation){ HOLDS_TRUE, "it was seen as it happened" };
+}
+
+uint64_t case_suspended_ns(const struct verdict_case *c)
+{
+	const struct world *w = c->about.world;
+	const struct ctp_state *s = c->about.state;
+	uint64_t since = s ? world_ns(w, s->since) : 0, shot = c->about.image->snapshot_ns;
+	shot = shot ? shot : w->snapshot_ns;
+	return s && s->life == CTP_SUSPENDED && shot > since ? shot - since : 0;
 }

@@ -7,7 +7,8 @@
 
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
+#include "base/text.h"
+#include "ctp/words.h"
 
 void case_of_slice(struct verdict_case *c, const struct pass *pass, const struct world *w, const struct image *m,
 		   const struct slices_item *i, const char *seen)
@@ -20,7 +21,7 @@ void case_of_slice(struct verdict_case *c, const struct pass *pass, const struct
 	const struct ctp_fd *fd = i->fd < 0 ? NULL : image_fd(m, i->fd);
 	if (fd && fd->gen == i->gen) {
 		c->fd_kind = fd->kind;
-		c->opener = (struct case_party){ .did = "opened", .call = describe_call(fd->opened_how), .id = fd->opener,
+		c->opener = (struct case_party){ .did = "opened", .call = words_call(fd->opened_how), .id = fd->opener,
 						 .ticks = fd->opened, .stack = fd->opener_stack };
 	}
 	c->proof.items[PROOF_P0] = (struct obligation){
@@ -57,6 +58,6 @@ const char *case_others(const struct slices_item *i, struct found *f)
 const char *case_span(uint64_t ns, struct found *f)
 {
 	char span[32];
-	describe_span(span, sizeof(span), ns);
+	text_duration(span, sizeof(span), ns);
 	return found_text(f, "%s", span);
 }

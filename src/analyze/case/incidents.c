@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
+#include "ctp/words.h"
 
 int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn, struct found *out)
 {
@@ -43,7 +43,7 @@ void incidents_opener(struct verdict_case *c, const struct image *m, struct foun
 	const struct ctp_fd *fd = c->fd < 0 ? NULL : image_fd(m, c->fd);
 	if (!fd || fd->gen != c->gen)
 		return;
-	const char *open = describe_call(fd->opened_how);
+	const char *open = words_call(fd->opened_how);
 	c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener, .ticks = fd->opened,
 					 .stack = fd->opener_stack };
 	case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));

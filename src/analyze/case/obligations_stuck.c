@@ -5,7 +5,6 @@
 // the engine did not see stays open. What it saw counts only if it did so
 // before the program began to end: a loop that stops watching is no fault then.
 #include "analyze/case/obligations.h"
-
 #include "ctp/wait_inference.h"
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)

@@ -101,6 +101,8 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		      const struct image *m, const struct ctp_incident *i, const char *did);
 // Adds to the timeline, in the order of time. ticks 0: left out.
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what);
+// How long it had been suspended when the tables were read; 0: it was not, or that is not known.
+uint64_t case_suspended_ns(const struct verdict_case *c);
 // Whether CTP021 speaks of this coroutine: it has died of what CTP020 warns of.
 bool pass_overflowed(const struct world *w, const struct image *m, uint64_t id);
 // Nothing was missed in this image: what P0 says without a witness.

@@ -6,9 +6,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/diff/diff.h"
 #include "analyze/format/format.h"
+#include "analyze/report/describe.h"
 #include "base/json.h"
 
 static json_t *side(const struct diff_side *s)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/diff/diff.h"
+#include "analyze/report/describe.h"
 #include "base/text.h"
 
 #define COLUMNS 100

@@ -56,9 +56,7 @@ int format_html(FILE *to, const struct report *r, const struct format_settings *
 int format_folded(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_speedscope(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_pprof(FILE *to, const struct report *r, const struct format_settings *settings);
-const char *profile_refuses(const struct world *w, const struct format_settings *settings);
 int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);
-const char *lines_refuses(const struct world *w, const struct format_settings *settings);
+const char *format_jsonl_refuses(const struct world *w, const struct format_settings *settings);
 int format_perfetto(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_chrome(FILE *to, const struct report *r, const struct format_settings *settings);
-const char *tracks_refuses(const struct world *w, const struct format_settings *settings);

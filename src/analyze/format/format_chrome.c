@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/format/format.h"
 #include "analyze/history/tracks.h"
+#include "analyze/report/describe.h"
 #include "base/text.h"
 
 #define SWITCHES_MOST 200000u

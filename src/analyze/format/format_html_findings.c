@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/format/html.h"
+#include "analyze/report/describe.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "ctp/words.h"

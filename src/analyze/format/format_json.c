@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "analyze/format/crash.h"
-#include "analyze/report/describe.h"
 #include "analyze/format/format.h"
+#include "analyze/report/describe.h"
 #include "analyze/report/waiters.h"
 #include "base/json.h"
 #include "ctp/words.h"
@@ -75,7 +75,7 @@ static json_t *coroutines(const struct report *r, const struct finding *f)
 		json_array_append_new(a, json_pack(
 			"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "name",
 			json_text(image_name(c->about.image, c->id, name)), "entry",
-			frames_json_one(entry), "suspended_ns", json_count(describe_suspended_ns(c)),
+			frames_json_one(entry), "suspended_ns", json_count(case_suspended_ns(c)),
 			"switches", json_count(c->about.state ? c->about.state->changes : 0), "pid", pid(c), "fds", fds(c),
 			"creator", c->about.state && c->about.state->creator ? json_count(c->about.state->creator) : json_null()));
 	}

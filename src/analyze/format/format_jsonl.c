@@ -64,7 +64,7 @@ int format_jsonl(FILE *to, const struct report *report, const struct format_sett
 	return r;
 }
 
-const char *lines_refuses(const struct world *w, const struct format_settings *settings)
+const char *format_jsonl_refuses(const struct world *w, const struct format_settings *settings)
 {
 	(void)settings;
 	if (w->form == WORLD_CORE)

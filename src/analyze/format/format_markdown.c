@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/format/format.h"
+#include "analyze/report/describe.h"
+#include "base/text.h"
 
 #define FRAMES_SHOWN 16
 
@@ -134,7 +135,7 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 	const struct world *w = r->world;
 	char span[32];
 	(void)settings;
-	describe_span(span, sizeof(span), w->duration_ns);
+	text_duration(span, sizeof(span), w->duration_ns);
 	fprintf(to, "## ctp: %zu finding%s\n\n", r->nfindings, r->nfindings == 1 ? "" : "s");
 	if (r->nfindings)
 		fputs("| rule | verdict | coroutines | where | by | fingerprint |\n|---|---|---|---|---|---|\n", to);

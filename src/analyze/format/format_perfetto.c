@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/format/format.h"
 #include "analyze/history/tracks.h"
+#include "analyze/report/describe.h"
 #include "base/grow.h"
 #include "base/protobuf.h"
 #include "base/text.h"

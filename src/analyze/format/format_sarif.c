@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/format/format.h"
+#include "analyze/report/describe.h"
 #include "base/json.h"
 #include "base/uri.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "analyze/format/crash.h"
-#include "analyze/report/describe.h"
 #include "analyze/format/format_text.h"
+#include "analyze/report/describe.h"
 #include "analyze/report/group_by.h"
 #include "base/text.h"
 #include "ctp/words.h"

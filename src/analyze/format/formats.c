@@ -1,9 +1,32 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of formats: a row here and a body are all that a new one needs.
+// The table of formats: a row here and a body are all that a new one needs. A reason to refuse a trace that several
+// formats share is here, too.
 #include "analyze/format/format.h"
 
 #include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/history/profile.h"
+
+static const char *profile_refuses(const struct world *w, const struct format_settings *settings)
+{
+	if (w->form == WORLD_LINES && !strcmp(w->path, "-"))
+		return "a profile reads the lines twice, which a pipe cannot give; write them to a file first";
+	if (w->form == WORLD_CORE && settings->weight != PROFILE_SUSPENDED)
+		return "a core file holds no history; --weight=suspended tells who waits, and for how long";
+	return NULL;
+}
+
+static const char *timeline_refuses(const struct world *w, const struct format_settings *settings)
+{
+	struct stat st;
+	if (w->form == WORLD_CORE)
+		return "a core file says what was so when it was made, not what happened before: a timeline is made of the trace directory";
+	if (strcmp(w->path, "-") && !stat(w->path, &st) && !S_ISFIFO(st.st_mode))
+		return NULL;
+	return "a timeline reads the lines twice, which a pipe cannot give; save them to a file first";
+}
 
 const struct format formats[] = {
 	{ "text", FORMAT_REPORT | FORMAT_PEOPLE | FORMAT_GROUPS | FORMAT_FULL, format_text },
@@ -11,12 +34,12 @@ const struct format formats[] = {
 	{ "sarif", FORMAT_REPORT | FORMAT_FULL, format_sarif },
 	{ "markdown", FORMAT_REPORT | FORMAT_PEOPLE, format_markdown },
 	{ "html", FORMAT_REPORT | FORMAT_DOCUMENT | FORMAT_FULL, format_html },
-	{ "jsonl", 0, format_jsonl, lines_refuses },
+	{ "jsonl", 0, format_jsonl, format_jsonl_refuses },
 	{ "folded", FORMAT_PROFILE, format_folded, profile_refuses },
 	{ "speedscope", FORMAT_PROFILE, format_speedscope, profile_refuses },
 	{ "pprof", FORMAT_PROFILE | FORMAT_DOCUMENT, format_pprof, profile_refuses },
-	{ "perfetto", FORMAT_REPORT | FORMAT_DOCUMENT, format_perfetto, tracks_refuses },
-	{ "chrome", FORMAT_REPORT | FORMAT_DOCUMENT, format_chrome, tracks_refuses },
+	{ "perfetto", FORMAT_REPORT | FORMAT_DOCUMENT, format_perfetto, timeline_refuses },
+	{ "chrome", FORMAT_REPORT | FORMAT_DOCUMENT, format_chrome, timeline_refuses },
 	{ NULL, 0, NULL },
 };
 

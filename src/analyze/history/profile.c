@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/format/format.h"
 #include "base/grow.h"
 #include "ctp/polled.h"
 #include "trace/transitions.h"
@@ -417,13 +416,4 @@ void profile_deinit(struct profile *p)
 	idmap_deinit(&p->loops);
 	free(p->turns);
 	*p = (struct profile){ 0 };
-}
-
-const char *profile_refuses(const struct world *w, const struct format_settings *settings)
-{
-	if (w->form == WORLD_LINES && !strcmp(w->path, "-"))
-		return "a profile reads the lines twice, which a pipe cannot give; write them to a file first";
-	if (w->form == WORLD_CORE && settings->weight != PROFILE_SUSPENDED)
-		return "a core file holds no history; --weight=suspended tells who waits, and for how long";
-	return NULL;
 }

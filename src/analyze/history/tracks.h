@@ -5,8 +5,8 @@
 // grows with coroutines, not with events.
 #pragma once
 
-#include "analyze/report/finding.h"
 #include "analyze/history/tracks_names.h"
+#include "analyze/report/finding.h"
 
 enum tracks_what {
 	TRACKS_NOTHING,

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What timelines call things, and whom they refuse: the same words in every viewer's format.
+// What timelines call things: the same words in every viewer's format.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "analyze/format/format.h"
 #include "analyze/history/tracks.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -62,14 +60,4 @@ const char *tracks_process(const struct world *w, uint64_t pid, char *buf, size_
 	snprintf(buf, bytes, "%s", name && *name ? name : file_base(w->path));
 	text_clean(buf);
 	return buf;
-}
-
-const char *tracks_refuses(const struct world *w, const struct format_settings *settings)
-{
-	struct stat st;
-	if (w->form == WORLD_CORE)
-		return "a core file says what was so when it was made, not what happened before: a timeline is made of the trace directory";
-	if (strcmp(w->path, "-") && !stat(w->path, &st) && !S_ISFIFO(st.st_mode))
-		return NULL;
-	return "a timeline reads the lines twice, which a pipe cannot give; save them to a file first";
 }

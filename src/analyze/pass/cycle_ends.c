@@ -3,9 +3,10 @@
 // Who is at the other end of a queue inside the program: who has written to it,
 // who has read from it. More than one is nobody in particular.
 #include "analyze/pass/cycle.h"
-#include "base/search.h"
 
 #include <stdlib.h>
+
+#include "base/search.h"
 
 static int by_desc(const void *a, const void *b)
 {

@@ -6,8 +6,8 @@
 // the guest counts the numbers in a row, and the table shows those that were open.
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "ctp/words.h"
 
 #define IN_A_ROW 3
 
@@ -30,7 +30,7 @@ static bool of_loop(const struct image *m, const struct ctp_incident *i)
 
 static const char *call_of(const struct ctp_incident *i, struct found *f)
 {
-	const char *name = describe_call(i->call);
+	const char *name = words_call(i->call);
 	if (i->flags & CTP_BAD_CLOSE)
 		return found_text(f, "%s(%d)", name ? name : "close", i->fd);
 	return i->flags & CTP_BAD_EPOLL ? found_text(f, "epoll_ctl of fd %d", i->fd) :
@@ -45,7 +45,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	if ((!who && !other) || (again && of_loop(m, i)))
 		return 0;
 	case_of_incident(&c, pass, w, m, i, "closed by");
-	const char *call = call_of(i, out), *first = describe_call((unsigned)i->value[1]);
+	const char *call = call_of(i, out), *first = words_call((unsigned)i->value[1]);
 	if (!who) { // the coroutine concerned is the one whose descriptor it was
 		c.id = i->other;
 		c.about.state = incidents_coroutine(m, i->other);

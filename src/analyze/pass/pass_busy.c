@@ -4,8 +4,8 @@
 // again, and each time the descriptor had nothing for it. The guest counts.
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "base/text.h"
 #include "ctp/words.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
@@ -16,7 +16,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	uint64_t from = world_ns(w, i->last), took;
 	case_of_incident(&c, pass, w, m, i, NULL);
 	took = from - world_ns(w, i->last - i->value[1]);
-	describe_span(span, sizeof(span), took);
+	text_duration(span, sizeof(span), took);
 	words_events((uint32_t)i->value[2], registered, sizeof(registered));
 	words_events((uint32_t)i->value[3], wanted, sizeof(wanted));
 	c.proof.verdict = VERDICT_SUSPECT;

@@ -5,8 +5,8 @@
 // the same stack is another generation, and never posted.
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "base/text.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
 		    const struct ctp_incident *i, struct found *out)
@@ -17,7 +17,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	bool gone = i->flags & CTP_LATE_GONE;
 	case_of_incident(&c, pass, w, m, i, NULL);
 	c.proof.verdict = gone ? VERDICT_SUSPECT : incidents_late(w, m, i);
-	describe_span(span, sizeof(span), now > since ? now - since : 0);
+	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "resumed";
 	c.doing = found_text(out, "by %s, %s after it %s%s", incidents_who(m, i->value[1], out), span,
 			     gone ? "had left without saving itself" : "had returned from its function", incidents_times(i, out));

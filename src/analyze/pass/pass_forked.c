@@ -9,8 +9,8 @@
 
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "ctp/words.h"
 
 #define TICK_NS 20000000u // a child's beginning is known to a hundredth of a second, about
 
@@ -83,7 +83,7 @@ static int report(const struct pass *pass, const struct world *w, const struct i
 	c.refuted = "the child ends, or closes the set, before either of the two changes what is registered";
 	if (set && set->gen == s->epgen) {
 		c.fd_kind = set->kind;
-		c.opener = (struct case_party){ .did = "opened", .call = describe_call(set->opened_how), .id = set->opener,
+		c.opener = (struct case_party){ .did = "opened", .call = words_call(set->opened_how), .id = set->opener,
 						.ticks = set->opened, .stack = set->opener_stack };
 	}
 	if (set)

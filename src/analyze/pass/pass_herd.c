@@ -5,7 +5,6 @@
 // from the fourth on; told is one finding a descriptor, by the largest herd.
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
 
 // Once may be a broadcast.

@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/stuck.h"
+#include "base/text.h"
 #include "trace/resumed.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
@@ -22,7 +22,7 @@ static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *
 {
 	char span[32];
 	(void)fd;
-	describe_span(span, sizeof(span), describe_suspended_ns(c));
+	text_duration(span, sizeof(span), case_suspended_ns(c));
 	c->doing = found_text(out, "%s for nothing that is known", span);
 	c->refuted = found_text(out, "coroutine %" PRIu64 " was discarded on purpose, or a pointer to it lies outside the process or in "
 				"disguise", c->id);

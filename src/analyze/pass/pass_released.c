@@ -5,8 +5,8 @@
 // the program may not have lived on.
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "base/text.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
 		    const struct ctp_incident *i, struct found *out)
@@ -18,7 +18,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	case_of_incident(&c, pass, w, m, i, "released by");
 	enum verdict most = incidents_late(w, m, i);
 	c.proof.verdict = gone || most < VERDICT_LIKELY ? most : VERDICT_LIKELY;
-	describe_span(span, sizeof(span), now > since ? now - since : 0);
+	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "entered";
 	c.doing = found_text(out, "by %s, %s after its stack was given back%s", incidents_who(m, i->value[1], out), span,
 			     incidents_times(i, out));

@@ -5,8 +5,8 @@
 // made since, or by an event of it that came after the coroutine suspended
 // (then it is woken and queued). The tables show the missing row (P3) when
 // the engine did not look.
-#include "analyze/pass/unpolled.h"
 #include "analyze/case/pass.h"
+#include "analyze/pass/unpolled.h"
 
 static bool removed_for_good(const struct image *m, const struct ctp_state *state,
 			     const struct ctp_wait *wait, const struct ctp_cand *del)

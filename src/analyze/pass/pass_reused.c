@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <sys/epoll.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "ctp/words.h"
 
 static bool waits(const struct ctp_state *s, const struct ctp_incident *i)
 {
@@ -52,7 +52,7 @@ static int delivered(const struct pass *pass, const struct world *w, const struc
 	c.message = found_text(out, "it waits for fd %d#%u, and was resumed in the turn that had taken an event of fd %d#%" PRIu64, i->fd,
 			       i->gen, i->fd, i->value[0]);
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", describe_call(i->call) ? describe_call(i->call) : "close",
+	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
 							   i->fd));
 	case_event(&c, i->time, i->who, "is resumed");
 	c.refuted = "something else resumed it in that turn, on purpose";
@@ -82,7 +82,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 			       i->value[0], woken ? "was woken by" : i->value[3] == EPOLLOUT ? "wrote to" : "read from", i->fd,
 			       i->gen, whose);
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", describe_call(i->call) ? describe_call(i->call) : "close",
+	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
 							   i->fd));
 	case_event(&c, i->time, i->who, woken ? "is woken by its event" : i->value[3] == EPOLLOUT ? "writes to it" : "reads it");
 	c.refuted = found_text(out, "coroutines %" PRIu64 " and %" PRIu64 " share the new descriptor on purpose", i->who, whose);

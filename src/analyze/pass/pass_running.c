@@ -5,8 +5,8 @@
 // the history; the pass only weighs how sure it can be who was entered.
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
 #include "analyze/case/incidents.h"
+#include "base/text.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
 		    const struct ctp_incident *i, struct found *out)
@@ -16,7 +16,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	uint64_t now = world_ns(w, i->time), since = world_ns(w, i->other_time);
 	case_of_incident(&c, pass, w, m, i, NULL);
 	c.proof.verdict = incidents_late(w, m, i);
-	describe_span(span, sizeof(span), now > since ? now - since : 0);
+	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "resumed";
 	c.doing = found_text(out, "by %s on thread %" PRIu64 ", while thread %" PRIu64 " runs it for %s%s",
 			     incidents_who(m, i->value[1], out), i->value[3], i->value[2], span, incidents_times(i, out));

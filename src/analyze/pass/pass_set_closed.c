@@ -7,8 +7,7 @@
 // A set that is closed at the end of a run is no fault: what the program's exit
 // leaves undecided is not reported.
 #include "analyze/case/pass.h"
-
-#include "analyze/report/describe.h"
+#include "base/text.h"
 #include "ctp/words.h"
 
 static void tell(struct verdict_case *c, const struct suspect *s, struct found *out)
@@ -25,7 +24,7 @@ static void tell(struct verdict_case *c, const struct suspect *s, struct found *
 	if (!f)
 		return;
 	words_events(w->events, events, sizeof(events));
-	describe_span(span, sizeof(span), shot > since ? shot - since : 0);
+	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
 	c->doing = found_text(out, "%s for %s on fd %d#%u (%s), registered in epoll fd %d#%u", span, events, w->fd, w->gen,
 			      words_kind(f->kind), s->cand->fd, s->cand->gen);
 	c->message = found_text(out, "fd %d#%u (%s) is open, but epoll fd %d#%u, in which it was registered, is closed",

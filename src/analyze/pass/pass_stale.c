@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-#include "analyze/report/describe.h"
+#include "ctp/words.h"
 
 enum { REPEATEDLY = 3 }; // one or two events may come while a dup is being given up
 
@@ -87,7 +87,7 @@ static int report(const struct pass *pass, const struct stale *s, struct found *
 	c.refuted = "whoever has the description still means the loop to hear of it";
 	if (fd && fd->gen == s->gen) {
 		c.fd_kind = fd->kind;
-		c.opener = (struct case_party){ .did = "opened", .call = describe_call(fd->opened_how), .id = fd->opener,
+		c.opener = (struct case_party){ .did = "opened", .call = words_call(fd->opened_how), .id = fd->opener,
 						.ticks = fd->opened, .stack = fd->opener_stack };
 	}
 	c.doing = found_text(out, "fd %d#%u is closed; its registration in epoll fd %" PRId64 " %s", s->fd, s->gen, s->epfd,

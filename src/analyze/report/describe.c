@@ -8,18 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "ctp/words.h"
-
-const char *describe_call(unsigned call)
-{
-	return words_call(call);
-}
-
-void describe_span(char *buf, size_t bytes, uint64_t ns)
-{
-	text_duration(buf, bytes, ns);
-}
 
 static bool closed(const struct image *m, int32_t fd, uint32_t gen)
 {
@@ -38,15 +27,6 @@ unsigned describe_fds(const struct verdict_case *c, struct describe_fd out[DESCR
 			out[n++] = (struct describe_fd){ s->waits[i].fd, s->waits[i].gen,
 							 closed(c->about.image, s->waits[i].fd, s->waits[i].gen) };
 	return n;
-}
-
-uint64_t describe_suspended_ns(const struct verdict_case *c)
-{
-	const struct world *w = c->about.world;
-	const struct ctp_state *s = c->about.state;
-	uint64_t since = s ? world_ns(w, s->since) : 0, shot = c->about.image->snapshot_ns;
-	shot = shot ? shot : w->snapshot_ns;
-	return s && s->life == CTP_SUSPENDED && shot > since ? shot - since : 0;
 }
 
 const char *describe_claim(const struct verdict_case *c)

@@ -7,8 +7,6 @@
 
 #define DESCRIBE_FDS (CTP_WAITS + 1)
 
-const char *describe_call(unsigned call); // enum ctp_fd_call: "close"
-void describe_span(char *buf, size_t bytes, uint64_t ns); // "4m12s"
 // What it is about, or waits for: out[0] is the finding's own, if there is one. Returns how many.
 struct describe_fd {
 	int32_t fd;
@@ -16,7 +14,6 @@ struct describe_fd {
 	bool closed;
 };
 unsigned describe_fds(const struct verdict_case *c, struct describe_fd out[DESCRIBE_FDS]);
-uint64_t describe_suspended_ns(const struct verdict_case *c);
 // What is said of the coroutine in the first line, as the verdict allows.
 const char *describe_claim(const struct verdict_case *c);
 void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes);

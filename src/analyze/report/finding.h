@@ -3,8 +3,8 @@
 // finding.h - cases grouped into findings, and the report that formats print.
 #pragma once
 
-#include "analyze/report/frames.h"
 #include "analyze/case/pass.h"
+#include "analyze/report/frames.h"
 
 struct finding {
 	const struct pass *pass;
