@@ -13,7 +13,7 @@
 // ready: EMPTY -> FILLING (compare-and-swap) -> READY (release), as of candidates.
 struct ctp_incident { // W: guest, any thread; after READY only last, count and value
 	uint32_t ready;
-	uint16_t rule;   // 10 = CTP010
+	uint16_t rule;   // enum ctp_rule
 	uint16_t flags;  // by rule (spec/cTP.md)
 	uint64_t time;   // of the first
 	uint64_t last;   // of the last

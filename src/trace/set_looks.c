@@ -107,16 +107,14 @@ static int add_look(struct set_looks *s, const json_t *o)
 	s->ns = (uint64_t)number(o, "ns");
 	s->handlers = flag(o, "handlers");
 	json_array_foreach(json_object_get(o, "evidence"), i, e) {
-		const char *id = json_string_value(json_object_get(e, "id"));
+		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));
 		const char *text = json_string_value(json_object_get(e, "text"));
 		const json_t *holds = json_object_get(e, "holds");
-		for (unsigned p = 0; id && p < PROOFS; p++) {
-			if (strcmp(id, proof_names[p]))
-				continue;
-			free(s->items[p].text);
-			s->items[p] = (struct witness_item){ json_is_true(holds) ? HOLDS_TRUE : json_is_false(holds) ?
-				HOLDS_FALSE : HOLDS_OPEN, text ? strdup(text) : NULL, s->ns };
-		}
+		if (p == PROOFS)
+			continue;
+		free(s->items[p].text);
+		s->items[p] = (struct witness_item){ json_is_true(holds) ? HOLDS_TRUE : json_is_false(holds) ?
+			HOLDS_FALSE : HOLDS_OPEN, text ? strdup(text) : NULL, s->ns };
 	}
 	return 0;
 }

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "ctp/rules.h"
 
 static uint64_t number(const json_t *o, const char *key)
 {
@@ -79,12 +79,11 @@ static int find(struct slices_set *s, unsigned rule, uint64_t coroutine, uint64_
 static int add(void *set, const json_t *o)
 {
 	struct slices_set *s = set;
-	const char *word = json_string_value(json_object_get(o, "rule"));
 	uint64_t coroutine = number(o, "coroutine"), site = number(o, "site");
 	struct slices_item *i;
-	unsigned rule;
+	unsigned rule = rules_number(json_string_value(json_object_get(o, "rule")));
 	s->dropped += number(o, "dropped");
-	if (!word || sscanf(word, "CTP%3u", &rule) != 1 || !coroutine) {
+	if (!rule || !coroutine) {
 		s->bad_lines += !json_object_get(o, "dropped");
 		return 0;
 	}

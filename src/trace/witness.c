@@ -8,16 +8,12 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/json.h"
-
-const char *const proof_names[PROOFS] = {
-	"P0", "P1", "P2", "P3", "P4", "P5", "P6a", "P6b", "P7",
-};
+#include "ctp/rules.h"
 
 // What stays true once it was: nothing was in flight, it had its chance,
 // garbage stays garbage, and what is quiet without an outside stays quiet.
@@ -49,14 +45,12 @@ static void merge_evidence(struct witness *w, const json_t *evidence, uint64_t n
 	size_t i;
 	json_t *o;
 	json_array_foreach(evidence, i, o) {
-		const char *id = json_string_value(json_object_get(o, "id"));
+		enum proof p = proof_find(json_string_value(json_object_get(o, "id")));
 		const json_t *holds = json_object_get(o, "holds");
-		for (unsigned p = 0; id && p < PROOFS; p++)
-			if (!strcmp(id, proof_names[p]))
-				item_merge(&w->items[p], p,
-					   json_is_true(holds) ? HOLDS_TRUE :
-					   json_is_false(holds) ? HOLDS_FALSE : HOLDS_OPEN,
-					   json_string_value(json_object_get(o, "text")), ns);
+		if (p < PROOFS)
+			item_merge(&w->items[p], p,
+				   json_is_true(holds) ? HOLDS_TRUE : json_is_false(holds) ? HOLDS_FALSE : HOLDS_OPEN,
+				   json_string_value(json_object_get(o, "text")), ns);
 	}
 }
 
@@ -122,21 +116,18 @@ static void set_string(char **to, const json_t *value)
 	}
 }
 
-static bool shows(const json_t *evidence, const char *id)
-{
-	size_t i;
-	json_t *e;
-	json_array_foreach(evidence, i, e)
-		if (!strcmp(json_string_value(json_object_get(e, "id")) ?: "", id))
-			return json_is_true(json_object_get(e, "holds"));
-	return false;
-}
-
 // All of it was shown that a look can show.
 static bool shows_all(const json_t *o)
 {
-	const json_t *e = json_object_get(o, "evidence");
-	return shows(e, "P0") && shows(e, "P2") && shows(e, "P3") && shows(e, "P4") && (shows(e, "P6a") || shows(e, "P6b"));
+	size_t i;
+	json_t *e;
+	unsigned held = 0;
+	json_array_foreach(json_object_get(o, "evidence"), i, e) {
+		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));
+		if (p < PROOFS && json_is_true(json_object_get(e, "holds")))
+			held |= proof_bit(p);
+	}
+	return proof_complete(held);
 }
 
 struct witness_reading {
@@ -163,10 +154,8 @@ static int witness_line(void *ctx, const json_t *o)
 		return 0;
 	struct witness *w;
 	const char *rule = json_string_value(json_object_get(o, "rule"));
-	unsigned number = 1; // of lines of before
-	if (rule && sscanf(rule, "CTP%3u", &number) != 1)
-		number = 0;
-	int r = add(set, number, (uint64_t)json_integer_value(id), json_integer_value(fd),
+	int r = add(set, rule ? rules_number(rule) : RULE_LOST_WAKEUP, // lines of before have none
+		    (uint64_t)json_integer_value(id), json_integer_value(fd),
 		    json_integer_value(gen), &w);
 	if (r)
 		return r;

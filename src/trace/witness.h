@@ -9,15 +9,7 @@
 #include <stdint.h>
 
 #include "base/idmap.h"
-
-// The obligations of verdicts.md, in the order in which they are printed.
-enum proof {
-	PROOF_P0, PROOF_P1, PROOF_P2, PROOF_P3, PROOF_P4, PROOF_P5, PROOF_P6A, PROOF_P6B, PROOF_P7,
-	PROOFS,
-};
-extern const char *const proof_names[PROOFS]; // "P0" ... "P6a"
-
-enum holds { HOLDS_FALSE = -1, HOLDS_OPEN = 0, HOLDS_TRUE = 1 };
+#include "ctp/proof.h"
 
 struct witness_item {
 	enum holds holds;
@@ -26,7 +18,7 @@ struct witness_item {
 };
 
 struct witness {
-	unsigned rule; // 1 = CTP001
+	unsigned rule; // enum ctp_rule, or a newer one's number
 	uint64_t coroutine, changes;
 	int64_t fd, gen;
 	uint64_t ns; // of the last look
@@ -52,6 +44,6 @@ typedef int (*witness_filter)(void *arg, uint64_t coroutine, uint64_t changes);
 // Reads all lines; lines that are no looks are counted. No file: an empty set.
 int witness_read(struct witness_set *set, int folder, const char *name, witness_filter counts, void *arg);
 void witness_deinit(struct witness_set *set);
-// The entry about this wait, or NULL. rule: 1 = CTP001.
+// The entry about this wait, or NULL.
 const struct witness *witness_find(const struct witness_set *set, unsigned rule, uint64_t coroutine,
 				   int64_t fd, int64_t gen);

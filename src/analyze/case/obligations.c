@@ -328,10 +328,18 @@ void obligations_reach(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P6A, HOLDS_OPEN, "the bounds of its stack are not known");
 }
 
+unsigned obligations_held(const struct obligations *o)
+{
+	unsigned held = 0;
+	for (unsigned p = 0; p < PROOFS; p++)
+		held |= o->items[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
+	return held;
+}
+
 static enum verdict conclude(const struct obligations *o)
 {
 	const struct obligation *p = o->items;
-	bool p6 = p[PROOF_P6A].holds == HOLDS_TRUE || p[PROOF_P6B].holds == HOLDS_TRUE;
+	bool p6 = proof_closed(obligations_held(o));
 	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE ||

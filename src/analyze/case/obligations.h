@@ -43,6 +43,8 @@ struct obligations {
 	enum verdict verdict;
 };
 
+// Those that hold, as a set of proof_bit().
+unsigned obligations_held(const struct obligations *o);
 void obligations_decide(struct obligations *o, const struct suspect *s);
 
 // Those that do not depend on what became of the descriptor: P0, P1, what P6a needs, and

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analyze/case/obligations.h"
+#include "ctp/rules.h"
 
 struct pass;
 
@@ -64,7 +65,7 @@ struct found {
 };
 
 struct pass {
-	const char *rule;  // "CTP001"
+	const char *rule;  // its id (rules_id)
 	const char *title; // "lost wakeup"
 	// What is said of the coroutine in the first line, by verdict; NULL: as of the one before.
 	const char *claim, *likely, *suspect;

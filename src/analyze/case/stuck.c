@@ -4,7 +4,7 @@
 // program killed before it was looked at has none.
 #include "analyze/case/stuck.h"
 
-#include <stdlib.h>
+#include "ctp/rules.h"
 
 static const struct ctp_wait *wait_of(const struct ctp_state *state, const struct witness *seen)
 {
@@ -33,7 +33,7 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 
 int stuck_run(const struct pass *pass, const struct world *w, struct found *out, const struct stuck_terms *terms)
 {
-	unsigned rule = (unsigned)atoi(pass->rule + 3);
+	unsigned rule = rules_number(pass->rule);
 	int r = 0;
 	for (size_t k = 0; k < w->nimages; k++) {
 		const struct image *m = &w->images[k];

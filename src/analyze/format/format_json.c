@@ -111,7 +111,7 @@ static json_t *evidence(const struct verdict_case *c)
 		if (!o->text && o->holds == HOLDS_OPEN)
 			continue; // none of this rule's
 		json_t *holds = o->holds == HOLDS_OPEN ? json_null() : json_boolean(o->holds == HOLDS_TRUE);
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_names[i], "holds",
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds",
 						   holds, "text", json_text(o->text)));
 	}
 	return a;

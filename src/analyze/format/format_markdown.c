@@ -79,7 +79,7 @@ static void put_evidence(FILE *to, const struct verdict_case *c)
 		const struct obligation *o = &c->proof.items[i];
 		if (!o->text && o->holds == HOLDS_OPEN)
 			continue;
-		fprintf(to, "- [%c] %s ", o->holds == HOLDS_TRUE ? 'x' : ' ', proof_names[i]);
+		fprintf(to, "- [%c] %s ", o->holds == HOLDS_TRUE ? 'x' : ' ', proof_word(i));
 		put(to, o->text ? o->text : "");
 		fputs(o->holds == HOLDS_FALSE ? " (does not hold)\n" : "\n", to);
 	}

@@ -147,7 +147,7 @@ static json_t *evidence(const struct verdict_case *c)
 		const struct obligation *o = &c->proof.items[i];
 		json_t *holds = o->holds == HOLDS_OPEN ? json_null() : json_boolean(o->holds == HOLDS_TRUE);
 		if (o->text || o->holds != HOLDS_OPEN)
-			json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_names[i], "holds", holds,
+			json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds,
 							   "text", json_text(o->text)));
 		else
 			json_decref(holds);

@@ -68,11 +68,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 24, consider, out);
+	return incidents_each(pass, w, RULE_BADFD, consider, out);
 }
 
 const struct pass pass_badfd = {
-	.rule = "CTP024",
+	.rule = rules_id[RULE_BADFD],
 	.title = "double close, use after close",
 	.run = run,
 	.claim = "closed a descriptor that was closed already",

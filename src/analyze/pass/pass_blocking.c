@@ -59,11 +59,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return case_slices(pass, 17, w, out, consider);
+	return case_slices(pass, RULE_BLOCKING, w, out, consider);
 }
 
 const struct pass pass_blocking = {
-	.rule = "CTP017",
+	.rule = rules_id[RULE_BLOCKING],
 	.title = "blocking call",
 	.run = run,
 	.claim = "blocked its thread in a system call",

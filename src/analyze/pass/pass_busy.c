@@ -33,11 +33,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 22, consider, out);
+	return incidents_each(pass, w, RULE_BUSY, consider, out);
 }
 
 const struct pass pass_busy = {
-	.rule = "CTP022",
+	.rule = rules_id[RULE_BUSY],
 	.title = "busy wakeups",
 	.run = run,
 	.unwell = true,

@@ -55,7 +55,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_coverage = {
-	.rule = "CTP030",
+	.rule = rules_id[RULE_COVERAGE],
 	.title = "coverage incomplete",
 	.run = run,
 	.is_fact = true,

@@ -213,7 +213,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_cycle = {
-	.rule = "CTP015",
+	.rule = rules_id[RULE_CYCLE],
 	.title = "deadlock cycle",
 	.run = run,
 	.idle = true,

@@ -25,7 +25,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_delivered = {
-	.rule = "CTP008",
+	.rule = rules_id[RULE_DELIVERED],
 	.title = "event delivered, never resumed",
 	.run = run,
 	.waits = true,

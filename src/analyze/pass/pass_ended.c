@@ -32,11 +32,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 11, consider, out);
+	return incidents_each(pass, w, RULE_ENDED, consider, out);
 }
 
 const struct pass pass_ended = {
-	.rule = "CTP011",
+	.rule = rules_id[RULE_ENDED],
 	.title = "resumed after its end",
 	.run = run,
 	.claim = "was resumed after its function had returned",

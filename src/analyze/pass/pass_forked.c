@@ -20,7 +20,7 @@ static const struct ctp_incident *site_of(const struct world *w, const struct im
 	const struct ctp_incident *best = NULL;
 	for (size_t i = 0; i < m->incidents.n; i++) {
 		const struct ctp_incident *c = image_incident(m, i);
-		if (c->rule != 26 || world_ns(w, c->other_time) > began_ns + TICK_NS ||
+		if (c->rule != RULE_FORKED || world_ns(w, c->other_time) > began_ns + TICK_NS ||
 		    world_ns(w, c->last) + TICK_NS < began_ns)
 			continue;
 		if (!best || c->last - c->other_time < best->last - best->other_time)
@@ -163,7 +163,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_forked = {
-	.rule = "CTP026",
+	.rule = rules_id[RULE_FORKED],
 	.title = "fork with a live epoll set",
 	.run = run,
 	.unwell = true,

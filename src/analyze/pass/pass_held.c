@@ -14,7 +14,7 @@ static uint32_t wanted_at(const struct image *m, const struct slices_item *i)
 {
 	for (size_t k = 0; k < m->slices.n; k++) {
 		const struct slices_item *w = &m->slices.items[k];
-		if (w->rule == 18 && w->lock == i->lock && w->coroutine == i->owner && !w->over)
+		if (w->rule == RULE_LOCK && w->lock == i->lock && w->coroutine == i->owner && !w->over)
 			return w->stack;
 	}
 	return 0;
@@ -40,11 +40,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return case_slices(pass, 19, w, out, consider);
+	return case_slices(pass, RULE_HELD, w, out, consider);
 }
 
 const struct pass pass_held = {
-	.rule = "CTP019",
+	.rule = rules_id[RULE_HELD],
 	.title = "mutex held across a suspension",
 	.run = run,
 	.claim = "was suspended with a mutex locked",

@@ -51,11 +51,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 23, consider, out);
+	return incidents_each(pass, w, RULE_HERD, consider, out);
 }
 
 const struct pass pass_herd = {
-	.rule = "CTP023",
+	.rule = rules_id[RULE_HERD],
 	.title = "thundering herd",
 	.run = run,
 	.claim = "is woken with many others for what only one can have",

@@ -27,11 +27,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return case_slices(pass, 20, w, out, consider);
+	return case_slices(pass, RULE_HIGHWATER, w, out, consider);
 }
 
 const struct pass pass_highwater = {
-	.rule = "CTP020",
+	.rule = rules_id[RULE_HIGHWATER],
 	.title = "stack nearly overflowed",
 	.run = run,
 	.claim = "has used its stack nearly to the end",

@@ -227,7 +227,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_leak = {
-	.rule = "CTP013",
+	.rule = rules_id[RULE_LEAK],
 	.title = "coroutine leak",
 	.idle = true,
 	.run = run,

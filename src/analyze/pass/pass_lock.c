@@ -12,7 +12,7 @@
 static const struct slices_item *holder(const struct image *m, uint64_t lock)
 {
 	for (size_t k = 0; lock && k < m->slices.n; k++)
-		if (m->slices.items[k].rule == 19 && m->slices.items[k].lock == lock)
+		if (m->slices.items[k].rule == RULE_HELD && m->slices.items[k].lock == lock)
 			return &m->slices.items[k];
 	return NULL;
 }
@@ -60,11 +60,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return case_slices(pass, 18, w, out, consider);
+	return case_slices(pass, RULE_LOCK, w, out, consider);
 }
 
 const struct pass pass_lock = {
-	.rule = "CTP018",
+	.rule = rules_id[RULE_LOCK],
 	.title = "blocking lock",
 	.run = run,
 	.claim = "blocked its thread for a lock",

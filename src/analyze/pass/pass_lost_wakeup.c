@@ -48,7 +48,7 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .wait = wait,
 			.cand = image_end_of(m, wait->fd, wait->gen),
-			.witness = witness_find(&m->witness, 1, state->id, wait->fd, wait->gen),
+			.witness = witness_find(&m->witness, RULE_LOST_WAKEUP, state->id, wait->fd, wait->gen),
 		};
 		int r = consider(pass, &s, out);
 		if (r)
@@ -79,7 +79,7 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 			continue;
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .cand = cand,
-			.witness = witness_find(&m->witness, 1, state->id, cand->fd, cand->gen),
+			.witness = witness_find(&m->witness, RULE_LOST_WAKEUP, state->id, cand->fd, cand->gen),
 		};
 		r = consider(pass, &s, out);
 	}
@@ -93,7 +93,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	for (size_t i = 0; i < m->witness.n; i++) {
 		const struct witness *seen = &m->witness.items[i];
 		const struct ctp_state *state = image_entity(m, seen->coroutine);
-		if (seen->rule != 1 || !state || !image_suspended(m, state) ||
+		if (seen->rule != RULE_LOST_WAKEUP || !state || !image_suspended(m, state) ||
 		    has_wait(state, seen->fd, seen->gen) || seen->fd < 0 || seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
@@ -128,7 +128,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_lost_wakeup = {
-	.rule = "CTP001",
+	.rule = rules_id[RULE_LOST_WAKEUP],
 	.title = "lost wakeup",
 	.run = run,
 	.waits = true,

@@ -44,7 +44,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_missed_edge = {
-	.rule = "CTP004",
+	.rule = rules_id[RULE_MISSED_EDGE],
 	.title = "missed edge",
 	.run = run,
 	.waits = true,

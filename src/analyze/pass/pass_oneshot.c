@@ -10,7 +10,7 @@
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
-	bool p6 = stuck_holds(o, PROOF_P6A) || stuck_holds(o, PROOF_P6B);
+	bool p6 = proof_closed(obligations_held(o));
 	(void)s;
 	if (o->weak)
 		return p6 ? VERDICT_LIKELY : VERDICT_NONE;
@@ -34,7 +34,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_oneshot = {
-	.rule = "CTP005",
+	.rule = rules_id[RULE_ONESHOT],
 	.title = "one-shot not re-armed",
 	.run = run,
 	.waits = true,

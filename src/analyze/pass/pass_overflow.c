@@ -187,7 +187,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_overflow = {
-	.rule = "CTP021",
+	.rule = rules_id[RULE_OVERFLOW],
 	.title = "stack overflow",
 	.claim = "has run off the end of its stack",
 	.suspect = "died at the end of its stack",

@@ -92,7 +92,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_parked = {
-	.rule = "CTP003",
+	.rule = rules_id[RULE_PARKED],
 	.title = "orphan wait",
 	.run = run,
 	.waits = true,

@@ -33,11 +33,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 12, consider, out);
+	return incidents_each(pass, w, RULE_RELEASED, consider, out);
 }
 
 const struct pass pass_released = {
-	.rule = "CTP012",
+	.rule = rules_id[RULE_RELEASED],
 	.title = "switch onto a released stack",
 	.run = run,
 	.claim = "was entered on a stack that is no more",

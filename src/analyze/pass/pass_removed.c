@@ -50,7 +50,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 				if (!del || !removed_for_good(m, state, wait, del))
 					continue;
 				struct suspect s = { w, m, state, del, wait,
-						     witness_find(&m->witness, 2, state->id, wait->fd,
+						     witness_find(&m->witness, RULE_REMOVED, state->id, wait->fd,
 								  wait->gen) };
 				r = consider(pass, &s, out);
 				if (r)
@@ -62,7 +62,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_removed = {
-	.rule = "CTP002",
+	.rule = rules_id[RULE_REMOVED],
 	.title = "registration removed",
 	.run = run,
 	.waits = true,

@@ -91,11 +91,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 6, consider, out);
+	return incidents_each(pass, w, RULE_REUSED, consider, out);
 }
 
 const struct pass pass_reused = {
-	.rule = "CTP006",
+	.rule = rules_id[RULE_REUSED],
 	.title = "fd number reused under a waiter",
 	.run = run,
 	.waits = true,

@@ -34,11 +34,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return incidents_each(pass, w, 10, consider, out);
+	return incidents_each(pass, w, RULE_RUNNING, consider, out);
 }
 
 const struct pass pass_running = {
-	.rule = "CTP010",
+	.rule = rules_id[RULE_RUNNING],
 	.title = "resumed while running",
 	.run = run,
 	.claim = "was resumed on one thread while it ran on another",

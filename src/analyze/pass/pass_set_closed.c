@@ -67,7 +67,7 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 		const struct ctp_cand *cand = end_of_set(m, &state->waits[i]);
 		struct suspect s = {
 			.world = w, .image = m, .state = state, .wait = &state->waits[i], .cand = cand, .through = true,
-			.witness = cand ? witness_find(&m->witness, 25, state->id, cand->fd, cand->gen) : NULL,
+			.witness = cand ? witness_find(&m->witness, RULE_SET_CLOSED, state->id, cand->fd, cand->gen) : NULL,
 		};
 		r = consider(pass, &s, out);
 	}
@@ -80,7 +80,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	int r = 0;
 	for (size_t i = 0; !r && i < m->witness.n; i++) {
 		const struct witness *seen = &m->witness.items[i];
-		const struct ctp_state *state = seen->rule == 25 ? image_entity(m, seen->coroutine) : NULL;
+		const struct ctp_state *state = seen->rule == RULE_SET_CLOSED ? image_entity(m, seen->coroutine) : NULL;
 		if (!state || !image_suspended(m, state) || state->nwaits || seen->fd < 0 || seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
@@ -109,7 +109,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_set_closed = {
-	.rule = "CTP025",
+	.rule = rules_id[RULE_SET_CLOSED],
 	.title = "epoll set closed",
 	.run = run,
 	.waits = true,

@@ -112,7 +112,7 @@ static int woken(const struct pass *pass, const struct world *w, const struct im
 			.owner = c->who, .closer = c->other, .closed = c->other_time, .events = c->value[0],
 			.closer_stack = c->other_stack, .twin = row && row->twin,
 		};
-		if (c->rule == 7 && !(m->set_looks.looked && !row) && subject(&s) && !used_elsewhere(&s))
+		if (c->rule == RULE_STALE && !(m->set_looks.looked && !row) && subject(&s) && !used_elsewhere(&s))
 			r = report(pass, &s, out);
 	}
 	return r;
@@ -121,7 +121,7 @@ static int woken(const struct pass *pass, const struct world *w, const struct im
 static bool was_woken(const struct image *m, int64_t fd)
 {
 	for (size_t i = 0; i < m->incidents.n; i++)
-		if (image_incident(m, i)->rule == 7 && image_incident(m, i)->fd == fd)
+		if (image_incident(m, i)->rule == RULE_STALE && image_incident(m, i)->fd == fd)
 			return true;
 	return false;
 }
@@ -174,7 +174,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_stale = {
-	.rule = "CTP007",
+	.rule = rules_id[RULE_STALE],
 	.title = "stale registration",
 	.run = run,
 	.waits = true,

@@ -37,11 +37,11 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 
 static int run(const struct pass *pass, const struct world *w, struct found *out)
 {
-	return case_slices(pass, 16, w, out, consider);
+	return case_slices(pass, RULE_STARVED, w, out, consider);
 }
 
 const struct pass pass_starved = {
-	.rule = "CTP016",
+	.rule = rules_id[RULE_STARVED],
 	.title = "loop starved",
 	.run = run,
 	.claim = "kept its loop from all others",

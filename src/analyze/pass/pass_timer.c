@@ -46,7 +46,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_timer = {
-	.rule = "CTP027",
+	.rule = rules_id[RULE_TIMER],
 	.title = "timer never armed",
 	.run = run,
 	.waits = true,

@@ -30,7 +30,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 }
 
 const struct pass pass_wrong_waiter = {
-	.rule = "CTP009",
+	.rule = rules_id[RULE_WRONG_WAITER],
 	.title = "wrong waiter woken",
 	.run = run,
 	.waits = true,

@@ -79,10 +79,5 @@ void describe_message(const struct report *r, const struct finding *f, char *buf
 
 const char *describe_proof(const struct verdict_case *c, unsigned proof)
 {
-	static const char *const words[PROOFS] = {
-		[PROOF_P0] = "complete", [PROOF_P1] = "suspended now", [PROOF_P2] = "one known wait",
-		[PROOF_P3] = "kernel", [PROOF_P4] = "nothing in flight", [PROOF_P5] = "had its chance",
-		[PROOF_P6A] = "memory", [PROOF_P6B] = "quiet", [PROOF_P7] = "not just the end",
-	};
-	return proof == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" : words[proof];
+	return proof == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" : proof_meaning(proof);
 }

@@ -38,8 +38,8 @@ static uint64_t fnv_frames(uint64_t h, const struct frames *f)
 
 static unsigned rule_rank(const struct pass *pass)
 {
-	static const char *const order[] = { "CTP001", "CTP002", "CTP005", "CTP004", "CTP008",
-					     "CTP006", "CTP009", "CTP007", "CTP003" };
+	static const char *const order[] = { rules_id[RULE_LOST_WAKEUP], rules_id[RULE_REMOVED], rules_id[RULE_ONESHOT], rules_id[RULE_MISSED_EDGE], rules_id[RULE_DELIVERED],
+					     rules_id[RULE_REUSED], rules_id[RULE_WRONG_WAITER], rules_id[RULE_STALE], rules_id[RULE_PARKED] };
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (!strcmp(order[i], pass->rule))
 			return i;
@@ -176,7 +176,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	if (!e)
 		e = report_gone(r);
 	if (!e)
-		e = report_sound(r, selected(settings->rules, "CTP003"));
+		e = report_sound(r, selected(settings->rules, rules_id[RULE_PARKED]));
 	for (size_t i = 0; !e && i < r->found.ncases; i++) {
 		const struct verdict_case *c = &r->found.cases[i];
 		if (c->proof.verdict >= settings->minimum || c->proof.verdict == VERDICT_INCONCLUSIVE)

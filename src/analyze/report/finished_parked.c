@@ -101,7 +101,7 @@ int report_gone(struct report *r)
 	int e = 0;
 	for (size_t i = 0; i < r->found.ncases && !e; i++) {
 		const struct verdict_case *c = &r->found.cases[i];
-		bool leak = !strcmp(c->pass->rule, "CTP013");
+		bool leak = !strcmp(c->pass->rule, rules_id[RULE_LEAK]);
 		if (leak && !(image == c->about.image && stack == c->stack))
 			e = decide(r, c, &gone);
 		if (leak) {
@@ -115,6 +115,6 @@ int report_gone(struct report *r)
 	}
 	r->found.ncases = kept;
 	return e || !n ? e :
-	       found_fact(&r->found, "CTP013", n, "%zu coroutines switched away for the last time, as far as can be told, "
+	       found_fact(&r->found, rules_id[RULE_LEAK], n, "%zu coroutines switched away for the last time, as far as can be told, "
 			  "and are kept with their stacks, more and more of them", n);
 }

@@ -41,7 +41,7 @@ static int tell(struct report *r)
 		e = found_fact(&r->found, "INFO", r->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
 			       r->healthy, r->healthy == 1 ? " waits" : "s wait");
 	if (!e && r->parked)
-		e = found_fact(&r->found, "CTP003", r->parked, "%" PRIu64 " coroutine%s suspended without a known wait: parked",
+		e = found_fact(&r->found, rules_id[RULE_PARKED], r->parked, "%" PRIu64 " coroutine%s suspended without a known wait: parked",
 			       r->parked, r->parked == 1 ? " is" : "s are");
 	if (!e && destroyed)
 		e = found_fact(&r->found, "INFO", destroyed, "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "ctp/rules.h"
 #include "preload/coroutine/coroutine.h"
 #include "cpu.h"
 #include "preload/guest/emit.h"
@@ -19,7 +20,7 @@
 #include "preload/coroutine/stack_index.h"
 #include "preload/coroutine/stacks.h"
 
-enum { TOP_WORDS = 32, RULE_RUNNING = 10, RULE_ENDED = 11, RULE_RELEASED = 12 };
+enum { TOP_WORDS = 32 };
 
 extern const char ctp_coroutine_returned[] __attribute__((visibility("hidden")));
 

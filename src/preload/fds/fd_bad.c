@@ -8,11 +8,12 @@
 // the numbers in a row that close refused at one place, and by the table.
 #include <errno.h>
 
+#include "ctp/rules.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/fds/fds.h"
 #include "preload/coroutine/incident.h"
 
-enum { RULE_REUSED = 6, RULE_BAD = 24, IN_A_ROW = 3 };
+enum { IN_A_ROW = 3 };
 
 // ------------------------------------------------------------- another generation
 
@@ -87,7 +88,7 @@ static bool was_closed(const struct ctp_fd *e)
 static void closed_before(struct thread_ctx *g, struct ctp_incident *i, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
-	i->rule = RULE_BAD;
+	i->rule = RULE_BADFD;
 	i->who = guest_who(g);
 	i->fd = fd;
 	i->gen = e->gen;

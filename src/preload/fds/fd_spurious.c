@@ -6,11 +6,12 @@
 // a busy wakeup from SPURIOUS_MANY in a row on; with others that wait for the same
 // thing, a herd. Who looks without an event (a poll by yield, a deadline) is not
 // counted, nor who shares a descriptor with one that waits for the other direction.
+#include "ctp/rules.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/fds/fds.h"
 #include "preload/coroutine/incident.h"
 
-enum { SPURIOUS_MANY = 100, HERD_LEAST = 4, RULE_BUSY = 22, RULE_HERD = 23 };
+enum { SPURIOUS_MANY = 100, HERD_LEAST = 4 };
 
 // ------------------------------------------------------------- a herd
 

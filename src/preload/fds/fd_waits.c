@@ -7,6 +7,7 @@
 // against the coroutine's state before it is believed, so nobody takes it back.
 #include <sys/syscall.h>
 
+#include "ctp/rules.h"
 #include "preload/coroutine/coroutine.h"
 #include "ctp/wait_inference.h"
 #include "preload/guest/exit.h"
@@ -403,7 +404,7 @@ static void stale(struct thread_ctx *g, int epfd, uint64_t data)
 	if (!e || t->wait_call != CTP_IN_EPOLL || t->wait_fd != epfd || !(ctp_load64(&t->wait_seq) & 1) || !fds_take(e))
 		return;
 	bool is = e->closed_owner && e->closed < t->wait_since;
-	struct ctp_incident i = {.rule = 7, .fd = fd, .gen = e->closed_gen, .who = e->closed_owner & CTP_ID_MASK,
+	struct ctp_incident i = {.rule = RULE_STALE, .fd = fd, .gen = e->closed_gen, .who = e->closed_owner & CTP_ID_MASK,
 				 .stack = e->closer_stack, .other = e->closer, .other_stack = e->closer_stack,
 				 .call = e->closed_how, .other_time = e->closed};
 	e->stale += is;

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "ctp/rules.h"
 #include "preload/guest/region_request.h"
 #include "preload/coroutine/coroutine.h"
 #include "cpu.h"
@@ -67,7 +68,7 @@ static void note_fork(const struct frame *f)
 	struct thread_ctx *g = guest_enter();
 	if (!g)
 		return;
-	struct ctp_incident i = {.rule = 26, .fd = -1, .who = guest_who(g), .stack = guest_stack(g, f),
+	struct ctp_incident i = {.rule = RULE_FORKED, .fd = -1, .who = guest_who(g), .stack = guest_stack(g, f),
 				 .other_time = legacy.forked};
 	incident_note(g, &i);
 	guest_leave(g);

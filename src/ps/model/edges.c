@@ -14,10 +14,11 @@
 
 #include "base/grow.h"
 #include "base/search.h"
+#include "ctp/rules.h"
 
 #define NOBODY UINT64_MAX // more than one, or one that is not known
 
-enum { INCIDENTS_AT_ONCE = 256, RULE_HELD = 19, VALUE_LOCK = 1, VALUE_RELEASED = 3 };
+enum { INCIDENTS_AT_ONCE = 256, VALUE_LOCK = 1, VALUE_RELEASED = 3 };
 
 struct end { // a number of a description
 	uint64_t desc;

@@ -19,6 +19,8 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "ctp/proof.h"
+#include "ctp/rules.h"
 
 enum { FILES = 16, LINE_MAX_BYTES = 1 << 20, PIECE = 64 };
 
@@ -64,24 +66,27 @@ void watch_proofs_free(struct watch_proofs *p)
 	free(p);
 }
 
-// 1: it holds, -1: it does not, 0: it is open.
-static int holds(const json_t *evidence, const char *id)
+// Those of the obligations that were answered with `answer`: the set of proof_bit().
+static unsigned answered(const json_t *evidence, bool answer)
 {
 	size_t i;
 	json_t *e;
+	unsigned set = 0;
 	json_array_foreach(evidence, i, e) {
-		const json_t *h = json_object_get(e, "holds");
-		if (!strcmp(json_string_value(json_object_get(e, "id")) ?: "", id))
-			return json_is_true(h) - json_is_false(h);
+		const json_t *holds = json_object_get(e, "holds");
+		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));
+		if (p < PROOFS && (answer ? json_is_true(holds) : json_is_false(holds)))
+			set |= proof_bit(p);
 	}
-	return 0;
+	return set;
 }
 
 // What was shown stays shown, though a later look did not see all of it again (trace/witness.c),
 // unless it saw the contrary of what can turn.
 static bool supersedes(const struct watch_proof *now, const struct watch_proof *was, const json_t *evidence)
 {
-	return !was->shown || now->shown || holds(evidence, "P0") < 0 || holds(evidence, "P2") < 0 || holds(evidence, "P3") < 0;
+	const unsigned turns = proof_bit(PROOF_P0) | proof_bit(PROOF_P2) | proof_bit(PROOF_P3);
+	return !was->shown || now->shown || answered(evidence, false) & turns;
 }
 
 static char *describe(const json_t *evidence)
@@ -108,7 +113,7 @@ static int add(struct watch_proofs *p, const json_t *o)
 {
 	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes");
 	const json_t *evidence = json_object_get(o, "evidence");
-	const char *rule = json_string_value(json_object_get(o, "rule")) ?: "CTP001";
+	const char *rule = json_string_value(json_object_get(o, "rule")) ?: rules_id[RULE_LOST_WAKEUP];
 	const char *kind = json_string_value(json_object_get(o, "fd_kind")), *name = json_string_value(json_object_get(o, "fd_name"));
 	if (!json_is_integer(id) || !json_is_integer(changes) || !json_is_array(evidence))
 		return 0;
@@ -123,8 +128,7 @@ static int add(struct watch_proofs *p, const json_t *o)
 	snprintf(v->what, sizeof(v->what), "fd %d#%d (%s%s%s)", (int)json_integer_value(json_object_get(o, "fd")),
 		 (int)json_integer_value(json_object_get(o, "gen")), kind ?: "?", name && *name ? " " : "", name ?: "");
 	find_clean(v->what);
-	v->shown = holds(evidence, "P0") > 0 && holds(evidence, "P2") > 0 && holds(evidence, "P3") > 0 &&
-		   holds(evidence, "P4") > 0 && (holds(evidence, "P6a") > 0 || holds(evidence, "P6b") > 0);
+	v->shown = proof_complete(answered(evidence, true));
 	struct watch_proof *was = v->older == IDMAP_NONE ? NULL : &p->v[v->older];
 	if (v->lines && was && was->changes == v->changes && !strcmp(was->rule, v->rule) && !strcmp(was->what, v->what)) {
 		bool better = supersedes(v, was, evidence);
