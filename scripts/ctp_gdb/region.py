@@ -11,7 +11,7 @@ import time
 
 import gdb
 
-LAYOUT = 5  # ext.version
+LAYOUTS = (5, 6)  # ext.version: those that are read
 HEADER_BYTES, STATE_BYTES, THREAD_BYTES, FD_BYTES, MODULE_BYTES = 1024, 448, 512, 256, 512
 MAGIC, EXT_MAGIC = 0x434F524F54524352, b"CTPEXT1\0"
 STATIONS_MOST, THREADS_MOST, MODULES_MOST, FRAMES_MOST, REGION_MOST = 2097150 + 1024, 1024, 4096, 96, 1 << 42
@@ -85,9 +85,9 @@ class Region:
             raise LookupError
         if u64(ext, 0x1c0) != base:
             raise LookupError("this process has the tables of another one: attach to the program, not to its ctp-run")
-        if u32(ext, 8) != LAYOUT:
+        if u32(ext, 8) not in LAYOUTS:
             raise gdb.GdbError("ctp's tables in this process have layout %d, and this ctp-gdb.py reads layout %d: "
-                               "source the one that came with the libctp.so in it" % (u32(ext, 8), LAYOUT))
+                               "source the one that came with the libctp.so in it" % (u32(ext, 8), LAYOUTS[-1]))
         self.bytes, self.ext = u64(ext, 0x10), ext
         self.threads_off, self.fds_off, self.index_off, self.words_off, self.states_off = (
             u64(ext, at) for at in (0x18, 0x20, 0x40, 0x48, 0xa8))

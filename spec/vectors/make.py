@@ -27,14 +27,15 @@ def station(probe_id, birth, dead, slots):
     return s.ljust(1024, b"\0")
 
 
-def state(seq, ident, entity, life, how, thread, changes, since, stack, waits, regs, lo, hi, entry):
+def state(seq, ident, entity, life, how, thread, changes, since, stack, waits, regs, lo, hi, entry, source=0, function=0):
     turn = seq | len(waits) << 5 | life << 8 | changes << 16
     s = struct.pack("<QQQQQIBHBIIQ", turn, ident, since, 0x7000, 0, stack, how, 0x402, entity, thread, 0, 0)
     s += struct.pack("<8Q", *regs)
     for w in waits:
         s += struct.pack("<iIIIQiI", *w)
     s = s.ljust(0x100, b"\0")
-    return (s + struct.pack("<QQQQQII", lo, hi, entry, 0, 0, 0, 0x47)).ljust(448, b"\0")
+    s = (s + struct.pack("<QQQQQII", lo, hi, entry, 0, 0, 0, 0x47)).ljust(0x1ac, b"\0")
+    return (s + struct.pack("<BBH", source, 0, function)).ljust(448, b"\0")
 
 
 def write(name, blob, expect):
@@ -64,11 +65,11 @@ def present_state():
     """Two rows of the table of states: a suspended coroutine that waits, and one whose state is torn."""
     regs = [0x401000, 0x7FFF0010, 0x7FFF0020, 1, 2, 3, 4, 5]
     wait = (7, 3, 1, 1, 0xFEED, 4, 0)
-    good = state(6, 41, 1, 2, 1, 0, 12, 5555, 9, [wait], regs, 0x7FFF0000, 0x7FFF8000, 0x401234)
+    good = state(6, 41, 1, 2, 1, 0, 12, 5555, 9, [wait], regs, 0x7FFF0000, 0x7FFF8000, 0x401234, 1, 300)
     torn = state(7, 42, 1, 3, 1, 1, 13, 6666, 0, [], regs, 0, 0, 0)
     write("state", good + torn, {"readable": [True, False], "id": 41, "entity": 1, "life": 2, "how": 1, "flags": 0x402, "changes": 12,
                           "since": 5555, "stack": 9, "nwaits": 1, "slot": 0x7000, "regs": regs, "lo": 0x7FFF0000,
-                          "hi": 0x7FFF8000, "entry": 0x401234,
+                          "hi": 0x7FFF8000, "entry": 0x401234, "source": 1, "function": 300,
                           "wait": {"fd": 7, "gen": 3, "events": 1, "how": 1, "data": 0xFEED, "epfd": 4}})
 
 
@@ -96,6 +97,11 @@ def records():
         short(2**56 + 4, 2, far - near, 0, 102),                   # and leaves all the same
         long(2**56 + 5, 10, 0, near + 6, far, 0, 7 | 3 << 32),     # an event of 7#3 for near + 6
         long(2**56 + 6, 11, 0, far, 0, 0, 2**40),                  # slept for so long
+        long(2**56 + 7, 200, 9, 3, far, 5, 2**64 - 1, 2),          # of a reserved kind: four slots in all
+        struct.pack("<QQ", 32 | 2**64 - 256, 2**64 - 1),
+        struct.pack("<QQ", 32, 1 | 1 << 8),                        # which hold what looks like records
+        long(2**56 + 8, 40, 0, 0, 0, 0, 0),                        # of another one: two
+        short(2**56 + 9, 1, far - near, 7, 105),
     ]
     rows = [
         [10, 1, 1, 5, 6, 77, 3, 4],
@@ -109,8 +115,11 @@ def records():
         [2**56 + 4, 1, 2, near + 5, far, 0, 52, 102],
         [2**56 + 5, 10, 0, near + 6, far, 0, 0, 0],
         [2**56 + 6, 11, 0, far, 0, 0, 0, 0],
+        [2**56 + 7, 200, 0, 0, 0, 0, 0, 0],
+        [2**56 + 8, 40, 0, 0, 0, 0, 0, 0],
+        [2**56 + 9, 1, 1, far, far, 7, 103, 105],
     ]
-    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None, 7 | 3 << 32, 2**40]
+    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None, 7 | 3 << 32, 2**40, 0, 0, None]
     write("records", b"".join(slots),
           {"records": rows, "values": values, "columns": ["time", "kind", "how", "a", "b", "stack", "a_n", "b_n"]})
 

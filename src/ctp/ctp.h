@@ -55,6 +55,14 @@ enum ctp_owner {
 enum ctp_entity {
 	CTP_COROUTINE = 1, // made by makecontext or its like
 	CTP_NATIVE = 2,    // the stack that a thread was born with
+	CTP_FRAME = 3,     // reserved: a stackless coroutine (C++20); `slot` is its frame
+};
+
+// How it is known that an entity exists, and in which state it is (ctp_state.source).
+enum ctp_source {
+	CTP_SOURCE_HOOK = 0,    // its switches were seen
+	CTP_SOURCE_SEARCH = 1,  // it was found in the memory of the process
+	CTP_SOURCE_PROGRAM = 2, // the program says so, through a header of ctp's
 };
 
 // Present state of an entity. Finished and destroyed are final; a station
@@ -91,6 +99,7 @@ enum ctp_how {
 #define CTP_STATE_FOREIGN 0x400u      // met, not made: created by means that were not seen
 #define CTP_STATE_STACK_FREED 0x800u  // finished, and its stack has been released since
 #define CTP_STATE_POOLED 0x1000u      // `called` is a place where it waits for whatever comes
+#define CTP_STATE_SINCE_LATEST 0x2000u // `since` is the latest time at which it can have left: it was found suspended
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
@@ -158,7 +167,9 @@ struct ctp_state {
 	uint64_t guest[11];     // the guest's own; nobody else reads it
 	uint64_t tried;         // fd << 32 | generation that last said EAGAIN before it suspended; 0: something was read or written since
 	uint32_t called;        // stack id from which an event of what it had not asked for resumed it; 0
-	uint32_t reserved;
+	uint8_t source;         // enum ctp_source
+	uint8_t reserved;
+	uint16_t function;      // through which it last left: row of the table of switch functions + 1; 0 = an interposed
 	uint64_t made;          // turns of the thread that made it, as of then, and above bit 48 its slot
 	uint64_t runs;          // 0 = never ran
 };
@@ -341,7 +352,7 @@ struct ctp_thread {
 	uint32_t uses;     // how many threads had this slot before, for stream names
 	uint32_t flags; // CTP_THREAD_*
 	char name[16];     // W: engine: the thread's, as of when it was last looked at
-	uint64_t reserved0;
+	uint64_t time_bound; // ticks: times of its records and states are that much too late at most; 0 = exact
 	// line 1: ring, guest's side (ring.h). W: guest
 	uint64_t head;      // slots published
 	uint64_t lost;      // records dropped: exact
@@ -413,6 +424,24 @@ struct ctp_module {
 };
 #define CTP_MODULES_MAX 4096u
 
+// A function that switches stacks and is no import of anybody, so that no hook interposes it: it was
+// found by its instructions, and patched or left alone.
+enum ctp_function_how {
+	CTP_FUNCTION_PATCHED = 1, // its entry leads to a hook
+	CTP_FUNCTION_REFUSED = 2, // its switches are not seen; `reason` says why
+};
+struct ctp_switch_function { // W: guest; `ready` last (release)
+	uint32_t ready;
+	uint16_t how;      // enum ctp_function_how
+	uint16_t reason;   // 0 = none
+	uint32_t module;   // row of the table of modules
+	uint32_t reserved;
+	uint64_t addr;     // of its first instruction
+	uint64_t switches; // through it
+	char kind[32];     // of which library and release its instructions are: "boost 1.63"; ends with a zero
+};
+#define CTP_SWITCH_FUNCTIONS_MAX 1024u // the rows that `function` can name are 65,535
+
 // A name that the program gave to a coroutine: in the row of the coroutine's station, and its own
 // only while `id` is its own. Nobody touches names where the map has no bit: that memory is not there.
 #define CTP_NAME_TEXT 48u
@@ -432,7 +461,9 @@ struct ctp_name { // W: guest, any thread; seq is taken odd by compare-and-swap
 // -------------------------------------------------- extension: descriptor
 
 #define CTP_EXT_MAGIC 0x0031545845505443ULL // "CTPEXT1"
-#define CTP_EXT_VERSION 5u
+#define CTP_EXT_VERSION 6u
+#define CTP_EXT_VERSION_READ 5u // the oldest that is still read: its descriptor ends before `uuid`, all else is as here
+#define CTP_EXT_BYTES_READ 768u  // of that one
 #define CTP_EXT_OFFSET 0x40u
 
 enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
@@ -443,6 +474,7 @@ enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
 #define CTP_OPT_SELF 0x4u     // the guest started the engine itself (LD_PRELOAD alone)
 #define CTP_OPT_FLIGHT 0x10u  // --flight: the rings are a pool of chunks
 #define CTP_OPT_FOLLOW 0x8u   // --follow-forks: children ask for regions of their own
+#define CTP_OPT_ATTACH 0x20u  // reserved: the process ran when the region was made
 
 enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 
@@ -455,6 +487,7 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 #define CTP_GAP_URING 0x20u     // io_uring or AIO was set up
 #define CTP_GAP_MEMORY 0x40u    // guest memory used up: stacks could not be mapped to coroutines
 #define CTP_GAP_BLIND 0x80u     // a signal handler switched away inside a hook: switches were missed
+#define CTP_GAP_ATTACHED 0x100u // reserved: what was before `attached` is not known, or was found in memory
 
 // ctp_ext.ask: pid | answer << 32. 0 -> {pid, 0} (a guest, compare-and-swap: an image after
 // exec, or a child) -> {pid, fd number + 1 in the engine, or CTP_ASK_REFUSED} (engine) -> 0
@@ -462,6 +495,11 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 // is a compare-and-swap of the whole word: who finds another word has been given up.
 #define CTP_ASK(pid, answer) ((uint64_t)(uint32_t)(pid) | (uint64_t)(answer) << 32)
 #define CTP_ASK_REFUSED UINT32_MAX
+
+static inline int ctp_version_read(uint32_t version)
+{
+	return version >= CTP_EXT_VERSION_READ && version <= CTP_EXT_VERSION;
+}
 
 struct ctp_ext {
 	// 0x40: layout. W: engine (or the guest that makes the region), before the start
@@ -537,7 +575,7 @@ struct ctp_ext {
 	uint64_t region_base; // address of the region
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library
 	uint64_t self_base, self_end;     // libctp.so's own mapping
-	uint64_t hooks_off;   // reserved: events of the program's own
+	uint64_t reserved4;
 	uint64_t names_off;   // map of names, then one for each station; 0 = no names. W: engine, before the start
 	// How a ucontext_t keeps registers: from byte context_off on, context_words words,
 	// of which those with a bit in context_scratch are caller-saved.
@@ -552,6 +590,16 @@ struct ctp_ext {
 	uint16_t incidents[32]; // entries by rule number
 	// 0x2c0
 	struct ctp_crash crash;
+	// 0x340: from version 6 on. W: engine, before the start (CTP_OPT_SELF: before `engine_pid`)
+	uint8_t uuid[16];     // of the trace (RFC 9562, version 4), the same in all its regions; zeros = none
+	uint64_t wall_ns0;    // CLOCK_REALTIME at clock_ns0; 0 = not known
+	uint64_t functions_off; // struct ctp_switch_function[functions_max]; 0 = no such table
+	uint64_t frames_off;  // reserved: stackless coroutines; 0
+	uint64_t events_off;  // reserved: events of the program's own; 0
+	uint32_t functions_max, frames_max, events_max;
+	uint32_t paused;      // reserved: 1 while nothing is to be recorded; 0
+	uint32_t functions, frames, events, reserved6; // rows used. W: guest
+	uint64_t reserved7[14];
 };
 
 struct ctp_header {

@@ -11,8 +11,13 @@ unsigned ctp_record_read(struct ctp_cursor *c, const struct ctp_record *r, uint6
 {
 	unsigned slots = n ? ctp_record_slots(r, n) : 0, kind = slots ? ctp_record_kind(r) : 0;
 	struct ctp_cursor was = *c;
-	if (!slots)
-		return 0;
+	if (!slots) {
+		slots = n ? ctp_record_reserved_slots(r, n) : 0;
+		if (slots)
+			*e = (struct ctp_event){ .kind = (uint8_t)ctp_record_kind(r),
+						 .time = c->time = ctp_record_time(c, r) };
+		return slots;
+	}
 	ctp_cursor_pass(c, r);
 	*e = (struct ctp_event){ .time = c->time, .falls = ((c->time ^ r->w0 >> 8) & CTP_TIME_MASK) != 0 };
 	if (slots == 1) {

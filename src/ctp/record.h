@@ -41,6 +41,13 @@ static inline bool ctp_kind_is_long(unsigned kind)
 	return kind >= CTP_EV_SWITCH && kind <= CTP_EV_SLEPT;
 }
 
+// A kind that a later ctp may give a meaning without a new layout.
+static inline bool ctp_kind_is_reserved(unsigned kind)
+{
+	return (kind > CTP_EV_SLEPT && kind < CTP_EV_SHORT) || (kind > CTP_EV_REST && kind < CTP_EV_STATION) ||
+	       kind >= CTP_EV_USER;
+}
+
 // How many slots the record at r takes, of n that are there. 0: it is none, or cut.
 static inline unsigned ctp_record_slots(const struct ctp_record *r, uint64_t n)
 {
@@ -49,6 +56,20 @@ static inline unsigned ctp_record_slots(const struct ctp_record *r, uint64_t n)
 		return 1;
 	return ctp_kind_is_long(kind) && n > 1 && ctp_record_kind(r + 1) == CTP_EV_REST ? 2 : 0;
 }
+
+// How many slots a record of a reserved kind takes, 2 to CTP_RECORD_SLOTS: whoever does not know the
+// kind goes past it. 0: it is none, or cut.
+static inline unsigned ctp_record_reserved_slots(const struct ctp_record *r, uint64_t n)
+{
+	if (!ctp_kind_is_reserved(ctp_record_kind(r)) || n < 2 || ctp_record_kind(r + 1) != CTP_EV_REST)
+		return 0;
+	unsigned slots = 2 + (unsigned)(r[1].w0 >> 56);
+	for (unsigned i = 2; i < slots; i++)
+		if (i >= n || ctp_record_kind(r + i) != CTP_EV_REST)
+			return 0;
+	return slots;
+}
+#define CTP_RECORD_SLOTS 257u // the most that a record can take
 
 // The time of a record, in 64 bits. One that falls is the one before.
 static inline uint64_t ctp_record_time(const struct ctp_cursor *c, const struct ctp_record *r)
@@ -84,7 +105,7 @@ static inline void ctp_cursor_pass(struct ctp_cursor *c, const struct ctp_record
 }
 
 // Reads the record at r, of n slots that are there, and goes past it. Returns the slots it took,
-// 0: it is none, or cut.
+// 0: it is none, or cut. Of a record of a reserved kind, kind and time alone are filled in.
 unsigned ctp_record_read(struct ctp_cursor *c, const struct ctp_record *r, uint64_t n, struct ctp_event *e);
 
 // An entity made its change number `known` at known_time. How many changes further is the one

@@ -83,6 +83,8 @@ struct ctp_crash {
 //                w1  b : 40 | stack : 24
 //           then w0  CTP_EV_REST : 8 | how : 8 | a : 40 | mark : 8
 //                w1  by kind
+//   of a kind that is reserved here: 2 + mark slots, all but the first begin with
+//   CTP_EV_REST, so a reader that does not know the kind goes past the record
 // The leaver of a switch in one slot is whom the thread's last record left running,
 // and its number one more than it had then. A thread's first switch, and the first
 // after a record was lost, takes two slots.
@@ -103,10 +105,11 @@ enum ctp_kind {
 	CTP_EV_SIGNAL = 9, // 0         by         0          0        signal number (TERM, INT, HUP, QUIT taken by a handler)
 	CTP_EV_READY = 10, // 0        id         by         0          fd : 32 | gen : 32 (id is suspended, and this event leads to it)
 	CTP_EV_SLEPT = 11, // 0        by         0          0          ticks that it was in a wait of its loop
+	// 12..15, 33..63: reserved, the latter for stackless coroutines
 	CTP_EV_SHORT = 16, // 16..31: a switch in one slot
 	CTP_EV_REST = 32,  // the second slot of a record, never one of its own
 	CTP_EV_STATION = 64, // written by the engine: a version-1 slot (spec/trace.md)
-	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own
+	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own: a is the row of the table of events
 };
 
 enum ctp_exit { CTP_EXIT_MAIN = 1, CTP_EXIT_EXIT, CTP_EXIT__EXIT, CTP_EXIT_QUICK, CTP_EXIT_LINK };

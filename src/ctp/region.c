@@ -61,15 +61,15 @@ static bool fits(uint64_t bytes, uint64_t off, uint64_t n, uint64_t each)
 	return off % 64 == 0 && off >= CTP_HEADER_BYTES && off <= bytes && n * each <= bytes - off;
 }
 
-int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
+static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t oldest)
 {
 	struct ctp_header *h = base;
 	if (bytes < CTP_HEADER_BYTES || ctp_load64(&h->magic) != CTP_MAGIC || h->version != CTP_VERSION)
 		return -EPROTO;
 	const struct ctp_ext e = h->ext; // one copy: what is checked is what is used
-	if (e.magic == CTP_EXT_MAGIC && e.version != CTP_EXT_VERSION)
+	if (e.magic == CTP_EXT_MAGIC && (e.version < oldest || e.version > CTP_EXT_VERSION))
 		return -EPROTONOSUPPORT;
-	if (e.magic != CTP_EXT_MAGIC || e.bytes < sizeof(e) ||
+	if (e.magic != CTP_EXT_MAGIC || e.bytes < (e.version < CTP_EXT_VERSION ? CTP_EXT_BYTES_READ : sizeof(e)) ||
 	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
 	    e.stations_max > CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE ||
 	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
@@ -85,6 +85,7 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 	    !fits(bytes, e.sites_off, e.stacks_max, sizeof(struct ctp_site)) ||
 	    (e.names_off && !fits(bytes, e.names_off, CTP_NAMES_MAP_BYTES / sizeof(struct ctp_name) + e.stations_max,
 				  sizeof(struct ctp_name))) ||
+	    (e.functions_off && !fits(bytes, e.functions_off, e.functions_max, sizeof(struct ctp_switch_function))) ||
 	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
 	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes) ||
 	    e.chunks > ctp_chunks_max((uint64_t)e.threads_max * e.ring_bytes))
@@ -106,6 +107,16 @@ int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
 		.ring_capacity = e.ring_bytes / sizeof(struct ctp_record), .chunks = e.chunks,
 	};
 	return 0;
+}
+
+int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes)
+{
+	return open_from(r, base, bytes, CTP_EXT_VERSION);
+}
+
+int ctp_region_read(struct ctp_region *r, void *base, uint64_t bytes)
+{
+	return open_from(r, base, bytes, CTP_EXT_VERSION_READ);
 }
 
 uint64_t ctp_region_moves(const struct ctp_region *r)

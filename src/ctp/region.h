@@ -47,6 +47,8 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 // Fills *r from a mapped region of `bytes`. 0; -EPROTO if its magic is not right or any
 // offset is out of bounds; -EPROTONOSUPPORT if another version of ctp made it.
 int ctp_region_open(struct ctp_region *r, void *base, uint64_t bytes);
+// The same for who only reads: also where a ctp made it whose layout is older, but still read.
+int ctp_region_read(struct ctp_region *r, void *base, uint64_t bytes);
 
 // Changes whenever a thread comes, switches, begins or ends a wait, or is given events.
 uint64_t ctp_region_moves(const struct ctp_region *r);

@@ -58,7 +58,7 @@ static int copy_region(struct core *c)
 	for (size_t i = 0; i < c->file.n; i++)
 		if (!put_part(c, &c->file.parts[i]))
 			return -EIO;
-	return ctp_region_open(&c->region, c->copy, c->file.bytes) ? refuse(c, "a core in which ctp's tables are damaged") : 0;
+	return ctp_region_read(&c->region, c->copy, c->file.bytes) ? refuse(c, "a core in which ctp's tables are damaged") : 0;
 }
 
 static int open_core(struct core *c, const char *path)

@@ -146,8 +146,7 @@ static void sum_streams(struct world *w, const struct changes *v1)
 	w->counts.running += w->v1_running;
 	w->threads = streams_threads(w);
 	for (unsigned k = 0; k < 256; k++)
-		if (!((k >= CTP_EV_SWITCH && k <= CTP_EV_SLEPT) || k == CTP_EV_STATION ||
-		      k >= CTP_EV_USER))
+		if (!ctp_kind_is_long(k) && k != CTP_EV_STATION)
 			w->unknown_kinds += w->kinds[k];
 	if (w->kinds[CTP_EV_SWITCH] > w->counts.switches)
 		w->counts.switches = w->kinds[CTP_EV_SWITCH];

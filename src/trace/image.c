@@ -44,7 +44,7 @@ static int open_tables(struct image *m, int dir, int snapshot)
 		size_t bytes;
 		bool indexed, shot, optional;
 	} all[] = {
-		{ &m->ext_table, "ext", sizeof(struct ctp_ext), false, true },
+		{ &m->ext_table, "ext", CTP_EXT_BYTES_READ, false, true },
 		{ &m->stations, "stations", sizeof(struct ctp_state), true, true },
 		{ &m->threads, "threads", sizeof(struct ctp_thread), true, true },
 		{ &m->fds, "fds", sizeof(struct ctp_fd), true, true },
@@ -70,9 +70,10 @@ static int open_tables(struct image *m, int dir, int snapshot)
 		return later;
 	if (!m->ext_table.n)
 		return -EPROTO;
-	memcpy(&m->ext, table_row(&m->ext_table, 0), sizeof(m->ext));
+	size_t bytes = m->ext_table.row_bytes; // what an older layout has not stays 0
+	memcpy(&m->ext, table_row(&m->ext_table, 0), bytes < sizeof(m->ext) ? bytes : sizeof(m->ext));
 	struct table last = { 0 };
-	if (shot && !table_open(&last, dir, "ext", sizeof(struct ctp_ext), false) && last.n) // it died after that
+	if (shot && !table_open(&last, dir, "ext", CTP_EXT_BYTES_READ, false) && last.n) // it died after that
 		m->ext.crash = ((const struct ctp_ext *)table_row(&last, 0))->crash;
 	table_close(&last);
 	return 0;
@@ -86,7 +87,7 @@ static uint32_t other_layout(int dir)
 	uint32_t layout = 0;
 	if (!table_open(&t, dir, "ext", sizeof(*ext), false) && t.n) {
 		ext = table_row(&t, 0);
-		if (ext->magic == CTP_EXT_MAGIC && ext->version != CTP_EXT_VERSION)
+		if (ext->magic == CTP_EXT_MAGIC && !ctp_version_read(ext->version))
 			layout = ext->version;
 	}
 	table_close(&t);

@@ -30,6 +30,21 @@ static int read_snapshot(const json_t *o, uint64_t *ns, char **reason)
 	return word && !(*reason = strdup(word)) ? -ENOMEM : 0;
 }
 
+// A copy of the text that the key has. 0 or -ENOMEM; a key that is not there leaves NULL.
+static int read_text(char **to, const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s && !(*to = strdup(s)) ? -ENOMEM : 0;
+}
+
+static int read_identity(struct manifest *m, const json_t *root)
+{
+	m->part = (unsigned)get_u64(root, "part");
+	m->wall_ns0 = get_u64(json_object_get(root, "clock"), "wall_ns0");
+	return read_text(&m->uuid, root, "uuid") || read_text(&m->host, root, "host") ||
+	       read_text(&m->boot_id, root, "boot_id") || read_text(&m->started, root, "started") ? -ENOMEM : 0;
+}
+
 static int read_images(struct manifest *m, const json_t *a)
 {
 	size_t n = json_array_size(a);
@@ -106,7 +121,7 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	m->ticks1 = get_u64(clock, "ticks1");
 	m->ns1 = get_u64(clock, "ns1");
 	m->ticks_are_ns = !kind || strcmp(kind, "tsc") || m->ticks1 <= m->ticks0 || m->ns1 <= m->ns0;
-	if (read_snapshot(root, &m->snapshot_ns, &m->snapshot_reason))
+	if (read_snapshot(root, &m->snapshot_ns, &m->snapshot_reason) || read_identity(m, root))
 		return -ENOMEM;
 	m->term_forwarded_ns = get_u64(root, "term_forwarded_ns");
 	m->ended_signal = ended_signal(json_object_get(root, "ended"));
@@ -164,6 +179,10 @@ void manifest_deinit(struct manifest *m)
 		free(m->images[i].exe);
 	}
 	free(m->images);
+	free(m->uuid);
+	free(m->host);
+	free(m->boot_id);
+	free(m->started);
 	free(m->command);
 	free(m->snapshot_reason);
 	memset(m, 0, sizeof(*m));

@@ -195,14 +195,23 @@ static int next_packet(struct stream_reader *r)
 	return 1;
 }
 
-// How many slots of the first `bytes` of the buffer are whole records. The first half of one stays for the
-// next time, unless the packet ends here (`last`): then it is none. A slot that begins a long record is
-// never the second of another, so the last one tells.
+// How many slots of the first `bytes` of the buffer are whole records. What is there of one that goes on behind
+// stays for the next time, unless the packet ends here (`last`): then it is none. All slots of a record but the
+// first say that they are not, so the last record is found from the end.
 static size_t whole_slots(const struct stream_reader *r, size_t bytes, bool last)
 {
 	const struct ctp_record *slots = (const void *)r->buffer;
-	size_t n = bytes / sizeof(*slots);
-	return n - (!last && n > 1 && ctp_kind_is_long(ctp_record_kind(slots + n - 1)));
+	size_t n = bytes / sizeof(*slots), at = n, wants = 1;
+	while (at > 1 && n - at < CTP_RECORD_SLOTS && ctp_record_kind(slots + at - 1) == CTP_EV_REST)
+		at--;
+	if (last || at < 2)
+		return n;
+	unsigned kind = ctp_record_kind(slots + --at);
+	if (ctp_kind_is_long(kind))
+		wants = 2;
+	else if (ctp_kind_is_reserved(kind))
+		wants = 2 + (n - at > 1 ? slots[at + 1].w0 >> 56 : 0);
+	return n - at < wants ? at : n;
 }
 
 // The next bytes of this packet into the buffer. 1, 0: the file became shorter under us, its end is here; -errno.

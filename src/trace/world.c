@@ -52,7 +52,7 @@ int world_cover(struct world *w, const char *format, ...)
 int world_layout(struct world_error *e, const char *what, uint32_t layout)
 {
 	const char *other = layout < CTP_EXT_VERSION ? "an older" : "a newer";
-	return layout == CTP_EXT_VERSION ? 0 :
+	return ctp_version_read(layout) ? 0 :
 	       fail(e, -EPROTO, "%smade by %s ctp (layout %u, this one reads %u); read it with that one's ctp-analyze, "
 		    "or record it again", what, other, layout, CTP_EXT_VERSION);
 }

@@ -89,7 +89,9 @@ def check_request(case):
     before = 0
     for n in (1, 2, 3):
         told, _, _ = is_whole(case, f"ctp.data.{n}", 1 << 20)
-        equal(manifest(case, f"ctp.data.{n}")["snapshot"]["reason"], "request", "reason")
+        shot, run = manifest(case, f"ctp.data.{n}"), manifest(case, "ctp.data")
+        equal((shot["snapshot"]["reason"], shot["part"], shot["uuid"]), ("request", n, run["uuid"]), "reason, part, uuid")
+        need("part" not in run, "the trace itself is a part")
         need(told["switches"] > before, "the tables are older than those of the one before")
         before = told["switches"]
     told, _, _ = is_whole(case, "ctp.data", 1 << 20)

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Records: how large they are, what is left of them when some were lost or are gone, and by which version they were made."""
 import collections
+import datetime
 import json
+import os
+import pathlib
 import re
 import signal
+import struct
 import subprocess
+import tarfile
+import time
+import uuid
 
 from harness import Skip, child_of, equal, need, proc_state, tool, until
 
+HERE = pathlib.Path(__file__).parent
 RING = 1 << 18  # switches that a thread's ring holds
 SMALL = 1 << 12 # if that has 64 KiB
 SWITCHES = 400000
@@ -178,6 +186,67 @@ def check_other_version(case):
     need("damaged" not in done.err, done.err)
 
 
+def check_older_layout(case):
+    """A trace of the layout before, recorded by the ctp-run of its time: its finding is as it was."""
+    with tarfile.open(HERE / "data/layout5.tar.xz") as old:
+        old.extractall(case.dir)
+    report = case.report(case.dir / "layout5")[1]
+    equal([(f["rule"], f["verdict"], f["count"]) for f in report["findings"]], [("CTP001", "likely", 3)], "findings")
+    equal((report["trace"]["switches"], report["trace"]["events"]), (6, 23), "switches, events")
+    need(not any("does not know" in c for c in report["trace"]["coverage"]), report["trace"]["coverage"])
+
+
+def check_reserved(case):
+    """Records of kinds that a later ctp may write are passed over wherever they stand, and counted."""
+    case.ctp("-o", "t", case.target("counts"), "basic", "3000")
+    stream, = case.dir.glob("t/t0.0")
+    was = case.report(case.dir / "t")[1]
+    blob, at, packets, added = stream.read_bytes(), 0, [], 0
+    while at < len(blob):
+        bits, = struct.unpack_from("<Q", blob, at + 32)
+        packet, at = blob[at:at + bits // 8], at + bits // 8
+        time, = struct.unpack_from("<Q", packet, 16)
+        body = packet[96:]
+        for more in (0, 1, 255):  # so that the reader's buffer ends in each part of one
+            body += struct.pack("<QQQQ", 130 | time % 2**56 << 8, 1, 32 | more << 56, 1) + struct.pack("<QQ", 32, 1) * more
+            added += 1
+        size = 8 * (96 + len(body))
+        packets.append(packet[:24] + struct.pack("<QQ", size, size) + packet[40:96] + body)
+    stream.write_bytes(b"".join(packets))
+    now = case.report(case.dir / "t")[1]
+    equal(now["trace"]["switches"], was["trace"]["switches"], "switches")
+    equal(now["trace"]["events"], was["trace"]["events"] + added, "events")
+    need(f"{added} records of kinds that this version does not know" in now["trace"]["coverage"], now["trace"]["coverage"])
+    for form in ("jsonl", "html", "chrome", "perfetto", "folded", "text"):
+        equal(case.analyze("--format=" + form, "t").status, 0, form)
+    lines = [len(case.analyze("--format=jsonl", case.dir / "t").out.splitlines())]
+    equal(lines, [2 * was["trace"]["switches"]], "lines")
+
+
+def check_identity(case):
+    """Each run has a uuid of its own, which its manifest, its regions and its children's regions have in common."""
+    seen = set()
+    for output in ("one", "two"):
+        before = time.time_ns()
+        case.ctp("-f", "-o", output, "sh", "-c", f"{case.target('counts')} basic; {case.target('counts')} basic")
+        after = time.time_ns()
+        ctp = case.dir / output / "ctp"
+        manifest = json.loads((ctp / "trace.json").read_text())
+        run = uuid.UUID(manifest["uuid"])
+        equal((run.version, run.variant), (4, uuid.RFC_4122), "uuid")
+        regions = [p.read_bytes()[64 + 768:64 + 792] for p in ctp.glob("image*/ext")]
+        need(len(regions) > 1, f"{len(regions)} images")
+        wall = manifest["clock"]["wall_ns0"]
+        equal(set(regions), {run.bytes + struct.pack("<Q", wall)}, "uuid and time of the regions")
+        need(before <= wall <= after, f"started at {wall}, not between {before} and {after}")
+        started = datetime.datetime.fromisoformat(manifest["started"])
+        equal(started.timestamp() // 1, wall // 10**9, "started")
+        equal(manifest["host"], os.uname().nodename, "host")
+        equal(manifest["boot_id"], open("/proc/sys/kernel/random/boot_id").read().strip(), "boot id")
+        seen.add(run)
+    equal(len(seen), 2, "uuids")
+
+
 CHECKS = [("lost", check_lost), ("lost_lines", check_lost_lines), ("block", check_block), ("small", check_small), ("full", check_full),
           ("size", check_size), ("suffix", check_suffix),
-          ("other_version", check_other_version)]
+          ("other_version", check_other_version), ("older_layout", check_older_layout), ("reserved", check_reserved), ("identity", check_identity)]

@@ -354,6 +354,11 @@ static void regions_that_lie(void **state)
 	LIE(ext.sites_off, 8);
 	LIE(ext.names_off, bytes);
 	LIE(ext.names_off, 8);
+	LIE(ext.bytes, CTP_EXT_BYTES_READ);
+	good.ext.functions_max = 1;
+	LIE(ext.functions_off, bytes);
+	LIE(ext.functions_off, 8);
+	good.ext.functions_max = 0;
 	h = good;
 	h.ext.names_off = 0; // made before there were names
 	assert_int_equal(ctp_region_open(&r, &h, bytes), 0);
@@ -370,7 +375,15 @@ static void regions_that_lie(void **state)
 	LIE(ext.guest_bytes, ~0ULL);
 	h = good;
 	h.ext.version = CTP_EXT_VERSION - 1;
-	assert_int_equal(ctp_region_open(&r, &h, bytes), -EPROTONOSUPPORT);
+	h.ext.bytes = CTP_EXT_BYTES_READ;
+	assert_int_equal(ctp_region_open(&r, &h, bytes), -EPROTONOSUPPORT); // for who writes there
+	assert_int_equal(ctp_region_read(&r, &h, bytes), 0);
+	h.ext.bytes--;
+	assert_int_equal(ctp_region_read(&r, &h, bytes), -EPROTO);
+	h.ext.version = CTP_EXT_VERSION_READ - 1;
+	assert_int_equal(ctp_region_read(&r, &h, bytes), -EPROTONOSUPPORT);
+	h.ext.version = CTP_EXT_VERSION + 1;
+	assert_int_equal(ctp_region_read(&r, &h, bytes), -EPROTONOSUPPORT);
 }
 
 // ------------------------------------------------------- a write within a copy

@@ -100,6 +100,8 @@ static void present_state(void **state)
 	assert_int_equal(s.lo, number(x, "lo"));
 	assert_int_equal(s.hi, number(x, "hi"));
 	assert_int_equal(s.entry, number(x, "entry"));
+	assert_int_equal(s.source, number(x, "source"));
+	assert_int_equal(s.function, number(x, "function"));
 	for (size_t i = 0; i < CTP_REGS; i++)
 		assert_int_equal(s.regs[i], json_integer_value(json_array_get(json_object_get(x, "regs"), i)));
 	json_t *w = json_object_get(x, "wait");

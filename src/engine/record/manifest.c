@@ -83,7 +83,23 @@ static json_t *clock_json(const struct clock_pairs *c)
 	json_object_set_new(j, "ns0", number(c->ns0));
 	json_object_set_new(j, "ticks1", number(c->ticks1));
 	json_object_set_new(j, "ns1", number(c->ns1));
+	json_object_set_new(j, "wall_ns0", number(c->real0));
 	return j;
+}
+
+// What tells this run from all others.
+static void add_identity(json_t *j, const struct manifest *m)
+{
+	const struct identity *id = m->identity;
+	char uuid[IDENTITY_UUID_TEXT], time[IDENTITY_TIME_TEXT];
+	identity_uuid_text(id, uuid);
+	identity_time_text(id, time);
+	json_object_set_new(j, "uuid", json_string(uuid));
+	if (m->part)
+		json_object_set_new(j, "part", number(m->part));
+	json_object_set_new(j, "host", text(id->host));
+	json_object_set_new(j, "boot_id", text(id->boot_id));
+	json_object_set_new(j, "started", json_string(time));
 }
 
 static json_t *flight(const struct manifest *m)
@@ -108,6 +124,7 @@ static json_t *build(const struct manifest *m)
 	if (m->compressed)
 		json_object_set_new(j, "compressed", number(PACK_WAY));
 	json_object_set_new(j, "complete", json_boolean(m->complete));
+	add_identity(j, m);
 	json_object_set_new(j, "command", list);
 	json_object_set_new(j, "exe", text(m->n_images ? m->images[0].exe : ""));
 	json_object_set_new(j, "pid", number((uint64_t)m->pid));

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/coverage/module_scan.h"
+#include "engine/record/identity.h"
 
 struct manifest_image {
 	unsigned index, process; // process 0 is the one that ctp-run started
@@ -28,7 +29,9 @@ struct manifest {
 	bool complete;
 	char **command; // argv; NULL: unknown
 	pid_t pid;
+	const struct identity *identity;
 	const struct clock_pairs *clock;
+	unsigned part; // of a snapshot of --flight: its number; 0: the trace itself
 	uint64_t snapshot_ns; // 0: none yet
 	const char *snapshot_reason;
 	uint64_t ended_ns;    // 0: not yet

@@ -53,6 +53,8 @@ uint32_t sift(struct ctp_record *slots, uint32_t n, struct ctp_cursor *c, struct
 		b->n += takes;
 		b->records += records;
 		*bad += !takes;
+		if (!takes) // of a kind that nobody here writes: all of it
+			takes = ctp_record_reserved_slots(r, n - i);
 		takes += !takes;
 	}
 	b->end_time = c->time;

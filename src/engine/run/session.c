@@ -31,6 +31,7 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 	e->clock_ns0 = s->clock.ns0;
 	e->options = (s->options->block ? CTP_OPT_BLOCK : 0) | (s->options->follow ? CTP_OPT_FOLLOW : 0) |
 		     (shm->region.chunks ? CTP_OPT_FLIGHT : 0) | more_options;
+	identity_describe(&s->identity, e);
 	ctp_store32(&e->engine_pid, (uint32_t)getpid());
 }
 
@@ -43,6 +44,7 @@ int session_region(struct session *s, const struct options *o, bool libasan)
 	int r = shm_init(&s->first, o->stations, o->ring_bytes, options_chunks(o), o->shm_file);
 	if (r < 0)
 		return r;
+	identity_init(&s->identity, s->clock.real0);
 	session_describe(s, &s->first, libasan ? CTP_OPT_NO_FREE : 0);
 	return 0;
 }
@@ -53,8 +55,10 @@ int session_region_adopt(struct session *s, const struct options *o, int fd)
 	int r = shm_adopt(&s->first, fd);
 	if (r < 0)
 		return r;
-	const struct ctp_ext *e = s->first.region.ext;
+	struct ctp_ext *e = s->first.region.ext;
 	clock_adopt(&s->clock, e->clock_kind == CTP_CLOCK_TSC, e->clock_ticks0, e->clock_ns0);
+	identity_init(&s->identity, s->clock.real0);
+	identity_describe(&s->identity, e);
 	return 0;
 }
 
@@ -88,7 +92,7 @@ void session_drop(struct session *s, size_t i)
 
 int session_open(struct session *s, const char *output, pid_t pid, char **command, const char *exe)
 {
-	s->manifest = (struct manifest){ .command = command, .pid = pid, .clock = &s->clock, .compressed = s->options->compress,
+	s->manifest = (struct manifest){ .command = command, .pid = pid, .identity = &s->identity, .clock = &s->clock, .compressed = s->options->compress,
 					 .switchers = &s->switchers };
 	int r = output_init(&s->output, output, pid, command && command[0] ? command[0] : "");
 	if (r)

@@ -17,6 +17,7 @@
 struct session {
 	const struct options *options;
 	struct clock_pairs clock;
+	struct identity identity;
 	struct shm first; // the first image's region: asked for others, and version 1's
 	struct process **processes; // [0]: the one that ctp-run started, to the end; then children, while they live
 	size_t n_processes, room;

@@ -46,6 +46,7 @@ static int describe(struct session *s, const struct output *to, const char *reas
 	m.complete = true;
 	m.snapshot_ns = clock_mono_ns();
 	m.snapshot_reason = reason;
+	m.part = s->snapshots.n;
 	for (size_t i = 0; i < s->n_processes; i++) {
 		const struct process *p = s->processes[i];
 		if (p->ended || p->listed < 0)

@@ -212,7 +212,7 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 	if (e)
 		return e;
 	const struct ctp_ext *x = &f.header.ext;
-	int open = ctp_region_open(&layout, &f.header, r->bytes);
+	int open = ctp_region_read(&layout, &f.header, r->bytes);
 	if (open)
 		e = open == -EPROTONOSUPPORT ? FIND_OTHER_VERSION : FIND_DAMAGED;
 	else if (!x->guest_pid)
@@ -362,7 +362,7 @@ int find_core(const char *path, struct found *out, const char **why)
 	int e = corefile_open(c, path);
 	if (!e)
 		e = corefile_find_region(c);
-	if (!e && c->version != CTP_EXT_VERSION)
+	if (!e && !ctp_version_read(c->version))
 		e = FIND_OTHER_VERSION;
 	if (!e)
 		e = corefile_check_region(c);
@@ -370,7 +370,7 @@ int find_core(const char *path, struct found *out, const char **why)
 	f.region.bytes = c->bytes;
 	if (!e)
 		e = source_read(&f.region, 0, &f.header, sizeof(f.header));
-	if (!e && ctp_region_open(&layout, &f.header, c->bytes))
+	if (!e && ctp_region_read(&layout, &f.header, c->bytes))
 		e = FIND_DAMAGED;
 	f.pid = (pid_t)(c->pid ? c->pid : f.header.ext.guest_pid);
 	if (e) {
