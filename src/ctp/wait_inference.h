@@ -57,3 +57,53 @@ static inline bool ctp_leads_here(const struct ctp_fd *f, const struct ctp_state
 		   (f->kind == CTP_FD_TIMERFD && (f->last_out & ~CTP_FD_SEVERAL) == c->id);
 	return f->learned != c->id || (ctp_stands_there(f, c) && (own || !ctp_wakes_others(f)));
 }
+
+// C has had something of F, and did not say in its last slice that it wants more.
+static inline bool ctp_may_be_done(const struct ctp_fd *f, const struct ctp_state *c, const struct ctp_wait *wait)
+{
+	return !wait && ctp_was_served(f, c);
+}
+
+// C named F in its last slice, or stands where events of F resumed it. Elsewhere it may wait for anything.
+static inline bool ctp_waits_there(const struct ctp_fd *f, const struct ctp_state *c, const struct ctp_wait *wait)
+{
+	return wait || (c->stack && f->learned_stack == c->stack);
+}
+
+// How an event of F, or a place of F in a polled set, would resume C.
+enum ctp_link {
+	CTP_LINK_NONE,    // not known to
+	CTP_LINK_OWN,     // C registered F itself in its last slice
+	CTP_LINK_SET,     // F stood in a set that was polled since, and events of F resumed C there
+	CTP_LINK_DATA,    // the registration's data points into C's memory
+	CTP_LINK_EVENTS,  // events of F resumed C there
+	CTP_LINK_CONTEXT, // the registration's data points to what holds C's context, and nobody else is known
+};
+
+// What only the caller can tell. ctp-run reads the kernel and the memory, ctp-analyze the tables of the end.
+struct ctp_link_seen {
+	bool registered; // F was in an epoll set
+	bool polled;     // F was given to poll or select since C suspended
+	bool points_in;  // the registration's data points into C's memory
+};
+
+// P2, as far as F's entry (before its end) tells: one judgement for ctp-run and ctp-analyze. `wait`: C's last
+// slice named F so, or NULL. What weakens a link (a pool, ctp_may_be_done, another wait) is for the caller.
+static inline enum ctp_link ctp_wait_link(const struct ctp_fd *f, const struct ctp_state *c, const struct ctp_wait *wait,
+					  const struct ctp_link_seen *seen)
+{
+	bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);
+	const uint64_t others[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
+	bool anothers = false; // what holds a context is guessed by what lies near; these are not
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		anothers |= others[i] && others[i] != c->id;
+	if (wait && (wait->how & CTP_WAIT_REGISTERED))
+		return CTP_LINK_OWN;
+	if (!seen->registered)
+		return seen->polled && resumed ? CTP_LINK_SET : CTP_LINK_NONE;
+	if (seen->points_in)
+		return CTP_LINK_DATA;
+	if (resumed)
+		return CTP_LINK_EVENTS;
+	return (f->leads & CTP_ID_MASK) == c->id && !anothers ? CTP_LINK_CONTEXT : CTP_LINK_NONE;
+}

@@ -48,6 +48,15 @@ m("	if ((from & 1) || !ctp_cas32(seq, from, from + 1))\n		return false;", "	ctp_
 m = of("src/ctp/seq.h", "unit:look")
 m("		if (ctp_wait_still(t, seq))\n			return true;", "		if (seq + 1)\n			return true;", "an entry of two moments counts")
 
+m = of("src/ctp/proof.h", "unit:proof", "unit:trace")
+m("proof_bit(PROOF_P3) | proof_bit(PROOF_P4);", "proof_bit(PROOF_P3);", "a proof is complete without P4")
+m("return (held & all) == all && proof_closed(held);", "return (held & all) == all;", "a proof is complete without P6a and P6b")
+
+m = of("src/ctp/wait_inference.h", "unit:wait_inference", "unit:kernel")
+m("bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);", "bool resumed = f->learned == c->id;",
+  "events that resumed it elsewhere lead to it")
+m("== c->id && !anothers ? CTP_LINK_CONTEXT", "== c->id ? CTP_LINK_CONTEXT", "a context nearby counts though another waits")
+
 m = of("src/ctp/ring.h", "unit:protocol", "unit:record")
 m("*bad = n > capacity;", "*bad = false;", "a ring that claims more than it holds is read")
 m("return head + n > t->until ? CTP_RING_FULL", "return head > t->until ? CTP_RING_FULL", "a record is written over one not yet read")
@@ -80,7 +89,7 @@ m("	return look_in_wait(t, c->wait_call) &&\n	       ctp_wait_still(&l->r->threa
 m("	return look_in_wait(t, c->wait_call) &&\n", "	return\n", "an odd wait_seq alone is taken for sleep")
 m("	if (!t->hooked || t->slot < 0)\n		return false;", "	if (t->slot < 0)\n		return false;", "a wait that the entry does not tell of counts")
 m("return t->polls || (", "return (", "threads that wait in epoll are not asked")
-m("	if (delivered(l->r, s) && s->a[LOOK_P5].holds != 1) {", "	if (0) {", "an event that somebody has taken is forgotten")
+m("	if (delivered(l->r, s) && s->a[PROOF_P5].holds != 1) {", "	if (0) {", "an event that somebody has taken is forgotten")
 m("	if (s->c.was.event_time > s->s.since)\n		return true;", "", "an event of the closed descriptor is forgotten")
 m("	if (l->shared == SHARED)", "	if (0)", "another process that shares the set is forgotten")
 m("bool exits = c->wait_call == CTP_IN_EXIT;", "bool exits = false;", "the wait for the last inspection is taken for a loop's")
@@ -147,7 +156,7 @@ m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a 
 m("		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))", "		else if (0)",
   "a futex that other processes may wake is private")
 m("	if (!c || c->wait_timeout_ns >= 0) {", "	if (!c) {", "a poll with a timeout is for ever")
-m("	else if (!still)\n		look_say_all(l, LOOK_P6B, -1,", "	else if (0)\n		look_say_all(l, LOOK_P6B, -1,", "P6b of a program that moves",
+m("	else if (!still)\n		look_say_all(l, PROOF_P6B, -1,", "	else if (0)\n		look_say_all(l, PROOF_P6B, -1,", "P6b of a program that moves",
   survives="not shown yet: it takes a process that nothing else could wake")
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 

@@ -37,7 +37,7 @@ static int begin(void **state)
 	copy = thread;
 	task = (struct proc_task){.tid = TID, .slot = 0, .state = 'S', .nr = SYS_epoll_pwait, .args = {4, 0, 0, (uint64_t)-1},
 				  .wchan = "ep_poll", .hooked = true};
-	s = (struct suspect){.rule = 1, .s = {.since = 1000}, .c = {.epoch = EPOCH, .fd = 0, .gen = 3, .kind = CTP_CAND_CLOSE}};
+	s = (struct suspect){.rule = RULE_LOST_WAKEUP, .s = {.since = 1000}, .c = {.epoch = EPOCH, .fd = 0, .gen = 3, .kind = CTP_CAND_CLOSE}};
 	l = (struct look){.r = &region, .pid = 1, .who = &who, .n = 1, .threads = &copy, .nthreads = 1, .tasks = {&task, 1},
 			  .shared = SHARED_NOT};
 	return 0;
@@ -46,8 +46,8 @@ static int begin(void **state)
 static void assert_judged(int p4, int p5)
 {
 	flight_judge(&l);
-	assert_int_equal(s.a[LOOK_P4].holds, p4);
-	assert_int_equal(s.a[LOOK_P5].holds, p5);
+	assert_int_equal(s.a[PROOF_P4].holds, p4);
+	assert_int_equal(s.a[PROOF_P5].holds, p5);
 }
 
 static void awake(void)
@@ -62,7 +62,7 @@ static void asleep_in_a_wait_that_it_never_left(void **state)
 {
 	(void)state;
 	assert_judged(1, 1);
-	assert_non_null(strstr(s.a[LOOK_P4].text, "1 never left"));
+	assert_non_null(strstr(s.a[PROOF_P4].text, "1 never left"));
 	thread.wait_seq = 9; // it has left it since, and entered another one
 	assert_judged(-1, 1);
 	thread.wait_seq = 8; // it has left it, and may have an event
@@ -181,16 +181,16 @@ static void by_the_tables(void **state)
 		thread.seen = EPOCH - 1 + i;
 		thread.slept_epoch = EPOCH + 1 - i;
 		flight_tables(&region, &s);
-		assert_int_equal(s.a[LOOK_P4].holds, i == 0 ? -1 : 1);
-		assert_int_equal(s.a[LOOK_P5].holds, i == 2 ? -1 : 1);
+		assert_int_equal(s.a[PROOF_P4].holds, i == 0 ? -1 : 1);
+		assert_int_equal(s.a[PROOF_P5].holds, i == 2 ? -1 : 1);
 	}
 	s.c.was.event_time = 1001;
 	flight_tables(&region, &s);
-	assert_int_equal(s.a[LOOK_P4].holds, -1);
+	assert_int_equal(s.a[PROOF_P4].holds, -1);
 	s.c.was.event_time = 0;
 	ext.forks = 1;
 	flight_tables(&region, &s);
-	assert_int_equal(s.a[LOOK_P4].holds, -1);
+	assert_int_equal(s.a[PROOF_P4].holds, -1);
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, begin)

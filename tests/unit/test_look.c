@@ -148,20 +148,20 @@ static void an_entry_that_changes_all_along_is_no_evidence(void **state)
 static void it_may_hold_an_event(void **state)
 {
 	(void)state;
-	struct suspect s = {.rule = 1, .c = {.epoch = EPOCH - 5, .fd = -1}}, *who = &s;
+	struct suspect s = {.rule = RULE_LOST_WAKEUP, .c = {.epoch = EPOCH - 5, .fd = -1}}, *who = &s;
 	struct look l = {.r = &region, .pid = getpid(), .who = &who, .n = 1, .shared = SHARED_NOT};
 	backwards = false;
 	split = 0;
 	begin(0);
 	assert_int_equal(look_begin(&l), 0);
 	flight_judge(&l);
-	assert_int_equal(s.a[LOOK_P4].holds, 1);
-	assert_int_equal(s.a[LOOK_P5].holds, 1);
+	assert_int_equal(s.a[PROOF_P4].holds, 1);
+	assert_int_equal(s.a[PROOF_P5].holds, 1);
 	steps_max = UINT32_MAX;
 	look_thread(&l, 0);
 	flight_judge(&l);
-	assert_int_equal(s.a[LOOK_P4].holds, -1);
-	assert_int_not_equal(s.a[LOOK_P5].holds, 1);
+	assert_int_equal(s.a[PROOF_P4].holds, -1);
+	assert_int_not_equal(s.a[PROOF_P5].holds, 1);
 	look_deinit(&l);
 }
 

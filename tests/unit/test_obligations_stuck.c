@@ -30,7 +30,7 @@ static int setup(void **state)
 	station.c.waits[0] = (struct ctp_wait){ .fd = 7, .gen = 3, .events = EPOLLIN, .how = CTP_WAIT_EAGAIN, .epfd = -1 };
 	fd.index = 7;
 	fd.f = (struct ctp_fd){ .gen = 3, .life = CTP_FD_OPEN, .reg_epfd = 4, .learned = 41, .learned_stack = 5, .event_time = 900 };
-	seen = (struct witness){ .rule = 5, .coroutine = 41, .fd = 7, .gen = 3, .older = IDMAP_NONE };
+	seen = (struct witness){ .rule = RULE_ONESHOT, .coroutine = 41, .fd = 7, .gen = 3, .older = IDMAP_NONE };
 	for (unsigned i = 0; i < PROOFS; i++)
 		seen.items[i] = (struct witness_item){ HOLDS_TRUE, NULL, 3000 };
 	seen.items[PROOF_P6A].holds = seen.items[PROOF_P6B].holds = HOLDS_FALSE;

@@ -81,44 +81,39 @@ static bool was_polled(const struct suspect *s)
 	       ((out || !s->wait) && (was->polled_out > s->state->since || now->polled_out > s->state->since));
 }
 
-// Is it where the descriptor's events found it, or was it told to wait there? Elsewhere it may wait for anything: in a pool, for work.
-static bool stays(const struct suspect *s, const struct ctp_fd *was)
-{
-	return s->wait || (s->state->stack && was->learned_stack == s->state->stack);
-}
-
 // It has had something of the descriptor, and did not say that it wants more.
 static bool may_be_done(const struct suspect *s)
 {
-	return !s->wait && ctp_was_served(&s->cand->was, s->state);
+	return ctp_may_be_done(&s->cand->was, s->state, s->wait);
 }
 
-// Does a place in a set lead to the coroutine? No set says whom its descriptors wake.
-static enum holds leads_by_set(const struct suspect *s)
-{
-	bool learned = s->cand->was.learned == s->state->id, polled = was_polled(s);
-	if (learned && polled && stays(s, &s->cand->was))
-		return may_be_done(s) || ctp_in_pool(s->state) ? HOLDS_OPEN : HOLDS_TRUE;
-	return said_eagain(s) && (learned || polled) ? HOLDS_OPEN : HOLDS_FALSE;
-}
-
-// Does a row of the descriptor lead to the coroutine?
+// Does a row of the descriptor, or a place in a polled set, lead to the coroutine? Partner: link_of() in the
+// engine. What the engine saw in memory counts as data that points there; a context nearby alone does not.
 static enum holds leads(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
 	const struct ctp_fd *was = &s->cand->was;
-	if (s->wait && (s->wait->how & CTP_WAIT_REGISTERED))
-		return ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
 	const struct ctp_cand *del = image_del_of(s->image, s->cand->fd, s->cand->gen);
-	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS) && del && del != s->cand)
+	bool own = s->wait && (s->wait->how & CTP_WAIT_REGISTERED);
+	if (!own && was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS) && del && del != s->cand)
 		was = &del->was;
-	if (was->reg_epfd < 0 && !(was->flags & CTP_FD_MANYREGS))
-		return leads_by_set(s);
-	if ((was->learned == c->id || (!was->learned && was->learned_stack)) && !stays(s, was))
-		return HOLDS_FALSE;
-	if (was->learned == c->id || seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi))
+	const struct ctp_link_seen see = {
+		.registered = was->reg_epfd >= 0 || (was->flags & CTP_FD_MANYREGS),
+		.polled = was_polled(s),
+		.points_in = seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi),
+	};
+	const struct ctp_fd *from = see.registered ? was : &s->cand->was; // polled sets are noted in the entry at its end
+	enum ctp_link link = ctp_wait_link(from, c, s->wait, &see);
+	if (link == CTP_LINK_OWN)
+		return ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
+	bool resumed = from->learned == c->id;
+	if (see.registered && (resumed || (!from->learned && from->learned_stack)) && !ctp_waits_there(from, c, s->wait))
+		return HOLDS_FALSE; // its events found it, or somebody, elsewhere: it waits for something else here
+	if (link != CTP_LINK_NONE && link != CTP_LINK_CONTEXT)
 		return may_be_done(s) || ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
-	return was->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
+	if (!see.registered)
+		return said_eagain(s) && (resumed || see.polled) ? HOLDS_OPEN : HOLDS_FALSE;
+	return from->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
 // Are all its waits for this descriptor? false: another one is alive.

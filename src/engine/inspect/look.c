@@ -236,7 +236,7 @@ void look_say(struct look_answer *a, int holds, const char *format, ...)
 	va_end(ap);
 }
 
-void look_say_all(struct look *l, enum look_item item, int holds, const char *text)
+void look_say_all(struct look *l, enum proof item, int holds, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
 		look_say(&l->who[i]->a[item], holds, "%s", text);

@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ctp/proof.h"
 #include "ctp/region.h"
+#include "ctp/rules.h"
 #include "ctp/seq.h"
 #include "engine/inspect/span.h"
 #include "engine/target/proc.h"
 #include "engine/target/rows.h"
 #include "engine/target/polled.h"
 #include "engine/target/signals.h"
-
-enum look_item { LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P4, LOOK_P5, LOOK_P6A, LOOK_P6B, LOOK_ITEMS };
 
 #define LOOK_TEXT 240
 struct look_answer {
@@ -28,7 +28,7 @@ struct look_answer {
 // A coroutine that waits for a descriptor that went away. The copies of
 // region data are taken once and are what every judge works on.
 struct suspect {
-	unsigned rule; // 1 = CTP001: what it is suspected of
+	unsigned rule; // enum ctp_rule: what it is suspected of
 	uint32_t cand; // index in the table; UINT32_MAX: it is waiting for something that did not end,
 		       // and `c` was made up by the engine: fd, gen, epoch, `was` = the entry
 	struct ctp_cand c;
@@ -44,7 +44,7 @@ struct suspect {
 	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
 	uint64_t said;      // digest of the last line about it
 	// the look under way
-	struct look_answer a[LOOK_ITEMS];
+	struct look_answer a[PROOFS]; // those that proof_is_witnessed()
 	struct span mine[2]; // stack and control block, with the allocations that hold them
 	bool heap[2];        // that is a block of the heap
 	bool whole[2];       // that is all of a mapping, as no allocation is known
@@ -108,7 +108,7 @@ void look_thread(struct look *l, uint32_t slot);
 int look_again(struct look *l);
 
 void look_say(struct look_answer *a, int holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void look_say_all(struct look *l, enum look_item item, int holds, const char *text);
+void look_say_all(struct look *l, enum proof item, int holds, const char *text);
 void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.

@@ -89,7 +89,7 @@ static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const ch
 	char symbol[160];
 	if (!names_static(l->pid, &l->maps, addr, symbol, sizeof(symbol)))
 		return false;
-	look_say(&s->a[LOOK_P6A], 0, "its %s lies in static storage (%s), which can always be reached", what, symbol);
+	look_say(&s->a[PROOF_P6A], 0, "its %s lies in static storage (%s), which can always be reached", what, symbol);
 	look_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
 	return true;
 }
@@ -97,7 +97,7 @@ static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const ch
 static void own(struct look *l, struct suspect *s, const struct malloc_heap_query *q, size_t n)
 {
 	const struct ctp_state *c = &s->s;
-	struct look_answer *a = &s->a[LOOK_P6A];
+	struct look_answer *a = &s->a[PROOF_P6A];
 	struct span stack, block;
 	s->nmine = 0;
 	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
@@ -173,7 +173,7 @@ static void set_apart(struct look *l)
 		for (unsigned k = 0; k < s->nmine; k++)
 			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
 		if (s->mixed)
-			look_say(&s->a[LOOK_P6A], -1, "its memory lies among what is others': what leads to it cannot be told apart");
+			look_say(&s->a[PROOF_P6A], -1, "its memory lies among what is others': what leads to it cannot be told apart");
 	}
 	free(known);
 }

@@ -143,8 +143,8 @@ static void root_group(struct reach *r, uint32_t group, const char *text)
 	for (size_t i = 0; i < l->n; i++)
 		if (graph_group(&r->g, (uint32_t)i) == group) {
 			look_open(l, l->who[i]->s.id, "%s leads to it", text);
-			if (l->who[i]->a[LOOK_P6A].holds != 0)
-				look_say(&l->who[i]->a[LOOK_P6A], 0, "%s leads to coroutine %llu", text,
+			if (l->who[i]->a[PROOF_P6A].holds != 0)
+				look_say(&l->who[i]->a[PROOF_P6A], 0, "%s leads to coroutine %llu", text,
 					 (unsigned long long)l->who[i]->s.id);
 		}
 }
@@ -328,7 +328,7 @@ static void name_words(struct reach *r, uint32_t k, uint64_t id)
 static void answer(struct reach *r, size_t i)
 {
 	struct suspect *s = r->l->who[i];
-	struct look_answer *a = &s->a[LOOK_P6A];
+	struct look_answer *a = &s->a[PROOF_P6A];
 	unsigned long long id = s->s.id;
 	uint32_t k = graph_group(&r->g, (uint32_t)i);
 	if (r->told[k])

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctp/rules.h"
 #include "ctp/there.h"
 #include "engine/inspect/look.h"
 #include "engine/sets/set_line.h"
@@ -25,7 +26,6 @@
 
 #define MS 1000000ULL
 enum { CHECK_MS = 30, SHORT_MS = 2, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000 };
-enum { RULE_STALE = 7, RULE_FORKED = 26 };
 
 struct sets {
 	const struct ctp_region *r;
@@ -127,19 +127,20 @@ static void stale_rows(FILE *out, struct look *l)
 
 // ------------------------------------------------------------------ one look
 
-static json_t *answer(const char *id, const struct look_answer *a)
+static json_t *answer(const struct suspect *all, enum proof p)
 {
+	const struct look_answer *a = &all->a[p];
 	json_t *holds = a->holds < 0 ? json_null() : json_boolean(a->holds == 1), *text = json_string(a->text);
-	return json_pack("{s:s, s:o, s:o}", "id", id, "holds", holds, "text", text ? text : json_string("?"));
+	return json_pack("{s:s, s:o, s:o}", "id", proof_word(p), "holds", holds, "text", text ? text : json_string("?"));
 }
 
 // What is so of the program as a whole.
 static void write_whole(FILE *out, const struct look *l, const struct suspect *all, uint64_t ns)
 {
 	json_t *evidence = json_array();
-	json_array_append_new(evidence, answer("P0", &all->a[LOOK_P0]));
-	json_array_append_new(evidence, answer("P5", &all->a[LOOK_P5]));
-	json_array_append_new(evidence, answer("P6b", &all->a[LOOK_P6B]));
+	json_array_append_new(evidence, answer(all, PROOF_P0));
+	json_array_append_new(evidence, answer(all, PROOF_P5));
+	json_array_append_new(evidence, answer(all, PROOF_P6B));
 	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
 				l->final ? "final" : "live", "complete", l->rows.complete, "handlers", quiet_handled(l->pid) != 0,
 				"evidence", evidence));
@@ -150,7 +151,7 @@ static void write_whole(FILE *out, const struct look *l, const struct suspect *a
 static bool take(struct sets *s, struct look *l)
 {
 	bool told = true;
-	struct suspect all = {.rule = 15, .cand = UINT32_MAX, .wait = -1, .turns0 = UINT64_MAX};
+	struct suspect all = {.rule = RULE_CYCLE, .cand = UINT32_MAX, .wait = -1, .turns0 = UINT64_MAX};
 	struct suspect *who = &all;
 	uint64_t ns = proc_now_ns();
 	all.c.fd = -1;
@@ -171,7 +172,7 @@ static bool take(struct sets *s, struct look *l)
 		flight_judge(l);
 		quiet_judge(l);
 		write_whole(s->out, l, &all, ns);
-		told &= !l->rested || (!l->disturbed && all.a[LOOK_P6B].holds >= 0);
+		told &= !l->rested || (!l->disturbed && all.a[PROOF_P6B].holds >= 0);
 	}
 	fflush(s->out);
 	look_deinit(l);

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "ctp/polled.h"
+#include "ctp/rules.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/target/names.h"
@@ -41,7 +42,7 @@ static size_t gather(const struct ctp_region *r, struct held *v)
 	struct ctp_walk w = ctp_walk_incidents(r);
 	for (uint64_t k = ctp_walk_from(&w, 0); k < w.n && r->ext->incidents[19] && n < HELD_MOST; k = ctp_walk_from(&w, k + 1)) {
 		const struct ctp_incident *i = &r->incidents[k];
-		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != 19)
+		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != RULE_HELD)
 			continue;
 		if (ctp_load64(&i->value[RELEASED]))
 			continue; // let go: as a lock is that is held while another coroutine is run under it
@@ -107,7 +108,7 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 static void write_line(FILE *out, pid_t pid, const struct held *h)
 {
 	char name[64];
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", "CTP019",
+	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", rules_id[RULE_HELD],
 			      "coroutine", json_count(h->i.who), "site", json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
 			      "count", json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
 			      (int)(h->i.value[WAITED] != 0), "left", (int)h->i.stack, "owner_tid", (int)h->owner, "others",

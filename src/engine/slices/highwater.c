@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "ctp/rules.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/target/proc.h"
@@ -143,7 +144,7 @@ static void write_line(FILE *out, const struct ctp_state *s, const struct stack 
 		snprintf(pc, sizeof(pc), "0x%llx", (unsigned long long)k->pcs[i]);
 		json_array_append_new(a, json_string(pc));
 	}
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:s, s:i, s:o, s:o, s:o}", "v", 1, "rule", "CTP020", "coroutine",
+	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:s, s:i, s:o, s:o, s:o}", "v", 1, "rule", rules_id[RULE_HIGHWATER], "coroutine",
 			      json_count(s->id), "changes", json_count(s->changes), "site", site, "count", 1, "size",
 			      json_count(k->hi - k->lo), "unused", json_count(k->mark - k->lo), "stack", a);
 	if (!o)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "ctp/rules.h"
 #include "ctp/words.h"
 #include "engine/slices/slice.h"
 
@@ -52,7 +53,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static uint64_t hash_of(unsigned rule, const struct slice *l)
 {
 	uint64_t h = mix(0xcbf29ce484222325ULL, rule);
-	if (rule == 16)
+	if (rule == RULE_STARVED)
 		return mix(h, l->went_on);
 	for (const char *p = l->block.call; p && *p; p++)
 		h = mix(h, (unsigned char)*p);
@@ -118,12 +119,10 @@ static void add_block(json_t *o, const struct slice_block *b)
 static void write_line(const struct sites *s, const struct site *k, const struct slice *l, uint64_t count,
 		       uint64_t ns, uint64_t total, bool over)
 {
-	char rule[16];
 	if (!s->out)
 		return;
-	snprintf(rule, sizeof(rule), "CTP%03u", k->rule);
 	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-			      "v", 1, "rule", rule, "coroutine", json_count(k->id), "changes", json_count(l->changes),
+			      "v", 1, "rule", rules_id[k->rule], "coroutine", json_count(k->id), "changes", json_count(l->changes),
 			      "site", json_hex(k->hash), "count", json_count(count), "over", (int)over,
 			      "began_ns", json_count(l->began_ns), "slice_ns", json_count(ns), "tid", l->tid,
 			      "total_ns", json_count(total), "cpu_ns", json_count(l->cpu_ns), "delayed_ns",
@@ -131,7 +130,7 @@ static void write_line(const struct sites *s, const struct site *k, const struct
 			      "served", (int)l->served, "went_on", (int)l->went_on, "left", (int)l->left);
 	if (!o)
 		return;
-	if (k->rule == 16)
+	if (k->rule == RULE_STARVED)
 		json_object_set_new(o, "stack", stack(&l->common));
 	else
 		add_block(o, &l->block);

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "ctp/rules.h"
 #include "ctp/seq.h"
 #include "engine/inspect/look.h"
 #include "engine/target/names.h"
@@ -261,11 +262,11 @@ static void tell(struct slices *s, struct slice *l, uint64_t ns, bool over)
 	if (blocked && l->block.lock)
 		name_lock(s, &l->block);
 	if (blocked)
-		sites_note(s->sites, l->block.kind == SLICE_LOCK ? 18 : 17, l, ns, over);
+		sites_note(s->sites, l->block.kind == SLICE_LOCK ? RULE_LOCK : RULE_BLOCKING, l, ns, over);
 	else if (l->others && by_itself >= SLICE_LONG_NS && ns - l->began_ns >= SLICE_LONG_NS)
-		sites_note(s->sites, 16, l, ns, over);
+		sites_note(s->sites, RULE_STARVED, l, ns, over);
 	if (blocked && l->others && l->cpu_ns >= SLICE_LONG_NS)
-		sites_note(s->sites, 16, l, ns, over);
+		sites_note(s->sites, RULE_STARVED, l, ns, over);
 }
 
 static struct slice *begin_slice(const struct track *k, uint32_t slot, int tid)

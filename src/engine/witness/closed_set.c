@@ -119,7 +119,7 @@ static const struct row *row_of(const struct look *l, int fd)
 
 static void judge_p3(const struct look *l, struct suspect *s, int fd, const struct ctp_fd *f)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	int number = other_number(l->r, s), tid = waiting_thread(l, s), polls = polling_thread(l, fd);
 	const struct row *row = l->rows.complete ? row_of(l, fd) : NULL;
 	if (!l->rows.complete)
@@ -144,7 +144,7 @@ static void judge_p3(const struct look *l, struct suspect *s, int fd, const stru
 // Another registration that leads to it, or another thing that it waits for.
 static void judge_p2(const struct look *l, struct suspect *s, int fd, const struct ctp_fd *f)
 {
-	struct look_answer *a = &s->a[LOOK_P2];
+	struct look_answer *a = &s->a[PROOF_P2];
 	bool own = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
 	for (size_t i = 0; i < l->rows.n; i++)
@@ -169,8 +169,8 @@ void closed_set_judge(struct look *l, struct suspect *s)
 	struct ctp_fd f;
 	int fd;
 	if (!closed_set_wait(l->r, s, &fd, &f)) {
-		look_say(&s->a[LOOK_P2], 0, "what it waited for has ended since");
-		look_say(&s->a[LOOK_P3], -1, "what it waited for has ended since");
+		look_say(&s->a[PROOF_P2], 0, "what it waited for has ended since");
+		look_say(&s->a[PROOF_P3], -1, "what it waited for has ended since");
 		return;
 	}
 	judge_p2(l, s, fd, &f);

@@ -13,9 +13,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "ctp/rules.h"
 #include "unwind/unwind.h"
-
-static const char *const ITEMS[LOOK_ITEMS] = {"P0", "P2", "P3", "P4", "P5", "P6a", "P6b"};
 
 const char *evidence_fd_kind(unsigned kind)
 {
@@ -73,7 +72,7 @@ static uint64_t mix(uint64_t h, const char *s)
 static uint64_t digest(const struct suspect *s, const char *look)
 {
 	uint64_t h = mix(0xcbf29ce484222325ULL, look);
-	for (int i = 0; i < LOOK_ITEMS; i++)
+	for (unsigned i = 0; i < PROOFS; i++)
 		h = mix((h ^ (uint64_t)(s->a[i].holds + 2)) * 0x100000001b3ULL, s->a[i].text);
 	return h ? h : 1;
 }
@@ -81,10 +80,12 @@ static uint64_t digest(const struct suspect *s, const char *look)
 static json_t *answers(const struct suspect *s)
 {
 	json_t *a = json_array();
-	for (int i = 0; i < LOOK_ITEMS; i++) {
+	for (unsigned i = 0; i < PROOFS; i++) {
+		if (!proof_is_witnessed(i))
+			continue;
 		json_t *holds = s->a[i].holds < 0 ? json_null() : json_boolean(s->a[i].holds == 1);
 		json_t *text = json_string(s->a[i].text);
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", ITEMS[i], "holds", holds, "text",
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds, "text",
 						   text ? text : json_string("?")));
 	}
 	return a;
@@ -121,12 +122,11 @@ void evidence_write(FILE *out, const struct look *l, struct suspect *s, uint64_t
 	uint64_t d = digest(s, look);
 	if (!out || d == s->said)
 		return;
-	char name[160], rule[16];
-	snprintf(rule, sizeof(rule), "CTP%03u", s->rule);
+	char name[160];
 	evidence_fd_name(&s->c, name, sizeof(name));
 	json_t *named = *name ? json_string(name) : NULL; // NULL too if it is no UTF-8
 	json_t *o = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:i, s:I, s:s, s:o, s:o, s:o, s:I, s:I}", "v", 1, "ns",
-			      (json_int_t)ns, "look", look, "rule", rule, "coroutine", (json_int_t)s->s.id, "changes",
+			      (json_int_t)ns, "look", look, "rule", rules_id[s->rule], "coroutine", (json_int_t)s->s.id, "changes",
 			      (json_int_t)s->s.changes, "cand", (json_int_t)s->cand, "fd", (int)s->c.fd, "gen",
 			      (json_int_t)s->c.gen, "fd_kind", evidence_fd_kind(s->c.fd_kind), "fd_name",
 			      named ? named : json_null(), "evidence", answers(s), "open", open_ways(l, s),

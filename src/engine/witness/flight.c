@@ -29,7 +29,7 @@ static bool delivered(const struct ctp_region *r, const struct suspect *s)
 {
 	struct ctp_fd f;
 	int fd;
-	if (s->rule == 25)
+	if (s->rule == RULE_SET_CLOSED)
 		return closed_set_wait(r, s, &fd, &f) && f.event_time > s->s.since;
 	if (s->c.was.event_time > s->s.since)
 		return true;
@@ -64,10 +64,10 @@ static bool could_take(const struct ctp_region *r, const struct ctp_thread *t, c
 
 static void judge_p4(struct look *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[LOOK_P4];
+	struct look_answer *a = &s->a[PROOF_P4];
 	unsigned after = 0, inside = 0;
 	// Whoever took the event may still pass it on, until all have slept again.
-	if (delivered(l->r, s) && s->a[LOOK_P5].holds != 1) {
+	if (delivered(l->r, s) && s->a[PROOF_P5].holds != 1) {
 		look_say(a, 0, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
 			 s->c.fd, s->c.gen);
 		return;
@@ -113,7 +113,7 @@ static bool sleeps(const struct look *l, const struct proc_task *t)
 
 static void judge_p5(struct look *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[LOOK_P5];
+	struct look_answer *a = &s->a[PROOF_P5];
 	unsigned n = 0;
 	for (uint32_t i = 0; i < l->nthreads; i++) {
 		const struct ctp_thread *c = &l->threads[i];
@@ -194,7 +194,7 @@ void flight_judge(struct look *l)
 
 void flight_tables(const struct ctp_region *r, struct suspect *s)
 {
-	struct look_answer *p4 = &s->a[LOOK_P4], *p5 = &s->a[LOOK_P5];
+	struct look_answer *p4 = &s->a[PROOF_P4], *p5 = &s->a[PROOF_P5];
 	uint32_t high = ctp_load32(&r->ext->thread_high);
 	look_say(p4, 1, "every polling thread waited anew after %s", event_of(s));
 	look_say(p5, 1, "every thread that runs coroutines slept after %s", event_of(s));

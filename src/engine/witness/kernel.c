@@ -80,7 +80,7 @@ static void judge_p0(struct look *l)
 			look_say(&a, 0, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
 				 l->rows.v[i].epfd);
 	}
-	look_say_all(l, LOOK_P0, a.holds, a.text);
+	look_say_all(l, PROOF_P0, a.holds, a.text);
 }
 
 // ------------------------------------------------------------------------ P3
@@ -169,7 +169,7 @@ static int polls_for(const struct look *l, const struct suspect *s, size_t task)
 
 bool kernel_threads_hold(struct look *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (in_io_of(l, s, t)) {
@@ -193,7 +193,7 @@ bool kernel_threads_hold(struct look *l, struct suspect *s)
 
 static void judge_p3(struct look *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	if (!l->rows.complete) {
 		look_say(a, -1, l->rows.denied ? "the kernel does not show the program's descriptors" :
 						 "too many registrations to read them all while the program runs");
@@ -233,42 +233,35 @@ static void judge_p3(struct look *l, struct suspect *s)
 
 // ------------------------------------------------------------------------ P2
 
-// What holds a context is guessed by what lies near; whom it woke, and who waits for it, are not.
-static bool of_another(const struct suspect *s)
+static const struct ctp_wait *wait_of(const struct suspect *s)
 {
-	const struct ctp_fd *f = &s->c.was;
-	const uint64_t who[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
-	for (size_t i = 0; i < sizeof(who) / sizeof(*who); i++)
-		if (who[i] && who[i] != s->s.id)
-			return true;
-	return false;
+	return s->wait >= 0 ? &s->s.waits[s->wait] : NULL;
 }
 
 // It has had something of F, and did not say that it wants more.
 static bool may_be_done(const struct suspect *s)
 {
-	return s->wait < 0 && ctp_was_served(&s->c.was, &s->s);
+	return ctp_may_be_done(&s->c.was, &s->s, wait_of(s));
 }
 
-// How the registration of F leads to C; NULL if it is not known to.
+// How the registration of F leads to C; NULL if it is not known to. Partner: leads() in obligations.c.
 static const char *link_of(const struct suspect *s)
 {
-	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
-		return "it registered the descriptor itself before it suspended";
-	bool polled = s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since;
-	bool there = s->wait >= 0 || (s->s.stack && s->c.was.learned_stack == s->s.stack); // where it was resumed
-	if (s->c.was.reg_epfd < 0)
-		return polled && there && s->c.was.learned == s->s.id && !may_be_done(s) ?
-		       "it stood in a set that was polled after it suspended, and events of it resumed it before" : NULL;
-	if (may_be_done(s))
-		return NULL;
-	if (look_references(s, s->c.was.reg_data))
-		return "the registration's data points into its memory";
-	if (there && s->c.was.learned == s->s.id)
-		return "events of the descriptor resumed it before";
-	if ((s->c.was.leads & CTP_ID_MASK) == s->s.id && !of_another(s))
-		return "the registration's data points to what holds its context";
-	return NULL;
+	static const char *const texts[] = {
+		[CTP_LINK_OWN] = "it registered the descriptor itself before it suspended",
+		[CTP_LINK_SET] = "it stood in a set that was polled after it suspended, and events of it resumed it before",
+		[CTP_LINK_DATA] = "the registration's data points into its memory",
+		[CTP_LINK_EVENTS] = "events of the descriptor resumed it before",
+		[CTP_LINK_CONTEXT] = "the registration's data points to what holds its context",
+	};
+	const struct ctp_fd *f = &s->c.was;
+	const struct ctp_link_seen seen = {
+		.registered = f->reg_epfd >= 0,
+		.polled = f->polled > s->s.since || f->polled_out > s->s.since,
+		.points_in = look_references(s, f->reg_data),
+	};
+	enum ctp_link link = ctp_wait_link(f, &s->s, wait_of(s), &seen);
+	return link == CTP_LINK_NONE || (link != CTP_LINK_OWN && may_be_done(s)) ? NULL : texts[link];
 }
 
 // Another live row that leads to C.
@@ -300,7 +293,7 @@ const struct ctp_wait *kernel_other_wait(const struct look *l, const struct susp
 
 static void judge_p2(struct look *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[LOOK_P2];
+	struct look_answer *a = &s->a[PROOF_P2];
 	const char *how = link_of(s);
 	const struct row *row = other_row(l, s);
 	const struct ctp_wait *w = kernel_other_wait(l, s);
@@ -337,11 +330,11 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		bool through = s->rule == 25 && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
-		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[LOOK_P2].holds == 0)
+		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
+		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == 0)
 			continue;
 		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
-			look_say(&s->a[LOOK_P2], 0, "fd %d#%u is %s as well, and %s", fd, f->gen,
+			look_say(&s->a[PROOF_P2], 0, "fd %d#%u is %s as well, and %s", fd, f->gen,
 				 f->reg_epfd >= 0 ? "registered" : "polled", how);
 	}
 }
@@ -350,8 +343,8 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 void kernel_unsettle(struct look *l, bool stuck)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[LOOK_P2].holds == 1)
-			look_say(&l->who[i]->a[LOOK_P2], -1, "there was no time to look at every registration");
+		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == 1)
+			look_say(&l->who[i]->a[PROOF_P2], -1, "there was no time to look at every registration");
 }
 
 // Open descriptors that lead to a suspect, too.
@@ -384,11 +377,11 @@ void kernel_judge(struct look *l)
 		if (stuck_rule(l->who[i]->rule))
 			continue;
 		if (look_late(l)) {
-			look_say(&l->who[i]->a[LOOK_P2], -1, "there was no time to look at every coroutine");
-			look_say(&l->who[i]->a[LOOK_P3], -1, "there was no time to look at every coroutine");
+			look_say(&l->who[i]->a[PROOF_P2], -1, "there was no time to look at every coroutine");
+			look_say(&l->who[i]->a[PROOF_P3], -1, "there was no time to look at every coroutine");
 			continue;
 		}
-		if (l->who[i]->rule == 25) {
+		if (l->who[i]->rule == RULE_SET_CLOSED) {
 			closed_set_judge(l, l->who[i]);
 			continue;
 		}

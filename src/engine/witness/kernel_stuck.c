@@ -130,7 +130,7 @@ static bool put_off(const struct look *l, const struct suspect *s, const char *t
 
 static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	if (o->armed)
 		look_say(a, 0, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
 	else if (!o->n)
@@ -147,7 +147,7 @@ static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o,
 // An edge that was told to somebody else, or to nobody, before C came to wait.
 static void edge(struct suspect *s, const struct rows_of *o)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	bool in = stuck_directions(s) & EPOLLIN, out = stuck_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
 	if (!o->armed || o->edges < o->armed)
@@ -164,7 +164,7 @@ static void edge(struct suspect *s, const struct rows_of *o)
 
 static void delivered(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	if (!o->armed)
 		look_say(a, 0, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time < s->s.since)
@@ -176,7 +176,7 @@ static void delivered(struct look *l, struct suspect *s, const struct rows_of *o
 
 static void wrong_waiter(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	const struct ctp_fd *f = &s->c.was;
 	if (!o->n)
 		look_say(a, 0, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
@@ -189,7 +189,7 @@ static void wrong_waiter(struct look *l, struct suspect *s, const struct rows_of
 
 static void timer(struct look *l, struct suspect *s, const struct rows_of *o)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	int off = stuck_disarmed(l->pid, s->c.fd);
 	if (off <= 0)
 		look_say(a, off, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
@@ -202,17 +202,17 @@ static void timer(struct look *l, struct suspect *s, const struct rows_of *o)
 
 static bool asks_ready(const struct suspect *s)
 {
-	return s->rule == 4 || s->rule == 5 || s->rule == 8 || s->rule == 9;
+	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED || s->rule == RULE_WRONG_WAITER;
 }
 
 // What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
 static bool ready(struct look *l, struct suspect *s, const struct rows_of *o)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	if (!asks_ready(s))
 		return true;
 	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_ready(l->pid, s->c.fd, stuck_directions(s)) : -1;
-	if (s->rule == 5)
+	if (s->rule == RULE_ONESHOT)
 		return true;
 	if (s->ready < 0)
 		look_say(a, -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
@@ -225,9 +225,9 @@ static bool ready(struct look *l, struct suspect *s, const struct rows_of *o)
 
 static void judge_p3(struct look *l, struct suspect *s, const char *set)
 {
-	struct look_answer *a = &s->a[LOOK_P3];
+	struct look_answer *a = &s->a[PROOF_P3];
 	struct ctp_fd f;
-	if (s->rule == 3) {
+	if (s->rule == RULE_PARKED) {
 		look_say(a, 1, "no registration, no read or write that had to wait, no timer");
 		return;
 	}
@@ -243,13 +243,13 @@ static void judge_p3(struct look *l, struct suspect *s, const char *set)
 	struct rows_of o = rows_of(l, s);
 	if (!ready(l, s, &o))
 		return;
-	if (s->rule == 5)
+	if (s->rule == RULE_ONESHOT)
 		one_shot(l, s, &o, set);
-	else if (s->rule == 4)
+	else if (s->rule == RULE_MISSED_EDGE)
 		edge(s, &o);
-	else if (s->rule == 8)
+	else if (s->rule == RULE_DELIVERED)
 		delivered(l, s, &o, set);
-	else if (s->rule == 9)
+	else if (s->rule == RULE_WRONG_WAITER)
 		wrong_waiter(l, s, &o, set);
 	else
 		timer(l, s, &o);
@@ -263,8 +263,8 @@ static void settle_ready(struct look *l)
 	proc_tasks_deinit(&now);
 	for (size_t i = 0; !still && i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		if (s->rule != 5 && asks_ready(s) && s->a[LOOK_P3].holds == 1)
-			look_say(&s->a[LOOK_P3], -1, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
+		if (s->rule != RULE_ONESHOT && asks_ready(s) && s->a[PROOF_P3].holds == 1)
+			look_say(&s->a[PROOF_P3], -1, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
 	}
 }
 
@@ -289,8 +289,8 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 
 static void judge_p2(struct look *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[LOOK_P2];
-	if (s->rule == 3) {
+	struct look_answer *a = &s->a[PROOF_P2];
+	if (s->rule == RULE_PARKED) {
 		look_say(a, -1, "it waits for nothing that is known");
 		return;
 	}
@@ -312,15 +312,15 @@ static void refuted_by(struct look *l, uint64_t id, const struct row *row, const
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if (stuck_rule(s->rule) && s->a[LOOK_P2].holds != 0 && (s->c.fd < 0 || !is_of(l, s, row)))
-			look_say(&s->a[LOOK_P2], 0, "fd %d in epoll fd %d is registered as well, and %s", row->tfd, row->epfd, how);
+		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != 0 && (s->c.fd < 0 || !is_of(l, s, row)))
+			look_say(&s->a[PROOF_P2], 0, "fd %d in epoll fd %d is registered as well, and %s", row->tfd, row->epfd, how);
 	}
 }
 
 static bool leads(const struct suspect *s, const struct row *row)
 {
 	return stuck_rule(s->rule) && s->c.fd != row->tfd &&
-	       (look_references(s, row->data) || (s->c.fd >= 0 && s->rule != 9 && row->data == data_of(s)));
+	       (look_references(s, row->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && row->data == data_of(s)));
 }
 
 // A row that is armed and leads to somebody: to a suspect of another descriptor it is a way out.
@@ -361,9 +361,9 @@ void kernel_stuck(struct look *l)
 		struct suspect *s = l->who[i];
 		if (!stuck_rule(s->rule))
 			continue;
-		if (s->rule != 3 && look_late(l)) {
-			look_say(&s->a[LOOK_P2], -1, "there was no time to look at every coroutine");
-			look_say(&s->a[LOOK_P3], -1, "there was no time to look at every coroutine");
+		if (s->rule != RULE_PARKED && look_late(l)) {
+			look_say(&s->a[PROOF_P2], -1, "there was no time to look at every coroutine");
+			look_say(&s->a[PROOF_P3], -1, "there was no time to look at every coroutine");
 			continue;
 		}
 		judge_p3(l, s, set);

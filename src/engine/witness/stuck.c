@@ -240,24 +240,24 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 	return (told || edge) && !too && (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > x->s.since));
 }
 
-// Of what is it suspected? 0: nothing.
-static unsigned rule_of(const struct walk *w, struct suspect *x)
+// Of what is it suspected?
+static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 {
 	unsigned rows;
 	uint32_t events = armed(w, x->c.fd, &rows);
 	bool late = signals_late(w->deadline_ns), firm = stuck_firm(x, w->pid), ask = w->asleep && !late;
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (!rows)
-		return 0;
+		return RULE_NONE;
 	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_REAL_EVENTS) && stuck_disarmed(w->pid, x->c.fd) == 1)
-		return firm && x->c.was.opener == x->s.id ? 27 : 0;
+		return firm && x->c.was.opener == x->s.id ? RULE_TIMER : RULE_NONE;
 	if (!events) {
 		x->ready = ask ? stuck_ready(w->pid, x->c.fd, stuck_directions(x)) : -1;
-		return another && x->ready == 1 ? 9 : 5;
+		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;
 	}
 	if ((!firm && !another) || !ask || (x->ready = stuck_ready(w->pid, x->c.fd, stuck_directions(x))) != 1)
-		return 0;
-	return another ? 9 : told ? 8 : events & EPOLLET ? 4 : 0;
+		return RULE_NONE;
+	return another ? RULE_WRONG_WAITER : told ? RULE_DELIVERED : events & EPOLLET ? RULE_MISSED_EDGE : RULE_NONE;
 }
 
 // ------------------------------------------------------------- suspects
@@ -307,7 +307,7 @@ static void ask_kernel(struct walk *w)
 	for (size_t i = 0; i < w->n; i++) {
 		struct suspect *x = w->pairs[i];
 		bool late = w->final && signals_late(w->deadline_ns);
-		x->rule = rows && !late ? rule_of(w, x) : 0;
+		x->rule = rows && !late ? rule_of(w, x) : RULE_NONE;
 		if (x->rule)
 			keep(w, x);
 		else
@@ -340,7 +340,7 @@ static void parked(struct walk *w)
 		struct suspect *x = new_suspect(w, i, &c);
 		if (!x)
 			return;
-		x->rule = 3;
+		x->rule = RULE_PARKED;
 		keep(w, x);
 		found++;
 	}

@@ -86,16 +86,16 @@ bool stuck_row_is(const struct row *row, pid_t pid, int fd)
 
 bool stuck_refuted(struct suspect *s)
 {
-	struct look_answer *p2 = &s->a[LOOK_P2];
+	struct look_answer *p2 = &s->a[PROOF_P2];
 	if (!stuck_rule(s->rule))
 		return false;
 	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks for F.
-	bool tried = s->rule == 5 && p2->holds < 0 && s->a[LOOK_P6A].holds != 1 && s->a[LOOK_P3].holds == 1;
+	bool tried = s->rule == RULE_ONESHOT && p2->holds < 0 && s->a[PROOF_P6A].holds != 1 && s->a[PROOF_P3].holds == 1;
 	if (tried && s->ready < 0)
-		look_say(&s->a[LOOK_P3], -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+		look_say(&s->a[PROOF_P3], -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
 	else if (tried && !s->ready)
 		p2->holds = 0;
-	s->gone = p2->holds == 0 || s->a[LOOK_P3].holds == 0;
+	s->gone = p2->holds == 0 || s->a[PROOF_P3].holds == 0;
 	return s->gone;
 }
 
@@ -104,9 +104,9 @@ size_t stuck_open(struct suspect **who, size_t n)
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct suspect *s = who[i];
-		bool open = s->a[LOOK_P3].holds < 0 || s->a[LOOK_P4].holds < 0 || s->a[LOOK_P5].holds < 0;
+		bool open = s->a[PROOF_P3].holds < 0 || s->a[PROOF_P4].holds < 0 || s->a[PROOF_P5].holds < 0;
 		// Of this one only P6 makes anything.
-		open |= s->rule == 5 && s->a[LOOK_P2].holds < 0 && s->a[LOOK_P6A].holds != 1 && s->a[LOOK_P6B].holds < 0;
+		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds < 0 && s->a[PROOF_P6A].holds != 1 && s->a[PROOF_P6B].holds < 0;
 		if (stuck_rule(s->rule) && !s->gone && open)
 			who[kept++] = who[i];
 	}

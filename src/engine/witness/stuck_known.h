@@ -8,12 +8,13 @@
 // CTP003, 004, 005, 008, 009, 027: suspects that stuck_gather() adds, whose descriptor is open.
 static inline bool stuck_rule(unsigned rule)
 {
-	return rule == 3 || rule == 4 || rule == 5 || rule == 8 || rule == 9 || rule == 27;
+	return rule == RULE_PARKED || rule == RULE_MISSED_EDGE || rule == RULE_ONESHOT || rule == RULE_DELIVERED ||
+	       rule == RULE_WRONG_WAITER || rule == RULE_TIMER;
 }
 // Could a word in memory that leads to it refute it? Else an armed registration does anyway.
 static inline bool stuck_needs_memory(unsigned rule)
 {
-	return !stuck_rule(rule) || rule == 3 || rule == 5;
+	return !stuck_rule(rule) || rule == RULE_PARKED || rule == RULE_ONESHOT;
 }
 
 // After all have judged: has it turned out to be none? Marks it, so that it is dropped.

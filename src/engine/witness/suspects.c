@@ -110,12 +110,12 @@ static void add(struct batch *b, uint32_t cand, uint32_t station, const struct c
 		s->lost++;
 		return;
 	}
-	static const unsigned rules[] = {[CTP_CAND_CLOSE] = 1, [CTP_CAND_DEL] = 2, [CTP_CAND_SET] = 25};
+	static const unsigned rules[] = {[CTP_CAND_CLOSE] = RULE_LOST_WAKEUP, [CTP_CAND_DEL] = RULE_REMOVED, [CTP_CAND_SET] = RULE_SET_CLOSED};
 	x->cand = cand;
 	x->s = *c;
 	x->s.station = station;
 	memcpy(&x->c, &s->r->cands[cand], sizeof(x->c));
-	x->rule = x->c.kind < sizeof(rules) / sizeof(rules[0]) ? rules[x->c.kind] : 1;
+	x->rule = x->c.kind < sizeof(rules) / sizeof(rules[0]) ? rules[x->c.kind] : RULE_LOST_WAKEUP;
 	x->wait = wait;
 	x->turns0 = b->turns;
 	x->found_ns = b->now_ns;

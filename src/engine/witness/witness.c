@@ -76,8 +76,10 @@ void witness_free(struct witness *w)
 // All that can be shown is shown; only the coroutine's running could undo it.
 static bool settled(const struct suspect *s)
 {
-	return s->a[LOOK_P0].holds == 1 && s->a[LOOK_P2].holds == 1 && s->a[LOOK_P3].holds == 1 &&
-	       s->a[LOOK_P4].holds == 1 && (s->a[LOOK_P6A].holds == 1 || s->a[LOOK_P6B].holds == 1);
+	unsigned held = 0;
+	for (unsigned p = 0; p < PROOFS; p++)
+		held |= proof_is_witnessed(p) && s->a[p].holds == 1 ? proof_bit(p) : 0;
+	return proof_complete(held);
 }
 
 static uint64_t backoff(const struct suspect *s)
@@ -100,14 +102,14 @@ static void judge(struct look *l)
 	else
 		for (size_t i = 0; i < l->n; i++)
 			if (suspect_objects(l->who[i]))
-				look_say(&l->who[i]->a[LOOK_P6A], -1, "memory was not searched: %s",
+				look_say(&l->who[i]->a[PROOF_P6A], -1, "memory was not searched: %s",
 					 l->rested ? "what leads to it settles nothing here" : "the program did not come to rest");
 }
 
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
 static bool in_vain(const struct suspect *s)
 {
-	return stuck_rule(s->rule) && !s->gone && s->a[LOOK_P3].holds < 0;
+	return stuck_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds < 0;
 }
 
 static void report(struct witness *w, struct look *l, uint64_t ns)
@@ -124,7 +126,7 @@ static void report(struct witness *w, struct look *l, uint64_t ns)
 			continue;
 		s->settled = settled(s);
 		w->certain += s->settled;
-		if (s->rule == 3 && l->final && s->a[LOOK_P6A].holds != 1 && look_late(l))
+		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != 1 && look_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
 		if (s->said && !s->settled && l->final && signals_hurried())
 			continue; // what was seen while there was time is more
@@ -359,11 +361,11 @@ void witness_ended(struct witness *w)
 	suspects_withdraw(&w->suspects);
 	for (size_t i = 0; i < w->suspects.n; i++) {
 		struct suspect *s = w->suspects.v[i];
-		if (s->said && s->a[LOOK_P4].holds == 1)
+		if (s->said && s->a[PROOF_P4].holds == 1)
 			continue; // what was seen while it lived is more
 		l.who = &s;
 		l.n = 1;
-		static const enum look_item open[] = {LOOK_P0, LOOK_P2, LOOK_P3, LOOK_P6A, LOOK_P6B};
+		static const enum proof open[] = {PROOF_P0, PROOF_P2, PROOF_P3, PROOF_P6A, PROOF_P6B};
 		for (size_t k = 0; k < sizeof(open) / sizeof(*open); k++)
 			look_say_all(&l, open[k], -1, "the program ended before this could be seen");
 		flight_tables(w->r, s);

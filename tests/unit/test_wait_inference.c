@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+//
+// What a descriptor's entry says of a coroutine: each link, and each condition
+// of it taken away.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ctp/wait_inference.h"
+
+enum { ME = 41, OTHER = 42, HERE = 7, THERE = 8 };
+
+static struct ctp_fd f;
+static struct ctp_state c;
+static struct ctp_wait named;
+static struct ctp_link_seen seen;
+
+// Nothing leads to a coroutine that is suspended at HERE; `named` says that it tried the descriptor.
+static int setup(void **state)
+{
+	(void)state;
+	f = (struct ctp_fd){ .kind = CTP_FD_TCP, .reg_time = 50, .reg_epfd = 3 };
+	c = (struct ctp_state){ .id = ME, .stack = HERE, .since = 100 };
+	named = (struct ctp_wait){ .fd = 5, .how = CTP_WAIT_EAGAIN };
+	seen = (struct ctp_link_seen){ .registered = true };
+	return 0;
+}
+
+static enum ctp_link link(const struct ctp_wait *wait)
+{
+	return ctp_wait_link(&f, &c, wait, &seen);
+}
+
+static void nothing_leads_nowhere(void **state)
+{
+	(void)state;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+	assert_int_equal(link(&named), CTP_LINK_NONE); // that it tried says nothing of who is woken
+}
+
+static void its_own_registration_comes_first(void **state)
+{
+	(void)state;
+	named.how = CTP_WAIT_REGISTERED;
+	assert_int_equal(link(&named), CTP_LINK_OWN);
+	seen = (struct ctp_link_seen){ .points_in = true, .polled = true };
+	f.learned = OTHER;
+	assert_int_equal(link(&named), CTP_LINK_OWN);
+}
+
+static void data_points_in(void **state)
+{
+	(void)state;
+	seen.points_in = true;
+	assert_int_equal(link(NULL), CTP_LINK_DATA);
+	seen.registered = false; // there is no registration of which that would be the data
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+}
+
+static void events_resumed_it_there(void **state)
+{
+	(void)state;
+	f.learned = ME;
+	f.learned_stack = HERE;
+	assert_int_equal(link(NULL), CTP_LINK_EVENTS);
+	f.learned_stack = THERE;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+	assert_int_equal(link(&named), CTP_LINK_EVENTS); // it says itself that it is about this one
+	f.learned = OTHER;
+	assert_int_equal(link(&named), CTP_LINK_NONE);
+	f.learned_stack = c.stack = 0; // two stacks that are not known are not the same
+	f.learned = ME;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+}
+
+static void a_polled_set_takes_both(void **state)
+{
+	(void)state;
+	seen = (struct ctp_link_seen){ .polled = true };
+	f.learned = ME;
+	f.learned_stack = HERE;
+	assert_int_equal(link(NULL), CTP_LINK_SET);
+	seen.polled = false;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+	seen.polled = true;
+	f.learned = OTHER;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+}
+
+static void a_context_counts_unless_another_is_known(void **state)
+{
+	(void)state;
+	f.leads = ME;
+	assert_int_equal(link(NULL), CTP_LINK_CONTEXT);
+	f.waiter[0] = ME;
+	assert_int_equal(link(NULL), CTP_LINK_CONTEXT);
+	f.waiter[1] = OTHER;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+	f.waiter[1] = 0;
+	f.learned = OTHER;
+	assert_int_equal(link(NULL), CTP_LINK_NONE);
+}
+
+static void who_was_served_may_be_done(void **state)
+{
+	(void)state;
+	assert_false(ctp_may_be_done(&f, &c, NULL));
+	f.last_in = ME;
+	assert_true(ctp_may_be_done(&f, &c, NULL));
+	assert_false(ctp_may_be_done(&f, &c, &named)); // it tried again
+	f.reg_time = c.since; // registered anew since
+	assert_false(ctp_may_be_done(&f, &c, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(nothing_leads_nowhere, setup),
+		cmocka_unit_test_setup(its_own_registration_comes_first, setup),
+		cmocka_unit_test_setup(data_points_in, setup),
+		cmocka_unit_test_setup(events_resumed_it_there, setup),
+		cmocka_unit_test_setup(a_polled_set_takes_both, setup),
+		cmocka_unit_test_setup(a_context_counts_unless_another_is_known, setup),
+		cmocka_unit_test_setup(who_was_served_may_be_done, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
