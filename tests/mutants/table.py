@@ -97,6 +97,7 @@ m("	if (delivered(r, s) && p5->holds != 1)", "	if (0)", "an event that somebody 
 m("	if (look_has_kin(r))\n		look_say(p4, -1", "	if (0)\n		look_say(p4, -1", "a child that shares the set is forgotten")
 
 m = of("src/engine/inspect/look.c", "unit:look")
+m("	word &= (1ULL << 48) - 1;\n", "", "a tagged pointer leads nowhere", "unit:kernel")
 m("	if (!ctp_thread_read(t, c))", "	ctp_thread_read(t, c);\n	if (0)", "an entry of which nothing is known is evidence")
 m("	c->life = life;\n", "", "a slot that was filled in meanwhile counts as live")
 
@@ -128,11 +129,10 @@ m("	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;", "	retu
 m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system call that is not shown is none")
 m("		look_say(a, -1, l->rows.denied ?", "		look_say(a, 1, l->rows.denied ?", "P3 without the kernel's rows")
 m("	if (!s->c.ino && !s->c.dev) {\n		look_say(a, -1,", "	if (!s->c.ino && !s->c.dev) {\n		look_say(a, 1,", "P3 of a file of which nothing is known")
-m("	word &= (1ULL << 48) - 1;\n", "", "a tagged pointer leads nowhere")
 m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		look_say(a, 0,", "	if (0)\n		look_say(a, 0,", "more waits than were kept are forgotten")
 m("	else if (w)\n		look_say(a, 0, \"it waits for fd", "	else if (0)\n		look_say(a, 0, \"it waits for fd", "another wait of its own is forgotten")
-m("		if ((has && l->rows.v[i].data == data) || kernel_leads_in", "		if (kernel_leads_in", "another row with its data is not seen")
-m("|| kernel_leads_in(s, l->rows.v[i].data))\n			return &l->rows.v[i];", ")\n			return &l->rows.v[i];",
+m("		if ((has && l->rows.v[i].data == data) || look_references", "		if (look_references", "another row with its data is not seen")
+m("|| look_references(s, l->rows.v[i].data))\n			return &l->rows.v[i];", ")\n			return &l->rows.v[i];",
   "another row that points into it is not seen")
 m("f.gen == w->gen && f.life == CTP_FD_OPEN)\n			return w;", "f.life == CTP_FD_OPEN)\n			return w;", "a wait of an older generation counts")
 m("	else if (ctp_in_pool(&s->s))", "	else if (0)", "a coroutine in a pool waits for the last descriptor that it had")
@@ -146,7 +146,7 @@ m("		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&", "		boo
 m("l->threads[t->slot].wait_since > s->c.time;", "true;", "a thread that sleeps in the set since before its close is not seen")
 m("	else if (number >= 0)", "	else if (0)", "a duplicate of the set is not seen")
 m("	else if (look_has_kin(l->r))", "	else if (0)", "a child may have the set")
-m("		if (l->rows.v[i].data == data || kernel_leads_in", "		if (kernel_leads_in", "a row in another set is not seen")
+m("		if (l->rows.v[i].data == data || look_references", "		if (look_references", "a row in another set is not seen")
 
 # ------------------------------------------------------------------ P6b
 m = of("src/engine/witness/quiet.c", "unit:kernel", "unit:witness")

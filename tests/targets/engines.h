@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // engines.h - programs that know how often they switched, one per way to
-// switch: engines_NAME.c gives `cases`, engines.c runs the one that is asked
+// switch: engines_<name>.c gives `cases`, engines.c runs the one that is asked
 // for and prints "coroutines C switches S" last (the contract's words). Where a
 // case knows how its coroutines ended it says "finished F destroyed D" before.
 #pragma once

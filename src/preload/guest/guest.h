@@ -19,7 +19,7 @@
 //	}
 //
 // Between enter and leave: no malloc, stdio, lock, abort, nor any libc call
-// that is interposed; system calls go through arch/sys.h and leave errno alone.
+// that is interposed; system calls go through guest_syscall (exit.h) and leave errno alone.
 #pragma once
 
 #include <stdbool.h>

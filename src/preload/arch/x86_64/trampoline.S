@@ -5,7 +5,7 @@
 // trampoline calls the C hook on the thread's private stack (nothing is written
 // below the program's stack pointer), restores every argument, and jumps.
 //
-// The private stack's frame, from its top down (struct arguments in hook_context.h):
+// The private stack's frame, from its top down (struct arguments in context.h):
 //	-8   the program's rsp (points to the return address)
 //	-16  unused
 //	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the area
