@@ -60,14 +60,14 @@ static int teardown(void **state)
 static enum verdict verdict(unsigned rule)
 {
 	char name[16];
-	struct found out = { 0 };
+	struct results out = { 0 };
 	seen.rule = rule;
 	snprintf(name, sizeof(name), "CTP%03u", rule);
 	const struct pass *pass = pass_find(name);
 	assert_non_null(pass);
 	assert_int_equal(pass->run(pass, &w, &out), 0);
 	enum verdict v = out.ncases ? out.cases[0].proof.verdict : VERDICT_NONE;
-	found_deinit(&out);
+	results_deinit(&out);
 	return v;
 }
 

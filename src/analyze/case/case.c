@@ -31,7 +31,7 @@ static bool address(const uint8_t bytes[28], char *buf, size_t room)
 }
 
 // "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL if it is not known. What is open the kernel names best.
-static const char *name_of(const struct suspect *s, int32_t fd, uint32_t gen, struct found *f)
+static const char *name_of(const struct suspect *s, int32_t fd, uint32_t gen, struct results *f)
 {
 	const struct ctp_cand *cand = s->cand;
 	const char *open = cand ? NULL : descriptors_name(&s->image->descriptors, fd, gen);
@@ -43,8 +43,8 @@ static const char *name_of(const struct suspect *s, int32_t fd, uint32_t gen, st
 	if (!cand || !cand->name_len || !address(cand->local, local, sizeof(local)))
 		return NULL;
 	if (!address(cand->peer, peer, sizeof(peer)))
-		return found_text(f, "%s", local);
-	return found_text(f, "%s %s %s", local, cand->was.opened_how == CTP_CALL_ACCEPT ? "<-" : "->", peer);
+		return results_text(f, "%s", local);
+	return results_text(f, "%s %s %s", local, cand->was.opened_how == CTP_CALL_ACCEPT ? "<-" : "->", peer);
 }
 
 static unsigned kind_of(const struct suspect *s, const struct ctp_fd *fd)
@@ -71,22 +71,22 @@ void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char 
 }
 
 // What the timeline ends with: the looks, which are no ticks of the trace's.
-static void last_look(struct verdict_case *c, struct found *f)
+static void last_look(struct verdict_case *c, struct results *f)
 {
 	const struct suspect *s = &c->about;
 	uint64_t ns = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
 	uint64_t looked = s->witness ? s->witness->ns : 0;
 	if (looked && looked < ns && c->nevents < CASE_EVENTS)
 		c->events[c->nevents++] = (struct case_event){ looked, 0, s->witness->turns ?
-			found_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since", s->witness->turns,
-				   s->witness->turns == 1 ? "" : "s") :
+			results_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since", s->witness->turns,
+				     s->witness->turns == 1 ? "" : "s") :
 			"ctp-run looks at it" };
 	if (ns && c->nevents < CASE_EVENTS)
 		c->events[c->nevents++] = (struct case_event){ ns, 0,
-			found_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed", c->id) };
+			results_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed", c->id) };
 }
 
-static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, struct found *f)
+static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, struct results *f)
 {
 	const char *call = words_call(cand->call);
 	c->actor = (struct case_party){
@@ -94,10 +94,10 @@ static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, stru
 		.call = call && cand->call != CTP_CALL_CLOSE ? call : NULL,
 		.ticks = cand->time, .stack = cand->closer_stack,
 	};
-	case_event(c, cand->time, cand->closer, found_text(f, "%s(%d)", call ? call : "close", cand->fd));
+	case_event(c, cand->time, cand->closer, results_text(f, "%s(%d)", call ? call : "close", cand->fd));
 }
 
-static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *fd, struct found *f)
+static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *fd, struct results *f)
 {
 	const struct suspect *s = &c->about;
 	uint64_t since = world_ns(s->world, s->state->since);
@@ -106,11 +106,11 @@ static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *
 	uint32_t of = s->wait && s->wait->events ? s->wait->events : fd ? fd->reg_events : 0;
 	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
 	words_events(of, events, sizeof(events));
-	return found_text(f, "%s for %s on fd %d#%u (%s%s%s)", span, events, c->fd, c->gen,
-			  words_kind(c->fd_kind), c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");
+	return results_text(f, "%s for %s on fd %d#%u (%s%s%s)", span, events, c->fd, c->gen,
+			    words_kind(c->fd_kind), c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");
 }
 
-void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct found *f)
+void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct results *f)
 {
 	*c = (struct verdict_case){ .pass = pass, .about = *s, .id = s->state->id, .stack = s->state->stack,
 				    .label = "waiting", .fd = s->cand ? s->cand->fd : s->wait ? s->wait->fd : -1,
@@ -132,11 +132,11 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 		const char *open = words_call(fd->opened_how);
 		c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener,
 						 .ticks = fd->opened, .stack = fd->opener_stack };
-		case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?",
-								 c->fd, c->gen));
+		case_event(c, fd->opened, fd->opener, results_text(f, "%s opens fd %d#%u", open ? open : "?",
+								   c->fd, c->gen));
 	}
 	case_event(c, s->state->since, c->id, c->fd < 0 ? "suspends" :
-		   found_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
+		   results_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
 	if (s->cand)
 		tell_actor(c, s->cand, f);
 	last_look(c, f);

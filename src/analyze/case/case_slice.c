@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "ctp/words.h"
 
-void case_of_slice(struct verdict_case *c, const struct pass *pass, const struct world *w, const struct image *m,
-		   const struct slices_item *i, const char *seen)
+void case_slice_make(struct verdict_case *c, const struct pass *pass, const struct world *w, const struct image *m,
+		     const struct slices_item *i, const char *seen)
 {
 	bool complete = case_complete(w, m);
 	*c = (struct verdict_case){
@@ -29,7 +29,7 @@ void case_of_slice(struct verdict_case *c, const struct pass *pass, const struct
 	c->proof.items[PROOF_P3] = (struct obligation){ HOLDS_TRUE, seen };
 }
 
-int case_slices(const struct pass *pass, unsigned rule, const struct world *w, struct found *out, case_each_slice *each)
+int case_slice_each(const struct pass *pass, unsigned rule, const struct world *w, struct results *out, case_slice_fn *each)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
@@ -41,23 +41,23 @@ int case_slices(const struct pass *pass, unsigned rule, const struct world *w, s
 	return r;
 }
 
-const char *case_lock(const struct slices_item *i, struct found *f)
+const char *case_slice_lock(const struct slices_item *i, struct results *f)
 {
-	return i->lock_name ? found_text(f, "%s (0x%" PRIx64 ")", i->lock_name, i->lock) : found_text(f, "0x%" PRIx64, i->lock);
+	return i->lock_name ? results_text(f, "%s (0x%" PRIx64 ")", i->lock_name, i->lock) : results_text(f, "0x%" PRIx64, i->lock);
 }
 
-const char *case_others(const struct slices_item *i, struct found *f)
+const char *case_slice_others(const struct slices_item *i, struct results *f)
 {
 	uint64_t n = i->others ? i->others : i->served;
 	const char *s = n == 1 ? "" : "s";
 	if (i->others)
-		return found_text(f, "; %" PRIu64 " coroutine%s waited for this thread's loop", n, s);
-	return found_text(f, "; another thread served the %" PRIu64 " coroutine%s that waited", n, s);
+		return results_text(f, "; %" PRIu64 " coroutine%s waited for this thread's loop", n, s);
+	return results_text(f, "; another thread served the %" PRIu64 " coroutine%s that waited", n, s);
 }
 
-const char *case_span(uint64_t ns, struct found *f)
+const char *case_slice_span(uint64_t ns, struct results *f)
 {
 	char span[32];
 	text_duration(span, sizeof(span), ns);
-	return found_text(f, "%s", span);
+	return results_text(f, "%s", span);
 }

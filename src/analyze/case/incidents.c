@@ -8,7 +8,7 @@
 
 #include "ctp/words.h"
 
-int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn, struct found *out)
+int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn, struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
@@ -38,7 +38,7 @@ const struct ctp_state *incidents_coroutine(const struct image *m, uint64_t id)
 	return s && s->entity == CTP_COROUTINE ? s : NULL;
 }
 
-void incidents_opener(struct verdict_case *c, const struct image *m, struct found *f)
+void incidents_opener(struct verdict_case *c, const struct image *m, struct results *f)
 {
 	const struct ctp_fd *fd = c->fd < 0 ? NULL : image_fd(m, c->fd);
 	if (!fd || fd->gen != c->gen)
@@ -46,10 +46,10 @@ void incidents_opener(struct verdict_case *c, const struct image *m, struct foun
 	const char *open = words_call(fd->opened_how);
 	c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener, .ticks = fd->opened,
 					 .stack = fd->opener_stack };
-	case_event(c, fd->opened, fd->opener, found_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
+	case_event(c, fd->opened, fd->opener, results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
 }
 
-const char *incidents_who(const struct image *m, uint64_t id, struct found *f)
+const char *incidents_who(const struct image *m, uint64_t id, struct results *f)
 {
 	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
 	bool native = s && s->entity == CTP_NATIVE;
@@ -57,10 +57,10 @@ const char *incidents_who(const struct image *m, uint64_t id, struct found *f)
 		native |= ((const struct ctp_thread *)table_row(&m->threads, n))->native == id;
 	if (!id)
 		return "a native stack";
-	return found_text(f, "%s %" PRIu64, native ? "native stack" : "coroutine", id);
+	return results_text(f, "%s %" PRIu64, native ? "native stack" : "coroutine", id);
 }
 
-const char *incidents_times(const struct ctp_incident *i, struct found *f)
+const char *incidents_times(const struct ctp_incident *i, struct results *f)
 {
-	return i->count > 1 ? found_text(f, " (%" PRIu64 " times)", i->count) : "";
+	return i->count > 1 ? results_text(f, " (%" PRIu64 " times)", i->count) : "";
 }

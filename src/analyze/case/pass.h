@@ -26,7 +26,7 @@ struct case_event { // of the timeline
 #define CASE_EVENTS 6
 
 // What a pass says of one coroutine. case_of_*() fills in what the evidence
-// holds; the pass adds what it alone knows. Texts belong to `found` (found_text).
+// holds; the pass adds what it alone knows. Texts belong to the results (results_text).
 struct verdict_case {
 	const struct pass *pass;
 	struct suspect about;  // state is NULL where the station was recycled
@@ -55,7 +55,7 @@ struct fact {
 	char *message;
 };
 
-struct found {
+struct results {
 	struct verdict_case *cases;
 	size_t ncases, cases_capacity;
 	struct fact *facts;
@@ -75,7 +75,7 @@ struct pass {
 	bool waits;   // of a coroutine that waits: it stands in one finding of these at most
 	bool idle;    // of one that waits for what may never come, as a circle: it is no healthy waiter either
 	bool unwell;  // of one that goes on, but whose wait is not as it should be: nor is that one
-	int (*run)(const struct pass *pass, const struct world *w, struct found *out);
+	int (*run)(const struct pass *pass, const struct world *w, struct results *out);
 };
 
 extern const struct pass *const passes[];
@@ -84,18 +84,18 @@ const struct pass *pass_find(const char *rule);
 
 // Found, unless the obligations say that there is nothing, or what is said of a
 // snapshot came to nothing, as the coroutine ran after it.
-int found_case(struct found *f, const struct verdict_case *c);
+int results_add(struct results *f, const struct verdict_case *c);
 // The fact that this one was shown to be lost, and ran.
-int found_again(struct found *f, uint64_t id);
+int results_ran_again(struct results *f, uint64_t id);
 // A text that lives as long as f; "" if there is no memory.
-const char *found_text(struct found *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int found_fact(struct found *f, const char *rule, uint64_t count, const char *format, ...)
+const char *results_text(struct results *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int results_fact(struct results *f, const char *rule, uint64_t count, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-void found_deinit(struct found *f);
+void results_deinit(struct results *f);
 
 // A coroutine and what it waits for: s->cand if that ended, else s->wait. The
 // obligations are the caller's to decide.
-void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct found *f);
+void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct results *f);
 // Something that happened at an instant (spec/cTP.md, 2.6): complete tables and
 // the incident itself are its evidence. `did`: the label of the other party.
 void case_of_incident(struct verdict_case *c, const struct pass *pass, const struct world *w,

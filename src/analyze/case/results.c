@@ -10,25 +10,25 @@
 #include "analyze/case/pass.h"
 #include "base/grow.h"
 
-int found_again(struct found *f, uint64_t id)
+int results_ran_again(struct results *f, uint64_t id)
 {
-	return found_fact(f, "INFO", 1, "coroutine %" PRIu64 " seemed lost beyond doubt, and ran again all the same: either a pointer to "
-			  "it was in disguise or outside the process, or this is a bug of ctp: please report it", id);
+	return results_fact(f, "INFO", 1, "coroutine %" PRIu64 " seemed lost beyond doubt, and ran again all the same: either a pointer to "
+			    "it was in disguise or outside the process, or this is a bug of ctp: please report it", id);
 }
 
-int found_case(struct found *f, const struct verdict_case *c)
+int results_add(struct results *f, const struct verdict_case *c)
 {
 	if (c->proof.verdict == VERDICT_NONE)
 		return 0;
 	if (c->pass->waits && c->about.state && image_ran_since(c->about.image, c->about.state))
-		return c->proof.verdict == VERDICT_PROVEN ? found_again(f, c->id) : 0;
+		return c->proof.verdict == VERDICT_PROVEN ? results_ran_again(f, c->id) : 0;
 	int r = GROW(f->cases, f->ncases, f->cases_capacity);
 	if (!r)
 		f->cases[f->ncases++] = *c;
 	return r;
 }
 
-int found_fact(struct found *f, const char *rule, uint64_t count, const char *format, ...)
+int results_fact(struct results *f, const char *rule, uint64_t count, const char *format, ...)
 {
 	int r = GROW(f->facts, f->nfacts, f->facts_capacity);
 	if (r)
@@ -45,7 +45,7 @@ int found_fact(struct found *f, const char *rule, uint64_t count, const char *fo
 	return r;
 }
 
-const char *found_text(struct found *f, const char *format, ...)
+const char *results_text(struct results *f, const char *format, ...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -59,7 +59,7 @@ const char *found_text(struct found *f, const char *format, ...)
 	return text;
 }
 
-void found_deinit(struct found *f)
+void results_deinit(struct results *f)
 {
 	for (size_t i = 0; i < f->ntexts; i++)
 		free(f->texts[i]);
@@ -68,5 +68,5 @@ void found_deinit(struct found *f)
 		free(f->facts[i].message);
 	free(f->facts);
 	free(f->cases);
-	*f = (struct found){ 0 };
+	*f = (struct results){ 0 };
 }

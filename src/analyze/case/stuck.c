@@ -14,7 +14,7 @@ static const struct ctp_wait *wait_of(const struct ctp_state *state, const struc
 	return NULL;
 }
 
-static int consider(const struct pass *pass, const struct suspect *s, const struct stuck_terms *terms, struct found *out)
+static int consider(const struct pass *pass, const struct suspect *s, const struct stuck_terms *terms, struct results *out)
 {
 	struct obligations proof;
 	struct verdict_case c;
@@ -28,10 +28,10 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	const struct ctp_fd *fd = c.fd < 0 ? NULL : image_fd(s->image, c.fd);
 	if (terms->tell)
 		terms->tell(&c, fd && fd->gen == c.gen ? fd : NULL, out);
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-int stuck_run(const struct pass *pass, const struct world *w, struct found *out, const struct stuck_terms *terms)
+int stuck_run(const struct pass *pass, const struct world *w, struct results *out, const struct stuck_terms *terms)
 {
 	unsigned rule = rules_number(pass->rule);
 	int r = 0;

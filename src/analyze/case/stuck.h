@@ -12,10 +12,10 @@ struct stuck_terms {
 	// o->verdict is SUSPECT: nothing stands against it. Returns how sure that is.
 	enum verdict (*conclude)(const struct suspect *s, const struct obligations *o);
 	// Adds what the rule alone knows; may be NULL. fd: the descriptor's entry, or NULL.
-	void (*tell)(struct verdict_case *c, const struct ctp_fd *fd, struct found *out);
+	void (*tell)(struct verdict_case *c, const struct ctp_fd *fd, struct results *out);
 };
 
-int stuck_run(const struct pass *pass, const struct world *w, struct found *out, const struct stuck_terms *terms);
+int stuck_run(const struct pass *pass, const struct world *w, struct results *out, const struct stuck_terms *terms);
 // What most conclude: PROVEN when quiet and sure, LIKELY when every thread has slept and `likely`, nothing when weak.
 enum verdict stuck_conclude(const struct obligations *o, bool likely);
 // All of P1, P2 hold, and of P0 to P4: nothing but P6 is left to be shown.

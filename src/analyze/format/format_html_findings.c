@@ -167,8 +167,8 @@ json_t *html_findings(struct html *h)
 json_t *html_facts(const struct html *h)
 {
 	json_t *a = json_array();
-	for (size_t i = 0; i < h->report->found.nfacts; i++) {
-		const struct fact *f = &h->report->found.facts[i];
+	for (size_t i = 0; i < h->report->results.nfacts; i++) {
+		const struct fact *f = &h->report->results.facts[i];
 		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count", json_count(f->count), "message",
 						   json_text(f->message)));
 	}
@@ -183,8 +183,8 @@ json_t *html_rules(const struct html *h)
 		bool told = false;
 		for (size_t k = 0; k < h->report->nfindings && !told; k++)
 			told = h->report->findings[k].pass == passes[i];
-		for (size_t k = 0; k < h->report->found.nfacts && !told; k++)
-			told = !strcmp(h->report->found.facts[k].rule, passes[i]->rule);
+		for (size_t k = 0; k < h->report->results.nfacts && !told; k++)
+			told = !strcmp(h->report->results.facts[k].rule, passes[i]->rule);
 		if (told)
 			json_object_set_new(o, passes[i]->rule, json_pack("{s:s, s:o}", "title", passes[i]->title, "explain",
 									  json_text(passes[i]->explain)));

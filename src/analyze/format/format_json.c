@@ -179,8 +179,8 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 	json_t *findings = json_array(), *facts = json_array();
 	for (size_t i = 0; i < r->nfindings; i++)
 		json_array_append_new(findings, finding(r, &r->findings[i]));
-	for (size_t i = 0; i < r->found.nfacts; i++) {
-		const struct fact *f = &r->found.facts[i];
+	for (size_t i = 0; i < r->results.nfacts; i++) {
+		const struct fact *f = &r->results.facts[i];
 		json_array_append_new(facts, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count",
 						       json_count(f->count), "message", json_text(f->message)));
 	}

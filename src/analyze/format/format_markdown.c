@@ -147,13 +147,13 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 	fprintf(to, "%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
 		" records lost; %" PRIu64 " healthy waiters.\n", w->coroutines, w->counts.switches, w->threads,
 		w->threads == 1 ? "" : "s", span, w->lost, r->healthy);
-	for (size_t i = 0; i < r->found.nfacts; i++) {
-		fprintf(to, "%s- %s ", i ? "" : "\n", r->found.facts[i].rule);
-		put(to, r->found.facts[i].message);
+	for (size_t i = 0; i < r->results.nfacts; i++) {
+		fprintf(to, "%s- %s ", i ? "" : "\n", r->results.facts[i].rule);
+		put(to, r->results.facts[i].message);
 		fputc('\n', to);
 	}
 	for (size_t i = 0; i < w->ncoverage; i++) {
-		fputs(i || r->found.nfacts ? "- " : "\n- ", to);
+		fputs(i || r->results.nfacts ? "- " : "\n- ", to);
 		put(to, w->coverage[i]);
 		fputc('\n', to);
 	}

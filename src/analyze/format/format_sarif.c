@@ -229,8 +229,8 @@ static json_t *notifications(const struct report *r)
 	json_t *a = json_array();
 	for (size_t i = 0; i < r->world->ncoverage; i++)
 		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->world->coverage[i]), "level", "note"));
-	for (size_t i = 0; i < r->found.nfacts; i++)
-		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->found.facts[i].message), "level", "note"));
+	for (size_t i = 0; i < r->results.nfacts; i++)
+		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->results.facts[i].message), "level", "note"));
 	return a;
 }
 

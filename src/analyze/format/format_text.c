@@ -367,8 +367,8 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 		for (size_t k = 0; r->symbols[i] && (module = symbols_mismatch(r->symbols[i], k)); k++)
 			fprintf(to, "note     %s is another build than the one that ran: its symbols were "
 				"not used\n", module);
-	for (size_t i = 0; i < r->found.nfacts; i++) {
-		const struct fact *fact = &r->found.facts[i];
+	for (size_t i = 0; i < r->results.nfacts; i++) {
+		const struct fact *fact = &r->results.facts[i];
 		fprintf(to, "%s%s", i ? "         " : "facts    ", fact->rule);
 		text_words(&(struct text_wrap){ to, 9, 9 + strlen(fact->rule), COLUMNS }, fact->message);
 		fputc('\n', to);

@@ -43,7 +43,7 @@ uint64_t cycle_mover(const struct cycle *c, const struct ctp_fd *f, bool out);
 
 // The verdict on a circle. `left`: a message that one of them left another, or NULL; `asks`: somebody in
 // it waits for what nobody idle waits for.
-void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct found *out);
+void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct results *out);
 
 // Tells of all circles that go through a pthread_join.
-int cycle_threads(const struct cycle *c, struct found *out);
+int cycle_threads(const struct cycle *c, struct results *out);

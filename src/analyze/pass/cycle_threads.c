@@ -277,37 +277,37 @@ static const struct set_unread *unanswered(const struct knot *k)
 
 // ------------------------------------------------------------- what is told
 
-static const char *text_of(const struct knot *k, const struct step *s, bool last, struct found *out)
+static const char *text_of(const struct knot *k, const struct step *s, bool last, struct results *out)
 {
 	const struct set_thread *t = s->thread == NONE ? NULL : &k->l->threads[s->thread];
-	const char *who = t ? found_text(out, "thread %" PRIu64, t->tid) : found_text(out, "co %" PRIu64, s->id);
+	const char *who = t ? results_text(out, "thread %" PRIu64, t->tid) : results_text(out, "co %" PRIu64, s->id);
 	const char *by = t && t->in == SET_JOIN ? "join" : t && t->in == SET_LOCK ? "lock" : NULL;
 	if (t && s->id && s->id != t->native)
-		who = found_text(out, "%s (co %" PRIu64 ")", who, s->id);
+		who = results_text(out, "%s (co %" PRIu64 ")", who, s->id);
 	if (by)
-		return found_text(out, "%s -> %s%s", who, by, last ? " -> back" : " -> ");
+		return results_text(out, "%s -> %s%s", who, by, last ? " -> back" : " -> ");
 	if (s->fd >= 0)
-		return found_text(out, "%s -> fd %" PRId64 "%s", who, s->fd, last ? " -> back" : " -> ");
-	return found_text(out, "%s -> %s", who, last ? "back" : "");
+		return results_text(out, "%s -> fd %" PRId64 "%s", who, s->fd, last ? " -> back" : " -> ");
+	return results_text(out, "%s -> %s", who, last ? "back" : "");
 }
 
-static const char *chain(const struct knot *k, struct found *out)
+static const char *chain(const struct knot *k, struct results *out)
 {
 	const char *text = "";
 	for (size_t i = 0; i < k->n; i++)
-		text = found_text(out, "%s%s", text, text_of(k, &k->steps[i], i + 1 == k->n, out));
+		text = results_text(out, "%s%s", text, text_of(k, &k->steps[i], i + 1 == k->n, out));
 	return text;
 }
 
-static const char *doing(const struct set_thread *t, const struct step *s, struct found *out)
+static const char *doing(const struct set_thread *t, const struct step *s, struct results *out)
 {
 	if (!t)
-		return s->fd >= 0 ? found_text(out, "for fd %" PRId64, s->fd) : "for its thread, which is blocked";
+		return s->fd >= 0 ? results_text(out, "for fd %" PRId64, s->fd) : "for its thread, which is blocked";
 	if (t->in == SET_JOIN)
-		return found_text(out, "in pthread_join for the end of thread %" PRIu64, t->of);
+		return results_text(out, "in pthread_join for the end of thread %" PRIu64, t->of);
 	if (t->in == SET_LOCK)
-		return found_text(out, "for a lock that thread %" PRIu64 " holds", t->of);
-	return t->in == SET_IO ? found_text(out, "in a call on fd %" PRId64, s->fd) : "in its loop";
+		return results_text(out, "for a lock that thread %" PRIu64 " holds", t->of);
+	return t->in == SET_IO ? results_text(out, "in a call on fd %" PRId64, s->fd) : "in its loop";
 }
 
 static uint32_t stack_of(const struct knot *k, const struct step *s)
@@ -331,7 +331,7 @@ static bool is_told(const struct knot *k, const struct step *s)
 	return is_coroutine(k, s) || (!any && s->id && image_entity(k->c->image, s->id) && k->l->threads[s->thread].in != SET_LOOP);
 }
 
-static int report(const struct knot *k, size_t at, const struct obligations *proof, const char *text, struct found *out)
+static int report(const struct knot *k, size_t at, const struct obligations *proof, const char *text, struct results *out)
 {
 	const struct step *s = &k->steps[at], *next = &k->steps[(at + 1) % k->n];
 	const struct set_thread *t = s->thread == NONE ? NULL : &k->l->threads[s->thread];
@@ -339,7 +339,7 @@ static int report(const struct knot *k, size_t at, const struct obligations *pro
 	struct verdict_case v = {
 		.pass = k->c->pass, .about = { .world = k->c->world, .image = k->c->image, .state = e },
 		.proof = *proof, .id = s->id, .stack = stack_of(k, s), .label = "waiting", .fd = -1, .fd_kind = CTP_FD_OTHER,
-		.doing = found_text(out, "%s: %s", doing(t, s, out), text), .message = text,
+		.doing = results_text(out, "%s: %s", doing(t, s, out), text), .message = text,
 		.refuted = proof->closure ? NULL : "the program's own code resumes one of them, unlocks, or a third speaks to one",
 		.fix = "join a thread when it has said that it is done, where nothing is held that it may want and its channels "
 		       "are served, or let it end by itself",
@@ -347,10 +347,10 @@ static int report(const struct knot *k, size_t at, const struct obligations *pro
 	if (is_told(k, next))
 		v.actor = (struct case_party){ .did = "waits on", .id = next->id, .stack = stack_of(k, next) };
 	case_event(&v, e->since, s->id, t ? "goes on" : "suspends");
-	return found_case(out, &v);
+	return results_add(out, &v);
 }
 
-static int tell(struct knot *k, struct found *out)
+static int tell(struct knot *k, struct results *out)
 {
 	struct obligations proof = { 0 };
 	int r = 0;
@@ -367,7 +367,7 @@ static int tell(struct knot *k, struct found *out)
 	return r;
 }
 
-int cycle_threads(const struct cycle *c, struct found *out)
+int cycle_threads(const struct cycle *c, struct results *out)
 {
 	size_t n = c->image->set_looks.nthreads;
 	struct knot k = { .c = c, .l = &c->image->set_looks, .room = 3 * n + 2 * c->n + 1 };

@@ -28,17 +28,17 @@ static bool of_loop(const struct image *m, const struct ctp_incident *i)
 	return n >= IN_A_ROW;
 }
 
-static const char *call_of(const struct ctp_incident *i, struct found *f)
+static const char *call_of(const struct ctp_incident *i, struct results *f)
 {
 	const char *name = words_call(i->call);
 	if (i->flags & CTP_BAD_CLOSE)
-		return found_text(f, "%s(%d)", name ? name : "close", i->fd);
-	return i->flags & CTP_BAD_EPOLL ? found_text(f, "epoll_ctl of fd %d", i->fd) :
-					  found_text(f, "%s of fd %d", i->value[2] & 4 ? "write" : "read", i->fd);
+		return results_text(f, "%s(%d)", name ? name : "close", i->fd);
+	return i->flags & CTP_BAD_EPOLL ? results_text(f, "epoll_ctl of fd %d", i->fd) :
+					  results_text(f, "%s of fd %d", i->value[2] & 4 ? "write" : "read", i->fd);
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_incident *i, struct found *out)
+		    const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
 	bool again = i->flags & CTP_BAD_CLOSE, who = incidents_coroutine(m, i->who), other = incidents_coroutine(m, i->other);
@@ -52,21 +52,21 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	}
 	c.proof.verdict = i->who != i->other && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = again ? "again" : "used";
-	c.doing = found_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call, incidents_times(i, out));
+	c.doing = results_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call, incidents_times(i, out));
 	c.claim = !who ? (again ? "closed a descriptor, and somebody else closed it again" :
 			"closed a descriptor, and somebody else used it after that") :
 		again ? "closed a descriptor that was closed already" : "used a descriptor that was closed already";
-	c.message = found_text(out, "%s by %s on fd %d#%u, closed before by %s", call, incidents_who(m, i->who, out), i->fd, i->gen,
-			       incidents_who(m, i->other, out));
+	c.message = results_text(out, "%s by %s on fd %d#%u, closed before by %s", call, incidents_who(m, i->who, out), i->fd, i->gen,
+				 incidents_who(m, i->other, out));
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", first ? first : "close", i->fd));
-	case_event(&c, i->time, i->who, found_text(out, "%s: EBADF", call));
+	case_event(&c, i->other_time, i->other, results_text(out, "%s(%d)", first ? first : "close", i->fd));
+	case_event(&c, i->time, i->who, results_text(out, "%s: EBADF", call));
 	c.refuted = again ? "it closes numbers that it knows to be closed, and nothing is opened in between" :
 		"it is meant to learn from EBADF that the descriptor was closed";
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	return incidents_each(pass, w, RULE_BADFD, consider, out);
 }

@@ -8,13 +8,13 @@
 
 #include "analyze/case/case_slice.h"
 
-static const char *what(const struct slices_item *i, struct found *out)
+static const char *what(const struct slices_item *i, struct results *out)
 {
 	const char *call = i->call ? i->call : "a system call";
 	if (i->fd < 0)
 		return call;
-	return found_text(out, "%s of fd %d#%u (%s), which lacks O_NONBLOCK", call, i->fd, i->gen,
-			  i->fd_kind ? i->fd_kind : "other");
+	return results_text(out, "%s of fd %d#%u (%s), which lacks O_NONBLOCK", call, i->fd, i->gen,
+			    i->fd_kind ? i->fd_kind : "other");
 }
 
 // What to do instead of that call; NULL: see the pass.
@@ -38,28 +38,28 @@ static const char *instead(const struct slices_item *i)
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct found *out)
+		    struct results *out)
 {
 	struct verdict_case c;
 	if (i->disk)
-		return found_fact(out, pass->rule, 1, "a coroutine waited for a disk (%s in %s): the loop waited with it",
-				  case_span(i->asleep_ns, out), what(i, out));
-	case_of_slice(&c, pass, w, m, i, found_text(out, "asleep in that call for %s", case_span(i->asleep_ns, out)));
+		return results_fact(out, pass->rule, 1, "a coroutine waited for a disk (%s in %s): the loop waited with it",
+				    case_slice_span(i->asleep_ns, out), what(i, out));
+	case_slice_make(&c, pass, w, m, i, results_text(out, "asleep in that call for %s", case_slice_span(i->asleep_ns, out)));
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = "blocked";
 	if (!c.stack)
 		c.stack = i->left ? i->left : i->went_on;
-	const char *more = i->count > 1 ? found_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
-	c.doing = found_text(out, "for %s in %s%s%s", case_span(i->slice_ns, out), what(i, out), more, case_others(i, out));
+	const char *more = i->count > 1 ? results_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
+	c.doing = results_text(out, "for %s in %s%s%s", case_slice_span(i->slice_ns, out), what(i, out), more, case_slice_others(i, out));
 	c.refuted = "what it waits for always comes at once outside of this run, or nobody on that loop is in a hurry";
 	c.fix = instead(i);
-	c.message = found_text(out, "%s in %s%s", case_span(i->asleep_ns, out), what(i, out), case_others(i, out));
-	return found_case(out, &c);
+	c.message = results_text(out, "%s in %s%s", case_slice_span(i->asleep_ns, out), what(i, out), case_slice_others(i, out));
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	return case_slices(pass, RULE_BLOCKING, w, out, consider);
+	return case_slice_each(pass, RULE_BLOCKING, w, out, consider);
 }
 
 const struct pass pass_blocking = {

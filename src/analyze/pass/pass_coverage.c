@@ -7,12 +7,12 @@
 #include "analyze/case/pass.h"
 
 static int gap(const struct pass *pass, const struct image *m, uint32_t bit, const char *text,
-	       struct found *out)
+	       struct results *out)
 {
-	return m->ext.gaps & bit ? found_fact(out, pass->rule, 1, "%s", text) : 0;
+	return m->ext.gaps & bit ? results_fact(out, pass->rule, 1, "%s", text) : 0;
 }
 
-static int gaps(const struct pass *pass, const struct image *m, struct found *out)
+static int gaps(const struct pass *pass, const struct image *m, struct results *out)
 {
 	static const struct {
 		uint32_t bit;
@@ -29,25 +29,25 @@ static int gaps(const struct pass *pass, const struct image *m, struct found *ou
 	};
 	int r = 0;
 	if (m->ext.rings)
-		r = found_fact(out, pass->rule, m->ext.rings, "waits through io_uring and AIO are not seen: %u ring%s", m->ext.rings,
-			       m->ext.rings == 1 ? "" : "s");
+		r = results_fact(out, pass->rule, m->ext.rings, "waits through io_uring and AIO are not seen: %u ring%s", m->ext.rings,
+				 m->ext.rings == 1 ? "" : "s");
 	for (size_t i = 0; !r && i < sizeof(all) / sizeof(*all); i++)
 		r = gap(pass, m, all[i].bit, all[i].text, out);
 	return r;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	if (w->counts.unknown)
-		r = found_fact(out, pass->rule, w->counts.unknown, "%" PRIu64 " switches to or from stacks "
-			       "that could not be named: something switches past the hooks",
-			       w->counts.unknown);
+		r = results_fact(out, pass->rule, w->counts.unknown, "%" PRIu64 " switches to or from stacks "
+				 "that could not be named: something switches past the hooks",
+				 w->counts.unknown);
 	for (size_t i = 0; !r && i < w->manifest.nunseen; i++)
-		r = found_fact(out, pass->rule, 1, "%s", w->manifest.unseen[i]);
+		r = results_fact(out, pass->rule, 1, "%s", w->manifest.unseen[i]);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].witness.ran)
-			r = found_again(out, w->images[i].witness.ran);
+			r = results_ran_again(out, w->images[i].witness.ran);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			r = gaps(pass, &w->images[i], out);

@@ -114,19 +114,19 @@ static const struct set_unread *unanswered(const struct cycle *c, size_t at)
 	return NULL;
 }
 
-static const char *chain(const struct cycle *c, size_t at, struct found *out)
+static const char *chain(const struct cycle *c, size_t at, struct results *out)
 {
-	const char *text = found_text(out, "co %" PRIu64, c->v[at].state->id);
+	const char *text = results_text(out, "co %" PRIu64, c->v[at].state->id);
 	size_t i = at;
 	do {
-		text = c->v[i].next == at ? found_text(out, "%s -> fd %" PRId64 " -> back", text, c->v[i].queue->fd) :
-			found_text(out, "%s -> fd %" PRId64 " -> co %" PRIu64, text, c->v[i].queue->fd, c->v[i].on);
+		text = c->v[i].next == at ? results_text(out, "%s -> fd %" PRId64 " -> back", text, c->v[i].queue->fd) :
+			results_text(out, "%s -> fd %" PRId64 " -> co %" PRIu64, text, c->v[i].queue->fd, c->v[i].on);
 		i = c->v[i].next;
 	} while (i != at);
 	return text;
 }
 
-void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct found *out)
+void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct results *out)
 {
 	const struct set_looks *l = &c->image->set_looks;
 	static const enum proof asked[] = { PROOF_P0, PROOF_P5, PROOF_P6B };
@@ -141,8 +141,8 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 	o->items[PROOF_P1] = (struct obligation){ c->world->counts.reused ? HOLDS_OPEN : HOLDS_TRUE, "suspended now" };
 	o->items[PROOF_P2] = (struct obligation){ HOLDS_TRUE, "each has one known wait" };
 	o->items[PROOF_P3] = (struct obligation){ HOLDS_TRUE, left ?
-		found_text(out, "none of what they wait for is ready; %" PRId64 " bytes lie unread on fd %" PRId64,
-			   left->bytes, left->fd) : "none of what they wait for is ready" };
+		results_text(out, "none of what they wait for is ready; %" PRId64 " bytes lie unread on fd %" PRId64,
+			     left->bytes, left->fd) : "none of what they wait for is ready" };
 	o->closure = quiet ? "quiet" : NULL;
 	o->by_hand = c->world->counts.hand > 0;
 	if (!quiet && !left && !asks)
@@ -154,7 +154,7 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 }
 
 // `as`: whose stack is shown first. The two of a circle of two are told as one finding.
-static int report(const struct cycle *c, size_t at, size_t as, const struct obligations *proof, struct found *out)
+static int report(const struct cycle *c, size_t at, size_t as, const struct obligations *proof, struct results *out)
 {
 	const struct cycle_waiter *w = &c->v[at], *first = &c->v[as], *on = &c->v[first->next];
 	struct verdict_case v;
@@ -163,14 +163,14 @@ static int report(const struct cycle *c, size_t at, size_t as, const struct obli
 	v.stack = first->state->stack;
 	v.proof = *proof;
 	v.refuted = proof->closure ? NULL : "the program's own code resumes one of them, or a third speaks to one";
-	v.doing = found_text(out, "%s: %s", v.doing, chain(c, at, out));
-	v.message = found_text(out, "%s", chain(c, at, out));
+	v.doing = results_text(out, "%s: %s", v.doing, chain(c, at, out));
+	v.message = results_text(out, "%s", chain(c, at, out));
 	v.actor = (struct case_party){ .did = "waits on", .id = on->state->id, .stack = on->state->stack };
-	return found_case(out, &v);
+	return results_add(out, &v);
 }
 
 // Follows the edges from `at`; where they come back to one met in this walk, a cycle has been found.
-static int walk(struct cycle *c, size_t at, unsigned number, struct found *out)
+static int walk(struct cycle *c, size_t at, unsigned number, struct results *out)
 {
 	struct obligations proof = { 0 };
 	size_t i = at, begin;
@@ -191,7 +191,7 @@ static int walk(struct cycle *c, size_t at, unsigned number, struct found *out)
 	return r;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {

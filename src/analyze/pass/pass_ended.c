@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_incident *i, struct found *out)
+		    const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
 	char span[32];
@@ -19,18 +19,18 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = gone ? VERDICT_SUSPECT : incidents_late(w, m, i);
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "resumed";
-	c.doing = found_text(out, "by %s, %s after it %s%s", incidents_who(m, i->value[1], out), span,
-			     gone ? "had left without saving itself" : "had returned from its function", incidents_times(i, out));
+	c.doing = results_text(out, "by %s, %s after it %s%s", incidents_who(m, i->value[1], out), span,
+			       gone ? "had left without saving itself" : "had returned from its function", incidents_times(i, out));
 	c.claim = gone ? "was resumed after it had left for good" : NULL;
-	c.message = found_text(out, "%s resumes it", incidents_who(m, i->value[1], out));
+	c.message = results_text(out, "%s resumes it", incidents_who(m, i->value[1], out));
 	case_event(&c, i->other_time, i->who, gone ? "leaves for good" : "returns");
 	case_event(&c, i->time, i->value[1], "resumes it");
 	c.refuted = gone ? "it is meant to go on again from where it was saved last" :
 		"the program puts back copies of stacks, or enters what returned on purpose";
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	return incidents_each(pass, w, RULE_ENDED, consider, out);
 }

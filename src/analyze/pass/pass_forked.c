@@ -46,22 +46,22 @@ static bool child_registers(const struct world *w, const struct set_shared *shar
 }
 
 static void decide(struct obligations *o, const struct world *w, const struct image *m, const struct set_shared *s,
-		   struct found *out)
+		   struct results *out)
 {
 	bool complete = case_complete(w, m), uses = s->waits || child_registers(w, s);
 	o->items[PROOF_P0] = (struct obligation){ complete ? HOLDS_TRUE : HOLDS_OPEN,
 						  complete ? "nothing went past the hooks" : "some tables were not seen" };
 	o->items[PROOF_P3] = (struct obligation){ HOLDS_TRUE,
-		found_text(out, "process %" PRIu64 " has epoll fd %" PRId64 " open as well, as its fd %" PRId64
-			   ", with %" PRId64 " rows%s", s->pid, s->epfd, s->fd, s->rows,
-			   s->waits ? ", and sleeps in a wait of it" : uses ? ", and registers in it" : "") };
+		results_text(out, "process %" PRIu64 " has epoll fd %" PRId64 " open as well, as its fd %" PRId64
+			     ", with %" PRId64 " rows%s", s->pid, s->epfd, s->fd, s->rows,
+			     s->waits ? ", and sleeps in a wait of it" : uses ? ", and registers in it" : "") };
 	o->verdict = uses ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
 // `state`: who waits through the set; NULL: the forker is named instead. Where it was forked is
 // where the fault lies, so that all who wait through the set are one finding, wherever each waits.
 static int report(const struct pass *pass, const struct world *w, const struct image *m, const struct set_shared *s,
-		  const struct ctp_incident *fork, const struct ctp_state *state, struct found *out)
+		  const struct ctp_incident *fork, const struct ctp_state *state, struct results *out)
 {
 	struct verdict_case c;
 	const struct ctp_fd *set = image_fd(m, (int32_t)s->epfd);
@@ -71,15 +71,15 @@ static int report(const struct pass *pass, const struct world *w, const struct i
 	case_of_incident(&c, pass, w, m, &about, NULL);
 	decide(&c.proof, w, m, s, out);
 	c.label = "forked";
-	c.doing = found_text(out, "by %s%s", incidents_who(m, fork->who, out), state ? found_text(out, ", while %s waits through "
-			     "epoll fd %" PRId64 "#%" PRId64, incidents_who(m, state->id, out), s->epfd, s->epgen) : "");
+	c.doing = results_text(out, "by %s%s", incidents_who(m, fork->who, out), state ? results_text(out, ", while %s waits through "
+			       "epoll fd %" PRId64 "#%" PRId64, incidents_who(m, state->id, out), s->epfd, s->epgen) : "");
 	if (state) {
 		c.id = state->id;
 		c.about.state = state;
 	}
-	c.message = found_text(out, "process %" PRIu64 ", a child, has epoll fd %" PRId64 "#%" PRId64
-			       " open too, and its %" PRId64 " registrations%s", s->pid, s->epfd, s->epgen, s->rows,
-			       s->waits ? ", and takes its events" : "");
+	c.message = results_text(out, "process %" PRIu64 ", a child, has epoll fd %" PRId64 "#%" PRId64
+				 " open too, and its %" PRId64 " registrations%s", s->pid, s->epfd, s->epgen, s->rows,
+				 s->waits ? ", and takes its events" : "");
 	c.refuted = "the child ends, or closes the set, before either of the two changes what is registered";
 	if (set && set->gen == s->epgen) {
 		c.fd_kind = set->kind;
@@ -88,8 +88,8 @@ static int report(const struct pass *pass, const struct world *w, const struct i
 	}
 	if (set)
 		case_event(&c, set->opened, set->opener, "makes the epoll set");
-	case_event(&c, fork->last, fork->who, found_text(out, "forks process %" PRIu64, s->pid));
-	return found_case(out, &c);
+	case_event(&c, fork->last, fork->who, results_text(out, "forks process %" PRIu64, s->pid));
+	return results_add(out, &c);
 }
 
 static bool waits_through(const struct image *m, const struct ctp_state *state, const struct set_shared *s)
@@ -119,7 +119,7 @@ static bool used_since(const struct image *m, const struct set_shared *s, const 
 
 // A child that merely has a set that nobody has touched since hurts nobody yet.
 static int one_child(const struct pass *pass, const struct world *w, const struct image *m, const struct set_shared *s,
-		     struct found *out)
+		     struct results *out)
 {
 	const struct ctp_incident *fork = site_of(w, m, s->began_ns);
 	bool any = false, uses = s->waits || child_registers(w, s);
@@ -134,8 +134,8 @@ static int one_child(const struct pass *pass, const struct world *w, const struc
 		return r;
 	if (fork && fork->who && uses)
 		return report(pass, w, m, s, fork, NULL, out);
-	return found_fact(out, pass->rule, 1, "process %" PRIu64 ", a child, has epoll fd %" PRId64 " open too, with %" PRId64
-			  " rows", s->pid, s->epfd, s->rows);
+	return results_fact(out, pass->rule, 1, "process %" PRIu64 ", a child, has epoll fd %" PRId64 " open too, with %" PRId64
+			    " rows", s->pid, s->epfd, s->rows);
 }
 
 // A child that sleeps in the set says more than one that merely has it.
@@ -148,7 +148,7 @@ static bool said(const struct set_looks *l, size_t i)
 	return false;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {

@@ -21,26 +21,26 @@ static uint32_t wanted_at(const struct image *m, const struct slices_item *i)
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct found *out)
+		    struct results *out)
 {
 	struct verdict_case c;
-	const char *who = i->blocked_tid ? found_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
+	const char *who = i->blocked_tid ? results_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
 			  i->waited ? "others had to wait for it meanwhile" : "nobody waits for it now";
-	case_of_slice(&c, pass, w, m, i, found_text(out, "the lock is taken at the last look; %s", who));
+	case_slice_make(&c, pass, w, m, i, results_text(out, "the lock is taken at the last look; %s", who));
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = "waiting";
 	c.stack = i->left;
-	c.doing = found_text(out, "with lock %s locked; %s", case_lock(i, out), who);
+	c.doing = results_text(out, "with lock %s locked; %s", case_slice_lock(i, out), who);
 	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
-	c.message = found_text(out, "lock %s; %s", case_lock(i, out), who);
+	c.message = results_text(out, "lock %s; %s", case_slice_lock(i, out), who);
 	if (i->others && (i->owner || wanted_at(m, i)))
 		c.actor = (struct case_party){ .did = "wanted by", .id = i->owner, .stack = wanted_at(m, i) };
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	return case_slices(pass, RULE_HELD, w, out, consider);
+	return case_slice_each(pass, RULE_HELD, w, out, consider);
 }
 
 const struct pass pass_held = {

@@ -164,7 +164,7 @@ static bool grows(const struct leak *l, const struct member *v, size_t n, uint64
 	return in[0] >= EACH && in[1] >= EACH && in[2] >= EACH;
 }
 
-static int report(const struct pass *pass, const struct leak *l, const struct member *m, size_t n, struct found *out)
+static int report(const struct pass *pass, const struct leak *l, const struct member *m, size_t n, struct results *out)
 {
 	const struct ctp_site *site = table_row(&l->image->sites, m->site);
 	struct verdict_case c = {
@@ -175,20 +175,20 @@ static int report(const struct pass *pass, const struct leak *l, const struct me
 	};
 	bool complete = case_complete(l->world, l->image);
 	c.refuted = "coroutines made there do end, later than this run lasted";
-	c.doing = found_text(out, "since it was made, one of %zu: %u were created there, none ended", n, site->created);
-	c.message = found_text(out, "%u coroutines were created there, none ended, and %zu lie suspended", site->created, n);
+	c.doing = results_text(out, "since it was made, one of %zu: %u were created there, none ended", n, site->created);
+	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu lie suspended", site->created, n);
 	c.proof.items[PROOF_P0] = (struct obligation){ complete ? HOLDS_TRUE : HOLDS_OPEN,
 		complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
 	c.proof.items[PROOF_P1] = (struct obligation){ HOLDS_TRUE, "suspended now" };
 	c.proof.items[PROOF_P5] = (struct obligation){ HOLDS_TRUE,
-		found_text(out, "they were created in each third of the loop's turns since the first") };
+		results_text(out, "they were created in each third of the loop's turns since the first") };
 	c.proof.verdict = VERDICT_SUSPECT;
 	case_event(&c, m->state->created, m->state->creator, "creates it");
 	case_event(&c, m->state->since, m->state->id, "suspends");
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int judge(const struct pass *pass, const struct leak *l, struct found *out)
+static int judge(const struct pass *pass, const struct leak *l, struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0, end; !r && i < l->n; i = end) {
@@ -208,7 +208,7 @@ static int judge(const struct pass *pass, const struct leak *l, struct found *ou
 	return r;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {

@@ -33,34 +33,34 @@ static void tell_kind(struct verdict_case *c, const char *call)
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct found *out)
+		    struct results *out)
 {
 	struct verdict_case c;
 	const char *call = i->call ? i->call : "futex";
-	case_of_slice(&c, pass, w, m, i, found_text(out, "asleep in a futex for %s", case_span(i->asleep_ns, out)));
+	case_slice_make(&c, pass, w, m, i, results_text(out, "asleep in a futex for %s", case_slice_span(i->asleep_ns, out)));
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "blocked";
 	if (!c.stack)
 		c.stack = i->left ? i->left : i->went_on;
-	const char *more = i->count > 1 ? found_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
-	const char *on = i->lock ? found_text(out, " %s", case_lock(i, out)) : "";
+	const char *more = i->count > 1 ? results_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
+	const char *on = i->lock ? results_text(out, " %s", case_slice_lock(i, out)) : "";
 	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
-	const char *by = held ? found_text(out, ", held by coroutine %" PRIu64 ", suspended on this same thread", held->coroutine) :
-			 i->owner_tid ? found_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
-	c.doing = found_text(out, "for %s in %s%s%s%s%s", case_span(i->slice_ns, out), call, on, by, more, case_others(i, out));
+	const char *by = held ? results_text(out, ", held by coroutine %" PRIu64 ", suspended on this same thread", held->coroutine) :
+			 i->owner_tid ? results_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
+	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by, more, case_slice_others(i, out));
 	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
 	tell_kind(&c, call);
-	c.message = found_text(out, "%s in %s%s%s%s", case_span(i->asleep_ns, out), call, on, by, case_others(i, out));
+	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by, case_slice_others(i, out));
 	if (held) // by a coroutine that is suspended on the very same thread
 		c.actor = (struct case_party){ .did = "held by", .id = held->coroutine, .stack = held->left };
 	else if (i->owner_tid)
 		c.actor = (struct case_party){ .did = "held by", .id = i->owner, .stack = i->owner_stack };
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	return case_slices(pass, RULE_LOCK, w, out, consider);
+	return case_slice_each(pass, RULE_LOCK, w, out, consider);
 }
 
 const struct pass pass_lock = {

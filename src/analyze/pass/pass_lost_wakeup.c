@@ -24,7 +24,7 @@ static const char *repair(unsigned kind)
 	}
 }
 
-static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
+static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
 {
 	if (!s->cand || s->cand->closer == s->state->id)
 		return 0;
@@ -36,12 +36,12 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 	case_of_wait(&c, pass, s, out);
 	c.proof = proof;
 	c.fix = repair(c.fd_kind);
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
 // The waits that the coroutine's own slice left behind.
 static int by_waits(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_state *state, struct found *out)
+		    const struct ctp_state *state, struct results *out)
 {
 	for (unsigned i = 0; i < image_nwaits(state); i++) {
 		const struct ctp_wait *wait = &state->waits[i];
@@ -68,7 +68,7 @@ static bool has_wait(const struct ctp_state *state, int64_t fd, int64_t gen)
 // A coroutine that events of the descriptor resumed before, and whose last
 // slice neither registered nor read: only the entry as it was names it.
 static int by_learning(const struct pass *pass, const struct world *w, const struct image *m,
-		       struct found *out)
+		       struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->cands.n; i++) {
@@ -88,7 +88,7 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 
 // Waits that only the engine found out (a row's data leads to the coroutine).
 static int by_witness(const struct pass *pass, const struct world *w, const struct image *m,
-		      struct found *out)
+		      struct results *out)
 {
 	for (size_t i = 0; i < m->witness.n; i++) {
 		const struct witness *seen = &m->witness.items[i];
@@ -107,7 +107,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	return 0;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {

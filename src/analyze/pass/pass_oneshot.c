@@ -19,15 +19,15 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (!fd)
 		return;
-	case_event(c, fd->reg_time, fd->reg_by, found_text(out, "arms fd %d#%u", c->fd, c->gen));
-	case_event(c, fd->event_time, 0, found_text(out, "an event of fd %d#%u comes, and disarms it", c->fd, c->gen));
+	case_event(c, fd->reg_time, fd->reg_by, results_text(out, "arms fd %d#%u", c->fd, c->gen));
+	case_event(c, fd->event_time, 0, results_text(out, "an event of fd %d#%u comes, and disarms it", c->fd, c->gen));
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = { conclude, tell };
 	return stuck_run(pass, w, out, &terms);

@@ -70,22 +70,22 @@ static enum verdict judge(const struct overflow *o)
 	return VERDICT_NONE;
 }
 
-static const char *bytes(struct found *f, uint64_t n)
+static const char *bytes(struct results *f, uint64_t n)
 {
-	return n >= 1024 && n % 1024 == 0 ? found_text(f, "%" PRIu64 " KiB", n / 1024) : found_text(f, "%" PRIu64 " bytes", n);
+	return n >= 1024 && n % 1024 == 0 ? results_text(f, "%" PRIu64 " KiB", n / 1024) : results_text(f, "%" PRIu64 " bytes", n);
 }
 
-static const char *where(const struct overflow *o, struct found *f)
+static const char *where(const struct overflow *o, struct results *f)
 {
 	uint64_t addr = o->crash->addr, lo = o->state->lo;
 	char sig[24];
 	words_signal(o->crash->signal, sig, sizeof(sig));
-	return found_text(f, "%s at 0x%" PRIx64 ", %s %s the lower end of its stack of %s%s", sig, addr,
-			  bytes(f, addr < lo ? lo - addr : addr - lo), addr < lo ? "below" : "above",
-			  bytes(f, o->state->hi - lo), in_own_guard(o) ? ": in its guard" : "");
+	return results_text(f, "%s at 0x%" PRIx64 ", %s %s the lower end of its stack of %s%s", sig, addr,
+			    bytes(f, addr < lo ? lo - addr : addr - lo), addr < lo ? "below" : "above",
+			    bytes(f, o->state->hi - lo), in_own_guard(o) ? ": in its guard" : "");
 }
 
-static int found_overflow(const struct pass *pass, const struct overflow *o, enum verdict v, struct found *out)
+static int add_overflow(const struct pass *pass, const struct overflow *o, enum verdict v, struct results *out)
 {
 	const struct ctp_state *s = o->state;
 	bool complete = case_complete(o->world, o->image);
@@ -95,8 +95,8 @@ static int found_overflow(const struct pass *pass, const struct overflow *o, enu
 		.doing = where(o, out), .message = where(o, out),
 		.refuted = v == VERDICT_SUSPECT ? "a stray pointer hit the end of its stack by chance" :
 			   "its stack is larger than what the library was told of it",
-		.fix = found_text(out, "give it more than these %s, or bound the recursion and move large arrays "
-				  "(alloca, variable length) to the heap", bytes(out, s->hi - s->lo)),
+		.fix = results_text(out, "give it more than these %s, or bound the recursion and move large arrays "
+				    "(alloca, variable length) to the heap", bytes(out, s->hi - s->lo)),
 	};
 	c.proof.verdict = v;
 	c.proof.items[PROOF_P0] = (struct obligation){
@@ -105,13 +105,13 @@ static int found_overflow(const struct pass *pass, const struct overflow *o, enu
 	c.proof.items[PROOF_P1] = (struct obligation){
 		by_sp(o) ? HOLDS_TRUE : HOLDS_OPEN,
 		by_sp(o) ? "its stack pointer was there as well" :
-			   found_text(out, "its stack pointer was elsewhere, at 0x%" PRIx64, o->sp) };
-	case_event(&c, s->created, s->creator, found_text(out, "creates coroutine %" PRIu64, s->id));
+			   results_text(out, "its stack pointer was elsewhere, at 0x%" PRIx64, o->sp) };
+	case_event(&c, s->created, s->creator, results_text(out, "creates coroutine %" PRIu64, s->id));
 	case_event(&c, o->crash->time, s->id, "faults");
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static const char *reason(const struct ctp_crash *c, struct found *f)
+static const char *reason(const struct ctp_crash *c, struct results *f)
 {
 	if (c->code <= 0)
 		return c->signal == SIGABRT ? " (abort, or sent)" : " (sent)";
@@ -119,18 +119,18 @@ static const char *reason(const struct ctp_crash *c, struct found *f)
 		return " (no valid address)";
 	const char *why = c->signal != SIGSEGV ? "" : c->code == SEGV_MAPERR ? ", where nothing is mapped" :
 			  ", which it may not access";
-	return found_text(f, " at 0x%" PRIx64 "%s", c->addr, why);
+	return results_text(f, " at 0x%" PRIx64 "%s", c->addr, why);
 }
 
-static int say_crash(const struct image *m, const struct ctp_crash *c, struct found *out)
+static int say_crash(const struct image *m, const struct ctp_crash *c, struct results *out)
 {
 	const struct ctp_state *s = image_entity(m, c->who);
 	char sig[24];
 	words_signal(c->signal, sig, sizeof(sig));
 	const char *who = c->who && !(s && s->entity == CTP_NATIVE) ?
-			  found_text(out, "coroutine %" PRIu64 " ran on thread %u", c->who, c->tid) :
-			  found_text(out, "thread %u ran on its native stack", c->tid);
-	return found_fact(out, "INFO", 1, "process %" PRIu64 " died by %s%s: %s", m->pid, sig, reason(c, out), who);
+			  results_text(out, "coroutine %" PRIu64 " ran on thread %u", c->who, c->tid) :
+			  results_text(out, "thread %u ran on its native stack", c->tid);
+	return results_fact(out, "INFO", 1, "process %" PRIu64 " died by %s%s: %s", m->pid, sig, reason(c, out), who);
 }
 
 static bool leaves_core(int sig)
@@ -142,16 +142,16 @@ static bool leaves_core(int sig)
 	return false;
 }
 
-static int say_unnoted(const struct image *m, struct found *out)
+static int say_unnoted(const struct image *m, struct results *out)
 {
 	char sig[24];
 	if (!m->has_tables || m->replaced || !leaves_core(m->ended_signal))
 		return 0;
 	words_signal(m->ended_signal, sig, sizeof(sig));
-	return found_fact(out, "INFO", 1, "process %" PRIu64 " died by %s; who ran then was not noted: %s", m->pid, sig,
-			  m->ended_signal != SIGSEGV ? "the program handled that signal itself, or it is one that is not noted" :
-			  m->ext.crash.armed ? "the program handled or blocked that signal itself" :
-			  "the program handled or blocked that signal itself, or a stack overflowed where a handler had no other");
+	return results_fact(out, "INFO", 1, "process %" PRIu64 " died by %s; who ran then was not noted: %s", m->pid, sig,
+			    m->ended_signal != SIGSEGV ? "the program handled that signal itself, or it is one that is not noted" :
+			    m->ext.crash.armed ? "the program handled or blocked that signal itself" :
+			    "the program handled or blocked that signal itself, or a stack overflowed where a handler had no other");
 }
 
 static enum verdict look(struct overflow *o, const struct world *w, const struct image *m)
@@ -172,7 +172,7 @@ bool pass_overflowed(const struct world *w, const struct image *m, uint64_t id)
 	return look(&o, w, m) != VERDICT_NONE && o.state->id == id;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < w->nimages; i++) {
@@ -181,7 +181,7 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 		enum verdict v = look(&o, w, m);
 		r = o.crash ? say_crash(m, o.crash, out) : say_unnoted(m, out);
 		if (!r && v != VERDICT_NONE)
-			r = found_overflow(pass, &o, v, out);
+			r = add_overflow(pass, &o, v, out);
 	}
 	return r;
 }

@@ -18,14 +18,14 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_holds(o, PROOF_P6A) && stuck_holds(o, PROOF_P1) ? VERDICT_LIKELY : VERDICT_NONE;
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	char span[32];
 	(void)fd;
 	text_duration(span, sizeof(span), case_suspended_ns(c));
-	c->doing = found_text(out, "%s for nothing that is known", span);
-	c->refuted = found_text(out, "coroutine %" PRIu64 " was discarded on purpose, or a pointer to it lies outside the process or in "
-				"disguise", c->id);
+	c->doing = results_text(out, "%s for nothing that is known", span);
+	c->refuted = results_text(out, "coroutine %" PRIu64 " was discarded on purpose, or a pointer to it lies outside the process or in "
+				  "disguise", c->id);
 }
 
 // Do the tables say so? They are all there is where the history was lost.
@@ -61,7 +61,7 @@ static size_t stacks_of(const struct verdict_case *cases, size_t n, struct resum
 
 // Of these cases, those stay that stand where coroutines were resumed before: who
 // never was is parked by design, as likely as not. The history is read for what the tables do not say.
-static int keep_resumed(const struct world *w, struct found *out, size_t from)
+static int keep_resumed(const struct world *w, struct results *out, size_t from)
 {
 	size_t n = out->ncases - from, kept = from;
 	struct resumed *v = n ? calloc(n, sizeof(*v)) : NULL;
@@ -83,7 +83,7 @@ static int keep_resumed(const struct world *w, struct found *out, size_t from)
 	return r;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = { conclude, tell };
 	size_t from = out->ncases;

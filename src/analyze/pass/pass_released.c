@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_incident *i, struct found *out)
+		    const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
 	char span[32];
@@ -20,18 +20,18 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = gone || most < VERDICT_LIKELY ? most : VERDICT_LIKELY;
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "entered";
-	c.doing = found_text(out, "by %s, %s after its stack was given back%s", incidents_who(m, i->value[1], out), span,
-			     incidents_times(i, out));
-	c.message = found_text(out, "%s enters it, %s had released its stack%s", incidents_who(m, i->value[1], out),
-			       incidents_who(m, i->other, out), gone ? ", and nothing is mapped there" : "");
+	c.doing = results_text(out, "by %s, %s after its stack was given back%s", incidents_who(m, i->value[1], out), span,
+			       incidents_times(i, out));
+	c.message = results_text(out, "%s enters it, %s had released its stack%s", incidents_who(m, i->value[1], out),
+				 incidents_who(m, i->other, out), gone ? ", and nothing is mapped there" : "");
 	case_event(&c, i->other_time, i->other, "releases its stack");
 	case_event(&c, i->time, i->value[1], "switches to it");
 	c.refuted = gone ? "the program maps memory there in a handler of the fault" :
 		"the memory was handed out again for this very coroutine, by an allocator of the program's own";
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	return incidents_each(pass, w, RULE_RELEASED, consider, out);
 }

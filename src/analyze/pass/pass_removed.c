@@ -18,7 +18,7 @@ static bool removed_for_good(const struct image *m, const struct ctp_state *stat
 	       now->event_time < state->since && image_polled_by(m, now) == IMAGE_POLLED_OUT;
 }
 
-static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
+static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
 {
 	struct obligations proof;
 	obligations_decide(&proof, s);
@@ -28,10 +28,10 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 	struct verdict_case c;
 	case_of_wait(&c, pass, s, out);
 	c.proof = proof;
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	for (size_t k = 0; k < w->nimages; k++) {
 		const struct image *m = &w->images[k];

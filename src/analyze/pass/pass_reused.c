@@ -38,7 +38,7 @@ static bool differs(const struct image *m, const struct ctp_incident *i, uint64_
 
 // An event that was taken before the close, and delivered by number after it.
 static int delivered(const struct pass *pass, const struct world *w, const struct image *m,
-		     const struct ctp_incident *i, struct found *out)
+		     const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
 	case_of_incident(&c, pass, w, m, i, "closed by");
@@ -47,22 +47,22 @@ static int delivered(const struct pass *pass, const struct world *w, const struc
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.claim = "may have been woken by an event of the descriptor that had its number before";
 	c.label = "woken";
-	c.doing = found_text(out, "for fd %d#%u, of which no event had come; the same turn of the loop had taken one of fd %d#%" PRIu64 "%s",
-			     i->fd, i->gen, i->fd, i->value[0], incidents_times(i, out));
-	c.message = found_text(out, "it waits for fd %d#%u, and was resumed in the turn that had taken an event of fd %d#%" PRIu64, i->fd,
-			       i->gen, i->fd, i->value[0]);
+	c.doing = results_text(out, "for fd %d#%u, of which no event had come; the same turn of the loop had taken one of fd %d#%" PRIu64 "%s",
+			       i->fd, i->gen, i->fd, i->value[0], incidents_times(i, out));
+	c.message = results_text(out, "it waits for fd %d#%u, and was resumed in the turn that had taken an event of fd %d#%" PRIu64, i->fd,
+				 i->gen, i->fd, i->value[0]);
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
-							   i->fd));
+	case_event(&c, i->other_time, i->other, results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
+							     i->fd));
 	case_event(&c, i->time, i->who, "is resumed");
 	c.refuted = "something else resumed it in that turn, on purpose";
 	c.fix = "when a descriptor is closed in the middle of a batch, pass over what is left in it for that descriptor: clear the "
 		"data of its rows, or compare a generation";
-	return image_entity(m, i->who) ? found_case(out, &c) : 0;
+	return image_entity(m, i->who) ? results_add(out, &c) : 0;
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_incident *i, struct found *out)
+		    const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
 	uint64_t whose = owner(m, i);
@@ -76,20 +76,20 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.items[PROOF_P1] = (struct obligation){ 0 }; // whether it is suspended now is nothing to it
 	c.proof.verdict = differs(m, i, whose) && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = woken ? "woken" : i->value[3] == EPOLLOUT ? "writes" : "reads";
-	c.doing = found_text(out, "%sfd %d#%u, which coroutine %" PRIu64 " waits for; coroutine %" PRIu64 " had waited for fd %d#%" PRIu64 "%s",
-			     woken ? "by an event of " : "", i->fd, i->gen, whose, i->who, i->fd, i->value[0], incidents_times(i, out));
-	c.message = found_text(out, "it waited for fd %d#%" PRIu64 ", and %s fd %d#%u, which is coroutine %" PRIu64 "'s", i->fd,
-			       i->value[0], woken ? "was woken by" : i->value[3] == EPOLLOUT ? "wrote to" : "read from", i->fd,
-			       i->gen, whose);
+	c.doing = results_text(out, "%sfd %d#%u, which coroutine %" PRIu64 " waits for; coroutine %" PRIu64 " had waited for fd %d#%" PRIu64 "%s",
+			       woken ? "by an event of " : "", i->fd, i->gen, whose, i->who, i->fd, i->value[0], incidents_times(i, out));
+	c.message = results_text(out, "it waited for fd %d#%" PRIu64 ", and %s fd %d#%u, which is coroutine %" PRIu64 "'s", i->fd,
+				 i->value[0], woken ? "was woken by" : i->value[3] == EPOLLOUT ? "wrote to" : "read from", i->fd,
+				 i->gen, whose);
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, found_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
-							   i->fd));
+	case_event(&c, i->other_time, i->other, results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
+							     i->fd));
 	case_event(&c, i->time, i->who, woken ? "is woken by its event" : i->value[3] == EPOLLOUT ? "writes to it" : "reads it");
-	c.refuted = found_text(out, "coroutines %" PRIu64 " and %" PRIu64 " share the new descriptor on purpose", i->who, whose);
-	return found_case(out, &c);
+	c.refuted = results_text(out, "coroutines %" PRIu64 " and %" PRIu64 " share the new descriptor on purpose", i->who, whose);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	return incidents_each(pass, w, RULE_REUSED, consider, out);
 }

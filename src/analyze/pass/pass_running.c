@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_incident *i, struct found *out)
+		    const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
 	char span[32];
@@ -18,21 +18,21 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = incidents_late(w, m, i);
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "resumed";
-	c.doing = found_text(out, "by %s on thread %" PRIu64 ", while thread %" PRIu64 " runs it for %s%s",
-			     incidents_who(m, i->value[1], out), i->value[3], i->value[2], span, incidents_times(i, out));
+	c.doing = results_text(out, "by %s on thread %" PRIu64 ", while thread %" PRIu64 " runs it for %s%s",
+			       incidents_who(m, i->value[1], out), i->value[3], i->value[2], span, incidents_times(i, out));
 	if (i->other_stack)
 		c.actor = (struct case_party){ .did = "went on:", .call = "where it had suspended last", .id = i->who,
 					       .stack = i->other_stack };
-	c.message = found_text(out, "%s resumes it on thread %" PRIu64 ", and it runs on thread %" PRIu64 " already",
-			       incidents_who(m, i->value[1], out), i->value[3], i->value[2]);
-	case_event(&c, i->other_time, i->who, found_text(out, "goes on, on thread %" PRIu64, i->value[2]));
-	case_event(&c, i->time, i->value[1], found_text(out, "resumes it, on thread %" PRIu64, i->value[3]));
-	c.refuted = found_text(out, "thread %" PRIu64 " had left it by a way of its own, which no exported function shows",
-			       i->value[2]);
-	return found_case(out, &c);
+	c.message = results_text(out, "%s resumes it on thread %" PRIu64 ", and it runs on thread %" PRIu64 " already",
+				 incidents_who(m, i->value[1], out), i->value[3], i->value[2]);
+	case_event(&c, i->other_time, i->who, results_text(out, "goes on, on thread %" PRIu64, i->value[2]));
+	case_event(&c, i->time, i->value[1], results_text(out, "resumes it, on thread %" PRIu64, i->value[3]));
+	c.refuted = results_text(out, "thread %" PRIu64 " had left it by a way of its own, which no exported function shows",
+				 i->value[2]);
+	return results_add(out, &c);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	return incidents_each(pass, w, RULE_RUNNING, consider, out);
 }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "ctp/words.h"
 
-static void tell(struct verdict_case *c, const struct suspect *s, struct found *out)
+static void tell(struct verdict_case *c, const struct suspect *s, struct results *out)
 {
 	char events[96], span[32];
 	const struct ctp_wait *w = s->wait;
@@ -20,18 +20,18 @@ static void tell(struct verdict_case *c, const struct suspect *s, struct found *
 	c->claim = s->wait ? NULL : "waited through an epoll set that is closed";
 	for (unsigned i = 0; w && i < c->nevents; i++)
 		if (c->events[i].id == c->id && c->events[i].ns == since)
-			c->events[i].what = found_text(out, "suspends, waiting for fd %d#%u", w->fd, w->gen);
+			c->events[i].what = results_text(out, "suspends, waiting for fd %d#%u", w->fd, w->gen);
 	if (!f)
 		return;
 	words_events(w->events, events, sizeof(events));
 	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
-	c->doing = found_text(out, "%s for %s on fd %d#%u (%s), registered in epoll fd %d#%u", span, events, w->fd, w->gen,
-			      words_kind(f->kind), s->cand->fd, s->cand->gen);
-	c->message = found_text(out, "fd %d#%u (%s) is open, but epoll fd %d#%u, in which it was registered, is closed",
-				w->fd, w->gen, words_kind(f->kind), s->cand->fd, s->cand->gen);
+	c->doing = results_text(out, "%s for %s on fd %d#%u (%s), registered in epoll fd %d#%u", span, events, w->fd, w->gen,
+				words_kind(f->kind), s->cand->fd, s->cand->gen);
+	c->message = results_text(out, "fd %d#%u (%s) is open, but epoll fd %d#%u, in which it was registered, is closed",
+				  w->fd, w->gen, words_kind(f->kind), s->cand->fd, s->cand->gen);
 }
 
-static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
+static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
 {
 	struct obligations proof;
 	struct verdict_case c;
@@ -44,7 +44,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 	case_of_wait(&c, pass, s, out);
 	tell(&c, s, out);
 	c.proof = proof;
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
 // The end of the set in which the wait's descriptor, still open, was registered.
@@ -60,7 +60,7 @@ static const struct ctp_cand *end_of_set(const struct image *m, const struct ctp
 }
 
 static int by_waits(const struct pass *pass, const struct world *w, const struct image *m,
-		    const struct ctp_state *state, struct found *out)
+		    const struct ctp_state *state, struct results *out)
 {
 	int r = 0;
 	for (unsigned i = 0; !r && i < image_nwaits(state); i++) {
@@ -75,7 +75,7 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 }
 
 // Those without a wait of their own, to which only a registration in the set led.
-static int by_witness(const struct pass *pass, const struct world *w, const struct image *m, struct found *out)
+static int by_witness(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->witness.n; i++) {
@@ -92,7 +92,7 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 	return r;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {

@@ -46,15 +46,15 @@ static bool used_elsewhere(const struct stale *s)
 	return false;
 }
 
-static void decide(struct obligations *o, const struct stale *s, struct found *out)
+static void decide(struct obligations *o, const struct stale *s, struct results *out)
 {
 	const struct set_stale *row = row_of(s->image, s->fd);
 	bool complete = case_complete(s->world, s->image);
 	o->items[PROOF_P0] = (struct obligation){ complete ? HOLDS_TRUE : HOLDS_OPEN,
 						  complete ? "nothing went past the hooks" : "some tables were not seen" };
 	o->items[PROOF_P3] = (struct obligation){ row ? HOLDS_TRUE : HOLDS_OPEN,
-		row ? found_text(out, "its row is still in epoll fd %" PRId64 ", although fd %d is %s", row->epfd, s->fd,
-				 row->twin ? "another file now, registered there too" : "closed") :
+		row ? results_text(out, "its row is still in epoll fd %" PRId64 ", although fd %d is %s", row->epfd, s->fd,
+				   row->twin ? "another file now, registered there too" : "closed") :
 		      "the kernel was not looked at" };
 	o->verdict = row && s->events >= REPEATEDLY ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
@@ -72,7 +72,7 @@ static uint64_t subject(const struct stale *s)
 	return 0;
 }
 
-static int report(const struct pass *pass, const struct stale *s, struct found *out)
+static int report(const struct pass *pass, const struct stale *s, struct results *out)
 {
 	uint64_t id = subject(s);
 	const struct ctp_state *owner = image_entity(s->image, id);
@@ -90,18 +90,18 @@ static int report(const struct pass *pass, const struct stale *s, struct found *
 		c.opener = (struct case_party){ .did = "opened", .call = words_call(fd->opened_how), .id = fd->opener,
 						.ticks = fd->opened, .stack = fd->opener_stack };
 	}
-	c.doing = found_text(out, "fd %d#%u is closed; its registration in epoll fd %" PRId64 " %s", s->fd, s->gen, s->epfd,
-			     s->twin ? "lives on beside that of the number's next file" :
-			     s->events == 1 ? "has delivered an event since" : "delivers events");
-	c.message = found_text(out, "%s: %" PRIu64 " event%s since the close", c.doing, s->events, s->events == 1 ? "" : "s");
+	c.doing = results_text(out, "fd %d#%u is closed; its registration in epoll fd %" PRId64 " %s", s->fd, s->gen, s->epfd,
+			       s->twin ? "lives on beside that of the number's next file" :
+			       s->events == 1 ? "has delivered an event since" : "delivers events");
+	c.message = results_text(out, "%s: %" PRIu64 " event%s since the close", c.doing, s->events, s->events == 1 ? "" : "s");
 	if (waits)
 		c.actor = (struct case_party){ .did = "closed by", .id = s->closer, .ticks = s->closed, .stack = s->closer_stack };
-	case_event(&c, s->closed, s->closer, found_text(out, "closes fd %d#%u", s->fd, s->gen));
-	return found_case(out, &c);
+	case_event(&c, s->closed, s->closer, results_text(out, "closes fd %d#%u", s->fd, s->gen));
+	return results_add(out, &c);
 }
 
 // The loop was woken for it.
-static int woken(const struct pass *pass, const struct world *w, const struct image *m, struct found *out)
+static int woken(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->incidents.n; i++) {
@@ -127,7 +127,7 @@ static bool was_woken(const struct image *m, int64_t fd)
 }
 
 // The number bears another registration in the same set. *rest: rows that are merely there.
-static int reused(const struct pass *pass, const struct world *w, const struct image *m, struct found *out, uint64_t *rest)
+static int reused(const struct pass *pass, const struct world *w, const struct image *m, struct results *out, uint64_t *rest)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->set_looks.nstale; i++) {
@@ -155,7 +155,7 @@ static int reused(const struct pass *pass, const struct world *w, const struct i
 	return r;
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	uint64_t rest = 0;
 	int r = 0;
@@ -168,8 +168,8 @@ static int run(const struct pass *pass, const struct world *w, struct found *out
 			r = reused(pass, w, m, out, &rest);
 	}
 	if (!r && rest)
-		r = found_fact(out, pass->rule, rest, "%" PRIu64 " registration%s of closed numbers stay%s alive: a dup, "
-			       "a child or a message holds the description", rest, rest == 1 ? "" : "s", rest == 1 ? "s" : "");
+		r = results_fact(out, pass->rule, rest, "%" PRIu64 " registration%s of closed numbers stay%s alive: a dup, "
+				 "a child or a message holds the description", rest, rest == 1 ? "" : "s", rest == 1 ? "s" : "");
 	return r;
 }
 

@@ -29,17 +29,17 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_conclude(o, own || (fd && !fd->last_out && one_of_many(s, fd)));
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (fd && fd->set_stack)
 		c->actor = (struct case_party){ .did = "set by", .call = "timerfd_settime", .stack = fd->set_stack,
 						.id = fd->last_out & CTP_FD_UNNAMED ? 0 : fd->last_out & CTP_ID_MASK };
 	if (c->proof.verdict < VERDICT_PROVEN)
-		c->refuted = found_text(out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",
-					c->fd, c->gen, c->id);
+		c->refuted = results_text(out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",
+					  c->fd, c->gen, c->id);
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = { conclude, tell };
 	return stuck_run(pass, w, out, &terms);

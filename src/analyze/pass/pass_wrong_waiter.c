@@ -13,17 +13,17 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return VERDICT_SUSPECT;
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct found *out)
+static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	uint64_t id = fd ? fd->leads & CTP_ID_MASK : 0;
 	const struct ctp_state *other = id ? image_entity(c->about.image, id) : NULL;
 	if (!other)
 		return;
 	c->actor = (struct case_party){ .did = "woken instead", .id = id, .ticks = other->since, .stack = other->stack };
-	case_event(c, other->since, id, found_text(out, "suspends again, after the event of fd %d#%u", c->fd, c->gen));
+	case_event(c, other->since, id, results_text(out, "suspends again, after the event of fd %d#%u", c->fd, c->gen));
 }
 
-static int run(const struct pass *pass, const struct world *w, struct found *out)
+static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = { conclude, tell };
 	return stuck_run(pass, w, out, &terms);

@@ -72,7 +72,7 @@ static void prove(struct obligations *o, const struct suspect *s, const struct c
 		o->verdict = !o->weak && !timed && !o->by_hand ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
-static int consider(const struct pass *pass, const struct suspect *s, struct found *out)
+static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
 {
 	const struct ctp_fd *f = image_fd(s->image, s->fd);
 	bool timed;
@@ -84,7 +84,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct fou
 	prove(&c.proof, s, f, timed);
 	c.claim = "waits for a descriptor that no loop polls any more";
 	c.fix = "keep the descriptor in the set while somebody waits for it, or resume the waiter when it is left out";
-	return found_case(out, &c);
+	return results_add(out, &c);
 }
 
 static bool suspended(const struct ctp_state *s, unsigned waits)
@@ -93,7 +93,7 @@ static bool suspended(const struct ctp_state *s, unsigned waits)
 	       !(s->flags & CTP_STATE_MOREWAITS) && !ctp_in_pool(s);
 }
 
-static int by_waits(const struct pass *pass, const struct world *w, const struct image *m, struct found *out)
+static int by_waits(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->stations.n; i++) {
@@ -108,7 +108,7 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 }
 
 // Those that did not try before they suspended. A listener's events start others.
-static int by_learning(const struct pass *pass, const struct world *w, const struct image *m, struct found *out)
+static int by_learning(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->fds.n; i++) {
@@ -123,7 +123,7 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 	return r;
 }
 
-int unpolled_find(const struct pass *pass, const struct world *w, const struct image *m, struct found *out)
+int unpolled_find(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
 {
 	const struct ctp_ext *e = &m->ext;
 	if (e->exit_begun || e->signal_taken || e->listener_closed)

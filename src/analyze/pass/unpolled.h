@@ -6,4 +6,4 @@
 
 #include "analyze/case/pass.h"
 
-int unpolled_find(const struct pass *pass, const struct world *w, const struct image *m, struct found *out);
+int unpolled_find(const struct pass *pass, const struct world *w, const struct image *m, struct results *out);

@@ -70,7 +70,7 @@ static bool same_wait(const struct verdict_case *x, const struct verdict_case *y
 	return x->about.image == y->about.image && x->id == y->id && x->pass->waits && y->pass->waits;
 }
 
-static void one_case_each(struct found *f)
+static void one_case_each(struct results *f)
 {
 	size_t n = 0;
 	if (f->ncases)
@@ -170,15 +170,15 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	int e = make_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
-			e = passes[i]->run(passes[i], w, &r->found);
+			e = passes[i]->run(passes[i], w, &r->results);
 	if (!e)
-		one_case_each(&r->found);
+		one_case_each(&r->results);
 	if (!e)
 		e = report_gone(r);
 	if (!e)
 		e = report_sound(r, selected(settings->rules, rules_id[RULE_PARKED]));
-	for (size_t i = 0; !e && i < r->found.ncases; i++) {
-		const struct verdict_case *c = &r->found.cases[i];
+	for (size_t i = 0; !e && i < r->results.ncases; i++) {
+		const struct verdict_case *c = &r->results.cases[i];
 		if (c->proof.verdict >= settings->minimum || c->proof.verdict == VERDICT_INCONCLUSIVE)
 			e = add_case(r, c);
 	}
@@ -204,7 +204,7 @@ void report_deinit(struct report *r)
 	for (size_t i = 0; r->symbols && i < r->world->nimages; i++)
 		symbols_free(r->symbols[i]);
 	free(r->symbols);
-	found_deinit(&r->found);
+	results_deinit(&r->results);
 	*r = (struct report){ 0 };
 }
 

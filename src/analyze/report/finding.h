@@ -24,7 +24,7 @@ enum group_by { GROUP_BY_SITE, GROUP_BY_CREATOR, GROUP_BY_NAME, GROUP_BY_ENTRY }
 struct report {
 	const struct world *world;
 	enum group_by group_by;
-	struct found found;
+	struct results results;
 	struct symbols **symbols; // by image
 	struct finding *findings;
 	size_t nfindings, capacity;

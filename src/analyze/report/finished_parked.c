@@ -99,8 +99,8 @@ int report_gone(struct report *r)
 	size_t kept = 0, n = 0;
 	bool gone = false;
 	int e = 0;
-	for (size_t i = 0; i < r->found.ncases && !e; i++) {
-		const struct verdict_case *c = &r->found.cases[i];
+	for (size_t i = 0; i < r->results.ncases && !e; i++) {
+		const struct verdict_case *c = &r->results.cases[i];
 		bool leak = !strcmp(c->pass->rule, rules_id[RULE_LEAK]);
 		if (leak && !(image == c->about.image && stack == c->stack))
 			e = decide(r, c, &gone);
@@ -111,10 +111,10 @@ int report_gone(struct report *r)
 		if (leak && gone)
 			n++;
 		else
-			r->found.cases[kept++] = *c;
+			r->results.cases[kept++] = *c;
 	}
-	r->found.ncases = kept;
+	r->results.ncases = kept;
 	return e || !n ? e :
-	       found_fact(&r->found, rules_id[RULE_LEAK], n, "%zu coroutines switched away for the last time, as far as can be told, "
-			  "and are kept with their stacks, more and more of them", n);
+	       results_fact(&r->results, rules_id[RULE_LEAK], n, "%zu coroutines switched away for the last time, as far as can be told, "
+			    "and are kept with their stacks, more and more of them", n);
 }

@@ -13,8 +13,8 @@ static int leave_out(struct report *r)
 {
 	const struct image *m = NULL;
 	unsigned char *seen = NULL; // by row: one coroutine may be in two findings
-	for (size_t i = 0; i < r->found.ncases; i++) { // in the order of images
-		const struct verdict_case *c = &r->found.cases[i];
+	for (size_t i = 0; i < r->results.ncases; i++) { // in the order of images
+		const struct verdict_case *c = &r->results.cases[i];
 		if (c->about.image != m) {
 			free(seen);
 			m = c->about.image;
@@ -38,14 +38,14 @@ static int tell(struct report *r)
 	uint64_t destroyed = r->world->counts.destroyed;
 	int e = 0;
 	if (r->healthy)
-		e = found_fact(&r->found, "INFO", r->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
-			       r->healthy, r->healthy == 1 ? " waits" : "s wait");
+		e = results_fact(&r->results, "INFO", r->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
+				 r->healthy, r->healthy == 1 ? " waits" : "s wait");
 	if (!e && r->parked)
-		e = found_fact(&r->found, rules_id[RULE_PARKED], r->parked, "%" PRIu64 " coroutine%s suspended without a known wait: parked",
-			       r->parked, r->parked == 1 ? " is" : "s are");
+		e = results_fact(&r->results, rules_id[RULE_PARKED], r->parked, "%" PRIu64 " coroutine%s suspended without a known wait: parked",
+				 r->parked, r->parked == 1 ? " is" : "s are");
 	if (!e && destroyed)
-		e = found_fact(&r->found, "INFO", destroyed, "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,
-			       destroyed == 1 ? " was" : "s were");
+		e = results_fact(&r->results, "INFO", destroyed, "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,
+				 destroyed == 1 ? " was" : "s were");
 	return e;
 }
 

@@ -28,9 +28,9 @@ static enum waiter_kind kind_of(const struct image *m, size_t row)
 static int note_found(struct idmap *found, const struct report *r, const struct image *m)
 {
 	int e = 0;
-	for (size_t i = 0; !e && i < r->found.ncases; i++)
-		if (r->found.cases[i].about.image == m)
-			e = idmap_set(found, r->found.cases[i].id, 1);
+	for (size_t i = 0; !e && i < r->results.ncases; i++)
+		if (r->results.cases[i].about.image == m)
+			e = idmap_set(found, r->results.cases[i].id, 1);
 	return e;
 }
 
