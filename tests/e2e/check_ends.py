@@ -99,6 +99,26 @@ def crash_told(case, way, report, done):
         need(re.search(r"deeper \(\d+ times\)", text), f"the recursion is not folded: {text}")
 
 
+def crash_at_once(way):
+    """Who dies by a signal waits for a few milliseconds: ctp-run does not sleep to see whether all rests."""
+    def check(case):
+        done = case.start(case.target("kill-at"), "10@sleeps", case.run_tool, "-q", "--overflow=block", case.target("dying"), way,
+                          stdin=filled(case)).done()
+        if done.status == 2:
+            raise Skip("nothing can be traced here")
+        equal(done.out.splitlines()[-1], f"ended {128 - WAYS[way][0]}", "how it ended, and whether it has slept for ten milliseconds before")
+        equal(manifest(case)["snapshot"]["reason"], "crash", "why there is a last look")
+    return check
+
+
+def filled(case):
+    """A pipe with the line after which `dying` ends."""
+    end, fill = os.pipe()
+    os.write(fill, b"end\n")
+    os.close(fill)
+    return end
+
+
 def check_timeout(case):
     process = case.ctp_start(timeout(1.5), "--overflow=block", case.target("dying"), "exit", stdin=subprocess.PIPE)
     equal(process.done().status, 124, "status")
@@ -322,6 +342,7 @@ def exit_tables(way, alone):
 CHECKS = [(f"end_{way}", one_end(way)) for way in WAYS] + [
     (f"exit_silent_{way}", exit_silent(way)) for way in EXITS] + [
     (f"exit_tables_{way}{'_alone' if alone else ''}", exit_tables(way, alone)) for way in EXITS for alone in (False, True)] + [
+    *((f"crash_at_once_{way}", crash_at_once(way)) for way in ("abort", "fault", "null", "overflow")),
     ("end_timeout", check_timeout),
     ("end_term", check_term),
     ("end_exec", check_exec),

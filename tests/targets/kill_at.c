@@ -3,7 +3,8 @@
 // kill-at N PROGRAM [ARGS...]: runs it, and kills it with SIGKILL when it is about to make its
 // N-th system call that changes what is in a file system. What a killed process leaves behind changes
 // by those calls alone, so all N together are all instants. N@CALL: its N-th call of ptrace (by which it holds
-// others), or of one by which it waits. The program's children are not touched.
+// others), or of one by which it waits. N@sleeps: the sleep with which it has asked for N milliseconds in
+// all (sleeps of less than one do not count). The program's children are not touched.
 // Prints "killed CALL", or "ended STATUS" if there is no N-th; exits with 2 if nothing can be traced here.
 #include <fcntl.h>
 #include <linux/ptrace.h>
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "must.h"
@@ -39,10 +42,22 @@ static int changes_files(const struct ptrace_syscall_info *info)
 	return info->entry.nr == SYS_openat && info->entry.args[2] & O_CREAT;
 }
 
+// How many milliseconds of sleep it asks for.
+static long sleeps_ms(pid_t pid, const struct ptrace_syscall_info *info)
+{
+	struct timespec t = {0, 0};
+	struct iovec here = {&t, sizeof(t)};
+	uint64_t at = info->entry.args[info->entry.nr == SYS_clock_nanosleep ? 2 : 0];
+	struct iovec there = {(void *)at, sizeof(t)};
+	if (info->entry.nr != SYS_nanosleep && info->entry.nr != SYS_clock_nanosleep)
+		return 0;
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(t) ? t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
+}
+
 static int is_call(const struct ptrace_syscall_info *info, const char *name)
 {
 	static const struct { const char *name; uint64_t call; } calls[] = {
-		{"ptrace", SYS_ptrace}, {"nanosleep", SYS_nanosleep}, {"futex", SYS_futex}, {"ppoll", SYS_ppoll},
+		{"ptrace", SYS_ptrace}, {"nanosleep", SYS_nanosleep}, {"clock_nanosleep", SYS_clock_nanosleep}, {"futex", SYS_futex}, {"ppoll", SYS_ppoll},
 #ifdef SYS_poll
 		{"poll", SYS_poll},
 #endif
@@ -51,6 +66,13 @@ static int is_call(const struct ptrace_syscall_info *info, const char *name)
 		if (!strcmp(name, calls[i].name) && info->entry.nr == calls[i].call)
 			return 1;
 	return 0;
+}
+
+static long counts(pid_t pid, const struct ptrace_syscall_info *info, const char *at)
+{
+	if (!at)
+		return changes_files(info);
+	return strcmp(at, "@sleeps") ? is_call(info, at + 1) : sleeps_ms(pid, info);
 }
 
 static void end(int status)
@@ -87,7 +109,7 @@ int main(int argc, char **argv)
 			pass = 0;
 		if (!(WSTOPSIG(status) & 0x80) || trace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0 ||
 		    info.op != PTRACE_SYSCALL_INFO_ENTRY ||
-		    !(at ? is_call(&info, at + 1) : changes_files(&info)) || --left)
+		    (left -= counts(pid, &info, at)) > 0)
 			continue;
 		must(kill(pid, SIGKILL));
 		while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))

@@ -29,6 +29,7 @@
 #define STATION_NS 250ULL        // to write one
 #define LOOK_NS 100000000ULL     // to look, whatever the tables take
 #define TABLES_NS 100000000ULL   // to write them, whatever the look took
+#define CRASH_NS 5000000ULL      // for all that is asked of a process that dies by a signal: it waits for it
 
 static FILE *open_lines(int dir, const char *name)
 {
@@ -295,9 +296,8 @@ static uint64_t tables_until(uint64_t end_ns)
 	return end_ns > least ? end_ns : least;
 }
 
-static void look(struct process *p, bool may_stop, uint64_t end_ns)
+static void look(struct process *p, bool may_stop, uint64_t now, uint64_t until)
 {
-	uint64_t now = clock_mono_ns(), until = look_until(p, now, end_ns);
 	empty(p);
 	if (p->slices)
 		slices_final(p->slices);
@@ -311,25 +311,24 @@ static void look(struct process *p, bool may_stop, uint64_t end_ns)
 		module_scan_look(&p->session->switchers, p->pid);
 }
 
-// After an inspection at the program's end no tables are written of their own: those of its death
-// are the snapshot, as exit handlers may still resume coroutines.
-static bool tables_follow(const char *reason)
+static void inspect(struct process *p, const char *reason, uint64_t now, uint64_t until)
 {
-	return !strcmp(reason, "exit") || !strcmp(reason, "crash");
+	look(p, true, now, until);
+	p->about.snapshot_ns = clock_mono_ns();
+	p->about.snapshot_reason = reason;
 }
 
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 {
-	look(p, true, end_ns);
-	p->about.snapshot_ns = clock_mono_ns();
-	p->about.snapshot_reason = reason;
-	if (!tables_follow(reason))
-		p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
+	uint64_t now = clock_mono_ns();
+	inspect(p, reason, now, look_until(p, now, end_ns));
+	p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
 void process_look(struct process *p, uint64_t end_ns)
 {
-	look(p, false, end_ns);
+	uint64_t now = clock_mono_ns();
+	look(p, false, now, look_until(p, now, end_ns));
 	FILE *const out[] = { p->witness_out, p->descriptors, p->slices_out, p->highwater, p->sets_out };
 	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
 		if (out[i])
@@ -370,14 +369,16 @@ void process_final(struct process *p)
 		module_scan_look(&p->session->switchers, p->pid);
 		return;
 	}
+	uint64_t now = clock_mono_ns();
+	bool crashed = ctp_load32(&p->region->ext->crash.ready) == 1;
+	uint64_t until = crashed ? now + CRASH_NS : look_until(p, now, now + PROCESS_SNAPSHOT_NS);
 	if (!just_looked(p)) {
-		process_snapshot(p, ctp_load32(&p->region->ext->crash.ready) == 1 ? "crash" : "exit",
-				 clock_mono_ns() + PROCESS_SNAPSHOT_NS);
+		inspect(p, crashed ? "crash" : "exit", now, until);
 		return;
 	}
 	empty(p);
 	if (p->witness)
-		witness_final(p->witness, true, clock_mono_ns() + PROCESS_SNAPSHOT_NS / 9 * 8);
+		witness_final(p->witness, true, until);
 }
 
 void process_release(struct process *p)
@@ -386,6 +387,13 @@ void process_release(struct process *p)
 	p->final_done = true;
 	ctp_store32(&e->final_done, CTP_FINAL_DONE);
 	syscall(SYS_futex, &e->final_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+// After an inspection at the program's end no tables are written of their own: those of its death
+// are the snapshot, as exit handlers may still resume coroutines.
+static bool tables_follow(const char *reason)
+{
+	return !strcmp(reason, "exit") || !strcmp(reason, "crash");
 }
 
 bool process_write(struct process *p)

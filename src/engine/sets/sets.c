@@ -230,11 +230,14 @@ static bool any_closed(const struct ctp_region *r)
 }
 
 // Does no thread run for so long? *stopped: it was seen stopped by somebody, then or before.
-static bool rests(pid_t pid, unsigned ms, bool *stopped)
+// False at once if that would take until after end_ns.
+static bool rests(pid_t pid, unsigned ms, uint64_t end_ns, bool *stopped)
 {
 	struct proc_tasks before = {0}, after = {0};
-	bool still = !proc_tasks_read(pid, false, &before);
 	uint64_t until_ns = proc_now_ns() + ms * MS; // by the clock: we may be held up ourselves
+	if (until_ns > end_ns)
+		return false;
+	bool still = !proc_tasks_read(pid, false, &before);
 	do {
 		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
 		*stopped |= proc_stopped(pid);
@@ -248,12 +251,12 @@ static bool rests(pid_t pid, unsigned ms, bool *stopped)
 // A program that is stopped and continued again and again rests for shorter times, and has longer to do so.
 static bool rests_between(pid_t pid, uint64_t until_ns, bool *stopped)
 {
-	if (!*stopped && rests(pid, CHECK_MS, stopped))
+	if (!*stopped && rests(pid, CHECK_MS, until_ns, stopped))
 		return true;
 	while (*stopped && !signals_late(until_ns)) {
 		while (proc_stopped(pid) && !signals_late(until_ns))
 			nanosleep(&(struct timespec){.tv_nsec = MS / 4}, NULL);
-		if (rests(pid, SHORT_MS, stopped))
+		if (rests(pid, SHORT_MS, until_ns, stopped))
 			return true;
 	}
 	return false;
@@ -269,7 +272,8 @@ void sets_final(struct sets *s, uint64_t end_ns)
 	bool stopped = false;
 	l.rested = waits && rests_between(s->pid, l.deadline_ns, &stopped);
 	for (int tries = 0; !take(s, &l) && tries < TRIES; tries++) {
-		if (signals_late(stopped ? l.deadline_ns : now + AWAKE_MS * MS))
+		uint64_t awake_ns = now + AWAKE_MS * MS;
+		if (signals_late(stopped || l.deadline_ns < awake_ns ? l.deadline_ns : awake_ns))
 			break;
 		if (waits && (l.rested || stopped))
 			l.rested = rests_between(s->pid, l.deadline_ns, &stopped);
