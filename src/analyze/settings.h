@@ -26,7 +26,6 @@ struct settings {
 	char rules[512]; // what all of --rule name
 };
 
-extern const struct option_row settings_rows[];
 struct options_result settings_read(struct settings *s, int argc, char **argv);
 // True: two options do not go together, and a line that says why (settings_uses.c).
 bool settings_wrong(const struct settings *s, char *out, size_t bytes);

@@ -3,21 +3,9 @@
 // Colors are for a terminal that can show them, unless somebody said otherwise.
 #include "base/color.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int color_read(const char *word, enum color *out)
-{
-	static const char *const words[] = { "auto", "always", "never" };
-	for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
-		if (!strcmp(word, words[i])) {
-			*out = (enum color)i;
-			return 0;
-		}
-	return -EINVAL;
-}
 
 bool color_is_terminal(int fd)
 {

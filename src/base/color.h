@@ -5,10 +5,8 @@
 
 #include <stdbool.h>
 
-enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER }; // in the order of --color=auto|always|never
 
-// 0, or -EINVAL: none of auto, always, never.
-int color_read(const char *word, enum color *out);
 // fd: where it is written to; -1: to a file.
 bool color_wanted(enum color c, int fd);
 // Can it show colors, and erase what was written?

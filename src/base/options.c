@@ -6,76 +6,201 @@
 // would break with the next option.
 #include "base/options.h"
 
-#include <stdbool.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/help.h"
 
-static const struct option_row *find_long(const struct option_row *rows, const char *name, size_t n)
+static const struct option_row *find_long(const struct options_table *t, const char *name, size_t n)
 {
-	for (; rows->name; rows++)
-		if (strlen(rows->name) == n && !memcmp(rows->name, name, n))
-			return rows;
+	for (const struct option_row *row = t->rows; row < t->rows + t->n; row++)
+		if (row->name && strlen(row->name) == n && !memcmp(row->name, name, n))
+			return row;
 	return NULL;
 }
 
-static const struct option_row *find_letter(const struct option_row *rows, char letter)
+static const struct option_row *find_letter(const struct options_table *t, char letter)
 {
-	for (; rows->name; rows++)
-		if (rows->letter && rows->letter == letter)
-			return rows;
+	for (const struct option_row *row = t->rows; row < t->rows + t->n; row++)
+		if (row->letter && row->letter == letter)
+			return row;
 	return NULL;
 }
 
-// Reads the option in argv[*i]; *i moves on if the value is the next word.
-static struct options_result read_one(const struct option_row *rows, void *settings, int argc,
-				      char **argv, int *i)
+static int keep_integer(const struct option_row *row, void *settings, uint64_t n)
 {
-	const char *word = argv[*i];
-	bool is_long = word[1] == '-';
-	const char *value = NULL;
-	struct options_result r = { .at = word };
-	if (is_long) {
-		value = strchr(word, '=');
-		r.row = find_long(rows, word + 2, value ? (size_t)(value - word - 2) : strlen(word + 2));
-		value = value ? value + 1 : NULL;
-	} else {
-		r.row = find_letter(rows, word[1]);
-		value = word[2] ? word + 2 : NULL;
-	}
-	if (!r.row) {
-		r.error = OPTIONS_UNKNOWN;
-	} else if (!r.row->value) {
-		r.error = value ? OPTIONS_VALUE_NOT_TAKEN : OPTIONS_OK;
-	} else if (!value) {
-		if (*i + 1 < argc)
-			value = argv[++*i];
-		else
-			r.error = OPTIONS_NO_VALUE;
-	}
-	if (!r.error && r.row->set(settings, value)) {
-		r.error = OPTIONS_BAD_VALUE;
-		r.at = value ? value : word;
-	}
-	return r;
+	void *member = (char *)settings + row->at;
+	if (row->bytes == sizeof(bool))
+		*(bool *)member = n;
+	else if (row->bytes == sizeof(uint32_t))
+		*(uint32_t *)member = (uint32_t)n;
+	else
+		*(uint64_t *)member = n;
+	return 0;
 }
 
-struct options_result options_read(const struct option_row *rows, void *settings, int argc,
-				   char **argv, int (*operand)(void *settings, const char *word))
+// The number of the word among those of `choices`, which | separates; -EINVAL.
+static int choice(const char *choices, const char *word)
 {
+	size_t n = strlen(word);
+	for (int i = 0;; i++) {
+		size_t length = strcspn(choices, "|");
+		if (length == n && !memcmp(choices, word, n))
+			return i;
+		if (!choices[length])
+			return -EINVAL;
+		choices += length + 1;
+	}
+}
+
+static int keep_text(const struct option_row *row, void *settings, const char *v)
+{
+	if (!*v || (strchr(row->value, '|') && choice(row->value, v) < 0))
+		return -EINVAL;
+	*(const char **)((char *)settings + row->at) = v;
+	return 0;
+}
+
+static int keep_number(const struct option_row *row, void *settings, const char *v)
+{
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(v, &end, 10);
+	if (v[0] < '0' || v[0] > '9' || *end || errno || (double)n < row->least || (double)n > row->most)
+		return -EINVAL;
+	return keep_integer(row, settings, n);
+}
+
+static int keep_seconds(const struct option_row *row, void *settings, const char *v)
+{
+	char *end;
+	double s = strtod(v, &end);
+	if (end == v || *end || !(s > 0 && s >= row->least && s <= row->most)) // not a number compares false
+		return -EINVAL;
+	*(double *)((char *)settings + row->at) = s;
+	return 0;
+}
+
+// 0, or -EINVAL.
+static int keep(const struct option_row *row, void *settings, const char *v)
+{
+	int i;
+	switch (row->kind) {
+	case OPTION_FLAG:
+		return keep_integer(row, settings, true);
+	case OPTION_SET:
+		return keep_integer(row, settings, (uint64_t)row->constant);
+	case OPTION_TEXT:
+		return keep_text(row, settings, v);
+	case OPTION_CHOICE:
+		return (i = choice(row->value, v)) < 0 ? i : keep_integer(row, settings, (uint64_t)i);
+	case OPTION_NUMBER:
+		return keep_number(row, settings, v);
+	case OPTION_SECONDS:
+		return keep_seconds(row, settings, v);
+	case OPTION_CALL:
+		break;
+	}
+	return row->set(settings, v);
+}
+
+// What is left to read. A word of letters may hold several options.
+struct reader {
+	const struct options_table *table;
+	void *settings;
+	int argc;
+	char **argv;
+	int i;
+};
+
+// Keeps the row's value: what stands behind the name in its word, or the next word.
+static void read_value(struct reader *x, struct options_result *r, const char *value)
+{
+	const struct option_row *row = r->row;
+	if (!row->value && value) {
+		r->error = OPTIONS_VALUE_NOT_TAKEN;
+		return;
+	}
+	if (row->value && !row->may_lack_value && !value) {
+		if (x->i + 1 >= x->argc) {
+			r->error = OPTIONS_NO_VALUE;
+			return;
+		}
+		value = x->argv[++x->i];
+	}
+	if (keep(row, x->settings, value)) {
+		r->error = OPTIONS_BAD_VALUE;
+		r->at = value ? value : r->at;
+	}
+}
+
+static void read_long(struct reader *x, struct options_result *r)
+{
+	const char *name = r->at + 2, *value = strchr(name, '=');
+	r->row = find_long(x->table, name, value ? (size_t)(value - name) : strlen(name));
+	if (r->row)
+		read_value(x, r, value ? value + 1 : NULL);
+	else
+		r->error = OPTIONS_UNKNOWN;
+}
+
+static void read_letters(struct reader *x, struct options_result *r)
+{
+	for (const char *p = r->at + 1; *p && !r->error; p++) {
+		const char *rest = p[1] ? p + 1 : NULL;
+		r->letter = *p;
+		r->row = find_letter(x->table, *p);
+		if (!r->row) {
+			r->error = OPTIONS_UNKNOWN;
+		} else if (x->table->bundles && (!r->row->value || r->row->may_lack_value)) {
+			read_value(x, r, NULL);
+		} else {
+			read_value(x, r, rest);
+			break;
+		}
+	}
+}
+
+struct options_result options_read(const struct options_table *table, void *settings, int argc, char **argv)
+{
+	struct reader x = { table, settings, argc, argv, 1 };
 	bool options = true;
-	for (int i = 1; i < argc; i++) {
-		struct options_result r = { .at = argv[i] };
-		if (options && !strcmp(argv[i], "--"))
+	for (size_t i = 0; i < table->n; i++)
+		if (table->rows[i].initial)
+			keep(&table->rows[i], settings, table->rows[i].initial);
+	for (; x.i < argc; x.i++) {
+		struct options_result r = { .at = argv[x.i] };
+		bool option = options && r.at[0] == '-' && r.at[1];
+		if (option && !strcmp(r.at, "--"))
 			options = false;
-		else if (options && argv[i][0] == '-' && argv[i][1])
-			r = read_one(rows, settings, argc, argv, &i);
-		else if (operand(settings, argv[i]))
+		else if (option && r.at[1] == '-')
+			read_long(&x, &r);
+		else if (option)
+			read_letters(&x, &r);
+		else if (!table->operand)
+			break;
+		else if (table->operand(settings, r.at))
 			r.error = OPTIONS_UNKNOWN;
 		if (r.error)
 			return r;
 	}
-	return (struct options_result){ OPTIONS_OK, NULL, NULL };
+	return (struct options_result){ .next = x.i };
+}
+
+const char *options_size(const char *v, uint64_t *bytes)
+{
+	static const char suffixes[] = "KMG";
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(v, &end, 10);
+	const char *s = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+	unsigned shift = s ? (unsigned)(s - suffixes + 1) * 10 : 0;
+	end += s != NULL;
+	if (v[0] < '0' || v[0] > '9' || errno || (*end && *end != ',') || n > (UINT64_MAX >> 1) >> shift)
+		return NULL;
+	*bytes = (uint64_t)n << shift;
+	return end;
 }
 
 void options_say(const struct options_result *r, FILE *to)
@@ -102,14 +227,35 @@ void options_say(const struct options_result *r, FILE *to)
 	}
 }
 
-void options_help(const struct option_row *rows, FILE *to)
+// The row's help, with its initial value in place of {}.
+static const char *help_of(const struct option_row *row, char *out, size_t n)
 {
-	for (; rows->name; rows++) {
-		char names[160];
-		snprintf(names, sizeof(names), "%s%c%s--%s%s%s", rows->letter ? "-" : "  ",
-			 rows->letter ? rows->letter : ' ', rows->letter ? ", " : " ", rows->name,
-			 rows->value ? "=" : "", rows->value ? rows->value : "");
-		help_row(to, names, rows->help);
+	const char *at = strstr(row->help, "{}");
+	if (!at)
+		return row->help;
+	snprintf(out, n, "%.*s%s%s", (int)(at - row->help), row->help, row->initial, at + 2);
+	return out;
+}
+
+// "-f, --follow", "--flight[=SIZE]", "-n N".
+static void names_of(const struct options_table *t, const struct option_row *row, char *out, size_t n)
+{
+	const char *before = !row->value ? "" : row->may_lack_value ? "[=" : row->name ? "=" : " ";
+	char letter[5] = "";
+	if (row->letter)
+		snprintf(letter, sizeof(letter), row->name ? "-%c, " : "-%c", row->letter);
+	snprintf(out, n, "%*s%s%s%s%s%s", t->flush ? 0 : -4, letter, row->name ? "--" : "", row->name ? row->name : "", before,
+		 row->value ? row->value : "", row->may_lack_value ? "]" : "");
+}
+
+void options_help(const struct options_table *t, FILE *to)
+{
+	char names[160], help[1024];
+	for (const struct option_row *row = t->rows; row < t->rows + t->n; row++) {
+		if (!row->help)
+			continue;
+		names_of(t, row, names, sizeof(names));
+		help_row(to, names, help_of(row, help, sizeof(help)));
 	}
 }
 
@@ -122,22 +268,32 @@ static void man_text(const char *s, FILE *to)
 	}
 }
 
-void options_man(const struct option_row *rows, FILE *to)
+static void man_names(const struct option_row *row, FILE *to)
 {
-	for (; rows->name; rows++) {
-		fputs(".TP\n", to);
-		if (rows->letter)
-			fprintf(to, "\\fB\\-%c\\fR, ", rows->letter);
-		fputs("\\fB\\-\\-", to);
-		man_text(rows->name, to);
+	fputs(".TP\n", to);
+	if (row->letter)
+		fprintf(to, "\\fB\\-%c\\fR", row->letter);
+	if (row->name) {
+		fputs(row->letter ? ", \\fB\\-\\-" : "\\fB\\-\\-", to);
+		man_text(row->name, to);
 		fputs("\\fR", to);
-		if (rows->value) {
-			fputs("=\\fI", to);
-			man_text(rows->value, to);
-			fputs("\\fR", to);
-		}
-		fputc('\n', to);
-		man_text(rows->help, to);
+	}
+	if (row->value) {
+		fputs(row->may_lack_value ? "[=\\fI" : row->name ? "=\\fI" : " \\fI", to);
+		man_text(row->value, to);
+		fputs(row->may_lack_value ? "\\fR]" : "\\fR", to);
+	}
+	fputc('\n', to);
+}
+
+void options_man(const struct options_table *t, FILE *to)
+{
+	char help[1024];
+	for (const struct option_row *row = t->rows; row < t->rows + t->n; row++) {
+		if (!row->help)
+			continue;
+		man_names(row, to);
+		man_text(help_of(row, help, sizeof(help)), to);
 		fputc('\n', to);
 	}
 }

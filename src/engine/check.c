@@ -76,7 +76,6 @@ static void show(int from)
 int report_check(const struct options *o, const char *trace)
 {
 	static const char usual[] = "suspect";
-	const char *fail_on = o->fail_on ? o->fail_on : "likely";
 	char tool[PATH_MAX + 32];
 	int r = find(tool, sizeof(tool));
 	int out = r ? -1 : memfd_create("report", MFD_CLOEXEC);
@@ -85,8 +84,8 @@ int report_check(const struct options *o, const char *trace)
 	int status = analyze(tool, color(o), usual, trace, out);
 	if (status >= 0 && status != ANALYZE_FAILED && (!o->quiet || status == ANALYZE_FOUND))
 		show(out);
-	if (status == ANALYZE_FOUND && o->error_exitcode && strcmp(fail_on, usual))
-		status = analyze(tool, color(o), fail_on, trace, out);
+	if (status == ANALYZE_FOUND && o->error_exitcode && strcmp(o->fail_on, usual))
+		status = analyze(tool, color(o), o->fail_on, trace, out);
 	close(out);
 	if (status < 0 || status == ANALYZE_FAILED)
 		return status < 0 ? status : -EIO;

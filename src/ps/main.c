@@ -208,7 +208,7 @@ static int list_all(void)
 static int watch(void)
 {
 	struct watch_why why;
-	const struct watch_options o = { .pid = settings.pid, .delay_ns = settings.delay_ns ? settings.delay_ns : 1000000000,
+	const struct watch_options o = { .pid = settings.pid, .delay_ns = (uint64_t)((settings.delay_s ? settings.delay_s : 1) * 1e9),
 					 .color = color_wanted(settings.color, 1) };
 	const char *other = settings.json ? "--json" : settings.why ? "--why" : settings.tree ? "--tree" : NULL;
 	if (other || settings.nids) {
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 	}
 	if (settings.watch)
 		return watch();
-	if (settings.delay_ns) {
+	if (settings.delay_s) {
 		fputs("ctp-ps: --delay is for --watch; add it, or leave out --delay\n", stderr);
 		return EXIT_USAGE;
 	}

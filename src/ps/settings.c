@@ -13,43 +13,26 @@
 #include "base/grow.h"
 #include "base/help.h"
 
-#define SETTER(name) static int name(void *to, const char *v)
+#define SETS(member) OPTION_MEMBER(struct settings, member)
 
-SETTER(set_all) { ((struct settings *)to)->all = true; return 0; }
-SETTER(set_stack) { ((struct settings *)to)->stack = true; return 0; }
-SETTER(set_json) { ((struct settings *)to)->json = true; return 0; }
-SETTER(set_tree) { ((struct settings *)to)->tree = true; return 0; }
-SETTER(set_why) { ((struct settings *)to)->why = true; return 0; }
-SETTER(set_watch) { ((struct settings *)to)->watch = true; return 0; }
-SETTER(set_man) { ((struct settings *)to)->action = ACTION_MAN; return 0; }
-SETTER(set_version) { ((struct settings *)to)->action = ACTION_VERSION; return 0; }
-SETTER(set_help) { ((struct settings *)to)->action = ACTION_HELP; return 0; }
-
-SETTER(set_delay)
-{
-	char *end;
-	double seconds = strtod(v, &end);
-	if (end == v || *end || !(seconds >= 0.1 && seconds <= 3600))
-		return -EINVAL;
-	((struct settings *)to)->delay_ns = (uint64_t)(seconds * 1e9);
-	return 0;
-}
-
-SETTER(set_color) { return color_read(v, &((struct settings *)to)->color); }
-
-const struct option_row settings_rows[] = {
-	{ "all", 0, NULL, "each coroutine for itself, not grouped by stack", set_all },
-	{ "stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)", set_stack },
-	{ "json", 0, NULL, "as JSON, version 1", set_json },
-	{ "tree", 0, NULL, "who created whom, and who waits for whom", set_tree },
-	{ "why", 0, NULL, "which descriptors keep each coroutine: kind, peer, who opened it and where, when it was last of use", set_why },
-	{ "watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", set_watch },
-	{ "delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)", set_delay },
-	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", set_color },
-	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", set_man },
-	{ "version", 0, NULL, "print the version", set_version },
-	{ "help", 'h', NULL, "print this", set_help },
-	{ NULL, 0, NULL, NULL, NULL },
+static const struct option_row rows[] = {
+	{ "all", 0, NULL, "each coroutine for itself, not grouped by stack", OPTION_FLAG, SETS(all) },
+	{ "stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)",
+	  OPTION_FLAG, SETS(stack) },
+	{ "json", 0, NULL, "as JSON, version 1", OPTION_FLAG, SETS(json) },
+	{ "tree", 0, NULL, "who created whom, and who waits for whom", OPTION_FLAG, SETS(tree) },
+	{ "why", 0, NULL, "which descriptors keep each coroutine: kind, peer, who opened it and where, when "
+	  "it was last of use", OPTION_FLAG, SETS(why) },
+	{ "watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", OPTION_FLAG, SETS(watch)
+	  },
+	{ "delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)",
+	  OPTION_SECONDS, SETS(delay_s), .least = 0.1, .most = 3600 },
+	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
+	  SETS(color) },
+	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
+	  .constant = ACTION_MAN },
+	{ "version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION },
+	{ "help", 'h', NULL, "print this", OPTION_SET, SETS(action), .constant = ACTION_HELP },
 };
 
 // What is wrong with a word that is neither. -EINVAL.
@@ -87,10 +70,12 @@ static int set_operand(void *to, const char *word)
 	return 0;
 }
 
+static const struct options_table table = { rows, sizeof(rows) / sizeof(*rows), .operand = set_operand };
+
 struct options_result settings_read(struct settings *s, int argc, char **argv)
 {
 	*s = (struct settings){ .action = ACTION_LIST };
-	return options_read(settings_rows, s, argc, argv, set_operand);
+	return options_read(&table, s, argc, argv);
 }
 
 void settings_help(FILE *to)
@@ -100,7 +85,7 @@ void settings_help(FILE *to)
 	help_text(to, "CORE: ", "a core file of one, in its place");
 	help_text(to, "ID: ", "a coroutine; only these are shown");
 	fputc('\n', to);
-	options_help(settings_rows, to);
+	options_help(&table, to);
 	fputc('\n', to);
 	help_text(to, "exit status: ", "0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable");
 }
@@ -127,7 +112,7 @@ void settings_man(FILE *to)
 	      "moment, but two coroutines may be shown as of two moments.\n"
 	      "It may be stopped already, and its ctp\\-run may be gone.\n"
 	      ".SH OPTIONS\n", to);
-	options_man(settings_rows, to);
+	options_man(&table, to);
 	fputs(".SH OUTPUT\n"
 	      "A coroutine's line says, in brackets, how it is, and for how long:\n"
 	      ".TP\n\\fBfd 7#3 EPOLLIN\\fR, or \\fBsuspended\\fR\nit waits for that descriptor, or for nothing that is known\n"

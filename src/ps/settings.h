@@ -19,13 +19,12 @@ struct settings {
 	const char *core; // a core file in its place
 	const char *wrong; // why a word is neither of these, nor a coroutine
 	bool all, stack, json, tree, why, watch;
-	uint64_t delay_ns; // of --watch; 0 = not said
+	double delay_s; // of --watch; 0 = not said
 	uint64_t *ids; // coroutines
 	size_t nids, ids_capacity;
 	enum color color;
 };
 
-extern const struct option_row settings_rows[];
 struct options_result settings_read(struct settings *s, int argc, char **argv);
 void settings_help(FILE *to);
 void settings_man(FILE *to);

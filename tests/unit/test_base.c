@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tests of src/base: the map of ids, paths, durations, options, colors, mappings,
+// Tests of src/base: the map of ids, paths, durations, colors, mappings,
 // URIs, lines of JSON, protobuf, names of calls.
 #include <fcntl.h>
 #include <errno.h>
@@ -21,7 +21,6 @@
 #include "base/idmap.h"
 #include "base/json.h"
 #include "base/maps.h"
-#include "base/options.h"
 #include "base/protobuf.h"
 #include "base/text.h"
 #include "base/uri.h"
@@ -120,70 +119,11 @@ static void test_fit(void **state)
 	fits("abc", 9, 3, "");
 }
 
-struct got {
-	const char *out, *word;
-	int flag;
-};
-
-static int set_out(void *to, const char *v)
-{
-	((struct got *)to)->out = v;
-	return strcmp(v, "bad") ? 0 : -EINVAL;
-}
-
-static int set_flag(void *to, const char *v)
-{
-	((struct got *)to)->flag++;
-	return 0;
-}
-
-static int set_word(void *to, const char *v)
-{
-	((struct got *)to)->word = v;
-	return 0;
-}
-
-static const struct option_row rows[] = {
-	{ "output", 'o', "FILE", "where to", set_out },
-	{ "flag", 'f', NULL, "yes", set_flag },
-	{ NULL, 0, NULL, NULL, NULL },
-};
-
-static enum options_error reads(struct got *g, int argc, char **argv)
-{
-	*g = (struct got){ 0 };
-	return options_read(rows, g, argc, argv, set_word).error;
-}
-
-static void test_options(void **state)
-{
-	struct got g;
-	assert_int_equal(reads(&g, 4, (char *[]){ "x", "-ofile", "--flag", "word" }), OPTIONS_OK);
-	assert_string_equal(g.out, "file");
-	assert_string_equal(g.word, "word");
-	assert_int_equal(g.flag, 1);
-	assert_int_equal(reads(&g, 3, (char *[]){ "x", "--output", "file" }), OPTIONS_OK);
-	assert_string_equal(g.out, "file");
-	assert_int_equal(reads(&g, 3, (char *[]){ "x", "--", "--flag" }), OPTIONS_OK);
-	assert_string_equal(g.word, "--flag");
-	assert_int_equal(reads(&g, 2, (char *[]){ "x", "-" }), OPTIONS_OK);
-	assert_string_equal(g.word, "-");
-	assert_int_equal(reads(&g, 2, (char *[]){ "x", "--out=file" }), OPTIONS_UNKNOWN);
-	assert_int_equal(reads(&g, 2, (char *[]){ "x", "--output" }), OPTIONS_NO_VALUE);
-	assert_int_equal(reads(&g, 2, (char *[]){ "x", "--flag=1" }), OPTIONS_VALUE_NOT_TAKEN);
-	assert_int_equal(reads(&g, 2, (char *[]){ "x", "--output=bad" }), OPTIONS_BAD_VALUE);
-}
-
 static void test_color(void **state)
 {
-	enum color c = COLOR_NEVER;
-	assert_int_equal(color_read("no", &c), -EINVAL);
-	assert_int_equal(c, COLOR_NEVER);
-	assert_false(color_wanted(c, 1));
-	assert_int_equal(color_read("always", &c), 0);
-	assert_true(color_wanted(c, -1));
-	assert_int_equal(color_read("auto", &c), 0);
-	assert_false(color_wanted(c, -1));
+	assert_false(color_wanted(COLOR_NEVER, 1));
+	assert_true(color_wanted(COLOR_ALWAYS, -1));
+	assert_false(color_wanted(COLOR_AUTO, -1));
 }
 
 static void test_maps(void **state)
@@ -294,7 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idmap), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_durations), cmocka_unit_test(test_fit), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_durations), cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_color), cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_uri), cmocka_unit_test(test_json_lines),
 		cmocka_unit_test(test_protobuf), cmocka_unit_test(test_clean),

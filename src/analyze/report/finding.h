@@ -19,7 +19,7 @@ struct finding {
 };
 
 // What coroutines have in common that are listed as one group (group_by.h).
-enum group_by { GROUP_BY_SITE, GROUP_BY_CREATOR, GROUP_BY_NAME, GROUP_BY_ENTRY };
+enum group_by { GROUP_BY_SITE, GROUP_BY_CREATOR, GROUP_BY_NAME, GROUP_BY_ENTRY }; // in the order of --group-by
 
 struct report {
 	const struct world *world;

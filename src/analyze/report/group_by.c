@@ -5,23 +5,12 @@
 // can be told apart, or put together over places. Findings stay what they are, one for each pair of sites.
 #include "analyze/report/group_by.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/idmap.h"
-
-int group_by_find(const char *word)
-{
-	static const char *const words[] = { [GROUP_BY_SITE] = "site", [GROUP_BY_CREATOR] = "creator",
-					     [GROUP_BY_NAME] = "name", [GROUP_BY_ENTRY] = "entry" };
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(word, words[i]))
-			return (int)i;
-	return -1;
-}
 
 static uint64_t hash(const char *s)
 {

@@ -5,9 +5,6 @@
 
 #include "analyze/report/finding.h"
 
-// Its value by word; -1: there is none.
-int group_by_find(const char *word);
-
 // The same for all that belong together. site: what the caller tells sites apart by.
 uint64_t group_by_key(const struct report *r, const struct image *m, const struct ctp_state *s, uint64_t site);
 // "created by coroutine 7 acceptor", "conn 41", "conn_reader"; "" where groups are sites. buf holds it.

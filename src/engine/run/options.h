@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// options.h - what the command line says. One row of the table in options.c
-// gives parsing, help, man page and completion.
+// options.h - what the command line of ctp-run says. One row of the table in
+// options.c gives parsing, help and the man page's entry.
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct options {
 	uint32_t ring_bytes;   // --ring-size; 0: CTP_RING_BYTES
 	bool no_preload, block, prove, quiet, verbose, check, follow, compress;
 	int error_exitcode;    // 0: none
-	const char *fail_on;   // NULL: likely
+	const char *fail_on;   // the verdict's word
 	enum color color;
 	double timeout_s;      // 0: none
 	uint64_t flight_bytes; // --flight; 0: none
