@@ -194,7 +194,8 @@ const char *options_size(const char *v, uint64_t *bytes)
 	char *end;
 	errno = 0;
 	unsigned long long n = strtoull(v, &end, 10);
-	const char *s = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+	char capital = (char)(*end & ~0x20); // 0 for a blank, which strchr would find
+	const char *s = capital ? strchr(suffixes, capital) : NULL;
 	unsigned shift = s ? (unsigned)(s - suffixes + 1) * 10 : 0;
 	end += s != NULL;
 	if (v[0] < '0' || v[0] > '9' || errno || (*end && *end != ',') || n > (UINT64_MAX >> 1) >> shift)

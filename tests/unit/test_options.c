@@ -259,7 +259,7 @@ static void sizes_have_suffixes(void **state)
 	static const struct { const char *text; uint64_t bytes; const char *rest; } cases[] = {
 		{ "0", 0, "" }, { "7", 7, "" }, { "7k", 7 << 10, "" }, { "7M,10s", 7 << 20, ",10s" }, { "2G", 2ULL << 30, "" },
 		{ "9223372036854775807", INT64_MAX, "" }, { "9223372036854775808" }, { "8589934592G" }, { "" }, { "K" },
-		{ "-1" }, { " 1" }, { "1X" }, { "1KB" }, { "0x10" }, { "99999999999999999999" },
+		{ "-1" }, { " 1" }, { "1 " }, { "1 ,2" }, { "1X" }, { "1KB" }, { "0x10" }, { "99999999999999999999" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		uint64_t bytes = 99;
