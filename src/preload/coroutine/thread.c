@@ -19,6 +19,7 @@
 #include "preload/guest/emit.h"
 #include "preload/guest/exit.h"
 #include "preload/guest/real.h"
+#include "preload/guest/say.h"
 
 enum { OPEN_ROWS = 8 };
 enum { CTX_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
@@ -124,6 +125,8 @@ static uint32_t slot_get(struct tracer *tr)
 	for (int naps = 0; slot >= r->threads_max && !tr->v1 && !tr->no_engine && !exit_silent() && any_dead(r); naps++) {
 		if (naps == (tr->block ? 5000 : 500)) {
 			tr->no_engine = ctp_load64(&r->ext->heartbeat) == beat;
+			if (tr->no_engine)
+				say_debug("detached from the engine: it does not answer");
 			break;
 		}
 		emit_wake();
@@ -184,6 +187,7 @@ struct thread_ctx *thread_start(void)
 		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
 		ctp_add64(&tr->region.ext->lost_unslotted, 1);
 		starting = false;
+		say_debug("thread %u is not recorded: no room for it", own_tid());
 		return NULL;
 	}
 	struct thread_ctx *g = (struct thread_ctx *)(areas + (uint64_t)slot * CTX_BYTES);
@@ -215,6 +219,8 @@ struct thread_ctx *thread_start(void)
 	ctp_store32(&g->guard, 1);
 	ctp_self = g;
 	starting = false;
+	if (g->tid != tr->pid) // attach says it of the first one
+		say_debug("thread %u attached", g->tid);
 	return g;
 }
 

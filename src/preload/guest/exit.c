@@ -17,6 +17,7 @@
 #include "preload/guest/region_request.h"
 #include "preload/guest/emit.h"
 #include "preload/guest/real.h"
+#include "preload/guest/say.h"
 
 enum {
 	STEP_NS = 100000000,
@@ -72,12 +73,18 @@ void exit_inspect(struct thread_ctx *g)
 	}
 	if (t)
 		t->wait_call = CTP_IN_NONE;
+	say_debug("final inspection: %s", ctp_load32(&e->final_done) ? "made" : "the engine does not answer");
 }
 
 void exit_begins(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack)
 {
+	static const char *const words[] = {
+		[CTP_EXIT_MAIN] = "main has returned", [CTP_EXIT_EXIT] = "exit", [CTP_EXIT__EXIT] = "_exit",
+		[CTP_EXIT_QUICK] = "quick_exit", [CTP_EXIT_LINK] = "the last context has returned",
+	};
 	if (!note(g, how, status, stack))
 		return;
+	say_debug("exit begins: %s", words[how]);
 	if (g)
 		exit_inspect(g);
 	ctp_store32(&ctp_tracer->exiting, 1);

@@ -84,6 +84,19 @@ void modules_note(const struct dl_find_object *o)
 	ctp_store32(&m->ready, 1);
 }
 
+static int add_one(struct dl_phdr_info *info, size_t size, void *n)
+{
+	++*(uint32_t *)n;
+	return 0;
+}
+
+uint32_t modules_loaded(void)
+{
+	uint32_t n = 0;
+	dl_iterate_phdr(add_one, &n);
+	return n;
+}
+
 void modules_note_pc(uint64_t pc)
 {
 	struct dl_find_object o;

@@ -164,6 +164,16 @@ void real_resolve_again(void)
 	}
 }
 
+uint32_t real_found(void)
+{
+	uint32_t n = 0;
+	for (unsigned row = 0; row < ROWS; row++) {
+		const void *fn = ctp_load_ptr((void **)reals[row].slot);
+		n += fn != reals[row].resolver && fn != (void *)missing;
+	}
+	return n;
+}
+
 // Where our own code lies.
 static bool own_text(const struct dl_find_object *o, uint64_t *lo, uint64_t *bytes)
 {

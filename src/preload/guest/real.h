@@ -60,6 +60,8 @@ int __openat64_2(int dir, const char *path, int flags);
 
 // Looks every name up now, so that no hook does later.
 void real_resolve_all(void);
+// How many functions there are to hook: the rows whose real function is known by now.
+uint32_t real_found(void);
 // What real_<name>, at `slot`, is to the module that calls at `caller`: the same for
 // all, unless it is a library's that only some have loaded.
 void *real_for(void *slot, const void *caller);

@@ -207,9 +207,13 @@ static bool told(const char *path)
 	return pid == (uint32_t)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
 }
 
-static void say_why(int r)
+static void say_refused(const char *path, int r, bool always)
 {
-	if (r == -ENOTSUP)
+	if (r > 0)
+		say_debug("not attached: %s is another process's, and there is none for this one: ctp-run -f makes it", path);
+	else if (!always)
+		say_debug("not attached: %s: %s", path, strerror(-r));
+	else if (r == -ENOTSUP)
 		say_untraced("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
 	else
 		say_untraced("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" :
@@ -221,10 +225,13 @@ __attribute__((constructor)) static void attach(void)
 	const char *off = getenv("CTP_DISABLE"), *path = getenv("CTP_SHM_PATH");
 	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
 	int saved = errno, r;
+	say_init();
 	real_resolve_all();
 	emit_init();
-	if ((off && *off && strcmp(off, "0") != 0) || getauxval(AT_SECURE))
+	if ((off && *off && strcmp(off, "0") != 0) || getauxval(AT_SECURE)) {
+		say_debug("not attached: CTP_DISABLE is set");
 		goto out;
+	}
 	if (cpu_shadow_stack()) {
 		say_untraced("a user shadow stack is on", "the end of a coroutine could not be seen");
 		goto out;
@@ -234,10 +241,10 @@ __attribute__((constructor)) static void attach(void)
 		goto out;
 	bool say = alone || told(path);
 	r = claim(&t, path);
-	if (r < 0 && say)
-		say_why(r);
-	if (r)
+	if (r) {
+		say_refused(path, r, say);
 		goto out;
+	}
 	struct tracer *page = tracer_page();
 	if (!page) {
 		say_untraced("no memory that fork wipes", "MADV_WIPEONFORK needs Linux 4.14");
@@ -251,6 +258,7 @@ __attribute__((constructor)) static void attach(void)
 	}
 	child_init(path);
 	exit_init();
+	say_debug("attached to %s: process %u, %u functions hooked, %u modules loaded", path, t.pid, real_found(), modules_loaded());
 out:
 	if (!ctp_tracer->attached)
 		real_bypass();

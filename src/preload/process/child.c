@@ -27,6 +27,7 @@
 #include "preload/guest/modules.h"
 #include "preload/coroutine/stack_index.h"
 #include "preload/guest/real.h"
+#include "preload/guest/say.h"
 #include "preload/coroutine/station.h"
 #include "preload/coroutine/thread.h"
 
@@ -35,6 +36,7 @@ static char first_path[4096]; // "": children are not followed
 // What the thread that forks leaves to its other self.
 struct legacy {
 	bool traced;
+	uint32_t pid;            // the parent's
 	uint64_t base, bytes;    // of the parent's region
 	uint64_t attached, forked; // when
 	uint64_t top;            // of the thread's own stack
@@ -50,6 +52,7 @@ static void before(void)
 	legacy = (struct legacy){.traced = ctp_load32(&t->attached)};
 	if (!legacy.traced)
 		return;
+	legacy.pid = t->pid;
 	legacy.base = (uint64_t)t->region.base;
 	legacy.bytes = t->region.bytes;
 	legacy.top = thread_top();
@@ -131,8 +134,10 @@ static uint64_t attach_again(void *at)
 		real_munmap(first, 4096);
 	if (!own || attach_child(own, bytes, legacy.top)) {
 		real_munmap(at, legacy.bytes);
+		say_debug("detached in the child of process %u: the engine gave no region", legacy.pid);
 		return 0;
 	}
+	say_debug("attached in the child %u of process %u", ctp_tracer->pid, legacy.pid);
 	struct thread_ctx *g = guest_enter();
 	if (!g)
 		return 0;
@@ -160,6 +165,9 @@ static void in_child(void)
 			cpu_on_private(g, attach_again, at);
 		else
 			attach_again(at);
+	} else if (legacy.traced) {
+		say_debug("detached in a child of process %u: %s", legacy.pid,
+			  *first_path ? "the place of its region is taken" : "children are traced with ctp-run -f");
 	}
 	errno = saved;
 }

@@ -163,8 +163,10 @@ static uint32_t start_engine(const char *path, int fd, int pid)
 
 const char *standalone_start(void)
 {
-	if (child_of_traced())
+	if (child_of_traced()) {
+		say_debug("not attached: the parent is traced, and has left CTP_SHM_PATH out of this environment");
 		return NULL;
+	}
 	static char path[4096], shm[64];
 	int subreaper = 0, pid = (int)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
