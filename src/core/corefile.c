@@ -212,6 +212,26 @@ bool corefile_put(const struct corefile *c, uint64_t addr, void *to, size_t byte
 	return end >= addr;
 }
 
+bool corefile_holds(const struct corefile *c, uint64_t addr)
+{
+	size_t i = part_at(c, addr);
+	return i < c->n && c->parts[i].addr <= addr && c->parts[i].offset != COREFILE_CUT;
+}
+
+size_t corefile_peek(const struct corefile *c, uint64_t addr, void *to, size_t bytes)
+{
+	size_t done = 0;
+	for (size_t i = part_at(c, addr); done < bytes && i < c->n && corefile_holds(c, addr + done); i++) {
+		const struct corefile_part *p = &c->parts[i];
+		uint64_t in = addr + done - p->addr;
+		size_t n = p->bytes - in < bytes - done ? (size_t)(p->bytes - in) : bytes - done;
+		if (!read_at(c, (char *)to + done, n, p->offset + in))
+			break;
+		done += n;
+	}
+	return done;
+}
+
 // ---------------------------------------------------------------- the region
 
 static bool begins_region(const struct corefile *c, const struct corefile_part *p, struct ctp_header *h)

@@ -45,5 +45,8 @@ int corefile_find_region(struct corefile *c);
 int corefile_check_region(struct corefile *c);
 // The memory at `addr`: what the file lacks reads as zeros. False: it cannot be read.
 bool corefile_read(const struct corefile *c, uint64_t addr, void *to, size_t bytes);
-// The same into memory that holds zeros already: where the file has holes, it is not touched.
+// Bytes read from `addr` on: less than asked at the first that the file does not hold.
+size_t corefile_peek(const struct corefile *c, uint64_t addr, void *to, size_t bytes);
+bool corefile_holds(const struct corefile *c, uint64_t addr);
+// The same as corefile_read into memory that holds zeros already: where the file has holes, it is not touched.
 bool corefile_put(const struct corefile *c, uint64_t addr, void *to, size_t bytes);

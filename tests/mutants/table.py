@@ -161,7 +161,7 @@ m("	else if (!still)\n		look_say_all(l, PROOF_P6B, -1,", "	else if (0)\n		look_s
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 
 # ------------------------------------------------------------------ P6a
-m = of("src/engine/memory/graph.c", "unit:graph")
+m = of("src/search/graph.c", "unit:graph")
 m("	for (; head < tail; head++)\n		for (uint32_t i = first_from[queue[head]]", "	for (; head < 1; head++)\n		for (uint32_t i = first_from[queue[head]]",
   "what is reached leads on by one step only")
 m("	for (uint32_t k = 0; k < g->n; k++)\n		if (g->reached[k])\n			queue[tail++] = k;", "", "what a register leads to leads on")
@@ -169,7 +169,7 @@ m("in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE", "in < g->nspans ? g->owner[in
 m("	for (; lo < g->npoints && g->points[lo].at.lo == value && n < GRAPH_OWNERS; lo++)", "	for (; 0; lo++)", "an end leads to nothing")
 m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word from outside is dropped behind one from another object")
 
-m = of("src/engine/memory/scan.c", "unit:graph")
+m = of("src/search/scan.c", "unit:scan")
 m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
   "a tagged pointer is none")
 m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",
@@ -181,11 +181,11 @@ m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read i
 m("	return lo < n && v[lo].lo <= addr ? lo : n;", "	return lo < n ? lo : n;", "what lies before an object leads to it")
 m("		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;", "		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi + 8 : hi;",
   "the word behind dead memory is not read")
-m("	return writable || !(entry & PM_FILE);", "	return !(entry & PM_FILE);", "the program's copy of a file's page is not read")
+m("	return writable || !(entry & MEMORY_FILE);", "	return !(entry & MEMORY_FILE);", "the program's copy of a file's page is not read")
 
-m = of("src/engine/memory/stack_ends.c", "unit:stack_ends")
+m = of("src/search/stack_ends.c", "unit:stack_ends")
 m("		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)\n			return true;", "		return true;", "any word is explained by an end that something explains")
-m = of("src/engine/memory/malloc_free.c", "unit:malloc_free")
+m = of("src/search/malloc_free.c", "unit:malloc_free")
 m("		if (!is_chunk(f, mem, size, entry) || !is_key(f, entry[1]) || !may_list(f))", "		if (!is_chunk(f, mem, size, entry) || !may_list(f))",
   "a pool that looks like a thread's cache is one", "e2e:sound/never_proven/like_cache")
 m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is one",

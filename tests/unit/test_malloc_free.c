@@ -17,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/memory/malloc_free.h"
-#include "engine/memory/scan.h"
+#include "engine/target/proc.h"
+#include "search/malloc_free.h"
+#include "search/scan.h"
 #include "sanitized.h"
 
 enum { CACHED = 40, SMALL = 200, LARGE = 3000, WORDS = 8 };
@@ -67,7 +68,13 @@ static void find(bool spoiled, struct blocks *b, struct span_list *out)
 	while (!__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE))
 		sched_yield();
 	assert_int_equal(proc_maps_read(pid, &maps), 0);
-	malloc_free_find(pid, &maps, out, UINT64_MAX);
+	struct memory m;
+	memory_of_process(&m, pid);
+	m.maps = maps.v;
+	m.nmaps = maps.n;
+	m.deadline_ns = UINT64_MAX;
+	malloc_free_find(&m, out);
+	memory_close(&m);
 	proc_maps_deinit(&maps);
 	*b = *shared;
 	kill(pid, SIGKILL);

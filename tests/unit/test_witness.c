@@ -25,7 +25,7 @@
 #include "engine/inspect/hold.h"
 #include "engine/target/proc.h"
 #include "engine/target/rows.h"
-#include "engine/memory/scan.h"
+#include "search/scan.h"
 #include "engine/witness/witness.h"
 
 struct bench {

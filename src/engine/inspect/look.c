@@ -155,6 +155,28 @@ static size_t completions(const struct look *l)
 	return aio + (uring && !l->rows.uring);
 }
 
+static bool is_cancelled(void *final)
+{
+	return signals_hurried() || (!final && signals_waiting());
+}
+
+// The mappings as they are now.
+static void set_memory(struct look *l)
+{
+	l->memory.maps = l->maps.v;
+	l->memory.nmaps = l->maps.n;
+}
+
+static void open_memory(struct look *l)
+{
+	static char final; // its address says that the look is the final one
+	memory_of_process(&l->memory, l->pid);
+	l->memory.deadline_ns = l->deadline_ns;
+	l->memory.cancelled = is_cancelled;
+	l->memory.ctx = l->final ? &final : NULL;
+	set_memory(l);
+}
+
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
@@ -166,9 +188,10 @@ int look_begin(struct look *l)
 		look_mark_hooked(l);
 		r = read_sets(l);
 	}
-	if (!r) {
+	if (!r)
 		r = proc_maps_read(l->pid, &l->maps);
-	}
+	if (!r)
+		open_memory(l);
 	if (!r && rows_allowed(l)) {
 		int e = rows_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns, &l->rows);
 		if (e) {
@@ -191,6 +214,7 @@ int look_again(struct look *l)
 		return r;
 	proc_maps_deinit(&l->maps);
 	l->maps = maps;
+	set_memory(l);
 	r = rows_allowed(l) ? rows_read(l->pid, 0, l->deadline_ns, &rows) : 0;
 	if (r)
 		return r;
@@ -210,6 +234,7 @@ void look_deinit(struct look *l)
 	l->polled = NULL;
 	proc_tasks_deinit(&l->tasks);
 	proc_maps_deinit(&l->maps);
+	memory_close(&l->memory);
 	rows_deinit(&l->rows);
 	free(l->threads);
 	free(l->open);

@@ -13,7 +13,7 @@
 #include "ctp/region.h"
 #include "ctp/rules.h"
 #include "ctp/seq.h"
-#include "engine/inspect/span.h"
+#include "search/span.h"
 #include "engine/target/proc.h"
 #include "engine/target/rows.h"
 #include "engine/target/polled.h"
@@ -80,6 +80,7 @@ struct look {
 	struct proc_tasks tasks;
 	struct polled *polled; // by task: what it gave to poll or select
 	struct proc_maps maps;
+	struct memory memory; // the process's, with these mappings
 	struct rows rows;
 	char unseen[LOOK_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "engine/memory/malloc_heap.h"
+#include "search/malloc_heap.h"
 #include "engine/target/names.h"
-#include "engine/memory/scan.h"
+#include "search/scan.h"
 
 static bool within(uint64_t addr, struct span s)
 {
@@ -187,7 +187,7 @@ void objects_find(struct look *l)
 		q[n++].addr = l->who[i]->s.slot;
 	}
 	if (q)
-		malloc_heap_resolve(l->pid, &l->maps, q, n, l->deadline_ns);
+		malloc_heap_resolve(&l->memory, q, n);
 	for (size_t i = 0; i < l->n; i++)
 		own(l, l->who[i], q, q ? n : 0);
 	free(q);

@@ -18,10 +18,11 @@
 #include "ctp/there.h"
 #include "engine/inspect/boundary.h"
 #include "engine/memory/callees.h"
+#include "search/dead_stack.h"
+#include "search/thread_stack.h"
 #include "unwind/unwind.h"
 
-enum { PAGE = 4096, EVENT_BYTES = 12, LIVE_MOST = 1 << 20 };
-#define TOUCHED (3ULL << 62) // present, or swapped out
+enum { PAGE = 4096, EVENT_BYTES = 12 };
 
 // A thread's own stack: where it stands, and where it last saved itself, if it has gone on.
 struct native {
@@ -31,10 +32,8 @@ struct native {
 
 struct dead {
 	const struct look *l;
-	int pagemap;
-	uint64_t *words;            // LIVE_MOST bytes
+	struct dead_stack stacks;
 	uint64_t *slots;            // of natives that run, by thread
-	uint64_t left, left_bytes;  // a context that its owner has left behind: what it points to does not count
 	struct span_list declared;
 	struct native *natives;
 	size_t nnatives;
@@ -69,81 +68,6 @@ static uint64_t red_zone(const struct look *l, const struct proc_task *t)
 	return t && t->hooked && boundary_in_libc(&l->maps, t->pc) ? 0 : RED_ZONE;
 }
 
-// ------------------------------------------------------------- below a stack pointer
-
-// The lowest address below `sp` that a live word of the stack [lo, hi) points to:
-// where a signal's handler stands on a part of the stack it interrupted, or the
-// like, frames live on below the stack pointer. 0 if that cannot be told.
-static uint64_t points_down(const struct dead *d, struct span stack, uint64_t sp)
-{
-	uint64_t n = stack.hi - sp, lowest = sp;
-	if (n > LIVE_MOST || proc_peek(d->l->pid, sp, d->words, n, false) != n)
-		return 0;
-	for (uint64_t i = 0; i + 8 <= n; i += 8) {
-		uint64_t w = d->words[i / 8];
-		if (w >= stack.lo && w < lowest && !(d->left && sp + i >= d->left && sp + i - d->left < d->left_bytes))
-			lowest = w;
-	}
-	return lowest;
-}
-
-// The pages just below `to` that have been touched, one after the other, as a
-// stack touches them: what lies beneath an untouched one is no stack's. 0: not known.
-static uint64_t touched_from(const struct dead *d, uint64_t lo, uint64_t to)
-{
-	enum { BATCH = 512 };
-	uint64_t entries[BATCH], page = (to - 1) / PAGE, first = lo / PAGE;
-	if (to <= lo)
-		return 0;
-	for (;;) {
-		uint64_t n = page - first + 1 < BATCH ? page - first + 1 : BATCH;
-		if (pread(d->pagemap, entries, n * 8, (off_t)((page - n + 1) * 8)) != (ssize_t)(n * 8))
-			return 0;
-		for (uint64_t i = n; i-- > 0; page--)
-			if (!(entries[i] & TOUCHED))
-				return (page + 1) * PAGE;
-		if (page + 1 <= first)
-			return lo;
-	}
-}
-
-// The same, as far as a stack was in those pages: one that is full of one word was wiped or painted, or has
-// never been used. What lies beneath it may be anybody's: a block can have its stack at one end, and more at the other.
-static uint64_t used_from(const struct dead *d, uint64_t lo, uint64_t to)
-{
-	enum { BATCH = 16, WORDS = PAGE / 8 };
-	uint64_t from = touched_from(d, lo, to), at = to & ~(uint64_t)(PAGE - 1);
-	while (from && at > from) {
-		uint64_t first = at - from > BATCH * PAGE ? at - BATCH * PAGE : from & ~(uint64_t)(PAGE - 1);
-		if (proc_peek(d->l->pid, first, d->words, at - first, false) != at - first)
-			return at;
-		for (; at > first; at -= PAGE) {
-			const uint64_t *page = d->words + (at - PAGE - first) / 8;
-			if (!memcmp(page, page + 1, (WORDS - 1) * 8))
-				return at;
-		}
-	}
-	return from;
-}
-
-// Below `sp` on the stack [lo, hi), but for its lowest page: some keep there what
-// is the stack's, and a stack that reaches it is about to overflow. floor: nothing
-// but a stack is in what lies above, though a page of it is wiped; 0 if that is not known.
-static void below(const struct dead *d, struct span stack, uint64_t sp, uint64_t red, uint64_t floor, struct span_list *out)
-{
-	if (sp <= stack.lo + PAGE + RED_ZONE || sp > stack.hi)
-		return;
-	uint64_t to = points_down(d, stack, sp & ~7ULL);
-	if (to <= stack.lo + PAGE + RED_ZONE)
-		return;
-	to -= to < (sp & ~7ULL) ? RED_ZONE : red; // somebody stands lower
-	uint64_t from = floor ? floor : used_from(d, stack.lo, to);
-	if (floor)
-		span_add(out, floor, to);
-	else if (from)
-		span_add(out, from > stack.lo + PAGE ? from : stack.lo + PAGE, to);
-}
-
 static void coroutine(struct dead *d, const struct ctp_state *s, struct span_list *out)
 {
 	span_add(&d->declared, s->lo, s->hi);
@@ -151,50 +75,7 @@ static void coroutine(struct dead *d, const struct ctp_state *s, struct span_lis
 	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : t ? t->sp : 0;
 	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
 		return;
-	d->left = 0;
-	below(d, (struct span){s->lo, s->hi}, sp, red_zone(d->l, t), 0, out);
-}
-
-// The C library's own record of a thread lies at the top of its stack: it begins
-// with a pointer to itself, has the thread's number, and the stack's bounds.
-static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp, struct span *out, uint64_t *says)
-{
-	enum { NUMBER_WITHIN = 128, RECORD_BYTES = 1 << 13 };
-	bool found = false;
-	for (size_t i = 0; i < NUMBER_WITHIN && i < words; i++)
-		found |= (uint32_t)record[i] == (uint32_t)tid || record[i] >> 32 == (uint32_t)tid;
-	if (!found || words < 3 || record[0] != at || record[2] != at)
-		return false;
-	for (size_t i = 3; i + 2 < words && i < RECORD_BYTES / 8; i++) {
-		uint64_t lo = record[i], end = lo + record[i + 1], guard = record[i + 2];
-		if (lo < PAGE || lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
-			continue;
-		*out = (struct span){lo + guard, at};
-		*says = at + 8 * i;
-		return true;
-	}
-	return false;
-}
-
-bool scan_exclude_thread_stack(const struct look *l, int tid, uint64_t sp, struct span *out, uint64_t *says)
-{
-	enum { LINE = 64, ABOVE = 1 << 20 };
-	const struct maps_line *m = proc_maps_find(&l->maps, sp);
-	if (!m)
-		return false;
-	if (tid == l->pid) {
-		*out = (struct span){m->lo, m->hi};
-		*says = 0;
-		return !strcmp(m->path, "[stack]");
-	}
-	uint64_t from = (sp + LINE - 1) & ~(uint64_t)(LINE - 1), n = m->hi - from < ABOVE ? m->hi - from : ABOVE;
-	uint64_t *words = m->hi > from ? malloc(n) : NULL;
-	size_t got = words ? proc_peek(l->pid, from, words, n, false) : 0;
-	bool found = false;
-	for (size_t at = 0; !found && at + LINE <= got; at += LINE)
-		found = words[at / 8] == from + at && stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out, says);
-	free(words);
-	return found;
+	dead_stack_add(&d->stacks, &(struct dead_stack_of){ .stack = { s->lo, s->hi }, .sp = sp, .red = red_zone(d->l, t) }, out);
 }
 
 // The stack on which a thread sleeps: that of the coroutine it runs, or its own.
@@ -212,7 +93,7 @@ static bool own_stack(const struct look *l, const struct proc_task *t, struct sp
 		}
 	}
 	uint64_t says;
-	return scan_exclude_thread_stack(l, t->tid, t->sp, out, &says);
+	return thread_stack_find(&l->memory, t->tid, t->sp, out, &says);
 }
 
 // Where a stack begins that is all a stack: the main thread's is the kernel's to make, and that
@@ -232,13 +113,15 @@ static void native_stack(struct dead *d, const struct native *t, struct span_lis
 {
 	struct span stack;
 	uint64_t says;
-	if (!scan_exclude_thread_stack(d->l, t->tid, t->sp, &stack, &says))
+	if (!thread_stack_find(&d->l->memory, t->tid, t->sp, &stack, &says))
 		return;
 	for (size_t i = 0; i < d->declared.n; i++)
 		if (d->declared.v[i].lo < stack.hi && d->declared.v[i].hi > stack.lo)
 			return;
-	d->left = t->slot;
-	below(d, stack, t->sp, t->red, stack_floor(d->l, t->tid, &stack, says), out);
+	const struct ctp_ext *e = d->l->r->ext;
+	uint64_t left_end = t->slot ? t->slot + e->context_off + 8ULL * e->context_words : 0;
+	dead_stack_add(&d->stacks, &(struct dead_stack_of){ stack, t->sp, t->red, stack_floor(d->l, t->tid, &stack, says),
+							    { t->slot, left_end } }, out);
 }
 
 // ------------------------------------------------------------------- saved contexts
@@ -378,13 +261,8 @@ static void tasks(struct dead *d, struct span_list *out)
 
 static bool begin(struct dead *d)
 {
-	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", d->l->pid);
-	d->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	d->words = malloc(LIVE_MOST);
 	d->slots = calloc(d->l->nthreads + 1, sizeof(*d->slots));
-	d->left_bytes = d->l->r->ext->context_off + 8ULL * d->l->r->ext->context_words;
-	return d->pagemap >= 0 && d->words && d->slots;
+	return dead_stack_init(&d->stacks, &d->l->memory) && d->slots;
 }
 
 void scan_exclude_find(const struct look *l, struct span_list *out)
@@ -410,9 +288,7 @@ void scan_exclude_find(const struct look *l, struct span_list *out)
 	span_add(out, e->areas_base, e->areas_base + e->areas_bytes);
 	span_add(out, e->self_base, e->self_end);
 	span_add(out, e->page, e->page + PAGE);
-	if (d.pagemap >= 0)
-		close(d.pagemap);
-	free(d.words);
+	dead_stack_deinit(&d.stacks);
 	free(d.slots);
 	free(d.declared.v);
 	free(d.natives);

@@ -311,35 +311,6 @@ const struct maps_line *proc_maps_find(const struct proc_maps *m, uint64_t addr)
 
 // --------------------------------------------------------------------- memory
 
-static size_t peek_mem(pid_t pid, uint64_t addr, void *to, size_t bytes)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	size_t n = 0;
-	while (n < bytes) {
-		ssize_t k = pread(fd, (char *)to + n, bytes - n, (off_t)(addr + n));
-		if (k <= 0)
-			break;
-		n += (size_t)k;
-	}
-	close(fd);
-	return n;
-}
-
-size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force)
-{
-	struct iovec l = {.iov_base = to, .iov_len = bytes};
-	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
-	ssize_t n = process_vm_readv(pid, &l, 1, &r, 1, 0);
-	size_t got = n > 0 ? (size_t)n : 0;
-	if (got < bytes && force)
-		got += peek_mem(pid, addr + got, (char *)to + got, bytes - got);
-	return got;
-}
-
 // --------------------------------------------------------------------- images
 
 bool proc_random(pid_t pid, unsigned char bytes[PROC_RANDOM])

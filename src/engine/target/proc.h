@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/maps.h"
+#include "search/memory.h"
 
 uint64_t proc_now_ns(void); // CLOCK_MONOTONIC
 
@@ -91,7 +92,10 @@ const struct maps_line *proc_maps_find(const struct proc_maps *m, uint64_t addr)
 
 // Bytes read from `addr` on: less than asked at the first hole. Also reads
 // what the program itself may not (PROT_NONE) if `force`.
-size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force);
+static inline size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force)
+{
+	return memory_peek_process(pid, addr, to, bytes, force);
+}
 
 // --------------------------------------------------------------------- images
 

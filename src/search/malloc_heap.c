@@ -7,21 +7,18 @@
 // heap's end. A block is [header + 16, next header): the last 8 usable bytes
 // are the next header's, and pointers there are the allocator's own. What the
 // program has not touched yet stays so: a mapping may be no heap at all.
-#include "engine/memory/malloc_heap.h"
+#include "search/malloc_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
-#include "engine/memory/pages.h"
-#include "engine/target/signals.h"
 
 enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16 };
 #define ARENA_BYTES (64ULL << 20)
 
 struct walk {
-	struct pages pages;
-	uint64_t deadline_ns;
+	const struct memory *m;
 	uint64_t at; // of the window
 	size_t have;
 	unsigned char *window;
@@ -31,7 +28,7 @@ static bool word(struct walk *w, uint64_t addr, uint64_t *out)
 {
 	if (addr < w->at || addr + 8 > w->at + w->have) {
 		w->at = addr;
-		w->have = pages_peek(&w->pages, addr, w->window, WINDOW);
+		w->have = memory_peek_touched(w->m, addr, w->window, WINDOW);
 		if (w->have < 8)
 			return false;
 	}
@@ -45,7 +42,7 @@ static uint64_t walk_heap(struct walk *w, uint64_t from, uint64_t end, const str
 	struct malloc_heap_chunk c = {0};
 	uint64_t last = 0, size, foot;
 	for (unsigned steps = 0; from < end; steps++) {
-		if (steps % 65536 == 65535 && signals_late(w->deadline_ns))
+		if (steps % 65536 == 65535 && memory_late(w->m))
 			return 0;
 		if (!word(w, from, &foot) || !word(w, from + 8, &size))
 			return 0;
@@ -76,7 +73,7 @@ static const uint64_t ARENA_FIRST[] = {0x8d0, 0x8c0, 0x8b0, 0x8a0, 0x890, 0x8e0,
 static void arena(struct walk *w, uint64_t base, const struct malloc_heap_visitor *v)
 {
 	uint64_t info[4]; // ar_ptr, prev, size, mprotect_size
-	if (pages_peek(&w->pages, base, info, sizeof(info)) != sizeof(info))
+	if (memory_peek_touched(w->m, base, info, sizeof(info)) != sizeof(info))
 		return;
 	if (info[2] < 4096 || info[2] > ARENA_BYTES || info[2] % 4096 || info[3] < info[2] || info[3] > ARENA_BYTES)
 		return;
@@ -93,13 +90,14 @@ static void arena(struct walk *w, uint64_t base, const struct malloc_heap_visito
 }
 
 // The end of the program's own heap, which begins in maps[*i]; *i moves to its last line. 0: none begins there.
-static uint64_t main_heap(const struct proc_maps *maps, size_t *i)
+static uint64_t main_heap(const struct memory *m, size_t *i)
 {
-	if (strcmp(maps->v[*i].path, "[heap]") || maps->v[*i].perms[1] != 'w')
+	const struct maps_line *v = m->maps;
+	if (strcmp(v[*i].path, "[heap]") || v[*i].perms[1] != 'w')
 		return 0;
-	while (*i + 1 < maps->n && maps->v[*i + 1].lo == maps->v[*i].hi && !strcmp(maps->v[*i + 1].path, "[heap]"))
+	while (*i + 1 < m->nmaps && v[*i + 1].lo == v[*i].hi && !strcmp(v[*i + 1].path, "[heap]"))
 		++*i;
-	return maps->v[*i].hi;
+	return v[*i].hi;
 }
 
 // -------------------------------------------------------------------- queries
@@ -170,64 +168,60 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-void malloc_heap_resolve(pid_t pid, const struct proc_maps *maps, struct malloc_heap_query *q, size_t n, uint64_t deadline_ns)
+void malloc_heap_resolve(const struct memory *m, struct malloc_heap_query *q, size_t n)
 {
-	struct walk w = {.deadline_ns = deadline_ns, .window = malloc(WINDOW)};
+	struct walk w = {.m = m, .window = malloc(WINDOW)};
 	struct asked a = {.q = q, .n = n};
 	const struct malloc_heap_visitor v = {&a, answer, believe};
 	if (!w.window || !n) {
 		free(w.window);
 		return;
 	}
-	pages_open(&w.pages, pid);
 	qsort(q, n, sizeof(*q), by_addr);
-	for (size_t i = 0; i < maps->n; i++) {
-		uint64_t lo = maps->v[i].lo, hi = main_heap(maps, &i);
+	for (size_t i = 0; i < m->nmaps; i++) {
+		uint64_t lo = m->maps[i].lo, hi = main_heap(m, &i);
 		begin(&a, lo);
 		if (hi && a.i < n && q[a.i].addr < hi)
 			believe(&a, 0, walk_heap(&w, lo, hi, &v), hi);
 	}
 	uint64_t tried = 1;
 	for (size_t i = 0; i < n; i++) {
-		const struct maps_line *m = q[i].found ? NULL : proc_maps_find(maps, q[i].addr);
+		const struct maps_line *line = q[i].found ? NULL : memory_map(m, q[i].addr);
 		uint64_t base = q[i].addr & ~(ARENA_BYTES - 1);
-		if (!anonymous(m))
+		if (!anonymous(line))
 			continue;
 		begin(&a, base);
-		if (base >= m->lo && base != tried)
+		if (base >= line->lo && base != tried)
 			arena(&w, base, &v);
 		tried = base;
 		if (!q[i].found)
-			mmapped(&w, m, &q[i]);
+			mmapped(&w, line, &q[i]);
 	}
-	pages_close(&w.pages);
 	free(w.window);
 }
 
 // ------------------------------------------------------------------------ all
 
-void malloc_heap_visit(pid_t pid, const struct proc_maps *maps, const struct malloc_heap_visitor *v, uint64_t deadline_ns)
+void malloc_heap_visit(const struct memory *m, const struct malloc_heap_visitor *v)
 {
-	struct walk w = {.deadline_ns = deadline_ns, .window = malloc(WINDOW)};
-	pages_open(&w.pages, pid);
-	for (size_t i = 0; w.window && i < maps->n && !signals_late(deadline_ns); i++) {
-		const struct maps_line *m = &maps->v[i];
-		uint64_t hi = main_heap(maps, &i);
+	struct walk w = {.m = m, .window = malloc(WINDOW)};
+	for (size_t i = 0; w.window && i < m->nmaps && !memory_late(m); i++) {
+		const struct maps_line *line = &m->maps[i];
+		uint64_t hi = main_heap(m, &i);
 		if (hi)
-			v->heap(v->ctx, 0, walk_heap(&w, m->lo, hi, v), hi);
-		else if (anonymous(m))
-			for (uint64_t at = (m->lo + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1); at < m->hi; at += ARENA_BYTES)
+			v->heap(v->ctx, 0, walk_heap(&w, line->lo, hi, v), hi);
+		else if (anonymous(line))
+			for (uint64_t at = (line->lo + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1); at < line->hi; at += ARENA_BYTES)
 				arena(&w, at, v);
 	}
-	pages_close(&w.pages);
 	free(w.window);
 }
 
-bool malloc_heap_is_idle(pid_t pid, uint64_t at)
+bool malloc_heap_is_idle(const struct memory *m, uint64_t at)
 {
 	uint64_t size, next;
-	if (proc_peek(pid, at + 8, &size, 8, false) != 8)
+	if (memory_peek(m, at + 8, &size, 8, false) != 8)
 		return false;
 	size &= ~(uint64_t)FLAGS;
-	return proc_peek(pid, at + size + 8, &next, 8, false) != 8 || !(next & PREVIOUS_IN_USE);
+	return memory_peek(m, at + size + 8, &next, 8, false) != 8 || !(next & PREVIOUS_IN_USE);
 }

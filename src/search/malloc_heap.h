@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/inspect/look.h"
+#include "search/memory.h"
+#include "search/span.h"
 
 struct malloc_heap_query {
 	uint64_t addr;
@@ -17,7 +18,7 @@ struct malloc_heap_query {
 };
 
 // Answers as many as it can; the rest stay !found. Sorts the queries by address.
-void malloc_heap_resolve(pid_t pid, const struct proc_maps *maps, struct malloc_heap_query *q, size_t n, uint64_t deadline_ns);
+void malloc_heap_resolve(const struct memory *m, struct malloc_heap_query *q, size_t n);
 
 // A chunk: a header of two words, the first of which is the previous chunk's, and
 // the memory behind it, which ends a word within the next header.
@@ -35,8 +36,8 @@ struct malloc_heap_visitor {
 	void (*heap)(void *ctx, uint64_t state, uint64_t last, uint64_t end);
 };
 
-void malloc_heap_visit(pid_t pid, const struct proc_maps *maps, const struct malloc_heap_visitor *v, uint64_t deadline_ns);
+void malloc_heap_visit(const struct memory *m, const struct malloc_heap_visitor *v);
 
 // Whether the chunk whose header lies at `at` is free and in one of the allocator's
 // lists, or what is left at the heap's end: the allocator itself points to it.
-bool malloc_heap_is_idle(pid_t pid, uint64_t at);
+bool malloc_heap_is_idle(const struct memory *m, uint64_t at);

@@ -11,27 +11,20 @@
 // files that have no name: an untouched page shows what is in the file. A jmp_buf
 // keeps the stack pointer in glibc's disguise: such words are seen through, too,
 // and those in which an address was moved to the right.
-#include "engine/memory/scan.h"
+#include "search/scan.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/search.h"
-#include "engine/target/signals.h"
 
 enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, GRANULE = 16, SIEVE_WORDS = 1 << 13 };
 enum { WORD = 8, BLOCK = 64, UPPER = 32, UPPERS = 16 };
-#define PM_PRESENT (1ULL << 63)
-#define PM_SWAPPED (1ULL << 62)
-#define PM_FILE (1ULL << 61)
 
 struct run {
 	struct scan *s;
-	int pagemap;
 	uint64_t sieve[SIEVE_WORDS];
 	unsigned char upper[UPPERS][2]; // bytes 4 and 5 of target addresses
 	unsigned nupper;                // above UPPERS: too many to be of use
@@ -198,11 +191,6 @@ static bool may_end(const struct maps_line *m)
 	return (m->perms[3] == 's' || nameless(m)) && m->ino && *m->path == '/' && !device && !secret;
 }
 
-static bool late(const struct scan *s)
-{
-	return signals_late(s->deadline_ns) || (s->live && signals_waiting());
-}
-
 // Reads and searches [lo, hi), which the caller wants whole.
 static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
@@ -210,9 +198,9 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 	bool force = m->perms[0] != 'r';
 	while (lo < hi) {
 		size_t n = hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK;
-		size_t got = proc_peek(s->pid, lo, r->buffer, n, force);
+		size_t got = memory_peek(s->memory, lo, r->buffer, n, force);
 		if (got < n)
-			got += proc_peek(s->pid, lo + got, r->buffer + got, n - got, true);
+			got += memory_peek(s->memory, lo + got, r->buffer + got, n - got, true);
 		if (got < n && !may_end(m)) {
 			snprintf(s->why, sizeof(s->why), "memory at 0x%llx (%.60s) cannot be read",
 				 (unsigned long long)(lo + got), *m->path ? m->path : "anonymous");
@@ -220,7 +208,7 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 		}
 		memset(r->buffer + got, 0, BLOCK);
 		if (got == n) // a word may lie across, into another mapping
-			proc_peek(s->pid, lo + got, r->buffer + got, WORD - 1, false);
+			memory_peek(s->memory, lo + got, r->buffer + got, WORD - 1, false);
 		search(r, lo, got);
 		search_disguised(r, lo, got);
 		if (r->low)
@@ -230,7 +218,7 @@ static int read_span(struct run *r, const struct maps_line *m, uint64_t lo, uint
 			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);
 		else
 			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across
-		if (late(s)) {
+		if (memory_late(s->memory)) {
 			snprintf(s->why, sizeof(s->why), "no time to look through all of its memory");
 			return -EAGAIN;
 		}
@@ -255,9 +243,9 @@ static int read_around(struct run *r, const struct maps_line *m, uint64_t lo, ui
 
 static bool page_wanted(uint64_t entry, bool writable)
 {
-	if (!(entry & (PM_PRESENT | PM_SWAPPED)))
+	if (!(entry & (MEMORY_PRESENT | MEMORY_SWAPPED)))
 		return false;
-	return writable || !(entry & PM_FILE);
+	return writable || !(entry & MEMORY_FILE);
 }
 
 // A private mapping: only pages that the program has touched.
@@ -268,8 +256,7 @@ static int read_touched(struct run *r, const struct maps_line *m)
 	uint64_t begun = m->lo, end = m->lo; // touched pages not yet read
 	for (uint64_t at = m->lo; at < m->hi;) {
 		uint64_t n = (m->hi - at) / PAGE < BATCH ? (m->hi - at) / PAGE : BATCH;
-		ssize_t got = pread(r->pagemap, entries, n * 8, (off_t)(at / PAGE * 8));
-		if (got != (ssize_t)(n * 8)) {
+		if (memory_page_entries(r->s->memory, at / PAGE, entries, n) != n) {
 			snprintf(r->s->why, sizeof(r->s->why), "the kernel does not show its page map");
 			return -EIO;
 		}
@@ -287,7 +274,7 @@ static int read_touched(struct run *r, const struct maps_line *m)
 			begun = at;
 			end = at + PAGE;
 		}
-		if (late(r->s)) {
+		if (memory_late(r->s->memory)) {
 			snprintf(r->s->why, sizeof(r->s->why), "no time to look through all of its memory");
 			return -EAGAIN;
 		}
@@ -304,24 +291,18 @@ static int read_map(struct run *r, const struct maps_line *m)
 	return read_touched(r, m);
 }
 
-int scan_run(struct scan *s, const struct proc_maps *maps)
+int scan_run(struct scan *s)
 {
-	char path[64];
+	const struct memory *m = s->memory;
 	struct run *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->s = s;
 	s->bytes = 0;
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", s->pid);
-	r->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	int e = r->pagemap < 0 ? -EIO : 0;
-	if (e)
-		snprintf(s->why, sizeof(s->why), "the kernel does not show its page map");
 	make_sieve(r);
-	for (size_t i = 0; !e && i < maps->n; i++)
-		e = read_map(r, &maps->v[i]);
-	if (r->pagemap >= 0)
-		close(r->pagemap);
+	int e = 0;
+	for (size_t i = 0; !e && i < m->nmaps; i++)
+		e = read_map(r, &m->maps[i]);
 	free(r);
 	return e;
 }

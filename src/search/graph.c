@@ -2,12 +2,12 @@
 //
 // A word inside a group's own memory does not count for it; a word in another
 // group counts if that group is itself reachable: a fixpoint over edges.
-#include "engine/memory/graph.h"
+#include "search/graph.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/memory/scan.h"
+#include "search/scan.h"
 
 uint32_t graph_group(struct graph *g, uint32_t i)
 {

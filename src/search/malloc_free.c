@@ -7,13 +7,13 @@
 // blocks of the right size, each marked with the random key that the C library
 // keeps (glibc 2.34 to 2.41). One thing that does not fit, and the whole list,
 // cache or arena counts as in use. A pool on top of malloc is none of these.
-#include "engine/memory/malloc_free.h"
+#include "search/malloc_free.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/memory/malloc_heap.h"
-#include "engine/memory/scan.h"
+#include "search/malloc_heap.h"
+#include "search/scan.h"
 
 enum { HEADER = 16, FLAGS = 7, IS_MMAPPED = 2, LEAST = 32, PAGE = 4096, MOST = 1 << 20, DATA_MOST = 1 << 20, MISSES = 16 };
 // struct malloc_state, in words: its mutex, then
@@ -34,9 +34,7 @@ struct data {
 };
 
 struct freed {
-	pid_t pid;
-	const struct proc_maps *maps;
-	uint64_t deadline_ns;
+	const struct memory *m;
 	struct span_list *out;
 	struct data data[4];
 	size_t ndata;
@@ -68,17 +66,17 @@ static void read_data(struct freed *f, uint64_t lo, uint64_t hi)
 	if (!d->words)
 		return;
 	d->lo = lo;
-	d->n = proc_peek(f->pid, lo, d->words, bytes, false) / 8;
+	d->n = memory_peek(f->m, lo, d->words, bytes, false) / 8;
 	f->ndata++;
 }
 
 static void find_data(struct freed *f)
 {
-	for (size_t i = 0; i < f->maps->n && f->ndata < sizeof(f->data) / sizeof(*f->data); i++) {
-		const struct maps_line *m = &f->maps->v[i], *last = m;
+	for (size_t i = 0; i < f->m->nmaps && f->ndata < sizeof(f->data) / sizeof(*f->data); i++) {
+		const struct maps_line *m = &f->m->maps[i], *last = m;
 		if (m->perms[1] != 'w' || (!strstr(m->path, "/libc.so") && !strstr(m->path, "/libc-")))
 			continue;
-		if (i + 1 < f->maps->n && m[1].lo == m->hi && !*m[1].path && m[1].perms[1] == 'w')
+		if (i + 1 < f->m->nmaps && m[1].lo == m->hi && !*m[1].path && m[1].perms[1] == 'w')
 			last = m + 1; // what has no initial value
 		read_data(f, m->lo, last->hi);
 	}
@@ -100,7 +98,7 @@ static uint64_t data_word(const struct freed *f, uint64_t value, size_t n)
 // itself, as if it were a chunk.
 static bool is_arena(const struct freed *f, uint64_t at, uint64_t *state)
 {
-	if (proc_peek(f->pid, at, state, 8 * STATE_WORDS, false) != 8 * STATE_WORDS)
+	if (memory_peek(f->m, at, state, 8 * STATE_WORDS, false) != 8 * STATE_WORDS)
 		return false;
 	for (size_t i = 0; i < NBINS; i++) {
 		uint64_t self = at + 8 * (BINS + 2 * i) - HEADER, first = state[BINS + 2 * i], last = state[BINS + 2 * i + 1];
@@ -161,14 +159,14 @@ static int by_lo(const void *a, const void *b)
 
 static bool may_list(const struct freed *f)
 {
-	return f->listed.n < MOST && (f->listed.n % 256 != 255 || !signals_late(f->deadline_ns));
+	return f->listed.n < MOST && (f->listed.n % 256 != 255 || !memory_late(f->m));
 }
 
 // The chunk whose memory begins at `mem`, if it is of this size. entry: its first words.
 static bool is_chunk(const struct freed *f, uint64_t mem, uint64_t size, uint64_t entry[2])
 {
 	uint64_t words[4];
-	if (mem % 16 || mem < PAGE || proc_peek(f->pid, mem - HEADER, words, sizeof(words), false) != sizeof(words))
+	if (mem % 16 || mem < PAGE || memory_peek(f->m, mem - HEADER, words, sizeof(words), false) != sizeof(words))
 		return false;
 	memcpy(entry, words + 2, 16);
 	return (words[1] & ~(uint64_t)FLAGS) == size && !(words[1] & IS_MMAPPED);
@@ -202,7 +200,7 @@ static bool cache_list(struct freed *f, uint64_t mem, unsigned count, uint64_t s
 static bool cache(struct freed *f, uint64_t at)
 {
 	struct cache c;
-	if (proc_peek(f->pid, at, &c, sizeof(c), false) != sizeof(c))
+	if (memory_peek(f->m, at, &c, sizeof(c), false) != sizeof(c))
 		return false;
 	for (size_t i = 0; i < CACHE_LISTS; i++)
 		if (!c.counts[i] != !c.entries[i])
@@ -236,7 +234,7 @@ static void add_listed(struct freed *f)
 	for (size_t i = 0; q && i < n; i++)
 		q[i].addr = v[i].lo;
 	if (q && n)
-		malloc_heap_resolve(f->pid, f->maps, q, n, f->deadline_ns); // the answers are in order
+		malloc_heap_resolve(f->m, q, n); // the answers are in order
 	for (size_t i = 0; q && i < n; i++) {
 		bool twice = (i && v[i - 1].lo == v[i].lo) || (i + 1 < n && v[i + 1].lo == v[i].lo);
 		if (!twice && q[i].found && q[i].block.lo == v[i].lo && q[i].block.hi - v[i].lo == v[i].hi - v[i].lo - HEADER)
@@ -247,12 +245,12 @@ static void add_listed(struct freed *f)
 
 static void add_lists(struct freed *f)
 {
-	for (size_t i = 0; i < f->caches.n && !signals_late(f->deadline_ns); i++) {
+	for (size_t i = 0; i < f->caches.n && !memory_late(f->m); i++) {
 		size_t had = f->listed.n;
 		if (!cache(f, f->caches.v[i].lo))
 			f->listed.n = had;
 	}
-	for (size_t i = 0; i < f->fast.n && !signals_late(f->deadline_ns); i++) {
+	for (size_t i = 0; i < f->fast.n && !memory_late(f->m); i++) {
 		size_t had = f->listed.n;
 		uint64_t which = f->fast.v[i].hi - f->fast.v[i].lo - 1;
 		if (!fast_list(f, f->fast.v[i].lo, LEAST + 16 * which))
@@ -262,14 +260,14 @@ static void add_lists(struct freed *f)
 		add_listed(f);
 }
 
-void malloc_free_find(pid_t pid, const struct proc_maps *maps, struct span_list *out, uint64_t deadline_ns)
+void malloc_free_find(const struct memory *m, struct span_list *out)
 {
-	struct freed f = {.pid = pid, .maps = maps, .deadline_ns = deadline_ns, .out = out};
+	struct freed f = {.m = m, .out = out};
 	const struct malloc_heap_visitor v = {&f, on_chunk, on_heap};
 	out->n = 0;
 	find_data(&f);
 	if (f.ndata)
-		malloc_heap_visit(pid, maps, &v, deadline_ns);
+		malloc_heap_visit(m, &v);
 	out->n = f.begun;
 	if (f.ndata)
 		add_lists(&f);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/inspect/look.h"
+#include "search/span.h"
 
 struct graph_edge {
 	uint32_t from, to; // groups; from GRAPH_OUTSIDE: no object holds the word

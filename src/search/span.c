@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Without memory the list stays as it is, and says so: what it left out counts as unknown.
-#include "engine/inspect/span.h"
+#include "search/span.h"
 
 #include <stdlib.h>
 

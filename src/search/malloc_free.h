@@ -4,8 +4,8 @@
 // lies in its lists: no word in there is the program's any more.
 #pragma once
 
-#include "engine/inspect/span.h"
-#include "engine/target/proc.h"
+#include "search/memory.h"
+#include "search/span.h"
 
 // Adds what is certain; nothing may run meanwhile. Sorted, disjoint.
-void malloc_free_find(pid_t pid, const struct proc_maps *maps, struct span_list *out, uint64_t deadline_ns);
+void malloc_free_find(const struct memory *m, struct span_list *out);

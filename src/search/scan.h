@@ -8,19 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/inspect/look.h"
+#include "search/memory.h"
+#include "search/span.h"
 
 // Upper bits may carry a tag: only these are compared.
 #define SCAN_ADDRESS_MASK ((1ULL << 48) - 1)
 
 struct scan {
-	pid_t pid;
+	const struct memory *memory;
 	const struct span *targets; // sorted, disjoint
 	size_t ntargets;
 	const struct span *skip;    // sorted, disjoint: not read
 	size_t nskip;
-	bool live; // gives way to the last look
-	uint64_t deadline_ns;
 	uint64_t guard;             // how glibc disguises a jmp_buf's addresses
 	unsigned rotate;            // (ctp_ext.pointer_guard); guard 0: not looked for
 	void (*hit)(void *ctx, uint64_t at, uint64_t address); // the word at `at` holds it
@@ -32,7 +31,7 @@ struct scan {
 
 // 0 when all that can hold a pointer was read; -EAGAIN (time) or -EIO (hole),
 // with `why`; -ENOMEM.
-int scan_run(struct scan *s, const struct proc_maps *maps);
+int scan_run(struct scan *s);
 
 // Searches bytes that were read elsewhere; hits are told as at `at` and on.
 void scan_bytes(struct scan *s, const unsigned char *bytes, size_t n, uint64_t at);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// A page of a private mapping without a file holds zeros until it is touched, and
+// /proc/PID/pagemap tells which pages have been. process_vm_readv(2) of one that was not
+// maps a page of zeros there for good: the program has done nothing, and yet has one page
+// table entry more. Therefore such pages are never read.
+#include "search/memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/search.h"
+#include "core/corefile.h"
+
+enum { PAGE = 4096, AT_ONCE = 128 };
+
+void memory_of_process(struct memory *m, pid_t pid)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	*m = (struct memory){ .pid = pid, .page_map = open(path, O_RDONLY | O_CLOEXEC) };
+}
+
+void memory_of_core(struct memory *m, const struct corefile *core)
+{
+	*m = (struct memory){ .core = core, .page_map = -1 };
+}
+
+void memory_close(struct memory *m)
+{
+	if (m->pid && m->page_map >= 0)
+		close(m->page_map);
+	*m = (struct memory){ .page_map = -1 };
+}
+
+bool memory_late(const struct memory *m)
+{
+	return (m->cancelled && m->cancelled(m->ctx)) || clock_mono_ns() > m->deadline_ns;
+}
+
+const struct maps_line *memory_map(const struct memory *m, uint64_t addr)
+{
+	size_t i = FIRST_NOT(m->nmaps, k, m->maps[k].hi <= addr);
+	return i < m->nmaps && m->maps[i].lo <= addr ? &m->maps[i] : NULL;
+}
+
+// What process_vm_readv refuses: pages that the program itself may not read.
+static size_t peek_file(pid_t pid, uint64_t addr, void *to, size_t bytes)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t k = fd < 0 ? 0 : 1;
+	for (; k > 0 && n < bytes; n += k > 0 ? (size_t)k : 0)
+		k = pread(fd, (char *)to + n, bytes - n, (off_t)(addr + n));
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+size_t memory_peek_process(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force)
+{
+	struct iovec here = { .iov_base = to, .iov_len = bytes };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)addr, .iov_len = bytes };
+	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	size_t got = n > 0 ? (size_t)n : 0;
+	if (got < bytes && force)
+		got += peek_file(pid, addr + got, (char *)to + got, bytes - got);
+	return got;
+}
+
+size_t memory_peek(const struct memory *m, uint64_t addr, void *to, size_t bytes, bool force)
+{
+	return m->core ? corefile_peek(m->core, addr, to, bytes) : memory_peek_process(m->pid, addr, to, bytes, force);
+}
+
+size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *entries, size_t n)
+{
+	if (m->core) {
+		for (size_t i = 0; i < n; i++)
+			entries[i] = corefile_holds(m->core, (first + i) * PAGE) ? MEMORY_PRESENT : 0;
+		return n;
+	}
+	ssize_t got = m->page_map < 0 ? 0 : pread(m->page_map, entries, n * sizeof(*entries), (off_t)(first * sizeof(*entries)));
+	return got > 0 ? (size_t)got / sizeof(*entries) : 0;
+}
+
+size_t memory_peek_touched(const struct memory *m, uint64_t addr, void *to, size_t bytes)
+{
+	const uint64_t touched = MEMORY_PRESENT | MEMORY_SWAPPED;
+	uint64_t entries[AT_ONCE], at = addr, end = addr + bytes;
+	char *out = to;
+	while (at < end) {
+		uint64_t first = at / PAGE, n = (end - 1) / PAGE - first + 1;
+		size_t got = memory_page_entries(m, first, entries, n < AT_ONCE ? n : AT_ONCE);
+		if (!got)
+			return at - addr + memory_peek(m, at, out + (at - addr), end - at, false);
+		bool is = entries[0] & touched;
+		for (n = 1; n < got && !(entries[n] & touched) == !is;)
+			n++;
+		uint64_t to_here = (first + n) * PAGE < end ? (first + n) * PAGE : end, want = to_here - at;
+		if (!is)
+			memset(out + (at - addr), 0, want);
+		else if (memory_peek(m, at, out + (at - addr), want, false) != want)
+			return at - addr;
+		at = to_here;
+	}
+	return bytes;
+}

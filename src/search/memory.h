@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// memory.h - the memory that is searched: that of a process, or what a core file holds of one.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/maps.h"
+
+struct corefile;
+
+struct memory {
+	const struct maps_line *maps; // by address; the caller's, who may replace them
+	size_t nmaps;
+	uint64_t deadline_ns;         // CLOCK_MONOTONIC: what takes long ends then, and says so
+	bool (*cancelled)(void *ctx); // the same, whenever it says so; NULL: never
+	void *ctx;
+	// what follows is memory.c's
+	const struct corefile *core;  // NULL: a process
+	pid_t pid;
+	int page_map;                 // of /proc/PID/pagemap; -1: the kernel does not show it
+};
+
+// Without mappings and deadline, which are the caller's to fill in.
+void memory_of_process(struct memory *m, pid_t pid);
+void memory_of_core(struct memory *m, const struct corefile *core);
+void memory_close(struct memory *m); // one that was never opened, but zeroed, too
+
+bool memory_late(const struct memory *m);
+// The mapping that holds `addr`, or NULL.
+const struct maps_line *memory_map(const struct memory *m, uint64_t addr);
+
+// Bytes read from `addr` on: less than asked at the first hole. `force`: also where the program itself
+// may not read (PROT_NONE).
+size_t memory_peek(const struct memory *m, uint64_t addr, void *to, size_t bytes, bool force);
+// The same of a process that is named by its pid alone.
+size_t memory_peek_process(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force);
+
+// As memory_peek, in a private mapping of no file: what was never touched reads as zeros, and stays
+// untouched. Where the kernel does not show which pages those are, all are read.
+size_t memory_peek_touched(const struct memory *m, uint64_t addr, void *to, size_t bytes);
+
+// The entries of n pages from page number `first` on, as in proc_pid_pagemap(5); of a core, whether the file
+// holds the page. How many were told; 0: none can be.
+size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *entries, size_t n);
+#define MEMORY_PRESENT (1ULL << 63)
+#define MEMORY_SWAPPED (1ULL << 62)
+#define MEMORY_FILE (1ULL << 61) // of a file, or shared

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// The two kinds of memory that are searched: this process's own, and what a core file holds.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/corefile.h"
+#include "own_memory.h"
+
+enum { PAGE = 4096, AT = 0x10000000 };
+
+static void what_was_never_touched_stays_so(void **state)
+{
+	(void)state;
+	unsigned char *three = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), to[3 * PAGE];
+	struct own own;
+	uint64_t entries[3];
+	assert_ptr_not_equal(three, MAP_FAILED);
+	three[PAGE] = 7;
+	own_open(&own);
+	if (memory_page_entries(&own.memory, (uintptr_t)three / PAGE, entries, 3) != 3)
+		skip(); // the kernel does not show them
+	memset(to, 1, sizeof(to));
+	assert_int_equal(memory_peek_touched(&own.memory, (uintptr_t)three, to, sizeof(to)), sizeof(to));
+	assert_true(to[0] == 0 && to[PAGE] == 7 && to[PAGE + 1] == 0 && to[3 * PAGE - 1] == 0);
+	assert_int_equal(memory_page_entries(&own.memory, (uintptr_t)three / PAGE, entries, 3), 3);
+	assert_false(entries[0] & (MEMORY_PRESENT | MEMORY_SWAPPED));
+	assert_true(entries[1] & (MEMORY_PRESENT | MEMORY_SWAPPED));
+	assert_false(entries[2] & (MEMORY_PRESENT | MEMORY_SWAPPED));
+	own_close(&own);
+	munmap(three, 3 * PAGE);
+}
+
+static void a_read_ends_at_a_hole(void **state)
+{
+	(void)state;
+	unsigned char *three = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), to[3 * PAGE];
+	struct own own;
+	assert_ptr_not_equal(three, MAP_FAILED);
+	memset(three, 5, 3 * PAGE);
+	mprotect(three + PAGE, PAGE, PROT_NONE);
+	munmap(three + 2 * PAGE, PAGE);
+	own_open(&own);
+	assert_int_equal(memory_peek(&own.memory, (uintptr_t)three, to, sizeof(to), false), PAGE);
+	assert_int_equal(memory_peek(&own.memory, (uintptr_t)three, to, sizeof(to), true), 2 * PAGE);
+	assert_int_equal(to[2 * PAGE - 1], 5);
+	assert_int_equal(memory_map(&own.memory, (uintptr_t)three)->lo, (uintptr_t)three);
+	assert_null(memory_map(&own.memory, (uintptr_t)three + 2 * PAGE));
+	own_close(&own);
+	munmap(three, 2 * PAGE);
+}
+
+// Two pages, a gap of one, and a page behind it.
+static int make_core(char *path)
+{
+	struct {
+		Elf64_Ehdr e;
+		Elf64_Phdr p[2];
+	} h = {.e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_CORE, .e_machine = EM_X86_64,
+		     .e_version = EV_CURRENT, .e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+		     .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2}};
+	h.p[0] = (Elf64_Phdr){.p_type = PT_LOAD, .p_offset = PAGE, .p_vaddr = AT, .p_filesz = 2 * PAGE, .p_memsz = 2 * PAGE};
+	h.p[1] = (Elf64_Phdr){.p_type = PT_LOAD, .p_offset = 3 * PAGE, .p_vaddr = AT + 3 * PAGE, .p_filesz = PAGE, .p_memsz = PAGE};
+	unsigned char pages[3 * PAGE];
+	for (size_t i = 0; i < sizeof(pages); i++)
+		pages[i] = (unsigned char)(i / PAGE + 1);
+	int fd = mkstemp(path);
+	bool made = fd >= 0 && write(fd, &h, sizeof(h)) == sizeof(h) && pwrite(fd, pages, sizeof(pages), PAGE) == sizeof(pages);
+	close(fd);
+	return made ? 0 : -1;
+}
+
+static void a_core_is_read_alike(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/ctp-test-memory-XXXXXX";
+	unsigned char to[4 * PAGE];
+	uint64_t entries[4];
+	struct corefile core;
+	struct memory m;
+	assert_int_equal(make_core(path), 0);
+	assert_int_equal(corefile_open(&core, path), 0);
+	memory_of_core(&m, &core);
+	assert_int_equal(memory_peek(&m, AT, to, sizeof(to), false), 2 * PAGE);
+	assert_true(to[0] == 1 && to[2 * PAGE - 1] == 2);
+	assert_int_equal(memory_peek(&m, AT + 100, to, PAGE, false), PAGE);
+	assert_true(to[PAGE - 101] == 1 && to[PAGE - 100] == 2);
+	assert_int_equal(memory_peek(&m, AT + 2 * PAGE, to, 1, true), 0);
+	assert_int_equal(memory_peek(&m, AT + 4 * PAGE - 1, to, 2, false), 1);
+	assert_int_equal(to[0], 3);
+	assert_int_equal(memory_page_entries(&m, AT / PAGE, entries, 4), 4);
+	assert_true(entries[0] && entries[1] && !entries[2] && entries[3]);
+	assert_int_equal(memory_peek_touched(&m, AT, to, 4 * PAGE), 4 * PAGE);
+	assert_true(to[2 * PAGE] == 0 && to[3 * PAGE] == 3);
+	memory_close(&m);
+	corefile_close(&core);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_never_touched_stays_so), cmocka_unit_test(a_read_ends_at_a_hole),
+		cmocka_unit_test(a_core_is_read_alike),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
