@@ -135,7 +135,7 @@ static struct timeline_group *group_of(struct timeline *t, const struct move *m,
 			free(bins);
 			return NULL;
 		}
-		t->groups[t->ngroups++] = (struct timeline_group){ .image = others ? NULL : m->image, 
+		t->groups[t->ngroups++] = (struct timeline_group){ .image = others ? NULL : m->image,
 							     .entry = others ? 0 : entry, .bins = bins };
 	}
 	e->mine |= (uint64_t)(row + 1) << 32;

@@ -21,7 +21,7 @@
 #include "engine/target/signals.h"
 
 enum { PAGE = 4096, PART = 10, COROUTINES = 4096, READ_MOST = 1 << 20, CANARY_WORDS = 4, PAINT_WORDS = 16, NEAR_WORDS = 64, REMAINS = 16,
-       REMAINS_WORDS = 512, PAGES_AT_ONCE = 512 };
+	REMAINS_WORDS = 512, PAGES_AT_ONCE = 512 };
 
 struct stack {
 	uint64_t lo, hi; // what can be used of it
