@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Who waits for whom, as far as the tables say. The other end of a pipe or a socketpair
-// stands in the table of descriptors, that of a connection is found by its addresses; whom
-// it belongs to is who has written to it (or read from it, where one waits to write), and
-// where nobody has, who uses it or waits there at all. If that is more than one, there is no
-// edge. Whoever sleeps for a lock waits for the thread that the lock names, or for the
-// coroutine that was suspended with it. A cycle counts if all in it wait for nothing else.
+// Who waits for whom, as far as the tables show it. The other end of a pipe or a socketpair is
+// in the table of descriptors; that of a connection is found by its addresses. An end belongs
+// to the coroutine that has written to it (that has read from it, where the waiting one wants
+// to write); if none has, to the one that uses it or waits on it. If several qualify, there is
+// no edge. A coroutine or thread that sleeps on a lock waits for the thread that the lock
+// names as its owner, or for the coroutine that was suspended while holding it. A cycle is
+// reported only if each of its members waits for nothing else.
 #include "ps/model/edges.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Who created whom. Threads' own stacks are roots. Those that have ended are in the tree
-// while somebody whom they led to lives, and the tables still have them; of the others it
-// is only known that they are gone. With coroutines asked for by id, the tree is what lies
+// Who created whom. The threads' own stacks are roots. A coroutine that has ended stays in the
+// tree while the tables still have it and one of its descendants lives; of other ended ones it
+// is only known that they are gone. If coroutines are selected by id, the tree is what is
 // below these.
 #include "ps/model/forest.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Puts together what is to be told of one process. Stacks are walked only where
-// they are shown: one for each group, and where no stack was recorded; each one
-// if --all --stack asks for it.
+// Collects what is reported of one process. A stack is walked only where it is shown: one per
+// group, and where no stack was recorded; with --all --stack every one.
 #include "ps/model/report.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// report.h - all that is to be told of one process, and in which forms.
+// report.h - all that is reported of one process, and the forms in which it is written.
 #pragma once
 
 #include <stdio.h>

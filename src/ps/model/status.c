@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Who is ready, and who is pooled, as far as that is known; all others wait.
-// Ready: an event of what it waits for, which leads to it, was taken since it left, and a
-// thread that runs coroutines has not gone to sleep in its loop since then: its turn may
-// come. Once they all have, the event was for nobody, or was lost: it waits.
-// Pooled: it waits for nothing that is known, and stands in the function from which its
-// library runs one function after the other, beside the place where it does, with nothing
-// but what switches on top. Functions are compared, by name or by where unwind tables
-// say that they begin: without both nobody is pooled.
+// Which suspended coroutines are ready, and which are pooled, as far as that is known; all
+// others wait.
+//
+// Ready: an event that the coroutine waits for was taken after it was suspended, and some
+// thread that runs coroutines has not slept in its loop since: the coroutine's turn may still
+// come. Once all of these threads have slept, the event was for another one or was lost, and
+// the coroutine waits.
+//
+// Pooled: the coroutine waits for nothing that is known, and is suspended in the function in
+// which its library runs one task after the other, outside any task, with nothing but
+// switching functions above it on the stack. Functions are compared by name, or by where the
+// unwind tables say that they begin; without either, no coroutine is called pooled.
 #include "ps/model/status.h"
 
 #include <errno.h>

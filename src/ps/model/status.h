@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// status.h - of those that are suspended: who is ready, and who is pooled.
+// status.h - which suspended coroutines are ready, and which are pooled.
 #pragma once
 
 #include "ps/model/report.h"

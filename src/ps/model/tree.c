@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A node is a set of items, its children are all that any of them created, put together
-// by kind: a thousand readers that made a writer each are two nodes. Nodes are made in
-// breadth, so that the children of one lie beside each other, and an item is looked at once:
-// the time does not depend on the shape. Below TREE_DEEPEST all is one level: a program
-// in which each coroutine makes the next one has no use for a page of blanks.
+// A node is a set of items. Its children are everything that any of them created, grouped by
+// kind: a thousand readers that created one writer each are two nodes. Nodes are made breadth
+// first, so the children of a node are adjacent and each item is visited once; the time does
+// not depend on the shape. Below depth TREE_DEEPEST everything is shown at one level:
+// otherwise a program in which each coroutine creates the next one fills a page with blanks.
 #include "ps/model/tree.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tree.h - who created whom, with those that are alike put together.
+// tree.h - who created whom, with equal coroutines grouped.
 #pragma once
 
 #include <stdbool.h>

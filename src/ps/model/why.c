@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What keeps a coroutine: the descriptors that it waits for, and those that are registered
-// so that their events lead to it, by where the registration's data points, by who made it,
-// or because an event of it was followed by a switch into this one.
+// What keeps a coroutine: the descriptors that it waits for, and those whose registration
+// refers to it: by the address in the registration's data, by who registered it, or because an
+// event of it was followed by a switch into this coroutine.
 #include "ps/model/why.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The list as JSON, version 1 (spec/ps.md). Keys may be added; none changes or
-// goes; what is unknown is null. What there is many of is written one by one:
-// nothing here grows with the number of coroutines.
+// The list as JSON, version 1 (spec/ps.md). Keys may be added; none changes its meaning or
+// goes. What is unknown is null. Long arrays are written element by element: memory does not
+// grow with the number of coroutines.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A hundred thousand coroutines have a few functions, places and stacks: the text of
-// each combination is made when it is met first.
+// A hundred thousand coroutines share a few functions, places and stacks. The text of each
+// combination is made when it first occurs.
 #include "ps/print/json_common.h"
 
 #include <errno.h>

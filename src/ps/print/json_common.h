@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// json_common.h - what many coroutines have in common, as text: made once for all of them.
+// json_common.h - JSON text that many coroutines share, made once for all of them.
 #pragma once
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The tree as JSON, written node by node: it may have a million.
+// The tree as JSON, written node by node: there may be a million.
 #include "ps/print/json_tree.h"
 
 #include <errno.h>

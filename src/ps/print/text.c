@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The list for people: a line for each group (text_head.c), its innermost own
-// functions below it (text_frames.c), and a last line that counts. What a group has
-// most of (descriptors) is shortened; JSON never is. Names come from the program:
-// what could steer a terminal is taken out.
+// The list for people: a line for each group (text_head.c), its innermost functions of the
+// program's own below it (text_frames.c), and a last line with counts. Long lists of
+// descriptors are shortened; JSON never is. Names come from the program: control characters
+// are replaced.
 #include "ps/print/text.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Stacks for people: the program's own functions first; what a library put on top, or
-// below, is left out where there is anything of the program's own, unless all is asked for.
+// Stacks for people: the program's own functions first. Frames of libraries above and below
+// them are left out, unless --stack asks for all or no frame is the program's own.
 #include <string.h>
 
 #include "base/file.h"

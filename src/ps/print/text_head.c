@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The line of a coroutine, or of a group of them, in the manner of Go's dumps:
+// The line of a coroutine or of a group, in the style of Go's dumps:
+//
 //   coroutine 41 conn_reader [fd 7#3 EPOLLIN, 5m12s]  created at server.c:81
-// What a group has most of, its descriptors, is put together and shortened.
+//
+// The descriptors of a group are merged and shortened.
 #include <inttypes.h>
 #include <string.h>
 

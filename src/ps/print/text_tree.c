@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The tree of who created whom, and below it who waits for whom. What is alike is one
-// line, so that a hundred thousand readers are; with --all each is one.
+// The tree of who created whom, and below it who waits for whom. Equal coroutines are one
+// line, however many there are; with --all each has its own.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

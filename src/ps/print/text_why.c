@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What keeps a coroutine, for people: each descriptor with who opened it, and where,
-// who registered it, and when something last came of it.
+// What keeps a coroutine, for people: each descriptor with who opened it and where, who
+// registered it, and when it last had an event.
 #include <inttypes.h>
 #include <stdlib.h>
 

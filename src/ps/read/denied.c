@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Why the kernel keeps us out, as far as it says: another user's process, one that it
-// shields from its own user (it has changed its user or group, has capabilities, or asked
-// for it), the rule of who may look at whom (Yama), or, for root, a namespace or a
-// container's limits.
+// Why the kernel refuses access to a process, as far as that can be told: it is another
+// user's; the kernel protects it from its own user (it changed its user or group, has
+// capabilities, or is not dumpable); Yama's ptrace_scope; or, for root, a namespace or the
+// limits of a container.
 #include "ps/read/denied.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// denied.h - why a process may not be looked at, and what to do about it.
+// denied.h - why a process may not be inspected, and what to do about it.
 #pragma once
 
 #include <stddef.h>

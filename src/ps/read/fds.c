@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What a descriptor is: its kind from the region's table, its name from /proc:
-// the link says the path or the socket's inode, the network's tables (read at
-// the first socket) say the addresses. A name is only given if the descriptor
-// was of the same generation before and after the link was read.
+// What a descriptor is: its kind from the region's table, its name from /proc. The link there
+// gives the path or the socket's inode; the network's tables, read at the first socket, give
+// the addresses. A name is reported only if the descriptor had the same generation before and
+// after the link was read.
 #include "ps/read/fds.h"
 
 #include <arpa/inet.h>

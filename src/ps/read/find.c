@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A process is traced if it maps a region in whose header its own id stands:
-// that tells it from ctp-run, which maps the same file, and from a vfork child.
-// So no knowledge of ctp-run is needed, and it may be gone. Regions are known by
-// the name of their memfd, or by the file that the process's environment names.
-// The id in the header is that of the process's own namespace.
+// A process is traced if it maps a region whose header has that process's id. This
+// distinguishes it from ctp-run, which maps the same file, and from a vfork child; it does not
+// depend on ctp-run, which may be gone. Regions are recognized by the name of their memfd, or
+// by the file that the process's environment names. The id in the header is that of the
+// process's own PID namespace.
 #include "ps/read/find.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// find.h - processes that are traced, and how to get at their regions.
+// find.h - traced processes, and access to their regions.
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Groups are runs of one sorted array: coroutines that are the same to a reader
-// come to lie beside each other, longest wait first, and the groups are then
-// sorted by their first. Equal times are told apart by id, so that two looks at
-// a program that stands still give the same list.
+// Groups are runs of one sorted array: equal coroutines become adjacent, the longest wait
+// first, and the groups are sorted by their first member. Equal times are ordered by id, so
+// that two runs on a program that does not change print the same list.
 #include "ps/read/groups.h"
 
 #include <errno.h>

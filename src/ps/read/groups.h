@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// groups.h - coroutines, put together where they are the same to a reader.
+// groups.h - coroutines, grouped where a reader sees no difference.
 #pragma once
 
 #include <stdbool.h>

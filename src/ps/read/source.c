@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The region is never mapped: a program that means harm could shorten its file
-// under the mapping, and looking at a page that was never used would make it.
-// Copies come from the process that maps it (process_vm_readv), which needs no
-// engine, or from the file, where the kernel lets nobody into a process that is
-// not his child. A copy is not made at one moment. So a record counts when two
-// copies, one after the other, are equal and published: its words stood still in
-// between, and its sequence says that this was a state.
+// The region is never mapped: a malicious program could shorten its file under the mapping,
+// and reading a page that was never used would allocate it. Copies are made from the process
+// that maps it (process_vm_readv), which needs no engine, or from the file, where the kernel
+// lets only a parent read a process. A copy is not atomic. So a record counts if two
+// consecutive copies are equal and published: its words did not change in between, and its
+// sequence number says that the record is complete.
 #include "ps/read/source.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Recorded stacks are read once per id and kept once per content, so that equal
-// stacks have equal numbers. A live walk counts only if the coroutine's station
-// was the same before and after it: then its registers and its stack belong together.
-// Many are looked at in a few system calls. The program is not stopped for that: what moves
-// keeps the stack that it had when its station was copied.
+// Recorded stacks are read once per id and stored once per content, so equal stacks have equal
+// numbers. A live walk counts only if the coroutine's station was the same before and after
+// it: then its registers and its stack belong together. Many stacks are read with few system
+// calls. The program is not stopped for that: a coroutine that moves keeps the stack that it
+// had when its station was copied.
 #include "ps/read/stacks.h"
 
 #include <errno.h>

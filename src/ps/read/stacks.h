@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// stacks.h - the stacks of suspended coroutines: as recorded when they left,
-// and as they lie in memory now.
+// stacks.h - the stacks of suspended coroutines: as recorded when they were suspended, and as
+// they are in memory now.
 #pragma once
 
 #include "ps/read/find.h"

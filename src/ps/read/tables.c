@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The tables of a program that runs on meanwhile. Only rows in use are copied,
-// a piece at a time; how many are in use the region says, and our own bounds
-// limit it. Stations are copied twice, in large pieces: what stood still in
-// between is taken, the rest is read again one by one.
+// The tables of a program that keeps running. Only rows in use are copied, in pieces; the
+// region says how many are in use, and our own bounds limit that. Stations are copied twice,
+// in large pieces: rows that are equal in both copies are taken, the others are read again one
+// by one.
 #include "ps/read/tables.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tables.h - what stands in a region's tables now: coroutines, threads, modules.
+// tables.h - what a region's tables hold now: coroutines, threads, modules.
 #pragma once
 
 #include "base/clock.h"

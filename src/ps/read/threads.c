@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Where threads are: a thread's registers cannot be read without stopping it, but one that
-// is in a call has left word. A hook noted what it is in and its caller's registers (the
-// thread's row); /proc says whether it runs or sleeps, in which system call, and with which
-// stack pointer. A stack that was walked counts if all of that is the same afterwards. Of a
-// thread that computes nothing more is known than that.
+// Where threads are. A thread's registers cannot be read without stopping it, but a thread in
+// a hooked call has left them: the hook stored which call it is and its caller's registers in
+// the thread's row. /proc says whether the thread runs or sleeps, in which system call, and
+// with which stack pointer. A walked stack counts if all of that is unchanged afterwards. Of a
+// thread that computes, only that is known.
 #include "ps/read/threads.h"
 
 #include <ctype.h>

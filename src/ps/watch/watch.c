@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The loop: looks at the process at its pace, samples threads in between, and does what keys
-// say. A look takes a tenth of a CPU at most: where there is much to look at, the pace gets
-// slower, and the screen says so. The process is never stopped. When it has ended, the last
-// picture stays until the user goes.
+// The main loop: reads the process at its pace, samples threads in between, and handles keys.
+// Inspections use a tenth of a CPU at most: where they take long, the pace gets slower, and
+// the screen says so. The process is never stopped. After it has ended, the last page stays
+// until the user quits.
 #include "ps/watch/watch.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One coroutine: its numbers, what it waits for, its stack as it lies in memory now, what
-// happened to it last, and what ctp-run has found out about it.
+// One coroutine: its numbers, what it waits for, its stack as it is in memory now, its last
+// events, and what ctp-run has found out about it.
 #include "ps/watch/watch_details.h"
 
 #include <errno.h>

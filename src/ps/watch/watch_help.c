@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the keys do and what the columns mean, in short; the manual page says it in full.
+// The keys and the columns, in short; the manual page has the full text.
 #include "ps/watch/watch_view.h"
 
 void watch_view_help(struct watch_page *text)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The rings keep records that ctp-run has long taken out, until others come to lie there. What
-// is copied while its thread goes on writing is thrown away where the writer may have been. A
-// short record leaves out what the one before it said (ctp/record.h): where the copy begins in
-// the middle, names are unknown until a long one comes, and such records are not told. In which
-// order things happened to the coroutine, its own number of changes says; an event that leads to
-// one that is suspended is no change, so the time says where that belongs.
+// The rings keep records that ctp-run has already taken, until the thread overwrites them.
+// What is copied while its thread writes is dropped where the writer may have been. A short
+// record leaves out what the record before it said (ctp/record.h): if the copy begins in the
+// middle, ids are unknown until a long record comes, and such records are not reported.
+// Records of one coroutine are ordered by its number of changes. An event for a coroutine that
+// is suspended is no change; it is placed by its time.
 #include "ps/watch/watch_last.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_last.h - what happened to one coroutine last, as far as the rings still hold it.
+// watch_last.h - the last events of one coroutine, as far as the rings still hold them.
 #pragma once
 
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A look copies all stations once, a piece at a time, and those that have changed since
-// the look before a second time: as in tables.c, what stood still in between counts. How
-// many there are the region says, and our own bounds limit it.
+// An inspection copies all stations once, in pieces, and those that have changed since the
+// previous one a second time: as in tables.c, a row counts if both copies are equal. The
+// region says how many stations there are, and our own bounds limit that.
 #include "ps/watch/watch_look.h"
 
 #include <errno.h>

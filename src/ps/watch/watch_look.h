@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_look.h - one look at a process's tables, and many small ones at its threads in between.
+// watch_look.h - an inspection of a process's tables, and the samples of its threads in
+// between.
 #pragma once
 
 #include "base/clock.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Most coroutines wait: from one look to the next nothing of theirs has changed, and
-// their station's turn says so. Only the others are copied anew. A coroutine's number
-// of changes never falls, and an id is never given twice; so whatever was missed between
-// two looks, the difference of two numbers is exact.
+// Most coroutines wait: nothing about them changes from one inspection to the next, and their
+// station's `turn` shows it. Only the others are copied again. A coroutine's number of changes
+// never falls and an id is never reused, so the difference of two numbers is exact, whatever
+// happened between two inspections.
 #include "ps/watch/watch_model.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_model.h - coroutines from one look to the next: who is there, and what
-// each did in between. A row's place is its station's; who stands there, its id says.
+// watch_model.h - coroutines from one inspection to the next: which there are, and what each
+// did in between. A row has its station's place; its id says which coroutine is there.
 #pragma once
 
 #include "ps/read/groups.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Many coroutines have few first functions and few stacks. Each is named once, and looked
-// through once for the text that is looked for: what a row then costs is a look-up.
+// Many coroutines have few entry functions and few stacks. Each of these is named once, and
+// searched once for the text that the user looks for; a row then costs one look-up.
 #include "ps/watch/watch_names.h"
 
 #include <errno.h>

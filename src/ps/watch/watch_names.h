@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_names.h - what coroutines are called, and whether a text is found in what is said of them.
+// watch_names.h - names of coroutines, and whether a text occurs in what is shown of them.
 #pragma once
 
 #include "ps/model/report.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A million of rows is sorted again at each look. So each column gives numbers, small ones
-// first, and those are sorted by their bytes (least significant first, which keeps the
-// order of equals); bytes that are the same in all are passed over. Equals stand in the
-// order of their ids, behind them in that of what has lasted for longest.
+// A million rows are sorted after each inspection. Each column supplies numbers, the smallest
+// first, which are sorted by radix (least significant byte first, which keeps the order of
+// equals); bytes that are equal in all rows are skipped. Equal rows are ordered by how long
+// they have been in their state, then by id.
 #include "ps/watch/watch_order.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_order.h - which rows are listed, alone or in groups, and in which order.
+// watch_order.h - which rows are listed, one by one or in groups, and in which order.
 #pragma once
 
 #include "ps/watch/watch_model.h"

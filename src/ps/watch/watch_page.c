@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A page is what is shown, as text: what makes one can be tested without a terminal, and the
+// A page is the text of a screen. What makes a page can be tested without a terminal, and the
 // terminal's side knows nothing of coroutines.
 #include "ps/watch/watch_page.h"
 

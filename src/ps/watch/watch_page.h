@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_page.h - lines of text in styles, before a terminal is thought of.
+// watch_page.h - lines of text with styles, independent of a terminal.
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// ctp-run writes what it finds out into witness.jsonl at once (spec/trace.md), and that file is
-// among its descriptors, whatever it is called and wherever it lies. A line is about one
-// coroutine at one number of changes: once it has gone on, the line says nothing any more.
-// A verdict it is not: that is ctp-analyze's, which knows the whole run.
+// ctp-run writes what it finds out into witness.jsonl at once (spec/trace.md). That file is
+// found among its descriptors, whatever its name and folder. A line is about one coroutine at
+// one number of changes: once the coroutine has gone on, the line no longer applies. It is not
+// a verdict: ctp-analyze, which has the whole run, decides that.
 #include "ps/watch/watch_proofs.h"
 
 #include <ctype.h>

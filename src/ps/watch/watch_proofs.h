@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_proofs.h - what is known of waits that nothing will end: descriptors that have ended
-// under somebody, from the region; and what ctp-run has found out about them since, from its trace.
+// watch_proofs.h - waits that nothing will end: descriptors that were closed under a
+// coroutine, from the region; and what ctp-run has found out about them since, from its trace.
 #pragma once
 
 #include "base/idmap.h"

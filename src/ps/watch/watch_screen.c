@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Pages onto a terminal, by ncurses. It puts the terminal back at Ctrl-Z and takes it again;
-// signals that end us only leave a note, so that it is put back then as well.
+// Writes pages to a terminal by ncurses. The terminal is restored at Ctrl-Z and taken again
+// afterwards. A signal that ends ctp-ps only sets a flag, so that the terminal is restored
+// then, too.
 #include "ps/watch/watch_screen.h"
 
 #include <curses.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// As in the list (status.c), which is asked about few: who is pooled follows from the stack
-// with which he stands, so one of each stack is asked about; who is ready, from descriptors
-// whose entries are many, so only those are asked about that are shown.
+// As status.c does for the list, but for few coroutines at a time. Pooled follows from the
+// stack, so one coroutine of each stack is examined. Ready follows from descriptors, of which
+// there are many, so only the coroutines on the screen are examined.
 #include "ps/watch/watch_standing.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_standing.h - who of the suspended is pooled, and who is ready.
+// watch_standing.h - which suspended coroutines are pooled, and which are ready.
 #pragma once
 
 #include "ps/model/report.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What costs much is done for what is shown alone: whether a descriptor is still open, and how
-// much of a stack was touched. Symbols are read anew when the program has loaded something.
+// What is expensive is done only for what is shown: whether a descriptor is still open, and
+// how much of a stack was touched. Symbols are read again when the program has loaded a
+// library.
 #include "ps/watch/watch_target.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_target.h - the process that is watched: all that is kept of it from look to look.
+// watch_target.h - the process that is watched: all that is kept of it between inspections.
 #pragma once
 
 #include "ps/watch/watch_details.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Who uses the CPU, and for how long without a switch: nobody writes that down, so threads
-// are sampled between two looks. What the kernel says that a thread used since the sample
-// before (to the nanosecond) goes to the coroutine that it runs at this one: the sum is
-// exact, its parts are estimates, good where there were many samples. A thread that has made
-// no switch since an earlier sample runs the same slice: it is at least as long as that.
+// CPU time and slices of coroutines. Nothing records them, so threads are sampled between two
+// inspections. The CPU time that a thread used since the previous sample (the kernel counts it
+// in nanoseconds) is added to the coroutine that it runs at this sample: the sum is exact, the
+// parts are estimates, good with many samples. A thread that has made no switch since an
+// earlier sample runs the same slice, which is at least as long as that.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A page of a stack comes to be when it is touched first, so nothing below the lowest one that
-// is there was ever used. A page that was only read, as by a search for pointers, holds zeros:
-// the lowest word that is not zero is how deep it ever was. At most: memory that somebody else
-// used before, or that was filled in advance, looks used.
+// How deep a stack was used. A page of a stack is allocated when it is first touched, so
+// nothing below the lowest allocated page was ever used. A page that was only read, as by a
+// search for pointers, holds zeros: the lowest word that is not zero is the depth. It is an
+// upper bound: memory that was used before, or filled in advance, counts as used.
 #include "ps/watch/watch_use.h"
 
 #include <fcntl.h>

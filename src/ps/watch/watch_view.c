@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The list and its header. Where there is little room, the header goes first, down to one
-// line, then columns: those that tell least. What is left of the width is shared by names
-// and descriptors.
+// The list and its header. If there is little room, the header is reduced first, down to one
+// line, then columns go, the least useful first. The remaining width is shared by names and
+// descriptors.
 #include "ps/watch/watch_view.h"
 
 #include <inttypes.h>

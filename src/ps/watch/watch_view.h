@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_view.h - the screens: what is to be shown, given a size.
+// watch_view.h - the pages: what is shown, given a size.
 #pragma once
 
 #include <stdint.h>
