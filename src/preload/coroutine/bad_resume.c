@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP010 to 012: a switch into a coroutine that runs on another thread, that
-// has ended, or whose stack was given back. The switch path knows these by one
-// test of `life`; here, where nothing is in a hurry, it is asked whether that is
-// really so. Programs that restart a generator from a saved context, put back
-// copies of stacks, map them anew or trim them do nothing wrong, and leave no incident.
+// CTP010 to CTP012: a switch into a coroutine that runs on another thread, that has ended, or
+// whose stack was released. The switch path recognizes all three by one test of `life` and
+// comes here, off the fast path, where it is checked whether it is really so. Programs that
+// restart a generator from a saved context, or that copy stacks back, map them again or trim
+// them, are correct and leave no incident.
 #include "preload/coroutine/bad_resume.h"
 
 #include <errno.h>

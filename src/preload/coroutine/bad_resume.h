@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// bad_resume.h - CTP010 to 012: what is entered although it runs already, has
-// ended, or has lost its stack.
+// bad_resume.h - CTP010 to CTP012: a coroutine is entered that already runs, has ended, or has
+// lost its stack.
 #pragma once
 
 #include "preload/guest/guest.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The program's own mappings, so that a stack's neighbours in the same mapping count as its
-// allocation; and from which size on a freed chunk can be a stack.
+// The program's own mappings, so that memory beside a stack in the same mapping counts as part
+// of its allocation; and the least size of a freed chunk that can be a stack.
 #include "preload/coroutine/blocks.h"
 
 #include <dlfcn.h>

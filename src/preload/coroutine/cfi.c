@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A small interpreter of DWARF call frame information: _dl_find_object (glibc
-// 2.35; no lock, no allocation) gives .eh_frame_hdr, its table the FDE, and the
-// FDE's program the rules for CFA, frame pointer and return address (DWARF 5, 6.4;
-// LSB 5 on .eh_frame). Only those are tracked: with them every stack that compilers lay out can be
-// walked. What is not understood makes the recipe `bare`, never wrong.
+// A small interpreter of DWARF call frame information. _dl_find_object (glibc 2.35; no lock,
+// no allocation) gives .eh_frame_hdr, its table gives the FDE, and the FDE's program gives the
+// rules for CFA, frame pointer and return address (DWARF 5, 6.4; LSB 5 on .eh_frame). Only
+// these three are tracked: that suffices for every stack that compilers lay out. Instructions
+// that it does not understand make the recipe `bare`, never wrong.
 #include "preload/coroutine/cfi.h"
 
 #include <dlfcn.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Who leaves, who goes on. Two keys say who an address belongs to: the save
-// slot (the only one where many coroutines are copied through one stack), and
-// the stack in which the stack pointer lies (the only one where slots are
-// reused). A slot counts if its owner saved itself there last and the saved
-// stack pointer lies in its stack; else the stack decides. A new stack that
-// overlaps an old one supersedes its owner; if that one is entered later after
-// all, stacks there are shared by copying, and are never superseded again.
-// A switch is written down before it happens, by the thread that makes it.
+// Which coroutine is outgoing and which is incoming at a switch. An address maps to a
+// coroutine by save slot and by stack range; either alone is ambiguous: the stack where many
+// coroutines are copied through one stack, the slot where slots are reused. The slot decides
+// if its owner saved itself there last and the saved stack pointer lies in the owner's stack;
+// otherwise the stack decides. A new stack that overlaps an old one replaces the old stack's
+// owner. If the old owner is entered later all the same, stacks there are shared by copying,
+// and no owner is replaced there any more. A switch is recorded before it happens, by the
+// thread that makes it.
 #include "preload/coroutine/coroutine.h"
 
 #include "preload/coroutine/blocks.h"

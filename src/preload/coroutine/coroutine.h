@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// coroutine.h - the life of an entity: made, switched to, returned, released.
-// Every switch engine comes down to these calls.
+// coroutine.h - the life of a coroutine: created, switched to, returned, released. All ways to
+// switch end in these calls.
 #pragma once
 
 #include "preload/guest/guest.h"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// How a process dies by a signal that leaves a core: where nobody handles it, a
-// handler of ours notes who ran and where, lets the engine take its last look, puts
-// the default back, and lets it happen again. So the program dies by the same signal,
-// at the same instruction, with the same core, as bare. It never meets that handler:
-// asked for, it is SIG_DFL; with a handler of the program's in its place ours is gone, and is
-// back when the program goes back to SIG_DFL. What the program asked for beside it (flags,
-// mask) the kernel keeps, in ours. Under a debugger, and beside a sanitizer, which see
-// to crashes themselves, nothing is installed. In forked children it only dies.
+// How the process dies by a signal that dumps core. Where the program handles none, our
+// handler notes which coroutine ran and where, lets the engine make its final inspection,
+// restores the default action and returns, so that the signal is raised again: the program
+// dies by the same signal, at the same instruction, with the same core as without us. The
+// program never sees our handler: a query returns SIG_DFL; a handler of the program's replaces
+// ours, which is installed again when the program goes back to SIG_DFL. Flags and mask that
+// the program asked for are kept by the kernel, in our handler's entry. Under a debugger, and
+// beside a sanitizer, which handle crashes themselves, nothing is installed. In forked
+// children the handler only lets the process die.
 #include "preload/coroutine/crash.h"
 
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// crash.h - the signal that ends the process is noted before it does. What the
-// program asks of signals and of alternate stacks goes through here, so that it
-// never meets what is ours.
+// crash.h - notes the signal that ends the process. The program's calls for signal handlers
+// and alternate stacks pass through here, so that it never sees ours.
 #pragma once
 
 #include <signal.h>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// A handler cannot run on a stack that has overflowed. So a thread that begins to
-// run coroutines gets an alternate signal stack. All lie in one mapping, made before
-// the program's own, so that none comes to lie where its stacks overflow to. The program does not see it: a query says that there
-// is none, its own takes the place of ours, and where it takes its own away ours is
-// put back. A handler of the program's that asks for an alternate stack would run on
-// ours where it has none of its own: from the first of these on there are no more.
-// Not part of the areas, which the witness leaves out: what a signal's frame
-// keeps of the program's registers counts as a pointer.
+// A handler cannot run on a stack that has overflowed, so a thread that begins to run
+// coroutines gets an alternate signal stack. All of these lie in one mapping, made before the
+// program's own mappings, so that no stack of the program overflows into one. The program does
+// not see it: a query says that there is none, the program's own replaces ours, and when the
+// program removes its own, ours is installed again. A handler of the program's that asks for
+// an alternate stack would run on ours where the program has none: once the program installs
+// such a handler, no more of ours are given out. They are not part of the thread contexts,
+// which the witness leaves out of its search: what a signal frame keeps of the program's
+// registers counts as a pointer.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 

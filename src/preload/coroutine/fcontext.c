@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Looks for handles in the program's objects.
+// Searches the program's objects for handles of Boost.Context.
 #include "preload/coroutine/fcontext.h"
 
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fcontext.h - handles of Boost.Context: an fcontext_t is the stack pointer at which a
-// context left itself, so its owner follows from the address alone.
+// fcontext.h - handles of Boost.Context: an fcontext_t is the stack pointer at which a context
+// was suspended, so the address alone gives its owner.
 #pragma once
 
 #include "preload/coroutine/coroutine.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// One table for all threads, as coroutines wander. It begins with two pages and
-// grows fourfold while looks fail because others took the place, so that what a
-// switch costs does not depend on how many coroutines there are. Entries are
-// written by whoever had to search, read by all; the old table stays, for whoever
-// is reading it.
+// One table for all threads, as coroutines move between them. It begins with two pages and
+// grows fourfold while look-ups fail because other entries took the place, so that the cost of
+// a switch does not depend on the number of coroutines. The thread that had to search writes
+// an entry; all threads read it. The old table is kept for threads that still read it.
 #include "preload/coroutine/handle_cache.h"
 
 enum { LEAST = 1 << 10, MOST = 1 << 20 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// handle_cache.h - who saved himself at an address: the first look of every switch. A
-// hint: whoever asks tests ctp_state.slot. (What is right is asked of stack_index.h.)
+// handle_cache.h - which coroutine saved itself at an address: the first look-up of every
+// switch. The answer is a hint: the caller tests ctp_state.slot. (stack_index.h gives exact
+// answers.)
 #pragma once
 
 #include "preload/coroutine/thread_ctx.h"

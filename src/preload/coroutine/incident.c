@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Incidents: what happened once and cannot be undone, kept in the region's
-// table (ctp.h), one entry per rule, entity and stack. Posting is rare by
-// nature: callers have checked that something is wrong. No lock: a slot is
-// taken by compare-and-swap; two threads with the same key may both find it
-// empty and leave two entries, which the reader adds up.
+// Incidents: events that cannot be undone, kept in the region's table (ctp.h), one entry for
+// each rule, entity and stack. They are rare, as callers have already checked that something
+// is wrong. There is no lock: an entry is taken by compare-and-swap. Two threads with the same
+// key may both find it empty and leave two entries, which the reader adds up.
 #include "preload/coroutine/incident.h"
 
 #include "preload/coroutine/coroutine.h"

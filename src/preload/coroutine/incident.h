@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// incident.h - posting what went wrong at an instant (struct ctp_incident).
+// incident.h - posts what went wrong at an instant (struct ctp_incident).
 #pragma once
 
 #include "preload/guest/guest.h"

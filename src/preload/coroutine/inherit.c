@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// In a forked child that is traced the tables are empty, but the stacks of its
-// parent's coroutines are there, and any of them may go on. What is needed to
-// recognize one, its bounds and its function, is read once from the parent's
-// region, which lives on and changes meanwhile: what is younger than the fork
-// is left out, what has ended since is taken, as bounds and function stay what they
-// were. A coroutine counts in the child, and has a station, when it is met.
+// In a forked child that is traced the tables are empty, but the stacks of the parent's
+// coroutines exist, and any of them may be resumed. What is needed to recognize one, its
+// bounds and its function, is read once from the parent's region, which changes meanwhile:
+// coroutines younger than the fork are left out; those that have ended since are taken, as
+// their bounds and function remain. A coroutine counts in the child, and gets a station, when
+// it is discovered.
 #include "preload/coroutine/inherit.h"
 
 #include <sys/mman.h>

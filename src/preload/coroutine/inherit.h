@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// inherit.h - the coroutines that were there before the fork.
+// inherit.h - the coroutines that existed before the fork.
 #pragma once
 
 #include "preload/guest/guest.h"

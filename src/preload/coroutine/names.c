@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Names that the program gives to its coroutines (include/ctp/task.h). They lie beside
-// the stations, each with the id that it is of, so a station that is given to another
-// coroutine has none without anything being done for that: no switch and no creation
-// knows of names. Any thread may give one; who waits for whom in vain writes all the same, as a
-// handler may have jumped out of the other's writing for good.
+// Names that the program gives to its coroutines (include/ctp/task.h). They lie beside the
+// stations, each with the id that it belongs to, so a station that is reused has no name
+// without anything being cleared: switches and creations know nothing of names. Any thread may
+// set one. A thread that has waited too long for another writer writes all the same, as a
+// signal handler may have jumped out of that writer for good.
 #include <errno.h>
 
 #include <ctp/task.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// names.h - names of coroutines; the program gives them (include/ctp/task.h).
+// names.h - names of coroutines, which the program sets (include/ctp/task.h).
 #pragma once
 
 #include "preload/guest/guest.h"

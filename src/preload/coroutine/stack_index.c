@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A map of the address space in 4 KiB pages: a hash finds the leaf of a 2 MiB
-// block. A page can hold the end of one stack and the beginning of another
-// (malloc'd stacks are unaligned), so a leaf names who covers its first and who
-// its last byte; and at most six save slots, as a ucontext_t has 968 bytes.
-// These stand apart: few pages have one, and a stack has many pages. Entries are
-// station numbers + 1. They are never cleared: what they say counts only if the
-// station agrees.
+// A map of the address space in pages of 4 KiB: a hash finds the leaf of a block of 2 MiB. A
+// page can hold the end of one stack and the beginning of another (stacks from malloc are not
+// aligned), so a leaf names the owner of the page's first byte and that of its last; and at
+// most six save slots, as a ucontext_t has 968 bytes. Slots are stored apart: few pages have
+// one, and a stack has many pages. Entries are station numbers + 1. They are never cleared: an
+// entry counts only if the station agrees.
 #include "preload/coroutine/stack_index.h"
 
 #include "preload/coroutine/inherit.h"

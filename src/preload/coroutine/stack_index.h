@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// stack_index.h - from an address to the entity that has it: as part of its stack,
-// or as the place where it saved itself. Lock-free; an answer is a hint that
-// has been checked against the entity's own fields.
+// stack_index.h - from an address to its entity: as part of its stack, or as the place where
+// it saved itself. Lock-free; an answer is a hint that was checked against the entity's own
+// fields.
 #pragma once
 
 #include "preload/guest/guest.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Predict and verify. The key (return address, depth) selects candidates; a
-// candidate lists the words on which a walk by call frame information depended:
-// each return address, and each saved frame pointer that a CFA was computed
-// from, as offsets from the stack's top. All words equal means, by induction
-// over the frames, that a walk would take the same way: so the answer is exact
-// and costs a few independent loads. On a miss the stack is walked by recipes
-// (cfi.c) and a candidate is added. Nothing is freed; lists are pushed by
+// Names a stack by predict and verify. The key (return address, depth) selects candidates. A
+// candidate lists the words on which a walk by call frame information depended: each return
+// address, and each saved frame pointer that a CFA was computed from, as offsets from the
+// stack's top. If all words are equal, a walk would take the same steps, by induction over the
+// frames: the answer is exact and costs a few independent loads. On a miss the stack is walked
+// by recipes (cfi.c) and a candidate is added. Nothing is freed; lists are pushed to by
 // compare-and-swap and read without a lock.
 #include "preload/coroutine/stacks.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Stations come fresh from the region (allocated_count, which version-1 probes
-// raise as well) or from the queue of dead ones, which is used while it holds
-// more than KEEP: so the recently dead can still be recognized and read. When
-// the region has none left they are private, and CTP_GAP_STATIONS says that the
-// table is not complete. The queue is a ring of station numbers: tail is raised
-// by whoever retires, head by whoever takes.
+// Stations come fresh from the region (allocated_count, which version-1 probes raise as well)
+// or from the queue of dead ones, which is used while it holds more than KEEP, so that
+// coroutines that died recently can still be recognized and read. When the region has none
+// left, stations are private, and CTP_GAP_STATIONS says that the table is incomplete. The
+// queue is a ring of station numbers: the thread that retires a station raises the tail, the
+// one that takes a station raises the head.
 #include "preload/coroutine/station.h"
 
 #include "preload/guest/coredump_advise.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// station.h - handing out stations to entities, and taking back dead ones.
+// station.h - gives stations to entities, and takes back those of dead ones.
 #pragma once
 
 #include "preload/guest/guest.h"

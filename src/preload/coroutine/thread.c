@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A thread's area and its slot in the region: taken at the thread's first
-// hook, given up by a pthread key's destructor. The areas lie in one private
-// mapping that fork wipes, so every guard is taken in a child. thread_start may
-// run on any stack but never inside a trampoline; the slot's life goes
-// FREE -> TAKEN -> LIVE -> DEAD here, and DEAD -> FREE in the engine.
+// Thread contexts, and their slots in the region: taken at a thread's first hook, given up by
+// a pthread key's destructor. The contexts lie in one private mapping that fork wipes, so in a
+// child every guard is taken. thread_start may run on any stack but never inside a trampoline.
+// The slot's life goes FREE -> TAKEN -> LIVE -> DEAD here, and DEAD -> FREE in the engine.
 #include "preload/coroutine/thread.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// thread.h - setting up the areas of threads.
+// thread.h - sets up thread contexts.
 #pragma once
 
 #include "preload/guest/guest.h"

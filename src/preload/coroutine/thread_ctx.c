@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Asserts what thread_ctx.h tells assembly. Bit-fields have no offset: where those of a
-// state lie is checked by a unit test.
+// Asserts what thread_ctx.h tells the assembly code. Bit-fields have no offset: a unit test
+// checks where those of a state are.
 #include "preload/coroutine/thread_ctx.h"
 
 #include "preload/coroutine/coroutine.h"

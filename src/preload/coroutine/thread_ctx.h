@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// thread_ctx.h - what assembly knows of the structures in C: offsets in bytes, and values.
-// Asserted in thread_ctx.c.
+// thread_ctx.h - what the assembly code knows of the structures in C: offsets in bytes, and
+// values. Asserted in thread_ctx.c.
 #pragma once
 
 // struct thread_ctx

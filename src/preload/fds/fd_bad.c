@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP006 and CTP024: a number that is no longer what it was. Who reads or
-// writes a number for which it waited when that was another generation, while
-// somebody else waits for the new one in the same direction, is in a stranger's
-// connection. Who closes or uses a number that was closed before, and has not
-// been given away since, was lucky. Loops that close every number are told by
-// the numbers in a row that close refused at one place, and by the table.
+// CTP006 and CTP024: a number that is no longer the same descriptor. A coroutine that reads or
+// writes a number for which it waited in an earlier generation, while another coroutine waits
+// for the new generation in the same direction, uses another's connection. A coroutine that
+// closes or uses a number that was closed before, and was not given out since, did no harm by
+// luck only. Loops that close every number are recognized by consecutive numbers that close
+// refused at one place, and by the table.
 #include <errno.h>
 
 #include "ctp/rules.h"

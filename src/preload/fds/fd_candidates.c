@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Candidates for a lost wakeup: a descriptor ended, or left its epoll set,
-// while a coroutine may wait on it. What the entry was and what the kernel
-// called it is kept from before the call; posted is it after, with the epoch
-// that the call raised. A kept copy that turns out not to be needed is given
-// back. Also here: asking the kernel what a descriptor is.
+// Candidates for a lost wakeup: a descriptor was closed, or left its epoll set, while a
+// coroutine may wait on it. What the entry was, and what the kernel called it, is kept from
+// before the call; the candidate is posted after it, with the epoch that the call raised. A
+// kept copy that turns out to be unneeded is given back. This file also queries the kernel
+// about what a descriptor is.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/stat.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A fixed, lock-free hash from (epfd, data) to fd. A slot is one word: tag,
-// generation, fd; it is a hint that counts only while the table of descriptors
-// agrees, so nothing is ever removed: a stale slot is what the next insertion
-// takes. Slots never become empty again, and an insertion never passes an empty
-// one, so a search ends at the first empty slot. What finds no room within the
-// window is not entered: its events then teach nothing.
+// A fixed, lock-free hash from (epfd, data) to fd. A slot is one word: tag, generation, fd. It
+// is a hint that counts only while the table of descriptors agrees, so nothing is ever
+// removed: the next insertion takes a stale slot. Slots never become empty again, and an
+// insertion never passes an empty one, so a search ends at the first empty slot. An entry that
+// finds no room within the window is dropped: its events then identify no coroutine.
 #include "preload/fds/fd_map.h"
 
 enum { BITS = 17, WINDOW = 32 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// An event that came out of a wait, and a coroutine that is suspended for it: from now on it
-// could go on, and how long it does not is what a profile of latencies is made of. It is told
-// once of a suspension and descriptor, so a loop that turns on an event which nobody takes does
-// not fill the ring: the entry keeps when its last event came.
+// An event was taken, and a coroutine is suspended for it: from now on the coroutine could
+// run. The time until it does is what a profile of latencies shows. The record is written once
+// per suspension and descriptor, so a loop that spins on an event that nobody takes does not
+// fill the ring; the entry keeps the time of its last event.
 #include "preload/coroutine/coroutine.h"
 #include "ctp/wait_inference.h"
 #include "preload/guest/emit.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP022 and CTP023: woken in vain. A coroutine that an event of its descriptor
-// resumed, and that is told EAGAIN there and suspends on it again, was woken in
-// vain; any read or write of its own that does not fail ends the row. Alone it is
-// a busy wakeup from SPURIOUS_MANY in a row on; with others that wait for the same
-// thing, a herd. Who looks without an event (a poll by yield, a deadline) is not
-// counted, nor who shares a descriptor with one that waits for the other direction.
+// CTP022 and CTP023: spurious wakeups. A coroutine that was resumed by an event of its
+// descriptor, gets EAGAIN there and suspends on it again has been woken for nothing; any read
+// or write of its own that succeeds ends the series. A single coroutine is a busy wakeup from
+// SPURIOUS_MANY consecutive ones on; with others that wait for the same thing it is a herd.
+// Not counted: a coroutine that tries without an event (a poll by yield, a deadline), and one
+// that shares its descriptor with one that waits for the other direction.
 #include "ctp/rules.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/fds/fds.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Who waits for what. A coroutine waits for the descriptors that it registered
-// itself in its last slice, and for the one on which its last I/O call said
-// EAGAIN; its state has the list, and the entry of each descriptor a hint back
-// (the last to suspend on it, one for in and one for out). A hint is checked
-// against the coroutine's state before it is believed, so nobody takes it back.
+// Which coroutine waits for which descriptor. A coroutine waits for the descriptors that it
+// registered itself in its last slice, and for the one on which its last I/O call returned
+// EAGAIN. Its state has the list; the entry of each descriptor has a hint back (the last
+// coroutine to suspend on it, one for input and one for output). A hint is checked against the
+// coroutine's state before it is used, so hints are never removed.
 #include <sys/syscall.h>
 
 #include "ctp/rules.h"

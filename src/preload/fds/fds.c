@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of descriptors: which generation each number is in, who opened it,
-// who ended it. A generation begins when a number is handed out (or first met)
-// and ends when a closing call has ended it. The real call lies between
-// fds_ending and fds_ended, and in that time the kernel may give the number to
-// another thread, whose opener then finds the entry still open but marked
-// `ending`: that end was seen, the next generation begins, and fds_ended,
-// finding another generation than its own, leaves it alone. An open entry
-// without the mark means that an end went unseen (CTP_CALL_REOPENED).
+// The table of descriptors: the generation of each number, who opened it, who ended it. A
+// generation begins when a number is handed out (or first discovered) and ends when a closing
+// call has ended it. The real call lies between fds_ending and fds_ended. In that time the
+// kernel may give the number to another thread, whose opener then finds the entry still open
+// but marked `ending`: that end was seen, the next generation begins, and fds_ended, which
+// finds another generation than its own, leaves it alone. An open entry without the mark means
+// that an end was missed (CTP_CALL_REOPENED).
 #include "preload/fds/fds.h"
 
 #include <linux/futex.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fds.h - what the hooks tell the table of descriptors. All of it is called
-// between hook_enter and guest_leave.
+// fds.h - what hooks report to the table of descriptors. All of it is called between
+// hook_enter and guest_leave.
 #pragma once
 
 #include <sys/epoll.h>

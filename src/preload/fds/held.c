@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Locks that coroutines kept when they were suspended. A lock that another
-// coroutine unlocks than the one that locked it is handed on by design (a
-// scheduler's own, which the next context lets go): such a lock is never spoken
-// of again. The rest is an incident (CTP019) that says whether it was let go
-// since, and whether somebody had to wait for it. A table of a few hundred
-// locks, by address, without a lock of its own; what finds no place is not told.
+// Locks that a coroutine held when it was suspended. A lock that is unlocked by another
+// coroutine than the one that locked it is handed over by design (a scheduler's own, which the
+// next context releases): such a lock is never reported again. Any other is an incident
+// (CTP019) that says whether the lock was released since, and whether somebody had to wait for
+// it. The table has a few hundred locks, by address, and no lock of its own; a lock that finds
+// no place is not reported.
 #include "preload/fds/held.h"
 
 #include "ctp/rules.h"

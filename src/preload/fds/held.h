@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// held.h - locks that a coroutine held when it was suspended, and that nobody
-// has unlocked since.
+// held.h - locks that a coroutine held when it was suspended, and that nobody has unlocked
+// since.
 #pragma once
 
 #include "preload/guest/guest.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A core of the program shall tell of its coroutines. The region is left out of cores,
-// as its gigabytes are address space and a page that is dumped comes into being; what
-// is used of each table is put in again, piece by piece as it grows: a quarter more each
-// time, so that neither the calls nor the pages in vain are many. Two threads that
-// grow the same table at once do so twice, which does no harm. A core that is taken
-// from outside, of a program that runs on, holds them as well.
+// A core file of the program must show its coroutines. The region is left out of cores, as its
+// gigabytes are mostly unused address space and dumping a page allocates it. The used part of
+// each table is put in again, piece by piece as it grows: a quarter more each time, so that
+// there are few calls and few pages too many. Two threads that grow the same table at once do
+// so twice, which is harmless. A core that is taken from outside while the program runs has
+// these parts as well.
 #include "preload/guest/coredump_advise.h"
 
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// coredump_advise.h - which parts of the region a core file holds: the tables, as far as they are used.
+// coredump_advise.h - which parts of the region a core file holds: the tables, as far as they
+// are used.
 #pragma once
 
 #include "preload/guest/guest.h"

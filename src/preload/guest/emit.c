@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Records into the thread's ring, and the engine's wake-up. A switch takes one slot
-// as a rule (emit.h); here are those that take two. No system call
-// unless the ring has passed half full while the engine says that it sleeps;
-// no fence: a wake-up that is missed costs one turn of the engine's poll. With
-// --overflow=block a full ring makes the thread wait, but never for an engine
-// that is gone, nor long for one whose heartbeat stands still.
+// Writes records to the thread's ring, and wakes the engine. A switch usually takes one slot
+// (emit.h); the records here take two. There is no system call unless the ring has passed half
+// full while the engine says that it sleeps, and no fence: a missed wake-up costs one period
+// of the engine's poll. With --overflow=block a full ring makes the thread wait, but never for
+// an engine that has died, nor long for one whose heartbeat has stopped.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>

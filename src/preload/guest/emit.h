@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// emit.h - the fast way of one record into the ring.
+// emit.h - the fast path of one record into the ring.
 #pragma once
 
 #include "cpu.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The end of the program. The final inspection happens when exit is entered,
-// before any exit handler runs: handlers and destructors free what other threads
-// still use, and a wait among them turns a race that nobody ever lost into a
-// crash. An exit that libc begins by itself (err, error, the last pthread_exit)
-// does not pass our hooks. On a thread that has created others it is seen all the
-// same: exit first runs the thread's TLS destructors (glibc, stdlib/exit.c), and one
-// of them is ours. On other threads it is seen only by the library's own destructor.
-// In both cases the inspection happens only if the process has one thread.
+// The end of the program. The final inspection happens when exit is entered, before any exit
+// handler runs: handlers and destructors free what other threads still use, and to wait among
+// them would turn a race that the program never loses into a crash. An exit that libc begins
+// itself (err, error, the last pthread_exit) does not pass our hooks. On a thread that has
+// created others it is noticed all the same: exit first runs the thread's TLS destructors
+// (glibc, stdlib/exit.c), and one of them is ours. On other threads it is noticed only by the
+// library's own destructor. In both cases the inspection happens only if the process has one
+// thread.
 #include "preload/guest/exit.h"
 
 #include <dlfcn.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The guest's own memory: a bump allocator over the region's sparse guest
-// part. Nothing is ever given back: what lives here grows with the number of
-// different stacks and places, not with events. It lies in the region so that
-// the witness, which must not mistake our tables for the program's pointers,
-// leaves out one range and is done.
+// The library's own memory: a bump allocator over the region's sparse guest part. Nothing is
+// ever freed: it grows with the number of different stacks and places, not with events. It is
+// part of the region so that the witness, which must not take our tables for the program's
+// pointers, has one range to leave out.
 #include "preload/guest/guest.h"
 
 static uint64_t used; // bytes of region.guest given out

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The module table: an object is entered when the first address in it is
-// recorded, with its build id, so that an address can be named after the
-// process is gone and off this machine. A range that dlclose and dlopen gave to
-// another object is entered again, with the first stack for which that entry counts.
+// The module table. An object is entered when the first address in it is recorded, with its
+// build id, so that an address can be named after the process has ended and on another
+// machine. A range that dlclose and dlopen gave to another object is entered again, with the
+// first stack id for which that entry counts.
 #include "preload/guest/modules.h"
 
 #include "preload/guest/coredump_advise.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// page.h - can a page of the program's memory be read? Asked of the kernel, which
-// reads the new signal mask before it refuses the unknown `how`.
+// page.h - whether a page of the program's memory can be read. The kernel is queried:
+// rt_sigprocmask reads the new signal mask before it refuses the unknown `how`.
 #pragma once
 
 #include <errno.h>

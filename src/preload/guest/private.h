@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // private.h - the words of the tables that libctp.so keeps for itself: `guest` in struct
-// ctp_state and in struct ctp_fd (spec/cTP.md). Nobody else reads them.
+// ctp_state and in struct ctp_fd (spec/cTP.md). Nothing else reads them.
 #pragma once
 
 #include <stddef.h>

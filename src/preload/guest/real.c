@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The pointers to the real functions, their names, and the look-up behind the
-// lazy resolvers of arch/<cpu>/resolve.S. dlsym may allocate and free while it
-// works (some allocators look names up themselves): a free that arrives while
-// `free` is being looked up is dropped, once. A name that nobody offers gets a
-// stub that fails with ENOSYS, not a resolver that would loop. What is of a library
-// that may come and go (MAYBE) is looked for each time until everybody can see it;
-// till then each caller gets what it would have without us: its own module's, or that
-// of a library which this one alone has loaded (RTLD_LOCAL).
+// Pointers to the real functions, their names, and the look-up behind the lazy resolvers of
+// arch/<cpu>/resolve.S. dlsym may allocate and free while it works (some allocators look names
+// up themselves): a free that arrives while `free` is being looked up is dropped, once. A name
+// that no library has gets a stub that fails with ENOSYS, not a resolver that would loop. A
+// function of a library that may come and go (MAYBE) is looked up each time until it is
+// visible to everybody; until then each caller gets the function that it would have without
+// us: that of its own module, or of a library that only this module has loaded (RTLD_LOCAL).
 #include "preload/guest/real.h"
 
 #include <errno.h>

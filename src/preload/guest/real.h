@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// real.h - real_<name> for each row of hooks.def: the function that ours
-// stands before. Each starts at its own lazy resolver, so no hook tests for
-// NULL: other libraries' constructors call hooks before ours has run.
+// real.h - real_<name> for each row of hooks.def: the function behind our hook. Each starts at
+// its own lazy resolver, so no hook tests for NULL: other libraries' constructors call hooks
+// before ours has run.
 #pragma once
 
 #include <dirent.h>

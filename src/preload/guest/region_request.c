@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A fresh region from the engine (spec/cTP.md, "Attaching"): our pid goes into
-// the first region's `ask`, the engine puts a descriptor's number beside it, and
-// who finds another word there than it left has been given up. A region is
-// written to only when the word has been taken back, so never by two. Many may
-// ask at once: they take turns. An engine whose heart stands still is not waited
-// for. Runs in the constructor, and in a forked child: system calls only.
+// A fresh region from the engine (spec/cTP.md, "Attaching"). Our pid goes into the first
+// region's `ask`; the engine puts a descriptor's number beside it. If either side finds
+// another word there than it left, the other side has given up. A region is written to only
+// after the word was taken back, so never by two processes. Many may request at once: they
+// take turns. An engine whose heartbeat has stopped is not waited for. Runs in the constructor
+// and in forked children: system calls only.
 #include "preload/guest/region_request.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// region_request.h - asking the engine for a region of one's own: after exec, and as a child.
+// region_request.h - requests a region of one's own from the engine: after exec, and in a
+// child.
 #pragma once
 
 #include "preload/guest/guest.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// libctp.so under an engine that knows cTP version 1 only: each state change
-// goes into the station's slots, and if the engine says that it sleeps, one
-// byte goes into its socket (clear tracer_sleeping by compare-and-swap first,
-// as version 1's probes do; never a SIGPIPE, never a wait).
+// libctp.so under an engine that knows cTP version 1 only. Each state change goes into the
+// station's slots. If the engine says that it sleeps, one byte goes into its socket
+// (tracer_sleeping is cleared by compare-and-swap first, as version 1's probes do; no SIGPIPE,
+// no wait).
 #include "preload/guest/v1.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// hook.h - what the hook_*.c files share. Included first: the names that they
-// define must mean what they say, not the variants that these macros select.
+// hook.h - what the hook_*.c files share. To be included first: the functions that they define
+// must have their own names, not the variants that these macros select.
 #pragma once
 
 #undef _FILE_OFFSET_BITS

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls that block the thread, whatever a coroutine on it meant to do: sleeps,
-// children, other threads, names. All are alike: the thread says in which it is
-// (ctp.h, enum ctp_block) and leaves its caller's registers, so that the engine
-// can tell what holds up a loop, and where. They may be cancelled or jumped out
-// of: then the next wait is a new one.
+// Calls that block the thread, whatever a coroutine on it meant to do: sleeps, waits for
+// children and threads, name look-ups. All are alike: the thread notes which call it is in
+// (ctp.h, enum ctp_block) and its caller's registers, so that the engine can tell what delays
+// a loop, and where. They may be cancelled, or left by longjmp: then the next wait is a new
+// one.
 #include "preload/hooks/hook.h"
 
 #include <netdb.h>

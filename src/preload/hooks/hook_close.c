@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Enders: calls after which a number is no longer what it was. The table is
-// told before (fds_ending: the kernel may give the number away before the call
-// returns here) and after (fds_ended: whether it counts). A close counts if it
-// returned other than EBADF: Linux has released the number even when close
-// fails. dup2 and dup3 end their target only if they succeed and it was not the
-// same description before; close_range with CLOEXEC ends nothing.
+// Closing calls: after them a number is no longer the same descriptor. The table is updated
+// before (fds_ending: the kernel may give the number away before the call returns here) and
+// after (fds_ended: whether the call counts). A close counts if it returned anything but
+// EBADF: Linux has released the number even when close fails. dup2 and dup3 end their target
+// only if they succeed and it was not the same description before; close_range with CLOEXEC
+// ends nothing.
 #include "preload/hooks/hook.h"
 
 #include <linux/close_range.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The ucontext family. Trampolines call these on the private stack with the
-// guard taken, before the real function runs; g->regs holds the caller's
-// registers. Nothing here may block, allocate, or touch errno. (What getcontext
-// saves is noted by its trampoline.)
+// The ucontext family. Trampolines call these functions on the private stack with the guard
+// taken, before the real function runs; g->regs holds the caller's registers. Nothing here may
+// block, allocate, or change errno. (The trampoline of getcontext notes what it saves.)
 #include "context.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/guest/exit.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// epoll: registrations go into the table of descriptors and into the slice of
-// whoever makes them; the waits are the poller's half of the harvest/close
-// protocol. `seen` is the epoch as read before the kernel is entered, and what
-// came out is noted before wait_seq is even again: so a wait that took an event
-// can never pass for one that took nothing.
+// epoll. Registrations go into the table of descriptors and into the slice of the coroutine
+// that makes them; the waits are the poller's half of the harvest/close protocol. `seen` is
+// the epoch as read before the kernel is entered, and events are noted before wait_seq is even
+// again: so a wait that took an event can never be mistaken for one that took nothing.
 #include "preload/hooks/hook.h"
 
 #include <sys/epoll.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The end of the program, as early as it can be seen: main returning, exit,
-// quick_exit, _exit. What comes after (exit handlers, destructors) closes
-// descriptors under waiters by the dozen and proves nothing, so the final
-// inspection happens here, before any of it (exit.h). An exit in a signal handler
-// that interrupted another hook is noted, but not inspected.
+// The end of the program, as early as it can be noticed: main returns, exit, quick_exit,
+// _exit. What follows (exit handlers, destructors) closes many descriptors under waiting
+// coroutines and proves nothing, so the final inspection happens here, before any of it
+// (exit.h). An exit in a signal handler that interrupted another hook is noted, but not
+// inspected.
 #include "preload/guest/exit.h"
 #include "preload/hooks/hook.h"
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Boost.Context: fcontext_t make_fcontext(void *sp, size_t size, void (*fn)(transfer_t)),
-// transfer_t jump_fcontext(fcontext_t to, void *data), and ontop_fcontext(to, data,
-// fn), which runs fn on top of the target (most switches of Boost.Fiber, and how a
-// fiber is unwound). A handle is the stack pointer at which a context left itself
-// on its own stack, so its owner is told by address alone: nothing is read there. How far
-// that lies below the place where it goes on depends on the library's version,
-// and is learned. Before Boost 1.61 it was jump_fcontext(fcontext_t *from,
-// fcontext_t to, ...). Functions of other libraries that have these names pass
-// through: their arguments lead to no known stack.
+// transfer_t jump_fcontext(fcontext_t to, void *data), and ontop_fcontext(to, data, fn), which
+// runs fn on top of the target (most switches of Boost.Fiber, and how a fiber is unwound). A
+// handle is the stack pointer at which a context was suspended on its own stack, so the
+// address alone gives its owner: nothing is read there. The distance from there to the place
+// where the context continues depends on the library's version, and is learned. Before Boost
+// 1.61 the function was jump_fcontext(fcontext_t *from, fcontext_t to, ...). Functions of
+// other libraries that have these names pass through: their arguments are on no known stack.
 #include "context.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/coroutine/fcontext.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls that can block on a descriptor. All are alike: the thread's wait is
-// marked around the real call, unless the descriptor is known not to block, and
-// EAGAIN (or EINPROGRESS) is remembered as what the coroutine will wait for if it
-// suspends next. errno is read only after the real call and in a function of its
-// own, since the call may have ended on another thread. That a descriptor does not
-// block is a hint (ioctl and other processes change it unseen): where it is wrong,
-// a thread sleeps in a call that it did not tell of, as in a raw system call.
+// Calls that can block on a descriptor. All are alike: the thread's wait is marked around the
+// real call, unless the descriptor is known not to block, and EAGAIN (or EINPROGRESS) is
+// remembered as what the coroutine will wait for if it suspends next. errno is read only after
+// the real call and in a function of its own, as the call may have returned on another thread.
+// That a descriptor does not block is a hint (ioctl and other processes change it unseen):
+// where it is wrong, a thread sleeps in a call that it did not mark, as in a raw system call.
 #include "preload/hooks/hook.h"
 #include "preload/guest/exit.h"
 

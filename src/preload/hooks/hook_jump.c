@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The longjmp family, and where signal handlers stand. A longjmp onto another
-// stack is a switch; on one's own stack it is error handling, and none. The
-// target is told by the jmp_buf, if its owner saved itself there last and just
-// there, else by the stack in which the saved stack pointer lies: jmp_bufs are
-// reused, and many coroutines can be copied through one stack. A handler that
-// leaves its context behind on an alternate stack makes a coroutine of it: that
-// begins when somebody jumps there. What setjmp saves, its trampoline notes.
+// The longjmp family, and the stacks of signal handlers. A longjmp to another stack is a
+// switch; on the same stack it is error handling, and none. The target is given by the
+// jmp_buf, if its owner saved itself there last and at just that place, otherwise by the stack
+// in which the saved stack pointer lies: jmp_bufs are reused, and many coroutines can be
+// copied through one stack. A handler that leaves a context behind on an alternate stack makes
+// a coroutine of it, which begins when somebody jumps there. The trampoline of setjmp notes
+// what it saves.
 #include "context.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/coroutine/crash.h"

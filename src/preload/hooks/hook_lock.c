@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Locks. These are hot: what is not taken costs a few loads, no guard and no
-// clock. A slice keeps the few locks that it has locked and not unlocked; where
-// a coroutine leaves, the switch finds them (fds_suspend). One that is seen to be taken is
-// waited for as any call that blocks: the thread says in what it is. Nothing
-// here looks at a lock but the one that the caller has just named.
+// Locks. These calls are hot: an uncontended lock costs a few loads, no guard and no clock. A
+// slice keeps the few locks that it has locked and not unlocked; when the coroutine is
+// suspended, the switch finds them (fds_suspend). A lock that is taken is waited for like any
+// blocking call: the thread notes which call it is in. Nothing here reads a lock but the one
+// that the caller has just passed.
 #include "preload/hooks/hook.h"
 
 #include <pthread.h>

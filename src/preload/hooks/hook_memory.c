@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls that release a stack (free, munmap, dlclose) or wipe it (madvise, a mapping put
-// over it), and mmap, which tells to which allocation a stack belongs (blocks.c). glibc
-// keeps a chunk's size in the word before it. A chunk too small for a stack or a
-// ucontext_t holds no coroutine, so nearly every free is settled by one load that free
-// itself is about to make. With another allocator only an exact stack base is recognized.
+// Calls that release a stack (free, munmap, dlclose) or wipe it (madvise, a mapping over it),
+// and mmap, which tells to which allocation a stack belongs (blocks.c). glibc keeps a chunk's
+// size in the word before it. A chunk too small for a stack or a ucontext_t holds no
+// coroutine, so nearly every free is decided by one load that free itself is about to make.
+// With another allocator only an exact stack base is recognized.
 #include <link.h>
 #include <sys/mman.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// mlockall(MCL_CURRENT) makes every page of every mapping, and ours are address
-// space, gigabytes of it, of which little is ever used. So all is locked as it is
-// used, which makes nothing, and then each mapping of the program's own is locked
-// as it asked for. Ours stay as they are.
+// mlockall(MCL_CURRENT) allocates every page of every mapping, and ours are gigabytes of
+// address space of which little is ever used. So everything is locked on fault, which
+// allocates nothing, and then each mapping of the program's own is locked as the program
+// asked. Ours stay as they are.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

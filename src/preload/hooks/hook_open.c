@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Openers: calls that hand out a descriptor. Each tells the table which call
-// it was and what it gave; descriptors that come by ways not listed here (inotify,
-// pidfd, io_uring ...) are met when a coroutine first waits on them. What a path
-// leads to is not known from its opening: that kind is asked for when it matters.
+// Openers: calls that return a new descriptor. Each reports to the table which call it was and
+// what it returned; descriptors that come in other ways (inotify, pidfd, io_uring ...) are
+// discovered when a coroutine first waits on them. Opening a path does not tell what kind of
+// file it is: the kind is queried when it matters.
 #include "preload/hooks/hook.h"
 
 #include <stdarg.h>

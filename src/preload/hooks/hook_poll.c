@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// poll and select: the set given to the call is the registration. Before the
-// call each descriptor in it is marked with the time of the wait's entry, so
-// that who stands in the set of a thread that sleeps has its very time, and who
-// was left out of all of them an older one. What came is noted as of epoll; the
-// set of one descriptor that was asked without waiting, and said nothing, is a
-// read that said EAGAIN. The program's sets are read before the kernel has, so
-// each page is tried first: a bad pointer shall be the kernel's to refuse. (A bad
-// timeout is read by the C library itself.)
+// poll and select: the set passed to the call is the registration. Before the call each
+// descriptor in it is marked with the time at which the wait began, so that a descriptor in
+// the set of a sleeping thread has exactly that time, and one that is in no set has an older
+// one. Events are noted as for epoll; a set of one descriptor that was polled without waiting,
+// without a result, is a read that returned EAGAIN. The program's sets are read before the
+// kernel reads them, so each page is tested first: a bad pointer must be refused by the
+// kernel. (A bad timeout is read by the C library itself.)
 #include "preload/hooks/hook.h"
 
 #include <time.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// TERM, INT, HUP and QUIT tell a program to end; a wakeup lost after one of
-// them is no finding, so it must be known that one was taken. Where the program
-// installs a handler we install ours with the same flags and mask, and call
-// theirs from it just as the kernel would: with all three arguments, which the
-// kernel passes with or without SA_SIGINFO. Whoever asks is told theirs. One
-// word per signal says all that the kernel does not keep for us, so a handler
-// that runs while another thread changes it sees the old or the new one whole.
-// Signals that are waited for (sigwait, signalfd) are noted as they arrive.
+// TERM, INT, HUP and QUIT request a program's end. A wakeup lost after one of them is no
+// finding, so it must be known that one was taken. Where the program installs a handler we
+// install ours with the same flags and mask, and call theirs from it as the kernel would: with
+// all three arguments, which the kernel passes with or without SA_SIGINFO. A query returns the
+// program's handler. One word per signal holds all that the kernel does not keep for us, so a
+// handler that runs while another thread changes it sees the old or the new one whole. Signals
+// that are waited for (sigwait, signalfd) are noted as they arrive.
 #include "preload/coroutine/crash.h"
 #include "preload/hooks/hook.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Who set a timerfd last, and where: whoever waits for one that has no expiry
-// was forgotten there, or given up. To set a timer counts as writing to it.
+// Who set a timerfd last, and where: a coroutine that waits for one without an expiry was
+// forgotten there, or given up. Setting a timer counts as writing to it.
 #include "preload/hooks/hook.h"
 
 #include "preload/coroutine/coroutine.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The beginning of a guest. Attaching: find the region (named by
-// the environment, or made here when preloaded alone), claim it by putting our
-// pid into it, set up memory, open the gates. After an exec the old image's pid
-// stands there already: the engine is asked for a fresh region. Anything wrong
-// means: run untraced, and say so once. No descriptor stays open.
+// Attaching. The constructor finds the region (named by the environment, or made here when
+// preloaded alone), claims it by storing our pid in it, sets up the tables, and opens the
+// gates. After an exec the old image's pid is already there: the engine is asked for a fresh
+// region. If anything fails, the program runs untraced, and one line says so. No descriptor
+// stays open.
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>

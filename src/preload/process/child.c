@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Forked children. By default one runs untraced: the region is not mapped in it,
-// and the tracer's page and the threads' areas are wiped by the kernel (or shut
-// by us where an emulator forgets to: QEMU up to 7.2). With --follow-forks it asks
-// for a region before fork returns to anybody, and begins with empty tables
-// (inherit.c knows what is there already). The region lies where the parent's
-// lay: contexts made before keep addresses of stations. Whatever is in the way (no
-// /proc after chroot, no rights, no descriptor) means: untraced, and not a word.
-// These handlers see daemon() and forkpty() as well as fork(); not vfork,
-// posix_spawn and system, whose children are met after their exec.
+// Forked children. By default a child runs untraced: the region is not mapped in it, and the
+// kernel wipes the tracer's page and the thread contexts (where an emulator does not, QEMU up
+// to 7.2, we shut them). With --follow-forks the child requests a region before fork returns,
+// and begins with empty tables (inherit.c has what exists already). The region is mapped where
+// the parent's was: contexts made before hold addresses of stations. If that fails (no /proc
+// after chroot, no rights, no descriptor), the child is untraced, without a line. These
+// handlers run for daemon() and forkpty() as well as fork(); not for vfork, posix_spawn and
+// system, whose children are discovered after their exec.
 #include "preload/process/child.h"
 
 #include <errno.h>

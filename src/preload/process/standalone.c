@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Preloaded alone: the first process in which the library finds itself makes
-// the region and starts the engine, ctp-run --serve, from beside the library.
-// The program must not notice: the engine is a grandchild that init adopts; the
-// child between is made without an exit signal and reaped here, so neither
-// SIGCHLD nor the program's wait calls ever show it, nor does a debugger follow it.
-// Runs in the constructor, before any thread and before the gates are open.
+// Preloaded alone: the first process in which the library is loaded makes the region and
+// starts the engine, ctp-run --serve, which is installed beside the library. The program must
+// not notice: the engine is a grandchild that init adopts. The child between is made without
+// an exit signal and reaped here, so that neither SIGCHLD nor the program's wait calls ever
+// show it, and no debugger follows it. Runs in the constructor, before any thread and before
+// the gates are open.
 #include "preload/process/standalone.h"
 
 #include <errno.h>

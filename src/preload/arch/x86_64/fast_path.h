@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// fast_path.h - x86_64: the fast path of a switch. Nearly every switch is like the
-// last one that this entity made: it leaves from the same place with the same
-// stack, and enters somebody who is suspended just where he says. Then all there
-// is to do is some ninety instructions, here, in the order in which coroutine.c
-// has them: the same words of the same tables get the same values. Who leaves from
-// elsewhere, but with a stack that has a name (a server's coroutines wait now to
-// read, now to write), has sixty more (SHORT_ELSEWHERE). Whatever is
-// not so goes the slow path (coroutine.c), which tests all of it again: nothing
-// has been written yet.
+// fast_path.h - x86_64: the fast path of a switch. Nearly every switch equals the last one
+// of the same coroutine: it is left at the same place with the same stack, and the incoming
+// coroutine is suspended just where it says. Then the switch takes about ninety instructions,
+// here, in the order of coroutine.c: the same words of the same tables get the same values. A
+// coroutine that is left at another place, but with a stack that has a name (a server's
+// coroutines wait now to read, now to write), takes sixty more (SHORT_ELSEWHERE). Every other
+// switch takes the slow path (coroutine.c), which tests all of it again: nothing has been
+// written yet.
 //
-// With many coroutines nearly all of its time is lines that are in no cache. Those of
-// who goes on are asked for as soon as he is known, his stack and context first: so
-// they come all at once, and while the rest is done. (An address that is none does no harm.)
+// With many coroutines nearly all of the time goes to cache misses. The lines of the incoming
+// coroutine are prefetched as soon as it is known, its stack and context first, so that all
+// are fetched at once and during the rest. (To prefetch a bad address does no harm.)
 //
-// r11 is the area, its guard taken. Only what the function itself does not get as an
-// argument is changed: rcx = who leaves, r10 = who goes on, r8 and r9 their words
-// `turn`; rax, rdx. Nothing is written to the program's stack, nor does rsp move.
+// r11 is the thread context, its guard taken. Only registers that are no argument of the
+// function are changed: rcx = outgoing, r10 = incoming, r8 and r9 their words `turn`; rax,
+// rdx. Nothing is written to the program's stack, and rsp does not move.
 
 // r10 = who was found last by that slot, if it is still his, and he has saved himself there.
 .macro SHORT_TARGET slot, long
