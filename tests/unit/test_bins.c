@@ -36,10 +36,10 @@ static void test_shares(void **state)
 	assert_int_equal(b.levels[0].width, 100);
 	assert_int_equal(b.levels[2].width, 6400);
 	bins_add(&b, 0, 7, 0, 130);
-	bins_move(&b, 130);
+	bins_transition(&b, 130);
 	bins_add(&b, 1, 0, 130, 150);
 	bins_add(&b, 0, 9, 150, 190);
-	bins_move(&b, 190);
+	bins_transition(&b, 190);
 	bins_end(&b);
 	assert_int_equal(cell(&b.levels[0], 0)->share[0], 100);
 	assert_int_equal(cell(&b.levels[0], 0)->top, 7);
@@ -47,10 +47,10 @@ static void test_shares(void **state)
 	assert_int_equal(cell(&b.levels[0], 1)->share[1], 20);
 	assert_int_equal(cell(&b.levels[0], 1)->top, 9);
 	assert_int_equal(cell(&b.levels[0], 1)->top_share, 40);
-	assert_int_equal(cell(&b.levels[0], 1)->moves, 2);
+	assert_int_equal(cell(&b.levels[0], 1)->transitions, 2);
 	assert_int_equal(cell(&b.levels[1], 0)->share[0], 21); // 170 of 800
 	assert_int_equal(cell(&b.levels[1], 0)->top_share, 0); // 130 is no fifth
-	assert_int_equal(cell(&b.levels[1], 0)->moves, 2);
+	assert_int_equal(cell(&b.levels[1], 0)->transitions, 2);
 	assert_int_equal(cell(&b.levels[2], 0)->share[0], 3);
 	bins_deinit(&b);
 }
@@ -106,7 +106,7 @@ static void test_late(void **state)
 	bins_init(&b, 999, 10, 2);
 	bins_add(&b, 0, 1, 500, 600);
 	bins_add(&b, 0, 2, 100, 550);
-	bins_move(&b, 20);
+	bins_transition(&b, 20);
 	bins_end(&b);
 	assert_int_equal(all(&b.levels[0]), 6);
 	assert_int_equal(cell(&b.levels[0], 1)->share[0], 0);

@@ -51,7 +51,7 @@ static struct profile_histogram about(uint64_t seed, unsigned n, double ns)
 static enum diff_change compare(struct profile_histogram old, struct profile_histogram now)
 {
 	double ratio;
-	enum diff_change change = diff_compare(&old, &now, &ratio);
+	enum diff_change change = diff_stats_compare(&old, &now, &ratio);
 	assert_true(change == DIFF_SLOWER ? ratio > 1 : change == DIFF_FASTER ? ratio < 1 : ratio == 1);
 	return change;
 }
@@ -73,7 +73,7 @@ static void what_differs_is_told(void **unused)
 	}
 	double ratio;
 	struct profile_histogram a = about(7, 1000, 5000), b = about(8, 1000, 20000);
-	diff_compare(&a, &b, &ratio);
+	diff_stats_compare(&a, &b, &ratio);
 	assert_true(ratio > 3.5 && ratio < 4.5);
 }
 
@@ -97,8 +97,8 @@ static void in_the_tail(void **unused)
 	for (unsigned i = 0; i < 100; i++)
 		count(&b, 1000000);
 	assert_int_equal(compare(a, b), DIFF_SLOWER);
-	assert_true(diff_quantile(&b, 0.99) > 100000);
-	assert_true(diff_quantile(&b, 0.5) < 1500);
+	assert_true(diff_stats_quantile(&b, 0.99) > 100000);
+	assert_true(diff_stats_quantile(&b, 0.5) < 1500);
 }
 
 static void few_are_not_compared(void **unused)
@@ -111,20 +111,20 @@ static void few_are_not_compared(void **unused)
 static void quantiles(void **unused)
 {
 	struct profile_histogram h = { 0 };
-	assert_true(diff_quantile(&h, 0.5) == 0 && diff_mean(&h) == 0);
+	assert_true(diff_stats_quantile(&h, 0.5) == 0 && diff_stats_mean(&h) == 0);
 	h = about(1, 100000, 5000);
-	assert_true(fabs(diff_quantile(&h, 0.5) - 5000) < 250);
-	assert_true(diff_quantile(&h, 1) <= (double)h.most);
+	assert_true(fabs(diff_stats_quantile(&h, 0.5) - 5000) < 250);
+	assert_true(diff_stats_quantile(&h, 1) <= (double)h.most);
 	struct profile_histogram alike = { 0 }, more = { 0 };
 	for (unsigned i = 0; i < 100; i++)
 		count(&alike, 26000 + i);
-	assert_true(diff_quantile(&alike, 0.5) >= 26000 && diff_quantile(&alike, 0.5) <= 26099);
-	diff_add(&more, &alike);
+	assert_true(diff_stats_quantile(&alike, 0.5) >= 26000 && diff_stats_quantile(&alike, 0.5) <= 26099);
+	diff_stats_add(&more, &alike);
 	assert_int_equal(more.least, 26000);
 	struct profile_histogram most = { 0 };
 	most.n = most.buckets[PROFILE_BUCKETS - 1] = 1;
 	most.sum = most.most = UINT64_MAX / 2;
-	assert_true(diff_quantile(&most, 0.5) <= (double)most.most);
+	assert_true(diff_stats_quantile(&most, 0.5) <= (double)most.most);
 	assert_int_equal(compare(most, most), DIFF_FEW);
 }
 

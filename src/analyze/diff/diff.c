@@ -152,7 +152,7 @@ static int add_times(struct diff *d, int side, struct idmap *memo)
 		struct diff_site *site = site_of(d, side, from->image, from->stack, memo, &e);
 		for (unsigned k = 0; site && k < PROFILE_COUNT; k++)
 			if (from->times[k])
-				diff_add(&site->times[k][side], from->times[k]);
+				diff_stats_add(&site->times[k][side], from->times[k]);
 	}
 	return e;
 }
@@ -256,7 +256,7 @@ int diff_shifts(const struct diff *d, struct diff_shift **out, size_t *n, size_t
 			struct diff_shift s = { .site = &d->sites[i], .weight = k };
 			if (!h[DIFF_OLD].n && !h[DIFF_NEW].n)
 				continue;
-			s.change = diff_compare(&h[DIFF_OLD], &h[DIFF_NEW], &s.ratio);
+			s.change = diff_stats_compare(&h[DIFF_OLD], &h[DIFF_NEW], &s.ratio);
 			*few += s.change == DIFF_FEW;
 			if (s.change == DIFF_SLOWER || s.change == DIFF_FASTER)
 				v[(*n)++] = s;

@@ -24,7 +24,7 @@ static double upper(const struct profile_histogram *h, unsigned bucket)
 	return end < most || bucket + 1 < PROFILE_BUCKETS ? fmin(end, most > lower(bucket) ? most : end) : most;
 }
 
-double diff_quantile(const struct profile_histogram *h, double part)
+double diff_stats_quantile(const struct profile_histogram *h, double part)
 {
 	double want = part * (double)h->n, seen = 0;
 	for (unsigned i = 0; i < PROFILE_BUCKETS; i++) {
@@ -38,12 +38,12 @@ double diff_quantile(const struct profile_histogram *h, double part)
 	return (double)h->most;
 }
 
-double diff_mean(const struct profile_histogram *h)
+double diff_stats_mean(const struct profile_histogram *h)
 {
 	return h->n ? (double)h->sum / (double)h->n : 0;
 }
 
-void diff_add(struct profile_histogram *to, const struct profile_histogram *more)
+void diff_stats_add(struct profile_histogram *to, const struct profile_histogram *more)
 {
 	if (more->n)
 		to->least = to->n && to->least < more->least ? to->least : more->least;
@@ -69,7 +69,7 @@ static double distance(const struct profile_histogram *a, const struct profile_h
 // Of the mean: no less than it can be, as nothing is known of where in its bucket a value lies.
 static double variance(const struct profile_histogram *h)
 {
-	double mean = diff_mean(h), sum = 0;
+	double mean = diff_stats_mean(h), sum = 0;
 	for (unsigned i = 0; i < PROFILE_BUCKETS; i++) {
 		double off = fmax(fabs(lower(i) - mean), fabs(upper(h, i) - mean));
 		sum += h->buckets[i] ? (double)h->buckets[i] * off * off : 0;
@@ -87,15 +87,15 @@ static double further(double a, double b)
 	return fabs(log(a)) >= fabs(log(b)) ? a : b;
 }
 
-enum diff_change diff_compare(const struct profile_histogram *old, const struct profile_histogram *now, double *ratio)
+enum diff_change diff_stats_compare(const struct profile_histogram *old, const struct profile_histogram *now, double *ratio)
 {
 	*ratio = 1;
 	if (old->n < DIFF_LEAST || now->n < DIFF_LEAST)
 		return DIFF_FEW;
-	double medians = ratio_of(diff_quantile(old, 0.5), diff_quantile(now, 0.5)), means = ratio_of(diff_mean(old), diff_mean(now));
-	double tails = ratio_of(diff_quantile(old, 0.99), diff_quantile(now, 0.99)), by = 1;
+	double medians = ratio_of(diff_stats_quantile(old, 0.5), diff_stats_quantile(now, 0.5)), means = ratio_of(diff_stats_mean(old), diff_stats_mean(now));
+	double tails = ratio_of(diff_stats_quantile(old, 0.99), diff_stats_quantile(now, 0.99)), by = 1;
 	bool apart = distance(old, now) > CHANCE_DISTANCE;
-	bool means_apart = fabs(diff_mean(old) - diff_mean(now)) > CHANCE_MEANS * sqrt(variance(old) + variance(now));
+	bool means_apart = fabs(diff_stats_mean(old) - diff_stats_mean(now)) > CHANCE_MEANS * sqrt(variance(old) + variance(now));
 	if (apart && fabs(log(medians)) >= log(MUCH))
 		by = medians;
 	if (means_apart && fabs(log(means)) >= log(MUCH))

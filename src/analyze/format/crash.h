@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// crash.h - how a process died, and who was there: the parts of a report that are no
-// findings. Of a core file all coroutines are listed, those that ran first.
+// crash.h - how a process died by a signal, and who ran then.
 #pragma once
 
 #include <jansson.h>
@@ -11,19 +10,3 @@
 
 void crash_text(FILE *to, const struct report *r);
 json_t *crash_json(const struct report *r); // an array, empty if none died by a signal that was noted
-
-// Coroutines of one image that are the same to a reader: by state, and the stack they left from.
-struct listing_group {
-	const struct image *image;
-	const struct ctp_state *oldest;
-	uint32_t stack;
-	size_t n;
-};
-struct listing {
-	struct listing_group *items; // those that run, that wait (the longest first), that never ran
-	size_t n, capacity;
-};
-int listing_collect(struct listing *l, const struct report *r); // 0 or -ENOMEM
-void listing_deinit(struct listing *l);
-void listing_text(FILE *to, const struct report *r);
-json_t *listing_json(const struct report *r);

@@ -41,8 +41,8 @@ static json_t *findings(const struct diff *d)
 static json_t *times(const struct profile_histogram *h)
 {
 	return !h->n ? json_null() :
-	       json_pack("{s:o, s:o, s:o, s:o, s:o}", "n", json_count(h->n), "median_ns", json_count((uint64_t)diff_quantile(h, 0.5)),
-			 "p99_ns", json_count((uint64_t)diff_quantile(h, 0.99)), "mean_ns", json_count((uint64_t)diff_mean(h)), "max_ns",
+	       json_pack("{s:o, s:o, s:o, s:o, s:o}", "n", json_count(h->n), "median_ns", json_count((uint64_t)diff_stats_quantile(h, 0.5)),
+			 "p99_ns", json_count((uint64_t)diff_stats_quantile(h, 0.99)), "mean_ns", json_count((uint64_t)diff_stats_mean(h)), "max_ns",
 			 json_count(h->most));
 }
 
@@ -50,7 +50,7 @@ static json_t *measure(const struct profile_histogram *old, const struct profile
 {
 	static const char *const words[] = { [DIFF_FEW] = "few", [DIFF_SAME] = "same", [DIFF_SLOWER] = "slower", [DIFF_FASTER] = "faster" };
 	double ratio = 1;
-	enum diff_change change = diff_compare(old, now, &ratio);
+	enum diff_change change = diff_stats_compare(old, now, &ratio);
 	if (!known || (!old->n && !now->n))
 		return json_null();
 	return json_pack("{s:s, s:o, s:o, s:o}", "change", words[change], "ratio",

@@ -120,9 +120,9 @@ static void put_times(char *buf, size_t bytes, const struct profile_histogram *h
 {
 	char median[2][32], mean[2][32], tail[2][32];
 	for (int i = 0; i < DIFF_SIDES; i++) {
-		text_duration(median[i], sizeof(median[i]), (uint64_t)diff_quantile(&h[i], 0.5));
-		text_duration(mean[i], sizeof(mean[i]), (uint64_t)diff_mean(&h[i]));
-		text_duration(tail[i], sizeof(tail[i]), (uint64_t)diff_quantile(&h[i], 0.99));
+		text_duration(median[i], sizeof(median[i]), (uint64_t)diff_stats_quantile(&h[i], 0.5));
+		text_duration(mean[i], sizeof(mean[i]), (uint64_t)diff_stats_mean(&h[i]));
+		text_duration(tail[i], sizeof(tail[i]), (uint64_t)diff_stats_quantile(&h[i], 0.99));
 	}
 	snprintf(buf, bytes, "median %s -> %s, mean %s -> %s, p99 %s -> %s, n %" PRIu64 " -> %" PRIu64, median[0], median[1], mean[0],
 		 mean[1], tail[0], tail[1], h[0].n, h[1].n);

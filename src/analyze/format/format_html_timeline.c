@@ -25,7 +25,7 @@ static json_t *level(const struct bins_level *l, bool tops)
 		put(a, c->repeat);
 		for (unsigned k = 0; k < BINS_KINDS; k++)
 			put(a, c->share[k]);
-		put(a, c->moves);
+		put(a, c->transitions);
 		if (tops) {
 			put(a, c->top);
 			put(a, c->top_share);

@@ -10,6 +10,7 @@
 
 #include "analyze/format/crash.h"
 #include "analyze/format/format.h"
+#include "analyze/format/listing.h"
 #include "analyze/report/describe.h"
 #include "analyze/report/waiters.h"
 #include "base/json.h"

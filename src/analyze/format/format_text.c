@@ -11,6 +11,7 @@
 
 #include "analyze/format/crash.h"
 #include "analyze/format/format_text.h"
+#include "analyze/format/listing.h"
 #include "analyze/report/describe.h"
 #include "analyze/report/group_by.h"
 #include "base/text.h"

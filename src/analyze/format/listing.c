@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyze/format/crash.h"
 #include "analyze/format/format.h"
+#include "analyze/format/listing.h"
 #include "analyze/report/group_by.h"
 #include "base/grow.h"
 #include "base/idmap.h"

@@ -27,7 +27,7 @@ static unsigned percent(uint64_t part, uint64_t whole)
 
 static bool same(const struct bins_cell *a, const struct bins_cell *b)
 {
-	return a->moves == b->moves && !memcmp(a->share, b->share, sizeof(a->share)) && a->top_share == b->top_share &&
+	return a->transitions == b->transitions && !memcmp(a->share, b->share, sizeof(a->share)) && a->top_share == b->top_share &&
 	       a->top == b->top;
 }
 
@@ -68,7 +68,7 @@ static void count(struct bins_level *l, uint64_t id, uint64_t ns, uint64_t error
 static struct bins_cell cell_of(const struct bins_level *l)
 {
 	const struct bins_top *top = NULL;
-	struct bins_cell c = { .repeat = 1, .moves = l->moves };
+	struct bins_cell c = { .repeat = 1, .transitions = l->transitions };
 	for (unsigned k = 0; k < BINS_KINDS; k++)
 		c.share[k] = (uint8_t)percent(l->ns[k], l->width);
 	for (unsigned i = 0; i < l->ntops; i++)
@@ -85,7 +85,7 @@ static void go_to(struct bins *b, unsigned level, uint64_t bin);
 
 static bool is_empty(const struct bins_level *l)
 {
-	return !l->moves && !(l->ns[0] | l->ns[1] | l->ns[2]);
+	return !l->transitions && !(l->ns[0] | l->ns[1] | l->ns[2]);
 }
 
 // The open bin is done.
@@ -101,12 +101,12 @@ static void close_bin(struct bins *b, unsigned level)
 		go_to(b, level + 1, l->open / BINS_STEP);
 		for (unsigned k = 0; k < BINS_KINDS; k++)
 			up->ns[k] += l->ns[k];
-		up->moves += l->moves;
+		up->transitions += l->transitions;
 		for (unsigned i = 0; i < l->ntops; i++)
 			count(up, l->tops[i].id, l->tops[i].ns, l->tops[i].error);
 	}
 	memset(l->ns, 0, sizeof(l->ns));
-	l->moves = 0;
+	l->transitions = 0;
 	l->ntops = 0;
 }
 
@@ -152,10 +152,10 @@ void bins_add(struct bins *b, unsigned kind, uint64_t id, uint64_t from, uint64_
 	add(b, 0, kind, id, from, to);
 }
 
-void bins_move(struct bins *b, uint64_t at)
+void bins_transition(struct bins *b, uint64_t at)
 {
 	go_to(b, 0, at / b->levels[0].width);
-	b->levels[0].moves++;
+	b->levels[0].transitions++;
 }
 
 void bins_end(struct bins *b)

@@ -14,7 +14,7 @@
 
 struct bins_cell {
 	uint32_t repeat;
-	uint32_t moves;              // in each
+	uint32_t transitions;        // in each
 	uint8_t share[BINS_KINDS];   // of its time, percent; what was not told is what lacks to 100
 	uint8_t top_share;           // at least so much of its time was `top`'s; 0: nobody had a fifth of it for sure
 	uint64_t top;
@@ -28,7 +28,7 @@ struct bins_level {
 	uint64_t width; // ns
 	uint64_t open;  // the bin that is being filled
 	uint64_t ns[BINS_KINDS];
-	uint32_t moves;
+	uint32_t transitions;
 	struct bins_top tops[BINS_TOPS];
 	unsigned ntops;
 	struct bins_cell *cells;
@@ -46,7 +46,7 @@ struct bins {
 void bins_init(struct bins *b, uint64_t span_ns, unsigned finest, unsigned nlevels);
 // From, to: ns from the beginning. What lies before a bin that was left already is not counted. id 0: nobody's.
 void bins_add(struct bins *b, unsigned kind, uint64_t id, uint64_t from, uint64_t to);
-void bins_move(struct bins *b, uint64_t at);
+void bins_transition(struct bins *b, uint64_t at);
 // No more comes.
 void bins_end(struct bins *b);
 void bins_deinit(struct bins *b);

@@ -218,7 +218,7 @@ static int thread_until(struct timeline *t, struct timeline_thread *r, uint64_t 
 	if (now <= r->last)
 		return 0;
 	uint64_t slept = now - r->last < asleep ? r->last : now - asleep;
-	if (r->met)
+	if (r->discovered)
 		bins_add(&r->bins, r->native ? THREAD_NATIVE : THREAD_COROUTINE, r->native ? 0 : r->current, r->last, slept);
 	bins_add(&r->bins, THREAD_ASLEEP, 0, slept, now);
 	int e = slice(t, r, r->native ? TIMELINE_NATIVE : r->current, slept - r->last, r->ready);
@@ -266,7 +266,7 @@ static int goes_on(struct timeline *t, const struct move *m, uint64_t now)
 		uint64_t ready = ready_for(m);
 		lane_until(l, LANE_WAITS, ready < now ? now - ready : 0);
 		lane_until(l, LANE_READY, now);
-		bins_move(&l->bins, now);
+		bins_transition(&l->bins, now);
 		l->running = true;
 		l->switches++;
 	}
@@ -284,12 +284,12 @@ static int switches(struct timeline *t, const struct world *w, const struct move
 	if (e)
 		return e;
 	t->gaps += m->from_gap + m->to_gap;
-	r->met = m->to != NULL;
+	r->discovered = m->to != NULL;
 	r->current = m->to ? m->to->id : 0;
 	r->native = m->to && m->to->native;
 	r->ready = ready_for(m);
 	if (m->to) {
-		bins_move(&r->bins, now);
+		bins_transition(&r->bins, now);
 		r->switches++;
 		t->switches++;
 	}
@@ -304,7 +304,7 @@ static int begins(struct timeline *t, const struct world *w, const struct move *
 	if (e)
 		return e;
 	r->last = now > r->last ? now : r->last;
-	r->met = r->native = true;
+	r->discovered = r->native = true;
 	r->current = m->a;
 	return 0;
 }

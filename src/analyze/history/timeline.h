@@ -31,7 +31,7 @@ struct timeline_thread {
 	uint64_t tid;
 	uint64_t current; // who runs; 0: not known
 	bool native;      // it is the thread's own stack
-	bool met;         // `current` is known
+	bool discovered;  // `current` is known
 	uint64_t ready;   // of its slice
 	uint64_t first, last; // ns from the start: of its first move, and up to where it is told
 	uint64_t switches;

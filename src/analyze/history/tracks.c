@@ -67,7 +67,7 @@ static int row_of(struct tracks *t, const struct move *m, struct ctp_merge_entit
 	e->mine = (uint64_t)*row + 1;
 	t->coroutines[*row] = (struct tracks_coroutine){
 		.id = e->id, .pid = pid_of(t, m), .image = m->image,
-		.called = tracks_called(&t->names, t->report, m->image, e->id, entry) };
+		.called = tracks_names_called(&t->names, t->report, m->image, e->id, entry) };
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static int leaves(struct tracks *t, const struct move *m, struct tracks_thread *
 	end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
 	c->n = m->from_n;
 	if (!gone) {
-		c->site = tracks_site(&t->names, t->report, m->image, m->stack, m->pc);
+		c->site = tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc);
 		begin_state(t, th, c, TRACKS_SUSPENDED, ns);
 		return c->site ? 0 : -ENOMEM;
 	}
@@ -218,7 +218,7 @@ static int take_switch(struct tracks *t, const struct move *m, struct tracks_thr
 	ns = from ? later(ns, from->last_ns) : ns;
 	ns = to ? later(ns, to->last_ns) : ns;
 	if (m->from && th->runs && th->id == m->from->id && !m->from_gap)
-		end_run(t, th, from, ns, TRACKS_ENDED, tracks_site(&t->names, t->report, m->image, m->stack, m->pc));
+		end_run(t, th, from, ns, TRACKS_ENDED, tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc));
 	else
 		lose_run(t, th, runner(t, th), ns);
 	if (m->from && m->from->native)

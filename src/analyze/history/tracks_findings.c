@@ -20,7 +20,7 @@ static int tell_part(struct parts *p, const struct tracks_finding *of, const cha
 	part.role = role;
 	part.id = id;
 	part.ns = ns;
-	part.site = tracks_site(&t->names, t->report, of->c->about.image, stack, 0);
+	part.site = tracks_names_site(&t->names, t->report, of->c->about.image, stack, 0);
 	part.coroutine = row == IDMAP_NONE ? NULL : &t->coroutines[row];
 	for (size_t i = 0; id && i < t->nthreads; i++)
 		if (t->threads[i]->native == id)

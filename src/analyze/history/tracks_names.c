@@ -94,7 +94,7 @@ static void site_free(struct tracks_site *s)
 	free(s);
 }
 
-const struct tracks_site *tracks_site(struct tracks_names *n, const struct report *r, const struct image *m,
+const struct tracks_site *tracks_names_site(struct tracks_names *n, const struct report *r, const struct image *m,
 					  uint32_t stack, uint64_t pc)
 {
 	size_t image = m ? (size_t)(m - r->world->images) : 0;
@@ -138,7 +138,7 @@ static void called(const struct report *r, const struct image *m, const struct c
 		snprintf(buf + n, bytes - n, "%s\"%s\"", n ? " " : "", given);
 }
 
-const char *tracks_called(struct tracks_names *n, const struct report *r, const struct image *m, uint64_t id, uint64_t entry)
+const char *tracks_names_called(struct tracks_names *n, const struct report *r, const struct image *m, uint64_t id, uint64_t entry)
 {
 	char name[NAME_BYTES] = "", given[CTP_NAME_TEXT];
 	if (!m)

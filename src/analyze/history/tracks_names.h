@@ -22,9 +22,9 @@ struct tracks_names {
 };
 
 // Of a stack of this image (NULL, 0: not known), or, where there is none, of a pc. NULL: no memory.
-const struct tracks_site *tracks_site(struct tracks_names *n, const struct report *r, const struct image *m,
-					  uint32_t stack, uint64_t pc);
+const struct tracks_site *tracks_names_site(struct tracks_names *n, const struct report *r, const struct image *m,
+					    uint32_t stack, uint64_t pc);
 // What a coroutine is called that began in this function. "" if nobody knows.
-const char *tracks_called(struct tracks_names *n, const struct report *r, const struct image *m, uint64_t id,
-			    uint64_t entry);
+const char *tracks_names_called(struct tracks_names *n, const struct report *r, const struct image *m, uint64_t id,
+				uint64_t entry);
 void tracks_names_deinit(struct tracks_names *n);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// A coroutine's last try of an open descriptor had to wait, or events of it resumed the
-// coroutine before; it stood in a set for poll or select after that, and said nothing; and now every thread that
-// could resume the coroutine sleeps with a set in which it is not. All of it stands
-// in the tables: who is in the set of a thread that sleeps has the time at which that
-// wait began (ctp/polled.h). A program that pauses a descriptor looks the same until
-// it goes on, so a loop that wakes by itself, by a timeout, is given a second.
+// All of these hold, by the tables alone: the coroutine's last try of an open
+// descriptor gave EAGAIN, or events of it resumed the coroutine before; the
+// descriptor was given to poll or select after the coroutine suspended, with no
+// event; and every thread that could resume the coroutine sleeps now with a set
+// that does not have it. A descriptor in the set of a sleeping thread carries the
+// time at which that wait began (ctp/polled.h). A program that pauses a descriptor
+// looks the same until it goes on, so a loop that wakes by a timeout gets a second.
 #include "analyze/pass/unpolled.h"
 
 #include "ctp/polled.h"
@@ -39,7 +40,7 @@ static bool all_sleep(const struct world *w, const struct image *m, uint64_t sin
 }
 
 // Was it in a set for this wait (NULL: for any), and is it in none now, nor registered, nor was it woken?
-static bool left_out(const struct suspect *s, const struct ctp_fd *f)
+static bool is_unpolled(const struct suspect *s, const struct ctp_fd *f)
 {
 	uint64_t since = s->state->since;
 	bool same = false, out = s->wait && (s->wait->events & CTP_POLLED_OUT);
@@ -76,7 +77,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct res
 {
 	const struct ctp_fd *f = image_fd(s->image, s->fd);
 	bool timed;
-	if (!f || !left_out(s, f) || !all_sleep(s->world, s->image, last_polled(f), &timed))
+	if (!f || !is_unpolled(s, f) || !all_sleep(s->world, s->image, last_polled(f), &timed))
 		return 0;
 	struct verdict_case c;
 	case_of_wait(&c, pass, s, out);

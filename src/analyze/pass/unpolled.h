@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// unpolled.h - CTP002 where loops wait by poll or select: nobody takes a descriptor
-// out of a set by a call, it is left out of the next one.
+// unpolled.h - CTP002 for loops that wait with poll or select: no call removes a
+// descriptor from a set, the next set merely does not have it.
 #pragma once
 
 #include "analyze/case/pass.h"

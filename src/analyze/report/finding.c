@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/report/finished_parked.h"
+#include "analyze/report/healthy.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -174,9 +175,9 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	if (!e)
 		one_case_each(&r->results);
 	if (!e)
-		e = report_gone(r);
+		e = finished_parked_remove(r);
 	if (!e)
-		e = report_sound(r, selected(settings->rules, rules_id[RULE_PARKED]));
+		e = healthy_count(r, selected(settings->rules, rules_id[RULE_PARKED]));
 	for (size_t i = 0; !e && i < r->results.ncases; i++) {
 		const struct verdict_case *c = &r->results.cases[i];
 		if (c->proof.verdict >= settings->minimum || c->proof.verdict == VERDICT_INCONCLUSIVE)

@@ -47,8 +47,6 @@ struct report_settings {
 // Runs the passes and groups what they found. 0 or -errno.
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings);
 void report_deinit(struct report *r);
-// Counts r->healthy and r->parked; `told`: and makes facts of them.
-int report_sound(struct report *r, bool told);
 // Marks and removes findings by two files. 0, or -errno with *at the file in question.
 int report_filter(struct report *r, const struct report_settings *settings, const char **at);
 // What is read by people and programs alike.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Coroutines that ended by a last switch away and were kept: to the tables they
-// are suspended, as those are that CTP013 speaks of. They stand where nothing
-// was ever resumed, wait for nothing that is known, and their stack shows that
-// the program's own function is behind them: what lies on it is the frame in
-// which all of their kind begin, further on than where the others run, and
-// what they switch with. Functions are compared, by name or by where unwind
-// tables say that they begin; without both nothing is taken back. A last swapcontext in the very function
-// given to makecontext, with nothing else on the stack, counts as an end as well.
+// A coroutine may end by switching away for the last time, and be kept. The tables
+// then show it as suspended, as CTP013 looks for. It is told from a leak by its
+// stack: nothing was ever resumed where it is suspended, it has no known wait, and
+// the program's own function has returned, so that only the library's first frame
+// is left, further on than where the others of its kind run, and what it switches
+// with. Functions are compared by name, or by where unwind tables say that they
+// begin; without either nothing is removed. A last swapcontext in the very function
+// that makecontext was given counts as an end as well.
 #include "analyze/report/finished_parked.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static bool has_ended(const struct trampoline_stack *s, const struct others *o)
 	return trampoline_runs(o->v, o->n, p - 1) || trampoline_switches(s, p, o->v, o->n);
 }
 
-static int decide(const struct report *r, const struct verdict_case *c, bool *gone)
+static int decide(const struct report *r, const struct verdict_case *c, bool *ended)
 {
 	const struct image *m = c->about.image;
 	const struct ctp_state *state = c->about.state;
@@ -74,41 +74,41 @@ static int decide(const struct report *r, const struct verdict_case *c, bool *go
 	struct symbols *symbols = r->symbols[m - r->world->images];
 	struct others o = { 0 };
 	struct trampoline_stack s = { 0 };
-	*gone = false;
+	*ended = false;
 	if (!at || at->resumed || image_nwaits(state) || (state->flags & CTP_STATE_MOREWAITS))
 		return 0;
 	int e = own_read(&s, symbols, m, state->stack);
 	const struct symbols_frame *entry = report_entry(r, c);
 	if (e || !s.n || !s.known || !entry || !(entry->symbol || entry->function) || !trampoline_same(s.v[0], entry)) {
-		*gone = false; // not read up to its beginning, or without names
+		*ended = false; // not read up to its beginning, or without names
 	} else if (s.n == 1) {
-		*gone = true;
+		*ended = true;
 	} else {
 		e = others_read(&o, symbols, m, &s);
-		*gone = !e && o.n && has_ended(&s, &o);
+		*ended = !e && o.n && has_ended(&s, &o);
 		others_deinit(&o);
 	}
 	free(s.v);
 	return e;
 }
 
-int report_gone(struct report *r)
+int finished_parked_remove(struct report *r)
 {
 	const struct image *image = NULL; // of the last one that was decided
 	uint32_t stack = 0;
 	size_t kept = 0, n = 0;
-	bool gone = false;
+	bool ended = false;
 	int e = 0;
 	for (size_t i = 0; i < r->results.ncases && !e; i++) {
 		const struct verdict_case *c = &r->results.cases[i];
 		bool leak = !strcmp(c->pass->rule, rules_id[RULE_LEAK]);
 		if (leak && !(image == c->about.image && stack == c->stack))
-			e = decide(r, c, &gone);
+			e = decide(r, c, &ended);
 		if (leak) {
 			image = c->about.image;
 			stack = c->stack;
 		}
-		if (leak && gone)
+		if (leak && ended)
 			n++;
 		else
 			r->results.cases[kept++] = *c;

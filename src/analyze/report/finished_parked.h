@@ -5,5 +5,5 @@
 
 #include "analyze/report/finding.h"
 
-// Takes their cases out again, and makes a fact of them. 0 or -errno.
-int report_gone(struct report *r);
+// Removes their cases, and adds a fact about them. 0 or -errno.
+int finished_parked_remove(struct report *r);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What is merely so of coroutines that are in no finding: how many wait on live
-// descriptors, how many are parked. The tables count them before anything is
-// found; whom a finding calls stuck, or woken for nothing, is taken out again.
+// The tables count healthy and parked coroutines before any pass has run, so those
+// that a case calls stuck, or woken for nothing, are subtracted here.
+#include "analyze/report/healthy.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyze/report/finding.h"
-
-static int leave_out(struct report *r)
+static int subtract_cases(struct report *r)
 {
 	const struct image *m = NULL;
 	unsigned char *seen = NULL; // by row: one coroutine may be in two findings
@@ -33,7 +32,7 @@ static int leave_out(struct report *r)
 	return 0;
 }
 
-static int tell(struct report *r)
+static int add_facts(struct report *r)
 {
 	uint64_t destroyed = r->world->counts.destroyed;
 	int e = 0;
@@ -49,10 +48,10 @@ static int tell(struct report *r)
 	return e;
 }
 
-int report_sound(struct report *r, bool told)
+int healthy_count(struct report *r, bool facts)
 {
 	r->healthy = r->world->counts.healthy;
 	r->parked = r->world->counts.parked;
-	int e = leave_out(r);
-	return e || !told ? e : tell(r);
+	int e = subtract_cases(r);
+	return e || !facts ? e : add_facts(r);
 }
