@@ -180,7 +180,7 @@ static int analyze_trace(void)
 	const char *path = settings.trace ? settings.trace : "ctp.data";
 	struct world_error error;
 	struct world w;
-	struct world_watch watch = { progress_tell, &progress };
+	struct world_watch watch = { progress_report, &progress };
 	progress_begin(&progress);
 	int e = world_open_watched(&w, path, WAIT_MS, &watch, &error);
 	progress_clear(&progress);
@@ -235,7 +235,7 @@ static int open_trace(struct world *w, const char *path, struct world_watch *wat
 
 static int compare_traces(void)
 {
-	struct world_watch watch = { progress_tell, &progress };
+	struct world_watch watch = { progress_report, &progress };
 	struct world old, now;
 	if (strcmp(settings.format->name, "text") && strcmp(settings.format->name, "json")) {
 		fprintf(stderr, "ctp-analyze: --diff writes text or json, not %s\n", settings.format->name);

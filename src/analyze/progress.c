@@ -19,7 +19,7 @@ void progress_begin(struct progress *p)
 	*p = (struct progress){ .wanted = color_is_terminal(2), .next_ns = clock_mono_ns() + SECOND_NS };
 }
 
-void progress_tell(void *arg, uint64_t done, uint64_t total)
+void progress_report(void *arg, uint64_t done, uint64_t total)
 {
 	struct progress *p = arg;
 	uint64_t now = p->wanted ? clock_mono_ns() : 0;

@@ -13,6 +13,6 @@ struct progress {
 
 void progress_begin(struct progress *p);
 // As in struct world_watch; arg is the progress.
-void progress_tell(void *arg, uint64_t done, uint64_t total);
+void progress_report(void *arg, uint64_t done, uint64_t total);
 void progress_clear(struct progress *p); // before anything else is written there
 void progress_end(struct progress *p);   // for good

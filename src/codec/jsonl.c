@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines are made by hand: at a million switches a second printf would be
-// what ctp-run does; and what was made so is read so.
+// Lines are formatted and parsed by hand: printf would cost more than all else that
+// ctp-run does at a million switches a second.
 #include "codec/jsonl.h"
 
 #include <string.h>
@@ -152,15 +152,15 @@ static uint64_t not_before(struct ctp_merge_entity *e, uint64_t ns)
 size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc)
 {
 	unsigned how = m->event.how;
-	struct ctp_jsonl_line leaves = { .probe_id = m->from->id, .tid = m->tid, .addr = pc, .seq = 2 * m->from_n,
+	struct ctp_jsonl_line outgoing = { .probe_id = m->from->id, .tid = m->tid, .addr = pc, .seq = 2 * m->from_n,
 					 .ts = not_before(m->from, ns), .native = m->from->native,
 					 .finished = how == CTP_HOW_RETURN || how == CTP_HOW_GONE };
-	struct ctp_jsonl_line goes_on = { .probe_id = m->to->id, .tid = m->tid, .addr = m->to->addr,
+	struct ctp_jsonl_line incoming = { .probe_id = m->to->id, .tid = m->tid, .addr = m->to->addr,
 					  .seq = 2 * m->to_n, .is_active = true, .ts = not_before(m->to, ns),
 					  .native = m->to->native };
 	m->from->addr = pc;
-	size_t n = ctp_jsonl_format(out, &leaves);
-	return n + ctp_jsonl_format(out + n, &goes_on);
+	size_t n = ctp_jsonl_format(out, &outgoing);
+	return n + ctp_jsonl_format(out + n, &incoming);
 }
 
 void ctp_jsonl_other(const struct ctp_merged *m)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// jsonl.h - JSON lines (spec/trace.md): one state change a line, and how a
-// switch becomes two of them.
+// jsonl.h - JSON lines (spec/trace.md): one state change a line, two lines for a switch.
 #pragma once
 
 #include <stddef.h>

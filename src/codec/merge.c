@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A queue per thread, and a hash of the entities met. A queue's head is ready
-// if both its coroutines stand right before it; of the ready heads the oldest
-// goes first. If none is ready, something was lost, or is still in a ring: a
-// head that has waited for a whole round (or, at a stream's end, cannot get
-// anything any more) goes, and its coroutines jump over the gap.
+// One queue per thread, and a hash of the entities discovered so far. The head of a
+// queue is ready if it is the next state change of both its coroutines; of all ready
+// heads the oldest goes first. If no head is ready, a record was lost or is still in a
+// ring. Then a head goes that has waited for a whole round, or whose queue has ended,
+// and its coroutines skip the numbers that are missing.
 #include "codec/merge.h"
 
 #include <errno.h>

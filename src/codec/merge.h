@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// merge.h - puts the records of several threads into one order. By time, and
-// where clocks of two CPUs or a late harvest would mislead, by the count that
-// every coroutine keeps of its own state changes: a switch comes after the
-// one that left its coroutine at from_n - 1 (to_n - 1), on whatever thread.
+// merge.h - one order for the records of several threads. Records are ordered by time.
+// Where clocks of two CPUs differ or a ring was read late, the count that each coroutine
+// keeps of its own state changes decides: a switch follows the record that suspended its
+// coroutine at from_n - 1 (to_n - 1), on whatever thread.
 //
-// Whoever reads whole streams pushes packets as merge_wants asks for them, and
-// closes what has ended. Whoever harvests live rings pushes what there is and
-// calls ctp_merge_turn after every round over all rings.
+// A reader of whole streams pushes packets of the queue that ctp_merge_run() asks for, and closes
+// streams that have ended. A reader of live rings pushes what there is, and calls
+// ctp_merge_turn() after each round over all rings.
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct ctp_merge_entity {
 	uint64_t n, time; // its last state change that was handed on
 	uint64_t addr, ts;
 	bool native;   // a thread's own stack
-	bool met;      // (trace/transitions.h: this and all below)
+	bool discovered; // (trace/transitions.h: this and all below)
 	bool suspended;
 	uint32_t stack;
 	uint64_t entry, since_ns, ready_ns, ready_fd, ready_by, mine;

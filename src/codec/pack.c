@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A packet's slots as what could not be foreseen in them (predict.c), in planes of bytes that are
-// alike; each of these is a zstd block of its own, so that it has codes of its own. What comes in
-// may be anything: any slots come out as they went in, and of damaged bytes nothing is handed out.
+// Packs a packet: what could not be predicted (predict.c) is sorted into planes of
+// similar bytes, and each plane is one zstd block, so that it has codes of its own.
+// Any slots come out as they went in. Of damaged input no slot is handed out.
 #include "codec/pack.h"
 
 #include <stdlib.h>

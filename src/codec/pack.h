@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// pack.h - a packet's slots in less room (--compress), each packet by itself.
+// pack.h - packs the slots of one packet (--compress). Packets do not depend on each other.
 #pragma once
 
 #include "ctp/ctp.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Most of a switch could be foreseen: whom a coroutine enters, where it leaves from, and with which
-// number it goes on, from what it did last. Only what comes otherwise is written, and when it came: as
-// times are multiples of a unit on most machines, in that. What is foreseen depends on the slots before
-// alone, so a reader foresees the same; one function does both, there and back. The slots may hold anything.
+// Predicts each switch from the slots before it: the incoming coroutine, the stack
+// that the outgoing one leaves from, and the number with which the incoming one
+// resumes. Only wrong predictions are written, and the times, in a unit of which all
+// times of most machines are multiples. One function predicts in both directions, so
+// the reader cannot differ from the writer. The slots may hold anything.
 #include "codec/predict.h"
 
 #include <stdlib.h>
@@ -123,15 +124,15 @@ INLINE uint64_t number_of(struct memory *m, unsigned symbol)
 	return v << raw | bits_read(m, raw - low) << low | bits;
 }
 
-// A field of so many bits, as what it is more or less than was foreseen.
-INLINE void field(struct memory *m, enum plane p, uint64_t *v, uint64_t foreseen, unsigned bits, bool writing)
+// A field of so many bits, as what it is more or less than was predicted.
+INLINE void field(struct memory *m, enum plane p, uint64_t *v, uint64_t predicted, unsigned bits, bool writing)
 {
 	if (writing) {
-		int64_t d = (int64_t)((*v - foreseen) << (64 - bits)) >> (64 - bits);
+		int64_t d = (int64_t)((*v - predicted) << (64 - bits)) >> (64 - bits);
 		number_write(m, p, (uint64_t)d << 1 ^ (uint64_t)(d >> 63));
 	} else {
 		uint64_t d = number_of(m, byte_read(m, p));
-		*v = (foreseen + (d >> 1 ^ -(d & 1))) & (~0ULL >> (64 - bits));
+		*v = (predicted + (d >> 1 ^ -(d & 1))) & (~0ULL >> (64 - bits));
 	}
 }
 
@@ -225,11 +226,11 @@ INLINE void entered(struct memory *m, uint32_t id, struct known *k)
 	m->now = k;
 }
 
-// A switch in one slot. Of `missed`, what was not foreseen, a writer makes what it returns.
+// A switch in one slot. Of `missed`, what was not predicted, a writer makes what it returns.
 INLINE unsigned short_slot(struct memory *m, uint64_t *w1, unsigned missed, bool writing)
 {
-	struct known *leaver = m->now, *before = m->before;
-	const struct known *like = leaver->left ? leaver : &m->fresh;
+	struct known *outgoing = m->now, *before = m->before;
+	const struct known *like = outgoing->left ? outgoing : &m->fresh;
 	uint64_t to = before->followed ? before->after : (m->from + like->step) & CTP_SHORT_MASK;
 	uint64_t stack = like->stack, number, was;
 	if (writing) {
@@ -246,13 +247,13 @@ INLINE unsigned short_slot(struct memory *m, uint64_t *w1, unsigned missed, bool
 	}
 	if (missed & MISS_STACK)
 		field(m, PLANE_STACK, &stack, like->stack, CTP_SHORT_STACK_BITS, writing);
-	leaver->stack = (uint32_t)stack;
-	leaver->step = ((uint32_t)to - m->from) & CTP_SHORT_MASK;
-	if (!leaver->left) {
-		m->fresh.stack = leaver->stack;
-		m->fresh.step = leaver->step;
+	outgoing->stack = (uint32_t)stack;
+	outgoing->step = ((uint32_t)to - m->from) & CTP_SHORT_MASK;
+	if (!outgoing->left) {
+		m->fresh.stack = outgoing->stack;
+		m->fresh.step = outgoing->step;
 	}
-	leaver->left = before->followed = true;
+	outgoing->left = before->followed = true;
 	before->after = (uint32_t)to;
 	struct known *k = known_of(m, (uint32_t)to);
 	number = was = k->number ? (k->number + 2) & CTP_SHORT_MASK : m->fresh.number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// predict.h - slots as what could not be foreseen in them (spec/trace.md, "Packed packets").
+// predict.h - a packet's slots as what a prediction does not give (spec/trace.md, "Packed packets").
 #pragma once
 
 #include <stdbool.h>

@@ -210,7 +210,7 @@ static int fill_world(const struct core *c, struct world *w)
 	m->ext_table.time = m->ext.crash.time;
 	w->start_ns = m->ext.attached_ns;
 	w->duration_ns = w->snapshot_ns > w->start_ns ? w->snapshot_ns - w->start_ns : 0;
-	return image_settle(m);
+	return image_index(m);
 }
 
 static int sum_up(const struct core *c, struct world *w)

@@ -287,7 +287,7 @@ bool image_ran_since(const struct image *m, const struct ctp_state *s)
 	return !now || now->changes != s->changes;
 }
 
-int image_settle(struct image *m)
+int image_index(struct image *m)
 {
 	m->has_tables = true;
 	int r = index_tables(m);
@@ -333,7 +333,7 @@ static int read_image(struct image *m, int dir)
 		return 0;
 	}
 	if (!r)
-		r = image_settle(m);
+		r = image_index(m);
 	return r ? r : read_lines(m, dir);
 }
 
@@ -504,8 +504,8 @@ static const struct ctp_fd *chain_find(const struct image *m, const struct image
 	return NULL;
 }
 
-const struct ctp_fd *image_other_row(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
-				     bool *same_number)
+const struct ctp_fd *image_other_registration(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
+					      bool *same_number)
 {
 	const struct ctp_fd *same = NULL, *other = chain_find(m, &m->by_mind, id, fd, &same);
 	*same_number = false;

@@ -84,7 +84,7 @@ const struct ctp_crash *image_crash(const struct image *m);
 int image_open(struct image *m, int folder, unsigned index);
 void image_close(struct image *m);
 // With its tables open: makes what is found through them, and counts. 0 or -ENOMEM.
-int image_settle(struct image *m);
+int image_index(struct image *m);
 // All that it held is gone: what lived counts as destroyed.
 void image_replace(struct image *m);
 
@@ -123,8 +123,8 @@ static inline unsigned image_nwaits(const struct ctp_state *s)
 // Another live registration than that of fd#gen that has this data, or that
 // this entity added or was woken by; NULL if there is none. Numbers other than
 // fd come first: *same_number says that only fd itself, opened again, was found.
-const struct ctp_fd *image_other_row(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
-				     bool *same_number);
+const struct ctp_fd *image_other_registration(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
+					      bool *same_number);
 // Stands a descriptor in the set with which a thread sleeps in poll or select? MAYBE: it
 // did at some time, and none sleeps so now, or another thread has polled it since.
 enum image_polled { IMAGE_POLLED_OUT, IMAGE_POLLED_MAYBE, IMAGE_POLLED_IN };

@@ -103,7 +103,7 @@ int lines_read(struct world *w, FILE *f, struct world_error *error)
 		w->events += !r;
 		done += (uint64_t)n;
 		if (++number % TELL_LINES == 0)
-			world_tell(w, done, total);
+			world_progress(w, done, total);
 	}
 	if (!r && ferror(f))
 		r = -EIO;

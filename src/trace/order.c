@@ -28,7 +28,7 @@ int order_entered(struct order *o, uint64_t id, uint32_t n, uint64_t time)
 	struct order_entity *e = &b->of[id % ORDER_BLOCK];
 	uint64_t on = (n - e->n) & CTP_SHORT_MASK;
 	bool surely = on - 1 < CTP_SHORT_MASK / 2; // ctp_number_ahead says no other, whatever the times
-	if (e->met && !surely && ctp_number_ahead(e->n, e->time, n & CTP_SHORT_MASK, CTP_SHORT_BITS, time) < 1)
+	if (e->discovered && !surely && ctp_number_ahead(e->n, e->time, n & CTP_SHORT_MASK, CTP_SHORT_BITS, time) < 1)
 		o->wrong++;
 	*e = (struct order_entity){ time, n, true };
 	return 0;

@@ -13,7 +13,7 @@ struct order_block {
 	struct order_entity {
 		uint64_t time; // of its last change here
 		uint32_t n;    // and the low bits of its number
-		bool met;
+		bool discovered;
 	} of[ORDER_BLOCK];
 };
 

@@ -75,7 +75,7 @@ static int one_stream(const struct world *w, struct looking *l, const struct wor
 	while (l->unseen && (r = stream_slots(reader, &p, &slots, &n, &cursor)) > 0) {
 		if (p->stream_id == STREAM_THREADS)
 			look_at_slots(l, cursor, slots, n);
-		world_tell(w, l->done += n * sizeof(struct ctp_record), l->total);
+		world_progress(w, l->done += n * sizeof(struct ctp_record), l->total);
 	}
 	stream_close(reader);
 	return r < 0 ? r : 0;

@@ -112,10 +112,10 @@ static int pass_over(struct stream_reader *r)
 static bool in_order(struct stream_reader *r, const struct stream_packet *behind)
 {
 	uint64_t n = r->packet.seq, next = r->number;
-	bool goes_on = behind && behind->seq == n + 1;
+	bool continues = behind && behind->seq == n + 1;
 	if (!r->counted && !r->end.damage.stray) // a file's first ones may have gone
-		next = n = n && behind && !goes_on && behind->seq ? behind->seq - 1 : n;
-	else if (!goes_on && behind && behind->seq == next + 1 && r->packet.timestamp_begin >= r->time)
+		next = n = n && behind && !continues && behind->seq ? behind->seq - 1 : n;
+	else if (!continues && behind && behind->seq == next + 1 && r->packet.timestamp_begin >= r->time)
 		n = next;
 	else if (n > next && n - next > NUMBERS_MOST)
 		n = next;

@@ -109,7 +109,7 @@ static void tell(struct crew *c, uint64_t bytes)
 {
 	pthread_mutex_lock(&c->lock);
 	c->done += bytes;
-	world_tell(c->w, c->done, c->total);
+	world_progress(c->w, c->done, c->total);
 	pthread_mutex_unlock(&c->lock);
 }
 

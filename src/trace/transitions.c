@@ -59,7 +59,7 @@ static void find_image(const struct walk *k, struct queue *q, uint64_t time)
 	}
 }
 
-uint64_t transitions_pc(const struct move *m)
+uint64_t transitions_pc(const struct transition *m)
 {
 	unsigned n;
 	const uint64_t *pcs = m->stack && m->image ? image_stack(m->image, m->stack, &n, NULL) : NULL;
@@ -69,10 +69,10 @@ uint64_t transitions_pc(const struct move *m)
 // ------------------------------------------------------------- who it is about
 
 // Where the record that made it is not there, the tables may say.
-static void meet(struct ctp_merge_entity *e, const struct move *m, uint64_t native)
+static void meet(struct ctp_merge_entity *e, const struct transition *m, uint64_t native)
 {
 	const struct ctp_state *s = m->image ? image_entity(m->image, e->id) : NULL;
-	e->met = true;
+	e->discovered = true;
 	if (s) {
 		e->entry = s->entry;
 		e->native = s->entity == CTP_NATIVE;
@@ -80,7 +80,7 @@ static void meet(struct ctp_merge_entity *e, const struct move *m, uint64_t nati
 	e->native |= e->id == native;
 }
 
-static void know_switch(const struct move *m)
+static void know_switch(const struct transition *m)
 {
 	struct ctp_merge_entity *from = m->from, *to = m->to;
 	from->suspended = true;
@@ -90,7 +90,7 @@ static void know_switch(const struct move *m)
 	from->since_ns = to->since_ns = m->ns;
 }
 
-static void know_other(const struct move *m)
+static void know_other(const struct transition *m)
 {
 	struct ctp_merge_entity *e = m->from;
 	if (m->kind == CTP_EV_READY && e && e->suspended && (!e->ready_ns || e->ready_by == m->b)) {
@@ -100,9 +100,9 @@ static void know_other(const struct move *m)
 	} else if (m->kind == CTP_EV_CREATE && e) {
 		e->entry = m->value;
 		e->since_ns = m->ns;
-		e->met = true;
+		e->discovered = true;
 	} else if (m->kind == CTP_EV_THREAD && e) {
-		e->native = e->met = true;
+		e->native = e->discovered = true;
 		e->since_ns = m->ns;
 	}
 }
@@ -116,14 +116,14 @@ static void take(void *arg, const struct ctp_merged *merged)
 		return;
 	if (e->time >= q->image_until)
 		find_image(k, q, e->time);
-	struct move m = { .kind = e->kind, .how = e->how, .from_gap = merged->from_gap, .to_gap = merged->to_gap,
+	struct transition m = { .kind = e->kind, .how = e->how, .from_gap = merged->from_gap, .to_gap = merged->to_gap,
 			  .tid = merged->tid, .stream = q->stream, .ns = world_ns(k->w, e->time), .image = q->image,
 			  .from = merged->from, .to = merged->to, .from_n = merged->from_n, .to_n = merged->to_n,
 			  .stack = e->stack, .a = e->a, .b = e->b, .value = e->value, .merged = merged };
 	if (e->kind == CTP_EV_SWITCH) {
-		if (!m.from->met)
+		if (!m.from->discovered)
 			meet(m.from, &m, q->native);
-		if (!m.to->met)
+		if (!m.to->discovered)
 			meet(m.to, &m, q->native);
 		k->r = k->sink(k->arg, &m);
 		know_switch(&m);
@@ -152,7 +152,7 @@ static int feed(struct walk *k, uint32_t queue)
 	if (r > 0) {
 		if (!q->native)
 			q->native = p->native;
-		world_tell(k->w, k->done += n * sizeof(struct ctp_record), k->total);
+		world_progress(k->w, k->done += n * sizeof(struct ctp_record), k->total);
 		return ctp_merge_push(k->merge, queue, p->tid, records, (uint32_t)n);
 	}
 	ctp_merge_close(k->merge, queue);

@@ -62,8 +62,8 @@ static int row_of(struct transitions_lines *l, uint64_t id, uint32_t *row)
 static bool count(struct ctp_merge_entity *e, const struct ctp_jsonl_line *line, uint64_t *n)
 {
 	bool gap = line->seq / 2 > e->n + 1;
-	if (!e->met) {
-		e->met = true;
+	if (!e->discovered) {
+		e->discovered = true;
 		e->native = line->native;
 	}
 	*n = line->seq / 2;
@@ -75,7 +75,7 @@ static bool count(struct ctp_merge_entity *e, const struct ctp_jsonl_line *line,
 static int tell(struct transitions_lines *l, uint32_t stream, const struct ctp_jsonl_line *from, const struct ctp_jsonl_line *to)
 {
 	const struct ctp_jsonl_line *first = from ? from : to;
-	struct move m = { .kind = first->is_station ? CTP_EV_STATION : CTP_EV_SWITCH, .tid = first->tid, .stream = stream,
+	struct transition m = { .kind = first->is_station ? CTP_EV_STATION : CTP_EV_SWITCH, .tid = first->tid, .stream = stream,
 			  .ns = first->ts, .pc = first->addr, .station_probe_id = first->station_probe_id };
 	uint32_t a = 0, b = 0;
 	if ((from && row_of(l, from->probe_id, &a)) || (to && row_of(l, to->probe_id, &b)))
@@ -157,7 +157,7 @@ int transitions_lines_walk(const struct world *w, transitions_sink *sink, ctp_me
 			r = transitions_lines_take(l, UINT32_MAX, &line);
 		done += (uint64_t)n;
 		if (++lines % 1024 == 0)
-			world_tell(w, done, (uint64_t)st.st_size);
+			world_progress(w, done, (uint64_t)st.st_size);
 	}
 	if (!r && ferror(f))
 		r = -EIO;

@@ -145,10 +145,10 @@ static int open_any(struct world *w, int wait_ms, struct world_error *error)
 	return r;
 }
 
-void world_tell(const struct world *w, uint64_t done, uint64_t total)
+void world_progress(const struct world *w, uint64_t done, uint64_t total)
 {
 	if (w->watch)
-		w->watch->tell(w->watch->arg, done, total);
+		w->watch->report(w->watch->arg, done, total);
 }
 
 int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error)

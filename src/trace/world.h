@@ -26,7 +26,7 @@ struct world_stream {
 
 // Wants to hear how far reading has got, in bytes; total 0: not known. By one thread at a time.
 struct world_watch {
-	void (*tell)(void *arg, uint64_t done, uint64_t total);
+	void (*report)(void *arg, uint64_t done, uint64_t total);
 	void *arg;
 };
 
@@ -68,7 +68,7 @@ int world_open(struct world *w, const char *path, int wait_ms, struct world_erro
 // The same, watched until the world is closed.
 int world_open_watched(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
 		       struct world_error *error);
-void world_tell(const struct world *w, uint64_t done, uint64_t total);
+void world_progress(const struct world *w, uint64_t done, uint64_t total);
 void world_close(struct world *w);
 // 0 if `layout` is ours, else -EPROTO and why; `what` begins the line.
 int world_layout(struct world_error *e, const char *what, uint32_t layout);

@@ -15,7 +15,7 @@
 
 const char fuzz_name[] = "trace";
 
-static int no_move(void *arg, const struct move *m)
+static int no_move(void *arg, const struct transition *m)
 {
 	++*(unsigned *)arg;
 	return 0;

@@ -183,7 +183,7 @@ static void stays_in_its_folder(void **state)
 	world_close(&w);
 }
 
-static int count(void *arg, const struct move *m)
+static int count(void *arg, const struct transition *m)
 {
 	++*(unsigned *)arg;
 	return 0;

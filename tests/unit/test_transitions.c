@@ -57,7 +57,7 @@ struct heard {
 	size_t n, enough;
 };
 
-static int hear(void *arg, const struct move *m)
+static int hear(void *arg, const struct transition *m)
 {
 	struct heard *h = arg;
 	assert_true(h->n < 64);

@@ -153,8 +153,8 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	uint64_t data = registered ? s->wait->data : s->cand->was.reg_data;
 	if (!registered && !s->cand->was.reg_time)
 		data = s->state->lo; // it was never registered: nobody's data
-	const struct ctp_fd *other = image_other_row(s->image, s->state->id, data, s->cand->fd,
-						     &same_number);
+	const struct ctp_fd *other = image_other_registration(s->image, s->state->id, data, s->cand->fd,
+							      &same_number);
 	enum holds led = leads(s), only = only_wait(s);
 	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
 	if (led == HOLDS_FALSE)

@@ -30,7 +30,7 @@ static char *room(struct lines_out *o)
 	return o->buffer + o->used;
 }
 
-static size_t station(char *out, const struct move *m)
+static size_t station(char *out, const struct transition *m)
 {
 	bool active = m->to != NULL;
 	struct ctp_jsonl_line l = { active ? m->b : m->a, m->tid, m->pc, 2 * (active ? m->to_n : m->from_n), m->ns,
@@ -38,7 +38,7 @@ static size_t station(char *out, const struct move *m)
 	return ctp_jsonl_format(out, &l);
 }
 
-static int take(void *arg, const struct move *m)
+static int take(void *arg, const struct transition *m)
 {
 	struct lines_out *o = arg;
 	if (m->kind == CTP_EV_STATION)

@@ -131,13 +131,13 @@ static struct profile_site about(const struct profile *p, const struct image *m,
 }
 
 // An end has no number of its own, which would tell whether moves before it were lost.
-static bool unsure(const struct profile *p, const struct move *m)
+static bool unsure(const struct profile *p, const struct transition *m)
 {
 	return m->kind != CTP_EV_SWITCH && m->kind != CTP_EV_STATION && p->world->lost > 0;
 }
 
 // Since its last move records of it were lost.
-static void lost(struct profile *p, const struct move *m, const struct ctp_merge_entity *e, uint64_t end)
+static void lost(struct profile *p, const struct transition *m, const struct ctp_merge_entity *e, uint64_t end)
 {
 	struct profile_site s = about(p, m->image, e, PROFILE_LOST, 0, 0);
 	uint64_t ns = e->since_ns ? passed(e->since_ns, m->ns, end) : 0;
@@ -149,7 +149,7 @@ static void lost(struct profile *p, const struct move *m, const struct ctp_merge
 }
 
 // A slice has ended, by a switch or for good. `mine` is what of it the loop slept.
-static void leaves(struct profile *p, const struct move *m, uint64_t end)
+static void suspends(struct profile *p, const struct transition *m, uint64_t end)
 {
 	struct ctp_merge_entity *e = m->from;
 	struct profile_site s = about(p, m->image, e, PROFILE_STACK, m->stack, m->pc);
@@ -168,7 +168,7 @@ static void leaves(struct profile *p, const struct move *m, uint64_t end)
 }
 
 // A wait has ended; also for good.
-static void goes_on(struct profile *p, const struct move *m, const struct ctp_merge_entity *e, bool gap, uint64_t end)
+static void resumes(struct profile *p, const struct transition *m, const struct ctp_merge_entity *e, bool gap, uint64_t end)
 {
 	struct profile_site s = about(p, m->image, e, PROFILE_STACK, e->stack, e->addr);
 	if (gap) {
@@ -212,7 +212,7 @@ static void turned(struct profile *p, uint64_t by, uint64_t ns)
 }
 
 // Of a loop that has not switched since the history begins, nothing but its sleeps may be known.
-static void slept(struct profile *p, const struct move *m, uint64_t end)
+static void slept(struct profile *p, const struct transition *m, uint64_t end)
 {
 	uint64_t from = world_ns(p->world, m->merged->event.time - m->value), since = m->from ? m->from->since_ns : 0;
 	struct profile_loop *l = m->from ? NULL : loop_of(p, m->a);
@@ -240,7 +240,7 @@ static void turned_last(struct profile *p, const struct image *m)
 	}
 }
 
-static int take(void *arg, const struct move *m)
+static int take(void *arg, const struct transition *m)
 {
 	struct profile *p = arg;
 	uint64_t end = end_of(p, m->image);
@@ -248,17 +248,17 @@ static int take(void *arg, const struct move *m)
 	case CTP_EV_SWITCH:
 	case CTP_EV_STATION:
 		if (m->from)
-			leaves(p, m, end);
+			suspends(p, m, end);
 		if (m->to)
-			goes_on(p, m, m->to, m->to_gap, end);
+			resumes(p, m, m->to, m->to_gap, end);
 		break;
 	case CTP_EV_FINISH:
 		if (m->from)
-			leaves(p, m, end);
+			suspends(p, m, end);
 		break;
 	case CTP_EV_DESTROY:
 		if (m->from)
-			goes_on(p, m, m->from, unsure(p, m), end);
+			resumes(p, m, m->from, unsure(p, m), end);
 		break;
 	case CTP_EV_READY:
 		turned(p, m->b, m->ns);

@@ -88,7 +88,7 @@ static int choose_busy(struct timeline *t, const struct world *w)
 	return e;
 }
 
-static struct timeline_lane *lane_of(struct timeline *t, const struct move *m, struct ctp_merge_entity *e)
+static struct timeline_lane *lane_of(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e)
 {
 	uint32_t known = e->mine >> 2 & NO_LANE;
 	if (!known) {
@@ -117,7 +117,7 @@ static void group_until(struct timeline *t, struct timeline_group *g, uint64_t n
 	}
 }
 
-static struct timeline_group *group_of(struct timeline *t, const struct move *m, struct ctp_merge_entity *e)
+static struct timeline_group *group_of(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e)
 {
 	uint32_t at = (uint32_t)(e->mine >> 32);
 	if (at)
@@ -143,7 +143,7 @@ static struct timeline_group *group_of(struct timeline *t, const struct move *m,
 }
 
 // It lives so from now on; LIVES: not at all any more.
-static int live(struct timeline *t, const struct move *m, struct ctp_merge_entity *e, unsigned life, uint64_t now)
+static int live(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e, unsigned life, uint64_t now)
 {
 	unsigned was = (unsigned)(e->mine & MINE_LIFE);
 	struct timeline_group *g = group_of(t, m, e);
@@ -169,7 +169,7 @@ static unsigned finest(const struct world *w)
 	return w->threads <= 4 ? 16384 : w->threads <= 32 ? 4096 : 1024;
 }
 
-static struct timeline_thread *thread_of(struct timeline *t, const struct world *w, const struct move *m)
+static struct timeline_thread *thread_of(struct timeline *t, const struct world *w, const struct transition *m)
 {
 	uint64_t key = (uint64_t)m->tid ^ (m->image ? (uint64_t)m->image->index + 1 : 0) << 40;
 	uint32_t at = idmap_get(&t->by_thread, key);
@@ -241,7 +241,7 @@ static void lane_until(struct timeline_lane *l, enum timeline_lane_kind kind, ui
 	}
 }
 
-static int leaves(struct timeline *t, const struct move *m, uint64_t now)
+static int suspends(struct timeline *t, const struct transition *m, uint64_t now)
 {
 	struct timeline_lane *l = lane_of(t, m, m->from);
 	bool ends = m->how == CTP_HOW_GONE || m->how == CTP_HOW_RETURN;
@@ -254,12 +254,12 @@ static int leaves(struct timeline *t, const struct move *m, uint64_t now)
 }
 
 // For how long it has been ready to go on.
-static uint64_t ready_for(const struct move *m)
+static uint64_t ready_for(const struct transition *m)
 {
 	return m->to && m->to->ready_ns && m->to->ready_ns < m->ns ? m->ns - m->to->ready_ns : 0;
 }
 
-static int goes_on(struct timeline *t, const struct move *m, uint64_t now)
+static int resumes(struct timeline *t, const struct transition *m, uint64_t now)
 {
 	struct timeline_lane *l = lane_of(t, m, m->to);
 	if (l) {
@@ -273,14 +273,14 @@ static int goes_on(struct timeline *t, const struct move *m, uint64_t now)
 	return m->to->native ? 0 : live(t, m, m->to, LIFE_RUNNING, now);
 }
 
-static int switches(struct timeline *t, const struct world *w, const struct move *m, uint64_t now)
+static int switches(struct timeline *t, const struct world *w, const struct transition *m, uint64_t now)
 {
 	struct timeline_thread *r = thread_of(t, w, m);
 	int e = r ? thread_until(t, r, now, 0) : -ENOMEM;
 	if (!e && m->from)
-		e = leaves(t, m, now);
+		e = suspends(t, m, now);
 	if (!e && m->to)
-		e = goes_on(t, m, now);
+		e = resumes(t, m, now);
 	if (e)
 		return e;
 	t->gaps += m->from_gap + m->to_gap;
@@ -297,7 +297,7 @@ static int switches(struct timeline *t, const struct world *w, const struct move
 }
 
 // A thread, on its own stack. It may have got the number of one that has ended: nobody ran in between.
-static int begins(struct timeline *t, const struct world *w, const struct move *m, uint64_t now)
+static int begins(struct timeline *t, const struct world *w, const struct transition *m, uint64_t now)
 {
 	struct timeline_thread *r = thread_of(t, w, m);
 	int e = r ? slice(t, r, 0, now > r->last ? now - r->last : 0, 0) : -ENOMEM;
@@ -310,7 +310,7 @@ static int begins(struct timeline *t, const struct world *w, const struct move *
 }
 
 // It comes back from a wait of its loop, in which it was for so many ticks.
-static int woke(struct timeline *t, const struct world *w, const struct move *m, uint64_t now)
+static int woke(struct timeline *t, const struct world *w, const struct transition *m, uint64_t now)
 {
 	struct timeline_thread *r = thread_of(t, w, m);
 	uint64_t at = m->merged ? m->merged->event.time : 0;
@@ -322,7 +322,7 @@ struct walk {
 	const struct world *w;
 };
 
-static int hear(void *arg, const struct move *m)
+static int hear(void *arg, const struct transition *m)
 {
 	struct walk *k = arg;
 	struct timeline *t = k->t;

@@ -23,7 +23,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 // ------------------------------------------------------- threads, coroutines
 
-static uint64_t pid_of(const struct tracks *t, const struct move *m)
+static uint64_t pid_of(const struct tracks *t, const struct transition *m)
 {
 	const struct world *w = t->report->world;
 	uint64_t pid = m->image ? m->image->pid : w->nimages ? w->images[0].pid : 0;
@@ -31,7 +31,7 @@ static uint64_t pid_of(const struct tracks *t, const struct move *m)
 }
 
 // NULL: no memory.
-static struct tracks_thread *thread_of(struct tracks *t, const struct move *m)
+static struct tracks_thread *thread_of(struct tracks *t, const struct transition *m)
 {
 	bool stations = m->kind == CTP_EV_STATION;
 	for (size_t i = 0; i < t->nthreads; i++)
@@ -48,7 +48,7 @@ static struct tracks_thread *thread_of(struct tracks *t, const struct move *m)
 }
 
 // A coroutine's row, a new one if need be. NO_ROW: it is a thread's own stack, or nobody. 0 or -ENOMEM.
-static int row_of(struct tracks *t, const struct move *m, struct ctp_merge_entity *e, uint64_t entry, uint32_t *row)
+static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge_entity *e, uint64_t entry, uint32_t *row)
 {
 	*row = NO_ROW;
 	if (!e || e->native)
@@ -180,7 +180,7 @@ static struct tracks_coroutine *runner(struct tracks *t, const struct tracks_thr
 	return c && c->id == th->id ? c : NULL;
 }
 
-static int leaves(struct tracks *t, const struct move *m, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
+static int suspends(struct tracks *t, const struct transition *m, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
 {
 	bool gone = m->how == CTP_HOW_GONE || m->how == CTP_HOW_RETURN;
 	if (m->from_gap || c->state != TRACKS_RUNNING)
@@ -196,7 +196,7 @@ static int leaves(struct tracks *t, const struct move *m, struct tracks_thread *
 	return free_row(t, m->from);
 }
 
-static void goes_on(struct tracks *t, const struct move *m, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
+static void resumes(struct tracks *t, const struct transition *m, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
 {
 	if (m->to_gap || c->state == TRACKS_RUNNING)
 		lose_state(t, th, c, ns);
@@ -205,7 +205,7 @@ static void goes_on(struct tracks *t, const struct move *m, struct tracks_thread
 	begin_state(t, th, c, TRACKS_RUNNING, ns);
 }
 
-static int take_switch(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static int take_switch(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	uint32_t a, b;
 	int r = row_of(t, m, m->from, m->from ? m->from->entry : 0, &a);
@@ -224,9 +224,9 @@ static int take_switch(struct tracks *t, const struct move *m, struct tracks_thr
 	if (m->from && m->from->native)
 		th->native = m->from->id;
 	if (from)
-		r = leaves(t, m, th, from, ns);
+		r = suspends(t, m, th, from, ns);
 	if (to)
-		goes_on(t, m, th, to, ns);
+		resumes(t, m, th, to, ns);
 	if (m->to)
 		begin_run(t, th, m->to->id, to, ns);
 	th->last_ns = ns;
@@ -234,7 +234,7 @@ static int take_switch(struct tracks *t, const struct move *m, struct tracks_thr
 	return r;
 }
 
-static int take_create(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static int take_create(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	uint32_t row;
 	int r = row_of(t, m, m->from, m->value, &row);
@@ -249,7 +249,7 @@ static int take_create(struct tracks *t, const struct move *m, struct tracks_thr
 	return 0;
 }
 
-static int take_end(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static int take_end(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	if (!m->from || !m->from->mine)
 		return 0;
@@ -264,7 +264,7 @@ static int take_end(struct tracks *t, const struct move *m, struct tracks_thread
 }
 
 // An event came that leads to a coroutine: from now on it waits for its turn alone.
-static void take_ready(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static void take_ready(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	struct tracks_coroutine *c = m->from && m->from->mine ? &t->coroutines[m->from->mine - 1] : NULL;
 	if (!c || c->state != TRACKS_SUSPENDED)
@@ -279,7 +279,7 @@ static void take_ready(struct tracks *t, const struct move *m, struct tracks_thr
 	begin_state(t, th, c, TRACKS_READY, ns);
 }
 
-static void take_slept(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static void take_slept(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	uint64_t ticks = m->merged ? m->merged->event.time : 0, ns = later(m->ns, th->last_ns);
 	if (ticks > m->value)
@@ -287,7 +287,7 @@ static void take_slept(struct tracks *t, const struct move *m, struct tracks_thr
 	th->last_ns = ns;
 }
 
-static void take_thread(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static void take_thread(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	uint64_t ns = later(m->ns, th->last_ns);
 	if (th->runs) // another thread had this number before
@@ -296,7 +296,7 @@ static void take_thread(struct tracks *t, const struct move *m, struct tracks_th
 	begin_run(t, th, m->a, NULL, ns);
 }
 
-static void take_other(struct tracks *t, const struct move *m, struct tracks_thread *th)
+static void take_other(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	char name[32], text[64];
 	uint64_t ns = th->last_ns = later(m->ns, th->last_ns);
@@ -308,7 +308,7 @@ static void take_other(struct tracks *t, const struct move *m, struct tracks_thr
 	}
 }
 
-static int take(void *arg, const struct move *m)
+static int take(void *arg, const struct transition *m)
 {
 	struct tracks *t = arg;
 	struct tracks_thread *th = thread_of(t, m);

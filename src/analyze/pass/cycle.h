@@ -20,7 +20,7 @@ struct cycle_waiter {
 	const struct ctp_fd *fd;
 	uint64_t on;  // whom it waits for; CYCLE_NOBODY
 	size_t next;  // that one's place; SIZE_MAX
-	unsigned walk; // in which it was met
+	unsigned walk; // in which it was discovered
 };
 
 struct cycle {

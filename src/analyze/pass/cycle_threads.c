@@ -31,8 +31,8 @@ struct knot {
 	const struct cycle *c;
 	const struct set_looks *l;
 	bool *stuck;   // by thread
-	bool *met;     // by thread: in this walk
-	bool *told;    // by thread
+	bool *discovered; // by thread: in this walk
+	bool *reported; // by thread
 	struct step *steps;
 	size_t n, room;
 };
@@ -226,9 +226,9 @@ static bool leads_by(struct knot *k, uint64_t who, size_t to)
 static bool leads(struct knot *k, size_t at, size_t to)
 {
 	const struct set_thread *t = &k->l->threads[at];
-	if (k->met[at] || !push(k, (struct step){ at, t->entity, -1 }))
+	if (k->discovered[at] || !push(k, (struct step){ at, t->entity, -1 }))
 		return false;
-	k->met[at] = true;
+	k->discovered[at] = true;
 	size_t own = k->n - 1, of = t->in == SET_JOIN || t->in == SET_LOCK ? of_tid(k, t->of) : NONE;
 	if (of != NONE && (of == to || leads(k, of, to)))
 		return true;
@@ -275,7 +275,7 @@ static const struct set_unread *unanswered(const struct knot *k)
 	return NULL;
 }
 
-// ------------------------------------------------------------- what is told
+// ------------------------------------------------------------- what is reported
 
 static const char *text_of(const struct knot *k, const struct step *s, bool last, struct results *out)
 {
@@ -323,7 +323,7 @@ static bool is_coroutine(const struct knot *k, const struct step *s)
 }
 
 // Coroutines are told of; threads' own stacks only where there is none, and no loop as such: those who wait for it are stuck.
-static bool is_told(const struct knot *k, const struct step *s)
+static bool is_reported(const struct knot *k, const struct step *s)
 {
 	bool any = false;
 	for (size_t i = 0; i < k->n; i++)
@@ -344,7 +344,7 @@ static int report(const struct knot *k, size_t at, const struct obligations *pro
 		.fix = "join a thread when it has said that it is done, where nothing is held that it may want and its channels "
 		       "are served, or let it end by itself",
 	};
-	if (is_told(k, next))
+	if (is_reported(k, next))
 		v.actor = (struct case_party){ .did = "waits on", .id = next->id, .stack = stack_of(k, next) };
 	case_event(&v, e->since, s->id, t ? "goes on" : "suspends");
 	return results_add(out, &v);
@@ -360,8 +360,8 @@ static int tell(struct knot *k, struct results *out)
 	const char *text = chain(k, out);
 	for (size_t i = 0; i < k->n; i++) {
 		if (k->steps[i].thread != NONE)
-			k->told[k->steps[i].thread] = true;
-		if (!r && proof.verdict != VERDICT_NONE && is_told(k, &k->steps[i]))
+			k->reported[k->steps[i].thread] = true;
+		if (!r && proof.verdict != VERDICT_NONE && is_reported(k, &k->steps[i]))
 			r = report(k, i, &proof, text, out);
 	}
 	return r;
@@ -378,16 +378,16 @@ int cycle_threads(const struct cycle *c, struct results *out)
 	k.steps = calloc(k.room, sizeof(*k.steps));
 	if (!k.stuck || !k.steps)
 		r = -ENOMEM;
-	k.met = k.stuck + n;
-	k.told = k.met + n;
+	k.discovered = k.stuck + n;
+	k.reported = k.discovered + n;
 	if (!r)
 		settle(&k);
 	for (size_t i = 0; !r && i < n; i++) {
-		if (!k.stuck[i] || k.told[i] || k.l->threads[i].in != SET_JOIN)
+		if (!k.stuck[i] || k.reported[i] || k.l->threads[i].in != SET_JOIN)
 			continue;
 		k.n = 0;
 		for (size_t m = 0; m < n; m++)
-			k.met[m] = false;
+			k.discovered[m] = false;
 		if (leads(&k, i, i))
 			r = tell(&k, out);
 	}
