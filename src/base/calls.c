@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// System calls by name, as libseccomp knows them: those of the machine that this
-// was built for, as only such programs are traced.
+// Names of system calls from libseccomp, for the machine that this was built for: only such programs are traced.
 #include "base/calls.h"
 
 #include <seccomp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pairs of ticks and CLOCK_MONOTONIC, read back to back: of several tries the
-// one during which the counter moved least. Two pairs give the rate.
+// Reads pairs of ticks and CLOCK_MONOTONIC back to back; of several tries it takes the one
+// in which the counter advanced least. Two pairs give the rate.
 #include "base/clock.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// clock.h - ticks and nanoseconds: raw TSC where the kernel itself keeps time
-// by it, else CLOCK_MONOTONIC.
+// clock.h - ticks and nanoseconds: the raw TSC where the kernel keeps time by it, else
+// CLOCK_MONOTONIC.
 #pragma once
 
 #include <stdbool.h>

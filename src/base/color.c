@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Colors are for a terminal that can show them, unless somebody said otherwise.
+// Colours are on for a terminal that can show them, unless an option or the environment says otherwise.
 #include "base/color.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Whole files in memory, and paths. A mapping is private and read-only; an
-// empty file maps to nothing. Only files that nobody shortens any more are
-// mapped (tables are written once); growing streams are read with pread.
+// Whole files in memory, and paths. A mapping is private and read-only; an empty file maps
+// to nothing. Only files that nobody shortens are mapped (tables are written once); growing
+// streams are read with pread.
 #include "base/file.h"
 
 #include <errno.h>

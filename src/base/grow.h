@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// grow.h - growable arrays: a pointer, a count and a capacity that the caller keeps.
+// grow.h - growable arrays: the caller keeps a pointer, a count and a capacity.
 #pragma once
 
 #include <errno.h>

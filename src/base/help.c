@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The text of --help. What an option does begins in one column for all; below
-// the option where that is too long to stand beside it.
+// The text of --help. Descriptions begin in one column; below the option where the option
+// is too long.
 #include "base/help.h"
 
 #include <string.h>

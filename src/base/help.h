@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// help.h - the text of --help: options on the left, what they do beside them,
-// in lines that the terminal holds.
+// help.h - the text of --help: options on the left, descriptions on the right, wrapped to the terminal.
 #pragma once
 
 #include <stddef.h>

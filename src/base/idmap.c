@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A map from 64-bit keys to 32-bit values: open addressing, at most half
-// full, so a chain is short; keys are mixed, because ids are dense.
-// Invariant: a place is empty if and only if its value is IDMAP_NONE.
+// A hash map from 64-bit keys to 32-bit values: open addressing, at most half full, so
+// that chains are short. Keys are mixed, because ids are dense.
+// Invariant: a slot is empty if and only if its value is IDMAP_NONE.
 #include "base/idmap.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A map by hash; of two keys with one hash the later stands under the next.
+// A map by hash. If two strings have the same hash, the later one gets the next free key.
 #include "base/intern.h"
 
 #include <stdlib.h>

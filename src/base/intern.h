@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// intern.h - numbers for byte strings: 1 for the first that was met, 2 for the next.
+// intern.h - numbers byte strings: 1 for the first one, 2 for the next new one.
 #pragma once
 
 #include "base/idmap.h"

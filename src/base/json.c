@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What every JSON that we write needs: numbers that do not fit become the
-// largest that does, strings that are no UTF-8 keep what can be read of them.
+// What all our JSON needs: numbers out of range become the largest possible one, and of
+// strings that are not UTF-8 the readable part is kept.
 #include "base/json.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// json.h - what every JSON that we write needs.
+// json.h - helpers to read and write JSON.
 #pragma once
 
 #include <jansson.h>

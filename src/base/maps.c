@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// /proc/PID/maps, a line at a time. A process with a hundred thousand stacks
-// has as many mappings: the numbers are read by hand, as sscanf would take
-// longer than all the rest.
+// Reads /proc/PID/maps line by line. A process with a hundred thousand stacks has as many
+// mappings; numbers are parsed by hand, as sscanf would take longer than all else.
 #include "base/maps.h"
 
 #include <errno.h>

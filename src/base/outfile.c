@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// /dev/stderr is a link as well, and opening it anew would give a file that stderr is redirected to
-// a second offset: its writers would overwrite each other. So what means a descriptor of ours is duplicated.
+// /dev/stderr is a link, too. To open it anew would give a redirected file a second
+// offset, and its writers would overwrite each other. So a path that means one of our own
+// descriptors is duplicated instead.
 #include "base/outfile.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// outfile.h - files that a command writes because the user named them.
+// outfile.h - opens output files that the user named.
 #pragma once
 
 #include <stdio.h>

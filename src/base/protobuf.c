@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A message within another has its length before it. One byte is kept for that; a message of
-// 128 bytes or more, which are few, is moved on when it ends.
+// A nested message is preceded by its length. One byte is reserved for that; the few
+// messages of 128 bytes or more are moved when they end.
 #include "base/protobuf.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Small things in words: durations, and lines that wrap between pieces.
+// Durations in words, and lines that wrap between their pieces.
 #include "base/text.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// text.h - small things in words: durations, and lines that wrap.
+// text.h - durations in words, text without control characters, and lines that wrap.
 #pragma once
 
 #include <stdbool.h>

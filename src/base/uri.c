@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A path may hold any byte but NUL: what is not unreserved in a URI's path is
-// written as %XX. A relative path's first segment may hold no colon; that, too,
-// is written so.
+// A path may hold any byte but NUL. Every byte that is not unreserved in a URI is written
+// as %XX, and so is a colon in the first segment of a relative path.
 #include "base/uri.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The region is found by its magic among the segments. Whatever stands in the file, no
-// offset of it is used before it is bounded, by the file's size or by the caller. What a
-// core lacks reads as zeros, which in every table of ours means: not in use.
+// Finds the region by its magic among the segments. No offset of the file is used before it
+// is bounded, by the file's size or by the caller. What a core file lacks reads as zeros,
+// which in every table of a region means: not in use.
 #include "core/corefile.h"
 
 #include <elf.h>

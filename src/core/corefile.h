@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// corefile.h - a core file of a traced process: its memory, what the kernel noted, and
-// where ctp's region lies in it.
+// corefile.h - a core file of a traced process: its memory, the kernel's notes, and where the
+// region is.
 #pragma once
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// asserts.h - the layout of ctp.h, offset by offset, as spec/cTP.md has it.
-// Included by ctp.h alone, so that nobody can have one without the other.
+// asserts.h - asserts the layout of ctp.h offset by offset, as spec/cTP.md gives it. Only
+// ctp.h includes it, so that nobody has the layout without the asserts.
 #pragma once
 
 #define CTP_AT(type, field, off) \

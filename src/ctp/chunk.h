@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// chunk.h - the pool of chunks that --flight makes of the rings. A thread takes the chunk
-// that was begun longest ago and that no thread writes in, and overwrites it: nobody is
-// waited for, and nothing is asked of a reader. One who copies a chunk looks at its `seq`
-// again afterwards, as with a sequence lock: taken anew, it is discarded.
+// chunk.h - the pool of chunks that replaces the rings under --flight. A thread takes the
+// chunk that was begun longest ago and that no other thread writes to, and overwrites it.
+// No writer waits and no reader is asked: whoever copies a chunk checks its `seq` afterwards,
+// as with a sequence lock, and discards the copy if the chunk was taken anew.
 //
-// The writer's fast way stays ring.h's: `until` lies at the chunk's end, and the address
-// of the ring is such that the chunk's slots lie where their numbers say.
+// The writer's fast path is that of ring.h: `until` is at the chunk's end, and the ring's
+// address is chosen such that the chunk's slots have the addresses that their numbers give.
 #pragma once
 
 #include "ctp/region.h"

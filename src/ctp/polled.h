@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// polled.h - what poll and select are given, read the same way on both sides: the
-// guest marks each descriptor of the set before the call (ctp_fd.polled) and sums
-// them up (ctp_thread.set_sum); the engine reads the set from the memory of a
-// thread that sleeps, and believes it if the sum is still the same: the kernel
-// made its copy at the entry, and another thread may have written there since.
+// polled.h - what poll and select are given, judged in the same way by the library and by
+// ctp-run. The library marks each descriptor of the set before the call (ctp_fd.polled) and
+// keeps a checksum of the set (ctp_thread.set_sum). ctp-run reads the set from the memory of
+// a thread that sleeps, and trusts it if the checksum still matches: the kernel copied the
+// set at the entry, and another thread may have written there since.
 #pragma once
 
 #include <poll.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// race.h - reads and writes that race on purpose, and what ThreadSanitizer is told of them.
+// race.h - reads and writes that race on purpose, and how they are kept from ThreadSanitizer.
 //
-// Two kinds. The payload of a sequence lock is copied while a writer may be in it, and the
-// sequence says afterwards whether the copy counts (seq.h). And a word of an entry is looked
-// at without the lock, as a hint that whoever acts on it checks again.
+// There are two kinds. The payload of a sequence lock is copied while a writer may change it,
+// and the sequence decides afterwards whether the copy is valid (seq.h). And a word of an
+// entry is read without the lock, as a hint that its user checks again.
 //
-// ThreadSanitizer models no fences and does not know that a torn copy is discarded, so it is
-// not shown the copy. All else it sees: that two writers exclude each other, and that what is
+// ThreadSanitizer does not model fences and does not know that a torn copy is discarded, so it
+// is not shown the copy. It sees all else: that two writers exclude each other, and that what is
 // read without a sequence was published.
 #pragma once
 

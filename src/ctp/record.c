@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Records of one or two slots into events. What a short switch leaves out is taken
-// from the cursor: who leaves, and with what number. Nothing is trusted but that the
-// slots are there.
+// Decodes records of one or two slots. What a short switch leaves out (the outgoing
+// coroutine and its number) comes from the cursor. The slots may hold anything; only their
+// count is trusted.
 #include "ctp/record.h"
 
 #define SHORT_STACK_MASK ((1u << CTP_SHORT_STACK_BITS) - 1)

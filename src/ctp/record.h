@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// record.h - records as they are read. A cursor is what must be known of a thread
-// before its next record: who runs, and from where short ids count. Each packet of
-// a trace begins with one, so that it can be read alone.
+// record.h - records as events. A cursor is what a reader must know of a thread before its
+// next record: which coroutine runs, and the base of short ids. Each packet of a trace begins
+// with one, so that it can be read alone.
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// records.h - the part of the layout that says what happened, where ctp.h says what
-// is: incidents, the crash, and the records of the rings. Included by ctp.h alone.
+// records.h - the part of the layout that says what happened; ctp.h says what is now. It has
+// the incidents, the crash, and the records of the rings. Only ctp.h includes it.
 #pragma once
 
 // ----------------------------------------------------- extension: incidents

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The layout of a region. Capacity is address space, not memory: the file is
-// sparse, and a part that is never touched costs nothing. Order: header,
-// stations, then page-aligned parts, rings last.
+// Lays out a region. Capacity is address space, not memory: the file is sparse, and a part
+// that nobody touches costs nothing. Order: header, stations, then page-aligned parts, rings
+// last.
 #include "ctp/region.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// region.h - laying out a region, and finding its parts. Used by whoever
-// makes one: ctp-run, or libctp.so when it is preloaded alone.
+// region.h - lays out a region and finds its parts, for whoever makes one: ctp-run, or
+// libctp.so if it is preloaded alone.
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The ids of the rules, and back to their numbers.
+// The ids of the rules, and the way back to their numbers.
 #include "ctp/rules.h"
 
 #include <stdio.h>

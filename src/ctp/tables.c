@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a region's counters say is in use. They come from the program, and are
-// bounded by the reader's own idea of the layout; memory that was never touched
-// is not to come into being by being looked at.
+// How many rows of each table are in use, by the region's counters. The program writes these,
+// so they are bounded by the reader's own copy of the layout; and a page that was never
+// written is not read, as that would allocate it.
 #include "ctp/tables.h"
 
 #include <string.h>

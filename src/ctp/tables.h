@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// tables.h - which rows of a region's tables are in use, for whoever copies them out:
-// into a trace (spec/trace.md, "Tables"), or from a core file.
+// tables.h - which rows of a region's tables are in use, for code that copies them: into a
+// trace (spec/trace.md, "Tables"), or from a core file.
 #pragma once
 
 #include "ctp/region.h"

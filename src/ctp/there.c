@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SEEK_DATA counts what has been swapped out, too, and makes nothing real. Where a file
-// system cannot tell, all is there.
+// SEEK_DATA finds pages that were written, swapped ones too, and allocates none. On a file
+// system that cannot tell, every page counts as written.
 #include "ctp/there.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// there.h - which of a region is memory. It is sparse, and to read a page that was never
-// written makes it real, so counts and numbers that the program writes are not enough to
-// look at a row: it must be there. A page that is not there holds zeros: no row.
+// there.h - which pages of a region are memory. A region is sparse, and to read a page that
+// was never written allocates it. So counters and numbers that the program writes are not
+// enough to read a row: its page must exist. A page that does not exist holds zeros: no row.
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// wait_inference.h - does a coroutine that says nothing of a descriptor wait for it? It did
-// not try it in vain in its last slice, nor register it there; but where it stands
-// an event of it woke it before, or the registration leads to it.
+// wait_inference.h - does a coroutine wait for a descriptor that it did not name? In its last
+// slice it neither tried the descriptor in vain nor registered it, but an event of the
+// descriptor resumed it where it is suspended, or the registration leads to it. ctp-run and
+// ctp-analyze judge by the same functions.
 #pragma once
 
 #include <stdbool.h>

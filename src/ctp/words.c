@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the numbers of the region are called in reports.
+// The names of numbers of the region.
 #include "ctp/words.h"
 
 #include <signal.h>

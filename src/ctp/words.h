@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// words.h - what the numbers of the region are called in reports.
+// words.h - how reports call the numbers of the region.
 #pragma once
 
 #include <stddef.h>

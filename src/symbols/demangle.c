@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// C++ names by the C++ runtime's own demangler, which knows what this
-// compiler mangles. Declared here because its header is C++.
+// Calls the C++ runtime's demangler, which knows what this compiler mangles. It is
+// declared here because its header is C++.
 #include "symbols/demangle.h"
 
 #include <stdlib.h>

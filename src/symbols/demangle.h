@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// demangle.h - C++ names as their authors wrote them.
+// demangle.h - demangled C++ names.
 #pragma once
 
 // A new string: the demangled name, or a copy of what is not mangled. NULL

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A stripped program has no names for its own functions, but to unwind them it must say where
-// each begins: .eh_frame_hdr is a sorted table of that. Only the usual form is read (four bytes
-// each, relative to the table), and only what its entry in .eh_frame says as well: a file may
-// hold anything, and what lies between two functions is neither's.
+// A stripped program has no names for its functions, but unwinding needs the place where
+// each begins: .eh_frame_hdr is a sorted table of these. Only its usual form is read
+// (four bytes each, relative to the table), and an entry counts only if .eh_frame agrees:
+// a file may hold anything, and what lies between two functions belongs to neither.
 #include "symbols/ehframe.h"
 
 #include <elf.h>

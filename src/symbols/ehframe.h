@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// ehframe.h - where a function without a name begins.
+// ehframe.h - finds where a function without a name begins.
 #pragma once
 
 #include <libelf.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What a coroutine is called by whose first function is a template of its
-// library's: Boost's fiber_entry<fiber_record<context, stack, F>> says what F
-// is, where F is a type of its own: a lambda, or a functor. Of a function that
-// was given by address the type tells nothing; then the template alone is named.
-// The names come from a file that may hold anything: all is bounded by the text.
-// Or it is a trampoline in a source file of its library: then a function further in tells more.
+// Finds what a coroutine runs if its first function belongs to a library. Boost's
+// fiber_entry<fiber_record<context, stack, F>> names F, if that is a type of its own: a
+// lambda or a functor. If F is the type of a function pointer, only the template is named.
+// Or the first function is a trampoline in the library's source: then the next frame tells
+// more. Names come from a file that may hold anything; all reads are bounded by the text.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Stacks as frames with names, and how a frame is called. What a reader never
-// wants is left out here, for every format: the frames of libctp.so, which are
-// not the program's and would change fingerprints with each version of ctp.
+// Turns stacks into frames with names. Frames of libctp.so are left out here for every
+// format: they are not the program's, and would change fingerprints with each version.
 #include "symbols/frames.h"
 
 #include <errno.h>

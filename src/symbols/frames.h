@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// frames.h - stacks as frames with names, and how a frame is called.
+// frames.h - stacks as frames with names, and what a frame is called.
 #pragma once
 
 #include "symbols/symbols.h"

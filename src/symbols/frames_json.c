@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Frames as JSON, the same in every report. Keys may be added; none changes or goes.
+// Frames as JSON, the same in every report. Keys may be added; none changes or is removed.
 #include "symbols/frames_json.h"
 
 #include <inttypes.h>

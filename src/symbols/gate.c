@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// An object file names others: its separate debug file, that one's supplement, split DWARF. libdw opens what they
-// name with open(), and not all of it through a callback, so a FIFO of that name would stop the reader for ever. The
-// program's own `open` takes the place of libc's for the libraries too: while the gate is closed it
-// opens regular files alone.
+// An object file names others: its separate debug file, that one's supplement, split
+// DWARF. libdw opens these with open(), not all of them through a callback, so a FIFO of
+// such a name would block the reader for ever. This program's `open` replaces libc's for
+// libraries too; while the gate is closed it opens regular files only.
 #include "symbols/gate.h"
 
 #include <errno.h>

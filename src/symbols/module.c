@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// One object file and its debug information, by libdwfl: it finds separate
-// debug files (build id, debuglink) and falls back to symbol tables. Each
-// module has a Dwfl of its own, at the address where it was mapped, so that
-// two that were mapped at one address at different times do not collide.
-// A file with another build id than the one that ran is not used.
+// One object file and its debug information, by libdwfl, which finds separate debug files
+// (build id, debuglink) and falls back to symbol tables. Each module has a Dwfl of its
+// own at the address where it was mapped, so that two modules that were mapped at one
+// address at different times do not collide. A file with another build id than the one
+// that ran is not used.
 #include "symbols/module.h"
 
 #include <elfutils/libdw.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A template's arguments, and what it returns, are most of its name, and no graph or line has room for
-// thousands of characters. Names come from files that may hold anything: one whose brackets do not
-// match stays as it is.
+// Shortens names of templates: arguments and return types can take thousands of
+// characters, for which no graph and no line has room. Names come from files that may
+// hold anything: one with unbalanced brackets stays as it is.
 #include "symbols/name.h"
 
 #include <ctype.h>

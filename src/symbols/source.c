@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A trace may come with its own object files, and those may name any file of the analyst's as a source, to have a line of
-// it stand in a report that is then handed on. Nothing that such a file says of itself is a proof, its compilation
-// folder neither. So a line is shown only of a regular file that is named as sources are, where a link leads to as well,
-// and only if the owner of the object file could have read that file, or is whom the reader trusts anyway.
+// A trace may come with its own object files. Those can name any file of the analyst as a
+// source, to get a line of it into a report that is then passed on. Nothing that an object
+// file says of itself counts, its compilation directory included. So a line is shown only
+// of a regular file with a source file's name (also after links), and only if the owner of
+// the object file could have read that file, or is trusted by the reader anyway.
 #include "symbols/source.h"
 
 #include <errno.h>

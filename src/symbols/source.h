@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// source.h - a line of a source file that an object file names.
+// source.h - one line of a source file that an object file names.
 #pragma once
 
 #include <stdbool.h>

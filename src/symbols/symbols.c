@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Addresses of a program that ran -> function, file, line. Each pc is looked
-// up once: a trace has few places however long it is. A pc in no module, or
-// in one whose file is not here, is still a frame: module and offset.
+// Maps addresses of a program that ran to function, file and line. Each pc is looked up
+// once: a trace has few places however long it is. A pc in no module, or in one whose file
+// is missing, is still a frame: module and offset.
 #include "symbols/symbols.h"
 
 #include <errno.h>

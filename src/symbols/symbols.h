@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// symbols.h - addresses of a program that ran -> function, file, line.
+// symbols.h - maps addresses of a program that ran to function, file and line.
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A library begins all its coroutines in one function, runs in it what each is for, and
-// is back in it when that has ended. Functions are compared, by name or by where they begin.
+// A coroutine library begins all coroutines in one function, calls what each is for, and
+// returns to it when that ends. Functions are compared by name, or by where they begin.
 #include "symbols/trampoline.h"
 
 #include <errno.h>

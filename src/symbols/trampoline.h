@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// trampoline.h - stacks of coroutines that began in the same function, held beside each
-// other: which of their frames is it that runs all of them, and which only switch?
+// trampoline.h - compares stacks of coroutines that began in the same function: which frame
+// runs all of them, and which frames only switch?
 #pragma once
 
 #include "symbols/frames.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Entities known only by their state changes. They come in order, so the last
-// one is the present state; the first that is seen of an entity may be any
-// (older ones overwritten before they were read count as missing). Files of
-// version-1 engines repeat n at each lap: that is no gap.
+// The last state change of each entity. An entity's changes come in order, so the last
+// one is its present state. The first one may have any number: older ones that were
+// overwritten before they were read count as missing. Files of version-1 engines repeat
+// a number at each lap of the ring; that is no gap.
 #include "trace/changes.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// changes.h - entities known only by their state changes: JSON lines and
-// version-1 stations. Keeps the last change of each, so memory grows with
+// changes.h - entities that only state changes describe: those of JSON lines and of
+// version-1 stations. Only the last change of each is kept, so memory grows with
 // entities, not with changes.
 #pragma once
 

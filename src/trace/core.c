@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A core holds the region's tables as they were (preload/guest/coredump_advise.c): present state, no
-// history, and nothing could be asked of the kernel. The region's parts are put where they
-// lay into a sparse copy, so that the same checks hold as for a live one (ctp_region_open):
-// whatever stands in a file, no offset of it is used before it is bounded. What the copy
-// lacks reads as zeros, which in every table means: not in use.
+// A core file holds the region's tables as they were (preload/guest/coredump_advise.c):
+// the present state, without a history and without the kernel's answers. The parts of
+// the region are copied to their offsets in a sparse file, so that the checks of a live
+// region apply (ctp_region_open): no offset is used before it is bounded. What the core
+// file lacks reads as zeros, which in every table means: not in use.
 #include "trace/core.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// core.h - a core file of a traced process read into a world.
+// core.h - makes a world from the core file of a traced process.
 #pragma once
 
 #include "trace/world.h"

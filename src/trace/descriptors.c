@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// descriptors.jsonl into an array. A name that only says what kind of file it
-// is, with a number of the kernel's, is none.
+// Reads descriptors.jsonl. A name that says only the kind of file and a number of the
+// kernel's ("anon_inode:[eventpoll]") counts as no name.
 #include "trace/descriptors.h"
 
 #include <jansson.h>

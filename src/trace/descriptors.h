@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// descriptors.h - what the kernel calls the descriptors on which somebody waits (spec/trace.md, "descriptors.jsonl").
+// descriptors.h - the kernel's names of descriptors that coroutines wait for (spec/trace.md, "descriptors.jsonl").
 #pragma once
 
 #include <stddef.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A trace directory read into a world: the manifest first (waiting a moment
-// for a writer that has not finished), then each image's tables, then the
-// streams, counted packet by packet. Present state comes from the tables
-// alone; records only add counts and version-1 stations.
+// Reads a trace directory: the manifest first (it waits a moment for a writer that has
+// not finished), then the tables of each image, then the streams, packet by packet. The
+// tables alone give the present state; records add counts and version-1 stations.
 #include "trace/directory.h"
 
 #include <dirent.h>

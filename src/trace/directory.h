@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// directory.h - a trace directory read into a world.
+// directory.h - makes a world from a trace directory.
 #pragma once
 
 #include "trace/world.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A copy of a trace as plain CTF, for readers that know nothing of packed packets: the same
-// packets in the same order, with what was in them, `metadata` where they look for it, and all
-// else as it is. What is not whole at a stream's end is left out.
+// Copies a trace as plain CTF, for readers that cannot unpack packets: the same packets
+// in the same order, unpacked, with `metadata` where such readers look for it; all other
+// files are copied as they are. An incomplete packet at a stream's end is left out.
 #include "trace/expand.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// expand.h - a compressed trace as plain CTF.
+// expand.h - writes a compressed trace as plain CTF.
 #pragma once
 
 // Writes a copy of the trace directory `from` to `to`, which must not be there. 0; -EPROTO: it is

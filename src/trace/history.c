@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The newest record of an entity says what it is; records of different threads
-// are ordered by their time, and by their numbers where times are too near. What was lost is not known: a coroutine whose
-// every record was dropped does not count.
+// The newest record of an entity gives its state. Records of different threads are
+// ordered by time, and by the entity's own numbers where times are too near. A coroutine
+// of which every record was dropped is not known and does not count.
 #include "trace/history.h"
 
 #include <errno.h>

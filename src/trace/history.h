@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// history.h - what became of each entity as its records tell it: for a trace
-// whose last tables were never written, as ctp-run was killed.
+// history.h - the state of each entity by its records, for a trace without last tables:
+// ctp-run was killed before it could write them.
 #pragma once
 
 #include "base/idmap.h"

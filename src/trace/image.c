@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One program image: its last tables, indexed by id, number and generation.
-// Nothing in a table is trusted: rows are found through our own indexes, and
-// a stack's offset and length are bounded by the tables at each look.
+// Indexes the last tables of one program image by id, by number and by generation.
+// Nothing in a table is trusted: rows are found through these indexes only, and a
+// stack's offset and length are bounded at each use.
 #include "trace/image.h"
 
 #include <errno.h>

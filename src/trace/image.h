@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// image.h - one program image: its last tables and what was witnessed.
+// image.h - one program image: its last tables, and what ctp-run witnessed.
 #pragma once
 
 #include "base/idmap.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// JSON lines: one state change a line. They hold no descriptors, so all that
-// can be said is who is suspended: each entity's last line decides. Lines as ctp-run
-// writes them are read by hand, any other object by jansson. A last line without a newline that does not parse was cut
-// off and is dropped with a word; any other line that is no state change is
-// an error.
+// Reads JSON lines, one state change a line. They hold no descriptors, so all that they
+// can tell is which entities are suspended, by the last line of each. Lines as ctp-run
+// writes them are parsed by hand, all others by jansson. A last line without a newline
+// that does not parse was cut off: it is dropped, and that is reported. Any other line
+// that is no state change is an error.
 #include "trace/lines.h"
 
 #include <errno.h>

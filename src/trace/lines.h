@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// lines.h - JSON lines: one state change a line.
+// lines.h - makes a world from JSON lines (spec/trace.md).
 #pragma once
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ctp/trace.json: what ran, when, the clock, how it ended. Only the keys that
-// the reader needs are kept; a key of another type counts as not there.
+// Reads ctp/trace.json. Only the keys that ctp-analyze needs are kept. A key with a
+// value of another type counts as missing.
 #include "trace/manifest.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// manifest.h - ctp/trace.json: what ran, when, the clock, how it ended.
+// manifest.h - ctp/trace.json: which programs ran, when, by which clock, and how they ended.
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The numbers of an entity's changes only rise. A record in which one does not
-// was not written so. Between two streams nothing is compared: which came first is what numbers are for.
+// The numbers of an entity's state changes only rise. A record whose number does not is
+// corrupt. Records of two streams are not compared: numbers exist to order those.
 #include "trace/order.h"
 
 #include <stdlib.h>

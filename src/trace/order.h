@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// order.h - do records say what can be? Within a thread's stream an entity is never
-// entered with a number that it had before.
+// order.h - checks that records are possible: within one stream no entity is resumed with
+// a number that it had before.
 #pragma once
 
 #include "base/idmap.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where packets begin. Nothing guards a header but its own fields, so each must be
-// what it can be: a size that is wrong would make records of what is none.
+// Finds packets. A header has no checksum, so every field must be possible: a wrong size
+// would turn other bytes into records.
 #include "trace/packet.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A record of a switch names the leaver's stack, and its number of state
-// changes as of then. If it has made more since, it was resumed from there.
+// The record of a switch has the outgoing coroutine's stack and the number of its state
+// change. A later change of that coroutine shows that it was resumed from there.
 #include "trace/resumed.h"
 
 #include <errno.h>

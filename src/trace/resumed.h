@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// resumed.h - places from which coroutines went on: of some stacks, from which
-// has a coroutine been seen to leave, and to run again later?
+// resumed.h - of some stacks: from which of them was a coroutine suspended and later
+// resumed?
 #pragma once
 
 #include "trace/world.h"

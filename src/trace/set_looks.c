@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// sets.jsonl into arrays. The file is of one look; a line that was cut off, or
-// is of a kind that this version does not know, is left out.
+// Reads sets.jsonl, which describes one inspection. A line that was cut off, or of a kind
+// that this version does not know, is left out.
 #include "trace/set_looks.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// set_looks.h - what the engine saw of the process's epoll sets and queues as
-// a whole, at its last look (spec/trace.md, "sets.jsonl").
+// set_looks.h - the epoll sets and queues of a process as a whole, as the last inspection
+// saw them (spec/trace.md, "sets.jsonl").
 #pragma once
 
 #include "trace/slices.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading what the engine sampled. The lines were written while it went on, so
-// the last about a rule, coroutine and site is the one that counts.
+// Reads what ctp-run sampled. It writes lines while it samples, so the last line about a
+// rule, coroutine and site counts.
 #include "trace/slices.h"
 
 #include <errno.h>

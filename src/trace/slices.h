@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// slices.h - what coroutines did to their loop and to their stack, as the
-// engine saw it: one entry per rule, coroutine and site (spec/trace.md,
+// slices.h - how long coroutines held their loop, and how deep their stacks were, as
+// ctp-run sampled it: one entry per rule, coroutine and site (spec/trace.md,
 // "slices.jsonl" and "highwater.jsonl").
 #pragma once
 

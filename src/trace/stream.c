@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A stream of packets. Read with pread through one buffer, not mapped: the
-// writer may still shorten the file (--max-size), and a page that vanishes
-// under a mapping kills the reader. Memory does not grow with the stream.
+// Reads a stream with pread through one buffer. It is not mapped: ctp-run may still
+// shorten the file (--max-size), and a page that vanishes below a mapping kills the
+// reader. Memory does not grow with the stream.
 // Invariant: no record is handed out before its packet is known to be whole.
 #include "trace/stream.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The streams of a directory, by several threads at once: a stream is one thread's,
-// its records are in order, and what is counted of different streams only adds up.
-// Where the order of streams matters (version-1 stations, and the history where there are no last
-// tables) they are read again, one after the other. Memory grows with coroutines, not with records.
+// Reads the streams of a directory on several threads. A stream belongs to one thread and
+// is in order; counts of different streams only add up. Where the order of streams
+// matters (version-1 stations, and the history if there are no last tables) they are read
+// again, one after the other. Memory grows with coroutines, not with records.
 #include "trace/streams.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// streams.h - all streams of a trace directory, counted.
+// streams.h - counts all streams of a trace directory.
 #pragma once
 
 #include "trace/changes.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One table of the last snapshot, mapped. What the header claims is checked
-// once against the file's size; rows are then used in place. A longer record
-// than ours (a newer writer: fields are only added at the end) is accepted.
+// Maps one table of the last snapshot. The header is checked once against the file's
+// size; rows are then used in place. A row longer than ours is accepted: a newer writer
+// adds fields at the end only.
 #include "trace/table.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Counts the records of a stream as they stand there. Nearly all are switches in one slot; no event
-// is made of those. Their order is looked at in passing: a number that does not rise, or a time
-// that falls, was not written so.
+// Counts the records of a stream without decoding them. Nearly all are switches in one
+// slot. It checks their order on the way: a number that does not rise, or a time that
+// falls, makes a record corrupt.
 #include "trace/tally.h"
 
 static bool falls(const struct ctp_cursor *after, const struct ctp_record *r)

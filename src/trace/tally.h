@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tally.h - what a thread's stream holds, counted: all that is needed of it where there are last tables.
+// tally.h - counts of one thread's stream: all that is needed of it where there are last tables.
 #pragma once
 
 #include "trace/order.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The threads' streams go through the merge, since a coroutine's moves must be in
-// order even when it goes from thread to thread. What is known of each entity is
-// kept beside its number in the merge, and goes with its end.
+// All streams go through the merge, as a coroutine's transitions must be in order even if
+// it changes threads. What is known of an entity is kept in the merge's row of it, and
+// ends with the entity.
 #include "trace/transitions.h"
 
 #include <errno.h>

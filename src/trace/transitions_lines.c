@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A switch is two state changes: who leaves, then who goes on, at the same time on the same
-// thread. JSON lines have the two one after the other; what stands alone (a version-1
-// station, a file of another engine) is told with one side only.
+// A switch is two state changes of one thread at one time: one entity is suspended, the
+// next one resumed. JSON lines have the two in a row. A change that stands alone (of a
+// version-1 station, or in another engine's file) makes a transition with one side.
 #include "trace/transitions_lines.h"
 
 #include <errno.h>

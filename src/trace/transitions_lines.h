@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// transitions_lines.h - moves out of single state changes (trace/transitions.c).
+// transitions_lines.h - makes transitions of single state changes (trace/transitions.c).
 #pragma once
 
 #include "codec/jsonl.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What the engine saw, merged. A later look supersedes an earlier one only
-// where it knows more: an answer replaces no answer, and among answers a
-// later "no" replaces a "yes", except where a yes cannot turn (see `lasting`).
-// Looks at a coroutine that has moved since are left out by the filter.
+// Merges what ctp-run witnessed. A later inspection replaces an answer only where it
+// knows more: an open answer replaces none, and a later "no" replaces a "yes" unless that
+// "yes" cannot change (see `lasting`). The filter leaves out inspections of a coroutine
+// that has run since.
 #include "trace/witness.h"
 
 #include <errno.h>

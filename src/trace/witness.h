@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// witness.h - what the engine saw in the kernel and in the target's memory,
-// merged: one entry per coroutine and wait (spec/trace.md, "witness.jsonl").
+// witness.h - what ctp-run saw in the kernel and in the program's memory, merged: one
+// entry per coroutine and wait (spec/trace.md, "witness.jsonl").
 #pragma once
 
 #include <stdbool.h>

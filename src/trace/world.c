@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The model: opens whatever form a trace has, counts what is in its streams
-// and sums up its images. What could not be read is said in `coverage`, so
-// that no number stands for more than was seen.
+// Opens a trace of any form, counts its streams and sums up its images. What could not be
+// read is a line of `coverage`, so that no number stands for more than was seen.
 #include "trace/world.h"
 
 #include <dirent.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// world.h - the model: what a trace says, whatever form it has. Passes see
-// this and nothing else.
+// world.h - the model of a trace, whatever its form. Passes read this and nothing else.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// arch.h - the only file here that knows a CPU: which of libunwind's registers
-// each stored one is. (enum ctp_reg says the same in words.)
+// arch.h - maps each stored register (enum ctp_reg) to libunwind's number. The only file here
+// that knows a CPU.
 #pragma once
 
 #include "ctp/ctp.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The objects of a process: their ranges from /proc/PID/maps, read once, and
-// their unwind tables from their program headers as they lie in memory. No file
-// is opened, so a program that was replaced on disk, or lives in a container,
-// unwinds like any other. What is read is the program's: every number is bounded
-// by the object's own range.
+// Finds the objects of a process: their ranges in /proc/PID/maps, read once, and their unwind
+// tables by the program headers in memory. No file is opened, so a program that was replaced
+// on disk, or runs in a container, unwinds like any other. The memory is the program's: every
+// number is bounded by the object's own range.
 #include "unwind/modules.h"
 
 #include <elf.h>

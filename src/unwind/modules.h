@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// modules.h - where the objects of a process keep their unwind tables.
+// modules.h - where the objects of a process have their unwind tables.
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A software clock event on one thread (perf_event_open), read from its ring.
-// Time in the kernel counts where we may see it, with the registers as of the
-// call; else only the program's own.
+// Samples one thread with a software clock event (perf_event_open) and reads the event's ring.
+// Time in the kernel counts where that is permitted, with the registers at the call; otherwise
+// only time in the program counts.
 #include "unwind/oncpu.h"
 
 #include <linux/perf_event.h>

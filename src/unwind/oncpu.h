@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// oncpu.h - where a thread is that runs and makes no call: the kernel notes its
-// registers and the innermost part of its stack every few milliseconds of its
-// own time. It is neither stopped nor told.
+// oncpu.h - where a thread is that runs and makes no system call: the kernel stores its
+// registers and the innermost part of its stack every few milliseconds of its CPU time. The
+// thread is neither stopped nor notified.
 #pragma once
 
 #include "unwind/unwind.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// libunwind's remote interface with our own accessors: memory by
-// process_vm_readv, registers as the guest stored them at the switch, tables
-// as they lie in the program's memory. The target is neither stopped nor
-// traced. Rules are cached for good, and so is what has none: each such answer
-// would cost a search. What stacks hold is never kept from one walk to the next.
+// libunwind's remote interface with our own accessors: memory by process_vm_readv, registers
+// as the library stored them at the switch, tables from the program's memory. The process is
+// neither stopped nor traced. Unwind rules are cached for good, and so is a place that has
+// none: each such answer costs a search. What stacks hold is never cached.
 #include "unwind/unwind.h"
 
 #include <errno.h>

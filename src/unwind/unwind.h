@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// unwind.h - the stacks of suspended coroutines, from outside.
+// unwind.h - unwinds suspended coroutines from outside.
 #pragma once
 
 #include <stdbool.h>
