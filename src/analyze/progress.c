@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One line that is written over and over, and erased before anything else is: who reads
-// stderr later, from a file or a pipe, never sees it.
+// One line that is written again and again, and erased before any other output, so that
+// stderr in a file or a pipe never holds it.
 #include "analyze/progress.h"
 
 #include <stdio.h>

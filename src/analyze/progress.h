@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// progress.h - a bar on stderr, if that is a terminal, where reading takes longer than a second.
+// progress.h - a progress bar, if stderr is a terminal and reading takes longer than a second.
 #pragma once
 
 #include <stdbool.h>

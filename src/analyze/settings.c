@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the command line says: one row per option gives parsing, help and the
-// man page's entry (man/ctp-analyze.1 is what --man prints; a test compares).
+// The command line: one row per option gives the parser, the help and the manual page's
+// entry (man/ctp-analyze.1 is what --man prints; a test compares them).
 #include "analyze/settings.h"
 
 #include <errno.h>

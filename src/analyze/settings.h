@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// settings.h - what the command line says, and the table that reads it.
+// settings.h - what the command line asks for, and the table that parses it.
 #pragma once
 
 #include "analyze/format/format.h"

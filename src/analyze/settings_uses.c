@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which options go together. One that can change nothing in what is written is
-// refused where it is about how that looks, and named where it is about
-// findings, of which some formats have none: scripts give those to all alike.
+// Which options go together. An option that can change nothing is refused if it is about
+// how the output looks. If it is about findings it is only named, as some formats have no
+// findings and scripts pass the same options to all.
 #include "analyze/settings.h"
 
 static bool wrong(char *out, size_t bytes, const char *option, const char *why)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From what a pass found to what a report tells: who, where, for what, and in
-// which order. Shared by all passes, so that no two tell the same thing
-// differently.
+// Fills a case from the evidence: who, where, for what, and in which order. All passes use
+// it, so that no two describe the same thing differently.
 #include "analyze/case/pass.h"
 
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the rules about slices and stacks have in common: whose it was, when,
-// and on what it rests. A slice is over or goes on; nothing here is ever
-// PROVEN, since only the program knows whether it may take its time.
+// Makes a case of a slice or a stack that ctp-run sampled: whose it was, when, and on what
+// that rests. Nothing here is ever PROVEN, since only the program knows whether it may take
+// its time.
 #include "analyze/case/case_slice.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the passes of incidents share: which incidents there are, and how much
-// of what they say may be believed.
+// Shared by the passes of incidents: which incidents there are, and how much of what they
+// say is certain.
 #include "analyze/case/incidents.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// incidents.h - what the passes of incidents share (struct ctp_incident).
+// incidents.h - shared by the passes of incidents (struct ctp_incident).
 #pragma once
 
 #include "analyze/case/pass.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// P0 to P7 of one coroutine and one descriptor that ended. What the witness
-// saw is taken as it is; the tables add what only they know (P1, P2, P7) and
-// stand in for a witness that never came (P0, P4, P5). Whatever is not shown
-// stays open, and an open obligation only ever weakens the verdict.
+// Decides P0 to P7 for one coroutine and one descriptor that ended. The witness's answers
+// are taken as they are. The tables add what only they know (P1, P2, P7), and replace a
+// witness that never looked (P0, P4, P5). What is not shown stays open, and an open
+// obligation only weakens the verdict.
 #include "analyze/case/obligations.h"
 
 #include <string.h>

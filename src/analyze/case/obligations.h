@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// obligations.h - P0 to P7 of one coroutine and one descriptor that ended,
-// and the verdict that follows from them.
+// obligations.h - P0 to P7 of one coroutine and one descriptor, and the verdict that
+// follows from them.
 #pragma once
 
 #include "trace/world.h"

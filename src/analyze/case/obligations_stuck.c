@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// P0 to P7 of one coroutine and one descriptor that is open. Without a close
-// there is no instant from which the tables could tell anything, so all that
-// the engine did not see stays open. What it saw counts only if it did so
-// before the program began to end: a loop that stops watching is no fault then.
+// Decides P0 to P7 for one coroutine and one descriptor that is open. Without a close there
+// is no instant for the tables to compare with, so what ctp-run did not see stays open. What
+// it saw counts only if it did so before the program began to end: a loop that stops
+// waiting is no fault then.
 #include "analyze/case/obligations.h"
 #include "ctp/wait_inference.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// pass.h - a pass: the model in, what it found out. A pass is pure; it keeps
-// nothing and prints nothing. To add one: pass_<name>.c and a row in passes.c.
+// pass.h - a pass reads the model and adds cases and facts. It is pure: it keeps nothing
+// and prints nothing. A new one needs pass_<name>.c and a row in passes.c.
 #pragma once
 
 #include "analyze/case/obligations.h"

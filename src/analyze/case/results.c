@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What passes hand back: cases (one coroutine each) and facts.
+// What passes add: cases (one coroutine each) and facts.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

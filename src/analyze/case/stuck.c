@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From the engine's looks to cases. Only what the engine saw makes a case: a
-// program killed before it was looked at has none.
+// Makes cases of the engine's inspections. Only what the engine saw makes a case: a program
+// that was killed before it was inspected has none.
 #include "analyze/case/stuck.h"
 
 #include "ctp/rules.h"

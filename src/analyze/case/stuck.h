@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// stuck.h - what the passes have in common that speak of a coroutine whose
-// descriptor is open (CTP003, 004, 005, 008, 009, 027): the engine's looks
-// under their rule are gone through, the obligations decided, and the pass
-// says how far its verdict goes and what else there is to tell.
+// stuck.h - shared by the passes about a coroutine whose descriptor is open (CTP003, 004,
+// 005, 008, 009, 027). It walks over the engine's inspections under the pass's rule and
+// decides the obligations; the pass decides how far the verdict goes, and adds what only
+// its rule knows.
 #pragma once
 
 #include "analyze/case/pass.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Places are matched by the names of their functions, as fingerprints are: no line, offset or
-// id goes into it, so that a program that was built anew is compared with what it was. Where a
-// side has no stacks or no history (JSON lines, a core file), what needs them is left out, and that is said.
+// Places are matched by function names, as fingerprints are: no line, offset or id counts,
+// so that a rebuilt program can be compared with its older build. If a side has no stacks or
+// no history (JSON lines, a core file), what needs them is left out, and that is reported.
 #include "analyze/diff/diff.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// diff.h - two traces beside each other: what has come, what has gone, what takes longer.
+// diff.h - compares two traces: findings that are new or fixed, places that take longer.
 #pragma once
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Two runs never take the same time. What is told must differ by more than chance: by
-// Kolmogorov and Smirnov's test of the buckets, or, where all lies in a bucket or two, by the means,
-// whose spread is taken to be as large as the buckets allow. And by more than a little: a machine that does
-// something else beside it makes everything somewhat slower.
+// Two runs never take the same time. A difference is reported only if it is more than
+// chance: by the Kolmogorov-Smirnov test of the buckets, or, where all values are in one or
+// two buckets, by the means, whose spread is assumed to be as large as the buckets allow. And
+// it must be more than a little: other load makes everything somewhat slower.
 #include "analyze/diff/diff_stats.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// diff_stats.h - whether two histograms differ, by more than chance and by more than a little.
+// diff_stats.h - do two histograms differ by more than chance, and by more than a little?
 #pragma once
 
 #include "analyze/history/profile.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Who ran when a process died by a signal, where, and why the CPU or the sender said so.
+// How a process died by a signal: which coroutine ran, where, and what the CPU or the sender gave as the reason.
 #include "analyze/format/crash.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Two traces beside each other, for programs: everything, whether it differs or not (spec/diff.md).
+// Two traces compared, for programs: all values, whether they differ or not (spec/diff.md).
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two traces beside each other, for people: what is new comes first. The last line's words
-// are fixed, as scripts look for it.
+// Two traces compared, for people: what is new comes first. The words of the last line are
+// fixed, as scripts look for them.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

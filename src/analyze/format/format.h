@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// format.h - ways to write a report. To add one: a row in formats.c and a body.
+// format.h - ways to write a report. A new one needs a row in formats.c and a body.
 #pragma once
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A trace in Chrome's JSON, for chrome://tracing, speedscope and whatever else reads it: who ran
-// is complete events (X) of threads, the states of a coroutine are nestable asynchronous ones
-// (b, e) under its number, wake-ups are flows (s, f). Viewers hold all of such a file in memory
-// and give up on large ones, so the oldest switches are left out, and that is said.
+// Chrome's JSON, for chrome://tracing, speedscope and other viewers: who ran is complete
+// events (X) of threads, the states of a coroutine are nestable asynchronous events (b, e)
+// under its number, and wake-ups are flows (s, f). Viewers hold such a file in memory and
+// fail on large ones, so the oldest switches are left out, and the file says so.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

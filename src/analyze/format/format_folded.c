@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Folded stacks: a line for each stack, outermost function first, and its weight (ns, or a
-// count), as flamegraph.pl, inferno and speedscope read them. Sorted, and each stack once.
+// Folded stacks: one line for each stack, outermost function first, with its weight (ns, or
+// a count), for flamegraph.pl, inferno and speedscope. Sorted; each stack once.
 #include <inttypes.h>
 #include <string.h>
 

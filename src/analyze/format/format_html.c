@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The report as one HTML file that opens anywhere: style, scripts and data lie in it, and its
-// policy (CSP, with the hashes of those scripts) lets it load and run nothing else. What the
-// target calls its functions and files is data only: within the block of JSON no `<` is written
-// as such, so no name can end it, and the scripts show texts as texts.
+// The report as one HTML file that opens anywhere. Style, scripts and data are inside, and
+// its policy (CSP, with the hashes of those scripts) lets it load and run nothing else. Names
+// out of the target are data: the block of JSON has no literal `<`, so no name can end the
+// block, and the scripts show names as text.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of coroutines of an HTML report: one array for each column, so that a hundred
-// thousand rows are some megabytes. Ids, times and descriptors are told as what they are more
-// than the row before; a column whose values are all the same, as that one value. Names and
-// kinds of waits are told once. Rows are those of the last tables: coroutines that have ended
-// are there until their place was needed again, and are counted in any case.
+// The coroutines of an HTML report: one array per column, so that a hundred thousand rows
+// take some megabytes. Ids, times and descriptors are differences to the row before; a column
+// of one value is that value; names and kinds of waits are listed once. Rows are those of the
+// last tables: a coroutine that has ended is there until its row is used again, and is counted
+// in any case.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

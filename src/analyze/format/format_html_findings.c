@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The findings of an HTML report: what the text says of each, part by part, so that the page
-// can draw it.
+// The findings of an HTML report: the parts of the text report as data, for the page to draw.
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

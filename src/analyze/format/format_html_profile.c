@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where time went, for the HTML report: the sites of a profile with their stacks (whose names
-// are told once), weights and the times of single waits, slices and latencies as histograms.
-// Of very many sites the heaviest are told; the others are one, by their weights alone.
+// Where time went, for the HTML report: the sites of a profile with their stacks (names are
+// listed once), weights, and histograms of waits, slices and latencies. Of very many sites the
+// heaviest are listed; the others are one, by their weights alone.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The timeline of an HTML report as data: cells of bins, flat (how often, shares of time in
+// The timeline of an HTML report as data: flat cells of bins (repeat count, shares of time in
 // percent, switches, and for threads who had most of it), or every slice where all are kept.
 #include <errno.h>
 #include <stdlib.h>

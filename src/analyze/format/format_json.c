@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The report as JSON, version 1 (spec/report.schema.json). Keys may be added;
-// none changes or goes. What is unknown is null, never left out.
+// The report as JSON, version 1 (spec/report.schema.json). Keys may be added; none changes or
+// is removed. An unknown value is null, and its key is never left out.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

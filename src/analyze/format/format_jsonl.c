@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A trace directory as JSON lines, as ctp-run -o x.jsonl would have written
-// them: a switch is two lines; version-1 stations follow, each line by itself.
+// A trace directory as JSON lines, as ctp-run -o x.jsonl would have written them: a switch is
+// two lines. The lines of version-1 stations follow.
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The report as Markdown (GitHub's flavour), for a pull request or an issue: a
-// table of all findings, then each with its stacks folded away. What comes from
-// the program (names, paths, sources) is escaped, or stands in a fenced block.
+// The report as Markdown (GitHub's flavour), for a pull request or an issue: a table of all
+// findings, then each one with its stacks folded away. Text that comes from the program
+// (names, paths, sources) is escaped or in a fenced block.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

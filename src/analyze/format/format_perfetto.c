@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A trace for ui.perfetto.dev and trace_processor: TrackEvents in Perfetto's own protobuf, one
+// A trace for ui.perfetto.dev and trace_processor: TrackEvents in Perfetto's protobuf, one
 // packet for each beginning, end and mark, written as it happens. Each thread has a packet
-// sequence, in which times are told by their differences and texts by numbers that were told
-// once; what lies before the sequence's last time is told by itself, in full. Field numbers are
-// those of perfetto's protos/perfetto/trace.
+// sequence, in which times are differences and texts are numbers of an interned table; a time
+// before the last one of its sequence is written in full. Field numbers are those of perfetto's
+// protos/perfetto/trace.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

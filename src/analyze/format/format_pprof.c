@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile for pprof (github.com/google/pprof, proto/profile.proto), gzipped: every weight is a sample
-// type, the one asked for the default. Functions have their files, places their lines, and objects
-// their build ids, so that `go tool pprof -list` and its like find the source.
+// A profile for pprof (github.com/google/pprof, proto/profile.proto), gzipped. Every weight is
+// a sample type; the one that was asked for is the default. Functions have files, places have
+// lines, and objects have build ids, so that `go tool pprof -list` and others find the source.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

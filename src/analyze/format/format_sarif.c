@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The report as SARIF 2.1.0 (OASIS, March 2020), for code scanning services and
-// editors. A rule is a reportingDescriptor; a finding a result, its verdict the
-// level: proven error, likely warning, suspect note; what could not be decided
-// is of kind "open", whose level must be none (3.27.9). One threadFlow per
-// coroutine or native stack that had a part in it, in the order of time; the
-// fingerprint goes under "ctp/v1". Files under the current directory are
-// relative to SRCROOT, so that a service finds them in its checkout.
+// The report as SARIF 2.1.0 (OASIS, March 2020), for code scanning services and editors. A
+// rule is a reportingDescriptor, a finding is a result, and its verdict is the level: proven
+// is error, likely warning, suspect note. A finding that could not be decided has the kind
+// "open", whose level must be none (3.27.9). Each coroutine or native stack that took part has
+// one threadFlow, in the order of time. The fingerprint is "ctp/v1". Files below the current
+// directory are relative to SRCROOT, so that a service finds them in its checkout.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

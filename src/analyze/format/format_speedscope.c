@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A file for speedscope (https://www.speedscope.app/file-format-schema.json): a sampled profile for
-// each weight, of which the one asked for is shown first. A function is one frame, wherever in it: so
-// stacks that differ by a line are one box.
+// A file for speedscope (https://www.speedscope.app/file-format-schema.json): a sampled
+// profile for each weight, the one that was asked for first. A function is one frame whatever
+// the line, so stacks that differ by a line are one box.
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>

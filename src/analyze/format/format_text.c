@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The report for people. Fixed words (scripts look for them): a finding's
-// first line "CTPnnn title [VERDICT]"; then, after blanks, waiting, closed by,
-// opened, timeline, evidence, refuted if, fix; the last line of all. All else
-// may change. A group shows one coroutine and fits on a screen.
+// The report for people. Scripts rely on these words: a finding's first line "CTPnnn title
+// [VERDICT]"; then, after blanks, waiting, closed by, opened, timeline, evidence, refuted if,
+// fix; and the last line. All else may change. A group shows one coroutine and fits on a
+// screen.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the report for people ends with: who else waits, and what was seen at
-// all, so that "nothing found" can be told from "nothing watched".
+// The end of the report for people: which coroutines wait and are in no finding, and what was
+// covered, so that "nothing found" differs from "nothing watched".
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A stack in the report for people: the program's own frames with their source
-// line, in columns, no more than fit on a screen.
+// A stack in the report for people: the program's own frames with their source lines, in
+// columns, no more than fit on a screen.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// html.h - the parts of the HTML report. The page holds its data as one block of JSON, made
-// by the functions below and read by src/analyze/html/*.js; both come from the same build, so
-// its shape is theirs alone (for programs there is --format=json).
+// html.h - the parts of the HTML report. Its data is one block of JSON, made by the functions
+// below and read by src/analyze/html/*.js. Both come from the same build, so its shape may
+// change at any time; programs use --format=json.
 #pragma once
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Stacks for the HTML report, each told once: a hundred thousand coroutines stand in a few of
-// them, and all stacks of a program are made of some hundred frames.
+// Stacks for the HTML report, each listed once: a hundred thousand coroutines are suspended on
+// a few stacks, and all stacks of a program are made of some hundred frames.
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Every coroutine of a core file, in groups: what ctp-ps shows of a live process.
+// All coroutines of a core file in groups, as ctp-ps lists those of a live process.
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Bins of time. Only the finest level hears of all; a bin that is done goes into the next level
-// as a whole. Who had most of a bin is found with a few counters (the least of them makes
-// place for a newcomer and hands on its count as a possible error), so memory does not grow with who is in it.
+// Bins of time. Only the finest level gets every interval; a bin that is complete is added to
+// the next level as a whole. A few counters find who had most of a bin (a newcomer replaces
+// the smallest one and inherits its count as a possible error), so memory does not grow with
+// the number of coroutines.
 #include "analyze/history/bins.h"
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// bins.h - what filled a stretch of time, in equal bins at several widths: a timeline that is
-// drawn from them costs the same for ten switches and for ten million. Runs of equal bins are one cell.
+// bins.h - what filled a span of time, in equal bins of several widths: a timeline that is
+// drawn from them costs the same for ten switches and for ten million. A run of equal bins is
+// one cell.
 #pragma once
 
 #include <stddef.h>

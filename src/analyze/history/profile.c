@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Adds up the walk over all moves. An interval belongs to the stack that ends a slice or
-// begins a wait, and to nobody where records were lost within it: that is [lost]. The tables say
-// who waits or runs still; all is counted up to their snapshot, and what comes after it is
-// not: else who was suspended then would count twice.
+// Adds up the walk over all transitions. An interval belongs to the stack that ends a slice or
+// begins a wait; if records were lost within it, it belongs to nobody and is shown as [lost].
+// The tables say which coroutines wait or run at the end. All is counted up to their snapshot:
+// a coroutine that is suspended in it would otherwise count twice.
 #include "analyze/history/profile.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// profile.h - where time went, by stack: what the folded stacks, speedscope, pprof and the
-// flame graph are made of. Memory grows with stacks and coroutines, not with events.
+// profile.h - where time went, by stack: the source of folded stacks, speedscope, pprof and the
+// flame graph. Memory grows with stacks and coroutines, not with events.
 #pragma once
 
 #include "analyze/report/frames.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A site of a profile as a list of names, outermost first: so two sites that look the same are
-// the same to whoever reads a profile. A coroutine's stack begins with the function in which it
-// began, whatever its library has below that: a profile is read from there.
+// Makes a list of names, outermost first, of a profile's site, so that two sites which look the
+// same to a reader are the same. A coroutine's stack begins with the function that it was made
+// for, whatever its library has below that.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

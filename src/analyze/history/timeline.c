@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One walk over the history. Which coroutines get a lane is known before it: those in findings,
-// and the busiest that the last tables have; all others are in their thread's lane and in
-// their group. Memory is bounded: bins, and so many slices.
+// One walk over the history. Which coroutines get a lane is known before: those in findings,
+// and the busiest ones of the last tables. All others are in their thread's lane and in their
+// group. Memory is bounded by the bins and by a largest number of slices.
 #include "analyze/history/timeline.h"
 
 #include <errno.h>

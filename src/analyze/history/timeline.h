@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// timeline.h - who ran when, as a picture needs it: for each thread, for the coroutines that are
-// worth a lane of their own, and for all others by the function in which they began. In bins
-// whatever the length of the history is; switch by switch where there are few enough.
+// timeline.h - who ran when, for a picture: for each thread, for the coroutines that have a
+// lane of their own, and for all others by the function in which they began. In bins for a
+// history of any length; switch by switch where there are few enough.
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Slices out of moves. What runs on a thread follows from its switches; in which state a
-// coroutine is, from all records that name it. Where the numbers say that records of one were
-// lost, its slice ends with the last that is known, and one that says so goes up to the next:
-// nothing is told of a time of which nothing is known.
+// Makes slices of transitions. A thread's switches say what runs on it; all records that name a
+// coroutine say its state. Where numbers show that records of a coroutine were lost, its slice
+// ends at the last one that is known, and a slice of lost records lasts up to the next.
 #include "analyze/history/tracks.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// tracks.h - all that happened as slices on tracks: who ran on each thread, and in which
-// state each coroutine was. For formats of viewers, which write them as they come: memory
-// grows with coroutines, not with events.
+// tracks.h - the history as slices on tracks: who ran on each thread, and the state of each
+// coroutine. Formats of viewers write slices as they come: memory grows with coroutines, not
+// with events.
 #pragma once
 
 #include "analyze/history/tracks_names.h"

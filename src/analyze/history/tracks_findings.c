@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Findings in a timeline: each part goes to whom it is about, at the time at which it happened. Who
-// has ended by the end of the walk has no row any more, and its part no track.
+// Puts findings on tracks: each part on the track of whom it is about, at its time. A coroutine
+// that has ended by the end of the walk has no row any more, and its part gets no track.
 #include "analyze/history/tracks.h"
 
 #include <errno.h>

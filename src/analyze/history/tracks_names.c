@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A million coroutines have a handful of functions and some hundred stacks: each text is made
-// once and kept. What the target's symbols say is cleaned before a viewer sees it.
+// A million coroutines have a few functions and some hundred stacks: each text is made once and
+// kept. Symbols out of the target are cleaned before a viewer gets them.
 #include "analyze/history/tracks_names.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tracks_names.h - stacks and coroutines as they are called in timelines, each made once.
+// tracks_names.h - how timelines call stacks and coroutines; each text is made once.
 #pragma once
 
 #include "analyze/report/finding.h"

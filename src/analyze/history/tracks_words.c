@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What timelines call things: the same words in every viewer's format.
+// How timelines call things: the same words in the format of each viewer.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// cycle.h - who waits for whom, for CTP015: coroutines through queues
-// (pass_cycle.c), threads through each other's ends (cycle_threads.c).
+// cycle.h - which entity waits for which, for CTP015: coroutines through queues (pass_cycle.c),
+// threads through each other's ends (cycle_threads.c).
 #pragma once
 
 #include "analyze/case/pass.h"

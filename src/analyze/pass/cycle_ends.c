@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Who is at the other end of a queue inside the program: who has written to it,
-// who has read from it. More than one is nobody in particular.
+// Who is at the other end of a queue inside the program: the one entity that has written to it,
+// or read from it. If there are several, nobody counts.
 #include "analyze/pass/cycle.h"
 
 #include <stdlib.h>

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Circles that go through a thread's end. A thread that joins another waits for
-// its end; that one has come to a stop if it joins, wants a lock that is held, sits in
-// a call on a descriptor, or has a loop, and everybody who could end that has
-// come to a stop, too. A coroutine has if its thread has and no other runs it, or
-// if it waits for a queue that only such a one can move. What is not known to
-// have come to a stop has not: a timeout, a descriptor with an outside, one to
-// which somebody else or nobody yet has written. Where signals have handlers,
-// nor has what a sleeping thread itself writes to.
+// Circles that go through the end of a thread. A thread that joins another waits for its end. The
+// other thread is stuck if it joins too, wants a lock that is held, is in a call on a descriptor,
+// or runs a loop, and everybody who could end that is stuck as well. A coroutine is stuck if its
+// thread is and no other thread runs it, or if only a stuck entity can move the queue that it
+// waits for. What is not known to be stuck is not: a timeout, a descriptor with an external peer,
+// one to which another entity or nobody yet has written. Where signals have handlers, what a
+// sleeping thread writes to may still move, too.
 //
-// A worker whose next job only the joiner could send, who joins it, looks like a
-// fault, and may be a server at rest: somebody will close the channel. So a
-// circle without a lock and without a full queue needs what pass_cycle.c asks of
-// readers: an unread message from one of them to another, or a quiet program.
+// A worker that waits for its next job from the thread that joins it looks like a fault, and may
+// be a server at rest: somebody will close the channel. So a circle without a lock and without a
+// full queue needs what pass_cycle.c asks of readers: an unread message from one of them to
+// another, or a quiescent program.
 #include "analyze/pass/cycle.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP024, double close and use after close: a call said EBADF on a number that
-// had been open and was closed before. It did no harm only because the number
-// had not been given away yet. Loops that close every number are no such thing:
-// the guest counts the numbers in a row, and the table shows those that were open.
+// CTP024, double close and use after close: a call returned EBADF for a number that had been open
+// and was closed before. It did no harm only because the number had not been reused yet. Loops
+// that close every number are excluded: the library counts the numbers in a row, and the table
+// shows which of them were open.
 #include <inttypes.h>
 
 #include "analyze/case/incidents.h"

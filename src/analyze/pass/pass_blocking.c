@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP017: a coroutine slept in a system call, and its loop with it. LIKELY if
-// others waited for a loop that nobody else runs; what only waits for a disk is
-// a fact.
+// CTP017: a coroutine slept in a system call, and its loop with it. LIKELY if others waited for
+// a loop that no other thread runs. A call that only waits for a disk is a fact.
 #include <inttypes.h>
 #include <string.h>
 

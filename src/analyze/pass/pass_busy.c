@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP022, busy wakeups: events of a descriptor resumed a coroutine again and
-// again, and each time the descriptor had nothing for it. The guest counts.
+// CTP022, busy wakeups: events of a descriptor resumed a coroutine again and again, and each time
+// the descriptor had nothing for it. The library counts them.
 #include <inttypes.h>
 
 #include "analyze/case/incidents.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP030, coverage incomplete: what went past the hooks, or did not fit into
-// the tables. A fact: it weakens other verdicts, it accuses nobody.
+// CTP030, coverage incomplete: what bypassed the hooks, or found no place in the tables. A fact:
+// it weakens other verdicts and accuses nobody.
 #include <inttypes.h>
 
 #include "analyze/case/pass.h"

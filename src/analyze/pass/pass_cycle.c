@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP015, deadlock cycle: coroutines that wait for each other through pipes,
-// socketpairs and eventfds. An edge C -> D says: C is suspended with one known
-// wait, the kernel calls what it waits for not ready, no other registration
-// leads to C, and the one entity that ever wrote to its other end (or, where C
-// wants to write, read from it) is D. If no third one ever did, only D can move
-// C. A cycle of such edges moves no more, unless the program's own code resumes
-// one of them.
+// CTP015, deadlock cycle: coroutines that wait for each other through pipes, socketpairs and
+// eventfds. An edge C -> D means: C is suspended with one known wait, the kernel says that it is
+// not ready, no other registration references C, and the one entity that ever wrote to its other
+// end (or read from it, if C wants to write) is D. If no third entity ever did, only D can move C.
+// A cycle of such edges moves only if the program's own code resumes one of them.
 //
-// Two idle peers of a full-duplex channel look the same: each waits for the
-// other's next message, and a timer, or somebody outside, may make one of them
-// speak. So a cycle of readers alone is told only where the program is quiet (P6b:
-// then nothing at all can), or where one of them has left the other a message
-// that lies unread: both sides have asked, and wait for the answer. A cycle in
-// which somebody waits to write needs neither: nobody is idle before a full queue.
-// Circles that go through a thread's end are found by cycle_threads.c.
+// Two idle peers of a full-duplex channel look the same: each waits for the other's next message,
+// and a timer or an external event may make one of them send it. So a cycle of readers alone is
+// reported only if the program is quiescent (P6b), or if one of them has left the other an unread
+// message: then both have asked and wait for the answer. A cycle in which somebody waits to write
+// needs neither: nobody is idle before a full queue. cycle_threads.c finds circles that go through
+// a thread's end.
 #include "analyze/pass/cycle.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP008, event delivered, never resumed: epoll returned an event of what the
-// coroutine waits for after it had suspended, the descriptor is still ready for
-// it, every thread has slept since, and it has not run. Not said while the
-// program has timers of its own: a resume may be put off.
+// CTP008, event delivered, never resumed: epoll returned an event of what the coroutine waits for
+// after it was suspended, the descriptor is still ready for it, every thread has slept since, and
+// it has not run. Not reported while the program has timers of its own: it may have postponed the
+// resume.
 #include "analyze/case/stuck.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP011, resumed after its end: a switch to the place where a coroutine had
-// suspended last, when it had gone on from there to its end. One made anew on
-// the same stack is another generation, and never posted.
+// CTP011, resumed after its end: a switch to the place where a coroutine was last suspended,
+// although it had been resumed from there and had ended. A new coroutine on the same stack is
+// another generation, and the library never posts it.
 #include <inttypes.h>
 
 #include "analyze/case/incidents.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP026, fork with a live epoll set: a child, alive and without exec, has a
-// set of its parent's open, with registrations. What one of the two removes or
-// adds, it does for both; what one closes stays registered; an event goes to
-// whoever waits first. Never more than LIKELY: a child may keep what it inherited
-// and never touch it. A set that neither has touched since is a fact.
+// CTP026, fork with a live epoll set: a child that lives and has not called exec has an epoll set
+// of its parent open, with registrations. What one of the two adds or removes, it does for both;
+// what one closes stays registered; an event goes to whoever waits first. Never more than LIKELY:
+// a child may inherit the set and never touch it. A set that neither has touched since is a fact.
 #include "analyze/case/pass.h"
 
 #include <inttypes.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP019: a coroutine was suspended with a mutex of threads locked. LIKELY if
-// somebody is blocked for it: whoever could unlock it may run on the thread
-// that waits. A lock that the next coroutine unlocks is handed on by design,
-// and one that was let go in the end may be held while another coroutine is run
-// under it: neither is told.
+// CTP019: a coroutine was suspended while it held a mutex of threads. LIKELY if a thread is
+// blocked on it: the coroutine that could unlock it may need that thread. Not reported: a lock
+// that the next coroutine unlocks (handed on by design), and one that was released in the end and
+// under which another coroutine may have been run.
 #include <inttypes.h>
 
 #include "analyze/case/case_slice.h"

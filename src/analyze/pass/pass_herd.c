@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP023, thundering herd: several coroutines are resumed by one event and at
-// most one of them gets something. The guest leaves an entry for each of them
-// from the fourth on; told is one finding a descriptor, by the largest herd.
+// CTP023, thundering herd: one event resumes several coroutines, and at most one of them gets
+// something. The library posts an entry for each coroutine from the fourth on; there is one
+// finding per descriptor, by the largest herd.
 #include <inttypes.h>
 
 #include "analyze/case/incidents.h"

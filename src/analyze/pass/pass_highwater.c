@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP020: a stack was used nearly to its end. SUSPECT: it was enough so far.
+// CTP020: a stack was used nearly to its end. SUSPECT: it was large enough so far.
 #include <inttypes.h>
 
 #include "analyze/case/case_slice.h"

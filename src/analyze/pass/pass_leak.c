@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP013, coroutine leak: a place in the program that makes coroutines and at
-// which none ever ended, with more and more of them asleep. Told from the tables:
-// how many were made and ended there, and for each that lives, in which turn of
-// its maker's loop it was made. Time is counted in turns, as an idle loop makes none.
+// CTP013, coroutine leak: a place in the program that makes coroutines, at which none ever ended,
+// with more and more of them suspended. The tables say how many were made and ended there, and for
+// each one that lives in which turn of its creator's loop it was made. Time is counted in turns, as
+// an idle loop makes none.
 //
-// The turns since the first one made are cut into thirds, and in each at least
-// EACH turns must have made one that sleeps still. A pool that is filled, or grown
-// by doubling, makes its coroutines in a turn or two; a burst of actors likewise;
-// at eight turns a third and none ended, a site that merely had not come to its
-// first end yet would have to hold its oldest for two thirds of its life. Not
-// counted are those that may be such: that wait on an open socket (a session of
-// somebody connected), that were made by one that does, or beside it (part of that session), and
-// those that still run now and then (resumed in the last third); nor those whose maker, a coroutine, has since
-// gone to the same place: that is where they go whose work is done, a pool. Those that
-// ended by a last switch away are taken out again where names are known (finished_parked.c).
+// The turns since the first one was made are cut into thirds, and in each at least EACH turns must
+// have made one that is still suspended. A pool that is filled, or doubled, makes its coroutines in
+// a turn or two, and so does a burst of actors. At eight turns a third and none ended, a site whose
+// first coroutine merely has not ended yet would have to keep its oldest for two thirds of its life.
+// Not counted are coroutines that wait on an open socket (somebody's session), that were made by such
+// a one or beside it (part of that session), or that still run now and then (resumed in the last
+// third); nor those whose creator, a coroutine, was since suspended at the same place: a pool, to
+// which coroutines go that have done their work. finished_parked.c removes those that ended by a last
+// switch away, where names are known.
 #include "analyze/case/pass.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP018: a coroutine slept for a lock, a condition, a semaphore or a thread,
-// and its loop with it. SUSPECT: short critical sections are often right, and
-// how long one takes is for the program to know.
+// CTP018: a coroutine slept on a lock, a condition, a semaphore or a thread, and its loop with it.
+// SUSPECT: short critical sections are often right, and only the program knows how long one may
+// take.
 #include <inttypes.h>
 #include <string.h>
 

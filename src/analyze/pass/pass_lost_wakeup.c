@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP001, lost wakeup: a coroutine is suspended, and the generation of the
-// descriptor it waits for was ended by somebody else. Looks at each pair of a
-// suspended coroutine and an ended generation that the tables or the witness
-// name; the obligations decide. Whoever closed its own descriptor is no victim.
+// CTP001, lost wakeup: a coroutine is suspended, and somebody else has ended the generation of the
+// descriptor that it waits for. The pass examines each pair of a suspended coroutine and an ended
+// generation that the tables or the witness name; the obligations decide. A coroutine that closed
+// its own descriptor is no victim.
 #include "analyze/case/pass.h"
 
 // shutdown() wakes whoever waits for a connection, or to accept one; nothing of the kind exists for others.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP004, missed edge: an edge-triggered row, the descriptor ready now for
-// what the coroutine waits for, and no event since it suspended. A peer that
-// goes on talking makes a new edge, so that more than SUSPECT needs the peer's
-// end in this process, where every thread sleeps.
+// CTP004, missed edge: the registration is edge-triggered, the descriptor is ready now for what the
+// coroutine waits for, and no event came since it was suspended. A peer that keeps sending makes a
+// new edge, so more than SUSPECT needs the peer's end in this process, where every thread sleeps.
 #include <inttypes.h>
 
 #include "analyze/case/stuck.h"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP005, one-shot not re-armed: the descriptor's row has fired and is dead
-// until somebody modifies it, and a coroutine waits for it. Needs every thread
-// to have slept since: a loop may arm it after the switch. A coroutine that is
-// only known to have tried it may have suspended for something else, and the
-// row is dead on purpose meanwhile: that counts only where nobody else can
-// resume it.
+// CTP005, one-shot not re-armed: a one-shot registration has fired, is dead until somebody modifies
+// it, and a coroutine waits for it. Every thread must have slept since: a loop may re-arm it after
+// the switch. A coroutine of which only a try is known may have been suspended for something else,
+// with the registration dead on purpose; that counts only if nobody else can resume it.
 #include "analyze/case/stuck.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)

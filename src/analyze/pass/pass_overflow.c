@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP021: the process died because a coroutine ran off the lower end of its stack. Shown by
-// three things together: the address of the fault lies where that stack ends, the stack
-// pointer is there as well, and the frames above are the coroutine's own. An address
-// at the end alone may be a stray index. A stack that has no guard runs over into
-// something else's memory and faults much later, if ever: that cannot be shown.
-// With it the fact of how the process died, overflow or not.
+// CTP021: the process died because a coroutine ran off the lower end of its stack. Three things
+// together show it: the faulting address is where that stack ends, the stack pointer is there as
+// well, and the frames above are the coroutine's own. An address at the end alone may be a stray
+// index. A stack without a guard page overflows into other memory and faults much later, if ever:
+// that cannot be shown. The pass also adds the fact of how the process died.
 #include <inttypes.h>
 #include <signal.h>
 

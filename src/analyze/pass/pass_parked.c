@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP003: what is suspended without a known wait (queues, mutexes and pools
-// all look the same) is counted (healthy.c). It is accused only if nothing at all leads to
-// it, and others, or itself before, were resumed from where it stands; and then of no
-// more than LIKELY: it may have been discarded on purpose.
+// CTP003: coroutines that are suspended without a known wait (queues, mutexes and pools all look the
+// same) are counted (healthy.c). One is a finding only if nothing at all references it and others, or
+// itself before, were resumed from where it is suspended; and then at most LIKELY, as it may have been
+// discarded on purpose.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

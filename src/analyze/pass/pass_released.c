@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP012, switch onto a released stack: the memory at the stack pointer with
-// which a coroutine would go on had been given back. Posted before the jump:
-// the program may not have lived on.
+// CTP012, switch onto a released stack: the memory at the stack pointer with which a coroutine would
+// resume had been released. The library posts it before the jump, as the program may not survive that.
 #include <inttypes.h>
 
 #include "analyze/case/incidents.h"

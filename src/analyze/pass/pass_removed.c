@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP002, registration removed under a waiter: as CTP001, but the end was an
-// EPOLL_CTL_DEL and the descriptor is still open. Refuted by a registration
-// made since, or by an event of it that came after the coroutine suspended
-// (then it is woken and queued). The tables show the missing row (P3) when
-// the engine did not look.
+// CTP002, registration removed under a waiter: as CTP001, but it ended by EPOLL_CTL_DEL and the
+// descriptor is still open. A registration made since refutes it, and so does an event of the
+// descriptor that came after the coroutine was suspended (it is woken and queued then). The tables
+// show that the registration is missing (P3) if the engine did not look.
 #include "analyze/case/pass.h"
 #include "analyze/pass/unpolled.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP006, fd number reused under a waiter: a coroutine waited for one
-// generation of a number, and read, wrote or was woken for a later one, which
-// it has not opened. That alone is what a reconnect by somebody else looks like:
-// it takes another coroutine that waits for the new one, in the same direction.
+// CTP006, fd number reused under a waiter: a coroutine waited for one generation of a number, and read,
+// wrote or was woken for a later one that it has not opened. A reconnect by somebody else looks the
+// same, so another coroutine must wait for the new generation, in the same direction.
 #include <inttypes.h>
 #include <sys/epoll.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP010, resumed while running: a switch into a coroutine that was current on
-// another thread. The guest saw both at that instant, in the table and not in
-// the history; the pass only weighs how sure it can be who was entered.
+// CTP010, resumed while running: a switch into a coroutine that was current on another thread. The
+// library saw both at that instant, in the table and not in the history; the pass only judges how
+// certain it is which coroutine was resumed.
 #include <inttypes.h>
 
 #include "analyze/case/incidents.h"

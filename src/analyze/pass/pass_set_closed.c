@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP025, epoll set closed: a coroutine is suspended, what it waits for is
-// open, but the set in which that was registered has been closed. Looks at each
-// pair of a suspended coroutine and a set that ended, as the coroutine's own
-// wait names it, the descriptor's entry, or the witness; the obligations decide.
-// A set that is closed at the end of a run is no fault: what the program's exit
+// CTP025, epoll set closed: a coroutine is suspended, what it waits for is open, but the epoll set in
+// which that was registered has been closed. The pass examines each pair of a suspended coroutine and
+// an ended set that the coroutine's own wait, the descriptor's entry or the witness names; the
+// obligations decide. A set that is closed at the end of a run is no fault: what the program's exit
 // leaves undecided is not reported.
 #include "analyze/case/pass.h"
 #include "base/text.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP007, stale registration: a number was closed, but its description lives on
-// (a dup, a child, a message in flight), and with it the row in the epoll set,
-// which nobody can address any more. That alone is a fact. A finding it becomes
-// when the loop was woken for the dead generation, or when the number was handed
-// out and registered again in the same set: then two rows bear one number, and
-// EPOLL_CTL_DEL takes only the new one. Not where the program itself reads or
-// writes the description through another number: those events are wanted. Nor
-// where the row is gone at the last look.
+// CTP007, stale registration: a number was closed, but its description lives on (a dup, a child, a
+// message in flight), and so does its registration in the epoll set, which nobody can address any more.
+// That alone is a fact. It becomes a finding if the loop was woken for the dead generation, or if the
+// number was reused and registered again in the same set: then two registrations have one number, and
+// EPOLL_CTL_DEL removes only the new one. Not reported if the program itself reads or writes the
+// description through another number (those events are wanted), or if the final inspection does not see
+// the registration any more.
 #include "analyze/case/pass.h"
 
 #include <inttypes.h>

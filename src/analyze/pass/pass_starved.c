@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP016: one slice took so long that those who waited for the same loop were
-// starved. The time is split; what others took from it (preemption, a stop) is
-// never counted. At most SUSPECT: a program may mean to compute.
+// CTP016: one slice took so long that coroutines which waited for the same loop were starved. Its time
+// is split by cause; time that others took from it (preemption, a stop) never counts. At most SUSPECT:
+// a program may mean to compute.
 #include <inttypes.h>
 
 #include "analyze/case/case_slice.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP027, timer never armed: a coroutine waits for a timerfd that it made
-// itself, and the kernel says that no expiry is set and none is to be read. One
-// that another made is left alone: managers of timers wait so when there are none.
-// A manager may make it itself, too: then others set it, or nobody yet, and a loop has one.
+// CTP027, timer never armed: a coroutine waits for a timerfd that it created itself, and the kernel says
+// that no expiry is set and none can be read. A timerfd that another entity created is excluded: managers
+// of timers wait so when there are no timers. A manager may create it itself; then others arm it, or
+// nobody has yet, and a loop has one.
 #include <inttypes.h>
 
 #include "analyze/case/stuck.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP009, wrong waiter woken: the registration leads to another coroutine,
-// which an event resumed after this one had suspended for the descriptor, and
-// the descriptor is still ready for this one. Programs that pass events on look
-// the same, so it is never more than SUSPECT.
+// CTP009, wrong waiter woken: the registration leads to another coroutine, which an event resumed after
+// this one was suspended for the descriptor, and the descriptor is still ready for this one. Programs
+// that pass events on look the same, so it is never more than SUSPECT.
 #include "analyze/case/stuck.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of passes: a row here and a file pass_<name>.c are all that a new
-// one needs. In the order of their rules.
+// The table of passes, in the order of their rules. A row here and a file pass_<name>.c are all that a
+// new one needs.
 #include <string.h>
 
 #include "analyze/case/pass.h"

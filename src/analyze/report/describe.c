@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The parts of a finding in words, shared by all formats, so that no two of
-// them tell the same thing differently.
+// The sentences about a finding. All formats share them, so that no two describe the same thing
+// differently.
 #include "analyze/report/describe.h"
 
 #include <inttypes.h>

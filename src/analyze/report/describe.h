@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// describe.h - the parts of a finding in words, shared by all formats.
+// describe.h - the sentences about a finding, for all formats.
 #pragma once
 
 #include "analyze/report/finding.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What is already known (--baseline: findings of an older report, marked and
-// no longer counted for the exit status) and what nobody wants to hear of
-// (--suppress: a line is a rule and a function of waiter or closer, or a
-// fingerprint; left out, but counted).
+// --baseline: findings of an older report are marked, and do not count for the exit status.
+// --suppress: findings are left out, but counted; a line of its file is a rule and a function of
+// waiter or closer, or a fingerprint.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Cases grouped into findings. A coroutine stands in one case at most (the
-// strongest verdict, then the rules' order); cases with the same rule, verdict
-// and functions of waiter and closer are one finding. The fingerprint is made
-// of rule and functions alone, so it survives another run and another build.
+// Groups cases into findings. A coroutine is in one case at most (the strongest verdict, then the
+// order of rules). Cases with the same rule, verdict, and functions of waiter and closer are one
+// finding. The fingerprint is made of the rule and of functions alone, so it survives another
+// run and another build.
 #include "analyze/report/finding.h"
 
 #include <errno.h>

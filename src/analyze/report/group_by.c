@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Coroutines that stand at one place are often one task's, and often not: by who made
-// them, by the name that the program gave them, or by the function in which they began they
-// can be told apart, or put together over places. Findings stay what they are, one for each pair of sites.
+// Coroutines that are suspended at one place often serve one purpose, and often not. They can be
+// told apart, or put together over several places, by who created them, by the name that the
+// program gave them, or by the function in which they began. Findings do not change: one for
+// each pair of sites.
 #include "analyze/report/group_by.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// group_by.h - what coroutines have in common that are counted together (--group-by).
+// group_by.h - by which property coroutines are listed as one group (--group-by).
 #pragma once
 
 #include "analyze/report/finding.h"

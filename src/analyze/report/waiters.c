@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Groups are found by a map of their own: there may be a million waiters, and a
-// handful of stacks.
+// Groups are found by a map: there may be a million waiters, and few stacks.
 #include "analyze/report/waiters.h"
 
 #include <errno.h>

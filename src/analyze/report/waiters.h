@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// waiters.h - who waits and is in no finding: the longest waits first. A wait
-// that the kernel can end is healthy however old it is; only its age can lead a
-// reader to a peer that will never answer.
+// waiters.h - coroutines that wait and are in no finding, the longest waits first. A wait that
+// the kernel can end is healthy however long it lasts; its age only points a reader to a peer
+// that may never answer.
 #pragma once
 
 #include "analyze/report/finding.h"
