@@ -218,6 +218,34 @@ m("	else if (drained && drained <= s->state->since)", "	else if (0)", "a program
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
+m = of("src/analyze/pass/unpolled.c", "unit:unpolled")
+m("copied <= world_ns(w, t->wait_since) + ASLEEP_NS)", "0)", "a thread that has only just entered its wait sleeps")
+m("t->wait_since <= since ||", "0 ||", "a wait entered before the descriptor was polled counts")
+m("copied > world_ns(w, since) + PATIENCE_NS);", "1);", "a loop with a timeout gets no time to go on")
+m("&& f->event_time < since &&", "&&", "an event that came since does not count")
+m("f->gen == s->gen && f->reg_epfd < 0 &&", "f->reg_epfd < 0 &&", "a later generation is the one that it waits for")
+m("image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&", "1 &&", "a descriptor in the set of a thread that sleeps is unpolled")
+m("!image_other_registration(s->image, s->state->id, s->state->lo, s->fd, &same);", "(void *)&same;",
+  "another registration that leads to it is forgotten")
+m("if (e->exit_begun || e->signal_taken || e->listener_closed)", "if (e->exit_begun || e->signal_taken)", "a program that drains is at fault")
+m("!(f->flags & CTP_FD_LISTENS) ?", "1 ?", "a listener's events count for one coroutine")
+
+m = of("src/analyze/report/healthy.c", "unit:healthy")
+m("row == IDMAP_NONE || seen[row])", "row == IDMAP_NONE)", "one with two cases is subtracted twice")
+m("m->replaced ||", "0 ||", "one of an image that was replaced is subtracted")
+m("!(c->pass->waits || c->pass->idle || c->pass->unwell)", "!(c->pass->waits || c->pass->idle)", "who is woken for nothing is healthy")
+
+m = of("src/analyze/report/waiters.c", "unit:waiters")
+m("if (r->results.cases[i].about.image == m)", "if (1)", "a case of another process hides a waiter")
+m("if (!image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen))", "if (0)", "who waits for what ended is listed as healthy")
+m("g->oldest = s->since < g->oldest->since ? s : g->oldest;", "", "the first of a group is the oldest")
+m("group_by_key(r, m, s, s->stack) << 1 | live;", "group_by_key(r, m, s, s->stack) << 1;", "a group holds live and parked ones")
+
+m = of("src/analyze/report/group_by.c", "unit:group_by")
+m("key = (key ^ (uint64_t)c->about.image->index << 48) + 1;", "key += 1;", "groups of two processes are one")
+m("!s->creator && !(s->flags & CTP_STATE_FOREIGN) &&", "!s->creator &&", "one that nobody saw made has a creator")
+m("		return x->n > y->n ? -1 : 1;", "		return x->n > y->n ? 1 : -1;", "the smallest group comes first")
+
 # ------------------------------------------------------------------ the library's side
 m = of("src/preload/fds/fds.c", "unit:fds")
 m("	bool open = e->life == CTP_FD_OPEN && !ending(e);", "	bool open = e->life == CTP_FD_OPEN;", "an end that is under way went unseen")
