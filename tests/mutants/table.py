@@ -224,7 +224,7 @@ m("t->wait_since <= since ||", "0 ||", "a wait entered before the descriptor was
 m("copied > world_ns(w, since) + PATIENCE_NS);", "1);", "a loop with a timeout gets no time to go on")
 m("&& f->event_time < since &&", "&&", "an event that came since does not count")
 m("f->gen == s->gen && f->reg_epfd < 0 &&", "f->reg_epfd < 0 &&", "a later generation is the one that it waits for")
-m("image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&", "1 &&", "a descriptor in the set of a thread that sleeps is unpolled")
+m("image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&", "1 &&", "a descriptor is unpolled though no thread sleeps with a set")
 m("!image_other_registration(s->image, s->state->id, s->state->lo, s->fd, &same);", "(void *)&same;",
   "another registration that leads to it is forgotten")
 m("if (e->exit_begun || e->signal_taken || e->listener_closed)", "if (e->exit_begun || e->signal_taken)", "a program that drains is at fault")

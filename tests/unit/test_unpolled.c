@@ -143,8 +143,22 @@ static void a_thread_entered_its_wait_before_the_descriptor_was_polled(void **st
 {
 	struct ctp_thread *second = tables_thread(&t, 1, 2);
 	(void)state;
-	*second = *th;
+	*second = *th; // it waits by epoll: what it polled says nothing of it
+	second->sets = 0;
+	second->polls = 1;
+	second->wait_call = CTP_IN_EPOLL;
 	second->wait_since = POLLED;
+	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
+// The one that polled it is gone, or waits by epoll now: whether it would poll it again is not known.
+static void no_thread_sleeps_with_a_set(void **state)
+{
+	(void)state;
+	th->sets = 0;
+	th->polls = 1;
+	th->wait_call = CTP_IN_EPOLL;
+	f->learned = 0; // else that it may be polled is a registration that leads to it
 	assert_int_equal(verdict(), VERDICT_NONE);
 }
 
@@ -266,6 +280,7 @@ int main(void)
 		TEST(another_registration_leads_to_it),
 		TEST(a_thread_is_awake),
 		TEST(a_thread_entered_its_wait_before_the_descriptor_was_polled),
+		TEST(no_thread_sleeps_with_a_set),
 		TEST(a_thread_has_only_just_gone_to_sleep),
 		TEST(a_loop_with_a_timeout_gets_a_second),
 		TEST(only_a_try_is_known),
