@@ -89,12 +89,12 @@ m("	return look_in_wait(t, c->wait_call) &&\n	       ctp_wait_still(&l->r->threa
 m("	return look_in_wait(t, c->wait_call) &&\n", "	return\n", "an odd wait_seq alone is taken for sleep")
 m("	if (!t->hooked || t->slot < 0)\n		return false;", "	if (t->slot < 0)\n		return false;", "a wait that the entry does not tell of counts")
 m("return t->polls || (", "return (", "threads that wait in epoll are not asked")
-m("	if (delivered(l->r, s) && s->a[PROOF_P5].holds != 1) {", "	if (0) {", "an event that somebody has taken is forgotten")
+m("	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {", "	if (0) {", "an event that somebody has taken is forgotten")
 m("	if (s->c.was.event_time > s->s.since)\n		return true;", "", "an event of the closed descriptor is forgotten")
 m("	if (l->shared == SHARED)", "	if (0)", "another process that shares the set is forgotten")
 m("bool exits = c->wait_call == CTP_IN_EXIT;", "bool exits = false;", "the wait for the last inspection is taken for a loop's")
-m("	if (delivered(r, s) && p5->holds != 1)", "	if (0)", "an event that somebody had taken when the program ended is forgotten")
-m("	if (look_has_kin(r))\n		look_say(p4, -1", "	if (0)\n		look_say(p4, -1", "a child that shares the set is forgotten")
+m("	if (delivered(r, s) && p5->holds != HOLDS_TRUE)", "	if (0)", "an event that somebody had taken when the program ended is forgotten")
+m("	if (look_has_kin(r))\n		look_say(p4, HOLDS_OPEN", "	if (0)\n		look_say(p4, HOLDS_OPEN", "a child that shares the set is forgotten")
 
 m = of("src/engine/inspect/look.c", "unit:look")
 m("	word &= (1ULL << 48) - 1;\n", "", "a tagged pointer leads nowhere", "unit:kernel")
@@ -127,10 +127,10 @@ m("			return c->wait_since <= s->c.time;", "			return false;", "a thread that si
 m("	if (c && c->wait_since > s->c.time)", "	if (c)", "a thread that sits in poll keeps the file")
 m("	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;", "	return 0;", "a set that could not be read is empty")
 m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system call that is not shown is none")
-m("		look_say(a, -1, l->rows.denied ?", "		look_say(a, 1, l->rows.denied ?", "P3 without the kernel's rows")
-m("	if (!s->c.ino && !s->c.dev) {\n		look_say(a, -1,", "	if (!s->c.ino && !s->c.dev) {\n		look_say(a, 1,", "P3 of a file of which nothing is known")
-m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		look_say(a, 0,", "	if (0)\n		look_say(a, 0,", "more waits than were kept are forgotten")
-m("	else if (w)\n		look_say(a, 0, \"it waits for fd", "	else if (0)\n		look_say(a, 0, \"it waits for fd", "another wait of its own is forgotten")
+m("		look_say(a, HOLDS_OPEN, l->rows.denied ?", "		look_say(a, HOLDS_TRUE, l->rows.denied ?", "P3 without the kernel's rows")
+m("	if (!s->c.ino && !s->c.dev) {\n		look_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		look_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
+m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		look_say(a, HOLDS_FALSE,", "	if (0)\n		look_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
+m("	else if (w)\n		look_say(a, HOLDS_FALSE, \"it waits for fd", "	else if (0)\n		look_say(a, HOLDS_FALSE, \"it waits for fd", "another wait of its own is forgotten")
 m("		if ((has && l->rows.v[i].data == data) || look_references", "		if (look_references", "another row with its data is not seen")
 m("|| look_references(s, l->rows.v[i].data))\n			return &l->rows.v[i];", ")\n			return &l->rows.v[i];",
   "another row that points into it is not seen")
@@ -156,7 +156,7 @@ m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a 
 m("		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))", "		else if (0)",
   "a futex that other processes may wake is private")
 m("	if (!c || c->wait_timeout_ns >= 0) {", "	if (!c) {", "a poll with a timeout is for ever")
-m("	else if (!still)\n		look_say_all(l, PROOF_P6B, -1,", "	else if (0)\n		look_say_all(l, PROOF_P6B, -1,", "P6b of a program that moves",
+m("	else if (!still)\n		look_say_all(l, PROOF_P6B, HOLDS_OPEN,", "	else if (0)\n		look_say_all(l, PROOF_P6B, HOLDS_OPEN,", "P6b of a program that moves",
   survives="not shown yet: it takes a process that nothing else could wake")
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 

@@ -43,7 +43,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static void assert_judged(int p4, int p5)
+static void assert_judged(enum holds p4, enum holds p5)
 {
 	flight_judge(&l);
 	assert_int_equal(s.a[PROOF_P4].holds, p4);
@@ -61,53 +61,53 @@ static void awake(void)
 static void asleep_in_a_wait_that_it_never_left(void **state)
 {
 	(void)state;
-	assert_judged(1, 1);
+	assert_judged(HOLDS_TRUE, HOLDS_TRUE);
 	assert_non_null(strstr(s.a[PROOF_P4].text, "1 never left"));
 	thread.wait_seq = 9; // it has left it since, and entered another one
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 	thread.wait_seq = 8; // it has left it, and may have an event
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 }
 
 static void what_the_kernel_must_say(void **state)
 {
 	(void)state;
 	task.hooked = false; // whatever it sleeps in, it is not the wait that its entry tells of
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 	begin(state);
 	task.tracer = 5; // in a debugger's hands, with the event perhaps
-	assert_judged(-1, -1);
+	assert_judged(HOLDS_OPEN, HOLDS_OPEN);
 	begin(state);
 	snprintf(task.wchan, sizeof(task.wchan), "get_signal"); // frozen
-	assert_judged(-1, -1);
+	assert_judged(HOLDS_OPEN, HOLDS_OPEN);
 	begin(state);
 	task.state = 'T';
-	assert_judged(-1, -1);
+	assert_judged(HOLDS_OPEN, HOLDS_OPEN);
 	begin(state);
 	task.state = 'R';
-	assert_judged(-1, 0);
+	assert_judged(HOLDS_OPEN, HOLDS_FALSE);
 	begin(state);
 	task.nr = SYS_read;
-	assert_judged(-1, -1);
+	assert_judged(HOLDS_OPEN, HOLDS_OPEN);
 	begin(state);
 	l.tasks.n = 0; // killed, with the event in its hands
-	assert_judged(-1, -1);
+	assert_judged(HOLDS_OPEN, HOLDS_OPEN);
 }
 
 static void by_the_epoch_that_it_has_seen(void **state)
 {
 	(void)state;
 	awake();
-	assert_judged(-1, 0);
+	assert_judged(HOLDS_OPEN, HOLDS_FALSE);
 	copy.seen = EPOCH;
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 	copy.seen = EPOCH + 1;
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 	copy.seen = EPOCH - 1;
 	copy.slept_epoch = EPOCH;
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 	copy.slept_epoch = EPOCH + 1;
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 }
 
 static void who_is_not_asked(void **state)
@@ -115,36 +115,36 @@ static void who_is_not_asked(void **state)
 	(void)state;
 	awake();
 	copy.polls = 0; // it never polled, and had nothing
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 	copy.sets = 1; // by poll or select: only if the descriptor ever stood in a set
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 	s.c.was.polled = 5;
-	assert_judged(-1, 0);
+	assert_judged(HOLDS_OPEN, HOLDS_FALSE);
 	s.c.was.polled = 0;
 	fd.polled_out = 5;
-	assert_judged(-1, 0);
+	assert_judged(HOLDS_OPEN, HOLDS_FALSE);
 	fd.gen = 4; // another one's
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 	copy.switches = 0; // it runs no coroutine
-	assert_judged(1, 1);
+	assert_judged(HOLDS_TRUE, HOLDS_TRUE);
 	copy.polls = 1;
 	copy.life = CTP_THREAD_DEAD; // as a thread ends, not as it is killed
-	assert_judged(1, 1);
+	assert_judged(HOLDS_TRUE, HOLDS_TRUE);
 }
 
 static void a_sleep_that_gives_others_a_chance(void **state)
 {
 	(void)state;
 	copy.wait_timeout_ns = 0; // asked without waiting
-	assert_judged(1, -1);
+	assert_judged(HOLDS_TRUE, HOLDS_OPEN);
 	begin(state);
 	copy.wait_call = CTP_IN_EXIT;
-	assert_judged(-1, -1);
+	assert_judged(HOLDS_OPEN, HOLDS_OPEN);
 	begin(state);
 	task.nr = SYS_futex;
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 	task.state = 'R';
-	assert_judged(-1, 0);
+	assert_judged(HOLDS_OPEN, HOLDS_FALSE);
 }
 
 static void an_event_that_came_after_it_suspended(void **state)
@@ -153,24 +153,24 @@ static void an_event_that_came_after_it_suspended(void **state)
 	s.c.was.event_time = 1000; // before it did
 	awake();
 	copy.seen = EPOCH;
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 	s.c.was.event_time = 1001;
-	assert_judged(0, 0); // whoever took it may pass it on still
+	assert_judged(HOLDS_FALSE, HOLDS_FALSE); // whoever took it may pass it on still
 	copy.slept_epoch = EPOCH;
-	assert_judged(1, 1);
+	assert_judged(HOLDS_TRUE, HOLDS_TRUE);
 	copy.slept_epoch = 0;
 	s.c.was.event_time = 0;
 	fd.event_time = 1001;
-	assert_judged(0, 0);
+	assert_judged(HOLDS_FALSE, HOLDS_FALSE);
 	fd.gen = 4;
-	assert_judged(1, 0);
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
 }
 
 static void another_process_may_have_the_set(void **state)
 {
 	(void)state;
 	l.shared = SHARED;
-	assert_judged(-1, 1);
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 }
 
 // When the program has ended, from the tables alone.
@@ -181,16 +181,16 @@ static void by_the_tables(void **state)
 		thread.seen = EPOCH - 1 + i;
 		thread.slept_epoch = EPOCH + 1 - i;
 		flight_tables(&region, &s);
-		assert_int_equal(s.a[PROOF_P4].holds, i == 0 ? -1 : 1);
-		assert_int_equal(s.a[PROOF_P5].holds, i == 2 ? -1 : 1);
+		assert_int_equal(s.a[PROOF_P4].holds, i == 0 ? HOLDS_OPEN : HOLDS_TRUE);
+		assert_int_equal(s.a[PROOF_P5].holds, i == 2 ? HOLDS_OPEN : HOLDS_TRUE);
 	}
 	s.c.was.event_time = 1001;
 	flight_tables(&region, &s);
-	assert_int_equal(s.a[PROOF_P4].holds, -1);
+	assert_int_equal(s.a[PROOF_P4].holds, HOLDS_OPEN);
 	s.c.was.event_time = 0;
 	ext.forks = 1;
 	flight_tables(&region, &s);
-	assert_int_equal(s.a[PROOF_P4].holds, -1);
+	assert_int_equal(s.a[PROOF_P4].holds, HOLDS_OPEN);
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, begin)

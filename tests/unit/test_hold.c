@@ -83,7 +83,7 @@ static void one_that_sleeps_in_a_hook_has_not_run(void **state)
 	t->switches--;
 	assert_false(take());
 	assert_true(l.disturbed);
-	assert_int_equal(s.a[PROOF_P6A].holds, -1);
+	assert_int_equal(s.a[PROOF_P6A].holds, HOLDS_OPEN);
 	t->switches++;
 	assert_true(take());
 	t->run_ns--;

@@ -88,45 +88,45 @@ static void row(int tfd, uint64_t ino, uint64_t dev, uint64_t data)
 
 static void all_holds(void **state)
 {
-	AFTER(PROOF_P0, 1, );
-	AFTER(PROOF_P2, 1, );
-	AFTER(PROOF_P3, 1, );
-	AFTER(PROOF_P3, 1, row(8, INO + 1, DEV, 1));
+	AFTER(PROOF_P0, HOLDS_TRUE, );
+	AFTER(PROOF_P2, HOLDS_TRUE, );
+	AFTER(PROOF_P3, HOLDS_TRUE, );
+	AFTER(PROOF_P3, HOLDS_TRUE, row(8, INO + 1, DEV, 1));
 }
 
 static void what_went_past_the_tables(void **state)
 {
 	static const uint32_t gaps[] = {CTP_GAP_STATIONS, CTP_GAP_CANDS, CTP_GAP_FDS, CTP_GAP_THREADS, CTP_GAP_BLIND, CTP_GAP_URING};
 	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
-		AFTER(PROOF_P0, 0, ext.gaps = gaps[i]);
-	AFTER(PROOF_P0, 1, ext.gaps = CTP_GAP_STACKS);
-	AFTER(PROOF_P0, 0, l.rows.uring = 1);
-	AFTER(PROOF_P0, -1, l.rows.complete = false);
-	AFTER(PROOF_P0, 0, fds[EPOLL].kind = CTP_FD_OTHER);
-	AFTER(PROOF_P0, 0, fds[EPOLL].life = CTP_FD_CLOSED);
-	AFTER(PROOF_P0, 0, task.slot = -1; task.hooked = false);
-	AFTER(PROOF_P0, 0, copy.wait_seq = 8);
-	AFTER(PROOF_P0, 0, copy.wait_fd = EPOLL + 1);
-	AFTER(PROOF_P0, 0, copy.wait_call = CTP_IN_IO);
-	AFTER(PROOF_P0, 1, row(8, 1, DEV, 1));
-	AFTER(PROOF_P0, 0, row(8, 1, DEV, 1); fds[8].life = CTP_FD_UNKNOWN);
-	AFTER(PROOF_P0, 0, row(FDS, 1, DEV, 1));
+		AFTER(PROOF_P0, HOLDS_FALSE, ext.gaps = gaps[i]);
+	AFTER(PROOF_P0, HOLDS_TRUE, ext.gaps = CTP_GAP_STACKS);
+	AFTER(PROOF_P0, HOLDS_FALSE, l.rows.uring = 1);
+	AFTER(PROOF_P0, HOLDS_OPEN, l.rows.complete = false);
+	AFTER(PROOF_P0, HOLDS_FALSE, fds[EPOLL].kind = CTP_FD_OTHER);
+	AFTER(PROOF_P0, HOLDS_FALSE, fds[EPOLL].life = CTP_FD_CLOSED);
+	AFTER(PROOF_P0, HOLDS_FALSE, task.slot = -1; task.hooked = false);
+	AFTER(PROOF_P0, HOLDS_FALSE, copy.wait_seq = 8);
+	AFTER(PROOF_P0, HOLDS_FALSE, copy.wait_fd = EPOLL + 1);
+	AFTER(PROOF_P0, HOLDS_FALSE, copy.wait_call = CTP_IN_IO);
+	AFTER(PROOF_P0, HOLDS_TRUE, row(8, 1, DEV, 1));
+	AFTER(PROOF_P0, HOLDS_FALSE, row(8, 1, DEV, 1); fds[8].life = CTP_FD_UNKNOWN);
+	AFTER(PROOF_P0, HOLDS_FALSE, row(FDS, 1, DEV, 1));
 }
 
 // Rows of the closed description, under whatever number.
 static void what_the_kernel_can_deliver(void **state)
 {
-	AFTER(PROOF_P3, 0, row(9, INO, DEV, 1));
-	AFTER(PROOF_P3, 1, row(9, INO, DEV + 1, 1));
-	AFTER(PROOF_P3, -1, s.c.ino = s.c.dev = 0);
-	AFTER(PROOF_P3, -1, l.rows.complete = false);
+	AFTER(PROOF_P3, HOLDS_FALSE, row(9, INO, DEV, 1));
+	AFTER(PROOF_P3, HOLDS_TRUE, row(9, INO, DEV + 1, 1));
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.ino = s.c.dev = 0);
+	AFTER(PROOF_P3, HOLDS_OPEN, l.rows.complete = false);
 	// pipes and anonymous inodes have one inode for many
-	AFTER(PROOF_P3, 0, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 77);
-	AFTER(PROOF_P3, 1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78; rows[0].anew = true);
-	AFTER(PROOF_P3, -1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78);
-	AFTER(PROOF_P3, -1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_UNTOLD);
-	AFTER(PROOF_P3, 0, s.c.mode = 0; row(F, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
-	AFTER(PROOF_P3, -1, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
+	AFTER(PROOF_P3, HOLDS_FALSE, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 77);
+	AFTER(PROOF_P3, HOLDS_TRUE, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78; rows[0].anew = true);
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78);
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_UNTOLD);
+	AFTER(PROOF_P3, HOLDS_FALSE, s.c.mode = 0; row(F, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
 }
 
 static void in_read(void)
@@ -147,52 +147,52 @@ static void in_poll(void)
 
 static void threads_that_keep_the_file(void **state)
 {
-	AFTER(PROOF_P3, 0, in_read(); copy.wait_since = CLOSED - 1);
-	AFTER(PROOF_P3, 0, in_read(); copy.wait_since = CLOSED);
-	AFTER(PROOF_P3, 1, in_read()); // of the next file with that number
-	AFTER(PROOF_P3, 0, in_read(); copy.wait_seq = 8);
-	AFTER(PROOF_P3, 1, in_read(); copy.wait_seq = 8; task.args[0] = F + 1);
-	AFTER(PROOF_P3, -1, in_poll(); task.hooked = false);
-	AFTER(PROOF_P3, -1, in_poll(); copy.wait_since = CLOSED - 1);
-	AFTER(PROOF_P3, 1, in_poll());
-	AFTER(PROOF_P3, 0, in_poll(); copy.wait_since = CLOSED - 1; s.c.was.polled = CLOSED - 1);
-	AFTER(PROOF_P3, 1, in_poll(); copy.wait_since = CLOSED - 1; set.known = true);
-	AFTER(PROOF_P3, -1, task.nr = PROC_NO_SYSCALL; task.hooked = false);
-	AFTER(PROOF_P3, -1, task.nr = SYS_restart_syscall; task.hooked = false);
+	AFTER(PROOF_P3, HOLDS_FALSE, in_read(); copy.wait_since = CLOSED - 1);
+	AFTER(PROOF_P3, HOLDS_FALSE, in_read(); copy.wait_since = CLOSED);
+	AFTER(PROOF_P3, HOLDS_TRUE, in_read()); // of the next file with that number
+	AFTER(PROOF_P3, HOLDS_FALSE, in_read(); copy.wait_seq = 8);
+	AFTER(PROOF_P3, HOLDS_TRUE, in_read(); copy.wait_seq = 8; task.args[0] = F + 1);
+	AFTER(PROOF_P3, HOLDS_OPEN, in_poll(); task.hooked = false);
+	AFTER(PROOF_P3, HOLDS_OPEN, in_poll(); copy.wait_since = CLOSED - 1);
+	AFTER(PROOF_P3, HOLDS_TRUE, in_poll());
+	AFTER(PROOF_P3, HOLDS_FALSE, in_poll(); copy.wait_since = CLOSED - 1; s.c.was.polled = CLOSED - 1);
+	AFTER(PROOF_P3, HOLDS_TRUE, in_poll(); copy.wait_since = CLOSED - 1; set.known = true);
+	AFTER(PROOF_P3, HOLDS_OPEN, task.nr = PROC_NO_SYSCALL; task.hooked = false);
+	AFTER(PROOF_P3, HOLDS_OPEN, task.nr = SYS_restart_syscall; task.hooked = false);
 }
 
 static void its_one_known_wait(void **state)
 {
 	struct ctp_wait second = {.fd = 9, .gen = 1, .how = CTP_WAIT_REGISTERED, .data = 3, .epfd = EPOLL};
-	AFTER(PROOF_P2, 0, s.s.waits[1] = second; s.s.nwaits = 2);
-	AFTER(PROOF_P2, 1, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].gen = 2);
-	AFTER(PROOF_P2, 1, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].life = CTP_FD_CLOSED);
-	AFTER(PROOF_P2, 0, s.s.flags = CTP_STATE_MOREWAITS);
-	AFTER(PROOF_P2, -1, s.s.flags = CTP_STATE_POOLED; s.s.called = s.s.stack);
-	AFTER(PROOF_P2, 0, row(9, 1, DEV, DATA));
-	AFTER(PROOF_P2, 0, row(9, 1, DEV, 0x10008));
-	AFTER(PROOF_P2, 0, row(9, 1, DEV, 0x10008 | 0xffULL << 56));
-	AFTER(PROOF_P2, 1, row(9, 1, DEV, 0x20000));
-	AFTER(PROOF_P2, -1, l.rows.complete = false);
-	AFTER(PROOF_P2, -1, s.wait = -1; s.s.nwaits = 0); // nothing says that the registration leads to it
-	AFTER(PROOF_P2, 1, s.wait = -1; s.s.nwaits = 0; s.c.was.reg_data = 0x10008);
-	AFTER(PROOF_P2, 1, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 5);
-	AFTER(PROOF_P2, -1, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 6);
-	AFTER(PROOF_P2, 1, s.wait = -1; s.s.nwaits = 0; s.c.was.leads = ID);
-	AFTER(PROOF_P2, -1, s.wait = -1; s.s.nwaits = 0; s.c.was.leads = ID; s.c.was.learned = ID + 1);
+	AFTER(PROOF_P2, HOLDS_FALSE, s.s.waits[1] = second; s.s.nwaits = 2);
+	AFTER(PROOF_P2, HOLDS_TRUE, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].gen = 2);
+	AFTER(PROOF_P2, HOLDS_TRUE, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].life = CTP_FD_CLOSED);
+	AFTER(PROOF_P2, HOLDS_FALSE, s.s.flags = CTP_STATE_MOREWAITS);
+	AFTER(PROOF_P2, HOLDS_OPEN, s.s.flags = CTP_STATE_POOLED; s.s.called = s.s.stack);
+	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, DATA));
+	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, 0x10008));
+	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, 0x10008 | 0xffULL << 56));
+	AFTER(PROOF_P2, HOLDS_TRUE, row(9, 1, DEV, 0x20000));
+	AFTER(PROOF_P2, HOLDS_OPEN, l.rows.complete = false);
+	AFTER(PROOF_P2, HOLDS_OPEN, s.wait = -1; s.s.nwaits = 0); // nothing says that the registration leads to it
+	AFTER(PROOF_P2, HOLDS_TRUE, s.wait = -1; s.s.nwaits = 0; s.c.was.reg_data = 0x10008);
+	AFTER(PROOF_P2, HOLDS_TRUE, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 5);
+	AFTER(PROOF_P2, HOLDS_OPEN, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 6);
+	AFTER(PROOF_P2, HOLDS_TRUE, s.wait = -1; s.s.nwaits = 0; s.c.was.leads = ID);
+	AFTER(PROOF_P2, HOLDS_OPEN, s.wait = -1; s.s.nwaits = 0; s.c.was.leads = ID; s.c.was.learned = ID + 1);
 }
 
 static void open_descriptors_that_lead_to_it(void **state)
 {
-	AFTER(PROOF_P2, 0, fds[9].adder = ID);
-	AFTER(PROOF_P2, 0, fds[9].learned = ID);
-	AFTER(PROOF_P2, 0, fds[9].leads = ID | 6ULL << CTP_ID_BITS);
-	AFTER(PROOF_P2, 1, fds[9].adder = ID + 1);
-	AFTER(PROOF_P2, 1, fds[9].adder = ID; fds[9].reg_epfd = -1);
-	AFTER(PROOF_P2, 1, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1000); // before it suspended
-	AFTER(PROOF_P2, 0, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1001);
-	AFTER(PROOF_P2, 0, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled_out = 1001);
-	AFTER(PROOF_P2, 1, fds[9].adder = ID; fds[9].life = CTP_FD_CLOSED);
+	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].adder = ID);
+	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].learned = ID);
+	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].leads = ID | 6ULL << CTP_ID_BITS);
+	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID + 1);
+	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID; fds[9].reg_epfd = -1);
+	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1000); // before it suspended
+	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1001);
+	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled_out = 1001);
+	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID; fds[9].life = CTP_FD_CLOSED);
 }
 
 // --------------------------------------------------------- a set that was closed
@@ -217,20 +217,20 @@ static void asleep_in_it(uint64_t since)
 
 static void a_set_that_was_closed(void **state)
 {
-	AFTER(PROOF_P2, 1, closed_set());
-	AFTER(PROOF_P3, 1, closed_set());
-	AFTER(PROOF_P3, 0, closed_set(); fds[9].desc = 66); // it lives on
-	AFTER(PROOF_P3, 1, closed_set(); fds[9].desc = 66; fds[9].life = CTP_FD_CLOSED);
-	AFTER(PROOF_P3, 0, closed_set(); asleep_in_it(CLOSED - 1));
-	AFTER(PROOF_P3, 0, closed_set(); asleep_in_it(CLOSED));
-	AFTER(PROOF_P3, 1, closed_set(); asleep_in_it(CLOSED + 1)); // of the next set with that number
-	AFTER(PROOF_P3, 0, closed_set(); asleep_in_it(CLOSED + 1); copy.wait_seq = 8);
-	AFTER(PROOF_P3, -1, closed_set(); l.rows.complete = false);
-	AFTER(PROOF_P3, -1, closed_set(); ext.forks = 1);
-	AFTER(PROOF_P2, 0, closed_set(); row(9, 1, DEV, DATA));
-	AFTER(PROOF_P2, 0, closed_set(); row(9, 1, DEV, 0x10008));
-	AFTER(PROOF_P2, 0, closed_set(); s.s.flags = 0; fds[F].gen++);
-	AFTER(PROOF_P2, -1, closed_set(); s.s.flags = CTP_STATE_MOREWAITS);
+	AFTER(PROOF_P2, HOLDS_TRUE, closed_set());
+	AFTER(PROOF_P3, HOLDS_TRUE, closed_set());
+	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); fds[9].desc = 66); // it lives on
+	AFTER(PROOF_P3, HOLDS_TRUE, closed_set(); fds[9].desc = 66; fds[9].life = CTP_FD_CLOSED);
+	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); asleep_in_it(CLOSED - 1));
+	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); asleep_in_it(CLOSED));
+	AFTER(PROOF_P3, HOLDS_TRUE, closed_set(); asleep_in_it(CLOSED + 1)); // of the next set with that number
+	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); asleep_in_it(CLOSED + 1); copy.wait_seq = 8);
+	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); l.rows.complete = false);
+	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); ext.forks = 1);
+	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); row(9, 1, DEV, DATA));
+	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); row(9, 1, DEV, 0x10008));
+	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); s.s.flags = 0; fds[F].gen++);
+	AFTER(PROOF_P2, HOLDS_OPEN, closed_set(); s.s.flags = CTP_STATE_MOREWAITS);
 }
 
 // ---------------------------------------------------------------- P6b: threads

@@ -155,13 +155,13 @@ static void it_may_hold_an_event(void **state)
 	begin(0);
 	assert_int_equal(look_begin(&l), 0);
 	flight_judge(&l);
-	assert_int_equal(s.a[PROOF_P4].holds, 1);
-	assert_int_equal(s.a[PROOF_P5].holds, 1);
+	assert_int_equal(s.a[PROOF_P4].holds, HOLDS_TRUE);
+	assert_int_equal(s.a[PROOF_P5].holds, HOLDS_TRUE);
 	steps_max = UINT32_MAX;
 	look_thread(&l, 0);
 	flight_judge(&l);
-	assert_int_equal(s.a[PROOF_P4].holds, -1);
-	assert_int_not_equal(s.a[PROOF_P5].holds, 1);
+	assert_int_equal(s.a[PROOF_P4].holds, HOLDS_OPEN);
+	assert_int_not_equal(s.a[PROOF_P5].holds, HOLDS_TRUE);
 	look_deinit(&l);
 }
 

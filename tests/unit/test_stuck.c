@@ -155,19 +155,20 @@ static void what_is_refuted_is_dropped(void **state)
 	assert_false(stuck_refuted(&s)); // not one of ours
 	s.rule = RULE_ONESHOT;
 	s.ready = 1;
-	s.a[PROOF_P2].holds = -1;
-	s.a[PROOF_P3].holds = 1;
+	s.a[PROOF_P2].holds = HOLDS_OPEN;
+	s.a[PROOF_P3].holds = HOLDS_TRUE;
 	assert_false(stuck_refuted(&s));
 	s.ready = 0; // it tried, and there is nothing to read: it may wait for anything
 	assert_true(stuck_refuted(&s));
-	s.a[PROOF_P2].holds = s.ready = -1;
+	s.a[PROOF_P2].holds = HOLDS_OPEN;
+	s.ready = -1;
 	assert_false(stuck_refuted(&s)); // that is not known: no yes, and no no
-	assert_int_equal(s.a[PROOF_P3].holds, -1);
-	s.a[PROOF_P3].holds = 1;
+	assert_int_equal(s.a[PROOF_P3].holds, HOLDS_OPEN);
+	s.a[PROOF_P3].holds = HOLDS_TRUE;
 	s.ready = 0;
-	s.a[PROOF_P6A].holds = 1; // but nobody has it
+	s.a[PROOF_P6A].holds = HOLDS_TRUE; // but nobody has it
 	assert_false(stuck_refuted(&s));
-	s.a[PROOF_P3].holds = 0;
+	s.a[PROOF_P3].holds = HOLDS_FALSE;
 	assert_true(stuck_refuted(&s) && s.gone);
 }
 

@@ -30,7 +30,7 @@ void hold_say(struct look *l, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (suspect_objects(l->who[i]))
-			look_say(&l->who[i]->a[PROOF_P6A], -1, "%s", text);
+			look_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "%s", text);
 }
 
 // Being stopped and let go costs a thread two context switches: one into the stop, one back to sleep.

@@ -252,7 +252,7 @@ bool look_references(const struct suspect *s, uint64_t word)
 	return false;
 }
 
-void look_say(struct look_answer *a, int holds, const char *format, ...)
+void look_say(struct look_answer *a, enum holds holds, const char *format, ...)
 {
 	va_list ap;
 	va_start(ap, format);
@@ -261,7 +261,7 @@ void look_say(struct look_answer *a, int holds, const char *format, ...)
 	va_end(ap);
 }
 
-void look_say_all(struct look *l, enum proof item, int holds, const char *text)
+void look_say_all(struct look *l, enum proof item, enum holds holds, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
 		look_say(&l->who[i]->a[item], holds, "%s", text);

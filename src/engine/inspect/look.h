@@ -3,7 +3,7 @@
 // look.h - one look at the process: what was read from /proc, the suspects it
 // is about, and what was found for each. The obligations P0 to P6 are those
 // of a lost wakeup; each judge (witness/, memory/reach.c) fills its own and
-// never says 1 (holds) on doubt.
+// never says HOLDS_TRUE on doubt.
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 #define LOOK_TEXT 240
 struct look_answer {
-	int holds; // 1, 0, -1 = cannot be told
+	enum holds holds; // HOLDS_OPEN: it cannot be told, or nobody has answered
 	char text[LOOK_TEXT];
 };
 
@@ -108,8 +108,8 @@ void look_thread(struct look *l, uint32_t slot);
 // Reads mappings, rows and thread entries anew. 0 or -errno.
 int look_again(struct look *l);
 
-void look_say(struct look_answer *a, int holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void look_say_all(struct look *l, enum proof item, int holds, const char *text);
+void look_say(struct look_answer *a, enum holds holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void look_say_all(struct look *l, enum proof item, enum holds holds, const char *text);
 void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.

@@ -89,7 +89,7 @@ static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const ch
 	char symbol[160];
 	if (!names_static(l->pid, &l->maps, addr, symbol, sizeof(symbol)))
 		return false;
-	look_say(&s->a[PROOF_P6A], 0, "its %s lies in static storage (%s), which can always be reached", what, symbol);
+	look_say(&s->a[PROOF_P6A], HOLDS_FALSE, "its %s lies in static storage (%s), which can always be reached", what, symbol);
 	look_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
 	return true;
 }
@@ -101,15 +101,15 @@ static void own(struct look *l, struct suspect *s, const struct malloc_heap_quer
 	struct span stack, block;
 	s->nmine = 0;
 	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
-	look_say(a, -1, "the bounds of its stack are not known");
+	look_say(a, HOLDS_OPEN, "the bounds of its stack are not known");
 	if (!c->lo || c->hi <= c->lo || c->hi > SCAN_ADDRESS_MASK || !c->slot)
 		return;
 	if (c->flags & CTP_STATE_SHARED_STACK) {
-		look_say(a, -1, "it shares its stack with others by copying");
+		look_say(a, HOLDS_OPEN, "it shares its stack with others by copying");
 		return;
 	}
 	if (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi) {
-		look_say(a, -1, "it left from another stack than its own, in a way that was not seen");
+		look_say(a, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
 		return;
 	}
 	if (is_static(l, s, c->lo, "stack"))
@@ -123,14 +123,14 @@ static void own(struct look *l, struct suspect *s, const struct malloc_heap_quer
 	if (!within(c->slot, stack)) {
 		if (is_static(l, s, c->slot, "control block"))
 			return;
-		look_say(a, -1, "the block that holds its saved context is not known");
+		look_say(a, HOLDS_OPEN, "the block that holds its saved context is not known");
 		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
 			return;
 		s->whole[1] = !s->heap[1];
 		s->mine[1] = block;
 	}
 	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
-		look_say(a, -1, "its memory lies at an address that the program chose, which may stand in its code");
+		look_say(a, HOLDS_OPEN, "its memory lies at an address that the program chose, which may stand in its code");
 		return;
 	}
 	s->mine[0] = stack;
@@ -173,7 +173,7 @@ static void set_apart(struct look *l)
 		for (unsigned k = 0; k < s->nmine; k++)
 			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
 		if (s->mixed)
-			look_say(&s->a[PROOF_P6A], -1, "its memory lies among what is others': what leads to it cannot be told apart");
+			look_say(&s->a[PROOF_P6A], HOLDS_OPEN, "its memory lies among what is others': what leads to it cannot be told apart");
 	}
 	free(known);
 }

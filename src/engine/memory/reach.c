@@ -46,8 +46,8 @@ static void root_group(struct reach *r, uint32_t group, const char *text)
 	for (size_t i = 0; i < l->n; i++)
 		if (graph_group(&r->s.g, (uint32_t)i) == group) {
 			look_open(l, l->who[i]->s.id, "%s leads to it", text);
-			if (l->who[i]->a[PROOF_P6A].holds != 0)
-				look_say(&l->who[i]->a[PROOF_P6A], 0, "%s leads to coroutine %llu", text,
+			if (l->who[i]->a[PROOF_P6A].holds != HOLDS_FALSE)
+				look_say(&l->who[i]->a[PROOF_P6A], HOLDS_FALSE, "%s leads to coroutine %llu", text,
 					 (unsigned long long)l->who[i]->s.id);
 		}
 }
@@ -209,14 +209,14 @@ static void answer(struct reach *r, size_t i)
 		look_open(r->l, id, "%s leads to it", r->told[k]);
 	else if (!look_late(r->l)) // names only
 		name_words(r, k, id);
-	if (a->holds == 0)
+	if (a->holds == HOLDS_FALSE)
 		return;
 	if (r->told[k])
-		look_say(a, 0, "%.150s leads to coroutine %llu", r->told[k], id);
+		look_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->told[k], id);
 	else if (r->s.g.reached[k])
-		look_say(a, 0, "something leads to coroutine %llu", id);
+		look_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
 	else
-		look_say(a, 1, "nothing leads to coroutine %llu (%.1f MB searched)", id, (double)r->l->scanned_bytes / 1e6);
+		look_say(a, HOLDS_TRUE, "nothing leads to coroutine %llu (%.1f MB searched)", id, (double)r->l->scanned_bytes / 1e6);
 }
 
 static bool answers(struct reach *r)

@@ -130,7 +130,7 @@ static void stale_rows(FILE *out, struct look *l)
 static json_t *answer(const struct suspect *all, enum proof p)
 {
 	const struct look_answer *a = &all->a[p];
-	json_t *holds = a->holds < 0 ? json_null() : json_boolean(a->holds == 1), *text = json_string(a->text);
+	json_t *holds = a->holds == HOLDS_OPEN ? json_null() : json_boolean(a->holds == HOLDS_TRUE), *text = json_string(a->text);
 	return json_pack("{s:s, s:o, s:o}", "id", proof_word(p), "holds", holds, "text", text ? text : json_string("?"));
 }
 
@@ -172,7 +172,7 @@ static bool take(struct sets *s, struct look *l)
 		flight_judge(l);
 		quiet_judge(l);
 		write_whole(s->out, l, &all, ns);
-		told &= !l->rested || (!l->disturbed && all.a[PROOF_P6B].holds >= 0);
+		told &= !l->rested || (!l->disturbed && all.a[PROOF_P6B].holds != HOLDS_OPEN);
 	}
 	fflush(s->out);
 	look_deinit(l);

@@ -123,21 +123,21 @@ static void judge_p3(const struct look *l, struct suspect *s, int fd, const stru
 	int number = other_number(l->r, s), tid = waiting_thread(l, s), polls = polling_thread(l, fd);
 	const struct row *row = l->rows.complete ? row_of(l, fd) : NULL;
 	if (!l->rows.complete)
-		look_say(a, -1, "not all epoll registrations could be read");
+		look_say(a, HOLDS_OPEN, "not all epoll registrations could be read");
 	else if (row)
-		look_say(a, 0, "fd %d#%u is registered in epoll fd %d", fd, f->gen, row->epfd);
+		look_say(a, HOLDS_FALSE, "fd %d#%u is registered in epoll fd %d", fd, f->gen, row->epfd);
 	else if (polls)
-		look_say(a, 0, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
+		look_say(a, HOLDS_FALSE, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
 	else if (number >= 0)
-		look_say(a, 0, "the set lives on as fd %d", number);
+		look_say(a, HOLDS_FALSE, "the set lives on as fd %d", number);
 	else if (tid)
-		look_say(a, 0, "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
+		look_say(a, HOLDS_FALSE, "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
 	else if (look_has_kin(l->r))
-		look_say(a, -1, "the program has forked: another process may have the set");
+		look_say(a, HOLDS_OPEN, "the program has forked: another process may have the set");
 	else if (in_a_message(l))
-		look_say(a, -1, "a message that carries descriptors is on its way: the set may be one of them");
+		look_say(a, HOLDS_OPEN, "a message that carries descriptors is on its way: the set may be one of them");
 	else
-		look_say(a, 1, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
+		look_say(a, HOLDS_TRUE, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
 			 s->c.gen, fd, f->gen, l->rows.n, l->rows.nsets);
 }
 
@@ -149,19 +149,19 @@ static void judge_p2(const struct look *l, struct suspect *s, int fd, const stru
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
 	for (size_t i = 0; i < l->rows.n; i++)
 		if (l->rows.v[i].data == data || look_references(s, l->rows.v[i].data)) {
-			look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", l->rows.v[i].tfd, l->rows.v[i].epfd);
+			look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", l->rows.v[i].tfd, l->rows.v[i].epfd);
 			return;
 		}
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
-		look_say(a, -1, "it waits for more things than fd %d#%u", fd, f->gen);
+		look_say(a, HOLDS_OPEN, "it waits for more things than fd %d#%u", fd, f->gen);
 	else if (s->wait < 0 && ctp_was_served(f, &s->s))
-		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
+		look_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
 	else if (ctp_in_pool(&s->s))
-		look_say(a, -1, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
+		look_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
 	else if (!l->rows.complete)
-		look_say(a, -1, "whether another registration leads to it could not be read");
+		look_say(a, HOLDS_OPEN, "whether another registration leads to it could not be read");
 	else
-		look_say(a, 1, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);
+		look_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);
 }
 
 void closed_set_judge(struct look *l, struct suspect *s)
@@ -169,8 +169,8 @@ void closed_set_judge(struct look *l, struct suspect *s)
 	struct ctp_fd f;
 	int fd;
 	if (!closed_set_wait(l->r, s, &fd, &f)) {
-		look_say(&s->a[PROOF_P2], 0, "what it waited for has ended since");
-		look_say(&s->a[PROOF_P3], -1, "what it waited for has ended since");
+		look_say(&s->a[PROOF_P2], HOLDS_FALSE, "what it waited for has ended since");
+		look_say(&s->a[PROOF_P3], HOLDS_OPEN, "what it waited for has ended since");
 		return;
 	}
 	judge_p2(l, s, fd, &f);

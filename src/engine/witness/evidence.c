@@ -83,7 +83,7 @@ static json_t *answers(const struct suspect *s)
 	for (unsigned i = 0; i < PROOFS; i++) {
 		if (!proof_is_witnessed(i))
 			continue;
-		json_t *holds = s->a[i].holds < 0 ? json_null() : json_boolean(s->a[i].holds == 1);
+		json_t *holds = s->a[i].holds == HOLDS_OPEN ? json_null() : json_boolean(s->a[i].holds == HOLDS_TRUE);
 		json_t *text = json_string(s->a[i].text);
 		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds, "text",
 						   text ? text : json_string("?")));

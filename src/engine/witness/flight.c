@@ -67,8 +67,8 @@ static void judge_p4(struct look *l, struct suspect *s)
 	struct look_answer *a = &s->a[PROOF_P4];
 	unsigned after = 0, inside = 0;
 	// Whoever took the event may still pass it on, until all have slept again.
-	if (delivered(l->r, s) && s->a[PROOF_P5].holds != 1) {
-		look_say(a, 0, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
+	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {
+		look_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
 			 s->c.fd, s->c.gen);
 		return;
 	}
@@ -82,18 +82,18 @@ static void judge_p4(struct look *l, struct suspect *s)
 		} else if (t && asleep_in_it(l, t)) {
 			inside++;
 		} else { // dead it may be: killed with the event in its hands
-			look_say(a, -1, "thread %u has not entered a wait since %s: it may hold an event", c->tid, event_of(s));
+			look_say(a, HOLDS_OPEN, "thread %u has not entered a wait since %s: it may hold an event", c->tid, event_of(s));
 			return;
 		}
 	}
 	if (l->shared == SHARED_NOT_ASKED)
 		l->shared = look_has_kin(l->r) && rows_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
 	if (l->shared == SHARED)
-		look_say(a, -1, "the program has forked, and another process may share its epoll set");
+		look_say(a, HOLDS_OPEN, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
-		look_say(a, 1, "no thread ever polled");
+		look_say(a, HOLDS_TRUE, "no thread ever polled");
 	else
-		look_say(a, 1, "%u of %u polling threads waited anew after %s, %u never left",
+		look_say(a, HOLDS_TRUE, "%u of %u polling threads waited anew after %s, %u never left",
 			 after, after + inside, event_of(s), inside);
 }
 
@@ -125,16 +125,16 @@ static void judge_p5(struct look *l, struct suspect *s)
 		if (c->slept_epoch >= s->c.epoch || (t && !exits && sleeps(l, t)))
 			continue;
 		bool awake = t && t->state != 'S' && !proc_task_dead(t) && !proc_task_stopped(t);
-		look_say(a, awake ? 0 : -1, "thread %u, which runs coroutines, has not slept in its wait since %s",
+		look_say(a, awake ? HOLDS_FALSE : HOLDS_OPEN, "thread %u, which runs coroutines, has not slept in its wait since %s",
 			 c->tid, event_of(s));
 		return;
 	}
 	uint64_t turns = l->turns > s->turns0 ? l->turns - s->turns0 : 0;
 	if (turns)
-		look_say(a, 1, "the loop went to sleep %llu time%s since %s",
+		look_say(a, HOLDS_TRUE, "the loop went to sleep %llu time%s since %s",
 			 (unsigned long long)turns, turns == 1 ? "" : "s", event_of(s));
 	else
-		look_say(a, 1, n == 1 ? "the thread that runs coroutines sleeps" : "all %u threads that run coroutines sleep", n);
+		look_say(a, HOLDS_TRUE, n == 1 ? "the thread that runs coroutines sleeps" : "all %u threads that run coroutines sleep", n);
 }
 
 static bool owes_sleep(const struct look *l, uint32_t slot)
@@ -196,19 +196,19 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 {
 	struct look_answer *p4 = &s->a[PROOF_P4], *p5 = &s->a[PROOF_P5];
 	uint32_t high = ctp_load32(&r->ext->thread_high);
-	look_say(p4, 1, "every polling thread waited anew after %s", event_of(s));
-	look_say(p5, 1, "every thread that runs coroutines slept after %s", event_of(s));
+	look_say(p4, HOLDS_TRUE, "every polling thread waited anew after %s", event_of(s));
+	look_say(p5, HOLDS_TRUE, "every thread that runs coroutines slept after %s", event_of(s));
 	if (look_has_kin(r))
-		look_say(p4, -1, "the program has forked: another process may share the epoll set");
+		look_say(p4, HOLDS_OPEN, "the program has forked: another process may share the epoll set");
 	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
 		const struct ctp_thread *t = &r->threads[i];
 		if (ctp_load32(&t->life) != CTP_THREAD_LIVE)
 			continue;
 		if (could_take(r, t, s) && ctp_load64(&t->seen) < s->c.epoch)
-			look_say(p4, -1, "thread %u had not entered a wait since %s when the program ended", t->tid, event_of(s));
+			look_say(p4, HOLDS_OPEN, "thread %u had not entered a wait since %s when the program ended", t->tid, event_of(s));
 		if (t->switches && ctp_load64(&t->slept_epoch) < s->c.epoch)
-			look_say(p5, -1, "thread %u had not slept since %s when the program ended", t->tid, event_of(s));
+			look_say(p5, HOLDS_OPEN, "thread %u had not slept since %s when the program ended", t->tid, event_of(s));
 	}
-	if (delivered(r, s) && p5->holds != 1)
-		look_say(p4, -1, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
+	if (delivered(r, s) && p5->holds != HOLDS_TRUE)
+		look_say(p4, HOLDS_OPEN, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
 }

@@ -57,27 +57,27 @@ static void judge_p0(struct look *l)
 {
 	struct look_answer a;
 	uint32_t gaps = ctp_load32(&l->r->ext->gaps);
-	look_say(&a, 1, "the tables are complete: no wait and no registration that they do not know");
+	look_say(&a, HOLDS_TRUE, "the tables are complete: no wait and no registration that they do not know");
 	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
 		if (gaps & GAPS[i].bit)
-			look_say(&a, 0, "%s", GAPS[i].text);
+			look_say(&a, HOLDS_FALSE, "%s", GAPS[i].text);
 	if (l->rows.uring)
-		look_say(&a, 0, "io_uring or AIO is in use: a request keeps a closed file alive");
-	if (a.holds == 1 && !l->rows.complete)
-		look_say(&a, -1, "not all epoll registrations could be read");
-	for (size_t i = 0; a.holds == 1 && i < l->rows.nsets; i++) {
+		look_say(&a, HOLDS_FALSE, "io_uring or AIO is in use: a request keeps a closed file alive");
+	if (a.holds == HOLDS_TRUE && !l->rows.complete)
+		look_say(&a, HOLDS_OPEN, "not all epoll registrations could be read");
+	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->rows.nsets; i++) {
 		struct ctp_fd f;
 		if (!look_fd(l->r, (uint64_t)l->rows.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
-			look_say(&a, 0, "epoll descriptor %d was made behind the hooks", l->rows.sets[i]);
+			look_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks", l->rows.sets[i]);
 	}
-	for (size_t i = 0; a.holds == 1 && i < l->tasks.n; i++)
+	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->tasks.n; i++)
 		if (thread_hidden(l, &l->tasks.v[i]))
-			look_say(&a, 0, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
-	for (size_t i = 0; a.holds == 1 && i < l->rows.n; i++) {
+			look_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
+	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->rows.n; i++) {
 		if (i % 1024 == 1023 && look_late(l))
-			look_say(&a, -1, "there was no time to look at every registration");
+			look_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
 		else if (row_unknown(l, &l->rows.v[i]))
-			look_say(&a, 0, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
+			look_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
 				 l->rows.v[i].epfd);
 	}
 	look_say_all(l, PROOF_P0, a.holds, a.text);
@@ -173,18 +173,18 @@ bool kernel_threads_hold(struct look *l, struct suspect *s)
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (in_io_of(l, s, t)) {
-			look_say(a, 0, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
+			look_say(a, HOLDS_FALSE, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
 				 s->c.fd, s->c.gen);
 			return true;
 		}
 		int p = polls_for(l, s, i);
 		if (p) {
-			look_say(a, p == 1 ? 0 : -1, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
+			look_say(a, p == 1 ? HOLDS_FALSE : HOLDS_OPEN, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
 				 s->c.fd, s->c.gen);
 			return true;
 		}
 		if ((t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall) && !proc_task_dead(t)) {
-			look_say(a, -1, "it cannot be seen what thread %d sleeps in", t->tid);
+			look_say(a, HOLDS_OPEN, "it cannot be seen what thread %d sleeps in", t->tid);
 			return true;
 		}
 	}
@@ -195,12 +195,12 @@ static void judge_p3(struct look *l, struct suspect *s)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	if (!l->rows.complete) {
-		look_say(a, -1, l->rows.denied ? "the kernel does not show the program's descriptors" :
+		look_say(a, HOLDS_OPEN, l->rows.denied ? "the kernel does not show the program's descriptors" :
 						 "too many registrations to read them all while the program runs");
 		return;
 	}
 	if (!s->c.ino && !s->c.dev) {
-		look_say(a, -1, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_OPEN, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
 		return;
 	}
 	for (size_t i = 0; i < l->rows.n; i++) {
@@ -208,7 +208,7 @@ static void judge_p3(struct look *l, struct suspect *s)
 		enum belongs b = row_of(l, s, row);
 		if (b == OTHERS)
 			continue;
-		look_say(a, b == ITS ? 0 : -1,
+		look_say(a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
 			 b == ITS ? "fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
 				    "fd %d#%u may still be registered, as fd %d in epoll fd %d",
 			 s->c.fd, s->c.gen, row->tfd, row->epfd);
@@ -217,17 +217,17 @@ static void judge_p3(struct look *l, struct suspect *s)
 	if (kernel_threads_hold(l, s))
 		return;
 	if (*l->unseen) {
-		look_say(a, -1, "%.180s: it may be registered there", l->unseen);
+		look_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->unseen);
 		return;
 	}
 	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
 	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
-		look_say(a, 1, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_TRUE, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
 	else if (epfd >= 0)
-		look_say(a, 1, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
+		look_say(a, HOLDS_TRUE, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
 			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
 	else
-		look_say(a, 1, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
+		look_say(a, HOLDS_TRUE, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
 			 l->rows.n, l->rows.nsets);
 }
 
@@ -298,23 +298,23 @@ static void judge_p2(struct look *l, struct suspect *s)
 	const struct row *row = other_row(l, s);
 	const struct ctp_wait *w = kernel_other_wait(l, s);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
-		look_say(a, 0, "it waits for more things than were kept");
+		look_say(a, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (w)
-		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+		look_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (row)
-		look_say(a, 0, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
+		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
 	else if (ctp_in_pool(&s->s))
-		look_say(a, -1, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
 	else if (!how && may_be_done(s))
-		look_say(a, -1, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
 	else if (!how)
-		look_say(a, -1, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
+		look_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
 			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
 			 ", but it stood in a set that was polled after it suspended" : "");
 	else if (!l->rows.complete)
-		look_say(a, -1, "%s; whether another does too could not be read", how);
+		look_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
 	else
-		look_say(a, 1, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+		look_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
 }
 
 static int by_id(const void *a, const void *b)
@@ -331,10 +331,10 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
 		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
-		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == 0)
+		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == HOLDS_FALSE)
 			continue;
 		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
-			look_say(&s->a[PROOF_P2], 0, "fd %d#%u is %s as well, and %s", fd, f->gen,
+			look_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd, f->gen,
 				 f->reg_epfd >= 0 ? "registered" : "polled", how);
 	}
 }
@@ -343,8 +343,8 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 void kernel_unsettle(struct look *l, bool stuck)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == 1)
-			look_say(&l->who[i]->a[PROOF_P2], -1, "there was no time to look at every registration");
+		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
+			look_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every registration");
 }
 
 // Open descriptors that lead to a suspect, too.
@@ -377,8 +377,8 @@ void kernel_judge(struct look *l)
 		if (stuck_rule(l->who[i]->rule))
 			continue;
 		if (look_late(l)) {
-			look_say(&l->who[i]->a[PROOF_P2], -1, "there was no time to look at every coroutine");
-			look_say(&l->who[i]->a[PROOF_P3], -1, "there was no time to look at every coroutine");
+			look_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
+			look_say(&l->who[i]->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
 			continue;
 		}
 		if (l->who[i]->rule == RULE_SET_CLOSED) {

@@ -122,7 +122,7 @@ static bool put_off(const struct look *l, const struct suspect *s, const char *t
 {
 	if (!timer || (l->turns > s->turns0 + MANY_TURNS && proc_now_ns() > s->found_ns + LONG_NS))
 		return false;
-	look_say(a, -1, "its event came, and its turn may be put off: the program has %s", timer);
+	look_say(a, HOLDS_OPEN, "its event came, and its turn may be put off: the program has %s", timer);
 	return true;
 }
 
@@ -132,14 +132,14 @@ static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o,
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	if (o->armed)
-		look_say(a, 0, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
+		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
 	else if (!o->n)
-		look_say(a, 0, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else if (o->events & STUCK_REAL_EVENTS)
-		look_say(a, 0, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
+		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
 		if (!kernel_threads_hold(l, s))
-			look_say(a, 1, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
+			look_say(a, HOLDS_TRUE, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
 				 "(events: %x, nothing but flags)%s", s->c.fd, s->c.gen, o->epfd, o->events,
 				 s->ready == 1 ? ", though it is ready" : "");
 }
@@ -151,14 +151,14 @@ static void edge(struct suspect *s, const struct rows_of *o)
 	bool in = stuck_directions(s) & EPOLLIN, out = stuck_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
 	if (!o->armed || o->edges < o->armed)
-		look_say(a, 0, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time >= s->s.since)
-		look_say(a, 0, "an event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
 	else if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN))
-		look_say(a, 1, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
+		look_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
 			 "try and before it suspended", s->c.fd, s->c.gen, way, o->epfd);
 	else
-		look_say(a, 1, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
+		look_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
 			 "not go on until EAGAIN, and no event came since", s->c.fd, s->c.gen, way, o->epfd);
 }
 
@@ -166,11 +166,11 @@ static void delivered(struct look *l, struct suspect *s, const struct rows_of *o
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	if (!o->armed)
-		look_say(a, 0, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time < s->s.since)
-		look_say(a, 0, "no event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "no event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
 	else if (!put_off(l, s, timer, a))
-		look_say(a, 1, "an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
+		look_say(a, HOLDS_TRUE, "an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
 			 "still ready", s->c.fd, s->c.gen, o->epfd);
 }
 
@@ -179,11 +179,11 @@ static void wrong_waiter(struct look *l, struct suspect *s, const struct rows_of
 	struct look_answer *a = &s->a[PROOF_P3];
 	const struct ctp_fd *f = &s->c.was;
 	if (!o->n)
-		look_say(a, 0, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else if (!(f->leads & CTP_ID_MASK) || (f->leads & CTP_ID_MASK) == s->s.id)
-		look_say(a, 0, "the registration of fd %d#%u leads to no other", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "the registration of fd %d#%u leads to no other", s->c.fd, s->c.gen);
 	else if (!put_off(l, s, timer, a))
-		look_say(a, 1, "the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
+		look_say(a, HOLDS_TRUE, "the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
 			 "descriptor is ready still", s->c.fd, s->c.gen, (unsigned long long)(f->leads & CTP_ID_MASK));
 }
 
@@ -192,12 +192,12 @@ static void timer(struct look *l, struct suspect *s, const struct rows_of *o)
 	struct look_answer *a = &s->a[PROOF_P3];
 	int off = stuck_disarmed(l->pid, s->c.fd);
 	if (off <= 0)
-		look_say(a, off, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
+		look_say(a, off ? HOLDS_OPEN : HOLDS_FALSE, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
 			 s->c.fd, s->c.gen);
 	else if (!o->n)
-		look_say(a, 0, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else
-		look_say(a, 1, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_TRUE, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
 }
 
 static bool asks_ready(const struct suspect *s)
@@ -215,11 +215,11 @@ static bool ready(struct look *l, struct suspect *s, const struct rows_of *o)
 	if (s->rule == RULE_ONESHOT)
 		return true;
 	if (s->ready < 0)
-		look_say(a, -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
 	else if (!s->ready)
-		look_say(a, 0, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
 	else if (!o->slept)
-		look_say(a, -1, "no thread sleeps in epoll fd %d: an event may be on its way", o->epfd);
+		look_say(a, HOLDS_OPEN, "no thread sleeps in epoll fd %d: an event may be on its way", o->epfd);
 	return s->ready == 1 && o->slept;
 }
 
@@ -228,15 +228,15 @@ static void judge_p3(struct look *l, struct suspect *s, const char *set)
 	struct look_answer *a = &s->a[PROOF_P3];
 	struct ctp_fd f;
 	if (s->rule == RULE_PARKED) {
-		look_say(a, 1, "no registration, no read or write that had to wait, no timer");
+		look_say(a, HOLDS_TRUE, "no registration, no read or write that had to wait, no timer");
 		return;
 	}
 	if (!l->rows.complete) {
-		look_say(a, -1, "not all registrations could be read");
+		look_say(a, HOLDS_OPEN, "not all registrations could be read");
 		return;
 	}
 	if (!look_fd(l->r, (uint64_t)s->c.fd, &f) || f.gen != s->c.gen || f.life != CTP_FD_OPEN) {
-		look_say(a, 0, "fd %d#%u has ended", s->c.fd, s->c.gen);
+		look_say(a, HOLDS_FALSE, "fd %d#%u has ended", s->c.fd, s->c.gen);
 		return;
 	}
 	s->c.was = f;
@@ -263,8 +263,8 @@ static void settle_ready(struct look *l)
 	proc_tasks_deinit(&now);
 	for (size_t i = 0; !still && i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		if (s->rule != RULE_ONESHOT && asks_ready(s) && s->a[PROOF_P3].holds == 1)
-			look_say(&s->a[PROOF_P3], -1, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
+		if (s->rule != RULE_ONESHOT && asks_ready(s) && s->a[PROOF_P3].holds == HOLDS_TRUE)
+			look_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
 	}
 }
 
@@ -291,20 +291,20 @@ static void judge_p2(struct look *l, struct suspect *s)
 {
 	struct look_answer *a = &s->a[PROOF_P2];
 	if (s->rule == RULE_PARKED) {
-		look_say(a, -1, "it waits for nothing that is known");
+		look_say(a, HOLDS_OPEN, "it waits for nothing that is known");
 		return;
 	}
 	const struct ctp_wait *w = kernel_other_wait(l, s);
 	const char *how = link_of(s, l->pid);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
-		look_say(a, 0, "it waits for more things than were kept");
+		look_say(a, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (w)
-		look_say(a, 0, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+		look_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (!how || !stuck_firm(s, l->pid))
-		look_say(a, -1, "%s: that it suspended for fd %d#%u is not sure",
+		look_say(a, HOLDS_OPEN, "%s: that it suspended for fd %d#%u is not sure",
 			 how ? how : "its last try had to wait", s->c.fd, s->c.gen);
 	else
-		look_say(a, 1, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+		look_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
 }
 
 static void refuted_by(struct look *l, uint64_t id, const struct row *row, const char *how)
@@ -312,8 +312,8 @@ static void refuted_by(struct look *l, uint64_t id, const struct row *row, const
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != 0 && (s->c.fd < 0 || !is_of(l, s, row)))
-			look_say(&s->a[PROOF_P2], 0, "fd %d in epoll fd %d is registered as well, and %s", row->tfd, row->epfd, how);
+		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, row)))
+			look_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", row->tfd, row->epfd, how);
 	}
 }
 
@@ -362,8 +362,8 @@ void kernel_stuck(struct look *l)
 		if (!stuck_rule(s->rule))
 			continue;
 		if (s->rule != RULE_PARKED && look_late(l)) {
-			look_say(&s->a[PROOF_P2], -1, "there was no time to look at every coroutine");
-			look_say(&s->a[PROOF_P3], -1, "there was no time to look at every coroutine");
+			look_say(&s->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
+			look_say(&s->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
 			continue;
 		}
 		judge_p3(l, s, set);

@@ -312,11 +312,11 @@ void quiet_judge(struct look *l)
 	bool still = l->rested && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
 	proc_tasks_deinit(&now);
 	if (q.ways)
-		look_say_all(l, PROOF_P6B, 0, q.first);
+		look_say_all(l, PROOF_P6B, HOLDS_FALSE, q.first);
 	else if (!still)
-		look_say_all(l, PROOF_P6B, -1, "the program was not at rest for two looks");
+		look_say_all(l, PROOF_P6B, HOLDS_OPEN, "the program was not at rest for two looks");
 	else
-		look_say_all(l, PROOF_P6B, 1,
+		look_say_all(l, PROOF_P6B, HOLDS_TRUE,
 			     "every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped "
 			     "and continued");
 	free(q.inodes);

@@ -90,12 +90,12 @@ bool stuck_refuted(struct suspect *s)
 	if (!stuck_rule(s->rule))
 		return false;
 	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks for F.
-	bool tried = s->rule == RULE_ONESHOT && p2->holds < 0 && s->a[PROOF_P6A].holds != 1 && s->a[PROOF_P3].holds == 1;
+	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P3].holds == HOLDS_TRUE;
 	if (tried && s->ready < 0)
-		look_say(&s->a[PROOF_P3], -1, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+		look_say(&s->a[PROOF_P3], HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
 	else if (tried && !s->ready)
-		p2->holds = 0;
-	s->gone = p2->holds == 0 || s->a[PROOF_P3].holds == 0;
+		p2->holds = HOLDS_FALSE;
+	s->gone = p2->holds == HOLDS_FALSE || s->a[PROOF_P3].holds == HOLDS_FALSE;
 	return s->gone;
 }
 
@@ -104,9 +104,9 @@ size_t stuck_open(struct suspect **who, size_t n)
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct suspect *s = who[i];
-		bool open = s->a[PROOF_P3].holds < 0 || s->a[PROOF_P4].holds < 0 || s->a[PROOF_P5].holds < 0;
+		bool open = s->a[PROOF_P3].holds == HOLDS_OPEN || s->a[PROOF_P4].holds == HOLDS_OPEN || s->a[PROOF_P5].holds == HOLDS_OPEN;
 		// Of this one only P6 makes anything.
-		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds < 0 && s->a[PROOF_P6A].holds != 1 && s->a[PROOF_P6B].holds < 0;
+		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P6B].holds == HOLDS_OPEN;
 		if (stuck_rule(s->rule) && !s->gone && open)
 			who[kept++] = who[i];
 	}

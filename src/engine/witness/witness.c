@@ -78,7 +78,7 @@ static bool settled(const struct suspect *s)
 {
 	unsigned held = 0;
 	for (unsigned p = 0; p < PROOFS; p++)
-		held |= proof_is_witnessed(p) && s->a[p].holds == 1 ? proof_bit(p) : 0;
+		held |= proof_is_witnessed(p) && s->a[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
 	return proof_complete(held);
 }
 
@@ -102,14 +102,14 @@ static void judge(struct look *l)
 	else
 		for (size_t i = 0; i < l->n; i++)
 			if (suspect_objects(l->who[i]))
-				look_say(&l->who[i]->a[PROOF_P6A], -1, "memory was not searched: %s",
+				look_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched: %s",
 					 l->rested ? "what leads to it settles nothing here" : "the program did not come to rest");
 }
 
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
 static bool in_vain(const struct suspect *s)
 {
-	return stuck_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds < 0;
+	return stuck_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
 }
 
 static void report(struct witness *w, struct look *l, uint64_t ns)
@@ -126,7 +126,7 @@ static void report(struct witness *w, struct look *l, uint64_t ns)
 			continue;
 		s->settled = settled(s);
 		w->certain += s->settled;
-		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != 1 && look_late(l))
+		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE && look_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
 		if (s->said && !s->settled && l->final && signals_hurried())
 			continue; // what was seen while there was time is more
@@ -361,13 +361,13 @@ void witness_ended(struct witness *w)
 	suspects_withdraw(&w->suspects);
 	for (size_t i = 0; i < w->suspects.n; i++) {
 		struct suspect *s = w->suspects.v[i];
-		if (s->said && s->a[PROOF_P4].holds == 1)
+		if (s->said && s->a[PROOF_P4].holds == HOLDS_TRUE)
 			continue; // what was seen while it lived is more
 		l.who = &s;
 		l.n = 1;
 		static const enum proof open[] = {PROOF_P0, PROOF_P2, PROOF_P3, PROOF_P6A, PROOF_P6B};
 		for (size_t k = 0; k < sizeof(open) / sizeof(*open); k++)
-			look_say_all(&l, open[k], -1, "the program ended before this could be seen");
+			look_say_all(&l, open[k], HOLDS_OPEN, "the program ended before this could be seen");
 		flight_tables(w->r, s);
 		evidence_write(w->out, &l, s, ns, "final");
 	}
