@@ -392,7 +392,7 @@ struct ctp_thread {
 	uint64_t base;      // its other base register as of its last wait, where the CPU has one; 0
 	uint64_t reserved6[7];
 };
-#define CTP_THREADS_MAX 1024u
+#define CTP_THREADS_MAX 16384u // in any region; one has room for as many as its rings allow (region.c)
 // ctp_thread.near. A reader does not know who leaves next, or with what number: the next switch
 // says all. TWICE: and the one after it, too. W: also another thread that enters who runs here.
 #define CTP_NEAR_UNSURE (1ULL << 62)
@@ -513,7 +513,7 @@ struct ctp_ext {
 	// 0x80
 	uint64_t stack_index_off; // uint32_t[CTP_STACKS_MAX]
 	uint64_t stack_words_off; // uint64_t[CTP_STACK_WORDS]
-	uint64_t rings_off;       // CTP_THREADS_MAX rings of ring_bytes
+	uint64_t rings_off;       // threads_max rings of ring_bytes
 	uint64_t guest_off;       // guest's own memory: the engine never reads it
 	uint64_t guest_bytes;
 	uint32_t ring_bytes;

@@ -11,12 +11,20 @@
 
 enum { PAGE = 4096 };
 #define GUEST_BYTES (1ULL << 30)
+#define RINGS_BYTES (16ULL << 30) // of address space; so a process that follows thousands of others can map all their regions
+#define THREADS_LEAST 1024u
 
 static uint64_t part(uint64_t *end, uint64_t bytes)
 {
 	uint64_t at = (*end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	*end = at + bytes;
 	return at;
+}
+
+static uint32_t threads_for(uint32_t ring_bytes)
+{
+	uint64_t n = RINGS_BYTES / ring_bytes;
+	return n < THREADS_LEAST ? THREADS_LEAST : n < CTP_THREADS_MAX ? (uint32_t)n : CTP_THREADS_MAX;
 }
 
 void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ring_bytes)
@@ -29,7 +37,7 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->version = CTP_EXT_VERSION;
 	e->bytes = sizeof(*e);
 	e->stations_max = all;
-	e->threads_max = CTP_THREADS_MAX;
+	e->threads_max = threads_for(ring_bytes);
 	e->fds_max = CTP_FDS_MAX;
 	e->cands_max = CTP_CANDS_MAX;
 	e->modules_max = CTP_MODULES_MAX;
@@ -74,6 +82,7 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 	    e.stations_max > CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE ||
 	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
 	    !fits(bytes, e.states_off, e.stations_max, sizeof(struct ctp_state)) ||
+	    e.threads_max > CTP_THREADS_MAX ||
 	    !fits(bytes, e.threads_off, e.threads_max, sizeof(struct ctp_thread)) ||
 	    !fits(bytes, e.fds_off, e.fds_max, sizeof(struct ctp_fd)) ||
 	    !fits(bytes, e.cands_off, e.cands_max, sizeof(struct ctp_cand)) ||

@@ -297,12 +297,52 @@ def check_crowd(case):
     bare = case.run(*ways(case, "crowd", 1100))
     if bare.status != 0:
         raise Skip("no 1100 threads here")
-    done = case.ctp(*ways(case, "crowd", 1100))
+    done = case.ctp("--ring-size=64M", *ways(case, "crowd", 1100))  # so large that there are 1,024
     equal((done.status, done.out), (0, bare.out), "status and stdout")
     report = case.report()[1]
     need(report["trace"]["lost"] > 0, "nothing lost")
     need(any("slot" in f["message"] for f in report["facts"]) or any("slot" in c for c in report["trace"]["coverage"]),
          f"does not say so: {report['facts']}")
+
+
+def all_there(case, switches):
+    """Of so many threads that no reader can open their streams at one time."""
+    trace = case.report()[1]["trace"]
+    equal((trace["switches"], trace["lost"]), (switches, 0), "switches, lost")
+
+
+def check_crowd_block(case):
+    """With --overflow=block nothing is lost, however many threads there are."""
+    if case.run(*ways(case, "crowd", 3000)).status != 0:
+        raise Skip("no 3000 threads here")
+    done = case.ctp("--overflow=block", *ways(case, "crowd", 3000))
+    equal((done.status, done.out), (0, "all done\n"), "status and stdout")
+    all_there(case, 36000)
+
+
+def naps(pid):
+    """How often one of its threads, but the first, has gone to sleep."""
+    most = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            text = (task / "status").read_text() if int(task.name) != pid else ""
+        except OSError:
+            continue
+        most = max([most, *map(int, re.findall(r"^voluntary_ctxt_switches:\s*(\d+)", text, re.M))])
+    return most
+
+
+def check_slot_block(case):
+    """--overflow=block: a thread for which there is no slot left waits for it as long as ctp-run lives."""
+    words = ways(case, "short-threads", 20000)
+    process = case.ctp_start("--ring-size=64M", "--overflow=block", *words)
+    program = child_of(process.pid)
+    until(lambda: list(case.dir.glob("ctp.data/t*")), "a stream")
+    process.signal(signal.SIGSTOP)
+    until(lambda: naps(program) > 12000, "a thread that waits")
+    process.signal(signal.SIGCONT)
+    equal(process.done().status, 0, "status")
+    all_there(case, 8 * 20000)
 
 
 def check_ticks(case):

@@ -51,6 +51,7 @@ struct stream {
 struct writer_process {
 	struct writer_process *next, **link;
 	unsigned index;
+	uint32_t high;                          // no slot from here on was ever used
 	struct stream streams[CTP_THREADS_MAX]; // by thread slot
 };
 
@@ -132,7 +133,7 @@ static void drop_oldest(struct ctf *c)
 	c->segments[old] = c->segments[last];
 	moved(&c->v1, old, last);
 	for (struct writer_process *p = c->processes; p; p = p->next)
-		for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
+		for (uint32_t i = 0; i < p->high; i++)
 			moved(&p->streams[i], old, last);
 }
 
@@ -262,6 +263,7 @@ static void ctf_thread(struct writer *w, struct writer_process *p, const struct 
 {
 	struct ctf *c = (struct ctf *)w;
 	struct stream *t = &p->streams[b->slot];
+	p->high = p->high <= b->slot ? b->slot + 1 : p->high;
 	if (!t->open)
 		*t = (struct stream){ .open = true, .use = b->use };
 	uint64_t begin = b->records ? ctp_record_time(&b->start, b->slots) : t->last_time;

@@ -186,6 +186,7 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 {
 	bool wrote = false;
 	uint32_t n = thread_high(h->region);
+	h->high = h->high < n ? n : h->high;
 	for (uint32_t i = 0; i < n; i++)
 		wrote |= look(h, i, now_ns, all);
 	h->went_on = wrote && h->region->chunks;
@@ -204,7 +205,7 @@ void harvest_leave(struct harvest *h, uint64_t now_ns)
 {
 	harvest_turn(h, now_ns, true);
 	struct harvest_sums sums = harvest_sum(h);
-	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {
+	for (uint32_t i = 0; i < h->high; i++) {
 		struct harvest_thread *t = &h->threads[i];
 		if ((t->live || h->kept) && h->to)
 			h->writer->ops->thread_end(h->writer, h->to, i);
@@ -235,7 +236,7 @@ struct harvest_sums harvest_sum(const struct harvest *h)
 		if (life == CTP_THREAD_LIVE || life == CTP_THREAD_DEAD)
 			fold(&sum, t, t->lost + h->threads[i].bad);
 	}
-	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++)
+	for (uint32_t i = 0; i < h->high; i++)
 		threads += h->threads[i].uses;
 	return (struct harvest_sums){
 		.switches = sum.switches + h->switches_before, .created = sum.created + h->created_before,

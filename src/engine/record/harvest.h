@@ -33,6 +33,7 @@ struct harvest {
 	struct kept *kept; // --flight: what of the chunks is on the disk; else NULL
 	struct ctp_record *batch;
 	uint32_t batch_max;
+	uint32_t high; // no slot from here on was ever used
 	struct harvest_thread threads[CTP_THREADS_MAX];
 };
 

@@ -20,6 +20,7 @@
 #define FLIGHT_LEAST (256ULL << 10)
 #define FLIGHT_MOST (3ULL << 30)
 #define RING_LEAST (4ULL << 10)
+#define RING_BLOCK (1U << 20) // who waits for room needs less of it: so there is some for more threads (ctp/region.c)
 #define RING_MOST (64ULL << 20)
 #define SETS(member) OPTION_MEMBER(struct options, member)
 #define SETTER(name) static int name(void *to, const char *v)
@@ -152,8 +153,8 @@ static const struct option_row rows[] = {
 	  .refusal = "stations go from 1 to 2097150" },
 	{ "overflow", 0, "drop|block", "a thread whose ring is full drops its records, counted (default), "
 	  "or waits", OPTION_CHOICE, SETS(block), .refusal = "drop or block" },
-	{ "ring-size", 0, "SIZE", "memory for records of each thread until they are written (default 4M)",
-	  OPTION_CALL, .set = set_ring_size },
+	{ "ring-size", 0, "SIZE", "memory for records of each thread until they are written (default 4M; 1M with "
+	  "--overflow=block)", OPTION_CALL, .set = set_ring_size },
 	{ "flight", 0, "SIZE|SECONDSs", "keep only the newest history, in memory (default 64M): written at "
 	  "the end, and on SIGUSR2 and on a finding to PATH.1, PATH.2 ...", OPTION_CALL, .set = set_flight,
 	  .may_lack_value = true },
@@ -223,6 +224,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		return refused(o, &r);
 	o->program = argv + r.next;
 	o->check |= o->error_exitcode != 0;
+	if (o->block && !o->ring_bytes && !o->flight_bytes)
+		o->ring_bytes = RING_BLOCK;
 	if (o->flight_bytes && is_lines(o->output))
 		return wrong(o, "--flight: what it keeps is a trace directory, not JSON lines; use -o DIR");
 	if (o->flight_bytes && o->ring_bytes)

@@ -32,7 +32,7 @@ struct track {
 	uint64_t id, switches; // of the slice; id 0: the thread's own stack, or nobody
 	uint64_t seen_ns, due_ns;
 	uint64_t waited;       // switches + 1 when a coroutine of this slice was last seen in the loop's wait
-	int32_t set;           // the loop's epoll set; -1: none seen yet
+	int32_t set;           // the loop's epoll set, + 1; 0: none seen yet
 	bool polls;
 	struct slice *slice;
 };
@@ -48,6 +48,7 @@ struct slices {
 	uint64_t lock;      // the one named last
 	char lock_name[sizeof(((struct slice_block *)0)->lock_name)];
 	bool late;          // it was long ago: what is met now may have lasted as long
+	uint32_t high;      // no track from here on was ever used
 	struct track tracks[CTP_THREADS_MAX];
 };
 
@@ -63,8 +64,6 @@ struct slices *slices_new(const struct ctp_region *r, pid_t pid, FILE *out, cons
 	s->pid = pid;
 	s->clock = clock;
 	s->sites = sites;
-	for (unsigned i = 0; i < CTP_THREADS_MAX; i++)
-		s->tracks[i].set = -1;
 	return s;
 }
 
@@ -89,10 +88,10 @@ static void find_served(const struct slices *s, uint32_t slot, struct slice_serv
 		out->polls |= !t->polls && (t->flags & CTP_THREAD_LOOPS);
 		if (!t->polls)
 			continue;
-		if (k->set < 0 || out->n == SLICE_SETS)
+		if (!k->set || out->n == SLICE_SETS)
 			out->any = true;
 		else
-			out->sets[out->n++] = k->set;
+			out->sets[out->n++] = k->set - 1;
 	}
 }
 
@@ -367,9 +366,9 @@ static bool in_loop(const struct slices *s, struct track *k, const struct ctp_th
 		return false;
 	k->polls = true;
 	if (call == CTP_IN_EPOLL) {
-		if (k->set < 0 || native)
-			k->set = fd;
-		return fd == k->set;
+		if (!k->set || native)
+			k->set = fd + 1;
+		return fd + 1 == k->set;
 	}
 	return native || !(t->flags & CTP_THREAD_LOOPS) || (call == CTP_IN_POLL && polls_a_set(s, buf, bytes));
 }
@@ -404,14 +403,16 @@ bool slices_poll(struct slices *s, uint64_t now_ns)
 	bool ending = ctp_load64(&r->ext->exit_begun) != 0;
 	s->late = s->polled_ns && now_ns - s->polled_ns > LATE_MS * MS;
 	s->polled_ns = now_ns;
-	for (uint32_t i = 0; i < high && i < r->threads_max && i < CTP_THREADS_MAX; i++) {
+	high = high < r->threads_max ? high : r->threads_max;
+	s->high = s->high < high ? high : s->high;
+	for (uint32_t i = 0; i < high; i++) {
 		struct track *k = &s->tracks[i];
 		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_LIVE && !ending) {
 			look_at_thread(s, i, now_ns);
 			soon |= k->slice && now_ns - k->slice->began_ns < SOON_NS;
 		} else if (k->id || k->polls) {
 			end(s, k);
-			*k = (struct track){ .set = -1 };
+			*k = (struct track){ 0 };
 		}
 	}
 	return soon;
@@ -421,7 +422,7 @@ void slices_final(struct slices *s)
 {
 	uint64_t now = proc_now_ns();
 	slices_poll(s, now);
-	for (unsigned i = 0; i < CTP_THREADS_MAX; i++) {
+	for (uint32_t i = 0; i < s->high; i++) {
 		struct slice *l = s->tracks[i].slice;
 		if (l && (l->asked || ask(s, l, now)))
 			tell(s, l, l->sampled_ns, false);
@@ -433,7 +434,7 @@ void slices_free(struct slices *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < CTP_THREADS_MAX; i++)
+	for (uint32_t i = 0; i < s->high; i++)
 		drop(s->tracks[i].slice);
 	sites_free(s->sites);
 	unwind_free(s->unwind);

@@ -51,7 +51,7 @@ static void note(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_
 // sleeps in a wait says itself where it stands.
 static const struct ctp_thread *runs_on(const struct thread_ctx *g, const struct ctp_state *s)
 {
-	const struct ctp_thread *t = s->thread < CTP_THREADS_MAX ? &ctp_tracer->region.threads[s->thread] : NULL;
+	const struct ctp_thread *t = s->thread < ctp_tracer->region.threads_max ? &ctp_tracer->region.threads[s->thread] : NULL;
 	if (!t || s->thread == g->slot || t->life != CTP_THREAD_LIVE || ctp_load64(&t->current) != s->id)
 		return NULL;
 	if (guest_syscall(SYS_tgkill, ctp_tracer->pid, t->tid, 0, 0, 0, 0))

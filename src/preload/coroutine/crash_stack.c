@@ -21,18 +21,19 @@
 enum { STACK_BYTES = 64 << 10 };
 
 static unsigned char *stacks; // by slot
+static uint64_t stacks_bytes;
 static uint32_t opened;         // so many of them may be written
 static uint32_t none; // the program's own handlers ask for alternate stacks
 
 // Also in a forked child, where nothing else of the parent's is known any more.
 static bool is_ours(const stack_t *s)
 {
-	return stacks && (uint64_t)s->ss_sp - (uint64_t)stacks < CTP_THREADS_MAX * (uint64_t)STACK_BYTES;
+	return stacks && (uint64_t)s->ss_sp - (uint64_t)stacks < stacks_bytes;
 }
 
 bool crash_has_stack(uint64_t at)
 {
-	return stacks && at - (uint64_t)stacks < CTP_THREADS_MAX * (uint64_t)STACK_BYTES;
+	return stacks && at - (uint64_t)stacks < stacks_bytes;
 }
 
 static bool now(stack_t *s)
@@ -57,13 +58,14 @@ static void count(struct thread_ctx *g, bool armed)
 
 void crash_stacks(void)
 {
-	uint64_t all = CTP_THREADS_MAX * (uint64_t)STACK_BYTES;
+	uint64_t all = ctp_tracer->region.threads_max * (uint64_t)STACK_BYTES;
 	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return;
 	guest_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) what is made writable would be made now
 	madvise(p, all, MADV_DONTDUMP);
 	stacks = p;
+	stacks_bytes = all;
 }
 
 void crash_arm(struct thread_ctx *g)

@@ -20,7 +20,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 
-enum { OPEN_ROWS = 8 };
+enum { OPEN_ROWS = 8, DROP_NAPS = 25 };
 enum { CTX_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
 
 __thread struct thread_ctx *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -29,6 +29,8 @@ static __thread bool starting __attribute__((tls_model("initial-exec")));
 static unsigned char *areas;
 static uint32_t areas_opened; // so many of them may be written
 static uint64_t areas_bytes;
+static uint32_t given_up; // slots, by threads that have ended
+static __thread uint32_t none_then __attribute__((tls_model("initial-exec"))); // given_up + 1, when there was none
 static pthread_key_t key;
 static uint64_t main_top;
 
@@ -47,11 +49,12 @@ static void thread_stop(void *area)
 	coroutine_thread_ends(g);
 	emit_end(g);
 	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);
+	ctp_add32(&given_up, 1);
 }
 
 static int make_areas(void)
 {
-	areas_bytes = (uint64_t)CTP_THREADS_MAX * CTX_BYTES;
+	areas_bytes = (uint64_t)ctp_tracer->region.threads_max * CTX_BYTES;
 	areas = real_mmap(NULL, areas_bytes, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (areas == MAP_FAILED) {
@@ -81,6 +84,7 @@ void thread_forked(void)
 {
 	struct thread_ctx *g = cpu_self();
 	ctp_tracer->attached = 0;
+	given_up = none_then = 0;
 	if (!g)
 		return;
 	g->guard = 0;
@@ -92,7 +96,7 @@ void thread_forked(void)
 static uint32_t slot_take(struct ctp_region *r)
 {
 	uint32_t high = ctp_load32(&r->ext->thread_high);
-	for (uint32_t i = 0; i < high && i < r->threads_max; i++)
+	for (uint32_t i = 0; ctp_load32(&given_up) && i < high && i < r->threads_max; i++)
 		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_FREE &&
 		    ctp_cas32(&r->threads[i].life, CTP_THREAD_FREE, CTP_THREAD_TAKEN))
 			return i;
@@ -113,25 +117,39 @@ static bool any_dead(const struct ctp_region *r)
 	return false;
 }
 
-// As slot_take, but where slots only wait for the engine to drain them, it is
-// woken and waited for: a tenth of a second, or --overflow=block's second.
+// A slot, or none that the engine could give back: then there is nothing to wait for.
+static bool slot_is_there(void *arg)
+{
+	uint32_t *slot = arg;
+	struct ctp_region *r = &ctp_tracer->region;
+	bool dead = any_dead(r); // first: the engine may give the last one back in between
+	*slot = slot_take(r);
+	return *slot < r->threads_max || !dead;
+}
+
+// As slot_take, but where slots only wait for the engine to drain them, it is woken and waited for:
+// for 5 ms, or with --overflow=block for as long as it lives.
 static uint32_t slot_get(struct tracer *tr)
 {
-	struct ctp_region *r = &tr->region;
 	struct timespec nap = {0, 200000};
-	uint64_t beat = ctp_load64(&r->ext->heartbeat);
-	uint32_t slot = slot_take(r);
-	for (int naps = 0; slot >= r->threads_max && !tr->v1 && !tr->no_engine && !exit_silent() && any_dead(r); naps++) {
-		if (naps == (tr->block ? 5000 : 500)) {
-			tr->no_engine = ctp_load64(&r->ext->heartbeat) == beat;
-			if (tr->no_engine)
-				say_debug("detached from the engine: it does not answer");
-			break;
-		}
+	uint32_t slot = slot_take(&tr->region);
+	if (slot < tr->region.threads_max || tr->v1 || tr->no_engine || exit_silent() || slot_is_there(&slot))
+		return slot;
+	if (tr->block) {
+		tr->no_engine = !emit_wait(slot_is_there, &slot) && !exit_silent();
+		if (tr->no_engine)
+			say_debug("detached from the engine: it does not answer");
+		return slot;
+	}
+	for (int naps = 0; naps < DROP_NAPS; naps++) {
 		emit_wake();
 		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-		slot = slot_take(r);
+		if (slot_is_there(&slot))
+			return slot;
 	}
+	tr->no_engine = !emit_lives(ctp_load32(&tr->region.ext->engine_pid));
+	if (tr->no_engine)
+		say_debug("detached from the engine: it does not answer");
 	return slot;
 }
 
@@ -176,13 +194,16 @@ struct thread_ctx *thread_start(void)
 	if (!tr->attached || starting)
 		return NULL;
 	starting = true; // a signal handler's hook passes through meanwhile
-	uint32_t slot = slot_get(tr);
-	coredump_grow(COREDUMP_THREADS, slot + 1);
-	if (slot < tr->region.threads_max && !thread_open_rows(areas, CTX_BYTES, slot, &areas_opened)) {
-		ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
-		slot = tr->region.threads_max;
+	uint32_t then = ctp_load32(&given_up) + 1, slot = then == none_then ? tr->region.threads_max : slot_get(tr);
+	if (slot < tr->region.threads_max) {
+		coredump_grow(COREDUMP_THREADS, slot + 1);
+		if (!thread_open_rows(areas, CTX_BYTES, slot, &areas_opened)) {
+			ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
+			slot = tr->region.threads_max;
+		}
 	}
 	if (slot >= tr->region.threads_max) {
+		none_then = then; // no other try before another thread ends
 		ctp_or32(&tr->region.ext->gaps, CTP_GAP_THREADS);
 		ctp_add64(&tr->region.ext->lost_unslotted, 1);
 		starting = false;

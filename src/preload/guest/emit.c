@@ -93,15 +93,12 @@ static bool look(struct thread_ctx *g, uint64_t head, unsigned slots)
 	return room != CTP_RING_FULL;
 }
 
-// Waits for room. False if the engine is gone.
-static __attribute__((noinline)) bool wait_room(struct thread_ctx *g, uint64_t head, unsigned slots)
+bool emit_wait(bool (*is_there)(void *arg), void *arg)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	struct timespec nap = {0, 100000};
-	if (exit_silent())
-		return false;
 	uint64_t beat = ctp_load64(&e->heartbeat);
-	for (int naps = 0, stalls = 0; stalls < 30; naps++) {
+	for (int naps = 0, stalls = 0; stalls < 30 && !exit_silent(); naps++) {
 		if (naps % 2000 == 1999 && !emit_lives(ctp_load32(&e->engine_pid)))
 			return false;
 		if (naps == 10000) { // a second: it is starved
@@ -110,7 +107,7 @@ static __attribute__((noinline)) bool wait_room(struct thread_ctx *g, uint64_t h
 		}
 		emit_wake();
 		guest_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-		if (look(g, head, slots))
+		if (is_there(arg))
 			return true;
 		if (ctp_load64(&e->heartbeat) != beat) {
 			beat = ctp_load64(&e->heartbeat);
@@ -118,6 +115,18 @@ static __attribute__((noinline)) bool wait_room(struct thread_ctx *g, uint64_t h
 		}
 	}
 	return false;
+}
+
+struct room {
+	struct thread_ctx *g;
+	uint64_t head;
+	unsigned slots;
+};
+
+static bool is_room(void *arg)
+{
+	const struct room *r = arg;
+	return look(r->g, r->head, r->slots);
 }
 
 void emit_end(struct thread_ctx *g)
@@ -158,7 +167,7 @@ static __attribute__((noinline)) bool make_room(struct thread_ctx *g, unsigned s
 	if (ctp_tracer->flight ? next_chunk(g, now) : look(g, head, slots))
 		return true;
 	if (ctp_tracer->block && !ctp_tracer->flight) {
-		if (wait_room(g, head, slots))
+		if (emit_wait(is_room, &(struct room){g, head, slots}))
 			return true;
 		ctp_tracer->block = exit_silent(); // it waited in vain, or may not wait now
 	}

@@ -14,6 +14,9 @@ static inline uint64_t emit_now(void)
 void emit_init(void); // before any time is read
 // Whether the engine's process is still there, and no zombie.
 bool emit_lives(uint32_t engine);
+// --overflow=block: naps and wakes the engine until is_there(arg). False: the engine is gone, or its
+// heartbeat has stood still for half a minute, or exit handlers run.
+bool emit_wait(bool (*is_there)(void *arg), void *arg);
 void emit_end(struct thread_ctx *g); // the thread's last record has been made
 
 // A switch, as it is about to happen: both with the numbers of their changes.
