@@ -107,7 +107,7 @@ static int say_region(const struct job *j, int r)
 
 static int say_output(const struct job *j, int r)
 {
-	const char *path = j->session.output.path ? j->session.output.path : j->options.output;
+	const char *path = j->session.recorder.output.path ? j->session.recorder.output.path : j->options.output;
 	if (r == OUTPUT_EXISTS)
 		log_line(LOG_FAIL, "%s: exists and is no ctp trace; the program was not started; choose another "
 				   "name with -o", path);
@@ -151,7 +151,7 @@ static int start(struct job *j)
 		launch_cancel(&j->launch);
 		return say_output(j, r);
 	}
-	if ((r = sock_bind(&j->sock, j->session.output.parent)) < 0)
+	if ((r = sock_bind(&j->sock, j->session.recorder.output.parent)) < 0)
 		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
 	if ((r = launch_go(&j->launch))) {
 		session_undo(&j->session);
@@ -183,8 +183,8 @@ static void say_no_switch(const struct session *s, const char *before)
 				  "--no-preload", before);
 		return;
 	}
-	module_scan_text(&s->switchers, looked, sizeof(looked));
-	module_scan_unseen_all(&s->switchers, unseen, sizeof(unseen));
+	module_scan_text(&s->recorder.switchers, looked, sizeof(looked));
+	module_scan_unseen_all(&s->recorder.switchers, unseen, sizeof(unseen));
 	char children[96] = "";
 	if (!s->options->follow && session_untraced(s))
 		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));
@@ -238,13 +238,13 @@ static void say_end(struct job *j, const struct run_end *end)
 	struct harvest_sums sums = session_sum(s);
 	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "";
 	uint64_t lost = sums.lost + v1_lost(s->v1);
-	uint64_t not_kept = s->writer->dropped_records + s->manifest.flight_not_kept;
+	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
 	if (not_kept)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
 	if (s->options->follow)
 		say_processes(s, processes, sizeof(processes));
 	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s", sums.switches,
-		 sums.created + v1_stations(s->v1), processes, lost, dropped, s->output.path);
+		 sums.created + v1_stations(s->v1), processes, lost, dropped, s->recorder.output.path);
 	char timeout[128], before[132];
 	say_timeout(j, end, timeout, sizeof(timeout));
 	snprintf(before, sizeof(before), "%s%s", timeout, *timeout ? "; " : "");
@@ -253,15 +253,15 @@ static void say_end(struct job *j, const struct run_end *end)
 		say_no_switch(s, before);
 	else if (*timeout && !crashed)
 		log_line(LOG_SAY, "%s", timeout);
-	if (strcmp(s->output.path, "ctp.data"))
-		print_path(path, sizeof(path), s->output.path);
-	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->output.jsonl || crashed ? "" : " --lost-wakeup", path);
+	if (strcmp(s->recorder.output.path, "ctp.data"))
+		print_path(path, sizeof(path), s->recorder.output.path);
+	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->recorder.output.jsonl || crashed ? "" : " --lost-wakeup", path);
 }
 
 // --check: the status that a finding gives, or 0.
 static int check(struct job *j)
 {
-	int r = j->options.check ? report_check(&j->options, j->session.output.path) : 0;
+	int r = j->options.check ? report_check(&j->options, j->session.recorder.output.path) : 0;
 	if (r < 0)
 		log_line(LOG_FAIL, "--check: cannot run ctp-analyze beside ctp-run: %s", strerror(-r));
 	return r < 0 ? STATUS_OWN : r;

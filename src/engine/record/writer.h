@@ -53,5 +53,4 @@ struct writer {
 	uint64_t records;   // written, of every kind
 	uint64_t dropped_records, dropped_packets; // old history that made room, and failed writes
 	int error;          // first failure, -errno
-	bool error_told;
 };

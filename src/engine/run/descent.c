@@ -33,7 +33,6 @@
 
 #include "base/maps.h"
 #include "engine/target/pidfd.h"
-#include "engine/run/session.h"
 
 enum { GENERATIONS = 256 }; // more parents than that are not looked through
 
@@ -59,41 +58,30 @@ static bool read_link(pid_t pid, struct link *out)
 	return ok;
 }
 
-static const struct process *known(const struct session *s, pid_t pid)
-{
-	for (size_t i = 0; i < s->n_processes; i++) {
-		const struct process *p = s->processes[i];
-		if (p->pid == pid && !p->ended && p->descent == DESCENT_PROVEN && !alive_gone(p->pid, p->pidfd))
-			return p;
-	}
-	return NULL;
-}
-
 // Does the line end here, and with one of this run?
-static bool is_of_run(const struct session *s, const struct link *l)
+static bool is_of_run(const struct descent_run *run, const struct link *l)
 {
-	const struct descent_run *run = &s->descent;
-	return known(s, l->parent) || (l->parent == getpid() && !run->adopts && l->started > run->started);
+	return run->knows(run->ctx, l->parent) || (l->parent == getpid() && !run->adopts && l->started > run->started);
 }
 
 // The line from `pid` up to who is of this run. 0: it leads elsewhere.
-static unsigned read_line(const struct session *s, pid_t pid, struct link line[GENERATIONS])
+static unsigned read_line(const struct descent_run *run, pid_t pid, struct link line[GENERATIONS])
 {
 	for (unsigned n = 0; n < GENERATIONS && pid > 1; n++) {
-		if (!read_link(pid, &line[n]) || line[n].started < s->descent.started)
+		if (!read_link(pid, &line[n]) || line[n].started < run->started)
 			return 0;
-		if (is_of_run(s, &line[n]))
+		if (is_of_run(run, &line[n]))
 			return n + 1;
 		pid = line[n].parent;
 	}
 	return 0;
 }
 
-static bool descends(const struct session *s, pid_t pid)
+static bool descends(const struct descent_run *run, pid_t pid)
 {
 	struct link a[GENERATIONS], b[GENERATIONS];
-	unsigned n = read_line(s, pid, a);
-	if (!n || read_line(s, pid, b) != n)
+	unsigned n = read_line(run, pid, a);
+	if (!n || read_line(run, pid, b) != n)
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		if (a[i].pid != b[i].pid || a[i].parent != b[i].parent || a[i].started != b[i].started)
@@ -122,9 +110,9 @@ static int look_at_mapping(void *arg, const struct maps_line *m)
 	return is->region && is->library;
 }
 
-static bool has_ours(const struct session *s, pid_t pid)
+static bool has_ours(const struct descent_run *run, pid_t pid)
 {
-	struct mapped is = { .run = &s->descent, .library = !s->descent.library.path };
+	struct mapped is = { .run = run, .library = !run->library.path };
 	return maps_each(pid, look_at_mapping, &is) > 0;
 }
 
@@ -145,36 +133,36 @@ static bool has_our_rights(pid_t pid)
 	return ok;
 }
 
-static bool is_fork_of_ours(const struct session *s, pid_t pid)
+static bool is_fork_of_ours(const struct descent_run *run, pid_t pid)
 {
 	unsigned char bytes[PROC_RANDOM];
 	if (!proc_random(pid, bytes))
 		return false;
-	for (unsigned i = 0; i < s->descent.images && i < DESCENT_IMAGES; i++)
-		if (!memcmp(s->descent.random[i], bytes, sizeof(bytes)))
+	for (unsigned i = 0; i < run->images && i < DESCENT_IMAGES; i++)
+		if (!memcmp(run->random[i], bytes, sizeof(bytes)))
 			return true;
 	return false;
 }
 
-static enum descent of_orphan(const struct session *s, pid_t pid)
+static enum descent of_orphan(const struct descent_run *run, pid_t pid)
 {
 	struct link l;
-	if (!read_link(pid, &l) || l.started < s->descent.started || !has_our_rights(pid))
+	if (!read_link(pid, &l) || l.started < run->started || !has_our_rights(pid))
 		return DESCENT_NONE;
-	return is_fork_of_ours(s, pid) ? DESCENT_PROVEN : DESCENT_LIKELY;
+	return is_fork_of_ours(run, pid) ? DESCENT_PROVEN : DESCENT_LIKELY;
 }
 
 // ------------------------------------------------------------- what others ask
 
-enum descent descent_of(const struct session *s, pid_t pid, int *pidfd)
+enum descent descent_of(const struct descent_run *run, pid_t pid, int *pidfd)
 {
 	enum descent d = DESCENT_NONE;
 	errno = EPERM;
 	*pidfd = pid > 0 ? alive_open(pid) : -1; // of a thread that is no process there is none
 	if (*pidfd < 0)
 		return DESCENT_NONE;
-	if (has_ours(s, pid))
-		d = descends(s, pid) ? DESCENT_PROVEN : of_orphan(s, pid);
+	if (has_ours(run, pid))
+		d = descends(run, pid) ? DESCENT_PROVEN : of_orphan(run, pid);
 	bool gone = alive_gone(pid, *pidfd); // then its number may have been another's meanwhile
 	if (d && !gone)
 		return d;
@@ -184,17 +172,17 @@ enum descent descent_of(const struct session *s, pid_t pid, int *pidfd)
 	return DESCENT_NONE;
 }
 
-void descent_note(struct descent_run *run, struct process *p)
+void descent_note(struct descent_run *run, pid_t pid, bool proven, struct descent_image *image)
 {
-	p->random_known = proc_random(p->pid, p->random);
-	if (p->random_known && p->descent == DESCENT_PROVEN)
-		memcpy(run->random[run->images++ % DESCENT_IMAGES], p->random, sizeof(p->random));
+	image->known = proc_random(pid, image->random);
+	if (image->known && proven)
+		memcpy(run->random[run->images++ % DESCENT_IMAGES], image->random, sizeof(image->random));
 }
 
-bool descent_new_image(const struct process *p)
+bool descent_new_image(pid_t pid, const struct descent_image *image)
 {
 	unsigned char now[PROC_RANDOM];
-	return !p->random_known || !proc_random(p->pid, now) || memcmp(p->random, now, sizeof(now));
+	return !image->known || !proc_random(pid, now) || memcmp(image->random, now, sizeof(now));
 }
 
 static struct descent_file file_of(const struct stat *st, const char *path)

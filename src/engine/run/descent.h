@@ -9,16 +9,22 @@
 
 #include "engine/target/proc.h"
 
-struct session;
-struct process;
-
 enum { DESCENT_IMAGES = 1024 };
 
 // How sure it is. Only a process of which it is proven is ever sent a signal.
 enum descent { DESCENT_NONE, DESCENT_LIKELY, DESCENT_PROVEN };
 
+// What the present image of a process is known by: it has not called exec since.
+struct descent_image {
+	bool known;
+	unsigned char random[PROC_RANDOM]; // AT_RANDOM
+};
+
 // What tells the processes of one run from others. Filled in once, before the program starts.
 struct descent_run {
+	// Is `pid` a process of this run that lives, and is that proven?
+	bool (*knows)(const void *ctx, pid_t pid);
+	const void *ctx;
 	struct descent_file {
 		uint64_t ino; // as mappings show it
 		uint32_t major, minor;
@@ -33,8 +39,8 @@ struct descent_run {
 // The program's first process has been made. region: NULL if it has no path.
 int descent_init(struct descent_run *run, int region_fd, const char *region, const char *library, pid_t first);
 // *pidfd: of `pid`, if the answer is not NONE; else errno says why: ESRCH, it is gone; EPERM, it is another's.
-enum descent descent_of(const struct session *s, pid_t pid, int *pidfd);
-// What the present image of `p` is known by: it runs, and has not called exec since.
-void descent_note(struct descent_run *run, struct process *p);
-// Has it called exec since descent_note? What cannot be told counts as yes.
-bool descent_new_image(const struct process *p);
+enum descent descent_of(const struct descent_run *run, pid_t pid, int *pidfd);
+// Reads what the present image of `pid` is known by. proven: its children are proven by it, too.
+void descent_note(struct descent_run *run, pid_t pid, bool proven, struct descent_image *image);
+// Has `pid` called exec since descent_note? What cannot be told counts as yes.
+bool descent_new_image(pid_t pid, const struct descent_image *image);

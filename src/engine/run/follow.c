@@ -43,11 +43,11 @@ static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 // tables behind. Shells that call exec hundreds of times stay far below.
 static bool too_many(struct session *s)
 {
-	if (++s->images <= IMAGES_MOST && s->table_bytes <= TABLES_MOST)
+	if (++s->images <= IMAGES_MOST && s->recorder.table_bytes <= TABLES_MOST)
 		return false;
 	if (!s->spent)
 		log_line(LOG_FAIL, "the program called exec %u times, and its tables take %llu MB: from here on its images run untraced",
-			 s->images, (unsigned long long)(s->table_bytes >> 20));
+			 s->images, (unsigned long long)(s->recorder.table_bytes >> 20));
 	return s->spent = true;
 }
 
@@ -55,7 +55,7 @@ static bool too_many(struct session *s)
 static int next_image(struct session *s, struct process *p)
 {
 	struct shm fresh;
-	if (!descent_new_image(p) || too_many(s))
+	if (!descent_new_image(p->pid, &p->image) || too_many(s))
 		return -EPERM;
 	int r = fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
 	if (r < 0) {
@@ -63,11 +63,11 @@ static int next_image(struct session *s, struct process *p)
 		return r;
 	}
 	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
-	session_note_error(s, process_next(p, &fresh));
-	descent_note(&s->descent, p);
+	recorder_note_error(&s->recorder, process_next(p, &fresh));
+	descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
 	process_note_exe(p, NULL);
-	if (p->index == 0 && !s->output.jsonl)
-		manifest_write(&s->manifest, s->output.fd);
+	if (p->index == 0 && !s->recorder.output.jsonl)
+		manifest_write(&s->recorder.manifest, s->recorder.output.fd);
 	log_line(LOG_MORE, "process %u, image %u: %s", p->index, p->execs, p->about.exe);
 	return p->own.fd;
 }
@@ -79,7 +79,7 @@ static int begin_child(struct session *s, pid_t pid)
 	struct process *p = session_process(s);
 	if (!p)
 		return -ENOMEM;
-	p->descent = descent_of(s, pid, &p->pidfd);
+	p->descent = descent_of(&s->descent, pid, &p->pidfd);
 	int r = p->descent ? 0 : -errno;
 	if (!r && p->descent != DESCENT_PROVEN)
 		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
@@ -88,7 +88,7 @@ static int begin_child(struct session *s, pid_t pid)
 	if (!r)
 		r = fresh_region(s, &p->own, used);
 	if (!r)
-		r = process_init(p, s, s->begun, pid, NULL);
+		r = process_init(p, s->begun, pid, NULL);
 	if (r < 0) {
 		log_line(LOG_MORE, "process %d is not traced: %s", (int)pid, strerror(-r));
 		session_drop(s, s->n_processes - 1);
@@ -98,7 +98,7 @@ static int begin_child(struct session *s, pid_t pid)
 	const struct process *parent = find(s, p->parent);
 	if (parent)
 		p->region->ext->parent_fd = (uint32_t)(parent->own.fd >= 0 ? parent->own.fd : s->first.fd) + 1;
-	descent_note(&s->descent, p);
+	descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
 	process_note_exe(p, NULL);
 	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)pid, (int)p->parent, p->about.exe);
 	return p->own.fd;
@@ -165,7 +165,7 @@ static void close_child(struct session *s, size_t i, bool ended)
 	struct harvest_sums sums = harvest_sum(p->harvest);
 	if (p->harvest->to || sums.switches)
 		harvest_add(&s->ended, &sums);
-	session_count(s, p->region);
+	session_count(s, p);
 	s->snapshots.ended += p->harvest->kept ? p->harvest->kept->switches : 0;
 	s->escaped += ended && process_escaped(p, &became);
 	session_drop(s, i);

@@ -20,7 +20,6 @@
 #include "engine/slices/held.h"
 #include "engine/slices/highwater.h"
 #include "engine/target/log.h"
-#include "engine/run/session.h"
 #include "engine/record/tables.h"
 
 #define EXE_AGAIN_NS 50000000
@@ -31,15 +30,6 @@
 #define TABLES_NS 100000000ULL   // to write them, whatever the look took
 #define CRASH_NS 5000000ULL      // for all that is asked of a process that dies by a signal: it waits for it
 
-static FILE *open_lines(int dir, const char *name)
-{
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "a");
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
-}
-
 static void close_witness(struct process *p)
 {
 	witness_free(p->witness);
@@ -48,52 +38,34 @@ static void close_witness(struct process *p)
 	p->sets = NULL;
 	slices_free(p->slices);
 	p->slices = NULL;
-	if (p->witness_out)
-		fclose(p->witness_out);
-	if (p->slices_out)
-		fclose(p->slices_out);
-	if (p->highwater)
-		fclose(p->highwater);
-	if (p->descriptors)
-		fclose(p->descriptors);
-	if (p->sets_out)
-		fclose(p->sets_out);
-	p->witness_out = p->descriptors = p->slices_out = p->highwater = p->sets_out = NULL;
+	image_files_close(&p->files);
 }
 
 // A witness, and files for what it sees, in the image's directory.
 static int open_witness(struct process *p)
 {
-	struct session *s = p->session;
-	if (s->output.jsonl)
+	const struct recorder *r = p->recorder;
+	if (r->output.jsonl)
 		return 0;
-	int dir = output_image(&s->output, p->about.index, NULL);
-	if (dir < 0)
-		return dir;
-	p->witness_out = open_lines(dir, "witness.jsonl");
-	p->descriptors = open_lines(dir, "descriptors.jsonl");
-	p->slices_out = open_lines(dir, "slices.jsonl");
-	p->highwater = open_lines(dir, "highwater.jsonl");
-	p->sets_out = open_lines(dir, "sets.jsonl");
-	close(dir);
-	p->witness = witness_new(p->region, p->pid, p->witness_out, p->descriptors, &s->witness_clock,
-				 s->options->prove);
-	p->slices = slices_new(p->region, p->pid, p->slices_out, &s->witness_clock);
-	p->sets = p->sets_out ? sets_new(p->region, p->pid, p->sets_out) : NULL;
+	int e = image_files_open(&p->files, &r->output, p->about.index);
+	if (e < 0)
+		return e;
+	FILE *const *out = p->files.of;
+	p->witness = witness_new(p->region, p->pid, out[IMAGE_WITNESS], out[IMAGE_DESCRIPTORS], &r->witness_clock,
+				 p->options->prove);
+	p->slices = slices_new(p->region, p->pid, out[IMAGE_SLICES], &r->witness_clock);
+	p->sets = out[IMAGE_SETS] ? sets_new(p->region, p->pid, out[IMAGE_SETS]) : NULL;
 	return p->witness && p->slices ? 0 : -ENOMEM;
 }
 
 // From here on the present image leaves its traces.
 static int list(struct process *p)
 {
-	struct manifest *m = &p->session->manifest;
-	struct manifest_image *more = realloc(m->images, sizeof(*more) * (m->n_images + 1));
-	if (!more)
-		return -ENOMEM;
-	m->images = more;
-	p->listed = (int)m->n_images;
-	p->about.index = m->n_images;
-	more[m->n_images++] = p->about;
+	int index = recorder_add_image(p->recorder, &p->about);
+	if (index < 0)
+		return index;
+	p->listed = index;
+	p->about.index = (unsigned)index;
 	return p->harvest->to ? 0 : harvest_begin(p->harvest, p->index, &p->region);
 }
 
@@ -125,14 +97,13 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region)
+int process_init(struct process *p, unsigned index, pid_t pid, const struct ctp_region *region)
 {
-	p->session = s;
 	p->index = index;
 	p->pid = pid;
 	p->parent = parent_of(pid);
 	p->region = region ? region : &p->own.region;
-	p->harvest = harvest_new(p->region, s->writer);
+	p->harvest = harvest_new(p->region, p->recorder->writer);
 	if (p->harvest)
 		p->harvest->pid = pid;
 	return p->harvest ? begin(p) : -ENOMEM;
@@ -156,7 +127,7 @@ static void keep_about(struct process *p)
 	p->about.guest = ctp_load32(&p->region->ext->guest_pid) != 0;
 	p->about.attached_ns = p->region->ext->attached_ns;
 	if (p->listed >= 0)
-		p->session->manifest.images[p->listed] = p->about;
+		p->recorder->manifest.images[p->listed] = p->about;
 }
 
 void process_note_exe(struct process *p, const char *exe)
@@ -182,23 +153,7 @@ int process_started(struct process *p)
 // True if the tables are on the disk. Those that are not there by late_ns shall not be.
 static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 {
-	struct session *s = p->session;
-	if (s->output.jsonl || p->listed < 0)
-		return true;
-	uint64_t bytes = 0;
-	int r;
-	do {
-		int dir = output_image(&s->output, p->about.index, sub);
-		r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&s->clock), late_ns, &bytes);
-		if (dir >= 0)
-			close(dir);
-	} while (session_make_room(s, r));
-	s->table_bytes += bytes;
-	if (r == -ETIME)
-		output_remove_image(&s->output, p->about.index, sub);
-	else
-		session_note_error(s, r);
-	return r >= 0;
+	return p->listed < 0 || recorder_tables(p->recorder, p->about.index, sub, p->harvest, late_ns);
 }
 
 // Has anything happened that the trace must tell?
@@ -207,7 +162,7 @@ static void look_for_life(struct process *p)
 	if (p->listed >= 0 || (!p->harvest->pressed && ctp_load64(&p->region->ext->next_id) == p->first_id))
 		return;
 	int r = list(p);
-	session_note_error(p->session, r < 0 ? r : open_witness(p));
+	recorder_note_error(p->recorder, r < 0 ? r : open_witness(p));
 }
 
 // All that the rings hold.
@@ -217,6 +172,19 @@ static void empty(struct process *p)
 	harvest_turn(p->harvest, clock_mono_ns(), true);
 }
 
+static void count_forks(const struct ctp_region *r, uint64_t *made, uint64_t *traced)
+{
+	*made += ctp_load32(&r->ext->forks);
+	*traced += ctp_load32(&r->ext->inherited) != 0;
+}
+
+void process_count_forks(const struct process *p, uint64_t *made, uint64_t *traced)
+{
+	*made += p->forks;
+	*traced += p->forked;
+	count_forks(p->region, made, traced);
+}
+
 int process_next(struct process *p, struct shm *fresh)
 {
 	empty(p);
@@ -224,12 +192,12 @@ int process_next(struct process *p, struct shm *fresh)
 		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
-	harvest_keep(p->harvest, session_since(p->session));
+	harvest_keep(p->harvest, recorder_since(p->recorder));
 	harvest_leave(p->harvest, clock_mono_ns());
 	dump(p, NULL, UINT64_MAX);
 	keep_about(p);
 	close_witness(p);
-	session_count(p->session, p->region);
+	count_forks(p->region, &p->forks, &p->forked);
 	if (p->own.fd >= 0) {
 		shm_unmap(&p->own);
 		close(p->own.fd);
@@ -278,8 +246,8 @@ bool process_turn(struct process *p, uint64_t now)
 		sets_poll(p->sets);
 	if (p->slices)
 		busy |= slices_poll(p->slices, now);
-	if (!p->session->options->no_preload)
-		module_scan_turn(&p->session->switchers, &p->watch, p->pid, now);
+	if (!p->options->no_preload)
+		module_scan_turn(&p->recorder->switchers, &p->watch, p->pid, now);
 	return busy;
 }
 
@@ -301,14 +269,14 @@ static void look(struct process *p, bool may_stop, uint64_t now, uint64_t until)
 	empty(p);
 	if (p->slices)
 		slices_final(p->slices);
-	held_write(p->slices_out, p->region, p->pid);
-	highwater_write(p->highwater, p->region, p->pid, now + (until - now) / 8);
+	held_write(p->files.of[IMAGE_SLICES], p->region, p->pid);
+	highwater_write(p->files.of[IMAGE_HIGHWATER], p->region, p->pid, now + (until - now) / 8);
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->witness)
 		witness_final(p->witness, may_stop, until - (until - now) / 9); // its last step may take longer
-	if (!p->session->options->no_preload)
-		module_scan_look(&p->session->switchers, p->pid);
+	if (!p->options->no_preload)
+		module_scan_look(&p->recorder->switchers, p->pid);
 }
 
 static void inspect(struct process *p, const char *reason, uint64_t now, uint64_t until)
@@ -322,22 +290,18 @@ void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
 	inspect(p, reason, now, look_until(p, now, end_ns));
-	p->session->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
+	p->recorder->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
 void process_look(struct process *p, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
 	look(p, false, now, look_until(p, now, end_ns));
-	FILE *const out[] = { p->witness_out, p->descriptors, p->slices_out, p->highwater, p->sets_out };
-	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
-		if (out[i])
-			fflush(out[i]);
+	image_files_flush(&p->files);
 }
 
 int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches)
 {
-	struct session *s = p->session;
 	struct kept *k = p->harvest->kept ? flight_recorder_anew(p->harvest->kept) : NULL;
 	struct writer_process *wp = k ? w->ops->process(w, p->index, &p->region) : NULL;
 	if (wp) {
@@ -349,7 +313,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 	if (!wp)
 		return p->harvest->kept ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
-	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&s->clock), UINT64_MAX, NULL);
+	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&p->recorder->clock), UINT64_MAX, NULL);
 	if (dir >= 0)
 		close(dir);
 	return r;
@@ -366,7 +330,7 @@ static bool just_looked(const struct process *p)
 void process_final(struct process *p)
 {
 	if (ctp_load64(&p->region->ext->next_id) == p->first_id) { // no coroutine: why none was seen is all there is to learn
-		module_scan_look(&p->session->switchers, p->pid);
+		module_scan_look(&p->recorder->switchers, p->pid);
 		return;
 	}
 	uint64_t now = clock_mono_ns();
@@ -399,9 +363,9 @@ static bool tables_follow(const char *reason)
 bool process_write(struct process *p)
 {
 	empty(p);
-	harvest_keep(p->harvest, session_since(p->session));
+	harvest_keep(p->harvest, recorder_since(p->recorder));
 	if (p->harvest->to)
-		p->session->writer->ops->image(p->session->writer, p->harvest->to);
+		p->recorder->writer->ops->image(p->recorder->writer, p->harvest->to);
 	bool there = dump(p, NULL, UINT64_MAX);
 	if (!p->about.snapshot_ns || tables_follow(p->about.snapshot_reason)) {
 		p->about.snapshot_reason = p->about.snapshot_ns ? p->about.snapshot_reason : "ended";

@@ -6,25 +6,27 @@
 
 #include "engine/run/descent.h"
 #include "engine/record/harvest.h"
+#include "engine/record/image_files.h"
 #include "engine/record/manifest.h"
 #include "engine/record/output.h"
-#include "engine/sets/sets.h"
+#include "engine/record/recorder.h"
+#include "engine/run/options.h"
 #include "engine/run/shm.h"
+#include "engine/sets/sets.h"
 #include "engine/slices/slices.h"
 #include "engine/coverage/module_scan.h"
 #include "engine/witness/witness.h"
 
-struct session;
-
 struct process {
-	struct session *session;
+	struct recorder *recorder; // where all processes of the run are recorded
+	const struct options *options;
 	unsigned index; // in the trace; 0: the one that ctp-run started
 	unsigned execs;
 	pid_t pid, parent;
 	int pidfd;      // -1: the kernel gives none (then it is the first one)
 	enum descent descent;            // how sure it is that this process is of this run
-	bool random_known;
-	unsigned char random[PROC_RANDOM]; // of its present image (descent_note)
+	struct descent_image image;      // what its present image is known by
+	uint64_t forks, forked;          // children made by fork, and those of them that were traced: of earlier images
 	int ids;        // block of ids (ids.h)
 	const struct ctp_region *region; // the present one
 	struct shm own; // the same, unless it is the session's first
@@ -32,9 +34,8 @@ struct process {
 	struct harvest *harvest;
 	struct witness *witness;
 	struct sets *sets;
-	FILE *witness_out, *descriptors, *sets_out;
 	struct slices *slices;
-	FILE *slices_out, *highwater;
+	struct image_files files;
 	struct module_scan_watch watch;
 	struct manifest_image about; // the present image
 	int listed;     // where `about` goes to in the manifest; -1: nothing worth it has happened yet
@@ -45,9 +46,11 @@ struct process {
 };
 
 // The process `pid` begins in *region, which is the session's first, or in
-// p->own if region is NULL. 0 or -errno.
-int process_init(struct process *p, struct session *s, unsigned index, pid_t pid, const struct ctp_region *region);
+// p->own if region is NULL. p->recorder and p->options are set. 0 or -errno.
+int process_init(struct process *p, unsigned index, pid_t pid, const struct ctp_region *region);
 void process_deinit(struct process *p);
+// Adds to *made the children that all its images made by fork, to *traced those that were traced.
+void process_count_forks(const struct process *p, uint64_t *made, uint64_t *traced);
 // What its program is: `exe`, or if that is NULL, what the kernel says.
 void process_note_exe(struct process *p, const char *exe);
 // It runs, and need not wait for the rest: the witness, and files for what it sees. 0 or -errno.

@@ -19,7 +19,10 @@
 
 #include "ctp/seq.h"
 #include "engine/target/pidfd.h"
+#include "engine/run/finish.h"
 #include "engine/run/follow.h"
+#include "engine/run/snapshots.h"
+#include "engine/run/turn.h"
 #include "engine/target/log.h"
 #include "engine/target/regs.h"
 #include "engine/target/signals.h"
@@ -114,7 +117,7 @@ static void sleep_a_while(struct loop *l)
 
 static void turn(struct loop *l)
 {
-	bool busy = session_turn(l->s);
+	bool busy = turn_take(l->s);
 	uint64_t now = clock_mono_ns();
 	l->busy_ns = busy || !l->busy_ns ? now : l->busy_ns;
 	bool idle = now - l->busy_ns >= IDLE_AFTER_NS && session_may_idle(l->s);
@@ -160,7 +163,7 @@ static void terminate(struct loop *l, bool all)
 {
 	struct session *s = l->s;
 	signals_hurry(l->end.timed_out); // nobody waits for that look, but who sends SIGTERM meanwhile
-	session_snapshot(s, l->end.timed_out ? "timeout" : "term");
+	turn_snapshot(s, l->end.timed_out ? "timeout" : "term");
 	signals_hurry(false);
 	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
 		if (!s->processes[i]->ended && s->processes[i]->descent == DESCENT_PROVEN)
@@ -237,13 +240,13 @@ static void look_at_child(struct loop *l)
 		}
 		l->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		l->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-		session_ended(l->s, l->end.signal ? "signal" : "exit", l->end.signal ? l->end.signal : l->end.status);
+		turn_ended(l->s, l->end.signal ? "signal" : "exit", l->end.signal ? l->end.signal : l->end.status);
 		l->children_ns = 0; // whom it hid
 		return;
 	}
 	if (pid < 0 && errno == ECHILD) { // somebody took its status away
 		l->end.status = 125;
-		session_ended(l->s, "exit", l->end.status);
+		turn_ended(l->s, "exit", l->end.status);
 	}
 }
 
@@ -308,7 +311,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		note_wakes(&l);
 		turn(&l);
 		pass_signals(&l);
-		session_final(s, false);
+		turn_final(s, false);
 		look_at_children(&l);
 		mirror_stop(&l);
 		look_at_time(&l);
@@ -316,7 +319,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 			sleep_a_while(&l);
 	}
 	signals_wake(NULL);
-	session_write(s);
+	finish_write(s);
 	session_forget(s);
 	return l.end;
 }
@@ -329,13 +332,13 @@ void run_served(struct session *s)
 	for (;;) {
 		note_wakes(&l);
 		turn(&l);
-		session_final(s, true);
+		turn_final(s, true);
 		regs_reap(0);
 		if (alive_gone(first_pid(&l), session_first(s)->pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
 			break;
 		sleep_a_while(&l);
 	}
 	signals_wake(NULL);
-	session_ended(s, "unknown", 0);
-	session_write(s);
+	turn_ended(s, "unknown", 0);
+	finish_write(s);
 }

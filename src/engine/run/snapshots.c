@@ -38,11 +38,11 @@ uint64_t snapshots_written(const struct session *s)
 // The manifest of now, into the snapshot.
 static int describe(struct session *s, const struct output *to, const char *reason, uint64_t kept)
 {
-	struct manifest m = s->manifest;
+	struct manifest m = s->recorder.manifest;
 	m.images = calloc(m.n_images + 1, sizeof(*m.images));
 	if (!m.images)
 		return -ENOMEM;
-	memcpy(m.images, s->manifest.images, m.n_images * sizeof(*m.images));
+	memcpy(m.images, s->recorder.manifest.images, m.n_images * sizeof(*m.images));
 	m.complete = true;
 	m.snapshot_ns = clock_mono_ns();
 	m.snapshot_reason = reason;
@@ -58,7 +58,7 @@ static int describe(struct session *s, const struct output *to, const char *reas
 		im->snapshot_reason = reason;
 	}
 	snapshots_say(s, &m, kept, session_sum(s).switches);
-	int r = ctf_metadata(to->fd, &s->clock, s->options->compress);
+	int r = ctf_metadata(to->fd, &s->recorder.clock, s->options->compress);
 	r = r ? r : manifest_write(&m, to->fd);
 	free(m.images);
 	return r;
@@ -71,11 +71,11 @@ static int fill(struct session *s, const struct output *to, const char *reason, 
 	*kept = snapshots_written(s); // that is there already
 	for (size_t i = 0; !r && i < s->n_processes; i++)
 		if (!s->processes[i]->ended && s->processes[i]->listed >= 0)
-			r = process_copy(s->processes[i], to, w, session_since(s), kept);
+			r = process_copy(s->processes[i], to, w, recorder_since(&s->recorder), kept);
 	r = r || !w ? r : w->error;
 	if (w)
 		w->ops->free(w);
-	clock_again(&s->clock);
+	clock_again(&s->recorder.clock);
 	return r ? r : describe(s, to, reason, *kept);
 }
 
@@ -87,7 +87,7 @@ void snapshots_take(struct session *s, const char *reason)
 	for (size_t i = 0; i < s->n_processes; i++)
 		if (!s->processes[i]->ended && s->processes[i]->listed >= 0 && request)
 			process_look(s->processes[i], end);
-	int r = output_beside(&s->output, ++s->snapshots.n, &to);
+	int r = output_beside(&s->recorder.output, ++s->snapshots.n, &to);
 	if (!r)
 		r = fill(s, &to, reason, &kept);
 	if (!r)

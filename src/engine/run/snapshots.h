@@ -9,14 +9,6 @@
 struct session;
 struct manifest;
 
-struct snapshots {
-	unsigned n;         // so far
-	unsigned found;     // of those, for a finding
-	uint64_t certain;   // what the witnesses were certain of at the last one
-	uint64_t not_before_ns;
-	uint64_t ended;     // switches that were written of children that are gone
-};
-
 // All that is kept, with the tables as they are now. reason: "request" or "finding".
 void snapshots_take(struct session *s, const char *reason);
 // Takes one if a witness has become certain of something, and it is time.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// A turn calls what each process has to do, then what only the session can do:
+// answer requests for a region, write and forget children that have ended. Requests
+// are also answered between two inspections, since their sender waits.
+#include "engine/run/turn.h"
+
+#include <string.h>
+
+#include "ctp/seq.h"
+#include "engine/run/finish.h"
+#include "engine/run/follow.h"
+#include "engine/run/snapshots.h"
+
+// For a core file, in which there is no other pair.
+static void publish_clock(struct session *s)
+{
+	for (size_t i = 0; i < s->n_processes; i++) {
+		struct ctp_ext *e = s->processes[i]->region->ext;
+		ctp_store64(&e->clock_ticks1, 0);
+		ctp_store64(&e->clock_ns1, s->recorder.clock.ns1);
+		ctp_store64(&e->clock_ticks1, s->recorder.clock.ticks1);
+	}
+}
+
+bool turn_take(struct session *s)
+{
+	uint64_t now = clock_mono_ns();
+	if (now >= s->clock_again_ns) { // ever more rarely: the rate only gets better
+		recorder_clock_again(&s->recorder);
+		publish_clock(s);
+		s->clock_again_ns = now + s->clock_step_ns;
+		s->clock_step_ns = s->clock_step_ns < 1000000000 ? s->clock_step_ns * 2 : s->clock_step_ns;
+	}
+	bool busy = false;
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (!s->processes[i]->ended)
+			busy |= process_turn(s->processes[i], now);
+	busy |= v1_turn(s->v1, &s->recorder.clock);
+	module_scan_read(&s->recorder.switchers);
+	follow_answer(s);
+	follow_reap(s);
+	recorder_report_error(&s->recorder);
+	snapshots_poll(s);
+	return busy;
+}
+
+void turn_snapshot(struct session *s, const char *reason)
+{
+	uint64_t end = clock_mono_ns() + (strcmp(reason, "timeout") ? PROCESS_SNAPSHOT_NS : PROCESS_TIMEOUT_NS);
+	size_t n = s->n_processes; // who begins meanwhile has his turn later: those that end are to be reaped in between
+	for (size_t i = 0; i < n && i < s->n_processes; i++) { // each has its share of what is left
+		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (n - i) : 0;
+		if (!s->processes[i]->ended)
+			process_snapshot(s->processes[i], reason, now + left);
+		follow_answer(s);
+	}
+	v1_turn(s->v1, &s->recorder.clock);
+}
+
+void turn_final(struct session *s, bool close)
+{
+	size_t n = s->n_processes; // as above
+	for (size_t i = 0; i < n && i < s->n_processes; i++) {
+		struct process *p = s->processes[i];
+		if (p->ended || p->final_done || ctp_load32(&p->region->ext->final_asked) != CTP_FINAL_ASKED)
+			continue;
+		process_final(p);
+		if (close)
+			finish_write(s);
+		process_release(p);
+		follow_answer(s);
+	}
+}
+
+void turn_ended(struct session *s, const char *how, int code)
+{
+	struct manifest *m = &s->recorder.manifest;
+	m->ended_ns = clock_mono_ns();
+	m->ended_how = how;
+	m->ended_code = code;
+	process_ended(s->processes[0]);
+	s->incomplete |= !process_write(s->processes[0]);
+	follow_gone(s, s->processes[0]->pid);
+}
