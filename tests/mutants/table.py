@@ -113,26 +113,26 @@ m("	return pending & heard;", "	return false;", "a signal that is pending is for
 # ------------------------------------------------------------------ P0, P2, P3
 m = of("src/engine/witness/kernel.c", "unit:kernel", "unit:witness")
 m("		if (gaps & GAPS[i].bit)", "		if (0)", "gaps of the tables are forgotten")
-m("	if (l->rows.uring)", "	if (0)", "io_uring is forgotten")
+m("	if (l->registrations.uring)", "	if (0)", "io_uring is forgotten")
 m("	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];", "	return false;",
   "a wait behind the hooks is not seen")
 m("		return true;\n	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0", "		return false;\n	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0",
   "a registration behind the hooks is not seen")
-m("	if (row->ino != c->ino || row->dev != row_dev(c->dev))", "	if (row->ino != c->ino)", "inodes of two devices are one")
+m("	if (reg->ino != c->ino || reg->dev != registrations_dev(c->dev))", "	if (reg->ino != c->ino)", "inodes of two devices are one")
 m("	if (S_ISSOCK(c->mode))\n		return ITS;", "	if (S_ISSOCK(c->mode))\n		return OTHERS;", "a socket that lives on by a duplicate is not seen")
-m("row->file == ROW_NUMBERS && row->desc == c->was.desc)", "0)", "a duplicate of a pipe is not seen")
-m("row->desc && c->was.desc && row->anew)", "row->desc && c->was.desc)", "a hidden duplicate counts as another file")
-m("return row->tfd == c->fd && row->file == ROW_ANOTHERS ? ITS : MAYBE;", "return OTHERS;", "a row of which nothing is known is another's")
+m("reg->file == REGISTRATION_NUMBERS && reg->desc == c->was.desc)", "0)", "a duplicate of a pipe is not seen")
+m("reg->desc && c->was.desc && reg->anew)", "reg->desc && c->was.desc)", "a hidden duplicate counts as another file")
+m("return reg->tfd == c->fd && reg->file == REGISTRATION_ANOTHERS ? ITS : MAYBE;", "return OTHERS;", "a row of which nothing is known is another's")
 m("			return c->wait_since <= s->c.time;", "			return false;", "a thread that sits in read keeps the file")
 m("	if (c && c->wait_since > s->c.time)", "	if (c)", "a thread that sits in poll keeps the file")
 m("	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;", "	return 0;", "a set that could not be read is empty")
 m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system call that is not shown is none")
-m("		look_say(a, HOLDS_OPEN, l->rows.denied ?", "		look_say(a, HOLDS_TRUE, l->rows.denied ?", "P3 without the kernel's rows")
+m("		look_say(a, HOLDS_OPEN, l->registrations.denied ?", "		look_say(a, HOLDS_TRUE, l->registrations.denied ?", "P3 without the kernel's rows")
 m("	if (!s->c.ino && !s->c.dev) {\n		look_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		look_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
 m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		look_say(a, HOLDS_FALSE,", "	if (0)\n		look_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
 m("	else if (w)\n		look_say(a, HOLDS_FALSE, \"it waits for fd", "	else if (0)\n		look_say(a, HOLDS_FALSE, \"it waits for fd", "another wait of its own is forgotten")
-m("		if ((has && l->rows.v[i].data == data) || look_references", "		if (look_references", "another row with its data is not seen")
-m("|| look_references(s, l->rows.v[i].data))\n			return &l->rows.v[i];", ")\n			return &l->rows.v[i];",
+m("		if ((has && l->registrations.v[i].data == data) || look_references", "		if (look_references", "another row with its data is not seen")
+m("|| look_references(s, l->registrations.v[i].data))\n			return &l->registrations.v[i];", ")\n			return &l->registrations.v[i];",
   "another row that points into it is not seen")
 m("f.gen == w->gen && f.life == CTP_FD_OPEN)\n			return w;", "f.life == CTP_FD_OPEN)\n			return w;", "a wait of an older generation counts")
 m("	else if (ctp_in_pool(&s->s))", "	else if (0)", "a coroutine in a pool waits for the last descriptor that it had")
@@ -146,7 +146,7 @@ m("		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&", "		boo
 m("l->threads[t->slot].wait_since > s->c.time;", "true;", "a thread that sleeps in the set since before its close is not seen")
 m("	else if (number >= 0)", "	else if (0)", "a duplicate of the set is not seen")
 m("	else if (look_has_kin(l->r))", "	else if (0)", "a child may have the set")
-m("		if (l->rows.v[i].data == data || look_references", "		if (look_references", "a row in another set is not seen")
+m("		if (l->registrations.v[i].data == data || look_references", "		if (look_references", "a row in another set is not seen")
 
 # ------------------------------------------------------------------ P6b
 m = of("src/engine/witness/quiet.c", "unit:kernel", "unit:witness")

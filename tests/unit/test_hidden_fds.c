@@ -40,9 +40,9 @@ static void bench(struct bench *b, int fd, uint64_t since)
 	b->l = (struct look){.r = &b->r, .pid = getpid(), .threads = &b->thread, .nthreads = 1};
 	b->l.tasks.v = &b->task;
 	b->l.tasks.n = 1;
-	b->l.rows.sets = &b->set;
-	b->l.rows.nsets = 1;
-	b->l.rows.complete = true;
+	b->l.registrations.sets = &b->set;
+	b->l.registrations.nsets = 1;
+	b->l.registrations.complete = true;
 }
 
 static const char *found(struct bench *b)
@@ -69,7 +69,7 @@ static void a_set_without_a_number_may_hold_anything(void **state)
 	b.task.state = 'R'; // awake: it holds nothing there
 	assert_string_equal(found(&b), "");
 	bench(&b, OTHER, OPENED + 1);
-	b.l.rows.complete = false; // sets were not read: that is said elsewhere
+	b.l.registrations.complete = false; // sets were not read: that is said elsewhere
 	assert_string_equal(found(&b), "");
 }
 

@@ -31,7 +31,7 @@ static struct ctp_fd fds[FDS];
 static struct ctp_thread thread, copy;
 static struct proc_task task;
 static struct polled set;
-static struct row rows[3];
+static struct registration rows[3];
 static int sets[1] = {EPOLL};
 static struct suspect s, *who;
 static struct look l;
@@ -60,7 +60,7 @@ static int begin(void **state)
 				   .was = {.gen = GEN, .reg_epfd = EPOLL, .reg_data = DATA, .desc = 77}}};
 	who = &s;
 	l = (struct look){.r = &region, .pid = getpid(), .deadline_ns = UINT64_MAX, .who = &who, .n = 1, .threads = &copy, .nthreads = 1,
-			  .tasks = {&task, 1}, .polled = &set, .rows = {.v = rows, .sets = sets, .nsets = 1, .complete = true}};
+			  .tasks = {&task, 1}, .polled = &set, .registrations = {.v = rows, .sets = sets, .nsets = 1, .complete = true}};
 	return 0;
 }
 
@@ -83,7 +83,7 @@ static void judge(void)
 
 static void row(int tfd, uint64_t ino, uint64_t dev, uint64_t data)
 {
-	rows[l.rows.n++] = (struct row){.epfd = EPOLL, .tfd = tfd, .events = EPOLLIN, .ino = ino, .dev = row_dev(dev), .data = data};
+	rows[l.registrations.n++] = (struct registration){.epfd = EPOLL, .tfd = tfd, .events = EPOLLIN, .ino = ino, .dev = registrations_dev(dev), .data = data};
 }
 
 static void all_holds(void **state)
@@ -100,8 +100,8 @@ static void what_went_past_the_tables(void **state)
 	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
 		AFTER(PROOF_P0, HOLDS_FALSE, ext.gaps = gaps[i]);
 	AFTER(PROOF_P0, HOLDS_TRUE, ext.gaps = CTP_GAP_STACKS);
-	AFTER(PROOF_P0, HOLDS_FALSE, l.rows.uring = 1);
-	AFTER(PROOF_P0, HOLDS_OPEN, l.rows.complete = false);
+	AFTER(PROOF_P0, HOLDS_FALSE, l.registrations.uring = 1);
+	AFTER(PROOF_P0, HOLDS_OPEN, l.registrations.complete = false);
 	AFTER(PROOF_P0, HOLDS_FALSE, fds[EPOLL].kind = CTP_FD_OTHER);
 	AFTER(PROOF_P0, HOLDS_FALSE, fds[EPOLL].life = CTP_FD_CLOSED);
 	AFTER(PROOF_P0, HOLDS_FALSE, task.slot = -1; task.hooked = false);
@@ -119,14 +119,14 @@ static void what_the_kernel_can_deliver(void **state)
 	AFTER(PROOF_P3, HOLDS_FALSE, row(9, INO, DEV, 1));
 	AFTER(PROOF_P3, HOLDS_TRUE, row(9, INO, DEV + 1, 1));
 	AFTER(PROOF_P3, HOLDS_OPEN, s.c.ino = s.c.dev = 0);
-	AFTER(PROOF_P3, HOLDS_OPEN, l.rows.complete = false);
+	AFTER(PROOF_P3, HOLDS_OPEN, l.registrations.complete = false);
 	// pipes and anonymous inodes have one inode for many
-	AFTER(PROOF_P3, HOLDS_FALSE, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 77);
-	AFTER(PROOF_P3, HOLDS_TRUE, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78; rows[0].anew = true);
-	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_NUMBERS; rows[0].desc = 78);
-	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_UNTOLD);
-	AFTER(PROOF_P3, HOLDS_FALSE, s.c.mode = 0; row(F, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
-	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = ROW_ANOTHERS);
+	AFTER(PROOF_P3, HOLDS_FALSE, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = REGISTRATION_NUMBERS; rows[0].desc = 77);
+	AFTER(PROOF_P3, HOLDS_TRUE, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = REGISTRATION_NUMBERS; rows[0].desc = 78; rows[0].anew = true);
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = REGISTRATION_NUMBERS; rows[0].desc = 78);
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = REGISTRATION_UNKNOWN);
+	AFTER(PROOF_P3, HOLDS_FALSE, s.c.mode = 0; row(F, INO, DEV, 1); rows[0].file = REGISTRATION_ANOTHERS);
+	AFTER(PROOF_P3, HOLDS_OPEN, s.c.mode = 0; row(9, INO, DEV, 1); rows[0].file = REGISTRATION_ANOTHERS);
 }
 
 static void in_read(void)
@@ -173,7 +173,7 @@ static void its_one_known_wait(void **state)
 	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, 0x10008));
 	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, 0x10008 | 0xffULL << 56));
 	AFTER(PROOF_P2, HOLDS_TRUE, row(9, 1, DEV, 0x20000));
-	AFTER(PROOF_P2, HOLDS_OPEN, l.rows.complete = false);
+	AFTER(PROOF_P2, HOLDS_OPEN, l.registrations.complete = false);
 	AFTER(PROOF_P2, HOLDS_OPEN, s.wait = -1; s.s.nwaits = 0); // nothing says that the registration leads to it
 	AFTER(PROOF_P2, HOLDS_TRUE, s.wait = -1; s.s.nwaits = 0; s.c.was.reg_data = 0x10008);
 	AFTER(PROOF_P2, HOLDS_TRUE, s.wait = -1; s.s.nwaits = 0; s.c.was.learned = ID; s.c.was.learned_stack = 5);
@@ -225,7 +225,7 @@ static void a_set_that_was_closed(void **state)
 	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); asleep_in_it(CLOSED));
 	AFTER(PROOF_P3, HOLDS_TRUE, closed_set(); asleep_in_it(CLOSED + 1)); // of the next set with that number
 	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); asleep_in_it(CLOSED + 1); copy.wait_seq = 8);
-	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); l.rows.complete = false);
+	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); l.registrations.complete = false);
 	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); ext.forks = 1);
 	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); row(9, 1, DEV, DATA));
 	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); row(9, 1, DEV, 0x10008));

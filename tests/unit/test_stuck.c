@@ -76,26 +76,26 @@ static void a_row_is_the_open_files(void **state)
 	(void)state;
 	int fd[2], epfd = epoll_create1(EPOLL_CLOEXEC), other;
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};
-	struct rows rows;
+	struct registrations rows;
 	assert_int_equal(pipe(fd), 0);
 	assert_int_equal(epoll_ctl(epfd, EPOLL_CTL_ADD, fd[0], &ev), 0);
-	assert_int_equal(rows_read(getpid(), 0, UINT64_MAX, &rows), 0);
+	assert_int_equal(registrations_read(getpid(), 0, UINT64_MAX, &rows), 0);
 	assert_int_equal(rows.n, 1);
-	if (row_is_open_as(getpid(), &rows.v[0], fd[0]) < 0) {
-		rows_deinit(&rows);
+	if (registrations_is_open_as(getpid(), &rows.v[0], fd[0]) < 0) {
+		registrations_deinit(&rows);
 		skip(); // no kcmp here
 	}
 	assert_true(stuck_row_is(&rows.v[0], getpid(), fd[0]));
 	assert_true(rows.v[0].events & STUCK_REAL_EVENTS);
-	rows_deinit(&rows);
+	registrations_deinit(&rows);
 	assert_int_equal(write(fd[1], "x", 1), 1);
 	assert_int_equal(epoll_wait(epfd, &ev, 1, -1), 1);
-	assert_int_equal(rows_read(getpid(), 0, UINT64_MAX, &rows), 0);
+	assert_int_equal(registrations_read(getpid(), 0, UINT64_MAX, &rows), 0);
 	assert_false(rows.v[0].events & STUCK_REAL_EVENTS); // it has fired
 	other = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(dup2(other, fd[0]), fd[0]);
 	assert_false(stuck_row_is(&rows.v[0], getpid(), fd[0])); // the number is another's now
-	rows_deinit(&rows);
+	registrations_deinit(&rows);
 	close(other);
 	close(fd[0]);
 	close(fd[1]);

@@ -24,7 +24,7 @@
 #include "ctp/seq.h"
 #include "engine/inspect/hold.h"
 #include "engine/target/proc.h"
-#include "engine/target/rows.h"
+#include "engine/target/registrations.h"
 #include "search/scan.h"
 #include "engine/witness/witness.h"
 
@@ -337,19 +337,19 @@ static void gone(void **state)
 // Of one that has given up its descriptors it is not known what was registered.
 static void no_descriptors(void **state)
 {
-	struct rows r = {0};
+	struct registrations r = {0};
 	siginfo_t si;
 	pid_t pid = fork_child();
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
-	int e = rows_read(pid, 0, UINT64_MAX, &r);
+	int e = registrations_read(pid, 0, UINT64_MAX, &r);
 	waitpid(pid, NULL, 0);
 	assert_true(e || !r.complete);
-	rows_deinit(&r);
-	assert_int_equal(rows_read(getpid(), 0, UINT64_MAX, &r), 0);
+	registrations_deinit(&r);
+	assert_int_equal(registrations_read(getpid(), 0, UINT64_MAX, &r), 0);
 	assert_true(r.complete);
-	rows_deinit(&r);
+	registrations_deinit(&r);
 }
 
 static void spans(void **state)

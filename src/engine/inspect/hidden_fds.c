@@ -17,8 +17,8 @@
 
 static bool is_set(const struct look *l, int fd)
 {
-	for (size_t i = 0; i < l->rows.nsets; i++)
-		if (l->rows.sets[i] == fd)
+	for (size_t i = 0; i < l->registrations.nsets; i++)
+		if (l->registrations.sets[i] == fd)
 			return true;
 	return false;
 }
@@ -69,7 +69,7 @@ void hidden_fds_find(struct look *l)
 	*l->unseen = 0;
 	for (size_t i = 0; i < l->tasks.n && !*l->unseen; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
-		if (l->rows.complete && sleeps_in_unseen(l, t))
+		if (l->registrations.complete && sleeps_in_unseen(l, t))
 			snprintf(l->unseen, sizeof(l->unseen), "thread %d sleeps in an epoll set that no descriptor names any more", t->tid);
 		else if (own_table(l, t))
 			snprintf(l->unseen, sizeof(l->unseen), "thread %d has descriptors of its own", t->tid);

@@ -134,7 +134,7 @@ static int read_sets(struct look *l)
 
 // The kernel makes all rows of a set at once, so a huge set is left alone while the program
 // lives, and at its end if there is no time for it.
-static bool rows_allowed(const struct look *l)
+static bool registrations_allowed(const struct look *l)
 {
 	uint64_t now = proc_now_ns(), left_ms = l->deadline_ns > now ? (l->deadline_ns - now) / 1000000 : 0;
 	uint64_t n = 0;
@@ -152,7 +152,7 @@ static size_t completions(const struct look *l)
 		aio += !strncmp(l->maps.v[i].path, "/[aio]", 6);
 		uring += !strncmp(l->maps.v[i].path, "anon_inode:[io_uring]", 21);
 	}
-	return aio + (uring && !l->rows.uring);
+	return aio + (uring && !l->registrations.uring);
 }
 
 static bool is_cancelled(void *final)
@@ -180,7 +180,7 @@ static void open_memory(struct look *l)
 int look_begin(struct look *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
-	thread_names_note(l->r, l->pid);
+	thread_names_note_all(l->r, l->pid);
 	l->disturbed = !r && proc_tasks_stopped(&l->tasks);
 	if (!r)
 		r = copy_threads(l);
@@ -192,14 +192,14 @@ int look_begin(struct look *l)
 		r = proc_maps_read(l->pid, &l->maps);
 	if (!r)
 		open_memory(l);
-	if (!r && rows_allowed(l)) {
-		int e = rows_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns, &l->rows);
+	if (!r && registrations_allowed(l)) {
+		int e = registrations_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns, &l->registrations);
 		if (e) {
-			l->rows.denied = true;
-			l->rows.complete = false;
+			l->registrations.denied = true;
+			l->registrations.complete = false;
 		}
 	}
-	l->rows.uring += completions(l);
+	l->registrations.uring += completions(l);
 	if (r)
 		look_deinit(l);
 	return r;
@@ -208,19 +208,19 @@ int look_begin(struct look *l)
 int look_again(struct look *l)
 {
 	struct proc_maps maps;
-	struct rows rows = {.complete = false};
+	struct registrations rows = {.complete = false};
 	int r = proc_maps_read(l->pid, &maps);
 	if (r)
 		return r;
 	proc_maps_deinit(&l->maps);
 	l->maps = maps;
 	set_memory(l);
-	r = rows_allowed(l) ? rows_read(l->pid, 0, l->deadline_ns, &rows) : 0;
+	r = registrations_allowed(l) ? registrations_read(l->pid, 0, l->deadline_ns, &rows) : 0;
 	if (r)
 		return r;
-	rows_deinit(&l->rows);
-	l->rows = rows;
-	l->rows.uring += completions(l);
+	registrations_deinit(&l->registrations);
+	l->registrations = rows;
+	l->registrations.uring += completions(l);
 	for (uint32_t i = 0; i < l->nthreads; i++)
 		look_thread(l, i);
 	return 0;
@@ -235,7 +235,7 @@ void look_deinit(struct look *l)
 	proc_tasks_deinit(&l->tasks);
 	proc_maps_deinit(&l->maps);
 	memory_close(&l->memory);
-	rows_deinit(&l->rows);
+	registrations_deinit(&l->registrations);
 	free(l->threads);
 	free(l->open);
 	l->threads = NULL;

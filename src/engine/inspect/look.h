@@ -15,7 +15,7 @@
 #include "ctp/seq.h"
 #include "search/span.h"
 #include "engine/target/proc.h"
-#include "engine/target/rows.h"
+#include "engine/target/registrations.h"
 #include "engine/target/polled.h"
 #include "engine/target/signals.h"
 
@@ -81,7 +81,7 @@ struct look {
 	struct polled *polled; // by task: what it gave to poll or select
 	struct proc_maps maps;
 	struct memory memory; // the process's, with these mappings
-	struct rows rows;
+	struct registrations registrations;
 	char unseen[LOOK_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;

@@ -126,9 +126,9 @@ static void registers(struct reach *r, const struct proc_task *t)
 static bool kernel_hands(struct reach *r)
 {
 	const struct look *l = r->l;
-	for (size_t i = 0; i < l->rows.n; i++)
-		if (l->rows.v[i].events & 0x0fffffff) // a one-shot that fired brings its data to nobody
-			root_word(r, l->rows.v[i].data, "the registration of fd %d in epoll fd %d", l->rows.v[i].tfd, l->rows.v[i].epfd);
+	for (size_t i = 0; i < l->registrations.n; i++)
+		if (l->registrations.v[i].events & 0x0fffffff) // a one-shot that fired brings its data to nobody
+			root_word(r, l->registrations.v[i].data, "the registration of fd %d in epoll fd %d", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (t->slot < 0)
@@ -267,7 +267,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, *r->s.why ? r->s.why : "memory could not be searched");
 	else if (!still)
 		hold_say(l, "a thread ran while memory was being searched");
-	else if (r->s.partial || !l->rows.complete)
+	else if (r->s.partial || !l->registrations.complete)
 		hold_say(l, "memory was searched, but not all that the kernel holds");
 	else if (*l->unseen) {
 		look_open(l, 0, "%.200s", l->unseen);
@@ -308,7 +308,7 @@ void reach_judge(struct look *l)
 		any |= suspect_objects(l->who[i]) > 0;
 	if (!any)
 		return; // each has its reason already
-	if (l->rows.userfault) { // who reads a page waits for a thread that is held here: for ever
+	if (l->registrations.userfault) { // who reads a page waits for a thread that is held here: for ever
 		hold_say(l, "memory was not searched: the program serves page faults of its own (userfaultfd)");
 		return;
 	}

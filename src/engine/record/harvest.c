@@ -149,7 +149,7 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
 					      .tid = thread->tid, .taken_ns = now_ns,
 					      .cursor.time = thread->began };
-		thread_name_note(h->region, h->pid, slot);
+		thread_names_note(h->region, h->pid, slot);
 	}
 	if (h->region->chunks) {
 		h->pressed |= thread->native || thread->created;

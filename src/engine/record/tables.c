@@ -164,7 +164,7 @@ int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp
 	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
 	if (!d.buffer)
 		return -ENOMEM;
-	thread_names_note(r, pid);
+	thread_names_note_all(r, pid);
 	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, &d); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
 		if (i != CTP_TABLE_THREADS)

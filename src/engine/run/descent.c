@@ -158,12 +158,12 @@ enum descent descent_of(const struct descent_run *run, pid_t pid, int *pidfd)
 {
 	enum descent d = DESCENT_NONE;
 	errno = EPERM;
-	*pidfd = pid > 0 ? alive_open(pid) : -1; // of a thread that is no process there is none
+	*pidfd = pid > 0 ? pidfd_of(pid) : -1; // of a thread that is no process there is none
 	if (*pidfd < 0)
 		return DESCENT_NONE;
 	if (has_ours(run, pid))
 		d = descends(run, pid) ? DESCENT_PROVEN : of_orphan(run, pid);
-	bool gone = alive_gone(pid, *pidfd); // then its number may have been another's meanwhile
+	bool gone = pidfd_gone(pid, *pidfd); // then its number may have been another's meanwhile
 	if (d && !gone)
 		return d;
 	close(*pidfd);

@@ -140,7 +140,7 @@ void follow_answer(struct session *s)
 		return;
 	}
 	struct process *p = find(s, pid);
-	if (p && p->index && alive_gone(p->pid, p->pidfd))
+	if (p && p->index && pidfd_gone(p->pid, p->pidfd))
 		return; // its end comes first
 	int fd = p ? next_image(s, p) : s->options->follow ? begin_child(s, pid) : -EPERM;
 	s->asked_ns = clock_mono_ns();
@@ -184,7 +184,7 @@ void follow_let_go(struct session *s)
 void follow_reap(struct session *s)
 {
 	for (size_t i = s->n_processes; i-- > 1;) {
-		if (!alive_gone(s->processes[i]->pid, s->processes[i]->pidfd))
+		if (!pidfd_gone(s->processes[i]->pid, s->processes[i]->pidfd))
 			continue;
 		close_child(s, i, true);
 		follow_answer(s);

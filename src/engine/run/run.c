@@ -145,11 +145,11 @@ static void forward(struct loop *l, int sig, bool all)
 {
 	const struct session *s = l->s;
 	const struct process *first = session_first(s);
-	if (!first->ended && (first->pidfd < 0 || alive_signal(first->pidfd, sig)))
+	if (!first->ended && (first->pidfd < 0 || pidfd_signal(first->pidfd, sig)))
 		kill(first->pid, sig); // a child of ours that has not been waited for: its number is no other's
 	for (size_t i = 1; i < s->n_processes && (all || first->ended); i++)
 		if (s->processes[i]->descent == DESCENT_PROVEN)
-			alive_signal(s->processes[i]->pidfd, sig);
+			pidfd_signal(s->processes[i]->pidfd, sig);
 }
 
 // A signal that ends a program has gone to all that may have one: the others are not waited for.
@@ -182,7 +182,7 @@ static void pass_cont(struct loop *l)
 		l->cont_at = now;
 	if (!l->cont_at)
 		return;
-	bool stands = alive_state(first_pid(l)) == 'T';
+	bool stands = pidfd_state(first_pid(l)) == 'T';
 	if (stands && !l->stop_asked && now - l->cont_at < CONT_AFTER_NS)
 		return; // is it a stop that we have not heard of yet?
 	if (!stands || !l->stop_asked)
@@ -334,7 +334,7 @@ void run_served(struct session *s)
 		turn(&l);
 		turn_final(s, true);
 		regs_reap(0);
-		if (alive_gone(first_pid(&l), session_first(s)->pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
+		if (pidfd_gone(first_pid(&l), session_first(s)->pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
 			break;
 		sleep_a_while(&l);
 	}

@@ -102,7 +102,7 @@ static bool knows(const void *ctx, pid_t pid)
 	const struct session *s = ctx;
 	for (size_t i = 0; i < s->n_processes; i++) {
 		const struct process *p = s->processes[i];
-		if (p->pid == pid && !p->ended && p->descent == DESCENT_PROVEN && !alive_gone(p->pid, p->pidfd))
+		if (p->pid == pid && !p->ended && p->descent == DESCENT_PROVEN && !pidfd_gone(p->pid, p->pidfd))
 			return true;
 	}
 	return false;
@@ -119,7 +119,7 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	r = p ? process_init(p, s->begun++, pid, &s->first.region) : -ENOMEM;
 	if (p) {
 		p->descent = DESCENT_PROVEN;
-		p->pidfd = alive_open(pid);
+		p->pidfd = pidfd_of(pid);
 	}
 	if (s->options->follow && descent_init(&s->descent, s->first.fd, s->region_path, s->library, pid) < 0)
 		log_line(LOG_MORE, "children are not traced: they could not be told from other processes");

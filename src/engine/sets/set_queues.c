@@ -106,16 +106,16 @@ static void unread_lines(FILE *out, const struct look *l, int pidfd)
 static bool led(const struct look *l, const struct ctp_state *s)
 {
 	const struct ctp_wait *w = &s->waits[0];
-	for (size_t i = 0; i < l->rows.n; i++) {
-		const struct row *row = &l->rows.v[i];
-		if (!(row->events & 0x0fffffff) || row->tfd == w->fd || row->tfd < 0 || (uint32_t)row->tfd >= l->r->fds_max)
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		if (!(reg->events & 0x0fffffff) || reg->tfd == w->fd || reg->tfd < 0 || (uint32_t)reg->tfd >= l->r->fds_max)
 			continue;
-		const struct ctp_fd *f = &l->r->fds[row->tfd];
-		if (((w->how & CTP_WAIT_REGISTERED) && row->data == w->data) || f->adder == s->id || f->learned == s->id ||
+		const struct ctp_fd *f = &l->r->fds[reg->tfd];
+		if (((w->how & CTP_WAIT_REGISTERED) && reg->data == w->data) || f->adder == s->id || f->learned == s->id ||
 		    (f->leads & CTP_ID_MASK) == s->id)
 			return true;
 	}
-	return !l->rows.complete;
+	return !l->registrations.complete;
 }
 
 void set_queues(FILE *out, const struct look *l)

@@ -67,8 +67,8 @@ static void look_at(struct sharer *s, int epfd)
 static size_t rows_in(const struct look *l, int epfd)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < l->rows.n; i++)
-		n += l->rows.v[i].epfd == epfd;
+	for (size_t i = 0; i < l->registrations.n; i++)
+		n += l->registrations.v[i].epfd == epfd;
 	return n;
 }
 
@@ -101,25 +101,25 @@ static void shares(FILE *out, const struct look *l, pid_t other, int epfd, int t
 
 static void try_process(FILE *out, const struct look *l, pid_t other, const unsigned char own[16])
 {
-	struct rows theirs;
+	struct registrations theirs;
 	unsigned char random[16];
-	if (rows_list(other, l->deadline_ns, &theirs)) {
-		rows_deinit(&theirs);
+	if (registrations_list(other, l->deadline_ns, &theirs)) {
+		registrations_deinit(&theirs);
 		return;
 	}
 	bool ours = theirs.nsets && proc_random(other, random) && !memcmp(own, random, 16);
 	for (size_t i = 0; ours && i < theirs.nsets; i++)
-		for (size_t k = 0; k < l->rows.nsets; k++)
-			if (rows_in(l, l->rows.sets[k]) &&
-			    syscall(SYS_kcmp, l->pid, other, KCMP_FILE, (long)l->rows.sets[k], (long)theirs.sets[i]) == 0)
-				shares(out, l, other, l->rows.sets[k], theirs.sets[i]);
-	rows_deinit(&theirs);
+		for (size_t k = 0; k < l->registrations.nsets; k++)
+			if (rows_in(l, l->registrations.sets[k]) &&
+			    syscall(SYS_kcmp, l->pid, other, KCMP_FILE, (long)l->registrations.sets[k], (long)theirs.sets[i]) == 0)
+				shares(out, l, other, l->registrations.sets[k], theirs.sets[i]);
+	registrations_deinit(&theirs);
 }
 
 void set_shared(FILE *out, const struct look *l)
 {
 	unsigned char own[16];
-	DIR *d = l->rows.nsets && proc_random(l->pid, own) ? opendir("/proc") : NULL;
+	DIR *d = l->registrations.nsets && proc_random(l->pid, own) ? opendir("/proc") : NULL;
 	if (!d)
 		return;
 	for (struct dirent *e; (e = readdir(d)) && !signals_late(l->deadline_ns);) {

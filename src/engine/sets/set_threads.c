@@ -111,12 +111,12 @@ static bool in_set(json_t *o, const struct look *l, const struct proc_task *t, c
 	json_t *fds = json_array();
 	if (epoll)
 		json_object_set_new(o, "epfd", json_integer((int)t->args[0]));
-	for (size_t i = 0; epoll && i < l->rows.n; i++)
-		if (l->rows.v[i].epfd == (int)t->args[0] && (l->rows.v[i].events & 0x0fffffff))
-			json_array_append_new(fds, descriptor(l, l->rows.v[i].tfd, l->rows.v[i].events));
+	for (size_t i = 0; epoll && i < l->registrations.n; i++)
+		if (l->registrations.v[i].epfd == (int)t->args[0] && (l->registrations.v[i].events & 0x0fffffff))
+			json_array_append_new(fds, descriptor(l, l->registrations.v[i].tfd, l->registrations.v[i].events));
 	for (size_t i = 0; !epoll && set->known && i < set->n; i++)
 		json_array_append_new(fds, descriptor(l, set->v[i].fd, set->v[i].events));
-	bool all = !timed && (epoll ? l->rows.complete : set->known && t->hooked);
+	bool all = !timed && (epoll ? l->registrations.complete : set->known && t->hooked);
 	return !json_object_set_new(o, "in", json_string("loop")) && !json_object_set_new(o, "all", json_boolean(all)) &&
 	       !json_object_set_new(o, "fds", fds);
 }

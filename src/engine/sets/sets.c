@@ -59,32 +59,32 @@ void sets_free(struct sets *s)
 // ------------------------------------------------------------------ stale rows
 
 // Is the row's number closed now, or another file's? Not where that cannot be told.
-static bool is_stale(const struct look *l, const struct row *row)
+static bool is_stale(const struct look *l, const struct registration *reg)
 {
 	char link[64];
-	if (!proc_fd_link(l->pid, row->tfd, link, sizeof(link)))
+	if (!proc_fd_link(l->pid, reg->tfd, link, sizeof(link)))
 		return true;
-	return row_is_open_as(l->pid, row, row->tfd) == 0;
+	return registrations_is_open_as(l->pid, reg, reg->tfd) == 0;
 }
 
-static const struct row *same_row(const struct rows *rows, const struct row *row)
+static const struct registration *same_registration(const struct registrations *rows, const struct registration *reg)
 {
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct row *o = &rows->v[i];
-		if (o->epfd == row->epfd && o->tfd == row->tfd && o->ino == row->ino && o->data == row->data &&
-		    o->nth == row->nth)
+		const struct registration *o = &rows->v[i];
+		if (o->epfd == reg->epfd && o->tfd == reg->tfd && o->ino == reg->ino && o->data == reg->data &&
+		    o->nth == reg->nth)
 			return o;
 	}
 	return NULL;
 }
 
 // The number's present file has a row in the same set.
-static bool has_twin(const struct look *l, const struct row *row)
+static bool has_twin(const struct look *l, const struct registration *reg)
 {
-	for (size_t i = 0; i < l->rows.n; i++) {
-		const struct row *o = &l->rows.v[i];
-		if (o != row && o->epfd == row->epfd && o->tfd == row->tfd &&
-		    row_is_open_as(l->pid, o, o->tfd) == 1)
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		const struct registration *o = &l->registrations.v[i];
+		if (o != reg && o->epfd == reg->epfd && o->tfd == reg->tfd &&
+		    registrations_is_open_as(l->pid, o, o->tfd) == 1)
 			return true;
 	}
 	return false;
@@ -96,33 +96,33 @@ static uint32_t gen_of(const struct ctp_region *r, int fd)
 	return fd >= 0 && look_fd(r, (uint64_t)fd, &f) ? f.gen : 0;
 }
 
-static void write_stale(FILE *out, const struct look *l, const struct row *row)
+static void write_stale(FILE *out, const struct look *l, const struct registration *reg)
 {
 	struct ctp_fd f;
-	if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || !f.closed_gen)
+	if (!look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || !f.closed_gen)
 		return; // closed before anybody watched
-	json_t *o = json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:I, s:b}", "v", 1, "what", "stale", "epfd", row->epfd,
-			      "epgen", (json_int_t)gen_of(l->r, row->epfd), "fd", row->tfd, "gen", (json_int_t)f.closed_gen,
-			      "events", (json_int_t)row->events, "data", (json_int_t)row->data, "twin", has_twin(l, row));
+	json_t *o = json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:I, s:b}", "v", 1, "what", "stale", "epfd", reg->epfd,
+			      "epgen", (json_int_t)gen_of(l->r, reg->epfd), "fd", reg->tfd, "gen", (json_int_t)f.closed_gen,
+			      "events", (json_int_t)reg->events, "data", (json_int_t)reg->data, "twin", has_twin(l, reg));
 	set_line(out, o);
 }
 
 // A close under way between our two questions makes a live row look dead: it is gone in the second reading.
-static void stale_rows(FILE *out, struct look *l)
+static void stale_registrations(FILE *out, struct look *l)
 {
-	struct rows again = {0};
+	struct registrations again = {0};
 	bool read = false;
-	for (size_t i = 0; l->rows.complete && i < l->rows.n; i++) {
-		const struct row *row = &l->rows.v[i];
-		if (signals_late(l->deadline_ns) || !is_stale(l, row))
+	for (size_t i = 0; l->registrations.complete && i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		if (signals_late(l->deadline_ns) || !is_stale(l, reg))
 			continue;
-		if (!read && rows_read(l->pid, 0, l->deadline_ns, &again))
+		if (!read && registrations_read(l->pid, 0, l->deadline_ns, &again))
 			return;
 		read = true;
-		if (same_row(&again, row))
-			write_stale(out, l, row);
+		if (same_registration(&again, reg))
+			write_stale(out, l, reg);
 	}
-	rows_deinit(&again);
+	registrations_deinit(&again);
 }
 
 // ------------------------------------------------------------------ one look
@@ -142,7 +142,7 @@ static void write_whole(FILE *out, const struct look *l, const struct suspect *a
 	json_array_append_new(evidence, answer(all, PROOF_P5));
 	json_array_append_new(evidence, answer(all, PROOF_P6B));
 	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
-				l->final ? "final" : "live", "complete", l->rows.complete, "handlers", quiet_handled(l->pid) != 0,
+				l->final ? "final" : "live", "complete", l->registrations.complete, "handlers", quiet_handled(l->pid) != 0,
 				"evidence", evidence));
 }
 
@@ -165,7 +165,7 @@ static bool take(struct sets *s, struct look *l)
 	if (!ftruncate(fileno(s->out), 0)) {
 		set_queues(s->out, l);
 		told = set_threads(s->out, l, &s->threads);
-		stale_rows(s->out, l);
+		stale_registrations(s->out, l);
 		if (look_has_kin(l->r))
 			set_shared(s->out, l);
 		kernel_judge(l);

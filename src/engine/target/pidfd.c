@@ -12,12 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int alive_open(pid_t pid)
+int pidfd_of(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-char alive_state(pid_t pid)
+char pidfd_state(pid_t pid)
 {
 	char path[64], text[512];
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -31,16 +31,16 @@ char alive_state(pid_t pid)
 	return state && state[1] == ' ' ? state[2] : '\0';
 }
 
-bool alive_gone(pid_t pid, int pidfd)
+bool pidfd_gone(pid_t pid, int pidfd)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
 	if (pidfd >= 0)
 		return poll(&end, 1, 0) > 0;
-	char state = alive_state(pid);
+	char state = pidfd_state(pid);
 	return state ? state == 'Z' || state == 'X' : getpgid(pid) < 0 && errno == ESRCH;
 }
 
-int alive_signal(int pidfd, int sig)
+int pidfd_signal(int pidfd, int sig)
 {
 	return syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) ? -errno : 0;
 }

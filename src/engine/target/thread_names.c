@@ -12,7 +12,7 @@
 #include "ctp/seq.h"
 #include "engine/target/proc.h"
 
-void thread_name_note(const struct ctp_region *r, pid_t pid, uint32_t slot)
+void thread_names_note(const struct ctp_region *r, pid_t pid, uint32_t slot)
 {
 	struct ctp_thread *t = &r->threads[slot];
 	char file[48], *name = NULL;
@@ -26,9 +26,9 @@ void thread_name_note(const struct ctp_region *r, pid_t pid, uint32_t slot)
 	free(name);
 }
 
-void thread_names_note(const struct ctp_region *r, pid_t pid)
+void thread_names_note_all(const struct ctp_region *r, pid_t pid)
 {
 	uint32_t n = ctp_load32(&r->ext->thread_high);
 	for (uint32_t i = 0; i < n && i < r->threads_max; i++)
-		thread_name_note(r, pid, i);
+		thread_names_note(r, pid, i);
 }

@@ -7,5 +7,5 @@
 
 #include "ctp/region.h"
 
-void thread_name_note(const struct ctp_region *r, pid_t pid, uint32_t slot);
-void thread_names_note(const struct ctp_region *r, pid_t pid); // of all that live
+void thread_names_note(const struct ctp_region *r, pid_t pid, uint32_t slot);
+void thread_names_note_all(const struct ctp_region *r, pid_t pid); // of all that live

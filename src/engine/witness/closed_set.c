@@ -102,17 +102,17 @@ static int polling_thread(const struct look *l, int fd)
 }
 
 // A row of the open fd, under whatever number.
-static const struct row *row_of(const struct look *l, int fd)
+static const struct registration *registration_of(const struct look *l, int fd)
 {
 	char path[64];
 	struct stat st;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", l->pid, fd);
 	bool known = !stat(path, &st);
-	for (size_t i = 0; i < l->rows.n; i++) {
-		const struct row *row = &l->rows.v[i];
-		bool may_be = known ? row->ino == st.st_ino && row->dev == row_dev(st.st_dev) : row->tfd == fd;
-		if (may_be && row_is_open_as(l->pid, row, fd) != 0)
-			return row;
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		bool may_be = known ? reg->ino == st.st_ino && reg->dev == registrations_dev(st.st_dev) : reg->tfd == fd;
+		if (may_be && registrations_is_open_as(l->pid, reg, fd) != 0)
+			return reg;
 	}
 	return NULL;
 }
@@ -121,11 +121,11 @@ static void judge_p3(const struct look *l, struct suspect *s, int fd, const stru
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	int number = other_number(l->r, s), tid = waiting_thread(l, s), polls = polling_thread(l, fd);
-	const struct row *row = l->rows.complete ? row_of(l, fd) : NULL;
-	if (!l->rows.complete)
+	const struct registration *reg = l->registrations.complete ? registration_of(l, fd) : NULL;
+	if (!l->registrations.complete)
 		look_say(a, HOLDS_OPEN, "not all epoll registrations could be read");
-	else if (row)
-		look_say(a, HOLDS_FALSE, "fd %d#%u is registered in epoll fd %d", fd, f->gen, row->epfd);
+	else if (reg)
+		look_say(a, HOLDS_FALSE, "fd %d#%u is registered in epoll fd %d", fd, f->gen, reg->epfd);
 	else if (polls)
 		look_say(a, HOLDS_FALSE, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
 	else if (number >= 0)
@@ -138,7 +138,7 @@ static void judge_p3(const struct look *l, struct suspect *s, int fd, const stru
 		look_say(a, HOLDS_OPEN, "a message that carries descriptors is on its way: the set may be one of them");
 	else
 		look_say(a, HOLDS_TRUE, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
-			 s->c.gen, fd, f->gen, l->rows.n, l->rows.nsets);
+			 s->c.gen, fd, f->gen, l->registrations.n, l->registrations.nsets);
 }
 
 // Another registration that leads to it, or another thing that it waits for.
@@ -147,9 +147,9 @@ static void judge_p2(const struct look *l, struct suspect *s, int fd, const stru
 	struct look_answer *a = &s->a[PROOF_P2];
 	bool own = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
-	for (size_t i = 0; i < l->rows.n; i++)
-		if (l->rows.v[i].data == data || look_references(s, l->rows.v[i].data)) {
-			look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", l->rows.v[i].tfd, l->rows.v[i].epfd);
+	for (size_t i = 0; i < l->registrations.n; i++)
+		if (l->registrations.v[i].data == data || look_references(s, l->registrations.v[i].data)) {
+			look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 			return;
 		}
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
@@ -158,7 +158,7 @@ static void judge_p2(const struct look *l, struct suspect *s, int fd, const stru
 		look_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
 	else if (ctp_in_pool(&s->s))
 		look_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
-	else if (!l->rows.complete)
+	else if (!l->registrations.complete)
 		look_say(a, HOLDS_OPEN, "whether another registration leads to it could not be read");
 	else
 		look_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);

@@ -87,7 +87,7 @@ static void judge_p4(struct look *l, struct suspect *s)
 		}
 	}
 	if (l->shared == SHARED_NOT_ASKED)
-		l->shared = look_has_kin(l->r) && rows_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
+		l->shared = look_has_kin(l->r) && registrations_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
 	if (l->shared == SHARED)
 		look_say(a, HOLDS_OPEN, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)

@@ -43,14 +43,14 @@ static bool thread_hidden(const struct look *l, const struct proc_task *t)
 }
 
 // A row that the tables do not know: its number was never seen, or is open and said to be registered nowhere.
-static bool row_unknown(const struct look *l, const struct row *row)
+static bool unknown_to_tables(const struct look *l, const struct registration *reg)
 {
 	struct ctp_fd f;
-	if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life == CTP_FD_UNKNOWN)
+	if (!look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life == CTP_FD_UNKNOWN)
 		return true;
 	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0 || (f.flags & CTP_FD_MANYREGS))
 		return false;
-	return row_is_open_as(l->pid, row, row->tfd) != 0;
+	return registrations_is_open_as(l->pid, reg, reg->tfd) != 0;
 }
 
 static void judge_p0(struct look *l)
@@ -61,24 +61,24 @@ static void judge_p0(struct look *l)
 	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
 		if (gaps & GAPS[i].bit)
 			look_say(&a, HOLDS_FALSE, "%s", GAPS[i].text);
-	if (l->rows.uring)
+	if (l->registrations.uring)
 		look_say(&a, HOLDS_FALSE, "io_uring or AIO is in use: a request keeps a closed file alive");
-	if (a.holds == HOLDS_TRUE && !l->rows.complete)
+	if (a.holds == HOLDS_TRUE && !l->registrations.complete)
 		look_say(&a, HOLDS_OPEN, "not all epoll registrations could be read");
-	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->rows.nsets; i++) {
+	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.nsets; i++) {
 		struct ctp_fd f;
-		if (!look_fd(l->r, (uint64_t)l->rows.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
-			look_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks", l->rows.sets[i]);
+		if (!look_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
+			look_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks", l->registrations.sets[i]);
 	}
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->tasks.n; i++)
 		if (thread_hidden(l, &l->tasks.v[i]))
 			look_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
-	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->rows.n; i++) {
+	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.n; i++) {
 		if (i % 1024 == 1023 && look_late(l))
 			look_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
-		else if (row_unknown(l, &l->rows.v[i]))
-			look_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks", l->rows.v[i].tfd,
-				 l->rows.v[i].epfd);
+		else if (unknown_to_tables(l, &l->registrations.v[i]))
+			look_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks", l->registrations.v[i].tfd,
+				 l->registrations.v[i].epfd);
 	}
 	look_say_all(l, PROOF_P0, a.holds, a.text);
 }
@@ -100,36 +100,36 @@ static bool opened_anew(unsigned call)
 enum belongs { OTHERS, MAYBE, ITS };
 
 // What file a row holds is asked once a look: of thousands of suspects, and the kernel looks through the set each time.
-static void ask_file(const struct look *l, struct row *row)
+static void ask_file(const struct look *l, struct registration *reg)
 {
 	struct ctp_fd f;
-	row->file = ROW_UNTOLD;
+	reg->file = REGISTRATION_UNKNOWN;
 	if (look_late(l))
 		return;
-	bool known = look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN;
-	int same = known ? row_is_open_as(l->pid, row, row->tfd) : 0;
-	row->file = same == 1 ? ROW_NUMBERS : same == 0 ? ROW_ANOTHERS : ROW_UNTOLD;
-	row->desc = known ? f.desc : 0;
-	row->anew = known && opened_anew(f.opened_how);
+	bool known = look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
+	int same = known ? registrations_is_open_as(l->pid, reg, reg->tfd) : 0;
+	reg->file = same == 1 ? REGISTRATION_NUMBERS : same == 0 ? REGISTRATION_ANOTHERS : REGISTRATION_UNKNOWN;
+	reg->desc = known ? f.desc : 0;
+	reg->anew = known && opened_anew(f.opened_how);
 }
 
 // Does the row hold the description that suspect `s` waits for?
-static enum belongs row_of(const struct look *l, const struct suspect *s, struct row *row)
+static enum belongs registration_of(const struct look *l, const struct suspect *s, struct registration *reg)
 {
 	const struct ctp_cand *c = &s->c;
 	if (!c->ino && !c->dev)
-		return row->tfd == c->fd ? MAYBE : OTHERS;
-	if (row->ino != c->ino || row->dev != row_dev(c->dev))
+		return reg->tfd == c->fd ? MAYBE : OTHERS;
+	if (reg->ino != c->ino || reg->dev != registrations_dev(c->dev))
 		return OTHERS;
 	if (S_ISSOCK(c->mode))
 		return ITS;
-	if (row->file == ROW_NOT_ASKED)
-		ask_file(l, row);
-	if (row->file == ROW_NUMBERS && row->desc == c->was.desc)
+	if (reg->file == REGISTRATION_NOT_ASKED)
+		ask_file(l, reg);
+	if (reg->file == REGISTRATION_NUMBERS && reg->desc == c->was.desc)
 		return ITS;
-	if (row->file == ROW_NUMBERS && row->desc && c->was.desc && row->anew)
+	if (reg->file == REGISTRATION_NUMBERS && reg->desc && c->was.desc && reg->anew)
 		return OTHERS;
-	return row->tfd == c->fd && row->file == ROW_ANOTHERS ? ITS : MAYBE;
+	return reg->tfd == c->fd && reg->file == REGISTRATION_ANOTHERS ? ITS : MAYBE;
 }
 
 // Has sat in a call on F since before the close: the kernel keeps the file, and its rows, meanwhile.
@@ -194,8 +194,8 @@ bool kernel_threads_hold(struct look *l, struct suspect *s)
 static void judge_p3(struct look *l, struct suspect *s)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
-	if (!l->rows.complete) {
-		look_say(a, HOLDS_OPEN, l->rows.denied ? "the kernel does not show the program's descriptors" :
+	if (!l->registrations.complete) {
+		look_say(a, HOLDS_OPEN, l->registrations.denied ? "the kernel does not show the program's descriptors" :
 						 "too many registrations to read them all while the program runs");
 		return;
 	}
@@ -203,15 +203,15 @@ static void judge_p3(struct look *l, struct suspect *s)
 		look_say(a, HOLDS_OPEN, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
 		return;
 	}
-	for (size_t i = 0; i < l->rows.n; i++) {
-		struct row *row = &l->rows.v[i];
-		enum belongs b = row_of(l, s, row);
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		struct registration *reg = &l->registrations.v[i];
+		enum belongs b = registration_of(l, s, reg);
 		if (b == OTHERS)
 			continue;
 		look_say(a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
 			 b == ITS ? "fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
 				    "fd %d#%u may still be registered, as fd %d in epoll fd %d",
-			 s->c.fd, s->c.gen, row->tfd, row->epfd);
+			 s->c.fd, s->c.gen, reg->tfd, reg->epfd);
 		return;
 	}
 	if (kernel_threads_hold(l, s))
@@ -225,10 +225,10 @@ static void judge_p3(struct look *l, struct suspect *s)
 		look_say(a, HOLDS_TRUE, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
 	else if (epfd >= 0)
 		look_say(a, HOLDS_TRUE, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
-			 s->c.gen, epfd, l->rows.n, l->rows.nsets);
+			 s->c.gen, epfd, l->registrations.n, l->registrations.nsets);
 	else
 		look_say(a, HOLDS_TRUE, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
-			 l->rows.n, l->rows.nsets);
+			 l->registrations.n, l->registrations.nsets);
 }
 
 // ------------------------------------------------------------------------ P2
@@ -265,15 +265,15 @@ static const char *link_of(const struct suspect *s)
 }
 
 // Another live row that leads to C.
-static const struct row *other_row(const struct look *l, const struct suspect *s)
+static const struct registration *other_registration(const struct look *l, const struct suspect *s)
 {
 	bool has = s->c.was.reg_epfd >= 0;
 	uint64_t data = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ?
 			s->s.waits[s->wait].data : s->c.was.reg_data;
 	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
-	for (size_t i = 0; i < l->rows.n; i++)
-		if ((has && l->rows.v[i].data == data) || look_references(s, l->rows.v[i].data))
-			return &l->rows.v[i];
+	for (size_t i = 0; i < l->registrations.n; i++)
+		if ((has && l->registrations.v[i].data == data) || look_references(s, l->registrations.v[i].data))
+			return &l->registrations.v[i];
 	return NULL;
 }
 
@@ -295,14 +295,14 @@ static void judge_p2(struct look *l, struct suspect *s)
 {
 	struct look_answer *a = &s->a[PROOF_P2];
 	const char *how = link_of(s);
-	const struct row *row = other_row(l, s);
+	const struct registration *reg = other_registration(l, s);
 	const struct ctp_wait *w = kernel_other_wait(l, s);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
 		look_say(a, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (w)
 		look_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
-	else if (row)
-		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", row->tfd, row->epfd);
+	else if (reg)
+		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", reg->tfd, reg->epfd);
 	else if (ctp_in_pool(&s->s))
 		look_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
 	else if (!how && may_be_done(s))
@@ -311,7 +311,7 @@ static void judge_p2(struct look *l, struct suspect *s)
 		look_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
 			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
 			 ", but it stood in a set that was polled after it suspended" : "");
-	else if (!l->rows.complete)
+	else if (!l->registrations.complete)
 		look_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
 	else
 		look_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);

@@ -25,22 +25,22 @@ enum { MANY_TURNS = 1000 };
 #define LONG_NS 10000000000ULL
 
 // What the rows of one description say.
-struct rows_of {
+struct registrations_of {
 	unsigned n, armed, edges; // armed: in a direction that it waits for, or leading to it
 	bool slept;               // a thread sleeps in a set that has one
 	int epfd, tfd;            // of the one that says most
 	uint32_t events;
 };
 
-static bool is_of(const struct look *l, const struct suspect *s, const struct row *row)
+static bool is_of(const struct look *l, const struct suspect *s, const struct registration *reg)
 {
 	struct ctp_fd f;
-	if (row->tfd == s->c.fd)
-		return row_is_open_as(l->pid, row, s->c.fd) == 1;
-	if (row->ino != s->c.ino || // of most rows, and the cheapest to see
-	    (look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
+	if (reg->tfd == s->c.fd)
+		return registrations_is_open_as(l->pid, reg, s->c.fd) == 1;
+	if (reg->ino != s->c.ino || // of most rows, and the cheapest to see
+	    (look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
 		return false;
-	return row_is_open_as(l->pid, row, s->c.fd) == 1;
+	return registrations_is_open_as(l->pid, reg, s->c.fd) == 1;
 }
 
 static uint64_t data_of(const struct suspect *s)
@@ -56,25 +56,25 @@ static bool polled(const struct look *l, int epfd)
 	return false;
 }
 
-static struct rows_of rows_of(const struct look *l, const struct suspect *s)
+static struct registrations_of registrations_of(const struct look *l, const struct suspect *s)
 {
-	struct rows_of o = {.epfd = -1, .tfd = -1};
+	struct registrations_of o = {.epfd = -1, .tfd = -1};
 	uint32_t directions = stuck_directions(s);
-	for (size_t i = 0; i < l->rows.n; i++) {
-		const struct row *row = &l->rows.v[i];
-		if (!is_of(l, s, row))
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		if (!is_of(l, s, reg))
 			continue;
-		bool armed = (row->events & directions) || ((row->events & STUCK_REAL_EVENTS) &&
-			     (row->data == data_of(s) || look_references(s, row->data)));
+		bool armed = (reg->events & directions) || ((reg->events & STUCK_REAL_EVENTS) &&
+			     (reg->data == data_of(s) || look_references(s, reg->data)));
 		if (armed || !o.n) {
-			o.epfd = row->epfd;
-			o.tfd = row->tfd;
-			o.events = row->events;
+			o.epfd = reg->epfd;
+			o.tfd = reg->tfd;
+			o.events = reg->events;
 		}
 		o.n++;
 		o.armed += armed;
-		o.edges += armed && (row->events & EPOLLET);
-		o.slept |= polled(l, row->epfd);
+		o.edges += armed && (reg->events & EPOLLET);
+		o.slept |= polled(l, reg->epfd);
 	}
 	return o;
 }
@@ -107,11 +107,11 @@ static const char *wakes_itself(const struct look *l)
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (timed(l, &l->tasks.v[i]))
 			return "a timeout";
-	for (size_t i = 0; i < l->rows.n; i++) {
+	for (size_t i = 0; i < l->registrations.n; i++) {
 		struct ctp_fd f;
-		const struct row *row = &l->rows.v[i];
-		if ((row->events & STUCK_REAL_EVENTS) && look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) &&
-		    f.kind == CTP_FD_TIMERFD && stuck_disarmed(l->pid, row->tfd) != 1)
+		const struct registration *reg = &l->registrations.v[i];
+		if ((reg->events & STUCK_REAL_EVENTS) && look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
+		    f.kind == CTP_FD_TIMERFD && stuck_disarmed(l->pid, reg->tfd) != 1)
 			return "an armed timerfd";
 	}
 	return NULL;
@@ -128,7 +128,7 @@ static bool put_off(const struct look *l, const struct suspect *s, const char *t
 
 // ------------------------------------------------------------------------ P3
 
-static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
+static void one_shot(struct look *l, struct suspect *s, const struct registrations_of *o, const char *timer)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	if (o->armed)
@@ -145,7 +145,7 @@ static void one_shot(struct look *l, struct suspect *s, const struct rows_of *o,
 }
 
 // An edge that was told to somebody else, or to nobody, before C came to wait.
-static void edge(struct suspect *s, const struct rows_of *o)
+static void edge(struct suspect *s, const struct registrations_of *o)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	bool in = stuck_directions(s) & EPOLLIN, out = stuck_directions(s) & EPOLLOUT;
@@ -162,7 +162,7 @@ static void edge(struct suspect *s, const struct rows_of *o)
 			 "not go on until EAGAIN, and no event came since", s->c.fd, s->c.gen, way, o->epfd);
 }
 
-static void delivered(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
+static void delivered(struct look *l, struct suspect *s, const struct registrations_of *o, const char *timer)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	if (!o->armed)
@@ -174,7 +174,7 @@ static void delivered(struct look *l, struct suspect *s, const struct rows_of *o
 			 "still ready", s->c.fd, s->c.gen, o->epfd);
 }
 
-static void wrong_waiter(struct look *l, struct suspect *s, const struct rows_of *o, const char *timer)
+static void wrong_waiter(struct look *l, struct suspect *s, const struct registrations_of *o, const char *timer)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	const struct ctp_fd *f = &s->c.was;
@@ -187,7 +187,7 @@ static void wrong_waiter(struct look *l, struct suspect *s, const struct rows_of
 			 "descriptor is ready still", s->c.fd, s->c.gen, (unsigned long long)(f->leads & CTP_ID_MASK));
 }
 
-static void timer(struct look *l, struct suspect *s, const struct rows_of *o)
+static void timer(struct look *l, struct suspect *s, const struct registrations_of *o)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	int off = stuck_disarmed(l->pid, s->c.fd);
@@ -206,7 +206,7 @@ static bool asks_ready(const struct suspect *s)
 }
 
 // What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
-static bool ready(struct look *l, struct suspect *s, const struct rows_of *o)
+static bool ready(struct look *l, struct suspect *s, const struct registrations_of *o)
 {
 	struct look_answer *a = &s->a[PROOF_P3];
 	if (!asks_ready(s))
@@ -231,7 +231,7 @@ static void judge_p3(struct look *l, struct suspect *s, const char *set)
 		look_say(a, HOLDS_TRUE, "no registration, no read or write that had to wait, no timer");
 		return;
 	}
-	if (!l->rows.complete) {
+	if (!l->registrations.complete) {
 		look_say(a, HOLDS_OPEN, "not all registrations could be read");
 		return;
 	}
@@ -240,7 +240,7 @@ static void judge_p3(struct look *l, struct suspect *s, const char *set)
 		return;
 	}
 	s->c.was = f;
-	struct rows_of o = rows_of(l, s);
+	struct registrations_of o = registrations_of(l, s);
 	if (!ready(l, s, &o))
 		return;
 	if (s->rule == RULE_ONESHOT)
@@ -307,45 +307,45 @@ static void judge_p2(struct look *l, struct suspect *s)
 		look_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
 }
 
-static void refuted_by(struct look *l, uint64_t id, const struct row *row, const char *how)
+static void refuted_by(struct look *l, uint64_t id, const struct registration *reg, const char *how)
 {
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, row)))
-			look_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", row->tfd, row->epfd, how);
+		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, reg)))
+			look_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd, how);
 	}
 }
 
-static bool leads(const struct suspect *s, const struct row *row)
+static bool leads(const struct suspect *s, const struct registration *reg)
 {
-	return stuck_rule(s->rule) && s->c.fd != row->tfd &&
-	       (look_references(s, row->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && row->data == data_of(s)));
+	return stuck_rule(s->rule) && s->c.fd != reg->tfd &&
+	       (look_references(s, reg->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
 }
 
 // A row that is armed and leads to somebody: to a suspect of another descriptor it is a way out.
-static void other_rows(struct look *l)
+static void other_registrations(struct look *l)
 {
-	for (size_t i = 0; i < l->rows.n; i++) {
-		const struct row *row = &l->rows.v[i];
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
 		struct ctp_fd f;
 		if (look_late(l)) {
 			kernel_unsettle(l, true);
 			return;
 		}
-		if (!(row->events & STUCK_REAL_EVENTS))
+		if (!(reg->events & STUCK_REAL_EVENTS))
 			continue;
 		for (size_t k = 0; k < l->n; k++)
-			if (leads(l->who[k], row))
-				refuted_by(l, l->who[k]->s.id, row, "its data leads to it");
-		if (!look_fd(l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life != CTP_FD_OPEN)
+			if (leads(l->who[k], reg))
+				refuted_by(l, l->who[k]->s.id, reg, "its data leads to it");
+		if (!look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN)
 			continue;
 		if (f.adder)
-			refuted_by(l, f.adder, row, "it added that one itself");
+			refuted_by(l, f.adder, reg, "it added that one itself");
 		if (f.learned && !(f.flags & CTP_FD_LISTENS))
-			refuted_by(l, f.learned, row, "events of that one resumed it before");
+			refuted_by(l, f.learned, reg, "events of that one resumed it before");
 		if (f.leads)
-			refuted_by(l, f.leads & CTP_ID_MASK, row, "its data leads to it");
+			refuted_by(l, f.leads & CTP_ID_MASK, reg, "its data leads to it");
 	}
 }
 
@@ -370,5 +370,5 @@ void kernel_stuck(struct look *l)
 		judge_p2(l, s);
 	}
 	settle_ready(l);
-	other_rows(l);
+	other_registrations(l);
 }

@@ -187,19 +187,19 @@ static void watched_fd(struct quiet *q, const char *how, int fd, const struct ct
 	}
 }
 
-static void watched(struct quiet *q, const struct row *row)
+static void watched(struct quiet *q, const struct registration *reg)
 {
 	struct ctp_fd f;
 	char link[64];
 	pid_t pid = q->l->pid;
-	if (!(row->events & 0x0fffffff))
+	if (!(reg->events & 0x0fffffff))
 		return; // a one-shot that fired: not even a hangup is delivered
-	if (!look_fd(q->l->r, (uint64_t)(uint32_t)row->tfd, &f) || f.life != CTP_FD_OPEN ||
-	    row_is_open_as(pid, row, row->tfd) != 1 || !proc_fd_link(pid, row->tfd, link, sizeof(link))) {
-		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", row->tfd, row->epfd);
+	if (!look_fd(q->l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN ||
+	    registrations_is_open_as(pid, reg, reg->tfd) != 1 || !proc_fd_link(pid, reg->tfd, link, sizeof(link))) {
+		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", reg->tfd, reg->epfd);
 		return;
 	}
-	watched_fd(q, "registered fd", row->tfd, &f, link);
+	watched_fd(q, "registered fd", reg->tfd, &f, link);
 }
 
 // Sleeps in poll or select: what it was given counts as what an epoll set holds.
@@ -290,10 +290,10 @@ void quiet_judge(struct look *l)
 	timers(&q);
 	if (*l->unseen)
 		way(&q, "%.200s", l->unseen);
-	if (!l->rows.complete)
+	if (!l->registrations.complete)
 		way(&q, "not all registrations could be read");
-	for (size_t i = 0; i < l->rows.n && q.ways < LOOK_OPEN_MAX; i++) { // more would not be named
-		watched(&q, &l->rows.v[i]);
+	for (size_t i = 0; i < l->registrations.n && q.ways < LOOK_OPEN_MAX; i++) { // more would not be named
+		watched(&q, &l->registrations.v[i]);
 		if (look_late(l)) {
 			way(&q, "there was no time to look at all that its loops watch");
 			break;

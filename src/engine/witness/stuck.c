@@ -39,8 +39,8 @@ struct walk {
 	uint64_t *led;          // sorted: ids that an open registration names
 	size_t nled, led_room;
 	bool many;              // an entry does not name all who wait
-	struct rows rows;
-	struct row **by_number; // rows, sorted by number
+	struct registrations registrations;
+	struct registration **by_number; // rows, sorted by number
 	struct idmap ids;       // of coroutines that are suspects already: of the first `named`
 	size_t named;
 };
@@ -193,27 +193,27 @@ static void walk_stations(struct walk *w)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	const struct registration *x = *(struct registration *const *)a, *y = *(struct registration *const *)b;
 	return x->tfd < y->tfd ? -1 : x->tfd > y->tfd;
 }
 
 static bool sort_rows(struct walk *w)
 {
-	w->by_number = calloc(w->rows.n + 1, sizeof(struct row *));
+	w->by_number = calloc(w->registrations.n + 1, sizeof(struct registration *));
 	if (!w->by_number)
 		return false;
-	for (size_t i = 0; i < w->rows.n; i++)
-		w->by_number[i] = &w->rows.v[i];
-	qsort(w->by_number, w->rows.n, sizeof(struct row *), by_number);
+	for (size_t i = 0; i < w->registrations.n; i++)
+		w->by_number[i] = &w->registrations.v[i];
+	qsort(w->by_number, w->registrations.n, sizeof(struct registration *), by_number);
 	return true;
 }
 
 // The bits of all rows of the open file, or'ed. 0: none, or all have fired: *rows says how many.
 static uint32_t armed(const struct walk *w, int fd, unsigned *rows)
 {
-	size_t lo = FIRST_NOT(w->rows.n, i, w->by_number[i]->tfd < fd);
+	size_t lo = FIRST_NOT(w->registrations.n, i, w->by_number[i]->tfd < fd);
 	uint32_t events = 0;
-	for (*rows = 0; lo < w->rows.n && w->by_number[lo]->tfd == fd; lo++) {
+	for (*rows = 0; lo < w->registrations.n && w->by_number[lo]->tfd == fd; lo++) {
 		if (!stuck_row_is(w->by_number[lo], w->pid, fd))
 			continue;
 		++*rows;
@@ -303,7 +303,7 @@ static void keep(struct walk *w, struct suspect *x)
 
 static void ask_kernel(struct walk *w)
 {
-	bool rows = w->n && !rows_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->rows) && w->rows.complete && sort_rows(w);
+	bool rows = w->n && !registrations_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->registrations) && w->registrations.complete && sort_rows(w);
 	for (size_t i = 0; i < w->n; i++) {
 		struct suspect *x = w->pairs[i];
 		bool late = w->final && signals_late(w->deadline_ns);
@@ -416,7 +416,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	free(w.pairs);
 	free(w.led);
 	free(w.by_number);
-	rows_deinit(&w.rows);
+	registrations_deinit(&w.registrations);
 	idmap_deinit(&w.ids);
 	bool whole = w.asleep || (rested && !w.hints);
 	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;

@@ -79,9 +79,9 @@ int stuck_disarmed(pid_t pid, int fd)
 	return timer ? off : -1;
 }
 
-bool stuck_row_is(const struct row *row, pid_t pid, int fd)
+bool stuck_row_is(const struct registration *reg, pid_t pid, int fd)
 {
-	return row->tfd == fd && row_is_open_as(pid, row, fd) == 1;
+	return reg->tfd == fd && registrations_is_open_as(pid, reg, fd) == 1;
 }
 
 bool stuck_refuted(struct suspect *s)

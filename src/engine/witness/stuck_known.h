@@ -31,7 +31,7 @@ int stuck_ready(pid_t pid, int fd, uint32_t directions);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
 int stuck_disarmed(pid_t pid, int fd);
 // A row of F under its own number. Rows of a dup are the judges' business (kernel_stuck.c).
-bool stuck_row_is(const struct row *row, pid_t pid, int fd);
+bool stuck_row_is(const struct registration *reg, pid_t pid, int fd);
 
 #define STUCK_REAL_EVENTS 0x0fffffffu // a one-shot that fired has none of them
 #define STUCK_NO_CAND UINT32_MAX

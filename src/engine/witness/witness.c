@@ -209,7 +209,7 @@ static void take_look(struct witness *w, struct look *l)
 	if (begin(w, l))
 		return;
 	if (l->final || !put_off(l, begun)) {
-		note_rings(w, l->rows.uring);
+		note_rings(w, l->registrations.uring);
 		judge(l);
 		report(w, l, begun);
 	}
@@ -335,7 +335,7 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 	w->patient_ns = begun + (most < GOES_ON_MS * MS ? most : GOES_ON_MS * MS);
 	w->awake_ns = 0;
 	await_rest(w);
-	note_rings(w, rows_rings(w->pid, deadline));
+	note_rings(w, registrations_rings(w->pid, deadline));
 	suspects_gather(&w->suspects, true, begun);
 	suspects_withdraw(&w->suspects);
 	stuck_gather(&w->stuck, &w->suspects, w->pid, gather, begun);

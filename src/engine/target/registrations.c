@@ -4,7 +4,7 @@
 // anonymous inodes share one inode, so there kcmp(KCMP_EPOLL_TFD) tells which
 // open file a row holds. Both list rows in the order of the set's tree, so
 // the n-th line of a number is kcmp's n-th (`toff`).
-#include "engine/target/rows.h"
+#include "engine/target/registrations.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@
 #include "engine/target/proc.h"
 #include "engine/target/signals.h"
 
-static bool add_set(struct rows *r, int fd)
+static bool add_set(struct registrations *r, int fd)
 {
 	int *more = realloc(r->sets, (r->nsets + 1) * sizeof(*more));
 	if (!more)
@@ -32,7 +32,7 @@ static bool add_set(struct rows *r, int fd)
 	return true;
 }
 
-static int list_sets(pid_t pid, uint64_t deadline_ns, struct rows *r)
+static int list_sets(pid_t pid, uint64_t deadline_ns, struct registrations *r)
 {
 	char path[64], link[64];
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
@@ -63,11 +63,11 @@ static int list_sets(pid_t pid, uint64_t deadline_ns, struct rows *r)
 	return err;
 }
 
-size_t rows_rings(pid_t pid, uint64_t deadline_ns)
+size_t registrations_rings(pid_t pid, uint64_t deadline_ns)
 {
-	struct rows r = {.complete = true};
+	struct registrations r = {.complete = true};
 	size_t n = list_sets(pid, deadline_ns, &r) ? 0 : r.uring;
-	rows_deinit(&r);
+	registrations_deinit(&r);
 	return n;
 }
 
@@ -75,27 +75,27 @@ size_t rows_rings(pid_t pid, uint64_t deadline_ns)
 // anywhere in it.
 static int by_number(const void *a, const void *b)
 {
-	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	const struct registration *x = *(struct registration *const *)a, *y = *(struct registration *const *)b;
 	if (x->tfd != y->tfd)
 		return x->tfd < y->tfd ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
-static int count_nth(struct row *v, size_t n)
+static int count_nth(struct registration *v, size_t n)
 {
-	struct row **p = malloc((n + 1) * sizeof(struct row *));
+	struct registration **p = malloc((n + 1) * sizeof(struct registration *));
 	if (!p)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		p[i] = &v[i];
-	qsort(p, n, sizeof(struct row *), by_number);
+	qsort(p, n, sizeof(struct registration *), by_number);
 	for (size_t i = 0; i < n; i++)
 		p[i]->nth = i && p[i]->tfd == p[i - 1]->tfd ? p[i - 1]->nth + 1 : 0;
 	free(p);
 	return 0;
 }
 
-static int read_set(pid_t pid, int epfd, size_t limit, size_t *room, struct rows *r)
+static int read_set(pid_t pid, int epfd, size_t limit, size_t *room, struct registrations *r)
 {
 	char name[64], *text;
 	snprintf(name, sizeof(name), "fdinfo/%d", epfd);
@@ -118,14 +118,14 @@ static int read_set(pid_t pid, int epfd, size_t limit, size_t *room, struct rows
 		}
 		if (r->n == *room) {
 			*room = *room ? *room * 2 : 64;
-			struct row *more = realloc(r->v, *room * sizeof(*more));
+			struct registration *more = realloc(r->v, *room * sizeof(*more));
 			if (!more) {
 				err = -ENOMEM;
 				break;
 			}
 			r->v = more;
 		}
-		r->v[r->n++] = (struct row){.epfd = epfd, .tfd = tfd, .events = events,
+		r->v[r->n++] = (struct registration){.epfd = epfd, .tfd = tfd, .events = events,
 					    .data = data, .ino = ino, .dev = dev};
 	}
 	if (!err)
@@ -148,9 +148,9 @@ static bool has_any(pid_t pid)
 	return n;
 }
 
-int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out)
+int registrations_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct registrations *out)
 {
-	struct rows r = {.complete = true};
+	struct registrations r = {.complete = true};
 	size_t room = 0;
 	int err = list_sets(pid, deadline_ns, &r);
 	for (size_t i = 0; !err && i < r.nsets; i++) {
@@ -165,33 +165,33 @@ int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out)
 	if (!has_any(pid))
 		r.complete = false; // what was read before may be half of it
 	if (err)
-		rows_deinit(&r);
+		registrations_deinit(&r);
 	else
 		*out = r;
 	return err;
 }
 
-int rows_list(pid_t pid, uint64_t deadline_ns, struct rows *out)
+int registrations_list(pid_t pid, uint64_t deadline_ns, struct registrations *out)
 {
-	*out = (struct rows){.complete = true};
+	*out = (struct registrations){.complete = true};
 	return list_sets(pid, deadline_ns, out);
 }
 
-void rows_deinit(struct rows *r)
+void registrations_deinit(struct registrations *r)
 {
 	free(r->v);
 	free(r->sets);
-	*r = (struct rows){0};
+	*r = (struct registrations){0};
 }
 
-uint64_t row_dev(uint64_t st_dev)
+uint64_t registrations_dev(uint64_t st_dev)
 {
 	return (uint64_t)major(st_dev) << 20 | minor(st_dev);
 }
 
-int row_is_open_as(pid_t pid, const struct row *row, int fd)
+int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd)
 {
-	struct kcmp_epoll_slot slot = {.efd = (unsigned)row->epfd, .tfd = (unsigned)row->tfd, .toff = row->nth};
+	struct kcmp_epoll_slot slot = {.efd = (unsigned)reg->epfd, .tfd = (unsigned)reg->tfd, .toff = reg->nth};
 	long r = syscall(SYS_kcmp, pid, pid, KCMP_EPOLL_TFD, (long)fd, &slot);
 	if (r == 0)
 		return 1;
@@ -203,27 +203,27 @@ int row_is_open_as(pid_t pid, const struct row *row, int fd)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
 	if (stat(path, &st))
 		return errno == ENOENT ? 0 : -1;
-	if (st.st_ino != row->ino || row_dev(st.st_dev) != row->dev)
+	if (st.st_ino != reg->ino || registrations_dev(st.st_dev) != reg->dev)
 		return 0;
 	return S_ISSOCK(st.st_mode) && proc_fd_link(pid, fd, link, sizeof(link)) ? 1 : -1;
 }
 
-static bool shares(pid_t pid, const struct rows *own, pid_t other)
+static bool shares(pid_t pid, const struct registrations *own, pid_t other)
 {
-	struct rows theirs = {.complete = true};
+	struct registrations theirs = {.complete = true};
 	bool shared = false;
 	if (list_sets(other, UINT64_MAX, &theirs) == -EACCES)
 		return false; // another user's: no child that kept what it inherited
 	for (size_t i = 0; !shared && i < theirs.nsets; i++)
 		for (size_t k = 0; !shared && k < own->nsets; k++)
 			shared = syscall(SYS_kcmp, pid, other, KCMP_FILE, (long)own->sets[k], (long)theirs.sets[i]) <= 0;
-	rows_deinit(&theirs);
+	registrations_deinit(&theirs);
 	return shared;
 }
 
-bool rows_shared(pid_t pid, uint64_t deadline_ns)
+bool registrations_shared(pid_t pid, uint64_t deadline_ns)
 {
-	struct rows own = {.complete = true};
+	struct registrations own = {.complete = true};
 	DIR *d = opendir("/proc");
 	bool shared = !d || list_sets(pid, deadline_ns, &own) < 0 || !own.complete;
 	for (struct dirent *e; !shared && (e = readdir(d));) {
@@ -232,6 +232,6 @@ bool rows_shared(pid_t pid, uint64_t deadline_ns)
 	}
 	if (d)
 		closedir(d);
-	rows_deinit(&own);
+	registrations_deinit(&own);
 	return shared;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// rows.h - what the kernel's epoll sets hold: the rows of fdinfo.
+// registrations.h - what the kernel's epoll sets hold: the rows of fdinfo.
 #pragma once
 
 #include <stdbool.h>
@@ -8,20 +8,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct row {
+struct registration {
 	int epfd, tfd;
 	uint32_t events;
 	uint32_t nth;  // among the rows of this number in this set
 	uint64_t data, ino;
 	uint64_t dev;  // the kernel's form: major << 20 | minor
 	// of its file, once it has been asked for (kernel.c): that does not change
-	enum { ROW_NOT_ASKED, ROW_NUMBERS, ROW_ANOTHERS, ROW_UNTOLD } file; // that of its number; another; not known
+	enum { REGISTRATION_NOT_ASKED, REGISTRATION_NUMBERS, REGISTRATION_ANOTHERS, REGISTRATION_UNKNOWN } file; // that of its number; another; not known
 	bool anew;     // NUMBERS: opened by a call that makes a new description
 	uint64_t desc; // NUMBERS: which description it is
 };
 
-struct rows {
-	struct row *v;
+struct registrations {
+	struct registration *v;
 	size_t n;
 	int *sets;     // descriptors of epoll sets
 	size_t nsets;
@@ -35,21 +35,21 @@ struct rows {
 // Reads all epoll sets of the process; `limit` rows (0 = no limit, the caller
 // checks beforehand what a set may hold: the kernel makes all rows of a set
 // at once). 0 or -errno.
-int rows_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct rows *out);
-void rows_deinit(struct rows *r);
+int registrations_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct registrations *out);
+void registrations_deinit(struct registrations *r);
 // How many io_uring contexts the process has open, as far as can be seen.
-size_t rows_rings(pid_t pid, uint64_t deadline_ns);
+size_t registrations_rings(pid_t pid, uint64_t deadline_ns);
 
 // Only the numbers of its epoll sets. 0 or -errno; deinit either way.
-int rows_list(pid_t pid, uint64_t deadline_ns, struct rows *out);
+int registrations_list(pid_t pid, uint64_t deadline_ns, struct registrations *out);
 
 // Is the row's file the one that number `fd` of the process has open now?
 // 1 yes, 0 no (or not open), -1 cannot be told.
-int row_is_open_as(pid_t pid, const struct row *row, int fd);
+int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd);
 
 // May another process have one of this process's epoll sets open (a child that
 // inherited it)? True also if that cannot be told.
-bool rows_shared(pid_t pid, uint64_t deadline_ns);
+bool registrations_shared(pid_t pid, uint64_t deadline_ns);
 
 // st_dev as the kernel shows it in fdinfo.
-uint64_t row_dev(uint64_t st_dev);
+uint64_t registrations_dev(uint64_t st_dev);
