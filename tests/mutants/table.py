@@ -37,7 +37,7 @@ m("		if (is->thread >= r->threads_max)\n			return false;", "", "a thread that is
 
 m = of("src/ctp/seq.h", "unit:protocol")
 m("return (begun & 1) || atomic_load_explicit((const ctp_a32 *)seq, memory_order_relaxed) != begun;", "return begun & 1;",
-  "a copy made while it was written counts", "unit:look")
+  "a copy made while it was written counts", "unit:inspect")
 m("return (seen & 1) || atomic_load_explicit((const ctp_a64 *)&s->turn, memory_order_relaxed) != seen;", "return seen & 1;",
   "a state that changed while it was copied counts")
 m("if ((seq & 1) || seq <= seen)", "if (seq & 1)", "a slot is read twice")
@@ -45,7 +45,7 @@ m("	if (atomic_load_explicit((const ctp_a64 *)&s->seq, memory_order_relaxed) != 
   "a slot that changed while it was copied counts")
 m("	if ((from & 1) || !ctp_cas32(seq, from, from + 1))\n		return false;", "	ctp_cas32(seq, from, from + 1);", "two threads write an entry",
   "unit:fds")
-m = of("src/ctp/seq.h", "unit:look")
+m = of("src/ctp/seq.h", "unit:inspect")
 m("		if (ctp_wait_still(t, seq))\n			return true;", "		if (seq + 1)\n			return true;", "an entry of two moments counts")
 
 m = of("src/ctp/proof.h", "unit:proof", "unit:trace")
@@ -84,9 +84,9 @@ m("ctp_load64(&t->seen) < s->c.epoch", "ctp_load64(&t->seen) + 1 < s->c.epoch", 
 m("c->slept_epoch >= s->c.epoch ||", "c->slept_epoch + 1 >= s->c.epoch ||", "P5 with the epoch before the close")
 m("t->switches && ctp_load64(&t->slept_epoch) < s->c.epoch", "t->switches && ctp_load64(&t->slept_epoch) + 1 < s->c.epoch",
   "P5 by the tables with the epoch before the close")
-m("	return look_in_wait(t, c->wait_call) &&\n	       ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);", "	return look_in_wait(t, c->wait_call);",
+m("	return inspect_in_wait(t, c->wait_call) &&\n	       ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);", "	return inspect_in_wait(t, c->wait_call);",
   "wait_seq is not looked at again")
-m("	return look_in_wait(t, c->wait_call) &&\n", "	return\n", "an odd wait_seq alone is taken for sleep")
+m("	return inspect_in_wait(t, c->wait_call) &&\n", "	return\n", "an odd wait_seq alone is taken for sleep")
 m("	if (!t->hooked || t->slot < 0)\n		return false;", "	if (t->slot < 0)\n		return false;", "a wait that the entry does not tell of counts")
 m("return t->polls || (", "return (", "threads that wait in epoll are not asked")
 m("	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {", "	if (0) {", "an event that somebody has taken is forgotten")
@@ -94,9 +94,9 @@ m("	if (s->c.was.event_time > s->s.since)\n		return true;", "", "an event of the
 m("	if (l->shared == SHARED)", "	if (0)", "another process that shares the set is forgotten")
 m("bool exits = c->wait_call == CTP_IN_EXIT;", "bool exits = false;", "the wait for the last inspection is taken for a loop's")
 m("	if (delivered(r, s) && p5->holds != HOLDS_TRUE)", "	if (0)", "an event that somebody had taken when the program ended is forgotten")
-m("	if (look_has_kin(r))\n		look_say(p4, HOLDS_OPEN", "	if (0)\n		look_say(p4, HOLDS_OPEN", "a child that shares the set is forgotten")
+m("	if (inspect_has_kin(r))\n		inspect_say(p4, HOLDS_OPEN", "	if (0)\n		inspect_say(p4, HOLDS_OPEN", "a child that shares the set is forgotten")
 
-m = of("src/engine/inspect/look.c", "unit:look")
+m = of("src/engine/inspect/inspect.c", "unit:inspect")
 m("	word &= (1ULL << 48) - 1;\n", "", "a tagged pointer leads nowhere", "unit:kernel")
 m("	if (!ctp_thread_read(t, c))", "	ctp_thread_read(t, c);\n	if (0)", "an entry of which nothing is known is evidence")
 m("	c->life = life;\n", "", "a slot that was filled in meanwhile counts as live")
@@ -127,12 +127,12 @@ m("			return c->wait_since <= s->c.time;", "			return false;", "a thread that si
 m("	if (c && c->wait_since > s->c.time)", "	if (c)", "a thread that sits in poll keeps the file")
 m("	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;", "	return 0;", "a set that could not be read is empty")
 m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system call that is not shown is none")
-m("		look_say(a, HOLDS_OPEN, l->registrations.denied ?", "		look_say(a, HOLDS_TRUE, l->registrations.denied ?", "P3 without the kernel's rows")
-m("	if (!s->c.ino && !s->c.dev) {\n		look_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		look_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
-m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		look_say(a, HOLDS_FALSE,", "	if (0)\n		look_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
-m("	else if (w)\n		look_say(a, HOLDS_FALSE, \"it waits for fd", "	else if (0)\n		look_say(a, HOLDS_FALSE, \"it waits for fd", "another wait of its own is forgotten")
-m("		if ((has && l->registrations.v[i].data == data) || look_references", "		if (look_references", "another row with its data is not seen")
-m("|| look_references(s, l->registrations.v[i].data))\n			return &l->registrations.v[i];", ")\n			return &l->registrations.v[i];",
+m("		inspect_say(a, HOLDS_OPEN, l->registrations.denied ?", "		inspect_say(a, HOLDS_TRUE, l->registrations.denied ?", "P3 without the kernel's rows")
+m("	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
+m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		inspect_say(a, HOLDS_FALSE,", "	if (0)\n		inspect_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
+m("	else if (w)\n		inspect_say(a, HOLDS_FALSE, \"it waits for fd", "	else if (0)\n		inspect_say(a, HOLDS_FALSE, \"it waits for fd", "another wait of its own is forgotten")
+m("		if ((has && l->registrations.v[i].data == data) || inspect_references", "		if (inspect_references", "another row with its data is not seen")
+m("|| inspect_references(s, l->registrations.v[i].data))\n			return &l->registrations.v[i];", ")\n			return &l->registrations.v[i];",
   "another row that points into it is not seen")
 m("f.gen == w->gen && f.life == CTP_FD_OPEN)\n			return w;", "f.life == CTP_FD_OPEN)\n			return w;", "a wait of an older generation counts")
 m("	else if (ctp_in_pool(&s->s))", "	else if (0)", "a coroutine in a pool waits for the last descriptor that it had")
@@ -145,8 +145,8 @@ m("		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&", "		boo
   "an entry that tells of no wait says when it began")
 m("l->threads[t->slot].wait_since > s->c.time;", "true;", "a thread that sleeps in the set since before its close is not seen")
 m("	else if (number >= 0)", "	else if (0)", "a duplicate of the set is not seen")
-m("	else if (look_has_kin(l->r))", "	else if (0)", "a child may have the set")
-m("		if (l->registrations.v[i].data == data || look_references", "		if (look_references", "a row in another set is not seen")
+m("	else if (inspect_has_kin(l->r))", "	else if (0)", "a child may have the set")
+m("		if (l->registrations.v[i].data == data || inspect_references", "		if (inspect_references", "a row in another set is not seen")
 
 # ------------------------------------------------------------------ P6b
 m = of("src/engine/witness/quiet.c", "unit:kernel", "unit:witness")
@@ -156,7 +156,7 @@ m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a 
 m("		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))", "		else if (0)",
   "a futex that other processes may wake is private")
 m("	if (!c || c->wait_timeout_ns >= 0) {", "	if (!c) {", "a poll with a timeout is for ever")
-m("	else if (!still)\n		look_say_all(l, PROOF_P6B, HOLDS_OPEN,", "	else if (0)\n		look_say_all(l, PROOF_P6B, HOLDS_OPEN,", "P6b of a program that moves",
+m("	else if (!still)\n		inspect_say_all(l, PROOF_P6B, HOLDS_OPEN,", "	else if (0)\n		inspect_say_all(l, PROOF_P6B, HOLDS_OPEN,", "P6b of a program that moves",
   survives="not shown yet: it takes a process that nothing else could wake")
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 

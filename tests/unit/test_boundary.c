@@ -69,7 +69,7 @@ static void check(enum registers kind, void (*sleeps)(void), bool dead)
 {
 	struct ctp_ext ext = {0};
 	struct ctp_region r = {.ext = &ext};
-	struct look l = {.r = &r, .pid = sleeper(kind, sleeps)};
+	struct inspection l = {.r = &r, .pid = sleeper(kind, sleeps)};
 	struct proc_task t = {.tid = l.pid}, held;
 	assert_int_equal(proc_maps_read(l.pid, &l.maps), 0);
 	assert_true(regs_take(&t, true, UINT64_MAX));
@@ -144,7 +144,7 @@ static void libctp_by_its_place(void **state)
 	struct ctp_ext ext = {.self_base = 0x1000, .self_end = 0x3000, .areas_base = 0x9000, .areas_bytes = 0x1000};
 	struct ctp_region r = {.ext = &ext};
 	struct maps_line v[] = {line(0x1000, "r-xp", 7, "/x/libctp.so"), line(0x2000, "rw-p", 7, "/x/libctp.so")};
-	struct look l = {.r = &r, .maps = {.v = v, .n = 2}};
+	struct inspection l = {.r = &r, .maps = {.v = v, .n = 2}};
 	struct proc_task t = {.nr = SYS_futex, .pc = 0x1800, .sp = 0x8000};
 	assert_true(boundary_vectors_dead(&l, &t));
 	t.sp = 0x9800; // a switch, whose arguments are kept for it

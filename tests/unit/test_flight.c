@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/witness/flight.h"
 
 enum { EPOCH = 10, TID = 77 };
@@ -23,7 +23,7 @@ static struct ctp_fd fd;
 static struct ctp_region region;
 static struct proc_task task;
 static struct suspect s, *who = &s;
-static struct look l;
+static struct inspection l;
 
 // The thread sleeps in the wait that it entered before the close, and never left.
 static int begin(void **state)
@@ -38,7 +38,7 @@ static int begin(void **state)
 	task = (struct proc_task){.tid = TID, .slot = 0, .state = 'S', .nr = SYS_epoll_pwait, .args = {4, 0, 0, (uint64_t)-1},
 				  .wchan = "ep_poll", .hooked = true};
 	s = (struct suspect){.rule = RULE_LOST_WAKEUP, .s = {.since = 1000}, .c = {.epoch = EPOCH, .fd = 0, .gen = 3, .kind = CTP_CAND_CLOSE}};
-	l = (struct look){.r = &region, .pid = 1, .who = &who, .n = 1, .threads = &copy, .nthreads = 1, .tasks = {&task, 1},
+	l = (struct inspection){.r = &region, .pid = 1, .who = &who, .n = 1, .threads = &copy, .nthreads = 1, .tasks = {&task, 1},
 			  .shared = SHARED_NOT};
 	return 0;
 }

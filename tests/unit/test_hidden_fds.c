@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/inspect/hidden_fds.h"
 
 enum { SET = 5, OTHER = 6, OPENED = 100 };
@@ -25,7 +25,7 @@ struct bench {
 	struct ctp_thread thread;
 	struct proc_task task;
 	int set;
-	struct look l;
+	struct inspection l;
 };
 
 // One thread that sleeps in `fd`, since `since`, where SET is the one set that is shown.
@@ -37,7 +37,7 @@ static void bench(struct bench *b, int fd, uint64_t since)
 	b->thread.wait_since = since;
 	b->task = (struct proc_task){.tid = getpid(), .state = 'S', .slot = 0, .hooked = true, .nr = SYS_epoll_pwait,
 				     .args = {(uint64_t)(unsigned)fd}, .wchan = "ep_poll"};
-	b->l = (struct look){.r = &b->r, .pid = getpid(), .threads = &b->thread, .nthreads = 1};
+	b->l = (struct inspection){.r = &b->r, .pid = getpid(), .threads = &b->thread, .nthreads = 1};
 	b->l.tasks.v = &b->task;
 	b->l.tasks.n = 1;
 	b->l.registrations.sets = &b->set;
@@ -48,7 +48,7 @@ static void bench(struct bench *b, int fd, uint64_t since)
 static const char *found(struct bench *b)
 {
 	hidden_fds_find(&b->l);
-	return b->l.unseen;
+	return b->l.hidden;
 }
 
 static void a_set_that_is_shown_hides_nothing(void **state)
@@ -56,7 +56,7 @@ static void a_set_that_is_shown_hides_nothing(void **state)
 	(void)state;
 	struct bench b;
 	bench(&b, SET, OPENED + 1);
-	strcpy(b.l.unseen, "from the look before");
+	strcpy(b.l.hidden, "from the look before");
 	assert_string_equal(found(&b), "");
 }
 

@@ -24,7 +24,7 @@
 
 static pid_t child;
 static struct suspect s, *who = &s;
-static struct look l;
+static struct inspection l;
 
 static void look_at_it(void)
 {
@@ -51,7 +51,7 @@ static int begin(void **state)
 			syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
 	}
 	s = (struct suspect){.nmine = 1};
-	l = (struct look){.pid = child, .who = &who, .n = 1, .deadline_ns = UINT64_MAX};
+	l = (struct inspection){.pid = child, .who = &who, .n = 1, .deadline_ns = UINT64_MAX};
 	look_at_it();
 	return 0;
 }

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/witness/suspects.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/quiet.h"
@@ -34,7 +34,7 @@ static struct polled set;
 static struct registration rows[3];
 static int sets[1] = {EPOLL};
 static struct suspect s, *who;
-static struct look l;
+static struct inspection l;
 
 // C registered F and suspended; F was closed, and a thread has slept in the set since.
 static int begin(void **state)
@@ -59,7 +59,7 @@ static int begin(void **state)
 			     .c = {.kind = CTP_CAND_CLOSE, .epoch = 1, .fd = F, .gen = GEN, .time = CLOSED, .ino = INO, .dev = DEV, .mode = S_IFSOCK,
 				   .was = {.gen = GEN, .reg_epfd = EPOLL, .reg_data = DATA, .desc = 77}}};
 	who = &s;
-	l = (struct look){.r = &region, .pid = getpid(), .deadline_ns = UINT64_MAX, .who = &who, .n = 1, .threads = &copy, .nthreads = 1,
+	l = (struct inspection){.r = &region, .pid = getpid(), .deadline_ns = UINT64_MAX, .who = &who, .n = 1, .threads = &copy, .nthreads = 1,
 			  .tasks = {&task, 1}, .polled = &set, .registrations = {.v = rows, .sets = sets, .nsets = 1, .complete = true}};
 	return 0;
 }

@@ -29,7 +29,7 @@ static void on_bytes(void *ctx, const char *where, const unsigned char *bytes, s
 
 static bool read_keys(const struct keys *before)
 {
-	struct look l = {.pid = getpid()};
+	struct inspection l = {.pid = getpid()};
 	struct queues q = {.l = &l, .bytes = on_bytes};
 	met = 0;
 	bool all = keys_read(&q, before);

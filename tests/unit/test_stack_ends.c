@@ -29,7 +29,7 @@ struct bench {
 	struct ctp_region r;
 	struct suspect s;
 	struct suspect *who;
-	struct look l;
+	struct inspection l;
 	struct search_piece *pieces;
 	struct stack_ends e;
 };
@@ -48,7 +48,7 @@ static void bench(struct bench *b, uint64_t end, uint64_t above)
 	b->s.s.lo = end - STACK;
 	b->s.s.hi = end - above;
 	b->who = &b->s;
-	b->l = (struct look){.r = &b->r, .pid = getpid(), .who = &b->who, .n = 1, .deadline_ns = UINT64_MAX};
+	b->l = (struct inspection){.r = &b->r, .pid = getpid(), .who = &b->who, .n = 1, .deadline_ns = UINT64_MAX};
 	assert_int_equal(proc_maps_read(getpid(), &b->l.maps), 0);
 	memory_of_process(&b->l.memory, getpid());
 	b->l.memory.deadline_ns = UINT64_MAX;
@@ -160,7 +160,7 @@ struct thread {
 	uint64_t sp, record;
 };
 
-static void *rests(void *arg)
+static void *idle_for(void *arg)
 {
 	struct thread *t = arg;
 	t->tid = gettid();
@@ -172,7 +172,7 @@ static void *rests(void *arg)
 }
 
 // Where what was mapped for its stack begins, below its guard.
-static uint64_t begins(const struct look *l, uint64_t sp)
+static uint64_t begins(const struct inspection *l, uint64_t sp)
 {
 	const struct maps_line *m = proc_maps_find(&l->maps, sp);
 	assert_non_null(m);
@@ -199,7 +199,7 @@ static void start(pthread_t *p, struct thread *t)
 {
 	pthread_barrier_init(&t->there, NULL, 2);
 	pthread_barrier_init(&t->over, NULL, 2);
-	assert_int_equal(pthread_create(p, NULL, rests, t), 0);
+	assert_int_equal(pthread_create(p, NULL, idle_for, t), 0);
 	pthread_barrier_wait(&t->there);
 }
 

@@ -55,14 +55,14 @@ bool boundary_in_libc(const struct proc_maps *maps, uint64_t pc)
 }
 
 // On the library's private stacks it stands behind a switch, whose hook keeps vector registers for it.
-static bool in_libctp(const struct look *l, const struct proc_task *t)
+static bool in_libctp(const struct inspection *l, const struct proc_task *t)
 {
 	const struct ctp_ext *e = l->r->ext;
 	return t->pc - e->self_base < e->self_end - e->self_base && t->sp - e->areas_base >= e->areas_bytes &&
 	       text_at(&l->maps, t->pc);
 }
 
-bool boundary_vectors_dead(const struct look *l, const struct proc_task *t)
+bool boundary_vectors_dead(const struct inspection *l, const struct proc_task *t)
 {
 	return ARCH_CALLS_TAKE_VECTORS && t->nr >= 0 && (boundary_in_libc(&l->maps, t->pc) || in_libctp(l, t));
 }

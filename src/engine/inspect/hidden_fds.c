@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 
-static bool is_set(const struct look *l, int fd)
+static bool is_set(const struct inspection *l, int fd)
 {
 	for (size_t i = 0; i < l->registrations.nsets; i++)
 		if (l->registrations.sets[i] == fd)
@@ -23,15 +23,15 @@ static bool is_set(const struct look *l, int fd)
 	return false;
 }
 
-static bool sleeps_in_unseen(const struct look *l, const struct proc_task *t)
+static bool sleeps_in_unseen(const struct inspection *l, const struct proc_task *t)
 {
 	struct ctp_fd f;
 	int fd = (int)t->args[0];
-	if (!look_in_epoll(t))
+	if (!inspect_in_epoll(t))
 		return false;
 	if (!is_set(l, fd))
 		return true;
-	return t->hooked && look_fd(l->r, (uint64_t)(uint32_t)fd, &f) && f.opened > l->threads[t->slot].wait_since;
+	return t->hooked && inspect_fd(l->r, (uint64_t)(uint32_t)fd, &f) && f.opened > l->threads[t->slot].wait_since;
 }
 
 // Where kcmp is forbidden: do the numbers lead to the same names?
@@ -56,7 +56,7 @@ static bool same_links(pid_t pid, int tid)
 	return same && here == there;
 }
 
-static bool own_table(const struct look *l, const struct proc_task *t)
+static bool own_table(const struct inspection *l, const struct proc_task *t)
 {
 	if (t->tid == l->pid || proc_task_dead(t))
 		return false;
@@ -64,14 +64,14 @@ static bool own_table(const struct look *l, const struct proc_task *t)
 	return r > 0 || (r < 0 && !same_links(l->pid, t->tid));
 }
 
-void hidden_fds_find(struct look *l)
+void hidden_fds_find(struct inspection *l)
 {
-	*l->unseen = 0;
-	for (size_t i = 0; i < l->tasks.n && !*l->unseen; i++) {
+	*l->hidden = 0;
+	for (size_t i = 0; i < l->tasks.n && !*l->hidden; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (l->registrations.complete && sleeps_in_unseen(l, t))
-			snprintf(l->unseen, sizeof(l->unseen), "thread %d sleeps in an epoll set that no descriptor names any more", t->tid);
+			snprintf(l->hidden, sizeof(l->hidden), "thread %d sleeps in an epoll set that no descriptor names any more", t->tid);
 		else if (own_table(l, t))
-			snprintf(l->unseen, sizeof(l->unseen), "thread %d has descriptors of its own", t->tid);
+			snprintf(l->hidden, sizeof(l->hidden), "thread %d has descriptors of its own", t->tid);
 	}
 }

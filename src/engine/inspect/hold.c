@@ -26,18 +26,18 @@ static bool stoppable(const struct proc_task *t)
 				   t->nr == SYS_wait4 || t->nr == SYS_waitid);
 }
 
-void hold_say(struct look *l, const char *text)
+void hold_say(struct inspection *l, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (suspect_objects(l->who[i]))
-			look_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "%s", text);
+			inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "%s", text);
 }
 
 // Being stopped and let go costs a thread two context switches: one into the stop, one back to sleep.
 enum { STOP_SWITCHES = 2 };
 
 // Is `b` where `a` was, without having run the program's code in between?
-static bool same_sleep(const struct look *l, const struct proc_task *a, const struct proc_task *b)
+static bool same_sleep(const struct inspection *l, const struct proc_task *a, const struct proc_task *b)
 {
 	if (a->tid != b->tid)
 		return false;
@@ -52,12 +52,12 @@ static bool same_sleep(const struct look *l, const struct proc_task *a, const st
 
 // Registers of the threads that sleep elsewhere than in our hooks; afterwards
 // all must sleep as before (or be held, if they may be).
-bool hold_take(struct look *l, struct proc_tasks *base)
+bool hold_take(struct inspection *l, struct proc_tasks *base)
 {
-	char why[LOOK_TEXT];
+	char why[INSPECT_TEXT];
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		struct proc_task *t = &l->tasks.v[i];
-		bool left = t->hooked && (!l->may_stop || l->rested); // at its end a loop that ticks is held too
+		bool left = t->hooked && (!l->may_stop || l->idle); // at its end a loop that ticks is held too
 		if (left || proc_task_dead(t))
 			continue;
 		snprintf(why, sizeof(why), "thread %d %s: its registers cannot be read", t->tid,
@@ -83,7 +83,7 @@ bool hold_take(struct look *l, struct proc_tasks *base)
 }
 
 // Threads that had to be stopped may have run since the look began.
-bool hold_refresh(struct look *l, const struct proc_tasks *base)
+bool hold_refresh(struct inspection *l, const struct proc_tasks *base)
 {
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		struct proc_task *t = &l->tasks.v[i];
@@ -98,7 +98,7 @@ bool hold_refresh(struct look *l, const struct proc_tasks *base)
 		memcpy(t->args, b->args, sizeof(t->args));
 	}
 	if (l->may_stop) {
-		if (look_again(l))
+		if (inspect_again(l))
 			return false;
 		hidden_fds_find(l);
 	}
@@ -110,7 +110,7 @@ bool hold_refresh(struct look *l, const struct proc_tasks *base)
 }
 
 // Did nobody run since `base`? Threads that we hold cannot have.
-bool hold_rested(const struct look *l, const struct proc_tasks *base)
+bool hold_rested(const struct inspection *l, const struct proc_tasks *base)
 {
 	struct proc_tasks now = {0};
 	bool same = !proc_tasks_read(l->pid, true, &now) && now.n == base->n;
@@ -134,7 +134,7 @@ bool hold_signals(const struct proc_tasks *base)
 	return pending & heard;
 }
 
-void hold_release(struct look *l)
+void hold_release(struct inspection *l)
 {
 	for (size_t i = 0; l->may_stop && i < l->tasks.n; i++)
 		if (l->tasks.v[i].got_regs)

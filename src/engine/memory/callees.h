@@ -3,10 +3,10 @@
 // callees.h - frames that the program called, of which it has nothing.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "search/dead_stack.h"
 #include "search/span.h"
 #include "unwind/unwind.h"
 
 // Adds those of a thread asleep in one of our hooks; *u is made at its first use.
-void callees_find(const struct look *l, const struct proc_task *t, struct unwind **u, struct span_list *out);
+void callees_find(const struct inspection *l, const struct proc_task *t, struct unwind **u, struct span_list *out);

@@ -51,7 +51,7 @@ static struct span mapping(const struct proc_maps *maps, const struct maps_line 
 }
 
 // The allocation that holds [at.lo, at.hi). False: no such memory, or not one allocation.
-static bool grow(const struct look *l, const struct malloc_heap_query *q, size_t n, struct span at, struct span *out, bool *heap)
+static bool grow(const struct inspection *l, const struct malloc_heap_query *q, size_t n, struct span at, struct span *out, bool *heap)
 {
 	const struct malloc_heap_query *h = asked(q, n, at.lo);
 	const struct maps_line *m = proc_maps_find(&l->maps, at.lo);
@@ -69,7 +69,7 @@ static bool grow(const struct look *l, const struct malloc_heap_query *q, size_t
 
 // Far from where the kernel puts what it may put anywhere, which is near the loader:
 // such an address was chosen, and may stand in the program's code.
-static bool is_chosen(const struct look *l, uint64_t addr)
+static bool is_chosen(const struct inspection *l, uint64_t addr)
 {
 	uint64_t all = 64ULL << 30, nearest = UINT64_MAX;
 	for (size_t i = 0; i < l->maps.n; i++) {
@@ -84,32 +84,32 @@ static bool is_chosen(const struct look *l, uint64_t addr)
 	return nearest != UINT64_MAX && nearest > all;
 }
 
-static bool is_static(struct look *l, struct suspect *s, uint64_t addr, const char *what)
+static bool is_static(struct inspection *l, struct suspect *s, uint64_t addr, const char *what)
 {
 	char symbol[160];
 	if (!names_static(l->pid, &l->maps, addr, symbol, sizeof(symbol)))
 		return false;
-	look_say(&s->a[PROOF_P6A], HOLDS_FALSE, "its %s lies in static storage (%s), which can always be reached", what, symbol);
-	look_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
+	inspect_say(&s->a[PROOF_P6A], HOLDS_FALSE, "its %s lies in static storage (%s), which can always be reached", what, symbol);
+	inspect_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
 	return true;
 }
 
-static void own(struct look *l, struct suspect *s, const struct malloc_heap_query *q, size_t n)
+static void own(struct inspection *l, struct suspect *s, const struct malloc_heap_query *q, size_t n)
 {
 	const struct ctp_state *c = &s->s;
-	struct look_answer *a = &s->a[PROOF_P6A];
+	struct inspect_answer *a = &s->a[PROOF_P6A];
 	struct span stack, block;
 	s->nmine = 0;
 	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
-	look_say(a, HOLDS_OPEN, "the bounds of its stack are not known");
+	inspect_say(a, HOLDS_OPEN, "the bounds of its stack are not known");
 	if (!c->lo || c->hi <= c->lo || c->hi > SCAN_ADDRESS_MASK || !c->slot)
 		return;
 	if (c->flags & CTP_STATE_SHARED_STACK) {
-		look_say(a, HOLDS_OPEN, "it shares its stack with others by copying");
+		inspect_say(a, HOLDS_OPEN, "it shares its stack with others by copying");
 		return;
 	}
 	if (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi) {
-		look_say(a, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
+		inspect_say(a, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
 		return;
 	}
 	if (is_static(l, s, c->lo, "stack"))
@@ -123,14 +123,14 @@ static void own(struct look *l, struct suspect *s, const struct malloc_heap_quer
 	if (!within(c->slot, stack)) {
 		if (is_static(l, s, c->slot, "control block"))
 			return;
-		look_say(a, HOLDS_OPEN, "the block that holds its saved context is not known");
+		inspect_say(a, HOLDS_OPEN, "the block that holds its saved context is not known");
 		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
 			return;
 		s->whole[1] = !s->heap[1];
 		s->mine[1] = block;
 	}
 	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
-		look_say(a, HOLDS_OPEN, "its memory lies at an address that the program chose, which may stand in its code");
+		inspect_say(a, HOLDS_OPEN, "its memory lies at an address that the program chose, which may stand in its code");
 		return;
 	}
 	s->mine[0] = stack;
@@ -158,7 +158,7 @@ static bool holds_others(const struct suspect *s, struct span at, const struct k
 	return i > 0 && v[i - 1].at.hi > at.lo;
 }
 
-static void set_apart(struct look *l)
+static void set_apart(struct inspection *l)
 {
 	struct known *known = calloc(2 * l->n + 1, sizeof(*known));
 	size_t n = 0;
@@ -173,12 +173,12 @@ static void set_apart(struct look *l)
 		for (unsigned k = 0; k < s->nmine; k++)
 			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
 		if (s->mixed)
-			look_say(&s->a[PROOF_P6A], HOLDS_OPEN, "its memory lies among what is others': what leads to it cannot be told apart");
+			inspect_say(&s->a[PROOF_P6A], HOLDS_OPEN, "its memory lies among what is others': what leads to it cannot be told apart");
 	}
 	free(known);
 }
 
-void objects_find(struct look *l)
+void objects_find(struct inspection *l)
 {
 	struct malloc_heap_query *q = calloc(2 * l->n + 1, sizeof(*q));
 	size_t n = 0;

@@ -14,7 +14,7 @@ static int by_lo(const void *a, const void *b)
 	return x->stack.lo < y->stack.lo ? -1 : x->stack.lo > y->stack.lo;
 }
 
-void owners_init(struct owners *o, const struct look *l)
+void owners_init(struct owners *o, const struct inspection *l)
 {
 	struct ctp_walk w = ctp_walk_states(l->r);
 	o->v = calloc(w.n + 1, sizeof(*o->v));

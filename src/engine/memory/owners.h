@@ -3,7 +3,7 @@
 // owners.h - on whose stack an address lies.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 struct owner {
 	struct span stack;
@@ -15,6 +15,6 @@ struct owners {
 	size_t n;
 };
 
-void owners_init(struct owners *o, const struct look *l);
+void owners_init(struct owners *o, const struct inspection *l);
 void owners_deinit(struct owners *o);
 uint64_t owners_find(const struct owners *o, uint64_t addr); // id; 0

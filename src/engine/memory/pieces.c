@@ -7,7 +7,7 @@
 
 #include "ctp/there.h"
 
-struct search_piece *pieces_take(const struct look *l, size_t *n)
+struct search_piece *pieces_take(const struct inspection *l, size_t *n)
 {
 	struct search_piece *v = calloc(2 * l->n + 1, sizeof(*v));
 	*n = 0;
@@ -27,14 +27,14 @@ struct search_piece *pieces_take(const struct look *l, size_t *n)
 }
 
 // Coroutines whose stacks may begin where a suspect's memory ends.
-static void tell_neighbours(struct stack_ends *ends, const struct look *l)
+static void tell_neighbours(struct stack_ends *ends, const struct inspection *l)
 {
 	const struct ctp_ext *x = l->r->ext;
 	struct ctp_walk w = ctp_walk_states(l->r);
 	for (uint64_t i = ctp_walk_from(&w, 0); ends->nstacks && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state s;
 		const struct ctp_state *from = &l->r->states[i];
-		if (w.rows % 4096 == 0 && look_late(l))
+		if (w.rows % 4096 == 0 && inspect_late(l))
 			break; // fewer words are explained then
 		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST ||
 		    (!stack_ends_wants(ends, from->lo) && !stack_ends_wants(ends, from->block_lo)) || !ctp_state_read(from, &s) ||
@@ -48,7 +48,7 @@ static void tell_neighbours(struct stack_ends *ends, const struct look *l)
 	}
 }
 
-void pieces_find_ends(struct stack_ends *ends, const struct look *l, const struct search_piece *pieces, size_t n)
+void pieces_find_ends(struct stack_ends *ends, const struct inspection *l, const struct search_piece *pieces, size_t n)
 {
 	struct stack_ends_thread *t = calloc(l->tasks.n + 1, sizeof(*t));
 	stack_ends_init(ends, &l->memory, pieces, n);

@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 struct queues {
-	const struct look *l;
+	const struct inspection *l;
 	// Told of bytes that were found; `where` names what holds them.
 	void (*bytes)(void *ctx, const char *where, const unsigned char *bytes, size_t n);
 	void *ctx;

@@ -43,7 +43,7 @@ static bool messages(struct queues *q)
 	return ok;
 }
 
-static bool attached(const struct look *l, unsigned long id)
+static bool attached(const struct inspection *l, unsigned long id)
 {
 	for (size_t i = 0; i < l->maps.n; i++)
 		if (l->maps.v[i].ino == id && !strncmp(l->maps.v[i].path, "/SYSV", 5))

@@ -31,7 +31,7 @@
 enum { WORDS_NAMED = 6 };
 
 struct reach {
-	struct look *l;
+	struct inspection *l;
 	struct search s;            // nodes: suspects
 	struct search_piece *pieces;
 	struct span_list dead;      // what is not searched
@@ -41,13 +41,13 @@ struct reach {
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
 {
-	struct look *l = r->l;
+	struct inspection *l = r->l;
 	r->s.g.reached[group] = true;
 	for (size_t i = 0; i < l->n; i++)
 		if (graph_group(&r->s.g, (uint32_t)i) == group) {
-			look_open(l, l->who[i]->s.id, "%s leads to it", text);
+			inspect_open(l, l->who[i]->s.id, "%s leads to it", text);
 			if (l->who[i]->a[PROOF_P6A].holds != HOLDS_FALSE)
-				look_say(&l->who[i]->a[PROOF_P6A], HOLDS_FALSE, "%s leads to coroutine %llu", text,
+				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_FALSE, "%s leads to coroutine %llu", text,
 					 (unsigned long long)l->who[i]->s.id);
 		}
 }
@@ -109,7 +109,7 @@ static void registers(struct reach *r, const struct proc_task *t)
 {
 	if (t->sp)
 		root_word(r, t->sp, "the stack pointer of thread %d", t->tid);
-	if (t->slot >= 0 && (t->hooked || look_in_hook(&r->l->threads[t->slot], t)))
+	if (t->slot >= 0 && (t->hooked || inspect_in_hook(&r->l->threads[t->slot], t)))
 		for (int i = 0; i < CTP_REGS; i++)
 			root_word(r, r->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d", REG_NAMES[i], t->tid);
 	bool own = t->got_regs && !t->hooked;
@@ -125,7 +125,7 @@ static void registers(struct reach *r, const struct proc_task *t)
 // threads' settings. False if it cannot be seen.
 static bool kernel_hands(struct reach *r)
 {
-	const struct look *l = r->l;
+	const struct inspection *l = r->l;
 	for (size_t i = 0; i < l->registrations.n; i++)
 		if (l->registrations.v[i].events & 0x0fffffff) // a one-shot that fired brings its data to nobody
 			root_word(r, l->registrations.v[i].data, "the registration of fd %d in epoll fd %d", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
@@ -150,7 +150,7 @@ static bool kernel_hands(struct reach *r)
 
 static void name_root(struct reach *r, uint64_t at, char *text, size_t bytes)
 {
-	const struct look *l = r->l;
+	const struct inspection *l = r->l;
 	char symbol[160];
 	const struct maps_line *m = proc_maps_find(&l->maps, at);
 	if (!r->owners.v)
@@ -180,7 +180,7 @@ static void name_root(struct reach *r, uint64_t at, char *text, size_t bytes)
 static void name_words(struct reach *r, uint32_t k, uint64_t id)
 {
 	struct graph *g = &r->s.g;
-	char text[LOOK_TEXT - 48];
+	char text[INSPECT_TEXT - 48];
 	uint32_t named = 0, more = 0;
 	const struct graph_edge *e;
 	for (size_t n = 0; (e = graph_edge_to(g, k, n)); n++) {
@@ -191,32 +191,32 @@ static void name_words(struct reach *r, uint32_t k, uint64_t id)
 			continue;
 		}
 		name_root(r, e->at, text, sizeof(text));
-		look_open(r->l, id, "%s leads to it", text);
+		inspect_open(r->l, id, "%s leads to it", text);
 		if (!r->told[k])
 			r->told[k] = strdup(text);
 	}
 	if (more)
-		look_open(r->l, id, "%u more words lead to it", more);
+		inspect_open(r->l, id, "%u more words lead to it", more);
 }
 
 static void answer(struct reach *r, size_t i)
 {
 	struct suspect *s = r->l->who[i];
-	struct look_answer *a = &s->a[PROOF_P6A];
+	struct inspect_answer *a = &s->a[PROOF_P6A];
 	unsigned long long id = s->s.id;
 	uint32_t k = graph_group(&r->s.g, (uint32_t)i);
 	if (r->told[k])
-		look_open(r->l, id, "%s leads to it", r->told[k]);
-	else if (!look_late(r->l)) // names only
+		inspect_open(r->l, id, "%s leads to it", r->told[k]);
+	else if (!inspect_late(r->l)) // names only
 		name_words(r, k, id);
 	if (a->holds == HOLDS_FALSE)
 		return;
 	if (r->told[k])
-		look_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->told[k], id);
+		inspect_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->told[k], id);
 	else if (r->s.g.reached[k])
-		look_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
+		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
 	else
-		look_say(a, HOLDS_TRUE, "nothing leads to coroutine %llu (%.1f MB searched)", id, (double)r->l->scanned_bytes / 1e6);
+		inspect_say(a, HOLDS_TRUE, "nothing leads to coroutine %llu (%.1f MB searched)", id, (double)r->l->scanned_bytes / 1e6);
 }
 
 static bool answers(struct reach *r)
@@ -233,7 +233,7 @@ static bool answers(struct reach *r)
 // Searches the memory. As search_run.
 static int search_memory(struct reach *r)
 {
-	struct look *l = r->l;
+	struct inspection *l = r->l;
 	struct memory sooner = l->memory;
 	uint64_t now_ns = proc_now_ns();
 	size_t n;
@@ -255,7 +255,7 @@ static int search_memory(struct reach *r)
 
 static void search(struct reach *r, const struct proc_tasks *base)
 {
-	struct look *l = r->l;
+	struct inspection *l = r->l;
 	int e = search_memory(r);
 	for (size_t i = 0; !e && i < l->tasks.n; i++)
 		registers(r, &l->tasks.v[i]);
@@ -269,9 +269,9 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, "a thread ran while memory was being searched");
 	else if (r->s.partial || !l->registrations.complete)
 		hold_say(l, "memory was searched, but not all that the kernel holds");
-	else if (*l->unseen) {
-		look_open(l, 0, "%.200s", l->unseen);
-		hold_say(l, l->unseen);
+	else if (*l->hidden) {
+		inspect_open(l, 0, "%.200s", l->hidden);
+		hold_say(l, l->hidden);
 	} else if (signals)
 		hold_say(l, "a signal is pending: its value may lead to it");
 	else if (!hands)
@@ -280,7 +280,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, q.why);
 	else if (hold_sharer(l->pid))
 		hold_say(l, "another process shares its memory, and its registers are not known");
-	else if (look_has_kin(l->r) && hold_fork(l->pid))
+	else if (inspect_has_kin(l->r) && hold_fork(l->pid))
 		hold_say(l, "a process that was forked from it lives: what that one was given may come back");
 	else if (signals_late(l->deadline_ns))
 		hold_say(l, "memory was not searched in time");
@@ -299,7 +299,7 @@ static void forget(struct reach *r)
 	free(r->pieces);
 }
 
-void reach_judge(struct look *l)
+void reach_judge(struct inspection *l)
 {
 	struct reach r = {.l = l};
 	struct proc_tasks base = {0};

@@ -31,7 +31,7 @@ struct native {
 };
 
 struct dead {
-	const struct look *l;
+	const struct inspection *l;
 	struct dead_stack stacks;
 	uint64_t *slots;            // of natives that run, by thread
 	struct span_list declared;
@@ -53,7 +53,7 @@ static bool still(const struct proc_task *t)
 }
 
 // Where the thread that runs `s` sleeps, if it does.
-static const struct proc_task *runner(const struct look *l, const struct ctp_state *s)
+static const struct proc_task *runner(const struct inspection *l, const struct ctp_state *s)
 {
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (l->tasks.v[i].slot == (int)s->thread && still(&l->tasks.v[i]))
@@ -63,7 +63,7 @@ static const struct proc_task *runner(const struct look *l, const struct ctp_sta
 
 // What a function may use below its stack pointer (x86-64 psABI 3.2.2). Who sleeps in one of our hooks stands in the
 // C library's wrapper of the call: what that may have put there of the program's are registers, and these lie in its entry.
-static uint64_t red_zone(const struct look *l, const struct proc_task *t)
+static uint64_t red_zone(const struct inspection *l, const struct proc_task *t)
 {
 	return t && t->hooked && boundary_in_libc(&l->maps, t->pc) ? 0 : RED_ZONE;
 }
@@ -79,7 +79,7 @@ static void coroutine(struct dead *d, const struct ctp_state *s, struct span_lis
 }
 
 // The stack on which a thread sleeps: that of the coroutine it runs, or its own.
-static bool own_stack(const struct look *l, const struct proc_task *t, struct span *out)
+static bool own_stack(const struct inspection *l, const struct proc_task *t, struct span *out)
 {
 	uint64_t current = l->threads[t->slot].current;
 	struct ctp_walk w = ctp_walk_states(l->r);
@@ -98,7 +98,7 @@ static bool own_stack(const struct look *l, const struct proc_task *t, struct sp
 
 // Where a stack begins that is all a stack: the main thread's is the kernel's to make, and that
 // of a thread is libc's where it has a guard. One that the program gave to libc has none of libc's.
-static uint64_t stack_floor(const struct look *l, int tid, const struct span *stack, uint64_t says)
+static uint64_t stack_floor(const struct inspection *l, int tid, const struct span *stack, uint64_t says)
 {
 	uint64_t block;
 	if (tid == l->pid)
@@ -127,7 +127,7 @@ static void native_stack(struct dead *d, const struct native *t, struct span_lis
 // ------------------------------------------------------------------- saved contexts
 
 // Has the frame that saved `s` returned? Its caller stands above where it stood, on the same stack.
-static bool frame_gone(const struct look *l, const struct ctp_state *s)
+static bool frame_gone(const struct inspection *l, const struct ctp_state *s)
 {
 	uint64_t saved = s->regs[CTP_REG_SP];
 	for (size_t i = 0; i < l->tasks.n; i++) {
@@ -155,7 +155,7 @@ static bool as_left(const struct ctp_state *s, uint64_t word)
 // nothing; one whose owner has gone on since can be entered again, as long as
 // the function that saved it has not returned. Only words whose value is known
 // to come from the switch count: a slot's memory may have become something else.
-static void save_slot(const struct look *l, const struct ctp_state *s, struct span_list *out)
+static void save_slot(const struct inspection *l, const struct ctp_state *s, struct span_list *out)
 {
 	enum { MOST = 32 };
 	const struct ctp_ext *e = l->r->ext;
@@ -188,7 +188,7 @@ static void add_native(struct dead *d, uint64_t sp, int tid, uint64_t slot, uint
 
 static void station(struct dead *d, const struct ctp_state *s, struct span_list *out)
 {
-	const struct look *l = d->l;
+	const struct inspection *l = d->l;
 	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_RUNNING;
 	save_slot(l, s, out);
 	if (s->entity == CTP_NATIVE && s->life == CTP_SUSPENDED && s->thread < l->nthreads)
@@ -204,14 +204,14 @@ static void station(struct dead *d, const struct ctp_state *s, struct span_list 
 // In its wait; or taken out of it by a stop, ours or another's, with nothing.
 static bool brings_nothing(const struct proc_task *t)
 {
-	return look_in_epoll(t) || (t->got_regs && t->result == -EINTR && look_epoll_call(t->nr));
+	return inspect_in_epoll(t) || (t->got_regs && t->result == -EINTR && inspect_epoll_call(t->nr));
 }
 
 // In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for those
 // who sleep; a stopped one has been taken out of the call, and will make it anew.)
 static bool in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
-	return look_in_hook(c, t) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0];
+	return inspect_in_hook(c, t) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0];
 }
 
 // Is it what the caller's frame has room for? (`sizeof events` for their number is a slip that does no harm.)
@@ -245,7 +245,7 @@ static void event_buffer(struct dead *d, const struct proc_task *t, struct span_
 
 static void tasks(struct dead *d, struct span_list *out)
 {
-	const struct look *l = d->l;
+	const struct inspection *l = d->l;
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		const struct ctp_thread *c = t->slot >= 0 ? &l->threads[t->slot] : NULL;
@@ -265,7 +265,7 @@ static bool begin(struct dead *d)
 	return dead_stack_init(&d->stacks, &d->l->memory) && d->slots;
 }
 
-void scan_exclude_find(const struct look *l, struct span_list *out)
+void scan_exclude_find(const struct inspection *l, struct span_list *out)
 {
 	struct dead d = {.l = l};
 	bool able = begin(&d);

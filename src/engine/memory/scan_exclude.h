@@ -3,10 +3,10 @@
 // scan_exclude.h - memory that holds nothing anybody can still use.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "search/span.h"
 
 // Adds what the scan leaves out: below the stack pointers of sleeping threads
 // and suspended coroutines, the event buffers of sleeping epoll waits, and
 // the tracer's own memory.
-void scan_exclude_find(const struct look *l, struct span_list *out);
+void scan_exclude_find(const struct inspection *l, struct span_list *out);

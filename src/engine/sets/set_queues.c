@@ -30,7 +30,7 @@ static bool inside(const struct ctp_fd *f)
 static bool waits_inside(const struct ctp_region *r, const struct ctp_wait *w)
 {
 	struct ctp_fd f;
-	return w->fd >= 0 && look_fd(r, (uint64_t)w->fd, &f) && f.life == CTP_FD_OPEN && f.gen == w->gen && inside(&f);
+	return w->fd >= 0 && inspect_fd(r, (uint64_t)w->fd, &f) && f.life == CTP_FD_OPEN && f.gen == w->gen && inside(&f);
 }
 
 // The next suspended coroutine from station *i on that has one wait, for such a queue.
@@ -56,7 +56,7 @@ static bool any_inside(const struct ctp_region *r)
 	struct ctp_walk w = ctp_walk_fds(r);
 	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
-		if (r->fds[fd].life == CTP_FD_OPEN && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && inside(&f))
+		if (r->fds[fd].life == CTP_FD_OPEN && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN && inside(&f))
 			return true;
 	}
 	return false;
@@ -85,14 +85,14 @@ static int ready(int pidfd, int fd, short events, int *unread)
 	return r < 0 ? -1 : p.revents != 0;
 }
 
-static void unread_lines(FILE *out, const struct look *l, int pidfd)
+static void unread_lines(FILE *out, const struct inspection *l, int pidfd)
 {
 	struct ctp_walk w = ctp_walk_fds(l->r);
 	unsigned asked = 0;
 	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n && asked < QUEUES_MAX; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
 		int bytes = 0;
-		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN || !f.peer_desc ||
+		if (l->r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN || !f.peer_desc ||
 		    !inside(&f) || signals_late(l->deadline_ns))
 			continue;
 		asked++;
@@ -103,7 +103,7 @@ static void unread_lines(FILE *out, const struct look *l, int pidfd)
 }
 
 // Does another registration, armed, lead to it? True also if not all could be read.
-static bool led(const struct look *l, const struct ctp_state *s)
+static bool led(const struct inspection *l, const struct ctp_state *s)
 {
 	const struct ctp_wait *w = &s->waits[0];
 	for (size_t i = 0; i < l->registrations.n; i++) {
@@ -118,7 +118,7 @@ static bool led(const struct look *l, const struct ctp_state *s)
 	return !l->registrations.complete;
 }
 
-void set_queues(FILE *out, const struct look *l)
+void set_queues(FILE *out, const struct inspection *l)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
 	struct ctp_state s;

@@ -59,12 +59,12 @@ static void look_at(struct sharer *s, int epfd)
 	s->asleep = t.n > 0;
 	for (size_t i = 0; i < t.n; i++) {
 		s->asleep &= t.v[i].state == 'S';
-		s->waits |= look_in_epoll(&t.v[i]) && (int)t.v[i].args[0] == epfd;
+		s->waits |= inspect_in_epoll(&t.v[i]) && (int)t.v[i].args[0] == epfd;
 	}
 	proc_tasks_deinit(&t);
 }
 
-static size_t rows_in(const struct look *l, int epfd)
+static size_t rows_in(const struct inspection *l, int epfd)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->registrations.n; i++)
@@ -75,11 +75,11 @@ static size_t rows_in(const struct look *l, int epfd)
 static uint32_t gen_of(const struct ctp_region *r, int fd)
 {
 	struct ctp_fd f;
-	return look_fd(r, (uint64_t)(uint32_t)fd, &f) ? f.gen : 0;
+	return inspect_fd(r, (uint64_t)(uint32_t)fd, &f) ? f.gen : 0;
 }
 
 // Process `other` has set `epfd` open as its descriptor `theirs`.
-static void shares(FILE *out, const struct look *l, pid_t other, int epfd, int theirs)
+static void shares(FILE *out, const struct inspection *l, pid_t other, int epfd, int theirs)
 {
 	uint64_t began = began_ns(other), old = began + YOUNG_MS * 1000000ULL;
 	struct sharer s = {.pid = other};
@@ -99,7 +99,7 @@ static void shares(FILE *out, const struct look *l, pid_t other, int epfd, int t
 				"fd", theirs, "rows", (json_int_t)rows_in(l, epfd), "waits", s.waits));
 }
 
-static void try_process(FILE *out, const struct look *l, pid_t other, const unsigned char own[16])
+static void try_process(FILE *out, const struct inspection *l, pid_t other, const unsigned char own[16])
 {
 	struct registrations theirs;
 	unsigned char random[16];
@@ -116,7 +116,7 @@ static void try_process(FILE *out, const struct look *l, pid_t other, const unsi
 	registrations_deinit(&theirs);
 }
 
-void set_shared(FILE *out, const struct look *l)
+void set_shared(FILE *out, const struct inspection *l)
 {
 	unsigned char own[16];
 	DIR *d = l->registrations.nsets && proc_random(l->pid, own) ? opendir("/proc") : NULL;

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 // A line for each set with rows and each process that inherited it, did not
 // exec since, and has not given it up.
-void set_shared(FILE *out, const struct look *l);
+void set_shared(FILE *out, const struct inspection *l);

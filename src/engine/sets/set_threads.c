@@ -45,7 +45,7 @@ static bool in_futex(const struct proc_task *t)
 	return (t->state == 'S' || t->state == 'T') && !t->tracer && t->nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !t->args[3];
 }
 
-static bool is_thread(const struct look *l, uint32_t tid)
+static bool is_thread(const struct inspection *l, uint32_t tid)
 {
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if ((uint32_t)l->tasks.v[i].tid == tid && !proc_task_dead(&l->tasks.v[i]))
@@ -53,7 +53,7 @@ static bool is_thread(const struct look *l, uint32_t tid)
 	return false;
 }
 
-static bool in_join(json_t *o, const struct look *l, const struct proc_task *t, const struct ctp_thread *c)
+static bool in_join(json_t *o, const struct inspection *l, const struct proc_task *t, const struct ctp_thread *c)
 {
 	uint32_t of = (uint32_t)t->args[2];
 	if (t->args[0] < c->wait_buf || t->args[0] - c->wait_buf > RECORD_MOST || !is_thread(l, of))
@@ -61,7 +61,7 @@ static bool in_join(json_t *o, const struct look *l, const struct proc_task *t, 
 	return !json_object_set_new(o, "in", json_string("join")) && !json_object_set_new(o, "of", json_integer(of));
 }
 
-static bool in_lock(json_t *o, const struct look *l, const struct slice_block *b)
+static bool in_lock(json_t *o, const struct inspection *l, const struct slice_block *b)
 {
 	if (!b->owner_tid || !is_thread(l, b->owner_tid))
 		return false;
@@ -69,10 +69,10 @@ static bool in_lock(json_t *o, const struct look *l, const struct slice_block *b
 }
 
 // events: as epoll and poll have them; both mean the same by IN and OUT.
-static json_t *descriptor(const struct look *l, int fd, uint32_t events)
+static json_t *descriptor(const struct inspection *l, int fd, uint32_t events)
 {
 	struct ctp_fd f = {0};
-	bool known = fd >= 0 && look_fd(l->r, (uint64_t)fd, &f);
+	bool known = fd >= 0 && inspect_fd(l->r, (uint64_t)fd, &f);
 	return json_pack("[i, I, b, b]", fd, (json_int_t)(known ? f.gen : 0), (events & (EPOLLIN | EPOLLPRI | EPOLLRDNORM)) != 0,
 			 (events & (EPOLLOUT | EPOLLWRNORM)) != 0);
 }
@@ -90,7 +90,7 @@ static bool is_timed(pid_t pid, int fd, bool out)
 	return timed;
 }
 
-static bool in_io(json_t *o, const struct look *l, const struct proc_task *t)
+static bool in_io(json_t *o, const struct inspection *l, const struct proc_task *t)
 {
 	static const long in[] = {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg}, out[] = {SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg};
 	int which = -1;
@@ -104,9 +104,9 @@ static bool in_io(json_t *o, const struct look *l, const struct proc_task *t)
 }
 
 // The loop's wait: with all that could end it. One with a timeout ends by itself.
-static bool in_set(json_t *o, const struct look *l, const struct proc_task *t, const struct polled *set)
+static bool in_set(json_t *o, const struct inspection *l, const struct proc_task *t, const struct polled *set)
 {
-	bool epoll = look_in_epoll(t), timed = epoll ? (t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0) :
+	bool epoll = inspect_in_epoll(t), timed = epoll ? (t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0) :
 						       l->threads[t->slot].wait_timeout_ns >= 0;
 	json_t *fds = json_array();
 	if (epoll)
@@ -139,7 +139,7 @@ static json_t *addresses(const struct slice_stack *k)
 }
 
 // A line about thread t; NULL: nothing is to be said of it.
-static json_t *of_thread(const struct look *l, size_t i, bool alone, struct unwind **u)
+static json_t *of_thread(const struct inspection *l, size_t i, bool alone, struct unwind **u)
 {
 	const struct proc_task *t = &l->tasks.v[i];
 	const struct ctp_thread *c = &l->threads[t->slot];
@@ -152,7 +152,7 @@ static json_t *of_thread(const struct look *l, size_t i, bool alone, struct unwi
 		told = in_join(o, l, t, c);
 	else if (blocks && in_futex(t) && c->wait_fd == CTP_BLOCK_LOCK)
 		told = in_lock(o, l, &b);
-	else if (alone && t->hooked && (look_in_epoll(t) || look_in_set(t)))
+	else if (alone && t->hooked && (inspect_in_epoll(t) || inspect_in_set(t)))
 		told = in_set(o, l, t, &l->polled[i]) && slept_on(l->pid, t);
 	else if (alone && t->hooked && c->wait_call == CTP_IN_IO && b.kind == SLICE_CALL)
 		told = in_io(o, l, t) && slept_on(l->pid, t);
@@ -178,9 +178,9 @@ static bool is_of(const json_t *o, const struct ctp_thread *t)
 	       (uint32_t)json_integer_value(json_object_get(o, "tid")) == t->tid;
 }
 
-bool set_threads(FILE *out, const struct look *l, struct set_threads *s)
+bool set_threads(FILE *out, const struct inspection *l, struct set_threads *s)
 {
-	bool alone = !look_has_kin(l->r), any = set_threads_any(l->r);
+	bool alone = !inspect_has_kin(l->r), any = set_threads_any(l->r);
 	struct unwind *u = NULL;
 	for (size_t i = 0; any && i < l->tasks.n && !signals_late(l->deadline_ns); i++) {
 		int slot = l->tasks.v[i].slot;

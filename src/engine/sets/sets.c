@@ -15,7 +15,7 @@
 
 #include "ctp/rules.h"
 #include "ctp/there.h"
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_queues.h"
 #include "engine/sets/set_shared.h"
@@ -33,7 +33,7 @@ struct sets {
 	FILE *out;
 	struct set_threads threads;
 	struct proc_tasks last; // threads at the last check
-	uint64_t check_ns, look_ns; // not before
+	uint64_t check_ns, inspect_ns; // not before
 	uint64_t moved;         // of the tables, at the last check
 	uint64_t looked;        // the same at the last look
 	uint32_t incidents;     // looked at
@@ -59,7 +59,7 @@ void sets_free(struct sets *s)
 // ------------------------------------------------------------------ stale rows
 
 // Is the row's number closed now, or another file's? Not where that cannot be told.
-static bool is_stale(const struct look *l, const struct registration *reg)
+static bool is_stale(const struct inspection *l, const struct registration *reg)
 {
 	char link[64];
 	if (!proc_fd_link(l->pid, reg->tfd, link, sizeof(link)))
@@ -79,7 +79,7 @@ static const struct registration *same_registration(const struct registrations *
 }
 
 // The number's present file has a row in the same set.
-static bool has_twin(const struct look *l, const struct registration *reg)
+static bool has_twin(const struct inspection *l, const struct registration *reg)
 {
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *o = &l->registrations.v[i];
@@ -93,13 +93,13 @@ static bool has_twin(const struct look *l, const struct registration *reg)
 static uint32_t gen_of(const struct ctp_region *r, int fd)
 {
 	struct ctp_fd f;
-	return fd >= 0 && look_fd(r, (uint64_t)fd, &f) ? f.gen : 0;
+	return fd >= 0 && inspect_fd(r, (uint64_t)fd, &f) ? f.gen : 0;
 }
 
-static void write_stale(FILE *out, const struct look *l, const struct registration *reg)
+static void write_stale(FILE *out, const struct inspection *l, const struct registration *reg)
 {
 	struct ctp_fd f;
-	if (!look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || !f.closed_gen)
+	if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || !f.closed_gen)
 		return; // closed before anybody watched
 	json_t *o = json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:I, s:b}", "v", 1, "what", "stale", "epfd", reg->epfd,
 			      "epgen", (json_int_t)gen_of(l->r, reg->epfd), "fd", reg->tfd, "gen", (json_int_t)f.closed_gen,
@@ -108,7 +108,7 @@ static void write_stale(FILE *out, const struct look *l, const struct registrati
 }
 
 // A close under way between our two questions makes a live row look dead: it is gone in the second reading.
-static void stale_registrations(FILE *out, struct look *l)
+static void stale_registrations(FILE *out, struct inspection *l)
 {
 	struct registrations again = {0};
 	bool read = false;
@@ -129,13 +129,13 @@ static void stale_registrations(FILE *out, struct look *l)
 
 static json_t *answer(const struct suspect *all, enum proof p)
 {
-	const struct look_answer *a = &all->a[p];
+	const struct inspect_answer *a = &all->a[p];
 	json_t *holds = a->holds == HOLDS_OPEN ? json_null() : json_boolean(a->holds == HOLDS_TRUE), *text = json_string(a->text);
 	return json_pack("{s:s, s:o, s:o}", "id", proof_word(p), "holds", holds, "text", text ? text : json_string("?"));
 }
 
 // What is so of the program as a whole.
-static void write_whole(FILE *out, const struct look *l, const struct suspect *all, uint64_t ns)
+static void write_whole(FILE *out, const struct inspection *l, const struct suspect *all, uint64_t ns)
 {
 	json_t *evidence = json_array();
 	json_array_append_new(evidence, answer(all, PROOF_P0));
@@ -148,7 +148,7 @@ static void write_whole(FILE *out, const struct look *l, const struct suspect *a
 
 // False: a thread was awake or stopped just then, of which more could be told, or its rest ended meanwhile.
 // Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all of it.
-static bool take(struct sets *s, struct look *l)
+static bool take(struct sets *s, struct inspection *l)
 {
 	bool told = true;
 	struct suspect all = {.rule = RULE_CYCLE, .cand = UINT32_MAX, .wait = -1, .turns0 = UINT64_MAX};
@@ -159,23 +159,23 @@ static bool take(struct sets *s, struct look *l)
 	all.c.epoch = UINT64_MAX; // only who sleeps now has slept
 	l->who = &who;
 	l->n = 1;
-	if (look_begin(l))
+	if (inspect_begin(l))
 		return true;
 	rewind(s->out);
 	if (!ftruncate(fileno(s->out), 0)) {
 		set_queues(s->out, l);
 		told = set_threads(s->out, l, &s->threads);
 		stale_registrations(s->out, l);
-		if (look_has_kin(l->r))
+		if (inspect_has_kin(l->r))
 			set_shared(s->out, l);
 		kernel_judge(l);
 		flight_judge(l);
 		quiet_judge(l);
 		write_whole(s->out, l, &all, ns);
-		told &= !l->rested || (!l->disturbed && all.a[PROOF_P6B].holds != HOLDS_OPEN);
+		told &= !l->idle || (!l->disturbed && all.a[PROOF_P6B].holds != HOLDS_OPEN);
 	}
 	fflush(s->out);
-	look_deinit(l);
+	inspect_deinit(l);
 	return told;
 }
 
@@ -195,7 +195,7 @@ static uint32_t incidents(const struct ctp_region *r)
 void sets_poll(struct sets *s)
 {
 	uint64_t now = proc_now_ns();
-	if (now < s->check_ns || now < s->look_ns)
+	if (now < s->check_ns || now < s->inspect_ns)
 		return;
 	uint64_t moved = movement(s->r);
 	s->check_ns = now + CHECK_MS * MS;
@@ -203,20 +203,20 @@ void sets_poll(struct sets *s)
 		return;
 	struct proc_tasks tasks = {0};
 	bool same = moved == s->moved && !proc_tasks_read(s->pid, false, &tasks);
-	bool rested = same && s->last.n && proc_tasks_still(&s->last, &tasks);
+	bool idle = same && s->last.n && proc_tasks_still(&s->last, &tasks);
 	proc_tasks_deinit(&s->last);
 	s->last = tasks;
 	s->moved = moved;
-	if (!rested)
+	if (!idle)
 		return;
 	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r)) {
-		struct look l = {.r = s->r, .pid = s->pid, .rested = true, .deadline_ns = now + LIVE_MS * MS};
+		struct inspection l = {.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
 		take(s, &l);
 	}
 	s->looked = moved;
 	s->incidents = incidents(s->r);
 	uint64_t cost = proc_now_ns() - now;
-	s->look_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
+	s->inspect_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
 }
 
 // Was a number closed that had a registration, so that the row may live on?
@@ -231,7 +231,7 @@ static bool any_closed(const struct ctp_region *r)
 
 // Does no thread run for so long? *stopped: it was seen stopped by somebody, then or before.
 // False at once if that would take until after end_ns.
-static bool rests(pid_t pid, unsigned ms, uint64_t end_ns, bool *stopped)
+static bool idle_for(pid_t pid, unsigned ms, uint64_t end_ns, bool *stopped)
 {
 	struct proc_tasks before = {0}, after = {0};
 	uint64_t until_ns = proc_now_ns() + ms * MS; // by the clock: we may be held up ourselves
@@ -249,14 +249,14 @@ static bool rests(pid_t pid, unsigned ms, uint64_t end_ns, bool *stopped)
 }
 
 // A program that is stopped and continued again and again rests for shorter times, and has longer to do so.
-static bool rests_between(pid_t pid, uint64_t until_ns, bool *stopped)
+static bool idle_between(pid_t pid, uint64_t until_ns, bool *stopped)
 {
-	if (!*stopped && rests(pid, CHECK_MS, until_ns, stopped))
+	if (!*stopped && idle_for(pid, CHECK_MS, until_ns, stopped))
 		return true;
 	while (*stopped && !signals_late(until_ns)) {
 		while (proc_stopped(pid) && !signals_late(until_ns))
 			nanosleep(&(struct timespec){.tv_nsec = MS / 4}, NULL);
-		if (rests(pid, SHORT_MS, until_ns, stopped))
+		if (idle_for(pid, SHORT_MS, until_ns, stopped))
 			return true;
 	}
 	return false;
@@ -265,18 +265,18 @@ static bool rests_between(pid_t pid, uint64_t until_ns, bool *stopped)
 void sets_final(struct sets *s, uint64_t end_ns)
 {
 	uint64_t now = proc_now_ns();
-	struct look l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
+	struct inspection l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
 	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
 	if (!waits && !incidents(s->r) && !any_closed(s->r))
 		return;
 	bool stopped = false;
-	l.rested = waits && rests_between(s->pid, l.deadline_ns, &stopped);
+	l.idle = waits && idle_between(s->pid, l.deadline_ns, &stopped);
 	for (int tries = 0; !take(s, &l) && tries < TRIES; tries++) {
 		uint64_t awake_ns = now + AWAKE_MS * MS;
 		if (signals_late(stopped || l.deadline_ns < awake_ns ? l.deadline_ns : awake_ns))
 			break;
-		if (waits && (l.rested || stopped))
-			l.rested = rests_between(s->pid, l.deadline_ns, &stopped);
+		if (waits && (l.idle || stopped))
+			l.idle = idle_between(s->pid, l.deadline_ns, &stopped);
 		else
 			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
 	}

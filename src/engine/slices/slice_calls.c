@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 #include "ctp/seq.h"
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/slices/slice.h"
 
 enum { NONBLOCK = 04000 };
@@ -108,7 +108,7 @@ static enum slice_kind judge_fd(const struct ctp_region *r, pid_t pid, int fd, s
 	bool nonblock = proc_field(text, "flags:", 8) & NONBLOCK;
 	free(text);
 	b->fd = fd;
-	if (look_fd(r, (uint64_t)fd, &f)) {
+	if (inspect_fd(r, (uint64_t)fd, &f)) {
 		b->gen = f.gen;
 		b->fd_kind = f.kind;
 	}

@@ -5,7 +5,7 @@
 // looked through, so this is asked once of a slice, and only of one that lasts.
 #include "ctp/seq.h"
 #include "ctp/there.h"
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/slices/slice.h"
 
 static bool is_served(const struct slice_served *v, int32_t set)
@@ -24,7 +24,7 @@ static bool waits_on(const struct ctp_region *r, const struct ctp_state *st, int
 	for (uint32_t i = 0; i < st->nwaits && i < CTP_WAITS; i++) {
 		const struct ctp_wait *w = &st->waits[i];
 		struct ctp_fd f;
-		if (w->fd < 0 || !look_fd(r, (uint64_t)w->fd, &f) || f.life != CTP_FD_OPEN || f.gen != w->gen)
+		if (w->fd < 0 || !inspect_fd(r, (uint64_t)w->fd, &f) || f.life != CTP_FD_OPEN || f.gen != w->gen)
 			continue;
 		*set = w->epfd >= 0 ? w->epfd : f.reg_epfd;
 		if (*set >= 0 || f.polled)

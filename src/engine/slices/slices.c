@@ -17,7 +17,7 @@
 
 #include "ctp/rules.h"
 #include "ctp/seq.h"
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/target/names.h"
 #include "engine/slices/slice.h"
 
@@ -347,7 +347,7 @@ static bool polls_a_set(const struct slices *s, uint64_t addr, uint64_t bytes)
 	size_t n = proc_peek(s->pid, addr, p, bytes < sizeof(p) ? bytes : sizeof(p), false) / sizeof(*p);
 	for (size_t i = 0; i < n; i++) {
 		struct ctp_fd f;
-		if (p[i].fd >= 0 && look_fd(s->r, (uint64_t)p[i].fd, &f) && f.kind == CTP_FD_EPOLL)
+		if (p[i].fd >= 0 && inspect_fd(s->r, (uint64_t)p[i].fd, &f) && f.kind == CTP_FD_EPOLL)
 			return true;
 	}
 	return false;

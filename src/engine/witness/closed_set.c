@@ -32,10 +32,10 @@ bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *f
 	struct ctp_walk w = ctp_walk_fds(r);
 	if (s->wait >= 0) {
 		*fd = s->s.waits[s->wait].fd;
-		return look_fd(r, (uint64_t)*fd, f) && f->life == CTP_FD_OPEN && f->gen == s->s.waits[s->wait].gen;
+		return inspect_fd(r, (uint64_t)*fd, f) && f->life == CTP_FD_OPEN && f->gen == s->s.waits[s->wait].gen;
 	}
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
-		if (r->fds[i].reg_epfd == s->c.fd && look_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
+		if (r->fds[i].reg_epfd == s->c.fd && inspect_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
 		    f->reg_epgen == s->c.gen && leads(f, &s->s)) {
 			*fd = (int)i;
 			return true;
@@ -49,7 +49,7 @@ static int other_number(const struct ctp_region *r, const struct suspect *s)
 	struct ctp_walk w = ctp_walk_fds(r);
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_fd f;
-		if (r->fds[i].desc == s->c.was.desc && look_fd(r, i, &f) && f.life == CTP_FD_OPEN &&
+		if (r->fds[i].desc == s->c.was.desc && inspect_fd(r, i, &f) && f.life == CTP_FD_OPEN &&
 		    f.desc == s->c.was.desc)
 			return (int)i;
 	}
@@ -57,11 +57,11 @@ static int other_number(const struct ctp_region *r, const struct suspect *s)
 }
 
 // A thread asleep in a wait that it entered before the close has the set still.
-static int waiting_thread(const struct look *l, const struct suspect *s)
+static int waiting_thread(const struct inspection *l, const struct suspect *s)
 {
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
-		if (!look_in_epoll(t) || (int)t->args[0] != s->c.fd)
+		if (!inspect_in_epoll(t) || (int)t->args[0] != s->c.fd)
 			continue;
 		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_since > s->c.time;
 		if (!after)
@@ -71,13 +71,13 @@ static int waiting_thread(const struct look *l, const struct suspect *s)
 }
 
 // Does a socket of the process hold descriptors that are on their way?
-static bool in_a_message(const struct look *l)
+static bool in_a_message(const struct inspection *l)
 {
 	struct ctp_walk w = ctp_walk_fds(l->r);
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_fd *f = &l->r->fds[i];
 		char name[40], *text;
-		if (w.rows % 256 == 0 && look_late(l))
+		if (w.rows % 256 == 0 && inspect_late(l))
 			return true; // that cannot be told any more
 		if (f->life != CTP_FD_OPEN || (f->kind != CTP_FD_UNIX && f->kind != CTP_FD_OTHER))
 			continue;
@@ -93,7 +93,7 @@ static bool in_a_message(const struct look *l)
 }
 
 // A thread that sleeps in poll or select with the open fd in its set.
-static int polling_thread(const struct look *l, int fd)
+static int polling_thread(const struct inspection *l, int fd)
 {
 	for (size_t i = 0; l->polled && i < l->tasks.n; i++)
 		if (polled_has(&l->polled[i], fd))
@@ -102,7 +102,7 @@ static int polling_thread(const struct look *l, int fd)
 }
 
 // A row of the open fd, under whatever number.
-static const struct registration *registration_of(const struct look *l, int fd)
+static const struct registration *registration_of(const struct inspection *l, int fd)
 {
 	char path[64];
 	struct stat st;
@@ -117,60 +117,60 @@ static const struct registration *registration_of(const struct look *l, int fd)
 	return NULL;
 }
 
-static void judge_p3(const struct look *l, struct suspect *s, int fd, const struct ctp_fd *f)
+static void judge_p3(const struct inspection *l, struct suspect *s, int fd, const struct ctp_fd *f)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	int number = other_number(l->r, s), tid = waiting_thread(l, s), polls = polling_thread(l, fd);
 	const struct registration *reg = l->registrations.complete ? registration_of(l, fd) : NULL;
 	if (!l->registrations.complete)
-		look_say(a, HOLDS_OPEN, "not all epoll registrations could be read");
+		inspect_say(a, HOLDS_OPEN, "not all epoll registrations could be read");
 	else if (reg)
-		look_say(a, HOLDS_FALSE, "fd %d#%u is registered in epoll fd %d", fd, f->gen, reg->epfd);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered in epoll fd %d", fd, f->gen, reg->epfd);
 	else if (polls)
-		look_say(a, HOLDS_FALSE, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
+		inspect_say(a, HOLDS_FALSE, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
 	else if (number >= 0)
-		look_say(a, HOLDS_FALSE, "the set lives on as fd %d", number);
+		inspect_say(a, HOLDS_FALSE, "the set lives on as fd %d", number);
 	else if (tid)
-		look_say(a, HOLDS_FALSE, "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
-	else if (look_has_kin(l->r))
-		look_say(a, HOLDS_OPEN, "the program has forked: another process may have the set");
+		inspect_say(a, HOLDS_FALSE, "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
+	else if (inspect_has_kin(l->r))
+		inspect_say(a, HOLDS_OPEN, "the program has forked: another process may have the set");
 	else if (in_a_message(l))
-		look_say(a, HOLDS_OPEN, "a message that carries descriptors is on its way: the set may be one of them");
+		inspect_say(a, HOLDS_OPEN, "a message that carries descriptors is on its way: the set may be one of them");
 	else
-		look_say(a, HOLDS_TRUE, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
+		inspect_say(a, HOLDS_TRUE, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
 			 s->c.gen, fd, f->gen, l->registrations.n, l->registrations.nsets);
 }
 
 // Another registration that leads to it, or another thing that it waits for.
-static void judge_p2(const struct look *l, struct suspect *s, int fd, const struct ctp_fd *f)
+static void judge_p2(const struct inspection *l, struct suspect *s, int fd, const struct ctp_fd *f)
 {
-	struct look_answer *a = &s->a[PROOF_P2];
+	struct inspect_answer *a = &s->a[PROOF_P2];
 	bool own = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
 	for (size_t i = 0; i < l->registrations.n; i++)
-		if (l->registrations.v[i].data == data || look_references(s, l->registrations.v[i].data)) {
-			look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
+		if (l->registrations.v[i].data == data || inspect_references(s, l->registrations.v[i].data)) {
+			inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 			return;
 		}
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
-		look_say(a, HOLDS_OPEN, "it waits for more things than fd %d#%u", fd, f->gen);
+		inspect_say(a, HOLDS_OPEN, "it waits for more things than fd %d#%u", fd, f->gen);
 	else if (s->wait < 0 && ctp_was_served(f, &s->s))
-		look_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
+		inspect_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
 	else if (ctp_in_pool(&s->s))
-		look_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
+		inspect_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
 	else if (!l->registrations.complete)
-		look_say(a, HOLDS_OPEN, "whether another registration leads to it could not be read");
+		inspect_say(a, HOLDS_OPEN, "whether another registration leads to it could not be read");
 	else
-		look_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);
 }
 
-void closed_set_judge(struct look *l, struct suspect *s)
+void closed_set_judge(struct inspection *l, struct suspect *s)
 {
 	struct ctp_fd f;
 	int fd;
 	if (!closed_set_wait(l->r, s, &fd, &f)) {
-		look_say(&s->a[PROOF_P2], HOLDS_FALSE, "what it waited for has ended since");
-		look_say(&s->a[PROOF_P3], HOLDS_OPEN, "what it waited for has ended since");
+		inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "what it waited for has ended since");
+		inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "what it waited for has ended since");
 		return;
 	}
 	judge_p2(l, s, fd, &f);

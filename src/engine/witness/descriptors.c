@@ -14,7 +14,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/witness/evidence.h"
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/target/proc.h"
 
 struct named {
@@ -184,7 +184,7 @@ void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_
 	if (!ftruncate(fileno(out), 0))
 		for (uint32_t fd = 0; fd < high && !signals_late(deadline_ns); fd++) {
 			struct ctp_fd f;
-			if ((bits[fd / 8] >> fd % 8 & 1) && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
+			if ((bits[fd / 8] >> fd % 8 & 1) && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
 				write_one(out, &names, pid, (int)fd, &f);
 		}
 	fflush(out);

@@ -91,7 +91,7 @@ static json_t *answers(const struct suspect *s)
 	return a;
 }
 
-static json_t *open_ways(const struct look *l, const struct suspect *s)
+static json_t *open_ways(const struct inspection *l, const struct suspect *s)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < l->nopen; i++)
@@ -102,7 +102,7 @@ static json_t *open_ways(const struct look *l, const struct suspect *s)
 	return a;
 }
 
-static void add_stack(json_t *o, const struct look *l, const struct suspect *s)
+static void add_stack(json_t *o, const struct inspection *l, const struct suspect *s)
 {
 	uint64_t pcs[UNWIND_FRAMES];
 	char text[32];
@@ -117,7 +117,7 @@ static void add_stack(json_t *o, const struct look *l, const struct suspect *s)
 	json_object_set_new(o, "stack", a);
 }
 
-void evidence_write(FILE *out, const struct look *l, struct suspect *s, uint64_t ns, const char *look)
+void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, uint64_t ns, const char *look)
 {
 	uint64_t d = digest(s, look);
 	if (!out || d == s->said)

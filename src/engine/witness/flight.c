@@ -33,19 +33,19 @@ static bool delivered(const struct ctp_region *r, const struct suspect *s)
 		return closed_set_wait(r, s, &fd, &f) && f.event_time > s->s.since;
 	if (s->c.was.event_time > s->s.since)
 		return true;
-	return s->c.fd >= 0 && look_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen && f.event_time > s->s.since;
+	return s->c.fd >= 0 && inspect_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen && f.event_time > s->s.since;
 }
 
-static bool asleep_in_it(const struct look *l, const struct proc_task *t)
+static bool asleep_in_it(const struct inspection *l, const struct proc_task *t)
 {
 	if (!t->hooked || t->slot < 0)
 		return false;
 	const struct ctp_thread *c = &l->threads[t->slot];
-	return look_in_wait(t, c->wait_call) &&
+	return inspect_in_wait(t, c->wait_call) &&
 	       ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);
 }
 
-static const struct proc_task *task_of(const struct look *l, uint32_t slot)
+static const struct proc_task *task_of(const struct inspection *l, uint32_t slot)
 {
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (l->tasks.v[i].slot == (int)slot)
@@ -58,17 +58,17 @@ static const struct proc_task *task_of(const struct look *l, uint32_t slot)
 static bool could_take(const struct ctp_region *r, const struct ctp_thread *t, const struct suspect *s)
 {
 	struct ctp_fd f;
-	bool now = s->c.fd >= 0 && look_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen;
+	bool now = s->c.fd >= 0 && inspect_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen;
 	return t->polls || (t->sets && (s->c.was.polled || s->c.was.polled_out || (now && (f.polled || f.polled_out))));
 }
 
-static void judge_p4(struct look *l, struct suspect *s)
+static void judge_p4(struct inspection *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[PROOF_P4];
+	struct inspect_answer *a = &s->a[PROOF_P4];
 	unsigned after = 0, inside = 0;
 	// Whoever took the event may still pass it on, until all have slept again.
 	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {
-		look_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
+		inspect_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
 			 s->c.fd, s->c.gen);
 		return;
 	}
@@ -82,38 +82,38 @@ static void judge_p4(struct look *l, struct suspect *s)
 		} else if (t && asleep_in_it(l, t)) {
 			inside++;
 		} else { // dead it may be: killed with the event in its hands
-			look_say(a, HOLDS_OPEN, "thread %u has not entered a wait since %s: it may hold an event", c->tid, event_of(s));
+			inspect_say(a, HOLDS_OPEN, "thread %u has not entered a wait since %s: it may hold an event", c->tid, event_of(s));
 			return;
 		}
 	}
 	if (l->shared == SHARED_NOT_ASKED)
-		l->shared = look_has_kin(l->r) && registrations_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
+		l->shared = inspect_has_kin(l->r) && registrations_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
 	if (l->shared == SHARED)
-		look_say(a, HOLDS_OPEN, "the program has forked, and another process may share its epoll set");
+		inspect_say(a, HOLDS_OPEN, "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
-		look_say(a, HOLDS_TRUE, "no thread ever polled");
+		inspect_say(a, HOLDS_TRUE, "no thread ever polled");
 	else
-		look_say(a, HOLDS_TRUE, "%u of %u polling threads waited anew after %s, %u never left",
+		inspect_say(a, HOLDS_TRUE, "%u of %u polling threads waited anew after %s, %u never left",
 			 after, after + inside, event_of(s), inside);
 }
 
 // Asleep in a wait that gives the others a chance: a loop's, with a timeout other than 0, or a futex.
-static bool sleeps(const struct look *l, const struct proc_task *t)
+static bool sleeps(const struct inspection *l, const struct proc_task *t)
 {
 	if (t->state != 'S')
 		return false;
 	if (t->nr == SYS_futex)
 		return true;
-	if (t->slot >= 0 && look_in_wait(t, l->threads[t->slot].wait_call) && (l->threads[t->slot].wait_seq & 1))
+	if (t->slot >= 0 && inspect_in_wait(t, l->threads[t->slot].wait_call) && (l->threads[t->slot].wait_seq & 1))
 		return ctp_loop_waits(&l->threads[t->slot]);
-	if (!look_in_epoll(t))
+	if (!inspect_in_epoll(t))
 		return false;
 	return t->nr != SYS_epoll_pwait2 && (int)t->args[3] != 0;
 }
 
-static void judge_p5(struct look *l, struct suspect *s)
+static void judge_p5(struct inspection *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[PROOF_P5];
+	struct inspect_answer *a = &s->a[PROOF_P5];
 	unsigned n = 0;
 	for (uint32_t i = 0; i < l->nthreads; i++) {
 		const struct ctp_thread *c = &l->threads[i];
@@ -125,19 +125,19 @@ static void judge_p5(struct look *l, struct suspect *s)
 		if (c->slept_epoch >= s->c.epoch || (t && !exits && sleeps(l, t)))
 			continue;
 		bool awake = t && t->state != 'S' && !proc_task_dead(t) && !proc_task_stopped(t);
-		look_say(a, awake ? HOLDS_FALSE : HOLDS_OPEN, "thread %u, which runs coroutines, has not slept in its wait since %s",
+		inspect_say(a, awake ? HOLDS_FALSE : HOLDS_OPEN, "thread %u, which runs coroutines, has not slept in its wait since %s",
 			 c->tid, event_of(s));
 		return;
 	}
 	uint64_t turns = l->turns > s->turns0 ? l->turns - s->turns0 : 0;
 	if (turns)
-		look_say(a, HOLDS_TRUE, "the loop went to sleep %llu time%s since %s",
+		inspect_say(a, HOLDS_TRUE, "the loop went to sleep %llu time%s since %s",
 			 (unsigned long long)turns, turns == 1 ? "" : "s", event_of(s));
 	else
-		look_say(a, HOLDS_TRUE, n == 1 ? "the thread that runs coroutines sleeps" : "all %u threads that run coroutines sleep", n);
+		inspect_say(a, HOLDS_TRUE, n == 1 ? "the thread that runs coroutines sleeps" : "all %u threads that run coroutines sleep", n);
 }
 
-static bool owes_sleep(const struct look *l, uint32_t slot)
+static bool owes_sleep(const struct inspection *l, uint32_t slot)
 {
 	const struct ctp_thread *c = &l->threads[slot];
 	const struct proc_task *t = task_of(l, slot);
@@ -150,10 +150,10 @@ static bool owes_sleep(const struct look *l, uint32_t slot)
 }
 
 // A thread that was met awake: its state now. False if it has none.
-static bool meet_again(struct look *l, uint32_t slot)
+static bool meet_again(struct inspection *l, uint32_t slot)
 {
 	struct proc_task now;
-	look_thread(l, slot);
+	inspect_thread(l, slot);
 	if (!proc_task_read(l->pid, (int)l->threads[slot].tid, true, &now))
 		return false;
 	for (size_t k = 0; k < l->tasks.n; k++)
@@ -167,7 +167,7 @@ static bool meet_again(struct look *l, uint32_t slot)
 
 // A loop that a timer wakes now and then, or that waits for a CPU, sleeps in
 // between: at the last look there is time to see it.
-static void let_sleep(struct look *l)
+static void let_sleep(struct inspection *l)
 {
 	uint64_t until = proc_now_ns() + LET_SLEEP_NS;
 	bool met = false;
@@ -179,10 +179,10 @@ static void let_sleep(struct look *l)
 			met = true;
 		}
 	if (met)
-		look_mark_hooked(l);
+		inspect_mark_hooked(l);
 }
 
-void flight_judge(struct look *l)
+void flight_judge(struct inspection *l)
 {
 	if (l->final)
 		let_sleep(l);
@@ -194,21 +194,21 @@ void flight_judge(struct look *l)
 
 void flight_tables(const struct ctp_region *r, struct suspect *s)
 {
-	struct look_answer *p4 = &s->a[PROOF_P4], *p5 = &s->a[PROOF_P5];
+	struct inspect_answer *p4 = &s->a[PROOF_P4], *p5 = &s->a[PROOF_P5];
 	uint32_t high = ctp_load32(&r->ext->thread_high);
-	look_say(p4, HOLDS_TRUE, "every polling thread waited anew after %s", event_of(s));
-	look_say(p5, HOLDS_TRUE, "every thread that runs coroutines slept after %s", event_of(s));
-	if (look_has_kin(r))
-		look_say(p4, HOLDS_OPEN, "the program has forked: another process may share the epoll set");
+	inspect_say(p4, HOLDS_TRUE, "every polling thread waited anew after %s", event_of(s));
+	inspect_say(p5, HOLDS_TRUE, "every thread that runs coroutines slept after %s", event_of(s));
+	if (inspect_has_kin(r))
+		inspect_say(p4, HOLDS_OPEN, "the program has forked: another process may share the epoll set");
 	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
 		const struct ctp_thread *t = &r->threads[i];
 		if (ctp_load32(&t->life) != CTP_THREAD_LIVE)
 			continue;
 		if (could_take(r, t, s) && ctp_load64(&t->seen) < s->c.epoch)
-			look_say(p4, HOLDS_OPEN, "thread %u had not entered a wait since %s when the program ended", t->tid, event_of(s));
+			inspect_say(p4, HOLDS_OPEN, "thread %u had not entered a wait since %s when the program ended", t->tid, event_of(s));
 		if (t->switches && ctp_load64(&t->slept_epoch) < s->c.epoch)
-			look_say(p5, HOLDS_OPEN, "thread %u had not slept since %s when the program ended", t->tid, event_of(s));
+			inspect_say(p5, HOLDS_OPEN, "thread %u had not slept since %s when the program ended", t->tid, event_of(s));
 	}
 	if (delivered(r, s) && p5->holds != HOLDS_TRUE)
-		look_say(p4, HOLDS_OPEN, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
+		inspect_say(p4, HOLDS_OPEN, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
 }

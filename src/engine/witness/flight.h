@@ -3,8 +3,8 @@
 // flight.h - P4 and P5: whether an event may have been delivered, and not handled yet.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
-void flight_judge(struct look *l);
+void flight_judge(struct inspection *l);
 // The same from the tables alone, after the program has ended.
 void flight_tables(const struct ctp_region *r, struct suspect *s);

@@ -32,9 +32,9 @@ static const struct { uint32_t bit; const char *text; } GAPS[] = {
 	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
 };
 
-static bool thread_hidden(const struct look *l, const struct proc_task *t)
+static bool thread_hidden(const struct inspection *l, const struct proc_task *t)
 {
-	if (!look_in_epoll(t))
+	if (!inspect_in_epoll(t))
 		return false;
 	if (t->slot < 0)
 		return true;
@@ -43,44 +43,44 @@ static bool thread_hidden(const struct look *l, const struct proc_task *t)
 }
 
 // A row that the tables do not know: its number was never seen, or is open and said to be registered nowhere.
-static bool unknown_to_tables(const struct look *l, const struct registration *reg)
+static bool unknown_to_tables(const struct inspection *l, const struct registration *reg)
 {
 	struct ctp_fd f;
-	if (!look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life == CTP_FD_UNKNOWN)
+	if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life == CTP_FD_UNKNOWN)
 		return true;
 	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0 || (f.flags & CTP_FD_MANYREGS))
 		return false;
 	return registrations_is_open_as(l->pid, reg, reg->tfd) != 0;
 }
 
-static void judge_p0(struct look *l)
+static void judge_p0(struct inspection *l)
 {
-	struct look_answer a;
+	struct inspect_answer a;
 	uint32_t gaps = ctp_load32(&l->r->ext->gaps);
-	look_say(&a, HOLDS_TRUE, "the tables are complete: no wait and no registration that they do not know");
+	inspect_say(&a, HOLDS_TRUE, "the tables are complete: no wait and no registration that they do not know");
 	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
 		if (gaps & GAPS[i].bit)
-			look_say(&a, HOLDS_FALSE, "%s", GAPS[i].text);
+			inspect_say(&a, HOLDS_FALSE, "%s", GAPS[i].text);
 	if (l->registrations.uring)
-		look_say(&a, HOLDS_FALSE, "io_uring or AIO is in use: a request keeps a closed file alive");
+		inspect_say(&a, HOLDS_FALSE, "io_uring or AIO is in use: a request keeps a closed file alive");
 	if (a.holds == HOLDS_TRUE && !l->registrations.complete)
-		look_say(&a, HOLDS_OPEN, "not all epoll registrations could be read");
+		inspect_say(&a, HOLDS_OPEN, "not all epoll registrations could be read");
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.nsets; i++) {
 		struct ctp_fd f;
-		if (!look_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
-			look_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks", l->registrations.sets[i]);
+		if (!inspect_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
+			inspect_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks", l->registrations.sets[i]);
 	}
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->tasks.n; i++)
 		if (thread_hidden(l, &l->tasks.v[i]))
-			look_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
+			inspect_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.n; i++) {
-		if (i % 1024 == 1023 && look_late(l))
-			look_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
+		if (i % 1024 == 1023 && inspect_late(l))
+			inspect_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
 		else if (unknown_to_tables(l, &l->registrations.v[i]))
-			look_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks", l->registrations.v[i].tfd,
+			inspect_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks", l->registrations.v[i].tfd,
 				 l->registrations.v[i].epfd);
 	}
-	look_say_all(l, PROOF_P0, a.holds, a.text);
+	inspect_say_all(l, PROOF_P0, a.holds, a.text);
 }
 
 // ------------------------------------------------------------------------ P3
@@ -100,13 +100,13 @@ static bool opened_anew(unsigned call)
 enum belongs { OTHERS, MAYBE, ITS };
 
 // What file a row holds is asked once a look: of thousands of suspects, and the kernel looks through the set each time.
-static void ask_file(const struct look *l, struct registration *reg)
+static void ask_file(const struct inspection *l, struct registration *reg)
 {
 	struct ctp_fd f;
 	reg->file = REGISTRATION_UNKNOWN;
-	if (look_late(l))
+	if (inspect_late(l))
 		return;
-	bool known = look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
+	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
 	int same = known ? registrations_is_open_as(l->pid, reg, reg->tfd) : 0;
 	reg->file = same == 1 ? REGISTRATION_NUMBERS : same == 0 ? REGISTRATION_ANOTHERS : REGISTRATION_UNKNOWN;
 	reg->desc = known ? f.desc : 0;
@@ -114,7 +114,7 @@ static void ask_file(const struct look *l, struct registration *reg)
 }
 
 // Does the row hold the description that suspect `s` waits for?
-static enum belongs registration_of(const struct look *l, const struct suspect *s, struct registration *reg)
+static enum belongs registration_of(const struct inspection *l, const struct suspect *s, struct registration *reg)
 {
 	const struct ctp_cand *c = &s->c;
 	if (!c->ino && !c->dev)
@@ -133,7 +133,7 @@ static enum belongs registration_of(const struct look *l, const struct suspect *
 }
 
 // Has sat in a call on F since before the close: the kernel keeps the file, and its rows, meanwhile.
-static bool in_io_of(const struct look *l, const struct suspect *s, const struct proc_task *t)
+static bool in_io_of(const struct inspection *l, const struct suspect *s, const struct proc_task *t)
 {
 	if (t->slot >= 0) {
 		const struct ctp_thread *c = &l->threads[t->slot];
@@ -152,7 +152,7 @@ static bool in_io_of(const struct look *l, const struct suspect *s, const struct
 
 // Sleeps in poll or select, for F perhaps: 1 it does, 0 not, -1 not known. One that
 // was entered before the close has the file still; after it the number is another's.
-static int polls_for(const struct look *l, const struct suspect *s, size_t task)
+static int polls_for(const struct inspection *l, const struct suspect *s, size_t task)
 {
 	const struct proc_task *t = &l->tasks.v[task];
 	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
@@ -167,40 +167,40 @@ static int polls_for(const struct look *l, const struct suspect *s, size_t task)
 	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;
 }
 
-bool kernel_threads_hold(struct look *l, struct suspect *s)
+bool kernel_threads_hold(struct inspection *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (in_io_of(l, s, t)) {
-			look_say(a, HOLDS_FALSE, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
+			inspect_say(a, HOLDS_FALSE, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
 				 s->c.fd, s->c.gen);
 			return true;
 		}
 		int p = polls_for(l, s, i);
 		if (p) {
-			look_say(a, p == 1 ? HOLDS_FALSE : HOLDS_OPEN, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
+			inspect_say(a, p == 1 ? HOLDS_FALSE : HOLDS_OPEN, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
 				 s->c.fd, s->c.gen);
 			return true;
 		}
 		if ((t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall) && !proc_task_dead(t)) {
-			look_say(a, HOLDS_OPEN, "it cannot be seen what thread %d sleeps in", t->tid);
+			inspect_say(a, HOLDS_OPEN, "it cannot be seen what thread %d sleeps in", t->tid);
 			return true;
 		}
 	}
 	return false;
 }
 
-static void judge_p3(struct look *l, struct suspect *s)
+static void judge_p3(struct inspection *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!l->registrations.complete) {
-		look_say(a, HOLDS_OPEN, l->registrations.denied ? "the kernel does not show the program's descriptors" :
+		inspect_say(a, HOLDS_OPEN, l->registrations.denied ? "the kernel does not show the program's descriptors" :
 						 "too many registrations to read them all while the program runs");
 		return;
 	}
 	if (!s->c.ino && !s->c.dev) {
-		look_say(a, HOLDS_OPEN, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_OPEN, "it is not known which file fd %d#%u was", s->c.fd, s->c.gen);
 		return;
 	}
 	for (size_t i = 0; i < l->registrations.n; i++) {
@@ -208,7 +208,7 @@ static void judge_p3(struct look *l, struct suspect *s)
 		enum belongs b = registration_of(l, s, reg);
 		if (b == OTHERS)
 			continue;
-		look_say(a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
+		inspect_say(a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
 			 b == ITS ? "fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
 				    "fd %d#%u may still be registered, as fd %d in epoll fd %d",
 			 s->c.fd, s->c.gen, reg->tfd, reg->epfd);
@@ -216,18 +216,18 @@ static void judge_p3(struct look *l, struct suspect *s)
 	}
 	if (kernel_threads_hold(l, s))
 		return;
-	if (*l->unseen) {
-		look_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->unseen);
+	if (*l->hidden) {
+		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
 		return;
 	}
 	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
 	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
-		look_say(a, HOLDS_TRUE, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
 	else if (epfd >= 0)
-		look_say(a, HOLDS_TRUE, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
+		inspect_say(a, HOLDS_TRUE, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
 			 s->c.gen, epfd, l->registrations.n, l->registrations.nsets);
 	else
-		look_say(a, HOLDS_TRUE, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
+		inspect_say(a, HOLDS_TRUE, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
 			 l->registrations.n, l->registrations.nsets);
 }
 
@@ -258,63 +258,63 @@ static const char *link_of(const struct suspect *s)
 	const struct ctp_link_seen seen = {
 		.registered = f->reg_epfd >= 0,
 		.polled = f->polled > s->s.since || f->polled_out > s->s.since,
-		.points_in = look_references(s, f->reg_data),
+		.points_in = inspect_references(s, f->reg_data),
 	};
 	enum ctp_link link = ctp_wait_link(f, &s->s, wait_of(s), &seen);
 	return link == CTP_LINK_NONE || (link != CTP_LINK_OWN && may_be_done(s)) ? NULL : texts[link];
 }
 
 // Another live row that leads to C.
-static const struct registration *other_registration(const struct look *l, const struct suspect *s)
+static const struct registration *other_registration(const struct inspection *l, const struct suspect *s)
 {
 	bool has = s->c.was.reg_epfd >= 0;
 	uint64_t data = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ?
 			s->s.waits[s->wait].data : s->c.was.reg_data;
 	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	for (size_t i = 0; i < l->registrations.n; i++)
-		if ((has && l->registrations.v[i].data == data) || look_references(s, l->registrations.v[i].data))
+		if ((has && l->registrations.v[i].data == data) || inspect_references(s, l->registrations.v[i].data))
 			return &l->registrations.v[i];
 	return NULL;
 }
 
 // Another thing that C itself said it waits for, and that is still there.
-const struct ctp_wait *kernel_other_wait(const struct look *l, const struct suspect *s)
+const struct ctp_wait *kernel_other_wait(const struct inspection *l, const struct suspect *s)
 {
 	for (uint32_t i = 0; i < s->s.nwaits && i < CTP_WAITS; i++) {
 		const struct ctp_wait *w = &s->s.waits[i];
 		struct ctp_fd f;
 		if (w->fd == s->c.fd && w->gen == s->c.gen)
 			continue;
-		if (w->fd >= 0 && look_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen && f.life == CTP_FD_OPEN)
+		if (w->fd >= 0 && inspect_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen && f.life == CTP_FD_OPEN)
 			return w;
 	}
 	return NULL;
 }
 
-static void judge_p2(struct look *l, struct suspect *s)
+static void judge_p2(struct inspection *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[PROOF_P2];
+	struct inspect_answer *a = &s->a[PROOF_P2];
 	const char *how = link_of(s);
 	const struct registration *reg = other_registration(l, s);
 	const struct ctp_wait *w = kernel_other_wait(l, s);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
-		look_say(a, HOLDS_FALSE, "it waits for more things than were kept");
+		inspect_say(a, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (w)
-		look_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (reg)
-		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", reg->tfd, reg->epfd);
+		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", reg->tfd, reg->epfd);
 	else if (ctp_in_pool(&s->s))
-		look_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
 	else if (!how && may_be_done(s))
-		look_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
 	else if (!how)
-		look_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
+		inspect_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
 			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
 			 ", but it stood in a set that was polled after it suspended" : "");
 	else if (!l->registrations.complete)
-		look_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
+		inspect_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
 	else
-		look_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
 }
 
 static int by_id(const void *a, const void *b)
@@ -325,7 +325,7 @@ static int by_id(const void *a, const void *b)
 
 // An open descriptor that leads to C as well: registered, and C added it in any
 // slice, or it woke it before; or polled since C suspended, and it woke it before.
-static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
+static void others_of(struct inspection *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
 {
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
@@ -334,30 +334,30 @@ static void others_of(struct look *l, uint64_t id, int fd, const struct ctp_fd *
 		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == HOLDS_FALSE)
 			continue;
 		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
-			look_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd, f->gen,
+			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd, f->gen,
 				 f->reg_epfd >= 0 ? "registered" : "polled", how);
 	}
 }
 
 // What nobody has refuted may still be, in what was not looked at.
-void kernel_unsettle(struct look *l, bool stuck)
+void kernel_unsettle(struct inspection *l, bool stuck)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
-			look_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every registration");
+			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every registration");
 }
 
 // Open descriptors that lead to a suspect, too.
-static void other_fds(struct look *l)
+static void other_fds(struct inspection *l)
 {
 	struct ctp_walk w = ctp_walk_fds(l->r);
 	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
-		if (w.rows % 4096 == 0 && look_late(l)) {
+		if (w.rows % 4096 == 0 && inspect_late(l)) {
 			kernel_unsettle(l, false);
 			return;
 		}
-		if (l->r->fds[fd].life != CTP_FD_OPEN || !look_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
+		if (l->r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
 		    (f.reg_epfd < 0 && !f.polled && !f.polled_out))
 			continue;
 		if (f.adder)
@@ -369,16 +369,16 @@ static void other_fds(struct look *l)
 	}
 }
 
-void kernel_judge(struct look *l)
+void kernel_judge(struct inspection *l)
 {
 	hidden_fds_find(l);
 	judge_p0(l);
 	for (size_t i = 0; i < l->n; i++) {
 		if (stuck_rule(l->who[i]->rule))
 			continue;
-		if (look_late(l)) {
-			look_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
-			look_say(&l->who[i]->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
+		if (inspect_late(l)) {
+			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
+			inspect_say(&l->who[i]->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
 			continue;
 		}
 		if (l->who[i]->rule == RULE_SET_CLOSED) {

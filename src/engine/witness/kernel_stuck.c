@@ -32,13 +32,13 @@ struct registrations_of {
 	uint32_t events;
 };
 
-static bool is_of(const struct look *l, const struct suspect *s, const struct registration *reg)
+static bool is_of(const struct inspection *l, const struct suspect *s, const struct registration *reg)
 {
 	struct ctp_fd f;
 	if (reg->tfd == s->c.fd)
 		return registrations_is_open_as(l->pid, reg, s->c.fd) == 1;
 	if (reg->ino != s->c.ino || // of most rows, and the cheapest to see
-	    (look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
+	    (inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
 		return false;
 	return registrations_is_open_as(l->pid, reg, s->c.fd) == 1;
 }
@@ -48,15 +48,15 @@ static uint64_t data_of(const struct suspect *s)
 	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ? s->s.waits[s->wait].data : s->c.was.reg_data;
 }
 
-static bool polled(const struct look *l, int epfd)
+static bool polled(const struct inspection *l, int epfd)
 {
 	for (size_t i = 0; i < l->tasks.n; i++)
-		if (look_in_epoll(&l->tasks.v[i]) && (int)l->tasks.v[i].args[0] == epfd)
+		if (inspect_in_epoll(&l->tasks.v[i]) && (int)l->tasks.v[i].args[0] == epfd)
 			return true;
 	return false;
 }
 
-static struct registrations_of registrations_of(const struct look *l, const struct suspect *s)
+static struct registrations_of registrations_of(const struct inspection *l, const struct suspect *s)
 {
 	struct registrations_of o = {.epfd = -1, .tfd = -1};
 	uint32_t directions = stuck_directions(s);
@@ -65,7 +65,7 @@ static struct registrations_of registrations_of(const struct look *l, const stru
 		if (!is_of(l, s, reg))
 			continue;
 		bool armed = (reg->events & directions) || ((reg->events & STUCK_REAL_EVENTS) &&
-			     (reg->data == data_of(s) || look_references(s, reg->data)));
+			     (reg->data == data_of(s) || inspect_references(s, reg->data)));
 		if (armed || !o.n) {
 			o.epfd = reg->epfd;
 			o.tfd = reg->tfd;
@@ -81,11 +81,11 @@ static struct registrations_of registrations_of(const struct look *l, const stru
 
 // ------------------------------------------------------------- the loop's own timers
 
-static bool timed(const struct look *l, const struct proc_task *t)
+static bool timed(const struct inspection *l, const struct proc_task *t)
 {
 	if (t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_timeout_ns > 0)
 		return true;
-	if (look_in_epoll(t))
+	if (inspect_in_epoll(t))
 		return t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] > 0;
 	if (t->nr == SYS_futex)
 		return t->args[3] && (t->args[1] & FUTEX_CMD_MASK) != FUTEX_WAKE;
@@ -93,7 +93,7 @@ static bool timed(const struct look *l, const struct proc_task *t)
 }
 
 // Something that the program itself has set will wake it: what is put off now may be done then.
-static const char *wakes_itself(const struct look *l)
+static const char *wakes_itself(const struct inspection *l)
 {
 	char *text = NULL;
 	bool timers = !proc_slurp(l->pid, "timers", &text, NULL) && *text;
@@ -110,7 +110,7 @@ static const char *wakes_itself(const struct look *l)
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		struct ctp_fd f;
 		const struct registration *reg = &l->registrations.v[i];
-		if ((reg->events & STUCK_REAL_EVENTS) && look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
+		if ((reg->events & STUCK_REAL_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
 		    f.kind == CTP_FD_TIMERFD && stuck_disarmed(l->pid, reg->tfd) != 1)
 			return "an armed timerfd";
 	}
@@ -118,28 +118,28 @@ static const char *wakes_itself(const struct look *l)
 }
 
 // It was told of its event, or another was, and may yet be resumed.
-static bool put_off(const struct look *l, const struct suspect *s, const char *timer, struct look_answer *a)
+static bool put_off(const struct inspection *l, const struct suspect *s, const char *timer, struct inspect_answer *a)
 {
 	if (!timer || (l->turns > s->turns0 + MANY_TURNS && proc_now_ns() > s->found_ns + LONG_NS))
 		return false;
-	look_say(a, HOLDS_OPEN, "its event came, and its turn may be put off: the program has %s", timer);
+	inspect_say(a, HOLDS_OPEN, "its event came, and its turn may be put off: the program has %s", timer);
 	return true;
 }
 
 // ------------------------------------------------------------------------ P3
 
-static void one_shot(struct look *l, struct suspect *s, const struct registrations_of *o, const char *timer)
+static void one_shot(struct inspection *l, struct suspect *s, const struct registrations_of *o, const char *timer)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (o->armed)
-		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
+		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
 	else if (!o->n)
-		look_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else if (o->events & STUCK_REAL_EVENTS)
-		look_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
+		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
 		if (!kernel_threads_hold(l, s))
-			look_say(a, HOLDS_TRUE, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
+			inspect_say(a, HOLDS_TRUE, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
 				 "(events: %x, nothing but flags)%s", s->c.fd, s->c.gen, o->epfd, o->events,
 				 s->ready == 1 ? ", though it is ready" : "");
 }
@@ -147,57 +147,57 @@ static void one_shot(struct look *l, struct suspect *s, const struct registratio
 // An edge that was told to somebody else, or to nobody, before C came to wait.
 static void edge(struct suspect *s, const struct registrations_of *o)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool in = stuck_directions(s) & EPOLLIN, out = stuck_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
 	if (!o->armed || o->edges < o->armed)
-		look_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time >= s->s.since)
-		look_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
 	else if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN))
-		look_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
 			 "try and before it suspended", s->c.fd, s->c.gen, way, o->epfd);
 	else
-		look_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
 			 "not go on until EAGAIN, and no event came since", s->c.fd, s->c.gen, way, o->epfd);
 }
 
-static void delivered(struct look *l, struct suspect *s, const struct registrations_of *o, const char *timer)
+static void delivered(struct inspection *l, struct suspect *s, const struct registrations_of *o, const char *timer)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!o->armed)
-		look_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time < s->s.since)
-		look_say(a, HOLDS_FALSE, "no event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "no event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
 	else if (!put_off(l, s, timer, a))
-		look_say(a, HOLDS_TRUE, "an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
+		inspect_say(a, HOLDS_TRUE, "an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
 			 "still ready", s->c.fd, s->c.gen, o->epfd);
 }
 
-static void wrong_waiter(struct look *l, struct suspect *s, const struct registrations_of *o, const char *timer)
+static void wrong_waiter(struct inspection *l, struct suspect *s, const struct registrations_of *o, const char *timer)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	const struct ctp_fd *f = &s->c.was;
 	if (!o->n)
-		look_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else if (!(f->leads & CTP_ID_MASK) || (f->leads & CTP_ID_MASK) == s->s.id)
-		look_say(a, HOLDS_FALSE, "the registration of fd %d#%u leads to no other", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "the registration of fd %d#%u leads to no other", s->c.fd, s->c.gen);
 	else if (!put_off(l, s, timer, a))
-		look_say(a, HOLDS_TRUE, "the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
+		inspect_say(a, HOLDS_TRUE, "the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
 			 "descriptor is ready still", s->c.fd, s->c.gen, (unsigned long long)(f->leads & CTP_ID_MASK));
 }
 
-static void timer(struct look *l, struct suspect *s, const struct registrations_of *o)
+static void timer(struct inspection *l, struct suspect *s, const struct registrations_of *o)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	int off = stuck_disarmed(l->pid, s->c.fd);
 	if (off <= 0)
-		look_say(a, off ? HOLDS_OPEN : HOLDS_FALSE, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
+		inspect_say(a, off ? HOLDS_OPEN : HOLDS_FALSE, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
 			 s->c.fd, s->c.gen);
 	else if (!o->n)
-		look_say(a, HOLDS_FALSE, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else
-		look_say(a, HOLDS_TRUE, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
 }
 
 static bool asks_ready(const struct suspect *s)
@@ -206,37 +206,37 @@ static bool asks_ready(const struct suspect *s)
 }
 
 // What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
-static bool ready(struct look *l, struct suspect *s, const struct registrations_of *o)
+static bool ready(struct inspection *l, struct suspect *s, const struct registrations_of *o)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!asks_ready(s))
 		return true;
 	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_ready(l->pid, s->c.fd, stuck_directions(s)) : -1;
 	if (s->rule == RULE_ONESHOT)
 		return true;
 	if (s->ready < 0)
-		look_say(a, HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
 	else if (!s->ready)
-		look_say(a, HOLDS_FALSE, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
 	else if (!o->slept)
-		look_say(a, HOLDS_OPEN, "no thread sleeps in epoll fd %d: an event may be on its way", o->epfd);
+		inspect_say(a, HOLDS_OPEN, "no thread sleeps in epoll fd %d: an event may be on its way", o->epfd);
 	return s->ready == 1 && o->slept;
 }
 
-static void judge_p3(struct look *l, struct suspect *s, const char *set)
+static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 {
-	struct look_answer *a = &s->a[PROOF_P3];
+	struct inspect_answer *a = &s->a[PROOF_P3];
 	struct ctp_fd f;
 	if (s->rule == RULE_PARKED) {
-		look_say(a, HOLDS_TRUE, "no registration, no read or write that had to wait, no timer");
+		inspect_say(a, HOLDS_TRUE, "no registration, no read or write that had to wait, no timer");
 		return;
 	}
 	if (!l->registrations.complete) {
-		look_say(a, HOLDS_OPEN, "not all registrations could be read");
+		inspect_say(a, HOLDS_OPEN, "not all registrations could be read");
 		return;
 	}
-	if (!look_fd(l->r, (uint64_t)s->c.fd, &f) || f.gen != s->c.gen || f.life != CTP_FD_OPEN) {
-		look_say(a, HOLDS_FALSE, "fd %d#%u has ended", s->c.fd, s->c.gen);
+	if (!inspect_fd(l->r, (uint64_t)s->c.fd, &f) || f.gen != s->c.gen || f.life != CTP_FD_OPEN) {
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u has ended", s->c.fd, s->c.gen);
 		return;
 	}
 	s->c.was = f;
@@ -256,7 +256,7 @@ static void judge_p3(struct look *l, struct suspect *s, const char *set)
 }
 
 // What was asked one after the other is true at once only if nobody ran meanwhile.
-static void settle_ready(struct look *l)
+static void settle_ready(struct inspection *l)
 {
 	struct proc_tasks now = {0};
 	bool still = !proc_tasks_read(l->pid, false, &now) && proc_tasks_still(&l->tasks, &now);
@@ -264,7 +264,7 @@ static void settle_ready(struct look *l)
 	for (size_t i = 0; !still && i < l->n; i++) {
 		struct suspect *s = l->who[i];
 		if (s->rule != RULE_ONESHOT && asks_ready(s) && s->a[PROOF_P3].holds == HOLDS_TRUE)
-			look_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
+			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
 	}
 }
 
@@ -280,56 +280,56 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "an event of it resumed it from this very place before";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
-	if (look_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
+	if (inspect_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
 		return "its last try had to wait, and the registration's data leads to it";
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself, and its events led elsewhere";
 	return f->learned == s->s.id ? "its last try had to wait, and events of it resumed it before" : NULL;
 }
 
-static void judge_p2(struct look *l, struct suspect *s)
+static void judge_p2(struct inspection *l, struct suspect *s)
 {
-	struct look_answer *a = &s->a[PROOF_P2];
+	struct inspect_answer *a = &s->a[PROOF_P2];
 	if (s->rule == RULE_PARKED) {
-		look_say(a, HOLDS_OPEN, "it waits for nothing that is known");
+		inspect_say(a, HOLDS_OPEN, "it waits for nothing that is known");
 		return;
 	}
 	const struct ctp_wait *w = kernel_other_wait(l, s);
 	const char *how = link_of(s, l->pid);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
-		look_say(a, HOLDS_FALSE, "it waits for more things than were kept");
+		inspect_say(a, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (w)
-		look_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
+		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (!how || !stuck_firm(s, l->pid))
-		look_say(a, HOLDS_OPEN, "%s: that it suspended for fd %d#%u is not sure",
+		inspect_say(a, HOLDS_OPEN, "%s: that it suspended for fd %d#%u is not sure",
 			 how ? how : "its last try had to wait", s->c.fd, s->c.gen);
 	else
-		look_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
 }
 
-static void refuted_by(struct look *l, uint64_t id, const struct registration *reg, const char *how)
+static void refuted_by(struct inspection *l, uint64_t id, const struct registration *reg, const char *how)
 {
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
 		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, reg)))
-			look_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd, how);
+			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd, how);
 	}
 }
 
 static bool leads(const struct suspect *s, const struct registration *reg)
 {
 	return stuck_rule(s->rule) && s->c.fd != reg->tfd &&
-	       (look_references(s, reg->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
+	       (inspect_references(s, reg->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
 }
 
 // A row that is armed and leads to somebody: to a suspect of another descriptor it is a way out.
-static void other_registrations(struct look *l)
+static void other_registrations(struct inspection *l)
 {
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
 		struct ctp_fd f;
-		if (look_late(l)) {
+		if (inspect_late(l)) {
 			kernel_unsettle(l, true);
 			return;
 		}
@@ -338,7 +338,7 @@ static void other_registrations(struct look *l)
 		for (size_t k = 0; k < l->n; k++)
 			if (leads(l->who[k], reg))
 				refuted_by(l, l->who[k]->s.id, reg, "its data leads to it");
-		if (!look_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN)
+		if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN)
 			continue;
 		if (f.adder)
 			refuted_by(l, f.adder, reg, "it added that one itself");
@@ -349,7 +349,7 @@ static void other_registrations(struct look *l)
 	}
 }
 
-void kernel_stuck(struct look *l)
+void kernel_stuck(struct inspection *l)
 {
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)
@@ -361,9 +361,9 @@ void kernel_stuck(struct look *l)
 		struct suspect *s = l->who[i];
 		if (!stuck_rule(s->rule))
 			continue;
-		if (s->rule != RULE_PARKED && look_late(l)) {
-			look_say(&s->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
-			look_say(&s->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
+		if (s->rule != RULE_PARKED && inspect_late(l)) {
+			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
+			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
 			continue;
 		}
 		judge_p3(l, s, set);

@@ -3,7 +3,7 @@
 // kernel_stuck.h - P2 and P3 of suspects whose descriptor is open (the rules of stuck_rule()).
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 // After kernel_judge(), which sorts l->who by coroutine id.
-void kernel_stuck(struct look *l);
+void kernel_stuck(struct inspection *l);

@@ -24,9 +24,9 @@
 #include "engine/inspect/hold.h"
 
 struct quiet {
-	struct look *l;
+	struct inspection *l;
 	unsigned ways;          // by which something may happen
-	char first[LOOK_TEXT];
+	char first[INSPECT_TEXT];
 	char (*inodes)[32];     // "pipe:[123]" whose other ends must be ours
 	size_t ninodes;
 	int *events;            // numbers of watched eventfds and timerfds
@@ -35,17 +35,17 @@ struct quiet {
 
 static void __attribute__((format(printf, 2, 3))) way(struct quiet *q, const char *format, ...)
 {
-	char text[LOOK_TEXT];
+	char text[INSPECT_TEXT];
 	va_list ap;
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
 	if (!q->ways++)
 		memcpy(q->first, text, sizeof(text));
-	look_open(q->l, 0, "%s", text);
+	inspect_open(q->l, 0, "%s", text);
 }
 
-static bool private_address(const struct look *l, uint64_t addr)
+static bool private_address(const struct inspection *l, uint64_t addr)
 {
 	const struct maps_line *m = proc_maps_find(&l->maps, addr);
 	return m && m->perms[3] == 'p';
@@ -61,11 +61,11 @@ static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 		way(q, "thread %d is stopped", t->tid);
 	} else if (t->state != 'S' || t->nr < 0) {
 		way(q, "thread %d runs", t->tid);
-	} else if (look_in_epoll(t)) {
+	} else if (inspect_in_epoll(t)) {
 		bool timed = t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0;
 		if (timed)
 			way(q, "thread %d waits with a timeout", t->tid);
-	} else if (look_in_set(t)) {
+	} else if (inspect_in_set(t)) {
 		waits_in_set(q, t);
 	} else if (t->nr == SYS_futex) {
 		unsigned op = t->args[1] & FUTEX_CMD_MASK;
@@ -152,7 +152,7 @@ static bool peer_inode(struct quiet *q, uint64_t desc)
 	char link[64];
 	for (uint64_t fd = ctp_walk_from(&w, 0); desc && fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
-		if (r->fds[fd].desc == desc && look_fd(r, fd, &f) && f.life == CTP_FD_OPEN && f.desc == desc &&
+		if (r->fds[fd].desc == desc && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN && f.desc == desc &&
 		    f.opened_how == CTP_CALL_SOCKETPAIR && proc_fd_link(q->l->pid, (int)fd, link, sizeof(link)))
 			return add_inode(q, link);
 	}
@@ -194,7 +194,7 @@ static void watched(struct quiet *q, const struct registration *reg)
 	pid_t pid = q->l->pid;
 	if (!(reg->events & 0x0fffffff))
 		return; // a one-shot that fired: not even a hangup is delivered
-	if (!look_fd(q->l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN ||
+	if (!inspect_fd(q->l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN ||
 	    registrations_is_open_as(pid, reg, reg->tfd) != 1 || !proc_fd_link(pid, reg->tfd, link, sizeof(link))) {
 		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", reg->tfd, reg->epfd);
 		return;
@@ -205,7 +205,7 @@ static void watched(struct quiet *q, const struct registration *reg)
 // Sleeps in poll or select: what it was given counts as what an epoll set holds.
 static void waits_in_set(struct quiet *q, const struct proc_task *t)
 {
-	const struct look *l = q->l;
+	const struct inspection *l = q->l;
 	const struct polled *set = &l->polled[t - l->tasks.v];
 	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
 	if (!c || c->wait_timeout_ns >= 0) {
@@ -217,7 +217,7 @@ static void waits_in_set(struct quiet *q, const struct proc_task *t)
 	for (size_t i = 0; set->known && i < set->n; i++) {
 		struct ctp_fd f;
 		char link[64];
-		if (!look_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN || f.opened > c->wait_since ||
+		if (!inspect_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN || f.opened > c->wait_since ||
 		    !proc_fd_link(l->pid, set->v[i].fd, link, sizeof(link)))
 			way(q, "fd %d, which thread %d polls, is a file of which nothing is known", set->v[i].fd, t->tid);
 		else
@@ -281,25 +281,25 @@ static void outsiders(struct quiet *q)
 	closedir(d);
 }
 
-void quiet_judge(struct look *l)
+void quiet_judge(struct inspection *l)
 {
 	struct quiet q = {.l = l};
 	for (size_t i = 0; i < l->tasks.n; i++)
 		thread_sleeps(&q, &l->tasks.v[i]);
 	signals(&q);
 	timers(&q);
-	if (*l->unseen)
-		way(&q, "%.200s", l->unseen);
+	if (*l->hidden)
+		way(&q, "%.200s", l->hidden);
 	if (!l->registrations.complete)
 		way(&q, "not all registrations could be read");
-	for (size_t i = 0; i < l->registrations.n && q.ways < LOOK_OPEN_MAX; i++) { // more would not be named
+	for (size_t i = 0; i < l->registrations.n && q.ways < INSPECT_OPEN_MAX; i++) { // more would not be named
 		watched(&q, &l->registrations.v[i]);
-		if (look_late(l)) {
+		if (inspect_late(l)) {
 			way(&q, "there was no time to look at all that its loops watch");
 			break;
 		}
 	}
-	if (look_has_kin(l->r))
+	if (inspect_has_kin(l->r))
 		way(&q, "it has forked: another process may hold what the loop waits for");
 	if (ctp_load64(&l->r->ext->sent_fds))
 		way(&q, "it has sent descriptors in messages: another process may hold, or yet take, what the loop waits for");
@@ -309,14 +309,14 @@ void quiet_judge(struct look *l)
 	if (sharer)
 		way(&q, "process %d shares its memory", sharer);
 	struct proc_tasks now = {0};
-	bool still = l->rested && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
+	bool still = l->idle && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
 	proc_tasks_deinit(&now);
 	if (q.ways)
-		look_say_all(l, PROOF_P6B, HOLDS_FALSE, q.first);
+		inspect_say_all(l, PROOF_P6B, HOLDS_FALSE, q.first);
 	else if (!still)
-		look_say_all(l, PROOF_P6B, HOLDS_OPEN, "the program was not at rest for two looks");
+		inspect_say_all(l, PROOF_P6B, HOLDS_OPEN, "the program was not at rest for two looks");
 	else
-		look_say_all(l, PROOF_P6B, HOLDS_TRUE,
+		inspect_say_all(l, PROOF_P6B, HOLDS_TRUE,
 			     "every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped "
 			     "and continued");
 	free(q.inodes);

@@ -61,7 +61,7 @@ void set_waiters_ready(struct set_waiters *w)
 		qsort(w->sets, w->nsets, sizeof(*w->sets), by_key);
 	for (uint64_t fd = w->nsets ? ctp_walk_from(&all, 0) : all.n; fd < all.n; fd = ctp_walk_from(&all, fd + 1)) {
 		struct ctp_fd f;
-		if (w->r->fds[fd].reg_epfd < 0 || !look_fd(w->r, fd, &f) || f.life != CTP_FD_OPEN)
+		if (w->r->fds[fd].reg_epfd < 0 || !inspect_fd(w->r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;
 		EACH_WITH(set, w->sets, w->nsets, set_key(f.reg_epfd, f.reg_epgen)) {
 			lead(w, f.learned, set->cand);
@@ -86,7 +86,7 @@ void set_waiters_match(const struct set_waiters *w, const struct ctp_state *s,
 	for (uint32_t i = 0; w->nsets && i < n; i++) {
 		const struct ctp_wait *wait = &s->waits[i];
 		struct ctp_fd f;
-		if (wait->fd < 0 || !look_fd(w->r, (uint64_t)wait->fd, &f) || f.life != CTP_FD_OPEN || f.gen != wait->gen)
+		if (wait->fd < 0 || !inspect_fd(w->r, (uint64_t)wait->fd, &f) || f.life != CTP_FD_OPEN || f.gen != wait->gen)
 			continue;
 		uint64_t now = set_key(f.reg_epfd, f.reg_epgen), own = set_key(wait->epfd, wait->epgen);
 		EACH_WITH(set, w->sets, w->nsets, now)

@@ -3,7 +3,7 @@
 // set_waiters.h - who waits through an epoll set that was closed (CTP025).
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 struct set_waiter {
 	uint64_t key; // the set, by number and generation, or an entity

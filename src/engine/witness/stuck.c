@@ -74,7 +74,7 @@ static bool waits_elsewhere(const struct walk *w, const struct ctp_state *c, int
 {
 	struct ctp_fd f;
 	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
-		if (c->waits[i].fd != fd && c->waits[i].fd >= 0 && look_fd(w->s->r, (uint64_t)c->waits[i].fd, &f) &&
+		if (c->waits[i].fd != fd && c->waits[i].fd >= 0 && inspect_fd(w->s->r, (uint64_t)c->waits[i].fd, &f) &&
 		    f.gen == c->waits[i].gen && f.life == CTP_FD_OPEN)
 			return true;
 	return (c->flags & CTP_STATE_MOREWAITS) != 0;
@@ -156,7 +156,7 @@ static void walk_fds(struct walk *w)
 	struct ctp_walk all = ctp_walk_fds(r);
 	for (uint64_t fd = ctp_walk_from(&all, 0); fd < all.n; fd = ctp_walk_from(&all, fd + 1)) {
 		struct ctp_fd f;
-		if (r->fds[fd].life != CTP_FD_OPEN || !look_fd(r, fd, &f))
+		if (r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(r, fd, &f))
 			continue;
 		const uint64_t hints[HINTS] = {f.waiter[0], f.waiter[1], f.leads};
 		bool is = hinted(&f);
@@ -181,7 +181,7 @@ static void walk_stations(struct walk *w)
 		for (uint32_t k = 0; s->life == CTP_SUSPENDED && k < s->nwaits && k < CTP_WAITS; k++) {
 			struct ctp_fd f;
 			int fd = s->waits[k].fd;
-			if (fd < 0 || !look_fd(r, (uint64_t)fd, &f) || !hinted(&f) || !(f.flags & CTP_FD_MANY) ||
+			if (fd < 0 || !inspect_fd(r, (uint64_t)fd, &f) || !hinted(&f) || !(f.flags & CTP_FD_MANY) ||
 			    (f.waiter[0] >> CTP_ID_BITS == i && f.waiter[0]) || (f.waiter[1] >> CTP_ID_BITS == i && f.waiter[1]))
 				continue;
 			pair(w, i, fd, &f);
@@ -303,7 +303,8 @@ static void keep(struct walk *w, struct suspect *x)
 
 static void ask_kernel(struct walk *w)
 {
-	bool rows = w->n && !registrations_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->registrations) && w->registrations.complete && sort_rows(w);
+	bool rows = w->n && !registrations_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->registrations) &&
+		    w->registrations.complete && sort_rows(w);
 	for (size_t i = 0; i < w->n; i++) {
 		struct suspect *x = w->pairs[i];
 		bool late = w->final && signals_late(w->deadline_ns);
@@ -374,7 +375,7 @@ static void await_sleep(struct stuck *k, struct walk *w)
 }
 
 // Is it time for a walk?
-static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *rested)
+static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *idle)
 {
 	if (sum != k->moves) {
 		k->moves = sum;
@@ -382,8 +383,8 @@ static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *rested)
 	}
 	if (!k->busy_ns)
 		k->busy_ns = now_ns + BUSY_MS * MS;
-	*rested = now_ns - k->still_ns >= REST_MS * MS;
-	return sum != k->walked && now_ns >= (*rested ? k->walk_ns : k->busy_ns);
+	*idle = now_ns - k->still_ns >= REST_MS * MS;
+	return sum != k->walked && now_ns >= (*idle ? k->walk_ns : k->busy_ns);
 }
 
 void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns)
@@ -393,8 +394,8 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .turns = turns_of(s->r),
 			 .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
 	uint64_t sum = ctp_region_moves(s->r);
-	bool rested = false, stopped = false;
-	if ((!final && !due(k, sum, now_ns, &rested)) || ctp_load64(&e->exit_begun))
+	bool idle = false, stopped = false;
+	if ((!final && !due(k, sum, now_ns, &idle)) || ctp_load64(&e->exit_begun))
 		return;
 	stopped = proc_stopped(pid);
 	stuck_note_stopped(k, stopped);
@@ -418,10 +419,10 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	free(w.by_number);
 	registrations_deinit(&w.registrations);
 	idmap_deinit(&w.ids);
-	bool whole = w.asleep || (rested && !w.hints);
+	bool whole = w.asleep || (idle && !w.hints);
 	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;
 	k->pause_ns = pause < BUSY_MS * MS ? BUSY_MS * MS : pause < BUSY_MAX_MS * MS ? pause : BUSY_MAX_MS * MS;
-	k->walk_ns = end + 20 * (end - now_ns) + (whole || !rested ? 0 : k->pause_ns);
+	k->walk_ns = end + 20 * (end - now_ns) + (whole || !idle ? 0 : k->pause_ns);
 	k->busy_ns = end + 20 * (end - now_ns) + k->pause_ns;
 	if (whole)
 		k->walked = sum;

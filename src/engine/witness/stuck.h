@@ -7,7 +7,7 @@
 // suspects.h, with cand UINT32_MAX and a `c` made up here.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/witness/suspects.h"
 
 struct stuck {

@@ -27,9 +27,9 @@ static bool through(const struct suspect *s, pid_t pid)
 	uint64_t words[32] = {0}, at = s->c.was.reg_data;
 	size_t n = proc_peek(pid, at, words, sizeof(words), false) / sizeof(*words);
 	for (size_t i = 0; i < n; i++)
-		if (words[i] - s->s.lo < s->s.hi - s->s.lo || look_references(s, words[i]))
+		if (words[i] - s->s.lo < s->s.hi - s->s.lo || inspect_references(s, words[i]))
 			return true;
-	return at - s->s.lo < s->s.hi - s->s.lo || look_references(s, at);
+	return at - s->s.lo < s->s.hi - s->s.lo || inspect_references(s, at);
 }
 
 // An event has come since F was registered, and neither it nor the registration's data led
@@ -86,13 +86,13 @@ bool stuck_row_is(const struct registration *reg, pid_t pid, int fd)
 
 bool stuck_refuted(struct suspect *s)
 {
-	struct look_answer *p2 = &s->a[PROOF_P2];
+	struct inspect_answer *p2 = &s->a[PROOF_P2];
 	if (!stuck_rule(s->rule))
 		return false;
 	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks for F.
 	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P3].holds == HOLDS_TRUE;
 	if (tried && s->ready < 0)
-		look_say(&s->a[PROOF_P3], HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+		inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
 	else if (tried && !s->ready)
 		p2->holds = HOLDS_FALSE;
 	s->gone = p2->holds == HOLDS_FALSE || s->a[PROOF_P3].holds == HOLDS_FALSE;

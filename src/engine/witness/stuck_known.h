@@ -3,7 +3,7 @@
 // stuck_known.h - what is known of one coroutine that waits for an open descriptor.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 // CTP003, 004, 005, 008, 009, 027: suspects that stuck_gather() adds, whose descriptor is open.
 static inline bool stuck_rule(unsigned rule)

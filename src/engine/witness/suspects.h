@@ -3,7 +3,7 @@
 // suspects.h - which coroutines wait for something that went away.
 #pragma once
 
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 #define SUSPECTS_MAX 16384u
 

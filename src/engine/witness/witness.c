@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "ctp/seq.h"
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 #include "engine/memory/keys.h"
 #include "engine/memory/objects.h"
 #include "engine/memory/reach.h"
@@ -39,7 +39,7 @@ struct witness {
 	struct suspects suspects;
 	struct stuck stuck;
 	struct proc_tasks last; // threads at the last check
-	uint64_t check_ns, look_ns; // not before
+	uint64_t check_ns, inspect_ns; // not before
 	uint64_t patient_ns;    // until then, the last look waits for a stopped program
 	uint64_t awake_ns;      // and so long it has waited for threads that were awake after a stop
 	unsigned scans;         // tries between ticks
@@ -84,11 +84,11 @@ static bool settled(const struct suspect *s)
 
 static uint64_t backoff(const struct suspect *s)
 {
-	uint64_t ms = (uint64_t)BACKOFF_MS << (s->looks < 6 ? s->looks : 6);
+	uint64_t ms = (uint64_t)BACKOFF_MS << (s->inspections < 6 ? s->inspections : 6);
 	return (ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS) * MS;
 }
 
-static void judge(struct look *l)
+static void judge(struct inspection *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
@@ -102,23 +102,23 @@ static void judge(struct look *l)
 	else
 		for (size_t i = 0; i < l->n; i++)
 			if (suspect_objects(l->who[i]))
-				look_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched: %s",
-					 l->rested ? "what leads to it settles nothing here" : "the program did not come to rest");
+				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched: %s",
+					 l->idle ? "what leads to it settles nothing here" : "the program did not come to rest");
 }
 
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
-static bool in_vain(const struct suspect *s)
+static bool undecided(const struct suspect *s)
 {
 	return stuck_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
 }
 
-static void report(struct witness *w, struct look *l, uint64_t ns)
+static void report(struct witness *w, struct inspection *l, uint64_t ns)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		bool refuted = stuck_refuted(s), again = in_vain(s) && s->vain < AGAIN;
-		s->looks += !again;
-		s->vain += again;
+		bool refuted = stuck_refuted(s), again = undecided(s) && s->retries < AGAIN;
+		s->inspections += !again;
+		s->retries += again;
 		s->next_ns = proc_now_ns() + (again ? CHECK_MS * MS : backoff(s));
 		if (!suspect_holds(w->r, s))
 			continue; // it ran while we looked: withdrawn at the next turn
@@ -126,7 +126,7 @@ static void report(struct witness *w, struct look *l, uint64_t ns)
 			continue;
 		s->settled = settled(s);
 		w->certain += s->settled;
-		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE && look_late(l))
+		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE && inspect_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
 		if (s->said && !s->settled && l->final && signals_hurried())
 			continue; // what was seen while there was time is more
@@ -158,10 +158,10 @@ static void note_rings(struct witness *w, size_t n)
 }
 
 // Of stopped threads it cannot be told what they would do. One who was not looked at for long is looked at all the same.
-static bool put_off(const struct look *l, uint64_t now_ns)
+static bool put_off(const struct inspection *l, uint64_t now_ns)
 {
 	for (size_t i = 0; l->disturbed && i < l->n; i++)
-		if (l->who[i]->looks || now_ns - l->who[i]->found_ns < STOPPED_MS * MS)
+		if (l->who[i]->inspections || now_ns - l->who[i]->found_ns < STOPPED_MS * MS)
 			return true;
 	return false;
 }
@@ -187,22 +187,22 @@ static void await_rest(struct witness *w)
 }
 
 // At the last look there is time for that.
-static int begin(struct witness *w, struct look *l)
+static int begin(struct witness *w, struct inspection *l)
 {
 	for (;;) {
 		if (l->final)
 			await_rest(w);
-		int r = look_begin(l);
+		int r = inspect_begin(l);
 		if (r || !l->final)
 			return r;
 		stuck_note_stopped(&w->stuck, l->disturbed);
 		if (proc_tasks_asleep(&l->tasks) || !patient(w, l->disturbed))
 			return r;
-		look_deinit(l);
+		inspect_deinit(l);
 	}
 }
 
-static void take_look(struct witness *w, struct look *l)
+static void take_inspection(struct witness *w, struct inspection *l)
 {
 	uint64_t begun = proc_now_ns();
 	l->keys = &w->keys;
@@ -213,7 +213,7 @@ static void take_look(struct witness *w, struct look *l)
 		judge(l);
 		report(w, l, begun);
 	}
-	look_deinit(l);
+	inspect_deinit(l);
 }
 
 static bool needs_memory(struct suspect **who, size_t n)
@@ -224,23 +224,23 @@ static bool needs_memory(struct suspect **who, size_t n)
 	return false;
 }
 
-static void live_look(struct witness *w, struct suspect **who, size_t n, bool rested, bool scan)
+static void live_inspection(struct witness *w, struct suspect **who, size_t n, bool idle, bool scan)
 {
 	uint64_t begun = proc_now_ns();
-	struct look l = {.r = w->r, .pid = w->pid, .scan = scan, .rested = rested, .who = who, .n = n,
+	struct inspection l = {.r = w->r, .pid = w->pid, .scan = scan, .idle = idle, .who = who, .n = n,
 			 .deadline_ns = begun + LIVE_MS * MS};
 	if (w->described < w->suspects.n && w->descriptors) { // first: what is said next may be the last that there is time for
 		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
 		w->described = w->suspects.n;
 	}
-	take_look(w, &l);
+	take_inspection(w, &l);
 	uint64_t end = proc_now_ns();
-	w->look_ns = end + 10 * (end - begun);
+	w->inspect_ns = end + 10 * (end - begun);
 	proc_tasks_deinit(&w->last); // our own stops are not its runs
 }
 
 // Has nothing run since the last check, 30 ms ago or more? -1: there was no last check.
-static int at_rest(struct witness *w, uint64_t now_ns)
+static int idle_since_check(struct witness *w, uint64_t now_ns)
 {
 	struct proc_tasks now = {0};
 	if (proc_tasks_read(w->pid, false, &now))
@@ -264,43 +264,43 @@ void witness_poll(struct witness *w)
 	suspects_gather(&w->suspects, false, now_ns);
 	stuck_gather(&w->stuck, &w->suspects, w->pid, 0, now_ns);
 	suspects_release(&w->suspects, now_ns);
-	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->look_ns)
+	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->inspect_ns)
 		return;
 	suspects_withdraw(&w->suspects);
 	struct suspect **who;
 	size_t n = due(w, now_ns, false, &who);
-	int rest = n ? at_rest(w, now_ns) : -1;
+	int rest = n ? idle_since_check(w, now_ns) : -1;
 	if (!n) {
 		proc_tasks_deinit(&w->last);
 		w->check_ns = now_ns + CHECK_MS * MS;
 	} else if (rest > 0) {
-		live_look(w, who, n, true, needs_memory(who, n));
+		live_inspection(w, who, n, true, needs_memory(who, n));
 	} else if (rest == 0) {
 		bool stopped = proc_tasks_stopped(&w->last);
 		size_t late = 0;
 		for (size_t i = 0; i < n; i++)
-			if (now_ns - who[i]->found_ns >= (stopped ? STOPPED_MS : GRACE_MS) * MS && !(stopped && who[i]->looks))
+			if (now_ns - who[i]->found_ns >= (stopped ? STOPPED_MS : GRACE_MS) * MS && !(stopped && who[i]->inspections))
 				who[late++] = who[i];
 		bool scan = w->prove && w->scans < PROVE_TRIES;
 		w->scans += late && scan;
 		if (late)
-			live_look(w, who, late, false, scan);
+			live_inspection(w, who, late, false, scan);
 	}
 	free(who);
 }
 
 // Does nothing run for so long?
-static bool rests(const struct witness *w, unsigned ms)
+static bool idle_for(const struct witness *w, unsigned ms)
 {
 	struct proc_tasks before = {0}, after = {0};
-	bool rested = !proc_tasks_read(w->pid, false, &before);
-	if (rested && ms) {
+	bool idle = !proc_tasks_read(w->pid, false, &before);
+	if (idle && ms) {
 		nanosleep(&(struct timespec){.tv_nsec = (long)(ms * MS)}, NULL);
-		rested = !proc_tasks_read(w->pid, false, &after) && proc_tasks_still(&before, &after);
+		idle = !proc_tasks_read(w->pid, false, &after) && proc_tasks_still(&before, &after);
 	}
 	proc_tasks_deinit(&before);
 	proc_tasks_deinit(&after);
-	return rested;
+	return idle;
 }
 
 static size_t unsettled(struct suspect **who, size_t n)
@@ -313,16 +313,16 @@ static size_t unsettled(struct suspect **who, size_t n)
 }
 
 // Of some no more could be told than that a thread was awake, or stopped, just then.
-static void look_again_at_open(struct witness *w, const struct look *last)
+static void inspect_open_again(struct witness *w, const struct inspection *last)
 {
-	struct look l = *last;
+	struct inspection l = *last;
 	for (int i = 0; i < AGAIN; i++) {
 		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_open(l.who, l.n);
 		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
 			return;
-		struct look again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .scan = l.disturbed,
-				     .rested = rests(w, AGAIN_MS), .who = l.who, .n = l.n, .deadline_ns = l.deadline_ns};
-		take_look(w, &again);
+		struct inspection again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .scan = l.disturbed,
+				     .idle = idle_for(w, AGAIN_MS), .who = l.who, .n = l.n, .deadline_ns = l.deadline_ns};
+		take_inspection(w, &again);
 		l.disturbed = again.disturbed;
 	}
 }
@@ -342,11 +342,11 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 	struct suspect **who;
 	size_t n = due(w, begun, true, &who);
 	if (n) {
-		bool rested = rests(w, begun + 100 * MS < deadline ? CHECK_MS : 0);
-		struct look l = {.r = w->r, .pid = w->pid, .final = true, .may_stop = may_stop, .scan = true,
-				 .rested = rested, .who = who, .n = n, .deadline_ns = deadline};
-		take_look(w, &l);
-		look_again_at_open(w, &l);
+		bool idle = idle_for(w, begun + 100 * MS < deadline ? CHECK_MS : 0);
+		struct inspection l = {.r = w->r, .pid = w->pid, .final = true, .may_stop = may_stop, .scan = true,
+				 .idle = idle, .who = who, .n = n, .deadline_ns = deadline};
+		take_inspection(w, &l);
+		inspect_open_again(w, &l);
 	}
 	free(who);
 	if (w->descriptors && !signals_late(deadline))
@@ -356,7 +356,7 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 void witness_ended(struct witness *w)
 {
 	uint64_t ns = proc_now_ns();
-	struct look l = {.r = w->r, .pid = w->pid, .final = true};
+	struct inspection l = {.r = w->r, .pid = w->pid, .final = true};
 	suspects_gather(&w->suspects, true, ns);
 	suspects_withdraw(&w->suspects);
 	for (size_t i = 0; i < w->suspects.n; i++) {
@@ -367,7 +367,7 @@ void witness_ended(struct witness *w)
 		l.n = 1;
 		static const enum proof open[] = {PROOF_P0, PROOF_P2, PROOF_P3, PROOF_P6A, PROOF_P6B};
 		for (size_t k = 0; k < sizeof(open) / sizeof(*open); k++)
-			look_say_all(&l, open[k], HOLDS_OPEN, "the program ended before this could be seen");
+			inspect_say_all(&l, open[k], HOLDS_OPEN, "the program ended before this could be seen");
 		flight_tables(w->r, s);
 		evidence_write(w->out, &l, s, ns, "final");
 	}

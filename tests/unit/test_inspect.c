@@ -18,7 +18,7 @@
 // The copy of an entry in two parts, with a step of its thread in between.
 static void *stepped_memcpy(void *to, const void *from, size_t bytes);
 #define memcpy stepped_memcpy
-#include "../../src/engine/inspect/look.c"
+#include "../../src/engine/inspect/inspect.c"
 #undef memcpy
 #include "engine/witness/flight.h"
 
@@ -101,15 +101,15 @@ static void an_entry_that_changed_once_is_copied_anew(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(thread) / 8; i++) {
-		struct look l = {.r = &region, .pid = getpid()};
+		struct inspection l = {.r = &region, .pid = getpid()};
 		backwards = i & 1;
 		split = i / 2 * 8;
 		begin(1);
-		assert_int_equal(look_begin(&l), 0);
+		assert_int_equal(inspect_begin(&l), 0);
 		assert_int_equal(steps, 1);
 		assert_true(whole(&l.threads[0]));
 		assert_int_equal(l.threads[0].life, CTP_THREAD_LIVE);
-		look_deinit(&l);
+		inspect_deinit(&l);
 	}
 }
 
@@ -127,20 +127,20 @@ static void an_entry_that_changes_all_along_is_no_evidence(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
-		struct look l = {.r = &region, .pid = getpid()};
+		struct inspection l = {.r = &region, .pid = getpid()};
 		backwards = i & 1;
 		split = sizeof(thread) / 8 * (i / 2 + 1);
 		begin(UINT32_MAX);
-		assert_int_equal(look_begin(&l), 0);
+		assert_int_equal(inspect_begin(&l), 0);
 		assert_in_range(steps, 2, 10000); // it tries, and gives up
 		assert_nothing_known(&l.threads[0]);
 		steps_max = steps;
-		look_thread(&l, 0);
+		inspect_thread(&l, 0);
 		assert_true(whole(&l.threads[0])); // it came to rest
 		steps_max = UINT32_MAX;
-		look_thread(&l, 0);
+		inspect_thread(&l, 0);
 		assert_nothing_known(&l.threads[0]);
-		look_deinit(&l);
+		inspect_deinit(&l);
 	}
 }
 
@@ -149,20 +149,20 @@ static void it_may_hold_an_event(void **state)
 {
 	(void)state;
 	struct suspect s = {.rule = RULE_LOST_WAKEUP, .c = {.epoch = EPOCH - 5, .fd = -1}}, *who = &s;
-	struct look l = {.r = &region, .pid = getpid(), .who = &who, .n = 1, .shared = SHARED_NOT};
+	struct inspection l = {.r = &region, .pid = getpid(), .who = &who, .n = 1, .shared = SHARED_NOT};
 	backwards = false;
 	split = 0;
 	begin(0);
-	assert_int_equal(look_begin(&l), 0);
+	assert_int_equal(inspect_begin(&l), 0);
 	flight_judge(&l);
 	assert_int_equal(s.a[PROOF_P4].holds, HOLDS_TRUE);
 	assert_int_equal(s.a[PROOF_P5].holds, HOLDS_TRUE);
 	steps_max = UINT32_MAX;
-	look_thread(&l, 0);
+	inspect_thread(&l, 0);
 	flight_judge(&l);
 	assert_int_equal(s.a[PROOF_P4].holds, HOLDS_OPEN);
 	assert_int_not_equal(s.a[PROOF_P5].holds, HOLDS_TRUE);
-	look_deinit(&l);
+	inspect_deinit(&l);
 }
 
 static void a_descriptor_that_changes_meanwhile(void **state)
@@ -176,16 +176,16 @@ static void a_descriptor_that_changes_meanwhile(void **state)
 		steps = 0;
 		steps_max = 1;
 		be_generation(1);
-		assert_true(look_fd(&region, 0, &f));
+		assert_true(inspect_fd(&region, 0, &f));
 		assert_int_equal(f.gen, 2);
 		assert_true(f.desc == 2 && f.opened == 2 && f.closed == 2 && f.event_time == 2 && f.last_out == 2);
 		steps_max = UINT32_MAX;
-		assert_false(look_fd(&region, 0, &f));
+		assert_false(inspect_fd(&region, 0, &f));
 	}
 	steps_max = steps;
-	assert_false(look_fd(&region, 1, &f)); // there is none
+	assert_false(inspect_fd(&region, 1, &f)); // there is none
 	entry.seq |= 1;
-	assert_false(look_fd(&region, 0, &f));
+	assert_false(inspect_fd(&region, 0, &f));
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 // Taking a look: copies of what /proc and the region say at one moment, so
 // that all judges see the same. Threads of the table are matched with those
 // of /proc by tid.
-#include "engine/inspect/look.h"
+#include "engine/inspect/inspect.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 enum { ROWS_LIVE = 10000, ROWS_PER_MS = 400, OPEN_MOST = 4096 };
 
-bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
+bool inspect_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 {
 	if (fd >= r->fds_max || !ctp_there(r, &r->fds[fd]))
 		return false;
@@ -34,7 +34,7 @@ bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out)
 	return false;
 }
 
-bool look_epoll_call(int64_t nr)
+bool inspect_epoll_call(int64_t nr)
 {
 #ifdef SYS_epoll_wait
 	if (nr == SYS_epoll_wait)
@@ -43,13 +43,13 @@ bool look_epoll_call(int64_t nr)
 	return nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2;
 }
 
-bool look_in_epoll(const struct proc_task *t)
+bool inspect_in_epoll(const struct proc_task *t)
 {
-	return look_epoll_call(t->nr) && t->state == 'S' && !t->tracer &&
+	return inspect_epoll_call(t->nr) && t->state == 'S' && !t->tracer &&
 	       (!strcmp(t->wchan, "do_epoll_wait") || !strcmp(t->wchan, "ep_poll"));
 }
 
-bool look_in_set(const struct proc_task *t)
+bool inspect_in_set(const struct proc_task *t)
 {
 	return polled_call(t->nr) != POLLED_NONE && t->state == 'S' && !t->tracer &&
 	       (!strncmp(t->wchan, "poll_schedule_timeout", 21) || !strncmp(t->wchan, "do_poll", 7) ||
@@ -60,7 +60,7 @@ bool look_in_set(const struct proc_task *t)
 // Thread entries change without a lock; those of a sleeping thread do not. Of one that changed during each of the
 // copies nothing is known but that it is there and may hold anything: it has seen no epoch, slept at no time, is in
 // no wait. (A base register and an alternate stack are one word each.)
-void look_thread(struct look *l, uint32_t slot)
+void inspect_thread(struct inspection *l, uint32_t slot)
 {
 	const struct ctp_thread *t = &l->r->threads[slot];
 	struct ctp_thread *c = &l->threads[slot];
@@ -71,7 +71,7 @@ void look_thread(struct look *l, uint32_t slot)
 	c->life = life;
 }
 
-static int copy_threads(struct look *l)
+static int copy_threads(struct inspection *l)
 {
 	uint32_t n = ctp_load32(&l->r->ext->thread_high);
 	n = n > l->r->threads_max ? l->r->threads_max : n;
@@ -81,7 +81,7 @@ static int copy_threads(struct look *l)
 	l->nthreads = n;
 	l->turns = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		look_thread(l, i);
+		inspect_thread(l, i);
 		l->turns += l->threads[i].turns;
 		for (size_t k = 0; l->threads[i].life == CTP_THREAD_LIVE && k < l->tasks.n; k++)
 			if (l->tasks.v[k].tid == (int)l->threads[i].tid)
@@ -95,32 +95,32 @@ static bool same_call(const struct ctp_thread *c, const struct proc_task *t)
 {
 	switch (c->wait_call) {
 	case CTP_IN_EPOLL:
-		return (int)t->args[0] == c->wait_fd && look_in_epoll(t);
+		return (int)t->args[0] == c->wait_fd && inspect_in_epoll(t);
 	case CTP_IN_IO:
 		return (int)t->args[0] == c->wait_fd;
 	case CTP_IN_POLL:
-		return t->args[0] == c->wait_buf && look_in_set(t) && polled_call(t->nr) == POLLED_POLL;
+		return t->args[0] == c->wait_buf && inspect_in_set(t) && polled_call(t->nr) == POLLED_POLL;
 	case CTP_IN_SELECT:
-		return (int)t->args[0] == c->wait_fd && t->args[1] == c->wait_buf && look_in_set(t) &&
+		return (int)t->args[0] == c->wait_fd && t->args[1] == c->wait_buf && inspect_in_set(t) &&
 		       polled_call(t->nr) == POLLED_SELECT;
 	}
 	return false;
 }
 
 // Asleep in one of our hooks: then the caller's registers lie in its entry.
-void look_mark_hooked(struct look *l)
+void inspect_mark_hooked(struct inspection *l)
 {
 	for (size_t k = 0; k < l->tasks.n; k++) {
 		struct proc_task *t = &l->tasks.v[k];
 		if (t->slot < 0 || t->state != 'S' || t->nr < 0)
 			continue;
 		const struct ctp_thread *c = &l->threads[t->slot];
-		if (look_in_hook(c, t) && same_call(c, t))
+		if (inspect_in_hook(c, t) && same_call(c, t))
 			t->hooked = true;
 	}
 }
 
-static int read_sets(struct look *l)
+static int read_sets(struct inspection *l)
 {
 	l->polled = calloc(l->tasks.n + 1, sizeof(*l->polled));
 	if (!l->polled)
@@ -134,7 +134,7 @@ static int read_sets(struct look *l)
 
 // The kernel makes all rows of a set at once, so a huge set is left alone while the program
 // lives, and at its end if there is no time for it.
-static bool registrations_allowed(const struct look *l)
+static bool registrations_allowed(const struct inspection *l)
 {
 	uint64_t now = proc_now_ns(), left_ms = l->deadline_ns > now ? (l->deadline_ns - now) / 1000000 : 0;
 	uint64_t n = 0;
@@ -145,7 +145,7 @@ static bool registrations_allowed(const struct look *l)
 }
 
 // AIO's contexts never have a descriptor, and that of an io_uring may be closed.
-static size_t completions(const struct look *l)
+static size_t completions(const struct inspection *l)
 {
 	size_t aio = 0, uring = 0;
 	for (size_t i = 0; i < l->maps.n; i++) {
@@ -161,13 +161,13 @@ static bool is_cancelled(void *final)
 }
 
 // The mappings as they are now.
-static void set_memory(struct look *l)
+static void set_memory(struct inspection *l)
 {
 	l->memory.maps = l->maps.v;
 	l->memory.nmaps = l->maps.n;
 }
 
-static void open_memory(struct look *l)
+static void open_memory(struct inspection *l)
 {
 	static char final; // its address says that the look is the final one
 	memory_of_process(&l->memory, l->pid);
@@ -177,7 +177,7 @@ static void open_memory(struct look *l)
 	set_memory(l);
 }
 
-int look_begin(struct look *l)
+int inspect_begin(struct inspection *l)
 {
 	int r = proc_tasks_read(l->pid, true, &l->tasks);
 	thread_names_note_all(l->r, l->pid);
@@ -185,7 +185,7 @@ int look_begin(struct look *l)
 	if (!r)
 		r = copy_threads(l);
 	if (!r) {
-		look_mark_hooked(l);
+		inspect_mark_hooked(l);
 		r = read_sets(l);
 	}
 	if (!r)
@@ -201,11 +201,11 @@ int look_begin(struct look *l)
 	}
 	l->registrations.uring += completions(l);
 	if (r)
-		look_deinit(l);
+		inspect_deinit(l);
 	return r;
 }
 
-int look_again(struct look *l)
+int inspect_again(struct inspection *l)
 {
 	struct proc_maps maps;
 	struct registrations rows = {.complete = false};
@@ -222,11 +222,11 @@ int look_again(struct look *l)
 	l->registrations = rows;
 	l->registrations.uring += completions(l);
 	for (uint32_t i = 0; i < l->nthreads; i++)
-		look_thread(l, i);
+		inspect_thread(l, i);
 	return 0;
 }
 
-void look_deinit(struct look *l)
+void inspect_deinit(struct inspection *l)
 {
 	for (size_t k = 0; l->polled && k < l->tasks.n; k++)
 		free(l->polled[k].v);
@@ -243,7 +243,7 @@ void look_deinit(struct look *l)
 	l->nopen = 0;
 }
 
-bool look_references(const struct suspect *s, uint64_t word)
+bool inspect_references(const struct suspect *s, uint64_t word)
 {
 	word &= (1ULL << 48) - 1;
 	for (unsigned i = 0; i < s->nmine; i++)
@@ -252,7 +252,7 @@ bool look_references(const struct suspect *s, uint64_t word)
 	return false;
 }
 
-void look_say(struct look_answer *a, enum holds holds, const char *format, ...)
+void inspect_say(struct inspect_answer *a, enum holds holds, const char *format, ...)
 {
 	va_list ap;
 	va_start(ap, format);
@@ -261,15 +261,15 @@ void look_say(struct look_answer *a, enum holds holds, const char *format, ...)
 	va_end(ap);
 }
 
-void look_say_all(struct look *l, enum proof item, enum holds holds, const char *text)
+void inspect_say_all(struct inspection *l, enum proof item, enum holds holds, const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
-		look_say(&l->who[i]->a[item], holds, "%s", text);
+		inspect_say(&l->who[i]->a[item], holds, "%s", text);
 }
 
-void look_open(struct look *l, uint64_t id, const char *format, ...)
+void inspect_open(struct inspection *l, uint64_t id, const char *format, ...)
 {
-	char text[LOOK_TEXT];
+	char text[INSPECT_TEXT];
 	va_list ap;
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
@@ -282,7 +282,7 @@ void look_open(struct look *l, uint64_t id, const char *format, ...)
 		if (l->open[i].id == id && !strcmp(l->open[i].text, text))
 			return;
 	}
-	struct look_open *more = of_this < LOOK_OPEN_MAX ?
+	struct inspect_open *more = of_this < INSPECT_OPEN_MAX ?
 				 realloc(l->open, (l->nopen + 1) * sizeof(*more)) : NULL;
 	if (!more)
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// look.h - one look at the process: what was read from /proc, the suspects it
+// inspect.h - one look at the process: what was read from /proc, the suspects it
 // is about, and what was found for each. The obligations P0 to P6 are those
 // of a lost wakeup; each judge (witness/, memory/reach.c) fills its own and
 // never says HOLDS_TRUE on doubt.
@@ -19,10 +19,10 @@
 #include "engine/target/polled.h"
 #include "engine/target/signals.h"
 
-#define LOOK_TEXT 240
-struct look_answer {
+#define INSPECT_TEXT 240
+struct inspect_answer {
 	enum holds holds; // HOLDS_OPEN: it cannot be told, or nobody has answered
-	char text[LOOK_TEXT];
+	char text[INSPECT_TEXT];
 };
 
 // A coroutine that waits for a descriptor that went away. The copies of
@@ -37,14 +37,14 @@ struct suspect {
 	uint64_t turns0;    // turns of all threads when it was found
 	uint64_t found_ns;
 	uint64_t next_ns;   // not looked at again before
-	unsigned looks;
-	unsigned vain;      // further ones that could not tell whether it is stuck
+	unsigned inspections;
+	unsigned retries;      // further ones that could not tell whether it is stuck
 	bool settled;       // proven as far as the engine can tell
 	bool gone;          // refuted: dropped at the next turn
 	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
 	uint64_t said;      // digest of the last line about it
 	// the look under way
-	struct look_answer a[PROOFS]; // those that proof_is_witnessed()
+	struct inspect_answer a[PROOFS]; // those that proof_is_witnessed()
 	struct span mine[2]; // stack and control block, with the allocations that hold them
 	bool heap[2];        // that is a block of the heap
 	bool whole[2];       // that is all of a mapping, as no allocation is known
@@ -58,20 +58,20 @@ static inline unsigned suspect_objects(const struct suspect *s)
 	return s->mixed ? 0 : s->nmine;
 }
 
-#define LOOK_OPEN_MAX 40
-struct look_open { // ways by which the program could still resume it
+#define INSPECT_OPEN_MAX 40
+struct inspect_open { // ways by which the program could still resume it
 	uint64_t id;   // of the coroutine; 0 = all
-	char text[LOOK_TEXT];
+	char text[INSPECT_TEXT];
 };
 
 enum { HOOK_FRAMES = 1 << 14 }; // between a hook's caller and its system call lie so many bytes at most
 
-struct look {
+struct inspection {
 	const struct ctp_region *r;
 	pid_t pid;
 	bool final, may_stop;
 	bool scan;            // memory may be scanned
-	bool rested;          // nothing ran for a while before this look
+	bool idle;          // nothing ran for a while before this look
 	bool disturbed;       // a thread stood still by a stop, or ran, where it mattered
 	uint64_t deadline_ns;
 	const struct keys *keys; // that were there before the program
@@ -82,59 +82,59 @@ struct look {
 	struct proc_maps maps;
 	struct memory memory; // the process's, with these mappings
 	struct registrations registrations;
-	char unseen[LOOK_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
+	char hidden[INSPECT_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
 	uint64_t turns;
-	struct look_open *open;
+	struct inspect_open *open;
 	size_t nopen;
 	enum { SHARED_NOT_ASKED, SHARED, SHARED_NOT } shared; // may another process have one of its epoll sets?
 };
 
 // Is its time over? Then what has not been looked at stays open. A live look gives way to the last one.
-static inline bool look_late(const struct look *l)
+static inline bool inspect_late(const struct inspection *l)
 {
 	return signals_late(l->deadline_ns) || (!l->final && signals_waiting());
 }
 
 // Reads the process. 0 or -errno. deinit takes a zeroed look.
-int look_begin(struct look *l);
-void look_deinit(struct look *l);
+int inspect_begin(struct inspection *l);
+void inspect_deinit(struct inspection *l);
 // Which threads sleep in our hooks, by their present state.
-void look_mark_hooked(struct look *l);
+void inspect_mark_hooked(struct inspection *l);
 // Copies a thread's entry anew, of one moment; if there was none, as one of which nothing is known.
-void look_thread(struct look *l, uint32_t slot);
+void inspect_thread(struct inspection *l, uint32_t slot);
 // Reads mappings, rows and thread entries anew. 0 or -errno.
-int look_again(struct look *l);
+int inspect_again(struct inspection *l);
 
-void look_say(struct look_answer *a, enum holds holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void look_say_all(struct look *l, enum proof item, enum holds holds, const char *text);
-void look_open(struct look *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void inspect_say(struct inspect_answer *a, enum holds holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void inspect_say_all(struct inspection *l, enum proof item, enum holds holds, const char *text);
+void inspect_open(struct inspection *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.
-bool look_in_epoll(const struct proc_task *t);
-bool look_epoll_call(int64_t nr);
-bool look_in_set(const struct proc_task *t);
+bool inspect_in_epoll(const struct proc_task *t);
+bool inspect_epoll_call(int64_t nr);
+bool inspect_in_set(const struct proc_task *t);
 // Does its entry tell of a hook that may still be on its stack? (It is not, if that was left by a jump.)
-static inline bool look_in_hook(const struct ctp_thread *c, const struct proc_task *t)
+static inline bool inspect_in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
 	return (c->wait_seq & 1) && c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
 }
 // Is it asleep in the wait of a loop that its entry tells of (ctp_wait_call)?
-static inline bool look_in_wait(const struct proc_task *t, uint32_t call)
+static inline bool inspect_in_wait(const struct proc_task *t, uint32_t call)
 {
-	return call == CTP_IN_EPOLL ? look_in_epoll(t) :
-	       (call == CTP_IN_POLL || call == CTP_IN_SELECT) && look_in_set(t);
+	return call == CTP_IN_EPOLL ? inspect_in_epoll(t) :
+	       (call == CTP_IN_POLL || call == CTP_IN_SELECT) && inspect_in_set(t);
 }
 // Consistent copy of an fd's entry. False if there is none (or never at rest).
-bool look_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
+bool inspect_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
 
 // Does the word, without a tag in its upper 16 bits, point into the suspect's memory?
-bool look_references(const struct suspect *s, uint64_t word);
+bool inspect_references(const struct suspect *s, uint64_t word);
 
 // Is there another process that may have what this one has open: a child, or its parent?
-static inline bool look_has_kin(const struct ctp_region *r)
+static inline bool inspect_has_kin(const struct ctp_region *r)
 {
 	return ctp_load32(&r->ext->forks) || ctp_load32(&r->ext->inherited);
 }
