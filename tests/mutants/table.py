@@ -149,7 +149,7 @@ m("	else if (inspect_has_kin(l->r))", "	else if (0)", "a child may have the set"
 m("		if (l->registrations.v[i].data == data || inspect_references", "		if (inspect_references", "a row in another set is not seen")
 
 # ------------------------------------------------------------------ P6b
-m = of("src/engine/witness/quiet.c", "unit:kernel", "unit:witness")
+m = of("src/engine/witness/quiescent.c", "unit:kernel", "unit:witness")
 m("		if (!waits || t->args[3])", "		if (!waits)", "a futex with a timeout is for ever")
 m("(int)t->args[3] >= 0;\n		if (timed)", "(int)t->args[3] > 0;\n		if (timed)", "a wait with timeout 0 is for ever")
 m("	} else if (t->state != 'S' || t->nr < 0) {", "	} else if (t->nr < 0) {", "a thread that runs sleeps")

@@ -20,7 +20,7 @@
 #include "engine/inspect/inspect.h"
 #include "engine/witness/suspects.h"
 #include "engine/witness/kernel.h"
-#include "engine/witness/quiet.h"
+#include "engine/witness/quiescent.h"
 
 enum { FDS = 12, EPOLL = 4, F = 7, GEN = 3, ID = 41, CLOSED = 2000, INO = 500, DEV = 9 };
 #define DATA 0xda7aULL
@@ -239,7 +239,7 @@ static void a_set_that_was_closed(void **state)
 static bool sleeps(void)
 {
 	memset(s.a, 0, sizeof(s.a));
-	quiet_judge(&l);
+	quiescent_judge(&l);
 	free(l.open);
 	l.open = NULL;
 	l.nopen = 0;

@@ -12,7 +12,7 @@ static void say(struct obligations *o, enum proof p, enum holds holds, const cha
 	o->items[p] = (struct obligation){ holds, text };
 }
 
-// It suspended for this descriptor, as far as can be known. Partner: stuck_firm in the engine.
+// It suspended for this descriptor, as far as can be known. Partner: stuck_wait_firm in the engine.
 static bool firm(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;

@@ -103,7 +103,7 @@ static void unread_lines(FILE *out, const struct inspection *l, int pidfd)
 }
 
 // Does another registration, armed, lead to it? True also if not all could be read.
-static bool led(const struct inspection *l, const struct ctp_state *s)
+static bool referenced(const struct inspection *l, const struct ctp_state *s)
 {
 	const struct ctp_wait *w = &s->waits[0];
 	for (size_t i = 0; i < l->registrations.n; i++) {
@@ -132,7 +132,7 @@ void set_queues(FILE *out, const struct inspection *l)
 		if (is >= 0)
 			set_line(out, json_pack("{s:i, s:s, s:I, s:I, s:i, s:I, s:b, s:b, s:b}", "v", 1, "what", "queue", "coroutine",
 						(json_int_t)s.id, "changes", (json_int_t)s.changes, "fd", w->fd, "gen",
-						(json_int_t)w->gen, "out", to_write, "ready", is, "led", led(l, &s)));
+						(json_int_t)w->gen, "out", to_write, "ready", is, "led", referenced(l, &s)));
 	}
 	if (asked >= 2 || set_threads_any(l->r))
 		unread_lines(out, l, pidfd);

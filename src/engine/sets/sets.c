@@ -22,7 +22,7 @@
 #include "engine/sets/set_threads.h"
 #include "engine/witness/flight.h"
 #include "engine/witness/kernel.h"
-#include "engine/witness/quiet.h"
+#include "engine/witness/quiescent.h"
 
 #define MS 1000000ULL
 enum { CHECK_MS = 30, SHORT_MS = 2, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000 };
@@ -142,7 +142,7 @@ static void write_whole(FILE *out, const struct inspection *l, const struct susp
 	json_array_append_new(evidence, answer(all, PROOF_P5));
 	json_array_append_new(evidence, answer(all, PROOF_P6B));
 	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
-				l->final ? "final" : "live", "complete", l->registrations.complete, "handlers", quiet_handled(l->pid) != 0,
+				l->final ? "final" : "live", "complete", l->registrations.complete, "handlers", quiescent_handled(l->pid) != 0,
 				"evidence", evidence));
 }
 
@@ -170,7 +170,7 @@ static bool take(struct sets *s, struct inspection *l)
 			set_shared(s->out, l);
 		kernel_judge(l);
 		flight_judge(l);
-		quiet_judge(l);
+		quiescent_judge(l);
 		write_whole(s->out, l, &all, ns);
 		told &= !l->idle || (!l->disturbed && all.a[PROOF_P6B].holds != HOLDS_OPEN);
 	}

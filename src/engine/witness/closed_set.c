@@ -16,7 +16,7 @@
 
 // Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
 // a guess where another was woken by it or waits for it; and whom it woke may have gone elsewhere since.
-static bool leads(const struct ctp_fd *f, const struct ctp_state *s)
+static bool references(const struct ctp_fd *f, const struct ctp_state *s)
 {
 	const uint64_t others[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};
 	if (f->learned == s->id)
@@ -36,7 +36,7 @@ bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *f
 	}
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
 		if (r->fds[i].reg_epfd == s->c.fd && inspect_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
-		    f->reg_epgen == s->c.gen && leads(f, &s->s)) {
+		    f->reg_epgen == s->c.gen && references(f, &s->s)) {
 			*fd = (int)i;
 			return true;
 		}

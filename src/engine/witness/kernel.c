@@ -19,7 +19,7 @@
 #include "ctp/wait_inference.h"
 #include "engine/inspect/hidden_fds.h"
 #include "engine/witness/closed_set.h"
-#include "engine/witness/stuck_known.h"
+#include "engine/witness/stuck_wait.h"
 
 // ------------------------------------------------------------------------ P0
 
@@ -331,7 +331,7 @@ static void others_of(struct inspection *l, uint64_t id, int fd, const struct ct
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
 		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
-		if (stuck_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == HOLDS_FALSE)
+		if (stuck_wait_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == HOLDS_FALSE)
 			continue;
 		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
 			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd, f->gen,
@@ -343,7 +343,7 @@ static void others_of(struct inspection *l, uint64_t id, int fd, const struct ct
 void kernel_unsettle(struct inspection *l, bool stuck)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (stuck_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
+		if (stuck_wait_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
 			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every registration");
 }
 
@@ -374,7 +374,7 @@ void kernel_judge(struct inspection *l)
 	hidden_fds_find(l);
 	judge_p0(l);
 	for (size_t i = 0; i < l->n; i++) {
-		if (stuck_rule(l->who[i]->rule))
+		if (stuck_wait_rule(l->who[i]->rule))
 			continue;
 		if (inspect_late(l)) {
 			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");

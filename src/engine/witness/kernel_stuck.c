@@ -19,7 +19,7 @@
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
 #include "engine/witness/kernel.h"
-#include "engine/witness/stuck_known.h"
+#include "engine/witness/stuck_wait.h"
 
 enum { MANY_TURNS = 1000 };
 #define LONG_NS 10000000000ULL
@@ -59,12 +59,12 @@ static bool polled(const struct inspection *l, int epfd)
 static struct registrations_of registrations_of(const struct inspection *l, const struct suspect *s)
 {
 	struct registrations_of o = {.epfd = -1, .tfd = -1};
-	uint32_t directions = stuck_directions(s);
+	uint32_t directions = stuck_wait_directions(s);
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
 		if (!is_of(l, s, reg))
 			continue;
-		bool armed = (reg->events & directions) || ((reg->events & STUCK_REAL_EVENTS) &&
+		bool armed = (reg->events & directions) || ((reg->events & STUCK_WAIT_EVENTS) &&
 			     (reg->data == data_of(s) || inspect_references(s, reg->data)));
 		if (armed || !o.n) {
 			o.epfd = reg->epfd;
@@ -110,8 +110,8 @@ static const char *wakes_itself(const struct inspection *l)
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		struct ctp_fd f;
 		const struct registration *reg = &l->registrations.v[i];
-		if ((reg->events & STUCK_REAL_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
-		    f.kind == CTP_FD_TIMERFD && stuck_disarmed(l->pid, reg->tfd) != 1)
+		if ((reg->events & STUCK_WAIT_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
+		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
 			return "an armed timerfd";
 	}
 	return NULL;
@@ -135,7 +135,7 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
 	else if (!o->n)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
-	else if (o->events & STUCK_REAL_EVENTS)
+	else if (o->events & STUCK_WAIT_EVENTS)
 		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
 		if (!kernel_threads_hold(l, s))
@@ -148,7 +148,7 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 static void edge(struct suspect *s, const struct registrations_of *o)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
-	bool in = stuck_directions(s) & EPOLLIN, out = stuck_directions(s) & EPOLLOUT;
+	bool in = stuck_wait_directions(s) & EPOLLIN, out = stuck_wait_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
 	if (!o->armed || o->edges < o->armed)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
@@ -190,7 +190,7 @@ static void wrong_waiter(struct inspection *l, struct suspect *s, const struct r
 static void timer(struct inspection *l, struct suspect *s, const struct registrations_of *o)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
-	int off = stuck_disarmed(l->pid, s->c.fd);
+	int off = stuck_wait_disarmed(l->pid, s->c.fd);
 	if (off <= 0)
 		inspect_say(a, off ? HOLDS_OPEN : HOLDS_FALSE, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
 			 s->c.fd, s->c.gen);
@@ -211,7 +211,7 @@ static bool ready(struct inspection *l, struct suspect *s, const struct registra
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!asks_ready(s))
 		return true;
-	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_ready(l->pid, s->c.fd, stuck_directions(s)) : -1;
+	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) : -1;
 	if (s->rule == RULE_ONESHOT)
 		return true;
 	if (s->ready < 0)
@@ -273,7 +273,7 @@ static void settle_ready(struct inspection *l)
 static const char *link_of(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
-	bool firm = stuck_firm(s, pid);
+	bool firm = stuck_wait_firm(s, pid);
 	if (firm && s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself before it suspended";
 	if (ctp_stands_there(f, &s->s))
@@ -300,7 +300,7 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 		inspect_say(a, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (w)
 		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
-	else if (!how || !stuck_firm(s, l->pid))
+	else if (!how || !stuck_wait_firm(s, l->pid))
 		inspect_say(a, HOLDS_OPEN, "%s: that it suspended for fd %d#%u is not sure",
 			 how ? how : "its last try had to wait", s->c.fd, s->c.gen);
 	else
@@ -312,14 +312,14 @@ static void refuted_by(struct inspection *l, uint64_t id, const struct registrat
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if (stuck_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, reg)))
+		if (stuck_wait_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, reg)))
 			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd, how);
 	}
 }
 
-static bool leads(const struct suspect *s, const struct registration *reg)
+static bool references(const struct suspect *s, const struct registration *reg)
 {
-	return stuck_rule(s->rule) && s->c.fd != reg->tfd &&
+	return stuck_wait_rule(s->rule) && s->c.fd != reg->tfd &&
 	       (inspect_references(s, reg->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
 }
 
@@ -333,10 +333,10 @@ static void other_registrations(struct inspection *l)
 			kernel_unsettle(l, true);
 			return;
 		}
-		if (!(reg->events & STUCK_REAL_EVENTS))
+		if (!(reg->events & STUCK_WAIT_EVENTS))
 			continue;
 		for (size_t k = 0; k < l->n; k++)
-			if (leads(l->who[k], reg))
+			if (references(l->who[k], reg))
 				refuted_by(l, l->who[k]->s.id, reg, "its data leads to it");
 		if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN)
 			continue;
@@ -353,13 +353,13 @@ void kernel_stuck(struct inspection *l)
 {
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)
-		any |= stuck_rule(l->who[i]->rule);
+		any |= stuck_wait_rule(l->who[i]->rule);
 	if (!any)
 		return;
 	const char *set = wakes_itself(l);
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		if (!stuck_rule(s->rule))
+		if (!stuck_wait_rule(s->rule))
 			continue;
 		if (s->rule != RULE_PARKED && inspect_late(l)) {
 			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");

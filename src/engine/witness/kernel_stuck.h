@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// kernel_stuck.h - P2 and P3 of suspects whose descriptor is open (the rules of stuck_rule()).
+// kernel_stuck.h - P2 and P3 of suspects whose descriptor is open (the rules of stuck_wait_rule()).
 #pragma once
 
 #include "engine/inspect/inspect.h"

@@ -25,10 +25,10 @@ bool set_waiters_add(struct set_waiters *w, uint32_t cand)
 	return true;
 }
 
-static void lead(struct set_waiters *w, uint64_t id, uint32_t cand)
+static void add_referenced(struct set_waiters *w, uint64_t id, uint32_t cand)
 {
-	if (id && !GROW(w->led, w->nled, w->led_room))
-		w->led[w->nled++] = (struct set_waiter){id, cand};
+	if (id && !GROW(w->referenced, w->nreferenced, w->referenced_room))
+		w->referenced[w->nreferenced++] = (struct set_waiter){id, cand};
 }
 
 static int by_key(const void *a, const void *b)
@@ -64,18 +64,18 @@ void set_waiters_ready(struct set_waiters *w)
 		if (w->r->fds[fd].reg_epfd < 0 || !inspect_fd(w->r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;
 		EACH_WITH(set, w->sets, w->nsets, set_key(f.reg_epfd, f.reg_epgen)) {
-			lead(w, f.learned, set->cand);
-			lead(w, f.leads & CTP_ID_MASK, set->cand);
+			add_referenced(w, f.learned, set->cand);
+			add_referenced(w, f.leads & CTP_ID_MASK, set->cand);
 		}
 	}
-	if (w->nled)
-		qsort(w->led, w->nled, sizeof(*w->led), by_key);
+	if (w->nreferenced)
+		qsort(w->referenced, w->nreferenced, sizeof(*w->referenced), by_key);
 }
 
 void set_waiters_deinit(struct set_waiters *w)
 {
 	free(w->sets);
-	free(w->led);
+	free(w->referenced);
 	*w = (struct set_waiters){0};
 }
 
@@ -96,8 +96,8 @@ void set_waiters_match(const struct set_waiters *w, const struct ctp_state *s,
 		EACH_WITH(set, w->sets, w->nsets, own)
 			found(ctx, set->cand, (int)i);
 	}
-	if (n || !w->nled)
+	if (n || !w->nreferenced)
 		return;
-	EACH_WITH(at, w->led, w->nled, s->id)
+	EACH_WITH(at, w->referenced, w->nreferenced, s->id)
 		found(ctx, at->cand, -1);
 }

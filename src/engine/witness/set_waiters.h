@@ -13,8 +13,8 @@ struct set_waiter {
 struct set_waiters {
 	const struct ctp_region *r;
 	struct set_waiter *sets; // sorted once all are added
-	struct set_waiter *led;  // entities that a registration there leads to, sorted
-	size_t nsets, sets_room, nled, led_room;
+	struct set_waiter *referenced;  // entities that a registration there leads to, sorted
+	size_t nsets, sets_room, nreferenced, referenced_room;
 };
 
 bool set_waiters_add(struct set_waiters *w, uint32_t cand);

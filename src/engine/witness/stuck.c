@@ -22,7 +22,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
-#include "engine/witness/stuck_known.h"
+#include "engine/witness/stuck_wait.h"
 
 #define MS 1000000ULL
 enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };
@@ -36,8 +36,8 @@ struct walk {
 	uint64_t now_ns, deadline_ns, turns, epoch;
 	struct suspect **pairs; // coroutines and descriptors at which the tables hint
 	size_t n, room;
-	uint64_t *led;          // sorted: ids that an open registration names
-	size_t nled, led_room;
+	uint64_t *referenced;          // sorted: ids that an open registration names
+	size_t nreferenced, referenced_room;
 	bool many;              // an entry does not name all who wait
 	struct registrations registrations;
 	struct registration **by_number; // rows, sorted by number
@@ -58,7 +58,7 @@ static struct suspect *new_suspect(const struct walk *w, uint32_t station, const
 	struct suspect *x = calloc(1, sizeof(*x));
 	if (!x)
 		return NULL;
-	x->cand = STUCK_NO_CAND;
+	x->cand = STUCK_WAIT_NO_CAND;
 	x->s = *c;
 	x->s.station = station;
 	x->c = (struct ctp_cand){.fd = -1, .epoch = w->epoch, .time = UINT64_MAX};
@@ -135,19 +135,19 @@ static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *
 	add_pair(w, x);
 }
 
-static void led(struct walk *w, uint64_t id)
+static void referenced(struct walk *w, uint64_t id)
 {
 	if (!id || !w->final)
 		return;
-	if (w->nled == w->led_room) {
-		size_t room = w->led_room ? 2 * w->led_room : 256;
-		uint64_t *more = realloc(w->led, room * sizeof(*more));
+	if (w->nreferenced == w->referenced_room) {
+		size_t room = w->referenced_room ? 2 * w->referenced_room : 256;
+		uint64_t *more = realloc(w->referenced, room * sizeof(*more));
 		if (!more)
 			return;
-		w->led = more;
-		w->led_room = room;
+		w->referenced = more;
+		w->referenced_room = room;
 	}
-	w->led[w->nled++] = id & CTP_ID_MASK;
+	w->referenced[w->nreferenced++] = id & CTP_ID_MASK;
 }
 
 static void walk_fds(struct walk *w)
@@ -161,12 +161,12 @@ static void walk_fds(struct walk *w)
 		const uint64_t hints[HINTS] = {f.waiter[0], f.waiter[1], f.leads};
 		bool is = hinted(&f);
 		for (size_t i = 0; i < HINTS; i++) {
-			led(w, hints[i]);
+			referenced(w, hints[i]);
 			if (is && hints[i])
 				pair(w, hints[i] >> CTP_ID_BITS, (int)fd, &f);
 		}
-		led(w, f.learned);
-		led(w, f.adder);
+		referenced(w, f.learned);
+		referenced(w, f.adder);
 		w->many |= is && (f.flags & CTP_FD_MANY);
 	}
 }
@@ -214,10 +214,10 @@ static uint32_t armed(const struct walk *w, int fd, unsigned *rows)
 	size_t lo = FIRST_NOT(w->registrations.n, i, w->by_number[i]->tfd < fd);
 	uint32_t events = 0;
 	for (*rows = 0; lo < w->registrations.n && w->by_number[lo]->tfd == fd; lo++) {
-		if (!stuck_row_is(w->by_number[lo], w->pid, fd))
+		if (!stuck_wait_registered(w->by_number[lo], w->pid, fd))
 			continue;
 		++*rows;
-		if (w->by_number[lo]->events & STUCK_REAL_EVENTS)
+		if (w->by_number[lo]->events & STUCK_WAIT_EVENTS)
 			events |= w->by_number[lo]->events;
 	}
 	return events;
@@ -245,17 +245,17 @@ static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 {
 	unsigned rows;
 	uint32_t events = armed(w, x->c.fd, &rows);
-	bool late = signals_late(w->deadline_ns), firm = stuck_firm(x, w->pid), ask = w->asleep && !late;
+	bool late = signals_late(w->deadline_ns), firm = stuck_wait_firm(x, w->pid), ask = w->asleep && !late;
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (!rows)
 		return RULE_NONE;
-	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_REAL_EVENTS) && stuck_disarmed(w->pid, x->c.fd) == 1)
+	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_WAIT_EVENTS) && stuck_wait_disarmed(w->pid, x->c.fd) == 1)
 		return firm && x->c.was.opener == x->s.id ? RULE_TIMER : RULE_NONE;
 	if (!events) {
-		x->ready = ask ? stuck_ready(w->pid, x->c.fd, stuck_directions(x)) : -1;
+		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;
 	}
-	if ((!firm && !another) || !ask || (x->ready = stuck_ready(w->pid, x->c.fd, stuck_directions(x))) != 1)
+	if ((!firm && !another) || !ask || (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
 		return RULE_NONE;
 	return another ? RULE_WRONG_WAITER : told ? RULE_DELIVERED : events & EPOLLET ? RULE_MISSED_EDGE : RULE_NONE;
 }
@@ -266,10 +266,10 @@ static bool known(struct walk *w, const struct suspect *x)
 {
 	const struct suspects *s = w->s;
 	for (; w->named < s->n; w->named++) // those of the walks before, mostly
-		if (s->v[w->named]->cand == STUCK_NO_CAND && idmap_set(&w->ids, s->v[w->named]->s.id, 0))
+		if (s->v[w->named]->cand == STUCK_WAIT_NO_CAND && idmap_set(&w->ids, s->v[w->named]->s.id, 0))
 			return true; // no memory: no more of them
 	for (size_t i = idmap_get(&w->ids, x->s.id) == IDMAP_NONE ? s->n : 0; i < s->n; i++)
-		if (s->v[i]->cand == STUCK_NO_CAND && s->v[i]->s.id == x->s.id && s->v[i]->rule == x->rule &&
+		if (s->v[i]->cand == STUCK_WAIT_NO_CAND && s->v[i]->s.id == x->s.id && s->v[i]->rule == x->rule &&
 		    s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen && s->v[i]->s.changes == x->s.changes)
 			return true;
 	return false;
@@ -329,14 +329,14 @@ static void parked(struct walk *w)
 	const struct ctp_region *r = w->s->r;
 	struct ctp_walk all = ctp_walk_states(r);
 	size_t found = 0;
-	if (w->nled)
-		qsort(w->led, w->nled, sizeof(*w->led), by_value);
+	if (w->nreferenced)
+		qsort(w->referenced, w->nreferenced, sizeof(*w->referenced), by_value);
 	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && found < PARKED_MAX; i = ctp_walk_from(&all, i + 1)) {
 		if (all.rows % 4096 == 0 && signals_late(w->deadline_ns))
 			return;
 		struct ctp_state c;
 		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
-		    (w->nled && bsearch(&c.id, w->led, w->nled, sizeof(*w->led), by_value)))
+		    (w->nreferenced && bsearch(&c.id, w->referenced, w->nreferenced, sizeof(*w->referenced), by_value)))
 			continue;
 		struct suspect *x = new_suspect(w, i, &c);
 		if (!x)
@@ -415,7 +415,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	if (final)
 		parked(&w);
 	free(w.pairs);
-	free(w.led);
+	free(w.referenced);
 	free(w.by_number);
 	registrations_deinit(&w.registrations);
 	idmap_deinit(&w.ids);

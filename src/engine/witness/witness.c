@@ -21,9 +21,9 @@
 #include "engine/witness/flight.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/kernel_stuck.h"
-#include "engine/witness/quiet.h"
+#include "engine/witness/quiescent.h"
 #include "engine/witness/stuck.h"
-#include "engine/witness/stuck_known.h"
+#include "engine/witness/stuck_wait.h"
 #include "engine/witness/suspects.h"
 
 #define MS 1000000ULL
@@ -96,7 +96,7 @@ static void judge(struct inspection *l)
 	kernel_judge(l);
 	kernel_stuck(l);
 	flight_judge(l);
-	quiet_judge(l);
+	quiescent_judge(l);
 	if (l->scan)
 		reach_judge(l);
 	else
@@ -109,14 +109,14 @@ static void judge(struct inspection *l)
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
 static bool undecided(const struct suspect *s)
 {
-	return stuck_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
+	return stuck_wait_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
 }
 
 static void report(struct witness *w, struct inspection *l, uint64_t ns)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		bool refuted = stuck_refuted(s), again = undecided(s) && s->retries < AGAIN;
+		bool refuted = stuck_wait_refuted(s), again = undecided(s) && s->retries < AGAIN;
 		s->inspections += !again;
 		s->retries += again;
 		s->next_ns = proc_now_ns() + (again ? CHECK_MS * MS : backoff(s));
@@ -219,7 +219,7 @@ static void take_inspection(struct witness *w, struct inspection *l)
 static bool needs_memory(struct suspect **who, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (stuck_needs_memory(who[i]->rule))
+		if (stuck_wait_needs_memory(who[i]->rule))
 			return true;
 	return false;
 }
@@ -269,13 +269,13 @@ void witness_poll(struct witness *w)
 	suspects_withdraw(&w->suspects);
 	struct suspect **who;
 	size_t n = due(w, now_ns, false, &who);
-	int rest = n ? idle_since_check(w, now_ns) : -1;
+	int idle = n ? idle_since_check(w, now_ns) : -1;
 	if (!n) {
 		proc_tasks_deinit(&w->last);
 		w->check_ns = now_ns + CHECK_MS * MS;
-	} else if (rest > 0) {
+	} else if (idle > 0) {
 		live_inspection(w, who, n, true, needs_memory(who, n));
-	} else if (rest == 0) {
+	} else if (idle == 0) {
 		bool stopped = proc_tasks_stopped(&w->last);
 		size_t late = 0;
 		for (size_t i = 0; i < n; i++)
@@ -317,7 +317,7 @@ static void inspect_open_again(struct witness *w, const struct inspection *last)
 {
 	struct inspection l = *last;
 	for (int i = 0; i < AGAIN; i++) {
-		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_open(l.who, l.n);
+		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_wait_keep_open(l.who, l.n);
 		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
 			return;
 		struct inspection again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .scan = l.disturbed,

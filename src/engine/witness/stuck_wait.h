@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT
 //
-// stuck_known.h - what is known of one coroutine that waits for an open descriptor.
+// stuck_wait.h - what is known of one coroutine that waits for an open descriptor.
 #pragma once
 
 #include "engine/inspect/inspect.h"
 
 // CTP003, 004, 005, 008, 009, 027: suspects that stuck_gather() adds, whose descriptor is open.
-static inline bool stuck_rule(unsigned rule)
+static inline bool stuck_wait_rule(unsigned rule)
 {
 	return rule == RULE_PARKED || rule == RULE_MISSED_EDGE || rule == RULE_ONESHOT || rule == RULE_DELIVERED ||
 	       rule == RULE_WRONG_WAITER || rule == RULE_TIMER;
 }
 // Could a word in memory that leads to it refute it? Else an armed registration does anyway.
-static inline bool stuck_needs_memory(unsigned rule)
+static inline bool stuck_wait_needs_memory(unsigned rule)
 {
-	return !stuck_rule(rule) || rule == RULE_PARKED || rule == RULE_ONESHOT;
+	return !stuck_wait_rule(rule) || rule == RULE_PARKED || rule == RULE_ONESHOT;
 }
 
 // After all have judged: has it turned out to be none? Marks it, so that it is dropped.
-bool stuck_refuted(struct suspect *s);
+bool stuck_wait_refuted(struct suspect *s);
 // Keeps, of n, those of which something is open that another look may tell. How many.
-size_t stuck_open(struct suspect **who, size_t n);
+size_t stuck_wait_keep_open(struct suspect **who, size_t n);
 
 // What is known of its wait. Partner: obligations.c decides `firm` by the same words.
-uint32_t stuck_directions(const struct suspect *s); // EPOLLIN, EPOLLOUT
-bool stuck_firm(const struct suspect *s, pid_t pid); // it suspended for F, as far as can be known
+uint32_t stuck_wait_directions(const struct suspect *s); // EPOLLIN, EPOLLOUT
+bool stuck_wait_firm(const struct suspect *s, pid_t pid); // it suspended for F, as far as can be known
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.
-int stuck_ready(pid_t pid, int fd, uint32_t directions);
+int stuck_wait_ready(pid_t pid, int fd, uint32_t directions);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
-int stuck_disarmed(pid_t pid, int fd);
+int stuck_wait_disarmed(pid_t pid, int fd);
 // A row of F under its own number. Rows of a dup are the judges' business (kernel_stuck.c).
-bool stuck_row_is(const struct registration *reg, pid_t pid, int fd);
+bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd);
 
-#define STUCK_REAL_EVENTS 0x0fffffffu // a one-shot that fired has none of them
-#define STUCK_NO_CAND UINT32_MAX
+#define STUCK_WAIT_EVENTS 0x0fffffffu // a one-shot that fired has none of them
+#define STUCK_WAIT_NO_CAND UINT32_MAX

@@ -13,13 +13,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "engine/witness/stuck_known.h"
+#include "engine/witness/stuck_wait.h"
 
 enum { F = 7, C = 41 };
 
 static struct suspect waiter(uint32_t how, uint32_t events)
 {
-	struct suspect s = {.cand = STUCK_NO_CAND, .c = {.fd = F, .gen = 1}, .s = {.id = C, .stack = 5, .since = 100, .nwaits = 1}};
+	struct suspect s = {.cand = STUCK_WAIT_NO_CAND, .c = {.fd = F, .gen = 1}, .s = {.id = C, .stack = 5, .since = 100, .nwaits = 1}};
 	s.s.waits[0] = (struct ctp_wait){.fd = F, .gen = 1, .events = events, .how = how};
 	return s;
 }
@@ -37,16 +37,16 @@ static void ready_is_asked_of_the_kernel(void **state)
 	int fd[2], whole = 10, next;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
 	next = next_number();
-	assert_int_equal(stuck_ready(getpid(), fd[0], EPOLLIN), 0);
-	assert_int_equal(stuck_ready(getpid(), fd[0], EPOLLOUT), 1);
-	assert_int_equal(stuck_ready(getpid(), fd[0], EPOLLIN | EPOLLOUT), 0); // of both
+	assert_int_equal(stuck_wait_ready(getpid(), fd[0], EPOLLIN), 0);
+	assert_int_equal(stuck_wait_ready(getpid(), fd[0], EPOLLOUT), 1);
+	assert_int_equal(stuck_wait_ready(getpid(), fd[0], EPOLLIN | EPOLLOUT), 0); // of both
 	assert_int_equal(write(fd[1], "x", 1), 1);
-	assert_int_equal(stuck_ready(getpid(), fd[0], EPOLLIN | EPOLLOUT), 1);
-	assert_int_equal(stuck_ready(getpid(), fd[0], 0), 0);
-	if (!setsockopt(fd[0], SOL_SOCKET, SO_RCVLOWAT, &whole, sizeof(whole)) && stuck_ready(getpid(), fd[0], EPOLLIN) == 1)
+	assert_int_equal(stuck_wait_ready(getpid(), fd[0], EPOLLIN | EPOLLOUT), 1);
+	assert_int_equal(stuck_wait_ready(getpid(), fd[0], 0), 0);
+	if (!setsockopt(fd[0], SOL_SOCKET, SO_RCVLOWAT, &whole, sizeof(whole)) && stuck_wait_ready(getpid(), fd[0], EPOLLIN) == 1)
 		print_message("SO_RCVLOWAT means nothing to poll on this kernel's Unix sockets\n");
 	assert_int_equal(next_number(), next); // no copy is left
-	assert_int_equal(stuck_ready(getpid(), 1000, EPOLLIN), -1); // not open
+	assert_int_equal(stuck_wait_ready(getpid(), 1000, EPOLLIN), -1); // not open
 	close(fd[0]);
 	close(fd[1]);
 }
@@ -57,16 +57,16 @@ static void a_timer_is_armed_or_not(void **state)
 	struct itimerspec hour = {.it_value.tv_sec = 3600}, now = {.it_value.tv_nsec = 1}, never = {0};
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), epfd = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event ev = {.events = EPOLLIN};
-	assert_int_equal(stuck_disarmed(getpid(), fd), 1);
+	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 1);
 	timerfd_settime(fd, 0, &hour, NULL);
-	assert_int_equal(stuck_disarmed(getpid(), fd), 0);
+	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 0);
 	timerfd_settime(fd, 0, &never, NULL);
-	assert_int_equal(stuck_disarmed(getpid(), fd), 1);
+	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 1);
 	timerfd_settime(fd, 0, &now, NULL);
 	assert_int_equal(epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &ev), 0);
 	assert_int_equal(epoll_wait(epfd, &ev, 1, -1), 1);
-	assert_int_equal(stuck_disarmed(getpid(), fd), 0); // expired, and not read yet
-	assert_int_equal(stuck_disarmed(getpid(), epfd), -1);
+	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 0); // expired, and not read yet
+	assert_int_equal(stuck_wait_disarmed(getpid(), epfd), -1);
 	close(fd);
 	close(epfd);
 }
@@ -85,16 +85,16 @@ static void a_row_is_the_open_files(void **state)
 		registrations_deinit(&rows);
 		skip(); // no kcmp here
 	}
-	assert_true(stuck_row_is(&rows.v[0], getpid(), fd[0]));
-	assert_true(rows.v[0].events & STUCK_REAL_EVENTS);
+	assert_true(stuck_wait_registered(&rows.v[0], getpid(), fd[0]));
+	assert_true(rows.v[0].events & STUCK_WAIT_EVENTS);
 	registrations_deinit(&rows);
 	assert_int_equal(write(fd[1], "x", 1), 1);
 	assert_int_equal(epoll_wait(epfd, &ev, 1, -1), 1);
 	assert_int_equal(registrations_read(getpid(), 0, UINT64_MAX, &rows), 0);
-	assert_false(rows.v[0].events & STUCK_REAL_EVENTS); // it has fired
+	assert_false(rows.v[0].events & STUCK_WAIT_EVENTS); // it has fired
 	other = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(dup2(other, fd[0]), fd[0]);
-	assert_false(stuck_row_is(&rows.v[0], getpid(), fd[0])); // the number is another's now
+	assert_false(stuck_wait_registered(&rows.v[0], getpid(), fd[0])); // the number is another's now
 	registrations_deinit(&rows);
 	close(other);
 	close(fd[0]);
@@ -106,45 +106,45 @@ static void directions_are_of_the_wait(void **state)
 {
 	(void)state;
 	struct suspect s = waiter(CTP_WAIT_EAGAIN, EPOLLOUT);
-	assert_int_equal(stuck_directions(&s), EPOLLOUT);
+	assert_int_equal(stuck_wait_directions(&s), EPOLLOUT);
 	s = waiter(CTP_WAIT_REGISTERED, EPOLLRDHUP | EPOLLET);
-	assert_int_equal(stuck_directions(&s), EPOLLIN);
+	assert_int_equal(stuck_wait_directions(&s), EPOLLIN);
 	s.wait = -1;
 	s.c.was.reg_events = EPOLLIN | EPOLLOUT | EPOLLET;
-	assert_int_equal(stuck_directions(&s), EPOLLIN | EPOLLOUT);
+	assert_int_equal(stuck_wait_directions(&s), EPOLLIN | EPOLLOUT);
 }
 
 static void a_try_alone_is_not_firm(void **state)
 {
 	(void)state;
 	struct suspect s = waiter(CTP_WAIT_REGISTERED, EPOLLIN);
-	assert_true(stuck_firm(&s, -1));
+	assert_true(stuck_wait_firm(&s, -1));
 	s = waiter(CTP_WAIT_EAGAIN, EPOLLIN);
-	assert_false(stuck_firm(&s, -1));
+	assert_false(stuck_wait_firm(&s, -1));
 	s.c.was.learned = C;
-	assert_false(stuck_firm(&s, -1)); // woken by it, but from another place
+	assert_false(stuck_wait_firm(&s, -1)); // woken by it, but from another place
 	s.c.was.learned_stack = 5;
-	assert_true(stuck_firm(&s, -1));
+	assert_true(stuck_wait_firm(&s, -1));
 	s.wait = -1; // it said nothing, and never read: it was woken, and left alone what had come
 	s.c.was.reg_events = EPOLLIN | EPOLLET;
-	assert_false(stuck_firm(&s, -1));
+	assert_false(stuck_wait_firm(&s, -1));
 	s.c.was.last_in = C;
-	assert_true(stuck_firm(&s, -1));
+	assert_true(stuck_wait_firm(&s, -1));
 	s.s.tried = (uint64_t)(uint32_t)s.c.fd << 32 | s.c.was.gen; // nothing since EAGAIN
-	assert_false(stuck_firm(&s, -1));
+	assert_false(stuck_wait_firm(&s, -1));
 	s.c.was.event_time = s.s.since; // it has not run since
-	assert_true(stuck_firm(&s, -1));
+	assert_true(stuck_wait_firm(&s, -1));
 	s.wait = 0;
 	s.s.flags = CTP_STATE_POOLED;
 	s.s.called = s.s.stack;
-	assert_false(stuck_firm(&s, -1));
+	assert_false(stuck_wait_firm(&s, -1));
 	s = waiter(CTP_WAIT_EAGAIN, EPOLLIN);
 	s.c.was.leads = C;
 	s.c.was.reg_by = 2;
 	s.c.was.reg_time = 99;
-	assert_false(stuck_firm(&s, -1));
+	assert_false(stuck_wait_firm(&s, -1));
 	s.c.was.reg_time = 101; // the scheduler did it, after the switch
-	assert_true(stuck_firm(&s, -1));
+	assert_true(stuck_wait_firm(&s, -1));
 }
 
 static void what_is_refuted_is_dropped(void **state)
@@ -152,24 +152,24 @@ static void what_is_refuted_is_dropped(void **state)
 	(void)state;
 	struct suspect s = waiter(CTP_WAIT_EAGAIN, EPOLLIN);
 	s.rule = RULE_LOST_WAKEUP;
-	assert_false(stuck_refuted(&s)); // not one of ours
+	assert_false(stuck_wait_refuted(&s)); // not one of ours
 	s.rule = RULE_ONESHOT;
 	s.ready = 1;
 	s.a[PROOF_P2].holds = HOLDS_OPEN;
 	s.a[PROOF_P3].holds = HOLDS_TRUE;
-	assert_false(stuck_refuted(&s));
+	assert_false(stuck_wait_refuted(&s));
 	s.ready = 0; // it tried, and there is nothing to read: it may wait for anything
-	assert_true(stuck_refuted(&s));
+	assert_true(stuck_wait_refuted(&s));
 	s.a[PROOF_P2].holds = HOLDS_OPEN;
 	s.ready = -1;
-	assert_false(stuck_refuted(&s)); // that is not known: no yes, and no no
+	assert_false(stuck_wait_refuted(&s)); // that is not known: no yes, and no no
 	assert_int_equal(s.a[PROOF_P3].holds, HOLDS_OPEN);
 	s.a[PROOF_P3].holds = HOLDS_TRUE;
 	s.ready = 0;
 	s.a[PROOF_P6A].holds = HOLDS_TRUE; // but nobody has it
-	assert_false(stuck_refuted(&s));
+	assert_false(stuck_wait_refuted(&s));
 	s.a[PROOF_P3].holds = HOLDS_FALSE;
-	assert_true(stuck_refuted(&s) && s.gone);
+	assert_true(stuck_wait_refuted(&s) && s.gone);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 // P6b: can nothing at all happen any more? Every thread sleeps without a
 // timeout (in epoll, poll, select or on a futex), no signal has a handler, no timer is armed, and all that the loops
 // watch has its other end in this process. Each way that is left is named.
-#include "engine/witness/quiet.h"
+#include "engine/witness/quiescent.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #include "ctp/there.h"
 #include "engine/inspect/hold.h"
 
-struct quiet {
+struct quiescent {
 	struct inspection *l;
 	unsigned ways;          // by which something may happen
 	char first[INSPECT_TEXT];
@@ -33,7 +33,7 @@ struct quiet {
 	size_t nevents;
 };
 
-static void __attribute__((format(printf, 2, 3))) way(struct quiet *q, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) way(struct quiescent *q, const char *format, ...)
 {
 	char text[INSPECT_TEXT];
 	va_list ap;
@@ -51,9 +51,9 @@ static bool private_address(const struct inspection *l, uint64_t addr)
 	return m && m->perms[3] == 'p';
 }
 
-static void waits_in_set(struct quiet *q, const struct proc_task *t);
+static void waits_in_set(struct quiescent *q, const struct proc_task *t);
 
-static void thread_sleeps(struct quiet *q, const struct proc_task *t)
+static void thread_sleeps(struct quiescent *q, const struct proc_task *t)
 {
 	if (proc_task_dead(t))
 		return;
@@ -81,7 +81,7 @@ static void thread_sleeps(struct quiet *q, const struct proc_task *t)
 	}
 }
 
-uint64_t quiet_handled(pid_t pid)
+uint64_t quiescent_handled(pid_t pid)
 {
 	static const int sync[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33};
 	char *text;
@@ -94,9 +94,9 @@ uint64_t quiet_handled(pid_t pid)
 	return caught;
 }
 
-static void signals(struct quiet *q)
+static void signals(struct quiescent *q)
 {
-	uint64_t caught = quiet_handled(q->l->pid);
+	uint64_t caught = quiescent_handled(q->l->pid);
 	if (caught == UINT64_MAX) {
 		way(q, "its signal handlers cannot be seen");
 		return;
@@ -111,7 +111,7 @@ static void signals(struct quiet *q)
 		}
 }
 
-static void timers(struct quiet *q)
+static void timers(struct quiescent *q)
 {
 	char *text;
 	if (proc_slurp(q->l->pid, "timers", &text, NULL)) {
@@ -123,7 +123,7 @@ static void timers(struct quiet *q)
 	free(text);
 }
 
-static bool add_inode(struct quiet *q, const char *link)
+static bool add_inode(struct quiescent *q, const char *link)
 {
 	char(*more)[32] = realloc(q->inodes, (q->ninodes + 1) * sizeof(*more));
 	if (!more)
@@ -145,7 +145,7 @@ static bool timer_disarmed(pid_t pid, int fd)
 }
 
 // The other end of a socketpair, still open here.
-static bool peer_inode(struct quiet *q, uint64_t desc)
+static bool peer_inode(struct quiescent *q, uint64_t desc)
 {
 	const struct ctp_region *r = q->l->r;
 	struct ctp_walk w = ctp_walk_fds(r);
@@ -160,7 +160,7 @@ static bool peer_inode(struct quiet *q, uint64_t desc)
 }
 
 // An open descriptor that a loop watches. how: "registered fd"
-static void watched_fd(struct quiet *q, const char *how, int fd, const struct ctp_fd *f, const char *link)
+static void watched_fd(struct quiescent *q, const char *how, int fd, const struct ctp_fd *f, const char *link)
 {
 	bool event = !strcmp(link, "anon_inode:[eventfd]") && f->opened_how == CTP_CALL_EVENTFD;
 	bool timer = !strcmp(link, "anon_inode:[timerfd]");
@@ -187,7 +187,7 @@ static void watched_fd(struct quiet *q, const char *how, int fd, const struct ct
 	}
 }
 
-static void watched(struct quiet *q, const struct registration *reg)
+static void watched(struct quiescent *q, const struct registration *reg)
 {
 	struct ctp_fd f;
 	char link[64];
@@ -203,7 +203,7 @@ static void watched(struct quiet *q, const struct registration *reg)
 }
 
 // Sleeps in poll or select: what it was given counts as what an epoll set holds.
-static void waits_in_set(struct quiet *q, const struct proc_task *t)
+static void waits_in_set(struct quiescent *q, const struct proc_task *t)
 {
 	const struct inspection *l = q->l;
 	const struct polled *set = &l->polled[t - l->tasks.v];
@@ -236,7 +236,7 @@ static bool child_of(pid_t pid, pid_t other)
 }
 
 // Does some other process hold what the loops watch?
-static bool held_by(struct quiet *q, pid_t other)
+static bool held_by(struct quiescent *q, pid_t other)
 {
 	char path[64], link[64];
 	snprintf(path, sizeof(path), "/proc/%d/fd", other);
@@ -259,7 +259,7 @@ static bool held_by(struct quiet *q, pid_t other)
 	return held;
 }
 
-static void outsiders(struct quiet *q)
+static void outsiders(struct quiescent *q)
 {
 	DIR *d = q->ninodes || q->nevents ? opendir("/proc") : NULL;
 	if (!d) {
@@ -281,9 +281,9 @@ static void outsiders(struct quiet *q)
 	closedir(d);
 }
 
-void quiet_judge(struct inspection *l)
+void quiescent_judge(struct inspection *l)
 {
-	struct quiet q = {.l = l};
+	struct quiescent q = {.l = l};
 	for (size_t i = 0; i < l->tasks.n; i++)
 		thread_sleeps(&q, &l->tasks.v[i]);
 	signals(&q);

@@ -2,7 +2,7 @@
 //
 // What is known of one coroutine that waits for an open descriptor: in which
 // direction, how surely, and what the kernel says of the descriptor when asked.
-#include "engine/witness/stuck_known.h"
+#include "engine/witness/stuck_wait.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "ctp/wait_inference.h"
 
-uint32_t stuck_directions(const struct suspect *s)
+uint32_t stuck_wait_directions(const struct suspect *s)
 {
 	uint32_t e = s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events;
 	uint32_t in = EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI | EPOLLRDHUP, out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
@@ -22,7 +22,7 @@ uint32_t stuck_directions(const struct suspect *s)
 }
 
 // Does what the registration's data points to lead to C?
-static bool through(const struct suspect *s, pid_t pid)
+static bool references_through(const struct suspect *s, pid_t pid)
 {
 	uint64_t words[32] = {0}, at = s->c.was.reg_data;
 	size_t n = proc_peek(pid, at, words, sizeof(words), false) / sizeof(*words);
@@ -37,10 +37,10 @@ static bool through(const struct suspect *s, pid_t pid)
 static bool noted(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
-	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id && (f->leads & CTP_ID_MASK) != s->s.id && !through(s, pid);
+	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id && (f->leads & CTP_ID_MASK) != s->s.id && !references_through(s, pid);
 }
 
-bool stuck_firm(const struct suspect *s, pid_t pid)
+bool stuck_wait_firm(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
 	if (ctp_in_pool(&s->s))
@@ -52,7 +52,7 @@ bool stuck_firm(const struct suspect *s, pid_t pid)
 	return f->reg_time >= s->s.since && f->reg_by != s->s.id && (f->leads & CTP_ID_MASK) == s->s.id;
 }
 
-int stuck_ready(pid_t pid, int fd, uint32_t directions)
+int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (process < 0)
@@ -67,7 +67,7 @@ int stuck_ready(pid_t pid, int fd, uint32_t directions)
 	return n < 0 ? -1 : directions && (p.revents & p.events) == p.events;
 }
 
-int stuck_disarmed(pid_t pid, int fd)
+int stuck_wait_disarmed(pid_t pid, int fd)
 {
 	char name[64], *text;
 	snprintf(name, sizeof(name), "fdinfo/%d", fd);
@@ -79,15 +79,15 @@ int stuck_disarmed(pid_t pid, int fd)
 	return timer ? off : -1;
 }
 
-bool stuck_row_is(const struct registration *reg, pid_t pid, int fd)
+bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd)
 {
 	return reg->tfd == fd && registrations_is_open_as(pid, reg, fd) == 1;
 }
 
-bool stuck_refuted(struct suspect *s)
+bool stuck_wait_refuted(struct suspect *s)
 {
 	struct inspect_answer *p2 = &s->a[PROOF_P2];
-	if (!stuck_rule(s->rule))
+	if (!stuck_wait_rule(s->rule))
 		return false;
 	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks for F.
 	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P3].holds == HOLDS_TRUE;
@@ -99,7 +99,7 @@ bool stuck_refuted(struct suspect *s)
 	return s->gone;
 }
 
-size_t stuck_open(struct suspect **who, size_t n)
+size_t stuck_wait_keep_open(struct suspect **who, size_t n)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ size_t stuck_open(struct suspect **who, size_t n)
 		bool open = s->a[PROOF_P3].holds == HOLDS_OPEN || s->a[PROOF_P4].holds == HOLDS_OPEN || s->a[PROOF_P5].holds == HOLDS_OPEN;
 		// Of this one only P6 makes anything.
 		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P6B].holds == HOLDS_OPEN;
-		if (stuck_rule(s->rule) && !s->gone && open)
+		if (stuck_wait_rule(s->rule) && !s->gone && open)
 			who[kept++] = who[i];
 	}
 	return kept;
