@@ -183,8 +183,8 @@ static void say_no_switch(const struct session *s, const char *before)
 				  "--no-preload", before);
 		return;
 	}
-	module_scan_text(&s->recorder.switchers, looked, sizeof(looked));
-	module_scan_unseen_all(&s->recorder.switchers, unseen, sizeof(unseen));
+	module_scan_text(&s->recorder.modules, looked, sizeof(looked));
+	module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
 	char children[96] = "";
 	if (!s->options->follow && session_untraced(s))
 		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));

@@ -249,12 +249,12 @@ static void test_huge(void **state)
 
 static void test_ourselves(void **state)
 {
-	struct switchers s = { 0 };
+	struct module_scan s = { 0 };
 	char text[1024];
-	module_scan_look(&s, getpid());
+	module_scan_find(&s, getpid());
 	size_t n = s.n;
 	assert_true(n > 2); // we, libc, the loader
-	module_scan_look(&s, getpid());
+	module_scan_find(&s, getpid());
 	assert_int_equal(s.n, n);
 	while (module_scan_read(&s))
 		;
@@ -262,18 +262,18 @@ static void test_ourselves(void **state)
 	assert_int_equal(s.unread, 0);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(s.v[i].fd, -1);
-		assert_false(module_scan_unseen(&s, i, text, sizeof(text)));
+		assert_false(module_scan_hidden(&s, i, text, sizeof(text)));
 	}
 	module_scan_text(&s, text, sizeof(text));
 	assert_non_null(strstr(text, "looked for swapcontext, setcontext"));
-	module_scan_unseen_all(&s, text, sizeof(text));
+	module_scan_hidden_all(&s, text, sizeof(text));
 	assert_string_equal(text, "");
 	module_scan_deinit(&s);
 	assert_int_equal(s.n, 0);
 	module_scan_deinit(&s);
 }
 
-static const struct module_scan_object *object(const struct switchers *s, const char *path)
+static const struct module_scan_object *object(const struct module_scan *s, const char *path)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (!strncmp(s->v[i].path, path, strlen(path)))
@@ -285,11 +285,11 @@ static const struct module_scan_object *object(const struct switchers *s, const 
 // 0: what is mapped was opened; 1: nothing was; 2: what stands in its place was.
 static int look_at(const char *path)
 {
-	struct switchers s = { 0 };
-	module_scan_look(&s, getpid());
+	struct module_scan s = { 0 };
+	module_scan_find(&s, getpid());
 	while (module_scan_read(&s))
 		;
-	unsigned copies = object(&s, path)->signs.copies;
+	unsigned copies = object(&s, path)->signatures.copies;
 	int answer = copies == function("jump_fcontext") ? 0 : copies ? 2 : s.unread ? 1 : 2;
 	module_scan_deinit(&s);
 	return answer;
@@ -336,7 +336,7 @@ static void test_gone(void **state)
 // However long the names are, a sentence has an end.
 static void test_bounded(void **state)
 {
-	struct switchers s = { 0 };
+	struct module_scan s = { 0 };
 	char *name = malloc(4001), text[1024], small[16];
 	assert_non_null(name);
 	memset(name, 'x', 4000);
@@ -346,15 +346,15 @@ static void test_bounded(void **state)
 	s.v = calloc(s.n, sizeof(*s.v));
 	assert_non_null(s.v);
 	for (size_t i = 0; i < s.n; i++) {
-		s.v[i] = (struct module_scan_object){ .fd = -1, .path = strdup(name), .signs = { 127, 127, 3 } };
+		s.v[i] = (struct module_scan_object){ .fd = -1, .path = strdup(name), .signatures = { 127, 127, 3 } };
 		assert_non_null(s.v[i].path);
 	}
 	module_scan_text(&s, text, sizeof(text));
 	assert_non_null(strstr(text, "7 more objects"));
 	assert_true(strlen(text) < 900);
-	module_scan_unseen_all(&s, text, sizeof(text));
+	module_scan_hidden_all(&s, text, sizeof(text));
 	assert_non_null(strstr(text, "7 more objects"));
-	module_scan_unseen(&s, 0, text, sizeof(text));
+	module_scan_hidden(&s, 0, text, sizeof(text));
 	assert_true(strlen(text) < 900);
 	module_scan_text(&s, small, sizeof(small));
 	assert_int_equal(strlen(small), sizeof(small) - 1);

@@ -59,7 +59,7 @@ static int open_mapped(pid_t pid, const struct maps_line *m)
 	return fd;
 }
 
-static bool known(const struct switchers *s, const struct maps_line *m)
+static bool known(const struct module_scan *s, const struct maps_line *m)
 {
 	for (size_t i = s->n; i-- > 0;)
 		if (s->v[i].ino == m->ino && s->v[i].major == m->major && s->v[i].minor == m->minor)
@@ -67,15 +67,15 @@ static bool known(const struct switchers *s, const struct maps_line *m)
 	return false;
 }
 
-struct looking {
-	struct switchers *s;
+struct discovery {
+	struct module_scan *s;
 	pid_t pid;
 };
 
-static int meet(void *arg, const struct maps_line *m)
+static int discover(void *arg, const struct maps_line *m)
 {
-	struct looking *l = arg;
-	struct switchers *s = l->s;
+	struct discovery *l = arg;
+	struct module_scan *s = l->s;
 	// Code in memory of the process's own making is no object.
 	if (!m->ino || m->perms[2] != 'x' || *m->path != '/' || !strncmp(m->path, "/memfd:", 7) || known(s, m))
 		return 0;
@@ -90,13 +90,13 @@ static int meet(void *arg, const struct maps_line *m)
 	return 0;
 }
 
-void module_scan_look(struct switchers *s, pid_t pid)
+void module_scan_find(struct module_scan *s, pid_t pid)
 {
-	struct looking l = { s, pid };
-	maps_each(pid, meet, &l);
+	struct discovery l = { s, pid };
+	maps_each(pid, discover, &l);
 }
 
-bool module_scan_read(struct switchers *s)
+bool module_scan_read(struct module_scan *s)
 {
 	if (s->read == s->n)
 		return false;
@@ -105,17 +105,17 @@ bool module_scan_read(struct switchers *s)
 		s->unread++;
 		return true;
 	}
-	s->unread += switch_signatures_read(&o->signs, o->fd) < 0;
+	s->unread += switch_signatures_read(&o->signatures, o->fd) < 0;
 	close(o->fd);
 	o->fd = -1;
 	return true;
 }
 
-void module_scan_turn(struct switchers *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns)
+void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns)
 {
 	if (now_ns < w->again_ns)
 		return;
-	module_scan_look(s, pid);
+	module_scan_find(s, pid);
 	w->step_ns = w->step_ns ? w->step_ns * 2 : STEP_LEAST_NS;
 	w->again_ns = now_ns + w->step_ns;
 }
@@ -147,7 +147,7 @@ static void say_functions(struct text *t, unsigned which)
 		}
 }
 
-void module_scan_text(const struct switchers *s, char *out, size_t bytes)
+void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 {
 	struct text t = { out, bytes };
 	size_t found = 0;
@@ -155,10 +155,10 @@ void module_scan_text(const struct switchers *s, char *out, size_t bytes)
 	say_functions(&t, ~0U);
 	say(&t, " and a longjmp to another stack: ");
 	for (size_t i = 0; i < s->n; i++) {
-		if (!s->v[i].signs.imports || found++ >= NAMED_MOST)
+		if (!s->v[i].signatures.imports || found++ >= NAMED_MOST)
 			continue;
 		say(&t, "%s%.60s imports ", found > 1 ? "; " : "", file_base(s->v[i].path));
-		say_functions(&t, s->v[i].signs.imports);
+		say_functions(&t, s->v[i].signatures.imports);
 	}
 	if (found > NAMED_MOST)
 		say(&t, "; %zu more objects import some", found - NAMED_MOST);
@@ -170,13 +170,13 @@ void module_scan_text(const struct switchers *s, char *out, size_t bytes)
 		say(&t, "; there were more objects, at which nobody looked");
 }
 
-static bool unseen(const struct module_scan_object *o)
+static bool hidden(const struct module_scan_object *o)
 {
-	return o->signs.known || o->signs.copies;
+	return o->signatures.known || o->signatures.copies;
 }
 
 // "PHP fibers (zend_fiber_switch_context), its own jump_fcontext"
-static void say_unseen(struct text *t, const struct switch_signatures *g)
+static void say_hidden(struct text *t, const struct switch_signatures *g)
 {
 	const char *between = "", *symbol;
 	for (unsigned i = 0; (symbol = switch_signatures_symbol(i)); i++)
@@ -190,33 +190,33 @@ static void say_unseen(struct text *t, const struct switch_signatures *g)
 	}
 }
 
-bool module_scan_unseen(const struct switchers *s, size_t i, char *out, size_t bytes)
+bool module_scan_hidden(const struct module_scan *s, size_t i, char *out, size_t bytes)
 {
 	struct text t = { out, bytes };
-	if (i >= s->n || !unseen(&s->v[i]))
+	if (i >= s->n || !hidden(&s->v[i]))
 		return false;
 	say(&t, "%.300s has switches that cannot be interposed and are not seen: ", s->v[i].path);
-	say_unseen(&t, &s->v[i].signs);
+	say_hidden(&t, &s->v[i].signatures);
 	return true;
 }
 
-void module_scan_unseen_all(const struct switchers *s, char *out, size_t bytes)
+void module_scan_hidden_all(const struct module_scan *s, char *out, size_t bytes)
 {
 	struct text t = { out, bytes };
 	size_t found = 0;
 	*out = '\0';
 	for (size_t i = 0; i < s->n; i++) {
-		if (!unseen(&s->v[i]) || found++ >= NAMED_MOST)
+		if (!hidden(&s->v[i]) || found++ >= NAMED_MOST)
 			continue;
 		say(&t, "%s%.60s: ", found > 1 ? "; " : "cannot be interposed, so not seen: ",
 		    file_base(s->v[i].path));
-		say_unseen(&t, &s->v[i].signs);
+		say_hidden(&t, &s->v[i].signatures);
 	}
 	if (found > NAMED_MOST)
 		say(&t, "; and in %zu more objects", found - NAMED_MOST);
 }
 
-void module_scan_deinit(struct switchers *s)
+void module_scan_deinit(struct module_scan *s)
 {
 	for (size_t i = 0; s && i < s->n; i++) {
 		if (s->v[i].fd >= 0)
@@ -226,5 +226,5 @@ void module_scan_deinit(struct switchers *s)
 	if (s)
 		free(s->v);
 	if (s)
-		*s = (struct switchers){ 0 };
+		*s = (struct module_scan){ 0 };
 }

@@ -15,10 +15,10 @@ struct module_scan_object {
 	uint32_t major, minor;
 	int fd;     // until it has been read
 	char *path; // as the process sees it
-	struct switch_signatures signs;
+	struct switch_signatures signatures;
 };
 
-struct switchers {
+struct module_scan {
 	struct module_scan_object *v; // in the order in which they were met
 	size_t n, capacity;
 	size_t read;   // so many have been read
@@ -32,15 +32,15 @@ struct module_scan_watch {
 };
 
 // Opens what the process has mapped by now and had not before. Cheap; reads no file.
-void module_scan_look(struct switchers *s, pid_t pid);
+void module_scan_find(struct module_scan *s, pid_t pid);
 // The same, if it is time.
-void module_scan_turn(struct switchers *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns);
+void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns);
 // Reads one file. False if none is left to read.
-bool module_scan_read(struct switchers *s);
+bool module_scan_read(struct module_scan *s);
 // What was looked for and where it was found, as part of a sentence. Bounded.
-void module_scan_text(const struct switchers *s, char *out, size_t bytes);
+void module_scan_text(const struct module_scan *s, char *out, size_t bytes);
 // The switches of the object i that cannot be seen, as a sentence. False: it shows none.
-bool module_scan_unseen(const struct switchers *s, size_t i, char *out, size_t bytes);
+bool module_scan_hidden(const struct module_scan *s, size_t i, char *out, size_t bytes);
 // The same of all objects, as part of one sentence. Bounded; "" if there are none.
-void module_scan_unseen_all(const struct switchers *s, char *out, size_t bytes);
-void module_scan_deinit(struct switchers *s);
+void module_scan_hidden_all(const struct module_scan *s, char *out, size_t bytes);
+void module_scan_deinit(struct module_scan *s);

@@ -144,14 +144,14 @@ static json_t *build(const struct manifest *m)
 	list = json_array();
 	for (unsigned i = 0; i < m->n_coverage; i++)
 		json_array_append_new(list, text(m->coverage[i]));
-	if (m->switchers->n) {
-		module_scan_text(m->switchers, line, sizeof(line));
+	if (m->modules->n) {
+		module_scan_text(m->modules, line, sizeof(line));
 		json_array_append_new(list, text(line));
 	}
 	json_object_set_new(j, "coverage", list);
 	list = json_array();
-	for (size_t i = 0; i < m->switchers->n; i++)
-		if (module_scan_unseen(m->switchers, i, line, sizeof(line)))
+	for (size_t i = 0; i < m->modules->n; i++)
+		if (module_scan_hidden(m->modules, i, line, sizeof(line)))
 			json_array_append_new(list, text(line));
 	json_object_set_new(j, "unseen", list);
 	return j;

@@ -46,7 +46,7 @@ struct manifest {
 	uint64_t flight_kept, flight_not_kept; // switches
 	char coverage[MANIFEST_COVERAGE][512];
 	unsigned n_coverage;
-	const struct switchers *switchers; // their lines follow the others
+	const struct module_scan *modules; // their lines follow the others
 };
 
 // Writes ctp/trace.json under dir, by way of a second file. 0 or -errno.

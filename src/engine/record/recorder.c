@@ -19,7 +19,7 @@
 int recorder_open(struct recorder *r, const char *pattern, pid_t pid, char **command)
 {
 	r->manifest = (struct manifest){ .command = command, .pid = pid, .identity = &r->identity, .clock = &r->clock,
-					 .compressed = r->compress, .switchers = &r->switchers };
+					 .compressed = r->compress, .modules = &r->modules };
 	int e = output_init(&r->output, pattern, pid, command && command[0] ? command[0] : "");
 	if (e)
 		return e;
@@ -47,7 +47,7 @@ void recorder_deinit(struct recorder *r)
 {
 	if (r->writer)
 		r->writer->ops->free(r->writer);
-	module_scan_deinit(&r->switchers);
+	module_scan_deinit(&r->modules);
 	free(r->manifest.images);
 	output_deinit(&r->output);
 	*r = (struct recorder){ .output = OUTPUT_NONE };

@@ -28,7 +28,7 @@ struct recorder {
 	struct output output;
 	struct writer *writer;
 	struct manifest manifest;
-	struct switchers switchers; // of all processes
+	struct module_scan modules; // of all processes
 	uint64_t table_bytes;       // of tables, written so far
 	bool no_tables;             // there was no time for those of a snapshot
 	int error;                  // the first that was noted, -errno; 0: none

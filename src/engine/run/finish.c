@@ -80,7 +80,7 @@ void finish_write(struct session *s)
 		if (!s->processes[i]->ended)
 			m->complete &= process_write(s->processes[i]);
 	s->recorder.writer->ops->flush(s->recorder.writer);
-	while (module_scan_read(&s->recorder.switchers))
+	while (module_scan_read(&s->recorder.modules))
 		;
 	clock_again(&s->recorder.clock);
 	m->dropped_records = s->recorder.writer->dropped_records;

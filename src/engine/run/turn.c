@@ -37,7 +37,7 @@ bool turn_take(struct session *s)
 		if (!s->processes[i]->ended)
 			busy |= process_turn(s->processes[i], now);
 	busy |= v1_turn(s->v1, &s->recorder.clock);
-	module_scan_read(&s->recorder.switchers);
+	module_scan_read(&s->recorder.modules);
 	follow_answer(s);
 	follow_reap(s);
 	recorder_report_error(&s->recorder);
