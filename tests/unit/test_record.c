@@ -217,14 +217,14 @@ static uint64_t kept_records(uint64_t since)
 	static const struct writer_ops counting = { .process = process, .process_end = nothing, .thread = count,
 						    .thread_end = thread_ends };
 	struct writer w = { .ops = &counting, .batch_max = 100 };
-	struct kept *k = flight_recorder_new(POOL);
+	struct flight_recorder *k = flight_recorder_new(POOL);
 	flight_recorder_write(k, &tracer.region, &w, (struct writer_process *)&w, since);
 	flight_recorder_write(k, &tracer.region, &w, (struct writer_process *)&w, since); // nothing twice
 	flight_recorder_free(k);
 	return w.records;
 }
 
-static void write_kept(struct kept *k, uint64_t since)
+static void write_kept(struct flight_recorder *k, uint64_t since)
 {
 	static const struct writer_ops reading = { .process = process, .process_end = nothing, .thread = take,
 						   .thread_end = thread_ends };
@@ -237,14 +237,14 @@ static void write_kept(struct kept *k, uint64_t since)
 static void what_is_kept_is_the_newest(void **state)
 {
 	(void)state;
-	struct kept *k = flight_recorder_new(POOL);
+	struct flight_recorder *k = flight_recorder_new(POOL);
 	for (size_t records = 10; records < MOST - 1000; records = records * 3 / 2) {
 		while (n_meant < records)
 			something();
 		uint64_t n = kept_records(0);
 		assert_true(n == n_meant || n > (POOL - 1) * CTP_CHUNK_SLOTS / 2 - POOL);
 		n_read = n_meant - n;
-		struct kept *all = flight_recorder_new(POOL);
+		struct flight_recorder *all = flight_recorder_new(POOL);
 		write_kept(all, 0);
 		flight_recorder_free(all);
 		if (records < 1000 || records == 10) { // it goes on where it ended
@@ -266,7 +266,7 @@ static void what_is_older_is_left_out(void **state)
 	size_t from = n_meant - 700;
 	while (meant[from].e.kind != CTP_EV_SWITCH || meant[from - 1].e.kind != CTP_EV_SWITCH)
 		from++;
-	struct kept *k = flight_recorder_new(POOL);
+	struct flight_recorder *k = flight_recorder_new(POOL);
 	n_read = from;
 	while (meant[n_read - 1].e.time == meant[from].e.time)
 		n_read--;

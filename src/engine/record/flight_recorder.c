@@ -21,7 +21,7 @@ struct entry {
 
 // A run under way: the records of one thread.
 struct run {
-	struct kept *k;
+	struct flight_recorder *k;
 	struct writer *w;
 	struct writer_process *to;
 	uint64_t since;
@@ -31,9 +31,9 @@ struct run {
 	struct ctp_record batch[CTP_CHUNK_SLOTS];
 };
 
-struct kept *flight_recorder_new(uint32_t chunks)
+struct flight_recorder *flight_recorder_new(uint32_t chunks)
 {
-	struct kept *k = calloc(1, sizeof(*k));
+	struct flight_recorder *k = calloc(1, sizeof(*k));
 	if (k && !(k->done = calloc(chunks, sizeof(*k->done)))) {
 		free(k);
 		return NULL;
@@ -43,16 +43,16 @@ struct kept *flight_recorder_new(uint32_t chunks)
 	return k;
 }
 
-void flight_recorder_free(struct kept *k)
+void flight_recorder_free(struct flight_recorder *k)
 {
 	if (k)
 		free(k->done);
 	free(k);
 }
 
-struct kept *flight_recorder_anew(const struct kept *k)
+struct flight_recorder *flight_recorder_copy(const struct flight_recorder *k)
 {
-	struct kept *anew = flight_recorder_new(k->chunks);
+	struct flight_recorder *anew = flight_recorder_new(k->chunks);
 	if (anew)
 		memcpy(anew->uses, k->uses, sizeof(anew->uses));
 	return anew;
@@ -86,7 +86,7 @@ static size_t list(const struct ctp_region *r, struct entry *e)
 	return n;
 }
 
-static void count(struct kept *k, const struct writer_batch *b)
+static void count(struct flight_recorder *k, const struct writer_batch *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
 		unsigned kind = ctp_record_kind(&b->slots[i]);
@@ -114,7 +114,7 @@ static void put(struct run *u, uint32_t n)
 	for (uint32_t at = 0, took; at < n; at += took) {
 		struct writer_batch b = { .slot = is->thread, .use = u->k->uses[is->thread] + is->use, .tid = is->tid,
 					  .start = u->cursor, .lost = is->lost };
-		took = sift(u->batch + at, n - at < max ? n - at : max, &u->cursor, &b, &u->bad);
+		took = validate_records(u->batch + at, n - at < max ? n - at : max, &u->cursor, &b, &u->bad);
 		leave_out_old(u, &b);
 		if (!b.records)
 			continue;
@@ -165,7 +165,7 @@ static void one(struct run *u, const struct ctp_region *r, const struct entry *e
 	put(u, n);
 }
 
-void flight_recorder_write(struct kept *k, const struct ctp_region *r, struct writer *w, struct writer_process *to,
+void flight_recorder_write(struct flight_recorder *k, const struct ctp_region *r, struct writer *w, struct writer_process *to,
 		uint64_t since)
 {
 	struct run u = { .k = k, .w = w, .to = to, .since = since };
@@ -176,7 +176,7 @@ void flight_recorder_write(struct kept *k, const struct ctp_region *r, struct wr
 	free(e);
 }
 
-void flight_recorder_leave(struct kept *k)
+void flight_recorder_leave(struct flight_recorder *k)
 {
 	memset(k->done, 0, k->chunks * sizeof(*k->done));
 	for (uint32_t i = 0; i < CTP_THREADS_MAX; i++) {

@@ -40,7 +40,7 @@ int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *co
 	h->batch = batch;
 	h->batch_max = h->writer->batch_max;
 	h->to = to;
-	return h->region->chunks && !(h->kept = flight_recorder_new(h->region->chunks)) ? -ENOMEM : 0;
+	return h->region->chunks && !(h->flight = flight_recorder_new(h->region->chunks)) ? -ENOMEM : 0;
 }
 
 void harvest_free(struct harvest *h)
@@ -49,7 +49,7 @@ void harvest_free(struct harvest *h)
 		return;
 	if (h->to)
 		h->writer->ops->process_end(h->writer, h->to);
-	flight_recorder_free(h->kept);
+	flight_recorder_free(h->flight);
 	free(h->batch);
 	free(h);
 }
@@ -84,20 +84,20 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 	struct harvest_thread *t = &h->threads[slot];
 	struct ctp_thread *thread = &h->region->threads[slot];
 	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
-	while (ready || lost != t->lost_told) {
+	while (ready || lost != t->lost_reported) {
 		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid };
 		t->cursor.native = thread->native & CTP_ID_MASK;
 		b.start = t->cursor;
 		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
 		copy(h, t, slot, n);
-		n = sift(h->batch, n, &t->cursor, &b, &t->bad);
+		n = validate_records(h->batch, n, &t->cursor, &b, &t->bad);
 		t->tail += n;
 		ready -= n;
 		ctp_ring_taken(thread, t->tail);
 		b.lost = lost = ctp_load64(&thread->lost) + t->bad;
-		if (b.records || (!ready && lost != t->lost_told)) {
+		if (b.records || (!ready && lost != t->lost_reported)) {
 			h->writer->ops->thread(h->writer, h->to, &b);
-			t->lost_told = lost;
+			t->lost_reported = lost;
 		} else if (!ready) {
 			break;
 		}
@@ -197,8 +197,8 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 
 void harvest_keep(struct harvest *h, uint64_t since)
 {
-	if (h->kept && h->to)
-		flight_recorder_write(h->kept, h->region, h->writer, h->to, since);
+	if (h->flight && h->to)
+		flight_recorder_write(h->flight, h->region, h->writer, h->to, since);
 }
 
 void harvest_leave(struct harvest *h, uint64_t now_ns)
@@ -207,12 +207,12 @@ void harvest_leave(struct harvest *h, uint64_t now_ns)
 	struct harvest_sums sums = harvest_sum(h);
 	for (uint32_t i = 0; i < h->high; i++) {
 		struct harvest_thread *t = &h->threads[i];
-		if ((t->live || h->kept) && h->to)
+		if ((t->live || h->flight) && h->to)
 			h->writer->ops->thread_end(h->writer, h->to, i);
 		*t = (struct harvest_thread){ .uses = t->uses };
 	}
-	if (h->kept)
-		flight_recorder_leave(h->kept);
+	if (h->flight)
+		flight_recorder_leave(h->flight);
 	h->switches_before = sums.switches;
 	h->created_before = sums.created;
 	h->lost_before = sums.lost;

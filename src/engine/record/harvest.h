@@ -18,7 +18,7 @@ struct harvest_thread {
 	uint64_t head_seen; // at the last turn
 	uint64_t taken_ns;  // when it was last emptied
 	struct ctp_cursor cursor; // after its last record
-	uint64_t lost_told, bad; // slots of unknown kind, counted as lost
+	uint64_t lost_reported, bad; // slots of unknown kind, counted as lost
 };
 
 struct harvest {
@@ -30,7 +30,7 @@ struct harvest {
 	bool pressed;              // there is something that must be taken
 	struct ctp_thread ended; // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
-	struct kept *kept; // --flight: what of the chunks is on the disk; else NULL
+	struct flight_recorder *flight; // --flight: what of the chunks is on the disk; else NULL
 	struct ctp_record *batch;
 	uint32_t batch_max;
 	uint32_t high; // no slot from here on was ever used

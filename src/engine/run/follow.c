@@ -166,7 +166,7 @@ static void close_child(struct session *s, size_t i, bool ended)
 	if (p->harvest->to || sums.switches)
 		harvest_add(&s->ended, &sums);
 	session_count(s, p);
-	s->snapshots.ended += p->harvest->kept ? p->harvest->kept->switches : 0;
+	s->snapshots.ended += p->harvest->flight ? p->harvest->flight->switches : 0;
 	s->escaped += ended && process_escaped(p, &became);
 	session_drop(s, i);
 }

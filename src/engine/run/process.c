@@ -302,7 +302,7 @@ void process_look(struct process *p, uint64_t end_ns)
 
 int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches)
 {
-	struct kept *k = p->harvest->kept ? flight_recorder_anew(p->harvest->kept) : NULL;
+	struct flight_recorder *k = p->harvest->flight ? flight_recorder_copy(p->harvest->flight) : NULL;
 	struct writer_process *wp = k ? w->ops->process(w, p->index, &p->region) : NULL;
 	if (wp) {
 		flight_recorder_write(k, p->region, w, wp, since);
@@ -311,7 +311,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 	}
 	flight_recorder_free(k);
 	if (!wp)
-		return p->harvest->kept ? -ENOMEM : 0; // nothing has happened in it yet
+		return p->harvest->flight ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
 	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&p->recorder->clock), UINT64_MAX, NULL);
 	if (dir >= 0)

@@ -31,7 +31,7 @@ uint64_t snapshots_written(const struct session *s)
 {
 	uint64_t n = s->snapshots.ended;
 	for (size_t i = 0; i < s->n_processes; i++)
-		n += s->processes[i]->harvest->kept ? s->processes[i]->harvest->kept->switches : 0;
+		n += s->processes[i]->harvest->flight ? s->processes[i]->harvest->flight->switches : 0;
 	return n;
 }
 
