@@ -73,7 +73,7 @@ static void show(int from)
 				return; // nobody left to tell
 }
 
-int report_check(const struct options *o, const char *trace)
+int check_trace(const struct options *o, const char *trace)
 {
 	static const char usual[] = "suspect";
 	char tool[PATH_MAX + 32];

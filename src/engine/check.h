@@ -8,4 +8,4 @@
 // Writes the report to where ctp speaks (with -q only if there is a finding).
 // Positive: --error-exitcode, as there is a finding that counts (--fail-on);
 // 0: none; -errno: ctp-analyze is not where it was installed, or cannot run.
-int report_check(const struct options *o, const char *trace);
+int check_trace(const struct options *o, const char *trace);

@@ -29,7 +29,7 @@ enum { STATUS_TIMEOUT = 124, STATUS_OWN = 125, STATUS_CANNOT = 126, STATUS_NOT_F
 struct job {
 	struct options options;
 	struct launch_inherited inherited;
-	struct check check;
+	struct preflight preflight;
 	struct sock sock;
 	struct session session;
 	struct launch launch;
@@ -65,7 +65,7 @@ static int plan_preload(struct job *j)
 	if (strpbrk(lib, ": \t") && !(lib = sock_alias(&j->sock, lib)))
 		return -EIO;
 	log_line(LOG_MORE, "preloading %s", lib);
-	snprintf(j->preload, sizeof(j->preload), "%s%s%s%s%s", j->check.libasan, *j->check.libasan ? ":" : "", lib,
+	snprintf(j->preload, sizeof(j->preload), "%s%s%s%s%s", j->preflight.libasan, *j->preflight.libasan ? ":" : "", lib,
 		 more && *more ? ":" : "", more ? more : "");
 	return 0;
 }
@@ -124,12 +124,12 @@ static int say_output(const struct job *j, int r)
 static int start(struct job *j)
 {
 	struct options *o = &j->options;
-	enum check_verdict v = check_program(&j->check, o->program[0], !o->no_preload);
-	if (v != CHECK_FINE) {
-		log_line(LOG_FAIL, "%s", j->check.why);
+	enum preflight_verdict v = preflight_program(&j->preflight, o->program[0], !o->no_preload);
+	if (v != PREFLIGHT_FINE) {
+		log_line(LOG_FAIL, "%s", j->preflight.why);
 		return v;
 	}
-	int r = session_region(&j->session, o, *j->check.libasan);
+	int r = session_region(&j->session, o, *j->preflight.libasan);
 	if (r < 0)
 		return say_region(j, r);
 	if ((r = sock_init(&j->sock)) < 0)
@@ -138,7 +138,7 @@ static int start(struct job *j)
 		return STATUS_OWN;
 	j->session.region_path = o->shm_file ? j->shm_path + strlen("CTP_SHM_PATH=") : NULL;
 	j->session.library = o->no_preload ? NULL : j->library;
-	struct launch_plan plan = { .path = j->check.path, .argv = o->program, .env = j->env, .n_env = j->n_env,
+	struct launch_plan plan = { .path = j->preflight.path, .argv = o->program, .env = j->env, .n_env = j->n_env,
 				    .preload = o->no_preload ? NULL : j->preload };
 	for (size_t i = 0; o->no_preload && i < o->n_env; i++)
 		if (!strncmp(o->env[i], "LD_PRELOAD=", 11))
@@ -147,7 +147,7 @@ static int start(struct job *j)
 		log_line(LOG_FAIL, "cannot start a process: %s", strerror(-r));
 		return STATUS_OWN;
 	}
-	if ((r = session_open(&j->session, o->output, j->launch.pid, o->program, j->check.loaded))) {
+	if ((r = session_open(&j->session, o->output, j->launch.pid, o->program, j->preflight.loaded))) {
 		launch_cancel(&j->launch);
 		return say_output(j, r);
 	}
@@ -261,7 +261,7 @@ static void say_end(struct job *j, const struct run_end *end)
 // --check: the status that a finding gives, or 0.
 static int check(struct job *j)
 {
-	int r = j->options.check ? report_check(&j->options, j->session.recorder.output.path) : 0;
+	int r = j->options.check ? check_trace(&j->options, j->session.recorder.output.path) : 0;
 	if (r < 0)
 		log_line(LOG_FAIL, "--check: cannot run ctp-analyze beside ctp-run: %s", strerror(-r));
 	return r < 0 ? STATUS_OWN : r;

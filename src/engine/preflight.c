@@ -22,7 +22,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
-static enum check_verdict say(struct check *c, enum check_verdict v, const char *fmt, ...)
+static enum preflight_verdict say(struct preflight *c, enum preflight_verdict v, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -37,28 +37,28 @@ static bool is_program(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-static enum check_verdict find(struct check *c, const char *name)
+static enum preflight_verdict find(struct preflight *c, const char *name)
 {
 	const char *p = getenv("PATH");
 	bool seen = false;
 	if (strchr(name, '/')) {
 		snprintf(c->path, sizeof(c->path), "%s", name);
-		return CHECK_FINE;
+		return PREFLIGHT_FINE;
 	}
 	for (p = p ? p : "/bin:/usr/bin"; *name; p++) {
 		size_t n = strcspn(p, ":");
 		struct stat st;
 		snprintf(c->path, sizeof(c->path), "%.*s%s%s", (int)n, p, n ? "/" : "", name);
 		if (is_program(c->path))
-			return CHECK_FINE;
+			return PREFLIGHT_FINE;
 		seen = seen || (!stat(c->path, &st) && S_ISREG(st.st_mode));
 		p += n;
 		if (!*p)
 			break;
 	}
 	if (seen)
-		return say(c, CHECK_CANNOT, "%s: found in PATH, but not executable", name);
-	return say(c, CHECK_NOT_FOUND, "%s: not found in PATH", name);
+		return say(c, PREFLIGHT_CANNOT, "%s: found in PATH, but not executable", name);
+	return say(c, PREFLIGHT_NOT_FOUND, "%s: not found in PATH", name);
 }
 
 // True if the loader would run it in secure mode, where LD_PRELOAD is ignored.
@@ -75,7 +75,7 @@ static bool secure(const char *path, const struct stat *st)
 }
 
 // Looks at program headers: which loader, and what is needed.
-static enum check_verdict look_inside(struct check *c, Elf *elf)
+static enum preflight_verdict look_inside(struct preflight *c, Elf *elf)
 {
 	size_t n = 0;
 	bool interp = false;
@@ -89,13 +89,13 @@ static enum check_verdict look_inside(struct check *c, Elf *elf)
 		interp = true;
 		if (raw && ph.p_offset < file_bytes && ph.p_filesz <= file_bytes - ph.p_offset &&
 		    memmem(raw + ph.p_offset, ph.p_filesz, "ld-musl", 7))
-			return say(c, CHECK_CANNOT, "%s: uses musl, and libctp.so needs glibc", c->loaded);
+			return say(c, PREFLIGHT_CANNOT, "%s: uses musl, and libctp.so needs glibc", c->loaded);
 	}
 	const char *slash = strrchr(c->loaded, '/');
 	if (!interp && strncmp(slash ? slash + 1 : c->loaded, "ld-linux", 8))
-		return say(c, CHECK_CANNOT, "%s: is statically linked, so nothing can be preloaded into it; "
+		return say(c, PREFLIGHT_CANNOT, "%s: is statically linked, so nothing can be preloaded into it; "
 			   "link it dynamically, or use --no-preload", c->loaded);
-	return CHECK_FINE;
+	return PREFLIGHT_FINE;
 }
 
 static GElf_Shdr *section(Elf *elf, unsigned type, GElf_Shdr *sh, Elf_Data **data)
@@ -107,7 +107,7 @@ static GElf_Shdr *section(Elf *elf, unsigned type, GElf_Shdr *sh, Elf_Data **dat
 }
 
 // A sanitizer's library wants to be the first of all.
-static void find_sanitizer(struct check *c, Elf *elf)
+static void find_sanitizer(struct preflight *c, Elf *elf)
 {
 	GElf_Shdr sh;
 	Elf_Data *data;
@@ -122,7 +122,7 @@ static void find_sanitizer(struct check *c, Elf *elf)
 	}
 }
 
-static enum check_verdict check_elf(struct check *c, int fd, const unsigned char *head, const struct stat *st)
+static enum preflight_verdict check_elf(struct preflight *c, int fd, const unsigned char *head, const struct stat *st)
 {
 	Elf64_Ehdr ours, theirs;
 	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -132,36 +132,36 @@ static enum check_verdict check_elf(struct check *c, int fd, const unsigned char
 	memcpy(&theirs, head, sizeof(theirs));
 	if (known && (theirs.e_ident[EI_CLASS] != ours.e_ident[EI_CLASS] ||
 		      theirs.e_ident[EI_DATA] != ours.e_ident[EI_DATA] || theirs.e_machine != ours.e_machine))
-		return say(c, CHECK_CANNOT, "%s: is built for another architecture", c->loaded);
+		return say(c, PREFLIGHT_CANNOT, "%s: is built for another architecture", c->loaded);
 	if (secure(c->loaded, st))
-		return say(c, CHECK_CANNOT, "%s: is set-user-id or has file capabilities, and would run in secure "
+		return say(c, PREFLIGHT_CANNOT, "%s: is set-user-id or has file capabilities, and would run in secure "
 			   "mode, without libctp.so; run it as its owner, or a copy of it", c->loaded);
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	enum check_verdict v = elf && elf_kind(elf) == ELF_K_ELF
+	enum preflight_verdict v = elf && elf_kind(elf) == ELF_K_ELF
 				       ? look_inside(c, elf)
-				       : say(c, CHECK_CANNOT, "%s: is no program that this system runs", c->loaded);
-	if (v == CHECK_FINE)
+				       : say(c, PREFLIGHT_CANNOT, "%s: is no program that this system runs", c->loaded);
+	if (v == PREFLIGHT_FINE)
 		find_sanitizer(c, elf);
 	if (elf)
 		elf_end(elf);
 	return v;
 }
 
-static enum check_verdict check_file(struct check *c, bool preload, int depth);
+static enum preflight_verdict check_file(struct preflight *c, bool preload, int depth);
 
-static enum check_verdict check_script(struct check *c, char *head, bool preload, int depth)
+static enum preflight_verdict check_script(struct preflight *c, char *head, bool preload, int depth)
 {
 	head[strcspn(head, "\n")] = '\0';
 	char *interp = head + 2 + strspn(head + 2, " \t");
 	interp[strcspn(interp, " \t")] = '\0';
 	if (!*interp || depth == 0)
-		return say(c, CHECK_CANNOT, "%s: its #! line names no interpreter", c->loaded);
+		return say(c, PREFLIGHT_CANNOT, "%s: its #! line names no interpreter", c->loaded);
 	snprintf(c->loaded, sizeof(c->loaded), "%s", interp);
 	return check_file(c, preload, depth - 1);
 }
 
-static enum check_verdict check_file(struct check *c, bool preload, int depth)
+static enum preflight_verdict check_file(struct preflight *c, bool preload, int depth)
 {
 	union {
 		unsigned char bytes[512];
@@ -169,25 +169,25 @@ static enum check_verdict check_file(struct check *c, bool preload, int depth)
 	} head = { { 0 } };
 	struct stat st;
 	if (stat(c->loaded, &st) < 0)
-		return say(c, errno == ENOENT ? CHECK_NOT_FOUND : CHECK_CANNOT, "%s: %s", c->loaded, strerror(errno));
+		return say(c, errno == ENOENT ? PREFLIGHT_NOT_FOUND : PREFLIGHT_CANNOT, "%s: %s", c->loaded, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return say(c, CHECK_CANNOT, "%s: is %s, no program", c->loaded,
+		return say(c, PREFLIGHT_CANNOT, "%s: is %s, no program", c->loaded,
 			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 	if (access(c->loaded, X_OK) < 0)
-		return say(c, CHECK_CANNOT, "%s: is not executable", c->loaded);
+		return say(c, PREFLIGHT_CANNOT, "%s: is not executable", c->loaded);
 	int fd = open(c->loaded, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == EACCES && !preload)
-		return CHECK_FINE; // execute only
+		return PREFLIGHT_FINE; // execute only
 	if (fd < 0)
-		return say(c, CHECK_CANNOT, "%s: cannot be read: %s", c->loaded, strerror(errno));
+		return say(c, PREFLIGHT_CANNOT, "%s: cannot be read: %s", c->loaded, strerror(errno));
 	ssize_t n = read(fd, head.bytes, sizeof(head.bytes) - 1);
-	enum check_verdict v = CHECK_FINE;
+	enum preflight_verdict v = PREFLIGHT_FINE;
 	if (n >= 2 && !memcmp(head.bytes, "#!", 2))
 		v = check_script(c, head.text, preload, depth);
 	else if (n >= (ssize_t)sizeof(Elf64_Ehdr) && !memcmp(head.bytes, ELFMAG, SELFMAG))
-		v = preload ? check_elf(c, fd, head.bytes, &st) : CHECK_FINE;
+		v = preload ? check_elf(c, fd, head.bytes, &st) : PREFLIGHT_FINE;
 	else if (n <= 0 || memchr(head.bytes, 0, strcspn(head.text, "\n") + 1))
-		v = n == 0 && depth > 0 ? CHECK_FINE : say(c, CHECK_CANNOT, "%s: is no program that this system runs", c->loaded);
+		v = n == 0 && depth > 0 ? PREFLIGHT_FINE : say(c, PREFLIGHT_CANNOT, "%s: is no program that this system runs", c->loaded);
 	else if (depth > 0) { // the kernel refuses it, and like execvp we then try the shell
 		snprintf(c->loaded, sizeof(c->loaded), "/bin/sh");
 		v = check_file(c, preload, 0);
@@ -196,11 +196,11 @@ static enum check_verdict check_file(struct check *c, bool preload, int depth)
 	return v;
 }
 
-enum check_verdict check_program(struct check *c, const char *name, bool preload)
+enum preflight_verdict preflight_program(struct preflight *c, const char *name, bool preload)
 {
-	*c = (struct check){ .why = "" };
-	enum check_verdict v = find(c, name);
-	if (v != CHECK_FINE)
+	*c = (struct preflight){ .why = "" };
+	enum preflight_verdict v = find(c, name);
+	if (v != PREFLIGHT_FINE)
 		return v;
 	memcpy(c->loaded, c->path, sizeof(c->loaded));
 	return check_file(c, preload, 4);
