@@ -89,9 +89,9 @@ void slice_path_drop(struct slice_path *p, size_t n);
 void slice_path_common(const struct slice_path *p, struct slice_stack *out);
 
 // What was found, by rule, coroutine and site: a line when it is new or much worse, all at the end.
-struct sites;
-struct sites *sites_new(FILE *out);
-void sites_free(struct sites *s);
+struct slice_sites;
+struct slice_sites *slice_sites_new(FILE *out);
+void slice_sites_free(struct slice_sites *s);
 // over: the slice has ended; else the line says that it goes on.
-void sites_note(struct sites *s, unsigned rule, const struct slice *l, uint64_t ns, bool over);
-void sites_flush(struct sites *s);
+void slice_sites_note(struct slice_sites *s, unsigned rule, const struct slice *l, uint64_t ns, bool over);
+void slice_sites_flush(struct slice_sites *s);

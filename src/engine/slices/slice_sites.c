@@ -22,22 +22,22 @@ struct site {
 	struct slice slice; // the worst
 };
 
-struct sites {
+struct slice_sites {
 	FILE *out;
 	struct site *v;
 	size_t n, capacity;
 	uint64_t dropped;
 };
 
-struct sites *sites_new(FILE *out)
+struct slice_sites *slice_sites_new(FILE *out)
 {
-	struct sites *s = calloc(1, sizeof(*s));
+	struct slice_sites *s = calloc(1, sizeof(*s));
 	if (s)
 		s->out = out;
 	return s;
 }
 
-void sites_free(struct sites *s)
+void slice_sites_free(struct slice_sites *s)
 {
 	if (!s)
 		return;
@@ -62,7 +62,7 @@ static uint64_t hash_of(unsigned rule, const struct slice *l)
 	return h;
 }
 
-static struct site *find(struct sites *s, unsigned rule, uint64_t id, uint64_t hash)
+static struct site *find(struct slice_sites *s, unsigned rule, uint64_t id, uint64_t hash)
 {
 	size_t here = 0;
 	for (size_t i = 0; i < s->n; i++) {
@@ -116,7 +116,7 @@ static void add_block(json_t *o, const struct slice_block *b)
 	}
 }
 
-static void write_line(const struct sites *s, const struct site *k, const struct slice *l, uint64_t count,
+static void write_line(const struct slice_sites *s, const struct site *k, const struct slice *l, uint64_t count,
 		       uint64_t ns, uint64_t total, bool over)
 {
 	if (!s->out)
@@ -140,7 +140,7 @@ static void write_line(const struct sites *s, const struct site *k, const struct
 	json_decref(o);
 }
 
-void sites_note(struct sites *s, unsigned rule, const struct slice *l, uint64_t ns, bool over)
+void slice_sites_note(struct slice_sites *s, unsigned rule, const struct slice *l, uint64_t ns, bool over)
 {
 	uint64_t slice_ns = ns > l->began_ns ? ns - l->began_ns : 0;
 	struct site *k = find(s, rule, l->id, hash_of(rule, l));
@@ -164,7 +164,7 @@ void sites_note(struct sites *s, unsigned rule, const struct slice *l, uint64_t 
 	}
 }
 
-void sites_flush(struct sites *s)
+void slice_sites_flush(struct slice_sites *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct site *k = &s->v[i];

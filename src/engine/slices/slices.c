@@ -41,7 +41,7 @@ struct slices {
 	const struct ctp_region *r;
 	pid_t pid;
 	const struct witness_clock *clock;
-	struct sites *sites;
+	struct slice_sites *sites;
 	struct unwind *unwind;
 	uint64_t search_ns; // stations are not searched before
 	uint64_t polled_ns; // the last turn
@@ -55,7 +55,7 @@ struct slices {
 struct slices *slices_new(const struct ctp_region *r, pid_t pid, FILE *out, const struct witness_clock *clock)
 {
 	struct slices *s = calloc(1, sizeof(*s));
-	struct sites *sites = s ? sites_new(out) : NULL;
+	struct slice_sites *sites = s ? slice_sites_new(out) : NULL;
 	if (!sites) {
 		free(s);
 		return NULL;
@@ -261,11 +261,11 @@ static void tell(struct slices *s, struct slice *l, uint64_t ns, bool over)
 	if (blocked && l->block.lock)
 		name_lock(s, &l->block);
 	if (blocked)
-		sites_note(s->sites, l->block.kind == SLICE_LOCK ? RULE_LOCK : RULE_BLOCKING, l, ns, over);
+		slice_sites_note(s->sites, l->block.kind == SLICE_LOCK ? RULE_LOCK : RULE_BLOCKING, l, ns, over);
 	else if (l->others && by_itself >= SLICE_LONG_NS && ns - l->began_ns >= SLICE_LONG_NS)
-		sites_note(s->sites, RULE_STARVED, l, ns, over);
+		slice_sites_note(s->sites, RULE_STARVED, l, ns, over);
 	if (blocked && l->others && l->cpu_ns >= SLICE_LONG_NS)
-		sites_note(s->sites, RULE_STARVED, l, ns, over);
+		slice_sites_note(s->sites, RULE_STARVED, l, ns, over);
 }
 
 static struct slice *begin_slice(const struct track *k, uint32_t slot, int tid)
@@ -427,7 +427,7 @@ void slices_final(struct slices *s)
 		if (l && (l->asked || ask(s, l, now)))
 			tell(s, l, l->sampled_ns, false);
 	}
-	sites_flush(s->sites);
+	slice_sites_flush(s->sites);
 }
 
 void slices_free(struct slices *s)
@@ -436,7 +436,7 @@ void slices_free(struct slices *s)
 		return;
 	for (uint32_t i = 0; i < s->high; i++)
 		drop(s->tracks[i].slice);
-	sites_free(s->sites);
+	slice_sites_free(s->sites);
 	unwind_free(s->unwind);
 	free(s);
 }
