@@ -158,7 +158,7 @@ static int start(struct job *j)
 		log_line(LOG_FAIL, "%s: %s", o->program[0], strerror(r));
 		return r == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT;
 	}
-	launch_let_go(&j->inherited);
+	launch_close_inherited(&j->inherited);
 	session_started(&j->session);
 	return 0;
 }

@@ -102,7 +102,7 @@ static bool is_file(const struct descent_file *f, const struct maps_line *m)
 	return m->ino && ((m->ino == f->ino && m->major == f->major && m->minor == f->minor) || (f->path && !strcmp(m->path, f->path)));
 }
 
-static int look_at_mapping(void *arg, const struct maps_line *m)
+static int match_mapping(void *arg, const struct maps_line *m)
 {
 	struct mapped *is = arg;
 	is->region |= is_file(&is->run->region, m);
@@ -113,7 +113,7 @@ static int look_at_mapping(void *arg, const struct maps_line *m)
 static bool has_ours(const struct descent_run *run, pid_t pid)
 {
 	struct mapped is = { .run = run, .library = !run->library.path };
-	return maps_each(pid, look_at_mapping, &is) > 0;
+	return maps_each(pid, match_mapping, &is) > 0;
 }
 
 // ------------------------------------------------------------- orphans

@@ -41,9 +41,9 @@ static void cover_children(struct session *s)
 			 "another root, no descriptor left)", (unsigned long long)untraced);
 		recorder_cover(&s->recorder, text);
 	}
-	if (s->let_go) {
+	if (s->detached) {
 		snprintf(text, sizeof(text), "%u children went on when ctp-run ended: it was not certain that they are the program's, so no "
-			 "signal went to them", s->let_go);
+			 "signal went to them", s->detached);
 		recorder_cover(&s->recorder, text);
 	}
 	if (s->escaped) {

@@ -171,12 +171,12 @@ static void close_child(struct session *s, size_t i, bool ended)
 	session_drop(s, i);
 }
 
-void follow_let_go(struct session *s)
+void follow_detach(struct session *s)
 {
 	for (size_t i = s->n_processes; i-- > 1;) {
 		if (s->processes[i]->descent == DESCENT_PROVEN)
 			continue;
-		s->let_go++;
+		s->detached++;
 		close_child(s, i, false);
 	}
 }

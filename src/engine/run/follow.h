@@ -10,6 +10,6 @@ void follow_answer(struct session *s);
 // Writes and forgets the children that are gone.
 void follow_reap(struct session *s);
 // Writes and forgets the children that no signal may go to: they go on untraced.
-void follow_let_go(struct session *s);
+void follow_detach(struct session *s);
 // This process is gone: if it had asked, it does not any more.
 void follow_gone(struct session *s, pid_t pid);

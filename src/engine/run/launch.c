@@ -38,7 +38,7 @@ void launch_inherit(struct launch_inherited *in)
 		closedir(d);
 }
 
-void launch_let_go(const struct launch_inherited *in)
+void launch_close_inherited(const struct launch_inherited *in)
 {
 	for (unsigned i = 0; i < in->n; i++)
 		close(in->fds[i]);

@@ -40,4 +40,4 @@ int launch_go(struct launch *l);
 void launch_cancel(struct launch *l);
 // Lets go of everything that is the program's: a reader must see the end of a
 // pipe when the program closes it, not when ctp-run ends.
-void launch_let_go(const struct launch_inherited *in);
+void launch_close_inherited(const struct launch_inherited *in);

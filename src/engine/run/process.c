@@ -26,7 +26,7 @@
 #define EXE_RARELY_NS 1000000000 // where nobody has moved for
 #define EXE_STILL_NS 3000000000  // so long
 #define STATION_NS 250ULL        // to write one
-#define LOOK_NS 100000000ULL     // to look, whatever the tables take
+#define INSPECT_NS 100000000ULL  // to inspect, whatever the tables take
 #define TABLES_NS 100000000ULL   // to write them, whatever the look took
 #define CRASH_NS 5000000ULL      // for all that is asked of a process that dies by a signal: it waits for it
 
@@ -157,7 +157,7 @@ static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 }
 
 // Has anything happened that the trace must tell?
-static void look_for_life(struct process *p)
+static void check_for_activity(struct process *p)
 {
 	if (p->listed >= 0 || (!p->harvest->pressed && ctp_load64(&p->region->ext->next_id) == p->first_id))
 		return;
@@ -168,7 +168,7 @@ static void look_for_life(struct process *p)
 // All that the rings hold.
 static void empty(struct process *p)
 {
-	look_for_life(p);
+	check_for_activity(p);
 	harvest_turn(p->harvest, clock_mono_ns(), true);
 }
 
@@ -213,7 +213,7 @@ int process_next(struct process *p, struct shm *fresh)
 
 // What the process is now, if that can still be seen. (Not said at once: a
 // new image differs for a while before it asks for its region.)
-static void look_at_exe(struct process *p, uint64_t now)
+static void read_exe(struct process *p, uint64_t now)
 {
 	char link[64], exe[sizeof(p->exe)];
 	uint64_t moved = ctp_region_moves(p->region); // whoever calls exec has come out of his wait
@@ -236,9 +236,9 @@ static void look_at_exe(struct process *p, uint64_t now)
 bool process_turn(struct process *p, uint64_t now)
 {
 	struct ctp_ext *e = p->region->ext;
-	look_at_exe(p, now);
+	read_exe(p, now);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
-	look_for_life(p);
+	check_for_activity(p);
 	bool busy = harvest_turn(p->harvest, now, false);
 	if (p->witness)
 		witness_poll(p->witness);
@@ -252,10 +252,10 @@ bool process_turn(struct process *p, uint64_t now)
 }
 
 // When to be done with looking, if the tables are to be written by `end_ns`.
-static uint64_t look_until(const struct process *p, uint64_t now, uint64_t end_ns)
+static uint64_t inspect_until(const struct process *p, uint64_t now, uint64_t end_ns)
 {
 	uint64_t tables = STATION_NS * ctp_load32(&p->region->header->allocated_count);
-	return end_ns > now + LOOK_NS + tables ? end_ns - tables : now + LOOK_NS;
+	return end_ns > now + INSPECT_NS + tables ? end_ns - tables : now + INSPECT_NS;
 }
 
 static uint64_t tables_until(uint64_t end_ns)
@@ -264,7 +264,7 @@ static uint64_t tables_until(uint64_t end_ns)
 	return end_ns > least ? end_ns : least;
 }
 
-static void look(struct process *p, bool may_stop, uint64_t now, uint64_t until)
+static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64_t until)
 {
 	empty(p);
 	if (p->slices)
@@ -281,7 +281,7 @@ static void look(struct process *p, bool may_stop, uint64_t now, uint64_t until)
 
 static void inspect(struct process *p, const char *reason, uint64_t now, uint64_t until)
 {
-	look(p, true, now, until);
+	inspect_image(p, true, now, until);
 	p->about.snapshot_ns = clock_mono_ns();
 	p->about.snapshot_reason = reason;
 }
@@ -289,14 +289,14 @@ static void inspect(struct process *p, const char *reason, uint64_t now, uint64_
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
-	inspect(p, reason, now, look_until(p, now, end_ns));
+	inspect(p, reason, now, inspect_until(p, now, end_ns));
 	p->recorder->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
-void process_look(struct process *p, uint64_t end_ns)
+void process_inspect(struct process *p, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
-	look(p, false, now, look_until(p, now, end_ns));
+	inspect_image(p, false, now, inspect_until(p, now, end_ns));
 	image_files_flush(&p->files);
 }
 
@@ -320,7 +320,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 }
 
 // After SIGTERM or --timeout the exit that follows is no look of its own.
-static bool just_looked(const struct process *p)
+static bool just_inspected(const struct process *p)
 {
 	const struct manifest_image *im = &p->about;
 	return im->snapshot_ns && (!strcmp(im->snapshot_reason, "timeout") ||
@@ -335,8 +335,8 @@ void process_final(struct process *p)
 	}
 	uint64_t now = clock_mono_ns();
 	bool crashed = ctp_load32(&p->region->ext->crash.ready) == 1;
-	uint64_t until = crashed ? now + CRASH_NS : look_until(p, now, now + PROCESS_SNAPSHOT_NS);
-	if (!just_looked(p)) {
+	uint64_t until = crashed ? now + CRASH_NS : inspect_until(p, now, now + PROCESS_SNAPSHOT_NS);
+	if (!just_inspected(p)) {
 		inspect(p, crashed ? "crash" : "exit", now, until);
 		return;
 	}

@@ -64,7 +64,7 @@ void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
 #define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take
 #define PROCESS_TIMEOUT_NS 2000000000ULL // after --timeout nobody waits for it
 // The same while it goes on undisturbed. What was seen is on the disk.
-void process_look(struct process *p, uint64_t end_ns);
+void process_inspect(struct process *p, uint64_t end_ns);
 // --flight: its tables and what is kept of its history, into another trace; `switches` is raised by those
 // that went there. 0 or -errno.
 int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches);

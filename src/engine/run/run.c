@@ -153,10 +153,10 @@ static void forward(struct loop *l, int sig, bool all)
 }
 
 // A signal that ends a program has gone to all that may have one: the others are not waited for.
-static void let_go(struct loop *l, bool all)
+static void detach(struct loop *l, bool all)
 {
 	if (all || session_first(l->s)->ended)
-		follow_let_go(l->s);
+		follow_detach(l->s);
 }
 
 static void terminate(struct loop *l, bool all)
@@ -167,10 +167,10 @@ static void terminate(struct loop *l, bool all)
 	signals_hurry(false);
 	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
 		if (!s->processes[i]->ended && s->processes[i]->descent == DESCENT_PROVEN)
-			session_told(s, s->processes[i], clock_mono_ns());
+			session_sigterm_sent(s, s->processes[i], clock_mono_ns());
 	forward(l, SIGTERM, all);
 	if (!all)
-		let_go(l, false);
+		detach(l, false);
 }
 
 // A shell continues the whole job, so the program has been continued already, and may
@@ -201,7 +201,7 @@ static void pass_signals(struct loop *l)
 		else if (n.sent)
 			forward(l, sig, false);
 		if (n.sent && (sig == SIGHUP || sig == SIGINT || sig == SIGQUIT))
-			let_go(l, false);
+			detach(l, false);
 		if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 			l->stop_asked = n.sent || n.kernel ? clock_mono_ns() : l->stop_asked;
 	}
@@ -227,7 +227,7 @@ static void mirror_stop(struct loop *l)
 	raise(SIGSTOP);
 }
 
-static void look_at_child(struct loop *l)
+static void check_child(struct loop *l)
 {
 	int status;
 	pid_t pid, first = first_pid(l);
@@ -251,7 +251,7 @@ static void look_at_child(struct loop *l)
 }
 
 // The kernel tells of an end, a stop, a thread that died while it was held.
-static void look_at_children(struct loop *l)
+static void check_children(struct loop *l)
 {
 	struct signals_news n = signals_take(SIGCHLD, 0);
 	uint64_t now = clock_mono_ns();
@@ -260,10 +260,10 @@ static void look_at_children(struct loop *l)
 	l->children_ns = now + CHILDREN_NS;
 	regs_reap(first_pid(l));
 	if (!session_first(l->s)->ended)
-		look_at_child(l);
+		check_child(l);
 }
 
-static void look_at_time(struct loop *l)
+static void check_deadlines(struct loop *l)
 {
 	uint64_t now = l->term_at || l->kill_at ? clock_mono_ns() : 0;
 	if (l->term_at && now >= l->term_at) {
@@ -275,7 +275,7 @@ static void look_at_time(struct loop *l)
 	} else if (l->kill_at && now >= l->kill_at) {
 		l->kill_at = 0;
 		forward(l, SIGKILL, true);
-		let_go(l, true);
+		detach(l, true);
 	}
 	uint64_t next = l->term_at ? l->term_at : l->kill_at;
 	if (next && next > now && next - now < l->sleep_ns)
@@ -312,9 +312,9 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		turn(&l);
 		pass_signals(&l);
 		turn_final(s, false);
-		look_at_children(&l);
+		check_children(&l);
 		mirror_stop(&l);
-		look_at_time(&l);
+		check_deadlines(&l);
 		if (session_lives(s))
 			sleep_a_while(&l);
 	}

@@ -21,7 +21,7 @@
 #include "engine/run/run.h"
 #include "engine/target/signals.h"
 
-static void let_go_of_all_but(int fd)
+static void close_all_but(int fd)
 {
 	int null = open("/dev/null", O_RDWR);
 	for (int i = 0; null >= 0 && i < 3; i++)
@@ -64,7 +64,7 @@ int serve(const struct options *o)
 	struct session s;
 	char *room = NULL;
 	const char *output = getenv("CTP_OUTPUT");
-	let_go_of_all_but(o->serve_fd);
+	close_all_but(o->serve_fd);
 	setsid();
 	signals_init();
 	log_open(NULL, LOG_NEVER);

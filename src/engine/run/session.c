@@ -199,7 +199,7 @@ void session_forget(struct session *s)
 			shm_forget(s->processes[i]->region);
 }
 
-void session_told(struct session *s, struct process *p, uint64_t ns)
+void session_sigterm_sent(struct session *s, struct process *p, uint64_t ns)
 {
 	p->about.term_forwarded_ns = ns;
 	if (p->index == 0)

@@ -40,7 +40,7 @@ struct session {
 	struct descent_run descent; // with --follow-forks
 	unsigned images;            // program images after the first of each process
 	bool spent;                 // there were too many of them
-	unsigned let_go;            // children that went on: no signal goes to them
+	unsigned detached;          // children that went on: no signal goes to them
 	struct v1 *v1;
 	uint64_t clock_again_ns, clock_step_ns; // when the clock's rate is measured next, and how long after that
 	struct session_snapshots snapshots;
@@ -65,7 +65,7 @@ bool session_exits(const struct session *s); // exit has begun in a process that
 // of the trace that was replaced.
 void session_forget(struct session *s);
 // SIGTERM has been sent to p.
-void session_told(struct session *s, struct process *p, uint64_t ns);
+void session_sigterm_sent(struct session *s, struct process *p, uint64_t ns);
 // Does any process live that is traced, or may yet ask to be?
 bool session_lives(struct session *s);
 static inline struct process *session_first(const struct session *s)

@@ -86,7 +86,7 @@ void snapshots_take(struct session *s, const char *reason)
 	bool request = !strcmp(reason, "request");
 	for (size_t i = 0; i < s->n_processes; i++)
 		if (!s->processes[i]->ended && s->processes[i]->listed >= 0 && request)
-			process_look(s->processes[i], end);
+			process_inspect(s->processes[i], end);
 	int r = output_beside(&s->recorder.output, ++s->snapshots.n, &to);
 	if (!r)
 		r = fill(s, &to, reason, &kept);
