@@ -36,7 +36,7 @@ struct reach {
 	struct search_piece *pieces;
 	struct span_list dead;      // what is not searched
 	struct owners owners;       // of stacks, to name what lies on one
-	char **told;                // by group: the first word that leads to it
+	char **reported;          // by group: the first word that references it
 };
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -123,7 +123,7 @@ static void registers(struct reach *r, const struct proc_task *t)
 
 // What the kernel holds for the program: data of registrations, of timers, and
 // threads' settings. False if it cannot be seen.
-static bool kernel_hands(struct reach *r)
+static bool kernel_held(struct reach *r)
 {
 	const struct inspection *l = r->l;
 	for (size_t i = 0; i < l->registrations.n; i++)
@@ -192,8 +192,8 @@ static void name_words(struct reach *r, uint32_t k, uint64_t id)
 		}
 		name_root(r, e->at, text, sizeof(text));
 		inspect_open(r->l, id, "%s leads to it", text);
-		if (!r->told[k])
-			r->told[k] = strdup(text);
+		if (!r->reported[k])
+			r->reported[k] = strdup(text);
 	}
 	if (more)
 		inspect_open(r->l, id, "%u more words lead to it", more);
@@ -205,14 +205,14 @@ static void answer(struct reach *r, size_t i)
 	struct inspect_answer *a = &s->a[PROOF_P6A];
 	unsigned long long id = s->s.id;
 	uint32_t k = graph_group(&r->s.g, (uint32_t)i);
-	if (r->told[k])
-		inspect_open(r->l, id, "%s leads to it", r->told[k]);
+	if (r->reported[k])
+		inspect_open(r->l, id, "%s leads to it", r->reported[k]);
 	else if (!inspect_late(r->l)) // names only
 		name_words(r, k, id);
 	if (a->holds == HOLDS_FALSE)
 		return;
-	if (r->told[k])
-		inspect_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->told[k], id);
+	if (r->reported[k])
+		inspect_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->reported[k], id);
 	else if (r->s.g.reached[k])
 		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
 	else
@@ -221,8 +221,8 @@ static void answer(struct reach *r, size_t i)
 
 static bool answers(struct reach *r)
 {
-	r->told = calloc(r->s.g.n + 1, sizeof(*r->told));
-	if (!r->told || !graph_spread(&r->s.g))
+	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
+	if (!r->reported || !graph_spread(&r->s.g))
 		return false;
 	for (size_t i = 0; i < r->l->n; i++)
 		if (suspect_objects(r->l->who[i]))
@@ -260,7 +260,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	for (size_t i = 0; !e && i < l->tasks.n; i++)
 		registers(r, &l->tasks.v[i]);
 	struct queues q = {.l = l, .bytes = root_bytes, .ctx = r};
-	bool hands = !e && kernel_hands(r), queues = hands && queues_read(&q) && keys_read(&q, l->keys);
+	bool held = !e && kernel_held(r), queues = held && queues_read(&q) && keys_read(&q, l->keys);
 	bool still = hold_rested(l, base), signals = hold_signals(base);
 	l->disturbed |= !still || signals;
 	if (e)
@@ -274,7 +274,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, l->hidden);
 	} else if (signals)
 		hold_say(l, "a signal is pending: its value may lead to it");
-	else if (!hands)
+	else if (!held)
 		hold_say(l, "its POSIX timers cannot be seen: their values may lead to it");
 	else if (!queues)
 		hold_say(l, q.why);
@@ -290,9 +290,9 @@ static void search(struct reach *r, const struct proc_tasks *base)
 
 static void forget(struct reach *r)
 {
-	for (size_t k = 0; r->told && k < r->s.g.n; k++)
-		free(r->told[k]);
-	free(r->told);
+	for (size_t k = 0; r->reported && k < r->s.g.n; k++)
+		free(r->reported[k]);
+	free(r->reported);
 	search_deinit(&r->s);
 	owners_deinit(&r->owners);
 	free(r->dead.v);
