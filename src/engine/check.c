@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// --check runs ctp-analyze, which lies beside ctp-run: once for the report,
-// once more for the exit status where --fail-on asks about other verdicts.
-// Its output is kept in memory until it is known whether it is wanted.
+// --check runs ctp-analyze, which is installed beside ctp-run: once for the report,
+// and once more for the exit status if --fail-on asks about other verdicts. The
+// output is kept in memory until it is known whether it is wanted.
 #include "engine/check.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// report.h - --check: what ctp-analyze says of the trace that was just written.
+// check.h - --check: what ctp-analyze reports on the trace that was just written.
 #pragma once
 
 #include "engine/run/options.h"

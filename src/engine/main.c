@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ctp-run: starts a program with libctp.so in it and writes its trace. This
-// file alone decides what is said and with which status ctp-run ends.
+// ctp-run: starts a program with libctp.so preloaded and writes its trace. Only this
+// file decides what is printed and with which status ctp-run exits.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the kernel and the loader would do with the program, read from its
-// first bytes: a static program loads no libctp.so, one in secure mode refuses
-// it, one of another kind of CPU cannot map it. Of a script, the interpreter counts.
+// Predicts from the first bytes of the program what the kernel and the loader will do:
+// a static program loads no libctp.so, a program in secure mode refuses it, one for
+// another CPU cannot map it. For a script, the interpreter is checked.
 #include "engine/preflight.h"
 
 #include <elf.h>

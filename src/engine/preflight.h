@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// check.h - can this program be traced? Found out before it is started.
+// preflight.h - whether a program can be traced, found out before it is started.
 #pragma once
 
 #include <limits.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Looks at a process's mappings while it lives, soon after its start, ever
-// more rarely after that, and once more at its end: what it loaded is known
-// even if it is killed. A file is opened when it is met (it may be gone later,
-// and so may the process) and read a turn or more afterwards, one a turn: the
-// rings must not wait. Each file counts once, by device and inode. A file that
-// is no longer the one mapped counts as not read: nothing is guessed.
+// Reads a process's mappings soon after its start, then ever more rarely, and once more
+// at its end, so that its modules are known even if it is killed. A file is opened when
+// it is discovered, since both the file and the process may be gone later. It is read at
+// a later turn, one file a turn, since the rings must not wait. Each file counts once, by
+// device and inode. A file that is no longer the mapped one counts as not read.
 #include "engine/coverage/module_scan.h"
 
 #include <errno.h>

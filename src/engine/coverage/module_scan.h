@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// module_scan.h - the objects that a process has mapped, and how they switch
-// stacks: by what libctp.so sees, and by what it cannot see.
+// module_scan.h - the files that a process has mapped, and how each of them switches
+// stacks: by calls that libctp.so sees, and by code that it cannot see.
 #pragma once
 
 #include <stdbool.h>
@@ -19,14 +19,14 @@ struct module_scan_object {
 };
 
 struct module_scan {
-	struct module_scan_object *v; // in the order in which they were met
+	struct module_scan_object *v; // in the order of discovery
 	size_t n, capacity;
 	size_t read;   // so many have been read
 	size_t unread; // could not be opened or read (whole)
 	bool full;     // there were more
 };
 
-// When to look at one process again: at once where it is zero, ever more rarely after that.
+// When to read the mappings of one process again: at once if zero, ever more rarely after that.
 struct module_scan_watch {
 	uint64_t again_ns, step_ns;
 };

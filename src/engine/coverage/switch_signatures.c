@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A switch is seen if it is a call that the loader binds: then libctp.so comes
-// first. The names of such calls stand among a file's dynamic imports. A file
-// that has the function itself, or a runtime with an assembly routine of its
-// own, is known by the symbols it defines. A file without symbols shows
-// neither. Files are the target's: nothing in them is believed, and what would
-// be large is not read.
+// libctp.so sees a switch if it is a call that the loader binds: such functions are among
+// a file's dynamic imports. A file that contains the switch function itself, or a runtime
+// with an assembly routine of its own, is known by the symbols that it defines. A file
+// without symbols shows neither. Files are the target's: their contents are not trusted,
+// and oversized tables are not read.
 #include "engine/coverage/switch_signatures.h"
 
 #include <errno.h>

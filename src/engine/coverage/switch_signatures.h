@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// switch_signatures.h - what one ELF file says about the ways in which it switches stacks.
+// switch_signatures.h - the ways to switch stacks that one ELF file shows.
 #pragma once
 
 #include <stddef.h>

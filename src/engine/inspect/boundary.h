@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// boundary.h - what the registers of a sleeping thread can still hold of the program.
+// boundary.h - which registers of a sleeping thread can still hold a value of the program.
 #pragma once
 
 #include <stdbool.h>

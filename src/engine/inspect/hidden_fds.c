@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What /proc/PID/fd does not show: a set whose number was closed while a thread
-// sleeps in it lives on until that thread wakes, and a thread may have a table
-// of descriptors of its own. What lies there can still be delivered, and its
-// data can lead to anybody; so nothing is told of what was not seen.
+// /proc/PID/fd does not show every open file. An epoll set whose number was closed while a
+// thread sleeps in it lives until that thread wakes, and a thread may have a descriptor
+// table of its own. A hidden set can still deliver events, and its data can reference any
+// coroutine, so obligations that depend on it stay undecided.
 #include "engine/inspect/hidden_fds.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads, for the time of a memory search: registers of those that sleep
-// elsewhere than in our hooks, and proof that nobody ran meanwhile. A live
-// process is stopped only where it cannot notice; one that is about to end is
-// held throughout.
+// Keeps threads in place for the time of a memory search: reads the registers of threads
+// that sleep elsewhere than in our hooks, and proves that no thread ran meanwhile. A live
+// process is stopped only where it cannot notice; one that is about to end is held
+// throughout.
 #include "engine/inspect/hold.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Taking a look: copies of what /proc and the region say at one moment, so
-// that all judges see the same. Threads of the table are matched with those
-// of /proc by tid.
+// An inspection copies what /proc and the region say at one moment, so that all judges
+// work on the same data. Threads of the region's table are matched with those of /proc
+// by thread id.
 #include "engine/inspect/inspect.h"
 
 #include <errno.h>

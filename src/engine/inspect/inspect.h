@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// inspect.h - one look at the process: what was read from /proc, the suspects it
-// is about, and what was found for each. The obligations P0 to P6 are those
-// of a lost wakeup; each judge (witness/, memory/reach.c) fills its own and
-// never says HOLDS_TRUE on doubt.
+// inspect.h - one inspection of the process: what was read from /proc, the suspects that
+// it is about, and the answers for each. The obligations P0 to P6 are those of a lost
+// wakeup (ctp/proof.h). Each judge (witness/, memory/reach.c) answers its own, and
+// answers HOLDS_TRUE only if it has no doubt.
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +25,8 @@ struct inspect_answer {
 	char text[INSPECT_TEXT];
 };
 
-// A coroutine that waits for a descriptor that went away. The copies of
-// region data are taken once and are what every judge works on.
+// A coroutine that waits for a descriptor that was closed, or was not woken for one that is open. Region data is
+// copied once, and every judge works on the copies.
 struct suspect {
 	unsigned rule; // enum ctp_rule: what it is suspected of
 	uint32_t cand; // index in the table; UINT32_MAX: it is waiting for something that did not end,
@@ -36,23 +36,23 @@ struct suspect {
 	int wait;           // index in s.waits, -1 = learned
 	uint64_t turns0;    // turns of all threads when it was found
 	uint64_t found_ns;
-	uint64_t next_ns;   // not looked at again before
+	uint64_t next_ns;   // not inspected again before
 	unsigned inspections;
-	unsigned retries;      // further ones that could not tell whether it is stuck
+	unsigned retries;      // further ones that could not decide whether it is stuck
 	bool settled;       // proven as far as the engine can tell
 	bool gone;          // refuted: dropped at the next turn
 	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
 	uint64_t said;      // digest of the last line about it
-	// the look under way
+	// the inspection under way
 	struct inspect_answer a[PROOFS]; // those that proof_is_witnessed()
 	struct span mine[2]; // stack and control block, with the allocations that hold them
-	bool heap[2];        // that is a block of the heap
-	bool whole[2];       // that is all of a mapping, as no allocation is known
+	bool heap[2];        // it is a block of the heap
+	bool whole[2];       // it is all of a mapping, since no allocation is known
 	unsigned nmine;
-	bool mixed;          // what it was given holds others' stacks: no object of its own
+	bool mixed;          // its memory contains stacks of others: no object of its own
 };
 
-// How many objects of the search are its own; 0: its P6A has its reason already.
+// How many objects of the search are its own; 0: its P6A has been answered.
 static inline unsigned suspect_objects(const struct suspect *s)
 {
 	return s->mixed ? 0 : s->nmine;
@@ -71,8 +71,8 @@ struct inspection {
 	pid_t pid;
 	bool final, may_stop;
 	bool scan;            // memory may be scanned
-	bool idle;          // nothing ran for a while before this look
-	bool disturbed;       // a thread stood still by a stop, or ran, where it mattered
+	bool idle;          // nothing ran for a while before
+	bool disturbed;       // a thread was stopped, or ran, where it mattered
 	uint64_t deadline_ns;
 	const struct keys *keys; // that were there before the program
 	struct suspect **who;
@@ -82,7 +82,7 @@ struct inspection {
 	struct proc_maps maps;
 	struct memory memory; // the process's, with these mappings
 	struct registrations registrations;
-	char hidden[INSPECT_TEXT]; // what of the kernel's /proc does not show; empty: nothing is known to be hidden
+	char hidden[INSPECT_TEXT]; // which open files /proc does not show (hidden_fds.h); empty: none is known to be hidden
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
@@ -92,20 +92,20 @@ struct inspection {
 	enum { SHARED_NOT_ASKED, SHARED, SHARED_NOT } shared; // may another process have one of its epoll sets?
 };
 
-// Is its time over? Then what has not been looked at stays open. A live look gives way to the last one.
+// Is its time over? Then what has not been inspected stays open. A live inspection gives way to the final one.
 static inline bool inspect_late(const struct inspection *l)
 {
 	return signals_late(l->deadline_ns) || (!l->final && signals_waiting());
 }
 
-// Reads the process. 0 or -errno. deinit takes a zeroed look.
+// Reads the process. 0 or -errno. deinit takes a zeroed inspection.
 int inspect_begin(struct inspection *l);
 void inspect_deinit(struct inspection *l);
 // Which threads sleep in our hooks, by their present state.
 void inspect_mark_hooked(struct inspection *l);
 // Copies a thread's entry anew, of one moment; if there was none, as one of which nothing is known.
 void inspect_thread(struct inspection *l, uint32_t slot);
-// Reads mappings, rows and thread entries anew. 0 or -errno.
+// Reads mappings, registrations and thread entries anew. 0 or -errno.
 int inspect_again(struct inspection *l);
 
 void inspect_say(struct inspect_answer *a, enum holds holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -116,12 +116,12 @@ void inspect_open(struct inspection *l, uint64_t id, const char *format, ...) __
 bool inspect_in_epoll(const struct proc_task *t);
 bool inspect_epoll_call(int64_t nr);
 bool inspect_in_set(const struct proc_task *t);
-// Does its entry tell of a hook that may still be on its stack? (It is not, if that was left by a jump.)
+// Does its entry name a hook that may still be on its stack? (A jump may have left the hook.)
 static inline bool inspect_in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
 	return (c->wait_seq & 1) && c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
 }
-// Is it asleep in the wait of a loop that its entry tells of (ctp_wait_call)?
+// Is it asleep in the wait of a loop that its entry names (ctp_wait_call)?
 static inline bool inspect_in_wait(const struct proc_task *t, uint32_t call)
 {
 	return call == CTP_IN_EPOLL ? inspect_in_epoll(t) :

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The frames of a hook of ours, and of libc, which that hook called. Of the program's they
-// hold callee-saved registers, where the unwind tables say, and arguments, which the caller
-// had in the first place; the rest is the callees' own, and remains of what lay there before.
-// It is the hook that the thread's entry tells of, and nothing of the program's is in between,
-// only if the walk passes through libc, then libctp, and comes to that very caller.
+// Frames of one of our hooks, and of libc below it. Of the program's values they hold only
+// callee-saved registers, at places that the unwind tables give, and arguments, which the
+// caller has as well. All other words there are the callees' own, or remains. The frames
+// count as such only if the walk passes through libc, then libctp.so, and arrives at the
+// caller that the thread's entry names: then no frame of the program is in between.
 #include "engine/memory/callees.h"
 
 #include "engine/inspect/boundary.h"

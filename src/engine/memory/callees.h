@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// callees.h - frames that the program called, of which it has nothing.
+// callees.h - words in frames below a hook's caller that hold nothing of the program.
 #pragma once
 
 #include "engine/inspect/inspect.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Keys are the user's and lie in rings of a thread, a process, a session or the
-// user. Those that we may read, as we began in the same session, are searched.
-// What has come since the program began, is its user's, and cannot be read, is a
-// doubt; so is any that counts against the user's quota (the kernel's own do not)
-// and is not shown to us. What is shown, was there before and cannot be read by us
-// cannot be read by the program.
+// Keys belong to a user and are linked into rings of a thread, a process, a session or the
+// user. Keys that ctp-run may read, since it began in the same session, are searched. A key
+// is a doubt if it was made since the program began, belongs to its user and cannot be read;
+// or if it counts against the user's quota (the kernel's own do not) and is not listed. A
+// key that is listed, is older than the program, and cannot be read by ctp-run cannot be
+// read by the program either.
 #include "engine/memory/keys.h"
 
 #include <errno.h>

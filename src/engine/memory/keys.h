@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// keys.h - the kernel's key rings, in which a program may keep what it likes.
+// keys.h - the kernel's key rings, in which a program may store any bytes.
 #pragma once
 
 #include <stdbool.h>

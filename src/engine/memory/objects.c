@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What belongs to a coroutine: its stack and its control block, each grown to
-// the allocation that holds it, since a pointer to any part of a larger
-// object may lead to the rest. Known allocations: the mmap that the hook saw,
-// a block of glibc's malloc; else the whole mapping. Static storage can
-// always be reached by name: P6a is then answered here. The kernel makes one
-// mapping of neighbours: who was given all of one that holds what is others'
-// stays undecided, and is no object that those would be a part of.
+// A coroutine's memory is its stack and its control block, each extended to the allocation
+// that contains it, since a pointer to any part of a larger object may lead to the rest.
+// Known allocations are the mmap that the hook saw and a block of glibc's malloc; otherwise
+// the whole mapping counts. Static storage can always be reached by name, so P6a is answered
+// here. The kernel merges neighbouring mappings: a suspect whose whole mapping contains
+// memory of others stays undecided, and is no object for the search.
 #include "engine/memory/objects.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// pieces.h - a look's suspects as pieces of memory that src/search can search for.
+// pieces.h - the suspects' memory as pieces that src/search can search for.
 #pragma once
 
 #include "engine/inspect/inspect.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Pipes are opened anew by way of /proc and copied with tee(2), which takes
-// nothing out and holds none of the process's own files; an eventfd's number
-// stands in its fdinfo, as a file's offset does; memory files and unlinked files
-// are read. What is in files that have a name is outside the process.
+// Pipes are opened anew through /proc and copied with tee(2), which removes nothing and
+// holds none of the process's own files. The number of an eventfd is in its fdinfo, as is
+// the offset of a file. Memory files and unlinked files are read. Files that have a name
+// are outside the process and are not searched.
 #include "engine/memory/queues.h"
 
 #include <ctype.h>

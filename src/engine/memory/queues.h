@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// queues.h - what the kernel keeps for the process and may hand back to it:
-// a pointer may wait in a pipe, an eventfd, an unlinked file or a socket.
+// queues.h - what the kernel stores for the process and may hand back to it: a pointer may
+// be in a pipe, an eventfd, an unlinked file or a socket.
 #pragma once
 
 #include <stdbool.h>

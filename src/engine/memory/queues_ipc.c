@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What has no descriptor, or shows nothing through it: System V queues and
-// detached segments, message queues, pseudo-terminals. Whatever the process may
-// have left there for itself is a doubt.
+// Objects without a descriptor, or whose descriptor shows no contents: System V queues and
+// detached segments, message queues, pseudo-terminals. Whatever the process may have stored
+// there for itself is a doubt.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes that the process sent to itself and has not read yet. Unix sockets by
-// the kernel's socket diagnosis, which tells queue and peer; TCP and UDP from
-// /proc/PID/net. A peer that is gone may have been the process itself.
+// Bytes that the process sent to itself and has not read yet. For unix sockets the kernel's
+// socket diagnosis gives queue and peer; for TCP and UDP, /proc/PID/net does. A peer that is
+// gone may have been the process itself.
 #include "engine/memory/queues.h"
 
 #include <linux/netlink.h>

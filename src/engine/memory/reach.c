@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// P6a: does any word in registers, live stacks, writable memory or the
-// kernel's hands lead to the coroutine? What belongs to a suspect is one object
-// (objects.c). A word in a block of the heap leads to it only if something leads
-// to that block: so the blocks in which such words were found become objects too,
-// and memory is searched again, until no more are found. All other words are
-// roots. A suspect is called unreachable only if no root leads to it at all.
+// P6a: does a word in registers, live stacks, writable memory or kernel-held references
+// point into the coroutine's memory? All that belongs to a suspect is one object
+// (objects.c). A word in a heap block counts only if that block is referenced itself:
+// src/search makes objects of such blocks and searches again until it finds no more. All
+// other words are roots. A suspect is unreachable only if no root references it.
 #include "engine/memory/reach.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What the scan leaves out. Each span must be dead for certain: a stack below
-// its pointer counts only where the stack's lower end is known (declared to
-// makecontext, with the coroutine's own save area not in there; or a thread's
-// own, as the C library has it, that no declared stack shares), where no live
-// word of it points further down, and as far as a stack has come in one piece.
+// Memory that the scan leaves out must be dead for certain. A stack counts below its stack
+// pointer only if its lower end is known (declared to makecontext, with the coroutine's save
+// area outside; or a thread's own stack by the C library's record, not shared with a declared
+// stack), if no live word of it points further down, and only as far as its pages have been
+// touched without a gap.
 #include "engine/memory/scan_exclude.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// scan_exclude.h - memory that holds nothing anybody can still use.
+// scan_exclude.h - memory whose contents the program cannot use any more.
 #pragma once
 
 #include "engine/inspect/inspect.h"

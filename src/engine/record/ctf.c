@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A ring's records are CTF events already: a packet is a header and a copy of
-// ring memory, one write. A stream is cut into segment files (t0.0, t0.0.1,
-// ...), so that old history goes by removing whole files, oldest first.
-// Invariant: a file ends at the end of a packet, or nothing of it is shown.
-// Files are opened for each packet: threads are many, descriptors are few.
+// Records of a ring are CTF events already: a packet is a header and a copy of ring memory,
+// in one write. A stream is cut into segment files (t0.0, t0.0.1, ...), so that old history
+// is dropped by removing whole files, oldest first. Invariant: a file ends at the end of a
+// packet, or none of that packet is shown. Files are opened for each packet, since threads
+// are many and descriptors few.
 #include "engine/record/ctf.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The chunks are listed, put in order by thread and number, and copied one by one; each
-// counts only if it was nobody else's after the copy (ctp/chunk.h). Chunks that follow
-// each other without a gap make one run of records; each of them begins so that it can
-// be read alone. What the region says is bounded here, and nothing of it is believed.
+// Chunks are listed, sorted by thread and number, and copied one by one. A copy counts only
+// if the chunk had not changed hands when it was complete (ctp/chunk.h). Chunks that follow
+// each other without a gap make one run of records; each begins so that it can be read
+// alone. The region's numbers are bounded here and not trusted.
 #include "engine/record/flight_recorder.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// flight_recorder.h - what the pool of chunks holds (--flight), to a writer.
+// flight_recorder.h - writes what the pool of chunks holds (--flight).
 #pragma once
 
 #include "engine/record/writer.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Rings to writer. What a ring holds is the program's to write at any time:
-// counts are bounded by ctp-run's own layout, and records are copied first
-// and looked at afterwards. A ring is emptied when it holds enough for a good
-// packet, or when what it holds has become old; until then records cost
-// nothing where they are. With --flight nothing is taken until it is asked for (flight_recorder.c).
+// Moves records from rings to the writer. The program can write to a ring at any time, so
+// counts are bounded by ctp-run's own layout, and records are copied first and validated in
+// the copy. A ring is emptied when it holds enough for a good packet, or when its oldest
+// record is old; until then records cost nothing where they are. With --flight nothing is
+// taken until it is asked for (flight_recorder.c).
 #include "engine/record/harvest.h"
 
 #include <errno.h>

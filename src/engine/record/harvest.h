@@ -45,15 +45,14 @@ struct harvest_sums {
 
 struct harvest *harvest_new(const struct ctp_region *r, struct writer *w); // NULL: no memory
 void harvest_free(struct harvest *h);
-// From now on all is taken, for process `index`; *region is where h->region will be. 0 or -ENOMEM.
+// From now on all records are taken, for process `index`; *region is where h->region will be. 0 or -ENOMEM.
 int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *const *region);
-// Looks at every ring. all: empty them; else little and young may stay.
+// Checks every ring. all: empties them; else records that are few and young may stay.
 // True if any thread wrote something since the last turn.
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
-// --flight: writes what there is of it, and is not on the disk yet. since: ticks; nothing older.
+// --flight: writes the history that is not on the disk yet. since: ticks; nothing older.
 void harvest_keep(struct harvest *h, uint64_t since);
-// The program becomes another: empties the old region and ends its streams;
-// then r is the one.
+// The program has called exec: empties the old region and ends its streams; then r is the region.
 void harvest_leave(struct harvest *h, uint64_t now_ns);
 void harvest_enter(struct harvest *h, const struct ctp_region *r);
 struct harvest_sums harvest_sum(const struct harvest *h);

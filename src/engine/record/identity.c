@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What tells one run from all others: made once, before the program starts.
+// The identity is made once, before the program starts.
 #include "engine/record/identity.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Records of all threads of a process go through its merge, since a coroutine's
-// lines must be in order even when it moves between threads. When the file has reached
-// its limit its older half goes: the younger is copied in front.
-// Until there is a line, the file has the beginning of one: so it is told from a file that is
-// merely empty if ctp-run is killed, and who follows it (tail -f) sees no byte change.
+// Records of all threads of a process go through its merge, since the lines of a coroutine
+// must be in order even if it moves between threads. When the file has reached its limit,
+// its older half is dropped: the younger half is copied to the front. Before its first line
+// the file holds the beginning of one, so that it differs from an empty file if ctp-run is
+// killed, and a reader that follows it (tail -f) sees no byte change.
 #include "engine/record/lines.h"
 
 #include <errno.h>

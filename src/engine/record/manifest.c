@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The manifest is replaced as a whole (rename), so a reader sees either the
-// one from the start or the last one. Its first key is what makes a directory
-// a ctp trace.
+// The manifest is replaced as a whole (rename), so a reader sees either the first one or the
+// last one. Its first key identifies a directory as a ctp trace.
 #include "engine/record/manifest.h"
 
 #include <errno.h>

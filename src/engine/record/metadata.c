@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The TSDL text that tells any CTF reader what ring records look like. One
-// clock: its offset places the counter's zero in real time. The text is written
-// before the program starts, and once more when the rate is known better: over
-// itself, as it is always of one length, which takes no place on a full disk.
+// The TSDL text describes ring records to any CTF reader. It has one clock, whose offset
+// places the counter's zero in real time. The text is written before the program starts, and
+// again when the clock's rate is known better: over the first, as its length is fixed, which
+// needs no space on a full disk.
 #include "engine/record/ctf.h"
 
 #include <errno.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Nothing is ever replaced but a trace of ours, and that only by moving it to
-// PATH.old. Links are not followed: what is no plain directory or file
-// is no trace of ours.
-// A trace is made in a slot beside PATH (slot.h) and gets its name when it can be
-// recognized. SIGKILL at any instant leaves PATH a trace, if it was one, and loses neither
+// Only a trace of ours is ever replaced, and only by moving it to PATH.old. Links are not
+// followed: what is no plain directory or file is no trace of ours.
+// A trace is created in a slot beside PATH (slot.h) and gets its name when it can be
+// recognized. SIGKILL at any instant leaves a trace at PATH if there was one, and loses neither
 // that trace nor, before the new one is complete, the one at PATH.old: first the new trace takes
-// PATH.old's name, then it and PATH exchange theirs. What PATH.old was is in the slot then.
+// PATH.old's name, then it and PATH are exchanged. The former PATH.old is in the slot then.
 #include "engine/record/output.h"
 
 #include <errno.h>

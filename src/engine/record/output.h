@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// output.h - where the trace goes: names, what may be replaced, making it.
+// output.h - where the trace goes: its name, what it may replace, creating it.
 #pragma once
 
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A slot is owned by the process that holds its lock, which the kernel releases however
-// that process ends. The names are few, so that leftovers are found without reading
-// the parent directory, which may be large. Between mkdir and flock a slot looks like a
-// leftover and may be removed by another run: the lock counts only if the name
-// still leads to the directory that was locked.
+// A slot is owned by the process that holds its lock, which the kernel releases however that
+// process ends. The names are few, so leftovers are found without reading the parent
+// directory, which may be large. Between mkdir and flock a slot looks like a leftover and may
+// be removed by another run: a lock counts only if the name still refers to the directory
+// that was locked.
 #include "engine/record/slot.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// slot.h - a hidden directory, ".ctp-new-UID-K", in which ctp-run makes what must appear
-// under its own name as a whole or not at all. Whoever finds one that nobody holds, because
-// its owner was killed, removes it.
+// slot.h - a hidden directory, ".ctp-new-UID-K", in which ctp-run creates what must appear
+// under its own name as a whole or not at all. A slot that no process holds, since its owner
+// was killed, is removed by the next run that finds it.
 #pragma once
 
 #include <stdbool.h>

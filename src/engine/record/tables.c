@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The tables are copied row by row: only rows in use, each behind its index.
-// A row that is being written (its sequence is odd for good: the writer was
-// killed) is copied as it is. Counts come from the program and are bounded
-// by ctp-run's own idea of the layout.
+// Tables are copied row by row: only rows in use, each behind its index. A row whose sequence
+// stays odd, since its writer was killed, is copied as it is. Counts come from the program and
+// are bounded by ctp-run's own layout.
 #include "engine/record/tables.h"
 
 #include <errno.h>

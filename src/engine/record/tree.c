@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Links are never followed, and a file that somebody else removes meanwhile is
-// no error.
+// Links are never followed, and a file that another process removes meanwhile is no error.
 #include "engine/record/tree.h"
 
 #include <dirent.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A version-1 probe writes its station's eight slots round and round; event n
-// lies in slot (n - 1) % 8, and its sequence tells the lap. Events between
-// the last one seen and the oldest still there are lost, and counted. Stations
-// of the guest keep their slots unused and are left out, so that only those of
-// version-1 probes cost anything. A probe may give its station to another
-// coroutine (another probe_id or birth): that gets an id of its own.
+// A version-1 probe writes its station's eight slots in turn: event n is in slot (n - 1) % 8,
+// and its sequence gives the lap. Events between the last one seen and the oldest one still
+// there are lost, and counted. Stations of libctp.so keep their slots unused and are skipped,
+// so that only those of version-1 probes cost anything. A probe may give its station to
+// another coroutine (another probe_id or birth), which gets an id of its own.
 #include "engine/record/v1.h"
 
 #include <stdlib.h>

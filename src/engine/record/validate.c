@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What was copied out of memory that the program can write is made fit for a trace: whole
-// records of kinds that there are, and times that do not fall.
+// Copied ring memory is reduced to what a trace may contain: whole records of known kinds,
+// with times that do not decrease.
 #include "engine/record/validate.h"
 
 #include <string.h>

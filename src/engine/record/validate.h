@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// validate.h - copied slots of a ring made fit to be written.
+// validate.h - makes copied slots of a ring fit to be written.
 #pragma once
 
 #include "engine/record/writer.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// writer.h - where harvested events go: a CTF directory (ctf.c) or JSON lines
-// (lines.c). A writer that fails keeps going: it drops, counts, and remembers
-// the first error for the one line that is said about it.
+// writer.h - where harvested events go: a CTF directory (ctf.c) or JSON lines (lines.c). A
+// writer that fails keeps going: it drops, counts, and stores the first error, which the
+// recorder reports in one line.
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// descent.h - whether a process that asks for a region belongs to this run.
+// descent.h - whether a process that requests a region belongs to this run.
 #pragma once
 
 #include <stdbool.h>

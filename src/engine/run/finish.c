@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The manifest says of the whole run what no single file shows: which images, children and
-// records the trace does not hold. It is written last, so that a complete one vouches for the rest.
+// The manifest tells what no other file shows: which images, children and records the trace
+// does not hold. It is written last, so a complete manifest vouches for the rest.
 #include "engine/run/finish.h"
 
 #include <stdio.h>

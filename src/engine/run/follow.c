@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Whoever needs another region asks through the first one, whose path all know
-// (spec/cTP.md, "Attaching"): a process that has become another program by exec,
-// and, with --follow-forks, a child. A child is ours from its answer to its end,
-// which a pidfd tells; then all that it had is written and given back.
+// A process that needs another region requests it through the first one, whose path all
+// processes know (spec/cTP.md, "Attaching"): a process after exec and, with --follow-forks,
+// a child. A child is traced from the answer to its end, which a pidfd shows; then all that
+// it had is written and released.
 #include "engine/run/follow.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// follow.h - who asks for a region of its own, and which children have ended.
+// follow.h - answers processes that request a region, and writes children that have ended.
 #pragma once
 
 #include "engine/run/session.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks of ids. A block that was given back is used first, while half of it
-// is left: so the number of blocks is that of the processes at one time, not
-// of all that ever were.
+// Blocks of ids. A block that was returned is used first while half of it is left, so the
+// number of blocks is that of processes that live at one time, not of all there ever were.
 #include "engine/run/ids.h"
 
 #include <stdlib.h>

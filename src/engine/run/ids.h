@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// ids.h - who gives out which ids. Ids are unique over the whole trace: the
-// first process begins at 1, every other one gets a block of its own, and goes
-// on where the last process that had the block ended.
+// ids.h - blocks of coroutine ids. Ids are unique in a trace: the first process begins at 1,
+// each other one gets a block of its own, and continues where the last process that had the
+// block ended.
 #pragma once
 
 #include <stddef.h>

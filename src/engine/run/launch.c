@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The program must find what it would have found without ctp-run: its signal
-// mask and dispositions, its descriptors (also those that were closed), its
-// limits. All descriptors of ctp-run are close-on-exec.
+// The program must find what it would have found without ctp-run: its signal mask and
+// dispositions, its descriptors (also those that were closed), its limits. All descriptors of
+// ctp-run are close-on-exec.
 #include "engine/run/launch.h"
 
 #include <dirent.h>

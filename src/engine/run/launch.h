@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// launch.h - starts the program as a child: first a child that waits, so that
-// its pid is known while the trace is being made, then the program in it.
+// launch.h - starts the program in a child that waits first, so that its pid is known while
+// the trace is created.
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// options.h - what the command line of ctp-run says. One row of the table in
-// options.c gives parsing, help and the man page's entry.
+// options.h - the command line of ctp-run. One row of the table in options.c gives parsing,
+// help and the man page's entry.
 #pragma once
 
 #include <stdbool.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// One process. It gets another region whenever it becomes another program by
-// exec. An image of the first process stands in the manifest from its start;
-// that of a child does once there is something to tell: a coroutine, or a
-// stack of one. A child that never had any (a shell's) leaves nothing behind.
-// What fails while the program runs is said once, and the program goes on.
+// A process gets another region whenever it calls exec. An image of the first process is in
+// the manifest from its start; an image of a child only once there is something to report: a
+// coroutine, or a stack of one. A child that never had any (a shell's) leaves nothing in the
+// trace. An error while the program runs is reported once, and the program goes on.
 #include "engine/run/process.h"
 
 #include <errno.h>

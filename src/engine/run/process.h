@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// process.h - one traced process: its region (another one after every exec),
-// what takes events out of it, and the witness that looks at it.
+// process.h - one traced process: its region (another one after each exec), what takes events
+// out of it, and the witness that inspects it.
 #pragma once
 
 #include "engine/run/descent.h"
@@ -55,22 +55,22 @@ void process_count_forks(const struct process *p, uint64_t *made, uint64_t *trac
 void process_note_exe(struct process *p, const char *exe);
 // It runs, and need not wait for the rest: the witness, and files for what it sees. 0 or -errno.
 int process_started(struct process *p);
-// It became another program, whose region is `fresh`, taken over. 0 or -errno.
+// The process has called exec, and its new region is `fresh`, which it takes over. 0 or -errno.
 int process_next(struct process *p, struct shm *fresh);
 // One turn of the loop. True if it was busy.
 bool process_turn(struct process *p, uint64_t now);
-// A look at it while it lives, before something happens to it: done by end_ns, or little later.
+// Inspects it while it lives, before a signal or its end: done by end_ns, or little later.
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
 #define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take
 #define PROCESS_TIMEOUT_NS 2000000000ULL // after --timeout nobody waits for it
-// The same while it goes on undisturbed. What was seen is on the disk.
+// The same while it runs on undisturbed. The results are flushed.
 void process_inspect(struct process *p, uint64_t end_ns);
 // --flight: its tables and what is kept of its history, into another trace; `switches` is raised by those
 // that went there. 0 or -errno.
 int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches);
-// Answers the guest's wish for a last look.
+// Makes the final inspection that the process asks for.
 void process_final(struct process *p);
-void process_release(struct process *p); // the guest need not wait for it any more
+void process_release(struct process *p); // the process need not wait for it any more
 // Writes everything there is, with the tables. May be called again. True: the tables are on the disk.
 bool process_write(struct process *p);
 // It is gone.

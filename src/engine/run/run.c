@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// One thread, one loop: look at everything, sleep on the regions' futexes. The
-// sleep is short while the program is busy (a ring must not fill up), grows to
-// 20 ms, and where nothing has happened for seconds, further: whoever comes back
-// ends it (a ring that is half full, a wish, a signal: its handler changes the word).
-// Signals go on to the first process; once that one has ended, to all that are left.
+// One thread and one loop: a turn, then a sleep on the regions' futexes. The sleep is short
+// while the program is busy, since a ring must not fill up. It grows to 20 ms, and further if
+// nothing has happened for seconds: then a ring that is half full, a request or a signal
+// (whose handler changes the word) ends it. Signals are passed on to the first process, and
+// after its end to all that are left.
 #include "engine/run/run.h"
 
 #include <errno.h>

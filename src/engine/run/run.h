@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// run.h - the main loop: harvests, waits, and passes signals on until the
-// program has ended.
+// run.h - the main loop: takes turns and passes signals on until the program has ended.
 #pragma once
 
 #include "engine/run/session.h"

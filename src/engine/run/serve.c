@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The program must not notice that it has an engine: we hold none of its
-// descriptors, are in a session of our own, and its wait calls never see us.
-// It waits for engine_pid at its start, which is written when all is ready,
-// and at its end for final_done, which is written when the trace is complete up to
-// there; it is written anew when the process has ended.
+// The program must not notice that it has an engine: the engine holds none of its
+// descriptors, is in a session of its own, and is no child that the program's wait calls see.
+// The program waits for engine_pid at its start, which is written when all is ready, and for
+// final_done at its end, which is written when the trace is complete up to there. The trace is
+// written once more when the process has ended.
 #include "engine/run/serve.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// serve.h - ctp-run as the engine of a program that was started with
-// LD_PRELOAD=libctp.so alone: libctp.so has made the region and started us.
+// serve.h - ctp-run as the engine of a program that was started with LD_PRELOAD=libctp.so
+// alone: libctp.so has made the region and started ctp-run.
 #pragma once
 
 #include "engine/run/options.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A session begins with a region, and goes on with a trace once the pid is
-// known. The first process stays in it to the end, as its first region does:
-// version-1 probes write there, and whoever needs a region of its own asks
-// there for it (follow.c).
+// A session begins with a region, and continues with a trace once the pid is known. The first
+// process stays in it to the end, as its first region does: version-1 probes write there, and
+// a process that needs a region of its own requests it there (follow.c).
 #include "engine/run/session.h"
 
 #include <errno.h>

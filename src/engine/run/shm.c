@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The region is a sparse memfd: not limited by the size of /dev/shm, no name
-// to attack, and sealed against the one thing that could kill ctp-run from
-// the program's side, a file that shrinks under the mapping.
+// The region is a sparse memfd: the size of /dev/shm does not limit it, it has no name to
+// attack, and it is sealed against shrinking, the one way in which the program could kill
+// ctp-run through the mapping.
 #include "engine/run/shm.h"
 
 #include <errno.h>

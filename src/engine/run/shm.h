@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// shm.h - the region: its file and ctp-run's mapping of it.
+// shm.h - the region: its file, and ctp-run's mapping of it.
 #pragma once
 
 #include "ctp/region.h"

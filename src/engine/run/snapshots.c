@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A snapshot is the trace as it would be if the program ended now: a copy of what is on the
-// disk already, what the rings keep, and the tables. Its manifest comes last, and says that
-// it is complete.
+// disk, what the rings hold, and the tables. Its manifest comes last, and marks it complete.
 #include "engine/run/snapshots.h"
 
 #include <errno.h>

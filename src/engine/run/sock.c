@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Probes of version 1 write one byte to the socket when the header says that
-// the engine sleeps. It never says so, but they connect at their start, and
-// closing their connections would turn a late write into SIGPIPE: keep them.
-// The socket has a name only until a descriptor of its inode is open; connect(2) reaches
-// it through /proc/PID/fd as well. A name would stay if ctp-run were killed.
+// Version-1 probes write one byte to the socket if the header says that the engine sleeps. It
+// never says so, but probes connect at their start, and closing their connections would turn
+// a late write into SIGPIPE, so the connections are kept. The socket has a name only until a
+// descriptor of its inode is open; connect(2) reaches it through /proc/PID/fd as well. A name
+// would remain if ctp-run were killed.
 #include "engine/run/sock.h"
 
 #include <errno.h>

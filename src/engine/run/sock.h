@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// sock.h - the socket that version-1 probes connect to and never need: our engine
-// polls, nobody wakes it through this. Nobody else may connect (0700).
+// sock.h - the socket to which version-1 probes connect. The engine polls, so nothing wakes it
+// through the socket. Its directory is 0700: no other user may connect.
 #pragma once
 
 #include "engine/record/slot.h"

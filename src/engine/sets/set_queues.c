@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Is what a coroutine waits for ready? Asked of the kernel, with a copy of the
-// descriptor (pidfd_getfd) that lives for one poll: a queue's length does not
-// say it (SO_RCVLOWAT), and a pipe that is full for one is not for another.
+// Is what a coroutine waits for ready? The kernel is asked, by poll on a copy of the descriptor
+// (pidfd_getfd) that lives as long as that call: the length of a queue does not answer it
+// (SO_RCVLOWAT), and a pipe may be full for one writer and not for another.
 #include "engine/sets/set_queues.h"
 
 #include <jansson.h>

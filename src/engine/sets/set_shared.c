@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Who shares a set: kcmp says which open files are one. A child between fork
-// and exec shares everything for a moment, and a program that was exec'd knows
-// nothing of what it inherited: the 16 random bytes that the kernel gives every
-// image (AT_RANDOM) are the parent's after fork and others after exec. A child
-// counts that sleeps in a wait of the set, or is asleep and old enough to have
-// exec'd if it ever would.
+// kcmp tells which open files of two processes are one. A child shares everything between fork
+// and exec, and a program after exec does not know what it inherited: the 16 random bytes that
+// the kernel gives each image (AT_RANDOM) are the parent's after fork, and others after exec. A
+// child counts if it sleeps in a wait of the set, or is asleep and old enough to have called
+// exec if it ever would.
 #include "engine/sets/set_shared.h"
 
 #include <ctype.h>

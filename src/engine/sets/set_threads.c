@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What threads sleep in, where one joins another: whose end, whose lock, which
-// descriptors. A thread counts if it was in the call when the look began, and
-// has not left it when all has been asked; in a call that a descriptor may end,
-// it must not have run either. For whose end a thread waits the kernel knows: pthread_join
-// sleeps on the word that holds the other's number, for as long as it does.
-// Descriptors are told only while no other process may have them, too.
+// What threads sleep in, if one joins another: another thread's end, a lock, a descriptor. A
+// thread counts if it was in the call when the inspection began, and has not left it when all
+// has been asked; in a call that a descriptor may end, it must not have run either. pthread_join
+// sleeps on the word that holds the other thread's number, so the kernel shows which one it is.
+// Descriptors are reported only if no other process may have them.
 #include "engine/sets/set_threads.h"
 
 #include <jansson.h>

@@ -16,8 +16,8 @@ struct set_threads {
 	json_t *of[CTP_THREADS_MAX];
 };
 
-// Where a thread joins another, a line for each that sleeps in something of which it is known who could end it: another
-// thread's end, a lock, a read or write, or the loop's wait. Of what else a thread may be in nothing is said. What an
-// earlier look has said holds for as long as the thread is in that very wait. False: a thread was awake just then.
+// If a thread joins another, writes a line for each thread that sleeps in something whose end is known: another
+// thread's end, a lock, a read or write, or the loop's wait. Other calls are not reported. A line of an earlier
+// inspection holds as long as the thread is in that same wait. False: a thread was awake just then.
 bool set_threads(FILE *out, const struct inspection *l, struct set_threads *s);
 void set_threads_deinit(struct set_threads *s);

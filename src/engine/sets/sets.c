@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// When to look, and what a look writes. Reading a set's rows holds its lock in
-// the target, so a live look has a reason: an incident that speaks of sets, or
-// two coroutines that wait for queues whose other ends are in the program too, or a thread that joins another.
-// It is taken when the tables have stood still and no thread ran for 30 ms,
-// and costs a twentieth of a CPU at most; the last look has a reason, too. A later look knows all that an
-// earlier one did: the file is written anew.
+// When to inspect, and what is written. Reading a set's registrations holds its lock in the
+// target, so a live inspection needs a reason: an incident about sets, two coroutines that wait
+// for queues whose other ends are in the program too, or a thread that joins another. It is made
+// when the tables have not changed and no thread ran for 30 ms, and costs a twentieth of a CPU at
+// most. The final inspection needs a reason, too. A later inspection knows all that an earlier
+// one did, so the file is written anew.
 #include "engine/sets/sets.h"
 
 #include <jansson.h>

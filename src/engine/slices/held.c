@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The guest notes a lock that a coroutine held when it was suspended, and
-// whether it was let go since (spec/cTP.md, 2.6): such a one is of no interest. At the last look we see
-// whether the coroutine still sleeps, whether the lock's own word still says
-// taken, and who is blocked on it. The program runs on meanwhile: what was seen
-// counts if the coroutine has not gone on in between, and if the lock's thread is
-// not at work for it: a coroutine may hold a lock and resume another one, as a
-// generator, that comes back to it. Such a thread is busy, or in a call that is no
-// loop's wait, with a coroutine on it.
+// libctp.so notes a lock that a coroutine held when it was suspended, and whether it was released
+// since (spec/cTP.md, 2.6): a released lock is not reported. The final inspection checks whether
+// the coroutine is still suspended, whether the lock's word still says taken, and which threads
+// are blocked on it. The program runs on meanwhile, so an observation counts only if the coroutine
+// has not been resumed in between, and if the lock's thread is not working for it: a coroutine may
+// hold a lock and resume another one, as a generator, that returns to it. Such a thread is busy, or
+// is in a call that is no loop's wait, with a coroutine on it.
 #include "engine/slices/held.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// held.h - locks that suspended coroutines hold at the last look (CTP019).
+// held.h - locks that suspended coroutines hold at the final inspection (CTP019).
 #pragma once
 
 #include <stdio.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// High water marks. A stack that grew left something on its pages: the lowest
-// word that is neither zero nor paint is how deep it was. Only the last tenth
-// of each stack is read, and of that only pages that exist. Pages that were
-// filled in advance hold zeros or one pattern; a canary at the very end stands
-// alone. Only stacks in mappings of their own count: on the heap, others have
-// been there before. What was deepest has returned since: words there that
-// point into code are its remains, and tell who it was, as a guess.
+// A stack that grew left something on its pages: the lowest word that is neither zero nor paint
+// is its high water mark. Only the last tenth of each stack is read, and of that only pages that
+// exist. Pages that were filled in advance hold zeros or one pattern; a canary at the very end
+// stands alone. Only stacks in mappings of their own count: on the heap, other data has been there
+// before. The deepest function has returned since: words there that point into code are its
+// remains, and name it, as a guess.
 #include "engine/slices/highwater.h"
 
 #include <fcntl.h>

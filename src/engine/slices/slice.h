@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// slice.h - one slice under watch, and what is asked of it: slice_others.c says
-// who waits meanwhile, slice_calls.c what a sleeping thread is blocked in, slice_path.c
-// where one computes; slice_sites.c keeps count and writes.
+// slice.h - one slice under observation: slice_others.c finds what waits meanwhile, slice_calls.c
+// what a sleeping thread is blocked in, slice_path.c where a computing thread spends its time;
+// slice_sites.c counts and writes.
 #pragma once
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What a thread that sleeps is blocked in. The kernel says which call and with
-// what arguments; a hook that the thread is in says more (a lock's address, the
-// caller's registers). A call that does not wait for others is no block: one on
-// a non-blocking descriptor never, one on a regular file waits for the disk.
+// What a sleeping thread is blocked in. The kernel gives the call and its arguments; a hook that
+// the thread is in gives more (the address of a lock, the caller's registers). A call that waits
+// for nobody is no block: not one on a non-blocking descriptor; one on a regular file waits for
+// the disk.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Whose slice it is, and who waits meanwhile: coroutines that wait for what only
-// that thread polls, or that it made and has not run yet. All stations are
-// looked through, so this is asked once of a slice, and only of one that lasts.
+// Which coroutine a slice belongs to, and which wait meanwhile: coroutines that wait for what only
+// that thread polls, or that it made and has not run yet. All stations are searched, so this is
+// done once for a slice, and only if it lasts.
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/inspect.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a slice that computes spends its time: the calls that most samples of
-// it have in common, from its beginning inwards. Below them it does this and
-// that; a single sample would tell another tale in every run.
+// Where a slice that computes spends its time: the calls that most of its samples have in common,
+// from the outermost inwards. Below them samples differ; a single one would name another place in
+// each run.
 #include <stdlib.h>
 
 #include "engine/slices/slice.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What the sampler found, by rule, coroutine and site: a line when it is new
-// and when it has become twice as bad, and one of each at the last look, so
-// that a line says all that is known by then, and the last one counts
-// (spec/trace.md). A site keeps SITE_COROUTINES of them; more are counted.
+// The sampler's results by rule, coroutine and site. A line is written when a site is new, when it
+// has become twice as bad, and at the final inspection, so that a line holds all that is known by
+// then, and the last one counts (spec/trace.md). A site keeps SITE_COROUTINES of them; more are
+// counted.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The sampler. A slice is told by the thread's count of switches, so nothing is
-// asked of the switch path. One that is seen at two turns, 5 ms apart, is
-// sampled until it ends: /proc says how long the thread ran, was ready to run,
-// or slept. It has surely slept between two samples that show it asleep in the
-// same call with the same count of context switches: then a stop, a debugger
-// or a late engine cannot have made the time. Only such time is a block; that of
-// one call adds up. Of a sleep one sample is enough: it lasts as long as it says.
+// The sampler. The thread's count of switches identifies a slice, so the switch path does no work
+// for it. A slice that is seen at two turns, 5 ms apart, is sampled until it ends: /proc gives how
+// long the thread ran, was ready to run, or slept. A thread has certainly slept between two samples
+// that show it asleep in the same call with the same count of context switches: then a stop, a
+// debugger or a late engine cannot have made the time. Only such time counts as a block, added up
+// for each call. For a call that sleeps for a given time one sample is enough: its length is its argument.
 #include "engine/slices/slices.h"
 
 #include <poll.h>

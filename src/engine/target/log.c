@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One line is one write, so that lines of several writers on one terminal do
-// not mix. The only state of ctp-run that is not in a struct: where to write.
+// A line is one write, so lines of several writers on a terminal do not mix. Where to write is the
+// only state of ctp-run that is not in a struct.
 #include "engine/target/log.h"
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// log.h - what ctp-run says: whole lines on stderr (or in --log-file), each
-// beginning "ctp: ".
+// log.h - messages of ctp-run: whole lines on stderr (or in --log-file), each beginning "ctp: ".
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Static storage: a module's writable mapping, and the anonymous memory that
-// follows it up to where its program headers end. What lies further on is
-// ordinary memory that the kernel happened to put there. If the file cannot
-// be read, all of the adjoining memory counts as static.
+// Static storage is a module's writable mapping, and the anonymous memory that follows it up to the
+// end that its program headers give. Anonymous memory beyond that end is ordinary memory that the
+// kernel placed there. If the file cannot be read, all of the adjoining memory counts as static.
 #include "engine/target/names.h"
 
 #include <fcntl.h>

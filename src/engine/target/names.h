@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// names.h - what an address of the target's data is called.
+// names.h - symbols for addresses of the target's data.
 #pragma once
 
 #include <stdbool.h>

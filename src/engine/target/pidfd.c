@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A pidfd names a process for certain, and only by one is a process signalled. Where
-// there is none, /proc is asked whether it lives: a number that was given to another
-// process meanwhile counts as the first one.
+// Only a pidfd identifies a process for certain, so signals are sent through one. If the kernel gives
+// none, /proc shows whether the process lives: a number that was given to another process meanwhile
+// counts as the first one.
 #include "engine/target/pidfd.h"
 
 #include <errno.h>

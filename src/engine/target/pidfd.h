@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// pidfd.h - whether a process that is not our child still runs.
+// pidfd.h - whether a process that is no child of ctp-run still runs.
 #pragma once
 
 #include <stdbool.h>

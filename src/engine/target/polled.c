@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Sets are read from the program's memory, where another thread may have written
-// since the kernel made its copy. So what was read counts as known only if it
-// sums up to what the hook saw at the entry (ctp/polled.h).
+// Sets are read from the program's memory, where another thread may have written since the kernel
+// made its copy. So a set counts as known only if its sum is the one that the hook saw at the entry
+// (ctp/polled.h).
 #include "engine/target/polled.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Readers of /proc/PID. Nothing here trusts the length or the shape of what
-// it reads; a file that is gone (the thread ended meanwhile) is an error that
-// the caller passes over.
+// Readers of /proc/PID. They trust neither the length nor the format of what they read. A file that
+// is gone, since the thread ended meanwhile, is an error that the caller passes over.
 #include "engine/target/proc.h"
 #include "base/search.h"
 

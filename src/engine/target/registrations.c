@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Epoll rows from /proc/PID/fdinfo. A row is identified by inode and device;
-// anonymous inodes share one inode, so there kcmp(KCMP_EPOLL_TFD) tells which
-// open file a row holds. Both list rows in the order of the set's tree, so
-// the n-th line of a number is kcmp's n-th (`toff`).
+// Epoll registrations, which /proc/PID/fdinfo shows as rows. A row is identified by inode and device;
+// anonymous inodes share one inode, so there kcmp(KCMP_EPOLL_TFD) tells which open file a row holds.
+// Both list rows in the order of the set's tree, so the n-th row of a number is kcmp's n-th (`toff`).
 #include "engine/target/registrations.h"
 
 #include <ctype.h>

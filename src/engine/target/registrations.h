@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// registrations.h - what the kernel's epoll sets hold: the rows of fdinfo.
+// registrations.h - epoll registrations: the rows that fdinfo shows of each epoll set.
 #pragma once
 
 #include <stdbool.h>

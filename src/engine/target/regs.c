@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Registers of a sleeping thread by PTRACE_SEIZE and PTRACE_INTERRUPT, which
-// leave no trace in futex, nanosleep and wait4 (the kernel restarts them),
-// but make epoll_wait fail: the caller chooses whom to stop. A signal that is
-// being delivered when we let go is handed on. One who does not stop in time will,
-// and would stand for ever: it is let go then. One who dies in our hands stays
-// a zombie, and its process with it, until we have reaped it.
+// Reads registers of a sleeping thread by PTRACE_SEIZE and PTRACE_INTERRUPT. These have no visible
+// effect in futex, nanosleep and wait4, which the kernel restarts, but make epoll_wait fail, so the
+// caller chooses which threads to stop. A signal that is being delivered when the thread is detached
+// is passed on. A thread that stops after the deadline is detached when it does; otherwise it would
+// stay stopped. A thread that dies while it is traced stays a zombie, and its process with it, until
+// it is reaped here.
 #include "engine/target/regs.h"
 
 #include <elf.h>

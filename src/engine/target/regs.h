@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// regs.h - a thread's registers, by stopping it for a moment.
+// regs.h - a thread's registers, read by stopping it for a moment.
 #pragma once
 
 #include <stdbool.h>

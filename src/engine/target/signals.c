@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Who sent a signal decides whether it goes on to the program: what the
-// kernel sent to a terminal's whole group has reached the program already.
-// The handler's notes are global because a handler knows nothing else.
+// The sender of a signal decides whether it is passed on to the program: what the kernel sent to a
+// terminal's whole group has reached the program already. The handler's notes are global, since a
+// handler gets no other context.
 #include "engine/target/signals.h"
 
 #include <stdatomic.h>

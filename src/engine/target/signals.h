@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// signals.h - signals that ctp-run gets: noted by a handler, dealt with in the
-// main loop. What was inherited is put back in the child.
+// signals.h - signals that ctp-run receives: noted by a handler, handled in the main loop. The child
+// gets the inherited dispositions back.
 #pragma once
 
 #include <signal.h>
@@ -19,14 +19,14 @@ struct signals_news {
 	int sent, kernel;
 };
 struct signals_news signals_take(int sig, pid_t child);
-// Is anything there to take?
+// Is there a signal to take?
 bool signals_pending(void);
-// Has somebody sent SIGTERM, which nobody has taken yet? It waits for half a second at most.
+// Is there a SIGTERM that has not been taken yet? It waits for half a second at most.
 bool signals_waiting(void);
-// A look that may take long: from now on its time is over as soon as somebody sends SIGTERM, too.
+// For an inspection that may take long: while on, its time is also over when a SIGTERM arrives.
 void signals_hurry(bool on);
-bool signals_hurried(void); // and has somebody?
-// Is it later than `deadline_ns` (CLOCK_MONOTONIC), or must the look that goes on hurry?
+bool signals_hurried(void); // and has one arrived?
+// Is it later than `deadline_ns` (CLOCK_MONOTONIC), or must the inspection under way hurry?
 bool signals_late(uint64_t deadline_ns);
 // From now on every signal changes *word: a futex that is about to be slept on. NULL: none.
 void signals_wake(uint32_t *word);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A thread's name is the kernel's, and gone with it; a hung program is mostly killed, and
-// then looked at. So it is put into the thread's slot whenever there is reason to look: when the
-// thread is first met, at each look of the witness, and before the tables are copied.
+// The kernel keeps a thread's name only while the thread lives, and a hung program is mostly killed
+// before its trace is read. So the name is copied into the thread's slot when the thread is
+// discovered, at each inspection by the witness, and before the tables are copied.
 #include "engine/target/thread_names.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// thread_names.h - what threads are called, kept in the region's table.
+// thread_names.h - names of threads, stored in the region's table.
 #pragma once
 
 #include <sys/types.h>

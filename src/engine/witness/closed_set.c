@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// P2 and P3 where the epoll set was closed, and what the coroutine waits for
-// is still open (CTP025). The rows went with the set, unless something keeps
-// its description: another number of it here, another process, a thread that
-// sleeps in a wait of it, a message that carries it. And what it waits for may
-// be registered in another set by now.
+// P2 and P3 if the epoll set was closed, and what the coroutine waits for is still open (CTP025).
+// The registrations ended with the set, unless something keeps its description: another number of it
+// here, another process, a thread that sleeps in a wait of it, a message that carries it. And the
+// descriptor that the coroutine waits for may be registered in another set by now.
 #include "engine/witness/closed_set.h"
 
 #include <stdio.h>

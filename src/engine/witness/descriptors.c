@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Names for what coroutines wait for: sockets by their inode from
-// /proc/PID/net, all else by what /proc/PID/fd shows. Bounded: the deadline
-// stops it between two lines, and each line stands alone.
+// Names for what coroutines wait for: sockets by their inode from /proc/PID/net, everything else as
+// /proc/PID/fd shows it. The deadline stops the work between two lines, and each line stands alone.
 #include "engine/witness/descriptors.h"
 
 #include <arpa/inet.h>

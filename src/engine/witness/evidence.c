@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// One JSON line a look and coroutine (spec/trace.md). A look that found the
-// same as the one before writes nothing, so that a program that stands still
-// for hours leaves one line.
+// One JSON line for each inspection and coroutine (spec/trace.md). An inspection with the same result
+// as the one before writes nothing, so a program that hangs for hours leaves one line.
 #include "engine/witness/evidence.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// evidence.h - writing down what a look found: witness.jsonl.
+// evidence.h - writes the results of an inspection: witness.jsonl.
 #pragma once
 
 #include <stdio.h>

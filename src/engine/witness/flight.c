@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// P4 and P5: is an event of the closed descriptor still in somebody's hands,
-// and did everyone who runs coroutines have the chance to act? A thread
-// passes P4 if it entered a wait after the close (`seen` reached the close's
-// epoch), or sleeps in one that it never left: seq odd, the kernel says
-// asleep inside that epoll wait, not traced, and seq the same afterwards.
-// Partner: the guest's hooks of epoll waits and of close (spec/cTP.md).
+// P4 and P5: may an event of the closed descriptor have been delivered and not handled yet, and has
+// each thread that runs coroutines had the chance to act? A thread passes P4 if it entered a wait
+// after the close (`seen` reached the close's epoch), or sleeps in one that it never left: seq is odd,
+// the kernel shows it asleep inside that epoll wait and not traced, and seq is the same afterwards.
+// Partner: the hooks of epoll waits and of close in libctp.so (spec/cTP.md).
 #include "engine/witness/flight.h"
 
 #include <string.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// P0, P2 and P3: did anything go past the tables, does one known wait lead to
-// the coroutine, and can the kernel still deliver? A row belongs to the
-// closed description if inode and device agree, unless it can be shown to
-// hold another one: a socket's inode is its description; a pipe's two ends
-// and all anonymous inodes share one, so there the number that the row's file
-// is open under now must be of another, known origin.
+// P0, P2 and P3: did anything bypass the tables, is the wait for F the coroutine's one known wait, and
+// can the kernel still deliver? A registration belongs to the closed description if inode and device
+// agree, unless it can be shown to hold another one. A socket's inode is its description. A pipe's
+// two ends share one inode, as do all anonymous inodes: there, the number under which the
+// registration's file is open now must be of another, known origin.
 #include "engine/witness/kernel.h"
 
 #include <stdlib.h>

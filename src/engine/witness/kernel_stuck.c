@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// P2 and P3 of coroutines whose descriptor is open: is it the one thing that
-// each waits for, and does the kernel say what its rule is about? F's rows are
-// those of its description, under whatever number. "Ready" is asked of a copy
-// of the descriptor by poll, not of queue lengths (SO_RCVLOWAT), and means
-// something only while a thread sleeps in the set: an edge that had not been
-// delivered would have woken it.
+// P2 and P3 of coroutines whose descriptor is open: is it the one known wait of the coroutine, and does
+// the kernel confirm the rule's condition? Registrations of F are those of its description, under any
+// number. Readiness is asked of a copy of the descriptor by poll, not by queue lengths (SO_RCVLOWAT),
+// and counts only while a thread sleeps in the set: an edge that had not been delivered would have
+// woken that thread.
 #include "engine/witness/kernel_stuck.h"
 
 #include <linux/futex.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// P6b: can nothing at all happen any more? Every thread sleeps without a
-// timeout (in epoll, poll, select or on a futex), no signal has a handler, no timer is armed, and all that the loops
-// watch has its other end in this process. Each way that is left is named.
+// P6b: can nothing happen any more? Every thread sleeps without a timeout (in epoll, poll, select or
+// on a futex), no signal has a handler, no timer is armed, and everything that the loops watch has its
+// other end in this process. Each way that is left is named.
 #include "engine/witness/quiescent.h"
 
 #include <ctype.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A coroutine waits through a set if it registered there what it waits for, if
-// what it waits for is registered there by somebody else, or, where its last
-// slice left no wait, if a registration there is known to lead to it. The
-// entry of a descriptor keeps the set and its generation after the set's end.
+// A coroutine waits through a set if it registered there what it waits for; if another coroutine
+// registered that there; or, if its last slice left no wait, if a registration there is known to
+// reference it. The entry of a descriptor keeps the set and its generation after the set's end.
 #include "engine/witness/set_waiters.h"
 
 #include <stdlib.h>

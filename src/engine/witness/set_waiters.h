@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// set_waiters.h - who waits through an epoll set that was closed (CTP025).
+// set_waiters.h - coroutines that wait through an epoll set that was closed (CTP025).
 #pragma once
 
 #include "engine/inspect/inspect.h"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The walk: descriptors first, as their entries name who waits; all stations
-// only where an entry names not all of them. Then the kernel's rows, once, and
-// for edges the descriptor itself, asked only while every thread sleeps: the
-// copy that this takes keeps a file alive for a moment. A walk is made when the
-// program has rested and was active since the last one; one that never rests is
-// walked rarely, and found asleep between two of its turns, if at all. No walk
-// costs more than a twentieth of a CPU. The indices that the region holds are
-// bounded; what it says is not believed.
+// The walk over the tables: descriptors first, as their entries name the waiters; all stations only if
+// an entry does not name all of them. Then the kernel's registrations, once; and for edges the
+// descriptor itself, asked only while every thread sleeps, since the copy that this takes keeps a file
+// alive for a moment. A walk is made when the program is idle and was active since the last one. A
+// program that is never idle is walked rarely, and found asleep between two of its turns, if at all. A
+// walk costs a twentieth of a CPU at most. Indices from the region are bounded, and its contents are
+// not trusted.
 #include "engine/witness/stuck.h"
 
 #include <stdio.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// stuck.h - which coroutines wait for a descriptor that is open, and should
-// have been woken. Nothing posts a candidate for these: the tables are walked
-// when the program has come to rest, and what they hint at is asked of the
-// kernel, so that a suspect is one in both. The suspects are those of
-// suspects.h, with cand UINT32_MAX and a `c` made up here.
+// stuck.h - coroutines that wait for a descriptor that is open, and should have been woken. Nothing
+// posts a candidate for these: the tables are walked when the program is idle, and what they suggest is
+// asked of the kernel, so a suspect is confirmed by both. The suspects are those of suspects.h, with
+// cand UINT32_MAX and a `c` made up here.
 #pragma once
 
 #include "engine/inspect/inspect.h"
@@ -31,6 +30,6 @@ static inline void stuck_note_stopped(struct stuck *k, bool stopped)
 	k->stopped_ns = stopped ? proc_now_ns() : k->stopped_ns;
 }
 
-// Adds suspects: CTP004, 005, 008, 009, 027; at the final look, before an exit, CTP003 too.
-// final_ns: when the final look is to be done with it; 0: it is none.
+// Adds suspects: CTP004, 005, 008, 009, 027; at the final inspection, before an exit, CTP003 too.
+// final_ns: when the final inspection must be done with it; 0: a live inspection.
 void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns);

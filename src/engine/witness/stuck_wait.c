@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is known of one coroutine that waits for an open descriptor: in which
-// direction, how surely, and what the kernel says of the descriptor when asked.
+// What is known of one coroutine that waits for an open descriptor: in which direction it waits, how
+// certain that is, and what the kernel says of the descriptor.
 #include "engine/witness/stuck_wait.h"
 
 #include <poll.h>

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Candidates (descriptors that ended) are matched with suspended coroutines
-// by the generation they wait for, or by who was learned to be woken by it.
-// The fd's own entry names up to two waiters; a pass over all stations is
-// made only where that does not do, and rarely. A slot of the table is given
-// back only after such a pass, as late as may be: a coroutine can come to wait
-// for what has ended already. All indices are bounded: what the region says is
-// not believed.
+// Candidates (descriptors that ended) are matched with suspended coroutines by the generation that
+// these wait for, or by the coroutine that the descriptor's events resumed before. The descriptor's
+// entry names up to two waiters; a pass over all stations is made only if that is not enough, and
+// rarely. A slot of the table is released only after such a pass, as late as possible: a coroutine can
+// begin to wait for what has ended already. All indices are bounded: the region is not trusted.
 #include "engine/witness/suspects.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// suspects.h - which coroutines wait for something that went away.
+// suspects.h - coroutines that wait for something that was closed.
 #pragma once
 
 #include "engine/inspect/inspect.h"
@@ -28,7 +28,7 @@ void suspects_deinit(struct suspects *s);
 void suspects_gather(struct suspects *s, bool all, uint64_t now_ns);
 // Drops those that ran since, or are refuted.
 void suspects_withdraw(struct suspects *s);
-// When the table is half full: gives the slots of candidates back to the guest that no suspect is left of.
+// When the table is half full: gives slots back to libctp.so if no suspect is left of their candidate.
 void suspects_release(struct suspects *s, uint64_t now_ns);
-// Is it still where it was?
+// Is the coroutine still suspended where it was?
 bool suspect_holds(const struct ctp_region *r, const struct suspect *s);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// When to look, and at whom. A live look is taken when the process has been
-// at rest for 30 ms; one that never rests is looked at without its memory
-// after 200 ms. Each look that leaves something open makes the next one
-// later, and none costs more than a tenth of a CPU. Lines are flushed after
-// every look, so that what was seen survives the program and us.
+// When to inspect, and which coroutines. A live inspection is made when the process has been idle for
+// 30 ms; a process that is never idle is inspected after 200 ms, without its memory. An inspection that
+// leaves something open delays the next one, and inspections cost a tenth of a CPU at most. Lines are
+// flushed after each inspection, so that its results survive the program and ctp-run.
 #include "engine/witness/witness.h"
 
 #include <stdlib.h>

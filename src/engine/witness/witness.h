@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// witness.h - what the kernel and the program's own memory say about
-// coroutines whose descriptor was closed under them. The guest posts
-// candidates into the region; the witness looks at /proc/PID, epoll rows,
-// threads and memory, and writes one line a look to witness.jsonl
-// (spec/trace.md). It never says "holds" on doubt.
+// witness.h - what the kernel and the program's own memory show about coroutines whose descriptor was
+// closed under them. libctp.so posts candidates into the region; the witness reads /proc/PID, epoll
+// registrations, threads and memory, and writes one line for each inspection to witness.jsonl
+// (spec/trace.md). An obligation holds only if there is no doubt.
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +18,9 @@ struct witness;
 
 // Watches process `pid`, whose region is *r. `out` (witness.jsonl) and
 // `descriptors` (descriptors.jsonl) stay the caller's, may be NULL, and are
-// flushed after every look. *r and *clock must outlive the witness, as the
-// clock's slope may be refined meanwhile. `prove`: scan memory also where the
-// program never comes to rest. NULL if out of memory.
+// flushed after every inspection. *r and *clock must outlive the witness, as the
+// clock's slope may be refined meanwhile. `prove`: scan memory also if the
+// program is never idle. NULL if out of memory.
 struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
 			    const struct witness_clock *clock, bool prove);
 
@@ -34,10 +33,10 @@ void witness_poll(struct witness *w);
 // How often it became certain that a coroutine can no longer be woken.
 unsigned witness_certain(const struct witness *w);
 
-// The last look while the process still lives: until `deadline` at most. may_stop: its
+// The final inspection while the process still lives: until `deadline` at most. may_stop: its
 // threads may be stopped for as long, since it is about to end anyway
 // (a stopped epoll_wait returns EINTR afterwards).
 void witness_final(struct witness *w, bool may_stop, uint64_t deadline);
 
-// The process is gone: what the tables alone can tell.
+// The process is gone: answers what the tables alone can show.
 void witness_ended(struct witness *w);
