@@ -99,12 +99,11 @@ enum ctp_how {
 #define CTP_STATE_FOREIGN 0x400u      // met, not made: created by means that were not seen
 #define CTP_STATE_STACK_FREED 0x800u  // finished, and its stack has been released since
 #define CTP_STATE_POOLED 0x1000u      // `called` is a place where it waits for whatever comes
-#define CTP_STATE_SINCE_LATEST 0x2000u // `since` is the latest time at which it can have left: it was found suspended
+#define CTP_STATE_SINCE_LATEST 0x2000u // `since` is the latest possible time: it was found suspended
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
-#define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN/EINPROGRESS, or poll
-				 // or select, asked of this one alone and without waiting, nothing
+#define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN, or a poll of it alone nothing
 
 #define CTP_WAITS 4u
 struct ctp_wait { // W: guest, under ctp_state.seq
@@ -120,8 +119,10 @@ struct ctp_wait { // W: guest, under ctp_state.seq
 // The registers that a suspended entity needs to go on, as of its return
 // from the switch: enough to unwind it from outside (DWARF needs no more).
 enum ctp_reg {
+	// clang-format off
 	CTP_REG_PC, CTP_REG_SP, CTP_REG_FP, // rip rsp rbp | pc sp x29
 	CTP_REG_S0, CTP_REG_S1, CTP_REG_S2, CTP_REG_S3, CTP_REG_S4, // rbx r12 r13 r14 r15 | x19 to x23
+	// clang-format on
 	CTP_REGS
 };
 
@@ -541,7 +542,7 @@ struct ctp_ext {
 	uint32_t guest_pid;   // 0 -> pid by compare-and-swap: attached
 	uint32_t wake;        // futex: the engine sleeps on it. Also W: engine, when it takes a signal
 	uint32_t final_asked; // enum ctp_final
-	uint32_t inherited;   // 1: forked from a traced process, and no exec since: shares what that one had open
+	uint32_t inherited;   // 1: forked from a traced process, no exec since: shares what that had open
 	uint64_t attached;    // time
 	uint64_t attached_ns;
 	uint64_t exit_begun;  // time; 0 = not yet
@@ -562,8 +563,9 @@ struct ctp_ext {
 	uint64_t fd_high;     // highest fd number seen
 	uint64_t dlcloses;
 	// 0x1c0
-	uint64_t epoch;       // raised after each close that posts a candidate; also W: engine, which
-			      // raises it when it finds a coroutine stuck, to see who has slept since
+	// raised after each close that posts a candidate; also W: engine, which
+	// raises it when it finds a coroutine stuck, to see who has slept since
+	uint64_t epoch;
 	uint64_t pointer_guard;  // how a jmp_buf's words that glibc disguises are read: rotated right
 	uint32_t pointer_rotate; // by pointer_rotate bits, then xored with the guard. W: guest, at attach
 	uint32_t execs;       // in the first image's region: images that came after it. W: guest, each of them

@@ -290,6 +290,7 @@ static const struct {
 	const char *name;
 	int (*run)(long n, long width);
 } cases[] = {
+	// clang-format off
 	{"sequence", do_sequence},
 	{"at-once", do_at_once},
 	{"churn", do_churn},
@@ -298,6 +299,7 @@ static const struct {
 	{"heirs", do_heirs},
 	{"little", do_little},
 	{"destructors", do_destructors},
+	// clang-format on
 };
 
 int main(int argc, char **argv)

@@ -95,12 +95,14 @@ static void circles_end(void **state)
 static void only_whole_cycles(void **state)
 {
 	struct edge v[] = {
+		// clang-format off
 		{ .from = 1, .to = 2, .only = true },  // 1 -> 2 -> 3 -> 2
 		{ .from = 2, .to = 3, .only = true },
 		{ .from = 3, .to = 2, .only = true },
 		{ .from = 4, .to = 5, .only = true },  // 5 waits for something else as well
 		{ .from = 5, .to = 4, .only = false },
 		{ .from = 6, .to = 99, .only = true }, // waits for nobody
+		// clang-format on
 	};
 	struct edges e = { .v = v, .n = sizeof(v) / sizeof(*v) };
 	const uint64_t want[] = { 2, 3, 0 };

@@ -19,6 +19,7 @@ static const struct {
 	bool right;
 	int weight;   // those with the least go first
 } columns[WATCH_COLUMNS] = {
+	// clang-format off
 	[WATCH_ID] = { "ID", "N", 8, true, 9 },
 	[WATCH_ENTRY] = { "ENTRY", NULL, 0, false, 9 },
 	[WATCH_STATE] = { "STATE", NULL, 9, false, 8 },
@@ -28,6 +29,7 @@ static const struct {
 	[WATCH_CPU] = { "CPU%", NULL, 5, true, 5 },
 	[WATCH_SLICE] = { "SLICE", NULL, 8, true, 2 },
 	[WATCH_STACK] = { "STACK", NULL, 5, true, 3 },
+	// clang-format on
 };
 
 struct layout {
