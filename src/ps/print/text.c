@@ -31,17 +31,17 @@ static int print_group(const struct page *p, const struct group *g)
 	fputc(' ', p->to);
 	text_head(p, g);
 	if (c->life == CTP_SUSPENDED && one_line && !(e = report_frames(p->r, stack, &f)))
-		text_way(p, &f);
+		text_frames_way(p, &f);
 	frames_deinit(&f);
-	text_created(p, g);
-	text_fd_name(p, g);
+	text_head_created(p, g);
+	text_head_fd_name(p, g);
 	fputc('\n', p->to);
 	if (!e && w->why)
 		e = text_why(p, g);
 	if (!e && c->life == CTP_SUSPENDED && !one_line)
-		e = text_stack(p, w->whole ? "    " : "     ", stack);
+		e = text_frames_stack(p, w->whole ? "    " : "     ", stack);
 	else if (!e && c->life == CTP_RUNNING && !one_line && stack)
-		e = text_stack(p, w->whole ? "    " : "     ", stack);
+		e = text_frames_stack(p, w->whole ? "    " : "     ", stack);
 	else if (c->life == CTP_RUNNING && !stack)
 		fputs(p->r->found->core ? "     (what ran leaves no stack in the tables)\n" :
 		      "     (it computes: a stack in use cannot be read without stopping it)\n", p->to);
@@ -55,7 +55,7 @@ static void print_ended(const struct page *p)
 		const struct group one = { .first = &p->r->tables.ended[i], .n = 1, .one_creator = true };
 		fputc(' ', p->to);
 		text_head(p, &one);
-		text_created(p, &one);
+		text_head_created(p, &one);
 		fputc('\n', p->to);
 	}
 }
@@ -80,7 +80,7 @@ static int print_threads(const struct page *p)
 		}
 		fputc('\n', p->to);
 		if (p->r->wants->whole && one->stack)
-			e = text_stack(p, "    ", one->stack);
+			e = text_frames_stack(p, "    ", one->stack);
 	}
 	if (own > THREADS_SHOWN)
 		fprintf(p->to, " and %zu more threads on their own stacks\n", own - THREADS_SHOWN);

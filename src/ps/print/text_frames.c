@@ -16,7 +16,7 @@ static const char *name(const struct symbols_frame *f, char *buf, size_t bytes)
 	return buf;
 }
 
-void text_place(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
+void text_frames_place(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
 {
 	*buf = 0;
 	if (f && f->file)
@@ -26,10 +26,10 @@ void text_place(const struct page *p, const struct symbols_frame *f, char *buf, 
 	find_clean(buf);
 }
 
-void text_site(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
+void text_frames_site(const struct page *p, const struct symbols_frame *f, char *buf, size_t bytes)
 {
 	char function[96];
-	text_place(p, f, buf, bytes);
+	text_frames_place(p, f, buf, bytes);
 	if (f && !f->file && f->symbol && f->module)
 		snprintf(buf, bytes, "%s (%s)", name(f, function, sizeof(function)), file_base(f->module));
 	find_clean(buf);
@@ -39,7 +39,7 @@ static void print_frame(const struct page *p, const char *indent, const struct s
 {
 	char function[96], at[96];
 	name(f, function, sizeof(function));
-	text_place(p, f, at, sizeof(at));
+	text_frames_place(p, f, at, sizeof(at));
 	fputs(indent, p->to);
 	if (number >= 0)
 		fprintf(p->to, "#%-2d ", number);
@@ -74,7 +74,7 @@ void text_frames(const struct page *p, const char *indent, const struct frames *
 		fprintf(p->to, "%s(partly guessed from frame pointers)\n", indent);
 }
 
-void text_way(const struct page *p, const struct frames *f)
+void text_frames_way(const struct page *p, const struct frames *f)
 {
 	bool own = any_own(f);
 	size_t shown = 0;
@@ -84,7 +84,7 @@ void text_way(const struct page *p, const struct frames *f)
 			fprintf(p->to, "%s%s", shown++ ? " < " : "  in ", name(f->items[i], function, sizeof(function)));
 }
 
-int text_stack(const struct page *p, const char *indent, uint32_t stack)
+int text_frames_stack(const struct page *p, const char *indent, uint32_t stack)
 {
 	struct frames f = { 0 };
 	int e = report_frames(p->r, stack, &f);

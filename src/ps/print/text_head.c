@@ -102,7 +102,7 @@ static void print_running(const struct page *p, const struct coroutine *c)
 		fprintf(p->to, "%s %s", strncmp(t->call, "on ", 3) ? " in" : "", t->call);
 }
 
-void text_state(const struct page *p, const struct group *g)
+void text_head_state(const struct page *p, const struct group *g)
 {
 	const struct coroutine *c = g->first;
 	const char *word = report_standing(c);
@@ -125,15 +125,15 @@ void text_state(const struct page *p, const struct group *g)
 	fprintf(p->to, "%s]", longest);
 }
 
-void text_created(const struct page *p, const struct group *g)
+void text_head_created(const struct page *p, const struct group *g)
 {
 	char at[192];
-	text_site(p, report_created_at(p->r, g->first), at, sizeof(at));
+	text_frames_site(p, report_created_at(p->r, g->first), at, sizeof(at));
 	if (*at)
 		fprintf(p->to, "  created at %s%s", at, g->one_creator ? "" : " and elsewhere");
 }
 
-void text_fd(const struct page *p, const struct fds_one *f)
+void text_head_fd(const struct page *p, const struct fds_one *f)
 {
 	size_t n = f->kind ? strlen(f->kind) : 0;
 	if (n && !strncmp(f->name, f->kind, n) && f->name[n] == ':') // "pipe:[123]" says it itself
@@ -142,14 +142,14 @@ void text_fd(const struct page *p, const struct fds_one *f)
 		fprintf(p->to, "  %s%s%s", f->kind, *f->name ? " " : "", f->name);
 }
 
-void text_fd_name(const struct page *p, const struct group *g)
+void text_head_fd_name(const struct page *p, const struct group *g)
 {
 	const char *kind = NULL, *one;
 	struct fds_one f;
 	if (g->first->nwaits && (g->n == 1 || all_the_same(g))) {
 		const struct coroutine_wait *w = &g->first->waits[0];
 		fds_describe(p->r->fds, w->fd, w->gen, &f);
-		text_fd(p, &f);
+		text_head_fd(p, &f);
 		return;
 	}
 	for (size_t i = 0; i < g->n; i++)
@@ -200,5 +200,5 @@ void text_head(const struct page *p, const struct group *g)
 	fputs(text_paint(p, TEXT_PLAIN), p->to);
 	print_names(p, g);
 	fputc(' ', p->to);
-	text_state(p, g);
+	text_head_state(p, g);
 }

@@ -30,7 +30,7 @@ static struct branch below(const struct branch *b, bool last)
 static void print_item(const struct page *p, const struct group *g)
 {
 	text_head(p, g);
-	text_created(p, g);
+	text_head_created(p, g);
 	fputc('\n', p->to);
 }
 
@@ -48,7 +48,7 @@ static int print_node(const struct page *p, const struct tree_node *node, const 
 	fprintf(p->to, "%s%s", b->text, last ? "`-- " : "|-- ");
 	print_item(p, &g);
 	if (p->r->wants->whole && g.stack)
-		e = text_stack(p, down.text, g.stack);
+		e = text_frames_stack(p, down.text, g.stack);
 	free(copy);
 	if (node->cut && node->nchildren)
 		fprintf(p->to, "%s(all below stands side by side here)\n", down.text);

@@ -24,7 +24,7 @@ static void print_where(const struct page *p, unsigned call, uint32_t stack, uin
 	const struct symbols_frame *at = report_own_frame(p->r, stack);
 	const char *name = words_call(call);
 	char where[192], *line = at ? symbols_source_line(p->r->symbols, at) : NULL;
-	text_site(p, at, where, sizeof(where));
+	text_frames_site(p, at, where, sizeof(where));
 	if (name)
 		fprintf(p->to, ", %s", name);
 	if (*where)
@@ -101,7 +101,7 @@ static void print_fd(const struct page *p, const struct why_fd *w, const struct 
 	words_events(w->events, events, sizeof(events));
 	fds_describe(p->r->fds, w->fd, w->gen, &one);
 	fprintf(p->to, "     %s fd %d#%" PRIu32 " %s", w->waits ? "waits for" : "led to by", w->fd, w->gen, events);
-	text_fd(p, &one);
+	text_head_fd(p, &one);
 	fputc('\n', p->to);
 	if (w->present) {
 		print_opened(p, w->row, c);
