@@ -97,7 +97,7 @@ static uint64_t mover(const struct report *r, const struct ends *s, const struct
 	const struct ctp_fd *f = fds_row(r->fds, w->fd), *other;
 	bool out = (w->events & EPOLLOUT) && !(w->events & EPOLLIN);
 	uint64_t who = 0;
-	if (!f || f->gen != w->gen || f->life != CTP_FD_OPEN || (f->flags & CTP_FD_LISTENS) || c->standing == STANDING_READY)
+	if (!f || f->gen != w->gen || f->life != CTP_FD_OPEN || (f->flags & CTP_FD_LISTENS) || c->status == STATUS_READY)
 		return 0;
 	if (f->kind == CTP_FD_EVENTFD)
 		return f->desc ? user(r, s, f->desc, true, false) : 0;

@@ -358,10 +358,10 @@ const char *report_state(const struct coroutine *c)
 	}
 }
 
-const char *report_standing(const struct coroutine *c)
+const char *report_status(const struct coroutine *c)
 {
-	bool waits = c->life != CTP_SUSPENDED || c->standing == STANDING_WAITS;
-	return waits ? report_state(c) : c->standing == STANDING_READY ? "ready" : "pooled";
+	bool waits = c->life != CTP_SUSPENDED || c->status == STATUS_WAITS;
+	return waits ? report_state(c) : c->status == STATUS_READY ? "ready" : "pooled";
 }
 
 const struct threads_one *report_thread(const struct report *r, const struct coroutine *c)

@@ -170,8 +170,8 @@ int status_decide(struct report *r)
 			continue;
 		if (!c->nwaits && c->stack)
 			e = decide_pooled(r, &resumed, &known, c, &pooled);
-		c->standing = pooled ? STANDING_POOLED : is_ready(r, c) ? STANDING_READY : STANDING_WAITS;
-		r->tables.ready += c->standing == STANDING_READY;
+		c->status = pooled ? STATUS_POOLED : is_ready(r, c) ? STATUS_READY : STATUS_WAITS;
+		r->tables.ready += c->status == STATUS_READY;
 		r->tables.pooled += pooled;
 	}
 	idmap_deinit(&known);

@@ -5,5 +5,5 @@
 
 #include "ps/model/report.h"
 
-// Sets coroutine.standing, as far as the tables tell. 0 or -errno.
+// Sets coroutine.status, as far as the tables tell. 0 or -errno.
 int status_decide(struct report *r);

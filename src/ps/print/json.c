@@ -87,8 +87,8 @@ static json_t *group(const struct report *r, const struct group *g)
 	bool guessed = stacks_get(r->stacks, g->stack).flags & CTP_STACK_GUESSED;
 	return json_pack("{s:o, s:b, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o}", "stack",
 			 json_common_stack(r, c->life == CTP_SUSPENDED ? g->stack : 0), "stack_guessed", guessed, "label",
-			 json_text(report_label(r, c, label, sizeof(label))), "ready", c->standing == STANDING_READY, "pooled",
-			 c->standing == STANDING_POOLED, "count", json_count(g->n), "state", report_state(c), "entry",
+			 json_text(report_label(r, c, label, sizeof(label))), "ready", c->status == STATUS_READY, "pooled",
+			 c->status == STATUS_POOLED, "count", json_count(g->n), "state", report_state(c), "entry",
 			 frames_json_one(report_entry(r, c)), "suspended_ns",
 			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "created_at",
 			 frames_json_one(g->one_creator ? report_created_at(r, c) : NULL));
@@ -158,8 +158,8 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	if (alone)
 		fprintf(to, ", \"label\": %s", common->label);
 	fprintf(to, ", \"state\": \"%s\", \"entry\": %s, ", report_state(c), common->entry);
-	fprintf(to, "\"ready\": %s, \"pooled\": %s, \"creator\": ", c->standing == STANDING_READY ? "true" : "false",
-		c->standing == STANDING_POOLED ? "true" : "false");
+	fprintf(to, "\"ready\": %s, \"pooled\": %s, \"creator\": ", c->status == STATUS_READY ? "true" : "false",
+		c->status == STATUS_POOLED ? "true" : "false");
 	put_number(to, c->creator, c->creator);
 	fputs(", \"suspended_ns\": ", to);
 	put_number(to, c->life == CTP_SUSPENDED, c->since_ns);

@@ -38,8 +38,8 @@ static int put_node(FILE *to, const struct report *r, const struct tree_node *no
 	if (e)
 		return e;
 	fprintf(to, "{\"count\": %zu, \"all\": %zu, \"state\": \"%s\", \"ready\": %s, \"pooled\": %s", g.n, node->all,
-		report_state(g.first), g.first->standing == STANDING_READY ? "true" : "false",
-		g.first->standing == STANDING_POOLED ? "true" : "false");
+		report_state(g.first), g.first->status == STATUS_READY ? "true" : "false",
+		g.first->status == STATUS_POOLED ? "true" : "false");
 	put_ids(to, &g);
 	e = put_value(to, "label", json_text(report_label(r, g.first, label, sizeof(label))));
 	if (!e)

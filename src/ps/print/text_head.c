@@ -105,14 +105,14 @@ static void print_running(const struct page *p, const struct coroutine *c)
 void text_head_state(const struct page *p, const struct group *g)
 {
 	const struct coroutine *c = g->first;
-	const char *word = report_standing(c);
+	const char *word = report_status(c);
 	char longest[32], least[32];
 	fputc('[', p->to);
 	if (c->life == CTP_RUNNING) {
 		print_running(p, c);
-	} else if (c->life != CTP_SUSPENDED || c->standing != STANDING_WAITS || !print_waits(p, g)) {
+	} else if (c->life != CTP_SUSPENDED || c->status != STATUS_WAITS || !print_waits(p, g)) {
 		fputs(word, p->to);
-		if (c->standing == STANDING_READY) {
+		if (c->status == STATUS_READY) {
 			fputs(", ", p->to);
 			print_waits(p, g);
 		}

@@ -118,7 +118,7 @@ static void print_nothing(const struct page *p, const struct coroutine *c)
 	report_who(p->r, c->creator, c, who, sizeof(who));
 	if (c->life == CTP_CREATED)
 		fprintf(p->to, "     made by %s, and never entered\n", who);
-	else if (c->standing == STANDING_POOLED)
+	else if (c->status == STATUS_POOLED)
 		fputs("     in its library's pool: nothing keeps it but that\n", p->to);
 	else if (c->life == CTP_SUSPENDED)
 		fputs("     no descriptor is known that keeps it: whoever has a pointer to it can resume it\n", p->to);

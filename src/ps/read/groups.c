@@ -16,7 +16,7 @@ static int order(uint64_t a, uint64_t b)
 int groups_rank(const struct coroutine *c)
 {
 	switch (c->life) {
-	case CTP_SUSPENDED: return c->standing; // 0 to 2
+	case CTP_SUSPENDED: return c->status; // 0 to 2
 	case CTP_CREATED: return 3;
 	case CTP_RUNNING: return 4;
 	default: return 5;

@@ -8,11 +8,11 @@
 
 #include "ctp/ctp.h"
 
-// How one stands that is suspended.
-enum standing {
-	STANDING_WAITS,  // or is parked: nothing says that it will go on
-	STANDING_READY,  // an event of what it waits for was taken, and its turn has not come
-	STANDING_POOLED, // its function has ended, and its library keeps it for another
+// What a suspended coroutine does.
+enum status {
+	STATUS_WAITS,  // or is parked: nothing says that it will go on
+	STATUS_READY,  // an event of what it waits for was taken, and its turn has not come
+	STATUS_POOLED, // its function has ended, and its library keeps it for another
 };
 
 struct coroutine {
@@ -28,7 +28,7 @@ struct coroutine {
 	uint32_t thread;        // slot where it runs or last ran
 	uint32_t maker;         // slot of the thread that made it
 	uint8_t life;           // enum ctp_life
-	uint8_t standing;       // enum standing
+	uint8_t status;       // enum status
 	uint16_t flags;         // CTP_STATE_*
 	uint8_t nwaits;
 	char *name;   // as the program calls it, fit for a terminal; NULL: it does not say

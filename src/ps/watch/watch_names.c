@@ -122,7 +122,7 @@ uint32_t watch_names_rank(struct watch_names *n, const struct watch_row *r)
 
 const char *watch_names_state(const struct watch_row *r)
 {
-	return r->closed ? "closed" : report_standing(&r->c);
+	return r->closed ? "closed" : report_status(&r->c);
 }
 
 void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes)

@@ -29,7 +29,7 @@ void watch_order_deinit(struct watch_order *o)
 bool watch_order_alike(const struct watch_row *a, const struct watch_row *b)
 {
 	return a->c.entry == b->c.entry && a->c.life == b->c.life && a->c.recorded == b->c.recorded && a->closed == b->closed &&
-	       a->c.standing == b->c.standing;
+	       a->c.status == b->c.status;
 }
 
 static int add(struct watch_order *o, uint32_t row, const struct watch_row *r)
@@ -60,7 +60,7 @@ static void join(struct watch_item *to, uint32_t row, const struct watch_row *r)
 static uint64_t group_hash(const struct watch_row *r)
 {
 	uint64_t h = r->c.entry * 0x9e3779b97f4a7c15ULL;
-	return (h ^ (h >> 32) ^ r->c.recorded) * 0xff51afd7ed558ccdULL + r->c.life * 8 + r->c.standing * 2 + r->closed;
+	return (h ^ (h >> 32) ^ r->c.recorded) * 0xff51afd7ed558ccdULL + r->c.life * 8 + r->c.status * 2 + r->closed;
 }
 
 static int add_to_group(struct watch_order *o, const struct watch_model *m, struct idmap *groups, uint32_t row)
@@ -99,7 +99,7 @@ static uint64_t most(float v)
 
 static uint64_t by_state(const struct watch_row *r)
 {
-	return r->closed ? 0 : r->c.life == CTP_RUNNING ? 1 : r->c.life == CTP_SUSPENDED ? 2 + r->c.standing : 9;
+	return r->closed ? 0 : r->c.life == CTP_RUNNING ? 1 : r->c.life == CTP_SUSPENDED ? 2 + r->c.status : 9;
 }
 
 static uint64_t key_of(const struct watch_item *i, const struct watch_row *r, enum watch_column column, const struct watch_wish *w)

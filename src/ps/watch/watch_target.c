@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ps/watch/watch_standing.h"
+#include "ps/watch/watch_status.h"
 
 enum { POOLS_EVERY = 5, AT_ONCE = 512 }; // looks; rows
 
@@ -78,7 +78,7 @@ static void count_pooled(struct watch_model *m)
 {
 	m->pooled = 0;
 	for (size_t i = 0; i < m->n; i++)
-		m->pooled += m->rows[i].there && m->rows[i].c.life == CTP_SUSPENDED && m->rows[i].c.standing == STANDING_POOLED;
+		m->pooled += m->rows[i].there && m->rows[i].c.life == CTP_SUSPENDED && m->rows[i].c.status == STATUS_POOLED;
 }
 
 int watch_target_look(struct watch_target *t)
@@ -102,7 +102,7 @@ int watch_target_look(struct watch_target *t)
 	}
 	t->found.header.ext.stack_count = got.stacks;
 	if (!e && t->looks++ % POOLS_EVERY == 0)
-		e = watch_standing_pooled(&t->report, &t->model);
+		e = watch_status_pooled(&t->report, &t->model);
 	count_pooled(&t->model);
 	t->cost_ns = cpu_now() - begun;
 	return e;
@@ -151,7 +151,7 @@ static void find_ready(const struct watch_target *t, const struct watch_item *it
 		return;
 	for (size_t i = 0; i < n; i++)
 		rows[i] = &t->model.rows[items[i].row];
-	watch_standing_ready(&t->report, rows, n, ready); // if it cannot be read, nobody is
+	watch_status_ready(&t->report, rows, n, ready); // if it cannot be read, nobody is
 }
 
 void watch_target_show(struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, struct watch_shown *out)

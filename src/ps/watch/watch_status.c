@@ -3,7 +3,7 @@
 // As status.c does for the list, but for few coroutines at a time. Pooled follows from the
 // stack, so one coroutine of each stack is examined. Ready follows from descriptors, of which
 // there are many, so only the coroutines on the screen are examined.
-#include "ps/watch/watch_standing.h"
+#include "ps/watch/watch_status.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int one_of_each(const struct report *r, const struct watch_model *m, bool
 	return e;
 }
 
-int watch_standing_pooled(const struct report *r, struct watch_model *m)
+int watch_status_pooled(const struct report *r, struct watch_model *m)
 {
 	struct report few = *r;
 	struct idmap at = { 0 };
@@ -53,14 +53,14 @@ int watch_standing_pooled(const struct report *r, struct watch_model *m)
 	for (size_t i = 0; !e && i < m->n; i++) {
 		struct watch_row *row = &m->rows[i];
 		uint32_t place = may_be_pooled(row) && row->c.recorded ? idmap_get(&at, row->c.recorded) : IDMAP_NONE;
-		row->c.standing = place == IDMAP_NONE ? STANDING_WAITS : few.tables.coroutines[place].standing;
+		row->c.status = place == IDMAP_NONE ? STATUS_WAITS : few.tables.coroutines[place].status;
 	}
 	free(few.tables.coroutines);
 	idmap_deinit(&at);
 	return e;
 }
 
-int watch_standing_ready(const struct report *r, struct watch_row *const *rows, size_t n, bool *ready)
+int watch_status_ready(const struct report *r, struct watch_row *const *rows, size_t n, bool *ready)
 {
 	struct report few = *r;
 	struct tables now = { .coroutines = calloc(n ? n : 1, sizeof(*now.coroutines)), .n = n };
@@ -76,7 +76,7 @@ int watch_standing_ready(const struct report *r, struct watch_row *const *rows, 
 	if (!e)
 		e = status_decide(&few);
 	for (size_t i = 0; i < n; i++)
-		ready[i] = !e && few.tables.coroutines[i].standing == STANDING_READY;
+		ready[i] = !e && few.tables.coroutines[i].status == STATUS_READY;
 	fds_free(few.fds);
 	tables_deinit(&few.tables);
 	return e;
