@@ -201,38 +201,38 @@ static void a_great_many_in_order(void **state)
 static void typed(struct watch_ui *ui, const char *text)
 {
 	for (; *text; text++)
-		watch_key(ui, *text, 100, 10);
+		watch_keys_press(ui, *text, 100, 10);
 }
 
 static void the_cursor_stays_inside(void **state)
 {
 	struct watch_ui ui = { 0 };
-	assert_int_equal(watch_key(&ui, WATCH_KEY_UP, 100, 10), WATCH_DID_MOVE);
+	assert_int_equal(watch_keys_press(&ui, WATCH_KEY_UP, 100, 10), WATCH_DID_MOVE);
 	assert_int_equal(ui.cursor, 0);
-	watch_key(&ui, WATCH_KEY_PAGE_DOWN, 100, 10);
+	watch_keys_press(&ui, WATCH_KEY_PAGE_DOWN, 100, 10);
 	assert_int_equal(ui.cursor, 10);
 	assert_int_equal(ui.top, 1);
 	assert_true(ui.held);
-	watch_key(&ui, WATCH_KEY_END, 100, 10);
+	watch_keys_press(&ui, WATCH_KEY_END, 100, 10);
 	assert_int_equal(ui.cursor, 99);
 	assert_int_equal(ui.top, 90);
-	watch_key(&ui, WATCH_KEY_RESIZE, 100, 40);
+	watch_keys_press(&ui, WATCH_KEY_RESIZE, 100, 40);
 	assert_int_equal(ui.top, 60);
-	watch_key(&ui, WATCH_KEY_DOWN, 3, 40); // there are fewer now
+	watch_keys_press(&ui, WATCH_KEY_DOWN, 3, 40); // there are fewer now
 	assert_int_equal(ui.cursor, 2);
 	assert_int_equal(ui.top, 0);
-	watch_key(&ui, WATCH_KEY_DOWN, 0, 40);
+	watch_keys_press(&ui, WATCH_KEY_DOWN, 0, 40);
 	assert_int_equal(ui.cursor, 0);
-	watch_key(&ui, WATCH_KEY_HOME, 100, 10);
+	watch_keys_press(&ui, WATCH_KEY_HOME, 100, 10);
 	assert_false(ui.held);
-	assert_int_equal(watch_key(&ui, WATCH_KEY_ENTER, 100, 10), WATCH_DID_ENTER);
-	assert_int_equal(watch_key(&ui, WATCH_KEY_ENTER, 0, 10), WATCH_DID_NOTHING);
+	assert_int_equal(watch_keys_press(&ui, WATCH_KEY_ENTER, 100, 10), WATCH_DID_ENTER);
+	assert_int_equal(watch_keys_press(&ui, WATCH_KEY_ENTER, 0, 10), WATCH_DID_NOTHING);
 }
 
 static void columns_to_sort_by(void **state)
 {
 	struct watch_ui ui = { .column = WATCH_SINCE, .reverse = true };
-	assert_int_equal(watch_key(&ui, '>', 1, 1), WATCH_DID_SORT);
+	assert_int_equal(watch_keys_press(&ui, '>', 1, 1), WATCH_DID_SORT);
 	assert_int_equal(ui.column, WATCH_RATE);
 	assert_false(ui.reverse);
 	typed(&ui, ">>>>>");
@@ -241,33 +241,33 @@ static void columns_to_sort_by(void **state)
 	assert_int_equal(ui.column, WATCH_ID);
 	typed(&ui, "P");
 	assert_int_equal(ui.column, WATCH_CPU);
-	assert_int_equal(watch_key(&ui, 'r', 1, 1), WATCH_DID_SORT);
+	assert_int_equal(watch_keys_press(&ui, 'r', 1, 1), WATCH_DID_SORT);
 	assert_true(ui.reverse);
-	assert_int_equal(watch_key(&ui, 0x1234567, 1, 1), WATCH_DID_NOTHING);
+	assert_int_equal(watch_keys_press(&ui, 0x1234567, 1, 1), WATCH_DID_NOTHING);
 }
 
 static void text_to_look_for(void **state)
 {
 	struct watch_ui ui = { 0 };
 	typed(&ui, "/qrx");
-	watch_key(&ui, WATCH_KEY_ERASE, 1, 1);
+	watch_keys_press(&ui, WATCH_KEY_ERASE, 1, 1);
 	assert_string_equal(ui.typed, "qr");
 	assert_string_equal(ui.text, "");
-	assert_int_equal(watch_key(&ui, WATCH_KEY_ENTER, 1, 1), WATCH_DID_SORT);
+	assert_int_equal(watch_keys_press(&ui, WATCH_KEY_ENTER, 1, 1), WATCH_DID_SORT);
 	assert_string_equal(ui.text, "qr");
 	typed(&ui, "/zz");
-	watch_key(&ui, WATCH_KEY_ESCAPE, 1, 1); // what was before stays
+	watch_keys_press(&ui, WATCH_KEY_ESCAPE, 1, 1); // what was before stays
 	assert_string_equal(ui.text, "qr");
-	assert_int_equal(watch_key(&ui, WATCH_KEY_ESCAPE, 1, 1), WATCH_DID_SORT);
+	assert_int_equal(watch_keys_press(&ui, WATCH_KEY_ESCAPE, 1, 1), WATCH_DID_SORT);
 	assert_string_equal(ui.text, "");
-	assert_int_equal(watch_key(&ui, WATCH_KEY_ESCAPE, 1, 1), WATCH_DID_QUIT);
+	assert_int_equal(watch_keys_press(&ui, WATCH_KEY_ESCAPE, 1, 1), WATCH_DID_QUIT);
 	typed(&ui, "/");
 	for (int i = 0; i < 1000; i++)
 		typed(&ui, "x");
 	assert_int_equal(strlen(ui.typed), sizeof(ui.typed) - 1);
-	watch_key(&ui, WATCH_KEY_ESCAPE, 1, 1);
+	watch_keys_press(&ui, WATCH_KEY_ESCAPE, 1, 1);
 	typed(&ui, "/\xc3\xa9");
-	watch_key(&ui, WATCH_KEY_ERASE, 1, 1); // one character of two bytes
+	watch_keys_press(&ui, WATCH_KEY_ERASE, 1, 1); // one character of two bytes
 	assert_string_equal(ui.typed, "");
 }
 
@@ -279,20 +279,20 @@ static void pace_and_pause(void **state)
 	typed(&ui, "-----------");
 	assert_int_equal(ui.delay_ns, SECOND / 10);
 	typed(&ui, "d2.5");
-	watch_key(&ui, WATCH_KEY_ENTER, 1, 1);
+	watch_keys_press(&ui, WATCH_KEY_ENTER, 1, 1);
 	assert_int_equal(ui.delay_ns, 5 * SECOND / 2);
 	typed(&ui, "dnan");
-	watch_key(&ui, WATCH_KEY_ENTER, 1, 1);
+	watch_keys_press(&ui, WATCH_KEY_ENTER, 1, 1);
 	typed(&ui, "d");
-	watch_key(&ui, WATCH_KEY_ENTER, 1, 1);
+	watch_keys_press(&ui, WATCH_KEY_ENTER, 1, 1);
 	assert_int_equal(ui.delay_ns, 5 * SECOND / 2);
 	typed(&ui, " ");
 	assert_true(ui.paused);
 	typed(&ui, "?");
 	assert_int_equal(ui.mode, WATCH_HELP);
-	assert_int_equal(watch_key(&ui, 'q', 50, 10), WATCH_DID_SORT);
+	assert_int_equal(watch_keys_press(&ui, 'q', 50, 10), WATCH_DID_SORT);
 	assert_int_equal(ui.mode, WATCH_LIST);
-	assert_int_equal(watch_key(&ui, 'q', 50, 10), WATCH_DID_QUIT);
+	assert_int_equal(watch_keys_press(&ui, 'q', 50, 10), WATCH_DID_QUIT);
 }
 
 static void out_of_one_group(void **state)
@@ -300,7 +300,7 @@ static void out_of_one_group(void **state)
 	static const int keys[] = { 'q', WATCH_KEY_ESCAPE };
 	for (int i = 0; i < 2; i++) {
 		struct watch_ui ui = { .only = true, .text = "abc" };
-		assert_int_equal(watch_key(&ui, keys[i], 5, 10), WATCH_DID_SORT);
+		assert_int_equal(watch_keys_press(&ui, keys[i], 5, 10), WATCH_DID_SORT);
 		assert_true(ui.grouped && !ui.only);
 		assert_string_equal(ui.text, "abc");
 	}
@@ -374,7 +374,7 @@ static void no_page_is_larger_than_the_screen(void **state)
 {
 	struct watch_page p = { .utf8 = true }, text = { .utf8 = true };
 	const struct watch_choice choices[3] = { { .pid = 1, .command = "one" }, { .pid = 2, .command = "two" }, { .pid = 3 } };
-	watch_view_help(&text);
+	watch_help_page(&text);
 	for (size_t lines = 1; lines < 40; lines++)
 		for (size_t columns = 1; columns < 140; columns++) {
 			const struct watch_size s = { lines, columns };

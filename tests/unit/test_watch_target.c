@@ -19,7 +19,7 @@
 
 #include "ctp/region.h"
 #include "ps/watch/watch_last.h"
-#include "ps/watch/watch_look.h"
+#include "ps/watch/watch_inspect.h"
 #include "ps/watch/watch_proofs.h"
 #include "ps/watch/watch_use.h"
 
@@ -91,7 +91,7 @@ static void from_look_to_look(void **state)
 	row->lost = 3;
 	region.ext->lost_unslotted = 1;
 	assert_int_equal(watch_threads_new(&t, &found), 0);
-	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
+	assert_int_equal(watch_inspect(&m, t, &found, &totals), 0);
 	assert_int_equal(m.count, STATIONS);
 	assert_int_equal(totals.threads, 1);
 	assert_int_equal(totals.switches, 50);
@@ -102,7 +102,7 @@ static void from_look_to_look(void **state)
 	put_coroutine(260, 261, 14, CTP_SUSPENDED); // two switches into it
 	put_coroutine(261, 262, 11, CTP_FINISHED);
 	region.states[262].turn |= 1; // its writer was stopped in the middle
-	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
+	assert_int_equal(watch_inspect(&m, t, &found, &totals), 0);
 	assert_int_equal(m.count, STATIONS - 1);
 	assert_int_equal(m.unsettled, 1);
 	assert_int_equal(m.rows[260].c.changes - m.rows[260].before, 4);
@@ -116,15 +116,15 @@ static void from_look_to_look(void **state)
 	*name = (struct ctp_name){ .id = 201, .text = "conn\t41" };
 	name[1] = (struct ctp_name){ .id = 9, .text = "who had this station before" };
 	name[2] = (struct ctp_name){ .id = 203, .seq = 1, .text = "half" };
-	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
+	assert_int_equal(watch_inspect(&m, t, &found, &totals), 0);
 	assert_string_equal(watch_model_name(&m, &m.rows[200], called), "conn?41");
 	for (int i = 201; i < 204; i++)
 		assert_string_equal(watch_model_name(&m, &m.rows[i], called), "");
 	region.header->allocated_count = UINT32_MAX; // whatever it says: our own bounds count
-	assert_int_equal(watch_look(&m, t, &found, &totals), 0);
+	assert_int_equal(watch_inspect(&m, t, &found, &totals), 0);
 	assert_true(m.n <= region.stations_max);
 	region.ext->image++; // an exec
-	assert_int_equal(watch_look(&m, t, &found, &totals), -ESTALE);
+	assert_int_equal(watch_inspect(&m, t, &found, &totals), -ESTALE);
 	watch_threads_free(t);
 	watch_model_deinit(&m);
 }

@@ -58,7 +58,7 @@ static struct watch_size screen_size(void)
 
 static uint64_t pace(const struct watch *w)
 {
-	// The first look costs more than those to come: its share is made up for by them.
+	// The first inspection costs more than later ones, which make up for its share.
 	uint64_t least = (w->t.cost_ns + w->sorting_ns) * (w->t.model.last ? SHARE : 1);
 	return least > w->ui.delay_ns ? least : w->ui.delay_ns;
 }
@@ -207,7 +207,7 @@ static void draw_text(struct watch *w, const struct watch_head *h)
 	struct watch_size s = screen_size();
 	bool help = w->ui.mode == WATCH_HELP;
 	if (help)
-		watch_view_help(&w->text);
+		watch_help_page(&w->text);
 	else if (!w->ui.paused || w->text_of != w->ui.hold)
 		fill_details(w);
 	w->text_of = help ? 0 : w->ui.hold;
@@ -281,7 +281,7 @@ static size_t lines_of(const struct watch *w)
 
 static int key(struct watch *w, int code, struct watch_why *why)
 {
-	enum watch_did did = watch_key(&w->ui, code, lines_of(w), watch_view_room(&w->ui, screen_size()));
+	enum watch_did did = watch_keys_press(&w->ui, code, lines_of(w), watch_view_room(&w->ui, screen_size()));
 	w->drawn &= did == WATCH_DID_NOTHING;
 	w->listed &= did != WATCH_DID_SORT;
 	if (did == WATCH_DID_MOVE)
@@ -320,7 +320,7 @@ static int turn(struct watch *w)
 		e = look(w);
 		w->next_look = now + pace(w);
 	} else if (looks(w) && now >= w->next_sample) {
-		watch_threads_sample(w->t.threads); // what is wrong with it the next look will say
+		watch_threads_sample(w->t.threads); // the next inspection will say what is wrong with it
 	}
 	if (looks(w) && now >= w->next_sample)
 		w->next_sample = now + watch_threads_pause_ns(w->t.threads);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ps/watch/watch_last.h"
-#include "ps/watch/watch_look.h"
+#include "ps/watch/watch_inspect.h"
 #include "ps/watch/watch_names.h"
 #include "ps/watch/watch_use.h"
 #include "ps/watch/watch_view.h"

@@ -3,7 +3,7 @@
 // The keys and the columns, in short; the manual page has the full text.
 #include "ps/watch/watch_view.h"
 
-void watch_view_help(struct watch_page *text)
+void watch_help_page(struct watch_page *text)
 {
 	static const char *const lines[] = {
 		"Keys",

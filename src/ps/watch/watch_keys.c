@@ -178,7 +178,7 @@ static enum watch_did any_key(struct watch_ui *ui, int key)
 	}
 }
 
-enum watch_did watch_key(struct watch_ui *ui, int key, size_t n, size_t room)
+enum watch_did watch_keys_press(struct watch_ui *ui, int key, size_t n, size_t room)
 {
 	if (key == WATCH_KEY_RESIZE) {
 		watch_keys_clamp(ui, n, room);

@@ -22,6 +22,6 @@ enum watch_did {
 };
 
 // n: lines of what is shown, of which `room` are seen at once.
-enum watch_did watch_key(struct watch_ui *ui, int key, size_t n, size_t room);
+enum watch_did watch_keys_press(struct watch_ui *ui, int key, size_t n, size_t room);
 // Keeps cursor and top within n lines.
 void watch_keys_clamp(struct watch_ui *ui, size_t n, size_t room);

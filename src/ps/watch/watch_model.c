@@ -74,7 +74,7 @@ void watch_model_take(struct watch_model *m, size_t station, const struct ctp_st
 				   .station = (uint32_t)station, .recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
 				   .thread = s->thread, .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
 				   .lo = s->lo, .hi = s->hi, .since = s->since, .settled = settled };
-	// Who stands as before is what he was taken for, until that is looked at again.
+	// A coroutine with the stack of before keeps its status until that is examined again.
 	r->c.status = known && was.c.recorded == r->c.recorded && s->life == CTP_SUSPENDED ? was.c.status : STATUS_WAITS;
 	r->stack = r->c.recorded ? r->c.recorded : known ? was.stack : 0;
 	if (s->life == CTP_SUSPENDED)

@@ -14,7 +14,7 @@ struct watch_proof {
 	char rule[8];                    // "CTP001"
 	char what[128];                  // "fd 12#1 (tcp 127.0.0.1:80)"
 	char *lines;                     // the evidence, a line for each item: '+', '-' or '?', then its text
-	bool shown;                      // all of it holds that a look can show
+	bool shown;                      // all of it holds that an inspection can show
 };
 
 struct watch_proofs;

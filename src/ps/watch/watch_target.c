@@ -14,7 +14,7 @@
 
 #include "ps/watch/watch_status.h"
 
-enum { POOLS_EVERY = 5, AT_ONCE = 512 }; // looks; rows
+enum { POOLS_EVERY = 5, AT_ONCE = 512 }; // inspections; rows
 
 static uint64_t cpu_now(void)
 {
@@ -85,7 +85,7 @@ int watch_target_look(struct watch_target *t)
 {
 	uint64_t begun = cpu_now();
 	struct watch_totals got;
-	int e = watch_look(&t->model, t->threads, &t->found, &got);
+	int e = watch_inspect(&t->model, t->threads, &t->found, &got);
 	if (e)
 		return e;
 	t->before = t->totals;

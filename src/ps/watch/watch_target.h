@@ -18,7 +18,7 @@ struct watch_target {
 	int file;             // the region's, for when the process has ended; -1
 	struct watch_count rules[WATCH_RULES];
 	size_t nrules;
-	uint64_t cost_ns; // CPU time of a look
+	uint64_t cost_ns; // CPU time of an inspection
 	unsigned looks;
 	uint32_t modules; // as of when the symbols were read
 	char command[256];
@@ -27,7 +27,7 @@ struct watch_target {
 // Takes over `f`. 0 or -errno: then it has been released.
 int watch_target_open(struct watch_target *t, const struct found *f);
 void watch_target_close(struct watch_target *t);
-// A look at everything. 0; -ESTALE: it is another image now; -errno.
+// One inspection. 0; -ESTALE: it is another image now; -errno.
 int watch_target_look(struct watch_target *t);
 // The process has ended: what it was stays to be read, where that is possible.
 void watch_target_ended(struct watch_target *t);

@@ -13,7 +13,7 @@
 
 #include "base/grow.h"
 #include "base/idmap.h"
-#include "ps/watch/watch_look.h"
+#include "ps/watch/watch_inspect.h"
 
 enum { PIECE = 64, PAUSE_NS = 20000000, SHARE = 50 }; // samples: 1/50 of a CPU at most
 

@@ -38,8 +38,8 @@ struct watch_head {
 	uint64_t created, suspended, pooled, running, finished, destroyed, closed;
 	uint64_t threads, lost;
 	double rate, cpu;      // below 0: not known
-	uint64_t look_ns;      // what one look takes
-	uint64_t pace_ns;      // from one look to the next
+	uint64_t look_ns;      // what one inspection takes
+	uint64_t pace_ns;      // from one inspection to the next
 	bool partial;          // `finished` and `destroyed` are the least that they can be
 	bool ending, trace;    // trace: ctp-run writes what it finds where it can be read
 	const char *ended;     // the program has ended: how; NULL = it has not
@@ -72,7 +72,7 @@ void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const stru
 // A text of more lines than there is room for, from line ui->top on.
 void watch_view_text(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h, const struct watch_page *text,
 		     const char *keys, struct watch_size s);
-void watch_view_help(struct watch_page *text);
+void watch_help_page(struct watch_page *text);
 
 // One of the traced processes.
 struct watch_choice {

@@ -3,7 +3,7 @@
 // An inspection copies all stations once, in pieces, and those that have changed since the
 // previous one a second time: as in tables.c, a row counts if both copies are equal. The
 // region says how many stations there are, and our own bounds limit that.
-#include "ps/watch/watch_look.h"
+#include "ps/watch/watch_inspect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static int names_room(struct watch_model *m)
 }
 
 // Names that the program gave, of the pieces of which the map says that there are any. One that is being
-// written is left for the next look.
+// written is left for the next inspection.
 static int read_names(struct watch_model *m, const struct found *f)
 {
 	uint64_t map[CTP_NAMES_MAP_BYTES / 8], off = f->header.ext.names_off;
@@ -95,7 +95,7 @@ static int read_names(struct watch_model *m, const struct found *f)
 	return e;
 }
 
-int watch_look(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out)
+int watch_inspect(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out)
 {
 	struct ctp_header h;
 	const struct ctp_ext *x = &f->header.ext;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// watch_look.h - an inspection of a process's tables, and the samples of its threads in
+// watch_inspect.h - an inspection of a process's tables, and the samples of its threads in
 // between.
 #pragma once
 
@@ -32,4 +32,4 @@ struct watch_totals {
 
 void watch_threads_totals(const struct watch_threads *t, struct watch_totals *out);
 // All stations, into the model; the rest into *out. 0 or -errno.
-int watch_look(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out);
+int watch_inspect(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out);
