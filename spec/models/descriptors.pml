@@ -3,7 +3,7 @@
  * descriptors.pml - one descriptor's number: generations, closes that overlap with opens, candidates.
  *
  * Mirrors: src/preload/fds/fds.c ending, mark, unmark, renew, end_unseen, begin (openers), ending_one, ends_here,
- * end_kept, ended_one, fds_ended (closers); src/preload/fds/fd_candidates.c slot, candidate_post;
+ * end_kept, ended_one, fds_ended (closers); src/preload/fds/fd_candidates.c slot, fd_candidates_post;
  * src/engine/witness/suspects.c add, suspects_release (engine).
  *
  * Claims: a candidate names a generation whose description the kernel has closed, and only such a one is called
@@ -58,7 +58,7 @@ inline renew()
 	ending_gen = 0
 }
 
-/* candidate_post */
+/* fd_candidates_post */
 inline post(g)
 {
 	assert(object_of[g] == 0 || closed[object_of[g]]);

@@ -4,7 +4,7 @@
  *
  * Mirrors: src/preload/hooks/hook.h wait_enter, wait_leave; src/ctp/seq.h ctp_wait_seen, ctp_thread_read,
  * ctp_wait_still; src/preload/hooks/hook_epoll.c poll_enter, poll_leave (poller); src/preload/fds/fds.c fds_ended,
- * fd_candidates.c candidate_epoch, candidate_post (closer); src/engine/inspect/inspect.c inspect_thread, inspect_mark_hooked,
+ * fd_candidates.c fd_candidates_epoch, fd_candidates_post (closer); src/engine/inspect/inspect.c inspect_thread, inspect_mark_hooked,
  * flight.c judge_p4, asleep_in_it (engine; spec/cTP.md 2.4).
  *
  * Claims: a poller that passes has no event of the descriptor in its hands, and never will;

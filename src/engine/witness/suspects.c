@@ -303,7 +303,7 @@ void suspects_release(struct suspects *s, uint64_t now_ns)
 			continue;
 		s->seen[i] = 0;
 		s->held--;
-		ctp_store32(&s->r->cands[i].ready, CTP_CAND_FREE); // partner: candidate_post
+		ctp_store32(&s->r->cands[i].ready, CTP_CAND_FREE); // partner: fd_candidates_post
 	}
 	free(used);
 	s->release_ns = now_ns + 50 * (proc_now_ns() - now_ns);

@@ -21,7 +21,7 @@ enum { IN_A_ROW = 3 };
 static uint64_t owner(const struct ctp_state *s, const struct ctp_fd *e, int fd, unsigned out)
 {
 	uint64_t hint = e->waiter[out], id = hint & CTP_ID_MASK;
-	return hint && id != s->id && waits_for(hint, fd, e->gen) ? id : 0;
+	return hint && id != s->id && fd_waits_for(hint, fd, e->gen) ? id : 0;
 }
 
 static void reused(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_state *s, const struct ctp_fd *e, uint32_t was)

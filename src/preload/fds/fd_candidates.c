@@ -19,7 +19,7 @@ enum { KEEPS = 256 };
 
 static struct fd_keep *keeps; // taken when first needed
 
-void candidate_init(void)
+void fd_candidates_init(void)
 {
 	keeps = NULL;
 }
@@ -35,7 +35,7 @@ static struct fd_keep *keeps_table(void)
 	return t;
 }
 
-struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd)
+struct fd_keep *fd_candidates_keep(const struct ctp_fd *e, int fd)
 {
 	struct fd_keep *t = keeps_table();
 	for (int i = 0; t && i < KEEPS; i++) {
@@ -55,7 +55,7 @@ struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd)
 	return NULL;
 }
 
-void candidate_identify(struct fd_keep *k)
+void fd_candidates_identify(struct fd_keep *k)
 {
 	struct ctp_cand *c = &k->cand;
 	struct stat st;
@@ -65,7 +65,7 @@ void candidate_identify(struct fd_keep *k)
 		c->mode = st.st_mode;
 	}
 	if (c->was.kind == CTP_FD_OTHER)
-		c->was.kind = fd_kind(c->fd);
+		c->was.kind = fd_candidates_kind(c->fd);
 	if (!S_ISSOCK(c->mode))
 		return;
 	uint32_t local = sizeof(c->local), peer = sizeof(c->peer);
@@ -74,7 +74,7 @@ void candidate_identify(struct fd_keep *k)
 	guest_syscall(SYS_getpeername, c->fd, (long)c->peer, (long)&peer, 0, 0, 0);
 }
 
-uint64_t candidate_epoch(void)
+uint64_t fd_candidates_epoch(void)
 {
 	return ctp_add64(&ctp_tracer->region.ext->epoch, 1) + 1;
 }
@@ -93,7 +93,7 @@ static struct ctp_cand *slot(void)
 	return NULL;
 }
 
-void candidate_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
+void fd_candidates_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d)
 {
 	struct ctp_cand *to = kind ? slot() : NULL, *c = &k->cand;
 	if (to) {
@@ -148,7 +148,7 @@ static enum ctp_fd_kind anon_kind(int fd)
 	return CTP_FD_OTHER;
 }
 
-enum ctp_fd_kind fd_kind(int fd)
+enum ctp_fd_kind fd_candidates_kind(int fd)
 {
 	struct stat st;
 	if (guest_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0) != 0)

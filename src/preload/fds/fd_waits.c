@@ -51,12 +51,12 @@ static uint64_t hint_of(const struct ctp_state *s)
 	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
 }
 
-bool waits_for(uint64_t hint, int fd, uint32_t gen)
+bool fd_waits_for(uint64_t hint, int fd, uint32_t gen)
 {
 	return waiting(hint, fd, gen, false);
 }
 
-bool waits_any(struct ctp_fd *e, int fd)
+bool fd_waits_any(struct ctp_fd *e, int fd)
 {
 	if (CTP_LIKELY(!(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0))
 		return false;
@@ -81,14 +81,14 @@ static bool wait_for_ended(struct thread_ctx *g, const struct ctp_state *s, cons
 		return true;
 	bool known = e->closed_gen == w->gen, own = known && e->closer == s->id && s->id;
 	if (known && !own && e->gen == w->gen && s->entity == CTP_COROUTINE &&
-	    (k = candidate_keep(e, w->fd))) {
+	    (k = fd_candidates_keep(e, w->fd))) {
 		d = (struct fd_death){.call = e->closed_how, .time = e->closed, .closer = e->closer,
-				      .stack = e->closer_stack, .epoch = candidate_epoch()};
+				      .stack = e->closer_stack, .epoch = fd_candidates_epoch()};
 		e->closed_epoch = d.epoch;
 	}
 	fds_give(e);
 	if (k)
-		candidate_post(g, k, CTP_CAND_CLOSE, &d);
+		fd_candidates_post(g, k, CTP_CAND_CLOSE, &d);
 	return !own;
 }
 
@@ -109,7 +109,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	if ((!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint))
 		return;
 	bool ask = !(fd_private(e)->asked & FD_ASKED_KIND) && e->kind == CTP_FD_OTHER;
-	enum ctp_fd_kind kind = ask ? fd_kind(w->fd) : CTP_FD_OTHER;
+	enum ctp_fd_kind kind = ask ? fd_candidates_kind(w->fd) : CTP_FD_OTHER;
 	if (!fds_take(e))
 		return;
 	for (int i = 0; i < 2 && e->gen == w->gen; i++) {
@@ -281,7 +281,7 @@ static bool has_end(struct ctp_fd *e, int fd)
 	return !messages;
 }
 
-void waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing)
+void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing)
 {
 	const struct ctp_state *s = g->current;
 	uint32_t n = 0, had = g->nwaits;
@@ -333,7 +333,7 @@ static uint64_t leads_to(const struct thread_ctx *g, const struct ctp_fd *e, uin
 	return same && e->leads == own ? own : hint_of(fcontext_through(data));
 }
 
-void waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
+void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
 {
 	struct ctp_wait w = {.fd = fd, .gen = fds_open_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64, .epfd = epfd};
@@ -370,7 +370,7 @@ void waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll
 		slice_drops(g, fd, epfd);
 }
 
-void waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f)
+void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	slice_drops(g, fd, epfd);
@@ -379,7 +379,7 @@ void waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct fra
 	struct fd_death d = {.call = CTP_CALL_EPOLL_DEL, .time = guest_now(), .closer = guest_who(g)};
 	if (!fds_take(e))
 		return;
-	struct fd_keep *k = waits_any(e, fd) ? candidate_keep(e, fd) : NULL;
+	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
 		ctp_poke(&e->reg_epfd, -1);
 		e->reg_events = 0;
@@ -387,11 +387,11 @@ void waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct fra
 	fds_give(e);
 	if (!k)
 		return;
-	candidate_identify(k);
+	fd_candidates_identify(k);
 	k->cand.before = d.time;
 	d.stack = guest_stack(g, f);
-	d.epoch = candidate_epoch();
-	candidate_post(g, k, CTP_CAND_DEL, &d);
+	d.epoch = fd_candidates_epoch();
+	fd_candidates_post(g, k, CTP_CAND_DEL, &d);
 }
 
 // An event that is nobody's: that of a generation which has ended? One closed only
@@ -416,7 +416,7 @@ static void stale(struct thread_ctx *g, int epfd, uint64_t data)
 		incident_note(g, &i);
 }
 
-void waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n)
+void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n)
 {
 	uint64_t now = n > 0 ? guest_now() : 0;
 	int fd = -1;

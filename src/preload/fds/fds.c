@@ -185,10 +185,10 @@ static void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *
 // The number was handed out although nobody ended it: ends it now. e is taken.
 static struct fd_keep *end_unseen(struct ctp_fd *e, int fd, struct fd_death *d)
 {
-	struct fd_keep *k = waits_any(e, fd) ? candidate_keep(e, fd) : NULL;
+	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	d->call = CTP_CALL_REOPENED;
 	if (k)
-		d->epoch = candidate_epoch();
+		d->epoch = fd_candidates_epoch();
 	end(e, e->gen, d);
 	return k;
 }
@@ -246,7 +246,7 @@ static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, co
 	if (unseen)
 		emit_fd(g, CTP_EV_FD_CLOSE, &d, fd, unseen);
 	if (k)
-		candidate_post(g, k, CTP_CAND_CLOSE, &d);
+		fd_candidates_post(g, k, CTP_CAND_CLOSE, &d);
 	if (!told)
 		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = b->call, .closer = who, .stack = stack}, fd, gen);
 	return desc;
@@ -343,9 +343,9 @@ static void ending_one(struct fd_ends *x, int fd)
 	if (x->open) {
 		mark(e);
 		x->listened |= e->flags & CTP_FD_LISTENS;
-		bool waited = waits_any(e, fd);
+		bool waited = fd_waits_any(e, fd);
 		if (waited || (e->flags & CTP_FD_ROWS)) // who waits through a set, the engine finds
-			k = candidate_keep(e, fd);
+			k = fd_candidates_keep(e, fd);
 		if (k && !waited)
 			k->kind = CTP_CAND_SET;
 	}
@@ -357,7 +357,7 @@ static void ending_one(struct fd_ends *x, int fd)
 	k->cand.before = x->before;
 	k->next = x->keeps;
 	x->keeps = k;
-	candidate_identify(k);
+	fd_candidates_identify(k);
 }
 
 void fds_ending(struct fd_ends *x, int first, int last)
@@ -394,7 +394,7 @@ static bool ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, ui
 static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, struct fd_death *d)
 {
 	struct fd_keep *k = kept(x, fd);
-	if (!k && gen == e->gen && waits_any(e, fd) && (k = candidate_keep(e, fd))) {
+	if (!k && gen == e->gen && fd_waits_any(e, fd) && (k = fd_candidates_keep(e, fd))) {
 		k->cand.before = x->before ? x->before : d->time;
 		k->next = x->keeps;
 		x->keeps = k;
@@ -404,7 +404,7 @@ static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, 
 	if (k) {
 		k->post = true;
 		if (!d->epoch)
-			d->epoch = candidate_epoch();
+			d->epoch = fd_candidates_epoch();
 		own.epoch = d->epoch;
 	}
 	if (gen == e->gen || e->closed_gen < gen)
@@ -442,7 +442,7 @@ void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, c
 		ended_one(g, x, fd, &d, counts);
 	for (struct fd_keep *k = x->keeps, *next; k; k = next) {
 		next = k->next;
-		candidate_post(g, k, k->post ? k->kind : 0, &d);
+		fd_candidates_post(g, k, k->post ? k->kind : 0, &d);
 	}
 	x->keeps = NULL;
 }

@@ -108,31 +108,31 @@ struct fd_keep {
 	struct fd_keep *next;
 	struct ctp_cand cand;
 };
-void candidate_init(void);
-struct fd_keep *candidate_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted. As a CLOSE
-void candidate_identify(struct fd_keep *k); // fd still open: device, inode, names
+void fd_candidates_init(void);
+struct fd_keep *fd_candidates_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted. As a CLOSE
+void fd_candidates_identify(struct fd_keep *k); // fd still open: device, inode, names
 // Posts it, if `kind`, and gives it back.
 struct fd_death {
 	enum ctp_fd_call call;
 	uint64_t time, closer, epoch;
 	uint32_t stack;
 };
-void candidate_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d);
-uint64_t candidate_epoch(void); // raises the epoch: only after the call has returned
+void fd_candidates_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d);
+uint64_t fd_candidates_epoch(void); // raises the epoch: only after the call has returned
 
 // ------------------------------------------- waits and registrations (fd_waits.c)
 
 // May a suspended coroutine wait on it? e is taken. Looks whom a registration
 // leads to, if that was not known when it was made: the coroutine may be younger.
-bool waits_any(struct ctp_fd *e, int fd);
-void waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
+bool fd_waits_any(struct ctp_fd *e, int fd);
+void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
 // It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited for has
 // come; but the registration leads to it as before, and more may come. At the end nothing can: then it waits again
 // when it registers, or once an event is seen to resume it.
-void waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
-void waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
+void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
+void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
-void waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
+void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
 
 // An event came of what e tells of. (fd_ready.c)
 void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now);
@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *
 }
 
 // hint, of an entry: whether that coroutine is suspended and waits for fd#gen itself.
-bool waits_for(uint64_t hint, int fd, uint32_t gen);
+bool fd_waits_for(uint64_t hint, int fd, uint32_t gen);
 
 // ------------------------------------------- woken in vain (fd_spurious.c)
 
@@ -164,7 +164,7 @@ void bad_used(struct thread_ctx *g, int fd, uint32_t events, const struct frame 
 void bad_registered(struct thread_ctx *g, int fd, const struct frame *f);
 
 // What fd is, asked of the kernel. (fd_candidates.c)
-enum ctp_fd_kind fd_kind(int fd);
+enum ctp_fd_kind fd_candidates_kind(int fd);
 
 static inline enum ctp_fd_kind fd_socket_kind(int domain, int type)
 {

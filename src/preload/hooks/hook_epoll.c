@@ -29,9 +29,9 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	if (!g)
 		return r;
 	if (op == EPOLL_CTL_DEL)
-		waits_unregistered(g, epfd, fd, &f);
+		fd_waits_unregistered(g, epfd, fd, &f);
 	else
-		waits_registered(g, epfd, fd, ev);
+		fd_waits_registered(g, epfd, fd, ev);
 	guest_leave(g);
 	return r;
 }
@@ -82,7 +82,7 @@ static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll
 	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return n;
-	waits_harvested(g, epfd, buf, n);
+	fd_waits_harvested(g, epfd, buf, n);
 	if (n > 0)
 		note_came(g->thread, buf, n);
 	loop_leave(g, turn, n, g->batch_time);

@@ -48,7 +48,7 @@ static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, 
 {
 	g->eagain = false;
 	if (CTP_UNLIKELY(e && events == EPOLLIN && (g->nwaits || !r)))
-		waits_served(g, e, fd, !r);
+		fd_waits_served(g, e, fd, !r);
 	if (!e)
 		return;
 	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last), who = guest_who(g);

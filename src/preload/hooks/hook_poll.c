@@ -99,7 +99,7 @@ HOOK_INLINE void come(struct thread_ctx *g, struct came *x, int fd, uint32_t eve
 	if (CTP_UNLIKELY(g->eagain && g->eagain_fd == fd))
 		g->eagain = false; // it waited for that itself, just now
 	if (CTP_UNLIKELY(g->nwaits && e && (events & EPOLLIN)))
-		waits_served(g, e, fd, false);
+		fd_waits_served(g, e, fd, false);
 	x->n += x->n == 0 || x->fd != fd;
 	x->fd = fd;
 }

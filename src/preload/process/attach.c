@@ -135,7 +135,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	*ctp_tracer = *t; // memory.c and the others read it there
 	memory_init();
 	coredump_init();
-	candidate_init();
+	fd_candidates_init();
 	inherit_init();
 	fd_map_init();
 	find_self(e);
