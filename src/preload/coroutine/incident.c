@@ -44,7 +44,7 @@ struct ctp_incident *incident_note(struct thread_ctx *g, struct ctp_incident *i)
 	i->count = 1;
 	i->thread = g->slot;
 	i->ready = CTP_CAND_FILLING;
-	coredump_grow(COREDUMP_INCIDENTS, r->incidents_max);
+	coredump_advise_grow(COREDUMP_INCIDENTS, r->incidents_max);
 	for (unsigned k = 0; k < CTP_INCIDENT_PROBES; k++) {
 		struct ctp_incident *e = &r->incidents[(at + k) & (r->incidents_max - 1)];
 		uint32_t ready = ctp_load32(&e->ready); // partner: the store below

@@ -56,7 +56,7 @@ static void give(const struct ctp_state *s, const char *name, size_t bytes)
 		to->text[i] = i < bytes ? name[i] : 0;
 	ctp_name_give(to);
 	ctp_name_map(r->names_map, s->station);
-	coredump_grow(COREDUMP_NAMES, CTP_NAMES_MAP_BYTES / sizeof(*to) + s->station + 1);
+	coredump_advise_grow(COREDUMP_NAMES, CTP_NAMES_MAP_BYTES / sizeof(*to) + s->station + 1);
 }
 
 void names_inherit(struct ctp_state *s, const char *name)

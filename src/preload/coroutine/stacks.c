@@ -221,9 +221,9 @@ static uint32_t name_stack(const struct walk *w)
 	id = ctp_add32(&r->ext->stack_count, 1) + 1;
 	if (id >= r->stacks_max || at > r->stack_words_max - CTP_FRAMES_MAX - 1)
 		return 0;
-	coredump_grow(COREDUMP_STACK_INDEX, id + 1);
-	coredump_grow(COREDUMP_STACK_WORDS, at + w->n + 1);
-	coredump_grow(COREDUMP_SITES, id + 1);
+	coredump_advise_grow(COREDUMP_STACK_INDEX, id + 1);
+	coredump_advise_grow(COREDUMP_STACK_WORDS, at + w->n + 1);
+	coredump_advise_grow(COREDUMP_SITES, id + 1);
 	r->stack_words[at] = head;
 	memcpy(&r->stack_words[at + 1], w->pcs, w->n * sizeof(uint64_t));
 	ctp_store32(&r->stack_index[id], at + 1);

@@ -85,7 +85,7 @@ static uint32_t fresh(void)
 	uint32_t *count = &r->header->allocated_count;
 	if (ctp_load32(count) < r->stations_max) {
 		uint32_t at = ctp_add32(count, 1);
-		coredump_grow(COREDUMP_STATES, at + 1);
+		coredump_advise_grow(COREDUMP_STATES, at + 1);
 		if (at < r->stations_max)
 			return at + 1;
 	}

@@ -196,7 +196,7 @@ struct thread_ctx *thread_start(void)
 	starting = true; // a signal handler's hook passes through meanwhile
 	uint32_t then = ctp_load32(&given_up) + 1, slot = then == none_then ? tr->region.threads_max : slot_get(tr);
 	if (slot < tr->region.threads_max) {
-		coredump_grow(COREDUMP_THREADS, slot + 1);
+		coredump_advise_grow(COREDUMP_THREADS, slot + 1);
 		if (!thread_open_rows(areas, CTX_BYTES, slot, &areas_opened)) {
 			ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
 			slot = tr->region.threads_max;

@@ -84,7 +84,7 @@ static struct ctp_cand *slot(void)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	uint32_t at = ctp_add32(&r->ext->cand_count, 1);
-	coredump_grow(COREDUMP_CANDS, at < r->cands_max ? at + 1 : r->cands_max);
+	coredump_advise_grow(COREDUMP_CANDS, at < r->cands_max ? at + 1 : r->cands_max);
 	struct ctp_cand *c = r->cands_max ? &r->cands[at % r->cands_max] : NULL;
 	uint32_t is = c ? ctp_load32(&c->ready) : CTP_CAND_READY; // partner: suspects_release
 	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32(&c->ready, is, CTP_CAND_FILLING))

@@ -118,7 +118,7 @@ static void high(uint64_t fd)
 	uint64_t *max = &ctp_tracer->region.ext->fd_high;
 	for (uint64_t was = ctp_load64(max); was < fd && !ctp_cas64(max, was, fd);)
 		was = ctp_load64(max);
-	coredump_grow(COREDUMP_FDS, fd < COREDUMP_FDS_MOST ? fd + 1 : COREDUMP_FDS_MOST);
+	coredump_advise_grow(COREDUMP_FDS, fd < COREDUMP_FDS_MOST ? fd + 1 : COREDUMP_FDS_MOST);
 }
 
 // The next generation, open, with nothing known yet. e is taken; ctp_poke: what is looked at without that.

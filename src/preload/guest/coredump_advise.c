@@ -44,7 +44,7 @@ static struct part part_of(enum coredump_part part)
 	return (struct part){0};
 }
 
-void coredump_more(enum coredump_part part, uint64_t rows)
+void coredump_advise_more(enum coredump_part part, uint64_t rows)
 {
 	struct part p = part_of(part);
 	uint64_t held = ctp_load64(&dump_rows[part]), least = FIRST_BYTES / p.row_bytes;
@@ -58,11 +58,11 @@ void coredump_more(enum coredump_part part, uint64_t rows)
 	ctp_store64(&dump_rows[part], want); // also where it is refused: not again and again
 }
 
-void coredump_init(void)
+void coredump_advise_init(void)
 {
 	for (unsigned i = 0; i < COREDUMP_PARTS; i++)
 		ctp_store64(&dump_rows[i], 0);
 	for (unsigned i = 0; i < COREDUMP_PARTS; i++)
 		if (i != COREDUMP_INCIDENTS && i != COREDUMP_NAMES) // any row may be the first, and there may be none
-			coredump_more(i, 1);
+			coredump_advise_more(i, 1);
 }

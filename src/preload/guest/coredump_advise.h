@@ -16,12 +16,12 @@ enum { COREDUMP_FDS_MOST = 1 << 16 };
 
 extern uint64_t dump_rows[COREDUMP_PARTS]; // held, from the first on
 
-void coredump_init(void); // the region is a fresh one, of which no core would hold anything
-void coredump_more(enum coredump_part part, uint64_t rows) __attribute__((cold, noinline));
+void coredump_advise_init(void); // the region is a fresh one, of which no core would hold anything
+void coredump_advise_more(enum coredump_part part, uint64_t rows) __attribute__((cold, noinline));
 
 // So many rows of it are in use.
-static inline void coredump_grow(enum coredump_part part, uint64_t rows)
+static inline void coredump_advise_grow(enum coredump_part part, uint64_t rows)
 {
 	if (CTP_UNLIKELY(rows > ctp_load64(&dump_rows[part])))
-		coredump_more(part, rows);
+		coredump_advise_more(part, rows);
 }

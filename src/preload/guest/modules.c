@@ -71,7 +71,7 @@ void modules_note(const struct dl_find_object *o)
 	uint32_t at = ctp_add32(&r->ext->module_count, 1);
 	if (at >= r->modules_max)
 		return;
-	coredump_grow(COREDUMP_MODULES, at + 1);
+	coredump_advise_grow(COREDUMP_MODULES, at + 1);
 	struct ctp_module *m = &r->modules[at];
 	m->base = o->dlfo_link_map->l_addr;
 	m->start = start;

@@ -134,7 +134,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	t->base = cpu_base_readable(getauxval(AT_HWCAP2));
 	*ctp_tracer = *t; // memory.c and the others read it there
 	memory_init();
-	coredump_init();
+	coredump_advise_init();
 	fd_candidates_init();
 	inherit_init();
 	fd_map_init();
