@@ -73,7 +73,7 @@ struct loop_turn {
 };
 
 #define LOOP_SLEPT_TICKS (1u << 15) // what is shorter is no sleep, and there may be many
-void loop_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now); // (hook_epoll.c)
+void hook_epoll_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now); // (hook_epoll.c)
 
 // A loop's wait: epoll, poll, select.
 HOOK_INLINE void loop_enter(struct thread_ctx *g, struct loop_turn *turn, const struct wait_entry *w)
@@ -94,13 +94,13 @@ HOOK_INLINE void loop_leave(struct thread_ctx *g, const struct loop_turn *turn, 
 	if (n == 0 && turn->sleeps && turn->slot == g->slot)
 		ctp_store64(&g->thread->slept_epoch, turn->seen);
 	if (CTP_UNLIKELY(n <= 0 ? turn->sleeps : now - g->thread->wait_since >= LOOP_SLEPT_TICKS))
-		loop_slept(g, turn, n > 0 ? now : guest_now());
+		hook_epoll_slept(g, turn, n > 0 ? now : guest_now());
 	wait_leave(g);
 }
 
 // A timeout as a wait_entry has it. (hook_poll.c)
-int64_t timeout_of_ms(int ms);
-int64_t timeout_of(const struct timespec *ts);
+int64_t hook_poll_timeout_ms(int ms);
+int64_t hook_poll_timeout(const struct timespec *ts);
 
 // ------------------------------------------------------------- I/O calls
 
@@ -136,7 +136,7 @@ HOOK_INLINE bool io_touches(const struct thread_ctx *g, const struct ctp_fd *e, 
 
 // After a call, the whole of it; r is passed on. g: in the hook already, wait_leave was called;
 // NULL: not yet, and `waited`, it is due. f: who made the call. (hook_io.c)
-ssize_t io_leave_slow(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
+ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
 
 // After a call that did not fail: is it as nearly all are? Then all is done.
 HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t events)
@@ -169,7 +169,7 @@ HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
 	}
 	struct frame f;
 	CPU_CALLER(&f);
-	return io_leave_slow(g, r, fd, events, waited, &f);
+	return hook_io_leave(g, r, fd, events, waited, &f);
 }
 
 // A call on `fd`. now: its arguments say that it does not block.
@@ -204,7 +204,7 @@ static inline int hook_opened(int fd, const struct fd_birth *b)
 // ------------------------------------------------------------- signals
 
 // TERM, INT, HUP or QUIT reached the program, by whatever way. (hook_signal.c)
-void signal_noted(int sig);
+void hook_signal_noted(int sig);
 // The program reads these from a signalfd: every read looks at what it got.
-extern bool signal_by_fd;
-bool signal_ends(int sig); // is it one of the four?
+extern bool hook_signal_by_fd;
+bool hook_signal_ends(int sig); // is it one of the four?

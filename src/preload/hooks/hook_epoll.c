@@ -69,7 +69,7 @@ static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n
 
 // In the wait all the time? If anybody ran on this thread meanwhile, the wait is no longer noted. A thread that
 // never switched has nobody to wait for.
-__attribute__((noinline)) void loop_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now)
+__attribute__((noinline)) void hook_epoll_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now)
 {
 	const struct ctp_thread *t = g->thread;
 	uint64_t ticks = now - t->wait_since;
@@ -93,14 +93,14 @@ static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll
 CTP_HOOK int epoll_wait(int epfd, struct epoll_event *buf, int max, int timeout)
 {
 	struct loop_turn turn;
-	poll_enter(&turn, epfd, buf, max, timeout_of_ms(timeout));
+	poll_enter(&turn, epfd, buf, max, hook_poll_timeout_ms(timeout));
 	return poll_leave(&turn, epfd, buf, real_epoll_wait(epfd, buf, max, timeout));
 }
 
 CTP_HOOK int epoll_pwait(int epfd, struct epoll_event *buf, int max, int timeout, const sigset_t *mask)
 {
 	struct loop_turn turn;
-	poll_enter(&turn, epfd, buf, max, timeout_of_ms(timeout));
+	poll_enter(&turn, epfd, buf, max, hook_poll_timeout_ms(timeout));
 	return poll_leave(&turn, epfd, buf, real_epoll_pwait(epfd, buf, max, timeout, mask));
 }
 
@@ -108,6 +108,6 @@ CTP_HOOK int epoll_pwait2(int epfd, struct epoll_event *buf, int max, const stru
 			  const sigset_t *mask)
 {
 	struct loop_turn turn;
-	poll_enter(&turn, epfd, buf, max, timeout_of(timeout));
+	poll_enter(&turn, epfd, buf, max, hook_poll_timeout(timeout));
 	return poll_leave(&turn, epfd, buf, real_epoll_pwait2(epfd, buf, max, timeout, mask));
 }

@@ -70,7 +70,7 @@ static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct
 			bad_touched(g, fd, s->waits[i].gen, events, f);
 }
 
-__attribute__((noinline)) ssize_t io_leave_slow(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited,
+__attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited,
 						const struct frame *f)
 {
 	if (!g || !g->fds_max) {
@@ -100,7 +100,7 @@ static void signals_read(int fd, const struct signalfd_siginfo *si, ssize_t byte
 	if (!e || e->kind != CTP_FD_SIGNALFD)
 		return;
 	for (; bytes >= (ssize_t)sizeof(*si); bytes -= (ssize_t)sizeof(*si), si++)
-		signal_noted((int)si->ssi_signo);
+		hook_signal_noted((int)si->ssi_signo);
 }
 
 #define IO_HOOK(type, name, events, now, params, args) \
@@ -120,7 +120,7 @@ static void signals_read(int fd, const struct signalfd_siginfo *si, ssize_t byte
 	} \
 	CTP_HOOK ssize_t name params \
 	{ \
-		if (CTP_UNLIKELY(signal_by_fd)) \
+		if (CTP_UNLIKELY(hook_signal_by_fd)) \
 			return name##_signals args; \
 		IO_CALL(ssize_t, r, EPOLLIN, false, real_##name args); \
 		return r; \

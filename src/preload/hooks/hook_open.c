@@ -67,7 +67,7 @@ CTP_HOOK int signalfd(int fd, const sigset_t *mask, int flags)
 	if (r < 0)
 		return r;
 	for (int sig = 1; sig < NSIG; sig++)
-		signal_by_fd |= signal_ends(sig) && sigismember(mask, sig) == 1;
+		hook_signal_by_fd |= hook_signal_ends(sig) && sigismember(mask, sig) == 1;
 	return fd == -1 ? hook_opened(r, &birth) : r; // else only the mask of an open one has changed
 }
 

@@ -40,7 +40,7 @@ static bool readable(const struct thread_ctx *g, const void *p, uint64_t bytes)
 
 // ------------------------------------------------------------- timeouts
 
-int64_t timeout_of_ms(int ms)
+int64_t hook_poll_timeout_ms(int ms)
 {
 	return ms < 0 ? -1 : (int64_t)ms * 1000000;
 }
@@ -52,7 +52,7 @@ static int64_t timeout_in(int64_t seconds, int64_t parts, int64_t part_ns)
 	return seconds < INT64_MAX / 2000000000 && parts < INT64_MAX / 4000 ? seconds * 1000000000 + parts * part_ns : INT64_MAX;
 }
 
-int64_t timeout_of(const struct timespec *ts)
+int64_t hook_poll_timeout(const struct timespec *ts)
 {
 	return ts ? timeout_in(ts->tv_sec, ts->tv_nsec, 1) : -1;
 }
@@ -198,14 +198,14 @@ static int poll_leave(const struct call *c, const struct pollfd *fds, nfds_t n, 
 		return poll_leave(&c, fds, n, real_##name args); \
 	}
 
-POLL_HOOK(poll, (struct pollfd *fds, nfds_t n, int timeout), timeout_of_ms(timeout), (fds, n, timeout))
+POLL_HOOK(poll, (struct pollfd *fds, nfds_t n, int timeout), hook_poll_timeout_ms(timeout), (fds, n, timeout))
 POLL_HOOK(ppoll, (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
-	  timeout_of(timeout), (fds, n, timeout, mask))
-POLL_HOOK(__poll_chk, (struct pollfd *fds, nfds_t n, int timeout, size_t bytes), timeout_of_ms(timeout),
+	  hook_poll_timeout(timeout), (fds, n, timeout, mask))
+POLL_HOOK(__poll_chk, (struct pollfd *fds, nfds_t n, int timeout, size_t bytes), hook_poll_timeout_ms(timeout),
 	  (fds, n, timeout, bytes))
 POLL_HOOK(__ppoll_chk, (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
 			size_t bytes),
-	  timeout_of(timeout), (fds, n, timeout, mask, bytes))
+	  hook_poll_timeout(timeout), (fds, n, timeout, mask, bytes))
 
 // ------------------------------------------------------------- select
 
@@ -274,6 +274,6 @@ CTP_HOOK int pselect(int n, fd_set *restrict in, fd_set *restrict out, fd_set *r
 {
 	struct call c;
 	fd_set *const sets[CTP_POLLED_SETS] = {in, out, except};
-	select_enter(&c, n, sets, timeout_of(timeout));
+	select_enter(&c, n, sets, hook_poll_timeout(timeout));
 	return select_leave(&c, sets, real_pselect(n, in, out, except, timeout, mask));
 }

@@ -16,21 +16,21 @@ typedef void (*action)(int, siginfo_t *, void *);
 enum { ENDING = 4 };
 
 static uint64_t theirs[ENDING]; // handler | ASKED_INFO
-bool signal_by_fd;
+bool hook_signal_by_fd;
 
 static int index_of(int sig)
 {
 	return sig == SIGTERM ? 0 : sig == SIGINT ? 1 : sig == SIGHUP ? 2 : sig == SIGQUIT ? 3 : -1;
 }
 
-bool signal_ends(int sig)
+bool hook_signal_ends(int sig)
 {
 	return index_of(sig) >= 0;
 }
 
-void signal_noted(int sig)
+void hook_signal_noted(int sig)
 {
-	if (!signal_ends(sig) || !ctp_tracer->attached || ctp_tracer->v1)
+	if (!hook_signal_ends(sig) || !ctp_tracer->attached || ctp_tracer->v1)
 		return;
 	ctp_cas64(&ctp_tracer->region.ext->signal_taken, 0, guest_now()); // even in the middle of a hook
 	struct thread_ctx *g = hook_enter();
@@ -42,7 +42,7 @@ void signal_noted(int sig)
 
 static void taken(int sig, siginfo_t *info, void *context)
 {
-	signal_noted(sig);
+	hook_signal_noted(sig);
 	uint64_t word = ctp_load64(&theirs[index_of(sig)]);
 	((action)(word & ~ASKED_INFO))(sig, info, context);
 }
@@ -116,7 +116,7 @@ CTP_HOOK int sigwait(const sigset_t *set, int *sig)
 {
 	int r = real_sigwait(set, sig);
 	if (r == 0)
-		signal_noted(*sig);
+		hook_signal_noted(*sig);
 	return r;
 }
 
@@ -124,7 +124,7 @@ CTP_HOOK int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
 	int r = real_sigwaitinfo(set, info);
 	if (r > 0)
-		signal_noted(r);
+		hook_signal_noted(r);
 	return r;
 }
 
@@ -132,6 +132,6 @@ CTP_HOOK int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct tim
 {
 	int r = real_sigtimedwait(set, info, timeout);
 	if (r > 0)
-		signal_noted(r);
+		hook_signal_noted(r);
 	return r;
 }
