@@ -70,7 +70,7 @@ static void name_native(struct thread_ctx *g)
 	g->current = g->native = s;
 	g->thread->native = g->thread->current = s->id;
 	emit(g, ctp_w1(CTP_EV_THREAD, 0, s->id), 0, g->tid);
-	crash_arm(g);
+	crash_stack_arm(g);
 }
 
 static void count_death(struct thread_ctx *g, struct ctp_state *s, enum ctp_life life)

@@ -192,7 +192,7 @@ static bool was_set(int sig, bool now)
 void crash_notice(int flags)
 {
 	if (flags & SA_ONSTACK)
-		crash_no_stacks();
+		crash_stack_end();
 }
 
 int crash_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
@@ -240,7 +240,7 @@ void crash_init(void)
 	struct sigaction is, ours;
 	wanted = !ctp_tracer->no_free && !is_debugged();
 	if (wanted)
-		crash_stacks();
+		crash_stack_init();
 	for (int sig = 1; wanted && sig < NSIG; sig++) {
 		if (real_sigaction(sig, NULL, &is))
 			continue;

@@ -31,7 +31,7 @@ static bool is_ours(const stack_t *s)
 	return stacks && (uint64_t)s->ss_sp - (uint64_t)stacks < stacks_bytes;
 }
 
-bool crash_has_stack(uint64_t at)
+bool crash_stack_is_ours(uint64_t at)
 {
 	return stacks && at - (uint64_t)stacks < stacks_bytes;
 }
@@ -56,7 +56,7 @@ static void count(struct thread_ctx *g, bool armed)
 	ctp_add32(&crash_note()->armed, armed ? 1 : UINT32_MAX);
 }
 
-void crash_stacks(void)
+void crash_stack_init(void)
 {
 	uint64_t all = ctp_tracer->region.threads_max * (uint64_t)STACK_BYTES;
 	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -68,7 +68,7 @@ void crash_stacks(void)
 	stacks_bytes = all;
 }
 
-void crash_arm(struct thread_ctx *g)
+void crash_stack_arm(struct thread_ctx *g)
 {
 	stack_t is;
 	if (!crash_note() || !now(&is))
@@ -81,13 +81,13 @@ void crash_arm(struct thread_ctx *g)
 	count(g, true);
 }
 
-void crash_disarm(struct thread_ctx *g)
+void crash_stack_disarm(struct thread_ctx *g)
 {
 	count(g, false);
 	take_away();
 }
 
-void crash_no_stacks(void)
+void crash_stack_end(void)
 {
 	struct thread_ctx *g = cpu_self();
 	ctp_store32(&none, 1);
@@ -95,7 +95,7 @@ void crash_no_stacks(void)
 		count(g, false);
 }
 
-int crash_altstack(const stack_t *ss, stack_t *old)
+int crash_stack_query(const stack_t *ss, stack_t *old)
 {
 	int r = real_sigaltstack(ss, old);
 	if (r)
@@ -109,7 +109,7 @@ int crash_altstack(const stack_t *ss, stack_t *old)
 		count(g, true);
 	else if (g->armed) {
 		count(g, false);
-		crash_arm(g);
+		crash_stack_arm(g);
 	}
 	return r;
 }

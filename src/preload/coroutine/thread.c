@@ -45,7 +45,7 @@ static void thread_stop(void *area)
 	if (!g->guard && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
 		return;
 	g->guard = 0;
-	crash_disarm(g);
+	crash_stack_disarm(g);
 	coroutine_thread_ends(g);
 	emit_end(g);
 	ctp_store32(&g->thread->life, CTP_THREAD_DEAD);

@@ -103,7 +103,7 @@ static void alt_taken(struct thread_ctx *g, uint64_t lo, uint64_t hi)
 
 CTP_HOOK int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 {
-	int r = crash_altstack(ss, old);
+	int r = crash_stack_query(ss, old);
 	struct thread_ctx *g = r == 0 && ss ? hook_enter() : NULL;
 	if (!g)
 		return r;

@@ -21,7 +21,7 @@ static bool is_ours(uint64_t lo)
 {
 	const struct ctp_ext *e = ctp_tracer->region.ext;
 	return within(lo, e->region_base, e->region_bytes) || within(lo, e->areas_base, e->areas_bytes) ||
-	       within(lo, (uint64_t)ctp_tracer->region.header, e->region_bytes) || crash_has_stack(lo);
+	       within(lo, (uint64_t)ctp_tracer->region.header, e->region_bytes) || crash_stack_is_ours(lo);
 }
 
 static int digit(char c)

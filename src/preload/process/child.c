@@ -117,7 +117,7 @@ static void stand_in(struct thread_ctx *g)
 	g->thread->native = native->id;
 	g->thread->current = s->id;
 	g->thread->created++;
-	crash_arm(g);
+	crash_stack_arm(g);
 	modules_note_pc(s->entry);
 	emit(g, ctp_w1(CTP_EV_THREAD, 0, native->id), 0, g->tid);
 	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(native->id, 0), s->entry);
