@@ -11,7 +11,7 @@
 // The program's argument registers as the trampoline saved them: what a hook
 // stores here is what the real function gets.
 struct arguments {
-	uint64_t area, sp, x8, lr, x[8];
+	uint64_t ctx, sp, x8, lr, x[8];
 };
 _Static_assert(sizeof(struct arguments) == 96, "trampoline.S");
 #define ARGUMENT(a, n) ((a)->x[n])

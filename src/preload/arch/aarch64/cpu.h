@@ -32,7 +32,7 @@ enum { CPU_RETURNS_BY_STACK = 0 };
 // User addresses have at most this many bits.
 enum { CPU_ADDRESS_BITS = 48 };
 
-// The thread-local pointer to the calling thread's area. Read anew each time: a
+// The thread-local pointer to the calling thread's context. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
 // run on another thread.
 static inline struct thread_ctx *cpu_self(void)

@@ -6,8 +6,8 @@
 // below the program's stack pointer), restores every argument, and jumps.
 //
 // The private stack's frame, from sp up (struct arguments in context.h):
-//	0 the area  8 the program's sp  16 x8  24 x30  32 to 88 x0 to x7
-// x17 is the area, x14 to x16 are scratch. Vector registers are touched by
+//	0 the thread context  8 the program's sp  16 x8  24 x30  32 to 88 x0 to x7
+// x17 is the thread context, x14 to x16 are scratch. Vector registers are touched by
 // nothing that runs here. real_<name> is reached by x16: a landing pad of any kind will do.
 #include "asm.h"
 
@@ -21,7 +21,7 @@
 #define SAVED_X4 64
 #define SAVED_X6 80
 
-// \to = this thread's area, or 0; changes x16.
+// \to = this thread's context, or 0; changes x16.
 .macro LOAD_SELF to
 	mrs x16, tpidr_el0
 	adrp \to, :gottprel:ctp_self
@@ -29,7 +29,7 @@
 	ldr \to, [x16, \to]
 .endm
 
-// x17 = this thread's area; jumps to `none` if there is none.
+// x17 = this thread's context; jumps to `none` if there is none.
 .macro SELF none
 	LOAD_SELF x17
 	cbz x17, \none
@@ -42,7 +42,7 @@
 
 // Takes the guard. A preemptive scheduler may have swapped us away since SELF. So looking and
 // shutting is one step: if another hook is under way by now, `shut`. If we are on another thread,
-// the area is not ours, and `again` opens what we shut, and starts anew.
+// the thread context is not ours, and `again` opens what we shut, and starts anew.
 .macro SHUT shut, again
 9:	ldxr w16, [x17]			// CTX_GUARD
 	cbz w16, \shut
@@ -53,7 +53,7 @@
 	b.ne \again
 .endm
 
-// Stores the caller's registers from offset `pc` of the area on. x16 = its sp.
+// Stores the caller's registers from offset `pc` of the thread context on. x16 = its sp.
 .macro KEEP_CALLER pc
 	mov x16, sp
 	stp x30, x16, [x17, \pc]
@@ -68,7 +68,7 @@
 	br x16
 .endm
 
-// x17 = the area of a thread that has none yet; jumps to `none` if it gets none.
+// x17 = the context of a thread that has none yet; jumps to `none` if it gets none.
 // A thread's first: it still stands on the stack it was born with.
 .macro FIRST none
 	stp x8, x30, [sp, -80]!
@@ -126,7 +126,7 @@
 	cbnz w16, \again
 .endm
 
-// TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
+// TRAMPOLINE name, hook: calls hook_<hook>(context, arguments) on the private stack,
 // then jumps to real_<name>. What it is while the guard is taken: PASS nothing, SWITCH or JUMP.
 // all: it has more than two arguments, or may be a function that we do not know.
 #define PASS 0
@@ -233,7 +233,7 @@
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // guard stays taken for it, and the parent frees it again. The return address is
-// kept in the area, for the child overwrites the stack.
+// kept in the thread context, for the child overwrites the stack.
 	.p2align 4
 	EXPORTED(vfork)
 	.cfi_startproc

@@ -11,7 +11,7 @@
 // The program's argument registers as the trampoline saved them: what a hook
 // stores here is what the real function gets.
 struct arguments {
-	uint64_t area, rax, r9, r8, arg[4], reserved, sp; // arg[3] is the first
+	uint64_t ctx, rax, r9, r8, arg[4], reserved, sp; // arg[3] is the first
 };
 _Static_assert(sizeof(struct arguments) == 80, "trampoline.S");
 #define ARGUMENT(a, n) ((a)->arg[3 - (n)])

@@ -22,7 +22,7 @@ enum { CPU_RETURNS_BY_STACK = 1 };
 // User addresses have at most this many bits.
 enum { CPU_ADDRESS_BITS = 47 };
 
-// The thread-local pointer to the calling thread's area. Read anew each time: a
+// The thread-local pointer to the calling thread's context. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
 // run on another thread.
 static inline struct thread_ctx *cpu_self(void)

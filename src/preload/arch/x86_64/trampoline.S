@@ -8,8 +8,8 @@
 // The private stack's frame, from its top down (struct arguments in context.h):
 //	-8   the program's rsp (points to the return address)
 //	-16  unused
-//	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the area
-// It lies on the private stack, not in the area, and r11 is read back from it.
+//	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the thread context
+// It lies on the private stack, not in the thread context, and r11 is read back from it.
 #include "asm.h"
 #include "fast_path.h"
 
@@ -23,7 +23,7 @@
 #define SAVED_RAX 8
 #define SAVED_AREA 0
 
-// r11 = this thread's area, r10 where that stands in %fs; jumps to `none` if there is none.
+// r11 = this thread's context, r10 where that stands in %fs; jumps to `none` if there is none.
 .macro SELF none
 	movq ctp_self@gottpoff(%rip), %r10
 	movq %fs:(%r10), %r11
@@ -33,7 +33,7 @@
 
 // Takes the guard; r10 is still SELF's. A preemptive scheduler may have swapped us away since
 // SELF. So it is one instruction that looks and shuts: if another hook is under way by now, `shut`.
-// If we are on another thread, the area is not ours, and `again` opens what we shut, and starts anew.
+// If we are on another thread, the thread context is not ours, and `again` opens what we shut, and starts anew.
 // (A plain look comes first: this one writes even if it finds 0, where another may be opening.)
 .macro SHUT shut, again
 	cmpl $1, CTX_GUARD(%r11)
@@ -65,7 +65,7 @@
 	movq %r11, SAVED_AREA(%rsp)
 .endm
 
-// r11 = the area of a thread that has none yet; jumps to `none` if it gets none.
+// r11 = the context of a thread that has none yet; jumps to `none` if it gets none.
 // A thread's first: it still stands on the stack it was born with.
 .macro FIRST none
 	pushq %rdi
@@ -138,7 +138,7 @@
 	jnz \again
 .endm
 
-// TRAMPOLINE name, hook: calls hook_<hook>(area, arguments) on the private stack,
+// TRAMPOLINE name, hook: calls hook_<hook>(context, arguments) on the private stack,
 // then jumps to real_<name>. What it is while the guard is taken: PASS nothing, SWITCH or JUMP.
 // all: it has more than two arguments, or may be a function that we do not know.
 // how: the fast path (fast_path.h) is tried first.
@@ -259,7 +259,7 @@
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // guard stays taken for it, and the parent frees it again. The return address is
-// kept in the area, for the child overwrites the stack.
+// kept in the thread context, for the child overwrites the stack.
 	.p2align 4
 	EXPORTED(vfork)
 	.cfi_startproc
