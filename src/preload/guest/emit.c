@@ -201,7 +201,7 @@ static uint64_t near_after(uint64_t near, uint64_t to)
 void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s)
 {
 	struct ctp_thread *t = g->thread;
-	if (!has_room(g, 1, s->now)) // first: more may have to be told afterwards
+	if (!has_room(g, 1, s->now)) // first: more may have to be recorded afterwards
 		return;
 	uint64_t near = t->near, to = s->to - near;
 	bool sure = near <= CTP_ID_MASK && (s->to_n & CTP_TOLD_MASK) != CTP_TOLD;

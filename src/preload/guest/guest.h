@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // guest.h - what every file of libctp.so shares: the tracer (one per process),
-// the area of each thread, and the way in and out of a hook.
+// the context of each thread, and the way in and out of a hook.
 //
 // A hook that is an ordinary C function looks like this:
 //
@@ -44,7 +44,7 @@ struct frame {
 
 enum { GUEST_ALTS = 4, GUEST_LOCKS = 4 };
 
-// A thread's area: private memory that fork wipes, so that in a child every
+// A thread context: private memory that fork wipes, so that in a child every
 // guard is taken. Offsets up to `argument` are known to assembly (thread_ctx.h).
 struct thread_ctx {
 	// what every switch needs
@@ -132,7 +132,7 @@ struct thread_ctx {
 
 // ---------------------------------------------------------------- in and out
 
-// The thread's area if a hook may work now, with its guard taken; else NULL:
+// The thread's context if a hook may work now, with its guard taken; else NULL:
 // call the real function and nothing else. (thread.c)
 struct thread_ctx *guest_enter(void);
 
@@ -142,7 +142,7 @@ static inline void guest_leave(struct thread_ctx *g)
 	g->guard = 1;
 }
 
-// The calling thread's area, taken now; NULL if not attached or no slot is
+// The calling thread's context, taken now; NULL if not attached or no slot is
 // free. Called where guest_enter and the trampolines find none. (thread.c)
 struct thread_ctx *thread_start(void);
 
@@ -157,7 +157,7 @@ static inline uint64_t guest_who(const struct thread_ctx *g)
 	return g->current->id;
 }
 
-// Id of the stack that has `f` as its innermost frame; 0 if it cannot be told. (stacks.c)
+// Id of the stack that has `f` as its innermost frame; 0 if it is not known. (stacks.c)
 uint32_t guest_stack(struct thread_ctx *g, const struct frame *f);
 
 // Appends a record to the thread's ring, stamped now. (emit.c)

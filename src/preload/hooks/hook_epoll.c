@@ -58,7 +58,7 @@ HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll
 	guest_leave(g);
 }
 
-// How much of a buffer is the kernel's is told by what it has put there, not by the caller.
+// How much of a buffer the kernel owns follows from what it has put there, not from the caller.
 static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n)
 {
 	uint64_t bytes = (uint64_t)n * sizeof(*buf);

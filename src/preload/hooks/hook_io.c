@@ -129,7 +129,7 @@ static void signals_read(int fd, const struct signalfd_siginfo *si, ssize_t byte
 READ_HOOK(read, (int fd, void *buf, size_t n), (fd, buf, n))
 READ_HOOK(__read_chk, (int fd, void *buf, size_t n, size_t buflen), (fd, buf, n, buflen))
 
-// Of what the next ones are told in `flags`.
+// What the next ones get in `flags`.
 #define NOW ((flags & MSG_DONTWAIT) != 0)
 
 IO_HOOK(ssize_t, readv, EPOLLIN, false, (int fd, const struct iovec *iov, int n), (fd, iov, n))

@@ -113,7 +113,7 @@ static void learn(struct thread_ctx *g, const struct came *x, bool sleeps)
 	g->thread->events += x->n;
 }
 
-// Asked whether one descriptor is ready, and told that it is not: the same as EAGAIN.
+// One descriptor was polled and was not ready: the same as EAGAIN.
 // Not where it is registered: then it is a look at somebody else's connection.
 static void probed(struct thread_ctx *g, int fd, unsigned events)
 {
