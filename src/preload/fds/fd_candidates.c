@@ -124,7 +124,7 @@ static enum ctp_fd_kind socket_kind(int fd)
 	return fd_socket_kind(domain, type);
 }
 
-// Anonymous inodes (eventfd, epoll ...) are told by what /proc calls them.
+// Anonymous inodes (eventfd, epoll ...) are recognized by their names in /proc.
 static enum ctp_fd_kind anon_kind(int fd)
 {
 	static const struct {

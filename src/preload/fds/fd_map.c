@@ -48,7 +48,7 @@ static uint64_t slot_at(uint64_t h, int i)
 }
 
 // Whether the slot still says what holds: its generation is open and, where
-// that can be told, its registration the present one.
+// that is known, its registration the present one.
 static bool alive(uint64_t slot)
 {
 	const struct ctp_fd *e = fds_entry(slot & ((1 << FD_BITS) - 1));

@@ -385,7 +385,7 @@ static bool ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, ui
 		return marked && e->life == CTP_FD_OPEN;
 	if (x->open)
 		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it
-	renew(e, x->before); // opened unseen, met as it ends
+	renew(e, x->before); // opened unseen, discovered as it ends
 	*gen = e->gen;
 	return true;
 }

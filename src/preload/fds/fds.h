@@ -57,7 +57,7 @@ bool fds_take(struct ctp_fd *e);
 void fds_give(struct ctp_fd *e);
 void fds_abandon(struct thread_ctx *g); // the hook in which it was taken does not go on
 // The generation of a descriptor that is known to be open; one never seen, or
-// opened unseen, is met here. 0: the table has no room.
+// opened unseen, is discovered here. 0: the table has no room.
 uint32_t fds_gen(struct thread_ctx *g, int fd);
 static inline uint32_t fds_open_gen(struct thread_ctx *g, int fd)
 {
@@ -68,7 +68,7 @@ static inline uint32_t fds_open_gen(struct thread_ctx *g, int fd)
 // ------------------------------------------------------ generations begin
 
 // How a descriptor came to be. `since`: before the call; a generation younger
-// than that is the same one, told already by a call inside this one.
+// than that is the same one, reported already by a call inside this one.
 struct fd_birth {
 	enum ctp_fd_call call;
 	enum ctp_fd_kind kind;

@@ -15,6 +15,6 @@ void held_suspend(struct thread_ctx *g, const struct ctp_state *s);
 // `lock` is about to be unlocked by the entity `who`.
 void held_release(const void *lock, uint64_t who);
 // Somebody finds `lock` taken: by a suspended coroutine? Then NULL is not the answer, and
-// held_waited is told once the lock was got after all.
+// held_waited is called once the lock was taken after all.
 struct held *held_find(const void *lock, uint64_t *who);
 void held_waited(struct held *h, uint64_t who);
