@@ -165,7 +165,7 @@ bool coroutine_native_has(const struct thread_ctx *g, uint64_t sp)
 	return sp <= g->native_top && g->native_top - sp < COROUTINE_NATIVE_REACH;
 }
 
-// The bounds of a stack that was met: known if a signal handler stood on it.
+// The bounds of a discovered stack: known if a signal handler ran on it.
 static bool born_on_alt(const struct thread_ctx *g, uint64_t sp, uint64_t *lo, uint64_t *hi)
 {
 	for (unsigned i = 0; i < GUEST_ALTS; i++) {

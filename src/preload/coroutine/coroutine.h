@@ -24,7 +24,7 @@ static inline bool coroutine_holds(const struct ctp_state *s, uint64_t sp)
 	return s->lo < s->hi && sp - s->lo <= s->hi - s->lo;
 }
 
-// The entity that `t` will go on as: never NULL, met ones are made known.
+// The entity that `t` resumes: never NULL, an unknown one is discovered.
 struct ctp_state *coroutine_find_slow(struct thread_ctx *g, const struct target *t);
 
 // The same, quickly: who saved itself there last and is suspended since.
@@ -39,7 +39,7 @@ static inline struct ctp_state *coroutine_find(struct thread_ctx *g, const struc
 // Whether `sp` lies in the thread's own stack, or the stack of nobody known.
 bool coroutine_native_has(const struct thread_ctx *g, uint64_t sp);
 
-// True once any coroutine was made or met: until then nothing can be released.
+// True once any coroutine was created or discovered: until then nothing can be released.
 bool coroutine_any(void);
 
 // A new coroutine on [lo, hi) that will begin at `entry`. NULL: no memory. lo = hi:

@@ -57,7 +57,7 @@ struct end {
 	int sig;
 	const siginfo_t *info;
 	const ucontext_t *u;
-	struct thread_ctx *g; // NULL: a thread that was never met
+	struct thread_ctx *g; // NULL: a thread without a context
 };
 
 // An address above all frames of the stack that `sp` is on.

@@ -5,5 +5,5 @@
 
 #include "preload/guest/guest.h"
 
-// A name that a coroutine had before it was met here.
+// A name that a coroutine had before it was discovered here.
 void names_inherit(struct ctp_state *s, const char *name);

@@ -56,7 +56,7 @@ extern const struct candidate stacks_none;
 int stacks_init(void); // 0, or -1 if there is no memory
 
 // The id of the stack whose innermost frame is `f`, on memory [f->sp, top).
-// 0 if it cannot be told. *last: the caller's note of what this entity's stack was
+// 0 if it is not known. *last: the caller's note of what this entity's stack was
 // named by (it stays, if there is nothing to note); NULL if it keeps none.
 uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last);
 

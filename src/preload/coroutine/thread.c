@@ -21,26 +21,26 @@
 #include "preload/guest/say.h"
 
 enum { OPEN_ROWS = 8, DROP_NAPS = 25 };
-enum { CTX_BYTES = 64 << 10 }; // the area below, the private stack above: a signal frame fits twice
+enum { CTX_BYTES = 64 << 10 }; // the context below, the private stack above: a signal frame fits twice
 
 __thread struct thread_ctx *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static __thread bool starting __attribute__((tls_model("initial-exec")));
 
-static unsigned char *areas;
-static uint32_t areas_opened; // so many of them may be written
-static uint64_t areas_bytes;
+static unsigned char *contexts;
+static uint32_t contexts_opened; // so many of them may be written
+static uint64_t contexts_bytes;
 static uint32_t given_up; // slots, by threads that have ended
 static __thread uint32_t none_then __attribute__((tls_model("initial-exec"))); // given_up + 1, when there was none
 static pthread_key_t key;
 static uint64_t main_top;
 
-static void thread_stop(void *area)
+static void thread_stop(void *ctx)
 {
-	struct thread_ctx *g = area;
+	struct thread_ctx *g = ctx;
 	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
 		return;
 	ctp_self = NULL;
-	// A coroutine that was preempted inside a hook may yet go on there: the area stays its
+	// A coroutine that was preempted inside a hook may yet go on there: the context stays its
 	// own. If there was none, the thread was cancelled inside a hook.
 	if (!g->guard && (ctp_load32(g->gaps) & CTP_GAP_BLIND))
 		return;
@@ -52,30 +52,30 @@ static void thread_stop(void *area)
 	ctp_add32(&given_up, 1);
 }
 
-static int make_areas(void)
+static int make_contexts(void)
 {
-	areas_bytes = (uint64_t)ctp_tracer->region.threads_max * CTX_BYTES;
-	areas = real_mmap(NULL, areas_bytes, PROT_NONE,
+	contexts_bytes = (uint64_t)ctp_tracer->region.threads_max * CTX_BYTES;
+	contexts = real_mmap(NULL, contexts_bytes, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (areas == MAP_FAILED) {
-		areas = NULL;
+	if (contexts == MAP_FAILED) {
+		contexts = NULL;
 		return -1;
 	}
-	if (madvise(areas, areas_bytes, MADV_WIPEONFORK) || pthread_key_create(&key, thread_stop)) {
-		real_munmap(areas, areas_bytes);
-		areas = NULL;
+	if (madvise(contexts, contexts_bytes, MADV_WIPEONFORK) || pthread_key_create(&key, thread_stop)) {
+		real_munmap(contexts, contexts_bytes);
+		contexts = NULL;
 		return -1;
 	}
-	madvise(areas, areas_bytes, MADV_DONTDUMP);
+	madvise(contexts, contexts_bytes, MADV_DONTDUMP);
 	return 0;
 }
 
 int thread_init(struct ctp_ext *e, uint64_t top)
 {
-	if (!areas && make_areas())
+	if (!contexts && make_contexts())
 		return -1;
-	e->areas_base = (uint64_t)areas;
-	e->areas_bytes = areas_bytes;
+	e->areas_base = (uint64_t)contexts;
+	e->areas_bytes = contexts_bytes;
 	main_top = top;
 	return 0;
 }
@@ -197,7 +197,7 @@ struct thread_ctx *thread_start(void)
 	uint32_t then = ctp_load32(&given_up) + 1, slot = then == none_then ? tr->region.threads_max : slot_get(tr);
 	if (slot < tr->region.threads_max) {
 		coredump_advise_grow(COREDUMP_THREADS, slot + 1);
-		if (!thread_open_rows(areas, CTX_BYTES, slot, &areas_opened)) {
+		if (!thread_open_rows(contexts, CTX_BYTES, slot, &contexts_opened)) {
 			ctp_store32(&tr->region.threads[slot].life, CTP_THREAD_FREE);
 			slot = tr->region.threads_max;
 		}
@@ -210,7 +210,7 @@ struct thread_ctx *thread_start(void)
 		say_debug("thread %u is not recorded: no room for it", own_tid());
 		return NULL;
 	}
-	struct thread_ctx *g = (struct thread_ctx *)(areas + (uint64_t)slot * CTX_BYTES);
+	struct thread_ctx *g = (struct thread_ctx *)(contexts + (uint64_t)slot * CTX_BYTES);
 	memset(g, 0, sizeof(*g));
 	g->stack_top = (uint64_t)g + CTX_BYTES - 64;
 	g->slot = slot;
@@ -255,7 +255,7 @@ struct thread_ctx *thread_again(void)
 {
 	struct thread_ctx *g = cpu_self();
 	starting = false;
-	madvise(areas, areas_bytes, MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
+	madvise(contexts, contexts_bytes, MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
 	if (g)
 		g->stack_top = (uint64_t)g + CTX_BYTES - 64;
 	return g;

@@ -5,7 +5,7 @@
 
 #include "preload/guest/guest.h"
 
-// Makes room for the areas and notes in `e` where they lie. `top`: an address
+// Makes room for the thread contexts and notes in `e` where they are. `top`: an address
 // above all frames of the main thread's stack. 0, or -1 and nothing is kept.
 int thread_init(struct ctp_ext *e, uint64_t top);
 
@@ -16,7 +16,7 @@ bool thread_open_rows(void *rows, uint64_t each, uint32_t row, uint32_t *opened)
 // An address above all frames of the calling thread's own stack.
 uint64_t thread_top(void);
 
-// In a forked child that is to be traced, too: forgets all areas. The caller's old one, of which
+// In a forked child that is to be traced, too: forgets all contexts. The caller's old one, of which
 // only the private stack is good; NULL if it had none.
 struct thread_ctx *thread_again(void);
 
