@@ -81,7 +81,7 @@ static int say_core(const char *path, int e, const char *why)
 	return EXIT_USAGE;
 }
 
-// A process that ended midway is told from one that cannot be read.
+// Distinguishes a process that ended midway from one that cannot be read.
 static int why_not(const struct found *f, int e)
 {
 	struct found now;

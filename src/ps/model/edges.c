@@ -216,7 +216,7 @@ static int note(struct edges *e, uint64_t word)
 
 int edges_find_cycles(struct edges *e)
 {
-	size_t *walk = calloc(e->n + 1, sizeof(*walk)); // of edges: in which walk it was met
+	size_t *walk = calloc(e->n + 1, sizeof(*walk)); // of edges: in which walk it was visited
 	int error = walk ? 0 : -ENOMEM;
 	for (size_t i = 0; !error && i < e->n; i++) {
 		const struct edge *at = e->v[i].only ? &e->v[i] : NULL;

@@ -56,7 +56,7 @@ const struct coroutine *report_find(const struct report *r, uint64_t id); // of 
 // The innermost frame of the program's own in a recorded stack, or NULL.
 const struct symbols_frame *report_own_frame(const struct report *r, uint32_t recorded);
 const char *report_state(const struct coroutine *c); // "suspended", "created", "running", "finished", "destroyed"
-const char *report_status(const struct coroutine *c); // the same, with "ready" and "pooled" told apart
+const char *report_status(const struct coroutine *c); // the same, with "ready" and "pooled" distinguished
 const struct threads_one *report_thread(const struct report *r, const struct coroutine *c); // that runs it, or NULL
 
 int text_write(FILE *to, const struct report *r, bool color); // 0 or -errno

@@ -20,7 +20,7 @@ struct json_common { // zeroed: empty
 	size_t n, capacity;
 };
 
-// `shown`: the stack that is told of it, 0 for none. NULL without memory.
+// `shown`: the stack that is reported of it, 0 for none. NULL without memory.
 const struct json_common_one *json_common_get(struct json_common *m, const struct report *r, const struct coroutine *c,
 					      uint32_t shown);
 void json_common_deinit(struct json_common *m);
