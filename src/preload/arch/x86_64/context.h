@@ -51,7 +51,7 @@ static inline uint64_t jmpbuf_word(const void *env, int n)
 static inline uint64_t jmpbuf_sp(const void *env) { return jmpbuf_word(env, JMPBUF_SP); }
 static inline uint64_t jmpbuf_pc(const void *env) { return jmpbuf_word(env, JMPBUF_PC); }
 
-// Boost.Context saves the leaver on its own stack, this far below where it will
+// Boost.Context saves the outgoing coroutine on its own stack, this far below where it will
 // go on: what the library does today, and where a guess begins (hook_fcontext.c).
 #define FCONTEXT_BYTES 0x40
 

@@ -5,7 +5,7 @@
 // coroutine is suspended just where it says. Then the switch takes about ninety instructions,
 // here, in the order of coroutine.c: the same words of the same tables get the same values. A
 // coroutine that is left at another place, but with a stack that has a name (a server's
-// coroutines wait now to read, now to write), takes sixty more (SHORT_ELSEWHERE). Every other
+// coroutines wait now to read, now to write), takes sixty more (FAST_ELSEWHERE). Every other
 // switch takes the slow path (coroutine.c), which tests all of it again: nothing has been
 // written yet.
 //
@@ -18,7 +18,7 @@
 // rdx. Nothing is written to the program's stack, and rsp does not move.
 
 // r10 = who was found last by that slot, if it is still his, and he has saved himself there.
-.macro SHORT_TARGET slot, long
+.macro FAST_TARGET slot, long
 	imulq $HANDLE_CACHE_FACTOR, \slot, %r10
 	shrq $HANDLE_CACHE_SHIFT, %r10
 	andl handle_cache_mask(%rip), %r10d
@@ -33,7 +33,7 @@
 .endm
 
 // The rest of it, behind the way out: who stands in the second place.
-.macro SHORT_SECOND slot, long
+.macro FAST_SECOND slot, long
 18:	imulq $HANDLE_CACHE_FACTOR, \slot, %r10
 	shrq $HANDLE_CACHE_SHIFT, %r10
 	xorl $8, %r10d
@@ -45,10 +45,10 @@
 	jmp \long
 .endm
 
-// The leaver stands where it stood, all of whose words that matter are as they were
+// The outgoing coroutine is where it was the time before, all of whose words that matter are as they were
 // (stacks.h): so its stack is the same. rdx, rax are changed. It stands `above` the register
 // `base`, and goes on at `pc`.
-.macro SHORT_STACK pc=(%rsp), above=8, base=%rsp
+.macro FAST_STACK pc=(%rsp), above=8, base=%rsp
 	movq STATE_LAST(%rcx), %r9
 	movq \pc, %rax
 	cmpq %rax, CANDIDATE_PLAIN(%r9)
@@ -64,7 +64,7 @@
 .endm
 
 // Whether all that candidate r9 depends on but its place is so: else `no`. rdx, rax are changed.
-.macro SHORT_HOLDS no, above=8, base=%rsp, fp=%rbp
+.macro FAST_HOLDS no, above=8, base=%rsp, fp=%rbp
 	cmpb $0, CANDIDATE_FP(%r9)
 	je 21f
 	movq \fp, %rax
@@ -93,17 +93,17 @@
 .endm
 
 // The rest of it, behind the way out: where frames were told by frame pointers, too.
-.macro SHORT_STACK_FP above=8, base=%rsp, fp=%rbp
+.macro FAST_STACK_FP above=8, base=%rsp, fp=%rbp
 12:	cmpq %rax, CANDIDATE_PC(%r9)
 	jne 30f
-	SHORT_HOLDS 30f, \above, \base, \fp
+	FAST_HOLDS 30f, \above, \base, \fp
 	jmp 16b
 .endm
 
-// The leaver stands elsewhere than the time before, was called from elsewhere, or saves itself elsewhere (`slot`;
+// The outgoing coroutine is at another place than the time before, was called from elsewhere, or saves itself elsewhere (`slot`;
 // rdi is changed). The candidate by which stacks_id would name its stack; and it is known already that one goes on
 // from where it had left before.
-.macro SHORT_ELSEWHERE how, long, slot, pc=(%rsp), above=8, base=%rsp, fp=%rbp
+.macro FAST_ELSEWHERE how, long, slot, pc=(%rsp), above=8, base=%rsp, fp=%rbp
 30:
 .if \how == HOW_FCONTEXT || \how == HOW_ONTOP
 	leaq 8(%rsp), %rax
@@ -135,7 +135,7 @@
 	movq CTX_DEPTH(%r11), %rax
 	cmpq %rax, CANDIDATE_DEPTH(%r9)
 	jne 31b
-	SHORT_HOLDS 31b, \above, \base, \fp
+	FAST_HOLDS 31b, \above, \base, \fp
 	cmpq %r9, STATE_LAST(%rcx)	// it saves itself elsewhere, no more
 	je 33f
 	movl STATE_STACK(%rcx), %edx
@@ -169,8 +169,8 @@
 35:
 .endm
 
-// Where the leaver stands by now. r9 is the candidate in between.
-.macro SHORT_MOVED how
+// Where the outgoing coroutine is now. r9 is the candidate in between.
+.macro FAST_MOVED how
 	movq CTX_CANDIDATE(%r11), %r9
 	cmpq %r9, STATE_LAST(%rcx)
 	movb $\how, STATE_HOW(%rcx)
@@ -194,9 +194,9 @@
 .endm
 
 // It is written down. rdi is changed, and is afterwards STATE_SLOT(\again). r9 is the thread,
-// rdx the time, rdi what becomes the record's second word, rax the leaver's new `turn`, then where the record goes.
+// rdx the time, rdi what becomes the record's second word, rax the outgoing coroutine's new `turn`, then where the record goes.
 // From elsewhere: by CTX_CANDIDATE.
-.macro SHORT_WRITE how, again, long, elsewhere=0
+.macro FAST_WRITE how, again, long, elsewhere=0
 	movq CTX_THREAD(%r11), %r9
 	addq $(TURN_CHANGE + TURN_RUNNING - TURN_SUSPENDED), %r8
 	testl $TURN_TOLD_LOW, %r8d	// one of 2^16 may have to be told in full
@@ -230,7 +230,7 @@
 .endif
 	movq %rdx, STATE_SINCE(%rcx)
 .if \elsewhere
-	SHORT_MOVED \how
+	FAST_MOVED \how
 .else
 	movw $(\how + HOW_AGAIN), STATE_HOW(%rcx)
 .endif
@@ -275,7 +275,7 @@
 .endm
 
 // The rest of it, behind the way out: an id too far off for a record in one slot, unless it is the thread's own stack.
-.macro SHORT_NATIVE again, long
+.macro FAST_NATIVE again, long
 41:	movq THREAD_NEAR(%r9), %rdi
 	shrq $RECORD_ID_BITS, %rdi
 	jnz 42f				// a reader must be told more (CTP_NEAR_*)
@@ -288,10 +288,10 @@
 .endm
 
 // swapcontext(rdi = where it saves itself, rsi = whom it enters)
-.macro SHORT_SWAP long
+.macro FAST_SWAP long
 	cmpq $0, CTX_SLICE(%r11)
 	jne \long
-	SHORT_TARGET %rsi, \long
+	FAST_TARGET %rsi, \long
 	movq CONTEXT_SP(%rsi), %rax
 	prefetcht0 (%rax)
 	prefetcht0 CONTEXT_FPREGS(%rsi)
@@ -303,17 +303,17 @@
 	leaq 8(%rsp), %rax
 	cmpq %rax, STATE_SP(%rcx)
 	jne 30f
-	SHORT_STACK
-	SHORT_WRITE HOW_SWAP, %rcx, \long
+	FAST_STACK
+	FAST_WRITE HOW_SWAP, %rcx, \long
 .endm
 
 // jump_fcontext(rdi = whom it enters, rsi), ontop_fcontext(rdi, rsi, rdx). Who saved himself at rdi
 // did so by one of these: so it is no other's function that has more arguments.
-.macro SHORT_FCONTEXT how, long
+.macro FAST_FCONTEXT how, long
 	cmpq $0, CTX_SLICE(%r11)
 	jne \long
 	prefetcht0 (%rdi)		// he stands there
-	SHORT_TARGET %rdi, \long
+	FAST_TARGET %rdi, \long
 .if \how == HOW_ONTOP
 	movq %rdx, CTX_ARGUMENT(%r11)
 .endif
@@ -324,11 +324,11 @@
 	subq fcontext_bytes(%rip), %rax
 	cmpq %rax, STATE_SLOT(%rcx)
 	jne 17f
-	SHORT_STACK
-	SHORT_WRITE \how, %r10, 17f
+	FAST_STACK
+	FAST_WRITE \how, %r10, 17f
 .endm
 
-.macro SHORT_FCONTEXT_LONG how, long
+.macro FAST_FCONTEXT_LONG how, long
 17:	movq STATE_SLOT(%r10), %rdi
 .if \how == HOW_ONTOP
 	movq CTX_ARGUMENT(%r11), %rdx
@@ -336,12 +336,12 @@
 	jmp \long
 .endm
 
-// longjmp(rdi = whom it enters, rsi) and its like. The leaver's place and registers are those of its own save,
+// longjmp(rdi = whom it enters, rsi) and its like. The outgoing coroutine's place and registers are those of its own save,
 // the one thing that happened in this slice. (It calls an ordinary function: xmm0 to xmm2 are free.)
-.macro SHORT_JUMP long
+.macro FAST_JUMP long
 	cmpq $SLICE_KEEPS, CTX_SLICE(%r11)
 	jne \long
-	SHORT_TARGET %rdi, \long
+	FAST_TARGET %rdi, \long
 	movq JMPBUF_SP(%rdi), %rax
 	rorq $JMPBUF_ROTATE, %rax
 	xorq %fs:JMPBUF_GUARD, %rax
@@ -363,16 +363,16 @@
 	jne 30f
 	cmpq %rdi, STATE_SP(%rcx)
 	jne 30f
-	SHORT_STACK CTX_SAVED_PC(%r11), 0, %rdi
-	SHORT_WRITE HOW_JUMP, %r10, 17f
+	FAST_STACK CTX_SAVED_PC(%r11), 0, %rdi
+	FAST_WRITE HOW_JUMP, %r10, 17f
 .endm
 
-.macro SHORT_JUMP_LONG long
+.macro FAST_JUMP_LONG long
 17:	movq STATE_SLOT(%r10), %rdi
 	jmp \long
 .endm
 
-.macro SHORT_OUT how, name
+.macro FAST_OUT how, name
 .if \how == HOW_ONTOP
 	movq CTX_ARGUMENT(%r11), %rdx
 .endif
@@ -383,38 +383,38 @@
 // All of it: goes to real_<name>, or to `long` with all arguments as they were.
 .macro SHORT how, name, long
 .if \how == HOW_SWAP
-	SHORT_SWAP \long
-	SHORT_OUT \how, \name
-	SHORT_SECOND %rsi, \long
-	SHORT_STACK_FP
-	SHORT_NATIVE %rcx, \long
-	SHORT_ELSEWHERE \how, 17f, %rdi
-	SHORT_WRITE \how, %rcx, 17f, 1
-	SHORT_OUT \how, \name
-	SHORT_NATIVE %rcx, 17f
+	FAST_SWAP \long
+	FAST_OUT \how, \name
+	FAST_SECOND %rsi, \long
+	FAST_STACK_FP
+	FAST_NATIVE %rcx, \long
+	FAST_ELSEWHERE \how, 17f, %rdi
+	FAST_WRITE \how, %rcx, 17f, 1
+	FAST_OUT \how, \name
+	FAST_NATIVE %rcx, 17f
 17:	movq CTX_SAVES_AT(%r11), %rdi
 	jmp \long
 .elseif \how == HOW_JUMP
-	SHORT_JUMP \long
-	SHORT_OUT \how, \name
-	SHORT_SECOND %rdi, \long
-	SHORT_STACK_FP 0, %rdi, CTX_SAVED_FP(%r11)
-	SHORT_NATIVE %r10, 17f
-	SHORT_ELSEWHERE \how, 17f, CTX_SAVED_SLOT(%r11), CTX_SAVED_PC(%r11), 0, %rdi, CTX_SAVED_FP(%r11)
-	SHORT_WRITE \how, %r10, 17f, 1
-	SHORT_OUT \how, \name
-	SHORT_NATIVE %r10, 17f
-	SHORT_JUMP_LONG \long
+	FAST_JUMP \long
+	FAST_OUT \how, \name
+	FAST_SECOND %rdi, \long
+	FAST_STACK_FP 0, %rdi, CTX_SAVED_FP(%r11)
+	FAST_NATIVE %r10, 17f
+	FAST_ELSEWHERE \how, 17f, CTX_SAVED_SLOT(%r11), CTX_SAVED_PC(%r11), 0, %rdi, CTX_SAVED_FP(%r11)
+	FAST_WRITE \how, %r10, 17f, 1
+	FAST_OUT \how, \name
+	FAST_NATIVE %r10, 17f
+	FAST_JUMP_LONG \long
 .else
-	SHORT_FCONTEXT \how, \long
-	SHORT_OUT \how, \name
-	SHORT_SECOND %rdi, \long
-	SHORT_STACK_FP
-	SHORT_NATIVE %r10, 17f
-	SHORT_ELSEWHERE \how, 17f
-	SHORT_WRITE \how, %r10, 17f, 1
-	SHORT_OUT \how, \name
-	SHORT_NATIVE %r10, 17f
-	SHORT_FCONTEXT_LONG \how, \long
+	FAST_FCONTEXT \how, \long
+	FAST_OUT \how, \name
+	FAST_SECOND %rdi, \long
+	FAST_STACK_FP
+	FAST_NATIVE %r10, 17f
+	FAST_ELSEWHERE \how, 17f
+	FAST_WRITE \how, %r10, 17f, 1
+	FAST_OUT \how, \name
+	FAST_NATIVE %r10, 17f
+	FAST_FCONTEXT_LONG \how, \long
 .endif
 .endm
