@@ -10,5 +10,5 @@
 #define RELEASED_BLOCK (1ULL << 32) // by free, of one allocation
 
 // Control is about to pass to s, which runs or lives no more. g->current is still the
-// leaver, and its state says where it left. In the table before it happens.
+// outgoing coroutine, and its state says where it left. In the table before it happens.
 void bad_resume_find(struct thread_ctx *g, struct ctp_state *s);

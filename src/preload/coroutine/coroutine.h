@@ -46,11 +46,11 @@ bool coroutine_any(void);
 // how far down its stack goes is not known.
 struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
 
-// Control is about to pass from g->current to `to`. `slot`: where the leaver
-// saves itself now (swapcontext, Boost.Context). g->regs holds the leaver's registers.
+// Control is about to pass from g->current to `to`. `slot`: where the outgoing coroutine
+// saves itself now (swapcontext, Boost.Context). g->regs holds the outgoing coroutine's registers.
 void coroutine_switch(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how, uint64_t slot);
 
-// The same where the leaver saved itself before (setcontext, longjmp), if at all:
+// The same where the outgoing coroutine saved itself before (setcontext, longjmp), if at all:
 // else it is gone for good.
 void coroutine_leave(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how);
 

@@ -41,7 +41,7 @@ static void grow(uint64_t n)
 	ctp_store32(&growing, 0);
 }
 
-// Is it found here still? Who leaves at another depth each time has an entry for each handle.
+// Is it found here still? A coroutine that is suspended at another depth each time has an entry for each handle.
 static bool lives(const struct ctp_state *s, struct ctp_state **first)
 {
 	uint64_t apart = (uint64_t)handle_cache_place(s->slot) ^ (uint64_t)first;

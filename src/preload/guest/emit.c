@@ -137,7 +137,7 @@ void emit_end(struct thread_ctx *g)
 }
 
 // --flight: goes on in another chunk, from a number that is a chunk's first. A reader of that one
-// alone does not know who leaves next.
+// alone does not know which coroutine is outgoing next.
 static bool next_chunk(struct thread_ctx *g, uint64_t now)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
@@ -160,7 +160,7 @@ static bool next_chunk(struct thread_ctx *g, uint64_t now)
 }
 
 // The ring is as far as is known full. If it really is, the record is lost, and a reader does
-// not know who leaves next.
+// not know which coroutine is outgoing next.
 static __attribute__((noinline)) bool make_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 {
 	uint64_t head = ctp_ring_head(g->thread);
@@ -169,7 +169,7 @@ static __attribute__((noinline)) bool make_room(struct thread_ctx *g, unsigned s
 	if (ctp_tracer->block && !ctp_tracer->flight) {
 		if (emit_wait(is_room, &(struct room){g, head, slots}))
 			return true;
-		ctp_tracer->block = exit_silent(); // it waited in vain, or may not wait now
+		ctp_tracer->block = exit_silent(); // no room came, or it may not wait now
 	}
 	ctp_ring_drop(g->thread);
 	ctp_ring_unsure(g->thread, CTP_NEAR_UNSURE);

@@ -23,7 +23,7 @@ void emit_end(struct thread_ctx *g); // the thread's last record has been made
 struct emit_switch {
 	uint64_t now, from, from_n, to, to_n;
 	unsigned how;
-	uint32_t stack; // the leaver's
+	uint32_t stack; // the outgoing coroutine's
 };
 
 // In two slots, or into a ring that is full by what is known.

@@ -83,10 +83,10 @@ struct thread_ctx {
 	uint64_t vfork_pc;  // where vfork was called
 	// The fast path's own
 	uint64_t argument; // a register
-	const struct candidate *candidate; // what names the leaver's stack, at
+	const struct candidate *candidate; // what names the outgoing coroutine's stack, at
 	uint64_t depth;                    // this one
 	const struct ctp_site *sites;      // ctp_region.sites
-	uint64_t saves_at; // the leaver's slot
+	uint64_t saves_at; // the outgoing coroutine's slot
 
 	uint64_t slice_fresh;
 	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (handle_cache.c)
@@ -172,7 +172,7 @@ void memory_init(void); // the region is a fresh one
 
 // ---------------------------------------------------------------- fds.c offers
 
-// Called by coroutine.c while the leaver's state is being written: puts the
+// Called by coroutine.c while the outgoing coroutine's state is being written: puts the
 // slice's waits into `s` (waits, nwaits, flags) and links them from the fds.
 void fds_suspend(struct thread_ctx *g, struct ctp_state *s);
 // Called when `s`, which had waits, goes on.

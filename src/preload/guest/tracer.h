@@ -17,7 +17,7 @@ struct tracer {
 	bool flight;       // --flight
 	bool no_free;
 	bool base;         // cpu_base may be asked
-	bool no_engine;    // it let a thread wait in vain for a slot
+	bool no_engine;    // a thread waited for a slot and got none
 	uint64_t chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
 	uint32_t pid;
 	uint32_t exiting;  // exit handlers may be running (exit.h)
