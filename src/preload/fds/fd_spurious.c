@@ -15,7 +15,7 @@ enum { SPURIOUS_MANY = 100, HERD_LEAST = 4 };
 
 // ------------------------------------------------------------- a herd
 
-// ctp_fd.herd: coroutines woken in vain | served << 16, in this round; rounds so far that were
+// ctp_fd.herd: coroutines with a spurious wakeup | served << 16, in this round; rounds so far that were
 // herds << 24; rounds << 40. A round has one who is served at most; the next one begins another.
 #define HERD_VAIN(h) ((uint32_t)(h) & 0xffff)
 #define HERD_SERVED(h) ((uint32_t)((h) >> 16) & 0xff)

@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) bool try(struct ctp_fd *e, uint32_t
 }
 
 // A holder that lost its CPU on a crowded machine needs milliseconds: each further try is a nap, by a futex
-// that nobody wakes. Once that was in vain nobody naps again.
+// that nobody wakes. Once that has not helped, nobody naps again.
 static __attribute__((noinline, cold)) bool take_late(struct ctp_fd *e)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};

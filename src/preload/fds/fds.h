@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *
 // hint, of an entry: whether that coroutine is suspended and waits for fd#gen itself.
 bool fd_waits_for(uint64_t hint, int fd, uint32_t gen);
 
-// ------------------------------------------- woken in vain (fd_spurious.c)
+// ------------------------------------------- spurious wakeups (fd_spurious.c)
 
 // The guest's own words of a state (bad_resume.h has those before).
 void spurious_suspends(struct thread_ctx *g, struct ctp_state *s); // after EAGAIN; its time and stack are known
