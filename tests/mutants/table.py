@@ -241,6 +241,27 @@ m("if (!image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen))", "if (0)", "who
 m("g->oldest = s->since < g->oldest->since ? s : g->oldest;", "", "the first of a group is the oldest")
 m("group_by_key(r, m, s, s->stack) << 1 | live;", "group_by_key(r, m, s, s->stack) << 1;", "a group holds live and parked ones")
 
+m = of("src/analyze/case/results.c", "unit:results")
+m("	if (c->proof.verdict == VERDICT_NONE)\n		return 0;", "", "a case without a verdict counts")
+m("c->pass->waits && c->about.state &&", "c->about.state &&", "that a coroutine ran undoes what is said of something else")
+m("	return c->proof.verdict == VERDICT_PROVEN ? results_ran_again(f, c->id) : 0;", "	return 0;", "a proof that came to nothing is not said")
+m = of("src/analyze/case/case.c", "unit:results")
+m("at && c->events[at - 1].ns > e.ns;", "at && c->events[at - 1].ns >= e.ns;", "of two events at once the later one comes first")
+m("	if (!ticks || c->nevents == CASE_EVENTS)", "	if (c->nevents == CASE_EVENTS)", "an event of which the time is not known is the first")
+m("s->life == CTP_SUSPENDED && shot > since ?", "shot > since ?", "one that runs has been suspended for long")
+
+m = of("src/analyze/pass/cycle_ends.c", "unit:cycle_ends")
+m("	if (one & CTP_FD_SEVERAL)", "	if (0)", "several users are one")
+m("*who && *who != one ? CYCLE_NOBODY : one;", "one;", "of two users the last one counts")
+m("wrote ? e->fd->last_out : e->fd->last_in);", "e->fd->last_out);", "who reads is who writes")
+m("	also(&who, sitter(c, other));\n", "", "who waits at the other end is forgotten")
+m("counter ? f->desc : f->peer_desc,", "f->peer_desc,", "an eventfd has another end")
+
+m = of("src/analyze/report/filter.c", "unit:filter")
+m("return !strcmp(rule, print) || !strcmp(rule, f->pass->rule);", "return !strcmp(rule, print);", "a rule alone suppresses nothing")
+m("	return (!strcmp(rule, f->pass->rule) || !strcmp(rule, \"*\")) &&", "	return", "a line suppresses what another rule says")
+m("if (r->nfindings == before && !is_comment(line))", "if (r->nfindings == before)", "a comment matched nothing")
+
 m = of("src/analyze/report/group_by.c", "unit:group_by")
 m("key = (key ^ (uint64_t)c->about.image->index << 48) + 1;", "key += 1;", "groups of two processes are one")
 m("!s->creator && !(s->flags & CTP_STATE_FOREIGN) &&", "!s->creator &&", "one that nobody saw made has a creator")
