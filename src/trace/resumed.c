@@ -33,7 +33,7 @@ static int by_stack(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void look_at(struct looking *l, const struct ctp_event *e)
+static void inspect_record(struct looking *l, const struct ctp_event *e)
 {
 	struct resumed key = { .stack = e->stack };
 	struct resumed *is = l->n && e->kind == CTP_EV_SWITCH ? bsearch(&key, l->v, l->n, sizeof(key), by_stack) : NULL;
@@ -47,7 +47,7 @@ static void look_at(struct looking *l, const struct ctp_event *e)
 }
 
 // Events are made of few: most records are of a stack that nobody asks for.
-static void look_at_slots(struct looking *l, struct ctp_cursor *c, const struct ctp_record *r, size_t n)
+static void inspect_slots(struct looking *l, struct ctp_cursor *c, const struct ctp_record *r, size_t n)
 {
 	for (size_t i = 0; i < n;) {
 		struct ctp_event e;
@@ -57,7 +57,7 @@ static void look_at_slots(struct looking *l, struct ctp_cursor *c, const struct 
 		}
 		unsigned took = ctp_record_read(c, r + i, n - i, &e);
 		if (took)
-			look_at(l, &e);
+			inspect_record(l, &e);
 		i += took ? took : 1;
 	}
 }
@@ -74,7 +74,7 @@ static int one_stream(const struct world *w, struct looking *l, const struct wor
 		return r;
 	while (l->unseen && (r = stream_slots(reader, &p, &slots, &n, &cursor)) > 0) {
 		if (p->stream_id == STREAM_THREADS)
-			look_at_slots(l, cursor, slots, n);
+			inspect_slots(l, cursor, slots, n);
 		world_progress(w, l->done += n * sizeof(struct ctp_record), l->total);
 	}
 	stream_close(reader);

@@ -105,7 +105,7 @@ struct crew {
 	uint64_t done, total; // bytes
 };
 
-static void tell(struct crew *c, uint64_t bytes)
+static void progress(struct crew *c, uint64_t bytes)
 {
 	pthread_mutex_lock(&c->lock);
 	c->done += bytes;
@@ -137,13 +137,13 @@ static int count_packets(struct crew *c, struct world_stream *s, struct stream_r
 		s->has_stations |= stations;
 		untold += n * (stations ? sizeof(struct stream_station) : sizeof(struct ctp_record));
 		if (untold >= TELL_BYTES) {
-			tell(c, untold);
+			progress(c, untold);
 			untold = 0;
 		}
 		if (r < 0)
 			break;
 	}
-	tell(c, untold);
+	progress(c, untold);
 	return r;
 }
 

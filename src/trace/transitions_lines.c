@@ -72,7 +72,7 @@ static bool count(struct ctp_merge_entity *e, const struct ctp_jsonl_line *line,
 }
 
 // from, to: NULL, that side is not told.
-static int tell(struct transitions_lines *l, uint32_t stream, const struct ctp_jsonl_line *from, const struct ctp_jsonl_line *to)
+static int emit(struct transitions_lines *l, uint32_t stream, const struct ctp_jsonl_line *from, const struct ctp_jsonl_line *to)
 {
 	const struct ctp_jsonl_line *first = from ? from : to;
 	struct transition m = { .kind = first->is_station ? CTP_EV_STATION : CTP_EV_SWITCH, .tid = first->tid, .stream = stream,
@@ -106,16 +106,16 @@ static int tell(struct transitions_lines *l, uint32_t stream, const struct ctp_j
 }
 
 // Tells the one side that waits for another.
-static int tell_waiting(struct transitions_lines *l)
+static int emit_waiting(struct transitions_lines *l)
 {
 	bool has = l->has_left;
 	l->has_left = false;
-	return has ? tell(l, UINT32_MAX, &l->left, NULL) : 0;
+	return has ? emit(l, UINT32_MAX, &l->left, NULL) : 0;
 }
 
 int transitions_lines_end(struct transitions_lines *l)
 {
-	int r = tell_waiting(l);
+	int r = emit_waiting(l);
 	for (size_t i = 0; !r && l->left_over && i < l->n; i++)
 		l->left_over(l->arg, &l->items[i]);
 	return r;
@@ -126,11 +126,11 @@ int transitions_lines_take(struct transitions_lines *l, uint32_t stream, const s
 	bool pair = l->has_left && line->is_active && !line->is_station && line->ts == l->left.ts && line->tid == l->left.tid;
 	if (pair) {
 		l->has_left = false;
-		return tell(l, stream, &l->left, line);
+		return emit(l, stream, &l->left, line);
 	}
-	int r = tell_waiting(l);
+	int r = emit_waiting(l);
 	if (r || line->is_active || line->is_station)
-		return r ? r : tell(l, stream, line->is_active ? NULL : line, line->is_active ? line : NULL);
+		return r ? r : emit(l, stream, line->is_active ? NULL : line, line->is_active ? line : NULL);
 	l->left = *line;
 	l->has_left = true;
 	return 0;

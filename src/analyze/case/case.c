@@ -70,7 +70,7 @@ void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char 
 }
 
 // What the timeline ends with: the looks, which are no ticks of the trace's.
-static void last_look(struct verdict_case *c, struct results *f)
+static void final_inspection(struct verdict_case *c, struct results *f)
 {
 	const struct suspect *s = &c->about;
 	uint64_t ns = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
@@ -85,7 +85,7 @@ static void last_look(struct verdict_case *c, struct results *f)
 			results_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed", c->id) };
 }
 
-static void tell_actor(struct verdict_case *c, const struct ctp_cand *cand, struct results *f)
+static void add_actor(struct verdict_case *c, const struct ctp_cand *cand, struct results *f)
 {
 	const char *call = words_call(cand->call);
 	c->actor = (struct case_party){
@@ -137,8 +137,8 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	case_event(c, s->state->since, c->id, c->fd < 0 ? "suspends" :
 		   results_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
 	if (s->cand)
-		tell_actor(c, s->cand, f);
-	last_look(c, f);
+		add_actor(c, s->cand, f);
+	final_inspection(c, f);
 }
 
 bool case_complete(const struct world *w, const struct image *m)

@@ -26,8 +26,8 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	case_of_wait(&c, pass, s, out);
 	c.proof = proof;
 	const struct ctp_fd *fd = c.fd < 0 ? NULL : image_fd(s->image, c.fd);
-	if (terms->tell)
-		terms->tell(&c, fd && fd->gen == c.gen ? fd : NULL, out);
+	if (terms->describe)
+		terms->describe(&c, fd && fd->gen == c.gen ? fd : NULL, out);
 	return results_add(out, &c);
 }
 

@@ -12,7 +12,7 @@ struct stuck_terms {
 	// o->verdict is SUSPECT: nothing stands against it. Returns how sure that is.
 	enum verdict (*conclude)(const struct suspect *s, const struct obligations *o);
 	// Adds what the rule alone knows; may be NULL. fd: the descriptor's entry, or NULL.
-	void (*tell)(struct verdict_case *c, const struct ctp_fd *fd, struct results *out);
+	void (*describe)(struct verdict_case *c, const struct ctp_fd *fd, struct results *out);
 };
 
 int stuck_run(const struct pass *pass, const struct world *w, struct results *out, const struct stuck_terms *terms);

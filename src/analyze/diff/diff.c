@@ -62,7 +62,7 @@ const char *diff_word(const struct diff_finding *f)
 
 // --------------------------------------------------------------------- sites
 
-static void tell(const struct frames *f, char *buf, size_t bytes)
+static void name_places(const struct frames *f, char *buf, size_t bytes)
 {
 	size_t at = 0, told = 0;
 	char name[160];
@@ -108,7 +108,7 @@ static struct diff_site *site_of(struct diff *d, int side, const struct image *m
 	at = idmap_get(&d->by_site, names);
 	if (at == IDMAP_NONE) {
 		at = (uint32_t)d->nsites;
-		tell(&f, where, sizeof(where));
+		name_places(&f, where, sizeof(where));
 		*e = GROW(d->sites, d->nsites, d->sites_capacity);
 		if (!*e)
 			*e = idmap_set(&d->by_site, names, at);

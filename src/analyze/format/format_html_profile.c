@@ -127,7 +127,7 @@ static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], si
 	return a;
 }
 
-static json_t *told(struct html *h, struct profile *p)
+static json_t *profile_json(struct html *h, struct profile *p)
 {
 	struct sites_out o = { .h = h, .p = p, .names = json_array(), .places = json_object() };
 	uint64_t left_out[PROFILE_WEIGHTS] = { 0 };
@@ -148,7 +148,7 @@ json_t *html_profile(struct html *h, const char *symfs)
 	if (!h->report->world->events && h->report->world->form != WORLD_CORE)
 		return json_null();
 	int e = profile_make(&p, h->report->world, symfs, false);
-	json_t *o = e ? json_null() : told(h, &p);
+	json_t *o = e ? json_null() : profile_json(h, &p);
 	if (!e)
 		profile_deinit(&p);
 	h->error = e == -ENOMEM ? e : h->error;

@@ -157,7 +157,7 @@ static json_t *groups(const struct html *h, const struct timeline *t)
 	return a;
 }
 
-static json_t *told(const struct html *h, const struct timeline *t)
+static json_t *timeline_json(const struct html *h, const struct timeline *t)
 {
 	json_t *threads = json_array();
 	for (size_t i = 0; i < t->nthreads; i++)
@@ -173,7 +173,7 @@ json_t *html_timeline(struct html *h)
 {
 	struct timeline *t = calloc(1, sizeof(*t));
 	int e = t ? timeline_make(t, h->report) : -ENOMEM;
-	json_t *o = e || t->unread || !t->nthreads ? json_null() : told(h, t);
+	json_t *o = e || t->unread || !t->nthreads ? json_null() : timeline_json(h, t);
 	if (t)
 		timeline_deinit(t);
 	free(t);

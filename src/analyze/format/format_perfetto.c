@@ -254,7 +254,7 @@ static struct sequence *open_event(struct out *o, const struct tracks_thread *th
 }
 
 // A text that comes up for the first time in its sequence: from now on a number says it.
-static uint64_t tell_text(struct out *o, struct idmap *known, unsigned field, uint64_t key, const char *text)
+static uint64_t intern_text(struct out *o, struct idmap *known, unsigned field, uint64_t key, const char *text)
 {
 	uint32_t iid = (uint32_t)known->n + 1;
 	if (idmap_set(known, key, iid))
@@ -270,7 +270,7 @@ static void put_name(struct out *o, struct sequence *s, uint64_t key, const char
 {
 	uint64_t iid = idmap_get(&s->names, key);
 	if (iid == IDMAP_NONE)
-		iid = tell_text(o, &s->names, INTERNED_NAMES, key, text);
+		iid = intern_text(o, &s->names, INTERNED_NAMES, key, text);
 	protobuf_uint(&o->packets, EVENT_NAME_IID, iid);
 }
 
@@ -307,7 +307,7 @@ static void put_known_note(struct out *o, struct sequence *s, enum annotation a,
 {
 	uint64_t key = (uint64_t)of << 56 | id, iid = idmap_get(&s->texts, key);
 	if (iid == IDMAP_NONE)
-		iid = tell_text(o, &s->texts, INTERNED_TEXTS, key, text);
+		iid = intern_text(o, &s->texts, INTERNED_TEXTS, key, text);
 	size_t note = open_note(o, s, a);
 	protobuf_uint(&o->packets, 17, iid);
 	protobuf_end(&o->packets, note);

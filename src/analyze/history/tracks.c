@@ -143,7 +143,7 @@ static void end_run(struct tracks *t, struct tracks_thread *th, struct tracks_co
 }
 
 // A slice on the thread's track that is known as a whole.
-static void tell_whole(struct tracks *t, const struct tracks_thread *th, enum tracks_what what, uint64_t since, uint64_t ns)
+static void emit_whole(struct tracks *t, const struct tracks_thread *th, enum tracks_what what, uint64_t since, uint64_t ns)
 {
 	struct tracks_slice s = { .what = what, .thread = th, .since_ns = since, .ns = ns, .fd = -1 };
 	t->sink->begins(t->arg, &s);
@@ -159,7 +159,7 @@ static void lose_run(struct tracks *t, struct tracks_thread *th, struct tracks_c
 	if (c)
 		c->last_ns = later(c->last_ns, known);
 	end_run(t, th, c, known, TRACKS_CUT, NULL);
-	tell_whole(t, th, TRACKS_UNKNOWN, known, ns);
+	emit_whole(t, th, TRACKS_UNKNOWN, known, ns);
 	th->last_ns = ns;
 }
 
@@ -282,7 +282,7 @@ static void take_slept(struct tracks *t, const struct transition *m, struct trac
 {
 	uint64_t ticks = m->merged ? m->merged->event.time : 0, ns = later(m->ns, th->last_ns);
 	if (ticks > m->value)
-		tell_whole(t, th, TRACKS_SLEEPS, later(world_ns(t->report->world, ticks - m->value), th->last_ns), ns);
+		emit_whole(t, th, TRACKS_SLEEPS, later(world_ns(t->report->world, ticks - m->value), th->last_ns), ns);
 	th->last_ns = ns;
 }
 

@@ -12,7 +12,7 @@ struct parts {
 	struct idmap rows; // by id
 };
 
-static int tell_part(struct parts *p, const struct tracks_finding *of, const char *role, uint64_t id, uint64_t ns, uint32_t stack)
+static int report_part(struct parts *p, const struct tracks_finding *of, const char *role, uint64_t id, uint64_t ns, uint32_t stack)
 {
 	struct tracks *t = p->t;
 	struct tracks_finding part = *of;
@@ -31,16 +31,16 @@ static int tell_part(struct parts *p, const struct tracks_finding *of, const cha
 }
 
 // Where its coroutine left for the last time (or what it did happened), and what the other one did.
-static int tell_case(struct parts *p, const struct finding *f, size_t k)
+static int report_case(struct parts *p, const struct finding *f, size_t k)
 {
 	const struct verdict_case *c = f->cases[k];
 	const struct world *w = p->t->report->world;
 	const struct ctp_state *s = c->about.state;
 	struct tracks_finding of = { .finding = f, .c = c, .pid = c->about.image->pid, .first = !k };
 	uint64_t since = s ? world_ns(w, s->since) : 0, first = c->nevents ? c->events[0].ns : 0;
-	int r = tell_part(p, &of, c->label ? c->label : "waiting", c->id, first && !c->pass->waits ? first : since, c->stack);
+	int r = report_part(p, &of, c->label ? c->label : "waiting", c->id, first && !c->pass->waits ? first : since, c->stack);
 	if (!r && c->actor.did)
-		r = tell_part(p, &of, c->actor.did, c->actor.id, world_ns(w, c->actor.ticks), c->actor.stack);
+		r = report_part(p, &of, c->actor.did, c->actor.id, world_ns(w, c->actor.ticks), c->actor.stack);
 	return r;
 }
 
@@ -53,7 +53,7 @@ int tracks_tell_findings(struct tracks *t)
 		r = t->coroutines[i].id ? idmap_set(&p.rows, t->coroutines[i].id, (uint32_t)i) : 0;
 	for (size_t i = 0; i < report->nfindings; i++)
 		for (size_t k = 0; !r && k < report->findings[i].n; k++)
-			r = tell_case(&p, &report->findings[i], k);
+			r = report_case(&p, &report->findings[i], k);
 	idmap_deinit(&p.rows);
 	return r;
 }

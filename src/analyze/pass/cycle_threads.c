@@ -163,8 +163,8 @@ static bool went_back(const struct ctp_thread *row, const struct set_thread *t)
 	       row->wait_timeout_ns < 0 && row->switches == t->switches && row->events == t->events;
 }
 
-// The most that may have come to a stop, less those who have not, until no more fall out.
-static void settle(struct knot *k)
+// Begins with all threads that may be stuck, and removes those that are not until nothing changes.
+static void find_stuck(struct knot *k)
 {
 	bool changed = true;
 	for (size_t i = 0; i < k->l->nthreads; i++) {
@@ -349,7 +349,7 @@ static int report(const struct knot *k, size_t at, const struct obligations *pro
 	return results_add(out, &v);
 }
 
-static int tell(struct knot *k, struct results *out)
+static int report_circle(struct knot *k, struct results *out)
 {
 	struct obligations proof = { 0 };
 	int r = 0;
@@ -380,7 +380,7 @@ int cycle_threads(const struct cycle *c, struct results *out)
 	k.discovered = k.stuck + n;
 	k.reported = k.discovered + n;
 	if (!r)
-		settle(&k);
+		find_stuck(&k);
 	for (size_t i = 0; !r && i < n; i++) {
 		if (!k.stuck[i] || k.reported[i] || k.l->threads[i].in != SET_JOIN)
 			continue;
@@ -388,7 +388,7 @@ int cycle_threads(const struct cycle *c, struct results *out)
 		for (size_t m = 0; m < n; m++)
 			k.discovered[m] = false;
 		if (leads(&k, i, i))
-			r = tell(&k, out);
+			r = report_circle(&k, out);
 	}
 	free(k.stuck);
 	free(k.steps);

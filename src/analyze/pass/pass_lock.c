@@ -18,7 +18,7 @@ static const struct slices_item *holder(const struct image *m, uint64_t lock)
 }
 
 // What it slept for decides what is said of it. The pass's own words are for a lock.
-static void tell_kind(struct verdict_case *c, const char *call)
+static void describe_kind(struct verdict_case *c, const char *call)
 {
 	if (!strcmp(call, "pthread_join")) {
 		c->claim = "blocked its thread for the end of another thread";
@@ -49,7 +49,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 			 i->owner_tid ? results_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
 	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by, more, case_slice_others(i, out));
 	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
-	tell_kind(&c, call);
+	describe_kind(&c, call);
 	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by, case_slice_others(i, out));
 	if (held) // by a coroutine that is suspended on the very same thread
 		c.actor = (struct case_party){ .did = "held by", .id = held->coroutine, .stack = held->left };

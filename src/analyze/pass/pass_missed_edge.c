@@ -27,7 +27,7 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_conclude(o, peer_here(s));
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (fd)
 		case_event(c, fd->event_time, 0, results_text(out, "the last event of fd %d#%u", c->fd, c->gen));
@@ -38,7 +38,7 @@ static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, tell };
+	static const struct stuck_terms terms = { conclude, describe };
 	return stuck_run(pass, w, out, &terms);
 }
 

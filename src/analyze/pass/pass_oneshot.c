@@ -17,7 +17,7 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (!fd)
 		return;
@@ -27,7 +27,7 @@ static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, tell };
+	static const struct stuck_terms terms = { conclude, describe };
 	return stuck_run(pass, w, out, &terms);
 }
 

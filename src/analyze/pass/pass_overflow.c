@@ -153,7 +153,7 @@ static int say_unnoted(const struct image *m, struct results *out)
 			    "the program handled or blocked that signal itself, or a stack overflowed where a handler had no other");
 }
 
-static enum verdict look(struct overflow *o, const struct world *w, const struct image *m)
+static enum verdict inspect(struct overflow *o, const struct world *w, const struct image *m)
 {
 	const struct ctp_crash *c = image_crash(m);
 	*o = (struct overflow){ .world = w, .image = m, .crash = c };
@@ -168,7 +168,7 @@ static enum verdict look(struct overflow *o, const struct world *w, const struct
 bool pass_overflowed(const struct world *w, const struct image *m, uint64_t id)
 {
 	struct overflow o;
-	return look(&o, w, m) != VERDICT_NONE && o.state->id == id;
+	return inspect(&o, w, m) != VERDICT_NONE && o.state->id == id;
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
@@ -177,7 +177,7 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 	for (size_t i = 0; !r && i < w->nimages; i++) {
 		const struct image *m = &w->images[i];
 		struct overflow o;
-		enum verdict v = look(&o, w, m);
+		enum verdict v = inspect(&o, w, m);
 		r = o.crash ? say_crash(m, o.crash, out) : say_unnoted(m, out);
 		if (!r && v != VERDICT_NONE)
 			r = add_overflow(pass, &o, v, out);

@@ -18,7 +18,7 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_holds(o, PROOF_P6A) && stuck_holds(o, PROOF_P1) ? VERDICT_LIKELY : VERDICT_NONE;
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	char span[32];
 	(void)fd;
@@ -85,7 +85,7 @@ static int keep_resumed(const struct world *w, struct results *out, size_t from)
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, tell };
+	static const struct stuck_terms terms = { conclude, describe };
 	size_t from = out->ncases;
 	int r = stuck_run(pass, w, out, &terms);
 	return r ? r : keep_resumed(w, out, from);

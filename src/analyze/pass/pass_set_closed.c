@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "ctp/words.h"
 
-static void tell(struct verdict_case *c, const struct suspect *s, struct results *out)
+static void describe(struct verdict_case *c, const struct suspect *s, struct results *out)
 {
 	char events[96], span[32];
 	const struct ctp_wait *w = s->wait;
@@ -41,7 +41,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct res
 	if (proof.verdict == VERDICT_NONE || (proof.verdict == VERDICT_INCONCLUSIVE && ending))
 		return 0;
 	case_of_wait(&c, pass, s, out);
-	tell(&c, s, out);
+	describe(&c, s, out);
 	c.proof = proof;
 	return results_add(out, &c);
 }

@@ -29,7 +29,7 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_conclude(o, own || (fd && !fd->last_out && one_of_many(s, fd)));
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (fd && fd->set_stack)
 		c->actor = (struct case_party){ .did = "set by", .call = "timerfd_settime", .stack = fd->set_stack,
@@ -41,7 +41,7 @@ static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, tell };
+	static const struct stuck_terms terms = { conclude, describe };
 	return stuck_run(pass, w, out, &terms);
 }
 

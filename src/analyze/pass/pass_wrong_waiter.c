@@ -12,7 +12,7 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return VERDICT_SUSPECT;
 }
 
-static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	uint64_t id = fd ? fd->leads & CTP_ID_MASK : 0;
 	const struct ctp_state *other = id ? image_entity(c->about.image, id) : NULL;
@@ -24,7 +24,7 @@ static void tell(struct verdict_case *c, const struct ctp_fd *fd, struct results
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, tell };
+	static const struct stuck_terms terms = { conclude, describe };
 	return stuck_run(pass, w, out, &terms);
 }
 
