@@ -78,7 +78,7 @@ const waits = {
 		const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
 		this.flame.search(words);
 		this.told.textContent = words.length
-			? `${percent(this.flame.results())} of ${this.format(this.flame.root.value)} in what was found`
+			? `${percent(this.flame.found())} of ${this.format(this.flame.root.value)} in what was found`
 			: `all: ${this.format(this.flame.root.value)}. A click on a box shows it alone, another one goes back.`;
 	},
 	drawTimes() {
