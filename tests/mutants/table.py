@@ -262,6 +262,16 @@ m("return !strcmp(rule, print) || !strcmp(rule, f->pass->rule);", "return !strcm
 m("	return (!strcmp(rule, f->pass->rule) || !strcmp(rule, \"*\")) &&", "	return", "a line suppresses what another rule says")
 m("if (r->nfindings == before && !is_comment(line))", "if (r->nfindings == before)", "a comment matched nothing")
 
+m = of("src/analyze/case/case_slice.c", "unit:case_slice")
+m("			if (m->slices.items[i].rule == rule)", "			if (1)", "a line of another rule makes a case")
+m("	if (fd && fd->gen == i->gen) {", "	if (fd) {", "a later generation is the one of which the line speaks")
+m("		complete ? HOLDS_TRUE : HOLDS_OPEN, complete ?", "		HOLDS_TRUE, complete ?", "what was not seen is complete")
+
+m = of("src/analyze/report/describe.c", "unit:describe")
+m("c->proof.verdict < VERDICT_LIKELY && p->suspect", "c->proof.verdict < VERDICT_SUSPECT && p->suspect", "a suspicion is put as a certainty")
+m("(f && (f->gen != gen || f->life == CTP_FD_CLOSED));", "(f && f->life == CTP_FD_CLOSED);", "a generation before this one is open")
+m("(s->waits[i].fd != c->fd || s->waits[i].gen != c->gen))", "s->waits[i].gen)", "the finding's own descriptor is listed twice")
+
 m = of("src/analyze/report/group_by.c", "unit:group_by")
 m("key = (key ^ (uint64_t)c->about.image->index << 48) + 1;", "key += 1;", "groups of two processes are one")
 m("!s->creator && !(s->flags & CTP_STATE_FOREIGN) &&", "!s->creator &&", "one that nobody saw made has a creator")

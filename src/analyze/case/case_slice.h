@@ -17,5 +17,5 @@ int case_slice_each(const struct pass *pass, unsigned rule, const struct world *
 const char *case_slice_others(const struct slices_item *i, struct results *f);
 // "journal+0x8 (0x5560983861a0)", or the address alone.
 const char *case_slice_lock(const struct slices_item *i, struct results *f);
-// "300 ms", as a text of f.
+// "300.0 ms", as a text of f.
 const char *case_slice_span(uint64_t ns, struct results *f);
