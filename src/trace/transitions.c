@@ -117,9 +117,9 @@ static void take(void *arg, const struct ctp_merged *merged)
 	if (e->time >= q->image_until)
 		find_image(k, q, e->time);
 	struct transition m = { .kind = e->kind, .how = e->how, .from_gap = merged->from_gap, .to_gap = merged->to_gap,
-			  .tid = merged->tid, .stream = q->stream, .ns = world_ns(k->w, e->time), .image = q->image,
-			  .from = merged->from, .to = merged->to, .from_n = merged->from_n, .to_n = merged->to_n,
-			  .stack = e->stack, .a = e->a, .b = e->b, .value = e->value, .merged = merged };
+				.tid = merged->tid, .stream = q->stream, .ns = world_ns(k->w, e->time), .image = q->image,
+				.from = merged->from, .to = merged->to, .from_n = merged->from_n, .to_n = merged->to_n,
+				.stack = e->stack, .a = e->a, .b = e->b, .value = e->value, .merged = merged };
 	if (e->kind == CTP_EV_SWITCH) {
 		if (!m.from->discovered)
 			meet(m.from, &m, q->native);

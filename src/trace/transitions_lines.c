@@ -76,7 +76,7 @@ static int emit(struct transitions_lines *l, uint32_t stream, const struct ctp_j
 {
 	const struct ctp_jsonl_line *first = from ? from : to;
 	struct transition m = { .kind = first->is_station ? CTP_EV_STATION : CTP_EV_SWITCH, .tid = first->tid, .stream = stream,
-			  .ns = first->ts, .pc = first->addr, .station_probe_id = first->station_probe_id };
+				.ns = first->ts, .pc = first->addr, .station_probe_id = first->station_probe_id };
 	uint32_t a = 0, b = 0;
 	if ((from && row_of(l, from->probe_id, &a)) || (to && row_of(l, to->probe_id, &b)))
 		return -ENOMEM;

@@ -241,6 +241,11 @@ m("if (!image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen))", "if (0)", "who
 m("g->oldest = s->since < g->oldest->since ? s : g->oldest;", "", "the first of a group is the oldest")
 m("group_by_key(r, m, s, s->stack) << 1 | live;", "group_by_key(r, m, s, s->stack) << 1;", "a group holds live and parked ones")
 
+m = of("src/trace/changes.c", "unit:changes")
+m("	if (change->n > n) {", "	if (change->n != n) {", "a number that falls is a gap")
+m("		if (!e->native)\n", "		if (1)\n", "a thread's own stack is a coroutine")
+m("	e->n = n;\n", "", "a number that comes again takes back what was counted")
+
 m = of("src/analyze/case/results.c", "unit:results")
 m("	if (c->proof.verdict == VERDICT_NONE)\n		return 0;", "", "a case without a verdict counts")
 m("c->pass->waits && c->about.state &&", "c->about.state &&", "that a coroutine ran undoes what is said of something else")
