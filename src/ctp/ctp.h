@@ -7,7 +7,7 @@
 // This header *is* the layout; spec/cTP.md says in prose what it means.
 // A region begins exactly as cTP version 1: header, then stations. All that
 // version 1 does not know is found through the extension descriptor, which
-// lies in what version 1 calls reserved. Every offset is asserted below.
+// lies in what version 1 calls reserved. asserts.h asserts every offset.
 //
 // Conventions: sizes in bytes, times in "ticks" (see clock_kind) unless a
 // name ends in _ns, every integer little-endian and naturally aligned.
@@ -34,7 +34,7 @@
 #define CTP_STATIONS_NATIVE CTP_THREADS_MAX
 
 // One state change, as version 1 keeps it. W: the probe that owns the station.
-// Protocol (slot.h): seq odd = being written, even = published, +2 per lap.
+// Protocol (spec/cTP.md, 1.2): seq odd = being written, even = published, +2 per lap.
 struct ctp_slot {
 	uint64_t timestamp_ns; // CLOCK_MONOTONIC
 	uint64_t tid;

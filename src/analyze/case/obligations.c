@@ -334,7 +334,8 @@ unsigned obligations_held(const struct obligations *o)
 static enum verdict conclude(const struct obligations *o)
 {
 	const struct obligation *p = o->items;
-	bool p6 = proof_closed(obligations_held(o));
+	unsigned held = obligations_held(o);
+	bool p6 = proof_closed(held);
 	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE ||
@@ -349,10 +350,7 @@ static enum verdict conclude(const struct obligations *o)
 		return VERDICT_INCONCLUSIVE;
 	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
 		return VERDICT_SUSPECT;
-	for (unsigned i = PROOF_P1; i <= PROOF_P4; i++)
-		if (p[i].holds != HOLDS_TRUE)
-			return VERDICT_LIKELY;
-	return p6 ? VERDICT_PROVEN : VERDICT_LIKELY;
+	return p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ? VERDICT_PROVEN : VERDICT_LIKELY;
 }
 
 void obligations_decide(struct obligations *o, const struct suspect *s)

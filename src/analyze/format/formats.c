@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of formats: a row here and a body are all that a new one needs. A reason to refuse
-// a trace that several formats share is here, too.
+// The table of formats. A new one needs a row here, a body, and what CONTRIBUTING.md lists. A reason
+// to refuse a trace that several formats share is here, too.
 #include "analyze/format/format.h"
 
 #include <string.h>
