@@ -26,13 +26,30 @@ sys.path.insert(0, str(HERE))
 from table import MUTATIONS  # noqa: E402
 
 
+def squeezed(text):
+    """The text without blanks and line ends, and where each character that is left stands in it: how code is laid out
+    is not a row's to say."""
+    places = [i for i, c in enumerate(text) if not c.isspace()]
+    return "".join(text[i] for i in places), places
+
+
+def places(text, old):
+    """(start, end) of each place at which `old` stands in the text."""
+    (all_of, at), (wanted, _) = squeezed(text), squeezed(old)
+    found, i = [], all_of.find(wanted)
+    while i >= 0:
+        found.append((at[i], at[i + len(wanted) - 1] + 1))
+        i = all_of.find(wanted, i + 1)
+    return found
+
+
 def wrong_texts():
     """Rows whose text does not stand in its file exactly once, or which change nothing."""
     wrong = []
     for m in MUTATIONS:
         path = ROOT / m.file
-        n = path.read_text().count(m.old) if path.is_file() else 0
-        if n != 1 or m.old == m.new:
+        n = len(places(path.read_text(), m.old)) if path.is_file() else 0
+        if n != 1 or squeezed(m.old)[0] == squeezed(m.new)[0]:
             wrong.append(f"{m.file}: {n} times: {m.old!r}")
     return wrong
 
@@ -101,7 +118,8 @@ class Copy:
         """The one of these tests that fails with this mutation; None: it survives them."""
         path = self.tree / m.file
         text = path.read_text()
-        path.write_text(text.replace(m.old, m.new))
+        (start, end), = places(text, m.old)
+        path.write_text(text[:start] + m.new + text[end:])
         try:
             units = all(t.startswith("unit:") for t in tests)
             built, said = self.make(*self.targets(tests) if units else ())

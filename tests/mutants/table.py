@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The mutations that run.py tries: what a verdict rests on, taken away. `old` stands in `file`
-exactly once. `tests` are tried in their order until one fails: unit:NAME, e2e:WORD, museum:WORD.
+exactly once, however it is laid out. `tests` are tried in their order until one fails: unit:NAME, e2e:WORD, museum:WORD.
 `survives` says why no test can tell the difference, where none can."""
 import dataclasses
 
@@ -205,10 +205,10 @@ m("	if (end && end <= closed) {", "	if (end && end < closed) {", "a close at the
 m("	} else if (listener_closed_before(s)) {", "	} else if (0) {", "a program that drains is at fault")
 m("		if (p4 && p5)\n", "		if (p4)\n", "P7 without a chance before the end")
 m("	if (s->state->flags & CTP_STATE_SHARED_STACK)", "	if (0)", "a stack that is copied elsewhere is unreachable")
-m("	for (unsigned i = PROOF_P1; i <= PROOF_P4; i++)\n		if (p[i].holds != HOLDS_TRUE)", "	for (unsigned i = PROOF_P1; i < PROOF_P4; i++)\n		if (p[i].holds != HOLDS_TRUE)",
-  "PROVEN without P4")
+m("p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ?", "p[PROOF_P1].holds == HOLDS_TRUE && p6 ?", "PROVEN without P4")
+m("p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ?", "proof_complete(held) ?", "PROVEN without P1")
 m("	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)\n		return VERDICT_INCONCLUSIVE;", "	if (ending)\n		return VERDICT_INCONCLUSIVE;", "PROVEN without P0")
-m("	return p6 ? VERDICT_PROVEN : VERDICT_LIKELY;", "	return VERDICT_PROVEN;", "PROVEN without P6")
+m("HOLDS_TRUE && proof_complete(held) ? VERDICT_PROVEN : VERDICT_LIKELY;", "HOLDS_TRUE ? VERDICT_PROVEN : VERDICT_LIKELY;", "PROVEN without P6")
 m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
 m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || asleep(s, t);", "P5 by the table with the epoch before the close")
 
