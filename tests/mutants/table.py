@@ -183,6 +183,13 @@ m("		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;", "		lo = a <
   "the word behind dead memory is not read")
 m("	return writable || !(entry & MEMORY_FILE);", "	return !(entry & MEMORY_FILE);", "the program's copy of a file's page is not read")
 
+m = of("src/search/dead_stack.c", "unit:dead_stack")
+m("		if (w >= stack.lo && w < lowest &&", "		if (0 &&", "frames that live on below a stack pointer are dead")
+m("			if (!memcmp(page, page + 1, (WORDS - 1) * 8))", "			if (0)", "what lies below a wiped page is the stack's")
+m("		span_add(out, from > stack.lo + PAGE ? from : stack.lo + PAGE, to);", "		span_add(out, from, to);", "a stack's lowest page is dead")
+m("			if (!(entries[i] & (MEMORY_PRESENT | MEMORY_SWAPPED)))", "			if (0)", "pages that were never touched are the stack's",
+  survives="what was never touched holds zeros, and ends the stack by that")
+
 m = of("src/search/stack_ends.c", "unit:stack_ends")
 m("		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)\n			return true;", "		return true;", "any word is explained by an end that something explains")
 m = of("src/search/malloc_free.c", "unit:malloc_free")
