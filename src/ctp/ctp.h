@@ -502,6 +502,13 @@ static inline int ctp_version_read(uint32_t version)
 	return version >= CTP_EXT_VERSION_READ && version <= CTP_EXT_VERSION;
 }
 
+// ctp_ext.spare: a region that a forked child may take without waiting for the engine. {0, fd
+// number + 1 in the engine} (engine: to be had) -> {pid, fd number + 1} (a guest that takes it)
+// -> {pid, 0} (the same, when it has mapped it) -> {0, another number} (engine, which follows it
+// from here on). {0, 0}: none. Each move is a compare-and-swap of the whole word; the engine takes
+// it back from who died, or took too long, before it had mapped it.
+enum { CTP_SPARES = 4 };
+
 struct ctp_ext {
 	// 0x40: layout. W: engine (or the guest that makes the region), before the start
 	uint64_t magic;
@@ -509,7 +516,7 @@ struct ctp_ext {
 	uint32_t bytes; // sizeof(struct ctp_ext)
 	uint64_t region_bytes;
 	uint64_t threads_off, fds_off, cands_off, modules_off;
-	uint32_t stations_max; // the header's, which probes can overwrite, and CTP_STATIONS_NATIVE more
+	uint32_t stations_max; // the header's, which probes can overwrite, and one for each thread more
 	uint32_t image;        // 0, and +1 for every exec in the same process
 	// 0x80
 	uint64_t stack_index_off; // uint32_t[CTP_STACKS_MAX]
@@ -534,10 +541,11 @@ struct ctp_ext {
 	uint32_t waiting;     // 1 while it sleeps on `wake`; 0 by whoever wakes it as its ring is half full
 	uint32_t final_done;  // enum ctp_final; futex
 	uint32_t root_pid;    // the process that it is for, before that one starts; 0: whoever comes first
-	uint32_t parent_fd;   // a child's: the engine's descriptor of its parent's region, + 1; 0: unknown
+	uint32_t reserved8;
 	uint64_t clock_ticks1, clock_ns1; // the last pair that it took; 0, 0: none yet
 	uint32_t rings;       // io_uring contexts that were open at once when it looked, the most of them
-	uint32_t reserved1[5];
+	uint32_t own_fd;      // the engine's descriptor of this region, + 1; 0: unknown
+	uint32_t reserved1[4];
 	// 0x140: guest's side, rare. W: guest
 	uint32_t guest_pid;   // 0 -> pid by compare-and-swap: attached
 	uint32_t wake;        // futex: the engine sleeps on it. Also W: engine, when it takes a signal
@@ -572,7 +580,9 @@ struct ctp_ext {
 	uint64_t ask;         // in the first image's region: who asks for a region (CTP_ASK); futex on each half
 	uint64_t chunk_next;  // chunks that were looked at to be taken
 	uint64_t sent_fds;    // messages that it sent with descriptors in them; also W: engine, for an image after exec
-	uint64_t reserved3[2];
+	uint32_t forker;      // a forked child's: the pid of its parent
+	uint32_t reserved9;
+	uint64_t reserved3;
 	// 0x200: where things lie in the guest. W: guest, at attach
 	uint64_t region_base; // address of the region
 	uint64_t areas_base, areas_bytes; // per-thread areas of the library
@@ -588,7 +598,7 @@ struct ctp_ext {
 	uint32_t incidents_max; // a power of two
 	uint32_t incidents_lost;
 	uint64_t page;         // address of the guest's page that fork wipes. W: guest, at attach
-	uint64_t reserved5[4];
+	uint64_t spare[CTP_SPARES]; // in the first image's region: regions to be had. Also W: engine
 	uint16_t incidents[32]; // entries by rule number
 	// 0x2c0
 	struct ctp_crash crash;

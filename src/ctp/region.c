@@ -30,14 +30,14 @@ static uint32_t threads_for(uint32_t ring_bytes)
 void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ring_bytes)
 {
 	struct ctp_ext *e = &header->ext;
-	uint32_t all = stations + CTP_STATIONS_NATIVE;
+	uint32_t threads = threads_for(ring_bytes), all = stations + threads;
 	uint64_t end = CTP_HEADER_BYTES + (uint64_t)all * CTP_STATION_BYTES;
 	header->version = CTP_VERSION;
 	header->max_stations = stations;
 	e->version = CTP_EXT_VERSION;
 	e->bytes = sizeof(*e);
 	e->stations_max = all;
-	e->threads_max = threads_for(ring_bytes);
+	e->threads_max = threads;
 	e->fds_max = CTP_FDS_MAX;
 	e->cands_max = CTP_CANDS_MAX;
 	e->modules_max = CTP_MODULES_MAX;

@@ -7,9 +7,10 @@ import re
 import resource
 import signal
 import struct
+import subprocess
 
 from check_counts import check_jsonl
-from harness import Skip, child_of, equal, need, timeout, tool, until
+from harness import Skip, child_of, equal, need, proc_state, timeout, tool, until
 
 # case: its argument; how many children's lines are of processes that cannot be traced even with -f, and the
 # word by which the coverage says so ("" if nobody can know)
@@ -25,6 +26,7 @@ UNTRACED = {"clone": (1, ""), "unset": (1, "became programs"), "clearenv": (1, "
             "setuid_exec": (1, "became programs"), "setuid_first": (1, "not traced"),
             "chroot_first": (1, "not traced")}
 ROOT_ONLY = {"chroot", "setuid", "setuid_exec", "setuid_first", "chroot_first"}
+SPARES = 4  # children that find a region ready (CTP_SPARES)
 WORK = (3, 66)  # what each such child says
 STATUS = {"outlive": 7}
 
@@ -216,6 +218,26 @@ def check_engine_killed(case):
     until(lambda: run.out().count("coroutines") == 3, "all three to end as they meant to")
 
 
+def check_engine_held(case):
+    """A forked child waits for nobody: while ctp-run stands still children run, are traced, and end."""
+    run = case.ctp_start("-f", "-v", case.target("fork"), "told", stdin=subprocess.PIPE)
+    run.wait_for("ready")
+    run.signal(signal.SIGSTOP)
+    until(lambda: proc_state(run.pid) == "T", "ctp-run to stand still")
+    for n in range(1, SPARES + 1):
+        run.popen.stdin.write(b".")
+        run.popen.stdin.flush()
+        until(lambda: run.out().count("child coroutines") == n and not kids(child_of(run.pid)), "a child's end")
+    run.signal(signal.SIGCONT)
+    run.popen.stdin.close()
+    done = run.done()
+    equal(done.status, 0, f"status {done}")
+    same_count(case, said(done.out, True))
+    images = manifest(case)["images"]
+    equal(len(images), 1 + SPARES, "images")
+    equal({(x["parent"], x["exe"]) for x in images[1:]}, {(images[0]["pid"], images[0]["exe"])}, "whose children they are")
+
+
 def check_late(case):
     """A child that becomes another program when ctp-run is gone says not a word."""
     for options in ([],):
@@ -326,7 +348,7 @@ def followed(name):
 
 CHECKS = [default(name) for name in CASES] + [followed(name) for name in CASES] + [
     ("threads", check_threads), ("lines", check_lines), ("ids", check_ids), ("regions", check_regions),
-    ("stays", check_stays), ("timeout", check_timeout), ("engine_killed", check_engine_killed), ("late", check_late),
+    ("stays", check_stays), ("timeout", check_timeout), ("engine_killed", check_engine_killed), ("engine_held", check_engine_held), ("late", check_late),
     ("asking", check_asking), ("few_descriptors", check_few_descriptors), ("shm_file", check_shm_file), ("shell", check_shell), ("stripped", check_stripped),
     ("lost", check_lost),
 ]

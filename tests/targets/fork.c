@@ -134,6 +134,16 @@ static void case__exit(int n)
 	reap(forked(_exits));
 }
 
+// A child for each line on stdin.
+static void case_told(int n)
+{
+	char line[8];
+	work(1);
+	must(write(1, "ready\n", 6));
+	while (must(read(0, line, 1)) == 1)
+		reap(forked(_exits));
+}
+
 static void case_many(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -244,7 +254,7 @@ static const struct {
 	const char *name;
 	void (*run)(int n);
 } cases[] = {
-	{ "plain", case_plain }, { "_exit", case__exit }, { "many", case_many }, { "parallel", case_parallel },
+	{ "plain", case_plain }, { "_exit", case__exit }, { "many", case_many }, { "told", case_told }, { "parallel", case_parallel },
 	{ "idle", case_idle }, { "nested", case_nested }, { "double", case_double }, { "daemon", case_daemon },
 	{ "clone", case_clone }, { "threads", case_threads },
 	{ "inside", case_inside }, { "goes_on", case_goes_on }, { "unbegun", case_unbegun }, { "pool", case_pool },

@@ -338,7 +338,7 @@ static void regions_that_lie(void **state)
 	uint64_t bytes = good.ext.region_bytes;
 	assert_int_equal(ctp_region_open(&r, &good, bytes), 0);
 	assert_int_equal(r.header->max_stations, 100);
-	assert_int_equal(r.stations_max, 100 + CTP_STATIONS_NATIVE);
+	assert_int_equal(r.stations_max, 100 + r.ext->threads_max);
 	assert_int_equal(r.ring_capacity, 256);
 	assert_int_equal(ctp_region_open(&r, &good, bytes - 1), -EPROTO); // cut off
 	assert_int_equal(ctp_region_open(&r, &good, 100), -EPROTO);

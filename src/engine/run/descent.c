@@ -6,7 +6,8 @@
 // - The process is held by a pidfd first, and still lives when all has been read:
 //   so what was read in between is its own, and its number was not given to another.
 // - It began after the first process, and has this run's first region and libctp.so
-//   mapped, as everybody has who asks.
+//   mapped, as everybody has who asks. (A child that took a spare region may have called exec
+//   before ctp-run sees it: then only its parents can prove it.)
 // - PROVEN: its parents, one after the other, lead to a process of this run. They are
 //   read twice, and both times must be the same: then there was an instant at which each
 //   was the next one's parent. A child of ctp-run's own counts, too (CLONE_PARENT),
@@ -93,6 +94,7 @@ static bool descends(const struct descent_run *run, pid_t pid)
 
 struct mapped {
 	const struct descent_run *run;
+	struct descent_file claimed;
 	bool region, library;
 };
 
@@ -105,14 +107,22 @@ static bool is_file(const struct descent_file *f, const struct maps_line *m)
 static int match_mapping(void *arg, const struct maps_line *m)
 {
 	struct mapped *is = arg;
-	is->region |= is_file(&is->run->region, m);
+	is->region |= is_file(&is->run->region, m) || is_file(&is->claimed, m);
 	is->library |= is_file(&is->run->library, m);
 	return is->region && is->library;
 }
 
-static bool has_ours(const struct descent_run *run, pid_t pid)
+static struct descent_file file_of(const struct stat *st, const char *path)
 {
+	return (struct descent_file){ .ino = st->st_ino, .major = major(st->st_dev), .minor = minor(st->st_dev), .path = path };
+}
+
+static bool has_ours(const struct descent_run *run, pid_t pid, int claimed_fd)
+{
+	struct stat st;
 	struct mapped is = { .run = run, .library = !run->library.path };
+	if (claimed_fd >= 0 && !fstat(claimed_fd, &st))
+		is.claimed = file_of(&st, NULL);
 	return maps_each(pid, match_mapping, &is) > 0;
 }
 
@@ -154,15 +164,16 @@ static enum descent of_orphan(const struct descent_run *run, pid_t pid)
 
 // ------------------------------------------------------------- what others ask
 
-enum descent descent_of(const struct descent_run *run, pid_t pid, int *pidfd)
+enum descent descent_of(const struct descent_run *run, pid_t pid, int claimed_fd, int *pidfd)
 {
 	enum descent d = DESCENT_NONE;
 	errno = EPERM;
 	*pidfd = pid > 0 ? pidfd_of(pid) : -1; // of a thread that is no process there is none
 	if (*pidfd < 0)
 		return DESCENT_NONE;
-	if (has_ours(run, pid))
-		d = descends(run, pid) ? DESCENT_PROVEN : of_orphan(run, pid);
+	bool ours = has_ours(run, pid, claimed_fd);
+	if (ours || claimed_fd >= 0)
+		d = descends(run, pid) ? DESCENT_PROVEN : ours ? of_orphan(run, pid) : DESCENT_NONE;
 	bool gone = pidfd_gone(pid, *pidfd); // then its number may have been another's meanwhile
 	if (d && !gone)
 		return d;
@@ -183,11 +194,6 @@ bool descent_new_image(pid_t pid, const struct descent_image *image)
 {
 	unsigned char now[PROC_RANDOM];
 	return !image->known || !proc_random(pid, now) || memcmp(image->random, now, sizeof(now));
-}
-
-static struct descent_file file_of(const struct stat *st, const char *path)
-{
-	return (struct descent_file){ .ino = st->st_ino, .major = major(st->st_dev), .minor = minor(st->st_dev), .path = path };
 }
 
 int descent_init(struct descent_run *run, int region_fd, const char *region, const char *library, pid_t first)

@@ -38,8 +38,9 @@ struct descent_run {
 
 // The program's first process has been made. region: NULL if it has no path.
 int descent_init(struct descent_run *run, int region_fd, const char *region, const char *library, pid_t first);
+// claimed_fd: of the spare region that `pid` has taken; -1: it requests one by the word of the first.
 // *pidfd: of `pid`, if the answer is not NONE; else errno says why: ESRCH, it is gone; EPERM, it is another's.
-enum descent descent_of(const struct descent_run *run, pid_t pid, int *pidfd);
+enum descent descent_of(const struct descent_run *run, pid_t pid, int claimed_fd, int *pidfd);
 // Reads what the present image of `pid` is known by. proven: its children are proven by it, too.
 void descent_note(struct descent_run *run, pid_t pid, bool proven, struct descent_image *image);
 // Has `pid` called exec since descent_note? What cannot be told counts as yes.

@@ -2,8 +2,9 @@
 //
 // A process that needs another region requests it through the first one, whose path all
 // processes know (spec/cTP.md, "Attaching"): a process after exec and, with --follow-forks,
-// a child. A child is traced from the answer to its end, which a pidfd shows; then all that
-// it had is written and released.
+// a child that found no spare one (spares.h). A child is traced from the answer, or from when
+// ctp-run sees that it took one, to its end, which a pidfd shows; then all that it had is
+// written and released.
 #include "engine/run/follow.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "ctp/seq.h"
-#include "engine/target/pidfd.h"
 #include "engine/target/log.h"
 
 #define IMAGES_MOST 4096
@@ -26,17 +26,6 @@ static struct process *find(const struct session *s, pid_t pid)
 		if (s->processes[i]->pid == pid && !s->processes[i]->ended)
 			return s->processes[i];
 	return NULL;
-}
-
-static int fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
-{
-	*fresh = (struct shm){ .fd = -1 };
-	int r = shm_init(fresh, s->options->stations, s->options->ring_bytes, options_chunks(s->options), NULL);
-	if (r < 0)
-		return r;
-	session_describe(s, fresh, s->first.region.ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));
-	fresh->region.ext->next_id = ids;
-	return 0;
 }
 
 // What all images together may take: a program that means harm calls exec for ever, and each image leaves
@@ -57,7 +46,7 @@ static int next_image(struct session *s, struct process *p)
 	struct shm fresh;
 	if (!descent_new_image(p->pid, &p->image) || too_many(s))
 		return -EPERM;
-	int r = fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
+	int r = session_fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
 	if (r < 0) {
 		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));
 		return r;
@@ -72,6 +61,32 @@ static int next_image(struct session *s, struct process *p)
 	return p->own.fd;
 }
 
+static int refuse(struct session *s, pid_t pid, int r)
+{
+	log_line(LOG_MORE, "process %d is not traced: %s", (int)pid, strerror(-r));
+	session_drop(s, s->n_processes - 1);
+	return r;
+}
+
+// The last process, whose region is p->own, is traced from here on. 0 or -errno: then it is forgotten.
+static int begin(struct session *s, struct process *p, pid_t pid)
+{
+	if (!p->gone && p->descent != DESCENT_PROVEN)
+		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
+	int r = process_init(p, s->begun, pid, NULL);
+	if (r < 0)
+		return refuse(s, pid, r);
+	s->begun++;
+	descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
+	process_note_exe(p, NULL);
+	return 0;
+}
+
+static void report_begun(const struct process *p)
+{
+	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)p->pid, (int)p->parent, p->about.exe);
+}
+
 // A child, seen for the first time. Returns its region's descriptor, or -errno.
 static int begin_child(struct session *s, pid_t pid)
 {
@@ -79,29 +94,73 @@ static int begin_child(struct session *s, pid_t pid)
 	struct process *p = session_process(s);
 	if (!p)
 		return -ENOMEM;
-	p->descent = descent_of(&s->descent, pid, &p->pidfd);
+	p->descent = descent_of(&s->descent, pid, -1, &p->pidfd);
 	int r = p->descent ? 0 : -errno;
-	if (!r && p->descent != DESCENT_PROVEN)
-		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
 	if (!r)
 		r = (p->ids = ids_take(&s->ids, &used)) < 0 ? -EAGAIN : 0;
 	if (!r)
-		r = fresh_region(s, &p->own, used);
-	if (!r)
-		r = process_init(p, s->begun, pid, NULL);
-	if (r < 0) {
-		log_line(LOG_MORE, "process %d is not traced: %s", (int)pid, strerror(-r));
-		session_drop(s, s->n_processes - 1);
+		r = session_fresh_region(s, &p->own, used);
+	r = r < 0 ? refuse(s, pid, r) : begin(s, p, pid);
+	if (r < 0)
 		return r;
-	}
-	s->begun++;
-	const struct process *parent = find(s, p->parent);
-	if (parent)
-		p->region->ext->parent_fd = (uint32_t)(parent->own.fd >= 0 ? parent->own.fd : s->first.fd) + 1;
-	descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
-	process_note_exe(p, NULL);
-	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)pid, (int)p->parent, p->about.exe);
+	report_begun(p);
 	return p->own.fd;
+}
+
+// As the kernel says; of a child that has ended, as its region says.
+static struct process *parent_of(const struct session *s, struct process *p)
+{
+	struct process *parent = find(s, p->parent);
+	if (!parent && (parent = find(s, (pid_t)p->region->ext->forker)) && p->gone)
+		p->about.parent = p->parent = parent->pid;
+	return parent;
+}
+
+// The region is of the image that forked. The child may have called exec since, and has yet to request another one.
+static void note_image(struct process *p, const struct process *parent)
+{
+	p->image = parent ? parent->image : (struct descent_image){ 0 };
+	if (parent && (p->gone || descent_new_image(p->pid, &p->image)))
+		memcpy(p->about.exe, parent->about.exe, sizeof(p->about.exe));
+}
+
+// Follows a child that has taken this spare region, and owns it from here on. If it is none of ours, the
+// region is released.
+static void begin_spare(struct session *s, pid_t pid, const struct spare *taken)
+{
+	const struct process *known = find(s, pid);
+	struct process *p = known && !process_gone(known) ? NULL : session_process(s);
+	struct shm own = taken->shm;
+	if (!p) {
+		ids_give(&s->ids, taken->ids, taken->used);
+		shm_unmap(&own);
+		close(own.fd);
+		return;
+	}
+	p->own = own;
+	p->ids = taken->ids;
+	p->region = &p->own.region;
+	p->descent = descent_of(&s->descent, pid, own.fd, &p->pidfd);
+	p->gone = !p->descent && errno == ESRCH;
+	if (!p->descent && !p->gone) {
+		refuse(s, pid, -errno);
+		return;
+	}
+	if (begin(s, p, pid) < 0)
+		return;
+	p->first_id = taken->used; // it may have made coroutines since
+	note_image(p, parent_of(s, p));
+	report_begun(p);
+}
+
+static void follow_spares(struct session *s)
+{
+	for (unsigned i = 0; s->options->follow && i < CTP_SPARES; i++) {
+		pid_t pid = spares_taken(&s->spares[i], &s->first.region.ext->spare[i]);
+		if (pid)
+			begin_spare(s, pid, &s->spares[i]);
+	}
+	session_offer_spares(s);
 }
 
 static bool put_ask(struct session *s, uint64_t from, uint64_t to)
@@ -128,6 +187,7 @@ static void take_back(struct session *s, uint64_t ask)
 
 void follow_answer(struct session *s)
 {
+	follow_spares(s); // first: a child that took one may have called exec, and request another
 	struct ctp_ext *e = s->first.region.ext;
 	uint64_t ask = ctp_load64(&e->ask);
 	pid_t pid = (pid_t)(uint32_t)ask;
@@ -140,7 +200,7 @@ void follow_answer(struct session *s)
 		return;
 	}
 	struct process *p = find(s, pid);
-	if (p && p->index && pidfd_gone(p->pid, p->pidfd))
+	if (p && p->index && process_gone(p))
 		return; // its end comes first
 	int fd = p ? next_image(s, p) : s->options->follow ? begin_child(s, pid) : -EPERM;
 	s->asked_ns = clock_mono_ns();
@@ -184,7 +244,7 @@ void follow_detach(struct session *s)
 void follow_reap(struct session *s)
 {
 	for (size_t i = s->n_processes; i-- > 1;) {
-		if (!pidfd_gone(s->processes[i]->pid, s->processes[i]->pidfd))
+		if (!process_gone(s->processes[i]))
 			continue;
 		close_child(s, i, true);
 		follow_answer(s);

@@ -19,6 +19,7 @@
 #include "engine/slices/held.h"
 #include "engine/slices/highwater.h"
 #include "engine/target/log.h"
+#include "engine/target/pidfd.h"
 #include "engine/record/tables.h"
 
 #define EXE_AGAIN_NS 50000000
@@ -382,6 +383,11 @@ void process_ended(struct process *p)
 		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
+}
+
+bool process_gone(const struct process *p)
+{
+	return p->gone || pidfd_gone(p->pid, p->pidfd);
 }
 
 bool process_escaped(const struct process *p, const char **became)

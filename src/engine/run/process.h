@@ -43,6 +43,7 @@ struct process {
 	uint64_t moved, moved_ns; // its threads; when that last changed
 	char exe[4096]; // what the process was when last looked at
 	bool final_done, ended;
+	bool gone;      // it had ended when it was discovered, and has no pidfd
 };
 
 // The process `pid` begins in *region, which is the session's first, or in
@@ -75,5 +76,7 @@ void process_release(struct process *p); // the process need not wait for it any
 bool process_write(struct process *p);
 // It is gone.
 void process_ended(struct process *p);
+// Has it ended? The kernel tells.
+bool process_gone(const struct process *p);
 // libctp.so was in its image, and no more when it ended. `became`: what it was then, if known.
 bool process_escaped(const struct process *p, const char **became);

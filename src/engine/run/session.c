@@ -49,6 +49,7 @@ int session_region(struct session *s, const struct options *o, bool libasan)
 		return r;
 	identity_init(&s->recorder.identity, s->recorder.clock.real0);
 	session_describe(s, &s->first, libasan ? CTP_OPT_NO_FREE : 0);
+	s->first.region.ext->own_fd = (uint32_t)s->first.fd + 1;
 	return 0;
 }
 
@@ -62,7 +63,37 @@ int session_region_adopt(struct session *s, const struct options *o, int fd)
 	clock_adopt(&s->recorder.clock, e->clock_kind == CTP_CLOCK_TSC, e->clock_ticks0, e->clock_ns0);
 	identity_init(&s->recorder.identity, s->recorder.clock.real0);
 	identity_describe(&s->recorder.identity, e);
+	e->own_fd = (uint32_t)fd + 1;
 	return 0;
+}
+
+int session_fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
+{
+	*fresh = (struct shm){ .fd = -1 };
+	int r = shm_init(fresh, s->options->stations, s->options->ring_bytes, options_chunks(s->options), NULL);
+	if (r < 0)
+		return r;
+	session_describe(s, fresh, s->first.region.ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));
+	fresh->region.ext->next_id = ids;
+	fresh->region.ext->own_fd = (uint32_t)fresh->fd + 1;
+	return 0;
+}
+
+static void offer_spare(struct session *s, struct spare *sp, uint64_t *word)
+{
+	if ((sp->ids = ids_take(&s->ids, &sp->used)) < 0)
+		return;
+	if (session_fresh_region(s, &sp->shm, sp->used) < 0)
+		ids_give(&s->ids, sp->ids, sp->used);
+	else
+		spares_offer(sp, word);
+}
+
+void session_offer_spares(struct session *s)
+{
+	for (unsigned i = 0; s->options->follow && i < CTP_SPARES; i++)
+		if (!s->spares[i].ready)
+			offer_spare(s, &s->spares[i], &s->first.region.ext->spare[i]);
 }
 
 struct process *session_process(struct session *s)
@@ -131,6 +162,8 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	r = r ? r : recorder_publish(&s->recorder);
 	if (r)
 		session_undo(s);
+	else
+		session_offer_spares(s); // before the program runs: its first child finds them
 	return r;
 }
 
@@ -228,6 +261,7 @@ void session_deinit(struct session *s)
 	for (size_t i = s->n_processes; i-- > 0;)
 		session_drop(s, i);
 	free(s->processes);
+	spares_deinit(s->spares);
 	ids_deinit(&s->ids);
 	v1_free(s->v1);
 	recorder_deinit(&s->recorder);

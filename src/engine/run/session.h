@@ -12,6 +12,7 @@
 #include "engine/run/options.h"
 #include "engine/run/process.h"
 #include "engine/run/shm.h"
+#include "engine/run/spares.h"
 
 // --flight: the snapshots taken so far (snapshots.h).
 struct session_snapshots {
@@ -30,6 +31,7 @@ struct session {
 	size_t n_processes, room;
 	unsigned begun;             // processes so far
 	struct ids ids;
+	struct spare spares[CTP_SPARES]; // with --follow-forks
 	struct harvest_sums ended;  // of children
 	unsigned escaped;           // children that went on without libctp.so
 	uint64_t forks, forked;     // children made by fork, and those of them that were traced: of regions now gone
@@ -80,6 +82,10 @@ void session_deinit(struct session *s);
 
 // What every region of this run says from its start.
 void session_describe(const struct session *s, struct shm *shm, uint32_t more_options);
+// Makes a region for a process to which so many ids were given before. 0 or -errno.
+int session_fresh_region(struct session *s, struct shm *fresh, uint64_t ids);
+// With --follow-forks: makes the spare regions that are missing.
+void session_offer_spares(struct session *s);
 // Room for a process more, which is still empty. NULL: no memory.
 struct process *session_process(struct session *s);
 void session_drop(struct session *s, size_t i); // forgets a process

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A fresh region from the engine (spec/cTP.md, "Attaching"). Our pid goes into the first
-// region's `ask`; the engine puts a descriptor's number beside it. If either side finds
+// A fresh region from the engine (spec/cTP.md, "Attaching"). A forked child takes a spare one,
+// which exists already, and waits for nobody. If there is none, and after exec, our pid goes into
+// the first region's `ask`; the engine puts a descriptor's number beside it. If either side finds
 // another word there than it left, the other side has given up. A region is written to only
 // after the word was taken back, so never by two processes. Many may request at once: they
 // take turns. An engine whose heartbeat has stopped is not waited for. Runs in the constructor
@@ -151,6 +152,36 @@ struct ctp_header *region_request(struct ctp_header *first, uint32_t pid, void *
 	if (h && !ours) {
 		real_munmap(h, *bytes);
 		return NULL;
+	}
+	return h;
+}
+
+static struct ctp_header *take_spare(struct ctp_ext *e, uint64_t *word, uint64_t is, uint32_t pid, void *at, uint64_t *bytes)
+{
+	char path[64];
+	uint64_t ours = is | pid;
+	if (!ctp_cas64(word, is, ours))
+		return NULL;
+	region_request_path(path, e->engine_pid, (uint32_t)(is >> 32) - 1);
+	struct ctp_header *h = map(path, at, bytes);
+	if (ctp_cas64(word, ours, h ? CTP_ASK(pid, 0) : is)) {
+		wake(&e->wake); // to have another one made; nobody is waited for
+		return h;
+	}
+	if (h)
+		real_munmap(h, *bytes);
+	return NULL;
+}
+
+struct ctp_header *region_request_spare(struct ctp_header *first, uint32_t pid, void *at, uint64_t *bytes)
+{
+	struct ctp_header *h = NULL;
+	if (!known_as(pid))
+		return NULL;
+	for (int i = 0; !h && i < CTP_SPARES; i++) {
+		uint64_t is = ctp_load64(&first->ext.spare[i]);
+		if (is >> 32 && !(uint32_t)is)
+			h = take_spare(&first->ext, &first->ext.spare[i], is, pid, at, bytes);
 	}
 	return h;
 }

@@ -14,6 +14,9 @@ struct ctp_header *region_request_map_head(const char *path);
 // is ours from then on, mapped at `at` (which is reserved; NULL: anywhere). NULL if there
 // is none to be had.
 struct ctp_header *region_request(struct ctp_header *first, uint32_t pid, void *at, uint64_t *bytes);
+// The same for a child that has not asked yet, without waiting: one of those that lie ready, mapped at `at`.
+// NULL if none is left.
+struct ctp_header *region_request_spare(struct ctp_header *first, uint32_t pid, void *at, uint64_t *bytes);
 // The engine's descriptor, as a path to open.
 void region_request_path(char out[64], uint32_t engine_pid, uint32_t fd);
 // Waits until *word is no longer `old`, for at most `ns`.

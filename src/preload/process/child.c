@@ -2,12 +2,12 @@
 //
 // Forked children. By default a child runs untraced: the region is not mapped in it, and the
 // kernel wipes the tracer's page and the thread contexts (where an emulator does not, QEMU up
-// to 7.2, we shut them). With --follow-forks the child requests a region before fork returns,
-// and begins with empty tables (inherit.c has what exists already). The region is mapped where
-// the parent's was: contexts made before hold addresses of stations. If that fails (no /proc
-// after chroot, no rights, no descriptor), the child is untraced, without a line. These
-// handlers run for daemon() and forkpty() as well as fork(); not for vfork, posix_spawn and
-// system, whose children are discovered after their exec.
+// to 7.2, we shut them). With --follow-forks the child takes a region before fork returns (it
+// waits for the engine only if no spare one exists), and begins with empty tables (inherit.c has
+// what exists already). The region is mapped where the parent's was: contexts made before hold
+// addresses of stations. If that fails (no /proc after chroot, no rights, no descriptor), the
+// child is untraced, without a line. These handlers run for daemon() and forkpty() as well as
+// fork(); not for vfork, posix_spawn and system, whose children are discovered after their exec.
 #include "preload/process/child.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ static char first_path[4096]; // "": children are not followed
 // What the thread that forks leaves to its other self.
 struct legacy {
 	bool traced;
-	uint32_t pid;            // the parent's
 	uint64_t base, bytes;    // of the parent's region
+	uint32_t pid, own_fd;    // the parent's; its region's at the engine
 	uint64_t attached, forked; // when
 	uint64_t top;            // of the thread's own stack
 	uint64_t lo, hi, entry;  // of the coroutine that forks; lo = hi: none, or not known
@@ -51,9 +51,10 @@ static void before(void)
 	legacy = (struct legacy){.traced = ctp_load32(&t->attached)};
 	if (!legacy.traced)
 		return;
-	legacy.pid = t->pid;
 	legacy.base = (uint64_t)t->region.base;
 	legacy.bytes = t->region.bytes;
+	legacy.pid = t->pid;
+	legacy.own_fd = t->region.ext->own_fd;
 	legacy.top = thread_top();
 	legacy.attached = t->region.ext->attached;
 	legacy.forked = guest_now();
@@ -126,9 +127,12 @@ static void stand_in(struct thread_ctx *g)
 static uint64_t attach_again(void *at)
 {
 	uint64_t bytes = legacy.bytes;
+	uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	struct ctp_header *first = region_request_map_head(first_path), *own = NULL;
 	if (first)
-		own = region_request(first, (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), at, &bytes);
+		own = region_request_spare(first, pid, at, &bytes);
+	if (first && !own)
+		own = region_request(first, pid, at, &bytes);
 	if (first)
 		real_munmap(first, 4096);
 	if (!own || attach_child(own, bytes, legacy.top)) {
@@ -140,9 +144,10 @@ static uint64_t attach_again(void *at)
 	struct thread_ctx *g = guest_enter();
 	if (!g)
 		return 0;
-	if (own->ext.parent_fd) {
+	own->ext.forker = legacy.pid;
+	if (legacy.own_fd) {
 		char path[64];
-		region_request_path(path, own->ext.engine_pid, own->ext.parent_fd - 1);
+		region_request_path(path, own->ext.engine_pid, legacy.own_fd - 1);
 		inherit_read(path, legacy.attached, legacy.forked);
 	}
 	if (legacy.in_coroutine)
