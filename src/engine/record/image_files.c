@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A file that cannot be opened is left out, and the others are written nonetheless.
+// A process may wait for an inspection at its end, which writes lines. So they go to memory files
+// first, and to the disk when no process waits. A file that cannot be opened is left out, and the
+// others are written nonetheless.
 #include "engine/record/image_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const NAMES[IMAGE_FILES] = {
@@ -14,24 +20,51 @@ static const char *const NAMES[IMAGE_FILES] = {
 	[IMAGE_SETS] = "sets.jsonl",
 };
 
-static FILE *open_lines(int dir, const char *name)
+int image_files_open(struct image_files *f)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "a");
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
+	*f = (struct image_files){ .in_memory = true };
+	for (int i = 0; i < IMAGE_FILES; i++) {
+		int fd = memfd_create(NAMES[i], MFD_CLOEXEC);
+		f->of[i] = fd < 0 ? NULL : fdopen(fd, "a");
+		if (!f->of[i] && fd >= 0)
+			close(fd);
+	}
+	return f->of[IMAGE_WITNESS] ? 0 : -errno;
 }
 
-int image_files_open(struct image_files *f, const struct output *o, unsigned k)
+// Puts the file, with all that it has, behind the stream.
+static int store(FILE *f, int dir, const char *name)
 {
-	int dir = output_image(o, k, NULL);
+	struct stat st;
+	off_t at = 0;
+	fflush(f);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int e = fd < 0 || fstat(fileno(f), &st) ? -errno : 0;
+	while (!e && at < st.st_size) {
+		ssize_t n = sendfile(fd, fileno(f), &at, (size_t)(st.st_size - at));
+		e = n > 0 ? 0 : n < 0 ? -errno : -EIO;
+	}
+	if (!e && (fcntl(fd, F_SETFL, O_APPEND) < 0 || dup3(fd, fileno(f), O_CLOEXEC) < 0))
+		e = -errno;
+	if (fd >= 0)
+		close(fd);
+	return e;
+}
+
+int image_files_store(struct image_files *f, const struct output *o, unsigned k)
+{
+	if (!f->in_memory)
+		return 0;
+	f->in_memory = false;
+	int dir = output_image(o, k, NULL), first = 0;
 	if (dir < 0)
 		return dir;
-	for (int i = 0; i < IMAGE_FILES; i++)
-		f->of[i] = open_lines(dir, NAMES[i]);
+	for (int i = 0; i < IMAGE_FILES; i++) {
+		int e = f->of[i] ? store(f->of[i], dir, NAMES[i]) : 0;
+		first = first ? first : e;
+	}
 	close(dir);
-	return 0;
+	return first;
 }
 
 void image_files_flush(struct image_files *f)

@@ -114,19 +114,21 @@ void recorder_cover(struct recorder *r, const char *text)
 		snprintf(m->coverage[m->n_coverage++], sizeof(m->coverage[0]), "%s", text);
 }
 
-bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h, uint64_t late_ns)
+bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h, uint64_t late_ns,
+		     bool ended)
 {
 	if (r->output.jsonl)
 		return true;
-	uint64_t bytes = 0;
+	struct tables_copy copy = { .ticks = clock_ticks(&r->clock), .late_ns = late_ns,
+				    .meanwhile = ended ? r->meanwhile : NULL, .arg = r->meanwhile_arg };
 	int e;
 	do {
 		int dir = output_image(&r->output, image, sub);
-		e = dir < 0 ? dir : tables_dump(dir, h->region, h->pid, &h->ended, clock_ticks(&r->clock), late_ns, &bytes);
+		e = dir < 0 ? dir : tables_dump(dir, h->region, h->pid, &h->ended, &copy);
 		if (dir >= 0)
 			close(dir);
 	} while (recorder_make_room(r, e));
-	r->table_bytes += bytes;
+	r->table_bytes += copy.bytes;
 	if (e == -ETIME)
 		output_remove_image(&r->output, image, sub);
 	else

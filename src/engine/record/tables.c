@@ -157,21 +157,27 @@ static int dump_ext(int dir, const struct ctp_region *r, struct dump *d)
 	return table_end(&t);
 }
 
-int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, uint64_t ticks,
-		uint64_t late_ns, uint64_t *bytes)
+static int dump_one(int dir, unsigned i, const struct ctp_region *r, const struct ctp_thread *ended, struct dump *d,
+		    const struct tables_copy *copy)
 {
-	struct dump d = { .buffer = malloc(BUFFER), .ticks = ticks, .late_ns = late_ns };
+	int e = i < CTP_TABLES_BY_ROW ? dump_rows(dir, i, r, ended, d) :
+		i == CTP_TABLE_EXT ? dump_ext(dir, r, d) : dump_whole(dir, i, r, d);
+	if (copy->meanwhile)
+		copy->meanwhile(copy->arg);
+	return e;
+}
+
+int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, struct tables_copy *copy)
+{
+	struct dump d = { .buffer = malloc(BUFFER), .ticks = copy->ticks, .late_ns = copy->late_ns };
 	if (!d.buffer)
 		return -ENOMEM;
 	thread_names_note_all(r, pid);
-	int e = dump_rows(dir, CTP_TABLE_THREADS, r, ended, &d); // first: the others may know more, not less
-	for (unsigned i = 0; !e && i < CTP_TABLES_BY_ROW; i++)
+	int e = dump_one(dir, CTP_TABLE_THREADS, r, ended, &d, copy); // first: the others may know more, not less
+	for (unsigned i = 0; !e && i < CTP_TABLES; i++)
 		if (i != CTP_TABLE_THREADS)
-			e = dump_rows(dir, i, r, ended, &d);
-	for (unsigned i = CTP_TABLES_BY_ROW; !e && i < CTP_TABLES; i++)
-		e = i == CTP_TABLE_EXT ? dump_ext(dir, r, &d) : dump_whole(dir, i, r, &d);
+			e = dump_one(dir, i, r, ended, &d, copy);
 	free(d.buffer);
-	if (bytes)
-		*bytes = d.bytes;
+	copy->bytes = d.bytes;
 	return e;
 }

@@ -3,8 +3,7 @@
 // A process that needs another region requests it through the first one, whose path all
 // processes know (spec/cTP.md, "Attaching"): a process after exec and, with --follow-forks,
 // a child that found no spare one (spares.h). A child is traced from the answer, or from when
-// ctp-run sees that it took one, to its end, which a pidfd shows; then all that it had is
-// written and released.
+// ctp-run sees that it took one, to its end, which a pidfd shows (reap.c).
 #include "engine/run/follow.h"
 
 #include <errno.h>
@@ -53,6 +52,7 @@ static int next_image(struct session *s, struct process *p)
 	}
 	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
 	recorder_note_error(&s->recorder, process_next(p, &fresh));
+	s->regions++;
 	descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
 	process_note_exe(p, NULL);
 	if (p->index == 0 && !s->recorder.output.jsonl)
@@ -64,7 +64,7 @@ static int next_image(struct session *s, struct process *p)
 static int refuse(struct session *s, pid_t pid, int r)
 {
 	log_line(LOG_MORE, "process %d is not traced: %s", (int)pid, strerror(-r));
-	session_drop(s, s->n_processes - 1);
+	session_drop(s, s->processes[s->n_processes - 1]);
 	return r;
 }
 
@@ -77,6 +77,7 @@ static int begin(struct session *s, struct process *p, pid_t pid)
 	if (r < 0)
 		return refuse(s, pid, r);
 	s->begun++;
+	s->backlog++;
 	descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
 	process_note_exe(p, NULL);
 	return 0;
@@ -180,8 +181,8 @@ static void take_back(struct session *s, uint64_t ask)
 		return;
 	for (size_t i = s->n_processes; i-- > 1;) {
 		const struct process *p = s->processes[i];
-		if (p->pid == (pid_t)(uint32_t)ask && !p->execs && !ctp_load32(&p->region->ext->guest_pid))
-			session_drop(s, i);
+		if (p->pid == (pid_t)(uint32_t)ask && !p->ended && !p->execs && !ctp_load32(&p->region->ext->guest_pid))
+			session_drop(s, s->processes[i]);
 	}
 }
 
@@ -202,6 +203,8 @@ void follow_answer(struct session *s)
 	struct process *p = find(s, pid);
 	if (p && p->index && process_gone(p))
 		return; // its end comes first
+	if (!p && s->backlog && session_full(s))
+		return; // until those that have ended are written
 	int fd = p ? next_image(s, p) : s->options->follow ? begin_child(s, pid) : -EPERM;
 	s->asked_ns = clock_mono_ns();
 	put_ask(s, ask, fd == -ESRCH ? 0 : CTP_ASK(pid, fd < 0 ? CTP_ASK_REFUSED : (uint32_t)fd + 1));
@@ -212,41 +215,4 @@ void follow_gone(struct session *s, pid_t pid)
 	uint64_t ask = ctp_load64(&s->first.region.ext->ask);
 	if (ask && (pid_t)(uint32_t)ask == pid)
 		put_ask(s, ask, 0);
-}
-
-// Its last events and tables are written, and all that it had is given back.
-static void close_child(struct session *s, size_t i, bool ended)
-{
-	const char *became;
-	struct process *p = s->processes[i];
-	process_ended(p);
-	s->incomplete |= !process_write(p);
-	follow_gone(s, p->pid);
-	struct harvest_sums sums = harvest_sum(p->harvest);
-	if (p->harvest->to || sums.switches)
-		harvest_add(&s->ended, &sums);
-	session_count(s, p);
-	s->snapshots.ended += p->harvest->flight ? p->harvest->flight->switches : 0;
-	s->escaped += ended && process_escaped(p, &became);
-	session_drop(s, i);
-}
-
-void follow_detach(struct session *s)
-{
-	for (size_t i = s->n_processes; i-- > 1;) {
-		if (s->processes[i]->descent == DESCENT_PROVEN)
-			continue;
-		s->detached++;
-		close_child(s, i, false);
-	}
-}
-
-void follow_reap(struct session *s)
-{
-	for (size_t i = s->n_processes; i-- > 1;) {
-		if (!process_gone(s->processes[i]))
-			continue;
-		close_child(s, i, true);
-		follow_answer(s);
-	}
 }

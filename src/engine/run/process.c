@@ -30,8 +30,16 @@
 #define TABLES_NS 100000000ULL   // to write them, whatever the look took
 #define CRASH_NS 5000000ULL      // for all that is asked of a process that dies by a signal: it waits for it
 
+// The lines go to the image's directory.
+static void store_files(struct process *p)
+{
+	if (p->files.in_memory)
+		recorder_note_error(p->recorder, image_files_store(&p->files, &p->recorder->output, p->about.index));
+}
+
 static void close_witness(struct process *p)
 {
+	store_files(p);
 	witness_free(p->witness);
 	sets_free(p->sets);
 	p->witness = NULL;
@@ -41,13 +49,13 @@ static void close_witness(struct process *p)
 	image_files_close(&p->files);
 }
 
-// A witness, and files for what it sees, in the image's directory.
+// A witness, and files for what it sees.
 static int open_witness(struct process *p)
 {
 	const struct recorder *r = p->recorder;
 	if (r->output.jsonl)
 		return 0;
-	int e = image_files_open(&p->files, &r->output, p->about.index);
+	int e = image_files_open(&p->files);
 	if (e < 0)
 		return e;
 	FILE *const *out = p->files.of;
@@ -147,13 +155,15 @@ void process_note_exe(struct process *p, const char *exe)
 
 int process_started(struct process *p)
 {
-	return p->listed < 0 ? 0 : open_witness(p);
+	int e = p->listed < 0 ? 0 : open_witness(p);
+	store_files(p);
+	return e;
 }
 
 // True if the tables are on the disk. Those that are not there by late_ns shall not be.
 static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 {
-	return p->listed < 0 || recorder_tables(p->recorder, p->about.index, sub, p->harvest, late_ns);
+	return p->listed < 0 || recorder_tables(p->recorder, p->about.index, sub, p->harvest, late_ns, p->ended);
 }
 
 // Has anything happened that the trace must tell?
@@ -237,6 +247,7 @@ bool process_turn(struct process *p, uint64_t now)
 {
 	struct ctp_ext *e = p->region->ext;
 	read_exe(p, now);
+	store_files(p);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
 	check_for_activity(p);
 	bool busy = harvest_turn(p->harvest, now, false);
@@ -266,7 +277,6 @@ static uint64_t tables_until(uint64_t end_ns)
 
 static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64_t until)
 {
-	empty(p);
 	if (p->slices)
 		slices_final(p->slices);
 	held_write(p->files.of[IMAGE_SLICES], p->region, p->pid);
@@ -289,14 +299,18 @@ static void inspect(struct process *p, const char *reason, uint64_t now, uint64_
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
+	empty(p);
 	inspect(p, reason, now, inspect_until(p, now, end_ns));
+	store_files(p);
 	p->recorder->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
 void process_inspect(struct process *p, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
+	empty(p);
 	inspect_image(p, false, now, inspect_until(p, now, end_ns));
+	store_files(p);
 	image_files_flush(&p->files);
 }
 
@@ -313,7 +327,8 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 	if (!wp)
 		return p->harvest->flight ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
-	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, clock_ticks(&p->recorder->clock), UINT64_MAX, NULL);
+	struct tables_copy copy = { .ticks = clock_ticks(&p->recorder->clock), .late_ns = UINT64_MAX };
+	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, &copy);
 	if (dir >= 0)
 		close(dir);
 	return r;
@@ -336,11 +351,12 @@ void process_final(struct process *p)
 	uint64_t now = clock_mono_ns();
 	bool crashed = ctp_load32(&p->region->ext->crash.ready) == 1;
 	uint64_t until = crashed ? now + CRASH_NS : inspect_until(p, now, now + PROCESS_SNAPSHOT_NS);
+	check_for_activity(p); // the rest can wait: the process does, for ctp-run
+	harvest_turn(p->harvest, now, false);
 	if (!just_inspected(p)) {
 		inspect(p, crashed ? "crash" : "exit", now, until);
 		return;
 	}
-	empty(p);
 	if (p->witness)
 		witness_final(p->witness, true, until);
 }

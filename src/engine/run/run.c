@@ -20,9 +20,10 @@
 #include "ctp/seq.h"
 #include "engine/target/pidfd.h"
 #include "engine/run/finish.h"
-#include "engine/run/follow.h"
+#include "engine/run/reap.h"
 #include "engine/run/snapshots.h"
 #include "engine/run/turn.h"
+#include "engine/run/waiters.h"
 #include "engine/target/log.h"
 #include "engine/target/regs.h"
 #include "engine/target/signals.h"
@@ -42,6 +43,7 @@
 // The words to sleep on, with their values from before the last look.
 struct wakes {
 	uint32_t n;
+	unsigned regions; // session.regions at that time
 	bool more; // than can be waited for
 	struct futex_waitv v[FUTEX_WAITV_MAX];
 };
@@ -75,6 +77,7 @@ static void note_wakes(struct loop *l)
 {
 	const struct session *s = l->s;
 	l->wakes.n = 0;
+	l->wakes.regions = s->regions;
 	l->wakes.more = false;
 	note_wake(&l->wakes, &s->first.region.ext->wake);
 	for (size_t i = 0; i < s->n_processes; i++)
@@ -102,7 +105,7 @@ static bool sleep_on_all(struct wakes *w, uint64_t ns)
 static void sleep_a_while(struct loop *l)
 {
 	struct wakes *w = &l->wakes;
-	if (signals_pending())
+	if (signals_pending() || w->regions != l->s->regions) // a new region's word is not among those yet
 		return;
 	say_waiting(l->s, 1);
 	if (w->n > 1 && !w->more && !l->no_waitv)
@@ -156,7 +159,7 @@ static void forward(struct loop *l, int sig, bool all)
 static void detach(struct loop *l, bool all)
 {
 	if (all || session_first(l->s)->ended)
-		follow_detach(l->s);
+		reap_detach(l->s);
 }
 
 static void terminate(struct loop *l, bool all)
@@ -307,11 +310,12 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 	if (timeout_s > 0)
 		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
 	signals_wake(&s->first.region.ext->wake);
+	waiters_begin(s);
 	while (session_lives(s)) {
 		note_wakes(&l);
 		turn(&l);
 		pass_signals(&l);
-		turn_final(s, false);
+		waiters_serve(s);
 		check_children(&l);
 		mirror_stop(&l);
 		check_deadlines(&l);
@@ -329,10 +333,11 @@ void run_served(struct session *s)
 	struct loop l = { .s = s, .sleep_ns = SLEEP_LEAST_NS };
 	ask_for_short_slices();
 	signals_wake(&s->first.region.ext->wake);
+	waiters_begin(s);
 	for (;;) {
 		note_wakes(&l);
 		turn(&l);
-		turn_final(s, true);
+		waiters_serve(s);
 		regs_reap(0);
 		if (pidfd_gone(first_pid(&l), session_first(s)->pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
 			break;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +17,13 @@
 #include "engine/target/pidfd.h"
 #include "engine/target/log.h"
 
-enum { RANDOM_TRIES = 50, RANDOM_STEP_NS = 100000 };
+enum {
+	RANDOM_TRIES = 50,
+	RANDOM_STEP_NS = 100000,
+	BACKLOG_MOST = 256,   // the region of each, and more, is in memory
+	DESCRIPTORS_EACH = 8, // of one process, about
+	DESCRIPTORS_OWN = 32, // besides
+};
 #define ORPHAN_NS 1000000000 // how long a child that has outlived everybody may take to ask
 
 void session_describe(const struct session *s, struct shm *shm, uint32_t more_options)
@@ -56,6 +63,7 @@ int session_region(struct session *s, const struct options *o, bool libasan)
 int session_region_adopt(struct session *s, const struct options *o, int fd)
 {
 	empty(s, o);
+	s->standalone = true;
 	int r = shm_adopt(&s->first, fd);
 	if (r < 0)
 		return r;
@@ -81,7 +89,7 @@ int session_fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 
 static void offer_spare(struct session *s, struct spare *sp, uint64_t *word)
 {
-	if ((sp->ids = ids_take(&s->ids, &sp->used)) < 0)
+	if (session_full(s) || (sp->ids = ids_take(&s->ids, &sp->used)) < 0)
 		return;
 	if (session_fresh_region(s, &sp->shm, sp->used) < 0)
 		ids_give(&s->ids, sp->ids, sp->used);
@@ -113,17 +121,37 @@ struct process *session_process(struct session *s)
 	p->recorder = &s->recorder;
 	p->options = s->options;
 	s->processes[s->n_processes++] = p;
+	s->regions++;
 	return p;
 }
 
-void session_drop(struct session *s, size_t i)
+void session_drop(struct session *s, struct process *p)
 {
-	struct process *p = s->processes[i];
+	size_t i = 0;
+	while (s->processes[i] != p)
+		i++;
 	if (p->region)
 		ids_give(&s->ids, p->ids, ctp_load64(&p->region->ext->next_id));
 	process_deinit(p);
 	free(p);
+	s->regions++;
 	s->processes[i] = s->processes[--s->n_processes];
+}
+
+bool session_full(const struct session *s)
+{
+	size_t n = s->n_processes;
+	for (int i = 0; i < CTP_SPARES; i++)
+		n += s->spares[i].ready;
+	return s->backlog >= BACKLOG_MOST || n * DESCRIPTORS_EACH + DESCRIPTORS_OWN > s->descriptors_max;
+}
+
+static unsigned descriptors_most(void)
+{
+	struct rlimit most;
+	if (getrlimit(RLIMIT_NOFILE, &most))
+		return 0;
+	return most.rlim_cur < UINT32_MAX ? (unsigned)most.rlim_cur : UINT32_MAX;
 }
 
 // For descent.h.
@@ -144,6 +172,7 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	if (r)
 		return r;
 	s->clock_step_ns = 100000000;
+	s->descriptors_max = descriptors_most();
 	s->v1 = v1_new(&s->first.region, s->recorder.writer);
 	struct process *p = s->v1 ? session_process(s) : NULL;
 	r = p ? process_init(p, s->begun++, pid, &s->first.region) : -ENOMEM;
@@ -197,7 +226,7 @@ void session_count(struct session *s, const struct process *p)
 
 bool session_lives(struct session *s)
 {
-	if (s->n_processes > 1 || !s->processes[0]->ended) {
+	if (s->n_processes > 1 || !s->processes[0]->ended || spares_any_taken(s->spares, s->first.region.ext->spare)) {
 		s->last_ns = 0;
 		return true;
 	}
@@ -259,7 +288,7 @@ struct harvest_sums session_sum(const struct session *s)
 void session_deinit(struct session *s)
 {
 	for (size_t i = s->n_processes; i-- > 0;)
-		session_drop(s, i);
+		session_drop(s, s->processes[i]);
 	free(s->processes);
 	spares_deinit(s->spares);
 	ids_deinit(&s->ids);

@@ -25,11 +25,16 @@ struct session_snapshots {
 
 struct session {
 	const struct options *options;
+	bool serving;    // in waiters_serve
+	bool standalone; // the program started ctp-run, and finds its trace complete when it ends
 	struct recorder recorder;
 	struct shm first; // the first image's region: asked for others, and version 1's
 	struct process **processes; // [0]: the one that ctp-run started, to the end; then children, while they live
 	size_t n_processes, room;
 	unsigned begun;             // processes so far
+	unsigned descriptors_max;   // that ctp-run may have open
+	unsigned backlog;           // children that ended, or began, since the ended ones were last written
+	unsigned regions;           // raised whenever a process gets a region, or is forgotten
 	struct ids ids;
 	struct spare spares[CTP_SPARES]; // with --follow-forks
 	struct harvest_sums ended;  // of children
@@ -88,6 +93,8 @@ int session_fresh_region(struct session *s, struct shm *fresh, uint64_t ids);
 void session_offer_spares(struct session *s);
 // Room for a process more, which is still empty. NULL: no memory.
 struct process *session_process(struct session *s);
-void session_drop(struct session *s, size_t i); // forgets a process
+void session_drop(struct session *s, struct process *p); // forgets a process
+// Are so many children there, or waiting to be written, that no region is to be made for another one?
+bool session_full(const struct session *s);
 // Process *p is done with; the children that it made are counted.
 void session_count(struct session *s, const struct process *p);

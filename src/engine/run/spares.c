@@ -39,6 +39,14 @@ pid_t spares_taken(struct spare *sp, uint64_t *word)
 	return 0;
 }
 
+bool spares_any_taken(const struct spare spares[CTP_SPARES], const uint64_t words[CTP_SPARES])
+{
+	bool any = false;
+	for (unsigned i = 0; i < CTP_SPARES; i++)
+		any |= spares[i].ready && (uint32_t)ctp_load64(&words[i]);
+	return any;
+}
+
 void spares_deinit(struct spare spares[CTP_SPARES])
 {
 	for (unsigned i = 0; i < CTP_SPARES; i++) {

@@ -20,5 +20,7 @@ void spares_offer(struct spare *sp, uint64_t *word);
 // The child that has mapped it, which is the caller's from then on; 0: none. Takes it back from a child that
 // died, or took too long, before it had mapped it. To be called often.
 pid_t spares_taken(struct spare *sp, uint64_t *word);
+// Has a child taken one that is not followed yet?
+bool spares_any_taken(const struct spare spares[CTP_SPARES], const uint64_t words[CTP_SPARES]);
 // Forgets all of them.
 void spares_deinit(struct spare spares[CTP_SPARES]);

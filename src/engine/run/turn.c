@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // A turn calls what each process has to do, then what only the session can do:
-// answer requests for a region, write and forget children that have ended. Requests
-// are also answered between two inspections, since their sender waits.
+// serve processes that wait, write and forget children that have ended. Those that wait
+// are also served between two steps that take time.
 #include "engine/run/turn.h"
 
 #include <string.h>
 
 #include "ctp/seq.h"
-#include "engine/run/finish.h"
 #include "engine/run/follow.h"
+#include "engine/run/reap.h"
 #include "engine/run/snapshots.h"
+#include "engine/run/waiters.h"
 
 // For a core file, in which there is no other pair.
 static void publish_clock(struct session *s)
@@ -33,13 +34,17 @@ bool turn_take(struct session *s)
 		s->clock_step_ns = s->clock_step_ns < 1000000000 ? s->clock_step_ns * 2 : s->clock_step_ns;
 	}
 	bool busy = false;
-	for (size_t i = 0; i < s->n_processes; i++)
-		if (!s->processes[i]->ended)
-			busy |= process_turn(s->processes[i], now);
+	for (size_t i = 0; i < s->n_processes; i++) {
+		struct process *p = s->processes[i];
+		if (p->ended || (i && process_gone(p)))
+			continue;
+		busy |= process_turn(p, now);
+		waiters_serve(s);
+	}
 	busy |= v1_turn(s->v1, &s->recorder.clock);
 	module_scan_read(&s->recorder.modules);
-	follow_answer(s);
-	follow_reap(s);
+	waiters_serve(s); // before what has ended is written
+	reap_ended(s);
 	recorder_report_error(&s->recorder);
 	snapshots_poll(s);
 	return busy;
@@ -56,21 +61,6 @@ void turn_snapshot(struct session *s, const char *reason)
 		follow_answer(s);
 	}
 	v1_turn(s->v1, &s->recorder.clock);
-}
-
-void turn_final(struct session *s, bool close)
-{
-	size_t n = s->n_processes; // as above
-	for (size_t i = 0; i < n && i < s->n_processes; i++) {
-		struct process *p = s->processes[i];
-		if (p->ended || p->final_done || ctp_load32(&p->region->ext->final_asked) != CTP_FINAL_ASKED)
-			continue;
-		process_final(p);
-		if (close)
-			finish_write(s);
-		process_release(p);
-		follow_answer(s);
-	}
 }
 
 void turn_ended(struct session *s, const char *how, int code)

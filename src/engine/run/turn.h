@@ -9,7 +9,5 @@
 bool turn_take(struct session *s);
 // Inspects all processes that live, before SIGTERM is sent to them. reason: "term", "timeout".
 void turn_snapshot(struct session *s, const char *reason);
-// Makes the final inspection of each process that asks for one. close: writes the trace's end, too.
-void turn_final(struct session *s, bool close);
 // The first process has ended.
 void turn_ended(struct session *s, const char *how, int code);

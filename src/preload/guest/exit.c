@@ -48,10 +48,10 @@ static bool note(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t s
 }
 
 // Without a switch there is nothing to inspect. A process with one thread is waited for all
-// the same: the engine looks once more for the reason why it saw none.
+// the same, but for a forked child: the engine looks once more for the reason why it saw none.
 static bool worth_waiting(const struct ctp_ext *e)
 {
-	return ctp_load64(&e->next_id) != ctp_tracer->first_id || !exit_has_threads();
+	return ctp_load64(&e->next_id) != ctp_tracer->first_id || !(e->inherited || exit_has_threads());
 }
 
 void exit_inspect(struct thread_ctx *g)
