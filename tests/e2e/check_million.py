@@ -57,8 +57,8 @@ def check_suspended(case):
 
 
 def check_all_stations(case):
-    """As many as -n says, and the thread's own stack besides; one more than there is room for is said."""
-    for more in (0, 1024):
+    """As many as -n says, and as many stacks of threads besides as there is room for; one more than all of these is said."""
+    for more in (0, 4096):
         process, _ = start(case, "plain", 3000 + more, STACK, options=("-n", "3000"))
         end(process)
         _, report = case.report()
