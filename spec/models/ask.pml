@@ -191,7 +191,7 @@ active proctype engine()
 			fi;
 			f = 0; word = 0
 		}
-	/* follow_reap: close_child, follow_gone */
+	/* reap_ended: close_child, follow_gone */
 	:: atomic {
 			(dead[0] && (fd_of[0] || PID(ask) == 0)) || (dead[1] && (fd_of[1] || PID(ask) == 1)) ->
 			p = (dead[0] && (fd_of[0] || PID(ask) == 0) -> 0 : 1);
