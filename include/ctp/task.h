@@ -32,7 +32,8 @@ static inline int (*ctp_task_find(void))(const void *, const char *)
 #elif defined(__aarch64__) && !defined(__ILP32__)
 	int (*f)(const void *, const char *);
 	__asm__(".weak ctp_task_set_name\n\tadrp %0, :got:ctp_task_set_name\n\t"
-		"ldr %0, [%0, :got_lo12:ctp_task_set_name]" : "=r"(f));
+		"ldr %0, [%0, :got_lo12:ctp_task_set_name]"
+		: "=r"(f));
 	return f;
 #else
 	return ctp_task_set_name;

@@ -45,7 +45,8 @@ static int write_cleaned(FILE *to, int (*write)(FILE *to, void *arg, bool color)
 static int say_unwritten(int e)
 {
 	progress_end(&progress);
-	fprintf(stderr, "ctp-analyze: cannot write %s: %s\n", settings.output ? settings.output : "the report", outfile_why(e));
+	fprintf(stderr, "ctp-analyze: cannot write %s: %s\n",
+		settings.output ? settings.output : "the report", outfile_why(e));
 	return EXIT_USAGE;
 }
 
@@ -73,9 +74,9 @@ static int report_to(FILE *to, void *arg, bool color)
 static int write_report(const struct report *r)
 {
 	char note[FORMAT_NOTE] = "";
-	struct format_settings how = { color_wanted(settings.color, settings.output ? -1 : 1), settings.report.symfs, settings.full,
-				       settings.weight, note };
-	struct formatted f = { r, &how };
+	struct format_settings how = {color_wanted(settings.color, settings.output ? -1 : 1),
+				      settings.report.symfs, settings.full, settings.weight, note};
+	struct formatted f = {r, &how};
 	const char *why = settings.format->refuses ? settings.format->refuses(r->world, &how) : NULL;
 	if (why) {
 		progress_end(&progress);
@@ -88,7 +89,8 @@ static int write_report(const struct report *r)
 		progress_end(&progress);
 	if (e)
 		return say_unwritten(e);
-	e = settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, report_to, &f, how.color) : settings.format->write(to, r, &how);
+	e = settings.format->is & FORMAT_PEOPLE ? write_cleaned(to, report_to, &f, how.color) :
+						  settings.format->write(to, r, &how);
 	e = finish(to, e);
 	progress_end(&progress);
 	if (!e && *note)
@@ -122,9 +124,13 @@ static void cut_streams(const struct world *w)
 		if (s->whole_bytes == s->file_bytes)
 			continue;
 		int e = settings.repair ? world_stream_repair(w, s) : 0;
-		say_of(s->path, "was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)%s%s", s->whole_bytes,
-		       s->file_bytes, !settings.repair ? "; --repair shortens it there" :
-		       e ? "; it could not be shortened: " : "; shortened", e ? file_why(e) : "");
+		say_of(s->path,
+		       "was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)%s%s",
+		       s->whole_bytes, s->file_bytes,
+		       !settings.repair ? "; --repair shortens it there" :
+		       e                ? "; it could not be shortened: " :
+					  "; shortened",
+		       e ? file_why(e) : "");
 	}
 }
 
@@ -156,7 +162,7 @@ static int exit_status(const struct report *r)
 
 static int analyze(const struct world *w)
 {
-	struct report r = { .world = w, .group_by = settings.report.group_by };
+	struct report r = {.world = w, .group_by = settings.report.group_by};
 	const char *at = "";
 	int e = settings.format->is & FORMAT_REPORT ? report_make(&r, w, &settings.report) : 0;
 	int status = EXIT_USAGE;
@@ -164,8 +170,8 @@ static int analyze(const struct world *w)
 	if (e) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", w->path, strerror(-e));
 	} else if ((e = report_filter(&r, &settings.report, &at))) {
-		fprintf(stderr, "ctp-analyze: %s: %s\n", at, e == -EPROTO ?
-			"not a JSON report of ctp-analyze" : strerror(-e));
+		fprintf(stderr, "ctp-analyze: %s: %s\n", at,
+			e == -EPROTO ? "not a JSON report of ctp-analyze" : strerror(-e));
 	} else {
 		status = write_report(&r);
 		if (!status && (settings.format->is & FORMAT_REPORT))
@@ -180,7 +186,7 @@ static int analyze_trace(void)
 	const char *path = settings.trace ? settings.trace : "ctp.data";
 	struct world_error error;
 	struct world w;
-	struct world_watch watch = { progress_report, &progress };
+	struct world_watch watch = {progress_report, &progress};
 	progress_begin(&progress);
 	int e = world_open_watched(&w, path, WAIT_MS, &watch, &error);
 	progress_clear(&progress);
@@ -210,13 +216,17 @@ static int compare(const struct world *old, const struct world *now)
 	progress_end(&progress);
 	if (e) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", at == DIFF_OLD ? old->path : now->path,
-			e == -ESPIPE ? "lines that come by a pipe cannot be compared; write them to a file first" : strerror(-e));
+			e == -ESPIPE ?
+				"lines that come by a pipe cannot be compared; write them to a file first" :
+				strerror(-e));
 		return EXIT_USAGE;
 	}
 	FILE *to = stdout;
 	e = settings.output ? outfile_stream(&to, settings.output) : 0;
 	if (!e)
-		e = finish(to, json ? diff_json(to, &d) : write_cleaned(to, diff_to, &d, color_wanted(settings.color, settings.output ? -1 : 1)));
+		e = finish(to, json ? diff_json(to, &d) :
+				      write_cleaned(to, diff_to, &d,
+						    color_wanted(settings.color, settings.output ? -1 : 1)));
 	int status = e ? say_unwritten(e) : exit_status(&d.sides[DIFF_NEW].report);
 	diff_deinit(&d);
 	return status;
@@ -235,7 +245,7 @@ static int open_trace(struct world *w, const char *path, struct world_watch *wat
 
 static int compare_traces(void)
 {
-	struct world_watch watch = { progress_report, &progress };
+	struct world_watch watch = {progress_report, &progress};
 	struct world old, now;
 	if (strcmp(settings.format->name, "text") && strcmp(settings.format->name, "json")) {
 		fprintf(stderr, "ctp-analyze: --diff writes text or json, not %s\n", settings.format->name);
@@ -259,11 +269,14 @@ static int expand(void)
 	if (e == -EPROTO)
 		fprintf(stderr, "ctp-analyze: %s: not a trace directory, which --expand wants\n", path);
 	else if (e == -EOPNOTSUPP)
-		fprintf(stderr, "ctp-analyze: %s: compressed in a way of another ctp; expand it with that one's ctp-analyze\n", path);
+		fprintf(stderr,
+			"ctp-analyze: %s: compressed in a way of another ctp; expand it with that one's ctp-analyze\n",
+			path);
 	else if (e == -EEXIST)
 		fprintf(stderr, "ctp-analyze: %s exists; give --expand another name\n", settings.expand);
 	else if (e)
-		fprintf(stderr, "ctp-analyze: cannot write %s to %s: %s\n", path, settings.expand, strerror(-e));
+		fprintf(stderr, "ctp-analyze: cannot write %s to %s: %s\n", path, settings.expand,
+			strerror(-e));
 	return e ? EXIT_USAGE : 0;
 }
 
@@ -291,12 +304,15 @@ static bool check_settings(void)
 		return false;
 	}
 	if (f->is & FORMAT_DOCUMENT && !settings.output && isatty(1)) {
-		fprintf(stderr, "ctp-analyze: --format=%s is not for a terminal; write it to a file: -o report.%s\n", f->name, f->name);
+		fprintf(stderr,
+			"ctp-analyze: --format=%s is not for a terminal; write it to a file: -o report.%s\n",
+			f->name, f->name);
 		return false;
 	}
 	if (idle)
 		fprintf(stderr, "ctp-analyze: %s changes nothing: there are no findings in %s%s\n", idle,
-			settings.expand ? "a copy of the trace" : "--format=", settings.expand ? "" : f->name);
+			settings.expand ? "a copy of the trace" : "--format=",
+			settings.expand ? "" : f->name);
 	return true;
 }
 
@@ -307,7 +323,8 @@ int main(int argc, char **argv)
 		fputs("ctp-analyze: ", stderr);
 		options_say(&r, stderr);
 		bool rule = r.row && (!strcmp(r.row->name, "rule") || !strcmp(r.row->name, "explain"));
-		fputs(rule ? "; ctp-analyze --list-rules names the rules\n" : "; see ctp-analyze --help\n", stderr);
+		fputs(rule ? "; ctp-analyze --list-rules names the rules\n" : "; see ctp-analyze --help\n",
+		      stderr);
 		return EXIT_USAGE;
 	}
 	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network

@@ -16,7 +16,7 @@
 
 void progress_begin(struct progress *p)
 {
-	*p = (struct progress){ .wanted = color_is_terminal(2), .next_ns = clock_mono_ns() + SECOND_NS };
+	*p = (struct progress){.wanted = color_is_terminal(2), .next_ns = clock_mono_ns() + SECOND_NS};
 }
 
 void progress_report(void *arg, uint64_t done, uint64_t total)
@@ -29,7 +29,8 @@ void progress_report(void *arg, uint64_t done, uint64_t total)
 	p->drawn = true;
 	double part = total ? (double)(done < total ? done : total) / (double)total : 0;
 	if (total)
-		fprintf(stderr, "\rreading %3.0f%% [%-*.*s]", part * 100, (int)BAR_WIDTH, (int)(part * BAR_WIDTH), BAR);
+		fprintf(stderr, "\rreading %3.0f%% [%-*.*s]", part * 100, (int)BAR_WIDTH,
+			(int)(part * BAR_WIDTH), BAR);
 	else
 		fprintf(stderr, "\rreading %.1f MB", (double)done / 1e6);
 }

@@ -15,8 +15,16 @@
 #define SETS(member) OPTION_MEMBER(struct settings, member)
 #define SETTER(name) static int name(void *to, const char *v)
 
-SETTER(set_lost_wakeup) { ((struct settings *)to)->report.rules = LOST_WAKEUP; return 0; }
-SETTER(set_all) { ((struct settings *)to)->report.rules = NULL; return 0; }
+SETTER(set_lost_wakeup)
+{
+	((struct settings *)to)->report.rules = LOST_WAKEUP;
+	return 0;
+}
+SETTER(set_all)
+{
+	((struct settings *)to)->report.rules = NULL;
+	return 0;
+}
 
 SETTER(set_rule)
 {
@@ -74,54 +82,65 @@ SETTER(set_minimum)
 }
 
 static const struct option_row rows[] = {
-	{ "lost-wakeup", 0, NULL, "only CTP001 to CTP009: who waits for what no longer comes", OPTION_CALL,
-	  .set = set_lost_wakeup },
-	{ "all", 0, NULL, "all rules (the default)", OPTION_CALL, .set = set_all },
-	{ "rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them",
-	  OPTION_CALL, .set = set_rule },
-	{ "explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", OPTION_CALL,
-	  .set = set_explain },
-	{ "list-rules", 0, NULL, "list the rules", OPTION_SET, SETS(action), .constant = ACTION_LIST },
-	{ "format", 0, "text|json|sarif|markdown|html|jsonl|folded|speedscope|pprof|perfetto|chrome",
-	  "how to write the report (default {}); html: one page that opens without a network, with -o; "
-	  "jsonl: the state changes, no report; folded, speedscope, pprof: profiles for flamegraph.pl and "
-	  "inferno, speedscope, and go tool pprof; perfetto, chrome: what happened, as a timeline with the "
-	  "findings in it, for ui.perfetto.dev, and for chrome://tracing and speedscope", OPTION_CALL,
-	  .set = set_format, .initial = "text" },
-	{ "weight", 0, "suspended|running|latency|count", "what a profile is made of: the time that "
-	  "coroutines were suspended (default), or ran; the time from the first event for one until it went "
-	  "on; or switches. Times are nanoseconds; speedscope and pprof get all four, this one first",
-	  OPTION_CALL, .set = set_weight },
-	{ "full", 0, NULL, "tell every finding in full, also where there are more than twenty", OPTION_FLAG,
-	  SETS(full) },
-	{ "group-by", 0, "site|creator|name|entry", "how the coroutines of a finding, those that wait "
-	  "longest, and those of a core file are put together: by the place (default), by who created them, "
-	  "by the name that the program gave them, or by the function in which they began. In profiles, "
-	  "name: each name has its own stacks, and is their root", OPTION_CHOICE, SETS(report.group_by) },
-	{ "output", 'o', "FILE", "write to FILE instead of stdout", OPTION_TEXT, SETS(output) },
-	{ "min-verdict", 0, "proven|likely|suspect|inconclusive", "the least verdict that is reported and "
-	  "counts for the exit status (default {}); inconclusive ones are always shown", OPTION_CALL,
-	  .set = set_minimum, .initial = "suspect" },
-	{ "baseline", 0, "OLD.json", "findings in an older JSON report are marked known and do not count "
-	  "for the exit status", OPTION_TEXT, SETS(report.baseline) },
-	{ "diff", 0, "OLD", "compare TRACE with an older one: new and vanished findings, who waits where, "
-	  "slices, waits and latencies by place, where they differ by more than chance and by half or more; "
-	  "text or json. Exit 1: a finding that OLD has not", OPTION_TEXT, SETS(older) },
-	{ "suppress", 0, "FILE", "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint; "
-	  "what was left out is counted, lines that match nothing are named", OPTION_TEXT,
-	  SETS(report.suppress) },
-	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
-	  SETS(color) },
-	{ "symfs", 0, "DIR", "look for the program's files below DIR", OPTION_TEXT, SETS(report.symfs) },
-	{ "exit-zero", 0, NULL, "exit 0 instead of 1 and 3", OPTION_FLAG, SETS(exit_zero) },
-	{ "repair", 0, NULL, "shorten streams that were cut off to their last whole packet", OPTION_FLAG,
-	  SETS(repair) },
-	{ "expand", 0, "DIR", "write a copy of the trace to DIR as plain CTF, for other readers of a "
-	  "compressed one, and no report", OPTION_TEXT, SETS(expand) },
-	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
-	  .constant = ACTION_MAN },
-	{ "version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION },
-	{ "help", 'h', NULL, "print this", OPTION_SET, SETS(action), .constant = ACTION_HELP },
+	{"lost-wakeup", 0, NULL, "only CTP001 to CTP009: who waits for what no longer comes", OPTION_CALL,
+	 .set = set_lost_wakeup},
+	{"all", 0, NULL, "all rules (the default)", OPTION_CALL, .set = set_all},
+	{"rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them",
+	 OPTION_CALL, .set = set_rule},
+	{"explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", OPTION_CALL,
+	 .set = set_explain},
+	{"list-rules", 0, NULL, "list the rules", OPTION_SET, SETS(action), .constant = ACTION_LIST},
+	{"format", 0, "text|json|sarif|markdown|html|jsonl|folded|speedscope|pprof|perfetto|chrome",
+	 "how to write the report (default {}); html: one page that opens without a network, with -o; "
+	 "jsonl: the state changes, no report; folded, speedscope, pprof: profiles for flamegraph.pl and "
+	 "inferno, speedscope, and go tool pprof; perfetto, chrome: what happened, as a timeline with the "
+	 "findings in it, for ui.perfetto.dev, and for chrome://tracing and speedscope",
+	 OPTION_CALL, .set = set_format, .initial = "text"},
+	{"weight", 0, "suspended|running|latency|count",
+	 "what a profile is made of: the time that "
+	 "coroutines were suspended (default), or ran; the time from the first event for one until it went "
+	 "on; or switches. Times are nanoseconds; speedscope and pprof get all four, this one first",
+	 OPTION_CALL, .set = set_weight},
+	{"full", 0, NULL, "tell every finding in full, also where there are more than twenty", OPTION_FLAG,
+	 SETS(full)},
+	{"group-by", 0, "site|creator|name|entry",
+	 "how the coroutines of a finding, those that wait "
+	 "longest, and those of a core file are put together: by the place (default), by who created them, "
+	 "by the name that the program gave them, or by the function in which they began. In profiles, "
+	 "name: each name has its own stacks, and is their root",
+	 OPTION_CHOICE, SETS(report.group_by)},
+	{"output", 'o', "FILE", "write to FILE instead of stdout", OPTION_TEXT, SETS(output)},
+	{"min-verdict", 0, "proven|likely|suspect|inconclusive",
+	 "the least verdict that is reported and "
+	 "counts for the exit status (default {}); inconclusive ones are always shown",
+	 OPTION_CALL, .set = set_minimum, .initial = "suspect"},
+	{"baseline", 0, "OLD.json",
+	 "findings in an older JSON report are marked known and do not count "
+	 "for the exit status",
+	 OPTION_TEXT, SETS(report.baseline)},
+	{"diff", 0, "OLD",
+	 "compare TRACE with an older one: new and vanished findings, who waits where, "
+	 "slices, waits and latencies by place, where they differ by more than chance and by half or more; "
+	 "text or json. Exit 1: a finding that OLD has not",
+	 OPTION_TEXT, SETS(older)},
+	{"suppress", 0, "FILE",
+	 "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint; "
+	 "what was left out is counted, lines that match nothing are named",
+	 OPTION_TEXT, SETS(report.suppress)},
+	{"color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
+	 SETS(color)},
+	{"symfs", 0, "DIR", "look for the program's files below DIR", OPTION_TEXT, SETS(report.symfs)},
+	{"exit-zero", 0, NULL, "exit 0 instead of 1 and 3", OPTION_FLAG, SETS(exit_zero)},
+	{"repair", 0, NULL, "shorten streams that were cut off to their last whole packet", OPTION_FLAG,
+	 SETS(repair)},
+	{"expand", 0, "DIR",
+	 "write a copy of the trace to DIR as plain CTF, for other readers of a "
+	 "compressed one, and no report",
+	 OPTION_TEXT, SETS(expand)},
+	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
+	 .constant = ACTION_MAN},
+	{"version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION},
+	{"help", 'h', NULL, "print this", OPTION_SET, SETS(action), .constant = ACTION_HELP},
 };
 
 static int set_trace(void *to, const char *word)
@@ -133,26 +152,30 @@ static int set_trace(void *to, const char *word)
 	return 0;
 }
 
-static const struct options_table table = { rows, sizeof(rows) / sizeof(*rows), .operand = set_trace };
+static const struct options_table table = {rows, sizeof(rows) / sizeof(*rows), .operand = set_trace};
 
 struct options_result settings_read(struct settings *s, int argc, char **argv)
 {
-	*s = (struct settings){ 0 };
+	*s = (struct settings){0};
 	struct options_result r = options_read(&table, s, argc, argv);
 	if (!r.error && s->trace && (s->action == ACTION_LIST || s->action == ACTION_EXPLAIN))
-		r = (struct options_result){ OPTIONS_UNKNOWN, s->trace };
+		r = (struct options_result){OPTIONS_UNKNOWN, s->trace};
 	return r;
 }
 
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-analyze [RULES] [OPTIONS] [TRACE]\n"
-	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD [NEW]\n", to);
-	help_text(to, "TRACE: ", "a trace directory, a .jsonl file, a core file, or - for JSON lines on stdin (default ctp.data)");
+	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD [NEW]\n",
+	      to);
+	help_text(
+		to, "TRACE: ",
+		"a trace directory, a .jsonl file, a core file, or - for JSON lines on stdin (default ctp.data)");
 	fputc('\n', to);
 	options_help(&table, to);
 	fputc('\n', to);
-	help_text(to, "exit status: ", "1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input");
+	help_text(to, "exit status: ",
+		  "1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input");
 }
 
 void settings_man(FILE *to)
@@ -173,7 +196,8 @@ void settings_man(FILE *to)
 	      "that wait, the longest first, and then what the tables support of the rules.\n"
 	      "When reading takes longer than a second and standard error is a terminal, a bar\n"
 	      "there shows how far it has got; it is erased at the end.\n"
-	      ".SH OPTIONS\n", to);
+	      ".SH OPTIONS\n",
+	      to);
 	options_man(&table, to);
 	fputs(".SH VERDICTS\n"
 	      ".TP\nPROVEN\ncannot be otherwise, given the assumptions printed with it\n"
@@ -204,5 +228,6 @@ void settings_man(FILE *to)
 	      ".SH FILES\n"
 	      "What the formats hold is described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
 	      "directories, jsonl), profile.md (folded, speedscope, pprof) and diff.md (\\-\\-diff \\-\\-format=json).\n"
-	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1)\n", to);
+	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1)\n",
+	      to);
 }

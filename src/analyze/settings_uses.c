@@ -15,24 +15,32 @@ static bool wrong_format(const struct settings *s, char *out, size_t bytes)
 {
 	unsigned is = s->format->is;
 	if (s->weight_given && !(is & FORMAT_PROFILE))
-		return wrong(out, bytes, "--weight", "is for profiles; add --format=folded, speedscope or pprof, or leave it out");
+		return wrong(out, bytes, "--weight",
+			     "is for profiles; add --format=folded, speedscope or pprof, or leave it out");
 	if (s->full && !(is & FORMAT_FULL))
-		return wrong(out, bytes, "--full", "is for reports that tell some findings in short; add --format=text, or leave it out");
+		return wrong(
+			out, bytes, "--full",
+			"is for reports that tell some findings in short; add --format=text, or leave it out");
 	if (s->report.group_by == GROUP_BY_SITE || is & FORMAT_GROUPS)
 		return false;
 	if (!(is & FORMAT_PROFILE))
-		return wrong(out, bytes, "--group-by", "is for --format=text and json, and for profiles; choose one of them, or leave it out");
+		return wrong(
+			out, bytes, "--group-by",
+			"is for --format=text and json, and for profiles; choose one of them, or leave it out");
 	if (s->report.group_by != GROUP_BY_NAME)
-		return wrong(out, bytes, "--group-by", "in a profile can only be name, or site; choose one of them, or --format=text");
+		return wrong(out, bytes, "--group-by",
+			     "in a profile can only be name, or site; choose one of them, or --format=text");
 	return false;
 }
 
 bool settings_wrong(const struct settings *s, char *out, size_t bytes)
 {
 	if (s->expand && (s->older || s->output || s->format != formats))
-		return wrong(out, bytes, "--expand", "writes a trace and no report; leave out --format, -o and --diff");
+		return wrong(out, bytes, "--expand",
+			     "writes a trace and no report; leave out --format, -o and --diff");
 	if (s->older && s->report.group_by != GROUP_BY_SITE)
-		return wrong(out, bytes, "--group-by", "changes nothing in what --diff says, which goes by place; leave it out");
+		return wrong(out, bytes, "--group-by",
+			     "changes nothing in what --diff says, which goes by place; leave it out");
 	if (s->older && s->full)
 		return wrong(out, bytes, "--full", "changes nothing in what --diff says; leave it out");
 	return wrong_format(s, out, bytes);
@@ -42,6 +50,9 @@ const char *settings_idle(const struct settings *s)
 {
 	if (!s->expand && s->format->is & FORMAT_REPORT)
 		return NULL;
-	return s->report.rules ? s->rules[0] ? "--rule" : "--lost-wakeup" : s->report.baseline ? "--baseline" :
-	       s->report.suppress ? "--suppress" : s->report.minimum != VERDICT_SUSPECT ? "--min-verdict" : NULL;
+	return s->report.rules                      ? s->rules[0] ? "--rule" : "--lost-wakeup" :
+	       s->report.baseline                   ? "--baseline" :
+	       s->report.suppress                   ? "--suppress" :
+	       s->report.minimum != VERDICT_SUSPECT ? "--min-verdict" :
+						      NULL;
 }

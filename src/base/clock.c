@@ -9,10 +9,16 @@
 #include <time.h>
 
 #if defined(__x86_64__)
-static inline uint64_t counter(void) { return __builtin_ia32_rdtsc(); }
+static inline uint64_t counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
 #define HAVE_COUNTER true
 #else
-static inline uint64_t counter(void) { return 0; }
+static inline uint64_t counter(void)
+{
+	return 0;
+}
 #define HAVE_COUNTER false
 #endif
 
@@ -59,8 +65,13 @@ static void pair(bool tsc, uint64_t *ticks, uint64_t *ns)
 static void begin(struct clock_pairs *c, bool tsc, uint64_t ticks0, uint64_t ns0)
 {
 	uint64_t mono = clock_mono_ns(), real = read_ns(CLOCK_REALTIME);
-	*c = (struct clock_pairs){ .tsc = tsc && HAVE_COUNTER, .ticks0 = ticks0, .ns0 = ns0, .ticks1 = ticks0, .ns1 = ns0,
-				   .real0 = real - (mono - ns0), .ns_per_tick = 1.0 };
+	*c = (struct clock_pairs){.tsc = tsc && HAVE_COUNTER,
+				  .ticks0 = ticks0,
+				  .ns0 = ns0,
+				  .ticks1 = ticks0,
+				  .ns1 = ns0,
+				  .real0 = real - (mono - ns0),
+				  .ns_per_tick = 1.0};
 }
 
 void clock_init(struct clock_pairs *c)

@@ -9,9 +9,9 @@
 
 struct clock_pairs {
 	bool tsc;
-	uint64_t ticks0, ns0;  // from the start
-	uint64_t ticks1, ns1;  // from clock_again
-	uint64_t real0;        // CLOCK_REALTIME ns of the first pair
+	uint64_t ticks0, ns0; // from the start
+	uint64_t ticks1, ns1; // from clock_again
+	uint64_t real0;       // CLOCK_REALTIME ns of the first pair
 	double ns_per_tick;
 };
 

@@ -42,7 +42,8 @@ int file_open_folder(int folder, const char *name, int how)
 	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | how), e = errno;
 	if (fd >= 0)
 		return fd;
-	bool link = e == ENOTDIR && how & O_NOFOLLOW && !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
+	bool link = e == ENOTDIR && how & O_NOFOLLOW && !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISLNK(st.st_mode);
 	return link ? -ELOOP : -e;
 }
 
@@ -98,7 +99,8 @@ int file_open_folder_below(int folder, const char *path)
 
 bool file_refused(int e)
 {
-	return e == -ELOOP || e == -EMEDIUMTYPE || e == -ENOTDIR || e == -EFBIG || e == -EMLINK || e == -ESTALE;
+	return e == -ELOOP || e == -EMEDIUMTYPE || e == -ENOTDIR || e == -EFBIG || e == -EMLINK ||
+	       e == -ESTALE;
 }
 
 const char *file_why(int e)
@@ -166,7 +168,7 @@ void file_unmap(struct file_map *m)
 	if (m && m->data)
 		munmap((void *)m->data, m->bytes);
 	if (m)
-		*m = (struct file_map){ 0 };
+		*m = (struct file_map){0};
 }
 
 // Copies path's parts to `out`, leaving out "." and going back at "..".
@@ -180,8 +182,8 @@ static void file_normalize(const char *path, char *out)
 	while (*path) {
 		size_t n = strcspn(path, "/");
 		bool up = n == 2 && path[0] == '.' && path[1] == '.';
-		if (up && o > floor && !(o - floor >= 2 && o[-1] == '.' && o[-2] == '.' &&
-					 (o - floor == 2 || o[-3] == '/'))) {
+		if (up && o > floor &&
+		    !(o - floor >= 2 && o[-1] == '.' && o[-2] == '.' && (o - floor == 2 || o[-3] == '/'))) {
 			while (o > floor && o[-1] != '/')
 				o--;
 			if (o > floor)

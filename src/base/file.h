@@ -12,9 +12,9 @@ struct file_map {
 	size_t bytes;
 };
 
-// Opens a regular file for reading, relative to a folder's descriptor or AT_FDCWD. It never waits, neither here nor at a
-// read, and opens no device: a path may come from a hostile file. `how`: O_NOFOLLOW, or 0. The descriptor, or -errno:
-// -ELOOP: a symbolic link, -EMEDIUMTYPE: no regular file.
+// Opens a regular file for reading, relative to a folder's descriptor or AT_FDCWD. It never waits, neither
+// here nor at a read, and opens no device: a path may come from a hostile file. `how`: O_NOFOLLOW, or 0. The
+// descriptor, or -errno: -ELOOP: a symbolic link, -EMEDIUMTYPE: no regular file.
 int file_open(int folder, const char *name, int how);
 // The same for a folder; O_NOFOLLOW as above. -ENOTDIR: it is none.
 int file_open_folder(int folder, const char *name, int how);

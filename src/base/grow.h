@@ -21,5 +21,4 @@ static inline int grow_by_one(void **items, size_t n, size_t *capacity, size_t s
 	return 0;
 }
 
-#define GROW(items, n, capacity) \
-	grow_by_one((void **)&(items), (n), &(capacity), sizeof(*(items)))
+#define GROW(items, n, capacity) grow_by_one((void **)&(items), (n), &(capacity), sizeof(*(items)))

@@ -18,15 +18,17 @@
 
 size_t help_columns(FILE *to)
 {
-	struct winsize size = { 0 };
+	struct winsize size = {0};
 	if (!isatty(fileno(to)) || ioctl(fileno(to), TIOCGWINSZ, &size) || !size.ws_col)
 		return COLUMNS;
-	return size.ws_col < COLUMNS_LEAST ? COLUMNS_LEAST : size.ws_col > COLUMNS_MOST ? COLUMNS_MOST : size.ws_col;
+	return size.ws_col < COLUMNS_LEAST ? COLUMNS_LEAST :
+	       size.ws_col > COLUMNS_MOST  ? COLUMNS_MOST :
+					     size.ws_col;
 }
 
 static void words_from(FILE *to, size_t column, const char *text)
 {
-	struct text_wrap w = { to, column, column, help_columns(to) };
+	struct text_wrap w = {to, column, column, help_columns(to)};
 	text_words(&w, text);
 	fputc('\n', to);
 }
@@ -42,7 +44,7 @@ static size_t names_left(FILE *to, const char *names)
 {
 	const char *value = strchr(names, '=');
 	size_t indent = NAMES_AT + (value ? (size_t)(value + 1 - names) : 0);
-	struct text_wrap w = { to, indent, NAMES_AT, help_columns(to) };
+	struct text_wrap w = {to, indent, NAMES_AT, help_columns(to)};
 	fprintf(to, "%*s", NAMES_AT, "");
 	for (const char *end; *names; names = end) {
 		char piece[128];

@@ -20,7 +20,7 @@ static size_t idmap_place(const struct idmap *m, uint64_t key)
 
 static int idmap_resize(struct idmap *m, size_t places)
 {
-	struct idmap bigger = { .places = places, .n = m->n };
+	struct idmap bigger = {.places = places, .n = m->n};
 	bigger.keys = calloc(places, sizeof(*bigger.keys));
 	bigger.values = malloc(places * sizeof(*bigger.values));
 	if (!bigger.keys || !bigger.values) {

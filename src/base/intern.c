@@ -19,12 +19,13 @@ static uint64_t hash(const unsigned char *bytes, size_t n)
 static uint32_t add(struct intern *m, uint64_t at, const void *bytes, size_t n)
 {
 	unsigned char *copy = malloc(n + 1);
-	if (!copy || m->n >= IDMAP_NONE - 1 || GROW(m->keys, m->n, m->capacity) || idmap_set(&m->by_hash, at, (uint32_t)m->n)) {
+	if (!copy || m->n >= IDMAP_NONE - 1 || GROW(m->keys, m->n, m->capacity) ||
+	    idmap_set(&m->by_hash, at, (uint32_t)m->n)) {
 		free(copy);
 		return 0;
 	}
 	memcpy(copy, bytes, n);
-	m->keys[m->n++] = (struct intern_key){ copy, n };
+	m->keys[m->n++] = (struct intern_key){copy, n};
 	return (uint32_t)m->n;
 }
 
@@ -47,5 +48,5 @@ void intern_deinit(struct intern *m)
 		free(m->keys[i].bytes);
 	free(m->keys);
 	idmap_deinit(&m->by_hash);
-	*m = (struct intern){ 0 };
+	*m = (struct intern){0};
 }

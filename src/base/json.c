@@ -51,7 +51,8 @@ static size_t get_line(char *line, size_t most, FILE *f)
 	return n;
 }
 
-int json_each_line(int folder, const char *name, int (*each)(void *ctx, const json_t *o), void *ctx, uint64_t *bad)
+int json_each_line(int folder, const char *name, int (*each)(void *ctx, const json_t *o), void *ctx,
+		   uint64_t *bad)
 {
 	int fd = file_open(folder, name, O_NOFOLLOW);
 	if (fd < 0)

@@ -12,7 +12,8 @@ json_t *json_count(uint64_t v);
 json_t *json_text(const char *s);
 json_t *json_hex(uint64_t v); // "0x7f00"
 
-// Reads a file of one JSON object a line (file_open, O_NOFOLLOW) and calls `each` for them until one is not 0, which is
-// returned. Other lines, and one that was cut off, are counted in *bad; one that is too long for any
-// line is the last that is read. No such file: 0. Or -errno.
-int json_each_line(int folder, const char *name, int (*each)(void *ctx, const json_t *o), void *ctx, uint64_t *bad);
+// Reads a file of one JSON object a line (file_open, O_NOFOLLOW) and calls `each` for them until one is not
+// 0, which is returned. Other lines, and one that was cut off, are counted in *bad; one that is too long for
+// any line is the last that is read. No such file: 0. Or -errno.
+int json_each_line(int folder, const char *name, int (*each)(void *ctx, const json_t *o), void *ctx,
+		   uint64_t *bad);

@@ -164,13 +164,13 @@ static void read_letters(struct reader *x, struct options_result *r)
 
 struct options_result options_read(const struct options_table *table, void *settings, int argc, char **argv)
 {
-	struct reader x = { table, settings, argc, argv, 1 };
+	struct reader x = {table, settings, argc, argv, 1};
 	bool options = true;
 	for (size_t i = 0; i < table->n; i++)
 		if (table->rows[i].initial)
 			keep(&table->rows[i], settings, table->rows[i].initial);
 	for (; x.i < argc; x.i++) {
-		struct options_result r = { .at = argv[x.i] };
+		struct options_result r = {.at = argv[x.i]};
 		bool option = options && r.at[0] == '-' && r.at[1];
 		if (option && !strcmp(r.at, "--"))
 			options = false;
@@ -185,7 +185,7 @@ struct options_result options_read(const struct options_table *table, void *sett
 		if (r.error)
 			return r;
 	}
-	return (struct options_result){ .next = x.i };
+	return (struct options_result){.next = x.i};
 }
 
 const char *options_size(const char *v, uint64_t *bytes)
@@ -222,8 +222,10 @@ void options_say(const struct options_result *r, FILE *to)
 		fprintf(to, "--%s takes no value", r->row->name);
 		break;
 	case OPTIONS_BAD_VALUE:
-		fprintf(to, strchr(r->row->value, '|') ? "--%s: '%s' is none of %s" : "--%s: '%s' is not valid; it takes %s", r->row->name,
-			r->at, r->row->value);
+		fprintf(to,
+			strchr(r->row->value, '|') ? "--%s: '%s' is none of %s" :
+						     "--%s: '%s' is not valid; it takes %s",
+			r->row->name, r->at, r->row->value);
 		break;
 	}
 }
@@ -245,8 +247,9 @@ static void names_of(const struct options_table *t, const struct option_row *row
 	char letter[5] = "";
 	if (row->letter)
 		snprintf(letter, sizeof(letter), row->name ? "-%c, " : "-%c", row->letter);
-	snprintf(out, n, "%*s%s%s%s%s%s", t->flush ? 0 : -4, letter, row->name ? "--" : "", row->name ? row->name : "", before,
-		 row->value ? row->value : "", row->may_lack_value ? "]" : "");
+	snprintf(out, n, "%*s%s%s%s%s%s", t->flush ? 0 : -4, letter, row->name ? "--" : "",
+		 row->name ? row->name : "", before, row->value ? row->value : "",
+		 row->may_lack_value ? "]" : "");
 }
 
 void options_help(const struct options_table *t, FILE *to)

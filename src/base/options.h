@@ -20,17 +20,17 @@ enum option_kind {
 };
 
 struct option_row {
-	const char *name;      // "format"; NULL: it has a letter only
-	char letter;           // 'o', or 0
-	const char *value;     // what the value is called, or the words to choose from: "a|b"; NULL: takes none
-	const char *help;      // NULL: not shown. {} is `initial`
+	const char *name;  // "format"; NULL: it has a letter only
+	char letter;       // 'o', or 0
+	const char *value; // what the value is called, or the words to choose from: "a|b"; NULL: takes none
+	const char *help;  // NULL: not shown. {} is `initial`
 	enum option_kind kind;
-	uint16_t at, bytes;    // the member of the settings that it sets: OPTION_MEMBER
+	uint16_t at, bytes; // the member of the settings that it sets: OPTION_MEMBER
 	int constant;
 	double least, most;
-	const char *initial;   // the value where the option is not given; NULL: the settings are left alone
-	const char *refusal;   // what is said of a value that is refused, for a command that words that itself
-	bool may_lack_value;   // --name and --name=V; the next word is never its value
+	const char *initial; // the value where the option is not given; NULL: the settings are left alone
+	const char *refusal; // what is said of a value that is refused, for a command that words that itself
+	bool may_lack_value; // --name and --name=V; the next word is never its value
 	// Keeps the value (NULL if there is none). 0, or -EINVAL if it is not understood.
 	int (*set)(void *settings, const char *value);
 };
@@ -47,18 +47,23 @@ struct options_table {
 };
 
 enum options_error {
-	OPTIONS_OK, OPTIONS_UNKNOWN, OPTIONS_NO_VALUE, OPTIONS_VALUE_NOT_TAKEN, OPTIONS_BAD_VALUE,
+	OPTIONS_OK,
+	OPTIONS_UNKNOWN,
+	OPTIONS_NO_VALUE,
+	OPTIONS_VALUE_NOT_TAKEN,
+	OPTIONS_BAD_VALUE,
 };
 
 struct options_result {
 	enum options_error error;
-	const char *at;                // the word in question
-	char letter;                   // the letter in question; 0: a long name, or no option
-	const struct option_row *row;  // its row, if one was found
-	int next;                      // without an error: the first word that was not read
+	const char *at;               // the word in question
+	char letter;                  // the letter in question; 0: a long name, or no option
+	const struct option_row *row; // its row, if one was found
+	int next;                     // without an error: the first word that was not read
 };
 
-// Gives the settings their initial values and reads the words from argv[1]. "--" ends the options. argv stays referenced.
+// Gives the settings their initial values and reads the words from argv[1]. "--" ends the options. argv stays
+// referenced.
 struct options_result options_read(const struct options_table *table, void *settings, int argc, char **argv);
 // One line that says what is wrong, without a newline.
 void options_say(const struct options_result *r, FILE *to);

@@ -19,7 +19,7 @@
 // The number of our descriptor that the path means, or -1.
 static int own_number(const char *path)
 {
-	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
 	if (!strcmp(path, "/dev/stdout"))
 		return STDOUT_FILENO;
 	if (!strcmp(path, "/dev/stderr"))
@@ -27,7 +27,8 @@ static int own_number(const char *path)
 	for (unsigned i = 0; i < 2; i++) {
 		size_t n = strlen(folders[i]);
 		const char *digits = path + n;
-		if (!strncmp(path, folders[i], n) && *digits && strlen(digits) < 8 && !digits[strspn(digits, "0123456789")])
+		if (!strncmp(path, folders[i], n) && *digits && strlen(digits) < 8 &&
+		    !digits[strspn(digits, "0123456789")])
 			return atoi(digits);
 	}
 	return -1;

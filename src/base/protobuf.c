@@ -15,7 +15,7 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 void protobuf_deinit(struct protobuf *p)
 {
 	free(p->bytes);
-	*p = (struct protobuf){ 0 };
+	*p = (struct protobuf){0};
 }
 
 // Room for n more bytes. False: there is none.

@@ -13,7 +13,7 @@ struct protobuf {
 };
 
 void protobuf_deinit(struct protobuf *p);
-void protobuf_uint(struct protobuf *p, unsigned field, uint64_t v);    // uint, int >= 0, enum, bool
+void protobuf_uint(struct protobuf *p, unsigned field, uint64_t v); // uint, int >= 0, enum, bool
 void protobuf_fixed64(struct protobuf *p, unsigned field, uint64_t v);
 void protobuf_bytes(struct protobuf *p, unsigned field, const void *v, size_t n);
 void protobuf_string(struct protobuf *p, unsigned field, const char *v);

@@ -31,7 +31,7 @@ void text_duration(char *buf, size_t bytes, uint64_t ns)
 // C0 and C1, changes of the direction of writing).
 static size_t shown(const unsigned char *p)
 {
-	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t n = *p < 0x80 ? 1 : *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
 	unsigned c = n == 1 ? *p : *p & (0xffu >> (n + 1));
 	if (*p >= 0xf8 || (*p & 0xc0) == 0x80)
@@ -41,8 +41,8 @@ static size_t shown(const unsigned char *p)
 			return 0;
 		c = c << 6 | (p[i] & 0x3f);
 	}
-	bool steers = c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-		      (c >= 0x2066 && c <= 0x2069);
+	bool steers = c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200e && c <= 0x200f) ||
+		      (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 	return steers || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 

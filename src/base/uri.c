@@ -9,7 +9,8 @@
 
 static bool plain(unsigned char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~/+@,", c));
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("-._~/+@,", c));
 }
 
 bool uri_of_path(const char *path, char *buf, size_t bytes)

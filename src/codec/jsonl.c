@@ -15,17 +15,34 @@ static char *put_text(char *p, const char *text, size_t n)
 
 static unsigned count_digits(uint64_t v)
 {
-	static const uint64_t powers[] = { 1ULL, 10ULL, 100ULL, 1000ULL, 10000ULL, 100000ULL, 1000000ULL, 10000000ULL,
-		100000000ULL, 1000000000ULL, 10000000000ULL, 100000000000ULL, 1000000000000ULL, 10000000000000ULL,
-		100000000000000ULL, 1000000000000000ULL, 10000000000000000ULL, 100000000000000000ULL,
-		1000000000000000000ULL, 10000000000000000000ULL };
+	static const uint64_t powers[] = {1ULL,
+					  10ULL,
+					  100ULL,
+					  1000ULL,
+					  10000ULL,
+					  100000ULL,
+					  1000000ULL,
+					  10000000ULL,
+					  100000000ULL,
+					  1000000000ULL,
+					  10000000000ULL,
+					  100000000000ULL,
+					  1000000000000ULL,
+					  10000000000000ULL,
+					  100000000000000ULL,
+					  1000000000000000ULL,
+					  10000000000000000ULL,
+					  100000000000000000ULL,
+					  1000000000000000000ULL,
+					  10000000000000000000ULL};
 	unsigned n = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12; // log 2 is 1233 / 4096
 	return n + ((v | 1) >= powers[n]);
 }
 
 static char *put_number(char *p, uint64_t v)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
 		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 		"8081828384858687888990919293949596979899";
 	char *end = p + count_digits(v), *at = end;
@@ -121,7 +138,7 @@ static bool take_address(const char **p, const char *end, uint64_t *v)
 bool ctp_jsonl_read(const char *text, size_t n, struct ctp_jsonl_line *line)
 {
 	const char *p = text, *end = text + n;
-	struct ctp_jsonl_line l = { 0 };
+	struct ctp_jsonl_line l = {0};
 	if (!TAKE(&p, end, CTP_JSONL_BEGIN) || !take_number(&p, end, &l.probe_id) ||
 	    !TAKE(&p, end, ",\"tid\":") || !take_number(&p, end, &l.tid) ||
 	    !TAKE(&p, end, ",\"addr\":\"0x") || !take_address(&p, end, &l.addr) ||
@@ -129,7 +146,8 @@ bool ctp_jsonl_read(const char *text, size_t n, struct ctp_jsonl_line *line)
 	    !TAKE(&p, end, ",\"is_active\":"))
 		return false;
 	l.is_active = TAKE(&p, end, "true");
-	if ((!l.is_active && !TAKE(&p, end, "false")) || !TAKE(&p, end, ",\"ts\":") || !take_number(&p, end, &l.ts))
+	if ((!l.is_active && !TAKE(&p, end, "false")) || !TAKE(&p, end, ",\"ts\":") ||
+	    !take_number(&p, end, &l.ts))
 		return false;
 	l.is_station = TAKE(&p, end, ",\"station_probe_id\":");
 	if (l.is_station && !take_number(&p, end, &l.station_probe_id))
@@ -152,12 +170,20 @@ static uint64_t not_before(struct ctp_merge_entity *e, uint64_t ns)
 size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc)
 {
 	unsigned how = m->event.how;
-	struct ctp_jsonl_line outgoing = { .probe_id = m->from->id, .tid = m->tid, .addr = pc, .seq = 2 * m->from_n,
-					 .ts = not_before(m->from, ns), .native = m->from->native,
-					 .finished = how == CTP_HOW_RETURN || how == CTP_HOW_GONE };
-	struct ctp_jsonl_line incoming = { .probe_id = m->to->id, .tid = m->tid, .addr = m->to->addr,
-					  .seq = 2 * m->to_n, .is_active = true, .ts = not_before(m->to, ns),
-					  .native = m->to->native };
+	struct ctp_jsonl_line outgoing = {.probe_id = m->from->id,
+					  .tid = m->tid,
+					  .addr = pc,
+					  .seq = 2 * m->from_n,
+					  .ts = not_before(m->from, ns),
+					  .native = m->from->native,
+					  .finished = how == CTP_HOW_RETURN || how == CTP_HOW_GONE};
+	struct ctp_jsonl_line incoming = {.probe_id = m->to->id,
+					  .tid = m->tid,
+					  .addr = m->to->addr,
+					  .seq = 2 * m->to_n,
+					  .is_active = true,
+					  .ts = not_before(m->to, ns),
+					  .native = m->to->native};
 	m->from->addr = pc;
 	size_t n = ctp_jsonl_format(out, &outgoing);
 	return n + ctp_jsonl_format(out + n, &incoming);

@@ -10,12 +10,12 @@
 struct ctp_jsonl_line {
 	uint64_t probe_id, tid, addr, seq, ts;
 	bool is_active, is_station;
-	bool native;   // a thread's own stack, no coroutine
-	bool finished; // it leaves for good
+	bool native;               // a thread's own stack, no coroutine
+	bool finished;             // it leaves for good
 	uint64_t station_probe_id; // if is_station
 };
 
-#define CTP_JSONL_MAX 256 // no line is longer
+#define CTP_JSONL_MAX 256                // no line is longer
 #define CTP_JSONL_BEGIN "{\"probe_id\":" // every line
 
 // Writes the line with its newline, no NUL; returns its bytes.

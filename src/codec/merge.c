@@ -35,7 +35,7 @@ struct ctp_merge {
 	uint32_t round;
 	uint64_t late;
 	struct ctp_merge_entity *map; // open addressing, id 0 = free
-	size_t map_room, map_n; // room: a power of two
+	size_t map_room, map_n;       // room: a power of two
 };
 
 // ---------------------------------------------------------------- entities
@@ -75,7 +75,7 @@ static struct ctp_merge_entity *entity(struct ctp_merge *m, uint64_t id)
 {
 	struct ctp_merge_entity *e = map_find(m, id);
 	if (!e->id) {
-		*e = (struct ctp_merge_entity){ .id = id };
+		*e = (struct ctp_merge_entity){.id = id};
 		m->map_n++;
 	}
 	return e;
@@ -121,7 +121,9 @@ static bool ready(const struct ctp_merge *m, const struct ctp_event *r)
 static uint64_t about(const struct ctp_event *r)
 {
 	return r->kind == CTP_EV_CREATE || r->kind == CTP_EV_THREAD || r->kind == CTP_EV_FINISH ||
-	       r->kind == CTP_EV_DESTROY ? r->a : 0;
+			       r->kind == CTP_EV_DESTROY ?
+		       r->a :
+		       0;
 }
 
 static bool begins(const struct ctp_event *r)
@@ -160,7 +162,7 @@ static void hand_on(struct ctp_merge *m, uint32_t queue)
 {
 	struct queue *q = &m->queues[queue];
 	struct item it = q->items[q->first];
-	struct ctp_merged out = { .event = it.e, .queue = queue, .tid = it.tid };
+	struct ctp_merged out = {.event = it.e, .queue = queue, .tid = it.tid};
 	q->first++;
 	q->n--;
 	if (map_reserve(m) < 0) {
@@ -208,7 +210,8 @@ static uint32_t run(struct ctp_merge *m, enum pass pass)
 				} else if (it->e.time < second) {
 					second = it->e.time;
 				}
-			} else if (may_jump(m, it, pass) && (stuck == UINT32_MAX || it->e.time < stuck_time)) {
+			} else if (may_jump(m, it, pass) &&
+				   (stuck == UINT32_MAX || it->e.time < stuck_time)) {
 				stuck = i;
 				stuck_time = it->e.time;
 			} else {
@@ -234,7 +237,7 @@ struct ctp_merge *ctp_merge_new(ctp_merge_sink *sink, void *arg)
 	struct ctp_merge *m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	*m = (struct ctp_merge){ .sink = sink, .arg = arg, .map_room = 1024 };
+	*m = (struct ctp_merge){.sink = sink, .arg = arg, .map_room = 1024};
 	m->map = calloc(m->map_room, sizeof(*m->map));
 	if (!m->map) {
 		free(m);
@@ -286,7 +289,7 @@ int ctp_merge_push(struct ctp_merge *m, uint32_t queue, uint32_t tid, const stru
 	}
 	struct item *at = q->items + q->first + q->n;
 	for (uint32_t i = 0; i < n; i++)
-		at[i] = (struct item){ .e = e[i], .tid = tid, .round = m->round };
+		at[i] = (struct item){.e = e[i], .tid = tid, .round = m->round};
 	q->n += n;
 	return 0;
 }

@@ -21,7 +21,7 @@ struct ctp_merge_entity {
 	uint64_t id;
 	uint64_t n, time; // its last state change that was handed on
 	uint64_t addr, ts;
-	bool native;   // a thread's own stack
+	bool native;     // a thread's own stack
 	bool discovered; // (trace/transitions.h: this and all below)
 	bool suspended;
 	uint32_t stack;
@@ -57,11 +57,11 @@ void ctp_merge_turn(struct ctp_merge *m);
 // Whole streams: hands on what is certain, that is while no open queue is
 // empty. Returns a queue that must get more, or be closed, or UINT32_MAX: done.
 uint32_t ctp_merge_run(struct ctp_merge *m);
-void ctp_merge_open(struct ctp_merge *m, uint32_t queue); // expects records
+void ctp_merge_open(struct ctp_merge *m, uint32_t queue);  // expects records
 void ctp_merge_close(struct ctp_merge *m, uint32_t queue); // no more come
 
-// The entity with this id, if anything of it has been handed on since it began; else NULL. Good until the next
-// record is handed on.
+// The entity with this id, if anything of it has been handed on since it began; else NULL. Good until the
+// next record is handed on.
 struct ctp_merge_entity *ctp_merge_find(struct ctp_merge *m, uint64_t id);
 
 // Every entity that is known now, in no order.

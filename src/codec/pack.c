@@ -66,14 +66,14 @@ static bool ready(struct pack *p)
 
 static bool put(struct pack *p, ZSTD_outBuffer *out, const void *bytes, size_t n, bool last)
 {
-	ZSTD_inBuffer in = { bytes, n, 0 };
+	ZSTD_inBuffer in = {bytes, n, 0};
 	size_t left = ZSTD_compressStream2(p->to, out, &in, last ? ZSTD_e_end : ZSTD_e_flush);
 	return !left; // an error is not 0, nor is what found no room
 }
 
 size_t pack_write(struct pack *p, const struct ctp_record *slots, size_t n, const void **out)
 {
-	struct content head = { .reserved = 0 };
+	struct content head = {.reserved = 0};
 	struct planes planes;
 	unsigned char *begin[PLANES], *at = p->content;
 	if (!n || n > SLOTS_MOST || !ready(p))
@@ -86,7 +86,7 @@ size_t pack_write(struct pack *p, const struct ctp_record *slots, size_t n, cons
 	head.unit = planes.unit;
 	for (unsigned i = 0; i < PLANES; i++)
 		head.bytes[i] = (uint32_t)(planes.end[i] - begin[i]);
-	ZSTD_outBuffer to = { p->packed, n * sizeof(*slots) - 1, 0 };
+	ZSTD_outBuffer to = {p->packed, n * sizeof(*slots) - 1, 0};
 	ZSTD_CCtx_reset(p->to, ZSTD_reset_session_only);
 	bool all = put(p, &to, &head, sizeof(head), false);
 	for (unsigned i = 0; all && i < PLANES; i++)

@@ -8,7 +8,7 @@
 #define PACK_WAY 2u          // of packing, as packets and manifests name it; 1 had all bytes in columns
 #define PACK_MOST (1u << 20) // bytes of slots in one packet
 
-struct pack; // room for one packet, and what zstd keeps
+struct pack;                 // room for one packet, and what zstd keeps
 struct pack *pack_new(void); // NULL: no memory
 void pack_free(struct pack *p);
 

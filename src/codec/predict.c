@@ -14,12 +14,15 @@
 #include "ctp/ring.h"
 
 enum {
-	KNOWN = 8192,      // entities that are told apart, by their low bits
+	KNOWN = 8192,       // entities that are told apart, by their low bits
 	NOT_SHORT = 7 << 3, // in PLANE_KIND
-	MISS_TO = 1, MISS_NUMBER = 2, MISS_STACK = 4,
+	MISS_TO = 1,
+	MISS_NUMBER = 2,
+	MISS_STACK = 4,
 	NO_MULTIPLE = 255, // in PLANE_TIME
 	LAST_SYMBOL = 128 + 2 * 53 + 1,
-	KINDS = 16, NUMBER_SHIFT = CTP_SHORT_BITS + CTP_SHORT_STACK_BITS,
+	KINDS = 16,
+	NUMBER_SHIFT = CTP_SHORT_BITS + CTP_SHORT_STACK_BITS,
 };
 
 // What an entity did last. It is of this packet if `packet` is; else nothing is known.
@@ -41,15 +44,15 @@ struct memory {
 	struct foresight *f;
 	struct planes *p;
 	uint64_t time;
-	uint32_t from, current;             // who ran before, who runs
-	struct known *before, *now;         // they
-	struct known fresh;                 // what the last one did of which nothing was known
+	uint32_t from, current;     // who ran before, who runs
+	struct known *before, *now; // they
+	struct known fresh;         // what the last one did of which nothing was known
 	struct ctp_record first[KINDS], second[KINDS];
-	unsigned kind;                      // of the record whose second slot is due, if `is_second`
+	unsigned kind; // of the record whose second slot is due, if `is_second`
 	bool is_second, bad;
-	uint64_t inverse, most;             // how multiples of the unit are told
+	uint64_t inverse, most; // how multiples of the unit are told
 	unsigned shift;
-	uint64_t acc;                       // raw bits: so many of them
+	uint64_t acc; // raw bits: so many of them
 	unsigned held;
 };
 
@@ -91,7 +94,8 @@ INLINE void number_write(struct memory *m, enum plane p, uint64_t v)
 		return;
 	}
 	unsigned top = 63 - (unsigned)__builtin_clzll(v), raw = top - (top < 10 ? 4 : 1);
-	*m->p->at[p]++ = (unsigned char)((top < 10 ? 64 + (top - 6) * 16 - 16 : 128 + (top - 10) * 2 - 2) + (v >> raw));
+	*m->p->at[p]++ = (unsigned char)((top < 10 ? 64 + (top - 6) * 16 - 16 : 128 + (top - 10) * 2 - 2) +
+					 (v >> raw));
 	v &= (1ULL << raw) - 1;
 	if (raw > 32) {
 		bits_write(m, v & 0xffffffff, 32);
@@ -125,7 +129,8 @@ INLINE uint64_t number_of(struct memory *m, unsigned symbol)
 }
 
 // A field of so many bits, as what it is more or less than was predicted.
-INLINE void field(struct memory *m, enum plane p, uint64_t *v, uint64_t predicted, unsigned bits, bool writing)
+INLINE void field(struct memory *m, enum plane p, uint64_t *v, uint64_t predicted, unsigned bits,
+		  bool writing)
 {
 	if (writing) {
 		int64_t d = (int64_t)((*v - predicted) << (64 - bits)) >> (64 - bits);
@@ -141,7 +146,8 @@ INLINE void field(struct memory *m, enum plane p, uint64_t *v, uint64_t predicte
 static void unit_set(struct memory *m, uint64_t unit)
 {
 	m->shift = (unsigned)__builtin_ctzll(unit);
-	uint64_t odd = unit >> m->shift, inverse = odd; // right in its low 3 bits, and in twice as many each time
+	uint64_t odd = unit >> m->shift,
+		 inverse = odd; // right in its low 3 bits, and in twice as many each time
 	for (int i = 0; i < 5; i++)
 		inverse *= 2 - odd * inverse;
 	m->inverse = inverse;
@@ -163,7 +169,8 @@ INLINE uint64_t time_of(struct memory *m, uint64_t time, bool writing)
 		}
 	} else {
 		unsigned symbol = byte_read(m, PLANE_TIME);
-		on = symbol == NO_MULTIPLE ? number_of(m, byte_read(m, PLANE_LONG)) : number_of(m, symbol) * m->p->unit;
+		on = symbol == NO_MULTIPLE ? number_of(m, byte_read(m, PLANE_LONG)) :
+					     number_of(m, symbol) * m->p->unit;
 		time = (m->time + on) & CTP_TIME_MASK;
 	}
 	return m->time = time;
@@ -214,7 +221,7 @@ INLINE struct known *known_of(struct memory *m, uint32_t id)
 {
 	struct known *k = &m->f->known[id % KNOWN];
 	if (k->packet != m->f->packet)
-		*k = (struct known){ .packet = m->f->packet };
+		*k = (struct known){.packet = m->f->packet};
 	return k;
 }
 
@@ -327,7 +334,7 @@ INLINE void slot(struct memory *m, struct ctp_record *r, bool writing)
 
 static void begin(struct memory *m, struct foresight *f, struct planes *p)
 {
-	*m = (struct memory){ .f = f, .p = p };
+	*m = (struct memory){.f = f, .p = p};
 	if (!++f->packet) { // once in 2^32
 		memset(f->known, 0, sizeof(f->known));
 		f->packet = 1;
@@ -366,7 +373,7 @@ bool predict_read(struct foresight *f, struct planes *p, struct ctp_record *slot
 		return false;
 	begin(&m, f, p);
 	for (size_t i = 0; i < n && !m.bad; i++) {
-		slots[i] = (struct ctp_record){ 0 };
+		slots[i] = (struct ctp_record){0};
 		slot(&m, &slots[i], false);
 	}
 	p->at[PLANE_BITS] += m.held > 0;

@@ -12,7 +12,9 @@ enum plane { PLANE_KIND, PLANE_TIME, PLANE_TO, PLANE_NUMBER, PLANE_STACK, PLANE_
 // Bytes that n slots take at most, in each plane.
 static inline size_t plane_most(enum plane p, size_t n)
 {
-	return p < PLANE_LONG ? n : p == PLANE_LONG ? 4 * n : 16 * n + 16; // words of 8 are stored past the end
+	return p < PLANE_LONG  ? n :
+	       p == PLANE_LONG ? 4 * n :
+				 16 * n + 16; // words of 8 are stored past the end
 }
 
 struct planes {
@@ -20,7 +22,7 @@ struct planes {
 	uint64_t unit; // of which times are multiples, most of them
 };
 
-struct foresight; // what is remembered within a packet
+struct foresight;                    // what is remembered within a packet
 struct foresight *predict_new(void); // NULL: no memory
 void predict_free(struct foresight *f);
 

@@ -37,7 +37,7 @@ bool corefile_is_elf(const unsigned char *head, size_t bytes)
 // The kind of CPU that this program was built for.
 static int own_machine(void)
 {
-	Elf64_Ehdr h = { .e_machine = EM_NONE };
+	Elf64_Ehdr h = {.e_machine = EM_NONE};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && pread(fd, &h, sizeof(h), 0) != sizeof(h))
 		h.e_machine = EM_NONE;
@@ -88,7 +88,8 @@ static void note(struct corefile *c, const GElf_Nhdr *n, const char *name, const
 
 static void read_notes(struct corefile *c, Elf *elf, const GElf_Phdr *p)
 {
-	Elf_Data *d = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz, ELF_T_NHDR); // NULL: behind the file's end
+	Elf_Data *d = elf_getdata_rawchunk(elf, (int64_t)p->p_offset, p->p_filesz,
+					   ELF_T_NHDR); // NULL: behind the file's end
 	GElf_Nhdr n;
 	size_t name, desc;
 	for (size_t at = 0; d && (at = gelf_getnote(d, at, &n, &name, &desc)) > 0;)
@@ -110,7 +111,8 @@ static int add_part(struct corefile *c, const GElf_Phdr *p)
 	bool cut = p->p_offset > c->file_bytes || p->p_filesz > c->file_bytes - p->p_offset;
 	int e = GROW(c->parts, c->n, c->capacity);
 	if (!e)
-		c->parts[c->n++] = (struct corefile_part){ p->p_vaddr, p->p_filesz, cut ? COREFILE_CUT : p->p_offset };
+		c->parts[c->n++] =
+			(struct corefile_part){p->p_vaddr, p->p_filesz, cut ? COREFILE_CUT : p->p_offset};
 	c->cut |= cut;
 	return e;
 }
@@ -136,7 +138,7 @@ int corefile_open(struct corefile *c, const char *path)
 {
 	struct stat st;
 	size_t n;
-	*c = (struct corefile){ .fd = file_open(AT_FDCWD, path, 0) };
+	*c = (struct corefile){.fd = file_open(AT_FDCWD, path, 0)};
 	if (c->fd == -EMEDIUMTYPE)
 		return refuse(c, "not a core file");
 	if (c->fd < 0 || fstat(c->fd, &st))
@@ -157,10 +159,11 @@ void corefile_close(struct corefile *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->parts);
-	*c = (struct corefile){ .fd = -1 };
+	*c = (struct corefile){.fd = -1};
 }
 
-// Goes past a hole of the file, and says how many bytes of data follow. Small reads are not worth the question.
+// Goes past a hole of the file, and says how many bytes of data follow. Small reads are not worth the
+// question.
 static uint64_t skip_hole(const struct corefile *c, uint64_t *at, uint64_t end)
 {
 	if (end - *at < HOLE_LEAST)
@@ -205,8 +208,10 @@ bool corefile_put(const struct corefile *c, uint64_t addr, void *to, size_t byte
 	uint64_t end = addr + bytes;
 	for (size_t i = part_at(c, addr); i < c->n && c->parts[i].addr < end; i++) {
 		const struct corefile_part *p = &c->parts[i];
-		uint64_t lo = p->addr > addr ? p->addr : addr, hi = p->addr + p->bytes < end ? p->addr + p->bytes : end;
-		if (lo < hi && (p->offset == COREFILE_CUT || !read_at(c, (char *)to + (lo - addr), hi - lo, p->offset + (lo - p->addr))))
+		uint64_t lo = p->addr > addr ? p->addr : addr,
+			 hi = p->addr + p->bytes < end ? p->addr + p->bytes : end;
+		if (lo < hi && (p->offset == COREFILE_CUT ||
+				!read_at(c, (char *)to + (lo - addr), hi - lo, p->offset + (lo - p->addr))))
 			return false;
 	}
 	return end >= addr;
@@ -237,8 +242,9 @@ size_t corefile_peek(const struct corefile *c, uint64_t addr, void *to, size_t b
 static bool begins_region(const struct corefile *c, const struct corefile_part *p, struct ctp_header *h)
 {
 	memset(h, 0, sizeof(*h));
-	return p->bytes >= sizeof(*h) && p->offset != COREFILE_CUT && read_at(c, h, sizeof(*h), p->offset) && h->magic == CTP_MAGIC &&
-	       h->ext.magic == CTP_EXT_MAGIC && h->ext.region_base == p->addr && h->ext.guest_pid;
+	return p->bytes >= sizeof(*h) && p->offset != COREFILE_CUT && read_at(c, h, sizeof(*h), p->offset) &&
+	       h->magic == CTP_MAGIC && h->ext.magic == CTP_EXT_MAGIC && h->ext.region_base == p->addr &&
+	       h->ext.guest_pid;
 }
 
 int corefile_find_region(struct corefile *c)
@@ -253,9 +259,13 @@ int corefile_find_region(struct corefile *c)
 		return 0;
 	}
 	if (c->cut)
-		return refuse(c, "a core that is cut off before ctp's tables; was there room, and is `ulimit -c` unlimited?");
-	return refuse(c, "a core of a program that was not traced, or that leaves shared memory out: run it with ctp-run, "
-			 "with bit 1 of /proc/PID/coredump_filter set");
+		return refuse(
+			c,
+			"a core that is cut off before ctp's tables; was there room, and is `ulimit -c` unlimited?");
+	return refuse(
+		c,
+		"a core of a program that was not traced, or that leaves shared memory out: run it with ctp-run, "
+		"with bit 1 of /proc/PID/coredump_filter set");
 }
 
 int corefile_check_region(struct corefile *c)
@@ -264,6 +274,8 @@ int corefile_check_region(struct corefile *c)
 		return refuse(c, "a core in which ctp's tables are damaged");
 	for (size_t i = part_at(c, c->base); i < c->n && c->parts[i].addr < c->base + c->bytes; i++)
 		if (c->parts[i].offset == COREFILE_CUT)
-			return refuse(c, "a core that is cut off in ctp's tables; was there room, and is `ulimit -c` unlimited?");
+			return refuse(
+				c,
+				"a core that is cut off in ctp's tables; was there room, and is `ulimit -c` unlimited?");
 	return 0;
 }

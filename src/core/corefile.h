@@ -24,7 +24,7 @@ struct corefile {
 	uint64_t file_bytes;
 	struct corefile_part *parts; // by address
 	size_t n, capacity;
-	bool cut; // some of it lies behind the file's end
+	bool cut;             // some of it lies behind the file's end
 	uint64_t base, bytes; // of the region, in the program; 0: not found
 	uint32_t version;     // of its layout
 	// of the notes
@@ -39,8 +39,8 @@ bool corefile_is_elf(const unsigned char *head, size_t bytes);
 // 0; -EPROTO: `why`; -errno. To be closed in any case.
 int corefile_open(struct corefile *c, const char *path);
 void corefile_close(struct corefile *c);
-// Fills in base, bytes, version. 0; -EPROTO: `why`. Whether this version can be read is for the caller to check
-// before he calls corefile_check_region, which does not believe `bytes`.
+// Fills in base, bytes, version. 0; -EPROTO: `why`. Whether this version can be read is for the caller to
+// check before he calls corefile_check_region, which does not believe `bytes`.
 int corefile_find_region(struct corefile *c);
 int corefile_check_region(struct corefile *c);
 // The memory at `addr`: what the file lacks reads as zeros. False: it cannot be read.
@@ -48,5 +48,6 @@ bool corefile_read(const struct corefile *c, uint64_t addr, void *to, size_t byt
 // Bytes read from `addr` on: less than asked at the first that the file does not hold.
 size_t corefile_peek(const struct corefile *c, uint64_t addr, void *to, size_t bytes);
 bool corefile_holds(const struct corefile *c, uint64_t addr);
-// The same as corefile_read into memory that holds zeros already: where the file has holes, it is not touched.
+// The same as corefile_read into memory that holds zeros already: where the file has holes, it is not
+// touched.
 bool corefile_put(const struct corefile *c, uint64_t addr, void *to, size_t bytes);

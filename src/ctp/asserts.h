@@ -4,8 +4,7 @@
 // ctp.h includes it, so that nobody has the layout without the asserts.
 #pragma once
 
-#define CTP_AT(type, field, off) \
-	_Static_assert(offsetof(struct type, field) == (off), #type "." #field)
+#define CTP_AT(type, field, off) _Static_assert(offsetof(struct type, field) == (off), #type "." #field)
 
 _Static_assert(sizeof(struct ctp_slot) == 64, "slot");
 CTP_AT(ctp_slot, seq, 0x18);
@@ -59,7 +58,8 @@ CTP_AT(ctp_thread, time_bound, 0x38);
 _Static_assert(sizeof(struct ctp_name) == 64, "name");
 CTP_AT(ctp_name, id, 0x08);
 CTP_AT(ctp_name, text, 0x10);
-_Static_assert(CTP_NAMES_MAP_BYTES * 8ULL * CTP_NAMES_EACH >= CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE, "map of names");
+_Static_assert(CTP_NAMES_MAP_BYTES * 8ULL * CTP_NAMES_EACH >= CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE,
+	       "map of names");
 _Static_assert(sizeof(struct ctp_module) == 512, "module");
 CTP_AT(ctp_module, base, 0x08);
 CTP_AT(ctp_module, build_id, 0x20);

@@ -36,7 +36,8 @@ static inline void ctp_chunk_end(struct ctp_chunk *c, uint64_t used, uint64_t lo
 }
 
 // Writer: takes a chunk for its slots from is->first on. NULL: threads write in all of them.
-static inline struct ctp_chunk *ctp_chunk_take(const struct ctp_region *r, const struct ctp_chunk *is, uint32_t *at)
+static inline struct ctp_chunk *ctp_chunk_take(const struct ctp_region *r, const struct ctp_chunk *is,
+					       uint32_t *at)
 {
 	for (uint32_t tries = 0; tries < r->chunks; tries++) {
 		uint32_t i = (uint32_t)(ctp_add64(&r->ext->chunk_next, 1) % r->chunks);
@@ -44,7 +45,8 @@ static inline struct ctp_chunk *ctp_chunk_take(const struct ctp_region *r, const
 		uint64_t seq = ctp_load64(&c->seq);
 		if ((seq & 1) || !ctp_cas64(&c->seq, seq, seq + 1))
 			continue;
-		atomic_thread_fence(memory_order_release); // what is overwritten now was taken before. Partner: ctp_chunk_is
+		atomic_thread_fence(memory_order_release); // what is overwritten now was taken before.
+							   // Partner: ctp_chunk_is
 		atomic_store_explicit(CTP_A64(&c->first), is->first, memory_order_relaxed);
 		atomic_store_explicit(CTP_A32(&c->thread), is->thread, memory_order_relaxed);
 		atomic_store_explicit(CTP_A32(&c->use), is->use, memory_order_relaxed);

@@ -17,7 +17,12 @@
 #define CTP_POLLED_OUT (POLLOUT | POLLWRNORM | POLLWRBAND)
 #define CTP_POLLED_BITS 64 // in a word of an fd_set
 
-enum { CTP_POLLED_READ, CTP_POLLED_WRITE, CTP_POLLED_EXCEPT, CTP_POLLED_SETS }; // the order of select's arguments
+enum {
+	CTP_POLLED_READ,
+	CTP_POLLED_WRITE,
+	CTP_POLLED_EXCEPT,
+	CTP_POLLED_SETS
+}; // the order of select's arguments
 
 static inline uint64_t ctp_polled_sum(uint64_t sum, int fd, unsigned events)
 {

@@ -31,7 +31,7 @@ enum holds { HOLDS_FALSE = -1, HOLDS_OPEN = 0, HOLDS_TRUE = 1 };
 static inline const char *proof_word(enum proof p)
 {
 #define PROOF_WORD(id, word, meaning) [PROOF_##id] = word,
-	static const char *const words[PROOFS] = { PROOF_EACH(PROOF_WORD) };
+	static const char *const words[PROOFS] = {PROOF_EACH(PROOF_WORD)};
 #undef PROOF_WORD
 	return words[p];
 }
@@ -39,7 +39,7 @@ static inline const char *proof_word(enum proof p)
 static inline const char *proof_meaning(enum proof p)
 {
 #define PROOF_MEANING(id, word, meaning) [PROOF_##id] = meaning,
-	static const char *const meanings[PROOFS] = { PROOF_EACH(PROOF_MEANING) };
+	static const char *const meanings[PROOFS] = {PROOF_EACH(PROOF_MEANING)};
 #undef PROOF_MEANING
 	return meanings[p];
 }

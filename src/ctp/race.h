@@ -22,7 +22,8 @@
 
 // Reader of a sequence lock: the copy, between the two looks at the sequence.
 #ifdef __SANITIZE_THREAD__
-__attribute__((noinline, unused, no_sanitize("thread"))) static void ctp_copy(void *to, const void *from, size_t bytes)
+__attribute__((noinline, unused, no_sanitize("thread"))) static void ctp_copy(void *to, const void *from,
+									      size_t bytes)
 {
 	volatile unsigned char *out = to; // volatile: not made a call of memcpy, which would be seen
 	const volatile unsigned char *in = from;

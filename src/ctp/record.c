@@ -14,12 +14,12 @@ unsigned ctp_record_read(struct ctp_cursor *c, const struct ctp_record *r, uint6
 	if (!slots) {
 		slots = n ? ctp_record_reserved_slots(r, n) : 0;
 		if (slots)
-			*e = (struct ctp_event){ .kind = (uint8_t)ctp_record_kind(r),
-						 .time = c->time = ctp_record_time(c, r) };
+			*e = (struct ctp_event){.kind = (uint8_t)ctp_record_kind(r),
+						.time = c->time = ctp_record_time(c, r)};
 		return slots;
 	}
 	ctp_cursor_pass(c, r);
-	*e = (struct ctp_event){ .time = c->time, .falls = ((c->time ^ r->w0 >> 8) & CTP_TIME_MASK) != 0 };
+	*e = (struct ctp_event){.time = c->time, .falls = ((c->time ^ r->w0 >> 8) & CTP_TIME_MASK) != 0};
 	if (slots == 1) {
 		e->kind = CTP_EV_SWITCH;
 		e->how = (uint8_t)(kind - CTP_EV_SHORT);

@@ -13,7 +13,7 @@
 #define CTP_TIME_MASK ((1ULL << CTP_TIME_BITS) - 1)
 
 struct ctp_cursor {
-	uint64_t time;    // of the last record: 64 bits
+	uint64_t time; // of the last record: 64 bits
 	uint64_t near;
 	uint64_t current; // entity that runs; 0: not known
 	uint64_t native;  // the thread's own stack; 0: not known
@@ -26,7 +26,8 @@ struct ctp_event {
 	uint64_t a, b; // a switch: from and to
 	uint64_t value;
 	uint32_t stack;
-	uint32_t a_n, b_n; // a switch: the numbers of the two changes; 32 bits of them if full, else CTP_SHORT_BITS
+	uint32_t a_n,
+		b_n; // a switch: the numbers of the two changes; 32 bits of them if full, else CTP_SHORT_BITS
 	uint8_t kind, how;
 	bool full;
 	bool falls; // it has a time before that of the one before it, and got that one's
@@ -44,8 +45,8 @@ static inline bool ctp_kind_is_long(unsigned kind)
 // A kind that a later ctp may give a meaning without a new layout.
 static inline bool ctp_kind_is_reserved(unsigned kind)
 {
-	return (kind > CTP_EV_SLEPT && kind < CTP_EV_SHORT) || (kind > CTP_EV_REST && kind < CTP_EV_STATION) ||
-	       kind >= CTP_EV_USER;
+	return (kind > CTP_EV_SLEPT && kind < CTP_EV_SHORT) ||
+	       (kind > CTP_EV_REST && kind < CTP_EV_STATION) || kind >= CTP_EV_USER;
 }
 
 // How many slots the record at r takes, of n that are there. 0: it is none, or cut.

@@ -13,17 +13,17 @@
 // ready: EMPTY -> FILLING (compare-and-swap) -> READY (release), as of candidates.
 struct ctp_incident { // W: guest, any thread; after READY only last, count and value
 	uint32_t ready;
-	uint16_t rule;   // enum ctp_rule
-	uint16_t flags;  // by rule (spec/cTP.md)
-	uint64_t time;   // of the first
-	uint64_t last;   // of the last
+	uint16_t rule;  // enum ctp_rule
+	uint16_t flags; // by rule (spec/cTP.md)
+	uint64_t time;  // of the first
+	uint64_t last;  // of the last
 	uint64_t count;
 	uint64_t who;    // entity
 	uint32_t stack;  // its
 	uint32_t thread; // slot
 	uint64_t other;  // entity, by rule; 0
 	uint32_t other_stack;
-	uint32_t call;   // enum ctp_fd_call, ctp_block or signal, by rule
+	uint32_t call; // enum ctp_fd_call, ctp_block or signal, by rule
 	// line 1
 	int32_t fd; // -1
 	uint32_t gen;
@@ -40,11 +40,12 @@ struct ctp_incident { // W: guest, any thread; after READY only last, count and 
 #define CTP_LATE_GONE 0x20u   // 011: it left for good, and did not return; 012: nothing is mapped there
 #define CTP_LATE_NEVER 0x40u  // 012: it never ran
 // CTP006, 024
-#define CTP_BAD_CLOSE 0x1u    // 024: closed again
-#define CTP_BAD_IO 0x2u       // read or written
-#define CTP_BAD_EPOLL 0x4u    // 024: epoll_ctl(ADD or MOD)
-#define CTP_BAD_WOKEN 0x8u    // 006: an event of it resumed who
-#define CTP_BAD_STALE 0x10u   // 006: who waits for it, and was resumed in the turn that took an event of the one before
+#define CTP_BAD_CLOSE 0x1u // 024: closed again
+#define CTP_BAD_IO 0x2u    // read or written
+#define CTP_BAD_EPOLL 0x4u // 024: epoll_ctl(ADD or MOD)
+#define CTP_BAD_WOKEN 0x8u // 006: an event of it resumed who
+#define CTP_BAD_STALE \
+	0x10u // 006: who waits for it, and was resumed in the turn that took an event of the one before
 #define CTP_INCIDENTS_MAX 16384u // a power of two
 #define CTP_INCIDENTS_EACH 1024u
 #define CTP_INCIDENT_PROBES 16u
@@ -58,17 +59,18 @@ struct ctp_site {
 
 // The signal that ends the process, as its handler saw it. W: guest; ready last (release)
 struct ctp_crash {
-	uint32_t ready; // 0; 2 = being written; 1 = valid
+	uint32_t ready;       // 0; 2 = being written; 1 = valid
 	int32_t signal, code; // si_signo, si_code
 	uint32_t tid;
-	uint64_t addr;   // si_addr
+	uint64_t addr; // si_addr
 	uint64_t time;
-	uint64_t who;    // entity that ran
-	uint32_t stack;  // its, as of the signal; 0
-	uint32_t thread; // slot
+	uint64_t who;            // entity that ran
+	uint32_t stack;          // its, as of the signal; 0
+	uint32_t thread;         // slot
 	uint64_t regs[CTP_REGS]; // as of the signal
-	uint32_t armed;  // threads on which a handler would run on a stack of its own: no note, and death by
-	uint32_t steps;  // SIGSEGV all the same, then means something else. steps: callers found in `stack`'s memory
+	uint32_t armed; // threads on which a handler would run on a stack of its own: no note, and death by
+	uint32_t steps; // SIGSEGV all the same, then means something else. steps: callers found in `stack`'s
+			// memory
 	uint64_t time_ns; // `time`, as CLOCK_MONOTONIC
 };
 
@@ -94,22 +96,27 @@ struct ctp_record {
 
 enum ctp_kind {
 	// kind           how           a          b          stack    last word
-	CTP_EV_SWITCH = 1, // ctp_how   from       to         leaver's from_n : 32 | to_n : 32 (low bits of `changes`)
-	CTP_EV_CREATE = 2, // 0         id         creator    creator's entry
-	CTP_EV_FINISH = 3, // ctp_how   id         0          0        0   (ended, and nobody went on)
-	CTP_EV_DESTROY = 4, // ctp_how  id         by         by's     0
-	CTP_EV_FD_OPEN = 5, // fd_call  by         0          by's     fd : 32 | gen : 32
+	CTP_EV_SWITCH =
+		1, // ctp_how   from       to         leaver's from_n : 32 | to_n : 32 (low bits of `changes`)
+	CTP_EV_CREATE = 2,   // 0         id         creator    creator's entry
+	CTP_EV_FINISH = 3,   // ctp_how   id         0          0        0   (ended, and nobody went on)
+	CTP_EV_DESTROY = 4,  // ctp_how  id         by         by's     0
+	CTP_EV_FD_OPEN = 5,  // fd_call  by         0          by's     fd : 32 | gen : 32
 	CTP_EV_FD_CLOSE = 6, // fd_call by         0          by's     fd : 32 | gen : 32
-	CTP_EV_THREAD = 7, // 0         native     0          0        tid
-	CTP_EV_EXIT = 8,   // ctp_exit  by         0          by's     status
-	CTP_EV_SIGNAL = 9, // 0         by         0          0        signal number (TERM, INT, HUP, QUIT taken by a handler)
-	CTP_EV_READY = 10, // 0        id         by         0          fd : 32 | gen : 32 (id is suspended, and this event leads to it)
-	CTP_EV_SLEPT = 11, // 0        by         0          0          ticks that it was in a wait of its loop
+	CTP_EV_THREAD = 7,   // 0         native     0          0        tid
+	CTP_EV_EXIT = 8,     // ctp_exit  by         0          by's     status
+	CTP_EV_SIGNAL = 9,   // 0         by         0          0        signal number (TERM, INT, HUP, QUIT
+			     // taken by a handler)
+	CTP_EV_READY = 10,   // 0        id         by         0          fd : 32 | gen : 32 (id is suspended,
+			     // and this event leads to it)
+	CTP_EV_SLEPT =
+		11, // 0        by         0          0          ticks that it was in a wait of its loop
 	// 12..15, 33..63: reserved, the latter for stackless coroutines
-	CTP_EV_SHORT = 16, // 16..31: a switch in one slot
-	CTP_EV_REST = 32,  // the second slot of a record, never one of its own
+	CTP_EV_SHORT = 16,   // 16..31: a switch in one slot
+	CTP_EV_REST = 32,    // the second slot of a record, never one of its own
 	CTP_EV_STATION = 64, // written by the engine: a version-1 slot (spec/trace.md)
-	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own: a is the row of the table of events
+	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own: a is the row of the table of
+			   // events
 };
 
 enum ctp_exit { CTP_EXIT_MAIN = 1, CTP_EXIT_EXIT, CTP_EXIT__EXIT, CTP_EXIT_QUICK, CTP_EXIT_LINK };
@@ -119,7 +126,7 @@ enum ctp_exit { CTP_EXIT_MAIN = 1, CTP_EXIT_EXIT, CTP_EXIT__EXIT, CTP_EXIT_QUICK
 
 // A switch in one slot. `near`: ids from there on fit; each thread has its own, and says it with
 // the mark of a switch in two: from there on, it is as of that one's `to` (ctp_near).
-#define CTP_SHORT_BITS 22       // of to, and of to_n
+#define CTP_SHORT_BITS 22 // of to, and of to_n
 #define CTP_SHORT_STACK_BITS 20
 #define CTP_SHORT_MASK ((1ULL << CTP_SHORT_BITS) - 1)
 #define CTP_SHORT_NATIVE CTP_SHORT_MASK // as `to`: the thread's own stack
@@ -143,20 +150,23 @@ static inline uint64_t ctp_w2(uint64_t b, uint32_t stack)
 {
 	return (b & CTP_ID_MASK) | (uint64_t)stack << CTP_ID_BITS;
 }
-static inline void ctp_record_set(struct ctp_record *first, struct ctp_record *rest, uint64_t time, uint64_t w1,
-				  uint64_t w2, uint64_t w3)
+static inline void ctp_record_set(struct ctp_record *first, struct ctp_record *rest, uint64_t time,
+				  uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	*first = (struct ctp_record){(w1 & 0xff) | time << 8, w2};
 	*rest = (struct ctp_record){(w1 & ~0xffULL) | CTP_EV_REST, w3};
 }
-static inline void ctp_record_set_short(struct ctp_record *r, uint64_t time, unsigned how, uint64_t to, uint32_t stack,
-					uint64_t to_n)
+static inline void ctp_record_set_short(struct ctp_record *r, uint64_t time, unsigned how, uint64_t to,
+					uint32_t stack, uint64_t to_n)
 {
-	*r = (struct ctp_record){(CTP_EV_SHORT + how) | time << 8,
-				 to | (uint64_t)stack << CTP_SHORT_BITS |
-				 to_n << (CTP_SHORT_BITS + CTP_SHORT_STACK_BITS)};
+	*r = (struct ctp_record){
+		(CTP_EV_SHORT + how) | time << 8,
+		to | (uint64_t)stack << CTP_SHORT_BITS | to_n << (CTP_SHORT_BITS + CTP_SHORT_STACK_BITS)};
 }
-static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w0 & 0xff; }
+static inline unsigned ctp_record_kind(const struct ctp_record *r)
+{
+	return r->w0 & 0xff;
+}
 
 #define CTP_RING_BYTES (4u << 20) // a power of two
 
@@ -166,13 +176,13 @@ static inline unsigned ctp_record_kind(const struct ctp_record *r) { return r->w
 // the first switch of a chunk in one slot there is one in two, so that each can be read alone.
 #define CTP_CHUNK_BYTES (16u << 10)
 #define CTP_CHUNK_SLOTS (CTP_CHUNK_BYTES / 16)
-struct ctp_chunk { // W: guest, the thread that has it
-	uint64_t seq;   // odd: a thread writes in it; even: nobody any more; 0: never used
-	uint64_t ready; // seq, once what follows is valid
-	uint64_t first; // number of its first slot
+struct ctp_chunk {            // W: guest, the thread that has it
+	uint64_t seq;         // odd: a thread writes in it; even: nobody any more; 0: never used
+	uint64_t ready;       // seq, once what follows is valid
+	uint64_t first;       // number of its first slot
 	uint32_t thread, use; // slot of the thread; its `uses`
 	uint32_t tid;
-	uint32_t used;  // slots, when seq is even; else it follows from the thread's head
+	uint32_t used;   // slots, when seq is even; else it follows from the thread's head
 	uint64_t native; // as of its beginning; 0
 	uint64_t time;   // of its beginning
 	uint64_t lost;   // the thread's, when seq is even

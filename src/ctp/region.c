@@ -11,7 +11,9 @@
 
 enum { PAGE = 4096 };
 #define GUEST_BYTES (1ULL << 30)
-#define RINGS_BYTES (16ULL << 30) // of address space; so a process that follows thousands of others can map all their regions
+#define RINGS_BYTES \
+	(16ULL \
+	 << 30) // of address space; so a process that follows thousands of others can map all their regions
 #define THREADS_LEAST 1024u
 
 static uint64_t part(uint64_t *end, uint64_t bytes)
@@ -77,7 +79,8 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 	const struct ctp_ext e = h->ext; // one copy: what is checked is what is used
 	if (e.magic == CTP_EXT_MAGIC && (e.version < oldest || e.version > CTP_EXT_VERSION))
 		return -EPROTONOSUPPORT;
-	if (e.magic != CTP_EXT_MAGIC || e.bytes < (e.version < CTP_EXT_VERSION ? CTP_EXT_BYTES_READ : sizeof(e)) ||
+	if (e.magic != CTP_EXT_MAGIC ||
+	    e.bytes < (e.version < CTP_EXT_VERSION ? CTP_EXT_BYTES_READ : sizeof(e)) ||
 	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
 	    e.stations_max > CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE ||
 	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
@@ -92,28 +95,47 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 	    !fits(bytes, e.incidents_off, e.incidents_max, sizeof(struct ctp_incident)) ||
 	    (e.incidents_max & (e.incidents_max - 1)) ||
 	    !fits(bytes, e.sites_off, e.stacks_max, sizeof(struct ctp_site)) ||
-	    (e.names_off && !fits(bytes, e.names_off, CTP_NAMES_MAP_BYTES / sizeof(struct ctp_name) + e.stations_max,
-				  sizeof(struct ctp_name))) ||
-	    (e.functions_off && !fits(bytes, e.functions_off, e.functions_max, sizeof(struct ctp_switch_function))) ||
+	    (e.names_off &&
+	     !fits(bytes, e.names_off, CTP_NAMES_MAP_BYTES / sizeof(struct ctp_name) + e.stations_max,
+		   sizeof(struct ctp_name))) ||
+	    (e.functions_off &&
+	     !fits(bytes, e.functions_off, e.functions_max, sizeof(struct ctp_switch_function))) ||
 	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
 	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes) ||
 	    e.chunks > ctp_chunks_max((uint64_t)e.threads_max * e.ring_bytes))
 		return -EPROTO;
 	unsigned char *b = base;
 	*r = (struct ctp_region){
-		.base = b, .bytes = e.region_bytes, .header = h, .ext = &h->ext,
-		.stations = (void *)(b + CTP_HEADER_BYTES), .states = (void *)(b + e.states_off), .threads = (void *)(b + e.threads_off),
-		.fds = (void *)(b + e.fds_off), .cands = (void *)(b + e.cands_off),
-		.modules = (void *)(b + e.modules_off), .stack_index = (void *)(b + e.stack_index_off),
-		.stack_words = (void *)(b + e.stack_words_off), .incidents = (void *)(b + e.incidents_off),
+		.base = b,
+		.bytes = e.region_bytes,
+		.header = h,
+		.ext = &h->ext,
+		.stations = (void *)(b + CTP_HEADER_BYTES),
+		.states = (void *)(b + e.states_off),
+		.threads = (void *)(b + e.threads_off),
+		.fds = (void *)(b + e.fds_off),
+		.cands = (void *)(b + e.cands_off),
+		.modules = (void *)(b + e.modules_off),
+		.stack_index = (void *)(b + e.stack_index_off),
+		.stack_words = (void *)(b + e.stack_words_off),
+		.incidents = (void *)(b + e.incidents_off),
 		.names_map = e.names_off ? (void *)(b + e.names_off) : NULL,
 		.names = e.names_off ? (void *)(b + e.names_off + CTP_NAMES_MAP_BYTES) : NULL,
-		.sites = (void *)(b + e.sites_off), .incidents_max = e.incidents_max, .rings = b + e.rings_off,
-		.guest = b + e.guest_off, .guest_bytes = e.guest_bytes,
-		.stations_max = e.stations_max, .threads_max = e.threads_max, .fds_max = e.fds_max,
-		.cands_max = e.cands_max, .modules_max = e.modules_max, .stacks_max = e.stacks_max,
-		.stack_words_max = e.stack_words_max, .ring_bytes = e.ring_bytes,
-		.ring_capacity = e.ring_bytes / sizeof(struct ctp_record), .chunks = e.chunks,
+		.sites = (void *)(b + e.sites_off),
+		.incidents_max = e.incidents_max,
+		.rings = b + e.rings_off,
+		.guest = b + e.guest_off,
+		.guest_bytes = e.guest_bytes,
+		.stations_max = e.stations_max,
+		.threads_max = e.threads_max,
+		.fds_max = e.fds_max,
+		.cands_max = e.cands_max,
+		.modules_max = e.modules_max,
+		.stacks_max = e.stacks_max,
+		.stack_words_max = e.stack_words_max,
+		.ring_bytes = e.ring_bytes,
+		.ring_capacity = e.ring_bytes / sizeof(struct ctp_record),
+		.chunks = e.chunks,
 	};
 	return 0;
 }

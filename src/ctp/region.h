@@ -34,9 +34,10 @@ struct ctp_region {
 	uint64_t guest_bytes;
 	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
 	uint32_t stack_words_max, ring_bytes, incidents_max;
-	uint64_t ring_capacity; // slots
-	uint32_t chunks;        // --flight; else 0
-	struct ctp_there *there; // what of it is memory, for whoever must not make more of it (there.h); NULL: all of it
+	uint64_t ring_capacity;  // slots
+	uint32_t chunks;         // --flight; else 0
+	struct ctp_there *there; // what of it is memory, for whoever must not make more of it (there.h);
+				 // NULL: all of it
 };
 
 // Fills header and descriptor for a zeroed region with this many stations.

@@ -27,7 +27,8 @@ enum ctp_ring_room { CTP_RING_FULL, CTP_RING_HALF, CTP_RING_ROOM };
 
 // Writer: the same with another look at the tail (partner: ctp_ring_taken). HALF: there is
 // room, and the reader is late.
-static inline enum ctp_ring_room ctp_ring_look(struct ctp_thread *t, uint64_t capacity, uint64_t head, unsigned n)
+static inline enum ctp_ring_room ctp_ring_look(struct ctp_thread *t, uint64_t capacity, uint64_t head,
+					       unsigned n)
 {
 	uint64_t tail = ctp_load64(&t->tail), half = tail + capacity / 2;
 	t->until = head + n <= half ? half : tail + capacity;
@@ -67,8 +68,7 @@ static inline void ctp_ring_unsure(struct ctp_thread *t, uint64_t how)
 
 // Reader: how many slots lie ready from *tail on. A region that claims more
 // than the ring holds is hostile or torn: then 0 and *bad is set.
-static inline uint64_t ctp_ring_ready(const struct ctp_thread *t, uint64_t tail, uint64_t capacity,
-				      bool *bad)
+static inline uint64_t ctp_ring_ready(const struct ctp_thread *t, uint64_t tail, uint64_t capacity, bool *bad)
 {
 	uint64_t n = ctp_load64(&t->head) - tail;
 	*bad = n > capacity;

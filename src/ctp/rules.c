@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define ID(name, digits) [RULE_##name] = "CTP" #digits,
-const char rules_id[RULES][RULES_ID_BYTES] = { RULES_EACH(ID) };
+const char rules_id[RULES][RULES_ID_BYTES] = {RULES_EACH(ID)};
 
 unsigned rules_number(const char *id)
 {

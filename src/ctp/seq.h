@@ -184,9 +184,9 @@ static inline bool ctp_wait_still(const struct ctp_thread *t, uint64_t seq)
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit((const ctp_a64 *)&t->wait_seq, memory_order_relaxed) == seq;
 }
-// Copies a thread's entry. wait_seq is its sequence: while that stays odd, what the entry says of the wait stands
-// still; while it stays even, nothing is said of any. False: a wait began or ended during each of the copies, and
-// *out is of no one moment.
+// Copies a thread's entry. wait_seq is its sequence: while that stays odd, what the entry says of the wait
+// stands still; while it stays even, nothing is said of any. False: a wait began or ended during each of the
+// copies, and *out is of no one moment.
 static inline bool ctp_thread_read(const struct ctp_thread *t, struct ctp_thread *out)
 {
 	for (int tries = 0; tries < 1000; tries++) {
@@ -268,7 +268,8 @@ static inline void ctp_state_end(struct ctp_state *s)
 static inline void ctp_state_end_change(struct ctp_state *s, enum ctp_life life)
 {
 	uint64_t v = atomic_load_explicit(CTP_A64(&s->turn), memory_order_relaxed);
-	v = ((v >> CTP_TURN_CHANGES) + 1) << CTP_TURN_CHANGES | (uint64_t)life << CTP_TURN_LIFE | (v & CTP_TURN_WAITS);
+	v = ((v >> CTP_TURN_CHANGES) + 1) << CTP_TURN_CHANGES | (uint64_t)life << CTP_TURN_LIFE |
+	    (v & CTP_TURN_WAITS);
 	atomic_store_explicit(CTP_A64(&s->turn), v, memory_order_release);
 }
 static inline uint64_t ctp_state_seen(const struct ctp_state *s)

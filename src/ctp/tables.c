@@ -11,17 +11,17 @@
 #include "ctp/there.h"
 
 const struct ctp_table_shape ctp_table_shapes[CTP_TABLES] = {
-	[CTP_TABLE_STATIONS] = { "stations", sizeof(struct ctp_state), true },
-	[CTP_TABLE_THREADS] = { "threads", sizeof(struct ctp_thread), true },
-	[CTP_TABLE_FDS] = { "fds", sizeof(struct ctp_fd), true },
-	[CTP_TABLE_CANDS] = { "cands", sizeof(struct ctp_cand), true },
-	[CTP_TABLE_MODULES] = { "modules", sizeof(struct ctp_module), false },
-	[CTP_TABLE_INCIDENTS] = { "incidents", sizeof(struct ctp_incident), true },
-	[CTP_TABLE_NAMES] = { "names", sizeof(struct ctp_name), true },
-	[CTP_TABLE_STACK_INDEX] = { "stack_index", sizeof(uint32_t), false },
-	[CTP_TABLE_STACK_WORDS] = { "stack_words", sizeof(uint64_t), false },
-	[CTP_TABLE_SITES] = { "sites", sizeof(struct ctp_site), false },
-	[CTP_TABLE_EXT] = { "ext", sizeof(struct ctp_ext), false },
+	[CTP_TABLE_STATIONS] = {"stations", sizeof(struct ctp_state), true},
+	[CTP_TABLE_THREADS] = {"threads", sizeof(struct ctp_thread), true},
+	[CTP_TABLE_FDS] = {"fds", sizeof(struct ctp_fd), true},
+	[CTP_TABLE_CANDS] = {"cands", sizeof(struct ctp_cand), true},
+	[CTP_TABLE_MODULES] = {"modules", sizeof(struct ctp_module), false},
+	[CTP_TABLE_INCIDENTS] = {"incidents", sizeof(struct ctp_incident), true},
+	[CTP_TABLE_NAMES] = {"names", sizeof(struct ctp_name), true},
+	[CTP_TABLE_STACK_INDEX] = {"stack_index", sizeof(uint32_t), false},
+	[CTP_TABLE_STACK_WORDS] = {"stack_words", sizeof(uint64_t), false},
+	[CTP_TABLE_SITES] = {"sites", sizeof(struct ctp_site), false},
+	[CTP_TABLE_EXT] = {"ext", sizeof(struct ctp_ext), false},
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -73,7 +73,8 @@ static void fds(const struct ctp_region *r, ctp_table_each *each, void *arg)
 
 static void cands(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
-	struct ctp_walk w = ctp_walk(r, r->cands, sizeof(*r->cands), least(ctp_load32(&r->ext->cand_count), r->cands_max));
+	struct ctp_walk w = ctp_walk(r, r->cands, sizeof(*r->cands),
+				     least(ctp_load32(&r->ext->cand_count), r->cands_max));
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		if (ctp_load32(&r->cands[i].ready) != CTP_CAND_READY)
 			continue;
@@ -84,7 +85,8 @@ static void cands(const struct ctp_region *r, ctp_table_each *each, void *arg)
 
 static void modules(const struct ctp_region *r, ctp_table_each *each, void *arg)
 {
-	struct ctp_walk w = ctp_walk(r, r->modules, sizeof(*r->modules), least(ctp_load32(&r->ext->module_count), r->modules_max));
+	struct ctp_walk w = ctp_walk(r, r->modules, sizeof(*r->modules),
+				     least(ctp_load32(&r->ext->module_count), r->modules_max));
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_module m;
 		if (!ctp_load32(&r->modules[i].ready))
@@ -124,9 +126,11 @@ static void names(const struct ctp_region *r, ctp_table_each *each, void *arg)
 
 void ctp_table_rows(const struct ctp_region *r, enum ctp_table table, ctp_table_each *each, void *arg)
 {
-	static void (*const all[CTP_TABLES_BY_ROW])(const struct ctp_region *r, ctp_table_each *each, void *arg) = {
-		[CTP_TABLE_STATIONS] = stations, [CTP_TABLE_THREADS] = threads, [CTP_TABLE_FDS] = fds,
-		[CTP_TABLE_CANDS] = cands, [CTP_TABLE_MODULES] = modules, [CTP_TABLE_INCIDENTS] = incidents,
+	static void (*const all[CTP_TABLES_BY_ROW])(const struct ctp_region *r, ctp_table_each *each,
+						    void *arg) = {
+		[CTP_TABLE_STATIONS] = stations, [CTP_TABLE_THREADS] = threads,
+		[CTP_TABLE_FDS] = fds,           [CTP_TABLE_CANDS] = cands,
+		[CTP_TABLE_MODULES] = modules,   [CTP_TABLE_INCIDENTS] = incidents,
 		[CTP_TABLE_NAMES] = names,
 	};
 	all[table](r, each, arg);

@@ -18,7 +18,7 @@ static bool stretch(const struct ctp_there *t, uint64_t off, uint64_t end, uint6
 	off_t hole = data < 0 ? -1 : lseek(t->fd, data, SEEK_HOLE);
 	*from = data < 0 ? off : (uint64_t)data;
 	*to = hole < 0 ? end : (uint64_t)hole;
-	return *from < end && *to > *from;
+	return *from<end && * to> * from;
 }
 
 bool ctp_there_all(const struct ctp_region *r, const void *at, uint64_t bytes)
@@ -46,7 +46,10 @@ bool ctp_there(const struct ctp_region *r, const void *at)
 struct ctp_walk ctp_walk(const struct ctp_region *r, const void *table, size_t each, uint64_t n)
 {
 	return (struct ctp_walk){
-		.there = r->there, .off = (uint64_t)((const unsigned char *)table - r->base), .each = each, .n = n,
+		.there = r->there,
+		.off = (uint64_t)((const unsigned char *)table - r->base),
+		.each = each,
+		.n = n,
 		.upto = r->there ? 0 : n,
 	};
 }

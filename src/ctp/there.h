@@ -19,7 +19,9 @@ struct ctp_there {
 	unsigned next;
 	// Stretches that were there: what lies in them is looked at without another question. If the
 	// program has taken pages out since, no more of them come back than there were.
-	struct { uint64_t from, to; } known[CTP_THERE_KNOWN];
+	struct {
+		uint64_t from, to;
+	} known[CTP_THERE_KNOWN];
 };
 
 // May this row, of which the first bytes lie at `at`, be read?
@@ -37,8 +39,8 @@ struct ctp_walk {
 };
 
 struct ctp_walk ctp_walk(const struct ctp_region *r, const void *table, size_t each, uint64_t n);
-struct ctp_walk ctp_walk_states(const struct ctp_region *r);    // of the stations that are in use
-struct ctp_walk ctp_walk_fds(const struct ctp_region *r);       // up to the highest number
+struct ctp_walk ctp_walk_states(const struct ctp_region *r); // of the stations that are in use
+struct ctp_walk ctp_walk_fds(const struct ctp_region *r);    // up to the highest number
 struct ctp_walk ctp_walk_incidents(const struct ctp_region *r);
 uint64_t ctp_walk_seek(struct ctp_walk *w, uint64_t i);
 

@@ -17,9 +17,9 @@ static inline bool ctp_stands_there(const struct ctp_fd *f, const struct ctp_sta
 	return c->stack && f->learned == c->id && f->learned_stack == c->stack;
 }
 
-// An event of F woke C there, and C ran and left what had come: it never read F (or wrote, if that is what the
-// event was of), or did so until EAGAIN and has read and written nothing since. That is no read that stopped
-// short: C does not want it now.
+// An event of F woke C there, and C ran and left what had come: it never read F (or wrote, if that is what
+// the event was of), or did so until EAGAIN and has read and written nothing since. That is no read that
+// stopped short: C does not want it now.
 static inline bool ctp_declined(const struct ctp_fd *f, int fd, const struct ctp_state *c)
 {
 	uint64_t key = (uint64_t)(uint32_t)fd << 32 | f->gen;
@@ -38,20 +38,22 @@ static inline bool ctp_in_pool(const struct ctp_state *c)
 // wanted, then, and stand in a mailbox or a pool, which is often one place for all that can come.
 static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state *c)
 {
-	bool set = f->kind == CTP_FD_TIMERFD || f->kind == CTP_FD_EVENTFD; // written by who wakes, not by who waits
+	bool set = f->kind == CTP_FD_TIMERFD ||
+		   f->kind == CTP_FD_EVENTFD; // written by who wakes, not by who waits
 	return (f->last_in || (f->last_out && !set)) && f->reg_time < c->since;
 }
 
-// Events of it are mostly for somebody else than who goes on after one: a new connection's coroutine, which may
-// come out of a pool, or whoever the loop was woken for.
+// Events of it are mostly for somebody else than who goes on after one: a new connection's coroutine, which
+// may come out of a pool, or whoever the loop was woken for.
 static inline bool ctp_wakes_others(const struct ctp_fd *f)
 {
-	return (f->flags & CTP_FD_LISTENS) || f->kind == CTP_FD_EVENTFD || f->kind == CTP_FD_TIMERFD || f->kind == CTP_FD_SIGNALFD ||
-	       f->kind == CTP_FD_PIPE;
+	return (f->flags & CTP_FD_LISTENS) || f->kind == CTP_FD_EVENTFD || f->kind == CTP_FD_TIMERFD ||
+	       f->kind == CTP_FD_SIGNALFD || f->kind == CTP_FD_PIPE;
 }
 
-// F's registration leads to C, which says nothing. Does C wait for it? Yes by the registration's data; because an event
-// of F woke it before, only where it stood then, and not for what it has left to others to accept, read or set.
+// F's registration leads to C, which says nothing. Does C wait for it? Yes by the registration's data;
+// because an event of F woke it before, only where it stood then, and not for what it has left to others to
+// accept, read or set.
 static inline bool ctp_leads_here(const struct ctp_fd *f, const struct ctp_state *c)
 {
 	bool own = (f->last_in & ~CTP_FD_SEVERAL) == c->id ||
@@ -60,13 +62,15 @@ static inline bool ctp_leads_here(const struct ctp_fd *f, const struct ctp_state
 }
 
 // C has had something of F, and did not say in its last slice that it wants more.
-static inline bool ctp_may_be_done(const struct ctp_fd *f, const struct ctp_state *c, const struct ctp_wait *wait)
+static inline bool ctp_may_be_done(const struct ctp_fd *f, const struct ctp_state *c,
+				   const struct ctp_wait *wait)
 {
 	return !wait && ctp_was_served(f, c);
 }
 
 // C named F in its last slice, or stands where events of F resumed it. Elsewhere it may wait for anything.
-static inline bool ctp_waits_there(const struct ctp_fd *f, const struct ctp_state *c, const struct ctp_wait *wait)
+static inline bool ctp_waits_there(const struct ctp_fd *f, const struct ctp_state *c,
+				   const struct ctp_wait *wait)
 {
 	return wait || (c->stack && f->learned_stack == c->stack);
 }
@@ -78,7 +82,8 @@ enum ctp_link {
 	CTP_LINK_SET,     // F stood in a set that was polled since, and events of F resumed C there
 	CTP_LINK_DATA,    // the registration's data points into C's memory
 	CTP_LINK_EVENTS,  // events of F resumed C there
-	CTP_LINK_CONTEXT, // the registration's data points to what holds C's context, and nobody else is known
+	CTP_LINK_CONTEXT, // the registration's data points to what holds C's context, and nobody else is
+			  // known
 };
 
 // What only the caller can tell. ctp-run reads the kernel and the memory, ctp-analyze the tables of the end.
@@ -90,8 +95,8 @@ struct ctp_link_seen {
 
 // P2, as far as F's entry (before its end) tells: one judgement for ctp-run and ctp-analyze. `wait`: C's last
 // slice named F so, or NULL. What weakens a link (a pool, ctp_may_be_done, another wait) is for the caller.
-static inline enum ctp_link ctp_wait_link(const struct ctp_fd *f, const struct ctp_state *c, const struct ctp_wait *wait,
-					  const struct ctp_link_seen *seen)
+static inline enum ctp_link ctp_wait_link(const struct ctp_fd *f, const struct ctp_state *c,
+					  const struct ctp_wait *wait, const struct ctp_link_seen *seen)
 {
 	bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);
 	const uint64_t others[] = {f->learned, f->waiter[0] & CTP_ID_MASK, f->waiter[1] & CTP_ID_MASK};

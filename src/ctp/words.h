@@ -8,5 +8,5 @@
 
 const char *words_kind(unsigned kind); // of enum ctp_fd_kind; "other" if it is none
 const char *words_call(unsigned call); // of enum ctp_fd_call: "accept"; NULL if it is none
-const char *words_signal(int sig, char *buf, size_t bytes); // "SIGSEGV"; buf holds it
+const char *words_signal(int sig, char *buf, size_t bytes);  // "SIGSEGV"; buf holds it
 void words_events(uint32_t events, char *buf, size_t bytes); // "EPOLLIN|EPOLLET"

@@ -21,7 +21,7 @@ enum { ANALYZE_FOUND = 1, ANALYZE_FAILED = 2 };
 
 static int find(char *out, size_t bytes)
 {
-	static const char *const places[] = { "ctp-analyze", "../analyze/ctp-analyze" };
+	static const char *const places[] = {"ctp-analyze", "../analyze/ctp-analyze"};
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n <= 0)
@@ -39,7 +39,7 @@ static int analyze(const char *tool, const char *color, const char *verdict, con
 {
 	char min[64];
 	snprintf(min, sizeof(min), "--min-verdict=%s", verdict);
-	char *const argv[] = { (char *)tool, (char *)color, min, (char *)"--", (char *)trace, NULL };
+	char *const argv[] = {(char *)tool, (char *)color, min, (char *)"--", (char *)trace, NULL};
 	int status;
 	pid_t pid = fork();
 	if (pid < 0)

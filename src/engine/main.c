@@ -54,19 +54,21 @@ static int plan_preload(struct job *j)
 		if (!strncmp(j->options.env[i], "LD_PRELOAD=", 11))
 			more = j->options.env[i] + 11;
 	if (access("/proc/self/exe", F_OK)) {
-		log_line(LOG_FAIL, "/proc is not mounted here, and the region is handed over by it; mount it");
+		log_line(LOG_FAIL,
+			 "/proc is not mounted here, and the region is handed over by it; mount it");
 		return -ENOENT;
 	}
 	if (launch_library(j->library, sizeof(j->library)) < 0) {
-		log_line(LOG_FAIL, "libctp.so is not where it was installed, nor beside ctp-run; reinstall, or use "
-				   "--no-preload");
+		log_line(LOG_FAIL,
+			 "libctp.so is not where it was installed, nor beside ctp-run; reinstall, or use "
+			 "--no-preload");
 		return -ENOENT;
 	}
 	if (strpbrk(lib, ": \t") && !(lib = sock_alias(&j->sock, lib)))
 		return -EIO;
 	log_line(LOG_MORE, "preloading %s", lib);
-	snprintf(j->preload, sizeof(j->preload), "%s%s%s%s%s", j->preflight.libasan, *j->preflight.libasan ? ":" : "", lib,
-		 more && *more ? ":" : "", more ? more : "");
+	snprintf(j->preload, sizeof(j->preload), "%s%s%s%s%s", j->preflight.libasan,
+		 *j->preflight.libasan ? ":" : "", lib, more && *more ? ":" : "", more ? more : "");
 	return 0;
 }
 
@@ -80,7 +82,8 @@ static int plan_env(struct job *j)
 		snprintf(j->shm_path, sizeof(j->shm_path), "CTP_SHM_PATH=/proc/%d/fd/%d", (int)getpid(),
 			 j->session.first.fd);
 	free(real);
-	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=/proc/%d/fd/%d", (int)getpid(), j->sock.inode);
+	snprintf(j->sock_path, sizeof(j->sock_path), "CTP_SOCK_PATH=/proc/%d/fd/%d", (int)getpid(),
+		 j->sock.inode);
 	snprintf(j->stations, sizeof(j->stations), "CTP_MAX_STATIONS=%" PRIu32, j->options.stations);
 	j->env = calloc(j->options.n_env + 3, sizeof(*j->env));
 	if (!j->env)
@@ -101,22 +104,30 @@ static int say_region(const struct job *j, int r)
 	else if (j->options.shm_file)
 		log_line(LOG_FAIL, "cannot make the region in %s: %s", j->options.shm_file, strerror(-r));
 	else
-		log_line(LOG_FAIL, "cannot make the region: memfd: %s; --shm-file=PATH uses a real file", strerror(-r));
+		log_line(LOG_FAIL, "cannot make the region: memfd: %s; --shm-file=PATH uses a real file",
+			 strerror(-r));
 	return STATUS_OWN;
 }
 
 static int say_output(const struct job *j, int r)
 {
-	const char *path = j->session.recorder.output.path ? j->session.recorder.output.path : j->options.output;
+	const char *path = j->session.recorder.output.path ? j->session.recorder.output.path :
+							     j->options.output;
 	if (r == OUTPUT_EXISTS)
-		log_line(LOG_FAIL, "%s: exists and is no ctp trace; the program was not started; choose another "
-				   "name with -o", path);
+		log_line(LOG_FAIL,
+			 "%s: exists and is no ctp trace; the program was not started; choose another "
+			 "name with -o",
+			 path);
 	else if (r == OUTPUT_OLD_EXISTS)
-		log_line(LOG_FAIL, "%s.old: exists and is no ctp trace, so %s cannot be moved there; the program "
-				   "was not started; choose another name with -o", path, path);
+		log_line(LOG_FAIL,
+			 "%s.old: exists and is no ctp trace, so %s cannot be moved there; the program "
+			 "was not started; choose another name with -o",
+			 path, path);
 	else
-		log_line(LOG_FAIL, "cannot make the trace %s: %s; the program was not started; choose another "
-				   "place with -o", path, strerror(-r));
+		log_line(LOG_FAIL,
+			 "cannot make the trace %s: %s; the program was not started; choose another "
+			 "place with -o",
+			 path, strerror(-r));
 	return STATUS_OWN;
 }
 
@@ -138,8 +149,11 @@ static int start(struct job *j)
 		return STATUS_OWN;
 	j->session.region_path = o->shm_file ? j->shm_path + strlen("CTP_SHM_PATH=") : NULL;
 	j->session.library = o->no_preload ? NULL : j->library;
-	struct launch_plan plan = { .path = j->preflight.path, .argv = o->program, .env = j->env, .n_env = j->n_env,
-				    .preload = o->no_preload ? NULL : j->preload };
+	struct launch_plan plan = {.path = j->preflight.path,
+				   .argv = o->program,
+				   .env = j->env,
+				   .n_env = j->n_env,
+				   .preload = o->no_preload ? NULL : j->preload};
 	for (size_t i = 0; o->no_preload && i < o->n_env; i++)
 		if (!strncmp(o->env[i], "LD_PRELOAD=", 11))
 			plan.preload = o->env[i] + 11;
@@ -165,7 +179,10 @@ static int start(struct job *j)
 
 static void print_path(char *out, size_t n, const char *path)
 {
-	bool plain = path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:,@%-")] == '\0';
+	bool plain =
+		path[strspn(path,
+			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:,@%-")] ==
+		'\0';
 	if (plain && *path != '-')
 		snprintf(out, n, " %s", path);
 	else if (!strchr(path, '\''))
@@ -179,17 +196,21 @@ static void say_no_switch(const struct session *s, const char *before)
 {
 	char looked[1024], unseen[512];
 	if (s->options->no_preload) {
-		log_line(LOG_SAY, "%sno coroutine switch seen; none was looked for, but in the words of version-1 probes: "
-				  "--no-preload", before);
+		log_line(
+			LOG_SAY,
+			"%sno coroutine switch seen; none was looked for, but in the words of version-1 probes: "
+			"--no-preload",
+			before);
 		return;
 	}
 	module_scan_text(&s->recorder.modules, looked, sizeof(looked));
 	module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
 	char children[96] = "";
 	if (!s->options->follow && session_untraced(s))
-		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));
-	log_line(LOG_SAY, "%sno coroutine switch seen; %s%s%s%s%s", before, looked, *unseen ? "; " : "", unseen,
-		 session_first(s)->about.guest ? "" : "; libctp.so did not attach", children);
+		snprintf(children, sizeof(children),
+			 "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));
+	log_line(LOG_SAY, "%sno coroutine switch seen; %s%s%s%s%s", before, looked, *unseen ? "; " : "",
+		 unseen, session_first(s)->about.guest ? "" : "; libctp.so did not attach", children);
 }
 
 static void say_processes(const struct session *s, char *out, size_t bytes)
@@ -223,11 +244,13 @@ static bool say_crash(const struct session *s, int sig, const char *before)
 static void say_timeout(const struct job *j, const struct run_end *end, char *out, size_t bytes)
 {
 	char how[64], name[24];
-	snprintf(how, sizeof(how), "%s", end->signal == SIGKILL ? "SIGTERM did not end it, SIGKILL did" : "ended by SIGTERM");
+	snprintf(how, sizeof(how), "%s",
+		 end->signal == SIGKILL ? "SIGTERM did not end it, SIGKILL did" : "ended by SIGTERM");
 	if (!end->signal)
 		snprintf(how, sizeof(how), "exited with %d after SIGTERM", end->status);
 	else if (end->signal != SIGTERM && end->signal != SIGKILL)
-		snprintf(how, sizeof(how), "ended by %s after SIGTERM", words_signal(end->signal, name, sizeof(name)));
+		snprintf(how, sizeof(how), "ended by %s after SIGTERM",
+			 words_signal(end->signal, name, sizeof(name)));
 	snprintf(out, bytes, end->timed_out ? "timed out after %g s: %s" : "", j->options.timeout_s, how);
 }
 
@@ -243,8 +266,9 @@ static void say_end(struct job *j, const struct run_end *end)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
 	if (s->options->follow)
 		say_processes(s, processes, sizeof(processes));
-	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s", sums.switches,
-		 sums.created + v1_stations(s->v1), processes, lost, dropped, s->recorder.output.path);
+	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s",
+		 sums.switches, sums.created + v1_stations(s->v1), processes, lost, dropped,
+		 s->recorder.output.path);
 	char timeout[128], before[132];
 	say_timeout(j, end, timeout, sizeof(timeout));
 	snprintf(before, sizeof(before), "%s%s", timeout, *timeout ? "; " : "");
@@ -255,7 +279,8 @@ static void say_end(struct job *j, const struct run_end *end)
 		log_line(LOG_SAY, "%s", timeout);
 	if (strcmp(s->recorder.output.path, "ctp.data"))
 		print_path(path, sizeof(path), s->recorder.output.path);
-	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->recorder.output.jsonl || crashed ? "" : " --lost-wakeup", path);
+	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->recorder.output.jsonl || crashed ? "" : " --lost-wakeup",
+		 path);
 }
 
 // --check: the status that a finding gives, or 0.

@@ -89,12 +89,15 @@ static enum preflight_verdict look_inside(struct preflight *c, Elf *elf)
 		interp = true;
 		if (raw && ph.p_offset < file_bytes && ph.p_filesz <= file_bytes - ph.p_offset &&
 		    memmem(raw + ph.p_offset, ph.p_filesz, "ld-musl", 7))
-			return say(c, PREFLIGHT_CANNOT, "%s: uses musl, and libctp.so needs glibc", c->loaded);
+			return say(c, PREFLIGHT_CANNOT, "%s: uses musl, and libctp.so needs glibc",
+				   c->loaded);
 	}
 	const char *slash = strrchr(c->loaded, '/');
 	if (!interp && strncmp(slash ? slash + 1 : c->loaded, "ld-linux", 8))
-		return say(c, PREFLIGHT_CANNOT, "%s: is statically linked, so nothing can be preloaded into it; "
-			   "link it dynamically, or use --no-preload", c->loaded);
+		return say(c, PREFLIGHT_CANNOT,
+			   "%s: is statically linked, so nothing can be preloaded into it; "
+			   "link it dynamically, or use --no-preload",
+			   c->loaded);
 	return PREFLIGHT_FINE;
 }
 
@@ -115,14 +118,16 @@ static void find_sanitizer(struct preflight *c, Elf *elf)
 	if (!section(elf, SHT_DYNAMIC, &sh, &data))
 		return;
 	for (int i = 0; gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) : NULL;
+		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh.sh_link, dyn.d_un.d_val) :
+							    NULL;
 		if (name && (!strncmp(name, "libasan.so", 10) || !strncmp(name, "libtsan.so", 10) ||
 			     !strncmp(name, "libclang_rt.asan", 16)))
 			snprintf(c->libasan, sizeof(c->libasan), "%s", name);
 	}
 }
 
-static enum preflight_verdict check_elf(struct preflight *c, int fd, const unsigned char *head, const struct stat *st)
+static enum preflight_verdict check_elf(struct preflight *c, int fd, const unsigned char *head,
+					const struct stat *st)
 {
 	Elf64_Ehdr ours, theirs;
 	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -134,13 +139,16 @@ static enum preflight_verdict check_elf(struct preflight *c, int fd, const unsig
 		      theirs.e_ident[EI_DATA] != ours.e_ident[EI_DATA] || theirs.e_machine != ours.e_machine))
 		return say(c, PREFLIGHT_CANNOT, "%s: is built for another architecture", c->loaded);
 	if (secure(c->loaded, st))
-		return say(c, PREFLIGHT_CANNOT, "%s: is set-user-id or has file capabilities, and would run in secure "
-			   "mode, without libctp.so; run it as its owner, or a copy of it", c->loaded);
+		return say(c, PREFLIGHT_CANNOT,
+			   "%s: is set-user-id or has file capabilities, and would run in secure "
+			   "mode, without libctp.so; run it as its owner, or a copy of it",
+			   c->loaded);
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	enum preflight_verdict v = elf && elf_kind(elf) == ELF_K_ELF
-				       ? look_inside(c, elf)
-				       : say(c, PREFLIGHT_CANNOT, "%s: is no program that this system runs", c->loaded);
+	enum preflight_verdict v =
+		elf && elf_kind(elf) == ELF_K_ELF ?
+			look_inside(c, elf) :
+			say(c, PREFLIGHT_CANNOT, "%s: is no program that this system runs", c->loaded);
 	if (v == PREFLIGHT_FINE)
 		find_sanitizer(c, elf);
 	if (elf)
@@ -166,10 +174,11 @@ static enum preflight_verdict check_file(struct preflight *c, bool preload, int 
 	union {
 		unsigned char bytes[512];
 		char text[512];
-	} head = { { 0 } };
+	} head = {{0}};
 	struct stat st;
 	if (stat(c->loaded, &st) < 0)
-		return say(c, errno == ENOENT ? PREFLIGHT_NOT_FOUND : PREFLIGHT_CANNOT, "%s: %s", c->loaded, strerror(errno));
+		return say(c, errno == ENOENT ? PREFLIGHT_NOT_FOUND : PREFLIGHT_CANNOT, "%s: %s", c->loaded,
+			   strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return say(c, PREFLIGHT_CANNOT, "%s: is %s, no program", c->loaded,
 			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
@@ -187,7 +196,9 @@ static enum preflight_verdict check_file(struct preflight *c, bool preload, int 
 	else if (n >= (ssize_t)sizeof(Elf64_Ehdr) && !memcmp(head.bytes, ELFMAG, SELFMAG))
 		v = preload ? check_elf(c, fd, head.bytes, &st) : PREFLIGHT_FINE;
 	else if (n <= 0 || memchr(head.bytes, 0, strcspn(head.text, "\n") + 1))
-		v = n == 0 && depth > 0 ? PREFLIGHT_FINE : say(c, PREFLIGHT_CANNOT, "%s: is no program that this system runs", c->loaded);
+		v = n == 0 && depth > 0 ?
+			    PREFLIGHT_FINE :
+			    say(c, PREFLIGHT_CANNOT, "%s: is no program that this system runs", c->loaded);
 	else if (depth > 0) { // the kernel refuses it, and like execvp we then try the shell
 		snprintf(c->loaded, sizeof(c->loaded), "/bin/sh");
 		v = check_file(c, preload, 0);
@@ -198,7 +209,7 @@ static enum preflight_verdict check_file(struct preflight *c, bool preload, int 
 
 enum preflight_verdict preflight_program(struct preflight *c, const char *name, bool preload)
 {
-	*c = (struct preflight){ .why = "" };
+	*c = (struct preflight){.why = ""};
 	enum preflight_verdict v = find(c, name);
 	if (v != PREFLIGHT_FINE)
 		return v;

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 struct preflight {
-	char path[PATH_MAX];   // what will be executed
-	char loaded[PATH_MAX]; // the ELF file that will run in the end: of a script, its interpreter
+	char path[PATH_MAX];      // what will be executed
+	char loaded[PATH_MAX];    // the ELF file that will run in the end: of a script, its interpreter
 	char why[PATH_MAX + 256]; // if it cannot be traced
-	char libasan[64];      // soname, if it needs a shared libasan or libtsan
+	char libasan[64];         // soname, if it needs a shared libasan or libtsan
 };
 
 enum preflight_verdict { PREFLIGHT_FINE = 0, PREFLIGHT_CANNOT = 126, PREFLIGHT_NOT_FOUND = 127 };

@@ -36,31 +36,43 @@ static int say(pid_t pid, int why)
 	switch (why) {
 	case FIND_NO_PROCESS:
 	case -ESRCH:
-		fprintf(stderr, "ctp-ps: %d: there is no such process (any more); ctp-ps alone lists the traced ones\n", id);
+		fprintf(stderr,
+			"ctp-ps: %d: there is no such process (any more); ctp-ps alone lists the traced ones\n",
+			id);
 		return EXIT_NOTHING;
 	case FIND_NOT_TRACED:
-		fprintf(stderr, "ctp-ps: %d is not traced: it does not run under ctp-run; ctp-ps alone lists those that do\n", id);
+		fprintf(stderr,
+			"ctp-ps: %d is not traced: it does not run under ctp-run; ctp-ps alone lists those that do\n",
+			id);
 		return EXIT_NOTHING;
 	case FIND_NOT_YET:
-		fprintf(stderr, "ctp-ps: %d: libctp.so has not begun in that program: it is just starting, or cannot be "
-			"traced; try again\n", id);
+		fprintf(stderr,
+			"ctp-ps: %d: libctp.so has not begun in that program: it is just starting, or cannot be "
+			"traced; try again\n",
+			id);
 		return EXIT_NOTHING;
 	case FIND_OTHER_VERSION:
-		fprintf(stderr, "ctp-ps: %d: its region was made by another version of ctp: look at it with the ctp-ps "
-			"beside its ctp-run\n", id);
+		fprintf(stderr,
+			"ctp-ps: %d: its region was made by another version of ctp: look at it with the ctp-ps "
+			"beside its ctp-run\n",
+			id);
 		return EXIT_USAGE;
 	case FIND_DAMAGED:
 	case -EPROTO:
 	case -EFAULT:
 	case -EIO:
-		fprintf(stderr, "ctp-ps: %d: its region is damaged, or changes under our eyes; try again\n", id);
+		fprintf(stderr, "ctp-ps: %d: its region is damaged, or changes under our eyes; try again\n",
+			id);
 		return EXIT_USAGE;
 	case FIND_MANY:
-		fprintf(stderr, "ctp-ps: %d traces several processes; name one of them: ctp-ps alone lists them\n", id);
+		fprintf(stderr,
+			"ctp-ps: %d traces several processes; name one of them: ctp-ps alone lists them\n",
+			id);
 		return EXIT_USAGE;
 	case -EACCES:
 	case -EPERM:
-		fprintf(stderr, "ctp-ps: %d may not be looked at: %s\n", id, denied_why(pid, reason, sizeof(reason)));
+		fprintf(stderr, "ctp-ps: %d may not be looked at: %s\n", id,
+			denied_why(pid, reason, sizeof(reason)));
 		return EXIT_USAGE;
 	default:
 		fprintf(stderr, "ctp-ps: %d cannot be read: %s; try again\n", id, strerror(-why));
@@ -71,13 +83,19 @@ static int say(pid_t pid, int why)
 static int say_core(const char *path, int e, const char *why)
 {
 	if (e == FIND_OTHER_VERSION)
-		fprintf(stderr, "ctp-ps: %s: its tables were made by another version of ctp; read it with that one's ctp-ps\n", path);
+		fprintf(stderr,
+			"ctp-ps: %s: its tables were made by another version of ctp; read it with that one's ctp-ps\n",
+			path);
 	else if (e == FIND_DAMAGED || (e == -EPROTO && !why))
-		fprintf(stderr, "ctp-ps: %s: a core in which ctp's tables are damaged; ctp-analyze reads the trace beside it\n", path);
+		fprintf(stderr,
+			"ctp-ps: %s: a core in which ctp's tables are damaged; ctp-analyze reads the trace beside it\n",
+			path);
 	else if (e == -EPROTO)
-		fprintf(stderr, "ctp-ps: %s: %s%s\n", path, why, strchr(why, ';') ? "" : "; ctp-ps PID shows a running program");
+		fprintf(stderr, "ctp-ps: %s: %s%s\n", path, why,
+			strchr(why, ';') ? "" : "; ctp-ps PID shows a running program");
 	else
-		fprintf(stderr, "ctp-ps: %s cannot be read: %s; give a core file that can, or a PID\n", path, strerror(-e));
+		fprintf(stderr, "ctp-ps: %s cannot be read: %s; give a core file that can, or a PID\n", path,
+			strerror(-e));
 	return EXIT_USAGE;
 }
 
@@ -100,16 +118,20 @@ static int say_missing(const struct report *r)
 	if (!id)
 		return 0;
 	bool ended = id <= r->found->header.ext.next_id;
-	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; without its id those that there are, are listed\n", id,
-		ended ? "has ended, or is a thread's own stack" : "was never made");
+	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; without its id those that there are, are listed\n",
+		id, ended ? "has ended, or is a thread's own stack" : "was never made");
 	return EXIT_NOTHING;
 }
 
 // What was found, which is then given back. Returns the status.
 static int show(struct found *f)
 {
-	const struct report_wants wants = { .all = settings.all, .whole = settings.stack, .tree = settings.tree,
-					    .why = settings.why, .ids = settings.ids, .nids = settings.nids };
+	const struct report_wants wants = {.all = settings.all,
+					   .whole = settings.stack,
+					   .tree = settings.tree,
+					   .why = settings.why,
+					   .ids = settings.ids,
+					   .nids = settings.nids};
 	struct report r;
 	int e = report_make(&r, f, &wants);
 	int status = 0;
@@ -117,7 +139,9 @@ static int show(struct found *f)
 		status = f->core ? say_core(f->core_path, e, NULL) : say(f->pid, why_not(f, e));
 	if (!e) {
 		if (!settings.nids || r.groups.n)
-			status = flush(settings.json ? json_write(stdout, &r) : text_write(stdout, &r, color_wanted(settings.color, 1)));
+			status = flush(settings.json ?
+					       json_write(stdout, &r) :
+					       text_write(stdout, &r, color_wanted(settings.color, 1)));
 		status = status ? status : say_missing(&r);
 		report_deinit(&r);
 	}
@@ -146,10 +170,10 @@ static void list_text(const struct found *f, const struct tables *t, bool first)
 	find_command(f->pid, command, sizeof(command));
 	snprintf(engine, sizeof(engine), f->engine ? "%d" : "gone", (int)f->engine);
 	if (first)
-		printf("%8s %11s %10s %9s %9s %9s  %s\n", "PID", "COROUTINES", "SUSPENDED", "RUNNING", "THREADS", "CTP-RUN",
-		       "COMMAND");
-	printf("%8d %11zu %10" PRIu64 " %9" PRIu64 " %9zu %9s  %s\n", (int)f->pid, t->n, t->suspended, t->running,
-	       t->nthreads, engine, command);
+		printf("%8s %11s %10s %9s %9s %9s  %s\n", "PID", "COROUTINES", "SUSPENDED", "RUNNING",
+		       "THREADS", "CTP-RUN", "COMMAND");
+	printf("%8d %11zu %10" PRIu64 " %9" PRIu64 " %9zu %9s  %s\n", (int)f->pid, t->n, t->suspended,
+	       t->running, t->nthreads, engine, command);
 }
 
 static json_t *list_json(const struct found *f, const struct tables *t)
@@ -157,8 +181,8 @@ static json_t *list_json(const struct found *f, const struct tables *t)
 	char command[FIND_COMMAND];
 	find_command(f->pid, command, sizeof(command));
 	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", (int)f->pid, "ctp_run",
-			 f->engine ? json_integer(f->engine) : json_null(), "command", json_text(command), "created",
-			 json_count(t->created), "suspended", json_count(t->suspended), "running",
+			 f->engine ? json_integer(f->engine) : json_null(), "command", json_text(command),
+			 "created", json_count(t->created), "suspended", json_count(t->suspended), "running",
 			 json_count(t->running), "threads", json_count(t->nthreads));
 }
 
@@ -178,7 +202,8 @@ static int list(const struct found *all, size_t n)
 		tables_deinit(&t);
 	}
 	if (settings.json) {
-		json_t *o = json_pack("{s:i, s:s, s:o}", "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION, "processes", a);
+		json_t *o = json_pack("{s:i, s:s, s:o}", "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION,
+				      "processes", a);
 		json_dumpf(o, stdout, JSON_INDENT(1));
 		putchar('\n');
 		json_decref(o);
@@ -208,16 +233,25 @@ static int list_all(void)
 static int watch(void)
 {
 	struct watch_why why;
-	const struct watch_options o = { .pid = settings.pid, .delay_ns = (uint64_t)((settings.delay_s ? settings.delay_s : 1) * 1e9),
-					 .color = color_wanted(settings.color, 1) };
-	const char *other = settings.json ? "--json" : settings.why ? "--why" : settings.tree ? "--tree" : NULL;
+	const struct watch_options o = {
+		.pid = settings.pid,
+		.delay_ns = (uint64_t)((settings.delay_s ? settings.delay_s : 1) * 1e9),
+		.color = color_wanted(settings.color, 1)};
+	const char *other = settings.json ? "--json" :
+			    settings.why  ? "--why" :
+			    settings.tree ? "--tree" :
+					    NULL;
 	if (other || settings.nids) {
-		fprintf(stderr, other ? "ctp-ps: %s is no screen; leave out --watch or %s\n" :
-			"ctp-ps: --watch shows all coroutines of a process; leave out their ids, and look for them there by /\n", other, other);
+		fprintf(stderr,
+			other ? "ctp-ps: %s is no screen; leave out --watch or %s\n" :
+				"ctp-ps: --watch shows all coroutines of a process; leave out their ids, and look for them there by /\n",
+			other, other);
 		return EXIT_USAGE;
 	}
 	if (settings.core) {
-		fprintf(stderr, "ctp-ps: --watch shows a running program; leave it out to see what %s holds\n", settings.core);
+		fprintf(stderr,
+			"ctp-ps: --watch shows a running program; leave it out to see what %s holds\n",
+			settings.core);
 		return EXIT_USAGE;
 	}
 	int e = watch_run(&o, &why);
@@ -267,7 +301,9 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if ((settings.tree || settings.why) && !settings.pid && !settings.core) {
-		fprintf(stderr, "ctp-ps: %s needs a PID or a core file; ctp-ps alone lists the traced processes\n", settings.tree ? "--tree" : "--why");
+		fprintf(stderr,
+			"ctp-ps: %s needs a PID or a core file; ctp-ps alone lists the traced processes\n",
+			settings.tree ? "--tree" : "--why");
 		return EXIT_USAGE;
 	}
 	if (settings.core)

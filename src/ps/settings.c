@@ -16,33 +16,35 @@
 #define SETS(member) OPTION_MEMBER(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ "all", 0, NULL, "each coroutine for itself, not grouped by stack", OPTION_FLAG, SETS(all) },
-	{ "stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)",
-	  OPTION_FLAG, SETS(stack) },
-	{ "json", 0, NULL, "as JSON, version 1", OPTION_FLAG, SETS(json) },
-	{ "tree", 0, NULL, "who created whom, and who waits for whom", OPTION_FLAG, SETS(tree) },
-	{ "why", 0, NULL, "which descriptors keep each coroutine: kind, peer, who opened it and where, when "
-	  "it was last of use", OPTION_FLAG, SETS(why) },
-	{ "watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", OPTION_FLAG, SETS(watch)
-	  },
-	{ "delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)",
-	  OPTION_SECONDS, SETS(delay_s), .least = 0.1, .most = 3600 },
-	{ "color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
-	  SETS(color) },
-	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
-	  .constant = ACTION_MAN },
-	{ "version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION },
-	{ "help", 'h', NULL, "print this", OPTION_SET, SETS(action), .constant = ACTION_HELP },
+	{"all", 0, NULL, "each coroutine for itself, not grouped by stack", OPTION_FLAG, SETS(all)},
+	{"stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)",
+	 OPTION_FLAG, SETS(stack)},
+	{"json", 0, NULL, "as JSON, version 1", OPTION_FLAG, SETS(json)},
+	{"tree", 0, NULL, "who created whom, and who waits for whom", OPTION_FLAG, SETS(tree)},
+	{"why", 0, NULL,
+	 "which descriptors keep each coroutine: kind, peer, who opened it and where, when "
+	 "it was last of use",
+	 OPTION_FLAG, SETS(why)},
+	{"watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", OPTION_FLAG, SETS(watch)},
+	{"delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)",
+	 OPTION_SECONDS, SETS(delay_s), .least = 0.1, .most = 3600},
+	{"color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
+	 SETS(color)},
+	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
+	 .constant = ACTION_MAN},
+	{"version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION},
+	{"help", 'h', NULL, "print this", OPTION_SET, SETS(action), .constant = ACTION_HELP},
 };
 
 // What is wrong with a word that is neither. -EINVAL.
 static int no_operand(struct settings *s, const char *word, long long v)
 {
 	bool digits = *word && word[strspn(word, "0123456789")] == '\0';
-	s->wrong = s->pid || s->core ? "is no id of a coroutine; ctp-ps --all with what stands before it lists them" :
+	s->wrong = s->pid || s->core ?
+			   "is no id of a coroutine; ctp-ps --all with what stands before it lists them" :
 		   digits && !v ? "is no PID: they begin at 1; ctp-ps alone lists the traced processes" :
 		   digits ? "is no PID: there is none so large; ctp-ps alone lists the traced processes" :
-		   "is no PID, and there is no such file; ctp-ps alone lists the traced processes";
+			    "is no PID, and there is no such file; ctp-ps alone lists the traced processes";
 	return -EINVAL;
 }
 
@@ -70,24 +72,27 @@ static int set_operand(void *to, const char *word)
 	return 0;
 }
 
-static const struct options_table table = { rows, sizeof(rows) / sizeof(*rows), .operand = set_operand };
+static const struct options_table table = {rows, sizeof(rows) / sizeof(*rows), .operand = set_operand};
 
 struct options_result settings_read(struct settings *s, int argc, char **argv)
 {
-	*s = (struct settings){ .action = ACTION_LIST };
+	*s = (struct settings){.action = ACTION_LIST};
 	return options_read(&table, s, argc, argv);
 }
 
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-ps [OPTIONS] [PID|CORE [ID...]]\n", to);
-	help_text(to, "PID: ", "a program under ctp-run, or the ctp-run itself; without it the traced processes are listed");
+	help_text(
+		to, "PID: ",
+		"a program under ctp-run, or the ctp-run itself; without it the traced processes are listed");
 	help_text(to, "CORE: ", "a core file of one, in its place");
 	help_text(to, "ID: ", "a coroutine; only these are shown");
 	fputc('\n', to);
 	options_help(&table, to);
 	fputc('\n', to);
-	help_text(to, "exit status: ", "0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable");
+	help_text(to, "exit status: ",
+		  "0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable");
 }
 
 void settings_man(FILE *to)
@@ -111,7 +116,8 @@ void settings_man(FILE *to)
 	      "The program is not stopped, not even for a moment: what is shown of one coroutine was true at one\n"
 	      "moment, but two coroutines may be shown as of two moments.\n"
 	      "It may be stopped already, and its ctp\\-run may be gone.\n"
-	      ".SH OPTIONS\n", to);
+	      ".SH OPTIONS\n",
+	      to);
 	options_man(&table, to);
 	fputs(".SH OUTPUT\n"
 	      "A coroutine's line says, in brackets, how it is, and for how long:\n"
@@ -169,5 +175,6 @@ void settings_man(FILE *to)
 	      ".SH PERMISSIONS\n"
 	      "Those of a debugger: the same user, or root. Where the kernel lets only a parent read a process\n"
 	      "(kernel.yama.ptrace_scope), the tables are read through ctp\\-run, and stacks are as recorded.\n"
-	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-analyze (1)\n", to);
+	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-analyze (1)\n",
+	      to);
 }

@@ -15,12 +15,12 @@ enum settings_action { ACTION_LIST, ACTION_HELP, ACTION_MAN, ACTION_VERSION };
 
 struct settings {
 	enum settings_action action;
-	pid_t pid; // 0 = all processes
-	const char *core; // a core file in its place
+	pid_t pid;         // 0 = all processes
+	const char *core;  // a core file in its place
 	const char *wrong; // why a word is neither of these, nor a coroutine
 	bool all, stack, json, tree, why, watch;
 	double delay_s; // of --watch; 0 = not said
-	uint64_t *ids; // coroutines
+	uint64_t *ids;  // coroutines
 	size_t nids, ids_capacity;
 	enum color color;
 };

@@ -11,7 +11,7 @@ enum { PAGE = 4096, LIVE_MOST = 1 << 20 };
 
 bool dead_stack_init(struct dead_stack *d, const struct memory *m)
 {
-	*d = (struct dead_stack){ .memory = m, .words = malloc(LIVE_MOST) };
+	*d = (struct dead_stack){.memory = m, .words = malloc(LIVE_MOST)};
 	return d->words;
 }
 
@@ -58,7 +58,8 @@ static uint64_t touched_from(const struct memory *m, uint64_t lo, uint64_t to)
 }
 
 // The same, as far as a stack was in those pages: one that is full of one word was wiped or painted, or has
-// never been used. What lies beneath it may be anybody's: a block can have its stack at one end, and more at the other.
+// never been used. What lies beneath it may be anybody's: a block can have its stack at one end, and more at
+// the other.
 static uint64_t used_from(const struct dead_stack *d, uint64_t lo, uint64_t to)
 {
 	enum { BATCH = 16, WORDS = PAGE / 8 };

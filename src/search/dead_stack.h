@@ -18,13 +18,14 @@ struct dead_stack {
 struct dead_stack_of {
 	struct span stack;
 	uint64_t sp;
-	uint64_t red;     // bytes below sp that are live: RED_ZONE, or 0 where it stands in a call
-	uint64_t floor;   // nothing but a stack is in what lies above, though a page of it is wiped; 0: that is not known
+	uint64_t red;   // bytes below sp that are live: RED_ZONE, or 0 where it stands in a call
+	uint64_t floor; // nothing but a stack is in what lies above, though a page of it is wiped; 0: that is
+			// not known
 	struct span left; // a context on it that its owner has left behind: what it points to does not count
 };
 
 bool dead_stack_init(struct dead_stack *d, const struct memory *m);
 void dead_stack_deinit(struct dead_stack *d);
-// Adds what is dead below s->sp, but for the stack's lowest page: some keep there what is the stack's, and a stack
-// that reaches it is about to overflow.
+// Adds what is dead below s->sp, but for the stack's lowest page: some keep there what is the stack's, and a
+// stack that reaches it is about to overflow.
 void dead_stack_add(const struct dead_stack *d, const struct dead_stack_of *s, struct span_list *out);

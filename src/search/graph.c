@@ -40,8 +40,11 @@ static void add_span(struct graph *g, const struct graph_part *p)
 
 int graph_init(struct graph *g, size_t n, struct graph_part *p, size_t parts)
 {
-	*g = (struct graph){.n = n, .group = calloc(n + 1, sizeof(uint32_t)), .reached = calloc(n + 1, sizeof(bool)),
-			    .spans = calloc(parts + 1, sizeof(struct span)), .owner = calloc(parts + 1, sizeof(uint32_t)),
+	*g = (struct graph){.n = n,
+			    .group = calloc(n + 1, sizeof(uint32_t)),
+			    .reached = calloc(n + 1, sizeof(bool)),
+			    .spans = calloc(parts + 1, sizeof(struct span)),
+			    .owner = calloc(parts + 1, sizeof(uint32_t)),
 			    .points = calloc(parts + 1, sizeof(struct graph_part)),
 			    .targets = calloc(parts + 1, sizeof(struct span))};
 	if (!g->group || !g->spans || !g->owner || !g->points || !g->targets || !g->reached)
@@ -123,7 +126,8 @@ void graph_word(struct graph *g, uint64_t at, uint64_t value)
 	size_t in = scan_find(g->spans, g->nspans, at);
 	unsigned n = graph_owners(g, value, owners);
 	for (unsigned i = 0; i < n; i++)
-		add_edge(g, (struct graph_edge){in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE, owners[i], at});
+		add_edge(g,
+			 (struct graph_edge){in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE, owners[i], at});
 }
 
 // Edges by one of their groups, in their own order: group k's are order[first[k]] to
@@ -186,5 +190,6 @@ bool graph_spread(struct graph *g)
 
 const struct graph_edge *graph_edge_to(const struct graph *g, uint32_t group, size_t n)
 {
-	return n < g->first_to[group + 1] - g->first_to[group] ? &g->edges[g->to[g->first_to[group] + n]] : NULL;
+	return n < g->first_to[group + 1] - g->first_to[group] ? &g->edges[g->to[g->first_to[group] + n]] :
+								 NULL;
 }

@@ -24,17 +24,17 @@ struct graph_part {
 };
 
 struct graph {
-	uint32_t *group;     // of each node: union-find
-	struct span *spans;  // of objects: sorted, disjoint
-	uint32_t *owner;     // group of each
+	uint32_t *group;           // of each node: union-find
+	struct span *spans;        // of objects: sorted, disjoint
+	uint32_t *owner;           // group of each
 	struct graph_part *points; // sorted
-	struct span *targets; // all that can be pointed to: sorted, disjoint
+	struct span *targets;      // all that can be pointed to: sorted, disjoint
 	size_t n, nspans, npoints, ntargets;
 	struct graph_edge *edges;
 	size_t nedges, room;
 	uint32_t *to, *first_to; // after graph_spread: edges by what they lead to; where a group's begin
-	bool *reached;       // by group
-	bool failed;         // out of memory, or too many edges: nothing can be told
+	bool *reached;           // by group
+	bool failed;             // out of memory, or too many edges: nothing can be told
 };
 
 // n nodes, with these parts (which are sorted). 0 or -ENOMEM.

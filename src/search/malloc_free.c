@@ -15,7 +15,16 @@
 #include "search/malloc_heap.h"
 #include "search/scan.h"
 
-enum { HEADER = 16, FLAGS = 7, IS_MMAPPED = 2, LEAST = 32, PAGE = 4096, MOST = 1 << 20, DATA_MOST = 1 << 20, MISSES = 16 };
+enum {
+	HEADER = 16,
+	FLAGS = 7,
+	IS_MMAPPED = 2,
+	LEAST = 32,
+	PAGE = 4096,
+	MOST = 1 << 20,
+	DATA_MOST = 1 << 20,
+	MISSES = 16
+};
 // struct malloc_state, in words: its mutex, then
 enum { FASTBINS = 2, NFASTBINS = 10, TOP = 12, BINS = 14, NBINS = 127, SYSTEM_MEM = 273, STATE_WORDS = 275 };
 // struct tcache_perthread_struct: counts, and as many lists
@@ -39,15 +48,15 @@ struct freed {
 	struct data data[4];
 	size_t ndata;
 	// the heap being walked
-	size_t begun;             // of out
-	bool odd;                 // a chunk's foot is not its size
+	size_t begun; // of out
+	bool odd;     // a chunk's foot is not its size
 	size_t caches_begun;
 	// all of them
-	struct span_list caches;  // chunks that may be a thread's cache
-	struct span_list fast;    // fastbins: where one begins, 1 + which
-	struct span_list listed;  // memory and chunk size of what is in caches and fastbins
+	struct span_list caches; // chunks that may be a thread's cache
+	struct span_list fast;   // fastbins: where one begins, 1 + which
+	struct span_list listed; // memory and chunk size of what is in caches and fastbins
 	uint64_t key;
-	unsigned misses;          // keys that the C library does not have
+	unsigned misses; // keys that the C library does not have
 };
 
 // The link stored at `at`.
@@ -101,7 +110,8 @@ static bool is_arena(const struct freed *f, uint64_t at, uint64_t *state)
 	if (memory_peek(f->m, at, state, 8 * STATE_WORDS, false) != 8 * STATE_WORDS)
 		return false;
 	for (size_t i = 0; i < NBINS; i++) {
-		uint64_t self = at + 8 * (BINS + 2 * i) - HEADER, first = state[BINS + 2 * i], last = state[BINS + 2 * i + 1];
+		uint64_t self = at + 8 * (BINS + 2 * i) - HEADER, first = state[BINS + 2 * i],
+			 last = state[BINS + 2 * i + 1];
 		if (!first || !last || (first == self) != (last == self) || first % 16 || last % 16)
 			return false;
 	}
@@ -166,7 +176,8 @@ static bool may_list(const struct freed *f)
 static bool is_chunk(const struct freed *f, uint64_t mem, uint64_t size, uint64_t entry[2])
 {
 	uint64_t words[4];
-	if (mem % 16 || mem < PAGE || memory_peek(f->m, mem - HEADER, words, sizeof(words), false) != sizeof(words))
+	if (mem % 16 || mem < PAGE ||
+	    memory_peek(f->m, mem - HEADER, words, sizeof(words), false) != sizeof(words))
 		return false;
 	memcpy(entry, words + 2, 16);
 	return (words[1] & ~(uint64_t)FLAGS) == size && !(words[1] & IS_MMAPPED);
@@ -237,7 +248,8 @@ static void add_listed(struct freed *f)
 		malloc_heap_resolve(f->m, q, n); // the answers are in order
 	for (size_t i = 0; q && i < n; i++) {
 		bool twice = (i && v[i - 1].lo == v[i].lo) || (i + 1 < n && v[i + 1].lo == v[i].lo);
-		if (!twice && q[i].found && q[i].block.lo == v[i].lo && q[i].block.hi - v[i].lo == v[i].hi - v[i].lo - HEADER)
+		if (!twice && q[i].found && q[i].block.lo == v[i].lo &&
+		    q[i].block.hi - v[i].lo == v[i].hi - v[i].lo - HEADER)
 			span_add(f->out, v[i].lo, v[i].hi - 8);
 	}
 	free(q);

@@ -53,7 +53,8 @@ static uint64_t walk_heap(struct walk *w, uint64_t from, uint64_t end, const str
 		if (c.size)
 			v->chunk(v->ctx, &c);
 		c.size = 0;
-		if (end - from <= 2 * HEADER && (size == 0 || size == HEADER)) { // fence posts of a heap that is full
+		if (end - from <= 2 * HEADER &&
+		    (size == 0 || size == HEADER)) { // fence posts of a heap that is full
 			from = size ? from + size : end;
 			continue;
 		}
@@ -67,7 +68,8 @@ static uint64_t walk_heap(struct walk *w, uint64_t from, uint64_t end, const str
 	return last;
 }
 
-// First blocks of an arena's first heap lie behind its struct malloc_state, whose size differs between releases.
+// First blocks of an arena's first heap lie behind its struct malloc_state, whose size differs between
+// releases.
 static const uint64_t ARENA_FIRST[] = {0x8d0, 0x8c0, 0x8b0, 0x8a0, 0x890, 0x8e0, 0x30, 0x20};
 
 static void arena(struct walk *w, uint64_t base, const struct malloc_heap_visitor *v)
@@ -75,7 +77,8 @@ static void arena(struct walk *w, uint64_t base, const struct malloc_heap_visito
 	uint64_t info[4]; // ar_ptr, prev, size, mprotect_size
 	if (memory_peek_touched(w->m, base, info, sizeof(info)) != sizeof(info))
 		return;
-	if (info[2] < 4096 || info[2] > ARENA_BYTES || info[2] % 4096 || info[3] < info[2] || info[3] > ARENA_BYTES)
+	if (info[2] < 4096 || info[2] > ARENA_BYTES || info[2] % 4096 || info[3] < info[2] ||
+	    info[3] > ARENA_BYTES)
 		return;
 	bool first = info[0] > base && info[0] < base + 4096;
 	if (first != (info[1] == 0) || (!first && info[1] % ARENA_BYTES))
@@ -89,7 +92,8 @@ static void arena(struct walk *w, uint64_t base, const struct malloc_heap_visito
 	}
 }
 
-// The end of the program's own heap, which begins in maps[*i]; *i moves to its last line. 0: none begins there.
+// The end of the program's own heap, which begins in maps[*i]; *i moves to its last line. 0: none begins
+// there.
 static uint64_t main_heap(const struct memory *m, size_t *i)
 {
 	const struct maps_line *v = m->maps;
@@ -133,7 +137,8 @@ static void believe(void *ctx, uint64_t state, uint64_t last, uint64_t end)
 	for (size_t k = a->first; k < a->i; k++) {
 		if (!last)
 			a->q[k].block = (struct span){0, 0};
-		a->q[k].found = last && a->q[k].block.hi && a->q[k].block.lo != last + HEADER; // never the top
+		a->q[k].found = last && a->q[k].block.hi &&
+				a->q[k].block.lo != last + HEADER; // never the top
 	}
 	a->i = a->first; // another try
 }
@@ -211,7 +216,8 @@ void malloc_heap_visit(const struct memory *m, const struct malloc_heap_visitor 
 		if (hi)
 			v->heap(v->ctx, 0, walk_heap(&w, line->lo, hi, v), hi);
 		else if (anonymous(line))
-			for (uint64_t at = (line->lo + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1); at < line->hi; at += ARENA_BYTES)
+			for (uint64_t at = (line->lo + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1); at < line->hi;
+			     at += ARENA_BYTES)
 				arena(&w, at, v);
 	}
 	free(w.window);

@@ -22,19 +22,19 @@ void memory_of_process(struct memory *m, pid_t pid)
 {
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	*m = (struct memory){ .pid = pid, .page_map = open(path, O_RDONLY | O_CLOEXEC) };
+	*m = (struct memory){.pid = pid, .page_map = open(path, O_RDONLY | O_CLOEXEC)};
 }
 
 void memory_of_core(struct memory *m, const struct corefile *core)
 {
-	*m = (struct memory){ .core = core, .page_map = -1 };
+	*m = (struct memory){.core = core, .page_map = -1};
 }
 
 void memory_close(struct memory *m)
 {
 	if (m->pid && m->page_map >= 0)
 		close(m->page_map);
-	*m = (struct memory){ .page_map = -1 };
+	*m = (struct memory){.page_map = -1};
 }
 
 bool memory_late(const struct memory *m)
@@ -56,7 +56,7 @@ static size_t peek_file(pid_t pid, uint64_t addr, void *to, size_t bytes)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t n = 0;
 	ssize_t k = fd < 0 ? 0 : 1;
-	for (; k > 0 && n < bytes; n += k > 0 ? (size_t)k : 0)
+	for (; k > 0 && n<bytes; n += k> 0 ? (size_t)k : 0)
 		k = pread(fd, (char *)to + n, bytes - n, (off_t)(addr + n));
 	if (fd >= 0)
 		close(fd);
@@ -65,8 +65,8 @@ static size_t peek_file(pid_t pid, uint64_t addr, void *to, size_t bytes)
 
 size_t memory_peek_process(pid_t pid, uint64_t addr, void *to, size_t bytes, bool force)
 {
-	struct iovec here = { .iov_base = to, .iov_len = bytes };
-	struct iovec there = { .iov_base = (void *)(uintptr_t)addr, .iov_len = bytes };
+	struct iovec here = {.iov_base = to, .iov_len = bytes};
+	struct iovec there = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
 	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
 	size_t got = n > 0 ? (size_t)n : 0;
 	if (got < bytes && force)
@@ -76,7 +76,8 @@ size_t memory_peek_process(pid_t pid, uint64_t addr, void *to, size_t bytes, boo
 
 size_t memory_peek(const struct memory *m, uint64_t addr, void *to, size_t bytes, bool force)
 {
-	return m->core ? corefile_peek(m->core, addr, to, bytes) : memory_peek_process(m->pid, addr, to, bytes, force);
+	return m->core ? corefile_peek(m->core, addr, to, bytes) :
+			 memory_peek_process(m->pid, addr, to, bytes, force);
 }
 
 size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *entries, size_t n)
@@ -86,7 +87,9 @@ size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *ent
 			entries[i] = corefile_holds(m->core, (first + i) * PAGE) ? MEMORY_PRESENT : 0;
 		return n;
 	}
-	ssize_t got = m->page_map < 0 ? 0 : pread(m->page_map, entries, n * sizeof(*entries), (off_t)(first * sizeof(*entries)));
+	ssize_t got = m->page_map < 0 ? 0 :
+					pread(m->page_map, entries, n * sizeof(*entries),
+					      (off_t)(first * sizeof(*entries)));
 	return got > 0 ? (size_t)got / sizeof(*entries) : 0;
 }
 

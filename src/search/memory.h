@@ -19,9 +19,9 @@ struct memory {
 	bool (*cancelled)(void *ctx); // the same, whenever it says so; NULL: never
 	void *ctx;
 	// what follows is memory.c's
-	const struct corefile *core;  // NULL: a process
+	const struct corefile *core; // NULL: a process
 	pid_t pid;
-	int page_map;                 // of /proc/PID/pagemap; -1: the kernel does not show it
+	int page_map; // of /proc/PID/pagemap; -1: the kernel does not show it
 };
 
 // Without mappings and deadline, which are the caller's to fill in.

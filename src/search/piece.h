@@ -8,7 +8,8 @@
 #include "search/span.h"
 
 struct search_piece {
-	struct span at;    // of a block of the heap: from its memory to its last word, which lies in the next one's header
+	struct span at;    // of a block of the heap: from its memory to its last word, which lies in the next
+			   // one's header
 	struct span stack; // the stack in it, as declared; {0, 0}: there is none
 	uint32_t node;     // its owner
 	bool heap;         // a block of the heap

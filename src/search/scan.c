@@ -186,7 +186,8 @@ static bool nameless(const struct maps_line *m)
 // Behind the end of a mapped file there is nothing.
 static bool may_end(const struct maps_line *m)
 {
-	bool device = !strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9) && strncmp(m->path, "/dev/zero", 9);
+	bool device = !strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9) &&
+		      strncmp(m->path, "/dev/zero", 9);
 	bool secret = !strncmp(m->path, "/secretmem", 10);
 	return (m->perms[3] == 's' || nameless(m)) && m->ino && *m->path == '/' && !device && !secret;
 }

@@ -18,15 +18,15 @@ struct scan {
 	const struct memory *memory;
 	const struct span *targets; // sorted, disjoint
 	size_t ntargets;
-	const struct span *skip;    // sorted, disjoint: not read
+	const struct span *skip; // sorted, disjoint: not read
 	size_t nskip;
-	uint64_t guard;             // how glibc disguises a jmp_buf's addresses
-	unsigned rotate;            // (ctp_ext.pointer_guard); guard 0: not looked for
+	uint64_t guard;  // how glibc disguises a jmp_buf's addresses
+	unsigned rotate; // (ctp_ext.pointer_guard); guard 0: not looked for
 	void (*hit)(void *ctx, uint64_t at, uint64_t address); // the word at `at` holds it
 	void *ctx;
 	// results
-	uint64_t bytes;             // looked at
-	char why[160];              // if it failed
+	uint64_t bytes; // looked at
+	char why[160];  // if it failed
 };
 
 // 0 when all that can hold a pointer was read; -EAGAIN (time) or -EIO (hole),

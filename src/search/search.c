@@ -97,7 +97,8 @@ static bool settle_doubtful(struct search *s)
 	for (size_t i = 0; !late && i < w->n; i++) {
 		uint64_t at = w->v[i].at, address = w->v[i].address;
 		bool header = scan_find(s->idle.v, s->idle.n, address) < s->idle.n;
-		bool link = header && q[i].found && at - q[i].block.lo < LINKS && malloc_heap_is_idle(s->memory, q[i].block.lo - 16);
+		bool link = header && q[i].found && at - q[i].block.lo < LINKS &&
+			    malloc_heap_is_idle(s->memory, q[i].block.lo - 16);
 		if (!link && !(q[i].found && stack_ends_explain_in(&s->ends, q[i].block, address)))
 			graph_word(&s->g, at, address);
 		late = i % 1024 == 1023 && memory_late(s->memory);
@@ -136,7 +137,12 @@ static bool more_blocks(struct search *s)
 // All of memory, until no more blocks are found that reference somebody.
 int search_run(struct search *s)
 {
-	struct scan scan = {.memory = s->memory, .skip = s->skip, .nskip = s->nskip, .hit = on_hit, .ctx = s, .guard = s->guard,
+	struct scan scan = {.memory = s->memory,
+			    .skip = s->skip,
+			    .nskip = s->nskip,
+			    .hit = on_hit,
+			    .ctx = s,
+			    .guard = s->guard,
 			    .rotate = s->rotate};
 	int e;
 	for (int round = 0;; round++) {

@@ -38,8 +38,8 @@ static void add(struct stack_ends *e, uint64_t at, uint64_t lo, uint64_t hi, uin
 	e->v[e->n++] = (struct stack_end){at, {lo, hi}, handle};
 }
 
-// All addresses at which a piece that is no block of the heap ends; sorted. `stacks`: only those up to which a
-// stack was declared.
+// All addresses at which a piece that is no block of the heap ends; sorted. `stacks`: only those up to which
+// a stack was declared.
 static uint64_t *all_ends(const struct stack_ends *e, bool stacks, size_t *n)
 {
 	uint64_t *v = calloc(e->npieces + 1, sizeof(*v));
@@ -152,17 +152,19 @@ static void of_first_thread(struct stack_ends *e)
 			continue;
 		size_t have = memory_peek(e->memory, m->lo, words, sizeof(words), false) / 8;
 		for (size_t k = 0; k + 3 <= have; k += 8)
-			if (words[k] == m->lo + 8 * k && words[k + 2] == words[k] && is_of(e->memory->pid, words + k, have - k))
+			if (words[k] == m->lo + 8 * k && words[k + 2] == words[k] &&
+			    is_of(e->memory->pid, words + k, have - k))
 				add(e, m->lo, words[k] + RECORD, words[k] + RECORD_MOST, 0);
 	}
 }
 
 // Does such a record (its own address in its first and third word) lie at the top of
 // this mapping, of a thread that has ended, and whose stack began at `at`?
-static bool holds_ended(const struct memory *memory, const struct stack_ends_thread *t, size_t nthreads, const struct maps_line *m,
-			uint64_t at)
+static bool holds_ended(const struct memory *memory, const struct stack_ends_thread *t, size_t nthreads,
+			const struct maps_line *m, uint64_t at)
 {
-	uint64_t words[THREAD_BYTES / 8], bytes = m->hi - m->lo < sizeof(words) ? m->hi - m->lo : sizeof(words);
+	uint64_t words[THREAD_BYTES / 8],
+		bytes = m->hi - m->lo < sizeof(words) ? m->hi - m->lo : sizeof(words);
 	size_t n = bytes / 8;
 	bool found = false;
 	if (memory_peek(memory, m->hi - bytes, words, bytes, false) != bytes)
@@ -194,8 +196,8 @@ static void of_ended_threads(struct stack_ends *e, const struct stack_ends_threa
 		const struct maps_line *m = &e->memory->maps[i], *before = i ? m - 1 : NULL;
 		bool guarded = before && before->hi == m->lo && !strncmp(before->perms, "---", 3);
 		uint64_t at = guarded ? before->lo : m->lo;
-		if (m->perms[1] == 'w' && !*m->path && is_end(e->ends, e->nends, at) && !has_sleeper(t, n, m) &&
-		    holds_ended(e->memory, t, n, m, at))
+		if (m->perms[1] == 'w' && !*m->path && is_end(e->ends, e->nends, at) &&
+		    !has_sleeper(t, n, m) && holds_ended(e->memory, t, n, m, at))
 			add(e, at, m->lo, m->hi, 0);
 	}
 }
@@ -208,7 +210,8 @@ static bool blank(const struct memory *memory, uint64_t lo, uint64_t hi)
 		const struct maps_line *m = memory_map(memory, lo);
 		bool own = m && m->perms[3] == 'p' && !m->ino;
 		size_t n = (own ? memory_peek_touched(memory, lo, words, sizeof(words)) :
-			    memory_peek(memory, lo, words, sizeof(words), false)) / 8;
+				  memory_peek(memory, lo, words, sizeof(words), false)) /
+			   8;
 		for (size_t i = 0; i < n; i++)
 			if (words[i])
 				return false;
@@ -223,8 +226,8 @@ static bool bare(const struct memory *memory, const struct search_piece *o)
 	enum { ABOVE = 3 };
 	struct span m = o->at, c = o->stack;
 	uint64_t top[ABOVE];
-	if (!o->made || o->heap || m.hi != c.hi || m.hi % PAGE || c.lo % PAGE || m.lo % PAGE || c.hi - c.lo < 2 * PAGE ||
-	    c.lo - m.lo > GUARD_MOST || !blank(memory, m.lo, c.lo + PAGE) ||
+	if (!o->made || o->heap || m.hi != c.hi || m.hi % PAGE || c.lo % PAGE || m.lo % PAGE ||
+	    c.hi - c.lo < 2 * PAGE || c.lo - m.lo > GUARD_MOST || !blank(memory, m.lo, c.lo + PAGE) ||
 	    memory_peek(memory, c.hi - sizeof(top), top, sizeof(top), false) != sizeof(top))
 		return false;
 	for (unsigned i = 0; i < ABOVE; i++) {
@@ -261,7 +264,7 @@ static void anywhere(struct stack_ends *e)
 
 void stack_ends_init(struct stack_ends *e, const struct memory *m, const struct search_piece *v, size_t n)
 {
-	*e = (struct stack_ends){ .memory = m, .pieces = v, .npieces = n };
+	*e = (struct stack_ends){.memory = m, .pieces = v, .npieces = n};
 	e->ends = all_ends(e, false, &e->nends);
 	e->stacks = all_ends(e, true, &e->nstacks);
 }

@@ -11,7 +11,7 @@
 struct stack_ends_coroutine {
 	struct span stack, block; // as declared; the mmap call that holds it
 	struct span context;      // where its context was saved; {0, 0}: not known
-	uint64_t handle;          // by which it is resumed, if that is where it lies on its stack; 0: another way
+	uint64_t handle; // by which it is resumed, if that is where it lies on its stack; 0: another way
 };
 
 struct stack_ends_thread {

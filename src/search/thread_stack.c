@@ -11,7 +11,8 @@ enum { PAGE = 4096 };
 
 // The C library's own record of a thread lies at the top of its stack: it begins
 // with a pointer to itself, has the thread's number, and the stack's bounds.
-static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp, struct span *out, uint64_t *says)
+static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid, uint64_t sp,
+		     struct span *out, uint64_t *says)
 {
 	enum { NUMBER_WITHIN = 128, RECORD_BYTES = 1 << 13 };
 	bool found = false;
@@ -21,7 +22,8 @@ static bool stack_in(const uint64_t *record, uint64_t at, size_t words, int tid,
 		return false;
 	for (size_t i = 3; i + 2 < words && i < RECORD_BYTES / 8; i++) {
 		uint64_t lo = record[i], end = lo + record[i + 1], guard = record[i + 2];
-		if (lo < PAGE || lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE || lo + guard >= sp || lo > sp)
+		if (lo < PAGE || lo % 16 || end <= at || end - at > RECORD_BYTES || guard % PAGE ||
+		    lo + guard >= sp || lo > sp)
 			continue;
 		*out = (struct span){lo + guard, at};
 		*says = at + 8 * i;
@@ -41,12 +43,14 @@ bool thread_stack_find(const struct memory *m, int tid, uint64_t sp, struct span
 		*says = 0;
 		return !strcmp(line->path, "[stack]");
 	}
-	uint64_t from = (sp + LINE - 1) & ~(uint64_t)(LINE - 1), n = line->hi - from < ABOVE ? line->hi - from : ABOVE;
+	uint64_t from = (sp + LINE - 1) & ~(uint64_t)(LINE - 1),
+		 n = line->hi - from < ABOVE ? line->hi - from : ABOVE;
 	uint64_t *words = line->hi > from ? malloc(n) : NULL;
 	size_t got = words ? memory_peek(m, from, words, n, false) : 0;
 	bool found = false;
 	for (size_t at = 0; !found && at + LINE <= got; at += LINE)
-		found = words[at / 8] == from + at && stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out, says);
+		found = words[at / 8] == from + at &&
+			stack_in(words + at / 8, from + at, (got - at) / 8, tid, sp, out, says);
 	free(words);
 	return found;
 }

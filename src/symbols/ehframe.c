@@ -36,15 +36,16 @@ static bool find_table(Elf *elf, struct piece *header, struct piece *segment)
 {
 	GElf_Phdr p;
 	size_t n;
-	*header = *segment = (struct piece){ 0 };
+	*header = *segment = (struct piece){0};
 	if (gelf_getclass(elf) != ELFCLASS64 || elf_getphdrnum(elf, &n))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_GNU_EH_FRAME)
-			*header = (struct piece){ p.p_vaddr, p.p_offset, p.p_filesz };
+			*header = (struct piece){p.p_vaddr, p.p_offset, p.p_filesz};
 	for (size_t i = 0; i < n; i++)
-		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && header->address - p.p_vaddr < p.p_filesz)
-			*segment = (struct piece){ p.p_vaddr, p.p_offset, p.p_filesz };
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		    header->address - p.p_vaddr < p.p_filesz)
+			*segment = (struct piece){p.p_vaddr, p.p_offset, p.p_filesz};
 	return header->bytes > HEAD_BYTES && segment->bytes;
 }
 
@@ -56,7 +57,8 @@ static bool has(Elf *elf, const struct piece *segment, uint64_t entry, uint64_t 
 		int32_t begins;
 		uint32_t bytes;
 	} e;
-	return read_at(elf, segment, entry, &e, sizeof(e)) && entry + 8 + (uint64_t)e.begins == start && address - start < e.bytes;
+	return read_at(elf, segment, entry, &e, sizeof(e)) && entry + 8 + (uint64_t)e.begins == start &&
+	       address - start < e.bytes;
 }
 
 uint64_t ehframe_function(Elf *elf, uint64_t address)
@@ -65,16 +67,18 @@ uint64_t ehframe_function(Elf *elf, uint64_t address)
 	struct row row;
 	unsigned char head[HEAD_BYTES];
 	uint32_t n;
-	if (!elf || !find_table(elf, &header, &segment) || !read_at(elf, &header, header.address, head, sizeof(head)))
+	if (!elf || !find_table(elf, &header, &segment) ||
+	    !read_at(elf, &header, header.address, head, sizeof(head)))
 		return 0;
 	memcpy(&n, head + 8, sizeof(n));
-	if (head[0] != VERSION || head[1] != PCREL_SDATA4 || head[2] != UDATA4 || head[3] != DATAREL_SDATA4 || !n ||
-	    (header.bytes - HEAD_BYTES) / sizeof(row) < n)
+	if (head[0] != VERSION || head[1] != PCREL_SDATA4 || head[2] != UDATA4 || head[3] != DATAREL_SDATA4 ||
+	    !n || (header.bytes - HEAD_BYTES) / sizeof(row) < n)
 		return 0;
 	uint32_t low = 0; // the last row that begins at or before it
 	for (uint32_t high = n; high - low > 1;) {
 		uint32_t mid = low + (high - low) / 2;
-		if (!read_at(elf, &header, header.address + HEAD_BYTES + mid * sizeof(row), &row, sizeof(row)))
+		if (!read_at(elf, &header, header.address + HEAD_BYTES + mid * sizeof(row), &row,
+			     sizeof(row)))
 			return 0;
 		if (header.address + (uint64_t)row.start <= address)
 			low = mid;

@@ -26,7 +26,7 @@ static bool has(struct span s, const char *word)
 static struct span last_argument(struct span in, const char *word)
 {
 	const char *found = memmem(in.at, in.n, word, strlen(word)), *end = in.at + in.n;
-	struct span last = { found ? found + strlen(word) : end, 0 };
+	struct span last = {found ? found + strlen(word) : end, 0};
 	int depth = 0;
 	for (const char *p = last.at; p < end; p++) {
 		bool closes = (*p == '>' && p[-1] != '-') || *p == ')' || *p == '}';
@@ -39,7 +39,7 @@ static struct span last_argument(struct span in, const char *word)
 			last.at = p + 1;
 	}
 	while (last.n && *last.at == ' ')
-		last = (struct span){ last.at + 1, last.n - 1 };
+		last = (struct span){last.at + 1, last.n - 1};
 	while (last.n && strchr(" &", last.at[last.n - 1]))
 		last.n--;
 	return last;
@@ -60,13 +60,15 @@ bool frames_is_named(const struct symbols_frame *f)
 	return !f->symbol || strncmp(f->symbol, "operator()", 10) != 0; // a lambda's own name is none
 }
 
-const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf, size_t bytes)
+const char *frames_entry_name(const struct symbols_frame *f, const struct symbols_frame *own, char *buf,
+			      size_t bytes)
 {
 	const char *arguments = f && f->symbol && frames_is_library(f) ? strchr(f->symbol, '<') : NULL;
 	if ((own && frames_is_named(own)) || !arguments)
 		return frames_name(own ? own : f, buf, bytes);
-	struct span fn = last_argument((struct span){ f->symbol, strlen(f->symbol) }, "_record<");
-	if (fn.n && has(fn, "control_block<")) // Boost.Coroutine2: its own lambda, in a template over the program's
+	struct span fn = last_argument((struct span){f->symbol, strlen(f->symbol)}, "_record<");
+	if (fn.n &&
+	    has(fn, "control_block<")) // Boost.Coroutine2: its own lambda, in a template over the program's
 		fn = last_argument(fn, "control_block<");
 	const char *name = f->symbol;
 	if (!strncmp(name, "void ", 5)) // a template's name has what it returns
@@ -142,10 +144,13 @@ const struct symbols_frame *frames_beyond(const struct frames *f, const struct s
 		at--;
 	while (k > 0 && !same_function(like->items[k - 1], entry))
 		k--;
-	while (at > 0 && k > 0 && like->items[k - 1] != own && same_function(f->items[at - 1], like->items[k - 1])) {
+	while (at > 0 && k > 0 && like->items[k - 1] != own &&
+	       same_function(f->items[at - 1], like->items[k - 1])) {
 		at--;
 		k--;
 	}
 	bool whole = k > 0 && like->items[k - 1] == own; // the other's way to what it runs
-	return whole && at > 0 && f->items[at - 1]->file && !frames_is_library(f->items[at - 1]) ? f->items[at - 1] : NULL;
+	return whole && at > 0 && f->items[at - 1]->file && !frames_is_library(f->items[at - 1]) ?
+		       f->items[at - 1] :
+		       NULL;
 }

@@ -21,7 +21,8 @@ static bool is_ours(const struct frames_own *own, const struct symbols_frame *f)
 	       (f->module && !strncmp(file_base(f->module), "libctp.so", 9));
 }
 
-int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own, const uint64_t *pcs, size_t n)
+int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own, const uint64_t *pcs,
+	       size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct symbols_place place;
@@ -42,7 +43,7 @@ int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own
 void frames_deinit(struct frames *f)
 {
 	free(f->items);
-	*f = (struct frames){ 0 };
+	*f = (struct frames){0};
 }
 
 const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc)
@@ -101,8 +102,9 @@ const char *frames_whole_name(const struct symbols_frame *f, char *buf, size_t b
 
 bool frames_is_library(const struct symbols_frame *f)
 {
-	static const char *const known[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl",
-					     "libstdc++", "libgcc_s", "libasan", "libtsan", "libboost_", "[vdso]" };
+	static const char *const known[] = {"libc.so", "libc-",     "libpthread", "ld-linux",
+					    "ld-musl", "libstdc++", "libgcc_s",   "libasan",
+					    "libtsan", "libboost_", "[vdso]"};
 	const char *base = f->module ? file_base(f->module) : "";
 	if (f->file && (!strncmp(f->file, "/usr/include/", 13) || !strncmp(f->file, "/usr/lib/gcc/", 13)))
 		return true; // instantiated in the program's own object
@@ -120,7 +122,8 @@ static bool same_text(const char *a, const char *b)
 static bool same_place(const struct symbols_frame *a, const struct symbols_frame *b)
 {
 	bool named = a->symbol && b->symbol;
-	return named ? !strcmp(a->symbol, b->symbol) && a->line == b->line && same_text(a->file, b->file) : a->pc == b->pc;
+	return named ? !strcmp(a->symbol, b->symbol) && a->line == b->line && same_text(a->file, b->file) :
+		       a->pc == b->pc;
 }
 
 size_t frames_cycle(const struct frames *f, size_t at, size_t *period)

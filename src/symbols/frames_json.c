@@ -17,8 +17,8 @@ json_t *frames_json_one(const struct symbols_frame *f)
 	snprintf(offset, sizeof(offset), "0x%" PRIx64, f->offset);
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:b}", "pc", pc, "module", json_text(f->module),
 			 "symbol", json_text(f->symbol), "file", json_text(f->file), "line",
-			 f->line ? json_integer(f->line) : json_null(), "offset", offset,
-			 "inlined", f->inlined);
+			 f->line ? json_integer(f->line) : json_null(), "offset", offset, "inlined",
+			 f->inlined);
 }
 
 json_t *frames_json(const struct frames *f)

@@ -36,7 +36,8 @@ static int open_any(const char *path, int flags, unsigned mode)
 	return fd < 0 ? -1 : fd;
 }
 
-// The two names that libraries know it by. They are given here, as the compiler's `open` may stand for either.
+// The two names that libraries know it by. They are given here, as the compiler's `open` may stand for
+// either.
 int gate_open_file(const char *path, int flags, ...) __asm__("open");
 int gate_open_file64(const char *path, int flags, ...) __asm__("open64");
 

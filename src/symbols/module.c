@@ -189,7 +189,7 @@ static int add_scopes(struct module_frames *out, Dwarf_Die *cu, Dwarf_Die *scope
 			continue;
 		f->symbol = die_name(&scopes[i]);
 		f->inlined = tag == DW_TAG_inlined_subroutine;
-		struct symbols_frame next = { .pc = f->pc, .offset = f->offset, .module = f->module };
+		struct symbols_frame next = {.pc = f->pc, .offset = f->offset, .module = f->module};
 		if (f->inlined)
 			call_site(cu, &scopes[i], &next);
 		r = add_frame(out, f);
@@ -212,8 +212,9 @@ static bool function_at(Dwarf_Die *die, Dwarf_Addr address, Dwarf_Die *found)
 			*found = child;
 			return true;
 		}
-		bool holds = tag == DW_TAG_subprogram || tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
-			     tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_lexical_block;
+		bool holds = tag == DW_TAG_subprogram || tag == DW_TAG_namespace ||
+			     tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+			     tag == DW_TAG_union_type || tag == DW_TAG_lexical_block;
 		if (holds && function_at(&child, address, found))
 			return true;
 	}
@@ -227,7 +228,8 @@ static void innermost_at(Dwarf_Die *scope, Dwarf_Addr address)
 	int more = dwarf_child(scope, &child);
 	while (!more) {
 		int tag = dwarf_tag(&child);
-		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) > 0) {
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+		    dwarf_haspc(&child, address) > 0) {
 			*scope = child;
 			more = dwarf_child(scope, &child);
 		} else {
@@ -244,7 +246,8 @@ static int scopes_at(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **chain)
 	bool in_function = false;
 	int n = dwarf_getscopes(cu, address, &scopes);
 	for (int i = 0; i < n && !in_function; i++)
-		in_function = dwarf_tag(&scopes[i]) == DW_TAG_subprogram || dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
+		in_function = dwarf_tag(&scopes[i]) == DW_TAG_subprogram ||
+			      dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
 	if (in_function)
 		inner = scopes[0];
 	if (n > 0)
@@ -257,8 +260,7 @@ static int scopes_at(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **chain)
 	return dwarf_getscopes_die(&inner, chain);
 }
 
-static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *f,
-		      struct module_frames *out)
+static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *f, struct module_frames *out)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *cu = dwfl_module_addrdie(m->mod, address, &bias);
@@ -283,7 +285,9 @@ static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *
 static int find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out)
 {
 	struct symbols_frame f = {
-		.pc = pc, .offset = pc - m->what.base, .module = m->what.path,
+		.pc = pc,
+		.offset = pc - m->what.base,
+		.module = m->what.path,
 	};
 	if (!m->opened)
 		module_open(m);
@@ -302,7 +306,8 @@ static int find(struct module *m, uint64_t address, uint64_t pc, struct module_f
 			f.symbol = clean(demangle(name));
 		GElf_Addr bias;
 		if (!f.symbol)
-			f.function = ehframe_function(dwfl_module_getelf(m->mod, &bias), address - m->what.base);
+			f.function =
+				ehframe_function(dwfl_module_getelf(m->mod, &bias), address - m->what.base);
 	}
 	return add_frame(out, &f);
 }
@@ -339,5 +344,5 @@ void module_frames_deinit(struct module_frames *f)
 		free((char *)f->items[i].dir);
 	}
 	free(f->items);
-	*f = (struct module_frames){ 0 };
+	*f = (struct module_frames){0};
 }

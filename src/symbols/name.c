@@ -15,7 +15,7 @@ struct shorter {
 	const char *from; // what is left
 	char *to;         // what is made
 	char *made;
-	char *begins;     // where the name itself does: behind what it returns
+	char *begins; // where the name itself does: behind what it returns
 	bool is_operator;
 };
 
@@ -66,7 +66,8 @@ static void copy_operator(struct shorter *s)
 // False: its brackets do not match.
 static bool step(struct shorter *s, bool word_begins)
 {
-	if (word_begins && begins_with(s->from, "operator") && !isalnum((unsigned char)s->from[8]) && s->from[8] != '_') {
+	if (word_begins && begins_with(s->from, "operator") && !isalnum((unsigned char)s->from[8]) &&
+	    s->from[8] != '_') {
 		copy_operator(s);
 		return true;
 	}
@@ -96,7 +97,7 @@ void name_shorten(char *name)
 	char *made = malloc(bytes + 2); // a bracket that matches none is two, too
 	if (!made)
 		return;
-	struct shorter s = { .from = name, .to = made, .made = made, .begins = made };
+	struct shorter s = {.from = name, .to = made, .made = made, .begins = made};
 	bool ok = true;
 	while (ok && *s.from && !begins_with(s.from, " [clone"))
 		ok = step(&s, s.from == name || strchr(" :", s.from[-1]));

@@ -23,11 +23,14 @@
 
 bool source_is_name(const char *path)
 {
-	static const char *const suffixes[] = { "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "cp", "C", "H", "i", "ii",
-		"inl", "ipp", "tpp", "tcc", "txx", "ixx", "cppm", "m", "mm", "S", "s", "asm", "l", "ll", "y", "yy", "re", "rs", "go", "d", "di",
-		"zig", "nim", "cr", "v", "swift", "f", "F", "for", "f77", "f90", "F90", "f95", "f03", "f08", "adb", "ads", "pas", "pp", "ml",
-		"hs", "cu", "cuh", "hip", "cl", "vala", "def" };
-	static const char *const headers[] = { "/usr/include/", "/usr/local/include/", "/usr/lib/gcc/", "/usr/lib/llvm" };
+	static const char *const suffixes[] = {
+		"c",   "h",     "cc",  "hh",  "cpp", "hpp", "cxx", "hxx", "c++",  "h++", "cp",  "C",   "H",
+		"i",   "ii",    "inl", "ipp", "tpp", "tcc", "txx", "ixx", "cppm", "m",   "mm",  "S",   "s",
+		"asm", "l",     "ll",  "y",   "yy",  "re",  "rs",  "go",  "d",    "di",  "zig", "nim", "cr",
+		"v",   "swift", "f",   "F",   "for", "f77", "f90", "F90", "f95",  "f03", "f08", "adb", "ads",
+		"pas", "pp",    "ml",  "hs",  "cu",  "cuh", "hip", "cl",  "vala", "def"};
+	static const char *const headers[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/gcc/",
+					      "/usr/lib/llvm"};
 	const char *base = file_base(path), *dot = strrchr(base, '.');
 	for (size_t i = 0; dot && dot > base && i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (!strcmp(dot + 1, suffixes[i]))
@@ -53,7 +56,8 @@ static int open_source(const char *path, const struct source_teller *by)
 	int fd = source_is_name(path) ? file_open(AT_FDCWD, path, O_NOFOLLOW) : -1;
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && st.st_size <= FILE_MOST && source_may_show(by, geteuid(), st.st_uid, st.st_mode))
+	if (!fstat(fd, &st) && st.st_size <= FILE_MOST &&
+	    source_may_show(by, geteuid(), st.st_uid, st.st_mode))
 		return fd;
 	close(fd);
 	return -1;

@@ -16,5 +16,6 @@ struct source_teller {
 bool source_is_name(const char *path);
 // May the owner of an object file let this file's lines be shown to the caller?
 bool source_may_show(const struct source_teller *by, uid_t reader, uid_t owner, mode_t mode);
-// The line without blanks around it and fit for a terminal: a new string. NULL: there is none, or it is not shown.
+// The line without blanks around it and fit for a terminal: a new string. NULL: there is none, or it is not
+// shown.
 char *source_line(const char *path, int number, const struct source_teller *by);

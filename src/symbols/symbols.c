@@ -31,8 +31,7 @@ struct symbols {
 	uint32_t stack; // that addresses are of
 };
 
-int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n,
-		const char *symfs)
+int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n, const char *symfs)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 	if (!s)
@@ -87,13 +86,14 @@ static size_t module_of(const struct symbols *s, uint64_t address)
 	return s->n;
 }
 
-static int find_new(struct symbols *s, uint64_t pc, uint64_t address, size_t module, struct module_frames *out)
+static int find_new(struct symbols *s, uint64_t pc, uint64_t address, size_t module,
+		    struct module_frames *out)
 {
 	if (module < s->n)
 		return module_find(s->modules[module], address, pc, out);
 	int r = GROW(out->items, out->n, out->capacity);
 	if (!r)
-		out->items[out->n++] = (struct symbols_frame){ .pc = pc, .offset = pc };
+		out->items[out->n++] = (struct symbols_frame){.pc = pc, .offset = pc};
 	return r;
 }
 
@@ -107,7 +107,7 @@ int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_
 		int r = GROW(s->places, s->nplaces, s->capacity);
 		if (r)
 			return r;
-		struct place p = { 0 };
+		struct place p = {0};
 		r = find_new(s, pc, address, module, &p.frames);
 		if (!r)
 			r = idmap_set(&s->by_pc, key, (uint32_t)s->nplaces);
@@ -149,7 +149,7 @@ static bool is_below(const char *path, const char *folder)
 char *symbols_source_line(const struct symbols *s, const struct symbols_frame *f)
 {
 	const struct module *m = module_told(s, f);
-	struct source_teller by = { 0 };
+	struct source_teller by = {0};
 	char *path = NULL, *line = NULL;
 	if (!m || !f->file || *f->file != '/' || f->line <= 0 || !f->dir || !strcmp(f->dir, "/"))
 		return NULL;

@@ -11,7 +11,7 @@ struct symbols_module {
 	const char *path; // in the target; must outlive the resolver
 	uint64_t base;    // load bias: pc - base is the address in the file
 	uint64_t start, end;
-	uint32_t since;   // the first stack id for which it counts; a later one replaces it
+	uint32_t since; // the first stack id for which it counts; a later one replaces it
 	const uint8_t *build_id;
 	size_t build_id_len; // 0 = not known
 };
@@ -37,8 +37,7 @@ struct symbols_place {
 struct symbols;
 
 // symfs: a folder in which the target's files lie, or NULL.
-int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n,
-		const char *symfs);
+int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n, const char *symfs);
 void symbols_free(struct symbols *s);
 // From here on addresses are those of this stack: with modules as they were then.
 // At first, and with SYMBOLS_LAST, as they were at the end.
@@ -51,6 +50,6 @@ int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_
 const char *symbols_mismatch(const struct symbols *s, size_t i);
 // Object files below this folder are not asked for lines of sources: they came with a trace. 0 or -ENOMEM.
 int symbols_distrust(struct symbols *s, const char *folder);
-// A line of a source file without blanks around it, fit for a terminal: a new string. NULL: there is none, or it is not shown
-// (symbols/source.h).
+// A line of a source file without blanks around it, fit for a terminal: a new string. NULL: there is none, or
+// it is not shown (symbols/source.h).
 char *symbols_source_line(const struct symbols *s, const struct symbols_frame *f);

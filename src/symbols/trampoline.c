@@ -10,7 +10,7 @@
 
 int trampoline_read(struct trampoline_stack *out, const struct frames *f)
 {
-	struct trampoline_stack s = { .v = calloc(f->n + 1, sizeof(*s.v)), .known = true };
+	struct trampoline_stack s = {.v = calloc(f->n + 1, sizeof(*s.v)), .known = true};
 	if (!s.v)
 		return -ENOMEM;
 	for (size_t i = f->n; i-- > 0;) {
@@ -25,7 +25,8 @@ int trampoline_read(struct trampoline_stack *out, const struct frames *f)
 
 bool trampoline_same(const struct symbols_frame *a, const struct symbols_frame *b)
 {
-	bool same = a->symbol && b->symbol ? !strcmp(a->symbol, b->symbol) : !a->symbol && !b->symbol && a->function == b->function;
+	bool same = a->symbol && b->symbol ? !strcmp(a->symbol, b->symbol) :
+					     !a->symbol && !b->symbol && a->function == b->function;
 	return same && a->module && b->module && !strcmp(a->module, b->module);
 }
 
@@ -59,7 +60,8 @@ bool trampoline_runs(const struct trampoline_stack *others, size_t n, size_t at)
 	return false;
 }
 
-bool trampoline_switches(const struct trampoline_stack *s, size_t p, const struct trampoline_stack *others, size_t n)
+bool trampoline_switches(const struct trampoline_stack *s, size_t p, const struct trampoline_stack *others,
+			 size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct trampoline_stack *r = &others[i];

@@ -14,10 +14,12 @@ struct trampoline_stack {
 };
 
 int trampoline_read(struct trampoline_stack *out, const struct frames *f); // 0 or -ENOMEM
-bool trampoline_same(const struct symbols_frame *a, const struct symbols_frame *b); // one function; both are known
+bool trampoline_same(const struct symbols_frame *a,
+		     const struct symbols_frame *b); // one function; both are known
 // How many of its outermost functions it has in common with all of the others.
 size_t trampoline_alike(const struct trampoline_stack *s, const struct trampoline_stack *others, size_t n);
 // From one place in frame `at` the others go to different functions: it is what runs them.
 bool trampoline_runs(const struct trampoline_stack *others, size_t n, size_t at);
 // Are its frames from `p` on those with which others switch, from deeper?
-bool trampoline_switches(const struct trampoline_stack *s, size_t p, const struct trampoline_stack *others, size_t n);
+bool trampoline_switches(const struct trampoline_stack *s, size_t p, const struct trampoline_stack *others,
+			 size_t n);

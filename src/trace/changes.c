@@ -21,7 +21,7 @@ int changes_add(struct changes *c, const struct change *change)
 			r = idmap_set(&c->by_id, change->id, row);
 		if (r)
 			return r;
-		c->items[c->n++] = (struct change){ .id = change->id };
+		c->items[c->n++] = (struct change){.id = change->id};
 	}
 	struct change *e = &c->items[row];
 	uint64_t n = e->n;
@@ -36,7 +36,7 @@ int changes_add(struct changes *c, const struct change *change)
 
 struct changes_count changes_count(const struct changes *c)
 {
-	struct changes_count n = { 0 };
+	struct changes_count n = {0};
 	for (size_t i = 0; i < c->n; i++) {
 		const struct change *e = &c->items[i];
 		if (!e->native)

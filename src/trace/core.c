@@ -58,7 +58,9 @@ static int copy_region(struct core *c)
 	for (size_t i = 0; i < c->file.n; i++)
 		if (!put_part(c, &c->file.parts[i]))
 			return -EIO;
-	return ctp_region_read(&c->region, c->copy, c->file.bytes) ? refuse(c, "a core in which ctp's tables are damaged") : 0;
+	return ctp_region_read(&c->region, c->copy, c->file.bytes) ?
+		       refuse(c, "a core in which ctp's tables are damaged") :
+		       0;
 }
 
 static int open_core(struct core *c, const char *path)
@@ -98,10 +100,11 @@ static void put_row(void *arg, uint64_t index, const void *row)
 static int make_room(struct rows *r)
 {
 	size_t bytes = r->table->n * r->table->row_bytes;
-	void *p = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
+	void *p = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) :
+			  NULL;
 	if (p == MAP_FAILED)
 		return -ENOMEM;
-	r->table->map = (struct file_map){ .data = p, .bytes = bytes };
+	r->table->map = (struct file_map){.data = p, .bytes = bytes};
 	r->table->rows = r->to = p;
 	return 0;
 }
@@ -109,9 +112,9 @@ static int make_room(struct rows *r)
 static int copy_table(const struct core *c, enum ctp_table which, struct table *t)
 {
 	const struct ctp_table_shape *shape = &ctp_table_shapes[which];
-	struct rows r = { t, shape, NULL };
+	struct rows r = {t, shape, NULL};
 	uint64_t n;
-	*t = (struct table){ .row_bytes = shape->bytes + (shape->indexed ? 8 : 0), .indexed = shape->indexed };
+	*t = (struct table){.row_bytes = shape->bytes + (shape->indexed ? 8 : 0), .indexed = shape->indexed};
 	if (which < CTP_TABLES_BY_ROW) {
 		ctp_table_rows(&c->region, which, put_row, &r);
 		int e = make_room(&r);
@@ -131,10 +134,17 @@ static int copy_table(const struct core *c, enum ctp_table which, struct table *
 static int copy_tables(const struct core *c, struct image *m)
 {
 	struct table *all[CTP_TABLES] = {
-		[CTP_TABLE_STATIONS] = &m->stations, [CTP_TABLE_THREADS] = &m->threads, [CTP_TABLE_FDS] = &m->fds,
-		[CTP_TABLE_CANDS] = &m->cands, [CTP_TABLE_MODULES] = &m->modules, [CTP_TABLE_INCIDENTS] = &m->incidents,
-		[CTP_TABLE_STACK_INDEX] = &m->stack_index, [CTP_TABLE_STACK_WORDS] = &m->stack_words,
-		[CTP_TABLE_SITES] = &m->sites, [CTP_TABLE_NAMES] = &m->names, [CTP_TABLE_EXT] = &m->ext_table,
+		[CTP_TABLE_STATIONS] = &m->stations,
+		[CTP_TABLE_THREADS] = &m->threads,
+		[CTP_TABLE_FDS] = &m->fds,
+		[CTP_TABLE_CANDS] = &m->cands,
+		[CTP_TABLE_MODULES] = &m->modules,
+		[CTP_TABLE_INCIDENTS] = &m->incidents,
+		[CTP_TABLE_STACK_INDEX] = &m->stack_index,
+		[CTP_TABLE_STACK_WORDS] = &m->stack_words,
+		[CTP_TABLE_SITES] = &m->sites,
+		[CTP_TABLE_NAMES] = &m->names,
+		[CTP_TABLE_EXT] = &m->ext_table,
 	};
 	int r = 0;
 	for (unsigned i = 0; !r && i < CTP_TABLES; i++)
@@ -152,8 +162,12 @@ static void mend_crash(const struct core *c, struct image *m)
 	struct ctp_crash *to = &m->ext.crash;
 	if (to->ready == 1 || !c->file.signal || c->file.info.si_signo != c->file.signal)
 		return;
-	*to = (struct ctp_crash){ .ready = 1, .signal = c->file.signal, .code = c->file.info.si_code, .tid = c->file.tid,
-				  .armed = to->armed, .thread = UINT32_MAX };
+	*to = (struct ctp_crash){.ready = 1,
+				 .signal = c->file.signal,
+				 .code = c->file.info.si_code,
+				 .tid = c->file.tid,
+				 .armed = to->armed,
+				 .thread = UINT32_MAX};
 	to->addr = c->file.info.si_code > 0 ? (uint64_t)c->file.info.si_addr : 0;
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&m->threads, i);
@@ -217,12 +231,15 @@ static int sum_up(const struct core *c, struct world *w)
 {
 	const struct image *m = &w->images[0];
 	w->counts = m->counts;
-	w->coroutines = m->counts.created + m->counts.suspended + m->counts.running + m->counts.finished + m->counts.destroyed;
+	w->coroutines = m->counts.created + m->counts.suspended + m->counts.running + m->counts.finished +
+			m->counts.destroyed;
 	w->lost = m->counts.lost;
 	for (size_t i = 0; i < m->threads.n; i++)
 		w->threads += ((const struct ctp_thread *)table_row(&m->threads, i))->head > 0;
-	int r = world_cover(w, "a core file: the tables as they were, no history, and nothing could be asked of the kernel or "
-			    "of other processes");
+	int r = world_cover(
+		w,
+		"a core file: the tables as they were, no history, and nothing could be asked of the kernel or "
+		"of other processes");
 	if (!r && *c->file.command)
 		r = world_cover(w, "process %" PRIu64 ": %s", m->pid, c->file.command);
 	return r;
@@ -230,7 +247,7 @@ static int sum_up(const struct core *c, struct world *w)
 
 int core_read(struct world *w, struct world_error *error)
 {
-	struct core c = { .error = error, .file.fd = -1 };
+	struct core c = {.error = error, .file.fd = -1};
 	int r = open_core(&c, w->path);
 	if (!r)
 		r = fill_world(&c, w);

@@ -14,7 +14,7 @@
 
 static bool is_number(const char *name)
 {
-	static const char *const kinds[] = { "socket:[", "pipe:[", "anon_inode:" };
+	static const char *const kinds[] = {"socket:[", "pipe:[", "anon_inode:"};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, kinds[i], strlen(kinds[i])))
 			return true;
@@ -30,8 +30,9 @@ static int line(void *ctx, const json_t *o)
 	int r = GROW(d->v, d->n, d->room);
 	char *own = r ? NULL : strdup(name);
 	if (own)
-		d->v[d->n++] = (struct descriptor){ json_integer_value(json_object_get(o, "fd")),
-						    (uint32_t)json_integer_value(json_object_get(o, "gen")), own };
+		d->v[d->n++] = (struct descriptor){json_integer_value(json_object_get(o, "fd")),
+						   (uint32_t)json_integer_value(json_object_get(o, "gen")),
+						   own};
 	return r;
 }
 
@@ -54,12 +55,12 @@ void descriptors_deinit(struct descriptors *d)
 	for (size_t i = 0; i < d->n; i++)
 		free(d->v[i].name);
 	free(d->v);
-	*d = (struct descriptors){ 0 };
+	*d = (struct descriptors){0};
 }
 
 const char *descriptors_name(const struct descriptors *d, int64_t fd, uint32_t gen)
 {
-	const struct descriptor key = { .fd = fd };
+	const struct descriptor key = {.fd = fd};
 	const struct descriptor *is = d->n ? bsearch(&key, d->v, d->n, sizeof(key), by_number) : NULL;
 	return is && is->gen == gen ? is->name : NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// descriptors.h - the kernel's names of descriptors that coroutines wait for (spec/trace.md, "descriptors.jsonl").
+// descriptors.h - the kernel's names of descriptors that coroutines wait for (spec/trace.md,
+// "descriptors.jsonl").
 #pragma once
 
 #include <stddef.h>

@@ -44,7 +44,8 @@ static int read_manifest(struct manifest *m, const char *trace, int folder, cons
 {
 	int64_t until = now_ms() + wait_ms;
 	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), r;
-	bool written = has_writer(trace); // asked before the manifest is read, which a writer completes before it lets go
+	bool written = has_writer(
+		trace); // asked before the manifest is read, which a writer completes before it lets go
 	if (watch >= 0)
 		inotify_add_watch(watch, path, IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE);
 	while (!(r = manifest_read(m, folder)) && !m->complete) {
@@ -54,7 +55,7 @@ static int read_manifest(struct manifest *m, const char *trace, int folder, cons
 		written = has_writer(trace);
 		manifest_deinit(m);
 		char events[4096];
-		struct pollfd p = { .fd = watch, .events = POLLIN };
+		struct pollfd p = {.fd = watch, .events = POLLIN};
 		poll(&p, 1, left < 100 ? (int)left : 100);
 		while (watch >= 0 && read(watch, events, sizeof(events)) > 0)
 			;
@@ -172,7 +173,9 @@ static void set_times(struct world *w)
 static int by_lost(const void *a, const void *b)
 {
 	const struct world_stream *x = a, *y = b;
-	return x->discarded != y->discarded ? x->discarded < y->discarded ? 1 : -1 : x->tid < y->tid ? -1 : x->tid > y->tid;
+	return x->discarded != y->discarded ? x->discarded < y->discarded ? 1 : -1 :
+	       x->tid < y->tid              ? -1 :
+					      x->tid > y->tid;
 }
 
 // Which threads lost how many records: the most first.
@@ -196,12 +199,13 @@ static int cover_lost(struct world *w)
 	}
 	qsort(by, n, sizeof(*by), by_lost);
 	for (named = 0; named < n && named < NAMED; named++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %" PRIu32 " (%" PRIu64 ")", named ? "," : "",
-			       by[named].tid, by[named].discarded);
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %" PRIu32 " (%" PRIu64 ")",
+			       named ? "," : "", by[named].tid, by[named].discarded);
 	free(by);
 	if (!n)
 		return 0;
-	return n > named ? world_cover(w, "%s and %zu more threads", text, n - named) : world_cover(w, "%s", text);
+	return n > named ? world_cover(w, "%s and %zu more threads", text, n - named) :
+			   world_cover(w, "%s", text);
 }
 
 static int cover(struct world *w, const struct past *past)
@@ -216,15 +220,23 @@ static int cover(struct world *w, const struct past *past)
 	for (size_t i = 0; i < w->nimages; i++)
 		damaged |= w->images[i].damaged;
 	if (!r && !w->has_last_tables)
-		r = world_cover(w, "%s: nothing was decided", damaged ? "a table is damaged or cut off" :
-				m->complete ? "the last tables are missing" : "the trace is not finished (the program still runs, or ctp-run was killed), "
-					"coroutines are counted from its history");
+		r = world_cover(
+			w, "%s: nothing was decided",
+			damaged ?
+				"a table is damaged or cut off" :
+			m->complete ?
+				"the last tables are missing" :
+				"the trace is not finished (the program still runs, or ctp-run was killed), "
+				"coroutines are counted from its history");
 	bool less = w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records;
 	if (!r && less && m->flight)
-		r = world_cover(w, "--flight kept the newest %" PRIu64 " of %" PRIu64 " switches; the tables tell of all of them",
+		r = world_cover(w,
+				"--flight kept the newest %" PRIu64 " of %" PRIu64
+				" switches; the tables tell of all of them",
 				w->kinds[CTP_EV_SWITCH], w->counts.switches);
 	else if (!r && less)
-		r = world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
+		r = world_cover(w,
+				"the history of %" PRIu64 " switches is missing: a stream was cut or removed",
 				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
 	if (!r)
 		r = cover_lost(w);
@@ -238,7 +250,8 @@ static int cover(struct world *w, const struct past *past)
 		r = world_cover(w, "%" PRIu64 " records contradict the order in which their coroutines moved",
 				past->wrong);
 	if (!r && w->v1_suspended + w->v1_running)
-		r = world_cover(w, "%" PRIu64 " stations of version-1 probes hold no descriptors: "
+		r = world_cover(w,
+				"%" PRIu64 " stations of version-1 probes hold no descriptors: "
 				"CTP001 to CTP009 were not decided for them",
 				w->v1_suspended + w->v1_running);
 	for (size_t i = 0; !r && i < w->nimages; i++) {
@@ -247,7 +260,8 @@ static int cover(struct world *w, const struct past *past)
 			r = world_cover(w, "%s", im->refused);
 		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines;
 		if (!r && bad)
-			r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad, bad == 1 ? "" : "s", im->index);
+			r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad,
+					bad == 1 ? "" : "s", im->index);
 	}
 	return r;
 }
@@ -282,13 +296,15 @@ static int check_layout(const struct world *w, struct world_error *error)
 int directory_read(struct world *w, int wait_ms, struct world_error *error)
 {
 	char *path = file_join(w->path, "ctp");
-	struct past past = { 0 };
-	int folder = file_open_folder(*w->folder, "ctp", O_NOFOLLOW), r = !path ? -ENOMEM : folder < 0 ? folder : 0;
+	struct past past = {0};
+	int folder = file_open_folder(*w->folder, "ctp", O_NOFOLLOW), r = !path      ? -ENOMEM :
+									  folder < 0 ? folder :
+										       0;
 	if (!r)
 		r = read_manifest(&w->manifest, w->path, folder, path, wait_ms);
 	if (file_refused(r))
-		snprintf(error->text, sizeof(error->text), "not a ctp trace: its %s is not read: %s", folder < 0 ? "ctp" : "ctp/trace.json",
-			 file_why(r));
+		snprintf(error->text, sizeof(error->text), "not a ctp trace: its %s is not read: %s",
+			 folder < 0 ? "ctp" : "ctp/trace.json", file_why(r));
 	if (!r)
 		r = open_images(w, folder);
 	if (!r)

@@ -16,9 +16,10 @@ static struct history_entity *entity(struct history *h, uint64_t id)
 	uint32_t row = idmap_get(&h->by_id, id);
 	if (row != IDMAP_NONE)
 		return &h->items[row];
-	if (h->n >= IDMAP_NONE || GROW(h->items, h->n, h->capacity) || idmap_set(&h->by_id, id, (uint32_t)h->n))
+	if (h->n >= IDMAP_NONE || GROW(h->items, h->n, h->capacity) ||
+	    idmap_set(&h->by_id, id, (uint32_t)h->n))
 		return NULL;
-	h->items[h->n] = (struct history_entity){ 0 };
+	h->items[h->n] = (struct history_entity){0};
 	return &h->items[h->n++];
 }
 
@@ -63,8 +64,9 @@ static bool is_end(unsigned how)
 
 static int switched(struct history *h, const struct ctp_event *e)
 {
-	int r = becomes(h, &(struct change){ e->a, e->time, &e->a_n, is_end(e->how) ? CTP_FINISHED : CTP_SUSPENDED });
-	return r ? r : becomes(h, &(struct change){ e->b, e->time, &e->b_n, CTP_RUNNING });
+	int r = becomes(
+		h, &(struct change){e->a, e->time, &e->a_n, is_end(e->how) ? CTP_FINISHED : CTP_SUSPENDED});
+	return r ? r : becomes(h, &(struct change){e->b, e->time, &e->b_n, CTP_RUNNING});
 }
 
 static int named(struct history *h, uint64_t id)
@@ -77,8 +79,9 @@ static int named(struct history *h, uint64_t id)
 
 int history_add(struct history *h, const struct ctp_event *events, size_t n)
 {
-	static const uint8_t lives[] = { [CTP_EV_CREATE] = CTP_CREATED, [CTP_EV_FINISH] = CTP_FINISHED,
-					 [CTP_EV_DESTROY] = CTP_DESTROYED };
+	static const uint8_t lives[] = {[CTP_EV_CREATE] = CTP_CREATED,
+					[CTP_EV_FINISH] = CTP_FINISHED,
+					[CTP_EV_DESTROY] = CTP_DESTROYED};
 	int r = 0;
 	for (size_t i = 0; !r && i < n; i++) {
 		const struct ctp_event *e = &events[i];
@@ -87,14 +90,14 @@ int history_add(struct history *h, const struct ctp_event *events, size_t n)
 		else if (e->kind == CTP_EV_THREAD)
 			r = named(h, e->a);
 		else if (e->kind < sizeof(lives) && lives[e->kind])
-			r = becomes(h, &(struct change){ e->a, e->time, NULL, lives[e->kind] });
+			r = becomes(h, &(struct change){e->a, e->time, NULL, lives[e->kind]});
 	}
 	return r;
 }
 
 void history_count(const struct history *h, struct image_counts *counts)
 {
-	uint64_t by_life[CTP_DESTROYED + 1] = { 0 };
+	uint64_t by_life[CTP_DESTROYED + 1] = {0};
 	for (size_t i = 0; i < h->n; i++)
 		by_life[h->items[i].native ? CTP_NONE : h->items[i].life]++;
 	counts->created = by_life[CTP_CREATED];

@@ -12,7 +12,7 @@ struct history_entity {
 	uint64_t time; // ticks of its last record
 	uint32_t n;    // low bits of its number as of then, if it has one
 	bool numbered;
-	uint8_t life;  // enum ctp_life
+	uint8_t life; // enum ctp_life
 	bool native;
 };
 

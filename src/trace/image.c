@@ -17,12 +17,14 @@
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 
-// Notes the first file that is not read because of what it is, so that the rest can be read. Returns `e`, or 0 if that was it.
+// Notes the first file that is not read because of what it is, so that the rest can be read. Returns `e`, or
+// 0 if that was it.
 static int note_refused(struct image *m, const char *name, int e)
 {
 	if (!file_refused(e))
 		return e;
-	if (!m->refused && asprintf(&m->refused, "ctp/image%u/%s is not read: %s", m->index, name, file_why(e)) < 0)
+	if (!m->refused &&
+	    asprintf(&m->refused, "ctp/image%u/%s is not read: %s", m->index, name, file_why(e)) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -44,24 +46,25 @@ static int open_tables(struct image *m, int dir, int snapshot)
 		size_t bytes;
 		bool indexed, shot, optional;
 	} all[] = {
-		{ &m->ext_table, "ext", CTP_EXT_BYTES_READ, false, true },
-		{ &m->stations, "stations", sizeof(struct ctp_state), true, true },
-		{ &m->threads, "threads", sizeof(struct ctp_thread), true, true },
-		{ &m->fds, "fds", sizeof(struct ctp_fd), true, true },
-		{ &m->cands, "cands", sizeof(struct ctp_cand), true, true },
-		{ &m->modules, "modules", sizeof(struct ctp_module), false, false },
-		{ &m->stack_index, "stack_index", sizeof(uint32_t), false, false },
-		{ &m->stack_words, "stack_words", sizeof(uint64_t), false, false },
-		{ &m->incidents, "incidents", sizeof(struct ctp_incident), true, true, true },
-		{ &m->sites, "sites", sizeof(struct ctp_site), false, true, true },
-		{ &m->names, "names", sizeof(struct ctp_name), true, true, true },
+		{&m->ext_table, "ext", CTP_EXT_BYTES_READ, false, true},
+		{&m->stations, "stations", sizeof(struct ctp_state), true, true},
+		{&m->threads, "threads", sizeof(struct ctp_thread), true, true},
+		{&m->fds, "fds", sizeof(struct ctp_fd), true, true},
+		{&m->cands, "cands", sizeof(struct ctp_cand), true, true},
+		{&m->modules, "modules", sizeof(struct ctp_module), false, false},
+		{&m->stack_index, "stack_index", sizeof(uint32_t), false, false},
+		{&m->stack_words, "stack_words", sizeof(uint64_t), false, false},
+		{&m->incidents, "incidents", sizeof(struct ctp_incident), true, true, true},
+		{&m->sites, "sites", sizeof(struct ctp_site), false, true, true},
+		{&m->names, "names", sizeof(struct ctp_name), true, true, true},
 	};
-	struct table probe = { 0 };
-	bool shot = snapshot >= 0 && table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
+	struct table probe = {0};
+	bool shot = snapshot >= 0 &&
+		    table_open(&probe, snapshot, "stations", sizeof(struct ctp_state), true) != -ENOENT;
 	table_close(&probe);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		int r = table_open(all[i].table, shot && all[i].shot ? snapshot : dir, all[i].name, all[i].bytes,
-				   all[i].indexed);
+		int r = table_open(all[i].table, shot && all[i].shot ? snapshot : dir, all[i].name,
+				   all[i].bytes, all[i].indexed);
 		if (r && !(r == -ENOENT && all[i].optional))
 			return refuse(m, all[i].name, r);
 	}
@@ -72,7 +75,7 @@ static int open_tables(struct image *m, int dir, int snapshot)
 		return -EPROTO;
 	size_t bytes = m->ext_table.row_bytes; // what an older layout has not stays 0
 	memcpy(&m->ext, table_row(&m->ext_table, 0), bytes < sizeof(m->ext) ? bytes : sizeof(m->ext));
-	struct table last = { 0 };
+	struct table last = {0};
 	if (shot && !table_open(&last, dir, "ext", CTP_EXT_BYTES_READ, false) && last.n) // it died after that
 		m->ext.crash = ((const struct ctp_ext *)table_row(&last, 0))->crash;
 	table_close(&last);
@@ -82,8 +85,11 @@ static int open_tables(struct image *m, int dir, int snapshot)
 // The layout of its tables, where that is not ours; else 0. It stands at the same place in all.
 static uint32_t other_layout(int dir)
 {
-	const struct { uint64_t magic; uint32_t version, bytes; } *ext;
-	struct table t = { 0 };
+	const struct {
+		uint64_t magic;
+		uint32_t version, bytes;
+	} * ext;
+	struct table t = {0};
 	uint32_t layout = 0;
 	if (!table_open(&t, dir, "ext", sizeof(*ext), false) && t.n) {
 		ext = table_row(&t, 0);
@@ -96,8 +102,9 @@ static uint32_t other_layout(int dir)
 
 static void close_tables(struct image *m)
 {
-	struct table *all[] = { &m->stations, &m->threads, &m->fds, &m->cands, &m->modules,
-				&m->stack_index, &m->stack_words, &m->ext_table, &m->incidents, &m->sites, &m->names, &m->later };
+	struct table *all[] = {&m->stations,  &m->threads,     &m->fds,         &m->cands,
+			       &m->modules,   &m->stack_index, &m->stack_words, &m->ext_table,
+			       &m->incidents, &m->sites,       &m->names,       &m->later};
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		table_close(all[i]);
 }
@@ -109,9 +116,11 @@ static int index_tables(struct image *m)
 		if (image_state(m, i)->id)
 			r = idmap_set(&m->by_id, image_state(m, i)->id, (uint32_t)i);
 	for (size_t i = 0; !r && i < m->later.n; i++)
-		r = idmap_set(&m->later_by_id, ((const struct ctp_state *)table_row(&m->later, i))->id, (uint32_t)i);
+		r = idmap_set(&m->later_by_id, ((const struct ctp_state *)table_row(&m->later, i))->id,
+			      (uint32_t)i);
 	for (size_t i = 0; !r && i < m->names.n; i++)
-		r = idmap_set(&m->by_name, ((const struct ctp_name *)table_row(&m->names, i))->id, (uint32_t)i);
+		r = idmap_set(&m->by_name, ((const struct ctp_name *)table_row(&m->names, i))->id,
+			      (uint32_t)i);
 	for (size_t i = 0; !r && i < m->fds.n; i++)
 		r = idmap_set(&m->by_fd, table_index(&m->fds, i), (uint32_t)i);
 	for (size_t i = 0; !r && i < m->cands.n; i++) {
@@ -129,7 +138,7 @@ static int index_tables(struct image *m)
 // Epoll sets that ended, and are not open under another number.
 static int index_sets(struct image *m)
 {
-	struct idmap open = { 0 };
+	struct idmap open = {0};
 	int r = 0;
 	for (size_t i = 0; !r && m->sets.n && i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
@@ -210,7 +219,8 @@ static int mark_rows(struct image *m)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		if (f->life != CTP_FD_OPEN || (!registered(m, f) && image_polled_by(m, f) == IMAGE_POLLED_OUT))
+		if (f->life != CTP_FD_OPEN ||
+		    (!registered(m, f) && image_polled_by(m, f) == IMAGE_POLLED_OUT))
 			continue;
 		mark_led(m, f, f->learned);
 		mark_led(m, f, f->leads & CTP_ID_MASK);
@@ -305,11 +315,14 @@ int image_index(struct image *m)
 // The lines that the engine wrote beside the tables.
 static int read_lines(struct image *m, int dir)
 {
-	int r = note_refused(m, "witness.jsonl", witness_read(&m->witness, dir, "witness.jsonl", still_so, m));
+	int r = note_refused(m, "witness.jsonl",
+			     witness_read(&m->witness, dir, "witness.jsonl", still_so, m));
 	if (!r)
-		r = note_refused(m, "sets.jsonl", set_looks_read(&m->set_looks, &m->slices, dir, "sets.jsonl"));
+		r = note_refused(m, "sets.jsonl",
+				 set_looks_read(&m->set_looks, &m->slices, dir, "sets.jsonl"));
 	if (!r)
-		r = note_refused(m, "descriptors.jsonl", descriptors_read(&m->descriptors, dir, "descriptors.jsonl"));
+		r = note_refused(m, "descriptors.jsonl",
+				 descriptors_read(&m->descriptors, dir, "descriptors.jsonl"));
 	if (!r)
 		r = note_refused(m, "slices.jsonl", slices_read(&m->slices, dir, "slices.jsonl"));
 	if (!r)
@@ -340,7 +353,7 @@ static int read_image(struct image *m, int dir)
 int image_open(struct image *m, int folder, unsigned index)
 {
 	char name[32];
-	struct image got = { .index = index };
+	struct image got = {.index = index};
 	snprintf(name, sizeof(name), "image%u", index);
 	int dir = file_open_folder(folder, name, O_NOFOLLOW), r;
 	if (dir >= 0)
@@ -414,8 +427,11 @@ static const char *thread_name(const struct image *m, uint64_t native, uint64_t 
 		process = t->tid == m->pid ? t->name : process;
 		first = !first && *t->name ? t->name : first;
 	}
-	process = process ? process : first; // of one whose first thread is not known: the first of the others
-	return name && strncmp(name, process ? process : "", sizeof(((struct ctp_thread *)0)->name)) != 0 ? name : NULL;
+	process = process ? process :
+			    first; // of one whose first thread is not known: the first of the others
+	return name && strncmp(name, process ? process : "", sizeof(((struct ctp_thread *)0)->name)) != 0 ?
+		       name :
+		       NULL;
 }
 
 static const char *own_name(const char *name, char buf[CTP_NAME_TEXT])
@@ -432,7 +448,8 @@ const char *image_name(const struct image *m, uint64_t id, char buf[CTP_NAME_TEX
 	uint32_t row = id ? idmap_get(&m->by_name, id) : IDMAP_NONE;
 	if (row == IDMAP_NONE)
 		return id ? own_name(thread_name(m, id, 0), buf) : NULL;
-	snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)CTP_NAME_TEXT - 1, ((const struct ctp_name *)table_row(&m->names, row))->text);
+	snprintf(buf, CTP_NAME_TEXT, "%.*s", (int)CTP_NAME_TEXT - 1,
+		 ((const struct ctp_name *)table_row(&m->names, row))->text);
 	text_clean(buf);
 	return *buf ? buf : NULL;
 }
@@ -491,8 +508,8 @@ const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uin
 	return (const uint64_t *)table_row(&m->stack_words, at);
 }
 
-static const struct ctp_fd *chain_find(const struct image *m, const struct image_chain *c,
-				       uint64_t key, int32_t fd, const struct ctp_fd **same)
+static const struct ctp_fd *chain_find(const struct image *m, const struct image_chain *c, uint64_t key,
+				       int32_t fd, const struct ctp_fd **same)
 {
 	size_t n = m->fds.n ? m->fds.n : 1;
 	for (uint32_t i = idmap_get(&c->head, key); i != IDMAP_NONE; i = c->next[i]) {
@@ -520,7 +537,8 @@ bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen)
 {
 	const struct ctp_fd *f = image_fd(m, fd);
 	return f && f->life == CTP_FD_OPEN && f->gen == gen &&
-	       (registered(m, f) || (f->flags & CTP_FD_MANYREGS) || image_polled_by(m, f) != IMAGE_POLLED_OUT);
+	       (registered(m, f) || (f->flags & CTP_FD_MANYREGS) ||
+		image_polled_by(m, f) != IMAGE_POLLED_OUT);
 }
 
 enum image_polled image_polled_by(const struct image *m, const struct ctp_fd *f)

@@ -19,9 +19,9 @@ struct image_counts {
 };
 
 // image.row_flags
-#define IMAGE_ROW_LIVE 0x1u // a live registration leads to it
+#define IMAGE_ROW_LIVE 0x1u    // a live registration leads to it
 #define IMAGE_ROW_HEALTHY 0x2u // is one of counts.healthy
-#define IMAGE_ROW_PARKED 0x4u // is one of counts.parked
+#define IMAGE_ROW_PARKED 0x4u  // is one of counts.parked
 
 // Live registrations by what they lead to: rows of fds in chains.
 struct image_chain {
@@ -31,34 +31,35 @@ struct image_chain {
 
 struct image {
 	unsigned index;
-	unsigned process; // 0 is the one that ctp-run started
-	uint64_t pid;     // 0 = not said
+	unsigned process;            // 0 is the one that ctp-run started
+	uint64_t pid;                // 0 = not said
 	uint64_t snapshot_ns;        // of its process; 0 = none
 	const char *snapshot_reason; // the manifest's; NULL = none
 	uint64_t term_forwarded_ns;  // 0 = not sent on
-	int ended_signal; // that its process died by; 0 = by none; -1 = not known
-	uint32_t layout; // another than this reader's, of which it is; 0 = ours, or not known
-	bool damaged; // a table is cut off or not one at all
-	char *refused; // what of it is not read, and why: file_open; NULL: nothing
+	int ended_signal;            // that its process died by; 0 = by none; -1 = not known
+	uint32_t layout;             // another than this reader's, of which it is; 0 = ours, or not known
+	bool damaged;                // a table is cut off or not one at all
+	char *refused;               // what of it is not read, and why: file_open; NULL: nothing
 	bool has_tables;
 	bool replaced; // a later image of the same process took its place: all it held is gone
 	struct table stations, threads, fds, cands, modules, stack_index, stack_words, ext_table;
 	struct table incidents, sites, names; // empty in older traces
-	struct table later;    // stations as of the end, where `stations` are of a snapshot before it; else empty
+	struct table
+		later; // stations as of the end, where `stations` are of a snapshot before it; else empty
 	struct ctp_ext ext;
-	struct idmap by_id;   // entity id -> row of stations
+	struct idmap by_id;       // entity id -> row of stations
 	struct idmap later_by_id; // entity id -> row of later
-	struct idmap by_name; // entity id -> row of names
-	struct idmap by_fd;   // fd number -> row of fds
-	struct idmap closes;  // image_key(fd, gen) -> row of cands: the generation's end
-	struct idmap dels;    // the same: its last EPOLL_CTL_DEL under a waiter
-	struct idmap sets;    // the same: the end of an epoll set
-	struct idmap dead_sets; // those of which no other number is open
+	struct idmap by_name;     // entity id -> row of names
+	struct idmap by_fd;       // fd number -> row of fds
+	struct idmap closes;      // image_key(fd, gen) -> row of cands: the generation's end
+	struct idmap dels;        // the same: its last EPOLL_CTL_DEL under a waiter
+	struct idmap sets;        // the same: the end of an epoll set
+	struct idmap dead_sets;   // those of which no other number is open
 	struct set_looks set_looks;
 	struct descriptors descriptors;
 	struct image_chain by_data; // epoll_data -> rows of fds
 	struct image_chain by_mind; // entity that added it or was woken by it -> rows of fds
-	unsigned char *row_flags; // IMAGE_ROW_*, by row of stations
+	unsigned char *row_flags;   // IMAGE_ROW_*, by row of stations
 	struct witness_set witness;
 	struct slices_set slices;
 	struct image_counts counts;
@@ -102,8 +103,8 @@ static inline const struct ctp_incident *image_incident(const struct image *m, s
 }
 // The entity with this id, or NULL if its station was recycled.
 const struct ctp_state *image_entity(const struct image *m, uint64_t id);
-// What the program calls this coroutine, or the thread that this is the own stack of (if that is not what its process
-// is called); fit for a terminal. NULL: it does not say.
+// What the program calls this coroutine, or the thread that this is the own stack of (if that is not what its
+// process is called); fit for a terminal. NULL: it does not say.
 const char *image_name(const struct image *m, uint64_t id, char buf[CTP_NAME_TEXT]);
 // The same for a thread by its number.
 const char *image_thread_name(const struct image *m, uint64_t tid, char buf[CTP_NAME_TEXT]);

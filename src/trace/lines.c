@@ -31,9 +31,13 @@ static int take(struct lines *l, const struct ctp_jsonl_line *line)
 	if (line->ts > l->last_ns)
 		l->last_ns = line->ts;
 	int r = idmap_set(&l->tids, line->tid, 0);
-	return r ? r : changes_add(&l->changes, &(struct change){
-		.id = line->probe_id, .n = line->seq / 2, .ns = line->ts, .active = line->is_active,
-		.native = line->native, .finished = line->finished });
+	return r ? r :
+		   changes_add(&l->changes, &(struct change){.id = line->probe_id,
+							     .n = line->seq / 2,
+							     .ns = line->ts,
+							     .active = line->is_active,
+							     .native = line->native,
+							     .finished = line->finished});
 }
 
 // Of any JSON object that is a state change.
@@ -43,16 +47,20 @@ static int read_object(const json_t *o, struct ctp_jsonl_line *line)
 	const json_t *addr = json_object_get(o, "addr"), *seq = json_object_get(o, "seq");
 	const json_t *active = json_object_get(o, "is_active"), *ts = json_object_get(o, "ts");
 	const json_t *probe = json_object_get(o, "station_probe_id");
-	if (!json_is_integer(id) || !json_is_integer(tid) || !json_is_string(addr) ||
-	    !json_is_integer(seq) || !json_is_boolean(active) || !json_is_integer(ts) ||
-	    json_integer_value(id) < 0 || json_integer_value(seq) < 0 || json_integer_value(ts) < 0)
+	if (!json_is_integer(id) || !json_is_integer(tid) || !json_is_string(addr) || !json_is_integer(seq) ||
+	    !json_is_boolean(active) || !json_is_integer(ts) || json_integer_value(id) < 0 ||
+	    json_integer_value(seq) < 0 || json_integer_value(ts) < 0)
 		return -EPROTO;
-	*line = (struct ctp_jsonl_line){
-		.probe_id = (uint64_t)json_integer_value(id), .tid = (uint64_t)json_integer_value(tid),
-		.addr = strtoull(json_string_value(addr), NULL, 16), .seq = (uint64_t)json_integer_value(seq),
-		.ts = (uint64_t)json_integer_value(ts), .is_active = json_is_true(active), .is_station = json_is_integer(probe),
-		.station_probe_id = (uint64_t)json_integer_value(probe), .native = json_is_true(json_object_get(o, "native")),
-		.finished = json_is_true(json_object_get(o, "finished")) };
+	*line = (struct ctp_jsonl_line){.probe_id = (uint64_t)json_integer_value(id),
+					.tid = (uint64_t)json_integer_value(tid),
+					.addr = strtoull(json_string_value(addr), NULL, 16),
+					.seq = (uint64_t)json_integer_value(seq),
+					.ts = (uint64_t)json_integer_value(ts),
+					.is_active = json_is_true(active),
+					.is_station = json_is_integer(probe),
+					.station_probe_id = (uint64_t)json_integer_value(probe),
+					.native = json_is_true(json_object_get(o, "native")),
+					.finished = json_is_true(json_object_get(o, "finished"))};
 	return 0;
 }
 
@@ -86,11 +94,12 @@ static int lines_finish(struct world *w, const struct lines *l)
 
 int lines_read(struct world *w, FILE *f, struct world_error *error)
 {
-	struct lines l = { 0 };
+	struct lines l = {0};
 	struct stat st;
 	char *line = NULL;
 	size_t room = 0;
-	uint64_t number = 0, done = 0, total = fstat(fileno(f), &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size;
+	uint64_t number = 0, done = 0,
+		 total = fstat(fileno(f), &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size;
 	ssize_t n;
 	int r = 0;
 	while (!r && (n = getline(&line, &room, f)) > 0) {
@@ -111,8 +120,10 @@ int lines_read(struct world *w, FILE *f, struct world_error *error)
 		w->cut_off = true;
 		r = world_cover(w, "the last line was cut off: dropped");
 	} else if (r == -EPROTO)
-		snprintf(error->text, sizeof(error->text), "not JSON lines as ctp-run writes them: line %" PRIu64
-			 " is not a state change (probe_id, tid, addr, seq, is_active, ts)", number);
+		snprintf(error->text, sizeof(error->text),
+			 "not JSON lines as ctp-run writes them: line %" PRIu64
+			 " is not a state change (probe_id, tid, addr, seq, is_active, ts)",
+			 number);
 	if (!r)
 		r = lines_finish(w, &l);
 	free(line);

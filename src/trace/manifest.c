@@ -42,7 +42,10 @@ static int read_identity(struct manifest *m, const json_t *root)
 	m->part = (unsigned)get_u64(root, "part");
 	m->wall_ns0 = get_u64(json_object_get(root, "clock"), "wall_ns0");
 	return read_text(&m->uuid, root, "uuid") || read_text(&m->host, root, "host") ||
-	       read_text(&m->boot_id, root, "boot_id") || read_text(&m->started, root, "started") ? -ENOMEM : 0;
+			       read_text(&m->boot_id, root, "boot_id") ||
+			       read_text(&m->started, root, "started") ?
+		     -ENOMEM :
+		     0;
 }
 
 static int read_images(struct manifest *m, const json_t *a)
@@ -58,11 +61,15 @@ static int read_images(struct manifest *m, const json_t *a)
 			return -EPROTO;
 		struct manifest_image *im = &m->images[m->nimages++];
 		*im = (struct manifest_image){
-			.index = (unsigned)index, .process = (unsigned)process, .pid = get_u64(o, "pid"),
-			.attached_ns = get_u64(o, "attached_ns"), .term_forwarded_ns = get_u64(o, "term_forwarded_ns"),
+			.index = (unsigned)index,
+			.process = (unsigned)process,
+			.pid = get_u64(o, "pid"),
+			.attached_ns = get_u64(o, "attached_ns"),
+			.term_forwarded_ns = get_u64(o, "term_forwarded_ns"),
 		};
 		const char *exe = json_string_value(json_object_get(o, "exe"));
-		if (read_snapshot(o, &im->snapshot_ns, &im->snapshot_reason) || (exe && !(im->exe = strdup(exe))))
+		if (read_snapshot(o, &im->snapshot_ns, &im->snapshot_reason) ||
+		    (exe && !(im->exe = strdup(exe))))
 			return -ENOMEM;
 	}
 	return 0;
@@ -95,12 +102,10 @@ static char *joined(const json_t *words)
 {
 	size_t i, bytes = 1;
 	const json_t *word;
-	json_array_foreach(words, i, word)
-		bytes += json_string_length(word) + 1;
+	json_array_foreach(words, i, word) bytes += json_string_length(word) + 1;
 	char *out = json_array_size(words) ? calloc(1, bytes) : NULL, *at = out;
-	json_array_foreach(words, i, word)
-		if (at && json_is_string(word))
-			at += sprintf(at, "%s%s", at > out ? " " : "", json_string_value(word));
+	json_array_foreach(words, i, word) if (at && json_is_string(word))
+		at += sprintf(at, "%s%s", at > out ? " " : "", json_string_value(word));
 	return out;
 }
 
@@ -154,7 +159,7 @@ int manifest_read(struct manifest *m, int folder)
 	json_t *root = manifest_load(folder, &why);
 	if (!root)
 		return why;
-	struct manifest got = { 0 };
+	struct manifest got = {0};
 	int r = manifest_fill(&got, root);
 	json_decref(root);
 	if (r)

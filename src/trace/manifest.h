@@ -20,19 +20,19 @@ struct manifest_image {
 };
 
 struct manifest {
-	uint32_t layout; // of the region; 0 = not said
-	uint32_t compressed; // in which way packets are packed (codec/pack.h); 0 = in none
+	uint32_t layout;                       // of the region; 0 = not said
+	uint32_t compressed;                   // in which way packets are packed (codec/pack.h); 0 = in none
 	char *uuid, *host, *boot_id, *started; // of the run (spec/trace.md); NULL = not said
-	unsigned part; // of the run's snapshots; 0 = the trace itself
-	uint64_t wall_ns0; // CLOCK_REALTIME at ns0; 0 = not said
-	char *command; // its words with blanks between; NULL = not said
+	unsigned part;                         // of the run's snapshots; 0 = the trace itself
+	uint64_t wall_ns0;                     // CLOCK_REALTIME at ns0; 0 = not said
+	char *command;                         // its words with blanks between; NULL = not said
 	bool complete;
 	bool ticks_are_ns; // no two pairs to convert with, or clock.kind is "monotonic"
 	uint64_t ticks0, ns0, ticks1, ns1;
-	uint64_t snapshot_ns; // 0 = none
-	char *snapshot_reason; // NULL = none
+	uint64_t snapshot_ns;       // 0 = none
+	char *snapshot_reason;      // NULL = none
 	uint64_t term_forwarded_ns; // 0 = not sent on
-	int ended_signal; // that the first process died by; 0 = by none; -1 = not known
+	int ended_signal;           // that the first process died by; 0 = by none; -1 = not known
 	uint64_t dropped_packets, dropped_records, v1_lost;
 	bool flight; // only the newest history was kept
 	struct manifest_image *images;
@@ -45,7 +45,8 @@ struct manifest {
 
 typedef struct json_t json_t;
 
-// Reads trace.json in the folder `ctp`. 0; -ENOENT: no such file; -EPROTO: not the manifest of a ctp trace; why file_open refuses it.
+// Reads trace.json in the folder `ctp`. 0; -ENOENT: no such file; -EPROTO: not the manifest of a ctp trace;
+// why file_open refuses it.
 int manifest_read(struct manifest *m, int folder);
 // The same as JSON; NULL: *why.
 json_t *manifest_load(int folder, int *why);

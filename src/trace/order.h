@@ -21,7 +21,7 @@ struct order {
 	struct order_block *blocks;
 	size_t n, capacity;
 	struct idmap by_id; // id / ORDER_BLOCK -> row of blocks
-	uint64_t wrong; // records that contradict an earlier one
+	uint64_t wrong;     // records that contradict an earlier one
 };
 
 // An entity is entered with this number (low bits). 0 or -ENOMEM.

@@ -30,9 +30,11 @@ int packet_read(int fd, void *buf, size_t n, uint64_t at)
 static bool sound(const struct packet_file *f, const struct stream_packet *p, uint64_t left)
 {
 	uint64_t least = STREAM_HEADER_BYTES * 8, most = least + PACK_MOST * 8ULL;
-	bool sizes = p->packed ? p->content_bits <= most && p->content_bits % (8 * sizeof(struct ctp_record)) == 0 :
-		     p->content_bits == p->packet_bits;
-	return p->magic == STREAM_MAGIC && p->stream_id == f->stream_id && (!p->packed || p->packed == PACK_WAY) && sizes && p->packet_bits % 8 == 0 &&
+	bool sizes = p->packed ? p->content_bits <= most &&
+					 p->content_bits % (8 * sizeof(struct ctp_record)) == 0 :
+				 p->content_bits == p->packet_bits;
+	return p->magic == STREAM_MAGIC && p->stream_id == f->stream_id &&
+	       (!p->packed || p->packed == PACK_WAY) && sizes && p->packet_bits % 8 == 0 &&
 	       p->content_bits >= least && p->packet_bits >= least && p->packet_bits / 8 <= left;
 }
 
@@ -51,13 +53,15 @@ int packet_at(const struct packet_file *f, uint64_t at, struct stream_packet *ou
 	return 1;
 }
 
-int packet_find(const struct packet_file *f, uint64_t from, uint64_t to, uint64_t *at, void *room, size_t room_bytes)
+int packet_find(const struct packet_file *f, uint64_t from, uint64_t to, uint64_t *at, void *room,
+		size_t room_bytes)
 {
 	static const uint32_t magic = STREAM_MAGIC;
 	struct stream_packet p;
 	uint64_t bytes, end = to < f->bytes ? to : f->bytes;
 	while (from < end && f->bytes - from >= sizeof(p)) {
-		off_t data = lseek(f->fd, (off_t)from, SEEK_DATA); // a hole holds no packet, and may be larger than any disk
+		off_t data = lseek(f->fd, (off_t)from,
+				   SEEK_DATA); // a hole holds no packet, and may be larger than any disk
 		if (data < 0 && errno == ENXIO)
 			return 0;
 		if (data > (off_t)from && (from = (uint64_t)data) >= end)
@@ -68,7 +72,8 @@ int packet_find(const struct packet_file *f, uint64_t from, uint64_t to, uint64_
 		int e = packet_read(f->fd, room, n, from);
 		if (e)
 			return e == -ENODATA ? 0 : e;
-		for (const char *q = room, *last = q + n; (q = memmem(q, (size_t)(last - q), &magic, sizeof(magic))); q++) {
+		for (const char *q = room, *last = q + n;
+		     (q = memmem(q, (size_t)(last - q), &magic, sizeof(magic))); q++) {
 			uint64_t place = from + (uint64_t)(q - (const char *)room);
 			e = place < end ? packet_at(f, place, &p, &bytes) : 0;
 			if (e)

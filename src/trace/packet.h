@@ -32,7 +32,9 @@ struct packet_file {
 
 // Reads exactly n bytes. 0, -ENODATA if the file ends before, -errno.
 int packet_read(int fd, void *buf, size_t n, uint64_t at);
-// The packet that begins there. 1: its header is sound, and the file holds all of it, which are *bytes; 0: not so; -errno.
+// The packet that begins there. 1: its header is sound, and the file holds all of it, which are *bytes; 0:
+// not so; -errno.
 int packet_at(const struct packet_file *f, uint64_t at, struct stream_packet *out, uint64_t *bytes);
 // The next place in [from, to) where one begins. 1: *at; 0: there is none; -errno. `room` is for its own use.
-int packet_find(const struct packet_file *f, uint64_t from, uint64_t to, uint64_t *at, void *room, size_t room_bytes);
+int packet_find(const struct packet_file *f, uint64_t from, uint64_t to, uint64_t *at, void *room,
+		size_t room_bytes);

@@ -35,15 +35,16 @@ static int by_stack(const void *a, const void *b)
 
 static void inspect_record(struct looking *l, const struct ctp_event *e)
 {
-	struct resumed key = { .stack = e->stack };
-	struct resumed *is = l->n && e->kind == CTP_EV_SWITCH ? bsearch(&key, l->v, l->n, sizeof(key), by_stack) : NULL;
+	struct resumed key = {.stack = e->stack};
+	struct resumed *is =
+		l->n && e->kind == CTP_EV_SWITCH ? bsearch(&key, l->v, l->n, sizeof(key), by_stack) : NULL;
 	if (!is || is->seen || !key.stack)
 		return;
 	const struct ctp_state *s = image_entity(l->image, e->a);
 	is->seen = s && s->entity == CTP_COROUTINE && ((s->changes ^ e->a_n) & CTP_SHORT_MASK);
 	l->unseen -= is->seen;
 	if (is->seen && e->stack < STACKS_SHORT)
-		l->wanted[e->stack / 8] &= (uint8_t)~(1u << e->stack % 8);
+		l->wanted[e->stack / 8] &= (uint8_t) ~(1u << e->stack % 8);
 }
 
 // Events are made of few: most records are of a stack that nobody asks for.
@@ -51,7 +52,8 @@ static void inspect_slots(struct looking *l, struct ctp_cursor *c, const struct 
 {
 	for (size_t i = 0; i < n;) {
 		struct ctp_event e;
-		if (ctp_kind_is_short(ctp_record_kind(r + i)) && !is_wanted(l, r[i].w1 >> CTP_SHORT_BITS & (STACKS_SHORT - 1))) {
+		if (ctp_kind_is_short(ctp_record_kind(r + i)) &&
+		    !is_wanted(l, r[i].w1 >> CTP_SHORT_BITS & (STACKS_SHORT - 1))) {
 			ctp_cursor_pass(c, r + i++);
 			continue;
 		}
@@ -97,7 +99,7 @@ static void want(struct looking *l, const struct world *w)
 
 int resumed_read(const struct world *w, const struct image *m, struct resumed *v, size_t n)
 {
-	struct looking l = { m, v, n };
+	struct looking l = {m, v, n};
 	int r = 0;
 	if (w->nimages != 1) // ids and stacks of several would be mixed up
 		return 0;

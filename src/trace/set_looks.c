@@ -26,8 +26,9 @@ static int add_stale(struct set_looks *s, const json_t *o)
 {
 	int r = GROW(s->stale, s->nstale, s->stale_room);
 	if (!r)
-		s->stale[s->nstale++] = (struct set_stale){ number(o, "epfd"), number(o, "epgen"), number(o, "fd"),
-			number(o, "gen"), (uint64_t)number(o, "data"), flag(o, "twin") };
+		s->stale[s->nstale++] =
+			(struct set_stale){number(o, "epfd"), number(o, "epgen"),          number(o, "fd"),
+					   number(o, "gen"),  (uint64_t)number(o, "data"), flag(o, "twin")};
 	return r;
 }
 
@@ -35,8 +36,10 @@ static int add_shared(struct set_looks *s, const json_t *o)
 {
 	int r = GROW(s->shared, s->nshared, s->shared_room);
 	if (!r)
-		s->shared[s->nshared++] = (struct set_shared){ number(o, "epfd"), number(o, "epgen"), number(o, "fd"),
-			number(o, "rows"), (uint64_t)number(o, "pid"), (uint64_t)number(o, "began_ns"), flag(o, "waits") };
+		s->shared[s->nshared++] = (struct set_shared){
+			number(o, "epfd"), number(o, "epgen"),         number(o, "fd"),
+			number(o, "rows"), (uint64_t)number(o, "pid"), (uint64_t)number(o, "began_ns"),
+			flag(o, "waits")};
 	return r;
 }
 
@@ -44,8 +47,13 @@ static int add_queue(struct set_looks *s, const json_t *o)
 {
 	int r = GROW(s->queues, s->nqueues, s->queues_room);
 	if (!r)
-		s->queues[s->nqueues++] = (struct set_queue){ (uint64_t)number(o, "coroutine"),
-			(uint64_t)number(o, "changes"), number(o, "fd"), number(o, "gen"), flag(o, "out"), flag(o, "ready"), flag(o, "led") };
+		s->queues[s->nqueues++] = (struct set_queue){(uint64_t)number(o, "coroutine"),
+							     (uint64_t)number(o, "changes"),
+							     number(o, "fd"),
+							     number(o, "gen"),
+							     flag(o, "out"),
+							     flag(o, "ready"),
+							     flag(o, "led")};
 	return r;
 }
 
@@ -53,7 +61,8 @@ static int add_unread(struct set_looks *s, const json_t *o)
 {
 	int r = GROW(s->unread, s->nunread, s->unread_room);
 	if (!r)
-		s->unread[s->nunread++] = (struct set_unread){ number(o, "fd"), number(o, "gen"), number(o, "bytes") };
+		s->unread[s->nunread++] =
+			(struct set_unread){number(o, "fd"), number(o, "gen"), number(o, "bytes")};
 	return r;
 }
 
@@ -62,11 +71,13 @@ static int add_ends(struct set_looks *s, struct set_thread *t, const json_t *fds
 	size_t i;
 	json_t *e;
 	t->ends = s->nends;
-	json_array_foreach(fds, i, e) {
+	json_array_foreach(fds, i, e)
+	{
 		if (GROW(s->ends, s->nends, s->ends_room))
 			return -ENOMEM;
-		s->ends[s->nends++] = (struct set_end){ json_integer_value(json_array_get(e, 0)), json_integer_value(json_array_get(e, 1)),
-			json_is_true(json_array_get(e, 2)), json_is_true(json_array_get(e, 3)) };
+		s->ends[s->nends++] = (struct set_end){
+			json_integer_value(json_array_get(e, 0)), json_integer_value(json_array_get(e, 1)),
+			json_is_true(json_array_get(e, 2)), json_is_true(json_array_get(e, 3))};
 		t->nends++;
 	}
 	return 0;
@@ -74,7 +85,8 @@ static int add_ends(struct set_looks *s, struct set_thread *t, const json_t *fds
 
 static int add_thread(struct set_looks *s, const json_t *o)
 {
-	static const char *const ins[] = { [SET_JOIN] = "join", [SET_LOCK] = "lock", [SET_IO] = "io", [SET_LOOP] = "loop" };
+	static const char *const ins[] = {
+		[SET_JOIN] = "join", [SET_LOCK] = "lock", [SET_IO] = "io", [SET_LOOP] = "loop"};
 	const char *in = json_string_value(json_object_get(o, "in"));
 	const json_t *epfd = json_object_get(o, "epfd");
 	unsigned k = 0;
@@ -87,9 +99,16 @@ static int add_thread(struct set_looks *s, const json_t *o)
 		return r;
 	struct set_thread *t = &s->threads[s->nthreads];
 	*t = (struct set_thread){
-		.tid = (uint64_t)number(o, "tid"), .slot = (uint64_t)number(o, "slot"), .entity = (uint64_t)number(o, "entity"),
-		.native = (uint64_t)number(o, "native"), .of = (uint64_t)number(o, "of"), .seq = (uint64_t)number(o, "seq"),
-		.switches = (uint64_t)number(o, "switches"), .events = (uint64_t)number(o, "events"), .in = k, .all = flag(o, "all"),
+		.tid = (uint64_t)number(o, "tid"),
+		.slot = (uint64_t)number(o, "slot"),
+		.entity = (uint64_t)number(o, "entity"),
+		.native = (uint64_t)number(o, "native"),
+		.of = (uint64_t)number(o, "of"),
+		.seq = (uint64_t)number(o, "seq"),
+		.switches = (uint64_t)number(o, "switches"),
+		.events = (uint64_t)number(o, "events"),
+		.in = k,
+		.all = flag(o, "all"),
 		.epfd = json_is_integer(epfd) ? json_integer_value(epfd) : -1,
 	};
 	r = add_ends(s, t, json_object_get(o, "fds"));
@@ -106,15 +125,18 @@ static int add_look(struct set_looks *s, const json_t *o)
 	s->looked = true;
 	s->ns = (uint64_t)number(o, "ns");
 	s->handlers = flag(o, "handlers");
-	json_array_foreach(json_object_get(o, "evidence"), i, e) {
+	json_array_foreach(json_object_get(o, "evidence"), i, e)
+	{
 		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));
 		const char *text = json_string_value(json_object_get(e, "text"));
 		const json_t *holds = json_object_get(e, "holds");
 		if (p == PROOFS)
 			continue;
 		free(s->items[p].text);
-		s->items[p] = (struct witness_item){ json_is_true(holds) ? HOLDS_TRUE : json_is_false(holds) ?
-			HOLDS_FALSE : HOLDS_OPEN, text ? strdup(text) : NULL, s->ns };
+		s->items[p] = (struct witness_item){json_is_true(holds)  ? HOLDS_TRUE :
+						    json_is_false(holds) ? HOLDS_FALSE :
+									   HOLDS_OPEN,
+						    text ? strdup(text) : NULL, s->ns};
 	}
 	return 0;
 }
@@ -125,8 +147,8 @@ static int line(void *looks, const json_t *o)
 	static const struct {
 		const char *what;
 		int (*add)(struct set_looks *s, const json_t *o);
-	} kinds[] = { { "stale", add_stale }, { "shared", add_shared }, { "queue", add_queue },
-		      { "unread", add_unread }, { "thread", add_thread }, { "look", add_look } };
+	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
+		     {"unread", add_unread}, {"thread", add_thread}, {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))

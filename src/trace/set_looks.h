@@ -41,10 +41,10 @@ struct set_thread {
 	uint64_t tid, slot, entity, native, of;
 	uint64_t seq, switches, events; // as in ctp_thread
 	enum { SET_JOIN, SET_LOCK, SET_IO, SET_LOOP } in;
-	bool all;         // nothing else ends it
-	int64_t epfd;     // of a loop; -1: poll, select
+	bool all;           // nothing else ends it
+	int64_t epfd;       // of a loop; -1: poll, select
 	size_t ends, nends; // of set_looks.ends
-	uint32_t stack;   // as in slices.h; 0: none
+	uint32_t stack;     // as in slices.h; 0: none
 };
 
 struct set_looks {

@@ -44,7 +44,7 @@ int slices_stack(struct slices_set *s, const json_t *a, uint32_t *out)
 	if (GROW(s->stacks, s->nstacks, s->stacks_capacity))
 		return -ENOMEM;
 	struct slices_stack *k = &s->stacks[s->nstacks];
-	*k = (struct slices_stack){ 0 };
+	*k = (struct slices_stack){0};
 	for (size_t i = 0; i < n && k->n < SLICES_STACK_WORDS; i++) {
 		const char *pc = json_string_value(json_array_get(a, i));
 		if (pc)
@@ -61,7 +61,8 @@ static void item_deinit(struct slices_item *i)
 	free(i->lock_name);
 }
 
-static int find(struct slices_set *s, unsigned rule, uint64_t coroutine, uint64_t site, struct slices_item **out)
+static int find(struct slices_set *s, unsigned rule, uint64_t coroutine, uint64_t site,
+		struct slices_item **out)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		*out = &s->items[i];
@@ -91,17 +92,36 @@ static int add(void *set, const json_t *o)
 	if (r)
 		return r;
 	*i = (struct slices_item){
-		.rule = rule, .coroutine = coroutine, .site = site, .changes = number(o, "changes"),
-		.count = number(o, "count"), .began_ns = number(o, "began_ns"), .slice_ns = number(o, "slice_ns"),
-		.total_ns = number(o, "total_ns"), .cpu_ns = number(o, "cpu_ns"), .delayed_ns = number(o, "delayed_ns"),
-		.blocked_ns = number(o, "blocked_ns"), .asleep_ns = number(o, "asleep_ns"),
-		.over = json_is_true(json_object_get(o, "over")), .disk = json_is_true(json_object_get(o, "disk")),
+		.rule = rule,
+		.coroutine = coroutine,
+		.site = site,
+		.changes = number(o, "changes"),
+		.count = number(o, "count"),
+		.began_ns = number(o, "began_ns"),
+		.slice_ns = number(o, "slice_ns"),
+		.total_ns = number(o, "total_ns"),
+		.cpu_ns = number(o, "cpu_ns"),
+		.delayed_ns = number(o, "delayed_ns"),
+		.blocked_ns = number(o, "blocked_ns"),
+		.asleep_ns = number(o, "asleep_ns"),
+		.over = json_is_true(json_object_get(o, "over")),
+		.disk = json_is_true(json_object_get(o, "disk")),
 		.waited = json_is_true(json_object_get(o, "waited")),
-		.others = number(o, "others"), .served = number(o, "served"), .went_on = (uint32_t)number(o, "went_on"),
-		.left = (uint32_t)number(o, "left"), .call = text(o, "call"), .fd_kind = text(o, "fd_kind"), .lock_name = text(o, "lock_name"),
-		.fd = descriptor(o), .gen = (uint32_t)number(o, "gen"), .lock = number(o, "lock"),
-		.owner = number(o, "owner"), .owner_tid = number(o, "owner_tid"), .blocked_tid = number(o, "blocked_tid"),
-		.size = number(o, "size"), .unused = number(o, "unused"),
+		.others = number(o, "others"),
+		.served = number(o, "served"),
+		.went_on = (uint32_t)number(o, "went_on"),
+		.left = (uint32_t)number(o, "left"),
+		.call = text(o, "call"),
+		.fd_kind = text(o, "fd_kind"),
+		.lock_name = text(o, "lock_name"),
+		.fd = descriptor(o),
+		.gen = (uint32_t)number(o, "gen"),
+		.lock = number(o, "lock"),
+		.owner = number(o, "owner"),
+		.owner_tid = number(o, "owner_tid"),
+		.blocked_tid = number(o, "blocked_tid"),
+		.size = number(o, "size"),
+		.unused = number(o, "unused"),
 	};
 	r = slices_stack(s, json_object_get(o, "stack"), &i->stack);
 	return r ? r : slices_stack(s, json_object_get(o, "owner_stack"), &i->owner_stack);
@@ -118,5 +138,5 @@ void slices_deinit(struct slices_set *s)
 		item_deinit(&s->items[i]);
 	free(s->items);
 	free(s->stacks);
-	*s = (struct slices_set){ 0 };
+	*s = (struct slices_set){0};
 }

@@ -18,18 +18,18 @@ typedef struct json_t json_t;
 struct slices_item {
 	unsigned rule;
 	uint64_t coroutine, changes, site;
-	uint64_t count;    // times that it happened
+	uint64_t count;                        // times that it happened
 	uint64_t began_ns, slice_ns, total_ns; // the worst slice; all of them
 	uint64_t cpu_ns, delayed_ns, blocked_ns, asleep_ns;
 	bool over, disk, waited;
 	uint64_t others, served;
-	uint32_t went_on, left;  // stack ids of the image
-	uint32_t stack, owner_stack; // stack ids; 0 = none
+	uint32_t went_on, left;           // stack ids of the image
+	uint32_t stack, owner_stack;      // stack ids; 0 = none
 	char *call, *fd_kind, *lock_name; // NULL: none
-	int32_t fd;              // -1: none
+	int32_t fd;                       // -1: none
 	uint32_t gen;
 	uint64_t lock, owner, owner_tid, blocked_tid;
-	uint64_t size, unused;   // of its stack
+	uint64_t size, unused; // of its stack
 };
 
 struct slices_stack {

@@ -27,7 +27,7 @@ struct stream_reader {
 	uint64_t number, time; // the next packet's (packet_seq), and the last one's end
 	bool counted;          // a packet was read: these two hold
 	struct stream_packet packet;
-	uint64_t at, left; // of this packet, not yet handed out: where, bytes
+	uint64_t at, left;    // of this packet, not yet handed out: where, bytes
 	struct pack *pack;    // made at the first packed packet
 	const char *unpacked; // this one's content; NULL: it lies in the file
 	struct ctp_cursor cursor;
@@ -40,11 +40,12 @@ int stream_open(struct stream_reader **out, int folder, const char *name)
 	struct stream_reader *r = malloc(sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->end = (struct stream_end){ 0 };
+	r->end = (struct stream_end){0};
 	r->left = r->number = r->time = 0;
 	r->counted = false;
 	r->pack = NULL;
-	r->file = (struct packet_file){ .stream_id = strncmp(file_base(name), "v1", 2) ? STREAM_THREADS : STREAM_V1 };
+	r->file = (struct packet_file){.stream_id = strncmp(file_base(name), "v1", 2) ? STREAM_THREADS :
+											STREAM_V1};
 	r->file.fd = file_open(folder, name, O_NOFOLLOW);
 	struct stat st;
 	int e = r->file.fd < 0 ? r->file.fd : fstat(r->file.fd, &st) ? -errno : 0;
@@ -80,7 +81,8 @@ static int unpack(struct stream_reader *r, uint64_t bytes)
 	void *to = pack_room(r->pack, bytes - STREAM_HEADER_BYTES);
 	if (!to)
 		return 0;
-	int e = packet_read(r->file.fd, to, bytes - STREAM_HEADER_BYTES, r->end.whole_bytes + STREAM_HEADER_BYTES);
+	int e = packet_read(r->file.fd, to, bytes - STREAM_HEADER_BYTES,
+			    r->end.whole_bytes + STREAM_HEADER_BYTES);
 	if (e)
 		return e == -ENODATA ? 0 : e;
 	r->unpacked = (const char *)pack_read(r->pack, bytes - STREAM_HEADER_BYTES, slots);
@@ -99,7 +101,8 @@ static struct stream_damage *damaged(struct stream_reader *r)
 static int pass_over(struct stream_reader *r)
 {
 	uint64_t at;
-	int e = packet_find(&r->file, r->end.whole_bytes + 1, r->file.bytes, &at, r->buffer, sizeof(r->buffer));
+	int e = packet_find(&r->file, r->end.whole_bytes + 1, r->file.bytes, &at, r->buffer,
+			    sizeof(r->buffer));
 	if (e <= 0)
 		return e;
 	damaged(r)->stray += at - r->end.whole_bytes;
@@ -129,7 +132,8 @@ static bool in_order(struct stream_reader *r, const struct stream_packet *behind
 	return true;
 }
 
-// Does this packet, of *bytes, end where it says? If not, the next one lies within it: *bytes up to there. 1, 0, -errno.
+// Does this packet, of *bytes, end where it says? If not, the next one lies within it: *bytes up to there. 1,
+// 0, -errno.
 static int ends_there(struct stream_reader *r, uint64_t *bytes, struct stream_packet *behind, int *follows)
 {
 	uint64_t at = r->end.whole_bytes, end = at + *bytes, size, within;
@@ -186,8 +190,8 @@ static int next_packet(struct stream_reader *r)
 	r->left = r->packet.content_bits / 8 - STREAM_HEADER_BYTES;
 	if (r->packet.stream_id == STREAM_V1)
 		r->left -= r->left % STREAM_V1_RECORD_BYTES;
-	r->cursor = (struct ctp_cursor){ r->packet.timestamp_begin, r->packet.near, r->packet.current, r->packet.native,
-					 r->packet.current_n };
+	r->cursor = (struct ctp_cursor){r->packet.timestamp_begin, r->packet.near, r->packet.current,
+					r->packet.native, r->packet.current_n};
 	r->end.whole_bytes += bytes;
 	r->end.packets++;
 	r->end.discarded = r->packet.discarded;
@@ -195,9 +199,9 @@ static int next_packet(struct stream_reader *r)
 	return 1;
 }
 
-// How many slots of the first `bytes` of the buffer are whole records. What is there of one that goes on behind
-// stays for the next time, unless the packet ends here (`last`): then it is none. All slots of a record but the
-// first say that they are not, so the last record is found from the end.
+// How many slots of the first `bytes` of the buffer are whole records. What is there of one that goes on
+// behind stays for the next time, unless the packet ends here (`last`): then it is none. All slots of a
+// record but the first say that they are not, so the last record is found from the end.
 static size_t whole_slots(const struct stream_reader *r, size_t bytes, bool last)
 {
 	const struct ctp_record *slots = (const void *)r->buffer;
@@ -214,7 +218,8 @@ static size_t whole_slots(const struct stream_reader *r, size_t bytes, bool last
 	return n - at < wants ? at : n;
 }
 
-// The next bytes of this packet into the buffer. 1, 0: the file became shorter under us, its end is here; -errno.
+// The next bytes of this packet into the buffer. 1, 0: the file became shorter under us, its end is here;
+// -errno.
 static int read_content(struct stream_reader *r, size_t bytes)
 {
 	if (r->unpacked) {
@@ -277,15 +282,14 @@ static size_t read_events(struct stream_reader *r, const struct ctp_record *slot
 		unsigned took = ctp_record_read(&r->cursor, slots + i, there - i, &r->events[n]);
 		if (!took) {
 			unsigned kind = ctp_record_kind(slots + i);
-			r->events[n] = (struct ctp_event){ .kind = ctp_kind_is_long(kind) ? 0 : (uint8_t)kind };
+			r->events[n] = (struct ctp_event){.kind = ctp_kind_is_long(kind) ? 0 : (uint8_t)kind};
 		}
 		i += took ? took : 1;
 	}
 	return n;
 }
 
-int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records,
-		size_t *n)
+int stream_next(struct stream_reader *r, const struct stream_packet **packet, const void **records, size_t *n)
 {
 	struct ctp_cursor *cursor;
 	int e = stream_slots(r, packet, records, n, &cursor);

@@ -50,7 +50,7 @@ static int add_stream(struct world *w, const char *name)
 	}
 	struct world_stream *s = &w->streams[w->nstreams++];
 	struct stat st;
-	*s = (struct world_stream){ .path = path };
+	*s = (struct world_stream){.path = path};
 	if (!fstatat(*w->folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
 		s->file_bytes = (uint64_t)st.st_size;
 	return 0;
@@ -120,7 +120,8 @@ static void count_stations(struct tally *t, const struct stream_station *s, size
 	t->events += n;
 }
 
-static int count_packets(struct crew *c, struct world_stream *s, struct stream_reader *reader, struct tally *t)
+static int count_packets(struct crew *c, struct world_stream *s, struct stream_reader *reader,
+			 struct tally *t)
 {
 	const struct stream_packet *p;
 	struct ctp_cursor *cursor;
@@ -149,12 +150,12 @@ static int count_packets(struct crew *c, struct world_stream *s, struct stream_r
 
 static void count_stream(struct crew *c, struct world_stream *s)
 {
-	struct tally t = { 0 };
+	struct tally t = {0};
 	struct stream_reader *reader = NULL;
 	s->error = world_stream_open(&reader, c->w, s);
 	if (!s->error)
 		s->error = count_packets(c, s, reader, &t);
-	struct stream_end end = reader ? *stream_ended(reader) : (struct stream_end){ 0 };
+	struct stream_end end = reader ? *stream_ended(reader) : (struct stream_end){0};
 	s->whole_bytes = end.whole_bytes;
 	s->file_bytes = end.file_bytes;
 	s->device = end.device;
@@ -200,7 +201,7 @@ static size_t workers_wanted(const struct crew *c)
 // The caller is one of the crew: where no thread can be made, it does all.
 static void count_streams(struct world *w, struct past *past)
 {
-	struct crew c = { .w = w, .past = past, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct crew c = {.w = w, .past = past, .lock = PTHREAD_MUTEX_INITIALIZER};
 	pthread_t others[WORKERS_MAX];
 	size_t n = 0;
 	for (size_t i = 0; i < w->nstreams; i++)
@@ -218,7 +219,9 @@ static int add_stations(struct changes *v1, const struct stream_station *s, size
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < n; i++)
-		r = changes_add(v1, &(struct change){ .id = s[i].id, .n = s[i].n, .ns = s[i].ts_ns, .active = s[i].active });
+		r = changes_add(v1,
+				&(struct change){
+					.id = s[i].id, .n = s[i].n, .ns = s[i].ts_ns, .active = s[i].active});
 	return r;
 }
 
@@ -232,9 +235,11 @@ static int read_again(const struct world *w, const struct world_stream *s, bool 
 	int r = 0;
 	if (world_stream_open(&reader, w, s))
 		return 0; // that was said
-	while (!r && stream_next(reader, &p, &records, &n) > 0 && stream_ended(reader)->whole_bytes <= s->whole_bytes)
+	while (!r && stream_next(reader, &p, &records, &n) > 0 &&
+	       stream_ended(reader)->whole_bytes <= s->whole_bytes)
 		r = p->stream_id == STREAM_V1 ? add_stations(&past->v1, records, n) :
-		    history ? history_add(&past->history, records, n) : 0;
+		    history                   ? history_add(&past->history, records, n) :
+						0;
 	stream_close(reader);
 	return r;
 }
@@ -243,7 +248,8 @@ static void add_part(char *out, size_t bytes, uint64_t n, const char *what, cons
 {
 	size_t used = strlen(out);
 	if (n)
-		snprintf(out + used, bytes - used, "%s%" PRIu64 " %s%s%s", used ? ", " : "", n, what, n == 1 ? "" : "s", after);
+		snprintf(out + used, bytes - used, "%s%" PRIu64 " %s%s%s", used ? ", " : "", n, what,
+			 n == 1 ? "" : "s", after);
 }
 
 bool streams_damage(const struct world_stream *s, char *out, size_t bytes)
@@ -265,11 +271,15 @@ static int cover_stream(struct world *w, const struct world_stream *s)
 	if (file_refused(s->error))
 		return world_cover(w, "%s is not read: %s", name, file_why(s->error));
 	if (s->error)
-		return s->error == -ENOMEM ? -ENOMEM : world_cover(w, "%s could not be read: %s", name, strerror(-s->error));
+		return s->error == -ENOMEM ?
+			     -ENOMEM :
+			     world_cover(w, "%s could not be read: %s", name, strerror(-s->error));
 	if (streams_damage(s, damage, sizeof(damage)))
 		e = world_cover(w, "%s %s", name, damage);
 	if (!e && s->whole_bytes < s->file_bytes)
-		return world_cover(w, "%s was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64 " bytes)",
+		return world_cover(w,
+				   "%s was cut off: read up to its last whole packet (%" PRIu64 " of %" PRIu64
+				   " bytes)",
 				   name, s->whole_bytes, s->file_bytes);
 	return e;
 }

@@ -53,7 +53,7 @@ static bool is_hollow(int fd)
 
 int table_open(struct table *t, int folder, const char *name, size_t bytes, bool indexed)
 {
-	struct table got = { 0 };
+	struct table got = {0};
 	int fd = file_open(folder, name, O_NOFOLLOW);
 	if (fd < 0)
 		return fd;

@@ -6,7 +6,8 @@
 #include "trace/order.h"
 
 struct tally {
-	uint64_t kinds[256]; // what is no record counts as one of its kind, or of 0 where a part of one is there
+	uint64_t kinds[256]; // what is no record counts as one of its kind, or of 0 where a part of one is
+			     // there
 	uint64_t events;
 	struct order order;
 };

@@ -15,9 +15,9 @@
 
 struct queue {
 	struct stream_reader *reader;
-	uint32_t stream;   // row of world.streams
+	uint32_t stream; // row of world.streams
 	unsigned process;
-	uint64_t native;   // the thread's own stack
+	uint64_t native; // the thread's own stack
 	const struct image *image;
 	uint64_t image_until; // ticks: from there on it may be another one
 };
@@ -116,10 +116,23 @@ static void take(void *arg, const struct ctp_merged *merged)
 		return;
 	if (e->time >= q->image_until)
 		find_image(k, q, e->time);
-	struct transition m = { .kind = e->kind, .how = e->how, .from_gap = merged->from_gap, .to_gap = merged->to_gap,
-				.tid = merged->tid, .stream = q->stream, .ns = world_ns(k->w, e->time), .image = q->image,
-				.from = merged->from, .to = merged->to, .from_n = merged->from_n, .to_n = merged->to_n,
-				.stack = e->stack, .a = e->a, .b = e->b, .value = e->value, .merged = merged };
+	struct transition m = {.kind = e->kind,
+			       .how = e->how,
+			       .from_gap = merged->from_gap,
+			       .to_gap = merged->to_gap,
+			       .tid = merged->tid,
+			       .stream = q->stream,
+			       .ns = world_ns(k->w, e->time),
+			       .image = q->image,
+			       .from = merged->from,
+			       .to = merged->to,
+			       .from_n = merged->from_n,
+			       .to_n = merged->to_n,
+			       .stack = e->stack,
+			       .a = e->a,
+			       .b = e->b,
+			       .value = e->value,
+			       .merged = merged};
 	if (e->kind == CTP_EV_SWITCH) {
 		if (!m.from->discovered)
 			meet(m.from, &m, q->native);
@@ -185,8 +198,14 @@ static int walk_stations(const struct walk *k, uint32_t stream, struct stream_re
 	while (!r && (more = stream_next(reader, &p, &records, &n)) > 0) {
 		const struct stream_station *s = records;
 		for (size_t i = 0; !r && p->stream_id == STREAM_V1 && i < n; i++) {
-			struct ctp_jsonl_line l = { s[i].id, s[i].tid, s[i].addr, 2 * s[i].n, s[i].ts_ns, s[i].active,
-						    .is_station = true, .station_probe_id = s[i].station_probe_id };
+			struct ctp_jsonl_line l = {s[i].id,
+						   s[i].tid,
+						   s[i].addr,
+						   2 * s[i].n,
+						   s[i].ts_ns,
+						   s[i].active,
+						   .is_station = true,
+						   .station_probe_id = s[i].station_probe_id};
 			r = transitions_lines_take(lines, stream, &l);
 		}
 	}
@@ -209,7 +228,7 @@ static int open_queues(struct walk *k)
 		if (holds_stations(s) || file_refused(s->error))
 			continue;
 		struct queue *q = &k->queues[k->n];
-		*q = (struct queue){ .stream = i, .process = process_of(s->path) };
+		*q = (struct queue){.stream = i, .process = process_of(s->path)};
 		k->total += s->whole_bytes;
 		r = world_stream_open(&q->reader, k->w, s);
 		k->n += !r;
@@ -246,9 +265,10 @@ static int walk_directory(struct walk *k)
 
 int transitions_walk_all(const struct world *w, transitions_sink *sink, ctp_merge_each_sink *left, void *arg)
 {
-	struct walk k = { .w = w, .sink = sink, .left = left, .arg = arg };
+	struct walk k = {.w = w, .sink = sink, .left = left, .arg = arg};
 	return w->form == WORLD_DIRECTORY ? walk_directory(&k) :
-	       w->form == WORLD_LINES ? transitions_lines_walk(w, sink, left, arg) : 0;
+	       w->form == WORLD_LINES     ? transitions_lines_walk(w, sink, left, arg) :
+					    0;
 }
 
 int transitions_walk(const struct world *w, transitions_sink *sink, void *arg)

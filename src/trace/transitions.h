@@ -13,27 +13,30 @@
 //   suspended  it has been suspended, and not resumed since
 //   since_ns   its last transition, or when it was made or discovered; 0: not known
 //   stack      on which it was last suspended; 0: not known
-//   ready_ns   the event that made it ready since it was suspended (CTP_EV_READY): the first one; of those that
+//   ready_ns   the event that made it ready since it was suspended (CTP_EV_READY): the first one; of those
+//   that
 //              one loop took in several turns, the last, as it had not resumed before. 0: none. ready_fd: of
 //              that descriptor, fd | gen << 32; ready_by: the loop (0: a thread that never switched)
 //   mine       for the caller; 0 when the entity is discovered. It ends with the entity.
 struct transition {
 	uint8_t kind; // enum ctp_kind; CTP_EV_STATION: of a version-1 probe, which tells one side alone
 	uint8_t how;
-	bool from_gap, to_gap; // changes of it before this one were lost: since_ns and the rest of it are too old
+	bool from_gap,
+		to_gap;  // changes of it before this one were lost: since_ns and the rest of it are too old
 	uint32_t stream; // row of world.streams; UINT32_MAX: JSON lines
 	uint64_t tid;
-	uint64_t ns;     // CLOCK_MONOTONIC
+	uint64_t ns;               // CLOCK_MONOTONIC
 	const struct image *image; // that ran there then, of which `stack` is; NULL: its tables are not there
-	// CTP_EV_SWITCH: the outgoing and the incoming one. JSON lines and stations: one of the two may be NULL.
-	// Else `from` is the entity that it is about, where that is known: made, ended, ready, a thread's own
-	// stack, by whom a descriptor was opened ... Of CTP_EV_CREATE `to` is the creator, of CTP_EV_READY who waited.
+	// CTP_EV_SWITCH: the outgoing and the incoming one. JSON lines and stations: one of the two may be
+	// NULL. Else `from` is the entity that it is about, where that is known: made, ended, ready, a
+	// thread's own stack, by whom a descriptor was opened ... Of CTP_EV_CREATE `to` is the creator, of
+	// CTP_EV_READY who waited.
 	struct ctp_merge_entity *from, *to;
-	uint64_t from_n, to_n; // a switch: the numbers of the two changes
-	uint32_t stack;        // of the outgoing one, the creator, the closer ...
-	uint64_t a, b, value;  // as in the record (spec/cTP.md, 2.2)
-	uint64_t pc;           // JSON lines and stations: where it is suspended or resumes
-	uint64_t station_probe_id; // CTP_EV_STATION
+	uint64_t from_n, to_n;           // a switch: the numbers of the two changes
+	uint32_t stack;                  // of the outgoing one, the creator, the closer ...
+	uint64_t a, b, value;            // as in the record (spec/cTP.md, 2.2)
+	uint64_t pc;                     // JSON lines and stations: where it is suspended or resumes
+	uint64_t station_probe_id;       // CTP_EV_STATION
 	const struct ctp_merged *merged; // the record; NULL: JSON lines, stations
 };
 

@@ -51,14 +51,16 @@ static int row_of(struct transitions_lines *l, uint64_t id, uint32_t *row)
 	*row = idmap_get(&l->by_id, id);
 	if (*row != IDMAP_NONE)
 		return 0;
-	if (l->n >= IDMAP_NONE || GROW(l->items, l->n, l->capacity) || idmap_set(&l->by_id, id, (uint32_t)l->n))
+	if (l->n >= IDMAP_NONE || GROW(l->items, l->n, l->capacity) ||
+	    idmap_set(&l->by_id, id, (uint32_t)l->n))
 		return -ENOMEM;
 	*row = (uint32_t)l->n++;
-	l->items[*row] = (struct ctp_merge_entity){ .id = id };
+	l->items[*row] = (struct ctp_merge_entity){.id = id};
 	return 0;
 }
 
-// What one side of a move says of its entity. Files of version-1 engines repeat n at each lap: that is no gap.
+// What one side of a move says of its entity. Files of version-1 engines repeat n at each lap: that is no
+// gap.
 static bool count(struct ctp_merge_entity *e, const struct ctp_jsonl_line *line, uint64_t *n)
 {
 	bool gap = line->seq / 2 > e->n + 1;
@@ -72,11 +74,16 @@ static bool count(struct ctp_merge_entity *e, const struct ctp_jsonl_line *line,
 }
 
 // from, to: NULL, that side is not told.
-static int emit(struct transitions_lines *l, uint32_t stream, const struct ctp_jsonl_line *from, const struct ctp_jsonl_line *to)
+static int emit(struct transitions_lines *l, uint32_t stream, const struct ctp_jsonl_line *from,
+		const struct ctp_jsonl_line *to)
 {
 	const struct ctp_jsonl_line *first = from ? from : to;
-	struct transition m = { .kind = first->is_station ? CTP_EV_STATION : CTP_EV_SWITCH, .tid = first->tid, .stream = stream,
-				.ns = first->ts, .pc = first->addr, .station_probe_id = first->station_probe_id };
+	struct transition m = {.kind = first->is_station ? CTP_EV_STATION : CTP_EV_SWITCH,
+			       .tid = first->tid,
+			       .stream = stream,
+			       .ns = first->ts,
+			       .pc = first->addr,
+			       .station_probe_id = first->station_probe_id};
 	uint32_t a = 0, b = 0;
 	if ((from && row_of(l, from->probe_id, &a)) || (to && row_of(l, to->probe_id, &b)))
 		return -ENOMEM;
@@ -123,7 +130,8 @@ int transitions_lines_end(struct transitions_lines *l)
 
 int transitions_lines_take(struct transitions_lines *l, uint32_t stream, const struct ctp_jsonl_line *line)
 {
-	bool pair = l->has_left && line->is_active && !line->is_station && line->ts == l->left.ts && line->tid == l->left.tid;
+	bool pair = l->has_left && line->is_active && !line->is_station && line->ts == l->left.ts &&
+		    line->tid == l->left.tid;
 	if (pair) {
 		l->has_left = false;
 		return emit(l, stream, &l->left, line);
@@ -136,7 +144,8 @@ int transitions_lines_take(struct transitions_lines *l, uint32_t stream, const s
 	return 0;
 }
 
-int transitions_lines_walk(const struct world *w, transitions_sink *sink, ctp_merge_each_sink *left, void *arg)
+int transitions_lines_walk(const struct world *w, transitions_sink *sink, ctp_merge_each_sink *left,
+			   void *arg)
 {
 	FILE *f = strcmp(w->path, "-") ? fopen(w->path, "re") : NULL;
 	struct transitions_lines *l = transitions_lines_new(sink, left, arg);
@@ -146,7 +155,10 @@ int transitions_lines_walk(const struct world *w, transitions_sink *sink, ctp_me
 	size_t room = 0;
 	uint64_t done = 0, lines = 0;
 	ssize_t n;
-	int r = !l ? -ENOMEM : !f ? !strcmp(w->path, "-") ? -ESPIPE : -errno : fstat(fileno(f), &st) || !S_ISREG(st.st_mode) ? -ESPIPE : 0;
+	int r = !l                                            ? -ENOMEM :
+		!f                                            ? !strcmp(w->path, "-") ? -ESPIPE : -errno :
+		fstat(fileno(f), &st) || !S_ISREG(st.st_mode) ? -ESPIPE :
+								0;
 	while (!r && (n = getline(&text, &room, f)) > 0) {
 		r = lines_parse(text, (size_t)n, &line);
 		if (r == 1) { // cut off: that was said when the world was read

@@ -18,11 +18,13 @@
 // What stays true once it was: nothing was in flight, it had its chance,
 // garbage stays garbage, and what is quiet without an outside stays quiet.
 static const bool lasting[PROOFS] = {
-	[PROOF_P4] = true, [PROOF_P5] = true, [PROOF_P6A] = true, [PROOF_P6B] = true,
+	[PROOF_P4] = true,
+	[PROOF_P5] = true,
+	[PROOF_P6A] = true,
+	[PROOF_P6B] = true,
 };
 
-static void item_merge(struct witness_item *to, enum proof p, enum holds holds, const char *text,
-		       uint64_t ns)
+static void item_merge(struct witness_item *to, enum proof p, enum holds holds, const char *text, uint64_t ns)
 {
 	bool known = to->holds != HOLDS_OPEN;
 	if ((holds == HOLDS_OPEN && (known || to->text)) ||
@@ -44,12 +46,15 @@ static void merge_evidence(struct witness *w, const json_t *evidence, uint64_t n
 {
 	size_t i;
 	json_t *o;
-	json_array_foreach(evidence, i, o) {
+	json_array_foreach(evidence, i, o)
+	{
 		enum proof p = proof_find(json_string_value(json_object_get(o, "id")));
 		const json_t *holds = json_object_get(o, "holds");
 		if (p < PROOFS)
 			item_merge(&w->items[p], p,
-				   json_is_true(holds) ? HOLDS_TRUE : json_is_false(holds) ? HOLDS_FALSE : HOLDS_OPEN,
+				   json_is_true(holds)  ? HOLDS_TRUE :
+				   json_is_false(holds) ? HOLDS_FALSE :
+							  HOLDS_OPEN,
 				   json_string_value(json_object_get(o, "text")), ns);
 	}
 }
@@ -85,7 +90,8 @@ static struct witness *find(const struct witness_set *set, unsigned rule, uint64
 			    int64_t gen)
 {
 	uint32_t i = idmap_get(&set->last, coroutine);
-	while (i != IDMAP_NONE && (set->items[i].fd != fd || set->items[i].gen != gen || set->items[i].rule != rule))
+	while (i != IDMAP_NONE &&
+	       (set->items[i].fd != fd || set->items[i].gen != gen || set->items[i].rule != rule))
 		i = set->items[i].older;
 	return i == IDMAP_NONE ? NULL : &set->items[i];
 }
@@ -103,7 +109,7 @@ static int add(struct witness_set *set, unsigned rule, uint64_t coroutine, int64
 	if (r)
 		return r;
 	*out = &set->items[set->n++];
-	**out = (struct witness){ .rule = rule, .coroutine = coroutine, .fd = fd, .gen = gen, .older = older };
+	**out = (struct witness){.rule = rule, .coroutine = coroutine, .fd = fd, .gen = gen, .older = older};
 	return 0;
 }
 
@@ -122,7 +128,8 @@ static bool shows_all(const json_t *o)
 	size_t i;
 	json_t *e;
 	unsigned held = 0;
-	json_array_foreach(json_object_get(o, "evidence"), i, e) {
+	json_array_foreach(json_object_get(o, "evidence"), i, e)
+	{
 		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));
 		if (p < PROOFS && json_is_true(json_object_get(e, "holds")))
 			held |= proof_bit(p);
@@ -155,8 +162,7 @@ static int witness_line(void *ctx, const json_t *o)
 	struct witness *w;
 	const char *rule = json_string_value(json_object_get(o, "rule"));
 	int r = add(set, rule ? rules_number(rule) : RULE_LOST_WAKEUP, // lines of before have none
-		    (uint64_t)json_integer_value(id), json_integer_value(fd),
-		    json_integer_value(gen), &w);
+		    (uint64_t)json_integer_value(id), json_integer_value(fd), json_integer_value(gen), &w);
 	if (r)
 		return r;
 	uint64_t ns = (uint64_t)json_integer_value(json_object_get(o, "ns"));
@@ -172,7 +178,7 @@ static int witness_line(void *ctx, const json_t *o)
 
 int witness_read(struct witness_set *set, int folder, const char *name, witness_filter counts, void *arg)
 {
-	struct witness_reading is = { set, counts, arg };
+	struct witness_reading is = {set, counts, arg};
 	return json_each_line(folder, name, witness_line, &is, &set->bad_lines);
 }
 

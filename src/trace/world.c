@@ -24,8 +24,7 @@
 #include "trace/directory.h"
 #include "trace/lines.h"
 
-static int fail(struct world_error *e, int r, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+static int fail(struct world_error *e, int r, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static int fail(struct world_error *e, int r, const char *format, ...)
 {
 	va_list ap;
@@ -51,16 +50,22 @@ int world_cover(struct world *w, const char *format, ...)
 int world_layout(struct world_error *e, const char *what, uint32_t layout)
 {
 	const char *other = layout < CTP_EXT_VERSION ? "an older" : "a newer";
-	return ctp_version_read(layout) ? 0 :
-	       fail(e, -EPROTO, "%smade by %s ctp (layout %u, this one reads %u); read it with that one's ctp-analyze, "
-		    "or record it again", what, other, layout, CTP_EXT_VERSION);
+	return ctp_version_read(layout) ?
+		       0 :
+		       fail(e, -EPROTO,
+			    "%smade by %s ctp (layout %u, this one reads %u); read it with that one's ctp-analyze, "
+			    "or record it again",
+			    what, other, layout, CTP_EXT_VERSION);
 }
 
 int world_compressed(struct world_error *e, uint32_t way)
 {
-	return !way || way == PACK_WAY ? 0 :
-	       fail(e, -EPROTO, "compressed in a way of %s ctp (%u, this one reads %u); read it with that one's ctp-analyze, "
-		    "or record it again", way < PACK_WAY ? "an older" : "a newer", way, PACK_WAY);
+	return !way || way == PACK_WAY ?
+		       0 :
+		       fail(e, -EPROTO,
+			    "compressed in a way of %s ctp (%u, this one reads %u); read it with that one's ctp-analyze, "
+			    "or record it again",
+			    way < PACK_WAY ? "an older" : "a newer", way, PACK_WAY);
 }
 
 uint64_t world_ns(const struct world *w, uint64_t ticks)
@@ -76,7 +81,9 @@ int world_stream_open(struct stream_reader **out, const struct world *w, const s
 int world_stream_repair(const struct world *w, const struct world_stream *s)
 {
 	struct stat is;
-	int fd = w->folder ? openat(*w->folder, file_base(s->path), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	int fd = w->folder ? openat(*w->folder, file_base(s->path),
+				    O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) :
+			     -1;
 	if (fd < 0)
 		return w->folder ? -errno : -ENOENT;
 	int r = fstat(fd, &is) ? -errno : !S_ISREG(is.st_mode) ? -EMEDIUMTYPE : 0;
@@ -158,7 +165,7 @@ int world_open(struct world *w, const char *path, int wait_ms, struct world_erro
 int world_open_watched(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
 		       struct world_error *error)
 {
-	struct world got = { .path = strdup(path), .watch = watch };
+	struct world got = {.path = strdup(path), .watch = watch};
 	error->text[0] = 0;
 	int r = got.path ? open_any(&got, wait_ms, error) : -ENOMEM;
 	if (r) {

@@ -14,10 +14,10 @@ enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
 struct world_stream {
 	char *path;
 	uint64_t whole_bytes, file_bytes, packets, records;
-	uint64_t discarded; // records that its thread lost
+	uint64_t discarded;          // records that its thread lost
 	struct stream_damage damage; // stream.h
 	uint32_t tid;
-	int error; // why it could not be read, or not to its end
+	int error;    // why it could not be read, or not to its end
 	dev_t device; // which file was read
 	ino_t inode;
 	bool has_stations; // records of version-1 stations
@@ -31,7 +31,7 @@ struct world_watch {
 
 struct world {
 	enum world_form form;
-	char *path; // as given
+	char *path;  // as given
 	int *folder; // of a directory: its descriptor, below which all of it is opened; else NULL
 	const struct world_watch *watch; // or NULL
 	struct manifest manifest;
@@ -78,6 +78,6 @@ int world_cover(struct world *w, const char *format, ...) __attribute__((format(
 uint64_t world_ns(const struct world *w, uint64_t ticks);
 // Opens a stream of a directory, which is the one that it was: 0 or -errno.
 int world_stream_open(struct stream_reader **out, const struct world *w, const struct world_stream *s);
-// Cuts off what is behind the last whole packet that was read. 0, or -errno (file_why): the file is another than the one that
-// was read, or not the trace's alone.
+// Cuts off what is behind the last whole packet that was read. 0, or -errno (file_why): the file is another
+// than the one that was read, or not the trace's alone.
 int world_stream_repair(const struct world *w, const struct world_stream *s);

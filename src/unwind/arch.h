@@ -15,7 +15,7 @@ static const int arch_regs[CTP_REGS] = {
 };
 // The same in a sample of perf_event_open(2): numbers of enum perf_event_x86_regs.
 static const unsigned arch_perf[CTP_REGS] = {
-	[CTP_REG_PC] = 8, [CTP_REG_SP] = 7, [CTP_REG_FP] = 6, [CTP_REG_S0] = 1,
+	[CTP_REG_PC] = 8,  [CTP_REG_SP] = 7,  [CTP_REG_FP] = 6,  [CTP_REG_S0] = 1,
 	[CTP_REG_S1] = 20, [CTP_REG_S2] = 21, [CTP_REG_S3] = 22, [CTP_REG_S4] = 23,
 };
 // Of the words of NT_PRSTATUS: what a system call returns.

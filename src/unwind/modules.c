@@ -37,21 +37,21 @@ static int add(void *arg, const struct maps_line *l)
 		return 0;
 	if (GROW(m->items, m->n, m->capacity))
 		return -ENOMEM;
-	m->items[m->n++] = (struct modules_entry){ .lo = l->lo, .hi = l->hi };
-	*r = (struct reading){ m, l->ino, l->major, l->minor };
+	m->items[m->n++] = (struct modules_entry){.lo = l->lo, .hi = l->hi};
+	*r = (struct reading){m, l->ino, l->major, l->minor};
 	return 0;
 }
 
 int modules_read(struct modules *m, pid_t pid)
 {
-	struct reading r = { .m = m };
+	struct reading r = {.m = m};
 	return maps_each(pid, add, &r);
 }
 
 void modules_deinit(struct modules *m)
 {
 	free(m->items);
-	*m = (struct modules){ 0 };
+	*m = (struct modules){0};
 }
 
 static struct modules_entry *entry_of(const struct modules *m, uint64_t addr)

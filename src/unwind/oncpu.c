@@ -29,9 +29,15 @@ _Static_assert(UNWIND_NEAR + 256 < 1 << 12, "a sample's record");
 static int open_event(pid_t tid, uint64_t mask, bool kernel)
 {
 	struct perf_event_attr a = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .size = sizeof(a),
-		.sample_period = PERIOD_NS, .sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-		.sample_regs_user = mask, .sample_stack_user = UNWIND_NEAR, .exclude_kernel = !kernel, .exclude_hv = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.size = sizeof(a),
+		.sample_period = PERIOD_NS,
+		.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.sample_regs_user = mask,
+		.sample_stack_user = UNWIND_NEAR,
+		.exclude_kernel = !kernel,
+		.exclude_hv = 1,
 	};
 	return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -47,7 +53,8 @@ struct oncpu *oncpu_open(pid_t tid)
 	o->fd = open_event(tid, o->mask, true);
 	if (o->fd < 0)
 		o->fd = open_event(tid, o->mask, false);
-	void *p = o->fd < 0 ? MAP_FAILED : mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, 0);
+	void *p = o->fd < 0 ? MAP_FAILED :
+			      mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, o->fd, 0);
 	if (p == MAP_FAILED) {
 		if (o->fd >= 0)
 			close(o->fd);

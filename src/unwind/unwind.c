@@ -17,7 +17,7 @@
 
 enum { PAGE = 4096, PAGES = 64, CACHED_RULES_LOG = 12, UNKNOWN_MAX = 1 << 16, FETCHED = 128 };
 
-struct page { // of an object's code or tables
+struct page {        // of an object's code or tables
 	uint64_t at; // 0 = none
 	unsigned char bytes[PAGE];
 };
@@ -31,16 +31,16 @@ struct unwind {
 	struct page pages[PAGES];
 	// the walk under way
 	const struct ctp_state *s;
-	bool missed; // the last rule asked for is not known
-	bool looked; // the last step read the stack
+	bool missed;                    // the last rule asked for is not known
+	bool looked;                    // the last step read the stack
 	const struct unwind_near *near; // as given; may be NULL
 	struct unwind_near more;        // of the stack, where that is not enough
 };
 
 static size_t peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes)
 {
-	struct iovec l = { .iov_base = to, .iov_len = bytes };
-	struct iovec r = { .iov_base = (void *)(uintptr_t)addr, .iov_len = bytes };
+	struct iovec l = {.iov_base = to, .iov_len = bytes};
+	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
 	ssize_t n = process_vm_readv(u->pid, &l, 1, &r, 1, 0);
 	return n > 0 ? (size_t)n : 0;
 }
@@ -107,8 +107,8 @@ static size_t fetch_some(const struct unwind *u, const struct ctp_state *s, size
 		out[i].addr = s[i].regs[CTP_REG_SP];
 		out[i].have = is_end(u, s[i].regs[CTP_REG_PC]) ? 0 : near_bytes(&s[i], out[i].addr);
 		wanted += out[i].have;
-		l[i] = (struct iovec){ .iov_base = out[i].bytes, .iov_len = out[i].have };
-		r[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)out[i].addr, .iov_len = out[i].have };
+		l[i] = (struct iovec){.iov_base = out[i].bytes, .iov_len = out[i].have};
+		r[i] = (struct iovec){.iov_base = (void *)(uintptr_t)out[i].addr, .iov_len = out[i].have};
 	}
 	ssize_t got = wanted ? process_vm_readv(u->pid, l, n, r, n, 0) : 0;
 	size_t left = got > 0 ? (size_t)got : 0;
@@ -134,7 +134,7 @@ static int find(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info, int n
 	int r = -UNW_ENOINFO;
 	if (idmap_get(&u->unknown, ip) == IDMAP_NONE) {
 		const struct modules_entry *m = modules_find(&u->modules, ip, peek_all, u);
-		unw_dyn_info_t d = { .format = UNW_INFO_FORMAT_REMOTE_TABLE };
+		unw_dyn_info_t d = {.format = UNW_INFO_FORMAT_REMOTE_TABLE};
 		if (m && m->hdr) {
 			d.start_ip = m->lo;
 			d.end_ip = m->hi;
@@ -150,9 +150,7 @@ static int find(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info, int n
 	return r;
 }
 
-static void put(unw_addr_space_t as, unw_proc_info_t *info, void *arg)
-{
-}
+static void put(unw_addr_space_t as, unw_proc_info_t *info, void *arg) {}
 
 static int dyn(unw_addr_space_t as, unw_word_t *at, void *arg)
 {
@@ -165,8 +163,8 @@ static int mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *value, int writ
 	if (write)
 		return -UNW_EINVAL;
 	bool on_stack = addr >= u->s->lo && addr < u->s->hi;
-	bool known = !on_stack && modules_has(&u->modules, addr) ? object_word(u, addr, value)
-								 : stack_word(u, addr, value);
+	bool known = !on_stack && modules_has(&u->modules, addr) ? object_word(u, addr, value) :
+								   stack_word(u, addr, value);
 	return known ? 0 : -UNW_EINVAL;
 }
 
@@ -200,9 +198,14 @@ static int name(unw_addr_space_t as, unw_word_t ip, char *to, size_t bytes, unw_
 
 int unwind_new(struct unwind **out, pid_t pid)
 {
-	unw_accessors_t accessors = { .find_proc_info = find, .put_unwind_info = put,
-				      .get_dyn_info_list_addr = dyn, .access_mem = mem, .access_reg = reg,
-				      .access_fpreg = fpreg, .resume = resume, .get_proc_name = name };
+	unw_accessors_t accessors = {.find_proc_info = find,
+				     .put_unwind_info = put,
+				     .get_dyn_info_list_addr = dyn,
+				     .access_mem = mem,
+				     .access_reg = reg,
+				     .access_fpreg = fpreg,
+				     .resume = resume,
+				     .get_proc_name = name};
 	struct unwind *u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
@@ -317,8 +320,8 @@ size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_
 	while (n < max && !u->missed) {
 		out[n] = (struct unwind_frame){.pc = pc, .sp = sp};
 		where_saved(&c, &out[n++]);
-		if (unw_step(&c) <= 0 || unw_get_reg(&c, UNW_REG_IP, &pc) || unw_get_reg(&c, UNW_REG_SP, &sp) ||
-		    !climbs(s, out[n - 1].sp, sp))
+		if (unw_step(&c) <= 0 || unw_get_reg(&c, UNW_REG_IP, &pc) ||
+		    unw_get_reg(&c, UNW_REG_SP, &sp) || !climbs(s, out[n - 1].sp, sp))
 			break;
 	}
 	return n;

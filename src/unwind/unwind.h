@@ -27,13 +27,15 @@ struct unwind_near {
 void unwind_fetch(const struct unwind *u, const struct ctp_state *s, size_t n, struct unwind_near *out);
 // Return addresses, innermost first, from the registers saved in `s`; 0 if it cannot be done. `near` may be
 // NULL. *guessed (may be NULL) says that a frame had no unwind information and was found by its frame
-// pointer. Whether the coroutine still slept when its stack was read is for the caller to check (ctp_state.seq).
+// pointer. Whether the coroutine still slept when its stack was read is for the caller to check
+// (ctp_state.seq).
 size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unwind_near *near, uint64_t *pcs,
 		   size_t max, bool *guessed);
-// Where the frame ends in which `addr` lies, of a stack with these registers; 0 if that is not known for certain.
+// Where the frame ends in which `addr` lies, of a stack with these registers; 0 if that is not known for
+// certain.
 uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t addr);
-// The innermost frames, as far as they are known for certain: sp is what the frame's own code has there, saved where
-// its callees keep a register of its own, by enum ctp_reg; 0 where that still is the register.
+// The innermost frames, as far as they are known for certain: sp is what the frame's own code has there,
+// saved where its callees keep a register of its own, by enum ctp_reg; 0 where that still is the register.
 struct unwind_frame {
 	uint64_t pc, sp, saved[CTP_REGS];
 };

@@ -43,7 +43,8 @@ static const char *name_of(const struct suspect *s, int32_t fd, uint32_t gen, st
 		return NULL;
 	if (!address(cand->peer, peer, sizeof(peer)))
 		return results_text(f, "%s", local);
-	return results_text(f, "%s %s %s", local, cand->was.opened_how == CTP_CALL_ACCEPT ? "<-" : "->", peer);
+	return results_text(f, "%s %s %s", local, cand->was.opened_how == CTP_CALL_ACCEPT ? "<-" : "->",
+			    peer);
 }
 
 static unsigned kind_of(const struct suspect *s, const struct ctp_fd *fd)
@@ -59,7 +60,7 @@ static unsigned kind_of(const struct suspect *s, const struct ctp_fd *fd)
 
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what)
 {
-	struct case_event e = { world_ns(c->about.world, ticks), id, what };
+	struct case_event e = {world_ns(c->about.world, ticks), id, what};
 	unsigned at = c->nevents;
 	if (!ticks || c->nevents == CASE_EVENTS)
 		return;
@@ -76,22 +77,28 @@ static void final_inspection(struct verdict_case *c, struct results *f)
 	uint64_t ns = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
 	uint64_t looked = s->witness ? s->witness->ns : 0;
 	if (looked && looked < ns && c->nevents < CASE_EVENTS)
-		c->events[c->nevents++] = (struct case_event){ looked, 0, s->witness->turns ?
-			results_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since", s->witness->turns,
-				     s->witness->turns == 1 ? "" : "s") :
-			"ctp-run looks at it" };
+		c->events[c->nevents++] = (struct case_event){
+			looked, 0,
+			s->witness->turns ?
+				results_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since",
+					     s->witness->turns, s->witness->turns == 1 ? "" : "s") :
+				"ctp-run looks at it"};
 	if (ns && c->nevents < CASE_EVENTS)
-		c->events[c->nevents++] = (struct case_event){ ns, 0,
-			results_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed", c->id) };
+		c->events[c->nevents++] = (struct case_event){
+			ns, 0,
+			results_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed",
+				     c->id)};
 }
 
 static void add_actor(struct verdict_case *c, const struct ctp_cand *cand, struct results *f)
 {
 	const char *call = words_call(cand->call);
 	c->actor = (struct case_party){
-		.did = cand->kind == CTP_CAND_DEL ? "removed by" : "closed by", .id = cand->closer,
+		.did = cand->kind == CTP_CAND_DEL ? "removed by" : "closed by",
+		.id = cand->closer,
 		.call = call && cand->call != CTP_CALL_CLOSE ? call : NULL,
-		.ticks = cand->time, .stack = cand->closer_stack,
+		.ticks = cand->time,
+		.stack = cand->closer_stack,
 	};
 	case_event(c, cand->time, cand->closer, results_text(f, "%s(%d)", call ? call : "close", cand->fd));
 }
@@ -111,9 +118,17 @@ static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *
 
 void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct results *f)
 {
-	*c = (struct verdict_case){ .pass = pass, .about = *s, .id = s->state->id, .stack = s->state->stack,
-				    .label = "waiting", .fd = s->cand ? s->cand->fd : s->wait ? s->wait->fd : -1,
-				    .gen = s->cand ? s->cand->gen : s->wait ? s->wait->gen : 0 };
+	*c = (struct verdict_case){.pass = pass,
+				   .about = *s,
+				   .id = s->state->id,
+				   .stack = s->state->stack,
+				   .label = "waiting",
+				   .fd = s->cand ? s->cand->fd :
+					 s->wait ? s->wait->fd :
+						   -1,
+				   .gen = s->cand ? s->cand->gen :
+					  s->wait ? s->wait->gen :
+						    0};
 	if (!s->cand && !s->wait && s->witness) { // events of it resumed the coroutine before
 		c->fd = (int32_t)s->witness->fd;
 		c->gen = (uint32_t)s->witness->gen;
@@ -129,13 +144,16 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	c->doing = waits_for(c, fd, f);
 	if (fd) {
 		const char *open = words_call(fd->opened_how);
-		c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener,
-						 .ticks = fd->opened, .stack = fd->opener_stack };
-		case_event(c, fd->opened, fd->opener, results_text(f, "%s opens fd %d#%u", open ? open : "?",
-								   c->fd, c->gen));
+		c->opener = (struct case_party){.did = "opened",
+						.call = open,
+						.id = fd->opener,
+						.ticks = fd->opened,
+						.stack = fd->opener_stack};
+		case_event(c, fd->opened, fd->opener,
+			   results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
 	}
-	case_event(c, s->state->since, c->id, c->fd < 0 ? "suspends" :
-		   results_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
+	case_event(c, s->state->since, c->id,
+		   c->fd < 0 ? "suspends" : results_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
 	if (s->cand)
 		add_actor(c, s->cand, f);
 	final_inspection(c, f);
@@ -150,20 +168,25 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		      const struct image *m, const struct ctp_incident *i, const char *did)
 {
 	*c = (struct verdict_case){
-		.pass = pass, .id = i->who, .stack = i->stack, .label = "happened", .fd = i->fd, .gen = i->gen,
-		.about = { .world = w, .image = m, .state = image_entity(m, i->who) },
+		.pass = pass,
+		.id = i->who,
+		.stack = i->stack,
+		.label = "happened",
+		.fd = i->fd,
+		.gen = i->gen,
+		.about = {.world = w, .image = m, .state = image_entity(m, i->who)},
 	};
 	const struct ctp_fd *fd = i->fd < 0 ? NULL : image_fd(m, i->fd);
 	c->fd_kind = fd && fd->gen == i->gen ? fd->kind : CTP_FD_OTHER;
 	c->fd_name = descriptors_name(&m->descriptors, i->fd, i->gen);
 	if (did && (i->other || i->other_stack))
-		c->actor = (struct case_party){ .did = did, .id = i->other, .ticks = i->other_time,
-						.stack = i->other_stack };
+		c->actor = (struct case_party){
+			.did = did, .id = i->other, .ticks = i->other_time, .stack = i->other_stack};
 	bool complete = case_complete(w, m);
 	c->proof.items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
-	c->proof.items[PROOF_P1] = (struct obligation){ HOLDS_TRUE, "it was seen as it happened" };
+		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+	c->proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "it was seen as it happened"};
 }
 
 uint64_t case_suspended_ns(const struct verdict_case *c)

@@ -10,26 +10,36 @@
 #include "base/text.h"
 #include "ctp/words.h"
 
-void case_slice_make(struct verdict_case *c, const struct pass *pass, const struct world *w, const struct image *m,
-		     const struct slices_item *i, const char *seen)
+void case_slice_make(struct verdict_case *c, const struct pass *pass, const struct world *w,
+		     const struct image *m, const struct slices_item *i, const char *seen)
 {
 	bool complete = case_complete(w, m);
 	*c = (struct verdict_case){
-		.pass = pass, .about = { .world = w, .image = m, .state = image_entity(m, i->coroutine) },
-		.id = i->coroutine, .fd = i->fd, .gen = i->gen, .fd_kind = CTP_FD_OTHER, .stack = i->stack,
+		.pass = pass,
+		.about = {.world = w, .image = m, .state = image_entity(m, i->coroutine)},
+		.id = i->coroutine,
+		.fd = i->fd,
+		.gen = i->gen,
+		.fd_kind = CTP_FD_OTHER,
+		.stack = i->stack,
 	};
 	const struct ctp_fd *fd = i->fd < 0 ? NULL : image_fd(m, i->fd);
 	if (fd && fd->gen == i->gen) {
 		c->fd_kind = fd->kind;
-		c->opener = (struct case_party){ .did = "opened", .call = words_call(fd->opened_how), .id = fd->opener,
-						 .ticks = fd->opened, .stack = fd->opener_stack };
+		c->opener = (struct case_party){.did = "opened",
+						.call = words_call(fd->opened_how),
+						.id = fd->opener,
+						.ticks = fd->opened,
+						.stack = fd->opener_stack};
 	}
 	c->proof.items[PROOF_P0] = (struct obligation){
-		complete ? HOLDS_TRUE : HOLDS_OPEN, complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
-	c->proof.items[PROOF_P3] = (struct obligation){ HOLDS_TRUE, seen };
+		complete ? HOLDS_TRUE : HOLDS_OPEN,
+		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+	c->proof.items[PROOF_P3] = (struct obligation){HOLDS_TRUE, seen};
 }
 
-int case_slice_each(const struct pass *pass, unsigned rule, const struct world *w, struct results *out, case_slice_fn *each)
+int case_slice_each(const struct pass *pass, unsigned rule, const struct world *w, struct results *out,
+		    case_slice_fn *each)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
@@ -43,7 +53,8 @@ int case_slice_each(const struct pass *pass, unsigned rule, const struct world *
 
 const char *case_slice_lock(const struct slices_item *i, struct results *f)
 {
-	return i->lock_name ? results_text(f, "%s (0x%" PRIx64 ")", i->lock_name, i->lock) : results_text(f, "0x%" PRIx64, i->lock);
+	return i->lock_name ? results_text(f, "%s (0x%" PRIx64 ")", i->lock_name, i->lock) :
+			      results_text(f, "0x%" PRIx64, i->lock);
 }
 
 const char *case_slice_others(const struct slices_item *i, struct results *f)

@@ -8,7 +8,8 @@
 
 #include "ctp/words.h"
 
-int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn, struct results *out)
+int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn,
+		   struct results *out)
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
@@ -26,7 +27,8 @@ int incidents_each(const struct pass *pass, const struct world *w, unsigned rule
 
 enum verdict incidents_late(const struct world *w, const struct image *m, const struct ctp_incident *i)
 {
-	const unsigned weak = CTP_LATE_NATIVE | CTP_LATE_SHARED | CTP_LATE_FOREIGN | CTP_LATE_PLACE | CTP_LATE_ANEW;
+	const unsigned weak = CTP_LATE_NATIVE | CTP_LATE_SHARED | CTP_LATE_FOREIGN | CTP_LATE_PLACE |
+			      CTP_LATE_ANEW;
 	if ((m->ext.gaps & CTP_GAP_BLIND) || m->counts.unknown || w->manifest.nunseen)
 		return VERDICT_SUSPECT; // a switch that was missed looks the same
 	return case_complete(w, m) && !(i->flags & weak) ? VERDICT_PROVEN : VERDICT_LIKELY;
@@ -44,9 +46,13 @@ void incidents_opener(struct verdict_case *c, const struct image *m, struct resu
 	if (!fd || fd->gen != c->gen)
 		return;
 	const char *open = words_call(fd->opened_how);
-	c->opener = (struct case_party){ .did = "opened", .call = open, .id = fd->opener, .ticks = fd->opened,
-					 .stack = fd->opener_stack };
-	case_event(c, fd->opened, fd->opener, results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
+	c->opener = (struct case_party){.did = "opened",
+					.call = open,
+					.id = fd->opener,
+					.ticks = fd->opened,
+					.stack = fd->opener_stack};
+	case_event(c, fd->opened, fd->opener,
+		   results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
 }
 
 const char *incidents_who(const struct image *m, uint64_t id, struct results *f)

@@ -8,7 +8,8 @@
 typedef int incidents_fn(const struct pass *pass, const struct world *w, const struct image *m,
 			 const struct ctp_incident *i, struct results *out);
 // Calls fn for each incident of the rule. Where nothing ever switched there is none.
-int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn, struct results *out);
+int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn,
+		   struct results *out);
 
 // What can be said at most of a switch into what runs already or lives no more: PROVEN where
 // nothing was missed and the target's identity stands on both its save slot and its stack.

@@ -11,11 +11,11 @@
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 
-const char *const verdict_words[] = { "none", "inconclusive", "suspect", "likely", "proven" };
+const char *const verdict_words[] = {"none", "inconclusive", "suspect", "likely", "proven"};
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
 {
-	o->items[p] = (struct obligation){ holds, text };
+	o->items[p] = (struct obligation){holds, text};
 }
 
 static enum holds seen(const struct suspect *s, enum proof p)
@@ -31,7 +31,7 @@ void obligations_complete(struct obligations *o, const struct suspect *s)
 	else if (gaps & OBLIGATIONS_GAPS)
 		say(o, PROOF_P0, HOLDS_FALSE,
 		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :
-		    "a table of the region was full: something may be missing");
+					   "a table of the region was full: something may be missing");
 	else if (!s->witness)
 		say(o, PROOF_P0, HOLDS_TRUE, "no gap in the tables");
 	else if (seen(s, PROOF_P0) == HOLDS_OPEN && !s->witness->items[PROOF_P0].text)
@@ -56,12 +56,15 @@ void obligations_suspended(struct obligations *o, const struct suspect *s)
 	else if (!c->runs)
 		say(o, PROOF_P1, HOLDS_FALSE, "it never ran");
 	else if (c->lo && c->regs[CTP_REG_SP] && (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi))
-		say(o, PROOF_P1, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
+		say(o, PROOF_P1, HOLDS_OPEN,
+		    "it left from another stack than its own, in a way that was not seen");
 	else if (s->world->counts.reused)
-		say(o, PROOF_P1, HOLDS_OPEN, "stacks of suspended coroutines were reused in this run: "
+		say(o, PROOF_P1, HOLDS_OPEN,
+		    "stacks of suspended coroutines were reused in this run: "
 		    "it may have been discarded");
 	else
-		say(o, PROOF_P1, HOLDS_TRUE, swept ? "suspended until the program was told to end" : "suspended now");
+		say(o, PROOF_P1, HOLDS_TRUE,
+		    swept ? "suspended until the program was told to end" : "suspended now");
 }
 
 // Its last read or write of the descriptor had to wait.
@@ -78,7 +81,8 @@ static bool was_polled(const struct suspect *s)
 	bool out = s->wait && (s->wait->events & CTP_POLLED_OUT), in = !s->wait || !out;
 	now = now && now->gen == s->cand->gen ? now : was;
 	return (in && (was->polled > s->state->since || now->polled > s->state->since)) ||
-	       ((out || !s->wait) && (was->polled_out > s->state->since || now->polled_out > s->state->since));
+	       ((out || !s->wait) &&
+		(was->polled_out > s->state->since || now->polled_out > s->state->since));
 }
 
 // It has had something of the descriptor, and did not say that it wants more.
@@ -100,15 +104,19 @@ static enum holds leads(const struct suspect *s)
 	const struct ctp_link_seen see = {
 		.registered = was->reg_epfd >= 0 || (was->flags & CTP_FD_MANYREGS),
 		.polled = was_polled(s),
-		.points_in = seen(s, PROOF_P2) == HOLDS_TRUE || (was->reg_data >= c->lo && was->reg_data < c->hi),
+		.points_in = seen(s, PROOF_P2) == HOLDS_TRUE ||
+			     (was->reg_data >= c->lo && was->reg_data < c->hi),
 	};
-	const struct ctp_fd *from = see.registered ? was : &s->cand->was; // polled sets are noted in the entry at its end
+	const struct ctp_fd *from =
+		see.registered ? was : &s->cand->was; // polled sets are noted in the entry at its end
 	enum ctp_link link = ctp_wait_link(from, c, s->wait, &see);
 	if (link == CTP_LINK_OWN)
 		return ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
 	bool resumed = from->learned == c->id;
-	if (see.registered && (resumed || (!from->learned && from->learned_stack)) && !ctp_waits_there(from, c, s->wait))
-		return HOLDS_FALSE; // its events found it, or somebody, elsewhere: it waits for something else here
+	if (see.registered && (resumed || (!from->learned && from->learned_stack)) &&
+	    !ctp_waits_there(from, c, s->wait))
+		return HOLDS_FALSE; // its events found it, or somebody, elsewhere: it waits for something
+				    // else here
 	if (link != CTP_LINK_NONE && link != CTP_LINK_CONTEXT)
 		return may_be_done(s) || ctp_in_pool(c) ? HOLDS_OPEN : HOLDS_TRUE;
 	if (!see.registered)
@@ -153,8 +161,8 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	uint64_t data = registered ? s->wait->data : s->cand->was.reg_data;
 	if (!registered && !s->cand->was.reg_time)
 		data = s->state->lo; // it was never registered: nobody's data
-	const struct ctp_fd *other = image_other_registration(s->image, s->state->id, data, s->cand->fd,
-							      &same_number);
+	const struct ctp_fd *other =
+		image_other_registration(s->image, s->state->id, data, s->cand->fd, &same_number);
 	enum holds led = leads(s), only = only_wait(s);
 	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
 	if (led == HOLDS_FALSE)
@@ -164,14 +172,18 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	else if (other && !same_number)
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
 	else if (o->pooled)
-		say(o, PROOF_P2, HOLDS_OPEN, "it stands where whatever came resumed it before: in a pool, perhaps");
+		say(o, PROOF_P2, HOLDS_OPEN,
+		    "it stands where whatever came resumed it before: in a pool, perhaps");
 	else if (o->weak && may_be_done(s))
-		say(o, PROOF_P2, HOLDS_OPEN, "it has had something of the descriptor, and did not try for more: it may be done with it");
+		say(o, PROOF_P2, HOLDS_OPEN,
+		    "it has had something of the descriptor, and did not try for more: it may be done with it");
 	else if (o->weak)
-		say(o, PROOF_P2, HOLDS_OPEN, s->cand->was.reg_time ?
-		    "its last try had to wait, and somebody else had registered the descriptor" : was_polled(s) ?
-		    "its last try had to wait, and the descriptor was polled after it suspended" :
-		    "its last try had to wait, and events of the descriptor resumed it before");
+		say(o, PROOF_P2, HOLDS_OPEN,
+		    s->cand->was.reg_time ?
+			    "its last try had to wait, and somebody else had registered the descriptor" :
+		    was_polled(s) ?
+			    "its last try had to wait, and the descriptor was polled after it suspended" :
+			    "its last try had to wait, and events of the descriptor resumed it before");
 	else if (led == HOLDS_OPEN)
 		say(o, PROOF_P2, HOLDS_OPEN, "it added the registration in an earlier slice");
 	else if (only == HOLDS_OPEN)
@@ -191,8 +203,8 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 static bool asleep(const struct suspect *s, const struct ctp_thread *t)
 {
 	uint64_t copied = world_ns(s->world, s->image->ext_table.time);
-	return ctp_loop_waits(t) &&
-	       t->seen >= s->cand->epoch && copied > world_ns(s->world, t->wait_since) + ASLEEP_NS;
+	return ctp_loop_waits(t) && t->seen >= s->cand->epoch &&
+	       copied > world_ns(s->world, t->wait_since) + ASLEEP_NS;
 }
 
 // P4 and P5 as the thread table shows them: each thread entered a wait
@@ -211,7 +223,7 @@ static void turns_by_table(const struct suspect *s, uint64_t before, bool *enter
 		bool in_time = !before || t->wait_call == CTP_IN_EXIT || t->wait_since <= before;
 		*slept &= passed && in_time;
 		*entered &= !polls || ((passed || t->seen >= epoch) && in_time &&
-			    (t->wait_call != CTP_IN_EXIT || passed));
+				       (t->wait_call != CTP_IN_EXIT || passed));
 	}
 }
 
@@ -225,7 +237,9 @@ static void decide_turns(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P5, HOLDS_TRUE, "every thread that runs coroutines slept after the close");
 	// An event that came since it suspended was taken by some thread; until
 	// that thread has slept again, the coroutine is woken and queued.
-	const struct ctp_fd *f = !s->through ? &s->cand->was : s->wait ? image_fd(s->image, s->wait->fd) : NULL;
+	const struct ctp_fd *f = !s->through ? &s->cand->was :
+				 s->wait     ? image_fd(s->image, s->wait->fd) :
+					       NULL;
 	o->queued = f && f->event_time > s->state->since &&
 		    !(o->items[PROOF_P4].holds == HOLDS_TRUE && o->items[PROOF_P5].holds == HOLDS_TRUE);
 }
@@ -234,8 +248,8 @@ static void decide_turns(struct obligations *o, const struct suspect *s)
 uint64_t obligations_end(const struct suspect *s)
 {
 	const struct ctp_ext *e = &s->image->ext;
-	const uint64_t all[] = { world_ns(s->world, e->exit_begun), world_ns(s->world, e->signal_taken),
-				 s->image->term_forwarded_ns };
+	const uint64_t all[] = {world_ns(s->world, e->exit_begun), world_ns(s->world, e->signal_taken),
+				s->image->term_forwarded_ns};
 	uint64_t first = 0;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i] && (!first || all[i] < first))
@@ -294,9 +308,10 @@ bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_stat
 	return (f->leads & CTP_ID_MASK) == c->id || (uint32_t)f->reg_data == (uint32_t)fd;
 }
 
-// Is it certain that it waits for the descriptor? It stands where events of it resumed it, and EAGAIN told it to
-// wait; or it registered it, and was told so or has nobody else to be woken by that. Who was told nothing may have
-// been served by what nobody saw (stdio, a raw system call), or have registered it for others, and stand in a pool.
+// Is it certain that it waits for the descriptor? It stands where events of it resumed it, and EAGAIN told it
+// to wait; or it registered it, and was told so or has nobody else to be woken by that. Who was told nothing
+// may have been served by what nobody saw (stdio, a raw system call), or have registered it for others, and
+// stand in a pool.
 static bool told_to_wait(const struct suspect *s)
 {
 	int32_t fd = s->through && s->wait ? s->wait->fd : s->cand->fd;
@@ -310,7 +325,8 @@ void obligations_quiet(struct obligations *o, bool told)
 {
 	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
 	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)
-		say(o, PROOF_P2, HOLDS_OPEN, "nothing told it to wait for the descriptor: it may stand in a pool");
+		say(o, PROOF_P2, HOLDS_OPEN,
+		    "nothing told it to wait for the descriptor: it may stand in a pool");
 }
 
 void obligations_reach(struct obligations *o, const struct suspect *s)
@@ -338,14 +354,15 @@ static enum verdict conclude(const struct obligations *o)
 	bool p6 = proof_closed(held);
 	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
-	    p[PROOF_P3].holds == HOLDS_FALSE ||
-	    (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
+	    p[PROOF_P3].holds == HOLDS_FALSE || (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
 		return VERDICT_NONE;
 	if (o->pooled && p[PROOF_P6A].holds != HOLDS_TRUE) // so do all pools that are idle
 		return VERDICT_NONE;
 	if (o->weak && !p6) // it may wait for something else: worth a look if all the rest is shown
 		return !ending && p[PROOF_P0].holds == HOLDS_TRUE && p[PROOF_P3].holds == HOLDS_TRUE &&
-		       p[PROOF_P4].holds == HOLDS_TRUE && p[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_SUSPECT : VERDICT_NONE;
+				       p[PROOF_P4].holds == HOLDS_TRUE && p[PROOF_P5].holds == HOLDS_TRUE ?
+			       VERDICT_SUSPECT :
+			       VERDICT_NONE;
 	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
 		return VERDICT_INCONCLUSIVE;
 	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
@@ -362,7 +379,7 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 		[PROOF_P6A] = "the memory was not scanned",
 		[PROOF_P6B] = "not looked at",
 	};
-	*o = (struct obligations){ 0 };
+	*o = (struct obligations){0};
 	for (unsigned i = 0; i < PROOFS; i++) {
 		const struct witness_item *w = s->witness ? &s->witness->items[i] : NULL;
 		say(o, i, w ? w->holds : HOLDS_OPEN, w && w->text ? w->text : unseen[i]);

@@ -7,11 +7,16 @@
 #include "trace/world.h"
 
 enum verdict {
-	VERDICT_NONE, VERDICT_INCONCLUSIVE, VERDICT_SUSPECT, VERDICT_LIKELY, VERDICT_PROVEN,
+	VERDICT_NONE,
+	VERDICT_INCONCLUSIVE,
+	VERDICT_SUSPECT,
+	VERDICT_LIKELY,
+	VERDICT_PROVEN,
 };
 // What may not be missing where a verdict says that nothing was missed (P0).
-#define OBLIGATIONS_GAPS (CTP_GAP_STATIONS | CTP_GAP_CANDS | CTP_GAP_FDS | CTP_GAP_THREADS | \
-			  CTP_GAP_URING | CTP_GAP_MEMORY | CTP_GAP_BLIND)
+#define OBLIGATIONS_GAPS \
+	(CTP_GAP_STATIONS | CTP_GAP_CANDS | CTP_GAP_FDS | CTP_GAP_THREADS | CTP_GAP_URING | CTP_GAP_MEMORY | \
+	 CTP_GAP_BLIND)
 extern const char *const verdict_words[]; // lower case, by verdict
 
 // What is judged. `wait` is NULL if its last slice left none, `witness` if nobody looked.
@@ -22,7 +27,7 @@ struct suspect {
 	const struct ctp_cand *cand;
 	const struct ctp_wait *wait;
 	const struct witness *witness;
-	int32_t fd;   // where none of these says it, and gen is not 0: what was learned to wake it
+	int32_t fd; // where none of these says it, and gen is not 0: what was learned to wake it
 	uint32_t gen;
 	bool through; // `cand` is the end of the epoll set through which it waits, not of what it waits for
 };
@@ -34,12 +39,12 @@ struct obligation {
 
 struct obligations {
 	struct obligation items[PROOFS];
-	const char *closure;  // "unreachable", "quiet" or NULL
+	const char *closure;   // "unreachable", "quiet" or NULL
 	const char *also_open; // a way that the tables know of, or NULL
-	bool queued;          // an event woke it, and its turn had not come at the last look
-	bool by_hand;         // the program has resumed such a waiter before
-	bool weak;            // it said EAGAIN; that the registration is its own is not known
-	bool pooled;          // it waits for whatever comes
+	bool queued;           // an event woke it, and its turn had not come at the last look
+	bool by_hand;          // the program has resumed such a waiter before
+	bool weak;             // it said EAGAIN; that the registration is its own is not known
+	bool pooled;           // it waits for whatever comes
 	enum verdict verdict;
 };
 
@@ -54,10 +59,11 @@ void obligations_suspended(struct obligations *o, const struct suspect *s);
 void obligations_reach(struct obligations *o, const struct suspect *s);
 uint64_t obligations_end(const struct suspect *s);
 
-// That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when there
-// is no work: by that alone it must be certain (`told`) for what it waits, else P2 is open.
+// That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when
+// there is no work: by that alone it must be certain (`told`) for what it waits, else P2 is open.
 void obligations_quiet(struct obligations *o, bool told);
-// Can nobody but the coroutine be meant by the registration of `fd`? Its data leads there, or names the descriptor only.
+// Can nobody but the coroutine be meant by the registration of `fd`? Its data leads there, or names the
+// descriptor only.
 bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c);
 
 // Of a coroutine whose descriptor is open (cand is NULL): by the witness alone. The verdict

@@ -9,7 +9,7 @@
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
 {
-	o->items[p] = (struct obligation){ holds, text };
+	o->items[p] = (struct obligation){holds, text};
 }
 
 // It suspended for this descriptor, as far as can be known. Partner: stuck_wait_firm in the engine.
@@ -20,8 +20,8 @@ static bool firm(const struct suspect *s)
 	if (!f || f->gen != (uint32_t)s->witness->gen || ctp_in_pool(c))
 		return false;
 	// Its event came, and led elsewhere, as far as the engine saw: the loop may have noted it.
-	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id &&
-		     s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
+	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id &&
+		     (f->leads & CTP_ID_MASK) != c->id && s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
 	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED) && !noted) ||
 	       (ctp_stands_there(f, c) && (s->wait || !ctp_declined(f, (int)s->witness->fd, c))) ||
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
@@ -34,7 +34,8 @@ static bool told_to_wait(const struct suspect *s)
 	const struct ctp_state *c = s->state;
 	int32_t fd = (int32_t)s->witness->fd;
 	const struct ctp_fd *f = fd < 0 ? NULL : image_fd(s->image, fd);
-	return (s->wait && (s->wait->how & CTP_WAIT_EAGAIN)) || (f && (ctp_stands_there(f, c) || obligations_names(f, fd, c)));
+	return (s->wait && (s->wait->how & CTP_WAIT_EAGAIN)) ||
+	       (f && (ctp_stands_there(f, c) || obligations_names(f, fd, c)));
 }
 
 static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
@@ -75,7 +76,7 @@ static enum verdict conclude(const struct obligations *o)
 void obligations_stuck(struct obligations *o, const struct suspect *s)
 {
 	static const char unseen[] = "not looked at";
-	*o = (struct obligations){ 0 };
+	*o = (struct obligations){0};
 	for (unsigned i = 0; i < PROOFS; i++) {
 		const struct witness_item *w = &s->witness->items[i];
 		say(o, i, w->holds, w->text ? w->text : unseen);

@@ -18,9 +18,9 @@ struct case_party {
 	uint32_t stack;   // where; 0 = not captured
 };
 
-struct case_event { // of the timeline
-	uint64_t ns;        // by the trace's clock
-	uint64_t id;        // entity; 0 = nobody's
+struct case_event {  // of the timeline
+	uint64_t ns; // by the trace's clock
+	uint64_t id; // entity; 0 = nobody's
 	const char *what;
 };
 #define CASE_EVENTS 6
@@ -29,23 +29,23 @@ struct case_event { // of the timeline
 // holds; the pass adds what it alone knows. Texts belong to the results (results_text).
 struct verdict_case {
 	const struct pass *pass;
-	struct suspect about;  // state is NULL where the station was recycled
+	struct suspect about; // state is NULL where the station was recycled
 	struct obligations proof;
-	uint64_t id;           // entity, a coroutine in all rules that speak of waits
-	uint32_t stack;        // where it waits, or did it
-	const char *label;     // before that stack: "waiting"
-	const char *doing;     // after the label, as "4.2 s in nanosleep"
+	uint64_t id;       // entity, a coroutine in all rules that speak of waits
+	uint32_t stack;    // where it waits, or did it
+	const char *label; // before that stack: "waiting"
+	const char *doing; // after the label, as "4.2 s in nanosleep"
 	struct case_party actor, opener;
-	int32_t fd;            // -1: it is about none
+	int32_t fd; // -1: it is about none
 	uint32_t gen;
 	unsigned fd_kind;
-	const char *fd_name;   // "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL
+	const char *fd_name; // "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL
 	struct case_event events[CASE_EVENTS];
 	unsigned nevents;
-	const char *claim;     // instead of the pass's
-	const char *message;   // what follows the claim in one sentence, or NULL
-	const char *refuted;   // instead of what the obligations say
-	const char *fix;       // instead of the pass's
+	const char *claim;   // instead of the pass's
+	const char *message; // what follows the claim in one sentence, or NULL
+	const char *refuted; // instead of what the obligations say
+	const char *fix;     // instead of the pass's
 };
 
 // What is merely so.
@@ -73,8 +73,8 @@ struct pass {
 	const char *explain;
 	bool is_fact; // reports facts, never findings
 	bool waits;   // of a coroutine that waits: it stands in one finding of these at most
-	bool idle;    // of one that waits for what may never come, as a circle: it is no healthy waiter either
-	bool unwell;  // of one that goes on, but whose wait is not as it should be: nor is that one
+	bool idle;   // of one that waits for what may never come, as a circle: it is no healthy waiter either
+	bool unwell; // of one that goes on, but whose wait is not as it should be: nor is that one
 	int (*run)(const struct pass *pass, const struct world *w, struct results *out);
 };
 
@@ -95,7 +95,8 @@ void results_deinit(struct results *f);
 
 // A coroutine and what it waits for: s->cand if that ended, else s->wait. The
 // obligations are the caller's to decide.
-void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s, struct results *f);
+void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct suspect *s,
+		  struct results *f);
 // Something that happened at an instant (spec/cTP.md, 2.6): complete tables and
 // the incident itself are its evidence. `did`: the label of the other party.
 void case_of_incident(struct verdict_case *c, const struct pass *pass, const struct world *w,

@@ -12,8 +12,12 @@
 
 int results_ran_again(struct results *f, uint64_t id)
 {
-	return results_fact(f, "INFO", 1, "coroutine %" PRIu64 " seemed lost beyond doubt, and ran again all the same: either a pointer to "
-			    "it was in disguise or outside the process, or this is a bug of ctp: please report it", id);
+	return results_fact(
+		f, "INFO", 1,
+		"coroutine %" PRIu64
+		" seemed lost beyond doubt, and ran again all the same: either a pointer to "
+		"it was in disguise or outside the process, or this is a bug of ctp: please report it",
+		id);
 }
 
 int results_add(struct results *f, const struct verdict_case *c)
@@ -33,7 +37,7 @@ int results_fact(struct results *f, const char *rule, uint64_t count, const char
 	int r = GROW(f->facts, f->nfacts, f->facts_capacity);
 	if (r)
 		return r;
-	struct fact fact = { .count = count };
+	struct fact fact = {.count = count};
 	snprintf(fact.rule, sizeof(fact.rule), "%s", rule);
 	va_list ap;
 	va_start(ap, format);
@@ -68,5 +72,5 @@ void results_deinit(struct results *f)
 		free(f->facts[i].message);
 	free(f->facts);
 	free(f->cases);
-	*f = (struct results){ 0 };
+	*f = (struct results){0};
 }

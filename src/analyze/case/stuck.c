@@ -14,7 +14,8 @@ static const struct ctp_wait *wait_of(const struct ctp_state *state, const struc
 	return NULL;
 }
 
-static int consider(const struct pass *pass, const struct suspect *s, const struct stuck_terms *terms, struct results *out)
+static int consider(const struct pass *pass, const struct suspect *s, const struct stuck_terms *terms,
+		    struct results *out)
 {
 	struct obligations proof;
 	struct verdict_case c;
@@ -31,7 +32,8 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	return results_add(out, &c);
 }
 
-int stuck_run(const struct pass *pass, const struct world *w, struct results *out, const struct stuck_terms *terms)
+int stuck_run(const struct pass *pass, const struct world *w, struct results *out,
+	      const struct stuck_terms *terms)
 {
 	unsigned rule = rules_number(pass->rule);
 	int r = 0;
@@ -41,11 +43,15 @@ int stuck_run(const struct pass *pass, const struct world *w, struct results *ou
 			continue;
 		for (size_t i = 0; !r && i < m->witness.n; i++) {
 			const struct witness *seen = &m->witness.items[i];
-			const struct ctp_state *state = seen->rule == rule ? image_entity(m, seen->coroutine) : NULL;
+			const struct ctp_state *state =
+				seen->rule == rule ? image_entity(m, seen->coroutine) : NULL;
 			if (!state || !image_suspended(m, state) || seen->fd > INT32_MAX)
 				continue;
-			struct suspect s = { .world = w, .image = m, .state = state, .wait = wait_of(state, seen),
-					     .witness = seen };
+			struct suspect s = {.world = w,
+					    .image = m,
+					    .state = state,
+					    .wait = wait_of(state, seen),
+					    .witness = seen};
 			r = consider(pass, &s, terms, out);
 		}
 	}

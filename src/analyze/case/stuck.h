@@ -15,8 +15,10 @@ struct stuck_terms {
 	void (*describe)(struct verdict_case *c, const struct ctp_fd *fd, struct results *out);
 };
 
-int stuck_run(const struct pass *pass, const struct world *w, struct results *out, const struct stuck_terms *terms);
-// What most conclude: PROVEN when quiet and sure, LIKELY when every thread has slept and `likely`, nothing when weak.
+int stuck_run(const struct pass *pass, const struct world *w, struct results *out,
+	      const struct stuck_terms *terms);
+// What most conclude: PROVEN when quiet and sure, LIKELY when every thread has slept and `likely`, nothing
+// when weak.
 enum verdict stuck_conclude(const struct obligations *o, bool likely);
 // All of P1, P2 hold, and of P0 to P4: nothing but P6 is left to be shown.
 bool stuck_sure(const struct obligations *o);

@@ -17,7 +17,8 @@
 
 enum { FRAMES_TOLD = 5 };
 
-const char *const diff_times[PROFILE_COUNT] = { [PROFILE_SUSPENDED] = "wait", [PROFILE_RUNNING] = "slice", [PROFILE_LATENCY] = "latency" };
+const char *const diff_times[PROFILE_COUNT] =
+	{[PROFILE_SUSPENDED] = "wait", [PROFILE_RUNNING] = "slice", [PROFILE_LATENCY] = "latency"};
 
 static uint64_t fnv(uint64_t h, const char *s)
 {
@@ -43,7 +44,7 @@ static int add_findings(struct diff *d, int side)
 				e = idmap_set(&d->by_finding, key, at);
 			if (e)
 				return e;
-			d->findings[d->nfindings++] = (struct diff_finding){ .fingerprint = f->fingerprint };
+			d->findings[d->nfindings++] = (struct diff_finding){.fingerprint = f->fingerprint};
 		}
 		struct diff_finding *to = &d->findings[at];
 		f->known = side == DIFF_NEW && to->of[DIFF_OLD];
@@ -56,8 +57,11 @@ static int add_findings(struct diff *d, int side)
 
 const char *diff_word(const struct diff_finding *f)
 {
-	return !f->of[DIFF_OLD] ? "new" : !f->of[DIFF_NEW] ? "vanished" : f->n[DIFF_NEW] > f->n[DIFF_OLD] ? "grown" :
-	       f->n[DIFF_NEW] < f->n[DIFF_OLD] ? "shrunk" : "same";
+	return !f->of[DIFF_OLD]                ? "new" :
+	       !f->of[DIFF_NEW]                ? "vanished" :
+	       f->n[DIFF_NEW] > f->n[DIFF_OLD] ? "grown" :
+	       f->n[DIFF_NEW] < f->n[DIFF_OLD] ? "shrunk" :
+						 "same";
 }
 
 // --------------------------------------------------------------------- sites
@@ -72,9 +76,11 @@ static void name_places(const struct frames *f, char *buf, size_t bytes)
 			const struct symbols_frame *e = f->items[i];
 			if (own && frames_is_library(e))
 				continue;
-			at += (size_t)snprintf(buf + at, bytes - at, "%s%s", told++ ? " <- " : "", frames_name(e, name, sizeof(name)));
+			at += (size_t)snprintf(buf + at, bytes - at, "%s%s", told++ ? " <- " : "",
+					       frames_name(e, name, sizeof(name)));
 			if (e->file && at < bytes)
-				at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
+				at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file),
+						       e->line);
 		}
 	text_clean(buf);
 }
@@ -85,19 +91,21 @@ static uint64_t key_of(const struct frames *f)
 	char offset[300];
 	for (size_t i = 0; i < f->n; i++) {
 		const struct symbols_frame *e = f->items[i];
-		snprintf(offset, sizeof(offset), "%s+0x%" PRIx64, e->module ? file_base(e->module) : "?", e->module ? e->offset : 0);
+		snprintf(offset, sizeof(offset), "%s+0x%" PRIx64, e->module ? file_base(e->module) : "?",
+			 e->module ? e->offset : 0);
 		key = fnv(key, e->symbol ? e->symbol : offset);
 	}
 	return key;
 }
 
 // The site of a stack, made if need be; NULL: it was not captured, or *e. `memo`: by image and stack.
-static struct diff_site *site_of(struct diff *d, int side, const struct image *m, uint32_t stack, struct idmap *memo, int *e)
+static struct diff_site *site_of(struct diff *d, int side, const struct image *m, uint32_t stack,
+				 struct idmap *memo, int *e)
 {
 	struct report *r = &d->sides[side].report;
 	uint64_t key = (uint64_t)(m - r->world->images) << 32 | stack;
 	uint32_t at = stack ? idmap_get(memo, key) : IDMAP_NONE;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	char where[600];
 	if (at != IDMAP_NONE || !stack)
 		return stack ? &d->sites[at] : NULL;
@@ -113,7 +121,7 @@ static struct diff_site *site_of(struct diff *d, int side, const struct image *m
 		if (!*e)
 			*e = idmap_set(&d->by_site, names, at);
 		if (!*e)
-			d->sites[d->nsites++] = (struct diff_site){ .key = names, .where = strdup(where) };
+			d->sites[d->nsites++] = (struct diff_site){.key = names, .where = strdup(where)};
 		if (!*e && !d->sites[at].where)
 			*e = -ENOMEM;
 	}
@@ -160,7 +168,7 @@ static int add_times(struct diff *d, int side, struct idmap *memo)
 static int add_side(struct diff *d, int side, const struct report_settings *settings)
 {
 	struct diff_side *s = &d->sides[side];
-	struct idmap memo = { 0 };
+	struct idmap memo = {0};
 	const char *at;
 	int e = report_make(&s->report, s->world, settings);
 	if (!e)
@@ -169,9 +177,13 @@ static int add_side(struct diff *d, int side, const struct report_settings *sett
 		e = profile_make(&s->profile, s->world, settings->symfs, false);
 		s->has_times = !e;
 	}
-	s->lacks = s->world->form == WORLD_LINES ? "JSON lines: no stacks and no descriptors, so only counts are compared" :
-		   s->world->form == WORLD_CORE ? "a core file: no history, so no times are compared" :
-		   !s->world->has_last_tables ? "without its last tables: no findings, and nobody is known to be suspended" : NULL;
+	s->lacks = s->world->form == WORLD_LINES ?
+			   "JSON lines: no stacks and no descriptors, so only counts are compared" :
+		   s->world->form == WORLD_CORE ?
+			   "a core file: no history, so no times are compared" :
+		   !s->world->has_last_tables ?
+			   "without its last tables: no findings, and nobody is known to be suspended" :
+			   NULL;
 	if (!e)
 		e = add_findings(d, side);
 	if (!e)
@@ -184,7 +196,7 @@ static int add_side(struct diff *d, int side, const struct report_settings *sett
 
 static int by_word(const void *a, const void *b)
 {
-	static const char *const order[] = { "new", "grown", "vanished", "shrunk", "same" };
+	static const char *const order[] = {"new", "grown", "vanished", "shrunk", "same"};
 	const struct diff_finding *x = a, *y = b;
 	unsigned i = 0, k = 0;
 	while (strcmp(diff_word(x), order[i]))
@@ -193,17 +205,19 @@ static int by_word(const void *a, const void *b)
 		k++;
 	if (i != k)
 		return i < k ? -1 : 1;
-	const struct finding *f = x->of[DIFF_NEW] ? x->of[DIFF_NEW] : x->of[DIFF_OLD], *g = y->of[DIFF_NEW] ? y->of[DIFF_NEW] : y->of[DIFF_OLD];
+	const struct finding *f = x->of[DIFF_NEW] ? x->of[DIFF_NEW] : x->of[DIFF_OLD],
+			     *g = y->of[DIFF_NEW] ? y->of[DIFF_NEW] : y->of[DIFF_OLD];
 	if (f->verdict != g->verdict)
 		return f->verdict > g->verdict ? -1 : 1;
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
-int diff_make(struct diff *d, const struct world *old, const struct world *now, const struct report_settings *settings, int *at)
+int diff_make(struct diff *d, const struct world *old, const struct world *now,
+	      const struct report_settings *settings, int *at)
 {
 	struct report_settings s = *settings;
 	int e = 0;
-	*d = (struct diff){ .sides = { { .world = old }, { .world = now } } };
+	*d = (struct diff){.sides = {{.world = old}, {.world = now}}};
 	s.baseline = NULL;
 	for (*at = DIFF_OLD; !e && *at < DIFF_SIDES; ++*at)
 		e = add_side(d, *at, &s);
@@ -228,7 +242,7 @@ void diff_deinit(struct diff *d)
 		if (d->sides[i].report.world)
 			report_deinit(&d->sides[i].report);
 	}
-	*d = (struct diff){ 0 };
+	*d = (struct diff){0};
 }
 
 // -------------------------------------------------------------------- shifts
@@ -238,7 +252,10 @@ static int by_size(const void *a, const void *b)
 	const struct diff_shift *x = a, *y = b;
 	double p = fabs(log(x->ratio)), q = fabs(log(y->ratio));
 	if (x->weight != y->weight)
-		return x->weight == PROFILE_RUNNING || (x->weight == PROFILE_LATENCY && y->weight == PROFILE_SUSPENDED) ? -1 : 1;
+		return x->weight == PROFILE_RUNNING ||
+				       (x->weight == PROFILE_LATENCY && y->weight == PROFILE_SUSPENDED) ?
+			     -1 :
+			     1;
 	if (p != q)
 		return p > q ? -1 : 1;
 	return strcmp(x->site->where, y->site->where);
@@ -253,7 +270,7 @@ int diff_shifts(const struct diff *d, struct diff_shift **out, size_t *n, size_t
 	for (size_t i = 0; i < d->nsites && d->sides[DIFF_OLD].has_times && d->sides[DIFF_NEW].has_times; i++)
 		for (unsigned k = 0; k < PROFILE_COUNT; k++) {
 			const struct profile_histogram *h = d->sites[i].times[k];
-			struct diff_shift s = { .site = &d->sites[i], .weight = k };
+			struct diff_shift s = {.site = &d->sites[i], .weight = k};
 			if (!h[DIFF_OLD].n && !h[DIFF_NEW].n)
 				continue;
 			s.change = diff_stats_compare(&h[DIFF_OLD], &h[DIFF_NEW], &s.ratio);

@@ -14,7 +14,7 @@ struct diff_side {
 	const struct world *world;
 	struct report report;
 	struct profile profile;
-	bool has_times;   // its history was read
+	bool has_times;    // its history was read
 	const char *lacks; // what it cannot be asked, in words; NULL: nothing
 };
 
@@ -28,7 +28,7 @@ struct diff_finding {
 // A place in the program, by the names of its functions: the same in another build.
 struct diff_site {
 	uint64_t key;
-	char *where; // "wait_readable server.c:64 <- serve <- conn_main"
+	char *where;                  // "wait_readable server.c:64 <- serve <- conn_main"
 	size_t suspended[DIFF_SIDES]; // at the end
 	struct profile_histogram times[PROFILE_COUNT][DIFF_SIDES];
 };
@@ -43,7 +43,8 @@ struct diff {
 };
 
 // Reads both; findings of NEW that OLD has as well are marked known. 0 or -errno, *at: which of them.
-int diff_make(struct diff *d, const struct world *old, const struct world *now, const struct report_settings *settings, int *at);
+int diff_make(struct diff *d, const struct world *old, const struct world *now,
+	      const struct report_settings *settings, int *at);
 void diff_deinit(struct diff *d);
 
 // One difference in time, the largest first.
@@ -55,7 +56,7 @@ struct diff_shift {
 };
 // All that differ; *few: how many were not compared, as a side has too few. 0 or -ENOMEM.
 int diff_shifts(const struct diff *d, struct diff_shift **out, size_t *n, size_t *few);
-extern const char *const diff_times[PROFILE_COUNT]; // "wait", "slice", "latency"
+extern const char *const diff_times[PROFILE_COUNT];  // "wait", "slice", "latency"
 const char *diff_word(const struct diff_finding *f); // "new", "vanished", "grown", "shrunk", "same"
 
 int diff_text(FILE *to, const struct diff *d, bool color); // 0 or -errno

@@ -21,7 +21,8 @@ static double lower(unsigned bucket)
 static double upper(const struct profile_histogram *h, unsigned bucket)
 {
 	double most = (double)h->most, end = ldexp(1, (int)bucket + 1);
-	return end < most || bucket + 1 < PROFILE_BUCKETS ? fmin(end, most > lower(bucket) ? most : end) : most;
+	return end < most || bucket + 1 < PROFILE_BUCKETS ? fmin(end, most > lower(bucket) ? most : end) :
+							    most;
 }
 
 double diff_stats_quantile(const struct profile_histogram *h, double part)
@@ -30,8 +31,10 @@ double diff_stats_quantile(const struct profile_histogram *h, double part)
 	for (unsigned i = 0; i < PROFILE_BUCKETS; i++) {
 		double here = (double)h->buckets[i];
 		if (here > 0 && seen + here >= want) {
-			double lo = fmax(lower(i), (double)h->least), hi = upper(h, i), at = (want - seen) / here;
-			return lo < 1 ? at * hi : lo * pow(hi / lo, at); // evenly, as buckets are: by the logarithm
+			double lo = fmax(lower(i), (double)h->least), hi = upper(h, i),
+			       at = (want - seen) / here;
+			return lo < 1 ? at * hi :
+					lo * pow(hi / lo, at); // evenly, as buckets are: by the logarithm
 		}
 		seen += here;
 	}
@@ -87,20 +90,24 @@ static double further(double a, double b)
 	return fabs(log(a)) >= fabs(log(b)) ? a : b;
 }
 
-enum diff_change diff_stats_compare(const struct profile_histogram *old, const struct profile_histogram *now, double *ratio)
+enum diff_change diff_stats_compare(const struct profile_histogram *old, const struct profile_histogram *now,
+				    double *ratio)
 {
 	*ratio = 1;
 	if (old->n < DIFF_LEAST || now->n < DIFF_LEAST)
 		return DIFF_FEW;
-	double medians = ratio_of(diff_stats_quantile(old, 0.5), diff_stats_quantile(now, 0.5)), means = ratio_of(diff_stats_mean(old), diff_stats_mean(now));
+	double medians = ratio_of(diff_stats_quantile(old, 0.5), diff_stats_quantile(now, 0.5)),
+	       means = ratio_of(diff_stats_mean(old), diff_stats_mean(now));
 	double tails = ratio_of(diff_stats_quantile(old, 0.99), diff_stats_quantile(now, 0.99)), by = 1;
 	bool apart = distance(old, now) > CHANCE_DISTANCE;
-	bool means_apart = fabs(diff_stats_mean(old) - diff_stats_mean(now)) > CHANCE_MEANS * sqrt(variance(old) + variance(now));
+	bool means_apart = fabs(diff_stats_mean(old) - diff_stats_mean(now)) >
+			   CHANCE_MEANS * sqrt(variance(old) + variance(now));
 	if (apart && fabs(log(medians)) >= log(MUCH))
 		by = medians;
 	if (means_apart && fabs(log(means)) >= log(MUCH))
 		by = further(by, means);
-	if (apart && old->n >= DIFF_LEAST_P99 && now->n >= DIFF_LEAST_P99 && fabs(log(tails)) >= log(MUCH_P99))
+	if (apart && old->n >= DIFF_LEAST_P99 && now->n >= DIFF_LEAST_P99 &&
+	    fabs(log(tails)) >= log(MUCH_P99))
 		by = further(by, tails);
 	*ratio = by;
 	return by > 1 ? DIFF_SLOWER : by < 1 ? DIFF_FASTER : DIFF_SAME;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How a process died by a signal: which coroutine ran, where, and what the CPU or the sender gave as the reason.
+// How a process died by a signal: which coroutine ran, where, and what the CPU or the sender gave as the
+// reason.
 #include "analyze/format/crash.h"
 
 #include <inttypes.h>
@@ -34,7 +35,7 @@ void crash_text(FILE *to, const struct report *r)
 	for (size_t i = 0; i < r->world->nimages; i++) {
 		const struct image *m = &r->world->images[i];
 		const struct ctp_crash *c = image_crash(m);
-		struct frames f = { 0 };
+		struct frames f = {0};
 		char sig[24], who[256], span[32], at[32] = "", thread[32] = "";
 		if (!c)
 			continue;
@@ -45,7 +46,8 @@ void crash_text(FILE *to, const struct report *r)
 			snprintf(at, sizeof(at), " at 0x%" PRIx64, c->addr);
 		if (!on_its_own(m, c))
 			snprintf(thread, sizeof(thread), ", thread %u", c->tid);
-		fprintf(to, "crash    %s%s in %s%s, after %s\n", words_signal(c->signal, sig, sizeof(sig)), at, who, thread, span);
+		fprintf(to, "crash    %s%s in %s%s, after %s\n", words_signal(c->signal, sig, sizeof(sig)),
+			at, who, thread, span);
 		if (!frames_read(&f, r->symbols[i], m, c->stack))
 			format_text_stack(to, r->symbols[i], &f);
 		frames_deinit(&f);
@@ -59,18 +61,20 @@ json_t *crash_json(const struct report *r)
 	for (size_t i = 0; i < r->world->nimages; i++) {
 		const struct image *m = &r->world->images[i];
 		const struct ctp_crash *c = image_crash(m);
-		struct frames f = { 0 };
+		struct frames f = {0};
 		char sig[24], addr[24];
 		if (!c)
 			continue;
 		frames_read(&f, r->symbols[i], m, c->stack);
 		snprintf(addr, sizeof(addr), "0x%" PRIx64, c->addr);
-		json_array_append_new(a, json_pack(
-			"{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "pid", json_count(m->pid),
-			"signal", words_signal(c->signal, sig, sizeof(sig)), "code", c->code,
-			"address", c->code > 0 ? json_string(addr) : json_null(), "tid", json_count(c->tid),
-			"coroutine", c->who ? json_count(c->who) : json_null(),
-			"t_ns", c->time ? json_count(after_ns(r, c)) : json_null(), "stack", frames_json(&f)));
+		json_array_append_new(
+			a,
+			json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "pid", json_count(m->pid),
+				  "signal", words_signal(c->signal, sig, sizeof(sig)), "code", c->code,
+				  "address", c->code > 0 ? json_string(addr) : json_null(), "tid",
+				  json_count(c->tid), "coroutine", c->who ? json_count(c->who) : json_null(),
+				  "t_ns", c->time ? json_count(after_ns(r, c)) : json_null(), "stack",
+				  frames_json(&f)));
 		frames_deinit(&f);
 	}
 	return a;

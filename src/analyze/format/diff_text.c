@@ -18,7 +18,7 @@
 
 static void put(FILE *to, const char *label, const char *text)
 {
-	struct text_wrap w = { to, INDENT, INDENT, COLUMNS };
+	struct text_wrap w = {to, INDENT, INDENT, COLUMNS};
 	fprintf(to, "%-*s", INDENT, label);
 	text_words(&w, text);
 	fputc('\n', to);
@@ -27,7 +27,7 @@ static void put(FILE *to, const char *label, const char *text)
 // Figures: a line ends behind a comma, a semicolon or a colon, and not within a value.
 static void put_figures(FILE *to, const char *label, const char *text)
 {
-	struct text_wrap w = { to, INDENT, INDENT, COLUMNS };
+	struct text_wrap w = {to, INDENT, INDENT, COLUMNS};
 	fprintf(to, "%-*s", INDENT, label);
 	for (size_t n; *text; text += n + strspn(text + n, " ")) {
 		char piece[1400];
@@ -55,10 +55,11 @@ static void put_side(FILE *to, const struct diff *d, int side)
 	const struct world *w = d->sides[side].world;
 	char span[32], text[1200];
 	text_duration(span, sizeof(span), w->duration_ns);
-	snprintf(text, sizeof(text), "%.600s: %s, %" PRIu64 " coroutines, %" PRIu64 " of them suspended, %" PRIu64
-		 " switches (%.0f/s), %" PRIu64 " records lost%s%s", w->path, span, w->coroutines, w->counts.suspended,
-		 w->counts.switches, per_second(w), w->lost, d->sides[side].lacks ? "; " : "",
-		 d->sides[side].lacks ? d->sides[side].lacks : "");
+	snprintf(text, sizeof(text),
+		 "%.600s: %s, %" PRIu64 " coroutines, %" PRIu64 " of them suspended, %" PRIu64
+		 " switches (%.0f/s), %" PRIu64 " records lost%s%s",
+		 w->path, span, w->coroutines, w->counts.suspended, w->counts.switches, per_second(w),
+		 w->lost, d->sides[side].lacks ? "; " : "", d->sides[side].lacks ? d->sides[side].lacks : "");
 	put_figures(to, side == DIFF_OLD ? "old" : "new", text);
 }
 
@@ -73,17 +74,20 @@ static void put_finding(FILE *to, const struct diff *d, const struct diff_findin
 	describe_message(&d->sides[side].report, of, message, sizeof(message));
 	if (was && was->verdict != of->verdict)
 		snprintf(was_verdict, sizeof(was_verdict), " (was %s)", verdict_words[was->verdict]);
-	snprintf(text, sizeof(text), "%s%s%s %s %s [%s]%s %zu -> %zu coroutines: %s", color && side && !was ? "\033[1;31m" : "", word,
-		 color && side && !was ? "\033[0m" : "", of->pass->rule, of->pass->title, verdict_words[of->verdict], was_verdict,
-		 f->n[DIFF_OLD], f->n[DIFF_NEW], message);
+	snprintf(text, sizeof(text), "%s%s%s %s %s [%s]%s %zu -> %zu coroutines: %s",
+		 color && side && !was ? "\033[1;31m" : "", word, color && side && !was ? "\033[0m" : "",
+		 of->pass->rule, of->pass->title, verdict_words[of->verdict], was_verdict, f->n[DIFF_OLD],
+		 f->n[DIFF_NEW], message);
 	put(to, "finding", text);
 }
 
 static int by_change(const void *a, const void *b)
 {
 	const struct diff_site *const *x = a, *const *y = b;
-	size_t p = (*x)->suspended[0] > (*x)->suspended[1] ? (*x)->suspended[0] - (*x)->suspended[1] : (*x)->suspended[1] - (*x)->suspended[0];
-	size_t q = (*y)->suspended[0] > (*y)->suspended[1] ? (*y)->suspended[0] - (*y)->suspended[1] : (*y)->suspended[1] - (*y)->suspended[0];
+	size_t p = (*x)->suspended[0] > (*x)->suspended[1] ? (*x)->suspended[0] - (*x)->suspended[1] :
+							     (*x)->suspended[1] - (*x)->suspended[0];
+	size_t q = (*y)->suspended[0] > (*y)->suspended[1] ? (*y)->suspended[0] - (*y)->suspended[1] :
+							     (*y)->suspended[1] - (*y)->suspended[0];
 	return p != q ? (p > q ? -1 : 1) : strcmp((*x)->where, (*y)->where);
 }
 
@@ -106,8 +110,11 @@ static int put_suspended(FILE *to, const struct diff *d)
 	for (size_t i = 0; i < n && i < SITES_SHOWN; i++) {
 		char text[800];
 		const size_t *s = v[i]->suspended;
-		snprintf(text, sizeof(text), "%zu -> %zu%s at %s", s[DIFF_OLD], s[DIFF_NEW], !s[DIFF_OLD] ? " (new)" :
-			 !s[DIFF_NEW] ? " (vanished)" : "", v[i]->where);
+		snprintf(text, sizeof(text), "%zu -> %zu%s at %s", s[DIFF_OLD], s[DIFF_NEW],
+			 !s[DIFF_OLD] ? " (new)" :
+			 !s[DIFF_NEW] ? " (vanished)" :
+					"",
+			 v[i]->where);
 		put(to, i ? "" : "waiting", text);
 	}
 	if (n > SITES_SHOWN)
@@ -124,8 +131,8 @@ static void put_times(char *buf, size_t bytes, const struct profile_histogram *h
 		text_duration(mean[i], sizeof(mean[i]), (uint64_t)diff_stats_mean(&h[i]));
 		text_duration(tail[i], sizeof(tail[i]), (uint64_t)diff_stats_quantile(&h[i], 0.99));
 	}
-	snprintf(buf, bytes, "median %s -> %s, mean %s -> %s, p99 %s -> %s, n %" PRIu64 " -> %" PRIu64, median[0], median[1], mean[0],
-		 mean[1], tail[0], tail[1], h[0].n, h[1].n);
+	snprintf(buf, bytes, "median %s -> %s, mean %s -> %s, p99 %s -> %s, n %" PRIu64 " -> %" PRIu64,
+		 median[0], median[1], mean[0], mean[1], tail[0], tail[1], h[0].n, h[1].n);
 }
 
 static void put_shift(FILE *to, const struct diff_shift *s)
@@ -141,7 +148,8 @@ static void put_shift(FILE *to, const struct diff_shift *s)
 static void put_all(FILE *to, const struct diff *d)
 {
 	for (unsigned k = 0; k < PROFILE_COUNT; k++) {
-		struct profile_histogram h[DIFF_SIDES] = { d->sides[DIFF_OLD].profile.all[k], d->sides[DIFF_NEW].profile.all[k] };
+		struct profile_histogram h[DIFF_SIDES] = {d->sides[DIFF_OLD].profile.all[k],
+							  d->sides[DIFF_NEW].profile.all[k]};
 		char times[400], text[440];
 		if (!h[DIFF_OLD].n || !h[DIFF_NEW].n)
 			continue;
@@ -177,12 +185,13 @@ int diff_text(FILE *to, const struct diff *d, bool color)
 		char text[400];
 		int used = snprintf(text, sizeof(text), DIFF_RULE);
 		if (few)
-			snprintf(text + used, sizeof(text) - (size_t)used, "; %zu comparison%s left out, with fewer than %d samples on a side",
-				 few, plural(few), DIFF_LEAST);
+			snprintf(text + used, sizeof(text) - (size_t)used,
+				 "; %zu comparison%s left out, with fewer than %d samples on a side", few,
+				 plural(few), DIFF_LEAST);
 		put(to, "times", text);
 	}
-	fprintf(to, "%zu new finding%s, %zu vanished, %zu place%s slower, %zu faster\n", fresh, plural(fresh), gone, slower,
-		plural(slower), n - slower);
+	fprintf(to, "%zu new finding%s, %zu vanished, %zu place%s slower, %zu faster\n", fresh, plural(fresh),
+		gone, slower, plural(slower), n - slower);
 	free(v);
 	return e;
 }

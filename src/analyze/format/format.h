@@ -11,9 +11,9 @@
 struct format_settings {
 	bool color;
 	const char *symfs;
-	bool full; // tell all findings in full
+	bool full;       // tell all findings in full
 	unsigned weight; // of a profile (enum profile_weight)
-	char *note; // FORMAT_NOTE bytes for what is to be said on stderr once it is written; "" at first
+	char *note;      // FORMAT_NOTE bytes for what is to be said on stderr once it is written; "" at first
 };
 #define FORMAT_NOTE 256
 
@@ -21,11 +21,11 @@ struct format_settings {
 #define FORMAT_WHOLE 20
 
 enum format_is {
-	FORMAT_REPORT = 1, // has findings; else it is made of the world alone
+	FORMAT_REPORT = 1,   // has findings; else it is made of the world alone
 	FORMAT_DOCUMENT = 2, // for a program to show: not for a terminal
-	FORMAT_PEOPLE = 4, // names and source lines out of the target stand in it as they are
-	FORMAT_GROUPS = 8, // --group-by changes it
-	FORMAT_FULL = 16, // it can tell all findings in full, or always does
+	FORMAT_PEOPLE = 4,   // names and source lines out of the target stand in it as they are
+	FORMAT_GROUPS = 8,   // --group-by changes it
+	FORMAT_FULL = 16,    // it can tell all findings in full, or always does
 	FORMAT_PROFILE = 32,
 };
 

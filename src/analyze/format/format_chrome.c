@@ -21,8 +21,8 @@ struct out {
 	FILE *to;
 	const struct report *report;
 	struct tracks t;
-	uint64_t left_out; // switches: the oldest
-	uint64_t first_flow; // of those that are not left out
+	uint64_t left_out;       // switches: the oldest
+	uint64_t first_flow;     // of those that are not left out
 	struct idmap pids, tids; // that were named
 	bool any;
 	int error;
@@ -57,8 +57,9 @@ static double microseconds(uint64_t ns)
 	return strtod(text, NULL);
 }
 
-// What lies between the two as viewers have them, in doubles: so each comes, whatever it adds, to the very number with
-// which the next slice begins. They take what ends a fraction later for a slice around the next one.
+// What lies between the two as viewers have them, in doubles: so each comes, whatever it adds, to the very
+// number with which the next slice begins. They take what ends a fraction later for a slice around the next
+// one.
 static void put_duration(FILE *to, uint64_t since, uint64_t ns)
 {
 	double between = microseconds(ns) - microseconds(since);
@@ -73,7 +74,8 @@ static uint64_t tid_of(const struct tracks_thread *th)
 	return th->tid + (th->stations ? PROBES_TIDS : 0);
 }
 
-static void begin(struct out *o, char phase, const char *category, const char *name, uint64_t pid, uint64_t tid, uint64_t ns)
+static void begin(struct out *o, char phase, const char *category, const char *name, uint64_t pid,
+		  uint64_t tid, uint64_t ns)
 {
 	fprintf(o->to, "%s{\"ph\":\"%c\",\"name\":", o->any ? ",\n" : "\n", phase);
 	put_string(o->to, name);
@@ -113,7 +115,7 @@ static void end(const struct args *a)
 
 static void name_of(struct out *o, const char *what, uint64_t pid, uint64_t tid, const char *name)
 {
-	struct args a = { o, false };
+	struct args a = {o, false};
 	begin(o, 'M', "__metadata", what, pid, tid, 0);
 	arg(&a, "name", name);
 	end(&a);
@@ -137,7 +139,8 @@ static void meet(struct out *o, const struct tracks_thread *th)
 	if (idmap_set(&o->tids, th->row, 0))
 		o->error = -ENOMEM;
 	meet_process(o, th->pid);
-	snprintf(name, sizeof(name), "%s %" PRIu64, tracks_thread_name(o->report->world, th, of, sizeof(of)), th->tid);
+	snprintf(name, sizeof(name), "%s %" PRIu64, tracks_thread_name(o->report->world, th, of, sizeof(of)),
+		 th->tid);
 	name_of(o, "thread_name", th->pid, tid_of(th), name);
 }
 
@@ -150,23 +153,26 @@ static bool is_left_out(const struct out *o)
 
 static const char *end_word(enum tracks_end how)
 {
-	return how == TRACKS_CUT ? "records were lost after this" : how == TRACKS_STILL ? "still, at the end of the trace" : NULL;
+	return how == TRACKS_CUT   ? "records were lost after this" :
+	       how == TRACKS_STILL ? "still, at the end of the trace" :
+				     NULL;
 }
 
 static void flow(struct out *o, char phase, uint64_t id, const struct tracks_thread *th, uint64_t ns)
 {
 	begin(o, phase, "wake", "wake", th->pid, tid_of(th), ns);
 	fprintf(o->to, ",\"id\":\"%" PRIu64 "\"%s", id, phase == 'f' ? ",\"bp\":\"e\"" : "");
-	end(&(struct args){ o, false });
+	end(&(struct args){o, false});
 }
 
 static void ran(struct out *o, const struct tracks_slice *s)
 {
-	struct args a = { o, false };
+	struct args a = {o, false};
 	char name[TRACKS_NAME], id[32];
 	bool coroutine = s->what == TRACKS_RUNS && s->thread->native != s->id;
 	meet(o, s->thread);
-	begin(o, 'X', coroutine ? "coroutine" : "thread", tracks_name(s, name, sizeof(name)), s->thread->pid, tid_of(s->thread), s->since_ns);
+	begin(o, 'X', coroutine ? "coroutine" : "thread", tracks_name(s, name, sizeof(name)), s->thread->pid,
+	      tid_of(s->thread), s->since_ns);
 	put_duration(o->to, s->since_ns, s->ns);
 	snprintf(id, sizeof(id), "%" PRIu64, s->id);
 	arg(&a, "coroutine", coroutine ? id : NULL);
@@ -192,12 +198,12 @@ static void live(struct out *o, char phase, struct tracks_coroutine *c, uint64_t
 	meet_process(o, c->pid);
 	c->shown = phase == 'b';
 	async(o, phase, tracks_who(c, name, sizeof(name)), c, ns);
-	end(&(struct args){ o, false });
+	end(&(struct args){o, false});
 }
 
 static void was(struct out *o, const struct tracks_slice *s)
 {
-	struct args a = { o, false };
+	struct args a = {o, false};
 	char name[TRACKS_NAME];
 	bool suspended = s->what == TRACKS_SUSPENDED;
 	tracks_name(s, name, sizeof(name));
@@ -208,14 +214,12 @@ static void was(struct out *o, const struct tracks_slice *s)
 	arg(&a, "how", end_word(s->how));
 	end(&a);
 	async(o, 'e', name, s->coroutine, s->ns);
-	end(&(struct args){ o, false });
+	end(&(struct args){o, false});
 	if (!s->thread && (s->how == TRACKS_STILL || s->what == TRACKS_LOST))
 		live(o, 'e', s->coroutine, s->ns);
 }
 
-static void begins(void *arg, const struct tracks_slice *s)
-{
-}
+static void begins(void *arg, const struct tracks_slice *s) {}
 
 static void ends(void *arg, const struct tracks_slice *s)
 {
@@ -232,7 +236,7 @@ static void ends(void *arg, const struct tracks_slice *s)
 
 static void instant(struct out *o, const struct tracks_mark *m, const char *name, const char *who)
 {
-	struct args a = { o, false };
+	struct args a = {o, false};
 	meet(o, m->thread);
 	begin(o, 'I', "mark", name, m->thread->pid, tid_of(m->thread), m->ns);
 	fputs(",\"s\":\"t\"", o->to);
@@ -246,14 +250,17 @@ static void instant(struct out *o, const struct tracks_mark *m, const char *name
 static void mark(void *arg_, const struct tracks_mark *m)
 {
 	struct out *o = arg_;
-	struct args a = { o, false };
+	struct args a = {o, false};
 	char who[TRACKS_NAME];
 	if (is_left_out(o)) {
 		o->first_flow = m->flow ? m->flow : o->first_flow;
 		return;
 	}
 	if (m->kind != TRACKS_DONE) {
-		instant(o, m, m->kind == TRACKS_CREATES ? "creates" : m->kind == TRACKS_WAKES ? "wakes" : m->text,
+		instant(o, m,
+			m->kind == TRACKS_CREATES ? "creates" :
+			m->kind == TRACKS_WAKES   ? "wakes" :
+						    m->text,
 			m->coroutine ? tracks_who(m->coroutine, who, sizeof(who)) : NULL);
 		return;
 	}
@@ -266,7 +273,7 @@ static void mark(void *arg_, const struct tracks_mark *m)
 
 static void finding_args(struct out *o, const struct tracks_finding *f)
 {
-	struct args a = { o, false };
+	struct args a = {o, false};
 	char text[1024];
 	arg(&a, "verdict", verdict_words[f->finding->verdict]);
 	snprintf(text, sizeof(text), "%016" PRIx64, f->finding->fingerprint);
@@ -308,14 +315,20 @@ static void finding(void *arg, const struct tracks_finding *f)
 static void head(struct out *o, char *note)
 {
 	const struct world *w = o->report->world;
-	uint64_t all = w->form == WORLD_LINES ? w->events / 2 : w->kinds[CTP_EV_SWITCH] + w->kinds[CTP_EV_STATION];
+	uint64_t all = w->form == WORLD_LINES ? w->events / 2 :
+						w->kinds[CTP_EV_SWITCH] + w->kinds[CTP_EV_STATION];
 	char text[FORMAT_NOTE] = "";
 	o->left_out = all > SWITCHES_MOST ? all - SWITCHES_MOST : 0;
 	if (o->left_out)
-		snprintf(text, sizeof(text), "the oldest %" PRIu64 " of %" PRIu64 " switches are left out, as viewers of this format "
-			 "hold it all in memory; --format=perfetto has them", o->left_out, all);
+		snprintf(text, sizeof(text),
+			 "the oldest %" PRIu64 " of %" PRIu64
+			 " switches are left out, as viewers of this format "
+			 "hold it all in memory; --format=perfetto has them",
+			 o->left_out, all);
 	snprintf(note, FORMAT_NOTE, "%s", text);
-	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":\"ctp-analyze " CTP_TOOL_VERSION "\",\"clock\":\"CLOCK_MONOTONIC\"", o->to);
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":\"ctp-analyze " CTP_TOOL_VERSION
+	      "\",\"clock\":\"CLOCK_MONOTONIC\"",
+	      o->to);
 	fprintf(o->to, ",\"lost_records\":\"%" PRIu64 "\",\"left_out\":", w->lost);
 	put_string(o->to, text);
 	fputs("},\"traceEvents\":[", o->to);
@@ -323,8 +336,8 @@ static void head(struct out *o, char *note)
 
 int format_chrome(FILE *to, const struct report *r, const struct format_settings *settings)
 {
-	static const struct tracks_sink sink = { begins, ends, mark, finding };
-	struct out o = { .to = to, .report = r };
+	static const struct tracks_sink sink = {begins, ends, mark, finding};
+	struct out o = {.to = to, .report = r};
 	head(&o, settings->note);
 	int e = tracks_walk(&o.t, r, &sink, &o);
 	fputs("\n]}\n", to);

@@ -48,7 +48,7 @@ static void write_rows(FILE *to, struct profile_rows *rows, unsigned weight)
 int format_folded(FILE *to, const struct report *report, const struct format_settings *settings)
 {
 	struct profile p;
-	struct profile_rows rows = { 0 };
+	struct profile_rows rows = {0};
 	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
 	if (r)
 		return r;

@@ -33,22 +33,27 @@ static json_t *mismatches(const struct report *r)
 
 json_t *html_trace(const struct html *h)
 {
-	static const char *const forms[] = { "directory", "lines", "core" };
+	static const char *const forms[] = {"directory", "lines", "core"};
 	const struct report *r = h->report;
 	const struct world *w = r->world;
 	const struct image_counts *c = &w->counts;
-	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", json_text(w->path), "form", forms[w->form],
-			      "command", json_text(w->manifest.command), "durationNs", json_count(w->duration_ns), "events",
-			      json_count(w->events), "lost", json_count(w->lost), "switches", json_count(c->switches), "threads",
-			      json_count(w->threads), "total", json_count(w->coroutines), "processes", json_count(w->processes));
+	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path",
+			      json_text(w->path), "form", forms[w->form], "command",
+			      json_text(w->manifest.command), "durationNs", json_count(w->duration_ns),
+			      "events", json_count(w->events), "lost", json_count(w->lost), "switches",
+			      json_count(c->switches), "threads", json_count(w->threads), "total",
+			      json_count(w->coroutines), "processes", json_count(w->processes));
 	json_t *pids = json_array();
 	for (size_t i = 0; i < w->nimages; i++)
 		json_array_append_new(pids, json_count(w->images[i].pid));
 	json_object_set_new(o, "pids", pids);
-	json_object_set_new(o, "counts", json_pack("{s:o, s:o, s:o, s:o, s:o}", "created", json_count(c->created), "suspended",
-						   json_count(c->suspended), "running", json_count(c->running), "finished",
-						   json_count(c->finished), "destroyed", json_count(c->destroyed)));
-	json_object_set_new(o, "snapshotNs", json_count(w->snapshot_ns > w->start_ns ? w->snapshot_ns - w->start_ns : 0));
+	json_object_set_new(
+		o, "counts",
+		json_pack("{s:o, s:o, s:o, s:o, s:o}", "created", json_count(c->created), "suspended",
+			  json_count(c->suspended), "running", json_count(c->running), "finished",
+			  json_count(c->finished), "destroyed", json_count(c->destroyed)));
+	json_object_set_new(o, "snapshotNs",
+			    json_count(w->snapshot_ns > w->start_ns ? w->snapshot_ns - w->start_ns : 0));
 	json_object_set_new(o, "reason", json_text(w->manifest.snapshot_reason));
 	json_object_set_new(o, "healthy", json_count(r->healthy));
 	json_object_set_new(o, "parked", json_count(r->parked));
@@ -94,12 +99,14 @@ static int put(const char *buffer, size_t size, void *arg)
 
 int format_html(FILE *to, const struct report *r, const struct format_settings *settings)
 {
-	struct html h = { .report = r, .frames = json_array(), .stacks = json_array() };
+	struct html h = {.report = r, .frames = json_array(), .stacks = json_array()};
 	json_array_append_new(h.stacks, json_array());
 	json_t *root = data(&h, settings->symfs);
 	int e = root ? h.error : -ENOMEM;
-	if (!e && (fputs(html_before, to) == EOF || json_dump_callback(root, put, to, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(4)) ||
-		   fputs(html_after, to) == EOF))
+	if (!e &&
+	    (fputs(html_before, to) == EOF ||
+	     json_dump_callback(root, put, to, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(4)) ||
+	     fputs(html_after, to) == EOF))
 		e = format_not_written();
 	json_decref(root);
 	json_decref(h.frames);

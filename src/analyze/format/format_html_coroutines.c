@@ -17,23 +17,57 @@
 #define ROWS_MOST 250000 // the rest is only counted
 
 enum column {
-	COL_ID, COL_IMAGE, COL_NAME, COL_STATE, COL_STACK, COL_CREATOR, COL_MADE_AT, COL_CREATED, COL_SINCE,
-	COL_CHANGES, COL_THREAD, COL_WAITS, COL_FD, COL_GEN, COL_FINDING, COL_BYTES, COLUMNS_ALL,
+	COL_ID,
+	COL_IMAGE,
+	COL_NAME,
+	COL_STATE,
+	COL_STACK,
+	COL_CREATOR,
+	COL_MADE_AT,
+	COL_CREATED,
+	COL_SINCE,
+	COL_CHANGES,
+	COL_THREAD,
+	COL_WAITS,
+	COL_FD,
+	COL_GEN,
+	COL_FINDING,
+	COL_BYTES,
+	COLUMNS_ALL,
 };
 static const struct {
 	const char *name;
 	bool delta;
 } columns[COLUMNS_ALL] = {
-	[COL_ID] = { "id", true }, [COL_IMAGE] = { "image", false }, [COL_NAME] = { "name", false },
-	[COL_STATE] = { "state", false }, [COL_STACK] = { "stack", false }, [COL_CREATOR] = { "creator", false },
-	[COL_MADE_AT] = { "madeAt", false }, [COL_CREATED] = { "created", true }, [COL_SINCE] = { "since", true },
-	[COL_CHANGES] = { "changes", false }, [COL_THREAD] = { "thread", false }, [COL_WAITS] = { "waits", false },
-	[COL_FD] = { "fd", true }, [COL_GEN] = { "gen", false }, [COL_FINDING] = { "finding", false },
-	[COL_BYTES] = { "bytes", false },
+	[COL_ID] = {"id", true},
+	[COL_IMAGE] = {"image", false},
+	[COL_NAME] = {"name", false},
+	[COL_STATE] = {"state", false},
+	[COL_STACK] = {"stack", false},
+	[COL_CREATOR] = {"creator", false},
+	[COL_MADE_AT] = {"madeAt", false},
+	[COL_CREATED] = {"created", true},
+	[COL_SINCE] = {"since", true},
+	[COL_CHANGES] = {"changes", false},
+	[COL_THREAD] = {"thread", false},
+	[COL_WAITS] = {"waits", false},
+	[COL_FD] = {"fd", true},
+	[COL_GEN] = {"gen", false},
+	[COL_FINDING] = {"finding", false},
+	[COL_BYTES] = {"bytes", false},
 };
 
 // As the page's words for them (html/coroutines.js).
-enum state { STATE_CREATED, STATE_WAITING, STATE_PARKED, STATE_SUSPENDED, STATE_RUNNING, STATE_FINISHED, STATE_DESTROYED, STATES };
+enum state {
+	STATE_CREATED,
+	STATE_WAITING,
+	STATE_PARKED,
+	STATE_SUSPENDED,
+	STATE_RUNNING,
+	STATE_FINISHED,
+	STATE_DESTROYED,
+	STATES
+};
 
 struct table_out {
 	struct html *h;
@@ -66,7 +100,9 @@ static uint32_t place_of(struct table_out *t, struct idmap *map, uint64_t key, j
 
 static uint32_t name_place(struct table_out *t, const struct image *m, const struct ctp_state *s)
 {
-	uint64_t key = (s->entry ^ (uint64_t)s->stack << 44 ^ (uint64_t)m->index << 32) * 0x9e3779b97f4a7c15ULL ^ (s->life == CTP_FINISHED);
+	uint64_t key =
+		(s->entry ^ (uint64_t)s->stack << 44 ^ (uint64_t)m->index << 32) * 0x9e3779b97f4a7c15ULL ^
+		(s->life == CTP_FINISHED);
 	char name[256], given[CTP_NAME_TEXT];
 	bool named = image_name(m, s->id, given) != NULL;
 	for (const char *p = named ? given : ""; *p; p++)
@@ -112,7 +148,8 @@ static void put_waits(struct table_out *t, const struct image *m, const struct c
 	put(t, COL_FD, n ? (uint64_t)s->waits[0].fd : (uint64_t)t->last[COL_FD]);
 	put(t, COL_GEN, n ? s->waits[0].gen : 0);
 	for (unsigned i = 1; i < n; i++)
-		json_array_append_new(t->more, json_pack("[o, i, o, o]", json_count(t->n), s->waits[i].fd, json_count(s->waits[i].gen),
+		json_array_append_new(t->more, json_pack("[o, i, o, o]", json_count(t->n), s->waits[i].fd,
+							 json_count(s->waits[i].gen),
 							 json_count(wait_place(t, m, &s->waits[i]))));
 }
 
@@ -121,14 +158,21 @@ static enum state state_of(const struct image *m, const struct ctp_state *s, siz
 	if (m->replaced && s->life != CTP_FINISHED)
 		return STATE_DESTROYED;
 	switch (s->life) {
-	case CTP_CREATED: return STATE_CREATED;
-	case CTP_RUNNING: return STATE_RUNNING;
-	case CTP_FINISHED: return STATE_FINISHED;
-	case CTP_DESTROYED: return STATE_DESTROYED;
-	default: break;
+	case CTP_CREATED:
+		return STATE_CREATED;
+	case CTP_RUNNING:
+		return STATE_RUNNING;
+	case CTP_FINISHED:
+		return STATE_FINISHED;
+	case CTP_DESTROYED:
+		return STATE_DESTROYED;
+	default:
+		break;
 	}
 	unsigned flags = m->row_flags ? m->row_flags[row] : 0;
-	return flags & IMAGE_ROW_HEALTHY ? STATE_WAITING : flags & IMAGE_ROW_PARKED ? STATE_PARKED : STATE_SUSPENDED;
+	return flags & IMAGE_ROW_HEALTHY ? STATE_WAITING :
+	       flags & IMAGE_ROW_PARKED  ? STATE_PARKED :
+					   STATE_SUSPENDED;
 }
 
 static void put_row(struct table_out *t, const struct image *m, const struct ctp_state *s, enum state state)
@@ -172,7 +216,8 @@ static void put_rows(struct table_out *t, bool ended)
 			if ((state >= STATE_FINISHED) != ended)
 				continue;
 			t->counts[state]++;
-			if (t->n < ROWS_MOST || idmap_get(&t->h->finding_of, html_key(m, s->id)) != IDMAP_NONE)
+			if (t->n < ROWS_MOST ||
+			    idmap_get(&t->h->finding_of, html_key(m, s->id)) != IDMAP_NONE)
 				put_row(t, m, s, state);
 			else
 				t->left_out++;
@@ -192,13 +237,18 @@ static json_t *column(struct table_out *t, enum column c)
 
 json_t *html_coroutines(struct html *h)
 {
-	struct table_out t = { .h = h, .names = json_array(), .waits = json_array(), .more = json_array(), .given = json_array() };
+	struct table_out t = {.h = h,
+			      .names = json_array(),
+			      .waits = json_array(),
+			      .more = json_array(),
+			      .given = json_array()};
 	for (unsigned i = 0; i < COLUMNS_ALL; i++)
 		t.columns[i] = json_array();
 	put_rows(&t, false);
 	put_rows(&t, true);
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "n", json_count(t.n), "leftOut", json_count(t.left_out), "names",
-			      t.names, "given", t.given, "waitNames", t.waits, "moreWaits", t.more);
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "n", json_count(t.n), "leftOut",
+			      json_count(t.left_out), "names", t.names, "given", t.given, "waitNames",
+			      t.waits, "moreWaits", t.more);
 	json_t *counts = json_array();
 	for (unsigned i = 0; i < STATES; i++)
 		json_array_append_new(counts, json_count(t.counts[i]));

@@ -36,9 +36,11 @@ static json_t *events(const struct html *h, const struct verdict_case *c)
 	for (unsigned i = 0; i < c->nevents; i++) {
 		const struct case_event *e = &c->events[i];
 		bool unnamed = !e->id && by_unnamed(c, e);
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "t", json_count(e->ns > start ? e->ns - start : 0), "id",
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o}", "t",
+						   json_count(e->ns > start ? e->ns - start : 0), "id",
 						   unnamed ? json_integer(UNNAMED) : json_count(e->id), "who",
-						   e->id || unnamed ? who_json(h, c, e->id) : json_null(), "what", json_text(e->what)));
+						   e->id || unnamed ? who_json(h, c, e->id) : json_null(),
+						   "what", json_text(e->what)));
 	}
 	return a;
 }
@@ -47,12 +49,13 @@ static json_t *party(struct html *h, const struct verdict_case *c, const struct 
 {
 	const struct ctp_state *s = c->about.state;
 	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o}", "did", json_text(p->did), "id",
-			      p->id ? json_count(p->id) : json_integer(UNNAMED), "who",
-			      who_json(h, c, p->id), "call", json_text(p->call), "stack", html_stack(h, c->about.image, p->stack));
+			      p->id ? json_count(p->id) : json_integer(UNNAMED), "who", who_json(h, c, p->id),
+			      "call", json_text(p->call), "stack", html_stack(h, c->about.image, p->stack));
 	if (p->ticks)
 		json_object_set_new(o, "t", json_count(html_ns(h, p->ticks)));
 	if (p->ticks && s && c->pass->waits && p == &c->actor) {
-		uint64_t at = world_ns(h->report->world, p->ticks), since = world_ns(h->report->world, s->since);
+		uint64_t at = world_ns(h->report->world, p->ticks),
+			 since = world_ns(h->report->world, s->since);
 		char after[32], text[48];
 		text_duration(after, sizeof(after), at > since ? at - since : since - at);
 		snprintf(text, sizeof(text), "%s %s", after, at >= since ? "after" : "before");
@@ -69,8 +72,9 @@ static json_t *evidence(const struct verdict_case *c)
 		if (!o->text && o->holds == HOLDS_OPEN)
 			continue; // none of this rule's
 		json_t *holds = o->holds == HOLDS_OPEN ? json_null() : json_boolean(o->holds == HOLDS_TRUE);
-		json_array_append_new(a, json_pack("{s:s, s:s, s:o, s:o}", "id", proof_word(i), "word",
-						   describe_proof(c, i), "holds", holds, "text", json_text(o->text)));
+		json_array_append_new(
+			a, json_pack("{s:s, s:s, s:o, s:o}", "id", proof_word(i), "word",
+				     describe_proof(c, i), "holds", holds, "text", json_text(o->text)));
 	}
 	return a;
 }
@@ -94,7 +98,8 @@ static json_t *ids(struct html *h, const struct finding *f, size_t index)
 		const struct verdict_case *c = f->cases[i];
 		uint64_t key = html_key(c->about.image, c->id);
 		json_array_append_new(a, json_count(c->id));
-		if (idmap_get(&h->finding_of, key) == IDMAP_NONE && idmap_set(&h->finding_of, key, (uint32_t)index))
+		if (idmap_get(&h->finding_of, key) == IDMAP_NONE &&
+		    idmap_set(&h->finding_of, key, (uint32_t)index))
 			h->error = -ENOMEM;
 	}
 	return a;
@@ -114,8 +119,8 @@ static json_t *fd(const struct verdict_case *c)
 	char name[300];
 	if (c->fd < 0)
 		return json_null();
-	snprintf(name, sizeof(name), "%d#%u (%s%s%s)", c->fd, c->gen, words_kind(c->fd_kind), c->fd_name ? " " : "",
-		 c->fd_name ? c->fd_name : "");
+	snprintf(name, sizeof(name), "%d#%u (%s%s%s)", c->fd, c->gen, words_kind(c->fd_kind),
+		 c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");
 	return json_text(name);
 }
 
@@ -129,9 +134,10 @@ static json_t *finding(struct html *h, const struct finding *f, size_t index)
 	describe_message(r, f, message, sizeof(message));
 	describe_refuted(c, refuted, sizeof(refuted));
 	report_where(r, c->about.image, where, sizeof(where));
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "rule", f->pass->rule, "title", f->pass->title,
-			      "verdict", verdict_words[f->verdict], "fingerprint", print, "known", json_boolean(f->known),
-			      "id", json_count(c->id), "who", who_json(h, c, c->id));
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "rule", f->pass->rule, "title",
+			      f->pass->title, "verdict", verdict_words[f->verdict], "fingerprint", print,
+			      "known", json_boolean(f->known), "id", json_count(c->id), "who",
+			      who_json(h, c, c->id));
 	json_object_set_new(o, "where", json_text(where));
 	json_object_set_new(o, "image", json_count(c->about.image->index));
 	json_object_set_new(o, "claim", json_text(describe_claim(c)));
@@ -141,9 +147,11 @@ static json_t *finding(struct html *h, const struct finding *f, size_t index)
 	json_object_set_new(o, "fd", fd(c));
 	json_object_set_new(o, "ids", ids(h, f, index));
 	json_object_set_new(o, "inVain", in_vain(h, f));
-	json_object_set_new(o, "waiting", json_boolean(s && s->life == CTP_SUSPENDED && (c->pass->waits || c->pass->idle)));
+	json_object_set_new(o, "waiting",
+			    json_boolean(s && s->life == CTP_SUSPENDED && (c->pass->waits || c->pass->idle)));
 	json_object_set_new(o, "stack", html_stack(h, c->about.image, c->stack));
-	json_object_set_new(o, "created", s ? html_stack(h, c->about.image, s->creator_stack) : json_integer(0));
+	json_object_set_new(o, "created",
+			    s ? html_stack(h, c->about.image, s->creator_stack) : json_integer(0));
 	json_object_set_new(o, "actor", c->actor.did ? party(h, c, &c->actor) : json_null());
 	json_object_set_new(o, "opener", c->opener.call ? party(h, c, &c->opener) : json_null());
 	json_object_set_new(o, "events", events(h, c));
@@ -168,8 +176,8 @@ json_t *html_facts(const struct html *h)
 	json_t *a = json_array();
 	for (size_t i = 0; i < h->report->results.nfacts; i++) {
 		const struct fact *f = &h->report->results.facts[i];
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count", json_count(f->count), "message",
-						   json_text(f->message)));
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count",
+						   json_count(f->count), "message", json_text(f->message)));
 	}
 	return a;
 }
@@ -185,8 +193,9 @@ json_t *html_rules(const struct html *h)
 		for (size_t k = 0; k < h->report->results.nfacts && !told; k++)
 			told = !strcmp(h->report->results.facts[k].rule, passes[i]->rule);
 		if (told)
-			json_object_set_new(o, passes[i]->rule, json_pack("{s:s, s:o}", "title", passes[i]->title, "explain",
-									  json_text(passes[i]->explain)));
+			json_object_set_new(o, passes[i]->rule,
+					    json_pack("{s:s, s:o}", "title", passes[i]->title, "explain",
+						      json_text(passes[i]->explain)));
 	}
 	return o;
 }

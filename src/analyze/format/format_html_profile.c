@@ -47,7 +47,8 @@ static json_t *histogram(const struct profile_histogram *g)
 		first++;
 	while (end > first && !g->buckets[end - 1])
 		end--;
-	json_t *a = json_pack("[o, o, o, i]", json_count(g->n), json_count(g->sum), json_count(g->most), (int)first);
+	json_t *a = json_pack("[o, o, o, i]", json_count(g->n), json_count(g->sum), json_count(g->most),
+			      (int)first);
 	for (unsigned i = first; i < end; i++)
 		json_array_append_new(a, json_count(g->buckets[i]));
 	return a;
@@ -74,7 +75,8 @@ static json_t *site(struct sites_out *o, const struct profile_site *s)
 	}
 	for (unsigned k = 0; k < PROFILE_COUNT; k++)
 		json_array_append_new(times, histogram(s->times[k]));
-	json_t *all = json_pack("{s:o, s:o, s:o}", "names", names, "weight", weights(s->weight), "times", times);
+	json_t *all =
+		json_pack("{s:o, s:o, s:o}", "names", names, "weight", weights(s->weight), "times", times);
 	if (s->image && s->stack && s->part == PROFILE_STACK)
 		json_object_set_new(all, "stack", html_stack(o->h, s->image, s->stack));
 	if (s->native)
@@ -101,7 +103,8 @@ struct ranked {
 static int by_share(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	return x->share != y->share ? (x->share < y->share ? 1 : -1) : (x->site > y->site) - (x->site < y->site);
+	return x->share != y->share ? (x->share < y->share ? 1 : -1) :
+				      (x->site > y->site) - (x->site < y->site);
 }
 
 static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], size_t *nleft_out)
@@ -111,7 +114,7 @@ static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], si
 	if (!all)
 		o->h->error = -ENOMEM;
 	for (size_t i = 0; all && i < o->p->n; i++)
-		all[i] = (struct ranked){ &o->p->sites[i], share(o->p, &o->p->sites[i]) };
+		all[i] = (struct ranked){&o->p->sites[i], share(o->p, &o->p->sites[i])};
 	if (all)
 		qsort(all, o->p->n, sizeof(*all), by_share);
 	for (size_t i = 0; all && i < o->p->n; i++) {
@@ -129,17 +132,18 @@ static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], si
 
 static json_t *profile_json(struct html *h, struct profile *p)
 {
-	struct sites_out o = { .h = h, .p = p, .names = json_array(), .places = json_object() };
-	uint64_t left_out[PROFILE_WEIGHTS] = { 0 };
+	struct sites_out o = {.h = h, .p = p, .names = json_array(), .places = json_object()};
+	uint64_t left_out[PROFILE_WEIGHTS] = {0};
 	size_t nleft_out = 0;
 	json_t *units = json_array(), *all = json_array(), *list = sites(&o, left_out, &nleft_out);
 	for (unsigned k = 0; k < PROFILE_WEIGHTS; k++)
-		json_array_append_new(units, json_pack("[s, s, s]", profile_units[k].name, profile_units[k].unit, profile_units[k].title));
+		json_array_append_new(units, json_pack("[s, s, s]", profile_units[k].name,
+						       profile_units[k].unit, profile_units[k].title));
 	for (unsigned k = 0; k < PROFILE_COUNT; k++)
 		json_array_append_new(all, histogram(&p->all[k]));
 	json_decref(o.places);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "units", units, "names", o.names, "sites", list, "all", all, "leftOut",
-			 weights(left_out), "sitesLeftOut", json_count(nleft_out));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "units", units, "names", o.names, "sites", list,
+			 "all", all, "leftOut", weights(left_out), "sitesLeftOut", json_count(nleft_out));
 }
 
 json_t *html_profile(struct html *h, const char *symfs)

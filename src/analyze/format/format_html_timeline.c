@@ -61,13 +61,15 @@ static json_t *name_of_thread(const struct timeline_thread *r)
 
 static json_t *thread(const struct timeline *t, const struct timeline_thread *r)
 {
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(r->tid), "name", name_of_thread(r),
-			      "image", image_of(r->image), "first", json_count(r->first), "last", json_count(r->last),
-			      "switches", json_count(r->switches), "levels", levels(&r->bins, true));
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(r->tid), "name",
+			      name_of_thread(r), "image", image_of(r->image), "first", json_count(r->first),
+			      "last", json_count(r->last), "switches", json_count(r->switches), "levels",
+			      levels(&r->bins, true));
 	if (t->every_slice) {
 		json_t *who = json_array(), *ns = json_array(), *ready = json_array();
 		for (size_t i = 0; i < r->n; i++) {
-			json_array_append_new(who, json_integer((json_int_t)r->slices[i].id)); // the thread's own stack: -1
+			json_array_append_new(
+				who, json_integer((json_int_t)r->slices[i].id)); // the thread's own stack: -1
 			put(ns, r->slices[i].ns);
 			put(ready, r->slices[i].ready);
 		}
@@ -84,14 +86,17 @@ static json_t *lanes(const struct timeline *t)
 	for (unsigned i = 0; i < t->nlanes; i++) {
 		const struct timeline_lane *l = &t->lanes[i];
 		if (l->bins.levels[0].n)
-			json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(l->id), "image",
-							   image_of(l->image), "first", json_count(l->first), "last", json_count(l->last),
-							   "switches", json_count(l->switches), "levels", levels(&l->bins, false)));
+			json_array_append_new(
+				a, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(l->id),
+					     "image", image_of(l->image), "first", json_count(l->first),
+					     "last", json_count(l->last), "switches", json_count(l->switches),
+					     "levels", levels(&l->bins, false)));
 	}
 	return a;
 }
 
-// What the first of them that the tables have is called, unless another is called otherwise: then their function.
+// What the first of them that the tables have is called, unless another is called otherwise: then their
+// function.
 static json_t *name_of(const struct html *h, const struct timeline_group *g)
 {
 	enum { LOOKED_AT = 64 };
@@ -108,13 +113,16 @@ static json_t *name_of(const struct html *h, const struct timeline_group *g)
 			n = SIZE_MAX;
 	}
 	if (!n || n == SIZE_MAX)
-		frames_entry_name(frames_entry(h->report->symbols[g->image - h->report->world->images], g->entry), NULL, name, sizeof(name));
+		frames_entry_name(
+			frames_entry(h->report->symbols[g->image - h->report->world->images], g->entry), NULL,
+			name, sizeof(name));
 	return json_text(name);
 }
 
 static int by_peak(const void *a, const void *b)
 {
-	const struct timeline_group *x = *(struct timeline_group *const *)a, *y = *(struct timeline_group *const *)b;
+	const struct timeline_group *x = *(struct timeline_group *const *)a,
+				    *y = *(struct timeline_group *const *)b;
 	return x->peak != y->peak ? (x->peak < y->peak ? 1 : -1) : (x > y) - (x < y);
 }
 
@@ -150,8 +158,10 @@ static json_t *groups(const struct html *h, const struct timeline *t)
 	for (size_t i = 0; all && i < t->ngroups && i < GROUPS_MOST; i++) {
 		json_t *bins = json_array();
 		put_bins(bins, all[i]->bins);
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name_of(h, all[i]), "image", image_of(all[i]->image),
-						   "made", json_count(all[i]->made), "peak", json_count(all[i]->peak), "bins", bins));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", name_of(h, all[i]), "image",
+				     image_of(all[i]->image), "made", json_count(all[i]->made), "peak",
+				     json_count(all[i]->peak), "bins", bins));
 	}
 	free(all);
 	return a;
@@ -164,9 +174,11 @@ static json_t *timeline_json(const struct html *h, const struct timeline *t)
 		json_array_append_new(threads, thread(t, &t->threads[i]));
 	const struct manifest *m = &h->report->world->manifest;
 	bool dropped = m->flight || m->dropped_packets; // the oldest is not there
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spanNs", json_count(t->span_ns), "beginsNs",
-			 dropped ? json_count(t->first_ns) : json_null(), "switches", json_count(t->switches), "gaps", json_count(t->gaps),
-			 "everySlice", json_boolean(t->every_slice), "threads", threads, "lanes", lanes(t), "groups", groups(h, t));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spanNs", json_count(t->span_ns),
+			 "beginsNs", dropped ? json_count(t->first_ns) : json_null(), "switches",
+			 json_count(t->switches), "gaps", json_count(t->gaps), "everySlice",
+			 json_boolean(t->every_slice), "threads", threads, "lanes", lanes(t), "groups",
+			 groups(h, t));
 }
 
 json_t *html_timeline(struct html *h)

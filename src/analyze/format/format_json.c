@@ -35,15 +35,15 @@ static json_t *trace_part(const struct report *r)
 	// Tables and records tell these apart; JSON lines do not.
 	bool known = w->form != WORLD_LINES;
 	json_t *coroutines = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "total", json_count(w->coroutines),
-				       "created", known ? json_count(c->created) : json_null(),
-				       "suspended", json_count(c->suspended), "running", json_count(c->running),
-				       "finished", known ? json_count(c->finished) : json_null(),
-				       "destroyed", known ? json_count(c->destroyed) : json_null());
+				       "created", known ? json_count(c->created) : json_null(), "suspended",
+				       json_count(c->suspended), "running", json_count(c->running),
+				       "finished", known ? json_count(c->finished) : json_null(), "destroyed",
+				       known ? json_count(c->destroyed) : json_null());
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", json_text(w->path),
 			 "events", json_count(w->events), "lost", json_count(w->lost), "duration_ns",
-			 json_count(w->duration_ns), "coroutines", coroutines, "threads", json_count(w->threads),
-			 "switches", json_count(c->switches), "healthy_waiters", json_count(r->healthy),
-			 "coverage", strings(w->coverage, w->ncoverage));
+			 json_count(w->duration_ns), "coroutines", coroutines, "threads",
+			 json_count(w->threads), "switches", json_count(c->switches), "healthy_waiters",
+			 json_count(r->healthy), "coverage", strings(w->coverage, w->ncoverage));
 }
 
 static json_t *pid(const struct verdict_case *c)
@@ -70,15 +70,18 @@ static json_t *coroutines(const struct report *r, const struct finding *f)
 		const struct verdict_case *c = f->cases[i];
 		char name[CTP_NAME_TEXT];
 		const struct ctp_state *now = c->about.state, *last = i ? f->cases[i - 1]->about.state : NULL;
-		if (!now || !last || c->about.image != f->cases[i - 1]->about.image || now->entry != last->entry ||
-		    now->stack != last->stack)
+		if (!now || !last || c->about.image != f->cases[i - 1]->about.image ||
+		    now->entry != last->entry || now->stack != last->stack)
 			entry = report_entry(r, c);
-		json_array_append_new(a, json_pack(
-			"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id), "name",
-			json_text(image_name(c->about.image, c->id, name)), "entry",
-			frames_json_one(entry), "suspended_ns", json_count(case_suspended_ns(c)),
-			"switches", json_count(c->about.state ? c->about.state->changes : 0), "pid", pid(c), "fds", fds(c),
-			"creator", c->about.state && c->about.state->creator ? json_count(c->about.state->creator) : json_null()));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_count(c->id),
+				     "name", json_text(image_name(c->about.image, c->id, name)), "entry",
+				     frames_json_one(entry), "suspended_ns", json_count(case_suspended_ns(c)),
+				     "switches", json_count(c->about.state ? c->about.state->changes : 0),
+				     "pid", pid(c), "fds", fds(c), "creator",
+				     c->about.state && c->about.state->creator ?
+					     json_count(c->about.state->creator) :
+					     json_null()));
 	}
 	return a;
 }
@@ -97,9 +100,10 @@ static json_t *timeline(const struct verdict_case *c)
 	json_t *a = json_array();
 	for (unsigned i = 0; i < c->nevents; i++) {
 		const struct case_event *e = &c->events[i];
-		json_array_append_new(a, json_pack(
-			"{s:o, s:o, s:o}", "t_ns", json_count(e->ns > start ? e->ns - start : 0), "coroutine",
-			e->id ? json_count(e->id) : json_null(), "what", json_text(e->what)));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o}", "t_ns", json_count(e->ns > start ? e->ns - start : 0),
+				     "coroutine", e->id ? json_count(e->id) : json_null(), "what",
+				     json_text(e->what)));
 	}
 	return a;
 }
@@ -112,8 +116,8 @@ static json_t *evidence(const struct verdict_case *c)
 		if (!o->text && o->holds == HOLDS_OPEN)
 			continue; // none of this rule's
 		json_t *holds = o->holds == HOLDS_OPEN ? json_null() : json_boolean(o->holds == HOLDS_TRUE);
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds",
-						   holds, "text", json_text(o->text)));
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds,
+						   "text", json_text(o->text)));
 	}
 	return a;
 }
@@ -164,11 +168,12 @@ static json_t *waiters(const struct report *r)
 		return a;
 	for (size_t i = 0; i < all.n && i < WAITERS_MOST; i++) {
 		const struct waiters_group *g = &all.items[i];
-		struct frames f = { 0 };
+		struct frames f = {0};
 		frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack);
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:b, s:o}", "count", json_count(g->n), "longest",
-						   json_count(g->oldest->id), "suspended_ns", json_count(waiters_age_ns(r, g)),
-						   "live", g->live, "stack", frames_json(&f)));
+		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:b, s:o}", "count", json_count(g->n),
+						   "longest", json_count(g->oldest->id), "suspended_ns",
+						   json_count(waiters_age_ns(r, g)), "live", g->live, "stack",
+						   frames_json(&f)));
 		frames_deinit(&f);
 	}
 	waiters_deinit(&all);
@@ -182,13 +187,14 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 		json_array_append_new(findings, finding(r, &r->findings[i]));
 	for (size_t i = 0; i < r->results.nfacts; i++) {
 		const struct fact *f = &r->results.facts[i];
-		json_array_append_new(facts, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count",
-						       json_count(f->count), "message", json_text(f->message)));
+		json_array_append_new(
+			facts, json_pack("{s:s, s:o, s:o}", "rule", f->rule, "count", json_count(f->count),
+					 "message", json_text(f->message)));
 	}
 	json_t *longest = waiters(r);
-	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL, "trace",
-				 trace_part(r), "findings", findings, "facts", facts,
-				 "suppressed", json_count(r->suppressed), "unused_suppressions",
+	json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tool", TOOL,
+				 "trace", trace_part(r), "findings", findings, "facts", facts, "suppressed",
+				 json_count(r->suppressed), "unused_suppressions",
 				 strings(r->unused, r->nunused), "waiters", longest);
 	json_object_set_new(root, "crashes", crash_json(r));
 	if (r->world->form == WORLD_CORE)

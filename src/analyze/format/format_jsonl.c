@@ -33,8 +33,14 @@ static char *room(struct lines_out *o)
 static size_t station(char *out, const struct transition *m)
 {
 	bool active = m->to != NULL;
-	struct ctp_jsonl_line l = { active ? m->b : m->a, m->tid, m->pc, 2 * (active ? m->to_n : m->from_n), m->ns,
-				    active, .is_station = true, .station_probe_id = m->station_probe_id };
+	struct ctp_jsonl_line l = {active ? m->b : m->a,
+				   m->tid,
+				   m->pc,
+				   2 * (active ? m->to_n : m->from_n),
+				   m->ns,
+				   active,
+				   .is_station = true,
+				   .station_probe_id = m->station_probe_id};
 	return ctp_jsonl_format(out, &l);
 }
 
@@ -69,5 +75,6 @@ const char *format_jsonl_refuses(const struct world *w, const struct format_sett
 	(void)settings;
 	if (w->form == WORLD_CORE)
 		return "a core file says what was so when it was made, not what happened before: state changes are in the trace directory";
-	return w->form == WORLD_LINES ? "these are JSON lines already; copy them, or give a trace directory" : NULL;
+	return w->form == WORLD_LINES ? "these are JSON lines already; copy them, or give a trace directory" :
+					NULL;
 }

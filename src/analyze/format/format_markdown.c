@@ -29,7 +29,8 @@ static void place_of(const struct symbols_frame *f, char *buf, size_t bytes)
 	if (!f)
 		snprintf(buf, bytes, "?");
 	else if (f->file)
-		snprintf(buf, bytes, "%s (%s:%d)", frames_name(f, name, sizeof(name)), frames_path(f), f->line);
+		snprintf(buf, bytes, "%s (%s:%d)", frames_name(f, name, sizeof(name)), frames_path(f),
+			 f->line);
 	else
 		snprintf(buf, bytes, "%s", frames_name(f, name, sizeof(name)));
 }
@@ -48,7 +49,8 @@ static void put_row(FILE *to, const struct finding *f)
 	if (f->closer.n)
 		place_of(frames_first_own(&f->closer), closer, sizeof(closer));
 	snprintf(print, sizeof(print), "%016" PRIx64, f->fingerprint);
-	fprintf(to, "| %s %s | **%s** | %zu ", f->pass->rule, f->pass->title, verdict_words[f->verdict], f->n);
+	fprintf(to, "| %s %s | **%s** | %zu ", f->pass->rule, f->pass->title, verdict_words[f->verdict],
+		f->n);
 	put_cell(to, waiter);
 	put_cell(to, closer);
 	fprintf(to, "| `%s`%s |\n", print, f->known ? " (known)" : "");
@@ -65,7 +67,8 @@ static void put_stack(FILE *to, const struct finding *f, const char *title, cons
 		char *source = symbols_source_line(f->symbols, stack->items[i]);
 		place_of(stack->items[i], place, sizeof(place));
 		bool fence = source && strstr(source, "```");
-		fprintf(to, "#%zu %s%s%s\n", i, place, source && !fence ? "    " : "", source && !fence ? source : "");
+		fprintf(to, "#%zu %s%s%s\n", i, place, source && !fence ? "    " : "",
+			source && !fence ? source : "");
 		free(source);
 	}
 	if (stack->n > shown)
@@ -107,13 +110,13 @@ static void put_finding(FILE *to, const struct report *r, const struct finding *
 {
 	const struct verdict_case *c = f->cases[0];
 	char text[1024], title[64];
-	fprintf(to, "### %s %s: %s, %zu coroutine%s\n\n", f->pass->rule, f->pass->title, verdict_words[f->verdict],
-		f->n, f->n == 1 ? "" : "s");
+	fprintf(to, "### %s %s: %s, %zu coroutine%s\n\n", f->pass->rule, f->pass->title,
+		verdict_words[f->verdict], f->n, f->n == 1 ? "" : "s");
 	describe_message(r, f, text, sizeof(text));
 	put(to, text);
 	fputs(".\n\n", to);
-	snprintf(title, sizeof(title), "%c%s", c->label[0] >= 'a' && c->label[0] <= 'z' ? c->label[0] - 32 : c->label[0],
-		 c->label + 1);
+	snprintf(title, sizeof(title), "%c%s",
+		 c->label[0] >= 'a' && c->label[0] <= 'z' ? c->label[0] - 32 : c->label[0], c->label + 1);
 	put_stack(to, f, title, &f->waiter);
 	if (c->actor.did) {
 		snprintf(title, sizeof(title), "%c%s", c->actor.did[0] - 32, c->actor.did + 1);
@@ -138,15 +141,18 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 	text_duration(span, sizeof(span), w->duration_ns);
 	fprintf(to, "## ctp: %zu finding%s\n\n", r->nfindings, r->nfindings == 1 ? "" : "s");
 	if (r->nfindings)
-		fputs("| rule | verdict | coroutines | where | by | fingerprint |\n|---|---|---|---|---|---|\n", to);
+		fputs("| rule | verdict | coroutines | where | by | fingerprint |\n|---|---|---|---|---|---|\n",
+		      to);
 	for (size_t i = 0; i < r->nfindings; i++)
 		put_row(to, &r->findings[i]);
 	fputs(r->nfindings ? "\n" : "", to);
 	for (size_t i = 0; i < r->nfindings && i < FORMAT_WHOLE; i++)
 		put_finding(to, r, &r->findings[i]);
-	fprintf(to, "%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
-		" records lost; %" PRIu64 " healthy waiters.\n", w->coroutines, w->counts.switches, w->threads,
-		w->threads == 1 ? "" : "s", span, w->lost, r->healthy);
+	fprintf(to,
+		"%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
+		" records lost; %" PRIu64 " healthy waiters.\n",
+		w->coroutines, w->counts.switches, w->threads, w->threads == 1 ? "" : "s", span, w->lost,
+		r->healthy);
 	for (size_t i = 0; i < r->results.nfacts; i++) {
 		fprintf(to, "%s- %s ", i ? "" : "\n", r->results.facts[i].rule);
 		put(to, r->results.facts[i].message);

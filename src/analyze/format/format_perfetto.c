@@ -24,20 +24,48 @@ enum { CLOCK_ABSOLUTE = 3, CLOCK_DELTAS = 64 }; // CLOCK_MONOTONIC; one of the s
 enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 enum trace_packet { // TracePacket, as far as it is written; Trace.packet is 1
-	PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE_ID = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12,
-	PACKET_SEQUENCE_FLAGS = 13, PACKET_CLOCK_ID = 58, PACKET_DEFAULTS = 59, PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_CLOCK_ID = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
 };
 enum track_event {
-	EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11, EVENT_NAME = 23,
-	EVENT_FLOW = 47, EVENT_FLOW_END = 48,
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
+	EVENT_FLOW = 47,
+	EVENT_FLOW_END = 48,
 };
 enum interned_data { INTERNED_NAMES = 2, INTERNED_ANNOTATIONS = 3, INTERNED_TEXTS = 29 };
 enum track_descriptor {
-	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_ORDERING = 11, TRACK_RANK = 12,
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_ORDERING = 11,
+	TRACK_RANK = 12,
 };
 enum { ORDER_BY_TIME = 2, ORDER_EXPLICIT = 3 };
 
-enum annotation { NOTE_LEFT, NOTE_STACK, NOTE_COROUTINE, NOTE_THREAD, NOTE_FD, NOTE_HOW, NOTE_VERDICT, NOTE_FINGERPRINT, NOTE_MESSAGE };
+enum annotation {
+	NOTE_LEFT,
+	NOTE_STACK,
+	NOTE_COROUTINE,
+	NOTE_THREAD,
+	NOTE_FD,
+	NOTE_HOW,
+	NOTE_VERDICT,
+	NOTE_FINGERPRINT,
+	NOTE_MESSAGE
+};
 static const char *const annotations[] = {
 	"left", "stack", "coroutine", "thread", "fd", "how", "verdict", "fingerprint", "message",
 };
@@ -56,7 +84,7 @@ struct out {
 	FILE *to;
 	const struct report *report;
 	struct protobuf packets, interned;
-	size_t packet, event; // that are being written
+	size_t packet, event;       // that are being written
 	struct sequence *sequences; // the first is nobody's; then by thread
 	size_t n, capacity;
 	struct idmap processes; // pid -> number
@@ -123,8 +151,14 @@ static void begin_sequence(struct out *o, struct sequence *s, uint64_t ns)
 // ------------------------------------------------------------------- tracks
 
 // Numbers of tracks: small ones take fewer bytes in each event.
-static uint64_t track_of_coroutine(const struct tracks_coroutine *c) { return c->id << 2 | 1; }
-static uint64_t track_of_thread(const struct tracks_thread *th) { return (uint64_t)th->row << 2 | 2; }
+static uint64_t track_of_coroutine(const struct tracks_coroutine *c)
+{
+	return c->id << 2 | 1;
+}
+static uint64_t track_of_thread(const struct tracks_thread *th)
+{
+	return (uint64_t)th->row << 2 | 2;
+}
 enum process_track { TRACK_OF_PROCESS, TRACK_OF_FINDINGS, TRACK_OF_COROUTINES, PROCESS_TRACKS };
 
 static uint64_t track_of_process(uint32_t number, enum process_track which)
@@ -223,7 +257,7 @@ static struct sequence *sequence_of(struct out *o, const struct tracks_thread *t
 			o->error = -ENOMEM;
 			return o->sequences;
 		}
-		o->sequences[o->n++] = (struct sequence){ 0 };
+		o->sequences[o->n++] = (struct sequence){0};
 	}
 	if (th && !o->sequences[at].track) {
 		o->sequences[at].track = track_of_thread(th);
@@ -232,7 +266,8 @@ static struct sequence *sequence_of(struct out *o, const struct tracks_thread *t
 	return &o->sequences[at];
 }
 
-static struct sequence *open_event(struct out *o, const struct tracks_thread *th, uint64_t ns, unsigned type, uint64_t track)
+static struct sequence *open_event(struct out *o, const struct tracks_thread *th, uint64_t ns, unsigned type,
+				   uint64_t track)
 {
 	struct sequence *s = sequence_of(o, th);
 	struct protobuf *p = &o->packets;
@@ -254,7 +289,8 @@ static struct sequence *open_event(struct out *o, const struct tracks_thread *th
 }
 
 // A text that comes up for the first time in its sequence: from now on a number says it.
-static uint64_t intern_text(struct out *o, struct idmap *known, unsigned field, uint64_t key, const char *text)
+static uint64_t intern_text(struct out *o, struct idmap *known, unsigned field, uint64_t key,
+			    const char *text)
 {
 	uint32_t iid = (uint32_t)known->n + 1;
 	if (idmap_set(known, key, iid))
@@ -303,7 +339,8 @@ static void put_number(struct out *o, struct sequence *s, enum annotation a, uin
 }
 
 // A text of many events: `of` what it is, `id` of whom or which.
-static void put_known_note(struct out *o, struct sequence *s, enum annotation a, enum text_of of, uint64_t id, const char *text)
+static void put_known_note(struct out *o, struct sequence *s, enum annotation a, enum text_of of, uint64_t id,
+			   const char *text)
 {
 	uint64_t key = (uint64_t)of << 56 | id, iid = idmap_get(&s->texts, key);
 	if (iid == IDMAP_NONE)
@@ -336,7 +373,9 @@ static void put_site(struct out *o, struct sequence *s, const struct tracks_site
 
 static uint64_t key_of(const struct tracks_slice *s)
 {
-	uint64_t of = s->what == TRACKS_RUNS ? s->id : s->what == TRACKS_SUSPENDED && s->site ? s->site->id : 0;
+	uint64_t of = s->what == TRACKS_RUNS                 ? s->id :
+		      s->what == TRACKS_SUSPENDED && s->site ? s->site->id :
+							       0;
 	if (s->what == TRACKS_RUNS && s->thread->native == s->id)
 		of = 0;
 	return (uint64_t)s->what << 56 | of;
@@ -356,7 +395,8 @@ static void begins(void *arg, const struct tracks_slice *s)
 	char name[TRACKS_NAME];
 	uint64_t track = track_of(o, s), key = key_of(s);
 	struct sequence *q = open_event(o, s->thread, s->since_ns, SLICE_BEGIN, track);
-	put_name(o, q, key, idmap_get(&q->names, key) == IDMAP_NONE ? tracks_name(s, name, sizeof(name)) : NULL);
+	put_name(o, q, key,
+		 idmap_get(&q->names, key) == IDMAP_NONE ? tracks_name(s, name, sizeof(name)) : NULL);
 	if (s->flow)
 		protobuf_fixed64(&o->packets, EVENT_FLOW_END, s->flow);
 	if (s->what == TRACKS_SUSPENDED)
@@ -369,7 +409,8 @@ static void begins(void *arg, const struct tracks_slice *s)
 static void ends(void *arg, const struct tracks_slice *s)
 {
 	struct out *o = arg;
-	static const char *const hows[] = { [TRACKS_CUT] = "records were lost after this", [TRACKS_STILL] = "still, at the end of the trace" };
+	static const char *const hows[] = {[TRACKS_CUT] = "records were lost after this",
+					   [TRACKS_STILL] = "still, at the end of the trace"};
 	uint64_t track = track_of(o, s);
 	struct sequence *q = open_event(o, s->thread, s->ns, SLICE_END, track);
 	if (s->what == TRACKS_RUNS)
@@ -382,7 +423,10 @@ static void ends(void *arg, const struct tracks_slice *s)
 
 // -------------------------------------------------------------------- marks
 
-static void put_text(struct out *o, const char *text) { protobuf_string(&o->packets, EVENT_NAME, text); }
+static void put_text(struct out *o, const char *text)
+{
+	protobuf_string(&o->packets, EVENT_NAME, text);
+}
 
 static void mark(void *arg, const struct tracks_mark *m)
 {
@@ -391,7 +435,8 @@ static void mark(void *arg, const struct tracks_mark *m)
 	char who[TRACKS_NAME];
 	if (m->coroutine)
 		describe_coroutine(o, m->coroutine);
-	struct sequence *q = open_event(o, m->thread, m->ns, INSTANT, done ? track_of_coroutine(m->coroutine) : track_of_thread(m->thread));
+	struct sequence *q = open_event(o, m->thread, m->ns, INSTANT,
+					done ? track_of_coroutine(m->coroutine) : track_of_thread(m->thread));
 	uint64_t key = 1ULL << 63 | m->kind;
 	if (done || m->kind == TRACKS_CREATES || m->kind == TRACKS_WAKES)
 		put_name(o, q, key, done ? "done" : m->kind == TRACKS_CREATES ? "creates" : "wakes");
@@ -402,7 +447,8 @@ static void mark(void *arg, const struct tracks_mark *m)
 	if (done)
 		put_note(o, q, NOTE_HOW, m->text);
 	else if (m->coroutine)
-		put_known_note(o, q, NOTE_COROUTINE, TEXT_WHO, m->coroutine->id, tracks_who(m->coroutine, who, sizeof(who)));
+		put_known_note(o, q, NOTE_COROUTINE, TEXT_WHO, m->coroutine->id,
+			       tracks_who(m->coroutine, who, sizeof(who)));
 	put_fd(o, q, m->fd, m->gen);
 	close_event(o);
 }
@@ -435,15 +481,16 @@ static void finding(void *arg, const struct tracks_finding *f)
 	if (f->coroutine)
 		describe_coroutine(o, f->coroutine);
 	if (f->coroutine || f->thread)
-		put_finding(o, f, f->coroutine ? track_of_coroutine(f->coroutine) : track_of_thread(f->thread));
+		put_finding(o, f,
+			    f->coroutine ? track_of_coroutine(f->coroutine) : track_of_thread(f->thread));
 	if (f->first || !(f->coroutine || f->thread))
 		put_finding(o, f, track_of_process(process, TRACK_OF_FINDINGS));
 }
 
 int format_perfetto(FILE *to, const struct report *r, const struct format_settings *settings)
 {
-	static const struct tracks_sink sink = { begins, ends, mark, finding };
-	struct out o = { .to = to, .report = r };
+	static const struct tracks_sink sink = {begins, ends, mark, finding};
+	struct out o = {.to = to, .report = r};
 	struct tracks t;
 	sequence_of(&o, NULL);
 	int e = o.error ? o.error : tracks_walk(&t, r, &sink, &o);

@@ -14,13 +14,32 @@
 #include "base/intern.h"
 #include "base/protobuf.h"
 
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6, PROFILE_DURATION_NS = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14 };
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_DURATION_NS = 10,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14
+};
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_TEXT = 2 };
-enum { MAPPING_ID = 1, MAPPING_START = 2, MAPPING_LIMIT = 3, MAPPING_OFFSET = 4, MAPPING_FILE = 5, MAPPING_BUILD_ID = 6,
-	MAPPING_HAS_FUNCTIONS = 7, MAPPING_HAS_FILES = 8, MAPPING_HAS_LINES = 9, MAPPING_HAS_INLINED = 10 };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_OFFSET = 4,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILES = 8,
+	MAPPING_HAS_LINES = 9,
+	MAPPING_HAS_INLINED = 10
+};
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
@@ -50,8 +69,9 @@ static uint64_t string(struct pprof *f, const char *text)
 
 static uint64_t function(struct pprof *f, const struct profile_frame *frame)
 {
-	const char *file = frame->frame ? frame->frame->file : NULL, *symbol = frame->frame ? frame->frame->symbol : NULL;
-	uint64_t key[3] = { string(f, frame->name), string(f, symbol), string(f, file) };
+	const char *file = frame->frame ? frame->frame->file : NULL,
+		   *symbol = frame->frame ? frame->frame->symbol : NULL;
+	uint64_t key[3] = {string(f, frame->name), string(f, symbol), string(f, file)};
 	bool anew;
 	uint64_t id = number_of(f, &f->functions, key, sizeof(key), &anew);
 	if (!anew)
@@ -85,7 +105,7 @@ static uint64_t mapping(struct pprof *f, const struct image *m, const struct sym
 		return 0;
 	for (size_t i = 0; i < x->build_id_len && i < sizeof(x->build_id); i++)
 		snprintf(build_id + 2 * i, 3, "%02x", x->build_id[i]);
-	uint64_t key[4] = { x->start, x->end, string(f, x->path), string(f, build_id) };
+	uint64_t key[4] = {x->start, x->end, string(f, x->path), string(f, build_id)};
 	uint64_t id = number_of(f, &f->mappings, key, sizeof(key), &anew);
 	if (!anew)
 		return id;
@@ -106,12 +126,13 @@ static uint64_t mapping(struct pprof *f, const struct image *m, const struct sym
 static uint64_t location(struct pprof *f, const struct image *m, const struct profile_frame *frames, size_t n)
 {
 	enum { MOST = 32 };
-	uint64_t key[2 + 2 * MOST] = { mapping(f, m, frames->frame), frames->frame ? frames->frame->pc : 0 };
+	uint64_t key[2 + 2 * MOST] = {mapping(f, m, frames->frame), frames->frame ? frames->frame->pc : 0};
 	bool anew;
 	n = n < MOST ? n : MOST;
 	for (size_t i = 0; i < n; i++) {
 		key[2 + 2 * i] = function(f, &frames[i]);
-		key[3 + 2 * i] = frames[i].frame && frames[i].frame->line > 0 ? (uint64_t)frames[i].frame->line : 0;
+		key[3 + 2 * i] =
+			frames[i].frame && frames[i].frame->line > 0 ? (uint64_t)frames[i].frame->line : 0;
 	}
 	uint64_t id = number_of(f, &f->locations, key, (2 + 2 * n) * sizeof(*key), &anew);
 	if (!anew)
@@ -187,10 +208,11 @@ static int write_gzip(FILE *to, const struct protobuf *b)
 {
 	enum { GZIP = 16 };
 	unsigned char chunk[16384];
-	z_stream z = { .next_in = b->bytes, .avail_in = (uInt)b->n };
+	z_stream z = {.next_in = b->bytes, .avail_in = (uInt)b->n};
 	if (b->n > UINT32_MAX)
 		return -EFBIG;
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, 8, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
 		return -ENOMEM;
 	int r;
 	do {
@@ -206,8 +228,8 @@ static int write_gzip(FILE *to, const struct protobuf *b)
 int format_pprof(FILE *to, const struct report *report, const struct format_settings *settings)
 {
 	struct profile p;
-	struct profile_rows rows = { 0 };
-	struct pprof f = { .r = 0 };
+	struct profile_rows rows = {0};
+	struct pprof f = {.r = 0};
 	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
 	if (r)
 		return r;

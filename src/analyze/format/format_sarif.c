@@ -20,7 +20,7 @@
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
 
-static const char *const levels[] = { "none", "none", "note", "warning", "error" };
+static const char *const levels[] = {"none", "none", "note", "warning", "error"};
 
 static json_t *message(const char *text)
 {
@@ -59,9 +59,10 @@ static json_t *location(const struct symbols_frame *f, struct symbols *s, const 
 	if (place)
 		json_object_set_new(o, "physicalLocation", place);
 	if (f)
-		json_object_set_new(o, "logicalLocations",
-				    json_pack("[{s:o, s:s}]", "fullyQualifiedName",
-					      json_text(frames_whole_name(f, name, sizeof(name))), "kind", "function"));
+		json_object_set_new(
+			o, "logicalLocations",
+			json_pack("[{s:o, s:s}]", "fullyQualifiedName",
+				  json_text(frames_whole_name(f, name, sizeof(name))), "kind", "function"));
 	if (text)
 		json_object_set_new(o, "message", message(text));
 	return o;
@@ -85,8 +86,10 @@ static json_t *stacks(const struct finding *f)
 	const struct {
 		const struct frames *f;
 		const char *what;
-	} all[] = { { &f->waiter, c->label }, { &f->closer, c->actor.did ? c->actor.did : "by" },
-		    { &f->opener, "opened" }, { &f->creator, "created" } };
+	} all[] = {{&f->waiter, c->label},
+		   {&f->closer, c->actor.did ? c->actor.did : "by"},
+		   {&f->opener, "opened"},
+		   {&f->creator, "created"}};
 	json_t *a = json_array();
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i].f->n)
@@ -101,8 +104,9 @@ static const struct symbols_frame *place_of(const struct finding *f, const struc
 	uint64_t opened = c->opener.ticks ? world_ns(c->about.world, c->opener.ticks) : 0;
 	uint64_t acted = c->actor.ticks ? world_ns(c->about.world, c->actor.ticks) : 0;
 	const struct frames *at = e->ns == opened && e->id == c->opener.id ? &f->opener :
-				  e->ns == acted && e->id == c->actor.id ? &f->closer :
-				  e->id == c->id ? &f->waiter : NULL;
+				  e->ns == acted && e->id == c->actor.id   ? &f->closer :
+				  e->id == c->id                           ? &f->waiter :
+									     NULL;
 	return at ? frames_first_own(at) : NULL;
 }
 
@@ -116,13 +120,14 @@ static json_t *thread_flow(const struct report *r, const struct finding *f, uint
 		const struct case_event *e = &c->events[i];
 		if (e->id != id)
 			continue;
-		json_array_append_new(steps, json_pack(
-			"{s:o, s:i}", "location", location(place_of(f, e), f->symbols, e->what),
-			"executionOrder", (int)i + 1));
+		json_array_append_new(steps, json_pack("{s:o, s:i}", "location",
+						       location(place_of(f, e), f->symbols, e->what),
+						       "executionOrder", (int)i + 1));
 	}
-	return json_pack("{s:o, s:o, s:o}", "id", json_text(report_who(r, c->about.image, id, who, sizeof(who))),
-			 "message", message(id == c->id ? "the coroutine in question" : "the other party"),
-			 "locations", steps);
+	return json_pack("{s:o, s:o, s:o}", "id",
+			 json_text(report_who(r, c->about.image, id, who, sizeof(who))), "message",
+			 message(id == c->id ? "the coroutine in question" : "the other party"), "locations",
+			 steps);
 }
 
 static json_t *code_flow(const struct report *r, const struct finding *f)
@@ -146,8 +151,8 @@ static json_t *evidence(const struct verdict_case *c)
 		const struct obligation *o = &c->proof.items[i];
 		json_t *holds = o->holds == HOLDS_OPEN ? json_null() : json_boolean(o->holds == HOLDS_TRUE);
 		if (o->text || o->holds != HOLDS_OPEN)
-			json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds,
-							   "text", json_text(o->text)));
+			json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds",
+							   holds, "text", json_text(o->text)));
 		else
 			json_decref(holds);
 	}
@@ -162,8 +167,8 @@ static json_t *properties(const struct finding *f)
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(ids, json_count(f->cases[i]->id));
 	describe_refuted(c, refuted, sizeof(refuted));
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "verdict", verdict_words[f->verdict], "coroutines", ids,
-			 "evidence", evidence(c), "closure", json_text(c->proof.closure), "refutedIf",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "verdict", verdict_words[f->verdict], "coroutines",
+			 ids, "evidence", evidence(c), "closure", json_text(c->proof.closure), "refutedIf",
 			 json_text(refuted), "fix", json_text(c->fix ? c->fix : f->pass->fix));
 }
 
@@ -189,17 +194,19 @@ static json_t *result(const struct report *r, const struct finding *f, bool comp
 	const struct symbols_frame *at = frames_first_own(&f->waiter);
 	snprintf(print, sizeof(print), "%016" PRIx64, f->fingerprint);
 	describe_message(r, f, text, sizeof(text));
-	json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:{s:s}, s:i}", "ruleId", f->pass->rule, "ruleIndex",
-			      rule_index(f->pass), "kind", f->verdict == VERDICT_INCONCLUSIVE ? "open" : "fail", "level",
-			      levels[f->verdict], "message", message(text), "locations",
-			      json_array(), "partialFingerprints", "ctp/v1", print, "occurrenceCount", (int)f->n);
+	json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:{s:s}, s:i}", "ruleId", f->pass->rule,
+			      "ruleIndex", rule_index(f->pass), "kind",
+			      f->verdict == VERDICT_INCONCLUSIVE ? "open" : "fail", "level",
+			      levels[f->verdict], "message", message(text), "locations", json_array(),
+			      "partialFingerprints", "ctp/v1", print, "occurrenceCount", (int)f->n);
 	if (at)
 		json_array_append_new(json_object_get(o, "locations"), location(at, f->symbols, NULL));
 	set_filled(o, "stacks", stacks(f));
 	json_t *flows = code_flow(r, f);
 	json_object_set_new(o, "codeFlows", json_array());
 	if (json_array_size(flows))
-		json_array_append_new(json_object_get(o, "codeFlows"), json_pack("{s:o}", "threadFlows", flows));
+		json_array_append_new(json_object_get(o, "codeFlows"),
+				      json_pack("{s:o}", "threadFlows", flows));
 	else
 		json_decref(flows);
 	if (compared)
@@ -227,9 +234,11 @@ static json_t *notifications(const struct report *r)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < r->world->ncoverage; i++)
-		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->world->coverage[i]), "level", "note"));
+		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->world->coverage[i]),
+						   "level", "note"));
 	for (size_t i = 0; i < r->results.nfacts; i++)
-		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->results.facts[i].message), "level", "note"));
+		json_array_append_new(a, json_pack("{s:o, s:s}", "message",
+						   message(r->results.facts[i].message), "level", "note"));
 	return a;
 }
 
@@ -247,7 +256,8 @@ static json_t *run(const struct report *r)
 	if (getcwd(here, sizeof(here) - 1)) {
 		strcat(here, "/");
 		if (uri_of_path(here, uri, sizeof(uri)))
-			json_object_set_new(o, "originalUriBaseIds", json_pack("{s:{s:s}}", "SRCROOT", "uri", uri));
+			json_object_set_new(o, "originalUriBaseIds",
+					    json_pack("{s:{s:s}}", "SRCROOT", "uri", uri));
 	}
 	return o;
 }

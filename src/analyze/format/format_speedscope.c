@@ -21,7 +21,8 @@ struct scope {
 
 static json_int_t row_of(struct scope *s, const struct profile_frame *f)
 {
-	json_t *text = f->frame && f->frame->file ? json_string(f->frame->file) : NULL; // NULL: no file, or no UTF-8
+	json_t *text = f->frame && f->frame->file ? json_string(f->frame->file) :
+						    NULL; // NULL: no file, or no UTF-8
 	const char *file = text ? json_string_value(text) : "";
 	char *key = NULL;
 	if (asprintf(&key, "%s\n%s", f->name, file) < 0) {
@@ -34,7 +35,8 @@ static json_int_t row_of(struct scope *s, const struct profile_frame *f)
 	if (row < 0) {
 		s->r = -ENOMEM;
 	} else if (anew) {
-		json_t *frame = *file ? json_pack("{s:s, s:s}", "name", f->name, "file", file) : json_pack("{s:s}", "name", f->name);
+		json_t *frame = *file ? json_pack("{s:s, s:s}", "name", f->name, "file", file) :
+					json_pack("{s:s}", "name", f->name);
 		if (!frame || json_array_append_new(s->frames, frame))
 			s->r = -ENOMEM;
 	}
@@ -61,20 +63,22 @@ static json_t *profile_of(struct scope *s, const struct profile_rows *rows, unsi
 		sum += n;
 	}
 	return json_pack("{s:s, s:s, s:s, s:i, s:I, s:o, s:o}", "type", "sampled", "name", u->title, "unit",
-			 weight == PROFILE_COUNT ? "none" : u->unit, "startValue", 0, "endValue", sum, "samples", samples, "weights",
-			 weights);
+			 weight == PROFILE_COUNT ? "none" : u->unit, "startValue", 0, "endValue", sum,
+			 "samples", samples, "weights", weights);
 }
 
 static int write_file(FILE *to, const struct world *w, const struct profile_rows *rows, unsigned shown)
 {
-	struct scope s = { .frames = json_array() };
+	struct scope s = {.frames = json_array()};
 	json_t *profiles = json_array();
 	for (unsigned i = 0; i < PROFILE_WEIGHTS; i++)
 		if (json_array_append_new(profiles, profile_of(&s, rows, i)))
 			s.r = -ENOMEM;
-	json_t *file = json_pack("{s:s, s:s, s:s, s:i, s:{s:O}, s:o}", "$schema", "https://www.speedscope.app/file-format-schema.json",
-				 "exporter", "ctp-analyze " CTP_TOOL_VERSION, "name", file_base(w->path), "activeProfileIndex",
-				 (int)shown, "shared", "frames", s.frames, "profiles", profiles);
+	json_t *file = json_pack("{s:s, s:s, s:s, s:i, s:{s:O}, s:o}", "$schema",
+				 "https://www.speedscope.app/file-format-schema.json", "exporter",
+				 "ctp-analyze " CTP_TOOL_VERSION, "name", file_base(w->path),
+				 "activeProfileIndex", (int)shown, "shared", "frames", s.frames, "profiles",
+				 profiles);
 	if (!file)
 		s.r = -ENOMEM;
 	if (!s.r && (json_dumpf(file, to, JSON_COMPACT) || fputc('\n', to) == EOF))
@@ -88,7 +92,7 @@ static int write_file(FILE *to, const struct world *w, const struct profile_rows
 int format_speedscope(FILE *to, const struct report *report, const struct format_settings *settings)
 {
 	struct profile p;
-	struct profile_rows rows = { 0 };
+	struct profile_rows rows = {0};
 	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
 	if (r)
 		return r;

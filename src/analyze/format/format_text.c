@@ -22,7 +22,7 @@
 
 static const char *paint(const struct format_settings *s, enum verdict v)
 {
-	static const char *const colors[] = { "", "\033[36m", "\033[33m", "\033[1;33m", "\033[1;31m" };
+	static const char *const colors[] = {"", "\033[36m", "\033[33m", "\033[1;33m", "\033[1;31m"};
 	return s->color ? colors[v] : "";
 }
 
@@ -52,7 +52,7 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 	snprintf(line, sizeof(line), "  %s %s", who, describe_claim(f->cases[0]));
 	if (f->n > 1)
 		snprintf(count, sizeof(count), "%zu coroutines, same sites", f->n);
-	struct text_wrap w = { to, 7, used, COLUMNS };
+	struct text_wrap w = {to, 7, used, COLUMNS};
 	if (used + text_width(line) <= COLUMNS) {
 		fputs(line, to);
 		w.column += text_width(line);
@@ -77,7 +77,8 @@ static void show_fds(struct text_wrap *w, const struct verdict_case *c)
 	unsigned n = c->fd < 0 ? 0 : describe_fds(c, all);
 	for (unsigned i = 1; i < n; i++) {
 		char piece[64];
-		snprintf(piece, sizeof(piece), "fd %d#%u, which is %s", all[i].fd, all[i].gen, all[i].closed ? "closed" : "open");
+		snprintf(piece, sizeof(piece), "fd %d#%u, which is %s", all[i].fd, all[i].gen,
+			 all[i].closed ? "closed" : "open");
 		text_piece(w, i == 1 ? ", and for " : ", ", piece);
 	}
 }
@@ -86,7 +87,7 @@ static void show_waiting(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
 	fprintf(to, LABEL, c->label);
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	text_words(&w, c->doing ? c->doing : "");
 	show_fds(&w, c);
 	fputc('\n', to);
@@ -125,7 +126,9 @@ static const struct symbols_frame *caller_of(const struct frames *f, const struc
 		if (!by && strcmp(last->file, e->file) != 0)
 			by = last;
 	}
-	return by && !strcmp(by->file, last->file) && last->symbol && strcmp(last->symbol, "main") != 0 ? NULL : by;
+	return by && !strcmp(by->file, last->file) && last->symbol && strcmp(last->symbol, "main") != 0 ?
+		       NULL :
+		       by;
 }
 
 // " at file:line <- file:line"
@@ -146,24 +149,26 @@ static void at_place(char *buf, size_t bytes, const struct frames *f)
 static void show_opened(FILE *to, const struct report *r, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	char who[256], by[272] = "", place[580], created[280], piece[620] = "before it was watched";
 	const char *call = c->opener.call;
 	if (c->fd < 0)
 		*piece = 0;
 	at_place(place, sizeof(place), &f->opener);
 	if (call)
-		snprintf(piece, sizeof(piece), "by %s, %s%s", report_who(r, c->about.image, c->opener.id,
-			 who, sizeof(who)), call, place);
+		snprintf(piece, sizeof(piece), "by %s, %s%s",
+			 report_who(r, c->about.image, c->opener.id, who, sizeof(who)), call, place);
 	at_place(created, sizeof(created), &f->creator);
 	if (!*piece && !*created)
 		return;
 	fprintf(to, LABEL, *piece ? "opened" : "created");
 	if (*piece)
 		text_piece(&w, "", piece);
-	const struct ctp_state *maker = c->about.state ? image_entity(c->about.image, c->about.state->creator) : NULL;
+	const struct ctp_state *maker =
+		c->about.state ? image_entity(c->about.image, c->about.state->creator) : NULL;
 	if (maker && maker->entity == CTP_COROUTINE)
-		snprintf(by, sizeof(by), " by %s", report_who(r, c->about.image, maker->id, who, sizeof(who)));
+		snprintf(by, sizeof(by), " by %s",
+			 report_who(r, c->about.image, maker->id, who, sizeof(who)));
 	snprintf(place, sizeof(place), "coroutine created%s%s", by, created);
 	if (*created)
 		text_piece(&w, " · ", *piece ? place : place + strlen("coroutine created "));
@@ -183,7 +188,7 @@ static void show_timeline(FILE *to, const struct finding *f)
 	const struct verdict_case *c = f->cases[0];
 	const struct image *m = c->about.image;
 	const struct case_event *all = c->events;
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	if (!c->nevents)
 		return;
 	fprintf(to, LABEL, "timeline");
@@ -193,8 +198,8 @@ static void show_timeline(FILE *to, const struct finding *f)
 		if (all[i].id)
 			snprintf(who, sizeof(who), "%s %" PRIu64 " ",
 				 is_native(m, e, all[i].id) ? "native" : "co", all[i].id);
-		snprintf(piece, sizeof(piece), "%+.6f %s%s",
-			 (double)(all[i].ns - all[0].ns) / 1e9, who, all[i].what);
+		snprintf(piece, sizeof(piece), "%+.6f %s%s", (double)(all[i].ns - all[0].ns) / 1e9, who,
+			 all[i].what);
 		text_piece(&w, " · ", piece);
 	}
 	fputc('\n', to);
@@ -202,13 +207,16 @@ static void show_timeline(FILE *to, const struct finding *f)
 
 // Of these the text follows also when they hold.
 static const bool obligation_told[PROOFS] = {
-	[PROOF_P3] = true, [PROOF_P5] = true, [PROOF_P6A] = true, [PROOF_P6B] = true,
+	[PROOF_P3] = true,
+	[PROOF_P5] = true,
+	[PROOF_P6A] = true,
+	[PROOF_P6B] = true,
 };
 
 static void show_evidence(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	fprintf(to, LABEL, "evidence");
 	for (unsigned i = 0; i < PROOFS; i++) {
 		const struct obligation *o = &c->proof.items[i];
@@ -225,9 +233,11 @@ static void show_evidence(FILE *to, const struct finding *f)
 		const char *text = told ? o->text : "";
 		if (!strncmp(text, word, label) && !strncmp(text + label, ": ", 2))
 			text += label + 2; // said already
-		snprintf(piece, sizeof(piece), "[%c] %s%s%s", o->holds == HOLDS_TRUE ? 'x' :
-			 o->holds == HOLDS_FALSE ? '-' : ' ', word,
-			 told ? ": " : "", text);
+		snprintf(piece, sizeof(piece), "[%c] %s%s%s",
+			 o->holds == HOLDS_TRUE  ? 'x' :
+			 o->holds == HOLDS_FALSE ? '-' :
+						   ' ',
+			 word, told ? ": " : "", text);
 		text_piece(&w, "  ", piece);
 	}
 	fputc('\n', to);
@@ -237,7 +247,7 @@ static void show_open(FILE *to, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
 	const struct witness *seen = c->about.witness;
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	size_t n = f->verdict != VERDICT_PROVEN && seen ? seen->nopen : 0, shown = n > 6 ? 6 : n;
 	if (!n && !c->proof.also_open)
 		return;
@@ -262,15 +272,15 @@ static void fds_of(const struct verdict_case *c, char *buf, size_t bytes)
 	size_t at = 0;
 	*buf = 0;
 	for (unsigned i = 0; i < n && at < bytes; i++)
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%d#%u %s", i ? ", " : " (fd ", all[i].fd, all[i].gen,
-				       all[i].closed ? "closed" : "open");
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%d#%u %s", i ? ", " : " (fd ", all[i].fd,
+				       all[i].gen, all[i].closed ? "closed" : "open");
 	if (n && at < bytes)
 		snprintf(buf + at, bytes - at, ")");
 }
 
 static void show_others(FILE *to, const struct finding *f)
 {
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	if (f->n < 2)
 		return;
 	fprintf(to, LABEL, "also");
@@ -291,7 +301,7 @@ static void show_others(FILE *to, const struct finding *f)
 static void show_groups(FILE *to, const struct report *r, const struct finding *f)
 {
 	enum { SHOWN = 10 };
-	struct text_wrap w = { to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS };
+	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
 	struct group_by_part *parts;
 	size_t n;
 	if (group_by_parts(r, f, &parts, &n))
@@ -327,10 +337,11 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 		show_others(to, f);
 	show_groups(to, r, f);
 	fputs("  refuted if", to);
-	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS + 1, COLUMNS }, refuted);
+	text_words(&(struct text_wrap){to, LABEL_COLUMNS, LABEL_COLUMNS + 1, COLUMNS}, refuted);
 	fputc('\n', to);
 	fprintf(to, LABEL, "fix");
-	text_words(&(struct text_wrap){ to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS }, f->cases[0]->fix ? f->cases[0]->fix : f->pass->fix);
+	text_words(&(struct text_wrap){to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS},
+		   f->cases[0]->fix ? f->cases[0]->fix : f->pass->fix);
 	fputs("\n\n", to);
 }
 
@@ -356,7 +367,8 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	for (size_t i = 0; i < whole; i++)
 		show_finding(to, r, &r->findings[i], settings);
 	if (whole < r->nfindings)
-		fprintf(to, "%zu more, in short; --full tells all, --format=json for programs:\n", r->nfindings - whole);
+		fprintf(to, "%zu more, in short; --full tells all, --format=json for programs:\n",
+			r->nfindings - whole);
 	for (size_t i = whole; i < r->nfindings; i++)
 		show_short(to, &r->findings[i], settings);
 	fputs(whole < r->nfindings ? "\n" : "", to);
@@ -366,12 +378,14 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	const char *module;
 	for (size_t i = 0; i < r->world->nimages; i++)
 		for (size_t k = 0; r->symbols[i] && (module = symbols_mismatch(r->symbols[i], k)); k++)
-			fprintf(to, "note     %s is another build than the one that ran: its symbols were "
-				"not used\n", module);
+			fprintf(to,
+				"note     %s is another build than the one that ran: its symbols were "
+				"not used\n",
+				module);
 	for (size_t i = 0; i < r->results.nfacts; i++) {
 		const struct fact *fact = &r->results.facts[i];
 		fprintf(to, "%s%s", i ? "         " : "facts    ", fact->rule);
-		text_words(&(struct text_wrap){ to, 9, 9 + strlen(fact->rule), COLUMNS }, fact->message);
+		text_words(&(struct text_wrap){to, 9, 9 + strlen(fact->rule), COLUMNS}, fact->message);
 		fputc('\n', to);
 	}
 	if (r->compared || r->suppressed)
@@ -379,8 +393,7 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 			r->known, r->suppressed);
 	for (size_t i = 0; i < r->nunused; i++)
 		fprintf(to, "unused   suppression '%s' matches nothing any more\n", r->unused[i]);
-	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64
-		" healthy waiters\n", r->nfindings, r->world->coroutines, r->world->lost,
-		r->healthy);
+	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64 " healthy waiters\n",
+		r->nfindings, r->world->coroutines, r->world->lost, r->healthy);
 	return 0;
 }

@@ -23,7 +23,7 @@ static const char *in_short(const struct world *w, const char *covered)
 // Where it stands: the program's own frames, innermost first; without any, the innermost of all.
 static void own_frames(const struct report *r, const struct waiters_group *g, char *buf, size_t bytes)
 {
-	struct frames f = { 0 };
+	struct frames f = {0};
 	char name[160];
 	size_t shown = 0, at = 0;
 	*buf = 0;
@@ -33,7 +33,8 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 		const struct symbols_frame *e = f.items[i];
 		if ((frames_is_library(e) && e != frames_first_own(&f)) || at >= bytes)
 			continue;
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "", frames_name(e, name, sizeof(name)));
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", shown++ ? " <- " : "",
+				       frames_name(e, name, sizeof(name)));
 		if (e->file && at < bytes)
 			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
 	}
@@ -51,15 +52,15 @@ void format_text_longest(FILE *to, const struct report *r)
 	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
 		const struct waiters_group *g = &all.items[i];
 		const struct ctp_wait *wait = image_nwaits(g->oldest) ? &g->oldest->waits[0] : NULL;
-		struct text_wrap wrap = { to, 9, 9, COLUMNS };
+		struct text_wrap wrap = {to, 9, 9, COLUMNS};
 		text_duration(span, sizeof(span), waiters_age_ns(r, g));
 		own_frames(r, g, frames, sizeof(frames));
 		*fd = 0;
 		if (wait)
 			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
 		group_by_label(r, g->image, g->oldest, label, sizeof(label));
-		snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s: %s", g->n, label, *label ? " " : "", g->live ? "waiting" : "parked",
-			 span, fd, frames);
+		snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s: %s", g->n, label, *label ? " " : "",
+			 g->live ? "waiting" : "parked", span, fd, frames);
 		fputs(i ? "         " : "longest  ", to);
 		text_words(&wrap, piece);
 		fputc('\n', to);
@@ -72,17 +73,19 @@ void format_text_covered(FILE *to, const struct report *r)
 	const struct world *w = r->world;
 	const struct image_counts *c = &w->counts;
 	char span[32], piece[128];
-	struct text_wrap wrap = { to, 9, 9, COLUMNS };
+	struct text_wrap wrap = {to, 9, 9, COLUMNS};
 	text_duration(span, sizeof(span), w->duration_ns);
 	fprintf(to, "covered  ");
-	snprintf(piece, sizeof(piece), "%" PRIu64 " thread%s, %" PRIu64 " switch%s, %" PRIu64
-		 " event%s in %s", w->threads, w->threads == 1 ? "" : "s", c->switches, c->switches == 1 ? "" : "es",
-		 w->events, w->events == 1 ? "" : "s", span);
+	snprintf(piece, sizeof(piece),
+		 "%" PRIu64 " thread%s, %" PRIu64 " switch%s, %" PRIu64 " event%s in %s", w->threads,
+		 w->threads == 1 ? "" : "s", c->switches, c->switches == 1 ? "" : "es", w->events,
+		 w->events == 1 ? "" : "s", span);
 	text_piece(&wrap, "; ", piece);
 	if (w->form != WORLD_LINES)
-		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %"
-			 PRIu64 " running, %" PRIu64 " finished, %" PRIu64 " destroyed", c->created,
-			 c->suspended, c->running, c->finished, c->destroyed);
+		snprintf(piece, sizeof(piece),
+			 "coroutines: %" PRIu64 " created and never run, %" PRIu64 " suspended, %" PRIu64
+			 " running, %" PRIu64 " finished, %" PRIu64 " destroyed",
+			 c->created, c->suspended, c->running, c->finished, c->destroyed);
 	else
 		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " suspended, %" PRIu64 " running",
 			 c->suspended, c->running);

@@ -33,7 +33,8 @@ static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
 			fprintf(to, "%*s%s", (int)(name < names ? names - name : 0) + 2, "", lines[i].place);
 		if (lines[i].source)
 			fprintf(to, "%*s%s", (int)(place < places ? places - place : 0) + 2, "",
-				text_fit(source, sizeof(source), lines[i].source, used + 16 < COLUMNS ? COLUMNS - used : 16));
+				text_fit(source, sizeof(source), lines[i].source,
+					 used + 16 < COLUMNS ? COLUMNS - used : 16));
 		fputc('\n', to);
 		free(lines[i].source);
 	}
@@ -45,7 +46,8 @@ static void one_line(struct line *l, struct symbols *s, const struct symbols_fra
 	char name[1024];
 	text_fit(l->name, sizeof(l->name), frames_name(e, name, sizeof(name)), NAME_COLUMNS);
 	if (!*frames_place(e, l->place, sizeof(l->place)))
-		snprintf(l->place, sizeof(l->place), "%s", e->symbol && e->module ? file_base(e->module) : "");
+		snprintf(l->place, sizeof(l->place), "%s",
+			 e->symbol && e->module ? file_base(e->module) : "");
 	l->source = symbols_source_line(s, e);
 }
 

@@ -34,7 +34,7 @@ uint64_t html_ns(const struct html *h, uint64_t ticks);
 
 json_t *html_findings(struct html *h); // also fills finding_of
 json_t *html_coroutines(struct html *h);
-json_t *html_timeline(struct html *h); // what happened when; NULL: no memory
+json_t *html_timeline(struct html *h);                   // what happened when; NULL: no memory
 json_t *html_profile(struct html *h, const char *symfs); // where time went
 json_t *html_trace(const struct html *h);
 json_t *html_facts(const struct html *h);

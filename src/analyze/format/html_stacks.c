@@ -15,8 +15,9 @@ static json_t *frame_json(struct symbols *s, const struct symbols_frame *f)
 	char *source = symbols_source_line(s, f);
 	const char *path = frames_path(f);
 	json_t *a = json_pack("[o, o, i, o, i, o, i]", json_text(frames_whole_name(f, name, sizeof(name))),
-			      json_text(*path ? path : NULL), f->line, json_text(source), frames_is_library(f),
-			      json_text(f->module ? file_base(f->module) : NULL), f->inlined);
+			      json_text(*path ? path : NULL), f->line, json_text(source),
+			      frames_is_library(f), json_text(f->module ? file_base(f->module) : NULL),
+			      f->inlined);
 	free(source);
 	return a;
 }
@@ -36,7 +37,7 @@ static uint32_t frame_place(struct html *h, struct symbols *s, const struct symb
 static json_t *frame_places(struct html *h, const struct image *m, uint32_t stack)
 {
 	struct symbols *s = h->report->symbols[m - h->report->world->images];
-	struct frames f = { 0 };
+	struct frames f = {0};
 	json_t *a = json_array();
 	if (s && frames_read(&f, s, m, stack))
 		h->error = -ENOMEM;

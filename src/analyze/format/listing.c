@@ -20,7 +20,7 @@ static int rank(const struct ctp_state *s)
 
 static const char *word(const struct ctp_state *s)
 {
-	static const char *const words[] = { "running", "suspended", "created" };
+	static const char *const words[] = {"running", "suspended", "created"};
 	return words[rank(s)];
 }
 
@@ -33,7 +33,8 @@ static uint32_t stack_of(const struct image *m, const struct ctp_state *s)
 	return s->life == CTP_SUSPENDED ? s->stack : s->creator_stack;
 }
 
-static int take(struct listing *l, const struct report *r, struct idmap *groups, const struct image *m, const struct ctp_state *s)
+static int take(struct listing *l, const struct report *r, struct idmap *groups, const struct image *m,
+		const struct ctp_state *s)
 {
 	uint32_t stack = stack_of(m, s);
 	uint64_t key = group_by_key(r, m, s, stack) << 2 | (unsigned)rank(s);
@@ -48,13 +49,14 @@ static int take(struct listing *l, const struct report *r, struct idmap *groups,
 	if (!e && s->life != CTP_RUNNING)
 		e = idmap_set(groups, key, (uint32_t)l->n);
 	if (!e)
-		l->items[l->n++] = (struct listing_group){ m, s, stack, 1 };
+		l->items[l->n++] = (struct listing_group){m, s, stack, 1};
 	return e;
 }
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct ctp_state *x = ((const struct listing_group *)a)->oldest, *y = ((const struct listing_group *)b)->oldest;
+	const struct ctp_state *x = ((const struct listing_group *)a)->oldest,
+			       *y = ((const struct listing_group *)b)->oldest;
 	if (rank(x) != rank(y))
 		return rank(x) - rank(y);
 	if (x->since != y->since)
@@ -65,10 +67,10 @@ static int by_rank(const void *a, const void *b)
 int listing_collect(struct listing *l, const struct report *r)
 {
 	int e = 0;
-	*l = (struct listing){ 0 };
+	*l = (struct listing){0};
 	for (size_t i = 0; !e && i < r->world->nimages; i++) {
 		const struct image *m = &r->world->images[i];
-		struct idmap groups = { 0 };
+		struct idmap groups = {0};
 		for (size_t k = 0; !e && k < m->stations.n; k++) {
 			const struct ctp_state *s = image_state(m, k);
 			if (s->entity == CTP_COROUTINE && s->life >= CTP_CREATED && s->life <= CTP_RUNNING)
@@ -86,7 +88,7 @@ int listing_collect(struct listing *l, const struct report *r)
 void listing_deinit(struct listing *l)
 {
 	free(l->items);
-	*l = (struct listing){ 0 };
+	*l = (struct listing){0};
 }
 
 static uint64_t age_ns(const struct report *r, const struct listing_group *g)
@@ -99,16 +101,18 @@ static void show(FILE *to, const struct report *r, const struct listing_group *g
 {
 	struct symbols *symbols = r->symbols[g->image - r->world->images];
 	const struct ctp_state *s = g->oldest;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	char who[256], span[32], fd[64] = "", label[300], more[360] = "";
 	report_who(r, g->image, s->id, who, sizeof(who));
 	text_duration(span, sizeof(span), age_ns(r, g));
 	if (s->life == CTP_SUSPENDED && image_nwaits(s))
 		snprintf(fd, sizeof(fd), " on fd %d#%u", s->waits[0].fd, s->waits[0].gen);
 	if (g->n > 1)
-		snprintf(more, sizeof(more), ", and %zu more %s", g->n - 1, r->group_by == GROUP_BY_SITE ? "from there" :
-			 group_by_label(r, g->image, s, label, sizeof(label)));
-	fprintf(to, "%s %s for %s%s%s%s\n", who, word(s), span, fd, more, s->life == CTP_CREATED && s->creator_stack ? ", made at" : "");
+		snprintf(more, sizeof(more), ", and %zu more %s", g->n - 1,
+			 r->group_by == GROUP_BY_SITE ? "from there" :
+							group_by_label(r, g->image, s, label, sizeof(label)));
+	fprintf(to, "%s %s for %s%s%s%s\n", who, word(s), span, fd, more,
+		s->life == CTP_CREATED && s->creator_stack ? ", made at" : "");
 	if (g->stack && !frames_read(&f, symbols, g->image, g->stack))
 		format_text_stack(to, symbols, &f);
 	frames_deinit(&f);
@@ -134,11 +138,12 @@ json_t *listing_json(const struct report *r)
 		return a;
 	for (size_t i = 0; i < l.n; i++) {
 		const struct listing_group *g = &l.items[i];
-		struct frames f = { 0 };
+		struct frames f = {0};
 		frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->stack);
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o, s:o, s:o}", "state", word(g->oldest), "count", json_count(g->n),
-						   "longest", json_count(g->oldest->id), "since_ns", json_count(age_ns(r, g)),
-						   "stack", frames_json(&f)));
+		json_array_append_new(
+			a, json_pack("{s:s, s:o, s:o, s:o, s:o}", "state", word(g->oldest), "count",
+				     json_count(g->n), "longest", json_count(g->oldest->id), "since_ns",
+				     json_count(age_ns(r, g)), "stack", frames_json(&f)));
 		frames_deinit(&f);
 	}
 	listing_deinit(&l);

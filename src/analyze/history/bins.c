@@ -14,7 +14,7 @@
 
 void bins_init(struct bins *b, uint64_t span_ns, unsigned finest, unsigned nlevels)
 {
-	*b = (struct bins){ .nlevels = nlevels };
+	*b = (struct bins){.nlevels = nlevels};
 	uint64_t width = span_ns / finest + 1;
 	for (unsigned i = 0; i < nlevels; i++, width *= BINS_STEP)
 		b->levels[i].width = width;
@@ -28,8 +28,8 @@ static unsigned percent(uint64_t part, uint64_t whole)
 
 static bool same(const struct bins_cell *a, const struct bins_cell *b)
 {
-	return a->transitions == b->transitions && !memcmp(a->share, b->share, sizeof(a->share)) && a->top_share == b->top_share &&
-	       a->top == b->top;
+	return a->transitions == b->transitions && !memcmp(a->share, b->share, sizeof(a->share)) &&
+	       a->top_share == b->top_share && a->top == b->top;
 }
 
 static void push(struct bins *b, struct bins_level *l, uint64_t bin, struct bins_cell cell)
@@ -37,7 +37,7 @@ static void push(struct bins *b, struct bins_level *l, uint64_t bin, struct bins
 	if (l->next < bin) {
 		uint64_t gap = bin - l->next;
 		l->next = bin;
-		push(b, l, bin, (struct bins_cell){ .repeat = (uint32_t)gap });
+		push(b, l, bin, (struct bins_cell){.repeat = (uint32_t)gap});
 	}
 	if (l->n && same(&l->cells[l->n - 1], &cell))
 		l->cells[l->n - 1].repeat += cell.repeat;
@@ -61,15 +61,15 @@ static void count(struct bins_level *l, uint64_t id, uint64_t ns, uint64_t error
 		least = l->tops[i].ns < least->ns ? &l->tops[i] : least;
 	}
 	if (l->ntops < BINS_TOPS)
-		l->tops[l->ntops++] = (struct bins_top){ id, ns, error };
+		l->tops[l->ntops++] = (struct bins_top){id, ns, error};
 	else
-		*least = (struct bins_top){ id, least->ns + ns, least->ns + error };
+		*least = (struct bins_top){id, least->ns + ns, least->ns + error};
 }
 
 static struct bins_cell cell_of(const struct bins_level *l)
 {
 	const struct bins_top *top = NULL;
-	struct bins_cell c = { .repeat = 1, .transitions = l->transitions };
+	struct bins_cell c = {.repeat = 1, .transitions = l->transitions};
 	for (unsigned k = 0; k < BINS_KINDS; k++)
 		c.share[k] = (uint8_t)percent(l->ns[k], l->width);
 	for (unsigned i = 0; i < l->ntops; i++)
@@ -131,7 +131,8 @@ static void add(struct bins *b, unsigned level, unsigned kind, uint64_t id, uint
 		begin = l->open * l->width;
 		uint64_t whole = from == begin ? (to - from) / l->width : 0;
 		if (whole > 1 && is_empty(l)) {
-			struct bins_cell c = { .repeat = (uint32_t)whole, .top = id, .top_share = id ? 100 : 0 };
+			struct bins_cell c = {
+				.repeat = (uint32_t)whole, .top = id, .top_share = id ? 100 : 0};
 			c.share[kind] = 100;
 			push(b, l, l->open, c);
 			l->next = l->open + whole;
@@ -169,5 +170,5 @@ void bins_deinit(struct bins *b)
 {
 	for (unsigned i = 0; i < BINS_LEVELS; i++)
 		free(b->levels[i].cells);
-	*b = (struct bins){ 0 };
+	*b = (struct bins){0};
 }

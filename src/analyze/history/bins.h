@@ -9,15 +9,15 @@
 #include <stdint.h>
 
 #define BINS_LEVELS 3
-#define BINS_STEP 8  // a bin of a level is so many of the one before it
-#define BINS_TOPS 8  // entities that are counted at once in a bin
+#define BINS_STEP 8 // a bin of a level is so many of the one before it
+#define BINS_TOPS 8 // entities that are counted at once in a bin
 #define BINS_KINDS 3
 
 struct bins_cell {
 	uint32_t repeat;
-	uint32_t transitions;        // in each
-	uint8_t share[BINS_KINDS];   // of its time, percent; what was not told is what lacks to 100
-	uint8_t top_share;           // at least so much of its time was `top`'s; 0: nobody had a fifth of it for sure
+	uint32_t transitions;      // in each
+	uint8_t share[BINS_KINDS]; // of its time, percent; what was not told is what lacks to 100
+	uint8_t top_share; // at least so much of its time was `top`'s; 0: nobody had a fifth of it for sure
 	uint64_t top;
 };
 
@@ -45,7 +45,8 @@ struct bins {
 
 // `finest` bins for span_ns; nlevels of BINS_LEVELS at most.
 void bins_init(struct bins *b, uint64_t span_ns, unsigned finest, unsigned nlevels);
-// From, to: ns from the beginning. What lies before a bin that was left already is not counted. id 0: nobody's.
+// From, to: ns from the beginning. What lies before a bin that was left already is not counted. id 0:
+// nobody's.
 void bins_add(struct bins *b, unsigned kind, uint64_t id, uint64_t from, uint64_t to);
 void bins_transition(struct bins *b, uint64_t at);
 // No more comes.

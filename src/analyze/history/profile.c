@@ -16,10 +16,10 @@
 #include "trace/transitions.h"
 
 const struct profile_unit profile_units[PROFILE_WEIGHTS] = {
-	{ "suspended", "nanoseconds", "time suspended" },
-	{ "running", "nanoseconds", "time running" },
-	{ "latency", "nanoseconds", "time from event to resume" },
-	{ "count", "count", "switches" },
+	{"suspended", "nanoseconds", "time suspended"},
+	{"running", "nanoseconds", "time running"},
+	{"latency", "nanoseconds", "time from event to resume"},
+	{"count", "count", "switches"},
 };
 
 unsigned profile_weight_find(const char *name)
@@ -122,12 +122,18 @@ static uint64_t passed(uint64_t from, uint64_t to, uint64_t end)
 	return to > from ? to - from : 0;
 }
 
-static struct profile_site about(const struct profile *p, const struct image *m, const struct ctp_merge_entity *e,
-				 enum profile_part part, uint32_t stack, uint64_t pc)
+static struct profile_site about(const struct profile *p, const struct image *m,
+				 const struct ctp_merge_entity *e, enum profile_part part, uint32_t stack,
+				 uint64_t pc)
 {
 	uint64_t named = p->by_name && m && !e->native ? e->id : 0;
-	return (struct profile_site){ .image = m, .part = part, .native = e->native, .entry = e->native ? 0 : e->entry, .named = named,
-				      .stack = part == PROFILE_STACK ? stack : 0, .pc = part == PROFILE_STACK ? pc : 0 };
+	return (struct profile_site){.image = m,
+				     .part = part,
+				     .native = e->native,
+				     .entry = e->native ? 0 : e->entry,
+				     .named = named,
+				     .stack = part == PROFILE_STACK ? stack : 0,
+				     .pc = part == PROFILE_STACK ? pc : 0};
 }
 
 // An end has no number of its own, which would tell whether moves before it were lost.
@@ -137,7 +143,8 @@ static bool unsure(const struct profile *p, const struct transition *m)
 }
 
 // Since its last move records of it were lost.
-static void lost(struct profile *p, const struct transition *m, const struct ctp_merge_entity *e, uint64_t end)
+static void lost(struct profile *p, const struct transition *m, const struct ctp_merge_entity *e,
+		 uint64_t end)
 {
 	struct profile_site s = about(p, m->image, e, PROFILE_LOST, 0, 0);
 	uint64_t ns = e->since_ns ? passed(e->since_ns, m->ns, end) : 0;
@@ -168,7 +175,8 @@ static void suspends(struct profile *p, const struct transition *m, uint64_t end
 }
 
 // A wait has ended; also for good.
-static void resumes(struct profile *p, const struct transition *m, const struct ctp_merge_entity *e, bool gap, uint64_t end)
+static void resumes(struct profile *p, const struct transition *m, const struct ctp_merge_entity *e, bool gap,
+		    uint64_t end)
 {
 	struct profile_site s = about(p, m->image, e, PROFILE_STACK, e->stack, e->addr);
 	if (gap) {
@@ -199,7 +207,7 @@ static struct profile_loop *loop_of(struct profile *p, uint64_t by)
 			p->r = -ENOMEM;
 			return NULL;
 		}
-		p->turns[row] = (struct profile_loop){ .begun_ns = UINT64_MAX };
+		p->turns[row] = (struct profile_loop){.begun_ns = UINT64_MAX};
 	}
 	return &p->turns[row];
 }
@@ -214,7 +222,8 @@ static void turned(struct profile *p, uint64_t by, uint64_t ns)
 // Of a loop that has not switched since the history begins, nothing but its sleeps may be known.
 static void slept(struct profile *p, const struct transition *m, uint64_t end)
 {
-	uint64_t from = world_ns(p->world, m->merged->event.time - m->value), since = m->from ? m->from->since_ns : 0;
+	uint64_t from = world_ns(p->world, m->merged->event.time - m->value),
+		 since = m->from ? m->from->since_ns : 0;
 	struct profile_loop *l = m->from ? NULL : loop_of(p, m->a);
 	uint64_t ns = passed(from > since ? from : since, m->ns, end);
 	if (m->from) {
@@ -287,8 +296,8 @@ static const struct image *image_of(const struct profile *p, uint64_t id, const 
 	return NULL;
 }
 
-// The loop that took its event has taken others since, or slept: then it was none for which that one waits, or it is
-// lost. That is no latency, and nothing tells the two apart here.
+// The loop that took its event has taken others since, or slept: then it was none for which that one waits,
+// or it is lost. That is no latency, and nothing tells the two apart here.
 static bool turned_since(const struct profile *p, const struct ctp_merge_entity *e)
 {
 	uint32_t row = idmap_get(&p->loops, e->ready_by);
@@ -326,20 +335,26 @@ static const struct ctp_thread *thread_of(const struct image *m, const struct ct
 	return NULL;
 }
 
-// Runs, or sleeps in its loop, since it last went on. Where the history of that begins later, what it did before is lost.
-static void still(struct profile *p, const struct image *m, const struct ctp_state *s, uint64_t since, uint64_t end)
+// Runs, or sleeps in its loop, since it last went on. Where the history of that begins later, what it did
+// before is lost.
+static void still(struct profile *p, const struct image *m, const struct ctp_state *s, uint64_t since,
+		  uint64_t end)
 {
-	struct ctp_merge_entity e = { .id = s->id, .native = s->entity == CTP_NATIVE, .entry = s->entry };
-	struct profile_site runs = about(p, m, &e, PROFILE_STILL, 0, 0), idle = about(p, m, &e, PROFILE_IDLE, 0, 0);
+	struct ctp_merge_entity e = {.id = s->id, .native = s->entity == CTP_NATIVE, .entry = s->entry};
+	struct profile_site runs = about(p, m, &e, PROFILE_STILL, 0, 0),
+			    idle = about(p, m, &e, PROFILE_IDLE, 0, 0);
 	struct profile_site lost = about(p, m, &e, PROFILE_LOST, 0, 0);
 	const struct ctp_thread *t = thread_of(m, s);
 	if (!t || t->life != CTP_THREAD_LIVE || t->current != s->id)
 		return;
 	uint32_t row = idmap_get(&p->loops, s->id);
-	struct profile_loop known = row == IDMAP_NONE ? (struct profile_loop){ .begun_ns = UINT64_MAX } : p->turns[row];
+	struct profile_loop known = row == IDMAP_NONE ? (struct profile_loop){.begun_ns = UINT64_MAX} :
+							p->turns[row];
 	uint64_t until = sleeps(t) ? world_ns(p->world, t->wait_since) : end;
 	until = until < since ? since : until > end ? end : until;
-	uint64_t from = known.begun_ns >= since && known.begun_ns < until ? known.begun_ns : until; // until: switches of it are missing
+	uint64_t from = known.begun_ns >= since && known.begun_ns < until ?
+				known.begun_ns :
+				until; // until: switches of it are missing
 	if (p->world->form != WORLD_DIRECTORY || known.begun_ns == since)
 		from = since;
 	uint64_t slept_ns = known.slept_ns < until - from ? known.slept_ns : until - from;
@@ -359,11 +374,12 @@ static void at_the_end(struct profile *p, const struct image *m)
 		uint64_t since = world_ns(p->world, s->since);
 		if (!since || since >= end || idmap_get(&p->moved_after, s->id) != IDMAP_NONE)
 			continue;
-		if (s->life == CTP_RUNNING && p->world->form != WORLD_CORE) // there it is not known for how long others ran
+		if (s->life == CTP_RUNNING &&
+		    p->world->form != WORLD_CORE) // there it is not known for how long others ran
 			still(p, m, s, since, end);
 		if (s->life != CTP_SUSPENDED || s->entity != CTP_COROUTINE)
 			continue;
-		struct ctp_merge_entity e = { .id = s->id, .entry = s->entry };
+		struct ctp_merge_entity e = {.id = s->id, .entry = s->entry};
 		struct profile_site is = about(p, m, &e, PROFILE_STACK, s->stack, 0);
 		add(p, &is, PROFILE_SUSPENDED, end - since);
 	}
@@ -373,14 +389,14 @@ static void at_the_end(struct profile *p, const struct image *m)
 static void count_lost(struct profile *p)
 {
 	uint64_t seen = p->world->kinds[CTP_EV_SWITCH], all = p->world->counts.switches;
-	struct profile_site s = { .part = PROFILE_LOST };
+	struct profile_site s = {.part = PROFILE_LOST};
 	if (p->world->form == WORLD_DIRECTORY && all > seen)
 		add(p, &s, PROFILE_COUNT, all - seen);
 }
 
 int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name)
 {
-	*p = (struct profile){ .world = w, .symfs = symfs, .by_name = by_name };
+	*p = (struct profile){.world = w, .symfs = symfs, .by_name = by_name};
 	p->symbols = calloc(w->nimages + 1, sizeof(*p->symbols));
 	int r = p->symbols ? 0 : -ENOMEM;
 	for (size_t i = 0; !r && i < w->nimages; i++)
@@ -415,5 +431,5 @@ void profile_deinit(struct profile *p)
 	idmap_deinit(&p->moved_after);
 	idmap_deinit(&p->loops);
 	free(p->turns);
-	*p = (struct profile){ 0 };
+	*p = (struct profile){0};
 }

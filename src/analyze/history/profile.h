@@ -9,10 +9,13 @@
 #include "trace/world.h"
 
 enum profile_weight {
-	PROFILE_SUSPENDED, // ns that coroutines were away, by the stack with which they had left; who still is: up to the snapshot
-	PROFILE_RUNNING,   // ns of slices, by the stack with which they ended; a thread's own stack without the sleep of its loop
-	PROFILE_LATENCY,   // ns from the first event for a suspended coroutine until it went on, by the stack with which it had left
-	PROFILE_COUNT,     // switches, by the leaver's stack
+	PROFILE_SUSPENDED, // ns that coroutines were away, by the stack with which they had left; who still
+			   // is: up to the snapshot
+	PROFILE_RUNNING, // ns of slices, by the stack with which they ended; a thread's own stack without the
+			 // sleep of its loop
+	PROFILE_LATENCY, // ns from the first event for a suspended coroutine until it went on, by the stack
+			 // with which it had left
+	PROFILE_COUNT,   // switches, by the leaver's stack
 	PROFILE_WEIGHTS
 };
 
@@ -24,10 +27,10 @@ extern const struct profile_unit profile_units[PROFILE_WEIGHTS];
 unsigned profile_weight_find(const char *name);
 
 enum profile_part {
-	PROFILE_STACK,   // left with this stack
-	PROFILE_STILL,   // runs at the snapshot; with what stack nobody knows
-	PROFILE_IDLE,    // the loop slept
-	PROFILE_LOST,    // records were lost meanwhile: suspended or running, nobody knows
+	PROFILE_STACK, // left with this stack
+	PROFILE_STILL, // runs at the snapshot; with what stack nobody knows
+	PROFILE_IDLE,  // the loop slept
+	PROFILE_LOST,  // records were lost meanwhile: suspended or running, nobody knows
 };
 
 // [2^i, 2^(i+1)) ns; the first also holds 0, the last all above.
@@ -40,11 +43,12 @@ struct profile_histogram {
 struct profile_site {
 	const struct image *image; // NULL: JSON lines, or a trace without its tables
 	enum profile_part part;
-	bool native;     // of a thread's own stack
-	uint32_t stack;  // id; 0: not captured
-	uint64_t pc;     // JSON lines: where it left
-	uint64_t entry;  // the function in which the coroutine began; 0: not known
-	uint64_t named;  // a coroutine that has the name by which these are told apart; 0: they are not, or have none
+	bool native;    // of a thread's own stack
+	uint32_t stack; // id; 0: not captured
+	uint64_t pc;    // JSON lines: where it left
+	uint64_t entry; // the function in which the coroutine began; 0: not known
+	uint64_t named; // a coroutine that has the name by which these are told apart; 0: they are not, or
+			// have none
 	uint64_t weight[PROFILE_WEIGHTS];
 	struct profile_histogram *times[PROFILE_COUNT]; // single waits, slices and latencies; NULL: none
 };
@@ -53,7 +57,8 @@ struct profile_site {
 struct profile_loop {
 	uint64_t turned_ns; // when it last took one, or had slept
 	uint64_t slept_ns;  // since it last went on, where that is known
-	uint64_t begun_ns;  // when that was, or, where the history begins later, its first sleep; UINT64_MAX: neither is known
+	uint64_t begun_ns;  // when that was, or, where the history begins later, its first sleep; UINT64_MAX:
+			    // neither is known
 };
 
 struct profile {
@@ -73,7 +78,8 @@ struct profile {
 	int r;
 };
 
-// Reads the whole history. by_name: what the program calls its coroutines tells them apart. 0 or -errno; -ESPIPE: JSON lines from a pipe are gone.
+// Reads the whole history. by_name: what the program calls its coroutines tells them apart. 0 or -errno;
+// -ESPIPE: JSON lines from a pipe are gone.
 int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name);
 void profile_deinit(struct profile *p);
 
@@ -92,7 +98,8 @@ int profile_stack_of(struct profile *p, const struct profile_site *site, struct 
 const char *profile_name_of(const struct profile_site *site, char buf[CTP_NAME_TEXT]);
 void profile_stack_deinit(struct profile_stack *s);
 
-// All sites whose weights are not all 0, in the order of their names. Two may have the same names, in other places.
+// All sites whose weights are not all 0, in the order of their names. Two may have the same names, in other
+// places.
 struct profile_row {
 	const struct profile_site *site;
 	struct profile_stack stack;

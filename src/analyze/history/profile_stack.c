@@ -24,7 +24,7 @@ static int push(struct profile_stack *s, const struct symbols_frame *frame, cons
 		free(copy);
 		return -ENOMEM;
 	}
-	s->items[s->n++] = (struct profile_frame){ copy, frame };
+	s->items[s->n++] = (struct profile_frame){copy, frame};
 	return 0;
 }
 
@@ -33,7 +33,7 @@ void profile_stack_deinit(struct profile_stack *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->items[i].name);
 	free(s->items);
-	*s = (struct profile_stack){ 0 };
+	*s = (struct profile_stack){0};
 }
 
 static int symbols_of(struct profile *p, const struct image *m, struct symbols **out)
@@ -46,12 +46,13 @@ static int symbols_of(struct profile *p, const struct image *m, struct symbols *
 
 static bool same_function(const struct symbols_frame *a, const struct symbols_frame *b)
 {
-	return a->symbol && b->symbol && !strcmp(a->symbol, b->symbol) && a->module && b->module && !strcmp(a->module, b->module);
+	return a->symbol && b->symbol && !strcmp(a->symbol, b->symbol) && a->module && b->module &&
+	       !strcmp(a->module, b->module);
 }
 
 // The root, and how many frames are left above it.
-static int push_root(struct profile_stack *s, struct symbols *symbols, const struct profile_site *site, const struct frames *f,
-		     size_t *n)
+static int push_root(struct profile_stack *s, struct symbols *symbols, const struct profile_site *site,
+		     const struct frames *f, size_t *n)
 {
 	const struct symbols_frame *entry = frames_entry(symbols, site->entry);
 	char name[NAME_MOST];
@@ -71,7 +72,7 @@ static int push_root(struct profile_stack *s, struct symbols *symbols, const str
 
 static int push_frames(struct profile_stack *s, struct symbols *symbols, const struct profile_site *site)
 {
-	struct frames f = { 0 };
+	struct frames f = {0};
 	char name[NAME_MOST];
 	size_t n = 0;
 	int r = frames_read(&f, symbols, site->image, site->stack);
@@ -92,11 +93,13 @@ const char *profile_name_of(const struct profile_site *site, char buf[CTP_NAME_T
 
 int profile_stack_of(struct profile *p, const struct profile_site *site, struct profile_stack *s)
 {
-	static const char *const parts[] = { [PROFILE_STILL] = "[still running]", [PROFILE_IDLE] = "[idle loop]", [PROFILE_LOST] = "[lost]" };
+	static const char *const parts[] = {[PROFILE_STILL] = "[still running]",
+					    [PROFILE_IDLE] = "[idle loop]",
+					    [PROFILE_LOST] = "[lost]"};
 	struct symbols *symbols;
 	char text[64], name[CTP_NAME_TEXT];
 	int r = 0;
-	*s = (struct profile_stack){ 0 };
+	*s = (struct profile_stack){0};
 	if (site->image && p->world->processes > 1 && site->image->pid) {
 		snprintf(text, sizeof(text), "[process %" PRIu64 "]", site->image->pid);
 		r = push(s, NULL, text);
@@ -153,7 +156,7 @@ static bool weighs(const struct profile_site *s)
 int profile_rows_of(struct profile *p, struct profile_rows *rows)
 {
 	int r = 0;
-	*rows = (struct profile_rows){ .items = calloc(p->n + 1, sizeof(*rows->items)) };
+	*rows = (struct profile_rows){.items = calloc(p->n + 1, sizeof(*rows->items))};
 	if (!rows->items)
 		return -ENOMEM;
 	for (size_t i = 0; !r && i < p->n; i++) {
@@ -176,5 +179,5 @@ void profile_rows_deinit(struct profile_rows *rows)
 	while (rows->n)
 		profile_stack_deinit(&rows->items[--rows->n].stack);
 	free(rows->items);
-	*rows = (struct profile_rows){ 0 };
+	*rows = (struct profile_rows){0};
 }

@@ -27,7 +27,7 @@ static int add_lane(struct timeline *t, const struct image *m, uint64_t id)
 	if (t->nlanes == TIMELINE_LANES || idmap_get(&t->by_lane, lane_key(m, id)) != IDMAP_NONE)
 		return 0;
 	struct timeline_lane *l = &t->lanes[t->nlanes];
-	*l = (struct timeline_lane){ .image = m, .id = id };
+	*l = (struct timeline_lane){.image = m, .id = id};
 	bins_init(&l->bins, t->span_ns, 2048, 2);
 	return idmap_set(&t->by_lane, lane_key(m, id), t->nlanes++);
 }
@@ -40,7 +40,8 @@ struct busy {
 static int by_changes(const void *a, const void *b)
 {
 	const struct ctp_state *x = ((const struct busy *)a)->state, *y = ((const struct busy *)b)->state;
-	return x->changes != y->changes ? (x->changes < y->changes ? 1 : -1) : (x->id > y->id) - (x->id < y->id);
+	return x->changes != y->changes ? (x->changes < y->changes ? 1 : -1) :
+					  (x->id > y->id) - (x->id < y->id);
 }
 
 // Half of the lanes are for findings: the first coroutine of each, and then their others.
@@ -73,7 +74,7 @@ static int choose_busy(struct timeline *t, const struct world *w)
 				continue;
 			if (n == TIMELINE_LANES && s->changes <= most[least].state->changes)
 				continue;
-			most[n < TIMELINE_LANES ? n : least] = (struct busy){ m, s };
+			most[n < TIMELINE_LANES ? n : least] = (struct busy){m, s};
 			n += n < TIMELINE_LANES;
 			least = 0;
 			for (size_t j = 1; n == TIMELINE_LANES && j < n; j++)
@@ -88,7 +89,8 @@ static int choose_busy(struct timeline *t, const struct world *w)
 	return e;
 }
 
-static struct timeline_lane *lane_of(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e)
+static struct timeline_lane *lane_of(struct timeline *t, const struct transition *m,
+				     struct ctp_merge_entity *e)
 {
 	uint32_t known = e->mine >> 2 & NO_LANE;
 	if (!known) {
@@ -106,18 +108,22 @@ static struct timeline_lane *lane_of(struct timeline *t, const struct transition
 static void group_until(struct timeline *t, struct timeline_group *g, uint64_t now)
 {
 	double width = (double)t->span_ns / TIMELINE_GROUP_BINS;
-	while (g->last < now) { // in whole numbers: a double has too few digits for a span of months, and its bins no end then
+	while (g->last < now) { // in whole numbers: a double has too few digits for a span of months, and its
+				// bins no end then
 		unsigned __int128 bin = (unsigned __int128)g->last * TIMELINE_GROUP_BINS / t->span_ns;
 		bin = bin < TIMELINE_GROUP_BINS ? bin : TIMELINE_GROUP_BINS - 1;
-		uint64_t end = (uint64_t)(((bin + 1) * t->span_ns + TIMELINE_GROUP_BINS - 1) / TIMELINE_GROUP_BINS);
+		uint64_t end =
+			(uint64_t)(((bin + 1) * t->span_ns + TIMELINE_GROUP_BINS - 1) / TIMELINE_GROUP_BINS);
 		uint64_t to = bin + 1 < TIMELINE_GROUP_BINS && end < now ? end : now;
 		for (unsigned k = 0; k < LIVES; k++)
-			g->bins[(size_t)bin * LIVES + k] += (double)g->now[k] * (double)(to - g->last) / width;
+			g->bins[(size_t)bin * LIVES + k] +=
+				(double)g->now[k] * (double)(to - g->last) / width;
 		g->last = to;
 	}
 }
 
-static struct timeline_group *group_of(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e)
+static struct timeline_group *group_of(struct timeline *t, const struct transition *m,
+				       struct ctp_merge_entity *e)
 {
 	uint32_t at = (uint32_t)(e->mine >> 32);
 	if (at)
@@ -130,20 +136,23 @@ static struct timeline_group *group_of(struct timeline *t, const struct transiti
 	if (row == IDMAP_NONE) {
 		row = (uint32_t)t->ngroups;
 		bool others = row == TIMELINE_GROUPS;
-		double *bins = GROW(t->groups, t->ngroups, t->groups_capacity) ? NULL : calloc(TIMELINE_GROUP_BINS * LIVES, sizeof(*bins));
+		double *bins = GROW(t->groups, t->ngroups, t->groups_capacity) ?
+				       NULL :
+				       calloc(TIMELINE_GROUP_BINS * LIVES, sizeof(*bins));
 		if (!bins || idmap_set(&t->by_group, key, row)) {
 			free(bins);
 			return NULL;
 		}
-		t->groups[t->ngroups++] = (struct timeline_group){ .image = others ? NULL : m->image,
-							     .entry = others ? 0 : entry, .bins = bins };
+		t->groups[t->ngroups++] = (struct timeline_group){
+			.image = others ? NULL : m->image, .entry = others ? 0 : entry, .bins = bins};
 	}
 	e->mine |= (uint64_t)(row + 1) << 32;
 	return &t->groups[row];
 }
 
 // It lives so from now on; LIVES: not at all any more.
-static int live(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e, unsigned life, uint64_t now)
+static int live(struct timeline *t, const struct transition *m, struct ctp_merge_entity *e, unsigned life,
+		uint64_t now)
 {
 	unsigned was = (unsigned)(e->mine & MINE_LIFE);
 	struct timeline_group *g = group_of(t, m, e);
@@ -169,17 +178,19 @@ static unsigned finest(const struct world *w)
 	return w->threads <= 4 ? 16384 : w->threads <= 32 ? 4096 : 1024;
 }
 
-static struct timeline_thread *thread_of(struct timeline *t, const struct world *w, const struct transition *m)
+static struct timeline_thread *thread_of(struct timeline *t, const struct world *w,
+					 const struct transition *m)
 {
 	uint64_t key = (uint64_t)m->tid ^ (m->image ? (uint64_t)m->image->index + 1 : 0) << 40;
 	uint32_t at = idmap_get(&t->by_thread, key);
 	if (at != IDMAP_NONE)
 		return &t->threads[at];
-	if (GROW(t->threads, t->nthreads, t->threads_capacity) || idmap_set(&t->by_thread, key, (uint32_t)t->nthreads))
+	if (GROW(t->threads, t->nthreads, t->threads_capacity) ||
+	    idmap_set(&t->by_thread, key, (uint32_t)t->nthreads))
 		return NULL;
 	struct timeline_thread *r = &t->threads[t->nthreads++];
 	uint64_t now = m->ns > t->start_ns ? m->ns - t->start_ns : 0;
-	*r = (struct timeline_thread){ .image = m->image, .tid = m->tid, .first = now, .last = now };
+	*r = (struct timeline_thread){.image = m->image, .tid = m->tid, .first = now, .last = now};
 	bins_init(&r->bins, t->span_ns, finest(w), BINS_LEVELS);
 	return r;
 }
@@ -208,7 +219,7 @@ static int slice(struct timeline *t, struct timeline_thread *r, uint64_t id, uin
 	}
 	if (GROW(r->slices, r->n, r->capacity))
 		return -ENOMEM;
-	r->slices[r->n++] = (struct timeline_slice){ id, ns, ready };
+	r->slices[r->n++] = (struct timeline_slice){id, ns, ready};
 	return 0;
 }
 
@@ -219,7 +230,8 @@ static int thread_until(struct timeline *t, struct timeline_thread *r, uint64_t 
 		return 0;
 	uint64_t slept = now - r->last < asleep ? r->last : now - asleep;
 	if (r->discovered)
-		bins_add(&r->bins, r->native ? THREAD_NATIVE : THREAD_COROUTINE, r->native ? 0 : r->current, r->last, slept);
+		bins_add(&r->bins, r->native ? THREAD_NATIVE : THREAD_COROUTINE, r->native ? 0 : r->current,
+			 r->last, slept);
 	bins_add(&r->bins, THREAD_ASLEEP, 0, slept, now);
 	int e = slice(t, r, r->native ? TIMELINE_NATIVE : r->current, slept - r->last, r->ready);
 	e = e ? e : slice(t, r, 0, now - slept, 0);
@@ -356,8 +368,10 @@ static int hear(void *arg, const struct transition *m)
 	}
 }
 
-// What was so at the last move was so until the last look, if the thread was still there; `asleep`: since when, if it slept then.
-static bool thread_lives(const struct timeline *t, const struct world *w, const struct timeline_thread *r, uint64_t *asleep)
+// What was so at the last move was so until the last look, if the thread was still there; `asleep`: since
+// when, if it slept then.
+static bool thread_lives(const struct timeline *t, const struct world *w, const struct timeline_thread *r,
+			 uint64_t *asleep)
 {
 	for (size_t i = 0; r->image && i < r->image->threads.n; i++) {
 		const struct ctp_thread *e = table_row(&r->image->threads, i);
@@ -402,10 +416,11 @@ static int finish(struct timeline *t, const struct world *w)
 int timeline_make(struct timeline *t, const struct report *r)
 {
 	const struct world *w = r->world;
-	*t = (struct timeline){ .start_ns = w->start_ns, .span_ns = w->duration_ns ? w->duration_ns : 1, .every_slice = true };
+	*t = (struct timeline){
+		.start_ns = w->start_ns, .span_ns = w->duration_ns ? w->duration_ns : 1, .every_slice = true};
 	int e = choose_found(t, r);
 	e = e ? e : choose_busy(t, w);
-	e = e ? e : transitions_walk(w, hear, &(struct walk){ t, w });
+	e = e ? e : transitions_walk(w, hear, &(struct walk){t, w});
 	if (e && e != -ENOMEM) {
 		t->unread = e;
 		e = 0;
@@ -428,5 +443,5 @@ void timeline_deinit(struct timeline *t)
 	idmap_deinit(&t->by_thread);
 	idmap_deinit(&t->by_lane);
 	idmap_deinit(&t->by_group);
-	*t = (struct timeline){ 0 };
+	*t = (struct timeline){0};
 }

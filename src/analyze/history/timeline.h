@@ -11,8 +11,8 @@
 #include "analyze/report/finding.h"
 #include "base/idmap.h"
 
-#define TIMELINE_LANES 64u       // coroutines with a lane of their own
-#define TIMELINE_SLICES 150000u  // told one by one up to here
+#define TIMELINE_LANES 64u      // coroutines with a lane of their own
+#define TIMELINE_SLICES 150000u // told one by one up to here
 #define TIMELINE_GROUPS 200u
 #define TIMELINE_GROUP_BINS 512u
 
@@ -29,10 +29,10 @@ struct timeline_slice {
 struct timeline_thread {
 	const struct image *image; // NULL: not known
 	uint64_t tid;
-	uint64_t current; // who runs; 0: not known
-	bool native;      // it is the thread's own stack
-	bool discovered;  // `current` is known
-	uint64_t ready;   // of its slice
+	uint64_t current;     // who runs; 0: not known
+	bool native;          // it is the thread's own stack
+	bool discovered;      // `current` is known
+	uint64_t ready;       // of its slice
 	uint64_t first, last; // ns from the start: of its first move, and up to where it is told
 	uint64_t switches;
 	struct bins bins;
@@ -74,7 +74,7 @@ struct timeline {
 	bool every_slice; // all are there
 	bool begun;
 	uint64_t switches, first_ns, gaps; // first_ns: of the first move
-	int unread; // why there are no moves: -errno, or 0
+	int unread;                        // why there are no moves: -errno, or 0
 };
 
 // 0 or -ENOMEM. What has no moves (a core file, JSON lines by a pipe) is said in `unread`.

@@ -41,13 +41,14 @@ static struct tracks_thread *thread_of(struct tracks *t, const struct transition
 		free(n);
 		return NULL;
 	}
-	*n = (struct tracks_thread){ .tid = m->tid, .pid = pid_of(t, m), .row = (uint32_t)t->nthreads,
-				       .stations = stations };
+	*n = (struct tracks_thread){
+		.tid = m->tid, .pid = pid_of(t, m), .row = (uint32_t)t->nthreads, .stations = stations};
 	return t->threads[t->nthreads++] = n;
 }
 
 // A coroutine's row, a new one if need be. NO_ROW: it is a thread's own stack, or nobody. 0 or -ENOMEM.
-static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge_entity *e, uint64_t entry, uint32_t *row)
+static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge_entity *e, uint64_t entry,
+		  uint32_t *row)
 {
 	*row = NO_ROW;
 	if (!e || e->native)
@@ -59,14 +60,17 @@ static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge
 	if (t->nunused) {
 		*row = t->unused[--t->nunused];
 	} else {
-		if (t->ncoroutines >= NO_ROW - 1 || GROW(t->coroutines, t->ncoroutines, t->coroutines_capacity))
+		if (t->ncoroutines >= NO_ROW - 1 ||
+		    GROW(t->coroutines, t->ncoroutines, t->coroutines_capacity))
 			return -ENOMEM;
 		*row = (uint32_t)t->ncoroutines++;
 	}
 	e->mine = (uint64_t)*row + 1;
 	t->coroutines[*row] = (struct tracks_coroutine){
-		.id = e->id, .pid = pid_of(t, m), .image = m->image,
-		.called = tracks_names_called(&t->names, t->report, m->image, e->id, entry) };
+		.id = e->id,
+		.pid = pid_of(t, m),
+		.image = m->image,
+		.called = tracks_names_called(&t->names, t->report, m->image, e->id, entry)};
 	return 0;
 }
 
@@ -91,17 +95,25 @@ static int free_row(struct tracks *t, struct ctp_merge_entity *e)
 static void begin_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
 			enum tracks_what what, uint64_t ns)
 {
-	struct tracks_slice s = { .what = what, .thread = th, .coroutine = c, .since_ns = ns, .site = c->site, .fd = -1 };
+	struct tracks_slice s = {
+		.what = what, .thread = th, .coroutine = c, .since_ns = ns, .site = c->site, .fd = -1};
 	c->state = what;
 	c->since_ns = c->last_ns = ns;
 	t->sink->begins(t->arg, &s);
 }
 
-static void end_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns,
-		      enum tracks_end how, int32_t fd, uint32_t gen)
+static void end_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
+		      uint64_t ns, enum tracks_end how, int32_t fd, uint32_t gen)
 {
-	struct tracks_slice s = { .what = c->state, .how = how, .thread = th, .coroutine = c, .since_ns = c->since_ns,
-				    .ns = ns, .site = c->site, .fd = fd, .gen = gen };
+	struct tracks_slice s = {.what = c->state,
+				 .how = how,
+				 .thread = th,
+				 .coroutine = c,
+				 .since_ns = c->since_ns,
+				 .ns = ns,
+				 .site = c->site,
+				 .fd = fd,
+				 .gen = gen};
 	if (c->state)
 		t->sink->ends(t->arg, &s);
 	c->state = TRACKS_NOTHING;
@@ -109,7 +121,8 @@ static void end_state(struct tracks *t, const struct tracks_thread *th, struct t
 }
 
 // From the last that is known of it up to now it is not known in which state it was.
-static void lose_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
+static void lose_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
+		       uint64_t ns)
 {
 	if (!c->state)
 		return;
@@ -118,7 +131,8 @@ static void lose_state(struct tracks *t, const struct tracks_thread *th, struct 
 	end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
 }
 
-static void begin_run(struct tracks *t, struct tracks_thread *th, uint64_t id, struct tracks_coroutine *c, uint64_t ns)
+static void begin_run(struct tracks *t, struct tracks_thread *th, uint64_t id, struct tracks_coroutine *c,
+		      uint64_t ns)
 {
 	th->runs = true;
 	th->id = id;
@@ -127,15 +141,29 @@ static void begin_run(struct tracks *t, struct tracks_thread *th, uint64_t id, s
 	th->flow = c ? c->flow : 0;
 	if (c)
 		c->flow = 0;
-	struct tracks_slice s = { .what = TRACKS_RUNS, .thread = th, .coroutine = c, .id = id, .since_ns = ns, .flow = th->flow, .fd = -1 };
+	struct tracks_slice s = {.what = TRACKS_RUNS,
+				 .thread = th,
+				 .coroutine = c,
+				 .id = id,
+				 .since_ns = ns,
+				 .flow = th->flow,
+				 .fd = -1};
 	t->sink->begins(t->arg, &s);
 }
 
 static void end_run(struct tracks *t, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns,
 		    enum tracks_end how, const struct tracks_site *site)
 {
-	struct tracks_slice s = { .what = TRACKS_RUNS, .how = how, .thread = th, .coroutine = c, .id = th->id,
-				    .since_ns = th->since_ns, .ns = ns, .flow = th->flow, .site = site, .fd = -1 };
+	struct tracks_slice s = {.what = TRACKS_RUNS,
+				 .how = how,
+				 .thread = th,
+				 .coroutine = c,
+				 .id = th->id,
+				 .since_ns = th->since_ns,
+				 .ns = ns,
+				 .flow = th->flow,
+				 .site = site,
+				 .fd = -1};
 	if (th->runs)
 		t->sink->ends(t->arg, &s);
 	th->runs = false;
@@ -143,9 +171,10 @@ static void end_run(struct tracks *t, struct tracks_thread *th, struct tracks_co
 }
 
 // A slice on the thread's track that is known as a whole.
-static void emit_whole(struct tracks *t, const struct tracks_thread *th, enum tracks_what what, uint64_t since, uint64_t ns)
+static void emit_whole(struct tracks *t, const struct tracks_thread *th, enum tracks_what what,
+		       uint64_t since, uint64_t ns)
 {
-	struct tracks_slice s = { .what = what, .thread = th, .since_ns = since, .ns = ns, .fd = -1 };
+	struct tracks_slice s = {.what = what, .thread = th, .since_ns = since, .ns = ns, .fd = -1};
 	t->sink->begins(t->arg, &s);
 	t->sink->ends(t->arg, &s);
 }
@@ -166,7 +195,7 @@ static void lose_run(struct tracks *t, struct tracks_thread *th, struct tracks_c
 static void mark(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
 		 enum tracks_mark_kind kind, const char *text, uint64_t ns)
 {
-	struct tracks_mark m = { .kind = kind, .thread = th, .coroutine = c, .text = text, .ns = ns, .fd = -1 };
+	struct tracks_mark m = {.kind = kind, .thread = th, .coroutine = c, .text = text, .ns = ns, .fd = -1};
 	t->sink->mark(t->arg, &m);
 }
 
@@ -179,7 +208,8 @@ static struct tracks_coroutine *runner(struct tracks *t, const struct tracks_thr
 	return c && c->id == th->id ? c : NULL;
 }
 
-static int suspends(struct tracks *t, const struct transition *m, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
+static int suspends(struct tracks *t, const struct transition *m, struct tracks_thread *th,
+		    struct tracks_coroutine *c, uint64_t ns)
 {
 	bool gone = m->how == CTP_HOW_GONE || m->how == CTP_HOW_RETURN;
 	if (m->from_gap || c->state != TRACKS_RUNNING)
@@ -195,7 +225,8 @@ static int suspends(struct tracks *t, const struct transition *m, struct tracks_
 	return free_row(t, m->from);
 }
 
-static void resumes(struct tracks *t, const struct transition *m, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
+static void resumes(struct tracks *t, const struct transition *m, struct tracks_thread *th,
+		    struct tracks_coroutine *c, uint64_t ns)
 {
 	if (m->to_gap || c->state == TRACKS_RUNNING)
 		lose_state(t, th, c, ns);
@@ -217,7 +248,8 @@ static int take_switch(struct tracks *t, const struct transition *m, struct trac
 	ns = from ? later(ns, from->last_ns) : ns;
 	ns = to ? later(ns, to->last_ns) : ns;
 	if (m->from && th->runs && th->id == m->from->id && !m->from_gap)
-		end_run(t, th, from, ns, TRACKS_ENDED, tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc));
+		end_run(t, th, from, ns, TRACKS_ENDED,
+			tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc));
 	else
 		lose_run(t, th, runner(t, th), ns);
 	if (m->from && m->from->native)
@@ -242,7 +274,8 @@ static int take_create(struct tracks *t, const struct transition *m, struct trac
 		return r;
 	uint64_t ns = th->last_ns = later(later(m->ns, th->last_ns), c->last_ns);
 	c->flow = ++t->flows;
-	struct tracks_mark k = { .kind = TRACKS_CREATES, .thread = th, .coroutine = c, .ns = ns, .flow = c->flow, .fd = -1 };
+	struct tracks_mark k = {
+		.kind = TRACKS_CREATES, .thread = th, .coroutine = c, .ns = ns, .flow = c->flow, .fd = -1};
 	t->sink->mark(t->arg, &k);
 	begin_state(t, th, c, TRACKS_CREATED, ns);
 	return 0;
@@ -272,7 +305,13 @@ static void take_ready(struct tracks *t, const struct transition *m, struct trac
 	int32_t fd = (int32_t)(uint32_t)m->value;
 	uint32_t gen = (uint32_t)(m->value >> 32);
 	c->flow = ++t->flows;
-	struct tracks_mark k = { .kind = TRACKS_WAKES, .thread = th, .coroutine = c, .ns = ns, .flow = c->flow, .fd = fd, .gen = gen };
+	struct tracks_mark k = {.kind = TRACKS_WAKES,
+				.thread = th,
+				.coroutine = c,
+				.ns = ns,
+				.flow = c->flow,
+				.fd = fd,
+				.gen = gen};
 	t->sink->mark(t->arg, &k);
 	end_state(t, th, c, ns, TRACKS_ENDED, fd, gen);
 	begin_state(t, th, c, TRACKS_READY, ns);
@@ -282,7 +321,8 @@ static void take_slept(struct tracks *t, const struct transition *m, struct trac
 {
 	uint64_t ticks = m->merged ? m->merged->event.time : 0, ns = later(m->ns, th->last_ns);
 	if (ticks > m->value)
-		emit_whole(t, th, TRACKS_SLEEPS, later(world_ns(t->report->world, ticks - m->value), th->last_ns), ns);
+		emit_whole(t, th, TRACKS_SLEEPS,
+			   later(world_ns(t->report->world, ticks - m->value), th->last_ns), ns);
 	th->last_ns = ns;
 }
 
@@ -367,7 +407,8 @@ static void still(struct tracks *t, struct tracks_coroutine *c)
 	if (c->image && c->image->has_tables && (!s || s->changes > c->n))
 		lose_state(t, NULL, c, ns);
 	else
-		end_state(t, NULL, c, ns, TRACKS_STILL, waits ? s->waits[0].fd : -1, waits ? s->waits[0].gen : 0);
+		end_state(t, NULL, c, ns, TRACKS_STILL, waits ? s->waits[0].fd : -1,
+			  waits ? s->waits[0].gen : 0);
 }
 
 // Whether the last tables say that it ended.
@@ -405,7 +446,7 @@ static void finish(struct tracks *t)
 
 int tracks_walk(struct tracks *t, const struct report *r, const struct tracks_sink *sink, void *arg)
 {
-	*t = (struct tracks){ .report = r, .sink = sink, .arg = arg };
+	*t = (struct tracks){.report = r, .sink = sink, .arg = arg};
 	int e = transitions_walk(r->world, take, t);
 	if (!e)
 		finish(t);
@@ -420,5 +461,5 @@ void tracks_deinit(struct tracks *t)
 	free(t->coroutines);
 	free(t->unused);
 	tracks_names_deinit(&t->names);
-	*t = (struct tracks){ 0 };
+	*t = (struct tracks){0};
 }

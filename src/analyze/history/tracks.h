@@ -10,18 +10,24 @@
 
 enum tracks_what {
 	TRACKS_NOTHING,
-	TRACKS_RUNS,   // on a thread's track: `coroutine`, or, if that is NULL, the thread's own stack
-	TRACKS_SLEEPS, // on a thread's track, within a RUNS: it waits for events
+	TRACKS_RUNS,    // on a thread's track: `coroutine`, or, if that is NULL, the thread's own stack
+	TRACKS_SLEEPS,  // on a thread's track, within a RUNS: it waits for events
 	TRACKS_UNKNOWN, // on a thread's track: records of it were lost
 	// on a coroutine's track
-	TRACKS_CREATED, TRACKS_RUNNING, TRACKS_SUSPENDED, TRACKS_READY,
+	TRACKS_CREATED,
+	TRACKS_RUNNING,
+	TRACKS_SUSPENDED,
+	TRACKS_READY,
 	TRACKS_LOST, // records of it were lost
 };
-static inline bool tracks_is_threads(enum tracks_what w) { return w < TRACKS_CREATED; }
+static inline bool tracks_is_threads(enum tracks_what w)
+{
+	return w < TRACKS_CREATED;
+}
 
 enum tracks_end {
 	TRACKS_ENDED,
-	TRACKS_CUT,  // as far as is known; then records were lost
+	TRACKS_CUT,   // as far as is known; then records were lost
 	TRACKS_STILL, // not ended when the trace did
 };
 
@@ -35,7 +41,7 @@ struct tracks_thread {
 	// what its open RUNS is, if `runs`
 	bool runs;
 	uint64_t id, since_ns, flow;
-	uint32_t runner;  // row of the coroutine; UINT32_MAX: the thread's own stack
+	uint32_t runner; // row of the coroutine; UINT32_MAX: the thread's own stack
 };
 
 struct tracks_coroutine {
@@ -45,37 +51,39 @@ struct tracks_coroutine {
 	uint64_t n;         // its changes so far
 	enum tracks_what state;
 	uint64_t since_ns, last_ns; // of the state; of the last that is known of it
-	uint64_t flow;      // that leads to its next run; 0
+	uint64_t flow;              // that leads to its next run; 0
 	const struct tracks_site *site;
-	bool shown;         // the format's: its track was described
+	bool shown; // the format's: its track was described
 };
 
 struct tracks_slice {
 	enum tracks_what what;
-	enum tracks_end how; // when it ends
+	enum tracks_end how;                // when it ends
 	const struct tracks_thread *thread; // by whose record; NULL: by the end of all
 	struct tracks_coroutine *coroutine; // on whose track, or who runs; NULL: nobody's
-	uint64_t id;       // who runs
-	uint64_t since_ns, ns; // ns: when it ends
-	uint64_t flow;     // that ends where it begins; 0. Numbers of flows rise
-	const struct tracks_site *site; // where it left, or is suspended
-	int32_t fd;        // for which it was suspended; -1
+	uint64_t id;                        // who runs
+	uint64_t since_ns, ns;              // ns: when it ends
+	uint64_t flow;                      // that ends where it begins; 0. Numbers of flows rise
+	const struct tracks_site *site;     // where it left, or is suspended
+	int32_t fd;                         // for which it was suspended; -1
 	uint32_t gen;
 };
 
 enum tracks_mark_kind {
-	TRACKS_CREATES, TRACKS_WAKES, // on the thread's track: whom
-	TRACKS_DONE,                    // on the coroutine's
-	TRACKS_SIGNAL, TRACKS_EXIT,   // on the thread's
+	TRACKS_CREATES,
+	TRACKS_WAKES, // on the thread's track: whom
+	TRACKS_DONE,  // on the coroutine's
+	TRACKS_SIGNAL,
+	TRACKS_EXIT, // on the thread's
 };
 
 struct tracks_mark {
 	enum tracks_mark_kind kind;
 	const struct tracks_thread *thread;
 	struct tracks_coroutine *coroutine; // or NULL
-	const char *text; // what it says
+	const char *text;                   // what it says
 	uint64_t ns;
-	uint64_t flow;    // that begins here; 0
+	uint64_t flow; // that begins here; 0
 	int32_t fd;
 	uint32_t gen;
 };
@@ -84,11 +92,11 @@ struct tracks_mark {
 struct tracks_finding {
 	const struct finding *finding;
 	const struct verdict_case *c;
-	const char *role; // "waiting", "closed by"
-	uint64_t id, pid; // whose
+	const char *role;                   // "waiting", "closed by"
+	uint64_t id, pid;                   // whose
 	struct tracks_coroutine *coroutine; // whose, if it had not ended
 	const struct tracks_thread *thread; // of whose own stack it is; else NULL
-	bool first; // of those that the finding has
+	bool first;                         // of those that the finding has
 	uint64_t ns;
 	const struct tracks_site *site;
 };
@@ -126,6 +134,7 @@ const char *tracks_name(const struct tracks_slice *s, char *buf, size_t bytes);
 const char *tracks_who(const struct tracks_coroutine *c, char *buf, size_t bytes); // "conn_reader 41"
 const char *tracks_finding_name(const struct tracks_finding *f, char *buf, size_t bytes);
 // What a thread is called, its number left out: by its own name, if that is not its process's.
-const char *tracks_thread_name(const struct world *w, const struct tracks_thread *th, char *buf, size_t bytes);
+const char *tracks_thread_name(const struct world *w, const struct tracks_thread *th, char *buf,
+			       size_t bytes);
 // The command that ran as this process; buf holds it.
 const char *tracks_process(const struct world *w, uint64_t pid, char *buf, size_t bytes);

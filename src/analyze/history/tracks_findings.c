@@ -12,7 +12,8 @@ struct parts {
 	struct idmap rows; // by id
 };
 
-static int report_part(struct parts *p, const struct tracks_finding *of, const char *role, uint64_t id, uint64_t ns, uint32_t stack)
+static int report_part(struct parts *p, const struct tracks_finding *of, const char *role, uint64_t id,
+		       uint64_t ns, uint32_t stack)
 {
 	struct tracks *t = p->t;
 	struct tracks_finding part = *of;
@@ -36,17 +37,19 @@ static int report_case(struct parts *p, const struct finding *f, size_t k)
 	const struct verdict_case *c = f->cases[k];
 	const struct world *w = p->t->report->world;
 	const struct ctp_state *s = c->about.state;
-	struct tracks_finding of = { .finding = f, .c = c, .pid = c->about.image->pid, .first = !k };
+	struct tracks_finding of = {.finding = f, .c = c, .pid = c->about.image->pid, .first = !k};
 	uint64_t since = s ? world_ns(w, s->since) : 0, first = c->nevents ? c->events[0].ns : 0;
-	int r = report_part(p, &of, c->label ? c->label : "waiting", c->id, first && !c->pass->waits ? first : since, c->stack);
+	int r = report_part(p, &of, c->label ? c->label : "waiting", c->id,
+			    first && !c->pass->waits ? first : since, c->stack);
 	if (!r && c->actor.did)
-		r = report_part(p, &of, c->actor.did, c->actor.id, world_ns(w, c->actor.ticks), c->actor.stack);
+		r = report_part(p, &of, c->actor.did, c->actor.id, world_ns(w, c->actor.ticks),
+				c->actor.stack);
 	return r;
 }
 
 int tracks_tell_findings(struct tracks *t)
 {
-	struct parts p = { .t = t };
+	struct parts p = {.t = t};
 	const struct report *report = t->report;
 	int r = 0;
 	for (size_t i = 0; report->nfindings && !r && i < t->ncoroutines; i++)

@@ -45,7 +45,8 @@ static char *stack_text(const struct frames *f)
 		*text = 0;
 	for (size_t i = 0; text && i < f->n && used < STACK_BYTES; i++) {
 		place_of(f->items[i], place, sizeof(place));
-		used += (size_t)snprintf(text + used, STACK_BYTES - used, "%s#%zu %s", i ? "\n" : "", i, place);
+		used += (size_t)snprintf(text + used, STACK_BYTES - used, "%s#%zu %s", i ? "\n" : "", i,
+					 place);
 	}
 	return text;
 }
@@ -94,8 +95,8 @@ static void site_free(struct tracks_site *s)
 	free(s);
 }
 
-const struct tracks_site *tracks_names_site(struct tracks_names *n, const struct report *r, const struct image *m,
-					  uint32_t stack, uint64_t pc)
+const struct tracks_site *tracks_names_site(struct tracks_names *n, const struct report *r,
+					    const struct image *m, uint32_t stack, uint64_t pc)
 {
 	size_t image = m ? (size_t)(m - r->world->images) : 0;
 	bool read = m && stack;
@@ -103,7 +104,7 @@ const struct tracks_site *tracks_names_site(struct tracks_names *n, const struct
 	uint32_t at = idmap_get(&n->by_stack, key);
 	if (at != IDMAP_NONE)
 		return n->sites[at];
-	struct frames f = { 0 };
+	struct frames f = {0};
 	struct tracks_site *s = calloc(1, sizeof(*s));
 	int e = s ? 0 : -ENOMEM;
 	if (!e && read)
@@ -126,8 +127,8 @@ const struct tracks_site *tracks_names_site(struct tracks_names *n, const struct
 }
 
 // Its function, and what the program itself calls it.
-static void called(const struct report *r, const struct image *m, const struct ctp_state *s, uint64_t entry, const char *given,
-		   char *buf, size_t bytes)
+static void called(const struct report *r, const struct image *m, const struct ctp_state *s, uint64_t entry,
+		   const char *given, char *buf, size_t bytes)
 {
 	if (s && s->entity != CTP_NATIVE && s->entry == entry)
 		report_name(r, m, s, buf, bytes);
@@ -138,7 +139,8 @@ static void called(const struct report *r, const struct image *m, const struct c
 		snprintf(buf + n, bytes - n, "%s\"%s\"", n ? " " : "", given);
 }
 
-const char *tracks_names_called(struct tracks_names *n, const struct report *r, const struct image *m, uint64_t id, uint64_t entry)
+const char *tracks_names_called(struct tracks_names *n, const struct report *r, const struct image *m,
+				uint64_t id, uint64_t entry)
 {
 	char name[NAME_BYTES] = "", given[CTP_NAME_TEXT];
 	if (!m)
@@ -170,5 +172,5 @@ void tracks_names_deinit(struct tracks_names *n)
 	free(n->called);
 	idmap_deinit(&n->by_stack);
 	idmap_deinit(&n->by_called);
-	*n = (struct tracks_names){ 0 };
+	*n = (struct tracks_names){0};
 }

@@ -18,9 +18,15 @@ const char *tracks_who(const struct tracks_coroutine *c, char *buf, size_t bytes
 const char *tracks_name(const struct tracks_slice *s, char *buf, size_t bytes)
 {
 	static const char *const names[] = {
-		[TRACKS_NOTHING] = "", [TRACKS_RUNS] = "native stack", [TRACKS_SLEEPS] = "asleep", [TRACKS_UNKNOWN] = "lost records",
-		[TRACKS_CREATED] = "created", [TRACKS_RUNNING] = "running", [TRACKS_SUSPENDED] = "suspended",
-		[TRACKS_READY] = "ready", [TRACKS_LOST] = "lost records",
+		[TRACKS_NOTHING] = "",
+		[TRACKS_RUNS] = "native stack",
+		[TRACKS_SLEEPS] = "asleep",
+		[TRACKS_UNKNOWN] = "lost records",
+		[TRACKS_CREATED] = "created",
+		[TRACKS_RUNNING] = "running",
+		[TRACKS_SUSPENDED] = "suspended",
+		[TRACKS_READY] = "ready",
+		[TRACKS_LOST] = "lost records",
 	};
 	if (s->what == TRACKS_RUNS && s->coroutine)
 		return tracks_who(s->coroutine, buf, bytes);

@@ -18,8 +18,8 @@ struct cycle_waiter {
 	const struct ctp_state *state;
 	const struct set_queue *queue;
 	const struct ctp_fd *fd;
-	uint64_t on;  // whom it waits for; CYCLE_NOBODY
-	size_t next;  // that one's place; SIZE_MAX
+	uint64_t on;   // whom it waits for; CYCLE_NOBODY
+	size_t next;   // that one's place; SIZE_MAX
 	unsigned walk; // in which it was discovered
 };
 
@@ -43,7 +43,8 @@ uint64_t cycle_mover(const struct cycle *c, const struct ctp_fd *f, bool out);
 
 // The verdict on a circle. `left`: a message that one of them left another, or NULL; `asks`: somebody in
 // it waits for what nobody idle waits for.
-void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct results *out);
+void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks,
+		  struct results *out);
 
 // Tells of all circles that go through a pthread_join.
 int cycle_threads(const struct cycle *c, struct results *out);

@@ -56,7 +56,8 @@ static uint64_t sitter(const struct cycle *c, uint64_t desc)
 uint64_t cycle_mover(const struct cycle *c, const struct ctp_fd *f, bool out)
 {
 	bool counter = f->kind == CTP_FD_EVENTFD || f->opened_how == CTP_CALL_EVENTFD;
-	uint64_t other = counter ? f->desc : f->peer_desc, who = other ? cycle_user(c, other, !out) : CYCLE_NOBODY;
+	uint64_t other = counter ? f->desc : f->peer_desc,
+		 who = other ? cycle_user(c, other, !out) : CYCLE_NOBODY;
 	if (who || counter)
 		return who ? who : CYCLE_NOBODY;
 	who = cycle_user(c, other, out);

@@ -20,7 +20,7 @@
 
 #define NONE SIZE_MAX
 
-struct step { // of a circle: a thread, or a coroutine that cannot go on
+struct step {          // of a circle: a thread, or a coroutine that cannot go on
 	size_t thread; // place in set_looks.threads; NONE: a coroutine
 	uint64_t id;   // of the coroutine, or of who runs on the thread; 0
 	int64_t fd;    // by which it waits for the next one; -1: by its thread
@@ -29,9 +29,9 @@ struct step { // of a circle: a thread, or a coroutine that cannot go on
 struct knot {
 	const struct cycle *c;
 	const struct set_looks *l;
-	bool *stuck;   // by thread
+	bool *stuck;      // by thread
 	bool *discovered; // by thread: in this walk
-	bool *reported; // by thread
+	bool *reported;   // by thread
 	struct step *steps;
 	size_t n, room;
 };
@@ -75,8 +75,8 @@ static bool serves(const struct knot *k, const struct set_thread *t, const struc
 	uint64_t own = t->in == SET_LOOP && t->epfd >= 0 ? set_of(k, t->epfd) : 0;
 	unsigned n = image_nwaits(s);
 	for (unsigned i = 0; own && i < n; i++)
-		if (!(s->waits[i].how & CTP_WAIT_REGISTERED) || s->waits[i].epfd < 0 || !set_of(k, s->waits[i].epfd) ||
-		    set_of(k, s->waits[i].epfd) == own)
+		if (!(s->waits[i].how & CTP_WAIT_REGISTERED) || s->waits[i].epfd < 0 ||
+		    !set_of(k, s->waits[i].epfd) || set_of(k, s->waits[i].epfd) == own)
 			return true;
 	return !own || !n || (s->flags & CTP_STATE_MOREWAITS);
 }
@@ -104,11 +104,13 @@ static const struct cycle_waiter *waiter(const struct cycle *c, uint64_t id)
 	return NULL;
 }
 
-// The thread by which this one has come to a stop, if it has; NONE. `sends`: does it matter that a handler may write in its name?
+// The thread by which this one has come to a stop, if it has; NONE. `sends`: does it matter that a handler
+// may write in its name?
 static size_t held_by(const struct knot *k, uint64_t who, bool sends)
 {
 	bool unnamed = who != CYCLE_NOBODY && (who & CTP_FD_UNNAMED);
-	const struct ctp_state *s = who && who != CYCLE_NOBODY && !unnamed ? image_entity(k->c->image, who) : NULL;
+	const struct ctp_state *s = who && who != CYCLE_NOBODY && !unnamed ? image_entity(k->c->image, who) :
+									     NULL;
 	uint64_t slot = unnamed ? who & ~CTP_FD_UNNAMED : s ? s->thread : UINT64_MAX;
 	size_t at = of_slot(k, slot);
 	const struct ctp_thread *row = at == NONE ? NULL : row_of(k, slot);
@@ -156,11 +158,13 @@ static bool stays(const struct knot *k, const struct set_thread *t)
 	return true;
 }
 
-// Has the loop only been stopped and continued since? Then it has gone back to its wait with nothing in its hands.
+// Has the loop only been stopped and continued since? Then it has gone back to its wait with nothing in its
+// hands.
 static bool went_back(const struct ctp_thread *row, const struct set_thread *t)
 {
-	return t->in == SET_LOOP && t->epfd >= 0 && (row->wait_seq & 1) && row->wait_call == CTP_IN_EPOLL && row->wait_fd == t->epfd &&
-	       row->wait_timeout_ns < 0 && row->switches == t->switches && row->events == t->events;
+	return t->in == SET_LOOP && t->epfd >= 0 && (row->wait_seq & 1) && row->wait_call == CTP_IN_EPOLL &&
+	       row->wait_fd == t->epfd && row->wait_timeout_ns < 0 && row->switches == t->switches &&
+	       row->events == t->events;
 }
 
 // Begins with all threads that may be stuck, and removes those that are not until nothing changes.
@@ -170,7 +174,8 @@ static void find_stuck(struct knot *k)
 	for (size_t i = 0; i < k->l->nthreads; i++) {
 		const struct set_thread *t = &k->l->threads[i];
 		const struct ctp_thread *row = row_of(k, t->slot);
-		k->stuck[i] = row && row->life == CTP_THREAD_LIVE && row->tid == t->tid && (row->wait_seq == t->seq || went_back(row, t));
+		k->stuck[i] = row && row->life == CTP_THREAD_LIVE && row->tid == t->tid &&
+			      (row->wait_seq == t->seq || went_back(row, t));
 	}
 	while (changed) {
 		changed = false;
@@ -196,7 +201,8 @@ static bool push(struct knot *k, struct step s)
 static uint64_t whose(const struct knot *k, const struct set_thread *t, const struct set_end *e, bool out)
 {
 	const struct ctp_fd *f = image_fd(k->c->image, (int32_t)e->fd);
-	const struct ctp_state *s = f && f->gen == e->gen ? image_entity(k->c->image, f->waiter[out] & CTP_ID_MASK) : NULL;
+	const struct ctp_state *s =
+		f && f->gen == e->gen ? image_entity(k->c->image, f->waiter[out] & CTP_ID_MASK) : NULL;
 	if (!s || s->entity != CTP_COROUTINE || s->life != CTP_SUSPENDED || s->thread != t->slot)
 		return 0;
 	for (unsigned i = 0; i < image_nwaits(s); i++)
@@ -212,11 +218,12 @@ static bool leads_by(struct knot *k, uint64_t who, size_t to)
 {
 	size_t before = k->n, next = held(k, who, true);
 	const struct cycle_waiter *w;
-	while (next != NONE && held_by(k, who, true) == NONE && (w = waiter(k->c, who)) && push(k, (struct step){ NONE, who, w->queue->fd }))
+	while (next != NONE && held_by(k, who, true) == NONE && (w = waiter(k->c, who)) &&
+	       push(k, (struct step){NONE, who, w->queue->fd}))
 		who = w->on;
 	const struct set_thread *t = next == NONE ? NULL : &k->l->threads[next];
 	bool runs = t && ((who & CTP_FD_UNNAMED) || t->entity == who || t->native == who);
-	if (t && (runs || push(k, (struct step){ NONE, who, -1 })) && (next == to || leads(k, next, to)))
+	if (t && (runs || push(k, (struct step){NONE, who, -1})) && (next == to || leads(k, next, to)))
 		return true;
 	k->n = before;
 	return false;
@@ -225,7 +232,7 @@ static bool leads_by(struct knot *k, uint64_t who, size_t to)
 static bool leads(struct knot *k, size_t at, size_t to)
 {
 	const struct set_thread *t = &k->l->threads[at];
-	if (k->discovered[at] || !push(k, (struct step){ at, t->entity, -1 }))
+	if (k->discovered[at] || !push(k, (struct step){at, t->entity, -1}))
 		return false;
 	k->discovered[at] = true;
 	size_t own = k->n - 1, of = t->in == SET_JOIN || t->in == SET_LOCK ? of_tid(k, t->of) : NONE;
@@ -237,7 +244,8 @@ static bool leads(struct knot *k, size_t at, size_t to)
 		uint64_t by = t->in == SET_LOOP ? whose(k, t, e, out) : 0;
 		k->n = own + 1;
 		k->steps[own].fd = by ? -1 : e->fd;
-		if ((out ? e->out : e->in) && (!by || push(k, (struct step){ NONE, by, e->fd })) && leads_by(k, ender(k, e, out), to))
+		if ((out ? e->out : e->in) && (!by || push(k, (struct step){NONE, by, e->fd})) &&
+		    leads_by(k, ender(k, e, out), to))
 			return true;
 	}
 	k->n = own;
@@ -252,7 +260,8 @@ static bool asks(const struct knot *k)
 		const struct step *s = &k->steps[i];
 		const struct set_thread *t = s->thread == NONE ? NULL : &k->l->threads[s->thread];
 		const struct cycle_waiter *w = t || s->fd < 0 ? NULL : waiter(k->c, s->id);
-		if ((t && t->in == SET_LOCK) || (t && t->in == SET_IO && k->l->ends[t->ends].out) || (w && w->queue->out))
+		if ((t && t->in == SET_LOCK) || (t && t->in == SET_IO && k->l->ends[t->ends].out) ||
+		    (w && w->queue->out))
 			return true;
 		reads |= s->fd >= 0;
 	}
@@ -279,7 +288,8 @@ static const struct set_unread *unanswered(const struct knot *k)
 static const char *text_of(const struct knot *k, const struct step *s, bool last, struct results *out)
 {
 	const struct set_thread *t = s->thread == NONE ? NULL : &k->l->threads[s->thread];
-	const char *who = t ? results_text(out, "thread %" PRIu64, t->tid) : results_text(out, "co %" PRIu64, s->id);
+	const char *who = t ? results_text(out, "thread %" PRIu64, t->tid) :
+			      results_text(out, "co %" PRIu64, s->id);
 	const char *by = t && t->in == SET_JOIN ? "join" : t && t->in == SET_LOCK ? "lock" : NULL;
 	if (t && s->id && s->id != t->native)
 		who = results_text(out, "%s (co %" PRIu64 ")", who, s->id);
@@ -301,7 +311,8 @@ static const char *chain(const struct knot *k, struct results *out)
 static const char *doing(const struct set_thread *t, const struct step *s, struct results *out)
 {
 	if (!t)
-		return s->fd >= 0 ? results_text(out, "for fd %" PRId64, s->fd) : "for its thread, which is blocked";
+		return s->fd >= 0 ? results_text(out, "for fd %" PRId64, s->fd) :
+				    "for its thread, which is blocked";
 	if (t->in == SET_JOIN)
 		return results_text(out, "in pthread_join for the end of thread %" PRIu64, t->of);
 	if (t->in == SET_LOCK)
@@ -321,37 +332,50 @@ static bool is_coroutine(const struct knot *k, const struct step *s)
 	return e && e->entity == CTP_COROUTINE;
 }
 
-// Coroutines are told of; threads' own stacks only where there is none, and no loop as such: those who wait for it are stuck.
+// Coroutines are told of; threads' own stacks only where there is none, and no loop as such: those who wait
+// for it are stuck.
 static bool is_reported(const struct knot *k, const struct step *s)
 {
 	bool any = false;
 	for (size_t i = 0; i < k->n; i++)
 		any |= is_coroutine(k, &k->steps[i]);
-	return is_coroutine(k, s) || (!any && s->id && image_entity(k->c->image, s->id) && k->l->threads[s->thread].in != SET_LOOP);
+	return is_coroutine(k, s) ||
+	       (!any && s->id && image_entity(k->c->image, s->id) && k->l->threads[s->thread].in != SET_LOOP);
 }
 
-static int report(const struct knot *k, size_t at, const struct obligations *proof, const char *text, struct results *out)
+static int report(const struct knot *k, size_t at, const struct obligations *proof, const char *text,
+		  struct results *out)
 {
 	const struct step *s = &k->steps[at], *next = &k->steps[(at + 1) % k->n];
 	const struct set_thread *t = s->thread == NONE ? NULL : &k->l->threads[s->thread];
 	const struct ctp_state *e = image_entity(k->c->image, s->id);
 	struct verdict_case v = {
-		.pass = k->c->pass, .about = { .world = k->c->world, .image = k->c->image, .state = e },
-		.proof = *proof, .id = s->id, .stack = stack_of(k, s), .label = "waiting", .fd = -1, .fd_kind = CTP_FD_OTHER,
-		.doing = results_text(out, "%s: %s", doing(t, s, out), text), .message = text,
-		.refuted = proof->closure ? NULL : "the program's own code resumes one of them, unlocks, or a third speaks to one",
+		.pass = k->c->pass,
+		.about = {.world = k->c->world, .image = k->c->image, .state = e},
+		.proof = *proof,
+		.id = s->id,
+		.stack = stack_of(k, s),
+		.label = "waiting",
+		.fd = -1,
+		.fd_kind = CTP_FD_OTHER,
+		.doing = results_text(out, "%s: %s", doing(t, s, out), text),
+		.message = text,
+		.refuted =
+			proof->closure ?
+				NULL :
+				"the program's own code resumes one of them, unlocks, or a third speaks to one",
 		.fix = "join a thread when it has said that it is done, where nothing is held that it may want and its channels "
 		       "are served, or let it end by itself",
 	};
 	if (is_reported(k, next))
-		v.actor = (struct case_party){ .did = "waits on", .id = next->id, .stack = stack_of(k, next) };
+		v.actor = (struct case_party){.did = "waits on", .id = next->id, .stack = stack_of(k, next)};
 	case_event(&v, e->since, s->id, t ? "goes on" : "suspends");
 	return results_add(out, &v);
 }
 
 static int report_circle(struct knot *k, struct results *out)
 {
-	struct obligations proof = { 0 };
+	struct obligations proof = {0};
 	int r = 0;
 	cycle_decide(k->c, &proof, unanswered(k), asks(k), out);
 	proof.items[PROOF_P1].text = "all of them sleep now, or are suspended";
@@ -369,7 +393,7 @@ static int report_circle(struct knot *k, struct results *out)
 int cycle_threads(const struct cycle *c, struct results *out)
 {
 	size_t n = c->image->set_looks.nthreads;
-	struct knot k = { .c = c, .l = &c->image->set_looks, .room = 3 * n + 2 * c->n + 1 };
+	struct knot k = {.c = c, .l = &c->image->set_looks, .room = 3 * n + 2 * c->n + 1};
 	int r = 0;
 	if (!n)
 		return 0;

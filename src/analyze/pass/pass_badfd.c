@@ -14,7 +14,8 @@
 static bool closed_there(const struct image *m, const struct ctp_incident *i, int32_t number)
 {
 	const struct ctp_fd *fd = number < 0 ? NULL : image_fd(m, number);
-	return fd && fd->closed_gen && fd->closer == i->who && fd->closer_stack && fd->closer_stack == i->stack;
+	return fd && fd->closed_gen && fd->closer == i->who && fd->closer_stack &&
+	       fd->closer_stack == i->stack;
 }
 
 // Numbers next to it were closed at this very place, before or behind it.
@@ -33,15 +34,17 @@ static const char *call_of(const struct ctp_incident *i, struct results *f)
 	const char *name = words_call(i->call);
 	if (i->flags & CTP_BAD_CLOSE)
 		return results_text(f, "%s(%d)", name ? name : "close", i->fd);
-	return i->flags & CTP_BAD_EPOLL ? results_text(f, "epoll_ctl of fd %d", i->fd) :
-					  results_text(f, "%s of fd %d", i->value[2] & 4 ? "write" : "read", i->fd);
+	return i->flags & CTP_BAD_EPOLL ?
+		       results_text(f, "epoll_ctl of fd %d", i->fd) :
+		       results_text(f, "%s of fd %d", i->value[2] & 4 ? "write" : "read", i->fd);
 }
 
 static int consider(const struct pass *pass, const struct world *w, const struct image *m,
 		    const struct ctp_incident *i, struct results *out)
 {
 	struct verdict_case c;
-	bool again = i->flags & CTP_BAD_CLOSE, who = incidents_coroutine(m, i->who), other = incidents_coroutine(m, i->other);
+	bool again = i->flags & CTP_BAD_CLOSE, who = incidents_coroutine(m, i->who),
+	     other = incidents_coroutine(m, i->other);
 	if ((!who && !other) || (again && of_loop(m, i)))
 		return 0;
 	case_of_incident(&c, pass, w, m, i, "closed by");
@@ -52,17 +55,20 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	}
 	c.proof.verdict = i->who != i->other && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = again ? "again" : "used";
-	c.doing = results_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call, incidents_times(i, out));
-	c.claim = !who ? (again ? "closed a descriptor, and somebody else closed it again" :
-			"closed a descriptor, and somebody else used it after that") :
-		again ? "closed a descriptor that was closed already" : "used a descriptor that was closed already";
-	c.message = results_text(out, "%s by %s on fd %d#%u, closed before by %s", call, incidents_who(m, i->who, out), i->fd, i->gen,
+	c.doing = results_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call,
+			       incidents_times(i, out));
+	c.claim = !who  ? (again ? "closed a descriptor, and somebody else closed it again" :
+				   "closed a descriptor, and somebody else used it after that") :
+		  again ? "closed a descriptor that was closed already" :
+			  "used a descriptor that was closed already";
+	c.message = results_text(out, "%s by %s on fd %d#%u, closed before by %s", call,
+				 incidents_who(m, i->who, out), i->fd, i->gen,
 				 incidents_who(m, i->other, out));
 	incidents_opener(&c, m, out);
 	case_event(&c, i->other_time, i->other, results_text(out, "%s(%d)", first ? first : "close", i->fd));
 	case_event(&c, i->time, i->who, results_text(out, "%s: EBADF", call));
 	c.refuted = again ? "it closes numbers that it knows to be closed, and nothing is opened in between" :
-		"it is meant to learn from EBADF that the descriptor was closed";
+			    "it is meant to learn from EBADF that the descriptor was closed";
 	return results_add(out, &c);
 }
 

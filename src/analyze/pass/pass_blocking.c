@@ -22,11 +22,12 @@ static const char *instead(const struct slices_item *i)
 	static const struct {
 		const char *in, *fix; // part of the call's name
 	} FIXES[] = {
-		{ "sleep", "let a timer of the loop wake the coroutine: a timerfd, or the wait's own timeout" },
-		{ "wait4", "leave children to a thread, or wait for a pidfd in the loop" },
-		{ "waitid", "leave children to a thread, or wait for a pidfd in the loop" },
-		{ "poll", "register the descriptors in the loop, and let that wait for them; a name look-up belongs in a thread" },
-		{ "select", "register the descriptors in the loop, and let that wait for them" },
+		{"sleep", "let a timer of the loop wake the coroutine: a timerfd, or the wait's own timeout"},
+		{"wait4", "leave children to a thread, or wait for a pidfd in the loop"},
+		{"waitid", "leave children to a thread, or wait for a pidfd in the loop"},
+		{"poll",
+		 "register the descriptors in the loop, and let that wait for them; a name look-up belongs in a thread"},
+		{"select", "register the descriptors in the loop, and let that wait for them"},
 	};
 	if (i->fd >= 0)
 		return "set O_NONBLOCK on it, and where a call says EAGAIN wait in the loop";
@@ -36,23 +37,30 @@ static const char *instead(const struct slices_item *i)
 	return NULL;
 }
 
-static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct results *out)
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct slices_item *i, struct results *out)
 {
 	struct verdict_case c;
 	if (i->disk)
-		return results_fact(out, pass->rule, 1, "a coroutine waited for a disk (%s in %s): the loop waited with it",
+		return results_fact(out, pass->rule, 1,
+				    "a coroutine waited for a disk (%s in %s): the loop waited with it",
 				    case_slice_span(i->asleep_ns, out), what(i, out));
-	case_slice_make(&c, pass, w, m, i, results_text(out, "asleep in that call for %s", case_slice_span(i->asleep_ns, out)));
+	case_slice_make(&c, pass, w, m, i,
+			results_text(out, "asleep in that call for %s", case_slice_span(i->asleep_ns, out)));
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = "blocked";
 	if (!c.stack)
 		c.stack = i->left ? i->left : i->went_on;
-	const char *more = i->count > 1 ? results_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
-	c.doing = results_text(out, "for %s in %s%s%s", case_slice_span(i->slice_ns, out), what(i, out), more, case_slice_others(i, out));
-	c.refuted = "what it waits for always comes at once outside of this run, or nobody on that loop is in a hurry";
+	const char *more = i->count > 1 ? results_text(out, ", the longest of %" PRIu64, i->count) :
+			   i->over      ? "" :
+					  ", and still is";
+	c.doing = results_text(out, "for %s in %s%s%s", case_slice_span(i->slice_ns, out), what(i, out), more,
+			       case_slice_others(i, out));
+	c.refuted =
+		"what it waits for always comes at once outside of this run, or nobody on that loop is in a hurry";
 	c.fix = instead(i);
-	c.message = results_text(out, "%s in %s%s", case_slice_span(i->asleep_ns, out), what(i, out), case_slice_others(i, out));
+	c.message = results_text(out, "%s in %s%s", case_slice_span(i->asleep_ns, out), what(i, out),
+				 case_slice_others(i, out));
 	return results_add(out, &c);
 }
 

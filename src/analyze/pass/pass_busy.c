@@ -21,10 +21,12 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	words_events((uint32_t)i->value[3], wanted, sizeof(wanted));
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "woken";
-	c.doing = results_text(out, "%" PRIu64 " times in a row for fd %d#%u (%s), and EAGAIN each time, in %s", i->value[0],
-			       i->fd, i->gen, words_kind(c.fd_kind), span);
-	c.message = results_text(out, "%" PRIu64 " times in a row EAGAIN on fd %d#%u, registered for %s, tried for %s",
-				 i->value[0], i->fd, i->gen, registered, wanted);
+	c.doing = results_text(out,
+			       "%" PRIu64 " times in a row for fd %d#%u (%s), and EAGAIN each time, in %s",
+			       i->value[0], i->fd, i->gen, words_kind(c.fd_kind), span);
+	c.message = results_text(
+		out, "%" PRIu64 " times in a row EAGAIN on fd %d#%u, registered for %s, tried for %s",
+		i->value[0], i->fd, i->gen, registered, wanted);
 	incidents_opener(&c, m, out);
 	case_event(&c, i->time, i->who, "was woken in vain 100 times in a row");
 	c.refuted = "events come and go faster than it runs, or another takes what they announce";

@@ -18,18 +18,20 @@ static int gaps(const struct pass *pass, const struct image *m, struct results *
 		uint32_t bit;
 		const char *text;
 	} all[] = {
-		{ CTP_GAP_STATIONS, "no station was left: some coroutines are not in the tables (ctp-run -n)" },
-		{ CTP_GAP_CANDS, "the table of closes under waiters was full" },
-		{ CTP_GAP_FDS, "a descriptor's number was beyond the table" },
-		{ CTP_GAP_THREADS, "no thread slot was left: some threads were not traced" },
-		{ CTP_GAP_STACKS, "the stack table was full: some stacks are missing" },
-		{ CTP_GAP_URING, "io_uring or AIO was set up: waits through it are not seen" },
-		{ CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook: some switches were not seen" },
-		{ CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine" },
+		{CTP_GAP_STATIONS, "no station was left: some coroutines are not in the tables (ctp-run -n)"},
+		{CTP_GAP_CANDS, "the table of closes under waiters was full"},
+		{CTP_GAP_FDS, "a descriptor's number was beyond the table"},
+		{CTP_GAP_THREADS, "no thread slot was left: some threads were not traced"},
+		{CTP_GAP_STACKS, "the stack table was full: some stacks are missing"},
+		{CTP_GAP_URING, "io_uring or AIO was set up: waits through it are not seen"},
+		{CTP_GAP_BLIND,
+		 "a signal handler switched coroutines inside a hook: some switches were not seen"},
+		{CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine"},
 	};
 	int r = 0;
 	if (m->ext.rings)
-		r = results_fact(out, pass->rule, m->ext.rings, "waits through io_uring and AIO are not seen: %u ring%s", m->ext.rings,
+		r = results_fact(out, pass->rule, m->ext.rings,
+				 "waits through io_uring and AIO are not seen: %u ring%s", m->ext.rings,
 				 m->ext.rings == 1 ? "" : "s");
 	for (size_t i = 0; !r && i < sizeof(all) / sizeof(*all); i++)
 		r = gap(pass, m, all[i].bit, all[i].text, out);
@@ -40,7 +42,8 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 {
 	int r = 0;
 	if (w->counts.unknown)
-		r = results_fact(out, pass->rule, w->counts.unknown, "%" PRIu64 " switches to or from stacks "
+		r = results_fact(out, pass->rule, w->counts.unknown,
+				 "%" PRIu64 " switches to or from stacks "
 				 "that could not be named: something switches past the hooks",
 				 w->counts.unknown);
 	for (size_t i = 0; !r && i < w->manifest.nunseen; i++)

@@ -26,11 +26,11 @@ static bool counts(const struct cycle *c, const struct set_queue *q, struct cycl
 	const struct image *m = c->image;
 	const struct ctp_state *s = image_entity(m, q->coroutine);
 	const struct ctp_fd *f = image_fd(m, (int32_t)q->fd);
-	if (q->ready || q->led || !s || s->changes != q->changes || s->life != CTP_SUSPENDED || image_nwaits(s) != 1 || !f ||
-	    (s->flags & CTP_STATE_MOREWAITS) || s->waits[0].fd != q->fd || f->gen != q->gen || f->life != CTP_FD_OPEN || f->event_time > s->since ||
-	    image_ran_since(m, s))
+	if (q->ready || q->led || !s || s->changes != q->changes || s->life != CTP_SUSPENDED ||
+	    image_nwaits(s) != 1 || !f || (s->flags & CTP_STATE_MOREWAITS) || s->waits[0].fd != q->fd ||
+	    f->gen != q->gen || f->life != CTP_FD_OPEN || f->event_time > s->since || image_ran_since(m, s))
 		return false;
-	*w = (struct cycle_waiter){ .state = s, .queue = q, .fd = f, .on = CYCLE_NOBODY, .next = SIZE_MAX };
+	*w = (struct cycle_waiter){.state = s, .queue = q, .fd = f, .on = CYCLE_NOBODY, .next = SIZE_MAX};
 	return true;
 }
 
@@ -50,7 +50,8 @@ static int gather(struct cycle *c)
 	for (size_t i = 0; i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
 		if (f->life == CTP_FD_OPEN && f->desc)
-			c->ends[c->nends++] = (struct cycle_end){ f->desc, f, (int64_t)table_index(&m->fds, i) };
+			c->ends[c->nends++] =
+				(struct cycle_end){f->desc, f, (int64_t)table_index(&m->fds, i)};
 	}
 	cycle_sort_ends(c);
 	for (size_t i = 0; i < m->set_looks.nqueues; i++)
@@ -105,7 +106,8 @@ static const struct set_unread *unanswered(const struct cycle *c, size_t at)
 		if (!f || f->gen != l->unread[i].gen || !f->peer_desc)
 			continue;
 		uint64_t from = cycle_user(c, f->peer_desc, true), to = cycle_user(c, f->desc, false);
-		if (from != to && from && to && from != CYCLE_NOBODY && to != CYCLE_NOBODY && member(c, at, from) && member(c, at, to))
+		if (from != to && from && to && from != CYCLE_NOBODY && to != CYCLE_NOBODY &&
+		    member(c, at, from) && member(c, at, to))
 			return &l->unread[i];
 	}
 	return NULL;
@@ -116,30 +118,38 @@ static const char *chain(const struct cycle *c, size_t at, struct results *out)
 	const char *text = results_text(out, "co %" PRIu64, c->v[at].state->id);
 	size_t i = at;
 	do {
-		text = c->v[i].next == at ? results_text(out, "%s -> fd %" PRId64 " -> back", text, c->v[i].queue->fd) :
-			results_text(out, "%s -> fd %" PRId64 " -> co %" PRIu64, text, c->v[i].queue->fd, c->v[i].on);
+		text = c->v[i].next == at ?
+			       results_text(out, "%s -> fd %" PRId64 " -> back", text, c->v[i].queue->fd) :
+			       results_text(out, "%s -> fd %" PRId64 " -> co %" PRIu64, text,
+					    c->v[i].queue->fd, c->v[i].on);
 		i = c->v[i].next;
 	} while (i != at);
 	return text;
 }
 
-void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks, struct results *out)
+void cycle_decide(const struct cycle *c, struct obligations *o, const struct set_unread *left, bool asks,
+		  struct results *out)
 {
 	const struct set_looks *l = &c->image->set_looks;
-	static const enum proof asked[] = { PROOF_P0, PROOF_P5, PROOF_P6B };
+	static const enum proof asked[] = {PROOF_P0, PROOF_P5, PROOF_P6B};
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
-		o->items[asked[i]] = (struct obligation){ l->items[asked[i]].holds, l->items[asked[i]].text };
+		o->items[asked[i]] = (struct obligation){l->items[asked[i]].holds, l->items[asked[i]].text};
 	bool complete = case_complete(c->world, c->image) && o->items[PROOF_P0].holds == HOLDS_TRUE;
 	const struct ctp_ext *e = &c->image->ext;
 	bool ending = e->exit_begun || e->signal_taken || e->listener_closed;
-	bool quiet = o->items[PROOF_P6B].holds == HOLDS_TRUE, sure = complete && !ending && !c->world->counts.reused;
+	bool quiet = o->items[PROOF_P6B].holds == HOLDS_TRUE,
+	     sure = complete && !ending && !c->world->counts.reused;
 	if (!complete && o->items[PROOF_P0].holds == HOLDS_TRUE)
-		o->items[PROOF_P0] = (struct obligation){ HOLDS_OPEN, "some switches or tables were not seen" };
-	o->items[PROOF_P1] = (struct obligation){ c->world->counts.reused ? HOLDS_OPEN : HOLDS_TRUE, "suspended now" };
-	o->items[PROOF_P2] = (struct obligation){ HOLDS_TRUE, "each has one known wait" };
-	o->items[PROOF_P3] = (struct obligation){ HOLDS_TRUE, left ?
-		results_text(out, "none of what they wait for is ready; %" PRId64 " bytes lie unread on fd %" PRId64,
-			     left->bytes, left->fd) : "none of what they wait for is ready" };
+		o->items[PROOF_P0] = (struct obligation){HOLDS_OPEN, "some switches or tables were not seen"};
+	o->items[PROOF_P1] =
+		(struct obligation){c->world->counts.reused ? HOLDS_OPEN : HOLDS_TRUE, "suspended now"};
+	o->items[PROOF_P2] = (struct obligation){HOLDS_TRUE, "each has one known wait"};
+	o->items[PROOF_P3] = (struct obligation){
+		HOLDS_TRUE, left ? results_text(out,
+						"none of what they wait for is ready; %" PRId64
+						" bytes lie unread on fd %" PRId64,
+						left->bytes, left->fd) :
+				   "none of what they wait for is ready"};
 	o->closure = quiet ? "quiet" : NULL;
 	o->by_hand = c->world->counts.hand > 0;
 	if (!quiet && !left && !asks)
@@ -147,29 +157,34 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 	else if (quiet && sure)
 		o->verdict = VERDICT_PROVEN;
 	else
-		o->verdict = complete && !o->by_hand && o->items[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_LIKELY : VERDICT_SUSPECT;
+		o->verdict = complete && !o->by_hand && o->items[PROOF_P5].holds == HOLDS_TRUE ?
+				     VERDICT_LIKELY :
+				     VERDICT_SUSPECT;
 }
 
 // `as`: whose stack is shown first. The two of a circle of two are told as one finding.
-static int report(const struct cycle *c, size_t at, size_t as, const struct obligations *proof, struct results *out)
+static int report(const struct cycle *c, size_t at, size_t as, const struct obligations *proof,
+		  struct results *out)
 {
 	const struct cycle_waiter *w = &c->v[at], *first = &c->v[as], *on = &c->v[first->next];
 	struct verdict_case v;
-	struct suspect about = { .world = c->world, .image = c->image, .state = w->state, .wait = &w->state->waits[0] };
+	struct suspect about = {
+		.world = c->world, .image = c->image, .state = w->state, .wait = &w->state->waits[0]};
 	case_of_wait(&v, c->pass, &about, out);
 	v.stack = first->state->stack;
 	v.proof = *proof;
-	v.refuted = proof->closure ? NULL : "the program's own code resumes one of them, or a third speaks to one";
+	v.refuted = proof->closure ? NULL :
+				     "the program's own code resumes one of them, or a third speaks to one";
 	v.doing = results_text(out, "%s: %s", v.doing, chain(c, at, out));
 	v.message = results_text(out, "%s", chain(c, at, out));
-	v.actor = (struct case_party){ .did = "waits on", .id = on->state->id, .stack = on->state->stack };
+	v.actor = (struct case_party){.did = "waits on", .id = on->state->id, .stack = on->state->stack};
 	return results_add(out, &v);
 }
 
 // Follows the edges from `at`; where they come back to one met in this walk, a cycle has been found.
 static int walk(struct cycle *c, size_t at, unsigned number, struct results *out)
 {
-	struct obligations proof = { 0 };
+	struct obligations proof = {0};
 	size_t i = at, begin;
 	int r = 0;
 	for (; i != SIZE_MAX && !c->v[i].walk; i = c->v[i].next)
@@ -193,8 +208,9 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
 		const struct image *m = &w->images[k];
-		struct cycle c = { .pass = pass, .world = w, .image = m };
-		uint64_t exit = world_ns(w, m->ext.exit_begun), taken = world_ns(w, m->ext.signal_taken), ns = m->set_looks.ns;
+		struct cycle c = {.pass = pass, .world = w, .image = m};
+		uint64_t exit = world_ns(w, m->ext.exit_begun), taken = world_ns(w, m->ext.signal_taken),
+			 ns = m->set_looks.ns;
 		bool ending = (m->ext.exit_begun && exit <= ns) || (m->ext.signal_taken && taken <= ns);
 		if (!m->has_tables || m->replaced || !w->has_last_tables || !m->set_looks.looked || ending)
 			continue;
@@ -216,7 +232,7 @@ const struct pass pass_cycle = {
 	.idle = true,
 	.claim = "waits in a circle",
 	.fix = "let one of them not wait: read while you write (both directions of a channel at once), give a request a "
-		"deadline, or take the channels in one order everywhere",
+	       "deadline, or take the channels in one order everywhere",
 	.explain =
 		"    a:  write(to_b, request);  read(from_b, answer);\n"
 		"    b:  write(to_a, request);  read(from_a, answer);     both ask, nobody answers\n"

@@ -15,12 +15,13 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (fd)
-		case_event(c, fd->event_time, 0, results_text(out, "epoll returns an event of fd %d#%u", c->fd, c->gen));
+		case_event(c, fd->event_time, 0,
+			   results_text(out, "epoll returns an event of fd %d#%u", c->fd, c->gen));
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, describe };
+	static const struct stuck_terms terms = {conclude, describe};
 	return stuck_run(pass, w, out, &terms);
 }
 

@@ -20,13 +20,14 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "resumed";
 	c.doing = results_text(out, "by %s, %s after it %s%s", incidents_who(m, i->value[1], out), span,
-			       gone ? "had left without saving itself" : "had returned from its function", incidents_times(i, out));
+			       gone ? "had left without saving itself" : "had returned from its function",
+			       incidents_times(i, out));
 	c.claim = gone ? "was resumed after it had left for good" : NULL;
 	c.message = results_text(out, "%s resumes it", incidents_who(m, i->value[1], out));
 	case_event(&c, i->other_time, i->who, gone ? "leaves for good" : "returns");
 	case_event(&c, i->time, i->value[1], "resumes it");
 	c.refuted = gone ? "it is meant to go on again from where it was saved last" :
-		"the program puts back copies of stacks, or enters what returned on purpose";
+			   "the program puts back copies of stacks, or enters what returned on purpose";
 	return results_add(out, &c);
 }
 

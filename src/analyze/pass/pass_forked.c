@@ -44,23 +44,29 @@ static bool child_registers(const struct world *w, const struct set_shared *shar
 	return false;
 }
 
-static void decide(struct obligations *o, const struct world *w, const struct image *m, const struct set_shared *s,
-		   struct results *out)
+static void decide(struct obligations *o, const struct world *w, const struct image *m,
+		   const struct set_shared *s, struct results *out)
 {
 	bool complete = case_complete(w, m), uses = s->waits || child_registers(w, s);
-	o->items[PROOF_P0] = (struct obligation){ complete ? HOLDS_TRUE : HOLDS_OPEN,
-						  complete ? "nothing went past the hooks" : "some tables were not seen" };
-	o->items[PROOF_P3] = (struct obligation){ HOLDS_TRUE,
-		results_text(out, "process %" PRIu64 " has epoll fd %" PRId64 " open as well, as its fd %" PRId64
-			     ", with %" PRId64 " rows%s", s->pid, s->epfd, s->fd, s->rows,
-			     s->waits ? ", and sleeps in a wait of it" : uses ? ", and registers in it" : "") };
+	o->items[PROOF_P0] =
+		(struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
+				    complete ? "nothing went past the hooks" : "some tables were not seen"};
+	o->items[PROOF_P3] = (struct obligation){
+		HOLDS_TRUE, results_text(out,
+					 "process %" PRIu64 " has epoll fd %" PRId64
+					 " open as well, as its fd %" PRId64 ", with %" PRId64 " rows%s",
+					 s->pid, s->epfd, s->fd, s->rows,
+					 s->waits ? ", and sleeps in a wait of it" :
+					 uses     ? ", and registers in it" :
+						    "")};
 	o->verdict = uses ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
 // `state`: who waits through the set; NULL: the forker is named instead. Where it was forked is
 // where the fault lies, so that all who wait through the set are one finding, wherever each waits.
-static int report(const struct pass *pass, const struct world *w, const struct image *m, const struct set_shared *s,
-		  const struct ctp_incident *fork, const struct ctp_state *state, struct results *out)
+static int report(const struct pass *pass, const struct world *w, const struct image *m,
+		  const struct set_shared *s, const struct ctp_incident *fork, const struct ctp_state *state,
+		  struct results *out)
 {
 	struct verdict_case c;
 	const struct ctp_fd *set = image_fd(m, (int32_t)s->epfd);
@@ -70,20 +76,29 @@ static int report(const struct pass *pass, const struct world *w, const struct i
 	case_of_incident(&c, pass, w, m, &about, NULL);
 	decide(&c.proof, w, m, s, out);
 	c.label = "forked";
-	c.doing = results_text(out, "by %s%s", incidents_who(m, fork->who, out), state ? results_text(out, ", while %s waits through "
-			       "epoll fd %" PRId64 "#%" PRId64, incidents_who(m, state->id, out), s->epfd, s->epgen) : "");
+	c.doing = results_text(out, "by %s%s", incidents_who(m, fork->who, out),
+			       state ? results_text(out,
+						    ", while %s waits through "
+						    "epoll fd %" PRId64 "#%" PRId64,
+						    incidents_who(m, state->id, out), s->epfd, s->epgen) :
+				       "");
 	if (state) {
 		c.id = state->id;
 		c.about.state = state;
 	}
-	c.message = results_text(out, "process %" PRIu64 ", a child, has epoll fd %" PRId64 "#%" PRId64
-				 " open too, and its %" PRId64 " registrations%s", s->pid, s->epfd, s->epgen, s->rows,
+	c.message = results_text(out,
+				 "process %" PRIu64 ", a child, has epoll fd %" PRId64 "#%" PRId64
+				 " open too, and its %" PRId64 " registrations%s",
+				 s->pid, s->epfd, s->epgen, s->rows,
 				 s->waits ? ", and takes its events" : "");
 	c.refuted = "the child ends, or closes the set, before either of the two changes what is registered";
 	if (set && set->gen == s->epgen) {
 		c.fd_kind = set->kind;
-		c.opener = (struct case_party){ .did = "opened", .call = words_call(set->opened_how), .id = set->opener,
-						.ticks = set->opened, .stack = set->opener_stack };
+		c.opener = (struct case_party){.did = "opened",
+					       .call = words_call(set->opened_how),
+					       .id = set->opener,
+					       .ticks = set->opened,
+					       .stack = set->opener_stack};
 	}
 	if (set)
 		case_event(&c, set->opened, set->opener, "makes the epoll set");
@@ -98,8 +113,9 @@ static bool waits_through(const struct image *m, const struct ctp_state *state, 
 	for (unsigned i = 0; i < image_nwaits(state); i++) {
 		const struct ctp_wait *w = &state->waits[i];
 		const struct ctp_fd *f = image_fd(m, w->fd);
-		if ((w->how & CTP_WAIT_REGISTERED) ? w->epfd == s->epfd && w->epgen == s->epgen :
-		    f && f->gen == w->gen && f->reg_epfd == s->epfd && f->reg_epgen == s->epgen)
+		if ((w->how & CTP_WAIT_REGISTERED) ?
+			    w->epfd == s->epfd && w->epgen == s->epgen :
+			    f && f->gen == w->gen && f->reg_epfd == s->epfd && f->reg_epgen == s->epgen)
 			return true;
 	}
 	return false;
@@ -117,8 +133,8 @@ static bool used_since(const struct image *m, const struct set_shared *s, const 
 }
 
 // A child that merely has a set that nobody has touched since hurts nobody yet.
-static int one_child(const struct pass *pass, const struct world *w, const struct image *m, const struct set_shared *s,
-		     struct results *out)
+static int one_child(const struct pass *pass, const struct world *w, const struct image *m,
+		     const struct set_shared *s, struct results *out)
 {
 	const struct ctp_incident *fork = site_of(w, m, s->began_ns);
 	bool any = false, uses = s->waits || child_registers(w, s);
@@ -133,16 +149,19 @@ static int one_child(const struct pass *pass, const struct world *w, const struc
 		return r;
 	if (fork && fork->who && uses)
 		return report(pass, w, m, s, fork, NULL, out);
-	return results_fact(out, pass->rule, 1, "process %" PRIu64 ", a child, has epoll fd %" PRId64 " open too, with %" PRId64
-			    " rows", s->pid, s->epfd, s->rows);
+	return results_fact(out, pass->rule, 1,
+			    "process %" PRIu64 ", a child, has epoll fd %" PRId64 " open too, with %" PRId64
+			    " rows",
+			    s->pid, s->epfd, s->rows);
 }
 
 // A child that sleeps in the set says more than one that merely has it.
 static bool said(const struct set_looks *l, size_t i)
 {
 	for (size_t k = 0; k < l->nshared; k++)
-		if (l->shared[k].epfd == l->shared[i].epfd && (l->shared[k].waits > l->shared[i].waits ||
-		    (l->shared[k].waits == l->shared[i].waits && k < i)))
+		if (l->shared[k].epfd == l->shared[i].epfd &&
+		    (l->shared[k].waits > l->shared[i].waits ||
+		     (l->shared[k].waits == l->shared[i].waits && k < i)))
 			return true;
 	return false;
 }
@@ -168,7 +187,7 @@ const struct pass pass_forked = {
 	.unwell = true,
 	.claim = "shares its epoll set with a child",
 	.fix = "close the set in the child at once (pthread_atfork, or in its first lines) and make a new one there, "
-		"or make the set after the fork",
+	       "or make the set after the fork",
 	.explain =
 		"    ep = epoll_create1(EPOLL_CLOEXEC);\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, conn, &ev);\n"

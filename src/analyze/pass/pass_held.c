@@ -19,12 +19,14 @@ static uint32_t wanted_at(const struct image *m, const struct slices_item *i)
 	return 0;
 }
 
-static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct results *out)
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct slices_item *i, struct results *out)
 {
 	struct verdict_case c;
-	const char *who = i->blocked_tid ? results_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
-			  i->waited ? "others had to wait for it meanwhile" : "nobody waits for it now";
+	const char *who = i->blocked_tid ?
+				  results_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
+			  i->waited ? "others had to wait for it meanwhile" :
+				      "nobody waits for it now";
 	case_slice_make(&c, pass, w, m, i, results_text(out, "the lock is taken at the last look; %s", who));
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = "waiting";
@@ -33,7 +35,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
 	c.message = results_text(out, "lock %s; %s", case_slice_lock(i, out), who);
 	if (i->others && (i->owner || wanted_at(m, i)))
-		c.actor = (struct case_party){ .did = "wanted by", .id = i->owner, .stack = wanted_at(m, i) };
+		c.actor = (struct case_party){.did = "wanted by", .id = i->owner, .stack = wanted_at(m, i)};
 	return results_add(out, &c);
 }
 

@@ -39,10 +39,13 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	case_of_incident(&c, pass, w, m, i, NULL);
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "woken";
-	c.doing = results_text(out, "with %" PRIu64 " others for fd %d#%u, in vain; %s got something", (i->value[0] >> 16) - 1,
-			       i->fd, i->gen, i->value[1] ? "one" : "nobody");
-	c.message = results_text(out, "%" PRIu64 " coroutines were woken in vain by what served %s on fd %d#%u, at least %" PRIu64
-				 " times", i->value[0] >> 16, i->value[1] ? "one" : "nobody", i->fd, i->gen, herds);
+	c.doing = results_text(out, "with %" PRIu64 " others for fd %d#%u, in vain; %s got something",
+			       (i->value[0] >> 16) - 1, i->fd, i->gen, i->value[1] ? "one" : "nobody");
+	c.message = results_text(
+		out,
+		"%" PRIu64 " coroutines were woken in vain by what served %s on fd %d#%u, at least %" PRIu64
+		" times",
+		i->value[0] >> 16, i->value[1] ? "one" : "nobody", i->fd, i->gen, herds);
 	incidents_opener(&c, m, out);
 	case_event(&c, i->time, i->who, "is woken in vain, as others before it");
 	c.refuted = "they are meant to look all at once: a broadcast";

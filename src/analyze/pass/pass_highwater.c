@@ -5,23 +5,28 @@
 
 #include "analyze/case/case_slice.h"
 
-static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct results *out)
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct slices_item *i, struct results *out)
 {
 	struct verdict_case c;
 	uint64_t used = i->size > i->unused ? i->size - i->unused : 0;
 	if (pass_overflowed(w, m, i->coroutine))
 		return 0;
-	case_slice_make(&c, pass, w, m, i, results_text(out, "the last %" PRIu64 " bytes were never written; the calls shown are what is "
-							"left of the deepest, a guess", i->unused));
+	case_slice_make(
+		&c, pass, w, m, i,
+		results_text(out,
+			     "the last %" PRIu64 " bytes were never written; the calls shown are what is "
+			     "left of the deepest, a guess",
+			     i->unused));
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "used";
-	c.doing = results_text(out, "%" PRIu64 " of %" PRIu64 " bytes (%" PRIu64 " %%): %" PRIu64 " left", used, i->size,
-			       i->size ? used * 100 / i->size : 0, i->unused);
+	c.doing = results_text(out, "%" PRIu64 " of %" PRIu64 " bytes (%" PRIu64 " %%): %" PRIu64 " left",
+			       used, i->size, i->size ? used * 100 / i->size : 0, i->unused);
 	c.refuted = "this was its deepest: no signal handler, no other input and no other build goes further";
 	c.message = results_text(out, "%" PRIu64 " of %" PRIu64 " bytes were used", used, i->size);
 	if (c.about.state && c.about.state->stack)
-		c.actor = (struct case_party){ .did = "now as", .id = i->coroutine, .stack = c.about.state->stack };
+		c.actor = (struct case_party){
+			.did = "now as", .id = i->coroutine, .stack = c.about.state->stack};
 	return results_add(out, &c);
 }
 

@@ -77,7 +77,7 @@ static int find_sessions(struct leak *l)
 	for (size_t i = 0; l->sessions && i < m->stations.n; i++) {
 		const struct ctp_state *s = image_state(m, i);
 		if (s->entity == CTP_COROUTINE && s->life == CTP_SUSPENDED && in_session(m, s))
-			l->sessions[l->nsessions++] = (struct begun){ s->creator, s->made };
+			l->sessions[l->nsessions++] = (struct begun){s->creator, s->made};
 	}
 	if (l->nsessions)
 		qsort(l->sessions, l->nsessions, sizeof(*l->sessions), by_begin);
@@ -87,7 +87,7 @@ static int find_sessions(struct leak *l)
 // Made in the same turn by the same one as a session that lasts: the writer beside its reader.
 static bool beside_session(const struct leak *l, const struct ctp_state *s)
 {
-	struct begun key = { s->creator, s->made };
+	struct begun key = {s->creator, s->made};
 	return l->nsessions && bsearch(&key, l->sessions, l->nsessions, sizeof(key), by_begin);
 }
 
@@ -95,13 +95,17 @@ static bool may_count(const struct leak *l, const struct ctp_state *s)
 {
 	const struct image *m = l->image;
 	const struct ctp_site *site = s->creator_stack && s->creator_stack < m->sites.n ?
-				      table_row(&m->sites, s->creator_stack) : NULL;
+					      table_row(&m->sites, s->creator_stack) :
+					      NULL;
 	const struct ctp_state *maker = image_entity(m, s->creator);
-	if (maker && maker->entity == CTP_COROUTINE && maker->life == CTP_SUSPENDED && maker->stack == s->stack)
+	if (maker && maker->entity == CTP_COROUTINE && maker->life == CTP_SUSPENDED &&
+	    maker->stack == s->stack)
 		return false;
 	return site && !site->ended && site->created >= THIRDS * EACH && s->entity == CTP_COROUTINE &&
-	       s->life == CTP_SUSPENDED && s->runs && !image_ran_since(m, s) && !in_session(m, s) && !beside_session(l, s) &&
-	       !(maker && maker->entity == CTP_COROUTINE && maker->life == CTP_SUSPENDED && in_session(m, maker));
+	       s->life == CTP_SUSPENDED && s->runs && !image_ran_since(m, s) && !in_session(m, s) &&
+	       !beside_session(l, s) &&
+	       !(maker && maker->entity == CTP_COROUTINE && maker->life == CTP_SUSPENDED &&
+		 in_session(m, maker));
 }
 
 static int by_site(const void *a, const void *b)
@@ -121,8 +125,8 @@ static int gather(struct leak *l)
 	for (size_t i = 0; l->v && i < m->stations.n; i++) {
 		const struct ctp_state *s = image_state(m, i);
 		if (may_count(l, s))
-			l->v[l->n++] = (struct member){ s, s->creator_stack, (uint32_t)(s->made >> 48),
-							s->made & ((1ULL << 48) - 1) };
+			l->v[l->n++] = (struct member){s, s->creator_stack, (uint32_t)(s->made >> 48),
+						       s->made & ((1ULL << 48) - 1)};
 	}
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), by_site);
@@ -149,7 +153,7 @@ static bool grows(const struct leak *l, const struct member *v, size_t n, uint64
 {
 	const struct ctp_thread *t = thread_of(l->image, v->thread);
 	uint64_t first = v->turn, turns = t && t->turns >= v[n - 1].turn ? t->turns - first + 1 : 0;
-	unsigned in[THIRDS] = { 0 };
+	unsigned in[THIRDS] = {0};
 	uint64_t seen = UINT64_MAX;
 	if (turns < THIRDS * EACH)
 		return false;
@@ -163,24 +167,35 @@ static bool grows(const struct leak *l, const struct member *v, size_t n, uint64
 	return in[0] >= EACH && in[1] >= EACH && in[2] >= EACH;
 }
 
-static int report(const struct pass *pass, const struct leak *l, const struct member *m, size_t n, struct results *out)
+static int report(const struct pass *pass, const struct leak *l, const struct member *m, size_t n,
+		  struct results *out)
 {
 	const struct ctp_site *site = table_row(&l->image->sites, m->site);
 	struct verdict_case c = {
-		.pass = pass, .id = m->state->id, .stack = m->state->stack, .label = "suspended", .fd = -1,
-		.about = { .world = l->world, .image = l->image, .state = m->state },
-		.actor = { .did = "created by", .id = m->state->creator, .ticks = m->state->created,
-			   .stack = m->state->creator_stack },
+		.pass = pass,
+		.id = m->state->id,
+		.stack = m->state->stack,
+		.label = "suspended",
+		.fd = -1,
+		.about = {.world = l->world, .image = l->image, .state = m->state},
+		.actor = {.did = "created by",
+			  .id = m->state->creator,
+			  .ticks = m->state->created,
+			  .stack = m->state->creator_stack},
 	};
 	bool complete = case_complete(l->world, l->image);
 	c.refuted = "coroutines made there do end, later than this run lasted";
-	c.doing = results_text(out, "since it was made, one of %zu: %u were created there, none ended", n, site->created);
-	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu lie suspended", site->created, n);
-	c.proof.items[PROOF_P0] = (struct obligation){ complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
-	c.proof.items[PROOF_P1] = (struct obligation){ HOLDS_TRUE, "suspended now" };
-	c.proof.items[PROOF_P5] = (struct obligation){ HOLDS_TRUE,
-		results_text(out, "they were created in each third of the loop's turns since the first") };
+	c.doing = results_text(out, "since it was made, one of %zu: %u were created there, none ended", n,
+			       site->created);
+	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu lie suspended",
+				 site->created, n);
+	c.proof.items[PROOF_P0] = (struct obligation){
+		complete ? HOLDS_TRUE : HOLDS_OPEN,
+		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
+	c.proof.items[PROOF_P5] = (struct obligation){
+		HOLDS_TRUE,
+		results_text(out, "they were created in each third of the loop's turns since the first")};
 	c.proof.verdict = VERDICT_SUSPECT;
 	case_event(&c, m->state->created, m->state->creator, "creates it");
 	case_event(&c, m->state->since, m->state->id, "suspends");
@@ -211,7 +226,7 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 {
 	int r = 0;
 	for (size_t k = 0; !r && k < w->nimages; k++) {
-		struct leak l = { .world = w, .image = &w->images[k] };
+		struct leak l = {.world = w, .image = &w->images[k]};
 		if (!l.image->has_tables || l.image->replaced || !w->has_last_tables || !l.image->sites.n)
 			continue;
 		r = find_sessions(&l);
@@ -232,7 +247,7 @@ const struct pass pass_leak = {
 	.run = run,
 	.claim = "was created where none ever ends",
 	.fix = "give every coroutine that is created there an end: a deadline or a cancellation for what it waits for, "
-		"or an end of the queue that it reads",
+	       "or an end of the queue that it reads",
 	.explain =
 		"    on_request(r) {\n"
 		"            co_start(audit_writer, r);       one for every request\n"

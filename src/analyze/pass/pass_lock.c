@@ -22,39 +22,50 @@ static void describe_kind(struct verdict_case *c, const char *call)
 {
 	if (!strcmp(call, "pthread_join")) {
 		c->claim = "blocked its thread for the end of another thread";
-		c->refuted = "that thread takes as long only in this run, or nobody on that loop is in a hurry";
-		c->fix = "let the thread tell its end by an eventfd that the loop waits for, and join it then";
+		c->refuted =
+			"that thread takes as long only in this run, or nobody on that loop is in a hurry";
+		c->fix =
+			"let the thread tell its end by an eventfd that the loop waits for, and join it then";
 	} else if (strstr(call, "cond") || strstr(call, "sem")) {
 		c->claim = "blocked its thread until another one signals it";
 		c->refuted = "the signal is so late only in this run, or nobody on that loop is in a hurry";
-		c->fix = "wait for an eventfd in the loop and let the other side write to it, or use a condition or channel of "
-			 "the coroutine library";
+		c->fix =
+			"wait for an eventfd in the loop and let the other side write to it, or use a condition or channel of "
+			"the coroutine library";
 	}
 }
 
-static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct results *out)
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct slices_item *i, struct results *out)
 {
 	struct verdict_case c;
 	const char *call = i->call ? i->call : "futex";
-	case_slice_make(&c, pass, w, m, i, results_text(out, "asleep in a futex for %s", case_slice_span(i->asleep_ns, out)));
+	case_slice_make(&c, pass, w, m, i,
+			results_text(out, "asleep in a futex for %s", case_slice_span(i->asleep_ns, out)));
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "blocked";
 	if (!c.stack)
 		c.stack = i->left ? i->left : i->went_on;
-	const char *more = i->count > 1 ? results_text(out, ", the longest of %" PRIu64, i->count) : i->over ? "" : ", and still is";
+	const char *more = i->count > 1 ? results_text(out, ", the longest of %" PRIu64, i->count) :
+			   i->over      ? "" :
+					  ", and still is";
 	const char *on = i->lock ? results_text(out, " %s", case_slice_lock(i, out)) : "";
 	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
-	const char *by = held ? results_text(out, ", held by coroutine %" PRIu64 ", suspended on this same thread", held->coroutine) :
-			 i->owner_tid ? results_text(out, ", held by thread %" PRIu64, i->owner_tid) : "";
-	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by, more, case_slice_others(i, out));
+	const char *by = held         ? results_text(out,
+						     ", held by coroutine %" PRIu64 ", suspended on this same thread",
+						     held->coroutine) :
+			 i->owner_tid ? results_text(out, ", held by thread %" PRIu64, i->owner_tid) :
+					"";
+	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by,
+			       more, case_slice_others(i, out));
 	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
 	describe_kind(&c, call);
-	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by, case_slice_others(i, out));
+	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by,
+				 case_slice_others(i, out));
 	if (held) // by a coroutine that is suspended on the very same thread
-		c.actor = (struct case_party){ .did = "held by", .id = held->coroutine, .stack = held->left };
+		c.actor = (struct case_party){.did = "held by", .id = held->coroutine, .stack = held->left};
 	else if (i->owner_tid)
-		c.actor = (struct case_party){ .did = "held by", .id = i->owner, .stack = i->owner_stack };
+		c.actor = (struct case_party){.did = "held by", .id = i->owner, .stack = i->owner_stack};
 	return results_add(out, &c);
 }
 

@@ -46,9 +46,13 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 	for (unsigned i = 0; i < image_nwaits(state); i++) {
 		const struct ctp_wait *wait = &state->waits[i];
 		struct suspect s = {
-			.world = w, .image = m, .state = state, .wait = wait,
+			.world = w,
+			.image = m,
+			.state = state,
+			.wait = wait,
 			.cand = image_end_of(m, wait->fd, wait->gen),
-			.witness = witness_find(&m->witness, RULE_LOST_WAKEUP, state->id, wait->fd, wait->gen),
+			.witness =
+				witness_find(&m->witness, RULE_LOST_WAKEUP, state->id, wait->fd, wait->gen),
 		};
 		int r = consider(pass, &s, out);
 		if (r)
@@ -78,8 +82,12 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 		    !image_suspended(m, state) || has_wait(state, cand->fd, cand->gen))
 			continue;
 		struct suspect s = {
-			.world = w, .image = m, .state = state, .cand = cand,
-			.witness = witness_find(&m->witness, RULE_LOST_WAKEUP, state->id, cand->fd, cand->gen),
+			.world = w,
+			.image = m,
+			.state = state,
+			.cand = cand,
+			.witness =
+				witness_find(&m->witness, RULE_LOST_WAKEUP, state->id, cand->fd, cand->gen),
 		};
 		r = consider(pass, &s, out);
 	}
@@ -97,7 +105,10 @@ static int by_witness(const struct pass *pass, const struct world *w, const stru
 		    has_wait(state, seen->fd, seen->gen) || seen->fd < 0 || seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
-			.world = w, .image = m, .state = state, .witness = seen,
+			.world = w,
+			.image = m,
+			.state = state,
+			.witness = seen,
 			.cand = image_end_of(m, (int32_t)seen->fd, (uint32_t)seen->gen),
 		};
 		int r = consider(pass, &s, out);
@@ -136,7 +147,7 @@ const struct pass pass_lost_wakeup = {
 	.likely = "has not been woken: only the program could",
 	.suspect = "may be asleep for ever",
 	.fix = "wake the waiter first: shutdown(fd, SHUT_RDWR), let it run and see EOF in a later "
-		"turn, close when it has returned",
+	       "turn, close when it has returned",
 	.explain =
 		"A coroutine waits for a descriptor, and somebody else closes that descriptor.\n"
 		"\n"

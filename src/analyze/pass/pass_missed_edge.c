@@ -30,15 +30,19 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (fd)
-		case_event(c, fd->event_time, 0, results_text(out, "the last event of fd %d#%u", c->fd, c->gen));
+		case_event(c, fd->event_time, 0,
+			   results_text(out, "the last event of fd %d#%u", c->fd, c->gen));
 	if (c->proof.verdict < VERDICT_PROVEN)
-		c->refuted = results_text(out, "the peer sends again, which makes a new edge, or the program's own code "
-					  "resumes coroutine %" PRIu64, c->id);
+		c->refuted = results_text(
+			out,
+			"the peer sends again, which makes a new edge, or the program's own code "
+			"resumes coroutine %" PRIu64,
+			c->id);
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, describe };
+	static const struct stuck_terms terms = {conclude, describe};
 	return stuck_run(pass, w, out, &terms);
 }
 

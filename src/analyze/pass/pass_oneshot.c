@@ -22,12 +22,13 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 	if (!fd)
 		return;
 	case_event(c, fd->reg_time, fd->reg_by, results_text(out, "arms fd %d#%u", c->fd, c->gen));
-	case_event(c, fd->event_time, 0, results_text(out, "an event of fd %d#%u comes, and disarms it", c->fd, c->gen));
+	case_event(c, fd->event_time, 0,
+		   results_text(out, "an event of fd %d#%u comes, and disarms it", c->fd, c->gen));
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, describe };
+	static const struct stuck_terms terms = {conclude, describe};
 	return stuck_run(pass, w, out, &terms);
 }
 
@@ -40,7 +41,7 @@ const struct pass pass_oneshot = {
 	.likely = "waits for a one-shot registration that has fired: only the program could wake it",
 	.suspect = "may wait for a one-shot registration that has fired",
 	.fix = "arm it again before each wait: epoll_ctl(ep, EPOLL_CTL_MOD, fd, &ev) with EPOLLONESHOT, also where an event "
-		"came that nobody waited for",
+	       "came that nobody waited for",
 	.explain =
 		"A descriptor is registered with EPOLLONESHOT, its event came, and nobody armed it again.\n"
 		"\n"

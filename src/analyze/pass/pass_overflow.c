@@ -26,7 +26,8 @@ struct overflow {
 
 static bool is_fault(const struct ctp_crash *c)
 {
-	return (c->signal == SIGSEGV || c->signal == SIGBUS) && (c->code == SEGV_MAPERR || c->code == SEGV_ACCERR);
+	return (c->signal == SIGSEGV || c->signal == SIGBUS) &&
+	       (c->code == SEGV_MAPERR || c->code == SEGV_ACCERR);
 }
 
 // Did the access go by the stack pointer: in what it has made room for, or by a push or a call?
@@ -58,20 +59,23 @@ static enum verdict judge(const struct overflow *o)
 	const struct ctp_state *s = o->state;
 	uint64_t addr = o->crash->addr;
 	bool sure = o->walked && case_complete(o->world, o->image);
-	if (s->entity != CTP_COROUTINE || s->lo >= s->hi || (s->flags & CTP_STATE_SHARED_STACK) || !is_fault(o->crash))
+	if (s->entity != CTP_COROUTINE || s->lo >= s->hi || (s->flags & CTP_STATE_SHARED_STACK) ||
+	    !is_fault(o->crash))
 		return VERDICT_NONE;
 	if (in_own_guard(o) || (in_guard(o) && by_sp(o) && o->sp <= s->lo + WORD))
 		return sure ? VERDICT_PROVEN : VERDICT_LIKELY;
 	if (in_guard(o))
 		return o->sp > addr && o->sp - addr <= NEAR ? VERDICT_LIKELY : VERDICT_SUSPECT;
-	if (o->sp < s->lo && s->lo - o->sp < FAR && addr < s->lo && by_sp(o)) // an array that reaches past the guard
+	if (o->sp < s->lo && s->lo - o->sp < FAR && addr < s->lo &&
+	    by_sp(o)) // an array that reaches past the guard
 		return sure ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	return VERDICT_NONE;
 }
 
 static const char *bytes(struct results *f, uint64_t n)
 {
-	return n >= 1024 && n % 1024 == 0 ? results_text(f, "%" PRIu64 " KiB", n / 1024) : results_text(f, "%" PRIu64 " bytes", n);
+	return n >= 1024 && n % 1024 == 0 ? results_text(f, "%" PRIu64 " KiB", n / 1024) :
+					    results_text(f, "%" PRIu64 " bytes", n);
 }
 
 static const char *where(const struct overflow *o, struct results *f)
@@ -84,27 +88,36 @@ static const char *where(const struct overflow *o, struct results *f)
 			    bytes(f, o->state->hi - lo), in_own_guard(o) ? ": in its guard" : "");
 }
 
-static int add_overflow(const struct pass *pass, const struct overflow *o, enum verdict v, struct results *out)
+static int add_overflow(const struct pass *pass, const struct overflow *o, enum verdict v,
+			struct results *out)
 {
 	const struct ctp_state *s = o->state;
 	bool complete = case_complete(o->world, o->image);
 	struct verdict_case c = {
-		.pass = pass, .id = s->id, .stack = o->crash->stack, .label = "happened", .fd = -1,
-		.about = { .world = o->world, .image = o->image, .state = s },
-		.doing = where(o, out), .message = where(o, out),
+		.pass = pass,
+		.id = s->id,
+		.stack = o->crash->stack,
+		.label = "happened",
+		.fd = -1,
+		.about = {.world = o->world, .image = o->image, .state = s},
+		.doing = where(o, out),
+		.message = where(o, out),
 		.refuted = v == VERDICT_SUSPECT ? "a stray pointer hit the end of its stack by chance" :
-			   "its stack is larger than what the library was told of it",
-		.fix = results_text(out, "give it more than these %s, or bound the recursion and move large arrays "
-				    "(alloca, variable length) to the heap", bytes(out, s->hi - s->lo)),
+						  "its stack is larger than what the library was told of it",
+		.fix = results_text(
+			out,
+			"give it more than these %s, or bound the recursion and move large arrays "
+			"(alloca, variable length) to the heap",
+			bytes(out, s->hi - s->lo)),
 	};
 	c.proof.verdict = v;
 	c.proof.items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen" };
+		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
 	c.proof.items[PROOF_P1] = (struct obligation){
 		by_sp(o) ? HOLDS_TRUE : HOLDS_OPEN,
 		by_sp(o) ? "its stack pointer was there as well" :
-			   results_text(out, "its stack pointer was elsewhere, at 0x%" PRIx64, o->sp) };
+			   results_text(out, "its stack pointer was elsewhere, at 0x%" PRIx64, o->sp)};
 	case_event(&c, s->created, s->creator, results_text(out, "creates coroutine %" PRIu64, s->id));
 	case_event(&c, o->crash->time, s->id, "faults");
 	return results_add(out, &c);
@@ -116,8 +129,9 @@ static const char *reason(const struct ctp_crash *c, struct results *f)
 		return c->signal == SIGABRT ? " (abort, or sent)" : " (sent)";
 	if (c->signal == SIGSEGV && c->code != SEGV_MAPERR && c->code != SEGV_ACCERR)
 		return " (no valid address)";
-	const char *why = c->signal != SIGSEGV ? "" : c->code == SEGV_MAPERR ? ", where nothing is mapped" :
-			  ", which it may not access";
+	const char *why = c->signal != SIGSEGV   ? "" :
+			  c->code == SEGV_MAPERR ? ", where nothing is mapped" :
+						   ", which it may not access";
 	return results_text(f, " at 0x%" PRIx64 "%s", c->addr, why);
 }
 
@@ -126,15 +140,18 @@ static int say_crash(const struct image *m, const struct ctp_crash *c, struct re
 	const struct ctp_state *s = image_entity(m, c->who);
 	char sig[24];
 	words_signal(c->signal, sig, sizeof(sig));
-	const char *who = c->who && !(s && s->entity == CTP_NATIVE) ?
-			  results_text(out, "coroutine %" PRIu64 " ran on thread %u", c->who, c->tid) :
-			  results_text(out, "thread %u ran on its native stack", c->tid);
-	return results_fact(out, "INFO", 1, "process %" PRIu64 " died by %s%s: %s", m->pid, sig, reason(c, out), who);
+	const char *who =
+		c->who && !(s && s->entity == CTP_NATIVE) ?
+			results_text(out, "coroutine %" PRIu64 " ran on thread %u", c->who, c->tid) :
+			results_text(out, "thread %u ran on its native stack", c->tid);
+	return results_fact(out, "INFO", 1, "process %" PRIu64 " died by %s%s: %s", m->pid, sig,
+			    reason(c, out), who);
 }
 
 static bool leaves_core(int sig)
 {
-	static const int all[] = { SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS };
+	static const int all[] = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+				  SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i] == sig)
 			return true;
@@ -147,16 +164,19 @@ static int say_unnoted(const struct image *m, struct results *out)
 	if (!m->has_tables || m->replaced || !leaves_core(m->ended_signal))
 		return 0;
 	words_signal(m->ended_signal, sig, sizeof(sig));
-	return results_fact(out, "INFO", 1, "process %" PRIu64 " died by %s; who ran then was not noted: %s", m->pid, sig,
-			    m->ended_signal != SIGSEGV ? "the program handled that signal itself, or it is one that is not noted" :
-			    m->ext.crash.armed ? "the program handled or blocked that signal itself" :
-			    "the program handled or blocked that signal itself, or a stack overflowed where a handler had no other");
+	return results_fact(
+		out, "INFO", 1, "process %" PRIu64 " died by %s; who ran then was not noted: %s", m->pid, sig,
+		m->ended_signal != SIGSEGV ?
+			"the program handled that signal itself, or it is one that is not noted" :
+		m->ext.crash.armed ?
+			"the program handled or blocked that signal itself" :
+			"the program handled or blocked that signal itself, or a stack overflowed where a handler had no other");
 }
 
 static enum verdict inspect(struct overflow *o, const struct world *w, const struct image *m)
 {
 	const struct ctp_crash *c = image_crash(m);
-	*o = (struct overflow){ .world = w, .image = m, .crash = c };
+	*o = (struct overflow){.world = w, .image = m, .crash = c};
 	if (!c)
 		return VERDICT_NONE;
 	o->state = image_entity(m, c->who);

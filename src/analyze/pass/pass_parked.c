@@ -24,8 +24,12 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 	(void)fd;
 	text_duration(span, sizeof(span), case_suspended_ns(c));
 	c->doing = results_text(out, "%s for nothing that is known", span);
-	c->refuted = results_text(out, "coroutine %" PRIu64 " was discarded on purpose, or a pointer to it lies outside the process or in "
-				  "disguise", c->id);
+	c->refuted =
+		results_text(out,
+			     "coroutine %" PRIu64
+			     " was discarded on purpose, or a pointer to it lies outside the process or in "
+			     "disguise",
+			     c->id);
 }
 
 // Do the tables say so? They are all there is where the history was lost.
@@ -51,7 +55,7 @@ static size_t stacks_of(const struct verdict_case *cases, size_t n, struct resum
 {
 	size_t different = 0;
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct resumed){ .stack = cases[i].stack };
+		v[i] = (struct resumed){.stack = cases[i].stack};
 	qsort(v, n, sizeof(*v), by_stack);
 	for (size_t i = 0; i < n; i++)
 		if (!different || v[different - 1].stack != v[i].stack)
@@ -73,7 +77,7 @@ static int keep_resumed(const struct world *w, struct results *out, size_t from)
 		v[i].seen = left_again(m, v[i].stack);
 	int r = resumed_read(w, m, v, n);
 	for (size_t i = from; i < out->ncases; i++) {
-		struct resumed key = { .stack = out->cases[i].stack };
+		struct resumed key = {.stack = out->cases[i].stack};
 		const struct resumed *is = bsearch(&key, v, n, sizeof(*v), by_stack);
 		if (is && is->seen)
 			out->cases[kept++] = out->cases[i];
@@ -85,7 +89,7 @@ static int keep_resumed(const struct world *w, struct results *out, size_t from)
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, describe };
+	static const struct stuck_terms terms = {conclude, describe};
 	size_t from = out->ncases;
 	int r = stuck_run(pass, w, out, &terms);
 	return r ? r : keep_resumed(w, out, from);

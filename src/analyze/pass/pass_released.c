@@ -19,14 +19,16 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = gone || most < VERDICT_LIKELY ? most : VERDICT_LIKELY;
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "entered";
-	c.doing = results_text(out, "by %s, %s after its stack was given back%s", incidents_who(m, i->value[1], out), span,
-			       incidents_times(i, out));
-	c.message = results_text(out, "%s enters it, %s had released its stack%s", incidents_who(m, i->value[1], out),
-				 incidents_who(m, i->other, out), gone ? ", and nothing is mapped there" : "");
+	c.doing = results_text(out, "by %s, %s after its stack was given back%s",
+			       incidents_who(m, i->value[1], out), span, incidents_times(i, out));
+	c.message = results_text(out, "%s enters it, %s had released its stack%s",
+				 incidents_who(m, i->value[1], out), incidents_who(m, i->other, out),
+				 gone ? ", and nothing is mapped there" : "");
 	case_event(&c, i->other_time, i->other, "releases its stack");
 	case_event(&c, i->time, i->value[1], "switches to it");
-	c.refuted = gone ? "the program maps memory there in a handler of the fault" :
-		"the memory was handed out again for this very coroutine, by an allocator of the program's own";
+	c.refuted =
+		gone ? "the program maps memory there in a handler of the fault" :
+		       "the memory was handed out again for this very coroutine, by an allocator of the program's own";
 	return results_add(out, &c);
 }
 

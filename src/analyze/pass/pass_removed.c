@@ -13,8 +13,8 @@ static bool removed_for_good(const struct image *m, const struct ctp_state *stat
 	const struct ctp_fd *now = image_fd(m, wait->fd);
 	return now && now->life == CTP_FD_OPEN && now->gen == wait->gen && now->reg_epfd < 0 &&
 	       !(now->flags & CTP_FD_MANYREGS) && !image_end_of(m, wait->fd, wait->gen) &&
-	       del->closer != state->id && del->time >= state->since &&
-	       now->event_time < state->since && image_polled_by(m, now) == IMAGE_POLLED_OUT;
+	       del->closer != state->id && del->time >= state->since && now->event_time < state->since &&
+	       image_polled_by(m, now) == IMAGE_POLLED_OUT;
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
@@ -48,9 +48,13 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 				const struct ctp_cand *del = image_del_of(m, wait->fd, wait->gen);
 				if (!del || !removed_for_good(m, state, wait, del))
 					continue;
-				struct suspect s = { w, m, state, del, wait,
-						     witness_find(&m->witness, RULE_REMOVED, state->id, wait->fd,
-								  wait->gen) };
+				struct suspect s = {
+					w,
+					m,
+					state,
+					del,
+					wait,
+					witness_find(&m->witness, RULE_REMOVED, state->id, wait->fd, wait->gen)};
 				r = consider(pass, &s, out);
 				if (r)
 					return r;

@@ -42,17 +42,22 @@ static int delivered(const struct pass *pass, const struct world *w, const struc
 	struct verdict_case c;
 	case_of_incident(&c, pass, w, m, i, "closed by");
 	c.actor.ticks = 0; // the timeline has it
-	c.proof.items[PROOF_P1] = (struct obligation){ 0 };
+	c.proof.items[PROOF_P1] = (struct obligation){0};
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.claim = "may have been woken by an event of the descriptor that had its number before";
 	c.label = "woken";
-	c.doing = results_text(out, "for fd %d#%u, of which no event had come; the same turn of the loop had taken one of fd %d#%" PRIu64 "%s",
-			       i->fd, i->gen, i->fd, i->value[0], incidents_times(i, out));
-	c.message = results_text(out, "it waits for fd %d#%u, and was resumed in the turn that had taken an event of fd %d#%" PRIu64, i->fd,
-				 i->gen, i->fd, i->value[0]);
+	c.doing = results_text(
+		out,
+		"for fd %d#%u, of which no event had come; the same turn of the loop had taken one of fd %d#%" PRIu64
+		"%s",
+		i->fd, i->gen, i->fd, i->value[0], incidents_times(i, out));
+	c.message = results_text(
+		out,
+		"it waits for fd %d#%u, and was resumed in the turn that had taken an event of fd %d#%" PRIu64,
+		i->fd, i->gen, i->fd, i->value[0]);
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
-							     i->fd));
+	case_event(&c, i->other_time, i->other,
+		   results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close", i->fd));
 	case_event(&c, i->time, i->who, "is resumed");
 	c.refuted = "something else resumed it in that turn, on purpose";
 	c.fix = "when a descriptor is closed in the middle of a batch, pass over what is left in it for that descriptor: clear the "
@@ -71,20 +76,32 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	if (!whose || !image_entity(m, i->who))
 		return 0;
 	case_of_incident(&c, pass, w, m, i, "closed by");
-	c.actor.ticks = 0; // the timeline has it
-	c.proof.items[PROOF_P1] = (struct obligation){ 0 }; // whether it is suspended now is nothing to it
+	c.actor.ticks = 0;                                // the timeline has it
+	c.proof.items[PROOF_P1] = (struct obligation){0}; // whether it is suspended now is nothing to it
 	c.proof.verdict = differs(m, i, whose) && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = woken ? "woken" : i->value[3] == EPOLLOUT ? "writes" : "reads";
-	c.doing = results_text(out, "%sfd %d#%u, which coroutine %" PRIu64 " waits for; coroutine %" PRIu64 " had waited for fd %d#%" PRIu64 "%s",
-			       woken ? "by an event of " : "", i->fd, i->gen, whose, i->who, i->fd, i->value[0], incidents_times(i, out));
-	c.message = results_text(out, "it waited for fd %d#%" PRIu64 ", and %s fd %d#%u, which is coroutine %" PRIu64 "'s", i->fd,
-				 i->value[0], woken ? "was woken by" : i->value[3] == EPOLLOUT ? "wrote to" : "read from", i->fd,
-				 i->gen, whose);
+	c.doing = results_text(out,
+			       "%sfd %d#%u, which coroutine %" PRIu64 " waits for; coroutine %" PRIu64
+			       " had waited for fd %d#%" PRIu64 "%s",
+			       woken ? "by an event of " : "", i->fd, i->gen, whose, i->who, i->fd,
+			       i->value[0], incidents_times(i, out));
+	c.message = results_text(
+		out, "it waited for fd %d#%" PRIu64 ", and %s fd %d#%u, which is coroutine %" PRIu64 "'s",
+		i->fd, i->value[0],
+		woken                   ? "was woken by" :
+		i->value[3] == EPOLLOUT ? "wrote to" :
+					  "read from",
+		i->fd, i->gen, whose);
 	incidents_opener(&c, m, out);
-	case_event(&c, i->other_time, i->other, results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close",
-							     i->fd));
-	case_event(&c, i->time, i->who, woken ? "is woken by its event" : i->value[3] == EPOLLOUT ? "writes to it" : "reads it");
-	c.refuted = results_text(out, "coroutines %" PRIu64 " and %" PRIu64 " share the new descriptor on purpose", i->who, whose);
+	case_event(&c, i->other_time, i->other,
+		   results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close", i->fd));
+	case_event(&c, i->time, i->who,
+		   woken                   ? "is woken by its event" :
+		   i->value[3] == EPOLLOUT ? "writes to it" :
+					     "reads it");
+	c.refuted = results_text(out,
+				 "coroutines %" PRIu64 " and %" PRIu64 " share the new descriptor on purpose",
+				 i->who, whose);
 	return results_add(out, &c);
 }
 

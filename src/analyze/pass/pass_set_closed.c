@@ -19,15 +19,17 @@ static void describe(struct verdict_case *c, const struct suspect *s, struct res
 	c->claim = s->wait ? NULL : "waited through an epoll set that is closed";
 	for (unsigned i = 0; w && i < c->nevents; i++)
 		if (c->events[i].id == c->id && c->events[i].ns == since)
-			c->events[i].what = results_text(out, "suspends, waiting for fd %d#%u", w->fd, w->gen);
+			c->events[i].what =
+				results_text(out, "suspends, waiting for fd %d#%u", w->fd, w->gen);
 	if (!f)
 		return;
 	words_events(w->events, events, sizeof(events));
 	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
-	c->doing = results_text(out, "%s for %s on fd %d#%u (%s), registered in epoll fd %d#%u", span, events, w->fd, w->gen,
-				words_kind(f->kind), s->cand->fd, s->cand->gen);
-	c->message = results_text(out, "fd %d#%u (%s) is open, but epoll fd %d#%u, in which it was registered, is closed",
-				  w->fd, w->gen, words_kind(f->kind), s->cand->fd, s->cand->gen);
+	c->doing = results_text(out, "%s for %s on fd %d#%u (%s), registered in epoll fd %d#%u", span, events,
+				w->fd, w->gen, words_kind(f->kind), s->cand->fd, s->cand->gen);
+	c->message = results_text(
+		out, "fd %d#%u (%s) is open, but epoll fd %d#%u, in which it was registered, is closed",
+		w->fd, w->gen, words_kind(f->kind), s->cand->fd, s->cand->gen);
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
@@ -65,8 +67,15 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 	for (unsigned i = 0; !r && i < image_nwaits(state); i++) {
 		const struct ctp_cand *cand = end_of_set(m, &state->waits[i]);
 		struct suspect s = {
-			.world = w, .image = m, .state = state, .wait = &state->waits[i], .cand = cand, .through = true,
-			.witness = cand ? witness_find(&m->witness, RULE_SET_CLOSED, state->id, cand->fd, cand->gen) : NULL,
+			.world = w,
+			.image = m,
+			.state = state,
+			.wait = &state->waits[i],
+			.cand = cand,
+			.through = true,
+			.witness = cand ? witness_find(&m->witness, RULE_SET_CLOSED, state->id, cand->fd,
+						       cand->gen) :
+					  NULL,
 		};
 		r = consider(pass, &s, out);
 	}
@@ -74,16 +83,23 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 }
 
 // Those without a wait of their own, to which only a registration in the set led.
-static int by_witness(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
+static int by_witness(const struct pass *pass, const struct world *w, const struct image *m,
+		      struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->witness.n; i++) {
 		const struct witness *seen = &m->witness.items[i];
-		const struct ctp_state *state = seen->rule == RULE_SET_CLOSED ? image_entity(m, seen->coroutine) : NULL;
-		if (!state || !image_suspended(m, state) || state->nwaits || seen->fd < 0 || seen->fd > INT32_MAX)
+		const struct ctp_state *state =
+			seen->rule == RULE_SET_CLOSED ? image_entity(m, seen->coroutine) : NULL;
+		if (!state || !image_suspended(m, state) || state->nwaits || seen->fd < 0 ||
+		    seen->fd > INT32_MAX)
 			continue;
 		struct suspect s = {
-			.world = w, .image = m, .state = state, .witness = seen, .through = true,
+			.world = w,
+			.image = m,
+			.state = state,
+			.witness = seen,
+			.through = true,
 			.cand = image_set_end_of(m, (int32_t)seen->fd, (uint32_t)seen->gen),
 		};
 		r = consider(pass, &s, out);

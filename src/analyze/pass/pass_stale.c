@@ -49,12 +49,15 @@ static void decide(struct obligations *o, const struct stale *s, struct results 
 {
 	const struct set_stale *row = row_of(s->image, s->fd);
 	bool complete = case_complete(s->world, s->image);
-	o->items[PROOF_P0] = (struct obligation){ complete ? HOLDS_TRUE : HOLDS_OPEN,
-						  complete ? "nothing went past the hooks" : "some tables were not seen" };
-	o->items[PROOF_P3] = (struct obligation){ row ? HOLDS_TRUE : HOLDS_OPEN,
-		row ? results_text(out, "its row is still in epoll fd %" PRId64 ", although fd %d is %s", row->epfd, s->fd,
+	o->items[PROOF_P0] =
+		(struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
+				    complete ? "nothing went past the hooks" : "some tables were not seen"};
+	o->items[PROOF_P3] = (struct obligation){
+		row ? HOLDS_TRUE : HOLDS_OPEN,
+		row ? results_text(out, "its row is still in epoll fd %" PRId64 ", although fd %d is %s",
+				   row->epfd, s->fd,
 				   row->twin ? "another file now, registered there too" : "closed") :
-		      "the kernel was not looked at" };
+		      "the kernel was not looked at"};
 	o->verdict = row && s->events >= REPEATEDLY ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
@@ -63,8 +66,8 @@ static void decide(struct obligations *o, const struct stale *s, struct results 
 static uint64_t subject(const struct stale *s)
 {
 	const struct ctp_fd *now = s->twin ? image_fd(s->image, s->fd) : NULL;
-	const uint64_t ids[] = { s->owner & CTP_FD_UNNAMED ? 0 : s->owner, now ? now->waiter[0] : 0, now ? now->leads : 0,
-				 now ? now->learned : 0, s->closer };
+	const uint64_t ids[] = {s->owner & CTP_FD_UNNAMED ? 0 : s->owner, now ? now->waiter[0] : 0,
+				now ? now->leads : 0, now ? now->learned : 0, s->closer};
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		if (ids[i] & CTP_ID_MASK)
 			return ids[i] & CTP_ID_MASK;
@@ -77,24 +80,35 @@ static int report(const struct pass *pass, const struct stale *s, struct results
 	const struct ctp_state *owner = image_entity(s->image, id);
 	bool waits = owner && image_suspended(s->image, owner);
 	struct verdict_case c = {
-		.pass = pass, .id = id, .fd = s->fd, .gen = s->gen,
-		.label = waits ? "waiting" : "closed", .stack = waits ? owner->stack : s->closer_stack,
-		.about = { .world = s->world, .image = s->image, .state = owner },
+		.pass = pass,
+		.id = id,
+		.fd = s->fd,
+		.gen = s->gen,
+		.label = waits ? "waiting" : "closed",
+		.stack = waits ? owner->stack : s->closer_stack,
+		.about = {.world = s->world, .image = s->image, .state = owner},
 	};
 	const struct ctp_fd *fd = image_fd(s->image, s->fd);
 	decide(&c.proof, s, out);
 	c.refuted = "whoever has the description still means the loop to hear of it";
 	if (fd && fd->gen == s->gen) {
 		c.fd_kind = fd->kind;
-		c.opener = (struct case_party){ .did = "opened", .call = words_call(fd->opened_how), .id = fd->opener,
-						.ticks = fd->opened, .stack = fd->opener_stack };
+		c.opener = (struct case_party){.did = "opened",
+					       .call = words_call(fd->opened_how),
+					       .id = fd->opener,
+					       .ticks = fd->opened,
+					       .stack = fd->opener_stack};
 	}
-	c.doing = results_text(out, "fd %d#%u is closed; its registration in epoll fd %" PRId64 " %s", s->fd, s->gen, s->epfd,
-			       s->twin ? "lives on beside that of the number's next file" :
-			       s->events == 1 ? "has delivered an event since" : "delivers events");
-	c.message = results_text(out, "%s: %" PRIu64 " event%s since the close", c.doing, s->events, s->events == 1 ? "" : "s");
+	c.doing = results_text(out, "fd %d#%u is closed; its registration in epoll fd %" PRId64 " %s", s->fd,
+			       s->gen, s->epfd,
+			       s->twin        ? "lives on beside that of the number's next file" :
+			       s->events == 1 ? "has delivered an event since" :
+						"delivers events");
+	c.message = results_text(out, "%s: %" PRIu64 " event%s since the close", c.doing, s->events,
+				 s->events == 1 ? "" : "s");
 	if (waits)
-		c.actor = (struct case_party){ .did = "closed by", .id = s->closer, .ticks = s->closed, .stack = s->closer_stack };
+		c.actor = (struct case_party){
+			.did = "closed by", .id = s->closer, .ticks = s->closed, .stack = s->closer_stack};
 	case_event(&c, s->closed, s->closer, results_text(out, "closes fd %d#%u", s->fd, s->gen));
 	return results_add(out, &c);
 }
@@ -107,11 +121,21 @@ static int woken(const struct pass *pass, const struct world *w, const struct im
 		const struct ctp_incident *c = image_incident(m, i);
 		const struct set_stale *row = row_of(m, c->fd);
 		struct stale s = {
-			.world = w, .image = m, .fd = c->fd, .gen = c->gen, .epfd = (int64_t)c->value[2], .desc = c->value[1],
-			.owner = c->who, .closer = c->other, .closed = c->other_time, .events = c->value[0],
-			.closer_stack = c->other_stack, .twin = row && row->twin,
+			.world = w,
+			.image = m,
+			.fd = c->fd,
+			.gen = c->gen,
+			.epfd = (int64_t)c->value[2],
+			.desc = c->value[1],
+			.owner = c->who,
+			.closer = c->other,
+			.closed = c->other_time,
+			.events = c->value[0],
+			.closer_stack = c->other_stack,
+			.twin = row && row->twin,
 		};
-		if (c->rule == RULE_STALE && !(m->set_looks.looked && !row) && subject(&s) && !used_elsewhere(&s))
+		if (c->rule == RULE_STALE && !(m->set_looks.looked && !row) && subject(&s) &&
+		    !used_elsewhere(&s))
 			r = report(pass, &s, out);
 	}
 	return r;
@@ -126,20 +150,27 @@ static bool was_woken(const struct image *m, int64_t fd)
 }
 
 // The number bears another registration in the same set. *rest: rows that are merely there.
-static int reused(const struct pass *pass, const struct world *w, const struct image *m, struct results *out, uint64_t *rest)
+static int reused(const struct pass *pass, const struct world *w, const struct image *m, struct results *out,
+		  uint64_t *rest)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->set_looks.nstale; i++) {
 		const struct set_stale *row = &m->set_looks.stale[i];
 		const struct ctp_fd *fd = image_fd(m, (int32_t)row->fd);
 		struct stale s = {
-			.world = w, .image = m, .fd = (int32_t)row->fd, .gen = (uint32_t)row->gen, .epfd = row->epfd,
-			.twin = row->twin, .desc = fd ? fd->closed_desc : 0,
+			.world = w,
+			.image = m,
+			.fd = (int32_t)row->fd,
+			.gen = (uint32_t)row->gen,
+			.epfd = row->epfd,
+			.twin = row->twin,
+			.desc = fd ? fd->closed_desc : 0,
 		};
 		if (was_woken(m, row->fd) && !used_elsewhere(&s))
 			continue;
 		++*rest;
-		if (!row->twin || !fd || fd->closed_gen != row->gen || !fd->closed_owner || used_elsewhere(&s))
+		if (!row->twin || !fd || fd->closed_gen != row->gen || !fd->closed_owner ||
+		    used_elsewhere(&s))
 			continue;
 		s.owner = fd->closed_owner;
 		s.closer = fd->closer;
@@ -167,8 +198,10 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 			r = reused(pass, w, m, out, &rest);
 	}
 	if (!r && rest)
-		r = results_fact(out, pass->rule, rest, "%" PRIu64 " registration%s of closed numbers stay%s alive: a dup, "
-				 "a child or a message holds the description", rest, rest == 1 ? "" : "s", rest == 1 ? "s" : "");
+		r = results_fact(out, pass->rule, rest,
+				 "%" PRIu64 " registration%s of closed numbers stay%s alive: a dup, "
+				 "a child or a message holds the description",
+				 rest, rest == 1 ? "" : "s", rest == 1 ? "s" : "");
 	return r;
 }
 

@@ -11,27 +11,31 @@ static const char *again(const struct slices_item *i, struct results *out)
 {
 	if (i->count < 2)
 		return i->over ? "" : ", and goes on";
-	return results_text(out, ", the longest of %" PRIu64 " (%s)", i->count, case_slice_span(i->total_ns, out));
+	return results_text(out, ", the longest of %" PRIu64 " (%s)", i->count,
+			    case_slice_span(i->total_ns, out));
 }
 
-static int consider(const struct pass *pass, const struct world *w, const struct image *m, const struct slices_item *i,
-		    struct results *out)
+static int consider(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct slices_item *i, struct results *out)
 {
 	struct verdict_case c;
-	case_slice_make(&c, pass, w, m, i, results_text(out, "sampled: %s on a CPU, %s ready but not running, %s blocked",
-							case_slice_span(i->cpu_ns, out), case_slice_span(i->delayed_ns, out),
-							case_slice_span(i->blocked_ns, out)));
+	case_slice_make(&c, pass, w, m, i,
+			results_text(out, "sampled: %s on a CPU, %s ready but not running, %s blocked",
+				     case_slice_span(i->cpu_ns, out), case_slice_span(i->delayed_ns, out),
+				     case_slice_span(i->blocked_ns, out)));
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.label = "ran";
 	c.fd = -1;
 	if (!c.stack)
 		c.stack = i->left ? i->left : i->went_on;
-	c.doing = results_text(out, "for %s without a switch, %s of it on a CPU%s%s", case_slice_span(i->slice_ns, out),
-			       case_slice_span(i->cpu_ns, out), again(i, out), case_slice_others(i, out));
+	c.doing = results_text(out, "for %s without a switch, %s of it on a CPU%s%s",
+			       case_slice_span(i->slice_ns, out), case_slice_span(i->cpu_ns, out),
+			       again(i, out), case_slice_others(i, out));
 	c.refuted = "nobody minds: those who waited had time, or the slice is made once, at the start";
-	c.message = results_text(out, "%s in one slice%s", case_slice_span(i->slice_ns, out), case_slice_others(i, out));
+	c.message = results_text(out, "%s in one slice%s", case_slice_span(i->slice_ns, out),
+				 case_slice_others(i, out));
 	if (i->went_on && c.stack != i->went_on)
-		c.actor = (struct case_party){ .did = "went on as", .id = i->coroutine, .stack = i->went_on };
+		c.actor = (struct case_party){.did = "went on as", .id = i->coroutine, .stack = i->went_on};
 	return results_add(out, &c);
 }
 

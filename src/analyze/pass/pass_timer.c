@@ -13,8 +13,9 @@ static bool one_of_many(const struct suspect *s, const struct ctp_fd *fd)
 {
 	for (size_t i = 0; i < s->image->fds.n; i++) {
 		const struct ctp_fd *other = table_row(&s->image->fds, i);
-		if (other->life == CTP_FD_OPEN && other->kind == CTP_FD_TIMERFD && !other->last_out && other->opener != fd->opener &&
-		    other->opener_stack == fd->opener_stack && other->reg_epfd == fd->reg_epfd && other->reg_epgen == fd->reg_epgen)
+		if (other->life == CTP_FD_OPEN && other->kind == CTP_FD_TIMERFD && !other->last_out &&
+		    other->opener != fd->opener && other->opener_stack == fd->opener_stack &&
+		    other->reg_epfd == fd->reg_epfd && other->reg_epgen == fd->reg_epgen)
 			return true;
 	}
 	return false;
@@ -32,16 +33,20 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (fd && fd->set_stack)
-		c->actor = (struct case_party){ .did = "set by", .call = "timerfd_settime", .stack = fd->set_stack,
-						.id = fd->last_out & CTP_FD_UNNAMED ? 0 : fd->last_out & CTP_ID_MASK };
+		c->actor = (struct case_party){
+			.did = "set by",
+			.call = "timerfd_settime",
+			.stack = fd->set_stack,
+			.id = fd->last_out & CTP_FD_UNNAMED ? 0 : fd->last_out & CTP_ID_MASK};
 	if (c->proof.verdict < VERDICT_PROVEN)
-		c->refuted = results_text(out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",
-					  c->fd, c->gen, c->id);
+		c->refuted = results_text(
+			out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",
+			c->fd, c->gen, c->id);
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, describe };
+	static const struct stuck_terms terms = {conclude, describe};
 	return stuck_run(pass, w, out, &terms);
 }
 

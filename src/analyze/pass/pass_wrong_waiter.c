@@ -18,13 +18,15 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 	const struct ctp_state *other = id ? image_entity(c->about.image, id) : NULL;
 	if (!other)
 		return;
-	c->actor = (struct case_party){ .did = "woken instead", .id = id, .ticks = other->since, .stack = other->stack };
-	case_event(c, other->since, id, results_text(out, "suspends again, after the event of fd %d#%u", c->fd, c->gen));
+	c->actor = (struct case_party){
+		.did = "woken instead", .id = id, .ticks = other->since, .stack = other->stack};
+	case_event(c, other->since, id,
+		   results_text(out, "suspends again, after the event of fd %d#%u", c->fd, c->gen));
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	static const struct stuck_terms terms = { conclude, describe };
+	static const struct stuck_terms terms = {conclude, describe};
 	return stuck_run(pass, w, out, &terms);
 }
 

@@ -31,7 +31,8 @@ static bool all_sleep(const struct world *w, const struct image *m, uint64_t sin
 		const struct ctp_thread *t = table_row(&m->threads, i);
 		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->sets && !t->switches))
 			continue;
-		if (!ctp_loop_waits(t) || t->wait_since <= since || copied <= world_ns(w, t->wait_since) + ASLEEP_NS)
+		if (!ctp_loop_waits(t) || t->wait_since <= since ||
+		    copied <= world_ns(w, t->wait_since) + ASLEEP_NS)
 			return false;
 		*timed |= t->wait_timeout_ns > 0;
 		n++;
@@ -46,7 +47,8 @@ static bool is_unpolled(const struct suspect *s, const struct ctp_fd *f)
 	bool same = false, out = s->wait && (s->wait->events & CTP_POLLED_OUT);
 	bool for_it = !s->wait ? last_polled(f) > since : (out ? f->polled_out : f->polled) > since;
 	return for_it && f->life == CTP_FD_OPEN && f->gen == s->gen && f->reg_epfd < 0 &&
-	       !(f->flags & CTP_FD_MANYREGS) && f->event_time < since && image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&
+	       !(f->flags & CTP_FD_MANYREGS) && f->event_time < since &&
+	       image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&
 	       !image_other_registration(s->image, s->state->id, s->state->lo, s->fd, &same);
 }
 
@@ -55,18 +57,27 @@ static void prove(struct obligations *o, const struct suspect *s, const struct c
 	bool learned = f->learned == s->state->id;
 	obligations_complete(o, s);
 	obligations_suspended(o, s);
-	o->items[PROOF_P2] = learned && s->wait ?
-		(struct obligation){ HOLDS_TRUE, "its last try had to wait, and events of the descriptor resumed it before" } :
-		learned ? (struct obligation){ HOLDS_OPEN, "events of the descriptor resumed it before" } :
-		(struct obligation){ HOLDS_OPEN, "its last try had to wait, and the descriptor was polled after it suspended" };
+	o->items[PROOF_P2] =
+		learned && s->wait ?
+			(struct obligation){
+				HOLDS_TRUE,
+				"its last try had to wait, and events of the descriptor resumed it before"} :
+		learned ?
+			(struct obligation){HOLDS_OPEN, "events of the descriptor resumed it before"} :
+			(struct obligation){
+				HOLDS_OPEN,
+				"its last try had to wait, and the descriptor was polled after it suspended"};
 	o->items[PROOF_P3] = (struct obligation){
-		HOLDS_TRUE, "the descriptor is open, in no set with which a thread sleeps, and in no epoll set" };
-	o->items[PROOF_P4] = (struct obligation){ HOLDS_TRUE, "no event of it came since it suspended" };
+		HOLDS_TRUE,
+		"the descriptor is open, in no set with which a thread sleeps, and in no epoll set"};
+	o->items[PROOF_P4] = (struct obligation){HOLDS_TRUE, "no event of it came since it suspended"};
 	o->items[PROOF_P5] = (struct obligation){
-		HOLDS_TRUE, "every thread that polls or runs coroutines sleeps in a wait that it entered without it" };
-	o->items[PROOF_P6A] = (struct obligation){ HOLDS_OPEN, "the memory was not scanned" };
-	o->items[PROOF_P6B] = (struct obligation){ HOLDS_OPEN, timed ? "a loop waits with a timeout" : "not looked at" };
-	o->items[PROOF_P7] = (struct obligation){ HOLDS_TRUE, "the program was not ending" };
+		HOLDS_TRUE,
+		"every thread that polls or runs coroutines sleeps in a wait that it entered without it"};
+	o->items[PROOF_P6A] = (struct obligation){HOLDS_OPEN, "the memory was not scanned"};
+	o->items[PROOF_P6B] =
+		(struct obligation){HOLDS_OPEN, timed ? "a loop waits with a timeout" : "not looked at"};
+	o->items[PROOF_P7] = (struct obligation){HOLDS_TRUE, "the program was not ending"};
 	o->by_hand = s->world->counts.hand > 0;
 	o->weak = !learned || !s->wait;
 	if (o->items[PROOF_P0].holds == HOLDS_TRUE && o->items[PROOF_P1].holds == HOLDS_TRUE)
@@ -90,18 +101,23 @@ static int consider(const struct pass *pass, const struct suspect *s, struct res
 
 static bool suspended(const struct ctp_state *s, unsigned waits)
 {
-	return s->entity == CTP_COROUTINE && s->life == CTP_SUSPENDED && s->runs && image_nwaits(s) == waits &&
-	       !(s->flags & CTP_STATE_MOREWAITS) && !ctp_in_pool(s);
+	return s->entity == CTP_COROUTINE && s->life == CTP_SUSPENDED && s->runs &&
+	       image_nwaits(s) == waits && !(s->flags & CTP_STATE_MOREWAITS) && !ctp_in_pool(s);
 }
 
-static int by_waits(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
+static int by_waits(const struct pass *pass, const struct world *w, const struct image *m,
+		    struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->stations.n; i++) {
 		const struct ctp_state *state = image_state(m, i);
 		const struct ctp_wait *wait = &state->waits[0];
-		const struct suspect s = { .world = w, .image = m, .state = state, .wait = wait, .fd = wait->fd,
-					   .gen = wait->gen };
+		const struct suspect s = {.world = w,
+					  .image = m,
+					  .state = state,
+					  .wait = wait,
+					  .fd = wait->fd,
+					  .gen = wait->gen};
 		if (suspended(state, 1) && wait->how == CTP_WAIT_EAGAIN)
 			r = consider(pass, &s, out);
 	}
@@ -109,15 +125,20 @@ static int by_waits(const struct pass *pass, const struct world *w, const struct
 }
 
 // Those that did not try before they suspended. A listener's events start others.
-static int by_learning(const struct pass *pass, const struct world *w, const struct image *m, struct results *out)
+static int by_learning(const struct pass *pass, const struct world *w, const struct image *m,
+		       struct results *out)
 {
 	int r = 0;
 	for (size_t i = 0; !r && i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
 		const struct ctp_state *state = f->learned && last_polled(f) && !(f->flags & CTP_FD_LISTENS) ?
-						image_entity(m, f->learned) : NULL;
-		const struct suspect s = { .world = w, .image = m, .state = state, .gen = f->gen,
-					   .fd = (int32_t)table_index(&m->fds, i) };
+							image_entity(m, f->learned) :
+							NULL;
+		const struct suspect s = {.world = w,
+					  .image = m,
+					  .state = state,
+					  .gen = f->gen,
+					  .fd = (int32_t)table_index(&m->fds, i)};
 		if (state && suspended(state, 0) && ctp_stands_there(f, state))
 			r = consider(pass, &s, out);
 	}

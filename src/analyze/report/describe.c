@@ -21,11 +21,12 @@ unsigned describe_fds(const struct verdict_case *c, struct describe_fd out[DESCR
 	const struct ctp_state *s = c->pass->waits ? c->about.state : NULL;
 	unsigned n = 0;
 	if (c->fd >= 0)
-		out[n++] = (struct describe_fd){ c->fd, c->gen, closed(c->about.image, c->fd, c->gen) };
+		out[n++] = (struct describe_fd){c->fd, c->gen, closed(c->about.image, c->fd, c->gen)};
 	for (unsigned i = 0; s && i < image_nwaits(s); i++)
 		if (s->waits[i].fd >= 0 && (s->waits[i].fd != c->fd || s->waits[i].gen != c->gen))
-			out[n++] = (struct describe_fd){ s->waits[i].fd, s->waits[i].gen,
-							 closed(c->about.image, s->waits[i].fd, s->waits[i].gen) };
+			out[n++] =
+				(struct describe_fd){s->waits[i].fd, s->waits[i].gen,
+						     closed(c->about.image, s->waits[i].fd, s->waits[i].gen)};
 	return n;
 }
 
@@ -51,11 +52,15 @@ void describe_refuted(const struct verdict_case *c, char *buf, size_t bytes)
 	else if (c->proof.verdict != VERDICT_PROVEN)
 		snprintf(buf, bytes, "the program's own code resumes coroutine %" PRIu64, c->id);
 	else if (closure && !strcmp(closure, "quiet"))
-		snprintf(buf, bytes, "coroutine %" PRIu64 " was discarded on purpose, a pointer to it lies outside the "
-			 "process, or the program, once stopped and continued, resumes it on EINTR", c->id);
+		snprintf(buf, bytes,
+			 "coroutine %" PRIu64 " was discarded on purpose, a pointer to it lies outside the "
+			 "process, or the program, once stopped and continued, resumes it on EINTR",
+			 c->id);
 	else
-		snprintf(buf, bytes, "a pointer to coroutine %" PRIu64 " lies outside the process or in "
-			 "disguise", c->id);
+		snprintf(buf, bytes,
+			 "a pointer to coroutine %" PRIu64 " lies outside the process or in "
+			 "disguise",
+			 c->id);
 }
 
 void describe_message(const struct report *r, const struct finding *f, char *buf, size_t bytes)
@@ -69,8 +74,9 @@ void describe_message(const struct report *r, const struct finding *f, char *buf
 		return;
 	}
 	if (c->fd >= 0)
-		snprintf(fd, sizeof(fd), ": %sfd %d#%u (%s%s%s)", c->pass->waits ? "it waits for " : "", c->fd, c->gen,
-			 words_kind(c->fd_kind), c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");
+		snprintf(fd, sizeof(fd), ": %sfd %d#%u (%s%s%s)", c->pass->waits ? "it waits for " : "",
+			 c->fd, c->gen, words_kind(c->fd_kind), c->fd_name ? " " : "",
+			 c->fd_name ? c->fd_name : "");
 	if (c->actor.did)
 		snprintf(actor, sizeof(actor), "%s %s %s", c->fd >= 0 ? "," : ":", c->actor.did,
 			 report_who(r, c->about.image, c->actor.id, other, sizeof(other)));
@@ -79,5 +85,6 @@ void describe_message(const struct report *r, const struct finding *f, char *buf
 
 const char *describe_proof(const struct verdict_case *c, unsigned proof)
 {
-	return proof == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" : proof_meaning(proof);
+	return proof == PROOF_P1 && !c->pass->waits && !c->pass->idle ? "seen as it happened" :
+									proof_meaning(proof);
 }

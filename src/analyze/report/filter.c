@@ -24,13 +24,15 @@ static int mark_known(struct report *r, const char *path)
 	json_t *root = json_load_file(path, 0, &error);
 	const json_t *all = json_object_get(root, "findings");
 	int e = !root && json_error_code(&error) == json_error_cannot_open_file ? -ENOENT :
-		!json_is_array(all) ? -EPROTO : 0;
+		!json_is_array(all)                                             ? -EPROTO :
+										  0;
 	for (size_t i = 0; !e && i < r->nfindings; i++) {
 		char print[17];
 		size_t k;
 		json_t *old;
 		print_of(&r->findings[i], print);
-		json_array_foreach(all, k, old) {
+		json_array_foreach(all, k, old)
+		{
 			const char *s = json_string_value(json_object_get(old, "fingerprint"));
 			r->findings[i].known |= s && !strcmp(s, print);
 		}

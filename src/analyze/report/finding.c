@@ -30,8 +30,8 @@ static uint64_t fnv_frames(uint64_t h, const struct frames *f)
 		char offset[300];
 		const struct symbols_frame *e = f->items[i];
 		if (!e->symbol) // a bare address would not survive another run
-			snprintf(offset, sizeof(offset), "%s+0x%" PRIx64, e->module ?
-				 file_base(e->module) : "?", e->module ? e->offset : 0);
+			snprintf(offset, sizeof(offset), "%s+0x%" PRIx64,
+				 e->module ? file_base(e->module) : "?", e->module ? e->offset : 0);
 		h = fnv(h, e->symbol ? e->symbol : offset);
 	}
 	return fnv(h, "");
@@ -39,8 +39,10 @@ static uint64_t fnv_frames(uint64_t h, const struct frames *f)
 
 static unsigned rule_rank(const struct pass *pass)
 {
-	static const char *const order[] = { rules_id[RULE_LOST_WAKEUP], rules_id[RULE_REMOVED], rules_id[RULE_ONESHOT], rules_id[RULE_MISSED_EDGE], rules_id[RULE_DELIVERED],
-					     rules_id[RULE_REUSED], rules_id[RULE_WRONG_WAITER], rules_id[RULE_STALE], rules_id[RULE_PARKED] };
+	static const char *const order[] = {
+		rules_id[RULE_LOST_WAKEUP],  rules_id[RULE_REMOVED],   rules_id[RULE_ONESHOT],
+		rules_id[RULE_MISSED_EDGE],  rules_id[RULE_DELIVERED], rules_id[RULE_REUSED],
+		rules_id[RULE_WRONG_WAITER], rules_id[RULE_STALE],     rules_id[RULE_PARKED]};
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (!strcmp(order[i], pass->rule))
 			return i;
@@ -92,19 +94,22 @@ static struct finding *find_group(struct report *r, const struct verdict_case *c
 	return NULL;
 }
 
-static int new_group(struct report *r, const struct verdict_case *c, uint64_t print,
-		     struct frames *waiter, struct frames *closer, struct finding **out)
+static int new_group(struct report *r, const struct verdict_case *c, uint64_t print, struct frames *waiter,
+		     struct frames *closer, struct finding **out)
 {
 	int e = GROW(r->findings, r->nfindings, r->capacity);
 	if (e)
 		return e;
 	struct finding *f = &r->findings[r->nfindings++];
 	*f = (struct finding){
-		.pass = c->pass, .verdict = c->proof.verdict, .fingerprint = print,
+		.pass = c->pass,
+		.verdict = c->proof.verdict,
+		.fingerprint = print,
 		.symbols = r->symbols[c->about.image - r->world->images],
-		.waiter = *waiter, .closer = *closer,
+		.waiter = *waiter,
+		.closer = *closer,
 	};
-	*waiter = *closer = (struct frames){ 0 };
+	*waiter = *closer = (struct frames){0};
 	*out = f;
 	if (c->about.state)
 		e = frames_read(&f->creator, f->symbols, c->about.image, c->about.state->creator_stack);
@@ -115,7 +120,7 @@ static int add_case(struct report *r, const struct verdict_case *c)
 {
 	const struct image *m = c->about.image;
 	struct symbols **symbols = &r->symbols[m - r->world->images];
-	struct frames waiter = { 0 }, closer = { 0 };
+	struct frames waiter = {0}, closer = {0};
 	int e = frames_read(&waiter, *symbols, m, c->stack);
 	if (!e)
 		e = frames_read(&closer, *symbols, m, c->actor.stack);
@@ -167,7 +172,7 @@ static int make_symbols(struct report *r, const char *symfs)
 
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings)
 {
-	*r = (struct report){ .world = w, .group_by = settings->group_by };
+	*r = (struct report){.world = w, .group_by = settings->group_by};
 	int e = make_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
@@ -206,7 +211,7 @@ void report_deinit(struct report *r)
 		symbols_free(r->symbols[i]);
 	free(r->symbols);
 	results_deinit(&r->results);
-	*r = (struct report){ 0 };
+	*r = (struct report){0};
 }
 
 const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes)
@@ -218,7 +223,8 @@ const char *report_where(const struct report *r, const struct image *m, char *bu
 }
 
 // Between what it runs and its first function: is this one of the library's?
-static bool on_the_way(const struct frames *like, const struct symbols_frame *own, const struct symbols_frame *f)
+static bool on_the_way(const struct frames *like, const struct symbols_frame *own,
+		       const struct symbols_frame *f)
 {
 	size_t at = like->n;
 	while (at > 0 && like->items[at - 1] != own) {
@@ -229,10 +235,12 @@ static bool on_the_way(const struct frames *like, const struct symbols_frame *ow
 	return false;
 }
 
-// Is `seen`, which it seems to be, its library's? Then others with the same first function show it, who were seen
-// elsewhere than at their end: the stack of one of them, and whom that runs. NULL: it is not, as far as can be seen.
-static const struct symbols_frame *other_of(struct symbols *s, const struct image *m, const struct ctp_state *of,
-					    const struct symbols_frame *entry, const struct symbols_frame *seen, struct frames *like)
+// Is `seen`, which it seems to be, its library's? Then others with the same first function show it, who were
+// seen elsewhere than at their end: the stack of one of them, and whom that runs. NULL: it is not, as far as
+// can be seen.
+static const struct symbols_frame *other_of(struct symbols *s, const struct image *m,
+					    const struct ctp_state *of, const struct symbols_frame *entry,
+					    const struct symbols_frame *seen, struct frames *like)
 {
 	enum { ENTITIES_MOST = 64 };
 	uint32_t last = of->stack;
@@ -242,7 +250,8 @@ static const struct symbols_frame *other_of(struct symbols *s, const struct imag
 			continue;
 		n++;
 		last = e->stack;
-		const struct symbols_frame *own = frames_read(like, s, m, e->stack) ? NULL : frames_task(like, entry);
+		const struct symbols_frame *own =
+			frames_read(like, s, m, e->stack) ? NULL : frames_task(like, entry);
 		if (own && on_the_way(like, own, seen))
 			return own;
 		frames_deinit(like);
@@ -252,11 +261,12 @@ static const struct symbols_frame *other_of(struct symbols *s, const struct imag
 
 // By where it was seen elsewhere than at its last leave, which of one that has ended is in its
 // library: closing, opening, in an incident.
-static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct image *m, const struct ctp_state *e,
-						 const struct symbols_frame *entry, const struct symbols_frame *seen)
+static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct image *m,
+						 const struct ctp_state *e, const struct symbols_frame *entry,
+						 const struct symbols_frame *seen)
 {
 	const struct symbols_frame *own = NULL, *other = NULL;
-	struct frames like = { 0 };
+	struct frames like = {0};
 	size_t n = m->cands.n + m->incidents.n + m->fds.n;
 	if (!frames_is_library(entry) && !(other = other_of(s, m, e, entry, seen, &like)))
 		return NULL;
@@ -265,9 +275,12 @@ static const struct symbols_frame *own_elsewhere(struct symbols *s, const struct
 		size_t k = i - m->cands.n;
 		const struct ctp_incident *in = !c && k < m->incidents.n ? image_incident(m, k) : NULL;
 		const struct ctp_fd *f = !c && !in ? table_row(&m->fds, k - m->incidents.n) : NULL;
-		uint32_t stack = c ? (c->closer == e->id ? c->closer_stack : 0) : in ? (in->who == e->id ? in->stack : 0) :
-				 f->opener == e->id ? f->opener_stack : f->closer == e->id ? f->closer_stack : 0;
-		struct frames at = { 0 };
+		uint32_t stack = c                  ? (c->closer == e->id ? c->closer_stack : 0) :
+				 in                 ? (in->who == e->id ? in->stack : 0) :
+				 f->opener == e->id ? f->opener_stack :
+				 f->closer == e->id ? f->closer_stack :
+						      0;
+		struct frames at = {0};
 		if (stack && !frames_read(&at, s, m, stack))
 			own = other ? frames_beyond(&at, entry, &like, other) : frames_task(&at, entry);
 		frames_deinit(&at);
@@ -282,7 +295,7 @@ static const struct symbols_frame *own_of(struct symbols *s, const struct image 
 					  const struct symbols_frame *entry, bool far)
 {
 	const struct symbols_frame *own = NULL, *elsewhere = NULL;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	bool library = entry && frames_is_library(entry), read = entry && !frames_read(&f, s, m, e->stack);
 	if (read && (library || e->life != CTP_FINISHED))
 		own = frames_task(&f, entry);
@@ -292,7 +305,8 @@ static const struct symbols_frame *own_of(struct symbols *s, const struct image 
 	return elsewhere ? elsewhere : own;
 }
 
-static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
+static const char *name_of(struct symbols *s, const struct image *m, const struct ctp_state *e, char *buf,
+			   size_t bytes)
 {
 	const struct symbols_frame *entry = frames_entry(s, e->entry);
 	return frames_entry_name(entry, own_of(s, m, e, entry, true), buf, bytes);
@@ -307,8 +321,7 @@ const struct symbols_frame *report_entry(const struct report *r, const struct ve
 	return own && frames_is_named(own) ? own : entry;
 }
 
-const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
-		       size_t bytes)
+const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf, size_t bytes)
 {
 	const struct ctp_state *e = image_entity(m, id);
 	struct symbols *s = r->symbols[m - r->world->images];
@@ -327,13 +340,15 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 	else if (e && e->entity == CTP_NATIVE)
 		snprintf(buf, bytes, "native stack %" PRIu64, id);
 	else if (e && e->entry)
-		snprintf(buf, bytes, "coroutine %" PRIu64 " %s%s", id, name_of(s, m, e, name, sizeof(name)), quoted);
+		snprintf(buf, bytes, "coroutine %" PRIu64 " %s%s", id, name_of(s, m, e, name, sizeof(name)),
+			 quoted);
 	else
 		snprintf(buf, bytes, "coroutine %" PRIu64 "%s", id, quoted);
 	return buf;
 }
 
-const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes)
+const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf,
+			size_t bytes)
 {
 	struct symbols *s = r->symbols[m - r->world->images];
 	const struct symbols_frame *entry = frames_entry(s, e->entry);

@@ -19,7 +19,12 @@ struct finding {
 };
 
 // What coroutines have in common that are listed as one group (group_by.h).
-enum group_by { GROUP_BY_SITE, GROUP_BY_CREATOR, GROUP_BY_NAME, GROUP_BY_ENTRY }; // in the order of --group-by
+enum group_by {
+	GROUP_BY_SITE,
+	GROUP_BY_CREATOR,
+	GROUP_BY_NAME,
+	GROUP_BY_ENTRY
+}; // in the order of --group-by
 
 struct report {
 	const struct world *world;
@@ -30,17 +35,17 @@ struct report {
 	size_t nfindings, capacity;
 	size_t known, suppressed;
 	uint64_t healthy, parked; // of image_counts, without those that a finding calls stuck
-	bool compared; // with a baseline
-	char **unused; // lines of the suppressions that matched nothing
+	bool compared;            // with a baseline
+	char **unused;            // lines of the suppressions that matched nothing
 	size_t nunused, unused_capacity;
 };
 
 struct report_settings {
-	const char *rules;     // comma list, or NULL = all
-	enum verdict minimum;  // findings below it are left out, inconclusive ones never
+	const char *rules;    // comma list, or NULL = all
+	enum verdict minimum; // findings below it are left out, inconclusive ones never
 	const char *symfs;
-	const char *baseline;  // file, or NULL
-	const char *suppress;  // file, or NULL
+	const char *baseline; // file, or NULL
+	const char *suppress; // file, or NULL
 	enum group_by group_by;
 };
 
@@ -54,7 +59,8 @@ const struct symbols_frame *report_entry(const struct report *r, const struct ve
 // " in process 4711" where there are several processes, else ""; buf holds it.
 const char *report_where(const struct report *r, const struct image *m, char *buf, size_t bytes);
 // "coroutine 12 reaper", or "the native stack of thread 4711"; buf holds it.
-const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf,
-		       size_t bytes);
-// "reaper": what follows from its function and the stack that it last left from, so the same for all with these two; buf holds it.
-const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf, size_t bytes);
+const char *report_who(const struct report *r, const struct image *m, uint64_t id, char *buf, size_t bytes);
+// "reaper": what follows from its function and the stack that it last left from, so the same for all with
+// these two; buf holds it.
+const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf,
+			size_t bytes);

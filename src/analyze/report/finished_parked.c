@@ -19,7 +19,7 @@
 
 static int own_read(struct trampoline_stack *o, struct symbols *s, const struct image *m, uint32_t stack)
 {
-	struct frames f = { 0 };
+	struct frames f = {0};
 	int e = frames_read(&f, s, m, stack);
 	if (!e)
 		e = trampoline_read(o, &f);
@@ -40,9 +40,10 @@ static void others_deinit(struct others *o)
 	free(o->v);
 }
 
-static int others_read(struct others *o, struct symbols *s, const struct image *m, const struct trampoline_stack *of)
+static int others_read(struct others *o, struct symbols *s, const struct image *m,
+		       const struct trampoline_stack *of)
 {
-	*o = (struct others){ .v = calloc(m->sites.n + 1, sizeof(*o->v)) };
+	*o = (struct others){.v = calloc(m->sites.n + 1, sizeof(*o->v))};
 	int e = o->v ? 0 : -ENOMEM;
 	for (size_t i = 1; !e && i < m->sites.n; i++) {
 		struct trampoline_stack *r = &o->v[o->n];
@@ -72,14 +73,15 @@ static int decide(const struct report *r, const struct verdict_case *c, bool *en
 	const struct ctp_state *state = c->about.state;
 	const struct ctp_site *at = state->stack < m->sites.n ? table_row(&m->sites, state->stack) : NULL;
 	struct symbols *symbols = r->symbols[m - r->world->images];
-	struct others o = { 0 };
-	struct trampoline_stack s = { 0 };
+	struct others o = {0};
+	struct trampoline_stack s = {0};
 	*ended = false;
 	if (!at || at->resumed || image_nwaits(state) || (state->flags & CTP_STATE_MOREWAITS))
 		return 0;
 	int e = own_read(&s, symbols, m, state->stack);
 	const struct symbols_frame *entry = report_entry(r, c);
-	if (e || !s.n || !s.known || !entry || !(entry->symbol || entry->function) || !trampoline_same(s.v[0], entry)) {
+	if (e || !s.n || !s.known || !entry || !(entry->symbol || entry->function) ||
+	    !trampoline_same(s.v[0], entry)) {
 		*ended = false; // not read up to its beginning, or without names
 	} else if (s.n == 1) {
 		*ended = true;
@@ -114,7 +116,10 @@ int finished_parked_remove(struct report *r)
 			r->results.cases[kept++] = *c;
 	}
 	r->results.ncases = kept;
-	return e || !n ? e :
-	       results_fact(&r->results, rules_id[RULE_LEAK], n, "%zu coroutines switched away for the last time, as far as can be told, "
-			    "and are kept with their stacks, more and more of them", n);
+	return e || !n ?
+		       e :
+		       results_fact(&r->results, rules_id[RULE_LEAK], n,
+				    "%zu coroutines switched away for the last time, as far as can be told, "
+				    "and are kept with their stacks, more and more of them",
+				    n);
 }

@@ -18,10 +18,13 @@ int frames_symbols(struct symbols **out, const struct world *w, const struct ima
 		if (!memchr(from->path, 0, sizeof(from->path)))
 			continue;
 		all[n++] = (struct symbols_module){
-			.path = from->path, .base = from->base, .start = from->start, .end = from->end, .since = from->since,
+			.path = from->path,
+			.base = from->base,
+			.start = from->start,
+			.end = from->end,
+			.since = from->since,
 			.build_id = from->build_id,
-			.build_id_len = from->build_id_len <= sizeof(from->build_id) ?
-						from->build_id_len : 0,
+			.build_id_len = from->build_id_len <= sizeof(from->build_id) ? from->build_id_len : 0,
 		};
 	}
 	int r = symbols_new(out, all, n, symfs);
@@ -35,7 +38,7 @@ int frames_symbols(struct symbols **out, const struct world *w, const struct ima
 
 int frames_read(struct frames *f, struct symbols *s, const struct image *m, uint32_t stack)
 {
-	const struct frames_own own = { m->ext.self_base, m->ext.self_end };
+	const struct frames_own own = {m->ext.self_base, m->ext.self_end};
 	unsigned n;
 	const uint64_t *pcs = image_stack(m, stack, &n, &f->flags);
 	f->captured = n > 0;

@@ -34,15 +34,20 @@ uint64_t group_by_key(const struct report *r, const struct image *m, const struc
 {
 	char name[256];
 	switch (r->group_by) {
-	case GROUP_BY_CREATOR: return creator_of(m, s);
-	case GROUP_BY_NAME: return image_name(m, s->id, name) ? hash(name) : 0;
-	case GROUP_BY_ENTRY: return hash(report_name(r, m, s, name, sizeof(name))); // what a library's first function runs
-	case GROUP_BY_SITE: break;
+	case GROUP_BY_CREATOR:
+		return creator_of(m, s);
+	case GROUP_BY_NAME:
+		return image_name(m, s->id, name) ? hash(name) : 0;
+	case GROUP_BY_ENTRY:
+		return hash(report_name(r, m, s, name, sizeof(name))); // what a library's first function runs
+	case GROUP_BY_SITE:
+		break;
 	}
 	return site;
 }
 
-const char *group_by_label(const struct report *r, const struct image *m, const struct ctp_state *s, char *buf, size_t bytes)
+const char *group_by_label(const struct report *r, const struct image *m, const struct ctp_state *s,
+			   char *buf, size_t bytes)
 {
 	char text[256];
 	*buf = 0;
@@ -76,7 +81,7 @@ static int by_size(const void *a, const void *b)
 int group_by_parts(const struct report *r, const struct finding *f, struct group_by_part **out, size_t *n)
 {
 	struct group_by_part *v = NULL;
-	struct idmap seen = { 0 };
+	struct idmap seen = {0};
 	size_t used = 0, capacity = 0;
 	int e = 0;
 	for (size_t i = 0; !e && r->group_by != GROUP_BY_SITE && i < f->n; i++) {
@@ -94,7 +99,7 @@ int group_by_parts(const struct report *r, const struct finding *f, struct group
 		if (!e)
 			e = idmap_set(&seen, key, (uint32_t)used);
 		if (!e)
-			v[used++] = (struct group_by_part){ c, key, 1 };
+			v[used++] = (struct group_by_part){c, key, 1};
 	}
 	idmap_deinit(&seen);
 	if (e) {

@@ -11,7 +11,7 @@
 static int subtract_cases(struct report *r)
 {
 	const struct image *m = NULL;
-	unsigned char *seen = NULL; // by row: one coroutine may be in two findings
+	unsigned char *seen = NULL;                      // by row: one coroutine may be in two findings
 	for (size_t i = 0; i < r->results.ncases; i++) { // in the order of images
 		const struct verdict_case *c = &r->results.cases[i];
 		if (c->about.image != m) {
@@ -22,7 +22,8 @@ static int subtract_cases(struct report *r)
 				return -ENOMEM;
 		}
 		uint32_t row = idmap_get(&m->by_id, c->id);
-		if (!(c->pass->waits || c->pass->idle || c->pass->unwell) || m->replaced || row == IDMAP_NONE || seen[row])
+		if (!(c->pass->waits || c->pass->idle || c->pass->unwell) || m->replaced ||
+		    row == IDMAP_NONE || seen[row])
 			continue;
 		seen[row] = 1;
 		r->healthy -= (m->row_flags[row] & IMAGE_ROW_HEALTHY) != 0;
@@ -37,13 +38,16 @@ static int add_facts(struct report *r)
 	uint64_t destroyed = r->world->counts.destroyed;
 	int e = 0;
 	if (r->healthy)
-		e = results_fact(&r->results, "INFO", r->healthy, "%" PRIu64 " coroutine%s on live descriptors: healthy",
-				 r->healthy, r->healthy == 1 ? " waits" : "s wait");
+		e = results_fact(&r->results, "INFO", r->healthy,
+				 "%" PRIu64 " coroutine%s on live descriptors: healthy", r->healthy,
+				 r->healthy == 1 ? " waits" : "s wait");
 	if (!e && r->parked)
-		e = results_fact(&r->results, rules_id[RULE_PARKED], r->parked, "%" PRIu64 " coroutine%s suspended without a known wait: parked",
-				 r->parked, r->parked == 1 ? " is" : "s are");
+		e = results_fact(&r->results, rules_id[RULE_PARKED], r->parked,
+				 "%" PRIu64 " coroutine%s suspended without a known wait: parked", r->parked,
+				 r->parked == 1 ? " is" : "s are");
 	if (!e && destroyed)
-		e = results_fact(&r->results, "INFO", destroyed, "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,
+		e = results_fact(&r->results, "INFO", destroyed,
+				 "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,
 				 destroyed == 1 ? " was" : "s were");
 	return e;
 }

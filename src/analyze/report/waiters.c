@@ -33,7 +33,8 @@ static int note_found(struct idmap *found, const struct report *r, const struct 
 	return e;
 }
 
-static int take(struct waiters *w, const struct report *r, struct idmap *groups, const struct image *m, const struct ctp_state *s, bool live)
+static int take(struct waiters *w, const struct report *r, struct idmap *groups, const struct image *m,
+		const struct ctp_state *s, bool live)
 {
 	uint64_t key = group_by_key(r, m, s, s->stack) << 1 | live;
 	uint32_t at = idmap_get(groups, key);
@@ -47,13 +48,13 @@ static int take(struct waiters *w, const struct report *r, struct idmap *groups,
 	if (!e)
 		e = idmap_set(groups, key, (uint32_t)w->n);
 	if (!e)
-		w->items[w->n++] = (struct waiters_group){ m, s, live, 1 };
+		w->items[w->n++] = (struct waiters_group){m, s, live, 1};
 	return e;
 }
 
 static int collect(struct waiters *w, const struct report *r, const struct image *m)
 {
-	struct idmap groups = { 0 }, found = { 0 };
+	struct idmap groups = {0}, found = {0};
 	int e = note_found(&found, r, m);
 	for (size_t i = 0; !e && i < m->stations.n; i++) {
 		enum waiter_kind kind = kind_of(m, i);
@@ -75,7 +76,7 @@ static int by_age(const void *a, const void *b)
 int waiters_collect(struct waiters *w, const struct report *r)
 {
 	int e = 0;
-	*w = (struct waiters){ 0 };
+	*w = (struct waiters){0};
 	for (size_t i = 0; !e && i < r->world->nimages; i++) {
 		const struct image *m = &r->world->images[i];
 		if (m->has_tables && !m->replaced)
@@ -91,7 +92,7 @@ int waiters_collect(struct waiters *w, const struct report *r)
 void waiters_deinit(struct waiters *w)
 {
 	free(w->items);
-	*w = (struct waiters){ 0 };
+	*w = (struct waiters){0};
 }
 
 uint64_t waiters_age_ns(const struct report *r, const struct waiters_group *g)

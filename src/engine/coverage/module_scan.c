@@ -76,7 +76,8 @@ static int discover(void *arg, const struct maps_line *m)
 	struct discovery *l = arg;
 	struct module_scan *s = l->s;
 	// Code in memory of the process's own making is no object.
-	if (!m->ino || m->perms[2] != 'x' || *m->path != '/' || !strncmp(m->path, "/memfd:", 7) || known(s, m))
+	if (!m->ino || m->perms[2] != 'x' || *m->path != '/' || !strncmp(m->path, "/memfd:", 7) ||
+	    known(s, m))
 		return 0;
 	char *path = s->n < OBJECTS_MOST ? strdup(m->path) : NULL;
 	if (!path || GROW(s->v, s->n, s->capacity)) {
@@ -85,13 +86,13 @@ static int discover(void *arg, const struct maps_line *m)
 		return 1;
 	}
 	int fd = open_mapped(l->pid, m);
-	s->v[s->n++] = (struct module_scan_object){ m->ino, m->major, m->minor, fd, path, { 0, 0, 0 } };
+	s->v[s->n++] = (struct module_scan_object){m->ino, m->major, m->minor, fd, path, {0, 0, 0}};
 	return 0;
 }
 
 void module_scan_find(struct module_scan *s, pid_t pid)
 {
-	struct discovery l = { s, pid };
+	struct discovery l = {s, pid};
 	maps_each(pid, discover, &l);
 }
 
@@ -148,7 +149,7 @@ static void say_functions(struct text *t, unsigned which)
 
 void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 {
-	struct text t = { out, bytes };
+	struct text t = {out, bytes};
 	size_t found = 0;
 	say(&t, "looked for ");
 	say_functions(&t, ~0U);
@@ -191,7 +192,7 @@ static void say_hidden(struct text *t, const struct switch_signatures *g)
 
 bool module_scan_hidden(const struct module_scan *s, size_t i, char *out, size_t bytes)
 {
-	struct text t = { out, bytes };
+	struct text t = {out, bytes};
 	if (i >= s->n || !hidden(&s->v[i]))
 		return false;
 	say(&t, "%.300s has switches that cannot be interposed and are not seen: ", s->v[i].path);
@@ -201,7 +202,7 @@ bool module_scan_hidden(const struct module_scan *s, size_t i, char *out, size_t
 
 void module_scan_hidden_all(const struct module_scan *s, char *out, size_t bytes)
 {
-	struct text t = { out, bytes };
+	struct text t = {out, bytes};
 	size_t found = 0;
 	*out = '\0';
 	for (size_t i = 0; i < s->n; i++) {
@@ -225,5 +226,5 @@ void module_scan_deinit(struct module_scan *s)
 	if (s)
 		free(s->v);
 	if (s)
-		*s = (struct module_scan){ 0 };
+		*s = (struct module_scan){0};
 }

@@ -25,13 +25,8 @@ static const struct function {
 	const char *name;
 	bool switches; // and does not only prepare
 } functions[] = {
-	{ "swapcontext", true },
-	{ "setcontext", true },
-	{ "makecontext", false },
-	{ "getcontext", false },
-	{ "jump_fcontext", true },
-	{ "ontop_fcontext", true },
-	{ "make_fcontext", false },
+	{"swapcontext", true},   {"setcontext", true},     {"makecontext", false},   {"getcontext", false},
+	{"jump_fcontext", true}, {"ontop_fcontext", true}, {"make_fcontext", false},
 };
 #define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
 
@@ -42,22 +37,22 @@ static const struct runtime {
 	const char *without; // its import if it was built without assembly, and is seen then
 	bool begins;         // the symbol goes on
 } runtimes[] = {
-	{ "zend_fiber_switch_context", "PHP fibers", "swapcontext", false },
-	{ "coroutine_transfer", "Ruby fibers", NULL, false },
-	{ "PyInit__greenlet", "Python greenlets", NULL, false },
-	{ "coro_transfer", "libcoro", NULL, false },
-	{ "fiber_switchContext", "D fibers", "swapcontext", false },
-	{ ".gopclntab", "goroutines", NULL, false },    // a section that strip leaves there
-	{ "runtime.kickoff", "goroutines", NULL, false }, // gccgo
-	{ "*Fiber::swapcontext<", "Crystal fibers", NULL, true },
-	{ "st_thread_create", "State Threads", NULL, false },
-	{ "coctx_swap", "Tencent libco", NULL, false },
-	{ "co_switch", "libco", "swapcontext", false },
-	{ "acosw", "libaco", NULL, false },
-	{ "dill_prologue", "libdill", "siglongjmp", false },
-	{ "mill_go_prologue", "libmill", "siglongjmp", false },
-	{ "bthread_jump_fcontext", "bthreads", NULL, false },
-	{ "marl_fiber_swap", "marl fibers", NULL, false },
+	{"zend_fiber_switch_context", "PHP fibers", "swapcontext", false},
+	{"coroutine_transfer", "Ruby fibers", NULL, false},
+	{"PyInit__greenlet", "Python greenlets", NULL, false},
+	{"coro_transfer", "libcoro", NULL, false},
+	{"fiber_switchContext", "D fibers", "swapcontext", false},
+	{".gopclntab", "goroutines", NULL, false},      // a section that strip leaves there
+	{"runtime.kickoff", "goroutines", NULL, false}, // gccgo
+	{"*Fiber::swapcontext<", "Crystal fibers", NULL, true},
+	{"st_thread_create", "State Threads", NULL, false},
+	{"coctx_swap", "Tencent libco", NULL, false},
+	{"co_switch", "libco", "swapcontext", false},
+	{"acosw", "libaco", NULL, false},
+	{"dill_prologue", "libdill", "siglongjmp", false},
+	{"mill_go_prologue", "libmill", "siglongjmp", false},
+	{"bthread_jump_fcontext", "bthreads", NULL, false},
+	{"marl_fiber_swap", "marl fibers", NULL, false},
 };
 #define N_RUNTIMES (sizeof(runtimes) / sizeof(*runtimes))
 
@@ -80,9 +75,9 @@ const char *switch_signatures_runtime(unsigned i)
 
 struct reading {
 	Elf *elf;
-	bool program;       // its own definitions come before those of any library
-	bool symbolic;      // a library that binds to itself first
-	bool first[256];    // what the names that are looked for begin with
+	bool program;                   // its own definitions come before those of any library
+	bool symbolic;                  // a library that binds to itself first
+	bool first[256];                // what the names that are looked for begin with
 	unsigned imports, exports, own; // functions
 	unsigned known, without;        // runtimes
 };
@@ -119,7 +114,8 @@ static void note_runtime(struct reading *r, const char *name)
 
 static void note_definition(struct reading *r, const GElf_Sym *sym, const char *name, bool dynamic)
 {
-	bool local = GELF_ST_BIND(sym->st_info) == STB_LOCAL || GELF_ST_VISIBILITY(sym->st_other) != STV_DEFAULT;
+	bool local = GELF_ST_BIND(sym->st_info) == STB_LOCAL ||
+		     GELF_ST_VISIBILITY(sym->st_other) != STV_DEFAULT;
 	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
 		if (strcmp(name, functions[i].name) || !functions[i].switches)
 			continue;
@@ -208,7 +204,8 @@ static int read_elf(struct reading *r)
 {
 	GElf_Ehdr eh;
 	size_t n;
-	if (elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &eh) || elf_getshdrnum(r->elf, &n) || n == 0)
+	if (elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &eh) || elf_getshdrnum(r->elf, &n) ||
+	    n == 0)
 		return -ENOEXEC;
 	r->program = eh.e_type == ET_EXEC;
 	read_section_names(r, eh.e_shstrndx);
@@ -232,7 +229,7 @@ static int look_at_head(int fd)
 
 int switch_signatures_read(struct switch_signatures *out, int fd)
 {
-	struct reading r = { 0 };
+	struct reading r = {0};
 	int e = look_at_head(fd);
 	if (e)
 		return e;
@@ -241,6 +238,6 @@ int switch_signatures_read(struct switch_signatures *out, int fd)
 	r.elf = elf_begin(fd, ELF_C_READ, NULL);
 	e = r.elf ? read_elf(&r) : -ENOEXEC;
 	elf_end(r.elf);
-	*out = (struct switch_signatures){ r.imports, r.own & ~r.exports, r.known & ~r.without };
+	*out = (struct switch_signatures){r.imports, r.own & ~r.exports, r.known & ~r.without};
 	return e;
 }

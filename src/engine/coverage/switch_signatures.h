@@ -16,5 +16,5 @@ int switch_signatures_read(struct switch_signatures *out, int fd);
 
 // What is looked for. NULL: no such row.
 const char *switch_signatures_function(unsigned i);
-const char *switch_signatures_symbol(unsigned i); // of the runtime i
+const char *switch_signatures_symbol(unsigned i);  // of the runtime i
 const char *switch_signatures_runtime(unsigned i); // what it is

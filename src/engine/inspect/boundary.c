@@ -25,7 +25,8 @@ static const char *after(const char *text, const char *prefix)
 	return strncmp(text, prefix, n) ? NULL : text + n;
 }
 
-// libc.so.6, libpthread.so.0; libc-2.31.so, as maps has it where those are links; replaced on disk meanwhile or not.
+// libc.so.6, libpthread.so.0; libc-2.31.so, as maps has it where those are links; replaced on disk meanwhile
+// or not.
 static bool libc_file(const char *name)
 {
 	static const char *const sonames[] = {"libc.so.6", "libpthread.so.0"};
@@ -64,5 +65,6 @@ static bool in_libctp(const struct inspection *l, const struct proc_task *t)
 
 bool boundary_vectors_dead(const struct inspection *l, const struct proc_task *t)
 {
-	return ARCH_CALLS_TAKE_VECTORS && t->nr >= 0 && (boundary_in_libc(&l->maps, t->pc) || in_libctp(l, t));
+	return ARCH_CALLS_TAKE_VECTORS && t->nr >= 0 &&
+	       (boundary_in_libc(&l->maps, t->pc) || in_libctp(l, t));
 }

@@ -31,7 +31,8 @@ static bool sleeps_in_unseen(const struct inspection *l, const struct proc_task 
 		return false;
 	if (!is_set(l, fd))
 		return true;
-	return t->hooked && inspect_fd(l->r, (uint64_t)(uint32_t)fd, &f) && f.opened > l->threads[t->slot].wait_since;
+	return t->hooked && inspect_fd(l->r, (uint64_t)(uint32_t)fd, &f) &&
+	       f.opened > l->threads[t->slot].wait_since;
 }
 
 // Where kcmp is forbidden: do the numbers lead to the same names?
@@ -44,7 +45,8 @@ static bool same_links(pid_t pid, int tid)
 	size_t here = 0, there = 0;
 	bool same = x && y;
 	for (struct dirent *e; same && (e = readdir(x)); here++) {
-		ssize_t n = readlinkat(dirfd(x), e->d_name, a, sizeof(a)), m = readlinkat(dirfd(y), e->d_name, b, sizeof(b));
+		ssize_t n = readlinkat(dirfd(x), e->d_name, a, sizeof(a)),
+			m = readlinkat(dirfd(y), e->d_name, b, sizeof(b));
 		same = n == m && (n <= 0 || !memcmp(a, b, (size_t)n));
 	}
 	while (same && readdir(y))
@@ -70,8 +72,11 @@ void hidden_fds_find(struct inspection *l)
 	for (size_t i = 0; i < l->tasks.n && !*l->hidden; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (l->registrations.complete && sleeps_in_unseen(l, t))
-			snprintf(l->hidden, sizeof(l->hidden), "thread %d sleeps in an epoll set that no descriptor names any more", t->tid);
+			snprintf(l->hidden, sizeof(l->hidden),
+				 "thread %d sleeps in an epoll set that no descriptor names any more",
+				 t->tid);
 		else if (own_table(l, t))
-			snprintf(l->hidden, sizeof(l->hidden), "thread %d has descriptors of its own", t->tid);
+			snprintf(l->hidden, sizeof(l->hidden), "thread %d has descriptors of its own",
+				 t->tid);
 	}
 }

@@ -22,8 +22,8 @@
 // May it be interrupted without the program seeing it?
 static bool stoppable(const struct proc_task *t)
 {
-	return t->state == 'S' && (t->nr == SYS_futex || t->nr == SYS_nanosleep || t->nr == SYS_clock_nanosleep ||
-				   t->nr == SYS_wait4 || t->nr == SYS_waitid);
+	return t->state == 'S' && (t->nr == SYS_futex || t->nr == SYS_nanosleep ||
+				   t->nr == SYS_clock_nanosleep || t->nr == SYS_wait4 || t->nr == SYS_waitid);
 }
 
 void hold_say(struct inspection *l, const char *text)
@@ -46,8 +46,8 @@ static bool same_sleep(const struct inspection *l, const struct proc_task *a, co
 		       (proc_task_dead(a) || a->hooked);
 	if (l->may_stop)
 		return b->state == 't';
-	return b->state == 'S' && a->sp == b->sp && a->pc == b->pc && b->switches == a->switches + STOP_SWITCHES &&
-	       (a->nr == b->nr || b->restarted);
+	return b->state == 'S' && a->sp == b->sp && a->pc == b->pc &&
+	       b->switches == a->switches + STOP_SWITCHES && (a->nr == b->nr || b->restarted);
 }
 
 // Registers of the threads that sleep elsewhere than in our hooks; afterwards
@@ -57,13 +57,15 @@ bool hold_take(struct inspection *l, struct proc_tasks *base)
 	char why[INSPECT_TEXT];
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		struct proc_task *t = &l->tasks.v[i];
-		bool left = t->hooked && (!l->may_stop || l->idle); // at its end a loop that ticks is held too
+		bool left = t->hooked &&
+			    (!l->may_stop || l->idle); // at its end a loop that ticks is held too
 		if (left || proc_task_dead(t))
 			continue;
 		snprintf(why, sizeof(why), "thread %d %s: its registers cannot be read", t->tid,
 			 t->state == 'S' ? "sleeps where it must not be stopped" : "runs");
 		bool ours = l->may_stop || stoppable(t);
-		if (!ours || !regs_take(t, l->may_stop, l->may_stop ? l->deadline_ns : proc_now_ns() + 20000000)) {
+		if (!ours ||
+		    !regs_take(t, l->may_stop, l->may_stop ? l->deadline_ns : proc_now_ns() + 20000000)) {
 			hold_say(l, why);
 			return false;
 		}
@@ -116,8 +118,9 @@ bool hold_rested(const struct inspection *l, const struct proc_tasks *base)
 	bool same = !proc_tasks_read(l->pid, true, &now) && now.n == base->n;
 	for (size_t i = 0; same && i < now.n; i++) {
 		const struct proc_task *a = &base->v[i], *b = &now.v[i];
-		same = a->tid == b->tid && a->switches == b->switches && a->run_ns == b->run_ns && a->state == b->state &&
-		       (a->state == 'S' || a->state == 't' || proc_task_dead(a)) && b->nr != PROC_ON_CPU;
+		same = a->tid == b->tid && a->switches == b->switches && a->run_ns == b->run_ns &&
+		       a->state == b->state && (a->state == 'S' || a->state == 't' || proc_task_dead(a)) &&
+		       b->nr != PROC_ON_CPU;
 	}
 	proc_tasks_deinit(&now);
 	return same;

@@ -57,17 +57,23 @@ bool inspect_in_set(const struct proc_task *t)
 		!strncmp(t->wchan, "core_sys_select", 15));
 }
 
-// Thread entries change without a lock; those of a sleeping thread do not. Of one that changed during each of the
-// copies nothing is known but that it is there and may hold anything: it has seen no epoch, slept at no time, is in
-// no wait. (A base register and an alternate stack are one word each.)
+// Thread entries change without a lock; those of a sleeping thread do not. Of one that changed during each of
+// the copies nothing is known but that it is there and may hold anything: it has seen no epoch, slept at no
+// time, is in no wait. (A base register and an alternate stack are one word each.)
 void inspect_thread(struct inspection *l, uint32_t slot)
 {
 	const struct ctp_thread *t = &l->r->threads[slot];
 	struct ctp_thread *c = &l->threads[slot];
 	uint32_t life = ctp_load32(&t->life);
 	if (!ctp_thread_read(t, c))
-		*c = (struct ctp_thread){.tid = c->tid, .uses = c->uses, .wait_fd = -1, .polls = 1, .switches = 1,
-					 .turns = c->turns, .alt_stack = c->alt_stack, .base = c->base};
+		*c = (struct ctp_thread){.tid = c->tid,
+					 .uses = c->uses,
+					 .wait_fd = -1,
+					 .polls = 1,
+					 .switches = 1,
+					 .turns = c->turns,
+					 .alt_stack = c->alt_stack,
+					 .base = c->base};
 	c->life = life;
 }
 
@@ -193,7 +199,8 @@ int inspect_begin(struct inspection *l)
 	if (!r)
 		open_memory(l);
 	if (!r && registrations_allowed(l)) {
-		int e = registrations_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns, &l->registrations);
+		int e = registrations_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns,
+					   &l->registrations);
 		if (e) {
 			l->registrations.denied = true;
 			l->registrations.complete = false;
@@ -282,8 +289,8 @@ void inspect_open(struct inspection *l, uint64_t id, const char *format, ...)
 		if (l->open[i].id == id && !strcmp(l->open[i].text, text))
 			return;
 	}
-	struct inspect_open *more = of_this < INSPECT_OPEN_MAX ?
-				 realloc(l->open, (l->nopen + 1) * sizeof(*more)) : NULL;
+	struct inspect_open *more =
+		of_this < INSPECT_OPEN_MAX ? realloc(l->open, (l->nopen + 1) * sizeof(*more)) : NULL;
 	if (!more)
 		return;
 	l->open = more;

@@ -25,31 +25,31 @@ struct inspect_answer {
 	char text[INSPECT_TEXT];
 };
 
-// A coroutine that waits for a descriptor that was closed, or was not woken for one that is open. Region data is
-// copied once, and every judge works on the copies.
+// A coroutine that waits for a descriptor that was closed, or was not woken for one that is open. Region data
+// is copied once, and every judge works on the copies.
 struct suspect {
 	unsigned rule; // enum ctp_rule: what it is suspected of
 	uint32_t cand; // index in the table; UINT32_MAX: it is waiting for something that did not end,
 		       // and `c` was made up by the engine: fd, gen, epoch, `was` = the entry
 	struct ctp_cand c;
 	struct ctp_state s;
-	int wait;           // index in s.waits, -1 = learned
-	uint64_t turns0;    // turns of all threads when it was found
+	int wait;        // index in s.waits, -1 = learned
+	uint64_t turns0; // turns of all threads when it was found
 	uint64_t found_ns;
-	uint64_t next_ns;   // not inspected again before
+	uint64_t next_ns; // not inspected again before
 	unsigned inspections;
-	unsigned retries;      // further ones that could not decide whether it is stuck
-	bool settled;       // proven as far as the engine can tell
-	bool gone;          // refuted: dropped at the next turn
-	int ready;          // F is ready for what it waits for: 1, 0, -1 = not known
-	uint64_t said;      // digest of the last line about it
+	unsigned retries; // further ones that could not decide whether it is stuck
+	bool settled;     // proven as far as the engine can tell
+	bool gone;        // refuted: dropped at the next turn
+	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
+	uint64_t said;    // digest of the last line about it
 	// the inspection under way
 	struct inspect_answer a[PROOFS]; // those that proof_is_witnessed()
-	struct span mine[2]; // stack and control block, with the allocations that hold them
-	bool heap[2];        // it is a block of the heap
-	bool whole[2];       // it is all of a mapping, since no allocation is known
+	struct span mine[2];             // stack and control block, with the allocations that hold them
+	bool heap[2];                    // it is a block of the heap
+	bool whole[2];                   // it is all of a mapping, since no allocation is known
 	unsigned nmine;
-	bool mixed;          // its memory contains stacks of others: no object of its own
+	bool mixed; // its memory contains stacks of others: no object of its own
 };
 
 // How many objects of the search are its own; 0: its P6A has been answered.
@@ -60,7 +60,7 @@ static inline unsigned suspect_objects(const struct suspect *s)
 
 #define INSPECT_OPEN_MAX 40
 struct inspect_open { // ways by which the program could still resume it
-	uint64_t id;   // of the coroutine; 0 = all
+	uint64_t id;  // of the coroutine; 0 = all
 	char text[INSPECT_TEXT];
 };
 
@@ -70,9 +70,9 @@ struct inspection {
 	const struct ctp_region *r;
 	pid_t pid;
 	bool final, may_stop;
-	bool scan;            // memory may be scanned
-	bool idle;          // nothing ran for a while before
-	bool disturbed;       // a thread was stopped, or ran, where it mattered
+	bool scan;      // memory may be scanned
+	bool idle;      // nothing ran for a while before
+	bool disturbed; // a thread was stopped, or ran, where it mattered
 	uint64_t deadline_ns;
 	const struct keys *keys; // that were there before the program
 	struct suspect **who;
@@ -82,17 +82,23 @@ struct inspection {
 	struct proc_maps maps;
 	struct memory memory; // the process's, with these mappings
 	struct registrations registrations;
-	char hidden[INSPECT_TEXT]; // which open files /proc does not show (hidden_fds.h); empty: none is known to be hidden
+	char hidden[INSPECT_TEXT];  // which open files /proc does not show (hidden_fds.h); empty: none is
+				    // known to be hidden
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
 	uint64_t turns;
 	struct inspect_open *open;
 	size_t nopen;
-	enum { SHARED_NOT_ASKED, SHARED, SHARED_NOT } shared; // may another process have one of its epoll sets?
+	enum {
+		SHARED_NOT_ASKED,
+		SHARED,
+		SHARED_NOT
+	} shared; // may another process have one of its epoll sets?
 };
 
-// Is its time over? Then what has not been inspected stays open. A live inspection gives way to the final one.
+// Is its time over? Then what has not been inspected stays open. A live inspection gives way to the final
+// one.
 static inline bool inspect_late(const struct inspection *l)
 {
 	return signals_late(l->deadline_ns) || (!l->final && signals_waiting());
@@ -108,9 +114,11 @@ void inspect_thread(struct inspection *l, uint32_t slot);
 // Reads mappings, registrations and thread entries anew. 0 or -errno.
 int inspect_again(struct inspection *l);
 
-void inspect_say(struct inspect_answer *a, enum holds holds, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void inspect_say(struct inspect_answer *a, enum holds holds, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void inspect_say_all(struct inspection *l, enum proof item, enum holds holds, const char *text);
-void inspect_open(struct inspection *l, uint64_t id, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void inspect_open(struct inspection *l, uint64_t id, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 // True if thread `t` is asleep in an epoll wait, or in poll or select, as /proc has it.
 bool inspect_in_epoll(const struct proc_task *t);
@@ -119,13 +127,14 @@ bool inspect_in_set(const struct proc_task *t);
 // Does its entry name a hook that may still be on its stack? (A jump may have left the hook.)
 static inline bool inspect_in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
-	return (c->wait_seq & 1) && c->wait_regs[CTP_REG_SP] >= t->sp && c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
+	return (c->wait_seq & 1) && c->wait_regs[CTP_REG_SP] >= t->sp &&
+	       c->wait_regs[CTP_REG_SP] - t->sp <= HOOK_FRAMES;
 }
 // Is it asleep in the wait of a loop that its entry names (ctp_wait_call)?
 static inline bool inspect_in_wait(const struct proc_task *t, uint32_t call)
 {
 	return call == CTP_IN_EPOLL ? inspect_in_epoll(t) :
-	       (call == CTP_IN_POLL || call == CTP_IN_SELECT) && inspect_in_set(t);
+				      (call == CTP_IN_POLL || call == CTP_IN_SELECT) && inspect_in_set(t);
 }
 // Consistent copy of an fd's entry. False if there is none (or never at rest).
 bool inspect_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);

@@ -13,7 +13,8 @@
 enum { FRAMES = 16 };
 
 // The index of the hook's caller in `f`; n if the walk did not come to it in this way.
-static size_t find_caller(const struct inspection *l, const struct ctp_thread *c, const struct unwind_frame *f, size_t n)
+static size_t find_caller(const struct inspection *l, const struct ctp_thread *c,
+			  const struct unwind_frame *f, size_t n)
 {
 	const struct ctp_ext *e = l->r->ext;
 	size_t k = 1, hook;
@@ -21,7 +22,8 @@ static size_t find_caller(const struct inspection *l, const struct ctp_thread *c
 		k++;
 	for (hook = k; k < n && f[k].pc - e->self_base < e->self_end - e->self_base;)
 		k++;
-	bool is = k > hook && k < n && f[k].sp == c->wait_regs[CTP_REG_SP] && f[k].pc == c->wait_regs[CTP_REG_PC];
+	bool is = k > hook && k < n && f[k].sp == c->wait_regs[CTP_REG_SP] &&
+		  f[k].pc == c->wait_regs[CTP_REG_PC];
 	return is ? k : n;
 }
 
@@ -33,14 +35,17 @@ static bool saved_at(const struct unwind_frame *f, uint64_t at)
 	return is;
 }
 
-void callees_find(const struct inspection *l, const struct proc_task *t, struct unwind **u, struct span_list *out)
+void callees_find(const struct inspection *l, const struct proc_task *t, struct unwind **u,
+		  struct span_list *out)
 {
 	struct unwind_frame f[FRAMES];
 	const struct ctp_thread *c = &l->threads[t->slot];
 	uint64_t caller = c->wait_regs[CTP_REG_SP];
-	if (!inspect_in_hook(c, t) || t->nr < 0 || t->sp % sizeof(caller) || !boundary_in_libc(&l->maps, t->pc))
+	if (!inspect_in_hook(c, t) || t->nr < 0 || t->sp % sizeof(caller) ||
+	    !boundary_in_libc(&l->maps, t->pc))
 		return;
-	struct ctp_state s = {.regs = {[CTP_REG_PC] = t->pc, [CTP_REG_SP] = t->sp, [CTP_REG_FP] = arch_frame(caller)}};
+	struct ctp_state s = {
+		.regs = {[CTP_REG_PC] = t->pc, [CTP_REG_SP] = t->sp, [CTP_REG_FP] = arch_frame(caller)}};
 	if (!*u && unwind_new(u, l->pid))
 		return;
 	size_t n = unwind_frames(*u, &s, f, FRAMES), k = find_caller(l, c, f, n);

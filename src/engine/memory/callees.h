@@ -9,4 +9,5 @@
 #include "unwind/unwind.h"
 
 // Adds those of a thread asleep in one of our hooks; *u is made at its first use.
-void callees_find(const struct inspection *l, const struct proc_task *t, struct unwind **u, struct span_list *out);
+void callees_find(const struct inspection *l, const struct proc_task *t, struct unwind **u,
+		  struct span_list *out);

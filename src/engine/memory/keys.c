@@ -27,7 +27,8 @@ struct key {
 
 static bool parse(const char *line, struct key *k)
 {
-	return sscanf(line, "%x %15s %*s %*s %*s %u %*s %15[^ :]", &k->serial, k->flags, &k->uid, k->type) == 4;
+	return sscanf(line, "%x %15s %*s %*s %*s %u %*s %15[^ :]", &k->serial, k->flags, &k->uid, k->type) ==
+	       4;
 }
 
 static unsigned user_of(pid_t pid)
@@ -74,7 +75,8 @@ void keys_init(struct keys *k, pid_t pid)
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;
 	k->serials = calloc(lines + 1, sizeof(*k->serials));
-	for (char *line = strtok_r(text, "\n", &save); k->serials && line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line = strtok_r(text, "\n", &save); k->serials && line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		struct key key;
 		if (parse(line, &key))
 			k->serials[k->n++] = key.serial;
@@ -113,15 +115,18 @@ bool keys_read(struct queues *q, const struct keys *before)
 	int e = proc_slurp(q->l->pid, "../keys", &text, NULL);
 	if (e == -ENOENT)
 		return true; // a kernel without
-	for (char *line = e ? NULL : strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line = e ? NULL : strtok_r(text, "\n", &save); ok && line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		struct key k;
 		if (!parse(line, &k) || k.uid != uid)
 			continue;
 		shown += strchr(k.flags, 'Q') != NULL;
-		bool old = before->n && bsearch(&k.serial, before->serials, before->n, sizeof(k.serial), by_number);
+		bool old = before->n &&
+			   bsearch(&k.serial, before->serials, before->n, sizeof(k.serial), by_number);
 		ok = !strcmp(k.type, "keyring") || contents(q, &k) || old;
 		if (!ok)
-			snprintf(q->why, sizeof(q->why), "the key %08x, made since it began, cannot be read", k.serial);
+			snprintf(q->why, sizeof(q->why), "the key %08x, made since it began, cannot be read",
+				 k.serial);
 	}
 	if (!e)
 		free(text);

@@ -19,5 +19,6 @@ struct keys {
 void keys_init(struct keys *k, pid_t pid);
 void keys_deinit(struct keys *k);
 
-// Passes the keys' contents to q->bytes. False, and q->why, if the program may keep there what cannot be seen.
+// Passes the keys' contents to q->bytes. False, and q->why, if the program may keep there what cannot be
+// seen.
 bool keys_read(struct queues *q, const struct keys *before);

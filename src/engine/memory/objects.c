@@ -50,7 +50,8 @@ static struct span mapping(const struct proc_maps *maps, const struct maps_line 
 }
 
 // The allocation that holds [at.lo, at.hi). False: no such memory, or not one allocation.
-static bool grow(const struct inspection *l, const struct malloc_heap_query *q, size_t n, struct span at, struct span *out, bool *heap)
+static bool grow(const struct inspection *l, const struct malloc_heap_query *q, size_t n, struct span at,
+		 struct span *out, bool *heap)
 {
 	const struct malloc_heap_query *h = asked(q, n, at.lo);
 	const struct maps_line *m = proc_maps_find(&l->maps, at.lo);
@@ -88,7 +89,8 @@ static bool is_static(struct inspection *l, struct suspect *s, uint64_t addr, co
 	char symbol[160];
 	if (!names_static(l->pid, &l->maps, addr, symbol, sizeof(symbol)))
 		return false;
-	inspect_say(&s->a[PROOF_P6A], HOLDS_FALSE, "its %s lies in static storage (%s), which can always be reached", what, symbol);
+	inspect_say(&s->a[PROOF_P6A], HOLDS_FALSE,
+		    "its %s lies in static storage (%s), which can always be reached", what, symbol);
 	inspect_open(l, s->s.id, "its %s lies in static storage (%s)", what, symbol);
 	return true;
 }
@@ -108,7 +110,8 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 		return;
 	}
 	if (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi) {
-		inspect_say(a, HOLDS_OPEN, "it left from another stack than its own, in a way that was not seen");
+		inspect_say(a, HOLDS_OPEN,
+			    "it left from another stack than its own, in a way that was not seen");
 		return;
 	}
 	if (is_static(l, s, c->lo, "stack"))
@@ -129,7 +132,9 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 		s->mine[1] = block;
 	}
 	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
-		inspect_say(a, HOLDS_OPEN, "its memory lies at an address that the program chose, which may stand in its code");
+		inspect_say(
+			a, HOLDS_OPEN,
+			"its memory lies at an address that the program chose, which may stand in its code");
 		return;
 	}
 	s->mine[0] = stack;
@@ -172,7 +177,9 @@ static void set_apart(struct inspection *l)
 		for (unsigned k = 0; k < s->nmine; k++)
 			s->mixed |= s->whole[k] && holds_others(s, s->mine[k], known, n);
 		if (s->mixed)
-			inspect_say(&s->a[PROOF_P6A], HOLDS_OPEN, "its memory lies among what is others': what leads to it cannot be told apart");
+			inspect_say(
+				&s->a[PROOF_P6A], HOLDS_OPEN,
+				"its memory lies among what is others': what leads to it cannot be told apart");
 	}
 	free(known);
 }

@@ -20,7 +20,8 @@ void owners_init(struct owners *o, const struct inspection *l)
 	o->v = calloc(w.n + 1, sizeof(*o->v));
 	for (uint64_t i = ctp_walk_from(&w, 0); o->v && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *s = &l->r->states[i];
-		if (s->owner == CTP_OWNER_GUEST && s->lo && (s->life == CTP_SUSPENDED || s->life == CTP_RUNNING))
+		if (s->owner == CTP_OWNER_GUEST && s->lo &&
+		    (s->life == CTP_SUSPENDED || s->life == CTP_RUNNING))
 			o->v[o->n++] = (struct owner){{s->lo, s->hi}, s->id};
 	}
 	if (o->n)

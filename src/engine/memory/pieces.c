@@ -13,12 +13,13 @@ struct search_piece *pieces_take(const struct inspection *l, size_t *n)
 	*n = 0;
 	for (size_t i = 0; v && i < l->n; i++) {
 		const struct suspect *s = l->who[i];
-		bool handle = s->s.how == CTP_HOW_FCONTEXT || s->s.how == CTP_HOW_ONTOP; // its context lies on the stack
+		bool handle = s->s.how == CTP_HOW_FCONTEXT ||
+			      s->s.how == CTP_HOW_ONTOP; // its context lies on the stack
 		for (unsigned k = 0; k < suspect_objects(s); k++) {
 			struct search_piece *p = &v[(*n)++];
-			*p = (struct search_piece){ .at = s->mine[k], .node = (uint32_t)i, .heap = s->heap[k] };
+			*p = (struct search_piece){.at = s->mine[k], .node = (uint32_t)i, .heap = s->heap[k]};
 			if (k == 0) {
-				p->stack = (struct span){ s->s.lo, s->s.hi };
+				p->stack = (struct span){s->s.lo, s->s.hi};
 				p->made = s->nmine == (handle ? 1 : 2) && !(s->s.flags & CTP_STATE_FOREIGN);
 			}
 		}
@@ -37,25 +38,29 @@ static void tell_neighbours(struct stack_ends *ends, const struct inspection *l)
 		if (w.rows % 4096 == 0 && inspect_late(l))
 			break; // fewer words are explained then
 		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST ||
-		    (!stack_ends_wants(ends, from->lo) && !stack_ends_wants(ends, from->block_lo)) || !ctp_state_read(from, &s) ||
-		    s.entity != CTP_COROUTINE || (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
+		    (!stack_ends_wants(ends, from->lo) && !stack_ends_wants(ends, from->block_lo)) ||
+		    !ctp_state_read(from, &s) || s.entity != CTP_COROUTINE ||
+		    (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
 			continue;
-		bool handle = s.life == CTP_SUSPENDED && (s.how == CTP_HOW_FCONTEXT || s.how == CTP_HOW_ONTOP);
-		struct stack_ends_coroutine c = { { s.lo, s.hi }, { s.block_lo, s.block_hi }, { 0, 0 }, handle ? s.slot : 0 };
+		bool handle = s.life == CTP_SUSPENDED &&
+			      (s.how == CTP_HOW_FCONTEXT || s.how == CTP_HOW_ONTOP);
+		struct stack_ends_coroutine c = {
+			{s.lo, s.hi}, {s.block_lo, s.block_hi}, {0, 0}, handle ? s.slot : 0};
 		if (s.slot)
-			c.context = (struct span){ s.slot, s.slot + x->context_off + 8ULL * x->context_words };
+			c.context = (struct span){s.slot, s.slot + x->context_off + 8ULL * x->context_words};
 		stack_ends_coroutine(ends, &c);
 	}
 }
 
-void pieces_find_ends(struct stack_ends *ends, const struct inspection *l, const struct search_piece *pieces, size_t n)
+void pieces_find_ends(struct stack_ends *ends, const struct inspection *l, const struct search_piece *pieces,
+		      size_t n)
 {
 	struct stack_ends_thread *t = calloc(l->tasks.n + 1, sizeof(*t));
 	stack_ends_init(ends, &l->memory, pieces, n);
 	if (!t)
 		return; // fewer words are explained then
 	for (size_t i = 0; i < l->tasks.n; i++)
-		t[i] = (struct stack_ends_thread){ l->tasks.v[i].tid, l->tasks.v[i].sp };
+		t[i] = (struct stack_ends_thread){l->tasks.v[i].tid, l->tasks.v[i].sp};
 	tell_neighbours(ends, l);
 	stack_ends_find(ends, t, l->tasks.n);
 	free(t);

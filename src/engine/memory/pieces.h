@@ -7,8 +7,9 @@
 #include "search/piece.h"
 #include "search/stack_ends.h"
 
-// The memory of the suspects that have some of their own; the node of a piece is the suspect's index. For free();
-// NULL: out of memory.
+// The memory of the suspects that have some of their own; the node of a piece is the suspect's index. For
+// free(); NULL: out of memory.
 struct search_piece *pieces_take(const struct inspection *l, size_t *n);
 // What begins where a piece ends. The pieces stay where they are.
-void pieces_find_ends(struct stack_ends *ends, const struct inspection *l, const struct search_piece *pieces, size_t n);
+void pieces_find_ends(struct stack_ends *ends, const struct inspection *l, const struct search_piece *pieces,
+		      size_t n);

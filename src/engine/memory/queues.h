@@ -15,7 +15,7 @@ struct queues {
 	// Told of bytes that were found; `where` names what holds them.
 	void (*bytes)(void *ctx, const char *where, const unsigned char *bytes, size_t n);
 	void *ctx;
-	char why[160]; // if not all could be seen
+	char why[160];                 // if not all could be seen
 	struct queues_socket *sockets; // the process's; sorted when complete
 	uint64_t *pipes;               // those already read
 	size_t nsockets, npipes;

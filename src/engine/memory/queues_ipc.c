@@ -21,7 +21,8 @@ static bool same_ipc(pid_t pid)
 {
 	char path[40], a[64] = "", b[64] = "?";
 	snprintf(path, sizeof(path), "/proc/%d/ns/ipc", pid);
-	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/ipc", b, sizeof(b) - 1) > 0 && !strcmp(a, b);
+	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/ipc", b, sizeof(b) - 1) > 0 &&
+	       !strcmp(a, b);
 }
 
 // Messages that it sent, or that another sent after it.
@@ -34,9 +35,11 @@ static bool messages(struct queues *q)
 	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
 		unsigned long n;
 		int id, last;
-		if (sscanf(line, "%*d %d %*o %*u %lu %d", &id, &n, &last) != 3 || !n || (last != q->l->pid && n < 2))
+		if (sscanf(line, "%*d %d %*o %*u %lu %d", &id, &n, &last) != 3 || !n ||
+		    (last != q->l->pid && n < 2))
 			continue;
-		snprintf(q->why, sizeof(q->why), "System V queue %d holds messages that it may have sent to itself", id);
+		snprintf(q->why, sizeof(q->why),
+			 "System V queue %d holds messages that it may have sent to itself", id);
 		ok = false;
 	}
 	free(text);
@@ -62,7 +65,8 @@ static bool segments(struct queues *q)
 		if (sscanf(line, "%*d %d %*o %*u %d %d", &id, &maker, &last) != 3 ||
 		    (maker != q->l->pid && last != q->l->pid) || attached(q->l, (unsigned long)id))
 			continue;
-		snprintf(q->why, sizeof(q->why), "System V segment %d, which it has detached, cannot be searched", id);
+		snprintf(q->why, sizeof(q->why),
+			 "System V segment %d, which it has detached, cannot be searched", id);
 		ok = false;
 	}
 	free(text);
@@ -88,17 +92,22 @@ static bool message_queue(struct queues *q, const char *path, int number)
 		close(fd);
 	if (n > 0 && !proc_field(text, "QSIZE:", 10) && !proc_field(text, "NOTIFY_PID:", 10))
 		return true;
-	snprintf(q->why, sizeof(q->why), n > 0 && !proc_field(text, "QSIZE:", 10) ?
-		 "message queue fd %d will tell somebody of a message, with a value that cannot be seen" :
-		 "message queue fd %d may hold what it sent to itself", number);
+	snprintf(
+		q->why, sizeof(q->why),
+		n > 0 && !proc_field(text, "QSIZE:", 10) ?
+			"message queue fd %d will tell somebody of a message, with a value that cannot be seen" :
+			"message queue fd %d may hold what it sent to itself",
+		number);
 	return false;
 }
 
 bool queues_special(struct queues *q, const char *path, int number, const struct stat *st)
 {
 	struct statfs fs;
-	if (S_ISCHR(st->st_mode) && ((major(st->st_rdev) == PTMX_MAJOR && minor(st->st_rdev) == PTMX_MINOR))) {
-		snprintf(q->why, sizeof(q->why), "the pseudo-terminal of fd %d may hold what it wrote to itself", number);
+	if (S_ISCHR(st->st_mode) &&
+	    ((major(st->st_rdev) == PTMX_MAJOR && minor(st->st_rdev) == PTMX_MINOR))) {
+		snprintf(q->why, sizeof(q->why),
+			 "the pseudo-terminal of fd %d may hold what it wrote to itself", number);
 		return false;
 	}
 	if (S_ISREG(st->st_mode) && !statfs(path, &fs) && fs.f_type == MQUEUE_MAGIC)

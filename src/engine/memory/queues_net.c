@@ -51,8 +51,12 @@ static int unix_dump(const struct queues *q, int s)
 	struct {
 		struct nlmsghdr h;
 		struct unix_diag_req r;
-	} ask = {.h = {.nlmsg_len = sizeof(ask), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		 .r = {.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN}};
+	} ask = {.h = {.nlmsg_len = sizeof(ask),
+		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		 .r = {.sdiag_family = AF_UNIX,
+		       .udiag_states = UINT32_MAX,
+		       .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN}};
 	static _Alignas(struct nlmsghdr) char buf[1 << 15];
 	if (send(s, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
 		return -1;
@@ -100,7 +104,8 @@ static bool same_network(pid_t pid)
 {
 	char path[40], a[64] = "", b[64] = "?";
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
-	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/net", b, sizeof(b) - 1) > 0 && !strcmp(a, b);
+	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/net", b, sizeof(b) - 1) > 0 &&
+	       !strcmp(a, b);
 }
 
 static bool unix_sockets(struct queues *q)
@@ -115,8 +120,9 @@ static bool unix_sockets(struct queues *q)
 	if (s >= 0)
 		close(s);
 	if (r)
-		snprintf(q->why, sizeof(q->why), r > 0 ? "a unix socket holds bytes that it may have sent to itself" :
-							 "the queues of its unix sockets cannot be seen");
+		snprintf(q->why, sizeof(q->why),
+			 r > 0 ? "a unix socket holds bytes that it may have sent to itself" :
+				 "the queues of its unix sockets cannot be seen");
 	return !r;
 }
 
@@ -146,8 +152,9 @@ static bool read_inets(struct inets *s, pid_t pid, const char *file)
 	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
 		struct inet t;
 		unsigned long long ino;
-		if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %x:%x %*s %*s %*s %*s %llu", t.local.addr, &t.local.port,
-			   t.peer.addr, &t.peer.port, &t.state, &t.sent, &t.queued, &ino) != 8)
+		if (sscanf(line, " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %x:%x %*s %*s %*s %*s %llu",
+			   t.local.addr, &t.local.port, t.peer.addr, &t.peer.port, &t.state, &t.sent,
+			   &t.queued, &ino) != 8)
 			continue;
 		t.ino = ino;
 		if (s->n == room) {
@@ -165,7 +172,8 @@ static bool read_inets(struct inets *s, pid_t pid, const char *file)
 static bool same_end(const struct end *a, const struct end *b)
 {
 	size_t n = strlen(a->addr), m = strlen(b->addr); // one may be the other's form in IPv6
-	return a->port == b->port && (n <= m ? !strcmp(a->addr, b->addr + (m - n)) : !strcmp(a->addr + (n - m), b->addr));
+	return a->port == b->port &&
+	       (n <= m ? !strcmp(a->addr, b->addr + (m - n)) : !strcmp(a->addr + (n - m), b->addr));
 }
 
 // Could what waits in `t` come from the process? Its other end is the process's, or not to be found here.
@@ -197,7 +205,8 @@ static bool of_suspect(const struct queues *q, const struct inet *t)
 		unsigned local = port_of(c->local), peer = port_of(c->peer);
 		if (s->wait < 0 || !(s->s.waits[s->wait].events & EPOLLOUT) || c->name_len < 4 || !peer)
 			continue;
-		if ((t->local.port == local && t->peer.port == peer) || (t->local.port == peer && t->peer.port == local))
+		if ((t->local.port == local && t->peer.port == peer) ||
+		    (t->local.port == peer && t->peer.port == local))
 			return true;
 	}
 	return false;
@@ -205,8 +214,8 @@ static bool of_suspect(const struct queues *q, const struct inet *t)
 
 static bool inet_sockets(struct queues *q)
 {
-	static const char *const files[] = {"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/udplite", "net/udplite6",
-					    "net/raw", "net/raw6", "net/icmp", "net/icmp6"};
+	static const char *const files[] = {"net/tcp",      "net/tcp6", "net/udp",  "net/udp6", "net/udplite",
+					    "net/udplite6", "net/raw",  "net/raw6", "net/icmp", "net/icmp6"};
 	struct inets s = {0};
 	bool ok = true;
 	for (size_t i = 0; ok && i < sizeof(files) / sizeof(*files); i++)
@@ -220,7 +229,9 @@ static bool inet_sockets(struct queues *q)
 		if (most < LEAST || (most > BULK && of_suspect(q, t)) || t->state == LISTENS)
 			continue;
 		if (signals_late(q->l->deadline_ns) || from_itself(q, &s, t)) {
-			snprintf(q->why, sizeof(q->why), "a socket at port %u holds bytes that it may have sent to itself", t->local.port);
+			snprintf(q->why, sizeof(q->why),
+				 "a socket at port %u holds bytes that it may have sent to itself",
+				 t->local.port);
 			ok = false;
 		}
 	}
@@ -233,7 +244,9 @@ static bool inet_sockets(struct queues *q)
 // Tables that tell how much waits in a socket, and which it is, in these columns.
 static bool other_sockets(struct queues *q)
 {
-	static const struct { const char *file, *format; } tables[] = {
+	static const struct {
+		const char *file, *format;
+	} tables[] = {
 		{"net/netlink", "%*s %*s %*s %*s %u %*s %*s %*s %*s %llu"},
 		{"net/packet", "%*s %*s %*s %*s %*s %*s %u %*s %llu"},
 	};
@@ -242,7 +255,8 @@ static bool other_sockets(struct queues *q)
 		char *text, *save = NULL;
 		if (proc_slurp(q->l->pid, tables[i].file, &text, NULL))
 			continue; // no such protocol here
-		for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
+		for (char *line = strtok_r(text, "\n", &save); ok && line;
+		     line = strtok_r(NULL, "\n", &save)) {
 			unsigned waits;
 			unsigned long long ino;
 			if (sscanf(line, tables[i].format, &waits, &ino) != 2 || !queues_own(q, ino))
@@ -252,7 +266,9 @@ static bool other_sockets(struct queues *q)
 		}
 		free(text);
 		if (!ok)
-			snprintf(q->why, sizeof(q->why), "a socket of %s holds bytes that it may have sent to itself", tables[i].file + 4);
+			snprintf(q->why, sizeof(q->why),
+				 "a socket of %s holds bytes that it may have sent to itself",
+				 tables[i].file + 4);
 	}
 	return ok;
 }
@@ -270,8 +286,10 @@ static bool unlisted(struct queues *q, const struct queues_socket *s)
 	if (p >= 0)
 		close(p);
 	if (waits)
-		snprintf(q->why, sizeof(q->why), waits > 0 ? "socket fd %d holds bytes that it may have sent to itself" :
-							     "it cannot be seen what waits in socket fd %d", s->fd);
+		snprintf(q->why, sizeof(q->why),
+			 waits > 0 ? "socket fd %d holds bytes that it may have sent to itself" :
+				     "it cannot be seen what waits in socket fd %d",
+			 s->fd);
 	return !waits;
 }
 

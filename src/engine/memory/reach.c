@@ -31,11 +31,11 @@ enum { WORDS_NAMED = 6 };
 
 struct reach {
 	struct inspection *l;
-	struct search s;            // nodes: suspects
+	struct search s; // nodes: suspects
 	struct search_piece *pieces;
-	struct span_list dead;      // what is not searched
-	struct owners owners;       // of stacks, to name what lies on one
-	char **reported;          // by group: the first word that references it
+	struct span_list dead; // what is not searched
+	struct owners owners;  // of stacks, to name what lies on one
+	char **reported;       // by group: the first word that references it
 };
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -46,8 +46,9 @@ static void root_group(struct reach *r, uint32_t group, const char *text)
 		if (graph_group(&r->s.g, (uint32_t)i) == group) {
 			inspect_open(l, l->who[i]->s.id, "%s leads to it", text);
 			if (l->who[i]->a[PROOF_P6A].holds != HOLDS_FALSE)
-				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_FALSE, "%s leads to coroutine %llu", text,
-					 (unsigned long long)l->who[i]->s.id);
+				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_FALSE,
+					    "%s leads to coroutine %llu", text,
+					    (unsigned long long)l->who[i]->s.id);
 		}
 }
 
@@ -59,12 +60,13 @@ static void root(struct reach *r, uint64_t address, const char *text)
 		root_group(r, owners[i], text);
 }
 
-static void __attribute__((format(printf, 3, 4))) root_word(struct reach *r, uint64_t word, const char *format, ...)
+static void __attribute__((format(printf, 3, 4)))
+root_word(struct reach *r, uint64_t word, const char *format, ...)
 {
 	uint32_t owners[GRAPH_OWNERS];
 	// As it is; with a tag below it; a half of it.
-	const uint64_t values[] = {word & SCAN_ADDRESS_MASK, word >> 8 & SCAN_ADDRESS_MASK, word >> 16 & SCAN_ADDRESS_MASK,
-				   word & UINT32_MAX, word >> 32};
+	const uint64_t values[] = {word & SCAN_ADDRESS_MASK, word >> 8 & SCAN_ADDRESS_MASK,
+				   word >> 16 & SCAN_ADDRESS_MASK, word & UINT32_MAX, word >> 32};
 	uint64_t address = 0;
 	for (size_t i = 0; !address && i < sizeof(values) / sizeof(*values); i++)
 		if (graph_owners(&r->s.g, values[i], owners))
@@ -110,7 +112,8 @@ static void registers(struct reach *r, const struct proc_task *t)
 		root_word(r, t->sp, "the stack pointer of thread %d", t->tid);
 	if (t->slot >= 0 && (t->hooked || inspect_in_hook(&r->l->threads[t->slot], t)))
 		for (int i = 0; i < CTP_REGS; i++)
-			root_word(r, r->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d", REG_NAMES[i], t->tid);
+			root_word(r, r->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d",
+				  REG_NAMES[i], t->tid);
 	bool own = t->got_regs && !t->hooked;
 	for (size_t i = 0; own && i < sizeof(t->regs) / sizeof(*t->regs); i++)
 		root_word(r, t->regs[i], "a register of thread %d", t->tid);
@@ -126,13 +129,16 @@ static bool kernel_held(struct reach *r)
 {
 	const struct inspection *l = r->l;
 	for (size_t i = 0; i < l->registrations.n; i++)
-		if (l->registrations.v[i].events & 0x0fffffff) // a one-shot that fired brings its data to nobody
-			root_word(r, l->registrations.v[i].data, "the registration of fd %d in epoll fd %d", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
+		if (l->registrations.v[i].events &
+		    0x0fffffff) // a one-shot that fired brings its data to nobody
+			root_word(r, l->registrations.v[i].data, "the registration of fd %d in epoll fd %d",
+				  l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (t->slot < 0)
 			continue;
-		root_word(r, l->threads[t->slot].alt_stack, "the alternate signal stack of thread %d", t->tid);
+		root_word(r, l->threads[t->slot].alt_stack, "the alternate signal stack of thread %d",
+			  t->tid);
 		root_word(r, l->threads[t->slot].base, "a base register of thread %d", t->tid);
 	}
 	char *text;
@@ -156,21 +162,23 @@ static void name_root(struct reach *r, uint64_t at, char *text, size_t bytes)
 		owners_init(&r->owners, l);
 	uint64_t owner = owners_find(&r->owners, at);
 	if (owner) {
-		snprintf(text, bytes, "the word at 0x%llx on the stack of coroutine %llu", (unsigned long long)at,
-			 (unsigned long long)owner);
+		snprintf(text, bytes, "the word at 0x%llx on the stack of coroutine %llu",
+			 (unsigned long long)at, (unsigned long long)owner);
 		return;
 	}
 	for (size_t i = 0; m && i < l->tasks.n; i++)
 		if (l->tasks.v[i].sp >= m->lo && l->tasks.v[i].sp < m->hi && at >= l->tasks.v[i].sp - 128) {
-			snprintf(text, bytes, "the word at 0x%llx on the stack of thread %d (live)", (unsigned long long)at,
-				 l->tasks.v[i].tid);
+			snprintf(text, bytes, "the word at 0x%llx on the stack of thread %d (live)",
+				 (unsigned long long)at, l->tasks.v[i].tid);
 			return;
 		}
 	if (m && !signals_late(l->deadline_ns) && names_static(l->pid, &l->maps, at, symbol, sizeof(symbol)))
 		snprintf(text, bytes, "the word at %s", symbol);
 	else
 		snprintf(text, bytes, "the word at 0x%llx (%s)", (unsigned long long)at,
-			 !m || !*m->path ? "memory" : !strcmp(m->path, "[heap]") ? "heap" : m->path);
+			 !m || !*m->path            ? "memory" :
+			 !strcmp(m->path, "[heap]") ? "heap" :
+						      m->path);
 }
 
 // -------------------------------------------------------------------- answers
@@ -215,7 +223,8 @@ static void answer(struct reach *r, size_t i)
 	else if (r->s.g.reached[k])
 		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
 	else
-		inspect_say(a, HOLDS_TRUE, "nothing leads to coroutine %llu (%.1f MB searched)", id, (double)r->l->scanned_bytes / 1e6);
+		inspect_say(a, HOLDS_TRUE, "nothing leads to coroutine %llu (%.1f MB searched)", id,
+			    (double)r->l->scanned_bytes / 1e6);
 }
 
 static bool answers(struct reach *r)
@@ -240,9 +249,14 @@ static int search_memory(struct reach *r)
 	if (!r->pieces)
 		return -ENOMEM;
 	scan_exclude_find(l, &r->dead);
-	r->s = (struct search){ .memory = &l->memory, .pieces = r->pieces, .npieces = n, .nodes = l->n, .skip = r->dead.v,
-				.nskip = scan_tidy(r->dead.v, r->dead.n), .guard = l->r->ext->pointer_guard,
-				.rotate = l->r->ext->pointer_rotate & 63 };
+	r->s = (struct search){.memory = &l->memory,
+			       .pieces = r->pieces,
+			       .npieces = n,
+			       .nodes = l->n,
+			       .skip = r->dead.v,
+			       .nskip = scan_tidy(r->dead.v, r->dead.n),
+			       .guard = l->r->ext->pointer_guard,
+			       .rotate = l->r->ext->pointer_rotate & 63};
 	pieces_find_ends(&r->s.ends, l, r->pieces, n);
 	sooner.deadline_ns = now_ns + (l->deadline_ns > now_ns ? l->deadline_ns - now_ns : 0) / 4;
 	if (now_ns < l->deadline_ns)
@@ -306,9 +320,10 @@ void reach_judge(struct inspection *l)
 	for (size_t i = 0; i < l->n; i++)
 		any |= suspect_objects(l->who[i]) > 0;
 	if (!any)
-		return; // each has its reason already
+		return;                   // each has its reason already
 	if (l->registrations.userfault) { // who reads a page waits for a thread that is held here: for ever
-		hold_say(l, "memory was not searched: the program serves page faults of its own (userfaultfd)");
+		hold_say(l,
+			 "memory was not searched: the program serves page faults of its own (userfaultfd)");
 		return;
 	}
 	hold_say(l, "memory was not searched");

@@ -33,7 +33,7 @@ struct native {
 struct dead {
 	const struct inspection *l;
 	struct dead_stack stacks;
-	uint64_t *slots;            // of natives that run, by thread
+	uint64_t *slots; // of natives that run, by thread
 	struct span_list declared;
 	struct native *natives;
 	size_t nnatives;
@@ -49,7 +49,8 @@ static bool sane(const struct ctp_state *s)
 // Its stack pointer is known: asleep, or held by us.
 static bool still(const struct proc_task *t)
 {
-	return (t->state == 'S' || (t->state == 't' && t->got_regs)) && (t->nr >= 0 || t->nr == PROC_NOT_IN_SYSCALL);
+	return (t->state == 'S' || (t->state == 't' && t->got_regs)) &&
+	       (t->nr >= 0 || t->nr == PROC_NOT_IN_SYSCALL);
 }
 
 // Where the thread that runs `s` sleeps, if it does.
@@ -61,8 +62,9 @@ static const struct proc_task *runner(const struct inspection *l, const struct c
 	return NULL;
 }
 
-// What a function may use below its stack pointer (x86-64 psABI 3.2.2). Who sleeps in one of our hooks stands in the
-// C library's wrapper of the call: what that may have put there of the program's are registers, and these lie in its entry.
+// What a function may use below its stack pointer (x86-64 psABI 3.2.2). Who sleeps in one of our hooks stands
+// in the C library's wrapper of the call: what that may have put there of the program's are registers, and
+// these lie in its entry.
 static uint64_t red_zone(const struct inspection *l, const struct proc_task *t)
 {
 	return t && t->hooked && boundary_in_libc(&l->maps, t->pc) ? 0 : RED_ZONE;
@@ -75,7 +77,9 @@ static void coroutine(struct dead *d, const struct ctp_state *s, struct span_lis
 	uint64_t sp = s->life == CTP_SUSPENDED ? s->regs[CTP_REG_SP] : t ? t->sp : 0;
 	if (sp <= s->lo + RED_ZONE || sp > s->hi || (s->slot >= s->lo && s->slot < sp - RED_ZONE))
 		return;
-	dead_stack_add(&d->stacks, &(struct dead_stack_of){ .stack = { s->lo, s->hi }, .sp = sp, .red = red_zone(d->l, t) }, out);
+	dead_stack_add(&d->stacks,
+		       &(struct dead_stack_of){.stack = {s->lo, s->hi}, .sp = sp, .red = red_zone(d->l, t)},
+		       out);
 }
 
 // The stack on which a thread sleeps: that of the coroutine it runs, or its own.
@@ -120,8 +124,11 @@ static void native_stack(struct dead *d, const struct native *t, struct span_lis
 			return;
 	const struct ctp_ext *e = d->l->r->ext;
 	uint64_t left_end = t->slot ? t->slot + e->context_off + 8ULL * e->context_words : 0;
-	dead_stack_add(&d->stacks, &(struct dead_stack_of){ stack, t->sp, t->red, stack_floor(d->l, t->tid, &stack, says),
-							    { t->slot, left_end } }, out);
+	dead_stack_add(
+		&d->stacks,
+		&(struct dead_stack_of){
+			stack, t->sp, t->red, stack_floor(d->l, t->tid, &stack, says), {t->slot, left_end}},
+		out);
 }
 
 // ------------------------------------------------------------------- saved contexts
@@ -161,7 +168,8 @@ static void save_slot(const struct inspection *l, const struct ctp_state *s, str
 	const struct ctp_ext *e = l->r->ext;
 	uint64_t words[MOST], regs = s->slot + e->context_off;
 	unsigned n = e->context_words < MOST ? e->context_words : MOST;
-	if (!s->slot || s->how != CTP_HOW_SWAP || (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
+	if (!s->slot || s->how != CTP_HOW_SWAP || (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) ||
+	    s->changes == 0)
 		return;
 	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s), sp = false, pc = false;
 	if (proc_peek(l->pid, regs, words, n * 8, false) != n * 8)
@@ -207,8 +215,8 @@ static bool brings_nothing(const struct proc_task *t)
 	return inspect_in_epoll(t) || (t->got_regs && t->result == -EINTR && inspect_epoll_call(t->nr));
 }
 
-// In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for those
-// who sleep; a stopped one has been taken out of the call, and will make it anew.)
+// In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for
+// those who sleep; a stopped one has been taken out of the call, and will make it anew.)
 static bool in_hook(const struct ctp_thread *c, const struct proc_task *t)
 {
 	return inspect_in_hook(c, t) && c->wait_call == CTP_IN_EPOLL && c->wait_fd == (int)t->args[0];

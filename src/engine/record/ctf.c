@@ -42,7 +42,7 @@ struct segment {
 struct stream {
 	bool open;
 	uint32_t use, next_k;
-	size_t segment;      // index of the one being written, if has_segment
+	size_t segment; // index of the one being written, if has_segment
 	bool has_segment;
 	uint64_t last_time;
 	uint64_t lost, lost_base; // running total, and what earlier segments told
@@ -75,9 +75,9 @@ static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
 
 static void segment_name(const struct segment *s, char name[48])
 {
-	int n = s->v1 ? snprintf(name, 48, "v1") : s->process ?
-		snprintf(name, 48, "p%u.t%u.%u", s->process, s->slot, s->use) :
-		snprintf(name, 48, "t%u.%u", s->slot, s->use);
+	int n = s->v1      ? snprintf(name, 48, "v1") :
+		s->process ? snprintf(name, 48, "p%u.t%u.%u", s->process, s->slot, s->use) :
+			     snprintf(name, 48, "t%u.%u", s->slot, s->use);
 	if (s->k)
 		snprintf(name + n, 48 - (size_t)n, ".%u", s->k);
 }
@@ -176,15 +176,15 @@ static void segment_undo(struct ctf *c, struct stream *t)
 	t->has_segment = false;
 }
 
-static int write_packet(struct ctf *c, const struct segment *s, struct packet_header *h,
-			const void *content, size_t bytes)
+static int write_packet(struct ctf *c, const struct segment *s, struct packet_header *h, const void *content,
+			size_t bytes)
 {
 	char name[48];
 	segment_name(s, name);
 	int fd = openat(c->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	struct iovec io[2] = { { h, sizeof(*h) }, { (void *)content, bytes } };
+	struct iovec io[2] = {{h, sizeof(*h)}, {(void *)content, bytes}};
 	ssize_t n = pwritev(fd, io, 2, (off_t)s->bytes);
 	int r = n == (ssize_t)(sizeof(*h) + bytes) ? 0 : n < 0 ? -errno : -ENOSPC;
 	if (r < 0 && ftruncate(fd, (off_t)s->bytes) < 0)
@@ -208,7 +208,8 @@ static void put(struct ctf *c, struct stream *t, struct segment name, struct pac
 		const void *content, uint64_t bytes, uint32_t records)
 {
 	h.content_bits = (bytes + sizeof(h)) * 8;
-	uint64_t less = c->pack ? pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) : 0;
+	uint64_t less = c->pack ? pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) :
+				  0;
 	h.packed = less ? PACK_WAY : 0;
 	uint64_t all = (less ? less : bytes) + sizeof(h);
 	struct segment *s = segment_for(c, t, name, all);
@@ -236,7 +237,8 @@ static void put(struct ctf *c, struct stream *t, struct segment name, struct pac
 	c->w.records += records;
 }
 
-static struct writer_process *ctf_process(struct writer *w, unsigned index, const struct ctp_region *const *region)
+static struct writer_process *ctf_process(struct writer *w, unsigned index,
+					  const struct ctp_region *const *region)
 {
 	struct ctf *c = (struct ctf *)w;
 	struct writer_process *p = calloc(1, sizeof(*p));
@@ -265,28 +267,35 @@ static void ctf_thread(struct writer *w, struct writer_process *p, const struct 
 	struct stream *t = &p->streams[b->slot];
 	p->high = p->high <= b->slot ? b->slot + 1 : p->high;
 	if (!t->open)
-		*t = (struct stream){ .open = true, .use = b->use };
+		*t = (struct stream){.open = true, .use = b->use};
 	uint64_t begin = b->records ? ctp_record_time(&b->start, b->slots) : t->last_time;
 	struct packet_header h = {
-		.stream_id = 0, .begin = begin, .end = b->records ? b->end_time : begin,
-		.discarded = b->lost, .tid = b->tid, .thread = b->slot,
-		.near = b->start.near, .native = b->start.native, .current = b->start.current, .current_n = b->start.n,
+		.stream_id = 0,
+		.begin = begin,
+		.end = b->records ? b->end_time : begin,
+		.discarded = b->lost,
+		.tid = b->tid,
+		.thread = b->slot,
+		.near = b->start.near,
+		.native = b->start.native,
+		.current = b->start.current,
+		.current_n = b->start.n,
 	};
-	put(c, t, (struct segment){ .process = p->index, .slot = b->slot }, h, b->slots,
+	put(c, t, (struct segment){.process = p->index, .slot = b->slot}, h, b->slots,
 	    (uint64_t)b->n * sizeof(*b->slots), b->records);
 	t->lost = b->lost;
 }
 
 static void ctf_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
 {
-	p->streams[slot] = (struct stream){ .open = false };
+	p->streams[slot] = (struct stream){.open = false};
 }
 
 static void ctf_stations(struct writer *w, const struct writer_station *e, uint32_t n)
 {
 	struct ctf *c = (struct ctf *)w;
-	struct packet_header h = { .stream_id = 1, .begin = e[0].time, .end = e[n - 1].time };
-	put(c, &c->v1, (struct segment){ .v1 = true }, h, e, n * sizeof(*e), n);
+	struct packet_header h = {.stream_id = 1, .begin = e[0].time, .end = e[n - 1].time};
+	put(c, &c->v1, (struct segment){.v1 = true}, h, e, n * sizeof(*e), n);
 }
 
 static void ctf_turn(struct writer *w, struct writer_process *p)
@@ -294,13 +303,9 @@ static void ctf_turn(struct writer *w, struct writer_process *p)
 	free_some((struct ctf *)w, FREE_A_TURN);
 }
 
-static void ctf_image(struct writer *w, struct writer_process *p)
-{
-}
+static void ctf_image(struct writer *w, struct writer_process *p) {}
 
-static void ctf_flush(struct writer *w)
-{
-}
+static void ctf_flush(struct writer *w) {}
 
 static bool ctf_make_room(struct writer *w)
 {
@@ -322,9 +327,16 @@ static void ctf_free(struct writer *w)
 }
 
 static const struct writer_ops ctf_ops = {
-	.process = ctf_process, .process_end = ctf_process_end, .thread = ctf_thread, .thread_end = ctf_thread_end,
-	.turn = ctf_turn, .image = ctf_image, .stations = ctf_stations, .flush = ctf_flush,
-	.make_room = ctf_make_room, .free = ctf_free,
+	.process = ctf_process,
+	.process_end = ctf_process_end,
+	.thread = ctf_thread,
+	.thread_end = ctf_thread_end,
+	.turn = ctf_turn,
+	.image = ctf_image,
+	.stations = ctf_stations,
+	.flush = ctf_flush,
+	.make_room = ctf_make_room,
+	.free = ctf_free,
 };
 
 struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress)

@@ -15,7 +15,7 @@
 
 struct entry {
 	struct ctp_chunk is;
-	uint32_t at; // which chunk
+	uint32_t at;        // which chunk
 	uint64_t next_time; // when its thread went on to the next that there is; UINT64_MAX: none
 };
 
@@ -78,7 +78,8 @@ static size_t list(const struct ctp_region *r, struct entry *e)
 	size_t n = 0;
 	for (uint32_t i = 0; i < r->chunks; i++) {
 		e[n].at = i;
-		n += ctp_chunk_look(r, i, &e[n].is) && ctp_there_all(r, ctp_chunk_slots(r, i), e[n].is.used * sizeof(struct ctp_record));
+		n += ctp_chunk_look(r, i, &e[n].is) &&
+		     ctp_there_all(r, ctp_chunk_slots(r, i), e[n].is.used * sizeof(struct ctp_record));
 	}
 	qsort(e, n, sizeof(*e), by_thread);
 	for (size_t i = 0; i < n; i++)
@@ -112,8 +113,11 @@ static void put(struct run *u, uint32_t n)
 	const struct ctp_chunk *is = &u->last->is;
 	uint32_t max = u->w->batch_max < n ? u->w->batch_max : n;
 	for (uint32_t at = 0, took; at < n; at += took) {
-		struct writer_batch b = { .slot = is->thread, .use = u->k->uses[is->thread] + is->use, .tid = is->tid,
-					  .start = u->cursor, .lost = is->lost };
+		struct writer_batch b = {.slot = is->thread,
+					 .use = u->k->uses[is->thread] + is->use,
+					 .tid = is->tid,
+					 .start = u->cursor,
+					 .lost = is->lost};
 		took = validate_records(u->batch + at, n - at < max ? n - at : max, &u->cursor, &b, &u->bad);
 		leave_out_old(u, &b);
 		if (!b.records)
@@ -136,10 +140,10 @@ static void enter_stream(struct run *u, const struct entry *e)
 // From where on its slots are to be written. What was written before is passed for what it says.
 static uint32_t begin_at(struct run *u, const struct entry *e, uint32_t done)
 {
-	bool follows = u->last && same_thread(u->last, e) && u->last->is.first + CTP_CHUNK_SLOTS == e->is.first &&
-		       u->last->is.lost == e->is.lost;
+	bool follows = u->last && same_thread(u->last, e) &&
+		       u->last->is.first + CTP_CHUNK_SLOTS == e->is.first && u->last->is.lost == e->is.lost;
 	if (!follows)
-		u->cursor = (struct ctp_cursor){ .time = e->is.time, .native = e->is.native & CTP_ID_MASK };
+		u->cursor = (struct ctp_cursor){.time = e->is.time, .native = e->is.native & CTP_ID_MASK};
 	for (uint32_t at = 0, takes; at < done; at += takes) {
 		takes = ctp_record_slots(u->batch + at, done - at);
 		if (takes)
@@ -165,10 +169,10 @@ static void one(struct run *u, const struct ctp_region *r, const struct entry *e
 	put(u, n);
 }
 
-void flight_recorder_write(struct flight_recorder *k, const struct ctp_region *r, struct writer *w, struct writer_process *to,
-		uint64_t since)
+void flight_recorder_write(struct flight_recorder *k, const struct ctp_region *r, struct writer *w,
+			   struct writer_process *to, uint64_t since)
 {
-	struct run u = { .k = k, .w = w, .to = to, .since = since };
+	struct run u = {.k = k, .w = w, .to = to, .since = since};
 	struct entry *e = calloc(r->chunks, sizeof(*e));
 	size_t n = e && k->chunks == r->chunks ? list(r, e) : 0;
 	for (size_t i = 0; i < n; i++)

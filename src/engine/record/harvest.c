@@ -16,8 +16,8 @@
 #include "engine/record/validate.h"
 #include "engine/target/thread_names.h"
 
-#define ENOUGH 8192        // slots that make a packet worth it; of a small ring, a quarter
-#define OLD_NS 100000000   // after so long a little is enough, too
+#define ENOUGH 8192      // slots that make a packet worth it; of a small ring, a quarter
+#define OLD_NS 100000000 // after so long a little is enough, too
 
 struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
 {
@@ -74,7 +74,8 @@ static void copy(struct harvest *h, const struct harvest_thread *t, uint32_t slo
 static bool written(const struct ctp_region *r, uint32_t slot, uint64_t tail, uint64_t ready)
 {
 	const struct ctp_record *ring = ctp_region_ring(r, slot);
-	uint64_t at = tail & (r->ring_capacity - 1), first = r->ring_capacity - at < ready ? r->ring_capacity - at : ready;
+	uint64_t at = tail & (r->ring_capacity - 1),
+		 first = r->ring_capacity - at < ready ? r->ring_capacity - at : ready;
 	return ctp_there_all(r, ring + at, first * sizeof(*ring)) &&
 	       (first == ready || ctp_there_all(r, ring, (ready - first) * sizeof(*ring)));
 }
@@ -85,7 +86,7 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 	struct ctp_thread *thread = &h->region->threads[slot];
 	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
 	while (ready || lost != t->lost_reported) {
-		struct writer_batch b = { .slot = slot, .use = t->use, .tid = t->tid };
+		struct writer_batch b = {.slot = slot, .use = t->use, .tid = t->tid};
 		t->cursor.native = thread->native & CTP_ID_MASK;
 		b.start = t->cursor;
 		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
@@ -133,7 +134,7 @@ static void release(struct harvest *h, uint32_t slot)
 	if (h->to && !h->region->chunks)
 		h->writer->ops->thread_end(h->writer, h->to, slot);
 	ctp_ring_taken(thread, 0); // where the next thread's ring begins
-	*t = (struct harvest_thread){ .uses = t->uses };
+	*t = (struct harvest_thread){.uses = t->uses};
 	ctp_store32(&thread->life, CTP_THREAD_FREE);
 }
 
@@ -146,9 +147,12 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	if (life != CTP_THREAD_LIVE && life != CTP_THREAD_DEAD)
 		return false;
 	if (!t->live) {
-		*t = (struct harvest_thread){ .live = true, .use = t->uses, .uses = t->uses + 1,
-					      .tid = thread->tid, .taken_ns = now_ns,
-					      .cursor.time = thread->began };
+		*t = (struct harvest_thread){.live = true,
+					     .use = t->uses,
+					     .uses = t->uses + 1,
+					     .tid = thread->tid,
+					     .taken_ns = now_ns,
+					     .cursor.time = thread->began};
 		thread_names_note(h->region, h->pid, slot);
 	}
 	if (h->region->chunks) {
@@ -162,7 +166,8 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	uint64_t ready = t->broken ? 0 : ctp_ring_ready(thread, t->tail, h->region->ring_capacity, &bad);
 	if (!t->broken && bad)
 		t->broken = true;
-	bool wrote = t->tail + ready != t->head_seen, enough = ready >= ENOUGH || ready >= h->region->ring_capacity / 4;
+	bool wrote = t->tail + ready != t->head_seen,
+	     enough = ready >= ENOUGH || ready >= h->region->ring_capacity / 4;
 	t->head_seen = t->tail + ready;
 	if (!h->to && (thread->native || thread->created || enough)) {
 		h->pressed = true; // not to be dropped: it will be taken at the next look
@@ -209,7 +214,7 @@ void harvest_leave(struct harvest *h, uint64_t now_ns)
 		struct harvest_thread *t = &h->threads[i];
 		if ((t->live || h->flight) && h->to)
 			h->writer->ops->thread_end(h->writer, h->to, i);
-		*t = (struct harvest_thread){ .uses = t->uses };
+		*t = (struct harvest_thread){.uses = t->uses};
 	}
 	if (h->flight)
 		flight_recorder_leave(h->flight);
@@ -222,7 +227,7 @@ void harvest_leave(struct harvest *h, uint64_t now_ns)
 
 void harvest_enter(struct harvest *h, const struct ctp_region *r)
 {
-	h->ended = (struct ctp_thread){ 0 };
+	h->ended = (struct ctp_thread){0};
 	h->region = r;
 }
 
@@ -239,7 +244,8 @@ struct harvest_sums harvest_sum(const struct harvest *h)
 	for (uint32_t i = 0; i < h->high; i++)
 		threads += h->threads[i].uses;
 	return (struct harvest_sums){
-		.switches = sum.switches + h->switches_before, .created = sum.created + h->created_before,
+		.switches = sum.switches + h->switches_before,
+		.created = sum.created + h->created_before,
 		.lost = sum.lost + h->lost_before + ctp_load64(&h->region->ext->lost_unslotted),
 		.threads = threads,
 	};

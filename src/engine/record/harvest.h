@@ -10,14 +10,14 @@
 #include "engine/record/writer.h"
 
 struct harvest_thread {
-	bool live;     // this use of the slot has begun, as far as we know
-	bool broken;   // the ring's counts make no sense: left alone
+	bool live;          // this use of the slot has begun, as far as we know
+	bool broken;        // the ring's counts make no sense: left alone
 	uint32_t use, uses; // this use; uses begun, over all images
 	uint32_t tid;
 	uint64_t tail;
-	uint64_t head_seen; // at the last turn
-	uint64_t taken_ns;  // when it was last emptied
-	struct ctp_cursor cursor; // after its last record
+	uint64_t head_seen;          // at the last turn
+	uint64_t taken_ns;           // when it was last emptied
+	struct ctp_cursor cursor;    // after its last record
 	uint64_t lost_reported, bad; // slots of unknown kind, counted as lost
 };
 
@@ -28,7 +28,7 @@ struct harvest {
 	struct writer_process *to; // NULL: nothing is taken yet, and what threads leave behind is dropped
 	bool went_on;              // --flight: something was written since the last turn
 	bool pressed;              // there is something that must be taken
-	struct ctp_thread ended; // counters of ended uses, this image
+	struct ctp_thread ended;   // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
 	struct flight_recorder *flight; // --flight: what of the chunks is on the disk; else NULL
 	struct ctp_record *batch;

@@ -13,16 +13,14 @@
 #include <unistd.h>
 
 static const char *const NAMES[IMAGE_FILES] = {
-	[IMAGE_WITNESS] = "witness.jsonl",
-	[IMAGE_DESCRIPTORS] = "descriptors.jsonl",
-	[IMAGE_SLICES] = "slices.jsonl",
-	[IMAGE_HIGHWATER] = "highwater.jsonl",
+	[IMAGE_WITNESS] = "witness.jsonl", [IMAGE_DESCRIPTORS] = "descriptors.jsonl",
+	[IMAGE_SLICES] = "slices.jsonl",   [IMAGE_HIGHWATER] = "highwater.jsonl",
 	[IMAGE_SETS] = "sets.jsonl",
 };
 
 int image_files_open(struct image_files *f)
 {
-	*f = (struct image_files){ .in_memory = true };
+	*f = (struct image_files){.in_memory = true};
 	for (int i = 0; i < IMAGE_FILES; i++) {
 		int fd = memfd_create(NAMES[i], MFD_CLOEXEC);
 		f->of[i] = fd < 0 ? NULL : fdopen(fd, "a");
@@ -79,5 +77,5 @@ void image_files_close(struct image_files *f)
 	for (int i = 0; i < IMAGE_FILES; i++)
 		if (f->of[i])
 			fclose(f->of[i]);
-	*f = (struct image_files){ 0 };
+	*f = (struct image_files){0};
 }

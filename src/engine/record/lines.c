@@ -123,12 +123,14 @@ static void sink(void *arg, const struct ctp_merged *m)
 	l->records_in_buffer++;
 }
 
-static struct writer_process *lines_process(struct writer *w, unsigned index, const struct ctp_region *const *region)
+static struct writer_process *lines_process(struct writer *w, unsigned index,
+					    const struct ctp_region *const *region)
 {
 	struct writer_process *p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	*p = (struct writer_process){ .lines = (struct lines *)w, .region = region, .merge = ctp_merge_new(sink, p) };
+	*p = (struct writer_process){
+		.lines = (struct lines *)w, .region = region, .merge = ctp_merge_new(sink, p)};
 	if (!p->merge) {
 		free(p);
 		return NULL;
@@ -156,17 +158,20 @@ static void lines_thread(struct writer *w, struct writer_process *p, const struc
 	}
 }
 
-static void lines_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
-{
-}
+static void lines_thread_end(struct writer *w, struct writer_process *p, uint32_t slot) {}
 
 static void lines_stations(struct writer *w, const struct writer_station *e, uint32_t n)
 {
 	struct lines *l = (struct lines *)w;
 	for (uint32_t i = 0; i < n; i++) {
-		struct ctp_jsonl_line line = { .probe_id = e[i].id, .tid = e[i].tid, .addr = e[i].addr,
-					       .seq = 2 * e[i].n, .is_active = e[i].active, .ts = e[i].ts_ns,
-					       .is_station = true, .station_probe_id = e[i].station_probe_id };
+		struct ctp_jsonl_line line = {.probe_id = e[i].id,
+					      .tid = e[i].tid,
+					      .addr = e[i].addr,
+					      .seq = 2 * e[i].n,
+					      .is_active = e[i].active,
+					      .ts = e[i].ts_ns,
+					      .is_station = true,
+					      .station_probe_id = e[i].station_probe_id};
 		if (l->used + CTP_JSONL_MAX > BUFFER)
 			flush(l);
 		l->used += ctp_jsonl_format(l->buffer + l->used, &line);
@@ -203,9 +208,16 @@ static void lines_free(struct writer *w)
 }
 
 static const struct writer_ops lines_ops = {
-	.process = lines_process, .process_end = lines_process_end, .thread = lines_thread,
-	.thread_end = lines_thread_end, .turn = lines_turn, .image = lines_image, .stations = lines_stations,
-	.flush = lines_flush, .make_room = lines_make_room, .free = lines_free,
+	.process = lines_process,
+	.process_end = lines_process_end,
+	.thread = lines_thread,
+	.thread_end = lines_thread_end,
+	.turn = lines_turn,
+	.image = lines_image,
+	.stations = lines_stations,
+	.flush = lines_flush,
+	.make_room = lines_make_room,
+	.free = lines_free,
 };
 
 struct writer *lines_new(int fd, uint64_t max_bytes, const struct clock_pairs *clock)
@@ -213,7 +225,7 @@ struct writer *lines_new(int fd, uint64_t max_bytes, const struct clock_pairs *c
 	struct lines *l = calloc(1, sizeof(*l));
 	if (!l)
 		return NULL;
-	l->w = (struct writer){ .ops = &lines_ops, .batch_max = 8192, .eager = true };
+	l->w = (struct writer){.ops = &lines_ops, .batch_max = 8192, .eager = true};
 	l->fd = fd;
 	l->max_bytes = max_bytes < 2 * BUFFER ? 2 * BUFFER : max_bytes;
 	l->clock = clock;

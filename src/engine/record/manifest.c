@@ -66,7 +66,8 @@ static json_t *images(const struct manifest *m)
 		json_object_set_new(j, "attached_ns", number_or_null(im->attached_ns));
 		json_object_set_new(j, "guest", json_boolean(im->guest));
 		if (im->process) {
-			json_object_set_new(j, "snapshot", event(im->snapshot_ns, "reason", im->snapshot_reason));
+			json_object_set_new(j, "snapshot",
+					    event(im->snapshot_ns, "reason", im->snapshot_reason));
 			json_object_set_new(j, "term_forwarded_ns", number_or_null(im->term_forwarded_ns));
 		}
 		json_array_append_new(list, j);
@@ -165,7 +166,8 @@ int manifest_write(const struct manifest *m, int dir)
 		return -ENOMEM;
 	size_t n = strlen(s);
 	s[n++] = '\n'; // in the place of the NUL
-	int r = 0, fd = openat(dir, "ctp/trace.json.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r = 0, fd = openat(dir, "ctp/trace.json.tmp",
+			       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	ssize_t done = fd < 0 ? -1 : write(fd, s, n);
 	if (done != (ssize_t)n)
 		r = done < 0 ? -errno : -ENOSPC;

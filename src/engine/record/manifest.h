@@ -31,18 +31,18 @@ struct manifest {
 	pid_t pid;
 	const struct identity *identity;
 	const struct clock_pairs *clock;
-	unsigned part; // of a snapshot of --flight: its number; 0: the trace itself
+	unsigned part;        // of a snapshot of --flight: its number; 0: the trace itself
 	uint64_t snapshot_ns; // 0: none yet
 	const char *snapshot_reason;
-	uint64_t ended_ns;    // 0: not yet
+	uint64_t ended_ns; // 0: not yet
 	const char *ended_how;
 	int ended_code;
 	struct manifest_image *images;
 	unsigned n_images;
 	uint64_t term_forwarded_ns; // 0: none
 	uint64_t dropped_packets, dropped_records, v1_lost;
-	bool compressed;       // --compress
-	uint64_t flight_bytes; // 0: no --flight
+	bool compressed;                       // --compress
+	uint64_t flight_bytes;                 // 0: no --flight
 	uint64_t flight_kept, flight_not_kept; // switches
 	char coverage[MANIFEST_COVERAGE][512];
 	unsigned n_coverage;

@@ -46,20 +46,20 @@ static const struct {
 	unsigned id;
 	const char *name, *how, *a, *b, *word3;
 } kinds[] = {
-	{ CTP_EV_SWITCH, "switch", "struct", "from", "to", "\t\tuint32_t from_n;\n\t\tuint32_t to_n;\n" },
-	{ CTP_EV_CREATE, "create", "", "id", "creator", "\t\taddr64 entry;\n" },
-	{ CTP_EV_FINISH, "finish", "struct", "id", "by", "\t\tuint64_t zero;\n" },
-	{ CTP_EV_DESTROY, "destroy", "struct", "id", "by", "\t\tuint64_t zero;\n" },
-	{ CTP_EV_FD_OPEN, "fd_open", "", "by", "zero", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n" },
-	{ CTP_EV_FD_CLOSE, "fd_close", "", "by", "zero", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n" },
-	{ CTP_EV_THREAD, "thread", "", "native", "zero", "\t\tuint64_t tid;\n" },
-	{ CTP_EV_EXIT, "exit", "", "by", "zero", "\t\tuint64_t status;\n" },
-	{ CTP_EV_SIGNAL, "signal", "", "by", "zero", "\t\tuint64_t signo;\n" },
-	{ CTP_EV_READY, "ready", "", "id", "by", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n" },
-	{ CTP_EV_SLEPT, "slept", "", "by", "zero", "\t\tuint64_t ticks;\n" },
+	{CTP_EV_SWITCH, "switch", "struct", "from", "to", "\t\tuint32_t from_n;\n\t\tuint32_t to_n;\n"},
+	{CTP_EV_CREATE, "create", "", "id", "creator", "\t\taddr64 entry;\n"},
+	{CTP_EV_FINISH, "finish", "struct", "id", "by", "\t\tuint64_t zero;\n"},
+	{CTP_EV_DESTROY, "destroy", "struct", "id", "by", "\t\tuint64_t zero;\n"},
+	{CTP_EV_FD_OPEN, "fd_open", "", "by", "zero", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n"},
+	{CTP_EV_FD_CLOSE, "fd_close", "", "by", "zero", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n"},
+	{CTP_EV_THREAD, "thread", "", "native", "zero", "\t\tuint64_t tid;\n"},
+	{CTP_EV_EXIT, "exit", "", "by", "zero", "\t\tuint64_t status;\n"},
+	{CTP_EV_SIGNAL, "signal", "", "by", "zero", "\t\tuint64_t signo;\n"},
+	{CTP_EV_READY, "ready", "", "id", "by", "\t\tuint32_t fd;\n\t\tuint32_t gen;\n"},
+	{CTP_EV_SLEPT, "slept", "", "by", "zero", "\t\tuint64_t ticks;\n"},
 };
 
-static const char *const hows[] = { "none", "swap", "set", "gone", "return", "jump", "fcontext", "ontop" };
+static const char *const hows[] = {"none", "swap", "set", "gone", "return", "jump", "fcontext", "ontop"};
 
 static void print(FILE *f, const struct clock_pairs *c)
 {
@@ -74,23 +74,29 @@ static void print(FILE *f, const struct clock_pairs *c)
 		offset_s--;
 	}
 	fputs(head, f);
-	fprintf(f, "clock {\n\tname = \"ctp\";\n\tdescription = \"%s\";\n\tfreq = %20" PRIu64
-		   ";\n\toffset_s = %20" PRId64 ";\n\toffset = %20" PRId64 ";\n};\n",
+	fprintf(f,
+		"clock {\n\tname = \"ctp\";\n\tdescription = \"%s\";\n\tfreq = %20" PRIu64
+		";\n\toffset_s = %20" PRId64 ";\n\toffset = %20" PRId64 ";\n};\n",
 		c->tsc ? "TSC" : "CLOCK_MONOTONIC", hz, offset_s, offset);
 	fputs(streams, f);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		fprintf(f, "event {\n\tid = %u;\n\tname = \"ctp:%s\";\n\tstream_id = 0;\n\tfields := struct {\n"
-			   "\t\tid40 %s;\n\t\tstack24 stack;\n\t\tuint8_t rest;\n\t\t%s how;\n\t\tid40 %s;\n"
-			   "\t\tuint8_t mark;\n%s\t};\n};\n", kinds[i].id, kinds[i].name, kinds[i].b,
-			*kinds[i].how ? "enum how_t" : "uint8_t", kinds[i].a, kinds[i].word3);
+		fprintf(f,
+			"event {\n\tid = %u;\n\tname = \"ctp:%s\";\n\tstream_id = 0;\n\tfields := struct {\n"
+			"\t\tid40 %s;\n\t\tstack24 stack;\n\t\tuint8_t rest;\n\t\t%s how;\n\t\tid40 %s;\n"
+			"\t\tuint8_t mark;\n%s\t};\n};\n",
+			kinds[i].id, kinds[i].name, kinds[i].b, *kinds[i].how ? "enum how_t" : "uint8_t",
+			kinds[i].a, kinds[i].word3);
 	for (unsigned how = CTP_HOW_SWAP; how <= CTP_HOW_ONTOP; how++)
-		fprintf(f, "event {\n\tid = %u;\n\tname = \"ctp:switch_%s\";\n\tstream_id = 0;\n\tfields := struct {\n"
-			   "\t\tshort22 to;\n\t\tstack20 stack;\n\t\tshort22 to_n;\n\t};\n};\n",
+		fprintf(f,
+			"event {\n\tid = %u;\n\tname = \"ctp:switch_%s\";\n\tstream_id = 0;\n\tfields := struct {\n"
+			"\t\tshort22 to;\n\t\tstack20 stack;\n\t\tshort22 to_n;\n\t};\n};\n",
 			CTP_EV_SHORT + how, hows[how]);
-	fprintf(f, "event {\n\tid = %u;\n\tname = \"ctp:station\";\n\tstream_id = 1;\n\tfields := struct {\n"
-		   "\t\tuint8_t active;\n\t\tuint8_t reserved[6];\n\t\tuint64_t id;\n\t\tuint64_t n;\n"
-		   "\t\tuint64_t tid;\n\t\taddr64 addr;\n\t\taddr64 station_probe_id;\n\t\tuint64_t ts_ns;\n"
-		   "\t};\n};\n", CTP_EV_STATION);
+	fprintf(f,
+		"event {\n\tid = %u;\n\tname = \"ctp:station\";\n\tstream_id = 1;\n\tfields := struct {\n"
+		"\t\tuint8_t active;\n\t\tuint8_t reserved[6];\n\t\tuint64_t id;\n\t\tuint64_t n;\n"
+		"\t\tuint64_t tid;\n\t\taddr64 addr;\n\t\taddr64 station_probe_id;\n\t\tuint64_t ts_ns;\n"
+		"\t};\n};\n",
+		CTP_EV_STATION);
 }
 
 static int write_text(int dir, const char *name, const char *text, size_t bytes)

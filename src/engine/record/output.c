@@ -228,7 +228,8 @@ static int create_directory(struct output *o)
 	o->fd = openat(o->slot.dir, SLOT_TRACE, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (o->fd < 0 || mkdirat(o->fd, "ctp", 0700) < 0)
 		return -errno;
-	flock(o->fd, LOCK_EX | LOCK_NB); // as long as it is written: readers need not wait for one whose writer is dead
+	flock(o->fd, LOCK_EX | LOCK_NB); // as long as it is written: readers need not wait for one whose
+					 // writer is dead
 	return 0;
 }
 

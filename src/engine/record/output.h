@@ -10,10 +10,13 @@
 
 enum output_took { OUTPUT_TOOK_NONE, OUTPUT_TOOK_PATH, OUTPUT_TOOK_BOTH };
 
-#define OUTPUT_NONE { .fd = -1, .parent = -1, .slot.dir = -1 }
+#define OUTPUT_NONE \
+	{ \
+		.fd = -1, .parent = -1, .slot.dir = -1 \
+	}
 
 struct output {
-	char *path;       // expanded, as given otherwise
+	char *path; // expanded, as given otherwise
 	bool jsonl;
 	int fd;           // the trace directory, or the .jsonl file
 	int parent;       // the directory in which it is
@@ -21,10 +24,10 @@ struct output {
 	bool replaces;    // a trace at PATH goes, instead of moving to PATH.old
 	bool published, swept;
 	enum output_took took; // which names it took from others by exchange: PATH's, or PATH.old's as well
-	struct slot slot; // where it is made; later, with the trace that was replaced
+	struct slot slot;      // where it is made; later, with the trace that was replaced
 };
 
-enum output_problem { // positive results of output_init and output_publish
+enum output_problem {          // positive results of output_init and output_publish
 	OUTPUT_EXISTS = 1,     // there is something that is no ctp trace
 	OUTPUT_OLD_EXISTS = 2, // PATH.old is no ctp trace
 };
@@ -35,12 +38,13 @@ int output_init(struct output *o, const char *pattern, pid_t pid, const char *pr
 // Gives it its name, at once; a trace that has it moves to PATH.old. As output_init.
 int output_publish(struct output *o);
 void output_deinit(struct output *o);
-// Removes the trace that was replaced, and what killed runs left here. That takes longer than a start or an end may.
+// Removes the trace that was replaced, and what killed runs left here. That takes longer than a start or an
+// end may.
 void output_tidy(struct output *o);
 // Takes away what output_init and output_publish did: the program could not be started.
 void output_remove(struct output *o);
-// PATH.<n>, a trace directory beside it, with a copy of every file but the manifest. At its output_publish an older
-// trace there goes. As output_init.
+// PATH.<n>, a trace directory beside it, with a copy of every file but the manifest. At its output_publish an
+// older trace there goes. As output_init.
 int output_beside(const struct output *o, unsigned n, struct output *to);
 // Makes ctp/image<k>[/sub] and opens it. Descriptor or -errno.
 int output_image(const struct output *o, unsigned k, const char *sub);

@@ -18,15 +18,20 @@
 
 int recorder_open(struct recorder *r, const char *pattern, pid_t pid, char **command)
 {
-	r->manifest = (struct manifest){ .command = command, .pid = pid, .identity = &r->identity, .clock = &r->clock,
-					 .compressed = r->compress, .modules = &r->modules };
+	r->manifest = (struct manifest){.command = command,
+					.pid = pid,
+					.identity = &r->identity,
+					.clock = &r->clock,
+					.compressed = r->compress,
+					.modules = &r->modules};
 	int e = output_init(&r->output, pattern, pid, command && command[0] ? command[0] : "");
 	if (e)
 		return e;
 	clock_again(&r->clock);
-	r->witness_clock = (struct witness_clock){ r->clock.tsc, r->clock.ticks0, r->clock.ns0, r->clock.ns_per_tick };
-	r->writer = r->output.jsonl ? lines_new(r->output.fd, r->max_bytes, &r->clock)
-				    : ctf_new(r->output.fd, r->max_bytes, r->compress);
+	r->witness_clock =
+		(struct witness_clock){r->clock.tsc, r->clock.ticks0, r->clock.ns0, r->clock.ns_per_tick};
+	r->writer = r->output.jsonl ? lines_new(r->output.fd, r->max_bytes, &r->clock) :
+				      ctf_new(r->output.fd, r->max_bytes, r->compress);
 	if (r->writer)
 		return 0;
 	output_remove(&r->output);
@@ -50,7 +55,7 @@ void recorder_deinit(struct recorder *r)
 	module_scan_deinit(&r->modules);
 	free(r->manifest.images);
 	output_deinit(&r->output);
-	*r = (struct recorder){ .output = OUTPUT_NONE };
+	*r = (struct recorder){.output = OUTPUT_NONE};
 }
 
 void recorder_clock_again(struct recorder *r)
@@ -114,13 +119,15 @@ void recorder_cover(struct recorder *r, const char *text)
 		snprintf(m->coverage[m->n_coverage++], sizeof(m->coverage[0]), "%s", text);
 }
 
-bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h, uint64_t late_ns,
-		     bool ended)
+bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h,
+		     uint64_t late_ns, bool ended)
 {
 	if (r->output.jsonl)
 		return true;
-	struct tables_copy copy = { .ticks = clock_ticks(&r->clock), .late_ns = late_ns,
-				    .meanwhile = ended ? r->meanwhile : NULL, .arg = r->meanwhile_arg };
+	struct tables_copy copy = {.ticks = clock_ticks(&r->clock),
+				   .late_ns = late_ns,
+				   .meanwhile = ended ? r->meanwhile : NULL,
+				   .arg = r->meanwhile_arg};
 	int e;
 	do {
 		int dir = output_image(&r->output, image, sub);

@@ -22,7 +22,8 @@ struct recorder {
 	uint64_t flight_ns; // --flight: how far back history is written; 0: all of it
 	bool compress;
 	struct clock_pairs clock; // with the first pair
-	// Called between two tables of a process that has ended, as the disk may be slow, and others wait. NULL: nobody does
+	// Called between two tables of a process that has ended, as the disk may be slow, and others wait.
+	// NULL: nobody does
 	void (*meanwhile)(void *arg);
 	void *meanwhile_arg;
 	struct identity identity;
@@ -53,11 +54,11 @@ uint64_t recorder_since(const struct recorder *r);
 int recorder_add_image(struct recorder *r, const struct manifest_image *about);
 // Adds a line on what the trace does not hold, once.
 void recorder_cover(struct recorder *r, const char *text);
-// Writes the tables of the region that *h empties to ctp/image<image>[/sub], with one retry for each piece of history
-// that makes room. False if they are not on the disk. Not written in full by late_ns: they are removed again.
-// ended: its process has ended.
-bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h, uint64_t late_ns,
-		     bool ended);
+// Writes the tables of the region that *h empties to ctp/image<image>[/sub], with one retry for each piece of
+// history that makes room. False if they are not on the disk. Not written in full by late_ns: they are
+// removed again. ended: its process has ended.
+bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h,
+		     uint64_t late_ns, bool ended);
 // Writes the metadata and the manifest as they are now.
 void recorder_write_manifest(struct recorder *r);
 

@@ -49,8 +49,9 @@ static void set_name(struct slot *s, unsigned k)
 
 int slot_take(struct slot *s, int parent)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	for (unsigned i = 0; i < ROUNDS * SLOTS; i++) { // a slot is held for a moment only, but for old traces in it
+	const struct timespec nap = {.tv_nsec = 1000000};
+	for (unsigned i = 0; i < ROUNDS * SLOTS;
+	     i++) { // a slot is held for a moment only, but for old traces in it
 		if (i && i % SLOTS == 0) {
 			slot_sweep(parent);
 			nanosleep(&nap, NULL);

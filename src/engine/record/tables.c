@@ -81,12 +81,15 @@ static void leave_out(struct table *t, uint64_t n)
 
 static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, struct dump *d)
 {
-	*t = (struct table){ .buffer = d->buffer, .late_ns = d->late_ns, .bytes = &d->bytes };
+	*t = (struct table){.buffer = d->buffer, .late_ns = d->late_ns, .bytes = &d->bytes};
 	t->fd = openat(dir, shape->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (t->fd < 0)
 		return -errno;
-	t->h = (struct table_header){ .magic = "CTPTAB1", .version = 1, .indexed = shape->indexed, .time = d->ticks,
-				      .record_bytes = (uint32_t)(shape->bytes + (shape->indexed ? 8 : 0)) };
+	t->h = (struct table_header){.magic = "CTPTAB1",
+				     .version = 1,
+				     .indexed = shape->indexed,
+				     .time = d->ticks,
+				     .record_bytes = (uint32_t)(shape->bytes + (shape->indexed ? 8 : 0))};
 	append(t, &t->h, sizeof(t->h));
 	return 0;
 }
@@ -111,8 +114,8 @@ static void put(void *to, uint64_t index, const void *row)
 	t->h.count++;
 }
 
-static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r, const struct ctp_thread *ended,
-		     struct dump *d)
+static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r,
+		     const struct ctp_thread *ended, struct dump *d)
 {
 	struct table t;
 	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
@@ -157,23 +160,26 @@ static int dump_ext(int dir, const struct ctp_region *r, struct dump *d)
 	return table_end(&t);
 }
 
-static int dump_one(int dir, unsigned i, const struct ctp_region *r, const struct ctp_thread *ended, struct dump *d,
-		    const struct tables_copy *copy)
+static int dump_one(int dir, unsigned i, const struct ctp_region *r, const struct ctp_thread *ended,
+		    struct dump *d, const struct tables_copy *copy)
 {
 	int e = i < CTP_TABLES_BY_ROW ? dump_rows(dir, i, r, ended, d) :
-		i == CTP_TABLE_EXT ? dump_ext(dir, r, d) : dump_whole(dir, i, r, d);
+		i == CTP_TABLE_EXT    ? dump_ext(dir, r, d) :
+					dump_whole(dir, i, r, d);
 	if (copy->meanwhile)
 		copy->meanwhile(copy->arg);
 	return e;
 }
 
-int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, struct tables_copy *copy)
+int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended,
+		struct tables_copy *copy)
 {
-	struct dump d = { .buffer = malloc(BUFFER), .ticks = copy->ticks, .late_ns = copy->late_ns };
+	struct dump d = {.buffer = malloc(BUFFER), .ticks = copy->ticks, .late_ns = copy->late_ns};
 	if (!d.buffer)
 		return -ENOMEM;
 	thread_names_note_all(r, pid);
-	int e = dump_one(dir, CTP_TABLE_THREADS, r, ended, &d, copy); // first: the others may know more, not less
+	int e = dump_one(dir, CTP_TABLE_THREADS, r, ended, &d,
+			 copy); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES; i++)
 		if (i != CTP_TABLE_THREADS)
 			e = dump_one(dir, i, r, ended, &d, copy);

@@ -10,11 +10,13 @@
 struct tables_copy {
 	uint64_t ticks;   // its time
 	uint64_t late_ns; // not later than that, or -ETIME
-	void (*meanwhile)(void *arg); // called between two tables, as a disk may be slow; NULL: nothing else waits
+	void (*meanwhile)(
+		void *arg); // called between two tables, as a disk may be slow; NULL: nothing else waits
 	void *arg;
-	uint64_t bytes;   // out: how many were written
+	uint64_t bytes; // out: how many were written
 };
 
 // dir: descriptor of the directory to write into. pid: whose region it is. ended: counters of uses of
 // slots that have ended. 0 or -errno.
-int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended, struct tables_copy *copy);
+int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended,
+		struct tables_copy *copy);

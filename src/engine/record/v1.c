@@ -59,9 +59,18 @@ void v1_free(struct v1 *v)
 	free(v);
 }
 
-uint64_t v1_lost(const struct v1 *v) { return v->lost; }
-uint64_t v1_events(const struct v1 *v) { return v->events; }
-uint64_t v1_stations(const struct v1 *v) { return v->next_id; }
+uint64_t v1_lost(const struct v1 *v)
+{
+	return v->lost;
+}
+uint64_t v1_events(const struct v1 *v)
+{
+	return v->events;
+}
+uint64_t v1_stations(const struct v1 *v)
+{
+	return v->next_id;
+}
 
 static int by_time(const void *a, const void *b)
 {
@@ -118,7 +127,7 @@ static void find(struct v1 *v)
 			v->stations = more;
 			v->room = room;
 		}
-		v->stations[v->count++] = (struct v1_station){ .index = (uint32_t)i };
+		v->stations[v->count++] = (struct v1_station){.index = (uint32_t)i};
 	}
 }
 
@@ -152,7 +161,7 @@ static void station_events(struct v1 *v, struct v1_station *s, const struct ctp_
 			   const struct clock_pairs *clock)
 {
 	for (int tries = 0; tries < 64; tries++) {
-		struct ctp_slot slot = { .seq = 0 };
+		struct ctp_slot slot = {.seq = 0};
 		uint64_t n = s->n + 1;
 		if (!read_event(st->slots, n, &slot)) {
 			// Not yet written, or overwritten: then the oldest that is still
@@ -169,8 +178,13 @@ static void station_events(struct v1 *v, struct v1_station *s, const struct ctp_
 		if (v->n == BATCH)
 			flush(v, clock);
 		v->batch[v->n++] = (struct writer_station){
-			.kind = CTP_EV_STATION, .active = slot.is_active != 0, .id = s->id, .n = n - s->n_base,
-			.tid = slot.tid, .addr = slot.addr, .station_probe_id = s->probe_id,
+			.kind = CTP_EV_STATION,
+			.active = slot.is_active != 0,
+			.id = s->id,
+			.n = n - s->n_base,
+			.tid = slot.tid,
+			.addr = slot.addr,
+			.station_probe_id = s->probe_id,
 			.ts_ns = s->last_ns,
 		};
 	}

@@ -12,6 +12,6 @@ struct v1 *v1_new(const struct ctp_region *r, struct writer *w); // NULL: no mem
 void v1_free(struct v1 *v);
 // Looks at every station of a version-1 probe. True if there was news.
 bool v1_turn(struct v1 *v, const struct clock_pairs *clock);
-uint64_t v1_lost(const struct v1 *v);   // overwritten before they were read
+uint64_t v1_lost(const struct v1 *v); // overwritten before they were read
 uint64_t v1_events(const struct v1 *v);
 uint64_t v1_stations(const struct v1 *v);

@@ -35,7 +35,8 @@ static uint32_t one_long(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
 	return 2;
 }
 
-uint32_t validate_records(struct ctp_record *slots, uint32_t n, struct ctp_cursor *c, struct writer_batch *b, uint64_t *bad)
+uint32_t validate_records(struct ctp_record *slots, uint32_t n, struct ctp_cursor *c, struct writer_batch *b,
+			  uint64_t *bad)
 {
 	uint32_t i = 0, takes;
 	b->slots = slots;

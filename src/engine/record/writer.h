@@ -14,11 +14,11 @@
 struct writer_batch {
 	uint32_t slot, use, tid;
 	const struct ctp_record *slots; // whole records
-	uint32_t n;       // slots
-	uint32_t records; // 0: only `lost` has grown
-	struct ctp_cursor start; // before the first
-	uint64_t end_time; // of the last
-	uint64_t lost;     // records, running total of this use of the slot
+	uint32_t n;                     // slots
+	uint32_t records;               // 0: only `lost` has grown
+	struct ctp_cursor start;        // before the first
+	uint64_t end_time;              // of the last
+	uint64_t lost;                  // records, running total of this use of the slot
 };
 
 // An event of a version-1 station: a record of stream 1, byte for byte.
@@ -33,24 +33,27 @@ struct writer;
 struct writer_process; // what a writer keeps of a process
 struct writer_ops {
 	// The process of this number, whose present region *region will always be. NULL: no memory.
-	struct writer_process *(*process)(struct writer *w, unsigned index, const struct ctp_region *const *region);
+	struct writer_process *(*process)(struct writer *w, unsigned index,
+					  const struct ctp_region *const *region);
 	void (*process_end)(struct writer *w, struct writer_process *p);
 	void (*thread)(struct writer *w, struct writer_process *p, const struct writer_batch *b);
-	void (*thread_end)(struct writer *w, struct writer_process *p, uint32_t slot); // its last batch has been given
+	void (*thread_end)(struct writer *w, struct writer_process *p,
+			   uint32_t slot);                        // its last batch has been given
 	void (*turn)(struct writer *w, struct writer_process *p); // every ring has been looked at
 	// All that it was given is handed on: another region may begin. Ids go on, stacks do not.
 	void (*image)(struct writer *w, struct writer_process *p);
 	void (*stations)(struct writer *w, const struct writer_station *e, uint32_t n);
 	void (*flush)(struct writer *w); // all that was handed on, onto the disk
-	bool (*make_room)(struct writer *w); // drops old history, as what comes now matters more; false: there is none
+	bool (*make_room)(
+		struct writer *w); // drops old history, as what comes now matters more; false: there is none
 	void (*free)(struct writer *w);
 };
 
 struct writer {
 	const struct writer_ops *ops;
-	uint32_t batch_max; // most slots that it wants at once, at least 2
-	bool eager;         // wants every turn all that there is
-	uint64_t records;   // written, of every kind
+	uint32_t batch_max;                        // most slots that it wants at once, at least 2
+	bool eager;                                // wants every turn all that there is
+	uint64_t records;                          // written, of every kind
 	uint64_t dropped_records, dropped_packets; // old history that made room, and failed writes
-	int error;          // first failure, -errno
+	int error;                                 // first failure, -errno
 };

@@ -51,18 +51,21 @@ static bool read_link(pid_t pid, struct link *out)
 	if (proc_slurp(pid, "stat", &text, NULL))
 		return false;
 	at = strrchr(text, ')'); // PID (NAME) STATE PPID ..., the 22nd: when it was made
-	bool ok = at && sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			       &parent, &started) == 2;
+	bool ok = at &&
+		  sscanf(at + 1,
+			 " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			 &parent, &started) == 2;
 	free(text);
 	if (ok)
-		*out = (struct link){ .pid = pid, .parent = parent, .started = started };
+		*out = (struct link){.pid = pid, .parent = parent, .started = started};
 	return ok;
 }
 
 // Does the line end here, and with one of this run?
 static bool is_of_run(const struct descent_run *run, const struct link *l)
 {
-	return run->knows(run->ctx, l->parent) || (l->parent == getpid() && !run->adopts && l->started > run->started);
+	return run->knows(run->ctx, l->parent) ||
+	       (l->parent == getpid() && !run->adopts && l->started > run->started);
 }
 
 // The line from `pid` up to who is of this run. 0: it leads elsewhere.
@@ -101,7 +104,8 @@ struct mapped {
 // An overlay may show another inode than stat(2): then the path tells.
 static bool is_file(const struct descent_file *f, const struct maps_line *m)
 {
-	return m->ino && ((m->ino == f->ino && m->major == f->major && m->minor == f->minor) || (f->path && !strcmp(m->path, f->path)));
+	return m->ino && ((m->ino == f->ino && m->major == f->major && m->minor == f->minor) ||
+			  (f->path && !strcmp(m->path, f->path)));
 }
 
 static int match_mapping(void *arg, const struct maps_line *m)
@@ -114,13 +118,14 @@ static int match_mapping(void *arg, const struct maps_line *m)
 
 static struct descent_file file_of(const struct stat *st, const char *path)
 {
-	return (struct descent_file){ .ino = st->st_ino, .major = major(st->st_dev), .minor = minor(st->st_dev), .path = path };
+	return (struct descent_file){
+		.ino = st->st_ino, .major = major(st->st_dev), .minor = minor(st->st_dev), .path = path};
 }
 
 static bool has_ours(const struct descent_run *run, pid_t pid, int claimed_fd)
 {
 	struct stat st;
-	struct mapped is = { .run = run, .library = !run->library.path };
+	struct mapped is = {.run = run, .library = !run->library.path};
 	if (claimed_fd >= 0 && !fstat(claimed_fd, &st))
 		is.claimed = file_of(&st, NULL);
 	return maps_each(pid, match_mapping, &is) > 0;
@@ -201,7 +206,7 @@ int descent_init(struct descent_run *run, int region_fd, const char *region, con
 	struct stat st;
 	struct link l;
 	int reaper = 0;
-	*run = (struct descent_run){ .started = UINT64_MAX }; // nobody, if this fails
+	*run = (struct descent_run){.started = UINT64_MAX}; // nobody, if this fails
 	if (fstat(region_fd, &st) < 0)
 		return -errno;
 	run->region = file_of(&st, region);

@@ -29,17 +29,19 @@ struct descent_run {
 		uint64_t ino; // as mappings show it
 		uint32_t major, minor;
 		const char *path; // NULL: goes by the numbers alone
-	} region, library; // the first region; libctp.so, whose path is NULL if it is none of ours
-	uint64_t started;  // when the first process was made (field 22 of /proc/PID/stat)
-	bool adopts;       // ctp-run becomes the parent of orphans: who has it as parent need not be its child
-	unsigned images;   // noted so far
+	} region, library;        // the first region; libctp.so, whose path is NULL if it is none of ours
+	uint64_t started;         // when the first process was made (field 22 of /proc/PID/stat)
+	bool adopts;     // ctp-run becomes the parent of orphans: who has it as parent need not be its child
+	unsigned images; // noted so far
 	unsigned char random[DESCENT_IMAGES][PROC_RANDOM]; // of those, round and round
 };
 
 // The program's first process has been made. region: NULL if it has no path.
-int descent_init(struct descent_run *run, int region_fd, const char *region, const char *library, pid_t first);
+int descent_init(struct descent_run *run, int region_fd, const char *region, const char *library,
+		 pid_t first);
 // claimed_fd: of the spare region that `pid` has taken; -1: it requests one by the word of the first.
-// *pidfd: of `pid`, if the answer is not NONE; else errno says why: ESRCH, it is gone; EPERM, it is another's.
+// *pidfd: of `pid`, if the answer is not NONE; else errno says why: ESRCH, it is gone; EPERM, it is
+// another's.
 enum descent descent_of(const struct descent_run *run, pid_t pid, int claimed_fd, int *pidfd);
 // Reads what the present image of `pid` is known by. proven: its children are proven by it, too.
 void descent_note(struct descent_run *run, pid_t pid, bool proven, struct descent_image *image);

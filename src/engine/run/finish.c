@@ -17,16 +17,21 @@ static void cover_exec(struct session *s)
 	const char *became;
 	char text[256];
 	if (s->spent)
-		recorder_cover(&s->recorder, "the program called exec so often, or left such tables, that its later images were not traced");
+		recorder_cover(
+			&s->recorder,
+			"the program called exec so often, or left such tables, that its later images were not traced");
 	if (!p->about.guest)
 		recorder_cover(&s->recorder, "libctp.so did not attach to the last program image");
 	else if (process_escaped(p, &became) && became) {
-		snprintf(text, sizeof(text), "the process became %.120s, without libctp.so (statically linked?): "
-			 "what it did from there on is not in the trace", became);
+		snprintf(text, sizeof(text),
+			 "the process became %.120s, without libctp.so (statically linked?): "
+			 "what it did from there on is not in the trace",
+			 became);
 		recorder_cover(&s->recorder, text);
 	} else if (process_escaped(p, &became) && !strcmp(m->ended_how ? m->ended_how : "", "exit")) {
-		recorder_cover(&s->recorder, "the program's end was not seen: it became another program, without libctp.so "
-			 "(statically linked?), or exited by a system call of its own");
+		recorder_cover(&s->recorder,
+			       "the program's end was not seen: it became another program, without libctp.so "
+			       "(statically linked?), or exited by a system call of its own");
 	}
 }
 
@@ -37,18 +42,25 @@ static void cover_children(struct session *s)
 	if (!s->options->follow)
 		return;
 	if (untraced) {
-		snprintf(text, sizeof(text), "%llu forked children were not traced: they could not reach ctp-run (other rights, "
-			 "another root, no descriptor left)", (unsigned long long)untraced);
+		snprintf(text, sizeof(text),
+			 "%llu forked children were not traced: they could not reach ctp-run (other rights, "
+			 "another root, no descriptor left)",
+			 (unsigned long long)untraced);
 		recorder_cover(&s->recorder, text);
 	}
 	if (s->detached) {
-		snprintf(text, sizeof(text), "%u children went on when ctp-run ended: it was not certain that they are the program's, so no "
-			 "signal went to them", s->detached);
+		snprintf(
+			text, sizeof(text),
+			"%u children went on when ctp-run ended: it was not certain that they are the program's, so no "
+			"signal went to them",
+			s->detached);
 		recorder_cover(&s->recorder, text);
 	}
 	if (s->escaped) {
-		snprintf(text, sizeof(text), "%u children were killed, or became programs without libctp.so: what they did "
-			 "from there on is not in the trace", s->escaped);
+		snprintf(text, sizeof(text),
+			 "%u children were killed, or became programs without libctp.so: what they did "
+			 "from there on is not in the trace",
+			 s->escaped);
 		recorder_cover(&s->recorder, text);
 	}
 }
@@ -63,11 +75,16 @@ static void cover_all(struct session *s)
 	if (m->ended_ns)
 		cover_children(s);
 	if (s->recorder.no_tables)
-		recorder_cover(&s->recorder, "there was no time to write the tables before the program was told to end: they are those of its end");
+		recorder_cover(
+			&s->recorder,
+			"there was no time to write the tables before the program was told to end: they are those of its end");
 	if (m->v1_lost)
-		recorder_cover(&s->recorder, "events of version-1 probes were overwritten before they were read");
+		recorder_cover(&s->recorder,
+			       "events of version-1 probes were overwritten before they were read");
 	if (m->dropped_records)
-		recorder_cover(&s->recorder, "the oldest history was dropped to keep to --max-size, or could not be written");
+		recorder_cover(
+			&s->recorder,
+			"the oldest history was dropped to keep to --max-size, or could not be written");
 }
 
 void finish_write(struct session *s)

@@ -34,8 +34,10 @@ static bool too_many(struct session *s)
 	if (++s->images <= IMAGES_MOST && s->recorder.table_bytes <= TABLES_MOST)
 		return false;
 	if (!s->spent)
-		log_line(LOG_FAIL, "the program called exec %u times, and its tables take %llu MB: from here on its images run untraced",
-			 s->images, (unsigned long long)(s->recorder.table_bytes >> 20));
+		log_line(
+			LOG_FAIL,
+			"the program called exec %u times, and its tables take %llu MB: from here on its images run untraced",
+			s->images, (unsigned long long)(s->recorder.table_bytes >> 20));
 	return s->spent = true;
 }
 
@@ -47,7 +49,8 @@ static int next_image(struct session *s, struct process *p)
 		return -EPERM;
 	int r = session_fresh_region(s, &fresh, ctp_load64(&p->region->ext->next_id));
 	if (r < 0) {
-		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced", strerror(-r));
+		log_line(LOG_FAIL, "no region for the program after exec (%s): it runs on untraced",
+			 strerror(-r));
 		return r;
 	}
 	fresh.region.ext->sent_fds = ctp_load64(&p->region->ext->sent_fds);
@@ -72,7 +75,10 @@ static int refuse(struct session *s, pid_t pid, int r)
 static int begin(struct session *s, struct process *p, pid_t pid)
 {
 	if (!p->gone && p->descent != DESCENT_PROVEN)
-		log_line(LOG_MORE, "process %d is traced, but nothing proves that it is the program's: no signal goes to it", (int)pid);
+		log_line(
+			LOG_MORE,
+			"process %d is traced, but nothing proves that it is the program's: no signal goes to it",
+			(int)pid);
 	int r = process_init(p, s->begun, pid, NULL);
 	if (r < 0)
 		return refuse(s, pid, r);
@@ -85,7 +91,8 @@ static int begin(struct session *s, struct process *p, pid_t pid)
 
 static void report_begun(const struct process *p)
 {
-	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)p->pid, (int)p->parent, p->about.exe);
+	log_line(LOG_MORE, "process %u is %d, child of %d: %s", p->index, (int)p->pid, (int)p->parent,
+		 p->about.exe);
 }
 
 // A child, seen for the first time. Returns its region's descriptor, or -errno.
@@ -117,10 +124,11 @@ static struct process *parent_of(const struct session *s, struct process *p)
 	return parent;
 }
 
-// The region is of the image that forked. The child may have called exec since, and has yet to request another one.
+// The region is of the image that forked. The child may have called exec since, and has yet to request
+// another one.
 static void note_image(struct process *p, const struct process *parent)
 {
-	p->image = parent ? parent->image : (struct descent_image){ 0 };
+	p->image = parent ? parent->image : (struct descent_image){0};
 	if (parent && (p->gone || descent_new_image(p->pid, &p->image)))
 		memcpy(p->about.exe, parent->about.exe, sizeof(p->about.exe));
 }
@@ -169,7 +177,8 @@ static bool put_ask(struct session *s, uint64_t from, uint64_t to)
 	uint64_t *ask = &s->first.region.ext->ask;
 	if (!ctp_cas64(ask, from, to))
 		return false;
-	for (int half = 0; half < 2; half++) // those who wait for an answer, and those who wait for their turn
+	for (int half = 0; half < 2;
+	     half++) // those who wait for an answer, and those who wait for their turn
 		syscall(SYS_futex, (uint32_t *)ask + half, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	return true;
 }
@@ -181,7 +190,8 @@ static void take_back(struct session *s, uint64_t ask)
 		return;
 	for (size_t i = s->n_processes; i-- > 1;) {
 		const struct process *p = s->processes[i];
-		if (p->pid == (pid_t)(uint32_t)ask && !p->ended && !p->execs && !ctp_load32(&p->region->ext->guest_pid))
+		if (p->pid == (pid_t)(uint32_t)ask && !p->ended && !p->execs &&
+		    !ctp_load32(&p->region->ext->guest_pid))
 			session_drop(s, s->processes[i]);
 	}
 }

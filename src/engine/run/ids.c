@@ -27,7 +27,7 @@ int ids_take(struct ids *ids, uint64_t *used)
 		ids->room = room;
 	}
 	*used = IDS_FIRST + ids->n * IDS_BLOCK;
-	ids->blocks[ids->n] = (struct ids_block){ .used = *used, .taken = 1 };
+	ids->blocks[ids->n] = (struct ids_block){.used = *used, .taken = 1};
 	return (int)ids->n++;
 }
 
@@ -43,5 +43,5 @@ void ids_give(struct ids *ids, int block, uint64_t used)
 void ids_deinit(struct ids *ids)
 {
 	free(ids->blocks);
-	*ids = (struct ids){ 0 };
+	*ids = (struct ids){0};
 }

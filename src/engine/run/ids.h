@@ -10,13 +10,13 @@
 
 #define IDS_FIRST 1000000000ULL // block 0 begins after it: coroutine 1000000041 is the 41st there
 #define IDS_BLOCK 100000000ULL
-#define IDS_BLOCKS 5400         // all below the ids of version-1 stations
+#define IDS_BLOCKS 5400 // all below the ids of version-1 stations
 
 struct ids {
 	struct ids_block {
 		uint64_t used;
 		int taken;
-	} *blocks;
+	} * blocks;
 	size_t n, room;
 };
 

@@ -19,7 +19,7 @@
 
 void launch_inherit(struct launch_inherited *in)
 {
-	*in = (struct launch_inherited){ .n = 0 };
+	*in = (struct launch_inherited){.n = 0};
 	for (int fd = 0; fd < 3; fd++) {
 		in->closed[fd] = fcntl(fd, F_GETFD) < 0;
 		if (in->closed[fd] && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
@@ -57,8 +57,8 @@ int launch_library(char *out, unsigned bytes)
 		return -ENOENT;
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
-	static const char *const places[] = { "../preload/libctp.so", CTP_LIBDIR_FROM_BINDIR "/libctp.so",
-					      CTP_LIBDIR "/libctp.so" };
+	static const char *const places[] = {"../preload/libctp.so", CTP_LIBDIR_FROM_BINDIR "/libctp.so",
+					     CTP_LIBDIR "/libctp.so"};
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		if (places[i][0] == '/')
 			snprintf(path, sizeof(path), "%s", places[i]);
@@ -122,7 +122,7 @@ static void child(const struct launch_plan *plan, const struct launch_inherited 
 int launch_fork(struct launch *l, const struct launch_plan *plan, const struct launch_inherited *in)
 {
 	int go[2], error[2];
-	*l = (struct launch){ .pid = -1, .go = -1, .error = -1 };
+	*l = (struct launch){.pid = -1, .go = -1, .error = -1};
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(error, O_CLOEXEC) < 0) {
@@ -140,7 +140,7 @@ int launch_fork(struct launch *l, const struct launch_plan *plan, const struct l
 	}
 	close(go[0]);
 	close(error[1]);
-	*l = (struct launch){ .pid = pid, .go = go[1], .error = error[0] };
+	*l = (struct launch){.pid = pid, .go = go[1], .error = error[0]};
 	if (pid < 0) {
 		close(go[1]);
 		close(error[0]);

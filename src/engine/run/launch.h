@@ -24,7 +24,7 @@ struct launch {
 struct launch_plan {
 	const char *path;
 	char **argv;
-	const char *preload;  // whole new value of LD_PRELOAD; NULL: leave it alone
+	const char *preload;    // whole new value of LD_PRELOAD; NULL: leave it alone
 	const char *const *env; // VAR=VALUE, of -E and of ctp-run; LD_PRELOAD is skipped
 	unsigned n_env;
 };

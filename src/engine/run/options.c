@@ -20,7 +20,8 @@
 #define FLIGHT_LEAST (256ULL << 10)
 #define FLIGHT_MOST (3ULL << 30)
 #define RING_LEAST (4ULL << 10)
-#define RING_BLOCK (1U << 20) // who waits for room needs less of it: so there is some for more threads (ctp/region.c)
+#define RING_BLOCK \
+	(1U << 20) // who waits for room needs less of it: so there is some for more threads (ctp/region.c)
 #define RING_MOST (64ULL << 20)
 #define SETS(member) OPTION_MEMBER(struct options, member)
 #define SETTER(name) static int name(void *to, const char *v)
@@ -36,7 +37,11 @@ static int wrong(struct options *o, const char *fmt, ...)
 }
 
 // May be empty: what cannot be opened is said when it is opened.
-SETTER(set_log_file) { ((struct options *)to)->log_file = v; return 0; }
+SETTER(set_log_file)
+{
+	((struct options *)to)->log_file = v;
+	return 0;
+}
 
 SETTER(set_output)
 {
@@ -45,7 +50,10 @@ SETTER(set_output)
 		return wrong(o, "-o needs a name");
 	for (const char *p = v; (p = strchr(p, '%')); p += 2)
 		if (!p[1] || !strchr("pe%", p[1]))
-			return wrong(o, "-o %s: %.2s is none of %%p (pid), %%e (program) and %%%% (a percent sign)", v, p);
+			return wrong(
+				o,
+				"-o %s: %.2s is none of %%p (pid), %%e (program) and %%%% (a percent sign)",
+				v, p);
 	o->output = v;
 	return 0;
 }
@@ -74,7 +82,8 @@ SETTER(set_max_size)
 SETTER(set_flight)
 {
 	struct options *o = to;
-	static const char usage[] = "--flight=%s: give a size such as 64M, seconds such as 10s, or both: 256M,10s";
+	static const char usage[] =
+		"--flight=%s: give a size such as 64M, seconds such as 10s, or both: 256M,10s";
 	o->flight_bytes = FLIGHT_DEFAULT;
 	for (const char *p = v; p; p = *p ? p + 1 : NULL) {
 		char *end;
@@ -135,55 +144,72 @@ SETTER(set_serve)
 _Static_assert(CTP_STATIONS_LIMIT == 2097150 && CTP_STATIONS_DEFAULT == 1000000, "as the row of -n says");
 
 static const struct option_row rows[] = {
-	{ "preload", 0, NULL, "inject libctp.so (the default)", OPTION_SET, SETS(no_preload),
-	  .constant = false },
-	{ "no-preload", 0, NULL, "inject nothing: the program has probes of cTP version 1 in it", OPTION_FLAG,
-	  SETS(no_preload) },
-	{ NULL, 'o', "PATH", "trace directory, or JSON lines if it ends in .jsonl; %p pid, %e program, %% a "
-	  "percent sign (default {}). An older trace there moves to PATH.old", OPTION_CALL, .set = set_output,
-	  .initial = "ctp.data" },
-	{ "max-size", 0, "SIZE", "history kept on disk, with K, M or G (default {}): the oldest goes first",
-	  OPTION_CALL, .set = set_max_size, .initial = "1G" },
-	{ "compress", 0, NULL, "write less: a compressed history, which other readers get by ctp-analyze "
-	  "--expand=DIR", OPTION_FLAG, SETS(compress) },
-	{ "follow-forks", 'f', NULL, "trace children, too, all in one trace; ends with the last of them",
-	  OPTION_FLAG, SETS(follow) },
-	{ NULL, 'n', "N", "room for N coroutines at a time (default {}, at most 2097150)", OPTION_NUMBER,
-	  SETS(stations), .least = 1, .most = CTP_STATIONS_LIMIT, .initial = "1000000",
-	  .refusal = "stations go from 1 to 2097150" },
-	{ "overflow", 0, "drop|block", "a thread whose ring is full drops its records, counted (default), "
-	  "or waits", OPTION_CHOICE, SETS(block), .refusal = "drop or block" },
-	{ "ring-size", 0, "SIZE", "memory for records of each thread until they are written (default 4M; 1M with "
-	  "--overflow=block)", OPTION_CALL, .set = set_ring_size },
-	{ "flight", 0, "SIZE|SECONDSs", "keep only the newest history, in memory (default 64M): written at "
-	  "the end, and on SIGUSR2 and on a finding to PATH.1, PATH.2 ...", OPTION_CALL, .set = set_flight,
-	  .may_lack_value = true },
-	{ "timeout", 0, "SEC", "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; "
-	  "exit 124", OPTION_SECONDS, SETS(timeout_s), .most = 1e9, .refusal = "seconds, above 0" },
-	{ "check", 0, NULL, "analyse at the end, and print the report", OPTION_FLAG, SETS(check) },
-	{ "error-exitcode", 0, "N", "with --check (which it implies): exit N when there is a finding",
-	  OPTION_NUMBER, SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255" },
-	{ "fail-on", 0, "proven|likely|suspect", "the least verdict that --error-exitcode counts (default "
-	  "{})", OPTION_TEXT, SETS(fail_on), .initial = "likely", .refusal = "proven, likely or suspect" },
-	{ "prove", 0, NULL, "search memory for pointers to a stuck coroutine also in a program that never "
-	  "comes to rest", OPTION_FLAG, SETS(prove) },
-	{ NULL, 'E', "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)",
-	  OPTION_CALL, .set = set_env },
-	{ NULL, 'q', NULL, "no line unless something failed", OPTION_FLAG, SETS(quiet) },
-	{ NULL, 'v', NULL, "say more", OPTION_FLAG, SETS(verbose) },
-	{ "log-file", 0, "F", "write ctp's lines to F instead of stderr; F is no symbolic link, but may be "
-	  "/dev/stderr or /dev/fd/N", OPTION_CALL, .set = set_log_file },
-	{ "color", 0, "auto|always|never", "colors in reports (NO_COLOR is honoured)", OPTION_CHOICE,
-	  SETS(color), .refusal = "auto, always or never" },
-	{ "shm-file", 0, "PATH", "a file of that name for the memory shared with the program; it stays",
-	  OPTION_CALL, .set = set_shm_file },
-	{ "man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(what),
-	  .constant = OPTIONS_MAN },
-	{ "version", 0, NULL, "print the version", OPTION_SET, SETS(what), .constant = OPTIONS_VERSION },
-	{ "help", 'h', NULL, "print this", OPTION_SET, SETS(what), .constant = OPTIONS_HELP },
-	{ "serve", 0, "FD,PID", NULL, OPTION_CALL, .set = set_serve },
+	{"preload", 0, NULL, "inject libctp.so (the default)", OPTION_SET, SETS(no_preload),
+	 .constant = false},
+	{"no-preload", 0, NULL, "inject nothing: the program has probes of cTP version 1 in it", OPTION_FLAG,
+	 SETS(no_preload)},
+	{NULL, 'o', "PATH",
+	 "trace directory, or JSON lines if it ends in .jsonl; %p pid, %e program, %% a "
+	 "percent sign (default {}). An older trace there moves to PATH.old",
+	 OPTION_CALL, .set = set_output, .initial = "ctp.data"},
+	{"max-size", 0, "SIZE", "history kept on disk, with K, M or G (default {}): the oldest goes first",
+	 OPTION_CALL, .set = set_max_size, .initial = "1G"},
+	{"compress", 0, NULL,
+	 "write less: a compressed history, which other readers get by ctp-analyze "
+	 "--expand=DIR",
+	 OPTION_FLAG, SETS(compress)},
+	{"follow-forks", 'f', NULL, "trace children, too, all in one trace; ends with the last of them",
+	 OPTION_FLAG, SETS(follow)},
+	{NULL, 'n', "N", "room for N coroutines at a time (default {}, at most 2097150)", OPTION_NUMBER,
+	 SETS(stations), .least = 1, .most = CTP_STATIONS_LIMIT, .initial = "1000000",
+	 .refusal = "stations go from 1 to 2097150"},
+	{"overflow", 0, "drop|block",
+	 "a thread whose ring is full drops its records, counted (default), "
+	 "or waits",
+	 OPTION_CHOICE, SETS(block), .refusal = "drop or block"},
+	{"ring-size", 0, "SIZE",
+	 "memory for records of each thread until they are written (default 4M; 1M with "
+	 "--overflow=block)",
+	 OPTION_CALL, .set = set_ring_size},
+	{"flight", 0, "SIZE|SECONDSs",
+	 "keep only the newest history, in memory (default 64M): written at "
+	 "the end, and on SIGUSR2 and on a finding to PATH.1, PATH.2 ...",
+	 OPTION_CALL, .set = set_flight, .may_lack_value = true},
+	{"timeout", 0, "SEC",
+	 "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; "
+	 "exit 124",
+	 OPTION_SECONDS, SETS(timeout_s), .most = 1e9, .refusal = "seconds, above 0"},
+	{"check", 0, NULL, "analyse at the end, and print the report", OPTION_FLAG, SETS(check)},
+	{"error-exitcode", 0, "N", "with --check (which it implies): exit N when there is a finding",
+	 OPTION_NUMBER, SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255"},
+	{"fail-on", 0, "proven|likely|suspect",
+	 "the least verdict that --error-exitcode counts (default "
+	 "{})",
+	 OPTION_TEXT, SETS(fail_on), .initial = "likely", .refusal = "proven, likely or suspect"},
+	{"prove", 0, NULL,
+	 "search memory for pointers to a stuck coroutine also in a program that never "
+	 "comes to rest",
+	 OPTION_FLAG, SETS(prove)},
+	{NULL, 'E', "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)",
+	 OPTION_CALL, .set = set_env},
+	{NULL, 'q', NULL, "no line unless something failed", OPTION_FLAG, SETS(quiet)},
+	{NULL, 'v', NULL, "say more", OPTION_FLAG, SETS(verbose)},
+	{"log-file", 0, "F",
+	 "write ctp's lines to F instead of stderr; F is no symbolic link, but may be "
+	 "/dev/stderr or /dev/fd/N",
+	 OPTION_CALL, .set = set_log_file},
+	{"color", 0, "auto|always|never", "colors in reports (NO_COLOR is honoured)", OPTION_CHOICE,
+	 SETS(color), .refusal = "auto, always or never"},
+	{"shm-file", 0, "PATH", "a file of that name for the memory shared with the program; it stays",
+	 OPTION_CALL, .set = set_shm_file},
+	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(what),
+	 .constant = OPTIONS_MAN},
+	{"version", 0, NULL, "print the version", OPTION_SET, SETS(what), .constant = OPTIONS_VERSION},
+	{"help", 'h', NULL, "print this", OPTION_SET, SETS(what), .constant = OPTIONS_HELP},
+	{"serve", 0, "FD,PID", NULL, OPTION_CALL, .set = set_serve},
 };
-static const struct options_table table = { rows, sizeof(rows) / sizeof(*rows), .bundles = true, .flush = true };
+static const struct options_table table = {rows, sizeof(rows) / sizeof(*rows), .bundles = true,
+					   .flush = true};
 
 // What is wrong with a word; of a value, the setter may have said it.
 static int refused(struct options *o, const struct options_result *r)
@@ -195,17 +221,18 @@ static int refused(struct options *o, const struct options_result *r)
 		break;
 	case OPTIONS_UNKNOWN:
 		return r->letter ? wrong(o, "unknown option -%c (see ctp-run --help)", r->letter) :
-		       wrong(o, "unknown option --%.*s (see ctp-run --help)", (int)(n < 100 ? n : 100), r->at + 2);
+				   wrong(o, "unknown option --%.*s (see ctp-run --help)",
+					 (int)(n < 100 ? n : 100), r->at + 2);
 	case OPTIONS_NO_VALUE:
 		return r->letter ? wrong(o, "-%c needs a value: -%c %s", r->letter, r->letter, row->value) :
-		       wrong(o, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
+				   wrong(o, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
 	case OPTIONS_VALUE_NOT_TAKEN:
 		return wrong(o, "--%s takes no value", row->name);
 	case OPTIONS_BAD_VALUE:
 		if (*o->error)
 			return -EINVAL;
 		return row->name ? wrong(o, "--%s=%s: %s", row->name, r->at, row->refusal) :
-		       wrong(o, "-%c %s: %s", row->letter, r->at, row->refusal);
+				   wrong(o, "-%c %s: %s", row->letter, r->at, row->refusal);
 	}
 	return 0;
 }
@@ -218,7 +245,7 @@ static bool is_lines(const char *path)
 
 int options_parse(struct options *o, int argc, char **argv)
 {
-	*o = (struct options){ 0 };
+	*o = (struct options){0};
 	struct options_result r = options_read(&table, o, argc, argv);
 	if (r.error)
 		return refused(o, &r);
@@ -229,11 +256,16 @@ int options_parse(struct options *o, int argc, char **argv)
 	if (o->flight_bytes && is_lines(o->output))
 		return wrong(o, "--flight: what it keeps is a trace directory, not JSON lines; use -o DIR");
 	if (o->flight_bytes && o->ring_bytes)
-		return wrong(o, "--ring-size: with --flight there is one pool for all threads; give its size: --flight=SIZE");
+		return wrong(
+			o,
+			"--ring-size: with --flight there is one pool for all threads; give its size: --flight=SIZE");
 	if (o->compress && is_lines(o->output))
-		return wrong(o, "--compress: only a trace directory is compressed, not JSON lines; use -o DIR");
+		return wrong(o,
+			     "--compress: only a trace directory is compressed, not JSON lines; use -o DIR");
 	if (o->error_exitcode && is_lines(o->output))
-		return wrong(o, "--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
+		return wrong(
+			o,
+			"--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
 	if (o->what == OPTIONS_RUN && r.next >= argc)
 		return wrong(o, "no program given: ctp-run [OPTIONS] [--] PROGRAM [ARGS...]");
 	return 0;
@@ -251,7 +283,8 @@ void options_print_help(void)
 	     "Runs PROGRAM and records its coroutines, and what they wait for.\n");
 	options_help(&table, stdout);
 	putchar('\n');
-	help_text(stdout, "exit status: ", "PROGRAM's own; --error-exitcode's; 124 after --timeout; 125 wrong usage or internal; "
+	help_text(stdout, "exit status: ",
+		  "PROGRAM's own; --error-exitcode's; 124 after --timeout; 125 wrong usage or internal; "
 		  "126 cannot be traced; 127 not found");
 	help_text(stdout, "next: ", "ctp-analyze --lost-wakeup");
 }

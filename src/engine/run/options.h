@@ -14,14 +14,14 @@ enum options_what { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_MAN, OPT
 
 struct options {
 	enum options_what what;
-	const char *output;    // -o
+	const char *output; // -o
 	const char *log_file, *shm_file;
 	uint64_t max_bytes;
 	uint32_t stations;
-	uint32_t ring_bytes;   // --ring-size; 0: CTP_RING_BYTES
+	uint32_t ring_bytes; // --ring-size; 0: CTP_RING_BYTES
 	bool no_preload, block, prove, quiet, verbose, check, follow, compress;
-	int error_exitcode;    // 0: none
-	const char *fail_on;   // the verdict's word
+	int error_exitcode;  // 0: none
+	const char *fail_on; // the verdict's word
 	enum color color;
 	double timeout_s;      // 0: none
 	uint64_t flight_bytes; // --flight; 0: none
@@ -29,8 +29,8 @@ struct options {
 	const char **env;      // -E, in order
 	size_t n_env;
 	int serve_fd, serve_pid;
-	char **program;        // argv of the program
-	char error[256];       // what is wrong, if options_parse says so
+	char **program;  // argv of the program
+	char error[256]; // what is wrong, if options_parse says so
 };
 
 // argv stays referenced. 0; -EINVAL: o->error says why.

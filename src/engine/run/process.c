@@ -34,7 +34,8 @@
 static void store_files(struct process *p)
 {
 	if (p->files.in_memory)
-		recorder_note_error(p->recorder, image_files_store(&p->files, &p->recorder->output, p->about.index));
+		recorder_note_error(p->recorder,
+				    image_files_store(&p->files, &p->recorder->output, p->about.index));
 }
 
 static void close_witness(struct process *p)
@@ -59,8 +60,8 @@ static int open_witness(struct process *p)
 	if (e < 0)
 		return e;
 	FILE *const *out = p->files.of;
-	p->witness = witness_new(p->region, p->pid, out[IMAGE_WITNESS], out[IMAGE_DESCRIPTORS], &r->witness_clock,
-				 p->options->prove);
+	p->witness = witness_new(p->region, p->pid, out[IMAGE_WITNESS], out[IMAGE_DESCRIPTORS],
+				 &r->witness_clock, p->options->prove);
 	p->slices = slices_new(p->region, p->pid, out[IMAGE_SLICES], &r->witness_clock);
 	p->sets = out[IMAGE_SETS] ? sets_new(p->region, p->pid, out[IMAGE_SETS]) : NULL;
 	return p->witness && p->slices ? 0 : -ENOMEM;
@@ -84,8 +85,10 @@ static int begin(struct process *p)
 	p->final_done = false;
 	p->exe[0] = '\0';
 	p->first_id = ctp_load64(&p->region->ext->next_id);
-	p->about = (struct manifest_image){ .process = p->index, .pid = p->pid, .parent = p->parent,
-					    .term_forwarded_ns = p->about.term_forwarded_ns };
+	p->about = (struct manifest_image){.process = p->index,
+					   .pid = p->pid,
+					   .parent = p->parent,
+					   .term_forwarded_ns = p->about.term_forwarded_ns};
 	return p->index == 0 ? list(p) : 0;
 }
 
@@ -126,7 +129,7 @@ void process_deinit(struct process *p)
 		close(p->own.fd);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
-	*p = (struct process){ .own.fd = -1, .pidfd = -1, .ids = -1, .listed = -1, .ended = true };
+	*p = (struct process){.own.fd = -1, .pidfd = -1, .ids = -1, .listed = -1, .ended = true};
 }
 
 // What is known of the image now, into the manifest.
@@ -163,7 +166,8 @@ int process_started(struct process *p)
 // True if the tables are on the disk. Those that are not there by late_ns shall not be.
 static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 {
-	return p->listed < 0 || recorder_tables(p->recorder, p->about.index, sub, p->harvest, late_ns, p->ended);
+	return p->listed < 0 ||
+	       recorder_tables(p->recorder, p->about.index, sub, p->harvest, late_ns, p->ended);
 }
 
 // Has anything happened that the trace must tell?
@@ -216,7 +220,7 @@ int process_next(struct process *p, struct shm *fresh)
 	p->region = &p->own.region;
 	p->region->ext->image = ++p->execs;
 	harvest_enter(p->harvest, p->region);
-	p->watch = (struct module_scan_watch){ 0 };
+	p->watch = (struct module_scan_watch){0};
 	int r = begin(p);
 	return r < 0 ? r : process_started(p);
 }
@@ -284,7 +288,8 @@ static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->witness)
-		witness_final(p->witness, may_stop, until - (until - now) / 9); // its last step may take longer
+		witness_final(p->witness, may_stop,
+			      until - (until - now) / 9); // its last step may take longer
 	if (!p->options->no_preload)
 		module_scan_find(&p->recorder->modules, p->pid);
 }
@@ -302,7 +307,8 @@ void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 	empty(p);
 	inspect(p, reason, now, inspect_until(p, now, end_ns));
 	store_files(p);
-	p->recorder->no_tables |= !dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
+	p->recorder->no_tables |=
+		!dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
 }
 
 void process_inspect(struct process *p, uint64_t end_ns)
@@ -314,7 +320,8 @@ void process_inspect(struct process *p, uint64_t end_ns)
 	image_files_flush(&p->files);
 }
 
-int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches)
+int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since,
+		 uint64_t *switches)
 {
 	struct flight_recorder *k = p->harvest->flight ? flight_recorder_copy(p->harvest->flight) : NULL;
 	struct writer_process *wp = k ? w->ops->process(w, p->index, &p->region) : NULL;
@@ -327,7 +334,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 	if (!wp)
 		return p->harvest->flight ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
-	struct tables_copy copy = { .ticks = clock_ticks(&p->recorder->clock), .late_ns = UINT64_MAX };
+	struct tables_copy copy = {.ticks = clock_ticks(&p->recorder->clock), .late_ns = UINT64_MAX};
 	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, &copy);
 	if (dir >= 0)
 		close(dir);
@@ -338,13 +345,14 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 static bool just_inspected(const struct process *p)
 {
 	const struct manifest_image *im = &p->about;
-	return im->snapshot_ns && (!strcmp(im->snapshot_reason, "timeout") ||
-				   clock_mono_ns() - im->snapshot_ns < 2000000000);
+	return im->snapshot_ns &&
+	       (!strcmp(im->snapshot_reason, "timeout") || clock_mono_ns() - im->snapshot_ns < 2000000000);
 }
 
 void process_final(struct process *p)
 {
-	if (ctp_load64(&p->region->ext->next_id) == p->first_id) { // no coroutine: why none was seen is all there is to learn
+	if (ctp_load64(&p->region->ext->next_id) ==
+	    p->first_id) { // no coroutine: why none was seen is all there is to learn
 		module_scan_find(&p->recorder->modules, p->pid);
 		return;
 	}

@@ -23,14 +23,15 @@ struct process {
 	unsigned index; // in the trace; 0: the one that ctp-run started
 	unsigned execs;
 	pid_t pid, parent;
-	int pidfd;      // -1: the kernel gives none (then it is the first one)
-	enum descent descent;            // how sure it is that this process is of this run
-	struct descent_image image;      // what its present image is known by
-	uint64_t forks, forked;          // children made by fork, and those of them that were traced: of earlier images
+	int pidfd;                  // -1: the kernel gives none (then it is the first one)
+	enum descent descent;       // how sure it is that this process is of this run
+	struct descent_image image; // what its present image is known by
+	uint64_t forks,
+		forked; // children made by fork, and those of them that were traced: of earlier images
 	int ids;        // block of ids (ids.h)
 	const struct ctp_region *region; // the present one
-	struct shm own; // the same, unless it is the session's first
-	uint64_t first_id; // ids given out before this image
+	struct shm own;                  // the same, unless it is the session's first
+	uint64_t first_id;               // ids given out before this image
 	struct harvest *harvest;
 	struct witness *witness;
 	struct sets *sets;
@@ -38,12 +39,12 @@ struct process {
 	struct image_files files;
 	struct module_scan_watch watch;
 	struct manifest_image about; // the present image
-	int listed;     // where `about` goes to in the manifest; -1: nothing worth it has happened yet
-	uint64_t exe_ns;          // when its program was last looked at
+	int listed;      // where `about` goes to in the manifest; -1: nothing worth it has happened yet
+	uint64_t exe_ns; // when its program was last looked at
 	uint64_t moved, moved_ns; // its threads; when that last changed
-	char exe[4096]; // what the process was when last looked at
+	char exe[4096];           // what the process was when last looked at
 	bool final_done, ended;
-	bool gone;      // it had ended when it was discovered, and has no pidfd
+	bool gone; // it had ended when it was discovered, and has no pidfd
 };
 
 // The process `pid` begins in *region, which is the session's first, or in
@@ -68,7 +69,8 @@ void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
 void process_inspect(struct process *p, uint64_t end_ns);
 // --flight: its tables and what is kept of its history, into another trace; `switches` is raised by those
 // that went there. 0 or -errno.
-int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since, uint64_t *switches);
+int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since,
+		 uint64_t *switches);
 // Makes the final inspection that the process asks for.
 void process_final(struct process *p);
 void process_release(struct process *p); // the process need not wait for it any more

@@ -44,7 +44,7 @@
 struct wakes {
 	uint32_t n;
 	unsigned regions; // session.regions at that time
-	bool more; // than can be waited for
+	bool more;        // than can be waited for
 	struct futex_waitv v[FUTEX_WAITV_MAX];
 };
 
@@ -55,9 +55,9 @@ struct loop {
 	bool no_waitv;
 	uint64_t sleep_ns;
 	uint64_t turns;
-	uint64_t busy_ns;   // when the program last did something
-	uint64_t forget_ns; // when the region's pages are next let go
-	uint64_t children_ns; // when children are next looked at, whatever happens
+	uint64_t busy_ns;          // when the program last did something
+	uint64_t forget_ns;        // when the region's pages are next let go
+	uint64_t children_ns;      // when children are next looked at, whatever happens
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
 	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
@@ -69,7 +69,8 @@ static void note_wake(struct wakes *w, uint32_t *word)
 {
 	w->more |= w->n == FUTEX_WAITV_MAX;
 	if (w->n < FUTEX_WAITV_MAX)
-		w->v[w->n++] = (struct futex_waitv){ .val = ctp_load32(word), .uaddr = (uintptr_t)word, .flags = FUTEX_32 };
+		w->v[w->n++] = (struct futex_waitv){
+			.val = ctp_load32(word), .uaddr = (uintptr_t)word, .flags = FUTEX_32};
 }
 
 // Before the look: what changes after it ends the sleep.
@@ -99,7 +100,8 @@ static bool sleep_on_all(struct wakes *w, uint64_t ns)
 	end.tv_nsec += (long)ns;
 	end.tv_sec += end.tv_nsec / 1000000000;
 	end.tv_nsec %= 1000000000;
-	return syscall(SYS_futex_waitv, w->v, w->n, 0, &end, CLOCK_MONOTONIC) >= 0 || (errno != ENOSYS && errno != EPERM);
+	return syscall(SYS_futex_waitv, w->v, w->n, 0, &end, CLOCK_MONOTONIC) >= 0 ||
+	       (errno != ENOSYS && errno != EPERM);
 }
 
 static void sleep_a_while(struct loop *l)
@@ -112,8 +114,9 @@ static void sleep_a_while(struct loop *l)
 		l->no_waitv = !sleep_on_all(w, l->sleep_ns);
 	if (w->n == 1 || w->more || l->no_waitv) {
 		bool blind = w->n > 1 && l->sleep_ns > SLEEP_LEAST_NS;
-		struct timespec ts = { .tv_nsec = (long)(blind ? SLEEP_LEAST_NS : l->sleep_ns) };
-		syscall(SYS_futex, (uint32_t *)(uintptr_t)w->v[0].uaddr, FUTEX_WAIT, (uint32_t)w->v[0].val, &ts, NULL, 0);
+		struct timespec ts = {.tv_nsec = (long)(blind ? SLEEP_LEAST_NS : l->sleep_ns)};
+		syscall(SYS_futex, (uint32_t *)(uintptr_t)w->v[0].uaddr, FUTEX_WAIT, (uint32_t)w->v[0].val,
+			&ts, NULL, 0);
 	}
 	say_waiting(l->s, 0);
 }
@@ -149,7 +152,8 @@ static void forward(struct loop *l, int sig, bool all)
 	const struct session *s = l->s;
 	const struct process *first = session_first(s);
 	if (!first->ended && (first->pidfd < 0 || pidfd_signal(first->pidfd, sig)))
-		kill(first->pid, sig); // a child of ours that has not been waited for: its number is no other's
+		kill(first->pid,
+		     sig); // a child of ours that has not been waited for: its number is no other's
 	for (size_t i = 1; i < s->n_processes && (all || first->ended); i++)
 		if (s->processes[i]->descent == DESCENT_PROVEN)
 			pidfd_signal(s->processes[i]->pidfd, sig);
@@ -195,7 +199,8 @@ static void pass_cont(struct loop *l)
 
 static void pass_signals(struct loop *l)
 {
-	static const int plain[] = { SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU };
+	static const int plain[] = {SIGHUP,   SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
+				    SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU};
 	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
 		int sig = plain[i];
 		struct signals_news n = signals_take(sig, first_pid(l));
@@ -243,7 +248,8 @@ static void check_child(struct loop *l)
 		}
 		l->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		l->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-		turn_ended(l->s, l->end.signal ? "signal" : "exit", l->end.signal ? l->end.signal : l->end.status);
+		turn_ended(l->s, l->end.signal ? "signal" : "exit",
+			   l->end.signal ? l->end.signal : l->end.status);
 		l->children_ns = 0; // whom it hid
 		return;
 	}
@@ -305,7 +311,7 @@ static void ask_for_short_slices(void)
 
 struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 {
-	struct loop l = { .s = s, .sock = sock, .sleep_ns = SLEEP_LEAST_NS };
+	struct loop l = {.s = s, .sock = sock, .sleep_ns = SLEEP_LEAST_NS};
 	ask_for_short_slices();
 	if (timeout_s > 0)
 		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
@@ -330,7 +336,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 
 void run_served(struct session *s)
 {
-	struct loop l = { .s = s, .sleep_ns = SLEEP_LEAST_NS };
+	struct loop l = {.s = s, .sleep_ns = SLEEP_LEAST_NS};
 	ask_for_short_slices();
 	signals_wake(&s->first.region.ext->wake);
 	waiters_begin(s);
@@ -339,7 +345,8 @@ void run_served(struct session *s)
 		turn(&l);
 		waiters_serve(s);
 		regs_reap(0);
-		if (pidfd_gone(first_pid(&l), session_first(s)->pidfd) || signals_take(SIGTERM, first_pid(&l)).sent)
+		if (pidfd_gone(first_pid(&l), session_first(s)->pidfd) ||
+		    signals_take(SIGTERM, first_pid(&l)).sent)
 			break;
 		sleep_a_while(&l);
 	}

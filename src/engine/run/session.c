@@ -40,16 +40,20 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 
 static void empty(struct session *s, const struct options *o)
 {
-	*s = (struct session){ .options = o, .first.fd = -1,
-			       .recorder = { .max_bytes = o->max_bytes, .flight_ns = (uint64_t)(o->flight_s * 1e9),
-					     .compress = o->compress, .output = OUTPUT_NONE } };
+	*s = (struct session){.options = o,
+			      .first.fd = -1,
+			      .recorder = {.max_bytes = o->max_bytes,
+					   .flight_ns = (uint64_t)(o->flight_s * 1e9),
+					   .compress = o->compress,
+					   .output = OUTPUT_NONE}};
 }
 
 int session_region(struct session *s, const struct options *o, bool libasan)
 {
 	empty(s, o);
 	clock_init(&s->recorder.clock);
-	if (o->no_preload) // who writes there may be compiled for another CPU, under an emulator: it has no TSC
+	if (o->no_preload) // who writes there may be compiled for another CPU, under an emulator: it has no
+			   // TSC
 		clock_adopt(&s->recorder.clock, false, s->recorder.clock.ns0, s->recorder.clock.ns0);
 	int r = shm_init(&s->first, o->stations, o->ring_bytes, options_chunks(o), o->shm_file);
 	if (r < 0)
@@ -77,8 +81,9 @@ int session_region_adopt(struct session *s, const struct options *o, int fd)
 
 int session_fresh_region(struct session *s, struct shm *fresh, uint64_t ids)
 {
-	*fresh = (struct shm){ .fd = -1 };
-	int r = shm_init(fresh, s->options->stations, s->options->ring_bytes, options_chunks(s->options), NULL);
+	*fresh = (struct shm){.fd = -1};
+	int r = shm_init(fresh, s->options->stations, s->options->ring_bytes, options_chunks(s->options),
+			 NULL);
 	if (r < 0)
 		return r;
 	session_describe(s, fresh, s->first.region.ext->options & (CTP_OPT_NO_FREE | CTP_OPT_SELF));
@@ -160,7 +165,8 @@ static bool knows(const void *ctx, pid_t pid)
 	const struct session *s = ctx;
 	for (size_t i = 0; i < s->n_processes; i++) {
 		const struct process *p = s->processes[i];
-		if (p->pid == pid && !p->ended && p->descent == DESCENT_PROVEN && !pidfd_gone(p->pid, p->pidfd))
+		if (p->pid == pid && !p->ended && p->descent == DESCENT_PROVEN &&
+		    !pidfd_gone(p->pid, p->pidfd))
 			return true;
 	}
 	return false;
@@ -210,7 +216,7 @@ void session_started(struct session *s)
 	for (int i = 0; i < RANDOM_TRIES && !p->image.known; i++) {
 		descent_note(&s->descent, p->pid, p->descent == DESCENT_PROVEN, &p->image);
 		if (!p->image.known)
-			nanosleep(&(struct timespec){ .tv_nsec = RANDOM_STEP_NS }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = RANDOM_STEP_NS}, NULL);
 	}
 	if (ctp_load32(&p->region->ext->guest_pid))
 		p->image.known = false; // we are late: it may be another image already, which is about to ask
@@ -226,7 +232,8 @@ void session_count(struct session *s, const struct process *p)
 
 bool session_lives(struct session *s)
 {
-	if (s->n_processes > 1 || !s->processes[0]->ended || spares_any_taken(s->spares, s->first.region.ext->spare)) {
+	if (s->n_processes > 1 || !s->processes[0]->ended ||
+	    spares_any_taken(s->spares, s->first.region.ext->spare)) {
 		s->last_ns = 0;
 		return true;
 	}
@@ -240,7 +247,8 @@ bool session_lives(struct session *s)
 
 bool session_may_idle(const struct session *s)
 {
-	return !s->processes[0]->harvest->went_on && s->n_processes == 1 && !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
+	return !s->processes[0]->harvest->went_on && s->n_processes == 1 && !s->options->follow &&
+	       !s->options->no_preload && !v1_stations(s->v1);
 }
 
 bool session_exits(const struct session *s)
@@ -295,5 +303,5 @@ void session_deinit(struct session *s)
 	v1_free(s->v1);
 	recorder_deinit(&s->recorder);
 	shm_unmap(&s->first);
-	*s = (struct session){ .recorder.output = OUTPUT_NONE };
+	*s = (struct session){.recorder.output = OUTPUT_NONE};
 }

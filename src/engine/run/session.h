@@ -29,19 +29,21 @@ struct session {
 	bool standalone; // the program started ctp-run, and finds its trace complete when it ends
 	struct recorder recorder;
 	struct shm first; // the first image's region: asked for others, and version 1's
-	struct process **processes; // [0]: the one that ctp-run started, to the end; then children, while they live
+	struct process *
+		*processes; // [0]: the one that ctp-run started, to the end; then children, while they live
 	size_t n_processes, room;
-	unsigned begun;             // processes so far
-	unsigned descriptors_max;   // that ctp-run may have open
-	unsigned backlog;           // children that ended, or began, since the ended ones were last written
-	unsigned regions;           // raised whenever a process gets a region, or is forgotten
+	unsigned begun;           // processes so far
+	unsigned descriptors_max; // that ctp-run may have open
+	unsigned backlog;         // children that ended, or began, since the ended ones were last written
+	unsigned regions;         // raised whenever a process gets a region, or is forgotten
 	struct ids ids;
 	struct spare spares[CTP_SPARES]; // with --follow-forks
-	struct harvest_sums ended;  // of children
-	unsigned escaped;           // children that went on without libctp.so
-	uint64_t forks, forked;     // children made by fork, and those of them that were traced: of regions now gone
-	uint64_t last_ns;           // since when no process lives that is known; 0: one does
-	uint64_t asked_ns;          // when the present answer was given
+	struct harvest_sums ended;       // of children
+	unsigned escaped;                // children that went on without libctp.so
+	uint64_t forks,
+		forked;    // children made by fork, and those of them that were traced: of regions now gone
+	uint64_t last_ns;  // since when no process lives that is known; 0: one does
+	uint64_t asked_ns; // when the present answer was given
 	const char *region_path;    // of the first region, if it is a file; else NULL
 	const char *library;        // path of libctp.so; NULL: it is not ours to know
 	struct descent_run descent; // with --follow-forks
@@ -49,7 +51,8 @@ struct session {
 	bool spent;                 // there were too many of them
 	unsigned detached;          // children that went on: no signal goes to them
 	struct v1 *v1;
-	uint64_t clock_again_ns, clock_step_ns; // when the clock's rate is measured next, and how long after that
+	uint64_t clock_again_ns,
+		clock_step_ns; // when the clock's rate is measured next, and how long after that
 	struct session_snapshots snapshots;
 	bool incomplete; // tables of one that has ended could not be written
 };
@@ -64,12 +67,12 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 void session_undo(struct session *s);
 // The program runs: makes the rest.
 void session_started(struct session *s);
-// May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes overwrite what
-// is not read in time.
+// May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes
+// overwrite what is not read in time.
 bool session_may_idle(const struct session *s);
 bool session_exits(const struct session *s); // exit has begun in a process that lives
-// What is done now and then: lets go of the regions' pages (what was looked at in passing is not to stay with us), and
-// of the trace that was replaced.
+// What is done now and then: lets go of the regions' pages (what was looked at in passing is not to stay with
+// us), and of the trace that was replaced.
 void session_forget(struct session *s);
 // SIGTERM has been sent to p.
 void session_sigterm_sent(struct session *s, struct process *p, uint64_t ns);

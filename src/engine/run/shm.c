@@ -35,8 +35,8 @@ static int map(struct shm *s, int fd, uint64_t bytes)
 	return 0;
 }
 
-// A file that is there already is used only if it is the user's own, and is empty or was a region: whoever owns
-// it can write to the region.
+// A file that is there already is used only if it is the user's own, and is empty or was a region: whoever
+// owns it can write to the region.
 static int open_file(const char *file)
 {
 	uint64_t magic = 0;
@@ -59,7 +59,7 @@ static int open_file(const char *file)
 
 int shm_init(struct shm *s, uint32_t stations, uint32_t ring_bytes, uint32_t chunks, const char *file)
 {
-	struct ctp_header header = { 0 };
+	struct ctp_header header = {0};
 	ctp_region_layout(&header, stations, ring_bytes ? ring_bytes : CTP_RING_BYTES);
 	header.ext.chunks = chunks;
 	int fd = file ? open_file(file) : memfd_create("ctp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -95,5 +95,5 @@ void shm_unmap(struct shm *s)
 	if (s->region.base)
 		munmap(s->region.base, s->region.bytes);
 	free(s->region.there);
-	s->region = (struct ctp_region){ 0 };
+	s->region = (struct ctp_region){0};
 }

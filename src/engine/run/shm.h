@@ -10,8 +10,8 @@ struct shm {
 	struct ctp_region region;
 };
 
-// Makes and maps a region. ring_bytes: 0 for the default. chunks: of --flight, or 0. file: NULL for a memfd. 0 or -errno; -EEXIST: file
-// is there and is no region.
+// Makes and maps a region. ring_bytes: 0 for the default. chunks: of --flight, or 0. file: NULL for a memfd.
+// 0 or -errno; -EEXIST: file is there and is no region.
 int shm_init(struct shm *s, uint32_t stations, uint32_t ring_bytes, uint32_t chunks, const char *file);
 // Maps a region that somebody else made; takes the descriptor. 0 or -errno.
 int shm_adopt(struct shm *s, int fd);

@@ -96,7 +96,8 @@ void snapshots_take(struct session *s, const char *reason)
 	else if (r < 0)
 		log_line(LOG_FAIL, "cannot write the snapshot %s: %s", to.path ? to.path : "", strerror(-r));
 	else
-		log_line(LOG_SAY, "%s: the newest %" PRIu64 " switches in %s", request ? "SIGUSR2" : "a finding", kept, to.path);
+		log_line(LOG_SAY, "%s: the newest %" PRIu64 " switches in %s",
+			 request ? "SIGUSR2" : "a finding", kept, to.path);
 	output_deinit(&to);
 }
 

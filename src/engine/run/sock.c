@@ -23,7 +23,7 @@
 // Binds to a name in the slot, which only we may enter, and keeps the inode. 0 or -errno.
 static int bind_in_slot(struct sock *s, const struct slot *slot)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/" SLOT_SOCKET, slot->dir);
 	mode_t mask = umask(077);
 	int r = bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
@@ -61,7 +61,7 @@ static int bind_at(struct sock *s, const char *base)
 // In the first place of these where it can be done.
 static int somewhere(struct sock *s, int (*make)(struct sock *, const char *))
 {
-	const char *bases[] = { getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
+	const char *bases[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
 	int r = -ENOENT;
 	for (unsigned i = 0; i < 3 && r < 0; i++)
 		if (bases[i] && bases[i][0] == '/' && strlen(bases[i]) <= 40)
@@ -127,7 +127,8 @@ static int alias_at(struct sock *s, const char *base)
 	int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (parent < 0)
 		return -errno;
-	slot_sweep(parent); // of a run that was killed: its program outlives the alias, as after any end of ctp-run
+	slot_sweep(parent); // of a run that was killed: its program outlives the alias, as after any end of
+			    // ctp-run
 	int r = slot_take(&s->alias, parent);
 	if (r < 0) {
 		close(parent);

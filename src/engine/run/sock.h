@@ -18,7 +18,10 @@ struct sock {
 	int connection[SOCK_CONNECTIONS];
 };
 
-#define SOCK_NONE { .fd = -1, .inode = -1, .alias.dir = -1, .alias_parent = -1 }
+#define SOCK_NONE \
+	{ \
+		.fd = -1, .inode = -1, .alias.dir = -1, .alias_parent = -1 \
+	}
 
 // Reserves the descriptor of which the path is made. 0 or -errno.
 int sock_init(struct sock *s);
@@ -27,6 +30,6 @@ int sock_bind(struct sock *s, int near);
 void sock_deinit(struct sock *s);
 // Takes what waits. A probe blocks when the queue is full.
 void sock_accept(struct sock *s);
-// A path for `target` without characters that separate LD_PRELOAD's items, in a slot where temporary files are, until
-// sock_deinit. NULL if it cannot be made.
+// A path for `target` without characters that separate LD_PRELOAD's items, in a slot where temporary files
+// are, until sock_deinit. NULL if it cannot be made.
 const char *sock_alias(struct sock *s, const char *target);

@@ -52,8 +52,10 @@ bool turn_take(struct session *s)
 
 void turn_snapshot(struct session *s, const char *reason)
 {
-	uint64_t end = clock_mono_ns() + (strcmp(reason, "timeout") ? PROCESS_SNAPSHOT_NS : PROCESS_TIMEOUT_NS);
-	size_t n = s->n_processes; // who begins meanwhile has his turn later: those that end are to be reaped in between
+	uint64_t end =
+		clock_mono_ns() + (strcmp(reason, "timeout") ? PROCESS_SNAPSHOT_NS : PROCESS_TIMEOUT_NS);
+	size_t n = s->n_processes; // who begins meanwhile has his turn later: those that end are to be reaped
+				   // in between
 	for (size_t i = 0; i < n && i < s->n_processes; i++) { // each has its share of what is left
 		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (n - i) : 0;
 		if (!s->processes[i]->ended)

@@ -22,15 +22,17 @@ enum { QUEUES_MAX = 4096 };
 static bool inside(const struct ctp_fd *f)
 {
 	return (f->opened_how == CTP_CALL_PIPE || f->opened_how == CTP_CALL_SOCKETPAIR ||
-		f->opened_how == CTP_CALL_DUP || f->opened_how == CTP_CALL_DUP2 || f->opened_how == CTP_CALL_DUP3 ||
-		f->opened_how == CTP_CALL_FCNTL) ? f->peer_desc != 0 || f->kind == CTP_FD_EVENTFD :
-		f->opened_how == CTP_CALL_EVENTFD;
+		f->opened_how == CTP_CALL_DUP || f->opened_how == CTP_CALL_DUP2 ||
+		f->opened_how == CTP_CALL_DUP3 || f->opened_how == CTP_CALL_FCNTL) ?
+		       f->peer_desc != 0 || f->kind == CTP_FD_EVENTFD :
+		       f->opened_how == CTP_CALL_EVENTFD;
 }
 
 static bool waits_inside(const struct ctp_region *r, const struct ctp_wait *w)
 {
 	struct ctp_fd f;
-	return w->fd >= 0 && inspect_fd(r, (uint64_t)w->fd, &f) && f.life == CTP_FD_OPEN && f.gen == w->gen && inside(&f);
+	return w->fd >= 0 && inspect_fd(r, (uint64_t)w->fd, &f) && f.life == CTP_FD_OPEN && f.gen == w->gen &&
+	       inside(&f);
 }
 
 // The next suspended coroutine from station *i on that has one wait, for such a queue.
@@ -56,7 +58,8 @@ static bool any_inside(const struct ctp_region *r)
 	struct ctp_walk w = ctp_walk_fds(r);
 	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
-		if (r->fds[fd].life == CTP_FD_OPEN && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN && inside(&f))
+		if (r->fds[fd].life == CTP_FD_OPEN && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN &&
+		    inside(&f))
 			return true;
 	}
 	return false;
@@ -89,16 +92,17 @@ static void unread_lines(FILE *out, const struct inspection *l, int pidfd)
 {
 	struct ctp_walk w = ctp_walk_fds(l->r);
 	unsigned asked = 0;
-	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n && asked < QUEUES_MAX; fd = ctp_walk_from(&w, fd + 1)) {
+	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n && asked < QUEUES_MAX;
+	     fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
 		int bytes = 0;
-		if (l->r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN || !f.peer_desc ||
-		    !inside(&f) || signals_late(l->deadline_ns))
+		if (l->r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
+		    !f.peer_desc || !inside(&f) || signals_late(l->deadline_ns))
 			continue;
 		asked++;
 		if (ready(pidfd, (int)fd, POLLIN, &bytes) == 1 && bytes > 0)
-			set_line(out, json_pack("{s:i, s:s, s:i, s:I, s:i}", "v", 1, "what", "unread", "fd", (int)fd, "gen",
-						(json_int_t)f.gen, "bytes", bytes));
+			set_line(out, json_pack("{s:i, s:s, s:i, s:I, s:i}", "v", 1, "what", "unread", "fd",
+						(int)fd, "gen", (json_int_t)f.gen, "bytes", bytes));
 	}
 }
 
@@ -108,11 +112,12 @@ static bool referenced(const struct inspection *l, const struct ctp_state *s)
 	const struct ctp_wait *w = &s->waits[0];
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		if (!(reg->events & 0x0fffffff) || reg->tfd == w->fd || reg->tfd < 0 || (uint32_t)reg->tfd >= l->r->fds_max)
+		if (!(reg->events & 0x0fffffff) || reg->tfd == w->fd || reg->tfd < 0 ||
+		    (uint32_t)reg->tfd >= l->r->fds_max)
 			continue;
 		const struct ctp_fd *f = &l->r->fds[reg->tfd];
-		if (((w->how & CTP_WAIT_REGISTERED) && reg->data == w->data) || f->adder == s->id || f->learned == s->id ||
-		    (f->leads & CTP_ID_MASK) == s->id)
+		if (((w->how & CTP_WAIT_REGISTERED) && reg->data == w->data) || f->adder == s->id ||
+		    f->learned == s->id || (f->leads & CTP_ID_MASK) == s->id)
 			return true;
 	}
 	return !l->registrations.complete;
@@ -125,14 +130,16 @@ void set_queues(FILE *out, const struct inspection *l)
 	unsigned asked = 0;
 	if (pidfd < 0)
 		return;
-	for (uint64_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns); asked++) {
+	for (uint64_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns);
+	     asked++) {
 		const struct ctp_wait *w = &s.waits[0];
 		bool to_write = (w->events & EPOLLOUT) && !(w->events & EPOLLIN);
 		int is = ready(pidfd, w->fd, to_write ? POLLOUT : POLLIN, NULL);
 		if (is >= 0)
-			set_line(out, json_pack("{s:i, s:s, s:I, s:I, s:i, s:I, s:b, s:b, s:b}", "v", 1, "what", "queue", "coroutine",
-						(json_int_t)s.id, "changes", (json_int_t)s.changes, "fd", w->fd, "gen",
-						(json_int_t)w->gen, "out", to_write, "ready", is, "led", referenced(l, &s)));
+			set_line(out, json_pack("{s:i, s:s, s:I, s:I, s:i, s:I, s:b, s:b, s:b}", "v", 1,
+						"what", "queue", "coroutine", (json_int_t)s.id, "changes",
+						(json_int_t)s.changes, "fd", w->fd, "gen", (json_int_t)w->gen,
+						"out", to_write, "ready", is, "led", referenced(l, &s)));
 	}
 	if (asked >= 2 || set_threads_any(l->r))
 		unread_lines(out, l, pidfd);

@@ -31,8 +31,8 @@ bool set_threads_any(const struct ctp_region *r)
 {
 	uint32_t n = ctp_load32(&r->ext->thread_high);
 	for (uint32_t i = 0; i < n && i < r->threads_max; i++)
-		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_LIVE && (ctp_load64(&r->threads[i].wait_seq) & 1) &&
-		    joins(&r->threads[i]))
+		if (ctp_load32(&r->threads[i].life) == CTP_THREAD_LIVE &&
+		    (ctp_load64(&r->threads[i].wait_seq) & 1) && joins(&r->threads[i]))
 			return true;
 	return false;
 }
@@ -41,7 +41,8 @@ bool set_threads_any(const struct ctp_region *r)
 static bool in_futex(const struct proc_task *t)
 {
 	unsigned op = (unsigned)t->args[1] & FUTEX_CMD_MASK;
-	return (t->state == 'S' || t->state == 'T') && !t->tracer && t->nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !t->args[3];
+	return (t->state == 'S' || t->state == 'T') && !t->tracer && t->nr == SYS_futex &&
+	       (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && !t->args[3];
 }
 
 static bool is_thread(const struct inspection *l, uint32_t tid)
@@ -52,19 +53,22 @@ static bool is_thread(const struct inspection *l, uint32_t tid)
 	return false;
 }
 
-static bool in_join(json_t *o, const struct inspection *l, const struct proc_task *t, const struct ctp_thread *c)
+static bool in_join(json_t *o, const struct inspection *l, const struct proc_task *t,
+		    const struct ctp_thread *c)
 {
 	uint32_t of = (uint32_t)t->args[2];
 	if (t->args[0] < c->wait_buf || t->args[0] - c->wait_buf > RECORD_MOST || !is_thread(l, of))
 		return false;
-	return !json_object_set_new(o, "in", json_string("join")) && !json_object_set_new(o, "of", json_integer(of));
+	return !json_object_set_new(o, "in", json_string("join")) &&
+	       !json_object_set_new(o, "of", json_integer(of));
 }
 
 static bool in_lock(json_t *o, const struct inspection *l, const struct slice_block *b)
 {
 	if (!b->owner_tid || !is_thread(l, b->owner_tid))
 		return false;
-	return !json_object_set_new(o, "in", json_string("lock")) && !json_object_set_new(o, "of", json_integer(b->owner_tid));
+	return !json_object_set_new(o, "in", json_string("lock")) &&
+	       !json_object_set_new(o, "of", json_integer(b->owner_tid));
 }
 
 // events: as epoll and poll have them; both mean the same by IN and OUT.
@@ -72,16 +76,20 @@ static json_t *descriptor(const struct inspection *l, int fd, uint32_t events)
 {
 	struct ctp_fd f = {0};
 	bool known = fd >= 0 && inspect_fd(l->r, (uint64_t)fd, &f);
-	return json_pack("[i, I, b, b]", fd, (json_int_t)(known ? f.gen : 0), (events & (EPOLLIN | EPOLLPRI | EPOLLRDNORM)) != 0,
+	return json_pack("[i, I, b, b]", fd, (json_int_t)(known ? f.gen : 0),
+			 (events & (EPOLLIN | EPOLLPRI | EPOLLRDNORM)) != 0,
 			 (events & (EPOLLOUT | EPOLLWRNORM)) != 0);
 }
 
 static bool is_timed(pid_t pid, int fd, bool out)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+	    copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	struct timeval t = {0};
 	socklen_t bytes = sizeof(t);
-	bool timed = copy < 0 || (!getsockopt(copy, SOL_SOCKET, out ? SO_SNDTIMEO : SO_RCVTIMEO, &t, &bytes) && (t.tv_sec || t.tv_usec));
+	bool timed = copy < 0 ||
+		     (!getsockopt(copy, SOL_SOCKET, out ? SO_SNDTIMEO : SO_RCVTIMEO, &t, &bytes) &&
+		      (t.tv_sec || t.tv_usec));
 	if (copy >= 0)
 		close(copy);
 	if (pidfd >= 0)
@@ -91,7 +99,8 @@ static bool is_timed(pid_t pid, int fd, bool out)
 
 static bool in_io(json_t *o, const struct inspection *l, const struct proc_task *t)
 {
-	static const long in[] = {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg}, out[] = {SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg};
+	static const long in[] = {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg},
+			  out[] = {SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg};
 	int which = -1;
 	for (unsigned i = 0; i < sizeof(in) / sizeof(*in); i++)
 		which = t->nr == in[i] ? 0 : t->nr == out[i] ? 1 : which;
@@ -105,25 +114,29 @@ static bool in_io(json_t *o, const struct inspection *l, const struct proc_task 
 // The loop's wait: with all that could end it. One with a timeout ends by itself.
 static bool in_set(json_t *o, const struct inspection *l, const struct proc_task *t, const struct polled *set)
 {
-	bool epoll = inspect_in_epoll(t), timed = epoll ? (t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0) :
-						       l->threads[t->slot].wait_timeout_ns >= 0;
+	bool epoll = inspect_in_epoll(t),
+	     timed = epoll ? (t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] >= 0) :
+			     l->threads[t->slot].wait_timeout_ns >= 0;
 	json_t *fds = json_array();
 	if (epoll)
 		json_object_set_new(o, "epfd", json_integer((int)t->args[0]));
 	for (size_t i = 0; epoll && i < l->registrations.n; i++)
-		if (l->registrations.v[i].epfd == (int)t->args[0] && (l->registrations.v[i].events & 0x0fffffff))
-			json_array_append_new(fds, descriptor(l, l->registrations.v[i].tfd, l->registrations.v[i].events));
+		if (l->registrations.v[i].epfd == (int)t->args[0] &&
+		    (l->registrations.v[i].events & 0x0fffffff))
+			json_array_append_new(
+				fds, descriptor(l, l->registrations.v[i].tfd, l->registrations.v[i].events));
 	for (size_t i = 0; !epoll && set->known && i < set->n; i++)
 		json_array_append_new(fds, descriptor(l, set->v[i].fd, set->v[i].events));
 	bool all = !timed && (epoll ? l->registrations.complete : set->known && t->hooked);
-	return !json_object_set_new(o, "in", json_string("loop")) && !json_object_set_new(o, "all", json_boolean(all)) &&
-	       !json_object_set_new(o, "fds", fds);
+	return !json_object_set_new(o, "in", json_string("loop")) &&
+	       !json_object_set_new(o, "all", json_boolean(all)) && !json_object_set_new(o, "fds", fds);
 }
 
 static bool slept_on(pid_t pid, const struct proc_task *t)
 {
 	struct proc_task now;
-	return proc_task_read(pid, t->tid, false, &now) && now.state == 'S' && now.switches == t->switches && now.run_ns == t->run_ns;
+	return proc_task_read(pid, t->tid, false, &now) && now.state == 'S' && now.switches == t->switches &&
+	       now.run_ns == t->run_ns;
 }
 
 static json_t *addresses(const struct slice_stack *k)
@@ -143,8 +156,10 @@ static json_t *of_thread(const struct inspection *l, size_t i, bool alone, struc
 	const struct proc_task *t = &l->tasks.v[i];
 	const struct ctp_thread *c = &l->threads[t->slot];
 	struct slice_block b;
-	json_t *o = json_pack("{s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I}", "v", 1, "what", "thread", "tid", t->tid, "slot", t->slot, "seq",
-			      (json_int_t)c->wait_seq, "switches", (json_int_t)c->switches, "events", (json_int_t)c->events, "entity", (json_int_t)c->current, "native", (json_int_t)c->native);
+	json_t *o = json_pack("{s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I}", "v", 1, "what", "thread",
+			      "tid", t->tid, "slot", t->slot, "seq", (json_int_t)c->wait_seq, "switches",
+			      (json_int_t)c->switches, "events", (json_int_t)c->events, "entity",
+			      (json_int_t)c->current, "native", (json_int_t)c->native);
 	bool blocks = c->wait_call == CTP_IN_BLOCK && (c->wait_seq & 1), told = false;
 	slice_blocked_in(l->r, l->pid, t, (uint32_t)t->slot, NULL, u, &b);
 	if (blocks && in_futex(t) && joins(c))
@@ -167,7 +182,8 @@ static json_t *of_thread(const struct inspection *l, size_t i, bool alone, struc
 static bool awaited(const struct ctp_thread *t, bool alone)
 {
 	bool block = t->wait_call == CTP_IN_BLOCK;
-	return ctp_load32(&t->life) == CTP_THREAD_LIVE && (ctp_load64(&t->wait_seq) & 1) && t->wait_timeout_ns < 0 &&
+	return ctp_load32(&t->life) == CTP_THREAD_LIVE && (ctp_load64(&t->wait_seq) & 1) &&
+	       t->wait_timeout_ns < 0 &&
 	       (block ? joins(t) || t->wait_fd == CTP_BLOCK_LOCK : alone && t->wait_call != CTP_IN_EXIT);
 }
 

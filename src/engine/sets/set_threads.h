@@ -16,8 +16,9 @@ struct set_threads {
 	json_t *of[CTP_THREADS_MAX];
 };
 
-// If a thread joins another, writes a line for each thread that sleeps in something whose end is known: another
-// thread's end, a lock, a read or write, or the loop's wait. Other calls are not reported. A line of an earlier
-// inspection holds as long as the thread is in that same wait. False: a thread was awake just then.
+// If a thread joins another, writes a line for each thread that sleeps in something whose end is known:
+// another thread's end, a lock, a read or write, or the loop's wait. Other calls are not reported. A line of
+// an earlier inspection holds as long as the thread is in that same wait. False: a thread was awake just
+// then.
 bool set_threads(FILE *out, const struct inspection *l, struct set_threads *s);
 void set_threads_deinit(struct set_threads *s);

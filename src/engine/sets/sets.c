@@ -25,18 +25,26 @@
 #include "engine/witness/quiescent.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, SHORT_MS = 2, AWAKE_MS = 100, TRIES = 10, LIVE_MS = 2000, FINAL_MS = 300, AGAIN_MS = 1000 };
+enum {
+	CHECK_MS = 30,
+	SHORT_MS = 2,
+	AWAKE_MS = 100,
+	TRIES = 10,
+	LIVE_MS = 2000,
+	FINAL_MS = 300,
+	AGAIN_MS = 1000
+};
 
 struct sets {
 	const struct ctp_region *r;
 	pid_t pid;
 	FILE *out;
 	struct set_threads threads;
-	struct proc_tasks last; // threads at the last check
+	struct proc_tasks last;        // threads at the last check
 	uint64_t check_ns, inspect_ns; // not before
-	uint64_t moved;         // of the tables, at the last check
-	uint64_t looked;        // the same at the last look
-	uint32_t incidents;     // looked at
+	uint64_t moved;                // of the tables, at the last check
+	uint64_t looked;               // the same at the last look
+	uint32_t incidents;            // looked at
 };
 
 struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
@@ -67,12 +75,13 @@ static bool is_stale(const struct inspection *l, const struct registration *reg)
 	return registrations_is_open_as(l->pid, reg, reg->tfd) == 0;
 }
 
-static const struct registration *same_registration(const struct registrations *rows, const struct registration *reg)
+static const struct registration *same_registration(const struct registrations *rows,
+						    const struct registration *reg)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct registration *o = &rows->v[i];
-		if (o->epfd == reg->epfd && o->tfd == reg->tfd && o->ino == reg->ino && o->data == reg->data &&
-		    o->nth == reg->nth)
+		if (o->epfd == reg->epfd && o->tfd == reg->tfd && o->ino == reg->ino &&
+		    o->data == reg->data && o->nth == reg->nth)
 			return o;
 	}
 	return NULL;
@@ -101,9 +110,10 @@ static void write_stale(FILE *out, const struct inspection *l, const struct regi
 	struct ctp_fd f;
 	if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || !f.closed_gen)
 		return; // closed before anybody watched
-	json_t *o = json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:I, s:b}", "v", 1, "what", "stale", "epfd", reg->epfd,
-			      "epgen", (json_int_t)gen_of(l->r, reg->epfd), "fd", reg->tfd, "gen", (json_int_t)f.closed_gen,
-			      "events", (json_int_t)reg->events, "data", (json_int_t)reg->data, "twin", has_twin(l, reg));
+	json_t *o = json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:I, s:b}", "v", 1, "what", "stale",
+			      "epfd", reg->epfd, "epgen", (json_int_t)gen_of(l->r, reg->epfd), "fd", reg->tfd,
+			      "gen", (json_int_t)f.closed_gen, "events", (json_int_t)reg->events, "data",
+			      (json_int_t)reg->data, "twin", has_twin(l, reg));
 	set_line(out, o);
 }
 
@@ -130,8 +140,10 @@ static void stale_registrations(FILE *out, struct inspection *l)
 static json_t *answer(const struct suspect *all, enum proof p)
 {
 	const struct inspect_answer *a = &all->a[p];
-	json_t *holds = a->holds == HOLDS_OPEN ? json_null() : json_boolean(a->holds == HOLDS_TRUE), *text = json_string(a->text);
-	return json_pack("{s:s, s:o, s:o}", "id", proof_word(p), "holds", holds, "text", text ? text : json_string("?"));
+	json_t *holds = a->holds == HOLDS_OPEN ? json_null() : json_boolean(a->holds == HOLDS_TRUE),
+	       *text = json_string(a->text);
+	return json_pack("{s:s, s:o, s:o}", "id", proof_word(p), "holds", holds, "text",
+			 text ? text : json_string("?"));
 }
 
 // What is so of the program as a whole.
@@ -141,13 +153,15 @@ static void write_whole(FILE *out, const struct inspection *l, const struct susp
 	json_array_append_new(evidence, answer(all, PROOF_P0));
 	json_array_append_new(evidence, answer(all, PROOF_P5));
 	json_array_append_new(evidence, answer(all, PROOF_P6B));
-	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns", (json_int_t)ns, "look",
-				l->final ? "final" : "live", "complete", l->registrations.complete, "handlers", quiescent_handled(l->pid) != 0,
+	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns",
+				(json_int_t)ns, "look", l->final ? "final" : "live", "complete",
+				l->registrations.complete, "handlers", quiescent_handled(l->pid) != 0,
 				"evidence", evidence));
 }
 
 // False: a thread was awake or stopped just then, of which more could be told, or its rest ended meanwhile.
-// Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all of it.
+// Queues before rows: a copy of a descriptor, however short, keeps its row; and rest is judged last, for all
+// of it.
 static bool take(struct sets *s, struct inspection *l)
 {
 	bool told = true;
@@ -184,7 +198,8 @@ static bool take(struct sets *s, struct inspection *l)
 // Changes whenever threads move, coroutines are made, or an incident is posted.
 static uint64_t movement(const struct ctp_region *r)
 {
-	return ctp_region_moves(r) + ctp_load64(&r->ext->next_id) + r->ext->incidents[RULE_STALE] + r->ext->incidents[RULE_FORKED];
+	return ctp_region_moves(r) + ctp_load64(&r->ext->next_id) + r->ext->incidents[RULE_STALE] +
+	       r->ext->incidents[RULE_FORKED];
 }
 
 static uint32_t incidents(const struct ctp_region *r)
@@ -210,7 +225,8 @@ void sets_poll(struct sets *s)
 	if (!idle)
 		return;
 	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r)) {
-		struct inspection l = {.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
+		struct inspection l = {
+			.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
 		take(s, &l);
 	}
 	s->looked = moved;
@@ -265,7 +281,10 @@ static bool idle_between(pid_t pid, uint64_t until_ns, bool *stopped)
 void sets_final(struct sets *s, uint64_t end_ns)
 {
 	uint64_t now = proc_now_ns();
-	struct inspection l = {.r = s->r, .pid = s->pid, .final = true, .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
+	struct inspection l = {.r = s->r,
+			       .pid = s->pid,
+			       .final = true,
+			       .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
 	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
 	if (!waits && !incidents(s->r) && !any_closed(s->r))
 		return;

@@ -27,10 +27,10 @@ struct held {
 	const struct ctp_incident *at;
 	const struct ctp_state *state; // of its coroutine, suspended; or NULL
 	uint64_t changes;
-	bool taken;          // as the lock says
-	uint32_t owner;      // thread
-	bool runs;           // that one is at work
-	unsigned blocked;    // threads in a call for it
+	bool taken;       // as the lock says
+	uint32_t owner;   // thread
+	bool runs;        // that one is at work
+	unsigned blocked; // threads in a call for it
 	uint32_t blocked_tid;
 	uint64_t blocked_id; // what runs there
 };
@@ -39,13 +39,14 @@ static size_t gather(const struct ctp_region *r, struct held *v)
 {
 	size_t n = 0;
 	struct ctp_walk w = ctp_walk_incidents(r);
-	for (uint64_t k = ctp_walk_from(&w, 0); k < w.n && r->ext->incidents[19] && n < HELD_MOST; k = ctp_walk_from(&w, k + 1)) {
+	for (uint64_t k = ctp_walk_from(&w, 0); k < w.n && r->ext->incidents[19] && n < HELD_MOST;
+	     k = ctp_walk_from(&w, k + 1)) {
 		const struct ctp_incident *i = &r->incidents[k];
 		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != RULE_HELD)
 			continue;
 		if (ctp_load64(&i->value[RELEASED]))
 			continue; // let go: as a lock is that is held while another coroutine is run under it
-		v[n++] = (struct held){ .i = *i, .at = i };
+		v[n++] = (struct held){.i = *i, .at = i};
 	}
 	return n;
 }
@@ -57,7 +58,8 @@ static void find_coroutines(const struct ctp_region *r, struct held *v, size_t n
 	for (uint64_t i = ctp_walk_from(&w, 0); n && i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *s = &r->states[i];
 		for (size_t k = 0; k < n; k++)
-			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED) {
+			if (s->id == v[k].i.who && ctp_load32(&s->owner) == CTP_OWNER_GUEST &&
+			    s->life == CTP_SUSPENDED) {
 				v[k].state = s;
 				v[k].changes = ctp_state_changes(s);
 			}
@@ -82,7 +84,7 @@ static bool at_work(const struct ctp_thread *t, uint64_t lock)
 
 static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 {
-	uint32_t words[8] = { 0 }, high = ctp_load32(&r->ext->thread_high); // of a pthread_mutex_t or _rwlock_t
+	uint32_t words[8] = {0}, high = ctp_load32(&r->ext->thread_high); // of a pthread_mutex_t or _rwlock_t
 	if (proc_peek(pid, h->i.value[LOCK], words, sizeof(words), false) != sizeof(words))
 		return;
 	h->taken = words[0] != 0;
@@ -107,11 +109,13 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 static void write_line(FILE *out, pid_t pid, const struct held *h)
 {
 	char name[64];
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule", rules_id[RULE_HELD],
-			      "coroutine", json_count(h->i.who), "site", json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48),
-			      "count", json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
-			      (int)(h->i.value[WAITED] != 0), "left", (int)h->i.stack, "owner_tid", (int)h->owner, "others",
-			      (int)h->blocked, "owner", json_count(h->blocked_id), "blocked_tid", (int)h->blocked_tid);
+	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule",
+			      rules_id[RULE_HELD], "coroutine", json_count(h->i.who), "site",
+			      json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48), "count",
+			      json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
+			      (int)(h->i.value[WAITED] != 0), "left", (int)h->i.stack, "owner_tid",
+			      (int)h->owner, "others", (int)h->blocked, "owner", json_count(h->blocked_id),
+			      "blocked_tid", (int)h->blocked_tid);
 	if (!o)
 		return;
 	names_of(pid, h->i.value[LOCK], name, sizeof(name));

@@ -19,8 +19,18 @@
 #include "engine/target/proc.h"
 #include "engine/target/signals.h"
 
-enum { PAGE = 4096, PART = 10, COROUTINES = 4096, READ_MOST = 1 << 20, CANARY_WORDS = 4, PAINT_WORDS = 16, NEAR_WORDS = 64, REMAINS = 16,
-	REMAINS_WORDS = 512, PAGES_AT_ONCE = 512 };
+enum {
+	PAGE = 4096,
+	PART = 10,
+	COROUTINES = 4096,
+	READ_MOST = 1 << 20,
+	CANARY_WORDS = 4,
+	PAINT_WORDS = 16,
+	NEAR_WORDS = 64,
+	REMAINS = 16,
+	REMAINS_WORDS = 512,
+	PAGES_AT_ONCE = 512
+};
 
 struct stack {
 	uint64_t lo, hi; // what can be used of it
@@ -44,14 +54,15 @@ static bool is_mapped(const struct water *w, const struct ctp_state *s)
 	uint64_t head;
 	if (s->block_lo)
 		return true;
-	return proc_peek(w->pid, s->lo - 8, &head, sizeof(head), false) == sizeof(head) && (head & 7) == 2 && (head & ~7ULL) >= s->hi - s->lo;
+	return proc_peek(w->pid, s->lo - 8, &head, sizeof(head), false) == sizeof(head) && (head & 7) == 2 &&
+	       (head & ~7ULL) >= s->hi - s->lo;
 }
 
 // The part of the declared stack that lies above its guard pages.
 static bool usable(const struct water *w, const struct ctp_state *s, struct stack *k)
 {
 	const struct maps_line *m;
-	*k = (struct stack){ .lo = s->lo, .hi = s->hi };
+	*k = (struct stack){.lo = s->lo, .hi = s->hi};
 	while (k->lo < k->hi && (m = proc_maps_find(&w->maps, k->lo)) && m->perms[1] != 'w')
 		k->lo = m->hi;
 	m = k->lo < k->hi ? proc_maps_find(&w->maps, k->lo) : NULL;
@@ -143,8 +154,9 @@ static void write_line(FILE *out, const struct ctp_state *s, const struct stack 
 		snprintf(pc, sizeof(pc), "0x%llx", (unsigned long long)k->pcs[i]);
 		json_array_append_new(a, json_string(pc));
 	}
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:s, s:i, s:o, s:o, s:o}", "v", 1, "rule", rules_id[RULE_HIGHWATER], "coroutine",
-			      json_count(s->id), "changes", json_count(s->changes), "site", site, "count", 1, "size",
+	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:s, s:i, s:o, s:o, s:o}", "v", 1, "rule",
+			      rules_id[RULE_HIGHWATER], "coroutine", json_count(s->id), "changes",
+			      json_count(s->changes), "site", site, "count", 1, "size",
 			      json_count(k->hi - k->lo), "unused", json_count(k->mark - k->lo), "stack", a);
 	if (!o)
 		return;
@@ -157,8 +169,8 @@ static void look_at(struct water *w, FILE *out, const struct ctp_state *s)
 {
 	struct stack k;
 	if (s->entity != CTP_COROUTINE || (s->life != CTP_SUSPENDED && s->life != CTP_RUNNING) || !s->runs ||
-	    s->lo >= s->hi || (s->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)) || !is_mapped(w, s) ||
-	    !usable(w, s, &k))
+	    s->lo >= s->hi || (s->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)) ||
+	    !is_mapped(w, s) || !usable(w, s, &k))
 		return;
 	uint64_t size = k.hi - k.lo, page = size / 4 < PAGE ? size / 4 : PAGE;
 	uint64_t margin = size / PART > page ? size / PART : page;
@@ -183,9 +195,12 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	if (w.pagemap < 0)
 		return;
 	if (!proc_maps_read(pid, &w.maps)) {
-		for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && looked < COROUTINES && !signals_late(deadline_ns); i = ctp_walk_from(&all, i + 1)) {
+		for (uint64_t i = ctp_walk_from(&all, 0);
+		     i < all.n && looked < COROUTINES && !signals_late(deadline_ns);
+		     i = ctp_walk_from(&all, i + 1)) {
 			struct ctp_state s;
-			if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->states[i], &s))
+			if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST ||
+			    !ctp_state_read(&r->states[i], &s))
 				continue;
 			look_at(&w, out, &s);
 			looked++;

@@ -25,16 +25,16 @@ enum slice_kind { SLICE_NONE, SLICE_CALL, SLICE_LOCK, SLICE_DISK };
 
 struct slice_block {
 	enum slice_kind kind;
-	bool polls;          // in poll, select, or an epoll wait
-	uint64_t ns;         // for how long it surely slept in it
-	uint64_t asked_ns;   // a sleep: how long it is to be; 0
-	const char *call;    // "read", "pthread_mutex_lock"
-	int32_t fd;          // -1: none
+	bool polls;        // in poll, select, or an epoll wait
+	uint64_t ns;       // for how long it surely slept in it
+	uint64_t asked_ns; // a sleep: how long it is to be; 0
+	const char *call;  // "read", "pthread_mutex_lock"
+	int32_t fd;        // -1: none
 	uint32_t gen, fd_kind;
-	uint64_t lock;       // address, or 0
-	char lock_name[64];  // of the program's data; empty: none
-	uint32_t owner_tid;  // of the lock; 0: not known
-	uint64_t owner;      // entity that runs there; 0
+	uint64_t lock;      // address, or 0
+	char lock_name[64]; // of the program's data; empty: none
+	uint32_t owner_tid; // of the lock; 0: not known
+	uint64_t owner;     // entity that runs there; 0
 	struct slice_stack stack, owner_stack;
 };
 
@@ -46,22 +46,22 @@ struct slice {
 	uint64_t id, changes; // of the coroutine, while it runs
 	uint32_t station;     // UINT32_MAX: not found
 	uint64_t began_ns, sampled_ns;
-	bool woke;            // began_ns: when its loop's wait was last seen, not the switch
+	bool woke;                   // began_ns: when its loop's wait was last seen, not the switch
 	struct proc_task last, call; // call: the one that it slept in last
 	unsigned samples;
 	uint64_t cpu_ns, delayed_ns, blocked_ns; // what is left was a stop, or cannot be told
-	uint64_t asleep_ns;   // in `call`, for sure
-	uint64_t asked_ns;    // by `call`, if that is a sleep
-	struct slice_block block; // the longest
-	bool in_block;        // and the present one
-	struct slice_path *path;  // of one that computes; NULL: none
-	struct slice_stack common; // what its samples have in common
-	bool tried;           // to open it
-	bool asked;           // the rest is known
-	bool vague;           // but it was not known yet what some other thread polls
-	unsigned others;      // coroutines that wait for what only this thread polls, or to run
-	unsigned served;      // those that another thread polls for
-	unsigned by_set;      // of both, those that wait through an epoll set
+	uint64_t asleep_ns;                      // in `call`, for sure
+	uint64_t asked_ns;                       // by `call`, if that is a sleep
+	struct slice_block block;                // the longest
+	bool in_block;                           // and the present one
+	struct slice_path *path;                 // of one that computes; NULL: none
+	struct slice_stack common;               // what its samples have in common
+	bool tried;                              // to open it
+	bool asked;                              // the rest is known
+	bool vague;                              // but it was not known yet what some other thread polls
+	unsigned others;        // coroutines that wait for what only this thread polls, or to run
+	unsigned served;        // those that another thread polls for
+	unsigned by_set;        // of both, those that wait through an epoll set
 	uint32_t went_on, left; // stack ids: where the slice began; where it ended, 0 = not known
 };
 

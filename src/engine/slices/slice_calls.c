@@ -23,32 +23,58 @@ static const struct {
 	enum call_kind kind;
 	const char *name;
 } calls[] = {
-	{ SYS_read, ON_FD, "read" }, { SYS_readv, ON_FD, "readv" }, { SYS_preadv, ON_FD, "preadv" },
-	{ SYS_pread64, ON_FD, "pread" }, { SYS_recvfrom, ON_FD, "recv" }, { SYS_recvmsg, ON_FD, "recvmsg" },
-	{ SYS_recvmmsg, ON_FD, "recvmmsg" }, { SYS_accept, ON_FD, "accept" }, { SYS_accept4, ON_FD, "accept4" },
-	{ SYS_connect, ON_FD, "connect" }, { SYS_write, ON_FD, "write" }, { SYS_writev, ON_FD, "writev" },
-	{ SYS_pwrite64, ON_FD, "pwrite" }, { SYS_pwritev, ON_FD, "pwritev" }, { SYS_sendto, ON_FD, "send" },
-	{ SYS_sendmsg, ON_FD, "sendmsg" }, { SYS_sendmmsg, ON_FD, "sendmmsg" },
-	{ SYS_sendfile, ON_FD, "sendfile" }, { SYS_flock, ON_OTHER, "flock" },
-	{ SYS_fcntl, ON_OTHER, "fcntl(F_SETLKW)" }, { SYS_wait4, ON_OTHER, "waitpid" },
-	{ SYS_waitid, ON_OTHER, "waitid" }, { SYS_nanosleep, ON_TIME, "nanosleep" },
-	{ SYS_clock_nanosleep, ON_TIME, "nanosleep" }, { SYS_rt_sigtimedwait, ON_OTHER, "sigwait" },
-	{ SYS_epoll_pwait, ON_POLL, "epoll_wait" }, { SYS_epoll_pwait2, ON_POLL, "epoll_wait" },
-	{ SYS_ppoll, ON_POLL, "poll" }, { SYS_pselect6, ON_POLL, "select" }, { SYS_futex, ON_FUTEX, "futex" },
+	{SYS_read, ON_FD, "read"},
+	{SYS_readv, ON_FD, "readv"},
+	{SYS_preadv, ON_FD, "preadv"},
+	{SYS_pread64, ON_FD, "pread"},
+	{SYS_recvfrom, ON_FD, "recv"},
+	{SYS_recvmsg, ON_FD, "recvmsg"},
+	{SYS_recvmmsg, ON_FD, "recvmmsg"},
+	{SYS_accept, ON_FD, "accept"},
+	{SYS_accept4, ON_FD, "accept4"},
+	{SYS_connect, ON_FD, "connect"},
+	{SYS_write, ON_FD, "write"},
+	{SYS_writev, ON_FD, "writev"},
+	{SYS_pwrite64, ON_FD, "pwrite"},
+	{SYS_pwritev, ON_FD, "pwritev"},
+	{SYS_sendto, ON_FD, "send"},
+	{SYS_sendmsg, ON_FD, "sendmsg"},
+	{SYS_sendmmsg, ON_FD, "sendmmsg"},
+	{SYS_sendfile, ON_FD, "sendfile"},
+	{SYS_flock, ON_OTHER, "flock"},
+	{SYS_fcntl, ON_OTHER, "fcntl(F_SETLKW)"},
+	{SYS_wait4, ON_OTHER, "waitpid"},
+	{SYS_waitid, ON_OTHER, "waitid"},
+	{SYS_nanosleep, ON_TIME, "nanosleep"},
+	{SYS_clock_nanosleep, ON_TIME, "nanosleep"},
+	{SYS_rt_sigtimedwait, ON_OTHER, "sigwait"},
+	{SYS_epoll_pwait, ON_POLL, "epoll_wait"},
+	{SYS_epoll_pwait2, ON_POLL, "epoll_wait"},
+	{SYS_ppoll, ON_POLL, "poll"},
+	{SYS_pselect6, ON_POLL, "select"},
+	{SYS_futex, ON_FUTEX, "futex"},
 #ifdef SYS_poll
-	{ SYS_poll, ON_POLL, "poll" }, { SYS_select, ON_POLL, "select" }, { SYS_epoll_wait, ON_POLL, "epoll_wait" },
-	{ SYS_pause, ON_OTHER, "pause" },
+	{SYS_poll, ON_POLL, "poll"},
+	{SYS_select, ON_POLL, "select"},
+	{SYS_epoll_wait, ON_POLL, "epoll_wait"},
+	{SYS_pause, ON_OTHER, "pause"},
 #endif
 };
 
 static const char *const blocks[] = {
-	[CTP_BLOCK_SLEEP] = NULL, [CTP_BLOCK_LOCK] = "pthread_mutex_lock", [CTP_BLOCK_COND] = "pthread_cond_wait",
-	[CTP_BLOCK_SEM] = "sem_wait", [CTP_BLOCK_JOIN] = "pthread_join", [CTP_BLOCK_CHILD] = NULL,
-	[CTP_BLOCK_NAME] = "getaddrinfo", [CTP_BLOCK_FILE] = NULL,
+	[CTP_BLOCK_SLEEP] = NULL,
+	[CTP_BLOCK_LOCK] = "pthread_mutex_lock",
+	[CTP_BLOCK_COND] = "pthread_cond_wait",
+	[CTP_BLOCK_SEM] = "sem_wait",
+	[CTP_BLOCK_JOIN] = "pthread_join",
+	[CTP_BLOCK_CHILD] = NULL,
+	[CTP_BLOCK_NAME] = "getaddrinfo",
+	[CTP_BLOCK_FILE] = NULL,
 };
 
 // The hook that thread `slot` is in, copied; false if it is in none that this call is made by.
-static bool hook_of(const struct ctp_region *r, uint32_t slot, const struct proc_task *t, struct ctp_thread *out)
+static bool hook_of(const struct ctp_region *r, uint32_t slot, const struct proc_task *t,
+		    struct ctp_thread *out)
 {
 	if (!ctp_thread_read(&r->threads[slot], out) || !(out->wait_seq & 1))
 		return false;
@@ -59,7 +85,8 @@ static bool hook_of(const struct ctp_region *r, uint32_t slot, const struct proc
 }
 
 // Return addresses from these registers on, without those of libctp.so.
-static void walk(const struct ctp_region *r, pid_t pid, struct unwind **u, struct ctp_state *st, struct slice_stack *out)
+static void walk(const struct ctp_region *r, pid_t pid, struct unwind **u, struct ctp_state *st,
+		 struct slice_stack *out)
 {
 	for (int tries = 0; tries < 2; tries++) {
 		if (!*u && unwind_new(u, pid))
@@ -77,10 +104,11 @@ static void walk(const struct ctp_region *r, pid_t pid, struct unwind **u, struc
 	out->n = n;
 }
 
-static void stack_of(const struct ctp_region *r, pid_t pid, const struct proc_task *t, const struct ctp_thread *hook,
-		     const struct ctp_state *state, struct unwind **u, struct slice_stack *out)
+static void stack_of(const struct ctp_region *r, pid_t pid, const struct proc_task *t,
+		     const struct ctp_thread *hook, const struct ctp_state *state, struct unwind **u,
+		     struct slice_stack *out)
 {
-	struct ctp_state st = { 0 };
+	struct ctp_state st = {0};
 	if (state)
 		st = *state;
 	if (hook) {
@@ -120,8 +148,8 @@ static enum slice_kind judge_fd(const struct ctp_region *r, pid_t pid, int fd, s
 }
 
 // Who holds the lock, and what runs there.
-static void find_owner(const struct ctp_region *r, pid_t pid, struct unwind **u, const struct ctp_thread *hook,
-		       struct slice_block *b)
+static void find_owner(const struct ctp_region *r, pid_t pid, struct unwind **u,
+		       const struct ctp_thread *hook, struct slice_block *b)
 {
 	union {
 		pthread_mutex_t mutex;
@@ -178,7 +206,7 @@ void slice_blocked_in(const struct ctp_region *r, pid_t pid, const struct proc_t
 	unsigned what = hook && hook->wait_call == CTP_IN_BLOCK ? (unsigned)hook->wait_fd : 0;
 	const char *named = what < sizeof(blocks) / sizeof(*blocks) ? blocks[what] : NULL;
 	long nr = t->nr == SYS_restart_syscall ? began_as(hook) : t->nr;
-	*b = (struct slice_block){ .fd = -1 };
+	*b = (struct slice_block){.fd = -1};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		if (calls[i].nr != nr)
 			continue;

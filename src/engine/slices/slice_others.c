@@ -24,7 +24,8 @@ static bool waits_on(const struct ctp_region *r, const struct ctp_state *st, int
 	for (uint32_t i = 0; i < st->nwaits && i < CTP_WAITS; i++) {
 		const struct ctp_wait *w = &st->waits[i];
 		struct ctp_fd f;
-		if (w->fd < 0 || !inspect_fd(r, (uint64_t)w->fd, &f) || f.life != CTP_FD_OPEN || f.gen != w->gen)
+		if (w->fd < 0 || !inspect_fd(r, (uint64_t)w->fd, &f) || f.life != CTP_FD_OPEN ||
+		    f.gen != w->gen)
 			continue;
 		*set = w->epfd >= 0 ? w->epfd : f.reg_epfd;
 		if (*set >= 0 || f.polled)
@@ -33,7 +34,8 @@ static bool waits_on(const struct ctp_region *r, const struct ctp_state *st, int
 	return false;
 }
 
-static void count_other(const struct ctp_region *r, const struct ctp_state *st, const struct slice_served *v, struct slice *l)
+static void count_other(const struct ctp_region *r, const struct ctp_state *st, const struct slice_served *v,
+			struct slice *l)
 {
 	int32_t set = -1;
 	bool other;
@@ -61,8 +63,8 @@ uint64_t slice_find(const struct ctp_region *r, const struct slice_served *v, st
 		struct ctp_state st;
 		uint8_t life = at->life;
 		bool own = at->id == l->id;
-		if (ctp_load32(&at->owner) != CTP_OWNER_GUEST || (!own && life != CTP_CREATED && life != CTP_SUSPENDED) ||
-		    !ctp_state_read(at, &st))
+		if (ctp_load32(&at->owner) != CTP_OWNER_GUEST ||
+		    (!own && life != CTP_CREATED && life != CTP_SUSPENDED) || !ctp_state_read(at, &st))
 			continue;
 		count_other(r, &st, v, l);
 		if (!own || st.id != l->id || st.entity != CTP_COROUTINE || st.life != CTP_RUNNING)

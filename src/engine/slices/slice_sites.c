@@ -82,7 +82,7 @@ static struct site *find(struct slice_sites *s, unsigned rule, uint64_t id, uint
 		s->v = more;
 		s->capacity = room;
 	}
-	s->v[s->n] = (struct site){ .rule = rule, .id = id, .hash = hash };
+	s->v[s->n] = (struct site){.rule = rule, .id = id, .hash = hash};
 	return &s->v[s->n++];
 }
 
@@ -116,18 +116,19 @@ static void add_block(json_t *o, const struct slice_block *b)
 	}
 }
 
-static void write_line(const struct slice_sites *s, const struct site *k, const struct slice *l, uint64_t count,
-		       uint64_t ns, uint64_t total, bool over)
+static void write_line(const struct slice_sites *s, const struct site *k, const struct slice *l,
+		       uint64_t count, uint64_t ns, uint64_t total, bool over)
 {
 	if (!s->out)
 		return;
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
-			      "v", 1, "rule", rules_id[k->rule], "coroutine", json_count(k->id), "changes", json_count(l->changes),
-			      "site", json_hex(k->hash), "count", json_count(count), "over", (int)over,
-			      "began_ns", json_count(l->began_ns), "slice_ns", json_count(ns), "tid", l->tid,
-			      "total_ns", json_count(total), "cpu_ns", json_count(l->cpu_ns), "delayed_ns",
-			      json_count(l->delayed_ns), "blocked_ns", json_count(l->blocked_ns), "others", (int)l->others,
-			      "served", (int)l->served, "went_on", (int)l->went_on, "left", (int)l->left);
+	json_t *o = json_pack(
+		"{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i}",
+		"v", 1, "rule", rules_id[k->rule], "coroutine", json_count(k->id), "changes",
+		json_count(l->changes), "site", json_hex(k->hash), "count", json_count(count), "over",
+		(int)over, "began_ns", json_count(l->began_ns), "slice_ns", json_count(ns), "tid", l->tid,
+		"total_ns", json_count(total), "cpu_ns", json_count(l->cpu_ns), "delayed_ns",
+		json_count(l->delayed_ns), "blocked_ns", json_count(l->blocked_ns), "others", (int)l->others,
+		"served", (int)l->served, "went_on", (int)l->went_on, "left", (int)l->left);
 	if (!o)
 		return;
 	if (k->rule == RULE_STARVED)

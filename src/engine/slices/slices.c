@@ -30,8 +30,8 @@ enum { SAMPLE_AFTER_MS = 5, LATE_MS = 25, GAP_MS = 400, ASKED_MOST_S = 1 << 20 }
 struct track {
 	uint64_t id, switches; // of the slice; id 0: the thread's own stack, or nobody
 	uint64_t seen_ns, due_ns;
-	uint64_t waited;       // switches + 1 when a coroutine of this slice was last seen in the loop's wait
-	int32_t set;           // the loop's epoll set, + 1; 0: none seen yet
+	uint64_t waited; // switches + 1 when a coroutine of this slice was last seen in the loop's wait
+	int32_t set;     // the loop's epoll set, + 1; 0: none seen yet
 	bool polls;
 	struct slice *slice;
 };
@@ -46,8 +46,8 @@ struct slices {
 	uint64_t polled_ns; // the last turn
 	uint64_t lock;      // the one named last
 	char lock_name[sizeof(((struct slice_block *)0)->lock_name)];
-	bool late;          // it was long ago: what is met now may have lasted as long
-	uint32_t high;      // no track from here on was ever used
+	bool late;     // it was long ago: what is met now may have lasted as long
+	uint32_t high; // no track from here on was ever used
 	struct track tracks[CTP_THREADS_MAX];
 };
 
@@ -77,7 +77,7 @@ static uint64_t to_ns(const struct slices *s, uint64_t ticks)
 static void find_served(const struct slices *s, uint32_t slot, struct slice_served *out)
 {
 	uint32_t high = ctp_load32(&s->r->ext->thread_high);
-	*out = (struct slice_served){ 0 };
+	*out = (struct slice_served){0};
 	for (uint32_t i = 0; i < high && i < s->r->threads_max; i++) {
 		const struct ctp_thread *t = &s->r->threads[i];
 		const struct track *k = &s->tracks[i];
@@ -140,12 +140,14 @@ static bool stands(const struct proc_task *t) // by no doing of its own
 	return proc_task_stopped(t) || t->tracer;
 }
 
-// The thread sleeps, and not only since it was stopped and went on: for how long has it asked? 0: in no sleep.
+// The thread sleeps, and not only since it was stopped and went on: for how long has it asked? 0: in no
+// sleep.
 static uint64_t asked_ns(pid_t pid, const struct proc_task *t)
 {
 	struct timespec until;
 	bool clock = t->nr == SYS_clock_nanosleep;
-	if (t->state != 'S' || t->restarted || t->tracer || (clock && t->args[1]) || (!clock && t->nr != SYS_nanosleep))
+	if (t->state != 'S' || t->restarted || t->tracer || (clock && t->args[1]) ||
+	    (!clock && t->nr != SYS_nanosleep))
 		return 0;
 	if (proc_peek(pid, t->args[clock ? 2 : 0], &until, sizeof(until), false) != sizeof(until) ||
 	    until.tv_sec < 0 || until.tv_sec > ASKED_MOST_S || (uint64_t)until.tv_nsec >= 1000 * MS)
@@ -165,7 +167,8 @@ static uint64_t longer(uint64_t a, uint64_t b)
 
 static void account(struct slice *l, const struct proc_task *t, uint64_t now)
 {
-	uint64_t dt = now - l->sampled_ns, cpu = t->run_ns - l->last.run_ns, delayed = t->delay_ns - l->last.delay_ns;
+	uint64_t dt = now - l->sampled_ns, cpu = t->run_ns - l->last.run_ns,
+		 delayed = t->delay_ns - l->last.delay_ns;
 	uint64_t rest = dt > cpu + delayed ? dt - cpu - delayed : 0;
 	bool late = dt > GAP_MS * MS;
 	l->cpu_ns += cpu;
@@ -180,7 +183,8 @@ static void account(struct slice *l, const struct proc_task *t, uint64_t now)
 		l->asleep_ns += dt;
 		l->blocked_ns += dt;
 	} else if (!late && !stands(t) && !stands(&l->last) && t->state == 'S') {
-		l->blocked_ns += rest; // time that a ready thread waits is only added up when it runs: no block
+		l->blocked_ns +=
+			rest; // time that a ready thread waits is only added up when it runs: no block
 	}
 }
 
@@ -192,7 +196,7 @@ static const struct ctp_state *state_of(const struct slices *s, const struct sli
 // It has been asleep for long enough: in what? The longest sleep is kept.
 static void look_at_block(struct slices *s, struct slice *l, const struct proc_task *t)
 {
-	struct slice_block b = { 0 };
+	struct slice_block b = {0};
 	struct ctp_state st;
 	const struct ctp_state *at = state_of(s, l);
 	if (longer(l->asleep_ns, l->asked_ns) <= longer(l->block.ns, l->block.asked_ns) && !l->in_block)
@@ -260,7 +264,8 @@ static void tell(struct slices *s, struct slice *l, uint64_t ns, bool over)
 	if (blocked && l->block.lock)
 		name_lock(s, &l->block);
 	if (blocked)
-		slice_sites_note(s->sites, l->block.kind == SLICE_LOCK ? RULE_LOCK : RULE_BLOCKING, l, ns, over);
+		slice_sites_note(s->sites, l->block.kind == SLICE_LOCK ? RULE_LOCK : RULE_BLOCKING, l, ns,
+				 over);
 	else if (l->others && by_itself >= SLICE_LONG_NS && ns - l->began_ns >= SLICE_LONG_NS)
 		slice_sites_note(s->sites, RULE_STARVED, l, ns, over);
 	if (blocked && l->others && l->cpu_ns >= SLICE_LONG_NS)
@@ -271,8 +276,12 @@ static struct slice *begin_slice(const struct track *k, uint32_t slot, int tid)
 {
 	struct slice *l = calloc(1, sizeof(*l));
 	if (l)
-		*l = (struct slice){ .slot = slot, .tid = tid, .id = k->id, .station = UINT32_MAX, .began_ns = k->seen_ns,
-				    .woke = k->waited == k->switches + 1 };
+		*l = (struct slice){.slot = slot,
+				    .tid = tid,
+				    .id = k->id,
+				    .station = UINT32_MAX,
+				    .began_ns = k->seen_ns,
+				    .woke = k->waited == k->switches + 1};
 	return l;
 }
 
@@ -369,7 +378,8 @@ static bool in_loop(const struct slices *s, struct track *k, const struct ctp_th
 			k->set = fd + 1;
 		return fd + 1 == k->set;
 	}
-	return native || !(t->flags & CTP_THREAD_LOOPS) || (call == CTP_IN_POLL && polls_a_set(s, buf, bytes));
+	return native || !(t->flags & CTP_THREAD_LOOPS) ||
+	       (call == CTP_IN_POLL && polls_a_set(s, buf, bytes));
 }
 
 static void look_at_thread(struct slices *s, uint32_t slot, uint64_t now)
@@ -411,7 +421,7 @@ bool slices_poll(struct slices *s, uint64_t now_ns)
 			soon |= k->slice && now_ns - k->slice->began_ns < SOON_NS;
 		} else if (k->id || k->polls) {
 			end(s, k);
-			*k = (struct track){ 0 };
+			*k = (struct track){0};
 		}
 	}
 	return soon;

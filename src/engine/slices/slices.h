@@ -14,7 +14,8 @@
 struct slices;
 
 // As witness_new. NULL if out of memory.
-struct slices *slices_new(const struct ctp_region *r, pid_t pid, FILE *out, const struct witness_clock *clock);
+struct slices *slices_new(const struct ctp_region *r, pid_t pid, FILE *out,
+			  const struct witness_clock *clock);
 void slices_free(struct slices *s);
 // At every turn of the engine's loop: a few loads for each thread that lives. True: again soon.
 bool slices_poll(struct slices *s, uint64_t now_ns);

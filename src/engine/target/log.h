@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 enum log_level {
-	LOG_FAIL = 0, // always
-	LOG_SAY = 1,  // unless -q
-	LOG_MORE = 2, // with -v
+	LOG_FAIL = 0,   // always
+	LOG_SAY = 1,    // unless -q
+	LOG_MORE = 2,   // with -v
 	LOG_NEVER = -1, // as the highest level: not even failures
 };
 

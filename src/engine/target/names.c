@@ -75,7 +75,8 @@ static bool symbol_in(Elf *e, GElf_Word type, uint64_t addr, char *out, size_t b
 			if (addr == y.st_value)
 				snprintf(out, bytes, "%.120s", name);
 			else
-				snprintf(out, bytes, "%.120s+0x%llx", name, (unsigned long long)(addr - y.st_value));
+				snprintf(out, bytes, "%.120s+0x%llx", name,
+					 (unsigned long long)(addr - y.st_value));
 			return true;
 		}
 	}

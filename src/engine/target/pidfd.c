@@ -33,7 +33,7 @@ char pidfd_state(pid_t pid)
 
 bool pidfd_gone(pid_t pid, int pidfd)
 {
-	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
 	if (pidfd >= 0)
 		return poll(&end, 1, 0) > 0;
 	char state = pidfd_state(pid);

@@ -9,5 +9,5 @@
 // pidfd: of pid, or -1 if the kernel gives none (before Linux 5.3, or seccomp).
 int pidfd_of(pid_t pid);
 bool pidfd_gone(pid_t pid, int pidfd);
-char pidfd_state(pid_t pid); // as in /proc/PID/stat; NUL if that cannot be read
+char pidfd_state(pid_t pid);          // as in /proc/PID/stat; NUL if that cannot be read
 int pidfd_signal(int pidfd, int sig); // 0 or -errno

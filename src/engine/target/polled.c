@@ -73,7 +73,8 @@ static bool read_select(pid_t pid, const struct proc_task *t, int bits, struct p
 				return false;
 			for (uint64_t i = 0; i < n; i++)
 				for (uint64_t w = ctp_polled_word(part[i], bits, at + i); w; w &= w - 1)
-					if (!add(s, &room, (int)((at + i) * CTP_POLLED_BITS) + __builtin_ctzll(w),
+					if (!add(s, &room,
+						 (int)((at + i) * CTP_POLLED_BITS) + __builtin_ctzll(w),
 						 ctp_polled_events(k)))
 						return false;
 		}
@@ -90,7 +91,7 @@ void polled_read(pid_t pid, const struct proc_task *t, const struct ctp_thread *
 	if (c && (uint64_t)bits > c->wait_buf_bytes * 8)
 		bits = (int)(c->wait_buf_bytes * 8);
 	out->read = call == POLLED_POLL ? read_poll(pid, t, out) :
-		    bits <= (int)CTP_FDS_MAX && read_select(pid, t, bits, out);
+					  bits <= (int)CTP_FDS_MAX && read_select(pid, t, bits, out);
 	uint64_t sum = 0;
 	for (size_t i = 0; c && i < out->n; i++)
 		sum = ctp_polled_sum(sum, out->v[i].fd, out->v[i].events);

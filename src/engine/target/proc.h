@@ -39,11 +39,11 @@ struct proc_task {
 	bool restarted;    // it was stopped in it once, and went on: a poll or a timed sleep
 	uint64_t args[6], sp, pc;
 	char wchan[40];
-	uint64_t regs[32]; // general purpose, if got_regs
-	int64_t result;    // what its call is about to return, if got_regs
+	uint64_t regs[32];      // general purpose, if got_regs
+	int64_t result;         // what its call is about to return, if got_regs
 	unsigned char *vectors; // the other registers, if got_regs; for free()
 	size_t vector_bytes;
-	int stop_signal;   // on its way when it was stopped
+	int stop_signal; // on its way when it was stopped
 };
 
 struct proc_tasks {
@@ -99,6 +99,7 @@ static inline size_t proc_peek(pid_t pid, uint64_t addr, void *to, size_t bytes,
 
 // --------------------------------------------------------------------- images
 
-// The random bytes (AT_RANDOM) that the kernel gives to each image: a fork has its parent's until it calls exec.
+// The random bytes (AT_RANDOM) that the kernel gives to each image: a fork has its parent's until it calls
+// exec.
 enum { PROC_RANDOM = 16 };
 bool proc_random(pid_t pid, unsigned char bytes[PROC_RANDOM]);

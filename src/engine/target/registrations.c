@@ -74,7 +74,8 @@ size_t registrations_rings(pid_t pid, uint64_t deadline_ns)
 // anywhere in it.
 static int by_number(const void *a, const void *b)
 {
-	const struct registration *x = *(struct registration *const *)a, *y = *(struct registration *const *)b;
+	const struct registration *x = *(struct registration *const *)a,
+				  *y = *(struct registration *const *)b;
 	if (x->tfd != y->tfd)
 		return x->tfd < y->tfd ? -1 : 1;
 	return x < y ? -1 : x > y;
@@ -106,8 +107,8 @@ static int read_set(pid_t pid, int epfd, size_t limit, size_t *room, struct regi
 		int tfd;
 		unsigned events, dev;
 		unsigned long long data, ino;
-		if (sscanf(line, "tfd: %d events: %x data: %llx pos:%*d ino:%llx sdev:%x", &tfd, &events, &data,
-			   &ino, &dev) != 5) {
+		if (sscanf(line, "tfd: %d events: %x data: %llx pos:%*d ino:%llx sdev:%x", &tfd, &events,
+			   &data, &ino, &dev) != 5) {
 			r->complete = false;
 			continue;
 		}
@@ -124,8 +125,8 @@ static int read_set(pid_t pid, int epfd, size_t limit, size_t *room, struct regi
 			}
 			r->v = more;
 		}
-		r->v[r->n++] = (struct registration){.epfd = epfd, .tfd = tfd, .events = events,
-					    .data = data, .ino = ino, .dev = dev};
+		r->v[r->n++] = (struct registration){
+			.epfd = epfd, .tfd = tfd, .events = events, .data = data, .ino = ino, .dev = dev};
 	}
 	if (!err)
 		err = count_nth(r->v + from, r->n - from);
@@ -190,7 +191,8 @@ uint64_t registrations_dev(uint64_t st_dev)
 
 int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd)
 {
-	struct kcmp_epoll_slot slot = {.efd = (unsigned)reg->epfd, .tfd = (unsigned)reg->tfd, .toff = reg->nth};
+	struct kcmp_epoll_slot slot = {
+		.efd = (unsigned)reg->epfd, .tfd = (unsigned)reg->tfd, .toff = reg->nth};
 	long r = syscall(SYS_kcmp, pid, pid, KCMP_EPOLL_TFD, (long)fd, &slot);
 	if (r == 0)
 		return 1;
@@ -215,7 +217,8 @@ static bool shares(pid_t pid, const struct registrations *own, pid_t other)
 		return false; // another user's: no child that kept what it inherited
 	for (size_t i = 0; !shared && i < theirs.nsets; i++)
 		for (size_t k = 0; !shared && k < own->nsets; k++)
-			shared = syscall(SYS_kcmp, pid, other, KCMP_FILE, (long)own->sets[k], (long)theirs.sets[i]) <= 0;
+			shared = syscall(SYS_kcmp, pid, other, KCMP_FILE, (long)own->sets[k],
+					 (long)theirs.sets[i]) <= 0;
 	registrations_deinit(&theirs);
 	return shared;
 }

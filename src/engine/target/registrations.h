@@ -11,11 +11,16 @@
 struct registration {
 	int epfd, tfd;
 	uint32_t events;
-	uint32_t nth;  // among the rows of this number in this set
+	uint32_t nth; // among the rows of this number in this set
 	uint64_t data, ino;
-	uint64_t dev;  // the kernel's form: major << 20 | minor
+	uint64_t dev; // the kernel's form: major << 20 | minor
 	// of its file, once it has been asked for (kernel.c): that does not change
-	enum { REGISTRATION_NOT_ASKED, REGISTRATION_NUMBERS, REGISTRATION_ANOTHERS, REGISTRATION_UNKNOWN } file; // that of its number; another; not known
+	enum {
+		REGISTRATION_NOT_ASKED,
+		REGISTRATION_NUMBERS,
+		REGISTRATION_ANOTHERS,
+		REGISTRATION_UNKNOWN
+	} file;        // that of its number; another; not known
 	bool anew;     // NUMBERS: opened by a call that makes a new description
 	uint64_t desc; // NUMBERS: which description it is
 };
@@ -23,13 +28,13 @@ struct registration {
 struct registrations {
 	struct registration *v;
 	size_t n;
-	int *sets;     // descriptors of epoll sets
+	int *sets; // descriptors of epoll sets
 	size_t nsets;
-	size_t uring;  // contexts of io_uring, and of AIO
+	size_t uring;   // contexts of io_uring, and of AIO
 	bool userfault; // the process has a userfaultfd: it may serve page faults of its own
-	size_t fds;    // descriptors in all
-	bool complete; // false: more rows than the limit, or something could not be read
-	bool denied;   // /proc/PID/fd could not be read at all
+	size_t fds;     // descriptors in all
+	bool complete;  // false: more rows than the limit, or something could not be read
+	bool denied;    // /proc/PID/fd could not be read at all
 };
 
 // Reads all epoll sets of the process; `limit` rows (0 = no limit, the caller

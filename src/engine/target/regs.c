@@ -139,7 +139,8 @@ void regs_reap(pid_t child)
 	settle();
 	for (;;) {
 		siginfo_t si = {0};
-		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid || si.si_pid == child)
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid ||
+		    si.si_pid == child)
 			return;
 		waitid(P_PID, (id_t)si.si_pid, &si, WEXITED | WNOHANG | __WALL);
 	}

@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "ctp/seq.h"
 
-static const int caught[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH,
-			      SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD };
-static const int ignored[] = { SIGPIPE, SIGXFSZ };
+static const int caught[] = {SIGTERM, SIGHUP,   SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
+			     SIGCONT, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD};
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define N_CAUGHT (sizeof(caught) / sizeof(*caught))
 #define N_IGNORED (sizeof(ignored) / sizeof(*ignored))
 
@@ -46,8 +46,8 @@ void signals_wake(uint32_t *word)
 
 void signals_init(void)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction act = { .sa_sigaction = note, .sa_flags = SA_SIGINFO };
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction act = {.sa_sigaction = note, .sa_flags = SA_SIGINFO};
 	sigset_t all;
 	sigfillset(&act.sa_mask);
 	for (size_t i = 0; i < N_CAUGHT; i++)
@@ -94,8 +94,8 @@ bool signals_late(uint64_t deadline_ns)
 
 struct signals_news signals_take(int sig, pid_t child)
 {
-	struct signals_news n = { .sent = atomic_exchange(&sent[sig], 0),
-				  .kernel = atomic_exchange(&from_kernel[sig], 0) };
+	struct signals_news n = {.sent = atomic_exchange(&sent[sig], 0),
+				 .kernel = atomic_exchange(&from_kernel[sig], 0)};
 	if (n.sent && sender[sig] == child) // it told its whole group, itself too
 		n.sent = 0;
 	return n;
@@ -103,8 +103,8 @@ struct signals_news signals_take(int sig, pid_t child)
 
 void signals_die(int sig)
 {
-	struct rlimit none = { 0, 0 };
-	struct sigaction act = { .sa_handler = SIG_DFL };
+	struct rlimit none = {0, 0};
+	struct sigaction act = {.sa_handler = SIG_DFL};
 	sigset_t one;
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);

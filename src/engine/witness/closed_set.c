@@ -31,11 +31,12 @@ bool closed_set_wait(const struct ctp_region *r, const struct suspect *s, int *f
 	struct ctp_walk w = ctp_walk_fds(r);
 	if (s->wait >= 0) {
 		*fd = s->s.waits[s->wait].fd;
-		return inspect_fd(r, (uint64_t)*fd, f) && f->life == CTP_FD_OPEN && f->gen == s->s.waits[s->wait].gen;
+		return inspect_fd(r, (uint64_t)*fd, f) && f->life == CTP_FD_OPEN &&
+		       f->gen == s->s.waits[s->wait].gen;
 	}
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
-		if (r->fds[i].reg_epfd == s->c.fd && inspect_fd(r, i, f) && f->life == CTP_FD_OPEN && f->reg_epfd == s->c.fd &&
-		    f->reg_epgen == s->c.gen && references(f, &s->s)) {
+		if (r->fds[i].reg_epfd == s->c.fd && inspect_fd(r, i, f) && f->life == CTP_FD_OPEN &&
+		    f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen && references(f, &s->s)) {
 			*fd = (int)i;
 			return true;
 		}
@@ -62,7 +63,8 @@ static int waiting_thread(const struct inspection *l, const struct suspect *s)
 		const struct proc_task *t = &l->tasks.v[i];
 		if (!inspect_in_epoll(t) || (int)t->args[0] != s->c.fd)
 			continue;
-		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_since > s->c.time;
+		bool after = t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&
+			     l->threads[t->slot].wait_since > s->c.time;
 		if (!after)
 			return t->tid;
 	}
@@ -109,7 +111,8 @@ static const struct registration *registration_of(const struct inspection *l, in
 	bool known = !stat(path, &st);
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		bool may_be = known ? reg->ino == st.st_ino && reg->dev == registrations_dev(st.st_dev) : reg->tfd == fd;
+		bool may_be = known ? reg->ino == st.st_ino && reg->dev == registrations_dev(st.st_dev) :
+				      reg->tfd == fd;
 		if (may_be && registrations_is_open_as(l->pid, reg, fd) != 0)
 			return reg;
 	}
@@ -126,18 +129,23 @@ static void judge_p3(const struct inspection *l, struct suspect *s, int fd, cons
 	else if (reg)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered in epoll fd %d", fd, f->gen, reg->epfd);
 	else if (polls)
-		inspect_say(a, HOLDS_FALSE, "thread %d sleeps in poll or select for fd %d#%u", polls, fd, f->gen);
+		inspect_say(a, HOLDS_FALSE, "thread %d sleeps in poll or select for fd %d#%u", polls, fd,
+			    f->gen);
 	else if (number >= 0)
 		inspect_say(a, HOLDS_FALSE, "the set lives on as fd %d", number);
 	else if (tid)
-		inspect_say(a, HOLDS_FALSE, "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
+		inspect_say(a, HOLDS_FALSE,
+			    "thread %d still sleeps in a wait of the set, which keeps it alive", tid);
 	else if (inspect_has_kin(l->r))
 		inspect_say(a, HOLDS_OPEN, "the program has forked: another process may have the set");
 	else if (in_a_message(l))
-		inspect_say(a, HOLDS_OPEN, "a message that carries descriptors is on its way: the set may be one of them");
+		inspect_say(a, HOLDS_OPEN,
+			    "a message that carries descriptors is on its way: the set may be one of them");
 	else
-		inspect_say(a, HOLDS_TRUE, "epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)", s->c.fd,
-			 s->c.gen, fd, f->gen, l->registrations.n, l->registrations.nsets);
+		inspect_say(
+			a, HOLDS_TRUE,
+			"epoll fd %d#%u is closed, and no other set has a row of fd %d#%u (rows: %zu, sets: %zu)",
+			s->c.fd, s->c.gen, fd, f->gen, l->registrations.n, l->registrations.nsets);
 }
 
 // Another registration that leads to it, or another thing that it waits for.
@@ -148,19 +156,27 @@ static void judge_p2(const struct inspection *l, struct suspect *s, int fd, cons
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
 	for (size_t i = 0; i < l->registrations.n; i++)
 		if (l->registrations.v[i].data == data || inspect_references(s, l->registrations.v[i].data)) {
-			inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", l->registrations.v[i].tfd, l->registrations.v[i].epfd);
+			inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too",
+				    l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 			return;
 		}
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
 		inspect_say(a, HOLDS_OPEN, "it waits for more things than fd %d#%u", fd, f->gen);
 	else if (s->wait < 0 && ctp_was_served(f, &s->s))
-		inspect_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", fd, f->gen);
+		inspect_say(
+			a, HOLDS_OPEN,
+			"it has had something of fd %d#%u, and did not try for more: it may be done with it",
+			fd, f->gen);
 	else if (ctp_in_pool(&s->s))
-		inspect_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", fd, f->gen);
+		inspect_say(
+			a, HOLDS_OPEN,
+			"it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure",
+			fd, f->gen);
 	else if (!l->registrations.complete)
 		inspect_say(a, HOLDS_OPEN, "whether another registration leads to it could not be read");
 	else
-		inspect_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait", fd, f->gen, s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait",
+			    fd, f->gen, s->c.fd, s->c.gen);
 }
 
 void closed_set_judge(struct inspection *l, struct suspect *s)

@@ -61,8 +61,10 @@ static void read_inet(struct names *s, pid_t pid, const char *file)
 		unsigned lport, pport, state;
 		unsigned long long ino;
 		struct named *d = more(s);
-		if (!d || sscanf(line, " %*d: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*d %*d %llu", local, &lport,
-				 peer, &pport, &state, &ino) != 6 || !ino)
+		if (!d ||
+		    sscanf(line, " %*d: %39[0-9A-F]:%x %39[0-9A-F]:%x %x %*s %*s %*s %*d %*d %llu", local,
+			   &lport, peer, &pport, &state, &ino) != 6 ||
+		    !ino)
 			continue;
 		endpoint(local, lport, a, sizeof(a));
 		endpoint(peer, pport, b, sizeof(b));
@@ -117,7 +119,8 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 				high = (uint32_t)s.waits[k].fd >= high ? (uint32_t)s.waits[k].fd + 1 : high;
 			}
 	}
-	for (uint64_t fd = ctp_walk_from(&numbers, 0); fd < numbers.n; fd = ctp_walk_from(&numbers, fd + 1)) // and those whose events resumed somebody
+	for (uint64_t fd = ctp_walk_from(&numbers, 0); fd < numbers.n;
+	     fd = ctp_walk_from(&numbers, fd + 1)) // and those whose events resumed somebody
 		if (r->fds[fd].life == CTP_FD_OPEN && r->fds[fd].learned) {
 			bits[fd / 8] |= (unsigned char)(1 << fd % 8);
 			high = fd >= high ? (uint32_t)fd + 1 : high;
@@ -127,11 +130,17 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 
 // What the kernel's tables of sockets say; each only where one of its kind may be asked for, since
 // the kernel goes through its whole hash for net/tcp.
-static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, const unsigned char *bits, uint32_t high,
-		       uint64_t deadline_ns)
+static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, const unsigned char *bits,
+		       uint32_t high, uint64_t deadline_ns)
 {
-	static const struct { const char *file; enum ctp_fd_kind kind; } inet[] = {
-		{"net/tcp", CTP_FD_TCP}, {"net/tcp6", CTP_FD_TCP}, {"net/udp", CTP_FD_UDP}, {"net/udp6", CTP_FD_UDP},
+	static const struct {
+		const char *file;
+		enum ctp_fd_kind kind;
+	} inet[] = {
+		{"net/tcp", CTP_FD_TCP},
+		{"net/tcp6", CTP_FD_TCP},
+		{"net/udp", CTP_FD_UDP},
+		{"net/udp6", CTP_FD_UDP},
 	};
 	uint32_t kinds = 0;
 	for (uint32_t fd = 0; fd < high; fd++)
@@ -154,7 +163,8 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 	struct named key = {0};
 	if (!strncmp(link, "socket:[", 8)) {
 		key.ino = strtoull(link + 8, NULL, 10);
-		const struct named *d = names->n ? bsearch(&key, names->v, names->n, sizeof(key), by_ino) : NULL;
+		const struct named *d = names->n ? bsearch(&key, names->v, names->n, sizeof(key), by_ino) :
+						   NULL;
 		if (d)
 			snprintf(link, sizeof(link), "%s", d->name);
 		char *from = strstr(link, " <- ");
@@ -163,7 +173,8 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 	}
 	json_t *text = json_string(link);
 	json_t *o = json_pack("{s:i, s:I, s:s, s:o, s:b}", "fd", fd, "gen", (json_int_t)f->gen, "kind",
-			      evidence_fd_kind(f->kind), "name", text ? text : json_null(), "registered", f->reg_epfd >= 0);
+			      evidence_fd_kind(f->kind), "name", text ? text : json_null(), "registered",
+			      f->reg_epfd >= 0);
 	if (!o)
 		return;
 	json_dumpf(o, out, JSON_COMPACT);

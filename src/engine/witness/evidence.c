@@ -17,8 +17,8 @@
 
 const char *evidence_fd_kind(unsigned kind)
 {
-	static const char *const names[] = {"other", "file", "pipe", "tcp", "udp", "unix", "eventfd", "timerfd",
-					    "signalfd", "epoll"};
+	static const char *const names[] = {"other", "file",    "pipe",    "tcp",      "udp",
+					    "unix",  "eventfd", "timerfd", "signalfd", "epoll"};
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
 }
 
@@ -31,13 +31,16 @@ static bool address(const uint8_t *bytes, uint32_t len, char *text, size_t room)
 	memcpy(&family, bytes, sizeof(family));
 	if (family == AF_INET && len >= 8) {
 		memcpy(&a4, bytes, sizeof(a4));
-		snprintf(text, room, "%s:%u", inet_ntop(AF_INET, &a4.sin_addr, ip, sizeof(ip)), ntohs(a4.sin_port));
+		snprintf(text, room, "%s:%u", inet_ntop(AF_INET, &a4.sin_addr, ip, sizeof(ip)),
+			 ntohs(a4.sin_port));
 	} else if (family == AF_INET6 && len >= 24) {
 		memset(&a6, 0, sizeof(a6));
 		memcpy(&a6, bytes, sizeof(a6) < 28 ? sizeof(a6) : 28);
-		snprintf(text, room, "[%s]:%u", inet_ntop(AF_INET6, &a6.sin6_addr, ip, sizeof(ip)), ntohs(a6.sin6_port));
+		snprintf(text, room, "[%s]:%u", inet_ntop(AF_INET6, &a6.sin6_addr, ip, sizeof(ip)),
+			 ntohs(a6.sin6_port));
 	} else if (family == AF_UNIX && len > 2 && bytes[2]) {
-		snprintf(text, room, "%.*s", (int)strnlen((const char *)bytes + 2, 26), (const char *)bytes + 2);
+		snprintf(text, room, "%.*s", (int)strnlen((const char *)bytes + 2, 26),
+			 (const char *)bytes + 2);
 	} else {
 		return false;
 	}
@@ -82,10 +85,11 @@ static json_t *answers(const struct suspect *s)
 	for (unsigned i = 0; i < PROOFS; i++) {
 		if (!proof_is_witnessed(i))
 			continue;
-		json_t *holds = s->a[i].holds == HOLDS_OPEN ? json_null() : json_boolean(s->a[i].holds == HOLDS_TRUE);
+		json_t *holds = s->a[i].holds == HOLDS_OPEN ? json_null() :
+							      json_boolean(s->a[i].holds == HOLDS_TRUE);
 		json_t *text = json_string(s->a[i].text);
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds, "text",
-						   text ? text : json_string("?")));
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o}", "id", proof_word(i), "holds", holds,
+						   "text", text ? text : json_string("?")));
 	}
 	return a;
 }
@@ -124,12 +128,13 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 	char name[160];
 	evidence_fd_name(&s->c, name, sizeof(name));
 	json_t *named = *name ? json_string(name) : NULL; // NULL too if it is no UTF-8
-	json_t *o = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:i, s:I, s:s, s:o, s:o, s:o, s:I, s:I}", "v", 1, "ns",
-			      (json_int_t)ns, "look", look, "rule", rules_id[s->rule], "coroutine", (json_int_t)s->s.id, "changes",
-			      (json_int_t)s->s.changes, "cand", (json_int_t)s->cand, "fd", (int)s->c.fd, "gen",
-			      (json_int_t)s->c.gen, "fd_kind", evidence_fd_kind(s->c.fd_kind), "fd_name",
-			      named ? named : json_null(), "evidence", answers(s), "open", open_ways(l, s),
-			      "scanned_bytes", (json_int_t)l->scanned_bytes, "turns",
+	json_t *o = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:i, s:I, s:s, s:o, s:o, s:o, s:I, s:I}",
+			      "v", 1, "ns", (json_int_t)ns, "look", look, "rule", rules_id[s->rule],
+			      "coroutine", (json_int_t)s->s.id, "changes", (json_int_t)s->s.changes, "cand",
+			      (json_int_t)s->cand, "fd", (int)s->c.fd, "gen", (json_int_t)s->c.gen, "fd_kind",
+			      evidence_fd_kind(s->c.fd_kind), "fd_name", named ? named : json_null(),
+			      "evidence", answers(s), "open", open_ways(l, s), "scanned_bytes",
+			      (json_int_t)l->scanned_bytes, "turns",
 			      (json_int_t)(l->turns > s->turns0 ? l->turns - s->turns0 : 0));
 	if (!o)
 		return;

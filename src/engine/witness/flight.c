@@ -20,7 +20,9 @@
 // What P4 and P5 count from; the epoch was raised then.
 static const char *event_of(const struct suspect *s)
 {
-	return s->cand == UINT32_MAX ? "it was found" : s->c.kind == CTP_CAND_DEL ? "the removal" : "the close";
+	return s->cand == UINT32_MAX     ? "it was found" :
+	       s->c.kind == CTP_CAND_DEL ? "the removal" :
+					   "the close";
 }
 
 // C was woken and has not run yet: an event of F came after it suspended.
@@ -32,7 +34,8 @@ static bool delivered(const struct ctp_region *r, const struct suspect *s)
 		return closed_set_wait(r, s, &fd, &f) && f.event_time > s->s.since;
 	if (s->c.was.event_time > s->s.since)
 		return true;
-	return s->c.fd >= 0 && inspect_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen && f.event_time > s->s.since;
+	return s->c.fd >= 0 && inspect_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen &&
+	       f.event_time > s->s.since;
 }
 
 static bool asleep_in_it(const struct inspection *l, const struct proc_task *t)
@@ -40,8 +43,7 @@ static bool asleep_in_it(const struct inspection *l, const struct proc_task *t)
 	if (!t->hooked || t->slot < 0)
 		return false;
 	const struct ctp_thread *c = &l->threads[t->slot];
-	return inspect_in_wait(t, c->wait_call) &&
-	       ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);
+	return inspect_in_wait(t, c->wait_call) && ctp_wait_still(&l->r->threads[t->slot], c->wait_seq);
 }
 
 static const struct proc_task *task_of(const struct inspection *l, uint32_t slot)
@@ -58,7 +60,8 @@ static bool could_take(const struct ctp_region *r, const struct ctp_thread *t, c
 {
 	struct ctp_fd f;
 	bool now = s->c.fd >= 0 && inspect_fd(r, (uint64_t)s->c.fd, &f) && f.gen == s->c.gen;
-	return t->polls || (t->sets && (s->c.was.polled || s->c.was.polled_out || (now && (f.polled || f.polled_out))));
+	return t->polls ||
+	       (t->sets && (s->c.was.polled || s->c.was.polled_out || (now && (f.polled || f.polled_out))));
 }
 
 static void judge_p4(struct inspection *l, struct suspect *s)
@@ -67,8 +70,10 @@ static void judge_p4(struct inspection *l, struct suspect *s)
 	unsigned after = 0, inside = 0;
 	// Whoever took the event may still pass it on, until all have slept again.
 	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {
-		inspect_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
-			 s->c.fd, s->c.gen);
+		inspect_say(
+			a, HOLDS_FALSE,
+			"an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
+			s->c.fd, s->c.gen);
 		return;
 	}
 	for (uint32_t i = 0; i < l->nthreads; i++) {
@@ -81,19 +86,24 @@ static void judge_p4(struct inspection *l, struct suspect *s)
 		} else if (t && asleep_in_it(l, t)) {
 			inside++;
 		} else { // dead it may be: killed with the event in its hands
-			inspect_say(a, HOLDS_OPEN, "thread %u has not entered a wait since %s: it may hold an event", c->tid, event_of(s));
+			inspect_say(a, HOLDS_OPEN,
+				    "thread %u has not entered a wait since %s: it may hold an event", c->tid,
+				    event_of(s));
 			return;
 		}
 	}
 	if (l->shared == SHARED_NOT_ASKED)
-		l->shared = inspect_has_kin(l->r) && registrations_shared(l->pid, l->deadline_ns) ? SHARED : SHARED_NOT;
+		l->shared = inspect_has_kin(l->r) && registrations_shared(l->pid, l->deadline_ns) ?
+				    SHARED :
+				    SHARED_NOT;
 	if (l->shared == SHARED)
-		inspect_say(a, HOLDS_OPEN, "the program has forked, and another process may share its epoll set");
+		inspect_say(a, HOLDS_OPEN,
+			    "the program has forked, and another process may share its epoll set");
 	else if (after + inside == 0)
 		inspect_say(a, HOLDS_TRUE, "no thread ever polled");
 	else
 		inspect_say(a, HOLDS_TRUE, "%u of %u polling threads waited anew after %s, %u never left",
-			 after, after + inside, event_of(s), inside);
+			    after, after + inside, event_of(s), inside);
 }
 
 // Asleep in a wait that gives the others a chance: a loop's, with a timeout other than 0, or a futex.
@@ -103,7 +113,8 @@ static bool sleeps(const struct inspection *l, const struct proc_task *t)
 		return false;
 	if (t->nr == SYS_futex)
 		return true;
-	if (t->slot >= 0 && inspect_in_wait(t, l->threads[t->slot].wait_call) && (l->threads[t->slot].wait_seq & 1))
+	if (t->slot >= 0 && inspect_in_wait(t, l->threads[t->slot].wait_call) &&
+	    (l->threads[t->slot].wait_seq & 1))
 		return ctp_loop_waits(&l->threads[t->slot]);
 	if (!inspect_in_epoll(t))
 		return false;
@@ -124,23 +135,28 @@ static void judge_p5(struct inspection *l, struct suspect *s)
 		if (c->slept_epoch >= s->c.epoch || (t && !exits && sleeps(l, t)))
 			continue;
 		bool awake = t && t->state != 'S' && !proc_task_dead(t) && !proc_task_stopped(t);
-		inspect_say(a, awake ? HOLDS_FALSE : HOLDS_OPEN, "thread %u, which runs coroutines, has not slept in its wait since %s",
-			 c->tid, event_of(s));
+		inspect_say(a, awake ? HOLDS_FALSE : HOLDS_OPEN,
+			    "thread %u, which runs coroutines, has not slept in its wait since %s", c->tid,
+			    event_of(s));
 		return;
 	}
 	uint64_t turns = l->turns > s->turns0 ? l->turns - s->turns0 : 0;
 	if (turns)
 		inspect_say(a, HOLDS_TRUE, "the loop went to sleep %llu time%s since %s",
-			 (unsigned long long)turns, turns == 1 ? "" : "s", event_of(s));
+			    (unsigned long long)turns, turns == 1 ? "" : "s", event_of(s));
 	else
-		inspect_say(a, HOLDS_TRUE, n == 1 ? "the thread that runs coroutines sleeps" : "all %u threads that run coroutines sleep", n);
+		inspect_say(a, HOLDS_TRUE,
+			    n == 1 ? "the thread that runs coroutines sleeps" :
+				     "all %u threads that run coroutines sleep",
+			    n);
 }
 
 static bool owes_sleep(const struct inspection *l, uint32_t slot)
 {
 	const struct ctp_thread *c = &l->threads[slot];
 	const struct proc_task *t = task_of(l, slot);
-	if (c->life != CTP_THREAD_LIVE || !c->switches || !t || c->wait_call == CTP_IN_EXIT || sleeps(l, t) || proc_task_dead(t))
+	if (c->life != CTP_THREAD_LIVE || !c->switches || !t || c->wait_call == CTP_IN_EXIT || sleeps(l, t) ||
+	    proc_task_dead(t))
 		return false;
 	for (size_t i = 0; i < l->n; i++)
 		if (c->slept_epoch < l->who[i]->c.epoch)
@@ -198,16 +214,22 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 	inspect_say(p4, HOLDS_TRUE, "every polling thread waited anew after %s", event_of(s));
 	inspect_say(p5, HOLDS_TRUE, "every thread that runs coroutines slept after %s", event_of(s));
 	if (inspect_has_kin(r))
-		inspect_say(p4, HOLDS_OPEN, "the program has forked: another process may share the epoll set");
+		inspect_say(p4, HOLDS_OPEN,
+			    "the program has forked: another process may share the epoll set");
 	for (uint32_t i = 0; i < high && i < r->threads_max; i++) {
 		const struct ctp_thread *t = &r->threads[i];
 		if (ctp_load32(&t->life) != CTP_THREAD_LIVE)
 			continue;
 		if (could_take(r, t, s) && ctp_load64(&t->seen) < s->c.epoch)
-			inspect_say(p4, HOLDS_OPEN, "thread %u had not entered a wait since %s when the program ended", t->tid, event_of(s));
+			inspect_say(p4, HOLDS_OPEN,
+				    "thread %u had not entered a wait since %s when the program ended",
+				    t->tid, event_of(s));
 		if (t->switches && ctp_load64(&t->slept_epoch) < s->c.epoch)
-			inspect_say(p5, HOLDS_OPEN, "thread %u had not slept since %s when the program ended", t->tid, event_of(s));
+			inspect_say(p5, HOLDS_OPEN, "thread %u had not slept since %s when the program ended",
+				    t->tid, event_of(s));
 	}
 	if (delivered(r, s) && p5->holds != HOLDS_TRUE)
-		inspect_say(p4, HOLDS_OPEN, "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd, s->c.gen);
+		inspect_say(p4, HOLDS_OPEN,
+			    "an event of fd %d#%u came after it suspended, and it had not run since", s->c.fd,
+			    s->c.gen);
 }

@@ -22,7 +22,10 @@
 
 // ------------------------------------------------------------------------ P0
 
-static const struct { uint32_t bit; const char *text; } GAPS[] = {
+static const struct {
+	uint32_t bit;
+	const char *text;
+} GAPS[] = {
 	{CTP_GAP_STATIONS, "some coroutines found no place in the table"},
 	{CTP_GAP_CANDS, "some closed descriptors found no place in the table"},
 	{CTP_GAP_FDS, "a descriptor number was too large for the table"},
@@ -56,28 +59,33 @@ static void judge_p0(struct inspection *l)
 {
 	struct inspect_answer a;
 	uint32_t gaps = ctp_load32(&l->r->ext->gaps);
-	inspect_say(&a, HOLDS_TRUE, "the tables are complete: no wait and no registration that they do not know");
+	inspect_say(&a, HOLDS_TRUE,
+		    "the tables are complete: no wait and no registration that they do not know");
 	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
 		if (gaps & GAPS[i].bit)
 			inspect_say(&a, HOLDS_FALSE, "%s", GAPS[i].text);
 	if (l->registrations.uring)
-		inspect_say(&a, HOLDS_FALSE, "io_uring or AIO is in use: a request keeps a closed file alive");
+		inspect_say(&a, HOLDS_FALSE,
+			    "io_uring or AIO is in use: a request keeps a closed file alive");
 	if (a.holds == HOLDS_TRUE && !l->registrations.complete)
 		inspect_say(&a, HOLDS_OPEN, "not all epoll registrations could be read");
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.nsets; i++) {
 		struct ctp_fd f;
-		if (!inspect_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_EPOLL)
-			inspect_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks", l->registrations.sets[i]);
+		if (!inspect_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN ||
+		    f.kind != CTP_FD_EPOLL)
+			inspect_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks",
+				    l->registrations.sets[i]);
 	}
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->tasks.n; i++)
 		if (thread_hidden(l, &l->tasks.v[i]))
-			inspect_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks", l->tasks.v[i].tid);
+			inspect_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks",
+				    l->tasks.v[i].tid);
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.n; i++) {
 		if (i % 1024 == 1023 && inspect_late(l))
 			inspect_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
 		else if (unknown_to_tables(l, &l->registrations.v[i]))
-			inspect_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks", l->registrations.v[i].tfd,
-				 l->registrations.v[i].epfd);
+			inspect_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks",
+				    l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 	}
 	inspect_say_all(l, PROOF_P0, a.holds, a.text);
 }
@@ -88,9 +96,17 @@ static void judge_p0(struct inspection *l)
 static bool opened_anew(unsigned call)
 {
 	switch (call) {
-	case CTP_CALL_OPEN: case CTP_CALL_SOCKET: case CTP_CALL_SOCKETPAIR: case CTP_CALL_ACCEPT:
-	case CTP_CALL_PIPE: case CTP_CALL_EVENTFD: case CTP_CALL_TIMERFD: case CTP_CALL_EPOLL_CREATE:
-	case CTP_CALL_FOPEN: case CTP_CALL_OPENDIR: case CTP_CALL_POPEN:
+	case CTP_CALL_OPEN:
+	case CTP_CALL_SOCKET:
+	case CTP_CALL_SOCKETPAIR:
+	case CTP_CALL_ACCEPT:
+	case CTP_CALL_PIPE:
+	case CTP_CALL_EVENTFD:
+	case CTP_CALL_TIMERFD:
+	case CTP_CALL_EPOLL_CREATE:
+	case CTP_CALL_FOPEN:
+	case CTP_CALL_OPENDIR:
+	case CTP_CALL_POPEN:
 		return true;
 	}
 	return false;
@@ -98,7 +114,8 @@ static bool opened_anew(unsigned call)
 
 enum belongs { OTHERS, MAYBE, ITS };
 
-// What file a row holds is asked once a look: of thousands of suspects, and the kernel looks through the set each time.
+// What file a row holds is asked once a look: of thousands of suspects, and the kernel looks through the set
+// each time.
 static void ask_file(const struct inspection *l, struct registration *reg)
 {
 	struct ctp_fd f;
@@ -107,13 +124,16 @@ static void ask_file(const struct inspection *l, struct registration *reg)
 		return;
 	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
 	int same = known ? registrations_is_open_as(l->pid, reg, reg->tfd) : 0;
-	reg->file = same == 1 ? REGISTRATION_NUMBERS : same == 0 ? REGISTRATION_ANOTHERS : REGISTRATION_UNKNOWN;
+	reg->file = same == 1 ? REGISTRATION_NUMBERS :
+		    same == 0 ? REGISTRATION_ANOTHERS :
+				REGISTRATION_UNKNOWN;
 	reg->desc = known ? f.desc : 0;
 	reg->anew = known && opened_anew(f.opened_how);
 }
 
 // Does the row hold the description that suspect `s` waits for?
-static enum belongs registration_of(const struct inspection *l, const struct suspect *s, struct registration *reg)
+static enum belongs registration_of(const struct inspection *l, const struct suspect *s,
+				    struct registration *reg)
 {
 	const struct ctp_cand *c = &s->c;
 	if (!c->ino && !c->dev)
@@ -139,10 +159,10 @@ static bool in_io_of(const struct inspection *l, const struct suspect *s, const 
 		if (c->wait_call == CTP_IN_IO && c->wait_fd == s->c.fd && (c->wait_seq & 1))
 			return c->wait_since <= s->c.time;
 	}
-	static const int calls[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv,
-				    SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_accept, SYS_accept4, SYS_connect,
-				    SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
-				    SYS_sendfile};
+	static const int calls[] = {SYS_read,     SYS_write,   SYS_readv,   SYS_writev,   SYS_pread64,
+				    SYS_pwrite64, SYS_preadv,  SYS_pwritev, SYS_preadv2,  SYS_pwritev2,
+				    SYS_accept,   SYS_accept4, SYS_connect, SYS_recvfrom, SYS_recvmsg,
+				    SYS_recvmmsg, SYS_sendto,  SYS_sendmsg, SYS_sendmmsg, SYS_sendfile};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		if (t->nr == calls[i])
 			return (int)t->args[0] == s->c.fd;
@@ -172,14 +192,16 @@ bool kernel_threads_hold(struct inspection *l, struct suspect *s)
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		if (in_io_of(l, s, t)) {
-			inspect_say(a, HOLDS_FALSE, "thread %d still sits in a call on fd %d#%u, which keeps it alive", t->tid,
-				 s->c.fd, s->c.gen);
+			inspect_say(a, HOLDS_FALSE,
+				    "thread %d still sits in a call on fd %d#%u, which keeps it alive",
+				    t->tid, s->c.fd, s->c.gen);
 			return true;
 		}
 		int p = polls_for(l, s, i);
 		if (p) {
-			inspect_say(a, p == 1 ? HOLDS_FALSE : HOLDS_OPEN, "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
-				 s->c.fd, s->c.gen);
+			inspect_say(a, p == 1 ? HOLDS_FALSE : HOLDS_OPEN,
+				    "thread %d sleeps in poll or select, perhaps on fd %d#%u", t->tid,
+				    s->c.fd, s->c.gen);
 			return true;
 		}
 		if ((t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall) && !proc_task_dead(t)) {
@@ -194,8 +216,10 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!l->registrations.complete) {
-		inspect_say(a, HOLDS_OPEN, l->registrations.denied ? "the kernel does not show the program's descriptors" :
-						 "too many registrations to read them all while the program runs");
+		inspect_say(a, HOLDS_OPEN,
+			    l->registrations.denied ?
+				    "the kernel does not show the program's descriptors" :
+				    "too many registrations to read them all while the program runs");
 		return;
 	}
 	if (!s->c.ino && !s->c.dev) {
@@ -207,10 +231,12 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 		enum belongs b = registration_of(l, s, reg);
 		if (b == OTHERS)
 			continue;
-		inspect_say(a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
-			 b == ITS ? "fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
-				    "fd %d#%u may still be registered, as fd %d in epoll fd %d",
-			 s->c.fd, s->c.gen, reg->tfd, reg->epfd);
+		inspect_say(
+			a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
+			b == ITS ?
+				"fd %d#%u is still registered, as fd %d in epoll fd %d: its description lives on" :
+				"fd %d#%u may still be registered, as fd %d in epoll fd %d",
+			s->c.fd, s->c.gen, reg->tfd, reg->epfd);
 		return;
 	}
 	if (kernel_threads_hold(l, s))
@@ -219,15 +245,19 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
 		return;
 	}
-	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd : s->c.was.reg_epfd;
+	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd :
+								   s->c.was.reg_epfd;
 	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
-		inspect_say(a, HOLDS_TRUE, "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE,
+			    "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd,
+			    s->c.gen);
 	else if (epfd >= 0)
-		inspect_say(a, HOLDS_TRUE, "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)", s->c.fd,
-			 s->c.gen, epfd, l->registrations.n, l->registrations.nsets);
+		inspect_say(a, HOLDS_TRUE,
+			    "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)",
+			    s->c.fd, s->c.gen, epfd, l->registrations.n, l->registrations.nsets);
 	else
-		inspect_say(a, HOLDS_TRUE, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)", s->c.fd, s->c.gen,
-			 l->registrations.n, l->registrations.nsets);
+		inspect_say(a, HOLDS_TRUE, "no row for %d#%u in any epoll set (rows: %zu, sets: %zu)",
+			    s->c.fd, s->c.gen, l->registrations.n, l->registrations.nsets);
 }
 
 // ------------------------------------------------------------------------ P2
@@ -248,7 +278,8 @@ static const char *link_of(const struct suspect *s)
 {
 	static const char *const texts[] = {
 		[CTP_LINK_OWN] = "it registered the descriptor itself before it suspended",
-		[CTP_LINK_SET] = "it stood in a set that was polled after it suspended, and events of it resumed it before",
+		[CTP_LINK_SET] =
+			"it stood in a set that was polled after it suspended, and events of it resumed it before",
 		[CTP_LINK_DATA] = "the registration's data points into its memory",
 		[CTP_LINK_EVENTS] = "events of the descriptor resumed it before",
 		[CTP_LINK_CONTEXT] = "the registration's data points to what holds its context",
@@ -268,10 +299,12 @@ static const struct registration *other_registration(const struct inspection *l,
 {
 	bool has = s->c.was.reg_epfd >= 0;
 	uint64_t data = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ?
-			s->s.waits[s->wait].data : s->c.was.reg_data;
+				s->s.waits[s->wait].data :
+				s->c.was.reg_data;
 	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	for (size_t i = 0; i < l->registrations.n; i++)
-		if ((has && l->registrations.v[i].data == data) || inspect_references(s, l->registrations.v[i].data))
+		if ((has && l->registrations.v[i].data == data) ||
+		    inspect_references(s, l->registrations.v[i].data))
 			return &l->registrations.v[i];
 	return NULL;
 }
@@ -284,7 +317,8 @@ const struct ctp_wait *kernel_other_wait(const struct inspection *l, const struc
 		struct ctp_fd f;
 		if (w->fd == s->c.fd && w->gen == s->c.gen)
 			continue;
-		if (w->fd >= 0 && inspect_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen && f.life == CTP_FD_OPEN)
+		if (w->fd >= 0 && inspect_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen &&
+		    f.life == CTP_FD_OPEN)
 			return w;
 	}
 	return NULL;
@@ -301,15 +335,24 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 	else if (w)
 		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (reg)
-		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too", reg->tfd, reg->epfd);
+		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too",
+			    reg->tfd, reg->epfd);
 	else if (ctp_in_pool(&s->s))
-		inspect_say(a, HOLDS_OPEN, "it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure", s->c.fd, s->c.gen);
+		inspect_say(
+			a, HOLDS_OPEN,
+			"it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure",
+			s->c.fd, s->c.gen);
 	else if (!how && may_be_done(s))
-		inspect_say(a, HOLDS_OPEN, "it has had something of fd %d#%u, and did not try for more: it may be done with it", s->c.fd, s->c.gen);
+		inspect_say(
+			a, HOLDS_OPEN,
+			"it has had something of fd %d#%u, and did not try for more: it may be done with it",
+			s->c.fd, s->c.gen);
 	else if (!how)
-		inspect_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd, s->c.gen,
-			 s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
-			 ", but it stood in a set that was polled after it suspended" : "");
+		inspect_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd,
+			    s->c.gen,
+			    s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
+				    ", but it stood in a set that was polled after it suspended" :
+				    "");
 	else if (!l->registrations.complete)
 		inspect_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
 	else
@@ -329,12 +372,14 @@ static void others_of(struct inspection *l, uint64_t id, int fd, const struct ct
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd && f->reg_epgen == s->c.gen;
-		if (stuck_wait_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) || s->a[PROOF_P2].holds == HOLDS_FALSE)
+		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd &&
+			       f->reg_epgen == s->c.gen;
+		if (stuck_wait_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) ||
+		    s->a[PROOF_P2].holds == HOLDS_FALSE)
 			continue;
 		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
-			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd, f->gen,
-				 f->reg_epfd >= 0 ? "registered" : "polled", how);
+			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd,
+				    f->gen, f->reg_epfd >= 0 ? "registered" : "polled", how);
 	}
 }
 
@@ -343,7 +388,8 @@ void kernel_unsettle(struct inspection *l, bool stuck)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (stuck_wait_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
-			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every registration");
+			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN,
+				    "there was no time to look at every registration");
 }
 
 // Open descriptors that lead to a suspect, too.
@@ -376,8 +422,10 @@ void kernel_judge(struct inspection *l)
 		if (stuck_wait_rule(l->who[i]->rule))
 			continue;
 		if (inspect_late(l)) {
-			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
-			inspect_say(&l->who[i]->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
+			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN,
+				    "there was no time to look at every coroutine");
+			inspect_say(&l->who[i]->a[PROOF_P3], HOLDS_OPEN,
+				    "there was no time to look at every coroutine");
 			continue;
 		}
 		if (l->who[i]->rule == RULE_SET_CLOSED) {

@@ -37,14 +37,16 @@ static bool is_of(const struct inspection *l, const struct suspect *s, const str
 	if (reg->tfd == s->c.fd)
 		return registrations_is_open_as(l->pid, reg, s->c.fd) == 1;
 	if (reg->ino != s->c.ino || // of most rows, and the cheapest to see
-	    (inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN && f.desc != s->c.was.desc))
+	    (inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN &&
+	     f.desc != s->c.was.desc))
 		return false;
 	return registrations_is_open_as(l->pid, reg, s->c.fd) == 1;
 }
 
 static uint64_t data_of(const struct suspect *s)
 {
-	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ? s->s.waits[s->wait].data : s->c.was.reg_data;
+	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ? s->s.waits[s->wait].data :
+										 s->c.was.reg_data;
 }
 
 static bool polled(const struct inspection *l, int epfd)
@@ -63,8 +65,9 @@ static struct registrations_of registrations_of(const struct inspection *l, cons
 		const struct registration *reg = &l->registrations.v[i];
 		if (!is_of(l, s, reg))
 			continue;
-		bool armed = (reg->events & directions) || ((reg->events & STUCK_WAIT_EVENTS) &&
-			     (reg->data == data_of(s) || inspect_references(s, reg->data)));
+		bool armed = (reg->events & directions) ||
+			     ((reg->events & STUCK_WAIT_EVENTS) &&
+			      (reg->data == data_of(s) || inspect_references(s, reg->data)));
 		if (armed || !o.n) {
 			o.epfd = reg->epfd;
 			o.tfd = reg->tfd;
@@ -117,7 +120,8 @@ static const char *wakes_itself(const struct inspection *l)
 }
 
 // It was told of its event, or another was, and may yet be resumed.
-static bool put_off(const struct inspection *l, const struct suspect *s, const char *timer, struct inspect_answer *a)
+static bool put_off(const struct inspection *l, const struct suspect *s, const char *timer,
+		    struct inspect_answer *a)
 {
 	if (!timer || (l->turns > s->turns0 + MANY_TURNS && proc_now_ns() > s->found_ns + LONG_NS))
 		return false;
@@ -127,7 +131,8 @@ static bool put_off(const struct inspection *l, const struct suspect *s, const c
 
 // ------------------------------------------------------------------------ P3
 
-static void one_shot(struct inspection *l, struct suspect *s, const struct registrations_of *o, const char *timer)
+static void one_shot(struct inspection *l, struct suspect *s, const struct registrations_of *o,
+		     const char *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (o->armed)
@@ -135,12 +140,16 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 	else if (!o->n)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else if (o->events & STUCK_WAIT_EVENTS)
-		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd, o->epfd);
+		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd,
+			    o->epfd);
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
 		if (!kernel_threads_hold(l, s))
-			inspect_say(a, HOLDS_TRUE, "the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
-				 "(events: %x, nothing but flags)%s", s->c.fd, s->c.gen, o->epfd, o->events,
-				 s->ready == 1 ? ", though it is ready" : "");
+			inspect_say(
+				a, HOLDS_TRUE,
+				"the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
+				"(events: %x, nothing but flags)%s",
+				s->c.fd, s->c.gen, o->epfd, o->events,
+				s->ready == 1 ? ", though it is ready" : "");
 }
 
 // An edge that was told to somebody else, or to nobody, before C came to wait.
@@ -150,40 +159,58 @@ static void edge(struct suspect *s, const struct registrations_of *o)
 	bool in = stuck_wait_directions(s) & EPOLLIN, out = stuck_wait_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
 	if (!o->armed || o->edges < o->armed)
-		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered",
+			    s->c.fd, s->c.gen);
 	else if (s->c.was.event_time >= s->s.since)
-		inspect_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "an event of fd %d#%u came after it suspended", s->c.fd,
+			    s->c.gen);
 	else if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN))
-		inspect_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
-			 "try and before it suspended", s->c.fd, s->c.gen, way, o->epfd);
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
+			"try and before it suspended",
+			s->c.fd, s->c.gen, way, o->epfd);
 	else
-		inspect_say(a, HOLDS_TRUE, "fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
-			 "not go on until EAGAIN, and no event came since", s->c.fd, s->c.gen, way, o->epfd);
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
+			"not go on until EAGAIN, and no event came since",
+			s->c.fd, s->c.gen, way, o->epfd);
 }
 
-static void delivered(struct inspection *l, struct suspect *s, const struct registrations_of *o, const char *timer)
+static void delivered(struct inspection *l, struct suspect *s, const struct registrations_of *o,
+		      const char *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!o->armed)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time < s->s.since)
-		inspect_say(a, HOLDS_FALSE, "no event of fd %d#%u came after it suspended", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "no event of fd %d#%u came after it suspended", s->c.fd,
+			    s->c.gen);
 	else if (!put_off(l, s, timer, a))
-		inspect_say(a, HOLDS_TRUE, "an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
-			 "still ready", s->c.fd, s->c.gen, o->epfd);
+		inspect_say(
+			a, HOLDS_TRUE,
+			"an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
+			"still ready",
+			s->c.fd, s->c.gen, o->epfd);
 }
 
-static void wrong_waiter(struct inspection *l, struct suspect *s, const struct registrations_of *o, const char *timer)
+static void wrong_waiter(struct inspection *l, struct suspect *s, const struct registrations_of *o,
+			 const char *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	const struct ctp_fd *f = &s->c.was;
 	if (!o->n)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else if (!(f->leads & CTP_ID_MASK) || (f->leads & CTP_ID_MASK) == s->s.id)
-		inspect_say(a, HOLDS_FALSE, "the registration of fd %d#%u leads to no other", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_FALSE, "the registration of fd %d#%u leads to no other", s->c.fd,
+			    s->c.gen);
 	else if (!put_off(l, s, timer, a))
-		inspect_say(a, HOLDS_TRUE, "the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
-			 "descriptor is ready still", s->c.fd, s->c.gen, (unsigned long long)(f->leads & CTP_ID_MASK));
+		inspect_say(
+			a, HOLDS_TRUE,
+			"the registration of fd %d#%u leads to coroutine %llu, which ran after this one had suspended; the "
+			"descriptor is ready still",
+			s->c.fd, s->c.gen, (unsigned long long)(f->leads & CTP_ID_MASK));
 }
 
 static void timer(struct inspection *l, struct suspect *s, const struct registrations_of *o)
@@ -191,17 +218,22 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	int off = stuck_wait_disarmed(l->pid, s->c.fd);
 	if (off <= 0)
-		inspect_say(a, off ? HOLDS_OPEN : HOLDS_FALSE, off ? "it cannot be seen whether timerfd %d#%u is armed" : "timerfd %d#%u is armed, or has expired",
-			 s->c.fd, s->c.gen);
+		inspect_say(a, off ? HOLDS_OPEN : HOLDS_FALSE,
+			    off ? "it cannot be seen whether timerfd %d#%u is armed" :
+				  "timerfd %d#%u is armed, or has expired",
+			    s->c.fd, s->c.gen);
 	else if (!o->n)
 		inspect_say(a, HOLDS_FALSE, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
 	else
-		inspect_say(a, HOLDS_TRUE, "timerfd %d#%u, which it made itself, has no expiry set and none to be read", s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE,
+			    "timerfd %d#%u, which it made itself, has no expiry set and none to be read",
+			    s->c.fd, s->c.gen);
 }
 
 static bool asks_ready(const struct suspect *s)
 {
-	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED || s->rule == RULE_WRONG_WAITER;
+	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED ||
+	       s->rule == RULE_WRONG_WAITER;
 }
 
 // What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
@@ -210,7 +242,9 @@ static bool ready(struct inspection *l, struct suspect *s, const struct registra
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!asks_ready(s))
 		return true;
-	s->ready = proc_tasks_asleep(&l->tasks) ? stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) : -1;
+	s->ready = proc_tasks_asleep(&l->tasks) ?
+			   stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) :
+			   -1;
 	if (s->rule == RULE_ONESHOT)
 		return true;
 	if (s->ready < 0)
@@ -218,7 +252,8 @@ static bool ready(struct inspection *l, struct suspect *s, const struct registra
 	else if (!s->ready)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
 	else if (!o->slept)
-		inspect_say(a, HOLDS_OPEN, "no thread sleeps in epoll fd %d: an event may be on its way", o->epfd);
+		inspect_say(a, HOLDS_OPEN, "no thread sleeps in epoll fd %d: an event may be on its way",
+			    o->epfd);
 	return s->ready == 1 && o->slept;
 }
 
@@ -263,7 +298,8 @@ static void settle_ready(struct inspection *l)
 	for (size_t i = 0; !still && i < l->n; i++) {
 		struct suspect *s = l->who[i];
 		if (s->rule != RULE_ONESHOT && asks_ready(s) && s->a[PROOF_P3].holds == HOLDS_TRUE)
-			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at", s->c.fd, s->c.gen);
+			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at",
+				    s->c.fd, s->c.gen);
 	}
 }
 
@@ -301,7 +337,7 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
 	else if (!how || !stuck_wait_firm(s, l->pid))
 		inspect_say(a, HOLDS_OPEN, "%s: that it suspended for fd %d#%u is not sure",
-			 how ? how : "its last try had to wait", s->c.fd, s->c.gen);
+			    how ? how : "its last try had to wait", s->c.fd, s->c.gen);
 	else
 		inspect_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
 }
@@ -311,15 +347,19 @@ static void refuted_by(struct inspection *l, uint64_t id, const struct registrat
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if (stuck_wait_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE && (s->c.fd < 0 || !is_of(l, s, reg)))
-			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd, how);
+		if (stuck_wait_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE &&
+		    (s->c.fd < 0 || !is_of(l, s, reg)))
+			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE,
+				    "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd,
+				    how);
 	}
 }
 
 static bool references(const struct suspect *s, const struct registration *reg)
 {
 	return stuck_wait_rule(s->rule) && s->c.fd != reg->tfd &&
-	       (inspect_references(s, reg->data) || (s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
+	       (inspect_references(s, reg->data) ||
+		(s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
 }
 
 // A row that is armed and leads to somebody: to a suspect of another descriptor it is a way out.
@@ -361,8 +401,10 @@ void kernel_stuck(struct inspection *l)
 		if (!stuck_wait_rule(s->rule))
 			continue;
 		if (s->rule != RULE_PARKED && inspect_late(l)) {
-			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN, "there was no time to look at every coroutine");
-			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "there was no time to look at every coroutine");
+			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN,
+				    "there was no time to look at every coroutine");
+			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN,
+				    "there was no time to look at every coroutine");
 			continue;
 		}
 		judge_p3(l, s, set);

@@ -25,11 +25,11 @@
 
 struct quiescent {
 	struct inspection *l;
-	unsigned ways;          // by which something may happen
+	unsigned ways; // by which something may happen
 	char first[INSPECT_TEXT];
-	char (*inodes)[32];     // "pipe:[123]" whose other ends must be ours
+	char (*inodes)[32]; // "pipe:[123]" whose other ends must be ours
 	size_t ninodes;
-	int *events;            // numbers of watched eventfds and timerfds
+	int *events; // numbers of watched eventfds and timerfds
 	size_t nevents;
 };
 
@@ -69,8 +69,8 @@ static void thread_sleeps(struct quiescent *q, const struct proc_task *t)
 		waits_in_set(q, t);
 	} else if (t->nr == SYS_futex) {
 		unsigned op = t->args[1] & FUTEX_CMD_MASK;
-		bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ||
-			     op == FUTEX_WAIT_REQUEUE_PI;
+		bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI ||
+			     op == FUTEX_LOCK_PI2 || op == FUTEX_WAIT_REQUEUE_PI;
 		if (!waits || t->args[3])
 			way(q, "thread %d waits with a timeout", t->tid);
 		else if (!(t->args[1] & FUTEX_PRIVATE_FLAG) && !private_address(q->l, t->args[0]))
@@ -152,8 +152,9 @@ static bool peer_inode(struct quiescent *q, uint64_t desc)
 	char link[64];
 	for (uint64_t fd = ctp_walk_from(&w, 0); desc && fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f;
-		if (r->fds[fd].desc == desc && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN && f.desc == desc &&
-		    f.opened_how == CTP_CALL_SOCKETPAIR && proc_fd_link(q->l->pid, (int)fd, link, sizeof(link)))
+		if (r->fds[fd].desc == desc && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN &&
+		    f.desc == desc && f.opened_how == CTP_CALL_SOCKETPAIR &&
+		    proc_fd_link(q->l->pid, (int)fd, link, sizeof(link)))
 			return add_inode(q, link);
 	}
 	return false;
@@ -179,8 +180,9 @@ static void watched_fd(struct quiescent *q, const char *how, int fd, const struc
 		if (!add_inode(q, link) || !peer_inode(q, f->peer_desc))
 			way(q, "%s %d is a socket whose other end is not here", how, fd);
 	} else if (strcmp(link, "anon_inode:[eventpoll]")) {
-		static const char *const kinds[] = {"file", "file", "pipe", "tcp socket", "udp socket", "unix socket",
-						    "eventfd", "timerfd", "signalfd", "epoll"};
+		static const char *const kinds[] = {"file",       "file",        "pipe",    "tcp socket",
+						    "udp socket", "unix socket", "eventfd", "timerfd",
+						    "signalfd",   "epoll"};
 		const char *kind = f->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[f->kind] : "file";
 		way(q, "%s %d is a %s%s: the outside can wake the loop", how, fd, kind,
 		    f->flags & CTP_FD_LISTENS ? " that listens" : "");
@@ -195,8 +197,10 @@ static void watched(struct quiescent *q, const struct registration *reg)
 	if (!(reg->events & 0x0fffffff))
 		return; // a one-shot that fired: not even a hangup is delivered
 	if (!inspect_fd(q->l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN ||
-	    registrations_is_open_as(pid, reg, reg->tfd) != 1 || !proc_fd_link(pid, reg->tfd, link, sizeof(link))) {
-		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", reg->tfd, reg->epfd);
+	    registrations_is_open_as(pid, reg, reg->tfd) != 1 ||
+	    !proc_fd_link(pid, reg->tfd, link, sizeof(link))) {
+		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", reg->tfd,
+		    reg->epfd);
 		return;
 	}
 	watched_fd(q, "registered fd", reg->tfd, &f, link);
@@ -209,7 +213,8 @@ static void waits_in_set(struct quiescent *q, const struct proc_task *t)
 	const struct polled *set = &l->polled[t - l->tasks.v];
 	const struct ctp_thread *c = t->hooked ? &l->threads[t->slot] : NULL;
 	if (!c || c->wait_timeout_ns >= 0) {
-		way(q, "thread %d waits in poll or select, %s", t->tid, c ? "with a timeout" : "behind the hooks");
+		way(q, "thread %d waits in poll or select, %s", t->tid,
+		    c ? "with a timeout" : "behind the hooks");
 		return;
 	}
 	if (!set->known)
@@ -217,9 +222,10 @@ static void waits_in_set(struct quiescent *q, const struct proc_task *t)
 	for (size_t i = 0; set->known && i < set->n; i++) {
 		struct ctp_fd f;
 		char link[64];
-		if (!inspect_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN || f.opened > c->wait_since ||
-		    !proc_fd_link(l->pid, set->v[i].fd, link, sizeof(link)))
-			way(q, "fd %d, which thread %d polls, is a file of which nothing is known", set->v[i].fd, t->tid);
+		if (!inspect_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN ||
+		    f.opened > c->wait_since || !proc_fd_link(l->pid, set->v[i].fd, link, sizeof(link)))
+			way(q, "fd %d, which thread %d polls, is a file of which nothing is known",
+			    set->v[i].fd, t->tid);
 		else
 			watched_fd(q, "polled fd", set->v[i].fd, &f, link);
 	}
@@ -253,7 +259,8 @@ static bool held_by(struct quiescent *q, pid_t other)
 			held = !strcmp(link, q->inodes[i]);
 		bool anon = !strcmp(link, "anon_inode:[eventfd]") || !strcmp(link, "anon_inode:[timerfd]");
 		for (size_t i = 0; anon && !held && i < q->nevents; i++) // 0 = KCMP_FILE
-			held = syscall(SYS_kcmp, q->l->pid, other, 0, (long)q->events[i], (long)atoi(e->d_name)) <= 0;
+			held = syscall(SYS_kcmp, q->l->pid, other, 0, (long)q->events[i],
+				       (long)atoi(e->d_name)) <= 0;
 	}
 	closedir(d);
 	return held;
@@ -292,7 +299,8 @@ void quiescent_judge(struct inspection *l)
 		way(&q, "%.200s", l->hidden);
 	if (!l->registrations.complete)
 		way(&q, "not all registrations could be read");
-	for (size_t i = 0; i < l->registrations.n && q.ways < INSPECT_OPEN_MAX; i++) { // more would not be named
+	for (size_t i = 0; i < l->registrations.n && q.ways < INSPECT_OPEN_MAX;
+	     i++) { // more would not be named
 		watched(&q, &l->registrations.v[i]);
 		if (inspect_late(l)) {
 			way(&q, "there was no time to look at all that its loops watch");
@@ -302,7 +310,8 @@ void quiescent_judge(struct inspection *l)
 	if (inspect_has_kin(l->r))
 		way(&q, "it has forked: another process may hold what the loop waits for");
 	if (ctp_load64(&l->r->ext->sent_fds))
-		way(&q, "it has sent descriptors in messages: another process may hold, or yet take, what the loop waits for");
+		way(&q,
+		    "it has sent descriptors in messages: another process may hold, or yet take, what the loop waits for");
 	if (!q.ways)
 		outsiders(&q);
 	int sharer = q.ways ? 0 : hold_sharer(l->pid);
@@ -316,9 +325,10 @@ void quiescent_judge(struct inspection *l)
 	else if (!still)
 		inspect_say_all(l, PROOF_P6B, HOLDS_OPEN, "the program was not at rest for two looks");
 	else
-		inspect_say_all(l, PROOF_P6B, HOLDS_TRUE,
-			     "every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped "
-			     "and continued");
+		inspect_say_all(
+			l, PROOF_P6B, HOLDS_TRUE,
+			"every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped "
+			"and continued");
 	free(q.inodes);
 	free(q.events);
 }

@@ -58,11 +58,13 @@ void set_waiters_ready(struct set_waiters *w)
 	struct ctp_walk all = ctp_walk_fds(w->r);
 	if (w->nsets)
 		qsort(w->sets, w->nsets, sizeof(*w->sets), by_key);
-	for (uint64_t fd = w->nsets ? ctp_walk_from(&all, 0) : all.n; fd < all.n; fd = ctp_walk_from(&all, fd + 1)) {
+	for (uint64_t fd = w->nsets ? ctp_walk_from(&all, 0) : all.n; fd < all.n;
+	     fd = ctp_walk_from(&all, fd + 1)) {
 		struct ctp_fd f;
 		if (w->r->fds[fd].reg_epfd < 0 || !inspect_fd(w->r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;
-		EACH_WITH(set, w->sets, w->nsets, set_key(f.reg_epfd, f.reg_epgen)) {
+		EACH_WITH(set, w->sets, w->nsets, set_key(f.reg_epfd, f.reg_epgen))
+		{
 			add_referenced(w, f.learned, set->cand);
 			add_referenced(w, f.leads & CTP_ID_MASK, set->cand);
 		}
@@ -85,18 +87,19 @@ void set_waiters_match(const struct set_waiters *w, const struct ctp_state *s,
 	for (uint32_t i = 0; w->nsets && i < n; i++) {
 		const struct ctp_wait *wait = &s->waits[i];
 		struct ctp_fd f;
-		if (wait->fd < 0 || !inspect_fd(w->r, (uint64_t)wait->fd, &f) || f.life != CTP_FD_OPEN || f.gen != wait->gen)
+		if (wait->fd < 0 || !inspect_fd(w->r, (uint64_t)wait->fd, &f) || f.life != CTP_FD_OPEN ||
+		    f.gen != wait->gen)
 			continue;
 		uint64_t now = set_key(f.reg_epfd, f.reg_epgen), own = set_key(wait->epfd, wait->epgen);
 		EACH_WITH(set, w->sets, w->nsets, now)
-			found(ctx, set->cand, (int)i);
+		found(ctx, set->cand, (int)i);
 		if (!(wait->how & CTP_WAIT_REGISTERED) || own == now)
 			continue;
 		EACH_WITH(set, w->sets, w->nsets, own)
-			found(ctx, set->cand, (int)i);
+		found(ctx, set->cand, (int)i);
 	}
 	if (n || !w->nreferenced)
 		return;
 	EACH_WITH(at, w->referenced, w->nreferenced, s->id)
-		found(ctx, at->cand, -1);
+	found(ctx, at->cand, -1);
 }

@@ -35,12 +35,12 @@ struct walk {
 	uint64_t now_ns, deadline_ns, turns, epoch;
 	struct suspect **pairs; // coroutines and descriptors at which the tables hint
 	size_t n, room;
-	uint64_t *referenced;          // sorted: ids that an open registration names
+	uint64_t *referenced; // sorted: ids that an open registration names
 	size_t nreferenced, referenced_room;
-	bool many;              // an entry does not name all who wait
+	bool many; // an entry does not name all who wait
 	struct registrations registrations;
 	struct registration **by_number; // rows, sorted by number
-	struct idmap ids;       // of coroutines that are suspects already: of the first `named`
+	struct idmap ids;                // of coroutines that are suspects already: of the first `named`
 	size_t named;
 };
 
@@ -73,13 +73,15 @@ static bool waits_elsewhere(const struct walk *w, const struct ctp_state *c, int
 {
 	struct ctp_fd f;
 	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
-		if (c->waits[i].fd != fd && c->waits[i].fd >= 0 && inspect_fd(w->s->r, (uint64_t)c->waits[i].fd, &f) &&
-		    f.gen == c->waits[i].gen && f.life == CTP_FD_OPEN)
+		if (c->waits[i].fd != fd && c->waits[i].fd >= 0 &&
+		    inspect_fd(w->s->r, (uint64_t)c->waits[i].fd, &f) && f.gen == c->waits[i].gen &&
+		    f.life == CTP_FD_OPEN)
 			return true;
 	return (c->flags & CTP_STATE_MOREWAITS) != 0;
 }
 
-// Which of its waits is F? -1: none, but events of F resumed it from where it stands; -2: it does not wait for F.
+// Which of its waits is F? -1: none, but events of F resumed it from where it stands; -2: it does not wait
+// for F.
 static int wait_of(const struct ctp_state *c, int fd, const struct ctp_fd *f)
 {
 	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
@@ -93,15 +95,17 @@ static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_stat
 	if (station >= w->s->r->stations_max)
 		return false;
 	const struct ctp_state *s = &w->s->r->states[station];
-	return ctp_there(w->s->r, s) && ctp_load32(&s->owner) == CTP_OWNER_GUEST && s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
-	       ctp_state_read(s, c) && c->life == CTP_SUSPENDED && c->entity == CTP_COROUTINE && c->runs;
+	return ctp_there(w->s->r, s) && ctp_load32(&s->owner) == CTP_OWNER_GUEST &&
+	       s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE && ctp_state_read(s, c) &&
+	       c->life == CTP_SUSPENDED && c->entity == CTP_COROUTINE && c->runs;
 }
 
 static void add_pair(struct walk *w, struct suspect *x)
 {
 	if (w->n == w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
-		struct suspect **more = room <= PAIRS_MAX ? realloc(w->pairs, room * sizeof(struct suspect *)) : NULL;
+		struct suspect **more =
+			room <= PAIRS_MAX ? realloc(w->pairs, room * sizeof(struct suspect *)) : NULL;
 		if (!more) {
 			free(x);
 			return;
@@ -120,7 +124,8 @@ static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *
 	int wait = wait_of(&c, fd, f);
 	if (wait < -1 || waits_elsewhere(w, &c, fd))
 		return;
-	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd; k++) // its own are the last ones
+	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd;
+	     k++) // its own are the last ones
 		if (w->pairs[i]->s.id == c.id)
 			return;
 	struct suspect *x = new_suspect(w, (uint32_t)station, &c);
@@ -180,8 +185,9 @@ static void walk_stations(struct walk *w)
 		for (uint32_t k = 0; s->life == CTP_SUSPENDED && k < s->nwaits && k < CTP_WAITS; k++) {
 			struct ctp_fd f;
 			int fd = s->waits[k].fd;
-			if (fd < 0 || !inspect_fd(r, (uint64_t)fd, &f) || !hinted(&f) || !(f.flags & CTP_FD_MANY) ||
-			    (f.waiter[0] >> CTP_ID_BITS == i && f.waiter[0]) || (f.waiter[1] >> CTP_ID_BITS == i && f.waiter[1]))
+			if (fd < 0 || !inspect_fd(r, (uint64_t)fd, &f) || !hinted(&f) ||
+			    !(f.flags & CTP_FD_MANY) || (f.waiter[0] >> CTP_ID_BITS == i && f.waiter[0]) ||
+			    (f.waiter[1] >> CTP_ID_BITS == i && f.waiter[1]))
 				continue;
 			pair(w, i, fd, &f);
 		}
@@ -192,7 +198,8 @@ static void walk_stations(struct walk *w)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct registration *x = *(struct registration *const *)a, *y = *(struct registration *const *)b;
+	const struct registration *x = *(struct registration *const *)a,
+				  *y = *(struct registration *const *)b;
 	return x->tfd < y->tfd ? -1 : x->tfd > y->tfd;
 }
 
@@ -230,13 +237,15 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 	const struct ctp_fd *f = &x->c.was;
 	uint64_t station = f->leads >> CTP_ID_BITS, id = f->leads & CTP_ID_MASK;
 	struct ctp_state d;
-	if (!id || id == x->s.id || x->wait < 0 || station >= w->s->r->stations_max || !ctp_there(w->s->r, &w->s->r->states[station]) ||
+	if (!id || id == x->s.id || x->wait < 0 || station >= w->s->r->stations_max ||
+	    !ctp_there(w->s->r, &w->s->r->states[station]) ||
 	    !ctp_state_read(&w->s->r->states[station], &d) || d.id != id)
 		return false;
 	bool told = f->event_time >= x->s.since && f->learned == id;
 	bool edge = (events & EPOLLET) && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN);
 	bool too = wait_of(&d, x->c.fd, f) >= -1; // a reader and a writer, several acceptors
-	return (told || edge) && !too && (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > x->s.since));
+	return (told || edge) && !too &&
+	       (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > x->s.since));
 }
 
 // Of what is it suspected?
@@ -248,15 +257,20 @@ static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (!rows)
 		return RULE_NONE;
-	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_WAIT_EVENTS) && stuck_wait_disarmed(w->pid, x->c.fd) == 1)
+	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_WAIT_EVENTS) &&
+	    stuck_wait_disarmed(w->pid, x->c.fd) == 1)
 		return firm && x->c.was.opener == x->s.id ? RULE_TIMER : RULE_NONE;
 	if (!events) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;
 	}
-	if ((!firm && !another) || !ask || (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
+	if ((!firm && !another) || !ask ||
+	    (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
 		return RULE_NONE;
-	return another ? RULE_WRONG_WAITER : told ? RULE_DELIVERED : events & EPOLLET ? RULE_MISSED_EDGE : RULE_NONE;
+	return another          ? RULE_WRONG_WAITER :
+	       told             ? RULE_DELIVERED :
+	       events & EPOLLET ? RULE_MISSED_EDGE :
+				  RULE_NONE;
 }
 
 // ------------------------------------------------------------- suspects
@@ -268,8 +282,9 @@ static bool known(struct walk *w, const struct suspect *x)
 		if (s->v[w->named]->cand == STUCK_WAIT_NO_CAND && idmap_set(&w->ids, s->v[w->named]->s.id, 0))
 			return true; // no memory: no more of them
 	for (size_t i = idmap_get(&w->ids, x->s.id) == IDMAP_NONE ? s->n : 0; i < s->n; i++)
-		if (s->v[i]->cand == STUCK_WAIT_NO_CAND && s->v[i]->s.id == x->s.id && s->v[i]->rule == x->rule &&
-		    s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen && s->v[i]->s.changes == x->s.changes)
+		if (s->v[i]->cand == STUCK_WAIT_NO_CAND && s->v[i]->s.id == x->s.id &&
+		    s->v[i]->rule == x->rule && s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen &&
+		    s->v[i]->s.changes == x->s.changes)
 			return true;
 	return false;
 }
@@ -302,8 +317,10 @@ static void keep(struct walk *w, struct suspect *x)
 
 static void ask_kernel(struct walk *w)
 {
-	bool rows = w->n && !registrations_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->registrations) &&
-		    w->registrations.complete && sort_rows(w);
+	bool rows =
+		w->n &&
+		!registrations_read(w->pid, w->final ? 0 : ROWS_LIVE, w->deadline_ns, &w->registrations) &&
+		w->registrations.complete && sort_rows(w);
 	for (size_t i = 0; i < w->n; i++) {
 		struct suspect *x = w->pairs[i];
 		bool late = w->final && signals_late(w->deadline_ns);
@@ -330,12 +347,14 @@ static void parked(struct walk *w)
 	size_t found = 0;
 	if (w->nreferenced)
 		qsort(w->referenced, w->nreferenced, sizeof(*w->referenced), by_value);
-	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && found < PARKED_MAX; i = ctp_walk_from(&all, i + 1)) {
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && found < PARKED_MAX;
+	     i = ctp_walk_from(&all, i + 1)) {
 		if (all.rows % 4096 == 0 && signals_late(w->deadline_ns))
 			return;
 		struct ctp_state c;
 		if (r->states[i].life != CTP_SUSPENDED || !is_coroutine(w, i, &c) || c.nwaits || !c.lo ||
-		    (w->nreferenced && bsearch(&c.id, w->referenced, w->nreferenced, sizeof(*w->referenced), by_value)))
+		    (w->nreferenced &&
+		     bsearch(&c.id, w->referenced, w->nreferenced, sizeof(*w->referenced), by_value)))
 			continue;
 		struct suspect *x = new_suspect(w, i, &c);
 		if (!x)
@@ -367,7 +386,8 @@ static void await_sleep(struct stuck *k, struct walk *w)
 		unsigned shares = stuck_stopped(k) ? STOPPED_SHARES : tries < TRIES ? 2 : 1;
 		if (proc_now_ns() >= w->now_ns + shares * share)
 			break;
-		nanosleep(&(struct timespec){.tv_nsec = stuck_stopped(k) ? STOPPED_PAUSE_NS : FINAL_PAUSE_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = stuck_stopped(k) ? STOPPED_PAUSE_NS : FINAL_PAUSE_NS},
+			  NULL);
 	}
 	uint64_t until = proc_now_ns() + share;
 	w->deadline_ns = until > w->deadline_ns ? until : w->deadline_ns;
@@ -390,7 +410,11 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 {
 	bool final = final_ns != 0;
 	const struct ctp_ext *e = s->r->ext;
-	struct walk w = {.s = s, .pid = pid, .final = final, .now_ns = now_ns, .turns = turns_of(s->r),
+	struct walk w = {.s = s,
+			 .pid = pid,
+			 .final = final,
+			 .now_ns = now_ns,
+			 .turns = turns_of(s->r),
 			 .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
 	uint64_t sum = ctp_region_moves(s->r);
 	bool idle = false, stopped = false;
@@ -420,7 +444,9 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	idmap_deinit(&w.ids);
 	bool whole = w.asleep || (idle && !w.hints);
 	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;
-	k->pause_ns = pause < BUSY_MS * MS ? BUSY_MS * MS : pause < BUSY_MAX_MS * MS ? pause : BUSY_MAX_MS * MS;
+	k->pause_ns = pause < BUSY_MS * MS     ? BUSY_MS * MS :
+		      pause < BUSY_MAX_MS * MS ? pause :
+						 BUSY_MAX_MS * MS;
 	k->walk_ns = end + 20 * (end - now_ns) + (whole || !idle ? 0 : k->pause_ns);
 	k->busy_ns = end + 20 * (end - now_ns) + k->pause_ns;
 	if (whole)

@@ -10,13 +10,13 @@
 #include "engine/witness/suspects.h"
 
 struct stuck {
-	uint64_t moves;       // ctp_region_moves
-	uint64_t still_ns;    // since then it is the same
-	uint64_t walked;      // moves as of the last walk that could ask all
-	uint64_t walk_ns;     // no walk before
-	uint64_t busy_ns;     // nor before this, while the program runs
-	uint64_t pause_ns;    // between two of those
-	uint64_t stopped_ns;  // when it was last seen to stand still by no doing of its own; 0: never
+	uint64_t moves;      // ctp_region_moves
+	uint64_t still_ns;   // since then it is the same
+	uint64_t walked;     // moves as of the last walk that could ask all
+	uint64_t walk_ns;    // no walk before
+	uint64_t busy_ns;    // nor before this, while the program runs
+	uint64_t pause_ns;   // between two of those
+	uint64_t stopped_ns; // when it was last seen to stand still by no doing of its own; 0: never
 };
 
 // Is it being stopped and continued? A program that goes on is awake for a moment.

@@ -17,7 +17,8 @@
 uint32_t stuck_wait_directions(const struct suspect *s)
 {
 	uint32_t e = s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events;
-	uint32_t in = EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI | EPOLLRDHUP, out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
+	uint32_t in = EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI | EPOLLRDHUP,
+		 out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
 	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
 }
 
@@ -37,7 +38,8 @@ static bool references_through(const struct suspect *s, pid_t pid)
 static bool noted(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
-	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id && (f->leads & CTP_ID_MASK) != s->s.id && !references_through(s, pid);
+	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id &&
+	       (f->leads & CTP_ID_MASK) != s->s.id && !references_through(s, pid);
 }
 
 bool stuck_wait_firm(const struct suspect *s, pid_t pid)
@@ -61,7 +63,9 @@ int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
 	close(process);
 	if (copy < 0)
 		return -1;
-	struct pollfd p = {.fd = copy, .events = (short)((directions & EPOLLIN ? POLLIN : 0) | (directions & EPOLLOUT ? POLLOUT : 0))};
+	struct pollfd p = {.fd = copy,
+			   .events = (short)((directions & EPOLLIN ? POLLIN : 0) |
+					     (directions & EPOLLOUT ? POLLOUT : 0))};
 	int n = poll(&p, 1, 0);
 	close(copy);
 	return n < 0 ? -1 : directions && (p.revents & p.events) == p.events;
@@ -89,10 +93,13 @@ bool stuck_wait_refuted(struct suspect *s)
 	struct inspect_answer *p2 = &s->a[PROOF_P2];
 	if (!stuck_wait_rule(s->rule))
 		return false;
-	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks for F.
-	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P3].holds == HOLDS_TRUE;
+	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks
+	// for F.
+	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN &&
+		     s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P3].holds == HOLDS_TRUE;
 	if (tried && s->ready < 0)
-		inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+		inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready",
+			    s->c.fd, s->c.gen);
 	else if (tried && !s->ready)
 		p2->holds = HOLDS_FALSE;
 	s->gone = p2->holds == HOLDS_FALSE || s->a[PROOF_P3].holds == HOLDS_FALSE;
@@ -104,9 +111,11 @@ size_t stuck_wait_keep_open(struct suspect **who, size_t n)
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct suspect *s = who[i];
-		bool open = s->a[PROOF_P3].holds == HOLDS_OPEN || s->a[PROOF_P4].holds == HOLDS_OPEN || s->a[PROOF_P5].holds == HOLDS_OPEN;
+		bool open = s->a[PROOF_P3].holds == HOLDS_OPEN || s->a[PROOF_P4].holds == HOLDS_OPEN ||
+			    s->a[PROOF_P5].holds == HOLDS_OPEN;
 		// Of this one only P6 makes anything.
-		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds == HOLDS_OPEN && s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P6B].holds == HOLDS_OPEN;
+		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds == HOLDS_OPEN &&
+			s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P6B].holds == HOLDS_OPEN;
 		if (stuck_wait_rule(s->rule) && !s->gone && open)
 			who[kept++] = who[i];
 	}

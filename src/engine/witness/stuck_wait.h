@@ -8,8 +8,8 @@
 // CTP003, 004, 005, 008, 009, 027: suspects that stuck_gather() adds, whose descriptor is open.
 static inline bool stuck_wait_rule(unsigned rule)
 {
-	return rule == RULE_PARKED || rule == RULE_MISSED_EDGE || rule == RULE_ONESHOT || rule == RULE_DELIVERED ||
-	       rule == RULE_WRONG_WAITER || rule == RULE_TIMER;
+	return rule == RULE_PARKED || rule == RULE_MISSED_EDGE || rule == RULE_ONESHOT ||
+	       rule == RULE_DELIVERED || rule == RULE_WRONG_WAITER || rule == RULE_TIMER;
 }
 // Could a word in memory that references it refute it? For the other rules an armed registration does.
 static inline bool stuck_wait_needs_memory(unsigned rule)
@@ -23,7 +23,7 @@ bool stuck_wait_refuted(struct suspect *s);
 size_t stuck_wait_keep_open(struct suspect **who, size_t n);
 
 // What is known of its wait. Partner: obligations_stuck.c decides `firm` by the same data.
-uint32_t stuck_wait_directions(const struct suspect *s); // EPOLLIN, EPOLLOUT
+uint32_t stuck_wait_directions(const struct suspect *s);  // EPOLLIN, EPOLLOUT
 bool stuck_wait_firm(const struct suspect *s, pid_t pid); // it suspended for F, as far as can be known
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.

@@ -18,7 +18,7 @@
 enum { KNOWN = 2 * SUSPECTS_MAX };
 
 struct key {
-	uint64_t key;  // fd << 32 | generation, or an entity id
+	uint64_t key; // fd << 32 | generation, or an entity id
 	uint32_t cand;
 };
 
@@ -32,7 +32,8 @@ struct batch {
 
 bool suspects_init(struct suspects *s, const struct ctp_region *r)
 {
-	*s = (struct suspects){.r = r, .seen = calloc(r->cands_max + 1, 1),
+	*s = (struct suspects){.r = r,
+			       .seen = calloc(r->cands_max + 1, 1),
 			       .v = calloc(SUSPECTS_MAX, sizeof(struct suspect *)),
 			       .known = calloc(KNOWN, sizeof(*s->known))};
 	if (s->seen && s->v && s->known)
@@ -57,7 +58,8 @@ bool suspect_holds(const struct ctp_region *r, const struct suspect *s)
 	struct ctp_state now;
 	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)
 		return false;
-	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;
+	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes &&
+	       now.life == CTP_SUSPENDED;
 }
 
 // Of a suspect in `known`, an open hash of places in `v`, + 1, which is half empty at least.
@@ -108,7 +110,9 @@ static void add(struct batch *b, uint32_t cand, uint32_t station, const struct c
 		s->lost++;
 		return;
 	}
-	static const unsigned rules[] = {[CTP_CAND_CLOSE] = RULE_LOST_WAKEUP, [CTP_CAND_DEL] = RULE_REMOVED, [CTP_CAND_SET] = RULE_SET_CLOSED};
+	static const unsigned rules[] = {[CTP_CAND_CLOSE] = RULE_LOST_WAKEUP,
+					 [CTP_CAND_DEL] = RULE_REMOVED,
+					 [CTP_CAND_SET] = RULE_SET_CLOSED};
 	x->cand = cand;
 	x->s = *c;
 	x->s.station = station;
@@ -144,14 +148,15 @@ static void match(struct batch *b, uint32_t station)
 {
 	const struct ctp_state *st = &b->s->r->states[station];
 	struct ctp_state c;
-	if (!ctp_there(b->s->r, st) || ctp_load32(&st->owner) != CTP_OWNER_GUEST || st->life != CTP_SUSPENDED ||
-	    st->entity != CTP_COROUTINE || !ctp_state_read(st, &c) || c.life != CTP_SUSPENDED ||
-	    c.entity != CTP_COROUTINE || !c.runs)
+	if (!ctp_there(b->s->r, st) || ctp_load32(&st->owner) != CTP_OWNER_GUEST ||
+	    st->life != CTP_SUSPENDED || st->entity != CTP_COROUTINE || !ctp_state_read(st, &c) ||
+	    c.life != CTP_SUSPENDED || c.entity != CTP_COROUTINE || !c.runs)
 		return;
 	uint32_t n = c.nwaits < CTP_WAITS ? c.nwaits : CTP_WAITS;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t key = wait_key(c.waits[i].fd, c.waits[i].gen);
-		for (size_t k = first_of(b->waits, b->nwaits, key); k < b->nwaits && b->waits[k].key == key; k++)
+		for (size_t k = first_of(b->waits, b->nwaits, key); k < b->nwaits && b->waits[k].key == key;
+		     k++)
 			if (b->s->r->cands[b->waits[k].cand].kind != CTP_CAND_SET)
 				add(b, b->waits[k].cand, station, &c, (int)i);
 	}
@@ -175,7 +180,8 @@ static bool named(struct batch *b, const struct ctp_cand *c)
 	const struct ctp_fd *f = &c->was;
 	bool found = false;
 	const uint64_t hints[] = {f->waiter[0], f->waiter[1], f->leads};
-	if (c->kind == CTP_CAND_SET || (f->flags & CTP_FD_MANY) || (f->learned && f->learned != (f->leads & CTP_ID_MASK)))
+	if (c->kind == CTP_CAND_SET || (f->flags & CTP_FD_MANY) ||
+	    (f->learned && f->learned != (f->leads & CTP_ID_MASK)))
 		return false;
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
 		uint64_t station = hints[i] >> CTP_ID_BITS;

@@ -26,7 +26,19 @@
 #include "engine/witness/suspects.h"
 
 #define MS 1000000ULL
-enum { CHECK_MS = 30, GRACE_MS = 200, LIVE_MS = 2000, BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, AGAIN_MS = 5, AGAIN = 12, STOPPED_MS = 1000, GOES_ON_MS = 300, AWAKE_MS = 100, PROVE_TRIES = 20 };
+enum {
+	CHECK_MS = 30,
+	GRACE_MS = 200,
+	LIVE_MS = 2000,
+	BACKOFF_MS = 100,
+	BACKOFF_MAX_MS = 5000,
+	AGAIN_MS = 5,
+	AGAIN = 12,
+	STOPPED_MS = 1000,
+	GOES_ON_MS = 300,
+	AWAKE_MS = 100,
+	PROVE_TRIES = 20
+};
 
 struct witness {
 	const struct ctp_region *r;
@@ -37,12 +49,12 @@ struct witness {
 	struct keys keys;
 	struct suspects suspects;
 	struct stuck stuck;
-	struct proc_tasks last; // threads at the last check
+	struct proc_tasks last;        // threads at the last check
 	uint64_t check_ns, inspect_ns; // not before
-	uint64_t patient_ns;    // until then, the last look waits for a stopped program
-	uint64_t awake_ns;      // and so long it has waited for threads that were awake after a stop
-	unsigned scans;         // tries between ticks
-	size_t described;       // suspects that there were when the descriptors were written
+	uint64_t patient_ns;           // until then, the last look waits for a stopped program
+	uint64_t awake_ns;             // and so long it has waited for threads that were awake after a stop
+	unsigned scans;                // tries between ticks
+	size_t described;              // suspects that there were when the descriptors were written
 	unsigned certain;
 };
 
@@ -52,7 +64,8 @@ struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FI
 	struct witness *w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
-	*w = (struct witness){.r = r, .pid = pid, .out = out, .descriptors = descriptors, .clock = clock, .prove = prove};
+	*w = (struct witness){
+		.r = r, .pid = pid, .out = out, .descriptors = descriptors, .clock = clock, .prove = prove};
 	keys_init(&w->keys, pid);
 	if (!suspects_init(&w->suspects, r)) {
 		keys_deinit(&w->keys);
@@ -101,8 +114,10 @@ static void judge(struct inspection *l)
 	else
 		for (size_t i = 0; i < l->n; i++)
 			if (suspect_objects(l->who[i]))
-				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched: %s",
-					 l->idle ? "what leads to it settles nothing here" : "the program did not come to rest");
+				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN,
+					    "memory was not searched: %s",
+					    l->idle ? "what leads to it settles nothing here" :
+						      "the program did not come to rest");
 }
 
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
@@ -125,7 +140,8 @@ static void report(struct witness *w, struct inspection *l, uint64_t ns)
 			continue;
 		s->settled = settled(s);
 		w->certain += s->settled;
-		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE && inspect_late(l))
+		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE &&
+		    inspect_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
 		if (s->said && !s->settled && l->final && signals_hurried())
 			continue; // what was seen while there was time is more
@@ -156,7 +172,8 @@ static void note_rings(struct witness *w, size_t n)
 		e->rings = (uint32_t)n;
 }
 
-// Of stopped threads it cannot be told what they would do. One who was not looked at for long is looked at all the same.
+// Of stopped threads it cannot be told what they would do. One who was not looked at for long is looked at
+// all the same.
 static bool put_off(const struct inspection *l, uint64_t now_ns)
 {
 	for (size_t i = 0; l->disturbed && i < l->n; i++)
@@ -165,10 +182,12 @@ static bool put_off(const struct inspection *l, uint64_t now_ns)
 	return false;
 }
 
-// One that goes on is awake for a moment, for longer on a busy machine; its computing threads are so for ever.
+// One that goes on is awake for a moment, for longer on a busy machine; its computing threads are so for
+// ever.
 static bool patient(const struct witness *w, bool stopped)
 {
-	return (stopped || (stuck_stopped(&w->stuck) && w->awake_ns < AWAKE_MS * MS)) && !signals_late(w->patient_ns);
+	return (stopped || (stuck_stopped(&w->stuck) && w->awake_ns < AWAKE_MS * MS)) &&
+	       !signals_late(w->patient_ns);
 }
 
 // Until it goes on, and sleeps again.
@@ -226,9 +245,15 @@ static bool needs_memory(struct suspect **who, size_t n)
 static void live_inspection(struct witness *w, struct suspect **who, size_t n, bool idle, bool scan)
 {
 	uint64_t begun = proc_now_ns();
-	struct inspection l = {.r = w->r, .pid = w->pid, .scan = scan, .idle = idle, .who = who, .n = n,
-			 .deadline_ns = begun + LIVE_MS * MS};
-	if (w->described < w->suspects.n && w->descriptors) { // first: what is said next may be the last that there is time for
+	struct inspection l = {.r = w->r,
+			       .pid = w->pid,
+			       .scan = scan,
+			       .idle = idle,
+			       .who = who,
+			       .n = n,
+			       .deadline_ns = begun + LIVE_MS * MS};
+	if (w->described < w->suspects.n &&
+	    w->descriptors) { // first: what is said next may be the last that there is time for
 		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
 		w->described = w->suspects.n;
 	}
@@ -278,7 +303,8 @@ void witness_poll(struct witness *w)
 		bool stopped = proc_tasks_stopped(&w->last);
 		size_t late = 0;
 		for (size_t i = 0; i < n; i++)
-			if (now_ns - who[i]->found_ns >= (stopped ? STOPPED_MS : GRACE_MS) * MS && !(stopped && who[i]->inspections))
+			if (now_ns - who[i]->found_ns >= (stopped ? STOPPED_MS : GRACE_MS) * MS &&
+			    !(stopped && who[i]->inspections))
 				who[late++] = who[i];
 		bool scan = w->prove && w->scans < PROVE_TRIES;
 		w->scans += late && scan;
@@ -319,8 +345,15 @@ static void inspect_open_again(struct witness *w, const struct inspection *last)
 		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_wait_keep_open(l.who, l.n);
 		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
 			return;
-		struct inspection again = {.r = l.r, .pid = l.pid, .final = true, .may_stop = l.may_stop, .scan = l.disturbed,
-				     .idle = idle_for(w, AGAIN_MS), .who = l.who, .n = l.n, .deadline_ns = l.deadline_ns};
+		struct inspection again = {.r = l.r,
+					   .pid = l.pid,
+					   .final = true,
+					   .may_stop = l.may_stop,
+					   .scan = l.disturbed,
+					   .idle = idle_for(w, AGAIN_MS),
+					   .who = l.who,
+					   .n = l.n,
+					   .deadline_ns = l.deadline_ns};
 		take_inspection(w, &again);
 		l.disturbed = again.disturbed;
 	}
@@ -342,8 +375,15 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 	size_t n = due(w, begun, true, &who);
 	if (n) {
 		bool idle = idle_for(w, begun + 100 * MS < deadline ? CHECK_MS : 0);
-		struct inspection l = {.r = w->r, .pid = w->pid, .final = true, .may_stop = may_stop, .scan = true,
-				 .idle = idle, .who = who, .n = n, .deadline_ns = deadline};
+		struct inspection l = {.r = w->r,
+				       .pid = w->pid,
+				       .final = true,
+				       .may_stop = may_stop,
+				       .scan = true,
+				       .idle = idle,
+				       .who = who,
+				       .n = n,
+				       .deadline_ns = deadline};
 		take_inspection(w, &l);
 		inspect_open_again(w, &l);
 	}
@@ -366,7 +406,8 @@ void witness_ended(struct witness *w)
 		l.n = 1;
 		static const enum proof open[] = {PROOF_P0, PROOF_P2, PROOF_P3, PROOF_P6A, PROOF_P6B};
 		for (size_t k = 0; k < sizeof(open) / sizeof(*open); k++)
-			inspect_say_all(&l, open[k], HOLDS_OPEN, "the program ended before this could be seen");
+			inspect_say_all(&l, open[k], HOLDS_OPEN,
+					"the program ended before this could be seen");
 		flight_tables(w->r, s);
 		evidence_write(w->out, &l, s, ns, "final");
 	}

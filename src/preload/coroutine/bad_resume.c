@@ -35,7 +35,8 @@ static bool readable(uint64_t lo, uint64_t hi)
 static void note(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_state *s)
 {
 	const struct ctp_state *from = g->current;
-	i->flags |= (s->entity == CTP_NATIVE ? CTP_LATE_NATIVE : 0) | (s->flags & CTP_STATE_SHARED_STACK ? CTP_LATE_SHARED : 0) |
+	i->flags |= (s->entity == CTP_NATIVE ? CTP_LATE_NATIVE : 0) |
+		    (s->flags & CTP_STATE_SHARED_STACK ? CTP_LATE_SHARED : 0) |
 		    ((s->flags | from->flags) & CTP_STATE_FOREIGN ? CTP_LATE_FOREIGN : 0);
 	i->who = s->id;
 	i->stack = from->stack;
@@ -51,7 +52,8 @@ static void note(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_
 // sleeps in a wait says itself where it stands.
 static const struct ctp_thread *runs_on(const struct thread_ctx *g, const struct ctp_state *s)
 {
-	const struct ctp_thread *t = s->thread < ctp_tracer->region.threads_max ? &ctp_tracer->region.threads[s->thread] : NULL;
+	const struct ctp_thread *t =
+		s->thread < ctp_tracer->region.threads_max ? &ctp_tracer->region.threads[s->thread] : NULL;
 	if (!t || s->thread == g->slot || t->life != CTP_THREAD_LIVE || ctp_load64(&t->current) != s->id)
 		return NULL;
 	if (guest_syscall(SYS_tgkill, ctp_tracer->pid, t->tid, 0, 0, 0, 0))
@@ -66,7 +68,10 @@ static void running(struct thread_ctx *g, const struct ctp_state *s)
 	const struct ctp_thread *t = runs_on(g, s);
 	if (!t)
 		return;
-	struct ctp_incident i = {.rule = RULE_RUNNING, .other = g->current->id, .other_stack = s->stack, .other_time = s->since};
+	struct ctp_incident i = {.rule = RULE_RUNNING,
+				 .other = g->current->id,
+				 .other_stack = s->stack,
+				 .other_time = s->since};
 	i.flags = g->late.who == s && g->late.sp != s->regs[CTP_REG_SP] ? CTP_LATE_PLACE : 0;
 	i.value[2] = t->tid;
 	i.value[3] = g->tid;
@@ -95,7 +100,9 @@ static bool stale_place(const struct thread_ctx *g, const struct ctp_state *s)
 		return false;
 	if (s->how == CTP_HOW_RETURN)
 		return g->late.sp == s->regs[CTP_REG_SP] && g->late.pc == s->regs[CTP_REG_PC];
-	return g->late.slot == s->slot && s->slot && (state_private(s)->before == CTP_HOW_SWAP || state_private(s)->before == CTP_HOW_FCONTEXT || state_private(s)->before == CTP_HOW_ONTOP);
+	return g->late.slot == s->slot && s->slot &&
+	       (state_private(s)->before == CTP_HOW_SWAP || state_private(s)->before == CTP_HOW_FCONTEXT ||
+		state_private(s)->before == CTP_HOW_ONTOP);
 }
 
 static void ended(struct thread_ctx *g, const struct ctp_state *s)
@@ -123,13 +130,17 @@ static void released(struct thread_ctx *g, const struct ctp_state *s)
 {
 	bool never = (state_private(s)->before & 0xff) == CTP_CREATED;
 	uint64_t sp = never ? s->hi - 8 : s->regs[CTP_REG_SP];
-	if (s->how != CTP_HOW_RELEASED || sp < state_private(s)->release_lo || sp >= state_private(s)->release_hi)
+	if (s->how != CTP_HOW_RELEASED || sp < state_private(s)->release_lo ||
+	    sp >= state_private(s)->release_hi)
 		return;
 	bool gone = !readable(sp, sp + 8);
 	if (!gone && (never ? !(state_private(s)->release_at & RELEASED_BLOCK) : mapped_again(s, sp)))
 		return;
-	struct ctp_incident i = {.rule = RULE_RELEASED, .other = state_private(s)->release_by, .other_stack = (uint32_t)state_private(s)->release_at,
-				 .other_time = s->since, .flags = (gone ? CTP_LATE_GONE : 0) | (never ? CTP_LATE_NEVER : 0)};
+	struct ctp_incident i = {.rule = RULE_RELEASED,
+				 .other = state_private(s)->release_by,
+				 .other_stack = (uint32_t)state_private(s)->release_at,
+				 .other_time = s->since,
+				 .flags = (gone ? CTP_LATE_GONE : 0) | (never ? CTP_LATE_NEVER : 0)};
 	i.value[2] = state_private(s)->release_lo;
 	i.value[3] = state_private(s)->release_hi;
 	note(g, &i, s);

@@ -20,9 +20,9 @@ _Static_assert(CHUNK_LEAST % 8 == 0, "below it are flags");
 struct block {
 	uint64_t lo, bytes;
 };
-static struct block *blocks; // by page number of lo, the newest wins
-static struct block *large;  // those that reach further than NEAR pages, again
-static uint64_t larges;      // slots of it ever used
+static struct block *blocks;        // by page number of lo, the newest wins
+static struct block *large;         // those that reach further than NEAR pages, again
+static uint64_t larges;             // slots of it ever used
 static uint32_t any[BLOCKS / NEAR]; // whether one was ever noted in NEAR pages
 
 int blocks_init(void)
@@ -30,7 +30,8 @@ int blocks_init(void)
 	void *libc_malloc = dlsym(RTLD_NEXT, "malloc"), *any_malloc = dlsym(RTLD_DEFAULT, "malloc");
 	struct dl_find_object a, b;
 	bool glibc = libc_malloc == any_malloc && !_dl_find_object(libc_malloc, &a) &&
-		     !_dl_find_object(dlsym(RTLD_NEXT, "makecontext"), &b) && a.dlfo_link_map == b.dlfo_link_map;
+		     !_dl_find_object(dlsym(RTLD_NEXT, "makecontext"), &b) &&
+		     a.dlfo_link_map == b.dlfo_link_map;
 	ctp_tracer->chunk_least = ctp_tracer->no_free ? 0 : glibc ? CHUNK_LEAST : CHUNK_UNKNOWN;
 	blocks = memory_take(sizeof(*blocks) * (BLOCKS + LARGE));
 	large = blocks ? blocks + BLOCKS : NULL;
@@ -92,7 +93,8 @@ static void remember_large(struct block b)
 {
 	uint64_t n = ctp_load64(&larges);
 	for (uint64_t i = 0; i < n && i < LARGE; i++)
-		if (!large[i].bytes && ctp_cas64(&large[i].bytes, 0, 1)) { // taken: too small to hold anything
+		if (!large[i].bytes &&
+		    ctp_cas64(&large[i].bytes, 0, 1)) { // taken: too small to hold anything
 			large[i].lo = b.lo;
 			ctp_store64(&large[i].bytes, b.bytes);
 			return;

@@ -63,23 +63,44 @@ static int64_t sleb(const uint8_t **p)
 	return (int64_t)v;
 }
 
-#define LOAD(type, p) ({ type v_; __builtin_memcpy(&v_, (p), sizeof(v_)); (p) += sizeof(v_); v_; })
+#define LOAD(type, p) \
+	({ \
+		type v_; \
+		__builtin_memcpy(&v_, (p), sizeof(v_)); \
+		(p) += sizeof(v_); \
+		v_; \
+	})
 
 // DW_EH_PE_*: absptr, udata4/8, sdata4/8, pc-relative or not.
 static bool encoded(const uint8_t **p, uint8_t enc, uint64_t base, uint64_t *out)
 {
 	uint64_t at = (uint64_t)*p, v;
 	switch (enc & 0x0f) {
-	case 0x00: case 0x04: case 0x0c: v = LOAD(uint64_t, *p); break;
-	case 0x03: v = LOAD(uint32_t, *p); break;
-	case 0x0b: v = (uint64_t)(int64_t)LOAD(int32_t, *p); break;
-	default: return false;
+	case 0x00:
+	case 0x04:
+	case 0x0c:
+		v = LOAD(uint64_t, *p);
+		break;
+	case 0x03:
+		v = LOAD(uint32_t, *p);
+		break;
+	case 0x0b:
+		v = (uint64_t)(int64_t)LOAD(int32_t, *p);
+		break;
+	default:
+		return false;
 	}
 	switch (enc & 0x70) {
-	case 0x00: break;
-	case 0x10: v += at; break;
-	case 0x30: v += base; break;
-	default: return false;
+	case 0x00:
+		break;
+	case 0x10:
+		v += at;
+		break;
+	case 0x30:
+		v += base;
+		break;
+	default:
+		return false;
 	}
 	*out = v;
 	return !(enc & 0x80);
@@ -178,33 +199,106 @@ static bool run(const uint8_t *p, const uint8_t *end, const struct cie *c, const
 			set_rule(r, op & 0x3f, (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align});
 		} else if (op >= 0xc0) { // restore
 			set_rule(r, op & 0x3f, (op & 0x3f) == DWARF_FP ? initial->fp : initial->ra);
-		} else switch (op) {
-		case 0x00: break; // nop
-		case 0x02: loc += *p++ * c->code_align; break;
-		case 0x03: loc += LOAD(uint16_t, p) * c->code_align; break;
-		case 0x04: loc += LOAD(uint32_t, p) * c->code_align; break;
-		case 0x05: reg = uleb(&p); set_rule(r, reg, (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align}); break;
-		case 0x06: reg = uleb(&p); set_rule(r, reg, reg == DWARF_FP ? initial->fp : initial->ra); break;
-		case 0x07: set_rule(r, uleb(&p), (struct rule){RULE_UNDEFINED, 0}); break;
-		case 0x08: set_rule(r, uleb(&p), (struct rule){RULE_SAME, 0}); break;
-		case 0x09: reg = uleb(&p); uleb(&p); set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
-		case 0x0a: if (depth == 8) return false; stack[depth++] = *r; break;
-		case 0x0b: if (!depth) return false; *r = stack[--depth]; break;
-		case 0x0c: set_cfa_reg(r, uleb(&p)); r->cfa_off = (int64_t)uleb(&p); break;
-		case 0x0d: set_cfa_reg(r, uleb(&p)); break;
-		case 0x0e: r->cfa_off = (int64_t)uleb(&p); break;
-		case 0x0f: n = uleb(&p); cfa_expression(r, p, n); p += n; break;
-		case 0x10: reg = uleb(&p); n = uleb(&p); set_rule(r, reg, reg_expression(p, n)); p += n; break;
-		case 0x11: reg = uleb(&p); set_rule(r, reg, (struct rule){RULE_OFFSET, sleb(&p) * c->data_align}); break;
-		case 0x12: set_cfa_reg(r, uleb(&p)); r->cfa_off = sleb(&p) * c->data_align; break;
-		case 0x13: r->cfa_off = sleb(&p) * c->data_align; break;
-		case 0x14: reg = uleb(&p); uleb(&p); set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
-		case 0x15: reg = uleb(&p); sleb(&p); set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
-		case 0x16: reg = uleb(&p); n = uleb(&p); p += n; set_rule(r, reg, (struct rule){RULE_OTHER, 0}); break;
-		case 0x2c: case 0x2d: break; // aarch64: signed from here on, or no longer; it is stripped anyway
-		case 0x2e: uleb(&p); break; // GNU_args_size
-		default: return false;
-		}
+		} else
+			switch (op) {
+			case 0x00:
+				break; // nop
+			case 0x02:
+				loc += *p++ * c->code_align;
+				break;
+			case 0x03:
+				loc += LOAD(uint16_t, p) * c->code_align;
+				break;
+			case 0x04:
+				loc += LOAD(uint32_t, p) * c->code_align;
+				break;
+			case 0x05:
+				reg = uleb(&p);
+				set_rule(r, reg,
+					 (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align});
+				break;
+			case 0x06:
+				reg = uleb(&p);
+				set_rule(r, reg, reg == DWARF_FP ? initial->fp : initial->ra);
+				break;
+			case 0x07:
+				set_rule(r, uleb(&p), (struct rule){RULE_UNDEFINED, 0});
+				break;
+			case 0x08:
+				set_rule(r, uleb(&p), (struct rule){RULE_SAME, 0});
+				break;
+			case 0x09:
+				reg = uleb(&p);
+				uleb(&p);
+				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
+				break;
+			case 0x0a:
+				if (depth == 8)
+					return false;
+				stack[depth++] = *r;
+				break;
+			case 0x0b:
+				if (!depth)
+					return false;
+				*r = stack[--depth];
+				break;
+			case 0x0c:
+				set_cfa_reg(r, uleb(&p));
+				r->cfa_off = (int64_t)uleb(&p);
+				break;
+			case 0x0d:
+				set_cfa_reg(r, uleb(&p));
+				break;
+			case 0x0e:
+				r->cfa_off = (int64_t)uleb(&p);
+				break;
+			case 0x0f:
+				n = uleb(&p);
+				cfa_expression(r, p, n);
+				p += n;
+				break;
+			case 0x10:
+				reg = uleb(&p);
+				n = uleb(&p);
+				set_rule(r, reg, reg_expression(p, n));
+				p += n;
+				break;
+			case 0x11:
+				reg = uleb(&p);
+				set_rule(r, reg, (struct rule){RULE_OFFSET, sleb(&p) * c->data_align});
+				break;
+			case 0x12:
+				set_cfa_reg(r, uleb(&p));
+				r->cfa_off = sleb(&p) * c->data_align;
+				break;
+			case 0x13:
+				r->cfa_off = sleb(&p) * c->data_align;
+				break;
+			case 0x14:
+				reg = uleb(&p);
+				uleb(&p);
+				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
+				break;
+			case 0x15:
+				reg = uleb(&p);
+				sleb(&p);
+				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
+				break;
+			case 0x16:
+				reg = uleb(&p);
+				n = uleb(&p);
+				p += n;
+				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
+				break;
+			case 0x2c:
+			case 0x2d:
+				break; // aarch64: signed from here on, or no longer; it is stripped anyway
+			case 0x2e:
+				uleb(&p);
+				break; // GNU_args_size
+			default:
+				return false;
+			}
 		if (loc > pc)
 			return true; // `r` was complete before this advance: see fde_row
 	}
@@ -275,8 +369,15 @@ struct recipe cfi_recipe(uint64_t pc)
 	if (r.cfa == CFA_NONE || r.ra.kind != RULE_OFFSET || r.ra.off != (int32_t)r.ra.off ||
 	    r.cfa_off != (int32_t)r.cfa_off || r.fp.off != (int32_t)r.fp.off)
 		return out;
-	static const uint8_t fp_rules[] = {[RULE_SAME] = FP_SAME, [RULE_OFFSET] = FP_AT_CFA,
-		[RULE_AT_FP] = FP_AT_FP, [RULE_UNDEFINED] = FP_LOST, [RULE_OTHER] = FP_LOST};
-	return (struct recipe){.cfa = r.cfa, .cfa_off = (int32_t)r.cfa_off, .fp = fp_rules[r.fp.kind],
-			       .fp_off = (int32_t)r.fp.off, .ra_off = (int32_t)r.ra.off, .known = 1};
+	static const uint8_t fp_rules[] = {[RULE_SAME] = FP_SAME,
+					   [RULE_OFFSET] = FP_AT_CFA,
+					   [RULE_AT_FP] = FP_AT_FP,
+					   [RULE_UNDEFINED] = FP_LOST,
+					   [RULE_OTHER] = FP_LOST};
+	return (struct recipe){.cfa = r.cfa,
+			       .cfa_off = (int32_t)r.cfa_off,
+			       .fp = fp_rules[r.fp.kind],
+			       .fp_off = (int32_t)r.fp.off,
+			       .ra_off = (int32_t)r.ra.off,
+			       .known = 1};
 }

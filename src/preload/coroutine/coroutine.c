@@ -92,7 +92,7 @@ static void count_death(struct thread_ctx *g, struct ctp_state *s, enum ctp_life
 struct release {
 	struct thread_ctx *g;
 	uint64_t lo, hi;
-	bool block; // one allocation, given back
+	bool block;             // one allocation, given back
 	const struct frame *by; // NULL: nobody gives it back
 	uint64_t at;            // what of it goes into the state of whom it takes the stack; 0: not asked yet
 };
@@ -230,13 +230,14 @@ struct ctp_state *coroutine_find_slow(struct thread_ctx *g, const struct target 
 	if (!s && there && there->slot == t->slot) // a page with more slots than the map has room for
 		s = there;
 	handle_cache_note(g, t->slot, s);
-	// Where the bounds say nothing, or it left from a signal's stack: the very same place. (If it stands on its
-	// own stack, it was taken for another that left there, as a switch was missed.)
+	// Where the bounds say nothing, or it left from a signal's stack: the very same place. (If it stands
+	// on its own stack, it was taken for another that left there, as a switch was missed.)
 	bool stands = s && s == g->current && coroutine_holds(s, g->regs[CTP_REG_SP]);
 	if (s && (coroutine_holds(s, t->sp) || s->lo == s->hi || (s->regs[CTP_REG_SP] == t->sp && !stands))) {
 		if (CTP_UNLIKELY(s->life == CTP_DESTROYED && s->how == CTP_HOW_REUSED))
 			revive(g, s);
-		else if (is_dead(s) && there && !is_dead(there)) // it has its memory, even where it saved itself
+		else if (is_dead(s) && there &&
+			 !is_dead(there)) // it has its memory, even where it saved itself
 			return there;
 		return found(g, s, t);
 	}
@@ -247,7 +248,8 @@ struct ctp_state *coroutine_find_slow(struct thread_ctx *g, const struct target 
 	return meet(g, t);
 }
 
-struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot)
+struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry,
+				 uint64_t slot)
 {
 	struct ctp_state *s = station_new(CTP_COROUTINE);
 	if (!s)
@@ -295,10 +297,15 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 
 // Has the function of a Boost coroutine returned? Then its entry, alone on the stack, makes the last jump
 // itself, on top of whom it goes to, who releases the stack or keeps it for another: by the record that lies
-// above the stack, which it hands over. (The function may stand in the entry's frame, and hand over what is on the stack.)
+// above the stack, which it hands over. (The function may stand in the entry's frame, and hand over what is
+// on the stack.)
 static bool has_returned(const struct thread_ctx *g, const struct ctp_state *s, enum ctp_how how)
 {
-	enum { FRAMES = 2, ENTRY_BYTES = 1 << 14, ABOVE = 4096 }; // the entry, and what make_fcontext put under it
+	enum {
+		FRAMES = 2,
+		ENTRY_BYTES = 1 << 14,
+		ABOVE = 4096
+	}; // the entry, and what make_fcontext put under it
 	uint64_t pc = 0;
 	bool record = how == CTP_HOW_ONTOP && s->entity == CTP_COROUTINE && g->handed - s->hi < ABOVE;
 	uint32_t n = record ? stacks_frames(s->stack, &pc) : 0;
@@ -313,7 +320,8 @@ static void note_resumed(const struct ctp_state *s)
 		site->resumed = 1;
 }
 
-static __attribute__((noinline)) void name_anew(const struct thread_ctx *g, struct ctp_state *s, const struct frame *f)
+static __attribute__((noinline)) void name_anew(const struct thread_ctx *g, struct ctp_state *s,
+						const struct frame *f)
 {
 	bool unknown = s->lo == s->hi && s->hi - f->sp < COROUTINE_NATIVE_REACH; // its lower end
 	note_resumed(s);
@@ -349,7 +357,8 @@ static inline bool kept(enum ctp_how how) // saved before it left
 }
 
 // Writes down that `s` leaves. The registers are those of the save.
-static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how, uint64_t slot, uint64_t now)
+static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, struct ctp_state *s,
+							enum ctp_how how, uint64_t slot, uint64_t now)
 {
 	bool ends = how == CTP_HOW_GONE || how == CTP_HOW_RETURN, again = false;
 	if (CTP_UNLIKELY(g->saved_slot && g->saved_slot != slot))
@@ -403,14 +412,16 @@ static void missed(struct thread_ctx *g)
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
 }
 
-static __attribute__((noinline)) void v1_switch(struct thread_ctx *g, struct ctp_state *from, struct ctp_state *to)
+static __attribute__((noinline)) void v1_switch(struct thread_ctx *g, struct ctp_state *from,
+						struct ctp_state *to)
 {
 	v1_change(g, station_shared(from), from->changes, from->regs[CTP_REG_PC], false);
-	v1_change(g, station_shared(to), to->changes, to->changes == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
+	v1_change(g, station_shared(to), to->changes,
+		  to->changes == 1 && to->entity == CTP_COROUTINE ? to->entry : to->regs[CTP_REG_PC], true);
 }
 
-static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how,
-						       uint64_t slot)
+static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, struct ctp_state *to,
+						       enum ctp_how how, uint64_t slot)
 {
 	if (CTP_UNLIKELY(!g->current->id)) {
 		bool own = to == g->native;
@@ -421,7 +432,8 @@ static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, str
 	struct ctp_state *from = g->current;
 	if (CTP_UNLIKELY(from == to)) { // onto its own stack: no switch
 		if (CTP_UNLIKELY(from->lo != from->hi && !coroutine_holds(from, g->regs[CTP_REG_SP])))
-			missed(g); // by a signal's handler between a switch's record and the switch: another left
+			missed(g); // by a signal's handler between a switch's record and the switch: another
+				   // left
 		else if (how == CTP_HOW_SWAP)
 			take_slot(from, slot);
 		return;
@@ -433,7 +445,8 @@ static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, str
 	leave(g, from, how, slot, now);
 	go_on(g, to, now);
 	if (CTP_LIKELY(!ctp_tracer->v1))
-		emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, how, from->stack});
+		emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, how,
+						     from->stack});
 	else
 		v1_switch(g, from, to);
 	t->switches++;
@@ -459,8 +472,9 @@ static bool saved_is_good(const struct thread_ctx *g)
 {
 	const struct ctp_state *s = g->current;
 	uint64_t saved = g->saved[CTP_REG_SP], now = g->regs[CTP_REG_SP];
-	bool both = s->entity == CTP_COROUTINE ? coroutine_holds(s, saved) && coroutine_holds(s, now)
-					       : coroutine_native_has(g, saved) && coroutine_native_has(g, now);
+	bool both = s->entity == CTP_COROUTINE ?
+			    coroutine_holds(s, saved) && coroutine_holds(s, now) :
+			    coroutine_native_has(g, saved) && coroutine_native_has(g, now);
 	return g->saved_slot && (!both || saved >= now);
 }
 
@@ -489,7 +503,8 @@ void coroutine_ends(struct thread_ctx *g)
 static void note_release(struct ctp_state *s, struct release *r)
 {
 	if (!r->at)
-		r->at = (r->by ? guest_stack(r->g, r->by) : 0) | (r->block ? RELEASED_BLOCK : 0) | RELEASE_ASKED;
+		r->at = (r->by ? guest_stack(r->g, r->by) : 0) | (r->block ? RELEASED_BLOCK : 0) |
+			RELEASE_ASKED;
 	state_private(s)->release_lo = r->lo;
 	state_private(s)->release_hi = r->hi;
 	state_private(s)->release_by = guest_who(r->g);
@@ -502,7 +517,8 @@ static void released(struct ctp_state *s, void *arg)
 	uint64_t seen = ctp_state_seen(s);
 	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
 	bool slot = lives && s->slot >= r->lo && s->slot < r->hi;
-	if (r->block && s->slot >= r->lo && s->slot < r->hi && (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
+	if (r->block && s->slot >= r->lo && s->slot < r->hi &&
+	    (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
 		s->slot = 0; // it lives on, but what it left there is gone
 	if (!slot)
 		seen = lives_in(s, r);

@@ -9,7 +9,7 @@
 
 // A context as an engine describes it before it is entered.
 struct target {
-	uint64_t slot;  // where it was saved; the key if stacks are shared by copying
+	uint64_t slot;   // where it was saved; the key if stacks are shared by copying
 	uint64_t sp, pc; // where it will go on
 };
 
@@ -44,7 +44,8 @@ bool coroutine_any(void);
 
 // A new coroutine on [lo, hi) that will begin at `entry`. NULL: no memory. lo = hi:
 // how far down its stack goes is not known.
-struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry, uint64_t slot);
+struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry,
+				 uint64_t slot);
 
 // Control is about to pass from g->current to `to`. `slot`: where the outgoing coroutine
 // saves itself now (swapcontext, Boost.Context). g->regs holds the outgoing coroutine's registers.
@@ -60,7 +61,8 @@ void coroutine_ends(struct thread_ctx *g);
 // [lo, hi) was given back: entities whose stack or save slot (blocks: [lo, hi)
 // is one allocation) lay there are gone. `by`: where it is given back; NULL: it is only used anew.
 void coroutine_released(struct thread_ctx *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by);
-// The same where [lo, hi) stays, but what was there is gone: a suspended entity whose frames begin there has no way back.
+// The same where [lo, hi) stays, but what was there is gone: a suspended entity whose frames begin there has
+// no way back.
 void coroutine_wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struct frame *by);
 
 // The coroutine that `data`, a registration's, seems to point to: into its stack,

@@ -29,7 +29,7 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 enum { NSIGNALS = sizeof(signals) / sizeof(signals[0]), KERNEL_MASK_BYTES = 8, DESK_BYTES = 32 << 10 };
 enum { NOTE_EMPTY = 0, NOTE_READY = 1, NOTE_FILLING = 2 };
 
-static bool wanted; // handlers of ours are in place where the program has none
+static bool wanted;          // handlers of ours are in place where the program has none
 static bool asked[NSIGNALS]; // the program has set it: what it said beside SIG_DFL is in ours
 
 // Where the note is made: the stack that the signal found may be used up, and a program's
@@ -75,7 +75,8 @@ static uint64_t top_of(const struct thread_ctx *g, uint64_t sp)
 static uint32_t stack_at(const struct end *e)
 {
 	struct dl_find_object o;
-	struct frame f = {e->u ? context_pc(e->u) + 1 : 0, context_sp(e->u), 0}; // as a return address: see stacks.h
+	struct frame f = {e->u ? context_pc(e->u) + 1 : 0, context_sp(e->u),
+			  0}; // as a return address: see stacks.h
 	uint64_t regs[CTP_REGS];
 	context_regs(e->u, regs);
 	f.fp = regs[CTP_REG_FP];
@@ -129,7 +130,8 @@ static void note(const struct end *e)
 static bool happens_again(const struct end *e)
 {
 	int code = e->info->si_code;
-	return code > 0 && code != SI_KERNEL && e->sig != SIGABRT && !(e->sig == SIGBUS && code == BUS_MCEERR_AO);
+	return code > 0 && code != SI_KERNEL && e->sig != SIGABRT &&
+	       !(e->sig == SIGBUS && code == BUS_MCEERR_AO);
 }
 
 static void die(const struct end *e)
@@ -161,7 +163,8 @@ enum { ODD = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
 static bool stand_in(int sig, const struct sigaction *as, struct sigaction *ours)
 {
 	bool is_default = as->sa_handler == SIG_DFL || as->sa_sigaction == crashed;
-	if (!crash_note() || index_of(sig) < 0 || !is_default || (as->sa_sigaction != crashed && (as->sa_flags & ODD)))
+	if (!crash_note() || index_of(sig) < 0 || !is_default ||
+	    (as->sa_sigaction != crashed && (as->sa_flags & ODD)))
 		return false;
 	*ours = *as;
 	ours->sa_sigaction = crashed;
@@ -214,7 +217,8 @@ sighandler_t crash_signal(int sig, sighandler_t handler, sighandler_t (*real)(in
 	struct sigaction is, ours;
 	sighandler_t old = real(sig, handler);
 	was_set(sig, true);
-	if (handler == SIG_DFL && old != SIG_ERR && real_sigaction(sig, NULL, &is) == 0 && stand_in(sig, &is, &ours))
+	if (handler == SIG_DFL && old != SIG_ERR && real_sigaction(sig, NULL, &is) == 0 &&
+	    stand_in(sig, &is, &ours))
 		real_sigaction(sig, &ours, NULL);
 	return old == (sighandler_t)(void *)crashed ? SIG_DFL : old;
 }

@@ -22,8 +22,8 @@ int crash_stack_query(const stack_t *ss, stack_t *old);
 // The program installs a handler with these flags.
 void crash_notice(int flags);
 
-// Between crash.c and crash_stack.c: makes room for the stacks; handlers that want alternate stacks shall find none
-// of ours; the note that this process keeps of its end, or NULL if it keeps none.
+// Between crash.c and crash_stack.c: makes room for the stacks; handlers that want alternate stacks shall
+// find none of ours; the note that this process keeps of its end, or NULL if it keeps none.
 void crash_stack_init(void);
 void crash_stack_end(void);
 bool crash_stack_is_ours(uint64_t at); // at: an address in one of ours

@@ -22,8 +22,8 @@ enum { STACK_BYTES = 64 << 10 };
 
 static unsigned char *stacks; // by slot
 static uint64_t stacks_bytes;
-static uint32_t opened;         // so many of them may be written
-static uint32_t none; // the program's own handlers ask for alternate stacks
+static uint32_t opened; // so many of them may be written
+static uint32_t none;   // the program's own handlers ask for alternate stacks
 
 // Also in a forked child, where nothing else of the parent's is known any more.
 static bool is_ours(const stack_t *s)
@@ -59,10 +59,13 @@ static void count(struct thread_ctx *g, bool armed)
 void crash_stack_init(void)
 {
 	uint64_t all = ctp_tracer->region.threads_max * (uint64_t)STACK_BYTES;
-	void *p = stacks ? MAP_FAILED : real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = stacks ?
+			  MAP_FAILED :
+			  real_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return;
-	guest_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0, 0); // after mlockall(MCL_FUTURE) what is made writable would be made now
+	guest_syscall(SYS_munlock, (long)p, (long)all, 0, 0, 0,
+		      0); // after mlockall(MCL_FUTURE) what is made writable would be made now
 	madvise(p, all, MADV_DONTDUMP);
 	stacks = p;
 	stacks_bytes = all;
@@ -75,7 +78,9 @@ void crash_stack_arm(struct thread_ctx *g)
 		return;
 	if (is.ss_flags & SS_DISABLE) {
 		stack_t ours = {.ss_sp = stacks + (uint64_t)g->slot * STACK_BYTES, .ss_size = STACK_BYTES};
-		if (!stacks || ctp_load32(&none) || !thread_open_rows(stacks, STACK_BYTES, g->slot, &opened) || guest_syscall(SYS_sigaltstack, (long)&ours, 0, 0, 0, 0, 0))
+		if (!stacks || ctp_load32(&none) ||
+		    !thread_open_rows(stacks, STACK_BYTES, g->slot, &opened) ||
+		    guest_syscall(SYS_sigaltstack, (long)&ours, 0, 0, 0, 0, 0))
 			return;
 	}
 	count(g, true);

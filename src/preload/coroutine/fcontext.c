@@ -20,9 +20,10 @@ struct ctp_state *fcontext_through(uint64_t data)
 	uint64_t words[OBJECT_WORDS];
 	struct iovec to = {words, sizeof(words)}, from = {(void *)data, sizeof(words)};
 	struct ctp_state *one = NULL;
-	long n = fcontext_any && data >> 16 && !(data >> CPU_ADDRESS_BITS) && !(data & 7)
-			 ? guest_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0)
-			 : 0;
+	long n = fcontext_any && data >> 16 && !(data >> CPU_ADDRESS_BITS) && !(data & 7) ?
+			 guest_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1,
+				       0) :
+			 0;
 	for (long i = 0; i < n / 8; i++) {
 		struct ctp_state *s = handle_cache_find(words[i]); // the fast path tells the map nothing
 		if (!fcontext_waits_at(s, words[i]))

@@ -41,7 +41,8 @@ static void grow(uint64_t n)
 	ctp_store32(&growing, 0);
 }
 
-// Is it found here still? A coroutine that is suspended at another depth each time has an entry for each handle.
+// Is it found here still? A coroutine that is suspended at another depth each time has an entry for each
+// handle.
 static bool lives(const struct ctp_state *s, struct ctp_state **first)
 {
 	uint64_t apart = (uint64_t)handle_cache_place(s->slot) ^ (uint64_t)first;
@@ -57,7 +58,8 @@ void handle_cache_note(struct thread_ctx *g, uint64_t slot, struct ctp_state *s)
 		return;
 	if (lives(was, first)) {
 		const struct ctp_state *last = ctp_load_ptr(second);
-		bool crowded = last != s && lives(last, first), native = was->entity == CTP_NATIVE && s->entity != CTP_NATIVE;
+		bool crowded = last != s && lives(last, first),
+		     native = was->entity == CTP_NATIVE && s->entity != CTP_NATIVE;
 		ctp_store_ptr(second, native ? s : was); // a thread's own stack is entered most
 		if (crowded && ++g->crowded > n / 16) {
 			if (g->thread->switches - g->crowded_since < 2 * n)

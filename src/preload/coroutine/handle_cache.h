@@ -15,10 +15,12 @@ extern uint64_t handle_cache_mask;
 
 int handle_cache_init(void); // 0, or -1 if there is no memory
 
-// An address has two places, next to each other; what was found last stands in the first, or a thread's own stack.
+// An address has two places, next to each other; what was found last stands in the first, or a thread's own
+// stack.
 static inline struct ctp_state **handle_cache_place(uint64_t slot)
 {
-	uint32_t at = (uint32_t)(slot * HANDLE_CACHE_FACTOR >> HANDLE_CACHE_SHIFT) & (uint32_t)ctp_load64(&handle_cache_mask);
+	uint32_t at = (uint32_t)(slot * HANDLE_CACHE_FACTOR >> HANDLE_CACHE_SHIFT) &
+		      (uint32_t)ctp_load64(&handle_cache_mask);
 	return (struct ctp_state **)((char *)ctp_load_ptr(&handle_cache_table) + at);
 }
 

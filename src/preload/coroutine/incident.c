@@ -31,7 +31,8 @@ static void again(struct ctp_incident *e, const struct ctp_incident *i)
 
 static bool may_add(struct ctp_ext *ext, unsigned rule)
 {
-	return rule < sizeof(ext->incidents) / sizeof(ext->incidents[0]) && ext->incidents[rule] < CTP_INCIDENTS_EACH;
+	return rule < sizeof(ext->incidents) / sizeof(ext->incidents[0]) &&
+	       ext->incidents[rule] < CTP_INCIDENTS_EACH;
 }
 
 struct ctp_incident *incident_note(struct thread_ctx *g, struct ctp_incident *i)

@@ -36,14 +36,15 @@ void inherit_init(void)
 static bool there(const struct ctp_state *s, uint64_t forked)
 {
 	bool ended = s->life == CTP_FINISHED || s->life == CTP_DESTROYED;
-	return s->owner == CTP_OWNER_GUEST && s->entity == CTP_COROUTINE && s->lo < s->hi && s->created <= forked &&
-	       !(ended && s->since <= forked) && !(s->flags & CTP_STATE_SHARED_STACK);
+	return s->owner == CTP_OWNER_GUEST && s->entity == CTP_COROUTINE && s->lo < s->hi &&
+	       s->created <= forked && !(ended && s->since <= forked) && !(s->flags & CTP_STATE_SHARED_STACK);
 }
 
 static void read_name(const struct ctp_region *r, uint32_t station, uint64_t id, char *to)
 {
 	struct ctp_name n;
-	if (r->names && ctp_name_mapped(r->names_map, station) && ctp_name_read(&r->names[station], &n) && n.id == id)
+	if (r->names && ctp_name_mapped(r->names_map, station) && ctp_name_read(&r->names[station], &n) &&
+	    n.id == id)
 		memcpy(to, n.text, sizeof(n.text));
 }
 
@@ -55,8 +56,8 @@ static void read_stations(const struct ctp_region *r, uint64_t forked)
 	all = n ? memory_take(n * sizeof(*all)) : NULL;
 	for (uint32_t i = 0; all && i < n; i++) {
 		struct ctp_state s;
-		if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST || !ctp_state_read(&r->states[i], &s) ||
-		    !there(&s, forked))
+		if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST ||
+		    !ctp_state_read(&r->states[i], &s) || !there(&s, forked))
 			continue;
 		all[count] = (struct inherited){s.lo, s.hi, s.entry, ""};
 		read_name(r, i, s.id, all[count++].name);

@@ -12,8 +12,8 @@ void inherit_read(const char *path, uint64_t attached, uint64_t forked);
 void inherit_init(void);
 // [lo, hi) is somebody's stack now: what was inherited there is no more.
 void inherit_forget(uint64_t lo, uint64_t hi);
-// The coroutine on whose inherited stack `addr` is: the coroutine is discovered, and has a station from now on.
-// NULL if there is none.
+// The coroutine on whose inherited stack `addr` is: the coroutine is discovered, and has a station from now
+// on. NULL if there is none.
 struct ctp_state *inherit_meet(uint64_t addr);
 // Gives s, which has its bounds, the name that went with them.
 void inherit_name(struct ctp_state *s);

@@ -163,7 +163,8 @@ static inline void tell(struct covering *c, const union cover *u)
 enum part { WHOLE, BEGIN, END };
 
 // Pages from `page` on, before `end`, get a new owner, in this part.
-static inline __attribute__((always_inline)) bool cover(struct covering *c, uint64_t page, uint64_t end, enum part part)
+static inline __attribute__((always_inline)) bool cover(struct covering *c, uint64_t page, uint64_t end,
+							enum part part)
 {
 	uint64_t n, me = c->except;
 	for (; page < end; page += n) {
@@ -261,7 +262,7 @@ static void tell_slots(const struct covering *c, const struct leaf *l, unsigned 
 }
 
 void stack_index_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
-		   void *arg)
+		       void *arg)
 {
 	struct covering c = {.lo = lo, .hi = hi, .each = each, .arg = arg};
 	uint64_t n;

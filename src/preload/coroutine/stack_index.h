@@ -25,4 +25,4 @@ bool stack_index_clear(uint64_t lo, uint64_t hi);
 // Calls `each` for every entity whose stack, or, with `slots`, whose save slot
 // lies in [lo, hi), possibly more than once.
 void stack_index_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct ctp_state *s, void *arg),
-		   void *arg);
+		       void *arg);

@@ -84,8 +84,8 @@ struct walk {
 	uint64_t top;
 	uint32_t n, nneeds;
 	bool guessed, truncated;
-	bool sp_lost; // the frame's sp is only known to be f->sp or above
-	bool careful; // the stack may not be there
+	bool sp_lost;   // the frame's sp is only known to be f->sp or above
+	bool careful;   // the stack may not be there
 	uint32_t steps; // to a caller
 	uint64_t pcs[CTP_FRAMES_MAX];
 	struct need needs[3 * CTP_FRAMES_MAX + 2];
@@ -94,7 +94,8 @@ struct walk {
 static void need_add(struct walk *w, uint64_t at, uint64_t val, bool rel)
 {
 	if (w->nneeds < sizeof(w->needs) / sizeof(w->needs[0]))
-		w->needs[w->nneeds++] = (struct need){rel ? w->top - val : val, at ? (uint32_t)(w->top - at) : 0, rel};
+		w->needs[w->nneeds++] =
+			(struct need){rel ? w->top - val : val, at ? (uint32_t)(w->top - at) : 0, rel};
 	else
 		w->truncated = true;
 }
@@ -104,8 +105,11 @@ static bool recipe_mend(struct walk *w, const struct frame *f, struct recipe *r)
 {
 	if (w->sp_lost && r->cfa == CFA_SP) { // its fp points to where it saved its caller's
 		if (r->fp == FP_AT_CFA)
-			*r = (struct recipe){.cfa = CFA_FP, .cfa_off = -r->fp_off, .fp = FP_AT_CFA,
-					     .fp_off = r->fp_off, .ra_off = r->ra_off};
+			*r = (struct recipe){.cfa = CFA_FP,
+					     .cfa_off = -r->fp_off,
+					     .fp = FP_AT_CFA,
+					     .fp_off = r->fp_off,
+					     .ra_off = r->ra_off};
 		else
 			r->bare = 1;
 	}
@@ -285,7 +289,8 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	c->next = ctp_load_ptr(bucket);
 	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
-	return id; // no entity's `last` yet: who leaves from here again says first that he had gone on (coroutine.c)
+	return id; // no entity's `last` yet: who leaves from here again says first that he had gone on
+		   // (coroutine.c)
 }
 
 bool stacks_peek(uint64_t at, uint64_t *out)
@@ -310,7 +315,8 @@ uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps
 uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 {
 	uint64_t depth = top - f->sp;
-	if (CTP_UNLIKELY(f->sp > top || depth > UINT32_MAX || (f->sp & 7))) // at its top: the jump of whom nothing is left
+	if (CTP_UNLIKELY(f->sp > top || depth > UINT32_MAX ||
+			 (f->sp & 7))) // at its top: the jump of whom nothing is left
 		return 0;
 	struct candidate **bucket = stacks_bucket(f->pc, depth);
 	for (struct candidate *c = ctp_load_ptr(bucket); c; c = c->next) {

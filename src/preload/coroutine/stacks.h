@@ -24,7 +24,7 @@ struct candidate {
 	uint32_t stack;
 	bool fp; // fp_val counts
 	uint64_t reserved;
-	uint64_t plain; // pc, if nothing but return addresses must be as they were; else 0
+	uint64_t plain;              // pc, if nothing but return addresses must be as they were; else 0
 	int32_t last_absolute, last; // of checks, times two: the return addresses come first; -2: none
 	struct check checks[];
 };
@@ -68,7 +68,8 @@ static inline bool stacks_again(const struct frame *f, uint64_t top, uint64_t la
 }
 
 // The stack as a signal found it, whose memory may be unreadable, or used up. f->pc: one byte
-// behind the instruction, as that of a return address is. *steps: callers found. Once per process: for its end.
+// behind the instruction, as that of a return address is. *steps: callers found. Once per process: for its
+// end.
 uint32_t stacks_interrupted(const struct frame *f, uint64_t top, uint32_t *steps);
 bool stacks_peek(uint64_t at, uint64_t *out); // a word that may not be there: by a system call
 // How far from its top a stack pointer is taken to be of that stack, overflowed though it be.

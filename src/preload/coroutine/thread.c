@@ -30,7 +30,8 @@ static unsigned char *contexts;
 static uint32_t contexts_opened; // so many of them may be written
 static uint64_t contexts_bytes;
 static uint32_t given_up; // slots, by threads that have ended
-static __thread uint32_t none_then __attribute__((tls_model("initial-exec"))); // given_up + 1, when there was none
+static __thread uint32_t none_then
+	__attribute__((tls_model("initial-exec"))); // given_up + 1, when there was none
 static pthread_key_t key;
 static uint64_t main_top;
 
@@ -55,8 +56,8 @@ static void thread_stop(void *ctx)
 static int make_contexts(void)
 {
 	contexts_bytes = (uint64_t)ctp_tracer->region.threads_max * CTX_BYTES;
-	contexts = real_mmap(NULL, contexts_bytes, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	contexts = real_mmap(NULL, contexts_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			     0);
 	if (contexts == MAP_FAILED) {
 		contexts = NULL;
 		return -1;
@@ -194,7 +195,8 @@ struct thread_ctx *thread_start(void)
 	if (!tr->attached || starting)
 		return NULL;
 	starting = true; // a signal handler's hook passes through meanwhile
-	uint32_t then = ctp_load32(&given_up) + 1, slot = then == none_then ? tr->region.threads_max : slot_get(tr);
+	uint32_t then = ctp_load32(&given_up) + 1,
+		 slot = then == none_then ? tr->region.threads_max : slot_get(tr);
 	if (slot < tr->region.threads_max) {
 		coredump_advise_grow(COREDUMP_THREADS, slot + 1);
 		if (!thread_open_rows(contexts, CTX_BYTES, slot, &contexts_opened)) {
@@ -255,7 +257,8 @@ struct thread_ctx *thread_again(void)
 {
 	struct thread_ctx *g = cpu_self();
 	starting = false;
-	madvise(contexts, contexts_bytes, MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
+	madvise(contexts, contexts_bytes,
+		MADV_DONTNEED); // the kernel has wiped them; an emulator may not have
 	if (g)
 		g->stack_top = (uint64_t)g + CTX_BYTES - 64;
 	return g;

@@ -55,11 +55,14 @@ IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 IS(ctp_state, lo, STATE_LO);
 _Static_assert(offsetof(struct ctp_state, guest) + offsetof(struct state_private, top) == STATE_TOP, "top");
-_Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE && TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE &&
-	       TURN_CHANGE == 1 << CTP_TURN_CHANGES, "turn");
+_Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE &&
+		       TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE && TURN_CHANGE == 1 << CTP_TURN_CHANGES,
+	       "turn");
 _Static_assert(SLICE_KEEPS == 1 << 8 * (CTX_KEEPS - CTX_SLICE), "slice");
-_Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT && HOW_ONTOP == CTP_HOW_ONTOP &&
-	       HOW_AGAIN == CTP_STATE_AGAIN << 8 && CTP_STATE_SHARED_STACK << 8 == 1 << 8 * (HOW_SHARED - STATE_HOW), "how");
+_Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT &&
+		       HOW_ONTOP == CTP_HOW_ONTOP && HOW_AGAIN == CTP_STATE_AGAIN << 8 &&
+		       CTP_STATE_SHARED_STACK << 8 == 1 << 8 * (HOW_SHARED - STATE_HOW),
+	       "how");
 
 IS(candidate, next, CANDIDATE_NEXT);
 IS(candidate, depth, CANDIDATE_DEPTH);
@@ -84,8 +87,10 @@ IS(ctp_thread, head, THREAD_HEAD);
 IS(ctp_thread, switches, THREAD_SWITCHES);
 IS(ctp_record, w1, 8);
 _Static_assert(RECORD_SHORT == CTP_EV_SHORT && sizeof(struct ctp_record) == 16, "record");
-_Static_assert(RECORD_TO_BITS == CTP_SHORT_BITS && RECORD_STACK_BITS == CTP_SHORT_STACK_BITS && RECORD_ID_BITS == CTP_ID_BITS &&
-	       RECORD_NATIVE == CTP_SHORT_NATIVE, "record");
+_Static_assert(RECORD_TO_BITS == CTP_SHORT_BITS && RECORD_STACK_BITS == CTP_SHORT_STACK_BITS &&
+		       RECORD_ID_BITS == CTP_ID_BITS && RECORD_NATIVE == CTP_SHORT_NATIVE,
+	       "record");
 _Static_assert(CTP_GAP_BLIND == 0x80, "trampoline.S");
 _Static_assert(TURN_TOLD_LOW == (uint32_t)((uint64_t)CTP_TOLD_MASK << CTP_TURN_CHANGES) &&
-	       ((uint64_t)CTP_TOLD << CTP_TURN_CHANGES & TURN_TOLD_LOW) == 0, "told");
+		       ((uint64_t)CTP_TOLD << CTP_TURN_CHANGES & TURN_TOLD_LOW) == 0,
+	       "told");

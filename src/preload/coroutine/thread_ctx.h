@@ -70,12 +70,13 @@
 #define TURN_SUSPENDED 0x200 // low 16 bits: suspended, without waits
 #define TURN_RUNNING 0x300
 #define TURN_CHANGE 0x10000
-#define TURN_TOLD_LOW 0xfffe0000 // what of CTP_TOLD_MASK lies in the low half of `turn`: 0 if a count is to be told
+#define TURN_TOLD_LOW \
+	0xfffe0000 // what of CTP_TOLD_MASK lies in the low half of `turn`: 0 if a count is to be told
 #define HOW_SWAP 1
 #define HOW_JUMP 5
 #define HOW_FCONTEXT 6
 #define HOW_ONTOP 7
-#define HOW_AGAIN 0x200 // beside how, the flag
+#define HOW_AGAIN 0x200            // beside how, the flag
 #define HOW_SHARED (STATE_HOW + 2) // CTP_STATE_SHARED_STACK is its lowest bit
 
 // struct candidate; where those of a key begin (stacks.h); what is known of a stack

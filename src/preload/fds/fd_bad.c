@@ -24,7 +24,8 @@ static uint64_t owner(const struct ctp_state *s, const struct ctp_fd *e, int fd,
 	return hint && id != s->id && fd_waits_for(hint, fd, e->gen) ? id : 0;
 }
 
-static void reused(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_state *s, const struct ctp_fd *e, uint32_t was)
+static void reused(struct thread_ctx *g, struct ctp_incident *i, const struct ctp_state *s,
+		   const struct ctp_fd *e, uint32_t was)
 {
 	bool known = e->closed_gen == was;
 	bool meant = e->opened_how == CTP_CALL_DUP2 || e->opened_how == CTP_CALL_DUP3;
@@ -42,7 +43,8 @@ static void reused(struct thread_ctx *g, struct ctp_incident *i, const struct ct
 	incident_note(g, i);
 }
 
-__attribute__((noinline)) void bad_touched(struct thread_ctx *g, int fd, uint32_t was, uint32_t events, const struct frame *f)
+__attribute__((noinline)) void bad_touched(struct thread_ctx *g, int fd, uint32_t was, uint32_t events,
+					   const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	const struct ctp_fd *e = fds_entry(fd);
@@ -52,7 +54,8 @@ __attribute__((noinline)) void bad_touched(struct thread_ctx *g, int fd, uint32_
 	reused(g, &i, s, e, was);
 }
 
-__attribute__((noinline)) void bad_woken(struct thread_ctx *g, const struct ctp_state *s, int fd, uint32_t was)
+__attribute__((noinline)) void bad_woken(struct thread_ctx *g, const struct ctp_state *s, int fd,
+					 uint32_t was)
 {
 	const struct ctp_fd *e = fds_entry(fd);
 	uint64_t whose = owner(s, e, fd, 0);
@@ -69,9 +72,16 @@ __attribute__((noinline)) void bad_woken(struct thread_ctx *g, const struct ctp_
 __attribute__((noinline)) void bad_delivered(struct thread_ctx *g, const struct ctp_state *s, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
-	struct ctp_incident i = {.rule = RULE_REUSED, .flags = CTP_BAD_STALE, .fd = fd, .gen = e->gen, .who = s->id,
-				 .stack = s->stack, .other = e->closer, .other_stack = e->closer_stack,
-				 .other_time = e->closed, .call = e->closed_how};
+	struct ctp_incident i = {.rule = RULE_REUSED,
+				 .flags = CTP_BAD_STALE,
+				 .fd = fd,
+				 .gen = e->gen,
+				 .who = s->id,
+				 .stack = s->stack,
+				 .other = e->closer,
+				 .other_stack = e->closer_stack,
+				 .other_time = e->closed,
+				 .call = e->closed_how};
 	i.value[0] = e->closed_gen;
 	i.value[1] = e->opener;
 	if (s->runs && e->closed_gen == e->gen - 1 && e->event_time < s->since)
@@ -82,7 +92,8 @@ __attribute__((noinline)) void bad_delivered(struct thread_ctx *g, const struct 
 
 static bool was_closed(const struct ctp_fd *e)
 {
-	return e && e->gen && e->life == CTP_FD_CLOSED && e->closed_gen == e->gen && e->closed_how != CTP_CALL_REOPENED;
+	return e && e->gen && e->life == CTP_FD_CLOSED && e->closed_gen == e->gen &&
+	       e->closed_how != CTP_CALL_REOPENED;
 }
 
 static void closed_before(struct thread_ctx *g, struct ctp_incident *i, int fd)
@@ -106,15 +117,16 @@ static bool closed_here(const struct thread_ctx *g, long fd, uint32_t stack)
 	return was_closed(e) && stack && e->closer == guest_who(g) && e->closer_stack == stack;
 }
 
-// How many numbers in a row, fd among them, have been closed or refused at this place by now. A program may pass any
-// int: those next to it are longs.
+// How many numbers in a row, fd among them, have been closed or refused at this place by now. A program may
+// pass any int: those next to it are longs.
 static int row(struct thread_ctx *g, int fd, uint64_t pc, uint32_t stack)
 {
 	long lo = fd, hi = fd, told_lo = g->refused.lo, told_hi = g->refused.hi;
 	if (g->refused.pc == pc && fd >= g->refused.lo && fd <= g->refused.hi)
 		return g->refused.hi - g->refused.lo + 1;
 	for (bool more = true; more && hi - lo < 1 << 16;) {
-		bool before = g->refused.pc == pc && told_hi == lo - 1, behind = g->refused.pc == pc && told_lo == hi + 1;
+		bool before = g->refused.pc == pc && told_hi == lo - 1,
+		     behind = g->refused.pc == pc && told_lo == hi + 1;
 		long was_lo = lo, was_hi = hi;
 		lo = before ? told_lo : closed_here(g, lo - 1, stack) ? lo - 1 : lo;
 		hi = behind ? told_hi : closed_here(g, hi + 1, stack) ? hi + 1 : hi;
@@ -126,7 +138,8 @@ static int row(struct thread_ctx *g, int fd, uint64_t pc, uint32_t stack)
 	return (int)(hi - lo) + 1;
 }
 
-__attribute__((noinline)) void bad_closed(struct thread_ctx *g, int fd, enum ctp_fd_call call, const struct frame *f)
+__attribute__((noinline)) void bad_closed(struct thread_ctx *g, int fd, enum ctp_fd_call call,
+					  const struct frame *f)
 {
 	uint32_t stack = guest_stack(g, f);
 	int n = row(g, fd, f->pc, stack);

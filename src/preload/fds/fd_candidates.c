@@ -131,8 +131,10 @@ static enum ctp_fd_kind anon_kind(int fd)
 		char name[24];
 		enum ctp_fd_kind kind;
 	} names[] = {
-		{"anon_inode:[eventfd]", CTP_FD_EVENTFD}, {"anon_inode:[timerfd]", CTP_FD_TIMERFD},
-		{"anon_inode:[signalfd]", CTP_FD_SIGNALFD}, {"anon_inode:[eventpoll]", CTP_FD_EPOLL},
+		{"anon_inode:[eventfd]", CTP_FD_EVENTFD},
+		{"anon_inode:[timerfd]", CTP_FD_TIMERFD},
+		{"anon_inode:[signalfd]", CTP_FD_SIGNALFD},
+		{"anon_inode:[eventpoll]", CTP_FD_EPOLL},
 	};
 	char path[32] = "/proc/self/fd/", digits[12], to[24] = "";
 	int n = 0, at = 14;

@@ -52,7 +52,8 @@ static uint64_t slot_at(uint64_t h, int i)
 static bool alive(uint64_t slot)
 {
 	const struct ctp_fd *e = fds_entry(slot & ((1 << FD_BITS) - 1));
-	if (!e || ctp_peek(&e->life) != CTP_FD_OPEN || (ctp_peek(&e->gen) & 0xffff) != (slot >> FD_BITS & 0xffff))
+	if (!e || ctp_peek(&e->life) != CTP_FD_OPEN ||
+	    (ctp_peek(&e->gen) & 0xffff) != (slot >> FD_BITS & 0xffff))
 		return false;
 	if (ctp_peek(&e->flags) & CTP_FD_MANYREGS)
 		return true;
@@ -86,8 +87,10 @@ static bool ended(uint64_t slot, int fd)
 static inline bool registered_so(uint64_t slot, int epfd, uint64_t data)
 {
 	const struct ctp_fd *e = fds_entry(slot & ((1 << FD_BITS) - 1));
-	return e && ctp_peek(&e->life) == CTP_FD_OPEN && (ctp_peek(&e->gen) & 0xffff) == (slot >> FD_BITS & 0xffff) &&
-	       ((ctp_peek(&e->reg_data) == data && ctp_peek(&e->reg_epfd) == epfd) || (ctp_peek(&e->flags) & CTP_FD_MANYREGS));
+	return e && ctp_peek(&e->life) == CTP_FD_OPEN &&
+	       (ctp_peek(&e->gen) & 0xffff) == (slot >> FD_BITS & 0xffff) &&
+	       ((ctp_peek(&e->reg_data) == data && ctp_peek(&e->reg_epfd) == epfd) ||
+		(ctp_peek(&e->flags) & CTP_FD_MANYREGS));
 }
 
 int fd_map_find(int epfd, uint64_t data)

@@ -21,11 +21,13 @@ static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 		return false;
 	const struct ctp_state *s = &r->states[hint >> CTP_ID_BITS];
 	uint64_t seen = ctp_state_seen(s);
-	if ((seen & 1) || s->id != (hint & CTP_ID_MASK) || s->life != CTP_SUSPENDED || e->event_time > s->since)
+	if ((seen & 1) || s->id != (hint & CTP_ID_MASK) || s->life != CTP_SUSPENDED ||
+	    e->event_time > s->since)
 		return false;
 	bool found = led && !s->nwaits && ctp_leads_here(e, s), tried = false, eagain = false;
 	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++) {
-		bool same = s->waits[i].fd == fd && s->waits[i].gen == e->gen, said = s->waits[i].how & CTP_WAIT_EAGAIN;
+		bool same = s->waits[i].fd == fd && s->waits[i].gen == e->gen,
+		     said = s->waits[i].how & CTP_WAIT_EAGAIN;
 		found |= same;
 		tried |= same && said;
 		eagain |= said;
@@ -33,7 +35,8 @@ static bool wakes(const struct ctp_fd *e, uint64_t hint, int fd, bool led)
 	return found && tried == eagain && !ctp_state_retry(s, seen);
 }
 
-__attribute__((noinline)) void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now)
+__attribute__((noinline)) void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events,
+					  uint64_t now)
 {
 	bool out = events & (OUT_EVENTS | BOTH_EVENTS), in = events & ~OUT_EVENTS;
 	int fd = (int)(e - ctp_tracer->region.fds);
@@ -44,6 +47,6 @@ __attribute__((noinline)) void ready_tell(struct thread_ctx *g, const struct ctp
 		hints[2] = 0;
 	for (int i = 0; i < 3; i++)
 		if (wakes(e, hints[i], fd, i == 2))
-			emit_at(g, now, ctp_w1(CTP_EV_READY, 0, hints[i] & CTP_ID_MASK), ctp_w2(guest_who(g), 0),
-				(uint32_t)fd | (uint64_t)e->gen << 32);
+			emit_at(g, now, ctp_w1(CTP_EV_READY, 0, hints[i] & CTP_ID_MASK),
+				ctp_w2(guest_who(g), 0), (uint32_t)fd | (uint64_t)e->gen << 32);
 }

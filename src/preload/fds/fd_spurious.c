@@ -17,7 +17,7 @@ enum { SPURIOUS_MANY = 100, HERD_LEAST = 4 };
 
 // ctp_fd.herd: coroutines with a spurious wakeup | served << 16, in this round; rounds so far that were
 // herds << 24; rounds << 40. A round has one who is served at most; the next one begins another.
-#define HERD_VAIN(h) ((uint32_t)(h) & 0xffff)
+#define HERD_VAIN(h) ((uint32_t)(h)&0xffff)
 #define HERD_SERVED(h) ((uint32_t)((h) >> 16) & 0xff)
 #define HERD_HERDS(h) ((uint32_t)((h) >> 24) & 0xffff)
 #define HERD_ROUND(h) ((h) >> 40)
@@ -25,7 +25,9 @@ enum { SPURIOUS_MANY = 100, HERD_LEAST = 4 };
 __attribute__((noinline)) void spurious_served(struct ctp_fd *e)
 {
 	uint64_t h = ctp_load64(&e->herd);
-	uint64_t next = HERD_SERVED(h) ? ((HERD_ROUND(h) + 1) << 40 | (uint64_t)HERD_HERDS(h) << 24 | 1 << 16) : h + (1 << 16);
+	uint64_t next = HERD_SERVED(h) ?
+				((HERD_ROUND(h) + 1) << 40 | (uint64_t)HERD_HERDS(h) << 24 | 1 << 16) :
+				h + (1 << 16);
 	ctp_cas64(&e->herd, h, next); // fails: another was served or woken at this very time
 }
 
@@ -40,8 +42,14 @@ static void of_herd(struct thread_ctx *g, struct ctp_state *s, struct ctp_fd *e)
 	ctp_store64(&e->herd, h); // about: two at a time count as one
 	if (HERD_VAIN(h) < HERD_LEAST)
 		return;
-	struct ctp_incident i = {.rule = RULE_HERD, .who = s->id, .stack = s->stack, .fd = g->eagain_fd, .gen = e->gen,
-				 .other = e->opener, .other_stack = e->opener_stack, .other_time = e->opened};
+	struct ctp_incident i = {.rule = RULE_HERD,
+				 .who = s->id,
+				 .stack = s->stack,
+				 .fd = g->eagain_fd,
+				 .gen = e->gen,
+				 .other = e->opener,
+				 .other_stack = e->opener_stack,
+				 .other_time = e->opened};
 	i.value[0] = (uint64_t)HERD_VAIN(h) << 16 | HERD_HERDS(h); // the largest, and then the last
 	i.value[1] = HERD_SERVED(h);
 	incident_note(g, &i);
@@ -55,8 +63,14 @@ static void alone(struct thread_ctx *g, struct ctp_state *s, const struct ctp_fd
 		state_private(s)->spurious_began = s->since;
 	if (state_private(s)->spurious_row % SPURIOUS_MANY)
 		return;
-	struct ctp_incident i = {.rule = RULE_BUSY, .who = s->id, .stack = s->stack, .fd = g->eagain_fd, .gen = e->gen,
-				 .other = e->opener, .other_stack = e->opener_stack, .other_time = e->opened};
+	struct ctp_incident i = {.rule = RULE_BUSY,
+				 .who = s->id,
+				 .stack = s->stack,
+				 .fd = g->eagain_fd,
+				 .gen = e->gen,
+				 .other = e->opener,
+				 .other_stack = e->opener_stack,
+				 .other_time = e->opened};
 	i.value[0] = state_private(s)->spurious_row;
 	i.value[1] = s->since - state_private(s)->spurious_began;
 	i.value[2] = e->reg_events;

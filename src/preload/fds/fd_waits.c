@@ -58,7 +58,8 @@ bool fd_waits_for(uint64_t hint, int fd, uint32_t gen)
 
 bool fd_waits_any(struct ctp_fd *e, int fd)
 {
-	if (CTP_LIKELY(!(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0))
+	if (CTP_LIKELY(!(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) &&
+		       e->reg_epfd < 0))
 		return false;
 	if (!e->leads && e->reg_epfd >= 0)
 		e->leads = hint_of(coroutine_at(e->reg_data));
@@ -82,8 +83,11 @@ static bool wait_for_ended(struct thread_ctx *g, const struct ctp_state *s, cons
 	bool known = e->closed_gen == w->gen, own = known && e->closer == s->id && s->id;
 	if (known && !own && e->gen == w->gen && s->entity == CTP_COROUTINE &&
 	    (k = fd_candidates_keep(e, w->fd))) {
-		d = (struct fd_death){.call = e->closed_how, .time = e->closed, .closer = e->closer,
-				      .stack = e->closer_stack, .epoch = fd_candidates_epoch()};
+		d = (struct fd_death){.call = e->closed_how,
+				      .time = e->closed,
+				      .closer = e->closer,
+				      .stack = e->closer_stack,
+				      .epoch = fd_candidates_epoch()};
 		e->closed_epoch = d.epoch;
 	}
 	fds_give(e);
@@ -139,8 +143,11 @@ static bool join_eagain(struct thread_ctx *g)
 	}
 	if (g->nwaits == CTP_WAITS)
 		return false;
-	g->waits[g->nwaits++] = (struct ctp_wait){.fd = g->eagain_fd, .gen = g->eagain_gen, .epfd = -1,
-						  .events = g->eagain_events, .how = CTP_WAIT_EAGAIN};
+	g->waits[g->nwaits++] = (struct ctp_wait){.fd = g->eagain_fd,
+						  .gen = g->eagain_gen,
+						  .epfd = -1,
+						  .events = g->eagain_events,
+						  .how = CTP_WAIT_EAGAIN};
 	return true;
 }
 
@@ -318,8 +325,8 @@ static void has_rows(int epfd, uint32_t gen)
 // The same registration again, by the same entity: only its time is new.
 static inline bool again(const struct thread_ctx *g, const struct ctp_fd *e, const struct ctp_wait *w)
 {
-	return e->reg_epfd == w->epfd && e->reg_data == w->data && e->reg_events == w->events && e->reg_by == guest_who(g) &&
-	       e->reg_by && e->gen == w->gen && e->reg_epgen == w->epgen;
+	return e->reg_epfd == w->epfd && e->reg_data == w->data && e->reg_events == w->events &&
+	       e->reg_by == guest_who(g) && e->reg_by && e->gen == w->gen && e->reg_epgen == w->epgen;
 }
 
 // Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
@@ -335,8 +342,12 @@ static uint64_t leads_to(const struct thread_ctx *g, const struct ctp_fd *e, uin
 
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
 {
-	struct ctp_wait w = {.fd = fd, .gen = fds_open_gen(g, fd), .events = ev->events, .how = CTP_WAIT_REGISTERED,
-			     .data = ev->data.u64, .epfd = epfd};
+	struct ctp_wait w = {.fd = fd,
+			     .gen = fds_open_gen(g, fd),
+			     .events = ev->events,
+			     .how = CTP_WAIT_REGISTERED,
+			     .data = ev->data.u64,
+			     .epfd = epfd};
 	w.epgen = fds_open_gen(g, epfd);
 	struct ctp_fd *e = fds_entry(fd);
 	if (!w.gen || !w.epgen)
@@ -401,12 +412,19 @@ static void stale(struct thread_ctx *g, int epfd, uint64_t data)
 	int fd = fd_map_find_ended(epfd, data);
 	struct ctp_fd *e = fds_entry(fd);
 	const struct ctp_thread *t = g->thread;
-	if (!e || t->wait_call != CTP_IN_EPOLL || t->wait_fd != epfd || !(ctp_load64(&t->wait_seq) & 1) || !fds_take(e))
+	if (!e || t->wait_call != CTP_IN_EPOLL || t->wait_fd != epfd || !(ctp_load64(&t->wait_seq) & 1) ||
+	    !fds_take(e))
 		return;
 	bool is = e->closed_owner && e->closed < t->wait_since;
-	struct ctp_incident i = {.rule = RULE_STALE, .fd = fd, .gen = e->closed_gen, .who = e->closed_owner & CTP_ID_MASK,
-				 .stack = e->closer_stack, .other = e->closer, .other_stack = e->closer_stack,
-				 .call = e->closed_how, .other_time = e->closed};
+	struct ctp_incident i = {.rule = RULE_STALE,
+				 .fd = fd,
+				 .gen = e->closed_gen,
+				 .who = e->closed_owner & CTP_ID_MASK,
+				 .stack = e->closer_stack,
+				 .other = e->closer,
+				 .other_stack = e->closer_stack,
+				 .call = e->closed_how,
+				 .other_time = e->closed};
 	e->stale += is;
 	i.value[0] = e->stale;
 	i.value[1] = e->closed_desc;

@@ -158,7 +158,8 @@ static uint64_t owner(const struct ctp_fd *e)
 }
 
 // Closes the present generation. e is taken.
-static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t gen, const struct fd_death *d)
+static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t gen,
+						      const struct fd_death *d)
 {
 	if (gen == e->gen) {
 		ctp_poke(&e->life, CTP_FD_CLOSED);
@@ -208,7 +209,8 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 	ctp_poke(&e->kind, ctp_peek(&like->kind));
 	ctp_poke(&e->desc, ctp_peek(&like->desc));
 	e->peer_desc = like->peer_desc;
-	ctp_poke(&e->flags, e->flags | (ctp_peek(&like->flags) & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK)));
+	ctp_poke(&e->flags,
+		 e->flags | (ctp_peek(&like->flags) & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK)));
 }
 
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
@@ -248,7 +250,8 @@ static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, co
 	if (k)
 		fd_candidates_post(g, k, CTP_CAND_CLOSE, &d);
 	if (!told)
-		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = b->call, .closer = who, .stack = stack}, fd, gen);
+		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = b->call, .closer = who, .stack = stack},
+			fd, gen);
 	return desc;
 }
 
@@ -293,11 +296,13 @@ static void nonblock(int fd, uint64_t desc, bool on)
 void fds_nonblock(int fd, bool on)
 {
 	const struct ctp_fd *e = fds_entry(fd);
-	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high), desc = e ? ctp_peek(&e->desc) : 0;
+	uint64_t high = on ? 0 : ctp_load64(&ctp_tracer->region.ext->fd_high),
+		 desc = e ? ctp_peek(&e->desc) : 0;
 	enum ctp_fd_kind kind = e ? ctp_peek(&e->kind) : CTP_FD_OTHER;
 	if (desc && (!on || (kind != CTP_FD_OTHER && kind != CTP_FD_FILE))) // a file blocks all the same
 		nonblock(fd, desc, on);
-	for (uint64_t i = 0; desc && !on && i <= high; i++) // that it blocks must be known of its duplicates, too
+	for (uint64_t i = 0; desc && !on && i <= high;
+	     i++) // that it blocks must be known of its duplicates, too
 		nonblock((int)i, desc, on);
 }
 
@@ -385,7 +390,7 @@ static bool ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, ui
 		return marked && e->life == CTP_FD_OPEN;
 	if (x->open)
 		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it
-	renew(e, x->before); // opened unseen, discovered as it ends
+	renew(e, x->before);                   // opened unseen, discovered as it ends
 	*gen = e->gen;
 	return true;
 }
@@ -431,7 +436,8 @@ static void ended_one(struct thread_ctx *g, struct fd_ends *x, int fd, struct fd
 	emit_fd(g, CTP_EV_FD_CLOSE, d, fd, gen);
 }
 
-void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
+void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,
+	       bool counts)
 {
 	struct fd_death d = {.call = call, .closer = guest_who(g), .time = guest_now()};
 	g->ended_time = d.time;

@@ -80,7 +80,7 @@ void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b);
 void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birth *b);
 void fds_duped(struct thread_ctx *g, int from, int fd, const struct fd_birth *b); // same description
 void fds_nonblock(int fd, bool on); // fcntl(F_SETFL) has made it so
-bool fds_same(int a, int b); // do two open numbers have one description?
+bool fds_same(int a, int b);        // do two open numbers have one description?
 
 // -------------------------------------------------------- generations end
 
@@ -88,14 +88,15 @@ bool fds_same(int a, int b); // do two open numbers have one description?
 // another thread may have been given the number again.
 struct fd_ends {
 	int first, last;
-	uint32_t gen; // the one that ends, if it is a single one
-	bool open;    // it was known to be open
-	bool listened; // it, or one of them, is a listener
-	uint64_t before; // a time before the call, if one was asked for; 0
+	uint32_t gen;          // the one that ends, if it is a single one
+	bool open;             // it was known to be open
+	bool listened;         // it, or one of them, is a listener
+	uint64_t before;       // a time before the call, if one was asked for; 0
 	struct fd_keep *keeps; // those under a waiter
 };
 void fds_ending(struct fd_ends *x, int first, int last);
-void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts);
+void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,
+	       bool counts);
 
 // -------------------------------------------- candidates (fd_candidates.c)
 
@@ -103,13 +104,14 @@ void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, c
 // on the program's stack its words would look like pointers of the program's.
 struct fd_keep {
 	uint32_t taken;
-	bool post; // its generation did end
+	bool post;     // its generation did end
 	unsigned kind; // enum ctp_cand_kind, if so
 	struct fd_keep *next;
 	struct ctp_cand cand;
 };
 void fd_candidates_init(void);
-struct fd_keep *fd_candidates_keep(const struct ctp_fd *e, int fd); // e is taken; NULL: none left, noted. As a CLOSE
+struct fd_keep *fd_candidates_keep(const struct ctp_fd *e,
+				   int fd);     // e is taken; NULL: none left, noted. As a CLOSE
 void fd_candidates_identify(struct fd_keep *k); // fd still open: device, inode, names
 // Posts it, if `kind`, and gives it back.
 struct fd_death {
@@ -126,9 +128,9 @@ uint64_t fd_candidates_epoch(void); // raises the epoch: only after the call has
 // leads to, if that was not known when it was made: the coroutine may be younger.
 bool fd_waits_any(struct ctp_fd *e, int fd);
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
-// It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited for has
-// come; but the registration leads to it as before, and more may come. At the end nothing can: then it waits again
-// when it registers, or once an event is seen to resume it.
+// It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited
+// for has come; but the registration leads to it as before, and more may come. At the end nothing can: then
+// it waits again when it registers, or once an event is seen to resume it.
 void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
 void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
@@ -136,7 +138,8 @@ void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event
 
 // An event came of what e tells of. (fd_ready.c)
 void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now);
-static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *g, struct ctp_fd *e, uint32_t events, uint64_t now)
+static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *g, struct ctp_fd *e,
+							     uint32_t events, uint64_t now)
 {
 	if (e->waiter[0] | e->waiter[1] | e->leads)
 		ready_tell(g, e, events, now);
@@ -149,8 +152,9 @@ bool fd_waits_for(uint64_t hint, int fd, uint32_t gen);
 // ------------------------------------------- spurious wakeups (fd_spurious.c)
 
 // The guest's own words of a state (bad_resume.h has those before).
-void spurious_suspends(struct thread_ctx *g, struct ctp_state *s); // after EAGAIN; its time and stack are known
-void spurious_served(struct ctp_fd *e); // somebody got something of what several wait for
+void spurious_suspends(struct thread_ctx *g,
+		       struct ctp_state *s); // after EAGAIN; its time and stack are known
+void spurious_served(struct ctp_fd *e);      // somebody got something of what several wait for
 
 // ------------------------------------------- numbers that are no longer what they were (fd_bad.c)
 

@@ -66,7 +66,8 @@ void held_suspend(struct thread_ctx *g, const struct ctp_state *s)
 		struct held *h = take(g->locks[i]);
 		if (!h || h->handed)
 			continue;
-		struct ctp_incident n = {.rule = RULE_HELD, .fd = -1, .who = s->id, .stack = s->stack, .call = CTP_BLOCK_LOCK};
+		struct ctp_incident n = {
+			.rule = RULE_HELD, .fd = -1, .who = s->id, .stack = s->stack, .call = CTP_BLOCK_LOCK};
 		n.value[VALUE_TIME] = s->since;
 		n.value[VALUE_LOCK] = (uint64_t)g->locks[i];
 		n.value[VALUE_WAITED] = h->waited;

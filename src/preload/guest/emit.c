@@ -25,8 +25,8 @@ static int (*libc_clock)(clockid_t, struct timespec *) = clock_gettime;
 void emit_init(void)
 {
 	struct dl_find_object first, libc; // dladdr would go through all of libc's symbols
-	if (_dl_find_object(dlsym(RTLD_DEFAULT, "clock_gettime"), &first) || _dl_find_object((void *)getauxval, &libc) ||
-	    first.dlfo_link_map == libc.dlfo_link_map)
+	if (_dl_find_object(dlsym(RTLD_DEFAULT, "clock_gettime"), &first) ||
+	    _dl_find_object((void *)getauxval, &libc) || first.dlfo_link_map == libc.dlfo_link_map)
 		return;
 	void *handle = dlopen(libc.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	void *own = handle ? dlsym(handle, "clock_gettime") : NULL;
@@ -82,8 +82,8 @@ void emit_unsure(struct thread_ctx *g, uint32_t thread)
 	ctp_ring_unsure(g->thread, CTP_NEAR_TWICE);
 }
 
-// By another look at the tail. The engine is woken where it is late, once a sleep: until it runs, every record may
-// come here.
+// By another look at the tail. The engine is woken where it is late, once a sleep: until it runs, every
+// record may come here.
 static bool look(struct thread_ctx *g, uint64_t head, unsigned slots)
 {
 	enum ctp_ring_room room = ctp_ring_look(g->thread, g->ring_capacity, head, slots);
@@ -144,14 +144,19 @@ static bool next_chunk(struct thread_ctx *g, uint64_t now)
 	struct ctp_thread *t = g->thread;
 	uint32_t at;
 	uint64_t first = (ctp_ring_head(t) + CTP_CHUNK_SLOTS - 1) & ~(uint64_t)(CTP_CHUNK_SLOTS - 1);
-	struct ctp_chunk is = { .first = first, .thread = g->slot, .use = t->uses, .tid = g->tid, .native = t->native,
-				.time = now };
+	struct ctp_chunk is = {.first = first,
+			       .thread = g->slot,
+			       .use = t->uses,
+			       .tid = g->tid,
+			       .native = t->native,
+			       .time = now};
 	emit_end(g);
 	g->chunk = ctp_chunk_take(r, &is, &at);
 	if (!g->chunk)
 		return false;
 	g->chunk_first = first;
-	g->ring = (void *)((uint64_t)ctp_chunk_slots(r, at) - (first & (g->ring_capacity - 1)) * sizeof(*g->ring));
+	g->ring = (void *)((uint64_t)ctp_chunk_slots(r, at) -
+			   (first & (g->ring_capacity - 1)) * sizeof(*g->ring));
 	t->until = first + CTP_CHUNK_SLOTS;
 	if (t->near <= CTP_ID_MASK)
 		ctp_ring_unsure(t, CTP_NEAR_UNSURE);
@@ -179,7 +184,8 @@ static __attribute__((noinline)) bool make_room(struct thread_ctx *g, unsigned s
 // Where a record of so many slots, made `now`, begins is known only after this.
 static inline bool has_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 {
-	return CTP_LIKELY(ctp_ring_fits(g->thread, ctp_ring_head(g->thread), slots)) || make_room(g, slots, now);
+	return CTP_LIKELY(ctp_ring_fits(g->thread, ctp_ring_head(g->thread), slots)) ||
+	       make_room(g, slots, now);
 }
 
 static void put(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
@@ -222,7 +228,8 @@ void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s)
 	t->near = after;
 }
 
-static inline __attribute__((always_inline)) void append(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+static inline __attribute__((always_inline)) void append(struct thread_ctx *g, uint64_t now, uint64_t w1,
+							 uint64_t w2, uint64_t w3)
 {
 	if (!ctp_tracer->v1 && has_room(g, 2, now))
 		put(g, now, w1, w2, w3);

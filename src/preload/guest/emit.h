@@ -29,7 +29,8 @@ struct emit_switch {
 // In two slots, or into a ring that is full by what is known.
 void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s);
 
-static inline __attribute__((always_inline)) void emit_switch(struct thread_ctx *g, const struct emit_switch *s)
+static inline __attribute__((always_inline)) void emit_switch(struct thread_ctx *g,
+							      const struct emit_switch *s)
 {
 	struct ctp_thread *t = g->thread;
 	uint64_t head = ctp_ring_head(t), to = s->to - t->near;
@@ -38,7 +39,8 @@ static inline __attribute__((always_inline)) void emit_switch(struct thread_ctx 
 		emit_switch_slow(g, s);
 		return;
 	}
-	ctp_record_set_short(ctp_ring_slot(g->ring, g->ring_capacity, head), s->now, s->how, to, s->stack, s->to_n);
+	ctp_record_set_short(ctp_ring_slot(g->ring, g->ring_capacity, head), s->now, s->how, to, s->stack,
+			     s->to_n);
 	ctp_ring_publish(t, head + 1);
 }
 

@@ -21,9 +21,9 @@
 
 enum {
 	STEP_NS = 100000000,
-	STEPS = 5,           // at most so many of them: half a second
-	EXIT_BYTES = 64,     // exit is shorter on every CPU
-	EXIT_WORDS = 40,     // between a TLS destructor's frame and exit's
+	STEPS = 5,       // at most so many of them: half a second
+	EXIT_BYTES = 64, // exit is shorter on every CPU
+	EXIT_WORDS = 40, // between a TLS destructor's frame and exit's
 };
 
 extern void *__dso_handle;
@@ -66,8 +66,10 @@ void exit_inspect(struct thread_ctx *g)
 	ctp_store32(&e->final_asked, CTP_FINAL_ASKED);
 	emit_wake();
 	uint64_t beat = ctp_load64(&e->heartbeat);
-	for (int i = 0; i < STEPS && !region_request_wait(&e->final_done, 0, STEP_NS); i++) { // a dead engine is not waited for
-		if (ctp_load64(&e->heartbeat) == beat && ((i >= 1 && !alone) || !emit_lives(ctp_load32(&e->engine_pid))))
+	for (int i = 0; i < STEPS && !region_request_wait(&e->final_done, 0, STEP_NS);
+	     i++) { // a dead engine is not waited for
+		if (ctp_load64(&e->heartbeat) == beat &&
+		    ((i >= 1 && !alone) || !emit_lives(ctp_load32(&e->engine_pid))))
 			break;
 		beat = ctp_load64(&e->heartbeat);
 	}
@@ -79,8 +81,11 @@ void exit_inspect(struct thread_ctx *g)
 void exit_begins(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack)
 {
 	static const char *const words[] = {
-		[CTP_EXIT_MAIN] = "main has returned", [CTP_EXIT_EXIT] = "exit", [CTP_EXIT__EXIT] = "_exit",
-		[CTP_EXIT_QUICK] = "quick_exit", [CTP_EXIT_LINK] = "the last context has returned",
+		[CTP_EXIT_MAIN] = "main has returned",
+		[CTP_EXIT_EXIT] = "exit",
+		[CTP_EXIT__EXIT] = "_exit",
+		[CTP_EXIT_QUICK] = "quick_exit",
+		[CTP_EXIT_LINK] = "the last context has returned",
 	};
 	if (!note(g, how, status, stack))
 		return;
@@ -115,7 +120,8 @@ static bool called_by_exit(const uint64_t *frame)
 static void thread_ends(void *arg)
 {
 	(void)arg;
-	if (ctp_load32(&ctp_tracer->attached) && !ctp_tracer->exiting && called_by_exit(__builtin_frame_address(0)))
+	if (ctp_load32(&ctp_tracer->attached) && !ctp_tracer->exiting &&
+	    called_by_exit(__builtin_frame_address(0)))
 		exit_in_libc();
 }
 

@@ -48,7 +48,7 @@ enum { GUEST_ALTS = 4, GUEST_LOCKS = 4 };
 // guard is taken. Offsets up to `argument` are known to assembly (thread_ctx.h).
 struct thread_ctx {
 	// what every switch needs
-	uint32_t guard;     // against reentry: 1 = free; 0 = taken, a hook is under way, or not attached
+	uint32_t guard; // against reentry: 1 = free; 0 = taken, a hook is under way, or not attached
 	uint32_t slot;
 	struct ctp_state *current; // the entity that runs; never NULL once attached
 	// The slice: what the running entity did since it went on. Set to slice_fresh at
@@ -72,35 +72,38 @@ struct thread_ctx {
 	struct ctp_record *ring;
 	uint64_t ring_mask;
 	uint64_t ring_capacity;
-	uint64_t stack_top;  // of the private stack on which trampolines call C
-	uint64_t regs[CTP_REGS]; // the caller's, stored by the trampoline
-	uint64_t *lost;     // the thread's counter, and the region's word of gaps: what a
-	uint32_t *gaps;     // signal handler inside a hook switches is missed, and said to be
-	uint64_t saved_slot; // where `current` saved itself last in this slice by a call that returns
+	uint64_t stack_top;       // of the private stack on which trampolines call C
+	uint64_t regs[CTP_REGS];  // the caller's, stored by the trampoline
+	uint64_t *lost;           // the thread's counter, and the region's word of gaps: what a
+	uint32_t *gaps;           // signal handler inside a hook switches is missed, and said to be
+	uint64_t saved_slot;      // where `current` saved itself last in this slice by a call that returns
 	uint64_t saved[CTP_REGS]; // (getcontext, setjmp), with what registers; 0 = not at all
-	uint64_t kept_slot; // the same before the last getcontext, which makecontext may take back
+	uint64_t kept_slot;       // the same before the last getcontext, which makecontext may take back
 	uint64_t kept[CTP_REGS];
-	uint64_t vfork_pc;  // where vfork was called
+	uint64_t vfork_pc; // where vfork was called
 	// The fast path's own
-	uint64_t argument; // a register
+	uint64_t argument;                 // a register
 	const struct candidate *candidate; // what names the outgoing coroutine's stack, at
 	uint64_t depth;                    // this one
 	const struct ctp_site *sites;      // ctp_region.sites
-	uint64_t saves_at; // the outgoing coroutine's slot
+	uint64_t saves_at;                 // the outgoing coroutine's slot
 
 	uint64_t slice_fresh;
-	uint64_t crowded, crowded_since; // entries that had to make room, and switches as of the first (handle_cache.c)
+	uint64_t crowded,
+		crowded_since; // entries that had to make room, and switches as of the first (handle_cache.c)
 	uint32_t tid;
-	struct ctp_state *native;  // the thread's own stack
-	struct ctp_fd *taken; // the entry that this thread writes now, if its seq is
-	uint32_t taken_seq;   // this one (fds.c)
+	struct ctp_state *native; // the thread's own stack
+	struct ctp_fd *taken;     // the entry that this thread writes now, if its seq is
+	uint32_t taken_seq;       // this one (fds.c)
 	struct ctp_state unnamed; // stands for `native` until the thread first switches: id 0
-	uint64_t native_top; // an address above all frames of the thread's own stack
-	struct ctp_chunk *chunk; // --flight: where it writes now
-	uint64_t chunk_first;    // number of its first slot
+	uint64_t native_top;      // an address above all frames of the thread's own stack
+	struct ctp_chunk *chunk;  // --flight: where it writes now
+	uint64_t chunk_first;     // number of its first slot
 
 	// Alternate signal stacks that the thread has named last: a coroutine may be born there.
-	struct { uint64_t lo, hi; } alts[GUEST_ALTS];
+	struct {
+		uint64_t lo, hi;
+	} alts[GUEST_ALTS];
 	uint32_t nalts;
 	bool armed; // a handler would run on an alternate stack here (crash_stack.c)
 
@@ -119,10 +122,17 @@ struct thread_ctx {
 	int32_t anew_fd;     // -1: none
 	uint32_t anew_gen;   // the new generation
 
-	// What was found for a switch, if it runs already or lives no more: the same, and where it would go on.
-	struct { const struct ctp_state *who; uint64_t sp, pc, slot; } late;
+	// What was found for a switch, if it runs already or lives no more: the same, and where it would go
+	// on.
+	struct {
+		const struct ctp_state *who;
+		uint64_t sp, pc, slot;
+	} late;
 	uint64_t handed; // to whom the last ontop_fcontext entered
-	struct { uint64_t pc; int lo, hi; } refused; // numbers in a row that close refused there (fd_bad.c)
+	struct {
+		uint64_t pc;
+		int lo, hi;
+	} refused; // numbers in a row that close refused there (fd_bad.c)
 
 	// Copies of what the tracer has, nearer at hand (hook.h)
 	struct ctp_fd *fds;
@@ -148,7 +158,7 @@ struct thread_ctx *thread_start(void);
 
 // ---------------------------------------------------------------- what to use
 
-uint64_t guest_now(void); // ticks (emit.c)
+uint64_t guest_now(void);     // ticks (emit.c)
 uint64_t guest_mono_ns(void); // CLOCK_MONOTONIC (emit.c)
 
 // Id of the entity that runs on this thread. (coroutine.c)
@@ -162,7 +172,8 @@ uint32_t guest_stack(struct thread_ctx *g, const struct frame *f);
 
 // Appends a record to the thread's ring, stamped now. (emit.c)
 void emit(struct thread_ctx *g, uint64_t w1, uint64_t w2, uint64_t w3);
-void emit_at(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3); // the time is known already
+void emit_at(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2,
+	     uint64_t w3); // the time is known already
 // Wakes the engine if it sleeps. (emit.c)
 void emit_wake(void);
 

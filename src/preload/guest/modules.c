@@ -41,8 +41,8 @@ static void build_id(const struct dl_find_object *o, struct ctp_module *m)
 		while (p + sizeof(ElfW(Nhdr)) <= end) {
 			const ElfW(Nhdr) *n = (const void *)p;
 			const char *name = p + sizeof(*n), *desc = name + ((n->n_namesz + 3) & ~3u);
-			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && n->n_descsz <= sizeof(m->build_id) &&
-			    memcmp(name, "GNU", 4) == 0) {
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+			    n->n_descsz <= sizeof(m->build_id) && memcmp(name, "GNU", 4) == 0) {
 				memcpy(m->build_id, desc, n->n_descsz);
 				m->build_id_len = n->n_descsz;
 				return;

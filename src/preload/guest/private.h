@@ -9,8 +9,8 @@
 #include "ctp/ctp.h"
 
 struct state_private {
-	uint64_t queued;         // 1: the station is in the queue of those to be used again (station.c)
-	uint64_t before;         // enum ctp_how before it ended; life | how << 8 before its stack was released
+	uint64_t queued; // 1: the station is in the queue of those to be used again (station.c)
+	uint64_t before; // enum ctp_how before it ended; life | how << 8 before its stack was released
 	uint64_t spurious_round; // round of the herd in which it was counted last, + 1 (fd_spurious.c)
 	uint64_t top;            // of its stack, as of ctp_state.last (struct candidate)
 	uint64_t release_lo;     // what took its stack (bad_resume.h): from ...
@@ -21,7 +21,8 @@ struct state_private {
 	uint64_t spurious_row;   // spurious wakeups in a row
 	uint64_t spurious_began; // when that row began
 };
-_Static_assert(sizeof(struct state_private) == sizeof(((struct ctp_state *)0)->guest), "all of ctp_state.guest");
+_Static_assert(sizeof(struct state_private) == sizeof(((struct ctp_state *)0)->guest),
+	       "all of ctp_state.guest");
 _Static_assert(_Alignof(struct state_private) == 8 && offsetof(struct ctp_state, guest) % 8 == 0, "aligned");
 
 struct fd_private {

@@ -135,7 +135,8 @@ void *real_resolve(unsigned row, uint64_t caller)
 void *real_for(void *slot, const void *caller)
 {
 	void *fn = ctp_load_ptr((void **)slot);
-	if ((uint64_t)fn - (uint64_t)reals[0].resolver > (uint64_t)reals[ROWS - 1].resolver - (uint64_t)reals[0].resolver)
+	if ((uint64_t)fn - (uint64_t)reals[0].resolver >
+	    (uint64_t)reals[ROWS - 1].resolver - (uint64_t)reals[0].resolver)
 		return fn; // resolved: resolve.S has them in the order of the rows
 	for (unsigned row = 0; row < ROWS; row++)
 		if (reals[row].slot == slot && reals[row].resolver == fn)

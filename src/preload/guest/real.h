@@ -43,9 +43,11 @@ ssize_t __recv_chk(int fd, void *buf, size_t n, size_t buflen, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t buflen, int flags, struct sockaddr *addr,
 		       socklen_t *addrlen);
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t bytes);
-int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t bytes);
+int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+		size_t bytes);
 void __longjmp_chk(struct __jmp_buf_tag *env, int value) __attribute__((noreturn));
-unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4, uint64_t a5);
+unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4,
+				uint64_t a5);
 void jump_fcontext(void), ontop_fcontext(void); // by address only
 sighandler_t bsd_signal(int sig, sighandler_t handler);
 void _Exit(int status) __attribute__((noreturn));

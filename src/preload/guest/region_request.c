@@ -39,9 +39,11 @@ static struct ctp_header *map(const char *path, void *at, uint64_t *bytes)
 	if (fd < 0)
 		return NULL;
 	void *p = MAP_FAILED;
-	if (fstat(fd, &st) == 0 && st.st_size >= (off_t)CTP_HEADER_BYTES && (!at || (uint64_t)st.st_size <= *bytes)) {
+	if (fstat(fd, &st) == 0 && st.st_size >= (off_t)CTP_HEADER_BYTES &&
+	    (!at || (uint64_t)st.st_size <= *bytes)) {
 		*bytes = (uint64_t)st.st_size < *bytes ? (uint64_t)st.st_size : *bytes;
-		p = real_mmap(at, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
+		p = real_mmap(at, *bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd, 0);
 	}
 	real_close(fd);
 	return p == MAP_FAILED ? NULL : p;
@@ -89,7 +91,8 @@ static bool wait_for_engine(struct ctp_ext *e, uint64_t is, int half)
 	uint32_t *word = (uint32_t *)&e->ask + half;
 	for (int i = 0, still = 0; i < STEPS && still < STILL; i++) {
 		uint64_t beat = ctp_load64(&e->heartbeat);
-		if (ctp_load64(&e->ask) != is || region_request_wait(word, (uint32_t)(is >> 32 * half), STEP_NS))
+		if (ctp_load64(&e->ask) != is ||
+		    region_request_wait(word, (uint32_t)(is >> 32 * half), STEP_NS))
 			return true;
 		still = ctp_load64(&e->heartbeat) == beat ? still + 1 : 0;
 	}
@@ -156,7 +159,8 @@ struct ctp_header *region_request(struct ctp_header *first, uint32_t pid, void *
 	return h;
 }
 
-static struct ctp_header *take_spare(struct ctp_ext *e, uint64_t *word, uint64_t is, uint32_t pid, void *at, uint64_t *bytes)
+static struct ctp_header *take_spare(struct ctp_ext *e, uint64_t *word, uint64_t is, uint32_t pid, void *at,
+				     uint64_t *bytes)
 {
 	char path[64];
 	uint64_t ours = is | pid;

@@ -24,7 +24,10 @@
 enum { FD = 2, LINE_BYTES = 256 };
 
 bool say_on;
-static struct { dev_t dev; ino_t ino; } stderr_was;
+static struct {
+	dev_t dev;
+	ino_t ino;
+} stderr_was;
 
 struct line {
 	char text[LINE_BYTES];
@@ -109,7 +112,8 @@ void say_line(const char *format, ...)
 
 void say_untraced(const char *what, const char *why)
 {
-	const char *parts[] = {"ctp: ", what, why ? ": " : "", why ? why : "", "; the program runs untraced\n"};
+	const char *parts[] = {"ctp: ", what, why ? ": " : "", why ? why : "",
+			       "; the program runs untraced\n"};
 	char line[512];
 	size_t n = 0;
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -13,18 +13,20 @@ struct tracer {
 	uint32_t attached; // 0 in every forked child (the page is wiped)
 	bool v1;           // the engine is a version-1 one: write slots, no rings
 	bool tsc;
-	bool block;        // --overflow=block
-	bool flight;       // --flight
+	bool block;  // --overflow=block
+	bool flight; // --flight
 	bool no_free;
-	bool base;         // cpu_base may be asked
-	bool no_engine;    // a thread waited for a slot and got none
-	uint64_t chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
+	bool base;      // cpu_base may be asked
+	bool no_engine; // a thread waited for a slot and got none
+	uint64_t
+		chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
 	uint32_t pid;
-	uint32_t exiting;  // exit handlers may be running (exit.h)
+	uint32_t exiting;             // exit handlers may be running (exit.h)
 	const uint32_t *libc_threads; // glibc's count of them; NULL: unknown
-	uint64_t first_id; // the region's next_id when we attached: while it is the same, nothing has switched
+	uint64_t
+		first_id; // the region's next_id when we attached: while it is the same, nothing has switched
 	struct ctp_region region;
-	int v1_sock;       // version-1 wake-up socket, -1
+	int v1_sock; // version-1 wake-up socket, -1
 };
 
 // Never NULL: before attach, where the program runs untraced and in a forked child that is

@@ -46,5 +46,6 @@ void v1_change(struct thread_ctx *g, struct ctp_station *st, uint64_t changes, u
 		return;
 	ctp_slot_write(st->slots, changes, guest_mono_ns(), g->tid, addr, active);
 	if (ctp_tracer->v1_sock >= 0 && ctp_slot_must_wake(h))
-		guest_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+		guest_syscall(SYS_sendto, ctp_tracer->v1_sock, (long)"1", 1, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+			      0);
 }

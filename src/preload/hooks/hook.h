@@ -69,7 +69,7 @@ static inline void wait_leave(struct thread_ctx *g)
 struct loop_turn {
 	uint32_t slot; // of the thread that entered
 	uint64_t seen;
-	bool sleeps;   // a timeout other than 0, and it is the loop's
+	bool sleeps; // a timeout other than 0, and it is the loop's
 };
 
 #define LOOP_SLEPT_TICKS (1u << 15) // what is shorter is no sleep, and there may be many
@@ -136,7 +136,8 @@ HOOK_INLINE bool io_touches(const struct thread_ctx *g, const struct ctp_fd *e, 
 
 // After a call, the whole of it; r is passed on. g: in the hook already, wait_leave was called;
 // NULL: not yet, and `waited`, it is due. f: who made the call. (hook_io.c)
-ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited, const struct frame *f);
+ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited,
+		      const struct frame *f);
 
 // After a call that did not fail: is it as nearly all are? Then all is done.
 HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t events)

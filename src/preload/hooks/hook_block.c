@@ -44,14 +44,17 @@ static void block_leave(void)
 		return r; \
 	}
 
-BLOCK_HOOK(int, nanosleep, CTP_BLOCK_SLEEP, NULL, (const struct timespec *t, struct timespec *left), (t, left))
+BLOCK_HOOK(int, nanosleep, CTP_BLOCK_SLEEP, NULL, (const struct timespec *t, struct timespec *left),
+	   (t, left))
 BLOCK_HOOK(int, clock_nanosleep, CTP_BLOCK_SLEEP, NULL,
-	   (clockid_t clock, int flags, const struct timespec *t, struct timespec *left), (clock, flags, t, left))
+	   (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
+	   (clock, flags, t, left))
 BLOCK_HOOK(int, usleep, CTP_BLOCK_SLEEP, NULL, (useconds_t us), (us))
 BLOCK_HOOK(unsigned, sleep, CTP_BLOCK_SLEEP, NULL, (unsigned s), (s))
 
 BLOCK_HOOK(pid_t, wait, CTP_BLOCK_CHILD, NULL, (int *status), (status))
-BLOCK_HOOK(pid_t, waitpid, CTP_BLOCK_CHILD, NULL, (pid_t pid, int *status, int options), (pid, status, options))
+BLOCK_HOOK(pid_t, waitpid, CTP_BLOCK_CHILD, NULL, (pid_t pid, int *status, int options),
+	   (pid, status, options))
 BLOCK_HOOK(pid_t, wait4, CTP_BLOCK_CHILD, NULL, (pid_t pid, int *status, int options, struct rusage *usage),
 	   (pid, status, options, usage))
 BLOCK_HOOK(int, waitid, CTP_BLOCK_CHILD, NULL, (idtype_t type, id_t id, siginfo_t *info, int options),
@@ -60,7 +63,8 @@ BLOCK_HOOK(int, waitid, CTP_BLOCK_CHILD, NULL, (idtype_t type, id_t id, siginfo_
 BLOCK_HOOK(int, flock, CTP_BLOCK_FILE, NULL, (int fd, int operation), (fd, operation))
 BLOCK_HOOK(int, getaddrinfo, CTP_BLOCK_NAME, NULL,
 	   (const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
-	    struct addrinfo **restrict out), (node, service, hints, out))
+	    struct addrinfo **restrict out),
+	   (node, service, hints, out))
 
 // Also where no coroutine is yet: main may join its threads before they make one.
 CTP_HOOK int pthread_join(pthread_t t, void **value)
@@ -79,11 +83,14 @@ CTP_HOOK int pthread_join(pthread_t t, void **value)
 	return r;
 }
 
-BLOCK_HOOK(int, pthread_cond_wait, CTP_BLOCK_COND, c, (pthread_cond_t *restrict c, pthread_mutex_t *restrict m), (c, m))
+BLOCK_HOOK(int, pthread_cond_wait, CTP_BLOCK_COND, c,
+	   (pthread_cond_t *restrict c, pthread_mutex_t *restrict m), (c, m))
 BLOCK_HOOK(int, pthread_cond_timedwait, CTP_BLOCK_COND, c,
-	   (pthread_cond_t *restrict c, pthread_mutex_t *restrict m, const struct timespec *restrict until), (c, m, until))
+	   (pthread_cond_t *restrict c, pthread_mutex_t *restrict m, const struct timespec *restrict until),
+	   (c, m, until))
 BLOCK_HOOK(int, pthread_cond_clockwait, CTP_BLOCK_COND, c,
-	   (pthread_cond_t *restrict c, pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until),
+	   (pthread_cond_t *restrict c, pthread_mutex_t *restrict m, clockid_t clock,
+	    const struct timespec *restrict until),
 	   (c, m, clock, until))
 
 // What can be had at once is had without a word.
@@ -102,6 +109,7 @@ CTP_HOOK int sem_wait(sem_t *s)
 	return r;
 }
 
-BLOCK_HOOK(int, sem_timedwait, CTP_BLOCK_SEM, s, (sem_t *restrict s, const struct timespec *restrict until), (s, until))
+BLOCK_HOOK(int, sem_timedwait, CTP_BLOCK_SEM, s, (sem_t *restrict s, const struct timespec *restrict until),
+	   (s, until))
 BLOCK_HOOK(int, sem_clockwait, CTP_BLOCK_SEM, s,
 	   (sem_t *restrict s, clockid_t clock, const struct timespec *restrict until), (s, clock, until))

@@ -39,7 +39,8 @@ static __attribute__((noinline)) bool not_open(void)
 // Of a single number; what says whether it was refused, and by errno, is the caller's.
 static void refused(int fd, enum ctp_fd_call call, const struct frame *f)
 {
-	struct thread_ctx *g = fd >= 0 && call != CTP_CALL_CLOSEDIR ? hook_enter() : NULL; // that one is of who closes all
+	struct thread_ctx *g = fd >= 0 && call != CTP_CALL_CLOSEDIR ? hook_enter() :
+								      NULL; // that one is of who closes all
 	if (!g)
 		return;
 	bad_closed(g, fd, call, f);
@@ -77,9 +78,9 @@ static __attribute__((noipa)) int dir_fd(DIR *d)
 }
 
 ENDER_HOOK(int, close, CTP_CALL_CLOSE, fd_, -1, (int fd_), (fd_))
-ENDER_HOOK(int, fclose, CTP_CALL_FCLOSE, stream_fd(s), EOF, (FILE *s), (s))
-ENDER_HOOK(int, pclose, CTP_CALL_PCLOSE, stream_fd(s), -1, (FILE *s), (s))
-ENDER_HOOK(int, closedir, CTP_CALL_CLOSEDIR, dir_fd(d), -1, (DIR *d), (d))
+ENDER_HOOK(int, fclose, CTP_CALL_FCLOSE, stream_fd(s), EOF, (FILE * s), (s))
+ENDER_HOOK(int, pclose, CTP_CALL_PCLOSE, stream_fd(s), -1, (FILE * s), (s))
+ENDER_HOOK(int, closedir, CTP_CALL_CLOSEDIR, dir_fd(d), -1, (DIR * d), (d))
 
 // ------------------------------------------------------------- ranges
 

@@ -56,7 +56,7 @@ void hook_makecontext(struct thread_ctx *g, struct arguments *a)
 	ucontext_t *u = (ucontext_t *)ARGUMENT(a, 0);
 	uint64_t lo = (uint64_t)u->uc_stack.ss_sp, bytes = u->uc_stack.ss_size;
 	if (!lo || !bytes || lo + bytes < lo)
-		return; // its begin and end will not be seen, its switches will
+		return;                     // its begin and end will not be seen, its switches will
 	if (g->saved_slot == (uint64_t)u) { // the usual getcontext before makecontext: no save
 		g->saved_slot = g->kept_slot;
 		memcpy(g->saved, g->kept, sizeof(g->saved));

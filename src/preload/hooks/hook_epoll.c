@@ -11,7 +11,9 @@
 // A registration that was refused. Read after the real call only, as in hook_io.c.
 static __attribute__((noinline)) void refused(int fd, int op, const struct frame *f)
 {
-	struct thread_ctx *g = errno == EBADF && op != EPOLL_CTL_DEL ? hook_enter() : NULL; // many take out what is closed already
+	struct thread_ctx *g = errno == EBADF && op != EPOLL_CTL_DEL ?
+				       hook_enter() :
+				       NULL; // many take out what is closed already
 	if (!g)
 		return;
 	bad_registered(g, fd, f);
@@ -44,15 +46,17 @@ static inline uint64_t hook_before(const struct thread_ctx *g)
 	return t > g->ended_time ? t : g->ended_time + 1;
 }
 
-HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll_event *buf, int max, int64_t timeout_ns)
+HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll_event *buf, int max,
+			    int64_t timeout_ns)
 {
 	struct thread_ctx *g = hook_enter();
 	*turn = (struct loop_turn){.slot = UINT32_MAX};
 	if (!g)
 		return;
 	bool looks = timeout_ns == 0 && !ctp_load64(&g->ext->exit_begun);
-	struct wait_entry w = {CTP_IN_EPOLL, epfd, buf, max > 0 ? (uint64_t)max * sizeof(*buf) : 0, timeout_ns,
-			       looks ? hook_before(g) : guest_now()};
+	struct wait_entry w = {CTP_IN_EPOLL, epfd,
+			       buf,          max > 0 ? (uint64_t)max * sizeof(*buf) : 0,
+			       timeout_ns,   looks ? hook_before(g) : guest_now()};
 	g->thread->polls++;
 	loop_enter(g, turn, &w);
 	guest_leave(g);
@@ -67,13 +71,15 @@ static void note_came(struct ctp_thread *t, const struct epoll_event *buf, int n
 	t->came_buf = (uint64_t)buf;
 }
 
-// In the wait all the time? If anybody ran on this thread meanwhile, the wait is no longer noted. A thread that
-// never switched has nobody to wait for.
-__attribute__((noinline)) void hook_epoll_slept(struct thread_ctx *g, const struct loop_turn *turn, uint64_t now)
+// In the wait all the time? If anybody ran on this thread meanwhile, the wait is no longer noted. A thread
+// that never switched has nobody to wait for.
+__attribute__((noinline)) void hook_epoll_slept(struct thread_ctx *g, const struct loop_turn *turn,
+						uint64_t now)
 {
 	const struct ctp_thread *t = g->thread;
 	uint64_t ticks = now - t->wait_since;
-	if (turn->sleeps && turn->slot == g->slot && (ctp_load64(&t->wait_seq) & 1) && ticks >= LOOP_SLEPT_TICKS && guest_who(g))
+	if (turn->sleeps && turn->slot == g->slot && (ctp_load64(&t->wait_seq) & 1) &&
+	    ticks >= LOOP_SLEPT_TICKS && guest_who(g))
 		emit_at(g, now, ctp_w1(CTP_EV_SLEPT, 0, guest_who(g)), 0, ticks);
 }
 

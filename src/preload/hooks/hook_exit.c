@@ -31,7 +31,8 @@ EXIT_HOOK(_exit, CTP_EXIT__EXIT)
 EXIT_HOOK(_Exit, CTP_EXIT__EXIT)
 EXIT_HOOK(quick_exit, CTP_EXIT_QUICK)
 
-CTP_HOOK int pthread_create(pthread_t *restrict t, const pthread_attr_t *restrict attr, void *(*fn)(void *), void *restrict arg)
+CTP_HOOK int pthread_create(pthread_t *restrict t, const pthread_attr_t *restrict attr, void *(*fn)(void *),
+			    void *restrict arg)
 {
 	exit_watch_thread();
 	return real_pthread_create(t, attr, fn, arg);

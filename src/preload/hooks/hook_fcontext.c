@@ -22,7 +22,8 @@ void hook_ontop_fcontext(struct thread_ctx *g, struct arguments *a);
 uint64_t fcontext_bytes = FCONTEXT_BYTES; // the fast path reads it, too
 
 // With all that registers hand over and return, in case it is another's.
-CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4, uint64_t a5)
+CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4,
+					 uint64_t a5)
 {
 	__typeof__(make_fcontext) *real = real_for(&real_make_fcontext, __builtin_return_address(0));
 	unsigned __int128 r = real(sp, bytes, fn, a3, a4, a5);

@@ -26,7 +26,8 @@ static __attribute__((noinline)) void learn_nonblock(struct ctp_fd *e, int fd, u
 	fds_give(e);
 }
 
-static inline void failed(struct thread_ctx *g, struct ctp_fd *e, int fd, uint32_t events, const struct frame *f)
+static inline void failed(struct thread_ctx *g, struct ctp_fd *e, int fd, uint32_t events,
+			  const struct frame *f)
 {
 	int why = errno;
 	g->eagain = g->probed = false;
@@ -34,7 +35,8 @@ static inline void failed(struct thread_ctx *g, struct ctp_fd *e, int fd, uint32
 		bad_used(g, fd, events, f);
 	if (why != EAGAIN && why != EINPROGRESS)
 		return;
-	uint32_t gen = CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) : fds_gen(g, fd);
+	uint32_t gen = CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) :
+									    fds_gen(g, fd);
 	g->eagain = gen != 0;
 	g->eagain_gen = gen;
 	g->eagain_fd = fd;
@@ -51,7 +53,8 @@ static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, 
 		fd_waits_served(g, e, fd, !r);
 	if (!e)
 		return;
-	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last), who = guest_who(g);
+	uint64_t *last = events == EPOLLIN ? &e->last_in : &e->last_out, was = ctp_load64(last),
+		 who = guest_who(g);
 	if (!who)
 		who = CTP_FD_UNNAMED | g->slot;
 	if ((was & ~CTP_FD_SEVERAL) != who)
@@ -61,8 +64,8 @@ static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, 
 		spurious_served(e);
 }
 
-static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct ctp_fd *e, int fd, uint32_t events,
-					      const struct frame *f)
+static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct ctp_fd *e, int fd,
+					      uint32_t events, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
@@ -70,8 +73,8 @@ static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct
 			bad_touched(g, fd, s->waits[i].gen, events, f);
 }
 
-__attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited,
-						const struct frame *f)
+__attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events,
+						bool waited, const struct frame *f)
 {
 	if (!g || !g->fds_max) {
 		if (g)
@@ -135,8 +138,10 @@ READ_HOOK(__read_chk, (int fd, void *buf, size_t n, size_t buflen), (fd, buf, n,
 IO_HOOK(ssize_t, readv, EPOLLIN, false, (int fd, const struct iovec *iov, int n), (fd, iov, n))
 IO_HOOK(ssize_t, pread, EPOLLIN, false, (int fd, void *buf, size_t n, off_t off), (fd, buf, n, off))
 IO_HOOK(ssize_t, pread64, EPOLLIN, false, (int fd, void *buf, size_t n, off64_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, preadv, EPOLLIN, false, (int fd, const struct iovec *iov, int n, off_t off), (fd, iov, n, off))
-IO_HOOK(ssize_t, preadv64, EPOLLIN, false, (int fd, const struct iovec *iov, int n, off64_t off), (fd, iov, n, off))
+IO_HOOK(ssize_t, preadv, EPOLLIN, false, (int fd, const struct iovec *iov, int n, off_t off),
+	(fd, iov, n, off))
+IO_HOOK(ssize_t, preadv64, EPOLLIN, false, (int fd, const struct iovec *iov, int n, off64_t off),
+	(fd, iov, n, off))
 IO_HOOK(ssize_t, __pread_chk, EPOLLIN, false, (int fd, void *buf, size_t n, off_t off, size_t buflen),
 	(fd, buf, n, off, buflen))
 IO_HOOK(ssize_t, __pread64_chk, EPOLLIN, false, (int fd, void *buf, size_t n, off64_t off, size_t buflen),
@@ -155,9 +160,12 @@ IO_HOOK(ssize_t, __recvfrom_chk, EPOLLIN, NOW,
 IO_HOOK(ssize_t, write, EPOLLOUT, false, (int fd, const void *buf, size_t n), (fd, buf, n))
 IO_HOOK(ssize_t, writev, EPOLLOUT, false, (int fd, const struct iovec *iov, int n), (fd, iov, n))
 IO_HOOK(ssize_t, pwrite, EPOLLOUT, false, (int fd, const void *buf, size_t n, off_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, pwrite64, EPOLLOUT, false, (int fd, const void *buf, size_t n, off64_t off), (fd, buf, n, off))
-IO_HOOK(ssize_t, pwritev, EPOLLOUT, false, (int fd, const struct iovec *iov, int n, off_t off), (fd, iov, n, off))
-IO_HOOK(ssize_t, pwritev64, EPOLLOUT, false, (int fd, const struct iovec *iov, int n, off64_t off), (fd, iov, n, off))
+IO_HOOK(ssize_t, pwrite64, EPOLLOUT, false, (int fd, const void *buf, size_t n, off64_t off),
+	(fd, buf, n, off))
+IO_HOOK(ssize_t, pwritev, EPOLLOUT, false, (int fd, const struct iovec *iov, int n, off_t off),
+	(fd, iov, n, off))
+IO_HOOK(ssize_t, pwritev64, EPOLLOUT, false, (int fd, const struct iovec *iov, int n, off64_t off),
+	(fd, iov, n, off))
 
 IO_HOOK(ssize_t, send, EPOLLOUT, NOW, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
 IO_HOOK(ssize_t, sendto, EPOLLOUT, NOW,
@@ -189,7 +197,8 @@ static inline bool rights(const struct cmsghdr *c)
 	return c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len >= CMSG_LEN(0);
 }
 
-// Has it descriptors in it? Then others may hold what we wait for, unseen: until they take the message nobody shows it.
+// Has it descriptors in it? Then others may hold what we wait for, unseen: until they take the message nobody
+// shows it.
 static __attribute__((noinline)) void message_sent(const struct msghdr *msg)
 {
 	struct thread_ctx *g = hook_enter();

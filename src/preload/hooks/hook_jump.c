@@ -27,14 +27,18 @@ static struct ctp_state *saved_at(struct thread_ctx *g, const struct target *t)
 	if (!s || s->regs[CTP_REG_SP] != t->sp)
 		return NULL;
 	if (s->life == CTP_DESTROYED) // or so it was thought
-		return s->how == CTP_HOW_REUSED && state_private(s)->before == (CTP_SUSPENDED | CTP_HOW_JUMP << 8) ? s : NULL;
+		return s->how == CTP_HOW_REUSED &&
+				       state_private(s)->before == (CTP_SUSPENDED | CTP_HOW_JUMP << 8) ?
+			       s :
+			       NULL;
 	return s->life == CTP_SUSPENDED && s->how == CTP_HOW_JUMP ? s : NULL;
 }
 
 static bool same_alt(const struct thread_ctx *g, uint64_t one, uint64_t other)
 {
 	for (unsigned i = 0; i < GUEST_ALTS; i++)
-		if (one > g->alts[i].lo && one <= g->alts[i].hi && other > g->alts[i].lo && other <= g->alts[i].hi)
+		if (one > g->alts[i].lo && one <= g->alts[i].hi && other > g->alts[i].lo &&
+		    other <= g->alts[i].hi)
 			return true;
 	return false;
 }
@@ -80,7 +84,8 @@ void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 int hook_abandons(struct thread_ctx *g, const void *env)
 {
 	uint64_t sp = jmpbuf_sp(env), here = (uint64_t)__builtin_frame_address(0), hook = g->regs[CTP_REG_SP];
-	bool within = sp - (uint64_t)g < g->stack_top - (uint64_t)g; // the hook's own stack: the signal struck there
+	bool within = sp - (uint64_t)g <
+		      g->stack_top - (uint64_t)g; // the hook's own stack: the signal struck there
 	if (within || same_alt(g, here, sp) || (sp < hook && hook - sp < COROUTINE_NATIVE_REACH))
 		return 0;
 	ctp_or32(g->gaps, CTP_GAP_BLIND);

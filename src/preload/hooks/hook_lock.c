@@ -84,8 +84,10 @@ static void lock_leave(const struct lock_wait *w)
 static inline bool mutex_taken(const pthread_mutex_t *m)
 {
 	const struct thread_ctx *g;
-	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && (g = cpu_self()) && coroutine_any() &&
-	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP || (uint32_t)m->__data.__owner != g->tid);
+	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && (g = cpu_self()) &&
+	       coroutine_any() &&
+	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP ||
+		(uint32_t)m->__data.__owner != g->tid);
 }
 
 static inline bool rwlock_taken(const pthread_rwlock_t *l)
@@ -115,12 +117,13 @@ static inline bool rwlock_taken(const pthread_rwlock_t *l)
 		return by_coroutine() ? name##_kept args : real_##name args; \
 	}
 
-LOCK_HOOK(pthread_mutex_lock, mutex_taken, m, (pthread_mutex_t *m), (m))
+LOCK_HOOK(pthread_mutex_lock, mutex_taken, m, (pthread_mutex_t * m), (m))
 LOCK_HOOK(pthread_mutex_timedlock, mutex_taken, m,
 	  (pthread_mutex_t *restrict m, const struct timespec *restrict until), (m, until))
 LOCK_HOOK(pthread_mutex_clocklock, mutex_taken, m,
-	  (pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until), (m, clock, until))
-LOCK_HOOK(pthread_rwlock_wrlock, rwlock_taken, l, (pthread_rwlock_t *l), (l))
+	  (pthread_mutex_t *restrict m, clockid_t clock, const struct timespec *restrict until),
+	  (m, clock, until))
+LOCK_HOOK(pthread_rwlock_wrlock, rwlock_taken, l, (pthread_rwlock_t * l), (l))
 
 CTP_HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 {

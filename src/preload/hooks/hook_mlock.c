@@ -59,7 +59,8 @@ CTP_HOOK int mlockall(int flags)
 {
 	long maps = -1;
 	if (ctp_tracer->attached && !exit_silent() && (flags & MCL_CURRENT) && !(flags & MCL_ONFAULT))
-		maps = cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+		maps = cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0,
+				   0);
 	int r = real_mlockall(maps < 0 ? flags : flags | MCL_ONFAULT);
 	if (maps < 0)
 		return r;

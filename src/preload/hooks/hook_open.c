@@ -36,14 +36,16 @@ OPEN_HOOK(openat64, (int dir, const char *path, int flags, ...), (dir, path, fla
 	CTP_HOOK int name params \
 	{ \
 		OPENING(call, kind); \
-		birth.nonblock = (flags_) & O_NONBLOCK; \
+		birth.nonblock = (flags_)&O_NONBLOCK; \
 		return hook_opened(real_##name args, &birth); \
 	}
 
 OPENER_HOOK(__open_2, CTP_CALL_OPEN, CTP_FD_OTHER, (const char *path, int flags), (path, flags))
 OPENER_HOOK(__open64_2, CTP_CALL_OPEN, CTP_FD_OTHER, (const char *path, int flags), (path, flags))
-OPENER_HOOK(__openat_2, CTP_CALL_OPEN, CTP_FD_OTHER, (int dir, const char *path, int flags), (dir, path, flags))
-OPENER_HOOK(__openat64_2, CTP_CALL_OPEN, CTP_FD_OTHER, (int dir, const char *path, int flags), (dir, path, flags))
+OPENER_HOOK(__openat_2, CTP_CALL_OPEN, CTP_FD_OTHER, (int dir, const char *path, int flags),
+	    (dir, path, flags))
+OPENER_HOOK(__openat64_2, CTP_CALL_OPEN, CTP_FD_OTHER, (int dir, const char *path, int flags),
+	    (dir, path, flags))
 OPENER_HOOK(creat, CTP_CALL_OPEN, CTP_FD_FILE, (const char *path, mode_t mode), (path, mode))
 OPENER_HOOK(creat64, CTP_CALL_OPEN, CTP_FD_FILE, (const char *path, mode_t mode), (path, mode))
 OPENER_HOOK(mkstemp, CTP_CALL_OPEN, CTP_FD_FILE, (char *path), (path))
@@ -52,11 +54,12 @@ OPENER_HOOK(memfd_create, CTP_CALL_OPEN, CTP_FD_FILE, (const char *name, unsigne
 
 // ------------------------------------------------------------- the rest of one descriptor
 
-FLAGGED_HOOK(socket, CTP_CALL_SOCKET, fd_socket_kind(domain, type), type, (int domain, int type, int protocol),
-	     (domain, type, protocol))
+FLAGGED_HOOK(socket, CTP_CALL_SOCKET, fd_socket_kind(domain, type), type,
+	     (int domain, int type, int protocol), (domain, type, protocol))
 OPENER_HOOK(epoll_create, CTP_CALL_EPOLL_CREATE, CTP_FD_EPOLL, (int size), (size))
 OPENER_HOOK(epoll_create1, CTP_CALL_EPOLL_CREATE, CTP_FD_EPOLL, (int flags), (flags))
-FLAGGED_HOOK(timerfd_create, CTP_CALL_TIMERFD, CTP_FD_TIMERFD, flags, (clockid_t clock, int flags), (clock, flags))
+FLAGGED_HOOK(timerfd_create, CTP_CALL_TIMERFD, CTP_FD_TIMERFD, flags, (clockid_t clock, int flags),
+	     (clock, flags))
 FLAGGED_HOOK(eventfd, CTP_CALL_EVENTFD, CTP_FD_EVENTFD, flags, (unsigned count, int flags), (count, flags))
 
 CTP_HOOK int signalfd(int fd, const sigset_t *mask, int flags)
@@ -188,8 +191,8 @@ CTP_HOOK int socketpair(int domain, int type, int protocol, int fd[2])
 
 STREAM_HOOK(FILE, fopen, CTP_CALL_FOPEN, CTP_FD_OTHER, fileno_unlocked, (const char *path, const char *mode),
 	    (path, mode))
-STREAM_HOOK(FILE, fopen64, CTP_CALL_FOPEN, CTP_FD_OTHER, fileno_unlocked, (const char *path, const char *mode),
-	    (path, mode))
-STREAM_HOOK(FILE, popen, CTP_CALL_POPEN, CTP_FD_PIPE, fileno_unlocked, (const char *command, const char *mode),
-	    (command, mode))
+STREAM_HOOK(FILE, fopen64, CTP_CALL_FOPEN, CTP_FD_OTHER, fileno_unlocked,
+	    (const char *path, const char *mode), (path, mode))
+STREAM_HOOK(FILE, popen, CTP_CALL_POPEN, CTP_FD_PIPE, fileno_unlocked,
+	    (const char *command, const char *mode), (command, mode))
 STREAM_HOOK(DIR, opendir, CTP_CALL_OPENDIR, CTP_FD_FILE, dirfd, (const char *path), (path))

@@ -49,7 +49,9 @@ static int64_t timeout_in(int64_t seconds, int64_t parts, int64_t part_ns)
 {
 	if (seconds < 0 || parts < 0)
 		return 0; // refused
-	return seconds < INT64_MAX / 2000000000 && parts < INT64_MAX / 4000 ? seconds * 1000000000 + parts * part_ns : INT64_MAX;
+	return seconds < INT64_MAX / 2000000000 && parts < INT64_MAX / 4000 ?
+		       seconds * 1000000000 + parts * part_ns :
+		       INT64_MAX;
 }
 
 int64_t hook_poll_timeout(const struct timespec *ts)
@@ -66,7 +68,7 @@ static int64_t timeout_of_timeval(const struct timeval *tv)
 
 struct given {
 	uint64_t now, sum, n;
-	int fd;          // the last; with n == 1 the only one
+	int fd; // the last; with n == 1 the only one
 	unsigned events;
 };
 
@@ -134,7 +136,8 @@ struct call {
 	int bits; // of select's sets
 };
 
-HOOK_INLINE void call_enter(struct thread_ctx *g, struct call *c, const struct wait_entry *w, const struct given *x)
+HOOK_INLINE void call_enter(struct thread_ctx *g, struct call *c, const struct wait_entry *w,
+			    const struct given *x)
 {
 	c->only = x->n == 1 && w->timeout_ns == 0 ? x->fd : -1;
 	c->events = x->events;
@@ -198,18 +201,20 @@ static int poll_leave(const struct call *c, const struct pollfd *fds, nfds_t n, 
 		return poll_leave(&c, fds, n, real_##name args); \
 	}
 
-POLL_HOOK(poll, (struct pollfd *fds, nfds_t n, int timeout), hook_poll_timeout_ms(timeout), (fds, n, timeout))
-POLL_HOOK(ppoll, (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+POLL_HOOK(poll, (struct pollfd * fds, nfds_t n, int timeout), hook_poll_timeout_ms(timeout),
+	  (fds, n, timeout))
+POLL_HOOK(ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
 	  hook_poll_timeout(timeout), (fds, n, timeout, mask))
-POLL_HOOK(__poll_chk, (struct pollfd *fds, nfds_t n, int timeout, size_t bytes), hook_poll_timeout_ms(timeout),
-	  (fds, n, timeout, bytes))
-POLL_HOOK(__ppoll_chk, (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
-			size_t bytes),
+POLL_HOOK(__poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t bytes),
+	  hook_poll_timeout_ms(timeout), (fds, n, timeout, bytes))
+POLL_HOOK(__ppoll_chk,
+	  (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t bytes),
 	  hook_poll_timeout(timeout), (fds, n, timeout, mask, bytes))
 
 // ------------------------------------------------------------- select
 
-#define EACH_BIT(word, bit) for (uint64_t w_ = (word), bit; w_ && (bit = (uint64_t)__builtin_ctzll(w_), true); w_ &= w_ - 1)
+#define EACH_BIT(word, bit) \
+	for (uint64_t w_ = (word), bit; w_ && (bit = (uint64_t)__builtin_ctzll(w_), true); w_ &= w_ - 1)
 
 // Programs name more bits than their sets have (getdtablesize()), and the kernel reads
 // no further than its table of descriptors: past the last known one nothing counts.
@@ -233,9 +238,10 @@ HOOK_INLINE void select_enter(struct call *c, int n, fd_set *const sets[CTP_POLL
 			continue;
 		for (uint64_t i = 0; i < words; i++)
 			EACH_BIT(ctp_polled_word(set[i], c->bits, i), bit)
-				give(&x, (int)(i * CTP_POLLED_BITS + bit), ctp_polled_events(k));
+		give(&x, (int)(i * CTP_POLLED_BITS + bit), ctp_polled_events(k));
 	}
-	struct wait_entry w = {CTP_IN_SELECT, n, sets[CTP_POLLED_READ], words * sizeof(uint64_t), timeout_ns, x.now};
+	struct wait_entry w = {CTP_IN_SELECT, n,    sets[CTP_POLLED_READ], words * sizeof(uint64_t),
+			       timeout_ns,    x.now};
 	call_enter(g, c, &w, &x);
 	guest_leave(g);
 }
@@ -251,7 +257,7 @@ static int select_leave(const struct call *c, fd_set *const sets[CTP_POLLED_SETS
 		for (int k = 0; k < CTP_POLLED_SETS; k++)
 			any |= sets[k] ? ctp_polled_word(((const uint64_t *)sets[k])[i], c->bits, i) : 0;
 		EACH_BIT(any, bit)
-			come(g, &x, (int)(i * CTP_POLLED_BITS + bit), EPOLLIN | EPOLLOUT);
+		come(g, &x, (int)(i * CTP_POLLED_BITS + bit), EPOLLIN | EPOLLOUT);
 	}
 	if (r > 0)
 		learn(g, &x, c->turn.sleeps);

@@ -74,7 +74,8 @@ CTP_HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *o
 		ours = *act;
 		ours.sa_sigaction = taken;
 		ours.sa_flags |= SA_SIGINFO;
-		ctp_store64(&theirs[i], (uint64_t)act->sa_sigaction | (act->sa_flags & SA_SIGINFO ? ASKED_INFO : 0));
+		ctp_store64(&theirs[i],
+			    (uint64_t)act->sa_sigaction | (act->sa_flags & SA_SIGINFO ? ASKED_INFO : 0));
 		act = &ours;
 	}
 	int r = real_sigaction(sig, act, old);

@@ -48,7 +48,8 @@ static int open_v1(struct tracer *t, struct ctp_header *shared, uint64_t bytes)
 	struct ctp_header layout = {0};
 	ctp_region_layout(&layout, n, 4096);
 	uint64_t own = layout.ext.region_bytes;
-	void *p = real_mmap(NULL, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = real_mmap(NULL, own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			    -1, 0);
 	if (p == MAP_FAILED)
 		return -ENOMEM;
 	memcpy(p, &layout, sizeof(layout));
@@ -210,14 +211,20 @@ static bool told(const char *path)
 static void say_refused(const char *path, int r, bool always)
 {
 	if (r > 0)
-		say_debug("not attached: %s is another process's, and there is none for this one: ctp-run -f makes it", path);
+		say_debug(
+			"not attached: %s is another process's, and there is none for this one: ctp-run -f makes it",
+			path);
 	else if (!always)
 		say_debug("not attached: %s: %s", path, strerror(-r));
 	else if (r == -ENOTSUP)
-		say_untraced("the region's clock is another CPU's", "ctp-run --no-preload makes regions that any CPU can use");
+		say_untraced("the region's clock is another CPU's",
+			     "ctp-run --no-preload makes regions that any CPU can use");
 	else
-		say_untraced("cannot open the region that CTP_SHM_PATH names", r == -EPROTO ? "not a cTP region" :
-			   r == -EPROTONOSUPPORT ? "made by another version of ctp: use that one's libctp.so" : strerror(-r));
+		say_untraced("cannot open the region that CTP_SHM_PATH names",
+			     r == -EPROTO ? "not a cTP region" :
+			     r == -EPROTONOSUPPORT ?
+					    "made by another version of ctp: use that one's libctp.so" :
+					    strerror(-r));
 }
 
 __attribute__((constructor)) static void attach(void)
@@ -258,7 +265,8 @@ __attribute__((constructor)) static void attach(void)
 	}
 	child_init(path);
 	exit_init();
-	say_debug("attached to %s: process %u, %u functions hooked, %u modules loaded", path, t.pid, real_found(), modules_loaded());
+	say_debug("attached to %s: process %u, %u functions hooked, %u modules loaded", path, t.pid,
+		  real_found(), modules_loaded());
 out:
 	if (!ctp_tracer->attached)
 		real_bypass();

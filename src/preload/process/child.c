@@ -35,11 +35,11 @@ static char first_path[4096]; // "": children are not followed
 // What the thread that forks leaves to its other self.
 struct legacy {
 	bool traced;
-	uint64_t base, bytes;    // of the parent's region
-	uint32_t pid, own_fd;    // the parent's; its region's at the engine
+	uint64_t base, bytes;      // of the parent's region
+	uint32_t pid, own_fd;      // the parent's; its region's at the engine
 	uint64_t attached, forked; // when
-	uint64_t top;            // of the thread's own stack
-	uint64_t lo, hi, entry;  // of the coroutine that forks; lo = hi: none, or not known
+	uint64_t top;              // of the thread's own stack
+	uint64_t lo, hi, entry;    // of the coroutine that forks; lo = hi: none, or not known
 	bool in_coroutine;
 };
 static __thread struct legacy legacy;
@@ -71,7 +71,10 @@ static void note_fork(const struct frame *f)
 	struct thread_ctx *g = guest_enter();
 	if (!g)
 		return;
-	struct ctp_incident i = {.rule = RULE_FORKED, .fd = -1, .who = guest_who(g), .stack = guest_stack(g, f),
+	struct ctp_incident i = {.rule = RULE_FORKED,
+				 .fd = -1,
+				 .who = guest_who(g),
+				 .stack = guest_stack(g, f),
 				 .other_time = legacy.forked};
 	incident_note(g, &i);
 	guest_leave(g);
@@ -161,8 +164,11 @@ static void in_child(void)
 	int saved = errno;
 	if (ctp_tracer->attached)
 		thread_forked();
-	void *at = legacy.traced && *first_path ? real_mmap((void *)legacy.base, legacy.bytes, PROT_NONE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) : MAP_FAILED;
+	void *at = legacy.traced && *first_path ?
+			   real_mmap((void *)legacy.base, legacy.bytes, PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+				     0) :
+			   MAP_FAILED;
 	if (at != MAP_FAILED) {
 		struct thread_ctx *g = thread_again();
 		if (g) // a coroutine may have little stack left
@@ -171,7 +177,8 @@ static void in_child(void)
 			attach_again(at);
 	} else if (legacy.traced) {
 		say_debug("detached in a child of process %u: %s", legacy.pid,
-			  *first_path ? "the place of its region is taken" : "children are traced with ctp-run -f");
+			  *first_path ? "the place of its region is taken" :
+					"children are traced with ctp-run -f");
 	}
 	errno = saved;
 }

@@ -59,7 +59,9 @@ static char **engine_env(void)
 static bool clock_is_tsc(void)
 {
 	char name[8] = "";
-	int fd = !CPU_HAS_TSC ? -1 : real_open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	int fd = !CPU_HAS_TSC ? -1 :
+				real_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+					  O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	ssize_t n = real_read(fd, name, sizeof(name) - 1);
@@ -142,7 +144,9 @@ static uint32_t start_engine(const char *path, int fd, int pid)
 {
 	char serve[64];
 	struct ctp_header *h = real_mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	uint32_t *born = real_mmap(NULL, sizeof(*born), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), engine = 0;
+	uint32_t *born = real_mmap(NULL, sizeof(*born), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				   -1, 0),
+		 engine = 0;
 	snprintf(serve, sizeof(serve), "--serve=%d,%d", fd, pid);
 	char *argv[] = {"ctp-run", serve, NULL};
 	bool mapped = h != MAP_FAILED && born != MAP_FAILED;
@@ -164,18 +168,21 @@ static uint32_t start_engine(const char *path, int fd, int pid)
 const char *standalone_start(void)
 {
 	if (child_of_traced()) {
-		say_debug("not attached: the parent is traced, and has left CTP_SHM_PATH out of this environment");
+		say_debug(
+			"not attached: the parent is traced, and has left CTP_SHM_PATH out of this environment");
 		return NULL;
 	}
 	static char path[4096], shm[64];
 	int subreaper = 0, pid = (int)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
 	if (pid == 1 || subreaper) {
-		say_untraced("a process that adopts children would see the engine", "start it with ctp-run instead");
+		say_untraced("a process that adopts children would see the engine",
+			     "start it with ctp-run instead");
 		return NULL;
 	}
 	if (!engine_path(path, sizeof(path))) {
-		say_untraced("no ctp-run beside libctp.so", "install both, or start the program with ctp-run");
+		say_untraced("no ctp-run beside libctp.so",
+			     "install both, or start the program with ctp-run");
 		return NULL;
 	}
 	if (access("/proc/self", F_OK)) {
@@ -191,7 +198,8 @@ const char *standalone_start(void)
 	uint32_t engine = start_engine(path, fd, pid);
 	real_close(fd);
 	if (engine == UINT32_MAX) {
-		say_untraced("the trace cannot be made", "is something else in its place? CTP_OUTPUT names another");
+		say_untraced("the trace cannot be made",
+			     "is something else in its place? CTP_OUTPUT names another");
 		return NULL;
 	}
 	if (!engine) {

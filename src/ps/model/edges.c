@@ -49,7 +49,7 @@ static int read_ends(struct ends *s, const struct fds *f)
 			continue;
 		e = GROW(s->v, s->n, s->capacity);
 		if (!e)
-			s->v[s->n++] = (struct end){ row->desc, row };
+			s->v[s->n++] = (struct end){row->desc, row};
 	}
 	if (!e && s->n)
 		qsort(s->v, s->n, sizeof(*s->v), by_desc);
@@ -92,12 +92,14 @@ static uint64_t user(const struct report *r, const struct ends *s, uint64_t desc
 }
 
 // The one entity that can make it ready; 0 or NOBODY: there is none that is known.
-static uint64_t mover(const struct report *r, const struct ends *s, const struct coroutine *c, const struct coroutine_wait *w)
+static uint64_t mover(const struct report *r, const struct ends *s, const struct coroutine *c,
+		      const struct coroutine_wait *w)
 {
 	const struct ctp_fd *f = fds_row(r->fds, w->fd), *other;
 	bool out = (w->events & EPOLLOUT) && !(w->events & EPOLLIN);
 	uint64_t who = 0;
-	if (!f || f->gen != w->gen || f->life != CTP_FD_OPEN || (f->flags & CTP_FD_LISTENS) || c->status == STATUS_READY)
+	if (!f || f->gen != w->gen || f->life != CTP_FD_OPEN || (f->flags & CTP_FD_LISTENS) ||
+	    c->status == STATUS_READY)
 		return 0;
 	if (f->kind == CTP_FD_EVENTFD)
 		return f->desc ? user(r, s, f->desc, true, false) : 0;
@@ -129,9 +131,13 @@ static int add_waits(struct edges *e, const struct report *r, const struct ends 
 		for (unsigned k = 0; !error && k < c->nwaits; k++) {
 			uint64_t to = mover(r, s, c, &c->waits[k]);
 			if (to && to != NOBODY && to != c->id)
-				error = add(e, (struct edge){ .from = c->id, .to = to, .why = EDGE_OTHER_END, .fd = c->waits[k].fd,
-							      .gen = c->waits[k].gen, .only = c->nwaits == 1 &&
-							      !(c->flags & CTP_STATE_MOREWAITS) });
+				error = add(e, (struct edge){.from = c->id,
+							     .to = to,
+							     .why = EDGE_OTHER_END,
+							     .fd = c->waits[k].fd,
+							     .gen = c->waits[k].gen,
+							     .only = c->nwaits == 1 &&
+								     !(c->flags & CTP_STATE_MOREWAITS)});
 		}
 	}
 	return error;
@@ -145,12 +151,16 @@ static uint64_t held_by(const struct report *r, uint64_t lock)
 	const struct ctp_ext *x = &r->found->header.ext;
 	struct ctp_incident v[INCIDENTS_AT_ONCE];
 	for (uint64_t at = 0; x->incidents[RULE_HELD] && at < x->incidents_max; at += INCIDENTS_AT_ONCE) {
-		uint64_t n = x->incidents_max - at < INCIDENTS_AT_ONCE ? x->incidents_max - at : INCIDENTS_AT_ONCE;
+		uint64_t n = x->incidents_max - at < INCIDENTS_AT_ONCE ? x->incidents_max - at :
+									 INCIDENTS_AT_ONCE;
 		if (source_read(&r->found->region, x->incidents_off + at * sizeof(*v), v, n * sizeof(*v)))
 			return 0;
 		for (uint64_t i = 0; i < n; i++) {
-			const struct coroutine *c = v[i].ready == CTP_CAND_READY && v[i].rule == RULE_HELD && v[i].value[VALUE_LOCK] == lock &&
-						    !v[i].value[VALUE_RELEASED] ? report_find(r, v[i].who) : NULL;
+			const struct coroutine *c = v[i].ready == CTP_CAND_READY && v[i].rule == RULE_HELD &&
+								    v[i].value[VALUE_LOCK] == lock &&
+								    !v[i].value[VALUE_RELEASED] ?
+							    report_find(r, v[i].who) :
+							    NULL;
 			if (c && c->life == CTP_SUSPENDED)
 				return c->id;
 		}
@@ -161,7 +171,7 @@ static uint64_t held_by(const struct report *r, uint64_t lock)
 // The entity on the thread that a pthread_mutex_t or _rwlock_t names as its owner, or 0.
 static uint64_t owner_of(const struct report *r, uint64_t lock)
 {
-	uint32_t words[8] = { 0 };
+	uint32_t words[8] = {0};
 	if (source_peek(&r->found->region, lock, words, sizeof(words)) || !words[0])
 		return 0;
 	for (size_t i = 0; i < r->tables.nthreads; i++) {
@@ -182,8 +192,11 @@ static int add_locks(struct edges *e, const struct report *r)
 			continue;
 		uint64_t held = held_by(r, t->wait_buf), to = held ? held : owner_of(r, t->wait_buf);
 		if (to && to != from)
-			error = add(e, (struct edge){ .from = from, .to = to, .why = held ? EDGE_HELD : EDGE_LOCK,
-						      .lock = t->wait_buf, .only = true });
+			error = add(e, (struct edge){.from = from,
+						     .to = to,
+						     .why = held ? EDGE_HELD : EDGE_LOCK,
+						     .lock = t->wait_buf,
+						     .only = true});
 	}
 	return error;
 }
@@ -201,7 +214,7 @@ static int by_from(const void *a, const void *b)
 // The only edge from there, or NULL.
 static const struct edge *only_from(const struct edges *e, uint64_t id)
 {
-	const struct edge key = { .from = id };
+	const struct edge key = {.from = id};
 	size_t lo = FIRST_NOT(e->n, i, by_from(&e->v[i], &key) < 0);
 	return lo < e->n && e->v[lo].from == id && e->v[lo].only ? &e->v[lo] : NULL;
 }
@@ -240,8 +253,8 @@ int edges_find_cycles(struct edges *e)
 
 int edges_find(struct edges *out, const struct report *r)
 {
-	struct edges got = { 0 };
-	struct ends ends = { 0 };
+	struct edges got = {0};
+	struct ends ends = {0};
 	int e = read_ends(&ends, r->fds);
 	if (!e)
 		e = add_waits(&got, r, &ends);
@@ -263,5 +276,5 @@ void edges_deinit(struct edges *e)
 {
 	free(e->v);
 	free(e->cycles);
-	*e = (struct edges){ 0 };
+	*e = (struct edges){0};
 }

@@ -14,7 +14,7 @@ enum edge_why {
 struct edge {
 	uint64_t from, to; // ids of entities
 	enum edge_why why;
-	int32_t fd;    // EDGE_OTHER_END
+	int32_t fd; // EDGE_OTHER_END
 	uint32_t gen;
 	uint64_t lock; // the others
 	bool only;     // nothing else that is known would wake it

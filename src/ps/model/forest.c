@@ -36,7 +36,7 @@ static int index_groups(struct forest *f, const struct report *r)
 static int add_ended(struct forest *f, const struct report *r)
 {
 	const struct tables *t = &r->tables;
-	struct idmap ended = { 0 };
+	struct idmap ended = {0};
 	bool *taken = calloc(t->nended + 1, sizeof(*taken));
 	int e = taken ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < t->nended; i++)
@@ -46,7 +46,7 @@ static int add_ended(struct forest *f, const struct report *r)
 		for (; at != IDMAP_NONE && !taken[at]; at = idmap_get(&ended, t->ended[at].creator)) {
 			const struct coroutine *c = &t->ended[at];
 			taken[at] = true;
-			f->items[f->n++] = (struct tree_item){ c->id, c->creator, KIND_ENDED | c->entry, c };
+			f->items[f->n++] = (struct tree_item){c->id, c->creator, KIND_ENDED | c->entry, c};
 		}
 	}
 	free(taken);
@@ -64,7 +64,7 @@ static uint64_t maker(const struct report *r, const struct coroutine *c)
 // A parent that is neither an item nor a thread that lives is nobody.
 static int name_parents(struct forest *f, const struct report *r)
 {
-	struct idmap known = { 0 };
+	struct idmap known = {0};
 	int e = 0;
 	for (size_t i = 0; !e && i < f->n; i++)
 		e = idmap_set(&known, f->items[i].id, (uint32_t)i);
@@ -91,7 +91,7 @@ static bool asked_for(const struct report_wants *w, uint64_t id)
 static int keep_below(struct forest *f, const struct report *r)
 {
 	enum { UNKNOWN, ON_THE_WAY, NO, YES };
-	struct idmap by_id = { 0 };
+	struct idmap by_id = {0};
 	unsigned char *is = calloc(f->n + 1, 1);
 	uint32_t *way = calloc(f->n + 1, sizeof(*way));
 	size_t kept = 0;
@@ -126,8 +126,8 @@ int forest_new(struct forest **out, const struct report *r)
 	if (!e && !(f->items = calloc(t->n + t->nended + 1, sizeof(*f->items))))
 		e = -ENOMEM;
 	for (size_t i = 0; !e && i < t->n; i++)
-		f->items[f->n++] = (struct tree_item){ t->coroutines[i].id, t->coroutines[i].creator, f->group_of[i],
-						       &t->coroutines[i] };
+		f->items[f->n++] = (struct tree_item){t->coroutines[i].id, t->coroutines[i].creator,
+						      f->group_of[i], &t->coroutines[i]};
 	if (!e)
 		e = add_ended(f, r);
 	if (!e)
@@ -164,13 +164,13 @@ static int by_time(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-int forest_group(const struct forest *f, const struct report *r, const struct tree_node *node, struct coroutine **copy,
-		 struct group *g)
+int forest_group(const struct forest *f, const struct report *r, const struct tree_node *node,
+		 struct coroutine **copy, struct group *g)
 {
 	struct coroutine *v = calloc(node->n, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	*g = (struct group){ .first = v, .n = node->n, .one_creator = true };
+	*g = (struct group){.first = v, .n = node->n, .one_creator = true};
 	for (size_t i = 0; i < node->n; i++) {
 		v[i] = *(const struct coroutine *)f->tree.order[node->first_item + i]->what;
 		g->one_creator &= v[i].creator_stack == v[0].creator_stack;

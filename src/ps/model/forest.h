@@ -17,5 +17,5 @@ struct forest {
 int forest_new(struct forest **out, const struct report *r); // 0 or -errno
 void forest_free(struct forest *f);
 // A node's coroutines as a group, the longest wait first: `*copy` holds them, free it. 0 or -ENOMEM.
-int forest_group(const struct forest *f, const struct report *r, const struct tree_node *node, struct coroutine **copy,
-		 struct group *g);
+int forest_group(const struct forest *f, const struct report *r, const struct tree_node *node,
+		 struct coroutine **copy, struct group *g);

@@ -31,7 +31,7 @@ static int name_stacks(struct report *r)
 		e = stacks_recorded(r->stacks, c->recorded, &c->stack);
 		c->walked = !c->stack;
 		if (c->walked)
-			jobs[n++] = (struct stacks_job){ c, &c->stack };
+			jobs[n++] = (struct stacks_job){c, &c->stack};
 	}
 	if (!e)
 		e = stacks_live(r->stacks, jobs, n);
@@ -46,7 +46,7 @@ static int walk_groups(struct report *r)
 	int e = jobs ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < n; i++)
 		if (!r->groups.v[i].first->walked)
-			jobs[walks++] = (struct stacks_job){ r->groups.v[i].first, &r->groups.v[i].stack };
+			jobs[walks++] = (struct stacks_job){r->groups.v[i].first, &r->groups.v[i].stack};
 	if (!e)
 		e = stacks_live(r->stacks, jobs, walks);
 	free(jobs);
@@ -81,8 +81,13 @@ static int make_symbols(struct report *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct ctp_module *m = &r->tables.modules[i];
-		all[i] = (struct symbols_module){ .path = m->path, .base = m->base, .start = m->start, .end = m->end, .since = m->since,
-						  .build_id = m->build_id, .build_id_len = m->build_id_len };
+		all[i] = (struct symbols_module){.path = m->path,
+						 .base = m->base,
+						 .start = m->start,
+						 .end = m->end,
+						 .since = m->since,
+						 .build_id = m->build_id,
+						 .build_id_len = m->build_id_len};
 	}
 	find_root(r);
 	int e = symbols_new(&r->symbols, all, n, *r->root ? r->root : NULL);
@@ -129,13 +134,15 @@ static int by_stack(const void *a, const void *b)
 static int by_end(const void *a, const void *b)
 {
 	const struct coroutine *x = a, *y = b;
-	return x->since_ns != y->since_ns ? (x->since_ns < y->since_ns ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
+	return x->since_ns != y->since_ns ? (x->since_ns < y->since_ns ? -1 : 1) :
+	       x->id < y->id              ? -1 :
+					    x->id > y->id;
 }
 
 struct mapped {
 	struct maps_range {
 		uint64_t lo, hi;
-	} *v; // by address, as /proc lists them
+	} * v; // by address, as /proc lists them
 	size_t n, capacity;
 };
 
@@ -148,7 +155,7 @@ static int note_mapped(void *arg, const struct maps_line *l)
 	}
 	int e = GROW(m->v, m->n, m->capacity);
 	if (!e)
-		m->v[m->n++] = (struct maps_range){ l->lo, l->hi };
+		m->v[m->n++] = (struct maps_range){l->lo, l->hi};
 	return e;
 }
 
@@ -162,7 +169,7 @@ static bool is_mapped(const struct mapped *m, uint64_t lo, uint64_t hi)
 static int drop_unmapped(struct report *r)
 {
 	struct tables *t = &r->tables;
-	struct mapped m = { 0 };
+	struct mapped m = {0};
 	size_t kept = 0;
 	int e = r->found->core ? 0 : maps_each(r->found->pid, note_mapped, &m);
 	for (size_t i = 0; !e && i < t->nended; i++)
@@ -188,7 +195,8 @@ static int keep_ended(struct report *r)
 	qsort(all, n, sizeof(*all), by_stack);
 	uint64_t top = 0; // of the stacks so far
 	for (size_t i = 0; i < n; i++) {
-		bool free = all[i].lo >= top && (i + 1 == n || all[i + 1].lo >= all[i].hi || all[i + 1].lo == all[i].lo);
+		bool free = all[i].lo >= top &&
+			    (i + 1 == n || all[i + 1].lo >= all[i].hi || all[i + 1].lo == all[i].lo);
 		if (all[i].life == CTP_FINISHED && free && all[i].lo < all[i].hi)
 			t->ended[kept++] = all[i];
 		top = all[i].hi > top ? all[i].hi : top;
@@ -203,8 +211,8 @@ static int keep_ended(struct report *r)
 
 int report_begin(struct report *r, const struct found *f)
 {
-	static const struct report_wants all = { .all = true, .whole = true };
-	struct report got = { .found = f, .wants = &all };
+	static const struct report_wants all = {.all = true, .whole = true};
+	struct report got = {.found = f, .wants = &all};
 	int e = tables_read_modules(&got.tables, f);
 	if (!e)
 		e = stacks_new(&got.stacks, f);
@@ -221,7 +229,7 @@ int report_begin(struct report *r, const struct found *f)
 
 int report_make(struct report *r, const struct found *f, const struct report_wants *w)
 {
-	struct report got = { .found = f, .wants = w };
+	struct report got = {.found = f, .wants = w};
 	int e = tables_read(&got.tables, f, w->all || w->tree);
 	if (!e)
 		e = stacks_new(&got.stacks, f);
@@ -240,7 +248,8 @@ int report_make(struct report *r, const struct found *f, const struct report_wan
 	if (!e && w->all && !w->tree)
 		e = keep_ended(&got);
 	if (!e)
-		e = groups_make(&got.groups, got.tables.coroutines, chosen(&got), !w->tree && (w->all || w->nids));
+		e = groups_make(&got.groups, got.tables.coroutines, chosen(&got),
+				!w->tree && (w->all || w->nids));
 	if (!e)
 		e = walk_groups(&got);
 	if (!e)
@@ -265,15 +274,15 @@ void report_deinit(struct report *r)
 	forest_free(r->forest);
 	idmap_deinit(&r->by_id);
 	tables_deinit(&r->tables);
-	*r = (struct report){ 0 };
+	*r = (struct report){0};
 }
 
 int report_frames(const struct report *r, uint32_t stack, struct frames *out)
 {
 	const struct ctp_ext *x = &r->found->header.ext;
-	const struct frames_own own = { x->self_base, x->self_end };
+	const struct frames_own own = {x->self_base, x->self_end};
 	struct stacks_one s = stacks_get(r->stacks, stack);
-	*out = (struct frames){ .captured = s.n > 0, .flags = s.flags };
+	*out = (struct frames){.captured = s.n > 0, .flags = s.flags};
 	return frames_add(out, r->symbols, &own, s.pcs, s.n);
 }
 
@@ -284,7 +293,7 @@ const struct symbols_frame *report_created_at(const struct report *r, const stru
 
 const struct symbols_frame *report_own_frame(const struct report *r, uint32_t recorded)
 {
-	struct frames f = { 0 };
+	struct frames f = {0};
 	uint32_t number = 0;
 	const struct symbols_frame *at = NULL;
 	if (!stacks_recorded(r->stacks, recorded, &number) && !report_frames(r, number, &f))
@@ -302,7 +311,7 @@ const struct symbols_frame *report_entry(const struct report *r, const struct co
 const char *report_label(const struct report *r, const struct coroutine *c, char *buf, size_t bytes)
 {
 	const struct symbols_frame *entry = report_entry(r, c), *own = NULL;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	const struct threads_one *runs = report_thread(r, c);
 	uint32_t stack = runs ? runs->stack : c->stack;
 	if (entry && stack && !report_frames(r, stack, &f))
@@ -327,17 +336,21 @@ static const struct tables_thread *native(const struct report *r, uint64_t id)
 	return NULL;
 }
 
-const char *report_who(const struct report *r, uint64_t id, const struct coroutine *self, char *buf, size_t bytes)
+const char *report_who(const struct report *r, uint64_t id, const struct coroutine *self, char *buf,
+		       size_t bytes)
 {
 	uint64_t plain = id & ~(CTP_FD_SEVERAL | CTP_FD_UNNAMED);
 	const char *others = id & CTP_FD_SEVERAL ? " (and others)" : "";
-	const struct tables_thread *t = id & CTP_FD_UNNAMED ? tables_thread(&r->tables, (uint32_t)plain) : plain ? native(r, plain) : NULL;
+	const struct tables_thread *t = id & CTP_FD_UNNAMED ? tables_thread(&r->tables, (uint32_t)plain) :
+					plain               ? native(r, plain) :
+							      NULL;
 	const struct coroutine *c = id & CTP_FD_UNNAMED ? NULL : report_find(r, plain);
 	char label[128];
 	if (self && plain == self->id && !(id & CTP_FD_UNNAMED))
 		snprintf(buf, bytes, "itself%s", others);
 	else if (c)
-		snprintf(buf, bytes, "coroutine %" PRIu64 " %s%s", plain, report_label(r, c, label, sizeof(label)), others);
+		snprintf(buf, bytes, "coroutine %" PRIu64 " %s%s", plain,
+			 report_label(r, c, label, sizeof(label)), others);
 	else if (t)
 		snprintf(buf, bytes, "thread %" PRIu32 "%s", t->tid, others);
 	else if (plain && !(id & CTP_FD_UNNAMED))
@@ -350,11 +363,16 @@ const char *report_who(const struct report *r, uint64_t id, const struct corouti
 const char *report_state(const struct coroutine *c)
 {
 	switch (c->life) {
-	case CTP_SUSPENDED: return "suspended";
-	case CTP_CREATED: return "created";
-	case CTP_RUNNING: return "running";
-	case CTP_FINISHED: return "finished";
-	default: return "destroyed";
+	case CTP_SUSPENDED:
+		return "suspended";
+	case CTP_CREATED:
+		return "created";
+	case CTP_RUNNING:
+		return "running";
+	case CTP_FINISHED:
+		return "finished";
+	default:
+		return "destroyed";
 	}
 }
 

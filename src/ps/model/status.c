@@ -26,7 +26,8 @@ enum { RESUMED_MOST = 1024, STACKS_MOST = 2048, SITES_AT_ONCE = 4096 };
 
 static bool leads_to(const struct ctp_fd *f, const struct coroutine_wait *w, uint64_t id)
 {
-	uint64_t leads = f->leads & CTP_ID_MASK, in = f->waiter[0] & CTP_ID_MASK, out = f->waiter[1] & CTP_ID_MASK;
+	uint64_t leads = f->leads & CTP_ID_MASK, in = f->waiter[0] & CTP_ID_MASK,
+		 out = f->waiter[1] & CTP_ID_MASK;
 	if ((f->flags & CTP_FD_MANY) || (in && in != id) || (out && out != id))
 		return false; // somebody else waits for it, too: whose event it was is not known
 	return leads ? leads == id : f->learned ? f->learned == id : w->how & CTP_WAIT_REGISTERED;
@@ -37,7 +38,8 @@ static bool turn_may_come(const struct tables *t, uint64_t time)
 {
 	for (size_t i = 0; i < t->nthreads; i++) {
 		const struct tables_thread *th = &t->threads[i];
-		bool loop = th->wait_call == CTP_IN_EPOLL || th->wait_call == CTP_IN_POLL || th->wait_call == CTP_IN_SELECT;
+		bool loop = th->wait_call == CTP_IN_EPOLL || th->wait_call == CTP_IN_POLL ||
+			    th->wait_call == CTP_IN_SELECT;
 		if (th->switches && !(th->waits && loop && th->wait_timeout_ns != 0 && th->wait_since > time))
 			return true;
 	}
@@ -112,7 +114,8 @@ static int resumed_read(struct resumed *p, const struct report *r)
 	int e = sites && p->v && p->some && p->numbers ? 0 : -ENOMEM;
 	for (uint64_t at = 0; !e && at < n && p->n < RESUMED_MOST; at += SITES_AT_ONCE) {
 		uint64_t some = n - at < SITES_AT_ONCE ? n - at : SITES_AT_ONCE;
-		e = source_read(&r->found->region, x->sites_off + at * sizeof(*sites), sites, some * sizeof(*sites));
+		e = source_read(&r->found->region, x->sites_off + at * sizeof(*sites), sites,
+				some * sizeof(*sites));
 		for (uint64_t i = at == 0; !e && i < some && p->n < RESUMED_MOST; i++)
 			if (sites[i].resumed)
 				e = add_stack(p, r, (uint32_t)(at + i));
@@ -129,7 +132,8 @@ static bool between(struct resumed *p, const struct trampoline_stack *s, uint32_
 {
 	size_t n = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (p->numbers[i] != number && p->v[i].n && p->v[i].known && trampoline_same(p->v[i].v[0], s->v[0]))
+		if (p->numbers[i] != number && p->v[i].n && p->v[i].known &&
+		    trampoline_same(p->v[i].v[0], s->v[0]))
 			p->some[n++] = p->v[i];
 	size_t at = n ? trampoline_alike(s, p->some, n) : 0;
 	for (size_t i = 0; at && i < n; i++)
@@ -138,11 +142,11 @@ static bool between(struct resumed *p, const struct trampoline_stack *s, uint32_
 	return at && trampoline_runs(p->some, n, at - 1) && trampoline_switches(s, at, p->some, n);
 }
 
-static int decide_pooled(const struct report *r, struct resumed *p, struct idmap *known, const struct coroutine *c,
-			 bool *pooled)
+static int decide_pooled(const struct report *r, struct resumed *p, struct idmap *known,
+			 const struct coroutine *c, bool *pooled)
 {
 	uint32_t is = idmap_get(known, c->stack);
-	struct trampoline_stack s = { 0 };
+	struct trampoline_stack s = {0};
 	int e = 0;
 	if (is == IDMAP_NONE) {
 		if (!p->v)
@@ -160,8 +164,8 @@ static int decide_pooled(const struct report *r, struct resumed *p, struct idmap
 
 int status_decide(struct report *r)
 {
-	struct idmap known = { 0 }; // by stack
-	struct resumed resumed = { 0 };
+	struct idmap known = {0}; // by stack
+	struct resumed resumed = {0};
 	int e = 0;
 	for (size_t i = 0; !e && i < r->tables.n; i++) {
 		struct coroutine *c = &r->tables.coroutines[i];

@@ -30,13 +30,15 @@ static size_t number(const struct making *m, const struct tree_item *i)
 	return (size_t)(i - m->items);
 }
 
-// What lies below the items of a node: their children, or, where it is cut, all there are. They come behind m->done.
+// What lies below the items of a node: their children, or, where it is cut, all there are. They come behind
+// m->done.
 static size_t gather(struct making *m, const struct tree_node *node)
 {
 	const struct tree_item **to = m->t->order + m->done;
 	size_t n = 0;
 	for (size_t i = 0; i < node->n; i++)
-		for (size_t c = m->child[number(m, m->t->order[node->first_item + i])]; c != NONE; c = m->sibling[c])
+		for (size_t c = m->child[number(m, m->t->order[node->first_item + i])]; c != NONE;
+		     c = m->sibling[c])
 			to[n++] = &m->items[c];
 	for (size_t i = 0; node->cut && i < n; i++)
 		for (size_t c = m->child[number(m, to[i])]; c != NONE; c = m->sibling[c])
@@ -46,7 +48,8 @@ static size_t gather(struct making *m, const struct tree_node *node)
 
 static int by_kind(const void *a, const void *b)
 {
-	const struct tree_item *x = *(const struct tree_item *const *)a, *y = *(const struct tree_item *const *)b;
+	const struct tree_item *x = *(const struct tree_item *const *)a,
+			       *y = *(const struct tree_item *const *)b;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	return x < y ? -1 : x > y;
@@ -74,8 +77,10 @@ static int put_children(struct making *m, size_t of, size_t n)
 			t->nodes[t->n - 1].n++;
 			continue;
 		}
-		e = add_node(t, (struct tree_node){ .first_item = m->done + i, .n = 1, .depth = t->nodes[of].depth + 1,
-						    .cut = t->nodes[of].depth + 1 == TREE_DEEPEST });
+		e = add_node(t, (struct tree_node){.first_item = m->done + i,
+						   .n = 1,
+						   .depth = t->nodes[of].depth + 1,
+						   .cut = t->nodes[of].depth + 1 == TREE_DEEPEST});
 		t->nodes[of].nchildren += !e;
 	}
 	m->done += n;
@@ -94,7 +99,8 @@ static int grow(struct making *m, size_t at)
 
 static int by_parent(const void *a, const void *b)
 {
-	const struct tree_item *x = *(const struct tree_item *const *)a, *y = *(const struct tree_item *const *)b;
+	const struct tree_item *x = *(const struct tree_item *const *)a,
+			       *y = *(const struct tree_item *const *)b;
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
 	return x < y ? -1 : x > y;
@@ -109,7 +115,7 @@ static int put_roots(struct making *m, size_t n)
 		qsort(t->order, n, sizeof(*t->order), by_parent);
 	for (size_t i = 0; !e && i < n; i++)
 		if (!i || t->order[i]->parent != t->order[i - 1]->parent)
-			e = add_node(t, (struct tree_node){ .root = t->order[i]->parent });
+			e = add_node(t, (struct tree_node){.root = t->order[i]->parent});
 	t->nroots = t->n;
 	for (size_t i = 0; !e && i < t->nroots; i++) {
 		size_t end = m->done;
@@ -122,7 +128,7 @@ static int put_roots(struct making *m, size_t n)
 
 static int find_parents(struct making *m)
 {
-	struct idmap by_id = { 0 };
+	struct idmap by_id = {0};
 	int e = 0;
 	for (size_t i = 0; !e && i < m->n; i++)
 		e = idmap_set(&by_id, m->items[i].id, (uint32_t)i);
@@ -184,14 +190,20 @@ static void count_all(struct tree *t)
 		qsort(t->nodes, t->nroots, sizeof(*t->nodes), by_size);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->nodes[i].nchildren)
-			qsort(t->nodes + t->nodes[i].children, t->nodes[i].nchildren, sizeof(*t->nodes), by_size);
+			qsort(t->nodes + t->nodes[i].children, t->nodes[i].nchildren, sizeof(*t->nodes),
+			      by_size);
 }
 
 int tree_make(struct tree *t, const struct tree_item *items, size_t n, bool apart)
 {
-	struct tree got = { .order = calloc(n + 1, sizeof(*got.order)) };
-	struct making m = { .t = &got, .items = items, .n = n, .apart = apart, .child = calloc(n + 1, sizeof(*m.child)),
-			    .sibling = calloc(n + 1, sizeof(*m.sibling)), .parent = calloc(n + 1, sizeof(*m.parent)) };
+	struct tree got = {.order = calloc(n + 1, sizeof(*got.order))};
+	struct making m = {.t = &got,
+			   .items = items,
+			   .n = n,
+			   .apart = apart,
+			   .child = calloc(n + 1, sizeof(*m.child)),
+			   .sibling = calloc(n + 1, sizeof(*m.sibling)),
+			   .parent = calloc(n + 1, sizeof(*m.parent))};
 	int e = got.order && m.child && m.sibling && m.parent ? find_parents(&m) : -ENOMEM;
 	if (!e)
 		cut_circles(&m, m.sibling);
@@ -215,5 +227,5 @@ void tree_deinit(struct tree *t)
 {
 	free(t->nodes);
 	free(t->order);
-	*t = (struct tree){ 0 };
+	*t = (struct tree){0};
 }

@@ -17,12 +17,12 @@ struct tree_item {
 
 // Items of one kind below one node; or, as the first of all nodes are, a root without any.
 struct tree_node {
-	uint64_t root;   // a root: the id that its children name as their parent
-	size_t first_item, n; // in tree.order
-	size_t all;      // items here and below
+	uint64_t root;              // a root: the id that its children name as their parent
+	size_t first_item, n;       // in tree.order
+	size_t all;                 // items here and below
 	size_t children, nchildren; // in tree.nodes: the largest first
-	int depth;       // 0: a root
-	bool cut;        // what lies deeper is put here side by side
+	int depth;                  // 0: a root
+	bool cut;                   // what lies deeper is put here side by side
 };
 
 struct tree {

@@ -36,7 +36,7 @@ static int add(struct why *w, uint64_t id, int32_t fd)
 		return 0;
 	int e = GROW(w->v, w->n, w->capacity);
 	if (!e)
-		w->v[w->n++] = (struct lead){ id, fd };
+		w->v[w->n++] = (struct lead){id, fd};
 	return e;
 }
 
@@ -51,7 +51,7 @@ int why_new(struct why **out, const struct fds *f)
 	for (size_t i = 0; !e && (row = fds_at(f, i, &fd)); i++) {
 		if (row->life != CTP_FD_OPEN || row->reg_epfd < 0)
 			continue;
-		const uint64_t who[] = { row->leads & CTP_ID_MASK, row->learned, row->adder };
+		const uint64_t who[] = {row->leads & CTP_ID_MASK, row->learned, row->adder};
 		for (unsigned k = 0; !e && k < 3; k++)
 			e = add(w, who[k], fd);
 	}
@@ -83,8 +83,12 @@ size_t why_of(const struct why *w, const struct coroutine *c, struct why_fd out[
 	for (unsigned i = 0; i < c->nwaits; i++) {
 		const struct coroutine_wait *wait = &c->waits[i];
 		const struct ctp_fd *row = fds_row(w->fds, wait->fd);
-		out[n++] = (struct why_fd){ wait->fd, wait->gen, wait->events, true,
-					    row && row->gen == wait->gen && row->life == CTP_FD_OPEN, row };
+		out[n++] = (struct why_fd){wait->fd,
+					   wait->gen,
+					   wait->events,
+					   true,
+					   row && row->gen == wait->gen && row->life == CTP_FD_OPEN,
+					   row};
 	}
 	for (size_t i = first_of(w, c->id); i < w->n && w->v[i].id == c->id && n < WHY_MOST; i++) {
 		const struct ctp_fd *row = fds_row(w->fds, w->v[i].fd);
@@ -92,7 +96,7 @@ size_t why_of(const struct why *w, const struct coroutine *c, struct why_fd out[
 		for (size_t k = 0; k < n; k++)
 			known |= out[k].fd == w->v[i].fd && out[k].gen == row->gen;
 		if (!known)
-			out[n++] = (struct why_fd){ w->v[i].fd, row->gen, row->reg_events, false, true, row };
+			out[n++] = (struct why_fd){w->v[i].fd, row->gen, row->reg_events, false, true, row};
 	}
 	return n;
 }

@@ -20,11 +20,12 @@ static json_t *waits(const struct report *r, const struct coroutine *c)
 	for (unsigned i = 0; i < c->nwaits; i++) {
 		struct fds_one f;
 		fds_describe(r->fds, c->waits[i].fd, c->waits[i].gen, &f);
-		json_array_append_new(a, json_pack("{s:i, s:o, s:o, s:s?, s:o, s:o}", "fd", (int)c->waits[i].fd,
-						   "generation", json_count(c->waits[i].gen), "events",
-						   json_count(c->waits[i].events), "kind", f.kind, "name",
-						   json_text(*f.name ? f.name : NULL), "open",
-						   f.open < 0 ? json_null() : json_boolean(f.open)));
+		json_array_append_new(
+			a,
+			json_pack("{s:i, s:o, s:o, s:s?, s:o, s:o}", "fd", (int)c->waits[i].fd, "generation",
+				  json_count(c->waits[i].gen), "events", json_count(c->waits[i].events),
+				  "kind", f.kind, "name", json_text(*f.name ? f.name : NULL), "open",
+				  f.open < 0 ? json_null() : json_boolean(f.open)));
 	}
 	return a;
 }
@@ -49,8 +50,9 @@ static json_t *did(const struct report *r, uint64_t by, unsigned call, uint32_t 
 
 static json_t *registered(const struct report *r, const struct ctp_fd *f)
 {
-	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "epfd", (int)f->reg_epfd, "generation", json_count(f->reg_epgen),
-			 "events", json_count(f->reg_events), "by", party(f->reg_by), "ago_ns", ago(r, f->reg_time));
+	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "epfd", (int)f->reg_epfd, "generation",
+			 json_count(f->reg_epgen), "events", json_count(f->reg_events), "by",
+			 party(f->reg_by), "ago_ns", ago(r, f->reg_time));
 }
 
 static json_t *why_one(const struct report *r, const struct why_fd *w)
@@ -59,15 +61,19 @@ static json_t *why_one(const struct report *r, const struct why_fd *w)
 	bool ended = !f && w->row && w->row->closed_gen == w->gen;
 	struct fds_one one;
 	fds_describe(r->fds, w->fd, w->gen, &one);
-	return json_pack("{s:i, s:o, s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "fd", (int)w->fd, "generation",
-			 json_count(w->gen), "events", json_count(w->events), "waits", w->waits, "open",
-			 one.open < 0 ? json_null() : json_boolean(one.open), "kind", one.kind, "name",
-			 json_text(*one.name ? one.name : NULL), "opened",
-			 f && f->opened_how ? did(r, f->opener, f->opened_how, f->opener_stack, f->opened) : json_null(),
-			 "closed", ended ? did(r, w->row->closer, w->row->closed_how, w->row->closer_stack, w->row->closed) :
-			 json_null(), "registered", f && f->reg_epfd >= 0 ? registered(r, f) : json_null(), "last_event_ns",
-			 f ? ago(r, f->event_time) : json_null(), "read_by", f ? party(f->last_in) : json_null(),
-			 "written_by", f ? party(f->last_out) : json_null());
+	return json_pack(
+		"{s:i, s:o, s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "fd", (int)w->fd,
+		"generation", json_count(w->gen), "events", json_count(w->events), "waits", w->waits, "open",
+		one.open < 0 ? json_null() : json_boolean(one.open), "kind", one.kind, "name",
+		json_text(*one.name ? one.name : NULL), "opened",
+		f && f->opened_how ? did(r, f->opener, f->opened_how, f->opener_stack, f->opened) :
+				     json_null(),
+		"closed",
+		ended ? did(r, w->row->closer, w->row->closed_how, w->row->closer_stack, w->row->closed) :
+			json_null(),
+		"registered", f && f->reg_epfd >= 0 ? registered(r, f) : json_null(), "last_event_ns",
+		f ? ago(r, f->event_time) : json_null(), "read_by", f ? party(f->last_in) : json_null(),
+		"written_by", f ? party(f->last_out) : json_null());
 }
 
 static json_t *why(const struct report *r, const struct coroutine *c)
@@ -86,9 +92,10 @@ static json_t *group(const struct report *r, const struct group *g)
 	char label[128];
 	bool guessed = stacks_get(r->stacks, g->stack).flags & CTP_STACK_GUESSED;
 	return json_pack("{s:o, s:b, s:o, s:b, s:b, s:o, s:s, s:o, s:o, s:o}", "stack",
-			 json_common_stack(r, c->life == CTP_SUSPENDED ? g->stack : 0), "stack_guessed", guessed, "label",
-			 json_text(report_label(r, c, label, sizeof(label))), "ready", c->status == STATUS_READY, "pooled",
-			 c->status == STATUS_POOLED, "count", json_count(g->n), "state", report_state(c), "entry",
+			 json_common_stack(r, c->life == CTP_SUSPENDED ? g->stack : 0), "stack_guessed",
+			 guessed, "label", json_text(report_label(r, c, label, sizeof(label))), "ready",
+			 c->status == STATUS_READY, "pooled", c->status == STATUS_POOLED, "count",
+			 json_count(g->n), "state", report_state(c), "entry",
 			 frames_json_one(report_entry(r, c)), "suspended_ns",
 			 c->life == CTP_SUSPENDED ? json_count(c->since_ns) : json_null(), "created_at",
 			 frames_json_one(g->one_creator ? report_created_at(r, c) : NULL));
@@ -101,15 +108,16 @@ static json_t *threads(const struct report *r)
 		const struct tables_thread *t = &r->tables.threads[i];
 		bool own = !t->current || t->current == t->native;
 		const struct threads_one *one = &r->threads.v[i];
-		char state[2] = { one->state, 0 };
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(t->tid),
-						   "running", own ? json_null() : json_count(t->current), "switches",
-						   json_count(t->switches), "os_tid",
-						   one->tid ? json_integer(one->tid) : json_null(), "state",
-						   json_text(one->state ? state : NULL), "call",
-						   json_text(*one->call ? one->call : NULL), "wchan",
-						   json_text(*one->wchan ? one->wchan : NULL), "stack",
-						   one->stack ? json_common_stack(r, one->stack) : json_null()));
+		char state[2] = {one->state, 0};
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "tid", json_count(t->tid),
+				     "running", own ? json_null() : json_count(t->current), "switches",
+				     json_count(t->switches), "os_tid",
+				     one->tid ? json_integer(one->tid) : json_null(), "state",
+				     json_text(one->state ? state : NULL), "call",
+				     json_text(*one->call ? one->call : NULL), "wchan",
+				     json_text(*one->wchan ? one->wchan : NULL), "stack",
+				     one->stack ? json_common_stack(r, one->stack) : json_null()));
 	}
 	return a;
 }
@@ -119,13 +127,14 @@ static json_t *head(const struct report *r)
 	const struct tables *t = &r->tables;
 	char command[FIND_COMMAND];
 	find_command_of(r->found, command, sizeof(command));
-	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ready", json_count(t->ready), "pooled",
-				   json_count(t->pooled), "created", json_count(t->created), "suspended",
-				   json_count(t->suspended), "running", json_count(t->running), "finished",
-				   t->partial ? json_null() : json_count(t->finished), "destroyed",
-				   t->partial ? json_null() : json_count(t->destroyed));
-	return json_pack("{s:o, s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "core", json_text(r->found->core_path), "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid",
-			 (int)r->found->pid, "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
+	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ready", json_count(t->ready),
+				   "pooled", json_count(t->pooled), "created", json_count(t->created),
+				   "suspended", json_count(t->suspended), "running", json_count(t->running),
+				   "finished", t->partial ? json_null() : json_count(t->finished),
+				   "destroyed", t->partial ? json_null() : json_count(t->destroyed));
+	return json_pack("{s:o, s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "core", json_text(r->found->core_path),
+			 "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid", (int)r->found->pid,
+			 "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
 			 "command", json_text(command), "threads", threads(r), "counts", counts);
 }
 
@@ -146,8 +155,8 @@ static void put_number(FILE *to, bool known, uint64_t v)
 }
 
 // One of a million. `alone`: with what its group would tell.
-static int put_coroutine(FILE *to, const struct report *r, const struct coroutine *c, struct json_common *m, bool alone,
-			 uint32_t stack)
+static int put_coroutine(FILE *to, const struct report *r, const struct coroutine *c, struct json_common *m,
+			 bool alone, uint32_t stack)
 {
 	const struct tables_thread *t = c->life == CTP_RUNNING ? tables_thread(&r->tables, c->thread) : NULL;
 	const struct json_common_one *common = json_common_get(m, r, c, stack);
@@ -158,7 +167,8 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	if (alone)
 		fprintf(to, ", \"label\": %s", common->label);
 	fprintf(to, ", \"state\": \"%s\", \"entry\": %s, ", report_state(c), common->entry);
-	fprintf(to, "\"ready\": %s, \"pooled\": %s, \"creator\": ", c->status == STATUS_READY ? "true" : "false",
+	fprintf(to,
+		"\"ready\": %s, \"pooled\": %s, \"creator\": ", c->status == STATUS_READY ? "true" : "false",
 		c->status == STATUS_POOLED ? "true" : "false");
 	put_number(to, c->creator, c->creator);
 	fputs(", \"suspended_ns\": ", to);
@@ -204,13 +214,14 @@ static int put_ended(FILE *to, const struct report *r, struct json_common *m)
 static int put_list(FILE *to, const struct report *r)
 {
 	bool apart = r->wants->all || r->wants->nids;
-	struct json_common m = { 0 };
+	struct json_common m = {0};
 	int e = 0;
 	fprintf(to, "\"%s\": [", apart ? "coroutines" : "groups");
 	for (size_t i = 0; !e && i < r->groups.n; i++) {
 		const struct group *g = &r->groups.v[i];
 		fputs(i ? ",\n" : "\n", to);
-		e = apart ? put_coroutine(to, r, g->first, &m, true, g->first->life == CTP_SUSPENDED ? g->stack : 0) :
+		e = apart ? put_coroutine(to, r, g->first, &m, true,
+					  g->first->life == CTP_SUSPENDED ? g->stack : 0) :
 			    put_group(to, r, g, &m);
 	}
 	fputs("\n]", to);

@@ -44,7 +44,8 @@ static bool same(const struct json_common_one *a, const struct json_common_one *
 	       a->recorded == b->recorded && a->shown == b->shown;
 }
 
-static struct json_common_one *make(const struct json_common_one *key, const struct report *r, const struct coroutine *c)
+static struct json_common_one *make(const struct json_common_one *key, const struct report *r,
+				    const struct coroutine *c)
 {
 	struct json_common_one *o = malloc(sizeof(*o));
 	char label[128];
@@ -61,13 +62,16 @@ static struct json_common_one *make(const struct json_common_one *key, const str
 	return NULL;
 }
 
-const struct json_common_one *json_common_get(struct json_common *m, const struct report *r, const struct coroutine *c,
-					      uint32_t shown)
+const struct json_common_one *json_common_get(struct json_common *m, const struct report *r,
+					      const struct coroutine *c, uint32_t shown)
 {
-	const struct json_common_one key = { .function = c->entry, .runs = c->life == CTP_RUNNING ? c->id : 0,
-					     .creator_stack = c->creator_stack, .recorded = c->stack, .shown = shown };
+	const struct json_common_one key = {.function = c->entry,
+					    .runs = c->life == CTP_RUNNING ? c->id : 0,
+					    .creator_stack = c->creator_stack,
+					    .recorded = c->stack,
+					    .shown = shown};
 	uint64_t hash = c->entry;
-	const uint64_t words[] = { key.runs, key.creator_stack, key.recorded, key.shown };
+	const uint64_t words[] = {key.runs, key.creator_stack, key.recorded, key.shown};
 	uint32_t at;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL + (hash >> 29);
@@ -90,5 +94,5 @@ void json_common_deinit(struct json_common *m)
 		free_one(m->v[i]);
 	free(m->v);
 	idmap_deinit(&m->by_hash);
-	*m = (struct json_common){ 0 };
+	*m = (struct json_common){0};
 }

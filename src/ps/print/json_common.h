@@ -21,7 +21,7 @@ struct json_common { // zeroed: empty
 };
 
 // `shown`: the stack that is reported of it, 0 for none. NULL without memory.
-const struct json_common_one *json_common_get(struct json_common *m, const struct report *r, const struct coroutine *c,
-					      uint32_t shown);
+const struct json_common_one *json_common_get(struct json_common *m, const struct report *r,
+					      const struct coroutine *c, uint32_t shown);
 void json_common_deinit(struct json_common *m);
 json_t *json_common_stack(const struct report *r, uint32_t number); // its frames, or null

@@ -37,15 +37,16 @@ static int put_node(FILE *to, const struct report *r, const struct tree_node *no
 	int e = forest_group(r->forest, r, node, &copy, &g);
 	if (e)
 		return e;
-	fprintf(to, "{\"count\": %zu, \"all\": %zu, \"state\": \"%s\", \"ready\": %s, \"pooled\": %s", g.n, node->all,
-		report_state(g.first), g.first->status == STATUS_READY ? "true" : "false",
+	fprintf(to, "{\"count\": %zu, \"all\": %zu, \"state\": \"%s\", \"ready\": %s, \"pooled\": %s", g.n,
+		node->all, report_state(g.first), g.first->status == STATUS_READY ? "true" : "false",
 		g.first->status == STATUS_POOLED ? "true" : "false");
 	put_ids(to, &g);
 	e = put_value(to, "label", json_text(report_label(r, g.first, label, sizeof(label))));
 	if (!e)
 		e = put_value(to, "entry", frames_json_one(report_entry(r, g.first)));
 	if (!e)
-		e = put_value(to, "created_at", frames_json_one(g.one_creator ? report_created_at(r, g.first) : NULL));
+		e = put_value(to, "created_at",
+			      frames_json_one(g.one_creator ? report_created_at(r, g.first) : NULL));
 	free(copy);
 	if (!e)
 		e = put_children(to, r, node);
@@ -88,16 +89,19 @@ static int put_root(FILE *to, const struct report *r, const struct tree_node *ro
 
 static void put_edges(FILE *to, const struct edges *e)
 {
-	static const char *const why[] = { [EDGE_OTHER_END] = "other_end", [EDGE_LOCK] = "lock", [EDGE_HELD] = "held" };
+	static const char *const why[] = {
+		[EDGE_OTHER_END] = "other_end", [EDGE_LOCK] = "lock", [EDGE_HELD] = "held"};
 	fputs(",\n\"waits_for\": [", to);
 	for (size_t i = 0; i < e->n; i++) {
 		const struct edge *x = &e->v[i];
-		fprintf(to, "%s{\"from\": %" PRIu64 ", \"to\": %" PRIu64 ", \"why\": \"%s\"", i ? ",\n" : "\n", x->from, x->to,
-			why[x->why]);
+		fprintf(to, "%s{\"from\": %" PRIu64 ", \"to\": %" PRIu64 ", \"why\": \"%s\"",
+			i ? ",\n" : "\n", x->from, x->to, why[x->why]);
 		if (x->why == EDGE_OTHER_END)
-			fprintf(to, ", \"fd\": %d, \"generation\": %" PRIu32 ", \"lock\": null}", x->fd, x->gen);
+			fprintf(to, ", \"fd\": %d, \"generation\": %" PRIu32 ", \"lock\": null}", x->fd,
+				x->gen);
 		else
-			fprintf(to, ", \"fd\": null, \"generation\": null, \"lock\": \"0x%" PRIx64 "\"}", x->lock);
+			fprintf(to, ", \"fd\": null, \"generation\": null, \"lock\": \"0x%" PRIx64 "\"}",
+				x->lock);
 	}
 	fputs("],\n\"cycles\": [", to);
 	for (size_t i = 0, begin = 0; i < e->ncycles; i++) {

@@ -26,7 +26,7 @@ static int print_group(const struct page *p, const struct group *g)
 	const struct threads_one *t = c->life == CTP_RUNNING ? report_thread(p->r, c) : NULL;
 	uint32_t stack = t ? t->stack : g->stack;
 	bool one_line = w->all && !w->whole;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	int e = 0;
 	fputc(' ', p->to);
 	text_head(p, g);
@@ -43,8 +43,10 @@ static int print_group(const struct page *p, const struct group *g)
 	else if (!e && c->life == CTP_RUNNING && !one_line && stack)
 		e = text_frames_stack(p, w->whole ? "    " : "     ", stack);
 	else if (c->life == CTP_RUNNING && !stack)
-		fputs(p->r->found->core ? "     (what ran leaves no stack in the tables)\n" :
-		      "     (it computes: a stack in use cannot be read without stopping it)\n", p->to);
+		fputs(p->r->found->core ?
+			      "     (what ran leaves no stack in the tables)\n" :
+			      "     (it computes: a stack in use cannot be read without stopping it)\n",
+		      p->to);
 	return e;
 }
 
@@ -52,7 +54,7 @@ static int print_group(const struct page *p, const struct group *g)
 static void print_ended(const struct page *p)
 {
 	for (size_t i = 0; i < p->r->tables.nended && !p->r->wants->tree; i++) {
-		const struct group one = { .first = &p->r->tables.ended[i], .n = 1, .one_creator = true };
+		const struct group one = {.first = &p->r->tables.ended[i], .n = 1, .one_creator = true};
 		fputc(' ', p->to);
 		text_head(p, &one);
 		text_head_created(p, &one);
@@ -69,9 +71,11 @@ static int print_threads(const struct page *p)
 	for (size_t i = 0; !e && i < t->nthreads; i++) {
 		const struct threads_one *one = &p->r->threads.v[i];
 		char ns[32];
-		if ((t->threads[i].current && t->threads[i].current != t->threads[i].native) || own++ >= THREADS_SHOWN)
+		if ((t->threads[i].current && t->threads[i].current != t->threads[i].native) ||
+		    own++ >= THREADS_SHOWN)
 			continue;
-		fprintf(p->to, " thread %d on its own stack", one->tid ? (int)one->tid : (int)t->threads[i].tid);
+		fprintf(p->to, " thread %d on its own stack",
+			one->tid ? (int)one->tid : (int)t->threads[i].tid);
 		if (*one->call) {
 			bool on = one->call[0] == 'o' && one->call[1] == 'n';
 			text_duration(ns, sizeof(ns), one->waits_ns);
@@ -109,7 +113,8 @@ static void print_core(const struct page *p)
 	find_clean(path);
 	fprintf(p->to, "(core file %s", path);
 	if (c->signal)
-		fprintf(p->to, ": %s on thread %" PRIu32, words_signal(c->signal, signal, sizeof(signal)), c->tid);
+		fprintf(p->to, ": %s on thread %" PRIu32, words_signal(c->signal, signal, sizeof(signal)),
+			c->tid);
 	if (crash->ready == 1 && crash->who)
 		fprintf(p->to, ", which ran %s", report_who(p->r, crash->who, NULL, who, sizeof(who)));
 	fputs(")\n", p->to);
@@ -119,7 +124,8 @@ static void print_top(const struct page *p)
 {
 	char command[160];
 	find_command_of(p->r->found, command, sizeof(command));
-	fprintf(p->to, "%spid %d%s  %s  ", text_paint(p, TEXT_BOLD), (int)p->r->found->pid, text_paint(p, TEXT_PLAIN), command);
+	fprintf(p->to, "%spid %d%s  %s  ", text_paint(p, TEXT_BOLD), (int)p->r->found->pid,
+		text_paint(p, TEXT_PLAIN), command);
 	if (p->r->found->core)
 		print_core(p);
 	else if (p->r->found->engine)
@@ -130,7 +136,7 @@ static void print_top(const struct page *p)
 
 int text_write(FILE *to, const struct report *r, bool color)
 {
-	const struct page p = { to, r, color };
+	const struct page p = {to, r, color};
 	int e = 0;
 	print_top(&p);
 	if (r->wants->tree)
@@ -141,7 +147,8 @@ int text_write(FILE *to, const struct report *r, bool color)
 	for (size_t i = 0; (changed = symbols_mismatch(r->symbols, i)); i++)
 		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);
 	if (r->tables.unsettled)
-		fprintf(to, "%zu coroutines were being switched all the while: they may be shown as of two moments\n",
+		fprintf(to,
+			"%zu coroutines were being switched all the while: they may be shown as of two moments\n",
 			r->tables.unsettled);
 	if (r->wants->nids)
 		return e;

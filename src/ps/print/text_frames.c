@@ -20,7 +20,8 @@ void text_frames_place(const struct page *p, const struct symbols_frame *f, char
 {
 	*buf = 0;
 	if (f && f->file)
-		snprintf(buf, bytes, "%s:%d", p->r->wants->whole ? frames_path(f) : file_base(f->file), f->line);
+		snprintf(buf, bytes, "%s:%d", p->r->wants->whole ? frames_path(f) : file_base(f->file),
+			 f->line);
 	else if (f && f->symbol && f->module)
 		snprintf(buf, bytes, "%s", file_base(f->module));
 	find_clean(buf);
@@ -81,12 +82,13 @@ void text_frames_way(const struct page *p, const struct frames *f)
 	char function[96];
 	for (size_t i = 0; i < f->n && shown < WAY_SHOWN; i++)
 		if (!own || !frames_is_library(f->items[i]))
-			fprintf(p->to, "%s%s", shown++ ? " < " : "  in ", name(f->items[i], function, sizeof(function)));
+			fprintf(p->to, "%s%s", shown++ ? " < " : "  in ",
+				name(f->items[i], function, sizeof(function)));
 }
 
 int text_frames_stack(const struct page *p, const char *indent, uint32_t stack)
 {
-	struct frames f = { 0 };
+	struct frames f = {0};
 	int e = report_frames(p->r, stack, &f);
 	if (!e)
 		text_frames(p, indent, &f);

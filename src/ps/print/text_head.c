@@ -62,7 +62,7 @@ static bool all_the_same(const struct group *g)
 
 static bool print_summary(const struct page *p, const struct group *g)
 {
-	struct summary m = { .shown = 0 };
+	struct summary m = {.shown = 0};
 	char events[96], closed[40];
 	for (size_t i = 0; i < g->n; i++)
 		for (unsigned k = 0; k < g->first[i].nwaits; k++)

@@ -66,7 +66,7 @@ static int print_children(const struct page *p, const struct tree_node *node, co
 static int print_roots(const struct page *p)
 {
 	const struct tree *t = &p->r->forest->tree;
-	const struct branch none = { "" };
+	const struct branch none = {""};
 	char who[160];
 	int e = 0;
 	for (size_t i = 0; !e && i < t->nroots; i++) {
@@ -81,7 +81,7 @@ static int print_roots(const struct page *p)
 
 // ------------------------------------------------------------------- the edges
 
-struct fold { // an edge, by what is the same to a reader
+struct fold {              // an edge, by what is the same to a reader
 	uint64_t from, to; // groups, or threads
 	const struct edge *edge;
 };
@@ -137,7 +137,8 @@ static void print_fold(const struct page *p, struct fold *v, size_t n)
 	else if (first->why == EDGE_OTHER_END)
 		fputs("  (the other ends of what they wait for)\n", p->to);
 	else
-		fprintf(p->to, "  (%s lock 0x%" PRIx64 ")\n", first->why == EDGE_HELD ? "was suspended with" : "holds", first->lock);
+		fprintf(p->to, "  (%s lock 0x%" PRIx64 ")\n",
+			first->why == EDGE_HELD ? "was suspended with" : "holds", first->lock);
 }
 
 static int print_edges(const struct page *p)
@@ -148,7 +149,7 @@ static int print_edges(const struct page *p)
 	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < e->n; i++)
-		v[i] = (struct fold){ kind_of(p, e->v[i].from), kind_of(p, e->v[i].to), &e->v[i] };
+		v[i] = (struct fold){kind_of(p, e->v[i].from), kind_of(p, e->v[i].to), &e->v[i]};
 	if (e->n) {
 		qsort(v, e->n, sizeof(*v), by_kinds);
 		fputs("who waits for whom\n", p->to);
@@ -174,7 +175,8 @@ static void print_cycles(const struct page *p)
 		bool end = !e->cycles[i];
 		if (shown < CYCLES_SHOWN) {
 			if (i == begin)
-				fprintf(p->to, "%scycle:%s ", text_paint(p, TEXT_RED), text_paint(p, TEXT_PLAIN));
+				fprintf(p->to, "%scycle:%s ", text_paint(p, TEXT_RED),
+					text_paint(p, TEXT_PLAIN));
 			print_party(p, e->cycles[end ? begin : i], 1);
 			fputs(end ? "\n" : " -> ", p->to);
 		}
@@ -184,7 +186,8 @@ static void print_cycles(const struct page *p)
 	if (shown > CYCLES_SHOWN)
 		fprintf(p->to, "... %zu more cycles\n", shown - CYCLES_SHOWN);
 	if (shown)
-		fputs("each in a cycle waits for nothing else that is known; a timer or a signal may still end it\n", p->to);
+		fputs("each in a cycle waits for nothing else that is known; a timer or a signal may still end it\n",
+		      p->to);
 }
 
 int text_tree(const struct page *p)

@@ -74,14 +74,17 @@ static void print_use(const struct page *p, const struct ctp_fd *f, const struct
 	char ns[32], who[160];
 	text_duration(ns, sizeof(ns), tables_age_ns(&p->r->tables, f->event_time));
 	if (f->event_time)
-		fprintf(p->to, "       last event  %s ago%s\n", ns, f->event_time > c->since && c->life == CTP_SUSPENDED ?
-			", since it was suspended" : "");
+		fprintf(p->to, "       last event  %s ago%s\n", ns,
+			f->event_time > c->since && c->life == CTP_SUSPENDED ? ", since it was suspended" :
+									       "");
 	else
 		fputs("       last event  none yet\n", p->to);
 	if (f->last_in)
-		fprintf(p->to, "       read        by %s\n", report_who(p->r, f->last_in, c, who, sizeof(who)));
+		fprintf(p->to, "       read        by %s\n",
+			report_who(p->r, f->last_in, c, who, sizeof(who)));
 	if (f->last_out)
-		fprintf(p->to, "       written     by %s\n", report_who(p->r, f->last_out, c, who, sizeof(who)));
+		fprintf(p->to, "       written     by %s\n",
+			report_who(p->r, f->last_out, c, who, sizeof(who)));
 }
 
 static void print_closed(const struct page *p, const struct why_fd *w, const struct coroutine *c)
@@ -100,7 +103,8 @@ static void print_fd(const struct page *p, const struct why_fd *w, const struct 
 	struct fds_one one;
 	words_events(w->events, events, sizeof(events));
 	fds_describe(p->r->fds, w->fd, w->gen, &one);
-	fprintf(p->to, "     %s fd %d#%" PRIu32 " %s", w->waits ? "waits for" : "led to by", w->fd, w->gen, events);
+	fprintf(p->to, "     %s fd %d#%" PRIu32 " %s", w->waits ? "waits for" : "led to by", w->fd, w->gen,
+		events);
 	text_head_fd(p, &one);
 	fputc('\n', p->to);
 	if (w->present) {
@@ -121,7 +125,8 @@ static void print_nothing(const struct page *p, const struct coroutine *c)
 	else if (c->status == STATUS_POOLED)
 		fputs("     in its library's pool: nothing keeps it but that\n", p->to);
 	else if (c->life == CTP_SUSPENDED)
-		fputs("     no descriptor is known that keeps it: whoever has a pointer to it can resume it\n", p->to);
+		fputs("     no descriptor is known that keeps it: whoever has a pointer to it can resume it\n",
+		      p->to);
 }
 
 int text_why(const struct page *p, const struct group *g)

@@ -51,20 +51,35 @@ const char *denied_why(pid_t pid, char *buf, size_t bytes)
 	long uid = user_of(pid), me = (long)geteuid();
 	int scope = yama(), id = (int)pid;
 	if (me == 0 && scope < 3)
-		snprintf(buf, bytes, "the kernel shields it even from root here (another namespace, or CAP_SYS_PTRACE is missing); "
-			 "run ctp-ps where ctp-run runs, or the container with --cap-add=SYS_PTRACE");
+		snprintf(
+			buf, bytes,
+			"the kernel shields it even from root here (another namespace, or CAP_SYS_PTRACE is missing); "
+			"run ctp-ps where ctp-run runs, or the container with --cap-add=SYS_PTRACE");
 	else if (scope >= 3)
-		snprintf(buf, bytes, "kernel.yama.ptrace_scope is 3: nobody may look into another process until the next boot; "
-			 "set it to 1 in /etc/sysctl.d and boot, or read the trace: ctp-analyze");
+		snprintf(
+			buf, bytes,
+			"kernel.yama.ptrace_scope is 3: nobody may look into another process until the next boot; "
+			"set it to 1 in /etc/sysctl.d and boot, or read the trace: ctp-analyze");
 	else if (uid >= 0 && uid != me)
-		snprintf(buf, bytes, "it belongs to another user (%ld); run ctp-ps as that user or as root: sudo ctp-ps %d", uid, id);
+		snprintf(
+			buf, bytes,
+			"it belongs to another user (%ld); run ctp-ps as that user or as root: sudo ctp-ps %d",
+			uid, id);
 	else if (shown_as(pid) == 0)
-		snprintf(buf, bytes, "the kernel shields it (it has changed its user, has capabilities, or called prctl(PR_SET_DUMPABLE, "
-			 "0)); run ctp-ps as root: sudo ctp-ps %d", id);
+		snprintf(
+			buf, bytes,
+			"the kernel shields it (it has changed its user, has capabilities, or called prctl(PR_SET_DUMPABLE, "
+			"0)); run ctp-ps as root: sudo ctp-ps %d",
+			id);
 	else if (scope)
-		snprintf(buf, bytes, "kernel.yama.ptrace_scope is %d: only %s may look into it, and its ctp-run is gone; run ctp-ps as "
-			 "root: sudo ctp-ps %d", scope, scope == 1 ? "a parent" : "root", id);
+		snprintf(
+			buf, bytes,
+			"kernel.yama.ptrace_scope is %d: only %s may look into it, and its ctp-run is gone; run ctp-ps as "
+			"root: sudo ctp-ps %d",
+			scope, scope == 1 ? "a parent" : "root", id);
 	else
-		snprintf(buf, bytes, "the kernel refuses (a security module, or another namespace); run ctp-ps as root, beside its ctp-run");
+		snprintf(
+			buf, bytes,
+			"the kernel refuses (a security module, or another namespace); run ctp-ps as root, beside its ctp-run");
 	return buf;
 }

@@ -90,8 +90,8 @@ static void inet_line(struct fds *f, const char *line)
 	unsigned local_port, peer_port;
 	uint64_t ino;
 	struct sock s;
-	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, local,
-		   &local_port, peer, &peer_port, &ino) != 5)
+	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64,
+		   local, &local_port, peer, &peer_port, &ino) != 5)
 		return;
 	address(local, local_port, s.local, sizeof(s.local));
 	address(peer, peer_port, s.peer, sizeof(s.peer));
@@ -102,7 +102,7 @@ static void unix_line(struct fds *f, const char *line)
 {
 	uint64_t ino;
 	int at = 0;
-	struct sock s = { .peer = "" };
+	struct sock s = {.peer = ""};
 	if (sscanf(line, "%*x: %*x %*x %*x %*x %*x %" SCNu64 " %n", &ino, &at) != 1 || !at || !line[at])
 		return;
 	snprintf(s.local, sizeof(s.local), "%s", line + at);
@@ -115,8 +115,11 @@ static void read_net(struct fds *f)
 	static const struct {
 		const char *name;
 		void (*line)(struct fds *f, const char *line);
-	} all[] = { { "tcp", inet_line }, { "tcp6", inet_line }, { "udp", inet_line }, { "udp6", inet_line },
-		    { "unix", unix_line } };
+	} all[] = {{"tcp", inet_line},
+		   {"tcp6", inet_line},
+		   {"udp", inet_line},
+		   {"udp6", inet_line},
+		   {"unix", unix_line}};
 	char *line = NULL, path[48];
 	size_t room = 0;
 	f->net_read = true;
@@ -139,14 +142,19 @@ static void socket_name(struct fds *f, uint64_t ino, bool accepted, struct fds_o
 	if (at == IDMAP_NONE)
 		return;
 	const struct sock *s = &f->socks[at];
-	snprintf(out->name, sizeof(out->name), "%s%s%s", s->local, !*s->peer ? "" : accepted ? " <- " : " -> ", s->peer);
+	snprintf(out->name, sizeof(out->name), "%s%s%s", s->local,
+		 !*s->peer ? "" :
+		 accepted  ? " <- " :
+			     " -> ",
+		 s->peer);
 }
 
 static bool read_row(const struct fds *f, int32_t fd, struct ctp_fd *row)
 {
 	const struct ctp_ext *x = &f->found->header.ext;
 	return fd >= 0 && (uint64_t)fd < x->fds_max &&
-	       source_read_record(&f->found->region, x->fds_off + (uint64_t)fd * sizeof(*row), row, sizeof(*row)) >= 0;
+	       source_read_record(&f->found->region, x->fds_off + (uint64_t)fd * sizeof(*row), row,
+				  sizeof(*row)) >= 0;
 }
 
 // ----------------------------------------------------------------- the rows
@@ -170,7 +178,8 @@ static int wish_used(struct fds *f)
 	int e = 0;
 	for (uint64_t at = 0; !e && at < n; at += 64) {
 		uint64_t some = n - at < 64 ? n - at : 64;
-		e = source_read(&f->found->region, x->fds_off + at * sizeof(*rows), rows, some * sizeof(*rows));
+		e = source_read(&f->found->region, x->fds_off + at * sizeof(*rows), rows,
+				some * sizeof(*rows));
 		for (uint64_t i = 0; !e && i < some; i++)
 			if (rows[i].gen)
 				e = wish(f, (int32_t)(at + i));
@@ -296,7 +305,10 @@ static void find_name(struct fds *f, int32_t fd, struct fds_one *out)
 	struct ctp_fd now;
 	uint64_t ino = read_link(f, fd, link, sizeof(link));
 	if (ino)
-		socket_name(f, ino, (row || (read_row(f, fd, &now) && (row = &now))) && row->opened_how == CTP_CALL_ACCEPT, out);
+		socket_name(f, ino,
+			    (row || (read_row(f, fd, &now) && (row = &now))) &&
+				    row->opened_how == CTP_CALL_ACCEPT,
+			    out);
 	else if (strncmp(link, "anon_inode:", 11))
 		snprintf(out->name, sizeof(out->name), "%s", link);
 	find_clean(out->name);
@@ -305,14 +317,14 @@ static void find_name(struct fds *f, int32_t fd, struct fds_one *out)
 void fds_describe(struct fds *f, int32_t fd, uint32_t gen, struct fds_one *out)
 {
 	const char *kind;
-	*out = (struct fds_one){ .kind = NULL };
+	*out = (struct fds_one){.kind = NULL};
 	out->open = fds_open(f, fd, gen, &out->kind);
 	if (f->found->core) // its names were /proc's
 		return;
 	if (out->open == 1)
 		find_name(f, fd, out);
 	if (out->open == 1 && open_now(f, fd, gen, &kind) != 1)
-		*out = (struct fds_one){ .open = 0 };
+		*out = (struct fds_one){.open = 0};
 }
 
 // ----------------------------------------------------------------- its other end
@@ -344,7 +356,8 @@ static void read_ends(struct fds *f)
 	const struct sock *s;
 	f->ends_read = true;
 	for (size_t i = 0; i < f->nrows; i++)
-		if (f->rows[i].kind == CTP_FD_TCP && f->rows[i].life == CTP_FD_OPEN && (s = sock_of(f, f->numbers[i])))
+		if (f->rows[i].kind == CTP_FD_TCP && f->rows[i].life == CTP_FD_OPEN &&
+		    (s = sock_of(f, f->numbers[i])))
 			idmap_set(&f->by_ends, hash_ends(s->local, s->peer), (uint32_t)f->numbers[i]);
 }
 

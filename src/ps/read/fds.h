@@ -21,7 +21,8 @@ int fds_read(struct fds *f, const struct coroutine *all, size_t n, bool every);
 // The copy, or NULL. The i-th of them by number, whose number is *fd; NULL at the end.
 const struct ctp_fd *fds_row(const struct fds *f, int32_t fd);
 const struct ctp_fd *fds_at(const struct fds *f, size_t i, int32_t *fd);
-// The other end of a connection within the program, by its addresses: -1 if there is none. After fds_read(every).
+// The other end of a connection within the program, by its addresses: -1 if there is none. After
+// fds_read(every).
 int32_t fds_partner(struct fds *f, int32_t fd);
 // Is `fd` with this generation open? As fds_one.open; *kind is then set as there.
 int fds_open(const struct fds *f, int32_t fd, uint32_t gen, const char **kind);

@@ -48,7 +48,7 @@ static int note(void *arg, const struct maps_line *m)
 	if (last && last->ino == m->ino && m->lo == last->lo + last->bytes && m->offset == last->bytes)
 		last->bytes += m->hi - m->lo;
 	else if (!m->offset && h->n < HELD_MAX)
-		h->v[h->n++] = (struct held){ m->lo, m->hi - m->lo, m->ino, m->major, m->minor };
+		h->v[h->n++] = (struct held){m->lo, m->hi - m->lo, m->ino, m->major, m->minor};
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static void read_file_name(struct holder *h)
 
 static int holder_read(struct holder *h, pid_t pid)
 {
-	*h = (struct holder){ .pid = pid };
+	*h = (struct holder){.pid = pid};
 	read_file_name(h);
 	return maps_each(pid, note, h);
 }
@@ -110,7 +110,8 @@ static int open_among(pid_t pid, const struct held *r)
 	DIR *d = opendir(path);
 	for (struct dirent *e; fd < 0 && d && (e = readdir(d));) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)pid, e->d_name);
-		if (!isdigit((unsigned char)*e->d_name) || stat(path, &st) || st.st_ino != r->ino || !S_ISREG(st.st_mode))
+		if (!isdigit((unsigned char)*e->d_name) || stat(path, &st) || st.st_ino != r->ino ||
+		    !S_ISREG(st.st_mode))
 			continue; // opening what is no file can have effects
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd >= 0 && !is_region(fd, r)) {
@@ -142,7 +143,7 @@ static int processes(int (*each)(void *arg, pid_t pid), void *arg)
 
 struct search { // for processes that hold this region
 	const struct held *region;
-	pid_t not;   // this one
+	pid_t not ;  // this one
 	uint32_t id; // of the one looked for
 	int fd;
 	struct found found;
@@ -173,11 +174,11 @@ static int open_of_holder(void *arg, pid_t pid)
 // Makes the region readable: through the process, else through its file, which ctp-run has open.
 static int open_region(struct source *s, pid_t pid, const struct held *r, struct ctp_header *h)
 {
-	*s = (struct source){ .pid = pid, .base = r->lo, .bytes = r->bytes, .fd = -1 };
+	*s = (struct source){.pid = pid, .base = r->lo, .bytes = r->bytes, .fd = -1};
 	int e = source_read(s, 0, h, sizeof(*h));
 	if (e != -EPERM)
 		return e;
-	struct search holder = { .region = r, .fd = -1 };
+	struct search holder = {.region = r, .fd = -1};
 	processes(open_of_holder, &holder);
 	s->fd = holder.fd;
 	return s->fd >= 0 ? source_read(s, 0, h, sizeof(*h)) : e;
@@ -187,14 +188,16 @@ static int is_engine(void *arg, pid_t pid)
 {
 	struct search *s = arg;
 	struct holder h;
-	return pid != s->not && (uint32_t)status_number(pid, "NSpid:", true) == s->id && holding(&h, pid, s->region) ?
-		       (int)pid : 0;
+	return pid != s->not &&(uint32_t)status_number(pid, "NSpid:", true) == s->id &&
+			       holding(&h, pid, s->region) ?
+		       (int)pid :
+		       0;
 }
 
 // The ctp-run of process `pid`, or 0. Its id, too, is that of its own namespace.
 static pid_t engine_of(pid_t pid, const struct held *r, uint32_t id)
 {
-	struct search s = { .region = r, .not = pid, .id = id };
+	struct search s = {.region = r, .not = pid, .id = id};
 	int found;
 	if (status_number(pid, "NSpid:", false) == status_number(pid, "NSpid:", true))
 		found = (int)id > 0 ? is_engine(&s, (pid_t)id) : 0;
@@ -207,7 +210,7 @@ static pid_t engine_of(pid_t pid, const struct held *r, uint32_t id)
 static int try_region(pid_t pid, const struct held *r, struct found *out)
 {
 	struct ctp_region layout;
-	struct found f = { .pid = pid };
+	struct found f = {.pid = pid};
 	int e = open_region(&f.region, pid, r, &f.header);
 	if (e)
 		return e;
@@ -271,7 +274,7 @@ static int guest_of(const struct holder *h, struct found *out)
 	struct found first;
 	size_t n = 0;
 	for (size_t i = 0; i < h->n; i++) {
-		struct search s = { .region = &h->v[i], .not = h->pid };
+		struct search s = {.region = &h->v[i], .not = h->pid};
 		processes(guest_of_same, &s);
 		if (s.n && n)
 			find_release(&s.found);
@@ -327,7 +330,7 @@ static int add(void *arg, pid_t pid)
 
 int find_all(struct found **out, size_t *n)
 {
-	struct all a = { 0 };
+	struct all a = {0};
 	int e = processes(add, &a);
 	if (e) {
 		for (size_t i = 0; i < a.n; i++)
@@ -358,7 +361,7 @@ int find_core(const char *path, struct found *out, const char **why)
 	struct corefile *c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	struct found f = { .core = c, .core_path = path, .region = { .core = c, .fd = -1 } };
+	struct found f = {.core = c, .core_path = path, .region = {.core = c, .fd = -1}};
 	int e = corefile_open(c, path);
 	if (!e)
 		e = corefile_find_region(c);
@@ -398,7 +401,7 @@ void find_command_of(const struct found *f, char *buf, size_t bytes)
 int find_file(const struct found *f)
 {
 	struct holder h;
-	struct search s = { .fd = -1 };
+	struct search s = {.fd = -1};
 	if (holder_read(&h, f->pid))
 		return -1;
 	for (size_t i = 0; i < h.n && !s.region; i++)

@@ -10,7 +10,7 @@
 
 struct found {
 	pid_t pid;
-	pid_t engine; // its ctp-run; 0 = gone
+	pid_t engine;          // its ctp-run; 0 = gone
 	struct corefile *core; // in place of a process; else NULL
 	const char *core_path; // as given
 	struct source region;
@@ -24,7 +24,7 @@ enum find_why {
 	FIND_NOT_YET, // the region is there, but nobody in it
 	FIND_OTHER_VERSION,
 	FIND_DAMAGED,
-	FIND_MANY,    // a ctp-run with several processes
+	FIND_MANY, // a ctp-run with several processes
 };
 
 // The process with this id, or the one that the ctp-run with this id traces.

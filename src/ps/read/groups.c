@@ -16,10 +16,14 @@ static int order(uint64_t a, uint64_t b)
 int groups_rank(const struct coroutine *c)
 {
 	switch (c->life) {
-	case CTP_SUSPENDED: return c->status; // 0 to 2
-	case CTP_CREATED: return 3;
-	case CTP_RUNNING: return 4;
-	default: return 5;
+	case CTP_SUSPENDED:
+		return c->status; // 0 to 2
+	case CTP_CREATED:
+		return 3;
+	case CTP_RUNNING:
+		return 4;
+	default:
+		return 5;
 	}
 }
 
@@ -75,18 +79,19 @@ int groups_make(struct groups *g, struct coroutine *all, size_t n, bool apart)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		if (apart || i == 0 || by_kind(&all[i - 1], &all[i]))
-			v[at++] = (struct group){ .first = &all[i], .stack = all[i].stack, .one_creator = true };
+			v[at++] =
+				(struct group){.first = &all[i], .stack = all[i].stack, .one_creator = true};
 		v[at - 1].n++;
 		v[at - 1].one_creator &= all[i].creator_stack == v[at - 1].first->creator_stack;
 	}
 	if (kinds)
 		qsort(v, kinds, sizeof(*v), compare_groups);
-	*g = (struct groups){ v, kinds };
+	*g = (struct groups){v, kinds};
 	return 0;
 }
 
 void groups_deinit(struct groups *g)
 {
 	free(g->v);
-	*g = (struct groups){ 0 };
+	*g = (struct groups){0};
 }

@@ -28,7 +28,7 @@ struct coroutine {
 	uint32_t thread;        // slot where it runs or last ran
 	uint32_t maker;         // slot of the thread that made it
 	uint8_t life;           // enum ctp_life
-	uint8_t status;       // enum status
+	uint8_t status;         // enum status
 	uint16_t flags;         // CTP_STATE_*
 	uint8_t nwaits;
 	char *name;   // as the program calls it, fit for a terminal; NULL: it does not say

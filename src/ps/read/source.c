@@ -38,7 +38,8 @@ static bool all_there(const struct source *s, const struct iovec *r, size_t piec
 {
 	size_t zeros;
 	for (size_t i = 0; s->file && i < pieces; i++)
-		if (there(s, (uint64_t)(uintptr_t)r[i].iov_base - s->base, r[i].iov_len, &zeros) != r[i].iov_len)
+		if (there(s, (uint64_t)(uintptr_t)r[i].iov_base - s->base, r[i].iov_len, &zeros) !=
+		    r[i].iov_len)
 			return false;
 	return true;
 }
@@ -60,10 +61,10 @@ int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 			if (!left)
 				continue;
 		}
-		struct iovec l = { .iov_base = at, .iov_len = left };
-		struct iovec r = { .iov_base = (void *)(uintptr_t)(s->base + off + done), .iov_len = left };
-		ssize_t n = s->fd >= 0 ? pread(s->fd, at, left, (off_t)(off + done))
-				       : process_vm_readv(s->pid, &l, 1, &r, 1, 0);
+		struct iovec l = {.iov_base = at, .iov_len = left};
+		struct iovec r = {.iov_base = (void *)(uintptr_t)(s->base + off + done), .iov_len = left};
+		ssize_t n = s->fd >= 0 ? pread(s->fd, at, left, (off_t)(off + done)) :
+					 process_vm_readv(s->pid, &l, 1, &r, 1, 0);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n == 0)
@@ -77,21 +78,23 @@ int source_peek(const struct source *s, uint64_t addr, void *to, size_t bytes)
 {
 	if (s->core)
 		return corefile_read(s->core, addr, to, bytes) ? 0 : -EIO;
-	struct iovec l = { .iov_base = to, .iov_len = bytes };
-	struct iovec r = { .iov_base = (void *)(uintptr_t)addr, .iov_len = bytes };
+	struct iovec l = {.iov_base = to, .iov_len = bytes};
+	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
 	ssize_t n = process_vm_readv(s->pid, &l, 1, &r, 1, 0);
 	return n == (ssize_t)bytes ? 0 : n < 0 ? -errno : -EFAULT;
 }
 
 // What lies side by side is one piece: the kernel takes hold of its pages once.
-static size_t side_by_side(const struct source *s, const uint64_t *offs, size_t n, size_t bytes, struct iovec *r)
+static size_t side_by_side(const struct source *s, const uint64_t *offs, size_t n, size_t bytes,
+			   struct iovec *r)
 {
 	size_t pieces = 0;
 	for (size_t i = 0; i < n; i++)
 		if (i && offs[i] == offs[i - 1] + bytes)
 			r[pieces - 1].iov_len += bytes;
 		else
-			r[pieces++] = (struct iovec){ .iov_base = (void *)(uintptr_t)(s->base + offs[i]), .iov_len = bytes };
+			r[pieces++] = (struct iovec){.iov_base = (void *)(uintptr_t)(s->base + offs[i]),
+						     .iov_len = bytes};
 	return pieces;
 }
 
@@ -105,9 +108,10 @@ int source_read_many(const struct source *s, const uint64_t *offs, size_t n, voi
 		some = n - at < AT_ONCE ? n - at : AT_ONCE;
 		for (size_t i = 0; i < some; i++)
 			inside &= offs[at + i] <= s->bytes && bytes <= s->bytes - offs[at + i];
-		struct iovec l = { .iov_base = piece, .iov_len = some * bytes };
+		struct iovec l = {.iov_base = piece, .iov_len = some * bytes};
 		size_t pieces = side_by_side(s, offs + at, some, bytes, r);
-		if (inside && all_there(s, r, pieces) && process_vm_readv(s->pid, &l, 1, r, pieces, 0) == (ssize_t)(some * bytes))
+		if (inside && all_there(s, r, pieces) &&
+		    process_vm_readv(s->pid, &l, 1, r, pieces, 0) == (ssize_t)(some * bytes))
 			continue;
 		for (size_t i = 0; !e && i < some; i++) // one by one, to say why
 			e = source_read(s, offs[at + i], piece + i * bytes, bytes);

@@ -11,10 +11,10 @@ struct corefile;
 
 struct source {
 	const struct corefile *core; // it lies in a core file; else NULL
-	pid_t pid;     // that maps it
-	uint64_t base; // there
+	pid_t pid;                   // that maps it
+	uint64_t base;               // there
 	uint64_t bytes;
-	int fd; // the region's file, or -1: it is read through the process
+	int fd;   // the region's file, or -1: it is read through the process
 	int file; // the same, + 1, to ask what of the region is memory at all; 0: unknown
 };
 

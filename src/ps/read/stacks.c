@@ -50,7 +50,7 @@ int stacks_new(struct stacks **out, const struct found *f)
 		return -ENOMEM;
 	}
 	s->found = f;
-	s->v[s->n++] = (struct kept){ 0 };
+	s->v[s->n++] = (struct kept){0};
 	*out = s;
 	return 0;
 }
@@ -96,7 +96,7 @@ static int keep(struct stacks *s, const uint64_t *pcs, uint32_t n, uint32_t flag
 	}
 	memcpy(copy, pcs, n * sizeof(*pcs));
 	*out = (uint32_t)s->n;
-	s->v[s->n++] = (struct kept){ copy, n, flags };
+	s->v[s->n++] = (struct kept){copy, n, flags};
 	return 0;
 }
 
@@ -168,15 +168,18 @@ static int take(struct stacks *s, size_t i, uint32_t *number)
 	uint32_t n = s->look->walks[i].n;
 	if (!n || (n <= was->n && !memcmp(pcs, was->pcs, n * sizeof(*pcs))))
 		return 0; // the same, or only its beginning
-	return keep(s, pcs, n, (s->look->walks[i].guessed ? CTP_STACK_GUESSED : 0) |
-				       (n == LIVE_FRAMES ? CTP_STACK_TRUNCATED : 0), number);
+	return keep(s, pcs, n,
+		    (s->look->walks[i].guessed ? CTP_STACK_GUESSED : 0) |
+			    (n == LIVE_FRAMES ? CTP_STACK_TRUNCATED : 0),
+		    number);
 }
 
 static int look(struct stacks *s, const struct stacks_job *jobs, size_t n)
 {
 	struct look *l = s->look;
 	for (size_t i = 0; i < n; i++)
-		l->offs[i] = s->found->header.ext.states_off + (uint64_t)jobs[i].c->station * sizeof(struct ctp_state);
+		l->offs[i] = s->found->header.ext.states_off +
+			     (uint64_t)jobs[i].c->station * sizeof(struct ctp_state);
 	int r = source_read_many(&s->found->region, l->offs, n, l->before, sizeof(*l->before));
 	if (r)
 		return r;
@@ -222,5 +225,5 @@ struct stacks_one stacks_get(const struct stacks *s, uint32_t number)
 {
 	if (number >= s->n)
 		number = 0;
-	return (struct stacks_one){ s->v[number].pcs, s->v[number].n, s->v[number].flags };
+	return (struct stacks_one){s->v[number].pcs, s->v[number].n, s->v[number].flags};
 }

@@ -25,7 +25,7 @@ struct stacks_job {
 	uint32_t *number;
 };
 int stacks_live(struct stacks *s, const struct stacks_job *jobs, size_t n); // 0 or -errno
-// The stack that these registers lead to, within lo and hi (0, 0: not known), as its number; *out 0: it cannot
-// be walked. Whether they were still true afterwards is for the caller to check. 0 or -errno.
+// The stack that these registers lead to, within lo and hi (0, 0: not known), as its number; *out 0: it
+// cannot be walked. Whether they were still true afterwards is for the caller to check. 0 or -errno.
 int stacks_walk(struct stacks *s, const struct ctp_state *from, uint32_t *out);
 struct stacks_one stacks_get(const struct stacks *s, uint32_t number);

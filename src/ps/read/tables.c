@@ -42,21 +42,34 @@ static int take(struct tables *t, const struct ctp_state *s, uint32_t station, b
 	t->created += s->life == CTP_CREATED;
 	t->suspended += s->life == CTP_SUSPENDED;
 	t->running += s->life == CTP_RUNNING;
-	if (ended ? !t->with_ended : s->life != CTP_CREATED && s->life != CTP_SUSPENDED && s->life != CTP_RUNNING)
+	if (ended ? !t->with_ended :
+		    s->life != CTP_CREATED && s->life != CTP_SUSPENDED && s->life != CTP_RUNNING)
 		return 0;
 	struct coroutine *c = room(t, ended);
 	if (!c)
 		return -ENOMEM;
-	*c = (struct coroutine){ .id = s->id, .changes = s->changes, .entry = s->entry, .creator = s->creator,
-				 .station = station, .recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
-				 .thread = s->thread, .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
-				 .lo = s->lo, .hi = s->hi, .since = s->since, .created = s->created, .maker = (uint32_t)(s->made >> 48), .since_ns = tables_age_ns(t, s->since),
-				 .settled = settled };
+	*c = (struct coroutine){.id = s->id,
+				.changes = s->changes,
+				.entry = s->entry,
+				.creator = s->creator,
+				.station = station,
+				.recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
+				.thread = s->thread,
+				.creator_stack = s->creator_stack,
+				.life = s->life,
+				.flags = s->flags,
+				.lo = s->lo,
+				.hi = s->hi,
+				.since = s->since,
+				.created = s->created,
+				.maker = (uint32_t)(s->made >> 48),
+				.since_ns = tables_age_ns(t, s->since),
+				.settled = settled};
 	if (s->life == CTP_SUSPENDED)
 		c->nwaits = (uint8_t)least(s->nwaits, CTP_WAITS);
 	for (unsigned i = 0; i < c->nwaits; i++)
-		c->waits[i] = (struct coroutine_wait){ s->waits[i].fd, s->waits[i].gen, s->waits[i].events,
-						       s->waits[i].how };
+		c->waits[i] = (struct coroutine_wait){s->waits[i].fd, s->waits[i].gen, s->waits[i].events,
+						      s->waits[i].how};
 	t->unsettled += !settled;
 	return 0;
 }
@@ -80,8 +93,9 @@ static int take_names(struct tables *t, const struct found *f, size_t at, const 
 		uint64_t bit = c->station / CTP_NAMES_EACH;
 		if (!(map[bit / 64] >> bit % 64 & 1))
 			continue;
-		e = source_read_record(&f->region, f->header.ext.names_off + CTP_NAMES_MAP_BYTES + c->station * sizeof(name),
-				       &name, sizeof(name));
+		e = source_read_record(
+			&f->region, f->header.ext.names_off + CTP_NAMES_MAP_BYTES + c->station * sizeof(name),
+			&name, sizeof(name));
 		name.text[sizeof(name.text) - 1] = 0;
 		if (!e && name.id == c->id && *name.text) {
 			c->name = strdup(name.text);
@@ -145,9 +159,19 @@ static int take_thread(struct tables *t, const struct ctp_thread *row, uint32_t 
 	if (GROW(t->threads, t->nthreads, t->threads_capacity))
 		return -ENOMEM;
 	t->threads[t->nthreads++] = (struct tables_thread){
-		.tid = row->tid, .slot = slot, .current = row->current, .native = row->native, .switches = row->switches,
-		.waits = row->wait_seq & 1, .wait_call = row->wait_call, .wait_fd = row->wait_fd, .wait_seq = row->wait_seq,
-		.wait_since = row->wait_since, .wait_timeout_ns = row->wait_timeout_ns, .wait_buf = row->wait_buf, .began = row->began,
+		.tid = row->tid,
+		.slot = slot,
+		.current = row->current,
+		.native = row->native,
+		.switches = row->switches,
+		.waits = row->wait_seq & 1,
+		.wait_call = row->wait_call,
+		.wait_fd = row->wait_fd,
+		.wait_seq = row->wait_seq,
+		.wait_since = row->wait_since,
+		.wait_timeout_ns = row->wait_timeout_ns,
+		.wait_buf = row->wait_buf,
+		.began = row->began,
 	};
 	return 0;
 }
@@ -175,7 +199,8 @@ int tables_read_modules(struct tables *t, const struct found *f)
 	const struct ctp_ext *x = &f->header.ext;
 	uint64_t n = least(least(x->module_count, x->modules_max), CTP_MODULES_MAX);
 	t->modules = calloc(n ? n : 1, sizeof(*t->modules));
-	int e = t->modules ? source_read(&f->region, x->modules_off, t->modules, n * sizeof(*t->modules)) : -ENOMEM;
+	int e = t->modules ? source_read(&f->region, x->modules_off, t->modules, n * sizeof(*t->modules)) :
+			     -ENOMEM;
 	for (uint64_t i = 0; !e && i < n; i++) {
 		struct ctp_module *m = &t->modules[i];
 		m->path[sizeof(m->path) - 1] = 0;
@@ -192,9 +217,12 @@ int tables_read_modules(struct tables *t, const struct found *f)
 static void adopt_core_clock(struct clock_pairs *c, const struct ctp_ext *x)
 {
 	bool noted = x->crash.ready == 1 && x->crash.time_ns;
-	*c = (struct clock_pairs){ .tsc = x->clock_kind == CTP_CLOCK_TSC, .ticks0 = x->clock_ticks0, .ns0 = x->clock_ns0,
-				   .ticks1 = noted ? x->crash.time : x->clock_ticks1,
-				   .ns1 = noted ? x->crash.time_ns : x->clock_ns1, .ns_per_tick = 1.0 };
+	*c = (struct clock_pairs){.tsc = x->clock_kind == CTP_CLOCK_TSC,
+				  .ticks0 = x->clock_ticks0,
+				  .ns0 = x->clock_ns0,
+				  .ticks1 = noted ? x->crash.time : x->clock_ticks1,
+				  .ns1 = noted ? x->crash.time_ns : x->clock_ns1,
+				  .ns_per_tick = 1.0};
 	if (c->ticks1 > c->ticks0 && c->ns1 > c->ns0)
 		c->ns_per_tick = (double)(c->ns1 - c->ns0) / (double)(c->ticks1 - c->ticks0);
 	else
@@ -221,7 +249,7 @@ static void end_at_core(struct tables *t, const struct ctp_ext *x)
 int tables_read(struct tables *t, const struct found *f, bool ended)
 {
 	const struct ctp_ext *x = &f->header.ext;
-	struct tables got = { .with_ended = ended };
+	struct tables got = {.with_ended = ended};
 	if (f->core)
 		adopt_core_clock(&got.clock, x);
 	else
@@ -248,7 +276,7 @@ void tables_deinit(struct tables *t)
 	free(t->ended);
 	free(t->threads);
 	free(t->modules);
-	*t = (struct tables){ 0 };
+	*t = (struct tables){0};
 }
 
 const struct tables_thread *tables_thread(const struct tables *t, uint32_t slot)

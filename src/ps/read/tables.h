@@ -10,17 +10,17 @@
 struct tables_thread {
 	uint32_t tid, slot;
 	uint64_t current, native, switches;
-	bool waits;         // it is in a call that a hook knows of
-	uint32_t wait_call; // enum ctp_wait_call
-	int32_t wait_fd;    // as that says
+	bool waits;                    // it is in a call that a hook knows of
+	uint32_t wait_call;            // enum ctp_wait_call
+	int32_t wait_fd;               // as that says
 	uint64_t wait_seq, wait_since; // since: ticks
 	int64_t wait_timeout_ns;
-	uint64_t began;     // ticks
-	uint64_t wait_buf;  // the lock, where it is one
+	uint64_t began;    // ticks
+	uint64_t wait_buf; // the lock, where it is one
 };
 
 struct tables {
-	struct clock_pairs clock; // as of when they were read
+	struct clock_pairs clock;     // as of when they were read
 	struct coroutine *coroutines; // created, suspended, running
 	size_t n, capacity;
 	struct coroutine *ended; // finished or destroyed, and in the tables still; if they were asked for

@@ -46,7 +46,7 @@ static void read_call(pid_t pid, pid_t tid, struct call *c)
 {
 	long long nr;
 	unsigned long long sp, pc;
-	*c = (struct call){ .nr = CALL_UNKNOWN };
+	*c = (struct call){.nr = CALL_UNKNOWN};
 	if (!task_file(pid, tid, "syscall", c->text, sizeof(c->text)))
 		return;
 	if (!strncmp(c->text, "running", 7)) {
@@ -112,10 +112,11 @@ static void read_ids(struct idmap *ids, pid_t pid)
 
 static const char *block_name(int what)
 {
-	static const char *const names[] = { [CTP_BLOCK_SLEEP] = "a sleep", [CTP_BLOCK_LOCK] = "a wait for a lock",
-					     [CTP_BLOCK_COND] = "a condition's wait", [CTP_BLOCK_SEM] = "a semaphore's wait",
-					     [CTP_BLOCK_JOIN] = "pthread_join", [CTP_BLOCK_CHILD] = "a wait for a child",
-					     [CTP_BLOCK_NAME] = "getaddrinfo", [CTP_BLOCK_FILE] = "flock" };
+	static const char *const names[] = {
+		[CTP_BLOCK_SLEEP] = "a sleep",           [CTP_BLOCK_LOCK] = "a wait for a lock",
+		[CTP_BLOCK_COND] = "a condition's wait", [CTP_BLOCK_SEM] = "a semaphore's wait",
+		[CTP_BLOCK_JOIN] = "pthread_join",       [CTP_BLOCK_CHILD] = "a wait for a child",
+		[CTP_BLOCK_NAME] = "getaddrinfo",        [CTP_BLOCK_FILE] = "flock"};
 	return what > 0 && (size_t)what < sizeof(names) / sizeof(*names) ? names[what] : NULL;
 }
 
@@ -143,7 +144,9 @@ static void put_call(const struct ctp_thread *row, const struct call *c, char *t
 		snprintf(to, bytes, "epoll_wait on fd %d", row->wait_fd);
 		break;
 	case CTP_IN_IO:
-		snprintf(to, bytes, "%s of fd %d", c->nr >= 0 ? calls_name(c->nr, name, sizeof(name)) : "a read or write", row->wait_fd);
+		snprintf(to, bytes, "%s of fd %d",
+			 c->nr >= 0 ? calls_name(c->nr, name, sizeof(name)) : "a read or write",
+			 row->wait_fd);
 		break;
 	case CTP_IN_POLL:
 		snprintf(to, bytes, "poll");
@@ -165,16 +168,17 @@ static void put_call(const struct ctp_thread *row, const struct call *c, char *t
 
 // ------------------------------------------------------------------- threads
 
-static const struct coroutine *current(const struct tables *t, const struct tables_thread *th, const struct idmap *running)
+static const struct coroutine *current(const struct tables *t, const struct tables_thread *th,
+				       const struct idmap *running)
 {
 	uint32_t at = th->current ? idmap_get(running, th->current) : IDMAP_NONE;
 	return at == IDMAP_NONE ? NULL : &t->coroutines[at];
 }
 
-static int walk(struct threads_one *one, const struct found *f, const struct coroutine *c, const struct ctp_thread *row,
-		uint64_t row_off, const struct call *call, struct stacks *s)
+static int walk(struct threads_one *one, const struct found *f, const struct coroutine *c,
+		const struct ctp_thread *row, uint64_t row_off, const struct call *call, struct stacks *s)
 {
-	struct ctp_state from = { .lo = c ? c->lo : 0, .hi = c ? c->hi : 0 };
+	struct ctp_state from = {.lo = c ? c->lo : 0, .hi = c ? c->hi : 0};
 	struct ctp_thread after;
 	struct call again;
 	bool hooked = row->wait_seq & 1;
@@ -189,23 +193,27 @@ static int walk(struct threads_one *one, const struct found *f, const struct cor
 	read_call(f->pid, one->tid, &again);
 	bool same = !strcmp(call->text, again.text) && call->nr != CALL_RUNS;
 	if (!e && number && hooked)
-		same = !source_read(&f->region, row_off, &after, sizeof(after)) && after.wait_seq == row->wait_seq;
+		same = !source_read(&f->region, row_off, &after, sizeof(after)) &&
+		       after.wait_seq == row->wait_seq;
 	if (!e && number && same)
 		one->stack = number;
 	return e;
 }
 
 // In a core: what a hook noted, and where the one was that died.
-static int look_core(struct threads_one *one, const struct found *f, const struct ctp_thread *row, struct stacks *s)
+static int look_core(struct threads_one *one, const struct found *f, const struct ctp_thread *row,
+		     struct stacks *s)
 {
 	const struct ctp_crash *crash = &f->header.ext.crash;
-	const struct call none = { .nr = CALL_UNKNOWN };
+	const struct call none = {.nr = CALL_UNKNOWN};
 	put_call(row, &none, one->call, sizeof(one->call));
-	return crash->ready == 1 && crash->tid == row->tid ? stacks_recorded(s, crash->stack, &one->stack) : 0;
+	return crash->ready == 1 && crash->tid == row->tid ? stacks_recorded(s, crash->stack, &one->stack) :
+							     0;
 }
 
-static int look(struct threads_one *one, const struct found *f, const struct tables *t, const struct tables_thread *th,
-		const struct idmap *ids, const struct idmap *running, struct stacks *s)
+static int look(struct threads_one *one, const struct found *f, const struct tables *t,
+		const struct tables_thread *th, const struct idmap *ids, const struct idmap *running,
+		struct stacks *s)
 {
 	uint64_t off = f->header.ext.threads_off + th->slot * sizeof(struct ctp_thread);
 	uint32_t outer = ids->n ? idmap_get(ids, th->tid) : th->tid;
@@ -228,8 +236,8 @@ static int look(struct threads_one *one, const struct found *f, const struct tab
 
 int threads_look(struct threads *out, const struct found *f, const struct tables *t, struct stacks *s)
 {
-	struct threads got = { .v = calloc(t->nthreads ? t->nthreads : 1, sizeof(*got.v)), .n = t->nthreads };
-	struct idmap ids = { 0 }, running = { 0 };
+	struct threads got = {.v = calloc(t->nthreads ? t->nthreads : 1, sizeof(*got.v)), .n = t->nthreads};
+	struct idmap ids = {0}, running = {0};
 	int e = got.v ? 0 : -ENOMEM;
 	if (!f->core)
 		read_ids(&ids, f->pid);
@@ -250,5 +258,5 @@ int threads_look(struct threads *out, const struct found *f, const struct tables
 void threads_deinit(struct threads *t)
 {
 	free(t->v);
-	*t = (struct threads){ 0 };
+	*t = (struct threads){0};
 }

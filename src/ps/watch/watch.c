@@ -36,8 +36,8 @@ struct watch {
 	struct watch_shown rows[ROWS];
 	uint64_t sorting_ns, next_look, next_sample;
 	int pidfd;
-	bool picked;       // a process is watched
-	bool quit;         // the user has seen enough
+	bool picked; // a process is watched
+	bool quit;   // the user has seen enough
 	const char *ended;
 	bool drawn, listed; // what is on the screen, and in `order`, is as of now
 };
@@ -73,8 +73,11 @@ static int begin(struct watch *w, const struct found *f)
 	w->pidfd = (int)syscall(SYS_pidfd_open, f->pid, 0);
 	w->picked = true;
 	w->ended = NULL;
-	w->subject = (struct watch_subject){ .report = &w->t.report, .model = &w->t.model, .threads = w->t.threads,
-					     .proofs = w->t.proofs, .use = &w->t.use };
+	w->subject = (struct watch_subject){.report = &w->t.report,
+					    .model = &w->t.model,
+					    .threads = w->t.threads,
+					    .proofs = w->t.proofs,
+					    .use = &w->t.use};
 	w->next_look = w->next_sample = 0;
 	return 0;
 }
@@ -121,7 +124,7 @@ static int lost(struct watch *w, int why)
 
 static bool has_gone(const struct watch *w)
 {
-	struct pollfd p = { .fd = w->pidfd, .events = POLLIN };
+	struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
 	return w->pidfd >= 0 && poll(&p, 1, 0) > 0;
 }
 
@@ -151,9 +154,15 @@ static int sort(struct watch *w)
 {
 	struct watch_ui *ui = &w->ui;
 	uint64_t begun = cpu_now();
-	size_t room = watch_view_room(ui, screen_size()), height = ui->cursor >= ui->top ? ui->cursor - ui->top : 0;
-	struct watch_wish wish = { .column = ui->column, .reverse = ui->reverse, .grouped = ui->grouped,
-				   .only = ui->only ? &w->group : NULL, .listed = *ui->text ? is_listed : NULL, .rank = rank, .arg = w };
+	size_t room = watch_view_room(ui, screen_size()),
+	       height = ui->cursor >= ui->top ? ui->cursor - ui->top : 0;
+	struct watch_wish wish = {.column = ui->column,
+				  .reverse = ui->reverse,
+				  .grouped = ui->grouped,
+				  .only = ui->only ? &w->group : NULL,
+				  .listed = *ui->text ? is_listed : NULL,
+				  .rank = rank,
+				  .arg = w};
 	watch_names_seek(w->t.names, ui->text);
 	int e = watch_order_make(&w->order, &w->t.model, &wish);
 	size_t at = ui->held ? watch_order_place(&w->order, &w->t.model, ui->hold) : w->order.n;
@@ -212,13 +221,14 @@ static void draw_text(struct watch *w, const struct watch_head *h)
 		fill_details(w);
 	w->text_of = help ? 0 : w->ui.hold;
 	watch_keys_clamp(&w->ui, w->text.n, watch_view_room(&w->ui, s));
-	watch_view_text(&w->page, &w->ui, h, &w->text, help ? " arrows, PgUp, PgDn  q Esc back" :
-			" arrows, PgUp, PgDn  space pause  q Esc back", s);
+	watch_view_text(
+		&w->page, &w->ui, h, &w->text,
+		help ? " arrows, PgUp, PgDn  q Esc back" : " arrows, PgUp, PgDn  space pause  q Esc back", s);
 }
 
 static int draw(struct watch *w)
 {
-	struct watch_head h = { .command = "" };
+	struct watch_head h = {.command = ""};
 	int e = w->picked && !w->listed ? sort(w) : 0;
 	if (w->picked) {
 		time_t now = time(NULL);
@@ -281,7 +291,8 @@ static size_t lines_of(const struct watch *w)
 
 static int key(struct watch *w, int code, struct watch_why *why)
 {
-	enum watch_did did = watch_keys_press(&w->ui, code, lines_of(w), watch_view_room(&w->ui, screen_size()));
+	enum watch_did did =
+		watch_keys_press(&w->ui, code, lines_of(w), watch_view_room(&w->ui, screen_size()));
 	w->drawn &= did == WATCH_DID_NOTHING;
 	w->listed &= did != WATCH_DID_SORT;
 	if (did == WATCH_DID_MOVE)
@@ -302,10 +313,12 @@ static bool looks(const struct watch *w)
 // Until something is to be done. False: the terminal has gone.
 static bool sleep_until(const struct watch *w, uint64_t now)
 {
-	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = w->ended ? -1 : w->pidfd, .events = POLLIN } };
+	struct pollfd p[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+			      {.fd = w->ended ? -1 : w->pidfd, .events = POLLIN}};
 	uint64_t next = w->next_look < w->next_sample ? w->next_look : w->next_sample;
 	int ms = !looks(w) ? AFTER_END_MS : next > now ? (int)((next - now + 999999) / 1000000) : 0;
-	if (poll(p, 2, ms < AFTER_END_MS ? ms : AFTER_END_MS) > 0 && (p[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
+	if (poll(p, 2, ms < AFTER_END_MS ? ms : AFTER_END_MS) > 0 &&
+	    (p[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return false;
 	return true;
 }
@@ -355,7 +368,7 @@ static int list_choices(struct watch *w, struct found **all, size_t *n)
 		struct watch_choice *c = &w->choices[w->nchoices];
 		if (*n > 1 && tables_read(&t, &(*all)[i], false))
 			continue; // it ended meanwhile
-		*c = (struct watch_choice){ .pid = (*all)[i].pid };
+		*c = (struct watch_choice){.pid = (*all)[i].pid};
 		if (*n > 1) {
 			c->coroutines = t.n;
 			c->suspended = t.suspended;
@@ -401,14 +414,14 @@ static int choose(struct watch *w, struct watch_why *why)
 int watch_run(const struct watch_options *o, struct watch_why *why)
 {
 	struct watch *w = calloc(1, sizeof(*w));
-	*why = (struct watch_why){ .text = watch_screen_missing() };
+	*why = (struct watch_why){.text = watch_screen_missing()};
 	if (!w || why->text) {
 		free(w);
 		return why->text ? -ENOTTY : -ENOMEM;
 	}
 	w->o = o;
 	w->pidfd = -1;
-	w->ui = (struct watch_ui){ .column = WATCH_RATE, .delay_ns = o->delay_ns };
+	w->ui = (struct watch_ui){.column = WATCH_RATE, .delay_ns = o->delay_ns};
 	int e = choose(w, why);
 	if (!e && watch_screen_open(o->color, &w->page.utf8)) {
 		why->text = "--watch cannot use this terminal; run ctp-ps PID again and again";

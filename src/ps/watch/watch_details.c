@@ -26,7 +26,8 @@ static void put_frame(struct watch_page *p, const struct symbols_frame *f, bool 
 	frames_name(f, function, sizeof(function));
 	watch_page_put(p, WATCH_PLAIN, "%s", function);
 	if (f->file)
-		watch_page_put(p, WATCH_FAINT, "  %s:%d", whole ? frames_path(f) : file_base(f->file), f->line);
+		watch_page_put(p, WATCH_FAINT, "  %s:%d", whole ? frames_path(f) : file_base(f->file),
+			       f->line);
 	else if (f->symbol && f->module)
 		watch_page_put(p, WATCH_FAINT, "  %s", file_base(f->module));
 }
@@ -66,7 +67,8 @@ static void numbers(struct watch_page *p, const struct watch_subject *s)
 	}
 	watch_page_line(p);
 	watch_view_number(rate, sizeof(rate), r->rate);
-	watch_page_put(p, WATCH_PLAIN, "entered %" PRIu64 " times, %s a second  CPU ", (r->c.changes + 1) / 2, rate);
+	watch_page_put(p, WATCH_PLAIN, "entered %" PRIu64 " times, %s a second  CPU ", (r->c.changes + 1) / 2,
+		       rate);
 	if (r->cpu < 0)
 		watch_page_put(p, WATCH_PLAIN, "-");
 	else
@@ -89,10 +91,11 @@ static void stack_size(struct watch_page *p, const struct watch_subject *s)
 	}
 	int64_t used = watch_use_bytes(s->use, c->lo, c->hi), size = (int64_t)(c->hi - c->lo);
 	used = used < 0 ? s->row->stack_bytes : used; // as it was last, when the process has ended
-	watch_page_put(p, WATCH_PLAIN, "stack 0x%" PRIx64 "-0x%" PRIx64 ", %" PRId64 " KiB", c->lo, c->hi, size >> 10);
+	watch_page_put(p, WATCH_PLAIN, "stack 0x%" PRIx64 "-0x%" PRIx64 ", %" PRId64 " KiB", c->lo, c->hi,
+		       size >> 10);
 	if (used >= 0)
-		watch_page_put(p, used > size / 10 * 9 ? WATCH_ALARM : WATCH_PLAIN, ", of which %.1f KiB were ever used",
-			       (double)used / 1024);
+		watch_page_put(p, used > size / 10 * 9 ? WATCH_ALARM : WATCH_PLAIN,
+			       ", of which %.1f KiB were ever used", (double)used / 1024);
 }
 
 static void waits(struct watch_page *p, const struct watch_subject *s, const struct ctp_state *now)
@@ -122,18 +125,21 @@ static void waits(struct watch_page *p, const struct watch_subject *s, const str
 static int stack(struct watch_page *p, const struct watch_subject *s)
 {
 	uint32_t recorded = 0, number;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	if (s->row->c.life != CTP_SUSPENDED) {
-		title(p, s->row->c.life == CTP_RUNNING ? "its stack is in use: none is saved" : "it never ran: it has no stack yet");
+		title(p, s->row->c.life == CTP_RUNNING ? "its stack is in use: none is saved" :
+							 "it never ran: it has no stack yet");
 		return 0;
 	}
 	int e = stacks_recorded(s->report->stacks, s->row->c.recorded, &recorded);
 	number = recorded;
 	if (!e)
-		e = stacks_live(s->report->stacks, &(struct stacks_job){ &s->row->c, &number }, 1);
+		e = stacks_live(s->report->stacks, &(struct stacks_job){&s->row->c, &number}, 1);
 	if (!e)
 		e = report_frames(s->report, number, &f);
-	title(p, e || !f.n ? "stack: it could not be read" : number != recorded ? "stack, as it lies in memory" : "stack");
+	title(p, e || !f.n          ? "stack: it could not be read" :
+		 number != recorded ? "stack, as it lies in memory" :
+				      "stack");
 	for (size_t i = 0; !e && i < f.n; i++) {
 		watch_page_line(p);
 		watch_page_put(p, WATCH_PLAIN, "  #%-2zu ", i);
@@ -147,8 +153,9 @@ static int stack(struct watch_page *p, const struct watch_subject *s)
 static void put_place(struct watch_page *p, const struct watch_subject *s, uint32_t id)
 {
 	uint32_t number = 0;
-	struct frames f = { 0 };
-	if (id && !stacks_recorded(s->report->stacks, id, &number) && number && !report_frames(s->report, number, &f)) {
+	struct frames f = {0};
+	if (id && !stacks_recorded(s->report->stacks, id, &number) && number &&
+	    !report_frames(s->report, number, &f)) {
 		const struct symbols_frame *at = frames_first_own(&f);
 		if (at) {
 			watch_page_put(p, WATCH_PLAIN, ", at ");
@@ -175,7 +182,8 @@ static void put_event(struct watch_page *p, const struct watch_subject *s, const
 		break;
 	case CTP_EV_FD_OPEN:
 	case CTP_EV_FD_CLOSE:
-		watch_page_put(p, WATCH_PLAIN, "%s fd %d#%" PRIu32, e->kind == CTP_EV_FD_OPEN ? "opened" : "closed", e->fd, e->gen);
+		watch_page_put(p, WATCH_PLAIN, "%s fd %d#%" PRIu32,
+			       e->kind == CTP_EV_FD_OPEN ? "opened" : "closed", e->fd, e->gen);
 		put_place(p, s, e->stack);
 		break;
 	case CTP_EV_CREATE:
@@ -205,7 +213,8 @@ static void put_gap(struct watch_page *p, uint64_t n)
 	if (!n)
 		return;
 	watch_page_line(p);
-	watch_page_put(p, WATCH_FAINT, "            ... %" PRIu64 " that the rings do not hold (any more)", n);
+	watch_page_put(p, WATCH_FAINT, "            ... %" PRIu64 " that the rings do not hold (any more)",
+		       n);
 }
 
 static void last_events(struct watch_page *p, const struct watch_subject *s)
@@ -234,8 +243,8 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 		return;
 	title(p, "findings");
 	watch_page_line(p);
-	watch_page_put(p, f->shown ? WATCH_ALARM : WATCH_NOTE, "  %s %s: %s", f->rule, f->what, f->shown ?
-		       "certain so far" : "not all is shown");
+	watch_page_put(p, f->shown ? WATCH_ALARM : WATCH_NOTE, "  %s %s: %s", f->rule, f->what,
+		       f->shown ? "certain so far" : "not all is shown");
 	for (const char *at = f->lines; *at;) {
 		size_t n = strcspn(at, "\n");
 		watch_page_line(p);
@@ -246,19 +255,21 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 		at += n + (at[n] == '\n');
 	}
 	watch_page_line(p);
-	snprintf(line, sizeof(line), "the verdict is ctp-analyze's, at the end; ctp-analyze --explain %s says what it means", f->rule);
+	snprintf(line, sizeof(line),
+		 "the verdict is ctp-analyze's, at the end; ctp-analyze --explain %s says what it means",
+		 f->rule);
 	watch_page_put(p, WATCH_FAINT, "  ");
 	watch_page_words(p, WATCH_FAINT, line, 2, s->columns);
 }
 
 int watch_details(struct watch_page *text, struct watch_subject *s)
 {
-	struct ctp_state now = { 0 };
+	struct ctp_state now = {0};
 	uint64_t off = s->report->found->header.ext.states_off + (uint64_t)s->row->c.station * sizeof(now);
 	int e = source_read_record(&s->report->found->region, off, &now, sizeof(now));
 	e = e == SOURCE_UNSETTLED ? 0 : e;
 	if (e || now.id != s->row->c.id)
-		now = (struct ctp_state){ 0 };
+		now = (struct ctp_state){0};
 	watch_page_clear(text);
 	numbers(text, s);
 	stack_size(text, s);

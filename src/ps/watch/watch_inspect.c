@@ -87,7 +87,8 @@ static int read_names(struct watch_model *m, const struct found *f)
 			continue;
 		e = names_room(m);
 		if (!e)
-			e = source_read(&f->region, off + sizeof(map) + first * sizeof(*some), some, n * sizeof(*some));
+			e = source_read(&f->region, off + sizeof(map) + first * sizeof(*some), some,
+					n * sizeof(*some));
 		for (uint64_t i = 0; !e && i < n; i++)
 			if (!(some[i].seq & 1))
 				m->names[first + i] = some[i];
@@ -95,12 +96,14 @@ static int read_names(struct watch_model *m, const struct found *f)
 	return e;
 }
 
-int watch_inspect(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out)
+int watch_inspect(struct watch_model *m, struct watch_threads *t, const struct found *f,
+		  struct watch_totals *out)
 {
 	struct ctp_header h;
 	const struct ctp_ext *x = &f->header.ext;
 	int e = source_read(&f->region, 0, &h, sizeof(h));
-	if (!e && (h.ext.magic != x->magic || h.ext.image != x->image || (x->attached_ns && h.ext.attached_ns != x->attached_ns)))
+	if (!e && (h.ext.magic != x->magic || h.ext.image != x->image ||
+		   (x->attached_ns && h.ext.attached_ns != x->attached_ns)))
 		e = -ESTALE; // another image's, at the same address
 	if (!e)
 		e = watch_threads_sample(t);

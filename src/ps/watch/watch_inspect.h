@@ -24,12 +24,13 @@ uint32_t watch_threads_native(const struct watch_threads *t, uint64_t id);
 
 struct watch_totals {
 	uint64_t threads, switches, lost, finished, destroyed;
-	uint64_t cpu_ns;            // of all threads since the samples began
-	bool cpu_known, partial;    // partial: a thread has ended, and its counts went with it
+	uint64_t cpu_ns;         // of all threads since the samples began
+	bool cpu_known, partial; // partial: a thread has ended, and its counts went with it
 	uint64_t exit_begun, signal_taken;
 	uint32_t modules, stacks, cands;
 };
 
 void watch_threads_totals(const struct watch_threads *t, struct watch_totals *out);
 // All stations, into the model; the rest into *out. 0 or -errno.
-int watch_inspect(struct watch_model *m, struct watch_threads *t, const struct found *f, struct watch_totals *out);
+int watch_inspect(struct watch_model *m, struct watch_threads *t, const struct found *f,
+		  struct watch_totals *out);

@@ -65,7 +65,9 @@ static enum watch_did set_delay(struct watch_ui *ui, double seconds)
 	if (!(seconds > 0)) // also what is no number
 		return WATCH_DID_DRAW;
 	double ns = seconds * (double)SECOND;
-	ui->delay_ns = ns < (double)DELAY_LEAST ? DELAY_LEAST : ns > (double)DELAY_MOST ? DELAY_MOST : (uint64_t)ns;
+	ui->delay_ns = ns < (double)DELAY_LEAST ? DELAY_LEAST :
+		       ns > (double)DELAY_MOST  ? DELAY_MOST :
+						  (uint64_t)ns;
 	return WATCH_DID_DRAW;
 }
 

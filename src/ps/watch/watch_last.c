@@ -61,8 +61,11 @@ static bool unnumbered(uint8_t kind)
 
 static void note(struct reading *r, const struct ctp_event *e, const struct ctp_cursor *c, uint32_t tid)
 {
-	struct watch_event v = { .ns = clock_to_ns(&r->clock, e->time), .stack = e->stack, .tid = tid, .kind = e->kind,
-				 .how = e->how };
+	struct watch_event v = {.ns = clock_to_ns(&r->clock, e->time),
+				.stack = e->stack,
+				.tid = tid,
+				.kind = e->kind,
+				.how = e->how};
 	if (e->kind == CTP_EV_SWITCH) {
 		if (e->a != r->id && e->b != r->id)
 			return;
@@ -84,13 +87,14 @@ static void note(struct reading *r, const struct ctp_event *e, const struct ctp_
 
 static bool marks(const struct ctp_record *s, size_t n)
 {
-	return ctp_record_kind(s) == CTP_EV_SWITCH && ctp_record_slots(s, n) == 2 && (s[1].w0 >> 56 & CTP_MARK_NEAR);
+	return ctp_record_kind(s) == CTP_EV_SWITCH && ctp_record_slots(s, n) == 2 &&
+	       (s[1].w0 >> 56 & CTP_MARK_NEAR);
 }
 
 // Records of one thread, which began at that time: what is older was another's. sure: it is known from where
 // short records count (c.near), unless one of them says it.
-static void read_records(struct reading *r, const struct ctp_record *s, size_t n, struct ctp_cursor c, bool sure, uint32_t tid,
-			 uint64_t began)
+static void read_records(struct reading *r, const struct ctp_record *s, size_t n, struct ctp_cursor c,
+			 bool sure, uint32_t tid, uint64_t began)
 {
 	struct ctp_event e;
 	for (size_t i = 0; sure && i < n; i++)
@@ -98,7 +102,8 @@ static void read_records(struct reading *r, const struct ctp_record *s, size_t n
 	c.time = n ? (r->now & ~CTP_TIME_MASK) | s->w0 >> 8 : 0;
 	c.time -= c.time > r->now ? CTP_TIME_MASK + 1 : 0;
 	for (size_t i = 0, took; i < n; i += took) {
-		bool named = sure || !ctp_kind_is_short(ctp_record_kind(s + i)) || (s[i].w1 & CTP_SHORT_MASK) == CTP_SHORT_NATIVE;
+		bool named = sure || !ctp_kind_is_short(ctp_record_kind(s + i)) ||
+			     (s[i].w1 & CTP_SHORT_MASK) == CTP_SHORT_NATIVE;
 		sure |= marks(s + i, n - i);
 		took = ctp_record_read(&c, s + i, n - i, &e);
 		if (!took) { // the rest of one that is gone
@@ -116,7 +121,8 @@ static void read_records(struct reading *r, const struct ctp_record *s, size_t n
 static int read_ring(struct reading *r, uint32_t slot, const struct ctp_thread *t)
 {
 	const struct ctp_ext *x = &r->found->header.ext;
-	uint64_t capacity = x->ring_bytes / sizeof(struct ctp_record), n = t->head < capacity ? t->head : capacity, head;
+	uint64_t capacity = x->ring_bytes / sizeof(struct ctp_record),
+		 n = t->head < capacity ? t->head : capacity, head;
 	uint64_t ring = x->rings_off + (uint64_t)slot * x->ring_bytes;
 	n = n < SLOTS ? n : SLOTS;
 	n = n < r->left / sizeof(struct ctp_record) ? n : r->left / sizeof(struct ctp_record);
@@ -124,7 +130,8 @@ static int read_ring(struct reading *r, uint32_t slot, const struct ctp_thread *
 	for (uint64_t done = 0, some; done < n; done += some) {
 		uint64_t at = (t->head - n + done) & (capacity - 1);
 		some = n - done < capacity - at ? n - done : capacity - at;
-		int e = source_read(&r->found->region, ring + at * sizeof(*r->slots), r->slots + done, some * sizeof(*r->slots));
+		int e = source_read(&r->found->region, ring + at * sizeof(*r->slots), r->slots + done,
+				    some * sizeof(*r->slots));
 		if (e)
 			return e;
 	}
@@ -134,7 +141,7 @@ static int read_ring(struct reading *r, uint32_t slot, const struct ctp_thread *
 	if (e || over >= n)
 		return e;
 	bool sure = !(t->near & (CTP_NEAR_UNSURE | CTP_NEAR_TWICE));
-	struct ctp_cursor c = { .native = t->native, .near = sure ? t->near : 0 };
+	struct ctp_cursor c = {.native = t->native, .near = sure ? t->near : 0};
 	read_records(r, r->slots + over, n - over, c, sure, t->tid, t->began);
 	return 0;
 }
@@ -153,7 +160,7 @@ static int read_chunk(struct reading *r, uint32_t i, const struct ctp_chunk *is,
 		return e; // it was taken anew
 	if (now.seq != is->seq && used > now.used)
 		used = now.used; // ended meanwhile, and the thread's head counts slots of the next one
-	read_records(r, r->slots, used, (struct ctp_cursor){ .native = is->native }, false, is->tid, 0);
+	read_records(r, r->slots, used, (struct ctp_cursor){.native = is->native}, false, is->tid, 0);
 	return 0;
 }
 
@@ -169,7 +176,8 @@ static int read_chunks(struct reading *r)
 		if (!c->seq || c->ready != (c->seq & 1 ? c->seq : c->seq - 1) || c->thread >= x->threads_max)
 			continue;
 		if (c->seq & 1) {
-			uint64_t off = x->threads_off + c->thread * sizeof(struct ctp_thread) + offsetof(struct ctp_thread, head);
+			uint64_t off = x->threads_off + c->thread * sizeof(struct ctp_thread) +
+				       offsetof(struct ctp_thread, head);
 			e = source_read(&r->found->region, off, &head, sizeof(head));
 			used = head - c->first;
 		}
@@ -202,7 +210,7 @@ int watch_last_read(struct watch_last *out, const struct found *f, uint64_t id, 
 	struct reading *r = malloc(sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	*out = (struct watch_last){ .n = 0 };
+	*out = (struct watch_last){.n = 0};
 	r->out = out;
 	r->found = f;
 	r->id = id;

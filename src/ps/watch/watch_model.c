@@ -17,7 +17,7 @@ void watch_model_deinit(struct watch_model *m)
 {
 	free(m->rows);
 	free(m->names);
-	*m = (struct watch_model){ 0 };
+	*m = (struct watch_model){0};
 }
 
 int watch_model_begin(struct watch_model *m, size_t stations, uint64_t begun)
@@ -57,30 +57,49 @@ static bool alive(const struct ctp_state *s)
 	       (s->life == CTP_CREATED || s->life == CTP_SUSPENDED || s->life == CTP_RUNNING);
 }
 
-void watch_model_take(struct watch_model *m, size_t station, const struct ctp_state *s, uint64_t since, bool settled)
+void watch_model_take(struct watch_model *m, size_t station, const struct ctp_state *s, uint64_t since,
+		      bool settled)
 {
 	struct watch_row *r = &m->rows[station], was = *r;
 	if (!alive(s)) {
 		// Who has ended will not change any more, until another comes to stand there.
 		bool ended = settled && (s->life == CTP_FINISHED || s->life == CTP_DESTROYED);
-		*r = (struct watch_row){ .turn = ended ? s->turn : 0 };
+		*r = (struct watch_row){.turn = ended ? s->turn : 0};
 		return;
 	}
 	bool known = was.there && was.c.id == s->id;
-	*r = (struct watch_row){ .turn = s->turn, .since = since, .there = true, .known = known, .rate = -1, .cpu = -1,
-				 .before = known ? was.c.changes : 0, .slice_ns = known ? was.slice_ns : 0,
-				 .stack_bytes = known ? was.stack_bytes : -1 };
-	r->c = (struct coroutine){ .id = s->id, .changes = s->changes, .entry = s->entry, .creator = s->creator,
-				   .station = (uint32_t)station, .recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
-				   .thread = s->thread, .creator_stack = s->creator_stack, .life = s->life, .flags = s->flags,
-				   .lo = s->lo, .hi = s->hi, .since = s->since, .settled = settled };
+	*r = (struct watch_row){.turn = s->turn,
+				.since = since,
+				.there = true,
+				.known = known,
+				.rate = -1,
+				.cpu = -1,
+				.before = known ? was.c.changes : 0,
+				.slice_ns = known ? was.slice_ns : 0,
+				.stack_bytes = known ? was.stack_bytes : -1};
+	r->c = (struct coroutine){.id = s->id,
+				  .changes = s->changes,
+				  .entry = s->entry,
+				  .creator = s->creator,
+				  .station = (uint32_t)station,
+				  .recorded = s->life == CTP_SUSPENDED ? s->stack : 0,
+				  .thread = s->thread,
+				  .creator_stack = s->creator_stack,
+				  .life = s->life,
+				  .flags = s->flags,
+				  .lo = s->lo,
+				  .hi = s->hi,
+				  .since = s->since,
+				  .settled = settled};
 	// A coroutine with the stack of before keeps its status until that is examined again.
-	r->c.status = known && was.c.recorded == r->c.recorded && s->life == CTP_SUSPENDED ? was.c.status : STATUS_WAITS;
+	r->c.status = known && was.c.recorded == r->c.recorded && s->life == CTP_SUSPENDED ? was.c.status :
+											     STATUS_WAITS;
 	r->stack = r->c.recorded ? r->c.recorded : known ? was.stack : 0;
 	if (s->life == CTP_SUSPENDED)
 		r->c.nwaits = s->nwaits < CTP_WAITS ? (uint8_t)s->nwaits : CTP_WAITS;
 	for (unsigned i = 0; i < r->c.nwaits; i++)
-		r->c.waits[i] = (struct coroutine_wait){ s->waits[i].fd, s->waits[i].gen, s->waits[i].events, s->waits[i].how };
+		r->c.waits[i] = (struct coroutine_wait){s->waits[i].fd, s->waits[i].gen, s->waits[i].events,
+							s->waits[i].how};
 	m->unsettled += !settled;
 }
 
@@ -100,7 +119,7 @@ static void measure(const struct watch_model *m, struct watch_row *r, const stru
 
 void watch_model_end(struct watch_model *m, uint64_t now, const struct watch_ran *ran, size_t nran, bool cpu)
 {
-	struct idmap by_id = { 0 };
+	struct idmap by_id = {0};
 	for (size_t i = 0; i < nran; i++)
 		if (idmap_set(&by_id, ran[i].id, (uint32_t)i))
 			cpu = false; // without memory it is not known

@@ -7,16 +7,16 @@
 #include "ps/read/groups.h"
 
 struct watch_row {
-	struct coroutine c; // as it was when it was copied last; since_ns is not kept up: see since
-	uint64_t turn;      // its station's, as of that copy
-	uint64_t since;     // CLOCK_MONOTONIC ns at which it became what it is; 0 = not known
-	uint64_t before;    // changes as of the inspection before
-	uint32_t stack;     // as recorded when it left last, though it runs now; 0 = none was seen
-	uint64_t slice_ns;  // the longest that it was seen to run without a switch
+	struct coroutine c;  // as it was when it was copied last; since_ns is not kept up: see since
+	uint64_t turn;       // its station's, as of that copy
+	uint64_t since;      // CLOCK_MONOTONIC ns at which it became what it is; 0 = not known
+	uint64_t before;     // changes as of the inspection before
+	uint32_t stack;      // as recorded when it left last, though it runs now; 0 = none was seen
+	uint64_t slice_ns;   // the longest that it was seen to run without a switch
 	int64_t stack_bytes; // how much of its stack was in use when it was shown last; -1: not known
-	float rate, cpu;    // switches a second; share of one CPU. Below 0: not known
-	bool there, known;  // known: at the inspection before, too
-	bool closed;        // it waits for what has ended
+	float rate, cpu;     // switches a second; share of one CPU. Below 0: not known
+	bool there, known;   // known: at the inspection before, too
+	bool closed;         // it waits for what has ended
 };
 
 // What a thread's samples say of a coroutine, since the inspection before.
@@ -26,11 +26,12 @@ struct watch_ran {
 
 struct watch_model {
 	struct watch_row *rows;
-	size_t n, capacity; // stations
+	size_t n, capacity;     // stations
 	struct ctp_name *names; // one for each of the first `named` stations, if the program gave any
 	size_t named;
-	uint64_t begun, last; // CLOCK_MONOTONIC ns at which this inspection and the one before began; 0 = none
-	uint64_t now;         // when this one ended
+	uint64_t begun,
+		last; // CLOCK_MONOTONIC ns at which this inspection and the one before began; 0 = none
+	uint64_t now; // when this one ended
 	uint64_t count, created, suspended, running, pooled, closed;
 	uint64_t unsettled;
 };
@@ -41,7 +42,8 @@ int watch_model_begin(struct watch_model *m, size_t stations, uint64_t begun);
 // Is what was copied of this station still so? Then there is nothing to take.
 bool watch_model_same(struct watch_model *m, size_t station, uint64_t turn, uint64_t id);
 // What stands there now. `since`: as in struct watch_row.
-void watch_model_take(struct watch_model *m, size_t station, const struct ctp_state *s, uint64_t since, bool settled);
+void watch_model_take(struct watch_model *m, size_t station, const struct ctp_state *s, uint64_t since,
+		      bool settled);
 // The inspection has ended: rates and shares. cpu: whether CPU times are known at all.
 void watch_model_end(struct watch_model *m, uint64_t now, const struct watch_ran *ran, size_t nran, bool cpu);
 // The row of a coroutine, or NULL.

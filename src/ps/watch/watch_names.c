@@ -81,7 +81,7 @@ static struct label *label_of(struct watch_names *n, const struct watch_row *r)
 		free(copy);
 		return NULL;
 	}
-	n->labels[n->n] = (struct label){ .text = copy, .found = has(n, copy) };
+	n->labels[n->n] = (struct label){.text = copy, .found = has(n, copy)};
 	n->ranked = false;
 	return &n->labels[n->n++];
 }
@@ -134,8 +134,8 @@ void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes)
 		words_events(c->waits[i].events, events, sizeof(events));
 		for (char *p; (p = strstr(events, "EPOLL"));)
 			memmove(p, p + 5, strlen(p + 5) + 1);
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%d#%" PRIu32 " %s", i ? ", " : "", c->waits[i].fd,
-				       c->waits[i].gen, events);
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%d#%" PRIu32 " %s", i ? ", " : "",
+				       c->waits[i].fd, c->waits[i].gen, events);
 	}
 }
 
@@ -153,14 +153,15 @@ void watch_names_seek(struct watch_names *n, const char *text)
 static bool on_stack(struct watch_names *n, uint32_t stack)
 {
 	uint32_t known = idmap_get(&n->stacks, stack), number = 0;
-	struct frames f = { 0 };
+	struct frames f = {0};
 	char function[256];
 	if (known != IDMAP_NONE)
 		return known == FOUND;
 	known = NOT_FOUND;
 	if (!stacks_recorded(n->report->stacks, stack, &number) && !report_frames(n->report, number, &f))
 		for (size_t i = 0; i < f.n && !known; i++)
-			known = has(n, frames_name(f.items[i], function, sizeof(function))) ? FOUND : NOT_FOUND;
+			known = has(n, frames_name(f.items[i], function, sizeof(function))) ? FOUND :
+											      NOT_FOUND;
 	frames_deinit(&f);
 	idmap_set(&n->stacks, stack, known); // without memory it is looked through again
 	return known == FOUND;
@@ -172,7 +173,8 @@ bool watch_names_found(struct watch_names *n, const struct watch_row *r, const c
 	if (!*n->text)
 		return true;
 	const struct label *l = label_of(n, r);
-	if ((l && l->found) || has(n, called) || has(n, watch_names_state(r)) || (r->c.recorded && on_stack(n, r->c.recorded)))
+	if ((l && l->found) || has(n, called) || has(n, watch_names_state(r)) ||
+	    (r->c.recorded && on_stack(n, r->c.recorded)))
 		return true;
 	if (!r->c.nwaits)
 		return false;

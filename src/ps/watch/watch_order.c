@@ -23,21 +23,26 @@ void watch_order_deinit(struct watch_order *o)
 	free(o->items);
 	free(o->keys);
 	free(o->spare);
-	*o = (struct watch_order){ 0 };
+	*o = (struct watch_order){0};
 }
 
 bool watch_order_alike(const struct watch_row *a, const struct watch_row *b)
 {
-	return a->c.entry == b->c.entry && a->c.life == b->c.life && a->c.recorded == b->c.recorded && a->closed == b->closed &&
-	       a->c.status == b->c.status;
+	return a->c.entry == b->c.entry && a->c.life == b->c.life && a->c.recorded == b->c.recorded &&
+	       a->closed == b->closed && a->c.status == b->c.status;
 }
 
 static int add(struct watch_order *o, uint32_t row, const struct watch_row *r)
 {
 	if (GROW(o->items, o->n, o->capacity))
 		return -ENOMEM;
-	o->items[o->n++] = (struct watch_item){ .row = row, .n = 1, .since = r->since, .slice_ns = r->slice_ns,
-						.rate = r->rate, .cpu = r->cpu, .closed = r->closed };
+	o->items[o->n++] = (struct watch_item){.row = row,
+					       .n = 1,
+					       .since = r->since,
+					       .slice_ns = r->slice_ns,
+					       .rate = r->rate,
+					       .cpu = r->cpu,
+					       .closed = r->closed};
 	return 0;
 }
 
@@ -60,10 +65,12 @@ static void join(struct watch_item *to, uint32_t row, const struct watch_row *r)
 static uint64_t group_hash(const struct watch_row *r)
 {
 	uint64_t h = r->c.entry * 0x9e3779b97f4a7c15ULL;
-	return (h ^ (h >> 32) ^ r->c.recorded) * 0xff51afd7ed558ccdULL + r->c.life * 8 + r->c.status * 2 + r->closed;
+	return (h ^ (h >> 32) ^ r->c.recorded) * 0xff51afd7ed558ccdULL + r->c.life * 8 + r->c.status * 2 +
+	       r->closed;
 }
 
-static int add_to_group(struct watch_order *o, const struct watch_model *m, struct idmap *groups, uint32_t row)
+static int add_to_group(struct watch_order *o, const struct watch_model *m, struct idmap *groups,
+			uint32_t row)
 {
 	const struct watch_row *r = &m->rows[row];
 	uint64_t hash = group_hash(r);
@@ -79,12 +86,13 @@ static int add_to_group(struct watch_order *o, const struct watch_model *m, stru
 
 static int collect(struct watch_order *o, const struct watch_model *m, const struct watch_wish *w)
 {
-	struct idmap groups = { 0 };
+	struct idmap groups = {0};
 	int e = 0;
 	o->n = 0;
 	for (uint32_t i = 0; !e && i < m->n; i++) {
 		const struct watch_row *r = &m->rows[i];
-		if (r->there && (!w->only || watch_order_alike(w->only, r)) && (!w->listed || w->listed(w->arg, r)))
+		if (r->there && (!w->only || watch_order_alike(w->only, r)) &&
+		    (!w->listed || w->listed(w->arg, r)))
 			e = w->grouped ? add_to_group(o, m, &groups, i) : add(o, i, r);
 	}
 	idmap_deinit(&groups);
@@ -99,10 +107,14 @@ static uint64_t most(float v)
 
 static uint64_t by_state(const struct watch_row *r)
 {
-	return r->closed ? 0 : r->c.life == CTP_RUNNING ? 1 : r->c.life == CTP_SUSPENDED ? 2 + r->c.status : 9;
+	return r->closed                  ? 0 :
+	       r->c.life == CTP_RUNNING   ? 1 :
+	       r->c.life == CTP_SUSPENDED ? 2 + r->c.status :
+					    9;
 }
 
-static uint64_t key_of(const struct watch_item *i, const struct watch_row *r, enum watch_column column, const struct watch_wish *w)
+static uint64_t key_of(const struct watch_item *i, const struct watch_row *r, enum watch_column column,
+		       const struct watch_wish *w)
 {
 	switch (column) {
 	case WATCH_ID:
@@ -112,7 +124,8 @@ static uint64_t key_of(const struct watch_item *i, const struct watch_row *r, en
 	case WATCH_STATE:
 		return by_state(r);
 	case WATCH_WAITS:
-		return r->c.nwaits ? (uint64_t)(uint32_t)r->c.waits[0].fd << 32 | r->c.waits[0].gen : UINT64_MAX;
+		return r->c.nwaits ? (uint64_t)(uint32_t)r->c.waits[0].fd << 32 | r->c.waits[0].gen :
+				     UINT64_MAX;
 	case WATCH_RATE:
 		return most(i->rate);
 	case WATCH_CPU:
@@ -132,7 +145,7 @@ static void sort(struct watch_order *o)
 		zeros |= ~o->keys[i].key;
 	}
 	for (unsigned shift = 0; shift < 64; shift += 8) {
-		size_t at[257] = { 0 };
+		size_t at[257] = {0};
 		if (!((ones & zeros) >> shift & 0xff))
 			continue;
 		for (size_t i = 0; i < o->n; i++)
@@ -147,7 +160,8 @@ static void sort(struct watch_order *o)
 	}
 }
 
-static void sort_by(struct watch_order *o, const struct watch_model *m, enum watch_column column, const struct watch_wish *w)
+static void sort_by(struct watch_order *o, const struct watch_model *m, enum watch_column column,
+		    const struct watch_wish *w)
 {
 	for (size_t i = 0; column == WATCH_ENTRY && i < o->n; i++)
 		w->rank(w->arg, &m->rows[o->items[i].row]); // all have names before they are ranked
@@ -184,7 +198,7 @@ int watch_order_make(struct watch_order *o, const struct watch_model *m, const s
 	}
 	for (uint32_t i = 0; i < o->n; i++)
 		o->keys[i].item = i;
-	sort_by(o, m, WATCH_ID, &(struct watch_wish){ .grouped = false });
+	sort_by(o, m, WATCH_ID, &(struct watch_wish){.grouped = false});
 	if (w->column != WATCH_ID)
 		sort_by(o, m, WATCH_SINCE, w);
 	if (w->column != WATCH_SINCE && (w->column != WATCH_ID || w->grouped))

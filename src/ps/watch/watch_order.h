@@ -6,7 +6,14 @@
 #include "ps/watch/watch_model.h"
 
 enum watch_column {
-	WATCH_ID, WATCH_ENTRY, WATCH_STATE, WATCH_WAITS, WATCH_SINCE, WATCH_RATE, WATCH_CPU, WATCH_SLICE,
+	WATCH_ID,
+	WATCH_ENTRY,
+	WATCH_STATE,
+	WATCH_WAITS,
+	WATCH_SINCE,
+	WATCH_RATE,
+	WATCH_CPU,
+	WATCH_SLICE,
 	WATCH_STACK, // how much of a stack is used is only known of what is shown: nothing is sorted by it
 	WATCH_COLUMNS,
 };
@@ -30,7 +37,7 @@ struct watch_wish {
 	enum watch_column column;
 	bool reverse, grouped;
 	const struct watch_row *only; // none but those that are of one group with this one; NULL = all
-	bool (*listed)(void *arg, const struct watch_row *r); // NULL = all
+	bool (*listed)(void *arg, const struct watch_row *r);   // NULL = all
 	uint32_t (*rank)(void *arg, const struct watch_row *r); // of its name among all names
 	void *arg;
 };

@@ -21,7 +21,7 @@ void watch_page_clear(struct watch_page *p)
 void watch_page_deinit(struct watch_page *p)
 {
 	free(p->lines);
-	*p = (struct watch_page){ .utf8 = p->utf8 };
+	*p = (struct watch_page){.utf8 = p->utf8};
 }
 
 void watch_page_line(struct watch_page *p)
@@ -67,7 +67,7 @@ static void append(struct watch_page *p, enum watch_style style, char *text)
 	if (!n)
 		return;
 	if ((!l->nruns || l->runs[l->nruns - 1].style != style) && l->nruns < WATCH_RUNS)
-		l->runs[l->nruns++] = (struct watch_run){ l->bytes, style };
+		l->runs[l->nruns++] = (struct watch_run){l->bytes, style};
 	memcpy(l->text + l->bytes, text, n);
 	l->bytes += n;
 	l->text[l->bytes] = 0;
@@ -90,14 +90,16 @@ void watch_page_pad(struct watch_page *p, enum watch_style style, size_t columns
 		watch_page_put(p, style, "%*s", (int)(columns - width), "");
 }
 
-void watch_page_cell(struct watch_page *p, enum watch_style style, const char *text, size_t columns, bool right)
+void watch_page_cell(struct watch_page *p, enum watch_style style, const char *text, size_t columns,
+		     bool right)
 {
 	size_t n = watch_page_fit(text, columns), width = text_width(text);
 	int fill = width < columns ? (int)(columns - width) : 0;
 	watch_page_put(p, style, "%*s%.*s%*s", right ? fill : 0, "", (int)n, text, right ? 0 : fill, "");
 }
 
-void watch_page_words(struct watch_page *p, enum watch_style style, const char *text, size_t indent, size_t columns)
+void watch_page_words(struct watch_page *p, enum watch_style style, const char *text, size_t indent,
+		      size_t columns)
 {
 	size_t at = p->n ? text_width(p->lines[p->n - 1].text) : 0;
 	while (*text) {

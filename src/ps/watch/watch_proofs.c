@@ -72,7 +72,8 @@ static unsigned answered(const json_t *evidence, bool answer)
 	size_t i;
 	json_t *e;
 	unsigned set = 0;
-	json_array_foreach(evidence, i, e) {
+	json_array_foreach(evidence, i, e)
+	{
 		const json_t *holds = json_object_get(e, "holds");
 		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));
 		if (p < PROOFS && (answer ? json_is_true(holds) : json_is_false(holds)))
@@ -97,10 +98,16 @@ static char *describe(const json_t *evidence)
 	FILE *to = open_memstream(&text, &bytes);
 	if (!to)
 		return NULL;
-	json_array_foreach(evidence, i, e) {
+	json_array_foreach(evidence, i, e)
+	{
 		const json_t *h = json_object_get(e, "holds");
-		const char *id = json_string_value(json_object_get(e, "id")), *says = json_string_value(json_object_get(e, "text"));
-		fprintf(to, "%c%-4s %s\n", json_is_true(h) ? '+' : json_is_false(h) ? '-' : '?', id ?: "", says ?: "");
+		const char *id = json_string_value(json_object_get(e, "id")),
+			   *says = json_string_value(json_object_get(e, "text"));
+		fprintf(to, "%c%-4s %s\n",
+			json_is_true(h)  ? '+' :
+			json_is_false(h) ? '-' :
+					   '?',
+			id ?: "", says ?: "");
 	}
 	fclose(to);
 	for (char *at = text; at && *at; at++)
@@ -114,23 +121,29 @@ static int add(struct watch_proofs *p, const json_t *o)
 	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes");
 	const json_t *evidence = json_object_get(o, "evidence");
 	const char *rule = json_string_value(json_object_get(o, "rule")) ?: rules_id[RULE_LOST_WAKEUP];
-	const char *kind = json_string_value(json_object_get(o, "fd_kind")), *name = json_string_value(json_object_get(o, "fd_name"));
+	const char *kind = json_string_value(json_object_get(o, "fd_kind")),
+		   *name = json_string_value(json_object_get(o, "fd_name"));
 	if (!json_is_integer(id) || !json_is_integer(changes) || !json_is_array(evidence))
 		return 0;
 	uint64_t who = (uint64_t)json_integer_value(id);
 	if (GROW(p->v, p->n, p->capacity))
 		return -ENOMEM;
 	struct watch_proof *v = &p->v[p->n];
-	*v = (struct watch_proof){ .coroutine = who, .changes = (uint64_t)json_integer_value(changes),
-				   .ns = (uint64_t)json_integer_value(json_object_get(o, "ns")), .older = idmap_get(&p->last, who),
-				   .lines = describe(evidence) };
+	*v = (struct watch_proof){.coroutine = who,
+				  .changes = (uint64_t)json_integer_value(changes),
+				  .ns = (uint64_t)json_integer_value(json_object_get(o, "ns")),
+				  .older = idmap_get(&p->last, who),
+				  .lines = describe(evidence)};
 	snprintf(v->rule, sizeof(v->rule), "%s", rule);
-	snprintf(v->what, sizeof(v->what), "fd %d#%d (%s%s%s)", (int)json_integer_value(json_object_get(o, "fd")),
-		 (int)json_integer_value(json_object_get(o, "gen")), kind ?: "?", name && *name ? " " : "", name ?: "");
+	snprintf(v->what, sizeof(v->what), "fd %d#%d (%s%s%s)",
+		 (int)json_integer_value(json_object_get(o, "fd")),
+		 (int)json_integer_value(json_object_get(o, "gen")), kind ?: "?", name && *name ? " " : "",
+		 name ?: "");
 	find_clean(v->what);
 	v->shown = proof_complete(answered(evidence, true));
 	struct watch_proof *was = v->older == IDMAP_NONE ? NULL : &p->v[v->older];
-	if (v->lines && was && was->changes == v->changes && !strcmp(was->rule, v->rule) && !strcmp(was->what, v->what)) {
+	if (v->lines && was && was->changes == v->changes && !strcmp(was->rule, v->rule) &&
+	    !strcmp(was->what, v->what)) {
 		bool better = supersedes(v, was, evidence);
 		v->older = was->older;
 		free(better ? was->lines : v->lines);
@@ -202,12 +215,12 @@ static void find_files(struct watch_proofs *p)
 			continue;
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 		link[n > 0 ? n : 0] = 0;
-		if (!strstr(link, "/witness.jsonl") || fstatat(dirfd(d), e->d_name, &st, 0) || !S_ISREG(st.st_mode) ||
-		    known(p, st.st_ino))
+		if (!strstr(link, "/witness.jsonl") || fstatat(dirfd(d), e->d_name, &st, 0) ||
+		    !S_ISREG(st.st_mode) || known(p, st.st_ino))
 			continue;
 		int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0)
-			p->files[p->nfiles++] = (struct file){ .fd = fd, .ino = st.st_ino };
+			p->files[p->nfiles++] = (struct file){.fd = fd, .ino = st.st_ino};
 	}
 	if (d)
 		closedir(d);
@@ -250,7 +263,8 @@ static void read_ended(struct watch_proofs *p, uint32_t cands)
 	idmap_deinit(&p->ended);
 	for (uint64_t at = 0; at < n; at += PIECE) {
 		uint64_t some = n - at < PIECE ? n - at : PIECE;
-		if (source_read(&p->found->region, x->cands_off + at * sizeof(*rows), rows, some * sizeof(*rows)))
+		if (source_read(&p->found->region, x->cands_off + at * sizeof(*rows), rows,
+				some * sizeof(*rows)))
 			return;
 		for (uint64_t i = 0; i < some; i++)
 			if (rows[i].ready == CTP_CAND_READY && rows[i].kind == CTP_CAND_CLOSE)
@@ -274,14 +288,15 @@ static void count(struct watch_count *v, size_t *n, size_t max, const struct wat
 	if (i == max)
 		return;
 	if (i == *n) {
-		v[(*n)++] = (struct watch_count){ .n = 0 };
+		v[(*n)++] = (struct watch_count){.n = 0};
 		snprintf(v[i].rule, sizeof(v[i].rule), "%s", f->rule);
 	}
 	v[i].n++;
 	v[i].shown += f->shown;
 }
 
-size_t watch_proofs_mark(struct watch_proofs *p, struct watch_model *m, uint32_t cands, struct watch_count *out, size_t max)
+size_t watch_proofs_mark(struct watch_proofs *p, struct watch_model *m, uint32_t cands,
+			 struct watch_count *out, size_t max)
 {
 	size_t n = 0;
 	read_ended(p, cands);

@@ -32,5 +32,7 @@ struct watch_count {
 	char rule[8];
 	size_t n, shown; // coroutines
 };
-// Goes through the model's rows: sets `closed`, and counts what stands by rule, at most `max` of them. Returns how many.
-size_t watch_proofs_mark(struct watch_proofs *p, struct watch_model *m, uint32_t cands, struct watch_count *out, size_t max);
+// Goes through the model's rows: sets `closed`, and counts what stands by rule, at most `max` of them.
+// Returns how many.
+size_t watch_proofs_mark(struct watch_proofs *p, struct watch_model *m, uint32_t cands,
+			 struct watch_count *out, size_t max);

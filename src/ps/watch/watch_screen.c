@@ -52,7 +52,8 @@ const char *watch_screen_missing(void)
 
 static void set_styles(bool color)
 {
-	static const short inks[] = { [WATCH_ALARM] = COLOR_RED, [WATCH_GOOD] = COLOR_GREEN, [WATCH_NOTE] = COLOR_YELLOW };
+	static const short inks[] = {
+		[WATCH_ALARM] = COLOR_RED, [WATCH_GOOD] = COLOR_GREEN, [WATCH_NOTE] = COLOR_YELLOW};
 	styles[WATCH_BOLD] = styles[WATCH_ALARM] = styles[WATCH_NOTE] = A_BOLD;
 	styles[WATCH_FAINT] = A_DIM;
 	styles[WATCH_BAR] = A_REVERSE;
@@ -71,8 +72,8 @@ static void set_styles(bool color)
 
 int watch_screen_open(bool color, bool *utf8)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct sigaction act = { .sa_handler = note };
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction act = {.sa_handler = note};
 	setlocale(LC_CTYPE, "");
 	*utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
@@ -105,7 +106,7 @@ void watch_screen_close(void)
 
 struct watch_size watch_screen_size(void)
 {
-	return (struct watch_size){ LINES > 0 ? (size_t)LINES : 1, COLS > 0 ? (size_t)COLS : 1 };
+	return (struct watch_size){LINES > 0 ? (size_t)LINES : 1, COLS > 0 ? (size_t)COLS : 1};
 }
 
 static void draw_line(int y, const struct watch_line *l, size_t columns)
@@ -137,11 +138,24 @@ int watch_screen_key(void)
 {
 	static const struct {
 		int from, to;
-	} keys[] = { { KEY_UP, WATCH_KEY_UP }, { KEY_DOWN, WATCH_KEY_DOWN }, { KEY_PPAGE, WATCH_KEY_PAGE_UP },
-		     { KEY_NPAGE, WATCH_KEY_PAGE_DOWN }, { KEY_HOME, WATCH_KEY_HOME }, { KEY_END, WATCH_KEY_END },
-		     { KEY_ENTER, WATCH_KEY_ENTER }, { '\r', WATCH_KEY_ENTER }, { '\n', WATCH_KEY_ENTER }, { 27, WATCH_KEY_ESCAPE },
-		     { KEY_BACKSPACE, WATCH_KEY_ERASE }, { 127, WATCH_KEY_ERASE }, { 8, WATCH_KEY_ERASE },
-		     { KEY_F(1), WATCH_KEY_HELP }, { KEY_F(4), '/' }, { KEY_F(10), WATCH_KEY_QUIT }, { KEY_RESIZE, WATCH_KEY_RESIZE }, { ERR, WATCH_KEY_NONE } };
+	} keys[] = {{KEY_UP, WATCH_KEY_UP},
+		    {KEY_DOWN, WATCH_KEY_DOWN},
+		    {KEY_PPAGE, WATCH_KEY_PAGE_UP},
+		    {KEY_NPAGE, WATCH_KEY_PAGE_DOWN},
+		    {KEY_HOME, WATCH_KEY_HOME},
+		    {KEY_END, WATCH_KEY_END},
+		    {KEY_ENTER, WATCH_KEY_ENTER},
+		    {'\r', WATCH_KEY_ENTER},
+		    {'\n', WATCH_KEY_ENTER},
+		    {27, WATCH_KEY_ESCAPE},
+		    {KEY_BACKSPACE, WATCH_KEY_ERASE},
+		    {127, WATCH_KEY_ERASE},
+		    {8, WATCH_KEY_ERASE},
+		    {KEY_F(1), WATCH_KEY_HELP},
+		    {KEY_F(4), '/'},
+		    {KEY_F(10), WATCH_KEY_QUIT},
+		    {KEY_RESIZE, WATCH_KEY_RESIZE},
+		    {ERR, WATCH_KEY_NONE}};
 	int key = getch();
 	if (key == KEY_RESIZE)
 		clear(); // what was on its way meanwhile came to stand where it does not belong

@@ -19,8 +19,8 @@ static bool may_be_pooled(const struct watch_row *r)
 }
 
 // One of each stack; those first who may be pooled. *at: stacks to places.
-static int one_of_each(const struct report *r, const struct watch_model *m, bool may, struct coroutine *v, size_t *n,
-		       struct idmap *at)
+static int one_of_each(const struct report *r, const struct watch_model *m, bool may, struct coroutine *v,
+		       size_t *n, struct idmap *at)
 {
 	int e = 0;
 	for (size_t i = 0; !e && i < m->n && *n < STACKS_MOST; i++) {
@@ -42,17 +42,19 @@ static int one_of_each(const struct report *r, const struct watch_model *m, bool
 int watch_status_pooled(const struct report *r, struct watch_model *m)
 {
 	struct report few = *r;
-	struct idmap at = { 0 };
+	struct idmap at = {0};
 	few.tables.n = 0;
 	few.tables.coroutines = calloc(STACKS_MOST, sizeof(*few.tables.coroutines));
-	int e = few.tables.coroutines ? one_of_each(r, m, true, few.tables.coroutines, &few.tables.n, &at) : -ENOMEM;
+	int e = few.tables.coroutines ? one_of_each(r, m, true, few.tables.coroutines, &few.tables.n, &at) :
+					-ENOMEM;
 	if (!e && few.tables.n)
 		e = one_of_each(r, m, false, few.tables.coroutines, &few.tables.n, &at);
 	if (!e && few.tables.n)
 		e = status_decide(&few);
 	for (size_t i = 0; !e && i < m->n; i++) {
 		struct watch_row *row = &m->rows[i];
-		uint32_t place = may_be_pooled(row) && row->c.recorded ? idmap_get(&at, row->c.recorded) : IDMAP_NONE;
+		uint32_t place = may_be_pooled(row) && row->c.recorded ? idmap_get(&at, row->c.recorded) :
+									 IDMAP_NONE;
 		row->c.status = place == IDMAP_NONE ? STATUS_WAITS : few.tables.coroutines[place].status;
 	}
 	free(few.tables.coroutines);
@@ -63,13 +65,14 @@ int watch_status_pooled(const struct report *r, struct watch_model *m)
 int watch_status_ready(const struct report *r, struct watch_row *const *rows, size_t n, bool *ready)
 {
 	struct report few = *r;
-	struct tables now = { .coroutines = calloc(n ? n : 1, sizeof(*now.coroutines)), .n = n };
+	struct tables now = {.coroutines = calloc(n ? n : 1, sizeof(*now.coroutines)), .n = n};
 	int e = now.coroutines ? tables_read_threads(&now, r->found) : -ENOMEM;
 	few.fds = NULL;
 	if (!e)
 		e = fds_new(&few.fds, r->found);
 	for (size_t i = 0; !e && i < n; i++)
-		now.coroutines[i] = rows[i]->c; // without a stack of the report's: nobody is taken to be pooled
+		now.coroutines[i] =
+			rows[i]->c; // without a stack of the report's: nobody is taken to be pooled
 	if (!e)
 		e = fds_read(few.fds, now.coroutines, n, false);
 	few.tables = now;

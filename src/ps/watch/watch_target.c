@@ -40,7 +40,7 @@ static int open_names(struct watch_target *t)
 
 int watch_target_open(struct watch_target *t, const struct found *f)
 {
-	*t = (struct watch_target){ .found = *f, .file = find_file(f) };
+	*t = (struct watch_target){.found = *f, .file = find_file(f)};
 	find_command(f->pid, t->command, sizeof(t->command));
 	watch_use_open(&t->use, &t->found);
 	int e = open_names(t);
@@ -63,7 +63,7 @@ void watch_target_close(struct watch_target *t)
 	find_release(&t->found);
 	if (t->file >= 0)
 		close(t->file);
-	*t = (struct watch_target){ .found.region.fd = -1, .use.pagemap = -1, .file = -1 };
+	*t = (struct watch_target){.found.region.fd = -1, .use.pagemap = -1, .file = -1};
 }
 
 void watch_target_ended(struct watch_target *t)
@@ -78,7 +78,8 @@ static void count_pooled(struct watch_model *m)
 {
 	m->pooled = 0;
 	for (size_t i = 0; i < m->n; i++)
-		m->pooled += m->rows[i].there && m->rows[i].c.life == CTP_SUSPENDED && m->rows[i].c.status == STATUS_POOLED;
+		m->pooled += m->rows[i].there && m->rows[i].c.life == CTP_SUSPENDED &&
+			     m->rows[i].c.status == STATUS_POOLED;
 }
 
 int watch_target_look(struct watch_target *t)
@@ -112,11 +113,24 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 {
 	const struct watch_model *m = &t->model;
 	double seconds = m->last && m->begun > m->last ? (double)(m->begun - m->last) / 1e9 : 0;
-	*h = (struct watch_head){ .pid = t->found.pid, .engine = t->found.engine, .command = t->command, .created = m->created,
-				  .suspended = m->suspended, .pooled = m->pooled, .running = m->running,
-				  .closed = m->closed, .finished = t->totals.finished, .destroyed = t->totals.destroyed, .threads = t->totals.threads, .lost = t->totals.lost, .rate = -1,
-				  .cpu = -1, .partial = t->totals.partial, .trace = watch_proofs_any(t->proofs),
-				  .ending = t->totals.exit_begun || t->totals.signal_taken, .nrules = t->nrules };
+	*h = (struct watch_head){.pid = t->found.pid,
+				 .engine = t->found.engine,
+				 .command = t->command,
+				 .created = m->created,
+				 .suspended = m->suspended,
+				 .pooled = m->pooled,
+				 .running = m->running,
+				 .closed = m->closed,
+				 .finished = t->totals.finished,
+				 .destroyed = t->totals.destroyed,
+				 .threads = t->totals.threads,
+				 .lost = t->totals.lost,
+				 .rate = -1,
+				 .cpu = -1,
+				 .partial = t->totals.partial,
+				 .trace = watch_proofs_any(t->proofs),
+				 .ending = t->totals.exit_begun || t->totals.signal_taken,
+				 .nrules = t->nrules};
 	memcpy(h->rules, t->rules, sizeof(h->rules));
 	if (seconds > 0 && t->totals.switches >= t->before.switches)
 		h->rate = (double)(t->totals.switches - t->before.switches) / seconds;
@@ -144,9 +158,10 @@ static bool any_closed(const struct watch_target *t, const struct coroutine *c)
 }
 
 // Not of groups: of their members each may stand otherwise.
-static void find_ready(const struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, bool *ready)
+static void find_ready(const struct watch_target *t, const struct watch_item *items, size_t n, bool grouped,
+		       bool *ready)
 {
-	struct watch_row *rows[AT_ONCE] = { NULL };
+	struct watch_row *rows[AT_ONCE] = {NULL};
 	if (grouped || n > AT_ONCE)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -154,22 +169,29 @@ static void find_ready(const struct watch_target *t, const struct watch_item *it
 	watch_status_ready(&t->report, rows, n, ready); // if it cannot be read, nobody is
 }
 
-void watch_target_show(struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, struct watch_shown *out)
+void watch_target_show(struct watch_target *t, const struct watch_item *items, size_t n, bool grouped,
+		       struct watch_shown *out)
 {
-	bool ready[AT_ONCE] = { false };
+	bool ready[AT_ONCE] = {false};
 	find_ready(t, items, n, grouped, ready);
 	for (size_t i = 0; i < n; i++) {
 		const struct watch_item *it = &items[i];
 		struct watch_row *r = &t->model.rows[it->row];
 		struct watch_shown *s = &out[i];
 		char called[CTP_NAME_TEXT];
-		*s = (struct watch_shown){ .id = r->c.id, .n = it->n,
-					   .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r),
-					   .since_ns = watch_model_age(&t->model, r), .rate = it->rate,
-					   .cpu = it->cpu, .slice_ns = it->slice_ns, .stack = -1, .running = r->c.life == CTP_RUNNING };
+		*s = (struct watch_shown){.id = r->c.id,
+					  .n = it->n,
+					  .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r),
+					  .since_ns = watch_model_age(&t->model, r),
+					  .rate = it->rate,
+					  .cpu = it->cpu,
+					  .slice_ns = it->slice_ns,
+					  .stack = -1,
+					  .running = r->c.life == CTP_RUNNING};
 		watch_model_name(&t->model, r, called);
 		if (*called && !(grouped && it->n > 1))
-			snprintf(s->entry, sizeof(s->entry), "\"%s\" %s", called, watch_names_label(t->names, r));
+			snprintf(s->entry, sizeof(s->entry), "\"%s\" %s", called,
+				 watch_names_label(t->names, r));
 		else
 			snprintf(s->entry, sizeof(s->entry), "%s", watch_names_label(t->names, r));
 		if (!grouped || it->n == 1)

@@ -15,7 +15,7 @@ struct watch_target {
 	struct watch_model model;
 	struct watch_totals totals, before;
 	struct watch_use use;
-	int file;             // the region's, for when the process has ended; -1
+	int file; // the region's, for when the process has ended; -1
 	struct watch_count rules[WATCH_RULES];
 	size_t nrules;
 	uint64_t cost_ns; // CPU time of an inspection
@@ -33,4 +33,5 @@ int watch_target_look(struct watch_target *t);
 void watch_target_ended(struct watch_target *t);
 void watch_target_head(const struct watch_target *t, struct watch_head *h);
 // What is shown of these items.
-void watch_target_show(struct watch_target *t, const struct watch_item *items, size_t n, bool grouped, struct watch_shown *out);
+void watch_target_show(struct watch_target *t, const struct watch_item *items, size_t n, bool grouped,
+		       struct watch_shown *out);

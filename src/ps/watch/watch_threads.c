@@ -57,7 +57,7 @@ static void forget(struct one *o)
 {
 	if (o->stat >= 0)
 		close(o->stat);
-	*o = (struct one){ .stat = -1 };
+	*o = (struct one){.stat = -1};
 }
 
 void watch_threads_free(struct watch_threads *t)
@@ -97,7 +97,7 @@ static struct watch_ran *ran_of(struct watch_threads *t, uint64_t id)
 		return &t->ran[at];
 	if (GROW(t->ran, t->nran, t->ran_capacity) || idmap_set(&t->by_id, id, (uint32_t)t->nran))
 		return NULL;
-	t->ran[t->nran] = (struct watch_ran){ .id = id };
+	t->ran[t->nran] = (struct watch_ran){.id = id};
 	return &t->ran[t->nran++];
 }
 
@@ -158,10 +158,11 @@ int watch_threads_sample(struct watch_threads *t)
 	}
 	n = n > x->threads_max ? x->threads_max : n;
 	n = n > CTP_THREADS_MAX ? CTP_THREADS_MAX : n;
-	t->totals = (struct watch_totals){ .cpu_ns = t->totals.cpu_ns };
+	t->totals = (struct watch_totals){.cpu_ns = t->totals.cpu_ns};
 	for (uint64_t at = 0; !e && at < n; at += PIECE) {
 		uint64_t count = n - at < PIECE ? n - at : PIECE;
-		e = source_read(&t->found->region, x->threads_off + at * sizeof(*rows), rows, count * sizeof(*rows));
+		e = source_read(&t->found->region, x->threads_off + at * sizeof(*rows), rows,
+				count * sizeof(*rows));
 		for (uint64_t i = 0; !e && i < count; i++) {
 			add(&t->totals, &rows[i]);
 			if (rows[i].life == CTP_THREAD_LIVE)

@@ -33,10 +33,12 @@ void watch_use_close(struct watch_use *u)
 // The first address in [lo, hi) whose page is there, or hi. 0: not known.
 static uint64_t first_there(const struct watch_use *u, uint64_t lo, uint64_t hi)
 {
-	uint64_t entries[AT_ONCE], size = (uint64_t)sysconf(_SC_PAGESIZE), page = lo / size, end = (hi + size - 1) / size;
+	uint64_t entries[AT_ONCE], size = (uint64_t)sysconf(_SC_PAGESIZE), page = lo / size,
+				   end = (hi + size - 1) / size;
 	while (page < end) {
 		size_t want = end - page < AT_ONCE ? end - page : AT_ONCE;
-		ssize_t n = pread(u->pagemap, entries, want * sizeof(*entries), (off_t)(page * sizeof(*entries)));
+		ssize_t n =
+			pread(u->pagemap, entries, want * sizeof(*entries), (off_t)(page * sizeof(*entries)));
 		if (n < (ssize_t)sizeof(*entries))
 			return 0;
 		for (size_t i = 0; i < (size_t)n / sizeof(*entries); i++, page++)
@@ -54,10 +56,11 @@ int64_t watch_use_bytes(const struct watch_use *u, uint64_t lo, uint64_t hi)
 	uint64_t from = first_there(u, lo, hi);
 	for (uint64_t at = from; from && at < hi;) {
 		size_t want = hi - at < sizeof(words) ? hi - at : sizeof(words);
-		struct iovec l = { words, want }, r = { (void *)(uintptr_t)at, want };
+		struct iovec l = {words, want}, r = {(void *)(uintptr_t)at, want};
 		ssize_t n = process_vm_readv(u->pid, &l, 1, &r, 1, 0);
 		if (n < 8)
-			return (int64_t)(hi - at); // a guard, or it may not be read: what is known is the page
+			return (int64_t)(hi -
+					 at); // a guard, or it may not be read: what is known is the page
 		for (size_t i = 0; i < (size_t)n / 8; i++)
 			if (words[i])
 				return (int64_t)(hi - at - 8 * i);

@@ -17,7 +17,7 @@ static const struct {
 	const char *title, *grouped;
 	size_t width; // 0: what is left
 	bool right;
-	int weight;   // those with the least go first
+	int weight; // those with the least go first
 } columns[WATCH_COLUMNS] = {
 	// clang-format off
 	[WATCH_ID] = { "ID", "N", 8, true, 9 },
@@ -42,7 +42,9 @@ static size_t needed(const struct layout *l)
 	size_t sum = 0;
 	for (int i = 0; i < WATCH_COLUMNS; i++)
 		if (l->shown[i])
-			sum += 1 + (i == WATCH_ENTRY ? ENTRY_LEAST : i == WATCH_WAITS ? WAITS_LEAST : columns[i].width);
+			sum += 1 + (i == WATCH_ENTRY ? ENTRY_LEAST :
+				    i == WATCH_WAITS ? WAITS_LEAST :
+						       columns[i].width);
 	return sum ? sum - 1 : 0;
 }
 
@@ -105,7 +107,8 @@ static void title_line(struct watch_page *p, const struct watch_head *h, struct 
 	char text[512];
 	watch_page_line(p);
 	if (h->ended)
-		snprintf(text, sizeof(text), "pid %d  %s - the last picture  %s", (int)h->pid, h->ended, h->command);
+		snprintf(text, sizeof(text), "pid %d  %s - the last picture  %s", (int)h->pid, h->ended,
+			 h->command);
 	else
 		snprintf(text, sizeof(text), "pid %d  %s", (int)h->pid, h->command);
 	watch_page_cell(p, h->ended ? WATCH_ALARM : WATCH_BOLD, text, left, false);
@@ -120,7 +123,8 @@ static void counts_line(struct watch_page *p, const struct watch_head *h)
 	if (h->pooled)
 		watch_page_put(p, WATCH_PLAIN, " (%" PRIu64 " pooled)", h->pooled);
 	watch_page_put(p, WATCH_PLAIN, ", %" PRIu64 " created, %" PRIu64 " running", h->created, h->running);
-	watch_page_put(p, WATCH_FAINT, "  ended: %s%" PRIu64, h->partial ? ">=" : "", h->finished + h->destroyed);
+	watch_page_put(p, WATCH_FAINT, "  ended: %s%" PRIu64, h->partial ? ">=" : "",
+		       h->finished + h->destroyed);
 	if (h->destroyed)
 		watch_page_put(p, WATCH_FAINT, " (%" PRIu64 " destroyed)", h->destroyed);
 }
@@ -133,7 +137,8 @@ static void rates_line(struct watch_page *p, const struct watch_head *h)
 		snprintf(cpu, sizeof(cpu), "%.0f%%", h->cpu * 100);
 	text_duration(look, sizeof(look), h->look_ns);
 	watch_page_line(p);
-	watch_page_put(p, WATCH_PLAIN, "%s switches/s  %" PRIu64 " thread%s, CPU %s  ", rate, h->threads, h->threads == 1 ? "" : "s", cpu);
+	watch_page_put(p, WATCH_PLAIN, "%s switches/s  %" PRIu64 " thread%s, CPU %s  ", rate, h->threads,
+		       h->threads == 1 ? "" : "s", cpu);
 	watch_page_put(p, h->lost ? WATCH_ALARM : WATCH_PLAIN, "%" PRIu64 " lost", h->lost);
 	if (h->engine)
 		watch_page_put(p, WATCH_PLAIN, "  ctp-run %d", (int)h->engine);
@@ -147,7 +152,8 @@ static void proofs(struct watch_page *p, const struct watch_head *h)
 	size_t n = 0;
 	for (size_t i = 0; i < h->nrules; i++) {
 		const struct watch_count *r = &h->rules[i];
-		watch_page_put(p, r->shown ? WATCH_ALARM : WATCH_NOTE, "%s%s: %zu", n++ ? ", " : "", r->rule, r->n);
+		watch_page_put(p, r->shown ? WATCH_ALARM : WATCH_NOTE, "%s%s: %zu", n++ ? ", " : "", r->rule,
+			       r->n);
 		if (r->shown == r->n)
 			watch_page_put(p, WATCH_ALARM, " certain so far");
 		else if (r->shown)
@@ -171,7 +177,8 @@ static void state_line(struct watch_page *p, const struct watch_ui *ui, const st
 	if (ui->paused)
 		watch_page_put(p, WATCH_NOTE, "PAUSED  ");
 	else if (!h->ended)
-		watch_page_put(p, h->pace_ns > ui->delay_ns ? WATCH_NOTE : WATCH_FAINT, "every %.1f s%s  ", (double)h->pace_ns / 1e9,
+		watch_page_put(p, h->pace_ns > ui->delay_ns ? WATCH_NOTE : WATCH_FAINT, "every %.1f s%s  ",
+			       (double)h->pace_ns / 1e9,
 			       h->pace_ns > ui->delay_ns ? " (looks take long)" : "");
 	if (ui->only)
 		watch_page_put(p, WATCH_NOTE, "[one group]  ");
@@ -180,7 +187,8 @@ static void state_line(struct watch_page *p, const struct watch_ui *ui, const st
 	proofs(p, h);
 }
 
-static void column_titles(struct watch_page *p, const struct watch_ui *ui, const struct layout *l, struct watch_size s)
+static void column_titles(struct watch_page *p, const struct watch_ui *ui, const struct layout *l,
+			  struct watch_size s)
 {
 	watch_page_line(p);
 	for (int i = 0, any = 0; i < WATCH_COLUMNS; i++) {
@@ -208,7 +216,8 @@ static void bytes_text(char *buf, size_t bytes, int64_t v)
 		snprintf(buf, bytes, "%.1fM", (double)v / (1 << 20));
 }
 
-static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum watch_column column, bool grouped)
+static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum watch_column column,
+		      bool grouped)
 {
 	*buf = 0;
 	switch (column) {
@@ -247,10 +256,13 @@ static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum
 	}
 }
 
-static void row(struct watch_page *p, const struct watch_ui *ui, const struct layout *l, const struct watch_shown *r, bool here,
-		struct watch_size s)
+static void row(struct watch_page *p, const struct watch_ui *ui, const struct layout *l,
+		const struct watch_shown *r, bool here, struct watch_size s)
 {
-	enum watch_style style = here ? WATCH_CURSOR : r->closed || r->proof ? WATCH_ALARM : r->running ? WATCH_GOOD : WATCH_PLAIN;
+	enum watch_style style = here                  ? WATCH_CURSOR :
+				 r->closed || r->proof ? WATCH_ALARM :
+				 r->running            ? WATCH_GOOD :
+							 WATCH_PLAIN;
 	char text[256];
 	watch_page_line(p);
 	for (int i = 0, any = 0; i < WATCH_COLUMNS; i++) {
@@ -272,14 +284,16 @@ static void foot(struct watch_page *p, const struct watch_ui *ui, const char *ke
 		watch_page_line(p);
 	watch_page_line(p);
 	if (ui->typing)
-		watch_page_put(p, WATCH_BOLD, "%s: %s_",
-			       ui->typing == WATCH_TYPING_TEXT ? "look for" : "seconds from one look to the next", ui->typed);
+		watch_page_put(
+			p, WATCH_BOLD, "%s: %s_",
+			ui->typing == WATCH_TYPING_TEXT ? "look for" : "seconds from one look to the next",
+			ui->typed);
 	else
 		watch_page_cell(p, WATCH_BAR, keys, s.columns, false);
 }
 
-void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h, const struct watch_shown *rows,
-		     size_t nrows, size_t n, struct watch_size s)
+void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h,
+		     const struct watch_shown *rows, size_t nrows, size_t n, struct watch_size s)
 {
 	struct layout l = lay_out(s.columns);
 	watch_page_clear(p);
@@ -295,13 +309,15 @@ void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const stru
 		row(p, ui, &l, &rows[i], ui->top + i == ui->cursor, s);
 	if (!n) {
 		watch_page_line(p);
-		watch_page_put(p, WATCH_FAINT, *ui->text || ui->only ? "  none of them; Esc shows all again" : "  no coroutine yet");
+		watch_page_put(
+			p, WATCH_FAINT,
+			*ui->text || ui->only ? "  none of them; Esc shows all again" : "  no coroutine yet");
 	}
 	foot(p, ui, " ? help | Enter details | < > sort | r reverse | / filter | g group | q quit", s);
 }
 
-void watch_view_text(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h, const struct watch_page *text,
-		     const char *keys, struct watch_size s)
+void watch_view_text(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h,
+		     const struct watch_page *text, const char *keys, struct watch_size s)
 {
 	size_t room = watch_view_room(ui, s);
 	watch_page_clear(p);
@@ -311,26 +327,30 @@ void watch_view_text(struct watch_page *p, const struct watch_ui *ui, const stru
 		const struct watch_line *l = &text->lines[i];
 		for (size_t k = 0; k < l->nruns; k++) {
 			size_t end = k + 1 < l->nruns ? l->runs[k + 1].at : l->bytes;
-			watch_page_put(p, l->runs[k].style, "%.*s", (int)(end - l->runs[k].at), l->text + l->runs[k].at);
+			watch_page_put(p, l->runs[k].style, "%.*s", (int)(end - l->runs[k].at),
+				       l->text + l->runs[k].at);
 		}
 	}
 	foot(p, ui, keys, s);
 }
 
-void watch_view_pick(struct watch_page *p, const struct watch_ui *ui, const struct watch_choice *all, size_t n, struct watch_size s)
+void watch_view_pick(struct watch_page *p, const struct watch_ui *ui, const struct watch_choice *all,
+		     size_t n, struct watch_size s)
 {
 	watch_page_clear(p);
 	if (s.lines > LOW) {
 		watch_page_line(p);
 		watch_page_put(p, WATCH_BOLD, "Which of them?");
 		watch_page_line(p);
-		watch_page_put(p, WATCH_BAR, "%8s %11s %10s %9s  %s", "PID", "COROUTINES", "SUSPENDED", "RUNNING", "COMMAND");
+		watch_page_put(p, WATCH_BAR, "%8s %11s %10s %9s  %s", "PID", "COROUTINES", "SUSPENDED",
+			       "RUNNING", "COMMAND");
 		watch_page_pad(p, WATCH_BAR, s.columns);
 	}
 	for (size_t i = ui->top; i < n && i < ui->top + watch_view_room(ui, s); i++) {
 		watch_page_line(p);
-		watch_page_put(p, i == ui->cursor ? WATCH_CURSOR : WATCH_PLAIN, "%8d %11" PRIu64 " %10" PRIu64 " %9" PRIu64 "  %s",
-			       (int)all[i].pid, all[i].coroutines, all[i].suspended, all[i].running, all[i].command);
+		watch_page_put(p, i == ui->cursor ? WATCH_CURSOR : WATCH_PLAIN,
+			       "%8d %11" PRIu64 " %10" PRIu64 " %9" PRIu64 "  %s", (int)all[i].pid,
+			       all[i].coroutines, all[i].suspended, all[i].running, all[i].command);
 	}
 	foot(p, ui, " Enter watches it  q quit", s);
 }

@@ -21,7 +21,10 @@ static inline int cpu_shut(uint32_t *guard)
 {
 	uint32_t was, failed;
 	do
-		__asm__ volatile("ldxr %w0, %2\n\tstxr %w1, wzr, %2" : "=&r"(was), "=&r"(failed), "+Q"(*guard) : : "memory");
+		__asm__ volatile("ldxr %w0, %2\n\tstxr %w1, wzr, %2"
+				 : "=&r"(was), "=&r"(failed), "+Q"(*guard)
+				 :
+				 : "memory");
 	while (failed);
 	return was;
 }
@@ -52,7 +55,7 @@ static inline struct thread_ctx *cpu_self(void)
 static inline int cpu_shadow_stack(void)
 {
 	register uint64_t features __asm__("x16") = 1; // GCS
-	__asm__ volatile("hint 40" : "+r"(features)); // chkfeat x16: clears what is on
+	__asm__ volatile("hint 40" : "+r"(features));  // chkfeat x16: clears what is on
 	return features == 0;
 }
 
@@ -66,9 +69,7 @@ static inline uint64_t cpu_thread_pointer(void)
 }
 
 // Not on this CPU: a disabled hook looks first, then jumps.
-static inline void cpu_jump_through(void *entry, const void *slot)
-{
-}
+static inline void cpu_jump_through(void *entry, const void *slot) {}
 
 // A system call that leaves errno alone: the kernel's answer, -errno on failure.
 static inline long cpu_syscall(long nr, long a, long b, long c, long d, long e, long f)
@@ -80,7 +81,10 @@ static inline long cpu_syscall(long nr, long a, long b, long c, long d, long e, 
 	register long x3 __asm__("x3") = d;
 	register long x4 __asm__("x4") = e;
 	register long x5 __asm__("x5") = f;
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 }
 
@@ -96,30 +100,41 @@ static inline int cpu_is_private(const struct thread_ctx *g)
 
 // The frame that called the C hook in which this stands: the hook must be
 // compiled with a frame pointer. A macro, as it speaks of its own function.
-#define CPU_CALLER(f) do { \
-	const uint64_t *fa_ = __builtin_frame_address(0); \
-	(f)->fp = fa_[0]; \
-	(f)->pc = dwarf_return_address(fa_[1]); \
-	(f)->sp = (uint64_t)__builtin_dwarf_cfa(); \
-} while (0)
+#define CPU_CALLER(f) \
+	do { \
+		const uint64_t *fa_ = __builtin_frame_address(0); \
+		(f)->fp = fa_[0]; \
+		(f)->pc = dwarf_return_address(fa_[1]); \
+		(f)->sp = (uint64_t)__builtin_dwarf_cfa(); \
+	} while (0)
 
 // A base register that the C library leaves to the program: there is none.
-static inline int cpu_base_readable(uint64_t hwcap2) { (void)hwcap2; return 0; }
-static inline uint64_t cpu_base(void) { return 0; }
+static inline int cpu_base_readable(uint64_t hwcap2)
+{
+	(void)hwcap2;
+	return 0;
+}
+static inline uint64_t cpu_base(void)
+{
+	return 0;
+}
 
 // The callee-saved registers as they are now, in the order of enum ctp_reg.
 // What the caller had in them is either still there or in our own frame, which
 // is live stack: so these and the stack from here up hold all the caller has.
 // There is no room for x24 to x28: as they are clobbered, our frame has them.
-#define CPU_SAVED(regs) do { \
-	struct frame f_; \
-	CPU_CALLER(&f_); \
-	(regs)[CTP_REG_PC] = f_.pc; \
-	(regs)[CTP_REG_SP] = f_.sp; \
-	(regs)[CTP_REG_FP] = f_.fp; \
-	__asm__ volatile("str x19, %0\n\tstr x20, %1\n\tstr x21, %2\n\t" \
-			 "str x22, %3\n\tstr x23, %4" \
-			 : "=m"((regs)[CTP_REG_S0]), "=m"((regs)[CTP_REG_S1]), "=m"((regs)[CTP_REG_S2]), \
-			   "=m"((regs)[CTP_REG_S3]), "=m"((regs)[CTP_REG_S4]) \
-			 : : "x24", "x25", "x26", "x27", "x28"); \
-} while (0)
+#define CPU_SAVED(regs) \
+	do { \
+		struct frame f_; \
+		CPU_CALLER(&f_); \
+		(regs)[CTP_REG_PC] = f_.pc; \
+		(regs)[CTP_REG_SP] = f_.sp; \
+		(regs)[CTP_REG_FP] = f_.fp; \
+		__asm__ volatile("str x19, %0\n\tstr x20, %1\n\tstr x21, %2\n\t" \
+				 "str x22, %3\n\tstr x23, %4" \
+				 : "=m"((regs)[CTP_REG_S0]), "=m"((regs)[CTP_REG_S1]), \
+				   "=m"((regs)[CTP_REG_S2]), "=m"((regs)[CTP_REG_S3]), \
+				   "=m"((regs)[CTP_REG_S4]) \
+				 : \
+				 : "x24", "x25", "x26", "x27", "x28"); \
+	} while (0)

@@ -98,16 +98,20 @@ static inline int cpu_is_private(const struct thread_ctx *g)
 
 // The frame that called the C hook in which this stands: the hook must be
 // compiled with a frame pointer. A macro, as it speaks of its own function.
-#define CPU_CALLER(f) do { \
-	const uint64_t *fa_ = __builtin_frame_address(0); \
-	(f)->fp = fa_[0]; \
-	(f)->pc = fa_[1]; \
-	(f)->sp = (uint64_t)(fa_ + 2); \
-} while (0)
+#define CPU_CALLER(f) \
+	do { \
+		const uint64_t *fa_ = __builtin_frame_address(0); \
+		(f)->fp = fa_[0]; \
+		(f)->pc = fa_[1]; \
+		(f)->sp = (uint64_t)(fa_ + 2); \
+	} while (0)
 
 // Where %gs points to, which the C library leaves to the program. Readable where
 // the kernel says so (AT_HWCAP2): else it would be a system call.
-static inline int cpu_base_readable(uint64_t hwcap2) { return hwcap2 >> 1 & 1; }
+static inline int cpu_base_readable(uint64_t hwcap2)
+{
+	return hwcap2 >> 1 & 1;
+}
 static inline uint64_t cpu_base(void)
 {
 	uint64_t base;
@@ -118,14 +122,16 @@ static inline uint64_t cpu_base(void)
 // The callee-saved registers as they are now, in the order of enum ctp_reg.
 // What the caller had in them is either still there or in our own frame, which
 // is live stack: so these and the stack from here up hold all the caller has.
-#define CPU_SAVED(regs) do { \
-	struct frame f_; \
-	CPU_CALLER(&f_); \
-	(regs)[CTP_REG_PC] = f_.pc; \
-	(regs)[CTP_REG_SP] = f_.sp; \
-	(regs)[CTP_REG_FP] = f_.fp; \
-	__asm__ volatile("movq %%rbx, %0\n\tmovq %%r12, %1\n\tmovq %%r13, %2\n\t" \
-			 "movq %%r14, %3\n\tmovq %%r15, %4" \
-			 : "=m"((regs)[CTP_REG_S0]), "=m"((regs)[CTP_REG_S1]), "=m"((regs)[CTP_REG_S2]), \
-			   "=m"((regs)[CTP_REG_S3]), "=m"((regs)[CTP_REG_S4])); \
-} while (0)
+#define CPU_SAVED(regs) \
+	do { \
+		struct frame f_; \
+		CPU_CALLER(&f_); \
+		(regs)[CTP_REG_PC] = f_.pc; \
+		(regs)[CTP_REG_SP] = f_.sp; \
+		(regs)[CTP_REG_FP] = f_.fp; \
+		__asm__ volatile("movq %%rbx, %0\n\tmovq %%r12, %1\n\tmovq %%r13, %2\n\t" \
+				 "movq %%r14, %3\n\tmovq %%r15, %4" \
+				 : "=m"((regs)[CTP_REG_S0]), "=m"((regs)[CTP_REG_S1]), \
+				   "=m"((regs)[CTP_REG_S2]), "=m"((regs)[CTP_REG_S3]), \
+				   "=m"((regs)[CTP_REG_S4])); \
+	} while (0)
