@@ -48,13 +48,9 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 				const struct ctp_cand *del = image_del_of(m, wait->fd, wait->gen);
 				if (!del || !removed_for_good(m, state, wait, del))
 					continue;
-				struct suspect s = {
-					w,
-					m,
-					state,
-					del,
-					wait,
-					witness_find(&m->witness, RULE_REMOVED, state->id, wait->fd, wait->gen)};
+				const struct witness *seen = witness_find(&m->witness, RULE_REMOVED,
+									  state->id, wait->fd, wait->gen);
+				struct suspect s = {w, m, state, del, wait, seen};
 				r = consider(pass, &s, out);
 				if (r)
 					return r;

@@ -46,15 +46,14 @@ static int delivered(const struct pass *pass, const struct world *w, const struc
 	c.proof.verdict = VERDICT_SUSPECT;
 	c.claim = "may have been woken by an event of the descriptor that had its number before";
 	c.label = "woken";
-	c.doing = results_text(
-		out,
-		"for fd %d#%u, of which no event had come; the same turn of the loop had taken one of fd %d#%" PRIu64
-		"%s",
-		i->fd, i->gen, i->fd, i->value[0], incidents_times(i, out));
-	c.message = results_text(
-		out,
-		"it waits for fd %d#%u, and was resumed in the turn that had taken an event of fd %d#%" PRIu64,
-		i->fd, i->gen, i->fd, i->value[0]);
+	c.doing = results_text(out,
+			       "for fd %d#%u, of which no event had come; "
+			       "the same turn of the loop had taken one of fd %d#%" PRIu64 "%s",
+			       i->fd, i->gen, i->fd, i->value[0], incidents_times(i, out));
+	c.message = results_text(out,
+				 "it waits for fd %d#%u, and was resumed "
+				 "in the turn that had taken an event of fd %d#%" PRIu64,
+				 i->fd, i->gen, i->fd, i->value[0]);
 	incidents_opener(&c, m, out);
 	case_event(&c, i->other_time, i->other,
 		   results_text(out, "%s(%d)", words_call(i->call) ? words_call(i->call) : "close", i->fd));

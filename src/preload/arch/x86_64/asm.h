@@ -9,7 +9,8 @@
 #define CONTEXT_SP 160
 #define CONTEXT_FPREGS 224
 
-// Where glibc's jmp_buf keeps rsp, and how: xored with the guard in %fs, rotated left (asserted in context.h).
+// Where glibc's jmp_buf keeps rsp, and how: xored with the guard in %fs, rotated left
+// (asserted in context.h).
 #define JMPBUF_SP 48
 #define JMPBUF_ROTATE 17
 #define JMPBUF_GUARD 0x30

@@ -100,9 +100,9 @@
 	jmp 16b
 .endm
 
-// The outgoing coroutine is at another place than the time before, was called from elsewhere, or saves itself elsewhere (`slot`;
-// rdi is changed). The candidate by which stacks_id would name its stack; and it is known already that one goes on
-// from where it had left before.
+// The outgoing coroutine is at another place than the time before, was called from elsewhere, or saves itself
+// elsewhere (`slot`; rdi is changed). The candidate by which stacks_id would name its stack; and it is known
+// already that one goes on from where it had left before.
 .macro FAST_ELSEWHERE how, long, slot, pc=(%rsp), above=8, base=%rsp, fp=%rbp
 30:
 .if \how == HOW_FCONTEXT || \how == HOW_ONTOP
@@ -149,7 +149,7 @@
 	movq CTX_SAVES_AT(%r11), %rax
 	cmpq %rax, STATE_SLOT(%rcx)
 	je 35f
-	// It was found by that slot before, and nobody else is: whoever had saved himself there has lost it then.
+	// It was found by that slot before, and nobody else is: who had saved itself there has lost it then.
 	testb $1, HOW_SHARED(%rcx)
 	jnz \long
 	imulq $HANDLE_CACHE_FACTOR, %rax, %rdx
@@ -194,7 +194,8 @@
 .endm
 
 // It is written down. rdi is changed, and is afterwards STATE_SLOT(\again). r9 is the thread,
-// rdx the time, rdi what becomes the record's second word, rax the outgoing coroutine's new `turn`, then where the record goes.
+// rdx the time, rdi what becomes the record's second word, rax the outgoing coroutine's new `turn`, then
+// where the record goes.
 // From elsewhere: by CTX_CANDIDATE.
 .macro FAST_WRITE how, again, long, elsewhere=0
 	movq CTX_THREAD(%r11), %r9
@@ -274,7 +275,8 @@
 	movq STATE_SLOT(\again), %rdi
 .endm
 
-// The rest of it, behind the way out: an id too far off for a record in one slot, unless it is the thread's own stack.
+// The rest of it, behind the way out: an id too far off for a record in one slot, unless it is the thread's
+// own stack.
 .macro FAST_NATIVE again, long
 41:	movq THREAD_NEAR(%r9), %rdi
 	shrq $RECORD_ID_BITS, %rdi
@@ -336,8 +338,9 @@
 	jmp \long
 .endm
 
-// longjmp(rdi = whom it enters, rsi) and its like. The outgoing coroutine's place and registers are those of its own save,
-// the one thing that happened in this slice. (It calls an ordinary function: xmm0 to xmm2 are free.)
+// longjmp(rdi = whom it enters, rsi) and its like. The outgoing coroutine's place and registers are those of
+// its own save, the one thing that happened in this slice. (It calls an ordinary function: xmm0 to xmm2 are
+// free.)
 .macro FAST_JUMP long
 	cmpq $SLICE_KEEPS, CTX_SLICE(%r11)
 	jne \long
