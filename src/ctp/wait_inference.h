@@ -113,3 +113,24 @@ static inline enum ctp_link ctp_wait_link(const struct ctp_fd *f, const struct c
 		return CTP_LINK_EVENTS;
 	return (f->leads & CTP_ID_MASK) == c->id && !anothers ? CTP_LINK_CONTEXT : CTP_LINK_NONE;
 }
+
+// P2 of what is open. C registered F itself, but an event of F has come since then, and led elsewhere, as far
+// as F's entry tells: the loop may have noted it for a C that waits for something else first.
+static inline bool ctp_event_noted(const struct ctp_fd *f, const struct ctp_state *c,
+				   const struct ctp_wait *wait)
+{
+	return wait && (wait->how & CTP_WAIT_REGISTERED) && f->event_time && f->event_time >= f->reg_time &&
+	       f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id;
+}
+
+// C suspended for F, as far as can be known. noted: ctp_event_noted, and nothing shows that F's registration
+// references C all the same.
+static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ctp_state *c,
+				 const struct ctp_wait *wait, bool noted)
+{
+	if (ctp_in_pool(c))
+		return false;
+	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||
+	       (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
+	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
+}

@@ -56,6 +56,10 @@ m = of("src/ctp/wait_inference.h", "unit:wait_inference", "unit:kernel")
 m("bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);", "bool resumed = f->learned == c->id;",
   "events that resumed it elsewhere lead to it")
 m("== c->id && !anothers ? CTP_LINK_CONTEXT", "== c->id ? CTP_LINK_CONTEXT", "a context nearby counts though another waits")
+m("	       f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id;", "	       true;", "an event that led to it was noted for another")
+m("(f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);", "((f->leads & CTP_ID_MASK) == c->id);",
+  "an old registration that leads to it says that it waits")
+m("	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||", "	return (wait && (wait->how & CTP_WAIT_REGISTERED)) ||", "an event that the loop noted is lost")
 
 m = of("src/ctp/ring.h", "unit:protocol", "unit:record")
 m("*bad = n > capacity;", "*bad = false;", "a ring that claims more than it holds is read")

@@ -114,6 +114,64 @@ static void who_was_served_may_be_done(void **state)
 	assert_false(ctp_may_be_done(&f, &c, NULL));
 }
 
+static bool firm(const struct ctp_wait *wait)
+{
+	return ctp_wait_firm(&f, 5, &c, wait, ctp_event_noted(&f, &c, wait));
+}
+
+static void its_own_registration_is_firm(void **state)
+{
+	(void)state;
+	assert_false(firm(NULL));
+	assert_false(firm(&named)); // a try alone: it may have suspended for something else
+	named.how = CTP_WAIT_REGISTERED;
+	assert_true(firm(&named));
+	f.event_time = 60; // came since, and went elsewhere
+	assert_false(firm(&named));
+	assert_true(ctp_wait_firm(&f, 5, &c, &named, false)); // but the registration references it
+	f.leads = ME;
+	assert_true(firm(&named));
+	f.leads = 0;
+	f.learned = ME;
+	assert_true(firm(&named));
+	f.learned = 0;
+	f.event_time = 40; // before it was registered
+	assert_true(firm(&named));
+	c.flags = CTP_STATE_POOLED;
+	c.called = HERE;
+	assert_false(firm(&named));
+}
+
+static void where_an_event_resumed_it_is_firm(void **state)
+{
+	(void)state;
+	f.learned = ME;
+	f.learned_stack = HERE;
+	f.event_time = 60;
+	assert_false(firm(NULL)); // it did not read what had come: it does not want it
+	f.last_in = ME;
+	assert_true(firm(NULL));
+	c.tried = 5ULL << 32 | f.gen; // it read until EAGAIN
+	assert_false(firm(NULL));
+	assert_true(firm(&named));
+	f.learned_stack = THERE;
+	assert_false(firm(&named));
+}
+
+static void what_another_registered_for_it_is_firm(void **state)
+{
+	(void)state;
+	f.reg_time = 120;
+	f.reg_by = OTHER;
+	f.leads = ME;
+	assert_true(firm(NULL));
+	f.reg_by = ME;
+	assert_false(firm(NULL));
+	f.reg_by = OTHER;
+	f.reg_time = 99;
+	assert_false(firm(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +182,9 @@ int main(void)
 		cmocka_unit_test_setup(a_polled_set_takes_both, setup),
 		cmocka_unit_test_setup(a_context_counts_unless_another_is_known, setup),
 		cmocka_unit_test_setup(who_was_served_may_be_done, setup),
+		cmocka_unit_test_setup(its_own_registration_is_firm, setup),
+		cmocka_unit_test_setup(where_an_event_resumed_it_is_firm, setup),
+		cmocka_unit_test_setup(what_another_registered_for_it_is_firm, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

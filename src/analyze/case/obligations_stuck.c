@@ -12,19 +12,15 @@ static void say(struct obligations *o, enum proof p, enum holds holds, const cha
 	o->items[p] = (struct obligation){holds, text};
 }
 
-// It suspended for this descriptor, as far as can be known. Partner: stuck_wait_firm in the engine.
+// It suspended for this descriptor, as far as can be known, by what the engine saw of its registration.
 static bool firm(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
-	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
-	if (!f || f->gen != (uint32_t)s->witness->gen || ctp_in_pool(c))
-		return false;
-	// Its event came, and led elsewhere, as far as the engine saw: the loop may have noted it.
-	bool noted = f->event_time && f->event_time >= f->reg_time && f->learned != c->id &&
-		     (f->leads & CTP_ID_MASK) != c->id && s->witness->items[PROOF_P2].holds != HOLDS_TRUE;
-	return (s->wait && (s->wait->how & CTP_WAIT_REGISTERED) && !noted) ||
-	       (ctp_stands_there(f, c) && (s->wait || !ctp_declined(f, (int)s->witness->fd, c))) ||
-	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
+	int32_t fd = (int32_t)s->witness->fd;
+	const struct ctp_fd *f = fd < 0 ? NULL : image_fd(s->image, fd);
+	bool references = s->witness->items[PROOF_P2].holds == HOLDS_TRUE;
+	return f && f->gen == (uint32_t)s->witness->gen &&
+	       ctp_wait_firm(f, fd, c, s->wait, ctp_event_noted(f, c, s->wait) && !references);
 }
 
 // What it registered may be for a handler of the loop, and itself wait in a mailbox: sure is what it tried in

@@ -33,25 +33,12 @@ static bool references_through(const struct suspect *s, pid_t pid)
 	return at - s->s.lo < s->s.hi - s->s.lo || inspect_references(s, at);
 }
 
-// An event has come since F was registered, and neither it nor the registration's data led
-// to C: the loop may have noted it for a C that waits for something else first.
-static bool noted(const struct suspect *s, pid_t pid)
-{
-	const struct ctp_fd *f = &s->c.was;
-	return f->event_time && f->event_time >= f->reg_time && f->learned != s->s.id &&
-	       (f->leads & CTP_ID_MASK) != s->s.id && !references_through(s, pid);
-}
-
 bool stuck_wait_firm(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
-	if (ctp_in_pool(&s->s))
-		return false;
-	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) && !noted(s, pid))
-		return true;
-	if (ctp_stands_there(f, &s->s) && (s->wait >= 0 || !ctp_declined(f, s->c.fd, &s->s)))
-		return true;
-	return f->reg_time >= s->s.since && f->reg_by != s->s.id && (f->leads & CTP_ID_MASK) == s->s.id;
+	const struct ctp_wait *wait = s->wait >= 0 ? &s->s.waits[s->wait] : NULL;
+	bool noted = ctp_event_noted(f, &s->s, wait) && !references_through(s, pid);
+	return ctp_wait_firm(f, s->c.fd, &s->s, wait, noted);
 }
 
 int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
