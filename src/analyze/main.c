@@ -171,7 +171,7 @@ static int analyze(const struct world *w)
 		fprintf(stderr, "ctp-analyze: %s: %s\n", w->path, strerror(-e));
 	} else if ((e = report_filter(&r, &settings.report, &at))) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", at,
-			e == -EPROTO ? "not a JSON report of ctp-analyze" : strerror(-e));
+			e == -EPROTO ? "not a JSON report of ctp-analyze" : file_why(e));
 	} else {
 		status = write_report(&r);
 		if (!status && (settings.format->is & FORMAT_REPORT))

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 // Not opened before it is known to be regular: to open a device or a FIFO may do something. It
@@ -101,6 +102,24 @@ bool file_refused(int e)
 {
 	return e == -ELOOP || e == -EMEDIUMTYPE || e == -ENOTDIR || e == -EFBIG || e == -EMLINK ||
 	       e == -ESTALE;
+}
+
+FILE *file_open_input(const char *path, int *e)
+{
+	struct stat st;
+	FILE *f = fopen(path, "re");
+	*e = f && !fstat(fileno(f), &st) ? 0 : -errno;
+	bool null = !*e && S_ISCHR(st.st_mode) &&
+		    st.st_rdev == makedev(1, 3); // Documentation/admin-guide/devices.txt
+	if (!*e && S_ISDIR(st.st_mode))
+		*e = -EISDIR;
+	else if (!*e && (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !null && !isatty(fileno(f)))))
+		*e = -EMEDIUMTYPE;
+	if (!*e)
+		return f;
+	if (f)
+		fclose(f);
+	return NULL;
 }
 
 const char *file_why(int e)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct file_map {
 	const unsigned char *data; // NULL if bytes is 0
@@ -21,6 +22,9 @@ int file_open_folder(int folder, const char *name, int how);
 // The same for a file or a folder below `folder`: no part of the path may be a link, or lead up.
 int file_open_below(int folder, const char *path);
 int file_open_folder_below(int folder, const char *path);
+// Opens what a user names as input, to be read from its beginning: a file, a pipe, a terminal, /dev/null.
+// NULL, and *e: -EISDIR; -EMEDIUMTYPE: a device that may have no end (/dev/zero); or -errno.
+FILE *file_open_input(const char *path, int *e);
 // Is that why a file is not read: what it is, not what is in it, nor that it is not there?
 bool file_refused(int e);
 // What is wrong, for a message: as strerror, but for those of file_open. e: -errno.

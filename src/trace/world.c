@@ -100,9 +100,10 @@ int world_stream_repair(const struct world *w, const struct world_stream *s)
 static int open_lines(struct world *w, struct world_error *error)
 {
 	bool standard = !strcmp(w->path, "-");
-	FILE *f = standard ? stdin : fopen(w->path, "re");
+	int e = 0;
+	FILE *f = standard ? stdin : file_open_input(w->path, &e);
 	if (!f)
-		return fail(error, -errno, "%s", strerror(errno));
+		return fail(error, e, "%s", file_why(e));
 	int r = lines_read(w, f, error);
 	if (!standard)
 		fclose(f);

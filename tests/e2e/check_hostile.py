@@ -121,5 +121,19 @@ def check_module_is(case):
         last = path
 
 
-CHECKS = [("repair_links", check_repair_links), ("names", check_names), ("debug_fifo", check_debug_fifo),
+def check_endless_input(case):
+    """What never ends is refused in a line, and what ends at once is taken as empty."""
+    lost(case)
+    for words, why in ((("lost", "--suppress=/dev/zero"), "/dev/zero: it is not a regular file"),
+                       (("lost", "--suppress=lost"), "lost: Is a directory"),
+                       (("lost", "--baseline=/dev/zero"), "/dev/zero: not a JSON report"),
+                       (("/dev/zero",), "/dev/zero: it is not a regular file")):
+        bound = ["prlimit", f"--as={4 << 30}"]  # bytes: a reader that takes all there is ends here
+        done = case.start(*bound, case.analyze_tool, *words).done(60)
+        equal((done.status, done.out, len(done.err.splitlines())), (2, "", 1), f"{words}: {done.err}")
+        need(why in done.err, done.err)
+    equal(case.analyze("lost", "--suppress=/dev/null").status, case.analyze("lost").status, "status with /dev/null")
+
+
+CHECKS = [("endless_input", check_endless_input), ("repair_links", check_repair_links), ("names", check_names), ("debug_fifo", check_debug_fifo),
           ("own_program", check_own_program), ("module_is", check_module_is)]

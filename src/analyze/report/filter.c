@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/report/finding.h"
+#include "base/file.h"
 #include "base/grow.h"
 
 static void print_of(const struct finding *f, char out[17])
@@ -99,12 +100,12 @@ static int note_unused(struct report *r, char *line)
 
 static int suppress(struct report *r, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	int e;
+	FILE *f = file_open_input(path, &e);
 	if (!f)
-		return -errno;
+		return e;
 	char *line = NULL;
 	size_t room = 0;
-	int e = 0;
 	while (!e && getline(&line, &room, f) > 0) {
 		size_t before = r->nfindings;
 		for (size_t i = r->nfindings; i-- > 0;)
