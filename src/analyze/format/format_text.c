@@ -206,7 +206,7 @@ static void show_timeline(FILE *to, const struct finding *f)
 }
 
 // Of these the text follows also when they hold.
-static const bool obligation_told[PROOFS] = {
+static const bool obligation_reported[PROOFS] = {
 	[PROOF_P3] = true,
 	[PROOF_P5] = true,
 	[PROOF_P6A] = true,
@@ -227,7 +227,7 @@ static void show_evidence(FILE *to, const struct finding *f)
 			continue; // none of this rule's
 		if (other && o->holds != HOLDS_TRUE)
 			continue; // one of the two is enough
-		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_told[i]);
+		bool told = o->text && (o->holds != HOLDS_TRUE || obligation_reported[i]);
 		const char *word = describe_proof(c, i);
 		size_t label = strlen(word);
 		const char *text = told ? o->text : "";

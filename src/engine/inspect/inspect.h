@@ -39,7 +39,7 @@ struct suspect {
 	uint64_t next_ns; // not inspected again before
 	unsigned inspections;
 	unsigned retries; // further ones that could not decide whether it is stuck
-	bool settled;     // proven as far as the engine can tell
+	bool proven;      // as far as the engine can tell
 	bool gone;        // refuted: dropped at the next turn
 	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
 	uint64_t said;    // digest of the last line about it

@@ -113,7 +113,7 @@ static uint64_t stack_floor(const struct inspection *l, int tid, const struct sp
 }
 
 // Below `sp` on a thread's own stack.
-static void native_stack(struct dead *d, const struct native *t, struct span_list *out)
+static void thread_stack(struct dead *d, const struct native *t, struct span_list *out)
 {
 	struct span stack;
 	uint64_t says;
@@ -290,7 +290,7 @@ void scan_exclude_find(const struct inspection *l, struct span_list *out)
 	if (able)
 		tasks(&d, out);
 	for (size_t i = 0; able && i < d.nnatives && !d.declared.failed; i++)
-		native_stack(&d, &d.natives[i], out);
+		thread_stack(&d, &d.natives[i], out);
 	const struct ctp_ext *e = l->r->ext;
 	span_add(out, e->region_base, e->region_base + l->r->bytes);
 	span_add(out, e->areas_base, e->areas_base + e->areas_bytes);

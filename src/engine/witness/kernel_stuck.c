@@ -230,7 +230,7 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 			    s->c.fd, s->c.gen);
 }
 
-static bool asks_ready(const struct suspect *s)
+static bool queries_ready(const struct suspect *s)
 {
 	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED ||
 	       s->rule == RULE_WRONG_WAITER;
@@ -240,7 +240,7 @@ static bool asks_ready(const struct suspect *s)
 static bool ready(struct inspection *l, struct suspect *s, const struct registrations_of *o)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
-	if (!asks_ready(s))
+	if (!queries_ready(s))
 		return true;
 	s->ready = proc_tasks_asleep(&l->tasks) ?
 			   stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) :
@@ -297,7 +297,7 @@ static void settle_ready(struct inspection *l)
 	proc_tasks_deinit(&now);
 	for (size_t i = 0; !still && i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		if (s->rule != RULE_ONESHOT && asks_ready(s) && s->a[PROOF_P3].holds == HOLDS_TRUE)
+		if (s->rule != RULE_ONESHOT && queries_ready(s) && s->a[PROOF_P3].holds == HOLDS_TRUE)
 			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at",
 				    s->c.fd, s->c.gen);
 	}

@@ -86,7 +86,7 @@ void witness_free(struct witness *w)
 }
 
 // All that can be shown is shown; only the coroutine's running could undo it.
-static bool settled(const struct suspect *s)
+static bool is_proven(const struct suspect *s)
 {
 	unsigned held = 0;
 	for (unsigned p = 0; p < PROOFS; p++)
@@ -138,12 +138,12 @@ static void report(struct witness *w, struct inspection *l, uint64_t ns)
 			continue; // it ran while we looked: withdrawn at the next turn
 		if ((refuted || again) && !s->said)
 			continue;
-		s->settled = settled(s);
-		w->certain += s->settled;
+		s->proven = is_proven(s);
+		w->certain += s->proven;
 		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE &&
 		    inspect_late(l))
 			continue; // the tables tell as much, and SIGTERM waits
-		if (s->said && !s->settled && l->final && signals_hurried())
+		if (s->said && !s->proven && l->final && signals_hurried())
 			continue; // what was seen while there was time is more
 		evidence_write(w->out, l, s, ns, l->final ? "final" : "live");
 	}
@@ -158,7 +158,7 @@ static size_t due(const struct witness *w, uint64_t now_ns, bool all, struct sus
 	*who = calloc(w->suspects.n + 1, sizeof(struct suspect *));
 	for (size_t i = 0; *who && i < w->suspects.n; i++) {
 		struct suspect *s = w->suspects.v[i];
-		if (!s->settled && (all || now_ns >= s->next_ns))
+		if (!s->proven && (all || now_ns >= s->next_ns))
 			(*who)[n++] = s;
 	}
 	return n;
@@ -328,11 +328,11 @@ static bool idle_for(const struct witness *w, unsigned ms)
 	return idle;
 }
 
-static size_t unsettled(struct suspect **who, size_t n)
+static size_t unproven(struct suspect **who, size_t n)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!who[i]->settled && !who[i]->gone)
+		if (!who[i]->proven && !who[i]->gone)
 			who[kept++] = who[i];
 	return kept;
 }
@@ -342,7 +342,7 @@ static void inspect_open_again(struct witness *w, const struct inspection *last)
 {
 	struct inspection l = *last;
 	for (int i = 0; i < AGAIN; i++) {
-		l.n = l.disturbed ? unsettled(l.who, l.n) : stuck_wait_keep_open(l.who, l.n);
+		l.n = l.disturbed ? unproven(l.who, l.n) : stuck_wait_keep_open(l.who, l.n);
 		if (!l.n || proc_now_ns() + 2 * AGAIN_MS * MS > last->deadline_ns)
 			return;
 		struct inspection again = {.r = l.r,

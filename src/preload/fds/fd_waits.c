@@ -331,7 +331,7 @@ static inline bool again(const struct thread_ctx *g, const struct ctp_fd *e, con
 
 // Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
 // no question: to look into what its data points to takes a system call.
-static uint64_t leads_to(const struct thread_ctx *g, const struct ctp_fd *e, uint64_t data, bool same)
+static uint64_t references(const struct thread_ctx *g, const struct ctp_fd *e, uint64_t data, bool same)
 {
 	const struct ctp_state *to = coroutine_at(data);
 	uint64_t own = hint_of(g->current);
@@ -353,7 +353,7 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 	if (!w.gen || !w.epgen)
 		return;
 	bool same = again(g, e, &w);
-	uint64_t leads = leads_to(g, e, w.data, same), now = guest_now();
+	uint64_t leads = references(g, e, w.data, same), now = guest_now();
 	if (same && leads == e->leads) {
 		ctp_store64(&e->reg_time, now);
 	} else {

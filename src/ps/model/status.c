@@ -24,7 +24,7 @@ enum { RESUMED_MOST = 1024, STACKS_MOST = 2048, SITES_AT_ONCE = 4096 };
 
 // ----------------------------------------------------------------- ready
 
-static bool leads_to(const struct ctp_fd *f, const struct coroutine_wait *w, uint64_t id)
+static bool references(const struct ctp_fd *f, const struct coroutine_wait *w, uint64_t id)
 {
 	uint64_t leads = f->leads & CTP_ID_MASK, in = f->waiter[0] & CTP_ID_MASK,
 		 out = f->waiter[1] & CTP_ID_MASK;
@@ -52,7 +52,7 @@ static bool is_ready(const struct report *r, const struct coroutine *c)
 		const struct coroutine_wait *w = &c->waits[i];
 		const struct ctp_fd *f = fds_row(r->fds, w->fd);
 		if (f && f->gen == w->gen && f->life == CTP_FD_OPEN && f->event_time > c->since &&
-		    leads_to(f, w, c->id) && turn_may_come(&r->tables, f->event_time))
+		    references(f, w, c->id) && turn_may_come(&r->tables, f->event_time))
 			return true;
 	}
 	return false;
