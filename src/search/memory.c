@@ -54,12 +54,16 @@ static size_t peek_file(pid_t pid, uint64_t addr, void *to, size_t bytes)
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
 	size_t n = 0;
-	ssize_t k = fd < 0 ? 0 : 1;
-	for (; k > 0 && n<bytes; n += k> 0 ? (size_t)k : 0)
-		k = pread(fd, (char *)to + n, bytes - n, (off_t)(addr + n));
-	if (fd >= 0)
-		close(fd);
+	while (n < bytes) {
+		ssize_t k = pread(fd, (char *)to + n, bytes - n, (off_t)(addr + n));
+		if (k <= 0)
+			break;
+		n += (size_t)k;
+	}
+	close(fd);
 	return n;
 }
 
