@@ -3,13 +3,18 @@
 it under ctp-run, judged by what ctp-analyze says.
 
 The header, right after the SPDX line:
-    // expect: CTP005 likely..proven, 2 coroutines [in 1 finding]    | clean | fact CTP007 | also CTP026 (true as well, not always said)
+    // expect: CTP005 likely..proven, 2 coroutines [in 1 finding]    | clean | fact CTP007 | also CTP026 [suspect] (true as well, not always said; no stronger)
     // end: term | exit | kill | crash | timeout      default term
     // engine: ucontext | fcontext | both             default ucontext
     // run: OPTIONS                                   further ones for ctp-run
+    // order: SIGNAL | stdin                          once it is given, the program resumes its waiters and says `resumed`
+    // needs: LIBRARY                                 skipped where it was not there when the tests were built
     // not: CONDITION, why                            the long form leaves it out under that condition
 Lines that end in `// fault` must stand in the text report, as file:line, even
 where nothing can be found: then the report leads there all the same.
+
+A program with an order is two exhibits: the one that its header describes, to
+which the order is not given, and NAME-ordered, to which it is and which is clean.
 """
 import dataclasses
 import functools
@@ -19,16 +24,17 @@ import pathlib
 import re
 import shlex
 import signal
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "e2e"))
 
 from check_engines import with_boost  # noqa: E402
-from harness import BOUND, Failed, need, timeout, until, witness  # noqa: E402
+from harness import BOUND, Failed, Skip, need, timeout, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
-HEADER = re.compile(r"//\s+(expect|end|engine|run|not):\s*(.*?)\s*$")
+HEADER = re.compile(r"//\s+(expect|end|engine|run|not|order|needs):\s*(.*?)\s*$")
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
 TIMEOUT = 3  # seconds for `end: timeout`
@@ -56,8 +62,10 @@ class Exhibit:
     findings: list      # Expected
     facts: list         # rules
     faults: list        # lines
-    also: list = dataclasses.field(default_factory=list)  # rules that may speak, too
+    also: dict = dataclasses.field(default_factory=dict)  # rule that may speak, too -> at most (place in VERDICTS)
     nots: dict = dataclasses.field(default_factory=dict)  # condition -> why it is left out there
+    order: str = ""     # what it waits for, if anything
+    needs: str = ""     # a library
 
     @property
     def rule(self):
@@ -72,7 +80,9 @@ class Exhibit:
         if self.engine == "fcontext":
             return with_boost(case, f"m-{self.name}", f"-I{HERE.parent / 'targets'}", str(self.source), "co.c",
                               "co_fcontext.c", "must.c")
-        path = case.build / "tests/museum" / ("m-" + self.name)
+        path = case.build / "tests/museum" / ("m-" + self.source.stem)
+        if self.needs and not path.is_file():
+            raise Skip(f"{self.needs} was not there when the tests were built")
         need(path.is_file(), f"no {path}: is there a row in meson.build?")
         return path
 
@@ -81,7 +91,8 @@ def parse_expect(text, exhibit):
     if text == "clean":
         return
     if text.startswith("also "):
-        exhibit.also.append(text.split()[1])
+        rule, *most = text.split()[1:]
+        exhibit.also[rule] = VERDICTS.index(most[0] if most else "proven")
         return
     if text.startswith("fact "):
         exhibit.facts.append(text.split()[1])
@@ -113,13 +124,17 @@ def parse(source):
     exhibits = []
     for which in ("ucontext", "fcontext") if engine == "both" else (engine,):
         name = source.stem if which == "ucontext" else f"{source.stem}-{which}"
-        e = Exhibit(name, source, which, end, shlex.split(said.get("run", "")), [], [], faults)
+        options, order, needs = shlex.split(said.get("run", "")), said.get("order", ""), said.get("needs", "")
+        e = Exhibit(name, source, which, end, options, [], [], faults, order=order, needs=needs)
         for text in said["expect"]:
             parse_expect(text, e)
         if "not" in said:
             condition, _, why = said["not"].partition(", ")
             e.nots[condition] = why
         exhibits.append(e)
+        if order:
+            exhibits.append(dataclasses.replace(e, name=name + "-ordered", end="order", findings=[], facts=[],
+                                                faults=[], also={}))
     return exhibits
 
 
@@ -163,8 +178,34 @@ def environment(exhibit):
     return {"CO_ENGINE": "fcontext"} if exhibit.engine == "fcontext" else {}
 
 
+def give(order, process, program):
+    """The order, once the program waits for it."""
+    if order == "stdin":
+        process.popen.stdin.write(b"sweep\n")
+        process.popen.stdin.close()
+    else:
+        os.kill(program, getattr(signal, order))
+
+
+def stdin_of(exhibit):
+    return {"stdin": subprocess.PIPE} if exhibit.order == "stdin" else {}
+
+
+def bare_ordered(case, exhibit):
+    """Its status and output without us, when it gets its order: its waiters are really resumed."""
+    process = case.start(exhibit.program(case), env=environment(exhibit), **stdin_of(exhibit))
+    process.wait_for("ready")
+    until(lambda: process.popen.poll() is not None or asleep(process.pid, {}), "threads to sleep")
+    give(exhibit.order, process, process.pid)
+    done = process.done()
+    need("resumed" in done.out.splitlines(), f"the waiters are not resumed: {done}")
+    return done.status, done.out
+
+
 def bare(case, exhibit):
     """Its status and output without us."""
+    if exhibit.order and exhibit.end == "order":
+        return bare_ordered(case, exhibit)
     done = case.run(exhibit.program(case), env=environment(exhibit))
     return done.status, done.out
 
@@ -205,16 +246,18 @@ def turns(pid):
     return int((re.findall(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M) or [0])[0])
 
 
+def asleep(program, ticks):
+    """Do all its threads sleep? Also where it has ended."""
+    try:
+        return all(sleeps(task, ticks) for task in pathlib.Path(f"/proc/{program}/task").iterdir())
+    except OSError:
+        return not pathlib.Path(f"/proc/{program}").exists()
+
+
 def settle(process, program):
     """Waits until the program's threads sleep, so that its state is final, and ctp-run has gone round since."""
     ticks = {}
-
-    def look():
-        try:
-            return all(sleeps(task, ticks) for task in pathlib.Path(f"/proc/{program}/task").iterdir())
-        except OSError:
-            return not pathlib.Path(f"/proc/{program}").exists() or process.popen.poll() is not None
-    until(look, "threads to sleep")
+    until(lambda: asleep(program, ticks) or process.popen.poll() is not None, "threads to sleep")
     begun = turns(process.pid)
     until(lambda: turns(process.pid) >= begun + TURNS or process.popen.poll() is not None, "turns of ctp-run")
 
@@ -229,7 +272,12 @@ def finish(case, process, exhibit):
     program = child_of(process)
     process.wait_for("ready")
     settle(process, program)
-    if exhibit.end == "timeout":
+    if exhibit.end == "order":
+        give(exhibit.order, process, program)
+        done = process.done()
+        status, out = bare(case, exhibit)
+        need((done.status, done.out) == (status, out), f"bare: {status}, {out!r}; under ctp: {done}")
+    elif exhibit.end == "timeout":
         done = process.done()
         need(done.status == 124, f"ctp-run's status after --timeout: {done}")
     elif exhibit.end == "term":
@@ -261,7 +309,7 @@ def observe(case, exhibit, condition=None):
     for key, value in environment(exhibit).items():
         options += ["-E", f"{key}={value}"]
     options += condition.options(case, exhibit) if condition else []
-    process = case.ctp_start("-q", *options, program)
+    process = case.ctp_start("-q", *options, program, **stdin_of(exhibit))
     try:
         if condition:
             condition.begin(case, process)
@@ -300,6 +348,8 @@ def judge(exhibit, seen, strict=True):
     why = [f"{rule} PROVEN" for rule in false_proven(exhibit, seen)]
     expected = {e.rule for e in exhibit.findings}
     why += [f"finding of {rule}" for rule in sorted(set(seen.rules) - expected - set(exhibit.also))]
+    why += [f"{rule} is {VERDICTS[seen.strongest(rule)]}" for rule, most in exhibit.also.items()
+            if rule in seen.rules and seen.strongest(rule) > most]
     for e in exhibit.findings:
         here = seen.rules.get(e.rule, [])
         if not here:

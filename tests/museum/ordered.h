@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// ordered.h - what the look-alikes share that resume their waiters on an order:
+// a signal that the program handles. The waiters are servers' readers, which end
+// when they find their descriptors closed; `ended` counts them.
+#pragma once
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "co.h"
+#include "must.h"
+
+#define ORDERED static __attribute__((noinline, unused))
+
+static volatile sig_atomic_t ordered;
+static int ended;
+
+static void on_order(int number)
+{
+	(void)number;
+	ordered = 1;
+}
+
+ORDERED void take_orders(int number)
+{
+	struct sigaction act = {.sa_handler = on_order};
+	must(sigaction(number, &act, NULL));
+}
+
+// Serves until the order comes; it ends the wait early.
+ORDERED void serve_until_ordered(int ep)
+{
+	say("ready");
+	while (!ordered)
+		co_turn(ep, -1);
+}
+
+// The last line of a program whose `n` waiters went on.
+ORDERED int all_resumed(int n)
+{
+	say(ended == n ? "resumed" : "lost");
+	return ended != n;
+}
