@@ -195,7 +195,8 @@ def bare_ordered(case, exhibit):
     """Its status and output without us, when it gets its order: its waiters are really resumed."""
     process = case.start(exhibit.program(case), env=environment(exhibit), **stdin_of(exhibit))
     process.wait_for("ready")
-    until(lambda: process.popen.poll() is not None or asleep(process.pid, {}), "threads to sleep")
+    ticks = {}
+    until(lambda: process.popen.poll() is not None or asleep(process.pid, ticks), "threads to sleep")
     give(exhibit.order, process, process.pid)
     done = process.done()
     need("resumed" in done.out.splitlines(), f"the waiters are not resumed: {done}")
