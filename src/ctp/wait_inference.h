@@ -17,6 +17,15 @@ static inline bool ctp_stands_there(const struct ctp_fd *f, const struct ctp_sta
 	return c->stack && f->learned == c->id && f->learned_stack == c->stack;
 }
 
+// C is suspended where it first waited for F, whose registration leads to C, or is its own. No event of F is
+// known to have resumed anybody: two registrations with the same data cannot be told apart by their events.
+static inline bool ctp_stands_as_first(const struct ctp_fd *f, const struct ctp_state *c)
+{
+	uint64_t leads = f->leads & CTP_ID_MASK;
+	return c->stack && !f->learned && f->learned_stack == c->stack &&
+	       (leads == c->id || (!leads && f->reg_by == c->id));
+}
+
 // An event of F woke C there, and C ran and left what had come: it never read F (or wrote, if that is what
 // the event was of), or did so until EAGAIN and has read and written nothing since. That is no read that
 // stopped short: C does not want it now.
@@ -25,6 +34,15 @@ static inline bool ctp_declined(const struct ctp_fd *f, int fd, const struct ctp
 	uint64_t key = (uint64_t)(uint32_t)fd << 32 | f->gen;
 	bool out = (f->reg_events & EPOLLOUT) && !(f->reg_events & EPOLLIN);
 	return f->event_time < c->since && (!(out ? f->last_out : f->last_in) || c->tried == key);
+}
+
+// So stands C, and EAGAIN told it to wait for F again, or it has read some of F, but not until EAGAIN.
+static inline bool ctp_waits_as_first(const struct ctp_fd *f, int fd, const struct ctp_state *c,
+				      const struct ctp_wait *wait)
+{
+	bool more = wait ? (wait->how & CTP_WAIT_EAGAIN) :
+			   (f->last_in & ~CTP_FD_SEVERAL) == c->id && !ctp_declined(f, fd, c);
+	return more && ctp_stands_as_first(f, c);
 }
 
 // It stands where events of descriptors with which it had nothing to do resumed it: in a pool, or in
@@ -66,6 +84,13 @@ static inline bool ctp_may_be_done(const struct ctp_fd *f, const struct ctp_stat
 				   const struct ctp_wait *wait)
 {
 	return !wait && ctp_was_served(f, c);
+}
+
+// C named two descriptors in its last slice. Did EAGAIN tell it to wait for the first alone? What it
+// registered besides may be the loop's own.
+static inline bool ctp_told_alone(const struct ctp_wait *wait, const struct ctp_wait *other)
+{
+	return wait && (wait->how & CTP_WAIT_EAGAIN) && !(other->how & CTP_WAIT_EAGAIN);
 }
 
 // C named F in its last slice, or stands where events of F resumed it. Elsewhere it may wait for anything.
@@ -132,5 +157,6 @@ static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ct
 		return false;
 	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||
 	       (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
+	       ctp_waits_as_first(f, fd, c, wait) ||
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
 }

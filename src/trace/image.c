@@ -508,12 +508,16 @@ const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uin
 	return (const uint64_t *)table_row(&m->stack_words, at);
 }
 
+// s: of those that woke it, only where it stands. NULL: any.
 static const struct ctp_fd *chain_find(const struct image *m, const struct image_chain *c, uint64_t key,
-				       int32_t fd, const struct ctp_fd **same)
+				       const struct ctp_state *s, int32_t fd, const struct ctp_fd **same)
 {
 	size_t n = m->fds.n ? m->fds.n : 1;
 	for (uint32_t i = idmap_get(&c->head, key); i != IDMAP_NONE; i = c->next[i]) {
 		size_t row = i % n;
+		const struct ctp_fd *f = table_row(&m->fds, row);
+		if (s && i < n && f->adder != s->id && !ctp_stands_there(f, s))
+			continue;
 		if (table_index(&m->fds, row) != (uint64_t)(uint32_t)fd)
 			return table_row(&m->fds, row);
 		*same = table_row(&m->fds, row);
@@ -521,14 +525,14 @@ static const struct ctp_fd *chain_find(const struct image *m, const struct image
 	return NULL;
 }
 
-const struct ctp_fd *image_other_registration(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
-					      bool *same_number)
+const struct ctp_fd *image_other_registration(const struct image *m, const struct ctp_state *s, uint64_t data,
+					      int32_t fd, bool *same_number)
 {
-	const struct ctp_fd *same = NULL, *other = chain_find(m, &m->by_mind, id, fd, &same);
+	const struct ctp_fd *same = NULL, *other = chain_find(m, &m->by_mind, s->id, s, fd, &same);
 	*same_number = false;
 	if (other || same)
 		return other ? other : same; // it leads to this entity under whatever number
-	other = chain_find(m, &m->by_data, data, fd, &same);
+	other = chain_find(m, &m->by_data, data, NULL, fd, &same);
 	*same_number = !other && same;
 	return other ? other : same;
 }

@@ -121,11 +121,11 @@ static inline unsigned image_nwaits(const struct ctp_state *s)
 {
 	return s->nwaits < CTP_WAITS ? s->nwaits : CTP_WAITS;
 }
-// Another live registration than that of fd#gen that has this data, or that
-// this entity added or was woken by; NULL if there is none. Numbers other than
+// Another live registration than that of fd#gen that has this data, or that this coroutine
+// added, or was woken by where it stands; NULL if there is none. Numbers other than
 // fd come first: *same_number says that only fd itself, opened again, was found.
-const struct ctp_fd *image_other_registration(const struct image *m, uint64_t id, uint64_t data, int32_t fd,
-					      bool *same_number);
+const struct ctp_fd *image_other_registration(const struct image *m, const struct ctp_state *s, uint64_t data,
+					      int32_t fd, bool *same_number);
 // Stands a descriptor in the set with which a thread sleeps in poll or select? MAYBE: it
 // did at some time, and none sleeps so now, or another thread has polled it since.
 enum image_polled { IMAGE_POLLED_OUT, IMAGE_POLLED_MAYBE, IMAGE_POLLED_IN };

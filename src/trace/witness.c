@@ -86,6 +86,15 @@ static int merge_open(struct witness *w, const json_t *open)
 	return 0;
 }
 
+// Of several lines the one that says most.
+static void merge_beside(struct witness_beside *to, const json_t *o)
+{
+	bool there = json_is_true(json_object_get(o, "there"));
+	if (o && (!to->is || (there && !to->there)))
+		*to = (struct witness_beside){true, there, json_integer_value(json_object_get(o, "fd")),
+					      json_integer_value(json_object_get(o, "gen"))};
+}
+
 static struct witness *find(const struct witness_set *set, unsigned rule, uint64_t coroutine, int64_t fd,
 			    int64_t gen)
 {
@@ -173,6 +182,7 @@ static int witness_line(void *ctx, const json_t *o)
 	set_string(&w->fd_kind, json_object_get(o, "fd_kind"));
 	set_string(&w->fd_name, json_object_get(o, "fd_name"));
 	merge_evidence(w, json_object_get(o, "evidence"), ns);
+	merge_beside(&w->beside, json_object_get(o, "beside"));
 	return merge_open(w, json_object_get(o, "open"));
 }
 

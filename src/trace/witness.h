@@ -27,6 +27,11 @@ struct witness {
 	char **open;
 	size_t nopen;
 	uint64_t turns;
+	// Another descriptor that leads to it, too; `there`: it may wait for that one as for this.
+	struct witness_beside {
+		bool is, there;
+		int64_t fd, gen;
+	} beside;
 	uint32_t older; // the entry before this one about the same coroutine, or IDMAP_NONE
 };
 

@@ -4,6 +4,7 @@ it under ctp-run, judged by what ctp-analyze says.
 
 The header, right after the SPDX line:
     // expect: CTP005 likely..proven, 2 coroutines [in 1 finding]    | clean | fact CTP007 | also CTP026 [suspect] (true as well, not always said; no stronger)
+    //         CTP002 none..suspect, 1 coroutine: nothing is wrong, and no more than that may be said, of so many at most
     // end: term | exit | kill | crash | timeout      default term
     // engine: ucontext | fcontext | both             default ucontext
     // run: OPTIONS                                   further ones for ctp-run
@@ -35,6 +36,7 @@ from harness import BOUND, Failed, Skip, need, timeout, until, witness  # noqa: 
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
 HEADER = re.compile(r"//\s+(expect|end|engine|run|not|order|needs):\s*(.*?)\s*$")
+NONE = -1  # below them: no finding at all is right, too
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
 TIMEOUT = 3  # seconds for `end: timeout`
@@ -101,8 +103,9 @@ def parse_expect(text, exhibit):
     need(found, f"{exhibit.source.name}: expect what? {text!r}")
     low, high = found[2], found[3] or found[2]
     for word in (low, high):
-        need(word in VERDICTS, f"{exhibit.source.name}: no verdict {word!r}")
-    exhibit.findings.append(Expected(found[1], VERDICTS.index(low), VERDICTS.index(high), int(found[4]),
+        need(word in VERDICTS or word == "none" == low, f"{exhibit.source.name}: no verdict {word!r}")
+    place = NONE if low == "none" else VERDICTS.index(low)
+    exhibit.findings.append(Expected(found[1], place, VERDICTS.index(high), int(found[4]),
                                      int(found[5]) if found[5] else None))
 
 
@@ -353,13 +356,13 @@ def judge(exhibit, seen, strict=True):
             if rule in seen.rules and seen.strongest(rule) > most]
     for e in exhibit.findings:
         here = seen.rules.get(e.rule, [])
-        if not here:
+        if not here and e.low != NONE:
             why.append(f"no finding of {e.rule}")
         for verdict, _ in here:
             if verdict > e.high or strict and verdict < e.low:
                 why.append(f"{e.rule} is {VERDICTS[verdict]}")
         n = sum(count for _, count in here)
-        if here and n != e.coroutines:
+        if here and (n > e.coroutines if e.low == NONE else n != e.coroutines):
             why.append(f"{e.rule} has {n} coroutines, not {e.coroutines}")
         if here and e.findings and len(here) != e.findings:
             why.append(f"{e.rule} has {len(here)} findings, not {e.findings}")

@@ -164,14 +164,14 @@ static void threads_that_keep_the_file(void **state)
 static void its_one_known_wait(void **state)
 {
 	struct ctp_wait second = {.fd = 9, .gen = 1, .how = CTP_WAIT_REGISTERED, .data = 3, .epfd = EPOLL};
-	AFTER(PROOF_P2, HOLDS_FALSE, s.s.waits[1] = second; s.s.nwaits = 2);
+	AFTER(PROOF_P2, HOLDS_OPEN, s.s.waits[1] = second; s.s.nwaits = 2);
 	AFTER(PROOF_P2, HOLDS_TRUE, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].gen = 2);
 	AFTER(PROOF_P2, HOLDS_TRUE, s.s.waits[1] = second; s.s.nwaits = 2; fds[9].life = CTP_FD_CLOSED);
 	AFTER(PROOF_P2, HOLDS_FALSE, s.s.flags = CTP_STATE_MOREWAITS);
 	AFTER(PROOF_P2, HOLDS_OPEN, s.s.flags = CTP_STATE_POOLED; s.s.called = s.s.stack);
-	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, DATA));
-	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, 0x10008));
-	AFTER(PROOF_P2, HOLDS_FALSE, row(9, 1, DEV, 0x10008 | 0xffULL << 56));
+	AFTER(PROOF_P2, HOLDS_OPEN, row(9, 1, DEV, DATA));
+	AFTER(PROOF_P2, HOLDS_OPEN, row(9, 1, DEV, 0x10008));
+	AFTER(PROOF_P2, HOLDS_OPEN, row(9, 1, DEV, 0x10008 | 0xffULL << 56));
 	AFTER(PROOF_P2, HOLDS_TRUE, row(9, 1, DEV, 0x20000));
 	AFTER(PROOF_P2, HOLDS_OPEN, l.registrations.complete = false);
 	AFTER(PROOF_P2, HOLDS_OPEN, s.wait = -1; s.s.nwaits = 0); // nothing says that the registration leads to it
@@ -184,15 +184,42 @@ static void its_one_known_wait(void **state)
 
 static void open_descriptors_that_lead_to_it(void **state)
 {
-	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].adder = ID);
-	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].learned = ID);
-	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].leads = ID | 6ULL << CTP_ID_BITS);
+	AFTER(PROOF_P2, HOLDS_OPEN, fds[9].adder = ID);
+	AFTER(PROOF_P2, HOLDS_OPEN, fds[9].learned = ID; fds[9].learned_stack = 5);
+	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].learned = ID; fds[9].learned_stack = 6); // it woke it elsewhere
+	AFTER(PROOF_P2, HOLDS_OPEN, fds[9].leads = ID | 6ULL << CTP_ID_BITS);
+	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].leads = ID | 6ULL << CTP_ID_BITS; fds[9].learned = ID; fds[9].learned_stack = 6);
 	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID + 1);
 	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID; fds[9].reg_epfd = -1);
 	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1000); // before it suspended
-	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1001);
-	AFTER(PROOF_P2, HOLDS_FALSE, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled_out = 1001);
+	AFTER(PROOF_P2, HOLDS_OPEN, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled = 1001);
+	AFTER(PROOF_P2, HOLDS_OPEN, fds[9].adder = ID; fds[9].reg_epfd = -1; fds[9].polled_out = 1001);
 	AFTER(PROOF_P2, HOLDS_TRUE, fds[9].adder = ID; fds[9].life = CTP_FD_CLOSED);
+}
+
+// Such a descriptor is named, with how much it weighs.
+static void the_other_is_named(void **state)
+{
+	struct ctp_wait second = {.fd = 9, .gen = 1, .how = CTP_WAIT_REGISTERED, .data = 3, .epfd = EPOLL};
+	const struct { int beside; bool tried, wait, row, here; } cases[] = {
+		{BESIDE_NONE, false, false, false, false}, {BESIDE_THERE, false, true, false, false},
+		{BESIDE_AWAY, true, true, false, false}, // EAGAIN told it of F alone
+		{BESIDE_AWAY, false, false, true, false}, {BESIDE_THERE, false, false, true, true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(state);
+		s.s.waits[0].how |= cases[i].tried ? CTP_WAIT_EAGAIN : 0;
+		s.s.waits[1] = second;
+		s.s.nwaits = cases[i].wait ? 2 : 1;
+		if (cases[i].row)
+			row(9, 1, DEV, DATA);
+		fds[9].learned = cases[i].here ? ID : 0;
+		fds[9].learned_stack = 5;
+		s.beside = (struct beside){0};
+		judge();
+		assert_int_equal(s.beside.is, cases[i].beside);
+		assert_int_equal(s.beside.fd, cases[i].beside ? 9 : 0);
+	}
 }
 
 // --------------------------------------------------------- a set that was closed
@@ -227,8 +254,8 @@ static void a_set_that_was_closed(void **state)
 	AFTER(PROOF_P3, HOLDS_FALSE, closed_set(); asleep_in_it(CLOSED + 1); copy.wait_seq = 8);
 	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); l.registrations.complete = false);
 	AFTER(PROOF_P3, HOLDS_OPEN, closed_set(); ext.forks = 1);
-	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); row(9, 1, DEV, DATA));
-	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); row(9, 1, DEV, 0x10008));
+	AFTER(PROOF_P2, HOLDS_OPEN, closed_set(); row(9, 1, DEV, DATA));
+	AFTER(PROOF_P2, HOLDS_OPEN, closed_set(); row(9, 1, DEV, 0x10008));
 	AFTER(PROOF_P2, HOLDS_FALSE, closed_set(); s.s.flags = 0; fds[F].gen++);
 	AFTER(PROOF_P2, HOLDS_OPEN, closed_set(); s.s.flags = CTP_STATE_MOREWAITS);
 }
@@ -314,7 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_holds), TEST(what_went_past_the_tables), TEST(what_the_kernel_can_deliver), TEST(threads_that_keep_the_file),
-		TEST(its_one_known_wait), TEST(open_descriptors_that_lead_to_it), TEST(a_set_that_was_closed), TEST(threads_that_nothing_wakes),
+		TEST(its_one_known_wait), TEST(open_descriptors_that_lead_to_it), TEST(the_other_is_named), TEST(a_set_that_was_closed), TEST(threads_that_nothing_wakes),
 		TEST(one_that_is_being_resumed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,9 +240,37 @@ static void test_wait(void **state)
 	c.flags = 0;
 	c.nwaits = 2;
 	c.waits[1] = (struct ctp_wait){ .fd = 9, .gen = 1, .how = CTP_WAIT_REGISTERED };
-	assert_int_equal(verdict(), VERDICT_NONE); // the other is alive
+	assert_int_equal(verdict(), VERDICT_LIKELY); // the other is alive, but nothing leads to it
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_SUSPECT); // it may wait for either
+	c.waits[0].how |= CTP_WAIT_EAGAIN; // it was told to wait for the one that is closed
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	c.waits[1].how |= CTP_WAIT_EAGAIN;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	cand.was.reg_data = 5; // that the registration is its own is not known
+	c.waits[0].how = CTP_WAIT_EAGAIN;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	cand.was.reg_data = 0x1800;
+	c.waits[0].how = CTP_WAIT_REGISTERED;
+	without(PROOF_P6A, HOLDS_TRUE);
 	c.waits[1] = c.waits[0];
 	assert_int_equal(verdict(), VERDICT_PROVEN); // both for one descriptor
+}
+
+// What the engine saw of another descriptor that leads to it.
+static void test_beside(void **state)
+{
+	seen.beside = (struct witness_beside){ .is = true, .fd = 9, .gen = 1 };
+	seen.items[PROOF_P2].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	seen.beside.there = true;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	without(PROOF_P0, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_NONE);
+	seen.beside.there = false;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
 }
 
 static void test_kernel(void **state)
@@ -344,7 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
-		TEST(test_wait), TEST(test_own_stack), TEST(test_chance_before_the_end),
+		TEST(test_wait), TEST(test_beside), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_hidden_fds),
 	};

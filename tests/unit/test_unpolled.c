@@ -126,8 +126,17 @@ static void another_registration_leads_to_it(void **state)
 	struct ctp_fd *other = tables_fd(&t, 8, 1);
 	(void)state;
 	other->reg_epfd = 4;
-	other->learned = 41;
+	other->adder = 41;
 	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
+static void another_woke_it_elsewhere(void **state)
+{
+	struct ctp_fd *other = tables_fd(&t, 8, 1);
+	(void)state;
+	other->reg_epfd = 4;
+	other->learned = 41;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
 // ------------------------------------------------------------- the threads
@@ -277,7 +286,7 @@ int main(void)
 		TEST(it_is_another_generation),
 		TEST(it_is_registered),
 		TEST(an_event_came_since),
-		TEST(another_registration_leads_to_it),
+		TEST(another_registration_leads_to_it), TEST(another_woke_it_elsewhere),
 		TEST(a_thread_is_awake),
 		TEST(a_thread_entered_its_wait_before_the_descriptor_was_polled),
 		TEST(no_thread_sleeps_with_a_set),

@@ -124,21 +124,37 @@ static enum holds leads(const struct suspect *s)
 	return from->adder == c->id || said_eagain(s) ? HOLDS_OPEN : HOLDS_FALSE;
 }
 
-// Are all its waits for this descriptor? false: another one is alive.
-static enum holds only_wait(const struct suspect *s)
+// Are all its waits for this descriptor? false: another one is alive. told: EAGAIN told it to wait for this
+// one alone, all the same.
+static enum holds only_wait(const struct suspect *s, bool *told)
 {
 	enum holds only = HOLDS_TRUE;
-	if (s->state->flags & CTP_STATE_MOREWAITS)
-		return HOLDS_FALSE;
+	*told = true;
 	for (unsigned i = 0; i < image_nwaits(s->state); i++) {
 		const struct ctp_wait *w = &s->state->waits[i];
 		if (w->fd == s->cand->fd && w->gen == s->cand->gen)
 			continue;
-		if (!image_end_of(s->image, w->fd, w->gen))
-			return HOLDS_FALSE;
-		only = HOLDS_OPEN;
+		if (!image_end_of(s->image, w->fd, w->gen)) {
+			only = HOLDS_FALSE;
+			*told &= ctp_told_alone(s->wait, w);
+		} else if (only == HOLDS_TRUE) {
+			only = HOLDS_OPEN;
+		}
 	}
 	return only;
+}
+
+void obligations_beside(struct obligations *o, const struct suspect *s, enum beside is)
+{
+	const struct witness_beside *seen = s->witness ? &s->witness->beside : NULL;
+	if (seen && seen->is && is < BESIDE_THERE)
+		is = seen->there ? BESIDE_THERE : BESIDE_AWAY;
+	o->beside = is;
+	if (is != BESIDE_NONE && o->items[PROOF_P2].holds == HOLDS_TRUE)
+		say(o, PROOF_P2, HOLDS_OPEN, "another open descriptor leads to it as well");
+	if (is != BESIDE_NONE && !(seen && seen->is))
+		o->also_open =
+			"an event of another descriptor that it registered, or that woke it here before";
 }
 
 // Its wait's one registration was in the set that ended. Others, in other sets, the witness has looked for.
@@ -148,6 +164,7 @@ static void decide_through(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P2, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (!s->witness)
 		say(o, PROOF_P2, HOLDS_OPEN, "whether another registration leads to it was not looked at");
+	obligations_beside(o, s, BESIDE_NONE);
 }
 
 static void decide_wait(struct obligations *o, const struct suspect *s)
@@ -162,14 +179,15 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 	if (!registered && !s->cand->was.reg_time)
 		data = s->state->lo; // it was never registered: nobody's data
 	const struct ctp_fd *other =
-		image_other_registration(s->image, s->state->id, data, s->cand->fd, &same_number);
-	enum holds led = leads(s), only = only_wait(s);
+		image_other_registration(s->image, s->state, data, s->cand->fd, &same_number);
+	bool told = true, beside = other && !same_number;
+	enum holds led = leads(s), only = only_wait(s, &told);
 	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
 	if (led == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
-	else if (only == HOLDS_FALSE)
-		say(o, PROOF_P2, HOLDS_FALSE, "it waits for other descriptors as well");
-	else if (other && !same_number)
+	else if (s->state->flags & CTP_STATE_MOREWAITS)
+		say(o, PROOF_P2, HOLDS_FALSE, "it waits for more things than were kept");
+	else if (o->weak && (beside || only == HOLDS_FALSE)) // it may wait for that one alone
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
 	else if (o->pooled)
 		say(o, PROOF_P2, HOLDS_OPEN,
@@ -192,6 +210,13 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P2, HOLDS_OPEN, "its number was opened again and registered with the same data");
 	else
 		say(o, PROOF_P2, HOLDS_TRUE, "one known wait");
+	if (o->items[PROOF_P2].holds != HOLDS_FALSE)
+		obligations_beside(
+			o, s,
+			(only == HOLDS_FALSE && !told) || (beside && ctp_stands_there(other, s->state)) ?
+				BESIDE_THERE :
+			only == HOLDS_FALSE || beside ? BESIDE_AWAY :
+							BESIDE_NONE);
 	if (same_number)
 		o->also_open = "an event of the descriptor that has the number now may resume it";
 }
@@ -358,13 +383,17 @@ static enum verdict conclude(const struct obligations *o)
 		return VERDICT_NONE;
 	if (o->pooled && p[PROOF_P6A].holds != HOLDS_TRUE) // so do all pools that are idle
 		return VERDICT_NONE;
+	if (o->beside != BESIDE_NONE && !p6 && o->weak)
+		return VERDICT_NONE;
 	if (o->weak && !p6) // it may wait for something else: worth a look if all the rest is shown
 		return !ending && p[PROOF_P0].holds == HOLDS_TRUE && p[PROOF_P3].holds == HOLDS_TRUE &&
 				       p[PROOF_P4].holds == HOLDS_TRUE && p[PROOF_P5].holds == HOLDS_TRUE ?
 			       VERDICT_SUSPECT :
 			       VERDICT_NONE;
 	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
-		return VERDICT_INCONCLUSIVE;
+		return o->beside == BESIDE_THERE ? VERDICT_NONE : VERDICT_INCONCLUSIVE;
+	if (o->beside == BESIDE_THERE && !p6)
+		return VERDICT_SUSPECT;
 	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
 		return VERDICT_SUSPECT;
 	return p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ? VERDICT_PROVEN : VERDICT_LIKELY;

@@ -37,6 +37,13 @@ struct obligation {
 	const char *text;
 };
 
+// Another descriptor, open, that leads to the coroutine as well. Partner: struct beside in the engine.
+enum beside {
+	BESIDE_NONE,
+	BESIDE_AWAY,  // its registration leads there
+	BESIDE_THERE, // and the coroutine may wait for it as it does for this one: SUSPECT at most
+};
+
 struct obligations {
 	struct obligation items[PROOFS];
 	const char *closure;   // "unreachable", "quiet" or NULL
@@ -45,6 +52,7 @@ struct obligations {
 	bool by_hand;          // the program has resumed such a waiter before
 	bool weak;             // it said EAGAIN; that the registration is its own is not known
 	bool pooled;           // it waits for whatever comes
+	enum beside beside;
 	enum verdict verdict;
 };
 
@@ -65,6 +73,9 @@ void obligations_quiet(struct obligations *o, bool told);
 // Can nobody but the coroutine be meant by the registration of `fd`? Its data leads there, or names the
 // descriptor only.
 bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c);
+
+// What the engine saw of another descriptor, at least `is`.
+void obligations_beside(struct obligations *o, const struct suspect *s, enum beside is);
 
 // Of a coroutine whose descriptor is open (cand is NULL): by the witness alone. The verdict
 // is the pass's to conclude; VERDICT_NONE says that there is none, SUSPECT that there may be.

@@ -81,6 +81,9 @@ void obligations_stuck(struct obligations *o, const struct suspect *s)
 	obligations_complete(o, s);
 	obligations_suspended(o, s);
 	obligations_reach(o, s);
+	obligations_beside(o, s, BESIDE_NONE);
+	if (o->beside == BESIDE_AWAY && !(s->wait && (s->wait->how & CTP_WAIT_EAGAIN)))
+		o->beside = BESIDE_THERE; // nothing told it to wait for this one rather than for that
 	obligations_quiet(o, told_to_wait(s));
 	decide_end(o, s);
 	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)

@@ -49,7 +49,7 @@ static bool is_unpolled(const struct suspect *s, const struct ctp_fd *f)
 	return for_it && f->life == CTP_FD_OPEN && f->gen == s->gen && f->reg_epfd < 0 &&
 	       !(f->flags & CTP_FD_MANYREGS) && f->event_time < since &&
 	       image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&
-	       !image_other_registration(s->image, s->state->id, s->state->lo, s->fd, &same);
+	       !image_other_registration(s->image, s->state, s->state->lo, s->fd, &same);
 }
 
 static void prove(struct obligations *o, const struct suspect *s, const struct ctp_fd *f, bool timed)

@@ -42,7 +42,17 @@ struct suspect {
 	bool proven;      // as far as the engine can tell
 	bool gone;        // refuted: dropped at the next turn
 	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
-	uint64_t said;    // digest of the last line about it
+	bool firm;        // it suspended for F, as far as can be known (kernel_stuck.c)
+	struct beside {   // another descriptor whose event may resume it: P2 does not hold then
+		enum {
+			BESIDE_NONE,
+			BESIDE_AWAY,  // its registration leads to the coroutine
+			BESIDE_THERE, // and the coroutine may wait for it as it waits for F
+		} is;
+		int fd;
+		uint32_t gen;
+	} beside;
+	uint64_t said; // digest of the last line about it
 	// the inspection under way
 	struct inspect_answer a[PROOFS]; // those that proof_is_witnessed()
 	struct span mine[2];             // stack and control block, with the allocations that hold them

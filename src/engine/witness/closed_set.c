@@ -12,6 +12,7 @@
 
 #include "ctp/wait_inference.h"
 #include "ctp/there.h"
+#include "engine/witness/beside.h"
 
 // Does its registration lead to a coroutine that has no wait of its own? Whom it points to is
 // a guess where another was woken by it or waits for it; and whom it woke may have gone elsewhere since.
@@ -148,18 +149,35 @@ static void judge_p3(const struct inspection *l, struct suspect *s, int fd, cons
 			s->c.fd, s->c.gen, fd, f->gen, l->registrations.n, l->registrations.nsets);
 }
 
-// Another registration that leads to it, or another thing that it waits for.
-static void judge_p2(const struct inspection *l, struct suspect *s, int fd, const struct ctp_fd *f)
+// Another registration that leads to it.
+static const struct registration *other_registration(const struct inspection *l, const struct suspect *s,
+						     const struct ctp_fd *f)
 {
-	struct inspect_answer *a = &s->a[PROOF_P2];
 	bool own = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
 	uint64_t data = own ? s->s.waits[s->wait].data : f->reg_data;
 	for (size_t i = 0; i < l->registrations.n; i++)
-		if (l->registrations.v[i].data == data || inspect_references(s, l->registrations.v[i].data)) {
-			inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too",
-				    l->registrations.v[i].tfd, l->registrations.v[i].epfd);
-			return;
-		}
+		if (l->registrations.v[i].data == data || inspect_references(s, l->registrations.v[i].data))
+			return &l->registrations.v[i];
+	return NULL;
+}
+
+// What did not name F itself may wait for the other as well.
+static void judge_other(struct inspection *l, struct suspect *s, const struct registration *reg)
+{
+	struct ctp_fd f = {0};
+	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
+	if (s->wait < 0)
+		inspect_say(&s->a[PROOF_P2], HOLDS_FALSE,
+			    "fd %d in epoll fd %d is registered and leads to it too", reg->tfd, reg->epfd);
+	else
+		beside_note(l, s, reg->tfd, known ? f.gen : 0, known && beside_there(&f, &s->s), "registered",
+			    "its data leads to it");
+}
+
+static void judge_p2(struct inspection *l, struct suspect *s, int fd, const struct ctp_fd *f)
+{
+	struct inspect_answer *a = &s->a[PROOF_P2];
+	const struct registration *other = other_registration(l, s, f);
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
 		inspect_say(a, HOLDS_OPEN, "it waits for more things than fd %d#%u", fd, f->gen);
 	else if (s->wait < 0 && ctp_was_served(f, &s->s))
@@ -177,6 +195,8 @@ static void judge_p2(const struct inspection *l, struct suspect *s, int fd, cons
 	else
 		inspect_say(a, HOLDS_TRUE, "fd %d#%u, registered in epoll fd %d#%u, is its one known wait",
 			    fd, f->gen, s->c.fd, s->c.gen);
+	if (other)
+		judge_other(l, s, other);
 }
 
 void closed_set_judge(struct inspection *l, struct suspect *s)

@@ -138,6 +138,11 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 			      (json_int_t)(l->turns > s->turns0 ? l->turns - s->turns0 : 0));
 	if (!o)
 		return;
+	if (s->beside.is)
+		json_object_set_new(
+			o, "beside",
+			json_pack("{s:i, s:I, s:b}", "fd", s->beside.fd, "gen", (json_int_t)s->beside.gen,
+				  "there", s->beside.is == BESIDE_THERE));
 	add_stack(o, l, s);
 	json_dumpf(o, out, JSON_COMPACT);
 	fputc('\n', out);

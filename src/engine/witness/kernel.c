@@ -17,6 +17,7 @@
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 #include "engine/inspect/hidden_fds.h"
+#include "engine/witness/beside.h"
 #include "engine/witness/closed_set.h"
 #include "engine/witness/stuck_wait.h"
 
@@ -324,19 +325,28 @@ const struct ctp_wait *kernel_other_wait(const struct inspection *l, const struc
 	return NULL;
 }
 
+// Another row, or another wait of its own, that leads to C.
+static void others_beside(struct inspection *l, struct suspect *s)
+{
+	const struct registration *reg = other_registration(l, s);
+	const struct ctp_wait *w = kernel_other_wait(l, s);
+	struct ctp_fd f = {0};
+	if (w)
+		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w), "open",
+			    "it waits for that one as well");
+	if (!reg)
+		return;
+	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
+	beside_note(l, s, reg->tfd, known ? f.gen : 0, known && beside_there(&f, &s->s), "registered",
+		    "its data leads to it");
+}
+
 static void judge_p2(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P2];
 	const char *how = link_of(s);
-	const struct registration *reg = other_registration(l, s);
-	const struct ctp_wait *w = kernel_other_wait(l, s);
 	if (s->s.flags & CTP_STATE_MOREWAITS)
 		inspect_say(a, HOLDS_FALSE, "it waits for more things than were kept");
-	else if (w)
-		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
-	else if (reg)
-		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is registered and leads to it too",
-			    reg->tfd, reg->epfd);
 	else if (ctp_in_pool(&s->s))
 		inspect_say(
 			a, HOLDS_OPEN,
@@ -357,6 +367,7 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 		inspect_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
 	else
 		inspect_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+	others_beside(l, s);
 }
 
 static int by_id(const void *a, const void *b)
@@ -366,20 +377,21 @@ static int by_id(const void *a, const void *b)
 }
 
 // An open descriptor that leads to C as well: registered, and C added it in any
-// slice, or it woke it before; or polled since C suspended, and it woke it before.
-static void others_of(struct inspection *l, uint64_t id, int fd, const struct ctp_fd *f, const char *how)
+// slice, or it woke it here before; or polled since C suspended, and it woke it here before.
+static void others_of(struct inspection *l, uint64_t id, int fd, const struct ctp_fd *f, bool learned,
+		      const char *how)
 {
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
 		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd &&
 			       f->reg_epgen == s->c.gen;
-		if (stuck_wait_rule(s->rule) || through || (fd == s->c.fd && f->gen == s->c.gen) ||
-		    s->a[PROOF_P2].holds == HOLDS_FALSE)
+		bool there = beside_there(f, &s->s);
+		if (stuck_wait_is(s) || through || (fd == s->c.fd && f->gen == s->c.gen) ||
+		    (learned && !there))
 			continue;
 		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
-			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE, "fd %d#%u is %s as well, and %s", fd,
-				    f->gen, f->reg_epfd >= 0 ? "registered" : "polled", how);
+			beside_note(l, s, fd, f->gen, there, f->reg_epfd >= 0 ? "registered" : "polled", how);
 	}
 }
 
@@ -387,7 +399,7 @@ static void others_of(struct inspection *l, uint64_t id, int fd, const struct ct
 void kernel_unsettle(struct inspection *l, bool stuck)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (stuck_wait_rule(l->who[i]->rule) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
+		if (stuck_wait_is(l->who[i]) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
 			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN,
 				    "there was no time to look at every registration");
 }
@@ -406,11 +418,13 @@ static void other_fds(struct inspection *l)
 		    (f.reg_epfd < 0 && !f.polled && !f.polled_out))
 			continue;
 		if (f.adder)
-			others_of(l, f.adder, (int)fd, &f, "it added that one itself");
+			others_of(l, f.adder, (int)fd, &f, false, "it added that one itself");
 		if (f.learned)
-			others_of(l, f.learned, (int)fd, &f, "events of that one resumed it before");
+			others_of(l, f.learned, (int)fd, &f, true,
+				  "events of that one resumed it here before");
 		if (f.leads)
-			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, "its data leads to it");
+			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, f.learned == (f.leads & CTP_ID_MASK),
+				  "its data leads to it");
 	}
 }
 
@@ -419,7 +433,7 @@ void kernel_judge(struct inspection *l)
 	hidden_fds_find(l);
 	judge_p0(l);
 	for (size_t i = 0; i < l->n; i++) {
-		if (stuck_wait_rule(l->who[i]->rule))
+		if (stuck_wait_is(l->who[i]))
 			continue;
 		if (inspect_late(l)) {
 			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN,

@@ -9,7 +9,7 @@
 // id.
 void kernel_judge(struct inspection *l);
 // Not every registration was inspected: a P2 that holds becomes undecided. stuck: for the rules of
-// stuck_wait_rule(); else for all others.
+// stuck_wait_is(); else for all others.
 void kernel_unsettle(struct inspection *l, bool stuck);
 // Does a thread sit in a system call on F? Then P3 says so.
 bool kernel_threads_hold(struct inspection *l, struct suspect *s);

@@ -17,6 +17,7 @@
 #include "base/search.h"
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
+#include "engine/witness/beside.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/stuck_wait.h"
 
@@ -313,6 +314,8 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "it registered the descriptor itself before it suspended";
 	if (ctp_stands_there(f, &s->s))
 		return "an event of it resumed it from this very place before";
+	if (ctp_waits_as_first(f, s->c.fd, &s->s, s->wait >= 0 ? &s->s.waits[s->wait] : NULL))
+		return "it stands where it first waited for it, wants more of it, and the registration leads to it";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
 	if (inspect_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
@@ -331,33 +334,51 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 	}
 	const struct ctp_wait *w = kernel_other_wait(l, s);
 	const char *how = link_of(s, l->pid);
+	s->firm = stuck_wait_firm(s, l->pid);
+	const struct ctp_wait *own = s->wait >= 0 ? &s->s.waits[s->wait] : NULL;
 	if (s->s.flags & CTP_STATE_MOREWAITS)
 		inspect_say(a, HOLDS_FALSE, "it waits for more things than were kept");
-	else if (w)
+	else if (w && !ctp_told_alone(own, w))
 		inspect_say(a, HOLDS_FALSE, "it waits for fd %d#%u as well, which is open", w->fd, w->gen);
-	else if (!how || !stuck_wait_firm(s, l->pid))
+	else if (!how || !s->firm)
 		inspect_say(a, HOLDS_OPEN, "%s: that it suspended for fd %d#%u is not sure",
 			    how ? how : "its last try had to wait", s->c.fd, s->c.gen);
 	else
 		inspect_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
+	if (w && a->holds != HOLDS_FALSE)
+		beside_note(l, s, w->fd, w->gen, false, "open", "it registered that one as well");
 }
 
-static void refuted_by(struct inspection *l, uint64_t id, const struct registration *reg, const char *how)
+// Of these rules another way refutes all: who waits for nothing that is known, for a timer of its own, or for
+// what another was woken for, may well wait for that.
+static bool refuted_by_others(const struct suspect *s)
+{
+	return s->rule == RULE_PARKED || s->rule == RULE_TIMER || s->rule == RULE_WRONG_WAITER;
+}
+
+// f: the entry of the row's number; its row leads to the coroutine `id`.
+static void led_by(struct inspection *l, uint64_t id, const struct registration *reg, const struct ctp_fd *f,
+		   bool learned, const char *how)
 {
 	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
 	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
 		struct suspect *s = l->who[lo];
-		if (stuck_wait_rule(s->rule) && s->a[PROOF_P2].holds != HOLDS_FALSE &&
-		    (s->c.fd < 0 || !is_of(l, s, reg)))
+		bool there = beside_there(f, &s->s);
+		if (!stuck_wait_is(s) || s->a[PROOF_P2].holds == HOLDS_FALSE ||
+		    (s->c.fd >= 0 && is_of(l, s, reg)))
+			continue;
+		if (refuted_by_others(s))
 			inspect_say(&s->a[PROOF_P2], HOLDS_FALSE,
 				    "fd %d in epoll fd %d is registered as well, and %s", reg->tfd, reg->epfd,
 				    how);
+		else if (there || !learned)
+			beside_note(l, s, reg->tfd, f->gen, there, "registered", how);
 	}
 }
 
 static bool references(const struct suspect *s, const struct registration *reg)
 {
-	return stuck_wait_rule(s->rule) && s->c.fd != reg->tfd &&
+	return stuck_wait_is(s) && s->c.fd != reg->tfd &&
 	       (inspect_references(s, reg->data) ||
 		(s->c.fd >= 0 && s->rule != RULE_WRONG_WAITER && reg->data == data_of(s)));
 }
@@ -367,24 +388,25 @@ static void other_registrations(struct inspection *l)
 {
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		struct ctp_fd f;
+		struct ctp_fd f = {0};
 		if (inspect_late(l)) {
 			kernel_unsettle(l, true);
 			return;
 		}
 		if (!(reg->events & STUCK_WAIT_EVENTS))
 			continue;
+		bool open = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
+		f = open ? f : (struct ctp_fd){0};
 		for (size_t k = 0; k < l->n; k++)
 			if (references(l->who[k], reg))
-				refuted_by(l, l->who[k]->s.id, reg, "its data leads to it");
-		if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN)
-			continue;
+				led_by(l, l->who[k]->s.id, reg, &f, false, "its data leads to it");
 		if (f.adder)
-			refuted_by(l, f.adder, reg, "it added that one itself");
+			led_by(l, f.adder, reg, &f, false, "it added that one itself");
 		if (f.learned && !(f.flags & CTP_FD_LISTENS))
-			refuted_by(l, f.learned, reg, "events of that one resumed it before");
+			led_by(l, f.learned, reg, &f, true, "events of that one resumed it here before");
 		if (f.leads)
-			refuted_by(l, f.leads & CTP_ID_MASK, reg, "its data leads to it");
+			led_by(l, f.leads & CTP_ID_MASK, reg, &f, f.learned == (f.leads & CTP_ID_MASK),
+			       "its data leads to it");
 	}
 }
 
@@ -392,13 +414,13 @@ void kernel_stuck(struct inspection *l)
 {
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)
-		any |= stuck_wait_rule(l->who[i]->rule);
+		any |= stuck_wait_is(l->who[i]);
 	if (!any)
 		return;
 	const char *set = wakes_itself(l);
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		if (!stuck_wait_rule(s->rule))
+		if (!stuck_wait_is(s))
 			continue;
 		if (s->rule != RULE_PARKED && inspect_late(l)) {
 			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN,

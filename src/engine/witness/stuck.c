@@ -69,25 +69,27 @@ static struct suspect *new_suspect(const struct walk *w, uint32_t station, const
 	return x;
 }
 
-static bool waits_elsewhere(const struct walk *w, const struct ctp_state *c, int fd)
+// Does it wait for another open one, of which EAGAIN told it no less than of this?
+static bool waits_elsewhere(const struct walk *w, const struct ctp_state *c, int fd, int wait)
 {
 	struct ctp_fd f;
 	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
 		if (c->waits[i].fd != fd && c->waits[i].fd >= 0 &&
+		    !ctp_told_alone(wait < 0 ? NULL : &c->waits[wait], &c->waits[i]) &&
 		    inspect_fd(w->s->r, (uint64_t)c->waits[i].fd, &f) && f.gen == c->waits[i].gen &&
 		    f.life == CTP_FD_OPEN)
 			return true;
 	return (c->flags & CTP_STATE_MOREWAITS) != 0;
 }
 
-// Which of its waits is F? -1: none, but events of F resumed it from where it stands; -2: it does not wait
-// for F.
+// Which of its waits is F? -1: none, but events of F resumed it from where it stands, or it first waited for
+// F there; -2: it does not wait for F.
 static int wait_of(const struct ctp_state *c, int fd, const struct ctp_fd *f)
 {
 	for (uint32_t i = 0; i < c->nwaits && i < CTP_WAITS; i++)
 		if (c->waits[i].fd == fd && c->waits[i].gen == f->gen)
 			return (int)i;
-	return !c->nwaits && ctp_stands_there(f, c) ? -1 : -2;
+	return !c->nwaits && (ctp_stands_there(f, c) || ctp_stands_as_first(f, c)) ? -1 : -2;
 }
 
 static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_state *c)
@@ -122,7 +124,7 @@ static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *
 	if (!is_coroutine(w, station, &c))
 		return;
 	int wait = wait_of(&c, fd, f);
-	if (wait < -1 || waits_elsewhere(w, &c, fd))
+	if (wait < -1 || waits_elsewhere(w, &c, fd, wait))
 		return;
 	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd;
 	     k++) // its own are the last ones

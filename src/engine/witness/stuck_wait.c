@@ -78,11 +78,11 @@ bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd)
 bool stuck_wait_refuted(struct suspect *s)
 {
 	struct inspect_answer *p2 = &s->a[PROOF_P2];
-	if (!stuck_wait_rule(s->rule))
+	if (!stuck_wait_is(s))
 		return false;
 	// It may wait for anything: only that nothing else has it, or that there is something to read, speaks
 	// for F.
-	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN &&
+	bool tried = s->rule == RULE_ONESHOT && p2->holds == HOLDS_OPEN && !(s->firm && s->beside.is) &&
 		     s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P3].holds == HOLDS_TRUE;
 	if (tried && s->ready < 0)
 		inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready",
@@ -103,7 +103,7 @@ size_t stuck_wait_keep_open(struct suspect **who, size_t n)
 		// Of this one only P6 makes anything.
 		open |= s->rule == RULE_ONESHOT && s->a[PROOF_P2].holds == HOLDS_OPEN &&
 			s->a[PROOF_P6A].holds != HOLDS_TRUE && s->a[PROOF_P6B].holds == HOLDS_OPEN;
-		if (stuck_wait_rule(s->rule) && !s->gone && open)
+		if (stuck_wait_is(s) && !s->gone && open)
 			who[kept++] = who[i];
 	}
 	return kept;

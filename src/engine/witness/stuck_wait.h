@@ -5,16 +5,30 @@
 
 #include "engine/inspect/inspect.h"
 
-// CTP003, 004, 005, 008, 009, 027: suspects that stuck_gather() adds, whose descriptor is open.
-static inline bool stuck_wait_rule(unsigned rule)
+#define STUCK_WAIT_NO_CAND UINT32_MAX
+
+// CTP003, 004, 005, 008, 009, 027, and CTP002 without a candidate: suspects that stuck_gather() adds,
+// whose descriptor is open.
+static inline bool stuck_wait_is(const struct suspect *s)
 {
-	return rule == RULE_PARKED || rule == RULE_MISSED_EDGE || rule == RULE_ONESHOT ||
-	       rule == RULE_DELIVERED || rule == RULE_WRONG_WAITER || rule == RULE_TIMER;
+	switch (s->rule) {
+	case RULE_PARKED:
+	case RULE_MISSED_EDGE:
+	case RULE_ONESHOT:
+	case RULE_DELIVERED:
+	case RULE_WRONG_WAITER:
+	case RULE_TIMER:
+		return true;
+	case RULE_REMOVED:
+		return s->cand == STUCK_WAIT_NO_CAND;
+	}
+	return false;
 }
 // Could a word in memory that references it refute it? For the other rules an armed registration does.
-static inline bool stuck_wait_needs_memory(unsigned rule)
+static inline bool stuck_wait_needs_memory(const struct suspect *s)
 {
-	return !stuck_wait_rule(rule) || rule == RULE_PARKED || rule == RULE_ONESHOT;
+	return !stuck_wait_is(s) || s->rule == RULE_PARKED || s->rule == RULE_ONESHOT ||
+	       s->rule == RULE_REMOVED;
 }
 
 // After all judges: is it refuted? Marks it, so that it is dropped.
@@ -34,4 +48,3 @@ int stuck_wait_disarmed(pid_t pid, int fd);
 bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd);
 
 #define STUCK_WAIT_EVENTS 0x0fffffffu // a one-shot that fired has none of them
-#define STUCK_WAIT_NO_CAND UINT32_MAX

@@ -102,8 +102,10 @@ static uint64_t backoff(const struct suspect *s)
 
 static void judge(struct inspection *l)
 {
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++) {
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
+		l->who[i]->beside = (struct beside){0};
+	}
 	objects_find(l);
 	kernel_judge(l);
 	kernel_stuck(l);
@@ -123,7 +125,7 @@ static void judge(struct inspection *l)
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
 static bool undecided(const struct suspect *s)
 {
-	return stuck_wait_rule(s->rule) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
+	return stuck_wait_is(s) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
 }
 
 static void report(struct witness *w, struct inspection *l, uint64_t ns)
@@ -237,7 +239,7 @@ static void take_inspection(struct witness *w, struct inspection *l)
 static bool needs_memory(struct suspect **who, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (stuck_wait_needs_memory(who[i]->rule))
+		if (stuck_wait_needs_memory(who[i]))
 			return true;
 	return false;
 }
