@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/inspect/inspect.h"
+#include "engine/witness/complete_turns.h"
 #include "engine/witness/flight.h"
 
 enum { EPOCH = 10, TID = 77 };
@@ -110,6 +111,19 @@ static void by_the_epoch_that_it_has_seen(void **state)
 	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
 }
 
+static void by_complete_turns_of_a_loop_that_never_sleeps(void **state)
+{
+	struct complete_turns_mark mark = {.uses = 1, .passed = EPOCH};
+	const struct complete_turns loops = {&mark, 1};
+	(void)state;
+	awake();
+	copy.seen = EPOCH;
+	l.loops = &loops;
+	assert_judged(HOLDS_TRUE, HOLDS_TRUE);
+	mark.passed = EPOCH - 1; // they were before the close
+	assert_judged(HOLDS_TRUE, HOLDS_FALSE);
+}
+
 static void who_is_not_asked(void **state)
 {
 	(void)state;
@@ -199,7 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(asleep_in_a_wait_that_it_never_left), TEST(what_the_kernel_must_say), TEST(by_the_epoch_that_it_has_seen),
-		TEST(who_is_not_asked), TEST(a_sleep_that_gives_others_a_chance), TEST(an_event_that_came_after_it_suspended),
+		TEST(by_complete_turns_of_a_loop_that_never_sleeps), TEST(who_is_not_asked), TEST(a_sleep_that_gives_others_a_chance), TEST(an_event_that_came_after_it_suspended),
 		TEST(another_process_may_have_the_set), TEST(by_the_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,8 @@ struct inspection {
 	bool idle;      // nothing ran for a while before
 	bool disturbed; // a thread was stopped, or ran, where it mattered
 	uint64_t deadline_ns;
-	const struct keys *keys; // that were there before the program
+	const struct keys *keys;            // that were there before the program
+	const struct complete_turns *loops; // of threads that never sleep; NULL: not known
 	struct suspect **who;
 	size_t n;
 	struct proc_tasks tasks;

@@ -14,6 +14,7 @@
 #include "ctp/seq.h"
 #include "ctp/polled.h"
 #include "engine/witness/closed_set.h"
+#include "engine/witness/complete_turns.h"
 
 #define LET_SLEEP_NS 100000000u
 
@@ -121,10 +122,16 @@ static bool sleeps(const struct inspection *l, const struct proc_task *t)
 	return t->nr != SYS_epoll_pwait2 && (int)t->args[3] != 0;
 }
 
+// A loop that never sleeps.
+static bool turned(const struct inspection *l, uint32_t slot, uint64_t epoch)
+{
+	return l->loops && complete_turns_made(l->loops, slot, l->threads[slot].uses, epoch);
+}
+
 static void judge_p5(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P5];
-	unsigned n = 0;
+	unsigned n = 0, busy = 0;
 	for (uint32_t i = 0; i < l->nthreads; i++) {
 		const struct ctp_thread *c = &l->threads[i];
 		if (c->life != CTP_THREAD_LIVE || !c->switches)
@@ -134,6 +141,10 @@ static void judge_p5(struct inspection *l, struct suspect *s)
 		n++;
 		if (c->slept_epoch >= s->c.epoch || (t && !exits && sleeps(l, t)))
 			continue;
+		if (turned(l, i, s->c.epoch)) {
+			busy++;
+			continue;
+		}
 		bool awake = t && t->state != 'S' && !proc_task_dead(t) && !proc_task_stopped(t);
 		inspect_say(a, awake ? HOLDS_FALSE : HOLDS_OPEN,
 			    "thread %u, which runs coroutines, has not slept in its wait since %s", c->tid,
@@ -141,7 +152,12 @@ static void judge_p5(struct inspection *l, struct suspect *s)
 		return;
 	}
 	uint64_t turns = l->turns > s->turns0 ? l->turns - s->turns0 : 0;
-	if (turns)
+	if (busy)
+		inspect_say(
+			a, HOLDS_TRUE,
+			"%u of %u threads that run coroutines never slept, and made three complete turns since %s",
+			busy, n, event_of(s));
+	else if (turns)
 		inspect_say(a, HOLDS_TRUE, "the loop went to sleep %llu time%s since %s",
 			    (unsigned long long)turns, turns == 1 ? "" : "s", event_of(s));
 	else

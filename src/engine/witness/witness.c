@@ -15,6 +15,7 @@
 #include "engine/memory/keys.h"
 #include "engine/memory/objects.h"
 #include "engine/memory/reach.h"
+#include "engine/witness/complete_turns.h"
 #include "engine/witness/descriptors.h"
 #include "engine/witness/evidence.h"
 #include "engine/witness/flight.h"
@@ -49,6 +50,7 @@ struct witness {
 	struct keys keys;
 	struct suspects suspects;
 	struct stuck stuck;
+	struct complete_turns loops;
 	struct proc_tasks last;        // threads at the last check
 	uint64_t check_ns, inspect_ns; // not before
 	uint64_t patient_ns;           // until then, the last look waits for a stopped program
@@ -81,6 +83,7 @@ void witness_free(struct witness *w)
 		return;
 	suspects_deinit(&w->suspects);
 	proc_tasks_deinit(&w->last);
+	complete_turns_deinit(&w->loops);
 	keys_deinit(&w->keys);
 	free(w);
 }
@@ -226,6 +229,7 @@ static void take_inspection(struct witness *w, struct inspection *l)
 {
 	uint64_t begun = proc_now_ns();
 	l->keys = &w->keys;
+	l->loops = &w->loops;
 	if (begin(w, l))
 		return;
 	if (l->final || !put_off(l, begun)) {
@@ -290,6 +294,8 @@ void witness_poll(struct witness *w)
 	suspects_gather(&w->suspects, false, now_ns);
 	stuck_gather(&w->stuck, &w->suspects, w->pid, 0, now_ns);
 	suspects_release(&w->suspects, now_ns);
+	if (w->suspects.n)
+		complete_turns_note(&w->loops, w->r, now_ns);
 	if (!w->suspects.n || now_ns < w->check_ns || now_ns < w->inspect_ns)
 		return;
 	suspects_withdraw(&w->suspects);
