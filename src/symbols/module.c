@@ -24,6 +24,7 @@
 #include "symbols/demangle.h"
 #include "symbols/ehframe.h"
 #include "symbols/gate.h"
+#include "symbols/units.h"
 
 struct module {
 	struct symbols_module what;
@@ -32,6 +33,7 @@ struct module {
 	Dwfl_Callbacks callbacks;
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
+	struct units *units; // NULL: not asked for yet
 	bool opened, mismatch;
 	bool owned; // by `owner`, and nobody else may write to the file
 	uid_t owner;
@@ -72,6 +74,7 @@ void module_free(struct module *m)
 {
 	if (!m)
 		return;
+	units_free(m->units);
 	if (m->dwfl)
 		dwfl_end(m->dwfl);
 	free(m->path);
@@ -260,12 +263,31 @@ static int scopes_at(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **chain)
 	return dwarf_getscopes_die(&inner, chain);
 }
 
+// The unit that has the address: by .debug_aranges, and by the units themselves where that is not there or
+// leaves it out.
+static int find_unit(struct module *m, uint64_t address, Dwarf_Die *unit, Dwarf_Addr *bias)
+{
+	Dwarf_Die *known = dwfl_module_addrdie(m->mod, address, bias);
+	if (known) {
+		*unit = *known;
+		return 0;
+	}
+	Dwarf *dwarf = dwfl_module_getdwarf(m->mod, bias);
+	if (!dwarf)
+		return -ENOENT;
+	int r = m->units ? 0 : units_new(&m->units, dwarf);
+	if (r)
+		return r;
+	return units_at(m->units, address - *bias, unit) ? 0 : -ENOENT;
+}
+
 static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *f, struct module_frames *out)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *cu = dwfl_module_addrdie(m->mod, address, &bias);
-	if (!cu)
-		return -ENOENT;
+	Dwarf_Die unit, *cu = &unit;
+	int r = find_unit(m, address, cu, &bias);
+	if (r)
+		return r;
 	Dwarf_Line *line = dwarf_getsrc_die(cu, address - bias);
 	char *dir = NULL;
 	if (line) {
@@ -277,7 +299,7 @@ static int find_dwarf(struct module *m, uint64_t address, struct symbols_frame *
 	int deep = scopes_at(cu, address - bias, &chain);
 	if (deep <= 0)
 		return -ENOENT;
-	int r = add_scopes(out, cu, chain, deep, f);
+	r = add_scopes(out, cu, chain, deep, f);
 	free(chain);
 	return r;
 }

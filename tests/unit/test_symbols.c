@@ -112,6 +112,29 @@ static void test_nested(void **state)
 }
 #endif
 
+// As clang makes them: without .debug_aranges, so that the units say themselves what they have.
+static void test_no_aranges(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	char folder[] = "/tmp/test_symbols.XXXXXX", copy[64], command[700];
+	assert_non_null(mkdtemp(folder));
+	snprintf(copy, sizeof(copy), "%s/copy", folder);
+	snprintf(command, sizeof(command), "objcopy --remove-section=.debug_aranges '%s' '%s'", path, copy);
+	assert_int_equal(system(command), 0);
+	struct symbols_module without = self;
+	without.path = copy;
+	assert_int_equal(symbols_new(&s, &without, 1, NULL), 0);
+	assert_int_equal(symbols_find(s, inner_pc, true, &p), 0);
+	assert_int_equal(p.n, 2);
+	assert_string_equal(p.frames[0].symbol, "inner");
+	assert_string_equal(p.frames[1].symbol, "outer");
+	assert_non_null(strstr(p.frames[1].file, "test_symbols.c"));
+	assert_true(p.frames[1].line > 0);
+	symbols_free(s);
+	assert_int_equal(unlink(copy) | rmdir(folder), 0);
+}
+
 static void test_unknown(void **state)
 {
 	struct symbols *s;
@@ -376,7 +399,7 @@ int main(void)
 #ifndef __clang__
 		cmocka_unit_test(test_nested),
 #endif
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_no_aranges), cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build), cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_entry_name), cmocka_unit_test(test_place), cmocka_unit_test(test_trampoline),
 		cmocka_unit_test(test_where_functions_begin), cmocka_unit_test(test_source_line),
