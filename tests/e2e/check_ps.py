@@ -657,4 +657,44 @@ def check_terminal(case):
     need_mix(listed(case, program))
 
 
+def led_to(case, way):
+    """A loop in poll (tests/targets/wakes.c): (waits, why) of its coroutine, the text, the report of ctp-analyze."""
+    process = case.ctp_start("-q", case.target("wakes"), way)
+    process.wait_for("ready")
+    program = child_of(process.pid)
+    call = pathlib.Path(f"/proc/{program}/wchan")
+    until(lambda: call.read_text().startswith(("poll_schedule", "do_poll", "do_sys_poll")), "the loop to sleep")
+    one, = listed(case, "--why", "--all", program)["coroutines"]
+    text = ps(case, "--why", program).out
+    os.kill(program, signal.SIGTERM)
+    process.done()
+    _, report = case.report()
+    equal(report["findings"], [], "findings")
+    return one["waits"], one["why"], text, report["trace"]["healthy_waiters"], program
+
+
+def check_polled_self(case):
+    """Who wakes its own loop still waits for what it has read in vain."""
+    waits, why, text, healthy, program = led_to(case, "self")
+    equal([(w["events"], w["kind"]) for w in waits], [(EPOLLIN, "pipe")], "waits")
+    equal([(w["waits"], w["polled"], w["polled_by"]) for w in why], [(True, True, program)], "why")
+    need(f"polled      by thread {program}, which waits for it now" in text, text)
+    equal(healthy, 1, "healthy waiters")
+
+
+def check_polled_learned(case):
+    """It has never read in vain; an event of what the loop polls resumed it where it stands."""
+    waits, why, text, healthy, program = led_to(case, "learned")
+    equal(waits, [], "waits")
+    equal([(w["waits"], w["events"], w["polled"], w["polled_by"]) for w in why], [(False, EPOLLIN, True, program)], "why")
+    need("led to by fd" in text and "no descriptor is known" not in text, text)
+    equal(healthy, 1, "healthy waiters")
+
+
+def check_polled_other(case):
+    """Who wakes another thread may wait for that one's answer."""
+    waits, why, text, healthy, _ = led_to(case, "other")
+    equal((waits, why, healthy), ([], [], 0), f"waits, why, healthy waiters; {text}")
+
+
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

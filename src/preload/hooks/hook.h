@@ -149,9 +149,8 @@ HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t e
 	uint64_t last = ctp_load64(events == EPOLLIN ? &e->last_in : &e->last_out);
 	if (events == EPOLLIN && (g->nwaits || !r))
 		return false;
-	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || io_touches(g, e, fd))
+	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || g->eagain || io_touches(g, e, fd))
 		return false;
-	g->eagain = false;
 	s->tried = 0;
 	return true;
 }

@@ -45,10 +45,21 @@ static inline void failed(struct thread_ctx *g, struct ctp_fd *e, int fd, uint32
 		learn_nonblock(e, fd, gen);
 }
 
+// An event descriptor was written that this very thread reads: what it adds to its own loop (a source of
+// GLib's) wakes that loop, and says nothing of what the coroutine tried before.
+static __attribute__((noinline)) bool wakes_own_loop(const struct thread_ctx *g, const struct ctp_fd *e,
+						     int fd, uint32_t events)
+{
+	uint64_t reader = e ? ctp_load64(&e->last_in) & ~CTP_FD_SEVERAL : 0;
+	return reader && events == EPOLLOUT && fd != g->eagain_fd && ctp_peek(&e->kind) == CTP_FD_EVENTFD &&
+	       (reader == (CTP_FD_UNNAMED | g->slot) || (g->native && reader == g->native->id));
+}
+
 // Who reads it, who writes it: one store when that changes. For who waits for whom.
 static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, int fd, uint32_t events)
 {
-	g->eagain = false;
+	if (CTP_UNLIKELY(g->eagain))
+		g->eagain = wakes_own_loop(g, e, fd, events);
 	if (CTP_UNLIKELY(e && events == EPOLLIN && (g->nwaits || !r)))
 		fd_waits_served(g, e, fd, !r);
 	if (!e)

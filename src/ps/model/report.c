@@ -55,7 +55,7 @@ static int walk_groups(struct report *r)
 
 static int index_all(struct report *r)
 {
-	int e = r->wants->why ? why_new(&r->why, r->fds) : 0;
+	int e = r->wants->why ? why_new(&r->why, r->fds, &r->tables) : 0;
 	for (size_t i = 0; !e && i < r->tables.n && (r->wants->why || r->wants->tree || r->found->core); i++)
 		e = idmap_set(&r->by_id, r->tables.coroutines[i].id, (uint32_t)i);
 	return e;

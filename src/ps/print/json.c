@@ -62,16 +62,17 @@ static json_t *why_one(const struct report *r, const struct why_fd *w)
 	struct fds_one one;
 	fds_describe(r->fds, w->fd, w->gen, &one);
 	return json_pack(
-		"{s:i, s:o, s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "fd", (int)w->fd,
-		"generation", json_count(w->gen), "events", json_count(w->events), "waits", w->waits, "open",
-		one.open < 0 ? json_null() : json_boolean(one.open), "kind", one.kind, "name",
-		json_text(*one.name ? one.name : NULL), "opened",
+		"{s:i, s:o, s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "fd",
+		(int)w->fd, "generation", json_count(w->gen), "events", json_count(w->events), "waits",
+		w->waits, "open", one.open < 0 ? json_null() : json_boolean(one.open), "kind", one.kind,
+		"name", json_text(*one.name ? one.name : NULL), "opened",
 		f && f->opened_how ? did(r, f->opener, f->opened_how, f->opener_stack, f->opened) :
 				     json_null(),
 		"closed",
 		ended ? did(r, w->row->closer, w->row->closed_how, w->row->closer_stack, w->row->closed) :
 			json_null(),
-		"registered", f && f->reg_epfd >= 0 ? registered(r, f) : json_null(), "last_event_ns",
+		"registered", f && f->reg_epfd >= 0 ? registered(r, f) : json_null(), "polled", w->polled,
+		"polled_by", w->tid ? json_count(w->tid) : json_null(), "last_event_ns",
 		f ? ago(r, f->event_time) : json_null(), "read_by", f ? party(f->last_in) : json_null(),
 		"written_by", f ? party(f->last_out) : json_null());
 }
@@ -79,7 +80,7 @@ static json_t *why_one(const struct report *r, const struct why_fd *w)
 static json_t *why(const struct report *r, const struct coroutine *c)
 {
 	struct why_fd v[WHY_MOST];
-	size_t n = why_of(r->why, c, v);
+	size_t n = why_of(r->why, &r->tables, c, v);
 	json_t *a = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(a, why_one(r, &v[i]));

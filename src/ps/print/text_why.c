@@ -55,9 +55,18 @@ static void print_opened(const struct page *p, const struct ctp_fd *f, const str
 	print_where(p, f->opened_how, f->opener_stack, f->opened);
 }
 
-static void print_registered(const struct page *p, const struct ctp_fd *f, const struct coroutine *c)
+static void print_registered(const struct page *p, const struct why_fd *w, const struct coroutine *c)
 {
+	const struct ctp_fd *f = w->row;
 	char events[96];
+	if (w->polled && w->tid) {
+		fprintf(p->to, "       polled      by thread %" PRIu32 ", which waits for it now\n", w->tid);
+		return;
+	}
+	if (w->polled) {
+		fputs("       polled      by a loop that is not in its wait now\n", p->to);
+		return;
+	}
 	if (f->reg_epfd < 0) {
 		fputs("       registered  in no epoll set that is known\n", p->to);
 		return;
@@ -109,7 +118,7 @@ static void print_fd(const struct page *p, const struct why_fd *w, const struct 
 	fputc('\n', p->to);
 	if (w->present) {
 		print_opened(p, w->row, c);
-		print_registered(p, w->row, c);
+		print_registered(p, w, c);
 		print_use(p, w->row, c);
 	} else {
 		print_closed(p, w, c);
@@ -135,7 +144,7 @@ int text_why(const struct page *p, const struct group *g)
 	for (size_t i = 0; i < g->n && i < SHOWN; i++) {
 		struct why_fd v[WHY_MOST];
 		const struct coroutine *c = &g->first[i];
-		size_t n = why_of(p->r->why, c, v);
+		size_t n = why_of(p->r->why, &p->r->tables, c, v);
 		any |= n > 0;
 		if (g->n > 1 && n)
 			fprintf(p->to, "     coroutine %" PRIu64 "\n", c->id);

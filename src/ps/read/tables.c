@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "ctp/polled.h"
 
 enum { PIECE = 256, THREADS_PIECE = 64 }; // rows
 
@@ -172,6 +173,8 @@ static int take_thread(struct tables *t, const struct ctp_thread *row, uint32_t 
 		.wait_timeout_ns = row->wait_timeout_ns,
 		.wait_buf = row->wait_buf,
 		.began = row->began,
+		.flags = row->flags,
+		.sets = row->sets != 0,
 	};
 	return 0;
 }
@@ -285,4 +288,31 @@ const struct tables_thread *tables_thread(const struct tables *t, uint32_t slot)
 		if (t->threads[i].slot == slot)
 			return &t->threads[i];
 	return NULL;
+}
+
+int tables_polled(const struct tables *t, const struct ctp_fd *f, uint32_t *tid)
+{
+	bool sits = false, maybe = false;
+	if (tid)
+		*tid = 0;
+	if (!f->polled && !f->polled_out)
+		return 0;
+	for (size_t i = 0; i < t->nthreads; i++) {
+		const struct tables_thread *th = &t->threads[i];
+		const struct ctp_thread row = {.wait_seq = th->wait_seq,
+					       .wait_call = th->wait_call,
+					       .wait_since = th->wait_since,
+					       .wait_timeout_ns = th->wait_timeout_ns,
+					       .current = th->current,
+					       .native = th->native,
+					       .flags = th->flags};
+		int has = th->sets ? ctp_polled_has(&row, f) : 0;
+		if (has == 1 && tid)
+			*tid = th->tid;
+		if (has == 1)
+			return 1;
+		maybe |= has < 0;
+		sits |= th->sets && ctp_loop_waits(&row);
+	}
+	return maybe || !sits ? -1 : 0;
 }

@@ -17,6 +17,8 @@ struct tables_thread {
 	int64_t wait_timeout_ns;
 	uint64_t began;    // ticks
 	uint64_t wait_buf; // the lock, where it is one
+	uint32_t flags;    // CTP_THREAD_*
+	bool sets;         // it has been in poll or select
 };
 
 struct tables {
@@ -43,4 +45,8 @@ int tables_read_threads(struct tables *t, const struct found *f);
 int tables_read_modules(struct tables *t, const struct found *f);
 void tables_deinit(struct tables *t);
 uint64_t tables_age_ns(const struct tables *t, uint64_t ticks); // how long ago that was; 0: of no time
+// Does descriptor `f` stand in the set with which a thread is in poll or select? 1 yes, 0 no, -1 maybe (the
+// loop that polled it is not in its wait now). `tid`, unless NULL: of which thread, where that is known; else
+// 0.
+int tables_polled(const struct tables *t, const struct ctp_fd *f, uint32_t *tid);
 const struct tables_thread *tables_thread(const struct tables *t, uint32_t slot); // or NULL
