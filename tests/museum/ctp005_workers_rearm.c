@@ -5,8 +5,8 @@
 // Two threads take events of one set, whose rows are one-shot so that only one
 // of them has a connection at a time. The dispatcher arms a row again when the
 // connection's coroutine has come back and wants to read; a coroutine that came
-// back from a job in two parts has its state still at PARTIAL, for which nothing
-// is done. Handles are numbers that begin with 1.
+// back with the first of two parts has its state at PARTIAL, for which nothing is
+// done. Handles are numbers that begin with 1.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,7 +30,6 @@ static int ep, finished[2];
 
 static void take(struct conn *c, char *part)
 {
-	c->state = READING;
 	co_yield(); // fault
 	must(recv(c->fd, part, 4, 0));
 	c->state = part[3] == '+' ? PARTIAL : IDLE;
@@ -41,14 +40,12 @@ static void job_main(void *arg)
 	struct conn *c = arg;
 	char part[4];
 	for (;;) {
-		take(c, part);
-		if (c->state == PARTIAL) {
+		c->state = READING;
+		do {
+			take(c, part);
 			must(write(finished[1], "", 1));
-			co_yield(); // fault
-			must(recv(c->fd, part, 4, 0));
-		}
+		} while (c->state == PARTIAL);
 		c->done++;
-		must(write(finished[1], "", 1));
 	}
 }
 
