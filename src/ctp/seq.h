@@ -64,6 +64,30 @@ static inline bool ctp_cas64(uint64_t *p, uint64_t from, uint64_t to)
 						       memory_order_acquire);
 }
 
+// In one order with each other, whatever they name: for two threads of which each writes one word and then
+// reads the other's (Dekker), where acquire and release let both read what was before.
+static inline uint32_t ctp_order_load32(const uint32_t *p)
+{
+	return atomic_load_explicit((const ctp_a32 *)p, memory_order_seq_cst);
+}
+static inline void ctp_order_store32(uint32_t *p, uint32_t v)
+{
+	atomic_store_explicit(CTP_A32(p), v, memory_order_seq_cst);
+}
+static inline uint32_t ctp_order_add32(uint32_t *p, uint32_t v)
+{
+	return atomic_fetch_add_explicit(CTP_A32(p), v, memory_order_seq_cst);
+}
+// Bits of a word that several threads change.
+static inline void ctp_order_or64(uint64_t *p, uint64_t v)
+{
+	atomic_fetch_or_explicit(CTP_A64(p), v, memory_order_seq_cst);
+}
+static inline void ctp_order_and64(uint64_t *p, uint64_t v)
+{
+	atomic_fetch_and_explicit(CTP_A64(p), v, memory_order_seq_cst);
+}
+
 // Pointers in the guest's own tables: what is stored has been filled in before, and is
 // read after it was found. *is: what ctp_cas_ptr expects; if it fails, what was there.
 #define ctp_load_ptr(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)

@@ -21,9 +21,11 @@
 
 enum {
 	STEP_NS = 100000000,
-	STEPS = 5,       // at most so many of them: half a second
-	EXIT_BYTES = 64, // exit is shorter on every CPU
-	EXIT_WORDS = 40, // between a TLS destructor's frame and exit's
+	STEPS = 5, // at most so many of them: half a second
+	CALLS_NAP_NS = 50000,
+	CALLS_NAPS = 100, // 5 ms
+	EXIT_BYTES = 64,  // exit is shorter on every CPU
+	EXIT_WORDS = 40,  // between a TLS destructor's frame and exit's
 };
 
 extern void *__dso_handle;
@@ -78,6 +80,18 @@ void exit_inspect(struct thread_ctx *g)
 	say_debug("final inspection: %s", ctp_load32(&e->final_done) ? "made" : "the engine does not answer");
 }
 
+// A hook's system call that another thread began is over before the first exit handler runs. Bounded: a
+// count may never fall, as when a signal handler left a hook by a jump.
+static void let_calls_end(void)
+{
+	struct timespec nap = {0, CALLS_NAP_NS};
+	for (int i = 0; i < CALLS_NAPS && exit_has_threads(); i++) {
+		if (!ctp_order_load32(&ctp_tracer->calling))
+			return;
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	}
+}
+
 void exit_begins(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack)
 {
 	static const char *const words[] = {
@@ -92,7 +106,9 @@ void exit_begins(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t s
 	say_debug("exit begins: %s", words[how]);
 	if (g)
 		exit_inspect(g);
-	ctp_store32(&ctp_tracer->exiting, 1);
+	ctp_order_store32(&ctp_tracer->exiting, 1);
+	if (g)
+		let_calls_end();
 }
 
 // ------------------------------------------------------ an exit inside libc

@@ -41,8 +41,16 @@ static inline bool exit_silent(void)
 	return CTP_UNLIKELY(ctp_tracer->exiting) && exit_has_threads();
 }
 
-// A system call made by a hook. -ECANCELED, and none is made, once exit_silent().
+// A system call made by a hook. -ECANCELED, and none is made, once exit_silent(). Whoever begins the exit
+// waits for those that passed the check before (exit_begins): either the call is counted when it looks, or
+// `exiting` is seen here after the count.
 static inline long guest_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
-	return exit_silent() ? -ECANCELED : cpu_syscall(nr, a, b, c, d, e, f);
+	uint32_t *calling = &ctp_tracer->calling;
+	ctp_order_add32(calling, 1);
+	long r = ctp_order_load32(&ctp_tracer->exiting) && exit_has_threads() ?
+		       -ECANCELED :
+		       cpu_syscall(nr, a, b, c, d, e, f);
+	ctp_order_add32(calling, -1U);
+	return r;
 }

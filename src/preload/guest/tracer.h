@@ -22,6 +22,7 @@ struct tracer {
 		chunk_least; // how large what is freed must be to be looked at (hook_memory.c); 0: nothing is
 	uint32_t pid;
 	uint32_t exiting;             // exit handlers may be running (exit.h)
+	uint32_t calling;             // threads that make a system call of guest_syscall
 	const uint32_t *libc_threads; // glibc's count of them; NULL: unknown
 	uint64_t
 		first_id; // the region's next_id when we attached: while it is the same, nothing has switched
