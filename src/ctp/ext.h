@@ -159,5 +159,6 @@ struct ctp_ext {
 	uint32_t functions_max, frames_max, events_max;
 	uint32_t paused;                               // reserved: 1 while nothing is to be recorded; 0
 	uint32_t functions, frames, events, reserved6; // rows used. W: guest
-	uint64_t reserved7[14];
+	uint64_t crash_ours; // bit N-1: signal N's handler is libctp's crash handler. W: guest
+	uint64_t reserved7[13];
 };

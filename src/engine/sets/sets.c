@@ -155,8 +155,8 @@ static void write_whole(FILE *out, const struct inspection *l, const struct susp
 	json_array_append_new(evidence, answer(all, PROOF_P6B));
 	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns",
 				(json_int_t)ns, "look", l->final ? "final" : "live", "complete",
-				l->registrations.complete, "handlers", quiescent_handled(l->pid) != 0,
-				"evidence", evidence));
+				l->registrations.complete, "handlers",
+				quiescent_handled(l->pid, l->r->ext) != 0, "evidence", evidence));
 }
 
 // False: a thread was awake or stopped just then, of which more could be told, or its rest ended meanwhile.

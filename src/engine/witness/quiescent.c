@@ -81,22 +81,20 @@ static void thread_sleeps(struct quiescent *q, const struct proc_task *t)
 	}
 }
 
-uint64_t quiescent_handled(pid_t pid)
+uint64_t quiescent_handled(pid_t pid, const struct ctp_ext *e)
 {
-	static const int sync[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 32, 33};
+	static const uint64_t libc = 3ULL << 31; // 32 and 33: glibc's own, for cancellation and setuid
 	char *text;
 	if (proc_slurp(pid, "status", &text, NULL))
 		return UINT64_MAX;
 	uint64_t caught = proc_field(text, "\nSigCgt:", 16);
 	free(text);
-	for (size_t i = 0; i < sizeof(sync) / sizeof(*sync); i++)
-		caught &= ~(1ULL << (sync[i] - 1));
-	return caught;
+	return caught & ~libc & ~ctp_load64(&e->crash_ours);
 }
 
 static void signals(struct quiescent *q)
 {
-	uint64_t caught = quiescent_handled(q->l->pid);
+	uint64_t caught = quiescent_handled(q->l->pid, q->l->r->ext);
 	if (caught == UINT64_MAX) {
 		way(q, "its signal handlers cannot be seen");
 		return;

@@ -6,5 +6,6 @@
 #include "engine/inspect/inspect.h"
 
 void quiescent_judge(struct inspection *l);
-// Mask of the signals for which the process has a handler, but those of faults; all if that cannot be seen.
-uint64_t quiescent_handled(pid_t pid);
+// Mask of the signals for which the program has a handler, those of faults too: anyone can send them. Not
+// counted: libctp's own (ctp_ext.crash_ours) and glibc's. All bits if that cannot be seen.
+uint64_t quiescent_handled(pid_t pid, const struct ctp_ext *e);

@@ -172,6 +172,19 @@ static bool stand_in(int sig, const struct sigaction *as, struct sigaction *ours
 	return true;
 }
 
+// For the engine, which sees only that there is a handler: the program's own may resume a coroutine.
+static void whose(int sig, bool ours)
+{
+	struct ctp_crash *c = crash_note();
+	uint64_t bit = 1ULL << (sig - 1);
+	if (!c || index_of(sig) < 0)
+		return;
+	if (ours)
+		ctp_order_or64(&ctp_tracer->region.ext->crash_ours, bit);
+	else
+		ctp_order_and64(&ctp_tracer->region.ext->crash_ours, ~bit);
+}
+
 // `set`: by the program, in its time.
 static void hide(struct sigaction *old, bool set)
 {
@@ -203,10 +216,15 @@ int crash_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 	struct sigaction ours;
 	if (act && act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN && act->sa_sigaction != crashed)
 		crash_notice(act->sa_flags);
-	if (act && stand_in(sig, act, &ours))
+	bool stands_in = act && stand_in(sig, act, &ours);
+	if (stands_in)
 		act = &ours;
+	else if (act)
+		whose(sig, false);
 	bool was = was_set(sig, act);
 	int r = real_sigaction(sig, act, old);
+	if (r == 0 && stands_in)
+		whose(sig, true);
 	if (r == 0 && old)
 		hide(old, was);
 	return r;
@@ -215,11 +233,12 @@ int crash_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 sighandler_t crash_signal(int sig, sighandler_t handler, sighandler_t (*real)(int, sighandler_t))
 {
 	struct sigaction is, ours;
+	whose(sig, false);
 	sighandler_t old = real(sig, handler);
 	was_set(sig, true);
 	if (handler == SIG_DFL && old != SIG_ERR && real_sigaction(sig, NULL, &is) == 0 &&
 	    stand_in(sig, &is, &ours))
-		real_sigaction(sig, &ours, NULL);
+		whose(sig, real_sigaction(sig, &ours, NULL) == 0);
 	return old == (sighandler_t)(void *)crashed ? SIG_DFL : old;
 }
 
@@ -251,6 +270,6 @@ void crash_init(void)
 		if (is.sa_sigaction != crashed && is.sa_handler != SIG_DFL && is.sa_handler != SIG_IGN)
 			crash_notice(is.sa_flags); // of a constructor before ours
 		else if (stand_in(sig, &is, &ours))
-			real_sigaction(sig, &ours, NULL);
+			whose(sig, real_sigaction(sig, &ours, NULL) == 0);
 	}
 }
