@@ -201,6 +201,17 @@ def check_clean(case, name, healthy=None):
     expect_clean(case, healthy)
 
 
+def check_two_sources(case):
+    """It waits for either of two descriptors and one of them is closed: the other is the way left."""
+    process = ready(case, case.target("clean"), "two_sources")
+    settle(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    _, report = findings_of(case)
+    for f in report["findings"]:
+        equal((f["rule"], f["verdict"]), ("CTP001", "suspect"), describe(report))
+
+
 def check_pooled_fibers(case, *optimise):
     packages.want("g++", "libboost-context1.74-dev")
     program = built(case, "t-pooled", tool("g++"), *optimise, "-std=c++17", "-w", TARGETS / "pooled.cpp", "-lboost_context")
@@ -423,7 +434,7 @@ LIKELY = {
 
 CLEAN = ["keepalive", "accepting", "pool", "main_parked", "created", "poll", "select", "finished", "dup_open",
          "self_close", "reaper", "by_hand", "cancelled_map", "cancelled_heap", "numbers", "takeback", "failed_close",
-         "vfork", "fork", "child_holds", "in_flight", "thread_reads", "two_sources", "moved", "queued"]
+         "vfork", "fork", "child_holds", "in_flight", "thread_reads", "moved", "queued"]
 HEALTHY = {"keepalive": 27, "accepting": 1, "failed_close": 3, "vfork": 5, "fork": 5}
 
 
@@ -479,6 +490,7 @@ def checks():
     yield "never_proven/takeback_later", lambda case: check_never_proven(case, ["takeback_later"], "clean")
     for name in CLEAN:
         yield f"clean/{name}", lambda case, name=name: check_clean(case, name, HEALTHY.get(name))
+    yield "suspect/two_sources", check_two_sources
     yield "clean/ending", lambda case: check_ends(case, "ending")
     yield "clean/closeall", lambda case: check_ends(case, "closeall")
     yield "clean/ending_closes", lambda case: check_ends_not_proven(case, "ending_closes")

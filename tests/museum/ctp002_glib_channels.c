@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 1 coroutine
 // needs: libglib2.0-dev
+// pending: interest that a MOD takes away is not judged
 //
 // A desktop viewer on GLib's main loop, which polls. Each channel's coroutine
 // adds a source for its socket when it must wait. Changing the session removes

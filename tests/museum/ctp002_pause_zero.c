@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 2 coroutines
+// pending: interest that a MOD takes away is not judged
 //
 // A log collector. When its queue is long the writer pauses all sources by a
 // mask of nothing, and when it has written enough it wakes those that are in its

@@ -9,6 +9,7 @@ The header, right after the SPDX line:
     // engine: ucontext | fcontext | both             default ucontext
     // run: OPTIONS                                   further ones for ctp-run
     // order: SIGNAL | stdin                          once it is given, the program resumes its waiters and says `resumed`
+    // pending: why                                   not yet as expected: skipped, with the reason, while it is wrong
     // needs: PACKAGE                                 Meson builds it only where that library is installed; else it is skipped
     // not: CONDITION, why                            the long form leaves it out under that condition
 Lines that end in `// fault` must stand in the text report, as file:line, even
@@ -35,7 +36,7 @@ from check_engines import with_boost  # noqa: E402
 from harness import BOUND, Failed, Skip, need, timeout, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
-HEADER = re.compile(r"//\s+(expect|end|engine|run|not|order|needs):\s*(.*?)\s*$")
+HEADER = re.compile(r"//\s+(expect|end|engine|run|not|order|needs|pending):\s*(.*?)\s*$")
 NONE = -1  # below them: no finding at all is right, too
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
@@ -66,6 +67,7 @@ class Exhibit:
     faults: list        # lines
     also: dict = dataclasses.field(default_factory=dict)  # rule that may speak, too -> at most (place in VERDICTS)
     nots: dict = dataclasses.field(default_factory=dict)  # condition -> why it is left out there
+    pending: str = ""   # why it may be wrong so far
     order: str = ""     # what it waits for, if anything
     needs: str = None   # the package of a library that need not be there
 
@@ -131,13 +133,14 @@ def parse(source):
         for text in said["expect"]:
             parse_expect(text, e)
         e.needs, e.order = said.get("needs"), said.get("order", "")
+        e.pending = said.get("pending", "")
         if "not" in said:
             condition, _, why = said["not"].partition(", ")
             e.nots[condition] = why
         exhibits.append(e)
         if e.order:
-            exhibits.append(dataclasses.replace(e, name=name + "-ordered", end="order", findings=[], facts=[],
-                                                faults=[], also={}))
+            exhibits.append(dataclasses.replace(e, name=name + "-ordered", end="order", pending="", findings=[],
+                                                facts=[], faults=[], also={}))
     return exhibits
 
 
