@@ -112,9 +112,10 @@ enum ctp_kind {
 	CTP_EV_SLEPT =
 		11, // 0        by         0          0          ticks that it was in a wait of its loop
 	// 12..15, 33..63: reserved, the latter for stackless coroutines
-	CTP_EV_SHORT = 16,   // 16..31: a switch in one slot
-	CTP_EV_REST = 32,    // the second slot of a record, never one of its own
-	CTP_EV_STATION = 64, // written by the engine: a version-1 slot (spec/trace.md)
+	CTP_EV_SHORT = 16,       // 16..31: a switch in one slot
+	CTP_EV_REST = 32,        // the second slot of a record, never one of its own
+	CTP_EV_STATION = 64,     // written by the engine: a version-1 slot (spec/trace.md)
+	CTP_EV_STATION_END = 65, // the same: its probe has marked that station as dead
 	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own: a is the row of the table of
 			   // events
 };

@@ -28,6 +28,10 @@ static inline uint32_t ctp_load32(const uint32_t *p)
 {
 	return atomic_load_explicit((const ctp_a32 *)p, memory_order_acquire);
 }
+static inline uint8_t ctp_load8(const uint8_t *p)
+{
+	return atomic_load_explicit((const _Atomic(uint8_t) *)p, memory_order_acquire);
+}
 static inline uint64_t ctp_load64(const uint64_t *p)
 {
 	return atomic_load_explicit((const ctp_a64 *)p, memory_order_acquire);

@@ -267,8 +267,8 @@ static void say_end(struct job *j, const struct run_end *end)
 	if (s->options->follow)
 		say_processes(s, processes, sizeof(processes));
 	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s",
-		 sums.switches, sums.created + v1_stations(s->v1), processes, lost, dropped,
-		 s->recorder.output.path);
+		 sums.switches + v1_events(s->v1) / 2, sums.created + v1_stations(s->v1), processes, lost,
+		 dropped, s->recorder.output.path);
 	char timeout[128], before[132];
 	say_timeout(j, end, timeout, sizeof(timeout));
 	snprintf(before, sizeof(before), "%s%s", timeout, *timeout ? "; " : "");

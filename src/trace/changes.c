@@ -40,7 +40,7 @@ struct changes_count changes_count(const struct changes *c)
 	for (size_t i = 0; i < c->n; i++) {
 		const struct change *e = &c->items[i];
 		if (!e->native)
-			*(e->active ? &n.running : e->finished ? &n.finished : &n.suspended) += 1;
+			*(e->finished ? &n.finished : e->active ? &n.running : &n.suspended) += 1;
 	}
 	return n;
 }

@@ -138,15 +138,19 @@ static void sum_images(struct world *w)
 	}
 }
 
-static void sum_streams(struct world *w, const struct changes *v1)
+static void sum_streams(struct world *w, const struct past *past)
 {
-	w->v1_suspended = changes_count(v1).suspended;
-	w->v1_running = v1->n - w->v1_suspended;
-	w->counts.suspended += w->v1_suspended;
-	w->counts.running += w->v1_running;
+	struct changes_count n = changes_count(&past->v1);
+	w->v1_suspended = n.suspended;
+	w->v1_running = n.running;
+	w->counts.suspended += n.suspended;
+	w->counts.running += n.running;
+	w->counts.finished += n.finished;
 	w->threads = streams_threads(w);
+	if (!w->threads) // no thread but those of the probes is known
+		w->threads = past->v1_tids.n;
 	for (unsigned k = 0; k < 256; k++)
-		if (!ctp_kind_is_long(k) && k != CTP_EV_STATION)
+		if (!ctp_kind_is_long(k) && k != CTP_EV_STATION && k != CTP_EV_STATION_END)
 			w->unknown_kinds += w->kinds[k];
 	if (w->kinds[CTP_EV_SWITCH] > w->counts.switches)
 		w->counts.switches = w->kinds[CTP_EV_SWITCH];
@@ -254,6 +258,12 @@ static int cover(struct world *w, const struct past *past)
 				"%" PRIu64 " stations of version-1 probes hold no descriptors: "
 				"CTP001 to CTP009 were not decided for them",
 				w->v1_suspended + w->v1_running);
+	if (!r && w->manifest.v1_unplaced)
+		r = world_cover(w,
+				"%" PRIu64
+				" coroutines of version-1 probes got no station, and are not in this trace: "
+				"give room with ctp-run -n",
+				w->manifest.v1_unplaced);
 	for (size_t i = 0; !r && i < w->nimages; i++) {
 		const struct image *im = &w->images[i];
 		if (im->refused)
@@ -316,13 +326,14 @@ int directory_read(struct world *w, int wait_ms, struct world_error *error)
 		sum_images(w);
 		if (unfinished)
 			history_count(&past.history, &w->counts);
-		sum_streams(w, &past.v1);
+		sum_streams(w, &past);
 		set_times(w);
 		if (unfinished && past.history.n)
 			end_at(w, world_ns(w, past.history.last));
 		struct image_counts *c = &w->counts;
 		w->coroutines = c->created + c->suspended + c->running + c->finished + c->destroyed;
 		r = cover(w, &past);
+		c->switches += w->kinds[CTP_EV_STATION] / 2; // two changes each, as in JSON lines
 	}
 	past_deinit(&past);
 	free(path);

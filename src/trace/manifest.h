@@ -33,7 +33,7 @@ struct manifest {
 	char *snapshot_reason;      // NULL = none
 	uint64_t term_forwarded_ns; // 0 = not sent on
 	int ended_signal;           // that the first process died by; 0 = by none; -1 = not known
-	uint64_t dropped_packets, dropped_records, v1_lost;
+	uint64_t dropped_packets, dropped_records, v1_lost, v1_unplaced;
 	bool flight; // only the newest history was kept
 	struct manifest_image *images;
 	size_t nimages;

@@ -13,7 +13,7 @@
 
 struct stream_station { // a record of stream 1
 	uint64_t time;
-	uint8_t kind, active, reserved[6];
+	uint8_t kind, active, finished, reserved[5];
 	uint64_t id, n, tid, addr, station_probe_id, ts_ns;
 };
 

@@ -115,9 +115,10 @@ static void progress(struct crew *c, uint64_t bytes)
 
 static void count_stations(struct tally *t, const struct stream_station *s, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		t->kinds[s[i].kind]++;
-	t->events += n;
+		t->events += s[i].kind == CTP_EV_STATION;
+	}
 }
 
 static int count_packets(struct crew *c, struct world_stream *s, struct stream_reader *reader,
@@ -215,13 +216,19 @@ static void count_streams(struct world *w, struct past *past)
 
 // ---------------------------------------------------- read again, in their order
 
-static int add_stations(struct changes *v1, const struct stream_station *s, size_t n)
+static int add_stations(struct past *past, const struct stream_station *s, size_t n)
 {
 	int r = 0;
-	for (size_t i = 0; !r && i < n; i++)
-		r = changes_add(v1,
-				&(struct change){
-					.id = s[i].id, .n = s[i].n, .ns = s[i].ts_ns, .active = s[i].active});
+	for (size_t i = 0; !r && i < n; i++) {
+		bool end = s[i].kind == CTP_EV_STATION_END;
+		r = changes_add(&past->v1, &(struct change){.id = s[i].id,
+							    .n = s[i].n,
+							    .ns = s[i].ts_ns,
+							    .active = s[i].active,
+							    .finished = end});
+		if (!r && !end)
+			r = idmap_set(&past->v1_tids, s[i].tid, 0);
+	}
 	return r;
 }
 
@@ -237,7 +244,7 @@ static int read_again(const struct world *w, const struct world_stream *s, bool 
 		return 0; // that was said
 	while (!r && stream_next(reader, &p, &records, &n) > 0 &&
 	       stream_ended(reader)->whole_bytes <= s->whole_bytes)
-		r = p->stream_id == STREAM_V1 ? add_stations(&past->v1, records, n) :
+		r = p->stream_id == STREAM_V1 ? add_stations(past, records, n) :
 		    history                   ? history_add(&past->history, records, n) :
 						0;
 	stream_close(reader);
@@ -301,5 +308,6 @@ int streams_read(struct world *w, bool history, struct past *past)
 void past_deinit(struct past *past)
 {
 	changes_deinit(&past->v1);
+	idmap_deinit(&past->v1_tids);
 	history_deinit(&past->history);
 }

@@ -10,6 +10,7 @@
 // What the streams tell of entities.
 struct past {
 	struct changes v1;      // version-1 stations
+	struct idmap v1_tids;   // of the threads that wrote to them
 	struct history history; // all others, where there are no last tables
 	uint64_t wrong;         // records that contradict an earlier one
 };

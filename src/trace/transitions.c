@@ -198,6 +198,8 @@ static int walk_stations(const struct walk *k, uint32_t stream, struct stream_re
 	while (!r && (more = stream_next(reader, &p, &records, &n)) > 0) {
 		const struct stream_station *s = records;
 		for (size_t i = 0; !r && p->stream_id == STREAM_V1 && i < n; i++) {
+			if (s[i].kind != CTP_EV_STATION)
+				continue;
 			struct ctp_jsonl_line l = {s[i].id,
 						   s[i].tid,
 						   s[i].addr,
@@ -205,6 +207,7 @@ static int walk_stations(const struct walk *k, uint32_t stream, struct stream_re
 						   s[i].ts_ns,
 						   s[i].active,
 						   .is_station = true,
+						   .finished = s[i].finished,
 						   .station_probe_id = s[i].station_probe_id};
 			r = transitions_lines_take(lines, stream, &l);
 		}

@@ -7,10 +7,11 @@ import mmap
 import os
 import socket
 import struct
+import subprocess
 import threading
 
 from check_counts import said
-from harness import equal, need, tool, until
+from harness import child_of, equal, need, tool, until
 
 MAGIC, HEADER, STATION, SLOTS = 0x434F524F54524352, 1024, 1024, 8
 
@@ -215,7 +216,47 @@ def check_hostile_region(case):
     equal((done.status, done.out), (bare.status, bare.out), "the program")
 
 
+def check_counts_agree(case):
+    """Half of the stations are dead; four coroutines get none. The directory and JSON lines say the same."""
+    said_of = {}
+    for trace in ("x.data", "x.jsonl"):
+        process = case.ctp_start("--no-preload", "-n", "16", "-o", trace, case.target("probe"), "20", "7", "hold",
+                                 stdin=subprocess.PIPE)
+        process.wait_for("wrote")
+        process.popen.stdin.close()
+        done = process.done()
+        need("56 switches, 16 coroutines" in done.err, done.err)
+        _, report = case.report(trace)
+        t = report["trace"]
+        states = [t["coroutines"][k] for k in ("total", "suspended", "running", "finished")]
+        said_of[trace] = [t[k] for k in ("events", "switches", "threads")] + states
+
+    equal(said_of["x.data"], said_of["x.jsonl"], "the directory's counts against JSON lines'")
+    equal(said_of["x.data"], [112, 56, 1, 16, 8, 0, 8], "counts")
+    text = case.analyze("x.data").out
+    need("4 coroutines of version-1 probes got no station" in " ".join(text.split()), text)
+
+
+def check_ps(case):
+    """What lives is listed, what is dead is counted, who got no station is told."""
+    process = case.ctp_start("--no-preload", "-n", "16", case.target("probe"), "20", "7", "hold", stdin=subprocess.PIPE)
+    process.wait_for("wrote")
+    pid = str(child_of(process.popen.pid))
+    rows = [line.split() for line in case.run(case.build / "src/ps/ctp-ps").out.splitlines()]
+    need([pid, "8", "8", "0"] in [row[:4] for row in rows], f"the list: {rows}")
+    text = case.run(case.build / "src/ps/ctp-ps", pid).out
+    need("ended: 8 finished" in text and "4 more got no station" in text, text)
+    need('coroutine 1 probe 0x7f00000000000000 [suspended, ' in text, text)
+    listed = json.loads(case.run(case.build / "src/ps/ctp-ps", "--json", "--all", pid).out)
+    equal([c["id"] for c in sorted(listed["coroutines"], key=lambda c: c["id"])], list(range(1, 17, 2)), "ids")
+    equal({c["switches"] for c in listed["coroutines"]}, {7}, "state changes")
+    process.popen.stdin.close()
+    process.done()
+
+
 CHECKS = [
+    ("counts_agree", check_counts_agree),
+    ("ps", check_ps),
     ("probe", check_probe),
     ("probe_unpreloaded", lambda case: check_probe(case, "--no-preload")),
     ("probe_shm_file", lambda case: check_probe(case, "--shm-file=region")),

@@ -3,9 +3,11 @@
 // probe.c - a cTP version-1 probe, written from the specification alone (it
 // includes nothing of ours), as a program links one in: it attaches through
 // the three environment variables. `probe STATIONS EVENTS` writes EVENTS state
-// changes to each of STATIONS stations and prints what it wrote.
+// changes to each of STATIONS stations and prints what it wrote. `probe STATIONS EVENTS hold`
+// leaves every other one alive, goes on without those that get none, and waits for stdin's end.
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,18 +94,24 @@ static void event(struct station *s, unsigned n, uint64_t addr, int active)
 int main(int argc, char **argv)
 {
 	unsigned n = argc > 2 ? (unsigned)atoi(argv[1]) : 1, events = argc > 2 ? (unsigned)atoi(argv[2]) : 8;
+	bool hold = argc > 3;
 	attach();
 	struct station *all = (struct station *)(header + 1);
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t at = atomic_fetch_add_explicit(&header->allocated_count, 1, memory_order_relaxed);
+		if (at >= header->max_stations && hold)
+			continue;
 		if (at >= header->max_stations)
 			exit(4);
 		all[at].probe_id = 0x7f00000000000000u + i;
 		all[at].birth_ts = now();
 		for (unsigned k = 0; k < events; k++)
 			event(&all[at], k, k % 2 ? 0 : 0x1000 + k, k % 2);
-		all[at].is_dead = 1;
+		all[at].is_dead = !hold || i % 2;
 	}
 	printf("wrote %u stations %u events\n", n, n * events);
+	fflush(stdout);
+	while (hold && getchar() != EOF)
+		;
 	return 0;
 }

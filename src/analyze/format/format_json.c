@@ -37,7 +37,7 @@ static json_t *trace_part(const struct report *r)
 	json_t *coroutines = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "total", json_count(w->coroutines),
 				       "created", known ? json_count(c->created) : json_null(), "suspended",
 				       json_count(c->suspended), "running", json_count(c->running),
-				       "finished", known ? json_count(c->finished) : json_null(), "destroyed",
+				       "finished", json_count(c->finished), "destroyed",
 				       known ? json_count(c->destroyed) : json_null());
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", json_text(w->path),
 			 "events", json_count(w->events), "lost", json_count(w->lost), "duration_ns",

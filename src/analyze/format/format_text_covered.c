@@ -87,8 +87,9 @@ void format_text_covered(FILE *to, const struct report *r)
 			 " running, %" PRIu64 " finished, %" PRIu64 " destroyed",
 			 c->created, c->suspended, c->running, c->finished, c->destroyed);
 	else
-		snprintf(piece, sizeof(piece), "coroutines: %" PRIu64 " suspended, %" PRIu64 " running",
-			 c->suspended, c->running);
+		snprintf(piece, sizeof(piece),
+			 "coroutines: %" PRIu64 " suspended, %" PRIu64 " running, %" PRIu64 " finished",
+			 c->suspended, c->running, c->finished);
 	text_piece(&wrap, "; ", piece);
 	for (size_t i = 0; i < w->ncoverage; i++)
 		text_piece(&wrap, "; ", in_short(w, w->coverage[i]));

@@ -388,7 +388,8 @@ static void at_the_end(struct profile *p, const struct image *m)
 // Switches that the tables know of and the history does not.
 static void count_lost(struct profile *p)
 {
-	uint64_t seen = p->world->kinds[CTP_EV_SWITCH], all = p->world->counts.switches;
+	uint64_t seen = p->world->kinds[CTP_EV_SWITCH] + p->world->kinds[CTP_EV_STATION] / 2,
+		 all = p->world->counts.switches;
 	struct profile_site s = {.part = PROFILE_LOST};
 	if (p->world->form == WORLD_DIRECTORY && all > seen)
 		add(p, &s, PROFILE_COUNT, all - seen);

@@ -164,6 +164,8 @@ static void lines_stations(struct writer *w, const struct writer_station *e, uin
 {
 	struct lines *l = (struct lines *)w;
 	for (uint32_t i = 0; i < n; i++) {
+		if (e[i].kind != CTP_EV_STATION)
+			continue;
 		struct ctp_jsonl_line line = {.probe_id = e[i].id,
 					      .tid = e[i].tid,
 					      .addr = e[i].addr,
@@ -171,6 +173,7 @@ static void lines_stations(struct writer *w, const struct writer_station *e, uin
 					      .is_active = e[i].active,
 					      .ts = e[i].ts_ns,
 					      .is_station = true,
+					      .finished = e[i].finished,
 					      .station_probe_id = e[i].station_probe_id};
 		if (l->used + CTP_JSONL_MAX > BUFFER)
 			flush(l);

@@ -139,6 +139,8 @@ static json_t *build(const struct manifest *m)
 	json_object_set_new(j, "dropped_packets", number(m->dropped_packets));
 	json_object_set_new(j, "dropped_records", number(m->dropped_records));
 	json_object_set_new(j, "v1_lost", number(m->v1_lost));
+	if (m->v1_unplaced)
+		json_object_set_new(j, "v1_unplaced", number(m->v1_unplaced));
 	if (m->flight_bytes)
 		json_object_set_new(j, "flight", flight(m));
 	list = json_array();

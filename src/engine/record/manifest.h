@@ -40,7 +40,7 @@ struct manifest {
 	struct manifest_image *images;
 	unsigned n_images;
 	uint64_t term_forwarded_ns; // 0: none
-	uint64_t dropped_packets, dropped_records, v1_lost;
+	uint64_t dropped_packets, dropped_records, v1_lost, v1_unplaced;
 	bool compressed;                       // --compress
 	uint64_t flight_bytes;                 // 0: no --flight
 	uint64_t flight_kept, flight_not_kept; // switches

@@ -93,10 +93,16 @@ static void print(FILE *f, const struct clock_pairs *c)
 			CTP_EV_SHORT + how, hows[how]);
 	fprintf(f,
 		"event {\n\tid = %u;\n\tname = \"ctp:station\";\n\tstream_id = 1;\n\tfields := struct {\n"
-		"\t\tuint8_t active;\n\t\tuint8_t reserved[6];\n\t\tuint64_t id;\n\t\tuint64_t n;\n"
-		"\t\tuint64_t tid;\n\t\taddr64 addr;\n\t\taddr64 station_probe_id;\n\t\tuint64_t ts_ns;\n"
-		"\t};\n};\n",
+		"\t\tuint8_t active;\n\t\tuint8_t finished;\n\t\tuint8_t reserved[5];\n\t\tuint64_t id;\n"
+		"\t\tuint64_t n;\n\t\tuint64_t tid;\n\t\taddr64 addr;\n\t\taddr64 station_probe_id;\n"
+		"\t\tuint64_t ts_ns;\n\t};\n};\n",
 		CTP_EV_STATION);
+	fprintf(f,
+		"event {\n\tid = %u;\n\tname = \"ctp:dead\";\n\tstream_id = 1;\n\tfields := struct {\n"
+		"\t\tuint8_t active;\n\t\tuint8_t reserved[6];\n\t\tuint64_t id;\n\t\tuint64_t n;\n"
+		"\t\tuint64_t reserved_tid;\n\t\tuint64_t reserved_addr;\n\t\taddr64 station_probe_id;\n"
+		"\t\tuint64_t ts_ns;\n\t};\n};\n",
+		CTP_EV_STATION_END);
 }
 
 static int write_text(int dir, const char *name, const char *text, size_t bytes)

@@ -20,6 +20,7 @@ struct v1_station {
 	uint64_t id, probe_id, birth, n; // n: last event seen
 	uint64_t n_base;                 // events before this coroutine had the station
 	uint64_t last_ns;                // times of one coroutine never fall
+	bool dead, active;               // its probe has said so, and we have; as of its last event
 };
 
 struct v1 {
@@ -30,7 +31,7 @@ struct v1 {
 	unsigned char *seen; // a bit for each station that has been sorted out
 	uint32_t from;       // all below have been
 	bool guest;          // some station may be the guest's
-	uint64_t next_id, lost, events, last_time;
+	uint64_t next_id, lost, events, last_time, unplaced;
 	uint32_t n;
 	struct writer_station batch[BATCH];
 };
@@ -71,6 +72,10 @@ uint64_t v1_stations(const struct v1 *v)
 {
 	return v->next_id;
 }
+uint64_t v1_unplaced(const struct v1 *v)
+{
+	return v->next_id ? v->unplaced : 0;
+}
 
 static int by_time(const void *a, const void *b)
 {
@@ -92,7 +97,6 @@ static void flush(struct v1 *v, const struct clock_pairs *clock)
 		v->last_time = v->batch[i].time = t > v->last_time ? t : v->last_time;
 	}
 	v->writer->ops->stations(v->writer, v->batch, v->n);
-	v->events += v->n;
 	v->n = 0;
 }
 
@@ -107,8 +111,10 @@ static bool is_guests(const struct v1 *v, uint64_t i)
 // there yet, is come back to.
 static void find(struct v1 *v)
 {
-	uint32_t high = ctp_load32(&v->region->header->allocated_count);
-	high = high < v->region->stations_max ? high : v->region->stations_max;
+	uint32_t asked = ctp_load32(&v->region->header->allocated_count),
+		 max = v->region->header->max_stations;
+	uint32_t high = asked < v->region->stations_max ? asked : v->region->stations_max;
+	v->unplaced = asked > max ? asked - max : 0;
 	struct ctp_walk states = ctp_walk_states(v->region);
 	struct ctp_walk w = ctp_walk(v->region, v->region->stations, sizeof(*v->region->stations), high);
 	v->guest = ctp_walk_from(&states, 0) < states.n;
@@ -157,9 +163,32 @@ static uint64_t oldest_after(const struct ctp_slot *slots, uint64_t n)
 	return best;
 }
 
+static struct writer_station *add(struct v1 *v, const struct v1_station *s, const struct clock_pairs *clock)
+{
+	if (v->n == BATCH)
+		flush(v, clock);
+	v->batch[v->n] = (struct writer_station){
+		.kind = CTP_EV_STATION,
+		.active = s->active,
+		.id = s->id,
+		.n = s->n - s->n_base,
+		.station_probe_id = s->probe_id,
+		.ts_ns = s->last_ns,
+	};
+	return &v->batch[v->n++];
+}
+
+// After its last event: nothing follows, unless another coroutine gets the station.
+static void station_end(struct v1 *v, struct v1_station *s, const struct clock_pairs *clock)
+{
+	s->dead = true;
+	add(v, s, clock)->kind = CTP_EV_STATION_END;
+}
+
 static void station_events(struct v1 *v, struct v1_station *s, const struct ctp_station *st,
 			   const struct clock_pairs *clock)
 {
+	bool dead = ctp_load8(&st->is_dead);
 	for (int tries = 0; tries < 64; tries++) {
 		struct ctp_slot slot = {.seq = 0};
 		uint64_t n = s->n + 1;
@@ -168,26 +197,22 @@ static void station_events(struct v1 *v, struct v1_station *s, const struct ctp_
 			// there tells. Looked at twice, as one look may straddle a lap.
 			n = oldest_after(st->slots, s->n);
 			if (!n)
-				return;
+				break;
 			if (oldest_after(st->slots, s->n) != n || !read_event(st->slots, n, &slot))
 				continue;
 		}
 		v->lost += n - s->n - 1;
 		s->n = n;
 		s->last_ns = slot.timestamp_ns > s->last_ns ? slot.timestamp_ns : s->last_ns;
-		if (v->n == BATCH)
-			flush(v, clock);
-		v->batch[v->n++] = (struct writer_station){
-			.kind = CTP_EV_STATION,
-			.active = slot.is_active != 0,
-			.id = s->id,
-			.n = n - s->n_base,
-			.tid = slot.tid,
-			.addr = slot.addr,
-			.station_probe_id = s->probe_id,
-			.ts_ns = s->last_ns,
-		};
+		s->active = slot.is_active != 0;
+		struct writer_station *e = add(v, s, clock);
+		e->tid = slot.tid;
+		e->addr = slot.addr;
+		e->finished = dead && !oldest_after(st->slots, n);
+		v->events++;
 	}
+	if (dead && !s->dead && s->n > s->n_base && !oldest_after(st->slots, s->n))
+		station_end(v, s, clock);
 }
 
 // Makes the entry fit whoever has the station now. False: nobody yet.
@@ -211,6 +236,7 @@ static bool settle(struct v1 *v, struct v1_station *s, const struct ctp_station 
 		s->n = 0;
 	s->n_base = s->n;
 	s->last_ns = 0;
+	s->dead = s->active = false;
 	s->id = V1_ID_BASE + v->next_id++;
 	s->probe_id = probe;
 	s->birth = birth;

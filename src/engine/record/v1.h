@@ -15,3 +15,4 @@ bool v1_turn(struct v1 *v, const struct clock_pairs *clock);
 uint64_t v1_lost(const struct v1 *v); // overwritten before they were read
 uint64_t v1_events(const struct v1 *v);
 uint64_t v1_stations(const struct v1 *v);
+uint64_t v1_unplaced(const struct v1 *v); // coroutines that asked for a station when none was left

@@ -24,7 +24,9 @@ struct writer_batch {
 // An event of a version-1 station: a record of stream 1, byte for byte.
 struct writer_station {
 	uint64_t time;
-	uint8_t kind, active, reserved[6];
+	uint8_t kind, active; // CTP_EV_STATION, or CTP_EV_STATION_END with the number of its last event
+	uint8_t finished;     // the station was dead when its newest event, this one, was read
+	uint8_t reserved[5];
 	uint64_t id, n, tid, addr, station_probe_id, ts_ns;
 };
 _Static_assert(sizeof(struct writer_station) == 64, "stream 1");

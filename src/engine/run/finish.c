@@ -102,6 +102,7 @@ void finish_write(struct session *s)
 	clock_again(&s->recorder.clock);
 	m->dropped_records = s->recorder.writer->dropped_records;
 	m->v1_lost = v1_lost(s->v1);
+	m->v1_unplaced = v1_unplaced(s->v1);
 	m->snapshot_ns = first->snapshot_ns;
 	m->snapshot_reason = first->snapshot_reason;
 	cover_all(s);

@@ -26,7 +26,7 @@ static int name_stacks(struct report *r)
 	int e = jobs ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < r->tables.n; i++) {
 		struct coroutine *c = &r->tables.coroutines[i];
-		if (c->life != CTP_SUSPENDED)
+		if (c->life != CTP_SUSPENDED || r->found->probes)
 			continue;
 		e = stacks_recorded(r->stacks, c->recorded, &c->stack);
 		c->walked = !c->stack;
@@ -310,6 +310,10 @@ const struct symbols_frame *report_entry(const struct report *r, const struct co
 
 const char *report_label(const struct report *r, const struct coroutine *c, char *buf, size_t bytes)
 {
+	if (r->found->probes) {
+		snprintf(buf, bytes, "%s", c->name);
+		return buf;
+	}
 	const struct symbols_frame *entry = report_entry(r, c), *own = NULL;
 	struct frames f = {0};
 	const struct threads_one *runs = report_thread(r, c);

@@ -175,7 +175,8 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	fputs(", \"suspended_ns\": ", to);
 	put_number(to, c->life == CTP_SUSPENDED, c->since_ns);
 	fprintf(to, ", \"switches\": %" PRIu64 ", \"thread\": ", c->changes);
-	put_number(to, t != NULL, t ? t->tid : 0);
+	bool probe = r->found->probes && c->life == CTP_RUNNING;
+	put_number(to, t || probe, t ? t->tid : c->thread);
 	fputs(", \"waits\": ", to);
 	if (!e)
 		e = c->nwaits ? put(to, waits(r, c), 0) : fputs("[]", to) < 0 ? -EIO : 0;

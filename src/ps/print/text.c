@@ -42,7 +42,7 @@ static int print_group(const struct page *p, const struct group *g)
 		e = text_frames_stack(p, w->whole ? "    " : "     ", stack);
 	else if (!e && c->life == CTP_RUNNING && !one_line && stack)
 		e = text_frames_stack(p, w->whole ? "    " : "     ", stack);
-	else if (c->life == CTP_RUNNING && !stack)
+	else if (c->life == CTP_RUNNING && !stack && !p->r->found->probes)
 		fputs(p->r->found->core ?
 			      "     (what ran leaves no stack in the tables)\n" :
 			      "     (it computes: a stack in use cannot be read without stopping it)\n",
@@ -101,6 +101,10 @@ static void print_counts(const struct page *p)
 	fprintf(p->to, ", %" PRIu64 " created, %" PRIu64 " running; ", t->created, t->running);
 	fprintf(p->to, "ended: %s%" PRIu64 " finished, %s%" PRIu64 " destroyed\n", least, t->finished, least,
 		t->destroyed);
+	if (t->unplaced)
+		fprintf(p->to,
+			"%" PRIu64 " more got no station, and are not seen: give room with ctp-run -n\n",
+			t->unplaced);
 }
 
 // Of a core file: how it came to be, and who ran then.
@@ -126,6 +130,8 @@ static void print_top(const struct page *p)
 	find_command_of(p->r->found, command, sizeof(command));
 	fprintf(p->to, "%spid %d%s  %s  ", text_paint(p, TEXT_BOLD), (int)p->r->found->pid,
 		text_paint(p, TEXT_PLAIN), command);
+	if (p->r->found->probes)
+		fputs("(probes of cTP version 1: state and thread, no stacks) ", p->to);
 	if (p->r->found->core)
 		print_core(p);
 	else if (p->r->found->engine)

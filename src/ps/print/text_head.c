@@ -98,6 +98,8 @@ static void print_running(const struct page *p, const struct coroutine *c)
 	fputs("running", p->to);
 	if (t && t->tid)
 		fprintf(p->to, " on thread %d", (int)t->tid);
+	else if (p->r->found->probes)
+		fprintf(p->to, " on thread %" PRIu32, c->thread);
 	if (t && *t->call)
 		fprintf(p->to, "%s %s", strncmp(t->call, "on ", 3) ? " in" : "", t->call);
 }
@@ -170,7 +172,7 @@ static void print_names(const struct page *p, const struct group *g)
 {
 	const char *shown[NAMES_SHOWN];
 	size_t n = 0, left = 0;
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < g->n && !p->r->found->probes; i++) { // their names are the label
 		const char *called = g->first[i].name;
 		bool again = !called;
 		for (size_t k = 0; k < n && !again; k++)

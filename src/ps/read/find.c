@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "core/corefile.h"
 #include "ctp/region.h"
+#include "ps/read/probes.h"
 
 enum { HELD_MAX = 32 };
 
@@ -215,8 +216,12 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 	if (e)
 		return e;
 	const struct ctp_ext *x = &f.header.ext;
-	int open = ctp_region_read(&layout, &f.header, r->bytes);
-	if (open)
+	uint32_t engine = x->engine_pid;
+	f.probes = probes_alone(&f.header, r->bytes);
+	int open = f.probes ? 0 : ctp_region_read(&layout, &f.header, r->bytes);
+	if (f.probes)
+		e = f.header.allocated_count ? 0 : FIND_NOT_YET;
+	else if (open)
 		e = open == -EPROTONOSUPPORT ? FIND_OTHER_VERSION : FIND_DAMAGED;
 	else if (!x->guest_pid)
 		e = FIND_NOT_YET;
@@ -226,7 +231,7 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 		find_release(&f);
 		return e;
 	}
-	f.engine = engine_of(pid, r, x->engine_pid);
+	f.engine = engine_of(pid, r, engine);
 	if (f.engine && f.region.fd < 0)
 		f.region.file = open_among(f.engine, r) + 1;
 	*out = f;

@@ -10,7 +10,8 @@
 
 struct found {
 	pid_t pid;
-	pid_t engine;          // its ctp-run; 0 = gone
+	pid_t engine; // its ctp-run; 0 = gone
+	bool probes;  // version-1 probes alone write to the region, of which the tables are not mapped
 	struct corefile *core; // in place of a process; else NULL
 	const char *core_path; // as given
 	struct source region;

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "ctp/polled.h"
+#include "ps/read/probes.h"
 
 enum { PIECE = 256, THREADS_PIECE = 64 }; // rows
 
@@ -259,7 +260,7 @@ int tables_read(struct tables *t, const struct found *f, bool ended)
 		clock_adopt(&got.clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
 	int e = tables_read_threads(&got, f);
 	if (!e)
-		e = read_stations(&got, f);
+		e = f->probes ? probes_read(&got, f) : read_stations(&got, f);
 	if (!e)
 		e = tables_read_modules(&got, f);
 	if (!e && f->core)

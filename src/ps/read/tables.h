@@ -37,6 +37,7 @@ struct tables {
 	bool with_ended;
 	bool partial; // a thread has ended and its counts have gone with it
 	size_t unsettled;
+	uint64_t unplaced; // coroutines of version-1 probes for which no station was left
 };
 
 int tables_read(struct tables *t, const struct found *f, bool ended); // 0 or -errno
