@@ -179,6 +179,9 @@ static void test_runtimes(void **state)
 	// without assembly it calls what we see
 	equal(program(LIST(EXPORT("zend_fiber_switch_context")), NULL), 0, 0, php);
 	equal(program(LIST(EXPORT("zend_fiber_switch_context"), IMPORT("swapcontext")), NULL), function("swapcontext"), 0, 0);
+	equal(program(NULL, LIST(LOCAL("mill_resume"), EXPORT("_ZN4mill6resumeEv"))), 0, 0, runtime("mill_resume"));
+	equal(library(LIST(EXPORT("_photon_switch_context"), EXPORT("_ZN6photon3runEv")), NULL), 0, 0,
+	      runtime("_photon_switch_context"));
 	// a name that goes on, and one that must not
 	equal(program(LIST(EXPORT("*Fiber::swapcontext<Pointer>:Nil")), NULL), 0, 0, runtime("*Fiber::swapcontext<"));
 	equal(program(LIST(EXPORT("co_switch_off")), NULL), 0, 0, 0);

@@ -31,7 +31,7 @@ static const struct function {
 #define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
 
 // Runtimes by a symbol, or the name of a section, that only they define. None
-// begins with _, so that C++ names are passed over quickly.
+// begins with _Z, so that C++ names are passed over quickly.
 static const struct runtime {
 	const char *symbol, *what;
 	const char *without; // its import if it was built without assembly, and is seen then
@@ -50,7 +50,10 @@ static const struct runtime {
 	{"co_switch", "libco", "swapcontext", false},
 	{"acosw", "libaco", NULL, false},
 	{"dill_prologue", "libdill", "siglongjmp", false},
-	{"mill_go_prologue", "libmill", "siglongjmp", false},
+	{"mill_resume", "libmill", "siglongjmp", false},
+	{"libgo_jump_fcontext", "libgo", NULL, false},
+	{"tb_context_jump", "tbox or coost coroutines", NULL, false},
+	{"_photon_switch_context", "Photon", NULL, false},
 	{"bthread_jump_fcontext", "bthreads", NULL, false},
 	{"marl_fiber_swap", "marl fibers", NULL, false},
 };
@@ -77,7 +80,7 @@ struct reading {
 	Elf *elf;
 	bool program;                   // its own definitions come before those of any library
 	bool symbolic;                  // a library that binds to itself first
-	bool first[256];                // what the names that are looked for begin with
+	bool first[256], second[256];   // what the names that are looked for begin with; after _
 	unsigned imports, exports, own; // functions
 	unsigned known, without;        // runtimes
 };
@@ -88,6 +91,8 @@ static void begin(struct reading *r)
 		r->first[(unsigned char)functions[i].name[0]] = true;
 	for (size_t i = 0; i < N_RUNTIMES; i++) {
 		r->first[(unsigned char)runtimes[i].symbol[0]] = true;
+		if (runtimes[i].symbol[0] == '_')
+			r->second[(unsigned char)runtimes[i].symbol[1]] = true;
 		if (runtimes[i].without)
 			r->first[(unsigned char)runtimes[i].without[0]] = true;
 	}
@@ -153,7 +158,8 @@ static int read_symbols(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 	bool dynamic = sh->sh_type == SHT_DYNSYM;
 	for (int i = 0; gelf_getsym(data, i, &sym); i++) {
 		const char *name = text + sym.st_name;
-		if (sym.st_name >= bytes || !r->first[(unsigned char)*name])
+		if (sym.st_name >= bytes || !r->first[(unsigned char)*name] ||
+		    (*name == '_' && !r->second[(unsigned char)name[1]]))
 			continue;
 		if (sym.st_shndx != SHN_UNDEF)
 			note_definition(r, &sym, name, dynamic);
