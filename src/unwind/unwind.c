@@ -320,8 +320,10 @@ size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_
 	while (n < max && !u->missed) {
 		out[n] = (struct unwind_frame){.pc = pc, .sp = sp};
 		where_saved(&c, &out[n++]);
-		if (unw_step(&c) <= 0 || unw_get_reg(&c, UNW_REG_IP, &pc) ||
-		    unw_get_reg(&c, UNW_REG_SP, &sp) || !climbs(s, out[n - 1].sp, sp))
+		int step = unw_step(&c);
+		out[n - 1].outermost = step == 0 && !u->missed;
+		if (step <= 0 || unw_get_reg(&c, UNW_REG_IP, &pc) || unw_get_reg(&c, UNW_REG_SP, &sp) ||
+		    !climbs(s, out[n - 1].sp, sp))
 			break;
 	}
 	return n;

@@ -38,6 +38,7 @@ uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t 
 // saved where its callees keep a register of its own, by enum ctp_reg; 0 where that still is the register.
 struct unwind_frame {
 	uint64_t pc, sp, saved[CTP_REGS];
+	bool outermost; // its unwind information says that nobody called it
 };
 size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_frame *out, size_t max);
 // A walk for a single look.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// callees.h - words in frames below a hook's caller that hold nothing of the program.
+// callees.h - words in frames below a hook's caller, and registers, that hold nothing of the program.
 #pragma once
 
 #include "engine/inspect/inspect.h"
@@ -8,6 +8,6 @@
 #include "search/span.h"
 #include "unwind/unwind.h"
 
-// Adds those of a thread asleep in one of our hooks; *u is made at its first use.
-void callees_find(const struct inspection *l, const struct proc_task *t, struct unwind **u,
-		  struct span_list *out);
+// Adds those of a thread asleep in one of our hooks; *u is made at its first use. t->inherited: which of its
+// callee-saved registers still are as when the thread began.
+void callees_find(const struct inspection *l, struct proc_task *t, struct unwind **u, struct span_list *out);

@@ -112,8 +112,9 @@ static void registers(struct reach *r, const struct proc_task *t)
 		root_word(r, t->sp, "the stack pointer of thread %d", t->tid);
 	if (t->slot >= 0 && (t->hooked || inspect_in_hook(&r->l->threads[t->slot], t)))
 		for (int i = 0; i < CTP_REGS; i++)
-			root_word(r, r->l->threads[t->slot].wait_regs[i], "saved register %s of thread %d",
-				  REG_NAMES[i], t->tid);
+			if (!(t->inherited >> i & 1))
+				root_word(r, r->l->threads[t->slot].wait_regs[i],
+					  "saved register %s of thread %d", REG_NAMES[i], t->tid);
 	bool own = t->got_regs && !t->hooked;
 	for (size_t i = 0; own && i < sizeof(t->regs) / sizeof(*t->regs); i++)
 		root_word(r, t->regs[i], "a register of thread %d", t->tid);

@@ -255,7 +255,7 @@ static void tasks(struct dead *d, struct span_list *out)
 {
 	const struct inspection *l = d->l;
 	for (size_t i = 0; i < l->tasks.n; i++) {
-		const struct proc_task *t = &l->tasks.v[i];
+		struct proc_task *t = &l->tasks.v[i];
 		const struct ctp_thread *c = t->slot >= 0 ? &l->threads[t->slot] : NULL;
 		if (!still(t))
 			continue;

@@ -26,17 +26,19 @@ enum { PROC_NOT_IN_SYSCALL = -1, PROC_ON_CPU = -2, PROC_NO_SYSCALL = -3 };
 
 struct proc_task {
 	int tid, tracer;
-	char state;        // R S D T t Z X, as /proc says
-	int slot;          // of the thread table, -1 = not in it; set by the caller
-	bool hooked;       // asleep in a hook that left its registers; set by the caller
-	bool got_regs;     // regs were taken by ptrace
-	uint64_t pending;  // signals that wait for it
-	uint64_t heard;    // those that the program could see: caught, or blocked and asked for
-	uint64_t switches; // context switches, of either kind
-	uint64_t run_ns;   // time on a CPU, where the kernel keeps it
-	uint64_t delay_ns; // time for which it could have run, and others did
-	int64_t nr;        // system call it sleeps in, or one of the above
-	bool restarted;    // it was stopped in it once, and went on: a poll or a timed sleep
+	char state;         // R S D T t Z X, as /proc says
+	int slot;           // of the thread table, -1 = not in it; set by the caller
+	bool hooked;        // asleep in a hook that left its registers; set by the caller
+	unsigned inherited; // callee-saved registers of that hook which no frame can use; enum ctp_reg. By
+			    // the caller
+	bool got_regs;      // regs were taken by ptrace
+	uint64_t pending;   // signals that wait for it
+	uint64_t heard;     // those that the program could see: caught, or blocked and asked for
+	uint64_t switches;  // context switches, of either kind
+	uint64_t run_ns;    // time on a CPU, where the kernel keeps it
+	uint64_t delay_ns;  // time for which it could have run, and others did
+	int64_t nr;         // system call it sleeps in, or one of the above
+	bool restarted;     // it was stopped in it once, and went on: a poll or a timed sleep
 	uint64_t args[6], sp, pc;
 	char wchan[40];
 	uint64_t regs[32];      // general purpose, if got_regs
