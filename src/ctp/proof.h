@@ -66,14 +66,15 @@ static inline unsigned proof_bit(enum proof p)
 }
 
 // Nothing can resume the coroutine: no word in memory references it, or nothing can happen any more.
-static inline bool proof_closed(unsigned held)
+static inline bool proof_beyond_reach(unsigned held)
 {
 	return held & (proof_bit(PROOF_P6A) | proof_bit(PROOF_P6B));
 }
 
-// The witness has shown all that it can: only the coroutine's running could refute it.
-static inline bool proof_complete(unsigned held)
+// All that ctp-run's witness has to show for PROVEN. P5 is not asked for: that its thread has slept since
+// matters only while something can still resume the coroutine. P1 and P7 come from the last tables.
+static inline bool proof_witnessed(unsigned held)
 {
 	unsigned all = proof_bit(PROOF_P0) | proof_bit(PROOF_P2) | proof_bit(PROOF_P3) | proof_bit(PROOF_P4);
-	return (held & all) == all && proof_closed(held);
+	return (held & all) == all && proof_beyond_reach(held);
 }

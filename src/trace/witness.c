@@ -143,7 +143,7 @@ static bool shows_all(const json_t *o)
 		if (p < PROOFS && json_is_true(json_object_get(e, "holds")))
 			held |= proof_bit(p);
 	}
-	return proof_complete(held);
+	return proof_witnessed(held);
 }
 
 struct witness_reading {

@@ -50,7 +50,7 @@ m("		if (ctp_wait_still(t, seq))\n			return true;", "		if (seq + 1)\n			return t
 
 m = of("src/ctp/proof.h", "unit:proof", "unit:trace")
 m("proof_bit(PROOF_P3) | proof_bit(PROOF_P4);", "proof_bit(PROOF_P3);", "a proof is complete without P4")
-m("return (held & all) == all && proof_closed(held);", "return (held & all) == all;", "a proof is complete without P6a and P6b")
+m("return (held & all) == all && proof_beyond_reach(held);", "return (held & all) == all;", "a proof is complete without P6a and P6b")
 
 m = of("src/ctp/wait_inference.h", "unit:wait_inference", "unit:kernel")
 m("bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);", "bool resumed = f->learned == c->id;",
@@ -216,10 +216,10 @@ m("	if (end && end <= closed) {", "	if (end && end < closed) {", "a close at the
 m("	} else if (listener_closed_before(s)) {", "	} else if (0) {", "a program that drains is at fault")
 m("		if (p4 && p5)\n", "		if (p4)\n", "P7 without a chance before the end")
 m("	if (s->state->flags & CTP_STATE_SHARED_STACK)", "	if (0)", "a stack that is copied elsewhere is unreachable")
-m("p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ?", "p[PROOF_P1].holds == HOLDS_TRUE && p6 ?", "PROVEN without P4")
-m("p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ?", "proof_complete(held) ?", "PROVEN without P1")
+m("p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ?", "p[PROOF_P1].holds == HOLDS_TRUE && p6 ?", "PROVEN without P4")
+m("p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ?", "proof_witnessed(held) ?", "PROVEN without P1")
 m("	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)\n		return VERDICT_INCONCLUSIVE;", "	if (ending)\n		return VERDICT_INCONCLUSIVE;", "PROVEN without P0")
-m("HOLDS_TRUE && proof_complete(held) ? VERDICT_PROVEN : VERDICT_LIKELY;", "HOLDS_TRUE ? VERDICT_PROVEN : VERDICT_LIKELY;", "PROVEN without P6")
+m("HOLDS_TRUE && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;", "HOLDS_TRUE ? VERDICT_PROVEN : VERDICT_LIKELY;", "PROVEN without P6")
 m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
 m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || asleep(s, t);", "P5 by the table with the epoch before the close")
 

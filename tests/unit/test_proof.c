@@ -45,9 +45,9 @@ static void complete_is_told_of_all_sets(void **state)
 	unsigned all = set_of(needed, 4), one = set_of(either, 2), complete = 0;
 	(void)state;
 	for (unsigned set = 0; set < 1u << PROOFS; set++) {
-		assert_int_equal(proof_closed(set), (set & one) != 0);
-		assert_int_equal(proof_complete(set), (set & all) == all && (set & one));
-		complete += proof_complete(set);
+		assert_int_equal(proof_beyond_reach(set), (set & one) != 0);
+		assert_int_equal(proof_witnessed(set), (set & all) == all && (set & one));
+		complete += proof_witnessed(set);
 	}
 	assert_int_equal(complete, 3 * 8); // three ways to have one of two, and P1, P5, P7 as they like
 }

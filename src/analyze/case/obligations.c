@@ -91,8 +91,9 @@ static bool may_be_done(const struct suspect *s)
 	return ctp_may_be_done(&s->cand->was, s->state, s->wait);
 }
 
-// Does a row of the descriptor, or a place in a polled set, lead to the coroutine? Partner: link_of() in the
-// engine. What the engine saw in memory counts as data that points there; a context nearby alone does not.
+// Does a row of the descriptor, or a place in a polled set, lead to the coroutine? Partner: link_of() in
+// engine/witness/kernel.c. What the engine saw in memory counts as data that points there; a context nearby
+// alone does not.
 static enum holds leads(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
@@ -376,7 +377,7 @@ static enum verdict conclude(const struct obligations *o)
 {
 	const struct obligation *p = o->items;
 	unsigned held = obligations_held(o);
-	bool p6 = proof_closed(held);
+	bool p6 = proof_beyond_reach(held);
 	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE || (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
@@ -396,7 +397,7 @@ static enum verdict conclude(const struct obligations *o)
 		return VERDICT_SUSPECT;
 	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
 		return VERDICT_SUSPECT;
-	return p[PROOF_P1].holds == HOLDS_TRUE && proof_complete(held) ? VERDICT_PROVEN : VERDICT_LIKELY;
+	return p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;
 }
 
 void obligations_decide(struct obligations *o, const struct suspect *s)

@@ -23,7 +23,7 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	if (proof.verdict == VERDICT_SUSPECT)
 		proof.verdict = terms->conclude(s, &proof);
 	if (proof.beside == BESIDE_THERE && proof.verdict > VERDICT_SUSPECT &&
-	    !proof_closed(obligations_held(&proof)))
+	    !proof_beyond_reach(obligations_held(&proof)))
 		proof.verdict = VERDICT_SUSPECT;
 	if (proof.verdict == VERDICT_NONE)
 		return 0;

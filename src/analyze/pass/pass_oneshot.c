@@ -8,7 +8,7 @@
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
-	bool p6 = proof_closed(obligations_held(o));
+	bool p6 = proof_beyond_reach(obligations_held(o));
 	(void)s;
 	if (o->weak)
 		return p6 ? VERDICT_LIKELY : VERDICT_NONE;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of passes, in the order of their rules. A row here and a file pass_<name>.c are all that a
-// new one needs.
+// The table of passes, in the order of their rules. CONTRIBUTING.md says what else a new one needs.
 #include <string.h>
 
 #include "analyze/case/pass.h"

@@ -94,7 +94,7 @@ static bool is_proven(const struct suspect *s)
 	unsigned held = 0;
 	for (unsigned p = 0; p < PROOFS; p++)
 		held |= proof_is_witnessed(p) && s->a[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
-	return proof_complete(held);
+	return proof_witnessed(held);
 }
 
 static uint64_t backoff(const struct suspect *s)

@@ -140,7 +140,7 @@ static int add(struct watch_proofs *p, const json_t *o)
 		 (int)json_integer_value(json_object_get(o, "gen")), kind ?: "?", name && *name ? " " : "",
 		 name ?: "");
 	find_clean(v->what);
-	v->shown = proof_complete(answered(evidence, true));
+	v->shown = proof_witnessed(answered(evidence, true));
 	struct watch_proof *was = v->older == IDMAP_NONE ? NULL : &p->v[v->older];
 	if (v->lines && was && was->changes == v->changes && !strcmp(was->rule, v->rule) &&
 	    !strcmp(was->what, v->what)) {
