@@ -71,8 +71,8 @@ static inline bool proof_beyond_reach(unsigned held)
 	return held & (proof_bit(PROOF_P6A) | proof_bit(PROOF_P6B));
 }
 
-// All that ctp-run's witness has to show for PROVEN. P5 is not asked for: that its thread has slept since
-// matters only while something can still resume the coroutine. P1 and P7 come from the last tables.
+// All that ctp-run's witness has to show for PROVEN. P5 is not asked for: a loop that never sleeps does
+// not make a coroutine reachable. P1 and P7 come from the last tables.
 static inline bool proof_witnessed(unsigned held)
 {
 	unsigned all = proof_bit(PROOF_P0) | proof_bit(PROOF_P2) | proof_bit(PROOF_P3) | proof_bit(PROOF_P4);
