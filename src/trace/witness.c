@@ -95,6 +95,19 @@ static void merge_beside(struct witness_beside *to, const json_t *o)
 					      json_integer_value(json_object_get(o, "gen"))};
 }
 
+// As the last line has it that tells what memory holds.
+static void merge_pooled(struct witness *w, const json_t *o)
+{
+	size_t i;
+	json_t *e;
+	json_array_foreach(json_object_get(o, "evidence"), i, e)
+	{
+		bool memory = proof_find(json_string_value(json_object_get(e, "id"))) == PROOF_P6A;
+		if (memory && json_is_boolean(json_object_get(e, "holds")))
+			w->pooled = json_is_true(json_object_get(o, "free_list"));
+	}
+}
+
 static struct witness *find(const struct witness_set *set, unsigned rule, uint64_t coroutine, int64_t fd,
 			    int64_t gen)
 {
@@ -143,7 +156,7 @@ static bool shows_all(const json_t *o)
 		if (p < PROOFS && json_is_true(json_object_get(e, "holds")))
 			held |= proof_bit(p);
 	}
-	return proof_witnessed(held);
+	return proof_witnessed(held) && !json_is_true(json_object_get(o, "free_list"));
 }
 
 struct witness_reading {
@@ -183,6 +196,7 @@ static int witness_line(void *ctx, const json_t *o)
 	set_string(&w->fd_name, json_object_get(o, "fd_name"));
 	merge_evidence(w, json_object_get(o, "evidence"), ns);
 	merge_beside(&w->beside, json_object_get(o, "beside"));
+	merge_pooled(w, o);
 	return merge_open(w, json_object_get(o, "open"));
 }
 

@@ -32,6 +32,7 @@ struct witness {
 		bool is, there;
 		int64_t fd, gen;
 	} beside;
+	bool pooled;    // all that leads to it is a free list of the program's own
 	uint32_t older; // the entry before this one about the same coroutine, or IDMAP_NONE
 };
 

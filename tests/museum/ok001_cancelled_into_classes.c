@@ -2,7 +2,6 @@
 // expect: clean
 // expect: also CTP001 suspect
 // order: SIGUSR1
-// pending: cancellation into the program's own pool is taken for a loss
 //
 // Stacks come in three sizes, and each size has a list of free ones, linked by the
 // first word of the stack itself. A coroutine whose connection is given up is

@@ -2,7 +2,6 @@
 // expect: clean
 // expect: also CTP001 suspect
 // order: SIGUSR1
-// pending: cancellation into the program's own pool is taken for a loss
 //
 // A pool whose free list goes through the coroutines' own memory. A connection
 // that is cancelled is closed, and its coroutine is put back where it stands: who

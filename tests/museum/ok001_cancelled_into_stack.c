@@ -2,7 +2,6 @@
 // expect: clean
 // expect: also CTP001 suspect
 // order: SIGUSR1
-// pending: cancellation into the program's own pool is taken for a loss
 //
 // Free coroutines are stacked up in an array. A request that runs into its time
 // limit is cancelled by the loop: its socket is closed, its coroutine goes onto

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
 // expect: also CTP001 suspect
-// pending: cancellation into the program's own pool is taken for a loss
 //
 // As many workers as there were requests at once; those that were cancelled wait in the
 // free list, linked through their own blocks, for a busier hour. None was taken from

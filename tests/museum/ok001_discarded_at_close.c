@@ -2,7 +2,6 @@
 // expect: clean
 // expect: also CTP001 suspect
 // order: SIGUSR1
-// pending: cancellation into the program's own pool is taken for a loss
 //
 // Sessions live in a ring of slots, each with a stack of its own. A session that
 // is evicted is closed and forgotten on purpose, in the middle of its read:

@@ -203,7 +203,18 @@ m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is
   survives="only the entries that it counts are left out of the search, and each has been proved")
 
 # ------------------------------------------------------------------ the verdict
+m = of("src/engine/memory/free_list.c", "unit:free_list")
+m("		if (!c || c->living)\n			return 0;", "		if (!c)\n			return 0;", "a list that leads to a living coroutine is a free list")
+m("(m->ended == first->ended || m->at != at))", "(m->at != at))", "a list of a descriptor's waiters is a free list")
+m("(m->ended == first->ended || m->at != at))", "(m->ended == first->ended))", "a list to whose middle another word leads is a free list")
+m("	if ((before && (before->living ||", "	if ((before && (", "a list that begins in a living coroutine is a free list")
+m("	return value || n == LONGEST ? 0 : n;", "	return n;", "a list that leads elsewhere is a free list")
+m("		if (c->member == FREE_LIST_NO_MEMBER || f->members[c->member].at != at ||", "		if (c->member == FREE_LIST_NO_MEMBER)\n			break;\n		if (",
+  "an array with a living coroutine is a free list")
+
 m = of("src/analyze/case/obligations.c", "unit:obligations")
+m("	return o->cancelled && is > VERDICT_SUSPECT ? VERDICT_SUSPECT : is;", "	return is;", "what was cancelled into a pool is lost")
+m("c->how == CTP_HOW_REUSED &&\n		    c->stack == s->state->stack)", "c->how == CTP_HOW_REUSED)", "whoever stands elsewhere than those that were discarded is discarded")
 m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_REG_SP] > c->hi)", "a stack below its own is its own")
 m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_REG_SP] < c->lo)", "a stack above its own is its own")
 m("	else if (!c->runs)\n		say(o, PROOF_P1, HOLDS_FALSE", "	else if (0)\n		say(o, PROOF_P1, HOLDS_FALSE", "one that never ran is lost")

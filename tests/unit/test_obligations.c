@@ -258,6 +258,36 @@ static void test_wait(void **state)
 }
 
 // What the engine saw of another descriptor that leads to it.
+// All that leads to it is a free list of the program's own.
+static void test_cancelled(void **state)
+{
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	seen.pooled = true;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE; // pools are quiet, too
+	c.waits[0].how |= CTP_WAIT_EAGAIN;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	seen.pooled = false;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+}
+
+// The stacks of others that stood where it stands became others' again.
+static void test_discarded(void **state)
+{
+	static struct { uint64_t index; struct ctp_state c; } gone;
+	gone.c = (struct ctp_state){ .id = 40, .entity = CTP_COROUTINE, .life = CTP_DESTROYED, .how = CTP_HOW_REUSED,
+				     .stack = 6 };
+	m.stations = (struct table){ .rows = (void *)&gone, .n = 1, .row_bytes = sizeof(gone), .indexed = true };
+	c.stack = 5;
+	w.counts.reused = 1;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	gone.c.stack = 5;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	gone.c.how = CTP_HOW_RELEASED;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+}
+
 static void test_beside(void **state)
 {
 	seen.beside = (struct witness_beside){ .is = true, .fd = 9, .gen = 1 };
@@ -372,7 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
-		TEST(test_wait), TEST(test_beside), TEST(test_own_stack), TEST(test_chance_before_the_end),
+		TEST(test_wait), TEST(test_beside), TEST(test_cancelled), TEST(test_discarded), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_hidden_fds),
 	};

@@ -373,7 +373,19 @@ unsigned obligations_held(const struct obligations *o)
 	return held;
 }
 
-static enum verdict conclude(const struct obligations *o)
+// Programs that discard coroutines at a place do so to whoever stands there: their stacks became others'.
+static bool discarded(const struct suspect *s)
+{
+	for (size_t i = 0; s->state->stack && s->world->counts.reused && i < s->image->stations.n; i++) {
+		const struct ctp_state *c = image_state(s->image, i);
+		if (c->entity == CTP_COROUTINE && c->life == CTP_DESTROYED && c->how == CTP_HOW_REUSED &&
+		    c->stack == s->state->stack)
+			return true;
+	}
+	return false;
+}
+
+static enum verdict of_ended(const struct obligations *o)
 {
 	const struct obligation *p = o->items;
 	unsigned held = obligations_held(o);
@@ -400,6 +412,12 @@ static enum verdict conclude(const struct obligations *o)
 	return p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;
 }
 
+static enum verdict conclude(const struct obligations *o)
+{
+	enum verdict is = of_ended(o);
+	return o->cancelled && is > VERDICT_SUSPECT ? VERDICT_SUSPECT : is;
+}
+
 void obligations_decide(struct obligations *o, const struct suspect *s)
 {
 	static const char *const unseen[PROOFS] = {
@@ -415,6 +433,7 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 		say(o, i, w ? w->holds : HOLDS_OPEN, w && w->text ? w->text : unseen[i]);
 	}
 	o->by_hand = s->world->counts.hand > 0;
+	o->cancelled = (s->witness && s->witness->pooled) || discarded(s);
 	obligations_complete(o, s);
 	obligations_suspended(o, s);
 	decide_wait(o, s);

@@ -52,6 +52,7 @@ struct obligations {
 	bool by_hand;          // the program has resumed such a waiter before
 	bool weak;             // it said EAGAIN; that the registration is its own is not known
 	bool pooled;           // it waits for whatever comes
+	bool cancelled; // it was put into a pool of the program's own, or is discarded: SUSPECT at most
 	enum beside beside;
 	enum verdict verdict;
 };

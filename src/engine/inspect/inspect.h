@@ -52,6 +52,7 @@ struct suspect {
 		int fd;
 		uint32_t gen;
 	} beside;
+	bool pooled;   // all that leads to it is a free list of the program's own (memory/cancelled.h)
 	uint64_t said; // digest of the last line about it
 	// the inspection under way
 	struct inspect_answer a[PROOFS]; // those that proof_is_witnessed()

@@ -15,6 +15,7 @@
 
 #include "ctp/seq.h"
 #include "engine/inspect/boundary.h"
+#include "engine/memory/cancelled.h"
 #include "engine/memory/scan_exclude.h"
 #include "search/malloc_free.h"
 #include "engine/inspect/hold.h"
@@ -219,7 +220,10 @@ static void answer(struct reach *r, size_t i)
 		name_words(r, k, id);
 	if (a->holds == HOLDS_FALSE)
 		return;
-	if (r->reported[k])
+	if (s->pooled)
+		inspect_say(a, HOLDS_FALSE,
+			    "all that leads to coroutine %llu is a free list of the program's own", id);
+	else if (r->reported[k])
 		inspect_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->reported[k], id);
 	else if (r->s.g.reached[k])
 		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
@@ -233,6 +237,7 @@ static bool answers(struct reach *r)
 	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
 	if (!r->reported || !graph_spread(&r->s.g))
 		return false;
+	cancelled_find(r->l, &r->s.g);
 	for (size_t i = 0; i < r->l->n; i++)
 		if (suspect_objects(r->l->who[i]))
 			answer(r, i);

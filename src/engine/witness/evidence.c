@@ -143,6 +143,8 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 			o, "beside",
 			json_pack("{s:i, s:I, s:b}", "fd", s->beside.fd, "gen", (json_int_t)s->beside.gen,
 				  "there", s->beside.is == BESIDE_THERE));
+	if (s->pooled)
+		json_object_set_new(o, "free_list", json_true());
 	add_stack(o, l, s);
 	json_dumpf(o, out, JSON_COMPACT);
 	fputc('\n', out);

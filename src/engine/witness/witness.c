@@ -94,7 +94,7 @@ static bool is_proven(const struct suspect *s)
 	unsigned held = 0;
 	for (unsigned p = 0; p < PROOFS; p++)
 		held |= proof_is_witnessed(p) && s->a[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
-	return proof_witnessed(held);
+	return proof_witnessed(held) && !s->pooled;
 }
 
 static uint64_t backoff(const struct suspect *s)
@@ -108,6 +108,7 @@ static void judge(struct inspection *l)
 	for (size_t i = 0; i < l->n; i++) {
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
 		l->who[i]->beside = (struct beside){0};
+		l->who[i]->pooled = false;
 	}
 	objects_find(l);
 	kernel_judge(l);
