@@ -134,7 +134,7 @@ m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system cal
 m("		inspect_say(a, HOLDS_OPEN, l->registrations.denied ?", "		inspect_say(a, HOLDS_TRUE, l->registrations.denied ?", "P3 without the kernel's rows")
 m("	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
 m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		inspect_say(a, HOLDS_FALSE,", "	if (0)\n		inspect_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
-m("	else if (w)\n		inspect_say(a, HOLDS_FALSE, \"it waits for fd", "	else if (0)\n		inspect_say(a, HOLDS_FALSE, \"it waits for fd", "another wait of its own is forgotten")
+m("	if (w)\n		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w)", "	if (0)\n		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w)", "another wait of its own is forgotten")
 m("		if ((has && l->registrations.v[i].data == data) || inspect_references", "		if (inspect_references", "another row with its data is not seen")
 m("|| inspect_references(s, l->registrations.v[i].data))\n			return &l->registrations.v[i];", ")\n			return &l->registrations.v[i];",
   "another row that points into it is not seen")
@@ -208,7 +208,6 @@ m("		if (!c || c->living)\n			return 0;", "		if (!c)\n			return 0;", "a list tha
 m("(m->ended == first->ended || m->at != at))", "(m->at != at))", "a list of a descriptor's waiters is a free list")
 m("(m->ended == first->ended || m->at != at))", "(m->ended == first->ended))", "a list to whose middle another word leads is a free list")
 m("	if ((before && (before->living ||", "	if ((before && (", "a list that begins in a living coroutine is a free list")
-m("	return value || n == LONGEST ? 0 : n;", "	return n;", "a list that leads elsewhere is a free list")
 m("		if (c->member == FREE_LIST_NO_MEMBER || f->members[c->member].at != at ||", "		if (c->member == FREE_LIST_NO_MEMBER)\n			break;\n		if (",
   "an array with a living coroutine is a free list")
 
@@ -220,8 +219,8 @@ m("(c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi)", "(c->regs[CTP_
 m("	else if (!c->runs)\n		say(o, PROOF_P1, HOLDS_FALSE", "	else if (0)\n		say(o, PROOF_P1, HOLDS_FALSE", "one that never ran is lost")
 m("	else if (s->world->counts.reused)", "	else if (0)", "a pool that takes stacks back is forgotten")
 m("	else if (gaps & OBLIGATIONS_GAPS)", "	else if (0)", "gaps of the tables are forgotten")
-m("		if (!image_end_of(s->image, w->fd, w->gen))\n			return HOLDS_FALSE;", "", "another descriptor that it waits for is forgotten")
-m("	else if (other && !same_number)", "	else if (0)", "another registration that leads to it is forgotten",
+m("			only = HOLDS_FALSE;\n			*told &=", "			*told &=", "another descriptor that it waits for is forgotten")
+m("beside = other && !same_number;", "beside = false;", "another registration that leads to it is forgotten",
   survives="the engine says the same (kernel.c, other_fds); a test of this side alone needs an image that was read from a file")
 m("	if (end && end <= closed) {", "	if (end && end < closed) {", "a close at the very end is a fault")
 m("	} else if (listener_closed_before(s)) {", "	} else if (0) {", "a program that drains is at fault")
@@ -229,7 +228,7 @@ m("		if (p4 && p5)\n", "		if (p4)\n", "P7 without a chance before the end")
 m("	if (s->state->flags & CTP_STATE_SHARED_STACK)", "	if (0)", "a stack that is copied elsewhere is unreachable")
 m("p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ?", "p[PROOF_P1].holds == HOLDS_TRUE && p6 ?", "PROVEN without P4")
 m("p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ?", "proof_witnessed(held) ?", "PROVEN without P1")
-m("	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)\n		return VERDICT_INCONCLUSIVE;", "	if (ending)\n		return VERDICT_INCONCLUSIVE;", "PROVEN without P0")
+m("	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)\n		return o->beside", "	if (ending)\n		return o->beside", "PROVEN without P0")
 m("HOLDS_TRUE && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;", "HOLDS_TRUE ? VERDICT_PROVEN : VERDICT_LIKELY;", "PROVEN without P6")
 m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
 m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || asleep(s, t);", "P5 by the table with the epoch before the close")
@@ -247,7 +246,7 @@ m("copied > world_ns(w, since) + PATIENCE_NS);", "1);", "a loop with a timeout g
 m("&& f->event_time < since &&", "&&", "an event that came since does not count")
 m("f->gen == s->gen && f->reg_epfd < 0 &&", "f->reg_epfd < 0 &&", "a later generation is the one that it waits for")
 m("image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&", "1 &&", "a descriptor is unpolled though no thread sleeps with a set")
-m("!image_other_registration(s->image, s->state->id, s->state->lo, s->fd, &same);", "(void *)&same;",
+m("!image_other_registration(s->image, s->state, s->state->lo, s->fd, &same);", "(void *)&same;",
   "another registration that leads to it is forgotten")
 m("if (e->exit_begun || e->signal_taken || e->listener_closed)", "if (e->exit_begun || e->signal_taken)", "a program that drains is at fault")
 m("!(f->flags & CTP_FD_LISTENS) ?", "1 ?", "a listener's events count for one coroutine")
