@@ -105,6 +105,7 @@ enum ctp_how {
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
 #define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN, or a poll of it alone nothing
+#define CTP_WAIT_REFUSED 0x4u    // beside EAGAIN: its epoll_ctl(MOD, fd) in that slice said ENOENT
 
 #define CTP_WAITS 4u
 struct ctp_wait { // W: guest, under ctp_state.seq
@@ -243,12 +244,16 @@ enum ctp_fd_call {
 };
 
 // ctp_fd.flags
-#define CTP_FD_LISTENS 0x1u  // listen() was called on it
-#define CTP_FD_MANY 0x2u     // more coroutines waited on it at once than `waiter` holds
-#define CTP_FD_MANYREGS 0x4u // registered in more than one epoll set at once
-#define CTP_FD_NONBLOCK 0x8u // reads and writes of it return at once, as far as was seen: they are no waits
-#define CTP_FD_ROWS 0x10u    // an epoll set in which something has been registered
-#define CTP_FD_OWN_SET 0x20u // a timerfd that who made it has set
+#define CTP_FD_LISTENS 0x1u   // listen() was called on it
+#define CTP_FD_MANY 0x2u      // more coroutines waited on it at once than `waiter` holds
+#define CTP_FD_MANYREGS 0x4u  // registered in more than one epoll set at once
+#define CTP_FD_NONBLOCK 0x8u  // reads and writes of it return at once, as far as was seen: they are no waits
+#define CTP_FD_ROWS 0x10u     // an epoll set in which something has been registered
+#define CTP_FD_OWN_SET 0x20u  // a timerfd that who made it has set
+#define CTP_FD_PAUSED 0x40u   // interest in it was taken away under a waiter, with no event since that waited
+#define CTP_FD_RESTORED 0x80u // and was once given back, while that still waited
+#define CTP_FD_REFUSED \
+	0x100u // it was in no set when somebody modified its registration (ENOENT), nor is since
 
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
 #define CTP_FD_SEVERAL (1ULL << 63) // others did before

@@ -537,6 +537,14 @@ const struct ctp_fd *image_other_registration(const struct image *m, const struc
 	return other ? other : same;
 }
 
+bool image_pauses(const struct image *m)
+{
+	for (size_t i = 0; i < m->fds.n; i++)
+		if (((const struct ctp_fd *)table_row(&m->fds, i))->flags & CTP_FD_RESTORED)
+			return true;
+	return false;
+}
+
 bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen)
 {
 	const struct ctp_fd *f = image_fd(m, fd);

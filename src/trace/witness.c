@@ -197,6 +197,7 @@ static int witness_line(void *ctx, const json_t *o)
 	merge_evidence(w, json_object_get(o, "evidence"), ns);
 	merge_beside(&w->beside, json_object_get(o, "beside"));
 	merge_pooled(w, o);
+	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));
 	return merge_open(w, json_object_get(o, "open"));
 }
 

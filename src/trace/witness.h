@@ -32,8 +32,9 @@ struct witness {
 		bool is, there;
 		int64_t fd, gen;
 	} beside;
-	bool pooled;    // all that leads to it is a free list of the program's own
-	uint32_t older; // the entry before this one about the same coroutine, or IDMAP_NONE
+	bool slept_long; // the loops had slept ten times as long as ever before
+	bool pooled;     // all that leads to it is a free list of the program's own
+	uint32_t older;  // the entry before this one about the same coroutine, or IDMAP_NONE
 };
 
 struct witness_set {

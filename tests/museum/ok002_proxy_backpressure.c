@@ -2,7 +2,6 @@
 // expect: clean
 // expect: also CTP002 suspect
 // order: stdin
-// pending: interest that a MOD takes away is not judged
 //
 // A proxy: one coroutine reads its client, another its backend. While a client
 // does not take what the backend sends, the backend's row is removed under its

@@ -2,7 +2,6 @@
 // expect: clean
 // expect: also CTP002 suspect
 // order: SIGUSR1
-// pending: interest that a MOD takes away is not judged
 //
 // Token buckets: who has used up its tokens is taken out of the set under its
 // waiting reader, and put back when the bucket is filled again. That is what a

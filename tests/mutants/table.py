@@ -203,6 +203,18 @@ m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is
   survives="only the entries that it counts are left out of the search, and each has been proved")
 
 # ------------------------------------------------------------------ the verdict
+m = of("src/engine/witness/long_sleep.c", "unit:long_sleep")
+m("		    now_ns - m->since_ns < LONG_SLEEP_AT_LEAST_NS ||\n", "", "a pause of a moment is over")
+m("		    now_ns - m->since_ns < TIMES * m->longest_ns)", "		    0)", "a pause is over that is as long as others were")
+m("	m->since_ns = ctp_loop_waits(t) ? now_ns : 0;", "	m->since_ns = now_ns;", "a thread that is busy sleeps")
+m = of("src/analyze/case/pauses.c", "unit:obligations")
+m("!proof_closed(obligations_held(o)) && ", "", "what nothing can resume is paused")
+m("(always || image_pauses(s->image))", "always", "a program that pauses its descriptors is at fault")
+m = of("src/preload/fds/fd_waits.c", "unit:interest")
+m("	       e->event_time < ctp_peek(&r->states[hint >> CTP_ID_BITS].since);", "	       true;", "who was woken is paused")
+m("| (in || out ? CTP_FD_RESTORED : 0));", "| CTP_FD_RESTORED);", "who registers for itself goes on with what was paused")
+m(" || w->how == CTP_WAIT_REFUSED)", ")", "who tried nothing waits for what was refused")
+
 m = of("src/engine/memory/free_list.c", "unit:free_list")
 m("		if (!c || c->living)\n			return 0;", "		if (!c)\n			return 0;", "a list that leads to a living coroutine is a free list")
 m("(m->ended == first->ended || m->at != at))", "(m->at != at))", "a list of a descriptor's waiters is a free list")

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analyze/case/obligations.h"
+#include "analyze/case/pauses.h"
 
 // A world of one suspended coroutine and one closed descriptor, in memory.
 static struct world w;
@@ -288,6 +289,29 @@ static void test_discarded(void **state)
 	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
+static enum verdict weakened(bool always)
+{
+	struct obligations o;
+	obligations_decide(&o, &s);
+	pauses_weaken(&o, &s, always);
+	return o.verdict;
+}
+
+// The program has paused a descriptor before, and gone on with it.
+static void test_pauses(void **state)
+{
+	without(PROOF_P6A, HOLDS_FALSE);
+	assert_int_equal(weakened(false), VERDICT_LIKELY);
+	assert_int_equal(weakened(true), VERDICT_SUSPECT);
+	fd.f.flags = CTP_FD_RESTORED;
+	assert_int_equal(weakened(false), VERDICT_SUSPECT);
+	seen.slept_long = true;
+	assert_int_equal(weakened(true), VERDICT_LIKELY);
+	seen.slept_long = false;
+	seen.items[PROOF_P6A].holds = HOLDS_TRUE; // nobody can go on with it
+	assert_int_equal(weakened(true), VERDICT_PROVEN);
+}
+
 static void test_beside(void **state)
 {
 	seen.beside = (struct witness_beside){ .is = true, .fd = 9, .gen = 1 };
@@ -402,7 +426,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
-		TEST(test_wait), TEST(test_beside), TEST(test_cancelled), TEST(test_discarded), TEST(test_own_stack), TEST(test_chance_before_the_end),
+		TEST(test_wait), TEST(test_beside), TEST(test_cancelled), TEST(test_discarded), TEST(test_pauses), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_hidden_fds),
 	};

@@ -5,6 +5,7 @@
 // descriptor that came after the coroutine was suspended (it is woken and queued then). The tables
 // show that the registration is missing (P3) if the engine did not look.
 #include "analyze/case/pass.h"
+#include "analyze/case/pauses.h"
 #include "analyze/pass/unpolled.h"
 
 static bool removed_for_good(const struct image *m, const struct ctp_state *state,
@@ -21,6 +22,7 @@ static int consider(const struct pass *pass, const struct suspect *s, struct res
 {
 	struct obligations proof;
 	obligations_decide(&proof, s);
+	pauses_weaken(&proof, s, false);
 	if (proof.verdict == VERDICT_NONE ||
 	    (proof.verdict == VERDICT_SUSPECT && proof.items[PROOF_P5].holds != HOLDS_TRUE))
 		return 0; // programs pause a descriptor and go on in the same turn

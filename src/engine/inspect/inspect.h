@@ -81,9 +81,10 @@ struct inspection {
 	const struct ctp_region *r;
 	pid_t pid;
 	bool final, may_stop;
-	bool scan;      // memory may be scanned
-	bool idle;      // nothing ran for a while before
-	bool disturbed; // a thread was stopped, or ran, where it mattered
+	bool scan;       // memory may be scanned
+	bool idle;       // nothing ran for a while before
+	bool slept_long; // its loops have slept ten times as long as ever before (witness/long_sleep.h)
+	bool disturbed;  // a thread was stopped, or ran, where it mattered
 	uint64_t deadline_ns;
 	const struct keys *keys;            // that were there before the program
 	const struct complete_turns *loops; // of threads that never sleep; NULL: not known

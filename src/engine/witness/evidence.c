@@ -71,9 +71,9 @@ static uint64_t mix(uint64_t h, const char *s)
 	return h;
 }
 
-static uint64_t digest(const struct suspect *s, const char *look)
+static uint64_t digest(const struct inspection *l, const struct suspect *s, const char *look)
 {
-	uint64_t h = mix(0xcbf29ce484222325ULL, look);
+	uint64_t h = mix(0xcbf29ce484222325ULL, look) ^ l->slept_long;
 	for (unsigned i = 0; i < PROOFS; i++)
 		h = mix((h ^ (uint64_t)(s->a[i].holds + 2)) * 0x100000001b3ULL, s->a[i].text);
 	return h ? h : 1;
@@ -122,7 +122,7 @@ static void add_stack(json_t *o, const struct inspection *l, const struct suspec
 
 void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, uint64_t ns, const char *look)
 {
-	uint64_t d = digest(s, look);
+	uint64_t d = digest(l, s, look);
 	if (!out || d == s->said)
 		return;
 	char name[160];
@@ -143,6 +143,8 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 			o, "beside",
 			json_pack("{s:i, s:I, s:b}", "fd", s->beside.fd, "gen", (json_int_t)s->beside.gen,
 				  "there", s->beside.is == BESIDE_THERE));
+	if (l->slept_long)
+		json_object_set_new(o, "slept_long", json_true());
 	if (s->pooled)
 		json_object_set_new(o, "free_list", json_true());
 	add_stack(o, l, s);

@@ -21,6 +21,7 @@
 #include "engine/witness/flight.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/kernel_stuck.h"
+#include "engine/witness/long_sleep.h"
 #include "engine/witness/quiescent.h"
 #include "engine/witness/stuck.h"
 #include "engine/witness/stuck_wait.h"
@@ -51,6 +52,7 @@ struct witness {
 	struct suspects suspects;
 	struct stuck stuck;
 	struct complete_turns loops;
+	struct long_sleep sleeps;
 	struct proc_tasks last;        // threads at the last check
 	uint64_t check_ns, inspect_ns; // not before
 	uint64_t patient_ns;           // until then, the last look waits for a stopped program
@@ -84,6 +86,7 @@ void witness_free(struct witness *w)
 	suspects_deinit(&w->suspects);
 	proc_tasks_deinit(&w->last);
 	complete_turns_deinit(&w->loops);
+	long_sleep_deinit(&w->sleeps);
 	keys_deinit(&w->keys);
 	free(w);
 }
@@ -230,6 +233,7 @@ static void take_inspection(struct witness *w, struct inspection *l)
 {
 	uint64_t begun = proc_now_ns();
 	l->keys = &w->keys;
+	l->slept_long = long_sleep_now(&w->sleeps, w->r, begun);
 	l->loops = &w->loops;
 	if (begin(w, l))
 		return;
@@ -292,6 +296,7 @@ unsigned witness_certain(const struct witness *w)
 void witness_poll(struct witness *w)
 {
 	uint64_t now_ns = proc_now_ns();
+	long_sleep_note(&w->sleeps, w->r, now_ns);
 	suspects_gather(&w->suspects, false, now_ns);
 	stuck_gather(&w->stuck, &w->suspects, w->pid, 0, now_ns);
 	suspects_release(&w->suspects, now_ns);

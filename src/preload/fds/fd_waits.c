@@ -165,7 +165,7 @@ void fds_suspend(struct thread_ctx *g, struct ctp_state *s)
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		const struct ctp_wait *w = &g->waits[i];
 		bool live = current(w);
-		if (!live && !wait_for_ended(g, s, w))
+		if ((!live && !wait_for_ended(g, s, w)) || w->how == CTP_WAIT_REFUSED)
 			continue;
 		s->waits[s->nwaits++] = *w;
 		if (live && s->entity == CTP_COROUTINE && !(s->flags & CTP_STATE_PRIVATE))
@@ -340,6 +340,45 @@ static uint64_t references(const struct thread_ctx *g, const struct ctp_fd *e, u
 	return same && e->leads == own ? own : hint_of(fcontext_through(data));
 }
 
+// Does the coroutine of a hint wait, and has no event of it come since?
+static bool waits_on(uint64_t hint, int fd, const struct ctp_fd *e)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	return hint && waiting(hint, fd, e->gen, false) &&
+	       e->event_time < ctp_peek(&r->states[hint >> CTP_ID_BITS].since);
+}
+
+// Interest in these events goes, or comes back; e is taken. What a waiter does itself is no pause.
+static void note_pause(struct ctp_fd *e, int fd, uint32_t goes, uint32_t comes)
+{
+	if (CTP_LIKELY(!goes && !(e->flags & CTP_FD_PAUSED)))
+		return;
+	uint32_t events = goes ? goes : comes;
+	bool in = (events & REAL_EVENTS & ~OUT_EVENTS) && waits_on(e->waiter[0], fd, e),
+	     out = (events & OUT_EVENTS) && waits_on(e->waiter[1], fd, e);
+	if (goes && (in || out))
+		ctp_poke(&e->flags, e->flags | CTP_FD_PAUSED);
+	else if (!goes)
+		ctp_poke(&e->flags, (e->flags & ~CTP_FD_PAUSED) | (in || out ? CTP_FD_RESTORED : 0));
+}
+
+void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
+{
+	struct ctp_wait w = {.fd = fd,
+			     .gen = fds_open_gen(g, fd),
+			     .events = ev->events,
+			     .how = CTP_WAIT_REFUSED,
+			     .data = ev->data.u64,
+			     .epfd = epfd};
+	w.epgen = fds_open_gen(g, epfd);
+	struct ctp_fd *e = fds_entry(fd);
+	if (!w.gen || !w.epgen || !(w.events & REAL_EVENTS) || e->reg_epfd >= 0 || !fds_take(e))
+		return;
+	ctp_poke(&e->flags, e->flags | CTP_FD_REFUSED);
+	fds_give(e);
+	slice_adds(g, &w);
+}
+
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
 {
 	struct ctp_wait w = {.fd = fd,
@@ -362,6 +401,10 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 		const struct ctp_fd *other = fds_entry(e->reg_epfd);
 		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
 			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
+		note_pause(e, fd, e->reg_epfd == epfd ? e->reg_events & ~w.events & REAL_EVENTS : 0,
+			   w.events);
+		if (CTP_UNLIKELY(e->flags & CTP_FD_REFUSED))
+			ctp_poke(&e->flags, e->flags & ~CTP_FD_REFUSED);
 		ctp_poke(&e->reg_epfd, epfd);
 		e->reg_epgen = w.epgen;
 		e->reg_events = w.events;
@@ -392,6 +435,8 @@ void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct 
 		return;
 	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
+		if (k)
+			note_pause(e, fd, e->reg_events & REAL_EVENTS, 0);
 		ctp_poke(&e->reg_epfd, -1);
 		e->reg_events = 0;
 	}

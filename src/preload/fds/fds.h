@@ -132,6 +132,8 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 // for has come; but the registration leads to it as before, and more may come. At the end nothing can: then
 // it waits again when it registers, or once an event is seen to resume it.
 void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
+// Its registration in epfd could not be modified, as there is none (ENOENT).
+void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
 void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
 // n events came out of epfd: notes them, and what they may teach.
 void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);

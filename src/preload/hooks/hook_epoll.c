@@ -9,14 +9,18 @@
 #include <sys/epoll.h>
 
 // A registration that was refused. Read after the real call only, as in hook_io.c.
-static __attribute__((noinline)) void refused(int fd, int op, const struct frame *f)
+static __attribute__((noinline)) void refused(int epfd, int op, int fd, const struct epoll_event *ev,
+					      const struct frame *f)
 {
-	struct thread_ctx *g = errno == EBADF && op != EPOLL_CTL_DEL ?
-				       hook_enter() :
-				       NULL; // many take out what is closed already
+	bool bad = errno == EBADF && op != EPOLL_CTL_DEL; // many take out what is closed already
+	bool none = errno == ENOENT && op == EPOLL_CTL_MOD;
+	struct thread_ctx *g = bad || none ? hook_enter() : NULL;
 	if (!g)
 		return;
-	bad_registered(g, fd, f);
+	if (bad)
+		bad_registered(g, fd, f);
+	else
+		fd_waits_refused(g, epfd, fd, ev);
 	guest_leave(g);
 }
 
@@ -26,7 +30,7 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	CPU_CALLER(&f);
 	int r = real_epoll_ctl(epfd, op, fd, ev);
 	if (CTP_UNLIKELY(r))
-		refused(fd, op, &f);
+		refused(epfd, op, fd, ev, &f);
 	struct thread_ctx *g = r == 0 ? hook_enter() : NULL;
 	if (!g)
 		return r;

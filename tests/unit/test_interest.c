@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// Interest in a descriptor that goes, and comes back, under its waiter: behind the real hooks, over a fake guest.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "fake_guest.h"
+#include "preload/guest/real.h"
+
+static int ep, fd[2];
+
+static uint32_t flags(void)
+{
+	return tracer.region.fds[fd[0]].flags & (CTP_FD_PAUSED | CTP_FD_RESTORED | CTP_FD_REFUSED);
+}
+
+static int control(int op, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.fd = 1};
+	return epoll_ctl(ep, op, fd[0], &ev);
+}
+
+static int begin(void **state)
+{
+	if (fake_guest_setup(state))
+		return -1;
+	ep = epoll_create1(EPOLL_CLOEXEC);
+	return pipe2(fd, O_NONBLOCK);
+}
+
+static int end(void **state)
+{
+	close(fd[0]);
+	close(fd[1]);
+	close(ep);
+	return fake_guest_teardown(state);
+}
+
+// `co` tries to read, registers, and suspends; `other` runs.
+static void suspend_on_it(void)
+{
+	char c;
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	assert_int_equal(control(EPOLL_CTL_ADD, EPOLLIN), 0);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(flags(), 0);
+}
+
+static void taken_out_and_back(void **state)
+{
+	(void)state;
+	suspend_on_it();
+	control(EPOLL_CTL_DEL, 0);
+	assert_int_equal(flags(), CTP_FD_PAUSED);
+	control(EPOLL_CTL_ADD, EPOLLIN);
+	assert_int_equal(flags(), CTP_FD_RESTORED);
+}
+
+static void masked_and_back(void **state)
+{
+	(void)state;
+	suspend_on_it();
+	control(EPOLL_CTL_MOD, 0);
+	assert_int_equal(flags(), CTP_FD_PAUSED);
+	control(EPOLL_CTL_MOD, EPOLLIN);
+	assert_int_equal(flags(), CTP_FD_RESTORED);
+}
+
+// The waiter's own direction stays.
+static void another_direction(void **state)
+{
+	(void)state;
+	suspend_on_it();
+	control(EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+	control(EPOLL_CTL_MOD, EPOLLIN);
+	assert_int_equal(flags(), 0);
+}
+
+// It was woken, and is queued.
+static void after_an_event(void **state)
+{
+	(void)state;
+	struct epoll_event got;
+	suspend_on_it();
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	assert_int_equal(epoll_wait(ep, &got, 1, 0), 1);
+	control(EPOLL_CTL_DEL, 0);
+	assert_int_equal(flags(), 0);
+}
+
+// It went on by another's hand, and waits anew.
+static void by_itself(void **state)
+{
+	(void)state;
+	suspend_on_it();
+	control(EPOLL_CTL_DEL, 0);
+	fake_guest_switch(co);
+	control(EPOLL_CTL_ADD, EPOLLIN);
+	assert_int_equal(flags(), 0);
+}
+
+static void refused(void **state)
+{
+	char c;
+	(void)state;
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	assert_int_equal(control(EPOLL_CTL_MOD, EPOLLIN), -1);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(flags(), CTP_FD_REFUSED);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_EAGAIN | CTP_WAIT_REFUSED);
+}
+
+static void refused_and_added(void **state)
+{
+	char c;
+	(void)state;
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	assert_int_equal(control(EPOLL_CTL_MOD, EPOLLIN), -1);
+	assert_int_equal(control(EPOLL_CTL_ADD, EPOLLIN), 0);
+	assert_int_equal(flags(), 0);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED);
+}
+
+// It tried nothing: that it waits for it is not known.
+static void refused_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(control(EPOLL_CTL_MOD, EPOLLIN), -1);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(taken_out_and_back), TEST(masked_and_back), TEST(another_direction), TEST(after_an_event),
+		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
