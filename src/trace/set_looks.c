@@ -118,6 +118,32 @@ static int add_thread(struct set_looks *s, const json_t *o)
 	return r;
 }
 
+static int add_circle(struct set_looks *s, const json_t *o)
+{
+	size_t i;
+	json_t *e;
+	struct set_circle c = {.firm = flag(o, "firm"), .waits = s->nwaits};
+	json_array_foreach(json_object_get(o, "waits"), i, e)
+	{
+		const char *hub = json_string_value(json_object_get(e, "hub")),
+			   *name = json_string_value(json_object_get(e, "name"));
+		if (GROW(s->waits, s->nwaits, s->waits_room))
+			return -ENOMEM;
+		s->waits[s->nwaits++] = (struct set_circle_wait){
+			(uint64_t)number(e, "coroutine"), (uint64_t)number(e, "changes"),
+			hub ? strtoull(hub, NULL, 16) : 0, name ? strdup(name) : NULL};
+		c.n++;
+	}
+	if (c.n < 2) {
+		s->bad_lines++;
+		return 0;
+	}
+	int r = GROW(s->circles, s->ncircles, s->circles_room);
+	if (!r)
+		s->circles[s->ncircles++] = c;
+	return r;
+}
+
 static int add_look(struct set_looks *s, const json_t *o)
 {
 	size_t i;
@@ -148,7 +174,8 @@ static int line(void *looks, const json_t *o)
 		const char *what;
 		int (*add)(struct set_looks *s, const json_t *o);
 	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
-		     {"unread", add_unread}, {"thread", add_thread}, {"look", add_look}};
+		     {"unread", add_unread}, {"thread", add_thread}, {"circle", add_circle},
+		     {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -175,5 +202,9 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->unread);
 	free(s->threads);
 	free(s->ends);
+	free(s->circles);
+	for (size_t i = 0; i < s->nwaits; i++)
+		free(s->waits[i].name);
+	free(s->waits);
 	memset(s, 0, sizeof(*s));
 }

@@ -47,6 +47,17 @@ struct set_thread {
 	uint32_t stack;     // as in slices.h; 0: none
 };
 
+// Coroutines that wait for each other's locks: each at its hub, which holds the next one's handle.
+struct set_circle_wait {
+	uint64_t coroutine, changes, hub;
+	char *name; // of the hub; NULL: it has none
+};
+
+struct set_circle {
+	bool firm; // each hub says by different words who waits and who has it
+	size_t waits, n;
+};
+
 struct set_looks {
 	bool looked;
 	bool handlers; // a signal may run the program's code in a thread that sleeps
@@ -63,6 +74,10 @@ struct set_looks {
 	size_t nqueues, queues_room;
 	struct set_unread *unread;
 	size_t nunread, unread_room;
+	struct set_circle *circles;
+	size_t ncircles, circles_room;
+	struct set_circle_wait *waits;
+	size_t nwaits, waits_room;
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole
 	uint64_t bad_lines;
 	struct slices_set *stacks; // while it is read

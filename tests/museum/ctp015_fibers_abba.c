@@ -2,7 +2,6 @@
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
 // expect: also CTP003
 // engine: fcontext
-// pending: hubs (locks, queues) of the program's own are not found
 //
 // Fibers on Boost.Context, with all fibers in the scheduler's ring, as a library
 // keeps them: so something outside leads to both. Two fibers take a cache's and

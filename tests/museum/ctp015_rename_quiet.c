@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
 // expect: also CTP003
-// pending: hubs (locks, queues) of the program's own are not found
 //
 // A file service whose directories have locks. A rename locks the directory that
 // it takes from, reads it by way of a pipe, and locks the one that it puts into.

@@ -2,7 +2,6 @@
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
 // expect: also CTP003
 // engine: both
-// pending: hubs (locks, queues) of the program's own are not found
 //
 // A ledger with one lock for each account. A transfer locks the account that
 // pays, does its bookkeeping, lets others run, and locks the one that is paid.

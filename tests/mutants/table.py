@@ -288,6 +288,28 @@ m("at && c->events[at - 1].ns > e.ns;", "at && c->events[at - 1].ns >= e.ns;", "
 m("	if (!ticks || c->nevents == CASE_EVENTS)", "	if (c->nevents == CASE_EVENTS)", "an event of which the time is not known is the first")
 m("s->life == CTP_SUSPENDED && shot > since ?", "shot > since ?", "one that runs has been suspended for long")
 
+m = of("src/engine/memory/cycle_hubs.c", "unit:cycle_hubs")
+m("if (p->e[i]->hub == p->e[k]->handle)", "if (0)", "records in a ring are locks")
+m("(handles && alike(h, p));", "(handles && (alike(h, p) || 1));", "the ends of two lists are locks")
+m("(p->n && e->offset != p->e[0]->offset)", "0", "objects that are not alike are locks")
+m("all = m->pc == first->pc && k < m->n", "all = k < m->n", "frames of different functions are compared")
+m("has |= words[i] == handle;", "has = true;", "any pointer to a stack is a queue's")
+m("link < m->sp ||", "", "a node counts whose frame has returned")
+m("word - handle == distance && distance", "distance", "links of different lists are one")
+m("if (m != NOBODY && is != NOBODY && m != is)\n			return NOBODY;", "", "what leads to two coroutines is a handle")
+
+m = of("src/analyze/pass/cycle_locks.c", "unit:cycle_locks")
+m("all = all && closed(c, s);", "all = closed(c, s) || 1;", "a circle is closed though something leads to it")
+m("(quiet && o->firm)", "quiet", "records of partners in a quiet program are likely")
+m("&& complete && !p->by_hand)", "&& (complete || 1))", "a circle is likely beside a gap")
+m("!left ? VERDICT_SUSPECT", "true ? VERDICT_SUSPECT", "records of partners are suspect where they are resumed")
+m("s->changes == w->changes &&", "", "a circle counts though one has run since")
+m("!image_nwaits(s) &&", "", "one that waits for a descriptor is in a circle of locks")
+
+m = of("src/trace/parked_place.c", "unit:parked_place")
+m("most + 1 < PLACE_LEAST ? PLACE_LEAST : most + 1", "PLACE_LEAST", "frames that all share say where one waits")
+m("i < n && i < p->frames; i++", "i < n; i++", "a place is a whole stack")
+
 m = of("src/analyze/pass/cycle_ends.c", "unit:cycle_ends")
 m("	if (one & CTP_FD_SEVERAL)", "	if (0)", "several users are one")
 m("*who && *who != one ? CYCLE_NOBODY : one;", "one;", "of two users the last one counts")

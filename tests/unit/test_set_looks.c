@@ -26,6 +26,8 @@ static const char LINES[] =
 	"{\"v\":1,\"what\":\"thread\",\"tid\":71,\"slot\":3,\"seq\":9,\"entity\":0,\"native\":0,\"in\":\"loop\",\"all\":true,\"epfd\":4,"
 	"\"fds\":[[7,1,true,false],[8,2,false,true]]}\n"
 	"{\"v\":1,\"what\":\"thread\",\"tid\":72,\"slot\":4,\"seq\":1,\"in\":\"something else\"}\n"
+	"{\"v\":1,\"what\":\"circle\",\"firm\":true,\"waits\":[{\"coroutine\":4,\"changes\":6,\"hub\":\"0x55aa\",\"name\":\"tables+0x18\"},"
+	"{\"coroutine\":5,\"changes\":8,\"hub\":\"0x55cc\"}]}\n"
 	"{\"v\":2,\"what\":\"something else\"}\n"
 	"{\"v\":1,\"what\":\"look\",\"ns\":77,\"look\":\"live\",\"complete\":true,\"handlers\":true,\"evidence\":[{\"id\":\"P0\",\"holds\":true,"
 	"\"text\":\"a\"},{\"id\":\"P5\",\"holds\":null,\"text\":\"b\"},{\"id\":\"P6b\",\"holds\":false,\"text\":\"c\"}]}\n"
@@ -78,6 +80,14 @@ static void reads_every_kind(void **state)
 	assert_int_equal(s.ns, 77);
 	assert_true(s.handlers);
 	assert_int_equal(s.nthreads, 2);
+	assert_int_equal(s.ncircles, 1);
+	assert_true(s.circles[0].firm);
+	assert_int_equal(s.circles[0].n, 2);
+	assert_string_equal(s.waits[0].name, "tables+0x18");
+	assert_int_equal(s.waits[1].coroutine, 5);
+	assert_int_equal(s.waits[1].changes, 8);
+	assert_int_equal(s.waits[1].hub, 0x55cc);
+	assert_null(s.waits[1].name);
 	assert_int_equal(s.threads[0].in, SET_JOIN);
 	assert_int_equal(s.threads[0].of, 71);
 	assert_int_equal(s.threads[0].seq, 5);

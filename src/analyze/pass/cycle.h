@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// cycle.h - which entity waits for which, for CTP015: coroutines through queues (pass_cycle.c),
-// threads through each other's ends (cycle_threads.c).
+// cycle.h - which entity waits for which, for CTP015: coroutines through queues (pass_cycle.c) or
+// each other's locks (cycle_locks.c), threads through each other's ends (cycle_threads.c).
 #pragma once
 
 #include "analyze/case/pass.h"
@@ -48,3 +48,6 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 
 // Tells of all circles that go through a pthread_join.
 int cycle_threads(const struct cycle *c, struct results *out);
+
+// Tells of circles of coroutines that are parked at each other's locks.
+int cycle_locks(const struct cycle *c, struct results *out);

@@ -219,6 +219,8 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 			r = walk(&c, i, (unsigned)i + 1, out);
 		if (!r)
 			r = cycle_threads(&c, out);
+		if (!r)
+			r = cycle_locks(&c, out);
 		free(c.v);
 		free(c.ends);
 	}
@@ -243,14 +245,18 @@ const struct pass pass_cycle = {
 		"    a:  pthread_join(worker);                            and the worker wants a lock that a holds,\n"
 		"                                                         or an answer that only a's thread can give\n"
 		"\n"
+		"    a:  lock(from);  yield();  lock(to);                 locks between coroutines, which are parked\n"
+		"    b:  lock(to);    yield();  lock(from);               at each other's\n"
+		"\n"
 		"Each waits for something that only the next one can do, and the last waits for the first.\n"
 		"The loop sleeps, the descriptors are healthy, and nothing ever comes.\n"
 		"\n"
 		"PROVEN   and the whole program is quiet: no timer, no signal, nothing outside can wake it\n"
-		"LIKELY   every thread has slept; only the program's own code could resume one of them\n"
-		"SUSPECT  a thread still runs\n"
+		"LIKELY   every thread has slept; only the program's own code could resume one of them. Of locks\n"
+		"         between coroutines: the program is quiet, or nothing else leads to any of them\n"
+		"SUSPECT  a thread still runs; of locks: something else leads to them\n"
 		"\n"
-		"Repair: whoever writes much must read meanwhile; a request needs a deadline.\n"
+		"Repair: whoever writes much must read meanwhile; a request needs a deadline; locks need one order.\n"
 		"\n"
 		"It is not: two idle peers that wait for each other's next message while a timer or the\n"
 		"outside can make one of them speak; a channel to which a third has written; a thread that is\n"

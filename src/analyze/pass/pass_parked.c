@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 #include "analyze/case/stuck.h"
+#include "base/grow.h"
 #include "base/text.h"
+#include "trace/parked_place.h"
 #include "trace/resumed.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
@@ -32,54 +34,83 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 			     c->id);
 }
 
-// Do the tables say so? They are all there is where the history was lost.
-static bool left_again(const struct image *m, uint32_t stack)
+// A place where cases are suspended: was a coroutine ever resumed from there?
+struct place {
+	uint64_t at;
+	bool left;
+};
+
+static int by_place(const void *a, const void *b)
 {
-	const struct ctp_site *site = stack < m->sites.n ? table_row(&m->sites, stack) : NULL;
-	if (site && site->resumed)
-		return true;
-	for (size_t i = 0; stack && i < m->stations.n; i++)
-		if (image_state(m, i)->stack == stack && image_state(m, i)->flags & CTP_STATE_AGAIN)
-			return true;
-	return false;
+	const struct place *x = a, *y = b;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static int by_stack(const void *a, const void *b)
-{
-	const struct resumed *x = a, *y = b;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
-
-// The stacks of the cases, each once. How many.
-static size_t stacks_of(const struct verdict_case *cases, size_t n, struct resumed *v)
+// The places of the cases, each once. How many.
+static size_t places_of(const struct parked_place *p, const struct verdict_case *cases, size_t n,
+			struct place *v)
 {
 	size_t different = 0;
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct resumed){.stack = cases[i].stack};
-	qsort(v, n, sizeof(*v), by_stack);
+		v[i] = (struct place){.at = parked_place(p, cases[i].stack)};
+	qsort(v, n, sizeof(*v), by_place);
 	for (size_t i = 0; i < n; i++)
-		if (!different || v[different - 1].stack != v[i].stack)
+		if (!different || v[different - 1].at != v[i].at)
 			v[different++] = v[i];
 	return different;
 }
 
+// The stacks of places, to be looked for in the history.
+struct stacks {
+	struct resumed *v;
+	size_t n, room;
+	bool failed;
+};
+
+static void add_stack(void *arg, uint32_t stack)
+{
+	struct stacks *s = arg;
+	if (GROW(s->v, s->n, s->room))
+		s->failed = true;
+	else
+		s->v[s->n++] = (struct resumed){.stack = stack};
+}
+
+// What the tables do not say is read from the history.
+static int ask_history(const struct world *w, const struct parked_place *p, struct place *v, size_t n)
+{
+	struct stacks s = {0};
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].left)
+			parked_place_stacks(p, v[i].at, add_stack, &s);
+	int r = s.failed ? -ENOMEM : s.n ? resumed_read(w, p->image, s.v, s.n) : 0;
+	for (size_t i = 0; i < s.n; i++) {
+		struct place key = {.at = parked_place(p, s.v[i].stack)};
+		struct place *is = s.v[i].seen ? bsearch(&key, v, n, sizeof(*v), by_place) : NULL;
+		if (is)
+			is->left = true;
+	}
+	free(s.v);
+	return r;
+}
+
 // Of these cases, those stay that stand where coroutines were resumed before: who
-// never was is parked by design, as likely as not. The history is read for what the tables do not say.
+// never was is parked by design, as likely as not.
 static int keep_resumed(const struct world *w, struct results *out, size_t from)
 {
 	size_t n = out->ncases - from, kept = from;
-	struct resumed *v = n ? calloc(n, sizeof(*v)) : NULL;
+	struct place *v = n ? calloc(n, sizeof(*v)) : NULL;
 	if (!v)
 		return n ? -ENOMEM : 0;
-	const struct image *m = out->cases[from].about.image;
-	n = stacks_of(out->cases + from, n, v);
+	struct parked_place p = parked_places(out->cases[from].about.image);
+	n = places_of(&p, out->cases + from, n, v);
 	for (size_t i = 0; i < n; i++)
-		v[i].seen = left_again(m, v[i].stack);
-	int r = resumed_read(w, m, v, n);
+		v[i].left = parked_place_left(&p, v[i].at);
+	int r = ask_history(w, &p, v, n);
 	for (size_t i = from; i < out->ncases; i++) {
-		struct resumed key = {.stack = out->cases[i].stack};
-		const struct resumed *is = bsearch(&key, v, n, sizeof(*v), by_stack);
-		if (is && is->seen)
+		struct place key = {.at = parked_place(&p, out->cases[i].stack)};
+		const struct place *is = bsearch(&key, v, n, sizeof(*v), by_place);
+		if (is && is->left)
 			out->cases[kept++] = out->cases[i];
 	}
 	out->ncases = kept;

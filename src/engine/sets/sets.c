@@ -2,10 +2,10 @@
 //
 // When to inspect, and what is written. Reading a set's registrations holds its lock in the
 // target, so a live inspection needs a reason: an incident about sets, two coroutines that wait
-// for queues whose other ends are in the program too, or a thread that joins another. It is made
-// when the tables have not changed and no thread ran for 30 ms, and costs a twentieth of a CPU at
-// most. The final inspection needs a reason, too. A later inspection knows all that an earlier
-// one did, so the file is written anew.
+// for queues whose other ends are in the program too, a thread that joins another, or coroutines
+// that seem to wait for each other's locks. It is made when the tables have not changed and no
+// thread ran for 30 ms, and costs a twentieth of a CPU at most. The final inspection needs a reason, too. A
+// later inspection knows all that an earlier one did, so the file is written anew.
 #include "engine/sets/sets.h"
 
 #include <jansson.h>
@@ -16,6 +16,7 @@
 #include "ctp/rules.h"
 #include "ctp/there.h"
 #include "engine/inspect/inspect.h"
+#include "engine/sets/set_circles.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_queues.h"
 #include "engine/sets/set_shared.h"
@@ -32,7 +33,8 @@ enum {
 	TRIES = 10,
 	LIVE_MS = 2000,
 	FINAL_MS = 300,
-	AGAIN_MS = 1000
+	AGAIN_MS = 1000,
+	CIRCLES_MS = 50
 };
 
 struct sets {
@@ -178,6 +180,7 @@ static bool take(struct sets *s, struct inspection *l)
 	rewind(s->out);
 	if (!ftruncate(fileno(s->out), 0)) {
 		set_queues(s->out, l);
+		set_circles(s->out, l);
 		told = set_threads(s->out, l, &s->threads);
 		stale_registrations(s->out, l);
 		if (inspect_has_kin(l->r))
@@ -224,7 +227,8 @@ void sets_poll(struct sets *s)
 	s->moved = moved;
 	if (!idle)
 		return;
-	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r)) {
+	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r) ||
+	    set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS)) {
 		struct inspection l = {
 			.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
 		take(s, &l);
@@ -285,7 +289,8 @@ void sets_final(struct sets *s, uint64_t end_ns)
 			       .pid = s->pid,
 			       .final = true,
 			       .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
-	bool waits = set_queues_any(s->r) || set_threads_any(s->r);
+	bool waits = set_queues_any(s->r) || set_threads_any(s->r) ||
+		     set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
 	if (!waits && !incidents(s->r) && !any_closed(s->r))
 		return;
 	bool stopped = false;
