@@ -235,6 +235,7 @@ class Case:
             report = json.loads(done.out)
         except ValueError as error:
             raise Failed(f"not JSON ({error}): {done}")
+        accounts_for_all(report)
         if validated:
             validate(report)
         return done.status, report
@@ -244,6 +245,24 @@ class Case:
         done = self.run(tool("babeltrace2"), trace)
         need(done.status == 0 and done.err == "", f"babeltrace2 complains: {done.err[:2000]}")
         return sum("ctp:switch" in line for line in done.out.splitlines())
+
+
+# Of a wait, or of a circle of them: who is in one of these is not counted by its wait.
+ABOUT_A_WAIT = {f"CTP{n:03}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 25, 27, 28, 29)}
+
+
+def accounts_for_all(report):
+    """Each suspended coroutine is in one part of the accounting, and the parts say what the rest of the report says."""
+    parts = dict(report["accounting"])
+    suspended = parts.pop("suspended")
+    equal(sorted(parts), ["healthy", "in_findings", "parked", "pooled", "undecided"], "the parts of the accounting")
+    equal(sum(parts.values()), suspended, f"suspended coroutines that are accounted for, of {parts}")
+    equal(suspended, report["trace"]["coroutines"]["suspended"], "suspended, in the accounting")
+    found = {(c["pid"], c["id"]) for f in report["findings"] if f["rule"] in ABOUT_A_WAIT for c in f["coroutines"]}
+    need(parts["in_findings"] <= len(found), f"{parts['in_findings']} are in findings, which have {len(found)}")
+    gone = sum(report["trace"]["coroutines"][x] or 0 for x in ("running", "destroyed", "finished"))
+    need(len(found) <= parts["in_findings"] + gone, f"{len(found)} in findings, {parts['in_findings']} of them counted")
+    need(parts["healthy"] >= report["trace"]["healthy_waiters"], f"fewer healthy ones than healthy waiters: {parts}")
 
 
 _validator = None

@@ -11,6 +11,7 @@
 #include "analyze/format/crash.h"
 #include "analyze/format/format.h"
 #include "analyze/format/html.h"
+#include "analyze/report/accounting.h"
 #include "base/json.h"
 
 static json_t *strings(char *const *s, size_t n)
@@ -37,6 +38,7 @@ json_t *html_trace(const struct html *h)
 	const struct report *r = h->report;
 	const struct world *w = r->world;
 	const struct image_counts *c = &w->counts;
+	char accounts[256];
 	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path",
 			      json_text(w->path), "form", forms[w->form], "command",
 			      json_text(w->manifest.command), "durationNs", json_count(w->duration_ns),
@@ -57,6 +59,7 @@ json_t *html_trace(const struct html *h)
 	json_object_set_new(o, "reason", json_text(w->manifest.snapshot_reason));
 	json_object_set_new(o, "healthy", json_count(r->healthy));
 	json_object_set_new(o, "parked", json_count(r->parked));
+	json_object_set_new(o, "accounting", json_text(accounting_text(r, accounts, sizeof(accounts))));
 	json_object_set_new(o, "suppressed", json_count(r->suppressed));
 	json_object_set_new(o, "compared", json_boolean(r->compared));
 	json_object_set_new(o, "known", json_count(r->known));

@@ -11,6 +11,7 @@
 #include "analyze/format/crash.h"
 #include "analyze/format/format.h"
 #include "analyze/format/listing.h"
+#include "analyze/report/accounting.h"
 #include "analyze/report/describe.h"
 #include "analyze/report/waiters.h"
 #include "base/json.h"
@@ -44,6 +45,17 @@ static json_t *trace_part(const struct report *r)
 			 json_count(w->duration_ns), "coroutines", coroutines, "threads",
 			 json_count(w->threads), "switches", json_count(c->switches), "healthy_waiters",
 			 json_count(r->healthy), "coverage", strings(w->coverage, w->ncoverage));
+}
+
+static json_t *accounting(const struct report *r)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "suspended",
+			 json_count(r->world->counts.suspended), "in_findings",
+			 json_count(r->accounting[ACCOUNT_FOUND]), "healthy",
+			 json_count(r->accounting[ACCOUNT_HEALTHY]), "parked",
+			 json_count(r->accounting[ACCOUNT_PARKED]), "pooled",
+			 json_count(r->accounting[ACCOUNT_POOLED]), "undecided",
+			 json_count(r->accounting[ACCOUNT_UNDECIDED]));
 }
 
 static json_t *pid(const struct verdict_case *c)
@@ -170,10 +182,11 @@ static json_t *waiters(const struct report *r)
 		const struct waiters_group *g = &all.items[i];
 		struct frames f = {0};
 		frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack);
-		json_array_append_new(a, json_pack("{s:o, s:o, s:o, s:b, s:o}", "count", json_count(g->n),
-						   "longest", json_count(g->oldest->id), "suspended_ns",
-						   json_count(waiters_age_ns(r, g)), "live", g->live, "stack",
-						   frames_json(&f)));
+		json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o, s:b, s:s, s:o}", "count", json_count(g->n), "longest",
+				     json_count(g->oldest->id), "suspended_ns",
+				     json_count(waiters_age_ns(r, g)), "live", g->kind == ACCOUNT_HEALTHY,
+				     "kind", accounting_words[g->kind], "stack", frames_json(&f)));
 		frames_deinit(&f);
 	}
 	waiters_deinit(&all);
@@ -196,6 +209,7 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 				 "trace", trace_part(r), "findings", findings, "facts", facts, "suppressed",
 				 json_count(r->suppressed), "unused_suppressions",
 				 strings(r->unused, r->nunused), "waiters", longest);
+	json_object_set_new(root, "accounting", accounting(r));
 	json_object_set_new(root, "crashes", crash_json(r));
 	if (r->world->form == WORLD_CORE)
 		json_object_set_new(root, "groups", listing_json(r));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/format/format.h"
+#include "analyze/report/accounting.h"
 #include "analyze/report/describe.h"
 #include "base/text.h"
 
@@ -136,7 +137,7 @@ static void put_finding(FILE *to, const struct report *r, const struct finding *
 int format_markdown(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	const struct world *w = r->world;
-	char span[32];
+	char span[32], accounts[256];
 	(void)settings;
 	text_duration(span, sizeof(span), w->duration_ns);
 	fprintf(to, "## ctp: %zu finding%s\n\n", r->nfindings, r->nfindings == 1 ? "" : "s");
@@ -150,9 +151,9 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 		put_finding(to, r, &r->findings[i]);
 	fprintf(to,
 		"%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
-		" records lost; %" PRIu64 " healthy waiters.\n",
+		" records lost; %" PRIu64 " healthy waiters.\n\n%s.\n",
 		w->coroutines, w->counts.switches, w->threads, w->threads == 1 ? "" : "s", span, w->lost,
-		r->healthy);
+		r->healthy, accounting_text(r, accounts, sizeof(accounts)));
 	for (size_t i = 0; i < r->results.nfacts; i++) {
 		fprintf(to, "%s- %s ", i ? "" : "\n", r->results.facts[i].rule);
 		put(to, r->results.facts[i].message);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "analyze/format/format.h"
+#include "analyze/report/accounting.h"
 #include "analyze/report/describe.h"
 #include "base/json.h"
 #include "base/uri.h"
@@ -233,6 +234,10 @@ static json_t *rules(void)
 static json_t *notifications(const struct report *r)
 {
 	json_t *a = json_array();
+	char accounts[256];
+	json_array_append_new(
+		a, json_pack("{s:o, s:s}", "message", message(accounting_text(r, accounts, sizeof(accounts))),
+			     "level", "note"));
 	for (size_t i = 0; i < r->world->ncoverage; i++)
 		json_array_append_new(a, json_pack("{s:o, s:s}", "message", message(r->world->coverage[i]),
 						   "level", "note"));

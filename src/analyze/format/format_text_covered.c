@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/format/format_text.h"
+#include "analyze/report/accounting.h"
 #include "analyze/report/group_by.h"
 #include "analyze/report/waiters.h"
 #include "base/file.h"
@@ -60,12 +61,26 @@ void format_text_longest(FILE *to, const struct report *r)
 			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
 		group_by_label(r, g->image, g->oldest, label, sizeof(label));
 		snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s: %s", g->n, label, *label ? " " : "",
-			 g->live ? "waiting" : "parked", span, fd, frames);
+			 g->kind == ACCOUNT_HEALTHY ? "waiting" : accounting_words[g->kind], span, fd,
+			 frames);
 		fputs(i ? "         " : "longest  ", to);
 		text_words(&wrap, piece);
 		fputc('\n', to);
 	}
 	waiters_deinit(&all);
+}
+
+// Each part stays on one line.
+static void show_accounting(struct text_wrap *wrap, const struct report *r)
+{
+	char piece[96];
+	snprintf(piece, sizeof(piece), "%" PRIu64 " suspended: %" PRIu64 " %s", r->world->counts.suspended,
+		 r->accounting[ACCOUNT_FOUND], accounting_words[ACCOUNT_FOUND]);
+	text_piece(wrap, "; ", piece);
+	for (unsigned i = ACCOUNT_FOUND + 1; i < ACCOUNTS; i++) {
+		snprintf(piece, sizeof(piece), "%" PRIu64 " %s", r->accounting[i], accounting_words[i]);
+		text_piece(wrap, ", ", piece);
+	}
 }
 
 void format_text_covered(FILE *to, const struct report *r)
@@ -91,6 +106,7 @@ void format_text_covered(FILE *to, const struct report *r)
 			 "coroutines: %" PRIu64 " suspended, %" PRIu64 " running, %" PRIu64 " finished",
 			 c->suspended, c->running, c->finished);
 	text_piece(&wrap, "; ", piece);
+	show_accounting(&wrap, r);
 	for (size_t i = 0; i < w->ncoverage; i++)
 		text_piece(&wrap, "; ", in_short(w, w->coverage[i]));
 	fputc('\n', to);

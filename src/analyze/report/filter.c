@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/finding.h"
+#include "analyze/report/accounting.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -125,6 +125,7 @@ int report_filter(struct report *r, const struct report_settings *settings, cons
 	if (settings->suppress) {
 		*at = settings->suppress;
 		e = suppress(r, settings->suppress);
+		e = e ? e : accounting_count(r);
 	}
 	if (!e && settings->baseline) {
 		*at = settings->baseline;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report/accounting.h"
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
 #include "base/file.h"
@@ -190,7 +191,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	}
 	if (r->nfindings)
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
-	return e;
+	return e ? e : accounting_count(r);
 }
 
 void report_deinit(struct report *r)
@@ -207,6 +208,7 @@ void report_deinit(struct report *r)
 	for (size_t i = 0; i < r->nunused; i++)
 		free(r->unused[i]);
 	free(r->unused);
+	accounting_deinit(r);
 	for (size_t i = 0; r->symbols && i < r->world->nimages; i++)
 		symbols_free(r->symbols[i]);
 	free(r->symbols);

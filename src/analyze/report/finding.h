@@ -26,6 +26,17 @@ enum group_by {
 	GROUP_BY_ENTRY
 }; // in the order of --group-by
 
+// What is true of a suspended coroutine, once of each (accounting.h).
+enum account {
+	ACCOUNT_NONE, // not suspended
+	ACCOUNT_FOUND,
+	ACCOUNT_HEALTHY,
+	ACCOUNT_PARKED,
+	ACCOUNT_POOLED,
+	ACCOUNT_UNDECIDED,
+	ACCOUNTS
+};
+
 struct report {
 	const struct world *world;
 	enum group_by group_by;
@@ -36,6 +47,8 @@ struct report {
 	size_t known, suppressed;
 	uint64_t healthy, parked; // of image_counts, without those that a finding calls stuck
 	bool compared;            // with a baseline
+	uint64_t accounting[ACCOUNTS];
+	unsigned char **accounts; // by image and row of its stations: enum account; NULL: no tables
 	char **unused;            // lines of the suppressions that matched nothing
 	size_t nunused, unused_capacity;
 };

@@ -10,20 +10,6 @@
 #include "base/grow.h"
 #include "base/idmap.h"
 
-enum waiter_kind { WAITER_NONE, WAITER_PARKED, WAITER_LIVE };
-
-static enum waiter_kind kind_of(const struct image *m, size_t row)
-{
-	const struct ctp_state *s = image_state(m, row);
-	unsigned n = image_nwaits(s);
-	if (s->entity != CTP_COROUTINE || s->life != CTP_SUSPENDED || !s->runs)
-		return WAITER_NONE;
-	for (unsigned i = 0; i < n; i++)
-		if (!image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen))
-			return WAITER_NONE; // what ended or is not registered is a pass's business
-	return n || (m->row_flags[row] & IMAGE_ROW_LIVE) ? WAITER_LIVE : WAITER_PARKED;
-}
-
 static int note_found(struct idmap *found, const struct report *r, const struct image *m)
 {
 	int e = 0;
@@ -34,9 +20,9 @@ static int note_found(struct idmap *found, const struct report *r, const struct 
 }
 
 static int take(struct waiters *w, const struct report *r, struct idmap *groups, const struct image *m,
-		const struct ctp_state *s, bool live)
+		const struct ctp_state *s, enum account kind)
 {
-	uint64_t key = group_by_key(r, m, s, s->stack) << 1 | live;
+	uint64_t key = group_by_key(r, m, s, s->stack) << 3 | kind;
 	uint32_t at = idmap_get(groups, key);
 	if (at != IDMAP_NONE) {
 		struct waiters_group *g = &w->items[at];
@@ -48,7 +34,7 @@ static int take(struct waiters *w, const struct report *r, struct idmap *groups,
 	if (!e)
 		e = idmap_set(groups, key, (uint32_t)w->n);
 	if (!e)
-		w->items[w->n++] = (struct waiters_group){m, s, live, 1};
+		w->items[w->n++] = (struct waiters_group){m, s, kind, 1};
 	return e;
 }
 
@@ -57,10 +43,11 @@ static int collect(struct waiters *w, const struct report *r, const struct image
 	struct idmap groups = {0}, found = {0};
 	int e = note_found(&found, r, m);
 	for (size_t i = 0; !e && i < m->stations.n; i++) {
-		enum waiter_kind kind = kind_of(m, i);
+		enum account kind = r->accounts[m - r->world->images][i];
 		const struct ctp_state *s = image_state(m, i);
-		if (kind != WAITER_NONE && idmap_get(&found, s->id) == IDMAP_NONE)
-			e = take(w, r, &groups, m, s, kind == WAITER_LIVE);
+		if (kind != ACCOUNT_NONE && kind != ACCOUNT_FOUND && s->runs &&
+		    idmap_get(&found, s->id) == IDMAP_NONE)
+			e = take(w, r, &groups, m, s, kind);
 	}
 	idmap_deinit(&groups);
 	idmap_deinit(&found);

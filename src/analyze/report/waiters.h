@@ -10,7 +10,7 @@
 struct waiters_group { // coroutines of one image that left from the same stack
 	const struct image *image;
 	const struct ctp_state *oldest;
-	bool live; // all that they wait for is registered; else they are parked
+	enum account kind; // healthy, parked, pooled or undecided
 	size_t n;
 };
 
