@@ -41,8 +41,8 @@ static int read_identity(struct manifest *m, const json_t *root)
 {
 	m->part = (unsigned)get_u64(root, "part");
 	m->wall_ns0 = get_u64(json_object_get(root, "clock"), "wall_ns0");
-	return read_text(&m->uuid, root, "uuid") || read_text(&m->host, root, "host") ||
-			       read_text(&m->boot_id, root, "boot_id") ||
+	return read_text(&m->uuid, root, "uuid") || read_text(&m->tool, root, "tool") ||
+			       read_text(&m->host, root, "host") || read_text(&m->boot_id, root, "boot_id") ||
 			       read_text(&m->started, root, "started") ?
 		     -ENOMEM :
 		     0;
@@ -136,6 +136,7 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	m->v1_unplaced = get_u64(root, "v1_unplaced");
 	m->flight = json_is_object(json_object_get(root, "flight"));
 	int r = read_images(m, json_object_get(root, "images"));
+	r = r ? r : read_strings(&m->argv, &m->nargv, json_object_get(root, "command"));
 	r = r ? r : read_strings(&m->coverage, &m->ncoverage, json_object_get(root, "coverage"));
 	return r ? r : read_strings(&m->unseen, &m->nunseen, json_object_get(root, "unseen"));
 }
@@ -185,6 +186,10 @@ void manifest_deinit(struct manifest *m)
 		free(m->images[i].exe);
 	}
 	free(m->images);
+	for (size_t i = 0; i < m->nargv; i++)
+		free(m->argv[i]);
+	free(m->argv);
+	free(m->tool);
 	free(m->uuid);
 	free(m->host);
 	free(m->boot_id);

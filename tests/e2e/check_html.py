@@ -258,7 +258,7 @@ def check_hostile(case):
     program = folder / "t-hostile"
     program.write_bytes(case.target("hostile").read_bytes())
     program.chmod(0o755)
-    process = case.ctp_start("-q", program, word)
+    process = case.ctp_start("-q", "--record-args", program, word)
     process.wait_for("ready")
     process.signal(15)
     process.done()

@@ -81,7 +81,7 @@ def as_lines(case, line, trace="ctp.data"):
 def check_counted(case):
     """Every switch is there, on threads that share coroutines and with all ways to end."""
     for name in ("basic", "migrate", "link", "orphan", "scheduler", "threads", "reuse", "copy"):
-        done = case.ctp("-o", name, "--overflow=block", case.target("counts"), name)
+        done = case.ctp("-o", name, "--record-args", "--overflow=block", case.target("counts"), name)
         coroutines, switches = said(done.out)
         line, other, whole, err = made(case, name)
         consistent(line)

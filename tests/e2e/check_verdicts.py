@@ -146,9 +146,8 @@ def check_anatomy(case, finding, words):
         need(any(i.startswith(must) for i in ids), f"evidence has no {must}: {ids}")
     need(finding["refuted_if"] and finding["fix"] and finding["timeline"], "refuted_if, fix, timeline")
     text = case.analyze("ctp.data", "--lost-wakeup").out
-    need(text.startswith("CTP001 "), text[:200])
-    first = text.splitlines()[0]
-    need("[PROVEN]" in first, first)
+    first = next((x for x in text.splitlines() if x.startswith("CTP")), text[:400])
+    need(first.startswith("CTP001 ") and "[PROVEN]" in first, first)
     for word in ("waiting", "closed by", "opened", "timeline", "evidence", "refuted if", "fix"):
         need(any(x.strip().startswith(word) for x in text.splitlines()), f"no line begins with {word!r}:\n{text}")
     need(text.rstrip().splitlines()[-1].startswith("1 findings, "), text.rstrip().splitlines()[-1])

@@ -254,9 +254,12 @@ int builder_end(struct builder *b)
 	FILE *f = fopen(path, "we");
 	if (!f)
 		return -errno;
-	fprintf(f, "{\"format\":\"ctp-trace\",\"version\":1,\"layout\":%u,\"tool\":\"builder\",\"complete\":%s,"
+	fprintf(f, "{\"format\":\"ctp-trace\",\"version\":1,\"layout\":%u,\"tool\":\"ctp-run 0.0\",\"complete\":%s,"
+		"\"uuid\":\"f81d4fae-7dec-41d0-8765-00a0c91e6bf6\",\"host\":\"golden\","
+		"\"started\":\"2026-11-24T05:00:00.000000+01:00\","
 		"\"command\":[\"./server\"],\"exe\":\"/server\",\"pid\":99,"
-		"\"clock\":{\"kind\":\"monotonic\",\"ticks0\":1,\"ns0\":1,\"ticks1\":2,\"ns1\":2},",
+		"\"clock\":{\"kind\":\"monotonic\",\"ticks0\":1,\"ns0\":1,\"ticks1\":2,\"ns1\":2,"
+		"\"wall_ns0\":1795492800000000000},",
 		CTP_EXT_VERSION, b->complete ? "true" : "false");
 	fprintf(f, "\"snapshot\":{\"ns\":%llu,\"reason\":\"%s\"},\"images\":[{\"index\":0,\"pid\":99,\"exe\":\"/server\","
 		"\"attached_ns\":%llu,\"guest\":true}],\"term_forwarded_ns\":%llu,\"dropped_packets\":0,"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/format/format.h"
+#include "analyze/report/run_identity.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "ctp/words.h"
@@ -36,7 +37,7 @@ void crash_text(FILE *to, const struct report *r)
 		const struct image *m = &r->world->images[i];
 		const struct ctp_crash *c = image_crash(m);
 		struct frames f = {0};
-		char sig[24], who[256], span[32], at[32] = "", thread[32] = "";
+		char sig[24], who[256], span[32], at[32] = "", thread[32] = "", clock[RUN_IDENTITY_TIME];
 		if (!c)
 			continue;
 		report_who(r, m, c->who, who, sizeof(who));
@@ -46,8 +47,10 @@ void crash_text(FILE *to, const struct report *r)
 			snprintf(at, sizeof(at), " at 0x%" PRIx64, c->addr);
 		if (!on_its_own(m, c))
 			snprintf(thread, sizeof(thread), ", thread %u", c->tid);
-		fprintf(to, "crash    %s%s in %s%s, after %s\n", words_signal(c->signal, sig, sizeof(sig)),
-			at, who, thread, span);
+		run_identity_clock(r->world, world_ns(r->world, c->time), clock);
+		fprintf(to, "crash    %s%s in %s%s, after %s%s%s%s\n",
+			words_signal(c->signal, sig, sizeof(sig)), at, who, thread, span, *clock ? " (" : "",
+			clock, *clock ? ")" : "");
 		if (!frames_read(&f, r->symbols[i], m, c->stack))
 			format_text_stack(to, r->symbols[i], &f);
 		frames_deinit(&f);

@@ -12,6 +12,7 @@
 #include "analyze/format/format.h"
 #include "analyze/history/tracks.h"
 #include "analyze/report/describe.h"
+#include "analyze/report/run_identity.h"
 #include "base/text.h"
 
 #define SWITCHES_MOST 200000u
@@ -312,6 +313,20 @@ static void finding(void *arg, const struct tracks_finding *f)
 
 // ------------------------------------------------------------------ the file
 
+// Which run it is, and what the clock on the wall said at the start of its trace, whose ts is also told.
+static void put_identity(FILE *to, const struct world *w)
+{
+	char uuid[RUN_IDENTITY_UUID], wall[RUN_IDENTITY_TIME];
+	const char *is = run_identity_uuid(w, uuid), *at = run_identity_wall(w, w->start_ns, wall);
+	if (is) {
+		fputs(",\"uuid\":", to);
+		put_string(to, is);
+	}
+	if (at)
+		fprintf(to, ",\"start\":\"%s\",\"start_ts\":\"%" PRIu64 ".%03u\"", at, w->start_ns / 1000,
+			(unsigned)(w->start_ns % 1000));
+}
+
 static void head(struct out *o, char *note)
 {
 	const struct world *w = o->report->world;
@@ -329,6 +344,7 @@ static void head(struct out *o, char *note)
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":\"ctp-analyze " CTP_TOOL_VERSION
 	      "\",\"clock\":\"CLOCK_MONOTONIC\"",
 	      o->to);
+	put_identity(o->to, w);
 	fprintf(o->to, ",\"lost_records\":\"%" PRIu64 "\",\"left_out\":", w->lost);
 	put_string(o->to, text);
 	fputs("},\"traceEvents\":[", o->to);

@@ -12,6 +12,7 @@
 #include "analyze/format/format.h"
 #include "analyze/format/html.h"
 #include "analyze/report/accounting.h"
+#include "analyze/report/run_identity.h"
 #include "base/json.h"
 
 static json_t *strings(char *const *s, size_t n)
@@ -49,6 +50,8 @@ json_t *html_trace(const struct html *h)
 	for (size_t i = 0; i < w->nimages; i++)
 		json_array_append_new(pids, json_count(w->images[i].pid));
 	json_object_set_new(o, "pids", pids);
+	json_object_set_new(o, "wallUs", json_count(run_identity_wall_ns(w, w->start_ns) / 1000));
+	json_object_set_new(o, "offset", json_integer(run_identity_offset(w)));
 	json_object_set_new(
 		o, "counts",
 		json_pack("{s:o, s:o, s:o, s:o, s:o}", "created", json_count(c->created), "suspended",
@@ -100,6 +103,30 @@ static int put(const char *buffer, size_t size, void *arg)
 	return 0;
 }
 
+static void put_escaped(FILE *to, const char *s)
+{
+	for (; *s; s++)
+		if (*s == '<' || *s == '>' || *s == '&')
+			fprintf(to, "&#%d;", *s);
+		else
+			fputc((unsigned char)*s < ' ' ? ' ' : *s, to);
+}
+
+// Also for who reads the file without its scripts.
+static int put_run(FILE *to, const struct world *w)
+{
+	char text[4096];
+	for (unsigned i = 0; i < RUN_IDENTITY_LINES; i++) {
+		const char *label = run_identity_line(w, i, text, sizeof(text));
+		if (!label)
+			continue;
+		fprintf(to, "%-8s ", label);
+		put_escaped(to, text);
+		fputc('\n', to);
+	}
+	return ferror(to) ? EOF : 0;
+}
+
 int format_html(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	struct html h = {.report = r, .frames = json_array(), .stacks = json_array()};
@@ -107,7 +134,7 @@ int format_html(FILE *to, const struct report *r, const struct format_settings *
 	json_t *root = data(&h, settings->symfs);
 	int e = root ? h.error : -ENOMEM;
 	if (!e &&
-	    (fputs(html_before, to) == EOF ||
+	    (fputs(html_before, to) == EOF || put_run(to, r->world) || fputs(html_between, to) == EOF ||
 	     json_dump_callback(root, put, to, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(4)) ||
 	     fputs(html_after, to) == EOF))
 		e = format_not_written();

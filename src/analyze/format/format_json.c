@@ -13,6 +13,7 @@
 #include "analyze/format/listing.h"
 #include "analyze/report/accounting.h"
 #include "analyze/report/describe.h"
+#include "analyze/report/run_identity.h"
 #include "analyze/report/waiters.h"
 #include "base/json.h"
 #include "ctp/words.h"
@@ -45,6 +46,18 @@ static json_t *trace_part(const struct report *r)
 			 json_count(w->duration_ns), "coroutines", coroutines, "threads",
 			 json_count(w->threads), "switches", json_count(c->switches), "healthy_waiters",
 			 json_count(r->healthy), "coverage", strings(w->coverage, w->ncoverage));
+}
+
+static json_t *run_part(const struct world *w)
+{
+	char uuid[RUN_IDENTITY_UUID], started[RUN_IDENTITY_TIME];
+	const struct manifest *m = &w->manifest;
+	uint64_t id = run_identity_pid(w);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "uuid", json_text(run_identity_uuid(w, uuid)),
+			 "argv", m->nargv ? strings(m->argv, m->nargv) : json_null(), "pid",
+			 id ? json_count(id) : json_null(), "host", json_text(m->host), "started",
+			 json_text(run_identity_started(w, started)), "ctp",
+			 json_text(run_identity_version(w)));
 }
 
 static json_t *accounting(const struct report *r)
@@ -112,10 +125,12 @@ static json_t *timeline(const struct verdict_case *c)
 	json_t *a = json_array();
 	for (unsigned i = 0; i < c->nevents; i++) {
 		const struct case_event *e = &c->events[i];
+		char wall[RUN_IDENTITY_TIME];
 		json_array_append_new(
-			a, json_pack("{s:o, s:o, s:o}", "t_ns", json_count(e->ns > start ? e->ns - start : 0),
-				     "coroutine", e->id ? json_count(e->id) : json_null(), "what",
-				     json_text(e->what)));
+			a, json_pack("{s:o, s:o, s:o, s:o}", "t_ns",
+				     json_count(e->ns > start ? e->ns - start : 0), "coroutine",
+				     e->id ? json_count(e->id) : json_null(), "what", json_text(e->what),
+				     "wall", json_text(run_identity_wall(c->about.world, e->ns, wall))));
 	}
 	return a;
 }
@@ -209,6 +224,7 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 				 "trace", trace_part(r), "findings", findings, "facts", facts, "suppressed",
 				 json_count(r->suppressed), "unused_suppressions",
 				 strings(r->unused, r->nunused), "waiters", longest);
+	json_object_set_new(root, "run", run_part(r->world));
 	json_object_set_new(root, "accounting", accounting(r));
 	json_object_set_new(root, "crashes", crash_json(r));
 	if (r->world->form == WORLD_CORE)

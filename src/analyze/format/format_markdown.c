@@ -10,6 +10,7 @@
 #include "analyze/format/format.h"
 #include "analyze/report/accounting.h"
 #include "analyze/report/describe.h"
+#include "analyze/report/run_identity.h"
 #include "base/text.h"
 
 #define FRAMES_SHOWN 16
@@ -94,9 +95,12 @@ static void put_timeline(FILE *to, const struct verdict_case *c)
 {
 	if (!c->nevents)
 		return;
-	fputs("| time | who | what |\n|---|---|---|\n", to);
+	fputs("| time | clock | who | what |\n|---|---|---|---|\n", to);
 	for (unsigned i = 0; i < c->nevents; i++) {
-		fprintf(to, "| %+.6f s ", (double)(c->events[i].ns - c->events[0].ns) / 1e9);
+		const struct world *w = c->about.world;
+		char clock[RUN_IDENTITY_TIME];
+		fprintf(to, "| %+.6f s | %s ", (double)(int64_t)(c->events[i].ns - w->start_ns) / 1e9,
+			run_identity_clock(w, c->events[i].ns, clock));
 		if (c->events[i].id)
 			fprintf(to, "| %" PRIu64 " ", c->events[i].id);
 		else
@@ -134,12 +138,29 @@ static void put_finding(FILE *to, const struct report *r, const struct finding *
 	fputs("\n\n", to);
 }
 
+static void put_run(FILE *to, const struct world *w)
+{
+	char text[4096];
+	bool any = false;
+	for (unsigned i = 0; i < RUN_IDENTITY_LINES; i++) {
+		const char *label = run_identity_line(w, i, text, sizeof(text));
+		if (!label)
+			continue;
+		fprintf(to, "- %s: ", label);
+		put(to, text);
+		fputc('\n', to);
+		any = true;
+	}
+	fputs(any ? "\n" : "", to);
+}
+
 int format_markdown(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	const struct world *w = r->world;
 	char span[32], accounts[256];
 	(void)settings;
 	text_duration(span, sizeof(span), w->duration_ns);
+	put_run(to, w);
 	fprintf(to, "## ctp: %zu finding%s\n\n", r->nfindings, r->nfindings == 1 ? "" : "s");
 	if (r->nfindings)
 		fputs("| rule | verdict | coroutines | where | by | fingerprint |\n|---|---|---|---|---|---|\n",

@@ -13,6 +13,7 @@
 #include "analyze/format/format.h"
 #include "analyze/history/tracks.h"
 #include "analyze/report/describe.h"
+#include "analyze/report/run_identity.h"
 #include "base/grow.h"
 #include "base/protobuf.h"
 #include "base/text.h"
@@ -20,7 +21,7 @@
 #define FLUSH_BYTES (64u << 10)
 #define NAMES_MOST (1u << 16) // of a sequence; then it begins to count them anew
 
-enum { CLOCK_ABSOLUTE = 3, CLOCK_DELTAS = 64 }; // CLOCK_MONOTONIC; one of the sequence's own
+enum { CLOCK_WALL = 1, CLOCK_ABSOLUTE = 3, CLOCK_DELTAS = 64 }; // REALTIME, MONOTONIC, the sequence's own
 enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 enum trace_packet { // TracePacket, as far as it is written; Trace.packet is 1
@@ -119,6 +120,7 @@ static void close_packet(struct out *o)
 static void begin_sequence(struct out *o, struct sequence *s, uint64_t ns)
 {
 	struct protobuf *p = &o->packets;
+	uint64_t wall = run_identity_wall_ns(o->report->world, ns);
 	idmap_deinit(&s->names);
 	idmap_deinit(&s->texts);
 	s->annotations = 0;
@@ -135,6 +137,12 @@ static void begin_sequence(struct out *o, struct sequence *s, uint64_t ns)
 	protobuf_uint(p, 2, ns);
 	protobuf_uint(p, 3, 1); // is_incremental
 	protobuf_end(p, clock);
+	if (wall) {
+		clock = protobuf_begin(p, 1);
+		protobuf_uint(p, 1, CLOCK_WALL);
+		protobuf_uint(p, 2, wall);
+		protobuf_end(p, clock);
+	}
 	protobuf_uint(p, 2, CLOCK_ABSOLUTE); // the clock of the trace
 	protobuf_end(p, snapshot);
 	size_t defaults = protobuf_begin(p, PACKET_DEFAULTS);

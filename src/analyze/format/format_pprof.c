@@ -11,6 +11,7 @@
 
 #include "analyze/format/format.h"
 #include "analyze/history/profile.h"
+#include "analyze/report/run_identity.h"
 #include "base/intern.h"
 #include "base/protobuf.h"
 
@@ -21,6 +22,7 @@ enum {
 	PROFILE_LOCATION = 4,
 	PROFILE_FUNCTION = 5,
 	PROFILE_STRING = 6,
+	PROFILE_TIME_NS = 9,
 	PROFILE_DURATION_NS = 10,
 	PROFILE_COMMENT = 13,
 	PROFILE_DEFAULT_TYPE = 14
@@ -189,6 +191,7 @@ static void sample(struct pprof *f, const struct profile_row *row)
 
 static void make(struct pprof *f, const struct profile *p, const struct profile_rows *rows, unsigned shown)
 {
+	uint64_t started = run_identity_wall_ns(p->world, p->world->start_ns);
 	protobuf_string(&f->out, PROFILE_STRING, ""); // number 0
 	for (unsigned i = 0; i < PROFILE_WEIGHTS; i++) {
 		uint64_t type = string(f, profile_units[i].name), unit = string(f, profile_units[i].unit);
@@ -199,6 +202,8 @@ static void make(struct pprof *f, const struct profile *p, const struct profile_
 	}
 	for (size_t i = 0; i < rows->n; i++)
 		sample(f, &rows->items[i]);
+	if (started)
+		protobuf_uint(&f->out, PROFILE_TIME_NS, started);
 	protobuf_uint(&f->out, PROFILE_DURATION_NS, p->world->duration_ns);
 	protobuf_uint(&f->out, PROFILE_COMMENT, string(f, "ctp-analyze " CTP_TOOL_VERSION));
 	protobuf_uint(&f->out, PROFILE_DEFAULT_TYPE, string(f, profile_units[shown].name));

@@ -14,6 +14,7 @@
 #include "analyze/format/listing.h"
 #include "analyze/report/describe.h"
 #include "analyze/report/group_by.h"
+#include "analyze/report/run_identity.h"
 #include "base/text.h"
 #include "ctp/words.h"
 
@@ -189,17 +190,19 @@ static void show_timeline(FILE *to, const struct finding *f)
 	const struct image *m = c->about.image;
 	const struct case_event *all = c->events;
 	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
+	uint64_t start = c->about.world->start_ns;
 	if (!c->nevents)
 		return;
 	fprintf(to, LABEL, "timeline");
 	for (unsigned i = 0; i < c->nevents; i++) {
-		char piece[256], who[32] = "";
+		char piece[300], who[32] = "", clock[RUN_IDENTITY_TIME];
 		const struct ctp_state *e = image_entity(m, all[i].id);
 		if (all[i].id)
 			snprintf(who, sizeof(who), "%s %" PRIu64 " ",
 				 is_native(m, e, all[i].id) ? "native" : "co", all[i].id);
-		snprintf(piece, sizeof(piece), "%+.6f %s%s", (double)(all[i].ns - all[0].ns) / 1e9, who,
-			 all[i].what);
+		run_identity_clock(c->about.world, all[i].ns, clock);
+		snprintf(piece, sizeof(piece), "%+.6f %s%s%s%s%s", (double)(int64_t)(all[i].ns - start) / 1e9,
+			 *clock ? "(" : "", clock, *clock ? ") " : "", who, all[i].what);
 		text_piece(&w, " · ", piece);
 	}
 	fputc('\n', to);
@@ -359,8 +362,22 @@ static void show_short(FILE *to, const struct finding *f, const struct format_se
 	fprintf(to, "%s\n", f->known ? "  (known)" : "");
 }
 
+static void show_run(FILE *to, const struct world *w)
+{
+	char text[4096];
+	bool any = false;
+	for (unsigned i = 0; i < RUN_IDENTITY_LINES; i++) {
+		const char *label = run_identity_line(w, i, text, sizeof(text));
+		if (label)
+			fprintf(to, "%-8s %s\n", label, text);
+		any |= label != NULL;
+	}
+	fputs(any ? "\n" : "", to);
+}
+
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings)
 {
+	show_run(to, r->world);
 	if (r->world->form == WORLD_CORE)
 		listing_text(to, r);
 	size_t whole = settings->full || r->nfindings <= FORMAT_WHOLE ? r->nfindings : FORMAT_WHOLE;

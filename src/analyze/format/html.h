@@ -10,8 +10,8 @@
 #include "analyze/report/finding.h"
 #include "base/idmap.h"
 
-// The page before and after its data (made by html/embed.py).
-extern const char html_before[], html_after[];
+// The page up to where the run is told, from there to its data, and after those (made by html/embed.py).
+extern const char html_before[], html_between[], html_after[];
 
 // Frames and stacks are told once, and meant by their place in these arrays.
 struct html {

@@ -375,8 +375,8 @@ const coroutines = {
 					` ${rows.state[i] <= 4 ? "for " + duration(rowAge(i)) + ": " : ""}${STATE_HELP[rowState(i)]}`
 				]),
 				pair("waits for", rowWaits(i).join(", ")),
-				pair("since", moment(rows.since[i] * 1000)),
-				pair("created", [`${moment(rows.created[i] * 1000)}, by `, this.creator(i)]),
+				pair("since", when(rows.since[i] * 1000)),
+				pair("created", [`${when(rows.created[i] * 1000)}, by `, this.creator(i)]),
 				pair("changes", count(rows.changes[i])),
 				pair("thread", rows.thread[i] && String(rows.thread[i])),
 				pair("stack", rows.bytes[i] && `${count(rows.bytes[i])} bytes`),

@@ -4,7 +4,7 @@
 
 `{{name}}` in the template is the asset of that file name; `{{scripts}}` are all *.js but d3's,
 in the order given; `{{policy}}` allows exactly the style and the scripts that are there, by their
-hashes; and where `{{data}}` stands the page is parted in two. The result is C.
+hashes; and where `{{run}}` and `{{data}}` stand the page is parted. The result is C.
 """
 import base64
 import hashlib
@@ -40,10 +40,11 @@ def main():
             sys.exit(f"embed.py: {name} would end its own element")
     parts["policy"] = (f"default-src 'none'; img-src data:; style-src {allowed(parts['report.css'])}; "
                        f"script-src {allowed(parts['d3'])} {allowed(parts['scripts'])}; base-uri 'none'; form-action 'none'")
-    before, after = template.read_text(encoding="utf-8").split("{{data}}")
+    before, rest = template.read_text(encoding="utf-8").split("{{run}}")
+    between, after = rest.split("{{data}}")
     fill = lambda text: re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], text)
     out.write_text("// Made by embed.py.\n#include \"analyze/format/html.h\"\n\n" + literal("html_before", fill(before)) +
-                   literal("html_after", fill(after)), encoding="utf-8")
+                   literal("html_between", fill(between)) + literal("html_after", fill(after)), encoding="utf-8")
 
 
 main()

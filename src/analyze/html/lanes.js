@@ -82,7 +82,7 @@ function eventMark(f, e, i, x, y) {
 	return svg(
 		"g",
 		{},
-		svg("title", {}, `${moment(e.t)} ${e.what}`),
+		svg("title", {}, `${when(e.t)} ${e.what}`),
 		shape,
 		svg("text.number", {x, y: y + 4, "text-anchor": "middle"}, i + 1),
 		textLines(x, y + 24, wrapped(e.what, 25).slice(0, 4), "text.what", "middle")
@@ -91,7 +91,7 @@ function eventMark(f, e, i, x, y) {
 
 // The events as one sentence each, for those who do not see the picture.
 const laneWords = f =>
-	f.events.map((e, i) => `${i + 1}. ${moment(e.t)} ${e.who || "ctp-run"}: ${e.what}`).join("\n");
+	f.events.map((e, i) => `${i + 1}. ${when(e.t)} ${e.who || "ctp-run"}: ${e.what}`).join("\n");
 
 let pictures = 0;
 function lanePicture(f) {

@@ -26,7 +26,7 @@ const about = {
 				row("healthy waiters", count(t.healthy)),
 				row("parked", count(t.parked)),
 				row("suspended", t.accounting),
-				t.reason ? row("last look", `${moment(t.snapshotNs)}: ${t.reason}`) : null,
+				t.reason ? row("last look", `${when(t.snapshotNs)}: ${t.reason}`) : null,
 				t.compared || t.suppressed
 					? row(
 							"compared",

@@ -52,6 +52,14 @@ const percent = share => (share >= 0.1 ? Math.round(share * 100) + " %" : (share
 // A time from the trace's start: "+0.412138 s"
 const moment = ns => "+" + (ns / 1e9).toFixed(6) + " s";
 
+// The same with the time of day, where the run was: "+0.412138 s (15:01:02.123)"
+function when(ns) {
+	const {wallUs, offset} = report.trace;
+	if (!wallUs) return moment(ns);
+	const wall = new Date(wallUs / 1e3 + ns / 1e6 + offset * 1e3).toISOString().slice(11, 23);
+	return `${moment(ns)} (${wall})`;
+}
+
 function say(text) {
 	byId("live").textContent = text;
 }

@@ -89,7 +89,7 @@ const timeline = {
 			);
 		if (t.gaps) out.push(`Around ${some(t.gaps, "gap")} of lost records, who ran is a guess.`);
 		if (t.beginsNs !== null)
-			out.push(`The history begins at ${moment(t.beginsNs)}: what was before is no longer there.`);
+			out.push(`The history begins at ${when(t.beginsNs)}: what was before is no longer there.`);
 		return out.join(" ") + " Ctrl+wheel zooms, dragging moves.";
 	},
 	behave() {
@@ -283,7 +283,7 @@ const timeline = {
 		const lane = this.lanes.find(l => l.kind === "thread");
 		const exact = lane && lane.slices(t0, t1, ((t1 - t0) / perPixel) * 2);
 		this.told.textContent =
-			`${moment(t0)} to ${moment(t1)} (${duration(t1 - t0)}): ` +
+			`${when(t0)} to ${when(t1)} (${duration(t1 - t0)}): ` +
 			(exact ? "every slice" : lane ? `bins of ${duration(levelFor(lane.levels, perPixel).width)}` : "");
 	},
 	laneAt(y) {

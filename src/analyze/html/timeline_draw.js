@@ -140,7 +140,7 @@ const laneDrawing = {
 
 // What a lane shows at a time, in words.
 function laneWordsAt(lane, t, nsPerPixel) {
-	const out = [lane.name, moment(t)];
+	const out = [lane.name, when(t)];
 	if (lane.kind === "group") {
 		const i = Math.min(lane.n - 1, Math.floor(t / lane.width)),
 			b = lane.from.bins,

@@ -125,7 +125,7 @@ int report_filter(struct report *r, const struct report_settings *settings, cons
 	if (settings->suppress) {
 		*at = settings->suppress;
 		e = suppress(r, settings->suppress);
-		e = e ? e : accounting_count(r);
+		e = e || !r->accounts ? e : accounting_count(r);
 	}
 	if (!e && settings->baseline) {
 		*at = settings->baseline;

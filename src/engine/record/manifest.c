@@ -115,7 +115,7 @@ static json_t *build(const struct manifest *m)
 {
 	char line[1024];
 	json_t *j = json_object(), *list = json_array();
-	for (char **p = m->command; p && *p; p++)
+	for (char **p = m->command; p && *p && (m->record_args || p == m->command); p++)
 		json_array_append_new(list, text(*p));
 	json_object_set_new(j, "format", json_string("ctp-trace"));
 	json_object_set_new(j, "version", number(1));

@@ -27,7 +27,8 @@ struct manifest_image {
 
 struct manifest {
 	bool complete;
-	char **command; // argv; NULL: unknown
+	char **command;   // argv; NULL: unknown
+	bool record_args; // all of it is written, not argv[0] alone
 	pid_t pid;
 	const struct identity *identity;
 	const struct clock_pairs *clock;

@@ -19,6 +19,7 @@
 int recorder_open(struct recorder *r, const char *pattern, pid_t pid, char **command)
 {
 	r->manifest = (struct manifest){.command = command,
+					.record_args = r->record_args,
 					.pid = pid,
 					.identity = &r->identity,
 					.clock = &r->clock,

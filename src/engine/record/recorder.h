@@ -21,6 +21,7 @@ struct recorder {
 	uint64_t max_bytes; // of history; 0: no limit
 	uint64_t flight_ns; // --flight: how far back history is written; 0: all of it
 	bool compress;
+	bool record_args;         // --record-args
 	struct clock_pairs clock; // with the first pair
 	// Called between two tables of a process that has ended, as the disk may be slow, and others wait.
 	// NULL: nobody does

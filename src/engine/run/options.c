@@ -158,6 +158,10 @@ static const struct option_row rows[] = {
 	 "write less: a compressed history, which other readers get by ctp-analyze "
 	 "--expand=DIR",
 	 OPTION_FLAG, SETS(compress)},
+	{"record-args", 0, NULL,
+	 "keep the program's arguments in the trace, which else names the program alone: arguments may hold "
+	 "passwords",
+	 OPTION_FLAG, SETS(record_args)},
 	{"follow-forks", 'f', NULL, "trace children, too, all in one trace; ends with the last of them",
 	 OPTION_FLAG, SETS(follow)},
 	{NULL, 'n', "N", "room for N coroutines at a time (default {}, at most 2097150)", OPTION_NUMBER,

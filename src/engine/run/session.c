@@ -45,6 +45,7 @@ static void empty(struct session *s, const struct options *o)
 			      .recorder = {.max_bytes = o->max_bytes,
 					   .flight_ns = (uint64_t)(o->flight_s * 1e9),
 					   .compress = o->compress,
+					   .record_args = o->record_args,
 					   .output = OUTPUT_NONE}};
 }
 
