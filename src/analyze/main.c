@@ -167,9 +167,11 @@ static int analyze(const struct world *w)
 	int e = settings.format->is & FORMAT_REPORT ? report_make(&r, w, &settings.report) : 0;
 	int status = EXIT_USAGE;
 	progress_clear(&progress);
+	bool others = settings.lost_wakeup && settings.format->is & FORMAT_REPORT;
 	if (e) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", w->path, strerror(-e));
-	} else if ((e = report_filter(&r, &settings.report, &at))) {
+	} else if ((e = report_filter(&r, &settings.report, &at)) ||
+		   (others && (e = report_count_others(&r, &settings.report, &at)))) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", at,
 			e == -EPROTO ? "not a JSON report of ctp-analyze" : file_why(e));
 	} else {

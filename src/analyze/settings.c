@@ -18,11 +18,13 @@
 SETTER(set_lost_wakeup)
 {
 	((struct settings *)to)->report.rules = LOST_WAKEUP;
+	((struct settings *)to)->lost_wakeup = true;
 	return 0;
 }
 SETTER(set_all)
 {
 	((struct settings *)to)->report.rules = NULL;
+	((struct settings *)to)->lost_wakeup = false;
 	return 0;
 }
 
@@ -43,6 +45,7 @@ SETTER(set_rule)
 		return -EINVAL;
 	snprintf(s->rules + have, sizeof(s->rules) - have, "%s%s", have ? "," : "", v);
 	s->report.rules = s->rules;
+	s->lost_wakeup = false;
 	return 0;
 }
 
@@ -82,8 +85,9 @@ SETTER(set_minimum)
 }
 
 static const struct option_row rows[] = {
-	{"lost-wakeup", 0, NULL, "only CTP001 to CTP009: who waits for what no longer comes", OPTION_CALL,
-	 .set = set_lost_wakeup},
+	{"lost-wakeup", 0, NULL,
+	 "only CTP001 to CTP009, who waits for what no longer comes; a last line says how many findings of other rules there are",
+	 OPTION_CALL, .set = set_lost_wakeup},
 	{"all", 0, NULL, "all rules (the default)", OPTION_CALL, .set = set_all},
 	{"rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them",
 	 OPTION_CALL, .set = set_rule},

@@ -19,7 +19,8 @@ struct settings {
 	const char *output; // NULL = stdout
 	enum color color;
 	bool exit_zero, repair, full;
-	unsigned weight; // enum profile_weight
+	bool lost_wakeup; // --lost-wakeup, and no other rules
+	unsigned weight;  // enum profile_weight
 	bool weight_given;
 	const char *expand; // write the trace there as plain CTF, and nothing else
 	struct report_settings report;

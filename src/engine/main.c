@@ -279,8 +279,7 @@ static void say_end(struct job *j, const struct run_end *end)
 		log_line(LOG_SAY, "%s", timeout);
 	if (strcmp(s->recorder.output.path, "ctp.data"))
 		print_path(path, sizeof(path), s->recorder.output.path);
-	log_line(LOG_SAY, "run: ctp-analyze%s%s", s->recorder.output.jsonl || crashed ? "" : " --lost-wakeup",
-		 path);
+	log_line(LOG_SAY, "run: ctp-analyze%s", path);
 }
 
 // --check: the status that a finding gives, or 0.

@@ -8,7 +8,7 @@ import signal
 import struct
 import sys
 
-from harness import ROOT, Skip, child_of, equal, need, tool, until
+from harness import OURS, ROOT, Skip, child_of, equal, need, tool, until
 
 sys.path.append(str(ROOT / "tests/programs"))
 import packages  # noqa: E402
@@ -81,7 +81,7 @@ def built(case, name, text, *words):
 
 
 def closing(done):
-    lines = [x for x in done.err.splitlines() if x.startswith("ctp: ")]
+    lines = [x for x in done.err.splitlines() if x.startswith(OURS)]
     need(len(lines) <= 3, f"more than three lines at the end: {done.err}")
     return next((x for x in lines if "no coroutine switch seen" in x), "")
 

@@ -81,8 +81,8 @@ def check_request(case):
     line(process)
     for n in (1, 2, 3):
         process.signal(signal.SIGUSR2)
-        process.wait_for(f"ctp: SIGUSR2: the newest", "err") if n == 1 else None
-        until(lambda: process.err().count("ctp: SIGUSR2: the newest") == n, "the snapshot")
+        process.wait_for(f"ctp-run: SIGUSR2: the newest", "err") if n == 1 else None
+        until(lambda: process.err().count("ctp-run: SIGUSR2: the newest") == n, "the snapshot")
     need(streams(case, "ctp.data") == 0, "something was written to the trace itself")
     process.signal(signal.SIGTERM)
     equal(process.done().status, -signal.SIGTERM, "exit status")
@@ -105,9 +105,9 @@ def check_request_place(case):
     process = program(case, "--flight=1M", switches=1000)
     process.wait_for("ready")
     process.signal(signal.SIGUSR2)
-    process.wait_for("ctp: SIGUSR2", "err")
+    process.wait_for("ctp-run: SIGUSR2", "err")
     process.signal(signal.SIGUSR2)
-    process.wait_for("ctp: ctp.data.2: exists and is no ctp trace", "err")
+    process.wait_for("ctp-run: ctp.data.2: exists and is no ctp trace", "err")
     line(process)
     process.wait_for("done")
     line(process)
@@ -119,7 +119,7 @@ def check_request_place(case):
 def check_finding(case):
     """A finding of which the witness is certain writes a trace at once, and that one holds it."""
     process = case.ctp_start("--flight=1M", case.target("lost"))
-    process.wait_for("ctp: a finding: the newest", "err")
+    process.wait_for("ctp-run: a finding: the newest", "err")
     status, report = case.report("ctp.data.1")
     equal(status, 1, "status")
     equal([f["rule"] for f in report["findings"]], ["CTP001"], "findings")

@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 from check_counts import check_jsonl
-from harness import Skip, child_of, equal, need, proc_state, timeout, tool, until
+from harness import OURS, Skip, child_of, equal, need, proc_state, timeout, tool, until
 
 # case: its argument; how many children's lines are of processes that cannot be traced even with -f, and the
 # word by which the coverage says so ("" if nobody can know)
@@ -57,7 +57,7 @@ def same_count(case, want, trace="ctp.data"):
 def unharmed(bare, done, name):
     equal((bare.status, done.status), (STATUS.get(name, 0),) * 2, f"status ({bare}) ({done})")
     equal(sorted(done.out.splitlines()), sorted(bare.out.splitlines()), "stdout")
-    ours = [x for x in done.err.splitlines() if x.startswith("ctp: ")]
+    ours = [x for x in done.err.splitlines() if x.startswith(OURS)]
     need(len(ours) <= 3, f"too many lines: {ours}")
     equal([x for x in done.err.splitlines() if x not in ours], bare.err.splitlines(), "stderr")
     return ours
@@ -249,7 +249,7 @@ def check_late(case):
         equal(done.status, 0, f"status {done}")
         os.close(hold)
         until(lambda: "child coroutines 3" in run.out(), "the child's work")
-        equal([x for x in run.err().splitlines() if not x.startswith("ctp: ")], [], "stderr")
+        equal([x for x in run.err().splitlines() if not x.startswith(OURS)], [], "stderr")
         need("region" not in run.err() and "untraced" not in run.err(), f"a child spoke: {run.err()}")
 
 

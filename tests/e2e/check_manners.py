@@ -4,7 +4,7 @@ import os
 import re
 import signal
 
-from harness import ROOT, Skip, equal, need, tool, until, witness
+from harness import OURS, ROOT, Skip, equal, need, tool, until, witness
 
 BLOCK = "--overflow=block"
 
@@ -16,7 +16,7 @@ def bare_and_traced(case, *words, out=True, options=(BLOCK,), env=None):
     equal((bare.status, done.status), (0, 0), f"status ({bare} {done})")
     if out:
         equal(done.out, bare.out, "stdout")
-    ours = [x for x in done.err.splitlines() if x.startswith("ctp: ")]
+    ours = [x for x in done.err.splitlines() if x.startswith(OURS)]
     equal([x for x in done.err.splitlines() if x not in ours], bare.err.splitlines(), "stderr")
     return done
 

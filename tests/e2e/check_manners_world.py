@@ -9,7 +9,7 @@ import subprocess
 
 from check_manners import BLOCK, said
 from check_run import NOBODY, as_nobody, says
-from harness import Skip, equal, need, timeout, tool, until, witness
+from harness import OURS, Skip, equal, need, timeout, tool, until, witness
 
 COUNTS = ("basic",)
 EVERY = "membarrier,process_vm_readv,ptrace,kcmp"
@@ -18,7 +18,7 @@ EVERY = "membarrier,process_vm_readv,ptrace,kcmp"
 def fares(case, done, bare, traced=None, line=None):
     """The program's status and output are its own; it was traced, or one line of ours says why not."""
     equal((done.status, done.out), (bare.status, bare.out), f"status and stdout ({done})")
-    equal([x for x in done.err.splitlines() if not x.startswith("ctp: ")], bare.err.splitlines(), "stderr")
+    equal([x for x in done.err.splitlines() if not x.startswith(OURS)], bare.err.splitlines(), "stderr")
     untraced = [x for x in done.err.splitlines() if "untraced" in x]
     if traced is None:
         traced = not untraced

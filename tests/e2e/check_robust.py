@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check_run import NOBODY, as_nobody, complete, says, small_disk, status_of
-from harness import ROOT, Failed, Process, Skip, child_of, equal, need, patience, proc_state, tool, until
+from harness import OURS, ROOT, Failed, Process, Skip, child_of, equal, need, patience, proc_state, tool, until
 
 SHELL = "bash"
 
@@ -100,7 +100,7 @@ def same(case, words, switches=None, status=0, options=()):
     done = case.ctp(*options, *words)
     equal(bare.status, status, f"the bare program's status ({bare})")
     equal((done.status, done.out), (bare.status, bare.out), "status and stdout")
-    equal([x for x in done.err.splitlines() if not x.startswith("ctp: ")], bare.err.splitlines(), "stderr")
+    equal([x for x in done.err.splitlines() if not x.startswith(OURS)], bare.err.splitlines(), "stderr")
     if switches is None:
         found = re.search(r"^switches (\d+)$", done.out, re.M)
         switches = int(found[1]) if found else None
@@ -121,7 +121,7 @@ def check_tty_interrupt(case):
             t.line(f"{case.run_tool} --overflow=block {case.target('misc')} forever")
             t.expect("ready")
             t.type(key)
-            t.expect("ctp-analyze --lost-wakeup")
+            t.expect("run: ctp-analyze")
             t.expect("$ ")
             equal(t.status(), status, "status that the shell sees")
             t.expect("$ ")
@@ -151,7 +151,7 @@ def check_tty_stop(case):
             t.expect("forever")
             until(lambda: t.child() and proc_state(t.child()) == "R", "the program to go on")
         t.type("\x03")
-        t.expect("ctp-analyze --lost-wakeup")
+        t.expect("run: ctp-analyze")
         t.expect("$ ")
         equal(t.status(), 130, "status")
 

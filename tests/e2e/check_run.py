@@ -12,7 +12,7 @@ import struct
 import subprocess
 import termios
 
-from harness import ROOT, Skip, child_of, equal, need, patience, proc_state, timeout, tool, until
+from harness import OURS, ROOT, Skip, child_of, equal, need, patience, proc_state, timeout, tool, until
 
 NOBODY = 65534
 
@@ -45,7 +45,7 @@ def status_of(case, want, *words):
 def says(done, *words):
     """An error says what, why and the way out, on stderr, each line with our name."""
     for line in done.err.splitlines():
-        need(line.startswith("ctp: "), f"a line without our name: {line!r}")
+        need(line.startswith(OURS), f"a line without our name: {line!r}")
     for word in words:
         need(word in done.err, f"does not say {word!r}: {done.err!r}")
 
@@ -368,10 +368,10 @@ def check_timeout(case):
     status, report = case.report()
     equal(report["findings"], [], "findings")
     lines = done.err.splitlines()
-    equal((len(lines), lines[-2], lines[-1][:9]), (3, "ctp: timed out after 0.3 s: ended by SIGTERM", "ctp: run:"), "closing lines")
+    equal((len(lines), lines[-2], lines[-1][:13]), (3, "ctp-run: timed out after 0.3 s: ended by SIGTERM", "ctp-run: run:"), "closing lines")
     done = status_of(case, 124, "--timeout=0.3", "/bin/sh", "-c", "trap 'exit 3' TERM; while :; do sleep 0.05; done")
     lines = done.err.splitlines()
-    need(len(lines) == 3 and lines[1].startswith("ctp: timed out after 0.3 s: exited with 3 after SIGTERM; no coroutine"), lines)
+    need(len(lines) == 3 and lines[1].startswith("ctp-run: timed out after 0.3 s: exited with 3 after SIGTERM; no coroutine"), lines)
     done = status_of(case, 0, "--timeout=50", case.target("misc"), "exit", "0")
     need("timed out" not in done.err, done.err)
 
@@ -496,7 +496,7 @@ def check_lib_alone_killed(case):
 def check_report(case):
     """--check: the report before the closing lines; --error-exitcode says that there was a finding."""
     done = status_of(case, 99, "--check", "--error-exitcode=99", timeout(1), case.target("lost"))
-    report, closing = done.err.split("\nctp: ", 1)
+    report, closing = done.err.split("\nctp-run: ", 1)
     need(re.match(r"CTP001 .*\[PROVEN\]", report), f"no report first: {done}")
     need(re.search(r"^\d+ findings, .* healthy waiters$", report, re.M), f"no last line: {done}")
     need("CTP001" not in closing, f"closing lines before the report: {done}")

@@ -30,6 +30,9 @@ def timeout(seconds):
     return f"--timeout={patience(seconds):.1f}"
 
 
+OURS = ("ctp-run: ", "ctp: ")  # how lines of ctp-run, and of libctp.so in the program, begin
+
+
 class Skip(Exception):
     """The check cannot be made here; the reason is its text."""
 

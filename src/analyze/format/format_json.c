@@ -224,6 +224,8 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 				 "trace", trace_part(r), "findings", findings, "facts", facts, "suppressed",
 				 json_count(r->suppressed), "unused_suppressions",
 				 strings(r->unused, r->nunused), "waiters", longest);
+	if (r->others)
+		json_object_set_new(root, "other_findings", json_count(r->others));
 	json_object_set_new(root, "run", run_part(r->world));
 	json_object_set_new(root, "accounting", accounting(r));
 	json_object_set_new(root, "crashes", crash_json(r));

@@ -175,6 +175,8 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 		" records lost; %" PRIu64 " healthy waiters.\n\n%s.\n",
 		w->coroutines, w->counts.switches, w->threads, w->threads == 1 ? "" : "s", span, w->lost,
 		r->healthy, accounting_text(r, accounts, sizeof(accounts)));
+	if (r->others)
+		fprintf(to, "\n%zu finding%s of other rules.\n", r->others, r->others == 1 ? "" : "s");
 	for (size_t i = 0; i < r->results.nfacts; i++) {
 		fprintf(to, "%s- %s ", i ? "" : "\n", r->results.facts[i].rule);
 		put(to, r->results.facts[i].message);

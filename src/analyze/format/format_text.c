@@ -412,5 +412,8 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 		fprintf(to, "unused   suppression '%s' matches nothing any more\n", r->unused[i]);
 	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64 " healthy waiters\n",
 		r->nfindings, r->world->coroutines, r->world->lost, r->healthy);
+	if (r->others)
+		fprintf(to, "%zu finding%s of other rules: without --lost-wakeup all are told\n", r->others,
+			r->others == 1 ? "" : "s");
 	return 0;
 }

@@ -134,3 +134,16 @@ int report_filter(struct report *r, const struct report_settings *settings, cons
 	}
 	return e;
 }
+
+int report_count_others(struct report *r, const struct report_settings *settings, const char **at)
+{
+	struct report_settings all = *settings;
+	struct report with = {.world = r->world};
+	all.rules = NULL;
+	int e = report_make(&with, r->world, &all);
+	e = e ? e : report_filter(&with, &all, at);
+	for (size_t i = 0; !e && i < with.nfindings; i++)
+		r->others += !report_selects(settings, with.findings[i].pass);
+	report_deinit(&with);
+	return e;
+}

@@ -160,6 +160,11 @@ static bool selected(const char *rules, const char *rule)
 	return !rules;
 }
 
+bool report_selects(const struct report_settings *settings, const struct pass *pass)
+{
+	return selected(settings->rules, pass->rule);
+}
+
 static int make_symbols(struct report *r, const char *symfs)
 {
 	const struct world *w = r->world;

@@ -49,7 +49,8 @@ struct report {
 	bool compared;            // with a baseline
 	uint64_t accounting[ACCOUNTS];
 	unsigned char **accounts; // by image and row of its stations: enum account; NULL: no tables
-	char **unused;            // lines of the suppressions that matched nothing
+	size_t others; // findings of other rules than those of --lost-wakeup; 0: all rules were asked for
+	char **unused; // lines of the suppressions that matched nothing
 	size_t nunused, unused_capacity;
 };
 
@@ -65,8 +66,12 @@ struct report_settings {
 // Runs the passes and groups what they found. 0 or -errno.
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings);
 void report_deinit(struct report *r);
+// Is the rule one of those that were asked for?
+bool report_selects(const struct report_settings *settings, const struct pass *pass);
 // Marks and removes findings by two files. 0, or -errno with *at the file in question.
 int report_filter(struct report *r, const struct report_settings *settings, const char **at);
+// Counts r->others, the findings of other rules than those that `settings` names. 0, or as the two above.
+int report_count_others(struct report *r, const struct report_settings *settings, const char **at);
 // What is read by people and programs alike.
 const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c);
 // " in process 4711" where there are several processes, else ""; buf holds it.

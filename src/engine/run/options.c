@@ -290,7 +290,7 @@ void options_print_help(void)
 	help_text(stdout, "exit status: ",
 		  "PROGRAM's own; --error-exitcode's; 124 after --timeout; 125 wrong usage or internal; "
 		  "126 cannot be traced; 127 not found");
-	help_text(stdout, "next: ", "ctp-analyze --lost-wakeup");
+	help_text(stdout, "next: ", "ctp-analyze");
 }
 
 void options_print_man(void)

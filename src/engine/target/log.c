@@ -11,6 +11,8 @@
 
 #include "base/outfile.h"
 
+#define OURS "ctp-run: "
+
 static int log_fd = STDERR_FILENO;
 static int log_highest = LOG_SAY;
 
@@ -33,17 +35,18 @@ int log_descriptor(void)
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-	char line[2048] = "ctp: ";
+	char line[2048] = OURS;
+	enum { NAME = sizeof(OURS) - 1 };
 	if ((int)level > log_highest)
 		return;
 	va_list ap;
 	va_start(ap, fmt);
-	int n = vsnprintf(line + 5, sizeof(line) - 6, fmt, ap);
+	int n = vsnprintf(line + NAME, sizeof(line) - NAME - 1, fmt, ap);
 	va_end(ap);
-	size_t len = 5 + (n < 0 ? 0 : (size_t)n);
+	size_t len = NAME + (n < 0 ? 0 : (size_t)n);
 	if (len > sizeof(line) - 2)
 		len = sizeof(line) - 2;
-	for (size_t i = 5; i < len; i++) // a name with a newline must not make two lines
+	for (size_t i = NAME; i < len; i++) // a name with a newline must not make two lines
 		if (line[i] == '\n')
 			line[i] = ' ';
 	line[len] = '\n';

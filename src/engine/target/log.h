@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// log.h - messages of ctp-run: whole lines on stderr (or in --log-file), each beginning "ctp: ".
+// log.h - messages of ctp-run: whole lines on stderr (or in --log-file), each beginning "ctp-run: ".
 #pragma once
 
 #include <stdbool.h>
