@@ -176,14 +176,16 @@ m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word fr
 m = of("src/search/scan.c", "unit:scan")
 m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
   "a tagged pointer is none")
-m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",
-  survives="the first bytes behind each piece are read with it")
 m("	for (size_t i = 0; i + 4 <= n; i++) { // a pointer", "	for (size_t i = 0; i + 8 <= n; i++) { // a pointer", "a pointer at the end of a message is not seen")
 m("		if (r->s->guard && w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
 m("		for (unsigned shift = 3; shift <= 4; shift++) {", "		for (unsigned shift = 3; shift <= 3; shift++) {", "a pointer that was moved right by 4 is not seen")
-m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read is empty")
 m("	return lo < n && v[lo].lo <= addr ? lo : n;", "	return lo < n ? lo : n;", "what lies before an object leads to it")
-m("		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi : hi;", "		lo = a < s->nskip && s->skip[a].lo < hi ? s->skip[a].hi + 8 : hi;",
+
+m = of("src/search/memory_walk.c", "unit:scan")
+m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",
+  survives="the first bytes behind each piece are read with it")
+m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read is empty")
+m("		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi : hi;", "		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi + 8 : hi;",
   "the word behind dead memory is not read")
 m("	return writable || !(entry & MEMORY_FILE);", "	return !(entry & MEMORY_FILE);", "the program's copy of a file's page is not read")
 

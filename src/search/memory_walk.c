@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//
+// Pages that were never touched are told by pagemap and not read (reading would make them);
+// in private mappings that the program cannot write only its own copies count: it may unprotect
+// them again. Shared mappings are read whole, whatever may be done with them here, and so are
+// files that have no name: an untouched page shows what is in the file.
+#include "search/memory_walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+
+enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, WORD = 8 };
+
+// A file without a name: what is in it can come from nobody but whoever maps it.
+static bool nameless(const struct maps_line *m)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(m->path);
+	return m->ino && n > sizeof(gone) && !strcmp(m->path + n - (sizeof(gone) - 1), gone);
+}
+
+// Behind the end of a mapped file there is nothing.
+static bool may_end(const struct maps_line *m)
+{
+	bool device = !strncmp(m->path, "/dev/", 5) && strncmp(m->path, "/dev/shm/", 9) &&
+		      strncmp(m->path, "/dev/zero", 9);
+	bool secret = !strncmp(m->path, "/secretmem", 10);
+	return (m->perms[3] == 's' || nameless(m)) && m->ino && *m->path == '/' && !device && !secret;
+}
+
+// Reads [lo, hi), which the caller wants whole.
+static int read_span(struct memory_walk *w, const struct maps_line *m, uint64_t lo, uint64_t hi)
+{
+	bool force = m->perms[0] != 'r';
+	while (lo < hi) {
+		size_t n = hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK;
+		size_t got = memory_peek(w->memory, lo, w->buffer, n, force);
+		if (got < n)
+			got += memory_peek(w->memory, lo + got, w->buffer + got, n - got, true);
+		if (got < n && !may_end(m)) {
+			snprintf(w->why, sizeof(w->why), "memory at 0x%llx (%.60s) cannot be read",
+				 (unsigned long long)(lo + got), *m->path ? m->path : "anonymous");
+			return -EIO;
+		}
+		memset(w->buffer + got, 0, MEMORY_WALK_BEHIND);
+		if (got == n) // a word may lie across, into another mapping
+			memory_peek(w->memory, lo + got, w->buffer + got, WORD - 1, false);
+		w->piece(w->ctx, w->buffer, got, lo);
+		w->bytes += got;
+		if (got < n)
+			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);
+		else
+			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across
+		if (memory_late(w->memory)) {
+			snprintf(w->why, sizeof(w->why), "no time to look through all of its memory");
+			return -EAGAIN;
+		}
+	}
+	return 0;
+}
+
+// Leaves out what is to be skipped.
+static int read_around(struct memory_walk *w, const struct maps_line *m, uint64_t lo, uint64_t hi)
+{
+	size_t a = FIRST_NOT(w->nskip, i, w->skip[i].hi <= lo);
+	for (; lo < hi; a++) {
+		uint64_t end = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].lo : hi;
+		int e = end > lo ? read_span(w, m, lo, end) : 0;
+		if (e)
+			return e;
+		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi : hi;
+	}
+	return 0;
+}
+
+static bool page_wanted(uint64_t entry, bool writable)
+{
+	if (!(entry & (MEMORY_PRESENT | MEMORY_SWAPPED)))
+		return false;
+	return writable || !(entry & MEMORY_FILE);
+}
+
+// A private mapping: only pages that the program has touched.
+static int read_touched(struct memory_walk *w, const struct maps_line *m)
+{
+	uint64_t entries[BATCH];
+	bool writable = m->perms[1] == 'w';
+	uint64_t begun = m->lo, end = m->lo; // touched pages not yet read
+	for (uint64_t at = m->lo; at < m->hi;) {
+		uint64_t n = (m->hi - at) / PAGE < BATCH ? (m->hi - at) / PAGE : BATCH;
+		if (memory_page_entries(w->memory, at / PAGE, entries, n) != n) {
+			snprintf(w->why, sizeof(w->why), "the kernel does not show its page map");
+			return -EIO;
+		}
+		for (uint64_t i = 0; i < n; i++, at += PAGE) {
+			bool want = page_wanted(entries[i], writable);
+			if (want && end == at) {
+				end += PAGE;
+				continue;
+			}
+			if (!want)
+				continue;
+			int e = read_around(w, m, begun, end);
+			if (e)
+				return e;
+			begun = at;
+			end = at + PAGE;
+		}
+		if (memory_late(w->memory)) {
+			snprintf(w->why, sizeof(w->why), "no time to look through all of its memory");
+			return -EAGAIN;
+		}
+	}
+	return read_around(w, m, begun, end);
+}
+
+static int read_map(struct memory_walk *w, const struct maps_line *m)
+{
+	if (!strncmp(m->path, "[v", 2))
+		return 0; // vdso and its data
+	if (m->perms[3] == 's' || nameless(m))
+		return read_around(w, m, m->lo, m->hi);
+	return read_touched(w, m);
+}
+
+int memory_walk(struct memory_walk *w)
+{
+	const struct memory *m = w->memory;
+	w->buffer = malloc(CHUNK + MEMORY_WALK_BEHIND);
+	if (!w->buffer)
+		return -ENOMEM;
+	w->bytes = 0;
+	int e = 0;
+	for (size_t i = 0; !e && i < m->nmaps; i++)
+		e = read_map(w, &m->maps[i]);
+	free(w->buffer);
+	return e;
+}
