@@ -210,7 +210,7 @@ m("		    now_ns - m->since_ns < LONG_SLEEP_AT_LEAST_NS ||\n", "", "a pause of a 
 m("		    now_ns - m->since_ns < TIMES * m->longest_ns)", "		    0)", "a pause is over that is as long as others were")
 m("	m->since_ns = ctp_loop_waits(t) ? now_ns : 0;", "	m->since_ns = now_ns;", "a thread that is busy sleeps")
 m = of("src/analyze/case/pauses.c", "unit:obligations")
-m("!proof_closed(obligations_held(o)) && ", "", "what nothing can resume is paused")
+m("!proof_beyond_reach(obligations_held(o)) && ", "", "what nothing can resume is paused")
 m("(always || image_pauses(s->image))", "always", "a program that pauses its descriptors is at fault")
 m = of("src/preload/fds/fd_waits.c", "unit:interest")
 m("	       e->event_time < ctp_peek(&r->states[hint >> CTP_ID_BITS].since);", "	       true;", "who was woken is paused")

@@ -11,7 +11,7 @@ static bool over(const struct suspect *s)
 
 void pauses_weaken(struct obligations *o, const struct suspect *s, bool always)
 {
-	if (o->verdict > VERDICT_SUSPECT && !proof_closed(obligations_held(o)) && !over(s) &&
+	if (o->verdict > VERDICT_SUSPECT && !proof_beyond_reach(obligations_held(o)) && !over(s) &&
 	    (always || image_pauses(s->image)))
 		o->verdict = VERDICT_SUSPECT;
 }
