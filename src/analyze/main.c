@@ -323,8 +323,11 @@ int main(int argc, char **argv)
 	struct options_result r = settings_read(&settings, argc, argv);
 	if (r.error) {
 		fputs("ctp-analyze: ", stderr);
-		options_say(&r, stderr);
 		bool rule = r.row && (!strcmp(r.row->name, "rule") || !strcmp(r.row->name, "explain"));
+		if (*settings.no_rule)
+			fprintf(stderr, "no such rule: %s", settings.no_rule);
+		else
+			options_say(&r, stderr);
 		fputs(rule ? "; ctp-analyze --list-rules names the rules\n" : "; see ctp-analyze --help\n",
 		      stderr);
 		return EXIT_USAGE;

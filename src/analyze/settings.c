@@ -28,22 +28,28 @@ SETTER(set_all)
 	return 0;
 }
 
+// The rule that n bytes name, in capitals or not; else NULL, and settings keep what was asked for.
+static const struct pass *find_rule(struct settings *s, const char *name, size_t n)
+{
+	snprintf(s->no_rule, sizeof(s->no_rule), "%.*s", (int)(n < 99 ? n : 99), name);
+	const struct pass *p = pass_find(s->no_rule);
+	if (p)
+		*s->no_rule = '\0';
+	return p;
+}
+
 SETTER(set_rule)
 {
-	for (const char *p = v; *p; p += strcspn(p, ","), p += *p == ',') {
-		char rule[8] = "";
-		size_t n = strcspn(p, ",");
-		if (n >= sizeof(rule))
-			return -EINVAL;
-		memcpy(rule, p, n);
-		if (!pass_find(rule))
-			return -EINVAL;
-	}
 	struct settings *s = to;
-	size_t have = strlen(s->rules);
-	if (!*v || have + 1 + strlen(v) >= sizeof(s->rules))
+	for (const char *p = v; *p; p += strcspn(p, ","), p += *p == ',') {
+		const struct pass *pass = find_rule(s, p, strcspn(p, ","));
+		size_t have = strlen(s->rules);
+		if (!pass || have + strlen(pass->rule) + 2 > sizeof(s->rules))
+			return -EINVAL;
+		snprintf(s->rules + have, sizeof(s->rules) - have, "%s%s", have ? "," : "", pass->rule);
+	}
+	if (!*v)
 		return -EINVAL;
-	snprintf(s->rules + have, sizeof(s->rules) - have, "%s%s", have ? "," : "", v);
 	s->report.rules = s->rules;
 	s->lost_wakeup = false;
 	return 0;
@@ -53,7 +59,7 @@ SETTER(set_explain)
 {
 	struct settings *s = to;
 	s->action = ACTION_EXPLAIN;
-	s->explain = pass_find(v);
+	s->explain = find_rule(s, v, strlen(v));
 	return s->explain ? 0 : -EINVAL;
 }
 
@@ -170,7 +176,7 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-analyze [RULES] [OPTIONS] [TRACE]\n"
-	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD [NEW]\n",
+	      "       ctp-analyze [RULES] [OPTIONS] --diff OLD NEW\n",
 	      to);
 	help_text(
 		to, "TRACE: ",
@@ -189,7 +195,7 @@ void settings_man(FILE *to)
 	      ".TH CTP\\-ANALYZE 1 \"\" \"ctp\" \"User Commands\"\n"
 	      ".SH NAME\nctp\\-analyze \\- find coroutines that can no longer be woken\n"
 	      ".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n.br\n.B ctp\\-analyze\n"
-	      "[\\fIRULES\\fR] [\\fIOPTIONS\\fR] \\fB\\-\\-diff\\fR \\fIOLD\\fR [\\fINEW\\fR]\n"
+	      "[\\fIRULES\\fR] [\\fIOPTIONS\\fR] \\fB\\-\\-diff\\fR \\fIOLD\\fR \\fINEW\\fR\n"
 	      ".SH DESCRIPTION\n"
 	      "Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
 	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, a core file, or \\- for JSON\n"

@@ -24,7 +24,8 @@ struct settings {
 	bool weight_given;
 	const char *expand; // write the trace there as plain CTF, and nothing else
 	struct report_settings report;
-	char rules[512]; // what all of --rule name
+	char rules[512];   // what all of --rule name
+	char no_rule[100]; // what --rule or --explain names, and there is none
 };
 
 struct options_result settings_read(struct settings *s, int argc, char **argv);

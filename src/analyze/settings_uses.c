@@ -43,7 +43,13 @@ bool settings_wrong(const struct settings *s, char *out, size_t bytes)
 			     "changes nothing in what --diff says, which goes by place; leave it out");
 	if (s->older && s->full)
 		return wrong(out, bytes, "--full", "changes nothing in what --diff says; leave it out");
-	return wrong_format(s, out, bytes);
+	if (wrong_format(s, out, bytes))
+		return true;
+	if (s->older && !s->trace)
+		return wrong(
+			out, bytes, "--diff",
+			"compares two traces, and one is named; name both, as in --diff ctp.data.old ctp.data");
+	return false;
 }
 
 const char *settings_idle(const struct settings *s)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/help.h"
+#include "base/nearest.h"
 
 static const struct option_row *find_long(const struct options_table *t, const char *name, size_t n)
 {
@@ -26,6 +27,27 @@ static const struct option_row *find_letter(const struct options_table *t, char 
 		if (row->letter && row->letter == letter)
 			return row;
 	return NULL;
+}
+
+// The option that a mistyped name may have been meant for: the nearest, or the only one that begins so.
+static const char *find_near(const struct options_table *t, const char *name, size_t n)
+{
+	const char *nearest = NULL, *begins = NULL;
+	unsigned least = UINT32_MAX, beginning = 0;
+	for (const struct option_row *row = t->rows; n > 1 && row < t->rows + t->n; row++) {
+		if (!row->name || !row->help)
+			continue;
+		unsigned d = nearest_distance(name, n, row->name);
+		if (nearest_is_near(n, d) && d < least) {
+			least = d;
+			nearest = row->name;
+		}
+		if (!strncmp(row->name, name, n)) {
+			begins = row->name;
+			beginning++;
+		}
+	}
+	return beginning == 1 ? begins : nearest;
 }
 
 static int keep_integer(const struct option_row *row, void *settings, uint64_t n)
@@ -138,11 +160,14 @@ static void read_value(struct reader *x, struct options_result *r, const char *v
 static void read_long(struct reader *x, struct options_result *r)
 {
 	const char *name = r->at + 2, *value = strchr(name, '=');
-	r->row = find_long(x->table, name, value ? (size_t)(value - name) : strlen(name));
-	if (r->row)
+	size_t n = value ? (size_t)(value - name) : strlen(name);
+	r->row = find_long(x->table, name, n);
+	if (r->row) {
 		read_value(x, r, value ? value + 1 : NULL);
-	else
+	} else {
 		r->error = OPTIONS_UNKNOWN;
+		r->nearest = find_near(x->table, name, n);
+	}
 }
 
 static void read_letters(struct reader *x, struct options_result *r)
@@ -214,6 +239,8 @@ void options_say(const struct options_result *r, FILE *to)
 			fprintf(to, "unknown option '%.*s'", (int)strcspn(r->at, "="), r->at);
 		else
 			fprintf(to, "unexpected argument '%s'", r->at);
+		if (r->nearest)
+			fprintf(to, " (did you mean --%s?)", r->nearest);
 		break;
 	case OPTIONS_NO_VALUE:
 		fprintf(to, "--%s needs a value: %s", r->row->name, r->row->value);

@@ -59,6 +59,7 @@ struct options_result {
 	const char *at;               // the word in question
 	char letter;                  // the letter in question; 0: a long name, or no option
 	const struct option_row *row; // its row, if one was found
+	const char *nearest;          // of an unknown long name: the one that may be meant, or NULL
 	int next;                     // without an error: the first word that was not read
 };
 

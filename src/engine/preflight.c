@@ -41,7 +41,7 @@ static enum preflight_verdict find(struct preflight *c, const char *name)
 {
 	const char *p = getenv("PATH");
 	bool seen = false;
-	if (strchr(name, '/')) {
+	if (strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) {
 		snprintf(c->path, sizeof(c->path), "%s", name);
 		return PREFLIGHT_FINE;
 	}
@@ -180,7 +180,7 @@ static enum preflight_verdict check_file(struct preflight *c, bool preload, int 
 		return say(c, errno == ENOENT ? PREFLIGHT_NOT_FOUND : PREFLIGHT_CANNOT, "%s: %s", c->loaded,
 			   strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return say(c, PREFLIGHT_CANNOT, "%s: is %s, no program", c->loaded,
+		return say(c, PREFLIGHT_CANNOT, "%s: is %s, not a program", c->loaded,
 			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 	if (access(c->loaded, X_OK) < 0)
 		return say(c, PREFLIGHT_CANNOT, "%s: is not executable", c->loaded);

@@ -220,6 +220,11 @@ static void says_what_is_wrong(void **state)
 {
 	says(READ(mixed, "-f"), "");
 	says(READ(mixed, "--nothing=1"), "unknown option '--nothing'");
+	says(READ(mixed, "--flga"), "unknown option '--flga' (did you mean --flag?)");
+	says(READ(mixed, "--colour=red"), "unknown option '--colour' (did you mean --color?)");
+	says(READ(mixed, "--over"), "unknown option '--over' (did you mean --overflow?)"); // begins so, and only that one
+	says(READ(mixed, "--hiden"), "unknown option '--hiden'"); // what the help does not show is not suggested
+	says(READ(mixed, "-x"), "unknown option '-x'");
 	says(READ(mixed, "bad"), "unexpected argument 'bad'");
 	says(READ(mixed, "--count"), "--count needs a value: N");
 	says(READ(mixed, "--flag=1"), "--flag takes no value");

@@ -80,7 +80,7 @@ struct pass {
 
 extern const struct pass *const passes[];
 extern const size_t npasses;
-const struct pass *pass_find(const char *rule);
+const struct pass *pass_find(const char *rule); // in capitals or not; NULL: there is none
 
 // Found, unless the obligations say that there is nothing, or what is said of a
 // snapshot came to nothing, as the coroutine ran after it.

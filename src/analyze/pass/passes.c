@@ -24,7 +24,7 @@ const size_t npasses = sizeof(passes) / sizeof(*passes);
 const struct pass *pass_find(const char *rule)
 {
 	for (size_t i = 0; i < npasses; i++)
-		if (!strcmp(passes[i]->rule, rule))
+		if (!strcasecmp(passes[i]->rule, rule))
 			return passes[i];
 	return NULL;
 }

@@ -47,12 +47,12 @@ SETTER(set_output)
 {
 	struct options *o = to;
 	if (!*v)
-		return wrong(o, "-o needs a name");
+		return wrong(o, "--output needs a name");
 	for (const char *p = v; (p = strchr(p, '%')); p += 2)
 		if (!p[1] || !strchr("pe%", p[1]))
 			return wrong(
 				o,
-				"-o %s: %.2s is none of %%p (pid), %%e (program) and %%%% (a percent sign)",
+				"--output=%s: %.2s is none of %%p (pid), %%e (program) and %%%% (a percent sign)",
 				v, p);
 	o->output = v;
 	return 0;
@@ -123,7 +123,7 @@ SETTER(set_env)
 	struct options *o = to;
 	const char *eq = strchr(v, '=');
 	if (!eq || eq == v)
-		return wrong(o, "-E %s: give VAR=VALUE", v);
+		return wrong(o, "--env=%s: give VAR=VALUE", v);
 	const char **more = realloc(o->env, sizeof(*more) * (o->n_env + 1));
 	if (!more)
 		return wrong(o, "out of memory");
@@ -141,14 +141,14 @@ SETTER(set_serve)
 	return 0;
 }
 
-_Static_assert(CTP_STATIONS_LIMIT == 2097150 && CTP_STATIONS_DEFAULT == 1000000, "as the row of -n says");
+_Static_assert(CTP_STATIONS_LIMIT == 2097150 && CTP_STATIONS_DEFAULT == 1000000, "the row of -n");
 
 static const struct option_row rows[] = {
 	{"preload", 0, NULL, "inject libctp.so (the default)", OPTION_SET, SETS(no_preload),
 	 .constant = false},
 	{"no-preload", 0, NULL, "inject nothing: the program has probes of cTP version 1 in it", OPTION_FLAG,
 	 SETS(no_preload)},
-	{NULL, 'o', "PATH",
+	{"output", 'o', "PATH",
 	 "trace directory, or JSON lines if it ends in .jsonl; %p pid, %e program, %% a "
 	 "percent sign (default {}). An older trace there moves to PATH.old",
 	 OPTION_CALL, .set = set_output, .initial = "ctp.data"},
@@ -164,9 +164,9 @@ static const struct option_row rows[] = {
 	 OPTION_FLAG, SETS(record_args)},
 	{"follow-forks", 'f', NULL, "trace children, too, all in one trace; ends with the last of them",
 	 OPTION_FLAG, SETS(follow)},
-	{NULL, 'n', "N", "room for N coroutines at a time (default {}, at most 2097150)", OPTION_NUMBER,
-	 SETS(stations), .least = 1, .most = CTP_STATIONS_LIMIT, .initial = "1000000",
-	 .refusal = "stations go from 1 to 2097150"},
+	{"coroutines", 'n', "N", "room for N coroutines at a time (default {}, at most 2097150)",
+	 OPTION_NUMBER, SETS(stations), .least = 1, .most = CTP_STATIONS_LIMIT, .initial = "1000000",
+	 .refusal = "a number from 1 to 2097150"},
 	{"overflow", 0, "drop|block",
 	 "a thread whose ring is full drops its records, counted (default), "
 	 "or waits",
@@ -187,17 +187,16 @@ static const struct option_row rows[] = {
 	{"error-exitcode", 0, "N", "with --check (which it implies): exit N when there is a finding",
 	 OPTION_NUMBER, SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255"},
 	{"fail-on", 0, "proven|likely|suspect",
-	 "the least verdict that --error-exitcode counts (default "
-	 "{})",
-	 OPTION_TEXT, SETS(fail_on), .initial = "likely", .refusal = "proven, likely or suspect"},
+	 "with --check (which it implies): the least verdict that --error-exitcode counts (default likely)",
+	 OPTION_TEXT, SETS(fail_on), .refusal = "proven, likely or suspect"},
 	{"prove", 0, NULL,
 	 "search memory for pointers to a stuck coroutine also in a program that never "
 	 "comes to rest",
 	 OPTION_FLAG, SETS(prove)},
-	{NULL, 'E', "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)",
+	{"env", 'E', "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)",
 	 OPTION_CALL, .set = set_env},
-	{NULL, 'q', NULL, "no line unless something failed", OPTION_FLAG, SETS(quiet)},
-	{NULL, 'v', NULL, "say more", OPTION_FLAG, SETS(verbose)},
+	{"quiet", 'q', NULL, "print errors only", OPTION_FLAG, SETS(quiet)},
+	{"verbose", 'v', NULL, "print more lines about the run", OPTION_FLAG, SETS(verbose)},
 	{"log-file", 0, "F",
 	 "write ctp's lines to F instead of stderr; F is no symbolic link, but may be "
 	 "/dev/stderr or /dev/fd/N",
@@ -224,9 +223,11 @@ static int refused(struct options *o, const struct options_result *r)
 	case OPTIONS_OK:
 		break;
 	case OPTIONS_UNKNOWN:
-		return r->letter ? wrong(o, "unknown option -%c (see ctp-run --help)", r->letter) :
-				   wrong(o, "unknown option --%.*s (see ctp-run --help)",
-					 (int)(n < 100 ? n : 100), r->at + 2);
+		return r->letter ?
+			       wrong(o, "unknown option -%c (see ctp-run --help)", r->letter) :
+			       wrong(o, "unknown option --%.*s (%s%s%ssee ctp-run --help)",
+				     (int)(n < 100 ? n : 100), r->at + 2, r->nearest ? "did you mean --" : "",
+				     r->nearest ? r->nearest : "", r->nearest ? "? " : "");
 	case OPTIONS_NO_VALUE:
 		return r->letter ? wrong(o, "-%c needs a value: -%c %s", r->letter, r->letter, row->value) :
 				   wrong(o, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
@@ -254,7 +255,8 @@ int options_parse(struct options *o, int argc, char **argv)
 	if (r.error)
 		return refused(o, &r);
 	o->program = argv + r.next;
-	o->check |= o->error_exitcode != 0;
+	o->check |= o->error_exitcode || o->fail_on;
+	o->fail_on = o->fail_on ? o->fail_on : "likely";
 	if (o->block && !o->ring_bytes && !o->flight_bytes)
 		o->ring_bytes = RING_BLOCK;
 	if (o->flight_bytes && is_lines(o->output))
