@@ -40,6 +40,7 @@ static struct inspection l;
 static int begin(void **state)
 {
 	(void)state;
+	free(l.open); // of the judgement before
 	memset(fds, 0, sizeof(fds));
 	memset(rows, 0, sizeof(rows));
 	ext = (struct ctp_ext){.thread_high = 1, .fd_high = FDS - 1};
@@ -61,6 +62,14 @@ static int begin(void **state)
 	who = &s;
 	l = (struct inspection){.r = &region, .pid = getpid(), .deadline_ns = UINT64_MAX, .who = &who, .n = 1, .threads = &copy, .nthreads = 1,
 			  .tasks = {&task, 1}, .polled = &set, .registrations = {.v = rows, .sets = sets, .nsets = 1, .complete = true}};
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(l.open);
+	l.open = NULL;
 	return 0;
 }
 
@@ -335,7 +344,7 @@ static void one_that_is_being_resumed(void **state)
 	assert_false(suspect_holds(&region, &s));
 }
 
-#define TEST(f) cmocka_unit_test_setup(f, begin)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
 {
