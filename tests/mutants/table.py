@@ -272,9 +272,11 @@ m("!(c->pass->waits || c->pass->idle || c->pass->unwell)", "!(c->pass->waits || 
 
 m = of("src/analyze/report/waiters.c", "unit:waiters")
 m("if (r->results.cases[i].about.image == m)", "if (1)", "a case of another process hides a waiter")
-m("if (!image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen))", "if (0)", "who waits for what ended is listed as healthy")
 m("g->oldest = s->since < g->oldest->since ? s : g->oldest;", "", "the first of a group is the oldest")
-m("group_by_key(r, m, s, s->stack) << 1 | live;", "group_by_key(r, m, s, s->stack) << 1;", "a group holds live and parked ones")
+m("group_by_key(r, m, s, s->stack) << 3 | kind;", "group_by_key(r, m, s, s->stack) << 3;", "a group holds healthy and parked ones")
+
+m = of("src/analyze/report/accounting.c", "unit:accounting", "unit:waiters")
+m("flags & IMAGE_ROW_HEALTHY ?", "1 ?", "who waits for what ended is listed as healthy")
 
 m = of("src/trace/changes.c", "unit:changes")
 m("	if (change->n > n) {", "	if (change->n != n) {", "a number that falls is a gap")
@@ -352,7 +354,7 @@ m("	if ((is == CTP_CAND_EMPTY || is == CTP_CAND_FREE) && ctp_cas32", "	if (ctp_c
 m = of("src/preload/fds/fd_waits.c", "unit:fds")
 m("		if (!ctp_state_retry(s, seen))\n			return found;", "		if (!ctp_state_retry(s, seen))\n			return false;", "nobody waits for what is closed")
 m("		if (waiting(e->waiter[i], w->fd, w->gen, false))\n			ctp_poke(&e->flags, e->flags | CTP_FD_MANY);", "", "the second of two waiters hides the first")
-m("		if (!live && !wait_for_ended(g, s, w))", "		if (!live)", "a wait for what has ended is forgotten",
+m("(!live && !wait_for_ended(g, s, w))", "!live", "a wait for what has ended is forgotten",
   survives="not shown yet: a lost finding, not a false one")
 m = of("src/preload/hooks/hook.h", "unit:sets")
 m("	if (CTP_UNLIKELY(seq & 1))\n		ctp_store64(&t->wait_seq, ++seq);", "	seq += seq & 1;", "a wait is noted over another one")

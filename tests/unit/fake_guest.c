@@ -45,7 +45,9 @@ struct ctp_state *coroutine_at(uint64_t data)
 	return data == LED_DATA ? led : NULL;
 }
 
-struct ctp_state *fcontext_through(uint64_t data)
+bool fcontext_any;
+
+struct ctp_state *fcontext_search(uint64_t data)
 {
 	(void)data;
 	return NULL;

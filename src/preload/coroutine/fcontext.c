@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "cpu.h"
 #include "preload/coroutine/handle_cache.h"
 #include "preload/coroutine/stack_index.h"
 #include "preload/guest/exit.h"
@@ -15,15 +14,12 @@ enum { OBJECT_WORDS = 64 };
 
 bool fcontext_any;
 
-struct ctp_state *fcontext_through(uint64_t data)
+struct ctp_state *fcontext_search(uint64_t data)
 {
 	uint64_t words[OBJECT_WORDS];
 	struct iovec to = {words, sizeof(words)}, from = {(void *)data, sizeof(words)};
 	struct ctp_state *one = NULL;
-	long n = fcontext_any && data >> 16 && !(data >> CPU_ADDRESS_BITS) && !(data & 7) ?
-			 guest_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1,
-				       0) :
-			 0;
+	long n = guest_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&to, 1, (long)&from, 1, 0);
 	for (long i = 0; i < n / 8; i++) {
 		struct ctp_state *s = handle_cache_find(words[i]); // the fast path tells the map nothing
 		if (!fcontext_waits_at(s, words[i]))

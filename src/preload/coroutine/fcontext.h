@@ -4,6 +4,7 @@
 // was suspended, so the address alone gives its owner.
 #pragma once
 
+#include "cpu.h"
 #include "preload/coroutine/coroutine.h"
 
 // make_fcontext was called at least once.
@@ -16,6 +17,14 @@ static inline bool fcontext_waits_at(const struct ctp_state *s, uint64_t handle)
 	       (coroutine_holds(s, handle) || s->lo == s->hi);
 }
 
+// fcontext_through(), of an address. Makes a system call.
+struct ctp_state *fcontext_search(uint64_t data);
+
 // As coroutine_at(), where `data` points to an object that holds one coroutine's fcontext_t
-// and no other's. Makes a system call.
-struct ctp_state *fcontext_through(uint64_t data);
+// and no other's.
+static inline struct ctp_state *fcontext_through(uint64_t data)
+{
+	return CTP_LIKELY(!fcontext_any) || !(data >> 16) || data >> CPU_ADDRESS_BITS || (data & 7) ?
+		       NULL :
+		       fcontext_search(data);
+}

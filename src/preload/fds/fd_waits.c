@@ -349,9 +349,9 @@ static bool waits_on(uint64_t hint, int fd, const struct ctp_fd *e)
 }
 
 // Interest in these events goes, or comes back; e is taken. What a waiter does itself is no pause.
-static void note_pause(struct ctp_fd *e, int fd, uint32_t goes, uint32_t comes)
+static __attribute__((noinline)) void note_pause(struct ctp_fd *e, int fd, uint32_t goes, uint32_t comes)
 {
-	if (CTP_LIKELY(!goes && !(e->flags & CTP_FD_PAUSED)))
+	if (!goes && !(e->flags & CTP_FD_PAUSED))
 		return;
 	uint32_t events = goes ? goes : comes;
 	bool in = (events & REAL_EVENTS & ~OUT_EVENTS) && waits_on(e->waiter[0], fd, e),
@@ -401,10 +401,11 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 		const struct ctp_fd *other = fds_entry(e->reg_epfd);
 		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
 			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
-		note_pause(e, fd, e->reg_epfd == epfd ? e->reg_events & ~w.events & REAL_EVENTS : 0,
-			   w.events);
-		if (CTP_UNLIKELY(e->flags & CTP_FD_REFUSED))
+		uint32_t goes = e->reg_epfd == epfd ? e->reg_events & ~w.events & REAL_EVENTS : 0;
+		if (CTP_UNLIKELY(goes | (e->flags & (CTP_FD_PAUSED | CTP_FD_REFUSED)))) {
+			note_pause(e, fd, goes, w.events);
 			ctp_poke(&e->flags, e->flags & ~CTP_FD_REFUSED);
+		}
 		ctp_poke(&e->reg_epfd, epfd);
 		e->reg_epgen = w.epgen;
 		e->reg_events = w.events;
