@@ -187,11 +187,13 @@ def check_other_version(case):
 
 
 def check_older_layout(case):
-    """A trace of the layout before, recorded by the ctp-run of its time: its finding is as it was."""
+    """A trace of the layout before, recorded by the ctp-run of its time: what it finds is as it was. (Without the
+    program's file a function is an offset in it, and the three closes are at three of them.)"""
     with tarfile.open(HERE / "data/layout5.tar.xz") as old:
         old.extractall(case.dir)
     report = case.report(case.dir / "layout5")[1]
-    equal([(f["rule"], f["verdict"], f["count"]) for f in report["findings"]], [("CTP001", "likely", 3)], "findings")
+    equal({(f["rule"], f["verdict"]) for f in report["findings"]}, {("CTP001", "likely")}, "findings")
+    equal(sum(f["count"] for f in report["findings"]), 3, "coroutines in findings")
     equal((report["trace"]["switches"], report["trace"]["events"]), (6, 23), "switches, events")
     need(not any("does not know" in c for c in report["trace"]["coverage"]), report["trace"]["coverage"])
 

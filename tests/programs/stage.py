@@ -108,7 +108,7 @@ class Run:
 
     def said(self, done):
         """stderr without what ctp-run says there."""
-        return "".join(x for x in done.err.splitlines(True) if not (self.traced and x.startswith("ctp: ")))
+        return "".join(x for x in done.err.splitlines(True) if not (self.traced and x.startswith(("ctp-run: ", "ctp: "))))
 
 
 _lock = threading.Lock()
