@@ -342,6 +342,40 @@ int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_f
 	return r;
 }
 
+// An inlined function's own line is not asked for: it is that of the function whose code it stands in.
+static int declared(struct module *m, uint64_t address)
+{
+	Dwarf_Die unit, *chain;
+	Dwarf_Addr bias;
+	int line = 0;
+	if (!m->opened)
+		module_open(m);
+	if (!m->mod || find_unit(m, address, &unit, &bias))
+		return 0;
+	int n = scopes_at(&unit, address - bias, &chain);
+	if (n <= 0)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		Dwarf_Attribute a;
+		Dwarf_Word value;
+		if (dwarf_tag(&chain[i]) == DW_TAG_subprogram &&
+		    dwarf_attr_integrate(&chain[i], DW_AT_decl_line, &a) && !dwarf_formudata(&a, &value)) {
+			line = (int)value;
+			break;
+		}
+	}
+	free(chain);
+	return line;
+}
+
+int module_declared(struct module *m, uint64_t address)
+{
+	gate_close();
+	int line = declared(m, address);
+	gate_open();
+	return line;
+}
+
 bool module_owner(const struct module *m, uid_t *owner)
 {
 	*owner = m->owner;

@@ -123,6 +123,12 @@ int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_
 	return 0;
 }
 
+int symbols_declared(struct symbols *s, uint64_t pc)
+{
+	size_t module = module_of(s, pc);
+	return module < s->n ? module_declared(s->modules[module], pc) : 0;
+}
+
 const char *symbols_mismatch(const struct symbols *s, size_t i)
 {
 	for (size_t k = 0; k < s->n; k++)

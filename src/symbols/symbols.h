@@ -46,6 +46,8 @@ void symbols_as_of(struct symbols *s, uint32_t stack);
 // Looks up a pc; is_return says that it is a return address (the call before
 // it is meant). 0 or -ENOMEM. The answer lives as long as the resolver.
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out);
+// The line at which the function that a pc lies in is declared; 0: not known.
+int symbols_declared(struct symbols *s, uint64_t pc);
 // Modules whose file is another build than the one that ran, or NULL at the end.
 const char *symbols_mismatch(const struct symbols *s, size_t i);
 // Object files below this folder are not asked for lines of sources: they came with a trace. 0 or -ENOMEM.

@@ -74,7 +74,7 @@ def main():
     put("trace", "engine-lines", with_engine_lines(lost))
     for target in ("core", "core_ps"):
         put(target, "core", subprocess.run([make_core], check=True, capture_output=True).stdout)
-    for target in ("elf", "switch_signatures"):
+    for target in ("elf", "pairs", "switch_signatures"):
         put(target, "module", pathlib.Path(module).read_bytes())
     records = (to / "stream/history-t0.0").read_bytes()[1 + 96:]
     put("pack", "records", b"\x03\0\x01\x09\0\x80\x01\0" + records)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// Two addresses have the line of a co_await: where the function goes on, and where it stored its state
+// before. GCC's code that goes on begins with await_resume, unless it was moved; Clang gives that code other
+// lines. The line is that of the coroutine itself, not of what was inlined there. Both give the suspension
+// before the first line that of the function's declaration.
+#include "frames/place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/demangle.h"
+
+// The frame of the coroutine's own function among those inlined into one another.
+static const struct symbols_frame *outermost(const struct symbols_place *p)
+{
+	return p->n ? &p->frames[p->n - 1] : NULL;
+}
+
+static bool by_await_resume(const struct symbols_place *p)
+{
+	for (size_t i = 0; i + 1 < p->n; i++)
+		if (p->frames[i].symbol && strstr(p->frames[i].symbol, "await_resume"))
+			return true;
+	return p->n == 1;
+}
+
+static const struct symbols_frame *with_line(const struct symbols_place *p)
+{
+	const struct symbols_frame *f = outermost(p);
+	return f && f->line ? f : NULL;
+}
+
+static const struct symbols_frame *choose(const struct place_code *c, const struct symbols_place *landing,
+					  const struct symbols_place *store)
+{
+	const struct symbols_frame *land = with_line(landing), *stored = with_line(store);
+	if (c->maker == PAIR_GCC && land && by_await_resume(landing))
+		return land;
+	return stored ? stored : land;
+}
+
+int place_find(struct place *out, struct symbols *s, const struct place_code *c)
+{
+	struct symbols_place landing = {0}, store = {0}, entry = {0};
+	uint64_t pc = c->landing ? c->landing : c->resume;
+	int e = symbols_find(s, c->resume, false, &entry);
+	if (!e && c->landing)
+		e = symbols_find(s, c->landing, false, &landing);
+	if (!e && c->store)
+		e = symbols_find(s, c->store, false, &store);
+	char *symbol = e ? NULL : demangle(c->symbol);
+	if (!symbol)
+		return e ? e : -ENOMEM;
+	const struct symbols_frame *own = outermost(&entry);
+	const struct symbols_frame *f = c->initial && with_line(&store) ? with_line(&store) :
+									  choose(c, &landing, &store);
+	*out = (struct place){.frame = own ? *own : (struct symbols_frame){0}};
+	if (f) {
+		out->frame = *f;
+		pc = f->pc;
+	} else if (own && pc != c->resume) { // the line of its beginning says nothing about where it is
+		out->frame.line = 0;
+		out->frame.file = NULL;
+	}
+	out->frame.offset += pc - out->frame.pc;
+	out->frame.pc = pc;
+	out->frame.symbol = symbol;
+	out->frame.inlined = false;
+	out->initial = c->initial ||
+		       (c->may_be_initial && f && f->line && f->line == symbols_declared(s, f->pc));
+	return 0;
+}
+
+void place_deinit(struct place *p)
+{
+	free((char *)p->frame.symbol);
+	*p = (struct place){0};
+}
