@@ -9,6 +9,7 @@
 
 #include "analyze/history/profile.h"
 #include "analyze/report/group_by.h"
+#include "base/complete.h"
 #include "base/help.h"
 
 #define LOST_WAKEUP "CTP001,CTP002,CTP003,CTP004,CTP005,CTP006,CTP007,CTP008,CTP009"
@@ -147,6 +148,8 @@ static const struct option_row rows[] = {
 	 "write a copy of the trace to DIR as plain CTF, for other readers of a "
 	 "compressed one, and no report",
 	 OPTION_TEXT, SETS(expand)},
+	{"completion", 0, COMPLETE_SHELLS, "print a completion script for that shell", OPTION_TEXT,
+	 SETS(completion)},
 	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
 	 .constant = ACTION_MAN},
 	{"version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION},
@@ -187,6 +190,22 @@ void settings_help(FILE *to)
 	help_text(to, "exit status: ",
 		  "1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input");
 }
+
+int settings_completion(FILE *to, const char *shell)
+{
+	return complete_write(to, &(struct complete_of){"ctp-analyze", &table, COMPLETE_FILES}, shell);
+}
+
+static const struct options_example examples[] = {
+	{"Report on ctp.data, then as one page for a browser:",
+	 "ctp-analyze\nctp-analyze --format=html -o report.html"},
+	{"Fail only for what is certain, and not for what an earlier report has:",
+	 "ctp-analyze --min-verdict=proven --baseline=old.json"},
+	{"Show what is new since the run before:", "ctp-analyze --diff ctp.data.old ctp.data"},
+	{"Show where coroutines waited, as a flame graph:",
+	 "ctp-analyze --format=folded | flamegraph.pl --countname=ns > waits.svg"},
+	{"List the coroutines of a core file of a traced process:", "ctp-analyze core.4711"},
+};
 
 void settings_man(FILE *to)
 {
@@ -234,7 +253,12 @@ void settings_man(FILE *to)
 	      ".TP\n1\na finding at or above \\-\\-min\\-verdict is reported\n"
 	      ".TP\n2\nusage, or the trace cannot be read\n"
 	      ".TP\n3\nsomething could not be decided: an inconclusive finding, a trace without its last\n"
-	      "tables, JSON lines in which coroutines are still suspended\n"
+	      "tables, JSON lines in which coroutines are still suspended\n",
+	      to);
+	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
+	fputs(".SH BUGS\nA finding is PROVEN under the assumption that stands in it under \\fIrefuted if\\fR.\n"
+	      "Times of a history that was shortened (\\-\\-max\\-size, \\-\\-flight) cover what was kept; verdicts do not depend on it.\n"
+	      "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists what ctp cannot see, and what that does to a verdict.\n"
 	      ".SH FILES\n"
 	      "What the formats hold is described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
 	      "directories, jsonl), profile.md (folded, speedscope, pprof) and diff.md (\\-\\-diff \\-\\-format=json).\n"

@@ -18,6 +18,7 @@ struct settings {
 	const struct format *format;
 	const char *output; // NULL = stdout
 	enum color color;
+	const char *completion; // print a script for that shell, and nothing else
 	bool exit_zero, repair, full;
 	bool lost_wakeup; // --lost-wakeup, and no other rules
 	unsigned weight;  // enum profile_weight
@@ -34,4 +35,5 @@ bool settings_wrong(const struct settings *s, char *out, size_t bytes);
 // An option about findings, of which the format has none; or NULL.
 const char *settings_idle(const struct settings *s);
 void settings_help(FILE *to);
+int settings_completion(FILE *to, const char *shell); // 0, or -EINVAL
 void settings_man(FILE *to);

@@ -293,9 +293,12 @@ void options_help(const struct options_table *t, FILE *to)
 static void man_text(const char *s, FILE *to)
 {
 	for (; *s; s++) {
-		if (*s == '-')
-			fputc('\\', to);
-		fputc(*s, to);
+		if (*s == '-' || *s == '\'')
+			fputs(*s == '-' ? "\\-" : "\\(aq", to);
+		else
+			fputc(*s, to);
+		if (*s == '|')
+			fputs("\\:", to); // a long choice may be broken there
 	}
 }
 
@@ -320,11 +323,24 @@ static void man_names(const struct option_row *row, FILE *to)
 void options_man(const struct options_table *t, FILE *to)
 {
 	char help[1024];
+	fputs(".ad l\n", to); // a long choice leaves no blanks to widen
 	for (const struct option_row *row = t->rows; row < t->rows + t->n; row++) {
 		if (!row->help)
 			continue;
 		man_names(row, to);
 		man_text(help_of(row, help, sizeof(help)), to);
 		fputc('\n', to);
+	}
+}
+
+void options_man_examples(const struct options_example *rows, size_t n, FILE *to)
+{
+	fputs(".SH EXAMPLES\n", to);
+	for (size_t i = 0; i < n; i++) {
+		fputs(".TP\n", to);
+		man_text(rows[i].what, to);
+		fputs("\n.EX\n", to);
+		man_text(rows[i].lines, to);
+		fputs("\n.EE\n", to);
 	}
 }

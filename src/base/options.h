@@ -46,6 +46,11 @@ struct options_table {
 	int (*operand)(void *settings, const char *word);
 };
 
+struct options_example {
+	const char *what;  // "Report on ctp.data:"
+	const char *lines; // what is typed
+};
+
 enum options_error {
 	OPTIONS_OK,
 	OPTIONS_UNKNOWN,
@@ -70,5 +75,7 @@ struct options_result options_read(const struct options_table *table, void *sett
 void options_say(const struct options_result *r, FILE *to);
 void options_help(const struct options_table *table, FILE *to);
 void options_man(const struct options_table *table, FILE *to);
+// The manual page's EXAMPLES.
+void options_man_examples(const struct options_example *rows, size_t n, FILE *to);
 // Decimal digits with K, M or G, in bytes, up to the end or a comma. Returns where it ends; NULL: it is none.
 const char *options_size(const char *v, uint64_t *bytes);

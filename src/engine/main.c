@@ -321,6 +321,8 @@ int main(int argc, char **argv)
 	int r = options_parse(&j.options, argc, argv);
 	if (r < 0)
 		return usage(j.options.error);
+	if (j.options.completion)
+		return options_print_completion(j.options.completion) ? STATUS_OWN : 0;
 	switch (j.options.what) {
 	case OPTIONS_HELP:
 		options_print_help();

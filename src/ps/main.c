@@ -281,6 +281,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	unsetenv("DEBUGINFOD_URLS"); // libdw would fetch debug files over the network
+	if (settings.completion)
+		return settings_completion(stdout, settings.completion) ? EXIT_USAGE : 0;
 	switch (settings.action) {
 	case ACTION_HELP:
 		settings_help(stdout);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/complete.h"
 #include "base/grow.h"
 #include "base/help.h"
 
@@ -30,6 +31,8 @@ static const struct option_row rows[] = {
 	 OPTION_SECONDS, SETS(delay_s), .least = 0.1, .most = 3600},
 	{"color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
 	 SETS(color)},
+	{"completion", 0, COMPLETE_SHELLS, "print a completion script for that shell", OPTION_TEXT,
+	 SETS(completion)},
 	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
 	 .constant = ACTION_MAN},
 	{"version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION},
@@ -94,6 +97,19 @@ void settings_help(FILE *to)
 	help_text(to, "exit status: ",
 		  "0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable");
 }
+
+int settings_completion(FILE *to, const char *shell)
+{
+	return complete_write(to, &(struct complete_of){"ctp-ps", &table, COMPLETE_PIDS}, shell);
+}
+
+static const struct options_example examples[] = {
+	{"List the traced processes, and the coroutines of one of them by stack:", "ctp-ps\nctp-ps 4711"},
+	{"Show which descriptors keep coroutines 41 and 42, and who opened them:", "ctp-ps --why 4711 41 42"},
+	{"Watch the only traced process, twice a second:", "ctp-ps --watch -d 0.5"},
+	{"Count coroutines by state, in a script:",
+	 "ctp-ps --all --json 4711 | jq '[.coroutines[].state] | group_by(.) | map({(.[0]): length}) | add'"},
+};
 
 void settings_man(FILE *to)
 {
@@ -171,7 +187,12 @@ void settings_man(FILE *to)
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
 	      ".TP\n1\nno such process or coroutine, it is not traced, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
-	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n"
+	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n",
+	      to);
+	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
+	fputs(".SH BUGS\nStacks are walked in memory that the program may be changing: of a coroutine that goes on meanwhile the recorded\n"
+	      "stack is shown. Where stacks have no unwind tables they end early.\n"
+	      "CPU% and SLICE of \\-\\-watch are estimates, as said above.\n"
 	      ".SH PERMISSIONS\n"
 	      "Those of a debugger: the same user, or root. Where the kernel lets only a parent read a process\n"
 	      "(kernel.yama.ptrace_scope), the tables are read through ctp\\-run, and stacks are as recorded.\n"

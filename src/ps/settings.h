@@ -23,8 +23,10 @@ struct settings {
 	uint64_t *ids;  // coroutines
 	size_t nids, ids_capacity;
 	enum color color;
+	const char *completion; // print a script for that shell, and nothing else
 };
 
 struct options_result settings_read(struct settings *s, int argc, char **argv);
 void settings_help(FILE *to);
+int settings_completion(FILE *to, const char *shell); // 0, or -EINVAL
 void settings_man(FILE *to);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Command lines that are nearly right: long forms, capitals, and what a mistyped word is told."""
-from harness import equal, need
+from harness import equal, need, tool
 
 
 def commands(case):
@@ -65,6 +65,18 @@ def check_implied(case):
     for words in (["--fail-on=proven"], ["--error-exitcode=9"]):
         done = case.ctp(*words, case.target("counts"), "basic")
         need(done.status == 0 and "0 findings" in done.err, f"{words}: {done}")
+
+
+def check_manual(case):
+    """The manual pages have no warnings of the formatter, and say by example how a command is used, and what it cannot do."""
+    man = tool("man")
+    for command in commands(case):
+        (case.dir / "page.1").write_text(case.run(command, "--man").out)
+        done = case.run(man, "--warnings", "-E", "UTF-8", "-l", "page.1", env={"LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+        equal((done.status, done.err), (0, ""), f"man --warnings {command.name}")
+        for part in ("EXAMPLES", "BUGS", "EXIT STATUS", "SEE ALSO"):
+            need(f"\n{part}\n" in done.out, f"{command.name}: no {part}: {done.out[-500:]}")
+        need(f"       {command.name} " in done.out.split("\nEXAMPLES\n")[1], f"{command.name}: no example of it")
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

@@ -259,6 +259,15 @@ static void help_and_man_page_come_from_the_rows(void **state)
 	free(text);
 }
 
+static void examples_are_as_typed(void **state)
+{
+	static const struct options_example two[] = { { "Do it:", "x -a 'b'" }, { "Twice:", "x\nx | y" } };
+	char *text = WRITTEN(options_man_examples(two, 2, to));
+	assert_string_equal(text, ".SH EXAMPLES\n.TP\nDo it:\n.EX\nx \\-a \\(aqb\\(aq\n.EE\n"
+				  ".TP\nTwice:\n.EX\nx\nx |\\: y\n.EE\n");
+	free(text);
+}
+
 static void sizes_have_suffixes(void **state)
 {
 	static const struct { const char *text; uint64_t bytes; const char *rest; } cases[] = {
@@ -288,6 +297,7 @@ int main(void)
 		cmocka_unit_test(letters_may_stand_in_one_word),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(help_and_man_page_come_from_the_rows),
+		cmocka_unit_test(examples_are_as_typed),
 		cmocka_unit_test(sizes_have_suffixes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/complete.h"
 #include "base/help.h"
 #include "base/options.h"
 #include "ctp/ctp.h"
@@ -184,11 +185,11 @@ static const struct option_row rows[] = {
 	 "exit 124",
 	 OPTION_SECONDS, SETS(timeout_s), .most = 1e9, .refusal = "seconds, above 0"},
 	{"check", 0, NULL, "analyse at the end, and print the report", OPTION_FLAG, SETS(check)},
-	{"error-exitcode", 0, "N", "with --check (which it implies): exit N when there is a finding",
-	 OPTION_NUMBER, SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255"},
+	{"error-exitcode", 0, "N", "exit N when there is a finding (implies --check)", OPTION_NUMBER,
+	 SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255"},
 	{"fail-on", 0, "proven|likely|suspect",
-	 "with --check (which it implies): the least verdict that --error-exitcode counts (default likely)",
-	 OPTION_TEXT, SETS(fail_on), .refusal = "proven, likely or suspect"},
+	 "the least verdict that --error-exitcode counts (default likely; implies --check)", OPTION_TEXT,
+	 SETS(fail_on), .refusal = "proven, likely or suspect"},
 	{"prove", 0, NULL,
 	 "search memory for pointers to a stuck coroutine also in a program that never "
 	 "comes to rest",
@@ -205,6 +206,8 @@ static const struct option_row rows[] = {
 	 SETS(color), .refusal = "auto, always or never"},
 	{"shm-file", 0, "PATH", "a file of that name for the memory shared with the program; it stays",
 	 OPTION_CALL, .set = set_shm_file},
+	{"completion", 0, COMPLETE_SHELLS, "print a completion script for that shell", OPTION_TEXT,
+	 SETS(completion)},
 	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(what),
 	 .constant = OPTIONS_MAN},
 	{"version", 0, NULL, "print the version", OPTION_SET, SETS(what), .constant = OPTIONS_VERSION},
@@ -272,7 +275,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		return wrong(
 			o,
 			"--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
-	if (o->what == OPTIONS_RUN && r.next >= argc)
+	if (o->what == OPTIONS_RUN && !o->completion && r.next >= argc)
 		return wrong(o, "no program given: ctp-run [OPTIONS] [--] PROGRAM [ARGS...]");
 	return 0;
 }
@@ -295,9 +298,24 @@ void options_print_help(void)
 	help_text(stdout, "next: ", "ctp-analyze");
 }
 
+int options_print_completion(const char *shell)
+{
+	return complete_write(stdout, &(struct complete_of){"ctp-run", &table, COMPLETE_COMMAND}, shell);
+}
+
+static const struct options_example examples[] = {
+	{"Run a server, end it as usual, and read the report:", "ctp-run ./server --port 80\nctp-analyze"},
+	{"Make a hang in a test suite fail with status 99 after a minute:",
+	 "ctp-run -f --timeout=60 --error-exitcode=99 make check"},
+	{"Keep a flight recorder in a server that runs for months; later, write what it holds (PID is that of ctp-run):",
+	 "ctp-run -q --flight=256M -o /var/lib/server/ctp-%p /usr/sbin/server\nkill -USR2 PID"},
+	{"Trace the children of a script, too, and give the program alone a variable:",
+	 "ctp-run -f -E MALLOC_CHECK_=3 ./start.sh"},
+};
+
 void options_print_man(void)
 {
-	puts(".\\\" Printed by ctp-run --man: edit src/engine/run/options.c\n.TH CTP-RUN 1\n.SH NAME\n"
+	puts(".\\\" Printed by ctp-run --man: edit src/engine/run/options.c\n.TH CTP\\-RUN 1 \"\" \"ctp\" \"User Commands\"\n.SH NAME\n"
 	     "ctp\\-run \\- run a program and record its coroutines\n.SH SYNOPSIS\n.B ctp\\-run\n"
 	     "[OPTIONS] [\\-\\-] PROGRAM [ARGS...]\n.SH DESCRIPTION\n"
 	     "Runs PROGRAM with libctp.so preloaded, records every switch between its coroutines and what they\n"
@@ -317,6 +335,11 @@ void options_print_man(void)
 	     "once the program has closed standard error or opened another file in its place.\n"
 	     ".SH DEBUGGER\n.B gdb \\-x \\fIPREFIX\\fB/share/ctp/ctp\\-gdb.py \\-p\n\\fIPID\\fR (the program's, not ctp\\-run's), or with the\n"
 	     "program and a core of it: \\fBinfo coroutines\\fR, \\fBcoroutine\\fR \\fIN\\fR, \\fBcoroutine apply all bt\\fR,\n"
-	     "\\fB$_coroutine()\\fR; \\fBhelp coroutine\\fR in gdb says more.\n"
+	     "\\fB$_coroutine()\\fR; \\fBhelp coroutine\\fR in gdb says more.\n");
+	options_man_examples(examples, sizeof(examples) / sizeof(*examples), stdout);
+	puts(".SH BUGS\nStatic programs, and those that would run with more rights than yours, cannot be traced.\n"
+	     "Switches by a program's own assembly are not seen; the report names them under \\fIcovered\\fR.\n"
+	     "What is not handled, and what it does to a verdict, is listed in\n"
+	     "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md.\n"
 	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1),\n.BR gdb (1)");
 }

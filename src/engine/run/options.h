@@ -16,6 +16,7 @@ struct options {
 	enum options_what what;
 	const char *output; // -o
 	const char *log_file, *shm_file;
+	const char *completion; // print a script for that shell
 	uint64_t max_bytes;
 	uint32_t stations;
 	uint32_t ring_bytes; // --ring-size; 0: CTP_RING_BYTES
@@ -38,4 +39,5 @@ int options_parse(struct options *o, int argc, char **argv);
 uint32_t options_chunks(const struct options *o); // of --flight; 0: none
 void options_deinit(struct options *o);
 void options_print_help(void);
+int options_print_completion(const char *shell); // 0, or -EINVAL
 void options_print_man(void);
