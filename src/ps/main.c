@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "ps/listing/search_rows.h"
 #include "ps/read/denied.h"
 #include "ps/model/report.h"
 #include "ps/settings.h"
@@ -42,7 +43,7 @@ static int say(pid_t pid, int why)
 		return EXIT_NOTHING;
 	case FIND_NOT_TRACED:
 		fprintf(stderr,
-			"ctp-ps: %d is not traced: it does not run under ctp-run; ctp-ps alone lists those that do\n",
+			"ctp-ps: %d is not traced: this needs a program under ctp-run; without --watch its coroutines are searched\n",
 			id);
 		return EXIT_NOTHING;
 	case FIND_NOT_YET:
@@ -149,19 +150,70 @@ static int show(struct found *f)
 	return status;
 }
 
+// What no table tells: found by search. Returns the status.
+static int write_listing(const struct listing *l)
+{
+	const struct listing_wants wants = {.all = settings.all,
+					    .whole = settings.stack,
+					    .tree = settings.tree,
+					    .why = settings.why,
+					    .ids = settings.ids,
+					    .nids = settings.nids};
+	for (size_t i = 0; i < settings.nids; i++) {
+		size_t k = 0;
+		while (k < l->n && l->v[k].id != settings.ids[i])
+			k++;
+		if (k < l->n)
+			continue;
+		fprintf(stderr,
+			"ctp-ps: no coroutine 0x%" PRIx64
+			" was found; ids are those of one listing: list again without them\n",
+			settings.ids[i]);
+		return EXIT_NOTHING;
+	}
+	return flush(settings.json ? listing_json(stdout, l, &wants) :
+				     listing_text(stdout, l, &wants, color_wanted(settings.color, 1)));
+}
+
+static int search_process(pid_t pid)
+{
+	const struct search_source from = {.pid = pid};
+	struct listing l;
+	const char *why;
+	int e = search_rows(&l, &from, settings.all || settings.nids, &why);
+	if (e)
+		return say(pid, e);
+	int status = write_listing(&l);
+	listing_deinit(&l);
+	return status;
+}
+
 static int show_process(pid_t pid)
 {
 	struct found f;
 	int e = find_process(pid, &f);
+	if (e == FIND_NOT_TRACED)
+		return search_process(find_whole(pid));
 	return e ? say(pid, e) : show(&f);
 }
 
 static int show_core(const char *path)
 {
 	struct found f;
-	const char *why = NULL;
+	struct listing l;
+	const char *why = NULL, *searched;
+	const struct search_source from = {.core = path};
 	int e = find_core(path, &f, &why);
-	return e ? say_core(path, e, why) : show(&f);
+	if (!e)
+		return show(&f);
+	if (e != -EPROTO || !why)
+		return say_core(path, e, why);
+	e = search_rows(&l, &from, settings.all || settings.nids, &searched);
+	if (e)
+		return say_core(path, e, e == -EPROTO && searched ? searched : why);
+	int status = write_listing(&l);
+	listing_deinit(&l);
+	return status;
 }
 
 static void list_text(const struct found *f, const struct tables *t, bool first)
@@ -202,7 +254,7 @@ static int list(const struct found *all, size_t n)
 		tables_deinit(&t);
 	}
 	if (settings.json) {
-		json_t *o = json_pack("{s:i, s:s, s:o}", "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION,
+		json_t *o = json_pack("{s:i, s:s, s:o}", "version", 2, "tool", "ctp-ps " CTP_TOOL_VERSION,
 				      "processes", a);
 		json_dumpf(o, stdout, JSON_INDENT(1));
 		putchar('\n');

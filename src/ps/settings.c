@@ -20,7 +20,7 @@ static const struct option_row rows[] = {
 	{"all", 0, NULL, "each coroutine for itself, not grouped by stack", OPTION_FLAG, SETS(all)},
 	{"stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)",
 	 OPTION_FLAG, SETS(stack)},
-	{"json", 0, NULL, "as JSON, version 1", OPTION_FLAG, SETS(json)},
+	{"json", 0, NULL, "as JSON, version 2", OPTION_FLAG, SETS(json)},
 	{"tree", 0, NULL, "who created whom, and who waits for whom", OPTION_FLAG, SETS(tree)},
 	{"why", 0, NULL,
 	 "which descriptors keep each coroutine: kind, peer, who opened it and where, when "
@@ -57,7 +57,8 @@ static int set_operand(void *to, const char *word)
 	struct settings *s = to;
 	char *end;
 	errno = 0;
-	long long v = strtoll(word, &end, 10);
+	bool hex = !strncmp(word, "0x", 2); // as what is found by search is called
+	long long v = strtoll(word, &end, hex ? 16 : 10);
 	bool number = !errno && !*end && end != word && v > 0;
 	if (!s->pid && !s->core && !number && *word && !access(word, F_OK)) {
 		s->core = word;
@@ -88,14 +89,16 @@ void settings_help(FILE *to)
 	fputs("usage: ctp-ps [OPTIONS] [PID|CORE [ID...]]\n", to);
 	help_text(
 		to, "PID: ",
-		"a program under ctp-run, or the ctp-run itself; without it the traced processes are listed");
-	help_text(to, "CORE: ", "a core file of one, in its place");
+		"a program under ctp-run, or the ctp-run itself; any other process is searched; without it the "
+		"traced processes are listed");
+	help_text(to, "CORE: ", "a core file, in its place");
 	help_text(to, "ID: ", "a coroutine; only these are shown");
 	fputc('\n', to);
 	options_help(&table, to);
 	fputc('\n', to);
-	help_text(to, "exit status: ",
-		  "0 listed, 1 nothing traced, or no such coroutine, there, 2 usage or unreadable");
+	help_text(
+		to, "exit status: ",
+		"0 listed, 1 no such process or coroutine there, or (without PID) nothing traced, 2 usage or unreadable");
 }
 
 int settings_completion(FILE *to, const char *shell)
@@ -105,6 +108,8 @@ int settings_completion(FILE *to, const char *shell)
 
 static const struct options_example examples[] = {
 	{"List the traced processes, and the coroutines of one of them by stack:", "ctp-ps\nctp-ps 4711"},
+	{"List the coroutines of a server that nobody started under ctp-run, with what speaks for each:",
+	 "ctp-ps --all --why 4711"},
 	{"Show which descriptors keep coroutines 41 and 42, and who opened them:", "ctp-ps --why 4711 41 42"},
 	{"Watch the only traced process, twice a second:", "ctp-ps --watch -d 0.5"},
 	{"Count coroutines by state, in a script:",
@@ -119,7 +124,7 @@ void settings_man(FILE *to)
 	      ".SH NAME\nctp\\-ps \\- show the coroutines of a running program\n"
 	      ".SH SYNOPSIS\n.B ctp\\-ps\n[\\fIOPTIONS\\fR] [\\fIPID\\fR|\\fICORE\\fR [\\fIID\\fR...]]\n"
 	      ".SH DESCRIPTION\n"
-	      "Lists the coroutines of a program that runs under\n.BR ctp\\-run (1):\n"
+	      "Lists the coroutines of a program that runs under\n.BR ctp\\-run (1),\nor of any other process:\n"
 	      "those that are suspended, grouped by identical stack, the longest wait first; then those that are\n"
 	      "ready, pooled, or were created and never ran; then those that run, each with its thread.\n"
 	      "The last lines say where the other threads are, and count.\n"
@@ -132,6 +137,14 @@ void settings_man(FILE *to)
 	      "The program is not stopped, not even for a moment: what is shown of one coroutine was true at one\n"
 	      "moment, but two coroutines may be shown as of two moments.\n"
 	      "It may be stopped already, and its ctp\\-run may be gone.\n"
+	      ".SH SEARCH\n"
+	      "A process or core that was never traced has no tables. Its coroutines are found in its memory and machine\n"
+	      "code: ucontext_t, jmp_buf, and what a switch function in assembly code saves, which is learned from its\n"
+	      "code (Boost.Context, PHP, Ruby and others, also stripped or linked statically). Nothing is stopped and\n"
+	      "nothing written. Each line says \\fBfound by search\\fR; \\fB\\-\\-why\\fR gives the evidence, and the epoll\n"
+	      "registrations that lead to a coroutine. Since when it waits, who made it and what has ended cannot be known.\n"
+	      "\\fIID\\fRs are addresses then (0x...), valid for one listing. What is switched all the while is counted as\n"
+	      "unsettled. A search ends after 30 seconds, and says so.\n"
 	      ".SH OPTIONS\n",
 	      to);
 	options_man(&table, to);
@@ -186,7 +199,7 @@ void settings_man(FILE *to)
 	      "\\fB\\-\\-delay\\fR, and the screen says so.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
-	      ".TP\n1\nno such process or coroutine, it is not traced, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
+	      ".TP\n1\nno such process or coroutine, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
 	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);

@@ -48,6 +48,15 @@ int modules_read(struct modules *m, pid_t pid)
 	return maps_each(pid, add, &r);
 }
 
+int modules_of(struct modules *m, const struct maps_line *maps, size_t n)
+{
+	struct reading r = {.m = m};
+	int e = 0;
+	for (size_t i = 0; !e && i < n; i++)
+		e = add(&r, &maps[i]);
+	return e;
+}
+
 void modules_deinit(struct modules *m)
 {
 	free(m->items);

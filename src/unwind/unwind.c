@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libunwind's remote interface with our own accessors: memory by process_vm_readv, registers
+// libunwind's remote interface with our own accessors: memory by process_vm_readv (of a core file,
+// by its reader), registers
 // as the library stored them at the switch, tables from the program's memory. The process is
 // neither stopped nor traced. Unwind rules are cached for good, and so is a place that has
 // none: each such answer costs a search. What stacks hold is never cached.
@@ -24,6 +25,7 @@ struct page {        // of an object's code or tables
 
 struct unwind {
 	pid_t pid;
+	struct unwind_reader reader; // in its place, if it can peek
 	unw_addr_space_t as;
 	struct modules modules;
 	struct idmap unknown; // pcs without unwind information
@@ -31,14 +33,17 @@ struct unwind {
 	struct page pages[PAGES];
 	// the walk under way
 	const struct ctp_state *s;
-	bool missed;                    // the last rule asked for is not known
-	bool looked;                    // the last step read the stack
+	bool missed; // the last rule asked for is not known
+	bool looked; // the last step read the stack
+	enum unwind_end ended;
 	const struct unwind_near *near; // as given; may be NULL
 	struct unwind_near more;        // of the stack, where that is not enough
 };
 
 static size_t peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes)
 {
+	if (u->reader.peek)
+		return u->reader.peek(u->reader.ctx, addr, to, bytes);
 	struct iovec l = {.iov_base = to, .iov_len = bytes};
 	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
 	ssize_t n = process_vm_readv(u->pid, &l, 1, &r, 1, 0);
@@ -122,6 +127,12 @@ static size_t fetch_some(const struct unwind *u, const struct ctp_state *s, size
 
 void unwind_fetch(const struct unwind *u, const struct ctp_state *s, size_t n, struct unwind_near *out)
 {
+	for (size_t i = 0; u->reader.peek && i < n; i++) {
+		out[i].addr = s[i].regs[CTP_REG_SP];
+		out[i].have = peek(u, out[i].addr, out[i].bytes, near_bytes(&s[i], out[i].addr));
+	}
+	if (u->reader.peek)
+		return;
 	for (size_t at = 0; at < n;)
 		at += fetch_some(u, s + at, n - at, out + at);
 }
@@ -196,7 +207,7 @@ static int name(unw_addr_space_t as, unw_word_t ip, char *to, size_t bytes, unw_
 
 // ---------------------------------------------------------------------- walks
 
-int unwind_new(struct unwind **out, pid_t pid)
+static int finish(struct unwind **out, struct unwind *u, int r)
 {
 	unw_accessors_t accessors = {.find_proc_info = find,
 				     .put_unwind_info = put,
@@ -206,11 +217,6 @@ int unwind_new(struct unwind **out, pid_t pid)
 				     .access_fpreg = fpreg,
 				     .resume = resume,
 				     .get_proc_name = name};
-	struct unwind *u = calloc(1, sizeof(*u));
-	if (!u)
-		return -ENOMEM;
-	u->pid = pid;
-	int r = modules_read(&u->modules, pid);
 	if (!r && !(u->as = unw_create_addr_space(&accessors, 0)))
 		r = -ENOMEM;
 	if (r) {
@@ -221,6 +227,24 @@ int unwind_new(struct unwind **out, pid_t pid)
 	unw_set_cache_size(u->as, 1 << CACHED_RULES_LOG, 0);
 	*out = u;
 	return 0;
+}
+
+int unwind_new(struct unwind **out, pid_t pid)
+{
+	struct unwind *u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->pid = pid;
+	return finish(out, u, modules_read(&u->modules, pid));
+}
+
+int unwind_new_of(struct unwind **out, const struct unwind_reader *r, const struct maps_line *maps, size_t n)
+{
+	struct unwind *u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->reader = *r;
+	return finish(out, u, modules_of(&u->modules, maps, n));
 }
 
 void unwind_free(struct unwind *u)
@@ -251,6 +275,7 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 	u->s = s;
 	u->near = near;
 	u->more.have = 0;
+	u->ended = UNWIND_NOT_ENDED;
 	if (guessed)
 		*guessed = false;
 	if (!s->regs[CTP_REG_PC] || (s->lo < s->hi && (sp < s->lo || sp > s->hi)))
@@ -267,14 +292,22 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 		int step = unw_step(&c);
 		if (!step && n == 1 && !u->missed && !u->looked && u->ends.n < UNKNOWN_MAX)
 			idmap_set(&u->ends, pc, 0);
+		u->ended = step || u->missed ? UNWIND_NOT_ENDED : u->looked ? UNWIND_BY_ZERO : UNWIND_BY_RULE;
 		if (step <= 0 || unw_get_reg(&c, UNW_REG_SP, &up) || !climbs(s, sp, up))
 			break;
 		guess |= u->missed;
 		sp = up;
 	}
+	if (n < max && !pc)
+		u->ended = UNWIND_BY_ZERO;
 	if (guessed)
 		*guessed = guess;
 	return n;
+}
+
+enum unwind_end unwind_ended(const struct unwind *u)
+{
+	return u->ended;
 }
 
 uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t addr)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/maps.h"
 #include "ctp/ctp.h"
 
 enum { UNWIND_FRAMES = 64, UNWIND_NEAR = 2048 };
@@ -15,6 +16,12 @@ enum { UNWIND_FRAMES = 64, UNWIND_NEAR = 2048 };
 struct unwind;
 
 int unwind_new(struct unwind **out, pid_t pid); // 0 or -errno
+// The same of what is no process that runs: a core file. `maps` are used here only.
+struct unwind_reader {
+	void *ctx;
+	size_t (*peek)(void *ctx, uint64_t addr, void *to, size_t bytes); // less than asked at the first hole
+};
+int unwind_new_of(struct unwind **out, const struct unwind_reader *r, const struct maps_line *maps, size_t n);
 void unwind_free(struct unwind *u);
 
 // The innermost part of a stack, where nearly all walks end.
@@ -31,6 +38,10 @@ void unwind_fetch(const struct unwind *u, const struct ctp_state *s, size_t n, s
 // (ctp_state.seq).
 size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unwind_near *near, uint64_t *pcs,
 		   size_t max, bool *guessed);
+// How the last walk came to the stack's begin, if it did: to a frame that nobody called, as its rules say, or
+// to a return address of 0.
+enum unwind_end { UNWIND_NOT_ENDED, UNWIND_BY_RULE, UNWIND_BY_ZERO };
+enum unwind_end unwind_ended(const struct unwind *u);
 // Where the frame ends in which `addr` lies, of a stack with these registers; 0 if that is not known for
 // certain.
 uint64_t unwind_frame_end(struct unwind *u, const struct ctp_state *s, uint64_t addr);

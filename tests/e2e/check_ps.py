@@ -477,7 +477,7 @@ def check_refusals(case):
         need(f"'{words[-1]}'" in told and why in told and "lists" in told, told)
     for words in (["--tree"], ["--watch"], ["--why"]):
         need(words[0] in refused(case, 2, *words), "names the option")
-    need("not traced" in refused(case, 1, os.getpid()), "a process without ctp")
+    equal(listed(case, os.getpid())["groups"], [], "a process without ctp and without coroutines")
     need("no such process" in refused(case, 1, 2**22 + 1), "no process")
     need("--color" in ps(case, "--help").out, "--help")
     need(ps(case, "--version").out.startswith("ctp-ps "), "--version")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The list as JSON, version 1 (spec/ps.md). Keys may be added; none changes its meaning or
+// The list as JSON, version 2 (spec/ps.md). Keys may be added; none changes its meaning or
 // goes. What is unknown is null. Long arrays are written element by element: memory does not
 // grow with the number of coroutines.
 #include <errno.h>
@@ -134,7 +134,7 @@ static json_t *head(const struct report *r)
 				   "finished", t->partial ? json_null() : json_count(t->finished),
 				   "destroyed", t->partial ? json_null() : json_count(t->destroyed));
 	return json_pack("{s:o, s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "core", json_text(r->found->core_path),
-			 "version", 1, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid", (int)r->found->pid,
+			 "version", 2, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid", (int)r->found->pid,
 			 "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
 			 "command", json_text(command), "threads", threads(r), "counts", counts);
 }
@@ -185,7 +185,11 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	if (alone)
 		fprintf(to, ", \"stack\": %s, \"stack_guessed\": %s", common->stack,
 			stacks_get(r->stacks, stack).flags & CTP_STACK_GUESSED ? "true" : "false");
-	fprintf(to, ", \"created_at\": %s}", common->created_at);
+	fprintf(to,
+		", \"created_at\": %s, \"source\": \"table\", \"kind\": \"stackful\", \"evidence\": [\"%s\"]}",
+		common->created_at,
+		r->found->probes ? "its station, as a version-1 probe wrote it" :
+				   "its row in libctp's table");
 	return e;
 }
 

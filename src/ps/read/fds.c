@@ -6,7 +6,6 @@
 // after the link was read.
 #include "ps/read/fds.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -19,22 +18,17 @@
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "ctp/words.h"
+#include "ps/read/sockets.h"
 
 enum { ROWS_AT_ONCE = 256 };
-
-struct sock {
-	char local[56], peer[56]; // "" = none
-};
 
 struct fds {
 	const struct found *found;
 	int32_t *numbers; // in order, each once
 	struct ctp_fd *rows;
 	size_t nrows, capacity_rows;
-	bool net_read, ends_read;
-	struct sock *socks;
-	size_t n, capacity;
-	struct idmap by_ino;
+	bool ends_read;
+	struct sockets sockets;
 	struct idmap by_ends; // a connection's number, by hash_ends
 };
 
@@ -54,99 +48,23 @@ void fds_free(struct fds *f)
 		return;
 	free(f->numbers);
 	free(f->rows);
-	free(f->socks);
-	idmap_deinit(&f->by_ino);
+	sockets_deinit(&f->sockets);
 	idmap_deinit(&f->by_ends);
 	free(f);
 }
 
-// An address as the kernel prints it: words of the address in host order, then the port.
-static void address(const char *hex, unsigned port, char *out, size_t bytes)
+static const struct sockets_one *socket_of(struct fds *f, uint64_t ino)
 {
-	uint32_t words[4];
-	char text[INET6_ADDRSTRLEN];
-	bool six = strlen(hex) == 32, any = false;
-	for (int i = 0; i < (six ? 4 : 1); i++) {
-		char word[9];
-		snprintf(word, sizeof(word), "%.8s", hex + 8 * i);
-		words[i] = (uint32_t)strtoul(word, NULL, 16);
-		any |= words[i] != 0;
-	}
-	*out = 0;
-	if ((any || port) && inet_ntop(six ? AF_INET6 : AF_INET, words, text, sizeof(text)))
-		snprintf(out, bytes, six ? "[%s]:%u" : "%s:%u", text, port);
-}
-
-static void add(struct fds *f, uint64_t ino, const struct sock *s)
-{
-	if (!ino || GROW(f->socks, f->n, f->capacity) || idmap_set(&f->by_ino, ino, (uint32_t)f->n))
-		return; // without memory it has no name
-	f->socks[f->n++] = *s;
-}
-
-static void inet_line(struct fds *f, const char *line)
-{
-	char local[33], peer[33];
-	unsigned local_port, peer_port;
-	uint64_t ino;
-	struct sock s;
-	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64,
-		   local, &local_port, peer, &peer_port, &ino) != 5)
-		return;
-	address(local, local_port, s.local, sizeof(s.local));
-	address(peer, peer_port, s.peer, sizeof(s.peer));
-	add(f, ino, &s);
-}
-
-static void unix_line(struct fds *f, const char *line)
-{
-	uint64_t ino;
-	int at = 0;
-	struct sock s = {.peer = ""};
-	if (sscanf(line, "%*x: %*x %*x %*x %*x %*x %" SCNu64 " %n", &ino, &at) != 1 || !at || !line[at])
-		return;
-	snprintf(s.local, sizeof(s.local), "%s", line + at);
-	s.local[strcspn(s.local, "\n")] = 0;
-	add(f, ino, &s);
-}
-
-static void read_net(struct fds *f)
-{
-	static const struct {
-		const char *name;
-		void (*line)(struct fds *f, const char *line);
-	} all[] = {{"tcp", inet_line},
-		   {"tcp6", inet_line},
-		   {"udp", inet_line},
-		   {"udp6", inet_line},
-		   {"unix", unix_line}};
-	char *line = NULL, path[48];
-	size_t room = 0;
-	f->net_read = true;
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)f->found->pid, all[i].name);
-		FILE *file = fopen(path, "re");
-		while (file && getline(&line, &room, file) > 0)
-			all[i].line(f, line);
-		if (file)
-			fclose(file);
-	}
-	free(line);
+	char folder[32];
+	snprintf(folder, sizeof(folder), "/proc/%d", (int)f->found->pid);
+	return sockets_find(&f->sockets, folder, ino);
 }
 
 static void socket_name(struct fds *f, uint64_t ino, bool accepted, struct fds_one *out)
 {
-	if (!f->net_read)
-		read_net(f);
-	uint32_t at = idmap_get(&f->by_ino, ino);
-	if (at == IDMAP_NONE)
-		return;
-	const struct sock *s = &f->socks[at];
-	snprintf(out->name, sizeof(out->name), "%s%s%s", s->local,
-		 !*s->peer ? "" :
-		 accepted  ? " <- " :
-			     " -> ",
-		 s->peer);
+	const struct sockets_one *s = socket_of(f, ino);
+	if (s)
+		sockets_name(s, accepted, out->name, sizeof(out->name));
 }
 
 static bool read_row(const struct fds *f, int32_t fd, struct ctp_fd *row)
@@ -341,19 +259,17 @@ static uint64_t hash_ends(const char *from, const char *to)
 	return h;
 }
 
-static const struct sock *sock_of(struct fds *f, int32_t fd)
+static const struct sockets_one *sock_of(struct fds *f, int32_t fd)
 {
 	char link[64];
 	uint64_t ino = read_link(f, fd, link, sizeof(link));
-	if (ino && !f->net_read)
-		read_net(f);
-	uint32_t at = ino ? idmap_get(&f->by_ino, ino) : IDMAP_NONE;
-	return at == IDMAP_NONE || !*f->socks[at].local || !*f->socks[at].peer ? NULL : &f->socks[at];
+	const struct sockets_one *s = ino ? socket_of(f, ino) : NULL;
+	return s && *s->local && *s->peer ? s : NULL;
 }
 
 static void read_ends(struct fds *f)
 {
-	const struct sock *s;
+	const struct sockets_one *s;
 	f->ends_read = true;
 	for (size_t i = 0; i < f->nrows; i++)
 		if (f->rows[i].kind == CTP_FD_TCP && f->rows[i].life == CTP_FD_OPEN &&
@@ -367,7 +283,7 @@ int32_t fds_partner(struct fds *f, int32_t fd)
 		return -1;
 	if (!f->ends_read)
 		read_ends(f);
-	const struct sock *s = sock_of(f, fd), *other;
+	const struct sockets_one *s = sock_of(f, fd), *other;
 	uint32_t at = s ? idmap_get(&f->by_ends, hash_ends(s->peer, s->local)) : IDMAP_NONE;
 	other = at == IDMAP_NONE ? NULL : sock_of(f, (int32_t)at);
 	return other && !strcmp(other->local, s->peer) && !strcmp(other->peer, s->local) ? (int32_t)at : -1;

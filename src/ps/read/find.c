@@ -294,12 +294,16 @@ static int guest_of(const struct holder *h, struct found *out)
 	return n == 1 ? 0 : n ? FIND_MANY : FIND_NOT_TRACED;
 }
 
+pid_t find_whole(pid_t pid)
+{
+	long whole = status_number(pid, "Tgid:", false);
+	return whole > 0 ? (pid_t)whole : pid;
+}
+
 int find_process(pid_t pid, struct found *out)
 {
 	struct holder h;
-	long whole = status_number(pid, "Tgid:", false);
-	if (whole > 0)
-		pid = (pid_t)whole; // a thread's id names its process
+	pid = find_whole(pid);
 	int e = holder_read(&h, pid);
 	if (e == -ENOENT || e == -ESRCH)
 		return FIND_NO_PROCESS;

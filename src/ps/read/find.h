@@ -31,6 +31,7 @@ enum find_why {
 // The process with this id, or the one that the ctp-run with this id traces.
 // 0; enum find_why; -EACCES or -EPERM if it may not be looked at; -errno.
 int find_process(pid_t pid, struct found *out);
+pid_t find_whole(pid_t pid); // the process that a thread's id names, or `pid`
 // All of this user; of all users for root. 0 or -errno.
 int find_all(struct found **out, size_t *n);
 // A core file. 0; enum find_why; -EPROTO: *why says what is wrong with it; -errno.

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//
+// Code is not decoded from end to end: every byte may begin an instruction. What looks like a call
+// and is none is told by its target, which hardly ever is a switch function then.
+#include "find/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "find/recipe.h"
+
+enum { PIECE = 1 << 20, BEHIND = RECIPE_CODE_MOST + 16 };
+
+static int32_t number(const unsigned char *p)
+{
+	int32_t n;
+	memcpy(&n, p, sizeof(n));
+	return n;
+}
+
+// mov %rsp from a register or from memory, or an exchange with it.
+static bool loads_stack(const unsigned char *p)
+{
+	unsigned char mod = p[2] >> 6, reg = p[2] >> 3 & 7, rm = p[2] & 7;
+	bool to_rm = mod == 3 && rm == 4 && !(p[0] & 1), to_reg = reg == 4 && !(p[0] & 4);
+	if ((p[0] & 0xf8) != 0x48)
+		return false;
+	return (p[1] == 0x89 && to_rm) || (p[1] == 0x8b && to_reg) || (p[1] == 0x87 && (to_rm || to_reg));
+}
+
+// lea target(%rip), %reg, and soon after it mov %reg, off(%other).
+static bool stores_label(const unsigned char *p, uint64_t at, struct code_hit *h)
+{
+	if ((p[0] & 0xfb) != 0x48 || p[1] != 0x8d || (p[2] & 0xc7) != 0x05)
+		return false;
+	unsigned char reg = p[2] >> 3 & 7, rex = p[0] & 4;
+	for (int k = 7; k < 40; k++) {
+		const unsigned char *q = p + k;
+		unsigned char mod = q[2] >> 6;
+		if ((q[0] & 0xfa) != 0x48 || (q[0] & 4) != rex || q[1] != 0x89 || (q[2] >> 3 & 7) != reg ||
+		    (q[2] & 7) == 4 || mod == 0 || mod == 3)
+			continue;
+		*h = (struct code_hit){CODE_LABEL, at, at + 7, at + 7 + (uint64_t)(int64_t)number(p + 3),
+				       mod == 1 ? (signed char)q[3] : number(q + 3)};
+		return true;
+	}
+	return false;
+}
+
+static void visit(const struct code_visitor *v, const unsigned char *p, uint64_t at)
+{
+	struct code_hit h = {.at = at};
+	if (p[0] == 0xe8 || p[0] == 0xe9) {
+		h.kind = p[0] == 0xe8 ? CODE_CALL : CODE_JUMP;
+		h.next = at + 5;
+		h.target = h.next + (uint64_t)(int64_t)number(p + 1);
+	} else if (p[0] == 0xff && (p[1] == 0x15 || p[1] == 0x25)) {
+		h.kind = p[1] == 0x15 ? CODE_CALL_SLOT : CODE_JUMP_SLOT;
+		h.next = at + 6;
+		h.target = h.next + (uint64_t)(int64_t)number(p + 2);
+	} else if ((p[0] & 0xf8) == 0x48) {
+		if ((v->wanted & 1u << CODE_STACK) && loads_stack(p) &&
+		    recipe_may_switch(p, RECIPE_CODE_MOST))
+			h.kind = CODE_STACK;
+		else if (!(v->wanted & 1u << CODE_LABEL) || !stores_label(p, at, &h))
+			return;
+	} else {
+		return;
+	}
+	if (v->wanted & 1u << h.kind)
+		v->hit(v->ctx, &h);
+}
+
+static void scan_map(const struct image *im, const struct maps_line *m, const struct code_visitor *v,
+		     unsigned char *buffer)
+{
+	for (uint64_t at = m->lo; at < m->hi; at += PIECE) {
+		uint64_t left = m->hi - at;
+		size_t want = left < PIECE + BEHIND ? (size_t)left : PIECE + BEHIND;
+		size_t got = image_peek(im, at, buffer, want);
+		memset(buffer + got, 0, PIECE + 2 * BEHIND - got);
+		for (size_t i = 0; i < got && i < PIECE; i++)
+			visit(v, buffer + i, at + i);
+	}
+}
+
+int code_scan(const struct image *im, const struct object *o, const struct code_visitor *v)
+{
+	unsigned char *buffer = malloc(PIECE + 2 * BEHIND);
+	if (!buffer)
+		return -ENOMEM;
+	for (size_t i = 0; i < im->nmaps; i++) {
+		const struct maps_line *m = &im->maps[i];
+		if (m->lo >= o->lo && m->hi <= o->hi && m->perms[2] == 'x' && m->perms[0] == 'r')
+			scan_map(im, m, v, buffer);
+	}
+	free(buffer);
+	return 0;
+}
+
+uint64_t code_through_stub(const struct image *im, uint64_t addr)
+{
+	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	unsigned char p[16];
+	uint64_t to;
+	size_t i = 0;
+	if (!image_read(im, addr, p, sizeof(p)))
+		return addr;
+	if (!memcmp(p, endbr, sizeof(endbr)))
+		i += sizeof(endbr);
+	i += p[i] == 0xf2;
+	if (p[i] != 0xff || p[i + 1] != 0x25 ||
+	    !image_word(im, addr + i + 6 + (uint64_t)(int64_t)number(p + i + 2), &to))
+		return addr;
+	return to;
+}
+
+bool code_call_before(const struct image *im, uint64_t return_address, uint64_t *target)
+{
+	unsigned char p[8] = {0};
+	*target = 0;
+	if (!image_read(im, return_address - 7, p, 7))
+		return false;
+	if (p[2] == 0xe8) {
+		*target = return_address + (uint64_t)(int64_t)number(p + 3);
+		if (image_is_code(im, *target))
+			return true;
+	}
+	*target = 0;
+	if (p[1] == 0xff && p[2] == 0x15 &&
+	    image_word(im, return_address + (uint64_t)(int64_t)number(p + 3), target))
+		return true;
+	// call *reg, *(reg), *off(reg), with an index or without: by where ModRM would be
+	for (int k = 0; k < 6; k++) {
+		unsigned mod = p[k + 1] >> 6, rm = p[k + 1] & 7, what = p[k + 1] >> 3 & 7;
+		int length =
+			2 + (mod != 3 && rm == 4) + (mod == 1) + (mod == 2 || (mod == 0 && rm == 5) ? 4 : 0);
+		if (p[k] == 0xff && what == 2 && k + length == 7)
+			return true;
+	}
+	return false;
+}

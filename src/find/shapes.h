@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// shapes.h - what looks like a saved context in memory, before anything is said of it.
+#pragma once
+
+#include "find/sites.h"
+
+enum shape_kind { SHAPE_UCONTEXT, SHAPE_JMPBUF, SHAPE_ASSEMBLY };
+
+enum { SHAPE_HOLDERS = 4 };
+
+struct shape {
+	enum shape_kind kind;
+	bool created; // it never ran, by where it begins
+	uint32_t engine;
+	uint64_t block; // where it was saved: the ucontext_t, the jmp_buf, or the word that holds the saved
+			// stack pointer; 0: on the stack, and no word that holds it was found
+	uint64_t saved; // of SHAPE_ASSEMBLY: the stack pointer as saved
+	uint64_t regs[CTP_REGS];           // as its caller has them once it goes on
+	uint64_t link, stack_lo, stack_hi; // of SHAPE_UCONTEXT, as it says
+	uint64_t holders[SHAPE_HOLDERS];   // of SHAPE_ASSEMBLY: words that hold `saved`
+	uint8_t nholders;
+	bool copied; // of SHAPE_UCONTEXT: it does not point to its own floating-point state
+};
+
+struct shapes {
+	struct shape *v; // by kind, then by address
+	size_t n, capacity;
+	uint64_t bytes;    // looked at, the first time
+	char partial[160]; // why not all was looked at; "": it was
+};
+
+// 0, also if not all could be looked at (`partial`); -ENOMEM.
+int shapes_find(struct shapes *out, const struct image *im, const struct sites *s);
+// Reads one anew where it was found; false: it is not there any more.
+bool shapes_again(struct shape *one, const struct image *im, const struct sites *s);
+void shapes_deinit(struct shapes *s);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// listing.h - coroutines that no table names: rows of any source, with the evidence for each. Who
+// fills it (search_rows.c) knows how they were found; who prints it (listing_text.c,
+// listing_json.c) does not.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/intern.h"
+#include "symbols/frames.h"
+
+enum { LISTING_EVIDENCE = 8, LISTING_WAITS = 4 };
+
+enum listing_state {
+	LISTING_SUSPENDED,
+	LISTING_POOLED, // suspended, and idle in its engine
+	LISTING_CREATED,
+	LISTING_RUNNING,
+	LISTING_STATES
+};
+
+struct listing_wait {
+	int fd; // -1: its number was closed, the registration stands
+	int epfd;
+	uint32_t events; // EPOLL bits
+};
+
+struct listing_row {
+	uint64_t id; // its control block's or frame's address
+	bool stackless;
+	enum listing_state state;
+	uint64_t entry;                      // its first function; 0: not known
+	uint32_t stack;                      // of the stacks; 0: none
+	uint64_t suspended_at;               // of a stackless one: where it goes on; 0: not known
+	const uint64_t *awaits, *awaited_by; // of stackless ones: ids, the listing's (listing_ids)
+	size_t nawaits, nawaited_by;
+	int tid; // that runs it; 0
+	const char *source,
+		*how; // "search", and in a few words by what it was found; the listing's or constant
+	const char *evidence[LISTING_EVIDENCE]; // the listing's (listing_word); NULL ends them
+	struct listing_wait waits[LISTING_WAITS];
+	uint8_t nwaits;
+	bool guessed;         // a frame of its stack was found by its frame pointer
+	bool lost;            // nothing leads to it
+	const char *lost_why; // the listing's; how sure that is
+};
+
+struct listing_thread {
+	int tid;
+	char state;       // as ps(1) says; 0: not known
+	char call[64];    // "" = not known
+	uint64_t running; // the id of what it runs; 0: its own stack
+};
+
+struct listing_group {
+	const struct listing_row *first;
+	size_t n;
+};
+
+struct listing {
+	const char *core; // in place of a process, as given; else NULL
+	pid_t pid;
+	struct listing_row *v; // after listing_finish: by group
+	size_t n, capacity;
+	struct listing_group *groups;
+	size_t ngroups;
+	struct listing_thread *threads;
+	size_t nthreads, threads_capacity;
+	struct symbols *symbols;
+	char root[40]; // where the process's files lie, if not here; else ""
+	size_t counts[LISTING_STATES];
+	size_t finished, freed, unsettled, on_cpu; // that were seen, and are not listed
+	uint64_t bytes;                            // that were searched
+	char partial[160];                         // why not all was searched; "": it was
+	struct listing_fds *fds;                   // fd_names.h; NULL: not known
+	// what follows is listing.c's
+	struct intern stacks, words;
+	uint64_t **ids;
+	size_t nids, ids_capacity;
+};
+
+// Adds a row; what the pointers in it point to is the listing's already. 0 or -ENOMEM.
+int listing_add(struct listing *l, const struct listing_row *row);
+// The number of this stack, and the one copy of this text. 0, NULL without memory.
+uint32_t listing_stack(struct listing *l, const uint64_t *pcs, size_t n);
+const char *listing_word(struct listing *l, const char *text);
+const void *listing_bytes(struct listing *l, const void *bytes, size_t n);
+// A copy of these ids. NULL without memory.
+const uint64_t *listing_ids(struct listing *l, const uint64_t *ids, size_t n);
+// Tells pooled ones, counts, and groups what is alike. 0 or -ENOMEM.
+int listing_finish(struct listing *l, bool apart);
+void listing_deinit(struct listing *l);
+
+// Frames of a stack, innermost first. 0 or -ENOMEM.
+int listing_frames(const struct listing *l, uint32_t stack, struct frames *out);
+size_t listing_pcs(const struct listing *l, uint32_t stack, const uint64_t **pcs);
+// What a row is called, fit for a terminal. `buf` holds it.
+const char *listing_label(const struct listing *l, const struct listing_row *r, char *buf, size_t bytes);
+const char *listing_state_word(const struct listing_row *r); // "suspended", "created", "running"
+
+struct listing_wants {
+	bool all, whole, tree, why; // --all, --stack, --tree, --why
+	const uint64_t *ids;        // only these; 0: all
+	size_t nids;
+};
+int listing_text(FILE *to, const struct listing *l, const struct listing_wants *w, bool color);
+int listing_json(FILE *to, const struct listing *l, const struct listing_wants *w);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+//
+// The listing as JSON, version 2 (spec/ps.md): the keys of a traced program's, with null for what
+// only tables know. Written element by element: memory does not grow with the number of coroutines.
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "ps/listing/fd_names.h"
+#include "ps/listing/listing.h"
+#include "ps/read/find.h"
+#include "symbols/frames_json.h"
+
+static json_t *threads(const struct listing *l)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < l->nthreads; i++) {
+		const struct listing_thread *t = &l->threads[i];
+		char state[2] = {t->state, 0};
+		json_array_append_new(
+			a, json_pack("{s:i, s:o, s:n, s:i, s:o, s:o, s:n, s:n}", "tid", t->tid, "running",
+				     t->running ? json_count(t->running) : json_null(), "switches", "os_tid",
+				     t->tid, "state", json_text(t->state ? state : NULL), "call",
+				     json_text(*t->call ? t->call : NULL), "wchan", "stack"));
+	}
+	return a;
+}
+
+static json_t *head(const struct listing *l)
+{
+	char command[FIND_COMMAND] = "";
+	if (!l->core)
+		find_command(l->pid, command, sizeof(command));
+	json_t *counts = json_pack(
+		"{s:n, s:o, s:o, s:o, s:o, s:o, s:n, s:o, s:o}", "ready", "pooled",
+		json_count(l->counts[LISTING_POOLED]), "created", json_count(l->counts[LISTING_CREATED]),
+		"suspended", json_count(l->counts[LISTING_SUSPENDED] + l->counts[LISTING_POOLED]), "running",
+		json_count(l->counts[LISTING_RUNNING]), "finished", json_count(l->finished), "destroyed",
+		"freed", json_count(l->freed), "unsettled", json_count(l->unsettled));
+	return json_pack("{s:i, s:s, s:i, s:n, s:o, s:s, s:s, s:o, s:o, s:o}", "version", 2, "tool",
+			 "ctp-ps " CTP_TOOL_VERSION, "pid", (int)l->pid, "ctp_run", "core",
+			 json_text(l->core), "command", command, "source", "search", "partial",
+			 json_text(*l->partial ? l->partial : NULL), "threads", threads(l), "counts", counts);
+}
+
+static json_t *waits(const struct listing *l, const struct listing_row *r)
+{
+	json_t *a = json_array();
+	for (unsigned i = 0; i < r->nwaits; i++) {
+		const struct listing_wait *w = &r->waits[i];
+		const char *kind;
+		char name[192];
+		listing_fds_describe(l->fds, w->fd, &kind, name, sizeof(name));
+		json_array_append_new(
+			a, json_pack("{s:i, s:n, s:o, s:s?, s:o, s:b, s:i}", "fd", w->fd, "generation",
+				     "events", json_count(w->events), "kind", kind, "name",
+				     json_text(*name ? name : NULL), "open", w->fd >= 0, "epfd", w->epfd));
+	}
+	return a;
+}
+
+static json_t *ids(const uint64_t *v, size_t n)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, json_count(v[i]));
+	return a;
+}
+
+static json_t *stack(const struct listing *l, const struct listing_row *r)
+{
+	struct frames f;
+	json_t *j = !r->stack || listing_frames(l, r->stack, &f) ? NULL : frames_json(&f);
+	if (r->stack)
+		frames_deinit(&f);
+	return j ? j : json_null();
+}
+
+static json_t *label(const struct listing *l, const struct listing_row *r)
+{
+	char text[128];
+	return json_text(listing_label(l, r, text, sizeof(text)));
+}
+
+static json_t *entry(const struct listing *l, const struct listing_row *r)
+{
+	return frames_json_one(r->entry ? frames_entry(l->symbols, r->entry) : NULL);
+}
+
+static json_t *evidence(const struct listing_row *r)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < LISTING_EVIDENCE && r->evidence[i]; i++)
+		json_array_append_new(a, json_text(r->evidence[i]));
+	return a;
+}
+
+static json_t *coroutine(const struct listing *l, const struct listing_row *r, bool alone)
+{
+	json_t *o = json_pack(
+		"{s:o, s:n, s:s, s:o, s:n, s:b, s:n, s:n, s:n, s:o, s:o, s:n, s:s, s:s, s:o}", "id",
+		json_count(r->id), "name", "state", listing_state_word(r), "entry", entry(l, r), "ready",
+		"pooled", r->state == LISTING_POOLED, "creator", "suspended_ns", "switches", "thread",
+		r->tid ? json_integer(r->tid) : json_null(), "waits", waits(l, r), "created_at", "source",
+		r->source, "kind", r->stackless ? "stackless" : "stackful", "evidence", evidence(r));
+	if (r->stackless) {
+		json_object_set_new(o, "awaits", ids(r->awaits, r->nawaits));
+		json_object_set_new(o, "awaited_by", ids(r->awaited_by, r->nawaited_by));
+		json_object_set_new(
+			o, "suspended_at",
+			frames_json_one(r->suspended_at ? frames_entry(l->symbols, r->suspended_at) : NULL));
+	}
+	if (r->lost)
+		json_object_set_new(o, "lost", json_true());
+	if (r->lost_why)
+		json_object_set_new(o, "lost_why", json_text(r->lost_why));
+	if (alone) {
+		json_object_set_new(o, "label", label(l, r));
+		json_object_set_new(o, "stack", stack(l, r));
+		json_object_set_new(o, "stack_guessed", json_boolean(r->guessed));
+	}
+	return o;
+}
+
+static int put(FILE *to, json_t *j, size_t flags)
+{
+	int e = !j ? -ENOMEM : json_dumpf(j, to, flags) ? -EIO : 0;
+	json_decref(j);
+	return e;
+}
+
+static int put_group(FILE *to, const struct listing *l, const struct listing_group *g)
+{
+	const struct listing_row *r = g->first;
+	json_t *o = json_pack("{s:o, s:b, s:o, s:n, s:b, s:o, s:s, s:o, s:n, s:n}", "stack", stack(l, r),
+			      "stack_guessed", r->guessed, "label", label(l, r), "ready", "pooled",
+			      r->state == LISTING_POOLED, "count", json_count(g->n), "state",
+			      listing_state_word(r), "entry", entry(l, r), "suspended_ns", "created_at");
+	fputc('{', to);
+	int e = put(to, o, JSON_EMBED);
+	for (size_t i = 0; !e && i < g->n; i++) {
+		fputs(i ? ",\n " : ", \"coroutines\": [\n ", to);
+		e = put(to, coroutine(l, &g->first[i], false), 0);
+	}
+	fputs("]}", to);
+	return e;
+}
+
+static bool wanted(const struct listing_wants *w, uint64_t id)
+{
+	for (size_t i = 0; i < w->nids; i++)
+		if (w->ids[i] == id)
+			return true;
+	return !w->nids;
+}
+
+// Who created whom is not known: all of them below nobody.
+static int put_tree(FILE *to, const struct listing *l, const struct listing_wants *w)
+{
+	size_t n = 0;
+	bool any = false;
+	int e = 0;
+	for (size_t i = 0; i < l->ngroups; i++)
+		n += wanted(w, l->groups[i].first->id) ? l->groups[i].n : 0;
+	fprintf(to,
+		",\n\"tree\": [{\"root\": null, \"tid\": null, \"all\": %zu, \"cut\": false, \"children\": [",
+		n);
+	for (size_t i = 0; !e && i < l->ngroups; i++) {
+		const struct listing_group *g = &l->groups[i];
+		const struct listing_row *r = g->first;
+		if (!wanted(w, r->id))
+			continue;
+		json_t *all = json_array();
+		for (size_t k = 0; k < g->n; k++)
+			json_array_append_new(all, json_count(g->first[k].id));
+		fputs(any ? ",\n" : "\n", to);
+		any = true;
+		e = put(to,
+			json_pack("{s:o, s:o, s:o, s:s, s:n, s:b, s:o, s:o, s:n, s:b, s:[]}", "count",
+				  json_count(g->n), "all", json_count(g->n), "ids", all, "state",
+				  listing_state_word(r), "ready", "pooled", r->state == LISTING_POOLED,
+				  "label", label(l, r), "entry", entry(l, r), "created_at", "cut", false,
+				  "children"),
+			0);
+	}
+	fputs("]}],\n\"waits_for\": [", to);
+	any = false;
+	for (size_t i = 0; !e && i < l->n; i++)
+		for (size_t k = 0; !e && k < l->v[i].nawaits; k++) {
+			fputs(any ? ",\n" : "\n", to);
+			any = true;
+			e = put(to,
+				json_pack("{s:o, s:o, s:s, s:n, s:n, s:n}", "from", json_count(l->v[i].id),
+					  "to", json_count(l->v[i].awaits[k]), "why", "await", "fd",
+					  "generation", "lock"),
+				0);
+		}
+	fputs("],\n\"cycles\": []}\n", to);
+	return e;
+}
+
+int listing_json(FILE *to, const struct listing *l, const struct listing_wants *w)
+{
+	bool apart = w->all || w->nids, any = false;
+	fputc('{', to);
+	int e = put(to, head(l), JSON_EMBED);
+	if (!e && w->tree)
+		return put_tree(to, l, w);
+	fprintf(to, ",\n\"%s\": [", apart ? "coroutines" : "groups");
+	for (size_t i = 0; !e && i < l->ngroups; i++) {
+		const struct listing_group *g = &l->groups[i];
+		if (!wanted(w, g->first->id))
+			continue;
+		fputs(any ? ",\n" : "\n", to);
+		any = true;
+		e = apart ? put(to, coroutine(l, g->first, true), 0) : put_group(to, l, g);
+	}
+	fputs("\n]", to);
+	if (!e && apart && w->all)
+		fputs(",\n\"ended\": []", to);
+	fputs("}\n", to);
+	return e;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//
+// The listing for people, in the manner of ps/print/text.c: a line for each group, the innermost
+// functions of the program's own below it, and a last line with counts.
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "ctp/words.h"
+#include "ps/listing/fd_names.h"
+#include "ps/listing/listing.h"
+#include "ps/read/find.h"
+
+#define BOLD "\033[1m"
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+enum { FRAMES_SHOWN = 6, WAY_SHOWN = 3, FDS_SHOWN = 3, THREADS_SHOWN = 8 };
+
+struct sheet {
+	FILE *to;
+	const struct listing *l;
+	const struct listing_wants *w;
+	bool color;
+};
+
+static const char *paint(const struct sheet *p, const char *code)
+{
+	return p->color ? code : "";
+}
+
+// ------------------------------------------------------------------------ frames
+
+static void place(const struct sheet *p, const struct symbols_frame *f, char *buf, size_t bytes)
+{
+	*buf = 0;
+	if (f->file)
+		snprintf(buf, bytes, "%s:%d", p->w->whole ? frames_path(f) : file_base(f->file), f->line);
+	else if (f->symbol && f->module)
+		snprintf(buf, bytes, "%s", file_base(f->module));
+	text_clean(buf);
+}
+
+static void print_frame(const struct sheet *p, const struct symbols_frame *f, int number)
+{
+	char function[96], at[160];
+	frames_name(f, function, sizeof(function));
+	text_clean(function);
+	place(p, f, at, sizeof(at));
+	fputs(p->w->whole ? "    " : "     ", p->to);
+	if (number >= 0)
+		fprintf(p->to, "#%-2d ", number);
+	fprintf(p->to, *at ? "%-24s  %s\n" : "%s\n", function, at);
+}
+
+static void print_stack(const struct sheet *p, const struct frames *f, bool guessed)
+{
+	bool own = frames_outermost_own(f) != NULL, whole = p->w->whole;
+	size_t shown = 0, left = 0, i;
+	for (i = 0; i < f->n && (whole || shown < FRAMES_SHOWN); i++) {
+		if (!whole && own && frames_is_library(f->items[i]))
+			continue;
+		print_frame(p, f->items[i], whole ? (int)i : -1);
+		shown++;
+	}
+	for (; i < f->n; i++)
+		left += !own || !frames_is_library(f->items[i]);
+	if (left)
+		fprintf(p->to, "     ... %zu more\n", left);
+	if (guessed)
+		fputs("     (partly guessed from frame pointers)\n", p->to);
+}
+
+static void print_way(const struct sheet *p, const struct frames *f)
+{
+	bool own = frames_outermost_own(f) != NULL;
+	size_t shown = 0;
+	char function[96];
+	for (size_t i = 0; i < f->n && shown < WAY_SHOWN; i++) {
+		if (own && frames_is_library(f->items[i]))
+			continue;
+		frames_name(f->items[i], function, sizeof(function));
+		text_clean(function);
+		fprintf(p->to, "%s%s", shown++ ? " < " : "  in ", function);
+	}
+}
+
+// ------------------------------------------------------------------------- heads
+
+static void print_waits(const struct sheet *p, const struct listing_group *g)
+{
+	char events[96];
+	size_t shown = 0, n = 0, closed = 0;
+	uint32_t mask = 0;
+	for (size_t i = 0; i < g->n; i++)
+		for (unsigned k = 0; k < g->first[i].nwaits; k++) {
+			const struct listing_wait *w = &g->first[i].waits[k];
+			n++;
+			mask |= w->events;
+			closed += w->fd < 0;
+			if (w->fd >= 0 && shown < FDS_SHOWN)
+				fprintf(p->to, "%s%d", shown++ ? ", " : ", fd ", w->fd);
+		}
+	if (!n)
+		return;
+	if (n - closed > shown)
+		fprintf(p->to, " and %zu more", n - closed - shown);
+	words_events(mask, events, sizeof(events));
+	if (shown)
+		fprintf(p->to, " %s", events);
+	if (closed)
+		fprintf(p->to, ", %s%zu registered and closed%s", paint(p, RED), closed, paint(p, PLAIN));
+}
+
+static void print_state(const struct sheet *p, const struct listing_group *g)
+{
+	const struct listing_row *r = g->first;
+	static const char *const words[] = {[LISTING_SUSPENDED] = "suspended",
+					    [LISTING_POOLED] = "suspended, idle in its engine",
+					    [LISTING_CREATED] = "created",
+					    [LISTING_RUNNING] = "running"};
+	fprintf(p->to, " [%s", words[r->state]);
+	if (r->tid)
+		fprintf(p->to, " on thread %d", r->tid);
+	for (size_t i = 0; r->tid && i < p->l->nthreads; i++)
+		if (p->l->threads[i].tid == r->tid && *p->l->threads[i].call)
+			fprintf(p->to, " in %s", p->l->threads[i].call);
+	print_waits(p, g);
+	if (r->lost)
+		fprintf(p->to, ", %snothing leads to it%s", paint(p, RED), paint(p, PLAIN));
+	fputs("]", p->to);
+}
+
+static void print_head(const struct sheet *p, const struct listing_group *g)
+{
+	const struct listing_row *r = g->first;
+	char label[128];
+	listing_label(p->l, r, label, sizeof(label));
+	fputc(' ', p->to);
+	fputs(paint(p, BOLD), p->to);
+	if (g->n == 1)
+		fprintf(p->to, "coroutine 0x%" PRIx64 " %s", r->id, label);
+	else
+		fprintf(p->to, "%zu coroutines %s", g->n, label);
+	fputs(paint(p, PLAIN), p->to);
+	print_state(p, g);
+}
+
+static void print_why(const struct sheet *p, const struct listing_row *r)
+{
+	char name[160], events[96];
+	const char *kind;
+	for (size_t i = 0; i < LISTING_EVIDENCE && r->evidence[i]; i++)
+		fprintf(p->to, "     %-9s %s\n", i ? "" : "evidence", r->evidence[i]);
+	for (unsigned i = 0; i < r->nwaits; i++) {
+		const struct listing_wait *w = &r->waits[i];
+		words_events(w->events, events, sizeof(events));
+		listing_fds_describe(p->l->fds, w->fd, &kind, name, sizeof(name));
+		if (w->fd >= 0)
+			fprintf(p->to, "     led to by fd %d, registered in epoll fd %d for %s  %s%s%s\n",
+				w->fd, w->epfd, events, kind ? kind : "", *name ? " " : "", name);
+		else
+			fprintf(p->to,
+				"     led to by a registration in epoll fd %d whose number was closed\n",
+				w->epfd);
+	}
+	if (!r->nwaits && r->state == LISTING_SUSPENDED && p->l->fds)
+		fputs("     no epoll registration leads to it\n", p->to);
+	if (r->lost_why)
+		fprintf(p->to, "     %s\n", r->lost_why);
+}
+
+static void print_ids(const struct sheet *p, const char *what, const uint64_t *ids, size_t n)
+{
+	if (n)
+		fprintf(p->to, "     %s", what);
+	for (size_t i = 0; i < n && i < 4; i++)
+		fprintf(p->to, "%s 0x%" PRIx64, i ? "," : "", ids[i]);
+	if (n > 4)
+		fprintf(p->to, " and %zu more", n - 4);
+	if (n)
+		fputc('\n', p->to);
+}
+
+static int print_group(const struct sheet *p, const struct listing_group *g)
+{
+	const struct listing_row *r = g->first;
+	bool one_line = p->w->all && !p->w->whole;
+	struct frames f = {0};
+	int e = r->stack ? listing_frames(p->l, r->stack, &f) : 0;
+	print_head(p, g);
+	if (one_line)
+		print_way(p, &f);
+	fprintf(p->to, "  found by %s%s%s\n", r->source, r->how ? ": " : "", r->how ? r->how : "");
+	if (p->w->why)
+		print_why(p, r);
+	if (p->w->why && g->n > 1)
+		fprintf(p->to, "     (of the first; --all tells each)\n");
+	if (!one_line && r->stack)
+		print_stack(p, &f, r->guessed);
+	if (p->w->tree || p->w->why) {
+		print_ids(p, "awaits", r->awaits, r->nawaits);
+		print_ids(p, "awaited by", r->awaited_by, r->nawaited_by);
+	}
+	frames_deinit(&f);
+	return e;
+}
+
+// -------------------------------------------------------------------------- sheet
+
+static bool wanted(const struct listing_wants *w, uint64_t id)
+{
+	for (size_t i = 0; i < w->nids; i++)
+		if (w->ids[i] == id)
+			return true;
+	return !w->nids;
+}
+
+static void print_top(const struct sheet *p)
+{
+	char command[160], path[256];
+	if (p->l->core) {
+		snprintf(path, sizeof(path), "%s", p->l->core);
+		text_clean(path);
+		fprintf(p->to, "%spid %d%s  (core file %s, not traced: found by search)\n", paint(p, BOLD),
+			(int)p->l->pid, paint(p, PLAIN), path);
+		return;
+	}
+	find_command(p->l->pid, command, sizeof(command));
+	fprintf(p->to, "%spid %d%s  %s  (not traced: found by search)\n", paint(p, BOLD), (int)p->l->pid,
+		paint(p, PLAIN), command);
+}
+
+static void print_threads(const struct sheet *p)
+{
+	size_t own = 0;
+	for (size_t i = 0; i < p->l->nthreads; i++) {
+		const struct listing_thread *t = &p->l->threads[i];
+		if (t->running || own++ >= THREADS_SHOWN)
+			continue;
+		fprintf(p->to, " thread %d", t->tid);
+		if (*t->call)
+			fprintf(p->to, !strncmp(t->call, "on ", 3) ? " [%s]" : " [in %s]", t->call);
+		fputc('\n', p->to);
+	}
+	if (own > THREADS_SHOWN)
+		fprintf(p->to, " and %zu more threads\n", own - THREADS_SHOWN);
+}
+
+static void print_counts(const struct sheet *p)
+{
+	const struct listing *l = p->l;
+	size_t suspended = l->counts[LISTING_SUSPENDED] + l->counts[LISTING_POOLED];
+	fprintf(p->to, "%zu coroutines: %zu suspended", l->n, suspended);
+	if (l->counts[LISTING_POOLED])
+		fprintf(p->to, " (%zu idle in their engine)", l->counts[LISTING_POOLED]);
+	fprintf(p->to, ", %zu created, %zu running; found by search: since when, and by whom, is not known\n",
+		l->counts[LISTING_CREATED], l->counts[LISTING_RUNNING]);
+	if (l->finished)
+		fprintf(p->to, "left out: %zu that have returned\n", l->finished);
+	if (l->freed)
+		fprintf(p->to, "left out: %zu in memory that was given back\n", l->freed);
+	if (l->unsettled)
+		fprintf(p->to,
+			"%zu were being switched all the while, and are unsettled: they are not listed\n",
+			l->unsettled);
+	if (l->on_cpu)
+		fprintf(p->to, "%zu threads are on a CPU: what they run is not seen without stopping them\n",
+			l->on_cpu);
+	if (*l->partial)
+		fprintf(p->to, "not all of it was searched: %s\n", l->partial);
+}
+
+int listing_text(FILE *to, const struct listing *l, const struct listing_wants *w, bool color)
+{
+	const struct sheet p = {to, l, w, color};
+	int e = 0;
+	const char *changed;
+	print_top(&p);
+	for (size_t i = 0; !e && i < l->ngroups; i++)
+		if (wanted(w, l->groups[i].first->id))
+			e = print_group(&p, &l->groups[i]);
+	for (size_t i = 0; (changed = symbols_mismatch(l->symbols, i)); i++)
+		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);
+	if (w->nids)
+		return e;
+	print_threads(&p);
+	print_counts(&p);
+	return e;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// search_rows.h - rows of a process or a core that was never traced: its stackful coroutines.
+#pragma once
+
+#include "find/contexts.h"
+#include "ps/listing/listing.h"
+
+struct search_source {
+	pid_t pid;         // of a process,
+	const char *core;  // or a core file, as given
+	const char *saved; // a folder with what was saved beside the core; NULL
+};
+
+// 0; -EPROTO: *why; -EACCES, -EPERM: it may not be looked at; -ESRCH; -errno.
+int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+//
+// bare.c - coroutines in all states, to be found by somebody who was not there: bare N [OFFSET]. Of N
+// coroutines each fifth is: held and suspended, suspended with nothing that leads to it, created, ended
+// (its stack and control block are kept), freed. Prints "ready H L C" (held, lost, created) and stays;
+// with `spin` two more switch as fast as they can on a thread of their own, with `epoll` the held ones
+// wait for a pipe of their own, by a registration alone.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "co.h"
+#include "must.h"
+
+#define STAY __asm__ volatile("" ::: "memory")
+enum { HELD, LOST, CREATED, ENDED, FREED, WAYS };
+
+static struct co **kept;
+static size_t nkept;
+static int ep;
+static bool by_epoll;
+
+static NOINLINE void deep(int depth)
+{
+	char room[64];
+	memset(room, depth, sizeof(room));
+	__asm__ volatile("" ::"r"(room) : "memory");
+	if (depth)
+		deep(depth - 1);
+	else
+		co_yield();
+	STAY;
+}
+
+static NOINLINE void serve(void *arg)
+{
+	deep((int)(intptr_t)arg);
+	STAY;
+}
+
+static NOINLINE void wait_main(void *arg)
+{
+	co_wait(ep, (int)(intptr_t)arg, EPOLLIN);
+	STAY;
+}
+
+// It does something before it ends, as most do: what stood on its stack is overwritten.
+static NOINLINE void work(void)
+{
+	char room[1024];
+	snprintf(room, sizeof(room), "%p", (void *)room);
+	__asm__ volatile("" ::"r"(room) : "memory");
+}
+
+static NOINLINE void end_main(void *arg)
+{
+	deep((int)(intptr_t)arg);
+	work();
+	STAY;
+}
+
+static void keep(struct co *c)
+{
+	c->pinned = true;
+	kept[nkept++] = c;
+}
+
+static NOINLINE void start(int i)
+{
+	int way = i % WAYS, pipes[2];
+	struct co *c;
+	if (way == HELD && by_epoll) {
+		must(pipe(pipes));
+		co_start(wait_main, (void *)(intptr_t)pipes[0]);
+		return;
+	}
+	c = co_new(way == ENDED || way == FREED ? end_main : serve, (void *)(intptr_t)(i % 3));
+	if (way == HELD || way == CREATED || way == ENDED)
+		keep(c);
+	if (way != CREATED)
+		co_resume(c);
+	if (way == ENDED || way == FREED)
+		co_resume(c);
+}
+
+// What lies below the stack pointer would lead to the last ones.
+static NOINLINE void wipe(void)
+{
+	char room[16384];
+	memset(room, 0, sizeof(room));
+	__asm__ volatile("" ::"r"(room) : "memory");
+}
+
+static void spin_main(void *arg)
+{
+	for (;;)
+		deep((int)(intptr_t)arg);
+}
+
+static void *spin(void *arg)
+{
+	struct co *a = co_new(spin_main, NULL), *b = co_new(spin_main, (void *)2);
+	for (;;) {
+		co_resume(a);
+		co_resume(b);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 10;
+	pthread_t t;
+	kept = must_alloc(sizeof(*kept) * (size_t)(n + 1));
+	ep = epoll_create1(0);
+	by_epoll = argc > 2 && !strcmp(argv[2], "epoll");
+	for (int i = 0; i < n; i++)
+		start(i);
+	wipe();
+	if (argc > 2 && !strcmp(argv[2], "spin"))
+		pthread_create(&t, NULL, spin, NULL);
+	printf("ready %d %d %d\n", (n + 4) / 5, (n + 3) / 5, (n + 2) / 5);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
