@@ -160,6 +160,26 @@ static int exit_status(const struct report *r)
 	return finding ? EXIT_FINDING : open ? EXIT_UNDECIDED : 0;
 }
 
+static int export_tables(const struct report *r)
+{
+	char why[TARGET_WHY], shown[1024];
+	const char *where = target_shown(settings.export.target.where, shown, sizeof(shown));
+	if (r->world->form == WORLD_LINES && export_needs_history(&settings.export) &&
+	    !strcmp(r->world->path, "-")) {
+		fputs("ctp-analyze: --export reads the lines twice, which a pipe cannot give; save them to a file first\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	progress_what(&progress, "exporting");
+	int e = export_report(r, &settings.export, why);
+	progress_end(&progress);
+	if (e < 0)
+		fprintf(stderr, "ctp-analyze: cannot export to %s: %s\n", where, why);
+	else if (e == EXPORT_THERE_ALREADY)
+		fprintf(stderr, "ctp-analyze: %s has this trace already: nothing was written\n", where);
+	return e < 0 ? EXIT_USAGE : 0;
+}
+
 static int analyze(const struct world *w)
 {
 	struct report r = {.world = w, .group_by = settings.report.group_by};
@@ -167,13 +187,16 @@ static int analyze(const struct world *w)
 	int e = settings.format->is & FORMAT_REPORT ? report_make(&r, w, &settings.report) : 0;
 	int status = EXIT_USAGE;
 	progress_clear(&progress);
-	bool others = settings.lost_wakeup && settings.format->is & FORMAT_REPORT;
+	bool others = settings.lost_wakeup && !settings.export.target.where &&
+		      settings.format->is & FORMAT_REPORT;
 	if (e) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", w->path, strerror(-e));
 	} else if ((e = report_filter(&r, &settings.report, &at)) ||
 		   (others && (e = report_count_others(&r, &settings.report, &at)))) {
 		fprintf(stderr, "ctp-analyze: %s: %s\n", at,
 			e == -EPROTO ? "not a JSON report of ctp-analyze" : file_why(e));
+	} else if (settings.export.target.where) {
+		status = export_tables(&r);
 	} else {
 		status = write_report(&r);
 		if (!status && (settings.format->is & FORMAT_REPORT))

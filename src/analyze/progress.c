@@ -16,7 +16,14 @@
 
 void progress_begin(struct progress *p)
 {
-	*p = (struct progress){.wanted = color_is_terminal(2), .next_ns = clock_mono_ns() + SECOND_NS};
+	*p = (struct progress){
+		.wanted = color_is_terminal(2), .next_ns = clock_mono_ns() + SECOND_NS, .doing = "reading"};
+}
+
+void progress_what(struct progress *p, const char *doing)
+{
+	progress_clear(p);
+	p->doing = doing;
 }
 
 void progress_report(void *arg, uint64_t done, uint64_t total)
@@ -29,10 +36,10 @@ void progress_report(void *arg, uint64_t done, uint64_t total)
 	p->drawn = true;
 	double part = total ? (double)(done < total ? done : total) / (double)total : 0;
 	if (total)
-		fprintf(stderr, "\rreading %3.0f%% [%-*.*s]", part * 100, (int)BAR_WIDTH,
+		fprintf(stderr, "\r%s %3.0f%% [%-*.*s]", p->doing, part * 100, (int)BAR_WIDTH,
 			(int)(part * BAR_WIDTH), BAR);
 	else
-		fprintf(stderr, "\rreading %.1f MB", (double)done / 1e6);
+		fprintf(stderr, "\r%s %.1f MB", p->doing, (double)done / 1e6);
 }
 
 void progress_clear(struct progress *p)

@@ -91,6 +91,17 @@ SETTER(set_minimum)
 	return -EINVAL;
 }
 
+// KEY=VALUE, both UTF-8.
+SETTER(add_label)
+{
+	struct export_settings *s = &((struct settings *)to)->export;
+	const char *equals = strchr(v, '=');
+	if (!equals || equals == v || s->nlabels == EXPORT_LABELS)
+		return -EINVAL;
+	s->labels[s->nlabels++] = v;
+	return 0;
+}
+
 static const struct option_row rows[] = {
 	{"lost-wakeup", 0, NULL,
 	 "only CTP001 to CTP009, who waits for what no longer comes; a last line says how many findings of other rules there are",
@@ -150,6 +161,24 @@ static const struct option_row rows[] = {
 	 OPTION_TEXT, SETS(expand)},
 	{"completion", 0, COMPLETE_SHELLS, "print a completion script for that shell", OPTION_TEXT,
 	 SETS(completion)},
+	{"export", 0, "TARGET",
+	 "write the trace and its findings into the tables of a database, and no report: csv:DIR (csv:- with --table), "
+	 "sqlite:FILE, postgresql://USER@HOST/DB, mysql://USER@HOST/DB, clickhouse://USER@HOST/DB. What "
+	 "is there of this trace is not written twice. A password comes from --password-file or where each "
+	 "database looks for it (PGPASSWORD, .pgpass, .my.cnf, CLICKHOUSE_PASSWORD). Exit 0: it is there as a whole; 2: nothing of it counts",
+	 OPTION_TEXT, SETS(export.target.where)},
+	{"tables", 0, "LIST",
+	 "of --export: only these tables, as findings,coroutines, and traces (spec/sql.md lists them)",
+	 OPTION_TEXT, SETS(export.tables)},
+	{"table", 0, "NAME", "of --export=csv:-: the table that is written to stdout", OPTION_TEXT,
+	 SETS(export.target.table)},
+	{"label", 0, "KEY=VALUE",
+	 "of --export: a label of the trace, beside those that it has; up to 32 of them", OPTION_CALL,
+	 .set = add_label},
+	{"password-file", 0, "FILE", "of --export: the first line of FILE is the database's password",
+	 OPTION_TEXT, SETS(export.target.password_file)},
+	{"compress", 0, NULL, "of --export=csv: write NAME.csv.zst (zstd)", OPTION_FLAG,
+	 SETS(export.target.compress)},
 	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
 	 .constant = ACTION_MAN},
 	{"version", 0, NULL, "print the version", OPTION_SET, SETS(action), .constant = ACTION_VERSION},
@@ -187,6 +216,8 @@ void settings_help(FILE *to)
 	fputc('\n', to);
 	options_help(&table, to);
 	fputc('\n', to);
+	char names[800];
+	help_text(to, "--export takes: ", target_names(names, sizeof(names)));
 	help_text(to, "exit status: ",
 		  "1 a finding, 3 something could not be decided, 0 neither, 2 usage or unreadable input");
 }

@@ -3,6 +3,7 @@
 // settings.h - what the command line asks for, and the table that parses it.
 #pragma once
 
+#include "analyze/export/export.h"
 #include "analyze/format/format.h"
 #include "analyze/report/finding.h"
 #include "base/color.h"
@@ -23,7 +24,8 @@ struct settings {
 	bool lost_wakeup; // --lost-wakeup, and no other rules
 	unsigned weight;  // enum profile_weight
 	bool weight_given;
-	const char *expand; // write the trace there as plain CTF, and nothing else
+	const char *expand;            // write the trace there as plain CTF, and nothing else
+	struct export_settings export; // into tables, and no report
 	struct report_settings report;
 	char rules[512];   // what all of --rule name
 	char no_rule[100]; // what --rule or --explain names, and there is none

@@ -33,8 +33,27 @@ static bool wrong_format(const struct settings *s, char *out, size_t bytes)
 	return false;
 }
 
+static bool wrong_export(const struct settings *s, char *out, size_t bytes)
+{
+	const struct export_settings *e = &s->export;
+	const char *idle = e->tables               ? "--tables" :
+			   e->target.table         ? "--table" :
+			   e->nlabels              ? "--label" :
+			   e->target.password_file ? "--password-file" :
+			   e->target.compress      ? "--compress" :
+						     NULL;
+	if (!e->target.where)
+		return idle && wrong(out, bytes, idle, "is for --export=TARGET; add that, or leave it out");
+	if (s->expand || s->older || s->output || s->format != formats)
+		return wrong(out, bytes, "--export",
+			     "writes tables and no report; leave out --format, -o, --diff and --expand");
+	return export_wrong(e, out, bytes);
+}
+
 bool settings_wrong(const struct settings *s, char *out, size_t bytes)
 {
+	if (wrong_export(s, out, bytes))
+		return true;
 	if (s->expand && (s->older || s->output || s->format != formats))
 		return wrong(out, bytes, "--expand",
 			     "writes a trace and no report; leave out --format, -o and --diff");

@@ -39,6 +39,9 @@ static int read_text(char **to, const json_t *o, const char *key)
 
 static int read_identity(struct manifest *m, const json_t *root)
 {
+	const json_t *labels = json_object_get(root, "labels");
+	if (json_is_object(labels) && !(m->labels = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS)))
+		return -ENOMEM;
 	m->part = (unsigned)get_u64(root, "part");
 	m->wall_ns0 = get_u64(json_object_get(root, "clock"), "wall_ns0");
 	return read_text(&m->uuid, root, "uuid") || read_text(&m->tool, root, "tool") ||
@@ -191,6 +194,7 @@ void manifest_deinit(struct manifest *m)
 	free(m->argv);
 	free(m->tool);
 	free(m->uuid);
+	free(m->labels);
 	free(m->host);
 	free(m->boot_id);
 	free(m->started);

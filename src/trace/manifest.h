@@ -23,11 +23,12 @@ struct manifest {
 	uint32_t layout;                       // of the region; 0 = not said
 	uint32_t compressed;                   // in which way packets are packed (codec/pack.h); 0 = in none
 	char *uuid, *host, *boot_id, *started; // of the run (spec/trace.md); NULL = not said
-	unsigned part;                         // of the run's snapshots; 0 = the trace itself
-	uint64_t wall_ns0;                     // CLOCK_REALTIME at ns0; 0 = not said
-	char *tool;                            // that wrote it, "ctp-run x.y"; NULL = not said
-	char *command;                         // its words with blanks between; NULL = not said
-	char **argv;                           // the words; the first alone unless --record-args was given
+	char *labels;      // a JSON object of strings, by whoever filed the trace; NULL = none
+	unsigned part;     // of the run's snapshots; 0 = the trace itself
+	uint64_t wall_ns0; // CLOCK_REALTIME at ns0; 0 = not said
+	char *tool;        // that wrote it, "ctp-run x.y"; NULL = not said
+	char *command;     // its words with blanks between; NULL = not said
+	char **argv;       // the words; the first alone unless --record-args was given
 	size_t nargv;
 	bool complete;
 	bool ticks_are_ns; // no two pairs to convert with, or clock.kind is "monotonic"

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+//
+// target.h - where an export goes. A new one needs a file with a struct target_ops and a row in
+// targets.c.
+#pragma once
+
+#include "analyze/export/row.h"
+
+#define TARGET_WHY 400u
+#define TARGET_LIST 512u
+
+struct target_settings {
+	const char *where;         // as given
+	const char *password_file; // or NULL
+	const char *table;         // csv: the one table for stdout; else NULL
+	bool compress;
+};
+
+// What a target has already of the same run.
+struct target_found {
+	bool there;
+	int64_t id;
+	char tables[TARGET_LIST], labels[4096], analyzed_by[64];
+};
+
+struct target {
+	const struct target_ops *ops;
+	const struct target_settings *settings;
+	void *mine;
+	const char *uuid; // of the run, and which of its snapshots
+	unsigned part;
+	char why[TARGET_WHY]; // after a failure: one line, without the target's name
+};
+
+// All return 0 or -errno with why filled in. After a failure only close() is called, and nothing of
+// this export counts.
+struct target_ops {
+	const char *scheme; // "csv:"
+	const char *form;   // "csv:DIR"
+	const char *lacks;  // NULL: it is built in; else the package that was missing when ctp was built
+	bool at_once;       // takes rows of several tables in any order
+	bool chance; // an id must be another one in each attempt: what failed before stays there, and does
+		     // not count
+	int (*open)(struct target *t); // makes tables and views that are not there
+	int (*find)(struct target *t, struct target_found *out);
+	// Whether a trace has this id already: 1 or 0, or -errno.
+	int (*has_id)(struct target *t, int64_t id);
+	int (*begin)(struct target *t, const struct target_found *old); // from here on it is all or nothing
+	int (*table)(struct target *t, const struct schema_table *table);
+	int (*row)(struct target *t, const struct row *r);
+	int (*end)(struct target *t, const struct schema_table *table);
+	int (*commit)(struct target *t);
+	void (*close)(struct target *t);
+};
+
+extern const struct target_ops target_csv, target_sqlite, target_postgresql, target_mariadb,
+	target_clickhouse;
+extern const struct target_ops *const targets[]; // NULL ends
+// The one whose scheme `where` begins with, or NULL.
+const struct target_ops *target_find(const char *where);
+// "csv:DIR, sqlite:FILE, ...", and which were not built in; buf holds it.
+const char *target_names(char *buf, size_t bytes);
+
+// The target without a password that stands in it; buf holds it.
+const char *target_shown(const char *where, char *buf, size_t bytes);
+
+// Writes t->why as one line: ends at a line's end, without control characters. Returns error.
+int target_fail(struct target *t, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// The password of --password-file (its first line), or of the environment's `variable`; NULL: none.
+// 0 or -errno. The caller frees.
+int target_password(struct target *t, const char *variable, char **out);
