@@ -241,6 +241,7 @@ enum ctp_fd_call {
 	CTP_CALL_EPOLL_DEL,
 	CTP_CALL_RECVMSG,
 	CTP_CALL_POPEN,
+	CTP_CALL_EPOLL_MOD, // no end: the interest in what a waiter waits for went
 };
 
 // ctp_fd.flags
@@ -254,6 +255,8 @@ enum ctp_fd_call {
 #define CTP_FD_RESTORED 0x80u // and was once given back, while that still waited
 #define CTP_FD_REFUSED \
 	0x100u // it was in no set when somebody modified its registration (ENOENT), nor is since
+#define CTP_FD_TAUGHT \
+	0x200u // registered again with the same data, which leads nowhere: `leads` is whom its events resumed
 
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
 #define CTP_FD_SEVERAL (1ULL << 63) // others did before
@@ -313,7 +316,8 @@ struct ctp_fd {
 
 enum ctp_cand_kind {
 	CTP_CAND_CLOSE = 1, // F#g ended while a coroutine may wait on it
-	CTP_CAND_DEL = 2,   // EPOLL_CTL_DEL of F under a waiter
+	CTP_CAND_DEL = 2,   // EPOLL_CTL_DEL of F under a waiter, or EPOLL_CTL_MOD to a mask without what it
+			    // waits for (`call` says which)
 	CTP_CAND_SET = 3,   // F is an epoll set, and ended while coroutines wait through it
 };
 

@@ -33,6 +33,7 @@
 	X(SET_CLOSED, 025) \
 	X(FORKED, 026) \
 	X(TIMER, 027) \
+	X(ABANDONED, 028) \
 	X(COVERAGE, 030)
 
 // 1 before the digits, so that they are no octal number.

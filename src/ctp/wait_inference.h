@@ -156,6 +156,7 @@ static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ct
 	if (ctp_in_pool(c))
 		return false;
 	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||
+	       (wait && (wait->how & CTP_WAIT_REFUSED) && (wait->how & CTP_WAIT_EAGAIN)) ||
 	       (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
 	       ctp_waits_as_first(f, fd, c, wait) ||
 	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);

@@ -47,6 +47,7 @@ const char *words_call(unsigned call)
 		[CTP_CALL_EPOLL_DEL] = "EPOLL_CTL_DEL",
 		[CTP_CALL_RECVMSG] = "recvmsg",
 		[CTP_CALL_POPEN] = "popen",
+		[CTP_CALL_EPOLL_MOD] = "EPOLL_CTL_MOD",
 	};
 	return call < sizeof(names) / sizeof(*names) ? names[call] : NULL;
 }

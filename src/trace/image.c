@@ -161,6 +161,14 @@ static bool registered(const struct image *m, const struct ctp_fd *f)
 	       idmap_get(&m->dead_sets, image_key(f->reg_epfd, f->reg_epgen)) == IDMAP_NONE;
 }
 
+// Has its registration an event of these? A one-shot that fired has none either.
+static bool asks_for(const struct ctp_fd *f, uint32_t events)
+{
+	const uint32_t all = EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDNORM | EPOLLRDBAND | EPOLLWRNORM |
+			     EPOLLWRBAND;
+	return !(events & all) || (f->reg_events & events & all);
+}
+
 static int chain_add(struct image_chain *c, uint64_t key, size_t row)
 {
 	c->next[row] = idmap_get(&c->head, key);
@@ -222,6 +230,8 @@ static int mark_rows(struct image *m)
 		if (f->life != CTP_FD_OPEN ||
 		    (!registered(m, f) && image_polled_by(m, f) == IMAGE_POLLED_OUT))
 			continue;
+		if (f->reg_epfd >= 0 && !(f->flags & CTP_FD_MANYREGS) && !asks_for(f, ~0u))
+			continue; // masked: a pause
 		mark_led(m, f, f->learned);
 		mark_led(m, f, f->leads & CTP_ID_MASK);
 		mark_live(m, f->reg_epfd >= 0 ? f->adder : 0);
@@ -236,7 +246,7 @@ static void count_suspended(struct image *m, size_t row)
 	const struct ctp_state *s = image_state(m, row);
 	unsigned n = image_nwaits(s), live = 0;
 	for (unsigned i = 0; i < n; i++)
-		live += image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen);
+		live += image_wait_is_live(m, &s->waits[i]);
 	m->counts.suspended++;
 	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0) {
 		m->counts.healthy++;
@@ -545,11 +555,11 @@ bool image_pauses(const struct image *m)
 	return false;
 }
 
-bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen)
+bool image_wait_is_live(const struct image *m, const struct ctp_wait *wait)
 {
-	const struct ctp_fd *f = image_fd(m, fd);
-	return f && f->life == CTP_FD_OPEN && f->gen == gen &&
-	       (registered(m, f) || (f->flags & CTP_FD_MANYREGS) ||
+	const struct ctp_fd *f = image_fd(m, wait->fd);
+	return f && f->life == CTP_FD_OPEN && f->gen == wait->gen &&
+	       ((registered(m, f) && asks_for(f, wait->events)) || (f->flags & CTP_FD_MANYREGS) ||
 		image_polled_by(m, f) != IMAGE_POLLED_OUT);
 }
 

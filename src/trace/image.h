@@ -132,5 +132,5 @@ enum image_polled { IMAGE_POLLED_OUT, IMAGE_POLLED_MAYBE, IMAGE_POLLED_IN };
 enum image_polled image_polled_by(const struct image *m, const struct ctp_fd *f);
 // Does the program take interest in a descriptor away under its waiter, and give it back? It has done so.
 bool image_pauses(const struct image *m);
-// Whether fd#gen is open now, and registered in an epoll set or polled.
-bool image_wait_is_live(const struct image *m, int32_t fd, uint32_t gen);
+// Whether what it waits for is open now, and registered in an epoll set, for that event, or polled.
+bool image_wait_is_live(const struct image *m, const struct ctp_wait *wait);

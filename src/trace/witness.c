@@ -197,6 +197,9 @@ static int witness_line(void *ctx, const json_t *o)
 	merge_evidence(w, json_object_get(o, "evidence"), ns);
 	merge_beside(&w->beside, json_object_get(o, "beside"));
 	merge_pooled(w, o);
+	const json_t *cand = json_object_get(o, "cand");
+	w->ended = json_is_integer(cand) && json_integer_value(cand) < UINT32_MAX;
+	w->put_off = json_is_true(json_object_get(o, "put_off"));
 	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));
 	return merge_open(w, json_object_get(o, "open"));
 }

@@ -32,6 +32,8 @@ struct witness {
 		bool is, there;
 		int64_t fd, gen;
 	} beside;
+	bool put_off;    // its event came, and a timer of the program's may be what its turn waits for
+	bool ended;      // what it waits for, or its registration: there is a candidate
 	bool slept_long; // the loops had slept ten times as long as ever before
 	bool pooled;     // all that leads to it is a free list of the program's own
 	uint32_t older;  // the entry before this one about the same coroutine, or IDMAP_NONE

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 1 coroutine
 // end: kill
-// pending: a second descriptor of the coroutine hides the first
 //
 // A SOCKS relay. Rows carry handles of 32 bits, generation and index, by which a
 // table of relays is looked up; both sides of a relay are registered for good,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 1 coroutine
 // needs: libglib2.0-dev
-// pending: interest that a MOD takes away is not judged
 //
 // A desktop viewer on GLib's main loop, which polls. Each channel's coroutine
 // adds a source for its socket when it must wait. Changing the session removes
@@ -95,7 +94,7 @@ static gboolean on_session(gpointer data)
 		for (int i = 0; i < CHANNELS; i++)
 			must(write(channel_of(i)->server, "data", 4));
 		break;
-	case 4:
+	case 60: // a second and more
 		say("ready");
 	}
 	return G_SOURCE_CONTINUE;

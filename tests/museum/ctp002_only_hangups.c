@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 2 coroutines
-// pending: interest that a MOD takes away is not judged
 //
 // Idle keep-alive connections are watched for hangups only: a sweep, behind a
 // timer, changes their masks from EPOLLIN to EPOLLRDHUP to be rid of clients

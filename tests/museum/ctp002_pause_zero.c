@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 2 coroutines
-// pending: interest that a MOD takes away is not judged
 //
 // A log collector. When its queue is long the writer pauses all sources by a
 // mask of nothing, and when it has written enough it wakes those that are in its
@@ -15,7 +14,7 @@
 
 #define SOURCES 4
 #define NOTED 2
-#define HIGH 6
+#define HIGH 7
 #define LOW 2
 
 struct source {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 1 coroutine
 // expect: also CTP003
-// pending: interest that a MOD takes away is not judged
 //
 // Database connections come from a pool, a free list on the heap. Who puts one
 // back takes it out of the set; who takes one out arms it by EPOLL_CTL_MOD, as

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 1 coroutine
-// pending: interest that a MOD takes away is not judged
 //
 // A download proxy with a budget of bytes for each window. Rows carry an index
 // into a table of streams. When the budget is spent, the loop pauses all origins

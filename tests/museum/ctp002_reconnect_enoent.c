@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 1 coroutine
 // expect: also CTP003
-// pending: interest that a MOD takes away is not judged
 //
 // A replication client connects again when its master hangs up. The new socket
 // gets the old one's number, and so the row is believed to be there: it is only

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP005 suspect..likely, 1 coroutine
 // engine: both
-// pending: an event counts only where the call beside it says EAGAIN
 //
 // A chat server whose handler reads for the coroutine: it takes a line off the
 // socket, resumes the room's coroutine with it, and arms the row again at its

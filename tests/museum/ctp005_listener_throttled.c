@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP005 suspect..likely, 1 coroutine
-// pending: an event counts only where the call beside it says EAGAIN
 //
 // A server with a limit of connections. Its acceptor is a coroutine; the loop
 // registers the listener for it after the switch, one-shot. It accepts one for

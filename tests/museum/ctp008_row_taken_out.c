@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP008 suspect..proven, 1 coroutine
 // engine: both
-// pending: an event taken before the row went is not told
 //
 // A loop whose rows carry descriptors. For an event it takes the waiter from its
 // slot, clears the slot and the row, and resumes the waiter, unless the server

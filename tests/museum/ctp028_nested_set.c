@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP028 suspect..likely, 2 coroutines
-// pending: a set that nobody polls any more is not told
 //
 // Each tenant has an epoll set of its own, which stands as a row in the server's;
 // the loop asks it, without a timeout, when it is readable. A tenant over its

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP028 suspect..likely, 3 coroutines
 // engine: both
-// pending: a set that nobody polls any more is not told
 //
 // On reload a server makes a new epoll set, moves its listener and its control
 // pipe there, and polls that from now on. The old set stays open, with all its

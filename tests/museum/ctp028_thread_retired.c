@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP028 suspect..likely, 2 coroutines
 // end: kill
-// pending: a set that nobody polls any more is not told
 //
 // Each worker thread has a set of its own; connections are dealt out in turn.
 // When the load falls a worker ends, and its set, which others could poll, is

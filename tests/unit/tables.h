@@ -65,7 +65,7 @@ static inline struct ctp_fd *tables_fd(struct tables *t, int32_t fd, uint32_t ge
 	size_t row = t->image.fds.n++;
 	assert(row < TABLES_ROWS);
 	t->fds[row].index = (uint64_t)fd;
-	t->fds[row].f = (struct ctp_fd){ .gen = gen, .life = CTP_FD_OPEN, .kind = CTP_FD_TCP, .reg_epfd = -1 };
+	t->fds[row].f = (struct ctp_fd){ .gen = gen, .life = CTP_FD_OPEN, .kind = CTP_FD_TCP, .reg_epfd = -1, .reg_events = EPOLLIN };
 	return &t->fds[row].f;
 }
 

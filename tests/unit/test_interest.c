@@ -142,6 +142,47 @@ static void refused_alone(void **state)
 	assert_int_equal(co->nwaits, 0);
 }
 
+// A candidate, as for EPOLL_CTL_DEL, which says by which call.
+static void a_mask_is_posted(void **state)
+{
+	(void)state;
+	suspend_on_it();
+	control(EPOLL_CTL_MOD, EPOLLOUT);
+	assert_int_equal(tracer.region.ext->cand_count, 1);
+	const struct ctp_cand *c = &tracer.region.cands[0];
+	assert_int_equal(c->kind, CTP_CAND_DEL);
+	assert_int_equal(c->call, CTP_CALL_EPOLL_MOD);
+	assert_int_equal(c->fd, fd[0]);
+	assert_int_equal(c->was.reg_events, EPOLLIN);
+	control(EPOLL_CTL_MOD, EPOLLIN);
+	assert_int_equal(tracer.region.ext->cand_count, 1);
+}
+
+// It tried, and then wants no more of it.
+static void masked_by_itself(void **state)
+{
+	char c;
+	(void)state;
+	assert_int_equal(control(EPOLL_CTL_ADD, EPOLLIN), 0);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	control(EPOLL_CTL_MOD, 0);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 0);
+	assert_int_equal(tracer.region.ext->cand_count, 0);
+}
+
+// Its registration was masked before, and it tries all the same.
+static void tried_behind_a_mask(void **state)
+{
+	char c;
+	(void)state;
+	assert_int_equal(control(EPOLL_CTL_ADD, 0), 0);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_EAGAIN);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -149,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(taken_out_and_back), TEST(masked_and_back), TEST(another_direction), TEST(after_an_event),
 		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone),
+		TEST(a_mask_is_posted), TEST(masked_by_itself), TEST(tried_behind_a_mask),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,11 +94,52 @@ static void how_far_each_goes(void **state)
 	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 }
 
+static void a_set_that_nobody_polls(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(28), VERDICT_LIKELY);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(28), VERDICT_LIKELY); // never more
+	seen.items[PROOF_P5].holds = HOLDS_OPEN;
+	seen.items[PROOF_P6B].holds = HOLDS_FALSE;
+	assert_int_equal(verdict(28), VERDICT_SUSPECT);
+}
+
+static void a_turn_that_may_be_put_off(void **state)
+{
+	(void)state;
+	seen.put_off = true;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	assert_int_equal(verdict(8), VERDICT_SUSPECT);
+}
+
+// Whose EPOLL_CTL_MOD failed, or who stands behind a mask; a line about a candidate is no such.
+static void behind_a_registration_without_it(void **state)
+{
+	(void)state;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT); // a pause, perhaps
+	seen.slept_long = true;
+	assert_int_equal(verdict(2), VERDICT_LIKELY);
+	seen.slept_long = false;
+	station.c.waits[0].how = CTP_WAIT_EAGAIN | CTP_WAIT_REFUSED;
+	fd.f.learned = 0;
+	assert_int_equal(verdict(2), VERDICT_LIKELY);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(2), VERDICT_LIKELY); // never more
+	seen.ended = true;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	seen.ended = false;
+	station.c.waits[0].how = CTP_WAIT_EAGAIN; // only that it tried is known
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	seen.items[PROOF_P5].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+}
+
 static void what_speaks_against_it(void **state)
 {
 	(void)state;
 	static const enum proof must[] = { PROOF_P3, PROOF_P4 };
-	static const unsigned rules[] = { 4, 5, 8, 9, 27 };
+	static const unsigned rules[] = { 2, 4, 5, 8, 9, 27, 28 };
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		for (size_t k = 0; k < sizeof(must) / sizeof(*must); k++) {
 			seen.items[must[k]].holds = HOLDS_OPEN;
@@ -189,6 +230,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(how_far_each_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_try_alone_needs_p6, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_left_is_no_fault, setup, teardown),

@@ -158,6 +158,15 @@ void obligations_beside(struct obligations *o, const struct suspect *s, enum bes
 			"an event of another descriptor that it registered, or that woke it here before";
 }
 
+// Its last try, of this descriptor and no other, had to wait, and somebody had registered that for such an
+// event.
+static bool told_alone(const struct suspect *s)
+{
+	const struct ctp_fd *was = &s->cand->was;
+	return said_eagain(s) && image_nwaits(s->state) == 1 && was->reg_epfd >= 0 &&
+	       (was->reg_events & s->wait->events & (EPOLLIN | EPOLLOUT));
+}
+
 // Its wait's one registration was in the set that ended. Others, in other sets, the witness has looked for.
 static void decide_through(struct obligations *o, const struct suspect *s)
 {
@@ -181,14 +190,20 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 		data = s->state->lo; // it was never registered: nobody's data
 	const struct ctp_fd *other =
 		image_other_registration(s->image, s->state, data, s->cand->fd, &same_number);
+	if (same_number && s->cand->call == CTP_CALL_EPOLL_MOD) { // its own, masked
+		other = NULL;
+		same_number = false;
+	}
 	bool told = true, beside = other && !same_number;
 	enum holds led = leads(s), only = only_wait(s, &told);
+	o->told = told_alone(s);
 	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
 	if (led == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
 	else if (s->state->flags & CTP_STATE_MOREWAITS)
 		say(o, PROOF_P2, HOLDS_FALSE, "it waits for more things than were kept");
-	else if (o->weak && (beside || only == HOLDS_FALSE)) // it may wait for that one alone
+	else if (o->weak && (beside || only == HOLDS_FALSE) &&
+		 !told_alone(s)) // it may wait for that one alone
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
 	else if (o->pooled)
 		say(o, PROOF_P2, HOLDS_OPEN,
@@ -331,7 +346,8 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 
 bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c)
 {
-	return (f->leads & CTP_ID_MASK) == c->id || (uint32_t)f->reg_data == (uint32_t)fd;
+	return ((f->leads & CTP_ID_MASK) == c->id && !(f->flags & CTP_FD_TAUGHT)) ||
+	       (uint32_t)f->reg_data == (uint32_t)fd;
 }
 
 // Is it certain that it waits for the descriptor? It stands where events of it resumed it, and EAGAIN told it
@@ -396,7 +412,7 @@ static enum verdict of_ended(const struct obligations *o)
 		return VERDICT_NONE;
 	if (o->pooled && p[PROOF_P6A].holds != HOLDS_TRUE) // so do all pools that are idle
 		return VERDICT_NONE;
-	if (o->beside != BESIDE_NONE && !p6 && o->weak)
+	if (o->beside != BESIDE_NONE && !p6 && o->weak && !o->told)
 		return VERDICT_NONE;
 	if (o->weak && !p6) // it may wait for something else: worth a look if all the rest is shown
 		return !ending && p[PROOF_P0].holds == HOLDS_TRUE && p[PROOF_P3].holds == HOLDS_TRUE &&

@@ -51,7 +51,8 @@ struct obligations {
 	bool queued;           // an event woke it, and its turn had not come at the last look
 	bool by_hand;          // the program has resumed such a waiter before
 	bool weak;             // it said EAGAIN; that the registration is its own is not known
-	bool pooled;           // it waits for whatever comes
+	bool told;      // EAGAIN of this descriptor alone told it to wait, and it was registered for that
+	bool pooled;    // it waits for whatever comes
 	bool cancelled; // it was put into a pool of the program's own, or is discarded: SUSPECT at most
 	enum beside beside;
 	enum verdict verdict;

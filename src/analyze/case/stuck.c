@@ -22,6 +22,8 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	obligations_stuck(&proof, s);
 	if (proof.verdict == VERDICT_SUSPECT)
 		proof.verdict = terms->conclude(s, &proof);
+	if (s->witness->put_off && proof.verdict > VERDICT_SUSPECT)
+		proof.verdict = VERDICT_SUSPECT;
 	if (proof.beside == BESIDE_THERE && proof.verdict > VERDICT_SUSPECT &&
 	    !proof_beyond_reach(obligations_held(&proof)))
 		proof.verdict = VERDICT_SUSPECT;
@@ -47,7 +49,7 @@ int stuck_run(const struct pass *pass, const struct world *w, struct results *ou
 		for (size_t i = 0; !r && i < m->witness.n; i++) {
 			const struct witness *seen = &m->witness.items[i];
 			const struct ctp_state *state =
-				seen->rule == rule ? image_entity(m, seen->coroutine) : NULL;
+				seen->rule == rule && !seen->ended ? image_entity(m, seen->coroutine) : NULL;
 			if (!state || !image_suspended(m, state) || seen->fd > INT32_MAX)
 				continue;
 			struct suspect s = {.world = w,

@@ -56,7 +56,7 @@ static bool in_session(const struct image *m, const struct ctp_state *s)
 		const struct ctp_fd *f = image_fd(m, s->waits[i].fd);
 		bool socket = f && (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UDP || f->kind == CTP_FD_UNIX);
 		if (socket && !f->peer_desc && !(f->flags & CTP_FD_LISTENS) &&
-		    image_wait_is_live(m, s->waits[i].fd, s->waits[i].gen))
+		    image_wait_is_live(m, &s->waits[i]))
 			return true;
 	}
 	return false;

@@ -1,28 +1,50 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP002, registration removed under a waiter: as CTP001, but it ended by EPOLL_CTL_DEL and the
-// descriptor is still open. A registration made since refutes it, and so does an event of the
-// descriptor that came after the coroutine was suspended (it is woken and queued then). The tables
-// show that the registration is missing (P3) if the engine did not look.
+// CTP002, registration removed under a waiter: as CTP001, but it ended by EPOLL_CTL_DEL, or by EPOLL_CTL_MOD
+// to a mask without what the coroutine waits for, and the descriptor is still open. A registration made since
+// refutes it, and so does an event of the descriptor that came after the coroutine was suspended (it is woken
+// and queued then). The tables show that the registration is missing (P3) if the engine did not look.
+#include <sys/epoll.h>
+
 #include "analyze/case/pass.h"
 #include "analyze/case/pauses.h"
+#include "analyze/case/stuck.h"
 #include "analyze/pass/unpolled.h"
+#include "ctp/wait_inference.h"
+
+// wait: NULL if events of it resumed the coroutine before, and it named none.
+static uint32_t needed(const struct ctp_wait *wait, const struct ctp_cand *del)
+{
+	const uint32_t beside = EPOLLRDHUP | EPOLLERR | EPOLLHUP,
+		       all = wait ? wait->events : del->was.reg_events;
+	return all & ~beside ? all & ~beside : all;
+}
+
+// Has the registration that is left still nothing of what it waits for?
+static bool is_masked(const struct ctp_fd *now, const struct ctp_wait *wait, const struct ctp_cand *del)
+{
+	return del->call == CTP_CALL_EPOLL_MOD && now->reg_epfd == del->was.reg_epfd &&
+	       !(now->reg_events & needed(wait, del));
+}
 
 static bool removed_for_good(const struct image *m, const struct ctp_state *state,
 			     const struct ctp_wait *wait, const struct ctp_cand *del)
 {
-	const struct ctp_fd *now = image_fd(m, wait->fd);
-	return now && now->life == CTP_FD_OPEN && now->gen == wait->gen && now->reg_epfd < 0 &&
-	       !(now->flags & CTP_FD_MANYREGS) && !image_end_of(m, wait->fd, wait->gen) &&
-	       del->closer != state->id && del->time >= state->since && now->event_time < state->since &&
-	       image_polled_by(m, now) == IMAGE_POLLED_OUT;
+	const struct ctp_fd *now = image_fd(m, del->fd);
+	return now && now->life == CTP_FD_OPEN && now->gen == del->gen &&
+	       (now->reg_epfd < 0 || is_masked(now, wait, del)) && !(now->flags & CTP_FD_MANYREGS) &&
+	       !image_end_of(m, del->fd, del->gen) && del->closer != state->id && del->time >= state->since &&
+	       now->event_time < state->since && image_polled_by(m, now) == IMAGE_POLLED_OUT;
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
 {
 	struct obligations proof;
 	obligations_decide(&proof, s);
-	pauses_weaken(&proof, s, false);
+	bool masked = s->cand->call == CTP_CALL_EPOLL_MOD;
+	pauses_weaken(&proof, s, masked); // a mask is what pauses are made by
+	if (masked && proof.verdict == VERDICT_PROVEN)
+		proof.verdict = VERDICT_LIKELY; // its registration stands: a hang-up would wake it
 	if (proof.verdict == VERDICT_NONE ||
 	    (proof.verdict == VERDICT_SUSPECT && proof.items[PROOF_P5].holds != HOLDS_TRUE))
 		return 0; // programs pause a descriptor and go on in the same turn
@@ -32,34 +54,111 @@ static int consider(const struct pass *pass, const struct suspect *s, struct res
 	return results_add(out, &c);
 }
 
+static bool suspended(const struct ctp_state *state)
+{
+	return state->entity == CTP_COROUTINE && state->life == CTP_SUSPENDED;
+}
+
+static int by_waits(const struct pass *pass, const struct world *w, const struct image *m,
+		    const struct ctp_state *state, struct results *out)
+{
+	int r = 0;
+	for (unsigned n = 0; !r && n < image_nwaits(state); n++) {
+		const struct ctp_wait *wait = &state->waits[n];
+		const struct ctp_cand *del = image_del_of(m, wait->fd, wait->gen);
+		if (!del || !removed_for_good(m, state, wait, del))
+			continue;
+		struct suspect s = {
+			.world = w,
+			.image = m,
+			.state = state,
+			.cand = del,
+			.wait = wait,
+			.witness = witness_find(&m->witness, RULE_REMOVED, state->id, wait->fd, wait->gen)};
+		r = consider(pass, &s, out);
+	}
+	return r;
+}
+
+// One that named no wait in its last slice, and stands where events of the descriptor resumed it before.
+static int by_learning(const struct pass *pass, const struct world *w, const struct image *m,
+		       struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < m->cands.n; i++) {
+		const struct ctp_cand *del = image_cand(m, i);
+		const struct ctp_state *state = del->kind == CTP_CAND_DEL &&
+								!(del->was.flags & CTP_FD_LISTENS) ?
+							image_entity(m, del->was.learned) :
+							NULL;
+		if (!state || !suspended(state) || image_nwaits(state) ||
+		    !ctp_stands_there(&del->was, state) || image_del_of(m, del->fd, del->gen) != del ||
+		    !removed_for_good(m, state, NULL, del))
+			continue;
+		struct suspect s = {
+			.world = w,
+			.image = m,
+			.state = state,
+			.cand = del,
+			.witness = witness_find(&m->witness, RULE_REMOVED, state->id, del->fd, del->gen)};
+		r = consider(pass, &s, out);
+	}
+	return r;
+}
+
+static bool is_refused(const struct suspect *s)
+{
+	return s->wait && (s->wait->how & CTP_WAIT_REFUSED);
+}
+
+// Whose own EPOLL_CTL_MOD failed, as there was no registration, or who came to wait for what the registration
+// left out already: only the engine saw that it does so still.
+static enum verdict of_open(const struct suspect *s, const struct obligations *o)
+{
+	if (o->weak)
+		return stuck_holds(o, PROOF_P0) && stuck_holds(o, PROOF_P5) ? VERDICT_SUSPECT : VERDICT_NONE;
+	struct obligations so = *o;
+	so.verdict = stuck_conclude(o, true);
+	if (!is_refused(s))
+		pauses_weaken(&so, s, true);
+	return so.verdict == VERDICT_PROVEN ? VERDICT_LIKELY : so.verdict;
+}
+
+static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+{
+	if (is_refused(&c->about)) {
+		c->claim =
+			"waits for a descriptor that is registered nowhere: its EPOLL_CTL_MOD failed with ENOENT";
+		c->fix =
+			"look at what epoll_ctl says: where EPOLL_CTL_MOD fails with ENOENT, EPOLL_CTL_ADD is due";
+	} else {
+		c->claim = "waits for an event that its descriptor's registration leaves out";
+		c->fix = "register the descriptor for what is waited for before each wait";
+		if (fd)
+			case_event(c, fd->reg_time, fd->reg_by,
+				   results_text(out, "registers fd %d#%u without it", c->fd, c->gen));
+	}
+	c->refuted = results_text(
+		out, "the program registers fd %d#%u for it later, or resumes the coroutine by hand", c->fd,
+		c->gen);
+}
+
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
-	for (size_t k = 0; k < w->nimages; k++) {
+	static const struct stuck_terms terms = {of_open, describe_open};
+	int r = stuck_run(pass, w, out, &terms);
+	for (size_t k = 0; !r && k < w->nimages; k++) {
 		const struct image *m = &w->images[k];
 		if (!m->has_tables || m->replaced || !w->has_last_tables)
 			continue;
-		int r = unpolled_find(pass, w, m, out);
-		if (r)
-			return r;
-		for (size_t i = 0; m->dels.n && i < m->stations.n; i++) {
-			const struct ctp_state *state = image_state(m, i);
-			if (state->entity != CTP_COROUTINE || state->life != CTP_SUSPENDED)
-				continue;
-			for (unsigned n = 0; n < image_nwaits(state); n++) {
-				const struct ctp_wait *wait = &state->waits[n];
-				const struct ctp_cand *del = image_del_of(m, wait->fd, wait->gen);
-				if (!del || !removed_for_good(m, state, wait, del))
-					continue;
-				const struct witness *seen = witness_find(&m->witness, RULE_REMOVED,
-									  state->id, wait->fd, wait->gen);
-				struct suspect s = {w, m, state, del, wait, seen};
-				r = consider(pass, &s, out);
-				if (r)
-					return r;
-			}
-		}
+		r = unpolled_find(pass, w, m, out);
+		for (size_t i = 0; !r && m->dels.n && i < m->stations.n; i++)
+			if (suspended(image_state(m, i)))
+				r = by_waits(pass, w, m, image_state(m, i), out);
+		if (!r)
+			r = by_learning(pass, w, m, out);
 	}
-	return 0;
+	return r;
 }
 
 const struct pass pass_removed = {
@@ -84,6 +183,10 @@ const struct pass pass_removed = {
 		"the peer's hang-up too, arrive unnoticed.\n"
 		"\n"
 		"The verdicts mean what they mean for CTP001; see --explain=CTP001.\n"
+		"\n"
+		"EPOLL_CTL_MOD to a mask of 0, or to one without EPOLLIN, does the same; a pause is made so, too, and is\n"
+		"SUSPECT until every loop has slept ten times as long as ever before. And an EPOLL_CTL_MOD that fails\n"
+		"with ENOENT registers nothing: who waits then without a look at the error waits for ever.\n"
 		"\n"
 		"A loop around poll or select registers nothing: there a descriptor is left out of the next set.\n"
 		"Reported is one that stood in a set after its waiter suspended, while every loop now sleeps with a\n"

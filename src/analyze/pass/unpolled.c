@@ -21,10 +21,11 @@ static uint64_t last_polled(const struct ctp_fd *f)
 }
 
 // Does each thread that polls or switches sleep in a wait of its loop, entered after
-// `since`? *timed: one of them with a timeout.
+// `since`? *timed: one of them with a timeout. After a second it is enough to meet it there.
 static bool all_sleep(const struct world *w, const struct image *m, uint64_t since, bool *timed)
 {
 	uint64_t copied = world_ns(w, m->ext_table.time);
+	bool long_ago = copied > world_ns(w, since) + PATIENCE_NS;
 	unsigned n = 0;
 	*timed = false;
 	for (size_t i = 0; i < m->threads.n; i++) {
@@ -32,12 +33,12 @@ static bool all_sleep(const struct world *w, const struct image *m, uint64_t sin
 		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->sets && !t->switches))
 			continue;
 		if (!ctp_loop_waits(t) || t->wait_since <= since ||
-		    copied <= world_ns(w, t->wait_since) + ASLEEP_NS)
+		    (!long_ago && copied <= world_ns(w, t->wait_since) + ASLEEP_NS))
 			return false;
 		*timed |= t->wait_timeout_ns > 0;
 		n++;
 	}
-	return n > 0 && (!*timed || copied > world_ns(w, since) + PATIENCE_NS);
+	return n > 0 && (!*timed || long_ago);
 }
 
 // Was it in a set for this wait (NULL: for any), and is it in none now, nor registered, nor was it woken?

@@ -40,10 +40,11 @@ static uint64_t fnv_frames(uint64_t h, const struct frames *f)
 
 static unsigned rule_rank(const struct pass *pass)
 {
-	static const char *const order[] = {
-		rules_id[RULE_LOST_WAKEUP],  rules_id[RULE_REMOVED],   rules_id[RULE_ONESHOT],
-		rules_id[RULE_MISSED_EDGE],  rules_id[RULE_DELIVERED], rules_id[RULE_REUSED],
-		rules_id[RULE_WRONG_WAITER], rules_id[RULE_STALE],     rules_id[RULE_PARKED]};
+	static const char *const order[] = {rules_id[RULE_LOST_WAKEUP], rules_id[RULE_REMOVED],
+					    rules_id[RULE_ONESHOT],     rules_id[RULE_MISSED_EDGE],
+					    rules_id[RULE_DELIVERED],   rules_id[RULE_ABANDONED],
+					    rules_id[RULE_REUSED],      rules_id[RULE_WRONG_WAITER],
+					    rules_id[RULE_STALE],       rules_id[RULE_PARKED]};
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (!strcmp(order[i], pass->rule))
 			return i;

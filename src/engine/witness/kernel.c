@@ -213,9 +213,17 @@ bool kernel_threads_hold(struct inspection *l, struct suspect *s)
 	return false;
 }
 
+// It was masked, not taken out: the row that is left, with this mask, has nothing of what C waits for. (A
+// hang-up of the peer would wake it: that is not the event that it waits for.)
+static bool is_masked(const struct suspect *s, const struct registration *reg, enum belongs b)
+{
+	return s->c.call == CTP_CALL_EPOLL_MOD && b == ITS && !(reg->events & stuck_wait_needed(s));
+}
+
 static void judge_p3(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
+	const struct registration *masked = NULL;
 	if (!l->registrations.complete) {
 		inspect_say(a, HOLDS_OPEN,
 			    l->registrations.denied ?
@@ -232,6 +240,10 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 		enum belongs b = registration_of(l, s, reg);
 		if (b == OTHERS)
 			continue;
+		if (is_masked(s, reg, b)) {
+			masked = reg;
+			continue;
+		}
 		inspect_say(
 			a, b == ITS ? HOLDS_FALSE : HOLDS_OPEN,
 			b == ITS ?
@@ -248,7 +260,12 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 	}
 	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd :
 								   s->c.was.reg_epfd;
-	if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
+	if (masked)
+		inspect_say(
+			a, HOLDS_TRUE,
+			"the row of fd %d#%u in epoll fd %d has the events %x: nothing of what it waits for",
+			s->c.fd, s->c.gen, masked->epfd, masked->events);
+	else if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
 		inspect_say(a, HOLDS_TRUE,
 			    "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd,
 			    s->c.gen);
@@ -303,10 +320,13 @@ static const struct registration *other_registration(const struct inspection *l,
 				s->s.waits[s->wait].data :
 				s->c.was.reg_data;
 	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
-	for (size_t i = 0; i < l->registrations.n; i++)
-		if ((has && l->registrations.v[i].data == data) ||
-		    inspect_references(s, l->registrations.v[i].data))
-			return &l->registrations.v[i];
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		if (s->c.call == CTP_CALL_EPOLL_MOD && reg->tfd == s->c.fd)
+			continue; // its own, masked
+		if ((has && reg->data == data) || inspect_references(s, reg->data))
+			return reg;
+	}
 	return NULL;
 }
 

@@ -20,12 +20,15 @@
 #include "engine/witness/beside.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/stuck_wait.h"
+#include "engine/witness/unheard.h"
 
-enum { MANY_TURNS = 1000 };
+enum { MANY_TURNS = 1000, SOME_TURNS = 20 };
 #define LONG_NS 10000000000ULL
+#define WHILE_NS 1000000000ULL
 
 // What the rows of one description say.
 struct registrations_of {
+	unsigned needed;          // with an event of those that it needs
 	unsigned n, armed, edges; // armed: in a direction that it waits for, or leading to it
 	bool slept;               // a thread sleeps in a set that has one
 	int epfd, tfd;            // of the one that says most
@@ -46,8 +49,9 @@ static bool is_of(const struct inspection *l, const struct suspect *s, const str
 
 static uint64_t data_of(const struct suspect *s)
 {
-	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ? s->s.waits[s->wait].data :
-										 s->c.was.reg_data;
+	const uint32_t said = CTP_WAIT_REGISTERED | CTP_WAIT_REFUSED;
+	return s->wait >= 0 && (s->s.waits[s->wait].how & said) ? s->s.waits[s->wait].data :
+								  s->c.was.reg_data;
 }
 
 static bool polled(const struct inspection *l, int epfd)
@@ -69,12 +73,13 @@ static struct registrations_of registrations_of(const struct inspection *l, cons
 		bool armed = (reg->events & directions) ||
 			     ((reg->events & STUCK_WAIT_EVENTS) &&
 			      (reg->data == data_of(s) || inspect_references(s, reg->data)));
-		if (armed || !o.n) {
+		if ((armed && !polled(l, o.epfd)) || !o.n) { // one that is polled says most
 			o.epfd = reg->epfd;
 			o.tfd = reg->tfd;
 			o.events = reg->events;
 		}
 		o.n++;
+		o.needed += (reg->events & stuck_wait_needed(s)) != 0;
 		o.armed += armed;
 		o.edges += armed && (reg->events & EPOLLET);
 		o.slept |= polled(l, reg->epfd);
@@ -120,11 +125,16 @@ static const char *wakes_itself(const struct inspection *l)
 	return NULL;
 }
 
-// It was told of its event, or another was, and may yet be resumed.
-static bool put_off(const struct inspection *l, const struct suspect *s, const char *timer,
+// It was told of its event, or another was, and may yet be resumed. After a while it is worth a look all the
+// same.
+static bool put_off(const struct inspection *l, struct suspect *s, const char *timer,
 		    struct inspect_answer *a)
 {
-	if (!timer || (l->turns > s->turns0 + MANY_TURNS && proc_now_ns() > s->found_ns + LONG_NS))
+	uint64_t now = proc_now_ns();
+	if (!timer || (l->turns > s->turns0 + MANY_TURNS && now > s->found_ns + LONG_NS))
+		return false;
+	s->put_off = l->turns > s->turns0 + SOME_TURNS && now > s->found_ns + WHILE_NS;
+	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "its event came, and its turn may be put off: the program has %s", timer);
 	return true;
@@ -183,12 +193,20 @@ static void delivered(struct inspection *l, struct suspect *s, const struct regi
 		      const char *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
-	if (!o->armed)
+	if (o->n && !o->armed)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time < s->s.since)
 		inspect_say(a, HOLDS_FALSE, "no event of fd %d#%u came after it suspended", s->c.fd,
 			    s->c.gen);
-	else if (!put_off(l, s, timer, a))
+	else if (put_off(l, s, timer, a))
+		return;
+	else if (!o->n)
+		inspect_say(
+			a, HOLDS_TRUE,
+			"an event of fd %d#%u came after it suspended, and then its registration was removed; the "
+			"descriptor is still ready",
+			s->c.fd, s->c.gen);
+	else
 		inspect_say(
 			a, HOLDS_TRUE,
 			"an event of fd %d#%u was returned by epoll fd %d after it suspended, and the descriptor is "
@@ -252,10 +270,10 @@ static bool ready(struct inspection *l, struct suspect *s, const struct registra
 		inspect_say(a, HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
 	else if (!s->ready)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is not ready for what it waits for", s->c.fd, s->c.gen);
-	else if (!o->slept)
+	else if (o->n && !o->slept)
 		inspect_say(a, HOLDS_OPEN, "no thread sleeps in epoll fd %d: an event may be on its way",
 			    o->epfd);
-	return s->ready == 1 && o->slept;
+	return s->ready == 1 && (o->slept || !o->n);
 }
 
 static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
@@ -286,6 +304,8 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 		delivered(l, s, &o, set);
 	else if (s->rule == RULE_WRONG_WAITER)
 		wrong_waiter(l, s, &o, set);
+	else if (s->rule == RULE_ABANDONED || s->rule == RULE_REMOVED)
+		unheard_judge(l, s, &(struct unheard_rows){o.n, o.needed, o.epfd, o.events});
 	else
 		timer(l, s, &o);
 }
@@ -310,6 +330,8 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
 	bool firm = stuck_wait_firm(s, pid);
+	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED))
+		return "its last try had to wait, and it meant to register it";
 	if (firm && s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))
 		return "it registered the descriptor itself before it suspended";
 	if (ctp_stands_there(f, &s->s))

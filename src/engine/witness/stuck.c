@@ -22,6 +22,7 @@
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
 #include "engine/witness/stuck_wait.h"
+#include "engine/witness/unheard.h"
 
 #define MS 1000000ULL
 enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };
@@ -38,6 +39,7 @@ struct walk {
 	uint64_t *referenced; // sorted: ids that an open registration names
 	size_t nreferenced, referenced_room;
 	bool many; // an entry does not name all who wait
+	struct unheard_sets sets;
 	struct registrations registrations;
 	struct registration **by_number; // rows, sorted by number
 	struct idmap ids;                // of coroutines that are suspects already: of the first `named`
@@ -46,10 +48,12 @@ struct walk {
 
 // ------------------------------------------------------------- hints of the tables
 
-static bool hinted(const struct ctp_fd *f)
+static bool hinted(const struct walk *w, const struct ctp_fd *f)
 {
-	return f->life == CTP_FD_OPEN && (f->reg_epfd >= 0 || (f->flags & CTP_FD_MANYREGS)) &&
-	       ((f->reg_events & (EPOLLONESHOT | EPOLLET)) || f->kind == CTP_FD_TIMERFD);
+	bool rows = f->reg_epfd >= 0 || (f->flags & CTP_FD_MANYREGS);
+	return f->life == CTP_FD_OPEN &&
+	       ((rows && ((f->reg_events & (EPOLLONESHOT | EPOLLET)) || f->kind == CTP_FD_TIMERFD)) ||
+		unheard_hinted(&w->sets, f));
 }
 
 static struct suspect *new_suspect(const struct walk *w, uint32_t station, const struct ctp_state *c)
@@ -165,7 +169,7 @@ static void walk_fds(struct walk *w)
 		if (r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(r, fd, &f))
 			continue;
 		const uint64_t hints[HINTS] = {f.waiter[0], f.waiter[1], f.leads};
-		bool is = hinted(&f);
+		bool is = hinted(w, &f);
 		for (size_t i = 0; i < HINTS; i++) {
 			referenced(w, hints[i]);
 			if (is && hints[i])
@@ -187,7 +191,7 @@ static void walk_stations(struct walk *w)
 		for (uint32_t k = 0; s->life == CTP_SUSPENDED && k < s->nwaits && k < CTP_WAITS; k++) {
 			struct ctp_fd f;
 			int fd = s->waits[k].fd;
-			if (fd < 0 || !inspect_fd(r, (uint64_t)fd, &f) || !hinted(&f) ||
+			if (fd < 0 || !inspect_fd(r, (uint64_t)fd, &f) || !hinted(w, &f) ||
 			    !(f.flags & CTP_FD_MANY) || (f.waiter[0] >> CTP_ID_BITS == i && f.waiter[0]) ||
 			    (f.waiter[1] >> CTP_ID_BITS == i && f.waiter[1]))
 				continue;
@@ -216,17 +220,22 @@ static bool sort_rows(struct walk *w)
 	return true;
 }
 
-// The bits of all rows of the open file, or'ed. 0: none, or all have fired: *rows says how many.
-static uint32_t armed(const struct walk *w, int fd, unsigned *rows)
+// The bits of all rows of the open file, or'ed. 0: none, or all have fired: *rows says how many. *set: one
+// that has an armed row, polled if any is; -1: none.
+static uint32_t armed(const struct walk *w, int fd, unsigned *rows, int *set)
 {
 	size_t lo = FIRST_NOT(w->registrations.n, i, w->by_number[i]->tfd < fd);
 	uint32_t events = 0;
+	*set = -1;
 	for (*rows = 0; lo < w->registrations.n && w->by_number[lo]->tfd == fd; lo++) {
 		if (!stuck_wait_registered(w->by_number[lo], w->pid, fd))
 			continue;
 		++*rows;
-		if (w->by_number[lo]->events & STUCK_WAIT_EVENTS)
-			events |= w->by_number[lo]->events;
+		if (!(w->by_number[lo]->events & STUCK_WAIT_EVENTS))
+			continue;
+		events |= w->by_number[lo]->events;
+		if (*set < 0 || !unheard_polled(&w->sets, *set))
+			*set = w->by_number[lo]->epfd;
 	}
 	return events;
 }
@@ -254,11 +263,22 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 {
 	unsigned rows;
-	uint32_t events = armed(w, x->c.fd, &rows);
+	int set;
+	uint32_t events = armed(w, x->c.fd, &rows, &set);
 	bool late = signals_late(w->deadline_ns), firm = stuck_wait_firm(x, w->pid), ask = w->asleep && !late;
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
-	if (!rows)
-		return RULE_NONE;
+	if (!rows) {
+		x->ready = ask && told ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
+		return unheard_without_row(x, told, firm);
+	}
+	if (set >= 0 && firm && ask && w->sets.known && !unheard_polled(&w->sets, set) &&
+	    (events & stuck_wait_needed(x)) && unheard_abandoned(w->pid, set))
+		return RULE_ABANDONED;
+	if (!(events & stuck_wait_needed(x)) && (events & STUCK_WAIT_EVENTS)) {
+		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
+		if (unheard_masked(x, events, firm))
+			return RULE_REMOVED;
+	}
 	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_WAIT_EVENTS) &&
 	    stuck_wait_disarmed(w->pid, x->c.fd) == 1)
 		return firm && x->c.was.opener == x->s.id ? RULE_TIMER : RULE_NONE;
@@ -277,9 +297,21 @@ static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 
 // ------------------------------------------------------------- suspects
 
+// A candidate of its end says more.
+static bool has_candidate(const struct suspects *s, const struct suspect *x)
+{
+	for (size_t i = 0; x->rule == RULE_REMOVED && i < s->n; i++)
+		if (s->v[i]->cand != STUCK_WAIT_NO_CAND && s->v[i]->rule == x->rule &&
+		    s->v[i]->s.id == x->s.id && s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen)
+			return true;
+	return false;
+}
+
 static bool known(struct walk *w, const struct suspect *x)
 {
 	const struct suspects *s = w->s;
+	if (has_candidate(s, x))
+		return true;
 	for (; w->named < s->n; w->named++) // those of the walks before, mostly
 		if (s->v[w->named]->cand == STUCK_WAIT_NO_CAND && idmap_set(&w->ids, s->v[w->named]->s.id, 0))
 			return true; // no memory: no more of them
@@ -428,6 +460,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 		k->walk_ns = k->busy_ns = now_ns + STOPPED_MS * MS;
 		return;
 	}
+	unheard_sets_find(&w.sets, s->r);
 	walk_fds(&w);
 	if (w.many)
 		walk_stations(&w);
@@ -443,6 +476,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	free(w.referenced);
 	free(w.by_number);
 	registrations_deinit(&w.registrations);
+	unheard_sets_deinit(&w.sets);
 	idmap_deinit(&w.ids);
 	bool whole = w.asleep || (idle && !w.hints);
 	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;

@@ -30,6 +30,6 @@ static inline void stuck_note_stopped(struct stuck *k, bool stopped)
 	k->stopped_ns = stopped ? proc_now_ns() : k->stopped_ns;
 }
 
-// Adds suspects: CTP004, 005, 008, 009, 027; at the final inspection, before an exit, CTP003 too.
+// Adds suspects: CTP002, 004, 005, 008, 009, 027, 028; at the final inspection, before an exit, CTP003 too.
 // final_ns: when the final inspection must be done with it; 0: a live inspection.
 void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns);

@@ -22,6 +22,15 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
 }
 
+uint32_t stuck_wait_needed(const struct suspect *s)
+{
+	const uint32_t beside = EPOLLRDHUP | EPOLLERR | EPOLLHUP;
+	uint32_t e = (s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events) & STUCK_WAIT_EVENTS;
+	if (s->wait < 0 && !(e & ~beside))
+		return EPOLLIN; // what woke it before, for all that is known
+	return e & ~beside ? e & ~beside : e;
+}
+
 // Does what the registration's data points to lead to C?
 static bool references_through(const struct suspect *s, pid_t pid)
 {

@@ -7,7 +7,7 @@
 
 #define STUCK_WAIT_NO_CAND UINT32_MAX
 
-// CTP003, 004, 005, 008, 009, 027, and CTP002 without a candidate: suspects that stuck_gather() adds,
+// CTP003, 004, 005, 008, 009, 027, 028, and CTP002 without a candidate: suspects that stuck_gather() adds,
 // whose descriptor is open.
 static inline bool stuck_wait_is(const struct suspect *s)
 {
@@ -18,6 +18,7 @@ static inline bool stuck_wait_is(const struct suspect *s)
 	case RULE_DELIVERED:
 	case RULE_WRONG_WAITER:
 	case RULE_TIMER:
+	case RULE_ABANDONED:
 		return true;
 	case RULE_REMOVED:
 		return s->cand == STUCK_WAIT_NO_CAND;
@@ -37,7 +38,10 @@ bool stuck_wait_refuted(struct suspect *s);
 size_t stuck_wait_keep_open(struct suspect **who, size_t n);
 
 // What is known of its wait. Partner: obligations_stuck.c decides `firm` by the same data.
-uint32_t stuck_wait_directions(const struct suspect *s);  // EPOLLIN, EPOLLOUT
+uint32_t stuck_wait_directions(const struct suspect *s); // EPOLLIN, EPOLLOUT
+// The events that would wake it: with one of these a row is for it. Hang-ups and errors, which the kernel
+// adds, are only where it asked for nothing else.
+uint32_t stuck_wait_needed(const struct suspect *s);
 bool stuck_wait_firm(const struct suspect *s, pid_t pid); // it suspended for F, as far as can be known
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.

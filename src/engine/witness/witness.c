@@ -111,7 +111,7 @@ static void judge(struct inspection *l)
 	for (size_t i = 0; i < l->n; i++) {
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
 		l->who[i]->beside = (struct beside){0};
-		l->who[i]->pooled = false;
+		l->who[i]->pooled = l->who[i]->put_off = false;
 	}
 	objects_find(l);
 	kernel_judge(l);

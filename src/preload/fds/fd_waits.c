@@ -331,13 +331,25 @@ static inline bool again(const struct thread_ctx *g, const struct ctp_fd *e, con
 
 // Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
 // no question: to look into what its data points to takes a system call.
-static uint64_t references(const struct thread_ctx *g, const struct ctp_fd *e, uint64_t data, bool same)
+static uint64_t references(const struct thread_ctx *g, const struct ctp_fd *e, uint64_t data, bool same,
+			   uint32_t *taught)
 {
 	const struct ctp_state *to = coroutine_at(data);
 	uint64_t own = hint_of(g->current);
 	if (to)
 		return hint_of(to);
-	return same && e->leads == own ? own : hint_of(fcontext_through(data));
+	if (same && e->leads == own) {
+		*taught = e->flags & CTP_FD_TAUGHT;
+		return own;
+	}
+	uint64_t through =
+		(e->flags & CTP_FD_TAUGHT) && e->reg_data == data ? 0 : hint_of(fcontext_through(data));
+	// What its events have taught holds for the same data, whoever registers it again.
+	if (!through && e->reg_data == data && e->learned && (e->leads & CTP_ID_MASK) == e->learned) {
+		*taught = CTP_FD_TAUGHT;
+		return e->leads;
+	}
+	return through;
 }
 
 // Does the coroutine of a hint wait, and has no event of it come since?
@@ -348,11 +360,21 @@ static bool waits_on(uint64_t hint, int fd, const struct ctp_fd *e)
 	       e->event_time < ctp_peek(&r->states[hint >> CTP_ID_BITS].since);
 }
 
-// Interest in these events goes, or comes back; e is taken. What a waiter does itself is no pause.
-static __attribute__((noinline)) void note_pause(struct ctp_fd *e, int fd, uint32_t goes, uint32_t comes)
+// Its registration alone leads to a coroutine that named no wait, and nothing of it is left to wake that one.
+static bool all_gone(const struct ctp_fd *e, int fd, uint32_t comes)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	return !(comes & REAL_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP | EPOLLRDHUP)) &&
+	       waiting(e->leads, fd, e->gen, true) &&
+	       e->event_time < ctp_peek(&r->states[e->leads >> CTP_ID_BITS].since);
+}
+
+// Interest in these events goes, or comes back; e is taken. What a waiter does itself is no pause. True: it
+// goes under a waiter.
+static __attribute__((noinline)) bool note_pause(struct ctp_fd *e, int fd, uint32_t goes, uint32_t comes)
 {
 	if (!goes && !(e->flags & CTP_FD_PAUSED))
-		return;
+		return false;
 	uint32_t events = goes ? goes : comes;
 	bool in = (events & REAL_EVENTS & ~OUT_EVENTS) && waits_on(e->waiter[0], fd, e),
 	     out = (events & OUT_EVENTS) && waits_on(e->waiter[1], fd, e);
@@ -360,6 +382,18 @@ static __attribute__((noinline)) void note_pause(struct ctp_fd *e, int fd, uint3
 		ctp_poke(&e->flags, e->flags | CTP_FD_PAUSED);
 	else if (!goes)
 		ctp_poke(&e->flags, (e->flags & ~CTP_FD_PAUSED) | (in || out ? CTP_FD_RESTORED : 0));
+	return goes && (in || out || all_gone(e, fd, comes));
+}
+
+// Its waiters may be left behind: k is the entry from before.
+static __attribute__((noinline, cold)) void interest_went(struct thread_ctx *g, struct fd_keep *k,
+							  struct fd_death *d, const struct frame *f)
+{
+	fd_candidates_identify(k);
+	k->cand.before = d->time;
+	d->stack = guest_stack(g, f);
+	d->epoch = fd_candidates_epoch();
+	fd_candidates_post(g, k, CTP_CAND_DEL, d);
 }
 
 void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
@@ -379,7 +413,8 @@ void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll
 	slice_adds(g, &w);
 }
 
-void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
+void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
+			 const struct frame *f)
 {
 	struct ctp_wait w = {.fd = fd,
 			     .gen = fds_open_gen(g, fd),
@@ -392,8 +427,9 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 	if (!w.gen || !w.epgen)
 		return;
 	bool same = again(g, e, &w);
-	uint64_t leads = references(g, e, w.data, same), now = guest_now();
-	if (same && leads == e->leads) {
+	uint32_t taught = 0;
+	uint64_t leads = references(g, e, w.data, same, &taught), now = guest_now();
+	if (same && leads == e->leads && (e->flags & CTP_FD_TAUGHT) == taught) {
 		ctp_store64(&e->reg_time, now);
 	} else {
 		if (!fds_take(e))
@@ -402,9 +438,12 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
 			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
 		uint32_t goes = e->reg_epfd == epfd ? e->reg_events & ~w.events & REAL_EVENTS : 0;
-		if (CTP_UNLIKELY(goes | (e->flags & (CTP_FD_PAUSED | CTP_FD_REFUSED)))) {
-			note_pause(e, fd, goes, w.events);
-			ctp_poke(&e->flags, e->flags & ~CTP_FD_REFUSED);
+		struct fd_keep *k = NULL;
+		if (CTP_UNLIKELY(goes | taught |
+				 (e->flags & (CTP_FD_PAUSED | CTP_FD_REFUSED | CTP_FD_TAUGHT)))) {
+			if (note_pause(e, fd, goes, w.events))
+				k = fd_candidates_keep(e, fd);
+			ctp_poke(&e->flags, (e->flags & ~(CTP_FD_REFUSED | CTP_FD_TAUGHT)) | taught);
 		}
 		ctp_poke(&e->reg_epfd, epfd);
 		e->reg_epgen = w.epgen;
@@ -417,12 +456,18 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 			e->adder = e->reg_by;
 		fds_give(e);
 		fd_map_add(epfd, w.data, fd, w.gen);
+		if (CTP_UNLIKELY(k != NULL)) {
+			struct fd_death d = {.call = CTP_CALL_EPOLL_MOD, .time = now, .closer = guest_who(g)};
+			interest_went(g, k, &d, f);
+		}
 	}
 	has_rows(epfd, w.epgen);
-	if (w.events & REAL_EVENTS)
+	if (w.events & REAL_EVENTS) {
 		slice_adds(g, &w);
-	else
+	} else { // after a try in vain: it does not want more of it for now
+		g->eagain &= g->eagain_fd != fd;
 		slice_drops(g, fd, epfd);
+	}
 }
 
 void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f)
@@ -437,18 +482,13 @@ void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct 
 	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
 		if (k)
-			note_pause(e, fd, e->reg_events & REAL_EVENTS, 0);
+			(void)note_pause(e, fd, e->reg_events & REAL_EVENTS, 0);
 		ctp_poke(&e->reg_epfd, -1);
 		e->reg_events = 0;
 	}
 	fds_give(e);
-	if (!k)
-		return;
-	fd_candidates_identify(k);
-	k->cand.before = d.time;
-	d.stack = guest_stack(g, f);
-	d.epoch = fd_candidates_epoch();
-	fd_candidates_post(g, k, CTP_CAND_DEL, &d);
+	if (k)
+		interest_went(g, k, &d, f);
 }
 
 // An event that is nobody's: that of a generation which has ended? One closed only

@@ -127,7 +127,8 @@ uint64_t fd_candidates_epoch(void); // raises the epoch: only after the call has
 // May a suspended coroutine wait on it? e is taken. Looks whom a registration
 // leads to, if that was not known when it was made: the coroutine may be younger.
 bool fd_waits_any(struct ctp_fd *e, int fd);
-void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
+void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
+			 const struct frame *f);
 // It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited
 // for has come; but the registration leads to it as before, and more may come. At the end nothing can: then
 // it waits again when it registers, or once an event is seen to resume it.

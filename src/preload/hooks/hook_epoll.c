@@ -37,7 +37,7 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	if (op == EPOLL_CTL_DEL)
 		fd_waits_unregistered(g, epfd, fd, &f);
 	else
-		fd_waits_registered(g, epfd, fd, ev);
+		fd_waits_registered(g, epfd, fd, ev, &f);
 	guest_leave(g);
 	return r;
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP028, set abandoned: the coroutine's descriptor is open and registered, the registration is armed, and
+// events wait in the epoll set; but no thread sleeps in the set, nor in one in which it is registered, and
+// those that poll have had their chance to come to it. Only ctp-run can see that. At most LIKELY: the program
+// may poll the set again.
+#include <inttypes.h>
+
+#include "analyze/case/stuck.h"
+
+static enum verdict conclude(const struct suspect *s, const struct obligations *o)
+{
+	(void)s;
+	enum verdict is = stuck_conclude(o, stuck_holds(o, PROOF_P2));
+	return is == VERDICT_PROVEN ? VERDICT_LIKELY : is;
+}
+
+static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+{
+	if (fd)
+		case_event(c, fd->reg_time, fd->reg_by,
+			   results_text(out, "registers fd %d#%u in epoll fd %d#%u", c->fd, c->gen,
+					fd->reg_epfd, fd->reg_epgen));
+	c->refuted = results_text(
+		out, "a thread polls the set again, or the program resumes coroutine %" PRIu64 " by hand",
+		c->id);
+}
+
+static int run(const struct pass *pass, const struct world *w, struct results *out)
+{
+	static const struct stuck_terms terms = {conclude, describe};
+	return stuck_run(pass, w, out, &terms);
+}
+
+const struct pass pass_abandoned = {
+	.rule = rules_id[RULE_ABANDONED],
+	.title = "set abandoned",
+	.run = run,
+	.waits = true,
+	.claim = "waits in an epoll set that nobody polls any more",
+	.likely = "waits in an epoll set that nobody polls any more",
+	.suspect = "may wait in an epoll set that nobody polls any more",
+	.fix = "move the registrations before the last thread leaves the set, or let another thread poll it",
+	.explain =
+		"A coroutine waits by a registration that is there and armed, in a set that no thread polls.\n"
+		"\n"
+		"    void reload(void)\n"
+		"    {\n"
+		"        ep = epoll_create1(0);               // and the loop polls this one from now on\n"
+		"        watch(ep, listener);                 // the connections stay in the old set\n"
+		"    }\n"
+		"\n"
+		"The kernel notes their events in the set, where nobody takes them. So does the set of a worker thread\n"
+		"that has ended, and a set inside another (nested) whose own row was removed.\n"
+		"\n"
+		"LIKELY   events wait in the set, no thread sleeps in it or in one that has it, and every thread that\n"
+		"         polls sleeps without a timeout, or has made three complete turns since\n"
+		"SUSPECT  the tables have a gap, or not every thread has slept yet\n"
+		"\n"
+		"Repair: move every registration (EPOLL_CTL_DEL there, EPOLL_CTL_ADD here) before a set is left, and\n"
+		"close the old one then: ctp reports who was forgotten as CTP025.\n"
+		"\n"
+		"It is not: sets that one loop polls in turn; a set that another process or thread polls; a set in\n"
+		"which nothing has happened.\n",
+};

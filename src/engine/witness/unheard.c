@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//
+// A set is polled by a thread that sleeps in it, by one that sleeps in a set in which it is registered, or by
+// one that gave it to poll or select. Where a loop polls several sets in turn, each of them is not polled now
+// and then: so events must wait in the set, and each thread that polls must sleep without a timeout, or have
+// made three complete turns since.
+#include "engine/witness/unheard.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/grow.h"
+#include "ctp/polled.h"
+#include "ctp/there.h"
+#include "engine/witness/complete_turns.h"
+#include "engine/witness/kernel.h"
+#include "engine/witness/stuck_wait.h"
+
+#define IN_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI))
+#define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
+enum { NESTED_MAX = 5 }; // the kernel's
+
+// ------------------------------------------------------------- hints of the tables
+
+bool unheard_polled(const struct unheard_sets *u, int epfd)
+{
+	for (size_t i = 0; i < u->n; i++)
+		if (u->polled[i] == epfd)
+			return true;
+	return false;
+}
+
+static bool add(struct unheard_sets *u, int32_t epfd)
+{
+	if (epfd < 0 || unheard_polled(u, epfd))
+		return false;
+	if (GROW(u->polled, u->n, u->room)) {
+		u->known = false;
+		return false;
+	}
+	u->polled[u->n++] = epfd;
+	return true;
+}
+
+// The thread's own: true unless it polls, and is about something else now.
+static bool add_thread(struct unheard_sets *u, const struct ctp_thread *t)
+{
+	if (ctp_load32(&t->life) != CTP_THREAD_LIVE || (!t->polls && !t->sets))
+		return true;
+	if (!ctp_loop_waits(t))
+		return false;
+	if (t->wait_call == CTP_IN_EPOLL)
+		add(u, t->wait_fd);
+	return true;
+}
+
+// Sets that are registered in polled ones, or given to poll, and other numbers of polled ones. True: some
+// more.
+static bool add_nested(struct unheard_sets *u, const struct ctp_region *r)
+{
+	struct ctp_walk w = ctp_walk_fds(r);
+	bool more = false;
+	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
+		struct ctp_fd f, of;
+		if (r->fds[fd].kind != CTP_FD_EPOLL || !inspect_fd(r, fd, &f) || f.life != CTP_FD_OPEN)
+			continue;
+		bool is = f.polled || (f.flags & CTP_FD_MANYREGS) ||
+			  (f.reg_epfd >= 0 && (f.reg_events & STUCK_WAIT_EVENTS) &&
+			   unheard_polled(u, f.reg_epfd));
+		for (size_t i = 0; !is && i < u->n; i++)
+			is = inspect_fd(r, (uint64_t)u->polled[i], &of) && of.desc == f.desc;
+		more |= is && add(u, (int32_t)fd);
+	}
+	return more;
+}
+
+void unheard_sets_find(struct unheard_sets *u, const struct ctp_region *r)
+{
+	uint32_t high = ctp_load32(&r->ext->thread_high);
+	u->known = true;
+	for (uint32_t i = 0; i < high && i < r->threads_max; i++)
+		u->known &= add_thread(u, &r->threads[i]);
+	for (int i = 0; i < NESTED_MAX && add_nested(u, r); i++)
+		;
+}
+
+void unheard_sets_deinit(struct unheard_sets *u)
+{
+	free(u->polled);
+	*u = (struct unheard_sets){0};
+}
+
+bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
+{
+	if (f->reg_epfd < 0)
+		return (f->flags & CTP_FD_REFUSED) || f->event_time;
+	if ((f->waiter[0] && !(f->reg_events & IN_EVENTS)) || (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))
+		return true;
+	return u->known && u->n && !(f->flags & CTP_FD_MANYREGS) && !unheard_polled(u, f->reg_epfd);
+}
+
+enum ctp_rule unheard_without_row(const struct suspect *s, bool told, bool firm)
+{
+	uint32_t how = s->wait >= 0 ? s->s.waits[s->wait].how : 0;
+	if (!(how & CTP_WAIT_EAGAIN))
+		return RULE_NONE;
+	if (how & CTP_WAIT_REFUSED)
+		return RULE_REMOVED;
+	return told && firm && s->ready == 1 ? RULE_DELIVERED : RULE_NONE;
+}
+
+// Without an event that resumed it where it stands, only its own registration, and what it left there to be
+// read, speak for it.
+bool unheard_masked(const struct suspect *s, uint32_t events, bool firm)
+{
+	return (events & STUCK_WAIT_EVENTS) && !(events & stuck_wait_needed(s)) && s->wait >= 0 &&
+	       (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN) && s->c.was.event_time < s->s.since &&
+	       (firm || (s->c.was.reg_by == s->s.id && s->ready == 1));
+}
+
+bool unheard_abandoned(pid_t pid, int epfd)
+{
+	return stuck_wait_ready(pid, epfd, EPOLLIN) == 1;
+}
+
+// ------------------------------------------------------------------------ P3
+
+static void without_event(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
+{
+	struct inspect_answer *a = &s->a[PROOF_P3];
+	bool is_refused = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED);
+	if (rows->needed || (rows->n && !(rows->events & STUCK_WAIT_EVENTS)) || (!rows->n && !is_refused))
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered for it, or was a one-shot", s->c.fd,
+			    s->c.gen);
+	else if (kernel_threads_hold(l, s))
+		return;
+	else if (rows->n)
+		inspect_say(
+			a, HOLDS_TRUE,
+			"the row of fd %d#%u in epoll fd %d has the events %x: nothing of what it waits for",
+			s->c.fd, s->c.gen, rows->epfd, rows->events);
+	else
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is registered nowhere: its EPOLL_CTL_MOD failed with ENOENT, and it waited all the same",
+			s->c.fd, s->c.gen);
+}
+
+static bool is_set(const struct inspection *l, int fd)
+{
+	for (size_t i = 0; i < l->registrations.nsets; i++)
+		if (l->registrations.sets[i] == fd)
+			return true;
+	return false;
+}
+
+// A thread that sleeps in the set, or in one that has it, or has given it to poll or select. 0: none.
+static int poller(const struct inspection *l, int epfd, int depth)
+{
+	struct ctp_fd e = {0}, f = {0};
+	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)epfd, &e);
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		const struct proc_task *t = &l->tasks.v[i];
+		int in = inspect_in_epoll(t) ? (int)t->args[0] : -1;
+		bool same = in >= 0 && in != epfd && known && inspect_fd(l->r, (uint64_t)in, &f) &&
+			    f.desc == e.desc;
+		if (in == epfd || same || (l->polled && polled_has(&l->polled[i], epfd)))
+			return t->tid;
+	}
+	for (size_t i = 0; depth < NESTED_MAX && i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		int tid = reg->tfd == epfd && (reg->events & STUCK_WAIT_EVENTS) && is_set(l, epfd) ?
+				  poller(l, reg->epfd, depth + 1) :
+				  0;
+		if (tid)
+			return tid;
+	}
+	return 0;
+}
+
+// Who polls may poll this one next: a thread that is not asleep in a loop's wait, or wakes by a timeout and
+// has not made three complete turns since. 0: nobody.
+static uint32_t may_poll(const struct inspection *l, const struct suspect *s)
+{
+	for (uint32_t i = 0; i < l->nthreads; i++) {
+		const struct ctp_thread *t = &l->threads[i];
+		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->sets))
+			continue;
+		bool turned = l->loops && complete_turns_made(l->loops, i, t->uses, s->c.epoch);
+		if (!ctp_loop_waits(t) || (t->wait_timeout_ns > 0 && !turned))
+			return t->tid;
+	}
+	return 0;
+}
+
+static void abandoned(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
+{
+	int epfd = rows->needed ? rows->epfd : -1;
+	struct inspect_answer *a = &s->a[PROOF_P3];
+	struct ctp_fd e = {0};
+	int tid = epfd < 0 ? 0 : poller(l, epfd, 0);
+	bool asleep = proc_tasks_asleep(&l->tasks);
+	uint32_t next = may_poll(l, s);
+	if (epfd < 0)
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
+	else if (tid)
+		inspect_say(a, HOLDS_FALSE, "thread %d sleeps in epoll fd %d, or in a set that has it", tid,
+			    epfd);
+	else if (!asleep || next)
+		inspect_say(a, HOLDS_OPEN,
+			    "%s may poll epoll fd %d next: it has polled, and does something else now",
+			    asleep ? "a thread" : "a thread that is awake", epfd);
+	else if (!unheard_abandoned(l->pid, epfd))
+		inspect_say(a, HOLDS_FALSE, "no event waits in epoll fd %d", epfd);
+	else
+		inspect_say(
+			a, HOLDS_TRUE,
+			"events wait in epoll fd %d#%u, which has the row of fd %d#%u: no thread polls it, nor a set that "
+			"has it",
+			epfd, inspect_fd(l->r, (uint64_t)epfd, &e) ? e.gen : 0, s->c.fd, s->c.gen);
+}
+
+void unheard_judge(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
+{
+	if (s->rule == RULE_ABANDONED)
+		abandoned(l, s, rows);
+	else
+		without_event(l, s, rows);
+}

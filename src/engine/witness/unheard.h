@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// unheard.h - the events of an open descriptor that reach nobody: it has no registration (CTP002, CTP008), or
+// one without the event that is waited for (CTP002), or no thread polls the set in which it has one (CTP028).
+#pragma once
+
+#include "engine/inspect/inspect.h"
+
+// Sets in which some thread sleeps, by the region's tables, and those that are registered in one of these.
+// `known`: every thread that has ever polled sleeps in a wait of its loop now.
+struct unheard_sets {
+	int32_t *polled;
+	size_t n, room;
+	bool known;
+};
+void unheard_sets_find(struct unheard_sets *u, const struct ctp_region *r);
+void unheard_sets_deinit(struct unheard_sets *u);
+
+// Do the tables hint at it? A table alone decides nothing.
+bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f);
+bool unheard_polled(const struct unheard_sets *u, int epfd);
+
+// What a suspect without any registration is suspected of, or RULE_NONE. `told`: an event came after it
+// suspended.
+enum ctp_rule unheard_without_row(const struct suspect *s, bool told, bool firm);
+// Is there reason to think that it waits for what its registration, with these events, leaves out?
+bool unheard_masked(const struct suspect *s, uint32_t events, bool firm);
+// May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.
+bool unheard_abandoned(pid_t pid, int epfd);
+
+// P3 of CTP002 without a candidate, and of CTP028, by what the kernel says of the description's
+// registrations.
+struct unheard_rows {
+	unsigned n, needed; // needed: with an event of those that it needs
+	int epfd;           // the set of the one that says most
+	uint32_t events;    // of that one
+};
+void unheard_judge(struct inspection *l, struct suspect *s, const struct unheard_rows *rows);

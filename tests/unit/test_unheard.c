@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+//
+// Events that reach nobody: which tables hint at it, and what P3 says of rows and threads made by hand. The sets that
+// it polls are this process's own.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/witness/stuck_wait.h"
+#include "engine/witness/unheard.h"
+
+enum { FDS = 64, OUTER = 40, INNER = 41, ALONE = 42, F = 50, ID = 9 };
+static struct ctp_ext ext;
+static struct ctp_header header;
+static struct ctp_region region;
+static struct ctp_fd fds[FDS];
+static struct ctp_thread threads[2], copies[2];
+static struct unheard_sets sets;
+static struct proc_task tasks[2];
+static struct registration rows[3];
+static int numbers[3] = {OUTER, INNER, ALONE};
+static struct suspect s, *who = &s;
+static struct inspection l;
+
+static void is_set(int fd)
+{
+	fds[fd] = (struct ctp_fd){.gen = 1, .life = CTP_FD_OPEN, .kind = CTP_FD_EPOLL, .reg_epfd = -1, .desc = (unsigned)fd};
+}
+
+// Thread 0 sleeps in OUTER; thread 1 never polled.
+static int begin(void **state)
+{
+	(void)state;
+	memset(fds, 0, sizeof(fds));
+	ext = (struct ctp_ext){.thread_high = 2, .fd_high = FDS - 1};
+	region = (struct ctp_region){.header = &header, .ext = &ext, .threads = threads, .threads_max = 2, .fds = fds, .fds_max = FDS};
+	for (int i = 0; i < 3; i++)
+		is_set(numbers[i]);
+	threads[0] = (struct ctp_thread){.life = CTP_THREAD_LIVE, .tid = 1, .wait_seq = 3, .wait_call = CTP_IN_EPOLL, .wait_fd = OUTER,
+					 .wait_timeout_ns = -1, .polls = 2};
+	threads[1] = (struct ctp_thread){.life = CTP_THREAD_LIVE, .tid = 2};
+	fds[F] = (struct ctp_fd){.gen = 2, .life = CTP_FD_OPEN, .reg_epfd = ALONE, .reg_events = EPOLLIN};
+	s = (struct suspect){.rule = RULE_ABANDONED, .cand = STUCK_WAIT_NO_CAND, .wait = 0, .ready = -1, .c = {.fd = F, .gen = 2, .was = fds[F]},
+			     .s = {.id = ID, .since = 100, .nwaits = 1, .waits = {{.fd = F, .gen = 2, .events = EPOLLIN, .how = CTP_WAIT_EAGAIN}}}};
+	memcpy(copies, threads, sizeof(copies));
+	tasks[0] = (struct proc_task){.tid = 1, .slot = 0, .state = 'S', .nr = SYS_epoll_pwait, .wchan = "ep_poll", .args = {OUTER}};
+	tasks[1] = (struct proc_task){.tid = 2, .slot = 1, .state = 'S', .nr = SYS_futex};
+	rows[0] = (struct registration){.epfd = ALONE, .tfd = F, .events = EPOLLIN};
+	l = (struct inspection){.r = &region, .pid = getpid(), .deadline_ns = UINT64_MAX, .who = &who, .n = 1, .threads = copies, .nthreads = 2,
+			  .tasks = {tasks, 2}, .registrations = {.v = rows, .n = 1, .sets = numbers, .nsets = 3, .complete = true}};
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	unheard_sets_deinit(&sets);
+	return 0;
+}
+
+static void find(void)
+{
+	unheard_sets_deinit(&sets);
+	unheard_sets_find(&sets, &region);
+}
+
+static void a_set_in_which_a_thread_sleeps(void **state)
+{
+	(void)state;
+	find();
+	assert_true(sets.known && unheard_polled(&sets, OUTER));
+	assert_false(unheard_polled(&sets, INNER));
+	assert_true(unheard_hinted(&sets, &fds[F]));
+	fds[F].reg_epfd = OUTER;
+	assert_false(unheard_hinted(&sets, &fds[F]));
+}
+
+static void a_set_within_another(void **state)
+{
+	(void)state;
+	fds[INNER].reg_epfd = OUTER;
+	fds[INNER].reg_events = EPOLLIN;
+	fds[ALONE].reg_epfd = INNER; // two deep
+	fds[ALONE].reg_events = EPOLLIN;
+	find();
+	assert_true(unheard_polled(&sets, INNER) && unheard_polled(&sets, ALONE));
+	fds[INNER].reg_events = 0;
+	find();
+	assert_false(unheard_polled(&sets, INNER) || unheard_polled(&sets, ALONE));
+}
+
+static void another_number_of_the_set(void **state)
+{
+	(void)state;
+	fds[INNER].desc = fds[OUTER].desc;
+	find();
+	assert_true(unheard_polled(&sets, INNER));
+}
+
+static void a_set_that_is_given_to_poll(void **state)
+{
+	(void)state;
+	fds[ALONE].polled = 7;
+	find();
+	assert_false(unheard_hinted(&sets, &fds[F]));
+}
+
+static void a_thread_that_polls_and_is_busy(void **state)
+{
+	(void)state;
+	threads[1].polls = 1;
+	find();
+	assert_false(sets.known);
+	assert_false(unheard_hinted(&sets, &fds[F]));
+}
+
+static void registrations_that_lack_something(void **state)
+{
+	(void)state;
+	struct ctp_fd f = {.reg_epfd = -1};
+	assert_false(unheard_hinted(&sets, &f));
+	f.flags = CTP_FD_REFUSED;
+	assert_true(unheard_hinted(&sets, &f));
+	f = (struct ctp_fd){.reg_epfd = OUTER, .reg_events = EPOLLIN, .waiter = {ID, 0}};
+	assert_false(unheard_hinted(&sets, &f));
+	f.reg_events = EPOLLOUT;
+	assert_true(unheard_hinted(&sets, &f));
+	f.waiter[1] = f.waiter[0];
+	f.waiter[0] = 0;
+	assert_false(unheard_hinted(&sets, &f));
+}
+
+static void without_a_row(void **state)
+{
+	(void)state;
+	assert_int_equal(unheard_without_row(&s, true, true), RULE_NONE); // it may be served
+	s.ready = 1;
+	assert_int_equal(unheard_without_row(&s, true, true), RULE_DELIVERED);
+	assert_int_equal(unheard_without_row(&s, true, false), RULE_NONE);
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_NONE);
+	s.s.waits[0].how |= CTP_WAIT_REFUSED;
+	assert_int_equal(unheard_without_row(&s, false, false), RULE_REMOVED);
+	s.s.waits[0].how = CTP_WAIT_REFUSED;
+	assert_int_equal(unheard_without_row(&s, false, false), RULE_NONE);
+}
+
+static void behind_a_mask(void **state)
+{
+	(void)state;
+	assert_true(unheard_masked(&s, EPOLLERR | EPOLLHUP, true));
+	assert_false(unheard_masked(&s, EPOLLIN, true));
+	assert_false(unheard_masked(&s, EPOLLONESHOT, true)); // it has fired: CTP005
+	assert_false(unheard_masked(&s, EPOLLOUT, false));
+	s.ready = 1;
+	s.c.was.reg_by = ID;
+	assert_true(unheard_masked(&s, EPOLLOUT, false));
+	s.c.was.event_time = 200;
+	assert_false(unheard_masked(&s, EPOLLOUT, true));
+	s.c.was.event_time = 0;
+	s.s.waits[0].how = CTP_WAIT_REGISTERED;
+	assert_false(unheard_masked(&s, EPOLLOUT, true));
+}
+
+static enum holds judged(unsigned n, unsigned needed, int epfd, uint32_t events)
+{
+	memset(s.a, 0, sizeof(s.a));
+	unheard_judge(&l, &s, &(struct unheard_rows){n, needed, epfd, events});
+	return s.a[PROOF_P3].holds;
+}
+
+static void p3_of_a_mask(void **state)
+{
+	(void)state;
+	s.rule = RULE_REMOVED;
+	assert_int_equal(judged(1, 0, ALONE, EPOLLOUT), HOLDS_TRUE);
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE);
+	assert_int_equal(judged(1, 0, ALONE, EPOLLONESHOT), HOLDS_FALSE);
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_FALSE);
+	s.s.waits[0].how |= CTP_WAIT_REFUSED;
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
+	tasks[1].nr = SYS_read; // a thread waits for it by itself
+	tasks[1].args[0] = F;
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_FALSE);
+}
+
+// Whether events wait in it the kernel says: a set of this process, under a number from above.
+static void p3_of_a_set(void **state)
+{
+	(void)state;
+	struct epoll_event ev = {.events = EPOLLIN};
+	int made = epoll_create1(EPOLL_CLOEXEC), event = eventfd(0, EFD_CLOEXEC);
+	assert_int_equal(dup2(made, ALONE), ALONE);
+	assert_int_equal(epoll_ctl(ALONE, EPOLL_CTL_ADD, event, &ev), 0);
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE); // nothing waits there
+	eventfd_write(event, 1);
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_TRUE);
+	assert_int_equal(judged(1, 0, ALONE, EPOLLOUT), HOLDS_FALSE);
+	copies[0].wait_timeout_ns = 1000; // it may come to this one next
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);
+	copies[0].wait_timeout_ns = -1;
+	tasks[0].state = 'R';
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);
+	tasks[0].state = 'S';
+	tasks[0].args[0] = ALONE;
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE);
+	tasks[0].args[0] = OUTER;
+	rows[l.registrations.n++] = (struct registration){.epfd = OUTER, .tfd = ALONE, .events = EPOLLIN};
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE);
+	rows[1].events = 0;
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_TRUE);
+	close(ALONE);
+	close(made);
+	close(event);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(a_set_in_which_a_thread_sleeps), TEST(a_set_within_another), TEST(another_number_of_the_set),
+		TEST(a_set_that_is_given_to_poll), TEST(a_thread_that_polls_and_is_busy), TEST(registrations_that_lack_something),
+		TEST(without_a_row), TEST(behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
