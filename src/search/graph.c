@@ -166,6 +166,9 @@ bool graph_spread(struct graph *g)
 {
 	uint32_t *from, *first_from, *queue = malloc((g->n + 1) * sizeof(*queue));
 	size_t head = 0, tail = 0;
+	free(g->to);
+	free(g->first_to);
+	g->to = g->first_to = NULL;
 	if (!queue || !sort_edges(g, true, &g->to, &g->first_to)) {
 		free(queue);
 		return false;

@@ -47,7 +47,7 @@ unsigned graph_owners(struct graph *g, uint64_t value, uint32_t owners[GRAPH_OWN
 bool graph_has(const struct graph *g, uint64_t addr); // does it lie in an object?
 // The word at `at` holds this address, which leads to somebody.
 void graph_word(struct graph *g, uint64_t at, uint64_t value);
-// Reached from outside; what that leads to, too. False if out of memory.
+// Reached from outside; what that leads to, too. Again, once there are more words. False if out of memory.
 bool graph_spread(struct graph *g);
 // The n-th word that leads to a group, NULL if there are no more; after graph_spread.
 const struct graph_edge *graph_edge_to(const struct graph *g, uint32_t group, size_t n);

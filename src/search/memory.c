@@ -6,10 +6,14 @@
 // table entry more. Therefore such pages are never read.
 #include "search/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,11 +22,31 @@
 
 enum { PAGE = 4096, AT_ONCE = 128 };
 
+// By the clock on the wall; 0 if that cannot be told.
+static int64_t began(pid_t pid)
+{
+	char path[40], text[1024];
+	struct timespec wall, boot;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++) // to the 22nd, its start in ticks since boot
+		at = strchr(at + 1, ' ');
+	if (!at || clock_gettime(CLOCK_REALTIME, &wall) || clock_gettime(CLOCK_BOOTTIME, &boot))
+		return 0;
+	return wall.tv_sec - boot.tv_sec +
+	       (int64_t)(strtoull(at + 1, NULL, 10) / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 void memory_of_process(struct memory *m, pid_t pid)
 {
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	*m = (struct memory){.pid = pid, .page_map = open(path, O_RDONLY | O_CLOEXEC)};
+	*m = (struct memory){.pid = pid, .page_map = open(path, O_RDONLY | O_CLOEXEC), .began_s = began(pid)};
 }
 
 void memory_of_core(struct memory *m, const struct corefile *core)
@@ -46,6 +70,19 @@ const struct maps_line *memory_map(const struct memory *m, uint64_t addr)
 {
 	size_t i = FIRST_NOT(m->nmaps, k, m->maps[k].hi <= addr);
 	return i < m->nmaps && m->maps[i].lo <= addr ? &m->maps[i] : NULL;
+}
+
+int memory_open_changed(const struct memory *m, const struct maps_line *map)
+{
+	char path[4200];
+	struct stat st;
+	if (m->core || !map->ino || *map->path != '/')
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", m->pid, map->path);
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ctim.tv_sec + 2 < m->began_s)
+		return -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 ? fd : errno == ENOENT ? -1 : -errno - 1;
 }
 
 // What process_vm_readv refuses: pages that the program itself may not read.

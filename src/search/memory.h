@@ -21,7 +21,8 @@ struct memory {
 	// what follows is memory.c's
 	const struct corefile *core; // NULL: a process
 	pid_t pid;
-	int page_map; // of /proc/PID/pagemap; -1: the kernel does not show it
+	int page_map;    // of /proc/PID/pagemap; -1: the kernel does not show it
+	int64_t began_s; // when the process did
 };
 
 // Without mappings and deadline, which are the caller's to fill in.
@@ -32,6 +33,11 @@ void memory_close(struct memory *m); // one that was never opened, but zeroed, t
 bool memory_late(const struct memory *m);
 // The mapping that holds `addr`, or NULL.
 const struct maps_line *memory_map(const struct memory *m, uint64_t addr);
+
+// The file of this mapping, to be read, if it was changed since the process began (to the second): what is
+// in it may come from the process, whether or not it has looked at those pages. -1: it was not. Below -1: it
+// was, and cannot be opened.
+int memory_open_changed(const struct memory *m, const struct maps_line *map);
 
 // Bytes read from `addr` on: less than asked at the first hole. `force`: also where the program itself
 // may not read (PROT_NONE).

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Pages that were never touched are told by pagemap and not read (reading would make them);
-// in private mappings that the program cannot write only its own copies count: it may unprotect
-// them again. Shared mappings are read whole, whatever may be done with them here, and so are
-// files that have no name: an untouched page shows what is in the file.
+// Pages that were never touched are told by pagemap and not read (reading would make them); in private
+// mappings that the program cannot write only its own copies count: it may unprotect them again. But of a
+// file that was changed since the program began they are read, from the file. Shared mappings are read
+// whole, whatever may be done with them here, and so are files that have no name: an untouched page shows
+// what is in the file.
 #include "search/memory_walk.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/search.h"
 
@@ -30,6 +32,12 @@ static bool may_end(const struct maps_line *m)
 		      strncmp(m->path, "/dev/zero", 9);
 	bool secret = !strncmp(m->path, "/secretmem", 10);
 	return (m->perms[3] == 's' || nameless(m)) && m->ino && *m->path == '/' && !device && !secret;
+}
+
+static int fail_late(struct memory_walk *w)
+{
+	snprintf(w->why, sizeof(w->why), "no time to look through all of its memory");
+	return -EAGAIN;
 }
 
 // Reads [lo, hi), which the caller wants whole.
@@ -55,10 +63,8 @@ static int read_span(struct memory_walk *w, const struct maps_line *m, uint64_t 
 			lo = (lo + got + PAGE) & ~(uint64_t)(PAGE - 1);
 		else
 			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across
-		if (memory_late(w->memory)) {
-			snprintf(w->why, sizeof(w->why), "no time to look through all of its memory");
-			return -EAGAIN;
-		}
+		if (memory_late(w->memory))
+			return fail_late(w);
 	}
 	return 0;
 }
@@ -73,6 +79,25 @@ static int read_around(struct memory_walk *w, const struct maps_line *m, uint64_
 		if (e)
 			return e;
 		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi : hi;
+	}
+	return 0;
+}
+
+// [lo, hi) of a mapping, as the file has it: up to its end.
+static int read_from_file(struct memory_walk *w, const struct maps_line *m, int file, uint64_t lo,
+			  uint64_t hi)
+{
+	while (lo < hi) {
+		size_t n = hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK;
+		ssize_t got = pread(file, w->buffer, n, (off_t)(m->offset + (lo - m->lo)));
+		if (got <= 0)
+			return got < 0 ? -EIO : 0;
+		memset(w->buffer + got, 0, MEMORY_WALK_BEHIND);
+		w->piece(w->ctx, w->buffer, (size_t)got, lo);
+		w->bytes += (size_t)got;
+		lo += (size_t)got < CHUNK ? (size_t)got : CHUNK - (WORD - 1); // a word may lie across
+		if (memory_late(w->memory))
+			return fail_late(w);
 	}
 	return 0;
 }
@@ -110,12 +135,22 @@ static int read_touched(struct memory_walk *w, const struct maps_line *m)
 			begun = at;
 			end = at + PAGE;
 		}
-		if (memory_late(w->memory)) {
-			snprintf(w->why, sizeof(w->why), "no time to look through all of its memory");
-			return -EAGAIN;
-		}
+		if (memory_late(w->memory))
+			return fail_late(w);
 	}
 	return read_around(w, m, begun, end);
+}
+
+// What its file has; pages that the program has of its own have been read, too.
+static int read_changed(struct memory_walk *w, const struct maps_line *m)
+{
+	int file = memory_open_changed(w->memory, m);
+	int e = file >= 0 ? read_from_file(w, m, file, m->lo, m->hi) : file == -1 ? 0 : -EIO;
+	if (e == -EIO)
+		snprintf(w->why, sizeof(w->why), "%.100s, which it maps, cannot be read", m->path);
+	if (file >= 0)
+		close(file);
+	return e;
 }
 
 static int read_map(struct memory_walk *w, const struct maps_line *m)
@@ -124,7 +159,8 @@ static int read_map(struct memory_walk *w, const struct maps_line *m)
 		return 0; // vdso and its data
 	if (m->perms[3] == 's' || nameless(m))
 		return read_around(w, m, m->lo, m->hi);
-	return read_touched(w, m);
+	int e = read_touched(w, m);
+	return e ? e : read_changed(w, m);
 }
 
 int memory_walk(struct memory_walk *w)

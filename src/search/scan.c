@@ -5,8 +5,8 @@
 // bytes are the upper bytes of a target's address are passed over at once;
 // else a bit map of 64 KiB granules sieves the words, and those left are
 // searched for among the targets. A jmp_buf keeps the stack pointer in glibc's
-// disguise: such words are seen through, too, and those in which an address was
-// moved to the right by 3 or 4.
+// disguise: such words are seen through, too. The program's own disguises are
+// looked for in a pass of their own (disguised.c).
 #include "search/scan.h"
 
 #include <errno.h>
@@ -93,19 +93,13 @@ static inline uint64_t undisguised(const struct scan *s, uint64_t w)
 	return (w >> s->rotate | w << (-s->rotate & 63)) ^ s->guard;
 }
 
-// Aligned words that are an address once they are undisguised, as those in jmp_bufs,
-// or moved to the left: what is a multiple of 8 or 16 has room for more of a tag.
-static void search_disguised(struct run *r, const unsigned char *b, size_t n, uint64_t at)
+// Aligned words that are an address once they are undisguised, as those in jmp_bufs.
+static void search_guarded(struct run *r, const unsigned char *b, size_t n, uint64_t at)
 {
 	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
-		uint64_t as_is = word_at(b + i), w = undisguised(r->s, as_is);
-		if (r->s->guard && w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
+		uint64_t w = undisguised(r->s, word_at(b + i));
+		if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
 			try_word(r->s, at + i, w);
-		for (unsigned shift = 3; shift <= 4; shift++) {
-			w = as_is << shift & SCAN_ADDRESS_MASK;
-			if (w >> UPPER && (sieved(r->sieve, w) & 1))
-				try_word(r->s, at + i, w);
-		}
 	}
 }
 
@@ -173,7 +167,8 @@ static void on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at)
 {
 	struct run *r = ctx;
 	search(r, b, n, at);
-	search_disguised(r, b, n, at);
+	if (r->s->guard)
+		search_guarded(r, b, n, at);
 	if (r->low)
 		search_low(r, b, n, at);
 }

@@ -129,6 +129,27 @@ def check_nothing_wakes(case):
     equal(report["findings"][0]["closure"], "quiet", "closure")
 
 
+MIXED = 64  # readers of tests/targets/lost_mixed.c
+
+
+def check_mixed(case, megabytes=64, least=MIXED - 4):
+    """Much data of all kinds: a few words may be a pointer by chance, or one in disguise; the finding stands."""
+    process = case.ctp_start(case.target("lost-mixed"), str(megabytes))
+    process.wait_for("ready")
+    program = child_of(process.pid)
+
+    def proven():
+        last = {line["coroutine"]: line["evidence"] for line in witness(case.dir / "ctp.data")}
+        return sum(any(e["id"] == "P6a" and e["holds"] for e in evidence) for evidence in last.values()) >= least
+    until(proven, f"P6a of {least} coroutines in the witness")
+    os.kill(program, signal.SIGKILL)
+    equal(process.done().status, -signal.SIGKILL, "ctp-run's status")
+    _, report = case.report()
+    counts = {f["verdict"]: f["count"] for f in report["findings"] if f["rule"] == "CTP001"}
+    equal(sum(counts.values()), MIXED, "all readers are in a finding")
+    need(counts.get("proven", 0) >= least, f"{counts}")
+
+
 def check_key(case, place):
     no_keys(case)
     check_place(case, place)
@@ -207,6 +228,7 @@ def checks():
     yield "woken/sent", check_sent_taken
     yield "nothing_wakes", check_nothing_wakes
     yield "proven/below_ended", lambda case: check_freed(case, "below_ended")
+    yield "proven/mixed_data", check_mixed
 
 
 CHECKS = list(checks())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 proven, 6 coroutines
 //
-// A cache of blocks that is known by their digests: 8 MB of bits that are as good as
+// A cache of blocks that is known by their digests: 512 KB of bits that are as good as
 // random. Nothing in it has to do with the readers whose descriptors are closed.
 #include "lost.h"
 
 #define READERS 6
-#define DIGESTS (1 << 18)
+#define DIGESTS (1 << 14)
 
 struct digest {
 	uint64_t words[4];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A table that is counted down: job[-1] is the last one. What is kept of it is one
 // element behind its end, since job[-1] shall be a sentinel, which has no memory.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Waiters are found by descriptor, without a subtraction on the way: the server's
 // descriptors begin at 200, so the table is addressed as if it began 200 elements

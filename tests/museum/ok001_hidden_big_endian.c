@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Requests carry a cookie of eight bytes, as the protocol has them: big-endian.
 // The cookie of a pending request is its coroutine. The messages that were

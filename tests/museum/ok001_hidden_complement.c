@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Weak references as under Boehm's collector: the complement of the pointer, so
 // that the collector does not see it. The table of weak references is the only

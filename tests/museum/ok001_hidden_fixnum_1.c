@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // An interpreter in the manner of OCaml: whatever is not one of its own blocks
 // is an integer, shifted left by one with the lowest bit set. A coroutine of the

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A Scheme in the manner of Guile: small integers are shifted left by two, with
 // the tag 2. The server's continuations are numbers to the program, kept in

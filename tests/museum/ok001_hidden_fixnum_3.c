@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A Lisp with three tag bits: what is not a cons cell is a number, shifted left
 // by three. The blocked processes form an association list of cons cells; the

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR2
-// pending: pointers in disguise are not looked for
 //
 // A janitor that has been made and not started gets four ints: a reason, a limit, and its
 // list in two of them, the upper half first. makecontext has them, and nobody else.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR2
-// pending: pointers in disguise are not looked for
 //
 // A collector is made beside the connections, by makecontext, which passes ints
 // only: the list comes as two of them, and stands nowhere else. The collector has

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A server whose state once went over the wire in 32-bit fields: a record still
 // has the upper half of its owner first, flags, and then the lower half. The

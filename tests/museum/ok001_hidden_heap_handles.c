@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 6 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Compressed pointers: whoever waits is kept as a 32-bit handle, the distance
 // from where the program's heap began. The sessions that live on are kept in

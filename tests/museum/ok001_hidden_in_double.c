@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 5 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A script's table has numbers only, and all numbers are doubles: an address of
 // 47 bits fits into one without loss, and that is how the library's coroutines

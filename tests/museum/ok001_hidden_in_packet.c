@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 2 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Packets that were sent are kept until they are acknowledged: four bytes of header, and
 // then, as the protocol has it, the cookie in network order. It is at a multiple of

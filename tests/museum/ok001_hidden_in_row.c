@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A row's 64 bits of data tell what to do: an odd number is a command, the list of
 // sessions shifted left by one, and a bit; an even one is a coroutine. The row of

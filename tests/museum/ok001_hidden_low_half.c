@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // All blocks of the program's heap have the same upper half of their address, so
 // its queues keep the lower one only. The upper half comes from any block at

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A virtual machine's values are boxed in NaNs with a tag of 17 bits and an
 // address of 47 (LuaJIT's GC64 mode). Its stack of values, in static storage, has

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 5 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A port of a program that counts from one: the table of channels begins at
 // channel[1], and the only pointer to it that is kept lies one element before

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 5 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // A virtual machine with compressed references: the distance from the image's base, in
 // units of 16 bytes. All its tasks are known so, those that run on as well, each by

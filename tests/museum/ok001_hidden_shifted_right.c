@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Keys of a timer heap: the lane in the uppermost bits, and the waiter below,
 // moved right by one and two bits to make room. The heap's order is by lane,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: pointers in disguise are not looked for
 //
 // Compressed references with a shift: blocks are aligned to 16 bytes, so 32 bits
 // of a block's number reach over 64 GiB. Each node of a skip list has its

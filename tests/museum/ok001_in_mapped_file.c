@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 4 coroutines
 // order: SIGUSR1
-// pending: an untouched page of a private file mapping is not read
 //
 // Sessions are kept in a file, written page by page, and the file is mapped to be
 // read at once when somebody asks for it. So far nobody has touched a page of the

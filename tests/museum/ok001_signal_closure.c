@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: a closure that only the kernel's signal table leads to is not followed
 //
 // A handler with an environment of its own: a closure, a few instructions and two
 // words that are made at run time, as libffi makes them. The program keeps no

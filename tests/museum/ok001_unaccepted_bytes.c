@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 suspect..likely, 3 coroutines
 // order: SIGUSR1
-// pending: bytes in a connection that nobody has accepted are not counted
 //
 // A hand-over port: the outgoing half of the server connects to itself, writes
 // what the incoming half shall continue, and closes. The connection is complete

@@ -177,9 +177,25 @@ m = of("src/search/scan.c", "unit:scan")
 m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
   "a tagged pointer is none")
 m("	for (size_t i = 0; i + 4 <= n; i++) { // a pointer", "	for (size_t i = 0; i + 8 <= n; i++) { // a pointer", "a pointer at the end of a message is not seen")
-m("		if (r->s->guard && w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
-m("		for (unsigned shift = 3; shift <= 4; shift++) {", "		for (unsigned shift = 3; shift <= 3; shift++) {", "a pointer that was moved right by 4 is not seen")
+m("		if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
 m("	return lo < n && v[lo].lo <= addr ? lo : n;", "	return lo < n ? lo : n;", "what lies before an object leads to it")
+
+m = of("src/search/disguise.c", "unit:disguise")
+m("		*tagged = w >> (ADDRESS - right);", "		*tagged = false;", "a tag above a shifted address counts as a part of it")
+m("		*tagged = w >> 51 != BITS(13); // but for a NaN", "		*tagged = true;", "a NaN's 17 bits are not known as a tag")
+
+m = of("src/search/handles.c", "unit:disguise")
+m("	       is_sign(t, HANDLES_TARGET, none && calibrated ? CHANCE_UNUSED : CHANCE);", "	       is_sign(t, HANDLES_TARGET, CHANCE);",
+  "a form counts although the program keeps none of its living coroutines so")
+m("(t->hits[HANDLES_LIVING] >= SURE_OF && is_sign(t, HANDLES_LIVING, CHANCE)) ||", "", "the living show nothing")
+
+m = of("src/search/disguise_words.c", "unit:disguise")
+m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that are like an address with a tag count")
+m("		if (may_be_swapped(d, between))", "		if (0)", "bytes that are swapped count at a multiple of eight only")
+
+m = of("src/search/disguised.c", "unit:disguise")
+m("	if (!n || is_freed(p->d, at) || in_pointer(p, at))", "	if (!n || is_freed(p->d, at))", "the low half of a pointer is a handle")
+m("		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))", "		if (0)", "one half is two")
 
 m = of("src/search/memory_walk.c", "unit:scan")
 m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",

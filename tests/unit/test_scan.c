@@ -94,9 +94,7 @@ static void words_in_memory(void **state)
 	assert_int_equal(found_in(two, 'p', 8184, ADDRESS, &s), 1);
 	assert_int_equal(found_in(two, 'p', 4093, ADDRESS, &s), 1); // across a page
 	assert_int_equal(found_in(two, 's', 71, ADDRESS | 0xffffULL << 48, &s), 1);
-	assert_int_equal(found_in(two, 'p', 64, ADDRESS >> 3, &s), 1); // moved to the right
-	assert_int_equal(found_in(two, 'p', 64, (ADDRESS & ~15ULL) >> 4, &s), 1);
-	assert_int_equal(found_in(two, 'p', 64, ADDRESS >> 5, &s), 0);
+	assert_int_equal(found_in(two, 'p', 64, ADDRESS >> 3, &s), 0); // disguised.c looks for that
 	assert_int_equal(found_in(two, 'p', 64, target.hi, &s), 0);
 	s.guard = 0x123456789abcdef0;
 	s.rotate = 0x11;

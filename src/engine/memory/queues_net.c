@@ -20,7 +20,7 @@
 
 // Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
 // connection that a coroutine has filled until it had to wait, are what it writes.
-enum { LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
+enum { ESTABLISHED = 1, CLOSE_WAIT = 8, LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
 
 // ----------------------------------------------------------------------- unix
 
@@ -176,10 +176,24 @@ static bool same_end(const struct end *a, const struct end *b)
 	       (n <= m ? !strcmp(a->addr, b->addr + (m - n)) : !strcmp(a->addr + (n - m), b->addr));
 }
 
+// A connection to a listener of the process's that nobody has accepted: no socket of a file yet. (One whose
+// file was closed has no socket either, but has sent its end, and is in another state.)
+static bool not_accepted(const struct queues *q, const struct inets *s, const struct inet *t)
+{
+	if (t->ino || (t->state != ESTABLISHED && t->state != CLOSE_WAIT))
+		return false;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].state == LISTENS && s->v[i].local.port == t->local.port &&
+		    queues_own(q, s->v[i].ino))
+			return true;
+	return false;
+}
+
 // Could what waits in `t` come from the process? Its other end is the process's, or not to be found here.
 static bool from_itself(const struct queues *q, const struct inets *s, const struct inet *t)
 {
-	bool ours = queues_own(q, t->ino), local = !strcmp(t->local.addr, t->peer.addr) || !t->peer.port;
+	bool ours = queues_own(q, t->ino) || not_accepted(q, s, t),
+	     local = !strcmp(t->local.addr, t->peer.addr) || !t->peer.port;
 	size_t n = strlen(t->peer.addr); // 127.0.0.0/8 as the last four bytes, ::1
 	local |= n >= 8 && !strcmp(t->peer.addr + n - 2, "7F");
 	local |= n == 32 && !strcmp(t->peer.addr, "00000000000000000000000001000000");

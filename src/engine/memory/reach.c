@@ -4,7 +4,8 @@
 // point into the coroutine's memory? All that belongs to a suspect is one object
 // (objects.c). A word in a heap block counts only if that block is referenced itself:
 // src/search makes objects of such blocks and searches again until it finds no more. All
-// other words are roots. A suspect is unreachable only if no root references it.
+// other words are roots. A suspect is unreachable only if no root references it. One that is
+// about to be proven so is looked for once more, in disguise (second_pass.c).
 #include "engine/memory/reach.h"
 
 #include <errno.h>
@@ -19,12 +20,12 @@
 #include "engine/memory/scan_exclude.h"
 #include "search/malloc_free.h"
 #include "engine/inspect/hold.h"
-#include "engine/target/names.h"
 #include "engine/memory/keys.h"
 #include "engine/memory/objects.h"
-#include "engine/memory/owners.h"
 #include "engine/memory/pieces.h"
 #include "engine/memory/queues.h"
+#include "engine/memory/second_pass.h"
+#include "engine/memory/word_names.h"
 #include "search/scan.h"
 #include "search/search.h"
 
@@ -35,8 +36,10 @@ struct reach {
 	struct search s; // nodes: suspects
 	struct search_piece *pieces;
 	struct span_list dead; // what is not searched
-	struct owners owners;  // of stacks, to name what lies on one
-	char **reported;       // by group: the first word that references it
+	struct disguised disguised;
+	struct word_names names;
+	char **reported; // by group: the first word that references it
+	bool *second;    // by suspect: nothing but words in disguise led to it
 };
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -61,6 +64,21 @@ static void root(struct reach *r, uint64_t address, const char *text)
 		root_group(r, owners[i], text);
 }
 
+// Of one word that is apart from all others: in disguise, all bits of it.
+static uint64_t undisguised(struct reach *r, uint64_t word, enum disguise *form)
+{
+	for (unsigned f = DISGUISE_NONE + 1; f < DISGUISE_WORDS; f++) {
+		bool tagged;
+		uint32_t owners[GRAPH_OWNERS];
+		uint64_t address = disguise_address(f, word, &tagged);
+		if (!address || tagged || address <= UINT32_MAX || !graph_owners(&r->s.g, address, owners))
+			continue;
+		*form = f;
+		return address;
+	}
+	return 0;
+}
+
 static void __attribute__((format(printf, 3, 4)))
 root_word(struct reach *r, uint64_t word, const char *format, ...)
 {
@@ -69,9 +87,12 @@ root_word(struct reach *r, uint64_t word, const char *format, ...)
 	const uint64_t values[] = {word & SCAN_ADDRESS_MASK, word >> 8 & SCAN_ADDRESS_MASK,
 				   word >> 16 & SCAN_ADDRESS_MASK, word & UINT32_MAX, word >> 32};
 	uint64_t address = 0;
+	enum disguise form = DISGUISE_NONE;
 	for (size_t i = 0; !address && i < sizeof(values) / sizeof(*values); i++)
 		if (graph_owners(&r->s.g, values[i], owners))
 			address = values[i];
+	if (!address)
+		address = undisguised(r, word, &form);
 	if (!address)
 		return;
 	char text[160];
@@ -79,6 +100,9 @@ root_word(struct reach *r, uint64_t word, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
+	size_t n = strlen(text);
+	if (form != DISGUISE_NONE)
+		snprintf(text + n, sizeof(text) - n, ", %s,", disguise_text(form));
 	root(r, address, text);
 }
 
@@ -155,32 +179,17 @@ static bool kernel_held(struct reach *r)
 	return true;
 }
 
-static void name_root(struct reach *r, uint64_t at, char *text, size_t bytes)
+// Code that was made at run time, in a block of the heap: the kernel's table of signal handlers may lead to
+// it, and does not show whether it does.
+static void executable_blocks(struct reach *r)
 {
-	const struct inspection *l = r->l;
-	char symbol[160];
-	const struct maps_line *m = proc_maps_find(&l->maps, at);
-	if (!r->owners.v)
-		owners_init(&r->owners, l);
-	uint64_t owner = owners_find(&r->owners, at);
-	if (owner) {
-		snprintf(text, bytes, "the word at 0x%llx on the stack of coroutine %llu",
-			 (unsigned long long)at, (unsigned long long)owner);
-		return;
+	const struct span_list *blocks = &r->s.blocks;
+	for (size_t i = 0; i < blocks->n; i++) {
+		const struct maps_line *m = proc_maps_find(&r->l->maps, blocks->v[i].lo);
+		for (; m && m < r->l->maps.v + r->l->maps.n && m->lo < blocks->v[i].hi; m++)
+			if (m->perms[2] == 'x')
+				r->s.g.reached[graph_group(&r->s.g, (uint32_t)(r->s.nodes + i))] = true;
 	}
-	for (size_t i = 0; m && i < l->tasks.n; i++)
-		if (l->tasks.v[i].sp >= m->lo && l->tasks.v[i].sp < m->hi && at >= l->tasks.v[i].sp - 128) {
-			snprintf(text, bytes, "the word at 0x%llx on the stack of thread %d (live)",
-				 (unsigned long long)at, l->tasks.v[i].tid);
-			return;
-		}
-	if (m && !signals_late(l->deadline_ns) && names_static(l->pid, &l->maps, at, symbol, sizeof(symbol)))
-		snprintf(text, bytes, "the word at %s", symbol);
-	else
-		snprintf(text, bytes, "the word at 0x%llx (%s)", (unsigned long long)at,
-			 !m || !*m->path            ? "memory" :
-			 !strcmp(m->path, "[heap]") ? "heap" :
-						      m->path);
 }
 
 // -------------------------------------------------------------------- answers
@@ -199,13 +208,37 @@ static void name_words(struct reach *r, uint32_t k, uint64_t id)
 			more++;
 			continue;
 		}
-		name_root(r, e->at, text, sizeof(text));
+		word_names_word(&r->names, e->at, text, sizeof(text));
 		inspect_open(r->l, id, "%s leads to it", text);
 		if (!r->reported[k])
 			r->reported[k] = strdup(text);
 	}
 	if (more)
 		inspect_open(r->l, id, "%u more words lead to it", more);
+}
+
+static bool in_block(const struct search *s, uint64_t address)
+{
+	for (size_t i = 0; i < s->blocks.n; i++)
+		if (address >= s->blocks.v[i].lo && address < s->blocks.v[i].hi)
+			return true;
+	return false;
+}
+
+// What leads to it may do so by blocks of the heap: which words in disguise lead to such.
+static void name_disguised(struct reach *r, uint64_t id)
+{
+	enum { TRIES = 64 };
+	char text[INSPECT_TEXT - 80];
+	unsigned named = 0;
+	for (size_t i = 0; i < r->disguised.nhits && i < TRIES && named < WORDS_NAMED; i++) {
+		const struct disguised_hit *h = &r->disguised.hits[i];
+		if (inspect_late(r->l) || !in_block(&r->s, h->address))
+			continue;
+		word_names_word(&r->names, h->at, text, sizeof(text));
+		inspect_open(r->l, id, "%s leads to a block of the heap, and may lead on to it", text);
+		named++;
+	}
 }
 
 static void answer(struct reach *r, size_t i)
@@ -232,16 +265,28 @@ static void answer(struct reach *r, size_t i)
 			    (double)r->l->scanned_bytes / 1e6);
 }
 
-static bool answers(struct reach *r)
+static void answers(struct reach *r)
+{
+	for (size_t i = 0; i < r->l->n; i++)
+		if (suspect_objects(r->l->who[i])) {
+			answer(r, i);
+			if (r->second[i] && r->s.g.reached[graph_group(&r->s.g, (uint32_t)i)])
+				name_disguised(r, r->l->who[i]->s.id);
+		}
+}
+
+// What leads where, all roots being known. NULL; or why it cannot be told.
+static const char *settle(struct reach *r)
 {
 	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
-	if (!r->reported || !graph_spread(&r->s.g))
-		return false;
+	r->second = calloc(r->l->n + 1, sizeof(*r->second));
+	if (!r->reported || !r->second || !graph_spread(&r->s.g))
+		return "memory was searched, but there was none to say what leads where";
 	cancelled_find(r->l, &r->s.g);
 	for (size_t i = 0; i < r->l->n; i++)
-		if (suspect_objects(r->l->who[i]))
-			answer(r, i);
-	return true;
+		r->second[i] = !r->s.g.reached[graph_group(&r->s.g, (uint32_t)i)];
+	bool wanted = second_pass_wanted(r->l, &r->s);
+	return wanted && !second_pass_run(r->l, &r->s, &r->disguised) ? r->disguised.why : NULL;
 }
 
 // Searches the memory. As search_run.
@@ -280,6 +325,10 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		registers(r, &l->tasks.v[i]);
 	struct queues q = {.l = l, .bytes = root_bytes, .ctx = r};
 	bool held = !e && kernel_held(r), queues = held && queues_read(&q) && keys_read(&q, l->keys);
+	if (!e && !r->s.partial)
+		executable_blocks(r);
+	bool all = queues && !r->s.partial && l->registrations.complete && !*l->hidden;
+	const char *unsettled = all ? settle(r) : NULL;
 	bool still = hold_rested(l, base), signals = hold_signals(base);
 	l->disturbed |= !still || signals;
 	if (e)
@@ -303,8 +352,10 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, "a process that was forked from it lives: what that one was given may come back");
 	else if (signals_late(l->deadline_ns))
 		hold_say(l, "memory was not searched in time");
-	else if (!answers(r))
-		hold_say(l, "memory was searched, but there was none to say what leads where");
+	else if (unsettled)
+		hold_say(l, unsettled);
+	else
+		answers(r);
 }
 
 static void forget(struct reach *r)
@@ -312,8 +363,10 @@ static void forget(struct reach *r)
 	for (size_t k = 0; r->reported && k < r->s.g.n; k++)
 		free(r->reported[k]);
 	free(r->reported);
+	free(r->second);
+	disguised_deinit(&r->disguised);
 	search_deinit(&r->s);
-	owners_deinit(&r->owners);
+	word_names_deinit(&r->names);
 	free(r->dead.v);
 	free(r->pieces);
 }
@@ -321,6 +374,7 @@ static void forget(struct reach *r)
 void reach_judge(struct inspection *l)
 {
 	struct reach r = {.l = l};
+	r.names = (struct word_names){.l = l, .disguised = &r.disguised};
 	struct proc_tasks base = {0};
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// What the search for disguises needs to know of coroutines: where those begin that nothing reaches, and
+// where others do, whom the program can still find.
+#include "engine/memory/second_pass.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/search.h"
+#include "ctp/there.h"
+#include "search/malloc_heap.h"
+
+enum { LIVING_MOST = 256 };
+
+static bool about_to_be_proven(const struct suspect *s)
+{
+	unsigned held = proof_bit(PROOF_P6A);
+	for (unsigned p = 0; p < PROOFS; p++)
+		held |= proof_is_witnessed(p) && s->a[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
+	return s->rule != RULE_PARKED && s->a[PROOF_P6A].holds != HOLDS_FALSE && proof_witnessed(held);
+}
+
+bool second_pass_wanted(const struct inspection *l, struct search *s)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (suspect_objects(l->who[i]) && about_to_be_proven(l->who[i]) &&
+		    !s->g.reached[graph_group(&s->g, (uint32_t)i)])
+			return true;
+	return false;
+}
+
+// Its control block, by what its context lies in, and its stack.
+static size_t begins_of(const struct inspection *l, struct disguised_begin *v)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct suspect *s = l->who[i];
+		uint64_t block = s->nmine == 2 ? s->mine[1].lo : s->mine[0].lo;
+		if (!suspect_objects(s))
+			continue;
+		v[n++] = (struct disguised_begin){{s->s.slot, HANDLE_BLOCK}, (uint32_t)i};
+		if (block != s->s.slot && block != s->s.lo)
+			v[n++] = (struct disguised_begin){{block, HANDLE_BLOCK}, (uint32_t)i};
+		v[n++] = (struct disguised_begin){{s->s.lo, HANDLE_STACK}, (uint32_t)i};
+	}
+	return n;
+}
+
+// l->who is sorted by id.
+static bool is_suspect(const struct inspection *l, uint64_t id)
+{
+	size_t i = FIRST_NOT(l->n, k, l->who[k]->s.id < id);
+	return i < l->n && l->who[i]->s.id == id;
+}
+
+static size_t living_of(const struct inspection *l, struct handle_address *v)
+{
+	struct malloc_heap_query q[LIVING_MOST];
+	size_t n = 0, blocks = 0;
+	struct ctp_walk w = ctp_walk_states(l->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && blocks < LIVING_MOST && !inspect_late(l);
+	     i = ctp_walk_from(&w, i + 1)) {
+		struct ctp_state s;
+		const struct ctp_state *from = &l->r->states[i];
+		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST || from->entity != CTP_COROUTINE ||
+		    !ctp_state_read(from, &s) || s.life != CTP_SUSPENDED || !s.slot || !s.lo ||
+		    is_suspect(l, s.id))
+			continue;
+		q[blocks++] = (struct malloc_heap_query){.addr = s.slot};
+		v[n++] = (struct handle_address){s.lo, HANDLE_STACK};
+	}
+	malloc_heap_resolve(&l->memory, q, blocks);
+	for (size_t i = 0; i < blocks; i++)
+		v[n++] = (struct handle_address){q[i].found ? q[i].block.lo : q[i].addr, HANDLE_BLOCK};
+	return n;
+}
+
+bool second_pass_run(const struct inspection *l, struct search *s, struct disguised *d)
+{
+	struct disguised_begin *begins = calloc(3 * l->n + 1, sizeof(*begins));
+	struct handle_address living[2 * LIVING_MOST];
+	*d = (struct disguised){.s = s, .begins = begins, .living = living};
+	int e = begins ? 0 : -ENOMEM;
+	if (!e) {
+		d->nbegins = begins_of(l, begins);
+		d->nliving = living_of(l, living);
+		e = disguised_run(d);
+	}
+	if (e && !*d->why)
+		snprintf(d->why, sizeof(d->why), "there was no room to look for pointers in disguise");
+	free(begins);
+	d->begins = NULL;
+	d->living = NULL;
+	return !e;
+}

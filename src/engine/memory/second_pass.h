@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// second_pass.h - disguised pointers to those who are about to be PROVEN unreachable.
+#pragma once
+
+#include "engine/inspect/inspect.h"
+#include "search/disguised.h"
+
+// After graph_spread: is anybody about to be proven, because nothing leads to it?
+bool second_pass_wanted(const struct inspection *l, struct search *s);
+// Looks for pointers in disguise; the graph has been spread anew then. False: that could not be done, and
+// d->why.
+bool second_pass_run(const struct inspection *l, struct search *s, struct disguised *d);

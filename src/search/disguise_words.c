@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// Few words have bits 32 to 47 as a target in some form: one look into a bit map passes over the others. Of
+// bytes that are swapped those bits lie lower down. Targets below 4 GiB have no upper bits to go by:
+// handles.c looks for them.
+#include "search/disguise_words.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "search/scan.h"
+
+enum { WORD = 8, HALF = 32, SIXTEEN = 0xffff };
+
+static void mark(uint64_t *map, uint64_t bits)
+{
+	map[bits >> 6 & 1023] |= 1ULL << (bits & 63);
+}
+
+static bool marked(const uint64_t *map, uint64_t bits)
+{
+	return map[bits >> 6 & 1023] >> (bits & 63) & 1;
+}
+
+// What bits 32 to 47 are of the words that mean [lo, hi) in this form; `tags`: so many of their upper bits
+// may be a tag's.
+static void mark_form(struct disguise_words *d, enum disguise form, struct span at)
+{
+	uint64_t a = disguise_word(form, at.lo) >> HALF, b = disguise_word(form, at.hi - 1) >> HALF;
+	unsigned tags = form >= DISGUISE_RIGHT_1 && form <= DISGUISE_RIGHT_4 ?
+				(unsigned)(form - DISGUISE_RIGHT_1) + 2 :
+				0;
+	for (uint64_t u = a < b ? a : b; u <= (a < b ? b : a); u++)
+		for (uint64_t tag = 0; tag < 1u << tags; tag++)
+			mark(d->upper, (u & (SIXTEEN >> tags)) | tag << (16 - tags));
+	if (!tags)
+		for (uint64_t u = a < b ? a : b; u <= (a < b ? b : a); u++)
+			mark(d->upper, u & SIXTEEN);
+}
+
+void disguise_words_ready(struct disguise_words *d)
+{
+	memset(d->upper, 0, sizeof(d->upper));
+	memset(d->swapped, 0, sizeof(d->swapped));
+	for (size_t i = 0; i < d->ntargets; i++) {
+		for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++)
+			if (form != DISGUISE_SWAPPED)
+				mark_form(d, form, d->targets[i]);
+		for (uint64_t u = d->targets[i].lo >> HALF; u <= (d->targets[i].hi - 1) >> HALF; u++)
+			mark(d->swapped, __builtin_bswap16((uint16_t)u));
+	}
+}
+
+static bool is_begin(const struct disguise_words *d, enum disguise form, uint64_t address)
+{
+	size_t i = FIRST_NOT(d->nbegins, k, (d->begins[k] & disguise_kept(form)) < address);
+	return i < d->nbegins && (d->begins[i] & disguise_kept(form)) == address;
+}
+
+static void try_form(const struct disguise_words *d, enum disguise form, uint64_t word, uint64_t at)
+{
+	bool tagged;
+	uint64_t address = disguise_address(form, word, &tagged);
+	if (address && scan_find(d->targets, d->ntargets, address) < d->ntargets &&
+	    (!tagged || is_begin(d, form, address)))
+		d->hit(d->ctx, at, address, form);
+}
+
+static inline bool is_near(const struct disguise_words *d, uint64_t w)
+{
+	return w - d->near.lo < d->near.hi - d->near.lo;
+}
+
+void disguise_words_try(const struct disguise_words *d, uint64_t word, uint64_t at)
+{
+	for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++)
+		try_form(d, form, word, at);
+	if (is_near(d, word))
+		d->hit(d->ctx, at, word, DISGUISE_OUTSIDE);
+}
+
+static inline uint64_t word_at(const unsigned char *p)
+{
+	uint64_t w;
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+// Sixteen zeros, then the upper half of the address: only where the bytes of one are swapped.
+static inline bool may_be_swapped(const struct disguise_words *d, uint64_t w)
+{
+	return !(w & SIXTEEN) && marked(d->swapped, w >> 16 & SIXTEEN);
+}
+
+void disguise_words_find(const struct disguise_words *d, const unsigned char *b, size_t n, uint64_t at)
+{
+	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
+		uint64_t w = word_at(b + i), between = word_at(b + i + WORD / 2);
+		if (marked(d->upper, w >> HALF & SIXTEEN) || may_be_swapped(d, w) || is_near(d, w))
+			disguise_words_try(d, w, at + i);
+		if (may_be_swapped(d, between))
+			try_form(d, DISGUISE_SWAPPED, between, at + i + WORD / 2);
+	}
+}

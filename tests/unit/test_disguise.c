@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//
+// Addresses in disguise: the forms, which of 32 bits are in use, and what a pass over memory makes of them. The
+// objects that are looked for lie where nothing is mapped; the memory is two pages of this process's.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <endian.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "search/disguised.h"
+
+enum { BLOCK = 0x340, NODES = 3, LIVING = 10 };
+static const uint64_t begins[NODES] = {0x123456f0a4e0, 0x12345ab1c7d0, 0x123461c3e930};
+#define ONE begins[0]
+
+// ------------------------------------------------------------------------- forms
+
+static void each_form_and_back(void **state)
+{
+	(void)state;
+	for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++) {
+		bool tagged;
+		uint64_t word = disguise_word(form, ONE);
+		assert_int_not_equal(word, ONE);
+		assert_int_equal(disguise_address(form, word, &tagged), ONE & disguise_kept(form));
+		assert_int_equal(tagged, form == DISGUISE_TAG_17); // bit 47 alone
+	}
+}
+
+static void tags(void **state)
+{
+	bool tagged;
+	(void)state;
+	assert_int_equal(disguise_address(DISGUISE_LEFT_2, ONE << 2 | 2, &tagged), ONE);
+	assert_false(tagged);
+	assert_int_equal(disguise_address(DISGUISE_RIGHT_4, ONE >> 4 | 0xa5ULL << 56, &tagged), ONE);
+	assert_true(tagged);
+	assert_int_equal(disguise_address(DISGUISE_TAG_17, ONE | 0x1fff9ULL << 47, &tagged), ONE); // a NaN
+	assert_false(tagged);
+	assert_int_equal(disguise_address(DISGUISE_TAG_17, ONE | 0x11ULL << 47, &tagged), ONE);
+	assert_true(tagged);
+	assert_int_equal(disguise_address(DISGUISE_TAG_17, ONE, &tagged), 0); // scan.c sees it
+	assert_int_equal(disguise_address(DISGUISE_DOUBLE, 0x3ff8000000000000, &tagged), 0); // 1.5
+	assert_int_equal(disguise_address(DISGUISE_COMPLEMENT, ONE, &tagged), 0);
+}
+
+// ------------------------------------------------------------------------- forms in use
+
+static struct handles_tally tally(uint32_t targets, uint32_t of, uint32_t decoys, uint32_t living)
+{
+	return (struct handles_tally){{of, 4096, LIVING}, {targets, decoys, living}};
+}
+
+static void what_is_in_use(void **state)
+{
+	(void)state;
+	struct handles_tally t = tally(0, 3, 0, 0);
+	assert_false(handles_in_use(&t, true));
+	t = tally(3, 3, 0, 0);
+	assert_true(handles_in_use(&t, true));
+	t = tally(1, 3, 0, 0); // one, where the program keeps no living one so
+	assert_false(handles_in_use(&t, true));
+	assert_true(handles_in_use(&t, false));
+	t = tally(1, 3, 0, 1);
+	assert_true(handles_in_use(&t, true));
+	t = tally(4, 64, 256, 0); // as many as there are decoys in place of them
+	assert_false(handles_in_use(&t, false));
+	t = tally(40, 64, 256, 0);
+	assert_true(handles_in_use(&t, false));
+	t = tally(4, 64, 256, 9); // but so the living are kept
+	assert_true(handles_in_use(&t, true));
+}
+
+// ------------------------------------------------------------------------- a pass over memory
+
+static unsigned char *two;
+static struct maps_line map;
+static struct memory memory;
+static struct disguised found;
+static unsigned reached;
+
+static bool is_reached(struct search *s, uint32_t node)
+{
+	return s->g.reached[graph_group(&s->g, node)];
+}
+
+static void open_memory(void)
+{
+	two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(two, MAP_FAILED);
+	memset(two, 0, 8192);
+	map = (struct maps_line){.lo = (uintptr_t)two, .hi = (uintptr_t)two + 8192, .perms = "rw-p", .path = ""};
+	memory_of_process(&memory, getpid());
+	memory.maps = &map;
+	memory.nmaps = 1;
+	memory.deadline_ns = UINT64_MAX;
+}
+
+// How many of the objects are reached by what is in memory; `found` says by what. Memory is let go.
+static unsigned pass(size_t nliving)
+{
+	struct search_piece pieces[NODES] = {0};
+	struct disguised_begin starts[NODES];
+	struct handle_address living[LIVING];
+	for (uint32_t i = 0; i < NODES; i++) {
+		pieces[i] = (struct search_piece){.at = {begins[i], begins[i] + BLOCK}, .node = i};
+		starts[i] = (struct disguised_begin){{begins[i], HANDLE_BLOCK}, i};
+	}
+	for (size_t i = 0; i < LIVING; i++)
+		living[i] = (struct handle_address){ONE + 0x10010 * (i + 40), HANDLE_BLOCK};
+	struct search s = {.memory = &memory, .pieces = pieces, .npieces = NODES, .nodes = NODES};
+	disguised_deinit(&found);
+	assert_int_equal(search_run(&s), 0);
+	assert_true(graph_spread(&s.g));
+	found = (struct disguised){.s = &s, .begins = starts, .nbegins = NODES, .living = living, .nliving = nliving};
+	assert_int_equal(disguised_run(&found), 0);
+	reached = 0;
+	for (uint32_t i = 0; i < NODES; i++)
+		reached += is_reached(&s, i);
+	search_deinit(&s);
+	memory_close(&memory);
+	munmap(two, 8192);
+	return reached;
+}
+
+static void put(size_t at, uint64_t word, size_t bytes)
+{
+	memcpy(two + at, &word, bytes);
+}
+
+static void nothing_is_found_in_nothing(void **state)
+{
+	(void)state;
+	open_memory();
+	assert_int_equal(pass(0), 0);
+	open_memory();
+	put(64, 0x12345678, 8);
+	put(4088, ONE + BLOCK + 64, 8);
+	put(128, ~(ONE - 8), 8);
+	assert_int_equal(pass(0), 0);
+	assert_int_equal(found.nhits, 0);
+}
+
+static void each_word_is_found(void **state)
+{
+	(void)state;
+	for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++) {
+		open_memory();
+		uint64_t at = (uintptr_t)two + 4088;
+		put(4088, disguise_word(form, ONE), 8);
+		assert_int_equal(pass(0), 1);
+		assert_int_equal(disguised_at(&found, at), form);
+		assert_int_equal(disguised_at(&found, at + 8), DISGUISE_NONE);
+	}
+}
+
+static void begins_and_tags(void **state)
+{
+	(void)state;
+	open_memory();
+	put(64, (ONE + 16) << 1 | 1, 8); // inside an object, all bits of the address
+	assert_int_equal(pass(0), 1);
+	open_memory();
+	put(64, ONE >> 3 | 0x5ULL << 60, 8); // with a tag, where the object begins
+	assert_int_equal(pass(0), 1);
+	open_memory();
+	put(64, (ONE + 16) >> 3 | 0x5ULL << 60, 8); // but not inside: that may be anything
+	assert_int_equal(pass(0), 0);
+	open_memory();
+	put(68, htobe64(ONE), 8); // at a multiple of four
+	assert_int_equal(pass(0), 1);
+}
+
+// Of 32 bits.
+static void halves_and_handles(void **state)
+{
+	(void)state;
+	open_memory();
+	put(64, (uint32_t)ONE, 4);
+	put(104, ONE >> 32, 4);
+	put(2048, (uint32_t)(begins[1] >> 4), 4);
+	put(6004, (uint32_t)begins[2], 4); // no other half is near
+	assert_int_equal(pass(0), 3);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_HALVES); // (it has been let go)
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 2048), DISGUISE_LOW_4);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 6004), DISGUISE_LOW);
+	open_memory();
+	put(64, (uint32_t)ONE | (uint64_t)((uintptr_t)two >> 32) << 32, 8);
+	map.lo = (uint32_t)ONE | (uintptr_t)two >> 32 << 32; // the low half of a pointer into this is no handle
+	map.hi = map.lo + 4096;
+	struct maps_line maps[2] = {map, {.lo = (uintptr_t)two, .hi = (uintptr_t)two + 8192, .perms = "rw-p", .path = ""}};
+	maps[0].lo &= ~4095ULL;
+	maps[0].perms[0] = '-';
+	maps[0].path = "[vvar]";
+	memory.maps = maps[0].lo < maps[1].lo ? maps : (struct maps_line[]){maps[1], maps[0]};
+	memory.nmaps = 2;
+	assert_int_equal(pass(0), 0);
+}
+
+// Distances from the memory's begin.
+static void distances(void **state)
+{
+	(void)state;
+	for (unsigned known = 0; known <= NODES; known += NODES) {
+		open_memory();
+		uint64_t base = ONE - 0x23450;
+		uint64_t *table = (uint64_t *)(void *)two;
+		struct maps_line maps[2] = {
+			{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
+		maps[0].perms[1] = 'w';
+		memory.maps = maps;
+		memory.nmaps = 2;
+		for (size_t i = 0; i < LIVING; i++) // the living ones', and some of the lost
+			table[8 + i] = ONE + 0x10010 * (i + 40) - base;
+		for (unsigned i = 0; i < known; i++)
+			table[32 + i] = begins[i] - base;
+		assert_int_equal(pass(LIVING), known);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
+		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
+		cmocka_unit_test(begins_and_tags), cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	disguised_deinit(&found);
+	return failed;
+}
