@@ -479,14 +479,23 @@ enum ctp_function_how {
 	CTP_FUNCTION_PATCHED = 1, // its entry leads to a hook
 	CTP_FUNCTION_REFUSED = 2, // its switches are not seen; `reason` says why
 };
+enum ctp_function_reason {
+	CTP_FUNCTION_WELL = 0,
+	CTP_FUNCTION_UNKNOWN = 1,    // its name is known, its code is not
+	CTP_FUNCTION_BREAKPOINT = 2, // somebody has put a breakpoint into it
+	CTP_FUNCTION_THREADS = 3,    // other threads were running already
+	CTP_FUNCTION_MEMORY = 4,     // /proc/self/mem could not be written
+	CTP_FUNCTION_PART = 5,       // half of a pair is missing
+	CTP_FUNCTION_ROOM = 6,       // there were too many
+};
 struct ctp_switch_function { // W: guest; `ready` last (release)
 	uint32_t ready;
 	uint16_t how;    // enum ctp_function_how
-	uint16_t reason; // 0 = none
+	uint16_t reason; // enum ctp_function_reason
 	uint32_t module; // row of the table of modules
 	uint32_t reserved;
-	uint64_t addr;     // of its first instruction
-	uint64_t switches; // through it
+	uint64_t addr; // of its first instruction
+	uint64_t reserved2;
 	char kind[32]; // of which library and release its instructions are: "boost 1.63"; ends with a zero
 };
 #define CTP_SWITCH_FUNCTIONS_MAX 1024u // the rows that `function` can name are 65,535

@@ -16,12 +16,13 @@
 enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
 
 // ctp_ext.options, W: engine before the start
-#define CTP_OPT_BLOCK 0x1u   // --overflow=block
-#define CTP_OPT_NO_FREE 0x2u // leave `free` alone (libasan in the program)
-#define CTP_OPT_SELF 0x4u    // the guest started the engine itself (LD_PRELOAD alone)
-#define CTP_OPT_FLIGHT 0x10u // --flight: the rings are a pool of chunks
-#define CTP_OPT_FOLLOW 0x8u  // --follow-forks: children ask for regions of their own
-#define CTP_OPT_ATTACH 0x20u // reserved: the process ran when the region was made
+#define CTP_OPT_BLOCK 0x1u     // --overflow=block
+#define CTP_OPT_NO_FREE 0x2u   // leave `free` alone (libasan in the program)
+#define CTP_OPT_SELF 0x4u      // the guest started the engine itself (LD_PRELOAD alone)
+#define CTP_OPT_FLIGHT 0x10u   // --flight: the rings are a pool of chunks
+#define CTP_OPT_FOLLOW 0x8u    // --follow-forks: children ask for regions of their own
+#define CTP_OPT_NO_PATCH 0x40u // --no-patch: functions that cannot be interposed are left alone
+#define CTP_OPT_ATTACH 0x20u   // reserved: the process ran when the region was made
 
 enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 

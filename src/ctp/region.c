@@ -57,6 +57,8 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->incidents_off = part(&end, (uint64_t)e->incidents_max * sizeof(struct ctp_incident));
 	e->sites_off = part(&end, (uint64_t)e->stacks_max * sizeof(struct ctp_site));
 	e->names_off = part(&end, CTP_NAMES_MAP_BYTES + (uint64_t)all * sizeof(struct ctp_name));
+	e->functions_max = CTP_SWITCH_FUNCTIONS_MAX;
+	e->functions_off = part(&end, (uint64_t)e->functions_max * sizeof(struct ctp_switch_function));
 	e->guest_bytes = GUEST_BYTES;
 	e->guest_off = part(&end, e->guest_bytes);
 	e->rings_off = part(&end, (uint64_t)e->threads_max * ring_bytes);
@@ -122,6 +124,8 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 		.names_map = e.names_off ? (void *)(b + e.names_off) : NULL,
 		.names = e.names_off ? (void *)(b + e.names_off + CTP_NAMES_MAP_BYTES) : NULL,
 		.sites = (void *)(b + e.sites_off),
+		.functions = e.functions_off ? (void *)(b + e.functions_off) : NULL,
+		.functions_max = e.functions_off ? e.functions_max : 0,
 		.incidents_max = e.incidents_max,
 		.rings = b + e.rings_off,
 		.guest = b + e.guest_off,

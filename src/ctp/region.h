@@ -27,13 +27,14 @@ struct ctp_region {
 	uint64_t *stack_words;
 	struct ctp_incident *incidents;
 	struct ctp_site *sites;
-	uint64_t *names_map; // NULL in a region that has no names
+	struct ctp_switch_function *functions; // NULL in a region that has none
+	uint64_t *names_map;                   // NULL in a region that has no names
 	struct ctp_name *names;
 	unsigned char *rings;
 	unsigned char *guest;
 	uint64_t guest_bytes;
 	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
-	uint32_t stack_words_max, ring_bytes, incidents_max;
+	uint32_t stack_words_max, ring_bytes, incidents_max, functions_max;
 	uint64_t ring_capacity;  // slots
 	uint32_t chunks;         // --flight; else 0
 	struct ctp_there *there; // what of it is memory, for whoever must not make more of it (there.h);

@@ -18,6 +18,7 @@ const struct ctp_table_shape ctp_table_shapes[CTP_TABLES] = {
 	[CTP_TABLE_MODULES] = {"modules", sizeof(struct ctp_module), false},
 	[CTP_TABLE_INCIDENTS] = {"incidents", sizeof(struct ctp_incident), true},
 	[CTP_TABLE_NAMES] = {"names", sizeof(struct ctp_name), true},
+	[CTP_TABLE_SWITCH_FUNCTIONS] = {"switch_functions", sizeof(struct ctp_switch_function), false},
 	[CTP_TABLE_STACK_INDEX] = {"stack_index", sizeof(uint32_t), false},
 	[CTP_TABLE_STACK_WORDS] = {"stack_words", sizeof(uint64_t), false},
 	[CTP_TABLE_SITES] = {"sites", sizeof(struct ctp_site), false},
@@ -124,6 +125,17 @@ static void names(const struct ctp_region *r, ctp_table_each *each, void *arg)
 	}
 }
 
+static void functions(const struct ctp_region *r, ctp_table_each *each, void *arg)
+{
+	uint64_t n = r->functions ? least(ctp_load32(&r->ext->functions), r->functions_max) : 0;
+	for (uint64_t i = 0; i < n; i++) {
+		struct ctp_switch_function row = r->functions[i];
+		row.kind[sizeof(row.kind) - 1] = '\0';
+		if (row.ready)
+			each(arg, i, &row);
+	}
+}
+
 void ctp_table_rows(const struct ctp_region *r, enum ctp_table table, ctp_table_each *each, void *arg)
 {
 	static void (*const all[CTP_TABLES_BY_ROW])(const struct ctp_region *r, ctp_table_each *each,
@@ -131,7 +143,7 @@ void ctp_table_rows(const struct ctp_region *r, enum ctp_table table, ctp_table_
 		[CTP_TABLE_STATIONS] = stations, [CTP_TABLE_THREADS] = threads,
 		[CTP_TABLE_FDS] = fds,           [CTP_TABLE_CANDS] = cands,
 		[CTP_TABLE_MODULES] = modules,   [CTP_TABLE_INCIDENTS] = incidents,
-		[CTP_TABLE_NAMES] = names,
+		[CTP_TABLE_NAMES] = names,       [CTP_TABLE_SWITCH_FUNCTIONS] = functions,
 	};
 	all[table](r, each, arg);
 }

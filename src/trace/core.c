@@ -148,7 +148,8 @@ static int copy_tables(const struct core *c, struct image *m)
 	};
 	int r = 0;
 	for (unsigned i = 0; !r && i < CTP_TABLES; i++)
-		r = copy_table(c, i, all[i]);
+		r = all[i] ? copy_table(c, i, all[i]) :
+			     0; // which functions were patched is the manifest's to say
 	m->ext = *c->region.ext;
 	return r;
 }

@@ -117,7 +117,7 @@ def as_without(case, argv, symbol, where):
     bare = case.run(*argv)
     if bare.status != 3:
         raise Skip(f"does not run here: {bare.err.strip()[-300:]}")
-    done = case.ctp(*argv)
+    done = case.ctp("--no-patch", *argv)
     equal((done.status, done.out), (bare.status, bare.out), "the program")
     return seen_none(case, done, symbol, where)
 
@@ -158,7 +158,7 @@ def check_lines(case):
     """JSON lines have no room for it, the closing lines do."""
     packages.want("ruby")
     (case.dir / "fiber.rb").write_text(RUBY)
-    done = case.ctp("-o", "x.jsonl", tool("ruby"), "fiber.rb")
+    done = case.ctp("--no-patch", "-o", "x.jsonl", tool("ruby"), "fiber.rb")
     line = closing(done)
     looked_for(line)
     need("coroutine_transfer" in line, f"does not say what it cannot see: {line}")
@@ -168,7 +168,7 @@ def check_boost_static(case):
     """The program's own jump_fcontext comes before ours."""
     packages.want("libboost-context-dev")
     program = built(case, "static", BOOST, "-l:libboost_context.a")
-    done = case.ctp(program)
+    done = case.ctp("--no-patch", program)
     equal((done.status, done.out), (0, "3\n"), "the program")
     seen_none(case, done, "jump_fcontext", "static")
 
@@ -177,7 +177,7 @@ def check_boost_killed(case):
     """What can be known at the start is known even if there is no end."""
     packages.want("libboost-context-dev")
     program = built(case, "static", BOOST, "-l:libboost_context.a")
-    run = case.ctp_start("--shm-file=region", program, "wait")
+    run = case.ctp_start("--no-patch", "--shm-file=region", program, "wait")
     run.wait_for("ready")
 
     def turns():
@@ -194,10 +194,14 @@ def check_boost_killed(case):
 
 
 def check_boost_stripped(case):
-    """Without symbols there is nothing to be found, and nothing is guessed."""
+    """Without symbols there is nothing to be named, and nothing is guessed; its code tells, where it may be patched."""
     packages.want("libboost-context-dev")
     built(case, "bare", BOOST, "-l:libboost_context.a", "-s")
-    done = case.ctp("./bare")
+    seen = case.ctp("-o", "seen", "./bare")
+    equal((seen.status, seen.out), (0, "3\n"), "the program")
+    _, report = case.report(case.dir / "seen")
+    equal((report["trace"]["switches"], report["trace"]["coroutines"]["total"]), (10, 1), "switches, coroutines")
+    done = case.ctp("--no-patch", "./bare")
     equal((done.status, done.out), (0, "3\n"), "the program")
     coverage = seen_none(case, done)
     need(any("none of" in x and "imports" in x for x in coverage), f"coverage: {coverage}")
@@ -245,7 +249,7 @@ def check_gone(case):
     packages.want("libboost-context-dev")
     built(case, "static", BOOST, "-l:libboost_context.a")
     shutil.copy(case.dir / "static", case.dir / "brief")
-    run = case.ctp_start("./brief", "wait")
+    run = case.ctp_start("--no-patch", "./brief", "wait")
     run.wait_for("ready")
     (case.dir / "brief").unlink()
     run.signal(signal.SIGTERM)

@@ -118,8 +118,9 @@ static void jump_leave(union co_context *to)
 
 const struct co_engine co_sjlj = {"sjlj", jump_make, jump_swap, jump_leave};
 
-// Where co_fcontext.c, co_sigalt.c are linked in.
+// Where co_fcontext.c, co_sigalt.c, co_patched.c are linked in.
 extern const struct co_engine co_fcontext __attribute__((weak)), co_sigalt __attribute__((weak));
+extern const struct co_engine co_patched[] __attribute__((weak)); // ends with one that has no name
 
 // Programs that offer no choice of their own take the environment's.
 static void __attribute__((constructor)) choose(void)
@@ -135,6 +136,11 @@ bool co_choose(const char *name)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i] && !strcmp(all[i]->name, name)) {
 			co_engine = all[i];
+			return true;
+		}
+	for (const struct co_engine *e = co_patched; e && e->name; e++)
+		if (!strcmp(e->name, name)) {
+			co_engine = e;
 			return true;
 		}
 	return false;

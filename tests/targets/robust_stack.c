@@ -151,6 +151,7 @@ static struct transfer as_is(struct transfer t)
 	X(free, 0, (free(chunk), 0)) \
 	X(mlockall, 0, mlockall(MCL_CURRENT)) \
 	X(madvise, 0, madvise(memory, 4096, MADV_DONTNEED)) \
+	X(mprotect, 0, mprotect(memory, 4096, PROT_READ | PROT_WRITE)) \
 	X(mmap, 0, mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) \
 	X(mmap64, 0, mmap64(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) \
 	X(munmap, 0, munmap(memory, 4096)) \

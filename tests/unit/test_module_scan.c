@@ -254,10 +254,10 @@ static void test_ourselves(void **state)
 {
 	struct module_scan s = { 0 };
 	char text[1024];
-	module_scan_find(&s, getpid());
+	module_scan_find(&s, getpid(), NULL);
 	size_t n = s.n;
 	assert_true(n > 2); // we, libc, the loader
-	module_scan_find(&s, getpid());
+	module_scan_find(&s, getpid(), NULL);
 	assert_int_equal(s.n, n);
 	while (module_scan_read(&s))
 		;
@@ -289,7 +289,7 @@ static const struct module_scan_object *object(const struct module_scan *s, cons
 static int look_at(const char *path)
 {
 	struct module_scan s = { 0 };
-	module_scan_find(&s, getpid());
+	module_scan_find(&s, getpid(), NULL);
 	while (module_scan_read(&s))
 		;
 	unsigned copies = object(&s, path)->signatures.copies;

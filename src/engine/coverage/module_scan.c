@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/maps.h"
+#include "ctp/seq.h"
 
 #define STEP_LEAST_NS 5000000
 #define OBJECTS_MOST 2048
@@ -58,27 +59,54 @@ static int open_mapped(pid_t pid, const struct maps_line *m)
 	return fd;
 }
 
-static bool known(const struct module_scan *s, const struct maps_line *m)
+static struct module_scan_object *known(const struct module_scan *s, const struct maps_line *m)
 {
 	for (size_t i = s->n; i-- > 0;)
 		if (s->v[i].ino == m->ino && s->v[i].major == m->major && s->v[i].minor == m->minor)
-			return true;
-	return false;
+			return &s->v[i];
+	return NULL;
 }
 
 struct discovery {
 	struct module_scan *s;
 	pid_t pid;
+	const struct ctp_region *r;
 };
+
+// The functions in this mapping that the library has noted. The table is the program's to write.
+static void note_functions(const struct ctp_region *r, const struct maps_line *m,
+			   struct module_scan_functions *out)
+{
+	uint32_t n = r && r->functions ? ctp_load32(&r->ext->functions) : 0;
+	for (uint32_t i = 0; i < n && i < r->functions_max; i++) {
+		const struct ctp_switch_function *row = &r->functions[i];
+		if (!ctp_load32(&row->ready) || row->addr < m->lo || row->addr >= m->hi)
+			continue;
+		bool refused = row->how == CTP_FUNCTION_REFUSED;
+		char *kind = refused ? out->refused : out->patched;
+		snprintf(kind, sizeof(out->patched), "%.*s", (int)sizeof(row->kind) - 1, row->kind);
+		for (char *p = kind; *p; p++)
+			if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+				*p = '?';
+		if (refused) {
+			out->reason = row->reason;
+			out->at = row->addr - m->lo + m->offset;
+		}
+	}
+}
 
 static int discover(void *arg, const struct maps_line *m)
 {
 	struct discovery *l = arg;
 	struct module_scan *s = l->s;
 	// Code in memory of the process's own making is no object.
-	if (!m->ino || m->perms[2] != 'x' || *m->path != '/' || !strncmp(m->path, "/memfd:", 7) ||
-	    known(s, m))
+	if (!m->ino || m->perms[2] != 'x' || *m->path != '/' || !strncmp(m->path, "/memfd:", 7))
 		return 0;
+	struct module_scan_object *o = known(s, m);
+	if (o) {
+		note_functions(l->r, m, &o->functions);
+		return 0;
+	}
 	char *path = s->n < OBJECTS_MOST ? strdup(m->path) : NULL;
 	if (!path || GROW(s->v, s->n, s->capacity)) {
 		free(path);
@@ -86,13 +114,16 @@ static int discover(void *arg, const struct maps_line *m)
 		return 1;
 	}
 	int fd = open_mapped(l->pid, m);
-	s->v[s->n++] = (struct module_scan_object){m->ino, m->major, m->minor, fd, path, {0, 0, 0}};
+	o = &s->v[s->n++];
+	*o = (struct module_scan_object){
+		.ino = m->ino, .major = m->major, .minor = m->minor, .fd = fd, .path = path};
+	note_functions(l->r, m, &o->functions);
 	return 0;
 }
 
-void module_scan_find(struct module_scan *s, pid_t pid)
+void module_scan_find(struct module_scan *s, pid_t pid, const struct ctp_region *r)
 {
-	struct discovery l = {s, pid};
+	struct discovery l = {s, pid, r};
 	maps_each(pid, discover, &l);
 }
 
@@ -111,11 +142,12 @@ bool module_scan_read(struct module_scan *s)
 	return true;
 }
 
-void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns)
+void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid,
+		      const struct ctp_region *r, uint64_t now_ns)
 {
 	if (now_ns < w->again_ns)
 		return;
-	module_scan_find(s, pid);
+	module_scan_find(s, pid, r);
 	w->step_ns = w->step_ns ? w->step_ns * 2 : STEP_LEAST_NS;
 	w->again_ns = now_ns + w->step_ns;
 }
@@ -150,7 +182,7 @@ static void say_functions(struct text *t, unsigned which)
 void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 {
 	struct text t = {out, bytes};
-	size_t found = 0;
+	size_t found = 0, patched = 0;
 	say(&t, "looked for ");
 	say_functions(&t, ~0U);
 	say(&t, " and a longjmp to another stack: ");
@@ -162,6 +194,14 @@ void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 	}
 	if (found > NAMED_MOST)
 		say(&t, "; %zu more objects import some", found - NAMED_MOST);
+	for (size_t i = 0; i < s->n; i++) {
+		if (!*s->v[i].functions.patched || patched++ >= NAMED_MOST)
+			continue;
+		say(&t, "%s%.60s has its own %s, patched", found++ ? "; " : "", file_base(s->v[i].path),
+		    s->v[i].functions.patched);
+	}
+	if (patched > NAMED_MOST)
+		say(&t, "; so have %zu more objects", patched - NAMED_MOST);
 	if (!found)
 		say(&t, "none of %zu objects imports one that exists for switching", s->n - s->unread);
 	if (s->unread)
@@ -170,24 +210,54 @@ void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 		say(&t, "; there were more objects, at which nobody looked");
 }
 
+static const char *reason_of(const struct module_scan_functions *f)
+{
+	static const char *const words[] = {
+		[CTP_FUNCTION_UNKNOWN] = "its code is not one that ctp knows",
+		[CTP_FUNCTION_BREAKPOINT] = "a breakpoint stands in it",
+		[CTP_FUNCTION_THREADS] = "other threads were running already",
+		[CTP_FUNCTION_MEMORY] = "its code could not be written (/proc/self/mem)",
+		[CTP_FUNCTION_PART] = "another function that belongs to it was not found",
+		[CTP_FUNCTION_ROOM] = "there are too many of them",
+	};
+	const char *why = f->reason < sizeof(words) / sizeof(*words) ? words[f->reason] : NULL;
+	return why ? why : "libctp.so did not say why";
+}
+
+// The runtimes of this object that are not seen, a bit each: not those whose own code is patched.
+static unsigned known_of(const struct module_scan_object *o)
+{
+	return *o->functions.patched ? o->signatures.known & ~switch_signatures_patchable() :
+				       o->signatures.known;
+}
+
+static unsigned copies_of(const struct module_scan_object *o)
+{
+	return *o->functions.patched ? 0 : o->signatures.copies;
+}
+
 static bool hidden(const struct module_scan_object *o)
 {
-	return o->signatures.known || o->signatures.copies;
+	return known_of(o) || copies_of(o) || *o->functions.refused;
 }
 
 // "PHP fibers (zend_fiber_switch_context), its own jump_fcontext"
-static void say_hidden(struct text *t, const struct switch_signatures *g)
+static void say_hidden(struct text *t, const struct module_scan_object *o)
 {
 	const char *between = "", *symbol;
 	for (unsigned i = 0; (symbol = switch_signatures_symbol(i)); i++)
-		if (g->known & 1U << i) {
+		if (known_of(o) & 1U << i) {
 			say(t, "%s%s (%s)", between, switch_signatures_runtime(i), symbol);
 			between = ", ";
 		}
-	if (g->copies) {
+	if (copies_of(o)) {
 		say(t, "%sits own ", between);
-		say_functions(t, g->copies);
+		say_functions(t, copies_of(o));
+		between = ", ";
 	}
+	if (*o->functions.refused)
+		say(t, "%s%s at +0x%" PRIx64 ", which is left alone: %s", between, o->functions.refused,
+		    o->functions.at, reason_of(&o->functions));
 }
 
 bool module_scan_hidden(const struct module_scan *s, size_t i, char *out, size_t bytes)
@@ -196,7 +266,7 @@ bool module_scan_hidden(const struct module_scan *s, size_t i, char *out, size_t
 	if (i >= s->n || !hidden(&s->v[i]))
 		return false;
 	say(&t, "%.300s has switches that cannot be interposed and are not seen: ", s->v[i].path);
-	say_hidden(&t, &s->v[i].signatures);
+	say_hidden(&t, &s->v[i]);
 	return true;
 }
 
@@ -210,7 +280,7 @@ void module_scan_hidden_all(const struct module_scan *s, char *out, size_t bytes
 			continue;
 		say(&t, "%s%.60s: ", found > 1 ? "; " : "cannot be interposed, so not seen: ",
 		    file_base(s->v[i].path));
-		say_hidden(&t, &s->v[i].signatures);
+		say_hidden(&t, &s->v[i]);
 	}
 	if (found > NAMED_MOST)
 		say(&t, "; and in %zu more objects", found - NAMED_MOST);

@@ -8,7 +8,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ctp/region.h"
 #include "engine/coverage/switch_signatures.h"
+
+// What libctp.so found of known code in an object: functions that no call by a name leads to.
+struct module_scan_functions {
+	char patched[sizeof(((struct ctp_switch_function *)0)->kind)]; // of which library; "" = none
+	char refused[sizeof(((struct ctp_switch_function *)0)->kind)];
+	uint16_t reason; // ctp_switch_function.reason
+	uint64_t at;     // of the one that was refused, from the begin of the object
+};
 
 struct module_scan_object {
 	uint64_t ino;
@@ -16,6 +25,7 @@ struct module_scan_object {
 	int fd;     // until it has been read
 	char *path; // as the process sees it
 	struct switch_signatures signatures;
+	struct module_scan_functions functions;
 };
 
 struct module_scan {
@@ -31,10 +41,12 @@ struct module_scan_watch {
 	uint64_t again_ns, step_ns;
 };
 
-// Opens what the process has mapped by now and had not before. Cheap; reads no file.
-void module_scan_find(struct module_scan *s, pid_t pid);
+// Opens what the process has mapped by now and had not before, and notes which of it has functions in
+// the region's table. Cheap; reads no file. r: NULL, where there is none.
+void module_scan_find(struct module_scan *s, pid_t pid, const struct ctp_region *r);
 // The same, if it is time.
-void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid, uint64_t now_ns);
+void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid,
+		      const struct ctp_region *r, uint64_t now_ns);
 // Reads one file. False if none is left to read.
 bool module_scan_read(struct module_scan *s);
 // What was looked for and where it was found, as part of a sentence. Bounded.

@@ -36,26 +36,27 @@ static const struct runtime {
 	const char *symbol, *what;
 	const char *without; // its import if it was built without assembly, and is seen then
 	bool begins;         // the symbol goes on
+	bool patchable;      // libctp.so knows some versions of its code (preload/patch/switchers.def)
 } runtimes[] = {
-	{"zend_fiber_switch_context", "PHP fibers", "swapcontext", false},
-	{"coroutine_transfer", "Ruby fibers", NULL, false},
-	{"PyInit__greenlet", "Python greenlets", NULL, false},
-	{"coro_transfer", "libcoro", NULL, false},
-	{"fiber_switchContext", "D fibers", "swapcontext", false},
-	{".gopclntab", "goroutines", NULL, false},      // a section that strip leaves there
-	{"runtime.kickoff", "goroutines", NULL, false}, // gccgo
-	{"*Fiber::swapcontext<", "Crystal fibers", NULL, true},
-	{"st_thread_create", "State Threads", NULL, false},
-	{"coctx_swap", "Tencent libco", NULL, false},
-	{"co_switch", "libco", "swapcontext", false},
-	{"acosw", "libaco", NULL, false},
-	{"dill_prologue", "libdill", "siglongjmp", false},
-	{"mill_resume", "libmill", "siglongjmp", false},
-	{"libgo_jump_fcontext", "libgo", NULL, false},
-	{"tb_context_jump", "tbox or coost coroutines", NULL, false},
-	{"_photon_switch_context", "Photon", NULL, false},
-	{"bthread_jump_fcontext", "bthreads", NULL, false},
-	{"marl_fiber_swap", "marl fibers", NULL, false},
+	{"zend_fiber_switch_context", "PHP fibers", "swapcontext", false, true},
+	{"coroutine_transfer", "Ruby fibers", NULL, false, true},
+	{"PyInit__greenlet", "Python greenlets", NULL, false, false},
+	{"coro_transfer", "libcoro", NULL, false, true},
+	{"fiber_switchContext", "D fibers", "swapcontext", false, true},
+	{".gopclntab", "goroutines", NULL, false, false},      // a section that strip leaves there
+	{"runtime.kickoff", "goroutines", NULL, false, false}, // gccgo
+	{"*Fiber::swapcontext<", "Crystal fibers", NULL, true, true},
+	{"st_thread_create", "State Threads", NULL, false, true},
+	{"coctx_swap", "Tencent libco", NULL, false, true},
+	{"co_switch", "libco", "swapcontext", false, true},
+	{"acosw", "libaco", NULL, false, true},
+	{"dill_prologue", "libdill", "siglongjmp", false, false},
+	{"mill_resume", "libmill", "siglongjmp", false, false},
+	{"libgo_jump_fcontext", "libgo", NULL, false, false},
+	{"tb_context_jump", "tbox or coost coroutines", NULL, false, false},
+	{"_photon_switch_context", "Photon", NULL, false, false},
+	{"bthread_jump_fcontext", "bthreads", NULL, false, true},
+	{"marl_fiber_swap", "marl fibers", NULL, false, true},
 };
 #define N_RUNTIMES (sizeof(runtimes) / sizeof(*runtimes))
 
@@ -74,6 +75,14 @@ const char *switch_signatures_symbol(unsigned i)
 const char *switch_signatures_runtime(unsigned i)
 {
 	return i < N_RUNTIMES ? runtimes[i].what : NULL;
+}
+
+unsigned switch_signatures_patchable(void)
+{
+	unsigned bits = 0;
+	for (unsigned i = 0; i < N_RUNTIMES; i++)
+		bits |= (unsigned)runtimes[i].patchable << i;
+	return bits;
 }
 
 struct reading {

@@ -18,3 +18,5 @@ int switch_signatures_read(struct switch_signatures *out, int fd);
 const char *switch_signatures_function(unsigned i);
 const char *switch_signatures_symbol(unsigned i);  // of the runtime i
 const char *switch_signatures_runtime(unsigned i); // what it is
+// Those runtimes whose switch function is one that libctp.so patches where it knows its code, a bit each.
+unsigned switch_signatures_patchable(void);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "ctp/seq.h"
 #include "ctp/tables.h"
 #include "ctp/there.h"
 #include "engine/target/thread_names.h"
@@ -181,7 +182,8 @@ int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp
 	int e = dump_one(dir, CTP_TABLE_THREADS, r, ended, &d,
 			 copy); // first: the others may know more, not less
 	for (unsigned i = 0; !e && i < CTP_TABLES; i++)
-		if (i != CTP_TABLE_THREADS)
+		if (i != CTP_TABLE_THREADS &&
+		    (i != CTP_TABLE_SWITCH_FUNCTIONS || ctp_load32(&r->ext->functions)))
 			e = dump_one(dir, i, r, ended, &d, copy);
 	free(d.buffer);
 	copy->bytes = d.bytes;

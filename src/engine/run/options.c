@@ -149,6 +149,10 @@ static const struct option_row rows[] = {
 	 .constant = false},
 	{"no-preload", 0, NULL, "inject nothing: the program has probes of cTP version 1 in it", OPTION_FLAG,
 	 SETS(no_preload)},
+	{"no-patch", 0, NULL,
+	 "leave switch functions alone that cannot be interposed: their switches are not seen (CTP_PATCH=0 in the "
+	 "program's environment does the same)",
+	 OPTION_FLAG, SETS(no_patch)},
 	{"output", 'o', "PATH",
 	 "trace directory, or JSON lines if it ends in .jsonl; %p pid, %e program, %% a "
 	 "percent sign (default {}). An older trace there moves to PATH.old",

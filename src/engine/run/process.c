@@ -262,7 +262,7 @@ bool process_turn(struct process *p, uint64_t now)
 	if (p->slices)
 		busy |= slices_poll(p->slices, now);
 	if (!p->options->no_preload)
-		module_scan_turn(&p->recorder->modules, &p->watch, p->pid, now);
+		module_scan_turn(&p->recorder->modules, &p->watch, p->pid, p->region, now);
 	return busy;
 }
 
@@ -291,7 +291,7 @@ static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64
 		witness_final(p->witness, may_stop,
 			      until - (until - now) / 9); // its last step may take longer
 	if (!p->options->no_preload)
-		module_scan_find(&p->recorder->modules, p->pid);
+		module_scan_find(&p->recorder->modules, p->pid, p->region);
 }
 
 static void inspect(struct process *p, const char *reason, uint64_t now, uint64_t until)
@@ -353,7 +353,7 @@ void process_final(struct process *p)
 {
 	if (ctp_load64(&p->region->ext->next_id) ==
 	    p->first_id) { // no coroutine: why none was seen is all there is to learn
-		module_scan_find(&p->recorder->modules, p->pid);
+		module_scan_find(&p->recorder->modules, p->pid, p->region);
 		return;
 	}
 	uint64_t now = clock_mono_ns();

@@ -33,6 +33,7 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 	e->clock_ticks0 = s->recorder.clock.ticks0;
 	e->clock_ns0 = s->recorder.clock.ns0;
 	e->options = (s->options->block ? CTP_OPT_BLOCK : 0) | (s->options->follow ? CTP_OPT_FOLLOW : 0) |
+		     (s->options->no_patch ? CTP_OPT_NO_PATCH : 0) |
 		     (shm->region.chunks ? CTP_OPT_FLIGHT : 0) | more_options;
 	identity_describe(&s->recorder.identity, e);
 	ctp_store32(&e->engine_pid, (uint32_t)getpid());

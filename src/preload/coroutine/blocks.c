@@ -10,6 +10,7 @@
 
 #include "preload/guest/real.h"
 
+enum { GUARDS = 1 << 16, PAGE = 4096 };
 enum { BLOCKS = 1 << 16, NEAR = 32, LARGE = 1024 };
 enum { CHUNK_LEAST = CHUNK_HEAD + sizeof(ucontext_t) };
 _Static_assert(CHUNK_LEAST % 8 == 0, "below it are flags");
@@ -24,6 +25,8 @@ static struct block *blocks;        // by page number of lo, the newest wins
 static struct block *large;         // those that reach further than NEAR pages, again
 static uint64_t larges;             // slots of it ever used
 static uint32_t any[BLOCKS / NEAR]; // whether one was ever noted in NEAR pages
+static uint64_t *guards;            // page numbers of guard pages, by their low bits
+static uint32_t any_guard;
 
 int blocks_init(void)
 {
@@ -35,7 +38,8 @@ int blocks_init(void)
 	ctp_tracer->chunk_least = ctp_tracer->no_free ? 0 : glibc ? CHUNK_LEAST : CHUNK_UNKNOWN;
 	blocks = memory_take(sizeof(*blocks) * (BLOCKS + LARGE));
 	large = blocks ? blocks + BLOCKS : NULL;
-	return blocks ? 0 : -1;
+	guards = memory_take(sizeof(*guards) * GUARDS);
+	return blocks && guards ? 0 : -1;
 }
 
 static struct block *block_of(uint64_t page)
@@ -80,8 +84,43 @@ static void forget(struct block *b, uint64_t lo, uint64_t hi)
 		*b = (struct block){0, 0};
 }
 
+void blocks_guard(uint64_t lo, uint64_t hi, bool is)
+{
+	uint64_t first = lo / PAGE, end = (hi + PAGE - 1) / PAGE;
+	if (!is && !ctp_load32(&any_guard))
+		return;
+	if (is) // only where a stack may end matters
+		ctp_store32(&any_guard, 1);
+	for (uint64_t page = first; page < end && page - first < GUARDS; page++) {
+		uint64_t *g = &guards[page % GUARDS];
+		if (is && (page == first || page == end - 1))
+			ctp_store64(g, page);
+		else if (ctp_load64(g) == page)
+			ctp_store64(g, 0);
+	}
+}
+
+static bool is_guard(uint64_t page)
+{
+	return ctp_load64(&guards[page % GUARDS]) == page;
+}
+
+bool blocks_stack(uint64_t top, uint64_t *lo)
+{
+	uint64_t block_lo, block_hi, page = (top - 8) / PAGE;
+	if (!blocks_find(top - 8, top, &block_lo, &block_hi) || is_guard(page))
+		return false;
+	if ((page + 1) * PAGE < block_hi && !is_guard(page + 1))
+		return false;
+	while (page * PAGE > block_lo && !is_guard(page - 1))
+		page--;
+	*lo = page * PAGE > block_lo ? page * PAGE : block_lo;
+	return true;
+}
+
 void blocks_forget(uint64_t lo, uint64_t hi)
 {
+	blocks_guard(lo, hi, false);
 	uint64_t pages = (hi - lo + 4095) >> 12, n = ctp_load64(&larges);
 	for (uint64_t i = 0; i < pages && i < BLOCKS; i++)
 		forget(pages < BLOCKS ? block_of((lo >> 12) + i) : &blocks[i], lo, hi);

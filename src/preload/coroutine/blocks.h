@@ -18,3 +18,11 @@ void blocks_forget(uint64_t lo, uint64_t hi);
 
 // The program's own mmap call that made [lo, hi), if it was seen and is still mapped.
 bool blocks_find(uint64_t lo, uint64_t hi, uint64_t *block_lo, uint64_t *block_hi);
+
+// The program made [lo, hi) inaccessible, or accessible again.
+void blocks_guard(uint64_t lo, uint64_t hi, bool guards);
+
+// How far down a stack goes that begins at `top`: to a guard page, or to the begin of the program's own mmap
+// call that holds it. False: there is none, or it goes on above the page of `top`, and may hold more than
+// this stack.
+bool blocks_stack(uint64_t top, uint64_t *lo);

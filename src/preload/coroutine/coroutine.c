@@ -135,6 +135,11 @@ static void superseded(struct ctp_state *old, void *arg)
 		destroy(r->g, old, CTP_HOW_REUSED, seen);
 }
 
+void coroutine_superseded(struct thread_ctx *g, struct ctp_state *old)
+{
+	superseded(old, &(struct release){.g = g, .lo = old->lo - 1, .hi = old->hi + 1});
+}
+
 // `s` was taken for superseded, and is entered: its stack is shared by copying.
 // So were all that lost theirs to the same one.
 static void revive(struct thread_ctx *g, const struct ctp_state *s)
@@ -516,7 +521,7 @@ static void released(struct ctp_state *s, void *arg)
 	struct release *r = arg;
 	uint64_t seen = ctp_state_seen(s);
 	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
-	bool slot = lives && s->slot >= r->lo && s->slot < r->hi;
+	bool slot = lives && s->slot >= r->lo && s->slot < r->hi && (r->block || s->lo == s->hi);
 	if (r->block && s->slot >= r->lo && s->slot < r->hi &&
 	    (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
 		s->slot = 0; // it lives on, but what it left there is gone
@@ -531,7 +536,7 @@ static void released(struct ctp_state *s, void *arg)
 void coroutine_released(struct thread_ctx *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)
 {
 	struct release r = {g, lo, hi, block, by, 0};
-	stack_index_range(lo, hi, block, released, &r);
+	stack_index_range(lo, hi, true, released, &r);
 }
 
 // Below where it stands, a stack may be wiped while it lives.
@@ -545,7 +550,7 @@ static void wiped(struct ctp_state *s, void *arg)
 
 void coroutine_wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struct frame *by)
 {
-	stack_index_range(lo, hi, false, wiped, &(struct release){g, lo, hi, false, by, 0});
+	stack_index_range(lo, hi, true, wiped, &(struct release){g, lo, hi, false, by, 0});
 }
 
 struct near {

@@ -47,6 +47,9 @@ bool coroutine_any(void);
 struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi, uint64_t entry,
 				 uint64_t slot);
 
+// Another has begun on the stack of `old`.
+void coroutine_superseded(struct thread_ctx *g, struct ctp_state *old);
+
 // Control is about to pass from g->current to `to`. `slot`: where the outgoing coroutine
 // saves itself now (swapcontext, Boost.Context). g->regs holds the outgoing coroutine's registers.
 void coroutine_switch(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how, uint64_t slot);

@@ -32,3 +32,16 @@ struct ctp_state *fcontext_search(uint64_t data)
 	}
 	return one;
 }
+
+struct ctp_state *fcontext_late(struct thread_ctx *g, uint64_t handle, const struct ctp_state *there)
+{
+	struct ctp_state *s = stack_index_slot(handle);
+	bool late = s && (s->life == CTP_RUNNING || s->life == CTP_FINISHED ||
+			  (s->life == CTP_DESTROYED && s->how == CTP_HOW_RELEASED));
+	if (!late || s == g->current || (there && there != s && there->life < CTP_FINISHED))
+		return NULL;
+	g->late.who = s;
+	g->late.sp = s->regs[CTP_REG_SP];
+	g->late.slot = handle;
+	return s;
+}

@@ -20,6 +20,10 @@ static inline bool fcontext_waits_at(const struct ctp_state *s, uint64_t handle)
 // fcontext_through(), of an address. Makes a system call.
 struct ctp_state *fcontext_search(uint64_t data);
 
+// Whose handle that was, as it runs by now, has ended or has lost its stack. `there`: who has the
+// memory. NULL: nobody's who could be taken for late.
+struct ctp_state *fcontext_late(struct thread_ctx *g, uint64_t handle, const struct ctp_state *there);
+
 // As coroutine_at(), where `data` points to an object that holds one coroutine's fcontext_t
 // and no other's.
 static inline struct ctp_state *fcontext_through(uint64_t data)

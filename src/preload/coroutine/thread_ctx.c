@@ -6,6 +6,7 @@
 
 #include "preload/coroutine/coroutine.h"
 #include "preload/coroutine/stacks.h"
+#include "preload/guest/switcher.h"
 
 #define IS(type, field, off) _Static_assert(offsetof(struct type, field) == (off), #type "." #field)
 
@@ -38,6 +39,13 @@ IS(thread_ctx, candidate, CTX_CANDIDATE);
 IS(thread_ctx, depth, CTX_DEPTH);
 IS(thread_ctx, sites, CTX_SITES);
 IS(thread_ctx, saves_at, CTX_SAVES_AT);
+IS(thread_ctx, instance, CTX_INSTANCE);
+IS(thread_ctx, first, CTX_FIRST);
+IS(thread_ctx, fourth, CTX_FOURTH);
+IS(switcher, entry, SWITCHER_ENTRY);
+IS(switcher, real, SWITCHER_REAL);
+IS(switcher, bytes, SWITCHER_BYTES);
+IS(switcher, sp_at, SWITCHER_SP_AT);
 
 IS(ctp_state, turn, STATE_TURN);
 IS(ctp_state, id, STATE_ID);

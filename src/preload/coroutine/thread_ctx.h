@@ -41,6 +41,9 @@
 #define CTX_DEPTH 312
 #define CTX_SITES 320
 #define CTX_SAVES_AT 328
+#define CTX_INSTANCE 336
+#define CTX_FIRST 344
+#define CTX_FOURTH 352
 
 // handle_cache_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that
 // no pair gets a third, for 10,000 in 16,384 places at 37 such distances.

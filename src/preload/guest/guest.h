@@ -87,6 +87,8 @@ struct thread_ctx {
 	uint64_t depth;                    // this one
 	const struct ctp_site *sites;      // ctp_region.sites
 	uint64_t saves_at;                 // the outgoing coroutine's slot
+	const struct switcher *instance;   // of a patched function, and two more registers
+	uint64_t first, fourth;
 
 	uint64_t slice_fresh;
 	uint64_t crowded,

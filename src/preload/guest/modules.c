@@ -24,19 +24,19 @@ void modules_init(const char *exe)
 }
 
 // Copies the build id out of the object's notes, if they are mapped.
-static void build_id(const struct dl_find_object *o, struct ctp_module *m)
+static void build_id(struct ctp_module *m)
 {
-	const ElfW(Ehdr) *eh = o->dlfo_map_start;
+	const ElfW(Ehdr) *eh = (const void *)m->start;
 	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
 		return;
 	const ElfW(Phdr) *ph = (const void *)((const char *)eh + eh->e_phoff);
-	uint64_t size = (uint64_t)o->dlfo_map_end - (uint64_t)o->dlfo_map_start;
+	uint64_t size = m->end - m->start;
 	if (eh->e_phoff + eh->e_phnum * sizeof(*ph) > size)
 		return;
 	for (int i = 0; i < eh->e_phnum; i++) {
 		if (ph[i].p_type != PT_NOTE)
 			continue;
-		const char *p = (const char *)(o->dlfo_link_map->l_addr + ph[i].p_vaddr);
+		const char *p = (const char *)(m->base + ph[i].p_vaddr);
 		const char *end = p + ph[i].p_memsz;
 		while (p + sizeof(ElfW(Nhdr)) <= end) {
 			const ElfW(Nhdr) *n = (const void *)p;
@@ -52,11 +52,9 @@ static void build_id(const struct dl_find_object *o, struct ctp_module *m)
 	}
 }
 
-void modules_note(const struct dl_find_object *o)
+uint32_t modules_note_range(uint64_t base, uint64_t start, uint64_t end, const char *path)
 {
 	struct ctp_region *r = &ctp_tracer->region;
-	uint64_t start = (uint64_t)o->dlfo_map_start, end = (uint64_t)o->dlfo_map_end;
-	const char *path = o->dlfo_link_map->l_name;
 	if (!path || !*path)
 		path = exe_path;
 	uint32_t count = ctp_load32(&r->ext->module_count);
@@ -65,23 +63,30 @@ void modules_note(const struct dl_find_object *o)
 		if (!ctp_load32(&m->ready) || m->start >= end || m->end <= start)
 			continue;
 		if (m->start == start && m->end == end && strncmp(m->path, path, sizeof(m->path) - 1) == 0)
-			return;
+			return i + 1;
 		break;
 	}
 	uint32_t at = ctp_add32(&r->ext->module_count, 1);
 	if (at >= r->modules_max)
-		return;
+		return 0;
 	coredump_advise_grow(COREDUMP_MODULES, at + 1);
 	struct ctp_module *m = &r->modules[at];
-	m->base = o->dlfo_link_map->l_addr;
+	m->base = base;
 	m->start = start;
 	m->end = end;
 	m->since = ctp_load32(&r->ext->stack_count) + 1;
 	size_t n = strlen(path);
 	if (n < sizeof(m->path))
 		memcpy(m->path, path, n);
-	build_id(o, m);
+	build_id(m);
 	ctp_store32(&m->ready, 1);
+	return at + 1;
+}
+
+void modules_note(const struct dl_find_object *o)
+{
+	modules_note_range(o->dlfo_link_map->l_addr, (uint64_t)o->dlfo_map_start, (uint64_t)o->dlfo_map_end,
+			   o->dlfo_link_map->l_name);
 }
 
 static int add_one(struct dl_phdr_info *info, size_t size, void *n)

@@ -98,13 +98,17 @@ static const struct {
 	{"quick_exit", "GLIBC_2.24"},
 };
 
+void *(*real_behind)(void *fn);
+
 static void *next(const char *name)
 {
 	void *p = NULL;
 	for (unsigned i = 0; !p && i < sizeof(renewed) / sizeof(renewed[0]); i++)
 		if (strcmp(renewed[i].name, name) == 0)
 			p = dlvsym(RTLD_NEXT, name, renewed[i].version);
-	return p ? p : dlsym(RTLD_NEXT, name);
+	if (!p)
+		p = dlsym(RTLD_NEXT, name);
+	return p && real_behind ? real_behind(p) : p;
 }
 
 // Called by the resolvers with the row's number and the program's return address;
@@ -197,7 +201,7 @@ void real_bypass(void)
 	if (!__libc_single_threaded || _dl_find_object((void *)real_bypass, &o) || !own_text(&o, &lo, &bytes))
 		return;
 	void *self = dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (!self || mprotect((void *)lo, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (!self || real_mprotect((void *)lo, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return;
 	for (unsigned row = 0; row < ROWS; row++) {
 		void *entry = dlsym(self, reals[row].name);
@@ -205,5 +209,5 @@ void real_bypass(void)
 		if (ours && reals[row].slot != (void *)&real_dlclose) // which looks MAYBE rows up again
 			cpu_jump_through(entry, reals[row].slot);
 	}
-	mprotect((void *)lo, bytes, PROT_READ | PROT_EXEC);
+	real_mprotect((void *)lo, bytes, PROT_READ | PROT_EXEC);
 }

@@ -67,6 +67,8 @@ uint32_t real_found(void);
 // What real_<name>, at `slot`, is to the module that calls at `caller`: the same for
 // all, unless it is a library's that only some have loaded.
 void *real_for(void *slot, const void *caller);
+// What real_<name> is to be where it is that function: set once some functions are patched. NULL: itself.
+extern void *(*real_behind)(void *fn);
 // Untraced for good: each of our names becomes a jump to the real one. Where that
 // cannot be written, it stays as it is: right, but slower.
 void real_bypass(void);

@@ -18,8 +18,25 @@ enum { HANDLE_MOST = 1024 };
 
 void hook_jump_fcontext(struct thread_ctx *g, struct arguments *a);
 void hook_ontop_fcontext(struct thread_ctx *g, struct arguments *a);
+void hook_fcontext_made(uint64_t handle, uint64_t sp, uint64_t bytes, uint64_t fn, const struct frame *f);
 
 uint64_t fcontext_bytes = FCONTEXT_BYTES; // the fast path reads it, too
+
+// make_fcontext(sp, bytes, fn) has returned `handle` to the frame f.
+void hook_fcontext_made(uint64_t handle, uint64_t sp, uint64_t bytes, uint64_t fn, const struct frame *f)
+{
+	uint64_t lo = sp - bytes;
+	bool own = bytes < sp && handle < sp && (bytes ? handle > lo : sp - handle <= HANDLE_MOST);
+	struct thread_ctx *g = own ? hook_enter() : NULL;
+	if (!g)
+		return;
+	g->regs[CTP_REG_PC] = f->pc;
+	g->regs[CTP_REG_SP] = f->sp;
+	g->regs[CTP_REG_FP] = f->fp;
+	fcontext_any = true;
+	coroutine_make(g, lo, sp, fn, handle);
+	guest_leave(g);
+}
 
 // With all that registers hand over and return, in case it is another's.
 CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4,
@@ -27,34 +44,10 @@ CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t f
 {
 	__typeof__(make_fcontext) *real = real_for(&real_make_fcontext, __builtin_return_address(0));
 	unsigned __int128 r = real(sp, bytes, fn, a3, a4, a5);
-	uint64_t handle = (uint64_t)r, lo = sp - bytes;
-	bool own = bytes < sp && handle < sp && (bytes ? handle > lo : sp - handle <= HANDLE_MOST);
-	struct thread_ctx *g = own ? hook_enter() : NULL;
-	if (g) {
-		struct frame f;
-		CPU_CALLER(&f);
-		g->regs[CTP_REG_PC] = f.pc;
-		g->regs[CTP_REG_SP] = f.sp;
-		g->regs[CTP_REG_FP] = f.fp;
-		fcontext_any = true;
-		coroutine_make(g, lo, sp, fn, handle);
-		guest_leave(g);
-	}
+	struct frame f;
+	CPU_CALLER(&f);
+	hook_fcontext_made((uint64_t)r, sp, bytes, fn, &f);
 	return r;
-}
-
-// Whose handle that was, as it runs by now, has ended or has lost its stack.
-static struct ctp_state *owner_late(struct thread_ctx *g, uint64_t handle, const struct ctp_state *there)
-{
-	struct ctp_state *s = stack_index_slot(handle);
-	bool late = s && (s->life == CTP_RUNNING || s->life == CTP_FINISHED ||
-			  (s->life == CTP_DESTROYED && s->how == CTP_HOW_RELEASED));
-	if (!late || s == g->current || (there && there != s && there->life < CTP_FINISHED))
-		return NULL;
-	g->late.who = s;
-	g->late.sp = s->regs[CTP_REG_SP];
-	g->late.slot = handle;
-	return s;
 }
 
 static __attribute__((noinline)) struct ctp_state *owner_slow(struct thread_ctx *g, uint64_t handle)
@@ -69,7 +62,7 @@ static __attribute__((noinline)) struct ctp_state *owner_slow(struct thread_ctx 
 	if (fcontext_waits_at(s, handle))
 		return s;
 	if (!s || s == g->current || s->life != CTP_SUSPENDED)
-		return owner_late(g, handle, s);
+		return fcontext_late(g, handle, s);
 	uint64_t bytes = s->regs[CTP_REG_SP] - handle; // nothing else points to just below a stack pointer
 	if (!bytes || bytes > HANDLE_MOST)
 		return NULL;

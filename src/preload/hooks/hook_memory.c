@@ -22,7 +22,7 @@ static void wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struct f
 		coroutine_wiped(g, lo, hi, by);
 }
 
-static void mapped(void *p, size_t n, bool chosen, int flags, const struct frame *by)
+static void mapped(void *p, size_t n, bool chosen, int prot, int flags, const struct frame *by)
 {
 	enum { OVER = MAP_FIXED | MAP_ANONYMOUS };
 	struct thread_ctx *g;
@@ -33,6 +33,8 @@ static void mapped(void *p, size_t n, bool chosen, int flags, const struct frame
 		blocks_forget(lo, lo + n); // ended unseen
 	if (!chosen && (flags & MAP_ANONYMOUS))
 		blocks_note(lo, n);
+	if (chosen)
+		blocks_guard(lo, lo + n, prot == PROT_NONE);
 	if (chosen && (flags & OVER) == OVER)
 		wiped(g, lo, lo + n, by);
 	guest_leave(g);
@@ -43,7 +45,7 @@ CTP_HOOK void *mmap(void *addr, size_t n, int prot, int flags, int fd, off_t off
 	struct frame f;
 	void *p = real_mmap(addr, n, prot, flags, fd, off);
 	CPU_CALLER(&f);
-	mapped(p, n, addr != NULL, flags, &f);
+	mapped(p, n, addr != NULL, prot, flags, &f);
 	return p;
 }
 
@@ -52,7 +54,7 @@ CTP_HOOK void *mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t
 	struct frame f;
 	void *p = real_mmap64(addr, n, prot, flags, fd, off);
 	CPU_CALLER(&f);
-	mapped(p, n, addr != NULL, flags, &f);
+	mapped(p, n, addr != NULL, prot, flags, &f);
 	return p;
 }
 
@@ -68,6 +70,17 @@ CTP_HOOK int munmap(void *addr, size_t n)
 		guest_leave(g);
 	}
 	return real_munmap(addr, n);
+}
+
+CTP_HOOK int mprotect(void *addr, size_t n, int prot)
+{
+	int r = real_mprotect(addr, n, prot);
+	struct thread_ctx *g;
+	if (r || !n || !ctp_tracer->attached || !(g = guest_enter()))
+		return r;
+	blocks_guard((uint64_t)addr, (uint64_t)addr + n, prot == PROT_NONE);
+	guest_leave(g);
+	return r;
 }
 
 CTP_HOOK int madvise(void *addr, size_t n, int advice)

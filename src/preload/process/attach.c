@@ -13,8 +13,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "preload/patch/loaded.h"
+#include "preload/patch/patch.h"
 #include "preload/process/standalone.h"
 #include "preload/guest/region_request.h"
+#include "preload/coroutine/begin.h"
 #include "preload/coroutine/blocks.h"
 #include "preload/process/child.h"
 #include "context.h"
@@ -147,7 +150,8 @@ static int set_up(struct tracer *t, uint64_t top)
 	e->pointer_guard = jmpbuf_guard();
 	e->pointer_rotate = JMPBUF_ROTATE;
 	modules_init(exe);
-	if (station_init() || stack_index_init() || handle_cache_init() || stacks_init() || blocks_init())
+	if (station_init() || stack_index_init() || handle_cache_init() || stacks_init() || blocks_init() ||
+	    begin_init())
 		return -ENOMEM;
 	return thread_init(e, top) ? -ENOMEM : 0;
 }
@@ -208,6 +212,17 @@ static bool told(const char *path)
 	return pid == (uint32_t)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
 }
 
+// Not where it was turned off. Programs may clear their environment: it is asked once.
+static void patch(void)
+{
+	const char *wanted = getenv("CTP_PATCH");
+	if ((wanted && strcmp(wanted, "0") == 0) || (ctp_tracer->region.ext->options & CTP_OPT_NO_PATCH))
+		return;
+	loaded_start();
+	real_behind = patch_behind;
+	real_resolve_again();
+}
+
 static void say_refused(const char *path, int r, bool always)
 {
 	if (r > 0)
@@ -265,6 +280,7 @@ __attribute__((constructor)) static void attach(void)
 	}
 	child_init(path);
 	exit_init();
+	patch();
 	say_debug("attached to %s: process %u, %u functions hooked, %u modules loaded", path, t.pid,
 		  real_found(), modules_loaded());
 out:

@@ -105,11 +105,17 @@
 // already that one goes on from where it had left before.
 .macro FAST_ELSEWHERE how, long, slot, pc=(%rsp), above=8, base=%rsp, fp=%rbp
 30:
-.if \how == HOW_FCONTEXT || \how == HOW_ONTOP
+.ifb \slot
 	leaq 8(%rsp), %rax
 	subq fcontext_bytes(%rip), %rax
 .else
+.ifc \slot, instance
+	movq CTX_INSTANCE(%r11), %rdx
+	leaq 8(%rsp), %rax
+	subq SWITCHER_BYTES(%rdx), %rax
+.else
 	movq \slot, %rax
+.endif
 .endif
 	movq %rax, CTX_SAVES_AT(%r11)
 	leaq \above(\base), %rax
@@ -193,7 +199,16 @@
 	movq CTX_THREAD(%r11), %r9
 .endm
 
-// It is written down. rdi is changed, and is afterwards STATE_SLOT(\again). r9 is the thread,
+// The first argument again: it stands in the thread context, or is somebody's slot.
+.macro FAST_FIRST again
+.ifc \again, %r11
+	movq CTX_FIRST(%r11), %rdi
+.else
+	movq STATE_SLOT(\again), %rdi
+.endif
+.endm
+
+// It is written down. rdi is changed, and is afterwards FAST_FIRST \again. r9 is the thread,
 // rdx the time, rdi what becomes the record's second word, rax the outgoing coroutine's new `turn`, then
 // where the record goes.
 // From elsewhere: by CTX_CANDIDATE.
@@ -272,7 +287,7 @@
 	movq $0, CTX_SAVED_SLOT(%r11)
 	movq $0, CTX_KEPT(%r11)
 .endif
-	movq STATE_SLOT(\again), %rdi
+	FAST_FIRST \again
 .endm
 
 // The rest of it, behind the way out: an id too far off for a record in one slot, unless it is the thread's
@@ -285,7 +300,7 @@
 	cmpq %rdi, THREAD_NATIVE(%r9)
 	movl $RECORD_NATIVE, %edi
 	je 40b
-42:	movq STATE_SLOT(\again), %rdi
+42:	FAST_FIRST \again
 	jmp \long
 .endm
 

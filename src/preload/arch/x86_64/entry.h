@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// entry.h - x86_64: how the entry of a function is overwritten, and what lies behind it.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "preload/guest/switcher.h"
+
+#define CPU_PATCHES 1
+
+// The first instruction in [p, end) that sets the stack pointer from a register or from memory; `end` if
+// there is none. May pass over one that lies less than 18 bytes before the end. (scan.S)
+const uint8_t *cpu_next_sp(const uint8_t *p, const uint8_t *end) __attribute__((visibility("hidden")));
+
+// Room in our own code for what entries displace: SWITCHERS_MOST pieces. (transfer.S)
+extern uint8_t cpu_pool[] __attribute__((visibility("hidden")));
+
+// Where a patched function goes, by family: rax is the instance. (transfer.S)
+#define CPU_TRANSFER(name) __attribute__((visibility("hidden"))) void transfer_##name(void)
+CPU_TRANSFER(handle);
+CPU_TRANSFER(ontop);
+CPU_TRANSFER(from);
+CPU_TRANSFER(slot);
+CPU_TRANSFER(slot_back);
+CPU_TRANSFER(helper);
+CPU_TRANSFER(struct);
+CPU_TRANSFER(save);
+CPU_TRANSFER(restore);
+CPU_TRANSFER(make);
+
+// Bytes of an endbr64 that a function begins with.
+static inline size_t cpu_landing_pad(const uint8_t *at)
+{
+	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+	return memcmp(at, endbr64, sizeof(endbr64)) == 0 ? sizeof(endbr64) : 0;
+}
+
+// movabs $s, %rax; jmp *(%rax)
+static inline void cpu_entry(uint8_t *out, const struct switcher *s)
+{
+	out[0] = 0x48;
+	out[1] = 0xb8;
+	memcpy(out + 2, &s, sizeof(s));
+	out[10] = 0xff;
+	out[11] = 0x20;
+}
+
+// The first `prefix` bytes of a function, then: jmp *0(%rip), and where to.
+static inline void cpu_piece(uint8_t *out, const uint8_t *at, size_t prefix)
+{
+	static const uint8_t jump[6] = {0xff, 0x25, 0, 0, 0, 0};
+	const uint8_t *back = at + prefix;
+	memset(out, 0xcc, SWITCHER_PIECE);
+	memcpy(out, at, prefix);
+	memcpy(out + prefix, jump, sizeof(jump));
+	memcpy(out + prefix + sizeof(jump), &back, sizeof(back));
+}
+_Static_assert(SWITCHER_PREFIX_MOST + 6 + 8 <= SWITCHER_PIECE, "a piece");
+
+// Bytes of the padding instruction at p; 0: it is something else.
+static inline size_t cpu_nop(const uint8_t *p)
+{
+	size_t n = 0;
+	while (p[n] == 0x66 || p[n] == 0x2e)
+		n++;
+	if (p[n] == 0x90 || p[n] == 0xcc)
+		return n + 1;
+	if (p[n] != 0x0f || p[n + 1] != 0x1f)
+		return 0;
+	uint8_t form = p[n + 2];
+	n += 3 + ((form & 7) == 4);
+	return n + (form >> 6 == 1 ? 1 : form >> 6 == 2 ? 4 : 0);
+}
+
+// Is that a function that only returns, with padding up to `bytes` behind its landing pad?
+static inline bool cpu_is_empty(const uint8_t *at, size_t bytes)
+{
+	size_t pad = cpu_landing_pad(at), n = 1;
+	if (at[pad] != 0xc3)
+		return false;
+	while (n < bytes) {
+		size_t more = cpu_nop(at + pad + n);
+		if (!more)
+			return false;
+		n += more;
+	}
+	return pad == 0;
+}

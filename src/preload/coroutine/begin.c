@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// A context that is entered for the first time, and that no call was seen to make: it was laid
+// out in memory by the program's own code. Its stack begins where the stack pointer stands then:
+// nothing above belongs to it. How far down it goes is known if it lies in a mapping of
+// the program's that it fills to the top, down to the mapping's begin or a guard page (blocks.c);
+// else it is not known (lo = hi), and not guessed. The next that begins at the same place has
+// its memory: a small table by that place finds who had it before.
+#include "preload/coroutine/begin.h"
+
+#include "preload/coroutine/blocks.h"
+#include "preload/coroutine/stack_index.h"
+#include "preload/coroutine/station.h"
+
+enum { PLACES = 1 << 16, TRIES = 16 };
+
+static uint32_t *places; // numbers of stations, by a hash of where they began
+
+int begin_init(void)
+{
+	places = memory_take(PLACES * sizeof(*places));
+	return places ? 0 : -1;
+}
+
+static bool lives(const struct ctp_state *s)
+{
+	return s && s->entity == CTP_COROUTINE && s->life != CTP_NONE && s->life < CTP_FINISHED;
+}
+
+// Where the number of who began at `hi` stands, or may.
+static uint32_t *place_of(uint64_t hi, bool *taken)
+{
+	uint32_t at = (uint32_t)(hi * 0x9E3779B97F4A7C15ULL >> 48), *free = NULL;
+	for (unsigned i = 0; i < TRIES; i++) {
+		uint32_t *p = &places[(at + i) & (PLACES - 1)];
+		const struct ctp_state *s = station_at(ctp_load32(p));
+		*taken = lives(s) && s->hi == hi;
+		if (*taken)
+			return p;
+		if (!free && !lives(s))
+			free = p;
+	}
+	return free ? free : &places[at];
+}
+
+struct ctp_state *begin_coroutine(struct thread_ctx *g, const struct target *t)
+{
+	uint64_t lo = t->sp, hi = t->sp;
+	bool taken;
+	uint32_t *place = place_of(hi, &taken);
+	struct ctp_state *before = taken ? station_at(ctp_load32(place)) : NULL;
+	if (before && before != g->current)
+		coroutine_superseded(g, before);
+	blocks_stack(hi, &lo);
+	struct ctp_state *s = coroutine_make(g, lo, hi, t->pc, t->slot);
+	if (!s)
+		return g->native;
+	ctp_store32(place, s->station + 1);
+	return s;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//
+// Follows the loader. It calls an empty function, _r_debug.r_brk, for debuggers: after an object
+// was mapped and before its code runs, and after one was unmapped. That function's entry is
+// patched like a switch function's. Where it is not what is expected (a debugger has put a
+// breakpoint there), later objects are not looked at. An object that has gone is noted at
+// once, so that another one at the same address counts as new.
+#include "preload/patch/loaded.h"
+
+#include <link.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "entry.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/say.h"
+#include "preload/patch/patch.h"
+
+enum { MOST = 2048, NAMESPACES = 16 };
+
+struct loaded {
+	const ElfW(Dyn) * ld; // NULL: none
+	uint64_t lo, hi;
+	bool here;
+};
+
+static struct loaded known[MOST];
+static uint32_t known_count;
+static struct switcher told; // where r_brk leads
+static uint32_t busy;
+
+// Objects that switch nothing by themselves and are in every process.
+static bool is_dull(const char *path)
+{
+	static const char *const dull[] = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2",
+					   "linux-vdso.so.1", "libctp.so"};
+	const char *name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	for (unsigned i = 0; i < sizeof(dull) / sizeof(dull[0]); i++)
+		if (strcmp(name, dull[i]) == 0)
+			return true;
+	return false;
+}
+
+static void look_at(const struct link_map *m, bool fresh)
+{
+	struct object o;
+	struct loaded *free = NULL;
+	for (uint32_t i = 0; i < known_count; i++) {
+		if (known[i].ld == m->l_ld) {
+			known[i].here = true;
+			return;
+		}
+		if (!known[i].ld)
+			free = &known[i];
+	}
+	if (!free && known_count < MOST)
+		free = &known[known_count++];
+	if (!free)
+		return;
+	*free = (struct loaded){.ld = m->l_ld, .here = true};
+	if (is_dull(m->l_name) || !object_read(&o, m))
+		return;
+	free->lo = o.start;
+	free->hi = o.end;
+	patch_object(&o, fresh);
+}
+
+static void sweep(bool fresh)
+{
+	const struct r_debug_extended *d = (const void *)&_r_debug;
+	for (uint32_t i = 0; i < known_count; i++)
+		known[i].here = false;
+	for (unsigned n = 0; d && n < NAMESPACES; n++) {
+		for (const struct link_map *m = d->base.r_map; m; m = m->l_next)
+			look_at(m, fresh);
+		d = _r_debug.r_version > 1 ? d->r_next : NULL;
+	}
+	for (uint32_t i = 0; i < known_count; i++) {
+		if (known[i].here || !known[i].ld)
+			continue;
+		patch_gone(known[i].lo, known[i].hi);
+		known[i].ld = NULL;
+	}
+	patch_close();
+}
+
+// Instead of r_brk, on the caller's stack, with the loader's lock held.
+static void changed(void)
+{
+	if (_r_debug.r_state != RT_CONSISTENT || !ctp_load32(&ctp_tracer->attached) ||
+	    !ctp_cas32(&busy, 0, 1))
+		return;
+	sweep(true);
+	ctp_store32(&busy, 0);
+}
+
+void loaded_start(void)
+{
+	uint8_t entry[SWITCHER_ENTRY_BYTES];
+	if (!CPU_PATCHES)
+		return;
+	busy = 1;
+	sweep(false);
+	void *brk = (void *)_r_debug.r_brk;
+	told.entry = changed;
+	cpu_entry(entry, &told);
+	if (!cpu_is_empty(brk, SWITCHER_ENTRY_BYTES) || patch_write(brk, entry, sizeof(entry)))
+		say_debug("objects that are loaded later are not looked at");
+	patch_close();
+	busy = 0;
+}

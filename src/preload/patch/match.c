@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+//
+// Finds the bodies of switchers.def in code. One pass stops at the few instructions that set the
+// stack pointer from a register or from memory (cpu_next_sp, arch/<cpu>); there the rows whose
+// anchor it is are compared as a whole. What sets no stack pointer (make_fcontext) is looked for
+// at every byte, but only near a body of its kind. A body with a breakpoint in it is not patched,
+// and told apart from code that is no body at all: one byte is a breakpoint's, and some other
+// byte in its place makes it one.
+#include "preload/patch/match.h"
+
+#include <string.h>
+
+#include "entry.h"
+
+enum { NEAR = 4096, BREAKPOINT = 0xcc };
+
+const struct switcher_row match_rows[] = {
+#define ROW(kind, family, length, hole, anchor_at, anchor, prefix, bytes, sp_at, pc_at, hash) \
+	{kind, SWITCHER_##family, length, hole, anchor_at, prefix, bytes, sp_at, pc_at, anchor, hash},
+#if CPU_PATCHES
+#include "preload/patch/switchers.def"
+#else
+	{0}
+#endif
+#undef ROW
+};
+const size_t match_rows_count = CPU_PATCHES ? sizeof(match_rows) / sizeof(match_rows[0]) : 0;
+
+static uint64_t hash(const struct switcher_row *r, const uint8_t *at, unsigned mended, uint8_t by)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+	for (unsigned i = 0; i < r->length; i++) {
+		bool hole = r->hole && i - r->hole < 4;
+		h = (h ^ (hole ? 0 : i == mended ? by : at[i])) * 0x100000001b3ULL;
+	}
+	return h;
+}
+
+static bool is_body(const struct switcher_row *r, const uint8_t *at)
+{
+	return hash(r, at, r->length, 0) == r->hash;
+}
+
+static bool is_broken(const struct switcher_row *r, const uint8_t *at)
+{
+	enum { MOST = 4 }; // bodies have one such byte of their own at most
+	unsigned seen = 0;
+	for (unsigned i = 0; i < r->length && seen < MOST; i++) {
+		if (at[i] != BREAKPOINT || (r->hole && i - r->hole < 4))
+			continue;
+		seen++;
+		for (unsigned by = 0; by < 256; by++)
+			if (hash(r, at, i, (uint8_t)by) == r->hash)
+				return true;
+	}
+	return false;
+}
+
+const struct switcher_row *match_at(const uint8_t *at, const uint8_t *hi)
+{
+	for (size_t i = 0; i < match_rows_count; i++)
+		if ((size_t)(hi - at) >= match_rows[i].length && is_body(&match_rows[i], at))
+			return &match_rows[i];
+	return NULL;
+}
+
+static size_t note(const struct switcher_row *r, uint8_t *at, struct match *out, size_t n, size_t most)
+{
+	bool body = is_body(r, at);
+	if (n == most || (!body && !is_broken(r, at)))
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (out[i].at == at)
+			return n;
+	out[n] = (struct match){r, at, !body};
+	return n + 1;
+}
+
+// Bodies of r's kind that set no stack pointer.
+static size_t near(const struct match *m, uint8_t *lo, uint8_t *hi, struct match *out, size_t n, size_t most)
+{
+	uint8_t *from = m->at - lo > NEAR ? m->at - NEAR : lo, *to = hi - m->at > NEAR ? m->at + NEAR : hi;
+	for (size_t i = 0; i < match_rows_count; i++) {
+		const struct switcher_row *r = &match_rows[i];
+		if (r->anchor || strcmp(r->kind, m->row->kind) != 0)
+			continue;
+		for (uint8_t *at = from; to - at >= r->length; at++)
+			if (is_body(r, at))
+				n = note(r, at, out, n, most);
+	}
+	return n;
+}
+
+size_t match_all(uint8_t *lo, uint8_t *hi, struct match *out, size_t most)
+{
+	size_t n = 0;
+	for (uint8_t *p = lo; (p = (uint8_t *)cpu_next_sp(p, hi)) < hi; p++) {
+		uint32_t anchor = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+		for (size_t i = 0; i < match_rows_count; i++) {
+			const struct switcher_row *r = &match_rows[i];
+			if (r->anchor != anchor || p - lo < r->anchor_at || hi - p < r->length - r->anchor_at)
+				continue;
+			size_t was = n;
+			n = note(r, p - r->anchor_at, out, n, most);
+			if (n > was) {
+				struct match m = out[was];
+				n = near(&m, lo, hi, out, n, most);
+			}
+		}
+	}
+	return n;
+}
+
+bool match_calls(const uint8_t *lo, const uint8_t *hi, const uint8_t *target)
+{
+	for (const uint8_t *p = lo; hi - p >= 5; p++) {
+		int32_t off;
+		if (*p != 0xe8 && *p != 0xe9)
+			continue;
+		memcpy(&off, p + 1, sizeof(off));
+		if (p + 5 + off == target)
+			return true;
+	}
+	return false;
+}

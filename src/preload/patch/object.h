@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// object.h - a loaded ELF object, read from its own memory: where its code is, what it exports.
+#pragma once
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct object {
+	const struct link_map *map;
+	const ElfW(Phdr) * ph;
+	unsigned nph;
+	uint64_t base;       // load bias
+	uint64_t start, end; // from its first segment to its last
+	bool program;        // the executable itself
+};
+
+// False: its headers are not to be found.
+bool object_read(struct object *o, const struct link_map *m);
+
+// The next piece of code from *at on (0: the first). False: there is none.
+bool object_code(const struct object *o, unsigned *at, uint8_t **lo, uint8_t **hi);
+
+// The function that it exports under this name; NULL: none.
+uint8_t *object_export(const struct object *o, const char *name);

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+//
+// Patches known switch functions. The entry becomes a jump through an instance (movabs, jmp:
+// no register but rax, which no such function takes an argument in, and no distance to keep);
+// what it displaces is copied to a piece of the pool, which lies in libctp.so's own code, with a
+// jump back behind it. Code is written through /proc/self/mem, which needs no right to change
+// protections, and leaves them as they are. All that is known of an object's functions is
+// patched, or nothing: half of an engine would say that coroutines run that do not. Runs with the
+// loader's lock held: before main, or where the loader tells debuggers of a new object.
+#include "preload/patch/patch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
+
+#include "cpu.h"
+#include "entry.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/modules.h"
+#include "preload/guest/say.h"
+#include "preload/patch/match.h"
+
+enum { FOUND_MOST = 64 };
+
+static struct switcher switchers[SWITCHERS_MOST];
+static uint8_t displaced[SWITCHERS_MOST][SWITCHER_ENTRY_BYTES];
+static int mem = -1;
+
+static void (*const trampolines[])(void) = {
+#if CPU_PATCHES
+	[SWITCHER_HANDLE] = transfer_handle,       [SWITCHER_ONTOP] = transfer_ontop,
+	[SWITCHER_FROM] = transfer_from,           [SWITCHER_SLOT] = transfer_slot,
+	[SWITCHER_SLOT_BACK] = transfer_slot_back, [SWITCHER_HELPER] = transfer_helper,
+	[SWITCHER_STRUCT] = transfer_struct,       [SWITCHER_SAVE] = transfer_save,
+	[SWITCHER_RESTORE] = transfer_restore,     [SWITCHER_MAKE] = transfer_make,
+#else
+	NULL
+#endif
+};
+
+// ------------------------------------------------------------- writing
+
+int patch_write(void *at, const void *bytes, size_t n)
+{
+	if (mem < 0)
+		mem = (int)cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0, 0,
+				       0);
+	if (mem < 0)
+		return mem;
+	long r = cpu_syscall(SYS_pwrite64, mem, (long)bytes, (long)n, (long)at, 0, 0);
+	return r < 0 ? (int)r : r == (long)n && memcmp(at, bytes, n) == 0 ? 0 : -EIO;
+}
+
+void patch_close(void)
+{
+	if (mem >= 0)
+		cpu_syscall(SYS_close, mem, 0, 0, 0, 0, 0);
+	mem = -1;
+}
+
+static struct switcher *take(void)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST; i++)
+		if (!switchers[i].at)
+			return &switchers[i];
+	return NULL;
+}
+
+static int patch(const struct match *m)
+{
+	struct switcher *s = take();
+	uint8_t *at = m->at + cpu_landing_pad(m->at), piece[SWITCHER_PIECE], entry[SWITCHER_ENTRY_BYTES];
+	if (!s)
+		return -ENOSPC;
+	size_t i = (size_t)(s - switchers);
+	uint8_t *real = cpu_pool + i * SWITCHER_PIECE;
+	cpu_piece(piece, at, m->row->prefix);
+	cpu_entry(entry, s);
+	int r = patch_write(real, piece, sizeof(piece));
+	if (r)
+		return r;
+	*s = (struct switcher){.entry = trampolines[m->row->family],
+			       .bytes = m->row->bytes,
+			       .sp_at = m->row->sp_at,
+			       .pc_at = m->row->pc_at,
+			       .family = m->row->family,
+			       .row = m->row};
+	memcpy(&s->real, &real, sizeof(real));
+	memcpy(displaced[i], at, sizeof(displaced[i]));
+	r = patch_write(at, entry, sizeof(entry));
+	if (!r)
+		s->at = m->at;
+	return r;
+}
+
+static void undo(const struct match *m, size_t n)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST; i++) {
+		struct switcher *s = &switchers[i];
+		for (size_t k = 0; k < n && s->at; k++) {
+			if (s->at != m[k].at)
+				continue;
+			patch_write(s->at + cpu_landing_pad(s->at), displaced[i], sizeof(displaced[i]));
+			s->at = NULL;
+		}
+	}
+}
+
+void patch_gone(uint64_t lo, uint64_t hi)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST; i++)
+		if ((uint64_t)switchers[i].at - lo < hi - lo)
+			switchers[i].at = NULL;
+}
+
+void *patch_behind(void *fn)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST && fn; i++)
+		if (switchers[i].at == fn)
+			memcpy(&fn, &switchers[i].real, sizeof(fn));
+	return fn;
+}
+
+// ------------------------------------------------------------- deciding
+
+static bool threads(void)
+{
+	struct stat st; // a folder has a link for each folder in it, and two
+	if (__libc_single_threaded)
+		return false;
+	return cpu_syscall(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&st, 0, 0, 0) ||
+	       st.st_nlink > 3;
+}
+
+// What libctp.so interposes: all that call these functions of a library by their names are seen.
+static const char *const interposed[] = {"jump_fcontext", "ontop_fcontext", "make_fcontext"};
+
+// Does nobody call it but by a name that leads to a hook?
+static bool is_interposed(const struct object *o, const uint8_t *fn)
+{
+	bool exported = false;
+	uint8_t *lo, *hi;
+	for (unsigned i = 0; i < sizeof(interposed) / sizeof(interposed[0]) && !o->program; i++)
+		exported |= object_export(o, interposed[i]) == fn;
+	for (unsigned at = 0; exported && object_code(o, &at, &lo, &hi);)
+		if (match_calls(lo, hi, fn))
+			return false;
+	return exported;
+}
+
+static bool has_family(const struct match *m, size_t n, const struct match *of, enum switcher_family family)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m[i].row->family == family && strcmp(m[i].row->kind, of->row->kind) == 0)
+			return true;
+	return false;
+}
+
+static enum ctp_function_reason why_not(const struct match *m, size_t n, bool fresh)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].broken)
+			return CTP_FUNCTION_BREAKPOINT;
+		if (m[i].row->family == SWITCHER_RESTORE && !has_family(m, n, &m[i], SWITCHER_SAVE))
+			return CTP_FUNCTION_PART;
+	}
+	return !fresh && threads() ? CTP_FUNCTION_THREADS : CTP_FUNCTION_WELL;
+}
+
+static enum ctp_function_reason patch_all(const struct match *m, size_t n)
+{
+	int r = 0;
+	for (size_t i = 0; i < n && !r; i++)
+		r = patch(&m[i]);
+	if (!r)
+		return CTP_FUNCTION_WELL;
+	undo(m, n);
+	return r == -ENOSPC ? CTP_FUNCTION_ROOM : CTP_FUNCTION_MEMORY;
+}
+
+// ------------------------------------------------------------- saying so
+
+static void note(const struct object *o, const uint8_t *at, const char *kind, enum ctp_function_reason reason)
+{
+	struct ctp_region *r = &ctp_tracer->region;
+	const char *path = o->map->l_name;
+	uint32_t module = modules_note_range(o->base, o->start, o->end, path), i = 0;
+	say_debug("%s: a switch function of %s %s", path && *path ? path : "the program", kind,
+		  reason ? "is left alone" : "is patched");
+	if (!r->functions || !module)
+		return;
+	for (; i < r->functions_max && ctp_load32(&r->functions[i].ready); i++)
+		if (r->functions[i].addr == (uint64_t)at && r->functions[i].module == module - 1)
+			break; // loaded again
+	if (i == r->functions_max)
+		return;
+	struct ctp_switch_function *f = &r->functions[i];
+	size_t n = strlen(kind);
+	f->how = reason ? CTP_FUNCTION_REFUSED : CTP_FUNCTION_PATCHED;
+	f->reason = (uint16_t)reason;
+	f->module = module - 1;
+	f->addr = (uint64_t)at;
+	memcpy(f->kind, kind, n < sizeof(f->kind) ? n : sizeof(f->kind) - 1);
+	if (!ctp_load32(&f->ready)) {
+		ctp_store32(&f->ready, 1);
+		ctp_add32(&r->ext->functions, 1);
+	}
+	for (unsigned k = 0; k < SWITCHERS_MOST; k++)
+		if (switchers[k].at == at)
+			switchers[k].function = i + 1;
+}
+
+// Names that only a switch function has, where its code is another than those that are known.
+static void note_strangers(const struct object *o, const struct match *m, size_t n)
+{
+	static const struct {
+		const char *name, *kind;
+	} known[] = {{"coroutine_transfer", "Ruby"},
+		     {"coro_transfer", "libcoro"},
+		     {"fiber_switchContext", "D runtime"},
+		     {"qt_block", "QuickThreads"},
+		     {"acosw", "libaco"},
+		     {"coctx_swap", "Tencent libco"},
+		     {"marl_fiber_swap", "marl"},
+		     {"bthread_jump_fcontext", "bthreads"},
+		     {"_st_md_cxt_restore", "State Threads"}};
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		const uint8_t *at = object_export(o, known[i].name);
+		bool found = !at;
+		for (size_t k = 0; k < n; k++)
+			found |= m[k].at == at;
+		if (!found)
+			note(o, at, known[i].kind, CTP_FUNCTION_UNKNOWN);
+	}
+}
+
+void patch_object(const struct object *o, bool fresh)
+{
+	struct match m[FOUND_MOST];
+	size_t n = 0, kept = 0;
+	uint8_t *lo, *hi;
+	for (unsigned at = 0; object_code(o, &at, &lo, &hi);)
+		n += match_all(lo, hi, m + n, FOUND_MOST - n);
+	note_strangers(o, m, n);
+	for (size_t i = 0; i < n; i++)
+		if (!is_interposed(o, m[i].at))
+			m[kept++] = m[i];
+	if (!kept)
+		return;
+	enum ctp_function_reason reason = why_not(m, kept, fresh);
+	if (!reason)
+		reason = patch_all(m, kept);
+	for (size_t i = 0; i < kept; i++)
+		note(o, m[i].at, m[i].row->kind, reason);
+}

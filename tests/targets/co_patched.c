@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// co_patched.c - co.h's engines on switch functions of the program's own (switchers.S): nobody
+// makes a call for a new context, it is laid out in memory. A word of it is where the stack pointer
+// is kept, or all of its registers.
+#include "co.h"
+
+#include <string.h>
+
+void sw_slot(void *from, void *to);
+void sw_slot_back(void *to, void *from);
+void sw_from(void *from, void *to);
+void sw_struct(void *from, void *to);
+int sw_save(void *regs) __attribute__((returns_twice));
+void sw_restore(void *regs, int value);
+void sw_entry(void);
+
+static uint64_t *top_of(const struct co *c)
+{
+	return (uint64_t *)(((uint64_t)c->stack + c->bytes - 64) & ~15ULL);
+}
+
+static uint64_t entry(void)
+{
+	uint64_t at;
+	void (*fn)(void) = sw_entry;
+	memcpy(&at, &fn, sizeof(at));
+	return at;
+}
+
+// On the stack: r15, r14, r13, r12, rbx, rbp, where it begins
+static void make_pushed(struct co *c)
+{
+	uint64_t *sp = top_of(c) - 8;
+	memset(sp, 0, 7 * sizeof(*sp));
+	sp[4] = (uint64_t)c;
+	sp[6] = entry();
+	c->own.fcontext = sp;
+}
+
+static void swap_slot(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_slot(from, to);
+}
+
+static void leave_slot(union co_context *to)
+{
+	void *nowhere;
+	sw_slot(&nowhere, to);
+}
+
+static void swap_from(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_from(from, to->fcontext);
+}
+
+static void leave_from(union co_context *to)
+{
+	void *nowhere;
+	sw_from(&nowhere, to->fcontext);
+}
+
+// On the stack: where it begins; in the context: sp, rbp, rbx ...
+static void make_back(struct co *c)
+{
+	uint64_t *sp = top_of(c) - 2, *regs = (uint64_t *)&c->own;
+	sp[0] = entry();
+	regs[0] = (uint64_t)sp;
+	regs[2] = (uint64_t)c;
+}
+
+static void swap_back(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_slot_back(to, from);
+}
+
+static void leave_back(union co_context *to)
+{
+	union co_context nowhere;
+	sw_slot_back(to, &nowhere);
+}
+
+static void make_struct(struct co *c)
+{
+	uint64_t *regs = (uint64_t *)&c->own;
+	regs[4] = entry();
+	regs[5] = (uint64_t)top_of(c);
+	regs[6] = (uint64_t)c;
+	__asm__("fnstcw %0\n\tstmxcsr %1" : "=m"(regs[8]), "=m"(((uint32_t *)regs)[17]));
+}
+
+static void swap_struct(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_struct(from, to);
+}
+
+static void leave_struct(union co_context *to)
+{
+	union co_context nowhere;
+	sw_struct(&nowhere, to);
+}
+
+static void make_saved(struct co *c)
+{
+	uint64_t *regs = (uint64_t *)&c->own;
+	regs[0] = (uint64_t)c;
+	regs[6] = (uint64_t)top_of(c);
+	regs[7] = entry();
+}
+
+static void swap_saved(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	if (!sw_save(from))
+		sw_restore(to, 1);
+}
+
+static void leave_saved(union co_context *to)
+{
+	sw_restore(to, 1);
+}
+
+const struct co_engine co_patched[] = {
+	{"slot", make_pushed, swap_slot, leave_slot},	    {"from", make_pushed, swap_from, leave_from},
+	{"slot_back", make_back, swap_back, leave_back},    {"struct", make_struct, swap_struct, leave_struct},
+	{"saved", make_saved, swap_saved, leave_saved},	    {NULL, NULL, NULL, NULL},
+};
