@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 
 from check_verdicts import ready
-from harness import ROOT, Skip, equal, need, tool, until, witness
+from harness import ROOT, equal, need, tool, until, witness
+from servers import ClickHouse, Maria, Postgres, Relay
 
 csv.field_size_limit(1 << 26)
 SQL = ROOT / "share/ctp/sql"
@@ -261,7 +262,7 @@ def hostile_trace(case):
                   ["gcc", "-o", "evil", "evil.o"]):
         done = subprocess.run(words, cwd=case.dir, capture_output=True)
         need(not done.returncode, f"{words[0]}: {done.stderr.decode(errors='replace')[-300:]}")
-    process = ready(case, case.dir / "evil")
+    process = ready(case, "-o", "evil.data", case.dir / "evil")
     os.kill(process.pid, 15)
     process.done()
     return name
@@ -280,8 +281,8 @@ def hostile_names(ask, name):
 def check_hostile(case):
     tool("gcc"), tool("objcopy")
     name = hostile_trace(case)
-    hold(case, "sqlite:x.db")
-    hold(case, "csv:out")
+    hold(case, "sqlite:x.db", trace="evil.data")
+    hold(case, "csv:out", trace="evil.data")
     load_csv(case.dir / "out", case.dir / "csv.db")
     hostile_names(lambda q: ask_sqlite(case.dir / "x.db", q), name)
     hostile_names(lambda q: ask_sqlite(case.dir / "csv.db", q), name)
@@ -289,3 +290,77 @@ def check_hostile(case):
 
 CHECKS = [("csv, sqlite", check_csv_and_sqlite), ("twice", check_twice), ("stdout", check_stdout), ("refused", check_refused),
           ("hostile names", check_hostile)]
+
+
+# ------------------------------------------------------------------- databases
+
+def asks(server):
+    """As ask_sqlite, of a server."""
+    ask = lambda query: rows_of(server.ask(query))
+    ask.quote = "`" if server.name == "mariadb" else '"'
+    return ask
+
+
+def check_server(case, kind):
+    """The same as SQLite: rows, answers, counts; twice; hostile names; one that is killed in the middle."""
+    lost_trace(case)
+    _, report = case.report()
+    hold(case, "sqlite:x.db")
+    ask_lite = lambda query: ask_sqlite(case.dir / "x.db", query)
+    server = kind(case)
+    ask = asks(server)
+    hold(case, server.url, "--tables=findings")
+    equal(ask("SELECT count(*) FROM coroutines"), [[0]], "coroutines that nobody wanted")
+    hold(case, server.url)
+    until(lambda: ask("SELECT count(*) FROM findings") == [[len(report["findings"])]] and ask("SELECT count(*) FROM traces") == [[1]],
+          "the replaced rows to go")
+    check_counts(ask, report)
+    compare(ask, ask_lite)
+    done = hold(case, server.url)
+    need("has this trace already: nothing was written" in done.err, done.err)
+    compare(ask, ask_lite)
+    hostile_trace(case)
+    for url in ("sqlite:x.db", server.url):
+        hold(case, url, "--label=quoted='\"\\", trace="evil.data")
+    compare(ask, ask_lite)
+    check_denied(case, server)
+    check_killed(case, server, ask, ask_lite)
+
+
+def compare(ask, ask_lite, rows=True):
+    """Two targets, with the uuid of each trace instead of its id, which may be by chance."""
+    def all_of(a):
+        ids = {i: u for i, u in a("SELECT id, uuid FROM traces")}
+        parts = {**(all_rows(a) if rows else {}), **answers(a)}
+        return {name: rows_of([ids.get(v, v) for v in row] for row in got) for name, got in parts.items()}
+    same(all_of(ask), all_of(ask_lite), "beside SQLite")
+
+
+def check_denied(case, server):
+    """Another database, and a password among the words: one line each, and no password in it."""
+    nowhere = re.sub("/(postgres|ctp|default)", "/nowhere", server.url, count=1)
+    secret = re.sub("://([a-z]*@)?", "://ctp:hunter2@", server.url, count=1)
+    for url, part in ((nowhere, "nowhere"), (secret, "a password on the command line can be read by others")):
+        done = hold(case, url, status=2)
+        equal(len(done.err.splitlines()), 1, f"lines of {done}")
+        need(part in done.err and "hunter2" not in done.err, done.err)
+    (case.dir / "password").write_text("wrong\n")
+    if server.name != "postgresql":  # that one trusts whoever comes by its socket
+        done = hold(case, server.url, "--password-file=password", status=2)
+        need(re.search("denied|password", done.err, re.I) and len(done.err.splitlines()) == 1, done.err)
+
+
+def check_killed(case, server, ask, ask_lite):
+    """The server dies in the middle: nothing of it counts, and again works."""
+    case.ctp("-q", "-o", "many.data", case.target("million"), "switch", 100, 16384, 5000)
+    done = hold(case, Relay(server, 1000000).url, trace="many.data", status=2)
+    equal(len(done.err.splitlines()), 1, f"lines of {done}")
+    server.start()
+    equal(ask("SELECT count(*) FROM traces"), [[2]], "traces, of which one failed")
+    compare(ask, ask_lite, rows=False)
+    for url in ("sqlite:x.db", server.url):
+        hold(case, url, trace="many.data")
+    compare(ask, ask_lite, rows=server.name != "clickhouse")  # where rows of what failed stay, and do not count
+
+
+CHECKS += [(kind.name, lambda case, kind=kind: check_server(case, kind)) for kind in (Postgres, Maria, ClickHouse)]

@@ -80,12 +80,27 @@ static void texts_are_utf8(void **state)
 	assert_mended("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); // above U+10FFFF
 }
 
+static void copies_outlive_their_text(void **state)
+{
+	char text[8] = "CTP003";
+	(void)state;
+	row_begin(&row, facts());
+	row_int(&row, 1);
+	row_int(&row, 2);
+	row_copy(&row, text);
+	memset(text, 'x', sizeof(text));
+	assert_int_equal(row.values[2].bytes, 6);
+	assert_memory_equal(row.values[2].text, "CTP003", 6);
+	row_deinit(&row);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(begins),
 		cmocka_unit_test(only_what_the_schema_says),
 		cmocka_unit_test(texts_are_utf8),
+		cmocka_unit_test(copies_outlive_their_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

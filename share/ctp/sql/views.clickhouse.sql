@@ -11,11 +11,12 @@ FROM (SELECT fingerprint, rule, verdict, host, coroutines, started_ns, site, clo
 GROUP BY fingerprint, rule, verdict;
 
 CREATE VIEW findings_by_site AS
-SELECT rule, verdict, site, file, line, waits_in, count() AS traces, sum(n) AS coroutines
-FROM (SELECT rule, verdict, coalesce(closer_site, findings.site) AS site, coalesce(closer_file, findings.file) AS file,
-             coalesce(closer_line, findings.line) AS line, findings.site AS waits_in, findings.coroutines AS n
+SELECT rule, verdict, at_site AS site, at_file AS file, at_line AS line, waits_in, count() AS traces,
+       sum(members) AS coroutines
+FROM (SELECT rule, verdict, coalesce(closer_site, site) AS at_site, coalesce(closer_file, file) AS at_file,
+             coalesce(closer_line, line) AS at_line, site AS waits_in, coroutines AS members
       FROM findings WHERE trace IN (SELECT id FROM traces ORDER BY loaded_ns DESC LIMIT 1 BY uuid, part))
-GROUP BY rule, verdict, site, file, line, waits_in;
+GROUP BY rule, verdict, at_site, at_file, at_line, waits_in;
 
 CREATE VIEW lost_coroutines AS
 SELECT trace, finding, rule, verdict, coroutine, suspended_ns, site, fd, fd_gen, fd_name

@@ -19,11 +19,11 @@ void row_begin(struct row *r, const struct schema_table *table)
 
 void row_deinit(struct row *r)
 {
-	for (unsigned i = 0; i < r->nmended; i++)
-		free(r->mended[i]);
-	free(r->mended);
-	r->mended = NULL;
-	r->nmended = 0;
+	for (unsigned i = 0; i < r->nowned; i++)
+		free(r->owned[i]);
+	free(r->owned);
+	r->owned = NULL;
+	r->nowned = 0;
 }
 
 // Bytes of the character that begins here; 0: it is none (overlong forms, surrogates, above U+10FFFF).
@@ -40,19 +40,25 @@ static size_t character(const unsigned char *s, size_t left)
 	return bad ? 0 : n;
 }
 
+// Memory that lasts as long as the row; NULL: there is none.
+static char *own(struct row *r, size_t bytes)
+{
+	char **more = reallocarray(r->owned, r->nowned + 1, sizeof(*more));
+	char *to = more ? malloc(bytes) : NULL;
+	if (more)
+		r->owned = more;
+	if (to)
+		r->owned[r->nowned++] = to;
+	else
+		r->full = true;
+	return to;
+}
+
 static char *mend(struct row *r, const char *s, size_t bytes, size_t *out_bytes)
 {
-	char **more = reallocarray(r->mended, r->nmended + 1, sizeof(*more));
-	char *to = more ? malloc(bytes * 3 + 1) : NULL;
-	if (more)
-		r->mended = more;
-	if (!to) {
-		r->full = true;
-		return NULL;
-	}
-	r->mended[r->nmended++] = to;
+	char *to = own(r, bytes * 3 + 1);
 	size_t n = 0;
-	for (size_t i = 0; i < bytes;) {
+	for (size_t i = 0; to && i < bytes;) {
 		size_t c = character((const unsigned char *)s + i, bytes - i);
 		memcpy(to + n, c ? s + i : "\xef\xbf\xbd", c ? c : 3);
 		n += c ? c : 3;
@@ -60,6 +66,15 @@ static char *mend(struct row *r, const char *s, size_t bytes, size_t *out_bytes)
 	}
 	*out_bytes = n;
 	return to;
+}
+
+void row_copy(struct row *r, const char *s)
+{
+	char *to = s ? own(r, strlen(s) + 1) : NULL;
+	if (to)
+		strcpy(to, s);
+	if (to || !s)
+		row_text(r, to);
 }
 
 void row_text(struct row *r, const char *s)

@@ -21,14 +21,17 @@ struct row {
 	bool wrong; // a value of another type than the column's, or none where there must be one
 	bool full;  // no memory
 	struct row_value values[SCHEMA_COLUMNS_MOST];
-	char **mended; // texts that were not UTF-8
-	unsigned nmended;
+	char **owned; // texts that were not UTF-8, or copied
+	unsigned nowned;
 };
 
 void row_begin(struct row *r, const struct schema_table *table);
 void row_deinit(struct row *r);
-// A text of the target's: bytes that are no UTF-8 each become U+FFFD. NULL is null.
+// A text of the target's, which is there until the row has been handed on: bytes that are no UTF-8 each
+// become U+FFFD. NULL is null.
 void row_text(struct row *r, const char *s);
+// The same of a text that does not outlive the caller.
+void row_copy(struct row *r, const char *s);
 // 0, -EINVAL: the row is not what the schema says, or -ENOMEM.
 int row_done(const struct row *r);
 

@@ -13,7 +13,7 @@ static void put_site_of(struct source *s, const struct frames *f)
 {
 	char name[2048];
 	const struct symbols_frame *own = frames_first_own(f);
-	row_text(&s->row, own ? frames_name(own, name, sizeof(name)) : NULL);
+	row_copy(&s->row, own ? frames_name(own, name, sizeof(name)) : NULL);
 	row_text(&s->row, own ? own->file : NULL);
 	row_some(&s->row, own && own->line > 0 ? (uint64_t)own->line : 0);
 }

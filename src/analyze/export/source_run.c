@@ -87,7 +87,7 @@ static void put_run(struct source *s)
 	row_text(&s->row, m->boot_id);
 	row_text(&s->row, exe_of(w));
 	row_text(&s->row, m->command);
-	row_text(&s->row, source_build_id(w, build));
+	row_copy(&s->row, source_build_id(w, build));
 	row_text(&s->row, run_identity_version(w));
 	row_text(&s->row, s->labels);
 	row_some(&s->row, run_identity_pid(w));
