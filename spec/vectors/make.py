@@ -97,7 +97,7 @@ def records():
         short(2**56 + 4, 2, far - near, 0, 102),                   # and leaves all the same
         long(2**56 + 5, 10, 0, near + 6, far, 0, 7 | 3 << 32),     # an event of 7#3 for near + 6
         long(2**56 + 6, 11, 0, far, 0, 0, 2**40),                  # slept for so long
-        long(2**56 + 7, 200, 9, 3, far, 5, 2**64 - 1, 2),          # of a reserved kind: four slots in all
+        long(2**56 + 7, 200, 9, 3, far, 5, 2**64 - 1, 2),          # an event of the program's own: four slots in all
         struct.pack("<QQ", 32 | 2**64 - 256, 2**64 - 1),
         struct.pack("<QQ", 32, 1 | 1 << 8),                        # which hold what looks like records
         long(2**56 + 8, 40, 0, 0, 0, 0, 0),                        # of another one: two
@@ -115,11 +115,11 @@ def records():
         [2**56 + 4, 1, 2, near + 5, far, 0, 52, 102],
         [2**56 + 5, 10, 0, near + 6, far, 0, 0, 0],
         [2**56 + 6, 11, 0, far, 0, 0, 0, 0],
-        [2**56 + 7, 200, 0, 0, 0, 0, 0, 0],
+        [2**56 + 7, 128, 0, 3, 0, 0, 0, 0],
         [2**56 + 8, 40, 0, 0, 0, 0, 0, 0],
         [2**56 + 9, 1, 1, far, far, 7, 103, 105],
     ]
-    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None, 7 | 3 << 32, 2**40, 0, 0, None]
+    values = [None, None, None, 0x401000, 7 | 3 << 32, None, None, 0, None, 7 | 3 << 32, 2**40, 72 << 8 | 9, 0, None]
     write("records", b"".join(slots),
           {"records": rows, "values": values, "columns": ["time", "kind", "how", "a", "b", "stack", "a_n", "b_n"]})
 
@@ -158,8 +158,31 @@ def names():
     write("names", blob, {"stations": 130, "names": [[1, 41, "conn 41"], [63, 42, "x" * 47], [129, 44, ""]]})
 
 
+def events():
+    """The list of what is chosen and two rows of the table of events, the second not there yet; and the record of the
+    first as slots, with what it says: a number of eight bytes, one of four, a text that was cut, nine bytes of thirty."""
+    def row(ready, line, fields, kinds, sizes, text):
+        head = struct.pack("<IIHBBI", ready, line, len(text), fields, 1, 0) + bytes(kinds).ljust(12, b"\0") + bytes(sizes).ljust(12, b"\0")
+        return (head.ljust(64, b"\0") + text).ljust(1024, b"\0")
+
+    text = b"http\0request\0web.c\0long\0size\0int\0status\0const char *\0path\0ctp_bytes\0data\0"
+    choice = b"http:*,!http:debug"
+    blob = (struct.pack("<IIQ", 0, len(choice), 0) + choice).ljust(4096, b"\0")
+    blob += row(1, 41, 4, [1, 1, 5, 6], [8, 4, 8, 16], text) + row(0, 0, 0, [], [], b"")
+    says = struct.pack("<qi", -2, 404) + struct.pack("<H", 0x8000 | 3) + b"/in" + struct.pack("<HI", 0x8000 | 9, 30) + bytes(range(9))
+    rest = says[16:]
+    more = [rest[i:i + 15].ljust(15, b"\0") for i in range(0, len(rest), 15)]
+    blob += struct.pack("<Q", 128 | 77 << 8) + says[:8] + struct.pack("<Q", 32 | 0 << 8 | 41 << 16 | len(more) << 56) + says[8:16]
+    blob += b"".join(b"\x20" + m for m in more)
+    write("events", blob, {"choice": choice.decode(), "rows": [True, False], "provider": "http", "name": "request", "file": "web.c",
+                           "line": 41, "fields": [["size", 1, 8], ["status", 1, 4], ["path", 5, 8], ["data", 6, 16]],
+                           "slots": 2 + len(more), "time": 77, "coroutine": 41, "size": -2, "status": 404, "path": "/in",
+                           "data": list(range(9)), "data_whole": 30})
+
+
 version1()
 present_state()
+events()
 records()
 incident()
 crash()

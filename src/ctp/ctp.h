@@ -386,8 +386,9 @@ enum ctp_block {
 
 // ctp_thread.flags
 #define CTP_THREAD_LOOPS \
-	0x1u // its own stack has slept in poll or select, or anybody here in epoll: what a
-	     // coroutine on it does in poll or select is no wait of its loop
+	0x1u                   // its own stack has slept in poll or select, or anybody here in epoll: what a
+			       // coroutine on it does in poll or select is no wait of its loop
+#define CTP_THREAD_EVENTS 0x2u // it has signalled events of the program's own
 
 struct ctp_thread {
 	// line 0. W: guest, except life's DEAD -> FREE
@@ -515,6 +516,9 @@ struct ctp_name { // W: guest, any thread; seq is taken odd by compare-and-swap
 
 // Incidents, the crash and the rings' records
 #include "ctp/records.h"
+
+// Events of the program's own
+#include "ctp/events.h"
 
 // The extension descriptor
 #include "ctp/ext.h"

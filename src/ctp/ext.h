@@ -156,7 +156,7 @@ struct ctp_ext {
 	uint64_t wall_ns0; // CLOCK_REALTIME at clock_ns0; 0 = not known
 	uint64_t functions_off; // struct ctp_switch_function[functions_max]; 0 = no such table
 	uint64_t frames_off;    // reserved: stackless coroutines; 0
-	uint64_t events_off;    // reserved: events of the program's own; 0
+	uint64_t events_off;    // struct ctp_event_choice, then ctp_event_row[events_max]; 0 = none
 	uint32_t functions_max, frames_max, events_max;
 	uint32_t paused;                               // reserved: 1 while nothing is to be recorded; 0
 	uint32_t functions, frames, events, reserved6; // rows used. W: guest

@@ -30,6 +30,12 @@ unsigned ctp_record_read(struct ctp_cursor *c, const struct ctp_record *r, uint6
 		e->stack = r->w1 >> CTP_SHORT_BITS & SHORT_STACK_MASK;
 		return 1;
 	}
+	if (ctp_kind_is_event(kind)) {
+		e->kind = CTP_EV_USER;
+		e->a = r[1].w0 >> 16 & CTP_ID_MASK;
+		e->value = ctp_event_row_of(kind, r[1].w0 >> 8 & 0xff);
+		return slots;
+	}
 	e->kind = (uint8_t)kind;
 	e->how = r[1].w0 >> 8 & 0xff;
 	e->a = r[1].w0 >> 16 & CTP_ID_MASK;
@@ -41,7 +47,7 @@ unsigned ctp_record_read(struct ctp_cursor *c, const struct ctp_record *r, uint6
 		e->a_n = (uint32_t)e->value;
 		e->b_n = (uint32_t)(e->value >> 32);
 	}
-	return 2;
+	return slots;
 }
 
 // Numbers are compared by their low bits. What looks a little behind is behind, unless there

@@ -20,7 +20,8 @@ struct ctp_cursor {
 	uint32_t n;       // low CTP_SHORT_BITS of current's number
 };
 
-// A record, whatever it took. Fields by kind, as in enum ctp_kind; a switch has kind CTP_EV_SWITCH.
+// A record, whatever it took. Fields by kind, as in enum ctp_kind; a switch has kind CTP_EV_SWITCH, an event
+// of the program's own CTP_EV_USER and its row as value.
 struct ctp_event {
 	uint64_t time;
 	uint64_t a, b; // a switch: from and to
@@ -45,24 +46,19 @@ static inline bool ctp_kind_is_long(unsigned kind)
 // A kind that a later ctp may give a meaning without a new layout.
 static inline bool ctp_kind_is_reserved(unsigned kind)
 {
-	return (kind > CTP_EV_SLEPT && kind < CTP_EV_SHORT) ||
-	       (kind > CTP_EV_REST && kind < CTP_EV_STATION) || kind >= CTP_EV_USER;
+	return (kind > CTP_EV_SLEPT && kind < CTP_EV_SHORT) || (kind > CTP_EV_REST && kind < CTP_EV_STATION);
 }
 
-// How many slots the record at r takes, of n that are there. 0: it is none, or cut.
-static inline unsigned ctp_record_slots(const struct ctp_record *r, uint64_t n)
+// An event of the program's own.
+static inline bool ctp_kind_is_event(unsigned kind)
 {
-	unsigned kind = ctp_record_kind(r);
-	if (ctp_kind_is_short(kind))
-		return 1;
-	return ctp_kind_is_long(kind) && n > 1 && ctp_record_kind(r + 1) == CTP_EV_REST ? 2 : 0;
+	return kind >= CTP_EV_USER;
 }
 
-// How many slots a record of a reserved kind takes, 2 to CTP_RECORD_SLOTS: whoever does not know the
-// kind goes past it. 0: it is none, or cut.
-static inline unsigned ctp_record_reserved_slots(const struct ctp_record *r, uint64_t n)
+// How many slots a record takes whose second slot says so, 2 to CTP_RECORD_SLOTS. 0: it is none, or cut.
+static inline unsigned ctp_record_marked_slots(const struct ctp_record *r, uint64_t n)
 {
-	if (!ctp_kind_is_reserved(ctp_record_kind(r)) || n < 2 || ctp_record_kind(r + 1) != CTP_EV_REST)
+	if (n < 2 || ctp_record_kind(r + 1) != CTP_EV_REST)
 		return 0;
 	unsigned slots = 2 + (unsigned)(r[1].w0 >> 56);
 	for (unsigned i = 2; i < slots; i++)
@@ -71,6 +67,24 @@ static inline unsigned ctp_record_reserved_slots(const struct ctp_record *r, uin
 	return slots;
 }
 #define CTP_RECORD_SLOTS 257u // the most that a record can take
+
+// How many slots the record at r takes, of n that are there. 0: it is none, or cut.
+static inline unsigned ctp_record_slots(const struct ctp_record *r, uint64_t n)
+{
+	unsigned kind = ctp_record_kind(r);
+	if (ctp_kind_is_short(kind))
+		return 1;
+	if (ctp_kind_is_event(kind))
+		return ctp_record_marked_slots(r, n);
+	return ctp_kind_is_long(kind) && n > 1 && ctp_record_kind(r + 1) == CTP_EV_REST ? 2 : 0;
+}
+
+// How many slots a record of a reserved kind takes, 2 to CTP_RECORD_SLOTS: whoever does not know the
+// kind goes past it. 0: it is none, or cut.
+static inline unsigned ctp_record_reserved_slots(const struct ctp_record *r, uint64_t n)
+{
+	return ctp_kind_is_reserved(ctp_record_kind(r)) ? ctp_record_marked_slots(r, n) : 0;
+}
 
 // The time of a record, in 64 bits. One that falls is the one before.
 static inline uint64_t ctp_record_time(const struct ctp_cursor *c, const struct ctp_record *r)

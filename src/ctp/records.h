@@ -85,8 +85,8 @@ struct ctp_crash {
 //                w1  b : 40 | stack : 24
 //           then w0  CTP_EV_REST : 8 | how : 8 | a : 40 | mark : 8
 //                w1  by kind
-//   of a kind that is reserved here: 2 + mark slots, all but the first begin with
-//   CTP_EV_REST, so a reader that does not know the kind goes past the record
+//   of a kind that is reserved here, or of an event: 2 + mark slots, all but the first
+//   begin with CTP_EV_REST, so a reader that does not know the kind goes past the record
 // The leaver of a switch in one slot is whom the thread's last record left running,
 // and its number one more than it had then. A thread's first switch, and the first
 // after a record was lost, takes two slots.
@@ -116,9 +116,16 @@ enum ctp_kind {
 	CTP_EV_REST = 32,        // the second slot of a record, never one of its own
 	CTP_EV_STATION = 64,     // written by the engine: a version-1 slot (spec/trace.md)
 	CTP_EV_STATION_END = 65, // the same: its probe has marked that station as dead
-	CTP_EV_USER = 128, // 128..255: reserved for events of the program's own: a is the row of the table of
-			   // events
+	CTP_EV_USER = 128, // 128..255: an event of the program's own, in 2 + mark slots: a is who ran (0: a
+			   // thread that never switched), how and kind - 128 are the row in the table of
+			   // events (ctp_event_row_of), and all else of its slots is what it says (events.h)
 };
+
+// Kind, and how, of an event of a row.
+static inline unsigned ctp_event_row_of(unsigned kind, unsigned how)
+{
+	return (kind - CTP_EV_USER) << 8 | how;
+}
 
 enum ctp_exit { CTP_EXIT_MAIN = 1, CTP_EXIT_EXIT, CTP_EXIT__EXIT, CTP_EXIT_QUICK, CTP_EXIT_LINK };
 

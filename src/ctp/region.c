@@ -59,6 +59,9 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->names_off = part(&end, CTP_NAMES_MAP_BYTES + (uint64_t)all * sizeof(struct ctp_name));
 	e->functions_max = CTP_SWITCH_FUNCTIONS_MAX;
 	e->functions_off = part(&end, (uint64_t)e->functions_max * sizeof(struct ctp_switch_function));
+	e->events_max = CTP_EVENTS_MAX;
+	e->events_off = part(&end, sizeof(struct ctp_event_choice) +
+					   (uint64_t)e->events_max * sizeof(struct ctp_event_row));
 	e->guest_bytes = GUEST_BYTES;
 	e->guest_off = part(&end, e->guest_bytes);
 	e->rings_off = part(&end, (uint64_t)e->threads_max * ring_bytes);
@@ -102,6 +105,10 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 		   sizeof(struct ctp_name))) ||
 	    (e.functions_off &&
 	     !fits(bytes, e.functions_off, e.functions_max, sizeof(struct ctp_switch_function))) ||
+	    (e.events_off &&
+	     !fits(bytes, e.events_off,
+		   sizeof(struct ctp_event_choice) / sizeof(struct ctp_event_row) + e.events_max,
+		   sizeof(struct ctp_event_row))) ||
 	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
 	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes) ||
 	    e.chunks > ctp_chunks_max((uint64_t)e.threads_max * e.ring_bytes))
@@ -123,6 +130,9 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 		.incidents = (void *)(b + e.incidents_off),
 		.names_map = e.names_off ? (void *)(b + e.names_off) : NULL,
 		.names = e.names_off ? (void *)(b + e.names_off + CTP_NAMES_MAP_BYTES) : NULL,
+		.event_choice = e.events_off ? (void *)(b + e.events_off) : NULL,
+		.events = e.events_off ? (void *)(b + e.events_off + sizeof(struct ctp_event_choice)) : NULL,
+		.events_max = e.events_off ? e.events_max : 0,
 		.sites = (void *)(b + e.sites_off),
 		.functions = e.functions_off ? (void *)(b + e.functions_off) : NULL,
 		.functions_max = e.functions_off ? e.functions_max : 0,

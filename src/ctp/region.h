@@ -30,6 +30,9 @@ struct ctp_region {
 	struct ctp_switch_function *functions; // NULL in a region that has none
 	uint64_t *names_map;                   // NULL in a region that has no names
 	struct ctp_name *names;
+	struct ctp_event_choice *event_choice; // NULL in a region that has no events
+	struct ctp_event_row *events;
+	uint32_t events_max;
 	unsigned char *rings;
 	unsigned char *guest;
 	uint64_t guest_bytes;

@@ -36,6 +36,10 @@ static inline uint64_t ctp_load64(const uint64_t *p)
 {
 	return atomic_load_explicit((const ctp_a64 *)p, memory_order_acquire);
 }
+static inline void ctp_store16(uint16_t *p, uint16_t v)
+{
+	atomic_store_explicit((_Atomic(uint16_t) *)p, v, memory_order_release);
+}
 static inline void ctp_store32(uint32_t *p, uint32_t v)
 {
 	atomic_store_explicit(CTP_A32(p), v, memory_order_release);

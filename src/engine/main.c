@@ -254,23 +254,37 @@ static void say_timeout(const struct job *j, const struct run_end *end, char *ou
 	snprintf(out, bytes, end->timed_out ? "timed out after %g s: %s" : "", j->options.timeout_s, how);
 }
 
+// Adds which items of --events were of no use.
+static void say_events(const struct session *s, char *out, size_t bytes)
+{
+	char items[256];
+	size_t at = strlen(out);
+	if (event_list_unmatched(&s->options->events, items, sizeof(items)))
+		snprintf(out + at, bytes - at, "%s--events: no event of the program matches %s",
+			 at ? "; " : "", items);
+}
+
 // Three lines at most: what was seen; what was particular about its end; what to do next.
 static void say_end(struct job *j, const struct run_end *end)
 {
 	struct session *s = &j->session;
 	struct harvest_sums sums = session_sum(s);
-	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "";
+	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "", events[48] = "";
 	uint64_t lost = sums.lost + v1_lost(s->v1);
 	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
 	if (not_kept)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
 	if (s->options->follow)
 		say_processes(s, processes, sizeof(processes));
-	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s, %" PRIu64 " lost%s; trace in %s",
-		 sums.switches + v1_events(s->v1) / 2, sums.created + v1_stations(s->v1), processes, lost,
-		 dropped, s->recorder.output.path);
-	char timeout[128], before[132];
+	if (s->recorder.writer->events)
+		snprintf(events, sizeof(events), ", %" PRIu64 " event%s", s->recorder.writer->events,
+			 s->recorder.writer->events == 1 ? "" : "s");
+	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s%s, %" PRIu64 " lost%s; trace in %s",
+		 sums.switches + v1_events(s->v1) / 2, sums.created + v1_stations(s->v1), processes, events,
+		 lost, dropped, s->recorder.output.path);
+	char timeout[512], before[520];
 	say_timeout(j, end, timeout, sizeof(timeout));
+	say_events(s, timeout, sizeof(timeout));
 	snprintf(before, sizeof(before), "%s%s", timeout, *timeout ? "; " : "");
 	bool crashed = end->signal && sums.switches && say_crash(s, end->signal, before);
 	if (!sums.switches && !v1_events(s->v1))

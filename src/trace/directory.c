@@ -150,7 +150,8 @@ static void sum_streams(struct world *w, const struct past *past)
 	if (!w->threads) // no thread but those of the probes is known
 		w->threads = past->v1_tids.n;
 	for (unsigned k = 0; k < 256; k++)
-		if (!ctp_kind_is_long(k) && k != CTP_EV_STATION && k != CTP_EV_STATION_END)
+		if (!ctp_kind_is_long(k) && k != CTP_EV_STATION && k != CTP_EV_STATION_END &&
+		    k != CTP_EV_USER)
 			w->unknown_kinds += w->kinds[k];
 	if (w->kinds[CTP_EV_SWITCH] > w->counts.switches)
 		w->counts.switches = w->kinds[CTP_EV_SWITCH];
@@ -250,6 +251,13 @@ static int cover(struct world *w, const struct past *past)
 	if (!r && w->unknown_kinds)
 		r = world_cover(w, "%" PRIu64 " records of kinds that this version does not know",
 				w->unknown_kinds);
+	uint64_t unreadable = w->program_events.unreadable + w->program_events.bad_lines;
+	if (!r && unreadable)
+		r = world_cover(w,
+				"%" PRIu64
+				" packets of the program's own events are damaged, or of events that "
+				"ctp/events.jsonl does not describe",
+				unreadable);
 	if (!r && past->wrong)
 		r = world_cover(w, "%" PRIu64 " records contradict the order in which their coroutines moved",
 				past->wrong);
@@ -317,6 +325,8 @@ int directory_read(struct world *w, int wait_ms, struct world_error *error)
 			 folder < 0 ? "ctp" : "ctp/trace.json", file_why(r));
 	if (!r)
 		r = open_images(w, folder);
+	if (!r)
+		r = program_classes_read(&w->program_events, folder);
 	if (!r)
 		r = check_layout(w, error);
 	bool unfinished = !r && !any_tables(w);

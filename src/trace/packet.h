@@ -22,7 +22,7 @@ struct stream_packet {
 	uint32_t packed; // PACK_WAY: what follows is packed (codec/pack.h), content_bits is what it becomes
 };
 
-enum stream_id { STREAM_THREADS = 0, STREAM_V1 = 1 };
+enum stream_id { STREAM_THREADS = 0, STREAM_V1 = 1, STREAM_EVENTS = 2 };
 
 struct packet_file {
 	int fd;

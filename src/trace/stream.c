@@ -35,6 +35,17 @@ struct stream_reader {
 	struct ctp_event events[STREAM_BUFFER_BYTES / sizeof(struct ctp_record)];
 };
 
+const char *stream_thread_part(const char *name)
+{
+	size_t digits = *name == 'p' ? strspn(name + 1, "0123456789") : 0;
+	return digits && name[1 + digits] == '.' ? name + digits + 2 : name;
+}
+
+enum stream_id stream_kind(const char *name)
+{
+	return *name == 'v' ? STREAM_V1 : *stream_thread_part(name) == 'e' ? STREAM_EVENTS : STREAM_THREADS;
+}
+
 int stream_open(struct stream_reader **out, int folder, const char *name)
 {
 	struct stream_reader *r = malloc(sizeof(*r));
@@ -44,8 +55,7 @@ int stream_open(struct stream_reader **out, int folder, const char *name)
 	r->left = r->number = r->time = 0;
 	r->counted = false;
 	r->pack = NULL;
-	r->file = (struct packet_file){.stream_id = strncmp(file_base(name), "v1", 2) ? STREAM_THREADS :
-											STREAM_V1};
+	r->file = (struct packet_file){.stream_id = stream_kind(file_base(name))};
 	r->file.fd = file_open(folder, name, O_NOFOLLOW);
 	struct stat st;
 	int e = r->file.fd < 0 ? r->file.fd : fstat(r->file.fd, &st) ? -errno : 0;
@@ -213,7 +223,7 @@ static size_t whole_slots(const struct stream_reader *r, size_t bytes, bool last
 	unsigned kind = ctp_record_kind(slots + --at);
 	if (ctp_kind_is_long(kind))
 		wants = 2;
-	else if (ctp_kind_is_reserved(kind))
+	else if (ctp_kind_is_reserved(kind) || ctp_kind_is_event(kind))
 		wants = 2 + (n - at > 1 ? slots[at + 1].w0 >> 56 : 0);
 	return n - at < wants ? at : n;
 }
@@ -233,6 +243,8 @@ static int read_content(struct stream_reader *r, size_t bytes)
 int stream_slots(struct stream_reader *r, const struct stream_packet **packet, const void **slots, size_t *n,
 		 struct ctp_cursor **cursor)
 {
+	if (r->file.stream_id == STREAM_EVENTS)
+		return 0;
 	do {
 		while (!r->left) {
 			int e = next_packet(r);

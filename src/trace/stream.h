@@ -36,6 +36,10 @@ struct stream_end {
 	ino_t inode;
 };
 
+// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>], e<slot>... or v1.
+const char *stream_thread_part(const char *name);
+enum stream_id stream_kind(const char *name);
+
 // Reads a stream up to its last whole packet, some thousand records at a time. What is damaged
 // before that costs itself alone.
 struct stream_reader;
@@ -51,6 +55,7 @@ int stream_next(struct stream_reader *r, const struct stream_packet **packet, co
 // caller takes it past all of them before the next call.
 int stream_slots(struct stream_reader *r, const struct stream_packet **packet, const void **slots, size_t *n,
 		 struct ctp_cursor **cursor);
+// Streams of events of the program's own are read by these alone (trace/program_events.h):
 // A packet at a time, and what is in it in pieces, as it is: 1, 0: no more, -errno. Not beside those above.
 int stream_packet(struct stream_reader *r, const struct stream_packet **packet);
 int stream_bytes(struct stream_reader *r, const void **bytes, size_t *n);

@@ -28,17 +28,10 @@
 
 // --------------------------------------------------------------- their names
 
-// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>].
-static const char *thread_part(const char *name)
-{
-	size_t digits = *name == 'p' ? strspn(name + 1, "0123456789") : 0;
-	return digits && name[1 + digits] == '.' ? name + digits + 2 : name;
-}
-
 static bool is_stream(const char *name)
 {
-	const char *t = thread_part(name);
-	return !strcmp(name, "v1") || (t[0] == 't' && t[1] >= '0' && t[1] <= '9');
+	const char *t = stream_thread_part(name);
+	return !strcmp(name, "v1") || ((t[0] == 't' || t[0] == 'e') && t[1] >= '0' && t[1] <= '9');
 }
 
 static int add_stream(struct world *w, const char *name)
@@ -74,7 +67,7 @@ static int find_streams(struct world *w)
 // Is stream i the first with records of its thread? The k of a name are parts of one.
 static bool begins_thread(const struct world *w, size_t i)
 {
-	const char *name = file_base(w->streams[i].path), *thread = thread_part(name);
+	const char *name = file_base(w->streams[i].path), *thread = stream_thread_part(name);
 	const char *dot = strchr(thread, '.');
 	if (!w->streams[i].records || *thread != 't' || !dot)
 		return false;
@@ -149,13 +142,35 @@ static int count_packets(struct crew *c, struct world_stream *s, struct stream_r
 	return r;
 }
 
+// Events of the program's own.
+static int count_events(struct crew *c, struct stream_reader *reader, struct tally *t)
+{
+	struct program_packet p = {0};
+	const struct program_classes *classes = &c->w->program_events;
+	int r;
+	while ((r = program_packet_next(&p, reader, classes)) > 0) {
+		t->kinds[CTP_EV_USER] += p.n;
+		t->events += p.n;
+		pthread_mutex_lock(&c->lock);
+		for (size_t i = 0; i < p.n; i++)
+			c->w->program_events.items[p.events[i].class - classes->items].count++;
+		pthread_mutex_unlock(&c->lock);
+	}
+	pthread_mutex_lock(&c->lock);
+	c->w->program_events.unreadable += p.unreadable;
+	pthread_mutex_unlock(&c->lock);
+	program_packet_deinit(&p);
+	return r;
+}
+
 static void count_stream(struct crew *c, struct world_stream *s)
 {
 	struct tally t = {0};
 	struct stream_reader *reader = NULL;
 	s->error = world_stream_open(&reader, c->w, s);
 	if (!s->error)
-		s->error = count_packets(c, s, reader, &t);
+		s->error = stream_kind(file_base(s->path)) == STREAM_EVENTS ? count_events(c, reader, &t) :
+									      count_packets(c, s, reader, &t);
 	struct stream_end end = reader ? *stream_ended(reader) : (struct stream_end){0};
 	s->whole_bytes = end.whole_bytes;
 	s->file_bytes = end.file_bytes;

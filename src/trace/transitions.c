@@ -17,9 +17,14 @@ struct queue {
 	struct stream_reader *reader;
 	uint32_t stream; // row of world.streams
 	unsigned process;
+	bool is_events;  // of the program's own
 	uint64_t native; // the thread's own stack
 	const struct image *image;
 	uint64_t image_until; // ticks: from there on it may be another one
+	struct program_packet
+		packet; // events that have not been handed on; a record's value is its number there
+	struct ctp_event *records;
+	size_t room;
 };
 
 struct walk {
@@ -146,6 +151,8 @@ static void take(void *arg, const struct ctp_merged *merged)
 		m.from = ctp_merge_find(k->merge, e->a);
 	if (e->kind == CTP_EV_CREATE || e->kind == CTP_EV_READY)
 		m.to = ctp_merge_find(k->merge, e->b);
+	if (q->is_events)
+		m.event = &q->packet.events[e->value];
 	if (e->kind == CTP_EV_THREAD)
 		q->native = e->a;
 	k->r = k->sink(k->arg, &m);
@@ -154,6 +161,30 @@ static void take(void *arg, const struct ctp_merged *merged)
 
 // ----------------------------------------------------------------- the streams
 
+// The same of a stream of events of the program's own. All of the last packet have been handed on.
+static int feed_events(struct walk *k, uint32_t queue)
+{
+	struct queue *q = &k->queues[queue];
+	int r = program_packet_next(&q->packet, q->reader, &k->w->program_events);
+	if (r <= 0) {
+		ctp_merge_close(k->merge, queue);
+		return r;
+	}
+	if (q->packet.n > q->room) {
+		struct ctp_event *more = realloc(q->records, q->packet.n * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		q->records = more;
+		q->room = q->packet.n;
+	}
+	for (size_t i = 0; i < q->packet.n; i++)
+		q->records[i] = (struct ctp_event){.kind = CTP_EV_USER,
+						   .time = q->packet.events[i].time,
+						   .a = q->packet.events[i].coroutine,
+						   .value = i};
+	return ctp_merge_push(k->merge, queue, q->packet.tid, q->records, (uint32_t)q->packet.n);
+}
+
 // Gives the queue the next records of its stream, or closes it.
 static int feed(struct walk *k, uint32_t queue)
 {
@@ -161,6 +192,8 @@ static int feed(struct walk *k, uint32_t queue)
 	const void *records;
 	size_t n;
 	struct queue *q = &k->queues[queue];
+	if (q->is_events)
+		return feed_events(k, queue);
 	int r = q->reader ? stream_next(q->reader, &p, &records, &n) : 0;
 	if (r > 0) {
 		if (!q->native)
@@ -231,7 +264,9 @@ static int open_queues(struct walk *k)
 		if (holds_stations(s) || file_refused(s->error))
 			continue;
 		struct queue *q = &k->queues[k->n];
-		*q = (struct queue){.stream = i, .process = process_of(s->path)};
+		*q = (struct queue){.stream = i,
+				    .process = process_of(s->path),
+				    .is_events = stream_kind(file_base(s->path)) == STREAM_EVENTS};
 		k->total += s->whole_bytes;
 		r = world_stream_open(&q->reader, k->w, s);
 		k->n += !r;
@@ -249,8 +284,11 @@ static int walk_directory(struct walk *k)
 		r = walk_threads(k);
 	if (!r && k->left)
 		ctp_merge_each(k->merge, k->left, k->arg);
-	for (uint32_t i = 0; i < k->n; i++)
+	for (uint32_t i = 0; i < k->n; i++) {
 		stream_close(k->queues[i].reader);
+		program_packet_deinit(&k->queues[i].packet);
+		free(k->queues[i].records);
+	}
 	for (uint32_t i = 0; !r && i < k->w->nstreams; i++) {
 		struct stream_reader *reader;
 		if (!holds_stations(&k->w->streams[i]) || file_refused(k->w->streams[i].error))

@@ -32,12 +32,13 @@ struct transition {
 	// thread's own stack, by whom a descriptor was opened ... Of CTP_EV_CREATE `to` is the creator, of
 	// CTP_EV_READY who waited.
 	struct ctp_merge_entity *from, *to;
-	uint64_t from_n, to_n;           // a switch: the numbers of the two changes
-	uint32_t stack;                  // of the outgoing one, the creator, the closer ...
-	uint64_t a, b, value;            // as in the record (spec/cTP.md, 2.2)
-	uint64_t pc;                     // JSON lines and stations: where it is suspended or resumes
-	uint64_t station_probe_id;       // CTP_EV_STATION
-	const struct ctp_merged *merged; // the record; NULL: JSON lines, stations
+	uint64_t from_n, to_n;             // a switch: the numbers of the two changes
+	uint32_t stack;                    // of the outgoing one, the creator, the closer ...
+	uint64_t a, b, value;              // as in the record (spec/cTP.md, 2.2)
+	uint64_t pc;                       // JSON lines and stations: where it is suspended or resumes
+	uint64_t station_probe_id;         // CTP_EV_STATION
+	const struct ctp_merged *merged;   // the record; NULL: JSON lines, stations
+	const struct program_event *event; // CTP_EV_USER: an event of the program's own
 };
 
 // Gets each transition. Not 0: the walk ends and returns it.

@@ -188,6 +188,7 @@ void world_close(struct world *w)
 	free(w->images);
 	for (size_t i = 0; i < w->nstreams; i++)
 		free(w->streams[i].path);
+	program_classes_deinit(&w->program_events);
 	free(w->streams);
 	for (size_t i = 0; i < w->ncoverage; i++)
 		free(w->coverage[i]);

@@ -7,6 +7,7 @@
 
 #include "trace/image.h"
 #include "trace/manifest.h"
+#include "trace/program_events.h"
 #include "trace/stream.h"
 
 enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
@@ -39,6 +40,7 @@ struct world {
 	size_t nimages, processes; // processes: of which there are images
 	struct world_stream *streams;
 	size_t nstreams, streams_capacity;
+	struct program_classes program_events;
 	// counted in the streams, or in the lines
 	uint64_t kinds[256];
 	uint64_t events;

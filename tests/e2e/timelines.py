@@ -87,9 +87,11 @@ class Sequence:
     def args(self, event):
         found = {}
         for a in event.debug_annotations:
-            value = self.texts[a.string_value_iid] if a.string_value_iid else a.string_value or a.uint_value
-            need(self.notes[a.name_iid] not in found, event)
-            found[self.notes[a.name_iid]] = value
+            name = a.name or self.notes[a.name_iid]
+            value = self.texts[a.string_value_iid] if a.string_value_iid else \
+                a.string_value or a.uint_value or a.int_value or a.double_value or a.pointer_value
+            need(name not in found, event)
+            found[name] = value
         return found
 
 

@@ -403,24 +403,40 @@ static void no_record_is_made_of_half_a_one(void **state)
 	}
 }
 
-// What a later ctp may write is passed over by its length, and nothing else of it counts.
-static void reserved_kinds_are_passed_over(void **state)
+// Of an event of the program's own: who ran, and its row. It is passed over by its length.
+static void events_say_who_and_which(void **state)
 {
 	(void)state;
 	static struct ctp_record r[CTP_RECORD_SLOTS + 1];
 	struct ctp_cursor c = { .time = 4, .current = 9, .n = 2 };
 	struct ctp_event e;
 	for (unsigned more = 0; more < 256; more += 51) {
-		ctp_record_set(&r[0], &r[1], 5, ctp_w1(CTP_EV_USER, 1, 3), ctp_w2(1, 0), 7);
+		ctp_record_set(&r[0], &r[1], 5, ctp_w1(CTP_EV_USER + 2, 1, 3), ctp_w2(1, 0), 7);
 		r[1].w0 |= (uint64_t)more << 56;
 		for (unsigned i = 2; i < 2 + more; i++)
 			r[i] = (struct ctp_record){ CTP_EV_REST | ~0xffULL, CTP_EV_SWITCH };
 		assert_int_equal(ctp_record_read(&c, r, 2 + more, &e), 2 + more);
-		assert_true(e.kind == CTP_EV_USER && e.time == 5 && !e.a && !e.b && c.time == 5 && c.current == 9 && c.n == 2);
+		assert_true(e.kind == CTP_EV_USER && e.time == 5 && e.a == 3 && !e.b && c.time == 5 && c.current == 9 && c.n == 2);
+		assert_int_equal(e.value, 2 << 8 | 1);
 		assert_int_equal(ctp_record_read(&c, r, 1 + more, &e), 0); // cut
 		r[1 + more].w0 = CTP_EV_SWITCH; // its last slot is no rest
 		assert_int_equal(ctp_record_read(&c, r, 2 + more, &e), 0);
 	}
+}
+
+// What a later ctp may write is passed over by its length, and nothing else of it counts.
+static void reserved_kinds_are_passed_over(void **state)
+{
+	(void)state;
+	struct ctp_record r[3];
+	struct ctp_cursor c = { .time = 4, .current = 9, .n = 2 };
+	struct ctp_event e;
+	ctp_record_set(&r[0], &r[1], 5, ctp_w1(40, 1, 3), ctp_w2(1, 0), 7);
+	r[1].w0 |= 1ULL << 56;
+	r[2] = (struct ctp_record){ CTP_EV_REST | ~0xffULL, CTP_EV_SWITCH };
+	assert_int_equal(ctp_record_read(&c, r, 3, &e), 3);
+	assert_true(e.kind == 40 && e.time == 5 && !e.a && !e.b && c.current == 9 && c.n == 2);
+	assert_int_equal(ctp_record_read(&c, r, 2, &e), 0);
 }
 
 static void numbers_by_their_low_bits(void **state)
@@ -448,7 +464,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(two_threads_in_one_slot, begin, end),
 		cmocka_unit_test_setup_teardown(a_switch_takes_one_slot, begin, end),
 		cmocka_unit_test_setup_teardown(whoever_shares_a_coroutine_tells_all, begin, end),
-		cmocka_unit_test(times_of_56_bits), cmocka_unit_test(no_record_is_made_of_half_a_one), cmocka_unit_test(reserved_kinds_are_passed_over),
+		cmocka_unit_test(times_of_56_bits), cmocka_unit_test(no_record_is_made_of_half_a_one), cmocka_unit_test(reserved_kinds_are_passed_over), cmocka_unit_test(events_say_who_and_which),
 		cmocka_unit_test(numbers_by_their_low_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,11 +241,50 @@ static void names(void **state)
 	free(blob);
 }
 
+// The list, two rows, and the slots of a record of the first.
+static void events(void **state)
+{
+	(void)state;
+	void *blob;
+	json_t *x;
+	size_t bytes = load("events", &blob, &x), head = sizeof(struct ctp_event_choice) + 2 * sizeof(struct ctp_event_row);
+	const struct ctp_event_choice *choice = blob;
+	const struct ctp_event_row *row = (const void *)(choice + 1);
+	const char *want = json_string_value(json_object_get(x, "choice")), *text = row->text;
+	assert_int_equal(choice->bytes, strlen(want));
+	assert_memory_equal(choice->text, want, choice->bytes);
+	assert_int_equal(row[0].ready, 1);
+	assert_int_equal(row[1].ready, 0);
+	SAME(x, row, line);
+	for (unsigned i = 0; i < 3; i++, text += strlen(text) + 1)
+		assert_string_equal(text, json_string_value(json_object_get(x, ((const char *[]){ "provider", "name", "file" })[i])));
+	assert_int_equal(row->fields, json_array_size(json_object_get(x, "fields")));
+	for (unsigned i = 0; i < row->fields; i++, text += strlen(text) + 1) {
+		const json_t *f = json_array_get(json_object_get(x, "fields"), i);
+		text += strlen(text) + 1; // its type
+		assert_string_equal(text, json_string_value(json_array_get(f, 0)));
+		assert_int_equal(row->kinds[i], json_integer_value(json_array_get(f, 1)));
+		assert_int_equal(row->sizes[i], json_integer_value(json_array_get(f, 2)));
+	}
+	assert_int_equal(text - row->text, row->text_bytes);
+	const struct ctp_record *r = (const void *)((char *)blob + head);
+	struct ctp_cursor c = { 0 };
+	struct ctp_event e;
+	assert_int_equal(ctp_record_read(&c, r, (bytes - head) / sizeof(*r), &e), number(x, "slots"));
+	assert_int_equal(e.kind, CTP_EV_USER);
+	assert_int_equal(e.time, number(x, "time"));
+	assert_int_equal(e.a, number(x, "coroutine"));
+	assert_int_equal(e.value, 0);
+	json_decref(x);
+	free(blob);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version1), cmocka_unit_test(present_state), cmocka_unit_test(records),
 		cmocka_unit_test(incident), cmocka_unit_test(crash), cmocka_unit_test(names),
+		cmocka_unit_test(events),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,28 @@ static void instant(struct out *o, const struct tracks_mark *m, const char *name
 		flow(o, 's', m->flow, m->thread, m->ns);
 }
 
+// An event of the program's own, with its fields as arguments.
+static void event(struct out *o, const struct tracks_mark *m)
+{
+	struct args a = {o, false};
+	struct program_value values[CTP_EVENT_ROW_FIELDS];
+	char text[3 * CTP_FIELD_MOST + 4];
+	meet(o, m->thread);
+	if (m->coroutine) {
+		live(o, 'b', m->coroutine, m->ns);
+		async(o, 'n', m->text, m->coroutine, m->ns);
+	} else {
+		begin(o, 'I', "event", m->text, m->thread->pid, tid_of(m->thread), m->ns);
+		fputs(",\"s\":\"t\"", o->to);
+	}
+	program_event_values(m->event, values);
+	for (unsigned i = 0; i < m->event->class->nfields; i++) {
+		const struct program_field *f = &m->event->class->fields[i];
+		arg(&a, f->name, program_value_text(f, &values[i], text, sizeof(text)));
+	}
+	end(&a);
+}
+
 static void mark(void *arg_, const struct tracks_mark *m)
 {
 	struct out *o = arg_;
@@ -255,6 +277,10 @@ static void mark(void *arg_, const struct tracks_mark *m)
 	char who[TRACKS_NAME];
 	if (is_left_out(o)) {
 		o->first_flow = m->flow ? m->flow : o->first_flow;
+		return;
+	}
+	if (m->kind == TRACKS_EVENT) {
+		event(o, m);
 		return;
 	}
 	if (m->kind != TRACKS_DONE) {

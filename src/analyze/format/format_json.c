@@ -48,6 +48,25 @@ static json_t *trace_part(const struct report *r)
 			 json_count(r->healthy), "coverage", strings(w->coverage, w->ncoverage));
 }
 
+// Events of the program's own, each with how many of it the trace has.
+static json_t *program_events(const struct world *w)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; i < w->program_events.n; i++) {
+		const struct program_class *k = &w->program_events.items[i];
+		json_t *fields = json_array();
+		for (unsigned f = 0; f < k->nfields; f++)
+			json_array_append_new(
+				fields, json_pack("{s:o, s:o}", "name", json_text(k->fields[f].name), "type",
+						  json_text(k->fields[f].type)));
+		json_array_append_new(
+			all, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "provider", json_text(k->provider),
+				       "name", json_text(k->name), "count", json_count(k->count), "file",
+				       json_text(k->file), "line", json_count(k->line), "fields", fields));
+	}
+	return all;
+}
+
 static json_t *run_part(const struct world *w)
 {
 	char uuid[RUN_IDENTITY_UUID], started[RUN_IDENTITY_TIME];
@@ -229,6 +248,8 @@ int format_json(FILE *to, const struct report *r, const struct format_settings *
 	json_object_set_new(root, "run", run_part(r->world));
 	json_object_set_new(root, "accounting", accounting(r));
 	json_object_set_new(root, "crashes", crash_json(r));
+	if (r->world->program_events.n)
+		json_object_set_new(root, "program_events", program_events(r->world));
 	if (r->world->form == WORLD_CORE)
 		json_object_set_new(root, "groups", listing_json(r));
 	int e = root ? 0 : -ENOMEM;

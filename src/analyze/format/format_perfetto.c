@@ -436,9 +436,50 @@ static void put_text(struct out *o, const char *text)
 	protobuf_string(&o->packets, EVENT_NAME, text);
 }
 
+// What an event of the program's own says, each field by its name.
+static void put_values(struct out *o, const struct program_event *e)
+{
+	struct program_value values[CTP_EVENT_ROW_FIELDS];
+	struct protobuf *p = &o->packets;
+	char text[3 * CTP_FIELD_MOST + 4];
+	program_event_values(e, values);
+	for (unsigned i = 0; i < e->class->nfields; i++) {
+		const struct program_field *f = &e->class->fields[i];
+		size_t note = protobuf_begin(p, EVENT_ANNOTATION);
+		protobuf_string(p, 10, f->name);
+		if (f->kind == CTP_FIELD_SIGNED)
+			protobuf_uint(p, 4, values[i].word);
+		else if (f->kind == CTP_FIELD_FLOAT)
+			protobuf_fixed64(p, 5, values[i].word);
+		else if (f->kind == CTP_FIELD_POINTER)
+			protobuf_uint(p, 7, values[i].word);
+		else if (f->kind == CTP_FIELD_UNSIGNED)
+			protobuf_uint(p, 3, values[i].word);
+		else
+			protobuf_string(p, 6, program_value_text(f, &values[i], text, sizeof(text)));
+		protobuf_end(p, note);
+	}
+}
+
+static void mark_event(struct out *o, const struct tracks_mark *m)
+{
+	if (m->coroutine)
+		describe_coroutine(o, m->coroutine);
+	struct sequence *q =
+		open_event(o, m->thread, m->ns, INSTANT,
+			   m->coroutine ? track_of_coroutine(m->coroutine) : track_of_thread(m->thread));
+	put_name(o, q, 1ULL << 63 | 1ULL << 32 | m->event->class->id, m->text);
+	put_values(o, m->event);
+	close_event(o);
+}
+
 static void mark(void *arg, const struct tracks_mark *m)
 {
 	struct out *o = arg;
+	if (m->kind == TRACKS_EVENT) {
+		mark_event(o, m);
+		return;
+	}
 	bool done = m->kind == TRACKS_DONE;
 	char who[TRACKS_NAME];
 	if (m->coroutine)

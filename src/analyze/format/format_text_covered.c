@@ -107,6 +107,13 @@ void format_text_covered(FILE *to, const struct report *r)
 			 c->suspended, c->running, c->finished);
 	text_piece(&wrap, "; ", piece);
 	show_accounting(&wrap, r);
+	for (size_t i = 0; i < w->program_events.n; i++) {
+		const struct program_class *k = &w->program_events.items[i];
+		char event[256];
+		snprintf(event, sizeof(event), "%" PRIu64 " %s:%s (%s:%" PRIu32 ")", k->count, k->provider,
+			 k->name, file_base(k->file), k->line);
+		text_piece(&wrap, i ? ", " : "; ", event);
+	}
 	for (size_t i = 0; i < w->ncoverage; i++)
 		text_piece(&wrap, "; ", in_short(w, w->coverage[i]));
 	fputc('\n', to);

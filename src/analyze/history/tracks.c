@@ -347,6 +347,24 @@ static void take_other(struct tracks *t, const struct transition *m, struct trac
 	}
 }
 
+// An event of the program's own. Who signalled it runs still.
+static void take_event(struct tracks *t, const struct transition *m, struct tracks_thread *th)
+{
+	const struct program_class *k = m->event->class;
+	struct tracks_coroutine *c = m->from && m->from->mine ? &t->coroutines[m->from->mine - 1] : NULL;
+	char text[128];
+	snprintf(text, sizeof(text), "%s:%s", k->provider, k->name);
+	struct tracks_mark e = {.kind = TRACKS_EVENT,
+				.thread = th,
+				.coroutine = c,
+				.text = text,
+				.event = m->event,
+				.ns = later(later(m->ns, th->last_ns), c ? c->last_ns : 0),
+				.fd = -1};
+	th->last_ns = th->runs ? e.ns : th->last_ns;
+	t->sink->mark(t->arg, &e);
+}
+
 static int take(void *arg, const struct transition *m)
 {
 	struct tracks *t = arg;
@@ -374,6 +392,9 @@ static int take(void *arg, const struct transition *m)
 		break;
 	case CTP_EV_SLEPT:
 		take_slept(t, m, th);
+		break;
+	case CTP_EV_USER:
+		take_event(t, m, th);
 		break;
 	case CTP_EV_SIGNAL:
 	case CTP_EV_EXIT:

@@ -74,7 +74,8 @@ enum tracks_mark_kind {
 	TRACKS_WAKES, // on the thread's track: whom
 	TRACKS_DONE,  // on the coroutine's
 	TRACKS_SIGNAL,
-	TRACKS_EXIT, // on the thread's
+	TRACKS_EXIT,  // on the thread's
+	TRACKS_EVENT, // of the program's own: on the track of who signalled it
 };
 
 struct tracks_mark {
@@ -82,6 +83,7 @@ struct tracks_mark {
 	const struct tracks_thread *thread;
 	struct tracks_coroutine *coroutine; // or NULL
 	const char *text;                   // what it says
+	const struct program_event *event;  // TRACKS_EVENT
 	uint64_t ns;
 	uint64_t flow; // that begins here; 0
 	int32_t fd;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "codec/pack.h"
+#include "engine/record/event_stream.h"
 
 #define PACKET_LEAST 2048u
 #define PACKET_MAX (1u << 20)
@@ -32,8 +33,10 @@ struct packet_header { // spec/trace.md
 };
 _Static_assert(sizeof(struct packet_header) == 96, "packet header");
 
+enum segment_what { SEGMENT_THREAD, SEGMENT_EVENTS, SEGMENT_V1 };
+
 struct segment {
-	bool v1;
+	enum segment_what what;
 	unsigned process;
 	uint32_t slot, use, k;
 	uint64_t bytes, end_time, packets, records;
@@ -53,6 +56,9 @@ struct writer_process {
 	unsigned index;
 	uint32_t high;                          // no slot from here on was ever used
 	struct stream streams[CTP_THREADS_MAX]; // by thread slot
+	struct stream events[CTP_THREADS_MAX];
+	struct event_rows rows;
+	const struct ctp_region *const *region;
 };
 
 struct ctf {
@@ -63,6 +69,10 @@ struct ctf {
 	size_t n, room;
 	struct writer_process *processes;
 	struct stream v1;
+	struct event_classes *classes;
+	size_t classes_told; // so many stand in the metadata
+	const struct clock_pairs *clock;
+	struct event_packet packet;
 	struct pack *pack;   // --compress; else NULL
 	int gone;            // the file that was removed last, while its blocks are being freed; -1
 	uint64_t gone_bytes; // that it still has
@@ -75,9 +85,10 @@ static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
 
 static void segment_name(const struct segment *s, char name[48])
 {
-	int n = s->v1      ? snprintf(name, 48, "v1") :
-		s->process ? snprintf(name, 48, "p%u.t%u.%u", s->process, s->slot, s->use) :
-			     snprintf(name, 48, "t%u.%u", s->slot, s->use);
+	char letter = s->what == SEGMENT_EVENTS ? 'e' : 't';
+	int n = s->what == SEGMENT_V1 ? snprintf(name, 48, "v1") :
+		s->process ? snprintf(name, 48, "p%u.%c%u.%u", s->process, letter, s->slot, s->use) :
+			     snprintf(name, 48, "%c%u.%u", letter, s->slot, s->use);
 	if (s->k)
 		snprintf(name + n, 48 - (size_t)n, ".%u", s->k);
 }
@@ -134,7 +145,7 @@ static void drop_oldest(struct ctf *c)
 	moved(&c->v1, old, last);
 	for (struct writer_process *p = c->processes; p; p = p->next)
 		for (uint32_t i = 0; i < p->high; i++)
-			moved(&p->streams[i], old, last);
+			moved(&p->streams[i], old, last), moved(&p->events[i], old, last);
 }
 
 // The segment that takes the stream's next packet of `bytes`, called as `name` says; NULL: no memory.
@@ -208,8 +219,9 @@ static void put(struct ctf *c, struct stream *t, struct segment name, struct pac
 		const void *content, uint64_t bytes, uint32_t records)
 {
 	h.content_bits = (bytes + sizeof(h)) * 8;
-	uint64_t less = c->pack ? pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) :
-				  0;
+	uint64_t less = c->pack && h.stream_id != EVENT_STREAM_ID ?
+				pack_write(c->pack, content, bytes / sizeof(struct ctp_record), &content) :
+				0;
 	h.packed = less ? PACK_WAY : 0;
 	uint64_t all = (less ? less : bytes) + sizeof(h);
 	struct segment *s = segment_for(c, t, name, all);
@@ -245,6 +257,7 @@ static struct writer_process *ctf_process(struct writer *w, unsigned index,
 	if (!p)
 		return NULL;
 	p->index = index;
+	p->region = region;
 	p->next = c->processes;
 	p->link = &c->processes;
 	if (p->next)
@@ -268,7 +281,8 @@ static void ctf_thread(struct writer *w, struct writer_process *p, const struct 
 	p->high = p->high <= b->slot ? b->slot + 1 : p->high;
 	if (!t->open)
 		*t = (struct stream){.open = true, .use = b->use};
-	uint64_t begin = b->records ? ctp_record_time(&b->start, b->slots) : t->last_time;
+	uint64_t none = t->last_time > b->start.time ? t->last_time : b->start.time;
+	uint64_t begin = b->records ? ctp_record_time(&b->start, b->slots) : none;
 	struct packet_header h = {
 		.stream_id = 0,
 		.begin = begin,
@@ -286,16 +300,53 @@ static void ctf_thread(struct writer *w, struct writer_process *p, const struct 
 	t->lost = b->lost;
 }
 
+// A class stands in the metadata before any event of it does.
+static int tell_classes(struct ctf *c)
+{
+	if (c->classes_told == c->classes->n)
+		return 0;
+	int r = event_classes_write(c->classes, c->dir);
+	r = r ? r : ctf_metadata(c->dir, c->clock, c->pack != NULL, c->classes);
+	if (!r)
+		c->classes_told = c->classes->n;
+	return r;
+}
+
+static void ctf_events(struct writer *w, struct writer_process *p, const struct writer_batch *b)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct stream *t = &p->events[b->slot];
+	struct event_packet *e = &c->packet;
+	p->high = p->high <= b->slot ? b->slot + 1 : p->high;
+	if (!t->open)
+		*t = (struct stream){.open = true, .use = b->use};
+	int r = event_packet_fill(e, b, &p->rows, c->classes, *p->region);
+	r = r ? r : tell_classes(c);
+	w->dropped_records += e->unknown;
+	if (r)
+		fail(c, r, b->event_records - e->unknown);
+	if (r || !e->events)
+		return;
+	struct packet_header h = {.stream_id = EVENT_STREAM_ID,
+				  .begin = e->begin,
+				  .end = e->end,
+				  .tid = b->tid,
+				  .thread = b->slot};
+	put(c, t, (struct segment){.what = SEGMENT_EVENTS, .process = p->index, .slot = b->slot}, h, e->bytes,
+	    e->n, e->events);
+	w->events += e->events;
+}
+
 static void ctf_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
 {
-	p->streams[slot] = (struct stream){.open = false};
+	p->streams[slot] = p->events[slot] = (struct stream){.open = false};
 }
 
 static void ctf_stations(struct writer *w, const struct writer_station *e, uint32_t n)
 {
 	struct ctf *c = (struct ctf *)w;
 	struct packet_header h = {.stream_id = 1, .begin = e[0].time, .end = e[n - 1].time};
-	put(c, &c->v1, (struct segment){.v1 = true}, h, e, n * sizeof(*e), n);
+	put(c, &c->v1, (struct segment){.what = SEGMENT_V1}, h, e, n * sizeof(*e), n);
 }
 
 static void ctf_turn(struct writer *w, struct writer_process *p)
@@ -303,7 +354,11 @@ static void ctf_turn(struct writer *w, struct writer_process *p)
 	free_some((struct ctf *)w, FREE_A_TURN);
 }
 
-static void ctf_image(struct writer *w, struct writer_process *p) {}
+// Another image has another table of events.
+static void ctf_image(struct writer *w, struct writer_process *p)
+{
+	p->rows = (struct event_rows){0};
+}
 
 static void ctf_flush(struct writer *w) {}
 
@@ -322,6 +377,7 @@ static void ctf_free(struct writer *w)
 	struct ctf *c = (struct ctf *)w;
 	free_some(c, UINT64_MAX);
 	free(c->segments);
+	event_packet_deinit(&c->packet);
 	pack_free(c->pack);
 	free(c);
 }
@@ -330,6 +386,7 @@ static const struct writer_ops ctf_ops = {
 	.process = ctf_process,
 	.process_end = ctf_process_end,
 	.thread = ctf_thread,
+	.events = ctf_events,
 	.thread_end = ctf_thread_end,
 	.turn = ctf_turn,
 	.image = ctf_image,
@@ -339,7 +396,8 @@ static const struct writer_ops ctf_ops = {
 	.free = ctf_free,
 };
 
-struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress)
+struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress, struct event_classes *classes,
+		       const struct clock_pairs *clock)
 {
 	struct ctf *c = calloc(1, sizeof(*c));
 	if (c && compress && !(c->pack = pack_new())) {
@@ -352,6 +410,8 @@ struct writer *ctf_new(int dir, uint64_t max_bytes, bool compress)
 	c->w.ops = &ctf_ops;
 	c->w.batch_max = (uint32_t)((packet - sizeof(struct packet_header)) / sizeof(struct ctp_record));
 	c->dir = dir;
+	c->classes = classes;
+	c->clock = clock;
 	c->gone = -1;
 	c->max_bytes = max_bytes;
 	c->segment_bytes = clamp(max_bytes / 8, packet, SEGMENT_MAX);

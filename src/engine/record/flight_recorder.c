@@ -28,7 +28,7 @@ struct run {
 	const struct entry *last; // whose slots came last
 	struct ctp_cursor cursor; // after them
 	uint64_t bad;
-	struct ctp_record batch[CTP_CHUNK_SLOTS];
+	struct ctp_record batch[CTP_CHUNK_SLOTS], events[CTP_CHUNK_SLOTS];
 };
 
 struct flight_recorder *flight_recorder_new(uint32_t chunks)
@@ -105,6 +105,14 @@ static void leave_out_old(const struct run *u, struct writer_batch *b)
 		b->n -= takes;
 		b->records--;
 	}
+	struct ctp_cursor time = {.time = b->start.time};
+	while (b->n_events && ctp_record_time(&time, b->events) < u->since) {
+		uint32_t takes = ctp_record_slots(b->events, b->n_events);
+		time.time = ctp_record_time(&time, b->events);
+		b->events += takes;
+		b->n_events -= takes;
+		b->event_records--;
+	}
 }
 
 // n slots of the batch, which follow what the cursor has passed.
@@ -117,9 +125,12 @@ static void put(struct run *u, uint32_t n)
 					 .use = u->k->uses[is->thread] + is->use,
 					 .tid = is->tid,
 					 .start = u->cursor,
+					 .events = u->events,
 					 .lost = is->lost};
 		took = validate_records(u->batch + at, n - at < max ? n - at : max, &u->cursor, &b, &u->bad);
 		leave_out_old(u, &b);
+		if (b.event_records)
+			u->w->ops->events(u->w, u->to, &b);
 		if (!b.records)
 			continue;
 		count(u->k, &b);

@@ -31,13 +31,14 @@ struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
 
 int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *const *region)
 {
-	struct ctp_record *batch = malloc(sizeof(*batch) * h->writer->batch_max);
+	struct ctp_record *batch = malloc(2 * sizeof(*batch) * h->writer->batch_max);
 	struct writer_process *to = batch ? h->writer->ops->process(h->writer, index, region) : NULL;
 	if (!to) {
 		free(batch);
 		return -ENOMEM;
 	}
 	h->batch = batch;
+	h->events = batch + h->writer->batch_max;
 	h->batch_max = h->writer->batch_max;
 	h->to = to;
 	return h->region->chunks && !(h->flight = flight_recorder_new(h->region->chunks)) ? -ENOMEM : 0;
@@ -86,7 +87,7 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 	struct ctp_thread *thread = &h->region->threads[slot];
 	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
 	while (ready || lost != t->lost_reported) {
-		struct writer_batch b = {.slot = slot, .use = t->use, .tid = t->tid};
+		struct writer_batch b = {.slot = slot, .use = t->use, .tid = t->tid, .events = h->events};
 		t->cursor.native = thread->native & CTP_ID_MASK;
 		b.start = t->cursor;
 		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
@@ -96,6 +97,8 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 		ready -= n;
 		ctp_ring_taken(thread, t->tail);
 		b.lost = lost = ctp_load64(&thread->lost) + t->bad;
+		if (b.event_records)
+			h->writer->ops->events(h->writer, h->to, &b);
 		if (b.records || (!ready && lost != t->lost_reported)) {
 			h->writer->ops->thread(h->writer, h->to, &b);
 			t->lost_reported = lost;
@@ -156,7 +159,7 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		thread_names_note(h->region, h->pid, slot);
 	}
 	if (h->region->chunks) {
-		h->pressed |= thread->native || thread->created;
+		h->pressed |= thread->native || thread->created || (thread->flags & CTP_THREAD_EVENTS);
 		bool went_on = ctp_load64(&thread->head) != t->head_seen;
 		t->head_seen = thread->head;
 		if (life == CTP_THREAD_DEAD)
@@ -169,7 +172,8 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	bool wrote = t->tail + ready != t->head_seen,
 	     enough = ready >= ENOUGH || ready >= h->region->ring_capacity / 4;
 	t->head_seen = t->tail + ready;
-	if (!h->to && (thread->native || thread->created || enough)) {
+	bool matters = thread->native || thread->created || (thread->flags & CTP_THREAD_EVENTS);
+	if (!h->to && (matters || enough)) {
 		h->pressed = true; // not to be dropped: it will be taken at the next look
 		return wrote;
 	}

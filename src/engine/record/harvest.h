@@ -30,8 +30,8 @@ struct harvest {
 	bool pressed;              // there is something that must be taken
 	struct ctp_thread ended;   // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
-	struct flight_recorder *flight; // --flight: what of the chunks is on the disk; else NULL
-	struct ctp_record *batch;
+	struct flight_recorder *flight;    // --flight: what of the chunks is on the disk; else NULL
+	struct ctp_record *batch, *events; // the same room for events of the program's own
 	uint32_t batch_max;
 	uint32_t high; // no slot from here on was ever used
 	struct harvest_thread threads[CTP_THREADS_MAX];

@@ -158,6 +158,9 @@ static void lines_thread(struct writer *w, struct writer_process *p, const struc
 	}
 }
 
+// A line is a change of state.
+static void lines_events(struct writer *w, struct writer_process *p, const struct writer_batch *b) {}
+
 static void lines_thread_end(struct writer *w, struct writer_process *p, uint32_t slot) {}
 
 static void lines_stations(struct writer *w, const struct writer_station *e, uint32_t n)
@@ -214,6 +217,7 @@ static const struct writer_ops lines_ops = {
 	.process = lines_process,
 	.process_end = lines_process_end,
 	.thread = lines_thread,
+	.events = lines_events,
 	.thread_end = lines_thread_end,
 	.turn = lines_turn,
 	.image = lines_image,

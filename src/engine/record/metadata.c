@@ -2,8 +2,8 @@
 //
 // The TSDL text describes ring records to any CTF reader. It has one clock, whose offset
 // places the counter's zero in real time. The text is written before the program starts, and
-// again when the clock's rate is known better: over the first, as its length is fixed, which
-// needs no space on a full disk.
+// again when the clock's rate is known better: over the first, as what stands there keeps its
+// length, which needs no space on a full disk. Events of the program's own come at its end.
 #include "engine/record/ctf.h"
 
 #include <errno.h>
@@ -37,9 +37,11 @@ static const char streams[] =
 	"\tuint32_t tid;\n\tuint32_t thread;\n\tuint64_t packet_seq;\n"
 	"\tuint64_t near;\n\tuint64_t native;\n\tuint64_t current;\n\tuint32_t current_n;\n\tuint32_t reserved;\n};\n"
 	"struct record_t {\n\tuint8_t id;\n\tticks56 timestamp;\n};\n"
+	"struct event_t {\n\tuint32_t id;\n\tticks64 timestamp;\n};\n"
 	"struct station_t {\n\tticks64 timestamp;\n\tuint8_t id;\n};\n"
 	"stream {\n\tid = 0;\n\tpacket.context := struct context_t;\n\tevent.header := struct record_t;\n};\n"
-	"stream {\n\tid = 1;\n\tpacket.context := struct context_t;\n\tevent.header := struct station_t;\n};\n";
+	"stream {\n\tid = 1;\n\tpacket.context := struct context_t;\n\tevent.header := struct station_t;\n};\n"
+	"stream {\n\tid = 2;\n\tpacket.context := struct context_t;\n\tevent.header := struct event_t;\n};\n";
 
 // Names of a record's parts, by kind, where it takes two slots. `how`: an enumeration, or a number.
 static const struct {
@@ -61,7 +63,7 @@ static const struct {
 
 static const char *const hows[] = {"none", "swap", "set", "gone", "return", "jump", "fcontext", "ontop"};
 
-static void print(FILE *f, const struct clock_pairs *c)
+static void print(FILE *f, const struct clock_pairs *c, const struct event_classes *classes)
 {
 	// clock value 0 was at: real0 - ticks0 / hz, in whole seconds and ticks
 	uint64_t hz = (uint64_t)(clock_hz(c) + 0.5);
@@ -103,6 +105,7 @@ static void print(FILE *f, const struct clock_pairs *c)
 		"\t\tuint64_t reserved_tid;\n\t\tuint64_t reserved_addr;\n\t\taddr64 station_probe_id;\n"
 		"\t\tuint64_t ts_ns;\n\t};\n};\n",
 		CTP_EV_STATION_END);
+	event_classes_print(classes, f);
 }
 
 static int write_text(int dir, const char *name, const char *text, size_t bytes)
@@ -117,14 +120,14 @@ static int write_text(int dir, const char *name, const char *text, size_t bytes)
 	return r;
 }
 
-int ctf_metadata(int dir, const struct clock_pairs *clock, bool compress)
+int ctf_metadata(int dir, const struct clock_pairs *clock, bool compress, const struct event_classes *classes)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 	if (!f)
 		return -ENOMEM;
-	print(f, clock);
+	print(f, clock, classes);
 	int r = fclose(f) ? -ENOMEM : write_text(dir, compress ? "ctp/tsdl" : "metadata", text, bytes);
 	free(text);
 	return r;

@@ -31,8 +31,9 @@ int recorder_open(struct recorder *r, const char *pattern, pid_t pid, char **com
 	clock_again(&r->clock);
 	r->witness_clock =
 		(struct witness_clock){r->clock.tsc, r->clock.ticks0, r->clock.ns0, r->clock.ns_per_tick};
-	r->writer = r->output.jsonl ? lines_new(r->output.fd, r->max_bytes, &r->clock) :
-				      ctf_new(r->output.fd, r->max_bytes, r->compress);
+	r->writer = r->output.jsonl ?
+			    lines_new(r->output.fd, r->max_bytes, &r->clock) :
+			    ctf_new(r->output.fd, r->max_bytes, r->compress, &r->classes, &r->clock);
 	if (r->writer)
 		return 0;
 	output_remove(&r->output);
@@ -43,7 +44,7 @@ int recorder_publish(struct recorder *r)
 {
 	int e = 0;
 	if (!r->output.jsonl)
-		e = ctf_metadata(r->output.fd, &r->clock, r->compress);
+		e = ctf_metadata(r->output.fd, &r->clock, r->compress, &r->classes);
 	if (!e && !r->output.jsonl)
 		e = manifest_write(&r->manifest, r->output.fd);
 	return e ? e : output_publish(&r->output);
@@ -53,6 +54,7 @@ void recorder_deinit(struct recorder *r)
 {
 	if (r->writer)
 		r->writer->ops->free(r->writer);
+	event_classes_deinit(&r->classes);
 	module_scan_deinit(&r->modules);
 	free(r->manifest.images);
 	output_deinit(&r->output);
@@ -148,7 +150,7 @@ void recorder_write_manifest(struct recorder *r)
 {
 	struct manifest *m = &r->manifest;
 	int e;
-	while (recorder_make_room(r, e = ctf_metadata(r->output.fd, &r->clock, r->compress)))
+	while (recorder_make_room(r, e = ctf_metadata(r->output.fd, &r->clock, r->compress, &r->classes)))
 		;
 	recorder_note_error(r, e);
 	do {

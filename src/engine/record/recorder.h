@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/coverage/module_scan.h"
+#include "engine/record/event_classes.h"
 #include "engine/record/harvest.h"
 #include "engine/record/identity.h"
 #include "engine/record/manifest.h"
@@ -32,6 +33,7 @@ struct recorder {
 	struct witness_clock witness_clock; // the same clock, for what inspects the program
 	struct output output;
 	struct writer *writer;
+	struct event_classes classes; // events of the program's own
 	struct manifest manifest;
 	struct module_scan modules; // of all processes
 	uint64_t table_bytes;       // of tables, written so far

@@ -35,6 +35,35 @@ static uint32_t one_long(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
 	return 2;
 }
 
+// An event of the program's own at r, of n slots that are there: its slots. 0: it is none, or cut.
+static uint32_t one_event(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
+{
+	uint32_t takes = ctp_kind_is_event(ctp_record_kind(r)) ? ctp_record_slots(r, n) : 0;
+	if (!takes || takes > CTP_EVENT_SLOTS)
+		return 0;
+	ctp_cursor_pass(c, r);
+	r->w0 = (r->w0 & 0xff) | c->time << 8;
+	return takes;
+}
+
+static void keep_event(struct writer_batch *b, const struct ctp_record *r, uint32_t slots)
+{
+	if (!b->events)
+		return;
+	memcpy(b->events + b->n_events, r, slots * sizeof(*r));
+	b->n_events += slots;
+	b->event_records++;
+}
+
+// Does the record at r go on behind the n slots that are there?
+static bool is_cut(const struct ctp_record *r, uint32_t n)
+{
+	unsigned kind = ctp_record_kind(r);
+	if (ctp_kind_is_long(kind))
+		return n == 1;
+	return ctp_kind_is_event(kind) && (n == 1 || n < 2 + (r[1].w0 >> 56));
+}
+
 uint32_t validate_records(struct ctp_record *slots, uint32_t n, struct ctp_cursor *c, struct writer_batch *b,
 			  uint64_t *bad)
 {
@@ -42,12 +71,16 @@ uint32_t validate_records(struct ctp_record *slots, uint32_t n, struct ctp_curso
 	b->slots = slots;
 	for (; i < n; i += takes) {
 		struct ctp_record *r = &slots[i];
+		if ((takes = one_event(c, r, n - i))) {
+			keep_event(b, r, takes);
+			continue;
+		}
 		uint32_t records = takes = shorts(c, r, n - i);
 		if (!takes) {
 			takes = one_long(c, r, n - i);
 			records = takes != 0;
 		}
-		if (!takes && i && i + 1 == n && ctp_kind_is_long(ctp_record_kind(r)))
+		if (!takes && i && is_cut(r, n - i))
 			break;
 		if (b->n != i && takes)
 			memmove(slots + b->n, r, takes * sizeof(*r));

@@ -6,6 +6,7 @@
 #include "engine/record/writer.h"
 
 // Of n slots, what is no record is taken out, and counted in *bad; b gets what is left, from the first on.
-// *c goes past it. Returns what was used up: a record that is cut at their end stays.
+// Events of the program's own go to b->events. *c goes past it. Returns what was used up: a record that is
+// cut at their end stays.
 uint32_t validate_records(struct ctp_record *slots, uint32_t n, struct ctp_cursor *c, struct writer_batch *b,
 			  uint64_t *bad);

@@ -19,6 +19,10 @@ struct writer_batch {
 	struct ctp_cursor start;        // before the first
 	uint64_t end_time;              // of the last
 	uint64_t lost;                  // records, running total of this use of the slot
+	// Events of the program's own, which are not among the slots.
+	struct ctp_record *events; // room for as many slots; NULL: they are left out
+	uint32_t n_events;         // slots
+	uint32_t event_records;
 };
 
 // An event of a version-1 station: a record of stream 1, byte for byte.
@@ -39,6 +43,8 @@ struct writer_ops {
 					  const struct ctp_region *const *region);
 	void (*process_end)(struct writer *w, struct writer_process *p);
 	void (*thread)(struct writer *w, struct writer_process *p, const struct writer_batch *b);
+	// The batch's events of the program's own, of which there are some, after its records.
+	void (*events)(struct writer *w, struct writer_process *p, const struct writer_batch *b);
 	void (*thread_end)(struct writer *w, struct writer_process *p,
 			   uint32_t slot);                        // its last batch has been given
 	void (*turn)(struct writer *w, struct writer_process *p); // every ring has been looked at
@@ -56,6 +62,7 @@ struct writer {
 	uint32_t batch_max;                        // most slots that it wants at once, at least 2
 	bool eager;                                // wants every turn all that there is
 	uint64_t records;                          // written, of every kind
+	uint64_t events;                           // of the program's own, of those
 	uint64_t dropped_records, dropped_packets; // old history that made room, and failed writes
 	int error;                                 // first failure, -errno
 };

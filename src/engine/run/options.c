@@ -133,6 +133,12 @@ SETTER(set_env)
 	return 0;
 }
 
+SETTER(set_events)
+{
+	struct options *o = to;
+	return event_list_parse(&o->events, v, o->error, sizeof(o->error));
+}
+
 SETTER(set_serve)
 {
 	struct options *o = to;
@@ -184,6 +190,10 @@ static const struct option_row rows[] = {
 	 "keep only the newest history, in memory (default 64M): written at "
 	 "the end, and on SIGUSR2 and on a finding to PATH.1, PATH.2 ...",
 	 OPTION_CALL, .set = set_flight, .may_lack_value = true},
+	{"events", 0, "LIST",
+	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
+	 "@FILE with such lists",
+	 OPTION_CALL, .set = set_events},
 	{"timeout", 0, "SEC",
 	 "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; "
 	 "exit 124",
@@ -286,6 +296,7 @@ int options_parse(struct options *o, int argc, char **argv)
 
 void options_deinit(struct options *o)
 {
+	event_list_deinit(&o->events);
 	free(o->env);
 	o->env = NULL;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/color.h"
+#include "engine/run/event_list.h"
 
 enum options_what { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_MAN, OPTIONS_SERVE };
 
@@ -29,6 +30,7 @@ struct options {
 	double flight_s;       // 0: all that there is
 	const char **env;      // -E, in order
 	size_t n_env;
+	struct event_list events; // --events
 	int serve_fd, serve_pid;
 	char **program;  // argv of the program
 	char error[256]; // what is wrong, if options_parse says so

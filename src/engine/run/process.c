@@ -183,6 +183,7 @@ static void check_for_activity(struct process *p)
 static void empty(struct process *p)
 {
 	check_for_activity(p);
+	event_list_look(&p->options->events, p->region, &p->events_seen);
 	harvest_turn(p->harvest, clock_mono_ns(), true);
 }
 
@@ -221,6 +222,7 @@ int process_next(struct process *p, struct shm *fresh)
 	p->region->ext->image = ++p->execs;
 	harvest_enter(p->harvest, p->region);
 	p->watch = (struct module_scan_watch){0};
+	p->events_seen = 0;
 	int r = begin(p);
 	return r < 0 ? r : process_started(p);
 }
@@ -254,6 +256,7 @@ bool process_turn(struct process *p, uint64_t now)
 	store_files(p);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
 	check_for_activity(p);
+	event_list_look(&p->options->events, p->region, &p->events_seen);
 	bool busy = harvest_turn(p->harvest, now, false);
 	if (p->witness)
 		witness_poll(p->witness);

@@ -38,6 +38,7 @@ struct process {
 	struct slices *slices;
 	struct image_files files;
 	struct module_scan_watch watch;
+	uint32_t events_seen;        // rows of the program's own events
 	struct manifest_image about; // the present image
 	int listed;      // where `about` goes to in the manifest; -1: nothing worth it has happened yet
 	uint64_t exe_ns; // when its program was last looked at

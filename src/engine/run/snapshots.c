@@ -57,7 +57,7 @@ static int describe(struct session *s, const struct output *to, const char *reas
 		im->snapshot_reason = reason;
 	}
 	snapshots_say(s, &m, kept, session_sum(s).switches);
-	int r = ctf_metadata(to->fd, &s->recorder.clock, s->options->compress);
+	int r = ctf_metadata(to->fd, &s->recorder.clock, s->options->compress, &s->recorder.classes);
 	r = r ? r : manifest_write(&m, to->fd);
 	free(m.images);
 	return r;
@@ -65,7 +65,8 @@ static int describe(struct session *s, const struct output *to, const char *reas
 
 static int fill(struct session *s, const struct output *to, const char *reason, uint64_t *kept)
 {
-	struct writer *w = ctf_new(to->fd, s->options->max_bytes, s->options->compress);
+	struct writer *w = ctf_new(to->fd, s->options->max_bytes, s->options->compress, &s->recorder.classes,
+				   &s->recorder.clock);
 	int r = w ? 0 : -ENOMEM;
 	*kept = snapshots_written(s); // that is there already
 	for (size_t i = 0; !r && i < s->n_processes; i++)

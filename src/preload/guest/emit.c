@@ -188,6 +188,11 @@ static inline bool has_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 	       make_room(g, slots, now);
 }
 
+bool emit_has_room(struct thread_ctx *g, unsigned slots, uint64_t now)
+{
+	return has_room(g, slots, now);
+}
+
 static void put(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
 {
 	uint64_t head = ctp_ring_head(g->thread);

@@ -17,6 +17,9 @@ bool emit_lives(uint32_t engine);
 // --overflow=block: naps and wakes the engine until is_there(arg). False: the engine is gone, or its
 // heartbeat has stood still for half a minute, or exit handlers run.
 bool emit_wait(bool (*is_there)(void *arg), void *arg);
+// Room for a record of so many slots, made `now`; where it begins is known only after this. False: it is
+// lost, and counted.
+bool emit_has_room(struct thread_ctx *g, unsigned slots, uint64_t now);
 void emit_end(struct thread_ctx *g); // the thread's last record has been made
 
 // A switch, as it is about to happen: both with the numbers of their changes.

@@ -12,6 +12,7 @@
 #include "preload/coroutine/coroutine.h"
 #include "cpu.h"
 #include "preload/coroutine/stack_index.h"
+#include "preload/guest/events.h"
 #include "preload/guest/real.h"
 #include "preload/coroutine/stacks.h"
 
@@ -165,6 +166,8 @@ CTP_HOOK int dlclose(void *handle)
 	library_range(in, &lo, &hi);
 	int r = real_dlclose(handle);
 	real_resolve_again();
+	if (ctp_tracer->attached)
+		events_closed();
 	library_range(in, &still, &end);
 	struct thread_ctx *g = guest_enter();
 	if (g) {

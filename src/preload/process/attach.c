@@ -25,6 +25,7 @@
 #include "preload/coroutine/crash.h"
 #include "preload/guest/coredump_advise.h"
 #include "preload/guest/emit.h"
+#include "preload/guest/events.h"
 #include "preload/guest/exit.h"
 #include "preload/fds/fd_map.h"
 #include "preload/fds/fds.h"
@@ -171,7 +172,7 @@ static struct tracer *tracer_page(void)
 }
 
 // With everything at hand: sets up, and opens the gates.
-static int begin(struct tracer *t, uint64_t top)
+static int begin(struct tracer *t, uint64_t top, void (*find_events)(void))
 {
 	int r = set_up(t, top);
 	if (r)
@@ -182,6 +183,7 @@ static int begin(struct tracer *t, uint64_t top)
 	ctp_store32(&ctp_tracer->attached, 1);
 	thread_start();
 	crash_init();
+	find_events();
 	return 0;
 }
 
@@ -193,7 +195,7 @@ int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
 		return r;
 	own->ext.inherited = 1;
 	ctp_store32(&own->ext.guest_pid, t.pid);
-	r = begin(&t, top);
+	r = begin(&t, top, events_forked);
 	if (!r)
 		exit_init();
 	return r;
@@ -273,7 +275,7 @@ __attribute__((constructor)) static void attach(void)
 		goto out;
 	}
 	ctp_tracer = page;
-	if ((r = begin(&t, main_stack_top()))) {
+	if ((r = begin(&t, main_stack_top(), events_init))) {
 		ctp_tracer = &tracer_shut;
 		say_untraced("not enough memory", NULL);
 		goto out;

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+//
+// Finds the descriptors of events in the modules that are mapped, by a note that each leaves
+// (include/ctp/event.h), enters each event into the region's table, and switches on what is chosen. The
+// loader holds a lock of its own while it goes through the modules, so one thread at a time writes here. A
+// descriptor is on only while its row is set.
+#include "preload/guest/events.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+
+#include "ctp/event_choice.h"
+#include "preload/guest/say.h"
+
+enum { KNOWN_MOST = 8192 };
+
+_Static_assert(CTP_EVENT_ROW_FIELDS == CTP_EVENT_FIELDS && CTP_FIELD_MOST == CTP_EVENT_STRING &&
+		       (int)CTP_FIELD_BYTES == (int)CTP_EVENT_BYTES,
+	       "of the program's header, and of the region");
+
+static struct ctp_event_info *known[KNOWN_MOST];
+static uint32_t nknown;
+static uint64_t adds, subs; // of the loader, as of the last walk
+
+static const char *text_of(const struct ctp_event_info *d)
+{
+	return (const char *)(d + 1);
+}
+
+// The end of string `n` of the text, + 1; 0: there are not so many.
+static uint32_t text_skip(const char *text, uint32_t bytes, unsigned n)
+{
+	uint32_t at = 0;
+	for (; n && at < bytes; n--) {
+		while (at < bytes && text[at])
+			at++;
+		if (at++ == bytes)
+			return 0;
+	}
+	return n ? 0 : at;
+}
+
+// Strings: provider, name, file, then two for each field.
+static bool is_sound(const struct ctp_event_info *d, uint64_t room)
+{
+	if (room < sizeof(*d) || memcmp(d->magic, CTP_EVENT_MAGIC, sizeof(d->magic)) != 0 ||
+	    d->version != CTP_EVENT_VERSION || d->fields > CTP_EVENT_FIELDS || d->bytes < sizeof(*d) ||
+	    d->bytes > room)
+		return false;
+	return text_skip(text_of(d), d->bytes - (uint32_t)sizeof(*d), 3 + 2u * d->fields) != 0;
+}
+
+// The text of a row: that of the descriptor, of a file that is too long its end alone.
+static uint32_t row_text(const struct ctp_event_info *d, char *to)
+{
+	const char *text = text_of(d);
+	uint32_t all = d->bytes - (uint32_t)sizeof(*d), head = text_skip(text, all, 2),
+		 mid = text_skip(text, all, 3), end = text_skip(text, all, 3 + 2u * d->fields),
+		 file = mid - head, rest = end - mid;
+	if (head + 1 + rest > CTP_EVENT_ROW_TEXT)
+		return 0;
+	uint32_t keep = head + file + rest > CTP_EVENT_ROW_TEXT ? CTP_EVENT_ROW_TEXT - head - rest : file;
+	memcpy(to, text, head);
+	memcpy(to + head, text + mid - keep, keep);
+	memcpy(to + head + keep, text + mid, rest);
+	return head + keep + rest;
+}
+
+static bool same(const struct ctp_event_row *a, const struct ctp_event_row *b)
+{
+	uint32_t head = text_skip(a->text, a->text_bytes, 2), other = text_skip(b->text, b->text_bytes, 2),
+		 mid = text_skip(a->text, a->text_bytes, 3), mid2 = text_skip(b->text, b->text_bytes, 3),
+		 rest = a->text_bytes - mid;
+	return a->fields == b->fields && head == other && rest == b->text_bytes - mid2 &&
+	       memcmp(a->text, b->text, head) == 0 && memcmp(a->text + mid, b->text + mid2, rest) == 0 &&
+	       memcmp(a->kinds, b->kinds, sizeof(a->kinds)) == 0 &&
+	       memcmp(a->sizes, b->sizes, sizeof(a->sizes)) == 0;
+}
+
+static bool chosen(const struct ctp_event_row *row)
+{
+	const struct ctp_event_choice *c = ctp_tracer->region.event_choice;
+	uint32_t bytes = c->bytes < CTP_CHOICE_TEXT ? c->bytes : CTP_CHOICE_TEXT;
+	return event_choice_has(c->text, bytes, row->text,
+				row->text + text_skip(row->text, row->text_bytes, 1));
+}
+
+// The row of the event, + 1; 0: there is no room.
+static uint32_t row_of(const struct ctp_event_info *d)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	static struct ctp_event_row row;
+	uint32_t n = ctp_load32(&r->ext->events);
+	row = (struct ctp_event_row){.line = d->line, .fields = d->fields};
+	memcpy(row.kinds, d->kinds, sizeof(row.kinds));
+	memcpy(row.sizes, d->sizes, sizeof(row.sizes));
+	row.text_bytes = (uint16_t)row_text(d, row.text);
+	for (uint32_t i = 0; i < n && i < r->events_max; i++)
+		if (same(&r->events[i], &row))
+			return i + 1;
+	if (!row.text_bytes || n >= r->events_max) {
+		say_debug("event %s:%s is not recorded: no room for it", text_of(d),
+			  text_of(d) + text_skip(text_of(d), d->bytes, 1));
+		return 0;
+	}
+	row.on = chosen(&row);
+	memcpy(&r->events[n], &row, sizeof(row));
+	ctp_store32(&r->events[n].ready, 1);
+	ctp_store32(&r->ext->events, n + 1);
+	return n + 1;
+}
+
+static void enter(struct ctp_event_info *d)
+{
+	uint32_t row = row_of(d);
+	if (!row)
+		return;
+	d->row = row - 1;
+	d->signal = events_record;
+	ctp_store16(&d->u.by.on, ctp_tracer->region.events[row - 1].on ? CTP_EVENT_ON_RECORDED : 0);
+}
+
+static void found(struct ctp_event_info *d, uint64_t room)
+{
+	if (!is_sound(d, room))
+		return;
+	for (uint32_t i = nknown; i-- > 0;) // each place that signals an event leaves a note
+		if (known[i] == d)
+			return;
+	if (nknown == KNOWN_MOST) {
+		say_debug("an event is not recorded: there are more than %u", KNOWN_MOST);
+		return;
+	}
+	known[nknown++] = d;
+	enter(d);
+}
+
+// How much may be written from `at` on, in the module's own data.
+static uint64_t room_at(const struct dl_phdr_info *m, uint64_t at)
+{
+	for (int i = 0; i < m->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &m->dlpi_phdr[i];
+		uint64_t lo = m->dlpi_addr + p->p_vaddr;
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_W) && at >= lo && at < lo + p->p_memsz)
+			return at % 8 ? 0 : lo + p->p_memsz - at;
+	}
+	return 0;
+}
+
+static void read_notes(const struct dl_phdr_info *m, const ElfW(Phdr) * ph)
+{
+	const char *p = (const char *)(m->dlpi_addr + ph->p_vaddr), *end = p + ph->p_memsz;
+	uint32_t align = ph->p_align == 8 ? 7 : 3;
+	while (end - p >= (long)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const void *)p;
+		const char *name = p + sizeof(*n);
+		uint64_t desc = (sizeof(*n) + n->n_namesz + align) & ~(uint64_t)align,
+			 next = (desc + n->n_descsz + align) & ~(uint64_t)align;
+		if (next > (uint64_t)(end - p) || next < sizeof(*n))
+			return;
+		if (n->n_namesz == 4 && n->n_descsz == 8 && n->n_type == 1 && memcmp(name, "CTP", 4) == 0) {
+			int64_t off;
+			memcpy(&off, p + desc, sizeof(off));
+			uint64_t at = (uint64_t)(p + desc) + (uint64_t)off, room = room_at(m, at);
+			if (room)
+				found((struct ctp_event_info *)at, room);
+		}
+		p += next;
+	}
+}
+
+static int module(struct dl_phdr_info *m, size_t bytes, void *again)
+{
+	bool *first = again;
+	if (*first && m->dlpi_adds == adds && m->dlpi_subs == subs)
+		return 1; // nothing came or went
+	if (*first && m->dlpi_subs != subs)
+		nknown = 0; // what is known may be gone
+	*first = false;
+	adds = m->dlpi_adds;
+	subs = m->dlpi_subs;
+	for (int i = 0; i < m->dlpi_phnum; i++)
+		if (m->dlpi_phdr[i].p_type == PT_NOTE)
+			read_notes(m, &m->dlpi_phdr[i]);
+	return 0;
+}
+
+static void find(void)
+{
+	bool first = true;
+	if (ctp_tracer->region.events && !ctp_tracer->v1)
+		dl_iterate_phdr(module, &first);
+}
+
+void events_init(void)
+{
+	nknown = 0;
+	adds = subs = 0;
+	find();
+}
+
+void events_forked(void)
+{
+	for (uint32_t i = 0; ctp_tracer->region.events && i < nknown; i++)
+		enter(known[i]);
+}
+
+void events_closed(void)
+{
+	find();
+}
+
+// A constructor of each file that includes ctp/event.h calls this: its module may have come by dlopen.
+CTP_HOOK void ctp_events_mapped(void)
+{
+	int e = errno;
+	if (ctp_tracer->attached)
+		find();
+	errno = e;
+}
