@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analyze/diff/diff.h"
+#include "analyze/export/fleet.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
 #include "base/file.h"
@@ -287,6 +288,24 @@ static int compare_traces(void)
 	return status;
 }
 
+static int ask_fleet(void)
+{
+	char why[TARGET_WHY], shown[1024];
+	struct target_settings where = settings.export.target;
+	where.where = settings.fleet;
+	FILE *to = stdout;
+	int e = settings.output ? outfile_stream(&to, settings.output) : 0;
+	if (e)
+		return say_unwritten(e);
+	e = fleet_ask(to, &where, fleet_find(settings.trace), !strcmp(settings.format->name, "json"), why);
+	if (e)
+		fprintf(stderr, "ctp-analyze: cannot ask %s: %s\n",
+			target_shown(settings.fleet, shown, sizeof(shown)), why);
+	if (finish(to, 0) && !e)
+		return say_unwritten(-EIO);
+	return e ? EXIT_USAGE : 0;
+}
+
 static int expand(void)
 {
 	const char *path = settings.trace ? settings.trace : "ctp.data";
@@ -377,5 +396,8 @@ int main(int argc, char **argv)
 	}
 	if (!check_settings())
 		return EXIT_USAGE;
-	return settings.expand ? expand() : settings.older ? compare_traces() : analyze_trace();
+	return settings.fleet  ? ask_fleet() :
+	       settings.expand ? expand() :
+	       settings.older  ? compare_traces() :
+				 analyze_trace();
 }

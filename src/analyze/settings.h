@@ -26,6 +26,7 @@ struct settings {
 	bool weight_given;
 	const char *expand;            // write the trace there as plain CTF, and nothing else
 	struct export_settings export; // into tables, and no report
+	const char *fleet;             // where to ask; `trace` is the query then
 	struct report_settings report;
 	char rules[512];   // what all of --rule name
 	char no_rule[100]; // what --rule or --explain names, and there is none

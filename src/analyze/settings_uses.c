@@ -5,6 +5,10 @@
 // findings and scripts pass the same options to all.
 #include "analyze/settings.h"
 
+#include <string.h>
+
+#include "analyze/export/fleet.h"
+
 static bool wrong(char *out, size_t bytes, const char *option, const char *why)
 {
 	snprintf(out, bytes, "%s %s", option, why);
@@ -42,6 +46,14 @@ static bool wrong_export(const struct settings *s, char *out, size_t bytes)
 			   e->target.password_file ? "--password-file" :
 			   e->target.compress      ? "--compress" :
 						     NULL;
+	if (s->fleet) {
+		bool report = !strcmp(s->format->name, "text") || !strcmp(s->format->name, "json");
+		if (e->target.where || s->expand || s->older || !report)
+			return wrong(
+				out, bytes, "--fleet",
+				"asks a database; leave out --export, --diff and --expand, and formats but text and json");
+		return fleet_wrong(s->fleet, s->trace, out, bytes);
+	}
 	if (!e->target.where)
 		return idle && wrong(out, bytes, idle, "is for --export=TARGET; add that, or leave it out");
 	if (s->expand || s->older || s->output || s->format != formats)

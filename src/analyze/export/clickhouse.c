@@ -54,12 +54,14 @@ static char *make_base(struct clickhouse *c, const struct url *u)
 	bool tls = url_option(u, "secure", secure, sizeof(secure)) && strcmp(secure, "0");
 	bool six = u->host && strchr(u->host, ':');
 	char *database = u->database ? curl_easy_escape(c->curl, u->database, 0) : NULL;
-	if (asprintf(&base, "%s://%s%s%s:%s/?distributed_product_mode=local%s%s", tls ? "https" : "http",
-		     six ? "[" : "", u->host ? u->host : "localhost", six ? "]" : "",
-		     u->port ? u->port :
-		     tls     ? "8443" :
-			       "8123",
-		     database ? "&database=" : "", database ? database : "") < 0)
+	if (asprintf(
+		    &base,
+		    "%s://%s%s%s:%s/?distributed_product_mode=local&output_format_json_quote_64bit_integers=0%s%s",
+		    tls ? "https" : "http", six ? "[" : "", u->host ? u->host : "localhost", six ? "]" : "",
+		    u->port ? u->port :
+		    tls     ? "8443" :
+			      "8123",
+		    database ? "&database=" : "", database ? database : "") < 0)
 		base = NULL;
 	curl_free(database);
 	return base;
