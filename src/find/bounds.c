@@ -14,6 +14,8 @@
 #include "search/thread_stack.h"
 #include "unwind/unwind.h"
 
+enum { PAGE = 4096 };
+
 static uint64_t sp_of(const struct context *x)
 {
 	return x->regs[CTP_REG_SP];
@@ -56,17 +58,20 @@ static int find_blocks(struct contexts *c)
 	return 0;
 }
 
-// Where the outermost frame of a stack is.
-static uint64_t root_of(struct unwind *u, const struct context *x)
+// The outermost frame of a stack: where it begins, and where the next page does, at which stacks end.
+static struct span root_of(struct unwind *u, const struct context *x)
 {
+	enum { LEAST = 64 };
 	struct unwind_frame frames[UNWIND_FRAMES];
-	struct ctp_state s = {.lo = 0, .hi = 0};
+	struct ctp_state s = {.lo = x->shape.run.lo, .hi = x->shape.run.hi};
 	memcpy(s.regs, x->regs, sizeof(s.regs));
 	size_t n = x->state == CONTEXT_CREATED ? 0 : unwind_frames(u, &s, frames, UNWIND_FRAMES);
 	n = n < x->npcs ?
 		    n :
 		    x->npcs; // what lies behind is another stack, where a signal's handler began this one
-	return n ? frames[n - 1].sp : sp_of(x);
+	uint64_t lo = n ? frames[n - 1].sp : sp_of(x), end = n ? unwind_frame_end(u, &s, lo) : 0;
+	end = end > lo + LEAST ? end : lo + LEAST;
+	return (struct span){lo, (end + PAGE - 1) & ~(uint64_t)(PAGE - 1)};
 }
 
 static int by_sp(const void *a, const void *b)
@@ -102,12 +107,14 @@ static void cut_mappings(struct contexts *c, struct unwind *u, bool *twice)
 		twice[i] = root && sp_of(x) <= root;
 		if (twice[i])
 			continue;
-		root = root_of(u, x);
-		x->lo = end > m->lo && end < sp_of(x) ? end : m->lo;
-		x->hi = m->hi;
-		if (end && i && c->v[i - 1].hi == m->hi && image_map(c->image, sp_of(&c->v[i - 1]) - 8) == m)
+		struct span r = root_of(u, x), run = x->shape.run;
+		root = r.lo;
+		x->lo = end > run.lo && end < sp_of(x) ? end : run.lo;
+		x->hi = run.hi > r.lo && run.hi <= m->hi ? run.hi : m->hi;
+		if (end && i && c->v[i - 1].hi > end && image_map(c->image, sp_of(&c->v[i - 1]) - 8) == m &&
+		    c->v[i - 1].hi > x->lo)
 			c->v[i - 1].hi = end;
-		end = root + 64 < m->hi ? root + 64 : m->hi;
+		end = r.hi < m->hi ? r.hi : m->hi;
 	}
 }
 

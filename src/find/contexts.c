@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "find/bounds.h"
 #include "find/code.h"
+#include "find/touched.h"
 #include "search/malloc_free.h"
 #include "search/scan.h"
 #include "search/thread_stack.h"
@@ -225,13 +226,18 @@ static void read_tops(struct finder *f, size_t n)
 {
 	struct batch *b = f->b;
 	for (size_t i = 0; i < n; i++)
-		b->addrs[i] = b->shapes[i]->regs[CTP_REG_SP] - 8;
+		b->addrs[i] = b->states[i].hi - b->states[i].regs[CTP_REG_SP] <
+					      8 ? // what is behind its end is another's
+				      0 :
+				      b->states[i].regs[CTP_REG_SP] - 8;
 	image_read_many(f->c->image, b->addrs, n, sizeof(*b->tops), b->tops, b->got);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = b->states[i].regs[CTP_REG_SP] - 8;
 		if (!b->got[i]) { // a stack's very end
 			b->tops[i][0] = b->tops[i][1] = 0;
-			b->got[i] = image_word(f->c->image, b->addrs[i], &b->tops[i][0]);
+			b->got[i] = image_word(f->c->image, at, &b->tops[i][0]);
 		}
+	}
 }
 
 static bool unchanged(struct finder *f, size_t i)
@@ -251,7 +257,9 @@ static int look(struct finder *f, size_t n)
 	struct batch *b = f->b;
 	int moved = 0;
 	for (size_t i = 0; i < n; i++) {
-		b->states[i] = (struct ctp_state){.lo = b->shapes[i]->stack_lo, .hi = b->shapes[i]->stack_hi};
+		const struct shape *s = b->shapes[i];
+		b->states[i] = (struct ctp_state){.lo = s->stack_hi ? s->stack_lo : s->run.lo,
+						  .hi = s->stack_hi ? s->stack_hi : s->run.hi};
 		memcpy(b->states[i].regs, b->shapes[i]->regs, sizeof(b->states[i].regs));
 	}
 	unwind_fetch(f->unwind, b->states, n, b->near);
@@ -309,15 +317,24 @@ static void drop_weak(struct contexts *c)
 	}
 }
 
+static int by_sp(const void *a, const void *b)
+{
+	const struct shape *x = a, *y = b;
+	return (x->regs[CTP_REG_SP] > y->regs[CTP_REG_SP]) - (x->regs[CTP_REG_SP] < y->regs[CTP_REG_SP]);
+}
+
 static int judge_all(struct finder *f)
 {
 	struct contexts *c = f->c;
 	size_t n = 0;
 	int e = 0;
+	struct touched t = {.n = 0};
+	qsort(f->shapes.v, f->shapes.n, sizeof(*f->shapes.v), by_sp);
 	for (size_t i = 0; !e && i < f->shapes.n; i++) {
 		struct shape *s = &f->shapes.v[i];
 		if (!plausible(f, s))
 			continue;
+		s->run = touched_run(&t, c->image, s->regs[CTP_REG_SP] - 8);
 		if ((s->block && is_freed(c, s->block)) || is_freed(c, s->regs[CTP_REG_SP])) {
 			c->freed++;
 			continue;
@@ -332,6 +349,7 @@ static int judge_all(struct finder *f)
 			break;
 		}
 	}
+	touched_deinit(&t);
 	return e ? e : settle(f, n);
 }
 

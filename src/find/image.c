@@ -240,7 +240,7 @@ static size_t peek_core(const struct image *im, uint64_t addr, void *to, size_t 
 	return done;
 }
 
-static void take_regs(struct image_thread *t, const struct user_regs_struct *u)
+void image_take_regs(struct image_thread *t, const struct user_regs_struct *u)
 {
 #if defined(__x86_64__)
 	const uint64_t regs[CTP_REGS] = {
@@ -284,6 +284,25 @@ static uint64_t inode(const struct corenotes *n, size_t file)
 	return i + 1;
 }
 
+static int add_core_map(struct image *im, uint64_t lo, uint64_t hi, const char *perms, size_t file)
+{
+	const struct corenotes *n = &im->notes;
+	struct maps_line l = {.lo = lo, .hi = hi, .path = ""};
+	memcpy(l.perms, perms, sizeof(l.perms));
+	if (file < n->nfiles) {
+		l.ino = inode(n, file);
+		l.offset = n->files[file].offset + (lo - n->files[file].lo);
+		l.path = n->files[file].path;
+	}
+	return add_map(im, &l);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct maps_line *x = a, *y = b;
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
 static int begin_core(struct image *im)
 {
 	const struct corenotes *n = &im->notes;
@@ -294,15 +313,15 @@ static int begin_core(struct image *im)
 	for (size_t i = 0; !e && i < n->nmaps; i++) {
 		size_t f = FIRST_NOT(n->nfiles, k, n->files[k].hi <= n->maps[i].lo);
 		bool file = f < n->nfiles && n->files[f].lo <= n->maps[i].lo;
-		struct maps_line l = {
-			.lo = n->maps[i].lo,
-			.hi = n->maps[i].hi,
-			.ino = file ? inode(n, f) : 0,
-			.offset = file ? n->files[f].offset + (n->maps[i].lo - n->files[f].lo) : 0,
-			.path = file ? n->files[f].path : ""};
-		memcpy(l.perms, n->maps[i].perms, sizeof(l.perms));
-		e = add_map(im, &l);
+		e = add_core_map(im, n->maps[i].lo, n->maps[i].hi, n->maps[i].perms, file ? f : n->nfiles);
 	}
+	for (size_t f = 0; !e && f < n->nfiles; f++) { // what some debuggers leave out: it is as in the file
+		size_t i = FIRST_NOT(n->nmaps, k, n->maps[k].hi <= n->files[f].lo);
+		if (i == n->nmaps || n->maps[i].lo >= n->files[f].hi)
+			e = add_core_map(im, n->files[f].lo, n->files[f].hi, "r-xp", f);
+	}
+	if (im->nmaps)
+		qsort(im->maps, im->nmaps, sizeof(*im->maps), by_address);
 	set_maps(im);
 	for (size_t i = 0; !e && i < n->nthreads; i++) {
 		e = GROW(im->threads, im->nthreads, im->threads_capacity);
@@ -310,7 +329,7 @@ static int begin_core(struct image *im)
 			break;
 		struct image_thread *t = &im->threads[im->nthreads++];
 		*t = (struct image_thread){.tid = (int)n->threads[i].tid, .nr = -1};
-		take_regs(t, &n->threads[i].regs);
+		image_take_regs(t, &n->threads[i].regs);
 	}
 	if (!e && !im->nthreads) {
 		im->why =
@@ -369,6 +388,12 @@ size_t image_peek(const struct image *im, uint64_t addr, void *to, size_t bytes)
 {
 	return im->memory.core ? peek_core(im, addr, to, bytes) :
 				 memory_peek(&im->memory, addr, to, bytes, false);
+}
+
+size_t image_peek_touched(const struct image *im, uint64_t addr, void *to, size_t bytes)
+{
+	return im->memory.core ? peek_core(im, addr, to, bytes) :
+				 memory_peek_touched(&im->memory, addr, to, bytes);
 }
 
 bool image_read(const struct image *im, uint64_t addr, void *to, size_t bytes)

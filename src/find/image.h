@@ -47,8 +47,12 @@ int image_of_core(struct image *im, const char *path, uint64_t deadline_ns);
 void image_close(struct image *im);
 // Threads and their system calls anew; of a core nothing changes. 0 or -errno.
 int image_read_threads(struct image *im);
+// All of its registers, as the kernel or a core has them.
+void image_take_regs(struct image_thread *t, const struct user_regs_struct *u);
 // Bytes read from `addr` on: less than asked at the first that are not there.
 size_t image_peek(const struct image *im, uint64_t addr, void *to, size_t bytes);
+// The same without pages that the program never touched: these read as zeros.
+size_t image_peek_touched(const struct image *im, uint64_t addr, void *to, size_t bytes);
 bool image_read(const struct image *im, uint64_t addr, void *to, size_t bytes); // all of them
 bool image_word(const struct image *im, uint64_t addr, uint64_t *to);
 // n pieces of `bytes` each, the i-th at addrs[i], one behind the other into `to`; got[i]: it was read whole.

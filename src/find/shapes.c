@@ -237,7 +237,7 @@ static struct shape parse_jmpbuf(const struct image *im, const struct hit *h, co
 }
 
 // Words from `from` on, of what one recipe reads at once.
-enum { NEAR_WORDS = 64, NEAR_BELOW = 24 };
+enum { NEAR_WORDS = 32, NEAR_BELOW = 24, PAGE = 4096 };
 
 static uint64_t near_word(const unsigned char *bytes, uint64_t from, uint64_t at)
 {
@@ -299,13 +299,17 @@ static int take(struct scan *s, struct hits *h, size_t bytes, uint64_t below, en
 		memset(buffer, 0, n * bytes);
 		for (size_t i = 0; i < n; i++)
 			addrs[i] = h->v[at + i].at - below;
+		for (size_t i = 0; what == A_SAVED && i < n; i++)
+			if (h->v[at + i].at / PAGE != (addrs[i] + bytes - 1) / PAGE)
+				addrs[i] = 0; // the next page is perhaps another's, and was never touched
 		image_read_many(s->image, addrs, n, bytes, buffer, got);
 		for (size_t i = 0; !e && i < n; i++) {
 			const unsigned char *b = buffer + i * bytes;
 			if (!got[i] && what != A_SAVED)
 				continue;
 			if (!got[i]) // a context at the end of its stack: what is there counts
-				image_peek(s->image, addrs[i], buffer + i * bytes, bytes);
+				image_peek_touched(s->image, h->v[at + i].at - below, buffer + i * bytes,
+						   bytes);
 			e = take_one(s, what, &h->v[at + i], b);
 		}
 	}
@@ -401,7 +405,7 @@ bool shapes_again(struct shape *one, const struct image *im, const struct sites 
 		if (holder && !image_word(im, holder, &saved))
 			return false;
 		h.at = (pc->where == RECIPE_BLOCK ? one->block : saved) + (uint64_t)(int64_t)pc->off;
-		image_peek(im, h.at - 8 * NEAR_BELOW, bytes, sizeof(bytes));
+		image_peek_touched(im, h.at - 8 * NEAR_BELOW, bytes, sizeof(bytes));
 		now = parse_saved(s, &h, bytes);
 		now.created = idmap_get(&s->labels_by_addr, now.regs[CTP_REG_PC]) != IDMAP_NONE;
 		if (!now.created && !sites_engine(s, now.regs[CTP_REG_PC]))
@@ -409,6 +413,7 @@ bool shapes_again(struct shape *one, const struct image *im, const struct sites 
 		memcpy(now.holders, was.holders, sizeof(now.holders));
 		now.nholders = was.nholders;
 	}
+	now.run = was.run;
 	*one = now;
 	return true;
 }

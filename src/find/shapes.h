@@ -4,6 +4,7 @@
 #pragma once
 
 #include "find/sites.h"
+#include "search/span.h"
 
 enum shape_kind { SHAPE_UCONTEXT, SHAPE_JMPBUF, SHAPE_ASSEMBLY };
 
@@ -20,7 +21,8 @@ struct shape {
 	uint64_t link, stack_lo, stack_hi; // of SHAPE_UCONTEXT, as it says
 	uint64_t holders[SHAPE_HOLDERS];   // of SHAPE_ASSEMBLY: words that hold `saved`
 	uint8_t nholders;
-	bool copied; // of SHAPE_UCONTEXT: it does not point to its own floating-point state
+	struct span run; // of pages around its stack pointer that were touched (touched.h); set by contexts.c
+	bool copied;     // of SHAPE_UCONTEXT: it does not point to its own floating-point state
 };
 
 struct shapes {

@@ -16,7 +16,7 @@
 #include "ps/settings.h"
 #include "ps/watch/watch.h"
 
-enum { EXIT_NOTHING = 1, EXIT_USAGE = 2 };
+enum { EXIT_NOTHING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
 static struct settings settings;
 
@@ -171,13 +171,16 @@ static int write_listing(const struct listing *l)
 			settings.ids[i]);
 		return EXIT_NOTHING;
 	}
-	return flush(settings.json ? listing_json(stdout, l, &wants) :
-				     listing_text(stdout, l, &wants, color_wanted(settings.color, 1)));
+	int status = flush(settings.json ? listing_json(stdout, l, &wants) :
+					   listing_text(stdout, l, &wants, color_wanted(settings.color, 1)));
+	if (status || !settings.lost)
+		return status;
+	return l->undecided ? EXIT_UNDECIDED : l->n ? EXIT_NOTHING : 0;
 }
 
 static int search_process(pid_t pid)
 {
-	const struct search_source from = {.pid = pid};
+	const struct search_source from = {.pid = pid, .lost = settings.lost, .stop = settings.stop};
 	struct listing l;
 	const char *why;
 	int e = search_rows(&l, &from, settings.all || settings.nids, &why);
@@ -188,12 +191,30 @@ static int search_process(pid_t pid)
 	return status;
 }
 
+// Of a traced program the engine says what is lost, with proof. Returns the status.
+static int say_traced(struct found *f)
+{
+	if (f->core)
+		fprintf(stderr,
+			"ctp-ps: %s: --lost is for programs that were never traced; see ctp-analyze %s\n",
+			f->core_path, f->core_path);
+	else
+		fprintf(stderr,
+			"ctp-ps: %d is traced, and --lost is for programs that never were; its ctp-run finds out what is lost, "
+			"and ctp-analyze says so\n",
+			(int)f->pid);
+	find_release(f);
+	return EXIT_UNDECIDED;
+}
+
 static int show_process(pid_t pid)
 {
 	struct found f;
 	int e = find_process(pid, &f);
 	if (e == FIND_NOT_TRACED)
 		return search_process(find_whole(pid));
+	if (!e && settings.lost)
+		return say_traced(&f);
 	return e ? say(pid, e) : show(&f);
 }
 
@@ -202,10 +223,10 @@ static int show_core(const char *path)
 	struct found f;
 	struct listing l;
 	const char *why = NULL, *searched;
-	const struct search_source from = {.core = path};
+	const struct search_source from = {.core = path, .saved = settings.saved, .lost = settings.lost};
 	int e = find_core(path, &f, &why);
 	if (!e)
-		return show(&f);
+		return settings.lost ? say_traced(&f) : show(&f);
 	if (e != -EPROTO || !why)
 		return say_core(path, e, why);
 	e = search_rows(&l, &from, settings.all || settings.nids, &searched);
@@ -319,6 +340,32 @@ static int watch(void)
 	return e == FIND_NO_PROCESS ? EXIT_NOTHING : EXIT_USAGE;
 }
 
+static int save(void)
+{
+	struct found f;
+	pid_t pid = find_whole(settings.pid);
+	if (!settings.pid) {
+		fputs("ctp-ps: --save needs a PID; ctp-ps alone lists the traced processes\n", stderr);
+		return EXIT_USAGE;
+	}
+	int e = find_process(pid, &f);
+	bool traced = !e;
+	if (traced)
+		find_release(&f);
+	else if (e != FIND_NOT_TRACED)
+		return say(pid, e);
+	e = search_save(pid, !traced, settings.stop, settings.save);
+	if (e == -EACCES || e == -EPERM || e == -ESRCH)
+		return say(pid, e);
+	if (e) {
+		fprintf(stderr, "ctp-ps: cannot save to %s: %s; name a folder that is not there yet\n",
+			settings.save, strerror(-e));
+		return EXIT_USAGE;
+	}
+	printf("saved to %s: ctp-ps %s lists it\n", settings.save, settings.save);
+	return flush(0);
+}
+
 int main(int argc, char **argv)
 {
 	struct options_result r = settings_read(&settings, argc, argv);
@@ -360,6 +407,18 @@ int main(int argc, char **argv)
 			settings.tree ? "--tree" : "--why");
 		return EXIT_USAGE;
 	}
+	if (settings.lost && !settings.pid && !settings.core) {
+		fputs("ctp-ps: --lost needs a PID or a core file; ctp-ps alone lists the traced processes\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	if (settings.stop && ((!settings.lost && !settings.save) || settings.core)) {
+		fputs("ctp-ps: --stop is for --lost and --save of a running program; add one of them, or leave out --stop\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	if (settings.save)
+		return save();
 	if (settings.core)
 		return show_core(settings.core);
 	return settings.pid ? show_process(settings.pid) : list_all();

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/complete.h"
@@ -26,6 +27,17 @@ static const struct option_row rows[] = {
 	 "which descriptors keep each coroutine: kind, peer, who opened it and where, when "
 	 "it was last of use",
 	 OPTION_FLAG, SETS(why)},
+	{"lost", 0, NULL,
+	 "of a program that was never traced: only coroutines that nothing leads to; exit status 1 if there are any",
+	 OPTION_FLAG, SETS(lost)},
+	{"stop", 0, NULL,
+	 "with --lost, --save: hold all its threads meanwhile (--lost: once, in place of two looks a second apart); a "
+	 "wait of theirs may end by EINTR",
+	 OPTION_FLAG, SETS(stop)},
+	{"save", 0, "DIR",
+	 "save the process for later: a core and what only the kernel knows, in a new folder, which ctp-ps and ctp-analyze "
+	 "read in place of PID",
+	 OPTION_TEXT, SETS(save)},
 	{"watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", OPTION_FLAG, SETS(watch)},
 	{"delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)",
 	 OPTION_SECONDS, SETS(delay_s), .least = 0.1, .most = 3600},
@@ -51,6 +63,24 @@ static int no_operand(struct settings *s, const char *word, long long v)
 	return -EINVAL;
 }
 
+// A core file, or the folder that --save made. 0, -EINVAL, -ENOMEM.
+static int set_core(struct settings *s, const char *word)
+{
+	static char path[4096];
+	struct stat st;
+	s->core = word;
+	if (stat(word, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	if ((size_t)snprintf(path, sizeof(path), "%s/core", word) >= sizeof(path) || access(path, F_OK)) {
+		s->core = NULL;
+		s->wrong = "is a folder without a core; --save=DIR makes one that has it";
+		return -EINVAL;
+	}
+	s->saved = word;
+	s->core = path;
+	return 0;
+}
+
 // The process, then coroutines of it.
 static int set_operand(void *to, const char *word)
 {
@@ -61,8 +91,7 @@ static int set_operand(void *to, const char *word)
 	long long v = strtoll(word, &end, hex ? 16 : 10);
 	bool number = !errno && !*end && end != word && v > 0;
 	if (!s->pid && !s->core && !number && *word && !access(word, F_OK)) {
-		s->core = word;
-		return 0;
+		return set_core(s, word);
 	}
 	if (!number || (!s->pid && !s->core && v > INT_MAX))
 		return no_operand(s, word, v);
@@ -98,7 +127,8 @@ void settings_help(FILE *to)
 	fputc('\n', to);
 	help_text(
 		to, "exit status: ",
-		"0 listed, 1 no such process or coroutine there, or (without PID) nothing traced, 2 usage or unreadable");
+		"0 listed, 1 no such process or coroutine there, or (without PID) nothing traced, 2 usage or unreadable; "
+		"with --lost 1 there are some, 0 none, 3 not decided");
 }
 
 int settings_completion(FILE *to, const char *shell)
@@ -145,6 +175,16 @@ void settings_man(FILE *to)
 	      "registrations that lead to a coroutine. Since when it waits, who made it and what has ended cannot be known.\n"
 	      "\\fIID\\fRs are addresses then (0x...), valid for one listing. What is switched all the while is counted as\n"
 	      "unsettled. A search ends after 30 seconds, and says so.\n"
+	      ".PP\n"
+	      "\\fB\\-\\-lost\\fR names those that nothing leads to: no word in static storage, in live stacks, in blocks of malloc\n"
+	      "that are reached, in registers, or among what the kernel holds. It looks twice, a second apart, and names what\n"
+	      "both looks leave unreached in the same place. For registers it stops, for an instant, threads that run or sleep\n"
+	      "in a call that the kernel goes on with afterwards; threads in epoll_wait are not stopped. Where such a thread may\n"
+	      "keep a pointer in a register, nothing is decided, unless \\fB\\-\\-stop\\fR holds all threads once. That a coroutine is\n"
+	      "unreached is no proof that it is lost: it may have been discarded on purpose, or a pointer to it be disguised.\n"
+	      ".PP\n"
+	      "\\fB\\-\\-save\\fR makes a folder with a core and copies of /proc: fdinfo, fd, net. A core alone has no epoll\n"
+	      "registrations, so that \\fB\\-\\-lost\\fR cannot be decided.\n"
 	      ".SH OPTIONS\n",
 	      to);
 	options_man(&table, to);
@@ -200,7 +240,8 @@ void settings_man(FILE *to)
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
 	      ".TP\n1\nno such process or coroutine, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
-	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n",
+	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n"
+	      ".PP\nWith \\-\\-lost: 1 there are some, 0 there are none, 3 that could not be decided, 2 as above.\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
 	fputs(".SH BUGS\nStacks are walked in memory that the program may be changing: of a coroutine that goes on meanwhile the recorded\n"

@@ -17,8 +17,10 @@ struct settings {
 	enum settings_action action;
 	pid_t pid;         // 0 = all processes
 	const char *core;  // a core file in its place
+	const char *saved; // the folder that it lies in, if --save made it
+	const char *save;  // where to save
 	const char *wrong; // why a word is neither of these, nor a coroutine
-	bool all, stack, json, tree, why, watch;
+	bool all, stack, json, tree, why, watch, lost, stop;
 	double delay_s; // of --watch; 0 = not said
 	uint64_t *ids;  // coroutines
 	size_t nids, ids_capacity;

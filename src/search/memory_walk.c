@@ -40,6 +40,16 @@ static int fail_late(struct memory_walk *w)
 	return -EAGAIN;
 }
 
+// The first bytes of what follows. A page that was never touched is not read there, either.
+static void peek_behind(const struct memory_walk *w, uint64_t at, unsigned char *to)
+{
+	const struct maps_line *m = memory_map(w->memory, at);
+	if (m && m->ino)
+		memory_peek(w->memory, at, to, WORD - 1, false);
+	else
+		memory_peek_touched(w->memory, at, to, WORD - 1);
+}
+
 // Reads [lo, hi), which the caller wants whole.
 static int read_span(struct memory_walk *w, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
@@ -56,7 +66,7 @@ static int read_span(struct memory_walk *w, const struct maps_line *m, uint64_t 
 		}
 		memset(w->buffer + got, 0, MEMORY_WALK_BEHIND);
 		if (got == n) // a word may lie across, into another mapping
-			memory_peek(w->memory, lo + got, w->buffer + got, WORD - 1, false);
+			peek_behind(w, lo + got, w->buffer + got);
 		w->piece(w->ctx, w->buffer, got, lo);
 		w->bytes += got;
 		if (got < n)

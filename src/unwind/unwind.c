@@ -84,12 +84,16 @@ static bool near_word(const struct unwind_near *near, uint64_t addr, unw_word_t 
 static size_t near_bytes(const struct ctp_state *s, uint64_t addr)
 {
 	uint64_t left = s->hi > addr ? s->hi - addr : 0;
+	if (s->lo < s->hi && left < sizeof(unw_word_t))
+		return 0;
 	return left >= sizeof(unw_word_t) && left < UNWIND_NEAR ? (size_t)left : UNWIND_NEAR;
 }
 
 static bool stack_word(struct unwind *u, uint64_t addr, unw_word_t *value)
 {
 	u->looked = true;
+	if (u->s->lo < u->s->hi && addr >= u->s->hi)
+		return false; // behind the stack's end there is nothing of it
 	if ((u->near && near_word(u->near, addr, value)) || near_word(&u->more, addr, value))
 		return true;
 	u->more.addr = addr;

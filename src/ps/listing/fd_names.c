@@ -117,6 +117,36 @@ const struct listing_epoll *listing_fds_rows(const struct listing_fds *f, size_t
 	return f ? f->v : NULL;
 }
 
+bool listing_fds_any(const struct listing_fds *f, const char *begins)
+{
+	char path[4128], link[64];
+	bool found = false;
+	snprintf(path, sizeof(path), "%s/fd", f->folder);
+	DIR *d = opendir(path);
+	for (struct dirent *x; !found && d && (x = readdir(d));) {
+		if (!isdigit((unsigned char)*x->d_name))
+			continue;
+		read_link(f, atoi(x->d_name), link, sizeof(link));
+		found = !strncmp(link, begins, strlen(begins));
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+size_t listing_fds_timers(const struct listing_fds *f, uint64_t *out, size_t most)
+{
+	char path[4128], line[256];
+	size_t n = 0;
+	snprintf(path, sizeof(path), "%s/timers", f->folder);
+	FILE *file = fopen(path, "re");
+	while (n < most && file && fgets(line, sizeof(line), file))
+		n += sscanf(line, "signal: %*d/%" SCNx64, &out[n]) == 1;
+	if (file)
+		fclose(file);
+	return n;
+}
+
 static const char *kind_of(const char *link)
 {
 	static const struct {

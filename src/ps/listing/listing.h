@@ -77,7 +77,10 @@ struct listing {
 	size_t finished, freed, unsettled, on_cpu; // that were seen, and are not listed
 	uint64_t bytes;                            // that were searched
 	char partial[160];                         // why not all was searched; "": it was
-	struct listing_fds *fds;                   // fd_names.h; NULL: not known
+	bool only_lost;                            // rows are those to which nothing leads,
+	size_t all;                                // of so many
+	const char *undecided;   // why that could not be decided; the listing's; NULL: it was
+	struct listing_fds *fds; // fd_names.h; NULL: not known
 	// what follows is listing.c's
 	struct intern stacks, words;
 	uint64_t **ids;

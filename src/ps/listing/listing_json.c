@@ -39,10 +39,17 @@ static json_t *head(const struct listing *l)
 		"suspended", json_count(l->counts[LISTING_SUSPENDED] + l->counts[LISTING_POOLED]), "running",
 		json_count(l->counts[LISTING_RUNNING]), "finished", json_count(l->finished), "destroyed",
 		"freed", json_count(l->freed), "unsettled", json_count(l->unsettled));
-	return json_pack("{s:i, s:s, s:i, s:n, s:o, s:s, s:s, s:o, s:o, s:o}", "version", 2, "tool",
-			 "ctp-ps " CTP_TOOL_VERSION, "pid", (int)l->pid, "ctp_run", "core",
-			 json_text(l->core), "command", command, "source", "search", "partial",
-			 json_text(*l->partial ? l->partial : NULL), "threads", threads(l), "counts", counts);
+	json_t *o = json_pack("{s:i, s:s, s:i, s:n, s:o, s:s, s:s, s:o, s:o, s:o}", "version", 2, "tool",
+			      "ctp-ps " CTP_TOOL_VERSION, "pid", (int)l->pid, "ctp_run", "core",
+			      json_text(l->core), "command", command, "source", "search", "partial",
+			      json_text(*l->partial ? l->partial : NULL), "threads", threads(l), "counts",
+			      counts);
+	if (l->only_lost) {
+		json_object_set_new(o, "all", json_count(l->all));
+		json_object_set_new(o, "decided", json_boolean(!l->undecided));
+		json_object_set_new(o, "undecided", json_text(l->undecided));
+	}
+	return o;
 }
 
 static json_t *waits(const struct listing *l, const struct listing_row *r)

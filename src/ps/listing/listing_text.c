@@ -128,7 +128,7 @@ static void print_state(const struct sheet *p, const struct listing_group *g)
 		if (p->l->threads[i].tid == r->tid && *p->l->threads[i].call)
 			fprintf(p->to, " in %s", p->l->threads[i].call);
 	print_waits(p, g);
-	if (r->lost)
+	if (r->lost && !p->l->only_lost)
 		fprintf(p->to, ", %snothing leads to it%s", paint(p, RED), paint(p, PLAIN));
 	fputs("]", p->to);
 }
@@ -249,6 +249,25 @@ static void print_threads(const struct sheet *p)
 		fprintf(p->to, " and %zu more threads\n", own - THREADS_SHOWN);
 }
 
+// Of what nothing leads to: how many, and what that is worth.
+static void print_lost(const struct sheet *p)
+{
+	const struct listing *l = p->l;
+	if (l->undecided) {
+		fprintf(p->to, "not decided which of %zu coroutines are lost: %s%s\n", l->all, l->undecided,
+			l->core ? "" :
+				  " (--stop holds its threads once, and may end a wait of theirs by EINTR)");
+		return;
+	}
+	fprintf(p->to,
+		"%zu of %zu coroutines: nothing in its memory, and nothing that the kernel shows, leads to %s\n",
+		l->n, l->all, l->n == 1 ? "it" : "them");
+	if (l->n)
+		fputs("likely lost, or discarded on purpose; never proven: a pointer may be disguised, or outside of the "
+		      "process\n",
+		      p->to);
+}
+
 static void print_counts(const struct sheet *p)
 {
 	const struct listing *l = p->l;
@@ -286,6 +305,10 @@ int listing_text(FILE *to, const struct listing *l, const struct listing_wants *
 		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);
 	if (w->nids)
 		return e;
+	if (l->only_lost) {
+		print_lost(&p);
+		return e;
+	}
 	print_threads(&p);
 	print_counts(&p);
 	return e;

@@ -8,11 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/calls.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/search.h"
+#include "find/lost.h"
+#include "find/registers.h"
+#include "find/save.h"
 #include "ps/listing/fd_names.h"
 #include "ps/listing/search_waits.h"
 
@@ -187,6 +192,84 @@ static int read_fds(struct listing *l, const struct search_source *from)
 	return e == -ENOMEM ? e : 0; // else they are not known
 }
 
+// ------------------------------------------------------------------ two looks
+
+// Those that nothing led to, at the first look.
+struct seen {
+	bool known;
+	struct seen_one {
+		uint64_t id, sp;
+	} * v; // by id
+	size_t n;
+};
+
+static int seen_add(struct seen *s, const struct contexts *c, const struct lost *lost)
+{
+	s->known = true;
+	s->v = calloc(c->n + 1, sizeof(*s->v));
+	if (!s->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n; i++)
+		if (!lost->reached[i])
+			s->v[s->n++] = (struct seen_one){c->v[i].id, c->v[i].regs[CTP_REG_SP]};
+	return 0;
+}
+
+static bool seen_has(const struct seen *s, const struct context *x)
+{
+	size_t i = FIRST_NOT(s->n, k, s->v[k].id < x->id);
+	return i < s->n && s->v[i].id == x->id && s->v[i].sp == x->regs[CTP_REG_SP];
+}
+
+// Of a core nothing can be said without the registrations, which are the kernel's.
+static const char *not_decidable(const struct listing *l)
+{
+	if (!l->fds)
+		return l->core ?
+			       "a core does not have the epoll registrations; ctp-ps --save=DIR PID takes both" :
+			       "its epoll registrations cannot be read";
+	if (listing_fds_any(l->fds, "anon_inode:[io_uring"))
+		return "it uses io_uring, of which the kernel does not show what it holds";
+	return NULL;
+}
+
+static int mark(struct listing *l, const struct contexts *c, struct lost *out)
+{
+	enum { TIMERS_MOST = 256 };
+	size_t n;
+	const struct listing_epoll *rows = listing_fds_rows(l->fds, &n);
+	uint64_t *held = calloc(n + TIMERS_MOST, sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		held[i] = rows[i].data;
+	if (l->fds)
+		n += listing_fds_timers(l->fds, held + n, TIMERS_MOST);
+	int e = lost_mark(out, c, held, n);
+	free(held);
+	if (!e && out->undecided)
+		l->undecided = listing_word(l, out->undecided);
+	return e;
+}
+
+// Only rows that are suspended, and that nothing leads to, now and at the look before.
+static void keep_lost(struct listing *l, const struct contexts *c, const struct lost *now,
+		      const struct seen *before, const char *why)
+{
+	size_t kept = 0;
+	l->all = l->n;
+	l->only_lost = true;
+	for (size_t i = 0; i < l->n; i++) {
+		bool lost = !now->reached[i] && c->v[i].state == CONTEXT_SUSPENDED;
+		if (!lost || (before && !seen_has(before, &c->v[i])))
+			continue;
+		l->v[kept] = l->v[i];
+		l->v[kept].lost = true;
+		l->v[kept++].lost_why = why;
+	}
+	l->n = l->undecided ? 0 : kept;
+}
+
 static int fill(struct listing *l, const struct search_source *from, const struct contexts *c)
 {
 	int e = make_symbols(l, c);
@@ -207,27 +290,101 @@ static int fill(struct listing *l, const struct search_source *from, const struc
 	return e;
 }
 
-int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why)
+static int look_lost(struct listing *l, const struct search_source *from, const struct contexts *c,
+		     struct seen *seen, bool first)
+{
+	struct lost lost;
+	const char *why = from->core || from->stop ? "nothing leads to it" :
+						     "nothing leads to it: in two looks, a second apart";
+	l->undecided = not_decidable(l);
+	if (l->undecided) {
+		l->only_lost = true;
+		l->all = l->n;
+		l->n = 0;
+		return 0;
+	}
+	int e = mark(l, c, &lost);
+	if (e)
+		return e;
+	if (first)
+		e = seen_add(seen, c, &lost);
+	else
+		keep_lost(l, c, &lost, seen->known ? seen : NULL, why);
+	lost_deinit(&lost);
+	return e;
+}
+
+static int open_image(struct image *im, const struct search_source *from)
+{
+	uint64_t deadline = clock_mono_ns() + SEARCH_NS;
+	return from->core ? image_of_core(im, from->core, deadline) :
+			    image_of_process(im, from->pid, deadline);
+}
+
+// One look: all rows, or, once it is not the first of two, those that are lost.
+static int look(struct listing *l, const struct search_source *from, struct seen *seen, bool first,
+		const char **why)
 {
 	struct image im;
 	struct contexts c;
-	uint64_t deadline = clock_mono_ns() + SEARCH_NS;
+	struct registers_hold held = {0};
 	*l = (struct listing){.core = from->core, .pid = from->pid};
-	int e = from->core ? image_of_core(&im, from->core, deadline) :
-			     image_of_process(&im, from->pid, deadline);
+	int e = open_image(&im, from);
 	*why = e ? im.why : NULL;
 	if (e)
 		return e;
 	l->pid = im.pid;
-	e = contexts_find(&c, &im);
+	if (from->saved)
+		save_read_partial(&im, from->saved);
+	if (from->lost && !from->core)
+		e = registers_take(&im, from->stop ? REGISTERS_ALL : REGISTERS_GLANCE, &held);
+	if (!e)
+		e = contexts_find(&c, &im);
 	if (!e) {
 		e = fill(l, from, &c);
+		if (!e && from->lost)
+			e = look_lost(l, from, &c, seen, first);
 		contexts_deinit(&c);
 	}
+	registers_release(&held);
 	image_close(&im);
+	return e;
+}
+
+int search_save(pid_t pid, bool hold, bool all, const char *folder)
+{
+	struct image im;
+	struct registers_hold held = {0};
+	int e = image_of_process(&im, pid, UINT64_MAX);
+	if (e)
+		return e;
+	if (hold)
+		e = registers_take(&im, all ? REGISTERS_ALL : REGISTERS_QUIET, &held);
+	if (!e)
+		e = save_process(&im, folder);
+	registers_release(&held);
+	image_close(&im);
+	return e;
+}
+
+int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why)
+{
+	struct seen seen = {.known = false};
+	const struct timespec second = {.tv_sec = 1};
+	int e = 0;
+	bool twice = from->lost && !from->core && !from->stop;
+	if (twice) {
+		e = look(l, from, &seen, true, why);
+		listing_deinit(l);
+		if (!e)
+			nanosleep(&second, NULL);
+	}
+	if (!e)
+		e = look(l, from, &seen, false, why);
 	if (!e)
 		e = listing_finish(l, apart);
 	if (e)
 		listing_deinit(l);
+	free(seen.v);
 	return e;
 }

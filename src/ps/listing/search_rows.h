@@ -10,7 +10,12 @@ struct search_source {
 	pid_t pid;         // of a process,
 	const char *core;  // or a core file, as given
 	const char *saved; // a folder with what was saved beside the core; NULL
+	bool lost;         // keep those to which nothing leads
+	bool stop;         // with one hold of all its threads
 };
 
+// A core of a process and what the kernel knows, into a new folder. hold: stop threads meanwhile, `all` or
+// those that do not see it. 0 or -errno.
+int search_save(pid_t pid, bool hold, bool all, const char *folder);
 // 0; -EPROTO: *why; -EACCES, -EPERM: it may not be looked at; -ESRCH; -errno.
 int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why);
