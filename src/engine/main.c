@@ -221,6 +221,24 @@ static void say_processes(const struct session *s, char *out, size_t bytes)
 		snprintf(out + n, bytes - (size_t)n, " (%" PRIu64 " more not traced)", untraced);
 }
 
+static bool saw_nothing(const struct session *s)
+{
+	return !session_sum(s).switches && !v1_events(s->v1);
+}
+
+// A check of a run that watched nothing is no check.
+static void say_unchecked(const struct session *s, const char *before)
+{
+	char children[64] = "";
+	if (!s->options->follow && session_untraced(s))
+		snprintf(children, sizeof(children), "%" PRIu64 " children ran untraced (-f traces them); ",
+			 session_untraced(s));
+	log_line(LOG_SAY,
+		 "%s--check: no coroutine switch was seen, so nothing was checked; %sctp-analyze %s says what was "
+		 "looked for; --allow-empty accepts it",
+		 before, children, s->recorder.output.path);
+}
+
 // Who ran when it died by this signal. False: that was not noted.
 static bool say_crash(const struct session *s, int sig, const char *before)
 {
@@ -287,7 +305,9 @@ static void say_end(struct job *j, const struct run_end *end)
 	say_events(s, timeout, sizeof(timeout));
 	snprintf(before, sizeof(before), "%s%s", timeout, *timeout ? "; " : "");
 	bool crashed = end->signal && sums.switches && say_crash(s, end->signal, before);
-	if (!sums.switches && !v1_events(s->v1))
+	if (saw_nothing(s) && j->options.check && !j->options.allow_empty)
+		say_unchecked(s, before);
+	else if (saw_nothing(s))
 		say_no_switch(s, before);
 	else if (*timeout && !crashed)
 		log_line(LOG_SAY, "%s", timeout);
@@ -302,6 +322,8 @@ static int check(struct job *j)
 	int r = j->options.check ? check_trace(&j->options, j->session.recorder.output.path) : 0;
 	if (r < 0)
 		log_line(LOG_FAIL, "--check: cannot run ctp-analyze beside ctp-run: %s", strerror(-r));
+	if (!r && j->options.check && !j->options.allow_empty && saw_nothing(&j->session))
+		r = j->options.error_exitcode;
 	return r < 0 ? STATUS_OWN : r;
 }
 

@@ -513,6 +513,16 @@ def check_report_clean(case):
     status_of(case, 125, "--fail-on=inconclusive", case.target("misc"), "exit", "7")
 
 
+def check_report_empty(case):
+    """A check of a run without a switch is no check: it says so, and --error-exitcode applies."""
+    quiet = ("sh", "-c", "exit 7")
+    done = status_of(case, 99, "--error-exitcode=99", *quiet)
+    need("so nothing was checked" in done.err and "--allow-empty" in done.err, f"not said: {done}")
+    status_of(case, 7, "--check", *quiet)
+    status_of(case, 7, "--error-exitcode=99", "--allow-empty", *quiet)
+    status_of(case, 0, "--error-exitcode=99", case.target("counts"), "basic")
+
+
 def check_report_to_log(case):
     """--fail-on counts what it names; with --log-file the report goes there."""
     words = ("--log-file=log", "--check", "--error-exitcode=98", timeout(1))

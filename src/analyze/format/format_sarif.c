@@ -19,6 +19,8 @@
 #include "base/json.h"
 #include "base/uri.h"
 
+// The manual page, as every installation has it: there is no site whose address would stay.
+#define HELP "man:ctp-analyze.1"
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
 
 static const char *const levels[] = {"none", "none", "note", "warning", "error"};
@@ -189,10 +191,28 @@ static void set_filled(json_t *o, const char *key, json_t *array)
 		json_decref(array);
 }
 
+// Where the program is to be changed: at who closed or removed what was waited for, else where it waits.
+static void add_locations(json_t *o, const struct finding *f)
+{
+	static const char *const by_another[] = {rules_id[RULE_LOST_WAKEUP], rules_id[RULE_REMOVED],
+						 rules_id[RULE_SET_CLOSED]};
+	const struct verdict_case *c = f->cases[0];
+	const struct symbols_frame *waits = frames_first_own(&f->waiter), *at = waits;
+	for (size_t i = 0; f->closer.n && i < sizeof(by_another) / sizeof(*by_another); i++)
+		if (!strcmp(f->pass->rule, by_another[i]))
+			at = frames_first_own(&f->closer);
+	if (at)
+		json_array_append_new(json_object_get(o, "locations"), location(at, f->symbols, NULL));
+	if (at && waits && at != waits) {
+		json_t *related = location(waits, f->symbols, c->label);
+		json_object_set_new(related, "id", json_integer(0));
+		json_object_set_new(o, "relatedLocations", json_pack("[o]", related));
+	}
+}
+
 static json_t *result(const struct report *r, const struct finding *f, bool compared)
 {
 	char print[17], text[1024];
-	const struct symbols_frame *at = frames_first_own(&f->waiter);
 	snprintf(print, sizeof(print), "%016" PRIx64, f->fingerprint);
 	describe_message(r, f, text, sizeof(text));
 	json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:{s:s}, s:i}", "ruleId", f->pass->rule,
@@ -200,8 +220,7 @@ static json_t *result(const struct report *r, const struct finding *f, bool comp
 			      f->verdict == VERDICT_INCONCLUSIVE ? "open" : "fail", "level",
 			      levels[f->verdict], "message", message(text), "locations", json_array(),
 			      "partialFingerprints", "ctp/v1", print, "occurrenceCount", (int)f->n);
-	if (at)
-		json_array_append_new(json_object_get(o, "locations"), location(at, f->symbols, NULL));
+	add_locations(o, f);
 	set_filled(o, "stacks", stacks(f));
 	json_t *flows = code_flow(r, f);
 	json_object_set_new(o, "codeFlows", json_array());
@@ -225,6 +244,7 @@ static json_t *rules(void)
 				      message(p->title), "fullDescription", message(p->explain), "help",
 				      message(p->fix ? p->fix : p->explain), "defaultConfiguration", "level",
 				      p->is_fact ? "none" : "warning");
+		json_object_set_new(o, "helpUri", json_sprintf(HELP "#%s", p->rule));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -253,8 +273,9 @@ static json_t *run(const struct report *r)
 	json_t *results = json_array();
 	for (size_t i = 0; i < r->nfindings; i++)
 		json_array_append_new(results, result(r, &r->findings[i], r->compared));
-	json_t *driver = json_pack("{s:s, s:s, s:s, s:o}", "name", "ctp-analyze", "version", CTP_TOOL_VERSION,
-				   "semanticVersion", CTP_TOOL_VERSION, "rules", rules());
+	json_t *driver = json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", "ctp-analyze", "version",
+				   CTP_TOOL_VERSION, "semanticVersion", CTP_TOOL_VERSION, "informationUri", HELP,
+				   "rules", rules());
 	json_t *o = json_pack("{s:{s:o}, s:s, s:[{s:b, s:o}], s:o}", "tool", "driver", driver, "columnKind",
 			      "unicodeCodePoints", "invocations", "executionSuccessful", 1,
 			      "toolExecutionNotifications", notifications(r), "results", results);

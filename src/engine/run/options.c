@@ -204,6 +204,8 @@ static const struct option_row rows[] = {
 	{"fail-on", 0, "proven|likely|suspect",
 	 "the least verdict that --error-exitcode counts (default likely; implies --check)", OPTION_TEXT,
 	 SETS(fail_on), .refusal = "proven, likely or suspect"},
+	{"allow-empty", 0, NULL, "--check accepts a run without a single coroutine switch", OPTION_FLAG,
+	 SETS(allow_empty)},
 	{"prove", 0, NULL,
 	 "search memory for pointers to a stuck coroutine also in a program that never "
 	 "comes to rest",
