@@ -233,10 +233,11 @@ static void say_unchecked(const struct session *s, const char *before)
 	if (!s->options->follow && session_untraced(s))
 		snprintf(children, sizeof(children), "%" PRIu64 " children ran untraced (-f traces them); ",
 			 session_untraced(s));
-	log_line(LOG_SAY,
-		 "%s--check: no coroutine switch was seen, so nothing was checked; %sctp-analyze %s says what was "
-		 "looked for; --allow-empty accepts it",
-		 before, children, s->recorder.output.path);
+	log_line(
+		LOG_SAY,
+		"%s--check: no coroutine switch was seen, so nothing was checked; %sctp-analyze %s says what was "
+		"looked for; --allow-empty accepts it",
+		before, children, s->recorder.output.path);
 }
 
 // Who ran when it died by this signal. False: that was not noted.

@@ -274,8 +274,8 @@ static json_t *run(const struct report *r)
 	for (size_t i = 0; i < r->nfindings; i++)
 		json_array_append_new(results, result(r, &r->findings[i], r->compared));
 	json_t *driver = json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", "ctp-analyze", "version",
-				   CTP_TOOL_VERSION, "semanticVersion", CTP_TOOL_VERSION, "informationUri", HELP,
-				   "rules", rules());
+				   CTP_TOOL_VERSION, "semanticVersion", CTP_TOOL_VERSION, "informationUri",
+				   HELP, "rules", rules());
 	json_t *o = json_pack("{s:{s:o}, s:s, s:[{s:b, s:o}], s:o}", "tool", "driver", driver, "columnKind",
 			      "unicodeCodePoints", "invocations", "executionSuccessful", 1,
 			      "toolExecutionNotifications", notifications(r), "results", results);

@@ -14,9 +14,9 @@
 #include "engine/inspect/inspect.h"
 #include "engine/slices/slice.h"
 
-enum { NONBLOCK = 04000 };
+enum { NONBLOCK = 04000, CALLS_MAX = 1024, CALL_TEXT = 20 };
 
-enum call_kind { ON_FD, ON_POLL, ON_TIME, ON_FUTEX, ON_OTHER };
+enum call_kind { ON_FD, ON_POLL, ON_TIME, ON_FUTEX, ON_DISK, ON_OTHER };
 
 static const struct {
 	long nr;
@@ -41,6 +41,30 @@ static const struct {
 	{SYS_sendmsg, ON_FD, "sendmsg"},
 	{SYS_sendmmsg, ON_FD, "sendmmsg"},
 	{SYS_sendfile, ON_FD, "sendfile"},
+	{SYS_splice, ON_FD, "splice"},
+	{SYS_tee, ON_FD, "tee"},
+	{SYS_vmsplice, ON_FD, "vmsplice"},
+	{SYS_copy_file_range, ON_FD, "copy_file_range"},
+	{SYS_preadv2, ON_FD, "preadv2"},
+	{SYS_pwritev2, ON_FD, "pwritev2"},
+	{SYS_ioctl, ON_FD, "ioctl"},
+	{SYS_mq_timedreceive, ON_FD, "mq_receive"},
+	{SYS_mq_timedsend, ON_FD, "mq_send"},
+	{SYS_fsync, ON_DISK, "fsync"},
+	{SYS_fdatasync, ON_DISK, "fdatasync"},
+	{SYS_sync_file_range, ON_DISK, "sync_file_range"},
+	{SYS_syncfs, ON_DISK, "syncfs"},
+	{SYS_sync, ON_DISK, "sync"},
+	{SYS_semop, ON_OTHER, "semop"},
+	{SYS_semtimedop, ON_OTHER, "semtimedop"},
+	{SYS_msgrcv, ON_OTHER, "msgrcv"},
+	{SYS_msgsnd, ON_OTHER, "msgsnd"},
+	{SYS_rt_sigsuspend, ON_OTHER, "sigsuspend"},
+	{SYS_io_uring_enter, ON_OTHER, "io_uring_enter"},
+	{SYS_io_getevents, ON_OTHER, "io_getevents"},
+#ifdef SYS_io_pgetevents
+	{SYS_io_pgetevents, ON_OTHER, "io_pgetevents"},
+#endif
 	{SYS_flock, ON_OTHER, "flock"},
 	{SYS_fcntl, ON_OTHER, "fcntl(F_SETLKW)"},
 	{SYS_wait4, ON_OTHER, "waitpid"},
@@ -60,6 +84,17 @@ static const struct {
 	{SYS_pause, ON_OTHER, "pause"},
 #endif
 };
+
+// A call that is not in the table.
+static const char *unnamed(long nr)
+{
+	static char texts[CALLS_MAX][CALL_TEXT]; // they last: a finding may speak of them at the end
+	if (nr < 0 || nr >= CALLS_MAX)
+		return NULL;
+	if (!*texts[nr])
+		snprintf(texts[nr], CALL_TEXT, "system call %ld", nr);
+	return texts[nr];
+}
 
 static const char *const blocks[] = {
 	[CTP_BLOCK_SLEEP] = NULL,
@@ -216,9 +251,13 @@ void slice_blocked_in(const struct ctp_region *r, pid_t pid, const struct proc_t
 			name_lock(r, pid, u, hook, t, b);
 		else if (calls[i].kind == ON_FD && what != CTP_BLOCK_NAME)
 			b->kind = judge_fd(r, pid, (int)t->args[0], b);
+		else if (calls[i].kind == ON_DISK)
+			b->kind = SLICE_DISK;
 		b->polls = calls[i].kind == ON_POLL && what != CTP_BLOCK_NAME;
 		break;
 	}
+	if (!b->call && nr != SYS_restart_syscall && (b->call = named ? named : unnamed(nr)) != NULL)
+		b->kind = SLICE_CALL;
 	if (b->kind)
 		stack_of(r, pid, t, hook, state, u, &b->stack);
 }
