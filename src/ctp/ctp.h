@@ -171,7 +171,8 @@ struct ctp_state {
 	uint64_t link;               // uc_link as of makecontext
 	uint64_t guest[11];          // the guest's own; nobody else reads it
 	uint64_t tried;  // fd << 32 | generation that last said EAGAIN before it suspended; 0: something was
-			 // read or written since
+			 // read or written since. Of a destroyed one: since when it was suspended; 0 = it was
+			 // not
 	uint32_t called; // stack id from which an event of what it had not asked for resumed it; 0
 	uint8_t source;  // enum ctp_source
 	uint8_t reserved;

@@ -15,6 +15,7 @@
 #include "analyze/report/accounting.h"
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
+#include "analyze/report/last_used.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -197,7 +198,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	}
 	if (r->nfindings)
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
-	return e ? e : accounting_count(r);
+	e = e ? e : accounting_count(r);
+	return e || !selected(settings->rules, rules_id[RULE_PARKED]) ? e : last_used_facts(r);
 }
 
 void report_deinit(struct report *r)

@@ -117,6 +117,7 @@ static void destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how,
 		g->thread->reused++;
 	s->flags |= CTP_STATE_STACK_FREED;
 	state_private(s)->before = s->life | (uint64_t)s->how << 8; // what it was, should it live on
+	s->tried = s->life == CTP_SUSPENDED ? s->since : 0;
 	s->life = CTP_DESTROYED;
 	s->how = (uint8_t)how;
 	s->since = guest_now();
