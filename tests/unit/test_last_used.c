@@ -98,7 +98,7 @@ static void who_was_destroyed_after_long(void **state)
 		s->tried = id < 43 ? 70 * S : 94 * S;
 	}
 	tables_fd(&t, 18, 1)->last_out = 41;
-	assert_string_equal(said(), "2 of the coroutines that were destroyed while suspended had been so for more than 10 s, "
+	assert_string_equal(said(), "2 of the coroutines that were destroyed while suspended had been suspended for more than 10 s, "
 				    "up to 25.0 s, last used fd 18 (tcp), peer silent");
 	assert_int_equal(r.results.nfacts, 1);
 }

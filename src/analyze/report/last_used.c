@@ -12,19 +12,25 @@
 
 #include "analyze/report/accounting.h"
 #include "analyze/report/group_by.h"
+#include "analyze/report/longest_wait.h"
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
 #include "ctp/words.h"
 
 #define LONG_NS 1000000000ULL
-#define DESTROYED_LONG_NS 10000000000ULL
+#define ENDED_LONG_NS 10000000000ULL
 enum { GROUPS_SHOWN = 5 };
+#define EVENTS_MAX 20000000ULL // in a history that is walked for this alone
 
-struct group { // of one image, suspended at the same place, all alive or all destroyed
+enum how { ALIVE, DESTROYED, RESUMED, HOWS }; // RESUMED: and destroyed, at some later time
+
+struct group { // of one image, suspended at the same place
 	const struct image *image;
 	uint32_t stack;
-	bool destroyed;
+	enum how how;
+	bool healthy;
 	size_t n, used, silent;
 	uint64_t longest_ns;
 	int32_t lo, hi;          // the descriptors
@@ -37,6 +43,8 @@ struct last_used {
 	size_t n, room;
 	struct idmap by_key;  // of the image under way
 	struct idmap used_by; // entity -> row of the table of descriptors
+	struct longest_wait *ended;
+	size_t nended, ended_room;
 };
 
 static bool can_answer(const struct ctp_fd *f)
@@ -78,64 +86,117 @@ static int find_users(struct last_used *u, const struct image *m)
 	return e;
 }
 
-// For how long it is suspended without a known wait, or was when it was destroyed; 0: it is nothing of the
-// kind.
-static uint64_t span_of(const struct report *r, const struct image *m, size_t row, uint64_t *since)
+// How a coroutine was suspended, and since when (ticks).
+struct wait {
+	enum how how;
+	bool healthy;
+	uint32_t stack;
+	uint64_t since, span_ns;
+};
+
+static uint64_t span(const struct report *r, uint64_t since, uint64_t end_ns)
+{
+	uint64_t begun = since ? world_ns(r->world, since) : 0;
+	return begun && end_ns > begun ? end_ns - begun : 0;
+}
+
+// Without a wait of its own, or until it was destroyed. False: it is nothing of the kind.
+static bool wait_of(const struct report *r, const struct image *m, size_t row, struct wait *w)
 {
 	const struct ctp_state *s = image_state(m, row);
 	const unsigned char *accounts = r->accounts[m - r->world->images];
-	uint64_t shot = m->snapshot_ns ? m->snapshot_ns : r->world->snapshot_ns, end = 0;
-	*since = 0;
+	uint64_t shot = m->snapshot_ns ? m->snapshot_ns : r->world->snapshot_ns;
+	bool healthy = accounts[row] == ACCOUNT_HEALTHY && !image_nwaits(s);
+	*w = (struct wait){.healthy = healthy, .stack = s->stack};
 	if (s->entity != CTP_COROUTINE || !s->runs)
-		return 0;
-	if (s->life == CTP_SUSPENDED && accounts[row] == ACCOUNT_PARKED) {
-		*since = s->since;
-		end = shot;
-	} else if (s->life == CTP_DESTROYED && s->tried) {
-		*since = s->tried;
-		end = world_ns(r->world, s->since);
+		return false;
+	if (s->life == CTP_SUSPENDED && (healthy || accounts[row] == ACCOUNT_PARKED)) {
+		w->since = s->since;
+		w->span_ns = span(r, s->since, shot);
+		return w->span_ns >= LONG_NS;
 	}
-	uint64_t begun = *since ? world_ns(r->world, *since) : 0;
-	uint64_t least = s->life == CTP_DESTROYED ? DESTROYED_LONG_NS : LONG_NS;
-	return begun && end > begun && end - begun >= least ? end - begun : 0;
+	w->how = DESTROYED;
+	w->since = s->tried;
+	w->span_ns = s->life == CTP_DESTROYED ? span(r, s->tried, world_ns(r->world, s->since)) : 0;
+	return w->span_ns >= ENDED_LONG_NS;
 }
 
-static struct group *group_of(struct last_used *u, const struct image *m, const struct ctp_state *s)
+static struct group *group_of(struct last_used *u, const struct image *m, const struct ctp_state *s,
+			      const struct wait *w)
 {
-	bool destroyed = s->life == CTP_DESTROYED;
-	uint64_t key = group_by_key(u->report, m, s, s->stack) << 1 | destroyed;
+	uint64_t key = group_by_key(u->report, m, s, w->stack) * HOWS + w->how;
 	uint32_t at = idmap_get(&u->by_key, key);
 	if (at != IDMAP_NONE)
 		return &u->v[at];
 	if (GROW(u->v, u->n, u->room) || idmap_set(&u->by_key, key, (uint32_t)u->n))
 		return NULL;
-	u->v[u->n] =
-		(struct group){.image = m, .stack = s->stack, .destroyed = destroyed, .lo = -1, .hi = -1};
+	u->v[u->n] = (struct group){
+		.image = m, .stack = w->stack, .how = w->how, .healthy = w->healthy, .lo = -1, .hi = -1};
 	return &u->v[u->n++];
 }
 
-static int count(struct last_used *u, const struct image *m, size_t row)
+static int count(struct last_used *u, const struct image *m, const struct ctp_state *s, const struct wait *w)
 {
-	const struct ctp_state *s = image_state(m, row);
-	uint64_t since, span = span_of(u->report, m, row, &since);
-	struct group *g = span ? group_of(u, m, s) : NULL;
+	struct group *g = group_of(u, m, s, w);
 	if (!g)
-		return span ? -ENOMEM : 0;
+		return -ENOMEM;
 	g->n++;
-	g->longest_ns = span > g->longest_ns ? span : g->longest_ns;
+	g->longest_ns = w->span_ns > g->longest_ns ? w->span_ns : g->longest_ns;
 	uint32_t used = idmap_get(&u->used_by, s->id);
 	if (used == IDMAP_NONE)
 		return 0;
 	const struct ctp_fd *f = table_row(&m->fds, used);
 	int32_t fd = (int32_t)table_index(&m->fds, used);
 	g->used++;
-	g->silent += f->event_time < since;
+	g->silent += w->since && f->event_time < w->since;
 	if (g->lo < 0 || fd < g->lo) {
 		g->lo = fd;
 		g->fd = f;
 	}
 	g->hi = fd > g->hi ? fd : g->hi;
 	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct longest_wait *x = a, *y = b;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+// Those that were resumed after long, and then destroyed: only the history knows of their wait. It is walked
+// if one lived for so long.
+static int count_resumed(struct last_used *u, const struct image *m)
+{
+	if (u->nended)
+		qsort(u->ended, u->nended, sizeof(*u->ended), by_id);
+	int e = u->report->world->events <= EVENTS_MAX ?
+			longest_wait_find(u->report->world, u->ended, u->nended) :
+			0;
+	for (size_t i = 0; !e && i < u->nended; i++) {
+		const struct longest_wait *l = &u->ended[i];
+		const struct ctp_state *s = image_entity(m, l->id);
+		const struct wait w = {.how = RESUMED, .stack = l->stack, .span_ns = l->span_ns};
+		if (s && l->span_ns >= ENDED_LONG_NS)
+			e = count(u, m, s, &w);
+	}
+	return e;
+}
+
+static int count_all(struct last_used *u, const struct image *m)
+{
+	int e = find_users(u, m);
+	u->nended = 0;
+	for (size_t i = 0; !e && i < m->stations.n; i++) {
+		const struct ctp_state *s = image_state(m, i);
+		struct wait w;
+		if (wait_of(u->report, m, i, &w))
+			e = count(u, m, s, &w);
+		else if (s->entity == CTP_COROUTINE && s->life == CTP_DESTROYED && s->runs &&
+			 span(u->report, s->created, world_ns(u->report->world, s->since)) >= ENDED_LONG_NS &&
+			 !(e = GROW(u->ended, u->nended, u->ended_room)))
+			u->ended[u->nended++] = (struct longest_wait){.id = s->id};
+	}
+	return e ? e : count_resumed(u, m);
 }
 
 static void place_of(struct last_used *u, const struct group *g, char *buf, size_t bytes)
@@ -148,7 +209,10 @@ static void place_of(struct last_used *u, const struct group *g, char *buf, size
 		return;
 	const struct symbols_frame *at = frames_first_own(&f);
 	at = at || !f.n ? at : f.items[0];
-	if (at)
+	if (at && at->file)
+		snprintf(buf, bytes, " in %s %s:%d", frames_name(at, name, sizeof(name)), file_base(at->file),
+			 at->line);
+	else if (at)
 		snprintf(buf, bytes, " in %s", frames_name(at, name, sizeof(name)));
 	frames_deinit(&f);
 }
@@ -165,6 +229,7 @@ static void used_text(const struct group *g, char *buf, size_t bytes)
 		snprintf(more, sizeof(more), " ... %d", g->hi);
 	snprintf(buf, bytes, ", last used fd %d%s (%s%s%s)%s", g->lo, more, words_kind(g->fd->kind),
 		 name ? " " : "", name ? name : "",
+		 g->how == RESUMED    ? "" :
 		 g->silent == g->used ? ", peer silent" :
 		 g->silent            ? ", some peers silent" :
 					"");
@@ -176,12 +241,12 @@ static int say(struct last_used *u, const struct group *g)
 	text_duration(span, sizeof(span), g->longest_ns);
 	place_of(u, g, place, sizeof(place));
 	used_text(g, used, sizeof(used));
-	if (g->destroyed)
+	if (g->how != ALIVE)
 		return results_fact(
 			&u->report->results, "INFO", g->n,
-			"%zu of the coroutines that were destroyed while suspended had been so for more than "
-			"10 s, up to %s%s%s",
-			g->n, span, place, used);
+			"%zu of the coroutines that were destroyed while suspended had been suspended for more "
+			"than 10 s%s, up to %s%s%s",
+			g->n, g->how == RESUMED ? " before that" : "", span, place, used);
 	if (!g->used)
 		return 0; // that so many are parked is said already
 	return results_fact(&u->report->results, rules_id[RULE_PARKED], g->n,
@@ -203,9 +268,7 @@ int last_used_facts(struct report *r)
 		const struct image *m = &r->world->images[k];
 		if (!m->has_tables || m->replaced)
 			continue;
-		e = find_users(&u, m);
-		for (size_t i = 0; !e && i < m->stations.n; i++)
-			e = count(&u, m, i);
+		e = count_all(&u, m);
 		idmap_deinit(&u.by_key);
 		idmap_deinit(&u.used_by);
 	}
@@ -214,5 +277,6 @@ int last_used_facts(struct report *r)
 	for (size_t i = 0; !e && i < u.n && i < GROUPS_SHOWN; i++)
 		e = say(&u, &u.v[i]);
 	free(u.v);
+	free(u.ended);
 	return e;
 }
