@@ -91,6 +91,7 @@ static bool begin(struct pass *p)
 		return false;
 	disguise_words_ready(&p->words);
 	p->forms.memory = s->memory;
+	p->forms.bytes = s->bytes;
 	p->forms.targets = p->lost;
 	p->forms.living = p->d->living;
 	p->forms.nliving = p->d->nliving;

@@ -12,8 +12,10 @@
 #include <string.h>
 
 #define FOUR_GIB (1ULL << 32)
+#define LARGE (16ULL << 20) // below that chance hits hardly any
 enum {
 	DECOYS = 4096,
+	DECOYS_OF_FEW = 512,
 	SAMPLE = 8,
 	DECOYS_OF_ONE = 1023,
 	DECOY_SHIFT = 16,
@@ -112,8 +114,9 @@ static void sample_distances(struct handle_forms *f, uint32_t form)
 // Index: of the target, times DECOYS_OF_ONE, and which one of it.
 static void add_decoys(struct handle_forms *f, size_t n)
 {
-	size_t each = n < DECOYS ? DECOYS / (n ? n : 1) : 1, added = 0;
-	for (size_t i = 0; i < n && added < DECOYS; i++)
+	size_t most = f->bytes < LARGE ? DECOYS_OF_FEW : DECOYS;
+	size_t each = n < most ? most / (n ? n : 1) : 1, added = 0;
+	for (size_t i = 0; i < n && added < most; i++)
 		for (size_t k = 0, had = 0; k < DECOYS_OF_ONE && had < each; k++) {
 			size_t index = i * DECOYS_OF_ONE + mixed(i * DECOYS_OF_ONE + k) % DECOYS_OF_ONE;
 			uint64_t address = decoy(f->targets[i].at, index);

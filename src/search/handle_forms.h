@@ -20,6 +20,7 @@ enum { HANDLE_FORMS_TARGETS = 1 << 18 }; // so many are looked for
 struct handle_forms {
 	struct handles values; // forms below DISGUISES: enum disguise; from there on distances
 	const struct memory *memory;
+	uint64_t bytes; // that are searched
 	const struct handle_address *targets, *living;
 	size_t ntargets, nliving;
 	struct bases bases;
