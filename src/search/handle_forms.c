@@ -144,22 +144,26 @@ bool handle_forms_all(struct handle_forms *f)
 	return handles_ready(&f->values);
 }
 
-static bool all_of(const struct handles_tally *t, enum handles_class class)
+static bool all_of(const struct handles_tally *t, enum handles_class class, uint32_t least)
 {
-	return t->n[class] >= 2 && t->hits[class] == t->n[class];
+	return t->n[class] >= least && t->hits[class] == t->n[class];
 }
 
-static bool distance_in_use(const struct handles_tally *t)
+// In a large memory two numbers, or a few that are not large, are found by chance.
+static bool distance_in_use(const struct handle_forms *f, const struct handles_tally *t)
 {
-	bool decoys = t->hits[HANDLES_DECOY] * 4 > t->n[HANDLES_DECOY];
-	return !decoys && (all_of(t, HANDLES_LIVING) || all_of(t, HANDLES_TARGET));
+	bool large = f->bytes >= LARGE, decoys = t->hits[HANDLES_DECOY] * 4 > t->n[HANDLES_DECOY];
+	uint32_t least = large ? 4 : 2;
+	if (decoys || (large && t->hits[HANDLES_DECOY]))
+		return false;
+	return all_of(t, HANDLES_LIVING, least) || all_of(t, HANDLES_TARGET, least);
 }
 
 bool handle_forms_in_use(const struct handle_forms *f, uint32_t form)
 {
 	const struct handles_tally *t = f->values.forms;
 	if (form >= DISGUISES)
-		return distance_in_use(&t[form]);
+		return distance_in_use(f, &t[form]);
 	if (form == DISGUISE_HALVES) // an argument of one coroutine, perhaps
 		return handles_in_use(&t[form], false) || handles_in_use(&t[DISGUISE_LOW], true);
 	return handles_in_use(&t[form], true);
@@ -175,11 +179,11 @@ bool handle_forms_distances(struct handle_forms *f)
 	}
 	f->values = next;
 	for (uint32_t form = DISGUISES; form < was.nforms; form++) {
-		if (!distance_in_use(&was.forms[form]))
+		if (!distance_in_use(f, &was.forms[form]))
 			continue;
 		for (size_t i = 0; i < f->ntargets; i++)
 			add_distance(f, form, f->targets[i].at, true, HANDLES_TARGET, i);
-		f->values.forms[form] = (struct handles_tally){{0, 0, 2}, {0, 0, 2}}; // that is settled
+		f->values.forms[form] = (struct handles_tally){{0, 0, SAMPLE}, {0, 0, SAMPLE}}; // settled
 	}
 	bool any = f->values.n;
 	handles_deinit(&was);
