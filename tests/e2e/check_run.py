@@ -177,18 +177,22 @@ def check_help(case):
 
 
 def check_installed(case):
-    """What README and the manual pages cite is installed, and README finds it where it says."""
+    """What README, the pages of docs and the manual pages cite is installed, and they find it where they say."""
     if not (case.build / "build.ninja").exists():
         raise Skip("no build tree to install from")
     done = case.run(tool("meson"), "install", "-C", case.build, "--no-rebuild", "--destdir", case.dir / "root")
     equal(done.status, 0, f"{done}")
     [readme] = (case.dir / "root").rglob("doc/ctp/README.md")
-    cited = set(re.findall(r"(?:spec|docs)/[\w./-]+\.\w+", readme.read_text()))
-    need("spec/profile.md" in cited and len(cited) > 5, f"cited: {cited}")
+    cited = {name for page in [readme, *readme.parent.glob("docs/*.md")]
+             for name in re.findall(r"(?:spec|docs)/[\w./-]+\.\w+", page.read_text())}
+    need({"spec/profile.md", "docs/limits.md"} <= cited and len(cited) > 15, f"cited: {cited}")
+    links = {(page.parent / name).resolve() for page in readme.parent.glob("docs/*.md")
+             for name in re.findall(r"\]\(([\w./-]+)\)", page.read_text())}
+    equal([str(path) for path in links if not path.exists()], [], "linked from docs and not installed")
     equal([name for name in cited if not (readme.parent / name).is_file()], [], "cited and not installed")
     [pages] = (case.dir / "root").rglob("man1")
     cited = {name for page in pages.iterdir() for name in re.findall(r"\b\w+\.(?:md|schema\.json)\b", page.read_text())}
-    equal(cited - {path.name for path in (readme.parent / "spec").iterdir()}, set(), "cited in manual pages and not installed")
+    equal(cited - {path.name for part in ("spec", "docs") for path in (readme.parent / part).iterdir()}, set(), "cited in manual pages and not installed")
     need(len(cited) > 4, f"cited: {cited}")
 
 

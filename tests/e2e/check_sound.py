@@ -73,7 +73,7 @@ def base_readable():
 
 def check_place(case, place, target=None):
     if place == "gs" and not base_readable():
-        raise Skip("a program cannot read %gs's base here without a system call: README, Limits")
+        raise Skip("a program cannot read %gs's base here without a system call: docs/limits.md")
     process = case.ctp_start(target or case.target("sound-hide"), place)
     process.wait_for("ready")
     program = child_of(process.pid)
