@@ -6,21 +6,37 @@ import pathlib
 import platform
 import re
 import subprocess
+import textwrap
 
 import peers
 
 BEGIN, END = "<!-- bench: begin (written by make bench) -->", "<!-- bench: end -->"
-HEAD = ("what", "goal", "with ctp", "without", "instead of it, or more of it", "met")
+HEAD = ("what", "goal", "with ctp", "without", "met")
+COLUMNS = 150
 
 
 def cell(text):
     return str(text).replace("|", "\\|").replace("\n", " ")
 
 
+def row(cells):
+    return "| " + " | ".join(map(cell, cells)) + " |"
+
+
 def table(rows):
-    lines = ["| " + " | ".join(HEAD) + " |", "|---|---|---|---|---|---|"]
-    lines += ["| " + " | ".join(map(cell, (r.what, r.goal, r.got, r.bare, r.others, r.met()))) + " |" for r in rows]
-    return "\n".join(lines)
+    """A table, and below it what was measured instead or besides, as lines of their own: a row has to fit into a line."""
+    lines, more = [row(HEAD), "|---|---|---|---|---|"], []
+    for r in rows:
+        got, besides = str(r.got), str(r.others)
+        line = row((r.what, r.goal, got, r.bare, r.met()))
+        if len(line) > COLUMNS and "; " in got:
+            got, apart = got.split("; ", 1)
+            line, besides = row((r.what, r.goal, got, r.bare, r.met())), "; ".join(filter(None, (apart, besides)))
+        lines.append(line)
+        if besides:
+            more.append(textwrap.fill(f"{r.what}: {besides}", COLUMNS, initial_indent="- ", subsequent_indent="  ",
+                                      break_long_words=False, break_on_hyphens=False))
+    return "\n".join(lines + (["", "Instead of it, or more of it:", ""] + more if more else []))
 
 
 def said(*words, cwd=None):

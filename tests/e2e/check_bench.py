@@ -47,7 +47,7 @@ def check_measure(name):
         found = rows(bench(case, "--quick", name))
         need(found, "no row")
         for cells in found:
-            equal(len(cells), 6, f"cells of {cells}")
+            equal(len(cells), 5, f"cells of {cells}")
             what, _, got, *_ = cells
             need(re.search(r"\d", got) or re.match("not measured: .", got), f"neither a figure nor a reason: {cells}")
             if any(must in what for must in ROWS[name]):
