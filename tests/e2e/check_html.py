@@ -177,6 +177,28 @@ def check_exact(case):
     need("only finding 1" in got[2], got[2])
 
 
+def check_places(case):
+    """The timeline opens where the first finding happened; a finding's mark leads to it; findings and coroutines have addresses."""
+    many_trace(case)
+    html, _ = report(case)
+    told = json.loads(case.analyze("ctp.data", "--format=json").out)["findings"]
+    words = "document.querySelector('#part-timeline [role=status]').textContent"
+    focus = "document.activeElement.closest('.finding')?.querySelector('a code')?.textContent || ''"
+    mark = "JSON.parse(document.querySelector('#part-timeline canvas').dataset.marks).at(-1)"
+    got = page(case, html, ["key", "3"], ["wait", words + ".includes('every slice')"], ["eval", mark + ".finding"],
+               ["at", "#part-timeline canvas", mark + ".from + 3", 6],
+               ["wait", "!document.querySelector('#part-findings').hidden"], ["eval", focus],
+               ["open", "#finding-" + told[3]["fingerprint"]], ["eval", focus], ["eval", "location.hash"],
+               ["open", f"#coroutine-{told[5]['coroutines'][0]['id']}"],
+               ["wait", "!document.querySelector('#part-coroutines').hidden && document.querySelector('.detail h3') !== null"],
+               ["eval", TEXT % ".detail h3"], ["open", "#coroutine-0"], ["eval", "document.querySelector('#part-findings').hidden"])
+    equal(got[1], told[got[0]]["fingerprint"], "behind the mark")
+    got = got[1:]
+    equal(got[1:3], [told[3]["fingerprint"], "#finding-" + told[3]["fingerprint"]], "the address of a finding")
+    need(str(told[5]["coroutines"][0]["id"]) in got[3], got[3])
+    equal(got[4], False, "no such coroutine: the findings")
+
+
 def check_waits(case):
     """The flame graph, its zoom and search; histograms; what is weighed can be chosen."""
     many_trace(case)

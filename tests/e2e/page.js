@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows a page in Chromium and does what it is told: node page.js CHROMIUM PLAYWRIGHT FILE, with
 // the steps as JSON on stdin: [["eval", expression], ["wait", expression], ["key", name], ["type", text],
-// ["click", selector], ["select", selector, value], ["wheel", x, y, by, key], ["size", width, height], ["shot", file]].
+// ["click", selector], ["at", selector, x expression, y], ["open", "#place"], ["select", selector, value], ["wheel", x, y, by, key], ["size", width, height], ["shot", file]].
 // Prints {results, problems}: what each eval gave; errors, and requests for anything but the file.
 const [chromium, playwright, file] = process.argv.slice(2);
 const problems = [],
@@ -31,6 +31,16 @@ async function step(page, [what, ...to]) {
 			break;
 		case "click":
 			await page.click(to[0]);
+			break;
+		case "at": {
+			// an expression for x, and y, from the corner of what the selector finds
+			const box = await page.locator(to[0]).boundingBox();
+			await page.mouse.click(box.x + (await page.evaluate(to[1])), box.y + to[2]);
+			break;
+		}
+		case "open":
+			await page.goto("about:blank"); // else only the part behind # would change
+			await page.goto("file://" + file + to[0]);
 			break;
 		case "select":
 			await page.selectOption(to[0], to[1]);
@@ -70,7 +80,7 @@ async function main() {
 			d.dismiss();
 		});
 		page.on("request", r =>
-			r.url().startsWith("file://" + file) || r.url() === "data:," ? 0 : problems.push("request: " + r.url())
+			r.url().startsWith("file://" + file) || r.url() === "about:blank" || r.url() === "data:," ? 0 : problems.push("request: " + r.url())
 		);
 		await page.goto("file://" + file);
 		for (const s of steps) await step(page, s);

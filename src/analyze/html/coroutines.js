@@ -10,7 +10,7 @@ const TABLE = [
 	{key: "state", title: "State", width: "8rem", value: i => rows.state[i], show: i => stateMark(rowState(i))},
 	{
 		key: "age",
-		title: "For",
+		title: "Since",
 		width: "5.5rem",
 		number: true,
 		value: rowAge,
@@ -26,14 +26,14 @@ const TABLE = [
 	},
 	{
 		key: "site",
-		title: "Stands at",
+		title: "Where",
 		width: "minmax(10rem,1.4fr)",
 		value: i => siteOf(rows.stack[i]),
 		show: i => siteOf(rows.stack[i])
 	},
 	{
 		key: "changes",
-		title: "Changes",
+		title: "State changes",
 		width: "5.5rem",
 		number: true,
 		value: i => rows.changes[i],

@@ -114,7 +114,13 @@ function findingBody(f) {
 				affected(f)
 			)
 		),
-		el("p.muted", {}, "fingerprint ", el("code", {}, f.fingerprint), f.known ? " · in the baseline" : ""),
+		el(
+			"p.muted",
+			{},
+			"fingerprint ",
+			el("a", {href: "#finding-" + f.fingerprint}, el("code", {}, f.fingerprint)),
+			 f.known ? " · in the baseline" : ""
+		),
 		rule
 			? el("details", {}, el("summary", {}, `What ${f.rule} looks for`), el("pre.explain", {}, rule.explain))
 			: null
@@ -150,7 +156,9 @@ const findings = {
 			{},
 			el("b", {}, "No findings. "),
 			t.total
-				? `${some(t.healthy, "coroutine waits", "coroutines wait")} on live descriptors: healthy.`
+				? t.healthy
+					? `${some(t.healthy, "coroutine waits", "coroutines wait")} on live descriptors: healthy.`
+					: `${some(t.total, "coroutine was", "coroutines were")} seen; none of them is lost.`
 				: "No coroutine was seen; what was covered stands under “About”."
 		);
 	},

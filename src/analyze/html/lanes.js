@@ -73,7 +73,7 @@ function waitBars(f, id, place, y) {
 
 function eventMark(f, e, i, x, y) {
 	const own = e.id === f.id,
-		other = f.actor && e.id === f.actor.id;
+		other = f.actor && e.id === f.actor.id && e.t === f.actor.t; // what the finding is about, and nothing else
 	const shape = own
 		? svg("circle.mark.own", {cx: x, cy: y, r: 9})
 		: other
@@ -104,13 +104,15 @@ function lanePicture(f) {
 	const width = LANE.label + n * column + 20;
 	const height = LANE.top + parties.length * LANE.height + 8;
 	const place = i => LANE.label + (i + 0.5) * column;
+	const scale = svg("text.gap", {x: 8, y: 12}, "in order, not to scale");
 	const laneY = who => LANE.top + parties.findIndex(p => p.id === who) * LANE.height + 22;
 	const picture = svg(
 		"svg.lanes",
 		{width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-t ${id}-d`},
 		svg("title", {id: id + "-t"}, `What happened to ${f.who}`),
 		svg("desc", {id: id + "-d"}, laneWords(f)),
-		patternDefs(id)
+		patternDefs(id),
+		scale
 	);
 	parties.forEach((p, i) =>
 		picture.append(

@@ -142,9 +142,29 @@ const page = {
 		byId("help-open").addEventListener("click", () => this.help());
 		byId("theme").addEventListener("click", () => this.turn());
 		document.addEventListener("keydown", e => this.key(e));
-		window.addEventListener("hashchange", () => this.show(location.hash.slice(1)));
+		window.addEventListener("hashchange", () => this.follow(location.hash.slice(1)));
 		this.paint(this.theme());
-		this.show(PARTS[location.hash.slice(1)] ? location.hash.slice(1) : "findings");
+		this.follow(location.hash.slice(1));
+	},
+	// #timeline; #finding-9f0c2a...: by its fingerprint, which is the same in the next run; #coroutine-41.
+	follow(where) {
+		const [, kind, name] = where.match(/^(finding|coroutine)-(\w+)$/) || [];
+		const at =
+			kind === "finding"
+				? report.findings.findIndex(f => f.fingerprint === name)
+				: kind
+					? Array.from(rows.id).indexOf(Number(name))
+					: -1;
+		this.show(PARTS[where] ? where : kind === "coroutine" && at >= 0 ? "coroutines" : "findings");
+		if (at >= 0) kind === "finding" ? this.showFinding(at) : coroutines.showRow(at);
+		if (at >= 0) this.address(where);
+	},
+	address(where) {
+		try {
+			history.replaceState(null, "", "#" + where);
+		} catch (e) {
+			/* not where the page's address may not change */
+		}
 	},
 	summary() {
 		const t = report.trace,
@@ -180,11 +200,7 @@ const page = {
 		const {part, panel} = PARTS[name];
 		if (!panel.firstChild) panel.append(part.make());
 		if (part.shown) part.shown();
-		try {
-			history.replaceState(null, "", "#" + name);
-		} catch (e) {
-			/* not where the page's address may not change */
-		}
+		this.address(name);
 	},
 	showFinding(index) {
 		this.show("findings");

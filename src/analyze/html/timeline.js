@@ -2,7 +2,8 @@
 // The timeline: threads, groups and coroutines as lanes on a canvas, of which only what is in sight is drawn.
 
 const LABELS = 190,
-	AXIS = 26;
+	AXIS = 26,
+	FLAG = 14; // the height of a finding's mark
 
 const timeline = {
 	cursor: null,
@@ -115,6 +116,8 @@ const timeline = {
 			this.draw();
 		});
 		this.canvas.addEventListener("click", e => {
+			const flag = this.flagAt(e);
+			if (flag) return page.showFinding(flag.finding);
 			this.selected = Math.max(0, this.lanes.indexOf(this.laneAt(e.offsetY)));
 			this.draw();
 		});
@@ -239,6 +242,7 @@ const timeline = {
 	},
 	// Findings, where somebody did what they are about.
 	marks(g, {x, left, right}, height) {
+		this.flags = [];
 		report.findings.slice(0, 50).forEach((f, i) => {
 			const at = f.actor && f.actor.t !== undefined ? x(f.actor.t) : -1;
 			if (at < left || at > right) return;
@@ -252,10 +256,13 @@ const timeline = {
 			g.setLineDash([]);
 			g.font = "700 11px system-ui, sans-serif";
 			g.fillStyle = this.ink.blocked;
-			g.fillRect(at, 0, g.measureText(`◆${i + 1}`).width + 6, 14);
+			const wide = g.measureText(`◆${i + 1}`).width + 6;
+			g.fillRect(at, 0, wide, FLAG);
+			this.flags.push({from: at, to: at + wide, finding: i});
 			g.fillStyle = this.ink.bg;
 			g.fillText(`◆${i + 1}`, at + 3, 11);
 		});
+		this.canvas.dataset.marks = JSON.stringify(this.flags);
 		if (this.cursor) {
 			g.strokeStyle = this.ink.muted;
 			g.beginPath();
@@ -286,18 +293,28 @@ const timeline = {
 			`${when(t0)} to ${when(t1)} (${duration(t1 - t0)}): ` +
 			(exact ? "every slice" : lane ? `bins of ${duration(levelFor(lane.levels, perPixel).width)}` : "");
 	},
+	// The finding's mark under the pointer; of several, the one drawn last.
+	flagAt(e) {
+		return (this.flags || []).findLast(
+			f => e.offsetY <= FLAG && e.offsetX >= f.from && e.offsetX <= f.to
+		);
+	},
 	laneAt(y) {
 		const at = y + this.view.scrollTop;
 		return this.lanes.find(l => at >= l.top && at < l.top + l.height);
 	},
 	hover(e) {
 		const lane = this.laneAt(e.offsetY),
+			flag = this.flagAt(e),
 			x = this.scale();
 		this.cursor = {x: e.offsetX};
+		this.canvas.style.cursor = flag ? "pointer" : "";
 		this.draw();
 		this.tip.hidden = !lane || e.offsetX < this.size.labels;
 		if (this.tip.hidden) return;
-		this.tip.textContent = laneWordsAt(lane, x.invert(e.offsetX), x.invert(1) - x.invert(0));
+		this.tip.textContent = flag
+			? `${report.findings[flag.finding].rule} ${report.findings[flag.finding].message}`
+			: laneWordsAt(lane, x.invert(e.offsetX), x.invert(1) - x.invert(0));
 		const left = Math.min(e.offsetX + 14, this.size.width - 320);
 		this.tip.style.left = Math.max(0, left) + "px";
 		this.tip.style.top = e.offsetY + AXIS + 16 + "px";
@@ -338,10 +355,18 @@ const timeline = {
 	},
 	showFinding(f) {
 		page.show("timeline");
+		if (!this.frame(f)) return;
+		this.choose(
+			this.lanes.findIndex(l => l.kind === "coroutine" && l.from.id === f.id && l.from.image === f.image)
+		);
+		this.view.focus();
+	},
+	// Brings the time of a finding into sight. False: it has none.
+	frame(f) {
 		const times = [f.events.find(e => e.id === f.id), f.actor]
 			.filter(x => x && x.t !== undefined)
 			.map(x => x.t);
-		if (!this.canvas || !times.length) return;
+		if (!this.canvas || !times.length) return false;
 		this.resize();
 		const from = Math.min(...times),
 			wide = Math.max((Math.max(...times) - from) * 2, 1e5),
@@ -352,13 +377,13 @@ const timeline = {
 			this.zoom.transform,
 			d3.zoomIdentity.translate(this.size.labels - plain(t0) * k, 0).scale(k)
 		);
-		this.choose(
-			this.lanes.findIndex(l => l.kind === "coroutine" && l.from.id === f.id && l.from.image === f.image)
-		);
-		this.view.focus();
+		return true;
 	},
+	// It opens where the first finding happened: from afar, a hang is one long wait.
 	shown() {
-		if (this.view) this.resize();
+		if (!this.view) return;
+		this.resize();
+		this.opened = this.opened || !this.size || report.findings.some(f => this.frame(f)) || true;
 	},
 	keys: {
 		"+"() {
