@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "base/outfile.h"
 #include "ctp/words.h"
 #include "engine/preflight.h"
+#include "engine/attach/attach.h"
+#include "engine/run/finish.h"
 #include "engine/run/launch.h"
 #include "engine/target/log.h"
 #include "engine/run/options.h"
@@ -351,6 +354,78 @@ static int run(struct job *j)
 	return end.signal ? 128 + end.signal : end.status;
 }
 
+// The region's pages: the process keeps it mapped, and needs none of it.
+static void let_region_go(const struct session *s)
+{
+	fallocate(s->first.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)s->first.region.bytes);
+}
+
+static int cannot_attach(const struct job *j, const char *why)
+{
+	log_line(LOG_FAIL, "cannot attach to %" PRIu32 ": %s", j->options.pid, why);
+	return STATUS_CANNOT;
+}
+
+// --pid, up to the process that is hooked. 0, or the status to exit with.
+static int start_attached(struct job *j, struct attach *a, char **argv)
+{
+	pid_t pid = (pid_t)j->options.pid;
+	char path[64];
+	int r;
+	if (launch_library(j->library, sizeof(j->library)) < 0)
+		return cannot_attach(
+			j, "libctp.so is not where it was installed, nor beside ctp-run; reinstall");
+	if (attach_check(a, pid, j->library) < 0)
+		return cannot_attach(j, a->why);
+	if ((r = session_region(&j->session, &j->options, false)) < 0)
+		return say_region(j, r);
+	j->session.first.region.ext->options |= CTP_OPT_ATTACH;
+	if ((r = session_open(&j->session, j->options.output, pid, argv, NULL)))
+		return say_output(j, r);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), j->session.first.fd);
+	int64_t n = attach_hook(a, path);
+	if (n < 0) {
+		session_undo(&j->session);
+		return cannot_attach(j, a->why);
+	}
+	log_line(LOG_MORE, "attached to %d: %" PRId64 " entries of its objects call libctp.so now", (int)pid,
+		 n);
+	session_started(&j->session);
+	return 0;
+}
+
+static int run_on_attached(struct job *j, struct attach *a)
+{
+	struct run_end end = {0};
+	bool ended = run_attached(&j->session, j->options.timeout_s);
+	int r = ended ? 0 : attach_unhook(a);
+	finish_write(&j->session);
+	int found = check(j);
+	say_end(j, &end);
+	if (!r)
+		let_region_go(&j->session);
+	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)
+		log_line(LOG_FAIL,
+			 "process %" PRIu32
+			 " could not be detached from yet: %s; it runs on, and is tried again each second",
+			 j->options.pid, a->why);
+	return found;
+}
+
+static int attached(struct job *j)
+{
+	struct attach a = {.library = -1, .leash = -1, .answer = -1};
+	char *room = NULL;
+	char **argv = serve_command((int)j->options.pid, &room);
+	int status = start_attached(j, &a, argv);
+	if (!status)
+		status = run_on_attached(j, &a);
+	attach_deinit(&a);
+	free(argv);
+	free(room);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static struct job j; // large; freed by the end
@@ -382,7 +457,7 @@ int main(int argc, char **argv)
 		return STATUS_OWN;
 	}
 	signals_init();
-	int status = run(&j);
+	int status = j.options.pid ? attached(&j) : run(&j);
 	sock_deinit(&j.sock);
 	options_deinit(&j.options);
 	free(j.inherited.fds);

@@ -99,6 +99,25 @@ static void test_all(void **state)
 	assert_int_equal(verdict(), VERDICT_PROVEN); // a busy loop is no excuse
 }
 
+// ctp-run attached to the program: what was before is not known, and nothing is PROVEN for want of it.
+static void test_attached(void **state)
+{
+	without(PROOF_P0, HOLDS_OPEN);
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.gaps = CTP_GAP_ATTACHED;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	without(PROOF_P0, HOLDS_FALSE);
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	setup(NULL);
+	m.ext.gaps = CTP_GAP_ATTACHED;
+	without(PROOF_P0, HOLDS_OPEN);
+	without(PROOF_P3, HOLDS_OPEN);
+	assert_true(verdict() < VERDICT_LIKELY);
+	setup(NULL);
+	m.ext.gaps = CTP_GAP_ATTACHED;
+	assert_int_equal(verdict(), VERDICT_PROVEN); // all that it rests on has happened since
+}
+
 // It stood within its own stack when it left, or its registers are another's.
 static void test_own_stack(void **state)
 {
@@ -426,7 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
-		TEST(test_wait), TEST(test_beside), TEST(test_cancelled), TEST(test_discarded), TEST(test_pauses), TEST(test_own_stack), TEST(test_chance_before_the_end),
+		TEST(test_wait), TEST(test_beside), TEST(test_cancelled), TEST(test_discarded), TEST(test_pauses), TEST(test_attached), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
 		TEST(test_queued), TEST(test_hidden_fds),
 	};

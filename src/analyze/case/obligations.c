@@ -401,6 +401,16 @@ static bool discarded(const struct suspect *s)
 	return false;
 }
 
+// Of a program that ctp-run attached to, the tables lack what happened before; the kernel lacks nothing.
+static bool shown_but_for_the_past(const struct obligations *o)
+{
+	const struct obligation *p = o->items;
+	return o->late && !o->by_hand && o->beside == BESIDE_NONE && p[PROOF_P0].holds == HOLDS_OPEN &&
+	       p[PROOF_P1].holds == HOLDS_TRUE && p[PROOF_P2].holds == HOLDS_TRUE &&
+	       p[PROOF_P3].holds == HOLDS_TRUE && p[PROOF_P4].holds == HOLDS_TRUE &&
+	       p[PROOF_P5].holds == HOLDS_TRUE;
+}
+
 static enum verdict of_ended(const struct obligations *o)
 {
 	const struct obligation *p = o->items;
@@ -419,6 +429,8 @@ static enum verdict of_ended(const struct obligations *o)
 				       p[PROOF_P4].holds == HOLDS_TRUE && p[PROOF_P5].holds == HOLDS_TRUE ?
 			       VERDICT_SUSPECT :
 			       VERDICT_NONE;
+	if (!ending && shown_but_for_the_past(o))
+		return VERDICT_LIKELY;
 	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)
 		return o->beside == BESIDE_THERE ? VERDICT_NONE : VERDICT_INCONCLUSIVE;
 	if (o->beside == BESIDE_THERE && !p6)
@@ -449,6 +461,7 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 		say(o, i, w ? w->holds : HOLDS_OPEN, w && w->text ? w->text : unseen[i]);
 	}
 	o->by_hand = s->world->counts.hand > 0;
+	o->late = s->image->ext.gaps & CTP_GAP_ATTACHED;
 	o->cancelled = (s->witness && s->witness->pooled) || discarded(s);
 	obligations_complete(o, s);
 	obligations_suspended(o, s);

@@ -54,6 +54,7 @@ struct obligations {
 	bool told;      // EAGAIN of this descriptor alone told it to wait, and it was registered for that
 	bool pooled;    // it waits for whatever comes
 	bool cancelled; // it was put into a pool of the program's own, or is discarded: SUSPECT at most
+	bool late;      // ctp-run attached while the program ran
 	enum beside beside;
 	enum verdict verdict;
 };

@@ -26,6 +26,9 @@ static int gaps(const struct pass *pass, const struct image *m, struct results *
 		{CTP_GAP_URING, "io_uring or AIO was set up: waits through it are not seen"},
 		{CTP_GAP_BLIND,
 		 "a signal handler switched coroutines inside a hook: some switches were not seen"},
+		{CTP_GAP_ATTACHED,
+		 "ctp-run attached while the program ran: what happened before is not known, and a coroutine is "
+		 "known from when it first ran after that"},
 		{CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine"},
 	};
 	int r = 0;

@@ -6,6 +6,7 @@
 #include "engine/run/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,6 +199,10 @@ static const struct option_row rows[] = {
 	 "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; "
 	 "exit 124",
 	 OPTION_SECONDS, SETS(timeout_s), .most = 1e9, .refusal = "seconds, above 0"},
+	{"pid", 'p', "PID",
+	 "attach to a process that runs already, in place of starting one; it runs on when ctp-run ends (SIGINT, "
+	 "SIGTERM, --timeout)",
+	 OPTION_NUMBER, SETS(pid), .least = 1, .most = INT_MAX, .refusal = "the number of a process"},
 	{"check", 0, NULL, "analyse at the end, and print the report", OPTION_FLAG, SETS(check)},
 	{"error-exitcode", 0, "N", "exit N when there is a finding (implies --check)", OPTION_NUMBER,
 	 SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255"},
@@ -291,7 +296,13 @@ int options_parse(struct options *o, int argc, char **argv)
 		return wrong(
 			o,
 			"--error-exitcode: no finding comes out of JSON lines, which hold no descriptors; use -o DIR");
-	if (o->what == OPTIONS_RUN && !o->completion && r.next >= argc)
+	if (o->pid && r.next < argc)
+		return wrong(o, "--pid: a process that runs already; no program is started besides");
+	if (o->pid && (o->follow || o->no_preload || o->shm_file || o->n_env))
+		return wrong(
+			o,
+			"--pid: not with -f, --no-preload, --shm-file or -E, which are of a program that is started");
+	if (o->what == OPTIONS_RUN && !o->completion && !o->pid && r.next >= argc)
 		return wrong(o, "no program given: ctp-run [OPTIONS] [--] PROGRAM [ARGS...]");
 	return 0;
 }

@@ -33,6 +33,7 @@ struct options {
 	size_t n_env;
 	struct event_list events; // --events
 	int serve_fd, serve_pid;
+	uint32_t pid;    // -p; 0: a program is started
 	char **program;  // argv of the program
 	char error[256]; // what is wrong, if options_parse says so
 };

@@ -354,3 +354,44 @@ void run_served(struct session *s)
 	turn_ended(s, "unknown", 0);
 	finish_write(s);
 }
+
+// SIGUSR2 asks for a snapshot of --flight; nothing is passed on.
+static bool told_to_end(struct loop *l)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	bool end = l->term_at && clock_mono_ns() >= l->term_at;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		struct signals_news n = signals_take(ends[i], 0);
+		end |= n.sent || n.kernel;
+	}
+	if (signals_take(SIGUSR2, 0).sent && l->s->options->flight_bytes)
+		snapshots_take(l->s, "request");
+	return end;
+}
+
+bool run_attached(struct session *s, double timeout_s)
+{
+	struct loop l = {.s = s, .sleep_ns = SLEEP_LEAST_NS};
+	bool ended = false;
+	if (timeout_s > 0)
+		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
+	ask_for_short_slices();
+	signals_wake(&s->first.region.ext->wake);
+	waiters_begin(s);
+	for (;;) {
+		note_wakes(&l);
+		turn(&l);
+		waiters_serve(s);
+		regs_reap(0);
+		ended = pidfd_gone(first_pid(&l), session_first(s)->pidfd);
+		if (ended || told_to_end(&l))
+			break;
+		sleep_a_while(&l);
+	}
+	signals_wake(NULL);
+	if (ended)
+		turn_ended(s, "unknown", 0);
+	else
+		turn_snapshot(s, "detach");
+	return ended;
+}

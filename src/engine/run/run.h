@@ -16,3 +16,7 @@ struct run_end {
 struct run_end run_child(struct session *s, struct sock *sock, double timeout_s);
 // For a process that is not our child (preloaded alone).
 void run_served(struct session *s);
+// The same for a process that runs already, until it ends or ctp-run is told to end (SIGINT, SIGTERM, SIGHUP,
+// or
+// --timeout). True: it has ended.
+bool run_attached(struct session *s, double timeout_s);

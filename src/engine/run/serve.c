@@ -35,8 +35,7 @@ static void close_all_but(int fd)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-// The program's argv, from /proc. The strings lie in *room.
-static char **command(int pid, char **room)
+char **serve_command(int pid, char **room)
 {
 	char name[64];
 	size_t n = 0, bytes = 0;
@@ -70,7 +69,7 @@ int serve(const struct options *o)
 	log_open(NULL, LOG_NEVER);
 	if (session_region_adopt(&s, o, o->serve_fd) < 0)
 		return 125;
-	char **argv = command(o->serve_pid, &room);
+	char **argv = serve_command(o->serve_pid, &room);
 	int r = session_open(&s, output && *output ? output : o->output, o->serve_pid, argv, NULL);
 	if (!r) {
 		if (chdir("/") < 0)

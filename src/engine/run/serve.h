@@ -8,3 +8,5 @@
 
 // Never says a word. Returns the exit status, which nobody waits for.
 int serve(const struct options *o);
+// The arguments of a process, from /proc. The strings lie in *room; both are the caller's to free.
+char **serve_command(int pid, char **room);

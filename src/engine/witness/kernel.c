@@ -56,6 +56,20 @@ static bool unknown_to_tables(const struct inspection *l, const struct registrat
 	return registrations_is_open_as(l->pid, reg, reg->tfd) != 0;
 }
 
+// In a process that ctp-run attached to, what the tables do not know may be from before: it leaves the
+// question open. Nothing is complete of a coroutine that was there before.
+static void judge_p0_attached(struct inspection *l, struct inspect_answer *a)
+{
+	if (a->holds == HOLDS_FALSE)
+		a->holds = HOLDS_OPEN;
+	inspect_say_all(l, PROOF_P0, a->holds, a->text);
+	for (size_t i = 0; a->holds == HOLDS_TRUE && i < l->n; i++)
+		if (l->who[i]->s.flags & CTP_STATE_FOREIGN)
+			inspect_say(
+				&l->who[i]->a[PROOF_P0], HOLDS_OPEN,
+				"it was there before ctp-run attached: what it waited for then is not known");
+}
+
 static void judge_p0(struct inspection *l)
 {
 	struct inspect_answer a;
@@ -88,7 +102,10 @@ static void judge_p0(struct inspection *l)
 			inspect_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks",
 				    l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 	}
-	inspect_say_all(l, PROOF_P0, a.holds, a.text);
+	if ((gaps & CTP_GAP_ATTACHED) && !l->registrations.uring)
+		judge_p0_attached(l, &a);
+	else
+		inspect_say_all(l, PROOF_P0, a.holds, a.text);
 }
 
 // ------------------------------------------------------------------------ P3

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "preload/coroutine/coroutine.h"
@@ -20,7 +21,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 
-enum { OPEN_ROWS = 8, DROP_NAPS = 25 };
+enum { OPEN_ROWS = 8, DROP_NAPS = 25, RELEASE_NAPS = 500 };
 enum { CTX_BYTES = 64 << 10 }; // the context below, the private stack above: a signal frame fits twice
 
 __thread struct thread_ctx *ctp_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -38,7 +39,8 @@ static uint64_t main_top;
 static void thread_stop(void *ctx)
 {
 	struct thread_ctx *g = ctx;
-	if (!g->thread || !ctp_tracer->attached) // a forked child: wiped
+	if (!g->thread || !ctp_tracer->attached ||
+	    g->self != &ctp_self) // a forked child: wiped; or another's by now
 		return;
 	ctp_self = NULL;
 	// A coroutine that was preempted inside a hook may yet go on there: the context stays its
@@ -228,6 +230,7 @@ struct thread_ctx *thread_start(void)
 	g->ring_capacity = tr->region.ring_capacity;
 	g->ring_mask = g->ring_capacity - 1;
 	g->native_top = g->tid == tr->pid ? main_top : cpu_thread_pointer();
+	g->self = &ctp_self;
 	g->unnamed.entity = CTP_NATIVE;
 	g->unnamed.life = CTP_RUNNING;
 	g->current = g->native = &g->unnamed;
@@ -244,6 +247,39 @@ struct thread_ctx *thread_start(void)
 	if (g->tid != tr->pid) // attach says it of the first one
 		say_debug("thread %u attached", g->tid);
 	return g;
+}
+
+// The thread's variable may be gone with it: the kernel looks before it writes.
+static void forget_self(struct thread_ctx *g)
+{
+	struct thread_ctx *is = NULL, *none = NULL;
+	struct iovec own = {&is, sizeof(is)}, at = {(void *)g->self, sizeof(is)};
+	long n = cpu_syscall(SYS_process_vm_readv, ctp_tracer->pid, (long)&own, 1, (long)&at, 1, 0);
+	own.iov_base = &none;
+	if (n == sizeof(is) && is == g)
+		cpu_syscall(SYS_process_vm_writev, ctp_tracer->pid, (long)&own, 1, (long)&at, 1, 0);
+	g->self = NULL;
+}
+
+bool thread_release_all(void)
+{
+	struct timespec nap = {0, 200000};
+	bool all = true;
+	uint32_t n = ctp_load32(&contexts_opened);
+	for (uint32_t i = 0; i < n; i++) {
+		struct thread_ctx *g = (struct thread_ctx *)(contexts + (uint64_t)i * CTX_BYTES);
+		bool shut = !g->self || cpu_shut(&g->guard);
+		for (int naps = 0; !shut && naps < RELEASE_NAPS; naps++) {
+			cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+			shut = cpu_shut(&g->guard) || ctp_load32(&g->thread->life) == CTP_THREAD_DEAD;
+		}
+		if (shut && g->self)
+			forget_self(g);
+		all &= shut;
+	}
+	given_up = 0;
+	none_then = 0;
+	return all;
 }
 
 uint64_t thread_top(void)

@@ -22,3 +22,6 @@ struct thread_ctx *thread_again(void);
 
 // In a forked child that was not wiped: what the kernel would have done.
 void thread_forked(void);
+// Takes all contexts away from their threads, which pass through every hook from then on. False: some thread
+// stays in a hook. The contexts' memory is used again after the next attach.
+bool thread_release_all(void);

@@ -140,6 +140,9 @@ struct thread_ctx {
 	struct ctp_fd *fds;
 	uint32_t fds_max; // 0 under a version-1 engine, which has no tables
 	const struct ctp_ext *ext;
+
+	struct thread_ctx *volatile
+		*self; // the thread's own word that says that this is its context (thread.c)
 };
 
 // ---------------------------------------------------------------- in and out

@@ -100,15 +100,74 @@ static const struct {
 
 void *(*real_behind)(void *fn);
 
+static bool late; // loaded by dlopen: nothing is behind us, but we are in nobody's way either
+
+static bool own(const void *p)
+{
+	struct dl_find_object us, it;
+	return !_dl_find_object((void *)missing, &us) && !_dl_find_object((void *)p, &it) &&
+	       us.dlfo_link_map == it.dlfo_link_map;
+}
+
 static void *next(const char *name)
 {
-	void *p = NULL;
+	void *p = NULL, *where = late ? RTLD_DEFAULT : RTLD_NEXT;
 	for (unsigned i = 0; !p && i < sizeof(renewed) / sizeof(renewed[0]); i++)
 		if (strcmp(renewed[i].name, name) == 0)
-			p = dlvsym(RTLD_NEXT, name, renewed[i].version);
-	if (!p)
-		p = dlsym(RTLD_NEXT, name);
+			p = dlvsym(where, name, renewed[i].version);
+	p = p ? p : dlsym(where, name);
+	p = p && late && own(p) ? NULL : p;
 	return p && real_behind ? real_behind(p) : p;
+}
+
+void real_loaded_late(void)
+{
+	late = true;
+}
+
+enum { HOOK_BUCKETS = 512 };
+static uint16_t hook_rows[HOOK_BUCKETS]; // row + 1 by name, probed one after the other
+static void *hooks[ROWS];
+
+static unsigned bucket_of(const char *name)
+{
+	unsigned h = 5381;
+	for (; *name; name++)
+		h = h * 33 + (unsigned char)*name;
+	return h % HOOK_BUCKETS;
+}
+
+static void index_hooks(void)
+{
+	struct dl_find_object o;
+	_Static_assert(ROWS < HOOK_BUCKETS / 2, "room between them");
+	void *self = _dl_find_object((void *)missing, &o) ?
+			     NULL :
+			     dlopen(o.dlfo_link_map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	for (unsigned row = 0; self && row < ROWS; row++) {
+		void *p = dlsym(self, reals[row].name);
+		unsigned at = bucket_of(reals[row].name);
+		if (!p || !own(p))
+			continue;
+		while (hook_rows[at])
+			at = (at + 1) % HOOK_BUCKETS;
+		hooks[row] = p;
+		hook_rows[at] = (uint16_t)(row + 1);
+	}
+}
+
+bool real_hook_of(const char *name, struct real_hook *h)
+{
+	if (!hooks[0])
+		index_hooks();
+	for (unsigned at = bucket_of(name); hook_rows[at]; at = (at + 1) % HOOK_BUCKETS) {
+		unsigned row = hook_rows[at] - 1u;
+		if (strcmp(reals[row].name, name) != 0)
+			continue;
+		*h = (struct real_hook){hooks[row], reals[row].slot};
+		return true;
+	}
+	return false;
 }
 
 // Called by the resolvers with the row's number and the program's return address;

@@ -72,5 +72,13 @@ extern void *(*real_behind)(void *fn);
 // Untraced for good: each of our names becomes a jump to the real one. Where that
 // cannot be written, it stays as it is: right, but slower.
 void real_bypass(void);
+// This library was loaded late, by dlopen: real functions are those that the program sees. Before
+// real_resolve_all.
+void real_loaded_late(void);
+// A row of hooks.def: our function of that name, and where the real one is kept.
+struct real_hook {
+	void *hook, *slot;
+};
+bool real_hook_of(const char *name, struct real_hook *h);
 // A library has gone: looks those names up again that may have gone with it.
 void real_resolve_again(void);

@@ -20,6 +20,8 @@
 #include "preload/coroutine/begin.h"
 #include "preload/coroutine/blocks.h"
 #include "preload/process/child.h"
+#include "preload/process/late.h"
+#include "preload/process/redirect.h"
 #include "context.h"
 #include "cpu.h"
 #include "preload/coroutine/crash.h"
@@ -172,7 +174,7 @@ static struct tracer *tracer_page(void)
 }
 
 // With everything at hand: sets up, and opens the gates.
-static int begin(struct tracer *t, uint64_t top, void (*find_events)(void))
+static int begin(struct tracer *t, uint64_t top)
 {
 	int r = set_up(t, top);
 	if (r)
@@ -181,10 +183,15 @@ static int begin(struct tracer *t, uint64_t top, void (*find_events)(void))
 	ctp_tracer->region.ext->attached = guest_now();
 	ctp_tracer->first_id = ctp_load64(&ctp_tracer->region.ext->next_id);
 	ctp_store32(&ctp_tracer->attached, 1);
+	return 0;
+}
+
+// The calling thread is the program's first.
+static void go(void (*find_events)(void))
+{
 	thread_start();
 	crash_init();
 	find_events();
-	return 0;
 }
 
 int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
@@ -195,10 +202,12 @@ int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
 		return r;
 	own->ext.inherited = 1;
 	ctp_store32(&own->ext.guest_pid, t.pid);
-	r = begin(&t, top, events_forked);
-	if (!r)
-		exit_init();
-	return r;
+	r = begin(&t, top);
+	if (r)
+		return r;
+	go(events_forked);
+	exit_init();
+	return 0;
 }
 
 // Whether we are the program that ctp-run started, or told to attach by hand: only
@@ -244,11 +253,48 @@ static void say_refused(const char *path, int r, bool always)
 					    strerror(-r));
 }
 
+// Was this library loaded by ctp-run -p? It gives dlopen a name of its own.
+static bool loaded_late(void)
+{
+	Dl_info own;
+	return dladdr((void *)loaded_late, &own) && own.dli_fname && strncmp(own.dli_fname, "/proc/", 6) == 0;
+}
+
+int attach_late(const char *path)
+{
+	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
+	static struct tracer *page;
+	static struct ctp_region before; // nobody uses it any more
+	if (ctp_load32(&ctp_tracer->attached) || cpu_shadow_stack())
+		return -EBUSY;
+	if (before.base)
+		real_munmap(before.base, before.bytes);
+	before.base = NULL;
+	real_resolve_all();
+	emit_init();
+	page = page ? page : tracer_page();
+	int r = page ? claim(&t, path) : -ENOMEM;
+	if (r)
+		return r > 0 ? -EBUSY : r;
+	ctp_tracer = page;
+	if ((r = begin(&t, main_stack_top()))) {
+		ctp_tracer = &tracer_shut;
+		return r;
+	}
+	before = ctp_tracer->region;
+	exit_init();
+	return 0;
+}
+
 __attribute__((constructor)) static void attach(void)
 {
 	const char *off = getenv("CTP_DISABLE"), *path = getenv("CTP_SHM_PATH");
 	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
 	int saved = errno, r;
+	if (loaded_late()) {
+		real_loaded_late();
+		return;
+	}
 	say_init();
 	real_resolve_all();
 	emit_init();
@@ -275,11 +321,12 @@ __attribute__((constructor)) static void attach(void)
 		goto out;
 	}
 	ctp_tracer = page;
-	if ((r = begin(&t, main_stack_top(), events_init))) {
+	if ((r = begin(&t, main_stack_top()))) {
 		ctp_tracer = &tracer_shut;
 		say_untraced("not enough memory", NULL);
 		goto out;
 	}
+	go(events_init);
 	child_init(path);
 	exit_init();
 	patch();

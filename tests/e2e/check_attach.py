@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""ctp-run -p: a process that runs already is attached to, recorded and left as it was."""
+import os
+import platform
+import re
+import signal
+import struct
+import subprocess
+
+from check_engines import built
+from harness import Skip, equal, need, patience, proc_state, timeout, tool, until
+
+SAID = re.compile(r"^(\w) answered (\d+) interrupted (\d+) caught (\d+)$", re.M)
+
+
+def words_into_libctp(pid):
+    """How many words of mapped files' data lead into libctp.so: entries that call its hooks."""
+    found, own, data = 0, [], []
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
+        for line in maps:
+            fields = line.split(None, 5)
+            lo, hi = (int(x, 16) for x in fields[0].split("-"))
+            path = fields[5].strip() if len(fields) > 5 else ""
+            if "libctp.so" in path:
+                own.append((lo, hi))
+            elif path.startswith("/") and "memfd:" not in path and "ld-linux" not in path and fields[1][0] == "r" and "x" not in fields[1]:
+                data.append((lo, hi))
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for lo, hi in data:
+            memory.seek(lo)
+            blob = memory.read(hi - lo)
+            for word, in struct.iter_unpack("<Q", blob[:len(blob) & ~7]):
+                found += any(a <= word < b for a, b in own)
+    return found
+
+
+class Server:
+    """The target, with a pipe to its commands."""
+
+    def __init__(self, case, *words, before=(), **kw):
+        if platform.machine() != "x86_64":
+            raise Skip("attaching is made for x86_64")
+        read, self.to = os.pipe()
+        self.process = case.start(*before, case.target("attach"), *words, stdin=read, **kw)
+        os.close(read)
+        self.process.wait_for("ready")
+        self.pid = self.process.pid
+        self.sent = 0
+
+    def say(self, letter):
+        """Gives a command; what the server says: (answered, interrupted, caught)."""
+        self.sent += 1
+        os.write(self.to, letter.encode())
+        until(lambda: len(SAID.findall(self.process.out())) == self.sent, f"an answer to {letter}")
+        return tuple(int(x) for x in SAID.findall(self.process.out())[-1][1:])
+
+    def end(self):
+        os.write(self.to, b"q")
+        equal(self.process.done().status, 0, "the server's status")
+        os.close(self.to)
+
+
+def may_attach(case):
+    """Can a process be traced here at all?"""
+    done = case.run(tool("strace"), "-e", "trace=none", "-o", "/dev/null", "true")
+    if done.status:
+        raise Skip(f"nothing can be traced here: {done.err.strip()[:100]}")
+
+
+def descriptors(pid):
+    return sorted(os.listdir(f"/proc/{pid}/fd"), key=int)
+
+
+def check_unnoticed(case):
+    """The server goes on as before: no descriptor, thread, handler, interrupted call; its entries are its own again."""
+    may_attach(case)
+    server = Server(case, "5")
+    before, fds = server.say("s"), descriptors(server.pid)
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    need(words_into_libctp(server.pid) > 5, "no entry leads to the hooks")
+    equal(descriptors(server.pid), fds, "descriptors while attached")
+    first = server.say("s")[0]
+    until(lambda: server.say("s")[0] > first + 10, "answers while attached")
+    ctp.signal(signal.SIGINT)
+    done = ctp.done()
+    equal(done.status, 0, f"status of ctp-run ({done})")
+    equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
+    equal(descriptors(server.pid), fds, "descriptors afterwards")
+    answered = server.say("s")
+    equal(answered[1:], before[1:], "interrupted calls, handlers")
+    until(lambda: server.say("s")[0] > answered[0] + 10, "answers afterwards")
+    server.end()
+    report = case.report()[1]
+    need(report["trace"]["switches"] > 20 and report["trace"]["coroutines"]["total"] >= 1, f"nothing recorded: {report['trace']}")
+    need(any("attached while the program ran" in f["message"] for f in report["facts"]), f"does not say so: {report['facts']}")
+    equal(report["findings"], [], "findings")
+
+
+def check_lost(case):
+    """A loss after the attach is told: of a coroutine made since by its lines, never as more than LIKELY for want of the past."""
+    may_attach(case)
+    server = Server(case, "3")
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    server.say("n")
+    server.say("c")
+    ctp.signal(signal.SIGTERM)
+    equal(ctp.done().status, 0, "status of ctp-run")
+    server.end()
+    finding, = case.report()[1]["findings"]
+    equal((finding["rule"], finding["count"]), ("CTP001", 1), "the finding")
+    need(finding["verdict"] in ("likely", "suspect"), f"{finding['verdict']}: the table of servers leads to it")
+    need(any(f["symbol"] == "command" for f in finding["closer_stack"]), f"closed by {finding['closer_stack']}")
+
+
+def check_again(case):
+    """Twenty times, each with counts of its own."""
+    may_attach(case)
+    server = Server(case, "3")
+    for i in range(20):
+        done = case.ctp("-q", "-p", server.pid, timeout(0.02))
+        equal(done.status, 0, f"round {i}: {done}")
+    equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
+    equal(server.say("s")[1], 0, "interrupted calls")
+    server.end()
+
+
+def check_killed(case):
+    """SIGKILL of ctp-run: the server's entries are put back all the same."""
+    may_attach(case)
+    server = Server(case, "3")
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    ctp.signal(signal.SIGKILL)
+    ctp.done()
+    until(lambda: words_into_libctp(server.pid) == 0, "the entries to be put back")
+    was = server.say("s")[0]
+    until(lambda: server.say("s")[0] > was + 5, "answers afterwards")
+    server.end()
+
+
+def check_ends(case):
+    """The process ends by itself: status 0, and the trace is whole."""
+    may_attach(case)
+    server = Server(case, "3")
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    server.say("s")
+    server.end()
+    equal(ctp.done().status, 0, "status of ctp-run")
+    need(case.report()[1]["trace"]["switches"] > 0, "no switch")
+
+
+def refused(case, status, why, *words):
+    done = case.ctp(*words)
+    equal(done.status, status, f"{words}: {done}")
+    need(why in done.err and done.err.count("\n") == 1, f"{words}: {done.err}")
+    need(not (case.dir / "ctp.data").exists(), f"{words}: a trace")
+
+
+def check_refused(case):
+    """Each with one line, and nothing is changed."""
+    server = Server(case, "3")
+    thread = next(t for t in os.listdir(f"/proc/{server.pid}/task") if int(t) != server.pid)
+    refused(case, 126, "no such process", "-p", 2 ** 22 + 12345)
+    refused(case, 126, "it is a thread", "-p", thread)
+    refused(case, 125, "a process that runs already", "-p", server.pid, "true")
+    refused(case, 125, "not with -f", "-f", "-p", server.pid)
+    refused(case, 125, "--pid", "-p", "0")
+    source = case.dir / "nap.c"
+    source.write_text('#include <unistd.h>\nint main(void) { return write(1, "ready\\n", 6) == 6 ? pause() : 1; }\n')
+    static = built(case, "static-nap", tool("gcc"), "-static", "-O1", source)
+    process = case.start(static)
+    process.wait_for("ready")
+    refused(case, 126, "static program", "-p", process.pid)
+    ctp = case.start(case.run_tool, "-o", "first", "--", case.target("attach"), "3", stdin=subprocess.PIPE)
+    ctp.wait_for("ready")
+    traced = until(lambda: [int(p) for p in open(f"/proc/{ctp.pid}/task/{ctp.pid}/children").read().split()], "the program")[0]
+    refused(case, 126, "", "-p", traced)
+    equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
+    server.end()
+
+
+def check_user(case):
+    """Without root: one's own process; another user's is refused."""
+    may_attach(case)
+    if os.getuid():
+        raise Skip("needs root to become another user")
+    nobody = [tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
+    case.dir.chmod(0o777)
+    ours = Server(case, "3")
+    done = case.run(*nobody, case.run_tool, "-p", ours.pid, timeout(0.02))
+    equal(done.status, 126, f"root's process: {done}")
+    need("be its user" in done.err, done.err)
+    ours.end()
+    theirs = Server(case, "3", before=nobody)
+    done = case.run(*nobody, case.run_tool, "-p", theirs.pid, timeout(0.02))
+    if done.status and "does not allow it" in done.err:
+        raise Skip("the kernel lets nobody trace their own processes here")
+    equal(done.status, 0, f"its own: {done}")
+    equal(words_into_libctp(theirs.pid), 0, "entries that lead to libctp.so")
+    theirs.end()
+
+
+CHECKS = [("unnoticed", check_unnoticed), ("lost", check_lost), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
+          ("refused", check_refused), ("user", check_user)]
