@@ -20,6 +20,7 @@
 	X(ENDED, 011) \
 	X(RELEASED, 012) \
 	X(LEAK, 013) \
+	X(NEVER_STARTED, 014) \
 	X(CYCLE, 015) \
 	X(STARVED, 016) \
 	X(BLOCKING, 017) \
@@ -34,6 +35,7 @@
 	X(FORKED, 026) \
 	X(TIMER, 027) \
 	X(ABANDONED, 028) \
+	X(UNRESUMABLE, 029) \
 	X(COVERAGE, 030)
 
 // 1 before the digits, so that they are no octal number.

@@ -11,7 +11,7 @@
 
 #include "base/grow.h"
 
-enum { STEPS_MOST = 20000, CODE_MOST = 1 << 20, STORES_MOST = 4096, RSP = 4 };
+enum { STEPS_MOST = 20000, CODE_MOST = 1 << 20, STORES_MOST = 4096, LANDINGS_MOST = 4096, RSP = 4 };
 
 static struct machine *machine_new(const struct dispatch_code *code)
 {
@@ -47,8 +47,8 @@ static bool is_index(const struct dispatch *d, const struct machine_value *by)
 	return !by->mixed && by->of.width == d->index.width && by->of.offset == d->index.offset;
 }
 
-uint64_t dispatch_landing(const struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
-			  uint64_t value)
+static uint64_t landing_of(const struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
+			   uint64_t value)
 {
 	struct machine *m = d->known ? machine_new(code) : NULL;
 	struct machine_value by;
@@ -73,6 +73,18 @@ uint64_t dispatch_landing(const struct dispatch *d, const struct pair *p, const 
 		landing = 0;
 	free(m);
 	return landing;
+}
+
+uint64_t dispatch_landing(struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
+			  uint64_t value)
+{
+	for (size_t i = 0; i < d->nlandings; i++)
+		if (d->landings[i].value == value)
+			return d->landings[i].at;
+	uint64_t at = landing_of(d, p, code, value);
+	if (d->nlandings < LANDINGS_MOST && !GROW(d->landings, d->nlandings, d->landings_room))
+		d->landings[d->nlandings++] = (struct dispatch_store){value, at};
+	return at;
 }
 
 // ---------------------------------------------------------------- the stores
@@ -192,6 +204,7 @@ int dispatch_learn(struct dispatch *d, const struct pair *p, const struct dispat
 void dispatch_deinit(struct dispatch *d)
 {
 	free(d->stores);
+	free(d->landings);
 	*d = (struct dispatch){0};
 }
 

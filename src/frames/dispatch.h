@@ -20,13 +20,16 @@ struct dispatch {
 	struct machine_field index;
 	struct dispatch_store *stores; // in order of their code
 	size_t n, room;
+	struct dispatch_store *landings; // that were asked for: `at` is where it goes
+	size_t nlandings, landings_room;
 };
 
 // What the code tells. 0 or -ENOMEM; that it tells nothing is no error.
 int dispatch_learn(struct dispatch *d, const struct pair *p, const struct dispatch_code *code);
 void dispatch_deinit(struct dispatch *d);
-// Where the resume function goes for this state; 0: that cannot be told, or it goes nowhere.
-uint64_t dispatch_landing(const struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
+// Where the resume function goes for this state; 0: that cannot be told, or it goes nowhere. Each is asked of
+// the code once.
+uint64_t dispatch_landing(struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
 			  uint64_t value);
 // The first instruction that stores this state, 0: none was found.
 uint64_t dispatch_store(const struct dispatch *d, uint64_t value);

@@ -225,7 +225,8 @@ static void drop_remnants(struct finding *f)
 int find_frames(struct stackless_list *l, const struct stackless_where *w)
 {
 	struct finding f = {.l = l, .w = w};
-	struct memory_walk walk = {.memory = w->memory, .piece = on_piece, .ctx = &f};
+	struct memory_walk walk = {
+		.memory = w->memory, .skip = w->skip, .nskip = w->nskip, .piece = on_piece, .ctx = &f};
 	if (!w->pairs->n)
 		return 0;
 	if (!make_sieve(&f))

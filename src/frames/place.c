@@ -41,6 +41,27 @@ static const struct symbols_frame *choose(const struct place_code *c, const stru
 	return stored ? stored : land;
 }
 
+enum { PROLOGUE_MOST = 96 };
+
+// Of a function that suspends at one place alone the code says nothing, as it always goes on there: behind
+// its prologue, which has the function's own line.
+static int behind_prologue(struct symbols *s, uint64_t resume, const struct symbols_frame *own,
+			   const struct symbols_frame **out)
+{
+	struct symbols_place p;
+	for (uint64_t at = resume + 1; own && own->line && at < resume + PROLOGUE_MOST; at++) {
+		int e = symbols_find(s, at, false, &p);
+		const struct symbols_frame *f = e ? NULL : with_line(&p);
+		if (e)
+			return e;
+		if (f && f->line != own->line) {
+			*out = f;
+			return 0;
+		}
+	}
+	return 0;
+}
+
 int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 {
 	struct symbols_place landing = {0}, store = {0}, entry = {0};
@@ -56,6 +77,12 @@ int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 	const struct symbols_frame *own = outermost(&entry);
 	const struct symbols_frame *f = c->initial && with_line(&store) ? with_line(&store) :
 									  choose(c, &landing, &store);
+	if (!f && !c->landing && !c->store && c->maker == PAIR_CLANG)
+		e = behind_prologue(s, c->resume, own, &f);
+	if (e) {
+		free(symbol);
+		return e;
+	}
 	*out = (struct place){.frame = own ? *own : (struct symbols_frame){0}};
 	if (f) {
 		out->frame = *f;

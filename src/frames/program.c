@@ -44,11 +44,17 @@ static bool same_file(const struct maps_line *a, const struct maps_line *b)
 	return a->ino == b->ino && a->major == b->major && a->minor == b->minor && !strcmp(a->path, b->path);
 }
 
-// Is there code of it further up in the list?
+// A core need not say where the code was: any mapping of the object will do.
+static bool counts(const struct program *of, const struct maps_line *m)
+{
+	return (m->perms[2] == 'x' || !of->pid) && *m->path == '/';
+}
+
+// Does it stand further up in the list?
 static bool seen(const struct program *of, size_t i)
 {
 	for (size_t k = i; k-- > 0 && of->maps[i].lo - of->maps[k].lo < (1ULL << 32);)
-		if (of->maps[k].perms[2] == 'x' && same_file(&of->maps[k], &of->maps[i]))
+		if (counts(of, &of->maps[k]) && same_file(&of->maps[k], &of->maps[i]))
 			return true;
 	return false;
 }
@@ -60,7 +66,7 @@ int program_pairs(struct pairs *p, const struct program *of, const char **unname
 	*unnamed = NULL;
 	for (size_t i = 0; i < of->nmaps && e != -ENOMEM; i++) {
 		const struct maps_line *m = &of->maps[i];
-		if (m->perms[2] != 'x' || *m->path != '/' || seen(of, i))
+		if (!counts(of, m) || seen(of, i))
 			continue;
 		struct pairs_module module = {
 			.path = m->path, .start = m->lo, .offset = m->offset, .number = (uint32_t)i};

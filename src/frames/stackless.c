@@ -21,7 +21,7 @@ const char *stackless_state_name(enum stackless_state s)
 	return names[s];
 }
 
-const struct dispatch *stackless_dispatch(struct stackless_list *l, const struct pair *p)
+struct dispatch *stackless_dispatch(struct stackless_list *l, const struct pair *p)
 {
 	size_t i = (size_t)(p - l->pairs->v);
 	if (!l->is_learned[i] && dispatch_learn(&l->learned[i], p, &l->code))
@@ -32,7 +32,7 @@ const struct dispatch *stackless_dispatch(struct stackless_list *l, const struct
 
 struct stackless_code stackless_at(struct stackless_list *l, const struct stackless *s)
 {
-	const struct dispatch *d = s->known ? stackless_dispatch(l, s->pair) : NULL;
+	struct dispatch *d = s->known ? stackless_dispatch(l, s->pair) : NULL;
 	struct stackless_code c = {0};
 	if (d && s->state != STACKLESS_FINAL && s->state != STACKLESS_DESTROYING)
 		c = (struct stackless_code){dispatch_landing(d, s->pair, &l->code, s->index),
@@ -72,6 +72,7 @@ static int read_states(struct stackless_list *l, struct window *w)
 			return -ENOMEM;
 		s->known = d->known && window_read(w, s->at + d->index.offset, &s->index, d->index.width);
 		decide(s);
+		stackless_at(l, s); // now that the program's memory can be read
 	}
 	return 0;
 }

@@ -57,6 +57,8 @@ struct stackless_where {
 	struct dispatch_code code;
 	const struct stackless_stack *stacks;
 	size_t nstacks;
+	const struct span *skip; // memory in which no frame can lie; sorted, disjoint
+	size_t nskip;
 };
 
 // Finds all. 0; -EAGAIN, -EIO: memory could not be read, or not in time; -ENOMEM. *out is to be given back
@@ -64,7 +66,7 @@ struct stackless_where {
 int stackless_find(struct stackless_list *out, const struct stackless_where *w);
 void stackless_deinit(struct stackless_list *l);
 // What the function of this pair does with its state; NULL: no memory.
-const struct dispatch *stackless_dispatch(struct stackless_list *l, const struct pair *p);
+struct dispatch *stackless_dispatch(struct stackless_list *l, const struct pair *p);
 // Its two addresses; 0: not known.
 struct stackless_code {
 	uint64_t landing, store;

@@ -27,7 +27,8 @@ int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own
 	for (size_t i = 0; i < n; i++) {
 		struct symbols_place place;
 		int r = symbols_find(s, pcs[i], true, &place);
-		for (size_t k = 0; !r && k < place.n; k++) {
+		size_t first = f->flags & FRAMES_OUTERMOST && !r && place.n ? place.n - 1 : 0;
+		for (size_t k = first; !r && k < place.n; k++) {
 			if (is_ours(own, &place.frames[k]))
 				continue;
 			r = GROW(f->items, f->n, f->capacity);

@@ -10,8 +10,10 @@ struct frames {
 	const struct symbols_frame **items;
 	size_t n, capacity;
 	bool captured;
-	uint32_t flags; // CTP_STACK_*
+	uint32_t flags; // CTP_STACK_*, FRAMES_OUTERMOST
 };
+// Of what is inlined at an address, only the outermost function is meant: it is suspended there itself.
+#define FRAMES_OUTERMOST 0x80000000u
 
 // Where libctp.so lay; 0, 0 if that is not known.
 struct frames_own {

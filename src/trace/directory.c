@@ -276,7 +276,8 @@ static int cover(struct world *w, const struct past *past)
 		const struct image *im = &w->images[i];
 		if (im->refused)
 			r = world_cover(w, "%s", im->refused);
-		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines;
+		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines +
+			       im->stackless.bad_lines;
 		if (!r && bad)
 			r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad,
 					bad == 1 ? "" : "s", im->index);

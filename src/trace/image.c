@@ -331,6 +331,9 @@ static int read_lines(struct image *m, int dir)
 		r = note_refused(m, "sets.jsonl",
 				 set_looks_read(&m->set_looks, &m->slices, dir, "sets.jsonl"));
 	if (!r)
+		r = note_refused(m, "stackless.jsonl",
+				 stackless_looks_read(&m->stackless, &m->slices, dir, "stackless.jsonl"));
+	if (!r)
 		r = note_refused(m, "descriptors.jsonl",
 				 descriptors_read(&m->descriptors, dir, "descriptors.jsonl"));
 	if (!r)
@@ -394,6 +397,7 @@ void image_close(struct image *m)
 	idmap_deinit(&m->sets);
 	idmap_deinit(&m->dead_sets);
 	set_looks_deinit(&m->set_looks);
+	stackless_looks_deinit(&m->stackless);
 	descriptors_deinit(&m->descriptors);
 	idmap_deinit(&m->by_data.head);
 	idmap_deinit(&m->by_mind.head);
@@ -500,6 +504,8 @@ const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uin
 		*flags = 0;
 	if (id >= SLICES_STACK && id - SLICES_STACK < m->slices.nstacks) {
 		*n = m->slices.stacks[id - SLICES_STACK].n;
+		if (flags)
+			*flags = m->slices.stacks[id - SLICES_STACK].flags;
 		return m->slices.stacks[id - SLICES_STACK].pcs;
 	}
 	if (!id || id >= m->stack_index.n)

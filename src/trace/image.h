@@ -8,6 +8,7 @@
 #include "trace/descriptors.h"
 #include "trace/set_looks.h"
 #include "trace/slices.h"
+#include "trace/stackless_looks.h"
 #include "trace/table.h"
 #include "trace/witness.h"
 
@@ -56,6 +57,7 @@ struct image {
 	struct idmap sets;        // the same: the end of an epoll set
 	struct idmap dead_sets;   // those of which no other number is open
 	struct set_looks set_looks;
+	struct stackless_looks stackless;
 	struct descriptors descriptors;
 	struct image_chain by_data; // epoll_data -> rows of fds
 	struct image_chain by_mind; // entity that added it or was woken by it -> rows of fds

@@ -37,6 +37,11 @@ static char *text(const json_t *o, const char *key)
 
 int slices_stack(struct slices_set *s, const json_t *a, uint32_t *out)
 {
+	return slices_stack_of(s, a, 0, out);
+}
+
+int slices_stack_of(struct slices_set *s, const json_t *a, uint32_t flags, uint32_t *out)
+{
 	size_t n = json_array_size(a);
 	*out = 0;
 	if (!n)
@@ -44,7 +49,7 @@ int slices_stack(struct slices_set *s, const json_t *a, uint32_t *out)
 	if (GROW(s->stacks, s->nstacks, s->stacks_capacity))
 		return -ENOMEM;
 	struct slices_stack *k = &s->stacks[s->nstacks];
-	*k = (struct slices_stack){0};
+	*k = (struct slices_stack){.flags = flags};
 	for (size_t i = 0; i < n && k->n < SLICES_STACK_WORDS; i++) {
 		const char *pc = json_string_value(json_array_get(a, i));
 		if (pc)

@@ -14,6 +14,8 @@ typedef struct json_t json_t;
 // Their stacks stand beside the image's own: ids from here on.
 #define SLICES_STACK 0x80000000u
 #define SLICES_STACK_WORDS 64
+// One of their flags, beside CTP_STACK_*: of what is inlined there, only the outermost function is meant.
+#define SLICES_OUTERMOST 0x80000000u
 
 struct slices_item {
 	unsigned rule;
@@ -35,6 +37,7 @@ struct slices_item {
 struct slices_stack {
 	uint64_t pcs[SLICES_STACK_WORDS];
 	unsigned n;
+	uint32_t flags;
 };
 
 struct slices_set {
@@ -49,4 +52,5 @@ struct slices_set {
 int slices_read(struct slices_set *s, int folder, const char *name);
 // The id of a stack as JSON has it; 0: there is none. 0 or -errno.
 int slices_stack(struct slices_set *s, const json_t *addresses, uint32_t *id);
+int slices_stack_of(struct slices_set *s, const json_t *addresses, uint32_t flags, uint32_t *id);
 void slices_deinit(struct slices_set *s);

@@ -14,6 +14,7 @@
 #include "analyze/report/accounting.h"
 #include "analyze/report/describe.h"
 #include "analyze/report/run_identity.h"
+#include "analyze/report/stackless_sums.h"
 #include "analyze/report/waiters.h"
 #include "base/json.h"
 #include "ctp/words.h"
@@ -30,6 +31,15 @@ static json_t *strings(char *const *s, size_t n)
 	return a;
 }
 
+static json_t *stackless(const struct stackless_sums *s)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total", json_count(s->total),
+			 "suspended", json_count(s->suspended), "initial", json_count(s->initial), "final",
+			 json_count(s->last), "running", json_count(s->running), "may_have_ended",
+			 json_count(s->may_have_ended), "in_findings", json_count(s->found), "undecided",
+			 json_count(s->undecided));
+}
+
 static json_t *trace_part(const struct report *r)
 {
 	const struct world *w = r->world;
@@ -41,11 +51,15 @@ static json_t *trace_part(const struct report *r)
 				       json_count(c->suspended), "running", json_count(c->running),
 				       "finished", json_count(c->finished), "destroyed",
 				       known ? json_count(c->destroyed) : json_null());
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", json_text(w->path),
-			 "events", json_count(w->events), "lost", json_count(w->lost), "duration_ns",
-			 json_count(w->duration_ns), "coroutines", coroutines, "threads",
-			 json_count(w->threads), "switches", json_count(c->switches), "healthy_waiters",
-			 json_count(r->healthy), "coverage", strings(w->coverage, w->ncoverage));
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "path", json_text(w->path),
+			      "events", json_count(w->events), "lost", json_count(w->lost), "duration_ns",
+			      json_count(w->duration_ns), "coroutines", coroutines, "threads",
+			      json_count(w->threads), "switches", json_count(c->switches), "healthy_waiters",
+			      json_count(r->healthy), "coverage", strings(w->coverage, w->ncoverage));
+	const struct stackless_sums s = stackless_sums(r);
+	if (s.looked)
+		json_object_set_new(o, "stackless", stackless(&s));
+	return o;
 }
 
 // Events of the program's own, each with how many of it the trace has.

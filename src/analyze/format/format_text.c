@@ -103,7 +103,7 @@ static void show_closed(FILE *to, const struct report *r, const struct finding *
 		return;
 	report_who(r, c->about.image, c->actor.id, who, sizeof(who));
 	fprintf(to, "  %s %s", c->actor.did, who);
-	if (c->pass->waits && c->actor.ticks) {
+	if (c->pass->waits && c->actor.ticks && c->about.state) {
 		uint64_t at = world_ns(r->world, c->actor.ticks);
 		uint64_t since = world_ns(r->world, c->about.state->since);
 		text_duration(after, sizeof(after), at > since ? at - since : since - at);

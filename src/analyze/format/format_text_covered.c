@@ -8,6 +8,7 @@
 #include "analyze/format/format_text.h"
 #include "analyze/report/accounting.h"
 #include "analyze/report/group_by.h"
+#include "analyze/report/stackless_sums.h"
 #include "analyze/report/waiters.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -83,6 +84,26 @@ static void show_accounting(struct text_wrap *wrap, const struct report *r)
 	}
 }
 
+// Words that never change what a report says of stackful coroutines.
+static void show_stackless(struct text_wrap *wrap, const struct report *r)
+{
+	const struct stackless_sums s = stackless_sums(r);
+	char piece[300];
+	if (!s.looked)
+		return;
+	snprintf(piece, sizeof(piece),
+		 "C++20 coroutines: %" PRIu64 " suspended, %" PRIu64 " never started, %" PRIu64
+		 " at their end, %" PRIu64 " running, %" PRIu64 " that may have ended",
+		 s.suspended, s.initial, s.last, s.running, s.may_have_ended);
+	text_piece(wrap, "; ", piece);
+	if (!s.undecided)
+		return;
+	snprintf(piece, sizeof(piece),
+		 "of %" PRIu64 " C++20 coroutines it could not be told what leads to them: %s", s.undecided,
+		 s.why ? s.why : "memory was not searched");
+	text_piece(wrap, "; ", piece);
+}
+
 void format_text_covered(FILE *to, const struct report *r)
 {
 	const struct world *w = r->world;
@@ -107,6 +128,7 @@ void format_text_covered(FILE *to, const struct report *r)
 			 c->suspended, c->running, c->finished);
 	text_piece(&wrap, "; ", piece);
 	show_accounting(&wrap, r);
+	show_stackless(&wrap, r);
 	for (size_t i = 0; i < w->program_events.n; i++) {
 		const struct program_class *k = &w->program_events.items[i];
 		char event[256];

@@ -16,6 +16,7 @@
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
 #include "analyze/report/last_used.h"
+#include "analyze/report/stackless_sums.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -41,11 +42,11 @@ static uint64_t fnv_frames(uint64_t h, const struct frames *f)
 
 static unsigned rule_rank(const struct pass *pass)
 {
-	static const char *const order[] = {rules_id[RULE_LOST_WAKEUP], rules_id[RULE_REMOVED],
-					    rules_id[RULE_ONESHOT],     rules_id[RULE_MISSED_EDGE],
-					    rules_id[RULE_DELIVERED],   rules_id[RULE_ABANDONED],
-					    rules_id[RULE_REUSED],      rules_id[RULE_WRONG_WAITER],
-					    rules_id[RULE_STALE],       rules_id[RULE_PARKED]};
+	static const char *const order[] = {
+		rules_id[RULE_LOST_WAKEUP], rules_id[RULE_REMOVED],      rules_id[RULE_ONESHOT],
+		rules_id[RULE_MISSED_EDGE], rules_id[RULE_DELIVERED],    rules_id[RULE_ABANDONED],
+		rules_id[RULE_REUSED],      rules_id[RULE_WRONG_WAITER], rules_id[RULE_STALE],
+		rules_id[RULE_UNRESUMABLE], rules_id[RULE_PARKED],       rules_id[RULE_NEVER_STARTED]};
 	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (!strcmp(order[i], pass->rule))
 			return i;
@@ -185,6 +186,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
 			e = passes[i]->run(passes[i], w, &r->results);
+	if (!e)
+		stackless_settle(r);
 	if (!e)
 		one_case_each(&r->results);
 	if (!e)

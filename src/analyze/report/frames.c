@@ -36,6 +36,8 @@ int frames_symbols(struct symbols **out, const struct world *w, const struct ima
 	return r;
 }
 
+_Static_assert(SLICES_OUTERMOST == FRAMES_OUTERMOST, "one flag");
+
 int frames_read(struct frames *f, struct symbols *s, const struct image *m, uint32_t stack)
 {
 	const struct frames_own own = {m->ext.self_base, m->ext.self_end};

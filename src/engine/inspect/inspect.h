@@ -70,6 +70,18 @@ static inline unsigned suspect_objects(const struct suspect *s)
 	return s->mixed ? 0 : s->nmine;
 }
 
+struct inspection;
+struct graph;
+
+// What stands in for memory/objects.h where the suspects are no coroutines of the region (stackless/).
+struct inspect_others {
+	// Finds the suspects anew, in memory that is held. False: it could not.
+	bool (*find)(struct inspection *l);
+	// What leads where is known: answers P6a of each; a suspect whose `firm` it sets gets the words named.
+	void (*answer)(struct inspection *l, struct graph *g);
+	void *ctx;
+};
+
 #define INSPECT_OPEN_MAX 40
 struct inspect_open { // ways by which the program could still resume it
 	uint64_t id;  // of the coroutine; 0 = all
@@ -91,6 +103,7 @@ struct inspection {
 	const struct complete_turns *loops; // of threads that never sleep; NULL: not known
 	struct suspect **who;
 	size_t n;
+	const struct inspect_others *others; // NULL: the suspects are coroutines of the region
 	struct proc_tasks tasks;
 	struct polled *polled; // by task: what it gave to poll or select
 	struct proc_maps maps;

@@ -265,8 +265,21 @@ static void answer(struct reach *r, size_t i)
 			    (double)r->l->scanned_bytes / 1e6);
 }
 
+// Of what is no coroutine of the region, others answer; words are named where they ask for it.
+static void others_answer(struct reach *r)
+{
+	r->l->others->answer(r->l, &r->s.g);
+	for (size_t i = 0; i < r->l->n && !inspect_late(r->l); i++)
+		if (r->l->who[i]->firm)
+			name_words(r, graph_group(&r->s.g, (uint32_t)i), r->l->who[i]->s.id);
+}
+
 static void answers(struct reach *r)
 {
+	if (r->l->others) {
+		others_answer(r);
+		return;
+	}
 	for (size_t i = 0; i < r->l->n; i++)
 		if (suspect_objects(r->l->who[i])) {
 			answer(r, i);
@@ -376,7 +389,7 @@ void reach_judge(struct inspection *l)
 	struct reach r = {.l = l};
 	r.names = (struct word_names){.l = l, .disguised = &r.disguised};
 	struct proc_tasks base = {0};
-	bool any = false;
+	bool any = l->others != NULL;
 	for (size_t i = 0; i < l->n; i++)
 		any |= suspect_objects(l->who[i]) > 0;
 	if (!any)
@@ -389,7 +402,9 @@ void reach_judge(struct inspection *l)
 	hold_say(l, "memory was not searched");
 	if (hold_take(l, &base)) {
 		bool fresh = hold_refresh(l, &base);
-		if (fresh && l->may_stop)
+		if (fresh && l->others)
+			fresh = l->others->find(l);
+		else if (fresh && l->may_stop)
 			objects_find(l); // the mappings were read anew
 		if (fresh)
 			search(&r, &base);

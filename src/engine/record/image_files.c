@@ -15,7 +15,7 @@
 static const char *const NAMES[IMAGE_FILES] = {
 	[IMAGE_WITNESS] = "witness.jsonl", [IMAGE_DESCRIPTORS] = "descriptors.jsonl",
 	[IMAGE_SLICES] = "slices.jsonl",   [IMAGE_HIGHWATER] = "highwater.jsonl",
-	[IMAGE_SETS] = "sets.jsonl",
+	[IMAGE_SETS] = "sets.jsonl",       [IMAGE_STACKLESS] = "stackless.jsonl",
 };
 
 int image_files_open(struct image_files *f)

@@ -41,6 +41,8 @@ static void store_files(struct process *p)
 static void close_witness(struct process *p)
 {
 	store_files(p);
+	stackless_watch_free(p->stackless);
+	p->stackless = NULL;
 	witness_free(p->witness);
 	sets_free(p->sets);
 	p->witness = NULL;
@@ -64,6 +66,9 @@ static int open_witness(struct process *p)
 				 &r->witness_clock, p->options->prove);
 	p->slices = slices_new(p->region, p->pid, out[IMAGE_SLICES], &r->witness_clock);
 	p->sets = out[IMAGE_SETS] ? sets_new(p->region, p->pid, out[IMAGE_SETS]) : NULL;
+	p->stackless = p->witness ? stackless_watch_new(p->region, p->pid, out[IMAGE_STACKLESS],
+							witness_keys(p->witness)) :
+				    NULL;
 	return p->witness && p->slices ? 0 : -ENOMEM;
 }
 
@@ -262,6 +267,8 @@ bool process_turn(struct process *p, uint64_t now)
 		witness_poll(p->witness);
 	if (p->sets)
 		sets_poll(p->sets);
+	if (p->stackless)
+		stackless_watch_poll(p->stackless);
 	if (p->slices)
 		busy |= slices_poll(p->slices, now);
 	if (!p->options->no_preload)
@@ -290,6 +297,8 @@ static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64
 	highwater_write(p->files.of[IMAGE_HIGHWATER], p->region, p->pid, now + (until - now) / 8);
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
+	if (p->stackless)
+		stackless_watch_final(p->stackless, may_stop, now + (until - now) / 2);
 	if (p->witness)
 		witness_final(p->witness, may_stop,
 			      until - (until - now) / 9); // its last step may take longer
@@ -354,8 +363,8 @@ static bool just_inspected(const struct process *p)
 
 void process_final(struct process *p)
 {
-	if (ctp_load64(&p->region->ext->next_id) ==
-	    p->first_id) { // no coroutine: why none was seen is all there is to learn
+	if (ctp_load64(&p->region->ext->next_id) == p->first_id &&
+	    !stackless_watch_any(p->stackless)) { // no coroutine: why none was seen is all there is to learn
 		module_scan_find(&p->recorder->modules, p->pid, p->region);
 		return;
 	}

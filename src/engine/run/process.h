@@ -14,6 +14,7 @@
 #include "engine/run/shm.h"
 #include "engine/sets/sets.h"
 #include "engine/slices/slices.h"
+#include "engine/stackless/stackless_watch.h"
 #include "engine/coverage/module_scan.h"
 #include "engine/witness/witness.h"
 
@@ -36,6 +37,7 @@ struct process {
 	struct witness *witness;
 	struct sets *sets;
 	struct slices *slices;
+	struct stackless_watch *stackless;
 	struct image_files files;
 	struct module_scan_watch watch;
 	uint32_t events_seen;        // rows of the program's own events

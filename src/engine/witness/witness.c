@@ -288,6 +288,11 @@ static int idle_since_check(struct witness *w, uint64_t now_ns)
 	return still;
 }
 
+const struct keys *witness_keys(const struct witness *w)
+{
+	return &w->keys;
+}
+
 unsigned witness_certain(const struct witness *w)
 {
 	return w->certain;

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
+#include "engine/memory/keys.h"
 #include "engine/target/clock.h"
 
 struct witness;
@@ -29,6 +30,9 @@ void witness_free(struct witness *w);
 
 // At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending.
 void witness_poll(struct witness *w);
+
+// The kernel's keys that were there before the program had anything to keep.
+const struct keys *witness_keys(const struct witness *w);
 
 // How often it became certain that a coroutine can no longer be woken.
 unsigned witness_certain(const struct witness *w);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// PROVEN: nothing in the process leads to the coroutine's frame, and nothing went past what was seen. LIKELY:
+// what leads to it are coroutines that themselves wait for it, or its owner alone after its descriptor was
+// closed. An open io_uring context hides what the kernel holds: INCONCLUSIVE.
+#include "analyze/case/stackless_case.h"
+
+#include <inttypes.h>
+
+#include "ctp/words.h"
+
+bool stackless_counts(const struct image *m)
+{
+	return m->has_tables && !m->replaced && m->stackless.looked;
+}
+
+static void decide(struct obligations *p, const struct world *w, const struct image *m,
+		   const struct stackless_seen *s, struct results *out)
+{
+	const struct stackless_looks *l = &m->stackless;
+	bool lost = s->answer == STACKLESS_LOST, complete = !l->rings && !(m->ext.gaps & CTP_GAP_URING);
+	p->items[PROOF_P0] = (struct obligation){
+		complete ? HOLDS_TRUE : HOLDS_OPEN,
+		complete ? "no io_uring or AIO context is open" :
+			   "an io_uring or AIO context is open: the kernel may hold a pointer"};
+	p->items[PROOF_P1] =
+		(struct obligation){HOLDS_TRUE, s->initial ? "its frame says that it was never started" :
+							     "its frame says that it is suspended"};
+	p->items[PROOF_P6A] =
+		(struct obligation){lost ? HOLDS_TRUE : HOLDS_FALSE,
+				    lost ? results_text(out, "nothing leads to its frame (%.1f MB searched)",
+							(double)l->scanned_bytes / 1e6) :
+				    s->answer == STACKLESS_OWNED ? "only what waits for it leads to it" :
+								   "one word leads to it: its owner's"};
+	p->closure = lost ? "unreachable" : NULL;
+	(void)w;
+	p->verdict = !complete ? VERDICT_INCONCLUSIVE : lost ? VERDICT_PROVEN : VERDICT_LIKELY;
+}
+
+static void note_close(struct verdict_case *c, const struct stackless_seen *s)
+{
+	const struct stackless_close *k = &s->close;
+	c->fd = k->fd;
+	c->gen = k->gen;
+	c->fd_kind = k->kind;
+	c->actor = (struct case_party){.did = "closed by",
+				       .call = words_call(k->how),
+				       .id = k->closer,
+				       .ticks = k->closed,
+				       .stack = k->closer_stack};
+	c->opener = (struct case_party){.did = "opened by",
+					.call = words_call(k->opened_how),
+					.id = k->opener,
+					.ticks = k->opened,
+					.stack = k->opener_stack};
+	case_event(c, k->opened, k->opener, "opens it");
+	case_event(c, k->closed, k->closer, "closes it");
+}
+
+void stackless_case(struct verdict_case *c, const struct pass *pass, const struct world *w,
+		    const struct image *m, const struct stackless_seen *s, struct results *out)
+{
+	*c = (struct verdict_case){.pass = pass,
+				   .about = {.world = w, .image = m, .witness = &s->ways},
+				   .id = s->id,
+				   .stack = s->stack,
+				   .label = "waiting",
+				   .doing = s->initial ? "to be started, as a C++20 coroutine" :
+							 "as a C++20 coroutine, at a co_await",
+				   .fd = -1};
+	decide(&c->proof, w, m, s, out);
+	if (s->closed)
+		note_close(c, s);
+	c->refuted =
+		s->answer == STACKLESS_LOST ?
+			"a pointer to its frame lies outside the process, or in disguise" :
+			"the program resumes what waits for it, and that one polls it or resumes it by hand";
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP029: a C++20 coroutine is suspended, and nothing can resume it. The engine found its frame, and searched
+// what leads there; where a descriptor was closed whose registration led to it, that is said, too.
+#include "analyze/case/stackless_case.h"
+
+static int run(const struct pass *pass, const struct world *w, struct results *out)
+{
+	int e = 0;
+	for (size_t k = 0; !e && k < w->nimages; k++) {
+		const struct image *m = &w->images[k];
+		for (size_t i = 0; !e && stackless_counts(m) && i < m->stackless.n; i++) {
+			const struct stackless_seen *s = &m->stackless.v[i];
+			struct verdict_case c;
+			if (s->initial)
+				continue;
+			stackless_case(&c, pass, w, m, s, out);
+			c.message = s->answer == STACKLESS_LOST ?
+					    "its handle is kept nowhere in the program" :
+				    s->answer == STACKLESS_OWNED ?
+					    "only coroutines that wait for it lead to it" :
+					    "its descriptor was closed, and only its owner still leads to it";
+			e = results_add(out, &c);
+		}
+	}
+	return e;
+}
+
+const struct pass pass_unresumable = {
+	.rule = rules_id[RULE_UNRESUMABLE],
+	.title = "stackless coroutine can never be resumed",
+	.claim = "can never be resumed",
+	.likely = "will not be resumed, unless its owner does so by hand",
+	.waits = true,
+	.run = run,
+	.fix = "resume the coroutine before the last copy of its handle goes: where a descriptor is closed, hand its waiter "
+	       "an error first; where a waiter is dropped, destroy its coroutine",
+	.explain =
+		"    task<int> read_byte(int fd) {\n"
+		"            co_await readable(fd);           the handle is kept in epoll's data alone\n"
+		"            ...\n"
+		"    }\n"
+		"    reap(conn) {\n"
+		"            close(conn->fd);                 the kernel forgets the handle\n"
+		"    }\n"
+		"\n"
+		"A C++20 coroutine is a block of memory. Whoever has its address can resume it. This one is\n"
+		"suspended, and no word in memory, in a register or in the kernel's tables leads to it any\n"
+		"more, so it never goes on, and what it owns is never given back.\n"
+		"\n"
+		"PROVEN: nothing leads to it. LIKELY: what leads to it are only coroutines that wait for it\n"
+		"themselves, or, after its descriptor was closed, only its owner.\n"
+		"\n"
+		"It is not: a generator that is kept in an object, a coroutine in a queue, one that has come\n"
+		"to its last suspension and is kept, one that is awaited and whose own wait is alive.\n"
+		"With memory of the program's own allocator, and with io_uring, it cannot be told.\n",
+};

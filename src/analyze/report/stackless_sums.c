@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Counts are those of the engine's last inspection. Clang numbers suspensions from the first that there is,
+// which is that before the start for most coroutines, and the first co_await for one that starts at once: the
+// line tells.
+#include "analyze/report/stackless_sums.h"
+
+#include <string.h>
+
+#include "analyze/case/stackless_case.h"
+
+extern const struct pass pass_never_started;
+
+struct stackless_sums stackless_sums(const struct report *r)
+{
+	struct stackless_sums s = {0};
+	for (size_t i = 0; i < r->world->nimages; i++) {
+		const struct stackless_looks *l = &r->world->images[i].stackless;
+		if (!stackless_counts(&r->world->images[i]))
+			continue;
+		s.looked = true;
+		s.total += l->total;
+		s.suspended += l->suspended;
+		s.initial += l->initial;
+		s.last += l->last;
+		s.running += l->running;
+		s.may_have_ended += l->may_have_ended;
+		s.undecided += l->undecided;
+		s.why = l->undecided ? l->why : s.why;
+	}
+	for (size_t i = 0; i < r->nfindings; i++)
+		if (!strcmp(r->findings[i].pass->rule, rules_id[RULE_UNRESUMABLE]) ||
+		    !strcmp(r->findings[i].pass->rule, rules_id[RULE_NEVER_STARTED]))
+			s.found += r->findings[i].n;
+	return s;
+}
+
+static const struct stackless_seen *seen(const struct image *m, uint64_t id)
+{
+	for (size_t i = 0; i < m->stackless.n; i++)
+		if (m->stackless.v[i].id == id)
+			return &m->stackless.v[i];
+	return NULL;
+}
+
+static bool at_own_line(const struct report *r, const struct verdict_case *c)
+{
+	struct symbols *symbols = r->symbols[c->about.image - r->world->images];
+	struct symbols_place p;
+	unsigned n;
+	const uint64_t *pcs = image_stack(c->about.image, c->stack, &n, NULL);
+	if (!n || !symbols || symbols_find(symbols, pcs[0], true, &p) || !p.n)
+		return false;
+	int line = symbols_declared(symbols, pcs[0] - 1);
+	return line && line == p.frames[p.n - 1].line;
+}
+
+void stackless_settle(struct report *r)
+{
+	for (size_t i = 0; i < r->results.ncases; i++) {
+		struct verdict_case *c = &r->results.cases[i];
+		const struct stackless_seen *s = strcmp(c->pass->rule, rules_id[RULE_UNRESUMABLE]) ?
+							 NULL :
+							 seen(c->about.image, c->id);
+		if (!s || !s->may_be_initial || !at_own_line(r, c))
+			continue;
+		c->pass = &pass_never_started;
+		c->message = "it was made and never resumed, and its handle is kept nowhere";
+	}
+}

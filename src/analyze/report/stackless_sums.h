@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// stackless_sums.h - the C++20 coroutines of all images, counted.
+#pragma once
+
+#include "analyze/report/finding.h"
+
+struct stackless_sums {
+	bool looked; // else nobody looked, or there were none
+	uint64_t total, suspended, initial, last, running, may_have_ended; // last: at its end, and kept
+	uint64_t found, undecided; // in findings; it could not be told what leads to them
+	const char *why;           // that is so
+};
+
+struct stackless_sums stackless_sums(const struct report *r);
+// Which of the findings of CTP029 are of coroutines that were never started, as their lines tell: these are
+// moved to CTP014. Before findings are grouped.
+void stackless_settle(struct report *r);

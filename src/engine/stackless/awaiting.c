@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+//
+// A suspect is a block of the heap that begins with a frame; frames of callees may lie in it. The search says
+// which are reached. Of a reached one the way matters: a coroutine that is awaited is reached from the one
+// that awaits it, which the program resumes only when the awaited one has ended.
+#include "engine/stackless/awaiting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "search/graph.h"
+#include "search/scan.h"
+
+enum {
+	SUSPECTS_MOST = 20000,
+	CLOSES_MOST = 4096,
+	DEEPEST = 6,
+	OBJECT_BYTES = 512,
+	EDGES_MOST = 64,
+	STACKS_MOST = 1024,
+	OURS = 3
+};
+
+static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
+{
+	return memory_peek(ctx, at, to, bytes, false);
+}
+
+// The live part of the threads' stacks.
+static size_t stacks(const struct inspection *l, struct stackless_stack *v)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->tasks.n && n < STACKS_MOST; i++) {
+		const struct maps_line *m = l->tasks.v[i].sp ? proc_maps_find(&l->maps, l->tasks.v[i].sp) :
+							       NULL;
+		if (m)
+			v[n++] = (struct stackless_stack){l->tasks.v[i].sp, m->hi};
+	}
+	return n;
+}
+
+// What is ours in the process: the region is large.
+static size_t our_memory(const struct inspection *l, struct span v[OURS])
+{
+	const struct ctp_ext *e = l->r->ext;
+	v[0] = (struct span){e->region_base, e->region_base + l->r->bytes};
+	v[1] = (struct span){e->areas_base, e->areas_base + e->areas_bytes};
+	v[2] = (struct span){e->self_base, e->self_end};
+	return scan_tidy(v, OURS);
+}
+
+static int read_list(struct awaiting *a, struct inspection *l)
+{
+	struct stackless_stack *s = calloc(STACKS_MOST, sizeof(*s));
+	struct span ours[OURS];
+	if (!s)
+		return -ENOMEM;
+	struct stackless_where w = {.memory = &l->memory,
+				    .pairs = &a->functions->pairs,
+				    .code = {peek, &l->memory},
+				    .stacks = s,
+				    .nstacks = stacks(l, s),
+				    .skip = ours,
+				    .nskip = our_memory(l, ours)};
+	int e = stackless_find(&a->list, &w);
+	free(s);
+	return e;
+}
+
+// ------------------------------------------------------------------- suspects
+
+// One whose memory is known, and that has not come to its end.
+static bool is_suspect(const struct stackless *s)
+{
+	return s->block.hi && s->block.lo == s->at && s->state != STACKLESS_FINAL &&
+	       s->state != STACKLESS_DESTROYING;
+}
+
+static void make_suspect(struct suspect *x, const struct stackless *s)
+{
+	x->rule = RULE_UNRESUMABLE;
+	x->cand = UINT32_MAX;
+	x->wait = -1;
+	x->c.fd = -1;
+	x->s.id = s->at;
+	x->s.slot = s->at;    // where a handle points to,
+	x->s.lo = s->at + 16; // and a pointer to its promise
+	x->mine[0] = s->block;
+	x->heap[0] = true;
+	x->nmine = 1;
+	inspect_say(&x->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched");
+	// What is asked of a coroutine that waits for a descriptor is not asked here.
+	static const enum proof given[] = {PROOF_P0, PROOF_P2, PROOF_P3, PROOF_P4};
+	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
+		x->a[given[i]].holds = HOLDS_TRUE;
+}
+
+static bool make_suspects(struct awaiting *a, struct inspection *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < a->list.n; i++)
+		n += is_suspect(&a->list.v[i]);
+	a->too_many = n > SUSPECTS_MOST;
+	n = a->too_many ? 0 : n;
+	a->suspects = calloc(n + 1, sizeof(*a->suspects));
+	a->v = calloc(a->list.n + 1, sizeof(*a->v));
+	l->who = calloc(n + 1, sizeof(struct suspect *));
+	if (!a->suspects || !a->v || !l->who)
+		return false;
+	for (size_t i = 0; i < a->list.n; i++) {
+		struct stackless *s = &a->list.v[i];
+		a->v[i].suspect = STACKLESS_NONE;
+		if (n && is_suspect(s)) {
+			make_suspect(&a->suspects[a->nsuspects], s);
+			l->who[a->nsuspects] = &a->suspects[a->nsuspects];
+			a->v[i].suspect = (uint32_t)a->nsuspects++;
+		} else if (s->nested) {
+			uint32_t root = stackless_row(&a->list, s->block.lo);
+			a->v[i].suspect = root == STACKLESS_NONE ? STACKLESS_NONE : a->v[root].suspect;
+		}
+	}
+	l->n = a->nsuspects;
+	return true;
+}
+
+bool awaiting_find(struct awaiting *a, struct inspection *l)
+{
+	free(l->who);
+	l->who = NULL;
+	l->n = 0;
+	awaiting_deinit(a);
+	functions_refresh(a->functions, l->pid, l->maps.v, l->maps.n);
+	int e = a->functions->pairs.n ? read_list(a, l) : -ENOENT;
+	a->found = !e;
+	*a->why = 0;
+	if (e == -ENOENT)
+		return false;
+	if (e || !make_suspects(a, l)) {
+		snprintf(a->why, sizeof(a->why), "its frames could not be looked for: %s",
+			 e == -EAGAIN ? "no time to look through all of its memory" :
+					"memory could not be read");
+		return false;
+	}
+	return true;
+}
+
+void awaiting_deinit(struct awaiting *a)
+{
+	if (a->found)
+		stackless_deinit(&a->list);
+	free(a->v);
+	free(a->suspects);
+	*a = (struct awaiting){.functions = a->functions, .closes = a->closes};
+}
+
+// --------------------------------------------------------------------- closes
+
+// The coroutine that waits where an address leads into the frame of one: it, or whom it awaits.
+static void note_close(struct awaiting *a, uint32_t row, const struct closes_one *c)
+{
+	for (size_t steps = 0;
+	     row != STACKLESS_NONE && a->list.v[row].awaits != STACKLESS_NONE && steps < a->list.n; steps++)
+		row = a->list.v[row].awaits;
+	if (row != STACKLESS_NONE && a->list.v[row].state == STACKLESS_SUSPENDED)
+		a->v[row].close = c; // the last one counts
+}
+
+// The frame that an address lies in.
+static uint32_t row_of(const struct stackless_list *l, uint64_t addr)
+{
+	size_t i = FIRST_NOT(l->n, k, l->v[k].at <= addr);
+	return i && l->v[i - 1].block.hi > addr ? (uint32_t)i - 1 : STACKLESS_NONE;
+}
+
+// A registration's data leads to a frame: into it, or to an object that holds its address.
+static void join_closes(struct awaiting *a, const struct inspection *l)
+{
+	uint64_t words[OBJECT_BYTES / 8];
+	size_t first = a->closes->n > CLOSES_MOST ? a->closes->n - CLOSES_MOST : 0;
+	for (size_t k = first; k < a->closes->n && !inspect_late(l); k++) {
+		const struct closes_one *c = &a->closes->v[k];
+		uint64_t data = c->was.reg_data & SCAN_ADDRESS_MASK;
+		uint32_t row = row_of(&a->list, data);
+		if (row != STACKLESS_NONE) {
+			note_close(a, row, c);
+			continue;
+		}
+		size_t n = !memory_map(&l->memory, data) ?
+				   0 :
+				   memory_peek(&l->memory, data & ~7ULL, words, sizeof(words), false) / 8;
+		for (size_t i = 0; i < n; i++) {
+			row = stackless_row(&a->list, words[i]);
+			row = row == STACKLESS_NONE ? stackless_row(&a->list, words[i] - 16) : row;
+			if (row != STACKLESS_NONE)
+				note_close(a, row, c);
+		}
+	}
+}
+
+// ------------------------------------------------------------------- ways in
+
+struct way {
+	struct graph *g;
+	bool *allowed; // groups whose words do not count
+	bool *seen;
+};
+
+// Do all words that lead to the group come from allowed ones?
+static bool only_allowed(struct way *w, uint32_t group, unsigned depth)
+{
+	const struct graph_edge *e;
+	if (w->allowed[group])
+		return true;
+	if (depth > DEEPEST || w->seen[group])
+		return w->seen[group];
+	w->seen[group] = true;
+	bool any = false;
+	for (size_t n = 0; (e = graph_edge_to(w->g, group, n)); n++) {
+		if (n == EDGES_MOST || e->from == GRAPH_OUTSIDE)
+			return false;
+		if (!w->g->reached[e->from])
+			continue;
+		any = true;
+		if (!only_allowed(w, e->from, depth + 1))
+			return false;
+	}
+	return any;
+}
+
+// The same of what leads to this one, which has words of its own in the graph.
+static bool through_allowed(struct way *w, uint32_t group)
+{
+	const struct graph_edge *e;
+	bool any = false;
+	memset(w->seen, 0, w->g->n + 1);
+	w->seen[group] = true;
+	for (size_t n = 0; (e = graph_edge_to(w->g, group, n)); n++) {
+		if (n == EDGES_MOST || e->from == GRAPH_OUTSIDE)
+			return false;
+		if (!w->g->reached[e->from])
+			continue;
+		any = true;
+		if (!only_allowed(w, e->from, 0))
+			return false;
+	}
+	return any;
+}
+
+static size_t words_to(const struct graph *g, uint32_t group)
+{
+	const struct graph_edge *e;
+	size_t words = 0;
+	for (size_t n = 0; words < 2 && (e = graph_edge_to(g, group, n)); n++)
+		words += e->from == GRAPH_OUTSIDE || g->reached[e->from];
+	return words;
+}
+
+// Those that await this one, and those that await these.
+static void allow_awaiters(const struct awaiting *a, struct way *w, uint32_t row, uint32_t own)
+{
+	for (uint32_t at = a->list.v[row].awaited_by; at != STACKLESS_NONE; at = a->list.v[at].awaited_by)
+		if (a->v[at].suspect != STACKLESS_NONE) {
+			uint32_t group = graph_group(w->g, a->v[at].suspect);
+			w->allowed[group] = group != own;
+		}
+}
+
+static void judge_reached(struct awaiting *a, struct inspection *l, struct way *w, uint32_t row)
+{
+	struct awaiting_one *one = &a->v[row];
+	struct suspect *s = l->who[one->suspect];
+	uint32_t group = graph_group(w->g, one->suspect), owners[GRAPH_OWNERS];
+	one->answer = AWAITING_REACHED;
+	if (s->a[PROOF_P6A].holds == HOLDS_FALSE)
+		return; // the kernel, or a register
+	memset(w->allowed, 0, w->g->n + 1);
+	allow_awaiters(a, w, row, group);
+	unsigned n = one->close ? graph_owners(w->g, one->close->was.reg_data & SCAN_ADDRESS_MASK, owners) :
+				  0;
+	for (unsigned i = 0; i < n; i++)
+		w->allowed[owners[i]] |= owners[i] != group;
+	if (through_allowed(w, group))
+		one->answer = AWAITING_OWNED;
+	else if (one->close && words_to(w->g, group) == 1)
+		one->answer = AWAITING_HELD;
+	s->firm = one->answer != AWAITING_REACHED;
+}
+
+void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
+{
+	join_closes(a, l);
+	struct way w = {g, calloc(g->n + 1, sizeof(bool)), calloc(g->n + 1, sizeof(bool))};
+	for (uint32_t i = 0; w.allowed && w.seen && i < a->list.n; i++) {
+		const struct stackless *s = &a->list.v[i];
+		bool waits = (s->state == STACKLESS_SUSPENDED && s->awaits == STACKLESS_NONE) ||
+			     s->state == STACKLESS_INITIAL;
+		if (!waits || a->v[i].suspect == STACKLESS_NONE || inspect_late(l))
+			continue;
+		if (!g->reached[graph_group(g, a->v[i].suspect)])
+			a->v[i].answer = AWAITING_LOST;
+		else if (s->state == STACKLESS_SUSPENDED)
+			judge_reached(a, l, &w, i);
+		else
+			a->v[i].answer = AWAITING_REACHED;
+	}
+	free(w.allowed);
+	free(w.seen);
+}

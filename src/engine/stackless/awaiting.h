@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// awaiting.h - the C++20 coroutines of a process as suspects of an inspection: what leads to each.
+#pragma once
+
+#include "engine/inspect/inspect.h"
+#include "engine/stackless/closes.h"
+#include "engine/stackless/functions.h"
+#include "frames/stackless.h"
+
+enum awaiting_answer {
+	AWAITING_OPEN,    // it could not be told
+	AWAITING_REACHED, // something leads to it that may resume it
+	AWAITING_OWNED,   // what leads to it are coroutines that await it, and what its descriptor's
+			  // registration led to
+	AWAITING_HELD,    // its descriptor's registration led to it, and one owner still does
+	AWAITING_LOST,    // nothing leads to it
+};
+
+struct awaiting_one { // by row of the list
+	enum awaiting_answer answer;
+	uint32_t suspect;               // whose memory it lies in; STACKLESS_NONE: nobody's
+	const struct closes_one *close; // of a descriptor whose registration led to it, or NULL
+};
+
+struct awaiting {
+	struct functions *functions;
+	const struct closes *closes;
+	struct stackless_list list;
+	struct awaiting_one *v; // one for each of the list
+	struct suspect *suspects;
+	size_t nsuspects;
+	bool found;             // the list is there
+	bool too_many;          // more than can be judged
+	char why[INSPECT_TEXT]; // they could not be found; empty
+};
+
+// Finds the coroutines, and makes l->who of them, which is the caller's to free.
+bool awaiting_find(struct awaiting *a, struct inspection *l);
+// What leads where is known.
+void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g);
+void awaiting_deinit(struct awaiting *a); // not what the caller lent

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+//
+// stackless_lines.h - what an inspection found of C++20 coroutines, as lines of stackless.jsonl
+// (spec/trace.md).
+#pragma once
+
+#include <stdio.h>
+
+#include "engine/stackless/awaiting.h"
+
+// Replaces what the file holds.
+void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, uint64_t ns);

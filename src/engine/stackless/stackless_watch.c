@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// When to inspect. A live inspection needs a reason, as it reads epoll sets and memory: a descriptor was
+// closed whose registration had data. It is made when no thread ran for 30 ms, and costs a twentieth of a CPU
+// at most. The final inspection is always made, if the program has such coroutines.
+#include "engine/stackless/stackless_watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/memory/reach.h"
+#include "engine/stackless/stackless_lines.h"
+
+#define MS 1000000ULL
+enum { NOTE_MS = 5, CHECK_MS = 30, LIVE_MS = 2000, AGAIN_MS = 200, TRIES = 12, WAIT_US = 2000 };
+
+struct stackless_watch {
+	const struct ctp_region *r;
+	pid_t pid;
+	FILE *out;
+	const struct keys *keys;
+	struct functions functions;
+	struct closes closes;
+	struct proc_tasks last; // threads at the last check
+	uint64_t moved;         // of the tables, when the closes were read
+	uint64_t note_ns, check_ns;
+	bool due;            // a close was not looked at
+	bool told;           // the file tells what leads where,
+	uint64_t told_moved; // as of then
+};
+
+struct stackless_watch *stackless_watch_new(const struct ctp_region *r, pid_t pid, FILE *out,
+					    const struct keys *keys)
+{
+	struct stackless_watch *w = out ? calloc(1, sizeof(*w)) : NULL;
+	if (w)
+		*w = (struct stackless_watch){.r = r, .pid = pid, .out = out, .keys = keys};
+	return w;
+}
+
+void stackless_watch_free(struct stackless_watch *w)
+{
+	if (!w)
+		return;
+	functions_deinit(&w->functions);
+	closes_deinit(&w->closes);
+	proc_tasks_deinit(&w->last);
+	free(w);
+}
+
+bool stackless_watch_any(struct stackless_watch *w)
+{
+	struct proc_maps maps;
+	if (!w)
+		return false;
+	if (!w->functions.pairs.n && !proc_maps_read(w->pid, &maps)) {
+		functions_refresh(&w->functions, w->pid, maps.v, maps.n);
+		proc_maps_deinit(&maps);
+	}
+	return w->functions.pairs.n;
+}
+
+static bool find(struct inspection *l)
+{
+	return awaiting_find(l->others->ctx, l);
+}
+
+static void answer(struct inspection *l, struct graph *g)
+{
+	awaiting_answer(l->others->ctx, l, g);
+}
+
+// False: a thread ran meanwhile; more could be told another time.
+static bool inspect(struct stackless_watch *w, struct inspection *l)
+{
+	struct awaiting a = {.functions = &w->functions, .closes = &w->closes};
+	const struct inspect_others others = {find, answer, &a};
+	uint64_t ns = proc_now_ns();
+	bool told = true;
+	l->keys = w->keys;
+	l->others = &others;
+	if (inspect_begin(l))
+		return true;
+	reach_judge(l);
+	if (!a.found && !signals_late(l->deadline_ns))
+		awaiting_find(&a, l); // it could not be held: what there is can be said
+	if (a.found && a.list.n) {
+		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
+		uint64_t moved = ctp_region_moves(w->r);
+		if (told || !w->told || moved != w->told_moved) // else nobody ran since more could be told
+			stackless_lines_write(w->out, &a, l, ns);
+		w->told = told || (w->told && moved == w->told_moved);
+		w->told_moved = moved;
+	}
+	inspect_deinit(l);
+	free(l->who);
+	awaiting_deinit(&a);
+	return told;
+}
+
+static bool is_idle(struct stackless_watch *w)
+{
+	struct proc_tasks now = {0};
+	if (proc_tasks_read(w->pid, false, &now))
+		return false;
+	bool idle = w->last.n && proc_tasks_still(&w->last, &now);
+	proc_tasks_deinit(&w->last);
+	w->last = now;
+	return idle;
+}
+
+void stackless_watch_poll(struct stackless_watch *w)
+{
+	uint64_t now = proc_now_ns(), moved = ctp_region_moves(w->r);
+	if (now >= w->note_ns && moved != w->moved) {
+		w->due |= closes_note(&w->closes, w->r);
+		w->moved = moved;
+		w->note_ns = now + NOTE_MS * MS;
+	}
+	if (!w->due || now < w->check_ns || !stackless_watch_any(w))
+		return;
+	w->check_ns = now + CHECK_MS * MS;
+	if (!is_idle(w))
+		return;
+	struct inspection l = {
+		.r = w->r, .pid = w->pid, .scan = true, .idle = true, .deadline_ns = now + LIVE_MS * MS};
+	w->due = !inspect(w, &l);
+	uint64_t cost = proc_now_ns() - now;
+	w->check_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
+	proc_tasks_deinit(&w->last);
+}
+
+void stackless_watch_final(struct stackless_watch *w, bool may_stop, uint64_t deadline)
+{
+	closes_note(&w->closes, w->r);
+	if (!stackless_watch_any(w))
+		return;
+	for (unsigned i = 0; i < TRIES; i++) {
+		struct inspection l = {.r = w->r,
+				       .pid = w->pid,
+				       .final = true,
+				       .may_stop = may_stop,
+				       .scan = true,
+				       .deadline_ns = deadline};
+		if (inspect(w, &l) || signals_late(deadline))
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = WAIT_US * 1000}, NULL);
+	}
+}
