@@ -256,13 +256,22 @@ void image_take_regs(struct image_thread *t, const struct user_regs_struct *u)
 
 // The program's own heap: anonymous memory between the program and the first file behind it that is not
 // the end of the program's data.
+// A core by gdb leaves out the program's code, but says which file was there.
+static const char *file_at(const struct corenotes *n, uint64_t addr)
+{
+	size_t f = FIRST_NOT(n->nfiles, k, n->files[k].hi <= addr);
+	return f < n->nfiles && n->files[f].lo <= addr ? n->files[f].path : NULL;
+}
+
 static void name_heap(struct image *im)
 {
 	const char *program = NULL;
 	for (size_t i = 0; i < im->nmaps; i++) {
 		struct maps_line *m = &im->maps[i];
 		bool entry = im->entry >= m->lo && im->entry < m->hi;
-		program = entry ? m->path : program;
+		program = entry                         ? m->path :
+			  !program && m->lo > im->entry ? file_at(&im->notes, im->entry) :
+							  program;
 		if (!program || entry || (*m->path && !strcmp(m->path, program)))
 			continue;
 		if (*m->path)

@@ -11,10 +11,12 @@
 
 #include "base/json.h"
 #include "ps/listing/search_rows.h"
+#include "ps/listing/stackless_rows.h"
 #include "ps/read/denied.h"
 #include "ps/model/report.h"
 #include "ps/settings.h"
 #include "ps/watch/watch.h"
+#include "search/scan.h"
 
 enum { EXIT_NOTHING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
@@ -124,6 +126,26 @@ static int say_missing(const struct report *r)
 	return EXIT_NOTHING;
 }
 
+// Its C++20 coroutines, which no table knows. 0; else they cannot be told.
+static int stackless_of(const struct found *f, struct listing *l)
+{
+	const struct ctp_ext *x = &f->header.ext;
+	struct span ours[] = {{x->region_base, x->region_base + x->region_bytes},
+			      {x->areas_base, x->areas_base + x->areas_bytes},
+			      {x->self_base, x->self_end}};
+	size_t n = scan_tidy(ours, sizeof(ours) / sizeof(*ours));
+	return stackless_listing(l, f->pid, f->core ? f->core_path : NULL, ours, n,
+				 settings.all || settings.nids);
+}
+
+static bool is_row(const struct listing *l, uint64_t id)
+{
+	for (size_t i = 0; l && i < l->n; i++)
+		if (l->v[i].id == id)
+			return true;
+	return false;
+}
+
 // What was found, which is then given back. Returns the status.
 static int show(struct found *f)
 {
@@ -134,17 +156,24 @@ static int show(struct found *f)
 					   .ids = settings.ids,
 					   .nids = settings.nids};
 	struct report r;
+	struct listing stackless;
 	int e = report_make(&r, f, &wants);
 	int status = 0;
 	if (e)
 		status = f->core ? say_core(f->core_path, e, NULL) : say(f->pid, why_not(f, e));
 	if (!e) {
-		if (!settings.nids || r.groups.n)
+		bool any = !stackless_of(f, &stackless);
+		r.stackless = any && stackless.n ? &stackless : NULL;
+		if (r.missing && is_row(r.stackless, r.missing))
+			r.missing = 0;
+		if (!settings.nids || r.groups.n || r.stackless)
 			status = flush(settings.json ?
 					       json_write(stdout, &r) :
 					       text_write(stdout, &r, color_wanted(settings.color, 1)));
 		status = status ? status : say_missing(&r);
 		report_deinit(&r);
+		if (any)
+			listing_deinit(&stackless);
 	}
 	find_release(f);
 	return status;

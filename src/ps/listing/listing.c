@@ -27,6 +27,18 @@ uint32_t listing_stack(struct listing *l, const uint64_t *pcs, size_t n)
 	return n ? intern(&l->stacks, pcs, n * sizeof(*pcs), &anew) : 0;
 }
 
+// An address of 0 before them marks it.
+uint32_t listing_async_stack(struct listing *l, const uint64_t *pcs, size_t n)
+{
+	uint64_t *marked = calloc(n + 1, sizeof(*marked));
+	if (!marked)
+		return 0;
+	memcpy(marked + 1, pcs, n * sizeof(*pcs));
+	uint32_t stack = listing_stack(l, marked, n + 1);
+	free(marked);
+	return stack;
+}
+
 const void *listing_bytes(struct listing *l, const void *bytes, size_t n)
 {
 	bool anew;
@@ -65,7 +77,10 @@ int listing_frames(const struct listing *l, uint32_t stack, struct frames *out)
 	const struct frames_own none = {0, 0};
 	const uint64_t *pcs = NULL;
 	size_t n = listing_pcs(l, stack, &pcs);
-	*out = (struct frames){.captured = n > 0};
+	bool async = n && !pcs[0];
+	pcs += async;
+	n -= async;
+	*out = (struct frames){.captured = n > 0, .flags = async ? FRAMES_OUTERMOST : 0};
 	return frames_add(out, l->symbols, &none, pcs, n);
 }
 
@@ -86,9 +101,12 @@ const char *listing_label(const struct listing *l, const struct listing_row *r, 
 
 const char *listing_state_word(const struct listing_row *r)
 {
-	return r->state == LISTING_CREATED ? "created" :
-	       r->state == LISTING_RUNNING ? "running" :
-					     "suspended";
+	static const char *const words[] = {
+		[LISTING_SUSPENDED] = "suspended",   [LISTING_POOLED] = "suspended",
+		[LISTING_CREATED] = "created",       [LISTING_RUNNING] = "running",
+		[LISTING_INITIAL] = "initial",       [LISTING_FINAL] = "final",
+		[LISTING_DESTROYING] = "destroying", [LISTING_MAY_HAVE_ENDED] = "may have ended"};
+	return words[r->state];
 }
 
 static int order(uint64_t a, uint64_t b)

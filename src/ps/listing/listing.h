@@ -21,6 +21,11 @@ enum listing_state {
 	LISTING_POOLED, // suspended, and idle in its engine
 	LISTING_CREATED,
 	LISTING_RUNNING,
+	// of stackless ones alone
+	LISTING_INITIAL, // never started
+	LISTING_FINAL,   // at its end, and kept
+	LISTING_DESTROYING,
+	LISTING_MAY_HAVE_ENDED,
 	LISTING_STATES
 };
 
@@ -75,6 +80,7 @@ struct listing {
 	char root[40]; // where the process's files lie, if not here; else ""
 	size_t counts[LISTING_STATES];
 	size_t finished, freed, unsettled, on_cpu; // that were seen, and are not listed
+	size_t inside;                             // what looks like a frame inside a block of something else
 	uint64_t bytes;                            // that were searched
 	char partial[160];                         // why not all was searched; "": it was
 	bool only_lost;                            // rows are those to which nothing leads,
@@ -91,6 +97,8 @@ struct listing {
 int listing_add(struct listing *l, const struct listing_row *row);
 // The number of this stack, and the one copy of this text. 0, NULL without memory.
 uint32_t listing_stack(struct listing *l, const uint64_t *pcs, size_t n);
+// The same of a stackless one's awaits: at each address only the outermost function is meant.
+uint32_t listing_async_stack(struct listing *l, const uint64_t *pcs, size_t n);
 const char *listing_word(struct listing *l, const char *text);
 const void *listing_bytes(struct listing *l, const void *bytes, size_t n);
 // A copy of these ids. NULL without memory.
@@ -104,12 +112,17 @@ int listing_frames(const struct listing *l, uint32_t stack, struct frames *out);
 size_t listing_pcs(const struct listing *l, uint32_t stack, const uint64_t **pcs);
 // What a row is called, fit for a terminal. `buf` holds it.
 const char *listing_label(const struct listing *l, const struct listing_row *r, char *buf, size_t bytes);
-const char *listing_state_word(const struct listing_row *r); // "suspended", "created", "running"
+// "suspended", "created", "running"; of stackless ones "initial", "final", "destroying", "may have ended",
+// too.
+const char *listing_state_word(const struct listing_row *r);
 
 struct listing_wants {
 	bool all, whole, tree, why; // --all, --stack, --tree, --why
 	const uint64_t *ids;        // only these; 0: all
 	size_t nids;
 };
+// Their groups alone, as a part of another list. JSON: *any: a group stands there already.
+int listing_text_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool color);
+int listing_json_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool *any);
 int listing_text(FILE *to, const struct listing *l, const struct listing_wants *w, bool color);
 int listing_json(FILE *to, const struct listing *l, const struct listing_wants *w);

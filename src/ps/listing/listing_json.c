@@ -28,17 +28,27 @@ static json_t *threads(const struct listing *l)
 	return a;
 }
 
+static size_t stackless(const struct listing *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		n += l->v[i].stackless;
+	return n;
+}
+
 static json_t *head(const struct listing *l)
 {
 	char command[FIND_COMMAND] = "";
 	if (!l->core)
 		find_command(l->pid, command, sizeof(command));
-	json_t *counts = json_pack(
-		"{s:n, s:o, s:o, s:o, s:o, s:o, s:n, s:o, s:o}", "ready", "pooled",
-		json_count(l->counts[LISTING_POOLED]), "created", json_count(l->counts[LISTING_CREATED]),
-		"suspended", json_count(l->counts[LISTING_SUSPENDED] + l->counts[LISTING_POOLED]), "running",
-		json_count(l->counts[LISTING_RUNNING]), "finished", json_count(l->finished), "destroyed",
-		"freed", json_count(l->freed), "unsettled", json_count(l->unsettled));
+	json_t *counts =
+		json_pack("{s:n, s:o, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o}", "ready", "pooled",
+			  json_count(l->counts[LISTING_POOLED]), "created",
+			  json_count(l->counts[LISTING_CREATED] + l->counts[LISTING_INITIAL]), "suspended",
+			  json_count(l->counts[LISTING_SUSPENDED] + l->counts[LISTING_POOLED]), "running",
+			  json_count(l->counts[LISTING_RUNNING]), "finished", json_count(l->finished),
+			  "destroyed", "stackless", json_count(stackless(l)), "freed", json_count(l->freed),
+			  "unsettled", json_count(l->unsettled));
 	json_t *o = json_pack("{s:i, s:s, s:i, s:n, s:o, s:s, s:s, s:o, s:o, s:o}", "version", 2, "tool",
 			      "ctp-ps " CTP_TOOL_VERSION, "pid", (int)l->pid, "ctp_run", "core",
 			      json_text(l->core), "command", command, "source", "search", "partial",
@@ -208,6 +218,21 @@ static int put_tree(FILE *to, const struct listing *l, const struct listing_want
 	return e;
 }
 
+int listing_json_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool *any)
+{
+	bool apart = w->all || w->nids;
+	int e = 0;
+	for (size_t i = 0; !e && i < l->ngroups; i++) {
+		const struct listing_group *g = &l->groups[i];
+		if (!wanted(w, g->first->id))
+			continue;
+		fputs(*any ? ",\n" : "\n", to);
+		*any = true;
+		e = apart ? put(to, coroutine(l, g->first, true), 0) : put_group(to, l, g);
+	}
+	return e;
+}
+
 int listing_json(FILE *to, const struct listing *l, const struct listing_wants *w)
 {
 	bool apart = w->all || w->nids, any = false;
@@ -216,14 +241,8 @@ int listing_json(FILE *to, const struct listing *l, const struct listing_wants *
 	if (!e && w->tree)
 		return put_tree(to, l, w);
 	fprintf(to, ",\n\"%s\": [", apart ? "coroutines" : "groups");
-	for (size_t i = 0; !e && i < l->ngroups; i++) {
-		const struct listing_group *g = &l->groups[i];
-		if (!wanted(w, g->first->id))
-			continue;
-		fputs(any ? ",\n" : "\n", to);
-		any = true;
-		e = apart ? put(to, coroutine(l, g->first, true), 0) : put_group(to, l, g);
-	}
+	if (!e)
+		e = listing_json_groups(to, l, w, &any);
 	fputs("\n]", to);
 	if (!e && apart && w->all)
 		fputs(",\n\"ended\": []", to);

@@ -120,7 +120,11 @@ static void print_state(const struct sheet *p, const struct listing_group *g)
 	static const char *const words[] = {[LISTING_SUSPENDED] = "suspended",
 					    [LISTING_POOLED] = "suspended, idle in its engine",
 					    [LISTING_CREATED] = "created",
-					    [LISTING_RUNNING] = "running"};
+					    [LISTING_RUNNING] = "running",
+					    [LISTING_INITIAL] = "never started",
+					    [LISTING_FINAL] = "at its end, and kept",
+					    [LISTING_DESTROYING] = "being destroyed",
+					    [LISTING_MAY_HAVE_ENDED] = "may have ended"};
 	fprintf(p->to, " [%s", words[r->state]);
 	if (r->tid)
 		fprintf(p->to, " on thread %d", r->tid);
@@ -268,6 +272,27 @@ static void print_lost(const struct sheet *p)
 		      p->to);
 }
 
+// Of the C++20 coroutines among them.
+static void print_stackless(const struct sheet *p)
+{
+	const struct listing *l = p->l;
+	size_t n = 0, await = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		n += l->v[i].stackless;
+		await += l->v[i].nawaits > 0;
+	}
+	if (n)
+		fprintf(p->to,
+			"C++20 coroutines: %zu; %zu never started, %zu at their end, %zu await another and stand in its stack, "
+			"%zu may have ended\n",
+			n, l->counts[LISTING_INITIAL], l->counts[LISTING_FINAL], await,
+			l->counts[LISTING_MAY_HAVE_ENDED]);
+	if (l->inside)
+		fprintf(p->to,
+			"left out: %zu that look like C++20 coroutines inside other blocks: remnants, or of an allocator of its own\n",
+			l->inside);
+}
+
 static void print_counts(const struct sheet *p)
 {
 	const struct listing *l = p->l;
@@ -277,6 +302,7 @@ static void print_counts(const struct sheet *p)
 		fprintf(p->to, " (%zu idle in their engine)", l->counts[LISTING_POOLED]);
 	fprintf(p->to, ", %zu created, %zu running; found by search: since when, and by whom, is not known\n",
 		l->counts[LISTING_CREATED], l->counts[LISTING_RUNNING]);
+	print_stackless(p);
 	if (l->finished)
 		fprintf(p->to, "left out: %zu that have returned\n", l->finished);
 	if (l->freed)
@@ -292,15 +318,38 @@ static void print_counts(const struct sheet *p)
 		fprintf(p->to, "not all of it was searched: %s\n", l->partial);
 }
 
+// One that awaits another stands in that one's stack.
+static bool stands_elsewhere(const struct sheet *p, const struct listing_row *r)
+{
+	return r->nawaits && !p->w->all && !p->w->nids && !p->w->tree;
+}
+
+static int print_groups(const struct sheet *p)
+{
+	int e = 0;
+	for (size_t i = 0; !e && i < p->l->ngroups; i++) {
+		const struct listing_row *first = p->l->groups[i].first;
+		if (wanted(p->w, first->id) && !stands_elsewhere(p, first))
+			e = print_group(p, &p->l->groups[i]);
+	}
+	return e;
+}
+
+int listing_text_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool color)
+{
+	const struct sheet p = {to, l, w, color};
+	int e = print_groups(&p);
+	if (!w->nids)
+		print_stackless(&p);
+	return e;
+}
+
 int listing_text(FILE *to, const struct listing *l, const struct listing_wants *w, bool color)
 {
 	const struct sheet p = {to, l, w, color};
-	int e = 0;
 	const char *changed;
 	print_top(&p);
-	for (size_t i = 0; !e && i < l->ngroups; i++)
-		if (wanted(w, l->groups[i].first->id))
-			e = print_group(&p, &l->groups[i]);
+	int e = print_groups(&p);
 	for (size_t i = 0; (changed = symbols_mismatch(l->symbols, i)); i++)
 		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);
 	if (w->nids)

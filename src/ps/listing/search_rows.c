@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/calls.h"
@@ -19,7 +18,9 @@
 #include "find/registers.h"
 #include "find/save.h"
 #include "ps/listing/fd_names.h"
+#include "ps/listing/listing_symbols.h"
 #include "ps/listing/search_waits.h"
+#include "ps/listing/stackless_rows.h"
 
 #define SEARCH_NS 30000000000ULL // at most; what was found by then is listed
 
@@ -146,41 +147,6 @@ static int add_thread(struct listing *l, const struct contexts *c, const struct 
 	return e;
 }
 
-// ---------------------------------------------------------------------- symbols
-
-static void find_root(struct listing *l)
-{
-	char path[40];
-	struct stat mine, its;
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)l->pid);
-	if (!l->core && !stat("/proc/self/ns/mnt", &mine) && !stat(path, &its) && mine.st_ino != its.st_ino)
-		snprintf(l->root, sizeof(l->root), "/proc/%d/root", (int)l->pid);
-}
-
-static int make_symbols(struct listing *l, const struct contexts *c)
-{
-	size_t n = 0;
-	struct symbols_module *all = calloc(c->objects.n + 1, sizeof(*all));
-	if (!all)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->objects.n; i++) {
-		const struct object *o = &c->objects.v[i];
-		const char *path = *o->path == '/' ? listing_word(l, o->path) : NULL;
-		const void *id = o->build_id_len ? listing_bytes(l, o->build_id, o->build_id_len) : NULL;
-		if (path)
-			all[n++] = (struct symbols_module){.path = path,
-							   .base = o->bias,
-							   .start = o->lo,
-							   .end = o->hi,
-							   .build_id = id,
-							   .build_id_len = id ? o->build_id_len : 0};
-	}
-	find_root(l);
-	int e = symbols_new(&l->symbols, all, n, *l->root ? l->root : NULL);
-	free(all);
-	return e;
-}
-
 // ------------------------------------------------------------------------- all
 
 static int read_fds(struct listing *l, const struct search_source *from)
@@ -272,7 +238,7 @@ static void keep_lost(struct listing *l, const struct contexts *c, const struct 
 
 static int fill(struct listing *l, const struct search_source *from, const struct contexts *c)
 {
-	int e = make_symbols(l, c);
+	int e = listing_symbols_make(l, &c->objects);
 	l->bytes = c->bytes;
 	l->finished = c->finished;
 	l->freed = c->freed;
@@ -287,7 +253,7 @@ static int fill(struct listing *l, const struct search_source *from, const struc
 		e = read_fds(l, from);
 	if (!e && l->fds)
 		e = search_waits(l, c);
-	return e;
+	return e || from->lost ? e : stackless_rows(l, c->image, NULL, 0);
 }
 
 static int look_lost(struct listing *l, const struct search_source *from, const struct contexts *c,

@@ -22,6 +22,7 @@ struct report_wants {
 };
 
 struct forest; // ps/model/forest.h
+struct listing;
 
 struct report {
 	const struct found *found;
@@ -35,8 +36,9 @@ struct report {
 	struct idmap by_id;    // of the coroutines, with wants->why or ->tree, and of a core
 	struct threads threads;
 	const struct report_wants *wants;
-	uint64_t missing; // the first of wants->ids that is not there; 0
-	char root[40];    // where the process's files lie, if not here; else ""
+	const struct listing *stackless; // its C++20 coroutines, whom no table knows; NULL: there are none
+	uint64_t missing;                // the first of wants->ids that is not there; 0
+	char root[40];                   // where the process's files lie, if not here; else ""
 };
 
 int report_make(struct report *r, const struct found *f,

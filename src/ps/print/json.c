@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "ctp/words.h"
+#include "ps/listing/listing.h"
 #include "ps/print/json_common.h"
 #include "ps/print/json_tree.h"
 #include "symbols/frames_json.h"
@@ -128,11 +129,13 @@ static json_t *head(const struct report *r)
 	const struct tables *t = &r->tables;
 	char command[FIND_COMMAND];
 	find_command_of(r->found, command, sizeof(command));
-	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ready", json_count(t->ready),
-				   "pooled", json_count(t->pooled), "created", json_count(t->created),
-				   "suspended", json_count(t->suspended), "running", json_count(t->running),
-				   "finished", t->partial ? json_null() : json_count(t->finished),
-				   "destroyed", t->partial ? json_null() : json_count(t->destroyed));
+	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "stackless",
+				   json_count(r->stackless ? r->stackless->n : 0), "ready",
+				   json_count(t->ready), "pooled", json_count(t->pooled), "created",
+				   json_count(t->created), "suspended", json_count(t->suspended), "running",
+				   json_count(t->running), "finished",
+				   t->partial ? json_null() : json_count(t->finished), "destroyed",
+				   t->partial ? json_null() : json_count(t->destroyed));
 	return json_pack("{s:o, s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "core", json_text(r->found->core_path),
 			 "version", 2, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid", (int)r->found->pid,
 			 "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
@@ -230,6 +233,11 @@ static int put_list(FILE *to, const struct report *r)
 					  g->first->life == CTP_SUSPENDED ? g->stack : 0) :
 			    put_group(to, r, g, &m);
 	}
+	const struct report_wants *w = r->wants;
+	const struct listing_wants wants = {w->all, w->whole, w->tree, w->why, w->ids, w->nids};
+	bool any = r->groups.n;
+	if (!e && r->stackless)
+		e = listing_json_groups(to, r->stackless, &wants, &any);
 	fputs("\n]", to);
 	if (!e && r->wants->all)
 		e = put_ended(to, r, &m);

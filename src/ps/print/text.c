@@ -4,6 +4,7 @@
 // program's own below it (text_frames.c), and a last line with counts. Long lists of
 // descriptors are shortened; JSON never is. Names come from the program: control characters
 // are replaced.
+#include "ps/listing/listing.h"
 #include "ps/print/text.h"
 
 #include <inttypes.h>
@@ -149,6 +150,10 @@ int text_write(FILE *to, const struct report *r, bool color)
 		e = text_tree(&p);
 	for (size_t i = 0; !r->wants->tree && !e && i < r->groups.n; i++)
 		e = print_group(&p, &r->groups.v[i]);
+	const struct report_wants *w = r->wants;
+	const struct listing_wants wants = {w->all, w->whole, w->tree, w->why, w->ids, w->nids};
+	if (!e && r->stackless)
+		e = listing_text_groups(to, r->stackless, &wants, color);
 	const char *changed;
 	for (size_t i = 0; (changed = symbols_mismatch(r->symbols, i)); i++)
 		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);

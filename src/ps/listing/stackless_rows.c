@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+//
+// What src/frames has found becomes rows. The stack of one is that of its awaits: where it is suspended, then
+// where the one that awaits it is, and so on. A frame found while the program ran may be a remnant, if the
+// allocator's lists could not be read just then: it is looked for anew.
+#include "ps/listing/stackless_rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/search.h"
+#include "frames/place.h"
+#include "frames/program.h"
+#include "frames/stackless.h"
+#include "ps/listing/fd_names.h"
+#include "ps/listing/listing_symbols.h"
+#include "symbols/demangle.h"
+
+enum { TRIES = 4, STACK_MOST = 64, STACKS_MOST = 4096 };
+#define SEARCH_NS 30000000000ULL // at most
+#define ADDRESS_MASK ((1ULL << 48) - 1)
+
+struct known { // where a function's state is, once for all that are in it
+	uint64_t key;
+	uint64_t pc; // 0: not asked yet
+	bool initial;
+};
+
+struct making {
+	struct listing *l;
+	const struct image *im;
+	struct stackless_list list;
+	struct known *known; // an open hash
+	size_t places;
+};
+
+static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
+{
+	return image_peek(ctx, at, to, bytes);
+}
+
+// ---------------------------------------------------------------------- places
+
+static int ask_place(struct making *m, const struct stackless *s, struct known *k)
+{
+	const struct stackless_code code = stackless_at(&m->list, s);
+	const struct place_code of = {.maker = s->pair->maker,
+				      .resume = s->pair->resume,
+				      .landing = code.landing,
+				      .store = code.store,
+				      .symbol = s->pair->symbol,
+				      .initial = s->state == STACKLESS_INITIAL,
+				      .may_be_initial = stackless_may_be_initial(s)};
+	struct place p;
+	int e = place_find(&p, m->l->symbols, &of);
+	if (e)
+		return e;
+	k->pc = p.frame.pc;
+	k->initial = p.initial;
+	place_deinit(&p);
+	return 0;
+}
+
+// NULL: no memory.
+static const struct known *place_of(struct making *m, const struct stackless *s)
+{
+	uint64_t key = (s->pair->resume << 16 | (s->known ? s->index + 1 : 0)) ^ (uint64_t)s->state << 60 ^ 1;
+	size_t i = (key * 0x9e3779b97f4a7c15ULL >> 20) & (m->places - 1);
+	while (m->known[i].pc && m->known[i].key != key)
+		i = (i + 1) & (m->places - 1);
+	m->known[i].key = key;
+	return m->known[i].pc || !ask_place(m, s, &m->known[i]) ? &m->known[i] : NULL;
+}
+
+static bool make_table(struct making *m)
+{
+	for (m->places = 1024; m->places < 2 * m->list.n;)
+		m->places *= 2;
+	m->known = calloc(m->places, sizeof(*m->known));
+	return m->known;
+}
+
+// ------------------------------------------------------------------------ rows
+
+static enum listing_state state_of(const struct stackless *s, const struct known *k)
+{
+	static const enum listing_state as[] = {
+		[STACKLESS_SUSPENDED] = LISTING_SUSPENDED,   [STACKLESS_INITIAL] = LISTING_INITIAL,
+		[STACKLESS_FINAL] = LISTING_FINAL,           [STACKLESS_RUNNING] = LISTING_RUNNING,
+		[STACKLESS_DESTROYING] = LISTING_DESTROYING, [STACKLESS_ENDED] = LISTING_MAY_HAVE_ENDED};
+	return k->initial ? LISTING_INITIAL : as[s->state];
+}
+
+static void say(struct listing *l, struct listing_row *r, size_t *n, const char *text)
+{
+	const char *word = *n + 1 < LISTING_EVIDENCE ? listing_word(l, text) : NULL;
+	if (word)
+		r->evidence[(*n)++] = word;
+}
+
+static void evidence(struct making *m, const struct stackless *s, struct listing_row *r)
+{
+	char text[400];
+	size_t n = 0;
+	char *name = demangle(s->pair->symbol);
+	snprintf(text, sizeof(text), "its frame begins with the functions that %s made of %.300s",
+		 s->pair->maker == PAIR_GCC ? "GCC" : "Clang", name ? name : "a coroutine");
+	free(name);
+	say(m->l, r, &n, text);
+	if (s->same > 1) {
+		snprintf(text, sizeof(text),
+			 "the linker has folded %u functions of the same code: it may be another of these",
+			 s->same);
+		say(m->l, r, &n, text);
+	}
+	if (s->nested)
+		say(m->l, r, &n, "its frame lies in that of its caller");
+	else if (s->block.hi)
+		say(m->l, r, &n, "its frame begins a block of malloc's that is in use");
+	else
+		say(m->l, r, &n, "its frame lies in no block of malloc's: it may be a remnant");
+	if (s->unsure)
+		say(m->l, r, &n, "the allocator's lists could not be read while the program ran");
+	if (!s->known && s->state != STACKLESS_FINAL)
+		say(m->l, r, &n, "where it is suspended could not be read from its code");
+	if (s->awaits != STACKLESS_NONE)
+		say(m->l, r, &n, "another coroutine's promise leads to it: it awaits that one");
+}
+
+static int set_chain(struct making *m, const struct stackless *s, struct listing_row *r)
+{
+	struct listing *l = m->l;
+	if (s->awaits != STACKLESS_NONE) {
+		r->awaits = listing_ids(l, &m->list.v[s->awaits].at, 1);
+		r->nawaits = r->awaits ? 1 : 0;
+	}
+	if (s->awaited_by != STACKLESS_NONE) {
+		r->awaited_by = listing_ids(l, &m->list.v[s->awaited_by].at, 1);
+		r->nawaited_by = r->awaited_by ? 1 : 0;
+	}
+	uint64_t pcs[STACK_MOST];
+	size_t n = 0;
+	for (uint32_t at = (uint32_t)(s - m->list.v); at != STACKLESS_NONE && n < STACK_MOST;
+	     at = m->list.v[at].awaited_by) {
+		const struct known *k = place_of(m, &m->list.v[at]);
+		if (!k)
+			return -ENOMEM;
+		pcs[n++] = k->pc + 1; // looked up as if it were returned to
+	}
+	r->stack = listing_async_stack(l, pcs, n);
+	return r->stack ? 0 : -ENOMEM;
+}
+
+static int add_row(struct making *m, const struct stackless *s)
+{
+	const struct known *k = place_of(m, s);
+	struct listing_row r = {.id = s->at,
+				.stackless = true,
+				.entry = s->pair->resume,
+				.source = "search",
+				.how = "its frame"};
+	if (!k)
+		return -ENOMEM;
+	r.state = state_of(s, k);
+	r.suspended_at = s->state == STACKLESS_RUNNING || s->state == STACKLESS_FINAL ? 0 : k->pc;
+	evidence(m, s, &r);
+	int e = set_chain(m, s, &r);
+	return e ? e : listing_add(m->l, &r);
+}
+
+// -------------------------------------------------------------------- waits
+
+// The frame that an address lies in.
+static size_t row_of(const struct stackless_list *l, uint64_t addr)
+{
+	size_t i = FIRST_NOT(l->n, k, l->v[k].at <= addr);
+	return i && l->v[i - 1].block.hi > addr ? i - 1 : l->n;
+}
+
+// A registration whose data leads into a frame.
+static void add_waits(struct making *m, size_t first)
+{
+	size_t n = 0;
+	const struct listing_epoll *v = m->l->fds ? listing_fds_rows(m->l->fds, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = row_of(&m->list, v[i].data & ADDRESS_MASK);
+		struct listing_row *r = at < m->list.n ? &m->l->v[first + at] : NULL;
+		if (r && r->nwaits < LISTING_WAITS)
+			r->waits[r->nwaits++] =
+				(struct listing_wait){v[i].stale ? -1 : v[i].fd, v[i].epfd, v[i].events};
+	}
+}
+
+// ----------------------------------------------------------------------- all
+
+static size_t stacks(const struct image *im, struct stackless_stack *v)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < im->nthreads && n < STACKS_MOST; i++) {
+		uint64_t sp = im->threads[i].placed ? im->threads[i].regs[CTP_REG_SP] : 0;
+		const struct maps_line *line = sp ? image_map(im, sp) : NULL;
+		if (line)
+			v[n++] = (struct stackless_stack){sp, line->hi};
+	}
+	return n;
+}
+
+static bool any_unsure(const struct stackless_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].unsure)
+			return true;
+	return false;
+}
+
+static int find(struct making *m, const struct pairs *p, const struct span *skip, size_t nskip)
+{
+	struct stackless_stack *s = calloc(STACKS_MOST, sizeof(*s));
+	int e = s ? 0 : -ENOMEM;
+	for (unsigned i = 0; !e && i < TRIES; i++) {
+		struct stackless_where w = {.memory = &m->im->memory,
+					    .pairs = p,
+					    .code = {peek, (void *)m->im},
+					    .stacks = s,
+					    .nstacks = stacks(m->im, s),
+					    .skip = skip,
+					    .nskip = nskip};
+		stackless_deinit(&m->list);
+		e = stackless_find(&m->list, &w);
+		if (!e && !any_unsure(&m->list))
+			break;
+	}
+	free(s);
+	return e;
+}
+
+static int fill(struct making *m)
+{
+	size_t first = m->l->n;
+	int e = make_table(m) ? 0 : -ENOMEM;
+	for (size_t i = 0; !e && i < m->list.n; i++)
+		e = add_row(m, &m->list.v[i]);
+	if (!e)
+		add_waits(m, first);
+	return e;
+}
+
+static int read_pairs(struct pairs *p, const struct image *im)
+{
+	const char *unnamed;
+	const struct program of = {im->core.n ? 0 : im->pid, im->maps, im->nmaps};
+	return program_pairs(p, &of, &unnamed);
+}
+
+static int rows(struct listing *l, const struct image *im, const struct pairs *pairs, const struct span *skip,
+		size_t nskip)
+{
+	struct making m = {.l = l, .im = im};
+	int e = find(&m, pairs, skip, nskip);
+	if (!e && m.list.n)
+		e = fill(&m);
+	l->inside += m.list.inside;
+	if ((e == -EAGAIN || e == -EIO) && !*l->partial)
+		snprintf(l->partial, sizeof(l->partial), "C++20 coroutines: memory could not be read%s",
+			 e == -EAGAIN ? " in time" : "");
+	free(m.known);
+	stackless_deinit(&m.list);
+	return e == -EAGAIN || e == -EIO ? 0 : e;
+}
+
+int stackless_rows(struct listing *l, const struct image *im, const struct span *skip, size_t nskip)
+{
+	struct pairs pairs = {0};
+	int e = read_pairs(&pairs, im);
+	if (!e && pairs.n)
+		e = rows(l, im, &pairs, skip, nskip);
+	pairs_deinit(&pairs);
+	return e;
+}
+
+static int make_listing(struct listing *l, const struct image *im, const struct pairs *pairs,
+			const struct span *skip, size_t nskip, bool apart)
+{
+	struct objects o = {0};
+	char folder[32];
+	int e = objects_read(&o, im);
+	if (!e)
+		e = listing_symbols_make(l, &o);
+	snprintf(folder, sizeof(folder), "/proc/%d", (int)im->pid);
+	if (!e && !l->core && listing_fds_read(&l->fds, folder) == -ENOMEM)
+		e = -ENOMEM;
+	if (!e)
+		e = rows(l, im, pairs, skip, nskip);
+	if (!e)
+		e = listing_finish(l, apart);
+	objects_deinit(&o);
+	return e;
+}
+
+int stackless_listing(struct listing *l, pid_t pid, const char *core, const struct span *skip, size_t nskip,
+		      bool apart)
+{
+	struct image im;
+	struct pairs pairs = {0};
+	uint64_t deadline = clock_mono_ns() + SEARCH_NS;
+	*l = (struct listing){.core = core, .pid = pid};
+	int e = core ? image_of_core(&im, core, deadline) : image_of_process(&im, pid, deadline);
+	if (e)
+		return e;
+	l->pid = im.pid;
+	e = read_pairs(&pairs, &im);
+	if (!e && pairs.n)
+		e = make_listing(l, &im, &pairs, skip, nskip, apart);
+	pairs_deinit(&pairs);
+	image_close(&im);
+	if (e)
+		listing_deinit(l);
+	return e;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// stackless_rows.h - rows of a process's or a core's C++20 coroutines, traced or not.
+#pragma once
+
+#include "find/image.h"
+#include "ps/listing/listing.h"
+#include "search/span.h"
+
+// Adds them to a listing that has its symbols. `skip`: memory in which no frame can lie. 0; -ENOMEM;
+// *l->partial says why not all was searched.
+int stackless_rows(struct listing *l, const struct image *im, const struct span *skip, size_t nskip);
+// A listing of them alone, of a process (`core` NULL) or a core file. *l is empty, and nothing of it need be
+// given back, where the program has none. As search_rows.
+int stackless_listing(struct listing *l, pid_t pid, const char *core, const struct span *skip, size_t nskip,
+		      bool apart);
