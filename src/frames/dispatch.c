@@ -11,7 +11,14 @@
 
 #include "base/grow.h"
 
-enum { STEPS_MOST = 20000, CODE_MOST = 1 << 20, STORES_MOST = 4096, LANDINGS_MOST = 4096, RSP = 4 };
+enum {
+	STEPS_MOST = 20000,
+	CODE_MOST = 1 << 20,
+	STORES_MOST = 4096,
+	LANDINGS_MOST = 4096,
+	FIELDS_FROM = 16,
+	RSP = 4
+};
 
 static struct machine *machine_new(const struct dispatch_code *code)
 {
@@ -50,7 +57,7 @@ static bool is_index(const struct dispatch *d, const struct machine_value *by)
 static uint64_t landing_of(const struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
 			   uint64_t value)
 {
-	struct machine *m = d->known ? machine_new(code) : NULL;
+	struct machine *m = d->known && !d->alone ? machine_new(code) : NULL;
 	struct machine_value by;
 	uint64_t landing = 0;
 	if (!m)
@@ -181,6 +188,43 @@ static void sweep_code(struct sweep *s, const uint8_t *b, size_t n, uint64_t at)
 	}
 }
 
+// A function that suspends at one place alone (and at its end) does not ask where to go on. Clang's ramp
+// stores the state all the same: the one byte of the frame to which it stores 0 is that field, if it is the
+// only one.
+static void find_stored(struct dispatch *d, const uint8_t *b, size_t n, uint64_t at)
+{
+	struct x86 x;
+	uint64_t store = 0;
+	uint32_t offset = 0;
+	for (size_t i = 0; i < n && x86_decode(b + i, n - i, &x); i += x.length) {
+		bool zero = x.map == X86_ONE_BYTE && !x.vex && x.opcode == 0xc6 && x.memory &&
+			    x.reg % 8 == 0 && !x.immediate && x.base != X86_NO_REGISTER && x.base != RSP &&
+			    x.index == X86_NO_REGISTER && x.displacement >= FIELDS_FROM;
+		if (!zero)
+			continue;
+		if (store && x.displacement != offset)
+			return;
+		offset = (uint32_t)x.displacement;
+		store = store ? store : at + i;
+	}
+	if (!store || GROW(d->stores, d->n, d->room))
+		return;
+	d->stores[d->n++] = (struct dispatch_store){0, store};
+	d->index = (struct machine_field){offset, 1};
+	d->known = d->alone = true;
+}
+
+static int read_ramp(struct dispatch *d, const struct pair *p, const struct dispatch_code *code)
+{
+	size_t n = p->codes[1].bytes < CODE_MOST ? (size_t)p->codes[1].bytes : CODE_MOST;
+	uint8_t *b = malloc(n);
+	if (!b)
+		return -ENOMEM;
+	find_stored(d, b, code->peek(code->ctx, p->codes[1].at, b, n), p->codes[1].at);
+	free(b);
+	return 0;
+}
+
 int dispatch_learn(struct dispatch *d, const struct pair *p, const struct dispatch_code *code)
 {
 	struct machine *m = machine_new(code);
@@ -190,6 +234,8 @@ int dispatch_learn(struct dispatch *d, const struct pair *p, const struct dispat
 		return -ENOMEM;
 	find_field(d, m, p);
 	free(m);
+	if (!d->known && p->maker == PAIR_CLANG && p->ncodes > 1)
+		return read_ramp(d, p, code);
 	for (unsigned i = 0; d->known && i < p->ncodes && !s.error; i++) {
 		size_t n = p->codes[i].bytes < CODE_MOST ? (size_t)p->codes[i].bytes : CODE_MOST;
 		uint8_t *b = malloc(n);

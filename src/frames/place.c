@@ -32,6 +32,33 @@ static const struct symbols_frame *with_line(const struct symbols_place *p)
 	return f && f->line ? f : NULL;
 }
 
+// They are next to each other in memory.
+static bool same_function(const struct symbols_frame *a, const struct symbols_frame *b)
+{
+	return a->symbol && b->symbol && !strcmp(a->symbol, b->symbol);
+}
+
+enum { PROLOGUE_MOST = 96, AWAIT_MOST = 96, AWAIT_BEFORE = 48 };
+
+// Behind the store comes await_suspend. Where that is inlined, it has the line of the co_await, whatever
+// lines the compiler gave to the store itself.
+static int behind_store(struct symbols *s, uint64_t store, const struct symbols_frame **out)
+{
+	struct symbols_place p;
+	for (uint64_t at = store - AWAIT_BEFORE; store && at < store + AWAIT_MOST; at++) {
+		int e = symbols_find(s, at, false, &p);
+		if (e)
+			return e;
+		for (size_t i = 0; i + 1 < p.n; i++)
+			if (p.frames[i].symbol && strstr(p.frames[i].symbol, "await_suspend") &&
+			    with_line(&p) && same_function(with_line(&p), *out)) {
+				*out = with_line(&p);
+				return 0;
+			}
+	}
+	return 0;
+}
+
 static const struct symbols_frame *choose(const struct place_code *c, const struct symbols_place *landing,
 					  const struct symbols_place *store)
 {
@@ -41,20 +68,19 @@ static const struct symbols_frame *choose(const struct place_code *c, const stru
 	return stored ? stored : land;
 }
 
-enum { PROLOGUE_MOST = 96 };
-
 // Of a function that suspends at one place alone the code says nothing, as it always goes on there: behind
 // its prologue, which has the function's own line.
 static int behind_prologue(struct symbols *s, uint64_t resume, const struct symbols_frame *own,
 			   const struct symbols_frame **out)
 {
 	struct symbols_place p;
+	int declared = symbols_declared(s, resume);
 	for (uint64_t at = resume + 1; own && own->line && at < resume + PROLOGUE_MOST; at++) {
 		int e = symbols_find(s, at, false, &p);
 		const struct symbols_frame *f = e ? NULL : with_line(&p);
 		if (e)
 			return e;
-		if (f && f->line != own->line) {
+		if (f && same_function(f, own) && f->line != own->line && f->line != declared) {
 			*out = f;
 			return 0;
 		}
@@ -77,7 +103,9 @@ int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 	const struct symbols_frame *own = outermost(&entry);
 	const struct symbols_frame *f = c->initial && with_line(&store) ? with_line(&store) :
 									  choose(c, &landing, &store);
-	if (!f && !c->landing && !c->store && c->maker == PAIR_CLANG)
+	if (f && c->maker == PAIR_GCC && !c->initial && landing.n == 1)
+		e = behind_store(s, c->store, &f);
+	if (!e && !f && !c->landing && !c->store && c->maker == PAIR_CLANG)
 		e = behind_prologue(s, c->resume, own, &f);
 	if (e) {
 		free(symbol);
@@ -87,7 +115,7 @@ int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 	if (f) {
 		out->frame = *f;
 		pc = f->pc;
-	} else if (own && pc != c->resume) { // the line of its beginning says nothing about where it is
+	} else if (own) { // the line of its beginning says nothing about where it is
 		out->frame.line = 0;
 		out->frame.file = NULL;
 	}

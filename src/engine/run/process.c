@@ -298,7 +298,7 @@ static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->stackless)
-		stackless_watch_final(p->stackless, may_stop, now + (until - now) / 2);
+		stackless_watch_final(p->stackless, may_stop, until - (until - now) / 5);
 	if (p->witness)
 		witness_final(p->witness, may_stop,
 			      until - (until - now) / 9); // its last step may take longer

@@ -88,7 +88,7 @@ static void make_suspect(struct suspect *x, const struct stackless *s)
 	x->s.id = s->at;
 	x->s.slot = s->at;    // where a handle points to,
 	x->s.lo = s->at + 16; // and a pointer to its promise
-	x->mine[0] = s->block;
+	x->mine[0] = (struct span){s->block.lo, s->block.hi + 8}; // to its last word, in the next header
 	x->heap[0] = true;
 	x->nmine = 1;
 	inspect_say(&x->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched");
@@ -306,6 +306,10 @@ void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 		else
 			a->v[i].answer = AWAITING_REACHED;
 	}
+	for (size_t i = 0; i < l->n; i++) // it has been told
+		if (l->who[i]->a[PROOF_P6A].holds == HOLDS_OPEN)
+			inspect_say(&l->who[i]->a[PROOF_P6A],
+				    g->reached[graph_group(g, (uint32_t)i)] ? HOLDS_FALSE : HOLDS_TRUE, "searched");
 	free(w.allowed);
 	free(w.seen);
 }

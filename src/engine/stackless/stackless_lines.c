@@ -94,8 +94,9 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 	json_int_t by_state[STACKLESS_ENDED + 1] = {0}, open = 0;
 	for (size_t i = 0; i < a->list.n; i++) {
 		by_state[a->list.v[i].state]++;
-		bool waits = a->list.v[i].state == STACKLESS_SUSPENDED &&
-			     a->list.v[i].awaits == STACKLESS_NONE;
+		bool waits = (a->list.v[i].state == STACKLESS_SUSPENDED &&
+			      a->list.v[i].awaits == STACKLESS_NONE) ||
+			     a->list.v[i].state == STACKLESS_INITIAL;
 		open += waits && a->v[i].answer == AWAITING_OPEN;
 	}
 	// Why nothing could be told: the first suspect's answer has it.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// When to inspect. A live inspection needs a reason, as it reads epoll sets and memory: a descriptor was
-// closed whose registration had data. It is made when no thread ran for 30 ms, and costs a twentieth of a CPU
-// at most. The final inspection is always made, if the program has such coroutines.
+// When to inspect. A live inspection reads epoll sets and memory, so it needs a reason: a descriptor was
+// closed whose registration had data; or threads have run since the last one, which is looked at ever more
+// rarely. It is made when no thread ran for 30 ms, and costs a twentieth of a CPU at most. The final
+// inspection is always made, if the program has such coroutines.
 #include "engine/stackless/stackless_watch.h"
 
 #include <stdlib.h>
@@ -13,7 +14,16 @@
 #include "engine/stackless/stackless_lines.h"
 
 #define MS 1000000ULL
-enum { NOTE_MS = 5, CHECK_MS = 30, LIVE_MS = 2000, AGAIN_MS = 200, TRIES = 12, WAIT_US = 2000 };
+enum {
+	NOTE_MS = 5,
+	CHECK_MS = 30,
+	LIVE_MS = 2000,
+	AGAIN_MS = 200,
+	REST_MS = 250,
+	REST_MOST_MS = 8000,
+	TRIES = 12,
+	WAIT_US = 2000
+};
 
 struct stackless_watch {
 	const struct ctp_region *r;
@@ -25,9 +35,11 @@ struct stackless_watch {
 	struct proc_tasks last; // threads at the last check
 	uint64_t moved;         // of the tables, when the closes were read
 	uint64_t note_ns, check_ns;
-	bool due;            // a close was not looked at
-	bool told;           // the file tells what leads where,
-	uint64_t told_moved; // as of then
+	uint64_t rest_ns, rest_step_ns; // a look without a close: not before; and how long until the next one
+	uint64_t asked_ns, asked_step_ns; // the same of the question whether it has such functions
+	bool due;                         // a close was not looked at
+	bool told;                        // the file tells what leads where,
+	uint64_t told_moved;              // as of then
 };
 
 struct stackless_watch *stackless_watch_new(const struct ctp_region *r, pid_t pid, FILE *out,
@@ -110,6 +122,19 @@ static bool is_idle(struct stackless_watch *w)
 	return idle;
 }
 
+// Of a program that has none so far it is asked ever more rarely: it may load a library that has.
+static bool may_have_any(struct stackless_watch *w, uint64_t now)
+{
+	if (w->functions.pairs.n)
+		return true;
+	if (now < w->asked_ns)
+		return false;
+	w->asked_step_ns = w->asked_step_ns ? w->asked_step_ns * 2 : REST_MS * MS;
+	w->asked_step_ns = w->asked_step_ns < REST_MOST_MS * MS ? w->asked_step_ns : REST_MOST_MS * MS;
+	w->asked_ns = now + w->asked_step_ns;
+	return stackless_watch_any(w);
+}
+
 void stackless_watch_poll(struct stackless_watch *w)
 {
 	uint64_t now = proc_now_ns(), moved = ctp_region_moves(w->r);
@@ -118,14 +143,20 @@ void stackless_watch_poll(struct stackless_watch *w)
 		w->moved = moved;
 		w->note_ns = now + NOTE_MS * MS;
 	}
-	if (!w->due || now < w->check_ns || !stackless_watch_any(w))
+	bool rests = moved != w->told_moved && now >= w->rest_ns;
+	if ((!w->due && !rests) || now < w->check_ns || !may_have_any(w, now))
 		return;
 	w->check_ns = now + CHECK_MS * MS;
 	if (!is_idle(w))
 		return;
 	struct inspection l = {
 		.r = w->r, .pid = w->pid, .scan = true, .idle = true, .deadline_ns = now + LIVE_MS * MS};
-	w->due = !inspect(w, &l);
+	bool told = inspect(w, &l);
+	w->rest_step_ns = w->due || !w->rest_step_ns ? REST_MS * MS : w->rest_step_ns * 2;
+	w->rest_step_ns = w->rest_step_ns < REST_MOST_MS * MS ? w->rest_step_ns : REST_MOST_MS * MS;
+	w->rest_ns = now + w->rest_step_ns;
+	w->due &= !told;
+	w->told_moved = moved;
 	uint64_t cost = proc_now_ns() - now;
 	w->check_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
 	proc_tasks_deinit(&w->last);

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""C++20 coroutines (tests/targets/stackless.cpp): which are found, where each is suspended, who awaits whom; and what is
+said of those that nothing can resume. A museum of faults and of what looks like them, with GCC and with Clang."""
+import json
+import os
+import re
+import shutil
+import signal
+
+import packages
+from check_engines import TARGETS, built
+from harness import Skip, child_of, equal, need, tool, until, validate
+
+SOURCE = TARGETS / "stackless.cpp"
+COMPILERS = ["g++", "clang++"]
+COUNT = 3
+
+# What must be said of all three. Of those in ALSO something else is right as well, with the reason.
+FAULTS = {
+    "closed": "CTP029 proven", "closed_deep": "CTP029 proven", "closed_handle": "CTP029 proven", "closed_object": "CTP029 proven",
+    "popped": "CTP029 proven", "event_lost": "CTP029 proven", "ring": "CTP029 proven", "timer_dropped": "CTP029 proven",
+    "registration_removed": "CTP029 proven", "overwritten": "CTP029 proven", "never_started": "CTP014 proven",
+    "map_kept": "CTP029 likely", "owned": "CTP029 likely",
+}
+ALSO = {
+    "never_started": ["CTP029 proven"],  # the compiler has put the ramp elsewhere: its line is that of the first suspension
+    "closed_deep": ["CTP029 likely"],    # a dead word leads to one that awaits it
+}
+CLOSED = {"closed", "closed_deep", "closed_handle", "map_kept", "owned"}
+# Never PROVEN: of these nothing may be said, but for what stands behind.
+SOUND = {
+    "healthy": "", "parked_generators": "", "ended_and_kept": "", "ended_and_leaked": "", "lazy_and_kept": "", "queued": "",
+    "tagged": "", "packed": "", "shifted": "", "by_promise": "", "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "",
+    "destroyed": "", "armed_timers": "", "pool_allocator": "", "polling_executor": "CTP029 likely", "io_uring_beside": "CTP029 inconclusive",
+}
+# A thread that has ended leaves words on its stack, which the C library keeps: they count.
+DOUBTFUL = {"thread_ended": "CTP029 proven"}
+
+
+def program(case, compiler, *words):
+    packages.want("g++" if compiler == "g++" else "clang")
+    if not shutil.which(compiler):
+        raise Skip(f"no {compiler}")
+    words = words or ("-O1",)
+    name = "t-stackless-" + compiler.replace("+", "x") + "".join(words)
+    return built(case, name, tool(compiler), "-std=c++20", "-g", "-w", *words, SOURCE, "-pthread")
+
+
+def looked(trace):
+    """The lines of the last inspection."""
+    path = trace / "ctp/image0/stackless.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def observed(case, compiler, name):
+    """(report, lines): what is said of a program that has come to rest, and is then told to end."""
+    process = case.ctp_start(program(case, compiler), name)
+    if name == "io_uring_beside":
+        until(lambda: process.out() or process.popen.poll() is not None, "its first line")
+        if "no io_uring" in process.out():
+            raise Skip("the kernel has no io_uring, or refuses it")
+    process.wait_for("ready")
+    ended = name in ("closed_and_resumed", "destroyed")
+    until(lambda: ended or looked(case.dir / "ctp.data"), "an inspection")
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    report = json.loads(case.analyze("ctp.data", "--format=json").out)
+    validate(report)
+    lines = looked(case.dir / "ctp.data")
+    why = lines[0]["why"] if lines else ""
+    if lines and lines[0]["undecided"] and re.search(r"socket at port|time|ran while|sleeps where", why):
+        raise Skip(f"this machine: {why}")
+    return report, lines
+
+
+def said(report):
+    return sorted({f"{f['rule']} {f['verdict']}" for f in report["findings"]})
+
+
+def check_fault(case, compiler, name, expected):
+    report, _ = observed(case, compiler, name)
+    allowed = [expected, *ALSO.get(name, [])]
+    need(said(report) and all(x in allowed for x in said(report)), f"{said(report)} of {allowed}")
+    each = 2 if name == "ring" else 1
+    found = sum(f["count"] for f in report["findings"])
+    need(COUNT * each - (expected.endswith("likely")) <= found <= COUNT * each, f"{found} coroutines in findings")
+    equal(report["trace"]["stackless"]["in_findings"], found, "the same in the counts")
+    for f in report["findings"]:
+        where = f["waiter_stack"][0]
+        need(where["file"].endswith("stackless.cpp") and where["line"], f"waiter: {where}")
+        need(not CLOSED & {name} or f["closer_stack"][0]["symbol"].split("(")[0] in ("reap", "reap_all"), f"closer: {f['closer_stack']}")
+        need(not CLOSED & {name} or f["opener_stack"], "who opened it")
+    if name == "closed_deep":
+        equal([x["symbol"].split("(")[0] for x in report["findings"][0]["waiter_stack"]][:3], ["read_byte", "read_line", "session"], "async stack")
+        marked = next(n for n, line in enumerate(SOURCE.read_text().splitlines(), 1) if line.endswith("// fault"))
+        # GCC leaves nothing of an await_resume that does nothing: then it is the next line.
+        need(0 <= report["findings"][0]["waiter_stack"][0]["line"] - marked <= (compiler == "g++"), "line of the co_await")
+
+
+def check_sound(case, compiler, name, allowed):
+    report, _ = observed(case, compiler, name)
+    need(all(x == allowed for x in said(report)), f"{said(report)}, at most {allowed!r}")
+
+
+def check_doubtful(case, compiler, name, allowed):
+    check_sound(case, compiler, name, allowed)
+
+
+def listing(case, pid, *words):
+    done = case.run(case.build / "src/ps/ctp-ps", "--json", *words, pid)
+    equal(done.status, 0, done.err)
+    return json.loads(done.out)
+
+
+def stacks(out):
+    """{(functions of the stack), state: count} of all groups."""
+    found = {}
+    for g in out["groups"]:
+        key = (tuple(f["symbol"].split("(")[0] for f in g["stack"]), g["state"])
+        found[key] = found.get(key, 0) + g["count"]
+    return found
+
+
+def check_listing(case, compiler, *words):
+    """Not traced: 3 chains of three, and 3 alone; as chains, with lines where there is debug information."""
+    process = case.start(program(case, compiler, *words), "healthy")
+    process.wait_for("ready")
+    out = listing(case, process.pid)
+    found = stacks(out)
+    # Functions of the same code may have been folded: then the name is that of another.
+    need(found.get((("waits_by_handle",), "suspended")) == 3 or "-flto" in words, f"alone: {found}")
+    equal(found.get((("read_byte", "read_line", "session"), "suspended")), 3, f"chains: {found}")
+    equal(sum(found.values()), 12, f"all: {found}")
+    equal(out["counts"]["stackless"], 12, "stackless")
+    ids = {c["id"]: c for g in out["groups"] for c in g["coroutines"]}
+    for c in ids.values():
+        equal((c["kind"], c["source"]), ("stackless", "search"), "kind and source")
+        need(c["evidence"], "evidence")
+        need(all(c["id"] in ids[x]["awaited_by"] for x in c["awaits"]), "awaits and awaited_by")
+    innermost = [c for c in ids.values() if not c["awaits"]]
+    equal(len(innermost), 6, "who awaits nobody")
+    need(all(c["waits"] for c in innermost), "registrations that lead there")
+    lines = SOURCE.read_text().splitlines()
+    for c in innermost:
+        at = c["suspended_at"]
+        lineless = {"-Os", "-O2"} if compiler == "g++" else set()  # what it leaves of a trivial await_resume has other lines
+        if at["line"] and not lineless & set(words):
+            need("co_await" in lines[at["line"] - 1], f"{at}: {lines[at['line'] - 1]}")
+        need(at["line"] or words != ("-O0",), f"no line: {at}")
+    process.end()
+
+
+def check_states(case):
+    for name, states in {"lazy_and_kept": {"initial": 3}, "ended_and_kept": {"final": 3}, "parked_generators": {"suspended": 3},
+                         "destroyed": {}}.items():
+        process = case.start(program(case, "g++"), name)
+        process.wait_for("ready")
+        found = {}
+        for g in listing(case, process.pid)["groups"]:
+            found[g["state"]] = found.get(g["state"], 0) + g["count"]
+        equal(found, states, name)
+        process.end()
+
+
+def check_traced(case):
+    """Under ctp-run they stand in the same list."""
+    process = case.ctp_start(program(case, "g++"), "closed_deep")
+    process.wait_for("ready")
+    pid = child_of(process.pid)
+    out = listing(case, pid)
+    equal(out["counts"]["stackless"], 9, "stackless")
+    equal(sum(g["count"] for g in out["groups"]), 9, "in groups")
+    text = case.run(case.build / "src/ps/ctp-ps", pid).out
+    need("3 coroutines read_byte [suspended" in text and "C++20 coroutines: 9" in text, text)
+    os.kill(pid, signal.SIGTERM)
+    process.done()
+
+
+def checks():
+    for compiler in COMPILERS:
+        short = compiler.replace("+", "x")
+        for name, expected in FAULTS.items():
+            yield f"fault/{name}/{short}", lambda case, c=compiler, n=name, e=expected: check_fault(case, c, n, e)
+        for name, allowed in SOUND.items():
+            yield f"sound/{name}/{short}", lambda case, c=compiler, n=name, a=allowed: check_sound(case, c, n, a)
+        for name, allowed in DOUBTFUL.items():
+            yield f"sound/{name}/{short}", lambda case, c=compiler, n=name, a=allowed: check_doubtful(case, c, n, a)
+        for words in (("-O0",), ("-O2",), ("-Os",), ("-O2", "-flto"), ("-O2", "-g0")):
+            yield (f"listing/{short}{''.join(words)}",
+                   lambda case, c=compiler, w=words: check_listing(case, c, *w))
+    yield "states", check_states
+    yield "traced", check_traced
+
+
+CHECKS = list(checks())

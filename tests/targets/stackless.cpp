@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: MIT
+//
+// C++20 coroutines that nobody can resume any more, and others that only look so. `stackless CASE [N]` makes N of
+// them (3), says "ready" when its state is final, and then sleeps in its loop. tests/e2e/check_stackless.py says
+// what must be found. Handles are kept out of frames that sleep: each case is made in a function of its own, and
+// the stack below is overwritten.
+#include <condition_variable>
+#include <coroutine>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#define AWAY __attribute__((noinline))
+
+// ------------------------------------------------------------------ coroutines
+
+struct detached { // starts at once, and owns itself
+	struct promise_type {
+		detached get_return_object() { return {}; }
+		std::suspend_never initial_suspend() noexcept { return {}; }
+		std::suspend_never final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+};
+
+struct task { // starts when it is awaited
+	struct promise_type {
+		std::coroutine_handle<> next;
+		int value = 0;
+		task get_return_object() { return task{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+		std::suspend_always initial_suspend() noexcept { return {}; }
+		struct last {
+			bool await_ready() noexcept { return false; }
+			std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> h) noexcept
+			{
+				return h.promise().next ? h.promise().next : std::noop_coroutine();
+			}
+			void await_resume() noexcept {}
+		};
+		last final_suspend() noexcept { return {}; }
+		void return_value(int v) { value = v; }
+		void unhandled_exception() { std::terminate(); }
+	};
+	std::coroutine_handle<promise_type> h;
+	explicit task(std::coroutine_handle<promise_type> h) : h(h) {}
+	task(task &&o) noexcept : h(std::exchange(o.h, nullptr)) {}
+	task(const task &) = delete;
+	~task()
+	{
+		if (h)
+			h.destroy();
+	}
+	bool await_ready() { return false; }
+	std::coroutine_handle<> await_suspend(std::coroutine_handle<> c)
+	{
+		h.promise().next = c;
+		return h;
+	}
+	int await_resume() { return h.promise().value; }
+};
+
+struct generator {
+	struct promise_type {
+		int value = 0;
+		generator get_return_object()
+		{
+			return generator{std::coroutine_handle<promise_type>::from_promise(*this)};
+		}
+		std::suspend_always initial_suspend() noexcept { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		std::suspend_always yield_value(int v)
+		{
+			value = v;
+			return {};
+		}
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+	std::coroutine_handle<promise_type> h;
+	explicit generator(std::coroutine_handle<promise_type> h) : h(h) {}
+	generator(generator &&o) noexcept : h(std::exchange(o.h, nullptr)) {}
+	~generator()
+	{
+		if (h)
+			h.destroy();
+	}
+	int next()
+	{
+		h.resume();
+		return h.promise().value;
+	}
+};
+
+// ------------------------------------------------------------------- the loop
+
+static int ep = epoll_create1(EPOLL_CLOEXEC);
+
+static void add(int fd, void *data)
+{
+	epoll_event e = {};
+	e.events = EPOLLIN;
+	e.data.ptr = data;
+	epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+}
+
+static int pair_of()
+{
+	int sv[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv))
+		abort();
+	return sv[0]; // the other end stays open
+}
+
+struct readable { // its registration leads to the awaiter, which lies in the frame
+	int fd;
+	std::coroutine_handle<> h = nullptr;
+	bool await_ready() { return false; }
+	void await_suspend(std::coroutine_handle<> c)
+	{
+		h = c;
+		add(fd, this);
+	}
+	void await_resume() {}
+};
+
+struct by_handle { // it leads to the frame itself
+	int fd;
+	bool await_ready() { return false; }
+	void await_suspend(std::coroutine_handle<> c) { add(fd, c.address()); }
+	void await_resume() {}
+};
+
+struct conn { // it leads to an object of the heap that has the handle
+	int fd;
+	std::coroutine_handle<> h;
+};
+struct by_object {
+	conn *c;
+	bool await_ready() { return false; }
+	void await_suspend(std::coroutine_handle<> h)
+	{
+		c->h = h;
+		add(c->fd, c);
+	}
+	void await_resume() {}
+};
+
+template <class F> struct hands { // the handle goes where F puts it
+	F put;
+	bool await_ready() { return false; }
+	void await_suspend(std::coroutine_handle<> h) { put(h); }
+	void await_resume() {}
+};
+template <class F> hands(F) -> hands<F>;
+
+static task read_byte(int fd)
+{
+	co_await readable{fd}; // fault
+	co_return 1;
+}
+
+static task read_line(int fd)
+{
+	co_return co_await read_byte(fd);
+}
+
+static detached session(int fd)
+{
+	co_await read_line(fd);
+}
+
+static detached waits_here(int fd)
+{
+	co_await readable{fd};
+}
+
+static detached waits_by_handle(int fd)
+{
+	co_await by_handle{fd};
+}
+
+static detached waits_by_object(conn *c)
+{
+	co_await by_object{c};
+}
+
+template <class F> static detached waits_in(F put)
+{
+	co_await hands{put};
+}
+
+static int count = 3;
+static std::vector<int> fds;
+
+AWAY static void reap(int fd)
+{
+	close(fd);
+}
+
+AWAY static void reap_all()
+{
+	usleep(30000); // a look at the table of descriptors, while they are open
+	for (int fd : fds)
+		reap(fd);
+	fds.clear();
+}
+
+// --------------------------------------------------------------------- faults
+
+AWAY static void closed()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		waits_here(fds.back());
+	}
+	reap_all();
+}
+
+AWAY static void closed_deep()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		session(fds.back());
+	}
+	reap_all();
+}
+
+AWAY static void closed_handle()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		waits_by_handle(fds.back());
+	}
+	reap_all();
+}
+
+static std::map<int, conn *> conns;
+
+AWAY static void make_conns()
+{
+	for (int i = 0; i < count; i++) {
+		int fd = pair_of();
+		fds.push_back(fd);
+		conns[fd] = new conn{fd, nullptr};
+		waits_by_object(conns[fd]);
+	}
+}
+
+AWAY static void closed_object()
+{
+	make_conns();
+	reap_all();
+	for (auto &c : conns)
+		delete c.second;
+	conns.clear();
+}
+
+AWAY static void map_kept()
+{
+	make_conns();
+	reap_all();
+}
+
+static std::vector<task> owners;
+
+AWAY static void owned()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		owners.push_back(read_line(fds.back()));
+		owners.back().h.resume();
+	}
+	reap_all();
+}
+
+static std::deque<std::coroutine_handle<>> queue;
+
+AWAY static void popped()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
+	while (!queue.empty())
+		queue.pop_front();
+	std::deque<std::coroutine_handle<>>().swap(queue);
+}
+
+static std::vector<std::coroutine_handle<>> *waiters;
+
+AWAY static void event_lost()
+{
+	waiters = new std::vector<std::coroutine_handle<>>;
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { waiters->push_back(h); });
+	delete waiters;
+	waiters = nullptr;
+}
+
+struct peer {
+	std::coroutine_handle<> other;
+};
+
+static detached one_of_two(std::shared_ptr<peer> mine, std::shared_ptr<peer> other)
+{
+	co_await hands{[&](std::coroutine_handle<> h) { other->other = h; }};
+	(void)mine;
+}
+
+AWAY static void ring()
+{
+	for (int i = 0; i < count; i++) {
+		auto a = std::make_shared<peer>(), b = std::make_shared<peer>();
+		one_of_two(a, b);
+		one_of_two(b, a);
+	}
+}
+
+static task lazy(int n)
+{
+	co_return n;
+}
+
+AWAY static void never_started()
+{
+	for (int i = 0; i < count; i++) {
+		task t = lazy(i);
+		t.h = nullptr; // nobody destroys it
+	}
+}
+
+static std::map<uint64_t, std::coroutine_handle<>> timers;
+
+AWAY static void timer_dropped()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { timers[1000 + timers.size()] = h; });
+	timers.clear();
+}
+
+AWAY static void registration_removed()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		waits_by_handle(fds.back());
+	}
+	for (int fd : fds)
+		epoll_ctl(ep, EPOLL_CTL_DEL, fd, nullptr);
+}
+
+AWAY static void thread_ended()
+{
+	std::thread([] {
+		static thread_local std::vector<std::coroutine_handle<>> mine;
+		for (int i = 0; i < count; i++)
+			waits_in([](std::coroutine_handle<> h) { mine.push_back(h); });
+	}).join();
+}
+
+std::coroutine_handle<> last;
+
+AWAY static void overwritten()
+{
+	for (int i = 0; i < count + 1; i++) // the last one is reached
+		waits_in([](std::coroutine_handle<> h) { last = h; });
+}
+
+// ------------------------------------------------------------------ look-alikes
+
+AWAY static void healthy()
+{
+	for (int i = 0; i < count; i++) {
+		session(pair_of());
+		waits_by_handle(pair_of());
+	}
+}
+
+static generator numbers()
+{
+	for (int i = 0;; i++)
+		co_yield i;
+}
+
+static std::vector<generator> sources;
+
+AWAY static void parked_generators()
+{
+	for (int i = 0; i < count; i++) {
+		sources.push_back(numbers());
+		sources.back().next();
+	}
+}
+
+AWAY static void ended_and_kept()
+{
+	for (int i = 0; i < count; i++) {
+		owners.push_back(lazy(i));
+		owners.back().h.resume();
+	}
+}
+
+AWAY static void ended_and_leaked()
+{
+	for (int i = 0; i < count; i++) {
+		task t = lazy(i);
+		t.h.resume();
+		t.h = nullptr;
+	}
+}
+
+AWAY static void lazy_and_kept()
+{
+	for (int i = 0; i < count; i++)
+		owners.push_back(lazy(i));
+}
+
+AWAY static void queued()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
+}
+
+static std::vector<uintptr_t> words;
+
+AWAY static void tagged()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { words.push_back((uintptr_t)h.address() | 1); });
+}
+
+AWAY static void packed()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) {
+			words.push_back((uintptr_t)h.address() | (uintptr_t)(words.size() + 7) << 48);
+		});
+}
+
+AWAY static void shifted()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { words.push_back((uintptr_t)h.address() >> 4); });
+}
+
+AWAY static void by_promise()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { words.push_back((uintptr_t)h.address() + 16); });
+}
+
+static int executor_fd = -1;
+
+// Whoever owns the roots polls them: legal, and nobody else can know.
+AWAY static void polling_executor()
+{
+	owned();
+	executor_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	itimerspec t = {};
+	t.it_value.tv_sec = 1000;
+	timerfd_settime(executor_fd, 0, &t, nullptr);
+	add(executor_fd, nullptr);
+}
+
+static char slab[1 << 16];
+static size_t slab_used;
+
+struct pooled {
+	struct promise_type : detached::promise_type {
+		pooled get_return_object() { return {}; }
+		static void *operator new(size_t n)
+		{
+			void *p = slab + slab_used;
+			slab_used += (n + 15) & ~(size_t)15;
+			return p;
+		}
+		static void operator delete(void *) {}
+	};
+};
+
+static pooled waits_pooled(int fd)
+{
+	co_await readable{fd};
+}
+
+AWAY static void pool_allocator()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		waits_pooled(fds.back());
+	}
+	reap_all();
+}
+
+AWAY static void io_uring_beside()
+{
+	char params[256] = {};
+	if (syscall(SYS_io_uring_setup, 4, params) < 0) {
+		puts("no io_uring");
+		exit(77);
+	}
+	closed();
+}
+
+AWAY static void in_a_pipe()
+{
+	static int ends[2];
+	if (pipe(ends))
+		abort();
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) {
+			void *p = h.address();
+			if (write(ends[1], &p, sizeof(p)) != sizeof(p))
+				abort();
+		});
+}
+
+AWAY static void in_a_thread()
+{
+	static std::mutex m;
+	static std::condition_variable c;
+	static bool there;
+	std::thread([] {
+		std::coroutine_handle<> mine[8] = {};
+		static thread_local int n;
+		static thread_local std::coroutine_handle<> *to;
+		to = mine;
+		for (int i = 0; i < count && i < 8; i++)
+			waits_in([](std::coroutine_handle<> h) { to[n++] = h; });
+		std::unique_lock<std::mutex> l(m);
+		there = true;
+		c.notify_all();
+		for (volatile std::coroutine_handle<> *v = mine; v;)
+			c.wait(l);
+	}).detach();
+	std::unique_lock<std::mutex> l(m);
+	while (!there)
+		c.wait(l);
+}
+
+AWAY static void closed_and_resumed()
+{
+	make_conns();
+	usleep(30000);
+	for (auto &c : conns) {
+		reap(c.first);
+		c.second->h.resume();
+		delete c.second;
+	}
+	conns.clear();
+}
+
+AWAY static void destroyed()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
+	for (auto h : queue)
+		h.destroy();
+	queue.clear();
+}
+
+AWAY static void armed_timers()
+{
+	for (int i = 0; i < count; i++) {
+		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+		itimerspec t = {};
+		t.it_value.tv_sec = 1000;
+		timerfd_settime(fd, 0, &t, nullptr);
+		waits_by_handle(fd);
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*make)();
+} cases[] = {
+	{"closed", closed},
+	{"closed_deep", closed_deep},
+	{"closed_handle", closed_handle},
+	{"closed_object", closed_object},
+	{"map_kept", map_kept},
+	{"owned", owned},
+	{"popped", popped},
+	{"event_lost", event_lost},
+	{"ring", ring},
+	{"never_started", never_started},
+	{"timer_dropped", timer_dropped},
+	{"registration_removed", registration_removed},
+	{"thread_ended", thread_ended},
+	{"overwritten", overwritten},
+	{"healthy", healthy},
+	{"parked_generators", parked_generators},
+	{"ended_and_kept", ended_and_kept},
+	{"ended_and_leaked", ended_and_leaked},
+	{"lazy_and_kept", lazy_and_kept},
+	{"queued", queued},
+	{"tagged", tagged},
+	{"packed", packed},
+	{"shifted", shifted},
+	{"by_promise", by_promise},
+	{"polling_executor", polling_executor},
+	{"pool_allocator", pool_allocator},
+	{"io_uring_beside", io_uring_beside},
+	{"in_a_pipe", in_a_pipe},
+	{"in_a_thread", in_a_thread},
+	{"closed_and_resumed", closed_and_resumed},
+	{"destroyed", destroyed},
+	{"armed_timers", armed_timers},
+};
+
+AWAY static void overwrite_stack()
+{
+	volatile char zeros[1 << 15];
+	for (size_t i = 0; i < sizeof(zeros); i++)
+		zeros[i] = 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	count = argc > 2 ? atoi(argv[2]) : count;
+	size_t i = 0;
+	while (i < sizeof(cases) / sizeof(*cases) && strcmp(cases[i].name, name))
+		i++;
+	if (i == sizeof(cases) / sizeof(*cases))
+		return 2;
+	static void *volatile between = malloc(64); // the end of a block before it would be the start of a frame
+	(void)between;
+	cases[i].make();
+	overwrite_stack();
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		epoll_event e;
+		epoll_wait(ep, &e, 1, -1);
+	}
+}
