@@ -80,7 +80,7 @@ static int behind_prologue(struct symbols *s, uint64_t resume, const struct symb
 		const struct symbols_frame *f = e ? NULL : with_line(&p);
 		if (e)
 			return e;
-		if (f && same_function(f, own) && f->line != own->line && f->line != declared) {
+		if (f && same_function(f, own) && f->line != own->line && f->line > declared + 1) {
 			*out = f;
 			return 0;
 		}

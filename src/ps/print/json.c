@@ -129,13 +129,13 @@ static json_t *head(const struct report *r)
 	const struct tables *t = &r->tables;
 	char command[FIND_COMMAND];
 	find_command_of(r->found, command, sizeof(command));
-	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "stackless",
-				   json_count(r->stackless ? r->stackless->n : 0), "ready",
-				   json_count(t->ready), "pooled", json_count(t->pooled), "created",
-				   json_count(t->created), "suspended", json_count(t->suspended), "running",
-				   json_count(t->running), "finished",
-				   t->partial ? json_null() : json_count(t->finished), "destroyed",
-				   t->partial ? json_null() : json_count(t->destroyed));
+	json_t *counts = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ready", json_count(t->ready),
+				   "pooled", json_count(t->pooled), "created", json_count(t->created),
+				   "suspended", json_count(t->suspended), "running", json_count(t->running),
+				   "finished", t->partial ? json_null() : json_count(t->finished),
+				   "destroyed", t->partial ? json_null() : json_count(t->destroyed));
+	if (r->stackless)
+		json_object_set_new(counts, "stackless", json_count(r->stackless->n));
 	return json_pack("{s:o, s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "core", json_text(r->found->core_path),
 			 "version", 2, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid", (int)r->found->pid,
 			 "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
