@@ -18,7 +18,7 @@ struct dispatch_store { // an instruction that stores a state
 struct dispatch {
 	bool known; // which field of the frame says where to go on: this one
 	struct machine_field index;
-	bool alone; // its function does not ask for it, as there is but one place to go on
+	bool alone;                    // its function does not ask for it, as there is but one place to go on
 	struct dispatch_store *stores; // in order of their code
 	size_t n, room;
 	struct dispatch_store *landings; // that were asked for: `at` is where it goes

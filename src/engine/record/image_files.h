@@ -8,7 +8,15 @@
 
 #include "engine/record/output.h"
 
-enum image_file { IMAGE_WITNESS, IMAGE_DESCRIPTORS, IMAGE_SLICES, IMAGE_HIGHWATER, IMAGE_SETS, IMAGE_STACKLESS, IMAGE_FILES };
+enum image_file {
+	IMAGE_WITNESS,
+	IMAGE_DESCRIPTORS,
+	IMAGE_SLICES,
+	IMAGE_HIGHWATER,
+	IMAGE_SETS,
+	IMAGE_STACKLESS,
+	IMAGE_FILES
+};
 
 // All 0: none is open.
 struct image_files {

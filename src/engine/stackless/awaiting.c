@@ -86,8 +86,8 @@ static void make_suspect(struct suspect *x, const struct stackless *s)
 	x->wait = -1;
 	x->c.fd = -1;
 	x->s.id = s->at;
-	x->s.slot = s->at;    // where a handle points to,
-	x->s.lo = s->at + 16; // and a pointer to its promise
+	x->s.slot = s->at;                                        // where a handle points to,
+	x->s.lo = s->at + 16;                                     // and a pointer to its promise
 	x->mine[0] = (struct span){s->block.lo, s->block.hi + 8}; // to its last word, in the next header
 	x->heap[0] = true;
 	x->nmine = 1;
@@ -309,7 +309,8 @@ void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 	for (size_t i = 0; i < l->n; i++) // it has been told
 		if (l->who[i]->a[PROOF_P6A].holds == HOLDS_OPEN)
 			inspect_say(&l->who[i]->a[PROOF_P6A],
-				    g->reached[graph_group(g, (uint32_t)i)] ? HOLDS_FALSE : HOLDS_TRUE, "searched");
+				    g->reached[graph_group(g, (uint32_t)i)] ? HOLDS_FALSE : HOLDS_TRUE,
+				    "searched");
 	free(w.allowed);
 	free(w.seen);
 }
