@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Coroutines in gdb: info coroutines, coroutine N, coroutine apply, coroutine find, $_coroutine().
 
-    gdb -x ctp-gdb.py -p PID          a program that runs under ctp-run
+    gdb -x ctp-gdb.py -p PID          a program that runs, under ctp-run or not
     gdb -x ctp-gdb.py PROGRAM CORE    the core of one
 
 Only fetches the package beside it, so that nothing of it lies among the names of other scripts.

@@ -20,7 +20,8 @@ Usage: info coroutines [-g] [-n COUNT|all] [FILTER]...
 -g groups those that are suspended at the same place; -n shows so many lines (200 without it).
 A filter is a number or a range of numbers (7, 10-19), a state (created, suspended, running), fd N, thread N,
 or a regular expression that is looked for in the functions of their stacks. "native" lists the threads' own stacks.
-An asterisk marks the coroutine whose frames gdb shows. The program must run under ctp-run, or be a core of such a one."""
+An asterisk marks the coroutine whose frames gdb shows. Of a program that did not run under ctp-run ctp-ps searches the
+coroutines: their numbers are those of this stop, and since when each waits is not known."""
 
     def __init__(self):
         super().__init__("info coroutines", gdb.COMMAND_STATUS)

@@ -248,6 +248,11 @@ def find():
             return region
         except LookupError as said:
             why = why or str(said)
+    if not why:
+        from ctp_gdb import searched  # which speaks of what is here
+        found = searched.find()
+        if found is not None:
+            return found
     raise gdb.GdbError(why or (NO_CORE if connection(inferior) == "core" else NOWHERE))
 
 

@@ -271,6 +271,27 @@ def check_short_names(case):
     equal(cxx.short("session::go()::{lambda(int (*)())#1}::operator()(int) const [clone .isra.0]"), "session::go()::{lambda#1}::operator()", "a lambda")
 
 
+def check_searched(case):
+    """A program that was never traced, live and in a core: its coroutines, each with its frames and locals."""
+    process = case.start(case.target("bare"), 10)
+    process.wait_for("ready")
+    core = taken(case, process.pid)
+    for words in (["-p", process.pid], [case.target("bare"), core]):
+        listed = gdb(case, *words, commands=["info coroutines"]).out
+        need("6 coroutines: 2 created, 4 suspended, 0 running" in listed, listed)
+        suspended = [int(x) for x in re.findall(r"^ +(\d+) uc_enter +suspended ", listed, re.M)]
+        equal(len(suspended), 4, listed)
+        commands = [f"coroutine {suspended[0]}", "bt", "frame function serve", "info args", "coroutine none", "bt"]
+        out = gdb(case, *words, commands=commands).out
+        chosen, own = out[out.index("<coroutine"):].split("is on its own stack")
+        functions = re.findall(r"^#\d+ .*?(?:in )?(\w+) \(", chosen, re.M)
+        need("deep" in functions and functions.index("serve") > functions.index("deep"), out)
+        need(re.search(r"^arg = ", chosen, re.M) and "main (" in own, out)
+        stacks = gdb(case, *words, commands=["coroutine apply all bt", "coroutine find serve"]).out
+        equal((len(re.findall(r"^Coroutine \d+ \(", stacks, re.M)), stacks.count("has not run yet")), (6, 2), stacks)
+    need(process.popen.poll() is None, "it lives")
+
+
 CHECKS = [(f"engine {engine}", check_engine(engine)) for engine in ("ucontext", "sjlj", "sigalt", "fcontext")]
 CHECKS += [(name[len("check_"):], function) for name, function in list(globals().items())
            if name.startswith("check_") and function is not check_engine]

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/intern.h"
+#include "ctp/ctp.h"
 #include "symbols/frames.h"
 
 enum { LISTING_EVIDENCE = 8, LISTING_WAITS = 4 };
@@ -45,6 +46,7 @@ struct listing_row {
 	const uint64_t *awaits, *awaited_by; // of stackless ones: ids, the listing's (listing_ids)
 	size_t nawaits, nawaited_by;
 	int tid; // that runs it; 0
+	uint64_t regs[CTP_REGS]; // of a stackful one: where it goes on, by enum ctp_reg; zeros: not known
 	const char *source,
 		*how; // "search", and in a few words by what it was found; the listing's or constant
 	const char *evidence[LISTING_EVIDENCE]; // the listing's (listing_word); NULL ends them

@@ -114,6 +114,14 @@ static json_t *evidence(const struct listing_row *r)
 	return a;
 }
 
+static json_t *registers(const struct listing_row *r)
+{
+	json_t *a = json_array();
+	for (int i = 0; i < CTP_REGS; i++)
+		json_array_append_new(a, json_hex(r->regs[i]));
+	return a;
+}
+
 static json_t *coroutine(const struct listing *l, const struct listing_row *r, bool alone)
 {
 	json_t *o = json_pack(
@@ -129,6 +137,8 @@ static json_t *coroutine(const struct listing *l, const struct listing_row *r, b
 			o, "suspended_at",
 			frames_json_one(r->suspended_at ? frames_entry(l->symbols, r->suspended_at) : NULL));
 	}
+	if (!r->stackless && alone)
+		json_object_set_new(o, "registers", registers(r));
 	if (r->lost)
 		json_object_set_new(o, "lost", json_true());
 	if (r->lost_why)

@@ -101,6 +101,7 @@ static int add_row(struct listing *l, const struct contexts *c, const struct con
 	r.state = x->state == CONTEXT_CREATED ? LISTING_CREATED :
 		  x->state == CONTEXT_RUNNING ? LISTING_RUNNING :
 						LISTING_SUSPENDED;
+	memcpy(r.regs, x->regs, sizeof(r.regs));
 	r.guessed = x->evidence & CONTEXT_GUESSED;
 	if (x->state == CONTEXT_SUSPENDED) {
 		size_t n = x->npcs;
