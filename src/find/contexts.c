@@ -29,6 +29,8 @@ struct batch {
 	uint64_t addrs[AT_ONCE];
 	uint64_t tops[AT_ONCE][2]; // the words at sp - 8 and sp
 	bool got[AT_ONCE];
+	uint64_t kept[AT_ONCE][2]; // where it was saved, read once more: the words that say where it goes on
+	bool kept_got[AT_ONCE];
 	uint64_t pcs[FRAMES_MOST];
 };
 
@@ -248,6 +250,8 @@ static bool unchanged(struct finder *f, size_t i)
 			  !memcmp(b->near[i].bytes, b->again[i].bytes, b->near[i].have);
 	if (f->c->image->memory.core)
 		return true;
+	if (same_stack && b->kept_got[i] && shapes_keeps(b->shapes[i], f->c->image, b->kept[i]))
+		return true;
 	return same_stack && shapes_again(&now, f->c->image, &f->c->sites) && same(&now, b->shapes[i]);
 }
 
@@ -264,8 +268,12 @@ static int look(struct finder *f, size_t n)
 	}
 	unwind_fetch(f->unwind, b->states, n, b->near);
 	read_tops(f, n);
-	if (!f->c->image->memory.core)
+	if (!f->c->image->memory.core) {
 		unwind_fetch(f->unwind, b->states, n, b->again);
+		for (size_t i = 0; i < n; i++)
+			b->addrs[i] = shapes_where(b->shapes[i]);
+		image_read_many(f->c->image, b->addrs, n, sizeof(*b->kept), b->kept, b->kept_got);
+	}
 	for (size_t i = 0; i < n; i++) {
 		int e = 0;
 		if (unchanged(f, i))

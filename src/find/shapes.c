@@ -418,6 +418,21 @@ bool shapes_again(struct shape *one, const struct image *im, const struct sites 
 	return true;
 }
 
+uint64_t shapes_where(const struct shape *one)
+{
+	return one->kind == SHAPE_UCONTEXT ? one->block + UC_REGS + 8 * UC_RSP :
+	       one->kind == SHAPE_JMPBUF   ? one->block + 8 * JB_RSP :
+					     0;
+}
+
+bool shapes_keeps(const struct shape *one, const struct image *im, const uint64_t words[2])
+{
+	bool plain = one->kind == SHAPE_UCONTEXT;
+	uint64_t sp = plain ? words[0] : undisguised(im, words[0]),
+		 pc = plain ? words[1] : undisguised(im, words[1]);
+	return one->kind != SHAPE_ASSEMBLY && sp == one->regs[CTP_REG_SP] && pc == one->regs[CTP_REG_PC];
+}
+
 void shapes_deinit(struct shapes *s)
 {
 	free(s->v);

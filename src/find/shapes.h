@@ -36,4 +36,8 @@ struct shapes {
 int shapes_find(struct shapes *out, const struct image *im, const struct sites *s);
 // Reads one anew where it was found; false: it is not there any more.
 bool shapes_again(struct shape *one, const struct image *im, const struct sites *s);
+// Where two words say where it goes on, for many to be read at once (0: in no such place), and whether these
+// are still as they were.
+uint64_t shapes_where(const struct shape *one);
+bool shapes_keeps(const struct shape *one, const struct image *im, const uint64_t words[2]);
 void shapes_deinit(struct shapes *s);

@@ -40,11 +40,17 @@ static int fail_late(struct memory_walk *w)
 	return -EAGAIN;
 }
 
-// The first bytes of what follows. A page that was never touched is not read there, either.
-static void peek_behind(const struct memory_walk *w, uint64_t at, unsigned char *to)
+// The first bytes of what follows. A page that was never touched is not read there, either: where pages
+// before the end of a mapping were left out, they are such ones.
+static void peek_behind(const struct memory_walk *w, const struct maps_line *of, uint64_t at, uint64_t end,
+			unsigned char *to)
 {
-	const struct maps_line *m = memory_map(w->memory, at);
-	if (m && m->ino)
+	const struct maps_line *m = at == of->hi ? memory_map(w->memory, at) : of;
+	if (at < end)
+		memory_peek(w->memory, at, to, WORD - 1, false);
+	else if (at < of->hi && !w->nskip)
+		return;
+	else if (m && m->ino)
 		memory_peek(w->memory, at, to, WORD - 1, false);
 	else
 		memory_peek_touched(w->memory, at, to, WORD - 1);
@@ -66,7 +72,7 @@ static int read_span(struct memory_walk *w, const struct maps_line *m, uint64_t 
 		}
 		memset(w->buffer + got, 0, MEMORY_WALK_BEHIND);
 		if (got == n) // a word may lie across, into another mapping
-			peek_behind(w, lo + got, w->buffer + got);
+			peek_behind(w, m, lo + got, hi, w->buffer + got);
 		w->piece(w->ctx, w->buffer, got, lo);
 		w->bytes += got;
 		if (got < n)
