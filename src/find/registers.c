@@ -18,6 +18,7 @@
 
 #include <elf.h>
 
+#include "find/harmless.h"
 #include "search/thread_stack.h"
 #include "unwind/unwind.h"
 
@@ -34,6 +35,23 @@ static bool in_c_library(const struct contexts *c, uint64_t pc)
 			!strncmp(base, "/libpthread", 11));
 }
 
+// The function of this frame has the register for its own use: what can it put there? first: it is its
+// thread's first.
+static bool keeps_harmless(const struct contexts *c, uint64_t pc, int reg, bool first)
+{
+	enum { CODE_MOST = 1 << 16 };
+	static const unsigned numbers[CTP_REGS] = {[CTP_REG_FP] = 5,  [CTP_REG_S0] = 3,  [CTP_REG_S1] = 12,
+						   [CTP_REG_S2] = 13, [CTP_REG_S3] = 14, [CTP_REG_S4] = 15};
+	struct span s;
+	if (!objects_function(&c->objects, pc - 1, &s) || s.hi - s.lo > CODE_MOST)
+		return false;
+	unsigned char *code = malloc(s.hi - s.lo + 1);
+	bool is = code && image_read(c->image, s.lo, code, s.hi - s.lo) &&
+		  harmless_register(code, s.hi - s.lo, numbers[reg], first);
+	free(code);
+	return is;
+}
+
 // Is some register still a frame's of the program's own?
 static bool keeps_unknown(const struct contexts *c, struct unwind *u, const struct image_thread *t)
 {
@@ -46,9 +64,13 @@ static bool keeps_unknown(const struct contexts *c, struct unwind *u, const stru
 	if (k == n)
 		return !n || !f[n - 1].outermost; // the C library alone, as far as it is known
 	for (int r = CTP_REG_FP; r < CTP_REGS; r++)
-		for (size_t j = k + 1; !f[k].saved[r] && j < n; j++)
-			if (f[j].saved[r])
+		for (size_t j = k + 1; !f[k].saved[r] && j < n; j++) {
+			if (!f[j].saved[r])
+				continue;
+			if (!keeps_harmless(c, f[j - 1].pc, r, j == n || in_c_library(c, f[j].pc)))
 				return true;
+			break;
+		}
 	return !f[n - 1].outermost && n < UNWIND_FRAMES && !in_c_library(c, f[n - 1].pc);
 }
 

@@ -111,8 +111,9 @@ def check_demo(case):
     led = {i for i, w in waits.items() if w}
     equal(len(led), 13, "those that a registration leads to")
     need(all(w[0]["kind"] == "tcp" and w[0]["open"] and w[0]["name"] for w in waits.values() if w), "what they wait for")
-    status, found = lost(case, "--stop", process.pid)
-    equal((status, ids(found)), (1, set(waits) - led), "lost")
+    for words in ([], ["--stop"]):
+        status, found = lost(case, *words, process.pid)
+        equal((status, ids(found)), (1, set(waits) - led), f"lost {words}")
     text = ps(case, process.pid).out
     need(re.search(r"^ 60 coroutines conn_main \[suspended, fd .*\]  found by search: behind swapcontext$", text, re.M), text)
     for client in clients:  # the threads were held; what they do goes on

@@ -45,7 +45,7 @@ struct listing_row {
 	uint64_t suspended_at;               // of a stackless one: where it goes on; 0: not known
 	const uint64_t *awaits, *awaited_by; // of stackless ones: ids, the listing's (listing_ids)
 	size_t nawaits, nawaited_by;
-	int tid; // that runs it; 0
+	int tid;                 // that runs it; 0
 	uint64_t regs[CTP_REGS]; // of a stackful one: where it goes on, by enum ctp_reg; zeros: not known
 	const char *source,
 		*how; // "search", and in a few words by what it was found; the listing's or constant
