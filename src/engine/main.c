@@ -146,6 +146,17 @@ static int start(struct job *j)
 	int r = session_region(&j->session, o, *j->preflight.libasan);
 	if (r < 0)
 		return say_region(j, r);
+	char why[256];
+	struct recorder *recorder = &j->session.recorder;
+	if (o->metrics && metrics_open(&j->session.metrics, o->metrics, &recorder->clock, o->flight_bytes,
+				       why, sizeof(why))) {
+		log_line(LOG_FAIL, "--metrics=%s: %s; the program was not started", o->metrics, why);
+		return STATUS_OWN;
+	}
+	if (j->session.metrics) {
+		recorder->seen = metrics_seen(j->session.metrics);
+		recorder->seen_arg = metrics_seen_arg(j->session.metrics);
+	}
 	if ((r = sock_init(&j->sock)) < 0)
 		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
 	if ((!o->no_preload && plan_preload(j) < 0) || plan_env(j) < 0)
@@ -177,6 +188,10 @@ static int start(struct job *j)
 	}
 	launch_close_inherited(&j->inherited);
 	session_started(&j->session);
+	if (j->session.metrics && metrics_serve(j->session.metrics))
+		log_line(LOG_FAIL, "--metrics: the server does not start");
+	else if (j->session.metrics)
+		log_line(LOG_SAY, "metrics: %s", metrics_url(j->session.metrics));
 	return 0;
 }
 
@@ -342,6 +357,8 @@ static int run(struct job *j)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
+	metrics_close(j->session.metrics);
+	j->session.metrics = NULL;
 	int found = check(j);
 	say_end(j, &end);
 	sock_deinit(&j->sock);

@@ -100,6 +100,8 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 		if (b.event_records)
 			h->writer->ops->events(h->writer, h->to, &b);
 		if (b.records || (!ready && lost != t->lost_reported)) {
+			if (h->seen)
+				h->seen(h->seen_arg, &b);
 			h->writer->ops->thread(h->writer, h->to, &b);
 			t->lost_reported = lost;
 		} else if (!ready) {

@@ -30,6 +30,8 @@ struct harvest {
 	bool pressed;              // there is something that must be taken
 	struct ctp_thread ended;   // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
+	void (*seen)(void *arg, const struct writer_batch *b); // is shown each batch, too; NULL: nobody
+	void *seen_arg;
 	struct flight_recorder *flight;    // --flight: what of the chunks is on the disk; else NULL
 	struct ctp_record *batch, *events; // the same room for events of the program's own
 	uint32_t batch_max;

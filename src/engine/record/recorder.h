@@ -28,6 +28,8 @@ struct recorder {
 	// NULL: nobody does
 	void (*meanwhile)(void *arg);
 	void *meanwhile_arg;
+	void (*seen)(void *arg, const struct writer_batch *b); // --metrics: harvest.seen of all processes
+	void *seen_arg;
 	struct identity identity;
 
 	struct witness_clock witness_clock; // the same clock, for what inspects the program

@@ -3,6 +3,7 @@
 // The options of ctp-run: one row gives parsing (base/options.h), help and the
 // man page's entry (man/ctp-run.1 is what --man prints; a test compares).
 // Options end at the first word that is not one, or after "--".
+#include "engine/metrics/metrics.h"
 #include "engine/run/options.h"
 
 #include <errno.h>
@@ -109,6 +110,18 @@ uint32_t options_chunks(const struct options *o)
 	return (uint32_t)(o->flight_bytes / CTP_CHUNK_BYTES);
 }
 
+SETTER(set_metrics)
+{
+	struct options *o = to;
+	if (!metrics_is_address(v))
+		return wrong(o, "--metrics=%s: give a PORT of 127.0.0.1, ADDR:PORT or unix:PATH", v);
+	if (metrics_lacks())
+		return wrong(o, "--metrics: this ctp was built without it; install %s and build ctp anew",
+			     metrics_lacks());
+	o->metrics = v;
+	return 0;
+}
+
 SETTER(set_ring_size)
 {
 	struct options *o = to;
@@ -195,6 +208,13 @@ static const struct option_row rows[] = {
 	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
 	 "@FILE with such lists",
 	 OPTION_CALL, .set = set_events},
+	{"metrics", 0, "[ADDR:]PORT|unix:PATH",
+#if CTP_HAVE_MICROHTTPD
+	 "answer Prometheus there, over HTTP at /metrics, while the program runs; without ADDR at 127.0.0.1 alone",
+#else
+	 "metrics for Prometheus: this ctp was built without them (libmicrohttpd-dev)",
+#endif
+	 OPTION_CALL, .set = set_metrics},
 	{"timeout", 0, "SEC",
 	 "after SEC seconds take the last snapshot, then SIGTERM, SIGKILL 2 s later; "
 	 "exit 124",

@@ -18,6 +18,7 @@ struct options {
 	const char *output; // -o
 	const char *log_file, *shm_file;
 	const char *completion; // print a script for that shell
+	const char *metrics;    // [ADDR:]PORT or unix:PATH; NULL: none
 	uint64_t max_bytes;
 	uint32_t stations;
 	uint32_t ring_bytes; // --ring-size; 0: CTP_RING_BYTES

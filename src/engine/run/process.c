@@ -120,8 +120,11 @@ int process_init(struct process *p, unsigned index, pid_t pid, const struct ctp_
 	p->parent = parent_of(pid);
 	p->region = region ? region : &p->own.region;
 	p->harvest = harvest_new(p->region, p->recorder->writer);
-	if (p->harvest)
+	if (p->harvest) {
 		p->harvest->pid = pid;
+		p->harvest->seen = p->recorder->seen;
+		p->harvest->seen_arg = p->recorder->seen_arg;
+	}
 	return p->harvest ? begin(p) : -ENOMEM;
 }
 

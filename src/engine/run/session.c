@@ -304,6 +304,7 @@ void session_deinit(struct session *s)
 	spares_deinit(s->spares);
 	ids_deinit(&s->ids);
 	v1_free(s->v1);
+	metrics_close(s->metrics);
 	recorder_deinit(&s->recorder);
 	shm_unmap(&s->first);
 	*s = (struct session){.recorder.output = OUTPUT_NONE};

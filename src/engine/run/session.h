@@ -4,6 +4,7 @@
 // of them write to. What is done with them at every turn is in turn.h.
 #pragma once
 
+#include "engine/metrics/metrics.h"
 #include "engine/record/harvest.h"
 #include "engine/record/recorder.h"
 #include "engine/record/v1.h"
@@ -51,6 +52,7 @@ struct session {
 	bool spent;                 // there were too many of them
 	unsigned detached;          // children that went on: no signal goes to them
 	struct v1 *v1;
+	struct metrics *metrics; // --metrics; else NULL
 	uint64_t clock_again_ns,
 		clock_step_ns; // when the clock's rate is measured next, and how long after that
 	struct session_snapshots snapshots;

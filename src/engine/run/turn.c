@@ -5,6 +5,7 @@
 // are also served between two steps that take time.
 #include "engine/run/turn.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ctp/seq.h"
@@ -22,6 +23,20 @@ static void publish_clock(struct session *s)
 		ctp_store64(&e->clock_ns1, s->recorder.clock.ns1);
 		ctp_store64(&e->clock_ticks1, s->recorder.clock.ticks1);
 	}
+}
+
+static void turn_metrics(struct session *s)
+{
+	struct metrics_process *all = s->metrics ? calloc(s->n_processes + 1, sizeof(*all)) : NULL;
+	if (!all)
+		return;
+	struct metrics_now now = {.processes = all, .sums = session_sum(s)};
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (!s->processes[i]->ended)
+			all[now.n++] =
+				(struct metrics_process){s->processes[i]->region, s->processes[i]->witness};
+	metrics_turn(s->metrics, &now);
+	free(all);
 }
 
 bool turn_take(struct session *s)
@@ -47,6 +62,7 @@ bool turn_take(struct session *s)
 	reap_ended(s);
 	recorder_report_error(&s->recorder);
 	snapshots_poll(s);
+	turn_metrics(s);
 	return busy;
 }
 

@@ -298,6 +298,12 @@ unsigned witness_certain(const struct witness *w)
 	return w->certain;
 }
 
+void witness_each(const struct witness *w, void (*each)(void *arg, const struct suspect *s), void *arg)
+{
+	for (size_t i = 0; i < w->suspects.n; i++)
+		each(arg, w->suspects.v[i]);
+}
+
 void witness_poll(struct witness *w)
 {
 	uint64_t now_ns = proc_now_ns();

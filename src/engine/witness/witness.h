@@ -37,6 +37,10 @@ const struct keys *witness_keys(const struct witness *w);
 // How often it became certain that a coroutine can no longer be woken.
 unsigned witness_certain(const struct witness *w);
 
+// Every coroutine that it holds to be stuck, as far as it knows now.
+struct suspect;
+void witness_each(const struct witness *w, void (*each)(void *arg, const struct suspect *s), void *arg);
+
 // The final inspection while the process still lives: until `deadline` at most. may_stop: its
 // threads may be stopped for as long, since it is about to end anyway
 // (a stopped epoll_wait returns EINTR afterwards).

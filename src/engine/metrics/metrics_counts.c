@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+//
+// Counts come from copies of the tables' rows. A site is the return address of the switch, as module and
+// offset: names would take debug information, which ctp-run does not read.
+#include "engine/metrics/metrics_counts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/grow.h"
+#include "base/idmap.h"
+#include "ctp/seq.h"
+#include "ctp/tables.h"
+#include "engine/inspect/inspect.h"
+
+const char *const metrics_verdicts[METRICS_VERDICTS] = {"proven", "likely", "suspect"};
+
+struct place {
+	uint32_t stack;
+	uint64_t n;
+};
+
+struct scan {
+	struct metrics_counts *c;
+	const struct ctp_region *r;
+	struct idmap by_stack;
+	struct place *places;
+	size_t nplaces, capacity;
+	int error;
+};
+
+static int count_place(struct scan *s, uint32_t stack)
+{
+	uint32_t at = idmap_get(&s->by_stack, stack);
+	if (at == IDMAP_NONE) {
+		at = (uint32_t)s->nplaces;
+		if (GROW(s->places, s->nplaces, s->capacity) || idmap_set(&s->by_stack, stack, at))
+			return -ENOMEM;
+		s->places[s->nplaces++] = (struct place){.stack = stack};
+	}
+	s->places[at].n++;
+	return 0;
+}
+
+static unsigned kind_of(const struct ctp_region *r, const struct ctp_state *e)
+{
+	struct ctp_fd f;
+	const struct ctp_wait *w = &e->waits[0];
+	if (!e->nwaits || w->fd < 0 || !inspect_fd(r, (uint64_t)w->fd, &f) || f.gen != w->gen)
+		return METRICS_KINDS - 1;
+	return f.kind < METRICS_KINDS - 1 ? f.kind : CTP_FD_OTHER;
+}
+
+static void count_state(void *arg, uint64_t index, const void *row)
+{
+	struct scan *s = arg;
+	const struct ctp_state *e = row;
+	if (e->entity != CTP_COROUTINE || e->life >= METRICS_STATES)
+		return;
+	s->c->states[e->life]++;
+	if (e->life != CTP_SUSPENDED || s->error)
+		return;
+	s->c->kinds[kind_of(s->r, e)]++;
+	s->error = count_place(s, e->stack);
+}
+
+// ----------------------------------------------------------------------- sites
+
+static uint64_t first_pc(const struct ctp_region *r, uint32_t stack)
+{
+	uint32_t at = stack && stack < r->stacks_max ? ctp_load32(&r->stack_index[stack]) : 0;
+	return at && at < r->stack_words_max ? r->stack_words[at] :
+					       0; // index: offset + 1, and the pcs follow
+}
+
+static void name_site(const struct ctp_region *r, uint32_t stack, char *out, size_t bytes)
+{
+	uint64_t pc = first_pc(r, stack);
+	uint32_t n = ctp_load32(&r->ext->module_count);
+	*out = 0;
+	for (uint32_t i = 0; pc && i < n && i < r->modules_max; i++) {
+		const struct ctp_module *m = &r->modules[i];
+		char path[sizeof(m->path)];
+		if (!ctp_load32((uint32_t *)&m->ready) || pc < m->start || pc >= m->end)
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)sizeof(m->path) - 1, m->path);
+		snprintf(out, bytes, "%.100s+0x%" PRIx64, file_base(path), pc - m->base);
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	return x->n != y->n ? x->n < y->n ? 1 : -1 : (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+// Puts one among those that have a name, if it is one of the most.
+static void add_site(struct metrics_counts *c, const char *name, uint64_t n)
+{
+	for (unsigned i = 0; i < c->nsites; i++)
+		if (!strcmp(c->sites[i].name, name)) {
+			c->sites[i].n += n;
+			return;
+		}
+	if (!*name || c->nsites == METRICS_SITES) {
+		c->other_sites += n;
+		return;
+	}
+	snprintf(c->sites[c->nsites].name, sizeof(c->sites->name), "%s", name);
+	c->sites[c->nsites++].n = n;
+}
+
+static void add_sites(struct scan *s)
+{
+	char name[sizeof(s->c->sites->name)];
+	if (s->nplaces)
+		qsort(s->places, s->nplaces, sizeof(*s->places), by_number);
+	for (size_t i = 0; i < s->nplaces; i++) {
+		*name = 0;
+		if (s->c->nsites < METRICS_SITES || i < METRICS_SITES)
+			name_site(s->r, s->places[i].stack, name, sizeof(name));
+		add_site(s->c, name, s->places[i].n);
+	}
+}
+
+// -------------------------------------------------------------------- findings
+
+// As far as the engine can tell: ctp-analyze has the last word, with the last tables.
+static unsigned verdict_of(const struct suspect *s)
+{
+	bool waits = s->a[PROOF_P2].holds == HOLDS_TRUE, kernel = s->a[PROOF_P3].holds == HOLDS_TRUE;
+	return s->proven ? 0 : waits && kernel ? 1 : 2;
+}
+
+static void count_suspect(void *arg, const struct suspect *s)
+{
+	struct metrics_counts *c = arg;
+	if (s->rule < METRICS_RULES && !s->gone && s->inspections)
+		c->findings[s->rule][verdict_of(s)]++;
+}
+
+int metrics_counts_add(struct metrics_counts *c, const struct ctp_region *r, const struct witness *witness)
+{
+	struct scan s = {.c = c, .r = r};
+	ctp_table_rows(r, CTP_TABLE_STATIONS, count_state, &s);
+	if (!s.error)
+		add_sites(&s);
+	idmap_deinit(&s.by_stack);
+	free(s.places);
+	if (witness)
+		witness_each(witness, count_suspect, c);
+	return s.error;
+}
