@@ -35,8 +35,8 @@ def own_limits(stand, rows_csv):
     def sqlite(_):
         path = stand.dir / "own.db"
         path.unlink(missing_ok=True)
-        schema = (pathlib.Path(__file__).resolve().parents[2] / "share/ctp/sql/schema.sqlite.sql").read_text()
-        stand.run(tool("sqlite3"), path, schema)
+        schema = pathlib.Path(__file__).resolve().parents[2] / "share/ctp/sql/schema.sqlite.sql"
+        stand.run(tool("sqlite3"), path, f".read {schema}")
         stand.run(tool("sqlite3"), path, f".import --csv --skip 1 {rows_csv} switches")
 
     def postgresql(server):

@@ -95,8 +95,7 @@ SETTER(set_minimum)
 SETTER(add_label)
 {
 	struct export_settings *s = &((struct settings *)to)->export;
-	const char *equals = strchr(v, '=');
-	if (!equals || equals == v || s->nlabels == EXPORT_LABELS)
+	if (!export_label_is(v) || s->nlabels == EXPORT_LABELS)
 		return -EINVAL;
 	s->labels[s->nlabels++] = v;
 	return 0;

@@ -138,6 +138,16 @@ static void settings_are_checked(void **state)
 	assert_wrong("csv:out", NULL, "findings", "--tables=LIST");
 }
 
+static void labels_are_checked(void **state)
+{
+	(void)state;
+	assert_true(export_label_is("deploy=blue"));
+	assert_true(export_label_is("a="));
+	assert_false(export_label_is("deploy"));
+	assert_false(export_label_is("=blue"));
+	assert_false(export_label_is("a=\xff"));
+}
+
 static void buckets_hold_their_values(void **state)
 {
 	(void)state;
@@ -157,7 +167,7 @@ int main(void)
 		cmocka_unit_test(tables_are_whole),      cmocka_unit_test(each_dialect_makes_all),
 		cmocka_unit_test(ends_at_the_first_failure), cmocka_unit_test(literals_stay_literals),
 		cmocka_unit_test(targets_are_found),     cmocka_unit_test(passwords_are_not_shown),
-		cmocka_unit_test(settings_are_checked),  cmocka_unit_test(buckets_hold_their_values),
+		cmocka_unit_test(settings_are_checked),	 cmocka_unit_test(labels_are_checked),  cmocka_unit_test(buckets_hold_their_values),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,15 @@ bool export_wrong(const struct export_settings *s, char *out, size_t bytes)
 
 // ---------------------------------------------------------------------- labels
 
+bool export_label_is(const char *label)
+{
+	const char *equals = strchr(label, '=');
+	json_t *text = json_string(label); // takes UTF-8 alone
+	bool is = text && equals && equals != label;
+	json_decref(text);
+	return is;
+}
+
 // The trace's own and those of --label, as a JSON object: a new string, or NULL.
 static char *labels_of(const struct world *w, const struct export_settings *s)
 {

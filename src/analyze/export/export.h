@@ -17,6 +17,8 @@ struct export_settings {
 
 enum export_outcome { EXPORT_DONE, EXPORT_THERE_ALREADY };
 
+// Is it KEY=VALUE, in UTF-8?
+bool export_label_is(const char *label);
 // True: what was asked for cannot be, and a line that says why.
 bool export_wrong(const struct export_settings *s, char *out, size_t bytes);
 // Whether anything of it needs the history, so that a trace that cannot be read twice is refused.

@@ -208,9 +208,10 @@ static const struct option_row rows[] = {
 	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
 	 "@FILE with such lists",
 	 OPTION_CALL, .set = set_events},
-	{"metrics", 0, "[ADDR:]PORT|unix:PATH",
+	{"metrics", 0, "[ADDR:]PORT",
 #if CTP_HAVE_MICROHTTPD
-	 "answer Prometheus there, over HTTP at /metrics, while the program runs; without ADDR at 127.0.0.1 alone",
+	 "answer Prometheus there, over HTTP at /metrics, while the program runs; without ADDR at 127.0.0.1 alone; "
+	 "unix:PATH for a socket",
 #else
 	 "metrics for Prometheus: this ctp was built without them (libmicrohttpd-dev)",
 #endif
