@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Switch functions that cannot be interposed: programs that have one in their own code, stripped,
 and know their coroutines and switches (t-patched, on tests/targets/co_patched.c)."""
+import os
 import platform
+import re
+import shutil
 
 from check_counts import said
-from harness import Skip, equal, need
+from harness import Skip, equal, need, tool
 
 ENGINES = ("slot", "from", "slot_back", "struct", "saved")
 CASES = ("basic", "threads", "short", "migrate", "orphan", "scheduler", "nested")
@@ -68,4 +71,61 @@ def check_breakpoint(case):
     need(any("a breakpoint stands in it" in x for x in facts), f"facts: {facts}")
 
 
-CHECKS = [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [("off", check_off), ("breakpoint", check_breakpoint)]
+def check_loads(*words, user=None):
+    """An object with a switch function comes and goes; the process may have given up rights before."""
+    def run(case):
+        module, loads = case.build / "tests/targets/libpatched.so", case.build / "tests/targets/t-patched-loads"
+        program(case)
+        for name in ("m.so", "m.so.copy"):
+            shutil.copy(module, case.dir / name)
+        as_user = [tool("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        if user and os.geteuid() != 0:
+            raise Skip("only root can become another user")
+        for path in (case.dir, *case.dir.parents)[:2] if user else ():
+            os.chmod(path, 0o777)
+        argv = [loads, case.dir / "m.so", *words]
+        bare = case.run(*as_user, *argv)
+        if bare.status == 77:
+            raise Skip("this kernel has no PR_SET_MDWE")
+        equal(bare.status, 0, f"status without ctp ({bare})")
+        done = case.run(*as_user, case.run_tool, "--overflow=block", *argv)
+        equal(done.status, 0, f"status ({done})")
+        coroutines, switches = said(done.out)
+        _, report = case.report()
+        trace = report["trace"]
+        if "nodump" in words and user:  # /proc/self/mem is root's then
+            equal((trace["switches"], report["findings"]), (0, []), "switches, findings")
+            return
+        equal((trace["coroutines"]["total"], trace["switches"], trace["lost"]), (coroutines, switches, 0),
+              "coroutines, switches, lost")
+        equal(report["findings"], [], "findings")
+    return run
+
+
+KNOWN = re.compile(r"boost_context|php|ruby|tarantool|State\.so|systemc|libst\.so|swiftshader|crystal|ldc|druntime|ares|brpc|"
+                   r"libaco|coro|fiber|greenlet|marl|libco|srs|/build/|/tmp/")
+
+
+def check_scan(case):
+    """The code of programs of this system: no body is found where none is, and those that are there are found."""
+    program(case)
+    paths = sorted(x for folder in ("/usr/bin", "/usr/sbin", "/usr/lib/x86_64-linux-gnu") if os.path.isdir(folder)
+                   for x in (os.path.join(folder, y) for y in os.listdir(folder)) if os.path.isfile(x) and not os.path.islink(x))
+    (case.dir / "paths").write_text("\n".join(x for x in paths if os.path.getsize(x) < 64 << 20))
+    with open(case.dir / "paths") as names:
+        done = case.run(case.build / "tests/targets/t-scan-elf", stdin=names)
+    equal(done.status, 0, "status")
+    *found, last = done.out.splitlines()
+    need(int(last.split()[1]) > 100, last)
+    for line in found:
+        need(KNOWN.search(line.split(":")[0]), f"what is that: {line}")
+        need("broken" not in line, line)
+    boost = next((x for x in paths if "libboost_context.so" in x), None)
+    need(not boost or any(boost in x and "Boost.Context" in x for x in found), f"{boost} is not found")
+
+
+CHECKS = [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
+    ("off", check_off), ("breakpoint", check_breakpoint), ("scan", check_scan),
+    ("loads", check_loads("300", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),
+    ("loads_seccomp", check_loads("20", "0", "seccomp", user=65534)),
+    ("loads_nodump", check_loads("3", "1", "nodump", user=65534))]

@@ -17,6 +17,7 @@ import time
 
 import clients
 import packages
+import patched
 import pth
 from harness import Skip, equal, need, until
 from stage import HERE, UNSEEN, Outcome, Row, built, digest, free_port, listening, listens
@@ -424,22 +425,18 @@ def openafs(run):
     return Outcome(done.status, said[-1], coroutines=(5, None), switches=(20 * run.size, None))
 
 
-# Those that switch by code of their own: unharmed, and ctp says that it sees nothing
+# Those that switch by code that ctp does not know: unharmed, and ctp says that it sees nothing
 
 def interpreted(*argv):
     return lambda run: (lambda done: Outcome(done.status, done.out + run.said(done)))(run.whole(*argv))
 
 
-CORO = "use Coro; my $n; my @c = map { async { for (1..200) { $n++; cede } } } 1..20; $_->join for @c; print qq($n\n)"
 GREENLET = """
 import greenlet
 main = greenlet.getcurrent()
 g = greenlet.greenlet(lambda: [main.switch(i) for i in range(100)])
 print(sum(g.switch() for _ in range(100)))
 """
-RUBY = "f = Fiber.new { 100.times { |i| Fiber.yield i }; nil }; s = 0; while i = f.resume do s += i end; puts s"
-PHP = "$f = new Fiber(function() { foreach (range(1, 100) as $i) Fiber::suspend($i); }); $s = $f->start(); " \
-      "while ($f->isSuspended()) $s += $f->resume(); echo $s, PHP_EOL;"
 
 
 SHORT_HISTORY = ("--max-size=64M",)  # for tens of millions of switches: the counts come from the tables
@@ -490,9 +487,7 @@ ROWS = [
     Row("wesnothd", ("wesnoth-1.16-server",), "Boost.Coroutine", wesnothd, weight=5),
     Row("icinga2", ("icinga2-bin", "openssl"), "Boost.Coroutine", icinga, words=("-f",), counted=False),
     Row("openafs_bosserver", ("openafs-fileserver", "openafs-client", "iproute2", "util-linux"), "setcontext", openafs),
-    Row("perl_coro", ("libcoro-perl",), UNSEEN, interpreted("perl", "-e", CORO)),
     Row("python_greenlet", ("python3-greenlet",), UNSEEN, interpreted("/usr/bin/python3", "-c", GREENLET)),
-    Row("ruby_fiber", ("ruby",), UNSEEN, interpreted("ruby", "-e", RUBY)),
-    Row("php_fiber", ("php-cli",), UNSEEN, interpreted("php", "-r", PHP)),
-    Row("simgrid_raw", ("libsimgrid-dev", "g++"), UNSEEN, simgrid("raw", 1), weight=15),
+    Row("simgrid_raw", ("libsimgrid-dev", "g++"), "SimGrid, patched", simgrid("raw", 1), weight=15, counted=False),
+    *patched.ROWS,
 ]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Programs whose switch function is in their own code and gets patched: each knows, or implies, how often it switched."""
+import re
+import signal
+import time
+
+from harness import need
+from stage import HERE, Outcome, Row, built
+
+PHP = """
+$made = 0; $switches = 0;
+function steps($n) { for ($i = 0; $i < $n; $i++) Fiber::suspend($i); }
+for ($k = 0; $k < 300; $k++) {
+    $f = new Fiber('steps'); $made++;
+    $f->start(40); $switches += 2;
+    while (!$f->isTerminated()) { $f->resume(); $switches += 2; }
+}
+echo "coroutines $made switches $switches", PHP_EOL;
+"""
+RUBY = """
+made = switches = 0
+200.times do
+  f = Fiber.new { 50.times { |i| Fiber.yield i }; nil }
+  made += 1
+  while f.alive? do f.resume; switches += 2 end
+end
+e = (1..100).each
+made += 1
+100.times { e.next; switches += 2 }
+puts "coroutines #{made} switches #{switches}"
+"""
+LUA = """
+local fiber, n, all = require('fiber'), 0, {}
+for i = 1, 100 do
+  all[i] = fiber.new(function() for k = 1, 50 do n = n + 1; fiber.yield() end end)
+  all[i]:set_joinable(true)
+end
+for i = 1, 100 do all[i]:join() end
+print('yields', n)
+os.exit(0)
+"""
+CORO = "use Coro; my $n; my @c = map { async { for (1..200) { $n++; cede } } } 1..20; $_->join for @c; print qq($n\\n)"
+
+
+def said_itself(*argv):
+    """A program that prints `coroutines C switches S`."""
+    def work(run):
+        done = run.whole(*argv)
+        found = re.search(r"coroutines (\d+) switches (\d+)", done.out)
+        need(found, f"no count: {done}")
+        return Outcome(done.status, done.out + run.said(done), coroutines=int(found[1]), switches=int(found[2]))
+    return work
+
+
+def tarantool(run):
+    (run.dir / "t.lua").write_text(LUA)
+    done = run.whole("tarantool", "t.lua")
+    yields = int(re.search(r"yields\s+(\d+)", done.out)[1])
+    return Outcome(done.status, done.out, coroutines=(100, 110), switches=(2 * yields, 2 * yields + 1000))
+
+
+def perl(run):
+    done = run.whole("perl", "-e", CORO)
+    return Outcome(done.status, done.out + run.said(done), coroutines=(1, None), switches=(2, None))
+
+
+def state_threads(run):
+    """Each thread passes the turn to the next: a switch; and one back to the first thread at the end."""
+    threads, rounds = 5, 200 * run.size
+    program = built(run, "gcc", "-O1", "-g", HERE / "threads_st.c", "-lst")
+    done = run.whole(program, threads, rounds)
+    return Outcome(done.status, done.out + run.said(done), coroutines=threads, switches=threads * rounds + 1)
+
+
+def systemc(run):
+    """A process waits: control goes to the kernel's own stack, and comes from there; three more at the begin and end."""
+    rounds = 1000 * run.size
+    program = built(run, "g++", "-O1", "-g", "-w", HERE / "processes.cpp", "-lsystemc")
+    done = run.whole(program, rounds)
+    return Outcome(done.status, re.sub(r"(?s).*(?=woken)", "", done.out), coroutines=2, switches=4 * rounds + 3)
+
+
+def static_http(run):
+    """Boost.Asio's coroutines, linked into the program, which is stripped; under ab."""
+    program = built(run, "g++", "-O1", "-w", HERE.parent.parent / "bench/http.cpp", "-s", "-l:libboost_coroutine.a",
+                    "-l:libboost_context.a", "-l:libboost_thread.a", "-lpthread")
+    server = run.start(program)
+    port = server.wait_for("port ").split()[1]
+    began = time.monotonic()
+    count = 1000 * run.size
+    said = run.tool("ab", "-q", "-k", "-n", count, "-c", 20, f"http://127.0.0.1:{port}/")
+    seconds = time.monotonic() - began
+    done = run.finish(server, signal.SIGTERM)
+    need(re.search(rf"Complete requests: +{count}", said), said)
+    return Outcome(done.status, run.said(done), seconds=seconds, coroutines=(20, 60), switches=(2 * count, None))
+
+
+ROWS = [
+    Row("perl_coro", ("libcoro-perl",), "libcoro, patched", perl, counted=False),
+    Row("ruby_fiber", ("ruby",), "Ruby, patched", said_itself("ruby", "-e", RUBY), counted=False),
+    Row("php_fiber", ("php-cli",), "Boost.Context, patched", said_itself("php", "-r", PHP), counted=False),
+    Row("tarantool", ("tarantool",), "libcoro, patched", tarantool, counted=False),
+    Row("state_threads", ("libst-dev", "gcc"), "State Threads, patched", state_threads, counted=False),
+    Row("systemc", ("libsystemc-dev", "g++"), "QuickThreads, patched", systemc, counted=False),
+    Row("asio_static", ("libboost-coroutine1.74-dev", "libboost-thread1.74-dev", "g++", "apache2-utils"),
+        "Boost.Coroutine, patched", static_http, counted=False),
+]
