@@ -105,9 +105,17 @@ static bool file_again(const struct frames *f, size_t at)
 	return false;
 }
 
+// No program's function is one that a coroutine's stack is laid out to begin with.
+static bool in_assembly(const struct symbols_frame *f)
+{
+	size_t n = f->file ? strlen(f->file) : 0;
+	return n > 2 && (!strcmp(f->file + n - 2, ".S") || !strcmp(f->file + n - 2, ".s"));
+}
+
 // Where one source file has both the coroutine's first function and the switch,
 // it is its library's: the first function whose file does not come again nearer
-// to the switch is the program's. NULL: there is none.
+// to the switch is the program's. So is one in assembly, and what that calls may be.
+// NULL: there is none.
 static const struct symbols_frame *past_trampoline(const struct frames *f, const struct symbols_frame *entry)
 {
 	size_t at = f->n, inner = 0;
@@ -116,8 +124,10 @@ static const struct symbols_frame *past_trampoline(const struct frames *f, const
 	while (at-- > inner)
 		if (same_function(f->items[at], entry))
 			break;
-	if (at + 1 <= inner || !same_file(entry, f->items[inner]))
+	bool assembly = at + 1 > inner && in_assembly(entry);
+	if (at + 1 <= inner || (!assembly && !same_file(entry, f->items[inner])))
 		return NULL;
+	at -= assembly && at > inner;
 	while (at > inner && file_again(f, at))
 		at--;
 	return at > inner && f->items[at]->file && !frames_is_library(f->items[at]) ? f->items[at] : NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 likely, 2 coroutines
 // engine: both
+// patched: slot slot_back struct saved
 //
 // The server keeps its connections in a table, with their coroutines, and the
 // idle sweep closes the descriptors of two. The readers are lost as it stands,

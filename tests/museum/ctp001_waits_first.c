@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 proven, 3 coroutines
 // engine: both
+// patched: slot slot_back struct saved
 //
 // A library whose read waits first and then reads: nothing has said EAGAIN. Its
 // table of connections knows every reader; the janitor closes the descriptors and

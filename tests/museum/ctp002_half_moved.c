@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 proven, 2 coroutines
+// patched: slot slot_back struct saved
 //
 // A balancer moves connections from a busy loop to an idle one: it takes them
 // out of the first set, and would add them to the second. But the idle loop

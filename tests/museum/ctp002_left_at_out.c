@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP002 suspect..likely, 1 coroutine
 // engine: both
+// patched: slot slot_back struct saved
 //
 // A file server: rows are edge-triggered and have one mask at a time. To send
 // what does not fit it changes the mask to EPOLLOUT, and back when a short write

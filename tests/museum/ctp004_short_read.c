@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP004 likely..proven, 1 coroutine
 // engine: both
+// patched: slot slot_back struct saved
 //
 // An edge-triggered connection; the server reads one request each time it is
 // woken. The client sends two at once and waits for both answers: the second

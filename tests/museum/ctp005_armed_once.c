@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP005 proven, 2 coroutines
 // engine: both
+// patched: slot slot_back struct saved
 //
 // Each connection is registered one-shot when its reader begins, and never
 // again. The first message wakes the reader; it reads until there is no more,

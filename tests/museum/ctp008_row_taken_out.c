@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP008 suspect..proven, 1 coroutine
 // engine: both
+// patched: slot slot_back struct saved
 //
 // A loop whose rows carry descriptors. For an event it takes the waiter from its
 // slot, clears the slot and the row, and resumes the waiter, unless the server

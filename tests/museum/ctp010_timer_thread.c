@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP010 proven, 1 coroutine
+// patched: slot_back struct
 //
 // The loop resumes a request as its answer comes; the timer thread does not ask
 // whether it is still waiting, and resumes it as timed out: both run it.

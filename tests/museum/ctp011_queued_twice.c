@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP011 proven, 3 coroutines
+// patched: slot slot_back struct saved
 //
 // Two producers wake the same job: it stands in the run queue twice. The worker
 // thread runs it to its end for the first entry, and enters it for the second.

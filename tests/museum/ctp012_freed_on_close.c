@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP012 likely, 1 coroutine
 // engine: both
+// patched: slot slot_back struct saved
 //
 // A connection is closed, and its coroutine's stack freed, while the coroutine
 // is still in the run queue. The allocator keeps the memory as it was, so the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP012 proven, 1 coroutine
 // engine: both
+// patched: slot slot_back struct saved
 // end: crash
 //
 // The pool shrinks and unmaps the stacks of those that look idle. One of them

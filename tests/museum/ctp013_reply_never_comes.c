@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP013 suspect, 48 coroutines
+// patched: slot struct
 // end: exit
 //
 // Each lookup goes to a resolver thread, which drops the ones it cannot answer;

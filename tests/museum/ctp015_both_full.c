@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 proven, 2 coroutines
 // engine: both
+// patched: slot slot_back struct saved
 //
 // Two nodes exchange their whole state, each writing all of its own before it
 // reads the other's. The state has outgrown the pipes: both are full, both

@@ -7,6 +7,7 @@ The header, right after the SPDX line:
     //         CTP002 none..suspect, 1 coroutine: nothing is wrong, and no more than that may be said, of so many at most
     // end: term | exit | kill | crash | timeout      default term
     // engine: ucontext | fcontext | both             default ucontext
+    // patched: ENGINE...                             runs on these of co_patched.c as well (slot, from, slot_back, struct, saved)
     // run: OPTIONS                                   further ones for ctp-run
     // order: SIGNAL | stdin                          once it is given, the program resumes its waiters and says `resumed`
     // pending: why                                   not yet as expected: skipped, with the reason, while it is wrong
@@ -23,6 +24,7 @@ import functools
 import itertools
 import os
 import pathlib
+import platform
 import re
 import shlex
 import signal
@@ -32,16 +34,17 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "e2e"))
 
-from check_engines import with_boost  # noqa: E402
-from harness import BOUND, Failed, Skip, need, timeout, until, witness  # noqa: E402
+from check_engines import built, with_boost  # noqa: E402
+from harness import BOUND, Failed, Skip, need, timeout, tool, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
-HEADER = re.compile(r"//\s+(expect|end|engine|run|not|order|needs|pending):\s*(.*?)\s*$")
+HEADER = re.compile(r"//\s+(expect|end|engine|patched|run|not|order|needs|pending):\s*(.*?)\s*$")
 NONE = -1  # below them: no finding at all is right, too
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
+PATCHED = ("slot", "from", "slot_back", "struct", "saved")
 ENDS = ("term", "exit", "kill", "crash", "timeout")
 TIMEOUT = 3  # seconds for `end: timeout`
-TRAMPOLINES = {"uc_enter", "fc_enter", "co_body"}  # of tests/targets/co*.c
+TRAMPOLINES = {"uc_enter", "fc_enter", "sw_entry", "co_body"}  # of tests/targets/co*.c
 TURNS = 10   # of ctp-run, once the state is final
 
 
@@ -84,6 +87,13 @@ class Exhibit:
         if self.engine == "fcontext":
             return with_boost(case, f"m-{self.name}", f"-I{HERE.parent / 'targets'}", str(self.source), "co.c",
                               "co_fcontext.c", "must.c")
+        if self.engine in PATCHED:
+            if platform.machine() != "x86_64":
+                raise Skip("functions are patched on x86_64 only")
+            targets = HERE.parent / "targets"
+            return built(case, f"m-patched-{self.source.stem}", tool("gcc"), "-O1", "-g", "-w", "-D_GNU_SOURCE",
+                         f"-I{targets}", str(self.source),
+                         *[targets / x for x in ("co.c", "co_patched.c", "switchers.S", "must.c")], "-lpthread")
         path = case.build / "tests/museum" / ("m-" + self.source.stem)
         if self.needs and not path.is_file() and f"'{self.source.stem}'" in (HERE / "meson.build").read_text():
             raise Skip(f"built without {self.needs}")
@@ -127,7 +137,9 @@ def parse(source):
     need(engine in ("ucontext", "fcontext", "both"), f"{source.name}: no engine {engine!r}")
     faults = [i + 1 for i, line in enumerate(lines) if line.rstrip().endswith("// fault")]
     exhibits = []
-    for which in ("ucontext", "fcontext") if engine == "both" else (engine,):
+    patched = said.get("patched", "").split()
+    need(set(patched) <= set(PATCHED), f"{source.name}: {patched}")
+    for which in [*(("ucontext", "fcontext") if engine == "both" else (engine,)), *patched]:
         name = source.stem if which == "ucontext" else f"{source.stem}-{which}"
         e = Exhibit(name, source, which, end, shlex.split(said.get("run", "")), [], [], faults)
         for text in said["expect"]:
@@ -181,7 +193,7 @@ def about_end(exhibit):
 
 
 def environment(exhibit):
-    return {"CO_ENGINE": "fcontext"} if exhibit.engine == "fcontext" else {}
+    return {} if exhibit.engine == "ucontext" else {"CO_ENGINE": exhibit.engine}
 
 
 def give(order, process, program):
@@ -373,6 +385,8 @@ def judge(exhibit, seen, strict=True):
     called = {c["entry"]["symbol"] for f in seen.report["findings"] for c in f["coroutines"] if c["entry"]}
     if shown and strict:
         called |= set(re.findall(r"\bcoroutine \d+ (\w+)", seen.text))
+    if exhibit.engine in PATCHED:
+        called -= {"co_body"}  # which assembly calls: that may be the program's own
     why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown and strict]
     why += [f"{f['rule']} names a connection {f['fd']['name']}" for f in seen.report["findings"]
             if strict and f["fd"] and f["fd"]["kind"] == "tcp" and (f["fd"]["name"] or "").startswith("socket:")]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
 // engine: both
+// patched: slot struct
 //
 // The reaper closes idle connections under their readers, and in the same turn
 // resumes each reader by hand: it sees EBADF and ends.

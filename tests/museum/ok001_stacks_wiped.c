@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
 // engine: both
+// patched: slot struct
 //
 // Cancellation by a pool that gives memory back to the kernel: it closes the
 // descriptors of requests nobody wants any more, and wipes the stacks of their

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
+// patched: slot struct
 // end: exit
 //
 // Stacks live in a memfd and are mapped only while their coroutines are in use:

@@ -2,6 +2,7 @@
 // expect: clean
 // end: exit
 // engine: both
+// patched: slot slot_back struct saved
 //
 // A pool of 64 workers is filled at the start and parked; then requests come,
 // one a turn, and each is served by one of the pool, which parks again.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
+// patched: slot struct
 //
 // Stacks of 8 and 16 KiB of which about half is used: small, but enough. They
 // were populated when they were mapped.

@@ -95,31 +95,39 @@ static bool is_static(struct inspection *l, struct suspect *s, uint64_t addr, co
 	return true;
 }
 
+// What of its stack is known to be its own: all, or, where it began without a call that said how far
+// down it goes (lo = hi), what it uses now.
+static struct span known_stack(const struct ctp_state *c)
+{
+	bool open = c->lo && c->lo == c->hi && c->regs[CTP_REG_SP] < c->hi;
+	return (struct span){open ? c->regs[CTP_REG_SP] : c->lo, c->hi};
+}
+
 static void own(struct inspection *l, struct suspect *s, const struct malloc_heap_query *q, size_t n)
 {
 	const struct ctp_state *c = &s->s;
 	struct inspect_answer *a = &s->a[PROOF_P6A];
-	struct span stack, block;
+	struct span stack, block, sure = known_stack(c);
 	s->nmine = 0;
 	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
 	inspect_say(a, HOLDS_OPEN, "the bounds of its stack are not known");
-	if (!c->lo || c->hi <= c->lo || c->hi > SCAN_ADDRESS_MASK || !c->slot)
+	if (!sure.lo || sure.hi <= sure.lo || sure.hi > SCAN_ADDRESS_MASK || !c->slot)
 		return;
 	if (c->flags & CTP_STATE_SHARED_STACK) {
 		inspect_say(a, HOLDS_OPEN, "it shares its stack with others by copying");
 		return;
 	}
-	if (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi) {
+	if (c->regs[CTP_REG_SP] < sure.lo || c->regs[CTP_REG_SP] > sure.hi) {
 		inspect_say(a, HOLDS_OPEN,
 			    "it left from another stack than its own, in a way that was not seen");
 		return;
 	}
-	if (is_static(l, s, c->lo, "stack"))
+	if (is_static(l, s, sure.lo, "stack"))
 		return;
 	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SCAN_ADDRESS_MASK)
 		stack = (struct span){c->block_lo, c->block_hi};
-	else if (!grow(l, q, n, (struct span){c->lo, c->hi}, &stack, &s->heap[0]))
-		return;
+	else if (!grow(l, q, n, sure, &stack, &s->heap[0]) || (c->lo == c->hi && !s->heap[0]))
+		return; // a mapping may hold the stacks of others
 	else
 		s->whole[0] = !s->heap[0];
 	if (!within(c->slot, stack)) {
@@ -131,7 +139,7 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 		s->whole[1] = !s->heap[1];
 		s->mine[1] = block;
 	}
-	if (is_chosen(l, c->lo) || is_chosen(l, c->slot)) {
+	if (is_chosen(l, sure.lo) || is_chosen(l, c->slot)) {
 		inspect_say(
 			a, HOLDS_OPEN,
 			"its memory lies at an address that the program chose, which may stand in its code");
@@ -189,7 +197,7 @@ void objects_find(struct inspection *l)
 	struct malloc_heap_query *q = calloc(2 * l->n + 1, sizeof(*q));
 	size_t n = 0;
 	for (size_t i = 0; q && i < l->n; i++) {
-		q[n++].addr = l->who[i]->s.lo;
+		q[n++].addr = known_stack(&l->who[i]->s).lo;
 		q[n++].addr = l->who[i]->s.slot;
 	}
 	if (q)

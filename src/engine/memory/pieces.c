@@ -13,13 +13,14 @@ struct search_piece *pieces_take(const struct inspection *l, size_t *n)
 	*n = 0;
 	for (size_t i = 0; v && i < l->n; i++) {
 		const struct suspect *s = l->who[i];
-		bool handle = s->s.how == CTP_HOW_FCONTEXT ||
-			      s->s.how == CTP_HOW_ONTOP; // its context lies on the stack
+		struct span stack = {s->s.lo < s->s.hi ? s->s.lo : s->mine[0].lo, s->s.hi};
+		bool handle = (s->s.how == CTP_HOW_FCONTEXT || s->s.how == CTP_HOW_ONTOP) &&
+			      s->s.slot >= stack.lo && s->s.slot < stack.hi; // its context lies on the stack
 		for (unsigned k = 0; k < suspect_objects(s); k++) {
 			struct search_piece *p = &v[(*n)++];
 			*p = (struct search_piece){.at = s->mine[k], .node = (uint32_t)i, .heap = s->heap[k]};
 			if (k == 0) {
-				p->stack = (struct span){s->s.lo, s->s.hi};
+				p->stack = stack;
 				p->made = s->nmine == (handle ? 1 : 2) && !(s->s.flags & CTP_STATE_FOREIGN);
 			}
 		}
@@ -43,7 +44,8 @@ static void tell_neighbours(struct stack_ends *ends, const struct inspection *l)
 		    (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
 			continue;
 		bool handle = s.life == CTP_SUSPENDED &&
-			      (s.how == CTP_HOW_FCONTEXT || s.how == CTP_HOW_ONTOP);
+			      (s.how == CTP_HOW_FCONTEXT || s.how == CTP_HOW_ONTOP) && s.slot >= s.lo &&
+			      s.slot < s.hi;
 		struct stack_ends_coroutine c = {
 			{s.lo, s.hi}, {s.block_lo, s.block_hi}, {0, 0}, handle ? s.slot : 0};
 		if (s.slot)

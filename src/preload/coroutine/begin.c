@@ -55,6 +55,8 @@ struct ctp_state *begin_coroutine(struct thread_ctx *g, const struct target *t)
 	struct ctp_state *s = coroutine_make(g, lo, hi, t->pc, t->slot);
 	if (!s)
 		return g->native;
+	if (lo == hi)
+		stack_index_add_begin(s);
 	ctp_store32(place, s->station + 1);
 	return s;
 }

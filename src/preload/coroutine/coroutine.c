@@ -522,7 +522,9 @@ static void released(struct ctp_state *s, void *arg)
 	struct release *r = arg;
 	uint64_t seen = ctp_state_seen(s);
 	bool lives = s->life == CTP_SUSPENDED || s->life == CTP_CREATED;
-	bool slot = lives && s->slot >= r->lo && s->slot < r->hi && (r->block || s->lo == s->hi);
+	bool open = s->lo == s->hi,
+	     begins = open && s->hi > r->lo && s->hi <= r->hi; // its lower end is not known
+	bool slot = lives && (begins || (s->slot >= r->lo && s->slot < r->hi && (r->block || open)));
 	if (r->block && s->slot >= r->lo && s->slot < r->hi &&
 	    (s->entity == CTP_NATIVE || s->life == CTP_RUNNING))
 		s->slot = 0; // it lives on, but what it left there is gone

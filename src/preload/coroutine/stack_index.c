@@ -205,6 +205,36 @@ void stack_index_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
 }
 
+// Where one begins of whose stack no more is known.
+static inline bool begins_at(const struct ctp_state *s, uint64_t page)
+{
+	return s->lo == s->hi && s->hi && (s->hi - 8) >> PAGE_BITS == page;
+}
+
+static void note_page(struct leaf *l, unsigned page, uint32_t *place, uint32_t number)
+{
+	set(place, number);
+	if (!(ctp_load32(&l->any[page / 32]) & 1u << page % 32))
+		ctp_or32(&l->any[page / 32], 1u << page % 32);
+}
+
+void stack_index_add_begin(struct ctp_state *s)
+{
+	uint64_t at = s->hi - 8;
+	struct leaf *l = leaf_of(at, true);
+	uint32_t *slots = l ? l->slots[page_at(at)] : NULL;
+	for (int i = 0; l && i < SLOTS; i++) {
+		const struct ctp_state *o = station_at(get(&slots[i]));
+		bool used = o && o->life < CTP_FINISHED &&
+			    (o->slot >> PAGE_BITS == at >> PAGE_BITS || begins_at(o, at >> PAGE_BITS));
+		if (!used || o == s) {
+			note_page(l, page_at(at), &slots[i], s->station + 1);
+			return;
+		}
+	}
+	ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
+}
+
 void stack_index_add_slot(struct ctp_state *s)
 {
 	struct leaf *l = leaf_of(s->slot, true);
@@ -222,15 +252,14 @@ void stack_index_add_slot(struct ctp_state *s)
 			mine = i;
 		else if (o && o->slot == s->slot)
 			o->slot = 0; // what it had saved there is overwritten
-		if (empty < 0 && (!o || o->slot >> PAGE_BITS != s->slot >> PAGE_BITS))
+		if (empty < 0 && (!o || (o->slot >> PAGE_BITS != s->slot >> PAGE_BITS &&
+					 !begins_at(o, s->slot >> PAGE_BITS))))
 			empty = i;
 		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED))
 			dead = i;
 	}
 	if (mine < 0 && (empty >= 0 || dead >= 0)) {
-		set(&slots[empty >= 0 ? empty : dead], me);
-		if (!(ctp_load32(&l->any[page / 32]) & 1u << page % 32))
-			ctp_or32(&l->any[page / 32], 1u << page % 32);
+		note_page(l, page, &slots[empty >= 0 ? empty : dead], me);
 	}
 }
 
@@ -256,7 +285,8 @@ static void tell_slots(const struct covering *c, const struct leaf *l, unsigned 
 {
 	for (int i = 0; i < SLOTS; i++) {
 		struct ctp_state *s = station_at(get(&l->slots[page][i]));
-		if (s && s->slot >= c->lo && s->slot < c->hi)
+		bool begins = s && s->lo == s->hi && s->hi > c->lo && s->hi <= c->hi;
+		if (s && (begins || (s->slot >= c->lo && s->slot < c->hi)))
 			c->each(s, c->arg);
 	}
 }

@@ -16,6 +16,8 @@ struct ctp_state *stack_index_slot(uint64_t addr);
 
 // Enters s's stack [lo, hi). Calls `taken`, if any, for each entity that had part of it.
 void stack_index_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg);
+// Enters where s's stack begins, for stack_index_range, where how far down it goes is not known.
+void stack_index_add_begin(struct ctp_state *s);
 // Enters s->slot; an entity that had saved itself there loses its slot.
 void stack_index_add_slot(struct ctp_state *s);
 

@@ -28,21 +28,23 @@ static bool is_unplaced(const struct ctp_state *s)
 	return s && s->life == CTP_SUSPENDED && (s->flags & CTP_STATE_FOREIGN) && !s->changes;
 }
 
+// What lies at the handle is read last: its memory may be gone.
 static __attribute__((noinline)) struct ctp_state *by_handle_slow(struct thread_ctx *g,
-								  const struct target *t)
+								  const struct switcher *w, uint64_t handle)
 {
-	struct ctp_state *s = stack_index_slot(t->slot), *native = g->native;
-	handle_cache_note(g, t->slot, s);
-	if (fcontext_waits_at(s, t->slot) || (s && s == g->current)) // the latter: a hook has seen it already
+	struct ctp_state *s = stack_index_slot(handle), *native = g->native;
+	handle_cache_note(g, handle, s);
+	if (fcontext_waits_at(s, handle) || (s && s == g->current)) // the latter: a hook has seen it already
 		return s;
-	struct ctp_state *there = stack_index_stack(t->slot), *late = fcontext_late(g, t->slot, there);
+	struct ctp_state *there = stack_index_stack(handle), *late = fcontext_late(g, handle, there);
 	if (late)
 		return late;
 	if (is_unplaced(there))
 		return there;
-	if (native->id && native->life == CTP_SUSPENDED && !native->slot && coroutine_native_has(g, t->slot))
+	if (native->id && native->life == CTP_SUSPENDED && !native->slot && coroutine_native_has(g, handle))
 		return native;
-	return begin_coroutine(g, t);
+	uint64_t sp = handle + w->bytes;
+	return begin_coroutine(g, &(struct target){handle, sp, word(sp - 8)});
 }
 
 // Who is entered by this handle.
@@ -51,8 +53,7 @@ static struct ctp_state *by_handle(struct thread_ctx *g, const struct switcher *
 	struct ctp_state *s = handle_cache_find(handle);
 	if (CTP_LIKELY(s->slot == handle && s->life == CTP_SUSPENDED))
 		return s;
-	uint64_t sp = handle + w->bytes;
-	return by_handle_slow(g, &(struct target){handle, sp, word(sp - 8)});
+	return by_handle_slow(g, w, handle);
 }
 
 // Who is entered by the registers stored at `at`, and by which way it left: FCONTEXT, in one go, or JUMP.
