@@ -4,8 +4,8 @@
 // out in memory by the program's own code. Its stack begins where the stack pointer stands then:
 // nothing above belongs to it. How far down it goes is known if it lies in a mapping of
 // the program's that it fills to the top, down to the mapping's begin or a guard page (blocks.c);
-// else it is not known (lo = hi), and not guessed. The next that begins at the same place has
-// its memory: a small table by that place finds who had it before.
+// else, or if another coroutine lives there, it is not known (lo = hi), and not guessed. The next that begins
+// at the same place has its memory: a small table by that place finds who had it before.
 #include "preload/coroutine/begin.h"
 
 #include "preload/coroutine/blocks.h"
@@ -43,15 +43,32 @@ static uint32_t *place_of(uint64_t hi, bool *taken)
 	return free ? free : &places[at];
 }
 
+// Somebody else who lives there and began elsewhere: it is no one's alone, so where it ends is not known.
+static void note_neighbour(struct ctp_state *s, void *arg)
+{
+	uint64_t *hi = arg;
+	if (lives(s) && s->hi != *hi)
+		*hi = 0;
+}
+
+static uint64_t lower_end(uint64_t hi)
+{
+	uint64_t lo, alone = hi;
+	if (!blocks_stack(hi, &lo))
+		return hi;
+	stack_index_range(lo, hi - 8, true, note_neighbour, &alone);
+	return alone ? lo : hi;
+}
+
 struct ctp_state *begin_coroutine(struct thread_ctx *g, const struct target *t)
 {
-	uint64_t lo = t->sp, hi = t->sp;
+	uint64_t hi = t->sp;
 	bool taken;
 	uint32_t *place = place_of(hi, &taken);
 	struct ctp_state *before = taken ? station_at(ctp_load32(place)) : NULL;
 	if (before && before != g->current)
 		coroutine_superseded(g, before);
-	blocks_stack(hi, &lo);
+	uint64_t lo = lower_end(hi);
 	struct ctp_state *s = coroutine_make(g, lo, hi, t->pc, t->slot);
 	if (!s)
 		return g->native;

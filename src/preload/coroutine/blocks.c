@@ -21,12 +21,12 @@ _Static_assert(CHUNK_LEAST % 8 == 0, "below it are flags");
 struct block {
 	uint64_t lo, bytes;
 };
-static struct block *blocks;        // by page number of lo, the newest wins
-static struct block *large;         // those that reach further than NEAR pages, again
-static uint64_t larges;             // slots of it ever used
-static uint32_t any[BLOCKS / NEAR]; // whether one was ever noted in NEAR pages
-static uint64_t *guards;            // page numbers of guard pages, by their low bits
-static uint32_t any_guard;
+static struct block *blocks;           // by page number of lo, the newest wins
+static struct block *large;            // those that reach further than NEAR pages, again
+static uint64_t larges;                // slots of it ever used
+static uint32_t any[BLOCKS / NEAR];    // whether one was ever noted in NEAR pages
+static uint64_t *guards;               // page numbers of guard pages, by their low bits
+static uint32_t any_guard, lost_guard; // whether there is one; whether one found no place
 
 int blocks_init(void)
 {
@@ -93,9 +93,12 @@ void blocks_guard(uint64_t lo, uint64_t hi, bool is)
 		ctp_store32(&any_guard, 1);
 	for (uint64_t page = first; page < end && page - first < GUARDS; page++) {
 		uint64_t *g = &guards[page % GUARDS];
-		if (is && (page == first || page == end - 1))
+		if (is && (page == first || page == end - 1)) {
+			uint64_t was = ctp_load64(g);
+			if (was && was != page)
+				ctp_store32(&lost_guard, 1);
 			ctp_store64(g, page);
-		else if (ctp_load64(g) == page)
+		} else if (ctp_load64(g) == page)
 			ctp_store64(g, 0);
 	}
 }
@@ -108,7 +111,7 @@ static bool is_guard(uint64_t page)
 bool blocks_stack(uint64_t top, uint64_t *lo)
 {
 	uint64_t block_lo, block_hi, page = (top - 8) / PAGE;
-	if (!blocks_find(top - 8, top, &block_lo, &block_hi) || is_guard(page))
+	if (ctp_load32(&lost_guard) || !blocks_find(top - 8, top, &block_lo, &block_hi) || is_guard(page))
 		return false;
 	if ((page + 1) * PAGE < block_hi && !is_guard(page + 1))
 		return false;
