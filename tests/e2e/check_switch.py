@@ -13,6 +13,8 @@ MOST = {
     ("bench-jump", (), 1): 164, ("bench-jump", (), 100): 164, ("bench-jump", (), 10000): 169,
     ("bench-fcontext", (), 1): 116, ("bench-fcontext", (), 100): 116, ("bench-fcontext", (), 10000): 118,
     ("bench-fcontext", ("in-turn",), 100): 183,
+    ("bench-fcontext-static", (), 1): 127, ("bench-fcontext-static", (), 100): 127,
+    ("bench-fcontext-static", ("in-turn",), 100): 191,
 }
 LESS, MORE = 100_000, 200_000  # switches
 SLACK = 5  # the compiler, the frames of other programs, an engine that comes late
@@ -76,5 +78,5 @@ def check_two_ways(case):
             need(one == other, f"{n}: {name} differ")
 
 
-CHECKS = [("two_ways", check_two_ways)] + [("_".join(["switch", "instructions", *words, program.split("-")[1], str(n)]),
+CHECKS = [("two_ways", check_two_ways)] + [("_".join(["switch", "instructions", *words, *program.split("-")[1:], str(n)]),
            lambda case, p=program, w=words, n=n: check_instructions(case, p, w, n)) for program, words, n in MOST]
