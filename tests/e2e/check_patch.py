@@ -71,6 +71,28 @@ def check_breakpoint(case):
     need(any("a breakpoint stands in it" in x for x in facts), f"facts: {facts}")
 
 
+THREAD = """#include <pthread.h>
+#include <unistd.h>
+static void *wait_for_ever(void *arg) { for (;;) pause(); return arg; }
+__attribute__((constructor)) static void begin(void) { pthread_t t; pthread_create(&t, 0, wait_for_ever, 0); }
+"""
+
+
+def check_threads(case):
+    """A library's constructor has started a thread before libctp.so looks: it may be in any function."""
+    (case.dir / "thread.c").write_text(THREAD)
+    built = case.run(tool("gcc"), "-shared", "-fPIC", "thread.c", "-o", "thread.so", "-lpthread")
+    if built.status:
+        raise Skip(f"does not build here: {built.err[-300:]}")
+    done = case.ctp("-o", "x", "-E", f"LD_PRELOAD={case.dir}/thread.so", "-E", "CO_ENGINE=slot", program(case), "basic")
+    equal(done.status, 0, f"status ({done})")
+    said(done.out)
+    _, report = case.report(case.dir / "x")
+    facts = [f["message"] for f in report["facts"] if f["rule"] == "CTP030"]
+    equal(report["trace"]["switches"], 0, "switches")
+    need(any("other threads were running already" in x for x in facts), f"facts: {facts}")
+
+
 def check_loads(*words, user=None):
     """An object with a switch function comes and goes; the process may have given up rights before."""
     def run(case):
@@ -125,7 +147,7 @@ def check_scan(case):
 
 
 CHECKS = [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
-    ("off", check_off), ("breakpoint", check_breakpoint), ("scan", check_scan),
+    ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
     ("loads", check_loads("300", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),
     ("loads_seccomp", check_loads("20", "0", "seccomp", user=65534)),
     ("loads_nodump", check_loads("3", "1", "nodump", user=65534))]

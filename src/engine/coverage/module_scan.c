@@ -73,25 +73,72 @@ struct discovery {
 	const struct ctp_region *r;
 };
 
+static void note_function(const struct ctp_switch_function *row, uint64_t start,
+			  struct module_scan_functions *out)
+{
+	bool refused = row->how == CTP_FUNCTION_REFUSED;
+	char *kind = refused ? out->refused : out->patched;
+	snprintf(kind, sizeof(out->patched), "%.*s", (int)sizeof(row->kind) - 1, row->kind);
+	for (char *p = kind; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = '?';
+	if (refused) {
+		out->reason = row->reason;
+		out->at = row->addr - start;
+	}
+}
+
+static uint32_t functions_of(const struct ctp_region *r)
+{
+	uint32_t n = r && r->functions ? ctp_load32(&r->ext->functions) : 0;
+	return n < CTP_SWITCH_FUNCTIONS_MAX ? n : CTP_SWITCH_FUNCTIONS_MAX;
+}
+
 // The functions in this mapping that the library has noted. The table is the program's to write.
 static void note_functions(const struct ctp_region *r, const struct maps_line *m,
 			   struct module_scan_functions *out)
 {
-	uint32_t n = r && r->functions ? ctp_load32(&r->ext->functions) : 0;
-	for (uint32_t i = 0; i < n && i < r->functions_max; i++) {
+	for (uint32_t i = 0, n = functions_of(r); i < n && i < r->functions_max; i++) {
 		const struct ctp_switch_function *row = &r->functions[i];
-		if (!ctp_load32(&row->ready) || row->addr < m->lo || row->addr >= m->hi)
+		if (ctp_load32(&row->ready) && row->addr >= m->lo && row->addr < m->hi)
+			note_function(row, m->lo - m->offset, out);
+	}
+}
+
+static struct module_scan_object *add(struct module_scan *s, const char *path)
+{
+	char *own = s->n < OBJECTS_MOST ? strdup(path) : NULL;
+	if (!own || GROW(s->v, s->n, s->capacity)) {
+		free(own);
+		s->full = true;
+		return NULL;
+	}
+	s->v[s->n] = (struct module_scan_object){.fd = -1, .path = own};
+	return &s->v[s->n++];
+}
+
+// By its name, as the loader has it: perhaps a link to the file that is mapped.
+static struct module_scan_object *by_name(const struct module_scan *s, const char *path)
+{
+	const char *name = file_base(path);
+	for (size_t i = 0; i < s->n; i++)
+		if (!strncmp(file_base(s->v[i].path), name, strlen(name)))
+			return &s->v[i];
+	return NULL;
+}
+
+void module_scan_functions(struct module_scan *s, const struct ctp_region *r)
+{
+	for (uint32_t i = 0, n = functions_of(r); i < n && i < r->functions_max; i++) {
+		const struct ctp_switch_function *row = &r->functions[i];
+		uint32_t at = row->module;
+		if (!ctp_load32(&row->ready) || at >= r->modules_max || !ctp_load32(&r->modules[at].ready))
 			continue;
-		bool refused = row->how == CTP_FUNCTION_REFUSED;
-		char *kind = refused ? out->refused : out->patched;
-		snprintf(kind, sizeof(out->patched), "%.*s", (int)sizeof(row->kind) - 1, row->kind);
-		for (char *p = kind; *p; p++)
-			if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
-				*p = '?';
-		if (refused) {
-			out->reason = row->reason;
-			out->at = row->addr - m->lo + m->offset;
-		}
+		struct ctp_module m = r->modules[at];
+		m.path[sizeof(m.path) - 1] = '\0';
+		struct module_scan_object *o = by_name(s, m.path);
+		if (o || (o = add(s, m.path)))
+			note_function(row, m.start, &o->functions);
 	}
 }
 
@@ -107,16 +154,12 @@ static int discover(void *arg, const struct maps_line *m)
 		note_functions(l->r, m, &o->functions);
 		return 0;
 	}
-	char *path = s->n < OBJECTS_MOST ? strdup(m->path) : NULL;
-	if (!path || GROW(s->v, s->n, s->capacity)) {
-		free(path);
-		s->full = true;
+	if (!(o = add(s, m->path)))
 		return 1;
-	}
-	int fd = open_mapped(l->pid, m);
-	o = &s->v[s->n++];
-	*o = (struct module_scan_object){
-		.ino = m->ino, .major = m->major, .minor = m->minor, .fd = fd, .path = path};
+	o->ino = m->ino;
+	o->major = m->major;
+	o->minor = m->minor;
+	o->fd = open_mapped(l->pid, m);
 	note_functions(l->r, m, &o->functions);
 	return 0;
 }

@@ -44,7 +44,10 @@ struct module_scan_watch {
 // Opens what the process has mapped by now and had not before, and notes which of it has functions in
 // the region's table. Cheap; reads no file. r: NULL, where there is none.
 void module_scan_find(struct module_scan *s, pid_t pid, const struct ctp_region *r);
-// The same, if it is time.
+// Notes the functions in the region's table, of objects whose mappings were never read, too: the process may
+// have gone, or be closed to us.
+void module_scan_functions(struct module_scan *s, const struct ctp_region *r);
+// The same as module_scan_find, if it is time.
 void module_scan_turn(struct module_scan *s, struct module_scan_watch *w, pid_t pid,
 		      const struct ctp_region *r, uint64_t now_ns);
 // Reads one file. False if none is left to read.

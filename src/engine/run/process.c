@@ -403,6 +403,7 @@ bool process_write(struct process *p)
 {
 	empty(p);
 	harvest_keep(p->harvest, recorder_since(p->recorder));
+	module_scan_functions(&p->recorder->modules, p->region);
 	if (p->harvest->to)
 		p->recorder->writer->ops->image(p->recorder->writer, p->harvest->to);
 	bool there = dump(p, NULL, UINT64_MAX);
