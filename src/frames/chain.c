@@ -48,13 +48,15 @@ static uint64_t holds(struct window *w, const struct stackless *in, const struct
 static size_t promise_end(struct chaining *c, const struct stackless *s, size_t n, bool *exact)
 {
 	const struct dispatch *d = stackless_dispatch(c->l, s->pair);
+	size_t limit = d && d->known && d->index.offset / 8 < n ? d->index.offset / 8 : n, end = limit;
 	*exact = false;
-	for (size_t i = PROMISE / 8; s->pair->maker == PAIR_GCC && i < n; i++)
+	// A promise may hold the frame's address as well: the last one is the compiler's.
+	for (size_t i = PROMISE / 8; s->pair->maker == PAIR_GCC && i <= limit && i < n; i++)
 		if (c->words[i] == s->at) {
 			*exact = true;
-			return i;
+			end = i;
 		}
-	return d && d->known && d->index.offset / 8 < n ? d->index.offset / 8 : n;
+	return end;
 }
 
 static bool may_await(const struct stackless *s)
