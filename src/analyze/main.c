@@ -76,7 +76,11 @@ static int write_report(const struct report *r)
 {
 	char note[FORMAT_NOTE] = "";
 	struct format_settings how = {color_wanted(settings.color, settings.output ? -1 : 1),
-				      settings.report.symfs, settings.full, settings.weight, note};
+				      settings.report.symfs,
+				      settings.full,
+				      settings.weight,
+				      settings.event,
+				      note};
 	struct formatted f = {r, &how};
 	const char *why = settings.format->refuses ? settings.format->refuses(r->world, &how) : NULL;
 	if (why) {

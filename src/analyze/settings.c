@@ -73,10 +73,12 @@ SETTER(set_format)
 
 SETTER(set_weight)
 {
-	unsigned weight = profile_weight_find(v);
-	if (weight >= PROFILE_WEIGHTS)
+	bool event = !strncmp(v, "event:", 6);
+	unsigned weight = event ? PROFILE_COUNT : profile_weight_find(v);
+	if (weight >= PROFILE_WEIGHTS || (event && (v[6] == ':' || !strchr(v + 6, ':'))))
 		return -EINVAL;
 	((struct settings *)to)->weight = weight;
+	((struct settings *)to)->event = event ? v + 6 : NULL;
 	((struct settings *)to)->weight_given = true;
 	return 0;
 }
@@ -117,10 +119,10 @@ static const struct option_row rows[] = {
 	 "inferno, speedscope, and go tool pprof; perfetto, chrome: what happened, as a timeline with the "
 	 "findings in it, for ui.perfetto.dev, and for chrome://tracing and speedscope",
 	 OPTION_CALL, .set = set_format, .initial = "text"},
-	{"weight", 0, "suspended|running|latency|count",
+	{"weight", 0, "suspended|running|latency|count|event:PROVIDER:NAME",
 	 "what a profile is made of: the time that "
 	 "coroutines were suspended (default), or ran; the time from the first event for one until it went "
-	 "on; or switches. Times are nanoseconds; speedscope and pprof get all four, this one first",
+	 "on; switches; or events of the program's own, by where who signals them was resumed. Times are nanoseconds; speedscope and pprof get all four, this one first",
 	 OPTION_CALL, .set = set_weight},
 	{"full", 0, NULL, "tell every finding in full, also where there are more than twenty", OPTION_FLAG,
 	 SETS(full)},

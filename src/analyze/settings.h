@@ -23,6 +23,7 @@ struct settings {
 	bool exit_zero, repair, full;
 	bool lost_wakeup; // --lost-wakeup, and no other rules
 	unsigned weight;  // enum profile_weight
+	const char *event; // --weight=event:PROVIDER:NAME: the two; NULL
 	bool weight_given;
 	const char *expand;            // write the trace there as plain CTF, and nothing else
 	struct export_settings export; // into tables, and no report

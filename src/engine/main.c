@@ -17,6 +17,7 @@
 #include "engine/preflight.h"
 #include "engine/attach/attach.h"
 #include "engine/run/finish.h"
+#include "engine/list_events.h"
 #include "engine/run/launch.h"
 #include "engine/target/log.h"
 #include "engine/run/options.h"
@@ -462,6 +463,10 @@ int main(int argc, char **argv)
 	case OPTIONS_VERSION:
 		puts("ctp-run " CTP_TOOL_VERSION);
 		return 0;
+	case OPTIONS_LIST_EVENTS:
+		r = list_events(j.options.list_events, stdout, j.options.error, sizeof(j.options.error));
+		return r || fflush(stdout) ? usage(r ? j.options.error : "--list-events: cannot write it") :
+					     0;
 	case OPTIONS_SERVE:
 		return serve(&j.options);
 	case OPTIONS_RUN:

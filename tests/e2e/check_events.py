@@ -2,10 +2,12 @@
 """Events of the program's own (ctp/event.h; tests/targets/events.c): found in all modules, recorded, counted where they
 are lost, chosen by --events, read by babeltrace2 with typed fields; and what they cost where nobody listens."""
 import collections
+import os
 import platform
 import re
 import shutil
 
+from check_html import TEXT, page, report as report_page
 from harness import ROOT, Skip, equal, need, tool
 from timelines import chrome, perfetto
 
@@ -71,6 +73,107 @@ def check_coroutines(case):
     marks = [m for m in line.marks if m.name == "job:ends"]
     need(all(line.tracks[m.track][0] == "coroutine" for m in marks), "on the coroutines' tracks")
     equal(sorted((str(m.args["n"]), m.args["how"], str(m.track >> 2)) for m in marks), want, "perfetto")
+
+
+def check_profile(case):
+    case.ctp("-o", "x", case.target("events"), "coroutines", 20)
+    folded = case.analyze("x", "--format=folded", "--weight=event:job:ends").out.splitlines()
+    equal([line.rsplit(" ", 1)[1] for line in folded], ["20"], f"by stack: {folded}")
+    need("job;co_yield" in folded[0], f"where they were resumed: {folded}")
+    shown_by = case.analyze("x", "--format=speedscope", "--weight=event:job:begins").out
+    need('"job:begins"' in shown_by, "its name")
+    refused = case.analyze("x", "--format=folded", "--weight=event:job:end")
+    equal(refused.status, 2, "an event that is not there")
+    need("it has job:begins, job:ends" in refused.err, f"what is there is named: {refused.err}")
+    equal(case.analyze("x", "--format=folded", "--weight=event:job").status, 2, "no event")
+
+
+def check_html(case):
+    case.ctp("-q", "-o", "ctp.data", case.target("events"), "parked", 20)
+    html, _ = report_page(case)
+    there = "document.querySelectorAll('%s').length > 0"
+    told, detail = page(case, html, ["key", "3"], ["wait", there % "#part-timeline canvas"], ["eval", TEXT % "#part-timeline > div > p"],
+                        ["key", "2"], ["wait", there % ".space .row"], ["click", ".space .row"], ["wait", there % ".events li"],
+                        ["eval", TEXT % ".events"])
+    need("is an event of the program's own: 20 of them" in told, told)
+    need("job:begins n = " in detail, detail)
+
+
+# Debian's packages with USDT probes, by a file of each.
+PACKAGES = {
+    "libstdc++6": "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "python3.11-minimal": "/usr/bin/python3.11",
+    "libruby3.1": "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1", "postgresql-15": "/usr/lib/postgresql/15/bin/postgres",
+    "php8.2-cli": "/usr/bin/php8.2", "gcc-12": "/usr/bin/x86_64-linux-gnu-gcc-12", "g++-12": "/usr/bin/x86_64-linux-gnu-g++-12",
+    "cpp-12": "/usr/bin/x86_64-linux-gnu-cpp-12", "binutils": "/usr/bin/x86_64-linux-gnu-ld.gold",
+    "gfortran-12": "/usr/bin/x86_64-linux-gnu-gfortran-12", "gnat-12": "/usr/bin/x86_64-linux-gnu-gnatls-12",
+    "gdc-12": "/usr/bin/x86_64-linux-gnu-gdc-12", "openjdk-17-jre-headless": "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so",
+    "gcc-11": "/usr/bin/x86_64-linux-gnu-gcc-11", "g++-11": "/usr/bin/x86_64-linux-gnu-g++-11",
+    "libpython3.11": "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+}
+
+
+def listed(case, what):
+    """{module: {PROVIDER:NAME: (fields, where)}} as --list-events prints it."""
+    done = case.run(case.build / "src/engine/ctp-run", "--list-events", what)
+    equal((done.status, done.err), (0, ""), f"--list-events {what}")
+    modules, module = {}, None
+    for line in done.out.splitlines():
+        found = re.match(r"  (\w+:\w+)\((.*?)\) {2,}(.*)$", line)
+        if found:
+            module.setdefault(found[1], []).append((found[2], found[3]))
+        elif not line.startswith("no events"):
+            module = modules.setdefault(line, {})
+    return modules
+
+
+def check_list(case):
+    [(path, own)] = listed(case, case.target("events")).items()
+    equal(path, str(case.target("events")), "the module")
+    equal(own["http:request"][0][0], "const char *path, int status", "fields")
+    need(re.search(r"targets/events\.h:\d+$", own["http:request"][0][1]), f"where: {own['http:request']}")
+    equal(sorted(f for f, _ in own["two:same"]), ["const char *a, int b", "int a"], "two of a name")
+    equal(own["kinds:places"][0][0], "void *at, char *text, ctp_bytes data, const char *none", "kinds")
+    need("module:called" in list(listed(case, case.build / "tests/targets/t-events-module.so").values())[0], "a library")
+    sleeper = case.start("sleep", "1000")
+    try:
+        equal(listed(case, sleeper.pid), {}, "a process without any")
+    finally:
+        sleeper.end()
+    for bad, why in (("/nonexistent", "No such file"), ("99999999", "no such process"), (__file__, "no program or library"),
+                     (case.dir, "regular file"), ("", "needs a program")):
+        done = case.run(case.build / "src/engine/ctp-run", f"--list-events={bad}")
+        equal((done.status, done.out, done.err.count("\n")), (125, "", 1), f"{bad}: {done}")
+        need(why in done.err, f"{bad}: {done.err}")
+
+
+def check_packages(case):
+    """The USDT probes of Debian's packages: those that readelf shows, by provider and name, and how many of each."""
+    seen = []
+    for package, path in PACKAGES.items():
+        if not os.path.exists(path):
+            continue
+        notes = case.run(tool("readelf"), "-nW", path).out
+        want = collections.Counter(f"{p}:{n}" for p, n in re.findall(r"Provider: (\S+)\n\s*Name: (\S+)", notes))
+        got = listed(case, path)
+        mine = {name: int(re.match(r"USDT, (\d+) place", rows[0][1])[1]) for name, rows in got[path].items()}
+        equal(mine, dict(want), f"{package}: {path}")
+        seen.append(package)
+    if len(seen) < 10:
+        raise Skip(f"only {len(seen)} of these packages are installed: {', '.join(seen)}")
+
+
+def check_usdt(case):
+    """Other tools see the same events: readelf the notes with their arguments; gdb stops at one."""
+    notes = case.run(tool("readelf"), "-nW", case.target("events")).out
+    found = re.search(r"Provider: http\n\s*Name: request\n\s*Location: \S+, Base: \S+, Semaphore: (\S+)\n\s*Arguments: (.*)", notes)
+    need(found and int(found[1], 16), f"the note: {notes[-2000:]}")
+    sizes = re.findall(r"(?:^|\s)(-?\d+f?)@", found[2])
+    equal(sizes, ["8", "-4"], f"arguments: {found[2]}")
+    done = case.run(tool("gdb"), "-batch", "-iex", "set debuginfod enabled off", "-ex", "break -probe-stap http:request", "-ex", "run",
+                    "-ex", "printf \"got %s %d\\n\", $_probe_arg0, $_probe_arg1", "--args", case.target("events"), "kinds")
+    if "ptrace: Operation not permitted" in done.err or "Cannot" in done.err and "got" not in done.out:
+        raise Skip(f"gdb cannot run a program here: {done.err[-200:]}")
+    need("got /x 200" in done.out, f"gdb: {done}")
 
 
 def check_many(case):
@@ -221,4 +324,5 @@ def check_chosen(case):
 CHECKS = [("kinds", check_kinds), ("coroutines", check_coroutines), ("many", check_many), ("off", check_off),
           ("instructions", check_instructions), ("variants", check_variants), ("module", check_module),
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
-          ("flight", check_flight), ("chosen", check_chosen)]
+          ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html),
+          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt)]

@@ -3,6 +3,7 @@
 // events.c - a program that has events of its own (ctp/event.h).
 //   events kinds          one of every kind of field
 //   events coroutines N   N requests, each by a coroutine that signals before and after it waits for its turn
+//   events parked N       N coroutines that have signalled once, and wait for ever
 //   events many N T       N events by each of T threads
 //   events off N          N events with arguments that count, and how many were evaluated
 //   events module PATH    a library with events, loaded and unloaded three times
@@ -36,6 +37,12 @@ static void job(void *arg)
 	ctp_event(job, begins, n);
 	co_yield();
 	ctp_event(job, ends, n, n % 2 ? "odd" : "even");
+}
+
+static void parked(int n)
+{
+	for (int i = 0; i < n; i++)
+		co_resume(co_new(job, (void *)(long)i));
 }
 
 static void coroutines(int n)
@@ -113,6 +120,8 @@ int main(int argc, char **argv)
 		events_idle(1);
 	} else if (!strcmp(what, "coroutines")) {
 		coroutines((int)each);
+	} else if (!strcmp(what, "parked")) {
+		parked((int)each);
 	} else if (!strcmp(what, "many")) {
 		threads(atoi(argv[3]));
 	} else if (!strcmp(what, "off")) {

@@ -94,7 +94,7 @@ static void make(uint64_t switches)
 	assert_int_equal(builder_stream(&b, 0, records, n, n, 0), 0);
 	assert_int_equal(builder_end(&b), 0);
 	assert_int_equal(world_open(&w, trace_dir, 0, &error), 0);
-	assert_int_equal(profile_make(&p, &w, NULL, false), 0);
+	assert_int_equal(profile_make(&p, &w, NULL, false, NULL), 0);
 }
 
 static void done(void)

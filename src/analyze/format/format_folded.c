@@ -49,7 +49,8 @@ int format_folded(FILE *to, const struct report *report, const struct format_set
 {
 	struct profile p;
 	struct profile_rows rows = {0};
-	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
+	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
+			     settings->event);
 	if (r)
 		return r;
 	r = profile_rows_of(&p, &rows);

@@ -167,6 +167,19 @@ static json_t *groups(const struct html *h, const struct timeline *t)
 	return a;
 }
 
+// Of each a row: when, on which thread, by which coroutine of which image, and what it says.
+static json_t *events(const struct timeline *t)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < t->nevents; i++) {
+		const struct timeline_event *e = &t->events[i];
+		json_array_append_new(
+			a, json_pack("[o, o, o, o, o]", json_count(e->ns), json_count(e->tid),
+				     json_count(e->coroutine), image_of(e->image), json_text(e->text)));
+	}
+	return a;
+}
+
 static json_t *timeline_json(const struct html *h, const struct timeline *t)
 {
 	json_t *threads = json_array();
@@ -174,18 +187,23 @@ static json_t *timeline_json(const struct html *h, const struct timeline *t)
 		json_array_append_new(threads, thread(t, &t->threads[i]));
 	const struct manifest *m = &h->report->world->manifest;
 	bool dropped = m->flight || m->dropped_packets; // the oldest is not there
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spanNs", json_count(t->span_ns),
-			 "beginsNs", dropped ? json_count(t->first_ns) : json_null(), "switches",
-			 json_count(t->switches), "gaps", json_count(t->gaps), "everySlice",
-			 json_boolean(t->every_slice), "threads", threads, "lanes", lanes(t), "groups",
-			 groups(h, t));
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spanNs", json_count(t->span_ns),
+			      "beginsNs", dropped ? json_count(t->first_ns) : json_null(), "switches",
+			      json_count(t->switches), "gaps", json_count(t->gaps), "everySlice",
+			      json_boolean(t->every_slice), "threads", threads, "lanes", lanes(t), "groups",
+			      groups(h, t));
+	if (t->nevents) {
+		json_object_set_new(o, "events", events(t));
+		json_object_set_new(o, "eventsLeftOut", json_count(t->events_left_out));
+	}
+	return o;
 }
 
 json_t *html_timeline(struct html *h)
 {
 	struct timeline *t = calloc(1, sizeof(*t));
 	int e = t ? timeline_make(t, h->report) : -ENOMEM;
-	json_t *o = e || t->unread || !t->nthreads ? json_null() : timeline_json(h, t);
+	json_t *o = e || t->unread || !(t->nthreads || t->nevents) ? json_null() : timeline_json(h, t);
 	if (t)
 		timeline_deinit(t);
 	free(t);

@@ -194,7 +194,8 @@ static void make(struct pprof *f, const struct profile *p, const struct profile_
 	uint64_t started = run_identity_wall_ns(p->world, p->world->start_ns);
 	protobuf_string(&f->out, PROFILE_STRING, ""); // number 0
 	for (unsigned i = 0; i < PROFILE_WEIGHTS; i++) {
-		uint64_t type = string(f, profile_units[i].name), unit = string(f, profile_units[i].unit);
+		const struct profile_unit *u = profile_unit_of(p, i);
+		uint64_t type = string(f, u->name), unit = string(f, u->unit);
 		size_t at = protobuf_begin(&f->out, PROFILE_SAMPLE_TYPE);
 		protobuf_uint(&f->out, TYPE_TYPE, type);
 		protobuf_uint(&f->out, TYPE_UNIT, unit);
@@ -206,7 +207,7 @@ static void make(struct pprof *f, const struct profile *p, const struct profile_
 		protobuf_uint(&f->out, PROFILE_TIME_NS, started);
 	protobuf_uint(&f->out, PROFILE_DURATION_NS, p->world->duration_ns);
 	protobuf_uint(&f->out, PROFILE_COMMENT, string(f, "ctp-analyze " CTP_TOOL_VERSION));
-	protobuf_uint(&f->out, PROFILE_DEFAULT_TYPE, string(f, profile_units[shown].name));
+	protobuf_uint(&f->out, PROFILE_DEFAULT_TYPE, string(f, profile_unit_of(p, shown)->name));
 }
 
 static int write_gzip(FILE *to, const struct protobuf *b)
@@ -235,7 +236,8 @@ int format_pprof(FILE *to, const struct report *report, const struct format_sett
 	struct profile p;
 	struct profile_rows rows = {0};
 	struct pprof f = {.r = 0};
-	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
+	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
+			     settings->event);
 	if (r)
 		return r;
 	r = profile_rows_of(&p, &rows);

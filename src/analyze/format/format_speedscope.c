@@ -45,9 +45,10 @@ static json_int_t row_of(struct scope *s, const struct profile_frame *f)
 	return row;
 }
 
-static json_t *profile_of(struct scope *s, const struct profile_rows *rows, unsigned weight)
+static json_t *profile_of(struct scope *s, const struct profile *p, const struct profile_rows *rows,
+			  unsigned weight)
 {
-	const struct profile_unit *u = &profile_units[weight];
+	const struct profile_unit *u = profile_unit_of(p, weight);
 	json_t *samples = json_array(), *weights = json_array();
 	json_int_t sum = 0;
 	for (size_t i = 0; i < rows->n; i++) {
@@ -67,16 +68,16 @@ static json_t *profile_of(struct scope *s, const struct profile_rows *rows, unsi
 			 "samples", samples, "weights", weights);
 }
 
-static int write_file(FILE *to, const struct world *w, const struct profile_rows *rows, unsigned shown)
+static int write_file(FILE *to, const struct profile *p, const struct profile_rows *rows, unsigned shown)
 {
 	struct scope s = {.frames = json_array()};
 	json_t *profiles = json_array();
 	for (unsigned i = 0; i < PROFILE_WEIGHTS; i++)
-		if (json_array_append_new(profiles, profile_of(&s, rows, i)))
+		if (json_array_append_new(profiles, profile_of(&s, p, rows, i)))
 			s.r = -ENOMEM;
 	json_t *file = json_pack("{s:s, s:s, s:s, s:i, s:{s:O}, s:o}", "$schema",
 				 "https://www.speedscope.app/file-format-schema.json", "exporter",
-				 "ctp-analyze " CTP_TOOL_VERSION, "name", file_base(w->path),
+				 "ctp-analyze " CTP_TOOL_VERSION, "name", file_base(p->world->path),
 				 "activeProfileIndex", (int)shown, "shared", "frames", s.frames, "profiles",
 				 profiles);
 	if (!file)
@@ -93,12 +94,13 @@ int format_speedscope(FILE *to, const struct report *report, const struct format
 {
 	struct profile p;
 	struct profile_rows rows = {0};
-	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME);
+	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
+			     settings->event);
 	if (r)
 		return r;
 	r = profile_rows_of(&p, &rows);
 	if (!r)
-		r = write_file(to, report->world, &rows, settings->weight);
+		r = write_file(to, &p, &rows, settings->weight);
 	profile_rows_deinit(&rows);
 	profile_deinit(&p);
 	return r;

@@ -4,6 +4,7 @@
 // to refuse a trace that several formats share is here, too.
 #include "analyze/format/format.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,16 @@ static const char *profile_refuses(const struct world *w, const struct format_se
 {
 	if (w->form == WORLD_LINES && !strcmp(w->path, "-"))
 		return "a profile reads the lines twice, which a pipe cannot give; write them to a file first";
+	static char none[300];
+	if (settings->event && !program_classes_find(&w->program_events, settings->event)) {
+		int n = snprintf(none, sizeof(none), "no event %.100s is in it; ", settings->event);
+		for (size_t i = 0; i < w->program_events.n && n < (int)sizeof(none); i++)
+			n += snprintf(none + n, sizeof(none) - (size_t)n, "%s%s:%s", i ? ", " : "it has ",
+				      w->program_events.items[i].provider, w->program_events.items[i].name);
+		if (!w->program_events.n)
+			snprintf(none + n, sizeof(none) - (size_t)n, "there are none of the program's own");
+		return none;
+	}
 	if (w->form == WORLD_CORE && settings->weight != PROFILE_SUSPENDED)
 		return "a core file holds no history; --weight=suspended tells who waits, and for how long";
 	return NULL;

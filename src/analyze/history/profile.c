@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,11 @@ unsigned profile_weight_find(const char *name)
 		if (!strcmp(name, profile_units[i].name))
 			return i;
 	return UINT_MAX;
+}
+
+const struct profile_unit *profile_unit_of(const struct profile *p, unsigned weight)
+{
+	return p->event && weight == PROFILE_COUNT ? &p->event_unit : &profile_units[weight];
 }
 
 // ------------------------------------------------------------------- sites
@@ -162,7 +168,7 @@ static void suspends(struct profile *p, const struct transition *m, uint64_t end
 	struct profile_site s = about(p, m->image, e, PROFILE_STACK, m->stack, m->pc);
 	uint64_t ns = passed(e->since_ns, m->ns, end), slept = e->mine < ns ? e->mine : ns;
 	e->mine = 0;
-	if (m->ns <= end && m->kind != CTP_EV_FINISH)
+	if (m->ns <= end && m->kind != CTP_EV_FINISH && !p->event)
 		add(p, &s, PROFILE_COUNT, 1);
 	if (m->from_gap || unsure(p, m)) {
 		lost(p, m, e, end);
@@ -172,6 +178,17 @@ static void suspends(struct profile *p, const struct transition *m, uint64_t end
 		if (slept)
 			add(p, &s, PROFILE_RUNNING, slept);
 	}
+}
+
+// An event of the program's own: where who signals it was resumed is the nearest that is known.
+static void signalled(struct profile *p, const struct transition *m)
+{
+	static const struct ctp_merge_entity thread = {.native = true};
+	const struct ctp_merge_entity *e = m->from ? m->from : &thread;
+	struct profile_site s =
+		about(p, m->image, e, m->from ? PROFILE_STACK : PROFILE_STILL, e->stack, e->addr);
+	if (m->event->class == p->event)
+		add(p, &s, PROFILE_COUNT, 1);
 }
 
 // A wait has ended; also for good.
@@ -269,6 +286,9 @@ static int take(void *arg, const struct transition *m)
 		if (m->from)
 			resumes(p, m, m->from, unsure(p, m), end);
 		break;
+	case CTP_EV_USER:
+		signalled(p, m);
+		return p->r;
 	case CTP_EV_READY:
 		turned(p, m->b, m->ns);
 		return p->r;
@@ -395,9 +415,13 @@ static void count_lost(struct profile *p)
 		add(p, &s, PROFILE_COUNT, all - seen);
 }
 
-int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name)
+int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name, const char *event)
 {
 	*p = (struct profile){.world = w, .symfs = symfs, .by_name = by_name};
+	p->event = event ? program_classes_find(&w->program_events, event) : NULL;
+	if (p->event)
+		snprintf(p->event_name, sizeof(p->event_name), "%s", event);
+	p->event_unit = (struct profile_unit){p->event_name, "count", p->event_name};
 	p->symbols = calloc(w->nimages + 1, sizeof(*p->symbols));
 	int r = p->symbols ? 0 : -ENOMEM;
 	for (size_t i = 0; !r && i < w->nimages; i++)
@@ -408,7 +432,7 @@ int profile_make(struct profile *p, const struct world *w, const char *symfs, bo
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			at_the_end(p, &w->images[i]);
-	if (!r)
+	if (!r && !p->event)
 		count_lost(p);
 	r = r ? r : p->r;
 	if (r)

@@ -71,6 +71,9 @@ struct profile {
 	struct symbols **symbols; // by image
 	const char *symfs;
 	bool by_name;
+	const struct program_class *event; // PROFILE_COUNT is of these; NULL: of switches
+	struct profile_unit event_unit;
+	char event_name[256];
 	struct intern names;
 	struct idmap by_key, entries, pcs, moved_after, loops;
 	struct profile_loop *turns; // by row of loops
@@ -78,9 +81,12 @@ struct profile {
 	int r;
 };
 
-// Reads the whole history. by_name: what the program calls its coroutines tells them apart. 0 or -errno;
-// -ESPIPE: JSON lines from a pipe are gone.
-int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name);
+// Reads the whole history. by_name: what the program calls its coroutines tells them apart. event:
+// PROVIDER:NAME of what is counted in place of switches; NULL: none is. 0 or -errno; -ESPIPE: JSON lines from
+// a pipe are gone.
+int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name,
+		 const char *event);
+const struct profile_unit *profile_unit_of(const struct profile *p, unsigned weight);
 void profile_deinit(struct profile *p);
 
 // A stack, outermost first: who it is of, its frames, and what else is to be said in [brackets].

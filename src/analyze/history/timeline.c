@@ -6,6 +6,7 @@
 #include "analyze/history/timeline.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -329,6 +330,26 @@ static int woke(struct timeline *t, const struct world *w, const struct transiti
 	return r ? thread_until(t, r, now, at > m->value ? m->ns - world_ns(w, at - m->value) : 0) : -ENOMEM;
 }
 
+static int signalled(struct timeline *t, const struct transition *m, uint64_t now)
+{
+	const struct program_class *k = m->event->class;
+	char says[600], text[800];
+	if (t->nevents == TIMELINE_EVENTS) {
+		t->events_left_out++;
+		return 0;
+	}
+	program_event_text(m->event, says, sizeof(says));
+	snprintf(text, sizeof(text), "%s:%s %s", k->provider, k->name, says);
+	if (GROW(t->events, t->nevents, t->events_capacity) || !(t->events[t->nevents].text = strdup(text)))
+		return -ENOMEM;
+	struct timeline_event *e = &t->events[t->nevents++];
+	e->image = m->image;
+	e->ns = now;
+	e->tid = m->tid;
+	e->coroutine = m->event->coroutine;
+	return 0;
+}
+
 struct walk {
 	struct timeline *t;
 	const struct world *w;
@@ -345,6 +366,8 @@ static int hear(void *arg, const struct transition *m)
 	switch (m->kind) {
 	case CTP_EV_THREAD:
 		return begins(t, k->w, m, now);
+	case CTP_EV_USER:
+		return signalled(t, m, now);
 	case CTP_EV_SLEPT:
 		return woke(t, k->w, m, now);
 	case CTP_EV_SWITCH:
@@ -440,6 +463,9 @@ void timeline_deinit(struct timeline *t)
 	for (size_t i = 0; i < t->ngroups; i++)
 		free(t->groups[i].bins);
 	free(t->groups);
+	for (size_t i = 0; i < t->nevents; i++)
+		free(t->events[i].text);
+	free(t->events);
 	idmap_deinit(&t->by_thread);
 	idmap_deinit(&t->by_lane);
 	idmap_deinit(&t->by_group);

@@ -14,6 +14,7 @@
 #define TIMELINE_LANES 64u      // coroutines with a lane of their own
 #define TIMELINE_SLICES 150000u // told one by one up to here
 #define TIMELINE_GROUPS 200u
+#define TIMELINE_EVENTS 5000u // of the program's own: the first ones are told
 #define TIMELINE_GROUP_BINS 512u
 
 enum timeline_thread_kind { THREAD_COROUTINE, THREAD_NATIVE, THREAD_ASLEEP }; // of bins
@@ -58,6 +59,13 @@ struct timeline_group {
 	double *bins; // TIMELINE_GROUP_BINS times LIVES: mean number of them
 };
 
+// An event of the program's own.
+struct timeline_event {
+	const struct image *image;
+	uint64_t ns, tid, coroutine; // 0: nobody's
+	char *text;                  // "http:request path = \"/x\", status = 200"
+};
+
 struct timeline {
 	uint64_t start_ns, span_ns;
 	struct timeline_thread *threads;
@@ -70,6 +78,9 @@ struct timeline {
 	struct timeline_group *groups; // the last takes those for which there was no room
 	size_t ngroups, groups_capacity;
 	struct idmap by_group;
+	struct timeline_event *events;
+	size_t nevents, events_capacity;
+	uint64_t events_left_out;
 	size_t nslices;
 	bool every_slice; // all are there
 	bool begun;

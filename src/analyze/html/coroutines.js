@@ -379,6 +379,7 @@ const coroutines = {
 				pair("created", [`${when(rows.created[i] * 1000)}, by `, this.creator(i)]),
 				pair("changes", count(rows.changes[i])),
 				pair("thread", rows.thread[i] && String(rows.thread[i])),
+				pair("events", this.events(i)),
 				pair("stack", rows.bytes[i] && `${count(rows.bytes[i])} bytes`),
 				pair(
 					"finding",
@@ -402,6 +403,14 @@ const coroutines = {
 				rows.madeAt[i] ? section("created at", stackList(rows.madeAt[i])) : null
 			)
 		);
+	},
+	// Of the program's own that it signalled: the first ones.
+	events(i) {
+		const all = eventsOf(rows.image[i], rows.id[i]),
+			most = 20;
+		const list = all.slice(0, most).map(e => el("li", {}, `${when(e[0])} ${e[4]}`));
+		if (all.length > most) list.push(el("li", {}, `and ${count(all.length - most)} more`));
+		return list.length ? el("ul.events", {}, list) : null;
 	},
 	creator(i) {
 		const row = creatorRow(i);

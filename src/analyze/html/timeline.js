@@ -17,6 +17,7 @@ const timeline = {
 			own = t.lanes.map(x => new CoroutineLane(x));
 		if (t.everySlice) runsOf(own, threads);
 		this.lanes = [...threads, ...t.groups.map(x => new GroupLane(x, t.spanNs)), ...own];
+		placeEvents(this.lanes, t.events || []);
 		this.place();
 		this.canvas = el("canvas", {"aria-hidden": "true"});
 		this.axis = svg("svg.axis", {height: AXIS, "aria-hidden": "true"});
@@ -87,6 +88,11 @@ const timeline = {
 		if (all > t.lanes.length)
 			out.push(
 				`${count(t.lanes.length)} of ${count(all)} coroutines have a lane of their own (those of findings, and the busiest that the last tables have); all are in their thread's lane and, by the function they began in, in a group.`
+			);
+		if (t.events)
+			out.push(
+				`A mark on a lane is an event of the program's own: ${count(t.events.length)} of them` +
+					(t.eventsLeftOut ? `, the first of ${count(t.events.length + t.eventsLeftOut)}.` : ".")
 			);
 		if (t.gaps) out.push(`Around ${some(t.gaps, "gap")} of lost records, who ran is a guess.`);
 		if (t.beginsNs !== null)
@@ -219,6 +225,7 @@ const timeline = {
 			g.rect(labels, y, width - labels, lane.height);
 			g.clip();
 			laneDrawing[lane.kind](g, this.ink, lane, y, view);
+			drawEvents(g, this.ink, lane, y, view);
 			g.restore();
 			this.label(g, lane, y, i === this.selected);
 		});

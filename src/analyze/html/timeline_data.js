@@ -94,6 +94,25 @@ class GroupLane {
 	}
 }
 
+// Events of the program's own, on the lane of the thread and on that of the coroutine that signalled them.
+function placeEvents(lanes, events) {
+	for (const lane of lanes) {
+		const of = lane.from,
+			mine = e =>
+				lane.kind === "thread"
+					? e[1] === of.tid && e[3] === of.image
+					: lane.kind === "coroutine" && e[2] === of.id && e[3] === of.image;
+		lane.events = events.filter(mine);
+		lane.eventStarts = lane.events.map(e => e[0]);
+	}
+}
+
+// Those of a coroutine, the first ones.
+function eventsOf(image, id) {
+	const t = report.timeline;
+	return ((t && t.events) || []).filter(e => e[2] === id && e[3] === image);
+}
+
 let rowPlaces;
 function rowOf(image, id) {
 	if (!rowPlaces) {

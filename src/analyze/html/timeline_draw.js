@@ -138,9 +138,35 @@ const laneDrawing = {
 	}
 };
 
+// Events of the program's own: a mark each, with a head, over whatever the lane shows.
+function drawEvents(g, ink, lane, y, view) {
+	const events = lane.events || [];
+	let last = -Infinity;
+	for (let i = events.length ? placeBefore(lane.eventStarts, view.t0) : 0; i < events.length; i++) {
+		const x = view.x(events[i][0]);
+		if (x > view.right) break;
+		if (x < view.left || x - last < 1) continue;
+		last = x;
+		g.fillStyle = ink.accent;
+		g.fillRect(x - 0.75, y + 1, 1.5, lane.height - 2);
+		g.beginPath();
+		g.moveTo(x - 4, y + 1);
+		g.lineTo(x + 4, y + 1);
+		g.lineTo(x, y + 7);
+		g.fill();
+	}
+}
+
+function eventWordsAt(lane, t, nsPerPixel) {
+	return (lane.events || [])
+		.filter(e => Math.abs(e[0] - t) <= 4 * nsPerPixel)
+		.slice(0, 5)
+		.map(e => e[4]);
+}
+
 // What a lane shows at a time, in words.
 function laneWordsAt(lane, t, nsPerPixel) {
-	const out = [lane.name, when(t)];
+	const out = [lane.name, when(t), ...eventWordsAt(lane, t, nsPerPixel)];
 	if (lane.kind === "group") {
 		const i = Math.min(lane.n - 1, Math.floor(t / lane.width)),
 			b = lane.from.bins,

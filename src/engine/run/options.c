@@ -153,6 +153,16 @@ SETTER(set_events)
 	return event_list_parse(&o->events, v, o->error, sizeof(o->error));
 }
 
+SETTER(set_list_events)
+{
+	struct options *o = to;
+	if (!*v)
+		return wrong(o, "--list-events needs a program, a library, or the number of a process");
+	o->list_events = v;
+	o->what = OPTIONS_LIST_EVENTS;
+	return 0;
+}
+
 SETTER(set_serve)
 {
 	struct options *o = to;
@@ -208,6 +218,10 @@ static const struct option_row rows[] = {
 	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
 	 "@FILE with such lists",
 	 OPTION_CALL, .set = set_events},
+	{"list-events", 0, "FILE|PID",
+	 "print the events of a program and its libraries, of a library, or of a process: those of ctp/event.h, and "
+	 "USDT probes; run nothing",
+	 OPTION_CALL, .set = set_list_events},
 	{"metrics", 0, "[ADDR:]PORT",
 #if CTP_HAVE_MICROHTTPD
 	 "answer Prometheus there, over HTTP at /metrics, while the program runs; without ADDR at 127.0.0.1 alone; "

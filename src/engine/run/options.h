@@ -11,7 +11,14 @@
 #include "base/color.h"
 #include "engine/run/event_list.h"
 
-enum options_what { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_MAN, OPTIONS_SERVE };
+enum options_what {
+	OPTIONS_RUN,
+	OPTIONS_HELP,
+	OPTIONS_VERSION,
+	OPTIONS_MAN,
+	OPTIONS_SERVE,
+	OPTIONS_LIST_EVENTS
+};
 
 struct options {
 	enum options_what what;
@@ -33,6 +40,7 @@ struct options {
 	const char **env;      // -E, in order
 	size_t n_env;
 	struct event_list events; // --events
+	const char *list_events;  // --list-events
 	int serve_fd, serve_pid;
 	uint32_t pid;    // -p; 0: a program is started
 	char **program;  // argv of the program
