@@ -343,6 +343,13 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 				     {sizes_}}, \
 				    #p "\0" #n "\0" __FILE__ "\0" labels}
 
+// Out of the way, and not there where nobody calls it: without optimisation only an inline function goes.
+#ifdef __OPTIMIZE__
+#define CTP_EVENT_APART_ static __attribute__((noinline, cold, unused))
+#else
+#define CTP_EVENT_APART_ static inline __attribute__((unused))
+#endif
+
 #define CTP_EVENT_SIGNAL_(p, n, words) \
 	do { \
 		if (__atomic_load_n(&ctp_event_at_##p##_##n.info.u.by.on, __ATOMIC_ACQUIRE)) \
@@ -352,7 +359,7 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 #define CTP_EVENT_DEFINE_0(p, n) \
 	CTP_EVENT_DEFINE_AT_(p, n, 0, "", 0, 0); \
 	CTP_EVENT_DEFINE_ON_(p, n) \
-	static __attribute__((noinline, cold, unused)) void ctp_event_put_##p##_##n(void) \
+	CTP_EVENT_APART_ void ctp_event_put_##p##_##n(void) \
 	{ \
 		CTP_EVENT_NOTES_(p, n, "", CTP_EVENT_ITSELF_(p, n)); \
 		CTP_EVENT_SIGNAL_(p, n, NULL); \
@@ -366,7 +373,7 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 			     CTP_EVENT_EACH_(CTP_EVENT_SIZE_, CTP_EVENT_COMMA_, __VA_ARGS__)); \
 	CTP_EVENT_EACH_(CTP_EVENT_CHECK_, CTP_EVENT_NOTHING_, __VA_ARGS__) \
 	CTP_EVENT_DEFINE_ON_(p, n) \
-	static __attribute__((noinline, cold, unused)) void ctp_event_put_##p##_##n( \
+	CTP_EVENT_APART_ void ctp_event_put_##p##_##n( \
 		CTP_EVENT_EACH_(CTP_EVENT_PARAM_, CTP_EVENT_COMMA_, __VA_ARGS__)) \
 	{ \
 		const uint64_t ctp_words_[] = { \
@@ -394,5 +401,88 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 
 // Does anybody listen? For what is prepared for an event's arguments.
 #define ctp_event_enabled(provider, name) (ctp_event_on_##provider##_##name() != 0)
+
+// ------------------------------------------------------------------ tasks, regions, logs
+
+// A task is what the program does for somebody: a request, a job. It may go from one coroutine or thread to another;
+// ctp-analyze --tasks says how long each took and what it did meanwhile. All of these are events of the provider ctp.
+//
+//	ctp_task t = ctp_task_begin("request");     a type, of which there are few
+//	ctp_task_enter(t);                          from here on the calling coroutine works for it
+//	ctp_task_end(t);
+//	ctp_region_begin("parse"); ctp_region_end();    within one coroutine; regions nest
+//	ctp_log("cache", "miss");                   a category, and a message
+typedef struct ctp_task {
+	uint64_t id; // 0: nobody listened when it began
+} ctp_task;
+
+CTP_EVENT(ctp, task_begin, (uint64_t, task), (const char *, type));
+CTP_EVENT(ctp, task_enter, (uint64_t, task));
+CTP_EVENT(ctp, task_end, (uint64_t, task));
+CTP_EVENT(ctp, region_begin, (const char *, name));
+CTP_EVENT(ctp, region_end);
+CTP_EVENT(ctp, log, (const char *, category), (const char *, message));
+
+// Numbers from a place of their own for each file, so that no two tasks of a process have the same.
+static inline __attribute__((unused)) uint64_t ctp_task_number_(void)
+{
+	static uint64_t last;
+	uint64_t n = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) + (uint64_t)(uintptr_t)&last * 0x9E3779B97F4A7C15u;
+	return n ? n : 1;
+}
+
+static inline __attribute__((unused)) ctp_task ctp_task_begin(const char *type)
+{
+	ctp_task t = {0};
+	if (ctp_event_enabled(ctp, task_begin)) {
+		t.id = ctp_task_number_();
+		ctp_event(ctp, task_begin, t.id, type);
+	}
+	return t;
+}
+
+static inline __attribute__((unused)) void ctp_task_enter(ctp_task t)
+{
+	ctp_event(ctp, task_enter, t.id);
+}
+
+static inline __attribute__((unused)) void ctp_task_end(ctp_task t)
+{
+	ctp_event(ctp, task_end, t.id);
+}
+
+static inline __attribute__((unused)) void ctp_region_begin(const char *name)
+{
+	ctp_event(ctp, region_begin, name);
+}
+
+static inline __attribute__((unused)) void ctp_region_end(void)
+{
+	ctp_event(ctp, region_end);
+}
+
+static inline __attribute__((unused)) void ctp_log(const char *category, const char *message)
+{
+	ctp_event(ctp, log, category, message);
+}
+
+#ifdef __cplusplus
+extern "C++" {
+// A region that ends where its object does.
+class ctp_region {
+public:
+	explicit ctp_region(const char *name)
+	{
+		ctp_region_begin(name);
+	}
+	~ctp_region()
+	{
+		ctp_region_end();
+	}
+	ctp_region(const ctp_region &) = delete;
+	ctp_region &operator=(const ctp_region &) = delete;
+};
+}
+#endif
 
 #endif

@@ -71,6 +71,12 @@ SETTER(set_format)
 	return s->format ? 0 : -EINVAL;
 }
 
+SETTER(set_tasks)
+{
+	((struct settings *)to)->format = format_find("tasks");
+	return 0;
+}
+
 SETTER(set_weight)
 {
 	bool event = !strncmp(v, "event:", 6);
@@ -124,6 +130,10 @@ static const struct option_row rows[] = {
 	 "coroutines were suspended (default), or ran; the time from the first event for one until it went "
 	 "on; switches; or events of the program's own, by where who signals them was resumed. Times are nanoseconds; speedscope and pprof get all four, this one first",
 	 OPTION_CALL, .set = set_weight},
+	{"tasks", 0, NULL,
+	 "the tasks that the program tells of (ctp_task_begin, ctp/event.h): how long they took, by type; how that "
+	 "splits into running, ready, and waiting by place; and the slowest",
+	 OPTION_CALL, .set = set_tasks},
 	{"full", 0, NULL, "tell every finding in full, also where there are more than twenty", OPTION_FLAG,
 	 SETS(full)},
 	{"group-by", 0, "site|creator|name|entry",

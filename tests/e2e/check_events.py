@@ -17,14 +17,18 @@ NUMBERS = {"a": "-3", "b": "65535", "c": "1", "d": "-1", "e": "1.5", "f": "-2.25
 
 
 def shown(case, trace="ctp.data"):
-    """(name, fields) of each of the program's own events, as babeltrace2 prints them; fields are texts."""
+    return [(name, fields) for name, fields in shown_all(case, trace) if not name.startswith("ctp:")]
+
+
+def shown_all(case, trace):
+    """(name, fields) of each event, as babeltrace2 prints them; fields are texts."""
     done = case.run(tool("babeltrace2"), trace)
     wrong = [x for x in done.err.splitlines() if "Tracer discarded" not in x and "Tracer may have discarded" not in x]
     equal((done.status, wrong), (0, []), "babeltrace2")
     events = []
     for line in done.out.splitlines():
         found = re.match(r"\[[^]]*\] \([^)]*\) (\w+):(\w+): \{[^}]*\}, \{ (.*) \}$", line)
-        if found and found[1] != "ctp":
+        if found:
             fields = re.findall(r'(\w+) = ("(?:[^"\\]|\\.)*"|\[ .*? \]|[^,]+)', found[3])
             events.append((f"{found[1]}:{found[2]}", dict(fields)))
     return events
@@ -86,6 +90,37 @@ def check_profile(case):
     equal(refused.status, 2, "an event that is not there")
     need("it has job:begins, job:ends" in refused.err, f"what is there is named: {refused.err}")
     equal(case.analyze("x", "--format=folded", "--weight=event:job").status, 2, "no event")
+
+
+UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def check_tasks(case):
+    """32 connections whose requests wait for a backend; every fourth is handed on. What a task did sums up to how long it
+    took, which is what the program measured itself."""
+    done = case.ctp("-q", "--overflow=block", "-o", "x", case.target("events-tasks"))
+    equal(done.status, 0, f"status: {done}")
+    measured = {name: (int(n), int(ns)) for name, n, ns in (line.split() for line in done.out.splitlines())}
+    report = case.analyze("x", "--tasks")
+    equal(report.status, 0, f"--tasks: {report}")
+    for name, (n, ns) in measured.items():
+        [part] = re.findall(rf"^task {name}: (\d+) begun, (\d+) ended; .*\n((?:    .*\n)+)", report.out, re.M)
+        equal(part[:2], (str(n), str(n)), f"{name}: tasks")
+        rows = re.findall(r"^    (\w+) +([\d.]+) (ns|us|ms|s) +([\d.]+) %$", part[2], re.M)
+        told = {what: float(span) * UNITS[unit] for what, span, unit, _ in rows}
+        need({"running", "ready", "waiting"} <= set(told), f"{name}: {part}")
+        need(abs(sum(float(row[3]) for row in rows) - 100) < 0.5, f"{name}: shares of {rows}")
+        # what lies between the program's clock and the event of each task is its own
+        need(sum(told.values()) <= ns * 1.01 + n * 1000, f"{name}: {sum(told.values())} ns told, {ns} measured")
+        need(told["waiting"] > 0, f"{name}: nobody waited: {part}")
+    need("ask_backend" in report.out or "co_read" in report.out or "events_tasks.c" in report.out, f"by place: {report.out}")
+    need("took one of coroutine" in report.out, "the slowest")
+    need("whose begin is not" not in report.out, f"unmatched: {report.out}")
+    shown_by = collections.Counter(name for name, _ in shown_all(case, "x"))
+    equal(shown_by["ctp:task_enter"], 32, "handed on")
+    equal(shown_by["ctp:region_begin"], shown_by["ctp:region_end"], "regions")
+    case.ctp("-q", "-o", "y", case.target("events"), "kinds")
+    need("no tasks" in case.analyze("y", "--tasks").out, "a program without any")
 
 
 def check_html(case):
@@ -324,5 +359,5 @@ def check_chosen(case):
 CHECKS = [("kinds", check_kinds), ("coroutines", check_coroutines), ("many", check_many), ("off", check_off),
           ("instructions", check_instructions), ("variants", check_variants), ("module", check_module),
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
-          ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html),
+          ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),
           ("list", check_list), ("packages", check_packages), ("usdt", check_usdt)]

@@ -68,7 +68,7 @@ static void threads(int n)
 {
 	pthread_t t[64];
 	for (long i = 0; i < n; i++)
-		must(pthread_create(&t[i], NULL, many, (void *)i) == 0);
+		must(pthread_create(&t[i], NULL, many, (void *)i) ? -1 : 0);
 	for (int i = 0; i < n; i++)
 		pthread_join(t[i], NULL);
 }
@@ -85,9 +85,9 @@ static void module(const char *path)
 	for (int i = 0; i < 3; i++) {
 		void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		void (*signal_it)(int) = h ? (void (*)(int))dlsym(h, "signal_it") : NULL;
-		must(signal_it != NULL);
+		must(signal_it ? 0 : -1);
 		signal_it(i);
-		must(dlclose(h) == 0);
+		must(dlclose(h) ? -1 : 0);
 	}
 }
 
@@ -103,7 +103,7 @@ static void handler(int sig)
 static void interrupted(long n)
 {
 	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	must(sigaction(SIGUSR1, &sa, NULL) == 0);
+	must(sigaction(SIGUSR1, &sa, NULL));
 	for (long i = 0; i < n; i++) {
 		raise(SIGUSR1);
 		ctp_event(many, pair, 0, i);
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 		ctp_event(http, request, child ? "parent" : "child", (int)getpid());
 		if (!child)
 			_exit(0);
-		must(waitpid(child, NULL, 0) == child);
+		must(waitpid(child, NULL, 0));
 	} else if (!strcmp(what, "two")) {
 		ctp_event(two, same, 1);
 		events_two();

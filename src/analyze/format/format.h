@@ -60,4 +60,5 @@ int format_pprof(FILE *to, const struct report *r, const struct format_settings 
 int format_jsonl(FILE *to, const struct report *r, const struct format_settings *settings);
 const char *format_jsonl_refuses(const struct world *w, const struct format_settings *settings);
 int format_perfetto(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_tasks(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_chrome(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -39,6 +39,13 @@ static const char *timeline_refuses(const struct world *w, const struct format_s
 	return "a timeline reads the lines twice, which a pipe cannot give; save them to a file first";
 }
 
+static const char *tasks_refuses(const struct world *w, const struct format_settings *settings)
+{
+	return w->form == WORLD_DIRECTORY ?
+		       NULL :
+		       "tasks are told of by events, which only a trace directory holds: record with -o DIR";
+}
+
 const struct format formats[] = {
 	{"text", FORMAT_REPORT | FORMAT_PEOPLE | FORMAT_GROUPS | FORMAT_FULL, format_text},
 	{"json", FORMAT_REPORT | FORMAT_GROUPS | FORMAT_FULL, format_json},
@@ -51,6 +58,7 @@ const struct format formats[] = {
 	{"pprof", FORMAT_PROFILE | FORMAT_DOCUMENT, format_pprof, profile_refuses},
 	{"perfetto", FORMAT_REPORT | FORMAT_DOCUMENT, format_perfetto, timeline_refuses},
 	{"chrome", FORMAT_REPORT | FORMAT_DOCUMENT, format_chrome, timeline_refuses},
+	{"tasks", FORMAT_PEOPLE, format_tasks, tasks_refuses},
 	{NULL, 0, NULL},
 };
 

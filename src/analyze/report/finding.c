@@ -168,7 +168,7 @@ bool report_selects(const struct report_settings *settings, const struct pass *p
 	return selected(settings->rules, pass->rule);
 }
 
-static int make_symbols(struct report *r, const char *symfs)
+int report_symbols(struct report *r, const char *symfs)
 {
 	const struct world *w = r->world;
 	r->symbols = calloc(w->nimages ? w->nimages : 1, sizeof(*r->symbols));
@@ -182,7 +182,7 @@ static int make_symbols(struct report *r, const char *symfs)
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings)
 {
 	*r = (struct report){.world = w, .group_by = settings->group_by};
-	int e = make_symbols(r, settings->symfs);
+	int e = report_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
 			e = passes[i]->run(passes[i], w, &r->results);

@@ -64,6 +64,8 @@ struct report_settings {
 };
 
 // Runs the passes and groups what they found. 0 or -errno.
+// Those of all images, for who makes no findings. 0 or -ENOMEM.
+int report_symbols(struct report *r, const char *symfs);
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings);
 void report_deinit(struct report *r);
 // Is the rule one of those that were asked for?

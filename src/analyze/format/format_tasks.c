@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+//
+// The tasks that the program tells of, by type: how long they took, what they did meanwhile, and the slowest.
+// (--tasks)
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/format/format.h"
+#include "analyze/history/tasks.h"
+#include "base/text.h"
+
+static const char *const parts[TASKS_PARTS] = {"running", "ready", "waiting", "unknown"};
+
+static void put_time(FILE *to, uint64_t ns, uint64_t whole)
+{
+	char span[32];
+	text_duration(span, sizeof(span), ns);
+	fprintf(to, "%10s %5.1f %%", span, whole ? 100.0 * (double)ns / (double)whole : 0);
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct tasks_wait *x = a, *y = b;
+	return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : 0;
+}
+
+static void put_split(FILE *to, struct tasks_split *s, uint64_t whole)
+{
+	for (unsigned i = 0; i < TASKS_PARTS; i++) {
+		if (i == TASKS_UNKNOWN && !s->parts[i])
+			continue;
+		fprintf(to, "    %-9s", parts[i]);
+		put_time(to, s->parts[i], whole);
+		fputc('\n', to);
+		if (i != TASKS_WAITING)
+			continue;
+		qsort(s->waits, s->nwaits, sizeof(*s->waits), by_ns);
+		for (unsigned k = 0; k < s->nwaits; k++) {
+			const struct tracks_site *site = s->waits[k].site;
+			fputs("             ", to);
+			put_time(to, s->waits[k].ns, whole);
+			fprintf(to, "  %s\n",
+				site && *site->place ? site->place : "somewhere else, or not known");
+		}
+	}
+}
+
+static uint64_t rank(const struct tasks_type *y, unsigned percent)
+{
+	return y->took[(y->n - 1) * percent / 100];
+}
+
+static void put_type(FILE *to, struct tasks_type *y)
+{
+	static const unsigned percents[] = {50, 90, 99, 100};
+	uint64_t whole = 0;
+	char span[32];
+	for (size_t i = 0; i < y->n; i++)
+		whole += y->took[i];
+	fprintf(to, "task %s: %" PRIu64 " begun, %zu ended", y->name, y->begun, y->n);
+	for (unsigned i = 0; y->n && i < sizeof(percents) / sizeof(*percents); i++) {
+		text_duration(span, sizeof(span), rank(y, percents[i]));
+		fprintf(to, "%s %u %% within %s", i ? "," : ";", percents[i], span);
+	}
+	fputc('\n', to);
+	if (y->n)
+		put_split(to, &y->split, whole);
+	for (unsigned i = 0; i < y->nslowest; i++) {
+		struct task *k = y->slowest[i];
+		text_duration(span, sizeof(span), k->ns);
+		fprintf(to, "  %s %s", span, k->ended ? "took one of" : "and still not ended, one of");
+		if (k->coroutine)
+			fprintf(to, " coroutine %" PRIu64 "\n", k->coroutine);
+		else
+			fprintf(to, " thread %" PRIu64 "\n", k->tid);
+		put_split(to, &k->split, k->ns);
+	}
+}
+
+int format_tasks(FILE *to, const struct report *r, const struct format_settings *settings)
+{
+	struct tasks t;
+	struct report own = *r;
+	int e = own.symbols ? 0 : report_symbols(&own, settings->symfs);
+	if (e)
+		return e;
+	e = tasks_make(&t, &own);
+	for (size_t i = 0; !e && i < t.ntypes; i++)
+		put_type(to, &t.types[i]);
+	if (!e && !t.ntypes)
+		fputs("no tasks: the program tells of none, or --events left them out (ctp_task_begin, ctp/event.h)\n",
+		      to);
+	if (!e && t.unmatched)
+		fprintf(to, "%" PRIu64 " ends of tasks whose begin is not in the trace\n", t.unmatched);
+	tasks_deinit(&t);
+	for (size_t i = 0; !r->symbols && i < r->world->nimages; i++)
+		symbols_free(own.symbols[i]);
+	if (!r->symbols)
+		free(own.symbols);
+	return e;
+}
