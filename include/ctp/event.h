@@ -404,8 +404,9 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 
 // ------------------------------------------------------------------ tasks, regions, logs
 
-// A task is what the program does for somebody: a request, a job. It may go from one coroutine or thread to another;
-// ctp-analyze --tasks says how long each took and what it did meanwhile. All of these are events of the provider ctp.
+// A task is what the program does for somebody: a request, a job. It may go from one coroutine or thread to
+// another; ctp-analyze --tasks says how long each took and what it did meanwhile. All of these are events of
+// the provider ctp.
 //
 //	ctp_task t = ctp_task_begin("request");     a type, of which there are few
 //	ctp_task_enter(t);                          from here on the calling coroutine works for it
@@ -427,7 +428,8 @@ CTP_EVENT(ctp, log, (const char *, category), (const char *, message));
 static inline __attribute__((unused)) uint64_t ctp_task_number_(void)
 {
 	static uint64_t last;
-	uint64_t n = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) + (uint64_t)(uintptr_t)&last * 0x9E3779B97F4A7C15u;
+	uint64_t n = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) +
+		     (uint64_t)(uintptr_t)&last * 0x9E3779B97F4A7C15u;
 	return n ? n : 1;
 }
 
@@ -469,8 +471,9 @@ static inline __attribute__((unused)) void ctp_log(const char *category, const c
 #ifdef __cplusplus
 extern "C++" {
 // A region that ends where its object does.
-class ctp_region {
-public:
+class ctp_region
+{
+      public:
 	explicit ctp_region(const char *name)
 	{
 		ctp_region_begin(name);
