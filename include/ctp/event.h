@@ -471,9 +471,7 @@ static inline __attribute__((unused)) void ctp_log(const char *category, const c
 #ifdef __cplusplus
 extern "C++" {
 // A region that ends where its object does.
-class ctp_region
-{
-      public:
+struct ctp_region {
 	explicit ctp_region(const char *name)
 	{
 		ctp_region_begin(name);
