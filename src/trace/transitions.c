@@ -117,7 +117,7 @@ static void take(void *arg, const struct ctp_merged *merged)
 	struct walk *k = arg;
 	const struct ctp_event *e = &merged->event;
 	struct queue *q = &k->queues[merged->queue];
-	if (k->r)
+	if (k->r || (e->kind == CTP_EV_USER && !q->is_events)) // in another stream it is none
 		return;
 	if (e->time >= q->image_until)
 		find_image(k, q, e->time);
