@@ -91,7 +91,10 @@ int format_tasks(FILE *to, const struct report *r, const struct format_settings 
 		fputs("no tasks: the program tells of none, or --events left them out (ctp_task_begin, ctp/event.h)\n",
 		      to);
 	if (!e && t.unmatched)
-		fprintf(to, "%" PRIu64 " ends of tasks whose begin is not in the trace\n", t.unmatched);
+		fprintf(to,
+			"%" PRIu64
+			" ends of tasks whose begin is not in the trace, or tasks that began twice\n",
+			t.unmatched);
 	tasks_deinit(&t);
 	for (size_t i = 0; !r->symbols && i < r->world->nimages; i++)
 		symbols_free(own.symbols[i]);

@@ -107,8 +107,19 @@ static int type_of(struct tasks *t, const struct program_value *v)
 	return t->types[t->ntypes].name ? (int)t->ntypes++ : -ENOMEM;
 }
 
+static struct task *open_task(const struct tasks *t, uint64_t id)
+{
+	uint32_t row = idmap_get(&t->by_id, id);
+	return row == IDMAP_NONE || row >= t->nopen || !t->open[row] || t->open[row]->id != id ? NULL :
+												 t->open[row];
+}
+
 static int begin(struct tasks *t, const struct transition *m, const struct program_value *v)
 {
+	if (open_task(t, v[0].word)) {
+		t->unmatched++;
+		return 0;
+	}
 	struct task *k = calloc(1, sizeof(*k));
 	int type = k ? type_of(t, &v[1]) : -ENOMEM;
 	if (type < 0 || GROW(t->open, t->nopen, t->open_capacity) ||
@@ -116,19 +127,13 @@ static int begin(struct tasks *t, const struct transition *m, const struct progr
 		free(k);
 		return -ENOMEM;
 	}
+	k->row = (uint32_t)t->nopen;
 	t->open[t->nopen++] = k;
 	k->id = v[0].word;
 	k->type = (unsigned)type;
 	k->begin_ns = k->since_ns = m->ns;
 	t->types[type].begun++;
 	return enter(t, k, m->event->coroutine, m->tid);
-}
-
-static struct task *open_task(const struct tasks *t, uint64_t id)
-{
-	uint32_t row = idmap_get(&t->by_id, id);
-	return row == IDMAP_NONE || row >= t->nopen || !t->open[row] || t->open[row]->id != id ? NULL :
-												 t->open[row];
 }
 
 static void add_split(struct tasks_split *to, const struct tasks_split *more)
@@ -161,7 +166,7 @@ static int end(struct tasks *t, struct task *k, uint64_t ns, bool ended)
 	struct tasks_type *y = &t->types[k->type];
 	settle(k, ns);
 	leave(t, k);
-	t->open[idmap_get(&t->by_id, k->id)] = NULL;
+	t->open[k->row] = NULL;
 	k->ns = k->since_ns - k->begin_ns;
 	k->ended = ended;
 	if (ended) {

@@ -26,6 +26,7 @@ struct task {
 	uint64_t id, coroutine, tid; // who works for it: 0 is the thread's own stack
 	uint64_t begin_ns, ns;       // ns: how long it took, or so far
 	unsigned type;
+	uint32_t row; // of those that go on
 	bool ended;
 	struct tasks_split split;
 	// while it goes on
@@ -56,7 +57,7 @@ struct tasks {
 	struct idmap by_coroutine; // -> row of `workers`
 	struct task **workers;     // the first open task of each
 	size_t nworkers, workers_capacity;
-	uint64_t unmatched; // ends of tasks whose begin is not in the trace
+	uint64_t unmatched; // ends of tasks whose begin is not in the trace, and tasks that begin twice
 };
 
 // r->symbols are made. 0 or -errno, as transitions_walk.
