@@ -207,7 +207,8 @@ static inline __attribute__((always_inline, unused)) uint64_t ctp_event_word_(un
 
 // on: one comparison with the word in the descriptor, and a branch. note: where the descriptor is, for
 // libctp; and a probe in the manner of USDT
-// (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation).
+// (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), whose section `.probes` tells perf
+// where in the file a semaphore lies: it need hold nothing.
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__ILP32__)
 #define CTP_EVENT_LIVE 1
 #ifdef __x86_64__
@@ -281,6 +282,9 @@ static inline __attribute__((always_inline, unused)) const void *ctp_event_at_(c
 			 "\t.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
 			 "\t.weak _.stapsdt.base\n\t.hidden _.stapsdt.base\n" \
 			 "_.stapsdt.base:\t.space 1\n\t.size _.stapsdt.base, 1\n" \
+			 "\t.popsection\n" \
+			 "\t.pushsection .probes,\"awG\",\"progbits\",.stapsdt.base,comdat\n" \
+			 "\t.balign 2\n\t.2byte 0\n" \
 			 "\t.popsection\n\t.endif" \
 			 : \
 			 : __VA_ARGS__)

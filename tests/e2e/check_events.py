@@ -211,6 +211,29 @@ def check_usdt(case):
     need("got /x 200" in done.out, f"gdb: {done}")
 
 
+def check_perf(case):
+    """perf records our event as a USDT probe of a program that ctp does not watch: it raises the semaphore."""
+    def perf(*words):
+        return case.run(tool("perf"), *words, env={**os.environ, "HOME": str(case.dir)})
+
+    target = case.target("events")
+    need(perf("buildid-cache", "--add", target).status == 0, "perf does not read the file")
+    need("sdt_http:request" in perf("list", "sdt").out, "perf does not list it")
+    if "sdt_http:request" in perf("probe", "-l").out:
+        raise Skip("another's probe of that name is there")
+    made = perf("probe", "-q", "-x", target, "sdt_http:request")
+    if made.status:
+        raise Skip(f"the kernel forbids perf to set probes: {made.err.strip()[-150:]}")
+    try:
+        record = perf("record", "-q", "-o", "perf.out", "-e", "sdt_http:request", target, "kinds")
+        if record.status:
+            raise Skip(f"the kernel forbids perf to record: {record.err.strip()[-150:]}")
+        said = perf("script", "-i", "perf.out").out
+    finally:
+        perf("probe", "-q", "-d", "sdt_http:request")
+    equal(re.findall(r"sdt_http:request: .* arg2=(\d+)", said), ["200"], f"what perf recorded: {said}")
+
+
 def check_many(case):
     """Nothing is lost where threads wait for room; else every event stands in the trace or is counted as lost."""
     n, threads = 200_000, 3
@@ -360,4 +383,4 @@ CHECKS = [("kinds", check_kinds), ("coroutines", check_coroutines), ("many", che
           ("instructions", check_instructions), ("variants", check_variants), ("module", check_module),
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
           ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),
-          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt)]
+          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt), ("perf", check_perf)]
