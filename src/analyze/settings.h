@@ -21,8 +21,8 @@ struct settings {
 	enum color color;
 	const char *completion; // print a script for that shell, and nothing else
 	bool exit_zero, repair, full;
-	bool lost_wakeup; // --lost-wakeup, and no other rules
-	unsigned weight;  // enum profile_weight
+	bool lost_wakeup;  // --lost-wakeup, and no other rules
+	unsigned weight;   // enum profile_weight
 	const char *event; // --weight=event:PROVIDER:NAME: the two; NULL
 	bool weight_given;
 	const char *expand;            // write the trace there as plain CTF, and nothing else

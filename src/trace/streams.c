@@ -167,10 +167,14 @@ static void count_stream(struct crew *c, struct world_stream *s)
 {
 	struct tally t = {0};
 	struct stream_reader *reader = NULL;
+	bool events = stream_kind(file_base(s->path)) == STREAM_EVENTS;
 	s->error = world_stream_open(&reader, c->w, s);
 	if (!s->error)
-		s->error = stream_kind(file_base(s->path)) == STREAM_EVENTS ? count_events(c, reader, &t) :
-									      count_packets(c, s, reader, &t);
+		s->error = events ? count_events(c, reader, &t) : count_packets(c, s, reader, &t);
+	if (!events) { // an event's record in another stream is of a kind that it does not know
+		t.kinds[UINT8_MAX] += t.kinds[CTP_EV_USER];
+		t.kinds[CTP_EV_USER] = 0;
+	}
 	struct stream_end end = reader ? *stream_ended(reader) : (struct stream_end){0};
 	s->whole_bytes = end.whole_bytes;
 	s->file_bytes = end.file_bytes;

@@ -5,9 +5,6 @@
 // falls, makes a record corrupt.
 #include "trace/tally.h"
 
-// Counts as unknown: events of the program's own are written to streams of theirs.
-enum { UNPLACED = 255 };
-
 static bool falls(const struct ctp_cursor *after, const struct ctp_record *r)
 {
 	return ((after->time ^ r->w0 >> 8) & CTP_TIME_MASK) != 0;
@@ -29,7 +26,7 @@ static unsigned other(struct tally *t, struct ctp_cursor *c, const struct ctp_re
 		t->kinds[ctp_kind_is_long(kind) ? 0 : kind]++;
 		return 1;
 	}
-	t->kinds[e.kind == CTP_EV_USER ? UNPLACED : e.kind]++;
+	t->kinds[e.kind]++;
 	t->order.wrong += e.falls;
 	if (e.kind == CTP_EV_SWITCH && e.b)
 		*error = order_entered(&t->order, e.b, e.b_n, e.time);

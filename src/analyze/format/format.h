@@ -11,10 +11,10 @@
 struct format_settings {
 	bool color;
 	const char *symfs;
-	bool full;       // tell all findings in full
-	unsigned weight; // of a profile (enum profile_weight)
+	bool full;         // tell all findings in full
+	unsigned weight;   // of a profile (enum profile_weight)
 	const char *event; // which the profile counts: PROVIDER:NAME; NULL: none
-	char *note;      // FORMAT_NOTE bytes for what is to be said on stderr once it is written; "" at first
+	char *note; // FORMAT_NOTE bytes for what is to be said on stderr once it is written; "" at first
 };
 #define FORMAT_NOTE 256
 
