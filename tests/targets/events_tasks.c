@@ -103,6 +103,8 @@ static void *others(void *arg)
 		for (int i = 0; i < REQUESTS; i++)
 			must(write(conns[n].client[1], "", 1));
 	}
+	for (int n = 0; n < CONNECTIONS; n++) // all wait once
+		must(poll(&fds[n], 1, -1));
 	for (int answers = 0; answers < CONNECTIONS * REQUESTS;) {
 		must(poll(fds, CONNECTIONS, -1));
 		for (int n = 0; n < CONNECTIONS; n++) {
