@@ -124,7 +124,7 @@ def check_loads(*words, user=None):
     return run
 
 
-KNOWN = re.compile(r"boost_context|php|ruby|tarantool|State\.so|systemc|libst\.so|swiftshader|crystal|ldc|druntime|ares|brpc|"
+KNOWN = re.compile(r"boost_context|php|ruby|tarantool|simgrid|State\.so|systemc|libst\.so|swiftshader|crystal|ldc|druntime|ares|brpc|"
                    r"libaco|coro|fiber|greenlet|marl|libco|srs|/build/|/tmp/")
 
 

@@ -14,8 +14,8 @@ struct search_piece *pieces_take(const struct inspection *l, size_t *n)
 	for (size_t i = 0; v && i < l->n; i++) {
 		const struct suspect *s = l->who[i];
 		struct span stack = {s->s.lo < s->s.hi ? s->s.lo : s->mine[0].lo, s->s.hi};
-		bool handle = (s->s.how == CTP_HOW_FCONTEXT || s->s.how == CTP_HOW_ONTOP) &&
-			      s->s.slot >= stack.lo && s->s.slot < stack.hi; // its context lies on the stack
+		bool handle = s->s.how == CTP_HOW_FCONTEXT ||
+			      s->s.how == CTP_HOW_ONTOP; // its context lies on the stack
 		for (unsigned k = 0; k < suspect_objects(s); k++) {
 			struct search_piece *p = &v[(*n)++];
 			*p = (struct search_piece){.at = s->mine[k], .node = (uint32_t)i, .heap = s->heap[k]};
@@ -44,8 +44,7 @@ static void tell_neighbours(struct stack_ends *ends, const struct inspection *l)
 		    (s.life != CTP_SUSPENDED && s.life != CTP_RUNNING))
 			continue;
 		bool handle = s.life == CTP_SUSPENDED &&
-			      (s.how == CTP_HOW_FCONTEXT || s.how == CTP_HOW_ONTOP) && s.slot >= s.lo &&
-			      s.slot < s.hi;
+			      (s.how == CTP_HOW_FCONTEXT || s.how == CTP_HOW_ONTOP);
 		struct stack_ends_coroutine c = {
 			{s.lo, s.hi}, {s.block_lo, s.block_hi}, {0, 0}, handle ? s.slot : 0};
 		if (s.slot)
