@@ -135,8 +135,8 @@ m("		inspect_say(a, HOLDS_OPEN, l->registrations.denied ?", "		inspect_say(a, HO
 m("	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
 m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		inspect_say(a, HOLDS_FALSE,", "	if (0)\n		inspect_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
 m("	if (w)\n		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w)", "	if (0)\n		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w)", "another wait of its own is forgotten")
-m("		if ((has && l->registrations.v[i].data == data) || inspect_references", "		if (inspect_references", "another row with its data is not seen")
-m("|| inspect_references(s, l->registrations.v[i].data))\n			return &l->registrations.v[i];", ")\n			return &l->registrations.v[i];",
+m("		if ((has && reg->data == data) || inspect_references", "		if (inspect_references", "another row with its data is not seen")
+m("|| inspect_references(s, reg->data))\n			return reg;", ")\n			return reg;",
   "another row that points into it is not seen")
 m("f.gen == w->gen && f.life == CTP_FD_OPEN)\n			return w;", "f.life == CTP_FD_OPEN)\n			return w;", "a wait of an older generation counts")
 m("	else if (ctp_in_pool(&s->s))", "	else if (0)", "a coroutine in a pool waits for the last descriptor that it had")
@@ -272,7 +272,7 @@ m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
 m = of("src/analyze/pass/unpolled.c", "unit:unpolled")
 m("copied <= world_ns(w, t->wait_since) + ASLEEP_NS)", "0)", "a thread that has only just entered its wait sleeps")
 m("t->wait_since <= since ||", "0 ||", "a wait entered before the descriptor was polled counts")
-m("copied > world_ns(w, since) + PATIENCE_NS);", "1);", "a loop with a timeout gets no time to go on")
+m("bool long_ago = copied > world_ns(w, since) + PATIENCE_NS;", "bool long_ago = true;", "a loop with a timeout gets no time to go on")
 m("&& f->event_time < since &&", "&&", "an event that came since does not count")
 m("f->gen == s->gen && f->reg_epfd < 0 &&", "f->reg_epfd < 0 &&", "a later generation is the one that it waits for")
 m("image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&", "1 &&", "a descriptor is unpolled though no thread sleeps with a set")
