@@ -89,6 +89,10 @@ class Postgres(Server):
         self.begin(self.bin / "postgres", "-D", self.dir / "data", "-k", self.dir, "-c", "listen_addresses=", "-c", "fsync=off",
                    "-c", "unix_socket_permissions=0777")
         self.dir.chmod(0o755)
+        # Its System V segment goes with it, also if it is killed: what is left over may be taken for another
+        # process's that gets the same pid.
+        segment = (self.dir / "data/postmaster.pid").read_text().splitlines()[6].split()[1]
+        self.case.run(*self.become, tool("ipcrm"), "-m", segment)
 
     def ask(self, query):
         pq = library("pq")
