@@ -242,7 +242,7 @@ static void say_processes(const struct session *s, char *out, size_t bytes)
 
 static bool saw_nothing(const struct session *s)
 {
-	return !session_sum(s).switches && !v1_events(s->v1);
+	return !session_sum(s).switches && !v1_events(s->v1) && !session_stackless(s);
 }
 
 // A check of a run that watched nothing is no check.

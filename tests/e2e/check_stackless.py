@@ -9,7 +9,7 @@ import signal
 
 import packages
 from check_engines import TARGETS, built
-from harness import Skip, child_of, equal, need, tool, until, validate
+from harness import Skip, child_of, equal, need, timeout, tool, until, validate
 
 SOURCE = TARGETS / "stackless.cpp"
 COMPILERS = ["g++", "clang++"]
@@ -163,6 +163,13 @@ def check_states(case):
         process.end()
 
 
+def check_checked(case):
+    """A program that has C++20 coroutines alone was watched: --check is a check, and no line says that nothing was seen."""
+    done = case.ctp("--error-exitcode=9", timeout(2), program(case, "g++"), "healthy")
+    equal(done.status, 124, f"status ({done})")
+    need("nothing was checked" not in done.err and "no coroutine switch" not in done.err, done.err)
+
+
 def check_traced(case):
     """Under ctp-run they stand in the same list."""
     process = case.ctp_start(program(case, "g++"), "closed_deep")
@@ -191,6 +198,7 @@ def checks():
                    lambda case, c=compiler, w=words: check_listing(case, c, *w))
     yield "states", check_states
     yield "traced", check_traced
+    yield "checked", check_checked
 
 
 CHECKS = list(checks())

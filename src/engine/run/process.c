@@ -41,6 +41,7 @@ static void store_files(struct process *p)
 static void close_witness(struct process *p)
 {
 	store_files(p);
+	p->had_stackless |= stackless_watch_found(p->stackless);
 	stackless_watch_free(p->stackless);
 	p->stackless = NULL;
 	witness_free(p->witness);

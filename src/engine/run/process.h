@@ -38,6 +38,7 @@ struct process {
 	struct sets *sets;
 	struct slices *slices;
 	struct stackless_watch *stackless;
+	bool had_stackless; // C++20 coroutines were found; of one that has ended
 	struct image_files files;
 	struct module_scan_watch watch;
 	uint32_t events_seen;        // rows of the program's own events

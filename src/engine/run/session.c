@@ -296,6 +296,14 @@ struct harvest_sums session_sum(const struct session *s)
 	return sum;
 }
 
+bool session_stackless(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (s->processes[i]->had_stackless || stackless_watch_found(s->processes[i]->stackless))
+			return true;
+	return false;
+}
+
 void session_deinit(struct session *s)
 {
 	for (size_t i = s->n_processes; i-- > 0;)

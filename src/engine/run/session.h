@@ -86,6 +86,8 @@ static inline struct process *session_first(const struct session *s)
 }
 // What all processes add up to.
 struct harvest_sums session_sum(const struct session *s);
+// Has any of the processes that are known yet C++20 coroutines?
+bool session_stackless(const struct session *s);
 // How many children were made by fork and not traced.
 uint64_t session_untraced(const struct session *s);
 void session_deinit(struct session *s);

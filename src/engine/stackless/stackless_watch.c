@@ -179,3 +179,8 @@ void stackless_watch_final(struct stackless_watch *w, bool may_stop, uint64_t de
 		nanosleep(&(struct timespec){.tv_nsec = WAIT_US * 1000}, NULL);
 	}
 }
+
+bool stackless_watch_found(const struct stackless_watch *w)
+{
+	return w && w->functions.pairs.n;
+}

@@ -20,6 +20,8 @@ void stackless_watch_free(struct stackless_watch *w); // takes NULL
 void stackless_watch_poll(struct stackless_watch *w);
 // Has the program functions of such coroutines at all? It reads that at the first question.
 bool stackless_watch_any(struct stackless_watch *w);
+// Were any found so far? Reads nothing.
+bool stackless_watch_found(const struct stackless_watch *w); // takes NULL
 // While the process still lives, before its end: until `deadline` at most. may_stop: its threads may be
 // stopped.
 void stackless_watch_final(struct stackless_watch *w, bool may_stop, uint64_t deadline);
