@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 
 #include "base/clock.h"
 #include "find/contexts.h"
+#include "sanitized.h"
 
 enum { N = 100 };
 
@@ -35,6 +37,7 @@ static void start(struct bare *b, const char *engine, const char *word)
 	assert_int_equal(pipe(ends), 0);
 	b->pid = fork();
 	if (!b->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails leaves nothing behind
 		setenv("CO_ENGINE", engine, 1);
 		dup2(ends[1], 1);
 		execl(BARE_TARGET, BARE_TARGET, number, word, NULL);
@@ -152,5 +155,7 @@ int main(void)
 		cmocka_unit_test(a_switching_thread_spoils_nothing),
 		cmocka_unit_test(no_process_no_core),
 	};
+	if (not_under(SANITIZED, "the target has the sanitizer's code, frames and memory, too"))
+		return SKIPPED_PROGRAM;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,13 +30,19 @@ static void own_events(void **state)
 	ctp_event(test, none);
 	assert_int_equal(elf_events_read(&e, fd), 0);
 	close(fd);
-	assert_int_equal(e.n, 2);
-	assert_string_equal(e.items[0].provider, "test");
-	assert_string_equal(e.items[0].name, "first");
-	assert_string_equal(e.items[0].fields, "int n, const char *text");
-	assert_non_null(strstr(e.items[0].file, "test_elf_events.c"));
-	assert_string_equal(e.items[1].name, "none");
-	assert_string_equal(e.items[1].fields, "");
+	unsigned first = 0, none = 0, more = 0;
+	for (size_t i = 0; i < e.n; i++) {
+		const struct elf_event *is = &e.items[i];
+		if (strcmp(is->provider, "test")) // what the header has of its own may stand there, too
+			continue;
+		bool one = !strcmp(is->name, "first");
+		assert_non_null(strstr(is->file, "test_elf_events.c"));
+		assert_string_equal(is->fields, one ? "int n, const char *text" : "");
+		first += one;
+		none += !strcmp(is->name, "none");
+		more++;
+	}
+	assert_true(first == 1 && none == 1 && more == 2);
 	elf_events_deinit(&e);
 }
 
