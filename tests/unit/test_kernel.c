@@ -161,6 +161,11 @@ static void threads_that_keep_the_file(void **state)
 	AFTER(PROOF_P3, HOLDS_TRUE, in_read()); // of the next file with that number
 	AFTER(PROOF_P3, HOLDS_FALSE, in_read(); copy.wait_seq = 8);
 	AFTER(PROOF_P3, HOLDS_TRUE, in_read(); copy.wait_seq = 8; task.args[0] = F + 1);
+	AFTER(PROOF_P3, HOLDS_FALSE, task.nr = SYS_splice; task.args[0] = F);
+	AFTER(PROOF_P3, HOLDS_FALSE, task.nr = SYS_splice; task.args[2] = F);
+	AFTER(PROOF_P3, HOLDS_TRUE, task.nr = SYS_splice; task.args[0] = F + 1; task.args[1] = F);
+	AFTER(PROOF_P3, HOLDS_FALSE, task.nr = SYS_sendfile; task.args[1] = F);
+	AFTER(PROOF_P3, HOLDS_FALSE, task.nr = SYS_flock; task.args[0] = F);
 	AFTER(PROOF_P3, HOLDS_OPEN, in_poll(); task.hooked = false);
 	AFTER(PROOF_P3, HOLDS_OPEN, in_poll(); copy.wait_since = CLOSED - 1);
 	AFTER(PROOF_P3, HOLDS_TRUE, in_poll());

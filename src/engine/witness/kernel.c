@@ -169,6 +169,42 @@ static enum belongs registration_of(const struct inspection *l, const struct sus
 	return reg->tfd == c->fd && reg->file == REGISTRATION_ANOTHERS ? ITS : MAYBE;
 }
 
+// Which arguments of a system call are descriptors whose files the kernel keeps while it sleeps there (bit i:
+// argument i).
+static const struct {
+	int nr;
+	unsigned args;
+} HOLDING[] = {
+	{SYS_read, 1},           {SYS_write, 1},
+	{SYS_readv, 1},          {SYS_writev, 1},
+	{SYS_pread64, 1},        {SYS_pwrite64, 1},
+	{SYS_preadv, 1},         {SYS_pwritev, 1},
+	{SYS_preadv2, 1},        {SYS_pwritev2, 1},
+	{SYS_accept, 1},         {SYS_accept4, 1},
+	{SYS_connect, 1},        {SYS_recvfrom, 1},
+	{SYS_recvmsg, 1},        {SYS_recvmmsg, 1},
+	{SYS_sendto, 1},         {SYS_sendmsg, 1},
+	{SYS_sendmmsg, 1},       {SYS_sendfile, 3},
+	{SYS_splice, 5},         {SYS_tee, 3},
+	{SYS_vmsplice, 1},       {SYS_copy_file_range, 5},
+	{SYS_fsync, 1},          {SYS_fdatasync, 1},
+	{SYS_ioctl, 1},          {SYS_fcntl, 1},
+	{SYS_flock, 1},          {SYS_fallocate, 1},
+	{SYS_ftruncate, 1},      {SYS_getdents64, 1},
+	{SYS_mq_timedsend, 1},   {SYS_mq_timedreceive, 1},
+	{SYS_io_uring_enter, 1}, {SYS_sync_file_range, 1},
+	{SYS_shutdown, 1},       {SYS_syncfs, 1},
+};
+
+static bool call_holds(const struct proc_task *t, int fd)
+{
+	for (size_t i = 0; i < sizeof(HOLDING) / sizeof(*HOLDING); i++)
+		for (unsigned k = 0; t->nr == HOLDING[i].nr && k < 3; k++)
+			if ((HOLDING[i].args >> k & 1) && (int)t->args[k] == fd)
+				return true;
+	return false;
+}
+
 // Has sat in a call on F since before the close: the kernel keeps the file, and its rows, meanwhile.
 static bool in_io_of(const struct inspection *l, const struct suspect *s, const struct proc_task *t)
 {
@@ -177,14 +213,7 @@ static bool in_io_of(const struct inspection *l, const struct suspect *s, const 
 		if (c->wait_call == CTP_IN_IO && c->wait_fd == s->c.fd && (c->wait_seq & 1))
 			return c->wait_since <= s->c.time;
 	}
-	static const int calls[] = {SYS_read,     SYS_write,   SYS_readv,   SYS_writev,   SYS_pread64,
-				    SYS_pwrite64, SYS_preadv,  SYS_pwritev, SYS_preadv2,  SYS_pwritev2,
-				    SYS_accept,   SYS_accept4, SYS_connect, SYS_recvfrom, SYS_recvmsg,
-				    SYS_recvmmsg, SYS_sendto,  SYS_sendmsg, SYS_sendmmsg, SYS_sendfile};
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (t->nr == calls[i])
-			return (int)t->args[0] == s->c.fd;
-	return false;
+	return call_holds(t, s->c.fd);
 }
 
 // Sleeps in poll or select, for F perhaps: 1 it does, 0 not, -1 not known. One that
