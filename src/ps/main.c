@@ -207,6 +207,13 @@ static int write_listing(const struct listing *l)
 	return l->undecided ? EXIT_UNDECIDED : l->n ? EXIT_NOTHING : 0;
 }
 
+// Dead words keep some coroutines of a core file: that none is lost is not shown by finding none.
+static void doubt_core(struct listing *l)
+{
+	if (l->only_lost && l->core && !l->n && l->all && !l->undecided)
+		l->undecided = "a core file has words that nobody uses any more, and each of them counts";
+}
+
 static int search_process(pid_t pid)
 {
 	const struct search_source from = {.pid = pid, .lost = settings.lost, .stop = settings.stop};
@@ -215,6 +222,7 @@ static int search_process(pid_t pid)
 	int e = search_rows(&l, &from, settings.all || settings.nids, &why);
 	if (e)
 		return say(pid, e);
+	doubt_core(&l);
 	int status = write_listing(&l);
 	listing_deinit(&l);
 	return status;
@@ -261,6 +269,7 @@ static int show_core(const char *path)
 	e = search_rows(&l, &from, settings.all || settings.nids, &searched);
 	if (e)
 		return say_core(path, e, e == -EPROTO && searched ? searched : why);
+	doubt_core(&l);
 	int status = write_listing(&l);
 	listing_deinit(&l);
 	return status;
