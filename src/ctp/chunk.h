@@ -32,7 +32,7 @@ static inline void ctp_chunk_end(struct ctp_chunk *c, uint64_t used, uint64_t lo
 {
 	atomic_store_explicit(CTP_A32(&c->used), (uint32_t)used, memory_order_relaxed);
 	atomic_store_explicit(CTP_A64(&c->lost), lost, memory_order_relaxed);
-	ctp_store64(&c->seq, c->seq + 1);
+	ctp_store64(&c->seq, atomic_load_explicit((const ctp_a64 *)&c->seq, memory_order_relaxed) + 1);
 }
 
 // Writer: takes a chunk for its slots from is->first on. NULL: threads write in all of them.

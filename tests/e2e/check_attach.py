@@ -119,7 +119,7 @@ def check_again(case):
     may_attach(case)
     server = Server(case, "3")
     for i in range(20):
-        done = case.ctp("-q", "-p", server.pid, timeout(0.02))
+        done = case.ctp("-q", "-p", server.pid, "--timeout=0.05")
         equal(done.status, 0, f"round {i}: {done}")
     equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
     equal(server.say("s")[1], 0, "interrupted calls")
@@ -190,12 +190,12 @@ def check_user(case):
     nobody = [tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
     case.dir.chmod(0o777)
     ours = Server(case, "3")
-    done = case.run(*nobody, case.run_tool, "-p", ours.pid, timeout(0.02))
+    done = case.run(*nobody, case.run_tool, "-p", ours.pid, "--timeout=0.05")
     equal(done.status, 126, f"root's process: {done}")
     need("be its user" in done.err, done.err)
     ours.end()
     theirs = Server(case, "3", before=nobody)
-    done = case.run(*nobody, case.run_tool, "-p", theirs.pid, timeout(0.02))
+    done = case.run(*nobody, case.run_tool, "-p", theirs.pid, "--timeout=0.05")
     if done.status and "does not allow it" in done.err:
         raise Skip("the kernel lets nobody trace their own processes here")
     equal(done.status, 0, f"its own: {done}")

@@ -42,5 +42,8 @@ const struct pass pass_never_started = {
 		"\n"
 		"Reported where nothing in the process leads to the frame any more.\n"
 		"\n"
-		"It is not: a lazy task or a generator that is kept for later.\n",
+		"It is not: a lazy task or a generator that is kept for later.\n"
+		"\n"
+		"Repair: await or start what the call returns, or let its owner destroy it; [[nodiscard]] on such\n"
+		"functions makes the compiler say so.\n",
 };

@@ -53,5 +53,8 @@ const struct pass pass_unresumable = {
 		"\n"
 		"It is not: a generator that is kept in an object, a coroutine in a queue, one that has come\n"
 		"to its last suspension and is kept, one that is awaited and whose own wait is alive.\n"
-		"With memory of the program's own allocator, and with io_uring, it cannot be told.\n",
+		"With memory of the program's own allocator, and with io_uring, it cannot be told.\n"
+		"\n"
+		"Repair: resume the coroutine before the last copy of its handle goes. Where a descriptor is closed,\n"
+		"hand its waiter an error first; where a waiter is dropped, destroy its coroutine.\n",
 };
