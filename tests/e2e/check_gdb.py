@@ -7,7 +7,7 @@ import sys
 
 from check_ends import make_core
 from check_engines import with_boost
-from harness import ROOT, Skip, child_of, equal, need, tool
+from harness import ROOT, Skip, child_of, equal, need, proc_state, tool, until
 
 SCRIPT = ROOT / "scripts/ctp-gdb.py"
 FACTORS = {"a": 3, "b": 5, "c": 7, "d": 11, "e": 13, "f": 17}  # of tests/targets/seen.c
@@ -203,11 +203,11 @@ def check_goes_on(case):
 
 def check_not_traced(case):
     """One clear line where there is nothing to show."""
-    process = case.start(case.target("seen"), stdin=subprocess.PIPE)
-    process.wait_for("ready")
+    process = case.start(tool("sleep"), "600")  # never traced, and without a coroutine
+    until(lambda: proc_state(process.pid) == "S", "sleep")
     done = gdb(case, "-p", process.pid, commands=["info coroutines", "p $_coroutine()", "coroutine 1"])
-    equal(done.err.count("no coroutines are known here: run the program with ctp-run"), 2, done.err)
-    need("$1 = 0\n" in done.out, done.out)
+    need("0 coroutines: 0 created, 0 suspended, 0 running\n" in done.out and "$1 = 0\n" in done.out, done.out)
+    equal(done.err.count("no coroutine 1 lives now"), 1, done.err)
     traced, pid, _ = seen(case)
     wrong = gdb(case, "-p", traced.pid, commands=["info coroutines"])
     need("attach to the program, not to its ctp-run" in wrong.err, wrong.err)

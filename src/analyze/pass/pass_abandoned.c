@@ -50,7 +50,7 @@ const struct pass pass_abandoned = {
 		"        watch(ep, listener);                 // the connections stay in the old set\n"
 		"    }\n"
 		"\n"
-		"The kernel notes their events in the set, where nobody takes them. So does the set of a worker thread\n"
+		"The kernel notes their events in the set, where nobody takes them. So does the set of a worker\n"
 		"that has ended, and a set inside another (nested) whose own row was removed.\n"
 		"\n"
 		"LIKELY   events wait in the set, no thread sleeps in it or in one that has it, and every thread that\n"
