@@ -45,13 +45,13 @@ def check_instructions(case, program, words, n):
 
 
 STATION = 456  # bytes of an image's record of a station: its number, then struct ctp_state, from HEAD on
-HEAD, LIFE, SINCE, SLOT, CREATED = 64, 8 + 1, 8 + 16, 8 + 24, 8 + 280
+HEAD, LIFE, SINCE, SLOT, CREATED, TRIED = 64, 8 + 1, 8 + 16, 8 + 24, 8 + 280, 8 + 0x1a0
 FINISHED = 4
 
 
 def check_two_ways(case):
-    """What both ways write is the same, word by word but for times, the thread's number, and where those that are no
-    more have saved themselves (nobody asks): records, the stations with their registers, the stacks and what is known of them."""
+    """What both ways write is the same, word by word but for times (of one that is no more, too: TRIED), the thread's
+    number, and where those that are no more have saved themselves (nobody asks): records, the stations with their registers, the stacks and what is known of them."""
     runs = ((1, 300), (2, 3000), (7, 5000), (40, 20000))
     engines = [(), ("callers",), ("jump",), ("jump", "callers")] + [("fcontext",)] * (case.build / "bench/bench-fcontext").exists()
     for n, switches, *more in [(*run, *more) for run in runs for more in engines]:
@@ -67,7 +67,7 @@ def check_two_ways(case):
             stations = bytearray((image / "stations").read_bytes()[HEAD:])
             need(stations and len(stations) % STATION == 0, f"{len(stations)} bytes of stations")
             for at in range(0, len(stations), STATION):
-                for word in (SINCE, CREATED, *[SLOT] * (stations[at + LIFE] >= FINISHED)):
+                for word in (SINCE, CREATED, *[SLOT, TRIED] * (stations[at + LIFE] >= FINISHED)):
                     struct.pack_into("<Q", stations, at + word, 0)
             tables.append([stations] + [(image / name).read_bytes()[HEAD:] for name in ("stack_words", "stack_index", "sites")])
         need(sum("ctp:s" in x for x in lines[0]) > switches // 2, f"{n}: hardly any switch")

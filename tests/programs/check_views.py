@@ -167,7 +167,7 @@ def check(name, functions, waits, made="", size=1, pool=""):
 
 
 CHECKS = [
-    ("qemu_nbd", check("qemu_nbd", ("qio_channel_yield", "qemu_coroutine_switch"), 0, "  created at qemu_coroutine_new (qemu-nbd)",
+    ("qemu_nbd", check("qemu_nbd", ("qio_channel_yield", "qemu_coroutine_switch"), 5, "  created at qemu_coroutine_new (qemu-nbd)",
                        pool=r"qemu-nbd\+0x\w+;qemu-nbd\+0x\w+;qemu_coroutine_switch")),
     ("pdns_recursor", check("pdns_recursor", (), 5, size=0.25)),
 ]
