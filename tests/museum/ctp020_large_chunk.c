@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP020 suspect, 1 coroutines
-// patched: slot
 //
 // A stack of a megabyte from malloc (a chunk with a mapping of its own), and a
 // function with a local array that fills nearly all of it.
