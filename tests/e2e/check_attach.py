@@ -65,6 +65,8 @@ def may_attach(case):
     done = case.run(tool("strace"), "-e", "trace=none", "-o", "/dev/null", "true")
     if done.status:
         raise Skip(f"nothing can be traced here: {done.err.strip()[:100]}")
+    if not re.search(r"^Seccomp:\s*0$", open("/proc/self/status").read(), re.M):
+        raise Skip("all programs run under a seccomp filter here, and such are refused")
 
 
 def descriptors(pid):
@@ -170,6 +172,14 @@ def check_refused(case):
     refused(case, 125, "--pid", "-p", "0")
     source = case.dir / "nap.c"
     source.write_text('#include <unistd.h>\nint main(void) { return write(1, "ready\\n", 6) == 6 ? pause() : 1; }\n')
+    filtered = case.dir / "filtered.c"
+    filtered.write_text('#include <sys/prctl.h>\n#include <linux/seccomp.h>\n#include <linux/filter.h>\n#include <unistd.h>\n'
+                        'int main(void) { struct sock_filter f = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW); struct sock_fprog p = {1, &f};\n'
+                        'if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 1;\n'
+                        'return write(1, "ready\\n", 6) == 6 ? pause() : 1; }\n')
+    process = case.start(built(case, "filtered", tool("gcc"), "-O1", "-w", filtered))
+    process.wait_for("ready")
+    refused(case, 126, "seccomp filter", "-p", process.pid)
     static = built(case, "static-nap", tool("gcc"), "-static", "-O1", source)
     process = case.start(static)
     process.wait_for("ready")

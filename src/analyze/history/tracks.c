@@ -350,6 +350,8 @@ static void take_other(struct tracks *t, const struct transition *m, struct trac
 // An event of the program's own. Who signalled it runs still.
 static void take_event(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
+	if (!m->event || !m->event->class) // of a class that a damaged trace does not have
+		return;
 	const struct program_class *k = m->event->class;
 	struct tracks_coroutine *c = m->from && m->from->mine ? &t->coroutines[m->from->mine - 1] : NULL;
 	char text[128];

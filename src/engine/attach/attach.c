@@ -57,6 +57,10 @@ static int by_status(struct attach *a, const char *status)
 			 (unsigned long long)tracer);
 		return -EBUSY;
 	}
+	if (proc_field(status, "Seccomp:", 10) == 1 || proc_field(status, "Seccomp:", 10) == 2)
+		return refuse(
+			a, -ENOTSUP,
+			"it runs under a seccomp filter, which may end it for a call that ctp makes there; start it with ctp-run");
 	const char *shadow = strstr(status, "x86_Thread_features:");
 	if (shadow && memmem(shadow, strcspn(shadow, "\n"), "shstk", 5))
 		return refuse(a, -ENOTSUP, "a user shadow stack is on: nothing can be called there");

@@ -264,11 +264,11 @@ int attach_late(const char *path)
 {
 	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
 	static struct tracer *page;
-	static struct ctp_region before; // nobody uses it any more
+	static struct ctp_region before; // of the last attach
 	if (ctp_load32(&ctp_tracer->attached) || cpu_shadow_stack())
 		return -EBUSY;
-	if (before.base)
-		real_munmap(before.base, before.bytes);
+	if (before.base) // it stays mapped: a thread that has slept in a hook since may still write there
+		madvise(before.base, before.bytes, MADV_REMOVE);
 	before.base = NULL;
 	real_resolve_all();
 	emit_init();

@@ -101,8 +101,8 @@ static void *wanted(const struct pass *p, const struct object *o, const struct r
 		    bool slot)
 {
 	if (!p->on)
-		return is == h->hook ? real_for(h->slot, (const void *)o->lo) : NULL;
-	const void *real = real_for(h->slot, (const void *)o->lo);
+		return is == h->hook ? ctp_load_ptr((void **)h->slot) : NULL;
+	const void *real = ctp_load_ptr((void **)h->slot);
 	bool lazy = slot && (uint64_t)is >= o->lo && (uint64_t)is < o->hi;
 	return is == real || lazy ? h->hook : NULL;
 }
@@ -142,7 +142,9 @@ uint32_t redirect_all(bool on)
 	struct pass p = {.on = on};
 	if (_dl_find_object((void *)redirect_all, &own))
 		return 0;
+	struct real_hook any;
 	p.own = own.dlfo_link_map->l_addr;
+	real_hook_of("close", &any); // looks all names up, which must not be done below the loader's lock
 	dl_iterate_phdr(each, &p);
 	return p.written;
 }
