@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 from check_engines import built
-from harness import Skip, equal, need, patience, proc_state, timeout, tool, until
+from harness import Skip, equal, need, tool, until
 
 SAID = re.compile(r"^(\w) answered (\d+) interrupted (\d+) caught (\d+)$", re.M)
 
@@ -100,7 +100,7 @@ def check_unnoticed(case):
 
 
 def check_lost(case):
-    """A loss after the attach is told: of a coroutine made since by its lines, never as more than LIKELY for want of the past."""
+    """A loss after the attach is told, with its lines, never as more than LIKELY for want of the past."""
     may_attach(case)
     server = Server(case, "3")
     ctp = case.ctp_start("-v", "-p", server.pid)

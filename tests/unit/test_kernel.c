@@ -109,6 +109,8 @@ static void what_went_past_the_tables(void **state)
 	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
 		AFTER(PROOF_P0, HOLDS_FALSE, ext.gaps = gaps[i]);
 	AFTER(PROOF_P0, HOLDS_TRUE, ext.gaps = CTP_GAP_STACKS);
+	AFTER(PROOF_P0, HOLDS_OPEN, ext.gaps = CTP_GAP_ATTACHED);
+	AFTER(PROOF_P0, HOLDS_OPEN, ext.gaps = CTP_GAP_ATTACHED; fds[EPOLL].kind = CTP_FD_OTHER);
 	AFTER(PROOF_P0, HOLDS_FALSE, l.registrations.uring = 1);
 	AFTER(PROOF_P0, HOLDS_OPEN, l.registrations.complete = false);
 	AFTER(PROOF_P0, HOLDS_FALSE, fds[EPOLL].kind = CTP_FD_OTHER);

@@ -57,7 +57,7 @@ static int by_status(struct attach *a, const char *status)
 			 (unsigned long long)tracer);
 		return -EBUSY;
 	}
-	if (proc_field(status, "Seccomp:", 10) == 1 || proc_field(status, "Seccomp:", 10) == 2)
+	if (proc_field(status, "\nSeccomp:", 10))
 		return refuse(
 			a, -ENOTSUP,
 			"it runs under a seccomp filter, which may end it for a call that ctp makes there; start it with ctp-run");

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/target/proc.h"
 
 #ifdef __x86_64__
 #include <sys/user.h>
@@ -88,6 +89,18 @@ static int fitness(pid_t pid, pid_t tid)
 	}
 }
 
+// A filter may end the process for a call that ours makes.
+static bool is_filtered(pid_t pid, pid_t tid)
+{
+	char name[32], *status = NULL;
+	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+	if (proc_slurp(pid, name, &status, NULL))
+		return true;
+	bool filtered = proc_field(status, "\nSeccomp:", 10);
+	free(status);
+	return filtered;
+}
+
 // Not `but`, which ran when it was to be stopped.
 static pid_t best_thread(pid_t pid, pid_t but)
 {
@@ -99,7 +112,7 @@ static pid_t best_thread(pid_t pid, pid_t but)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 		int fit = tid > 0 && tid != but ? fitness(pid, tid) : 0;
-		if (fit > best) {
+		if (fit > best && !is_filtered(pid, tid)) {
 			best = fit;
 			found = tid;
 		}

@@ -13,7 +13,6 @@ enum { REMOTE_TEXT = 160 };
 struct remote {
 	pid_t pid, tid;
 	void *state; // what the thread was like
-	size_t state_bytes;
 	uint64_t sigmask;
 	uint64_t gate;  // address of a system call instruction: where calls return to
 	uint64_t stack; // made for the calls, below its end

@@ -56,18 +56,15 @@ static bool unknown_to_tables(const struct inspection *l, const struct registrat
 	return registrations_is_open_as(l->pid, reg, reg->tfd) != 0;
 }
 
-// In a process that ctp-run attached to, what the tables do not know may be from before: it leaves the
-// question open. Nothing is complete of a coroutine that was there before.
-static void judge_p0_attached(struct inspection *l, struct inspect_answer *a)
+// In a process that ctp-run attached to, what the tables do not know may be from before, and a pointer to a
+// function that was taken before, or an object loaded later, goes past the hooks: the question stays open.
+static void judge_p0_attached(struct inspection *l, const struct inspect_answer *a)
 {
-	if (a->holds == HOLDS_FALSE)
-		a->holds = HOLDS_OPEN;
-	inspect_say_all(l, PROOF_P0, a->holds, a->text);
-	for (size_t i = 0; a->holds == HOLDS_TRUE && i < l->n; i++)
-		if (l->who[i]->s.flags & CTP_STATE_FOREIGN)
-			inspect_say(
-				&l->who[i]->a[PROOF_P0], HOLDS_OPEN,
-				"it was there before ctp-run attached: what it waited for then is not known");
+	inspect_say_all(
+		l, PROOF_P0, HOLDS_OPEN,
+		a->holds == HOLDS_TRUE ?
+			"ctp-run attached while the program ran: what goes past the hooks is not known" :
+			a->text);
 }
 
 static void judge_p0(struct inspection *l)
