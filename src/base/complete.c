@@ -162,6 +162,15 @@ static void bash(FILE *to, const struct complete_of *w)
 			"\tCOMPREPLY=($(compgen -W \"$(%s 2>/dev/null | awk 'NR > 1 { print $1 }')\" -- \"$cur\"))\n"
 			"\t[ ${#COMPREPLY[@]} = 0 ] || return\n",
 			w->command);
+	if (w->words == COMPLETE_VERBS)
+		fprintf(to,
+			"\tlocal i words=0\n\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+			"\t\t[[ ${COMP_WORDS[i]} = -* ]] || ((words++))\n\tdone\n"
+			"\tcase $words in\n"
+			"\t0) COMPREPLY=($(compgen -W \"$(ctp-ps 2>/dev/null | awk 'NR > 1 { print $1 }')\" -- \"$cur\")) ;;\n"
+			"\t1) COMPREPLY=($(compgen -W '%s' -- \"$cur\")) ;;\n\tesac\n"
+			"\t[ $words -lt 2 ] && return\n",
+			w->verbs);
 	if (w->words != COMPLETE_COMMAND)
 		fputs("\tcompopt -o filenames\n\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n", to);
 	fputs("}\ncomplete -F ", to);
@@ -200,16 +209,22 @@ static void zsh_row(FILE *to, const struct option_row *row)
 static void zsh(FILE *to, const struct complete_of *w)
 {
 	fprintf(to, "#compdef %s\n# printed by %s --completion=zsh\n", w->command, w->command);
-	if (w->words == COMPLETE_PIDS)
+	if (w->words == COMPLETE_PIDS || w->words == COMPLETE_VERBS)
 		fprintf(to,
 			"_ctp_pids() {\n\tlocal -a pids\n"
 			"\tpids=(${(f)\"$(%s 2>/dev/null | awk 'NR > 1 { print $1 \":\" $7 }')\"})\n"
-			"\t_describe 'traced process' pids || _files\n}\n",
-			w->command);
+			"\t_describe 'traced process' pids%s\n}\n",
+			w->words == COMPLETE_VERBS ? "ctp-ps" : w->command,
+			w->words == COMPLETE_VERBS ? "" : " || _files");
 	fputs(w->table->bundles ? "_arguments -s -S \\\n" : "_arguments -S \\\n", to);
 	for (size_t i = 0; i < w->table->n; i++)
 		if (shown(w, i))
 			zsh_row(to, shown(w, i));
+	if (w->words == COMPLETE_VERBS) {
+		fprintf(to, "\t'1:process:_ctp_pids' \\\n\t'2:verb:(%s)' \\\n\t'3:folder:_files'\n",
+			w->verbs);
+		return;
+	}
 	fputs(w->words == COMPLETE_COMMAND ?
 		      "\t'(-):program:_command_names -e' \\\n\t'*::argument:_normal'\n" :
 	      w->words == COMPLETE_PIDS ? "\t'1:process or core file:_ctp_pids' \\\n\t'*:coroutine:'\n" :
@@ -268,6 +283,14 @@ static void fish(FILE *to, const struct complete_of *w)
 		fprintf(to,
 			"complete -c %s -a \"(%s 2>/dev/null | awk 'NR > 1 { print \\$1 }')\" -d 'traced process'\n",
 			w->command, w->command);
+	if (w->words == COMPLETE_VERBS)
+		fprintf(to,
+			"function __ctp_ctl_words\n\tset -l words (string match -v -- '-*' (commandline -opc))\n"
+			"\ttest (count $words) = $argv[1]\nend\n"
+			"complete -c %s -f -n '__ctp_ctl_words 1' -a \"(ctp-ps 2>/dev/null | awk 'NR > 1 { print \\$1 }')\" -d "
+			"'traced process'\n"
+			"complete -c %s -f -n '__ctp_ctl_words 2' -a '%s'\n",
+			w->command, w->command, w->verbs);
 	if (w->words != COMPLETE_COMMAND)
 		return;
 	fprintf(to, "complete -c %s -x -a '(__fish_complete_subcommand --", w->command);

@@ -14,12 +14,14 @@ enum complete_words {
 	COMPLETE_FILES,
 	COMPLETE_COMMAND, // a program and its arguments, completed as that program's own
 	COMPLETE_PIDS,    // process ids, which the command lists when it is called alone; or files
+	COMPLETE_VERBS,   // a process id, as ctp-ps lists them, then one of `verbs`; then a file
 };
 
 struct complete_of {
 	const char *command; // "ctp-run"
 	const struct options_table *table;
 	enum complete_words words;
+	const char *verbs; // with blanks between
 };
 
 // `shell` is one of COMPLETE_SHELLS. 0, or -EINVAL.

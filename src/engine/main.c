@@ -10,17 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
 #include "ctp/words.h"
 #include "engine/preflight.h"
 #include "engine/attach/attach.h"
+#include "engine/run/control.h"
 #include "engine/run/finish.h"
 #include "engine/list_events.h"
 #include "engine/run/launch.h"
 #include "engine/target/log.h"
 #include "engine/run/options.h"
+#include "engine/run/pause.h"
 #include "engine/check.h"
 #include "engine/run/run.h"
 #include "engine/run/serve.h"
@@ -158,7 +161,7 @@ static int start(struct job *j)
 		recorder->seen = metrics_seen(j->session.metrics);
 		recorder->seen_arg = metrics_seen_arg(j->session.metrics);
 	}
-	if ((r = sock_init(&j->sock)) < 0)
+	if ((r = sock_init(&j->sock, SOCK_STREAM, SLOT_SOCKET)) < 0)
 		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
 	if ((!o->no_preload && plan_preload(j) < 0) || plan_env(j) < 0)
 		return STATUS_OWN;
@@ -182,6 +185,9 @@ static int start(struct job *j)
 	}
 	if ((r = sock_bind(&j->sock, j->session.recorder.output.parent)) < 0)
 		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
+	control_open(&j->session);
+	if (o->paused)
+		pause_begin(&j->session);
 	if ((r = launch_go(&j->launch))) {
 		session_undo(&j->session);
 		log_line(LOG_FAIL, "%s: %s", o->program[0], strerror(r));
@@ -360,6 +366,7 @@ static int run(struct job *j)
 	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
 	metrics_close(j->session.metrics);
 	j->session.metrics = NULL;
+	control_close(&j->session);
 	int found = check(j);
 	say_end(j, &end);
 	sock_deinit(&j->sock);
@@ -400,12 +407,15 @@ static int start_attached(struct job *j, struct attach *a, char **argv)
 	j->session.first.region.ext->options |= CTP_OPT_ATTACH;
 	if ((r = session_open(&j->session, j->options.output, pid, argv, NULL)))
 		return say_output(j, r);
+	if (j->options.paused)
+		pause_begin(&j->session);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), j->session.first.fd);
 	int64_t n = attach_hook(a, path);
 	if (n < 0) {
 		session_undo(&j->session);
 		return cannot_attach(j, a->why);
 	}
+	control_open(&j->session); // not before: the keeper would hold it, too
 	log_line(LOG_MORE, "attached to %d: %" PRId64 " entries of its objects call libctp.so now", (int)pid,
 		 n);
 	session_started(&j->session);
@@ -418,6 +428,8 @@ static int run_on_attached(struct job *j, struct attach *a)
 	bool ended = run_attached(&j->session, j->options.timeout_s);
 	int r = ended ? 0 : attach_unhook(a);
 	finish_write(&j->session);
+	control_detached(&j->session, !r, r ? a->why : j->session.recorder.output.path);
+	control_close(&j->session);
 	int found = check(j);
 	say_end(j, &end);
 	if (!r)

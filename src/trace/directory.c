@@ -233,7 +233,8 @@ static int cover(struct world *w, const struct past *past)
 				"the last tables are missing" :
 				"the trace is not finished (the program still runs, or ctp-run was killed), "
 				"coroutines are counted from its history");
-	bool less = w->counts.switches > w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records;
+	uint64_t known = w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records + m->paused_records;
+	bool less = w->counts.switches > known;
 	if (!r && less && m->flight)
 		r = world_cover(w,
 				"--flight kept the newest %" PRIu64 " of %" PRIu64
@@ -242,7 +243,7 @@ static int cover(struct world *w, const struct past *past)
 	else if (!r && less)
 		r = world_cover(w,
 				"the history of %" PRIu64 " switches is missing: a stream was cut or removed",
-				w->counts.switches - w->kinds[CTP_EV_SWITCH] - w->lost - m->dropped_records);
+				w->counts.switches - known);
 	if (!r)
 		r = cover_lost(w);
 	if (!r && m->dropped_records)

@@ -136,6 +136,7 @@ static int manifest_fill(struct manifest *m, const json_t *root)
 	m->dropped_packets = get_u64(root, "dropped_packets");
 	m->dropped_records = get_u64(root, "dropped_records");
 	m->v1_lost = get_u64(root, "v1_lost");
+	m->paused_records = get_u64(json_object_get(root, "pauses"), "records");
 	m->v1_unplaced = get_u64(root, "v1_unplaced");
 	m->flight = json_is_object(json_object_get(root, "flight"));
 	int r = read_images(m, json_object_get(root, "images"));

@@ -38,7 +38,8 @@ struct manifest {
 	uint64_t term_forwarded_ns; // 0 = not sent on
 	int ended_signal;           // that the first process died by; 0 = by none; -1 = not known
 	uint64_t dropped_packets, dropped_records, v1_lost, v1_unplaced;
-	bool flight; // only the newest history was kept
+	uint64_t paused_records; // that came while recording was stopped
+	bool flight;             // only the newest history was kept
 	struct manifest_image *images;
 	size_t nimages;
 	char **coverage;

@@ -4,12 +4,12 @@ from harness import equal, need, tool
 
 
 def commands(case):
-    return case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps"
+    return case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps", case.build / "src/ctl/ctp-ctl"
 
 
 def check_mistyped(case):
     """A mistyped option is told the nearest one, a word that is like none is not."""
-    for command, word, meant in zip(commands(case), ("--timout=1", "--formt=json", "--whatch"), ("--timeout", "--format", "--watch")):
+    for command, word, meant in zip(commands(case), ("--timout=1", "--formt=json", "--whatch", "--jsn"), ("--timeout", "--format", "--watch", "--json")):
         done = case.run(command, word, "x")
         need(done.status in (2, 125) and done.err.startswith(f"{command.name}: ") and f"did you mean {meant}?" in done.err, f"{done}")
         done = case.run(command, "--nothing-like-it", "x")

@@ -21,7 +21,7 @@ def scripts(case, shell):
     place = case.dir / shell
     place.mkdir()
     names = {"bash": "{}", "zsh": "_{}", "fish": "{}.fish"}
-    commands = case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps"
+    commands = case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps", case.build / "src/ctl/ctp-ctl"
     for command in commands:
         done = case.run(command, f"--completion={shell}")
         equal((done.status, done.err), (0, ""), f"{command.name} --completion={shell}")
@@ -55,6 +55,8 @@ def check_bash(case):
     equal(offered("ctp-run", "-o", "some"), ["some.data"], "a file after a letter")
     has(offered("ctp-run", "-o", "x", "--timeout", "=", "3", "ctp-ana"), ["ctp-analyze"], "the program")
     equal(offered("ctp-run", "ls", "--form"), [], "an option of the program's is not ours")
+    equal(offered("ctp-ctl", "1", "sta"), ["status", "start"], "a verb")
+    equal(offered("ctp-ctl", "--json", "1", "snapshot", "some"), ["some.data"], "where to")
 
 
 def check_fish(case):
@@ -74,6 +76,7 @@ def check_fish(case):
     has(offered("ctp-analyze --rule "), ["CTP001", "CTP030"], "rules")
     has(offered("ctp-run -o x ctp-ana"), ["ctp-analyze"], "the program")
     need("--output" not in offered("ctp-run ls --o"), "an option of the program's is not ours")
+    has(offered("ctp-ctl 1 sta"), ["status", "start"], "verbs")
 
 
 class Zsh:

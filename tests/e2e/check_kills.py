@@ -36,6 +36,7 @@ class Killer:
         self.case, self.path, self.old = case, case.dir / name, case.dir / (name + ".old")
         self.tmp, self.ran = case.dir / "tmp", case.dir / "ran"
         self.tmp.mkdir(exist_ok=True)
+        self.aside = 2  # slots 0 and 1 are the next run's
         self.env = {"TMPDIR": str(self.tmp), "XDG_RUNTIME_DIR": str(self.tmp)}
         self.words = [case.run_tool, "-q", "--no-preload", "-o", self.path, "touch", self.ran]
 
@@ -66,16 +67,17 @@ class Killer:
             if not self.at(n) or self.ran.exists():
                 break
             yield n
-            self.set_aside(n)
+            self.set_aside()
         need(n > 10, f"only {n} instants")
 
-    def set_aside(self, n):
+    def set_aside(self):
         """What was left hidden is out of the next run's way, but where plain() will sweep it."""
         base = str(self.case.dir / f".ctp-new-{os.geteuid()}-")
         for k in (0, 1):
             if os.path.exists(f"{base}{k}"):
-                need(n < 30, "more instants than slots to set aside")
-                os.rename(f"{base}{k}", f"{base}{2 + 2 * n + k}")
+                need(self.aside < 64, "more leftovers than slots to set aside")
+                os.rename(f"{base}{k}", f"{base}{self.aside}")
+                self.aside += 1
 
 
 def check_instants_first(case):

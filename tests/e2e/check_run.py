@@ -160,7 +160,7 @@ def on_terminal(columns, *argv):
 
 def check_help(case):
     """--help in lines that a terminal holds, what an option does in one column; the manual page is what --man prints."""
-    for command in (case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps"):
+    for command in (case.run_tool, case.analyze_tool, case.build / "src/ps/ctp-ps", case.build / "src/ctl/ctp-ctl"):
         text = case.run(command, "--help").out
         need("--man" in text and "man -l -" in text, text)
         widest = {}

@@ -30,7 +30,7 @@ static void write_for(const char *shell, enum complete_words words)
 	size_t n;
 	free(text);
 	FILE *to = open_memstream(&text, &n);
-	assert_int_equal(complete_write(to, &(struct complete_of){ "ctp-x", &table, words }, shell), 0);
+	assert_int_equal(complete_write(to, &(struct complete_of){ "ctp-x", &table, words, "go stop" }, shell), 0);
 	fclose(to);
 }
 
@@ -84,6 +84,17 @@ static void fish_offers_options_and_values(void **state)
 	has("(__fish_complete_subcommand -- --output -o --color --rule)", true);
 }
 
+static void verbs_follow_a_process(void **state)
+{
+	write_for("bash", COMPLETE_VERBS);
+	has("\t1) COMPREPLY=($(compgen -W 'go stop' -- \"$cur\")) ;;\n", true);
+	write_for("zsh", COMPLETE_VERBS);
+	has("'2:verb:(go stop)'", true);
+	has("*:trace", false);
+	write_for("fish", COMPLETE_VERBS);
+	has("-a 'go stop'", true);
+}
+
 static void other_shells_are_refused(void **state)
 {
 	assert_int_equal(complete_write(stdout, &(struct complete_of){ "ctp-x", &table, COMPLETE_FILES }, "csh"), -EINVAL);
@@ -101,6 +112,7 @@ int main(void)
 		cmocka_unit_test(bash_offers_options_and_values),
 		cmocka_unit_test(zsh_offers_options_and_values),
 		cmocka_unit_test(fish_offers_options_and_values),
+		cmocka_unit_test(verbs_follow_a_process),
 		cmocka_unit_test(other_shells_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, end);

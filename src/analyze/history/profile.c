@@ -145,7 +145,8 @@ static struct profile_site about(const struct profile *p, const struct image *m,
 // An end has no number of its own, which would tell whether moves before it were lost.
 static bool unsure(const struct profile *p, const struct transition *m)
 {
-	return m->kind != CTP_EV_SWITCH && m->kind != CTP_EV_STATION && p->world->lost > 0;
+	return m->kind != CTP_EV_SWITCH && m->kind != CTP_EV_STATION &&
+	       (p->world->lost > 0 || p->world->manifest.paused_records > 0);
 }
 
 // Since its last move records of it were lost.

@@ -97,6 +97,12 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 		ready -= n;
 		ctp_ring_taken(thread, t->tail);
 		b.lost = lost = ctp_load64(&thread->lost) + t->bad;
+		if (h->writer->stopped) { // what was lost is reported when it goes on
+			h->writer->not_recorded += b.records + b.event_records;
+			if (!ready)
+				break;
+			continue;
+		}
 		if (b.event_records)
 			h->writer->ops->events(h->writer, h->to, &b);
 		if (b.records || (!ready && lost != t->lost_reported)) {

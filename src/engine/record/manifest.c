@@ -141,6 +141,11 @@ static json_t *build(const struct manifest *m)
 	json_object_set_new(j, "v1_lost", number(m->v1_lost));
 	if (m->v1_unplaced)
 		json_object_set_new(j, "v1_unplaced", number(m->v1_unplaced));
+	if (m->pauses)
+		json_object_set_new(
+			j, "pauses",
+			json_pack("{s:I, s:I, s:I}", "times", (json_int_t)m->pauses, "ns",
+				  (json_int_t)m->paused_ns, "records", (json_int_t)m->paused_records));
 	if (m->flight_bytes)
 		json_object_set_new(j, "flight", flight(m));
 	list = json_array();

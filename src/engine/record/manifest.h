@@ -42,9 +42,10 @@ struct manifest {
 	unsigned n_images;
 	uint64_t term_forwarded_ns; // 0: none
 	uint64_t dropped_packets, dropped_records, v1_lost, v1_unplaced;
-	bool compressed;                       // --compress
-	uint64_t flight_bytes;                 // 0: no --flight
-	uint64_t flight_kept, flight_not_kept; // switches
+	uint64_t pauses, paused_ns, paused_records; // while recording was stopped; 0: it never was
+	bool compressed;                            // --compress
+	uint64_t flight_bytes;                      // 0: no --flight
+	uint64_t flight_kept, flight_not_kept;      // switches
 	char coverage[MANIFEST_COVERAGE][512];
 	unsigned n_coverage;
 	const struct module_scan *modules; // their lines follow the others

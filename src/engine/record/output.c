@@ -331,7 +331,12 @@ int output_beside(const struct output *o, unsigned n, struct output *to)
 	to->name = to->path + (o->name - o->path);
 	to->parent = fcntl(o->parent, F_DUPFD_CLOEXEC, 3);
 	int r = to->parent < 0 ? -errno : create(to);
-	return r ? r : tree_copy(o->fd, to->fd, 3);
+	return r;
+}
+
+int output_copy(const struct output *o, const struct output *to, void (*meanwhile)(void *arg), void *arg)
+{
+	return tree_copy(o->fd, to->fd, 3, meanwhile, arg);
 }
 
 int output_image(const struct output *o, unsigned k, const char *sub)

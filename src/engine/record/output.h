@@ -43,9 +43,10 @@ void output_deinit(struct output *o);
 void output_tidy(struct output *o);
 // Takes away what output_init and output_publish did: the program could not be started.
 void output_remove(struct output *o);
-// PATH.<n>, a trace directory beside it, with a copy of every file but the manifest. At its output_publish an
-// older trace there goes. As output_init.
+// PATH.<n>, a trace directory beside it. At its output_publish an older trace there goes. As output_init.
 int output_beside(const struct output *o, unsigned n, struct output *to);
+// Into it a copy of every file but the manifest, as tree_copy. 0 or -errno.
+int output_copy(const struct output *o, const struct output *to, void (*meanwhile)(void *arg), void *arg);
 // Makes ctp/image<k>[/sub] and opens it. Descriptor or -errno.
 int output_image(const struct output *o, unsigned k, const char *sub);
 // Takes ctp/image<k>/<sub> away again.

@@ -74,6 +74,7 @@ void slot_drop(struct slot *s, int parent)
 	if (s->dir < 0)
 		return;
 	tree_remove(s->dir, SLOT_SOCKET);
+	tree_remove(s->dir, SLOT_CONTROL);
 	tree_remove(s->dir, SLOT_ALIAS);
 	tree_remove(s->dir, SLOT_TRACE);
 	tree_remove(s->dir, SLOT_AWAY);

@@ -10,6 +10,7 @@
 #define SLOT_TRACE "t" // a trace that is being made, or one that was replaced and is to be removed
 #define SLOT_AWAY "o"  // one that was replaced, where the file system cannot exchange two names
 #define SLOT_SOCKET "s"
+#define SLOT_CONTROL "ctp-control" // by which ctp-ctl knows it among descriptors
 #define SLOT_ALIAS "libctp.so"
 
 struct slot {

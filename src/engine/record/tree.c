@@ -6,13 +6,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH = 5 };
+#include "base/grow.h"
+
+enum { DEPTH = 5, PIECE = 8 << 20 };
 
 static void remove_below(int at, const char *name, int depth)
 {
@@ -37,56 +39,116 @@ void tree_remove(int at, const char *name)
 	remove_below(at, name, DEPTH);
 }
 
-static int copy_file(int from, int to, const char *name)
+struct copying {
+	int from, to;
+	struct tree_file {
+		char *name; // from the top
+		uint64_t bytes;
+	} * files;
+	size_t n, capacity;
+	void (*meanwhile)(void *arg);
+	void *arg;
+};
+
+// So many bytes of it, which grows meanwhile. One that is gone by now is left out.
+static int copy_file(const struct copying *c, const struct tree_file *f)
 {
-	int r = 0, in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int out = in < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r = 0, in = openat(c->from, f->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (in < 0)
+		return errno == ENOENT ? 0 : -errno;
+	int out = openat(c->to, f->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	uint64_t left = f->bytes;
 	ssize_t n = out < 0 ? -1 : 1;
-	while (n > 0)
-		n = copy_file_range(in, NULL, out, NULL, SSIZE_MAX & ~4095L, 0);
+	while (n > 0 && left) {
+		n = copy_file_range(in, NULL, out, NULL, left < PIECE ? left : PIECE, 0);
+		left -= n > 0 ? (uint64_t)n : 0;
+		if (c->meanwhile)
+			c->meanwhile(c->arg);
+	}
 	if (n < 0)
 		r = -errno;
-	if (in >= 0)
-		close(in);
+	close(in);
 	if (out >= 0 && close(out) < 0 && !r)
 		r = -errno;
 	return r;
 }
 
-static int copy_entry(int from, int to, const char *name, int depth)
+static int note_file(struct copying *c, const char *name, uint64_t bytes)
+{
+	if (GROW(c->files, c->n, c->capacity))
+		return -ENOMEM;
+	c->files[c->n] = (struct tree_file){.name = strdup(name), .bytes = bytes};
+	return c->files[c->n++].name ? 0 : -ENOMEM;
+}
+
+static int note_folder(struct copying *c, const char *folder, int depth);
+
+static int note_entry(struct copying *c, const char *folder, const char *entry, int depth)
 {
 	struct stat st;
-	if (!strcmp(name, ".") || !strcmp(name, "..") || !strncmp(name, "trace.json", 10) ||
-	    fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW))
+	char name[512];
+	if (!strcmp(entry, ".") || !strcmp(entry, "..") || !strncmp(entry, "trace.json", 10))
+		return 0;
+	int n = snprintf(name, sizeof(name), "%s%s%s", folder, *folder ? "/" : "", entry);
+	if (n >= (int)sizeof(name) || fstatat(c->from, name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;
 	if (S_ISREG(st.st_mode))
-		return copy_file(from, to, name);
-	if (!S_ISDIR(st.st_mode) || !depth)
-		return 0;
-	if (mkdirat(to, name, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int out = in < 0 ? -1 : openat(to, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int r = out < 0 ? -errno : tree_copy(in, out, depth - 1);
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
+		return note_file(c, name, (uint64_t)st.st_size);
+	return S_ISDIR(st.st_mode) && depth ? note_folder(c, name, depth - 1) : 0;
+}
+
+// Makes the folder, and notes what is in it.
+static int note_folder(struct copying *c, const char *folder, int depth)
+{
+	int r = 0,
+	    fd = openat(c->from, *folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d || (*folder && mkdirat(c->to, folder, 0700) < 0 && errno != EEXIST))
+		r = -errno;
+	for (struct dirent *e; !r && (e = readdir(d));)
+		r = note_entry(c, folder, e->d_name, depth);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
 	return r;
 }
 
-int tree_copy(int from, int to, int depth)
+int tree_copy(int from, int to, int depth, void (*meanwhile)(void *arg), void *arg)
 {
-	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		r = -errno;
-		if (fd >= 0)
-			close(fd);
-		return r;
-	}
-	for (struct dirent *e; !r && (e = readdir(d));)
-		r = copy_entry(from, to, e->d_name, depth);
-	closedir(d);
+	struct copying c = {.from = from, .to = to, .meanwhile = meanwhile, .arg = arg};
+	int r = note_folder(&c, "", depth);
+	for (size_t i = 0; !r && i < c.n; i++)
+		r = copy_file(&c, &c.files[i]);
+	for (size_t i = 0; i < c.n; i++)
+		free(c.files[i].name);
+	free(c.files);
 	return r;
+}
+
+static uint64_t bytes_below(int at, const char *name, int depth)
+{
+	struct stat st;
+	uint64_t sum = 0;
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	if (S_ISREG(st.st_mode))
+		return (uint64_t)st.st_blocks * 512;
+	int fd = !S_ISDIR(st.st_mode) || !depth ?
+		       -1 :
+		       openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			sum += bytes_below(dirfd(d), e->d_name, depth - 1);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	return sum;
+}
+
+uint64_t tree_bytes(int dir)
+{
+	return bytes_below(dir, ".", DEPTH);
 }

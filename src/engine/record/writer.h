@@ -63,6 +63,8 @@ struct writer {
 	bool eager;                                // wants every turn all that there is
 	uint64_t records;                          // written, of every kind
 	uint64_t events;                           // of the program's own, of those
+	bool stopped;                              // by ctp-ctl: it is given nothing
+	uint64_t not_recorded;                     // records that came meanwhile
 	uint64_t dropped_records, dropped_packets; // old history that made room, and failed writes
 	int error;                                 // first failure, -errno
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/run/pause.h"
 #include "engine/run/snapshots.h"
 
 // An image without libctp.so followed the last one that had it.
@@ -74,6 +75,7 @@ static void cover_all(struct session *s)
 		cover_exec(s);
 	if (m->ended_ns)
 		cover_children(s);
+	pause_cover(s);
 	if (s->recorder.no_tables)
 		recorder_cover(
 			&s->recorder,

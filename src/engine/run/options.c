@@ -238,6 +238,8 @@ static const struct option_row rows[] = {
 	 "attach to a process that runs already, in place of starting one; it runs on when ctp-run ends (SIGINT, "
 	 "SIGTERM, --timeout)",
 	 OPTION_NUMBER, SETS(pid), .least = 1, .most = INT_MAX, .refusal = "the number of a process"},
+	{"paused", 0, NULL, "record nothing until ctp-ctl PID start; what is true now is kept all the same",
+	 OPTION_FLAG, SETS(paused)},
 	{"check", 0, NULL, "analyse at the end, and print the report", OPTION_FLAG, SETS(check)},
 	{"error-exitcode", 0, "N", "exit N when there is a finding (implies --check)", OPTION_NUMBER,
 	 SETS(error_exitcode), .least = 1, .most = 255, .refusal = "a status from 1 to 255"},
@@ -324,6 +326,10 @@ int options_parse(struct options *o, int argc, char **argv)
 		return wrong(
 			o,
 			"--ring-size: with --flight there is one pool for all threads; give its size: --flight=SIZE");
+	if (o->paused && (o->flight_bytes || o->no_preload))
+		return wrong(
+			o,
+			"--paused: not with --flight, which writes nothing while the program runs, nor with --no-preload");
 	if (o->compress && is_lines(o->output))
 		return wrong(o,
 			     "--compress: only a trace directory is compressed, not JSON lines; use -o DIR");

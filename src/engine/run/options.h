@@ -30,7 +30,7 @@ struct options {
 	uint32_t stations;
 	uint32_t ring_bytes; // --ring-size; 0: CTP_RING_BYTES
 	bool no_preload, no_patch, block, prove, quiet, verbose, check, follow, compress, record_args;
-	bool allow_empty;
+	bool allow_empty, paused;
 	int error_exitcode;  // 0: none
 	const char *fail_on; // the verdict's word
 	enum color color;

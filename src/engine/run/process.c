@@ -188,8 +188,7 @@ static void check_for_activity(struct process *p)
 	recorder_note_error(p->recorder, r < 0 ? r : open_witness(p));
 }
 
-// All that the rings hold.
-static void empty(struct process *p)
+void process_empty(struct process *p)
 {
 	check_for_activity(p);
 	event_list_look(&p->options->events, p->region, &p->events_seen);
@@ -211,7 +210,7 @@ void process_count_forks(const struct process *p, uint64_t *made, uint64_t *trac
 
 int process_next(struct process *p, struct shm *fresh)
 {
-	empty(p);
+	process_empty(p);
 	if (p->slices)
 		slices_final(p->slices);
 	if (p->witness)
@@ -273,7 +272,7 @@ bool process_turn(struct process *p, uint64_t now)
 		sets_poll(p->sets);
 	if (p->stackless)
 		stackless_watch_poll(p->stackless);
-	if (p->slices)
+	if (p->slices && !p->recorder->writer->stopped)
 		busy |= slices_poll(p->slices, now);
 	if (!p->options->no_preload)
 		module_scan_turn(&p->recorder->modules, &p->watch, p->pid, p->region, now);
@@ -320,7 +319,7 @@ static void inspect(struct process *p, const char *reason, uint64_t now, uint64_
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
-	empty(p);
+	process_empty(p);
 	inspect(p, reason, now, inspect_until(p, now, end_ns));
 	store_files(p);
 	p->recorder->no_tables |=
@@ -330,7 +329,7 @@ void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
 void process_inspect(struct process *p, uint64_t end_ns)
 {
 	uint64_t now = clock_mono_ns();
-	empty(p);
+	process_empty(p);
 	inspect_image(p, false, now, inspect_until(p, now, end_ns));
 	store_files(p);
 	image_files_flush(&p->files);
@@ -347,7 +346,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 		*switches += k->switches;
 	}
 	flight_recorder_free(k);
-	if (!wp)
+	if (!wp && (p->harvest->flight || p->region->chunks))
 		return p->harvest->flight ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
 	struct tables_copy copy = {.ticks = clock_ticks(&p->recorder->clock), .late_ns = UINT64_MAX};
@@ -402,7 +401,7 @@ static bool tables_follow(const char *reason)
 
 bool process_write(struct process *p)
 {
-	empty(p);
+	process_empty(p);
 	harvest_keep(p->harvest, recorder_since(p->recorder));
 	module_scan_functions(&p->recorder->modules, p->region);
 	if (p->harvest->to)
@@ -419,7 +418,7 @@ bool process_write(struct process *p)
 void process_ended(struct process *p)
 {
 	p->ended = true;
-	empty(p);
+	process_empty(p);
 	if (p->slices)
 		slices_final(p->slices);
 	if (p->witness)

@@ -63,6 +63,8 @@ void process_note_exe(struct process *p, const char *exe);
 int process_started(struct process *p);
 // The process has called exec, and its new region is `fresh`, which it takes over. 0 or -errno.
 int process_next(struct process *p, struct shm *fresh);
+// Takes all that its rings hold.
+void process_empty(struct process *p);
 // One turn of the loop. True if it was busy.
 bool process_turn(struct process *p, uint64_t now);
 // Inspects it while it lives, before a signal or its end: done by end_ns, or little later.

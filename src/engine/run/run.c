@@ -19,6 +19,7 @@
 
 #include "ctp/seq.h"
 #include "engine/target/pidfd.h"
+#include "engine/run/control.h"
 #include "engine/run/finish.h"
 #include "engine/run/reap.h"
 #include "engine/run/snapshots.h"
@@ -139,6 +140,7 @@ static void turn(struct loop *l)
 	}
 	if (l->sock && l->turns++ % 8 == 0)
 		sock_accept(l->sock);
+	control_turn(l->s);
 }
 
 static pid_t first_pid(const struct loop *l)
@@ -384,7 +386,7 @@ bool run_attached(struct session *s, double timeout_s)
 		waiters_serve(s);
 		regs_reap(0);
 		ended = pidfd_gone(first_pid(&l), session_first(s)->pidfd);
-		if (ended || told_to_end(&l))
+		if (ended || told_to_end(&l) || control_detach(s))
 			break;
 		sleep_a_while(&l);
 	}

@@ -18,6 +18,7 @@
 
 #include "ctp/seq.h"
 #include "engine/target/log.h"
+#include "engine/run/control.h"
 #include "engine/run/run.h"
 #include "engine/target/signals.h"
 
@@ -74,12 +75,14 @@ int serve(const struct options *o)
 	if (!r) {
 		if (chdir("/") < 0)
 			r = -errno;
+		control_open(&s);
 		ctp_store32(&s.first.region.ext->engine_pid, (uint32_t)getpid());
 		session_started(&s);
 		run_served(&s);
 	} else {
 		ctp_store32(&s.first.region.ext->engine_pid, UINT32_MAX); // it need not wait
 	}
+	control_close(&s);
 	session_deinit(&s);
 	free(argv);
 	free(room);

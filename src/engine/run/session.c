@@ -36,6 +36,7 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 		     (s->options->no_patch ? CTP_OPT_NO_PATCH : 0) |
 		     (shm->region.chunks ? CTP_OPT_FLIGHT : 0) | more_options;
 	identity_describe(&s->recorder.identity, e);
+	e->paused = s->pauses.from_ns && !s->pauses.to_ns;
 	event_list_describe(&s->options->events, &shm->region);
 	ctp_store32(&e->engine_pid, (uint32_t)getpid());
 }

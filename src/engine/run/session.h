@@ -24,6 +24,14 @@ struct session_snapshots {
 	uint64_t ended;         // switches that were written of children that are gone
 };
 
+// ctp-ctl stop and start, --paused (pause.h): when the writer was given nothing.
+struct session_pauses {
+	uint64_t times, total_ns; // that have ended
+	uint64_t from_ns, to_ns;  // the last; to_ns 0: it lasts
+};
+
+struct control;
+
 struct session {
 	const struct options *options;
 	bool serving;    // in waiters_serve
@@ -56,7 +64,9 @@ struct session {
 	uint64_t clock_again_ns,
 		clock_step_ns; // when the clock's rate is measured next, and how long after that
 	struct session_snapshots snapshots;
-	bool incomplete; // tables of one that has ended could not be written
+	struct session_pauses pauses;
+	struct control *control; // ctp-ctl's socket; NULL: it could not be made
+	bool incomplete;         // tables of one that has ended could not be written
 };
 
 // Makes the region (or, serving, takes fd). 0 or -errno; -EEXIST as shm_init.

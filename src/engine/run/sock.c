@@ -24,11 +24,11 @@
 static int bind_in_slot(struct sock *s, const struct slot *slot)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/" SLOT_SOCKET, slot->dir);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s", slot->dir, s->name);
 	mode_t mask = umask(077);
 	int r = bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)) ? -errno : 0;
 	umask(mask);
-	int fd = r ? -1 : openat(slot->dir, SLOT_SOCKET, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int fd = r ? -1 : openat(slot->dir, s->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (!r && (fd < 0 || dup3(fd, s->inode, O_CLOEXEC) < 0))
 		r = -errno;
 	if (fd >= 0)
@@ -69,10 +69,11 @@ static int somewhere(struct sock *s, int (*make)(struct sock *, const char *))
 	return r;
 }
 
-int sock_init(struct sock *s)
+int sock_init(struct sock *s, int type, const char *name)
 {
 	*s = (struct sock)SOCK_NONE;
-	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	s->name = name;
+	s->fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r = s->fd < 0 ? -errno : 0;
 	if (!r && (s->inode = open("/", O_PATH | O_CLOEXEC)) < 0)
 		r = -errno;
