@@ -16,6 +16,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 #define NUMBER_BYTES 24u
+#define ROW_BYTES ((NUMBER_BYTES + 1) * SCHEMA_COLUMNS_MOST + 2) // of numbers alone
 
 struct file {
 	int fd; // -1: not open
@@ -81,18 +82,32 @@ static inline char *room(struct target *t, struct file *f, size_t bytes, int *r)
 	return f->buffer + f->used;
 }
 
+static unsigned digits_of(uint64_t v)
+{
+	unsigned n = 1;
+	for (; v >= 10000; v /= 10000)
+		n += 4;
+	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
+// Two digits at a time, from the last one. Room for NUMBER_BYTES.
 static char *format_number(char *to, int64_t v)
 {
-	char digits[NUMBER_BYTES], *p = digits + sizeof(digits);
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+		"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+		"8081828384858687888990919293949596979899";
 	uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	do
-		*--p = (char)('0' + u % 10);
-	while (u /= 10);
 	if (v < 0)
-		*--p = '-';
-	size_t n = (size_t)(digits + sizeof(digits) - p);
-	memcpy(to, p, n);
-	return to + n;
+		*to++ = '-';
+	char *end = to + digits_of(u), *p = end;
+	for (; u >= 100; u /= 100)
+		memcpy(p -= 2, pairs + u % 100 * 2, 2);
+	if (u >= 10)
+		memcpy(p - 2, pairs + u * 2, 2);
+	else
+		p[-1] = (char)('0' + u);
+	return end;
 }
 
 // What must stand between quotes: those that part fields and lines, quotes, an empty text, and blanks at an
@@ -255,27 +270,25 @@ static int csv_row(struct target *t, const struct row *row)
 	int r = 0;
 	if (f->fd < 0)
 		return 0;
-	for (unsigned i = 0; i < row->n; i++) {
-		const struct row_value *v = &row->values[i];
-		char *at = room(t, f, NUMBER_BYTES + 2, &r);
-		if (!at)
-			return r;
-		if (i)
-			*at++ = ',', f->used++;
-		if (v->null)
-			continue;
-		if (v->text)
-			r = put_text(t, f, v->text, v->bytes);
-		else
-			f->used += (size_t)(format_number(at, v->number) - at);
-		if (r)
-			return r;
-	}
-	char *at = room(t, f, 2, &r);
+	char *at = room(t, f, ROW_BYTES, &r);
 	if (!at)
 		return r;
+	for (unsigned i = 0; i < row->n; i++) {
+		const struct row_value *v = &row->values[i];
+		if (i)
+			*at++ = ',';
+		if (v->null)
+			continue;
+		if (!v->text) {
+			at = format_number(at, v->number);
+			continue;
+		}
+		f->used = (size_t)(at - f->buffer);
+		if ((r = put_text(t, f, v->text, v->bytes)) || !(at = room(t, f, ROW_BYTES, &r)))
+			return r;
+	}
 	memcpy(at, "\r\n", 2);
-	f->used += 2;
+	f->used = (size_t)(at + 2 - f->buffer);
 	return 0;
 }
 
