@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 
 from check_verdicts import ready
-from harness import ROOT, equal, need, tool, until, witness
+from harness import ROOT, Skip, equal, need, tool, until, witness
 from servers import ClickHouse, Maria, Postgres, Relay
 
 csv.field_size_limit(1 << 26)
@@ -204,11 +204,11 @@ def check_refused(case):
         subprocess.run(["umount", full], check=True)
 
 
-def pathlib_full(case):
-    """A file system of 64 KiB, if one can be mounted here."""
+def pathlib_full(case, size="64k", owner=0):
+    """A file system of so many bytes, if one can be mounted here."""
     place = case.dir / "small"
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", place], capture_output=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},uid={owner},mode=755", "none", place], capture_output=True)
     return None if done.returncode else place
 
 
@@ -363,4 +363,27 @@ def check_killed(case, server, ask, ask_lite):
     compare(ask, ask_lite, rows=server.name != "clickhouse")  # where rows of what failed stay, and do not count
 
 
+def check_full_server(case):
+    """A server whose disk is full: one line, nothing counts; with room again it works."""
+    full = pathlib_full(case, size="2m", owner=65534)
+    if not full:
+        raise Skip("nothing can be mounted here")
+    try:
+        case.ctp("-q", "-o", "many.data", case.target("million"), "switch", 100, 16384, 15000)
+        server = Postgres(case)
+        server.ask(f"CREATE TABLESPACE small LOCATION '{full}'")
+        server.ask("ALTER DATABASE postgres SET default_tablespace = small")
+        done = hold(case, server.url, trace="many.data", status=2)
+        equal(len(done.err.splitlines()), 1, f"lines of {done}")
+        need("No space left" in done.err, done.err)
+        subprocess.run(["mount", "-o", "remount,size=64m", full], check=True)
+        hold(case, server.url, trace="many.data")
+        hold(case, "sqlite:x.db", trace="many.data")
+        compare(asks(server), lambda query: ask_sqlite(case.dir / "x.db", query))
+        server.kill()
+    finally:
+        subprocess.run(["umount", "--lazy", full], check=True)
+
+
+CHECKS += [("full_server", check_full_server)]
 CHECKS += [(kind.name, lambda case, kind=kind: check_server(case, kind)) for kind in (Postgres, Maria, ClickHouse)]
