@@ -9,32 +9,48 @@
 
 #include "ctp/seq.h"
 
-// The stretch that is there, at `off` or behind it. False: none is, up to `end`.
-static bool stretch(const struct ctp_there *t, uint64_t off, uint64_t end, uint64_t *from, uint64_t *to)
+// Kept for the next question. What follows on a known stretch makes that one longer: a table that grows is
+// asked about its new pages alone.
+static void know(struct ctp_there *t, uint64_t from, uint64_t to)
 {
+	for (unsigned i = 0; i < CTP_THERE_KNOWN; i++)
+		if (from == t->known[i].to && from > t->known[i].from) {
+			t->known[i].to = to;
+			return;
+		}
+	t->known[t->next].from = from;
+	t->known[t->next].to = to;
+	t->next = (t->next + 1) % CTP_THERE_KNOWN;
+}
+
+// The stretch that is there, at `off` or behind it. False: none is, up to `end`.
+static bool stretch(struct ctp_there *t, uint64_t off, uint64_t end, uint64_t *from, uint64_t *to)
+{
+	for (unsigned i = 0; i < CTP_THERE_KNOWN; i++)
+		if (off >= t->known[i].from && off < t->known[i].to) {
+			*from = off;
+			*to = t->known[i].to;
+			return true;
+		}
 	off_t data = lseek(t->fd, (off_t)off, SEEK_DATA);
-	if (data < 0 && errno == ENXIO)
-		return false;
+	if ((data < 0 && errno == ENXIO) || data >= (off_t)end)
+		return false; // before the end of a stretch is looked for, which takes as long as it is
 	off_t hole = data < 0 ? -1 : lseek(t->fd, data, SEEK_HOLE);
 	*from = data < 0 ? off : (uint64_t)data;
 	*to = hole < 0 ? end : (uint64_t)hole;
-	return *from<end && * to> * from;
+	if (hole > data)
+		know(t, *from, *to);
+	return *to > *from;
 }
 
 bool ctp_there_all(const struct ctp_region *r, const void *at, uint64_t bytes)
 {
-	struct ctp_there *t = r->there;
-	uint64_t off = (uint64_t)((const unsigned char *)at - r->base), from, to;
-	if (!t)
-		return true;
-	for (unsigned i = 0; i < CTP_THERE_KNOWN; i++)
-		if (off >= t->known[i].from && off + bytes <= t->known[i].to)
-			return true;
-	if (!stretch(t, off, off + bytes, &from, &to) || from > off || to < off + bytes)
-		return false;
-	t->known[t->next].from = from;
-	t->known[t->next].to = to;
-	t->next = (t->next + 1) % CTP_THERE_KNOWN;
+	uint64_t off = (uint64_t)((const unsigned char *)at - r->base), end = off + bytes, from, to;
+	while (r->there && off < end) {
+		if (!stretch(r->there, off, end, &from, &to) || from > off)
+			return false;
+		off = to;
+	}
 	return true;
 }
 

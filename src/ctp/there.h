@@ -11,7 +11,7 @@
 
 #include "ctp/region.h"
 
-enum { CTP_THERE_KNOWN = 4 };
+enum { CTP_THERE_KNOWN = 8 };
 
 // What a reader asks by. One thread at a time.
 struct ctp_there {
@@ -32,7 +32,7 @@ bool ctp_there_all(const struct ctp_region *r, const void *at, uint64_t bytes);
 // The rows of a table that are there, in order:
 //	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1))
 struct ctp_walk {
-	const struct ctp_there *there;
+	struct ctp_there *there;
 	uint64_t off, each, n;
 	uint64_t upto; // rows before it, from the last answer on, are there
 	uint64_t rows; // given so far

@@ -14,10 +14,12 @@
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "ctp/seq.h"
-#include "ctp/tables.h"
+#include "ctp/there.h"
 #include "engine/inspect/inspect.h"
 
 const char *const metrics_verdicts[METRICS_VERDICTS] = {"proven", "likely", "suspect"};
+
+enum { AHEAD = 8 }; // rows
 
 struct place {
 	uint32_t stack;
@@ -46,26 +48,51 @@ static int count_place(struct scan *s, uint32_t stack)
 	return 0;
 }
 
-static unsigned kind_of(const struct ctp_region *r, const struct ctp_state *e)
+// What is counted of a station: one of its seven cache lines, and the wait if there is one.
+struct glance {
+	uint8_t life, entity, nwaits;
+	uint32_t stack;
+	struct ctp_wait wait;
+};
+
+static bool glance(const struct ctp_state *e, struct glance *out)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		struct ctp_state turn = {.turn = ctp_state_seen(e)};
+		if (turn.turn & 1)
+			continue;
+		*out = (struct glance){turn.life, e->entity, turn.nwaits, e->stack, {0}};
+		if (turn.nwaits)
+			out->wait = e->waits[0];
+		if (!ctp_state_retry(e, turn.turn))
+			return true;
+	}
+	return false;
+}
+
+static unsigned kind_of(const struct ctp_region *r, const struct glance *g)
 {
 	struct ctp_fd f;
-	const struct ctp_wait *w = &e->waits[0];
-	if (!e->nwaits || w->fd < 0 || !inspect_fd(r, (uint64_t)w->fd, &f) || f.gen != w->gen)
+	if (!g->nwaits || g->wait.fd < 0 || !inspect_fd(r, (uint64_t)g->wait.fd, &f) || f.gen != g->wait.gen)
 		return METRICS_KINDS - 1;
 	return f.kind < METRICS_KINDS - 1 ? f.kind : CTP_FD_OTHER;
 }
 
-static void count_state(void *arg, uint64_t index, const void *row)
+static void count_states(struct scan *s)
 {
-	struct scan *s = arg;
-	const struct ctp_state *e = row;
-	if (e->entity != CTP_COROUTINE || e->life >= METRICS_STATES)
-		return;
-	s->c->states[e->life]++;
-	if (e->life != CTP_SUSPENDED || s->error)
-		return;
-	s->c->kinds[kind_of(s->r, e)]++;
-	s->error = count_place(s, e->stack);
+	struct ctp_walk w = ctp_walk_states(s->r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && !s->error; i = ctp_walk_from(&w, i + 1)) {
+		const struct ctp_state *e = &s->r->states[i];
+		struct glance g;
+		__builtin_prefetch(&e[AHEAD].turn); // it was last read seconds ago
+		if (!glance(e, &g) || g.entity != CTP_COROUTINE || g.life >= METRICS_STATES)
+			continue;
+		s->c->states[g.life]++;
+		if (g.life != CTP_SUSPENDED)
+			continue;
+		s->c->kinds[kind_of(s->r, &g)]++;
+		s->error = count_place(s, g.stack);
+	}
 }
 
 // ----------------------------------------------------------------------- sites
@@ -146,7 +173,7 @@ static void count_suspect(void *arg, const struct suspect *s)
 int metrics_counts_add(struct metrics_counts *c, const struct ctp_region *r, const struct witness *witness)
 {
 	struct scan s = {.c = c, .r = r};
-	ctp_table_rows(r, CTP_TABLE_STATIONS, count_state, &s);
+	count_states(&s);
 	if (!s.error)
 		add_sites(&s);
 	idmap_deinit(&s.by_stack);
