@@ -347,6 +347,7 @@ static int watch(void)
 	const struct watch_options o = {
 		.pid = settings.pid,
 		.delay_ns = (uint64_t)((settings.delay_s ? settings.delay_s : 1) * 1e9),
+		.all = settings.all,
 		.color = color_wanted(settings.color, 1)};
 	const char *other = settings.json ? "--json" :
 			    settings.why  ? "--why" :

@@ -18,7 +18,8 @@
 #define SETS(member) OPTION_MEMBER(struct settings, member)
 
 static const struct option_row rows[] = {
-	{"all", 0, NULL, "each coroutine for itself, not grouped by stack", OPTION_FLAG, SETS(all)},
+	{"all", 0, NULL, "each coroutine for itself, not grouped by stack; with --watch, from the start",
+	 OPTION_FLAG, SETS(all)},
 	{"stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)",
 	 OPTION_FLAG, SETS(stack)},
 	{"json", 0, NULL, "as JSON, version 2", OPTION_FLAG, SETS(json)},
@@ -215,12 +216,15 @@ void settings_man(FILE *to)
 	      "from a list, until \\fBq\\fR. \\fB?\\fR tells the keys, which are those of\n.BR top (1)\nand\n.BR htop (1).\n"
 	      "It needs a terminal that can move its cursor. NO_COLOR is honoured.\n"
 	      "When the program has ended, the last picture stays.\n"
+	      "It begins with groups: coroutines of the same function in the same state with the same stack, those with\n"
+	      "findings first. \\fBEnter\\fR opens a group, \\fBg\\fR lists one by one, as \\fB\\-\\-all\\fR does from the start.\n"
 	      ".PP\n"
 	      "What the columns mean, and how exact they are; \\- is what is not known:\n"
-	      ".TP\nID\nnever given twice; with groups (\\fBg\\fR) N, how many there are\n"
+	      ".TP\nID\nnever given twice; with groups N, how many there are\n"
 	      ".TP\nENTRY\nwhat the program calls it, if it says so (ctp/task.h), and its function\n"
 	      ".TP\nSTATE\nas above (who is pooled is looked at at each fifth look); \\fIclosed\\fR: all that it waits for was closed under it; an exclamation mark: ctp\\-run has found\n"
 	      "something out about it that still stands, which \\fBEnter\\fR shows\n"
+	      ".TP\nWHERE\nthe innermost line of the program's own code on the saved stack\n"
 	      ".TP\nWAITS FOR\ndescriptors and EPOLL events\n"
 	      ".TP\nSINCE\nhow long it has been as it is; exact\n"
 	      ".TP\nSW/S\nhow often it was entered, a second, from one look to the next; exact, whatever was missed in between\n"

@@ -67,8 +67,10 @@ class Screen:
         need("coroutines:" not in shown, f"the screen is as it was before:\n{shown}")
 
 
-def watch(case, program, *words, **kw):
-    return Screen(case, " ".join(str(w) for w in [case.build / "src/ps/ctp-ps", "--watch", *words, program]), **kw)
+def watch(case, program, *words, grouped=False, columns=120, **kw):
+    """One by one and wide, unless said otherwise."""
+    words = [case.build / "src/ps/ctp-ps", "--watch", *([] if grouped else ["--all"]), *words, program]
+    return Screen(case, " ".join(str(w) for w in words), columns=columns, **kw)
 
 
 def start(case, *words, options=()):
@@ -102,9 +104,9 @@ def check_list(case):
     equal(sorted(e for e, _ in found.values()), ["busy_main"] + ["fresh_main"] * 4 + ["pipe_main"] + ["reader_main"] * 3 + ["sleeper_main"],
           "entries")
     equal(sum(s == "running" for _, s in found.values()), 1, "running")
-    need(re.search(r"reader_main +suspended \d+#1 IN +\d", shown), shown)
+    need(re.search(r"reader_main +suspended +park ps.c:\d+ +\d+#1 IN +\d", shown), shown)
     need(re.search(r"busy_main +running .* \d+\.\d +[\d.]+ m?s +\d", shown), f"CPU and slice: {shown}")
-    equal(len([line for line in shown.splitlines() if len(line) > 80]), 0, "width")
+    equal(len([line for line in shown.splitlines() if len(line) > 120]), 0, "width")
     screen.keys("q")
     screen.left(0)
 
@@ -112,7 +114,7 @@ def check_list(case):
 def check_order(case):
     _, program = start(case, "mix")
     screen = watch(case, program)
-    screen.wait("SW/Sv")
+    screen.wait("STATEv")
     screen.keys("I")
     shown = screen.wait("IDv")
     equal(order(shown), sorted(order(shown)), "by id")
@@ -126,7 +128,7 @@ def check_order(case):
     screen.keys(">")
     shown = screen.wait("STATEv")
     need(rows(shown)[order(shown)[0]][1].startswith("closed"), f"what is wrong comes first: {shown}")
-    for column in ("WAITS FORv", "SINCEv", "SW/Sv", "CPU%v", "SLICEv"):
+    for column in ("WHEREv", "WAITS FORv", "SINCEv", "SW/Sv", "CPU%v", "SLICEv"):
         screen.keys(">")
         screen.wait(column)
     screen.keys(">")
@@ -154,11 +156,11 @@ def check_filter(case):
 
 
 def check_groups(case):
+    """It begins with groups, in 80 columns, those with findings first, and says where they are suspended."""
     _, program = start(case, "mix")
-    screen = watch(case, program)
-    screen.wait("reader_main")
-    screen.keys("g")
-    shown = screen.wait(r"^ +N ENTRY")
+    screen = watch(case, program, grouped=True, columns=80)
+    shown = screen.wait(r"^ +N ENTRY +STATEv +WHERE .*\n.*reader_main")
+    need(re.search(r"^ +N ENTRY.*\n +1 reader_main +closed!? +park ps.c:\d+ ", shown, re.M), shown)
     counts = sorted((m[2], int(m[1])) for m in re.finditer(r"^ +(\d+) (\w+_main)", shown, re.M))
     equal(counts, [("busy_main", 1), ("fresh_main", 4), ("pipe_main", 1), ("reader_main", 1), ("reader_main", 2), ("sleeper_main", 1)],
           "groups; the one whose descriptor is closed stands apart")
@@ -169,6 +171,7 @@ def check_groups(case):
     equal([e for e, _ in rows(shown).values()], ["fresh_main"] * 4, "its members")
     screen.keys("Escape")
     screen.wait(r"^ +Nv ENTRY")
+    equal(len([line for line in screen.text().splitlines() if len(line) > 80]), 0, "width")
     screen.keys("g")
     screen.wait(r"^ +IDv ENTRY")
 
@@ -229,6 +232,9 @@ def check_rates(case):
     process, program = start(case, "spin")
     process.wait_for("spins")
     screen = watch(case, program, "-d", "0.2")
+    screen.wait("STATEv")
+    screen.keys("T")
+    screen.wait("SW/Sv")
     screen.wait(r"^(\d+\.)?\d+[kM] switches/s")
     screen.wait(r"^ +\d+ spin_main .* (\d+\.)?\d+[kM] +\d+\.\d ")
     screen.wait(r"every 0.2 s")
@@ -395,6 +401,8 @@ def check_finding(case):
     shown = screen.wait(r"^  CTP001 fd \d+#\d+ \(\w+")
     need(re.search(r"^    holds P3 ", shown, re.M) and re.search("closed since", shown), shown)
     need("ctp-analyze --explain CTP001" in shown, shown)
+    need(shown.index("\nstack") < shown.index("\nfindings"), f"the stack comes first: {shown}")
+    need(re.search(r"newest first\n +[\d.]+ \w+ ago fd \d+#\d+ closed, at \w+ +lost.c:\d+, by ", shown), f"who closed it: {shown}")
 
 
 def check_standing(case):
@@ -416,7 +424,7 @@ def check_named(case):
     """What the program calls its coroutines stands before their function, and is found."""
     process = case.ctp_start("-q", case.target("named"), "lost")
     process.wait_for("ready")
-    screen = watch(case, child_of(process.pid), columns=120)
+    screen = watch(case, child_of(process.pid), columns=200)
     called = re.findall(r'^ +\d+ "([^"]+)" \w+ ', screen.wait('"'), re.M)
     equal(len(called), 4, "names: three connections, and who closes what they wait for")
     screen.keys("/")
@@ -431,7 +439,7 @@ def check_named(case):
 
 def check_no_engine(case):
     process, program = start(case, "mix")
-    screen = watch(case, program)
+    screen = watch(case, program, lines=40)
     screen.wait(rf"ctp-run {process.pid}")
     os.kill(process.pid, signal.SIGKILL)
     process.done()

@@ -109,6 +109,11 @@ static uint32_t rank(void *arg, const struct watch_row *r)
 	return (uint32_t)r->c.entry;
 }
 
+static uint32_t rank_place(void *arg, const struct watch_row *r)
+{
+	return r->c.recorded;
+}
+
 static void need_ids(const struct watch_order *o, const struct watch_model *m, const char *want)
 {
 	char got[256] = "";
@@ -123,7 +128,7 @@ static void sorted_by_each_column(void **state)
 				    row_of(300, 1, 1, 20, 0) };
 	struct watch_model m = { .rows = rows, .n = 5 };
 	struct watch_order o = { 0 };
-	struct watch_wish w = { .rank = rank };
+	struct watch_wish w = { .rank = rank, .rank_place = rank_place };
 	rows[0].c.nwaits = rows[1].c.nwaits = 1;
 	rows[0].c.waits[0].fd = 9;
 	rows[1].c.waits[0].fd = 8;
@@ -137,14 +142,18 @@ static void sorted_by_each_column(void **state)
 	} all[] = { { WATCH_ID, false, "2 3 4 300" },      { WATCH_ID, true, "300 4 3 2" },     { WATCH_ENTRY, false, "300 2 3 4" },
 		    { WATCH_STATE, false, "300 3 2 4" },   { WATCH_WAITS, false, "2 4 300 3" }, { WATCH_SINCE, false, "300 3 2 4" },
 		    { WATCH_RATE, false, "2 300 4 3" },    { WATCH_CPU, false, "300 3 2 4" },   { WATCH_SLICE, false, "3 300 2 4" },
-		    { WATCH_RATE, true, "3 4 300 2" } };
+		    { WATCH_RATE, true, "3 4 300 2" },   { WATCH_WHERE, false, "300 2 4 3" } };
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		w.column = all[i].column;
 		w.reverse = all[i].reverse;
 		assert_int_equal(watch_order_make(&o, &m, &w), 0);
 		need_ids(&o, &m, all[i].want);
 	}
-	assert_int_equal(watch_order_place(&o, &m, 4), 1);
+	rows[0].finding = true; // what is found comes first
+	w = (struct watch_wish){ .column = WATCH_STATE, .rank = rank };
+	assert_int_equal(watch_order_make(&o, &m, &w), 0);
+	need_ids(&o, &m, "4 300 3 2");
+	assert_int_equal(watch_order_place(&o, &m, 300), 1);
 	assert_int_equal(watch_order_place(&o, &m, 77), o.n);
 	watch_order_deinit(&o);
 }
@@ -309,10 +318,10 @@ static void out_of_one_group(void **state)
 // ----------------------------------------------------------------------- pages
 
 static const struct watch_shown some[] = {
-	{ .id = 41, .n = 3, .entry = "conn_reader", .state = "suspended", .waits = "7#3 IN", .since_ns = 312 * SECOND, .rate = 12.5f,
+	{ .id = 41, .n = 3, .entry = "conn_reader", .state = "suspended", .where = "read_request http.c:64", .waits = "7#3 IN", .since_ns = 312 * SECOND, .rate = 12.5f,
 	  .cpu = 0.031f, .slice_ns = 1200000, .stack = 5 << 10 },
 	{ .id = 1234567, .n = 1, .entry = "a_function_with_a_name_that_is_far_too_long_for_any_column_of_a_narrow_terminal",
-	  .state = "closed", .waits = "1234#12 IN|OUT|RDHUP|ERR|HUP, 1235#1 IN", .since_ns = 999900000, .rate = -1, .cpu = -1, .stack = -1,
+	  .state = "closed", .where = "-", .waits = "1234#12 IN|OUT|RDHUP|ERR|HUP, 1235#1 IN", .since_ns = 999900000, .rate = -1, .cpu = -1, .stack = -1,
 	  .closed = true, .proof = true },
 };
 static const struct watch_head head = {
@@ -333,17 +342,22 @@ static void a_list_of_the_usual_size(void **state)
 {
 	static const char *const want[] = { "pid 4711  ./server --port=80", "100000 coroutines:", "99990 suspended, 3 created, 7 running",
 					    "ended: 14 (2 destroyed)", "1.2M switches/s", "CPU 312%", "5 lost", "ctp-run 4710",
-					    "CTP001: 2, 1 certain so far; 1 closed under it", "SW/Sv", "conn_reader", "7#3 IN", "5m12s",
+					    "CTP001: 2, 1 certain so far; 1 closed under it", "SW/Sv", "conn_reader", "7#3 IN", "5m12s", "read_request http.c:64",
 					    " 12 ", " 3.1 ", "1.2 ms", " 5.0K", "closed!", "? help" };
 	struct watch_page p = { .utf8 = true };
 	struct watch_ui ui = { .column = WATCH_RATE, .delay_ns = SECOND };
-	watch_view_list(&p, &ui, &head, some, 2, 2, (struct watch_size){ 24, 80 });
+	watch_view_list(&p, &ui, &head, some, 2, 2, (struct watch_size){ 24, 120 });
 	assert_int_equal(p.n, 24);
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
 		if (!page_has(&p, want[i]))
 			fail_msg("no %s", want[i]);
 	assert_int_equal(p.lines[5].runs[0].style, WATCH_CURSOR);
 	assert_int_equal(p.lines[6].runs[0].style, WATCH_ALARM);
+	watch_view_list(&p, &ui, &head, some, 2, 2, (struct watch_size){ 24, 80 });
+	assert_true(page_has(&p, "WHERE") && page_has(&p, "read_request http.c:64") && page_has(&p, "7#3 IN"));
+	ui.grouped = true; // members have a descriptor each: none is shown
+	watch_view_list(&p, &ui, &head, some, 2, 2, (struct watch_size){ 24, 80 });
+	assert_true(page_has(&p, "read_request http.c:64") && page_has(&p, "CPU%") && !page_has(&p, "7#3 IN"));
 	watch_page_deinit(&p);
 }
 

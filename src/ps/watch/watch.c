@@ -149,6 +149,11 @@ static uint32_t rank(void *arg, const struct watch_row *r)
 	return watch_names_rank(((struct watch *)arg)->t.names, r);
 }
 
+static uint32_t rank_place(void *arg, const struct watch_row *r)
+{
+	return watch_names_place_rank(((struct watch *)arg)->t.names, r);
+}
+
 // Lists anew; the cursor stays with what it holds, at the same height if there is room.
 static int sort(struct watch *w)
 {
@@ -162,6 +167,7 @@ static int sort(struct watch *w)
 				  .only = ui->only ? &w->group : NULL,
 				  .listed = *ui->text ? is_listed : NULL,
 				  .rank = rank,
+				  .rank_place = rank_place,
 				  .arg = w};
 	watch_names_seek(w->t.names, ui->text);
 	int e = watch_order_make(&w->order, &w->t.model, &wish);
@@ -421,7 +427,7 @@ int watch_run(const struct watch_options *o, struct watch_why *why)
 	}
 	w->o = o;
 	w->pidfd = -1;
-	w->ui = (struct watch_ui){.column = WATCH_RATE, .delay_ns = o->delay_ns};
+	w->ui = (struct watch_ui){.column = WATCH_STATE, .grouped = !o->all, .delay_ns = o->delay_ns};
 	int e = choose(w, why);
 	if (!e && watch_screen_open(o->color, &w->page.utf8)) {
 		why->text = "--watch cannot use this terminal; run ctp-ps PID again and again";

@@ -11,6 +11,7 @@ struct watch_options {
 	pid_t pid; // 0: the only one that is traced, else the user picks one
 	uint64_t delay_ns;
 	bool color;
+	bool all; // begins with each coroutine by itself, not with groups
 };
 
 // Why there was nothing to watch.

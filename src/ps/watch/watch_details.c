@@ -98,6 +98,36 @@ static void stack_size(struct watch_page *p, const struct watch_subject *s)
 			       ", of which %.1f KiB were ever used", (double)used / 1024);
 }
 
+// The innermost frame of the program's own on a recorded stack.
+static void put_place(struct watch_page *p, const struct watch_subject *s, uint32_t id)
+{
+	uint32_t number = 0;
+	struct frames f = {0};
+	if (id && !stacks_recorded(s->report->stacks, id, &number) && number &&
+	    !report_frames(s->report, number, &f)) {
+		const struct symbols_frame *at = frames_first_own(&f);
+		if (at) {
+			watch_page_put(p, WATCH_PLAIN, ", at ");
+			put_frame(p, at, false);
+		}
+	}
+	frames_deinit(&f);
+}
+
+// Where, and by whom: short, for a line.
+static void put_closer(struct watch_page *p, const struct watch_subject *s, const struct watch_ended *c)
+{
+	uint32_t tid = watch_threads_native(s->threads, c->closer);
+	put_place(p, s, c->stack);
+	if (!c->closer)
+		return;
+	watch_page_put(p, WATCH_PLAIN, ", by ");
+	if (tid)
+		watch_page_put(p, WATCH_PLAIN, "thread %" PRIu32, tid);
+	else
+		put_other(p, s, c->closer);
+}
+
 static void waits(struct watch_page *p, const struct watch_subject *s, const struct ctp_state *now)
 {
 	struct fds *fds;
@@ -149,28 +179,31 @@ static int stack(struct watch_page *p, const struct watch_subject *s)
 	return e;
 }
 
-// The innermost frame of the program's own on a recorded stack.
-static void put_place(struct watch_page *p, const struct watch_subject *s, uint32_t id)
+static void put_ago(struct watch_page *p, const struct watch_subject *s, uint64_t ns)
 {
-	uint32_t number = 0;
-	struct frames f = {0};
-	if (id && !stacks_recorded(s->report->stacks, id, &number) && number &&
-	    !report_frames(s->report, number, &f)) {
-		const struct symbols_frame *at = frames_first_own(&f);
-		if (at) {
-			watch_page_put(p, WATCH_PLAIN, ", at ");
-			put_frame(p, at, false);
-		}
+	char ago[32];
+	text_duration(ago, sizeof(ago), s->model->now > ns ? s->model->now - ns : 0);
+	watch_page_line(p);
+	watch_page_put(p, WATCH_FAINT, "  %9s ago ", ago);
+}
+
+// Closes of what it waits for that came after `from` and not after `to`.
+static void put_closes(struct watch_page *p, const struct watch_subject *s, uint64_t from, uint64_t to)
+{
+	for (unsigned i = 0; i < s->row->c.nwaits; i++) {
+		const struct coroutine_wait *w = &s->row->c.waits[i];
+		const struct watch_ended *c = watch_proofs_ended(s->proofs, w->fd, w->gen);
+		if (!c || c->ns <= from || c->ns > to)
+			continue;
+		put_ago(p, s, c->ns);
+		watch_page_put(p, WATCH_ALARM, "fd %d#%" PRIu32 " closed", w->fd, w->gen);
+		put_closer(p, s, c);
 	}
-	frames_deinit(&f);
 }
 
 static void put_event(struct watch_page *p, const struct watch_subject *s, const struct watch_event *e)
 {
-	char ago[32];
-	text_duration(ago, sizeof(ago), s->model->now > e->ns ? s->model->now - e->ns : 0);
-	watch_page_line(p);
-	watch_page_put(p, WATCH_FAINT, "  %9s ago ", ago);
+	put_ago(p, s, e->ns);
 	switch (e->kind) {
 	case CTP_EV_SWITCH:
 		watch_page_put(p, WATCH_PLAIN, "%s", e->went_on ? "went on, from " : "left for ");
@@ -220,9 +253,12 @@ static void put_gap(struct watch_page *p, uint64_t n)
 static void last_events(struct watch_page *p, const struct watch_subject *s)
 {
 	uint64_t next = s->last_changes; // the number that the next older one must have
+	uint64_t newer = UINT64_MAX;
 	title(p, "last events, newest first");
 	for (size_t i = 0; i < s->last.n; i++) {
 		const struct watch_event *e = &s->last.v[i];
+		put_closes(p, s, e->ns, newer);
+		newer = e->ns;
 		if (e->kind == CTP_EV_READY) {
 			put_event(p, s, e);
 			continue;
@@ -273,10 +309,10 @@ int watch_details(struct watch_page *text, struct watch_subject *s)
 	watch_page_clear(text);
 	numbers(text, s);
 	stack_size(text, s);
-	findings(text, s);
-	waits(text, s, &now);
 	if (!e)
 		e = stack(text, s);
+	findings(text, s);
+	waits(text, s, &now);
 	if (!e && (s->id != s->row->c.id || s->last_changes != s->row->c.changes)) {
 		e = watch_last_read(&s->last, s->report->found, s->row->c.id, s->row->c.changes);
 		s->id = s->row->c.id;

@@ -128,7 +128,7 @@ static enum watch_did back(struct watch_ui *ui, bool widen)
 
 static enum watch_did list_key(struct watch_ui *ui, int key)
 {
-	static const char letters[] = "INSFTXPL"; // by column
+	static const char letters[] = "INSWFTXPL"; // by column
 	const char *letter = key > 0 && key < 0x80 ? strchr(letters, key) : NULL;
 	if (letter)
 		return sort_by(ui, (enum watch_column)(letter - letters));

@@ -17,6 +17,7 @@ struct watch_row {
 	float rate, cpu;     // switches a second; share of one CPU. Below 0: not known
 	bool there, known;   // known: at the inspection before, too
 	bool closed;         // it waits for what has ended
+	bool finding;        // ctp-run has found something out about it as it is now
 };
 
 // What a thread's samples say of a coroutine, since the inspection before.

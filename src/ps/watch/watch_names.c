@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "ctp/words.h"
@@ -21,14 +22,19 @@ struct label {
 	bool found;
 };
 
+struct labels {
+	struct label *v;
+	size_t n, capacity;
+	struct idmap by_key;
+	bool ranked;
+};
+
 struct watch_names {
 	const struct report *report;
-	struct label *labels;
-	size_t n, capacity;
-	struct idmap by_place; // of first function and stack: to labels
-	struct idmap stacks;   // stacks to FOUND or NOT_FOUND
+	struct labels names;  // by first function and stack
+	struct labels places; // by stack
+	struct idmap stacks;  // stacks to FOUND or NOT_FOUND
 	char text[128];
-	bool ranked;
 };
 
 int watch_names_new(struct watch_names **out, const struct report *r)
@@ -40,14 +46,20 @@ int watch_names_new(struct watch_names **out, const struct report *r)
 	return 0;
 }
 
+static void labels_deinit(struct labels *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i].text);
+	free(l->v);
+	idmap_deinit(&l->by_key);
+}
+
 void watch_names_free(struct watch_names *n)
 {
 	if (!n)
 		return;
-	for (size_t i = 0; i < n->n; i++)
-		free(n->labels[i].text);
-	free(n->labels);
-	idmap_deinit(&n->by_place);
+	labels_deinit(&n->names);
+	labels_deinit(&n->places);
 	idmap_deinit(&n->stacks);
 	free(n);
 }
@@ -68,27 +80,68 @@ static void name(const struct watch_names *n, const struct watch_row *r, char *b
 	report_label(n->report, &c, buf, bytes);
 }
 
-static struct label *label_of(struct watch_names *n, const struct watch_row *r)
+static struct label *add(const struct watch_names *n, struct labels *l, uint64_t key, const char *text)
 {
-	char text[256];
-	uint64_t place = (r->c.entry * 0x9e3779b97f4a7c15ULL) ^ r->stack;
-	uint32_t at = idmap_get(&n->by_place, place);
-	if (at != IDMAP_NONE)
-		return &n->labels[at];
-	name(n, r, text, sizeof(text));
 	char *copy = strdup(text);
-	if (!copy || GROW(n->labels, n->n, n->capacity) || idmap_set(&n->by_place, place, (uint32_t)n->n)) {
+	if (!copy || GROW(l->v, l->n, l->capacity) || idmap_set(&l->by_key, key, (uint32_t)l->n)) {
 		free(copy);
 		return NULL;
 	}
-	n->labels[n->n] = (struct label){.text = copy, .found = has(n, copy)};
-	n->ranked = false;
-	return &n->labels[n->n++];
+	l->v[l->n] = (struct label){.text = copy, .found = has(n, copy)};
+	l->ranked = false;
+	return &l->v[l->n++];
+}
+
+static struct label *label_of(struct watch_names *n, const struct watch_row *r)
+{
+	char text[256];
+	uint64_t key = (r->c.entry * 0x9e3779b97f4a7c15ULL) ^ r->stack;
+	uint32_t at = idmap_get(&n->names.by_key, key);
+	if (at != IDMAP_NONE)
+		return &n->names.v[at];
+	name(n, r, text, sizeof(text));
+	return add(n, &n->names, key, text);
+}
+
+// The innermost function of the program's own, and its line.
+static void place(const struct watch_names *n, uint32_t stack, char *buf, size_t bytes)
+{
+	char function[160];
+	uint32_t number = 0;
+	struct frames f = {0};
+	snprintf(buf, bytes, "-");
+	if (!stacks_recorded(n->report->stacks, stack, &number) && number &&
+	    !report_frames(n->report, number, &f)) {
+		const struct symbols_frame *at = frames_first_own(&f);
+		frames_name(at, function, sizeof(function));
+		if (at->file)
+			snprintf(buf, bytes, "%s %s:%d", function, file_base(at->file), at->line);
+		else
+			snprintf(buf, bytes, "%s", function);
+	}
+	frames_deinit(&f);
+}
+
+static struct label *place_of(struct watch_names *n, const struct watch_row *r)
+{
+	char text[256];
+	uint32_t stack = r->c.life == CTP_SUSPENDED ? r->c.recorded : 0;
+	uint32_t at = idmap_get(&n->places.by_key, stack);
+	if (at != IDMAP_NONE)
+		return &n->places.v[at];
+	place(n, stack, text, sizeof(text));
+	return add(n, &n->places, stack, text);
 }
 
 const char *watch_names_label(struct watch_names *n, const struct watch_row *r)
 {
 	const struct label *l = label_of(n, r);
+	return l ? l->text : "?";
+}
+
+const char *watch_names_place(struct watch_names *n, const struct watch_row *r)
+{
+	const struct label *l = place_of(n, r);
 	return l ? l->text : "?";
 }
 
@@ -98,25 +151,33 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-static void rank_all(struct watch_names *n)
+static void rank_all(struct labels *l)
 {
-	struct label **v = calloc(n->n + 1, sizeof(*v));
+	struct label **v = calloc(l->n + 1, sizeof(*v));
 	if (!v)
 		return;
-	for (size_t i = 0; i < n->n; i++)
-		v[i] = &n->labels[i];
-	qsort(v, n->n, sizeof(*v), compare);
-	for (uint32_t i = 0; i < n->n; i++)
+	for (size_t i = 0; i < l->n; i++)
+		v[i] = &l->v[i];
+	qsort(v, l->n, sizeof(*v), compare);
+	for (uint32_t i = 0; i < l->n; i++)
 		v[i]->rank = i && !strcmp(v[i]->text, v[i - 1]->text) ? v[i - 1]->rank : i;
 	free(v);
-	n->ranked = true;
+	l->ranked = true;
 }
 
 uint32_t watch_names_rank(struct watch_names *n, const struct watch_row *r)
 {
 	const struct label *l = label_of(n, r);
-	if (l && !n->ranked)
-		rank_all(n);
+	if (l && !n->names.ranked)
+		rank_all(&n->names);
+	return l ? l->rank : UINT32_MAX;
+}
+
+uint32_t watch_names_place_rank(struct watch_names *n, const struct watch_row *r)
+{
+	const struct label *l = place_of(n, r);
+	if (l && !n->places.ranked)
+		rank_all(&n->places);
 	return l ? l->rank : UINT32_MAX;
 }
 
@@ -146,8 +207,8 @@ void watch_names_seek(struct watch_names *n, const char *text)
 		return;
 	snprintf(n->text, sizeof(n->text), "%s", text);
 	idmap_deinit(&n->stacks);
-	for (size_t i = 0; i < n->n; i++)
-		n->labels[i].found = has(n, n->labels[i].text);
+	for (size_t i = 0; i < n->names.n; i++)
+		n->names.v[i].found = has(n, n->names.v[i].text);
 }
 
 static bool on_stack(struct watch_names *n, uint32_t stack)

@@ -15,6 +15,10 @@ void watch_names_free(struct watch_names *n);
 const char *watch_names_label(struct watch_names *n, const struct watch_row *r);
 // Where its name stands among all that were asked for, by alphabet.
 uint32_t watch_names_rank(struct watch_names *n, const struct watch_row *r);
+// Where it is suspended: "wait_readable server.c:64", "-" if that is not known, and its place in the
+// alphabet.
+const char *watch_names_place(struct watch_names *n, const struct watch_row *r);
+uint32_t watch_names_place_rank(struct watch_names *n, const struct watch_row *r);
 const char *watch_names_state(const struct watch_row *r);
 // "7#3 IN|OUT, 8#1 IN"; "" if it waits for nothing that is known.
 void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes);

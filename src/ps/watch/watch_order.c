@@ -29,7 +29,7 @@ void watch_order_deinit(struct watch_order *o)
 bool watch_order_alike(const struct watch_row *a, const struct watch_row *b)
 {
 	return a->c.entry == b->c.entry && a->c.life == b->c.life && a->c.recorded == b->c.recorded &&
-	       a->closed == b->closed && a->c.status == b->c.status;
+	       a->closed == b->closed && a->finding == b->finding && a->c.status == b->c.status;
 }
 
 static int add(struct watch_order *o, uint32_t row, const struct watch_row *r)
@@ -65,8 +65,8 @@ static void join(struct watch_item *to, uint32_t row, const struct watch_row *r)
 static uint64_t group_hash(const struct watch_row *r)
 {
 	uint64_t h = r->c.entry * 0x9e3779b97f4a7c15ULL;
-	return (h ^ (h >> 32) ^ r->c.recorded) * 0xff51afd7ed558ccdULL + r->c.life * 8 + r->c.status * 2 +
-	       r->closed;
+	return (h ^ (h >> 32) ^ r->c.recorded) * 0xff51afd7ed558ccdULL + r->c.life * 16 + r->c.status * 4 +
+	       r->finding * 2U + r->closed;
 }
 
 static int add_to_group(struct watch_order *o, const struct watch_model *m, struct idmap *groups,
@@ -107,7 +107,7 @@ static uint64_t most(float v)
 
 static uint64_t by_state(const struct watch_row *r)
 {
-	return r->closed                  ? 0 :
+	return r->closed || r->finding    ? 0 :
 	       r->c.life == CTP_RUNNING   ? 1 :
 	       r->c.life == CTP_SUSPENDED ? 2 + r->c.status :
 					    9;
@@ -123,6 +123,8 @@ static uint64_t key_of(const struct watch_item *i, const struct watch_row *r, en
 		return w->rank(w->arg, r);
 	case WATCH_STATE:
 		return by_state(r);
+	case WATCH_WHERE:
+		return w->rank_place(w->arg, r);
 	case WATCH_WAITS:
 		return r->c.nwaits ? (uint64_t)(uint32_t)r->c.waits[0].fd << 32 | r->c.waits[0].gen :
 				     UINT64_MAX;
@@ -163,8 +165,11 @@ static void sort(struct watch_order *o)
 static void sort_by(struct watch_order *o, const struct watch_model *m, enum watch_column column,
 		    const struct watch_wish *w)
 {
-	for (size_t i = 0; column == WATCH_ENTRY && i < o->n; i++)
-		w->rank(w->arg, &m->rows[o->items[i].row]); // all have names before they are ranked
+	uint32_t (*rank)(void *, const struct watch_row *) = column == WATCH_ENTRY ? w->rank :
+							     column == WATCH_WHERE ? w->rank_place :
+										     NULL;
+	for (size_t i = 0; rank && i < o->n; i++)
+		rank(w->arg, &m->rows[o->items[i].row]); // all have names before they are ranked
 	for (size_t i = 0; i < o->n; i++) {
 		const struct watch_item *item = &o->items[o->keys[i].item];
 		o->keys[i].key = key_of(item, &m->rows[item->row], column, w);

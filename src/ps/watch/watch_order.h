@@ -9,6 +9,7 @@ enum watch_column {
 	WATCH_ID,
 	WATCH_ENTRY,
 	WATCH_STATE,
+	WATCH_WHERE,
 	WATCH_WAITS,
 	WATCH_SINCE,
 	WATCH_RATE,
@@ -37,8 +38,9 @@ struct watch_wish {
 	enum watch_column column;
 	bool reverse, grouped;
 	const struct watch_row *only; // none but those that are of one group with this one; NULL = all
-	bool (*listed)(void *arg, const struct watch_row *r);   // NULL = all
-	uint32_t (*rank)(void *arg, const struct watch_row *r); // of its name among all names
+	bool (*listed)(void *arg, const struct watch_row *r);         // NULL = all
+	uint32_t (*rank)(void *arg, const struct watch_row *r);       // of its name among all names
+	uint32_t (*rank_place)(void *arg, const struct watch_row *r); // of the place where it is suspended
 	void *arg;
 };
 

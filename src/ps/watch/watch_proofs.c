@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/json.h"
 #include "ctp/proof.h"
@@ -38,7 +39,9 @@ struct watch_proofs {
 	struct watch_proof *v;
 	size_t n, capacity;
 	struct idmap last;  // coroutines to their newest
-	struct idmap ended; // descriptors that ended under a waiter: number and generation
+	struct idmap ended; // descriptors that ended under a waiter: number and generation, to `closes`
+	struct watch_ended *closes;
+	size_t ncloses, closes_capacity;
 };
 
 int watch_proofs_new(struct watch_proofs **out, const struct found *f)
@@ -61,6 +64,7 @@ void watch_proofs_free(struct watch_proofs *p)
 	for (size_t i = 0; i < p->n; i++)
 		free(p->v[i].lines);
 	free(p->v);
+	free(p->closes);
 	idmap_deinit(&p->last);
 	idmap_deinit(&p->ended);
 	free(p);
@@ -254,13 +258,26 @@ static uint64_t key(int32_t fd, uint32_t gen)
 	return (uint64_t)(uint32_t)fd << 32 | gen;
 }
 
+// Without memory it counts as open until the next inspection.
+static void add_ended(struct watch_proofs *p, const struct clock_pairs *clock, const struct ctp_cand *c)
+{
+	if (GROW(p->closes, p->ncloses, p->closes_capacity) ||
+	    idmap_set(&p->ended, key(c->fd, c->gen), (uint32_t)p->ncloses))
+		return;
+	p->closes[p->ncloses++] = (struct watch_ended){
+		.ns = clock_to_ns(clock, c->time), .closer = c->closer, .stack = c->closer_stack};
+}
+
 // What the guest has posted and ctp-run not yet put away.
 static void read_ended(struct watch_proofs *p, uint32_t cands)
 {
 	const struct ctp_ext *x = &p->found->header.ext;
 	struct ctp_cand rows[PIECE];
 	uint64_t n = cands < x->cands_max ? cands : x->cands_max;
+	struct clock_pairs clock;
+	clock_adopt(&clock, x->clock_kind == CTP_CLOCK_TSC, x->clock_ticks0, x->clock_ns0);
 	idmap_deinit(&p->ended);
+	p->ncloses = 0;
 	for (uint64_t at = 0; at < n; at += PIECE) {
 		uint64_t some = n - at < PIECE ? n - at : PIECE;
 		if (source_read(&p->found->region, x->cands_off + at * sizeof(*rows), rows,
@@ -268,8 +285,14 @@ static void read_ended(struct watch_proofs *p, uint32_t cands)
 			return;
 		for (uint64_t i = 0; i < some; i++)
 			if (rows[i].ready == CTP_CAND_READY && rows[i].kind == CTP_CAND_CLOSE)
-				idmap_set(&p->ended, key(rows[i].fd, rows[i].gen), 0);
+				add_ended(p, &clock, &rows[i]);
 	}
+}
+
+const struct watch_ended *watch_proofs_ended(const struct watch_proofs *p, int32_t fd, uint32_t gen)
+{
+	uint32_t at = idmap_get(&p->ended, key(fd, gen));
+	return at == IDMAP_NONE ? NULL : &p->closes[at];
 }
 
 static bool waits_for_ended(const struct watch_proofs *p, const struct coroutine *c)
@@ -303,11 +326,13 @@ size_t watch_proofs_mark(struct watch_proofs *p, struct watch_model *m, uint32_t
 	m->closed = 0;
 	for (size_t i = 0; i < m->n; i++) {
 		struct watch_row *r = &m->rows[i];
+		r->finding = false;
 		if (!r->there || r->c.life != CTP_SUSPENDED)
 			continue;
 		r->closed = p->ended.n && waits_for_ended(p, &r->c);
 		m->closed += r->closed;
 		const struct watch_proof *f = p->n ? watch_proofs_of(p, r->c.id, r->c.changes) : NULL;
+		r->finding = f != NULL;
 		if (f)
 			count(out, &n, max, f);
 	}

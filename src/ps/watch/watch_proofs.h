@@ -25,6 +25,13 @@ void watch_proofs_free(struct watch_proofs *p);
 int watch_proofs_read(struct watch_proofs *p);
 // Is there a trace to be read at all?
 bool watch_proofs_any(const struct watch_proofs *p);
+// A close of a descriptor for which somebody waited.
+struct watch_ended {
+	uint64_t ns, closer; // when the call had returned; the closer's id, 0 = not known
+	uint32_t stack;      // recorded
+};
+// Of a descriptor, or NULL: it is open, or ctp-run has put the record away.
+const struct watch_ended *watch_proofs_ended(const struct watch_proofs *p, int32_t fd, uint32_t gen);
 // The last of a coroutine that stands so, or NULL.
 const struct watch_proof *watch_proofs_of(const struct watch_proofs *p, uint64_t coroutine, uint64_t changes);
 
@@ -32,7 +39,7 @@ struct watch_count {
 	char rule[8];
 	size_t n, shown; // coroutines
 };
-// Goes through the model's rows: sets `closed`, and counts what stands by rule, at most `max` of them.
-// Returns how many.
+// Goes through the model's rows: sets `closed` and `finding`, and counts what stands by rule, at most `max`
+// of them. Returns how many.
 size_t watch_proofs_mark(struct watch_proofs *p, struct watch_model *m, uint32_t cands,
 			 struct watch_count *out, size_t max);

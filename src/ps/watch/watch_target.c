@@ -181,6 +181,7 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 		char called[CTP_NAME_TEXT];
 		*s = (struct watch_shown){.id = r->c.id,
 					  .n = it->n,
+					  .where = watch_names_place(t->names, r),
 					  .state = i < AT_ONCE && ready[i] ? "ready" : watch_names_state(r),
 					  .since_ns = watch_model_age(&t->model, r),
 					  .rate = it->rate,

@@ -11,7 +11,15 @@
 
 #include "base/text.h"
 
-enum { HEAD_LINES = 4, FOOT_LINES = 1, TALL = 10, LOW = 3, ENTRY_LEAST = 8, WAITS_LEAST = 8 };
+enum {
+	HEAD_LINES = 4,
+	FOOT_LINES = 1,
+	TALL = 10,
+	LOW = 3,
+	ENTRY_LEAST = 10,
+	WHERE_LEAST = 25,
+	WAITS_LEAST = 9
+};
 
 static const struct {
 	const char *title, *grouped;
@@ -23,10 +31,11 @@ static const struct {
 	[WATCH_ID] = { "ID", "N", 8, true, 9 },
 	[WATCH_ENTRY] = { "ENTRY", NULL, 0, false, 9 },
 	[WATCH_STATE] = { "STATE", NULL, 9, false, 8 },
-	[WATCH_WAITS] = { "WAITS FOR", NULL, 0, false, 4 },
-	[WATCH_SINCE] = { "SINCE", NULL, 8, true, 7 },
+	[WATCH_WHERE] = { "WHERE", NULL, 0, false, 7 },
+	[WATCH_WAITS] = { "WAITS FOR", NULL, 0, false, 5 },
+	[WATCH_SINCE] = { "SINCE", NULL, 8, true, 8 },
 	[WATCH_RATE] = { "SW/S", NULL, 5, true, 6 },
-	[WATCH_CPU] = { "CPU%", NULL, 5, true, 5 },
+	[WATCH_CPU] = { "CPU%", NULL, 5, true, 4 },
 	[WATCH_SLICE] = { "SLICE", NULL, 8, true, 2 },
 	[WATCH_STACK] = { "STACK", NULL, 5, true, 3 },
 	// clang-format on
@@ -43,16 +52,18 @@ static size_t needed(const struct layout *l)
 	for (int i = 0; i < WATCH_COLUMNS; i++)
 		if (l->shown[i])
 			sum += 1 + (i == WATCH_ENTRY ? ENTRY_LEAST :
+				    i == WATCH_WHERE ? WHERE_LEAST :
 				    i == WATCH_WAITS ? WAITS_LEAST :
 						       columns[i].width);
 	return sum ? sum - 1 : 0;
 }
 
-static struct layout lay_out(size_t room)
+static struct layout lay_out(size_t room, bool grouped)
 {
 	struct layout l;
-	for (int i = 0; i < WATCH_COLUMNS; i++)
-		l.shown[i] = true;
+	for (int i = 0; i < WATCH_COLUMNS;
+	     i++) // members of a group wait for a descriptor each, and have a stack each
+		l.shown[i] = !grouped || (i != WATCH_WAITS && i != WATCH_STACK);
 	for (int weight = 1; weight < 9 && needed(&l) > room; weight++)
 		for (int i = 0; i < WATCH_COLUMNS; i++)
 			if (columns[i].weight == weight && needed(&l) > room)
@@ -60,8 +71,11 @@ static struct layout lay_out(size_t room)
 	size_t over = room > needed(&l) ? room - needed(&l) : 0;
 	for (int i = 0; i < WATCH_COLUMNS; i++)
 		l.width[i] = columns[i].width;
-	l.width[WATCH_ENTRY] = ENTRY_LEAST + (l.shown[WATCH_WAITS] ? over - over * 2 / 5 : over);
-	l.width[WATCH_WAITS] = WAITS_LEAST + over * 2 / 5;
+	size_t waits = l.shown[WATCH_WAITS] ? over / 3 : 0,
+	       where = l.shown[WATCH_WHERE] ? (over - waits) * 2 / 3 : 0;
+	l.width[WATCH_WAITS] = WAITS_LEAST + waits;
+	l.width[WATCH_WHERE] = WHERE_LEAST + where;
+	l.width[WATCH_ENTRY] = ENTRY_LEAST + over - waits - where;
 	return l;
 }
 
@@ -230,6 +244,9 @@ static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum
 	case WATCH_STATE:
 		snprintf(buf, bytes, "%s%s", r->state, r->proof ? "!" : "");
 		break;
+	case WATCH_WHERE:
+		snprintf(buf, bytes, "%s", r->where);
+		break;
 	case WATCH_WAITS:
 		snprintf(buf, bytes, "%s", r->waits);
 		break;
@@ -295,7 +312,7 @@ static void foot(struct watch_page *p, const struct watch_ui *ui, const char *ke
 void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h,
 		     const struct watch_shown *rows, size_t nrows, size_t n, struct watch_size s)
 {
-	struct layout l = lay_out(s.columns);
+	struct layout l = lay_out(s.columns, ui->grouped);
 	watch_page_clear(p);
 	title_line(p, h, s);
 	if (head_lines(s) > 1) {

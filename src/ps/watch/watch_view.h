@@ -53,6 +53,7 @@ struct watch_shown {
 	uint64_t id, n;
 	const char *state;
 	char entry[192], waits[96];
+	const char *where;
 	uint64_t since_ns; // how long
 	float rate, cpu;
 	uint64_t slice_ns;
