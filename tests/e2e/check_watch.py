@@ -233,7 +233,7 @@ def check_rates(case):
     process.wait_for("spins")
     screen = watch(case, program, "-d", "0.2")
     screen.wait("STATEv")
-    screen.keys("T")
+    screen.keys("X")
     screen.wait("SW/Sv")
     screen.wait(r"^(\d+\.)?\d+[kM] switches/s")
     screen.wait(r"^ +\d+ spin_main .* (\d+\.)?\d+[kM] +\d+\.\d ")
