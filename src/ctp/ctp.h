@@ -478,8 +478,9 @@ struct ctp_module {
 // A function that switches stacks and is no import of anybody, so that no hook interposes it: it was
 // found by its instructions, and patched or left alone.
 enum ctp_function_how {
-	CTP_FUNCTION_PATCHED = 1, // its entry leads to a hook
-	CTP_FUNCTION_REFUSED = 2, // its switches are not seen; `reason` says why
+	CTP_FUNCTION_PATCHED = 1,    // its entry leads to a hook
+	CTP_FUNCTION_REFUSED = 2,    // its switches are not seen; `reason` says why
+	CTP_FUNCTION_INTERPOSED = 3, // as it is, but calls of it come by its name, and are seen
 };
 enum ctp_function_reason {
 	CTP_FUNCTION_WELL = 0,

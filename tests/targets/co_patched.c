@@ -8,7 +8,11 @@
 #include <string.h>
 
 void sw_slot(void *from, void *to);
+void sw_moved(void *from, void *to);
 void sw_slot_back(void *to, void *from);
+long sw_flag(void *from, void *to, long data, long floats);
+void sw_floats(void *from, void *to, long data);
+void sw_enter(void *nothing, void *to, long data);
 void sw_from(void *from, void *to);
 void sw_struct(void *from, void *to);
 int sw_save(void *regs) __attribute__((returns_twice));
@@ -60,6 +64,52 @@ static void leave_from(union co_context *to)
 {
 	void *nowhere;
 	sw_from(&nowhere, to->fcontext);
+}
+
+static void swap_moved(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_moved(from, to);
+}
+
+static void leave_moved(union co_context *to)
+{
+	void *nowhere;
+	sw_moved(&nowhere, to);
+}
+
+// On the stack: control words, r12, r13, r14, r15, rbx, rbp, where it begins
+static void make_below(struct co *c)
+{
+	uint64_t *sp = top_of(c) - 9;
+	memset(sp, 0, 8 * sizeof(*sp));
+	__asm__("stmxcsr %0\n\tfnstcw %1" : "=m"(((uint32_t *)sp)[0]), "=m"(((uint32_t *)sp)[1]));
+	sp[5] = (uint64_t)c;
+	sp[7] = entry();
+	c->own.fcontext = sp;
+}
+
+static void swap_flag(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_flag(from, to->fcontext, 0, 1);
+}
+
+static void leave_flag(union co_context *to)
+{
+	void *nowhere;
+	sw_flag(&nowhere, to->fcontext, 0, 0);
+}
+
+static void swap_floats(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_floats(from, to->fcontext, 0);
+}
+
+static void leave_floats(union co_context *to)
+{
+	sw_enter(NULL, to->fcontext, 0);
 }
 
 // On the stack: where it begins; in the context: sp, rbp, rbx ...
@@ -125,6 +175,8 @@ static void leave_saved(union co_context *to)
 }
 
 const struct co_engine co_patched[] = {
+	{"moved", make_pushed, swap_moved, leave_moved},    {"flag", make_below, swap_flag, leave_flag},
+	{"floats", make_below, swap_floats, leave_floats},
 	{"slot", make_pushed, swap_slot, leave_slot},	    {"from", make_pushed, swap_from, leave_from},
 	{"slot_back", make_back, swap_back, leave_back},    {"struct", make_struct, swap_struct, leave_struct},
 	{"saved", make_saved, swap_saved, leave_saved},	    {NULL, NULL, NULL, NULL},

@@ -29,6 +29,91 @@ FUNCTION(sw_slot)
 	jmp *%rcx
 END(sw_slot)
 
+// Ruby 3.4: void sw_moved(void **from, void **to)
+FUNCTION(sw_moved)
+	subq $48, %rsp
+	movq %rbp, 40(%rsp)
+	movq %rbx, 32(%rsp)
+	movq %r12, 24(%rsp)
+	movq %r13, 16(%rsp)
+	movq %r14, 8(%rsp)
+	movq %r15, (%rsp)
+	movq %rsp, (%rdi)
+	movq (%rsi), %rsp
+	movq 40(%rsp), %rbp
+	movq 32(%rsp), %rbx
+	movq 24(%rsp), %r12
+	movq 16(%rsp), %r13
+	movq 8(%rsp), %r14
+	movq (%rsp), %r15
+	addq $48, %rsp
+	movq %rdi, %rax
+	ret
+END(sw_moved)
+
+.macro SAVE_BELOW
+	pushq %rbp
+	pushq %rbx
+	pushq %r15
+	pushq %r14
+	pushq %r13
+	pushq %r12
+	leaq -8(%rsp), %rsp
+.endm
+
+.macro TAKE_BACK
+	leaq 8(%rsp), %rsp
+	popq %r12
+	popq %r13
+	popq %r14
+	popq %r15
+	popq %rbx
+	popq %rbp
+	popq %r8
+.endm
+
+// Boost.Context 1.56, bthreads: long sw_flag(void **from, void *to, long data, long floats)
+FUNCTION(sw_flag)
+	SAVE_BELOW
+	cmp $0, %rcx
+	je 1f
+	stmxcsr (%rsp)
+	fnstcw 4(%rsp)
+1:	movq %rsp, (%rdi)
+	movq %rsi, %rsp
+	cmp $0, %rcx
+	je 2f
+	ldmxcsr (%rsp)
+	fldcw 4(%rsp)
+2:	TAKE_BACK
+	movq %rdx, %rax
+	movq %rdx, %rdi
+	jmp *%r8
+END(sw_flag)
+
+// Argobots 1.0: void sw_floats(void **from, void *to, long data), and sw_enter, which does not save its caller
+FUNCTION(sw_floats)
+	SAVE_BELOW
+	stmxcsr (%rsp)
+	fnstcw 4(%rsp)
+	movq %rsp, (%rdi)
+	movq %rsi, %rsp
+	ldmxcsr (%rsp)
+	fldcw 4(%rsp)
+	TAKE_BACK
+	movq %rdx, %rdi
+	jmp *%r8
+END(sw_floats)
+
+FUNCTION(sw_enter)
+	movq %rsi, %rsp
+	ldmxcsr (%rsp)
+	fldcw 4(%rsp)
+	TAKE_BACK
+	movq %rdx, %rdi
+	jmp *%r8
+END(sw_enter)
+
 // libco: void sw_slot_back(void **to, void **from); eight words behind the stack pointer are registers
 FUNCTION(sw_slot_back)
 	movq %rsp, (%rsi)

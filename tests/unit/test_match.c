@@ -13,7 +13,7 @@
 
 // tests/targets/switchers.S, by the kinds of switchers.def; `near` sets no stack pointer
 void sw_slot(void), sw_slot_back(void), sw_from(void), sw_struct(void), sw_save(void), sw_restore(void),
-	sw_helper(void);
+	sw_helper(void), sw_moved(void), sw_flag(void), sw_floats(void), sw_enter(void);
 void co_body(void);
 
 void co_body(void) // what switchers.S begins contexts with
@@ -30,6 +30,8 @@ static const struct {
 	{sw_from, "D runtime", SWITCHER_FROM},	      {sw_struct, "libaco", SWITCHER_STRUCT},
 	{sw_save, "State Threads", SWITCHER_SAVE},    {sw_restore, "State Threads", SWITCHER_RESTORE},
 	{sw_helper, "SystemC QuickThreads", SWITCHER_HELPER},
+	{sw_moved, "Ruby 3.4", SWITCHER_SLOT},	      {sw_flag, "Boost.Context 1.56", SWITCHER_FROM},
+	{sw_floats, "Argobots 1.0", SWITCHER_FROM},   {sw_enter, "Argobots 1.0", SWITCHER_ENTER},
 };
 enum { BODIES = sizeof(bodies) / sizeof(bodies[0]), PLACE = 256, ROOM = 1 << 13, MOST = 64 };
 

@@ -78,6 +78,8 @@ static void note_function(const struct ctp_switch_function *row, uint64_t start,
 {
 	bool refused = row->how == CTP_FUNCTION_REFUSED;
 	char *kind = refused ? out->refused : out->patched;
+	if (row->how == CTP_FUNCTION_INTERPOSED)
+		out->interposed = true;
 	snprintf(kind, sizeof(out->patched), "%.*s", (int)sizeof(row->kind) - 1, row->kind);
 	for (char *p = kind; *p; p++)
 		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
@@ -240,8 +242,8 @@ void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 	for (size_t i = 0; i < s->n; i++) {
 		if (!*s->v[i].functions.patched || patched++ >= NAMED_MOST)
 			continue;
-		say(&t, "%s%.60s has its own %s, patched", found++ ? "; " : "", file_base(s->v[i].path),
-		    s->v[i].functions.patched);
+		say(&t, "%s%.60s has its own %s, %s", found++ ? "; " : "", file_base(s->v[i].path),
+		    s->v[i].functions.patched, s->v[i].functions.interposed ? "interposed" : "patched");
 	}
 	if (patched > NAMED_MOST)
 		say(&t, "; so have %zu more objects", patched - NAMED_MOST);
@@ -270,6 +272,8 @@ static const char *reason_of(const struct module_scan_functions *f)
 // The runtimes of this object that are not seen, a bit each: not those whose own code is patched.
 static unsigned known_of(const struct module_scan_object *o)
 {
+	if (!strcmp(file_base(o->path), "libctp.so")) // it has the names of what it stands before
+		return 0;
 	return *o->functions.patched ? o->signatures.known & ~switch_signatures_patchable() :
 				       o->signatures.known;
 }

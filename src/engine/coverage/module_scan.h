@@ -16,6 +16,7 @@ struct module_scan_functions {
 	char patched[sizeof(((struct ctp_switch_function *)0)->kind)]; // of which library; "" = none
 	char refused[sizeof(((struct ctp_switch_function *)0)->kind)];
 	uint16_t reason; // ctp_switch_function.reason
+	bool interposed; // it is not patched, but calls of it come by its name
 	uint64_t at;     // of the one that was refused, from the begin of the object
 };
 

@@ -214,8 +214,11 @@ void real_resolve_all(void)
 			real_resolve(row, 0);
 }
 
+uint64_t real_turn;
+
 void real_resolve_again(void)
 {
+	ctp_add64(&real_turn, 1);
 	for (unsigned i = 0; i < sizeof(seen) / sizeof(seen[0]); i++)
 		ctp_store_ptr(&seen[i].fn, NULL);
 	for (unsigned row = 0; row < ROWS; row++) {

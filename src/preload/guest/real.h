@@ -49,6 +49,11 @@ void __longjmp_chk(struct __jmp_buf_tag *env, int value) __attribute__((noreturn
 unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4,
 				uint64_t a5);
 void jump_fcontext(void), ontop_fcontext(void); // by address only
+__typeof__(make_fcontext) _ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE;
+void _ZN5boost7context6detail13jump_fcontextEPvS2_(void);
+void _ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E(void);
+void coro_transfer(void), coroutine_transfer(void), fiber_switchContext(void);
+void qt_abort(void), qt_block(void), qt_blocki(void);
 sighandler_t bsd_signal(int sig, sighandler_t handler);
 void _Exit(int status) __attribute__((noreturn));
 int __open_2(const char *path, int flags);
@@ -82,3 +87,5 @@ struct real_hook {
 bool real_hook_of(const char *name, struct real_hook *h);
 // A library has gone: looks those names up again that may have gone with it.
 void real_resolve_again(void);
+// How often that was done: what was found before may be gone. Assembly code reads it.
+extern uint64_t real_turn __attribute__((visibility("hidden")));

@@ -5,11 +5,16 @@
 // entry leads to a trampoline of ours. The assembly code knows the first words of an instance.
 #pragma once
 
-// struct switcher
+// struct switcher (asserted in patch/exported.c)
 #define SWITCHER_ENTRY 0
 #define SWITCHER_REAL 8
 #define SWITCHER_BYTES 16
 #define SWITCHER_SP_AT 24
+#define SWITCHER_CALLER 40
+#define SWITCHER_TURN 48
+
+// Names that some libraries call their switch functions by (patch/exported.c): their numbers
+#define EXPORTED_NAMES 9
 
 // How an entry is overwritten: movabs $instance, %rax; jmp *(%rax)
 #define SWITCHER_ENTRY_BYTES 12
@@ -29,6 +34,7 @@ enum switcher_family {
 	SWITCHER_HANDLE = 1, // (handle, data)
 	SWITCHER_ONTOP,      // (handle, data, function that runs on top of it)
 	SWITCHER_FROM,       // (where the caller's handle is stored, handle, ...)
+	SWITCHER_ENTER,      // (anything, handle, ...): the caller is not saved, and ends
 	SWITCHER_SLOT,       // (where the caller's handle is stored, where the other's is)
 	SWITCHER_SLOT_BACK,  // the same, the other way round
 	SWITCHER_HELPER, // (helper, a, b, handle): helper(caller's handle, a, b) runs on the other's stack
@@ -51,6 +57,7 @@ struct switcher {
 	void (*entry)(void); // where a call goes
 	void (*real)(void);  // the function behind it: a piece of the pool
 	uint64_t bytes, sp_at, pc_at;
+	uint64_t caller, turn; // of what only some modules see: who called it last, and real_turn then
 	uint32_t family;
 	uint32_t function; // ctp_state.function
 	uint8_t *at;       // the patched function; NULL: this instance is free

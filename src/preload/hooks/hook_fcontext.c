@@ -39,16 +39,26 @@ void hook_fcontext_made(uint64_t handle, uint64_t sp, uint64_t bytes, uint64_t f
 }
 
 // With all that registers hand over and return, in case it is another's.
-CTP_HOOK unsigned __int128 make_fcontext(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4,
-					 uint64_t a5)
-{
-	__typeof__(make_fcontext) *real = real_for(&real_make_fcontext, __builtin_return_address(0));
-	unsigned __int128 r = real(sp, bytes, fn, a3, a4, a5);
-	struct frame f;
-	CPU_CALLER(&f);
-	hook_fcontext_made((uint64_t)r, sp, bytes, fn, &f);
-	return r;
-}
+#define MAKE(name, symbol) \
+	unsigned __int128 name(uint64_t sp, uint64_t bytes, uint64_t fn, uint64_t a3, uint64_t a4, \
+			       uint64_t a5) \
+	{ \
+		__typeof__(make_fcontext) *real = real_for(&real_##symbol, __builtin_return_address(0)); \
+		unsigned __int128 r = real(sp, bytes, fn, a3, a4, a5); \
+		struct frame f; \
+		CPU_CALLER(&f); \
+		hook_fcontext_made((uint64_t)r, sp, bytes, fn, &f); \
+		return r; \
+	}
+
+CTP_HOOK MAKE(make_fcontext, make_fcontext);
+#if CPU_STANDS_IN
+__typeof__(make_fcontext) exported_make;
+MAKE(exported_make, _ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE)
+#else
+CTP_HOOK MAKE(_ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE,
+	      _ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE)
+#endif
 
 static __attribute__((noinline)) struct ctp_state *owner_slow(struct thread_ctx *g, uint64_t handle)
 {

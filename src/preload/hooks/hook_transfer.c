@@ -6,10 +6,12 @@
 // registers in a structure of theirs, which is the key as a ucontext_t is. Contexts are mostly
 // made without a call: a context that is entered where nobody has left one begins a coroutine.
 #include "context.h"
+#include "cpu.h"
 #include "preload/coroutine/begin.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/coroutine/fcontext.h"
 #include "preload/coroutine/stack_index.h"
+#include "preload/guest/real.h"
 #include "preload/guest/switcher.h"
 #include "preload/hooks/hook.h"
 
@@ -36,15 +38,18 @@ static __attribute__((noinline)) struct ctp_state *by_handle_slow(struct thread_
 	handle_cache_note(g, handle, s);
 	if (fcontext_waits_at(s, handle) || (s && s == g->current)) // the latter: a hook has seen it already
 		return s;
-	struct ctp_state *there = stack_index_stack(handle), *late = fcontext_late(g, handle, there);
+	// who left for good has ended: a new context lies on its stack
+	bool again = s && s->life == CTP_FINISHED && s->how == CTP_HOW_GONE;
+	struct ctp_state *there = stack_index_stack(handle);
+	struct ctp_state *late = again ? NULL : fcontext_late(g, handle, there);
 	if (late)
 		return late;
 	if (is_unplaced(there))
 		return there;
 	if (native->id && native->life == CTP_SUSPENDED && !native->slot && coroutine_native_has(g, handle))
 		return native;
-	uint64_t sp = handle + w->bytes;
-	return begin_coroutine(g, &(struct target){handle, sp, word(sp - 8)});
+	uint64_t pc_at = w->pc_at ? w->pc_at : w->bytes - 8;
+	return begin_coroutine(g, &(struct target){handle, handle + w->bytes, word(handle + pc_at)});
 }
 
 // Who is entered by this handle.
@@ -56,6 +61,16 @@ static struct ctp_state *by_handle(struct thread_ctx *g, const struct switcher *
 	return by_handle_slow(g, w, handle);
 }
 
+static void enter(struct thread_ctx *g, const struct switcher *w, struct ctp_state *to, enum ctp_how how,
+		  uint64_t slot)
+{
+	if (CTP_UNLIKELY(to == g->current))
+		return;
+	g->current->function = (uint16_t)w->function;
+	coroutine_switch(g, to, how, slot);
+}
+
+#if CPU_STANDS_IN
 // Who is entered by the registers stored at `at`, and by which way it left: FCONTEXT, in one go, or JUMP.
 static struct ctp_state *by_struct(struct thread_ctx *g, const struct switcher *w, uint64_t at,
 				   enum ctp_how how)
@@ -83,15 +98,6 @@ static void restore(struct thread_ctx *g, const struct switcher *w, uint64_t at)
 		coroutine_leave(g, to, CTP_HOW_JUMP);
 }
 
-static void enter(struct thread_ctx *g, const struct switcher *w, struct ctp_state *to, enum ctp_how how,
-		  uint64_t slot)
-{
-	if (CTP_UNLIKELY(to == g->current))
-		return;
-	g->current->function = (uint16_t)w->function;
-	coroutine_switch(g, to, how, slot);
-}
-
 void hook_transfer(struct thread_ctx *g, struct arguments *a)
 {
 	const struct switcher *w = (const struct switcher *)a->rax;
@@ -104,6 +110,10 @@ void hook_transfer(struct thread_ctx *g, struct arguments *a)
 		return;
 	case SWITCHER_RESTORE:
 		restore(g, w, first);
+		return;
+	case SWITCHER_ENTER:
+		g->saved_slot = 0;
+		coroutine_leave(g, by_handle(g, w, second), CTP_HOW_SET);
 		return;
 	case SWITCHER_FROM:
 		handle = second;
@@ -133,3 +143,40 @@ uint64_t hook_transfer_make(uint64_t sp, uint64_t bytes, uint64_t fn, const stru
 	hook_fcontext_made(handle, sp, bytes, fn, &f);
 	return handle;
 }
+
+#else // aarch64: Ruby's alone
+
+void hook_coroutine_transfer(struct thread_ctx *g, struct arguments *a);
+
+// How its code saves the caller, from its own instructions: `sub sp, sp, #bytes` comes first, and x30,
+// where the caller goes on, is stored by itself at #pc_at. False: another function's.
+static bool read_code(struct switcher *w, const uint32_t *code)
+{
+	const uint32_t sub_sp = 0xd10003ff, str_x30 = 0xf90003fe, immediate = 0xfffU << 10,
+		       bti_c = 0xd503245f;
+	enum { LENGTH = 24 };
+	unsigned at = code[0] == bti_c;
+	if ((code[at] & ~immediate) != sub_sp)
+		return false;
+	w->bytes = code[at] >> 10 & 0xfff;
+	for (unsigned i = at + 1; i < LENGTH; i++) {
+		if ((code[i] & ~immediate) != str_x30)
+			continue;
+		w->pc_at = (code[i] >> 10 & 0xfff) * 8ULL;
+		return w->pc_at < w->bytes;
+	}
+	return false;
+}
+
+// (where the caller's stack pointer is stored, where the other's is)
+void hook_coroutine_transfer(struct thread_ctx *g, struct arguments *a)
+{
+	struct switcher w = {.family = SWITCHER_SLOT};
+	const uint32_t *code = real_for(&real_coroutine_transfer, (const void *)g->regs[CTP_REG_PC]);
+	if (!read_code(&w, code))
+		return;
+	fcontext_any = true;
+	g->handed = ARGUMENT(a, 1);
+	enter(g, &w, by_handle(g, &w, word(ARGUMENT(a, 1))), CTP_HOW_FCONTEXT, g->regs[CTP_REG_SP] - w.bytes);
+}
+#endif

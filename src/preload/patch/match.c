@@ -69,8 +69,8 @@ static size_t note(const struct switcher_row *r, uint8_t *at, struct match *out,
 	bool body = is_body(r, at);
 	if (n == most || (!body && !is_broken(r, at)))
 		return n;
-	for (size_t i = 0; i < n; i++)
-		if (out[i].at == at)
+	for (size_t i = 0; i < n; i++) // found already, or part of another's
+		if ((size_t)(at - out[i].at) < out[i].row->length)
 			return n;
 	out[n] = (struct match){r, at, !body};
 	return n + 1;

@@ -31,11 +31,12 @@ static int mem = -1;
 
 static void (*const trampolines[])(void) = {
 #if CPU_PATCHES
-	[SWITCHER_HANDLE] = transfer_handle,       [SWITCHER_ONTOP] = transfer_ontop,
-	[SWITCHER_FROM] = transfer_from,           [SWITCHER_SLOT] = transfer_slot,
-	[SWITCHER_SLOT_BACK] = transfer_slot_back, [SWITCHER_HELPER] = transfer_helper,
-	[SWITCHER_STRUCT] = transfer_struct,       [SWITCHER_SAVE] = transfer_save,
-	[SWITCHER_RESTORE] = transfer_restore,     [SWITCHER_MAKE] = transfer_make,
+	[SWITCHER_HANDLE] = transfer_handle, [SWITCHER_ONTOP] = transfer_ontop,
+	[SWITCHER_ENTER] = transfer_enter,   [SWITCHER_FROM] = transfer_from,
+	[SWITCHER_SLOT] = transfer_slot,     [SWITCHER_SLOT_BACK] = transfer_slot_back,
+	[SWITCHER_HELPER] = transfer_helper, [SWITCHER_STRUCT] = transfer_struct,
+	[SWITCHER_SAVE] = transfer_save,     [SWITCHER_RESTORE] = transfer_restore,
+	[SWITCHER_MAKE] = transfer_make,
 #else
 	NULL
 #endif
@@ -124,6 +125,28 @@ void *patch_behind(void *fn)
 	return fn;
 }
 
+struct switcher *patch_instance(const void *fn)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST && fn; i++)
+		if (switchers[i].at &&
+		    (switchers[i].at == fn || memcmp(&switchers[i].real, &fn, sizeof(fn)) == 0))
+			return &switchers[i];
+	return NULL;
+}
+
+bool patch_within(uint64_t lo, uint64_t hi)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST; i++)
+		if (switchers[i].at && (uint64_t)switchers[i].at - lo < hi - lo)
+			return true;
+	return false;
+}
+
+void (*patch_trampoline(enum switcher_family family))(void)
+{
+	return family < sizeof(trampolines) / sizeof(trampolines[0]) ? trampolines[family] : NULL;
+}
+
 // ------------------------------------------------------------- deciding
 
 static bool threads(void)
@@ -183,23 +206,22 @@ static enum ctp_function_reason patch_all(const struct match *m, size_t n)
 
 // ------------------------------------------------------------- saying so
 
-static void note(const struct object *o, const uint8_t *at, const char *kind, enum ctp_function_reason reason)
+// Its row in the region, + 1; 0: there is no room.
+static uint32_t note_row(const struct object *o, const uint8_t *at, const char *kind,
+			 enum ctp_function_how how, enum ctp_function_reason reason)
 {
 	struct ctp_region *r = &ctp_tracer->region;
-	const char *path = o->map->l_name;
-	uint32_t module = modules_note_range(o->base, o->start, o->end, path), i = 0;
-	say_debug("%s: a switch function of %s %s", path && *path ? path : "the program", kind,
-		  reason ? "is left alone" : "is patched");
+	uint32_t module = modules_note_range(o->base, o->start, o->end, o->map->l_name), i = 0;
 	if (!r->functions || !module)
-		return;
+		return 0;
 	for (; i < r->functions_max && ctp_load32(&r->functions[i].ready); i++)
 		if (r->functions[i].addr == (uint64_t)at && r->functions[i].module == module - 1)
 			break; // loaded again
 	if (i == r->functions_max)
-		return;
+		return 0;
 	struct ctp_switch_function *f = &r->functions[i];
 	size_t n = strlen(kind);
-	f->how = reason ? CTP_FUNCTION_REFUSED : CTP_FUNCTION_PATCHED;
+	f->how = (uint16_t)how;
 	f->reason = (uint16_t)reason;
 	f->module = module - 1;
 	f->addr = (uint64_t)at;
@@ -208,9 +230,29 @@ static void note(const struct object *o, const uint8_t *at, const char *kind, en
 		ctp_store32(&f->ready, 1);
 		ctp_add32(&r->ext->functions, 1);
 	}
-	for (unsigned k = 0; k < SWITCHERS_MOST; k++)
+	return i + 1;
+}
+
+static void note(const struct object *o, const uint8_t *at, const char *kind, enum ctp_function_reason reason)
+{
+	const char *path = o->map->l_name;
+	say_debug("%s: a switch function of %s %s", path && *path ? path : "the program", kind,
+		  reason ? "is left alone" : "is patched");
+	uint32_t row = note_row(o, at, kind, reason ? CTP_FUNCTION_REFUSED : CTP_FUNCTION_PATCHED, reason);
+	for (unsigned k = 0; k < SWITCHERS_MOST && row; k++)
 		if (switchers[k].at == at)
-			switchers[k].function = i + 1;
+			switchers[k].function = row;
+}
+
+static uint32_t noting; // two threads may call a function for the first time
+
+uint32_t patch_note_interposed(const struct object *o, const uint8_t *fn, const char *kind)
+{
+	if (!ctp_cas32(&noting, 0, 1))
+		return 0;
+	uint32_t row = note_row(o, fn, kind, CTP_FUNCTION_INTERPOSED, CTP_FUNCTION_WELL);
+	ctp_store32(&noting, 0);
+	return row;
 }
 
 // Names that only a switch function has, where its code is another than those that are known.

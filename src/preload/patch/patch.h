@@ -3,6 +3,7 @@
 // patch.h - switch functions that cannot be interposed get an entry that leads to a trampoline.
 #pragma once
 
+#include "preload/guest/switcher.h"
 #include "preload/patch/object.h"
 
 // Looks through an object's code, patches all that it has or nothing, and says so in the region.
@@ -17,6 +18,19 @@ void patch_close(void);
 
 // What is to be called instead of `fn` so that no trampoline of a patched entry is passed.
 void *patch_behind(void *fn);
+
+// The instance of the patched function `fn`, or of which `fn` is what lies behind the entry; NULL: there is
+// none.
+struct switcher *patch_instance(const void *fn);
+
+// Is any function in [lo, hi) patched?
+bool patch_within(uint64_t lo, uint64_t hi);
+
+// Where calls of such a function go.
+void (*patch_trampoline(enum switcher_family family))(void);
+
+// Notes that calls of the function come through its name. Its row in the region, + 1; 0: there is no room.
+uint32_t patch_note_interposed(const struct object *o, const uint8_t *fn, const char *kind);
 
 // Overwrites code of this process, whatever its protection. 0 or -errno.
 int patch_write(void *at, const void *bytes, size_t n);

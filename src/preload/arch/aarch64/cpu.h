@@ -33,6 +33,7 @@ static inline int cpu_shut(uint32_t *guard)
 enum { CPU_RETURNS_BY_STACK = 0 };
 
 // User addresses have at most this many bits.
+#define CPU_STANDS_IN 0 // Names of switch functions have trampolines of their own
 enum { CPU_ADDRESS_BITS = 48 };
 
 // The thread-local pointer to the calling thread's context. Read anew each time: a

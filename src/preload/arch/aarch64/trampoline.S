@@ -230,6 +230,9 @@
 
 	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH, 1
 	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1
+	TRAMPOLINE _ZN5boost7context6detail13jump_fcontextEPvS2_, jump_fcontext, SWITCH, 1
+	TRAMPOLINE _ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E, ontop_fcontext, SWITCH, 1
+	TRAMPOLINE coroutine_transfer, coroutine_transfer, SWITCH, 1
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // guard stays taken for it, and the parent frees it again. The return address is

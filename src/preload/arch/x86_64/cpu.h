@@ -20,6 +20,7 @@ static inline uint64_t cpu_ticks(void)
 enum { CPU_RETURNS_BY_STACK = 1 };
 
 // User addresses have at most this many bits.
+#define CPU_STANDS_IN 1 // Names of switch functions have stand-ins, which go by the code (patch/exported.c)
 enum { CPU_ADDRESS_BITS = 47 };
 
 // The thread-local pointer to the calling thread's context. Read anew each time: a

@@ -24,6 +24,7 @@ extern uint8_t cpu_pool[] __attribute__((visibility("hidden")));
 CPU_TRANSFER(handle);
 CPU_TRANSFER(ontop);
 CPU_TRANSFER(from);
+CPU_TRANSFER(enter);
 CPU_TRANSFER(slot);
 CPU_TRANSFER(slot_back);
 CPU_TRANSFER(helper);
@@ -31,6 +32,10 @@ CPU_TRANSFER(struct);
 CPU_TRANSFER(save);
 CPU_TRANSFER(restore);
 CPU_TRANSFER(make);
+
+// Where stand-ins of Boost.Context's C++ names go, if nothing of it is patched. (trampoline.S; exported_make
+// is in hook_fcontext.c)
+__attribute__((visibility("hidden"))) void exported_jump(void), exported_ontop(void);
 
 // Bytes of an endbr64 that a function begins with.
 static inline size_t cpu_landing_pad(const uint8_t *at)

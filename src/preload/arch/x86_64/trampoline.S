@@ -11,10 +11,14 @@
 // TRAMPOLINE name, hook: calls hook_<hook>(context, arguments) on the private stack,
 // then jumps to real_<name>. What it is while the guard is taken: PASS nothing, SWITCH or JUMP.
 // all: it has more than two arguments, or may be a function that we do not know.
-// how: the fast path (fast_path.h) is tried first.
-.macro TRAMPOLINE name, hook, kind, all=0, how=0
+// how: the fast path (fast_path.h) is tried first. hidden: its own name, where the other has a stand-in.
+.macro TRAMPOLINE name, hook, kind, all=0, how=0, hidden
 	.p2align 4
+.ifb \hidden
 	EXPORTED(\name)
+.else
+	HIDDEN(\hidden)
+.endif
 	.cfi_startproc
 	.cfi_signal_frame	// else gdb stops at the stack change
 	endbr64
@@ -64,7 +68,11 @@
 2:	FIRST 3b
 	jmp 1b
 	.cfi_endproc
+.ifb \hidden
 	END(\name)
+.else
+	END(\hidden)
+.endif
 .endm
 
 // SAVES name: what saves the caller's context at its first argument, and goes
@@ -123,6 +131,8 @@
 
 	TRAMPOLINE jump_fcontext, jump_fcontext, SWITCH, 1, HOW_FCONTEXT
 	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1, HOW_ONTOP
+	TRAMPOLINE _ZN5boost7context6detail13jump_fcontextEPvS2_, jump_fcontext, SWITCH, 1, HOW_FCONTEXT, exported_jump
+	TRAMPOLINE _ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E, ontop_fcontext, SWITCH, 1, HOW_ONTOP, exported_ontop
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // guard stays taken for it, and the parent frees it again. The return address is

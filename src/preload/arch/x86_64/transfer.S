@@ -132,6 +132,7 @@
 	TRANSFER slot_back, HOW_FCONTEXT, (%rdi), 2
 	TRANSFER helper, HOW_FCONTEXT, %rcx, 4
 	TRANSFER struct, HOW_FCONTEXT, %rsi, 2
+	TRANSFER enter
 	TRANSFER restore
 
 // As SAVES of trampoline.S.
@@ -171,6 +172,85 @@
 	jmp hook_transfer_make
 	.cfi_endproc
 	END(transfer_make)
+
+// STAND_IN name: what the program calls by that name (preload/patch/exported.c). It goes through the instance
+// of the time before, if that one is of the same function: of the one that the name means by now, or, where only some
+// modules see one, of the same caller's.
+	.set stand_ins, 0
+.macro STAND_IN name
+	.p2align 4
+	EXPORTED(\name)
+	.cfi_startproc
+	endbr64
+	movq exported_now + 8 * stand_ins(%rip), %rax
+	movq real_\name(%rip), %r10
+	cmpq %r10, SWITCHER_REAL(%rax)
+	jne 1f
+0:	jmp *SWITCHER_ENTRY(%rax)
+1:	movq (%rsp), %r10
+	cmpq %r10, SWITCHER_CALLER(%rax)
+	jne 2f
+	movq real_turn(%rip), %r10
+	cmpq %r10, SWITCHER_TURN(%rax)
+	je 0b
+2:	movl $stand_ins, %r10d
+	jmp stand_in_first
+	.cfi_endproc
+	END(\name)
+	.set stand_ins, stand_ins + 1
+.endm
+
+	STAND_IN coro_transfer
+	STAND_IN coroutine_transfer
+	STAND_IN fiber_switchContext
+	STAND_IN qt_abort
+	STAND_IN qt_block
+	STAND_IN qt_blocki
+	STAND_IN _ZN5boost7context6detail13jump_fcontextEPvS2_
+	STAND_IN _ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE
+	STAND_IN _ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E
+
+	.type stand_in_first, @function
+stand_in_first:
+	.cfi_startproc
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	pushq %rcx
+	.cfi_adjust_cfa_offset 8
+	pushq %r8
+	.cfi_adjust_cfa_offset 8
+	pushq %r9
+	.cfi_adjust_cfa_offset 8
+	subq $8, %rsp			// aligned
+	.cfi_adjust_cfa_offset 8
+	movl %r10d, %edi
+	movq 56(%rsp), %rsi
+	call exported_find
+	movq %rdx, %r10
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq %r9
+	.cfi_adjust_cfa_offset -8
+	popq %r8
+	.cfi_adjust_cfa_offset -8
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testq %rax, %rax
+	jz 1f
+	jmp *SWITCHER_ENTRY(%rax)
+1:	jmp *%r10
+	.cfi_endproc
+	END(stand_in_first)
 
 	.p2align 5
 	HIDDEN(cpu_pool)
