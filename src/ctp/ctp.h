@@ -66,6 +66,9 @@ enum ctp_source {
 	CTP_SOURCE_PROGRAM = 2, // the program says so, through a header of ctp's
 };
 
+// Reasons to suspend that the program can give (include/ctp/coroutine.h names them).
+#define CTP_WAITS_REASONS 11u
+
 // Present state of an entity. Finished and destroyed are final; a station
 // in a final state is recycled, oldest first.
 enum ctp_life {
@@ -106,6 +109,7 @@ enum ctp_how {
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice
 #define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN, or a poll of it alone nothing
 #define CTP_WAIT_REFUSED 0x4u    // beside EAGAIN: its epoll_ctl(MOD, fd) in that slice said ENOENT
+#define CTP_WAIT_DECLARED 0x8u   // the program says so (include/ctp/coroutine.h)
 
 #define CTP_WAITS 4u
 struct ctp_wait { // W: guest, under ctp_state.seq
@@ -175,7 +179,7 @@ struct ctp_state {
 			 // not
 	uint32_t called; // stack id from which an event of what it had not asked for resumed it; 0
 	uint8_t source;  // enum ctp_source
-	uint8_t reserved;
+	uint8_t reason;  // SOURCE_PROGRAM: why it last suspended, as it said: enum ctp_reason; 0
 	uint16_t function; // through which it last left: row of the table of switch functions + 1; 0 = an
 			   // interposed
 	uint64_t made;     // turns of the thread that made it, as of then, and above bit 48 its slot

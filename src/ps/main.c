@@ -126,16 +126,26 @@ static int say_missing(const struct report *r)
 	return EXIT_NOTHING;
 }
 
-// Its C++20 coroutines, which no table knows. 0; else they cannot be told.
-static int stackless_of(const struct found *f, struct listing *l)
+// Its C++20 coroutines, which no table knows: those that the program tells of are left out. 0; else they
+// cannot be told.
+static int stackless_of(const struct found *f, const struct tables *t, struct listing *l)
 {
 	const struct ctp_ext *x = &f->header.ext;
-	struct span ours[] = {{x->region_base, x->region_base + x->region_bytes},
-			      {x->areas_base, x->areas_base + x->areas_bytes},
-			      {x->self_base, x->self_end}};
-	size_t n = scan_tidy(ours, sizeof(ours) / sizeof(*ours));
-	return stackless_listing(l, f->pid, f->core ? f->core_path : NULL, ours, n,
-				 settings.all || settings.nids);
+	struct span *known = calloc(t->n + 3, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	known[0] = (struct span){x->region_base, x->region_base + x->region_bytes};
+	known[1] = (struct span){x->areas_base, x->areas_base + x->areas_bytes};
+	known[2] = (struct span){x->self_base, x->self_end};
+	size_t n = 3;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->coroutines[i].announced)
+			known[n++] = (struct span){t->coroutines[i].lo, t->coroutines[i].hi};
+	n = scan_tidy(known, n);
+	int e = stackless_listing(l, f->pid, f->core ? f->core_path : NULL, known, n,
+				  settings.all || settings.nids);
+	free(known);
+	return e;
 }
 
 static bool is_row(const struct listing *l, uint64_t id)
@@ -162,7 +172,7 @@ static int show(struct found *f)
 	if (e)
 		status = f->core ? say_core(f->core_path, e, NULL) : say(f->pid, why_not(f, e));
 	if (!e) {
-		bool any = !stackless_of(f, &stackless);
+		bool any = !stackless_of(f, &r.tables, &stackless);
 		r.stackless = any && stackless.n ? &stackless : NULL;
 		if (r.missing && is_row(r.stackless, r.missing))
 			r.missing = 0;

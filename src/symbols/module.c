@@ -163,6 +163,13 @@ static int add_frame(struct module_frames *out, struct symbols_frame *f)
 	return r;
 }
 
+static void free_frame(struct symbols_frame *f)
+{
+	free((char *)f->symbol);
+	free((char *)f->file);
+	free((char *)f->dir);
+}
+
 static void call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct symbols_frame *next)
 {
 	Dwarf_Attribute a;
@@ -180,6 +187,22 @@ static void call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct symbols_frame *n
 	next->line = next->file ? (int)line : 0;
 }
 
+// Of include/ctp/coroutine.h and coroutine.hpp: inlined where the program leaves, they say nothing of it. A
+// template's name has its return type before it.
+static bool is_announcing(const char *symbol)
+{
+	static const char *const begins[] = {"ctp::detail::", "ctp::promise<", "ctp_coroutine_"};
+	size_t head = symbol ? strcspn(symbol, "<(") : 0;
+	while (head && symbol[head - 1] != ' ')
+		head--;
+	for (unsigned i = 0; symbol && i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(symbol + head, begins[i], strlen(begins[i])))
+			return true;
+	static const char made[] = "::promise_type::promise_type";
+	size_t n = symbol ? strcspn(symbol, "(") : 0;
+	return n >= sizeof(made) - 1 && !strncmp(symbol + n - (sizeof(made) - 1), made, sizeof(made) - 1);
+}
+
 // The frames of one pc, innermost first: each inlined call, then the
 // function. `f` holds the innermost line.
 static int add_scopes(struct module_frames *out, Dwarf_Die *cu, Dwarf_Die *scopes, int n,
@@ -195,7 +218,10 @@ static int add_scopes(struct module_frames *out, Dwarf_Die *cu, Dwarf_Die *scope
 		struct symbols_frame next = {.pc = f->pc, .offset = f->offset, .module = f->module};
 		if (f->inlined)
 			call_site(cu, &scopes[i], &next);
-		r = add_frame(out, f);
+		if (f->inlined && is_announcing(f->symbol))
+			free_frame(f);
+		else
+			r = add_frame(out, f);
 		*f = r ? *f : next;
 		if (tag == DW_TAG_subprogram)
 			return r;

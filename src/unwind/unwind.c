@@ -282,7 +282,8 @@ size_t unwind_walk(struct unwind *u, const struct ctp_state *s, const struct unw
 	u->ended = UNWIND_NOT_ENDED;
 	if (guessed)
 		*guessed = false;
-	if (!s->regs[CTP_REG_PC] || (s->lo < s->hi && (sp < s->lo || sp > s->hi)))
+	if (!s->regs[CTP_REG_PC] || s->source == CTP_SOURCE_PROGRAM ||
+	    (s->lo < s->hi && (sp < s->lo || sp > s->hi)))
 		return 0;
 	if (max && is_end(u, s->regs[CTP_REG_PC])) {
 		pcs[0] = s->regs[CTP_REG_PC];

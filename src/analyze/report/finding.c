@@ -186,8 +186,10 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
 			e = passes[i]->run(passes[i], w, &r->results);
-	if (!e)
+	if (!e) {
 		stackless_settle(r);
+		e = stackless_join(r);
+	}
 	if (!e)
 		one_case_each(&r->results);
 	if (!e)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/case/stackless_case.h"
+#include "base/idmap.h"
 
 extern const struct pass pass_never_started;
 
@@ -53,6 +54,66 @@ static bool at_own_line(const struct report *r, const struct verdict_case *c)
 		return false;
 	int line = symbols_declared(symbols, pcs[0] - 1);
 	return line && line == p.frames[p.n - 1].line;
+}
+
+// Coroutines that the program tells of are found as frames, too: what is said of the frame is said of the
+// coroutine. By where their frames begin; and those that await another one.
+static int announced(struct idmap *by_frame, struct idmap *awaiting, const struct image *m)
+{
+	int e = 0;
+	for (size_t i = 0; !e && i < m->stations.n; i++) {
+		const struct ctp_state *s = image_state(m, i);
+		if (s->source != CTP_SOURCE_PROGRAM || !s->lo || s->life < CTP_CREATED ||
+		    s->life > CTP_RUNNING)
+			continue;
+		e = idmap_set(by_frame, s->lo, (uint32_t)i);
+		if (!e && s->link)
+			e = idmap_set(awaiting, s->link, (uint32_t)i);
+	}
+	return e;
+}
+
+static bool of_frame(const struct verdict_case *c)
+{
+	return !strcmp(c->pass->rule, rules_id[RULE_UNRESUMABLE]) ||
+	       !strcmp(c->pass->rule, rules_id[RULE_NEVER_STARTED]);
+}
+
+// Does it wait for another one alone, which is judged itself? By who awaits whom, as the frames say.
+static bool awaits(const struct idmap *awaiting, const struct verdict_case *c)
+{
+	const struct ctp_state *s = c->about.state;
+	return s && s->source == CTP_SOURCE_PROGRAM && !strcmp(c->pass->rule, rules_id[RULE_PARKED]) &&
+	       idmap_get(awaiting, s->lo) != IDMAP_NONE;
+}
+
+static int join(struct report *r, const struct image *m)
+{
+	struct idmap by_frame = {0}, awaiting = {0};
+	size_t kept = 0;
+	int e = announced(&by_frame, &awaiting, m);
+	for (size_t i = 0; !e && i < r->results.ncases; i++) {
+		struct verdict_case *c = &r->results.cases[i];
+		uint32_t row = c->about.image == m && of_frame(c) ? idmap_get(&by_frame, c->id) : IDMAP_NONE;
+		if (row != IDMAP_NONE) {
+			c->about.state = image_state(m, row);
+			c->id = c->about.state->id;
+		}
+		if (c->about.image != m || !awaits(&awaiting, c))
+			r->results.cases[kept++] = *c;
+	}
+	r->results.ncases = e ? r->results.ncases : kept;
+	idmap_deinit(&by_frame);
+	idmap_deinit(&awaiting);
+	return e;
+}
+
+int stackless_join(struct report *r)
+{
+	int e = 0;
+	for (size_t i = 0; !e && i < r->world->nimages; i++)
+		e = join(r, &r->world->images[i]);
+	return e;
 }
 
 void stackless_settle(struct report *r)

@@ -16,3 +16,6 @@ struct stackless_sums stackless_sums(const struct report *r);
 // Which of the findings of CTP029 are of coroutines that were never started, as their lines tell: these are
 // moved to CTP014. Before findings are grouped.
 void stackless_settle(struct report *r);
+// What was found of a frame becomes a case of the coroutine that the program tells of with it, if it does.
+// After stackless_settle, before findings are grouped. 0 or -ENOMEM.
+int stackless_join(struct report *r);

@@ -168,8 +168,8 @@ static void save_slot(const struct inspection *l, const struct ctp_state *s, str
 	const struct ctp_ext *e = l->r->ext;
 	uint64_t words[MOST], regs = s->slot + e->context_off;
 	unsigned n = e->context_words < MOST ? e->context_words : MOST;
-	if (!s->slot || s->how != CTP_HOW_SWAP || (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) ||
-	    s->changes == 0)
+	if (!s->slot || s->source == CTP_SOURCE_PROGRAM || s->how != CTP_HOW_SWAP ||
+	    (s->life != CTP_RUNNING && s->life != CTP_SUSPENDED) || s->changes == 0)
 		return;
 	bool used_up = s->life == CTP_RUNNING && frame_gone(l, s), sp = false, pc = false;
 	if (proc_peek(l->pid, regs, words, n * 8, false) != n * 8)

@@ -169,8 +169,9 @@ static void look_at(struct water *w, FILE *out, const struct ctp_state *s)
 {
 	struct stack k;
 	if (s->entity != CTP_COROUTINE || (s->life != CTP_SUSPENDED && s->life != CTP_RUNNING) || !s->runs ||
-	    s->lo >= s->hi || (s->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)) ||
-	    !is_mapped(w, s) || !usable(w, s, &k))
+	    s->lo >= s->hi || s->source == CTP_SOURCE_PROGRAM ||
+	    (s->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)) || !is_mapped(w, s) ||
+	    !usable(w, s, &k))
 		return;
 	uint64_t size = k.hi - k.lo, page = size / 4 < PAGE ? size / 4 : PAGE;
 	uint64_t margin = size / PART > page ? size / PART : page;

@@ -174,3 +174,15 @@ __attribute__((noinline)) void bad_resume_find(struct thread_ctx *g, struct ctp_
 	if (s->life != CTP_RUNNING)
 		lives_again(g, s);
 }
+
+void bad_resume_announced(struct thread_ctx *g, const struct ctp_state *s)
+{
+	struct ctp_incident i = {.rule = RULE_ENDED, .other_time = s->since, .other = g->current->id};
+	g->late.who = NULL;
+	if (s->life == CTP_RUNNING) {
+		emit_unsure(g, s->thread);
+		running(g, s);
+	} else if (s->life == CTP_FINISHED) {
+		note(g, &i, s);
+	}
+}

@@ -28,35 +28,8 @@ bool coroutine_any(void)
 	return any;
 }
 
-static inline uint64_t stack_top(const struct thread_ctx *g, const struct ctp_state *s)
-{
-	return s->entity == CTP_COROUTINE ? s->hi & ~15ULL : g->native_top;
-}
-
-struct question {
-	const struct frame *f;
-	uint64_t top;
-};
-
-static uint64_t ask(void *arg)
-{
-	const struct question *q = arg;
-	return stacks_id(q->f, q->top, NULL);
-}
-
-// A walk needs more stack than a coroutine may have left: hooks that stand on
-// the program's stack make it on their own.
-uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
-{
-	const struct ctp_state *s = g->current;
-	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi))
-		return 0; // on another stack: a signal's
-	struct question q = {f, stack_top(g, s)};
-	return (uint32_t)(cpu_is_private(g) ? ask(&q) : cpu_on_private(g, ask, &q));
-}
-
 // Gives the thread's own stack a station and an id: it is about to switch.
-static void name_native(struct thread_ctx *g)
+void coroutine_name_native(struct thread_ctx *g)
 {
 	struct ctp_state *s = station_new(CTP_NATIVE);
 	if (!s)
@@ -73,7 +46,7 @@ static void name_native(struct thread_ctx *g)
 	crash_stack_arm(g);
 }
 
-static void count_death(struct thread_ctx *g, struct ctp_state *s, enum ctp_life life)
+void coroutine_count_death(struct thread_ctx *g, struct ctp_state *s, enum ctp_life life)
 {
 	if (s->entity != CTP_COROUTINE)
 		return;
@@ -107,9 +80,7 @@ static uint64_t lives_in(const struct ctp_state *s, const struct release *r)
 	return lives && !ctp_state_retry(s, seen) ? seen : 1;
 }
 
-// A suspended or created entity lost its stack. `seen`: as of when that was seen;
-// who writes its state meanwhile knows better.
-static void destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how, uint64_t seen)
+void coroutine_destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how, uint64_t seen)
 {
 	if (!ctp_state_take(s, seen))
 		return;
@@ -122,9 +93,14 @@ static void destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how,
 	s->how = (uint8_t)how;
 	s->since = guest_now();
 	ctp_state_end(s);
-	count_death(g, s, CTP_DESTROYED);
+	coroutine_count_death(g, s, CTP_DESTROYED);
 	emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
 	station_retire(s);
+}
+
+void coroutine_note_any(void)
+{
+	any = true;
 }
 
 // The stack of `old` became part of another one.
@@ -133,12 +109,19 @@ static void superseded(struct ctp_state *old, void *arg)
 	const struct release *r = arg;
 	uint64_t seen = lives_in(old, r);
 	if (!(old->flags & CTP_STATE_SHARED_STACK))
-		destroy(r->g, old, CTP_HOW_REUSED, seen);
+		coroutine_destroy(r->g, old, CTP_HOW_REUSED, seen);
 }
 
 void coroutine_superseded(struct thread_ctx *g, struct ctp_state *old)
 {
 	superseded(old, &(struct release){.g = g, .lo = old->lo - 1, .hi = old->hi + 1});
+}
+
+void coroutine_index(struct thread_ctx *g, struct ctp_state *s)
+{
+	if (s->lo < s->hi)
+		stack_index_add_stack(s, superseded, &(struct release){.g = g, .lo = s->lo, .hi = s->hi});
+	stack_index_add_slot(s);
 }
 
 // `s` was taken for superseded, and is entered: its stack is shared by copying.
@@ -276,9 +259,7 @@ struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi,
 	blocks_find(lo, hi, &s->block_lo, &s->block_hi);
 	ctp_state_end(s);
 	any = true;
-	if (lo < hi)
-		stack_index_add_stack(s, superseded, &(struct release){.g = g, .lo = lo, .hi = hi});
-	stack_index_add_slot(s);
+	coroutine_index(g, s);
 	modules_note_pc(entry);
 	g->thread->created++;
 	ctp_add32(&ctp_tracer->region.sites[s->creator_stack].created, 1);
@@ -335,7 +316,7 @@ static __attribute__((noinline)) void name_anew(const struct thread_ctx *g, stru
 	s->stack = 0;
 	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
 		return; // it leaves from another's, a signal's
-	state_private(s)->top = stack_top(g, s);
+	state_private(s)->top = coroutine_stack_top(g, s);
 	s->stack = stacks_id(f, state_private(s)->top, &s->last);
 }
 
@@ -394,7 +375,7 @@ static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, st
 	}
 	ctp_state_end_change(s, ends ? CTP_FINISHED : CTP_SUSPENDED);
 	if (ends && s->entity == CTP_COROUTINE) {
-		count_death(g, s, CTP_FINISHED);
+		coroutine_count_death(g, s, CTP_FINISHED);
 		station_retire(s);
 	}
 }
@@ -431,7 +412,7 @@ static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, str
 {
 	if (CTP_UNLIKELY(!g->current->id)) {
 		bool own = to == g->native;
-		name_native(g);
+		coroutine_name_native(g);
 		if (own)
 			to = g->native;
 	}
@@ -533,7 +514,7 @@ static void released(struct ctp_state *s, void *arg)
 	if (lives && s->entity == CTP_COROUTINE && s != r->g->current && !(seen & 1))
 		note_release(s, r);
 	if (s->entity == CTP_COROUTINE && s != r->g->current)
-		destroy(r->g, s, CTP_HOW_RELEASED, seen);
+		coroutine_destroy(r->g, s, CTP_HOW_RELEASED, seen);
 }
 
 void coroutine_released(struct thread_ctx *g, uint64_t lo, uint64_t hi, bool block, const struct frame *by)

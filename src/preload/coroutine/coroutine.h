@@ -73,3 +73,23 @@ void coroutine_wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struc
 struct ctp_state *coroutine_at(uint64_t data);
 
 void coroutine_thread_ends(struct thread_ctx *g);
+
+// ------------------------------------------------------------- for hook_announce.c
+
+// The address above all frames of the stack of s, which runs here.
+static inline uint64_t coroutine_stack_top(const struct thread_ctx *g, const struct ctp_state *s)
+{
+	return s->entity == CTP_COROUTINE ? s->hi & ~15ULL : g->native_top;
+}
+
+// Gives the thread's own stack a station and an id: it is about to switch.
+void coroutine_name_native(struct thread_ctx *g);
+// Counts that s, which has just ended, did.
+void coroutine_count_death(struct thread_ctx *g, struct ctp_state *s, enum ctp_life life);
+// A suspended or created entity lost its stack. `seen`: as of when that was seen;
+// who writes its state meanwhile knows better.
+void coroutine_destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how how, uint64_t seen);
+// Enters its stack, if its bounds are known, and its slot into the index.
+void coroutine_index(struct thread_ctx *g, struct ctp_state *s);
+// There is one: from now on stacks that are released are looked up.
+void coroutine_note_any(void);

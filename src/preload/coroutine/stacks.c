@@ -246,6 +246,23 @@ uint32_t stacks_frames(uint32_t id, uint64_t *innermost)
 	return (uint32_t)r->stack_words[at - 1];
 }
 
+uint32_t stacks_behind(uint64_t pc, uint32_t callers)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	uint32_t at = callers && callers < r->stacks_max ? ctp_load32(&r->stack_index[callers]) : 0;
+	struct walk w = {.n = 1};
+	w.pcs[0] = pc;
+	uint32_t more = at ? (uint32_t)r->stack_words[at - 1] : 0;
+	for (uint32_t i = 0; i < more; i++) {
+		if (w.n == CTP_FRAMES_MAX) {
+			w.truncated = true;
+			break;
+		}
+		w.pcs[w.n++] = r->stack_words[at + i];
+	}
+	return name_stack(&w);
+}
+
 // What a walk depended on, as seen from the stack pointer. NULL: no memory.
 static struct candidate *candidate_of(const struct walk *w, const struct frame *f, uint32_t id)
 {

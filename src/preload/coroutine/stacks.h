@@ -75,6 +75,9 @@ bool stacks_peek(uint64_t at, uint64_t *out); // a word that may not be there: b
 // How far from its top a stack pointer is taken to be of that stack, overflowed though it be.
 #define STACKS_FAR (64ULL << 20)
 
+// The id of the stack that is one frame, and behind it those of another stack (0: none).
+uint32_t stacks_behind(uint64_t pc, uint32_t callers);
+
 // Forgets what was learned about code: after dlclose.
 // How many frames a stack has, and where the innermost is; 0 for none.
 uint32_t stacks_frames(uint32_t id, uint64_t *innermost);

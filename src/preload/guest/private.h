@@ -12,11 +12,24 @@ struct state_private {
 	uint64_t queued; // 1: the station is in the queue of those to be used again (station.c)
 	uint64_t before; // enum ctp_how before it ended; life | how << 8 before its stack was released
 	uint64_t spurious_round; // round of the herd in which it was counted last, + 1 (fd_spurious.c)
-	uint64_t top;            // of its stack, as of ctp_state.last (struct candidate)
-	uint64_t release_lo;     // what took its stack (bad_resume.h): from ...
-	uint64_t release_hi;     // ... to
-	uint64_t release_by;     // who (ctp_id and kind, as guest_who gives them)
-	uint64_t release_at;     // stack id | RELEASED_BLOCK
+	union {
+		uint64_t top;     // of its stack, as of ctp_state.last (struct candidate)
+		uint64_t resumer; // of an announced one (hook_announce.c), as are the three below: station <<
+				  // 40 | id
+	};
+	union {
+		uint64_t release_lo; // what took its stack (bad_resume.h): from ...
+		uint64_t told;       // the program's words for it
+	};
+	uint64_t release_hi; // ... to
+	union {
+		uint64_t release_by; // who (ctp_id and kind, as guest_who gives them)
+		uint64_t maker;      // station << 40 | id
+	};
+	union {
+		uint64_t release_at; // stack id | RELEASED_BLOCK
+		uint64_t promise;    // its offset in the frame << 32 | words
+	};
 	uint64_t spurious_since; // when it suspended for what it `tried`
 	uint64_t spurious_row;   // spurious wakeups in a row
 	uint64_t spurious_began; // when that row began

@@ -29,8 +29,8 @@ static int name_stacks(struct report *r)
 		if (c->life != CTP_SUSPENDED || r->found->probes)
 			continue;
 		e = stacks_recorded(r->stacks, c->recorded, &c->stack);
-		c->walked = !c->stack;
-		if (c->walked)
+		c->walked = !c->stack || c->announced;
+		if (!c->stack && !c->announced)
 			jobs[n++] = (struct stacks_job){c, &c->stack};
 	}
 	if (!e)

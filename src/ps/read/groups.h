@@ -31,9 +31,10 @@ struct coroutine {
 	uint8_t status;         // enum status
 	uint16_t flags;         // CTP_STATE_*
 	uint8_t nwaits;
-	char *name;   // as the program calls it, fit for a terminal; NULL: it does not say
-	bool settled; // false: it was being written all the while
-	bool walked;  // its stack has been looked at as it lies in memory
+	char *name;     // as the program calls it, fit for a terminal; NULL: it does not say
+	bool settled;   // false: it was being written all the while
+	bool announced; // the program tells of it (CTP_SOURCE_PROGRAM)
+	bool walked;    // its stack has been looked at as it lies in memory
 	struct coroutine_wait {
 		int32_t fd;
 		uint32_t gen, events, how; // CTP_WAIT_*

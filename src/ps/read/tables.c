@@ -66,6 +66,7 @@ static int take(struct tables *t, const struct ctp_state *s, uint32_t station, b
 				.created = s->created,
 				.maker = (uint32_t)(s->made >> 48),
 				.since_ns = tables_age_ns(t, s->since),
+				.announced = s->source == CTP_SOURCE_PROGRAM,
 				.settled = settled};
 	if (s->life == CTP_SUSPENDED)
 		c->nwaits = (uint8_t)least(s->nwaits, CTP_WAITS);
