@@ -14,8 +14,7 @@ struct state_private {
 	uint64_t spurious_round; // round of the herd in which it was counted last, + 1 (fd_spurious.c)
 	union {
 		uint64_t top;     // of its stack, as of ctp_state.last (struct candidate)
-		uint64_t resumer; // of an announced one (hook_announce.c), as are the three below: station <<
-				  // 40 | id
+		uint64_t resumer; // hook_announce.c: station << 40 | id, as in `maker`
 	};
 	union {
 		uint64_t release_lo; // what took its stack (bad_resume.h): from ...
