@@ -81,7 +81,7 @@ function siteOf(stack) {
 	return stackSites.get(stack);
 }
 
-// Who created it: its row, or -1 (a thread's own stack, or gone). Ids are never used twice in one run.
+// Who created it: its row, or -1 (a thread's own stack, or no longer in the tables). Ids are never used twice in one run.
 const rowsById = new Map();
 function creatorRow(i) {
 	if (!rowsById.size) for (let k = 0; k < rows.n; k++) rowsById.set(`${rows.image[k]} ${rows.id[k]}`, k);
@@ -89,7 +89,7 @@ function creatorRow(i) {
 }
 function creatorOf(i) {
 	const row = creatorRow(i);
-	return row < 0 ? (rows.creator[i] ? `${rows.creator[i]}: a thread, or gone` : "not known") : `coroutine ${rows.id[row]} ${rowTitle(row)}`;
+	return row < 0 ? (rows.creator[i] ? `${rows.creator[i]}, a thread's own stack or a coroutine that is no longer in the tables` : "not known") : `coroutine ${rows.id[row]} ${rowTitle(row)}`;
 }
 
 // Which process, where there are several

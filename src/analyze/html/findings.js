@@ -90,6 +90,7 @@ function findingBody(f) {
 		"div.body",
 		{},
 		el("p.message", {}, f.message),
+		cyclePicture(f),
 		lanePicture(f),
 		stacksOf(f),
 		el(

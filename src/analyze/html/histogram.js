@@ -3,22 +3,22 @@
 
 const bucketFrom = i => (i ? 2 ** i : 0);
 
-// So many of them took no longer: the end of the bucket in which that one is, at most the longest.
+// A quantile is known as exactly as its bucket is narrow: both ends are told.
 function quantile(times, share) {
 	const [n, , most, first, ...counts] = times;
 	let seen = 0;
 	for (let i = 0; i < counts.length; i++) {
 		seen += counts[i];
-		if (seen >= n * share) return Math.min(most, 2 ** (first + i + 1));
+		if (seen >= n * share) return [bucketFrom(first + i), Math.min(most, 2 ** (first + i + 1))];
 	}
-	return most;
+	return [0, most];
 }
+
+const between = (times, share) => quantile(times, share).map(duration).join(" to ");
 
 function timesInWords(times, what) {
 	const [n, sum, most] = times;
-	return `${some(n, what)}, ${duration(sum / n)} in the mean; half of them at most ${duration(quantile(times, 0.5))}, 99 % at most ${duration(
-		quantile(times, 0.99)
-	)}, the longest ${duration(most)}`;
+	return `${some(n, what)}: mean ${duration(sum / n)}, median ${between(times, 0.5)}, 99th percentile ${between(times, 0.99)}, longest ${duration(most)}`;
 }
 
 // Bars over a logarithmic axis of time.

@@ -6,7 +6,9 @@ const LANE = {label: 150, top: 34, height: 74, narrowest: 150, widest: 230};
 
 function laneParties(f) {
 	const parties = [{id: f.id, who: f.who, role: f.waiting ? "waiter" : "the one in question"}];
-	if (f.actor && f.actor.id !== f.id) parties.push({id: f.actor.id, who: f.actor.who, role: f.actor.did});
+	// in a circle, the ring above has the others
+	if (f.actor && f.actor.id !== f.id && (!cycleSteps(f) || f.events.some(e => e.id === f.actor.id)))
+		parties.push({id: f.actor.id, who: f.actor.who, role: f.actor.did});
 	for (const e of f.events)
 		if (e.id && !parties.some(p => p.id === e.id))
 			parties.push({id: e.id, who: e.who, role: f.opener && f.opener.id === e.id ? "opener" : ""});

@@ -59,6 +59,13 @@ const timeline = {
 	tools() {
 		const button = (text, name, run) =>
 			el("button", {type: "button", title: name, "aria-label": name, onclick: run}, text);
+		this.search = el("input", {
+			type: "search",
+			placeholder: "Find a lane  /",
+			"aria-label": "Find a lane by its name; Enter goes to the next one",
+			oninput: () => this.find(0),
+			onkeydown: e => e.key === "Enter" && this.find(1)
+		});
 		const key = (name, text) => el("span.key", {}, el(`span.swatch.${name}`), text);
 		return el(
 			"div.bar-tools",
@@ -66,6 +73,7 @@ const timeline = {
 			button("−", "Zoom out (−)", () => this.zoomBy(0.5)),
 			button("+", "Zoom in (+)", () => this.zoomBy(2)),
 			button("Fit", "All of it (0)", () => this.fit()),
+			this.search,
 			key("run", "runs"),
 			key("native", "a thread's own stack"),
 			key("idle", "asleep, or nobody"),
@@ -99,10 +107,16 @@ const timeline = {
 			out.push(`The history begins at ${when(t.beginsNs)}: what was before is no longer there.`);
 		return out.join(" ") + " Ctrl+wheel zooms, dragging moves.";
 	},
+	// The shortest time that fills the screen: where there are only bins, twenty of them.
+	narrowest() {
+		const t = report.timeline,
+			bin = t.threads.length ? t.threads[0].levels[0].width : 0;
+		return t.everySlice ? 2000 : Math.max(2000, 20 * bin);
+	},
 	behave() {
 		this.zoom = d3
 			.zoom()
-			.scaleExtent([1, Math.max(1, this.span / 2000)])
+			.scaleExtent([1, Math.max(1, this.span / this.narrowest())])
 			.filter(e => {
 				const event = e && e.type ? e : d3.event;
 				return event.type !== "wheel" ? !event.button : event.ctrlKey || event.metaKey;
@@ -339,6 +353,17 @@ const timeline = {
 			0
 		);
 	},
+	// The next lane, from the chosen one on, that has all the words in its name.
+	find(after) {
+		const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean),
+			n = this.lanes.length;
+		for (let i = 0; words.length && i < n; i++) {
+			const at = (this.selected + after + i) % n,
+				name = this.lanes[at].name.toLowerCase();
+			if (words.every(w => name.includes(w))) return this.choose(at);
+		}
+		if (words.length) say("No lane has that in its name.");
+	},
 	choose(index) {
 		this.selected = Math.max(0, Math.min(this.lanes.length - 1, index));
 		const lane = this.lanes[this.selected];
@@ -393,6 +418,9 @@ const timeline = {
 		this.opened = this.opened || !this.size || report.findings.some(f => this.frame(f)) || true;
 	},
 	keys: {
+		"/"() {
+			if (timeline.search) timeline.search.focus();
+		},
 		"+"() {
 			timeline.zoomBy(2);
 		},

@@ -130,7 +130,7 @@ const waits = {
 			el("td.n", {}, percent(share)),
 			el("td.n", {}, times ? count(times[0]) : ""),
 			el("td.n", {}, times ? duration(times[1] / times[0]) : ""),
-			el("td.n", {}, times ? duration(quantile(times, 0.99)) : ""),
+			el("td.n", {}, times ? duration(quantile(times, 0.99)[1]) : ""),
 			el("td.n", {}, times ? duration(times[2]) : ""),
 			el("td", {}, times ? sparkline(times, from, to) : "")
 		);
