@@ -254,15 +254,17 @@ static bool saw_nothing(const struct session *s)
 // A check of a run that watched nothing is no check.
 static void say_unchecked(const struct session *s, const char *before)
 {
-	char children[64] = "";
+	char children[64] = "", unseen[512] = "";
 	if (!s->options->follow && session_untraced(s))
 		snprintf(children, sizeof(children), "%" PRIu64 " children ran untraced (-f traces them); ",
 			 session_untraced(s));
+	if (!s->options->no_preload)
+		module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
 	log_line(
 		LOG_SAY,
-		"%s--check: no coroutine switch was seen, so nothing was checked; %sctp-analyze %s says what was "
-		"looked for; --allow-empty accepts it",
-		before, children, s->recorder.output.path);
+		"%s--check: no coroutine switch was seen, so nothing was checked; %s%s%sctp-analyze %s says what "
+		"was looked for; --allow-empty accepts it",
+		before, children, unseen, *unseen ? "; " : "", s->recorder.output.path);
 }
 
 // Who ran when it died by this signal. False: that was not noted.

@@ -371,3 +371,35 @@ bool recipe_may_switch(const unsigned char *code, size_t bytes)
 	return step(&m, code, code + bytes, &length) == STEP_ON && m.switched &&
 	       run(&m, code + length, bytes - length);
 }
+
+// Leaves by the other stack, or does what cannot be followed: then true where `may` is.
+static bool goes_on(struct machine *m, const unsigned char *p, const unsigned char *end, bool may)
+{
+	for (int k = 0; k < INSTRUCTIONS_MOST; k++) {
+		size_t length = 0;
+		enum step s = step(m, p, end, &length);
+		if (s == STEP_LEFT)
+			return m->regs[SP].kind == OTHER;
+		if (s == STEP_STRANGE)
+			return may;
+		p += length;
+	}
+	return may;
+}
+
+bool recipe_switches(const unsigned char *code, size_t bytes)
+{
+	struct machine m = {.nsaved = 0};
+	const unsigned char *p = code, *end = code + bytes;
+	for (int r = 0; r < REGS; r++)
+		m.regs[r] = (struct value){INITIAL, r, 0};
+	for (int k = 0; k < INSTRUCTIONS_MOST && !m.switched; k++) {
+		size_t length = 0;
+		if (step(&m, p, end, &length) != STEP_ON)
+			return false;
+		p += length;
+	}
+	// a stack pointer in a register may be kept for many reasons: only a whole function says it
+	bool stored = m.nsaved && m.saved[0].value.kind == INITIAL && m.saved[0].value.reg == SP;
+	return m.switched && goes_on(&m, p, end, stored);
+}

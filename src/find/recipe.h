@@ -34,3 +34,7 @@ bool recipe_learn(const unsigned char *code, size_t bytes, struct recipe *out);
 // Does an instruction begin here that loads the stack pointer from elsewhere? What follows must not
 // be anything but restoring registers and leaving.
 bool recipe_may_switch(const unsigned char *code, size_t bytes);
+// Does code that begins by storing the stack pointer load another one, in a straight line? Where it was put
+// into memory, that is enough (the rest may be part of any function); where into a register, it must restore
+// and leave, too.
+bool recipe_switches(const unsigned char *code, size_t bytes);

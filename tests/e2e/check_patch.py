@@ -124,6 +124,42 @@ def check_loads(*words, user=None):
     return run
 
 
+def check_unknown_code(case):
+    """A switch function of no name that ctp knows, in a stripped program: the report and --check say where it stands."""
+    (case.dir / "own.c").write_text(OWN)
+    built = case.run(tool("gcc"), "-O1", "-s", "-w", "own.c", "-o", "own")
+    program(case)
+    if built.status:
+        raise Skip(f"does not build here: {built.err[-300:]}")
+    done = case.ctp("--error-exitcode=99", "-o", "x", case.dir / "own")
+    equal((done.status, done.out.splitlines()[0]), (99, "there and back"), f"status and output ({done})")
+    where = re.compile(r"code that sets the stack pointer at own\+0x[0-9a-f]+")
+    need(where.search(done.err), done.err)
+    _, report = case.report(case.dir / "x")
+    need(any(where.search(f["message"]) for f in report["facts"] if f["rule"] == "CTP030"), f"facts: {report['facts']}")
+    said = where.search(done.err)[0].split("+")[1]
+    code = (case.dir / "own").read_bytes()
+    at = code.find(bytes.fromhex("53 4889 6608 488b 27".replace(" ", "")))
+    equal(int(said, 16), at + 1, "where the stack pointer is stored")
+
+
+OWN = """#include <stdio.h>
+#include <stdlib.h>
+__attribute__((naked, noinline)) static void turn(void **to, void **from)
+{
+	__asm__("push %rbp\\n push %rbx\\n mov %rsp, 8(%rsi)\\n mov (%rdi), %rsp\\n pop %rbx\\n pop %rbp\\n ret");
+}
+static void *mine[2], *other[2];
+static void body(void) { mine[0] = mine[1]; turn(mine, other); abort(); }
+int main(void)
+{
+	void **top = (void **)((char *)aligned_alloc(16, 65536) + 65536) - 4;
+	top[2] = body;
+	other[0] = top;
+	turn(other, mine);
+	puts("there and back");
+}
+"""
 CXX_NAMES = {"jump_fcontext": "_ZN5boost7context6detail13jump_fcontextEPvS2_",
              "make_fcontext": "_ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE",
              "ontop_fcontext": "_ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E"}
@@ -212,7 +248,7 @@ def check_scan(case):
 
 CHECKS = [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
     ("exported_boost", check_exported_boost), ("exported_names", check_exported_names),
-    ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
+    ("unknown_code", check_unknown_code), ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
     ("loads", check_loads("300", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),
     ("loads_seccomp", check_loads("20", "0", "seccomp", user=65534)),
     ("loads_nodump", check_loads("3", "1", "nodump", user=65534))]

@@ -86,6 +86,27 @@ static void no_code_is_read_behind_its_end(void **state)
 	}
 }
 
+// From the instruction on that stores the stack pointer.
+static void a_store_and_a_load_switch(void **state)
+{
+	// mov %rsp, (%rdi); mov %rsi, %rsp; then a call, which is not followed: inlined
+	static const unsigned char inlined[] = {0x48, 0x89, 0x27, 0x48, 0x89, 0xf4, 0xe8, 0, 0, 0, 0};
+	// mov %rsp, %rax; mov %rdi, %rsp; pop %rbx; ret, and with a call in place of what leaves
+	static const unsigned char handle[] = {0x48, 0x89, 0xe0, 0x48, 0x89, 0xfc, 0x5b, 0xc3};
+	static const unsigned char called[] = {0x48, 0x89, 0xe0, 0x48, 0x89, 0xfc, 0xe8, 0, 0, 0, 0};
+	// mov %rsp, (%rdi); mov (%rdi), %rsp: its own again
+	static const unsigned char own[] = {0x48, 0x89, 0x27, 0x48, 0x8b, 0x27, 0xc3};
+	(void)state;
+	assert_true(recipe_switches(pushes + 10, sizeof(pushes) - 10));
+	assert_true(recipe_switches(block, sizeof(block)));
+	assert_true(recipe_switches(inlined, sizeof(inlined)));
+	assert_true(recipe_switches(handle, sizeof(handle)));
+	assert_false(recipe_switches(called, sizeof(called)));
+	assert_false(recipe_switches(own, sizeof(own)));
+	assert_false(recipe_switches(inlined, 3));
+	assert_false(recipe_switches(inlined, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -94,6 +115,7 @@ int main(void)
 		cmocka_unit_test(what_saves_nothing_is_none),
 		cmocka_unit_test(every_register_counts),
 		cmocka_unit_test(a_frame_pointer_is_no_other_stack),
+		cmocka_unit_test(a_store_and_a_load_switch),
 		cmocka_unit_test(no_code_is_read_behind_its_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,11 @@ static void note_function(const struct ctp_switch_function *row, uint64_t start,
 	for (char *p = kind; *p; p++)
 		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
 			*p = '?';
+	unsigned i = 0;
+	while (i < out->nseen && out->seen[i] != row->addr - start)
+		i++;
+	if (!refused && i == out->nseen && i < MODULE_SCAN_SEEN)
+		out->seen[out->nseen++] = row->addr - start;
 	if (refused) {
 		out->reason = row->reason;
 		out->at = row->addr - start;
@@ -182,6 +187,7 @@ bool module_scan_read(struct module_scan *s)
 		return true;
 	}
 	s->unread += switch_signatures_read(&o->signatures, o->fd) < 0;
+	o->ncode = (unsigned)switch_code_read(o->fd, o->code, MODULE_SCAN_CODE);
 	close(o->fd);
 	o->fd = -1;
 	return true;
@@ -283,9 +289,30 @@ static unsigned copies_of(const struct module_scan_object *o)
 	return *o->functions.patched ? 0 : o->signatures.copies;
 }
 
+// The function begins before the place where it stores the stack pointer, and is short.
+static bool is_seen(const struct module_scan_functions *f, const struct switch_code *c)
+{
+	enum { FUNCTION_MOST = 128 };
+	for (unsigned i = 0; i < f->nseen; i++)
+		if (c->at - f->seen[i] < FUNCTION_MOST || c->offset - f->seen[i] < FUNCTION_MOST)
+			return true;
+	return false;
+}
+
+// Code that switches stacks, where no name and nothing that libctp.so found says more. A library that
+// exports a function that is interposed is that function's.
+static const struct switch_code *code_of(const struct module_scan_object *o)
+{
+	bool named = known_of(o) || copies_of(o) || *o->functions.refused || o->signatures.exports;
+	for (unsigned i = 0; i < o->ncode && !named; i++)
+		if (!is_seen(&o->functions, &o->code[i]))
+			return &o->code[i];
+	return NULL;
+}
+
 static bool hidden(const struct module_scan_object *o)
 {
-	return known_of(o) || copies_of(o) || *o->functions.refused;
+	return known_of(o) || copies_of(o) || *o->functions.refused || code_of(o);
 }
 
 // "PHP fibers (zend_fiber_switch_context), its own jump_fcontext"
@@ -302,6 +329,9 @@ static void say_hidden(struct text *t, const struct module_scan_object *o)
 		say_functions(t, copies_of(o));
 		between = ", ";
 	}
+	const struct switch_code *code = code_of(o);
+	if (code)
+		say(t, "code that sets the stack pointer at %.60s+0x%" PRIx64, file_base(o->path), code->at);
 	if (*o->functions.refused)
 		say(t, "%s%s at +0x%" PRIx64 ", which is left alone: %s", between, o->functions.refused,
 		    o->functions.at, reason_of(&o->functions));

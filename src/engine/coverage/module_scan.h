@@ -9,15 +9,20 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
+#include "engine/coverage/switch_code.h"
 #include "engine/coverage/switch_signatures.h"
+
+enum { MODULE_SCAN_SEEN = 16, MODULE_SCAN_CODE = 16 };
 
 // What libctp.so found of known code in an object: functions that no call by a name leads to.
 struct module_scan_functions {
 	char patched[sizeof(((struct ctp_switch_function *)0)->kind)]; // of which library; "" = none
 	char refused[sizeof(((struct ctp_switch_function *)0)->kind)];
-	uint16_t reason; // ctp_switch_function.reason
-	bool interposed; // it is not patched, but calls of it come by its name
-	uint64_t at;     // of the one that was refused, from the begin of the object
+	uint16_t reason;                 // ctp_switch_function.reason
+	bool interposed;                 // it is not patched, but calls of it come by its name
+	uint64_t at;                     // of the one that was refused, from the begin of the object
+	uint64_t seen[MODULE_SCAN_SEEN]; // where those begin whose switches are seen, from there
+	unsigned nseen;
 };
 
 struct module_scan_object {
@@ -27,6 +32,8 @@ struct module_scan_object {
 	char *path; // as the process sees it
 	struct switch_signatures signatures;
 	struct module_scan_functions functions;
+	struct switch_code code[MODULE_SCAN_CODE]; // that switches stacks
+	unsigned ncode;
 };
 
 struct module_scan {

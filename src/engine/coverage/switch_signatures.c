@@ -253,6 +253,6 @@ int switch_signatures_read(struct switch_signatures *out, int fd)
 	r.elf = elf_begin(fd, ELF_C_READ, NULL);
 	e = r.elf ? read_elf(&r) : -ENOEXEC;
 	elf_end(r.elf);
-	*out = (struct switch_signatures){r.imports, r.own & ~r.exports, r.known & ~r.without};
+	*out = (struct switch_signatures){r.imports, r.own & ~r.exports, r.exports, r.known & ~r.without};
 	return e;
 }

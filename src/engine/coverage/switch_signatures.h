@@ -8,6 +8,7 @@
 struct switch_signatures {
 	unsigned imports; // bit i: the function i below, which libctp.so stands before
 	unsigned copies;  // bit i: it has that function itself, where nothing can stand before it
+	unsigned exports; // bit i: it has that function, for others to call, before which libctp.so stands
 	unsigned known;   // bit i: the runtime i below, whose switch is no call of a shared function
 };
 
