@@ -50,6 +50,11 @@ static size_t peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes
 	return n > 0 ? (size_t)n : 0;
 }
 
+bool unwind_peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes)
+{
+	return peek(u, addr, to, bytes) == bytes;
+}
+
 static bool peek_all(void *arg, uint64_t addr, void *to, size_t bytes)
 {
 	return peek(arg, addr, to, bytes) == bytes;

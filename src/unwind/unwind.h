@@ -52,5 +52,7 @@ struct unwind_frame {
 	bool outermost; // its unwind information says that nobody called it
 };
 size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_frame *out, size_t max);
+// Reads memory of the process: all `bytes` of it, or false.
+bool unwind_peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes);
 // A walk for a single look.
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Switch functions that cannot be interposed: programs that have one in their own code, stripped,
 and know their coroutines and switches (t-patched, on tests/targets/co_patched.c)."""
+import json
 import os
 import platform
 import re
 import shutil
 
 from check_counts import said
-from harness import ROOT, Skip, equal, need, tool
+from harness import ROOT, Skip, child_of, equal, need, tool
 
 ENGINES = ("slot", "moved", "from", "flag", "floats", "slot_back", "struct", "saved")
 CASES = ("basic", "threads", "short", "migrate", "orphan", "scheduler", "nested")
@@ -160,6 +161,48 @@ int main(void)
 	puts("there and back");
 }
 """
+FIBERS = """<?php
+function inner($n) {
+    Fiber::suspend($n);
+}
+class Worker {
+    function run($k) { inner($k); }
+}
+function other() { Fiber::suspend(); }
+$all = [];
+for ($i = 0; $i < 3; $i++) {
+    $all[] = $f = new Fiber(function() use ($i) { (new Worker)->run($i); });
+    $f->start();
+}
+$all[] = $g = new Fiber('other');
+$g->start();
+echo "ready\\n";
+sleep(1000);
+"""
+
+
+def check_php_frames(case):
+    """ctp-ps tells each PHP fiber's functions, files and lines, and fibers apart whose machine code's stacks are the same."""
+    program(case)
+    php = shutil.which("php8.2")
+    if not php:
+        raise Skip("no php8.2 here")
+    (case.dir / "fibers.php").write_text(FIBERS)
+    process = case.ctp_start("-q", php, "-n", case.dir / "fibers.php")
+    process.wait_for("ready")
+    pid = child_of(process.pid)
+    done = case.run(case.build / "src/ps/ctp-ps", "--json", pid)
+    equal(done.status, 0, f"{done}")
+    stacks = sorted((g["count"], [(f["symbol"], f["file"], f["line"]) for f in g["stack"] if f["module"] is None])
+                    for g in json.loads(done.out)["groups"])
+    path = str(case.dir / "fibers.php")
+    equal(stacks, [(1, [("other", path, 8)]), (3, [("inner", path, 3), ("Worker::run", path, 6), ("{closure}", path, 11)])],
+          "the functions of the scripts")
+    text = case.run(case.build / "src/ps/ctp-ps", pid).out
+    need(re.search(r"^     Worker::run +fibers\.php:6\n     \{closure\} +fibers\.php:11\n [^ ]", text, re.M), text)
+    process.end()
+
+
 CXX_NAMES = {"jump_fcontext": "_ZN5boost7context6detail13jump_fcontextEPvS2_",
              "make_fcontext": "_ZN5boost7context6detail13make_fcontextEPvmPFvNS1_10transfer_tEE",
              "ontop_fcontext": "_ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E"}
@@ -248,7 +291,7 @@ def check_scan(case):
 
 CHECKS = [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
     ("exported_boost", check_exported_boost), ("exported_names", check_exported_names),
-    ("unknown_code", check_unknown_code), ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
+    ("php_frames", check_php_frames), ("unknown_code", check_unknown_code), ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
     ("loads", check_loads("300", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),
     ("loads_seccomp", check_loads("20", "0", "seccomp", user=65534)),
     ("loads_nodump", check_loads("3", "1", "nodump", user=65534))]

@@ -18,7 +18,7 @@
 
 enum { ENDED_MOST = 10000 };
 
-// Those without a recorded stack are walked, so that they can be grouped.
+// Those without a recorded stack are walked, so that they can be grouped, and those that run a script.
 static int name_stacks(struct report *r)
 {
 	struct stacks_job *jobs = calloc(r->tables.n ? r->tables.n : 1, sizeof(*jobs));
@@ -29,8 +29,9 @@ static int name_stacks(struct report *r)
 		if (c->life != CTP_SUSPENDED || r->found->probes)
 			continue;
 		e = stacks_recorded(r->stacks, c->recorded, &c->stack);
-		c->walked = !c->stack || c->announced;
-		if (!c->stack && !c->announced)
+		bool walks = !c->announced && (!c->stack || stacks_have_scripts(r->stacks));
+		c->walked = !c->stack || c->announced || walks;
+		if (walks)
 			jobs[n++] = (struct stacks_job){c, &c->stack};
 	}
 	if (!e)
@@ -283,6 +284,11 @@ int report_frames(const struct report *r, uint32_t stack, struct frames *out)
 	const struct frames_own own = {x->self_base, x->self_end};
 	struct stacks_one s = stacks_get(r->stacks, stack);
 	*out = (struct frames){.captured = s.n > 0, .flags = s.flags};
+	for (const struct symbols_frame *f; s.n && (f = stacks_script(r->stacks, *s.pcs)); s.pcs++, s.n--) {
+		if (GROW(out->items, out->n, out->capacity))
+			return -ENOMEM;
+		out->items[out->n++] = f;
+	}
 	return frames_add(out, r->symbols, &own, s.pcs, s.n);
 }
 

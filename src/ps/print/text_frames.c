@@ -52,19 +52,26 @@ static bool any_own(const struct frames *f)
 	return frames_outermost_own(f) != NULL;
 }
 
+// Below the functions of a script stand those of its interpreter: nobody looks for a bug there first.
+static bool is_beside(const struct frames *f, size_t i, bool own)
+{
+	bool script = !f->items[0]->module && f->items[0]->symbol;
+	return (own && frames_is_library(f->items[i])) || (script && f->items[i]->module);
+}
+
 void text_frames(const struct page *p, const char *indent, const struct frames *f)
 {
 	bool own = any_own(f), whole = p->r->wants->whole;
 	size_t shown = 0, i;
 	for (i = 0; i < f->n && (whole || shown < SHOWN); i++) {
-		if (!whole && own && frames_is_library(f->items[i]))
+		if (!whole && is_beside(f, i, own))
 			continue;
 		print_frame(p, indent, f->items[i], whole ? (int)i : -1);
 		shown++;
 	}
 	size_t left = 0;
 	for (; i < f->n; i++)
-		left += !own || !frames_is_library(f->items[i]);
+		left += !is_beside(f, i, own);
 	if (left)
 		fprintf(p->to, "%s... %zu more\n", indent, left);
 	if (!f->captured)

@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
+#include "unwind/php.h"
 #include "unwind/unwind.h"
 
-enum { LIVE_FRAMES = 256, AT_ONCE = 256 };
+enum { LIVE_FRAMES = 256, AT_ONCE = 256, SCRIPT_FRAMES = 32 };
+// A function of a script has no return address: its number stands in its place, above all that are.
+#define SCRIPT (1ULL << 63)
 
 struct look { // at some coroutines at once
 	uint64_t offs[AT_ONCE];
@@ -40,6 +44,15 @@ struct stacks {
 	struct kept *v; // [0] is none
 	size_t n, capacity;
 	struct idmap by_id, by_hash;
+	bool looked;             // for an interpreter
+	uint64_t php_lo, php_hi; // its code; 0, 0: there is none
+	struct script **scripts;
+	size_t nscripts, scripts_capacity;
+};
+
+struct script {
+	struct symbols_frame frame;
+	struct php_frame php; // holds its texts
 };
 
 int stacks_new(struct stacks **out, const struct found *f)
@@ -62,6 +75,9 @@ void stacks_free(struct stacks *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i].pcs);
 	free(s->v);
+	for (size_t i = 0; i < s->nscripts; i++)
+		free(s->scripts[i]);
+	free(s->scripts);
 	idmap_deinit(&s->by_id);
 	idmap_deinit(&s->by_hash);
 	unwind_free(s->unwind);
@@ -148,15 +164,78 @@ static bool asleep(const struct coroutine *c, const struct ctp_state *before, co
 	       !(after->seq & 1) && !memcmp(before, after, sizeof(*before));
 }
 
+static int find_php(void *arg, const struct maps_line *m)
+{
+	struct stacks *s = arg;
+	const char *name = file_base(m->path);
+	if (m->perms[2] != 'x' || (strncmp(name, "php", 3) != 0 && strncmp(name, "libphp", 6) != 0))
+		return 0;
+	s->php_lo = m->lo;
+	s->php_hi = m->hi;
+	return 1;
+}
+
+bool stacks_have_scripts(struct stacks *s)
+{
+	if (!s->looked && !s->found->core)
+		maps_each(s->found->pid, find_php, s);
+	s->looked = true;
+	return s->php_hi != 0;
+}
+
+const struct symbols_frame *stacks_script(const struct stacks *s, uint64_t pc)
+{
+	return pc & SCRIPT && (pc & ~SCRIPT) < s->nscripts ? &s->scripts[pc & ~SCRIPT]->frame : NULL;
+}
+
+// The number that stands for this function and line; 0: there is no memory.
+static uint64_t script_number(struct stacks *s, const struct php_frame *f)
+{
+	for (size_t i = 0; i < s->nscripts; i++)
+		if (s->scripts[i]->php.at == f->at && !strcmp(s->scripts[i]->php.name, f->name))
+			return SCRIPT | i;
+	struct script *one = calloc(1, sizeof(*one));
+	if (!one || GROW(s->scripts, s->nscripts, s->scripts_capacity)) {
+		free(one);
+		return 0;
+	}
+	one->php = *f;
+	one->frame = (struct symbols_frame){.pc = f->at,
+					    .offset = f->at,
+					    .symbol = one->php.name,
+					    .file = *f->file ? one->php.file : NULL,
+					    .line = (int)f->line};
+	s->scripts[s->nscripts] = one;
+	return SCRIPT | s->nscripts++;
+}
+
+// The functions of its script, before the machine's.
+static uint32_t walk_script(struct stacks *s, const struct ctp_state *from, uint64_t *pcs)
+{
+	struct php_frame f[SCRIPT_FRAMES];
+	uint32_t n = 0;
+	size_t found = stacks_have_scripts(s) ?
+			       php_frames(s->unwind, from, s->php_lo, s->php_hi, f, SCRIPT_FRAMES) :
+			       0;
+	for (size_t i = 0; i < found; i++) {
+		uint64_t number = script_number(s, &f[i]);
+		if (number)
+			pcs[n++] = number;
+	}
+	return n;
+}
+
 // Return addresses now, without those of libctp.so.
 static void walk(struct stacks *s, size_t i)
 {
 	const struct ctp_ext *x = &s->found->header.ext;
 	struct look *l = s->look;
 	uint64_t *pcs = l->walks[i].pcs;
-	size_t n = unwind_walk(s->unwind, &l->before[i], &l->near[i], pcs, LIVE_FRAMES, &l->walks[i].guessed);
-	l->walks[i].n = 0;
-	for (size_t k = 0; k < n; k++)
+	uint32_t scripts = walk_script(s, &l->before[i], pcs);
+	size_t n = scripts + unwind_walk(s->unwind, &l->before[i], &l->near[i], pcs + scripts,
+					 LIVE_FRAMES - scripts, &l->walks[i].guessed);
+	l->walks[i].n = scripts;
+	for (size_t k = scripts; k < n; k++)
 		if (pcs[k] < x->self_base || pcs[k] >= x->self_end)
 			pcs[l->walks[i].n++] = pcs[k];
 }

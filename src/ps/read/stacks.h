@@ -6,6 +6,7 @@
 
 #include "ps/read/find.h"
 #include "ps/read/groups.h"
+#include "symbols/symbols.h"
 
 struct stacks; // each stack once, by number; 0 is none
 
@@ -29,3 +30,7 @@ int stacks_live(struct stacks *s, const struct stacks_job *jobs, size_t n); // 0
 // cannot be walked. Whether they were still true afterwards is for the caller to check. 0 or -errno.
 int stacks_walk(struct stacks *s, const struct ctp_state *from, uint32_t *out);
 struct stacks_one stacks_get(const struct stacks *s, uint32_t number);
+// Is there an interpreter whose functions are part of stacks (PHP)? Then only a walk tells them.
+bool stacks_have_scripts(struct stacks *s);
+// Does that return address stand for a function of a script? Its frame lives as long as the stacks.
+const struct symbols_frame *stacks_script(const struct stacks *s, uint64_t pc);
