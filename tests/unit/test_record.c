@@ -206,6 +206,29 @@ static void what_is_lost_is_counted_and_leaves_no_doubt(void **state)
 	assert_true(n_read > 1000);
 }
 
+// Main is let go first; what was not taken meanwhile is taken after it, and none is lost.
+static void records_wait_for_a_program_at_its_end(void **state)
+{
+	(void)state;
+	struct writer w = { .ops = &ops, .batch_max = 7, .eager = true };
+	struct harvest *h = harvest_new(&tracer.region, &w);
+	const struct ctp_region *region = &tracer.region;
+	struct ctp_ext *e = tracer.region.ext;
+	assert_int_equal(harvest_begin(h, 0, &region), 0);
+	other(CTP_EV_CREATE);
+	e->final_asked = CTP_FINAL_ASKED;
+	harvest_turn(h, 1, false);
+	assert_int_equal(n_read, 0);
+	e->final_done = CTP_FINAL_DONE;
+	harvest_turn(h, 2, false);
+	assert_int_equal(n_read, n_meant);
+	e->final_done = CTP_FINAL_NONE;
+	other(CTP_EV_CREATE);
+	harvest_turn(h, 3, true);
+	assert_int_equal(n_read, n_meant);
+	harvest_free(h);
+}
+
 static void count(struct writer *w, struct writer_process *p, const struct writer_batch *b)
 {
 	w->records += b->records;
@@ -458,6 +481,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_that_fits_is_read_from_any_packet_on, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_lost_is_counted_and_leaves_no_doubt, begin, end),
+		cmocka_unit_test_setup_teardown(records_wait_for_a_program_at_its_end, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_is_the_newest, begin_flight, end),
 		cmocka_unit_test_setup_teardown(what_is_older_is_left_out, begin_flight, end),
 		cmocka_unit_test_setup_teardown(a_chunk_that_was_given_up, begin_flight, end),

@@ -199,12 +199,18 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 	return wrote;
 }
 
+bool harvest_put_off(const struct ctp_region *r)
+{
+	return ctp_load32(&r->ext->final_asked) == CTP_FINAL_ASKED &&
+	       ctp_load32(&r->ext->final_done) != CTP_FINAL_DONE;
+}
+
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 {
 	bool wrote = false;
 	uint32_t n = thread_high(h->region);
 	h->high = h->high < n ? n : h->high;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && (all || !harvest_put_off(h->region)); i++)
 		wrote |= look(h, i, now_ns, all);
 	h->went_on = wrote && h->region->chunks;
 	if (h->to)

@@ -49,8 +49,10 @@ struct harvest *harvest_new(const struct ctp_region *r, struct writer *w); // NU
 void harvest_free(struct harvest *h);
 // From now on all records are taken, for process `index`; *region is where h->region will be. 0 or -ENOMEM.
 int harvest_begin(struct harvest *h, unsigned index, const struct ctp_region *const *region);
+// The program waits at its end for the final inspection: records can wait.
+bool harvest_put_off(const struct ctp_region *r);
 // Checks every ring. all: empties them; else records that are few and young may stay.
-// True if any thread wrote something since the last turn.
+// True if any thread wrote something since the last turn. Unless all: breaks off where harvest_put_off.
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all);
 // --flight: writes the history that is not on the disk yet. since: ticks; nothing older.
 void harvest_keep(struct harvest *h, uint64_t since);

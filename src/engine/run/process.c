@@ -257,6 +257,13 @@ static void read_exe(struct process *p, uint64_t now)
 	}
 }
 
+// The program stands at its end until it is answered: what is not done by then is done after it. Beside
+// threads that compute, each millisecond of ours is the wait of a whole round of them.
+static bool at_its_end(const struct process *p)
+{
+	return harvest_put_off(p->region);
+}
+
 bool process_turn(struct process *p, uint64_t now)
 {
 	struct ctp_ext *e = p->region->ext;
@@ -266,15 +273,15 @@ bool process_turn(struct process *p, uint64_t now)
 	check_for_activity(p);
 	event_list_look(&p->options->events, p->region, &p->events_seen);
 	bool busy = harvest_turn(p->harvest, now, false);
-	if (p->witness)
+	if (p->witness && !at_its_end(p))
 		witness_poll(p->witness);
-	if (p->sets)
+	if (p->sets && !at_its_end(p))
 		sets_poll(p->sets);
-	if (p->stackless)
+	if (p->stackless && !at_its_end(p))
 		stackless_watch_poll(p->stackless);
-	if (p->slices && !p->recorder->writer->stopped)
+	if (p->slices && !p->recorder->writer->stopped && !at_its_end(p))
 		busy |= slices_poll(p->slices, now);
-	if (!p->options->no_preload)
+	if (!p->options->no_preload && !at_its_end(p))
 		module_scan_turn(&p->recorder->modules, &p->watch, p->pid, p->region, now);
 	return busy;
 }

@@ -225,32 +225,55 @@ bool proc_tasks_stopped(const struct proc_tasks *t)
 	return false;
 }
 
+// Its state alone, for the price of one small file.
+static bool task_state(pid_t pid, int tid, struct proc_task *t)
+{
+	char text[512];
+	if (!task_file(pid, tid, "stat", text, sizeof(text)))
+		return false;
+	const char *state = strrchr(text, ')'); // PID (NAME) STATE
+	*t = (struct proc_task){.tid = tid, .state = state && state[1] ? state[2] : '?'};
+	return true;
+}
+
 bool proc_stopped(pid_t pid)
 {
 	struct proc_task t;
-	char text[512];
-	if (!task_file(pid, pid, "stat", text, sizeof(text)))
-		return false;
-	const char *state = strrchr(text, ')'); // PID (NAME) STATE
-	t.state = state && state[1] ? state[2] : '?';
-	return proc_task_stopped(&t);
+	return task_state(pid, pid, &t) && proc_task_stopped(&t);
+}
+
+static bool task_asleep(const struct proc_task *t)
+{
+	return t->state == 'S' || proc_task_dead(t);
 }
 
 bool proc_tasks_asleep(const struct proc_tasks *t)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (t->v[i].state != 'S' && !proc_task_dead(&t->v[i]))
+		if (!task_asleep(&t->v[i]))
 			return false;
 	return true;
 }
 
 bool proc_asleep(pid_t pid, bool *stopped)
 {
-	struct proc_tasks t = {0};
-	bool asleep = !proc_tasks_read(pid, false, &t) && proc_tasks_asleep(&t);
-	*stopped = proc_tasks_stopped(&t);
-	proc_tasks_deinit(&t);
-	return asleep;
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	bool asleep = true;
+	size_t n = 0;
+	*stopped = false;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct proc_task t;
+		if (!isdigit((unsigned char)e->d_name[0]) || !task_state(pid, atoi(e->d_name), &t))
+			continue;
+		n++;
+		asleep &= task_asleep(&t);
+		*stopped |= proc_task_stopped(&t);
+	}
+	if (d)
+		closedir(d);
+	return asleep && n;
 }
 
 bool proc_tasks_still(const struct proc_tasks *before, const struct proc_tasks *after)
