@@ -208,10 +208,17 @@ static __attribute__((noinline)) void through_no_cfi(void **state)
 static void flush_forgets(void **state)
 {
 	(void)state;
-	uint32_t a = recurse(3);
-	stacks_flush();
-	(void)a;
-	(void)recurse(3);
+	for (int i = 0; i < 3; i++) { // what was added since the last flush goes with the next one
+		for (volatile int k = 0; k < 2; k++) // from one place: walked, then predicted
+			(void)recurse(3);
+		struct candidate *c = (struct candidate *)last;
+		assert_non_null(c);
+		assert_int_not_equal(ctp_load64(&c->pc), 0);
+		stacks_flush();
+		assert_int_equal(ctp_load64(&c->pc), 0);
+		for (uint32_t k = 0; k < 1u << (64 - STACKS_SHIFT); k++)
+			assert_null(stacks_buckets[k]);
+	}
 }
 
 static void bad_places(void **state)

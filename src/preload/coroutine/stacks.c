@@ -30,6 +30,48 @@ struct name { // a stack by its frames: one id for equal stacks at different dep
 
 struct candidate **stacks_buckets;
 static struct known_recipe *recipes;
+
+// Where something was added since the last flush, so that a flush costs what there is, not what could be:
+// some programs load and unload a library a thousand times a second. The bit is set after the addition.
+enum { SHARE = 64 }; // entries for a bit
+static uint64_t fresh_buckets[BUCKETS / SHARE / 64], fresh_recipes[RECIPES / SHARE / 64];
+
+static void note_fresh(uint64_t *bits, size_t entry)
+{
+	size_t share = entry / SHARE;
+	uint64_t bit = 1ULL << share % 64;
+	if (!(ctp_load64(&bits[share / 64]) & bit))
+		ctp_order_or64(&bits[share / 64], bit);
+}
+
+static void flush_bucket(uint32_t i)
+{
+	struct candidate *c = ctp_load_ptr(&stacks_buckets[i]);
+	while (c && !ctp_cas_ptr(&stacks_buckets[i], &c, NULL))
+		;
+	for (; c; c = c->next) { // entities still point to it
+		ctp_store64(&c->plain, 0);
+		ctp_store64(&c->pc, 0);
+	}
+}
+
+static void flush_recipe(uint32_t i)
+{
+	if (ctp_load64(&recipes[i].pc) > 1)
+		ctp_store64(&recipes[i].pc, 0);
+}
+
+static void flush_fresh(uint64_t *bits, uint32_t words, void (*flush)(uint32_t entry))
+{
+	for (uint32_t w = 0; w < words; w++) {
+		uint64_t seen = ctp_load64(&bits[w]);
+		if (seen)
+			ctp_order_and64(&bits[w], ~seen);
+		for (; seen; seen &= seen - 1)
+			for (uint32_t i = 0; i < SHARE; i++)
+				flush((w * 64 + (uint32_t)__builtin_ctzll(seen)) * SHARE + i);
+	}
+}
 static struct name *names;
 const struct candidate stacks_none = {.last = -2, .last_absolute = -2};
 
@@ -43,18 +85,8 @@ int stacks_init(void)
 
 void stacks_flush(void)
 {
-	for (uint32_t i = 0; i < BUCKETS; i++) {
-		struct candidate *c = ctp_load_ptr(&stacks_buckets[i]);
-		while (c && !ctp_cas_ptr(&stacks_buckets[i], &c, NULL))
-			;
-		for (; c; c = c->next) { // entities still point to it
-			ctp_store64(&c->plain, 0);
-			ctp_store64(&c->pc, 0);
-		}
-	}
-	for (uint32_t i = 0; i < RECIPES; i++)
-		if (ctp_load64(&recipes[i].pc) > 1)
-			ctp_store64(&recipes[i].pc, 0);
+	flush_fresh(fresh_buckets, sizeof(fresh_buckets) / sizeof(fresh_buckets[0]), flush_bucket);
+	flush_fresh(fresh_recipes, sizeof(fresh_recipes) / sizeof(fresh_recipes[0]), flush_recipe);
 }
 
 static struct recipe recipe_of(uint64_t pc)
@@ -69,6 +101,7 @@ static struct recipe recipe_of(uint64_t pc)
 	if (ctp_key_take(&k->pc)) { // the newer one stays
 		k->recipe = r;
 		ctp_store64(&k->pc, pc);
+		note_fresh(fresh_recipes, (size_t)(k - recipes));
 	}
 	return r;
 }
@@ -306,6 +339,7 @@ static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, ui
 	c->next = ctp_load_ptr(bucket);
 	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
+	note_fresh(fresh_buckets, (size_t)(bucket - stacks_buckets));
 	return id; // no entity's `last` yet: who leaves from here again says first that he had gone on
 		   // (coroutine.c)
 }

@@ -155,6 +155,21 @@ static void library_range(const void *in, uint64_t *lo, uint64_t *hi)
 	*hi = found ? (uint64_t)o.dlfo_map_end : 0;
 }
 
+static int first_subs(struct dl_phdr_info *info, size_t bytes, void *subs)
+{
+	(void)bytes;
+	*(unsigned long long *)subs = info->dlpi_subs;
+	return 1;
+}
+
+// How many objects were ever unloaded.
+static unsigned long long unloaded(void)
+{
+	unsigned long long subs = 0;
+	dl_iterate_phdr(first_subs, &subs);
+	return subs;
+}
+
 // The loader unmaps by itself: stacks that lay in a library's data go with it.
 CTP_HOOK int dlclose(void *handle)
 {
@@ -164,14 +179,17 @@ CTP_HOOK int dlclose(void *handle)
 		m = NULL;
 	const void *in = m ? m->l_ld : NULL;
 	library_range(in, &lo, &hi);
+	unsigned long long before = unloaded();
 	int r = real_dlclose(handle);
+	library_range(in, &still, &end);
+	if (lo && still == lo && unloaded() == before)
+		return r; // others still use it, and so all that it needs
 	real_resolve_again();
 	if (ctp_tracer->attached)
 		events_closed();
-	library_range(in, &still, &end);
 	struct thread_ctx *g = guest_enter();
 	if (g) {
-		if (lo && still != lo && coroutine_any())
+		if (lo && coroutine_any())
 			coroutine_released(g, lo, hi, false, NULL);
 		stacks_flush();
 		ctp_add64(&ctp_tracer->region.ext->dlcloses, 1);

@@ -56,10 +56,15 @@ static bool is_broken(const struct switcher_row *r, const uint8_t *at)
 	return false;
 }
 
+bool match_is(const struct switcher_row *r, const uint8_t *at, const uint8_t *hi)
+{
+	return (size_t)(hi - at) >= r->length && is_body(r, at);
+}
+
 const struct switcher_row *match_at(const uint8_t *at, const uint8_t *hi)
 {
 	for (size_t i = 0; i < match_rows_count; i++)
-		if ((size_t)(hi - at) >= match_rows[i].length && is_body(&match_rows[i], at))
+		if (match_is(&match_rows[i], at, hi))
 			return &match_rows[i];
 	return NULL;
 }

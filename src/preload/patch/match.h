@@ -23,5 +23,8 @@ bool match_calls(const uint8_t *lo, const uint8_t *hi, const uint8_t *target);
 // The row of the body that begins at `at` and ends before `hi`; NULL: it is none.
 const struct switcher_row *match_at(const uint8_t *at, const uint8_t *hi);
 
+// Is it this row's body?
+bool match_is(const struct switcher_row *r, const uint8_t *at, const uint8_t *hi);
+
 extern const struct switcher_row match_rows[];
 extern const size_t match_rows_count;

@@ -89,3 +89,47 @@ uint8_t *object_export(const struct object *o, const char *name)
 	}
 	return NULL;
 }
+
+static bool mapped(const struct object *o, uint64_t at, uint64_t bytes)
+{
+	for (unsigned i = 0; i < o->nph; i++) {
+		const ElfW(Phdr) *p = &o->ph[i];
+		if (p->p_type == PT_LOAD && p->p_flags & PF_R && at >= p->p_vaddr &&
+		    at - p->p_vaddr <= p->p_filesz && bytes <= p->p_filesz - (at - p->p_vaddr))
+			return true;
+	}
+	return false;
+}
+
+static bool note_build_id(const uint8_t *at, const uint8_t *end, struct object_id *id)
+{
+	enum { NAME = 4 }; // "GNU" and its zero
+	while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *h = (const void *)at;
+		uint64_t name = (h->n_namesz + 3ULL) & ~3ULL, desc = (h->n_descsz + 3ULL) & ~3ULL;
+		at += sizeof(*h);
+		if (name > (uint64_t)(end - at) || desc > (uint64_t)(end - at) - name)
+			return false;
+		if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == NAME && !memcmp(at, ELF_NOTE_GNU, NAME) &&
+		    h->n_descsz && h->n_descsz <= sizeof(id->id)) {
+			id->bytes = h->n_descsz;
+			memcpy(id->id, at + name, h->n_descsz);
+			return true;
+		}
+		at += name + desc;
+	}
+	return false;
+}
+
+bool object_build_id(const struct object *o, struct object_id *id)
+{
+	*id = (struct object_id){0};
+	for (unsigned i = 0; i < o->nph; i++) {
+		const ElfW(Phdr) *p = &o->ph[i];
+		const uint8_t *at = (const uint8_t *)(o->base + p->p_vaddr);
+		if (p->p_type == PT_NOTE && p->p_align <= 4 && mapped(o, p->p_vaddr, p->p_filesz) &&
+		    note_build_id(at, at + p->p_filesz, id))
+			return true;
+	}
+	return false;
+}

@@ -16,6 +16,11 @@ struct object {
 	bool program;        // the executable itself
 };
 
+struct object_id {
+	uint32_t bytes;
+	uint8_t id[32];
+};
+
 // False: its headers are not to be found.
 bool object_read(struct object *o, const struct link_map *m);
 
@@ -24,3 +29,6 @@ bool object_code(const struct object *o, unsigned *at, uint8_t **lo, uint8_t **h
 
 // The function that it exports under this name; NULL: none.
 uint8_t *object_export(const struct object *o, const char *name);
+
+// Its build id; false: it has none, or a longer one.
+bool object_build_id(const struct object *o, struct object_id *id);

@@ -22,6 +22,7 @@
 #include "preload/guest/modules.h"
 #include "preload/guest/say.h"
 #include "preload/patch/match.h"
+#include "preload/patch/recall.h"
 
 enum { FOUND_MOST = 64 };
 
@@ -283,9 +284,12 @@ void patch_object(const struct object *o, bool fresh)
 {
 	struct match m[FOUND_MOST];
 	size_t n = 0, kept = 0;
+	bool known = recall_get(o, m, FOUND_MOST, &n);
 	uint8_t *lo, *hi;
-	for (unsigned at = 0; object_code(o, &at, &lo, &hi);)
+	for (unsigned at = 0; !known && object_code(o, &at, &lo, &hi);)
 		n += match_all(lo, hi, m + n, FOUND_MOST - n);
+	if (!known)
+		recall_put(o, m, n);
 	note_strangers(o, m, n);
 	for (size_t i = 0; i < n; i++)
 		if (!is_interposed(o, m[i].at))
