@@ -430,12 +430,12 @@ static int run_on_attached(struct job *j, struct attach *a)
 	bool ended = run_attached(&j->session, j->options.timeout_s);
 	int r = ended ? 0 : attach_unhook(a);
 	finish_write(&j->session);
-	control_detached(&j->session, !r, r ? a->why : j->session.recorder.output.path);
-	control_close(&j->session);
 	int found = check(j);
 	say_end(j, &end);
 	if (!r)
 		let_region_go(&j->session);
+	control_detached(&j->session, !r, r ? a->why : j->session.recorder.output.path);
+	control_close(&j->session);
 	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)
 		log_line(LOG_FAIL,
 			 "process %" PRIu32

@@ -28,9 +28,18 @@ struct image_file {
 
 // ------------------------------------------------------------------ mappings
 
+// A region of ctp's, also one that ctp-run has left behind: most of it is a hole, and none of it the
+// program's.
+static bool is_region(const struct maps_line *l)
+{
+	return !strcmp(l->path, "/memfd:ctp (deleted)");
+}
+
 static int add_map(void *arg, const struct maps_line *l)
 {
 	struct image *im = arg;
+	if (is_region(l))
+		return 0;
 	int e = GROW(im->maps, im->nmaps, im->maps_capacity);
 	char *path = e ? NULL : strdup(l->path);
 	if (!path)

@@ -13,6 +13,7 @@
 #include "core/corenotes.h"
 #include "ctp/ctp.h"
 #include "search/memory.h"
+#include "search/span.h"
 
 struct image_thread {
 	int tid;
@@ -38,6 +39,9 @@ struct image {
 	struct corenotes notes;
 	struct image_file *files; // of notes.files
 	const char *why;          // it cannot be used, after -EPROTO
+	// Set by the caller after it was opened.
+	const struct span *skip; // memory in which no coroutine lies, and that keeps none; sorted, disjoint
+	size_t nskip;
 };
 
 // 0, -EPERM or -EACCES (it may not be looked at), -ESRCH, -errno. To be closed after success alone.

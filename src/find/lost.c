@@ -416,6 +416,8 @@ static int make_objects(struct marker *m)
 		m->blocks[i].idle |= scan_find(m->c->free.v, m->c->free.n, at) < m->c->free.n;
 	}
 	int e = make_stacks(m);
+	for (size_t i = 0; i < m->c->image->nskip; i++)
+		span_add(&m->skip, m->c->image->skip[i].lo, m->c->image->skip[i].hi);
 	m->skip.n = scan_tidy(m->skip.v, m->skip.n);
 	m->targets.n = scan_tidy(m->targets.v, m->targets.n);
 	m->least = m->targets.n ? m->targets.v[0].lo : 1;

@@ -158,7 +158,8 @@ static int walk(struct scan *s, void (*piece)(void *, const unsigned char *, siz
 	s->out->bytes = 0;
 	for (size_t i = 0; i < im->nmaps && (!e || e == -EIO); i++) {
 		struct memory one = im->memory;
-		struct memory_walk w = {.memory = &one, .piece = piece, .ctx = s};
+		struct memory_walk w = {
+			.memory = &one, .skip = im->skip, .nskip = im->nskip, .piece = piece, .ctx = s};
 		one.maps = &im->maps[i];
 		one.nmaps = 1;
 		e = memory_walk(&w);

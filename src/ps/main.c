@@ -148,6 +148,23 @@ static int stackless_of(const struct found *f, const struct tables *t, struct li
 	return e;
 }
 
+// What no table knows: its C++20 coroutines; and if ctp-run has attached to it, those that have not run
+// since. As stackless_of.
+static int unlisted_of(const struct found *f, const struct tables *t, struct listing *l)
+{
+	struct known known;
+	const char *why;
+	if (f->core || !(f->header.ext.options & CTP_OPT_ATTACH))
+		return stackless_of(f, t, l);
+	int e = known_read(&known, f);
+	if (e)
+		return e;
+	const struct search_source from = {.pid = f->pid, .known = &known};
+	e = search_rows(l, &from, settings.all || settings.nids, &why);
+	known_deinit(&known);
+	return e;
+}
+
 static bool is_row(const struct listing *l, uint64_t id)
 {
 	for (size_t i = 0; l && i < l->n; i++)
@@ -166,24 +183,24 @@ static int show(struct found *f)
 					   .ids = settings.ids,
 					   .nids = settings.nids};
 	struct report r;
-	struct listing stackless;
+	struct listing unlisted;
 	int e = report_make(&r, f, &wants);
 	int status = 0;
 	if (e)
 		status = f->core ? say_core(f->core_path, e, NULL) : say(f->pid, why_not(f, e));
 	if (!e) {
-		bool any = !stackless_of(f, &r.tables, &stackless);
-		r.stackless = any && stackless.n ? &stackless : NULL;
-		if (r.missing && is_row(r.stackless, r.missing))
+		bool any = !unlisted_of(f, &r.tables, &unlisted);
+		r.unlisted = any && unlisted.n ? &unlisted : NULL;
+		if (r.missing && is_row(r.unlisted, r.missing))
 			r.missing = 0;
-		if (!settings.nids || r.groups.n || r.stackless)
+		if (!settings.nids || r.groups.n || r.unlisted)
 			status = flush(settings.json ?
 					       json_write(stdout, &r) :
 					       text_write(stdout, &r, color_wanted(settings.color, 1)));
 		status = status ? status : say_missing(&r);
 		report_deinit(&r);
 		if (any)
-			listing_deinit(&stackless);
+			listing_deinit(&unlisted);
 	}
 	find_release(f);
 	return status;
@@ -224,9 +241,10 @@ static void doubt_core(struct listing *l)
 		l->undecided = "a core file has words that nobody uses any more, and each of them counts";
 }
 
-static int search_process(pid_t pid)
+static int search_process(pid_t pid, const struct known *known)
 {
-	const struct search_source from = {.pid = pid, .lost = settings.lost, .stop = settings.stop};
+	const struct search_source from = {
+		.pid = pid, .lost = settings.lost, .stop = settings.stop, .known = known};
 	struct listing l;
 	const char *why;
 	int e = search_rows(&l, &from, settings.all || settings.nids, &why);
@@ -254,14 +272,26 @@ static int say_traced(struct found *f)
 	return EXIT_UNDECIDED;
 }
 
+// The tables of one that ctp-run has attached to lack what has not run since: a search has them all.
+static int search_attached(struct found *f)
+{
+	struct known known;
+	int e = known_read(&known, f);
+	int status = e ? say(f->pid, why_not(f, e)) : search_process(f->pid, &known);
+	if (!e)
+		known_deinit(&known);
+	find_release(f);
+	return status;
+}
+
 static int show_process(pid_t pid)
 {
 	struct found f;
 	int e = find_process(pid, &f);
 	if (e == FIND_NOT_TRACED)
-		return search_process(find_whole(pid));
+		return search_process(find_whole(pid), NULL);
 	if (!e && settings.lost)
-		return say_traced(&f);
+		return f.header.ext.options & CTP_OPT_ATTACH ? search_attached(&f) : say_traced(&f);
 	return e ? say(pid, e) : show(&f);
 }
 

@@ -8,11 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +85,30 @@ int memory_open_changed(const struct memory *m, const struct maps_line *map)
 		return -1;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 ? fd : errno == ENOENT ? -1 : -errno - 1;
+}
+
+int memory_open_sparse(const struct memory *m, const struct maps_line *map)
+{
+	char paths[2][4200];
+	struct stat st;
+	struct statfs fs;
+	if (m->core || !map->ino)
+		return -1;
+	snprintf(paths[0], sizeof(paths[0]), "/proc/%d/map_files/%llx-%llx", m->pid,
+		 (unsigned long long)map->lo,
+		 (unsigned long long)map->hi); // root's
+	snprintf(paths[1], sizeof(paths[1]), "/proc/%d/root%s", m->pid, map->path);
+	for (int i = 0; i < 2; i++) {
+		if (stat(paths[i], &st) || !S_ISREG(st.st_mode) || st.st_ino != map->ino)
+			continue;
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOATIME);
+		if (fd >= 0 && !fstat(fd, &st) && st.st_ino == map->ino && !fstatfs(fd, &fs) &&
+		    fs.f_type == TMPFS_MAGIC)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
 }
 
 // What process_vm_readv refuses: pages that the program itself may not read.

@@ -38,6 +38,9 @@ const struct maps_line *memory_map(const struct memory *m, uint64_t addr);
 // in it may come from the process, whether or not it has looked at those pages. -1: it was not. Below -1: it
 // was, and cannot be opened.
 int memory_open_changed(const struct memory *m, const struct maps_line *map);
+// The file of a mapping, if it is memory alone (tmpfs: memfd, shared memory), in which the reading of a page
+// that nobody ever wrote makes one. -1: it is not, or may not be opened.
+int memory_open_sparse(const struct memory *m, const struct maps_line *map);
 
 // Bytes read from `addr` on: less than asked at the first hole. `force`: also where the program itself
 // may not read (PROT_NONE).

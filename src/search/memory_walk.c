@@ -3,8 +3,8 @@
 // Pages that were never touched are told by pagemap and not read (reading would make them); in private
 // mappings that the program cannot write only its own copies count: it may unprotect them again. But of a
 // file that was changed since the program began they are read, from the file. Shared mappings are read
-// whole, whatever may be done with them here, and so are files that have no name: an untouched page shows
-// what is in the file.
+// whatever may be done with them here, and so are files that have no name: an untouched page shows
+// what is in the file. But holes of shared memory are not, which would become memory by that.
 #include "search/memory_walk.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 
 #include "base/search.h"
 
+enum { UNSEEN_MOST = 256 << 20 }; // of shared memory of which nobody says what is in use
 enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, WORD = 8 };
 
 // A file without a name: what is in it can come from nobody but whoever maps it.
@@ -125,14 +126,14 @@ static bool page_wanted(uint64_t entry, bool writable)
 	return writable || !(entry & MEMORY_FILE);
 }
 
-// A private mapping: only pages that the program has touched.
-static int read_touched(struct memory_walk *w, const struct maps_line *m)
+// Of [lo, hi) only pages that the program has touched.
+static int read_touched(struct memory_walk *w, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
 	uint64_t entries[BATCH];
 	bool writable = m->perms[1] == 'w';
-	uint64_t begun = m->lo, end = m->lo; // touched pages not yet read
-	for (uint64_t at = m->lo; at < m->hi;) {
-		uint64_t n = (m->hi - at) / PAGE < BATCH ? (m->hi - at) / PAGE : BATCH;
+	uint64_t begun = lo, end = lo; // touched pages not yet read
+	for (uint64_t at = lo; at < hi;) {
+		uint64_t n = (hi - at) / PAGE < BATCH ? (hi - at) / PAGE : BATCH;
 		if (memory_page_entries(w->memory, at / PAGE, entries, n) != n) {
 			snprintf(w->why, sizeof(w->why), "the kernel does not show its page map");
 			return -EIO;
@@ -169,13 +170,52 @@ static int read_changed(struct memory_walk *w, const struct maps_line *m)
 	return e;
 }
 
+// Where a file is memory alone, its holes hold zeros, and are not to be filled.
+static int read_sparse(struct memory_walk *w, const struct maps_line *m, int file)
+{
+	int e = 0;
+	for (uint64_t at = m->lo; !e && at < m->hi;) {
+		off_t off = (off_t)(m->offset + (at - m->lo));
+		off_t data = lseek(file, off, SEEK_DATA), hole = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
+		uint64_t begins = data < 0 ? m->hi : at + ((uint64_t)(data - off) & ~(uint64_t)(PAGE - 1));
+		uint64_t ends = hole < 0 ? m->hi :
+					   (at + (uint64_t)(hole - off) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+		begins = begins < m->hi ? begins : m->hi;
+		ends = ends < m->hi ? ends : m->hi;
+		if (begins > at)
+			e = read_touched(w, m, at, begins);
+		if (!e && ends > begins)
+			e = read_around(w, m, begins, ends);
+		at = ends > at ? ends : m->hi;
+	}
+	return e;
+}
+
+static int read_shared(struct memory_walk *w, const struct maps_line *m)
+{
+	int file = memory_open_sparse(w->memory, m);
+	int e = file >= 0 ? read_sparse(w, m, file) : 0;
+	if (file >= 0) {
+		close(file);
+		return e;
+	}
+	bool named = m->ino && *m->path == '/' && !nameless(m) && strncmp(m->path, "/dev/", 5);
+	if (w->memory->core || named || m->hi - m->lo <= UNSEEN_MOST)
+		return read_around(w, m, m->lo, m->hi);
+	e = read_touched(w, m, m->lo, m->hi);
+	snprintf(w->why, sizeof(w->why),
+		 "shared memory at 0x%llx is large, and what of it is in use is shown to root alone",
+		 (unsigned long long)m->lo);
+	return e ? e : -EIO;
+}
+
 static int read_map(struct memory_walk *w, const struct maps_line *m)
 {
 	if (!strncmp(m->path, "[v", 2))
 		return 0; // vdso and its data
 	if (m->perms[3] == 's' || nameless(m))
-		return read_around(w, m, m->lo, m->hi);
-	int e = read_touched(w, m);
+		return read_shared(w, m);
+	int e = read_touched(w, m, m->lo, m->hi);
 	return e ? e : read_changed(w, m);
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """ctp-run -p: a process that runs already is attached to, recorded and left as it was."""
+import json
 import os
 import platform
 import re
@@ -154,6 +155,38 @@ def check_ends(case):
     need(case.report()[1]["trace"]["switches"] > 0, "no switch")
 
 
+def listed(case, pid, *words):
+    done = case.run(case.build / "src/ps/ctp-ps", "--json", "--all", *words, pid)
+    equal((done.status, done.err), (0, ""), f"ctp-ps: {done}")
+    return json.loads(done.out)
+
+
+def check_before(case):
+    """Who has not run since the attach is found by search, once, beside those in the tables; and afterwards all are."""
+    may_attach(case)
+    server = Server(case, "3")
+    server.say("n")
+    server.say("n")
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    was = server.say("s")[0]
+    until(lambda: server.say("s")[0] > was + 5, "answers")
+    list_ = listed(case, server.pid)
+    old = [c for c in list_["coroutines"] if c["source"] == "search"]
+    new = len(list_["coroutines"]) - len(old)
+    need(new > 0 and len(old) > 1 and new + len(old) == 5, f"each once: {list_['coroutines']}")
+    equal(({c["state"] for c in old}, list_["counts"]["searched"]), ({"suspended"}, len(old)), f"from before: {old}")
+    text = case.run(case.build / "src/ps/ctp-ps", server.pid).out
+    need(f"\n{len(old)} more are from before ctp-run attached" in text and f" {len(old)} coroutines body [suspended]" in text, text)
+    equal(case.run(case.build / "src/ps/ctp-ps", "--lost", "--stop", server.pid).status, 0, "--lost of an attached process")
+    ctp.signal(signal.SIGINT)
+    equal(ctp.done().status, 0, "status of ctp-run")
+    equal({c["source"] for c in listed(case, server.pid)["coroutines"]}, {"search"}, "after the detach")
+    kept = int(re.search(r"^RssShmem:\s+(\d+) kB", open(f"/proc/{server.pid}/status").read(), re.M)[1])
+    need(kept < 100000, f"{kept} KB of the region were made by looking")
+    server.end()
+
+
 def refused(case, status, why, *words):
     done = case.ctp(*words)
     equal(done.status, status, f"{words}: {done}")
@@ -214,4 +247,4 @@ def check_user(case):
 
 
 CHECKS = [("unnoticed", check_unnoticed), ("lost", check_lost), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
-          ("refused", check_refused), ("user", check_user)]
+          ("before", check_before), ("refused", check_refused), ("user", check_user)]

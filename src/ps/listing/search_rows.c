@@ -237,6 +237,17 @@ static void keep_lost(struct listing *l, const struct contexts *c, const struct 
 	l->n = l->undecided ? 0 : kept;
 }
 
+// The rows are c's, in the same order.
+static void drop_known(struct listing *l, const struct contexts *c, const struct known *known)
+{
+	size_t kept = 0;
+	for (size_t i = 0; known && i < l->n; i++)
+		if (!known_has(known, c->v[i].regs[CTP_REG_SP], c->v[i].tid))
+			l->v[kept++] = l->v[i];
+	if (known)
+		l->n = kept;
+}
+
 static int fill(struct listing *l, const struct search_source *from, const struct contexts *c)
 {
 	int e = listing_symbols_make(l, &c->objects);
@@ -254,7 +265,9 @@ static int fill(struct listing *l, const struct search_source *from, const struc
 		e = read_fds(l, from);
 	if (!e && l->fds)
 		e = search_waits(l, c);
-	return e || from->lost ? e : stackless_rows(l, c->image, NULL, 0);
+	if (!from->lost)
+		drop_known(l, c, from->known);
+	return e || from->lost ? e : stackless_rows(l, c->image, c->image->skip, c->image->nskip);
 }
 
 static int look_lost(struct listing *l, const struct search_source *from, const struct contexts *c,
@@ -301,6 +314,10 @@ static int look(struct listing *l, const struct search_source *from, struct seen
 	if (e)
 		return e;
 	l->pid = im.pid;
+	if (from->known) {
+		im.skip = from->known->ours;
+		im.nskip = from->known->nours;
+	}
 	if (from->saved)
 		save_read_partial(&im, from->saved);
 	if (from->lost && !from->core)

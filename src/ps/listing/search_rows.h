@@ -5,13 +5,15 @@
 
 #include "find/contexts.h"
 #include "ps/listing/listing.h"
+#include "ps/read/known.h"
 
 struct search_source {
-	pid_t pid;         // of a process,
-	const char *core;  // or a core file, as given
-	const char *saved; // a folder with what was saved beside the core; NULL
-	bool lost;         // keep those to which nothing leads
-	bool stop;         // with one hold of all its threads
+	pid_t pid;                 // of a process,
+	const char *core;          // or a core file, as given
+	const char *saved;         // a folder with what was saved beside the core; NULL
+	bool lost;                 // keep those to which nothing leads
+	bool stop;                 // with one hold of all its threads
+	const struct known *known; // what is listed already, and left out unless `lost`; NULL: nothing is
 };
 
 // A core of a process and what the kernel knows, into a new folder. hold: stop threads meanwhile, `all` or

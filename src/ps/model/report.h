@@ -36,9 +36,10 @@ struct report {
 	struct idmap by_id;    // of the coroutines, with wants->why or ->tree, and of a core
 	struct threads threads;
 	const struct report_wants *wants;
-	const struct listing *stackless; // its C++20 coroutines, whom no table knows; NULL: there are none
-	uint64_t missing;                // the first of wants->ids that is not there; 0
-	char root[40];                   // where the process's files lie, if not here; else ""
+	const struct listing *unlisted; // whom no table knows: C++20 coroutines, and what was there before an
+					// attach; NULL: there are none
+	uint64_t missing;               // the first of wants->ids that is not there; 0
+	char root[40];                  // where the process's files lie, if not here; else ""
 };
 
 int report_make(struct report *r, const struct found *f,

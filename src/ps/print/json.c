@@ -124,6 +124,16 @@ static json_t *threads(const struct report *r)
 	return a;
 }
 
+static void count_unlisted(const struct listing *l, json_t *counts)
+{
+	size_t stackless = 0;
+	for (size_t i = 0; i < l->n; i++)
+		stackless += l->v[i].stackless;
+	json_object_set_new(counts, "stackless", json_count(stackless));
+	if (l->n > stackless)
+		json_object_set_new(counts, "searched", json_count(l->n - stackless));
+}
+
 static json_t *head(const struct report *r)
 {
 	const struct tables *t = &r->tables;
@@ -134,8 +144,8 @@ static json_t *head(const struct report *r)
 				   "suspended", json_count(t->suspended), "running", json_count(t->running),
 				   "finished", t->partial ? json_null() : json_count(t->finished),
 				   "destroyed", t->partial ? json_null() : json_count(t->destroyed));
-	if (r->stackless)
-		json_object_set_new(counts, "stackless", json_count(r->stackless->n));
+	if (r->unlisted)
+		count_unlisted(r->unlisted, counts);
 	return json_pack("{s:o, s:i, s:s, s:i, s:o, s:o, s:o, s:o}", "core", json_text(r->found->core_path),
 			 "version", 2, "tool", "ctp-ps " CTP_TOOL_VERSION, "pid", (int)r->found->pid,
 			 "ctp_run", r->found->engine ? json_integer(r->found->engine) : json_null(),
@@ -236,8 +246,8 @@ static int put_list(FILE *to, const struct report *r)
 	const struct report_wants *w = r->wants;
 	const struct listing_wants wants = {w->all, w->whole, w->tree, w->why, w->ids, w->nids};
 	bool any = r->groups.n;
-	if (!e && r->stackless)
-		e = listing_json_groups(to, r->stackless, &wants, &any);
+	if (!e && r->unlisted)
+		e = listing_json_groups(to, r->unlisted, &wants, &any);
 	fputs("\n]", to);
 	if (!e && r->wants->all)
 		e = put_ended(to, r, &m);

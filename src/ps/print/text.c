@@ -108,6 +108,20 @@ static void print_counts(const struct page *p)
 			t->unplaced);
 }
 
+// What was there before ctp-run attached, and has not run since.
+static void print_unlisted(const struct page *p, const struct listing *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		n += !l->v[i].stackless;
+	if (n)
+		fprintf(p->to,
+			"%zu more are from before ctp-run attached: since when, and by whom, is not known\n",
+			n);
+	if (n && *l->partial)
+		fprintf(p->to, "not all of it was searched: %s\n", l->partial);
+}
+
 // Of a core file: how it came to be, and who ran then.
 static void print_core(const struct page *p)
 {
@@ -152,8 +166,8 @@ int text_write(FILE *to, const struct report *r, bool color)
 		e = print_group(&p, &r->groups.v[i]);
 	const struct report_wants *w = r->wants;
 	const struct listing_wants wants = {w->all, w->whole, w->tree, w->why, w->ids, w->nids};
-	if (!e && r->stackless)
-		e = listing_text_groups(to, r->stackless, &wants, color);
+	if (!e && r->unlisted)
+		e = listing_text_groups(to, r->unlisted, &wants, color);
 	const char *changed;
 	for (size_t i = 0; (changed = symbols_mismatch(r->symbols, i)); i++)
 		fprintf(to, "no names from %s: it is another build than the one that runs\n", changed);
@@ -167,5 +181,7 @@ int text_write(FILE *to, const struct report *r, bool color)
 	if (!e)
 		e = print_threads(&p);
 	print_counts(&p);
+	if (r->unlisted)
+		print_unlisted(&p, r->unlisted);
 	return e;
 }

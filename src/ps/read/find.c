@@ -217,6 +217,10 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 		return e;
 	const struct ctp_ext *x = &f.header.ext;
 	uint32_t engine = x->engine_pid;
+	if (!f.header.magic) { // its pages were given back when ctp-run detached
+		find_release(&f);
+		return FIND_NOT_TRACED;
+	}
 	f.probes = probes_alone(&f.header, r->bytes);
 	int open = f.probes ? 0 : ctp_region_read(&layout, &f.header, r->bytes);
 	if (f.probes)
