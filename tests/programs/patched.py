@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Programs whose switch function is in their own code and gets patched: each knows, or implies, how often it switched."""
+import concurrent.futures
 import re
 import signal
+import socket
+import struct
 import time
 
-from harness import need
-from stage import HERE, Outcome, Row, built
+from harness import need, until
+from stage import HERE, Outcome, Row, built, listens
 
 PHP = """
 $made = 0; $switches = 0;
@@ -95,10 +98,76 @@ def static_http(run):
     return Outcome(done.status, run.said(done), seconds=seconds, coroutines=(20, 60), switches=(2 * count, None))
 
 
+FPM_POOL = """[global]
+error_log = {dir}/error.log
+daemonize = no
+[www]
+listen = {dir}/socket
+pm = static
+pm.max_children = 2
+"""
+
+
+def record(kind, body):
+    """One FastCGI record of request 1."""
+    return struct.pack("!BBHHBB", 1, kind, 1, len(body), 0, 0) + body
+
+
+def fastcgi(path, script):
+    """What a script answers, through the server's socket."""
+    given = {"SCRIPT_FILENAME": str(script), "REQUEST_METHOD": "GET"}
+    words = b"".join(bytes([len(k), len(v)]) + k.encode() + v.encode() for k, v in given.items())
+    got = b""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(str(path))
+        s.sendall(record(1, struct.pack("!HB5x", 1, 0)) + record(4, words) + record(4, b"") + record(5, b""))
+        while piece := s.recv(65536):
+            got += piece
+    out = b""
+    while got:
+        _, kind, _, length, padding = struct.unpack_from("!BBHHB", got)
+        out += got[8:8 + length] if kind == 6 else b""
+        got = got[8 + length + padding:]
+    return out.decode()
+
+
+def php_fpm(run):
+    """Two workers, which the server forks, and four clients at once; each request counts its own fibers and switches."""
+    (run.dir / "pool.conf").write_text(FPM_POOL.format(dir=run.dir))
+    (run.dir / "fibers.php").write_text("<?php " + PHP.replace("300", "30"))
+    server = run.start("php-fpm8.2", "-R", "-n", "-y", run.dir / "pool.conf")
+    until(lambda: listens(run.dir / "socket"), "the server's socket")
+    began = time.monotonic()
+    count = 40 * run.size
+    with concurrent.futures.ThreadPoolExecutor(4) as clients:
+        answers = list(clients.map(lambda _: fastcgi(run.dir / "socket", run.dir / "fibers.php"), range(count)))
+    seconds = time.monotonic() - began
+    done = run.finish(server, signal.SIGTERM)
+    said = [re.search(r"coroutines (\d+) switches (\d+)", x) for x in answers]
+    need(all(said), f"answers: {answers}")
+    return Outcome(done.status, "".join(sorted(answers)), seconds=seconds, coroutines=sum(int(x[1]) for x in said),
+                   switches=sum(int(x[2]) for x in said))
+
+
+def static_fibers(run):
+    """Boost.Fiber linked into the program, which is stripped: as many switches as with its shared library, which is interposed."""
+    source, words = HERE / "fibers_static.cpp", (20, 200 * run.size)
+    shared = built(run, "g++", "-O1", "-w", source, "-lboost_fiber", "-lboost_context", "-lpthread")
+    program = built(run, "g++", "-O1", "-w", source, "-s", "-l:libboost_fiber.a", "-l:libboost_context.a", "-lpthread")
+    known = run.case.ctp("-o", run.dir / "shared", shared, *words)
+    _, report = run.case.report(run.dir / "shared")
+    need(report["trace"]["switches"] > 4000, f"with the shared library: {known}")
+    done = run.whole(program, *words)
+    return Outcome(done.status, done.out + run.said(done), coroutines=report["trace"]["coroutines"]["total"],
+                   switches=report["trace"]["switches"])
+
+
 ROWS = [
     Row("perl_coro", ("libcoro-perl",), "libcoro, patched", perl, counted=False),
     Row("ruby_fiber", ("ruby",), "Ruby, patched", said_itself("ruby", "-e", RUBY), counted=False),
     Row("php_fiber", ("php-cli",), "Boost.Context, patched", said_itself("php", "-r", PHP), counted=False),
+    Row("php_fpm", ("php8.2-fpm",), "Boost.Context, patched", php_fpm, counted=False, words=("-f",)),
+    Row("fiber_static", ("libboost-fiber1.74-dev", "g++"), "Boost.Fiber, patched", static_fibers, counted=False),
     Row("tarantool", ("tarantool",), "libcoro, patched", tarantool, counted=False),
     Row("state_threads", ("libst-dev", "gcc"), "State Threads, patched", state_threads, counted=False),
     Row("systemc", ("libsystemc-dev", "g++"), "QuickThreads, patched", systemc, counted=False),
