@@ -80,13 +80,13 @@ static void final_inspection(struct verdict_case *c, struct results *f)
 		c->events[c->nevents++] = (struct case_event){
 			looked, 0,
 			s->witness->turns ?
-				results_text(f, "ctp-run looks at it, %" PRIu64 " turn%s of the loop since",
+				results_text(f, "ctp-run inspects it, %" PRIu64 " turn%s of the loop since",
 					     s->witness->turns, s->witness->turns == 1 ? "" : "s") :
-				"ctp-run looks at it"};
+				"ctp-run inspects it"};
 	if (ns && c->nevents < CASE_EVENTS)
 		c->events[c->nevents++] = (struct case_event){
 			ns, 0,
-			results_text(f, "the end of what is known: coroutine %" PRIu64 " never resumed",
+			results_text(f, "final snapshot: coroutine %" PRIu64 " has not resumed",
 				     c->id)};
 }
 
