@@ -79,6 +79,7 @@ static int write_report(const struct report *r)
 				      settings.report.symfs,
 				      settings.full,
 				      settings.weight,
+				      settings.all_time,
 				      settings.event,
 				      note};
 	struct formatted f = {r, &how};

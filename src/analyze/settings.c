@@ -130,6 +130,9 @@ static const struct option_row rows[] = {
 	 "coroutines were suspended (default), or ran; the time from the first event for one until it went "
 	 "on; switches; or events of the program's own, by where who signals them was resumed. Times are nanoseconds; speedscope and pprof get all four, this one first",
 	 OPTION_CALL, .set = set_weight},
+	{"all-time", 0, NULL,
+	 "in a profile, also the time in which loops slept, and waits that had not ended; both are left out else, with a word",
+	 OPTION_FLAG, SETS(all_time)},
 	{"tasks", 0, NULL,
 	 "the tasks that the program tells of (ctp_task_begin, ctp/event.h): how long they took, by type; how that "
 	 "splits into running, ready, and waiting by place; and the slowest",

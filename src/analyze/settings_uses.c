@@ -21,6 +21,9 @@ static bool wrong_format(const struct settings *s, char *out, size_t bytes)
 	if (s->weight_given && !(is & FORMAT_PROFILE))
 		return wrong(out, bytes, "--weight",
 			     "is for profiles; add --format=folded, speedscope or pprof, or leave it out");
+	if (s->all_time && !(is & FORMAT_PROFILE))
+		return wrong(out, bytes, "--all-time",
+			     "is for profiles; add --format=folded, speedscope or pprof, or leave it out");
 	if (s->full && !(is & FORMAT_FULL))
 		return wrong(
 			out, bytes, "--full",

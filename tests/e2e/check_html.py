@@ -225,7 +225,7 @@ def check_waits(case):
     html, _ = report(case)
     boxes = "document.querySelectorAll('.flame .box').length"
     select = "select[aria-label='What is weighed']"
-    got = page(case, html, ["key", "4"], ["wait", boxes + " > 2"],
+    got = page(case, html, ["key", "4"], ["wait", boxes + " > 2"], ["wait", "document.querySelector('svg.histogram .hbar') !== null"],
                ["eval", "[...document.querySelectorAll('.box')].map(x => x.title)"],
                ["eval", "document.querySelectorAll('svg.histogram .hbar').length"], ["eval", TEXT % ".waits section p"],
                ["eval", TEXT % ".sites tbody tr"], ["key", "/"], ["type", "co_read"], ["eval", TEXT % ".told"],

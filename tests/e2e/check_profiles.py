@@ -36,7 +36,7 @@ def readers():
 
 def folded(case, weight, trace="ctp.data", words=()):
     """{frames joined by semicolons: weight}"""
-    done = case.analyze(trace, "--format=folded", f"--weight={weight}", *words)
+    done = case.analyze(trace, "--format=folded", "--all-time", f"--weight={weight}", *words)
     equal((done.status, done.err), (0, ""), f"--weight={weight}")
     lines = [line.rsplit(" ", 1) for line in done.out.splitlines()]
     stacks = {stack: int(n) for stack, n in lines}
@@ -49,7 +49,7 @@ def read_all(case, shown="suspended", words=()):
     """The three formats, as their readers have them; and that they say the same."""
     modules = readers()
     for kind, name in (("pprof", "x.pb.gz"), ("speedscope", "x.json"), ("folded", "x.folded")):
-        done = case.analyze("ctp.data", f"--format={kind}", f"--weight={shown}", *words, "-o", name)
+        done = case.analyze("ctp.data", f"--format={kind}", "--all-time", f"--weight={shown}", *words, "-o", name)
         equal((done.status, done.out, done.err), (0, "", ""), kind)
     done = case.run(tool("node"), HERE / "profile_readers.js", modules, "x.pb.gz", "x.json", "x.folded")
     equal(done.status, 0, f"the readers: {done.err}")
@@ -78,7 +78,7 @@ def read_all(case, shown="suspended", words=()):
 
 
 def check_demo(case):
-    """50 connections, each a coroutine; 47 hang up and are never resumed."""
+    """50 connections, each a coroutine; 47 hang up and are never resumed. Their last waits, and the sleep of loops, are left out by default."""
     server = case.ctp_start("-o", "ctp.data", case.build / "tests/demo/demo-server")
     port = re.search(r":(\d+)", server.wait_for("listening"))[1]
     client = case.run(case.build / "tests/demo/demo-client", port, "20")
@@ -92,6 +92,10 @@ def check_demo(case):
     waits = "conn_main;serve;wait_readable"
     equal(list(ours["suspended"]), [waits], "where they waited")
     equal(list(ours["latency"]), [waits], "what events were for")
+    ended = case.analyze("ctp.data", "--format=folded")
+    need(int(ended.out.rsplit(" ", 1)[1]) < ours["suspended"][waits], f"waits that ended: {ended}")
+    need(re.fullmatch(r"ctp-analyze: left out: 47 waits that had not ended \(.+\); --all-time includes them\n", ended.err), ended.err)
+    need("[idle loop]" not in case.analyze("ctp.data", "--format=folded", "--weight=running").out, "no sleep of loops")
     need(ours["latency"][waits] <= ours["suspended"][waits], "more latency than waiting")
     place = [f for s in read["pprof"]["samples"] for f in s["frames"] if f["name"] == "wait_readable"][0]
     source = (ROOT / "tests/demo/server.c").read_text().splitlines()

@@ -166,11 +166,11 @@ WEIGHTS = ("suspended", "running", "latency", "count")
 def profiles(tmp):
     trace = os.path.join(tmp, "history")
     for weight in WEIGHTS:
-        compare("history.%s.folded" % weight, normalize(run("--format=folded", "--weight=" + weight, trace).stdout, trace))
-    compare("history.folded", normalize(run("--format=folded", trace).stdout, trace))
-    compare("history.speedscope.json", normalize(run("--format=speedscope", "--weight=latency", trace).stdout, trace))
+        compare("history.%s.folded" % weight, normalize(run("--format=folded", "--all-time", "--weight=" + weight, trace).stdout, trace))
+    compare("history.folded", normalize(run("--format=folded", "--all-time", trace).stdout, trace))
+    compare("history.speedscope.json", normalize(run("--format=speedscope", "--all-time", "--weight=latency", trace).stdout, trace))
     path = os.path.join(tmp, "x.pb.gz")
-    done = run("--format=pprof", "--weight=running", "-o", path, trace)
+    done = run("--format=pprof", "--all-time", "--weight=running", "-o", path, trace)
     check("pprof", (done.returncode, done.stdout, done.stderr) == (0, "", ""), done.stderr)
     with open(path, "rb") as f:
         compare("history.pprof.txt", normalize(pprof_text(f.read()), trace))

@@ -122,7 +122,7 @@ def check_trace(case, run, functions):
         need(ns <= by["suspended"].get(stack, 0), f"more latency than waiting: {stack}")
     for name in functions:
         need(any(name in stack for stack in by["suspended"]), f"{name} waits nowhere: {list(by['suspended'])}")
-    speed = json.loads(case.analyze(trace, "--format=speedscope").out)
+    speed = json.loads(case.analyze(trace, "--format=speedscope", "--all-time").out)
     equal([p["endValue"] for p in speed["profiles"]], [sum(by[w].values()) for w in WEIGHTS], "speedscope's sums")
     for group in ("site", "creator", "name", "entry"):
         last = case.analyze(trace, f"--group-by={group}").out.splitlines()[-1]

@@ -85,6 +85,7 @@ static struct ctp_state *state_of(uint64_t id, enum ctp_life life, uint64_t sinc
 
 static struct profile p;
 static struct world w;
+static bool whole = true;
 #define DURATION 5000000000ULL // builder.c: the snapshot
 
 static void make(uint64_t switches)
@@ -94,7 +95,7 @@ static void make(uint64_t switches)
 	assert_int_equal(builder_stream(&b, 0, records, n, n, 0), 0);
 	assert_int_equal(builder_end(&b), 0);
 	assert_int_equal(world_open(&w, trace_dir, 0, &error), 0);
-	assert_int_equal(profile_make(&p, &w, NULL, false, NULL), 0);
+	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, whole), 0);
 }
 
 static void done(void)
@@ -180,6 +181,20 @@ static void sleeps(void **state)
 	for (size_t i = 0; i < p.n; i++)
 		sum += p.sites[i].weight[PROFILE_RUNNING];
 	assert_int_equal(sum, DURATION); // one thread, and all of its time
+	uint64_t waits = p.weight[PROFILE_SUSPENDED], runs = p.weight[PROFILE_RUNNING];
+	char note[256];
+	profile_note(&p, PROFILE_WEIGHTS, note, sizeof(note));
+	assert_string_equal(note, "");
+	profile_deinit(&p);
+	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, false), 0); // what is left out by default
+	assert_int_equal(p.idle_ns, 900 + DURATION - 3000);
+	assert_int_equal(p.weight[PROFILE_RUNNING] + p.idle_ns, runs);
+	assert_int_equal(p.unended, 0); // the tables have none
+	assert_int_equal(p.weight[PROFILE_SUSPENDED], waits);
+	profile_note(&p, PROFILE_RUNNING, note, sizeof(note));
+	assert_string_equal(note, "left out: 5.0 s in which loops slept; --all-time includes them");
+	profile_note(&p, PROFILE_COUNT, note, sizeof(note));
+	assert_string_equal(note, "");
 	done();
 }
 

@@ -13,6 +13,7 @@ struct format_settings {
 	const char *symfs;
 	bool full;         // tell all findings in full
 	unsigned weight;   // of a profile (enum profile_weight)
+	bool all_time;     // a profile has what it leaves out by default
 	const char *event; // which the profile counts: PROVIDER:NAME; NULL: none
 	char *note; // FORMAT_NOTE bytes for what is to be said on stderr once it is written; "" at first
 };

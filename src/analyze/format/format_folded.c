@@ -50,9 +50,10 @@ int format_folded(FILE *to, const struct report *report, const struct format_set
 	struct profile p;
 	struct profile_rows rows = {0};
 	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
-			     settings->event);
+			     settings->event, settings->all_time);
 	if (r)
 		return r;
+	profile_note(&p, settings->weight, settings->note, FORMAT_NOTE);
 	r = profile_rows_of(&p, &rows);
 	if (!r)
 		write_rows(to, &rows, settings->weight);

@@ -151,7 +151,7 @@ json_t *html_profile(struct html *h, const char *symfs)
 	struct profile p;
 	if (!h->report->world->events && h->report->world->form != WORLD_CORE)
 		return json_null();
-	int e = profile_make(&p, h->report->world, symfs, false, NULL);
+	int e = profile_make(&p, h->report->world, symfs, false, NULL, true);
 	json_t *o = e ? json_null() : profile_json(h, &p);
 	if (!e)
 		profile_deinit(&p);

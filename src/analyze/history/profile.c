@@ -7,12 +7,14 @@
 #include "analyze/history/profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "ctp/polled.h"
 #include "trace/transitions.h"
 
@@ -97,6 +99,10 @@ static void count_time(struct profile_histogram *h, uint64_t ns)
 
 static void add(struct profile *p, const struct profile_site *is, enum profile_weight weight, uint64_t n)
 {
+	if (is->part == PROFILE_IDLE && !p->whole) {
+		p->idle_ns += n;
+		return;
+	}
 	struct profile_site *s = site(p, is);
 	if (!s)
 		return;
@@ -111,6 +117,17 @@ static void add(struct profile *p, const struct profile_site *is, enum profile_w
 	count_time(s->times[weight], n);
 	if (!s->native)
 		count_time(&p->all[weight], n);
+}
+
+// A wait that goes on at the snapshot. Such waits would outweigh all that ended.
+static void add_unended(struct profile *p, const struct profile_site *is, uint64_t n)
+{
+	if (p->whole) {
+		add(p, is, PROFILE_SUSPENDED, n);
+		return;
+	}
+	p->unended_ns += n;
+	p->unended++;
 }
 
 // ------------------------------------------------------------------- moves
@@ -345,7 +362,7 @@ static void left(void *arg, struct ctp_merge_entity *e)
 	if (e->ready_ns && e->ready_ns < end && !turned_since(p, e))
 		add(p, &s, PROFILE_LATENCY, end - e->ready_ns);
 	if (!m && e->since_ns && e->since_ns < end && !p->world->has_last_tables)
-		add(p, &s, PROFILE_SUSPENDED, end - e->since_ns);
+		add_unended(p, &s, end - e->since_ns);
 }
 
 static const struct ctp_thread *thread_of(const struct image *m, const struct ctp_state *s)
@@ -402,7 +419,7 @@ static void at_the_end(struct profile *p, const struct image *m)
 			continue;
 		struct ctp_merge_entity e = {.id = s->id, .entry = s->entry};
 		struct profile_site is = about(p, m, &e, PROFILE_STACK, s->stack, 0);
-		add(p, &is, PROFILE_SUSPENDED, end - since);
+		add_unended(p, &is, end - since);
 	}
 }
 
@@ -416,9 +433,11 @@ static void count_lost(struct profile *p)
 		add(p, &s, PROFILE_COUNT, all - seen);
 }
 
-int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name, const char *event)
+int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name, const char *event,
+		 bool whole)
 {
-	*p = (struct profile){.world = w, .symfs = symfs, .by_name = by_name};
+	*p = (struct profile){
+		.world = w, .symfs = symfs, .by_name = by_name, .whole = whole || w->form == WORLD_CORE};
 	p->event = event ? program_classes_find(&w->program_events, event) : NULL;
 	if (p->event)
 		snprintf(p->event_name, sizeof(p->event_name), "%s", event);
@@ -439,6 +458,25 @@ int profile_make(struct profile *p, const struct world *w, const char *symfs, bo
 	if (r)
 		profile_deinit(p);
 	return r;
+}
+
+void profile_note(const struct profile *p, unsigned weight, char *buf, size_t bytes)
+{
+	bool all = weight == PROFILE_WEIGHTS, idle = p->idle_ns && (all || weight == PROFILE_RUNNING),
+	     unended = p->unended && (all || weight == PROFILE_SUSPENDED);
+	char slept[32], waited[32];
+	*buf = 0;
+	if (!idle && !unended)
+		return;
+	size_t at = (size_t)snprintf(buf, bytes, "left out: ");
+	text_duration(slept, sizeof(slept), p->idle_ns);
+	text_duration(waited, sizeof(waited), p->unended_ns);
+	if (idle)
+		at += (size_t)snprintf(buf + at, bytes - at, "%s in which loops slept", slept);
+	if (unended)
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%" PRIu64 " wait%s that had not ended (%s)",
+				       idle ? ", and " : "", p->unended, p->unended == 1 ? "" : "s", waited);
+	snprintf(buf + at, bytes - at, "; --all-time includes %s", idle || p->unended > 1 ? "them" : "it");
 }
 
 void profile_deinit(struct profile *p)

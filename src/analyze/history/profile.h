@@ -70,7 +70,9 @@ struct profile {
 	// the profile's own
 	struct symbols **symbols; // by image
 	const char *symfs;
-	bool by_name;
+	bool by_name, whole;
+	uint64_t idle_ns, unended_ns,
+		unended;                   // left out: sleep of loops, waits that had not ended and how many
 	const struct program_class *event; // PROFILE_COUNT is of these; NULL: of switches
 	struct profile_unit event_unit;
 	char event_name[256];
@@ -84,8 +86,13 @@ struct profile {
 // Reads the whole history. by_name: what the program calls its coroutines tells them apart. event:
 // PROVIDER:NAME of what is counted in place of switches; NULL: none is. 0 or -errno; -ESPIPE: JSON lines from
 // a pipe are gone.
-int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name,
-		 const char *event);
+// whole: the sleep of loops and the waits that had not ended at the snapshot are in it, as they are of a
+// core.
+int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name, const char *event,
+		 bool whole);
+// What is left out of this weight, or of all (PROFILE_WEIGHTS), in words that fit in FORMAT_NOTE; "":
+// nothing.
+void profile_note(const struct profile *p, unsigned weight, char *buf, size_t bytes);
 const struct profile_unit *profile_unit_of(const struct profile *p, unsigned weight);
 void profile_deinit(struct profile *p);
 
