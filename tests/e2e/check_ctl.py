@@ -6,7 +6,7 @@ import signal
 import socket
 
 from check_attach import Server, may_attach, words_into_libctp
-from harness import Skip, equal, need, tool, until
+from harness import Skip, child_of, equal, need, tool, until
 
 
 def ctl(case, *words, before=()):
@@ -17,10 +17,6 @@ def status(case, pid):
     done = ctl(case, "--json", pid, "status")
     equal(done.status, 0, f"{done}")
     return json.loads(done.out)["status"]
-
-
-def child_of(pid):
-    return int(until(lambda: open(f"/proc/{pid}/task/{pid}/children").read().split(), "the program")[0])
 
 
 class Traced(Server):
