@@ -146,7 +146,7 @@ def check_convert(case):
 def check_together(case):
     """Options that do not go together are refused in one line; those about findings are named where there are none."""
     clean_trace(case)
-    refused = (("--weight=count",), ("--weight=running", "--format=html", "-o", "x"), ("--group-by=name", "--format=sarif"),
+    refused = (("--weight=count",), ("--all-time",), ("--weight=running", "--format=html", "-o", "x"), ("--group-by=name", "--format=sarif"),
                ("--group-by=creator", "--format=folded"), ("--full", "--format=markdown"), ("--expand=x", "--format=json"),
                ("--expand=x", "-o", "y"), ("--diff", "ctp.data", "--group-by=name"), ("--diff", "ctp.data", "--full"),
                ("--diff", "ctp.data", "--weight=count"))
@@ -157,14 +157,14 @@ def check_together(case):
         need(option.split("=")[0] in done.err and re.search(r"leave |choose ", done.err), f"the way out: {done.err}")
         need(not (case.dir / "x").exists() and not (case.dir / "y").exists(), f"{words} wrote something")
     for words in (("--full",), ("--full", "--format=json"), ("--group-by=entry", "--format=json"), ("--weight=count", "--format=folded"),
-                  ("--group-by=name", "--format=speedscope"), ("--group-by=site", "--format=html", "-o", "x")):
+                  ("--group-by=name", "--format=speedscope", "--all-time"), ("--group-by=site", "--format=html", "-o", "x")):
         done = case.analyze("ctp.data", *words)
         equal((done.status, done.err), (0, ""), f"{words}")
     (case.dir / "old.json").write_text(case.analyze("ctp.data", "--format=json").out)
     (case.dir / "none").write_text("")
     for words in (("--lost-wakeup",), ("--rule=CTP001",), ("--min-verdict=proven",), ("--baseline=old.json",),
                   ("--suppress=none",)):
-        done = case.analyze("ctp.data", "--format=folded", *words)
+        done = case.analyze("ctp.data", "--format=folded", "--all-time", *words)
         need(done.status == 0 and done.out != "", f"{words}: {done}")
         need(done.err.count("\n") == 1 and words[0].split("=")[0] in done.err and "folded" in done.err, done.err)
     for words in (("--list-rules",), ("--explain", "CTP001")):
