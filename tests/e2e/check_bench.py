@@ -26,6 +26,7 @@ ROWS = {
     "short_lived": ["each over at once: time of one", "each over at once: memory"],
     "start": ["/bin/true, from start to end", "the start of a program", "its end"],
     "exports": ["exported to csv a second", "exported to sqlite a second"],
+    "queries": [],
 }
 
 
