@@ -28,6 +28,10 @@ static inline uint32_t ctp_load32(const uint32_t *p)
 {
 	return atomic_load_explicit((const ctp_a32 *)p, memory_order_acquire);
 }
+static inline uint16_t ctp_load16(const uint16_t *p)
+{
+	return atomic_load_explicit((const _Atomic(uint16_t) *)p, memory_order_acquire);
+}
 static inline uint8_t ctp_load8(const uint8_t *p)
 {
 	return atomic_load_explicit((const _Atomic(uint8_t) *)p, memory_order_acquire);
@@ -85,6 +89,15 @@ static inline void ctp_order_store32(uint32_t *p, uint32_t v)
 static inline uint32_t ctp_order_add32(uint32_t *p, uint32_t v)
 {
 	return atomic_fetch_add_explicit(CTP_A32(p), v, memory_order_seq_cst);
+}
+static inline uint64_t ctp_order_load64(const uint64_t *p)
+{
+	return atomic_load_explicit((const ctp_a64 *)p, memory_order_seq_cst);
+}
+static inline bool ctp_order_cas64(uint64_t *p, uint64_t from, uint64_t to)
+{
+	return atomic_compare_exchange_strong_explicit(CTP_A64(p), &from, to, memory_order_seq_cst,
+						       memory_order_seq_cst);
 }
 // Bits of a word that several threads change.
 static inline void ctp_order_or64(uint64_t *p, uint64_t v)

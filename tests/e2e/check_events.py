@@ -380,7 +380,46 @@ def check_chosen(case):
         equal((done.status, done.err.count("\n")), (125, 1), f"--events={bad!r}: {done}")
 
 
-CHECKS = [("kinds", check_kinds), ("coroutines", check_coroutines), ("many", check_many), ("off", check_off),
+PROBES = """first -3 go 0.25 3
+second -3 go 0.25 3
+typed -3 go 0.25 3
+second 4 on 0.50 4
+typed 4 on 0.50 4
+group 0
+request /x 200
+itself 0
+forked 7
+missing 1
+mismatch 1
+module 2, 0
+steps 3, typed 2, requests 1, dones 1
+"""
+
+
+def check_probes(case):
+    """Probes (ctp/probe.h) of every compiler and language; the events are recorded as well, or not; without ctp, ENOSYS."""
+    module = case.build / "tests/targets/t-events-module.so"
+    done = case.ctp(case.target("events-probes"), module)
+    equal((done.status, sorted(done.out.splitlines())), (0, sorted(PROBES.splitlines())), f"{done}")
+    equal(counts(case)["job:step"], 3, "recorded as well")
+    done = case.ctp("-o", "y", "--events=!job:*", case.target("events-probes"), module)
+    equal(sorted(done.out.splitlines()), sorted(PROBES.splitlines()), "of events that are not recorded")
+    equal(counts(case, "y")["job:step"], 0, "not recorded")
+    equal(sorted(case.ctp("-f", "-o", "z", case.target("events-probes"), module).out.splitlines()), sorted(PROBES.splitlines()), "-f")
+    equal(case.run(case.target("events-probes"), module).out, "no probe: ENOSYS, -3, 0\n", "without ctp")
+    for compiler, std, words in VARIANTS[::4] + VARIANTS[2::4]:
+        if not shutil.which(compiler) or ("-flto" in words and "clang" in compiler and not shutil.which("ld.lld")):
+            continue
+        source = case.dir / ("probes.cc" if "++" in compiler else "probes.c")
+        shutil.copy(ROOT / "tests/targets/events_probes.c", source)
+        built = case.run(compiler, f"-std={std}", "-D_GNU_SOURCE", *words, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
+                         f"-I{ROOT}/include", f"-I{ROOT}/tests/targets", source, "-o", "probes", "-ldl")
+        equal((built.status, built.err), (0, ""), f"{compiler} {std} {words}")
+        done = case.ctp("-o", "x", "./probes", module)
+        equal(sorted(done.out.splitlines()), sorted(PROBES.splitlines()), f"{compiler} {std} {words}")
+
+
+CHECKS = [("probes", check_probes), ("kinds", check_kinds), ("coroutines", check_coroutines), ("many", check_many), ("off", check_off),
           ("instructions", check_instructions), ("variants", check_variants), ("module", check_module),
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
           ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),

@@ -11,6 +11,7 @@
 #include <link.h>
 
 #include "ctp/event_choice.h"
+#include "preload/guest/probes.h"
 #include "preload/guest/say.h"
 
 enum { KNOWN_MOST = 8192 };
@@ -108,7 +109,16 @@ static uint32_t row_of(const struct ctp_event_info *d)
 	memcpy(&r->events[n], &row, sizeof(row));
 	ctp_store32(&r->events[n].ready, 1);
 	ctp_store32(&r->ext->events, n + 1);
+	probes_defined(n);
 	return n + 1;
+}
+
+static void set_on(struct ctp_event_info *d)
+{
+	unsigned on = (ctp_tracer->region.events[d->row].on ? CTP_EVENT_ON_RECORDED : 0) |
+		      (probes_want(d->row) ? CTP_EVENT_ON_PROBED : 0);
+	if (ctp_load16(&d->u.by.on) != on)
+		ctp_store16(&d->u.by.on, (uint16_t)on);
 }
 
 static void enter(struct ctp_event_info *d)
@@ -117,8 +127,8 @@ static void enter(struct ctp_event_info *d)
 	if (!row)
 		return;
 	d->row = row - 1;
-	d->signal = events_record;
-	ctp_store16(&d->u.by.on, ctp_tracer->region.events[row - 1].on ? CTP_EVENT_ON_RECORDED : 0);
+	d->signal = events_signal;
+	set_on(d);
 }
 
 static void found(struct ctp_event_info *d, uint64_t room)
@@ -200,8 +210,38 @@ void events_init(void)
 	find();
 }
 
+// A change of what events are on, with all descriptors at hand.
+struct change {
+	void (*make)(void *arg);
+	void *arg;
+	bool done;
+};
+
+static int make_change(struct dl_phdr_info *m, size_t bytes, void *arg)
+{
+	struct change *c = arg;
+	if (m->dlpi_adds != adds || m->dlpi_subs != subs)
+		return 1; // modules came or went since they were gone through
+	c->make(c->arg);
+	for (uint32_t i = 0; i < nknown; i++)
+		if (known[i]->signal == events_signal)
+			set_on(known[i]);
+	c->done = true;
+	return 1;
+}
+
+void events_change(void (*make)(void *arg), void *arg)
+{
+	struct change c = {make, arg, false};
+	while (!c.done) {
+		find();
+		dl_iterate_phdr(make_change, &c);
+	}
+}
+
 void events_forked(void)
 {
+	probes_forked();
 	for (uint32_t i = 0; ctp_tracer->region.events && i < nknown; i++)
 		enter(known[i]);
 }

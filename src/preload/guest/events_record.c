@@ -9,6 +9,7 @@
 
 #include "cpu.h"
 #include "preload/guest/emit.h"
+#include "preload/guest/probes.h"
 
 // Where the next byte of an event goes: bytes 8 to 15 of its first two slots, 1 to 15 of those after them.
 struct sink {
@@ -155,7 +156,7 @@ static void record(struct thread_ctx *g, const struct ctp_event_info *d, const u
 	ctp_ring_publish(g->thread, s.slot + 2);
 }
 
-void events_record(struct ctp_event_info *event, const uint64_t *words)
+static void record_event(struct ctp_event_info *event, const uint64_t *words)
 {
 	struct thread_ctx *self = cpu_self();
 	int e = self ? 0 : errno;
@@ -170,4 +171,13 @@ void events_record(struct ctp_event_info *event, const uint64_t *words)
 	}
 	if (CTP_UNLIKELY(!self))
 		errno = e;
+}
+
+void events_signal(struct ctp_event_info *event, const uint64_t *words)
+{
+	unsigned on = ctp_load16(&event->u.by.on);
+	if (CTP_LIKELY(on & CTP_EVENT_ON_RECORDED))
+		record_event(event, words);
+	if (CTP_UNLIKELY(on & CTP_EVENT_ON_PROBED))
+		probes_call(event, words);
 }
