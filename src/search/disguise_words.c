@@ -62,6 +62,9 @@ static void try_form(const struct disguise_words *d, enum disguise form, uint64_
 {
 	bool tagged;
 	uint64_t address = disguise_address(form, word, &tagged);
+	// Two floats beside each other look like a double that is a whole number, two integers like an odd
+	// address.
+	tagged |= form == DISGUISE_DOUBLE || address % WORD;
 	if (address && scan_find(d->targets, d->ntargets, address) < d->ntargets &&
 	    (!tagged || is_begin(d, form, address)))
 		d->hit(d->ctx, at, address, form);
@@ -90,16 +93,24 @@ static inline uint64_t word_at(const unsigned char *p)
 // Sixteen zeros, then the upper half of the address: only where the bytes of one are swapped.
 static inline bool may_be_swapped(const struct disguise_words *d, uint64_t w)
 {
-	return !(w & SIXTEEN) && marked(d->swapped, w >> 16 & SIXTEEN);
+	return !(w & SIXTEEN) & marked(d->swapped, w >> 16 & SIXTEEN);
 }
 
+static void try_both(const struct disguise_words *d, uint64_t word, uint64_t between, uint64_t at)
+{
+	if (marked(d->upper, word >> HALF & SIXTEEN) || may_be_swapped(d, word) || is_near(d, word))
+		disguise_words_try(d, word, at);
+	if (may_be_swapped(d, between))
+		try_form(d, DISGUISE_SWAPPED, between, at + WORD / 2);
+}
+
+// One branch for each word: what it depends on is as good as random.
 void disguise_words_find(const struct disguise_words *d, const unsigned char *b, size_t n, uint64_t at)
 {
 	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
 		uint64_t w = word_at(b + i), between = word_at(b + i + WORD / 2);
-		if (marked(d->upper, w >> HALF & SIXTEEN) || may_be_swapped(d, w) || is_near(d, w))
-			disguise_words_try(d, w, at + i);
-		if (may_be_swapped(d, between))
-			try_form(d, DISGUISE_SWAPPED, between, at + i + WORD / 2);
+		if (marked(d->upper, w >> HALF & SIXTEEN) | may_be_swapped(d, w) | is_near(d, w) |
+		    may_be_swapped(d, between))
+			try_both(d, w, between, at + i);
 	}
 }

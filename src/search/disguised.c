@@ -18,7 +18,7 @@
 #include "search/tables.h"
 
 #define FOUR_GIB (1ULL << 32)
-enum { HITS_MOST = 1 << 20, BESIDE_BYTES = 128, HALF = 4, WORD = 8 };
+enum { HITS_MOST = 1 << 20, BESIDE_BYTES = 128, HALF = 4, WORD = 8, NAMED_MOST = 8, ADDRESS_BITS = 47 };
 
 struct pass {
 	struct disguised *d;
@@ -29,6 +29,10 @@ struct pass {
 	struct tables tables;
 	struct handle_forms forms;
 	struct handle_address *lost; // forms.targets
+	struct {
+		const unsigned char *bytes;
+		uint64_t lo, hi;
+	} piece; // that is searched now
 };
 
 // ------------------------------------------------------------------- what is looked for
@@ -140,13 +144,22 @@ static void on_word(void *ctx, uint64_t at, uint64_t address, enum disguise form
 	add_hit(p->d, at, address, form);
 }
 
+// Bytes of memory: those of the piece, which has been read already, where it has them all. How many there
+// are.
+static size_t peek(const struct pass *p, uint64_t lo, void *to, size_t n)
+{
+	if (lo < p->piece.lo || lo + n > p->piece.hi)
+		return memory_peek_touched(p->d->s->memory, lo, to, n);
+	memcpy(to, p->piece.bytes + (lo - p->piece.lo), n);
+	return n;
+}
+
 // The low half of a pointer to something else.
 static bool in_pointer(const struct pass *p, uint64_t at)
 {
 	uint64_t word;
-	return at % WORD == 0 &&
-	       memory_peek_touched(p->d->s->memory, at, &word, sizeof(word)) == sizeof(word) &&
-	       word >= FOUR_GIB && memory_map(p->d->s->memory, word);
+	return at % WORD == 0 && peek(p, at, &word, sizeof(word)) == sizeof(word) && word >= FOUR_GIB &&
+	       word >> ADDRESS_BITS == 0 && memory_map(p->d->s->memory, word);
 }
 
 // Is the upper half near, too?
@@ -158,39 +171,67 @@ static bool has_other_half(const struct pass *p, uint64_t at, uint64_t address)
 		return false;
 	uint64_t lo = at - m->lo < BESIDE_BYTES ? m->lo : at - BESIDE_BYTES;
 	uint64_t hi = m->hi - at < BESIDE_BYTES ? m->hi : at + BESIDE_BYTES;
-	size_t n = memory_peek_touched(p->d->s->memory, lo, beside, hi - lo) / HALF;
+	size_t n = peek(p, lo, beside, hi - lo) / HALF;
 	for (size_t i = 0; i < n; i++)
 		if (beside[i] == upper)
 			return true;
 	return false;
 }
 
+// One word outside of what is looked for tells all that there is to know of a value: more are names only.
+static bool is_told(const struct handles_value *v)
+{
+	return v->hit && (v->class != HANDLES_TARGET || v->kept >= NAMED_MOST);
+}
+
+static void on_value(struct pass *p, uint64_t at, struct handles_value *v, bool inside)
+{
+	uint64_t address = handle_forms_address(&p->forms, v);
+	if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))
+		return;
+	if (v->class == HANDLES_TARGET)
+		add_hit(p->d, at, address, v->form);
+	if (inside)
+		return;
+	v->kept += v->kept < NAMED_MOST;
+	handles_note(&p->forms.values, v);
+}
+
 static void on_handle(struct pass *p, uint64_t at, uint32_t value)
 {
 	struct handles_value *v;
-	size_t n = handles_find(&p->forms.values, value, &v);
-	if (!n || is_freed(p->d, at) || in_pointer(p, at))
+	size_t n = handles_find(&p->forms.values, value, &v), told = 0;
+	while (told < n && is_told(&v[told])) // a number that is everywhere
+		told++;
+	if (told == n || is_freed(p->d, at) || in_pointer(p, at))
 		return;
 	bool inside = in_lost(p, at);
-	for (; n; n--, v++) {
-		uint64_t address = handle_forms_address(&p->forms, v);
-		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))
-			continue;
-		if (v->class == HANDLES_TARGET)
-			add_hit(p->d, at, address, v->form);
-		if (!inside)
-			handles_note(&p->forms.values, v);
-	}
+	for (size_t i = told; i < n; i++)
+		if (!is_told(&v[i]))
+			on_value(p, at, &v[i], inside);
 }
 
+// The two halves of a word at once: nearly all words are passed over.
 static void find_handles(struct pass *p, const unsigned char *b, size_t n, uint64_t at)
 {
 	const struct handles *h = &p->forms.values;
-	for (size_t i = -at & (HALF - 1); i + HALF <= n; i += HALF) {
-		uint32_t value;
-		memcpy(&value, b + i, sizeof(value));
-		if (handles_may(h, value))
-			on_handle(p, at + i, value);
+	size_t i = -at & (HALF - 1);
+	uint32_t v[2];
+	p->piece.bytes = b;
+	p->piece.lo = at;
+	p->piece.hi = at + n;
+	for (; i + WORD <= n; i += WORD) {
+		memcpy(v, b + i, sizeof(v));
+		if (!(handles_may(h, v[0]) | handles_may(h, v[1])))
+			continue;
+		for (unsigned k = 0; k < 2; k++)
+			if (handles_may(h, v[k]))
+				on_handle(p, at + i + k * HALF, v[k]);
+	}
+	if (i + HALF <= n) {
+		memcpy(v, b + i, HALF);
+		if (handles_may(h, *v))
+			on_handle(p, at + i, *v);
 	}
 }
 

@@ -17,6 +17,7 @@ enum {
 	DECOYS = 4096,
 	DECOYS_OF_FEW = 512,
 	SAMPLE = 8,
+	NEAR_DECOYS = 2,
 	DECOYS_OF_ONE = 1023,
 	DECOY_SHIFT = 16,
 	LEAST_ODD = 1024,
@@ -42,12 +43,6 @@ static uint64_t mixed(uint64_t n)
 static uint64_t decoy(uint64_t address, size_t n)
 {
 	return address ^ (n % DECOYS_OF_ONE + 1) << DECOY_SHIFT;
-}
-
-// One that is near, as a distance from the same base would be.
-static uint64_t near_decoy(uint64_t address, size_t n)
-{
-	return address ^ ((mixed(n) & 0xfff) | 1) << 4;
 }
 
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v)
@@ -83,11 +78,29 @@ static bool is_telling(uint64_t distance)
 	return distance && distance >> __builtin_ctzll(distance) >= LEAST_ODD;
 }
 
+static uint64_t base_of(const struct handle_forms *f, uint32_t form)
+{
+	return f->bases.v[(form - DISGUISES) / HANDLE_KINDS / SHIFTS];
+}
+
+static unsigned shift_of(uint32_t form)
+{
+	return shifts[(form - DISGUISES) / HANDLE_KINDS % SHIFTS];
+}
+
+// Number n of those that are near, from the same base as large and nearly as round a number; but in the
+// middle of something: at the same distance from each other begin others of its kind.
+static uint64_t near_decoy(const struct handle_forms *f, uint32_t form, uint64_t address, uint64_t n)
+{
+	uint64_t distance = address - base_of(f, form);
+	unsigned zeros = distance ? (unsigned)__builtin_ctzll(distance) : 0, shift = shift_of(form);
+	return address + ((mixed(n) % 4 * 2 + 1) << (zeros > shift ? zeros - 1 : shift));
+}
+
 static void add_distance(struct handle_forms *f, uint32_t form, uint64_t address, bool all,
 			 enum handles_class class, size_t index)
 {
-	uint64_t base = f->bases.v[(form - DISGUISES) / HANDLE_KINDS / SHIFTS];
-	uint64_t distance = (address - base) >> shifts[(form - DISGUISES) / HANDLE_KINDS % SHIFTS];
+	uint64_t base = base_of(f, form), distance = (address - base) >> shift_of(form);
 	if (address >= base && distance < FOUR_GIB && (all || is_telling(distance)))
 		handles_add(&f->values, (uint32_t)distance, form, class, index);
 }
@@ -106,7 +119,10 @@ static void sample_distances(struct handle_forms *f, uint32_t form)
 	for (size_t i = 0; i < f->ntargets && n < SAMPLE; i++)
 		if (f->targets[i].kind == kind) {
 			add_distance(f, form, f->targets[i].at, false, HANDLES_TARGET, i);
-			add_distance(f, form, near_decoy(f->targets[i].at, i), false, HANDLES_DECOY, i);
+			for (uint64_t k = 0; k < NEAR_DECOYS; k++)
+				add_distance(f, form,
+					     near_decoy(f, form, f->targets[i].at, i * NEAR_DECOYS + k),
+					     false, HANDLES_DECOY, i);
 			n++;
 		}
 }
@@ -154,7 +170,8 @@ static bool distance_in_use(const struct handle_forms *f, const struct handles_t
 {
 	bool large = f->bytes >= LARGE, decoys = t->hits[HANDLES_DECOY] * 4 > t->n[HANDLES_DECOY];
 	uint32_t least = large ? 4 : 2;
-	if (decoys || (large && t->hits[HANDLES_DECOY]))
+	bool chance = t->hits[HANDLES_DECOY] > (t->n[HANDLES_TARGET] == SAMPLE);
+	if (decoys || (large && chance))
 		return false;
 	return all_of(t, HANDLES_LIVING, least) || all_of(t, HANDLES_TARGET, least);
 }

@@ -38,7 +38,7 @@ void handles_add(struct handles *h, uint32_t value, uint32_t form, enum handles_
 		h->v = more;
 		h->room = room;
 	}
-	h->v[h->n++] = (struct handles_value){value, form, (uint32_t)index, (uint8_t) class, false};
+	h->v[h->n++] = (struct handles_value){value, form, (uint32_t)index, (uint8_t) class, 0, false};
 	h->forms[form].n[class]++;
 }
 

@@ -20,8 +20,8 @@ enum handles_class {
 
 struct handles_value {
 	uint32_t value, form, index; // index: which address of its class
-	uint8_t class;
-	bool hit; // outside of what is looked for
+	uint8_t class, kept;         // kept: how many words were, outside of what is looked for
+	bool hit;                    // there is one
 };
 
 struct handles_tally {

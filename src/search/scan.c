@@ -73,7 +73,7 @@ static void try_word(struct scan *s, uint64_t at, uint64_t w)
 {
 	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);
 	if (t < s->ntargets)
-		s->hit(s->ctx, at, w & SCAN_ADDRESS_MASK);
+		(w > SCAN_ADDRESS_MASK && s->tagged ? s->tagged : s->hit)(s->ctx, at, w & SCAN_ADDRESS_MASK);
 }
 
 // Does any word that begins in this block have the upper bytes of a target? As the compiler likes it.

@@ -23,6 +23,8 @@ struct scan {
 	uint64_t guard;  // how glibc disguises a jmp_buf's addresses
 	unsigned rotate; // (ctp_ext.pointer_guard); guard 0: not looked for
 	void (*hit)(void *ctx, uint64_t at, uint64_t address); // the word at `at` holds it
+	// In place of hit where the word's upper 16 bits are not zero; NULL: hit.
+	void (*tagged)(void *ctx, uint64_t at, uint64_t address);
 	void *ctx;
 	// results
 	uint64_t bytes; // looked at

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
+// In a large memory some words lead into a node by chance. Nearly all of those have a tag in their upper 16
+// bits, lie at no multiple of eight and lead to the middle of the node, seven of eight to no multiple of
+// eight, which no pointer does: so many tell how many of the others chance explains. Those count only if
+// there are more.
+//
 // Rounds of the scan, each with the blocks of the heap that the one before has found as further nodes.
 #include "search/search.h"
 
@@ -8,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+#include "search/handles.h"
 #include "search/malloc_heap.h"
 #include "search/scan.h"
 
-enum { ROUNDS = 6, BLOCKS_MOST = 1 << 16, WORDS_MOST = 1 << 18 };
+enum { WORD = 8, ROUND = 1 << 24, ROUNDS = 6, BLOCKS_MOST = 1 << 16, WORDS_MOST = 1 << 18 };
 
 // A block of the heap, from lo to its last word, which lies in the next one's header.
 // Addresses just before it (tables that count from one) and just behind it (ends, and
@@ -48,7 +55,7 @@ static bool begin(struct search *s)
 	for (size_t i = 0; i < s->blocks.n; i++)
 		block_parts(s, s->blocks.v[i], (uint32_t)(s->nodes + i), p, &n);
 	s->idle.n = scan_tidy(s->idle.v, s->idle.n);
-	s->doubtful.n = 0;
+	s->doubtful.n = s->faint.n = 0;
 	int e = graph_init(&s->g, s->nodes + s->blocks.n, p, n);
 	free(p);
 	return !e;
@@ -76,6 +83,50 @@ static void on_hit(void *ctx, uint64_t at, uint64_t address)
 		graph_word(&s->g, at, address);
 	else if (!list_head(s, at))
 		words_add(&s->doubtful, at, address);
+}
+
+// The first byte of a node, or a place that means one; but not one as round as other numbers are.
+static bool is_begin(const struct graph *g, uint64_t address)
+{
+	if (!(address & (ROUND - 1)))
+		return false;
+	size_t i = FIRST_NOT(g->npoints, k, g->points[k].at.lo < address);
+	if (i < g->npoints && g->points[i].at.lo == address)
+		return true;
+	i = scan_find(g->spans, g->nspans, address);
+	return i < g->nspans && g->spans[i].lo == address;
+}
+
+static void on_tagged(void *ctx, uint64_t at, uint64_t address)
+{
+	struct search *s = ctx;
+	if ((!(at % WORD) && !(address % WORD)) || is_begin(&s->g, address) ||
+	    is_begin(&s->g, address & ~(uint64_t)(WORD - 1)))
+		on_hit(ctx, at, address);
+	else
+		words_add(&s->faint, at, address);
+}
+
+// How many words that are as good as random would lead to a target, at most, is less than one in 400.
+static bool chance_is_nil(const struct search *s, uint64_t bytes)
+{
+	double spans = 0;
+	for (size_t i = 0; i < s->g.ntargets; i++)
+		spans += (double)(s->g.targets[i].hi - s->g.targets[i].lo);
+	return spans * (double)bytes < (double)(SCAN_ADDRESS_MASK + 1) / 400;
+}
+
+static void settle_faint(struct search *s, uint64_t bytes)
+{
+	bool all = chance_is_nil(s, bytes);
+	struct handles_tally t = {.n = {1, WORD, 0}};
+	for (size_t i = 0; i < s->faint.n; i++)
+		t.hits[s->faint.v[i].address % WORD ? HANDLES_DECOY : HANDLES_TARGET]++;
+	bool some = handles_in_use(&t, false);
+	for (size_t i = 0; i < s->faint.n; i++)
+		if (all || (some && !(s->faint.v[i].address % WORD)))
+			on_hit(s, s->faint.v[i].at, s->faint.v[i].address);
+	s->g.failed |= s->faint.failed;
 }
 
 // Of the words that lead to a chunk not in use, those in other such chunks are the
@@ -141,6 +192,7 @@ int search_run(struct search *s)
 			    .skip = s->skip,
 			    .nskip = s->nskip,
 			    .hit = on_hit,
+			    .tagged = on_tagged,
 			    .ctx = s,
 			    .guard = s->guard,
 			    .rotate = s->rotate};
@@ -153,6 +205,7 @@ int search_run(struct search *s)
 		scan.targets = s->g.targets;
 		scan.ntargets = s->g.ntargets;
 		e = scan_run(&scan);
+		settle_faint(s, scan.bytes);
 		if (!e && !settle_doubtful(s))
 			s->g.failed = true;
 		if (e || s->g.failed || round == ROUNDS || !more_blocks(s))
@@ -172,5 +225,6 @@ void search_deinit(struct search *s)
 	free(s->freed.v);
 	free(s->blocks.v);
 	free(s->idle.v);
+	free(s->faint.v);
 	free(s->doubtful.v);
 }

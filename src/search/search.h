@@ -33,6 +33,7 @@ struct search {
 	// what follows is search.c's
 	struct span_list blocks; // of the heap, which hold words that reference a node
 	struct span_list idle;   // headers of chunks behind such blocks that are not in use
+	struct words faint;      // with a tag, at no multiple of eight, to the middle of a node
 	struct words doubtful;   // that reference such a header: the allocator's own, perhaps; or an end
 };
 

@@ -175,6 +175,10 @@ static void begins_and_tags(void **state)
 	put(64, (ONE + 16) >> 3 | 0x5ULL << 60, 8); // but not inside: that may be anything
 	assert_int_equal(pass(0), 0);
 	open_memory();
+	put(64, (ONE + 17) << 1, 8); // no pointer leads there: two numbers, perhaps
+	put(128, disguise_word(DISGUISE_DOUBLE, ONE + 16), 8);
+	assert_int_equal(pass(0), 0);
+	open_memory();
 	put(68, htobe64(ONE), 8); // at a multiple of four
 	assert_int_equal(pass(0), 1);
 }
@@ -205,6 +209,17 @@ static void halves_and_handles(void **state)
 	assert_int_equal(pass(0), 0);
 }
 
+// A number that is everywhere leads there once; a few of its places have names.
+static void a_number_that_is_everywhere(void **state)
+{
+	(void)state;
+	open_memory();
+	for (size_t i = 0; i < 4096; i += 4)
+		put(i, (uint32_t)ONE, 4);
+	assert_int_equal(pass(0), 1);
+	assert_true(found.nhits > 0 && found.nhits <= 32);
+}
+
 // Distances from the memory's begin.
 static void distances(void **state)
 {
@@ -232,6 +247,7 @@ int main(void)
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances),
+		cmocka_unit_test(a_number_that_is_everywhere),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	disguised_deinit(&found);

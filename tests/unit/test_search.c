@@ -137,8 +137,48 @@ static void words_and_what_they_stand_in(void **state)
 	assert_false(is_referenced(IN_A_FREED_BLOCK));
 }
 
+// Is the first byte of an object of so many bytes reached by words with a tag, which lie at no multiple of
+// eight: `even` of them lead to multiples of eight in the object, `odd` to other places?
+static bool by_tagged(uint64_t bytes, unsigned even, unsigned odd)
+{
+	const uint64_t lo = 1ULL << 44, tag = 0x5aULL << 48;
+	unsigned char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct maps_line map = {.lo = (uintptr_t)at, .hi = (uintptr_t)at + PAGE, .perms = "rw-p", .path = ""};
+	struct memory m;
+	struct search_piece piece = {.at = {lo, lo + bytes}};
+	struct search s = {.memory = &m, .pieces = &piece, .npieces = 1, .nodes = 1};
+	for (unsigned i = 0; i < even + odd; i++) {
+		uint64_t word = tag | (lo + 0x10238 + 64 * i + (i < odd));
+		memcpy(at + 16 * i + 3, &word, sizeof(word));
+	}
+	memory_of_process(&m, getpid());
+	m.maps = &map;
+	m.nmaps = 1;
+	m.deadline_ns = UINT64_MAX;
+	assert_int_equal(search_run(&s), 0);
+	assert_true(graph_spread(&s.g));
+	bool is = s.g.reached[graph_group(&s.g, 0)];
+	search_deinit(&s);
+	memory_close(&m);
+	munmap(at, PAGE);
+	return is;
+}
+
+static void tags_and_chance(void **state)
+{
+	const uint64_t small = 1 << 20, large = 1ULL << 40; // chance hits the large one
+	(void)state;
+	assert_false(by_tagged(small, 0, 0));
+	assert_true(by_tagged(small, 1, 0));
+	assert_true(by_tagged(small, 0, 1));
+	assert_true(by_tagged(large, 1, 0));
+	assert_false(by_tagged(large, 0, 8));
+	assert_false(by_tagged(large, 1, 8));
+	assert_true(by_tagged(large, 12, 8)); // too many for that
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_what_they_stand_in)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_what_they_stand_in), cmocka_unit_test(tags_and_chance)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
