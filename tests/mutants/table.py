@@ -194,7 +194,7 @@ m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that 
 m("		if (may_be_swapped(d, between))", "		if (0)", "bytes that are swapped count at a multiple of eight only")
 
 m = of("src/search/disguised.c", "unit:disguise")
-m("	if (!n || is_freed(p->d, at) || in_pointer(p, at))", "	if (!n || is_freed(p->d, at))", "the low half of a pointer is a handle")
+m("	if (told == n || is_freed(p->d, at) || in_pointer(p, at))", "	if (told == n || is_freed(p->d, at))", "the low half of a pointer is a handle")
 m("		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))", "		if (0)", "one half is two")
 
 m = of("src/search/memory_walk.c", "unit:scan")
