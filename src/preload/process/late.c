@@ -8,6 +8,7 @@
 #include "preload/process/late.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "preload/coroutine/thread.h"
 #include "preload/guest/guest.h"
@@ -34,6 +35,9 @@ CTP_HOOK int64_t ctp_detach(void)
 		redirect_all(false);
 		ctp_store32(&ctp_tracer->attached, 0);
 		stuck = !thread_release_all();
+		// It stays mapped. In one piece: a process may have so many mappings only, and each attach
+		// adds to them.
+		madvise(ctp_tracer->region.header, ctp_tracer->region.bytes, MADV_DONTDUMP);
 	}
 	errno = saved;
 	return stuck ? -EBUSY : 0;
