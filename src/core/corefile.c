@@ -223,6 +223,14 @@ bool corefile_holds(const struct corefile *c, uint64_t addr)
 	return i < c->n && c->parts[i].addr <= addr && c->parts[i].offset != COREFILE_CUT;
 }
 
+uint64_t corefile_next(const struct corefile *c, uint64_t addr)
+{
+	for (size_t i = part_at(c, addr); i < c->n; i++)
+		if (c->parts[i].offset != COREFILE_CUT)
+			return c->parts[i].addr > addr ? c->parts[i].addr : addr;
+	return UINT64_MAX;
+}
+
 size_t corefile_peek(const struct corefile *c, uint64_t addr, void *to, size_t bytes)
 {
 	size_t done = 0;

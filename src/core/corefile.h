@@ -48,6 +48,8 @@ bool corefile_read(const struct corefile *c, uint64_t addr, void *to, size_t byt
 // Bytes read from `addr` on: less than asked at the first that the file does not hold.
 size_t corefile_peek(const struct corefile *c, uint64_t addr, void *to, size_t bytes);
 bool corefile_holds(const struct corefile *c, uint64_t addr);
+// The first address, at or above this one, that is in the file; UINT64_MAX: none is.
+uint64_t corefile_next(const struct corefile *c, uint64_t addr);
 // The same as corefile_read into memory that holds zeros already: where the file has holes, it is not
 // touched.
 bool corefile_put(const struct corefile *c, uint64_t addr, void *to, size_t bytes);

@@ -147,6 +147,11 @@ size_t memory_peek(const struct memory *m, uint64_t addr, void *to, size_t bytes
 			 memory_peek_process(m->pid, addr, to, bytes, force);
 }
 
+uint64_t memory_next(const struct memory *m, uint64_t addr)
+{
+	return m->core ? corefile_next(m->core, addr) : addr;
+}
+
 size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *entries, size_t n)
 {
 	if (m->core) {

@@ -52,6 +52,8 @@ size_t memory_peek_process(pid_t pid, uint64_t addr, void *to, size_t bytes, boo
 // untouched. Where the kernel does not show which pages those are, all are read.
 size_t memory_peek_touched(const struct memory *m, uint64_t addr, void *to, size_t bytes);
 
+// From where on there may be a page that was touched. A damaged core may say that a mapping has terabytes.
+uint64_t memory_next(const struct memory *m, uint64_t addr);
 // The entries of n pages from page number `first` on, as in proc_pid_pagemap(5); of a core, whether the file
 // holds the page. How many were told; 0: none can be.
 size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *entries, size_t n);

@@ -133,6 +133,10 @@ static int read_touched(struct memory_walk *w, const struct maps_line *m, uint64
 	bool writable = m->perms[1] == 'w';
 	uint64_t begun = lo, end = lo; // touched pages not yet read
 	for (uint64_t at = lo; at < hi;) {
+		uint64_t next = memory_next(w->memory, at);
+		if (next >= hi || hi - at < PAGE)
+			break;
+		at += (next - at) / PAGE * PAGE;
 		uint64_t n = (hi - at) / PAGE < BATCH ? (hi - at) / PAGE : BATCH;
 		if (memory_page_entries(w->memory, at / PAGE, entries, n) != n) {
 			snprintf(w->why, sizeof(w->why), "the kernel does not show its page map");

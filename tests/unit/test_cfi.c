@@ -280,7 +280,7 @@ static void test_every_instruction(void **state)
 {
 	(void)state;
 	int status, breaks = 0;
-	alarm(100); // a stepped program that has lost its way never ends
+	alarm(600); // a stepped program that has lost its way never ends
 	pid_t pid = start(), tid = pid;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {

@@ -128,6 +128,20 @@ static void other_words(void **state)
 			}
 }
 
+// What lies between two addresses that the file holds is passed over in one step, not page by page: a damaged
+// header may say that a mapping has terabytes.
+static void the_next_that_is_held(void **state)
+{
+	static struct corefile_part parts[] = { { 0x1000, 0x1000, 0 }, { 0x5000, 1ULL << 44, COREFILE_CUT }, { 1ULL << 45, 0x2000, 0x1000 } };
+	const struct corefile c = { .parts = parts, .n = 3 };
+	(void)state;
+	assert_int_equal(corefile_next(&c, 0), 0x1000);
+	assert_int_equal(corefile_next(&c, 0x1fff), 0x1fff);
+	assert_int_equal(corefile_next(&c, 0x2000), 1ULL << 45);
+	assert_int_equal(corefile_next(&c, 0x6000), 1ULL << 45); // said, but cut off
+	assert_true(corefile_next(&c, (1ULL << 45) + 0x2000) == UINT64_MAX);
+}
+
 // A core whose file is nearly all hole takes as much memory as it has data. The first of the tests: the most that the process took stays.
 static void hollow(void **state)
 {
@@ -233,7 +247,7 @@ int main(void)
 {
 	if (not_under(SANITIZED_THREAD, "it has one thread, and takes long"))
 		return SKIPPED_PROGRAM;
-	const struct CMUnitTest tests[] = { cmocka_unit_test(hollow), cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(other_words),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(hollow), cmocka_unit_test(good), cmocka_unit_test(cut_off), cmocka_unit_test(the_next_that_is_held), cmocka_unit_test(other_words),
 					    cmocka_unit_test(other_layout), cmocka_unit_test(noted) };
 	return cmocka_run_group_tests(tests, begin, end);
 }
