@@ -86,8 +86,7 @@ static void final_inspection(struct verdict_case *c, struct results *f)
 	if (ns && c->nevents < CASE_EVENTS)
 		c->events[c->nevents++] = (struct case_event){
 			ns, 0,
-			results_text(f, "final snapshot: coroutine %" PRIu64 " has not resumed",
-				     c->id)};
+			results_text(f, "final snapshot: coroutine %" PRIu64 " has not resumed", c->id)};
 }
 
 static void add_actor(struct verdict_case *c, const struct ctp_cand *cand, struct results *f)
