@@ -100,6 +100,7 @@ struct sweep {
 	struct dispatch *d;
 	bool known[MACHINE_REGISTERS]; // registers that hold a constant
 	uint64_t v[MACHINE_REGISTERS];
+	int64_t shift[MACHINE_REGISTERS]; // how far behind the frame's begin, if it leads there, a register does
 	bool pushed;
 	uint64_t pushed_v;
 	int error;
@@ -108,6 +109,26 @@ struct sweep {
 static void forget(struct sweep *s)
 {
 	memset(s->known, 0, sizeof(s->known));
+}
+
+// Registers that lead to the frame may be moved on within it.
+static void follow_shifts(struct sweep *s, const struct x86 *x)
+{
+	unsigned op = x->map == X86_ONE_BYTE && !x->vex ? x->opcode : 0x100;
+	bool plain = x->memory && !x->rip && !x->segment && x->base != X86_NO_REGISTER &&
+		     x->index == X86_NO_REGISTER && x->base != RSP;
+	if (op == 0xe8 || (op == 0xff && x->reg % 8 == 2))
+		return; // those that the callee keeps
+	if (op == 0xe9 || op == 0xeb || op == 0xc3 || op == 0xff)
+		memset(s->shift, 0, sizeof(s->shift));
+	else if ((op == 0x81 || op == 0x83) && !x->memory && (x->reg % 8 == 0 || x->reg % 8 == 5))
+		s->shift[x->rm] += x->reg % 8 ? -x->immediate : x->immediate;
+	else if (op == 0x8d)
+		s->shift[x->reg] = plain ? s->shift[x->base] + x->displacement : 0;
+	else if ((op == 0x89 || op == 0x8b) && !x->memory)
+		s->shift[op == 0x89 ? x->rm : x->reg] = s->shift[op == 0x89 ? x->reg : x->rm];
+	else if (op == 0x8b)
+		s->shift[x->reg] = 0;
 }
 
 // Does it write to memory only, or compare?
@@ -162,11 +183,12 @@ static bool stores_index(const struct sweep *s, const struct x86 *x, uint64_t *v
 	unsigned bytes = x->opcode & 1 ? x->size : 1;
 	bool immediate = (x->opcode == 0xc6 || x->opcode == 0xc7) && x->reg % 8 == 0;
 	bool of_register = x->opcode == 0x89 || (x->opcode == 0x88 && (x->rex || x->reg < 4));
-	if ((!immediate && (!of_register || !s->known[x->reg])) || x->displacement > f.offset ||
-	    x->displacement + bytes < f.offset + f.width)
+	int64_t at = x->displacement + s->shift[x->base];
+	if ((!immediate && (!of_register || !s->known[x->reg])) || at < 0 || at > f.offset ||
+	    at + bytes < f.offset + f.width)
 		return false;
 	uint64_t v = immediate ? (uint64_t)x->immediate : s->v[x->reg];
-	v >>= 8 * (f.offset - (unsigned)x->displacement);
+	v >>= 8 * (f.offset - (unsigned)at);
 	*value = v & ((1ULL << 8 * f.width) - 1);
 	return true;
 }
@@ -176,6 +198,7 @@ static void sweep_code(struct sweep *s, const uint8_t *b, size_t n, uint64_t at)
 	struct x86 x;
 	uint64_t value;
 	forget(s);
+	memset(s->shift, 0, sizeof(s->shift));
 	for (size_t i = 0; i < n && !s->error; i += x.length) {
 		if (!x86_decode(b + i, n - i, &x))
 			return;
@@ -185,6 +208,7 @@ static void sweep_code(struct sweep *s, const uint8_t *b, size_t n, uint64_t at)
 				s->d->stores[s->d->n++] = (struct dispatch_store){value, at + i};
 		}
 		follow_constants(s, &x);
+		follow_shifts(s, &x);
 	}
 }
 

@@ -60,10 +60,11 @@ static int behind_store(struct symbols *s, uint64_t store, const struct symbols_
 }
 
 static const struct symbols_frame *choose(const struct place_code *c, const struct symbols_place *landing,
-					  const struct symbols_place *store)
+					  const struct symbols_place *store, int declared)
 {
 	const struct symbols_frame *land = with_line(landing), *stored = with_line(store);
-	if (c->maker == PAIR_GCC && land && by_await_resume(landing))
+	bool bare = landing->n == 1 && stored && stored->line != declared; // nothing is left of await_resume
+	if (c->maker == PAIR_GCC && land && by_await_resume(landing) && !bare)
 		return land;
 	return stored ? stored : land;
 }
@@ -102,7 +103,7 @@ int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 		return e ? e : -ENOMEM;
 	const struct symbols_frame *own = outermost(&entry);
 	const struct symbols_frame *f = c->initial && with_line(&store) ? with_line(&store) :
-									  choose(c, &landing, &store);
+									  choose(c, &landing, &store, symbols_declared(s, c->resume));
 	if (f && c->maker == PAIR_GCC && !c->initial && landing.n == 1)
 		e = behind_store(s, c->store, &f);
 	if (!e && !f && !c->landing && !c->store && c->maker == PAIR_CLANG)
