@@ -100,7 +100,8 @@ struct sweep {
 	struct dispatch *d;
 	bool known[MACHINE_REGISTERS]; // registers that hold a constant
 	uint64_t v[MACHINE_REGISTERS];
-	int64_t shift[MACHINE_REGISTERS]; // how far behind the frame's begin, if it leads there, a register does
+	int64_t shift[MACHINE_REGISTERS]; // how far behind the frame's begin, if it leads there, a register
+					  // does
 	bool pushed;
 	uint64_t pushed_v;
 	int error;

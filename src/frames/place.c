@@ -15,7 +15,7 @@
 // The frame of the coroutine's own function among those inlined into one another.
 static const struct symbols_frame *outermost(const struct symbols_place *p)
 {
-	return p->n ? &p->frames[p->n - 1] : NULL;
+	return p->n ? &p->frames[symbols_coroutine(p)] : NULL;
 }
 
 static bool by_await_resume(const struct symbols_place *p)
@@ -89,6 +89,19 @@ static int behind_prologue(struct symbols *s, uint64_t resume, const struct symb
 	return 0;
 }
 
+// Clang: a function that awaits at one place and starts at once looks as one that was not started, as its
+// ramp, or whoever that was inlined into, stores the same state. If it awaits at all, it is there.
+static int at_its_await(struct symbols *s, const struct place_code *c, const struct symbols_frame **f)
+{
+	struct symbols_place p;
+	bool own = *f && (*f)->line > symbols_declared(s, c->resume) + 1; // not that of its opening brace
+	uint64_t at = own ? 0 : symbols_awaits(s, c->resume);
+	int e = at ? symbols_find(s, at, false, &p) : 0;
+	if (at && !e && with_line(&p))
+		*f = with_line(&p);
+	return e;
+}
+
 int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 {
 	struct symbols_place landing = {0}, store = {0}, entry = {0};
@@ -102,10 +115,13 @@ int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 	if (!symbol)
 		return e ? e : -ENOMEM;
 	const struct symbols_frame *own = outermost(&entry);
-	const struct symbols_frame *f = c->initial && with_line(&store) ? with_line(&store) :
-									  choose(c, &landing, &store, symbols_declared(s, c->resume));
+	const struct symbols_frame *f = c->initial && with_line(&store) ?
+						with_line(&store) :
+						choose(c, &landing, &store, symbols_declared(s, c->resume));
 	if (f && c->maker == PAIR_GCC && !c->initial && landing.n == 1)
 		e = behind_store(s, c->store, &f);
+	if (!e && !c->landing && !c->initial && c->maker == PAIR_CLANG)
+		e = at_its_await(s, c, &f);
 	if (!e && !f && !c->landing && !c->store && c->maker == PAIR_CLANG)
 		e = behind_prologue(s, c->resume, own, &f);
 	if (e) {

@@ -27,8 +27,9 @@ int frames_add(struct frames *f, struct symbols *s, const struct frames_own *own
 	for (size_t i = 0; i < n; i++) {
 		struct symbols_place place;
 		int r = symbols_find(s, pcs[i], true, &place);
-		size_t first = f->flags & FRAMES_OUTERMOST && !r && place.n ? place.n - 1 : 0;
-		for (size_t k = first; !r && k < place.n; k++) {
+		size_t first = f->flags & FRAMES_OUTERMOST && !r ? symbols_coroutine(&place) : 0;
+		size_t end = f->flags & FRAMES_OUTERMOST && first < place.n ? first + 1 : place.n;
+		for (size_t k = first; !r && k < end; k++) {
 			if (is_ours(own, &place.frames[k]))
 				continue;
 			r = GROW(f->items, f->n, f->capacity);
@@ -52,7 +53,7 @@ const struct symbols_frame *frames_entry(struct symbols *s, uint64_t pc)
 	struct symbols_place place;
 	if (!pc || symbols_find(s, pc, false, &place) || !place.n)
 		return NULL;
-	return &place.frames[place.n - 1];
+	return &place.frames[symbols_coroutine(&place)];
 }
 
 // Is it the "()" of "operator()" itself, which no argument list follows?

@@ -12,7 +12,8 @@ struct frames {
 	bool captured;
 	uint32_t flags; // CTP_STACK_*, FRAMES_OUTERMOST
 };
-// Of what is inlined at an address, only the outermost function is meant: it is suspended there itself.
+// Of what is inlined at an address, only one function is meant: it is suspended there itself
+// (symbols_coroutine).
 #define FRAMES_OUTERMOST 0x80000000u
 
 // Where libctp.so lay; 0, 0 if that is not known.

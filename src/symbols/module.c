@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "symbols/demangle.h"
 #include "symbols/ehframe.h"
+#include "symbols/awaits.h"
 #include "symbols/gate.h"
 #include "symbols/units.h"
 
@@ -400,6 +401,33 @@ int module_declared(struct module *m, uint64_t address)
 	int line = declared(m, address);
 	gate_open();
 	return line;
+}
+
+static uint64_t awaits(struct module *m, uint64_t address)
+{
+	Dwarf_Die unit, *chain;
+	Dwarf_Addr bias;
+	uint64_t at = 0;
+	if (!m->opened)
+		module_open(m);
+	if (!m->mod || find_unit(m, address, &unit, &bias))
+		return 0;
+	int n = scopes_at(&unit, address - bias, &chain);
+	if (n <= 0)
+		return 0;
+	for (int i = 0; i < n && !at; i++)
+		if (dwarf_tag(&chain[i]) == DW_TAG_subprogram)
+			at = awaits_find(&unit, &chain[i]);
+	free(chain);
+	return at ? at + bias : 0;
+}
+
+uint64_t module_awaits(struct module *m, uint64_t address)
+{
+	gate_close();
+	uint64_t at = awaits(m, address);
+	gate_open();
+	return at;
 }
 
 bool module_owner(const struct module *m, uid_t *owner)

@@ -21,6 +21,8 @@ void module_free(struct module *m);
 int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_frames *out);
 // The line at which the function that has `address` is declared; 0: not known.
 int module_declared(struct module *m, uint64_t address);
+// Where the coroutine function that has `address` awaits, if that is one place (awaits.h); 0: not known.
+uint64_t module_awaits(struct module *m, uint64_t address);
 // The file there now has another build id than the one that ran.
 bool module_mismatch(const struct module *m);
 // Who owns its file, if nobody else may write to it. False: not so, or there is no such file.

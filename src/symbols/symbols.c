@@ -129,6 +129,20 @@ int symbols_declared(struct symbols *s, uint64_t pc)
 	return module < s->n ? module_declared(s->modules[module], pc) : 0;
 }
 
+uint64_t symbols_awaits(struct symbols *s, uint64_t pc)
+{
+	size_t module = module_of(s, pc);
+	return module < s->n ? module_awaits(s->modules[module], pc) : 0;
+}
+
+size_t symbols_coroutine(const struct symbols_place *p)
+{
+	for (size_t i = p->n; i-- > 1;)
+		if (p->frames[i - 1].symbol && strstr(p->frames[i - 1].symbol, "await_suspend"))
+			return i;
+	return p->n ? p->n - 1 : 0;
+}
+
 const char *symbols_mismatch(const struct symbols *s, size_t i)
 {
 	for (size_t k = 0; k < s->n; k++)

@@ -48,6 +48,11 @@ void symbols_as_of(struct symbols *s, uint32_t stack);
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out);
 // The line at which the function that a pc lies in is declared; 0: not known.
 int symbols_declared(struct symbols *s, uint64_t pc);
+// Where the coroutine function that a pc lies in awaits, if that is one place; 0: not known.
+uint64_t symbols_awaits(struct symbols *s, uint64_t pc);
+// Which frame of a place is a coroutine's own: who called await_suspend, if that is inlined there; else the
+// outermost.
+size_t symbols_coroutine(const struct symbols_place *p);
 // Modules whose file is another build than the one that ran, or NULL at the end.
 const char *symbols_mismatch(const struct symbols *s, size_t i);
 // Object files below this folder are not asked for lines of sources: they came with a trace. 0 or -ENOMEM.

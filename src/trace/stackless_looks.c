@@ -83,7 +83,8 @@ static int add_coroutine(struct stackless_looks *l, const json_t *o)
 				     .symbol = text(o, "symbol"),
 				     .answer = k,
 				     .initial = state && !strcmp(state, "initial"),
-				     .may_be_initial = flag(o, "may_be_initial")};
+				     .may_be_initial = flag(o, "may_be_initial"),
+				     .single = flag(o, "single")};
 	read_close(s, json_object_get(o, "close"));
 	e = read_open(s, json_object_get(o, "open"));
 	return e ? e : slices_stack_of(l->stacks, json_object_get(o, "stack"), SLICES_OUTERMOST, &s->stack);

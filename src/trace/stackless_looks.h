@@ -25,6 +25,7 @@ struct stackless_seen {
 	enum { STACKLESS_LOST, STACKLESS_OWNED, STACKLESS_HELD } answer;
 	bool initial;        // it was never started,
 	bool may_be_initial; // or so it is if it is suspended at its function's own line
+	bool single;         // and its function suspends at one place alone
 	uint32_t stack;      // as in slices.h: of its awaits
 	struct witness ways; // of it, only `open`: the words that lead to it
 	bool closed;

@@ -30,6 +30,7 @@ __asm__(".text\n"
 	"2: mov $4, %edx\n mov %dx, 0x20(%rbx)\n jmp 9f\n"
 	"fake_leaf_4: movw $6, 0x20(%rbx)\n nop\n jmp 9f\n"
 	"fake_leaf_6: movq $0, (%rbx)\n"
+	"lea 0x38(%rbx), %rcx\n mov %rcx, %rdi\n fake_leaf_10: movw $10, -0x18(%rdi)\n"
 	"9: add $0x18, %rsp\n pop %rbx\n ret\n"
 	"8: ud2\n"
 	".size \"_Z4leafi.actor\", . - \"_Z4leafi.actor\"\n"
@@ -54,13 +55,13 @@ __asm__(".text\n"
 	".type \"_Z4rootv.cleanup\", @function\n"
 	"\"_Z4rootv.cleanup\": nop\n nop\n ret\n"
 	".size \"_Z4rootv.cleanup\", . - \"_Z4rootv.cleanup\"\n");
-extern char fake_leaf_4[], fake_leaf_6[], fake_root_1[], fake_root_store[];
+extern char fake_leaf_4[], fake_leaf_6[], fake_leaf_10[], fake_root_1[], fake_root_store[];
 extern char leaf_resume[] __asm__("_Z4leafi.actor"), leaf_destroy[] __asm__("_Z4leafi.destroy");
 extern char root_resume[] __asm__("_Z4rootv.resume"), root_destroy[] __asm__("_Z4rootv.destroy"),
 	root_cleanup[] __asm__("_Z4rootv.cleanup");
 #else
 enum { FAKE_CODE = 0 };
-static char fake_leaf_4[1], fake_leaf_6[1], fake_root_1[1], fake_root_store[1];
+static char fake_leaf_4[1], fake_leaf_6[1], fake_leaf_10[1], fake_root_1[1], fake_root_store[1];
 static char leaf_resume[1], leaf_destroy[1], root_resume[1], root_destroy[1], root_cleanup[1];
 #endif
 

@@ -36,6 +36,8 @@ static void by_a_table(void **state)
 	assert_int_equal(dispatch_store(&d, 6), (uintptr_t)fake_leaf_4);
 	assert_true(dispatch_store(&d, 4)); // by a register
 	assert_int_equal(dispatch_store(&d, 8), 0);
+	// By a register that leads into the middle of the frame.
+	assert_int_equal(dispatch_store(&d, 10), (uintptr_t)fake_leaf_10);
 	dispatch_deinit(&d);
 	fake_close(&f);
 }

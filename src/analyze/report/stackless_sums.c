@@ -44,7 +44,8 @@ static const struct stackless_seen *seen(const struct image *m, uint64_t id)
 	return NULL;
 }
 
-static bool at_own_line(const struct report *r, const struct verdict_case *c)
+// `single`: its function suspends at one place alone. If there is a co_await in it, then that is the place.
+static bool at_own_line(const struct report *r, const struct verdict_case *c, bool single)
 {
 	struct symbols *symbols = r->symbols[c->about.image - r->world->images];
 	struct symbols_place p;
@@ -53,7 +54,7 @@ static bool at_own_line(const struct report *r, const struct verdict_case *c)
 	if (!n || !symbols || symbols_find(symbols, pcs[0], true, &p) || !p.n)
 		return false;
 	int line = symbols_declared(symbols, pcs[0] - 1);
-	return line && line == p.frames[p.n - 1].line;
+	return line && line == p.frames[p.n - 1].line && !(single && symbols_awaits(symbols, pcs[0] - 1));
 }
 
 // Coroutines that the program tells of are found as frames, too: what is said of the frame is said of the
@@ -123,7 +124,7 @@ void stackless_settle(struct report *r)
 		const struct stackless_seen *s = strcmp(c->pass->rule, rules_id[RULE_UNRESUMABLE]) ?
 							 NULL :
 							 seen(c->about.image, c->id);
-		if (!s || !s->may_be_initial || !at_own_line(r, c))
+		if (!s || !s->may_be_initial || !at_own_line(r, c, s->single))
 			continue;
 		c->pass = &pass_never_started;
 		c->message = "it was made and never resumed, and its handle is kept nowhere";

@@ -79,10 +79,11 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 {
 	const struct stackless *s = &a->list.v[row];
 	const struct awaiting_one *one = &a->v[row];
-	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:o, s:o}", "v", 1, "what", "coroutine",
-			      "id", (json_int_t)s->at, "state", stackless_state_name(s->state), "answer",
-			      answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
-			      stackless_may_be_initial(s), "stack", stack(a, row), "open",
+	bool single = stackless_may_be_initial(s) && !stackless_at(&a->list, s).landing;
+	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "v", 1, "what",
+			      "coroutine", "id", (json_int_t)s->at, "state", stackless_state_name(s->state),
+			      "answer", answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
+			      stackless_may_be_initial(s), "single", single, "stack", stack(a, row), "open",
 			      open_ways(l, s->block.lo));
 	if (o && one->close)
 		json_object_set_new(o, "close", close_of(one->close));
