@@ -89,6 +89,8 @@ size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line)
 		p = PUT(p, ",\"native\":true");
 	if (line->finished)
 		p = PUT(p, ",\"finished\":true");
+	if (line->unread)
+		p = PUT(p, ",\"read\":false");
 	p = PUT(p, "}\n");
 	return (size_t)(p - out);
 }
@@ -154,6 +156,7 @@ bool ctp_jsonl_read(const char *text, size_t n, struct ctp_jsonl_line *line)
 		return false;
 	l.native = TAKE(&p, end, ",\"native\":true");
 	l.finished = TAKE(&p, end, ",\"finished\":true");
+	l.unread = TAKE(&p, end, ",\"read\":false");
 	if (!TAKE(&p, end, "}\n") || p != end)
 		return false;
 	*line = l;
@@ -167,7 +170,7 @@ static uint64_t not_before(struct ctp_merge_entity *e, uint64_t ns)
 	return e->ts = ns > e->ts ? ns : e->ts;
 }
 
-size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc)
+size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc, bool unread)
 {
 	unsigned how = m->event.how;
 	struct ctp_jsonl_line outgoing = {.probe_id = m->from->id,
@@ -176,6 +179,7 @@ size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint
 					  .seq = 2 * m->from_n,
 					  .ts = not_before(m->from, ns),
 					  .native = m->from->native,
+					  .unread = unread,
 					  .finished = how == CTP_HOW_RETURN || how == CTP_HOW_GONE};
 	struct ctp_jsonl_line incoming = {.probe_id = m->to->id,
 					  .tid = m->tid,
@@ -183,7 +187,8 @@ size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint
 					  .seq = 2 * m->to_n,
 					  .is_active = true,
 					  .ts = not_before(m->to, ns),
-					  .native = m->to->native};
+					  .native = m->to->native,
+					  .unread = unread};
 	m->from->addr = pc;
 	size_t n = ctp_jsonl_format(out, &outgoing);
 	return n + ctp_jsonl_format(out + n, &incoming);

@@ -12,6 +12,7 @@ struct ctp_jsonl_line {
 	bool is_active, is_station;
 	bool native;               // a thread's own stack, no coroutine
 	bool finished;             // it leaves for good
+	bool unread;               // then or later: the clock was not read (ctp/late.h)
 	uint64_t station_probe_id; // if is_station
 };
 
@@ -26,9 +27,9 @@ size_t ctp_jsonl_format(char *out, const struct ctp_jsonl_line *line);
 bool ctp_jsonl_read(const char *text, size_t n, struct ctp_jsonl_line *line);
 
 // What a switch is told with: the time (ns) it has, and the innermost address
-// of its stack (0: unknown). Both lines together, at most 2 * CTP_JSONL_MAX;
+// of its stack (0: unknown); unread: then or later. Both lines together, at most 2 * CTP_JSONL_MAX;
 // returns their bytes. Keeps each coroutine's times from falling.
-size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc);
+size_t ctp_jsonl_switch(char *out, const struct ctp_merged *m, uint64_t ns, uint64_t pc, bool unread);
 
 // To be called with every other record: learns where a coroutine begins, and which are none.
 void ctp_jsonl_other(const struct ctp_merged *m);

@@ -183,7 +183,9 @@ struct ctp_state {
 	uint16_t function; // through which it last left: row of the table of switch functions + 1; 0 = an
 			   // interposed
 	uint64_t made;     // turns of the thread that made it, as of then, and above bit 48 its slot
-	uint64_t runs;     // 0 = never ran
+	uint32_t runs;     // 0 = never ran
+	uint8_t late;      // of a `since` without a reading: it left 2^late ticks later at most (late.h)
+	uint8_t reserved[3];
 };
 #define CTP_TURN_SEQ 0x1fu
 #define CTP_TURN_WAITS 0xe0u
@@ -399,14 +401,13 @@ struct ctp_thread {
 	// line 0. W: guest, except life's DEAD -> FREE
 	uint32_t life; // enum ctp_thread_life
 	uint32_t tid;
-	uint64_t native;     // entity id of its own stack; 0 = none yet
-	uint64_t current;    // entity id that runs on it; 0 = native, not yet named
-	uint64_t began;      // time
-	uint32_t uses;       // how many threads had this slot before, for stream names
-	uint32_t flags;      // CTP_THREAD_*
-	char name[16];       // W: engine: the thread's, as of when it was last looked at
-	uint64_t time_bound; // ticks: times of its records and states are that much too late at most; 0 =
-			     // exact
+	uint64_t native;    // entity id of its own stack; 0 = none yet
+	uint64_t current;   // entity id that runs on it; 0 = native, not yet named
+	uint64_t began;     // time
+	uint32_t uses;      // how many threads had this slot before, for stream names
+	uint32_t flags;     // CTP_THREAD_*
+	char name[16];      // W: engine: the thread's, as of when it was last looked at
+	uint64_t time_read; // when its clock was read last, of the times without a reading (late.h); 0
 	// line 1: ring, guest's side (ring.h). W: guest
 	uint64_t head;  // slots published
 	uint64_t lost;  // records dropped: exact

@@ -23,6 +23,8 @@ enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
 #define CTP_OPT_FOLLOW 0x8u    // --follow-forks: children ask for regions of their own
 #define CTP_OPT_NO_PATCH 0x40u // --no-patch: functions that cannot be interposed are left alone
 #define CTP_OPT_ATTACH 0x20u   // reserved: the process ran when the region was made
+#define CTP_OPT_ADAPTIVE 0x80u // --clock=adaptive: at a high rate not every switch reads the clock
+#define CTP_OPT_SPARSE 0x100u  // --clock=sparse: nor at any other
 
 enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 

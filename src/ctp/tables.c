@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 
@@ -38,7 +39,7 @@ static void stations(const struct ctp_region *r, ctp_table_each *each, void *arg
 		const struct ctp_state *state = &r->states[i];
 		if (ctp_load32(&state->owner) != CTP_OWNER_GUEST)
 			continue;
-		if (!ctp_state_read(state, &s))
+		if (!ctp_state_read_settled(r, state, &s))
 			memcpy(&s, state, sizeof(s));
 		each(arg, i, &s);
 	}

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/epoll.h>
 
-#include "ctp/ctp.h"
+#include "ctp/late.h"
 
 // An event of F resumed C from the very place where it stands now.
 static inline bool ctp_stands_there(const struct ctp_fd *f, const struct ctp_state *c)
@@ -159,5 +159,6 @@ static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ct
 	       (wait && (wait->how & CTP_WAIT_REFUSED) && (wait->how & CTP_WAIT_EAGAIN)) ||
 	       (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
 	       ctp_waits_as_first(f, fd, c, wait) ||
-	       (f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);
+	       (f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id &&
+		(f->leads & CTP_ID_MASK) == c->id);
 }

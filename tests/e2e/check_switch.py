@@ -34,7 +34,7 @@ def check_instructions(case, program, words, n):
         raise Skip(f"{program} was not built: no Boost.Context")
     counted = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", path, n]
     bare = [instructions(case.run(*counted, k, *words)) for k in (LESS, MORE)]
-    ours = [case.ctp_by_tsc("-o", f"x.{k}", *counted, k, *words) for k in (LESS, MORE)]
+    ours = [case.ctp_by_tsc("--clock=exact", "-o", f"x.{k}", *counted, k, *words) for k in (LESS, MORE)]
     for done in ours:
         equal(done.status, 0, "status")
     ours = [instructions(done) for done in ours]
@@ -45,13 +45,13 @@ def check_instructions(case, program, words, n):
 
 
 STATION = 456  # bytes of an image's record of a station: its number, then struct ctp_state, from HEAD on
-HEAD, LIFE, SINCE, SLOT, CREATED, TRIED = 64, 8 + 1, 8 + 16, 8 + 24, 8 + 280, 8 + 0x1a0
+HEAD, TURN, LIFE, SINCE, SLOT, CREATED, TRIED, LATE = 64, 8, 8 + 1, 8 + 16, 8 + 24, 8 + 280, 8 + 0x1a0, 8 + 0x1bc
 FINISHED = 4
 
 
 def check_two_ways(case):
-    """What both ways write is the same, word by word but for times (of one that is no more, too: TRIED), the thread's
-    number, and where those that are no more have saved themselves (nobody asks): records, the stations with their registers, the stacks and what is known of them."""
+    """What both ways write is the same, word by word but for times (of one that is no more, too: TRIED; how late they may be: LATE), the
+    thread's number, and where those that are no more have saved themselves (nobody asks): records, the stations with their registers, the stacks and what is known of them."""
     runs = ((1, 300), (2, 3000), (7, 5000), (40, 20000))
     engines = [(), ("callers",), ("jump",), ("jump", "callers")] + [("fcontext",)] * (case.build / "bench/bench-fcontext").exists()
     for n, switches, *more in [(*run, *more) for run in runs for more in engines]:
@@ -69,6 +69,8 @@ def check_two_ways(case):
             for at in range(0, len(stations), STATION):
                 for word in (SINCE, CREATED, *[SLOT, TRIED] * (stations[at + LIFE] >= FINISHED)):
                     struct.pack_into("<Q", stations, at + word, 0)
+                stations[at + LATE] = 0
+                stations[at + TURN] &= 0xe0  # its lock's sequence: `late` is written under it
             tables.append([stations] + [(image / name).read_bytes()[HEAD:] for name in ("stack_words", "stack_index", "sites")])
         need(sum("ctp:s" in x for x in lines[0]) > switches // 2, f"{n}: hardly any switch")
         equal(len(lines[0]), len(lines[1]), f"{n}: records")

@@ -28,6 +28,12 @@ struct thread_ctx *guest_enter(void)
 	return &self;
 }
 
+void clock_close_long(struct thread_ctx *g, uint64_t now)
+{
+	(void)g;
+	(void)now;
+}
+
 uint64_t guest_now(void)
 {
 	return ctp_add64(&clock_now, 1) + 1;

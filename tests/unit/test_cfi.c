@@ -87,7 +87,7 @@ static void read_symbols(const char *path)
 		first = strcmp(symbols[i].name, FIRST) ? first : symbols[i].at;
 		last = strcmp(symbols[i].name, LAST) ? last : symbols[i].at + symbols[i].size;
 	}
-	assert_true(first && first < last && last - first < 16384);
+	assert_true(first && first < last && last - first < 32768);
 }
 
 static struct symbol *symbol_at(uint64_t pc)

@@ -249,14 +249,14 @@ static void lines_are_as_printf_would_write_them(void **state)
 				power *= 10;
 			v[k] = i % 3 ? seed >> (seed >> 40 & 63) : power - 1 + (seed >> 33 & 1);
 		}
-		struct ctp_jsonl_line l = { v[0], v[1], v[2], v[3], v[4], i & 1, i & 2, i & 4, i & 8, v[5] }, read;
+		struct ctp_jsonl_line l = { v[0], v[1], v[2], v[3], v[4], i & 1, i & 2, i & 4, i & 8, i & 16, v[5] }, read;
 		char out[CTP_JSONL_MAX], want[CTP_JSONL_MAX], more[64] = "";
 		if (l.is_station)
 			snprintf(more, sizeof(more), ",\"station_probe_id\":%" PRIu64, l.station_probe_id);
 		int wants = snprintf(want, sizeof(want), "{\"probe_id\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"addr\":\"0x%016" PRIx64
-			"\",\"seq\":%" PRIu64 ",\"is_active\":%s,\"ts\":%" PRIu64 "%s%s%s}\n", l.probe_id, l.tid, l.addr, l.seq,
+			"\",\"seq\":%" PRIu64 ",\"is_active\":%s,\"ts\":%" PRIu64 "%s%s%s%s}\n", l.probe_id, l.tid, l.addr, l.seq,
 			l.is_active ? "true" : "false", l.ts, more, l.native ? ",\"native\":true" : "",
-			l.finished ? ",\"finished\":true" : "");
+			l.finished ? ",\"finished\":true" : "", l.unread ? ",\"read\":false" : "");
 		assert_int_equal(ctp_jsonl_format(out, &l), wants);
 		assert_memory_equal(out, want, wants);
 		uint64_t most = 1000000000000000000ULL;

@@ -103,7 +103,7 @@ static struct ctp_state *station(struct fixture *x, uint32_t i, uint64_t id, enu
 {
 	struct ctp_state *s = &x->r.states[i];
 	*s = (struct ctp_state){ .owner = CTP_OWNER_GUEST, .id = id, .entity = CTP_COROUTINE, .life = (uint8_t)life,
-				 .since = now_ns(), .changes = 3, .runs = 2, .station = i };
+				 .since = now_ns() & ~(uint64_t)1, .changes = 3, .runs = 2, .station = i };
 	x->r.header->allocated_count = i + 1 > x->r.header->allocated_count ? i + 1 : x->r.header->allocated_count;
 	return s;
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "ctp/late.h"
+#include "ctp/late.h"
 #include "ctp/words.h"
 
 static bool address(const uint8_t bytes[28], char *buf, size_t room)
@@ -102,14 +104,41 @@ static void add_actor(struct verdict_case *c, const struct ctp_cand *cand, struc
 	case_event(c, cand->time, cand->closer, results_text(f, "%s(%d)", call ? call : "close", cand->fd));
 }
 
+static uint64_t shot_of(const struct suspect *s)
+{
+	return s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
+}
+
+// By so much the time since it suspended is too long at most. 0 where that is less than 2 us, or a hundredth.
+static uint64_t late_ns(const struct suspect *s)
+{
+	uint64_t ticks = ctp_state_latest(s->state), since = world_ns(s->world, s->state->since);
+	uint64_t shot = shot_of(s), latest = ticks == UINT64_MAX ? shot : world_ns(s->world, ticks);
+	latest = latest < shot ? latest : shot;
+	uint64_t late = latest > since ? latest - since : 0;
+	return late > 2000 && late > (shot - since) / 100 ? late : 0;
+}
+
+uint64_t case_late_ns(const struct verdict_case *c)
+{
+	const struct ctp_state *s = c->about.state;
+	return s && s->life == CTP_SUSPENDED ? late_ns(&c->about) : 0;
+}
+
 static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *fd, struct results *f)
 {
 	const struct suspect *s = &c->about;
 	uint64_t since = world_ns(s->world, s->state->since);
-	uint64_t shot = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
-	char span[32], events[96];
+	uint64_t shot = shot_of(s), late = late_ns(s);
+	char span[80], events[96];
 	uint32_t of = s->wait && s->wait->events ? s->wait->events : fd ? fd->reg_events : 0;
 	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
+	if (late) { // its switch took no reading of the clock
+		char least[32], most[32];
+		text_duration(least, sizeof(least), shot - since - late);
+		text_duration(most, sizeof(most), shot - since);
+		snprintf(span, sizeof(span), "%s to %s", least, most);
+	}
 	words_events(of, events, sizeof(events));
 	return results_text(f, "%s for %s on fd %d#%u (%s%s%s)", span, events, c->fd, c->gen,
 			    words_kind(c->fd_kind), c->fd_name ? " " : "", c->fd_name ? c->fd_name : "");

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "ctp/late.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 
@@ -42,7 +43,7 @@ void obligations_complete(struct obligations *o, const struct suspect *s)
 static bool was_lost(const struct suspect *s)
 {
 	uint64_t exit = s->image->ext.exit_begun, taken = s->image->ext.signal_taken;
-	uint64_t when = s->cand ? s->cand->time : s->state->since;
+	uint64_t when = s->cand ? s->cand->time : ctp_state_latest(s->state);
 	bool before = (!exit || when < exit) && (!taken || when < taken);
 	return before && (seen(s, PROOF_P6A) == HOLDS_TRUE || seen(s, PROOF_P6B) == HOLDS_TRUE);
 }
@@ -80,9 +81,9 @@ static bool was_polled(const struct suspect *s)
 	const struct ctp_fd *was = &s->cand->was, *now = image_fd(s->image, s->cand->fd);
 	bool out = s->wait && (s->wait->events & CTP_POLLED_OUT), in = !s->wait || !out;
 	now = now && now->gen == s->cand->gen ? now : was;
-	return (in && (was->polled > s->state->since || now->polled > s->state->since)) ||
-	       ((out || !s->wait) &&
-		(was->polled_out > s->state->since || now->polled_out > s->state->since));
+	uint64_t left = ctp_state_latest(s->state);
+	return (in && (was->polled > left || now->polled > left)) ||
+	       ((out || !s->wait) && (was->polled_out > left || now->polled_out > left));
 }
 
 // It has had something of the descriptor, and did not say that it wants more.

@@ -5,6 +5,7 @@
 // it saw counts only if it did so before the program began to end: a loop that stops
 // waiting is no fault then.
 #include "analyze/case/obligations.h"
+#include "ctp/late.h"
 #include "ctp/wait_inference.h"
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
@@ -42,11 +43,12 @@ static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 
 static void decide_end(struct obligations *o, const struct suspect *s)
 {
-	uint64_t end = obligations_end(s), since = world_ns(s->world, s->state->since);
+	uint64_t end = obligations_end(s), left = ctp_state_latest(s->state);
+	uint64_t since = left == UINT64_MAX ? left : world_ns(s->world, left);
 	uint64_t drained = s->image->ext.listener_closed;
 	if (end && end <= since)
 		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it suspended");
-	else if (drained && drained <= s->state->since)
+	else if (drained && drained <= left)
 		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
 	else if (end && !(seen_by(s, PROOF_P3, end) && seen_by(s, PROOF_P4, end)))
 		say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it was seen to be stuck");

@@ -105,6 +105,8 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what);
 // How long it had been suspended when the tables were read; 0: it was not, or that is not known.
 uint64_t case_suspended_ns(const struct verdict_case *c);
+// By so much that may be too long (ctp/late.h); 0: by less than 2 us, or a hundredth.
+uint64_t case_late_ns(const struct verdict_case *c);
 // Whether CTP021 speaks of this coroutine: it has died of what CTP020 warns of.
 bool pass_overflowed(const struct world *w, const struct image *m, uint64_t id);
 // Nothing was missed in this image: what P0 says without a witness.

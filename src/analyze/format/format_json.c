@@ -140,6 +140,9 @@ static json_t *coroutines(const struct report *r, const struct finding *f)
 				     c->about.state && c->about.state->creator ?
 					     json_count(c->about.state->creator) :
 					     json_null()));
+		if (case_late_ns(c))
+			json_object_set_new(json_array_get(a, i), "suspended_late_ns",
+					    json_count(case_late_ns(c)));
 	}
 	return a;
 }

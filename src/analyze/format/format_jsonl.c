@@ -7,6 +7,7 @@
 
 #include "analyze/format/format.h"
 #include "codec/jsonl.h"
+#include "ctp/late.h"
 #include "trace/transitions.h"
 
 #define BUFFER_BYTES (64u << 10)
@@ -14,6 +15,7 @@
 struct lines_out {
 	FILE *to;
 	size_t used;
+	uint32_t options; // of the regions
 	char buffer[BUFFER_BYTES];
 };
 
@@ -50,7 +52,8 @@ static int take(void *arg, const struct transition *m)
 	if (m->kind == CTP_EV_STATION)
 		o->used += station(room(o), m);
 	else if (m->kind == CTP_EV_SWITCH)
-		o->used += ctp_jsonl_switch(room(o), m->merged, m->ns, transitions_pc(m));
+		o->used += ctp_jsonl_switch(room(o), m->merged, m->ns, transitions_pc(m),
+					    ctp_time_is_late(o->options, m->merged->event.time));
 	else
 		ctp_jsonl_other(m->merged);
 	return 0;
@@ -64,6 +67,7 @@ int format_jsonl(FILE *to, const struct report *report, const struct format_sett
 		return -ENOMEM;
 	o->to = to;
 	o->used = 0;
+	o->options = w->nimages ? w->images[0].ext.options : 0;
 	int r = transitions_walk(w, take, o);
 	flush(o);
 	free(o);

@@ -10,6 +10,7 @@
 #include "analyze/case/pauses.h"
 #include "analyze/case/stuck.h"
 #include "analyze/pass/unpolled.h"
+#include "ctp/late.h"
 #include "ctp/wait_inference.h"
 
 // wait: NULL if events of it resumed the coroutine before, and it named none.
@@ -33,8 +34,9 @@ static bool removed_for_good(const struct image *m, const struct ctp_state *stat
 	const struct ctp_fd *now = image_fd(m, del->fd);
 	return now && now->life == CTP_FD_OPEN && now->gen == del->gen &&
 	       (now->reg_epfd < 0 || is_masked(now, wait, del)) && !(now->flags & CTP_FD_MANYREGS) &&
-	       !image_end_of(m, del->fd, del->gen) && del->closer != state->id && del->time >= state->since &&
-	       now->event_time < state->since && image_polled_by(m, now) == IMAGE_POLLED_OUT;
+	       !image_end_of(m, del->fd, del->gen) && del->closer != state->id &&
+	       del->time >= ctp_state_latest(state) && now->event_time < state->since &&
+	       image_polled_by(m, now) == IMAGE_POLLED_OUT;
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, struct results *out)

@@ -9,6 +9,7 @@
 // looks the same until it goes on, so a loop that wakes by a timeout gets a second.
 #include "analyze/pass/unpolled.h"
 
+#include "ctp/late.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 
@@ -44,9 +45,9 @@ static bool all_sleep(const struct world *w, const struct image *m, uint64_t sin
 // Was it in a set for this wait (NULL: for any), and is it in none now, nor registered, nor was it woken?
 static bool is_unpolled(const struct suspect *s, const struct ctp_fd *f)
 {
-	uint64_t since = s->state->since;
+	uint64_t since = s->state->since, left = ctp_state_latest(s->state);
 	bool same = false, out = s->wait && (s->wait->events & CTP_POLLED_OUT);
-	bool for_it = !s->wait ? last_polled(f) > since : (out ? f->polled_out : f->polled) > since;
+	bool for_it = !s->wait ? last_polled(f) > left : (out ? f->polled_out : f->polled) > left;
 	return for_it && f->life == CTP_FD_OPEN && f->gen == s->gen && f->reg_epfd < 0 &&
 	       !(f->flags & CTP_FD_MANYREGS) && f->event_time < since &&
 	       image_polled_by(s->image, f) == IMAGE_POLLED_OUT &&

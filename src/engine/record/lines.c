@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "codec/jsonl.h"
+#include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 
@@ -119,7 +120,8 @@ static void sink(void *arg, const struct ctp_merged *m)
 	if (l->used + 2 * CTP_JSONL_MAX > BUFFER)
 		flush(l);
 	l->used += ctp_jsonl_switch(l->buffer + l->used, m, clock_to_ns(l->clock, m->event.time),
-				    innermost(*p->region, m->event.stack));
+				    innermost(*p->region, m->event.stack),
+				    ctp_time_is_late((*p->region)->ext->options, m->event.time));
 	l->records_in_buffer++;
 }
 

@@ -206,6 +206,10 @@ static const struct option_row rows[] = {
 	 "a thread whose ring is full drops its records, counted (default), "
 	 "or waits",
 	 OPTION_CHOICE, SETS(block), .refusal = "drop or block"},
+	{"clock", 0, "exact|adaptive|sparse",
+	 "how often threads read the clock: at every switch (default), at a high rate at every k-th of up to 16, "
+	 "or never at every one. Times in between are known to 2 us, or told as a range",
+	 OPTION_CHOICE, SETS(clock), .refusal = "exact, adaptive or sparse"},
 	{"ring-size", 0, "SIZE",
 	 "memory for records of each thread until they are written (default 4M; 1M with "
 	 "--overflow=block)",

@@ -20,6 +20,8 @@ enum options_what {
 	OPTIONS_LIST_EVENTS
 };
 
+enum options_clock { OPTIONS_EXACT, OPTIONS_ADAPTIVE, OPTIONS_SPARSE };
+
 struct options {
 	enum options_what what;
 	const char *output; // -o
@@ -34,6 +36,7 @@ struct options {
 	int error_exitcode;  // 0: none
 	const char *fail_on; // the verdict's word
 	enum color color;
+	enum options_clock clock;
 	double timeout_s;      // 0: none
 	uint64_t flight_bytes; // --flight; 0: none
 	double flight_s;       // 0: all that there is

@@ -26,6 +26,9 @@ enum {
 };
 #define ORPHAN_NS 1000000000 // how long a child that has outlived everybody may take to ask
 
+static const uint32_t clock_option[] =
+	{[OPTIONS_ADAPTIVE] = CTP_OPT_ADAPTIVE, [OPTIONS_EXACT] = 0, [OPTIONS_SPARSE] = CTP_OPT_SPARSE};
+
 void session_describe(const struct session *s, struct shm *shm, uint32_t more_options)
 {
 	struct ctp_ext *e = shm->region.ext;
@@ -33,7 +36,7 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 	e->clock_ticks0 = s->recorder.clock.ticks0;
 	e->clock_ns0 = s->recorder.clock.ns0;
 	e->options = (s->options->block ? CTP_OPT_BLOCK : 0) | (s->options->follow ? CTP_OPT_FOLLOW : 0) |
-		     (s->options->no_patch ? CTP_OPT_NO_PATCH : 0) |
+		     (s->options->no_patch ? CTP_OPT_NO_PATCH : 0) | clock_option[s->options->clock] |
 		     (shm->region.chunks ? CTP_OPT_FLIGHT : 0) | more_options;
 	identity_describe(&s->recorder.identity, e);
 	e->paused = s->pauses.from_ns && !s->pauses.to_ns;

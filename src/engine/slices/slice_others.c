@@ -3,6 +3,7 @@
 // Which coroutine a slice belongs to, and which wait meanwhile: coroutines that wait for what only
 // that thread polls, or that it made and has not run yet. All stations are searched, so this is
 // done once for a slice, and only if it lasts.
+#include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/inspect.h"
@@ -69,7 +70,7 @@ uint64_t slice_find(const struct ctp_region *r, const struct slice_served *v, st
 		count_other(r, &st, v, l);
 		if (!own || st.id != l->id || st.entity != CTP_COROUTINE || st.life != CTP_RUNNING)
 			continue;
-		since = st.since;
+		since = CTP_TIME_IS_READ(st.since) ? st.since : 0; // which of a window was long is not known
 		l->station = (uint32_t)i;
 		l->changes = st.changes;
 		l->went_on = st.stack;

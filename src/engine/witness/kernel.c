@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "base/search.h"
+#include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/polled.h"
@@ -348,7 +349,7 @@ static const char *link_of(const struct suspect *s)
 	const struct ctp_fd *f = &s->c.was;
 	const struct ctp_link_seen seen = {
 		.registered = f->reg_epfd >= 0,
-		.polled = f->polled > s->s.since || f->polled_out > s->s.since,
+		.polled = f->polled > ctp_state_latest(&s->s) || f->polled_out > ctp_state_latest(&s->s),
 		.points_in = inspect_references(s, f->reg_data),
 	};
 	enum ctp_link link = ctp_wait_link(f, &s->s, wait_of(s), &seen);
@@ -423,7 +424,8 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 	else if (!how)
 		inspect_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd,
 			    s->c.gen,
-			    s->c.was.polled > s->s.since || s->c.was.polled_out > s->s.since ?
+			    s->c.was.polled > ctp_state_latest(&s->s) ||
+					    s->c.was.polled_out > ctp_state_latest(&s->s) ?
 				    ", but it stood in a set that was polled after it suspended" :
 				    "");
 	else if (!l->registrations.complete)

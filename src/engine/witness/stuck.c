@@ -18,6 +18,7 @@
 
 #include "base/idmap.h"
 #include "base/search.h"
+#include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
@@ -102,8 +103,9 @@ static bool is_coroutine(const struct walk *w, uint64_t station, struct ctp_stat
 		return false;
 	const struct ctp_state *s = &w->s->r->states[station];
 	return ctp_there(w->s->r, s) && ctp_load32(&s->owner) == CTP_OWNER_GUEST &&
-	       s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE && ctp_state_read(s, c) &&
-	       c->life == CTP_SUSPENDED && c->entity == CTP_COROUTINE && c->runs;
+	       s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
+	       ctp_state_read_settled(w->s->r, s, c) && c->life == CTP_SUSPENDED &&
+	       c->entity == CTP_COROUTINE && c->runs;
 }
 
 static void add_pair(struct walk *w, struct suspect *x)
@@ -256,7 +258,7 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 	bool edge = (events & EPOLLET) && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN);
 	bool too = wait_of(&d, x->c.fd, f) >= -1; // a reader and a writer, several acceptors
 	return (told || edge) && !too &&
-	       (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > x->s.since));
+	       (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > ctp_state_latest(&x->s)));
 }
 
 // Of what is it suspected?

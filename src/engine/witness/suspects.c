@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/witness/set_waiters.h"
@@ -149,8 +150,9 @@ static void match(struct batch *b, uint32_t station)
 	const struct ctp_state *st = &b->s->r->states[station];
 	struct ctp_state c;
 	if (!ctp_there(b->s->r, st) || ctp_load32(&st->owner) != CTP_OWNER_GUEST ||
-	    st->life != CTP_SUSPENDED || st->entity != CTP_COROUTINE || !ctp_state_read(st, &c) ||
-	    c.life != CTP_SUSPENDED || c.entity != CTP_COROUTINE || !c.runs)
+	    st->life != CTP_SUSPENDED || st->entity != CTP_COROUTINE ||
+	    !ctp_state_read_settled(b->s->r, st, &c) || c.life != CTP_SUSPENDED ||
+	    c.entity != CTP_COROUTINE || !c.runs)
 		return;
 	uint32_t n = c.nwaits < CTP_WAITS ? c.nwaits : CTP_WAITS;
 	for (uint32_t i = 0; i < n; i++) {

@@ -367,6 +367,7 @@ static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, st
 	s->how = how;
 	s->flags = (s->flags & ~CTP_STATE_OF_LEAVE) | (again ? CTP_STATE_AGAIN : 0);
 	s->since = now;
+	s->late = 0;
 	s->nwaits = 0;
 	if (CTP_UNLIKELY(g->slice) && !ends) {
 		if (has_returned(g, s, how))
@@ -429,6 +430,7 @@ static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, str
 	if (CTP_UNLIKELY(t->wait_seq & 1)) // the library switches inside a call that we took for a wait
 		ctp_store64(&t->wait_seq, t->wait_seq + 1);
 	uint64_t now = emit_now();
+	clock_close(g, now);
 	leave(g, from, how, slot, now);
 	go_on(g, to, now);
 	if (CTP_LIKELY(!ctp_tracer->v1))
@@ -477,7 +479,9 @@ void coroutine_leave(struct thread_ctx *g, struct ctp_state *to, enum ctp_how ho
 static void ends(struct thread_ctx *g, enum ctp_how how)
 {
 	struct ctp_state *s = g->current;
-	leave(g, s, how, 0, guest_now());
+	uint64_t now = guest_now();
+	clock_close(g, now);
+	leave(g, s, how, 0, now);
 	emit(g, ctp_w1(CTP_EV_FINISH, how, s->id), 0, 0);
 }
 

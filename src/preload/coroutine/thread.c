@@ -237,6 +237,7 @@ struct thread_ctx *thread_start(void)
 	g->batch_fd = g->anew_fd = -1;
 	g->never = tr->v1 || !tr->tsc;
 	g->slice_fresh = g->slice;
+	clock_begin(g);
 	slot_init(g->thread, g->tid);
 	g->ended_time = g->thread->began;
 	ctp_store32(&g->thread->life, CTP_THREAD_LIVE);
@@ -319,6 +320,7 @@ struct thread_ctx *guest_enter(void)
 		g->guard = 1;
 		return NULL;
 	}
+	g->clock_mask = 0;
 	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
 }

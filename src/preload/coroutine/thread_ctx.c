@@ -4,6 +4,7 @@
 // checks where those of a state are.
 #include "preload/coroutine/thread_ctx.h"
 
+#include "ctp/late.h"
 #include "preload/coroutine/coroutine.h"
 #include "preload/coroutine/stacks.h"
 #include "preload/guest/switcher.h"
@@ -42,6 +43,11 @@ IS(thread_ctx, saves_at, CTX_SAVES_AT);
 IS(thread_ctx, instance, CTX_INSTANCE);
 IS(thread_ctx, first, CTX_FIRST);
 IS(thread_ctx, fourth, CTX_FOURTH);
+IS(thread_ctx, clock_mask, CTX_CLOCK_MASK);
+IS(thread_ctx, clock_next, CTX_CLOCK_NEXT);
+IS(thread_ctx, clock, CTX_CLOCK);
+IS(thread_ctx, window, CTX_WINDOW);
+_Static_assert(CLOCK_WINDOW + 2 * GUEST_WINDOW <= CTP_LATE_TICKS, "a window that is not long");
 IS(switcher, entry, SWITCHER_ENTRY);
 IS(switcher, real, SWITCHER_REAL);
 IS(switcher, bytes, SWITCHER_BYTES);
@@ -64,7 +70,8 @@ IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 IS(ctp_state, lo, STATE_LO);
 _Static_assert(offsetof(struct ctp_state, guest) + offsetof(struct state_private, top) == STATE_TOP, "top");
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE &&
-		       TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE && TURN_CHANGE == 1 << CTP_TURN_CHANGES,
+		       TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE && TURN_CHANGE == 1 << CTP_TURN_CHANGES &&
+		       TURN_CHANGE_BIT == CTP_TURN_CHANGES,
 	       "turn");
 _Static_assert(SLICE_KEEPS == 1 << 8 * (CTX_KEEPS - CTX_SLICE), "slice");
 _Static_assert(HOW_SWAP == CTP_HOW_SWAP && HOW_JUMP == CTP_HOW_JUMP && HOW_FCONTEXT == CTP_HOW_FCONTEXT &&
@@ -91,6 +98,7 @@ IS(ctp_thread, native, THREAD_NATIVE);
 IS(ctp_thread, until, THREAD_UNTIL);
 IS(ctp_thread, near, THREAD_NEAR);
 IS(ctp_thread, current, THREAD_CURRENT);
+IS(ctp_thread, time_read, THREAD_TIME_READ);
 IS(ctp_thread, head, THREAD_HEAD);
 IS(ctp_thread, switches, THREAD_SWITCHES);
 IS(ctp_record, w1, 8);

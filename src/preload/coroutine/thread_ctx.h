@@ -44,6 +44,11 @@
 #define CTX_INSTANCE 336
 #define CTX_FIRST 344
 #define CTX_FOURTH 352
+#define CTX_CLOCK_MASK 360
+#define CTX_CLOCK_NEXT 364
+#define CTX_CLOCK 368
+#define CTX_WINDOW 376
+#define CLOCK_WINDOW 4000
 
 // handle_cache_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that
 // no pair gets a third, for 10,000 in 16,384 places at 37 such distances.
@@ -73,6 +78,7 @@
 #define TURN_SUSPENDED 0x200 // low 16 bits: suspended, without waits
 #define TURN_RUNNING 0x300
 #define TURN_CHANGE 0x10000
+#define TURN_CHANGE_BIT 16
 #define TURN_TOLD_LOW \
 	0xfffe0000 // what of CTP_TOLD_MASK lies in the low half of `turn`: 0 if a count is to be told
 #define HOW_SWAP 1
@@ -102,6 +108,7 @@
 // struct ctp_thread, and a record
 #define THREAD_NATIVE 8
 #define THREAD_CURRENT 16
+#define THREAD_TIME_READ 56
 #define THREAD_HEAD 64
 #define THREAD_UNTIL 80
 #define THREAD_NEAR 88

@@ -26,6 +26,7 @@ static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 		g->guard = 1;
 		return NULL;
 	}
+	g->clock_mask = 0;                                          // (clock.h)
 	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
 }

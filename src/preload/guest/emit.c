@@ -43,7 +43,7 @@ uint64_t guest_mono_ns(void)
 
 uint64_t guest_now(void)
 {
-	return CTP_LIKELY(ctp_tracer->tsc) ? cpu_ticks() : guest_mono_ns();
+	return CTP_TIME_READ(CTP_LIKELY(ctp_tracer->tsc) ? cpu_ticks() : guest_mono_ns());
 }
 
 void emit_wake(void)
@@ -88,6 +88,8 @@ static bool look(struct thread_ctx *g, uint64_t head, unsigned slots)
 {
 	enum ctp_ring_room room = ctp_ring_look(g->thread, g->ring_capacity, head, slots);
 	uint32_t *waiting = &ctp_tracer->region.ext->waiting;
+	if (g->thread->until > head + CLOCK_RATE_SLOTS && ctp_tracer->adaptive)
+		g->thread->until = head + CLOCK_RATE_SLOTS;
 	if (room != CTP_RING_ROOM && ctp_load32(waiting) && ctp_cas32(waiting, 1, 0))
 		emit_wake();
 	return room != CTP_RING_FULL;
@@ -169,6 +171,7 @@ static bool next_chunk(struct thread_ctx *g, uint64_t now)
 static __attribute__((noinline)) bool make_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 {
 	uint64_t head = ctp_ring_head(g->thread);
+	clock_rate(g, now);
 	if (ctp_tracer->flight ? next_chunk(g, now) : look(g, head, slots))
 		return true;
 	if (ctp_tracer->block && !ctp_tracer->flight) {

@@ -4,11 +4,12 @@
 #pragma once
 
 #include "cpu.h"
+#include "preload/guest/clock.h"
 #include "preload/guest/guest.h"
 
 static inline uint64_t emit_now(void)
 {
-	return CTP_LIKELY(ctp_tracer->tsc) ? cpu_ticks() : guest_now();
+	return CTP_LIKELY(ctp_tracer->tsc) ? CTP_TIME_READ(cpu_ticks()) : guest_now();
 }
 
 void emit_init(void); // before any time is read

@@ -41,7 +41,10 @@ static bool note(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t s
 		return false;
 	if ((uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != ctp_tracer->pid)
 		return false; // a child that runs in our memory
-	if (!ctp_cas64(&e->exit_begun, 0, guest_now()))
+	uint64_t now = guest_now();
+	if (g)
+		clock_close(g, now);
+	if (!ctp_cas64(&e->exit_begun, 0, now))
 		return false;
 	ctp_store32(&e->exit_how, how);
 	if (g)

@@ -42,7 +42,7 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_ALTS = 4, GUEST_LOCKS = 4 };
+enum { GUEST_ALTS = 4, GUEST_LOCKS = 4, GUEST_WINDOW = 16 };
 
 // A thread context: private memory that fork wipes, so that in a child every
 // guard is taken. Offsets up to `argument` are known to assembly (thread_ctx.h).
@@ -89,6 +89,12 @@ struct thread_ctx {
 	uint64_t saves_at;                 // the outgoing coroutine's slot
 	const struct switcher *instance;   // of a patched function, and two more registers
 	uint64_t first, fourth;
+	// The clock (clock.h)
+	uint32_t clock_mask; // a switch whose record's number has one of these bits takes no reading
+	uint32_t clock_next; // what that becomes with the next reading
+	uint64_t clock;      // the time that was given out last
+	struct ctp_state *window[GUEST_WINDOW]; // who left without a reading, by the number of the record
+	uint64_t rate_head, rate_since;         // where the count of records began, and when
 
 	uint64_t slice_fresh;
 	uint64_t crowded,
@@ -163,7 +169,7 @@ struct thread_ctx *thread_start(void);
 
 // ---------------------------------------------------------------- what to use
 
-uint64_t guest_now(void);     // ticks (emit.c)
+uint64_t guest_now(void);     // ticks: a reading, an even number (emit.c)
 uint64_t guest_mono_ns(void); // CLOCK_MONOTONIC (emit.c)
 
 // Id of the entity that runs on this thread. (coroutine.c)

@@ -13,8 +13,10 @@ struct tracer {
 	uint32_t attached; // 0 in every forked child (the page is wiped)
 	bool v1;           // the engine is a version-1 one: write slots, no rings
 	bool tsc;
-	bool block;  // --overflow=block
-	bool flight; // --flight
+	bool block;    // --overflow=block
+	bool flight;   // --flight
+	bool adaptive; // --clock=adaptive
+	bool sparse;   // --clock=sparse
 	bool no_free;
 	bool base;      // cpu_base may be asked
 	bool no_engine; // a thread waited for a slot and got none

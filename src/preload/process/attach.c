@@ -135,6 +135,8 @@ static int set_up(struct tracer *t, uint64_t top)
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = 0;
 	t->tsc = !t->v1 && e->clock_kind == CTP_CLOCK_TSC;
+	t->sparse = t->tsc && (e->options & CTP_OPT_SPARSE);
+	t->adaptive = t->tsc && (e->options & CTP_OPT_ADAPTIVE) && !t->sparse;
 	t->block = e->options & CTP_OPT_BLOCK;
 	t->flight = (e->options & CTP_OPT_FLIGHT) && t->region.chunks;
 	t->no_free = e->options & CTP_OPT_NO_FREE;

@@ -209,8 +209,8 @@
 .endm
 
 // It is written down. rdi is changed, and is afterwards FAST_FIRST \again. r9 is the thread,
-// rdx the time, rdi what becomes the record's second word, rax the outgoing coroutine's new `turn`, then
-// where the record goes.
+// rdx the time, rdi what becomes the record's second word, rax the ring's head, the outgoing coroutine's new
+// `turn`, then where the record goes.
 // From elsewhere: by CTX_CANDIDATE.
 .macro FAST_WRITE how, again, long, elsewhere=0
 	movq CTX_THREAD(%r11), %r9
@@ -221,13 +221,17 @@
 	cmpq %rax, THREAD_UNTIL(%r9)
 	jbe \long
 	movq STATE_ID(%r10), %rdi
+	movq %rdi, THREAD_CURRENT(%r9)	// a little early: both states are as they were
 	subq THREAD_NEAR(%r9), %rdi
 	cmpq $RECORD_NATIVE, %rdi
 	jae 41f
-40:	rdtsc
+40:	cmpl $0, CTX_CLOCK_NEXT(%r11)
+	jne 50f
+	rdtsc
+	shrl %eax
 	shlq $32, %rdx
-	orq %rax, %rdx
-	movq STATE_TURN(%rcx), %rax
+	leaq (%rdx,%rax,2), %rdx	// an even number
+53:	movq STATE_TURN(%rcx), %rax
 	movb $1, STATE_TURN(%rcx)	// being written
 .if \how == HOW_JUMP			// pc and sp stand there
 	movups CTX_SAVED_FP(%r11), %xmm0
@@ -263,10 +267,9 @@
 	movl %eax, STATE_THREAD(%r10)
 	movq %r8, STATE_TURN(%r10)
 
-	shrq $16, %r8
-	shlq $(RECORD_TO_BITS + RECORD_STACK_BITS), %r8
-	orq %r8, %rdi
+	shlq $(RECORD_STACK_BITS - TURN_CHANGE_BIT), %r8	// `changes`, above the stack's bits
 	movl STATE_STACK(%rcx), %eax
+	leaq -(TURN_RUNNING << (RECORD_STACK_BITS - TURN_CHANGE_BIT))(%r8,%rax), %rax
 	shlq $RECORD_TO_BITS, %rax
 	orq %rax, %rdi
 	movq THREAD_HEAD(%r9), %rax
@@ -279,8 +282,6 @@
 	movq %rdi, 8(%rax)
 	incq THREAD_HEAD(%r9)
 	incq THREAD_SWITCHES(%r9)
-	movq STATE_ID(%r10), %rdi
-	movq %rdi, THREAD_CURRENT(%r9)
 	movq %r10, CTX_CURRENT(%r11)
 .if \how == HOW_JUMP
 	movq $0, CTX_SLICE(%r11)
@@ -290,9 +291,42 @@
 	FAST_FIRST \again
 .endm
 
+// The rest of it, behind the way out: the time at a high rate (guest/clock.h). rax becomes the place in
+// the window. Whom another thread left is entered at a time that is not before that.
+.macro FAST_CLOCK again, long
+50:	movl THREAD_HEAD(%r9), %eax
+	andl CTX_CLOCK_MASK(%r11), %eax
+	jz 51f
+	movl CTX_SLOT(%r11), %edx
+	cmpl %edx, STATE_THREAD(%r10)
+	jne 51f
+	movq %rcx, CTX_WINDOW(%r11,%rax,8)
+	movq CTX_CLOCK(%r11), %rdx
+	addq $2, %rdx
+	movq %rdx, CTX_CLOCK(%r11)
+	jmp 53b
+51:	rdtsc
+	shrl %eax
+	shlq $32, %rdx
+	leaq (%rdx,%rax,2), %rdx	// an even number
+	movq %rdx, %rax
+	subq CTX_CLOCK(%r11), %rax
+	cmpq $CLOCK_WINDOW, %rax
+	ja 54f				// clock.c says so to those who left in it
+	leaq -1(%rdx), %rax
+	movq %rax, CTX_CLOCK(%r11)
+	movl CTX_CLOCK_NEXT(%r11), %eax
+	movl %eax, CTX_CLOCK_MASK(%r11)
+	movq %rdx, THREAD_TIME_READ(%r9)
+	jmp 53b
+54:	FAST_FIRST \again
+	jmp \long
+.endm
+
 // The rest of it, behind the way out: an id too far off for a record in one slot, unless it is the thread's
-// own stack.
+// own stack. And the time.
 .macro FAST_NATIVE again, long
+	FAST_CLOCK \again, \long
 41:	movq THREAD_NEAR(%r9), %rdi
 	shrq $RECORD_ID_BITS, %rdi
 	jnz 42f				// a reader must be told more (CTP_NEAR_*)
