@@ -575,6 +575,7 @@ struct ctp_state *coroutine_at(uint64_t data)
 void coroutine_thread_ends(struct thread_ctx *g)
 {
 	struct ctp_state *s = g->native;
+	clock_close(g, guest_now());
 	if (g->current->entity == CTP_COROUTINE) // pthread_exit inside it: its frames are gone
 		ends(g, CTP_HOW_GONE);
 	if (s->id && s->life != CTP_FINISHED) {
