@@ -179,9 +179,10 @@
 .macro FAST_MOVED how
 	movq CTX_CANDIDATE(%r11), %r9
 	cmpq %r9, STATE_LAST(%rcx)
-	movb $\how, STATE_HOW(%rcx)
-	sete STATE_HOW+1(%rcx)
-	shlb $1, STATE_HOW+1(%rcx)	// HOW_AGAIN
+	movw $\how, STATE_HOW(%rcx)
+	jne 36f
+	movw $(\how + HOW_AGAIN), STATE_HOW(%rcx)
+36:
 	movq %r9, STATE_LAST(%rcx)
 	movl CANDIDATE_STACK(%r9), %r9d
 	movl %r9d, STATE_STACK(%rcx)
