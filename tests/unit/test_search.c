@@ -52,9 +52,10 @@ static void put(enum where where, uint64_t *piece)
 
 static void live(struct child *out, enum where where)
 {
-	// It adjoins nothing, and lies elsewhere each time: this stack has words of the time before.
-	char *all = mmap(NULL, (3 + 4 * where) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t *piece = (uint64_t *)(void *)(all + PAGE);
+	// It adjoins nothing, and lies elsewhere each time, whether the kernel maps upwards or downwards: the
+	// stack of main() has words of the time before.
+	char *all = mmap(NULL, (3 + 8 * where) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *piece = (uint64_t *)(void *)(all + (1 + 4 * where) * PAGE);
 	mprotect(piece, PAGE, PROT_READ | PROT_WRITE);
 	put(where, piece);
 	out->page = (uintptr_t)piece / PAGE;
