@@ -143,24 +143,39 @@ static bool says(const struct bench *b, const char *text)
 	return found;
 }
 
-enum { IDS = 7, LOOKS = 15000 };
+enum { IDS = 7, LOOKS = 15000, TRIES = 3 };
 static const char *const ids[IDS] = {"P0", "P2", "P3", "P4", "P5", "P6a", "P6b"};
+static const bool asks_for_rest[IDS] = {[4] = true, [6] = true};
 
 // Is anything open that is to be decided? A thread may have been late to sleep, on a busy machine; the witness
 // inspects it again then.
 static bool undecided(const struct bench *b, const int *want)
 {
-	for (int i = 0; i < IDS; i++)
-		if (want[i] >= 0 && holds(b, ids[i]) < 0)
+	for (int i = 0; i < IDS; i++) {
+		bool awake = asks_for_rest[i] && want[i] == 1 && holds(b, ids[i]) == 0;
+		if ((want[i] >= 0 && holds(b, ids[i]) < 0) || awake)
 			return true;
+	}
 	return false;
 }
 
-static void expect(struct bench *b, int p0, int p2, int p3, int p4, int p5, int p6a, int p6b)
+// A witness leaves alone what it has proven by P6b, though memory could not be searched: a thread that it stops to
+// read registers, and that another preempts, may have run. One that knows nothing yet searches again.
+static void ask_anew(struct bench *b)
 {
-	int want[] = {p0, p2, p3, p4, p5, p6a, p6b}, n = 0;
+	witness_free(b->w);
+	b->w = witness_new(&b->region, b->pid, b->out, b->descriptors, &b->clock, false);
+	assert_non_null(b->w);
+}
+
+// Until all is decided. Prints what is not as it should be.
+static bool is_as(struct bench *b, const int *want)
+{
+	int n = 0;
 	for (int i = 0; i < LOOKS && undecided(b, want); i++) {
 		json_t *newer;
+		if (witness_certain(b->w))
+			ask_anew(b);
 		witness_poll(b->w);
 		nap();
 		if ((newer = line_of(b, b->id))) {
@@ -175,25 +190,46 @@ static void expect(struct bench *b, int p0, int p2, int p3, int p4, int p5, int 
 		fprintf(stderr, "%s\n", all);
 		free(all);
 	}
-	assert_int_equal(n, 0);
+	return !n;
 }
 
-static void one_case(const char *what, const int *p, const char *text)
+// An address that the kernel draws by lot resembles some number that the target has, one time in some thousands: it
+// counts, for it may be half of a pointer.
+static bool is_by_chance(const struct bench *b, const int *want)
 {
-	struct bench b;
-	bench_start(&b, what, false);
-	bench_look(&b, 0);
-	expect(&b, p[0], p[1], p[2], p[3], p[4], p[5], p[6]);
-	if (text)
-		assert_true(says(&b, text));
-	bench_stop(&b);
+	static const char *const forms[] = {"32 bits", "as two halves", "as its distance"};
+	bool by = false;
+	for (size_t i = 0; !by && i < sizeof(forms) / sizeof(*forms); i++)
+		by = says(b, forms[i]);
+	return by && want[5] == 1 && holds(b, "P6a") == 0;
+}
+
+// of: which coroutine, 0: the first. at_end: looks in place of the live witness. Where chance leads to the coroutine,
+// another target is asked, which has other addresses.
+static void run_case(const char *what, long of, void (*at_end)(struct bench *b), const int *want, const char *text)
+{
+	for (int tries = 1;; tries++) {
+		struct bench b;
+		bench_start(&b, what, false);
+		if (at_end)
+			at_end(&b);
+		else
+			bench_look(&b, of);
+		bool is = is_as(&b, want), again = !is && tries < TRIES && is_by_chance(&b, want);
+		assert_true(is || again);
+		if (is && text)
+			assert_true(says(&b, text));
+		bench_stop(&b);
+		if (is)
+			return;
+	}
 }
 
 #define CASE(name, text, ...)                                                                                  \
 	static void name(void **state)                                                                         \
 	{                                                                                                      \
 		const int p[] = {__VA_ARGS__};                                                                 \
-		one_case(#name, p, text);                                                                      \
+		run_case(#name, 0, NULL, p, text);                                                             \
 	}
 
 //   case      must say                        P0 P2 P3 P4 P5 6a 6b
@@ -211,23 +247,14 @@ CASE(flight,   "never left",                    1, 1, 1, 1, 1, 1, 1)
 
 static void pair_second(void **state)
 {
-	struct bench b;
-	bench_start(&b, "pair", false);
-	bench_look(&b, 102);
-	expect(&b, 1, 1, 1, 1, 1, 1, 1);
-	bench_stop(&b);
+	run_case("pair", 102, NULL, (const int[]){1, 1, 1, 1, 1, 1, 1}, NULL);
 }
 
 // What leads to one of which too much may be its own leads to no neighbour.
 static void mixed(void **state)
 {
-	for (long id = 101; id <= 102; id++) {
-		struct bench b;
-		bench_start(&b, "mixed", false);
-		bench_look(&b, id);
-		expect(&b, 1, 1, 1, 1, 1, id == 101 ? 1 : -1, 1);
-		bench_stop(&b);
-	}
+	for (long id = 101; id <= 102; id++)
+		run_case("mixed", id, NULL, (const int[]){1, 1, 1, 1, 1, id == 101 ? 1 : -1, 1}, NULL);
 }
 
 // A loop that ticks: no memory scan while it lives, and the end brings it.
@@ -257,20 +284,6 @@ static void withdrawn(void **state)
 	bench_stop(&b);
 }
 
-static void at_the_end(void **state)
-{
-	struct bench b;
-	bench_start(&b, "futex", false);
-	for (int i = 0; i < 20; i++)
-		nap();
-	witness_final(b.w, true, UINT64_MAX);
-	b.last = line_of(&b, 0);
-	assert_non_null(b.last);
-	assert_true(says(&b, "\"look\": \"final\""));
-	expect(&b, 1, 1, 1, 1, 1, 0, 1);
-	bench_stop(&b);
-}
-
 static bool in_state(pid_t pid, char state)
 {
 	struct proc_task t;
@@ -285,22 +298,36 @@ static void until_in(pid_t pid, char state)
 	}
 }
 
+static void look_at_end(struct bench *b)
+{
+	until_in(b->pid, 'S');
+	witness_final(b->w, true, UINT64_MAX);
+	b->last = line_of(b, 0);
+	assert_non_null(b->last);
+	assert_true(says(b, "\"look\": \"final\""));
+}
+
+static void at_the_end(void **state)
+{
+	run_case("futex", 0, look_at_end, (const int[]){1, 1, 1, 1, 1, 0, 1}, NULL);
+}
+
+static void look_at_stopped(struct bench *b)
+{
+	until_in(b->pid, 'S');
+	assert_false(proc_stopped(b->pid));
+	kill(b->pid, SIGSTOP);
+	until_in(b->pid, 'T');
+	assert_true(proc_stopped(b->pid));
+	witness_final(b->w, true, UINT64_MAX);
+	b->last = line_of(b, 0);
+	assert_non_null(b->last);
+}
+
 // A stop has taken the thread out of its wait: with nothing, so its buffer is still nobody's.
 static void stopped(void **state)
 {
-	struct bench b;
-	bench_start(&b, "plain", false);
-	until_in(b.pid, 'S');
-	assert_false(proc_stopped(b.pid));
-	kill(b.pid, SIGSTOP);
-	until_in(b.pid, 'T');
-	assert_true(proc_stopped(b.pid));
-	witness_final(b.w, true, UINT64_MAX);
-	b.last = line_of(&b, 0);
-	assert_non_null(b.last);
-	expect(&b, 1, 1, 1, 1, -1, 1, 0);
-	assert_true(says(&b, "is stopped"));
-	bench_stop(&b);
+	run_case("plain", 0, look_at_stopped, (const int[]){1, 1, 1, 1, -1, 1, 0}, "is stopped");
 }
 
 // What a call that goes on after a stop is called: by what it was.
@@ -353,7 +380,7 @@ static void gone(void **state)
 	witness_ended(b.w);
 	b.last = line_of(&b, 0);
 	assert_non_null(b.last);
-	expect(&b, -1, -1, -1, 1, -1, -1, -1);
+	assert_true(is_as(&b, (const int[]){-1, -1, -1, 1, -1, -1, -1}));
 	bench_stop(&b);
 }
 
