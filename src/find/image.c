@@ -28,17 +28,16 @@ struct image_file {
 
 // ------------------------------------------------------------------ mappings
 
-// A region of ctp's, also one that ctp-run has left behind: most of it is a hole, and none of it the
-// program's.
-static bool is_region(const struct maps_line *l)
+// Most of it is a hole, and none of it the program's.
+bool image_is_region(const struct maps_line *l)
 {
-	return !strcmp(l->path, "/memfd:ctp (deleted)");
+	return !strcmp(l->path, IMAGE_REGION);
 }
 
 static int add_map(void *arg, const struct maps_line *l)
 {
 	struct image *im = arg;
-	if (is_region(l))
+	if (image_is_region(l))
 		return 0;
 	int e = GROW(im->maps, im->nmaps, im->maps_capacity);
 	char *path = e ? NULL : strdup(l->path);

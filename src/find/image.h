@@ -62,5 +62,8 @@ bool image_word(const struct image *im, uint64_t addr, uint64_t *to);
 // n pieces of `bytes` each, the i-th at addrs[i], one behind the other into `to`; got[i]: it was read whole.
 void image_read_many(const struct image *im, const uint64_t *addrs, size_t n, size_t bytes, void *to,
 		     bool *got);
+// A region of ctp's, also one that ctp-run has left behind: `maps` lacks it.
+#define IMAGE_REGION "/memfd:ctp (deleted)"
+bool image_is_region(const struct maps_line *l);
 const struct maps_line *image_map(const struct image *im, uint64_t addr); // or NULL
 bool image_is_code(const struct image *im, uint64_t addr);

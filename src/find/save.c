@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "find/save_tables.h"
 
 enum { PAGE = 4096, CHUNK = 1 << 20, NOTE_ALIGN = 4 };
 
@@ -119,15 +120,15 @@ static void put_process(struct notes *s, const struct image *im)
 	put_note(s, NT_AUXV, auxv, n);
 }
 
-static void put_files(struct notes *s, const struct image *im)
+static void put_files(struct notes *s, const struct segment *v, size_t n)
 {
 	struct notes d = {0};
 	uint64_t head[2] = {0, PAGE}, row[3];
-	for (size_t i = 0; i < im->nmaps; i++)
-		head[0] += *im->maps[i].path == '/';
+	for (size_t i = 0; i < n; i++)
+		head[0] += *v[i].map->path == '/';
 	put(&d, head, sizeof(head));
-	for (size_t i = 0; i < im->nmaps; i++) {
-		const struct maps_line *m = &im->maps[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct maps_line *m = v[i].map;
 		if (*m->path != '/')
 			continue;
 		row[0] = m->lo;
@@ -135,9 +136,9 @@ static void put_files(struct notes *s, const struct image *im)
 		row[2] = m->offset / PAGE;
 		put(&d, row, sizeof(row));
 	}
-	for (size_t i = 0; i < im->nmaps; i++)
-		if (*im->maps[i].path == '/')
-			put(&d, im->maps[i].path, strlen(im->maps[i].path) + 1);
+	for (size_t i = 0; i < n; i++)
+		if (*v[i].map->path == '/')
+			put(&d, v[i].map->path, strlen(v[i].map->path) + 1);
 	if (!d.failed)
 		put_note(s, NT_FILE, d.bytes, d.n);
 	s->failed |= d.failed;
@@ -145,7 +146,7 @@ static void put_files(struct notes *s, const struct image *im)
 }
 
 // The main thread first, as a debugger expects.
-static void put_all(struct notes *s, const struct image *im)
+static void put_all(struct notes *s, const struct image *im, const struct segment *v, size_t n)
 {
 	put_process(s, im);
 	for (size_t i = 0; i < im->nthreads; i++)
@@ -154,7 +155,7 @@ static void put_all(struct notes *s, const struct image *im)
 	for (size_t i = 0; i < im->nthreads; i++)
 		if (im->threads[i].tid != im->pid)
 			put_thread(s, im, &im->threads[i]);
-	put_files(s, im);
+	put_files(s, v, n);
 }
 
 // ------------------------------------------------------------------------ memory
@@ -216,15 +217,16 @@ static bool all_zero(const char *p, size_t n)
 	return !*p && !memcmp(p, p + 1, n - 1);
 }
 
-// A private mapping of no file: what was never touched is a hole. What vanishes meanwhile reads as zeros.
+// A private mapping of no file, and ctp's tables: what was never touched is a hole. What vanishes meanwhile
+// reads as zeros.
 static int write_segment(int fd, const struct image *im, const struct segment *s, char *buffer)
 {
 	int e = 0;
 	for (uint64_t at = 0; !e && at < s->bytes; at += CHUNK) {
 		size_t n = s->bytes - at < CHUNK ? (size_t)(s->bytes - at) : CHUNK;
-		bool private = s->map->perms[3] == 'p' && !s->map->ino;
-		size_t got = private ? image_peek_touched(im, s->map->lo + at, buffer, n) :
-				       image_peek(im, s->map->lo + at, buffer, n);
+		bool sparse = (s->map->perms[3] == 'p' && !s->map->ino) || image_is_region(s->map);
+		size_t got = sparse ? image_peek_touched(im, s->map->lo + at, buffer, n) :
+				      image_peek(im, s->map->lo + at, buffer, n);
 		for (size_t k = 0; !e && k < got; k += PAGE) {
 			size_t some = got - k < PAGE ? got - k : PAGE;
 			if (!all_zero(buffer + k, some))
@@ -276,18 +278,20 @@ static int write_core(int fd, const struct image *im, const struct notes *notes,
 	return e;
 }
 
-static int save_core(int folder, const struct image *im)
+static int save_core(int folder, const struct image *im, const struct maps_line *tables, size_t ntables)
 {
 	struct notes notes = {0};
-	struct segment *s = calloc(im->nmaps + 1, sizeof(*s));
+	struct segment *s = calloc(im->nmaps + ntables + 1, sizeof(*s));
 	size_t n = 0;
 	int fd = openat(folder, "core", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	int e = fd < 0 ? -errno : s ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < im->nmaps && n < PN_XNUM - 2; i++)
 		if (!starts(im->maps[i].path, "[vsyscall"))
 			s[n++] = (struct segment){&im->maps[i], held_bytes(im, &im->maps[i]), 0};
+	for (size_t i = 0; !e && i < ntables && n < PN_XNUM - 2; i++)
+		s[n++] = (struct segment){&tables[i], tables[i].hi - tables[i].lo, 0};
 	if (!e)
-		put_all(&notes, im);
+		put_all(&notes, im, s, n);
 	if (!e)
 		e = notes.failed ? -ENOMEM : write_core(fd, im, &notes, s, n);
 	if (fd >= 0 && close(fd) && !e)
@@ -381,8 +385,10 @@ static int take_away(const char *path, const struct stat *st, int type, struct F
 	return remove(path);
 }
 
-int save_process(const struct image *im, const char *path)
+int save_process(const struct image *im, bool tables, const char *path)
 {
+	struct maps_line *parts = NULL;
+	size_t nparts = 0;
 	if (mkdir(path, 0700))
 		return -errno;
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -390,11 +396,14 @@ int save_process(const struct image *im, const char *path)
 	if (!e)
 		e = save_kernel(folder, im);
 	if (!e)
-		e = save_core(folder, im);
+		e = tables ? save_tables_find(im->pid, &parts, &nparts) : 0;
+	if (!e)
+		e = save_core(folder, im, parts, nparts);
 	if (!e)
 		e = save_partial(folder, im);
 	if (folder >= 0)
 		close(folder);
+	free(parts);
 	if (e)
 		nftw(path, take_away, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	return e;

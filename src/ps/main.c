@@ -428,12 +428,13 @@ static int save(void)
 		return EXIT_USAGE;
 	}
 	int e = find_process(pid, &f);
-	bool traced = !e;
-	if (traced)
+	bool traced = !e, tables = false;
+	if (traced) { // the tables of one that ctp-run has attached to lack what has not run since
+		tables = !(f.header.ext.options & CTP_OPT_ATTACH);
 		find_release(&f);
-	else if (e != FIND_NOT_TRACED)
+	} else if (e != FIND_NOT_TRACED)
 		return say(pid, e);
-	e = search_save(pid, !traced, settings.stop, settings.save);
+	e = search_save(pid, !traced || settings.stop, settings.stop, tables, settings.save);
 	if (e == -EACCES || e == -EPERM || e == -ESRCH)
 		return say(pid, e);
 	if (e) {

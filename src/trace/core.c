@@ -72,8 +72,11 @@ static int open_core(struct core *c, const char *path)
 		return -EPROTO;
 	if (!r)
 		r = corefile_check_region(&c->file);
-	if (r == -EPROTO)
-		return refuse(c, c->file.why);
+	if (r == -EPROTO) {
+		bool whole = c->file.n && !c->file.cut && !c->file.base;
+		refuse(c, c->file.why);
+		return whole ? -ENODATA : r;
+	}
 	return r ? r : copy_region(c);
 }
 

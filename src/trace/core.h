@@ -5,5 +5,6 @@
 
 #include "trace/world.h"
 
-// Reads w->path into an empty world. 0; -EPROTO: error says why it cannot be; -errno.
+// Reads w->path into an empty world. 0; -EPROTO: error says why it cannot be; -ENODATA: it is
+// whole, and has no tables of ctp's, as error says; -errno.
 int core_read(struct world *w, struct world_error *error);

@@ -121,6 +121,35 @@ static int open_file(struct world *w, struct world_error *error)
 	return corefile_is_elf(head, n) ? core_read(w, error) : open_lines(w, error);
 }
 
+// What ctp-ps --save wrote: a core, and beside it what only the kernel knows.
+static bool is_saved(const struct world *w)
+{
+	struct stat st;
+	return !fstatat(*w->folder, "core", &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       !fstatat(*w->folder, "fdinfo", &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
+}
+
+static int open_saved(struct world *w, struct world_error *error)
+{
+	char *folder = w->path;
+	if (asprintf(&w->path, "%s/core", folder) < 0) {
+		w->path = folder;
+		return -ENOMEM;
+	}
+	close(*w->folder);
+	free(w->folder);
+	w->folder = NULL;
+	int r = core_read(w, error);
+	if (r == -ENODATA)
+		r = fail(
+			error, r,
+			"saved of a program that ctp-run had not started, and has no tables; what is found by search "
+			"lists: ctp-ps %.200s",
+			folder);
+	free(folder);
+	return r;
+}
+
 // Where the user says that a trace is, may be a link; what is in it, not.
 static int open_folder(struct world *w)
 {
@@ -146,6 +175,8 @@ static int open_any(struct world *w, int wait_ms, struct world_error *error)
 	int r = open_folder(w);
 	if (!r)
 		r = directory_read(w, wait_ms, error);
+	if (r == -ENOENT && !error->text[0] && is_saved(w))
+		return open_saved(w, error);
 	if ((r == -ENOENT || r == -EPROTO) && !error->text[0])
 		return fail(error, r, "not a ctp trace (%s); record one with: ctp-run -o PATH PROGRAM",
 			    r == -ENOENT ? "it has no ctp/trace.json" : "its ctp/trace.json is damaged");

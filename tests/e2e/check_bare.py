@@ -11,7 +11,7 @@ import socket
 import subprocess
 
 from check_engines import built
-from check_ps import NOBODY, listed, ps, refused
+from check_ps import NOBODY, listed, need_mix, ps, refused, start as start_traced
 from harness import ROOT, Skip, equal, need, tool
 
 TARGETS = ROOT / "tests/targets"
@@ -144,6 +144,31 @@ def check_demo_saved(case):
     need(done.out.count("worker_main") == 4, f"a debugger reads it: {done.out[-3000:]}")
 
 
+def check_traced_saved(case):
+    """Of a traced program the tables are saved too: the listing and the report are of them, and nothing is PROVEN."""
+    for words in ([], ["--stop"]):
+        process, program = start_traced(case, "mix", options=["-o", case.dir / f"trace{len(words)}"])
+        folder = case.dir / f"saved{len(words)}"
+        done = ps(case, *words, f"--save={folder}", program)
+        equal((done.status, done.err), (0, ""), "--save")
+        live = listed(case, program)
+        os.kill(program, signal.SIGKILL)
+        process.done()
+        later = listed(case, folder)
+        equal((later["core"], later["pid"]), (str(folder / "core"), program), "whose")
+        need_mix(later)
+        equal([(g["count"], g["state"], g["label"]) for g in later["groups"]],
+              [(g["count"], g["state"], g["label"]) for g in live["groups"]], "as it lived")
+        status, report = case.report(folder)
+        need(status in (1, 3) and report["findings"] and all(f["verdict"] != "PROVEN" for f in report["findings"]), f"{status} {report}")
+        equal(report["findings"], case.report(folder / "core")[1]["findings"], "the core alone")
+    process, _ = start(case, case.target("bare"), 10)
+    equal(ps(case, f"--save={case.dir / 'untraced'}", process.pid).status, 0, "--save")
+    done = case.analyze(case.dir / "untraced")
+    equal((done.status, done.out, done.err.count("\n")), (2, "", 1), "of one that was not traced")
+    need(f"ctp-ps {case.dir / 'untraced'}" in done.err, done.err)
+
+
 def check_cores(case):
     """As gcore takes it, as the kernel writes it, and cut off anywhere."""
     program = bare(case, "-O2 -g")
@@ -242,6 +267,7 @@ CHECKS = [
     ("lost", check_lost),
     ("demo", check_demo),
     ("demo_saved", check_demo_saved),
+    ("traced_saved", check_traced_saved),
     ("cores", check_cores),
     ("hostile", check_hostile),
     ("rights", check_rights),

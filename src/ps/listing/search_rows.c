@@ -335,7 +335,7 @@ static int look(struct listing *l, const struct search_source *from, struct seen
 	return e;
 }
 
-int search_save(pid_t pid, bool hold, bool all, const char *folder)
+int search_save(pid_t pid, bool hold, bool all, bool tables, const char *folder)
 {
 	struct image im;
 	struct registers_hold held = {0};
@@ -345,7 +345,7 @@ int search_save(pid_t pid, bool hold, bool all, const char *folder)
 	if (hold)
 		e = registers_take(&im, all ? REGISTERS_ALL : REGISTERS_QUIET, &held);
 	if (!e)
-		e = save_process(&im, folder);
+		e = save_process(&im, tables, folder);
 	registers_release(&held);
 	image_close(&im);
 	return e;

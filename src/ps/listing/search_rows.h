@@ -17,7 +17,7 @@ struct search_source {
 };
 
 // A core of a process and what the kernel knows, into a new folder. hold: stop threads meanwhile, `all` or
-// those that do not see it. 0 or -errno.
-int search_save(pid_t pid, bool hold, bool all, const char *folder);
+// those that do not see it; tables: of a traced process, with ctp's. 0 or -errno.
+int search_save(pid_t pid, bool hold, bool all, bool tables, const char *folder);
 // 0; -EPROTO: *why; -EACCES, -EPERM: it may not be looked at; -ESRCH; -errno.
 int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why);
