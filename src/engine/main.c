@@ -315,7 +315,8 @@ static void say_end(struct job *j, const struct run_end *end)
 {
 	struct session *s = &j->session;
 	struct harvest_sums sums = session_sum(s);
-	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "", events[48] = "";
+	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "", events[48] = "", found[48] = "";
+	unsigned findings = session_found(s);
 	uint64_t lost = sums.lost + v1_lost(s->v1);
 	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
 	if (not_kept)
@@ -325,9 +326,12 @@ static void say_end(struct job *j, const struct run_end *end)
 	if (s->recorder.writer->events)
 		snprintf(events, sizeof(events), ", %" PRIu64 " event%s", s->recorder.writer->events,
 			 s->recorder.writer->events == 1 ? "" : "s");
-	log_line(LOG_SAY, "%" PRIu64 " switches, %" PRIu64 " coroutines%s%s, %" PRIu64 " lost%s; trace in %s",
+	if (findings) // of none it cannot be told before ctp-analyze has read the trace
+		snprintf(found, sizeof(found), "; %u finding%s so far", findings, findings == 1 ? "" : "s");
+	log_line(LOG_SAY,
+		 "%" PRIu64 " switches, %" PRIu64 " coroutines%s%s, %" PRIu64 " lost%s%s; trace in %s",
 		 sums.switches + v1_events(s->v1) / 2, sums.created + v1_stations(s->v1), processes, events,
-		 lost, dropped, s->recorder.output.path);
+		 lost, dropped, found, s->recorder.output.path);
 	char timeout[512], before[520];
 	say_timeout(j, end, timeout, sizeof(timeout));
 	say_events(s, timeout, sizeof(timeout));

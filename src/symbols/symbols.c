@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/grow.h"
 #include "base/idmap.h"
@@ -30,6 +31,16 @@ struct symbols {
 	struct idmap by_pc;
 	uint32_t stack; // that addresses are of
 };
+
+bool symbols_root(pid_t pid, char out[SYMBOLS_ROOT])
+{
+	struct stat mine, its;
+	snprintf(out, SYMBOLS_ROOT, "/proc/%d/ns/mnt", (int)pid);
+	if (stat("/proc/self/ns/mnt", &mine) || stat(out, &its) || mine.st_ino == its.st_ino)
+		return false;
+	snprintf(out, SYMBOLS_ROOT, "/proc/%d/root", (int)pid);
+	return true;
+}
 
 int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n, const char *symfs)
 {

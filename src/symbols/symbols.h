@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct symbols_module {
 	const char *path; // in the target; must outlive the resolver
@@ -37,6 +38,9 @@ struct symbols_place {
 struct symbols;
 
 // symfs: a folder in which the target's files lie, or NULL.
+#define SYMBOLS_ROOT 40
+// The folder below which the files of a process lie that has another mount namespace; false: as ours do.
+bool symbols_root(pid_t pid, char out[SYMBOLS_ROOT]);
 int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n, const char *symfs);
 void symbols_free(struct symbols *s);
 // From here on addresses are those of this stack: with modules as they were then.

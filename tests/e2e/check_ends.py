@@ -8,7 +8,7 @@ import signal
 import struct
 import subprocess
 
-from harness import OURS, Failed, Skip, child_of, equal, need, proc_state, timeout, tool, until
+from harness import Failed, Skip, child_of, closing, equal, need, proc_state, timeout, tool, until
 
 # way -> (status, why there is a last look; None: there is none of that process's)
 WAYS = {
@@ -67,7 +67,7 @@ def one_end(way):
         equal((holds["P3"], holds["P7"]), (True, True), "P3, P7")
         noted = reason == "crash"
         equal(len(report["crashes"]), noted, f"crashes {report['crashes']}")
-        need(len([x for x in done.err.splitlines() if x.startswith(OURS)]) <= 3, f"more than three lines: {done.err}")
+        need(len(closing(done.err)) <= 3, f"more than three lines: {done.err}")
         equal(" crashed" in done.err, noted, f"whether it is said: {done.err}")
         crash_told(case, way, report, done) if noted else None
     return check

@@ -11,7 +11,7 @@ import socket
 
 import packages
 from check_engines import TARGETS, built, lost_fcontext
-from harness import Failed, child_of, equal, need, proc_state, timeout, tool, until, witness
+from harness import TOLD, Failed, child_of, equal, need, proc_state, timeout, tool, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
 
@@ -458,6 +458,65 @@ def check_register(case):
         os.close(r)
 
 
+# ---- what ctp-run says while the program runs
+
+def told(case, want, *words):
+    """The program stays until ctp-run has said so many lines; those, and its last ones."""
+    process = ready(case, *words)
+    until(lambda: len(TOLD.findall(process.err())) >= want, "ctp-run's line")
+    process.signal(signal.SIGTERM)
+    done = process.done()
+    return process, TOLD.findall(done.err), done.err.splitlines()[-2]
+
+
+def check_told_once(case):
+    """One line for 47 coroutines in one place, with file and line, and a finding in the closing line."""
+    process, lines, last = told(case, 1, case.target("lost"), "n=47")
+    _, report = findings_of(case)
+    [finding] = report["findings"]
+    place = next(f for f in finding["waiter_stack"] if f["file"])
+    equal(lines, [("CTP001", lines[0][1], "47", lines[0][3], str(process.program))], "lines")
+    need((lines[0][1], finding["verdict"]) != ("proven", "likely"), f"as it stood: {lines}, and at the end: {finding}")
+    equal(os.path.basename(lines[0][3]), f"{os.path.basename(place['file'])}:{place['line']}", "the place")
+    need(" coroutines, 0 lost; 1 finding so far; trace in ctp.data" in last, f"the closing line: {last}")
+
+
+def check_told_likely(case):
+    """What the program could still resume is likely."""
+    _, lines, last = told(case, 1, case.target("lost"), "keep=table", "way=tick")
+    _, report = findings_of(case)
+    equal([(f["rule"], f["verdict"]) for f in report["findings"]], [line[:2] for line in lines], describe(report))
+    equal([line[:3] for line in lines], [("CTP001", "likely", "1")], "lines")
+    need("; 1 finding so far; trace in " in last, f"the closing line: {last}")
+
+
+def check_told_quiet(case):
+    """Not with -q; the witness has decided all the same."""
+    process = ready(case, "-q", case.target("lost"), "n=5")
+    until(lambda: proven_by_witness(witness(case.dir / "ctp.data"), 5), "the witness")
+    settled(process)
+    process.signal(signal.SIGTERM)
+    equal(process.done().err, "", "stderr")
+
+
+def check_told_healthy(case):
+    """None of a server whose clients wait, nor a count."""
+    process = ready(case, case.target("lost"), "n=5", "how=none")
+    settled(process)
+    process.signal(signal.SIGTERM)
+    done = process.done()
+    equal((TOLD.findall(done.err), "finding" in done.err), ([], False), done.err)
+
+
+def settled(process, turns=100):
+    """ctp-run has gone round so often since: each turn is a sleep."""
+    def gone_round():
+        with open(f"/proc/{process.pid}/status") as f:
+            return int(next(x for x in f if x.startswith("voluntary_ctxt")).split()[1])
+    begun = gone_round()
+    until(lambda: gone_round() >= begun + turns, "turns of ctp-run")
+
+
 def checks():
     for name, args in PROVEN.items():
         yield f"proven/{name}", lambda case, args=args: check_proven(case, *args)
@@ -505,6 +564,10 @@ def checks():
         case, ["keep=heap", "way=signal", "fd=pipe", "outside=0", "n=3"], by_signal)
     yield "resumed/timer", check_resumed_by_timer
     yield "resumed/tick", check_resumed_by_tick
+    yield "told/once", check_told_once
+    yield "told/likely", check_told_likely
+    yield "told/quiet", check_told_quiet
+    yield "told/healthy", check_told_healthy
     yield "end/timeout", check_timeout
     yield "end/sigterm", check_sigterm
     yield "end/ctrl_c", check_ctrl_c

@@ -9,6 +9,7 @@ and its bound only keeps a hang from being for ever.
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,14 @@ def timeout(seconds):
 
 
 OURS = ("ctp-run: ", "ctp: ")  # how lines of ctp-run, and of libctp.so in the program, begin
+
+
+TOLD = re.compile(r"^ctp-run: (CTP\d{3}) (likely|proven) so far: (\d+) coroutines?(?: at (.+))?; see ctp-ps (\d+)$", re.M)
+
+
+def closing(err):
+    """ctp-run's lines, and libctp.so's, but for those of findings while the program ran: those of its end."""
+    return [x for x in err.splitlines() if x.startswith(OURS) and not TOLD.match(x)]
 
 
 class Skip(Exception):

@@ -11,6 +11,7 @@ The header, right after the SPDX line:
     // run: OPTIONS                                   further ones for ctp-run
     // order: SIGNAL | stdin                          once it is given, the program resumes its waiters and says `resumed`
     // pending: why                                   not yet as expected: skipped, with the reason, while it is wrong
+    // said: RULE, why                                ctp-run may have said so while it ran, and been right
     // needs: PACKAGE                                 Meson builds it only where that library is installed; else it is skipped
     // not: CONDITION, why                            the long form leaves it out under that condition
 Lines that end in `// fault` must stand in the text report, as file:line, even
@@ -38,7 +39,8 @@ from check_engines import built, with_boost  # noqa: E402
 from harness import BOUND, Failed, Skip, need, timeout, tool, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
-HEADER = re.compile(r"//\s+(expect|end|engine|patched|run|not|order|needs|pending):\s*(.*?)\s*$")
+HEADER = re.compile(r"//\s+(expect|end|engine|patched|run|not|order|needs|pending|said):\s*(.*?)\s*$")
+TOLD = re.compile(r"^ctp-run: (CTP\d{3}) (likely|proven) so far: ", re.M)
 NONE = -1  # below them: no finding at all is right, too
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 PATCHED = ("slot", "from", "slot_back", "struct", "saved")
@@ -72,6 +74,7 @@ class Exhibit:
     nots: dict = dataclasses.field(default_factory=dict)  # condition -> why it is left out there
     pending: str = ""   # why it may be wrong so far
     order: str = ""     # what it waits for, if anything
+    said: str = ""      # the rule that ctp-run may name, though the report does not
     needs: str = None   # the package of a library that need not be there
 
     @property
@@ -146,6 +149,7 @@ def parse(source):
             parse_expect(text, e)
         e.needs, e.order = said.get("needs"), said.get("order", "")
         e.pending = said.get("pending", "")
+        e.said = said.get("said", "").split(",")[0]
         if "not" in said:
             condition, _, why = said["not"].partition(", ")
             e.nots[condition] = why
@@ -168,6 +172,7 @@ class Seen:
 
     def __init__(self, report, tell):
         self.report, self._tell = report, tell
+        self.told = []   # (rule, verdict) of ctp-run's lines while the program ran
         self.rules = {}  # rule -> [(place in VERDICTS, coroutines)]
         for f in report["findings"]:
             self.rules.setdefault(f["rule"], []).append((VERDICTS.index(f["verdict"]), f["count"]))
@@ -328,7 +333,7 @@ def observe(case, exhibit, condition=None):
     for key, value in environment(exhibit).items():
         options += ["-E", f"{key}={value}"]
     options += condition.options(case, exhibit) if condition else []
-    process = case.ctp_start("-q", *options, program, **stdin_of(exhibit))
+    process = case.ctp_start("--log-file=said", *options, program, **stdin_of(exhibit))
     try:
         if condition:
             condition.begin(case, process)
@@ -337,7 +342,9 @@ def observe(case, exhibit, condition=None):
         if condition:
             condition.end(process)
     _, report = case.report(validated=condition is None)
-    return Seen(report, lambda: case.analyze("ctp.data").out)
+    seen = Seen(report, lambda: case.analyze("ctp.data").out)
+    seen.told = TOLD.findall((case.dir / "said").read_text())
+    return seen
 
 
 def false_proven(exhibit, seen):
@@ -345,6 +352,14 @@ def false_proven(exhibit, seen):
     top = VERDICTS.index("proven")
     allowed = {e.rule for e in exhibit.findings if e.high == top}
     return [rule for rule in seen.rules if rule not in allowed and seen.strongest(rule) == top]
+
+
+def false_told(exhibit, seen):
+    """What ctp-run said while the program ran and ctp-analyze does not report, or more weakly."""
+    if exhibit.end == "order":
+        return []  # it was so, until the order came
+    return [(rule, verdict) for rule, verdict in seen.told
+            if (seen.strongest(rule) < VERDICTS.index(verdict) if rule in seen.rules else rule != exhibit.said)]
 
 
 def stuck_and_healthy(seen):
@@ -366,6 +381,7 @@ def judge(exhibit, seen, strict=True):
     """What is not as the header has it; nothing: all is. Not strict: a verdict may be weaker."""
     why = [f"{rule} PROVEN" for rule in false_proven(exhibit, seen)]
     expected = {e.rule for e in exhibit.findings}
+    why += [f"ctp-run said {rule} {verdict}, ctp-analyze did not" for rule, verdict in false_told(exhibit, seen)]
     why += [f"finding of {rule}" for rule in sorted(set(seen.rules) - expected - set(exhibit.also))]
     why += [f"{rule} is {VERDICTS[seen.strongest(rule)]}" for rule, most in exhibit.also.items()
             if rule in seen.rules and seen.strongest(rule) > most]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: clean
+// said: CTP001, before SIGTERM comes it is so
 //
 // As ctp001_at_sigterm, and SIGTERM comes: the readers are resumed and end,
 // and what the last look before it had found is withdrawn.

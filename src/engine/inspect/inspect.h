@@ -40,6 +40,8 @@ struct suspect {
 	unsigned inspections;
 	unsigned retries; // further ones that could not decide whether it is stuck
 	bool proven;      // as far as the engine can tell
+	unsigned decided; // enum decided (witness/decided.h), after the last inspection
+	unsigned stood;   // so many inspections in succession have decided so
 	bool gone;        // refuted: dropped at the next turn
 	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
 	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for

@@ -5,17 +5,16 @@
 #include "engine/metrics/metrics_counts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/inspect.h"
+#include "engine/inspect/site.h"
 
 const char *const metrics_verdicts[METRICS_VERDICTS] = {"proven", "likely", "suspect"};
 
@@ -97,28 +96,6 @@ static void count_states(struct scan *s)
 
 // ----------------------------------------------------------------------- sites
 
-static uint64_t first_pc(const struct ctp_region *r, uint32_t stack)
-{
-	uint32_t at = stack && stack < r->stacks_max ? ctp_load32(&r->stack_index[stack]) : 0;
-	return at && at < r->stack_words_max ? r->stack_words[at] :
-					       0; // index: offset + 1, and the pcs follow
-}
-
-static void name_site(const struct ctp_region *r, uint32_t stack, char *out, size_t bytes)
-{
-	uint64_t pc = first_pc(r, stack);
-	uint32_t n = ctp_load32(&r->ext->module_count);
-	*out = 0;
-	for (uint32_t i = 0; pc && i < n && i < r->modules_max; i++) {
-		const struct ctp_module *m = &r->modules[i];
-		char path[sizeof(m->path)];
-		if (!ctp_load32((uint32_t *)&m->ready) || pc < m->start || pc >= m->end)
-			continue;
-		snprintf(path, sizeof(path), "%.*s", (int)sizeof(m->path) - 1, m->path);
-		snprintf(out, bytes, "%.100s+0x%" PRIx64, file_base(path), pc - m->base);
-	}
-}
-
 static int by_number(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -144,12 +121,14 @@ static void add_site(struct metrics_counts *c, const char *name, uint64_t n)
 static void add_sites(struct scan *s)
 {
 	char name[sizeof(s->c->sites->name)];
+	uint64_t pc;
 	if (s->nplaces)
 		qsort(s->places, s->nplaces, sizeof(*s->places), by_number);
 	for (size_t i = 0; i < s->nplaces; i++) {
 		*name = 0;
 		if (s->c->nsites < METRICS_SITES || i < METRICS_SITES)
-			name_site(s->r, s->places[i].stack, name, sizeof(name));
+			site_name(s->r, site_pcs(s->r, s->places[i].stack, &pc, 1) ? pc : 0, name,
+				  sizeof(name));
 		add_site(s->c, name, s->places[i].n);
 	}
 }

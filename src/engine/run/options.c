@@ -258,7 +258,8 @@ static const struct option_row rows[] = {
 	 OPTION_FLAG, SETS(prove)},
 	{"env", 'E', "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)",
 	 OPTION_CALL, .set = set_env},
-	{"quiet", 'q', NULL, "print errors only", OPTION_FLAG, SETS(quiet)},
+	{"quiet", 'q', NULL, "print errors only: not what is found while the program runs, nor what was seen",
+	 OPTION_FLAG, SETS(quiet)},
 	{"verbose", 'v', NULL, "print more lines about the run", OPTION_FLAG, SETS(verbose)},
 	{"log-file", 0, "F",
 	 "write ctp's lines to F instead of stderr; F is no symbolic link, but may be "
@@ -401,6 +402,9 @@ void options_print_man(void)
 	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it; with \\-\\-flight SIGUSR2 does not, and\n"
 	     "writes what is kept. With \\-f, once the first process has ended,\n"
 	     "signals go to all that are left; \\-\\-timeout ends all of them.\n"
+	     ".SH DIAGNOSTICS\nWhile the program runs, one line on stderr for each rule and place about which the\n"
+	     "witness has decided: \"CTP001 likely so far: 47 coroutines at server.c:64; see ctp\\-ps 4711\". At the\n"
+	     "end the counts, with the findings that stand by then; ctp\\-analyze has the last word.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
 	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
 	     ".PP\nCTP_DEBUG=1 makes the library say what it does on standard error, a line for each event: attached to\n"

@@ -44,6 +44,7 @@ static void close_witness(struct process *p)
 	p->had_stackless |= stackless_watch_found(p->stackless);
 	stackless_watch_free(p->stackless);
 	p->stackless = NULL;
+	findings_deinit(&p->findings);
 	witness_free(p->witness);
 	sets_free(p->sets);
 	p->witness = NULL;
@@ -65,6 +66,7 @@ static int open_witness(struct process *p)
 	FILE *const *out = p->files.of;
 	p->witness = witness_new(p->region, p->pid, out[IMAGE_WITNESS], out[IMAGE_DESCRIPTORS],
 				 &r->witness_clock, p->options->prove);
+	findings_init(&p->findings, p->region, p->pid, p->witness);
 	p->slices = slices_new(p->region, p->pid, out[IMAGE_SLICES], &r->witness_clock);
 	p->sets = out[IMAGE_SETS] ? sets_new(p->region, p->pid, out[IMAGE_SETS]) : NULL;
 	p->stackless = p->witness ? stackless_watch_new(p->region, p->pid, out[IMAGE_STACKLESS],
@@ -215,6 +217,7 @@ int process_next(struct process *p, struct shm *fresh)
 		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
+	p->found += findings_standing(&p->findings);
 	harvest_keep(p->harvest, recorder_since(p->recorder));
 	harvest_leave(p->harvest, clock_mono_ns());
 	dump(p, NULL, UINT64_MAX);
@@ -275,6 +278,8 @@ bool process_turn(struct process *p, uint64_t now)
 	bool busy = harvest_turn(p->harvest, now, false);
 	if (p->witness && !at_its_end(p))
 		witness_poll(p->witness);
+	if (p->witness && !at_its_end(p))
+		findings_poll(&p->findings, now);
 	if (p->sets && !at_its_end(p))
 		sets_poll(p->sets);
 	if (p->stackless && !at_its_end(p))
@@ -430,6 +435,12 @@ void process_ended(struct process *p)
 		slices_final(p->slices);
 	if (p->witness)
 		witness_ended(p->witness);
+	p->found += findings_standing(&p->findings);
+}
+
+unsigned process_found(const struct process *p)
+{
+	return p->found + (p->ended ? 0 : findings_standing(&p->findings));
 }
 
 bool process_gone(const struct process *p)

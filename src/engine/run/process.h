@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/run/descent.h"
+#include "engine/run/findings.h"
 #include "engine/record/harvest.h"
 #include "engine/record/image_files.h"
 #include "engine/record/manifest.h"
@@ -35,6 +36,8 @@ struct process {
 	uint64_t first_id;               // ids given out before this image
 	struct harvest *harvest;
 	struct witness *witness;
+	struct findings findings; // of the present image
+	unsigned found;           // findings of images that have ended
 	struct sets *sets;
 	struct slices *slices;
 	struct stackless_watch *stackless;
@@ -84,6 +87,8 @@ void process_release(struct process *p); // the process need not wait for it any
 bool process_write(struct process *p);
 // It is gone.
 void process_ended(struct process *p);
+// How many findings its witness knows.
+unsigned process_found(const struct process *p);
 // Has it ended? The kernel tells.
 bool process_gone(const struct process *p);
 // libctp.so was in its image, and no more when it ended. `became`: what it was then, if known.

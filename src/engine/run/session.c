@@ -235,6 +235,15 @@ void session_started(struct session *s)
 void session_count(struct session *s, const struct process *p)
 {
 	process_count_forks(p, &s->forks, &s->forked);
+	s->found += process_found(p);
+}
+
+unsigned session_found(const struct session *s)
+{
+	unsigned n = s->found;
+	for (size_t i = 0; i < s->n_processes; i++)
+		n += process_found(s->processes[i]);
+	return n;
 }
 
 bool session_lives(struct session *s)

@@ -48,6 +48,7 @@ struct session {
 	struct ids ids;
 	struct spare spares[CTP_SPARES]; // with --follow-forks
 	struct harvest_sums ended;       // of children
+	unsigned found;                  // findings of children
 	unsigned escaped;                // children that went on without libctp.so
 	uint64_t forks,
 		forked;    // children made by fork, and those of them that were traced: of regions now gone
@@ -98,6 +99,8 @@ static inline struct process *session_first(const struct session *s)
 struct harvest_sums session_sum(const struct session *s);
 // Has any of the processes that are known yet C++20 coroutines?
 bool session_stackless(const struct session *s);
+// How many findings the witnesses know.
+unsigned session_found(const struct session *s);
 // How many children were made by fork and not traced.
 uint64_t session_untraced(const struct session *s);
 void session_deinit(struct session *s);

@@ -33,11 +33,16 @@ int log_descriptor(void)
 	return log_fd;
 }
 
+bool log_hears(enum log_level level)
+{
+	return (int)level <= log_highest;
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	char line[2048] = OURS;
 	enum { NAME = sizeof(OURS) - 1 };
-	if ((int)level > log_highest)
+	if (!log_hears(level))
 		return;
 	va_list ap;
 	va_start(ap, fmt);

@@ -17,4 +17,5 @@ enum log_level {
 int log_open(const char *file, int highest);
 // The descriptor that lines go to.
 int log_descriptor(void);
+bool log_hears(enum log_level level); // are lines of this level written?
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

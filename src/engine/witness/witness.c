@@ -16,6 +16,7 @@
 #include "engine/memory/objects.h"
 #include "engine/memory/reach.h"
 #include "engine/witness/complete_turns.h"
+#include "engine/witness/decided.h"
 #include "engine/witness/descriptors.h"
 #include "engine/witness/evidence.h"
 #include "engine/witness/flight.h"
@@ -135,6 +136,16 @@ static bool undecided(const struct suspect *s)
 	return stuck_wait_is(s) && !s->gone && s->a[PROOF_P3].holds == HOLDS_OPEN;
 }
 
+// What is decided stands where the program has begun to end: only that it ran undoes it then.
+static void note_decided(const struct witness *w, struct suspect *s)
+{
+	enum decided is = decided_of(w->r, s);
+	if (s->stood && !is && (ctp_load64(&w->r->ext->exit_begun) || ctp_load64(&w->r->ext->signal_taken)))
+		return;
+	s->stood = !is ? 0 : is == s->decided ? s->stood + 1 : 1;
+	s->decided = is;
+}
+
 static void report(struct witness *w, struct inspection *l, uint64_t ns)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -148,6 +159,7 @@ static void report(struct witness *w, struct inspection *l, uint64_t ns)
 		if ((refuted || again) && !s->said)
 			continue;
 		s->proven = is_proven(s);
+		note_decided(w, s);
 		w->certain += s->proven;
 		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE &&
 		    inspect_late(l))

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/grow.h"
 #include "base/maps.h"
@@ -65,13 +64,8 @@ static int index_all(struct report *r)
 // In another mount namespace the files are found below the process's root.
 static void find_root(struct report *r)
 {
-	char path[40];
-	struct stat mine, its;
-	if (r->found->core)
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)r->found->pid);
-	if (!stat("/proc/self/ns/mnt", &mine) && !stat(path, &its) && mine.st_ino != its.st_ino)
-		snprintf(r->root, sizeof(r->root), "/proc/%d/root", (int)r->found->pid);
+	if (!r->found->core && !symbols_root(r->found->pid, r->root))
+		*r->root = '\0';
 }
 
 static int make_symbols(struct report *r)
