@@ -100,6 +100,18 @@ static int read_around(struct memory_walk *w, const struct maps_line *m, uint64_
 	return 0;
 }
 
+// Bytes of [lo, hi) that are not to be skipped.
+static uint64_t wanted_bytes(const struct memory_walk *w, uint64_t lo, uint64_t hi)
+{
+	uint64_t n = 0;
+	for (size_t a = FIRST_NOT(w->nskip, i, w->skip[i].hi <= lo); lo < hi; a++) {
+		bool skip = a < w->nskip && w->skip[a].lo < hi;
+		n += skip && w->skip[a].lo <= lo ? 0 : (skip ? w->skip[a].lo : hi) - lo;
+		lo = skip ? w->skip[a].hi : hi;
+	}
+	return n;
+}
+
 // [lo, hi) of a mapping, as the file has it: up to its end.
 static int read_from_file(struct memory_walk *w, const struct maps_line *m, int file, uint64_t lo,
 			  uint64_t hi)
@@ -204,7 +216,7 @@ static int read_shared(struct memory_walk *w, const struct maps_line *m)
 		return e;
 	}
 	bool named = m->ino && *m->path == '/' && !nameless(m) && strncmp(m->path, "/dev/", 5);
-	if (w->memory->core || named || m->hi - m->lo <= UNSEEN_MOST)
+	if (w->memory->core || named || wanted_bytes(w, m->lo, m->hi) <= UNSEEN_MOST)
 		return read_around(w, m, m->lo, m->hi);
 	e = read_touched(w, m, m->lo, m->hi);
 	snprintf(w->why, sizeof(w->why),
