@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "ctl/status.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, SOON_S = 20, LATE_S = 600 };
+enum { AGAIN_TIMES = 30, AGAIN_NS = 100000000 }; // until what was asked for has been done
 
 static int flush(void)
 {
@@ -75,38 +77,67 @@ static int show(const struct settings *s, const json_t *answer)
 	}
 	if (!ok)
 		fprintf(stderr, "ctp-ctl: %d: %s: %s\n", (int)s->pid, s->verb->name, text);
-	int e = flush();
-	return e ? e : ok ? 0 : EXIT_REFUSED;
+	int e = flush(), refused = state && !strcmp(state, "usage") ? EXIT_USAGE : EXIT_REFUSED;
+	return e ? e : ok ? 0 : refused;
 }
 
-// A relative name is meant here, not where ctp-run is.
-static int whole_path(const struct settings *s, char *buf, size_t bytes, const char **arg)
+static bool is_verb(const struct settings *s, const char *name)
 {
-	char here[PATH_MAX];
-	*arg = s->arg;
-	if (strcmp(s->verb->name, "snapshot") || !s->arg || *s->arg == '/')
-		return 0;
-	if (!getcwd(here, sizeof(here)))
-		return -errno;
-	if ((size_t)snprintf(buf, bytes, "%s/%s", here, s->arg) >= bytes)
-		return -ENAMETOOLONG;
-	*arg = buf;
-	return 0;
+	return !strcmp(s->verb->name, name);
+}
+
+// A relative name is meant here, not where ctp-run is: DIR of snapshot, @FILE in the list of events. The
+// argument with such names made whole, to be freed; NULL: errno says why not.
+static char *whole_names(const struct settings *s)
+{
+	char here[PATH_MAX], *whole = NULL;
+	size_t bytes;
+	FILE *f = getcwd(here, sizeof(here)) ? open_memstream(&whole, &bytes) : NULL;
+	if (!f)
+		return NULL;
+	if (is_verb(s, "snapshot") && *s->arg != '/')
+		fprintf(f, "%s/", here);
+	for (const char *p = s->arg; *p; p++) {
+		fputc(*p, f);
+		if (is_verb(s, "events") && *p == '@' && (p == s->arg || p[-1] == ',') && p[1] && p[1] != '/')
+			fprintf(f, "%s/", here);
+	}
+	if (fclose(f)) {
+		free(whole);
+		return NULL;
+	}
+	return whole;
+}
+
+// What the program itself has to do is done when it comes by: asks again, until it has been.
+static int ask_until(const struct settings *s, const char *arg, json_t **answer)
+{
+	int r = engine_ask(s->pid, s->verb->name, arg, s->verb->lasts ? LATE_S : SOON_S, answer);
+	for (int i = 0; i < AGAIN_TIMES && !r && json_is_true(json_object_get(*answer, "pending")); i++) {
+		json_t *later = NULL;
+		nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
+		if (engine_ask(s->pid, s->verb->name, "", SOON_S, &later)) {
+			json_decref(later);
+			break; // what was said holds
+		}
+		json_decref(*answer);
+		*answer = later;
+	}
+	return r;
 }
 
 static int ask(const struct settings *s)
 {
-	char path[PATH_MAX];
-	const char *arg;
+	char *arg = s->arg ? whole_names(s) : NULL;
 	json_t *answer = NULL;
-	int r = whole_path(s, path, sizeof(path), &arg);
-	if (r) {
-		fprintf(stderr, "ctp-ctl: %s: %s; give a whole path\n", s->arg, strerror(-r));
+	if (s->arg && !arg) {
+		fprintf(stderr, "ctp-ctl: %s: %s; give a whole path\n", s->arg, strerror(errno));
 		return EXIT_USAGE;
 	}
-	r = engine_ask(s->pid, s->verb->name, arg, s->verb->lasts ? LATE_S : SOON_S, &answer);
+	int r = ask_until(s, arg, &answer);
 	r = r ? say(s->pid, r) : show(s, answer);
 	json_decref(answer);
+	free(arg);
 	return r;
 }
 

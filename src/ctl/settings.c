@@ -165,6 +165,11 @@ void settings_man(FILE *to)
 	      "timelines have a gap. Reports say how often and how long it was. It is refused with \\-\\-flight, which writes\n"
 	      "nothing meanwhile.\n"
 	      ".PP\n"
+	      "\\fBevents\\fR takes a list as ctp\\-run \\-\\-events does, @\\fIFILE\\fR as well, in place of the one before; \\(aq*\\(aq is all.\n"
+	      "The program changes its events where a wait in epoll_wait, poll or select has lasted or timed out, after sleep or\n"
+	      "usleep of 10 ms or more, and after accept. That is waited for, three seconds at most; then the answer is \"as soon as the program\n"
+	      "makes a call that waits\", with status 0 as well. A list that is not understood changes nothing: status 2.\n"
+	      ".PP\n"
 	      "\\fBsnapshot\\fR makes a whole trace of its own, with the tables of now: its verdicts are as those of the end would be\n"
 	      "if the program ended now, but that no thread is held for them. It is a copy of what has been written: of 1 GB, a second.\n"
 	      ".SH OPTIONS\n",
@@ -173,11 +178,12 @@ void settings_man(FILE *to)
 	fputs(".SH OUTPUT\n"
 	      "\\fBstatus\\fR prints lines that begin with \\fBpid\\fR, \\fBrecording\\fR, \\fBseen\\fR, \\fBtrace\\fR and \\fBevents\\fR;\n"
 	      "\\fBsnapshot\\fR and \\fBdetach\\fR the trace's name; the others what is so now. \\-\\-json prints an object with\n"
-	      "\\fBstate\\fR (\\fBok\\fR or \\fBrefused\\fR), \\fBtext\\fR, and for status \\fBstatus\\fR.\n"
+	      "\\fBstate\\fR (\\fBok\\fR, \\fBrefused\\fR or \\fBusage\\fR), \\fBtext\\fR, and for status \\fBstatus\\fR;\n"
+	      "\\fBpending\\fR is true where the program has not come by yet.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\ndone\n"
 	      ".TP\n1\nrefused, as the program or its ctp\\-run is in no state for that: one line says why\n"
-	      ".TP\n2\nusage, no such process, or none that is traced\n",
+	      ".TP\n2\nusage, a list that is not understood, no such process, or none that is traced\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
 	fputs(".SH BUGS\nA record that is made at the very moment of stop or start may be recorded or not.\n"

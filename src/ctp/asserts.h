@@ -115,4 +115,5 @@ CTP_AT(ctp_ext, wall_ns0, 0x310);
 CTP_AT(ctp_ext, functions_off, 0x318);
 CTP_AT(ctp_ext, functions_max, 0x330);
 CTP_AT(ctp_ext, functions, 0x340);
+CTP_AT(ctp_ext, events_chosen, 0x34c);
 CTP_AT(ctp_ext, crash_ours, 0x350);

@@ -7,12 +7,15 @@
 // At events_off: this, then ctp_event_row[events_max].
 #define CTP_EVENTS_MAX 4096u // of 32,768 that a record can name
 #define CTP_CHOICE_TEXT 4080u
-struct ctp_event_choice { // W: engine, before the start
-	uint32_t seq;     // reserved, for who changes it later
+struct ctp_event_choice { // W: engine; while the program runs, under `seq`
+	uint32_t seq;     // 0: as at the start; odd: being written. The guest says what it has taken:
+			  // events_chosen
 	uint32_t bytes;   // of text
 	uint64_t reserved;
 	char text[CTP_CHOICE_TEXT]; // as --events has it (event_choice.h); empty: all
 };
+
+#define CTP_CHOICE_NONE UINT32_MAX // in events_chosen: of no list
 
 // An event, however many descriptors of the same provider, name and fields there are. W: guest; `ready` last
 // (release).

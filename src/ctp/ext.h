@@ -160,8 +160,9 @@ struct ctp_ext {
 	uint64_t frames_off;    // reserved: stackless coroutines; 0
 	uint64_t events_off;    // struct ctp_event_choice, then ctp_event_row[events_max]; 0 = none
 	uint32_t functions_max, frames_max, events_max;
-	uint32_t paused; // 1 while no history is recorded (ctp-ctl stop). W: engine
-	uint32_t functions, frames, events, reserved6; // rows used. W: guest
-	uint64_t crash_ours; // bit N-1: signal N's handler is libctp's crash handler. W: guest
+	uint32_t paused;                    // 1 while no history is recorded (ctp-ctl stop). W: engine
+	uint32_t functions, frames, events; // rows used. W: guest
+	uint32_t events_chosen; // ctp_event_choice.seq of the list by which events are on. W: guest
+	uint64_t crash_ours;    // bit N-1: signal N's handler is libctp's crash handler. W: guest
 	uint64_t reserved7[13];
 };

@@ -305,9 +305,9 @@ static void say_events(const struct session *s, char *out, size_t bytes)
 {
 	char items[256];
 	size_t at = strlen(out);
-	if (event_list_unmatched(&s->options->events, items, sizeof(items)))
-		snprintf(out + at, bytes - at, "%s--events: no event of the program matches %s",
-			 at ? "; " : "", items);
+	if (s->events && event_list_unmatched(s->events, items, sizeof(items)))
+		snprintf(out + at, bytes - at, "%s%s: no event of the program matches %s", at ? "; " : "",
+			 s->events == &s->chosen ? "ctp-ctl events" : "--events", items);
 }
 
 // Three lines at most: what was seen; what was particular about its end; what to do next.

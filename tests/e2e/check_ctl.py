@@ -6,6 +6,7 @@ import signal
 import socket
 
 from check_attach import Server, may_attach, words_into_libctp
+from check_events import counts
 from harness import Skip, child_of, equal, need, tool, until
 
 
@@ -240,6 +241,67 @@ def check_detach(case):
     server.end()
 
 
+class Asked:
+    """Signals http:request and many:pair whenever it is asked to; waits so many ms at a time for that."""
+
+    def __init__(self, case, ms, options=(), before=()):
+        read, self.to = os.pipe()
+        self.process = case.start(*before, case.run_tool, *options, "--", case.target("events"), "asked", ms, stdin=read)
+        os.close(read)
+        self.times = 0
+        self.say()
+        self.pid = child_of(self.process.pid)
+
+    def say(self):
+        self.times += 1
+        os.write(self.to, b"s")
+        self.process.wait_for(f"said {self.times}")
+
+    def end(self):
+        os.close(self.to)
+        done = self.process.done()
+        equal(done.status, 0, f"{done}")
+        return done.err
+
+
+def check_events(case):
+    """Events are switched off and on while the program runs; an item that matches nothing is named; a bad list changes nothing."""
+    program = Asked(case, 20)
+    does(case, "recorded from here on: *,!many\n", program.pid, "events", "*,!many")
+    equal(status(case, program.pid)["event_list"], "*,!many", "the list")
+    program.say()
+    does(case, "recorded from here on: many:p*\n", program.pid, "events", "many:p*")
+    program.say()
+    for words in ("a:b:c", "!", ",", "@nothing"):
+        refuses(case, 2, "", program.pid, "events", words)
+    refuses(case, 2, f"{case.dir}/nothing: cannot read it", program.pid, "events", "@nothing")
+    refuses(case, 2, "'a:b:c' is not PROVIDER:NAME", program.pid, "events", "a:b:c")
+    program.say()
+    (case.dir / "list").write_text("# both\nhttp:*\nmany\n")
+    does(case, "http:*,many\n", program.pid, "events", "@list")
+    program.say()
+    does(case, "no event of the program matches nothing:* so far", program.pid, "events", "nothing:*")
+    program.say()
+    need("ctp-ctl events: no event of the program matches nothing:*" in program.end(), "the closing line")
+    found = counts(case)
+    equal((found["http:request"], found["many:pair"]), (3, 4), "of six: the first two and the fifth; all but the second and the sixth")
+
+
+def check_asleep(case):
+    """A program that sleeps takes the list when it wakes, before it signals anything; also under another user."""
+    before = () if os.getuid() else [tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
+    case.dir.chmod(0o777)
+    program = Asked(case, -1, options=["--events=many"], before=before)
+    done = ctl(case, program.pid, "events", "http", before=before)
+    equal((done.status, done.err, done.out), (0, "", "recorded as soon as the program makes a call that waits: http\n"), "asleep")
+    program.say()
+    does(case, "a call that waits: many\n", program.pid, "events", "many")
+    program.say()
+    program.end()
+    found = counts(case)
+    equal((found["http:request"], found["many:pair"]), (1, 2), "the second; the first and the third")
+
+
 def check_users(case):
     """Another user's ctp-run does not answer; root is answered by everybody's."""
     if os.getuid():
@@ -271,4 +333,4 @@ def check_suspended(case):
 
 CHECKS = [("status", check_status), ("usage", check_usage), ("stopped", check_stopped), ("often", check_often), ("strangers", check_strangers),
           ("snapshot", check_snapshot), ("lines", check_lines), ("paused", check_paused), ("preloaded", check_preloaded),
-          ("detach", check_detach), ("users", check_users), ("suspended", check_suspended)]
+          ("detach", check_detach), ("events", check_events), ("asleep", check_asleep), ("users", check_users), ("suspended", check_suspended)]

@@ -9,8 +9,10 @@
 //   events module PATH    a library with events, loaded and unloaded three times
 //   events handler N      N events each by a handler that interrupts calls of hooks, and as many beside it
 //   events fork           a child signals, then its parent
+//   events asked MS       two events and a line for each letter that it is sent; it waits MS ms at a time for one
 //   events two            a definition of the same name with other fields in another file
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -110,6 +112,24 @@ static void interrupted(long n)
 	}
 }
 
+static void asked(int ms)
+{
+	struct pollfd in = {.fd = 0, .events = POLLIN};
+	char letter;
+	for (int n = 0;;) {
+		int r = poll(&in, 1, ms);
+		if (!r)
+			continue;
+		must(r);
+		if (read(0, &letter, 1) != 1)
+			return;
+		ctp_event(http, request, "/x", n);
+		ctp_event(many, pair, one_more(), n);
+		printf("said %d\n", ++n);
+		fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -137,6 +157,8 @@ int main(int argc, char **argv)
 		if (!child)
 			_exit(0);
 		must(waitpid(child, NULL, 0));
+	} else if (!strcmp(what, "asked")) {
+		asked((int)each);
 	} else if (!strcmp(what, "two")) {
 		ctp_event(two, same, 1);
 		events_two();

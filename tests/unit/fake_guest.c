@@ -5,6 +5,7 @@
 #include "preload/coroutine/fcontext.h"
 #include "preload/coroutine/crash.h"
 #include "preload/guest/emit.h"
+#include "preload/guest/events.h"
 #include "fake_guest.h"
 
 #include <sys/mman.h>
@@ -188,4 +189,8 @@ void fake_guest_switch(struct ctp_state *to)
 	self.nwaits = 0;
 	self.more_waits = self.eagain = false;
 	self.batch_fd = -1;
+}
+
+void events_choose(void)
+{
 }

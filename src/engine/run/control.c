@@ -72,18 +72,33 @@ static bool may_ask(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) && (who.uid == geteuid() || who.uid == 0);
 }
 
-static void answer(int fd, const char *state, const char *text, json_t *status)
+static void answer_more(int fd, const char *state, const char *text, const char *key, json_t *value)
 {
 	json_t *o = json_pack("{s:s, s:s}", "state", state, "text", text);
-	if (o && status)
-		json_object_set_new(o, "status", status);
+	if (o && value)
+		json_object_set_new(o, key, value);
 	else
-		json_decref(status);
+		json_decref(value);
 	char *words = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	if (words)
 		send(fd, words, strlen(words), MSG_DONTWAIT | MSG_NOSIGNAL);
 	free(words);
+}
+
+static void answer(int fd, const char *state, const char *text)
+{
+	answer_more(fd, state, text, NULL, NULL);
+}
+
+static void give(int fd, struct control_reply *r)
+{
+	static const char *const states[] = {
+		[CONTROL_OK] = "ok", [CONTROL_REFUSED] = "refused", [CONTROL_USAGE] = "usage"};
+	if (r->pending)
+		answer_more(fd, states[r->state], r->text, "pending", json_true());
+	else
+		answer_more(fd, states[r->state], r->text, "status", r->status);
 }
 
 // ctp-run's own number stands for its first process.
@@ -104,11 +119,11 @@ static bool serve(struct session *s, int fd, const char *request, size_t n)
 	json_t *o = json_loadb(request, n, 0, NULL);
 	if (!o || json_unpack(o, "{s:s, s:I, s?s}", "verb", &verb, "pid", &pid, "arg", &arg))
 		answer(fd, "refused",
-		       "the request was not understood: ctp-ctl and ctp-run are of different versions", NULL);
+		       "the request was not understood: ctp-ctl and ctp-run are of different versions");
 	else if (!is_ours(s, pid))
-		answer(fd, "not mine", "", NULL);
+		answer(fd, "not mine", "");
 	else if (control_do(s, verb, arg, &r), r.state != CONTROL_LATER)
-		answer(fd, r.state == CONTROL_OK ? "ok" : "refused", r.text, r.status);
+		give(fd, &r);
 	json_decref(o);
 	return r.state == CONTROL_LATER;
 }
@@ -140,7 +155,7 @@ void control_turn(struct session *s)
 		if (p->fd < 0)
 			continue;
 		if (!may_ask(p->fd))
-			answer(p->fd, "refused", "it is another user's", NULL);
+			answer(p->fd, "refused", "it is another user's");
 		if (!may_ask(p->fd) || hear(s, p))
 			hang_up(&p->fd);
 	}
@@ -155,6 +170,6 @@ void control_detached(struct session *s, bool done, const char *text)
 {
 	if (!control_detach(s))
 		return;
-	answer(s->control->detach, done ? "ok" : "refused", text, NULL);
+	answer(s->control->detach, done ? "ok" : "refused", text);
 	hang_up(&s->control->detach);
 }

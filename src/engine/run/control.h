@@ -3,7 +3,7 @@
 // control.h - what ctp-ctl asks of this ctp-run: a socket, of which one packet is a request and one the
 // answer.
 //
-// Request: {"verb":"stop","pid":4711,"arg":"..."}. Answer: {"state":"ok"|"refused"|"not
+// Request: {"verb":"stop","pid":4711,"arg":"..."}. Answer: {"state":"ok"|"refused"|"usage"|"not
 // mine","text":"...",...}.
 #pragma once
 
@@ -22,11 +22,12 @@ void control_turn(struct session *s);
 bool control_detach(const struct session *s);
 void control_detached(struct session *s, bool done, const char *text);
 
-enum control_state { CONTROL_OK, CONTROL_REFUSED, CONTROL_LATER };
+enum control_state { CONTROL_OK, CONTROL_REFUSED, CONTROL_USAGE, CONTROL_LATER };
 struct control_reply {
 	enum control_state state;
 	char text[4200]; // one line
 	json_t *status;  // or NULL
+	bool pending;    // the program has not come by yet to do it: ask again
 };
 
 // Verbs (control_verbs.c). `arg` is "" if there is none.

@@ -60,5 +60,5 @@ json_t *control_status(struct session *s)
 		json_count(sums.switches), "records", json_count(s->recorder.writer->records), "events",
 		json_count(s->recorder.writer->events), "lost", json_count(sums.lost), "output", output(s),
 		"flight_bytes", s->options->flight_bytes ? json_count(s->options->flight_bytes) : json_null(),
-		"event_list", s->options->events.text ? json_text(s->options->events.text) : json_null());
+		"event_list", s->events->text ? json_text(s->events->text) : json_null());
 }

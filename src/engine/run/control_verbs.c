@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/run/choose.h"
 #include "engine/run/control.h"
 #include "engine/run/pause.h"
 #include "engine/run/snapshots.h"
@@ -80,11 +81,35 @@ static void detach(struct session *s, const char *arg, struct control_reply *r)
 		r->state = CONTROL_LATER; // the loop ends, and says what became of it
 }
 
-// Which of the program's own events are recorded is read by libctp.so once, when it attaches.
+// What is so now of the list; an item that matches nothing yet may match an event of a library to come.
+static void say_events(const struct session *s, struct control_reply *r)
+{
+	char none[600];
+	int n = snprintf(r->text, sizeof(r->text), "recorded %s: %.3000s",
+			 r->pending ? "as soon as the program makes a call that waits" : "from here on",
+			 s->events->text ? s->events->text : "*");
+	if (n > 0 && event_list_unmatched(s->events, none, sizeof(none)))
+		snprintf(r->text + n, sizeof(r->text) - (size_t)n,
+			 "; no event of the program matches %s so far", none);
+}
+
+// Without a list: has the last one been taken?
 static void events(struct session *s, const char *arg, struct control_reply *r)
 {
-	refuse(r,
-	       "the list of events cannot be changed while the program runs; ctp-run --events=LIST chooses them");
+	static const char option[] = "--events";
+	const size_t n = sizeof(option) - 1;
+	char why[600];
+	if (s->options->no_preload) {
+		refuse(r, "with --no-preload the program's own probes record; they cannot be told");
+		return;
+	}
+	if (*arg && choose_events(s, arg, why, sizeof(why))) {
+		refuse(r, "%s", strncmp(why, option, n) ? why : why + n + 1 + (why[n] == ':'));
+		r->state = CONTROL_USAGE;
+		return;
+	}
+	r->pending = choose_pending(s) > 0;
+	say_events(s, r);
 }
 
 static const struct {

@@ -126,6 +126,21 @@ void event_list_describe(const struct event_list *l, const struct ctp_region *r)
 	memcpy(r->event_choice->text, l->text, l->bytes);
 }
 
+void event_list_change(const struct event_list *l, const struct ctp_region *r)
+{
+	struct ctp_event_choice *c = r->event_choice;
+	if (!c)
+		return;
+	ctp_seq_begin(&c->seq);
+	event_list_describe(l, r);
+	ctp_seq_end(&c->seq);
+}
+
+bool event_list_taken(const struct ctp_region *r)
+{
+	return !r->event_choice || ctp_load32(&r->ext->events_chosen) == ctp_load32(&r->event_choice->seq);
+}
+
 static void match(const struct event_list *l, const struct ctp_event_row *row)
 {
 	const char *item, *end = row->text + sizeof(row->text) - 1,

@@ -17,6 +17,10 @@ int event_list_parse(struct event_list *l, const char *value, char *why, size_t 
 void event_list_deinit(struct event_list *l);
 // Puts it into a region, before its program starts.
 void event_list_describe(const struct event_list *l, const struct ctp_region *r);
+// Puts it into a region whose program runs, and will take it when it comes by.
+void event_list_change(const struct event_list *l, const struct ctp_region *r);
+// Has the program taken the list that its region has?
+bool event_list_taken(const struct ctp_region *r);
 // Looks at the rows of events from *seen on, which becomes how many there are.
 void event_list_look(const struct event_list *l, const struct ctp_region *r, uint32_t *seen);
 // The items that no event matched, as "a, b" in buf. False: there are none.

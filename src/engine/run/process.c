@@ -193,7 +193,7 @@ static void check_for_activity(struct process *p)
 void process_empty(struct process *p)
 {
 	check_for_activity(p);
-	event_list_look(&p->options->events, p->region, &p->events_seen);
+	event_list_look(p->events, p->region, &p->events_seen);
 	harvest_turn(p->harvest, clock_mono_ns(), true);
 }
 
@@ -274,7 +274,7 @@ bool process_turn(struct process *p, uint64_t now)
 	store_files(p);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
 	check_for_activity(p);
-	event_list_look(&p->options->events, p->region, &p->events_seen);
+	event_list_look(p->events, p->region, &p->events_seen);
 	bool busy = harvest_turn(p->harvest, now, false);
 	if (p->witness && !at_its_end(p))
 		witness_poll(p->witness);

@@ -44,6 +44,7 @@ struct process {
 	bool had_stackless; // C++20 coroutines were found; of one that has ended
 	struct image_files files;
 	struct module_scan_watch watch;
+	const struct event_list *events;
 	uint32_t events_seen;        // rows of the program's own events
 	struct manifest_image about; // the present image
 	int listed;      // where `about` goes to in the manifest; -1: nothing worth it has happened yet
@@ -55,7 +56,7 @@ struct process {
 };
 
 // The process `pid` begins in *region, which is the session's first, or in
-// p->own if region is NULL. p->recorder and p->options are set. 0 or -errno.
+// p->own if region is NULL. p->recorder, p->options and p->events are set. 0 or -errno.
 int process_init(struct process *p, unsigned index, pid_t pid, const struct ctp_region *region);
 void process_deinit(struct process *p);
 // Adds to *made the children that all its images made by fork, to *traced those that were traced.

@@ -40,13 +40,14 @@ void session_describe(const struct session *s, struct shm *shm, uint32_t more_op
 		     (shm->region.chunks ? CTP_OPT_FLIGHT : 0) | more_options;
 	identity_describe(&s->recorder.identity, e);
 	e->paused = s->pauses.from_ns && !s->pauses.to_ns;
-	event_list_describe(&s->options->events, &shm->region);
+	event_list_describe(s->events, &shm->region);
 	ctp_store32(&e->engine_pid, (uint32_t)getpid());
 }
 
 static void empty(struct session *s, const struct options *o)
 {
 	*s = (struct session){.options = o,
+			      .events = &o->events,
 			      .first.fd = -1,
 			      .recorder = {.max_bytes = o->max_bytes,
 					   .flight_ns = (uint64_t)(o->flight_s * 1e9),
@@ -132,6 +133,7 @@ struct process *session_process(struct session *s)
 	p->own.fd = p->pidfd = p->ids = -1;
 	p->recorder = &s->recorder;
 	p->options = s->options;
+	p->events = s->events;
 	s->processes[s->n_processes++] = p;
 	s->regions++;
 	return p;
@@ -324,6 +326,7 @@ void session_deinit(struct session *s)
 	free(s->processes);
 	spares_deinit(s->spares);
 	ids_deinit(&s->ids);
+	event_list_deinit(&s->chosen);
 	v1_free(s->v1);
 	metrics_close(s->metrics);
 	recorder_deinit(&s->recorder);

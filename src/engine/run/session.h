@@ -66,8 +66,10 @@ struct session {
 		clock_step_ns; // when the clock's rate is measured next, and how long after that
 	struct session_snapshots snapshots;
 	struct session_pauses pauses;
-	struct control *control; // ctp-ctl's socket; NULL: it could not be made
-	bool incomplete;         // tables of one that has ended could not be written
+	const struct event_list *events; // which of the program's own: --events, or `chosen`
+	struct event_list chosen;        // by ctp-ctl (choose.h)
+	struct control *control;         // ctp-ctl's socket; NULL: it could not be made
+	bool incomplete;                 // tables of one that has ended could not be written
 };
 
 // Makes the region (or, serving, takes fd). 0 or -errno; -EEXIST as shm_init.

@@ -11,6 +11,7 @@
 #include <link.h>
 
 #include "ctp/event_choice.h"
+#include "ctp/seq.h"
 #include "preload/guest/probes.h"
 #include "preload/guest/say.h"
 
@@ -23,6 +24,17 @@ _Static_assert(CTP_EVENT_ROW_FIELDS == CTP_EVENT_FIELDS && CTP_FIELD_MOST == CTP
 static struct ctp_event_info *known[KNOWN_MOST];
 static uint32_t nknown;
 static uint64_t adds, subs; // of the loader, as of the last walk
+
+// The list of what is chosen, as last copied, and room for one that may turn out to be half written. Both
+// change in a walk alone, or before there is one.
+static struct event_list_copy {
+	uint32_t seq, bytes;
+	char text[CTP_CHOICE_TEXT];
+} list, fresh;
+
+// Walks under way, and those that wait for the loader's lock. A signal handler may have interrupted one in
+// this thread: so who comes by and need not walk does not, unless there is none.
+static uint32_t walks;
 
 static const char *text_of(const struct ctp_event_info *d)
 {
@@ -81,10 +93,25 @@ static bool same(const struct ctp_event_row *a, const struct ctp_event_row *b)
 
 static bool chosen(const struct ctp_event_row *row)
 {
-	const struct ctp_event_choice *c = ctp_tracer->region.event_choice;
-	uint32_t bytes = c->bytes < CTP_CHOICE_TEXT ? c->bytes : CTP_CHOICE_TEXT;
-	return event_choice_has(c->text, bytes, row->text,
+	return event_choice_has(list.text, list.bytes, row->text,
 				row->text + text_skip(row->text, row->text_bytes, 1));
+}
+
+// Copies the region's list. False: it is being written.
+static bool list_load(void)
+{
+	const struct ctp_event_choice *c = ctp_tracer->region.event_choice;
+	uint32_t seq = ctp_seq_read_begin(&c->seq), bytes = ctp_load32(&c->bytes);
+	if (seq & 1)
+		return false;
+	bytes = bytes < CTP_CHOICE_TEXT ? bytes : CTP_CHOICE_TEXT;
+	memcpy(fresh.text, c->text, bytes);
+	if (ctp_seq_read_retry(&c->seq, seq))
+		return false;
+	fresh.seq = seq;
+	fresh.bytes = bytes;
+	list = fresh;
+	return true;
 }
 
 // The row of the event, + 1; 0: there is no room.
@@ -196,17 +223,37 @@ static int module(struct dl_phdr_info *m, size_t bytes, void *again)
 	return 0;
 }
 
+static bool has_table(void)
+{
+	return ctp_tracer->region.events && !ctp_tracer->v1;
+}
+
 static void find(void)
 {
 	bool first = true;
-	if (ctp_tracer->region.events && !ctp_tracer->v1)
-		dl_iterate_phdr(module, &first);
+	if (!has_table())
+		return;
+	ctp_add32(&walks, 1);
+	dl_iterate_phdr(module, &first);
+	ctp_add32(&walks, -1u);
+}
+
+// Of a fresh region. If its list is being written, that which comes is another than this one's number.
+static void list_begin(void)
+{
+	walks = 0;
+	list = (struct event_list_copy){0};
+	if (has_table() && !list_load())
+		list.seq = CTP_CHOICE_NONE;
+	if (has_table())
+		ctp_store32(&ctp_tracer->region.ext->events_chosen, list.seq);
 }
 
 void events_init(void)
 {
 	nknown = 0;
 	adds = subs = 0;
+	list_begin();
 	find();
 }
 
@@ -233,15 +280,41 @@ static int make_change(struct dl_phdr_info *m, size_t bytes, void *arg)
 void events_change(void (*make)(void *arg), void *arg)
 {
 	struct change c = {make, arg, false};
+	ctp_add32(&walks, 1);
 	while (!c.done) {
 		find();
 		dl_iterate_phdr(make_change, &c);
 	}
+	ctp_add32(&walks, -1u);
+}
+
+static void choose(void *took)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	*(bool *)took = list_load();
+	for (uint32_t i = 0; *(bool *)took && i < r->events_max && i < ctp_load32(&r->ext->events); i++)
+		r->events[i].on = chosen(&r->events[i]);
+}
+
+void events_choose(void)
+{
+	struct ctp_region *r = &ctp_tracer->region;
+	bool took = false;
+	if (!ctp_load32(&ctp_tracer->attached) || ctp_load64(&r->ext->exit_begun) || !has_table() ||
+	    !ctp_cas32(&walks, 0, 1))
+		return;
+	int e = errno;
+	events_change(choose, &took);
+	if (took)
+		ctp_store32(&r->ext->events_chosen, list.seq);
+	ctp_add32(&walks, -1u);
+	errno = e;
 }
 
 void events_forked(void)
 {
 	probes_forked();
+	list_begin();
 	for (uint32_t i = 0; ctp_tracer->region.events && i < nknown; i++)
 		enter(known[i]);
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "preload/coroutine/coroutine.h"
+#include "preload/guest/events.h"
 
 HOOK_INLINE void block_enter(enum ctp_block what, const void *on)
 {
@@ -49,8 +50,21 @@ BLOCK_HOOK(int, nanosleep, CTP_BLOCK_SLEEP, NULL, (const struct timespec *t, str
 BLOCK_HOOK(int, clock_nanosleep, CTP_BLOCK_SLEEP, NULL,
 	   (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
 	   (clock, flags, t, left))
-BLOCK_HOOK(int, usleep, CTP_BLOCK_SLEEP, NULL, (useconds_t us), (us))
-BLOCK_HOOK(unsigned, sleep, CTP_BLOCK_SLEEP, NULL, (unsigned s), (s))
+
+// As BLOCK_HOOK. `slept`: it was long enough that nobody holds a lock of an allocator, or its like, in it.
+#define SLEEP_HOOK(type, name, params, args, slept) \
+	CTP_HOOK type name params \
+	{ \
+		block_enter(CTP_BLOCK_SLEEP, NULL); \
+		type r = real_##name args; \
+		block_leave(); \
+		if (slept) \
+			events_look(); \
+		return r; \
+	}
+
+SLEEP_HOOK(int, usleep, (useconds_t us), (us), us >= 10000)
+SLEEP_HOOK(unsigned, sleep, (unsigned s), (s), s > 0)
 
 BLOCK_HOOK(pid_t, wait, CTP_BLOCK_CHILD, NULL, (int *status), (status))
 BLOCK_HOOK(pid_t, waitpid, CTP_BLOCK_CHILD, NULL, (pid_t pid, int *status, int options),

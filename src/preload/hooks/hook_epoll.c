@@ -8,6 +8,8 @@
 
 #include <sys/epoll.h>
 
+#include "preload/guest/events.h"
+
 // A registration that was refused. Read after the real call only, as in hook_io.c.
 static __attribute__((noinline)) void refused(int epfd, int op, int fd, const struct epoll_event *ev,
 					      const struct frame *f)
@@ -81,6 +83,7 @@ __attribute__((noinline)) void hook_epoll_slept(struct thread_ctx *g, const stru
 						uint64_t now)
 {
 	const struct ctp_thread *t = g->thread;
+	events_look();
 	uint64_t ticks = now - t->wait_since;
 	if (turn->sleeps && turn->slot == g->slot && (ctp_load64(&t->wait_seq) & 1) &&
 	    ticks >= LOOP_SLEPT_TICKS && guest_who(g))

@@ -8,6 +8,8 @@
 
 #include <stdarg.h>
 
+#include "preload/guest/events.h"
+
 // ------------------------------------------------------------- files
 
 #define OPEN_HOOK(name, params, args, flags) \
@@ -83,11 +85,18 @@ static enum ctp_fd_kind kind_of(int listener)
 	return e && e->life == CTP_FD_OPEN ? e->kind : CTP_FD_OTHER;
 }
 
+static int hook_accepted(int fd, const struct fd_birth *b)
+{
+	hook_opened(fd, b);
+	events_look();
+	return fd;
+}
+
 CTP_HOOK int accept(int fd, __SOCKADDR_ARG addr, socklen_t *restrict len)
 {
 	OPENING(CTP_CALL_ACCEPT, kind_of(fd));
 	IO_CALL(int, r, EPOLLIN, false, real_accept(fd, addr, len));
-	return hook_opened(r, &birth);
+	return hook_accepted(r, &birth);
 }
 
 CTP_HOOK int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict len, int flags)
@@ -95,7 +104,7 @@ CTP_HOOK int accept4(int fd, __SOCKADDR_ARG addr, socklen_t *restrict len, int f
 	OPENING(CTP_CALL_ACCEPT, kind_of(fd));
 	birth.nonblock = flags & O_NONBLOCK;
 	IO_CALL(int, r, EPOLLIN, false, real_accept4(fd, addr, len, flags));
-	return hook_opened(r, &birth);
+	return hook_accepted(r, &birth);
 }
 
 // ------------------------------------------------------------- duplicates
