@@ -57,7 +57,7 @@ m("bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);", "bool re
   "events that resumed it elsewhere lead to it")
 m("== c->id && !anothers ? CTP_LINK_CONTEXT", "== c->id ? CTP_LINK_CONTEXT", "a context nearby counts though another waits")
 m("	       f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id;", "	       true;", "an event that led to it was noted for another")
-m("(f->reg_time >= c->since && f->reg_by != c->id && (f->leads & CTP_ID_MASK) == c->id);", "((f->leads & CTP_ID_MASK) == c->id);",
+m("(f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id &&", "(true &&",
   "an old registration that leads to it says that it waits")
 m("	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||", "	return (wait && (wait->how & CTP_WAIT_REGISTERED)) ||", "an event that the loop noted is lost")
 
@@ -265,7 +265,7 @@ m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || as
 
 m = of("src/analyze/case/obligations_stuck.c", "unit:obligations_stuck")
 m("		bool must = i == PROOF_P3 || i == PROOF_P4 || i == PROOF_P7;", "		bool must = i == PROOF_P3 || i == PROOF_P7;", "a finding without P4")
-m("	else if (drained && drained <= s->state->since)", "	else if (0)", "a program that drains is at fault")
+m("	else if (drained && drained <= left)", "	else if (0)", "a program that drains is at fault")
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 

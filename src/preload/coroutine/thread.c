@@ -224,6 +224,7 @@ struct thread_ctx *thread_start(void)
 	g->gaps = &tr->region.ext->gaps;
 	g->fds = tr->region.fds;
 	g->fds_max = tr->v1 ? 0 : tr->region.fds_max;
+	g->plain = g->fds_max > 0;
 	g->ext = tr->region.ext;
 	g->sites = tr->region.sites;
 	g->ring = ctp_region_ring(&tr->region, slot);

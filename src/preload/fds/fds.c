@@ -8,6 +8,7 @@
 // finds another generation than its own, leaves it alone. An open entry without the mark means
 // that an end was missed (CTP_CALL_REOPENED).
 #include "preload/fds/fds.h"
+#include "preload/guest/clock.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -26,6 +27,8 @@ __attribute__((noinline)) struct thread_ctx *hook_enter_slow(void)
 		guest_leave(g);
 		g = NULL;
 	}
+	if (g && clock_is_open(g))
+		clock_close(g, guest_now());
 	return g;
 }
 

@@ -10,11 +10,13 @@
 #include "cpu.h"
 #include "preload/guest/guest.h"
 
-// As guest_enter, but NULL under a version-1 engine too: it has no tables. (fds.c)
+// As guest_enter, but NULL under a version-1 engine too: it has no tables. Where switches share readings of
+// the clock, it takes one (clock.h). (fds.c)
 struct thread_ctx *hook_enter_slow(void);
 
 // Where nothing stands against it; NULL: hook_enter_slow may know better. Who looks no
-// further than at g->fds_max numbers does nothing under a version-1 engine either.
+// further than at g->fds_max numbers does nothing under a version-1 engine either. Who notes a
+// time must come by hook_enter_slow unless g->plain.
 static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 {
 	struct thread_ctx *g = cpu_self();
@@ -26,7 +28,6 @@ static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 		g->guard = 1;
 		return NULL;
 	}
-	g->clock_mask = 0;                                          // (clock.h)
 	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
 	return g;
 }
@@ -34,7 +35,7 @@ static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 static inline __attribute__((always_inline)) struct thread_ctx *hook_enter(void)
 {
 	struct thread_ctx *g = hook_try();
-	if (CTP_LIKELY(g && g->fds_max))
+	if (CTP_LIKELY(g && g->plain))
 		return g;
 	if (g)
 		guest_leave(g);

@@ -20,6 +20,12 @@ static void tell(struct thread_ctx *g, uint64_t now)
 	}
 }
 
+static void share(struct thread_ctx *g, uint32_t next)
+{
+	g->clock_next = next;
+	g->plain = !next && g->fds_max;
+}
+
 void clock_close_long(struct thread_ctx *g, uint64_t now)
 {
 	if (now <= g->clock)
@@ -27,7 +33,7 @@ void clock_close_long(struct thread_ctx *g, uint64_t now)
 	if (now - g->clock > CTP_LATE_TICKS - 2 * GUEST_WINDOW) {
 		tell(g, now);
 		if (!ctp_tracer->sparse)
-			g->clock_next >>= 1;
+			share(g, g->clock_next >> 1);
 	}
 	g->clock = now - 1;
 	g->clock_mask = g->clock_next;
@@ -37,7 +43,7 @@ void clock_close_long(struct thread_ctx *g, uint64_t now)
 void clock_begin(struct thread_ctx *g)
 {
 	if (ctp_tracer->sparse && !g->never)
-		g->clock_next = GUEST_WINDOW - 1;
+		share(g, GUEST_WINDOW - 1);
 	g->rate_since = guest_now();
 	g->rate_head = ctp_ring_head(g->thread);
 }
@@ -53,7 +59,7 @@ void clock_rate(struct thread_ctx *g, uint64_t now)
 	while (k > 1 && ticks / n * k > CTP_LATE_TICKS / 4 * 3)
 		k /= 2;
 	bool begins = !g->clock_next && k > 1;
-	g->clock_next = k - 1;
+	share(g, k - 1);
 	g->clock_mask = 0; // until the next reading
 	if (begins) {      // nothing is in a window yet
 		g->clock = now - 1;

@@ -8,7 +8,7 @@
 // What lies between two readings is a window. A window of up to CTP_LATE_TICKS is a short one, and so far
 // a time in it may be off. Those who left in a long one, and have not gone on, are told how long it was
 // (ctp_state.late). While no reading has followed, nobody knows: a reader sees that by ctp_thread.time_read.
-// A thread that may block closes its window first; after any hook the next switch takes a reading, so
+// Every hook closes the window first, as its call may block; after it the next switch takes a reading, so
 // that what a hook noted at a time and what a switch did are in the order in which they happened.
 // Whom another thread left is entered with a reading: no time falls within a coroutine.
 #pragma once

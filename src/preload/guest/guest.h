@@ -145,6 +145,7 @@ struct thread_ctx {
 	// Copies of what the tracer has, nearer at hand (hook.h)
 	struct ctp_fd *fds;
 	uint32_t fds_max; // 0 under a version-1 engine, which has no tables
+	bool plain;       // it has tables, and every switch reads the clock (clock_next is 0)
 	const struct ctp_ext *ext;
 
 	struct thread_ctx *volatile

@@ -11,7 +11,6 @@
 
 #include "cpu.h"
 #include "ctp/polled.h"
-#include "preload/guest/clock.h"
 #include "preload/fds/fds.h"
 #include "preload/guest/real.h"
 
@@ -38,8 +37,6 @@ HOOK_INLINE uint64_t wait_enter(struct thread_ctx *g, const struct wait_entry *w
 	uint64_t seq = ctp_load64(&t->wait_seq);
 	if (CTP_UNLIKELY(seq & 1))
 		ctp_store64(&t->wait_seq, ++seq);
-	if (CTP_UNLIKELY(clock_is_open(g)))
-		clock_close(g, guest_now());
 	uint64_t seen = ctp_wait_seen(t, g->ext);
 	t->wait_call = w->call;
 	t->wait_fd = w->fd;

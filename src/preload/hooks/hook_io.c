@@ -87,9 +87,9 @@ static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct
 __attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events,
 						bool waited, const struct frame *f)
 {
-	if (!g || !g->fds_max) {
+	if (!g || !g->plain) {
 		if (g)
-			guest_leave(g); // a version-1 engine: hook_enter_slow says so
+			guest_leave(g);
 		g = hook_enter_slow();
 		if (!g)
 			return r;
