@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/proc_status.h"
 
 #define SOCKET_ENDS "/ctp-control (deleted)" // engine/record/slot.h
 enum { ANSWER_BYTES = 65536 };
@@ -28,25 +29,6 @@ struct asked {
 	size_t n, capacity;
 	bool denied; // a ctp-run's descriptors may not be looked at
 };
-
-// A number in /proc/PID/status: the first or the last in its line; -1 without one.
-static long status_number(pid_t pid, const char *key, bool last)
-{
-	char path[40], line[512];
-	long value = -1;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "re");
-	while (f && value < 0 && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, key, strlen(key)))
-			continue;
-		char *at = line + strlen(key), *end;
-		for (long v; v = strtol(at, &end, 10), end != at && (last || value < 0); at = end)
-			value = v;
-	}
-	if (f)
-		fclose(f);
-	return value;
-}
 
 static bool same_namespace(const char *a, const char *b)
 {
@@ -64,7 +46,7 @@ static long called_by(const char *engine, pid_t pid)
 	if (same_namespace(engine, "self"))
 		return pid;
 	snprintf(name, sizeof(name), "%d", (int)pid);
-	return same_namespace(engine, name) ? status_number(pid, "NSpid:", true) : 0;
+	return same_namespace(engine, name) ? proc_status_number(pid, "NSpid:", true) : 0;
 }
 
 // Anybody may see a process's name, also where its descriptors are not to be seen.
@@ -191,7 +173,7 @@ static int hear_all(struct asked *a, int seconds, json_t **answer)
 int engine_ask(pid_t pid, const char *verb, const char *arg, int seconds, json_t **answer)
 {
 	struct asked a = {0};
-	long whole = status_number(pid, "Tgid:", false); // a thread's number stands for its process
+	long whole = proc_status_number(pid, "Tgid:", false); // a thread's number stands for its process
 	if (whole <= 0)
 		return ENGINE_NO_PROCESS;
 	int r = ask_all(&a, (pid_t)whole, verb, arg);

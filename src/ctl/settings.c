@@ -171,7 +171,7 @@ void settings_man(FILE *to)
 	      "makes a call that waits\", with status 0 as well. A list that is not understood changes nothing: status 2.\n"
 	      ".PP\n"
 	      "\\fBsnapshot\\fR makes a whole trace of its own, with the tables of now: its verdicts are as those of the end would be\n"
-	      "if the program ended now, but that no thread is held for them. It is a copy of what has been written: of 1 GB, a second.\n"
+	      "if the program ended now, but that no thread is held for them. It is a copy of what has been written.\n"
 	      ".SH OPTIONS\n",
 	      to);
 	options_man(&table, to);

@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "ctp/late.h"
-#include "ctp/late.h"
 #include "ctp/words.h"
 
 static bool address(const uint8_t bytes[28], char *buf, size_t room)

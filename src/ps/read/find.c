@@ -20,6 +20,7 @@
 
 #include "base/grow.h"
 #include "base/maps.h"
+#include "base/proc_status.h"
 #include "base/text.h"
 #include "core/corefile.h"
 #include "ctp/region.h"
@@ -73,25 +74,6 @@ static int holder_read(struct holder *h, pid_t pid)
 	*h = (struct holder){.pid = pid};
 	read_file_name(h);
 	return maps_each(pid, note, h);
-}
-
-// A number in /proc/PID/status: the first or the last in its line; -1 without one.
-static long status_number(pid_t pid, const char *key, bool last)
-{
-	char path[40], line[512];
-	long value = -1;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	FILE *f = fopen(path, "re");
-	while (f && value < 0 && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, key, strlen(key)))
-			continue;
-		char *at = line + strlen(key), *end;
-		for (long v; v = strtol(at, &end, 10), end != at && (last || value < 0); at = end)
-			value = v;
-	}
-	if (f)
-		fclose(f);
-	return value;
 }
 
 static bool is_region(int fd, const struct held *r)
@@ -189,7 +171,7 @@ static int is_engine(void *arg, pid_t pid)
 {
 	struct search *s = arg;
 	struct holder h;
-	return pid != s->not &&(uint32_t)status_number(pid, "NSpid:", true) == s->id &&
+	return pid != s->not &&(uint32_t)proc_status_number(pid, "NSpid:", true) == s->id &&
 			       holding(&h, pid, s->region) ?
 		       (int)pid :
 		       0;
@@ -200,7 +182,7 @@ static pid_t engine_of(pid_t pid, const struct held *r, uint32_t id)
 {
 	struct search s = {.region = r, .not = pid, .id = id};
 	int found;
-	if (status_number(pid, "NSpid:", false) == status_number(pid, "NSpid:", true))
+	if (proc_status_number(pid, "NSpid:", false) == proc_status_number(pid, "NSpid:", true))
 		found = (int)id > 0 ? is_engine(&s, (pid_t)id) : 0;
 	else
 		found = processes(is_engine, &s);
@@ -229,7 +211,7 @@ static int try_region(pid_t pid, const struct held *r, struct found *out)
 		e = open == -EPROTONOSUPPORT ? FIND_OTHER_VERSION : FIND_DAMAGED;
 	else if (!x->guest_pid)
 		e = FIND_NOT_YET;
-	else if ((long)x->guest_pid != status_number(pid, "NSpid:", true))
+	else if ((long)x->guest_pid != proc_status_number(pid, "NSpid:", true))
 		e = FIND_NOT_TRACED;
 	if (e) {
 		find_release(&f);
@@ -300,7 +282,7 @@ static int guest_of(const struct holder *h, struct found *out)
 
 pid_t find_whole(pid_t pid)
 {
-	long whole = status_number(pid, "Tgid:", false);
+	long whole = proc_status_number(pid, "Tgid:", false);
 	return whole > 0 ? (pid_t)whole : pid;
 }
 
