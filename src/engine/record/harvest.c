@@ -208,12 +208,12 @@ bool harvest_put_off(const struct ctp_region *r)
 bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 {
 	bool wrote = false;
-	uint32_t n = thread_high(h->region);
+	uint32_t n = thread_high(h->region), i = 0;
 	h->high = h->high < n ? n : h->high;
-	for (uint32_t i = 0; i < n && (all || !harvest_put_off(h->region)); i++)
+	for (; i < n && (all || !harvest_put_off(h->region)); i++)
 		wrote |= look(h, i, now_ns, all);
 	h->went_on = wrote && h->region->chunks;
-	if (h->to)
+	if (h->to && i == n) // no ring was put off: what is missing now lies in none
 		h->writer->ops->turn(h->writer, h->to);
 	return wrote && !h->region->chunks;
 }
