@@ -162,8 +162,8 @@ static void reach_block(struct marker *m, struct block *b)
 		m->blocks_todo[m->nblocks_todo++] = (uint64_t)(b - m->blocks);
 }
 
-// A word holds this address.
-static void lead(struct marker *m, uint64_t addr)
+// A word holds this address; `head`: one where the allocator's lists may begin.
+static void lead_from(struct marker *m, uint64_t addr, bool head)
 {
 	const struct stack *s = stack_of(m, addr);
 	struct block *b = s ? NULL : block_of(m, addr);
@@ -173,15 +173,20 @@ static void lead(struct marker *m, uint64_t addr)
 		return;
 	// the header of a chunk that is not in use: the allocator's own pointer
 	struct block *next = b + 1 < m->blocks + m->nblocks ? b + 1 : NULL;
-	if (next && addr == next->at && next->idle)
+	if (head && next && addr == next->at && next->idle)
 		return;
 	reach_block(m, b);
 }
 
+static void lead(struct marker *m, uint64_t addr)
+{
+	lead_from(m, addr, false);
+}
+
 static void on_hit(void *ctx, uint64_t at, uint64_t addr)
 {
-	(void)at;
-	lead(ctx, addr);
+	struct marker *m = ctx;
+	lead_from(m, addr, malloc_heap_has_list_head(&m->c->image->memory, at));
 }
 
 static void look_at(struct marker *m, const unsigned char *bytes, size_t n)
@@ -425,6 +430,14 @@ static int make_objects(struct marker *m)
 	return e;
 }
 
+static void tell_unreached(struct marker *m)
+{
+	for (size_t i = 0; i < m->nblocks; i++)
+		if (!m->blocks[i].idle && !m->blocks[i].reached)
+			span_add(&m->out->unreached, m->blocks[i].at + HEADER,
+				 m->blocks[i].at + m->blocks[i].size);
+}
+
 int lost_mark(struct lost *l, const struct contexts *c, const uint64_t *held, size_t nheld)
 {
 	struct marker m = {.c = c, .out = l};
@@ -445,7 +458,8 @@ int lost_mark(struct lost *l, const struct contexts *c, const uint64_t *held, si
 		e = scan_roots(&m);
 		spread(&m);
 	}
-	if (!e && (m.failed || m.skip.failed || m.targets.failed))
+	tell_unreached(&m);
+	if (!e && (m.failed || m.skip.failed || m.targets.failed || l->unreached.failed))
 		e = -ENOMEM;
 	for (size_t i = 0; i < m.nregions; i++)
 		free(m.regions[i].bytes);
@@ -464,5 +478,6 @@ int lost_mark(struct lost *l, const struct contexts *c, const uint64_t *held, si
 void lost_deinit(struct lost *l)
 {
 	free(l->reached);
+	free(l->unreached.v);
 	*l = (struct lost){0};
 }

@@ -9,8 +9,9 @@
 struct lost {
 	bool *reached; // of contexts.v, in the same order
 	size_t n;
-	const char *undecided; // why "not reached" means nothing; NULL: it does mean something
-	char why[200];         // room for that
+	struct span_list unreached; // blocks of malloc's in use to which nothing leads, by address
+	const char *undecided;      // why "not reached" means nothing; NULL: it does mean something
+	char why[200];              // room for that
 };
 
 // `held`: words that the kernel gives back to the program (the data of epoll registrations). 0 or -ENOMEM.

@@ -231,3 +231,12 @@ bool malloc_heap_is_idle(const struct memory *m, uint64_t at)
 	size &= ~(uint64_t)FLAGS;
 	return memory_peek(m, at + size + 8, &next, 8, false) != 8 || !(next & PREVIOUS_IN_USE);
 }
+
+bool malloc_heap_has_list_head(const struct memory *m, uint64_t at)
+{
+	enum { ARENA_STATE = 4096 };
+	const struct maps_line *line = memory_map(m, at);
+	if (line && (strstr(line->path, "/libc.so") || strstr(line->path, "/libc-")))
+		return true;
+	return line && !line->ino && at % ARENA_BYTES < ARENA_STATE && at - at % ARENA_BYTES == line->lo;
+}

@@ -41,3 +41,5 @@ void malloc_heap_visit(const struct memory *m, const struct malloc_heap_visitor 
 // Whether the chunk whose header lies at `at` is free and in one of the allocator's
 // lists, or what is left at the heap's end: the allocator itself points to it.
 bool malloc_heap_is_idle(const struct memory *m, uint64_t at);
+// Whether the heads of these lists may lie at `at`: libc's data, the start of a thread's arena.
+bool malloc_heap_has_list_head(const struct memory *m, uint64_t at);

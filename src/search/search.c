@@ -61,17 +61,6 @@ static bool begin(struct search *s)
 	return !e;
 }
 
-// The allocator points to headers of chunks that are not in use: from its lists'
-// heads (libc's data, the start of a thread arena) and from other such chunks.
-static bool list_head(const struct search *s, uint64_t at)
-{
-	enum { ARENA_BYTES = 64 << 20, ARENA_STATE = 4096 };
-	const struct maps_line *m = memory_map(s->memory, at);
-	if (m && (strstr(m->path, "/libc.so") || strstr(m->path, "/libc-")))
-		return true;
-	return m && !m->ino && at % ARENA_BYTES < ARENA_STATE && at - at % ARENA_BYTES == m->lo;
-}
-
 static void on_hit(void *ctx, uint64_t at, uint64_t address)
 {
 	struct search *s = ctx;
@@ -81,7 +70,7 @@ static void on_hit(void *ctx, uint64_t at, uint64_t address)
 		words_add(&s->doubtful, at, address);
 	else if (scan_find(s->idle.v, s->idle.n, address) == s->idle.n)
 		graph_word(&s->g, at, address);
-	else if (!list_head(s, at))
+	else if (!malloc_heap_has_list_head(s->memory, at))
 		words_add(&s->doubtful, at, address);
 }
 

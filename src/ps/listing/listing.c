@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "ps/listing/fd_names.h"
 #include "ps/listing/pooled.h"
@@ -51,17 +52,18 @@ const char *listing_word(struct listing *l, const char *text)
 	return listing_bytes(l, text, strlen(text) + 1);
 }
 
-const uint64_t *listing_ids(struct listing *l, const uint64_t *ids, size_t n)
+void listing_say(struct listing *l, struct listing_said *s, const char *text)
 {
-	uint64_t *copy = malloc(n * sizeof(*copy) + 1);
-	if (!copy || GROW(l->ids, l->nids, l->ids_capacity)) {
-		free(copy);
-		return NULL;
-	}
-	if (n)
-		memcpy(copy, ids, n * sizeof(*copy));
-	l->ids[l->nids++] = copy;
-	return copy;
+	const char *word = s->n + 1 < LISTING_EVIDENCE ? listing_word(l, text) : NULL;
+	if (word)
+		s->v[s->n++] = word;
+}
+
+const char *const *listing_evidence(struct listing *l, const struct listing_said *s)
+{
+	static const char *const none[] = {NULL};
+	const void *shared = listing_bytes(l, s->v, sizeof(s->v));
+	return shared ? (const char *const *)shared : none;
 }
 
 size_t listing_pcs(const struct listing *l, uint32_t stack, const uint64_t **pcs)
@@ -107,6 +109,20 @@ const char *listing_state_word(const struct listing_row *r)
 		[LISTING_INITIAL] = "initial",       [LISTING_FINAL] = "final",
 		[LISTING_DESTROYING] = "destroying", [LISTING_MAY_HAVE_ENDED] = "may have ended"};
 	return words[r->state];
+}
+
+int listing_seen_add(struct listing_seen *s, uint64_t id, uint64_t at)
+{
+	int e = GROW(s->v, s->n, s->room);
+	if (!e)
+		s->v[s->n++] = (struct listing_seen_one){id, at};
+	return e;
+}
+
+bool listing_seen_has(const struct listing_seen *s, uint64_t id, uint64_t at)
+{
+	size_t i = FIRST_NOT(s->n, k, s->v[k].id < id);
+	return !s->known || (i < s->n && s->v[i].id == id && s->v[i].at == at);
 }
 
 static int order(uint64_t a, uint64_t b)
@@ -179,9 +195,6 @@ void listing_deinit(struct listing *l)
 	listing_fds_free(l->fds);
 	intern_deinit(&l->stacks);
 	intern_deinit(&l->words);
-	for (size_t i = 0; i < l->nids; i++)
-		free(l->ids[i]);
-	free(l->ids);
 	free(l->v);
 	free(l->groups);
 	free(l->threads);

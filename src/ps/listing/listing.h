@@ -40,16 +40,15 @@ struct listing_row {
 	uint64_t id; // its control block's or frame's address
 	bool stackless;
 	enum listing_state state;
-	uint64_t entry;                      // its first function; 0: not known
-	uint32_t stack;                      // of the stacks; 0: none
-	uint64_t suspended_at;               // of a stackless one: where it goes on; 0: not known
-	const uint64_t *awaits, *awaited_by; // of stackless ones: ids, the listing's (listing_ids)
-	size_t nawaits, nawaited_by;
-	int tid;                 // that runs it; 0
-	uint64_t regs[CTP_REGS]; // of a stackful one: where it goes on, by enum ctp_reg; zeros: not known
+	uint64_t entry;              // its first function; 0: not known
+	uint32_t stack;              // of the stacks; 0: none
+	uint64_t suspended_at;       // of a stackless one: where it goes on; 0: not known
+	uint64_t awaits, awaited_by; // of stackless ones: ids; 0: nobody
+	int tid;                     // that runs it; 0
+	const uint64_t *regs;        // of a stackful one: where it goes on, by enum ctp_reg; the listing's
 	const char *source,
 		*how; // "search", and in a few words by what it was found; the listing's or constant
-	const char *evidence[LISTING_EVIDENCE]; // the listing's (listing_word); NULL ends them
+	const char *const *evidence; // the listing's (listing_say); NULL ends them
 	struct listing_wait waits[LISTING_WAITS];
 	uint8_t nwaits;
 	bool guessed;         // a frame of its stack was found by its frame pointer
@@ -91,8 +90,6 @@ struct listing {
 	struct listing_fds *fds; // fd_names.h; NULL: not known
 	// what follows is listing.c's
 	struct intern stacks, words;
-	uint64_t **ids;
-	size_t nids, ids_capacity;
 };
 
 // Adds a row; what the pointers in it point to is the listing's already. 0 or -ENOMEM.
@@ -103,8 +100,25 @@ uint32_t listing_stack(struct listing *l, const uint64_t *pcs, size_t n);
 uint32_t listing_async_stack(struct listing *l, const uint64_t *pcs, size_t n);
 const char *listing_word(struct listing *l, const char *text);
 const void *listing_bytes(struct listing *l, const void *bytes, size_t n);
-// A copy of these ids. NULL without memory.
-const uint64_t *listing_ids(struct listing *l, const uint64_t *ids, size_t n);
+
+// What speaks for a row. Rows of which the same is said share it: there may be a million.
+struct listing_said {
+	const char *v[LISTING_EVIDENCE]; // NULL ends them
+	size_t n;
+};
+void listing_say(struct listing *l, struct listing_said *s, const char *text);
+const char *const *listing_evidence(struct listing *l, const struct listing_said *s);
+// Coroutines that nothing led to at a first look, and how they stood.
+struct listing_seen {
+	bool known; // there was one
+	struct listing_seen_one {
+		uint64_t id, at;
+	} * v; // by id
+	size_t n, room;
+};
+int listing_seen_add(struct listing_seen *s, uint64_t id, uint64_t at); // in the order of ids; 0 or -ENOMEM
+// Was it seen so? Where there was no first look: yes.
+bool listing_seen_has(const struct listing_seen *s, uint64_t id, uint64_t at);
 // Tells pooled ones, counts, and groups what is alike. 0 or -ENOMEM.
 int listing_finish(struct listing *l, bool apart);
 void listing_deinit(struct listing *l);
@@ -126,5 +140,8 @@ struct listing_wants {
 // Their groups alone, as a part of another list. JSON: *any: a group stands there already.
 int listing_text_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool color);
 int listing_json_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool *any);
+// The same in a tree: a root, and who awaits whom, as edges.
+int listing_json_root(FILE *to, const struct listing *l, const struct listing_wants *w);
+int listing_json_edges(FILE *to, const struct listing *l, bool *any);
 int listing_text(FILE *to, const struct listing *l, const struct listing_wants *w, bool color);
 int listing_json(FILE *to, const struct listing *l, const struct listing_wants *w);

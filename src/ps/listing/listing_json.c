@@ -78,11 +78,11 @@ static json_t *waits(const struct listing *l, const struct listing_row *r)
 	return a;
 }
 
-static json_t *ids(const uint64_t *v, size_t n)
+static json_t *one_id(uint64_t id)
 {
 	json_t *a = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(a, json_count(v[i]));
+	if (id)
+		json_array_append_new(a, json_count(id));
 	return a;
 }
 
@@ -109,7 +109,7 @@ static json_t *entry(const struct listing *l, const struct listing_row *r)
 static json_t *evidence(const struct listing_row *r)
 {
 	json_t *a = json_array();
-	for (size_t i = 0; i < LISTING_EVIDENCE && r->evidence[i]; i++)
+	for (size_t i = 0; r->evidence[i]; i++)
 		json_array_append_new(a, json_text(r->evidence[i]));
 	return a;
 }
@@ -131,8 +131,8 @@ static json_t *coroutine(const struct listing *l, const struct listing_row *r, b
 		r->tid ? json_integer(r->tid) : json_null(), "waits", waits(l, r), "created_at", "source",
 		r->source, "kind", r->stackless ? "stackless" : "stackful", "evidence", evidence(r));
 	if (r->stackless) {
-		json_object_set_new(o, "awaits", ids(r->awaits, r->nawaits));
-		json_object_set_new(o, "awaited_by", ids(r->awaited_by, r->nawaited_by));
+		json_object_set_new(o, "awaits", one_id(r->awaits));
+		json_object_set_new(o, "awaited_by", one_id(r->awaited_by));
 		json_object_set_new(
 			o, "suspended_at",
 			frames_json_one(r->suspended_at ? frames_entry(l->symbols, r->suspended_at) : NULL));
@@ -183,47 +183,62 @@ static bool wanted(const struct listing_wants *w, uint64_t id)
 	return !w->nids;
 }
 
+static json_t *node(const struct listing *l, const struct listing_group *g)
+{
+	const struct listing_row *r = g->first;
+	json_t *all = json_array();
+	for (size_t k = 0; k < g->n; k++)
+		json_array_append_new(all, json_count(g->first[k].id));
+	return json_pack("{s:o, s:o, s:o, s:s, s:n, s:b, s:o, s:o, s:n, s:b, s:[]}", "count",
+			 json_count(g->n), "all", json_count(g->n), "ids", all, "state",
+			 listing_state_word(r), "ready", "pooled", r->state == LISTING_POOLED, "label",
+			 label(l, r), "entry", entry(l, r), "created_at", "cut", false, "children");
+}
+
 // Who created whom is not known: all of them below nobody.
-static int put_tree(FILE *to, const struct listing *l, const struct listing_wants *w)
+int listing_json_root(FILE *to, const struct listing *l, const struct listing_wants *w)
 {
 	size_t n = 0;
 	bool any = false;
 	int e = 0;
 	for (size_t i = 0; i < l->ngroups; i++)
 		n += wanted(w, l->groups[i].first->id) ? l->groups[i].n : 0;
-	fprintf(to,
-		",\n\"tree\": [{\"root\": null, \"tid\": null, \"all\": %zu, \"cut\": false, \"children\": [",
-		n);
+	fprintf(to, "{\"root\": null, \"tid\": null, \"all\": %zu, \"cut\": false, \"children\": [", n);
 	for (size_t i = 0; !e && i < l->ngroups; i++) {
-		const struct listing_group *g = &l->groups[i];
-		const struct listing_row *r = g->first;
-		if (!wanted(w, r->id))
+		if (!wanted(w, l->groups[i].first->id))
 			continue;
-		json_t *all = json_array();
-		for (size_t k = 0; k < g->n; k++)
-			json_array_append_new(all, json_count(g->first[k].id));
 		fputs(any ? ",\n" : "\n", to);
 		any = true;
+		e = put(to, node(l, &l->groups[i]), 0);
+	}
+	fputs("]}", to);
+	return e;
+}
+
+int listing_json_edges(FILE *to, const struct listing *l, bool *any)
+{
+	int e = 0;
+	for (size_t i = 0; !e && i < l->n; i++) {
+		if (!l->v[i].awaits)
+			continue;
+		fputs(*any ? ",\n" : "\n", to);
+		*any = true;
 		e = put(to,
-			json_pack("{s:o, s:o, s:o, s:s, s:n, s:b, s:o, s:o, s:n, s:b, s:[]}", "count",
-				  json_count(g->n), "all", json_count(g->n), "ids", all, "state",
-				  listing_state_word(r), "ready", "pooled", r->state == LISTING_POOLED,
-				  "label", label(l, r), "entry", entry(l, r), "created_at", "cut", false,
-				  "children"),
+			json_pack("{s:o, s:o, s:s, s:n, s:n, s:n}", "from", json_count(l->v[i].id), "to",
+				  json_count(l->v[i].awaits), "why", "await", "fd", "generation", "lock"),
 			0);
 	}
-	fputs("]}],\n\"waits_for\": [", to);
-	any = false;
-	for (size_t i = 0; !e && i < l->n; i++)
-		for (size_t k = 0; !e && k < l->v[i].nawaits; k++) {
-			fputs(any ? ",\n" : "\n", to);
-			any = true;
-			e = put(to,
-				json_pack("{s:o, s:o, s:s, s:n, s:n, s:n}", "from", json_count(l->v[i].id),
-					  "to", json_count(l->v[i].awaits[k]), "why", "await", "fd",
-					  "generation", "lock"),
-				0);
-		}
+	return e;
+}
+
+static int put_tree(FILE *to, const struct listing *l, const struct listing_wants *w)
+{
+	bool any = false;
+	fputs(",\n\"tree\": [", to);
+	int e = listing_json_root(to, l, w);
+	fputs("],\n\"waits_for\": [", to);
+	if (!e)
+		e = listing_json_edges(to, l, &any);
 	fputs("],\n\"cycles\": []}\n", to);
 	return e;
 }

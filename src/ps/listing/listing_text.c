@@ -4,6 +4,7 @@
 // functions of the program's own below it, and a last line with counts.
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "ctp/words.h"
 #include "ps/listing/fd_names.h"
 #include "ps/listing/listing.h"
+#include "ps/listing/listing_tree.h"
 #include "ps/read/find.h"
 
 #define BOLD "\033[1m"
@@ -156,7 +158,7 @@ static void print_why(const struct sheet *p, const struct listing_row *r)
 {
 	char name[160], events[96];
 	const char *kind;
-	for (size_t i = 0; i < LISTING_EVIDENCE && r->evidence[i]; i++)
+	for (size_t i = 0; r->evidence[i]; i++)
 		fprintf(p->to, "     %-9s %s\n", i ? "" : "evidence", r->evidence[i]);
 	for (unsigned i = 0; i < r->nwaits; i++) {
 		const struct listing_wait *w = &r->waits[i];
@@ -176,16 +178,10 @@ static void print_why(const struct sheet *p, const struct listing_row *r)
 		fprintf(p->to, "     %s\n", r->lost_why);
 }
 
-static void print_ids(const struct sheet *p, const char *what, const uint64_t *ids, size_t n)
+static void print_id(const struct sheet *p, const char *what, uint64_t id)
 {
-	if (n)
-		fprintf(p->to, "     %s", what);
-	for (size_t i = 0; i < n && i < 4; i++)
-		fprintf(p->to, "%s 0x%" PRIx64, i ? "," : "", ids[i]);
-	if (n > 4)
-		fprintf(p->to, " and %zu more", n - 4);
-	if (n)
-		fputc('\n', p->to);
+	if (id)
+		fprintf(p->to, "     %s 0x%" PRIx64 "\n", what, id);
 }
 
 static int print_group(const struct sheet *p, const struct listing_group *g)
@@ -204,9 +200,9 @@ static int print_group(const struct sheet *p, const struct listing_group *g)
 		fprintf(p->to, "     (of the first; --all tells each)\n");
 	if (!one_line && r->stack)
 		print_stack(p, &f, r->guessed);
-	if (p->w->tree || p->w->why) {
-		print_ids(p, "awaits", r->awaits, r->nawaits);
-		print_ids(p, "awaited by", r->awaited_by, r->nawaited_by);
+	if (p->w->why && g->n == 1) {
+		print_id(p, "awaits", r->awaits);
+		print_id(p, "awaited by", r->awaited_by);
 	}
 	frames_deinit(&f);
 	return e;
@@ -279,7 +275,7 @@ static void print_stackless(const struct sheet *p)
 	size_t n = 0, await = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		n += l->v[i].stackless;
-		await += l->v[i].nawaits > 0;
+		await += l->v[i].awaits != 0;
 	}
 	if (n)
 		fprintf(p->to,
@@ -321,12 +317,42 @@ static void print_counts(const struct sheet *p)
 // One that awaits another stands in that one's stack.
 static bool stands_elsewhere(const struct sheet *p, const struct listing_row *r)
 {
-	return r->nawaits && !p->w->all && !p->w->nids && !p->w->tree;
+	return r->awaits && !p->w->all && !p->w->nids;
+}
+
+// Below those that await them; of each only where it is itself, as its stack stands above it.
+static int print_tree(const struct sheet *p)
+{
+	struct listing_tree_line *v;
+	int e = listing_tree(p->l, &v);
+	if (e)
+		return e;
+	for (size_t i = 0; !e && i < p->l->ngroups; i++) {
+		const struct listing_row *r = v[i].group->first;
+		struct frames f = {0};
+		char at[160] = "";
+		if (!wanted(p->w, r->id))
+			continue;
+		fprintf(p->to, "%*s", 4 * (int)v[i].depth, "");
+		fputs(v[i].depth ? "awaits" : "", p->to);
+		print_head(p, v[i].group);
+		e = r->stack ? listing_frames(p->l, r->stack, &f) : 0;
+		if (f.n && r->stackless)
+			place(p, f.items[0], at, sizeof(at));
+		fprintf(p->to, *at ? "  at %s\n" : "\n", at);
+		if (!e && f.n && (p->w->whole || !r->stackless))
+			print_stack(p, &f, r->guessed);
+		frames_deinit(&f);
+	}
+	free(v);
+	return e;
 }
 
 static int print_groups(const struct sheet *p)
 {
 	int e = 0;
+	if (p->w->tree)
+		return print_tree(p);
 	for (size_t i = 0; !e && i < p->l->ngroups; i++) {
 		const struct listing_row *first = p->l->groups[i].first;
 		if (wanted(p->w, first->id) && !stands_elsewhere(p, first))

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
-#include "base/search.h"
 #include "find/lost.h"
 #include "find/registers.h"
 #include "find/save.h"
@@ -50,38 +49,32 @@ static const char *kind_name(enum shape_kind k)
 				     "a context as assembly code saves it";
 }
 
-static void say(struct listing *l, struct listing_row *r, size_t *n, const char *text)
-{
-	const char *word = *n + 1 < LISTING_EVIDENCE ? listing_word(l, text) : NULL;
-	if (word)
-		r->evidence[(*n)++] = word;
-}
-
-static void evidence(struct listing *l, const struct context *x, struct listing_row *r)
+static const char *const *evidence(struct listing *l, const struct context *x)
 {
 	char name[96], text[192];
-	size_t n = 0;
+	struct listing_said s = {.n = 0};
 	unsigned e = x->evidence;
 	snprintf(text, sizeof(text), "context: %s", kind_name(x->kind));
 	if (!(e & CONTEXT_THREAD_INSIDE) || (e & CONTEXT_DECLARED))
-		say(l, r, &n, text);
+		listing_say(l, &s, text);
 	if (e & CONTEXT_BEHIND_SWITCH) {
 		snprintf(text, sizeof(text), "its return address lies behind a call of %s",
 			 switch_name(l, x, name, sizeof(name)));
-		say(l, r, &n, text);
+		listing_say(l, &s, text);
 	}
 	if (e & CONTEXT_TOP_HOLDS)
-		say(l, r, &n, "that address stands on its stack, where the call put it");
+		listing_say(l, &s, "that address stands on its stack, where the call put it");
 	if (e & CONTEXT_HELD)
-		say(l, r, &n, "a word outside of its stack holds its stack pointer");
+		listing_say(l, &s, "a word outside of its stack holds its stack pointer");
 	if (e & CONTEXT_CHAIN_HOLDS)
-		say(l, r, &n, "each of its frames was called by the next one");
+		listing_say(l, &s, "each of its frames was called by the next one");
 	if (e & CONTEXT_BEGINS)
-		say(l, r, &n, "its stack begins where makecontext lets it begin");
+		listing_say(l, &s, "its stack begins where makecontext lets it begin");
 	if (e & CONTEXT_NEVER_RAN)
-		say(l, r, &n, "nothing has run on its stack yet");
+		listing_say(l, &s, "nothing has run on its stack yet");
 	if (e & CONTEXT_THREAD_INSIDE)
-		say(l, r, &n, "a thread's stack pointer lies in its stack");
+		listing_say(l, &s, "a thread's stack pointer lies in its stack");
+	return listing_evidence(l, &s);
 }
 
 static const char *how(struct listing *l, const struct context *x)
@@ -101,7 +94,7 @@ static int add_row(struct listing *l, const struct contexts *c, const struct con
 	r.state = x->state == CONTEXT_CREATED ? LISTING_CREATED :
 		  x->state == CONTEXT_RUNNING ? LISTING_RUNNING :
 						LISTING_SUSPENDED;
-	memcpy(r.regs, x->regs, sizeof(r.regs));
+	r.regs = listing_bytes(l, x->regs, sizeof(x->regs));
 	r.guessed = x->evidence & CONTEXT_GUESSED;
 	if (x->state == CONTEXT_SUSPENDED) {
 		size_t n = x->npcs;
@@ -111,8 +104,8 @@ static int add_row(struct listing *l, const struct contexts *c, const struct con
 	}
 	r.source = "search";
 	r.how = how(l, x);
-	evidence(l, x, &r);
-	return listing_add(l, &r);
+	r.evidence = evidence(l, x);
+	return r.regs ? listing_add(l, &r) : -ENOMEM;
 }
 
 // --------------------------------------------------------------------- threads
@@ -162,30 +155,18 @@ static int read_fds(struct listing *l, const struct search_source *from)
 // ------------------------------------------------------------------ two looks
 
 // Those that nothing led to, at the first look.
-struct seen {
-	bool known;
-	struct seen_one {
-		uint64_t id, sp;
-	} * v; // by id
-	size_t n;
+struct looks {
+	struct listing_seen stackful, stackless;
 };
 
-static int seen_add(struct seen *s, const struct contexts *c, const struct lost *lost)
+static int note_unreached(struct listing_seen *s, const struct contexts *c, const struct lost *lost)
 {
+	int e = 0;
 	s->known = true;
-	s->v = calloc(c->n + 1, sizeof(*s->v));
-	if (!s->v)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; !e && i < c->n; i++)
 		if (!lost->reached[i])
-			s->v[s->n++] = (struct seen_one){c->v[i].id, c->v[i].regs[CTP_REG_SP]};
-	return 0;
-}
-
-static bool seen_has(const struct seen *s, const struct context *x)
-{
-	size_t i = FIRST_NOT(s->n, k, s->v[k].id < x->id);
-	return i < s->n && s->v[i].id == x->id && s->v[i].sp == x->regs[CTP_REG_SP];
+			e = listing_seen_add(s, c->v[i].id, c->v[i].regs[CTP_REG_SP]);
+	return e;
 }
 
 // Of a core nothing can be said without the registrations, which are the kernel's.
@@ -221,20 +202,18 @@ static int mark(struct listing *l, const struct contexts *c, struct lost *out)
 
 // Only rows that are suspended, and that nothing leads to, now and at the look before.
 static void keep_lost(struct listing *l, const struct contexts *c, const struct lost *now,
-		      const struct seen *before, const char *why)
+		      const struct listing_seen *before, const char *why)
 {
 	size_t kept = 0;
-	l->all = l->n;
-	l->only_lost = true;
 	for (size_t i = 0; i < l->n; i++) {
 		bool lost = !now->reached[i] && c->v[i].state == CONTEXT_SUSPENDED;
-		if (!lost || (before && !seen_has(before, &c->v[i])))
+		if (!lost || !listing_seen_has(before, c->v[i].id, c->v[i].regs[CTP_REG_SP]))
 			continue;
 		l->v[kept] = l->v[i];
 		l->v[kept].lost = true;
 		l->v[kept++].lost_why = why;
 	}
-	l->n = l->undecided ? 0 : kept;
+	l->n = kept;
 }
 
 // The rows are c's, in the same order.
@@ -267,29 +246,31 @@ static int fill(struct listing *l, const struct search_source *from, const struc
 		e = search_waits(l, c);
 	if (!from->lost)
 		drop_known(l, c, from->known);
-	return e || from->lost ? e : stackless_rows(l, c->image, c->image->skip, c->image->nskip);
+	return e || from->lost ? e : stackless_rows(l, c->image, c->image->skip, c->image->nskip, NULL);
 }
 
 static int look_lost(struct listing *l, const struct search_source *from, const struct contexts *c,
-		     struct seen *seen, bool first)
+		     struct looks *seen, bool first)
 {
-	struct lost lost;
+	struct lost lost = {0};
 	const char *why = from->core || from->stop ? "nothing leads to it" :
 						     "nothing leads to it: in two looks, a second apart";
+	int e = 0;
+	l->only_lost = true;
+	l->all = l->n;
 	l->undecided = not_decidable(l);
-	if (l->undecided) {
-		l->only_lost = true;
-		l->all = l->n;
+	if (!l->undecided)
+		e = mark(l, c, &lost);
+	if (l->undecided)
 		l->n = 0;
-		return 0;
-	}
-	int e = mark(l, c, &lost);
-	if (e)
-		return e;
-	if (first)
-		e = seen_add(seen, c, &lost);
-	else
-		keep_lost(l, c, &lost, seen->known ? seen : NULL, why);
+	else if (!e && first)
+		e = note_unreached(&seen->stackful, c, &lost);
+	else if (!e)
+		keep_lost(l, c, &lost, &seen->stackful, why);
+	const struct stackless_lost which = {l->undecided ? NULL : &lost.unreached, &seen->stackless, first,
+					     why};
+	if (!e)
+		e = stackless_rows(l, c->image, c->image->skip, c->image->nskip, &which);
 	lost_deinit(&lost);
 	return e;
 }
@@ -302,7 +283,7 @@ static int open_image(struct image *im, const struct search_source *from)
 }
 
 // One look: all rows, or, once it is not the first of two, those that are lost.
-static int look(struct listing *l, const struct search_source *from, struct seen *seen, bool first,
+static int look(struct listing *l, const struct search_source *from, struct looks *seen, bool first,
 		const char **why)
 {
 	struct image im;
@@ -353,7 +334,7 @@ int search_save(pid_t pid, bool hold, bool all, bool tables, const char *folder)
 
 int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why)
 {
-	struct seen seen = {.known = false};
+	struct looks seen = {0};
 	const struct timespec second = {.tv_sec = 1};
 	int e = 0;
 	bool twice = from->lost && !from->core && !from->stop;
@@ -369,6 +350,7 @@ int search_rows(struct listing *l, const struct search_source *from, bool apart,
 		e = listing_finish(l, apart);
 	if (e)
 		listing_deinit(l);
-	free(seen.v);
+	free(seen.stackful.v);
+	free(seen.stackless.v);
 	return e;
 }

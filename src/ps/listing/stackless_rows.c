@@ -17,6 +17,7 @@
 #include "frames/stackless.h"
 #include "ps/listing/fd_names.h"
 #include "ps/listing/listing_symbols.h"
+#include "search/scan.h"
 #include "symbols/demangle.h"
 
 enum { TRIES = 4, STACK_MOST = 64, STACKS_MOST = 4096 };
@@ -35,6 +36,7 @@ struct making {
 	struct stackless_list list;
 	struct known *known; // an open hash
 	size_t places;
+	const struct stackless_lost *which; // NULL: all
 };
 
 static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
@@ -94,53 +96,43 @@ static enum listing_state state_of(const struct stackless *s, const struct known
 	return k->initial ? LISTING_INITIAL : as[s->state];
 }
 
-static void say(struct listing *l, struct listing_row *r, size_t *n, const char *text)
-{
-	const char *word = *n + 1 < LISTING_EVIDENCE ? listing_word(l, text) : NULL;
-	if (word)
-		r->evidence[(*n)++] = word;
-}
-
-static void evidence(struct making *m, const struct stackless *s, struct listing_row *r)
+static const char *const *evidence(struct making *m, const struct stackless *s)
 {
 	char text[400];
-	size_t n = 0;
+	struct listing_said said = {.n = 0};
 	char *name = demangle(s->pair->symbol);
 	snprintf(text, sizeof(text), "its frame begins with the functions that %s made of %.300s",
 		 s->pair->maker == PAIR_GCC ? "GCC" : "Clang", name ? name : "a coroutine");
 	free(name);
-	say(m->l, r, &n, text);
+	listing_say(m->l, &said, text);
 	if (s->same > 1) {
 		snprintf(text, sizeof(text),
 			 "the linker has folded %u functions of the same code: it may be another of these",
 			 s->same);
-		say(m->l, r, &n, text);
+		listing_say(m->l, &said, text);
 	}
 	if (s->nested)
-		say(m->l, r, &n, "its frame lies in that of its caller");
+		listing_say(m->l, &said, "its frame lies in that of its caller");
 	else if (s->block.hi)
-		say(m->l, r, &n, "its frame begins a block of malloc's that is in use");
+		listing_say(m->l, &said, "its frame begins a block of malloc's that is in use");
 	else
-		say(m->l, r, &n, "its frame lies in no block of malloc's: it may be a remnant");
+		listing_say(m->l, &said, "its frame lies in no block of malloc's: it may be a remnant");
 	if (s->unsure)
-		say(m->l, r, &n, "the allocator's lists could not be read while the program ran");
+		listing_say(m->l, &said, "the allocator's lists could not be read while the program ran");
 	if (!s->known && s->state != STACKLESS_FINAL)
-		say(m->l, r, &n, "where it is suspended could not be read from its code");
+		listing_say(m->l, &said, "where it is suspended could not be read from its code");
 	if (s->awaits != STACKLESS_NONE)
-		say(m->l, r, &n, "another coroutine's promise leads to it: it awaits that one");
+		listing_say(m->l, &said, "another coroutine's promise leads to it: it awaits that one");
+	return listing_evidence(m->l, &said);
 }
 
 static int set_chain(struct making *m, const struct stackless *s, struct listing_row *r)
 {
 	struct listing *l = m->l;
-	if (s->awaits != STACKLESS_NONE) {
-		r->awaits = listing_ids(l, &m->list.v[s->awaits].at, 1);
-		r->nawaits = r->awaits ? 1 : 0;
-	}
-	if (s->awaited_by != STACKLESS_NONE) {
-		r->awaited_by = listing_ids(l, &m->list.v[s->awaited_by].at, 1);
-		r->nawaited_by = r->awaited_by ? 1 : 0;
-	}
+	if (s->awaits != STACKLESS_NONE)
+		r->awaits = m->list.v[s->awaits].at;
+	if (s->awaited_by != STACKLESS_NONE)
+		r->awaited_by = m->list.v[s->awaited_by].at;
 	uint64_t pcs[STACK_MOST];
 	size_t n = 0;
 	for (uint32_t at = (uint32_t)(s - m->list.v); at != STACKLESS_NONE && n < STACK_MOST;
@@ -166,18 +158,25 @@ static int add_row(struct making *m, const struct stackless *s)
 		return -ENOMEM;
 	r.state = state_of(s, k);
 	r.suspended_at = s->state == STACKLESS_RUNNING || s->state == STACKLESS_FINAL ? 0 : k->pc;
-	evidence(m, s, &r);
+	r.evidence = evidence(m, s);
+	r.lost = m->which;
+	r.lost_why = m->which ? m->which->why : NULL;
 	int e = set_chain(m, s, &r);
 	return e ? e : listing_add(m->l, &r);
 }
 
 // -------------------------------------------------------------------- waits
 
-// The frame that an address lies in.
-static size_t row_of(const struct stackless_list *l, uint64_t addr)
+// The row of the frame that an address lies in. Rows from `first` on are by address.
+static struct listing_row *row_of(struct making *m, size_t first, uint64_t addr)
 {
+	const struct stackless_list *l = &m->list;
 	size_t i = FIRST_NOT(l->n, k, l->v[k].at <= addr);
-	return i && l->v[i - 1].block.hi > addr ? i - 1 : l->n;
+	if (!i || l->v[i - 1].block.hi <= addr)
+		return NULL;
+	struct listing_row *v = m->l->v + first;
+	size_t n = m->l->n - first, at = FIRST_NOT(n, k, v[k].id < l->v[i - 1].at);
+	return at < n && v[at].id == l->v[i - 1].at ? &v[at] : NULL;
 }
 
 // A registration whose data leads into a frame.
@@ -186,8 +185,7 @@ static void add_waits(struct making *m, size_t first)
 	size_t n = 0;
 	const struct listing_epoll *v = m->l->fds ? listing_fds_rows(m->l->fds, &n) : NULL;
 	for (size_t i = 0; i < n; i++) {
-		size_t at = row_of(&m->list, v[i].data & ADDRESS_MASK);
-		struct listing_row *r = at < m->list.n ? &m->l->v[first + at] : NULL;
+		struct listing_row *r = row_of(m, first, v[i].data & ADDRESS_MASK);
 		if (r && r->nwaits < LISTING_WAITS)
 			r->waits[r->nwaits++] =
 				(struct listing_wait){v[i].stale ? -1 : v[i].fd, v[i].epfd, v[i].events};
@@ -237,12 +235,33 @@ static int find(struct making *m, const struct pairs *p, const struct span *skip
 	return e;
 }
 
+// Nothing leads to its block, and it stood here at the look before. One of which it is not known that it
+// lives is not lost.
+static int is_lost(struct making *m, const struct stackless *s, bool *lost)
+{
+	const struct span_list *u = m->which->unreached;
+	uint64_t at = s->pair->resume ^ s->index << 48;
+	bool waits = s->state == STACKLESS_SUSPENDED || s->state == STACKLESS_INITIAL;
+	*lost = u && waits && !s->unsure && s->block.hi && scan_find(u->v, u->n, s->block.lo) < u->n;
+	if (!*lost || !m->which->first) {
+		*lost = *lost && listing_seen_has(m->which->seen, s->at, at);
+		return 0;
+	}
+	*lost = false;
+	return listing_seen_add(m->which->seen, s->at, at);
+}
+
 static int fill(struct making *m)
 {
 	size_t first = m->l->n;
 	int e = make_table(m) ? 0 : -ENOMEM;
-	for (size_t i = 0; !e && i < m->list.n; i++)
-		e = add_row(m, &m->list.v[i]);
+	for (size_t i = 0; !e && i < m->list.n; i++) {
+		bool wanted = true;
+		if (m->which)
+			e = is_lost(m, &m->list.v[i], &wanted);
+		if (!e && wanted)
+			e = add_row(m, &m->list.v[i]);
+	}
 	if (!e)
 		add_waits(m, first);
 	return e;
@@ -256,10 +275,14 @@ static int read_pairs(struct pairs *p, const struct image *im)
 }
 
 static int rows(struct listing *l, const struct image *im, const struct pairs *pairs, const struct span *skip,
-		size_t nskip)
+		size_t nskip, const struct stackless_lost *which)
 {
-	struct making m = {.l = l, .im = im};
+	struct making m = {.l = l, .im = im, .which = which};
 	int e = find(&m, pairs, skip, nskip);
+	if (which) {
+		which->seen->known |= which->first;
+		l->all += e ? 0 : m.list.n;
+	}
 	if (!e && m.list.n)
 		e = fill(&m);
 	l->inside += m.list.inside;
@@ -271,12 +294,13 @@ static int rows(struct listing *l, const struct image *im, const struct pairs *p
 	return e == -EAGAIN || e == -EIO ? 0 : e;
 }
 
-int stackless_rows(struct listing *l, const struct image *im, const struct span *skip, size_t nskip)
+int stackless_rows(struct listing *l, const struct image *im, const struct span *skip, size_t nskip,
+		   const struct stackless_lost *which)
 {
 	struct pairs pairs = {0};
 	int e = read_pairs(&pairs, im);
 	if (!e && pairs.n)
-		e = rows(l, im, &pairs, skip, nskip);
+		e = rows(l, im, &pairs, skip, nskip, which);
 	pairs_deinit(&pairs);
 	return e;
 }
@@ -293,7 +317,7 @@ static int make_listing(struct listing *l, const struct image *im, const struct 
 	if (!e && !l->core && listing_fds_read(&l->fds, folder) == -ENOMEM)
 		e = -ENOMEM;
 	if (!e)
-		e = rows(l, im, pairs, skip, nskip);
+		e = rows(l, im, pairs, skip, nskip, NULL);
 	if (!e)
 		e = listing_finish(l, apart);
 	objects_deinit(&o);

@@ -7,9 +7,18 @@
 #include "ps/listing/listing.h"
 #include "search/span.h"
 
-// Adds them to a listing that has its symbols. `skip`: memory in which no frame can lie. 0; -ENOMEM;
-// *l->partial says why not all was searched.
-int stackless_rows(struct listing *l, const struct image *im, const struct span *skip, size_t nskip);
+// Only those that are lost.
+struct stackless_lost {
+	const struct span_list *unreached; // blocks to which nothing leads; NULL: not decided, only counted
+	struct listing_seen *seen;         // at the first of two looks,
+	bool first;                        // which this is: it adds no row
+	const char *why;
+};
+
+// Adds them to a listing that has its symbols. `skip`: memory in which no frame can lie. which: NULL, all.
+// 0; -ENOMEM; *l->partial says why not all was searched.
+int stackless_rows(struct listing *l, const struct image *im, const struct span *skip, size_t nskip,
+		   const struct stackless_lost *which);
 // A listing of them alone, of a process (`core` NULL) or a core file. *l is empty, and nothing of it need be
 // given back, where the program has none. As search_rows.
 int stackless_listing(struct listing *l, pid_t pid, const char *core, const struct span *skip, size_t nskip,

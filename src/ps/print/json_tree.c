@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "ps/listing/listing.h"
 #include "ps/model/forest.h"
 #include "symbols/frames_json.h"
 
@@ -87,8 +88,9 @@ static int put_root(FILE *to, const struct report *r, const struct tree_node *ro
 	return e;
 }
 
-static void put_edges(FILE *to, const struct edges *e)
+static int put_edges(FILE *to, const struct edges *e, const struct listing *unlisted)
 {
+	bool any = e->n > 0;
 	static const char *const why[] = {
 		[EDGE_OTHER_END] = "other_end", [EDGE_LOCK] = "lock", [EDGE_HELD] = "held"};
 	fputs(",\n\"waits_for\": [", to);
@@ -103,6 +105,7 @@ static void put_edges(FILE *to, const struct edges *e)
 			fprintf(to, ", \"fd\": null, \"generation\": null, \"lock\": \"0x%" PRIx64 "\"}",
 				x->lock);
 	}
+	int error = unlisted ? listing_json_edges(to, unlisted, &any) : 0;
 	fputs("],\n\"cycles\": [", to);
 	for (size_t i = 0, begin = 0; i < e->ncycles; i++) {
 		if (i == begin)
@@ -114,6 +117,7 @@ static void put_edges(FILE *to, const struct edges *e)
 		begin = e->cycles[i] ? begin : i + 1;
 	}
 	fputs("]", to);
+	return error;
 }
 
 int json_tree_write(FILE *to, const struct report *r)
@@ -125,8 +129,12 @@ int json_tree_write(FILE *to, const struct report *r)
 		fputs(i ? ",\n" : "\n", to);
 		e = put_root(to, r, &t->nodes[i]);
 	}
+	const struct report_wants *w = r->wants;
+	const struct listing_wants wants = {w->all, w->whole, w->tree, w->why, w->ids, w->nids};
+	if (!e && r->unlisted) {
+		fputs(t->nroots ? ",\n" : "\n", to);
+		e = listing_json_root(to, r->unlisted, &wants);
+	}
 	fputs("]", to);
-	if (!e)
-		put_edges(to, &r->forest->edges);
-	return e;
+	return e ? e : put_edges(to, &r->forest->edges, r->unlisted);
 }
