@@ -5,6 +5,7 @@ The program prints "ready" when its state is final. For a lost wakeup the
 check then waits for the witness's evidence and kills the program with SIGKILL:
 the verdict comes from what was seen while it lived.
 """
+import json
 import os
 import signal
 import socket
@@ -499,10 +500,27 @@ def check_told_quiet(case):
     equal(process.done().err, "", "stderr")
 
 
+def check_told_by_ps(case):
+    """ctp-ps says first what ctp-run has found out, in the same words; of a healthy program, that there is none."""
+    process = ready(case, case.target("lost"), "n=47")
+    until(lambda: TOLD.search(process.err()), "ctp-run's line")
+    [(rule, verdict, count, place, pid)] = TOLD.findall(process.err())
+    ps = case.run(case.build / "src/ps/ctp-ps", pid)
+    said = f"{rule} {verdict} so far: {count} coroutines at {os.path.basename(place)}"
+    need(ps.out.splitlines()[1].startswith(said), f"{said}: {ps.out}")
+    listing = json.loads(case.run(case.build / "src/ps/ctp-ps", "--json", pid).out)
+    marks = [c["finding"] for g in listing["groups"] for c in g["coroutines"] if "finding" in c]
+    equal(marks, [{"rule": rule, "so_far": verdict}] * 47, "finding")
+    process.signal(signal.SIGTERM)
+    process.done()
+
+
 def check_told_healthy(case):
     """None of a server whose clients wait, nor a count."""
     process = ready(case, case.target("lost"), "n=5", "how=none")
     settled(process)
+    ps = case.run(case.build / "src/ps/ctp-ps", str(child_of(process.pid)))
+    equal(ps.out.splitlines()[1], "no finding so far", ps.out)
     process.signal(signal.SIGTERM)
     done = process.done()
     equal((TOLD.findall(done.err), "finding" in done.err), ([], False), done.err)
@@ -567,6 +585,7 @@ def checks():
     yield "told/once", check_told_once
     yield "told/likely", check_told_likely
     yield "told/quiet", check_told_quiet
+    yield "told/by_ps", check_told_by_ps
     yield "told/healthy", check_told_healthy
     yield "end/timeout", check_timeout
     yield "end/sigterm", check_sigterm

@@ -386,25 +386,31 @@ static void what_ctp_run_finds_while_it_runs(void **state)
 	found.engine = getpid(); // that has it open
 	assert_int_equal(watch_proofs_new(&p, &found), 0);
 	assert_int_equal(watch_proofs_read(p), 0);
-	assert_true(watch_proofs_any(p));
+	assert_true(proofs_any(watch_proofs_found(p)));
 	append(fd, LOOK("5", "8", "true", "null") "\nno JSON\n[1]\n{\"v\":1}\n{\"coroutine\":6,\"changes\":4,");
 	assert_int_equal(watch_proofs_read(p), 0);
-	const struct watch_proof *f = watch_proofs_of(p, 5, 8);
+	const struct proofs_one *f = proofs_of(watch_proofs_found(p), 5, 8);
 	assert_non_null(f);
 	assert_false(f->shown);
 	assert_string_equal(f->what, "fd 12#1 (tcp a?b)");
 	assert_string_equal(f->lines, "+P0   zero\n+P2   two\n+P3   three\n+P4   four\n?P6a  six\n");
-	assert_null(watch_proofs_of(p, 5, 9)); // it has gone on
-	assert_null(watch_proofs_of(p, 6, 4)); // its line is not whole yet
+	assert_null(proofs_of(watch_proofs_found(p), 5, 9)); // it has gone on
+	assert_null(proofs_of(watch_proofs_found(p), 6, 4)); // its line is not whole yet
 	append(fd, "\"evidence\":[]}\n");
 	assert_int_equal(watch_proofs_read(p), 0);
-	assert_non_null(watch_proofs_of(p, 6, 4));
+	assert_non_null(proofs_of(watch_proofs_found(p), 6, 4));
 	append(fd, LOOK("5", "8", "true", "true") "\n" LOOK("5", "8", "true", "null") "\n");
 	assert_int_equal(watch_proofs_read(p), 0);
-	assert_true(watch_proofs_of(p, 5, 8)->shown); // a later look that saw less takes nothing back
+	assert_true(proofs_of(watch_proofs_found(p), 5, 8)->shown); // a later look that saw less takes nothing back
+	assert_int_equal(proofs_of(watch_proofs_found(p), 5, 8)->so_far, SO_FAR_OPEN);
+	append(fd, "{\"v\":1,\"coroutine\":5,\"changes\":8,\"fd\":12,\"gen\":1,\"fd_kind\":\"tcp\",\"fd_name\":\"a\\u001bb\","
+		   "\"so_far\":\"proven\",\"evidence\":[]}\n");
+	assert_int_equal(watch_proofs_read(p), 0);
+	assert_int_equal(proofs_of(watch_proofs_found(p), 5, 8)->so_far, SO_FAR_PROVEN);
 	append(fd, LOOK("5", "8", "false", "null") "\n");
 	assert_int_equal(watch_proofs_read(p), 0);
-	assert_false(watch_proofs_of(p, 5, 8)->shown); // one that saw the contrary does
+	assert_false(proofs_of(watch_proofs_found(p), 5, 8)->shown); // one that saw the contrary does
+	assert_int_equal(proofs_of(watch_proofs_found(p), 5, 8)->so_far, SO_FAR_OPEN);
 
 	struct watch_row rows[3] = { { .there = true, .c = { .id = 5, .changes = 8, .life = CTP_SUSPENDED, .nwaits = 1, .waits = { { 12, 1 } } } },
 				     { .there = true, .c = { .id = 7, .changes = 8, .life = CTP_SUSPENDED, .nwaits = 1, .waits = { { 12, 2 } } } },

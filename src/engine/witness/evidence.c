@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "ctp/rules.h"
+#include "engine/witness/decided.h"
 #include "unwind/unwind.h"
 
 const char *evidence_fd_kind(unsigned kind)
@@ -73,7 +74,7 @@ static uint64_t mix(uint64_t h, const char *s)
 
 static uint64_t digest(const struct inspection *l, const struct suspect *s, const char *look)
 {
-	uint64_t h = mix(0xcbf29ce484222325ULL, look) ^ l->slept_long;
+	uint64_t h = mix(0xcbf29ce484222325ULL, look) ^ l->slept_long ^ (uint64_t)s->decided << 1;
 	for (unsigned i = 0; i < PROOFS; i++)
 		h = mix((h ^ (uint64_t)(s->a[i].holds + 2)) * 0x100000001b3ULL, s->a[i].text);
 	return h ? h : 1;
@@ -149,6 +150,9 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 		json_object_set_new(o, "put_off", json_true());
 	if (s->pooled)
 		json_object_set_new(o, "free_list", json_true());
+	if (s->decided)
+		json_object_set_new(o, "so_far",
+				    json_string(s->decided == DECIDED_PROVEN ? "proven" : "likely"));
 	add_stack(o, l, s);
 	json_dumpf(o, out, JSON_COMPACT);
 	fputc('\n', out);

@@ -14,6 +14,7 @@
 #include "base/search.h"
 #include "ps/model/forest.h"
 #include "ps/model/status.h"
+#include "ps/read/proofs.h"
 
 enum { ENDED_MOST = 10000 };
 
@@ -96,6 +97,27 @@ static bool wanted(const struct report_wants *w, uint64_t id)
 		if (w->ids[i] == id)
 			return true;
 	return w->nids == 0;
+}
+
+// What ctp-run has found out by now. A trace that cannot be read has said nothing.
+static int note_findings(struct report *r)
+{
+	struct proofs *p;
+	int e = proofs_new(&p, r->found->engine);
+	if (e)
+		return e;
+	e = proofs_read(p);
+	r->judged = !e && proofs_any(p);
+	for (size_t i = 0; r->judged && i < r->tables.n; i++) {
+		struct coroutine *c = &r->tables.coroutines[i];
+		const struct proofs_one *one = c->life == CTP_SUSPENDED ? proofs_of(p, c->id, c->changes) :
+									  NULL;
+		c->so_far = one ? one->so_far : SO_FAR_OPEN;
+		if (c->so_far)
+			snprintf(c->rule, sizeof(c->rule), "%s", one->rule);
+	}
+	proofs_free(p);
+	return e;
 }
 
 // Puts those that were asked for in front: how many they are.
@@ -240,6 +262,8 @@ int report_make(struct report *r, const struct found *f, const struct report_wan
 		e = name_stacks(&got);
 	if (!e)
 		e = status_decide(&got);
+	if (!e)
+		e = note_findings(&got);
 	if (!e && w->all && !w->tree)
 		e = keep_ended(&got);
 	if (!e)

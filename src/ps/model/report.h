@@ -36,6 +36,7 @@ struct report {
 	struct idmap by_id;    // of the coroutines, with wants->why or ->tree, and of a core
 	struct threads threads;
 	const struct report_wants *wants;
+	bool judged;                    // ctp-run writes down what it finds out, and it was read
 	const struct listing *unlisted; // whom no table knows: C++20 coroutines, and what was there before an
 					// attach; NULL: there are none
 	uint64_t missing;               // the first of wants->ids that is not there; 0

@@ -193,6 +193,9 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 	fputs(", \"waits\": ", to);
 	if (!e)
 		e = c->nwaits ? put(to, waits(r, c), 0) : fputs("[]", to) < 0 ? -EIO : 0;
+	if (c->so_far)
+		fprintf(to, ", \"finding\": {\"rule\": \"%s\", \"so_far\": \"%s\"}", c->rule,
+			c->so_far == SO_FAR_PROVEN ? "proven" : "likely");
 	if (!e && r->why && fputs(", \"why\": ", to) >= 0)
 		e = put(to, why(r, c), 0);
 	if (alone)

@@ -8,6 +8,7 @@
 #include "ps/print/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "core/corefile.h"
@@ -36,6 +37,7 @@ static int print_group(const struct page *p, const struct group *g)
 	frames_deinit(&f);
 	text_head_created(p, g);
 	text_head_fd_name(p, g);
+	text_head_finding(p, g);
 	fputc('\n', p->to);
 	if (!e && w->why)
 		e = text_why(p, g);
@@ -155,11 +157,66 @@ static void print_top(const struct page *p)
 		fputs("(its ctp-run is gone)\n", p->to);
 }
 
+// The innermost place of the program's own on a group's stack.
+static void place_of(const struct page *p, const struct group *g, char *out, size_t bytes)
+{
+	struct frames f = {0};
+	*out = '\0';
+	if (!report_frames(p->r, g->stack, &f))
+		for (size_t i = 0; i < f.n && !*out; i++)
+			if (!frames_is_library(f.items[i]))
+				text_frames_place(p, f.items[i], out, bytes);
+	frames_deinit(&f);
+}
+
+// How many of a group have this rule and verdict; 0 if an earlier one has been counted for them.
+static size_t alike(const struct group *g, size_t at)
+{
+	const struct coroutine *c = &g->first[at];
+	size_t n = 0;
+	for (size_t i = 0; i < g->n; i++)
+		if (g->first[i].so_far == c->so_far && !strcmp(g->first[i].rule, c->rule)) {
+			if (i < at)
+				return 0;
+			n++;
+		}
+	return n;
+}
+
+// In the words of ctp-run's own line.
+static void print_finding(const struct page *p, const struct group *g, const struct coroutine *c, size_t n)
+{
+	bool proven = c->so_far == SO_FAR_PROVEN;
+	char at[192];
+	place_of(p, g, at, sizeof(at));
+	fprintf(p->to, "%s%s %s so far: %zu coroutine%s%s%s%s%s\n", text_paint(p, TEXT_RED), c->rule,
+		proven ? "proven" : "likely", n, n == 1 ? "" : "s", *at ? " at " : "", at,
+		proven ? ", can never be woken" : "", text_paint(p, TEXT_PLAIN));
+}
+
+static void print_findings(const struct page *p)
+{
+	bool any = false;
+	for (size_t i = 0; i < p->r->groups.n; i++) {
+		const struct group *g = &p->r->groups.v[i];
+		for (size_t k = 0; k < g->n; k++) {
+			size_t n = g->first[k].so_far ? alike(g, k) : 0;
+			if (n)
+				print_finding(p, g, &g->first[k], n);
+			any |= n > 0;
+		}
+	}
+	if (!any && p->r->judged && !p->r->wants->nids)
+		fputs("no finding so far\n", p->to);
+}
+
 int text_write(FILE *to, const struct report *r, bool color)
 {
 	const struct page p = {to, r, color};
 	int e = 0;
 	print_top(&p);
+	if (!r->wants->all && !r->wants->tree)
+		print_findings(&p);
 	if (r->wants->tree)
 		e = text_tree(&p);
 	for (size_t i = 0; !r->wants->tree && !e && i < r->groups.n; i++)

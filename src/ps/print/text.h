@@ -34,6 +34,7 @@ void text_head_state(const struct page *p, const struct group *g); // of that, "
 void text_head_fd_name(const struct page *p,
 		       const struct group *g); // "  tcp 127.0.0.1:80 <- ..." if that is one thing
 void text_head_created(const struct page *p, const struct group *g); // "  created at ..."
+void text_head_finding(const struct page *p, const struct group *g); // of one: "  CTP001 proven so far"
 
 void text_head_fd(const struct page *p, const struct fds_one *f); // "  tcp 127.0.0.1:80", if it is open
 int text_why(const struct page *p, const struct group *g);        // what keeps it

@@ -135,6 +135,14 @@ void text_head_created(const struct page *p, const struct group *g)
 		fprintf(p->to, "  created at %s%s", at, g->one_creator ? "" : " and elsewhere");
 }
 
+void text_head_finding(const struct page *p, const struct group *g)
+{
+	const struct coroutine *c = g->first;
+	if (g->n == 1 && c->so_far)
+		fprintf(p->to, "  %s%s %s so far%s", text_paint(p, TEXT_RED), c->rule,
+			c->so_far == SO_FAR_PROVEN ? "proven" : "likely", text_paint(p, TEXT_PLAIN));
+}
+
 void text_head_fd(const struct page *p, const struct fds_one *f)
 {
 	size_t n = f->kind ? strlen(f->kind) : 0;

@@ -15,6 +15,9 @@ enum status {
 	STATUS_POOLED, // its function has ended, and its library keeps it for another
 };
 
+// What ctp-run has found out about a suspended coroutine so far; ctp-analyze decides.
+enum so_far { SO_FAR_OPEN, SO_FAR_LIKELY, SO_FAR_PROVEN };
+
 struct coroutine {
 	uint64_t id, changes, entry, creator;
 	uint64_t since_ns; // how long it has been as it is now
@@ -29,9 +32,11 @@ struct coroutine {
 	uint32_t maker;         // slot of the thread that made it
 	uint8_t life;           // enum ctp_life
 	uint8_t status;         // enum status
+	uint8_t so_far;         // enum so_far
 	uint16_t flags;         // CTP_STATE_*
 	uint8_t nwaits;
 	char *name;     // as the program calls it, fit for a terminal; NULL: it does not say
+	char rule[8];   // with so_far: "CTP001"
 	bool settled;   // false: it was being written all the while
 	bool announced; // the program tells of it (CTP_SOURCE_PROGRAM)
 	bool walked;    // its stack has been looked at as it lies in memory
@@ -54,8 +59,9 @@ struct groups {
 };
 
 // Sorts the coroutines and makes groups of those that are suspended with the
-// same stack (or created at the same place): first those that wait, then the ready, the pooled, the
-// created, the running, in each the longest first. `apart`: one group each. 0 or -ENOMEM.
+// same stack (or created at the same place): first those that wait, then the
+// ready, the pooled, the created, the running, in each the longest first. `apart`: one group each. 0 or
+// -ENOMEM.
 int groups_rank(const struct coroutine *c); // in that order, from 0; those that have ended last
 int groups_make(struct groups *g, struct coroutine *all, size_t n, bool apart);
 void groups_deinit(struct groups *g);

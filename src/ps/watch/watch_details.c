@@ -273,7 +273,8 @@ static void last_events(struct watch_page *p, const struct watch_subject *s)
 
 static void findings(struct watch_page *p, const struct watch_subject *s)
 {
-	const struct watch_proof *f = watch_proofs_of(s->proofs, s->row->c.id, s->row->c.changes);
+	const struct proofs_one *f =
+		proofs_of(watch_proofs_found(s->proofs), s->row->c.id, s->row->c.changes);
 	char line[WATCH_LINE_BYTES];
 	if (!f || s->row->c.life != CTP_SUSPENDED)
 		return;

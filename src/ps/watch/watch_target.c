@@ -128,7 +128,7 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 				 .rate = -1,
 				 .cpu = -1,
 				 .partial = t->totals.partial,
-				 .trace = watch_proofs_any(t->proofs),
+				 .trace = proofs_any(watch_proofs_found(t->proofs)),
 				 .ending = t->totals.exit_begun || t->totals.signal_taken,
 				 .nrules = t->nrules};
 	memcpy(h->rules, t->rules, sizeof(h->rules));
@@ -200,6 +200,7 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 		if (!grouped)
 			s->stack = stack_used(t, r);
 		s->closed = r->closed || any_closed(t, &r->c);
-		s->proof = r->c.life == CTP_SUSPENDED && watch_proofs_of(t->proofs, r->c.id, r->c.changes);
+		s->proof = r->c.life == CTP_SUSPENDED &&
+			   proofs_of(watch_proofs_found(t->proofs), r->c.id, r->c.changes);
 	}
 }
