@@ -3,11 +3,13 @@
 and know their coroutines and switches (t-patched, on tests/targets/co_patched.c)."""
 import json
 import os
+import pathlib
 import platform
 import re
 import shutil
 
 from check_counts import said
+from check_switch import instructions
 from harness import ROOT, Skip, child_of, equal, need, tool
 
 ENGINES = ("slot", "moved", "from", "flag", "floats", "slot_back", "struct", "saved")
@@ -289,7 +291,25 @@ def check_scan(case):
     need(not boost or any(boost in x and "Boost.Context" in x for x in found), f"{boost} is not found")
 
 
-CHECKS = [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
+SCANNED = {True: 0.75, False: 2.0}  # instructions for a byte of code, with AVX2 and without, at most
+
+
+def check_scan_cost(case):
+    """What it costs to look through an object's code, in instructions."""
+    program(case)
+    libc = "/lib/x86_64-linux-gnu/libc.so.6"
+    (case.dir / "paths").write_text(libc)
+    wide = "avx2" in pathlib.Path("/proc/cpuinfo").read_text()
+    for avx2, without in ((True, ""), (False, "glibc.cpu.hwcaps=-AVX2")):
+        with open(case.dir / "paths") as names:
+            done = case.run(tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=match_all",
+                            case.build / "tests/targets/t-scan-elf", stdin=names, env={"GLIBC_TUNABLES": without})
+        bytes_seen = int(re.search(r"bytes (\d+)", done.out)[1])
+        each = instructions(done) / bytes_seen
+        need(each > 0.3 and each <= SCANNED[avx2 and wide], f"{each:.2f} instructions for a byte")
+
+
+CHECKS = [("scan_cost", check_scan_cost)] + [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
     ("exported_boost", check_exported_boost), ("exported_names", check_exported_names),
     ("php_frames", check_php_frames), ("unknown_code", check_unknown_code), ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
     ("loads", check_loads("300", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),

@@ -23,7 +23,8 @@ static void code(const char *path, uint8_t *lo, uint8_t *hi)
 	size_t n = match_all(lo, hi, m, 64);
 	for (size_t i = 0; i < n; i++)
 		printf("%s: %s, family %d%s\n", path, m[i].row->kind, m[i].row->family, m[i].broken ? ", broken" : "");
-	for (const uint8_t *p = lo; (p = cpu_next_sp(p, hi)) < hi; p++)
+	cpu_scan *next = cpu_next_sp_best();
+	for (const uint8_t *p = lo; (p = next(p, hi)) < hi; p++)
 		candidates++;
 	bytes += (uint64_t)(hi - lo);
 }

@@ -99,7 +99,8 @@ static size_t near(const struct match *m, uint8_t *lo, uint8_t *hi, struct match
 size_t match_all(uint8_t *lo, uint8_t *hi, struct match *out, size_t most)
 {
 	size_t n = 0;
-	for (uint8_t *p = lo; (p = (uint8_t *)cpu_next_sp(p, hi)) < hi; p++) {
+	cpu_scan *next = cpu_next_sp_best();
+	for (uint8_t *p = lo; (p = (uint8_t *)next(p, hi)) < hi; p++) {
 		uint32_t anchor = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
 		for (size_t i = 0; i < match_rows_count; i++) {
 			const struct switcher_row *r = &match_rows[i];

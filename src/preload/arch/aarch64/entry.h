@@ -13,10 +13,16 @@
 
 static uint8_t cpu_pool[1] __attribute__((unused));
 
+typedef const uint8_t *cpu_scan(const uint8_t *p, const uint8_t *end);
+
 static inline const uint8_t *cpu_next_sp(const uint8_t *p, const uint8_t *end)
 {
 	(void)p;
 	return end;
+}
+static inline cpu_scan *cpu_next_sp_best(void)
+{
+	return cpu_next_sp;
 }
 static inline size_t cpu_landing_pad(const uint8_t *at)
 {

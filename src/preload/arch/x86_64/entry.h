@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/platform/x86.h>
 
 #include "preload/guest/switcher.h"
 
@@ -14,7 +15,14 @@
 
 // The first instruction in [p, end) that sets the stack pointer from a register or from memory; `end` if
 // there is none. May pass over one that lies less than 18 bytes before the end. (scan.S)
-const uint8_t *cpu_next_sp(const uint8_t *p, const uint8_t *end) __attribute__((visibility("hidden")));
+typedef const uint8_t *cpu_scan(const uint8_t *p, const uint8_t *end);
+cpu_scan cpu_next_sp __attribute__((visibility("hidden"))),
+	cpu_next_sp_avx2 __attribute__((visibility("hidden")));
+
+static inline cpu_scan *cpu_next_sp_best(void)
+{
+	return CPU_FEATURE_ACTIVE(AVX2) ? cpu_next_sp_avx2 : cpu_next_sp;
+}
 
 // Room in our own code for what entries displace: SWITCHERS_MOST pieces. (transfer.S)
 extern uint8_t cpu_pool[] __attribute__((visibility("hidden")));
