@@ -29,6 +29,11 @@ static uint64_t read_ns(clockid_t which)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
+uint64_t clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t clock_mono_ns(void)
 {
 	return read_ns(CLOCK_MONOTONIC);

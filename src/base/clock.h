@@ -23,6 +23,7 @@ void clock_adopt(struct clock_pairs *c, bool tsc, uint64_t ticks0, uint64_t ns0)
 void clock_again(struct clock_pairs *c);
 uint64_t clock_ticks(const struct clock_pairs *c); // now
 uint64_t clock_mono_ns(void);
+uint64_t clock_cpu_ns(void); // that this thread has used
 uint64_t clock_to_ns(const struct clock_pairs *c, uint64_t ticks);
 uint64_t clock_to_ticks(const struct clock_pairs *c, uint64_t ns);
 double clock_hz(const struct clock_pairs *c);

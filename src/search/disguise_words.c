@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Few words have bits 32 to 47 as a target in some form: one look into a bit map passes over the others. Of
-// bytes that are swapped those bits lie lower down. Targets below 4 GiB have no upper bits to go by:
-// handles.c looks for them.
+// Few words have bits 32 to 47 as a target in some form: one look into a bit map passes over the others,
+// eight at once. Of bytes that are swapped those bits lie lower down, above sixteen zeros. Targets below 4
+// GiB have no upper bits to go by: handles.c looks for them.
 #include "search/disguise_words.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/search.h"
+#include "search/block.h"
 #include "search/scan.h"
 
 enum { WORD = 8, HALF = 32, SIXTEEN = 0xffff };
@@ -50,6 +51,9 @@ void disguise_words_ready(struct disguise_words *d)
 		for (uint64_t u = d->targets[i].lo >> HALF; u <= (d->targets[i].hi - 1) >> HALF; u++)
 			mark(d->swapped, __builtin_bswap16((uint16_t)u));
 	}
+	memcpy(d->any, d->upper, sizeof(d->any));
+	for (uint64_t u = d->near.lo >> HALF; d->near.hi && u <= (d->near.hi - 1) >> HALF; u++)
+		mark(d->any, u & SIXTEEN);
 }
 
 static bool is_begin(const struct disguise_words *d, enum disguise form, uint64_t address)
@@ -83,13 +87,6 @@ void disguise_words_try(const struct disguise_words *d, uint64_t word, uint64_t 
 		d->hit(d->ctx, at, word, DISGUISE_OUTSIDE);
 }
 
-static inline uint64_t word_at(const unsigned char *p)
-{
-	uint64_t w;
-	memcpy(&w, p, sizeof(w));
-	return w;
-}
-
 // Sixteen zeros, then the upper half of the address: only where the bytes of one are swapped.
 static inline bool may_be_swapped(const struct disguise_words *d, uint64_t w)
 {
@@ -104,13 +101,24 @@ static void try_both(const struct disguise_words *d, uint64_t word, uint64_t bet
 		try_form(d, DISGUISE_SWAPPED, between, at + WORD / 2);
 }
 
-// One branch for each word: what it depends on is as good as random.
+// One branch for each block: what a word depends on is as good as random.
+static inline bool block_may(const struct disguise_words *d, const unsigned char *b)
+{
+	uint64_t any = block_has_low_zeros(b);
+	for (size_t i = WORD / 2; i < BLOCK_BYTES; i += WORD) {
+		uint16_t upper;
+		memcpy(&upper, b + i, sizeof(upper));
+		any |= d->any[upper >> 6] >> (upper & 63);
+	}
+	return any & 1;
+}
+
 void disguise_words_find(const struct disguise_words *d, const unsigned char *b, size_t n, uint64_t at)
 {
-	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
-		uint64_t w = word_at(b + i), between = word_at(b + i + WORD / 2);
-		if (marked(d->upper, w >> HALF & SIXTEEN) | may_be_swapped(d, w) | is_near(d, w) |
-		    may_be_swapped(d, between))
-			try_both(d, w, between, at + i);
+	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += BLOCK_BYTES) {
+		if (!block_may(d, b + i))
+			continue;
+		for (size_t k = i; k < i + BLOCK_BYTES && k + WORD <= n; k += WORD)
+			try_both(d, block_word(b + k), block_word(b + k + WORD / 2), at + k);
 	}
 }

@@ -20,6 +20,7 @@ struct disguise_words {
 	// what follows is disguise_words.c's
 	uint64_t upper[1024];   // bit map of what bits 32 to 47 of such a word may be,
 	uint64_t swapped[1024]; // and of bits 16 to 31 where the bytes are swapped
+	uint64_t any[1024];     // as `upper`, or what they are in `near`
 };
 
 void disguise_words_ready(struct disguise_words *d);

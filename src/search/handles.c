@@ -22,7 +22,7 @@ void handles_deinit(struct handles *h)
 	free(h->v);
 	free(h->forms);
 	free(h->filter);
-	free(h->first);
+	free(h->slots);
 	*h = (struct handles){0};
 }
 
@@ -59,34 +59,34 @@ static unsigned bits_for(size_t n, unsigned least)
 bool handles_ready(struct handles *h)
 {
 	h->filter_bits = bits_for(h->n << PER_VALUE, FILTER_LEAST);
-	h->first_bits = bits_for(2 * h->n, 4);
+	h->slot_bits = bits_for(2 * h->n, 4);
 	h->filter = calloc((size_t)1 << (h->filter_bits - 6), sizeof(*h->filter));
-	h->first = calloc((size_t)1 << h->first_bits, sizeof(*h->first));
-	if (h->failed || !h->filter || !h->first || h->n >= (size_t)1 << (FILTER_MOST - 1))
+	h->slots = calloc((size_t)1 << h->slot_bits, sizeof(*h->slots));
+	if (h->failed || !h->filter || !h->slots || h->n >= (size_t)1 << (FILTER_MOST - 1))
 		return false;
 	if (h->n)
 		qsort(h->v, h->n, sizeof(*h->v), by_value);
-	uint32_t mask = (1u << h->first_bits) - 1;
+	uint32_t mask = (1u << h->slot_bits) - 1;
 	for (size_t i = 0; i < h->n; i++) {
 		uint32_t value = h->v[i].value, bit = handles_hash(value, h->filter_bits);
 		h->filter[bit >> 6] |= 1ULL << (bit & 63);
-		uint32_t k = handles_hash(value, h->first_bits);
-		while (h->first[k] && h->v[h->first[k] - 1].value != value)
+		uint32_t k = handles_hash(value, h->slot_bits);
+		while (h->slots[k].first && h->slots[k].value != value)
 			k = (k + 1) & mask;
-		if (!h->first[k])
-			h->first[k] = (uint32_t)i + 1;
+		if (!h->slots[k].first)
+			h->slots[k] = (struct handles_slot){value, (uint32_t)i + 1};
 	}
 	return true;
 }
 
 size_t handles_find(const struct handles *h, uint32_t value, struct handles_value **first)
 {
-	uint32_t mask = (1u << h->first_bits) - 1, k = handles_hash(value, h->first_bits);
-	while (h->first[k] && h->v[h->first[k] - 1].value != value)
+	uint32_t mask = (1u << h->slot_bits) - 1, k = handles_hash(value, h->slot_bits);
+	while (h->slots[k].first && h->slots[k].value != value)
 		k = (k + 1) & mask;
-	if (!h->first[k])
+	if (!h->slots[k].first)
 		return 0;
-	size_t i = h->first[k] - 1, n = 1;
+	size_t i = h->slots[k].first - 1, n = 1;
 	while (i + n < h->n && h->v[i + n].value == value)
 		n++;
 	*first = &h->v[i];

@@ -28,6 +28,10 @@ struct handles_tally {
 	uint32_t n[HANDLES_CLASSES], hits[HANDLES_CLASSES];
 };
 
+struct handles_slot {
+	uint32_t value, first; // index of its first in v, plus one; 0: none
+};
+
 struct handles {
 	struct handles_value *v; // by value, once it is ready
 	size_t n, room;
@@ -36,8 +40,8 @@ struct handles {
 	bool failed; // out of memory
 	// what follows is handles.c's
 	uint64_t *filter;
-	uint32_t *first;
-	unsigned filter_bits, first_bits;
+	struct handles_slot *slots;
+	unsigned filter_bits, slot_bits;
 };
 
 bool handles_init(struct handles *h, size_t nforms);

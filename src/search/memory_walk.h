@@ -9,7 +9,7 @@
 #include "search/memory.h"
 #include "search/span.h"
 
-enum { MEMORY_WALK_BEHIND = 64 }; // bytes that may be read behind a piece
+enum { MEMORY_WALK_BEHIND = 72 }; // bytes that may be read behind a piece
 
 struct memory_walk {
 	const struct memory *memory;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The memory scan. A word may begin at any byte: structures are packed, and
-// lists without locks keep a count below the pointer. Blocks in which no two
-// bytes are the upper bytes of a target's address are passed over at once;
-// else a bit map of 64 KiB granules sieves the words, and those left are
+// lists without locks keep a count below the pointer. Only those are looked at whose
+// two upper bytes are those of a target's address, which block.h finds;
+// a bit map of 64 KiB granules sieves the words, and those left are
 // searched for among the targets. A jmp_buf keeps the stack pointer in glibc's
 // disguise: such words are seen through, too. The program's own disguises are
 // looked for in a pass of their own (disguised.c).
@@ -14,10 +14,11 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "search/block.h"
 #include "search/memory_walk.h"
 
 enum { GRANULE = 16, SIEVE_WORDS = 1 << 13 };
-enum { WORD = 8, BLOCK = MEMORY_WALK_BEHIND, UPPER = 32, UPPERS = 16 };
+enum { WORD = 8, BLOCK = BLOCK_BYTES, UPPER = 32, ADDRESS_BITS = 48, UPPERS = 16 };
 
 struct run {
 	struct scan *s;
@@ -57,13 +58,6 @@ size_t scan_tidy(struct span *v, size_t n)
 	return k;
 }
 
-static inline uint64_t word_at(const unsigned char *p)
-{
-	uint64_t w;
-	memcpy(&w, p, sizeof(w));
-	return w;
-}
-
 static inline uint64_t sieved(const uint64_t *sieve, uint64_t w)
 {
 	return sieve[w >> (GRANULE + 6) & (SIEVE_WORDS - 1)] >> (w >> GRANULE & 63);
@@ -76,16 +70,13 @@ static void try_word(struct scan *s, uint64_t at, uint64_t w)
 		(w > SCAN_ADDRESS_MASK && s->tagged ? s->tagged : s->hit)(s->ctx, at, w & SCAN_ADDRESS_MASK);
 }
 
-// Does any word that begins in this block have the upper bytes of a target? As the compiler likes it.
-static bool block_may(const struct run *r, const unsigned char *b)
+// Which words that begin in this block have the upper bytes of a target: a bit each.
+static inline uint64_t block_may(const struct run *r, const unsigned char *b)
 {
-	unsigned char any = r->nupper > UPPERS;
-	for (unsigned u = 0; u < r->nupper && u < UPPERS; u++) {
-		unsigned char lo = r->upper[u][0], hi = r->upper[u][1];
-		for (size_t k = 0; k < BLOCK; k++)
-			any |= (unsigned char)((b[k + 4] == lo) & (b[k + 5] == hi));
-	}
-	return any;
+	uint64_t may = r->nupper > UPPERS ? ~0ULL : 0;
+	for (unsigned u = 0; u < r->nupper && u < UPPERS; u++)
+		may |= block_pairs(b + UPPER / 8, r->upper[u][0], r->upper[u][1]);
+	return may;
 }
 
 static inline uint64_t undisguised(const struct scan *s, uint64_t w)
@@ -93,13 +84,20 @@ static inline uint64_t undisguised(const struct scan *s, uint64_t w)
 	return (w >> s->rotate | w << (-s->rotate & 63)) ^ s->guard;
 }
 
-// Aligned words that are an address once they are undisguised, as those in jmp_bufs.
+// Aligned words that are an address once they are undisguised, as those in jmp_bufs: then their upper 16 bits
+// are those of the guard.
 static void search_guarded(struct run *r, const unsigned char *b, size_t n, uint64_t at)
 {
-	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
-		uint64_t w = undisguised(r->s, word_at(b + i));
-		if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
-			try_word(r->s, at + i, w);
+	unsigned lies = (ADDRESS_BITS + r->s->rotate) % 64; // where in the word those bits are
+	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += BLOCK) {
+		if (lies <= ADDRESS_BITS &&
+		    !block_has_bits(b + i, lies, (uint16_t)(r->s->guard >> ADDRESS_BITS)))
+			continue;
+		for (size_t k = i; k < i + BLOCK && k + WORD <= n; k += WORD) {
+			uint64_t w = undisguised(r->s, block_word(b + k));
+			if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))
+				try_word(r->s, at + k, w);
+		}
 	}
 }
 
@@ -117,13 +115,13 @@ static void search_low(struct run *r, const unsigned char *b, size_t n, uint64_t
 // n bytes of the target's memory at `at`, a block of zeros behind them.
 static void search(struct run *r, const unsigned char *b, size_t n, uint64_t at)
 {
-	for (size_t i = 0; i < n; i += BLOCK) {
-		if (!block_may(r, b + i))
-			continue;
-		for (size_t k = i; k < i + BLOCK && k < n; k++)
-			if (sieved(r->sieve, word_at(b + k)) & 1)
-				try_word(r->s, at + k, word_at(b + k));
-	}
+	for (size_t i = 0; i < n; i += BLOCK)
+		for (uint64_t may = block_may(r, b + i); may; may &= may - 1) {
+			size_t k = i + (size_t)__builtin_ctzll(may);
+			uint64_t w = block_word(b + k);
+			if (k < n && (sieved(r->sieve, w) & 1))
+				try_word(r->s, at + k, w);
+		}
 }
 
 static void note_upper(struct run *r, uint64_t addr)

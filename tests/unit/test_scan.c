@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "search/block.h"
 #include "search/scan.h"
 
 static unsigned hits;
@@ -232,9 +233,36 @@ static void spans_are_put_in_order(void **state)
 	assert_int_equal(scan_find(v, 2, 44), 1);
 }
 
+// The first look at 64 bytes says what a look at each byte would.
+static void blocks(void **state)
+{
+	unsigned char b[BLOCK_BYTES + 8];
+	uint64_t r = 1;
+	(void)state;
+	for (int n = 0; n < 20000; n++) {
+		for (size_t i = 0; i < sizeof(b); i++) {
+			r = r * 6364136223846793005 + 1442695040888963407;
+			b[i] = (r >> 33) % 11 < 9 ? 0 : (unsigned char)((r >> 40) % 3);
+		}
+		uint64_t pairs = 0;
+		bool bits = false, zeros = false;
+		unsigned shift = (unsigned)n % 49;
+		for (size_t i = 0; i < BLOCK_BYTES; i++)
+			pairs |= (uint64_t)(b[i] == 1 && b[i + 1] == 2) << i;
+		for (size_t i = 0; i < BLOCK_BYTES; i += 8)
+			bits |= (block_word(b + i) >> shift & 0xffff) == 0x0102;
+		for (size_t i = 0; i < BLOCK_BYTES; i += 4)
+			zeros |= !(b[i] | b[i + 1]) && (b[i + 2] | b[i + 3]);
+		assert_int_equal(block_pairs(b, 1, 2), pairs);
+		assert_int_equal(block_has_bits(b, shift, 0x0102), bits);
+		assert_int_equal(block_has_low_zeros(b), zeros);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(blocks),
 		cmocka_unit_test(words_in_bytes), cmocka_unit_test(words_in_memory), cmocka_unit_test(a_word_across_two_pieces),
 		cmocka_unit_test(a_page_of_a_file), cmocka_unit_test(a_hole_is_no_answer), cmocka_unit_test(holes_stay_holes), cmocka_unit_test(a_search_can_be_cancelled),
 		cmocka_unit_test(spans_are_put_in_order),

@@ -113,7 +113,7 @@ static void bench_look(struct bench *b, long id)
 {
 	b->id = id;
 	for (int i = 0; i < 15000 && !b->last; i++) {
-		witness_poll(b->w);
+		witness_poll(b->w, true);
 		nap();
 		b->last = line_of(b, id);
 	}
@@ -176,7 +176,7 @@ static bool is_as(struct bench *b, const int *want)
 		json_t *newer;
 		if (witness_certain(b->w))
 			ask_anew(b);
-		witness_poll(b->w);
+		witness_poll(b->w, true);
 		nap();
 		if ((newer = line_of(b, b->id))) {
 			json_decref(b->last);
@@ -274,10 +274,10 @@ static void withdrawn(void **state)
 {
 	struct bench b;
 	bench_start(&b, "plain", false);
-	witness_poll(b.w);
+	witness_poll(b.w, true);
 	b.region.states[0].changes++;
 	for (int i = 0; i < 100; i++) {
-		witness_poll(b.w);
+		witness_poll(b.w, true);
 		nap();
 	}
 	assert_null(line_of(&b, 0));

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/target/thread_names.h"
@@ -161,9 +162,18 @@ static size_t completions(const struct inspection *l)
 	return aio + (uring && !l->registrations.uring);
 }
 
-static bool is_cancelled(void *final)
+bool inspect_late(const struct inspection *l)
 {
-	return signals_hurried() || (!final && signals_waiting());
+	return signals_late(l->deadline_ns) || (l->cpu_until_ns && clock_cpu_ns() > l->cpu_until_ns) ||
+	       (!l->final && signals_waiting());
+}
+
+// A live search gives way to whatever comes, and is in vain once a thread runs.
+static bool is_cancelled(void *inspection)
+{
+	const struct inspection *l = inspection;
+	return inspect_late(l) || (!l->final && signals_noted()) ||
+	       (l->moves && l->moves != ctp_region_moves(l->r));
 }
 
 // The mappings as they are now.
@@ -175,11 +185,10 @@ static void set_memory(struct inspection *l)
 
 static void open_memory(struct inspection *l)
 {
-	static char final; // its address says that the look is the final one
 	memory_of_process(&l->memory, l->pid);
 	l->memory.deadline_ns = l->deadline_ns;
 	l->memory.cancelled = is_cancelled;
-	l->memory.ctx = l->final ? &final : NULL;
+	l->memory.ctx = l;
 	set_memory(l);
 }
 

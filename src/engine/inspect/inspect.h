@@ -102,6 +102,8 @@ struct inspection {
 	bool slept_long; // its loops have slept ten times as long as ever before (witness/long_sleep.h)
 	bool disturbed;  // a thread was stopped, or ran, where it mattered
 	uint64_t deadline_ns;
+	uint64_t cpu_until_ns;              // of ours (clock_cpu_ns); 0: as much as it takes
+	uint64_t moves;                     // ctp_region_moves once the threads slept; 0: they may run
 	const struct keys *keys;            // that were there before the program
 	const struct complete_turns *loops; // of threads that never sleep; NULL: not known
 	struct suspect **who;
@@ -129,10 +131,7 @@ struct inspection {
 
 // Is its time over? Then what has not been inspected stays open. A live inspection gives way to the final
 // one.
-static inline bool inspect_late(const struct inspection *l)
-{
-	return signals_late(l->deadline_ns) || (!l->final && signals_waiting());
-}
+bool inspect_late(const struct inspection *l);
 
 // Reads the process. 0 or -errno. deinit takes a zeroed inspection.
 int inspect_begin(struct inspection *l);

@@ -344,10 +344,10 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	const char *unsettled = all ? settle(r) : NULL;
 	bool still = hold_rested(l, base), signals = hold_signals(base);
 	l->disturbed |= !still || signals;
-	if (e)
-		hold_say(l, *r->s.why ? r->s.why : "memory could not be searched");
-	else if (!still)
+	if (!still)
 		hold_say(l, "a thread ran while memory was being searched");
+	else if (e)
+		hold_say(l, *r->s.why ? r->s.why : "memory could not be searched");
 	else if (r->s.partial || !l->registrations.complete)
 		hold_say(l, "memory was searched, but not all that the kernel holds");
 	else if (*l->hidden) {
@@ -401,6 +401,7 @@ void reach_judge(struct inspection *l)
 	}
 	hold_say(l, "memory was not searched");
 	if (hold_take(l, &base)) {
+		l->moves = l->final ? 0 : ctp_region_moves(l->r);
 		bool fresh = hold_refresh(l, &base);
 		if (fresh && l->others)
 			fresh = l->others->find(l);
@@ -412,6 +413,7 @@ void reach_judge(struct inspection *l)
 			hold_say(l, "memory could not be searched");
 	}
 	hold_release(l);
+	l->moves = 0;
 	proc_tasks_deinit(&base);
 	forget(&r);
 }

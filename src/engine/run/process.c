@@ -267,7 +267,7 @@ static bool at_its_end(const struct process *p)
 	return harvest_put_off(p->region);
 }
 
-bool process_turn(struct process *p, uint64_t now)
+bool process_turn(struct process *p, uint64_t now, bool alone)
 {
 	struct ctp_ext *e = p->region->ext;
 	read_exe(p, now);
@@ -277,7 +277,7 @@ bool process_turn(struct process *p, uint64_t now)
 	event_list_look(p->events, p->region, &p->events_seen);
 	bool busy = harvest_turn(p->harvest, now, false);
 	if (p->witness && !at_its_end(p))
-		witness_poll(p->witness);
+		witness_poll(p->witness, alone);
 	if (p->witness && !at_its_end(p))
 		findings_poll(&p->findings, now);
 	if (p->sets && !at_its_end(p))

@@ -69,8 +69,8 @@ int process_started(struct process *p);
 int process_next(struct process *p, struct shm *fresh);
 // Takes all that its rings hold.
 void process_empty(struct process *p);
-// One turn of the loop. True if it was busy.
-bool process_turn(struct process *p, uint64_t now);
+// One turn of the loop; `alone`: no other process needs ctp-run. True if it was busy.
+bool process_turn(struct process *p, uint64_t now, bool alone);
 // Inspects it while it lives, before a signal or its end: done by end_ns, or little later.
 void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
 #define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take

@@ -53,7 +53,7 @@ bool turn_take(struct session *s)
 		struct process *p = s->processes[i];
 		if (p->ended || (i && process_gone(p)))
 			continue;
-		busy |= process_turn(p, now);
+		busy |= process_turn(p, now, session_may_idle(s));
 		waiters_serve(s);
 	}
 	busy |= v1_turn(s->v1, &s->recorder.clock);

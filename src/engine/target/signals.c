@@ -72,6 +72,11 @@ bool signals_pending(void)
 	return atomic_exchange(&any, 0);
 }
 
+bool signals_noted(void)
+{
+	return any;
+}
+
 bool signals_waiting(void)
 {
 	return sent[SIGTERM] != 0;

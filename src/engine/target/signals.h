@@ -26,6 +26,8 @@ bool signals_waiting(void);
 // For an inspection that may take long: while on, its time is also over when a SIGTERM arrives.
 void signals_hurry(bool on);
 bool signals_hurried(void); // and has one arrived?
+// Has any signal come that has not been looked at?
+bool signals_noted(void);
 // Is it later than `deadline_ns` (CLOCK_MONOTONIC), or must the inspection under way hurry?
 bool signals_late(uint64_t deadline_ns);
 // From now on every signal changes *word: a futex that is about to be slept on. NULL: none.

@@ -3,13 +3,15 @@
 // When to inspect, and which coroutines. A live inspection is made when the process has been idle for
 // 30 ms; a process that is never idle is inspected after 200 ms, without its memory. An inspection that
 // leaves something open delays the next one, and inspections cost a tenth of a CPU at most. Lines are
-// flushed after each inspection, so that its results survive the program and ctp-run.
+// flushed after each inspection, so that its results survive the program and ctp-run. A search of memory may
+// use so much CPU time, wherever other programs take theirs meanwhile; it ends when the program runs.
 #include "engine/witness/witness.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "ctp/seq.h"
 #include "engine/inspect/inspect.h"
 #include "engine/memory/keys.h"
@@ -33,6 +35,8 @@ enum {
 	CHECK_MS = 30,
 	GRACE_MS = 200,
 	LIVE_MS = 2000,
+	LIVE_CPU_MS = 4000,
+	LIVE_MOST_MS = 40000,
 	BACKOFF_MS = 100,
 	BACKOFF_MAX_MS = 5000,
 	AGAIN_MS = 5,
@@ -61,6 +65,7 @@ struct witness {
 	unsigned scans;                // tries between ticks
 	size_t described;              // suspects that there were when the descriptors were written
 	unsigned certain;
+	bool patient; // nobody else needs ctp-run
 };
 
 struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
@@ -274,7 +279,8 @@ static void live_inspection(struct witness *w, struct suspect **who, size_t n, b
 			       .idle = idle,
 			       .who = who,
 			       .n = n,
-			       .deadline_ns = begun + LIVE_MS * MS};
+			       .deadline_ns = begun + (w->patient ? LIVE_MOST_MS : LIVE_MS) * MS,
+			       .cpu_until_ns = clock_cpu_ns() + LIVE_CPU_MS * MS};
 	if (w->described < w->suspects.n &&
 	    w->descriptors) { // first: what is said next may be the last that there is time for
 		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
@@ -316,8 +322,9 @@ void witness_each(const struct witness *w, void (*each)(void *arg, const struct 
 		each(arg, w->suspects.v[i]);
 }
 
-void witness_poll(struct witness *w)
+void witness_poll(struct witness *w, bool patient)
 {
+	w->patient = patient;
 	uint64_t now_ns = proc_now_ns();
 	long_sleep_note(&w->sleeps, w->r, now_ns);
 	suspects_gather(&w->suspects, false, now_ns);

@@ -28,8 +28,9 @@ struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FI
 // Frees it; takes NULL. Detaches from every thread it may still hold.
 void witness_free(struct witness *w);
 
-// At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending.
-void witness_poll(struct witness *w);
+// At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending. `patient`: nobody but this
+// process needs ctp-run, so a search of its memory may last, as long as it does not run.
+void witness_poll(struct witness *w, bool patient);
 
 // The kernel's keys that were there before the program had anything to keep.
 const struct keys *witness_keys(const struct witness *w);
