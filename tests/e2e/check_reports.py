@@ -4,6 +4,7 @@ suppressions, baselines."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from check_verdicts import ready
@@ -26,6 +27,12 @@ def check_many(case):
     heads = [x for x in lines if x.startswith("CTP001 lost wakeup [")]
     equal(len(heads), 25, "findings")
     equal(len([x for x in lines if x.strip().startswith("refuted if")]), 20, "findings told in full")
+    first = lines.index(heads[0])
+    [at] = [i for i, x in enumerate(lines) if x.startswith("summary  25 findings: ")]
+    equal([x.startswith("  CTP001 lost wakeup [") for x in lines[at + 1:first - 1]], [True] * 20, "the summary before them")
+    bold = case.analyze("ctp.data", "--color=always").out
+    need(re.search(r"closed by .*\n    #0 \x1b\[1m\w+\x1b\[0m ", bold), "the line that closes is bold")
+    equal(re.sub(r"\x1b\[[\d;]*m", "", bold).splitlines(), lines, "without its colors")
     need(any("drop_" in x or "many.c:" in x for x in heads[20:]), "\n".join(heads[20:]))
     need("25 findings, " in lines[-1], lines[-1])
     full = case.analyze("ctp.data", "--full").out

@@ -52,7 +52,7 @@ void crash_text(FILE *to, const struct report *r)
 			words_signal(c->signal, sig, sizeof(sig)), at, who, thread, span, *clock ? " (" : "",
 			clock, *clock ? ")" : "");
 		if (!frames_read(&f, r->symbols[i], m, c->stack))
-			format_text_stack(to, r->symbols[i], &f);
+			format_text_stack(to, r->symbols[i], &f, STACK_PLAIN);
 		frames_deinit(&f);
 		fputc('\n', to);
 	}

@@ -48,8 +48,13 @@ static inline int format_not_written(void)
 extern const struct format formats[];
 const struct format *format_find(const char *name);
 
+enum stack_style {
+	STACK_PLAIN,  // without colors
+	STACK_DIMMED, // the folders of files are dimmed
+	STACK_MARKED, // and the innermost line is bold: the one to change
+};
 // A stack as the text report shows it.
-void format_text_stack(FILE *to, struct symbols *s, const struct frames *f);
+void format_text_stack(FILE *to, struct symbols *s, const struct frames *f, enum stack_style style);
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_json(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_sarif(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -3,7 +3,8 @@
 // The report for people. Scripts rely on these words: a finding's first line "CTPnnn title
 // [VERDICT]"; then, after blanks, waiting, closed by, opened, timeline, evidence, refuted if,
 // fix; and the last line. All else may change. A group shows one coroutine and fits on a
-// screen.
+// screen. Where there are many findings, a line for each comes first, indented, so that a
+// finding's first line still begins with its rule only once.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 
 #define LABEL "  %-9s "
 #define LABEL_COLUMNS 12
+#define SUMMARY_FROM 5 // more findings than these have a summary before them
 
 static const char *paint(const struct format_settings *s, enum verdict v)
 {
@@ -84,7 +86,7 @@ static void show_fds(struct text_wrap *w, const struct verdict_case *c)
 	}
 }
 
-static void show_waiting(FILE *to, const struct finding *f)
+static void show_waiting(FILE *to, const struct finding *f, const struct format_settings *s)
 {
 	const struct verdict_case *c = f->cases[0];
 	fprintf(to, LABEL, c->label);
@@ -92,10 +94,14 @@ static void show_waiting(FILE *to, const struct finding *f)
 	text_words(&w, c->doing ? c->doing : "");
 	show_fds(&w, c);
 	fputc('\n', to);
-	format_text_stack(to, f->symbols, &f->waiter);
+	format_text_stack(to, f->symbols, &f->waiter,
+			  !s->color    ? STACK_PLAIN :
+			  c->actor.did ? STACK_DIMMED :
+					 STACK_MARKED);
 }
 
-static void show_closed(FILE *to, const struct report *r, const struct finding *f)
+static void show_closed(FILE *to, const struct report *r, const struct finding *f,
+			const struct format_settings *s)
 {
 	const struct verdict_case *c = f->cases[0];
 	char who[256], after[32];
@@ -112,7 +118,7 @@ static void show_closed(FILE *to, const struct report *r, const struct finding *
 	if (c->actor.call)
 		fprintf(to, " (%s)", c->actor.call);
 	fputc('\n', to);
-	format_text_stack(to, f->symbols, &f->closer);
+	format_text_stack(to, f->symbols, &f->closer, s->color ? STACK_MARKED : STACK_PLAIN);
 }
 
 // The caller of `e` from another file: where the one is a wrapper, the other says
@@ -176,12 +182,19 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 	fputc('\n', to);
 }
 
-static bool is_native(const struct image *m, const struct ctp_state *e, uint64_t id)
+// Who did something, in short: "co 5 ", "thread 1785 ".
+static const char *actor_of(const struct image *m, uint64_t id, char *buf, size_t bytes)
 {
-	for (size_t i = 0; i < m->threads.n; i++)
-		if (((const struct ctp_thread *)table_row(&m->threads, i))->native == id)
-			return true;
-	return e && e->entity == CTP_NATIVE;
+	const struct ctp_state *e = image_entity(m, id);
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		if (t->native == id) {
+			snprintf(buf, bytes, "thread %u ", t->tid);
+			return buf;
+		}
+	}
+	snprintf(buf, bytes, "%s %" PRIu64 " ", e && e->entity == CTP_NATIVE ? "native" : "co", id);
+	return buf;
 }
 
 static void show_timeline(FILE *to, const struct finding *f)
@@ -196,10 +209,8 @@ static void show_timeline(FILE *to, const struct finding *f)
 	fprintf(to, LABEL, "timeline");
 	for (unsigned i = 0; i < c->nevents; i++) {
 		char piece[300], who[32] = "", clock[RUN_IDENTITY_TIME];
-		const struct ctp_state *e = image_entity(m, all[i].id);
 		if (all[i].id)
-			snprintf(who, sizeof(who), "%s %" PRIu64 " ",
-				 is_native(m, e, all[i].id) ? "native" : "co", all[i].id);
+			actor_of(m, all[i].id, who, sizeof(who));
 		run_identity_clock(c->about.world, all[i].ns, clock);
 		snprintf(piece, sizeof(piece), "%+.6f %s%s%s%s%s", (double)(int64_t)(all[i].ns - start) / 1e9,
 			 *clock ? "(" : "", clock, *clock ? ") " : "", who, all[i].what);
@@ -330,8 +341,8 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 	char refuted[256];
 	describe_refuted(f->cases[0], refuted, sizeof(refuted));
 	show_head(to, r, f, s);
-	show_waiting(to, f);
-	show_closed(to, r, f);
+	show_waiting(to, f, s);
+	show_closed(to, r, f, s);
 	show_opened(to, r, f);
 	show_timeline(to, f);
 	show_evidence(to, f);
@@ -349,17 +360,36 @@ static void show_finding(FILE *to, const struct report *r, const struct finding 
 }
 
 // One line: what, how many, where.
-static void show_short(FILE *to, const struct finding *f, const struct format_settings *s)
+static void show_short(FILE *to, const char *indent, const struct finding *f, const struct format_settings *s)
 {
 	char head[128], place[300], by[300];
 	const struct symbols_frame *closer = f->closer.n ? frames_first_own(&f->closer) : NULL;
 	head_of(head, sizeof(head), f, s);
 	at_place(place, sizeof(place), &f->waiter);
 	at_place(by, sizeof(by), &f->closer);
-	fprintf(to, "%s  %zu coroutine%s%s", head, f->n, f->n == 1 ? "" : "s", place);
+	fprintf(to, "%s%s  %zu coroutine%s%s", indent, head, f->n, f->n == 1 ? "" : "s", place);
 	if (closer)
 		fprintf(to, ", %s%s", f->cases[0]->actor.did, *by == ' ' && by[1] == 'a' ? by + 3 : by);
 	fprintf(to, "%s\n", f->known ? "  (known)" : "");
+}
+
+// Where there are many: how many of which verdict, and a line for each that is told in full below.
+static void show_summary(FILE *to, const struct report *r, size_t whole, const struct format_settings *s)
+{
+	size_t of[VERDICT_PROVEN + 1] = {0};
+	const char *before = ": ";
+	for (size_t i = 0; i < r->nfindings; i++)
+		of[r->findings[i].verdict]++;
+	fprintf(to, "summary  %zu findings", r->nfindings);
+	for (unsigned v = VERDICT_PROVEN; v > 0; v--) {
+		if (of[v])
+			fprintf(to, "%s%zu %s", before, of[v], verdict_words[v]);
+		before = of[v] ? ", " : before;
+	}
+	fputc('\n', to);
+	for (size_t i = 0; i < whole; i++)
+		show_short(to, "  ", &r->findings[i], s);
+	fputc('\n', to);
 }
 
 static void show_run(FILE *to, const struct world *w)
@@ -381,13 +411,15 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	if (r->world->form == WORLD_CORE)
 		listing_text(to, r);
 	size_t whole = settings->full || r->nfindings <= FORMAT_WHOLE ? r->nfindings : FORMAT_WHOLE;
+	if (r->nfindings > SUMMARY_FROM)
+		show_summary(to, r, whole, settings);
 	for (size_t i = 0; i < whole; i++)
 		show_finding(to, r, &r->findings[i], settings);
 	if (whole < r->nfindings)
 		fprintf(to, "%zu more, in short; --full tells all, --format=json for programs:\n",
 			r->nfindings - whole);
 	for (size_t i = whole; i < r->nfindings; i++)
-		show_short(to, &r->findings[i], settings);
+		show_short(to, "", &r->findings[i], settings);
 	fputs(whole < r->nfindings ? "\n" : "", to);
 	crash_text(to, r);
 	format_text_longest(to, r);

@@ -14,7 +14,17 @@ struct line {
 	char *source;
 };
 
-static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
+// The folder of a path is dimmed: file and line are what a reader looks for.
+static void show_place(FILE *to, const char *place, enum stack_style style)
+{
+	size_t folder = (size_t)(file_base(place) - place);
+	if (style != STACK_PLAIN && folder)
+		fprintf(to, "\033[2m%.*s\033[0m%s", (int)folder, place, place + folder);
+	else
+		fputs(place, to);
+}
+
+static void show_lines(FILE *to, struct line *lines, size_t n, enum stack_style style)
 {
 	size_t names = 0, places = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -28,13 +38,18 @@ static void show_lines(FILE *to, struct line *lines, size_t n, size_t first)
 		size_t name = text_width(lines[i].name), place = text_width(lines[i].place);
 		size_t used = 7 + (name > names ? name : names) + 2 + (place > places ? place : places) + 2;
 		char source[4 * COLUMNS];
-		fprintf(to, "    #%zu %s", first + i, lines[i].name);
-		if (*lines[i].place)
-			fprintf(to, "%*s%s", (int)(name < names ? names - name : 0) + 2, "", lines[i].place);
+		const char *on = style == STACK_MARKED && i == 0 ? "\033[1m" : "",
+			   *off = *on ? "\033[0m" : "";
+		fprintf(to, "    #%zu %s%s%s", i, on, lines[i].name, off);
+		if (*lines[i].place) {
+			fprintf(to, "%*s", (int)(name < names ? names - name : 0) + 2, "");
+			show_place(to, lines[i].place, style);
+		}
 		if (lines[i].source)
-			fprintf(to, "%*s%s", (int)(place < places ? places - place : 0) + 2, "",
+			fprintf(to, "%*s%s%s%s", (int)(place < places ? places - place : 0) + 2, "", on,
 				text_fit(source, sizeof(source), lines[i].source,
-					 used + 16 < COLUMNS ? COLUMNS - used : 16));
+					 used + 16 < COLUMNS ? COLUMNS - used : 16),
+				off);
 		fputc('\n', to);
 		free(lines[i].source);
 	}
@@ -61,7 +76,7 @@ static void say_times(char *name, size_t bytes, size_t period, size_t times)
 }
 
 // Own frames; a run of library frames is one line, and says only how many; so is a recursion told once.
-void format_text_stack(FILE *to, struct symbols *s, const struct frames *f)
+void format_text_stack(FILE *to, struct symbols *s, const struct frames *f, enum stack_style style)
 {
 	struct line lines[FRAMES_SHOWN];
 	size_t n = 0, library = 0, folded = 0, period, from = 0, times = frames_cycle(f, 0, &period);
@@ -88,7 +103,7 @@ void format_text_stack(FILE *to, struct symbols *s, const struct frames *f)
 	}
 	if (f->captured && !n && library)
 		fprintf(to, "    (%zu frame%s in %s)\n", library, library == 1 ? "" : "s", file_base(module));
-	show_lines(to, lines, n, 0);
+	show_lines(to, lines, n, style);
 	if (n == FRAMES_SHOWN && f->n > n + library + folded)
 		fprintf(to, "    ... %zu more\n", f->n - n - library - folded);
 	if (f->flags & CTP_STACK_TRUNCATED)

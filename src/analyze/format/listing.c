@@ -114,7 +114,7 @@ static void show(FILE *to, const struct report *r, const struct listing_group *g
 	fprintf(to, "%s %s for %s%s%s%s\n", who, word(s), span, fd, more,
 		s->life == CTP_CREATED && s->creator_stack ? ", made at" : "");
 	if (g->stack && !frames_read(&f, symbols, g->image, g->stack))
-		format_text_stack(to, symbols, &f);
+		format_text_stack(to, symbols, &f, STACK_PLAIN);
 	frames_deinit(&f);
 }
 
