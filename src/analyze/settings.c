@@ -111,57 +111,57 @@ SETTER(add_label)
 
 static const struct option_row rows[] = {
 	{"lost-wakeup", 0, NULL,
-	 "only CTP001 to CTP009, who waits for what no longer comes; a last line says how many findings of other rules there are",
+	 "only CTP001 to CTP009, waits that nothing ends; a last line counts the findings of other rules",
 	 OPTION_CALL, .set = set_lost_wakeup},
 	{"all", 0, NULL, "all rules (the default)", OPTION_CALL, .set = set_all},
 	{"rule", 0, "RULE,...", "only these rules, and those of further --rule; --list-rules names them",
 	 OPTION_CALL, .set = set_rule},
-	{"explain", 0, "RULE", "say what a rule looks for and what its verdicts mean", OPTION_CALL,
+	{"explain", 0, "RULE", "explain what a rule looks for and what its verdicts mean", OPTION_CALL,
 	 .set = set_explain},
 	{"list-rules", 0, NULL, "list the rules", OPTION_SET, SETS(action), .constant = ACTION_LIST},
 	{"format", 0, "text|json|sarif|markdown|html|jsonl|folded|speedscope|pprof|perfetto|chrome",
-	 "how to write the report (default {}); html: one page that opens without a network, with -o; "
-	 "jsonl: the state changes, no report; folded, speedscope, pprof: profiles for flamegraph.pl and "
-	 "inferno, speedscope, and go tool pprof; perfetto, chrome: what happened, as a timeline with the "
+	 "how to write the report (default {}); html: one page that needs no network; "
+	 "jsonl: state changes, no report; folded, speedscope, pprof: profiles for flamegraph.pl and "
+	 "inferno, speedscope, and go tool pprof; perfetto, chrome: a timeline with the "
 	 "findings in it, for ui.perfetto.dev, and for chrome://tracing and speedscope",
 	 OPTION_CALL, .set = set_format, .initial = "text"},
 	{"weight", 0, "suspended|running|latency|count|event:PROVIDER:NAME",
-	 "what a profile is made of: the time that "
-	 "coroutines were suspended (default), or ran; the time from the first event for one until it went "
-	 "on; switches; or events of the program's own, by where who signals them was resumed. Times are nanoseconds; speedscope and pprof get all four, this one first",
+	 "what a profile measures: the time that "
+	 "coroutines were suspended (default) or running; latency, from the first event for a coroutine until it is "
+	 "resumed; the number of switches; or events of the program's own, by where the coroutine that signals them was resumed. Times are nanoseconds; speedscope and pprof get all four, this one first",
 	 OPTION_CALL, .set = set_weight},
 	{"all-time", 0, NULL,
-	 "in a profile, also the time in which loops slept, and waits that had not ended; both are left out else, with a word",
+	 "in a profile, include the time in which loops slept, and waits that had not ended (default: leave both out, and say so)",
 	 OPTION_FLAG, SETS(all_time)},
 	{"tasks", 0, NULL,
-	 "the tasks that the program tells of (ctp_task_begin, ctp/event.h): how long they took, by type; how that "
-	 "splits into running, ready, and waiting by place; and the slowest",
+	 "report the program's tasks (ctp_task_begin, ctp/event.h): how long they took, by type; how much of that "
+	 "was running, ready, or waiting, by place; and the slowest",
 	 OPTION_CALL, .set = set_tasks},
-	{"full", 0, NULL, "tell every finding in full, also where there are more than twenty", OPTION_FLAG,
+	{"full", 0, NULL, "show every finding in full, even if there are more than twenty", OPTION_FLAG,
 	 SETS(full)},
 	{"group-by", 0, "site|creator|name|entry",
-	 "how the coroutines of a finding, those that wait "
-	 "longest, and those of a core file are put together: by the place (default), by who created them, "
-	 "by the name that the program gave them, or by the function in which they began. In profiles, "
-	 "name: each name has its own stacks, and is their root",
+	 "how to group the coroutines of a finding, those that wait "
+	 "longest, and those of a core file: by place (default), by creator, "
+	 "by the name that the program gave them, or by their entry function. In profiles, "
+	 "name makes the name the root of each stack",
 	 OPTION_CHOICE, SETS(report.group_by)},
 	{"output", 'o', "FILE", "write to FILE instead of stdout", OPTION_TEXT, SETS(output)},
 	{"min-verdict", 0, "proven|likely|suspect|inconclusive",
-	 "the least verdict that is reported and "
-	 "counts for the exit status (default {}); inconclusive ones are always shown",
+	 "the weakest verdict that is reported and "
+	 "counts for the exit status (default {}); inconclusive findings are always shown",
 	 OPTION_CALL, .set = set_minimum, .initial = "suspect"},
 	{"baseline", 0, "OLD.json",
 	 "findings in an older JSON report are marked known and do not count "
 	 "for the exit status",
 	 OPTION_TEXT, SETS(report.baseline)},
 	{"diff", 0, "OLD",
-	 "compare TRACE with an older one: new and vanished findings, who waits where, "
-	 "slices, waits and latencies by place, where they differ by more than chance and by half or more; "
-	 "text or json. Exit 1: a finding that OLD has not",
+	 "compare TRACE with an older one: new and vanished findings, where coroutines wait, and "
+	 "slices, waits and latencies by place that differ by more than chance and by at least half; "
+	 "text or json. Exit 1: a finding that OLD does not have",
 	 OPTION_TEXT, SETS(older)},
 	{"suppress", 0, "FILE",
-	 "leave out what FILE lists, one a line: RULE FUNCTION, or a fingerprint; "
-	 "what was left out is counted, lines that match nothing are named",
+	 "leave out the findings that FILE lists, one a line: RULE FUNCTION, or a fingerprint; "
+	 "the report counts them, and names lines that match nothing",
 	 OPTION_TEXT, SETS(report.suppress)},
 	{"color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
 	 SETS(color)},
@@ -170,33 +170,32 @@ static const struct option_row rows[] = {
 	{"repair", 0, NULL, "shorten streams that were cut off to their last whole packet", OPTION_FLAG,
 	 SETS(repair)},
 	{"expand", 0, "DIR",
-	 "write a copy of the trace to DIR as plain CTF, for other readers of a "
-	 "compressed one, and no report",
+	 "write a copy of the trace to DIR as plain CTF, which other readers need of a "
+	 "compressed trace; no report",
 	 OPTION_TEXT, SETS(expand)},
 	{"completion", 0, COMPLETE_SHELLS, "print a completion script for that shell", OPTION_TEXT,
 	 SETS(completion)},
 	{"export", 0, "TARGET",
-	 "write the trace and its findings into the tables of a database, and no report: csv:DIR (csv:- with --table), "
-	 "sqlite:FILE, postgresql://USER@HOST/DB, mysql://USER@HOST/DB, clickhouse://USER@HOST/DB. What "
-	 "is there of this trace is not written twice. A password comes from --password-file or where each "
-	 "database looks for it (PGPASSWORD, .pgpass, .my.cnf, CLICKHOUSE_PASSWORD). Exit 0: it is there as a whole; 2: nothing of it counts",
+	 "write the trace and its findings to the tables of a database; no report: csv:DIR (csv:- with --table), "
+	 "sqlite:FILE, postgresql://USER@HOST/DB, mysql://USER@HOST/DB, clickhouse://USER@HOST/DB. A "
+	 "trace is never written twice. The password comes from --password-file, or from where each "
+	 "database's client looks for it (PGPASSWORD, .pgpass, .my.cnf, CLICKHOUSE_PASSWORD). Exit 0: the whole trace is there; 2: none of it counts",
 	 OPTION_TEXT, SETS(export.target.where)},
 	{"tables", 0, "LIST",
-	 "of --export: only these tables, as findings,coroutines, and traces (spec/sql.md lists them)",
+	 "with --export: only these tables, such as findings,coroutines; traces is always written (spec/sql.md lists them)",
 	 OPTION_TEXT, SETS(export.tables)},
-	{"table", 0, "NAME", "of --export=csv:-: the table that is written to stdout", OPTION_TEXT,
+	{"table", 0, "NAME", "with --export=csv:-: the table that is written to stdout", OPTION_TEXT,
 	 SETS(export.target.table)},
-	{"label", 0, "KEY=VALUE",
-	 "of --export: a label of the trace, beside those that it has; up to 32 of them", OPTION_CALL,
+	{"label", 0, "KEY=VALUE", "with --export: another label of the trace; up to 32", OPTION_CALL,
 	 .set = add_label},
 	{"fleet", 0, "clickhouse://USER@HOST/DB",
-	 "ask the database of many hosts' traces one of the shipped QUERYs, in TRACE's place: lost_sites, new_since_deploy, "
+	 "run one of the shipped QUERYs on a database with traces of many hosts; QUERY stands in place of TRACE: lost_sites, new_since_deploy, "
 	 "regressions, coroutine_leaks, coverage (docs/fleet.md); text or --format=json",
 	 OPTION_TEXT, SETS(fleet)},
 	{"password-file", 0, "FILE",
-	 "of --export and --fleet: the first line of FILE is the database's password", OPTION_TEXT,
+	 "with --export and --fleet: the first line of FILE is the database's password", OPTION_TEXT,
 	 SETS(export.target.password_file)},
-	{"compress", 0, NULL, "of --export=csv: write NAME.csv.zst (zstd)", OPTION_FLAG,
+	{"compress", 0, NULL, "with --export=csv: write NAME.csv.zst (zstd)", OPTION_FLAG,
 	 SETS(export.target.compress)},
 	{"man", 0, NULL, "print the manual page as roff: | man -l - shows it", OPTION_SET, SETS(action),
 	 .constant = ACTION_MAN},
@@ -249,7 +248,7 @@ int settings_completion(FILE *to, const char *shell)
 static const struct options_example examples[] = {
 	{"Report on ctp.data, then as one page for a browser:",
 	 "ctp-analyze\nctp-analyze --format=html -o report.html"},
-	{"Fail only for what is certain, and not for what an earlier report has:",
+	{"Fail only for PROVEN findings that an earlier report does not have:",
 	 "ctp-analyze --min-verdict=proven --baseline=old.json"},
 	{"Show what is new since the run before:", "ctp-analyze --diff ctp.data.old ctp.data"},
 	{"Show where coroutines waited, as a flame graph:",
@@ -269,36 +268,36 @@ void settings_man(FILE *to)
 	      "Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
 	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, a core file, or \\- for JSON\n"
 	      "lines on standard input; the default is ctp.data.\n"
-	      "From JSON lines coroutines are only counted: they hold no descriptors.\n"
-	      "A core file of a traced process (the kernel's, or one made by\n.BR gcore (1))\n"
-	      "and what\n.BR ctp\\-ps (1)\n\\-\\-save wrote of one that ctp-run had started\n"
-	      "hold the tables: all coroutines are listed, those that ran first, then those\n"
-	      "that wait, the longest first, and then what the tables support of the rules.\n"
-	      "When reading takes longer than a second and standard error is a terminal, a bar\n"
-	      "there shows how far it has got; it is erased at the end.\n"
+	      "JSON lines hold no descriptors: their coroutines are only counted.\n"
+	      "The core file of a traced process (the kernel's, or one made by\n.BR gcore (1)),\n"
+	      "and a folder that\n.BR ctp\\-ps (1)\n\\-\\-save wrote of a program started by ctp-run,\n"
+	      "hold the tables. Of these, all coroutines are listed: first the running ones, then those\n"
+	      "that wait, the longest first. Then come the findings of the rules that tables alone can decide.\n"
+	      "If reading takes longer than a second and standard error is a terminal, a progress bar is\n"
+	      "shown there.\n"
 	      ".SH OPTIONS\n",
 	      to);
 	options_man(&table, to);
 	fputs(".SH VERDICTS\n"
 	      ".TP\nPROVEN\ncannot be otherwise, given the assumptions printed with it\n"
-	      ".TP\nLIKELY\nall but the last step is shown: only the program's own code could still undo it\n"
+	      ".TP\nLIKELY\nall but the last step: only the program's own code could still resume it\n"
 	      ".TP\nSUSPECT\nworth a look; a healthy program can look like this\n"
 	      ".TP\nINCONCLUSIVE\nthe tables have a gap, or the run ended too early to tell\n"
 	      ".SH READING A REPORT\n"
-	      "In the line \\fBevidence\\fR [x] is what holds, [\\-] what does not, [ ] what could not be decided:\n"
-	      ".TP\ncomplete\nnothing was lost that this finding rests on, and no wait went past the tables\n"
-	      ".TP\nsuspended now\nit was so at the last look (of what happened at an instant: seen as it happened)\n"
-	      ".TP\none known wait\nit is known what it waits for, and that it is the one thing\n"
-	      ".TP\nkernel\nwhat the kernel says of that; a row is a registration in an epoll set, as /proc/PID/fdinfo shows it\n"
-	      ".TP\nnothing in flight\nno thread can still have an event of it in its hands\n"
-	      ".TP\nhad its chance\nevery thread that runs coroutines has slept since, so nothing is merely late\n"
-	      ".TP\nmemory\nno word in registers, stacks or memory leads to the coroutine; or which one does\n"
-	      ".TP\nquiet\nevery thread sleeps for good: no timer, signal or peer can wake one; or what can.\n"
-	      "PROVEN needs one of these two\n"
-	      ".TP\nnot just the end\nit was so before the program began to end\n"
+	      "In the lines of \\fBevidence\\fR, [x] holds, [\\-] does not hold, and [ ] could not be decided:\n"
+	      ".TP\ncomplete\nnothing that this finding rests on was lost, and the tables know every wait\n"
+	      ".TP\nsuspended now\nthe coroutine was suspended at the last inspection (for faults at an instant: seen as it happened)\n"
+	      ".TP\none known wait\nit is known what the coroutine waits for, and that this is all\n"
+	      ".TP\nkernel\nwhat the kernel says of what it waits for; a row is a registration in an epoll set, as in /proc/PID/fdinfo\n"
+	      ".TP\nnothing in flight\nno thread still holds an event for it\n"
+	      ".TP\nhad its chance\nevery thread that runs coroutines has slept since, so the resume is not merely late\n"
+	      ".TP\nmemory\nno word in registers, stacks or memory references the coroutine; or the one that does\n"
+	      ".TP\nquiet\nevery thread sleeps for ever: no timer, signal or peer can wake one; or what can.\n"
+	      "PROVEN needs memory or quiet\n"
+	      ".TP\nnot just the end\nit held before the program began to exit\n"
 	      ".PP\n"
-	      "\\fIfd 7#3\\fR is the third thing that was called 7. A \\fInative stack\\fR is a thread's own.\n"
-	      "Lines of source are shown where the program was compiled with \\-g and its files are still here.\n"
+	      "\\fIfd 7#3\\fR is the third descriptor with the number 7. A \\fInative stack\\fR is a thread's own.\n"
+	      "Source lines are shown if the program was compiled with \\-g and its files are still there.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nnothing to report\n"
 	      ".TP\n1\na finding at or above \\-\\-min\\-verdict is reported\n"
@@ -307,11 +306,11 @@ void settings_man(FILE *to)
 	      "tables, JSON lines in which coroutines are still suspended\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
-	fputs(".SH BUGS\nA finding is PROVEN under the assumption that stands in it under \\fIrefuted if\\fR.\n"
-	      "Times of a history that was shortened (\\-\\-max\\-size, \\-\\-flight) cover what was kept; verdicts do not depend on it.\n"
-	      "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists what ctp cannot see, and what that does to a verdict.\n"
+	fputs(".SH BUGS\nPROVEN rests on the assumption under \\fIrefuted if\\fR.\n"
+	      "With a shortened history (\\-\\-max\\-size, \\-\\-flight), times cover what was kept; verdicts do not depend on it.\n"
+	      "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists what ctp cannot see, and the effect on a verdict.\n"
 	      ".SH FILES\n"
-	      "What the formats hold is described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
+	      "The formats are described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
 	      "directories, jsonl), profile.md (folded, speedscope, pprof) and diff.md (\\-\\-diff \\-\\-format=json).\n"
 	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1)\n",
 	      to);

@@ -16,17 +16,16 @@
 
 static const struct verb verbs[] = {
 	{"status", NULL, false, false,
-	 "what is recorded: coroutines, switches, what was lost, since when, stopped or not, where to, how much, which events"},
+	 "show what is recorded: coroutines, switches, losses, since when, stopped or not, where to, how much, which events"},
 	{"stop", NULL, false, false,
-	 "record no more, until start: the history has a gap, which reports name; tables are kept, so that verdicts stay "
-	 "as sound as they are"},
+	 "stop recording until start: reports name the gap in the history; the tables are kept, so verdicts lose "
+	 "nothing"},
 	{"start", NULL, false, false, "record again, after stop or ctp-run --paused"},
 	{"events", "LIST", true, false,
 	 "choose which events of the program's own (ctp/event.h) are recorded from here on: 'http:*,!http:debug'"},
 	{"snapshot", "DIR", false, true,
-	 "write the trace as it stands now to DIR (default: beside the trace, with .1, .2 ... behind its name), and go on"},
-	{"detach", NULL, false, true,
-	 "end ctp-run -p: write its trace, and let the process run on as it was before"},
+	 "write the trace as it is now to DIR (default: beside the trace, named PATH.1, PATH.2 ...), and continue"},
+	{"detach", NULL, false, true, "end ctp-run -p: write its trace, and leave the process running"},
 };
 
 static const struct option_row rows[] = {
@@ -92,7 +91,7 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 const char *settings_missing(const struct settings *s)
 {
 	return !s->pid  ? "which process? ctp-ps alone lists the traced ones" :
-	       !s->verb ? "what shall be done? status, stop, start, events LIST, snapshot [DIR] or "
+	       !s->verb ? "which verb? status, stop, start, events LIST, snapshot [DIR] or "
 			  "detach" :
 	       s->verb->needs && !s->arg ?
 			  "events needs a list, such as 'http:*,!http:debug'; '*' is all of them" :
@@ -120,7 +119,7 @@ void settings_help(FILE *to)
 	fputc('\n', to);
 	help_text(
 		to, "exit status: ",
-		"0 done, 1 refused, as the program or its ctp-run is in no state for that, 2 usage, or no such process");
+		"0 done, 1 refused in the present state of the program or its ctp-run, 2 usage, or no such process");
 }
 
 int settings_completion(FILE *to, const char *shell)
@@ -132,12 +131,12 @@ int settings_completion(FILE *to, const char *shell)
 }
 
 static const struct options_example examples[] = {
-	{"Say what is recorded of the server, and how large its trace is:", "ctp-ctl 4711 status"},
-	{"Record one minute of a day, of a server that was started by ctp-run --paused:",
+	{"Show what is recorded of the server, and how large its trace is:", "ctp-ctl 4711 status"},
+	{"Record one minute of a server that was started by ctp-run --paused:",
 	 "ctp-ctl 4711 start; sleep 60; ctp-ctl 4711 stop"},
 	{"Look into a trace while it is still written:",
 	 "ctp-ctl 4711 snapshot /tmp/now && ctp-analyze /tmp/now"},
-	{"Let a server go to which ctp-run -p has attached:", "ctp-ctl 4711 detach"},
+	{"Detach from a server to which ctp-run -p has attached:", "ctp-ctl 4711 detach"},
 };
 
 void settings_man(FILE *to)
@@ -149,9 +148,9 @@ void settings_man(FILE *to)
 	      ".SH NAME\nctp\\-ctl \\- control a ctp\\-run while its program runs\n"
 	      ".SH SYNOPSIS\n.B ctp\\-ctl\n[\\fIOPTIONS\\fR] \\fIPID\\fR \\fIVERB\\fR\n"
 	      ".SH DESCRIPTION\n"
-	      "Asks the\n.BR ctp\\-run (1)\nof a process. \\fIPID\\fR is the program's, or that of its ctp\\-run: also one that\n"
-	      "libctp.so has started (LD_PRELOAD), and one that has attached (\\-\\-pid). It answers within an eighth of a\n"
-	      "second; the program notices nothing.\n"
+	      "Sends a request to the\n.BR ctp\\-run (1)\nof a process. \\fIPID\\fR is the program's, or that of its ctp\\-run, however that\n"
+	      "was started: by hand, by libctp.so (LD_PRELOAD), or to attach (\\-\\-pid). It answers within an eighth of a second;\n"
+	      "the program does not notice.\n"
 	      ".SH VERBS\n",
 	      to);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
@@ -159,35 +158,34 @@ void settings_man(FILE *to)
 		fprintf(to, ".TP\n\\fB%s\\fR\n%s\n", name, verbs[i].help);
 	}
 	fputs(".PP\n"
-	      "\\fBstop\\fR stops the history: records of switches and of events, and samples of slices. What is true now goes on\n"
-	      "to be kept by the program's threads, at the cost of before: which coroutines there are, in which state, which\n"
-	      "descriptors are open, who closed one. So counts stay exact, a lost wakeup of that time is found, and profiles and\n"
-	      "timelines have a gap. Reports say how often and how long it was. It is refused with \\-\\-flight, which writes\n"
-	      "nothing meanwhile.\n"
+	      "\\fBstop\\fR stops the history: records of switches and events, and samples of slices. The program's threads continue\n"
+	      "to keep the tables, at the same cost: which coroutines exist, their states, which descriptors are open, who closed\n"
+	      "one. So counts stay exact and a lost wakeup is still found; profiles and timelines have a gap. Reports say how\n"
+	      "many gaps there were, and how long. With \\-\\-flight, stop is refused: the history is not written meanwhile anyway.\n"
 	      ".PP\n"
-	      "\\fBevents\\fR takes a list as ctp\\-run \\-\\-events does, @\\fIFILE\\fR as well, in place of the one before; \\(aq*\\(aq is all.\n"
-	      "The program changes its events where a wait in epoll_wait, poll or select has lasted or timed out, after sleep or\n"
-	      "usleep of 10 ms or more, and after accept. That is waited for, three seconds at most; then the answer is \"as soon as the program\n"
-	      "makes a call that waits\", with status 0 as well. A list that is not understood changes nothing: status 2.\n"
+	      "\\fBevents\\fR replaces the list of events; it takes what ctp\\-run \\-\\-events takes, also @\\fIFILE\\fR; \\(aq*\\(aq is all.\n"
+	      "The program applies the list at its next wait: when epoll_wait, poll or select has blocked or timed out, after sleep or\n"
+	      "usleep of 10 ms or more, and after accept. ctp\\-ctl waits up to three seconds for that; if it has not happened by then, the\n"
+	      "answer is \"as soon as the program makes a call that waits\", with status 0. An invalid list changes nothing: status 2.\n"
 	      ".PP\n"
-	      "\\fBsnapshot\\fR makes a whole trace of its own, with the tables of now: its verdicts are as those of the end would be\n"
-	      "if the program ended now, but that no thread is held for them. It is a copy of what has been written.\n"
+	      "\\fBsnapshot\\fR writes a complete trace with the current tables. Its verdicts are those that the program would get if it\n"
+	      "ended now, except that no thread is held to search memory. The history in it is a copy of what has been written.\n"
 	      ".SH OPTIONS\n",
 	      to);
 	options_man(&table, to);
 	fputs(".SH OUTPUT\n"
 	      "\\fBstatus\\fR prints lines that begin with \\fBpid\\fR, \\fBrecording\\fR, \\fBseen\\fR, \\fBtrace\\fR and \\fBevents\\fR;\n"
-	      "\\fBsnapshot\\fR and \\fBdetach\\fR the trace's name; the others what is so now. \\-\\-json prints an object with\n"
+	      "\\fBsnapshot\\fR and \\fBdetach\\fR print the trace's name; the others print the new state. \\-\\-json prints an object with\n"
 	      "\\fBstate\\fR (\\fBok\\fR, \\fBrefused\\fR or \\fBusage\\fR), \\fBtext\\fR, and for status \\fBstatus\\fR;\n"
-	      "\\fBpending\\fR is true where the program has not come by yet.\n"
+	      "\\fBpending\\fR is true while the program has not applied the list.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\ndone\n"
-	      ".TP\n1\nrefused, as the program or its ctp\\-run is in no state for that: one line says why\n"
-	      ".TP\n2\nusage, a list that is not understood, no such process, or none that is traced\n",
+	      ".TP\n1\nrefused in the present state of the program or its ctp\\-run; one line says why\n"
+	      ".TP\n2\nusage, an invalid list, no such process, or one that is not traced\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
-	fputs(".SH BUGS\nA record that is made at the very moment of stop or start may be recorded or not.\n"
-	      "What version\\-1 probes write is recorded in any case.\n"
+	fputs(".SH BUGS\nA record made at the moment of stop or start may be kept or not.\n"
+	      "Records of version\\-1 probes are always kept.\n"
 	      ".SH PERMISSIONS\n"
 	      "The user of ctp\\-run, or root. ctp\\-run checks who asks.\n"
 	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1),\n.BR ctp\\-analyze (1)\n",

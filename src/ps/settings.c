@@ -18,29 +18,29 @@
 #define SETS(member) OPTION_MEMBER(struct settings, member)
 
 static const struct option_row rows[] = {
-	{"all", 0, NULL, "each coroutine for itself, not grouped by stack; with --watch, from the start",
+	{"all", 0, NULL, "list every coroutine, without grouping by stack; with --watch, begin so",
 	 OPTION_FLAG, SETS(all)},
-	{"stack", 0, NULL, "whole stacks (without it: the innermost functions that are the program's own)",
+	{"stack", 0, NULL, "whole stacks (default: the innermost functions of the program's own code)",
 	 OPTION_FLAG, SETS(stack)},
 	{"json", 0, NULL, "as JSON, version 2", OPTION_FLAG, SETS(json)},
 	{"tree", 0, NULL, "who created whom, and who waits for whom", OPTION_FLAG, SETS(tree)},
 	{"why", 0, NULL,
-	 "which descriptors keep each coroutine: kind, peer, who opened it and where, when "
-	 "it was last of use",
+	 "which descriptors each coroutine waits for: kind, peer, who opened it and where, its last "
+	 "event",
 	 OPTION_FLAG, SETS(why)},
 	{"lost", 0, NULL,
-	 "of a program that was never traced: only coroutines that nothing leads to; exit status 1 if there are any",
+	 "in a program that was never traced: list only coroutines that nothing references; exit status 1 if there are any",
 	 OPTION_FLAG, SETS(lost)},
 	{"stop", 0, NULL,
-	 "with --lost, --save: hold all its threads meanwhile (--lost: once, in place of two looks a second apart); a "
-	 "wait of theirs may end by EINTR",
+	 "with --lost or --save: hold all threads of the process meanwhile (--lost then searches once, not twice); a "
+	 "wait of theirs may end with EINTR",
 	 OPTION_FLAG, SETS(stop)},
 	{"save", 0, "DIR",
-	 "save the process for later: a core and what only the kernel knows, in a new folder, which ctp-ps and ctp-analyze "
-	 "read in place of PID",
+	 "save the process for later, in a new folder: a core, and what only the kernel knows; ctp-ps and ctp-analyze "
+	 "read the folder in place of PID",
 	 OPTION_TEXT, SETS(save)},
-	{"watch", 0, NULL, "a live screen, as top is one; ? there tells its keys", OPTION_FLAG, SETS(watch)},
-	{"delay", 'd', "SEC", "with --watch: seconds from one look to the next (default 1; at least 0.1)",
+	{"watch", 0, NULL, "a live screen like top; ? shows its keys", OPTION_FLAG, SETS(watch)},
+	{"delay", 'd', "SEC", "with --watch: seconds between two refreshes (default 1; at least 0.1)",
 	 OPTION_SECONDS, SETS(delay_s), .least = 0.1, .most = 3600},
 	{"color", 0, "auto|always|never", "colors in the text (NO_COLOR is honoured)", OPTION_CHOICE,
 	 SETS(color)},
@@ -117,12 +117,11 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 void settings_help(FILE *to)
 {
 	fputs("usage: ctp-ps [OPTIONS] [PID|CORE [ID...]]\n", to);
-	help_text(
-		to, "PID: ",
-		"a program under ctp-run, or the ctp-run itself; any other process is searched; without it the "
-		"traced processes are listed");
-	help_text(to, "CORE: ", "a core file, in its place");
-	help_text(to, "ID: ", "a coroutine; only these are shown");
+	help_text(to, "PID: ",
+		  "a program under ctp-run, or that ctp-run; any other process is searched; without PID, the "
+		  "traced processes are listed");
+	help_text(to, "CORE: ", "a core file, in place of PID");
+	help_text(to, "ID: ", "a coroutine; only the given ones are shown");
 	fputc('\n', to);
 	options_help(&table, to);
 	fputc('\n', to);
@@ -139,9 +138,10 @@ int settings_completion(FILE *to, const char *shell)
 
 static const struct options_example examples[] = {
 	{"List the traced processes, and the coroutines of one of them by stack:", "ctp-ps\nctp-ps 4711"},
-	{"List the coroutines of a server that nobody started under ctp-run, with what speaks for each:",
+	{"List the coroutines of a server that nobody started under ctp-run, with the evidence for each:",
 	 "ctp-ps --all --why 4711"},
-	{"Show which descriptors keep coroutines 41 and 42, and who opened them:", "ctp-ps --why 4711 41 42"},
+	{"Show which descriptors coroutines 41 and 42 wait for, and who opened them:",
+	 "ctp-ps --why 4711 41 42"},
 	{"Watch the only traced process, twice a second:", "ctp-ps --watch -d 0.5"},
 	{"Count coroutines by state, in a script:",
 	 "ctp-ps --all --json 4711 | jq '[.coroutines[].state] | group_by(.) | map({(.[0]): length}) | add'"},
@@ -158,89 +158,90 @@ void settings_man(FILE *to)
 	      "Lists the coroutines of a program that runs under\n.BR ctp\\-run (1),\nor of any other process:\n"
 	      "those that are suspended, grouped by identical stack, the longest wait first; then those that are\n"
 	      "ready, pooled, or were created and never ran; then those that run, each with its thread.\n"
-	      "The last lines say where the other threads are, and count.\n"
+	      "The last lines show where the other threads are, and the counts. If ctp\\-run has found out something about a\n"
+	      "coroutine, the listing begins with it (\\fICTP001 proven so far\\fR).\n"
 	      "\\fIPID\\fR is the program's or that of its ctp\\-run. Without it the traced processes of this user\n"
 	      "are listed (for root: of all users).\n"
-	      "\\fIID\\fR is a coroutine: with any, only these are shown.\n"
+	      "\\fIID\\fR is a coroutine; only the given ones are shown.\n"
 	      "\\fICORE\\fR is a core file of such a program, in place of \\fIPID\\fR: it has the tables as they were; stacks are\n"
 	      "those that were recorded, and descriptors have no names.\n"
 	      ".PP\n"
-	      "The program is not stopped, not even for a moment: what is shown of one coroutine was true at one\n"
-	      "moment, but two coroutines may be shown as of two moments.\n"
-	      "It may be stopped already, and its ctp\\-run may be gone.\n"
+	      "The program is never stopped. Each coroutine is shown as it was at one moment; two coroutines may be shown at\n"
+	      "two different moments. The program may already be stopped, and its ctp\\-run may have ended.\n"
 	      ".SH SEARCH\n"
-	      "A process or core that was never traced has no tables. Its coroutines are found in its memory and machine\n"
-	      "code: ucontext_t, jmp_buf, and what a switch function in assembly code saves, which is learned from its\n"
-	      "code (Boost.Context, PHP, Ruby and others, also stripped or linked statically). Nothing is stopped and\n"
-	      "nothing written. Each line says \\fBfound by search\\fR; \\fB\\-\\-why\\fR gives the evidence, and the epoll\n"
-	      "registrations that lead to a coroutine. Since when it waits, who made it and what has ended cannot be known.\n"
-	      "\\fIID\\fRs are addresses then (0x...), valid for one listing. What is switched all the while is counted as\n"
-	      "unsettled. A search ends after 30 seconds, and says so.\n"
+	      "A process or core that was never traced has no tables. ctp\\-ps then searches its memory and machine code for\n"
+	      "coroutines: for ucontext_t, jmp_buf, and the registers that a switch function in assembly saves. It derives their\n"
+	      "layout from the code of that function (Boost.Context, PHP, Ruby and others, also stripped or linked statically).\n"
+	      "Nothing is stopped or written. Each line says \\fBfound by search\\fR; \\fB\\-\\-why\\fR shows the evidence, and\n"
+	      "the epoll registrations that reference a coroutine. A search cannot tell how long a coroutine has waited, who created it,\n"
+	      "or which ones have ended. An \\fIID\\fR is an address then (0x...), valid for one listing. Coroutines that keep switching\n"
+	      "during the search are counted as unsettled. A search stops after 30 seconds, and says so.\n"
 	      ".PP\n"
-	      "\\fB\\-\\-lost\\fR names those that nothing leads to: no word in static storage, in live stacks, in blocks of malloc\n"
-	      "that are reached, in registers, or among what the kernel holds. It looks twice, a second apart, and names what\n"
-	      "both looks leave unreached in the same place. For registers it stops, for an instant, threads that run or sleep\n"
-	      "in a call that the kernel goes on with afterwards; threads in epoll_wait are not stopped. Where such a thread may\n"
-	      "keep a pointer in a register, nothing is decided, unless \\fB\\-\\-stop\\fR holds all threads once. That a coroutine is\n"
-	      "unreached is no proof that it is lost: it may have been discarded on purpose, or a pointer to it be disguised.\n"
+	      "\\fB\\-\\-lost\\fR lists the coroutines that nothing references: no word in static storage, live stacks, reachable malloc\n"
+	      "blocks, registers, or kernel objects such as epoll registrations. It searches twice, a second apart, and lists what is\n"
+	      "unreferenced both times in the same place. To read registers it stops a thread for an instant, if that thread runs or\n"
+	      "sleeps in a call that the kernel restarts; threads in epoll_wait are not stopped. Where such a thread may hold a pointer\n"
+	      "in a register, the result is undecided, unless \\fB\\-\\-stop\\fR holds all threads once. An unreferenced coroutine is not\n"
+	      "proven lost: the program may have discarded it on purpose, or may hold the pointer in disguise.\n"
 	      ".PP\n"
-	      "\\fB\\-\\-save\\fR makes a folder with a core and copies of /proc: fdinfo, fd, net. A core alone has no epoll\n"
-	      "registrations, so that \\fB\\-\\-lost\\fR cannot be decided.\n"
+	      "\\fB\\-\\-save\\fR creates a folder with a core and copies of fdinfo, fd and net from /proc. A core alone has no epoll\n"
+	      "registrations, so \\fB\\-\\-lost\\fR cannot decide on one.\n"
 	      ".SH OPTIONS\n",
 	      to);
 	options_man(&table, to);
 	fputs(".SH OUTPUT\n"
-	      "A coroutine's line says, in brackets, how it is, and for how long:\n"
-	      ".TP\n\\fBfd 7#3 EPOLLIN\\fR, or \\fBsuspended\\fR\nit waits for that descriptor, or for nothing that is known\n"
-	      ".TP\n\\fBready\\fR\nan event of what it waits for was taken since, and its turn has not come\n"
-	      ".TP\n\\fBpooled\\fR\nits function has ended, and its library keeps it for the next one: it waits for nothing, and "
-	      "stands\nbetween two of the functions that are run there\n"
+	      "A coroutine's line shows its state in brackets, and for how long it has been in it:\n"
+	      ".TP\n\\fBfd 7#3 EPOLLIN\\fR, or \\fBsuspended\\fR\nit waits for that descriptor, or for something that ctp does not know\n"
+	      ".TP\n\\fBready\\fR\nits event has been delivered to the program, which has not resumed it yet\n"
+	      ".TP\n\\fBpooled\\fR\nits function has ended, and its library keeps it to run "
+	      "another one;\nit waits for nothing\n"
 	      ".TP\n\\fBcreated\\fR\nit never ran\n"
-	      ".TP\n\\fBrunning on thread\\fR\nwith the call that this thread is in, and the stack that led there. A thread that "
-	      "computes says\nneither without being stopped\n"
-	      ".TP\n\\fBfinished\\fR\n(\\-\\-all) it has ended, and its stack is nobody else's yet\n"
+	      ".TP\n\\fBrunning on thread\\fR\nwith the system call that the thread is in, and its stack. A thread that computes "
+	      "would have\nto be stopped to show either\n"
+	      ".TP\n\\fBfinished\\fR\n(\\-\\-all) it has ended, and its stack has not been reused\n"
 	      ".PP\n"
-	      "\\fIfd 7#3\\fR is the third thing that was called 7. What a coroutine waits for is what it registered or\n"
-	      "could not read before it was suspended; \\fIclosed\\fR says that this descriptor has been closed since.\n"
+	      "\\fIfd 7#3\\fR is the third descriptor with the number 7. A coroutine waits for the descriptors that it registered,\n"
+	      "or could not read or write, just before it was suspended; \\fIclosed\\fR: the descriptor has been closed since.\n"
 	      ".PP\n"
-	      "\\fB\\-\\-tree\\fR puts those that are alike together (\\fIconn_reader x 1000\\fR), each below who created it;\n"
-	      "threads are the roots. Below it stands who waits for whom: by the other end of a pipe, a socketpair or a\n"
-	      "connection within the program, or by a lock; and whether that goes round in a circle.\n"
+	      "\\fB\\-\\-tree\\fR shows each coroutine below its creator; threads are the roots, and equal coroutines share a line\n"
+	      "(\\fIconn_reader x 1000\\fR). Below the tree it lists which coroutine waits for which: for the other end of a pipe,\n"
+	      "socketpair or connection within the program, or for a lock; and any cycle of these waits.\n"
 	      ".PP\n"
-	      "Stacks are walked as they lie in memory. Where that is not possible (the coroutine went on, it\n"
-	      "shares its stack with others, the process's memory may not be read) they are those that\n"
-	      "were recorded when it was suspended; with \\-\\-all and without \\-\\-stack they always are.\n"
+	      "Stacks are unwound from memory. Where that is not possible (the coroutine was resumed meanwhile, it shares its\n"
+	      "stack with others, or the process's memory cannot be read), and always with \\-\\-all and without \\-\\-stack, the stack\n"
+	      "is the one recorded when the coroutine was suspended.\n"
 	      "The JSON is described in \\fIPREFIX\\fR/share/ctp/ps.md.\n"
 	      ".SH WATCH\n"
-	      "\\fB\\-\\-watch\\fR shows the coroutines of \\fIPID\\fR, or of the only traced process, or of the one that is picked\n"
-	      "from a list, until \\fBq\\fR. \\fB?\\fR tells the keys, which are those of\n.BR top (1)\nand\n.BR htop (1).\n"
+	      "\\fB\\-\\-watch\\fR shows the coroutines of \\fIPID\\fR, or of the only traced process, or of one picked\n"
+	      "from a list, until \\fBq\\fR. \\fB?\\fR shows the keys, which are those of\n.BR top (1)\nand\n.BR htop (1).\n"
 	      "It needs a terminal that can move its cursor. NO_COLOR is honoured.\n"
-	      "When the program has ended, the last picture stays.\n"
+	      "When the program ends, the last screen stays.\n"
 	      "It begins with groups: coroutines of the same function in the same state with the same stack, those with\n"
-	      "findings first. \\fBEnter\\fR opens a group, \\fBg\\fR lists one by one, as \\fB\\-\\-all\\fR does from the start.\n"
+	      "findings first. \\fBEnter\\fR opens a group, \\fBg\\fR lists single coroutines, as \\fB\\-\\-all\\fR does from the start.\n"
 	      ".PP\n"
-	      "What the columns mean, and how exact they are; \\- is what is not known:\n"
-	      ".TP\nID\nnever given twice; with groups N, how many there are\n"
-	      ".TP\nENTRY\nwhat the program calls it, if it says so (ctp/task.h), and its function\n"
-	      ".TP\nSTATE\nas above (who is pooled is looked at at each fifth look); \\fIclosed\\fR: all that it waits for was closed under it; an exclamation mark: ctp\\-run has found\n"
-	      "something out about it that still stands, which \\fBEnter\\fR shows\n"
+	      "The columns, and how exact they are; \\- means unknown:\n"
+	      ".TP\nID\nnever reused; in groups, N is the number of coroutines\n"
+	      ".TP\nENTRY\nits name, if the program gave it one (ctp/task.h), and its function\n"
+	      ".TP\nSTATE\nas above (pooled is updated at every fifth refresh); \\fIclosed\\fR: all that it waits for has been closed; an\n"
+	      "exclamation mark: ctp\\-run has a finding about it, which \\fBEnter\\fR shows\n"
 	      ".TP\nWHERE\nthe innermost line of the program's own code on the saved stack\n"
 	      ".TP\nWAITS FOR\ndescriptors and EPOLL events\n"
-	      ".TP\nSINCE\nhow long it has been as it is; exact\n"
-	      ".TP\nSW/S\nhow often it was entered, a second, from one look to the next; exact, whatever was missed in between\n"
-	      ".TP\nCPU%\nof one CPU, from one look to the next. An estimate: each thread is sampled, up to 50 times a second, and what the\n"
-	      "kernel says that it used since the sample before goes to the coroutine that it runs at that moment\n"
-	      ".TP\nSLICE\nthe longest that it was seen to run without a switch, since the screen began; it may have been longer\n"
-	      ".TP\nSTACK\nhow deep its stack was ever in use: up to the lowest word that is not zero. At most: memory that somebody used\n"
-	      "before, or that was filled in advance, looks used. Read for the lines on the screen alone, and so not sorted by\n"
+	      ".TP\nSINCE\ntime in this state; exact\n"
+	      ".TP\nSW/S\nhow often it was resumed a second, between two refreshes; exact\n"
+	      ".TP\nCPU%\nof one CPU, between two refreshes. An estimate: each thread is sampled up to 50 times a second, and the CPU time\n"
+	      "that it used since the previous sample is counted for the coroutine that it runs then\n"
+	      ".TP\nSLICE\nthe longest time that it was seen to run without a switch, since the screen began; a lower bound\n"
+	      ".TP\nSTACK\nhow deep its stack was ever used: down to the lowest word that is not zero. An upper bound: memory that was used\n"
+	      "before, or filled in advance, counts as used. Only read for the lines on the screen, so it cannot be sorted by\n"
 	      ".PP\n"
-	      "The last events of a coroutine are those that the rings of its threads still hold; how many are missing is said.\n"
-	      "Findings are what ctp\\-run writes into its trace while the program runs. \\fIcertain so far\\fR: all of it holds that a\n"
-	      "look can show (P0, P2, P3, P4, and P6a or P6b), and the coroutine has not gone on since. The verdict is\n"
+	      "The last events of a coroutine are those that its threads' rings still hold; the number of missing ones is shown.\n"
+	      "Findings are what ctp\\-run writes into its trace while the program runs. \\fIcertain so far\\fR: every\n"
+	      "condition that can be checked in a running program holds (P0, P2, P3, P4, and P6a or P6b), and the coroutine has not been\n"
+	      "resumed since. The verdict is\n"
 	      ".BR ctp\\-analyze (1)'s,\nwhich knows the whole run.\n"
 	      ".PP\n"
-	      "A look takes a tenth of a CPU at most: where there are very many coroutines, looks become rarer than\n"
-	      "\\fB\\-\\-delay\\fR, and the screen says so.\n"
+	      "Refreshing takes at most a tenth of a CPU: with very many coroutines it becomes rarer than \\fB\\-\\-delay\\fR, and the\n"
+	      "screen says so.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
 	      ".TP\n1\nno such process or coroutine, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
@@ -248,12 +249,12 @@ void settings_man(FILE *to)
 	      ".PP\nWith \\-\\-lost: 1 there are some, 0 there are none, 3 that could not be decided, 2 as above.\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
-	fputs(".SH BUGS\nStacks are walked in memory that the program may be changing: of a coroutine that goes on meanwhile the recorded\n"
-	      "stack is shown. Where stacks have no unwind tables they end early.\n"
-	      "CPU% and SLICE of \\-\\-watch are estimates, as said above.\n"
+	fputs(".SH BUGS\nThe program may change a stack while it is unwound: if the coroutine is resumed meanwhile, its recorded stack is\n"
+	      "shown. Stacks end early at code without unwind tables.\n"
+	      "CPU% and SLICE of \\-\\-watch are estimates.\n"
 	      ".SH PERMISSIONS\n"
-	      "Those of a debugger: the same user, or root. Where the kernel lets only a parent read a process\n"
-	      "(kernel.yama.ptrace_scope), the tables are read through ctp\\-run, and stacks are as recorded.\n"
+	      "Those of a debugger: the same user, or root. Where kernel.yama.ptrace_scope lets only a parent read a process,\n"
+	      "the tables are read through ctp\\-run, and stacks are those recorded.\n"
 	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-analyze (1)\n",
 	      to);
 }

@@ -177,34 +177,36 @@ _Static_assert(CTP_STATIONS_LIMIT == 2097150 && CTP_STATIONS_DEFAULT == 1000000,
 static const struct option_row rows[] = {
 	{"preload", 0, NULL, "inject libctp.so (the default)", OPTION_SET, SETS(no_preload),
 	 .constant = false},
-	{"no-preload", 0, NULL, "inject nothing: the program has probes of cTP version 1 in it", OPTION_FLAG,
+	{"no-preload", 0, NULL, "inject nothing: the program contains probes of cTP version 1", OPTION_FLAG,
 	 SETS(no_preload)},
 	{"no-patch", 0, NULL,
-	 "leave switch functions alone that cannot be interposed: their switches are not seen (CTP_PATCH=0 in the "
-	 "program's environment does the same)",
+	 "do not patch switch functions that cannot be interposed; their switches are then not seen. CTP_PATCH=0 in the "
+	 "program's environment does the same",
 	 OPTION_FLAG, SETS(no_patch)},
 	{"output", 'o', "PATH",
 	 "trace directory, or JSON lines if it ends in .jsonl; %p pid, %e program, %% a "
 	 "percent sign (default {}). An older trace there moves to PATH.old",
 	 OPTION_CALL, .set = set_output, .initial = "ctp.data"},
-	{"max-size", 0, "SIZE", "history kept on disk, with K, M or G (default {}): the oldest goes first",
+	{"max-size", 0, "SIZE",
+	 "size of the history on disk, with K, M or G (default {}); the oldest part is dropped first",
 	 OPTION_CALL, .set = set_max_size, .initial = "1G"},
 	{"compress", 0, NULL,
-	 "write less: a compressed history, which other readers get by ctp-analyze "
-	 "--expand=DIR",
+	 "compress the history on disk; for other readers, ctp-analyze --expand=DIR makes "
+	 "a plain copy",
 	 OPTION_FLAG, SETS(compress)},
 	{"record-args", 0, NULL,
-	 "keep the program's arguments in the trace, which else names the program alone: arguments may hold "
-	 "passwords",
+	 "keep the program's arguments in the trace (default: only its name, as arguments may hold "
+	 "passwords)",
 	 OPTION_FLAG, SETS(record_args)},
-	{"follow-forks", 'f', NULL, "trace children, too, all in one trace; ends with the last of them",
+	{"follow-forks", 'f', NULL,
+	 "trace child processes too, all in one trace; ctp-run ends when the last of them has ended",
 	 OPTION_FLAG, SETS(follow)},
 	{"coroutines", 'n', "N", "room for N coroutines at a time (default {}, at most 2097150)",
 	 OPTION_NUMBER, SETS(stations), .least = 1, .most = CTP_STATIONS_LIMIT, .initial = "1000000",
 	 .refusal = "a number from 1 to 2097150"},
 	{"overflow", 0, "drop|block",
-	 "a thread whose ring is full drops its records, counted (default), "
-	 "or waits",
+	 "what a thread does when its ring is full: drop records and count them (default), "
+	 "or wait",
 	 OPTION_CHOICE, SETS(block), .refusal = "drop or block"},
 	{"clock", 0, "exact|adaptive|sparse",
 	 "how often threads read the clock: at every switch (default), at a high rate at every k-th of up to 16, "
@@ -215,20 +217,20 @@ static const struct option_row rows[] = {
 	 "--overflow=block)",
 	 OPTION_CALL, .set = set_ring_size},
 	{"flight", 0, "SIZE|SECONDSs",
-	 "keep only the newest history, in memory (default 64M): written at "
-	 "the end, and on SIGUSR2 and on a finding to PATH.1, PATH.2 ...",
+	 "keep only the newest history, in memory (default 64M); it is written at "
+	 "the end, and on SIGUSR2 or a finding to PATH.1, PATH.2 ...",
 	 OPTION_CALL, .set = set_flight, .may_lack_value = true},
 	{"events", 0, "LIST",
 	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
 	 "@FILE with such lists",
 	 OPTION_CALL, .set = set_events},
 	{"list-events", 0, "FILE|PID",
-	 "print the events of a program and its libraries, of a library, or of a process: those of ctp/event.h, and "
-	 "USDT probes; run nothing",
+	 "list the events of a program and its libraries, of a library, or of a process (those of ctp/event.h, and "
+	 "USDT probes), and run nothing",
 	 OPTION_CALL, .set = set_list_events},
 	{"metrics", 0, "[ADDR:]PORT",
 #if CTP_HAVE_MICROHTTPD
-	 "answer Prometheus there, over HTTP at /metrics, while the program runs; without ADDR at 127.0.0.1 alone; "
+	 "serve metrics for Prometheus (HTTP, /metrics) while the program runs; default ADDR 127.0.0.1; "
 	 "unix:PATH for a socket",
 #else
 	 "metrics for Prometheus: this ctp was built without them (libmicrohttpd-dev)",
@@ -239,10 +241,11 @@ static const struct option_row rows[] = {
 	 "exit 124",
 	 OPTION_SECONDS, SETS(timeout_s), .most = 1e9, .refusal = "seconds, above 0"},
 	{"pid", 'p', "PID",
-	 "attach to a process that runs already, in place of starting one; it runs on when ctp-run ends (SIGINT, "
+	 "attach to a running process instead of starting one; it continues to run when ctp-run ends (SIGINT, "
 	 "SIGTERM, --timeout)",
 	 OPTION_NUMBER, SETS(pid), .least = 1, .most = INT_MAX, .refusal = "the number of a process"},
-	{"paused", 0, NULL, "record nothing until ctp-ctl PID start; what is true now is kept all the same",
+	{"paused", 0, NULL,
+	 "record no history until ctp-ctl PID start; the tables are kept, so verdicts lose nothing",
 	 OPTION_FLAG, SETS(paused)},
 	{"check", 0, NULL, "analyse at the end, and print the report", OPTION_FLAG, SETS(check)},
 	{"error-exitcode", 0, "N", "exit N when there is a finding (implies --check)", OPTION_NUMBER,
@@ -253,21 +256,23 @@ static const struct option_row rows[] = {
 	{"allow-empty", 0, NULL, "--check accepts a run without a single coroutine switch", OPTION_FLAG,
 	 SETS(allow_empty)},
 	{"prove", 0, NULL,
-	 "search memory for pointers to a stuck coroutine also in a program that never "
-	 "comes to rest",
+	 "search memory for pointers to a stuck coroutine even if the program never "
+	 "becomes idle",
 	 OPTION_FLAG, SETS(prove)},
-	{"env", 'E', "VAR=VALUE", "environment of the program only (an LD_PRELOAD comes after libctp.so)",
-	 OPTION_CALL, .set = set_env},
-	{"quiet", 'q', NULL, "print errors only: not what is found while the program runs, nor what was seen",
-	 OPTION_FLAG, SETS(quiet)},
+	{"env", 'E', "VAR=VALUE",
+	 "set a variable for the program only (an LD_PRELOAD is loaded after libctp.so)", OPTION_CALL,
+	 .set = set_env},
+	{"quiet", 'q', NULL,
+	 "print errors only: no findings while the program runs, and no counts at the end", OPTION_FLAG,
+	 SETS(quiet)},
 	{"verbose", 'v', NULL, "print more lines about the run", OPTION_FLAG, SETS(verbose)},
 	{"log-file", 0, "F",
-	 "write ctp's lines to F instead of stderr; F is no symbolic link, but may be "
-	 "/dev/stderr or /dev/fd/N",
+	 "write ctp's lines to F instead of stderr; F may be /dev/stderr or "
+	 "/dev/fd/N, but no other symbolic link",
 	 OPTION_CALL, .set = set_log_file},
 	{"color", 0, "auto|always|never", "colors in reports (NO_COLOR is honoured)", OPTION_CHOICE,
 	 SETS(color), .refusal = "auto, always or never"},
-	{"shm-file", 0, "PATH", "a file of that name for the memory shared with the program; it stays",
+	{"shm-file", 0, "PATH", "use this file for the memory shared with the program, and keep it",
 	 OPTION_CALL, .set = set_shm_file},
 	{"completion", 0, COMPLETE_SHELLS, "print a completion script for that shell", OPTION_TEXT,
 	 SETS(completion)},
@@ -398,25 +403,24 @@ void options_print_man(void)
 	options_man(&table, stdout);
 	puts(".SH EXIT STATUS\nThe program's own; killed by a signal: ctp\\-run dies by the same signal.\n"
 	     "\\-\\-error\\-exitcode's if there is a finding; 124 after \\-\\-timeout, 125 wrong usage or the trace cannot be made, 126 the program cannot be traced,\n"
-	     "127 it is not found.\n.SH SIGNALS\nSIGTERM: the last snapshot first, then it goes on to the program.\n"
-	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH go on to it; with \\-\\-flight SIGUSR2 does not, and\n"
-	     "writes what is kept. With \\-f, once the first process has ended,\n"
-	     "signals go to all that are left; \\-\\-timeout ends all of them.\n"
-	     ".SH DIAGNOSTICS\nWhile the program runs, one line on stderr for each rule and place about which the\n"
-	     "witness has decided: \"CTP001 likely so far: 47 coroutines at server.c:64; see ctp\\-ps 4711\". At the\n"
-	     "end the counts, with the findings that stand by then; ctp\\-analyze has the last word.\n"
+	     "127 it is not found.\n.SH SIGNALS\nOn SIGTERM ctp\\-run takes the last snapshot, and then forwards it to the program.\n"
+	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH are forwarded; with \\-\\-flight, SIGUSR2 is not: it\n"
+	     "writes the history that is kept. With \\-f, once the first process has ended,\n"
+	     "signals are forwarded to all that are left; \\-\\-timeout ends all of them.\n"
+	     ".SH DIAGNOSTICS\nWhile the program runs, ctp\\-run prints one line on stderr for each rule and place where it has\n"
+	     "found something: \"CTP001 likely so far: 47 coroutines at server.c:64; see ctp\\-ps 4711\". At the\n"
+	     "end it prints counts, among them that of the findings so far; ctp\\-analyze has the last word.\n"
 	     ".SH ENVIRONMENT\nThe program finds CTP_SHM_PATH, CTP_SOCK_PATH and CTP_MAX_STATIONS.\n"
-	     "CTP_DISABLE=1 turns the library off. Preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
+	     "CTP_DISABLE=1 turns the library off. When it is preloaded without ctp\\-run, CTP_OUTPUT names the trace.\n"
 	     ".PP\nCTP_DEBUG=1 makes the library say what it does on standard error, a line for each event: attached to\n"
-	     "which region, or why not; each thread; what becomes of a forked child; how exit begins. Nothing is written\n"
-	     "once the program has closed standard error or opened another file in its place.\n"
+	     "which region, or why not; each thread; what happens to a forked child; how exit begins. It writes nothing\n"
+	     "once the program has closed standard error or replaced it.\n"
 	     ".SH DEBUGGER\n.B gdb \\-x \\fIPREFIX\\fB/share/ctp/ctp\\-gdb.py \\-p\n\\fIPID\\fR (the program's, not ctp\\-run's), or with the\n"
 	     "program and a core of it: \\fBinfo coroutines\\fR, \\fBcoroutine\\fR \\fIN\\fR, \\fBcoroutine apply all bt\\fR,\n"
 	     "\\fB$_coroutine()\\fR; \\fBhelp coroutine\\fR in gdb says more.\n");
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), stdout);
 	puts(".SH BUGS\nStatic programs, and those that would run with more rights than yours, cannot be traced.\n"
-	     "Switches by a program's own assembly are not seen; the report names them under \\fIcovered\\fR.\n"
-	     "What is not handled, and what it does to a verdict, is listed in\n"
-	     "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md.\n"
+	     "Switches in assembly that ctp does not know are not seen; the report names them under \\fIcovered\\fR.\n"
+	     "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists all limits, and their effect on a verdict.\n"
 	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1),\n.BR gdb (1)");
 }
