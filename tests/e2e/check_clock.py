@@ -53,7 +53,7 @@ def check_refused(case):
     """A word that is none of the three."""
     bad = case.ctp("--clock=often", "true")
     equal(bad.status, 125, "status")
-    need("exact, adaptive or sparse" in bad.err, bad.err)
+    need("adaptive, exact or sparse" in bad.err, bad.err)
 
 
 CHECKS = [(f"ranges_{how}", lambda case, how=how: check_ranges(case, how)) for how in ("exact", "adaptive", "sparse")] + [

@@ -208,10 +208,11 @@ static const struct option_row rows[] = {
 	 "what a thread does when its ring is full: drop records and count them (default), "
 	 "or wait",
 	 OPTION_CHOICE, SETS(block), .refusal = "drop or block"},
-	{"clock", 0, "exact|adaptive|sparse",
-	 "how often threads read the clock: at every switch (default), at a high rate at every k-th of up to 16, "
-	 "or never at every one. Times in between are known to 2 us, or told as a range",
-	 OPTION_CHOICE, SETS(clock), .refusal = "exact, adaptive or sparse"},
+	{"clock", 0, "adaptive|exact|sparse",
+	 "how often a thread reads the clock: at every switch, and where many come quickly at every 2nd to 16th "
+	 "(adaptive, default); at every one (exact); at every 16th (sparse). A time between two readings is known to "
+	 "2 us, or told as a range",
+	 OPTION_CHOICE, SETS(clock), .refusal = "adaptive, exact or sparse"},
 	{"ring-size", 0, "SIZE",
 	 "memory for records of each thread until they are written (default 4M; 1M with "
 	 "--overflow=block)",

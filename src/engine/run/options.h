@@ -20,7 +20,7 @@ enum options_what {
 	OPTIONS_LIST_EVENTS
 };
 
-enum options_clock { OPTIONS_EXACT, OPTIONS_ADAPTIVE, OPTIONS_SPARSE };
+enum options_clock { OPTIONS_ADAPTIVE, OPTIONS_EXACT, OPTIONS_SPARSE };
 
 struct options {
 	enum options_what what;

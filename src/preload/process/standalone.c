@@ -82,7 +82,7 @@ static int make_region(const char **what)
 	h.ext.clock_kind = clock_is_tsc() ? CTP_CLOCK_TSC : CTP_CLOCK_MONOTONIC;
 	h.ext.clock_ns0 = guest_mono_ns();
 	h.ext.clock_ticks0 = h.ext.clock_kind == CTP_CLOCK_TSC ? cpu_ticks() : h.ext.clock_ns0;
-	h.ext.options = CTP_OPT_SELF;
+	h.ext.options = CTP_OPT_SELF | CTP_OPT_ADAPTIVE;
 	*what = "the region is larger than a file may be (ulimit -f)";
 	struct rlimit most;
 	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < h.ext.region_bytes) { // else SIGXFSZ
