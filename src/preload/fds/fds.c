@@ -181,9 +181,11 @@ static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t
 	e->closed_epoch = d->epoch;
 }
 
+// At the time that the tables say, too: one reading of the clock for both.
 static void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *d, int fd, uint32_t gen)
 {
-	emit(g, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack), (uint32_t)fd | (uint64_t)gen << 32);
+	emit_at(g, d->time, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack),
+		(uint32_t)fd | (uint64_t)gen << 32);
 }
 
 // The number was handed out although nobody ended it: ends it now. e is taken.
@@ -226,11 +228,11 @@ static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, co
 	}
 	uint32_t stack = guest_stack(g, &b->frame), unseen = 0;
 	uint64_t who = guest_who(g);
-	struct fd_death d = {.time = guest_now()};
 	struct fd_keep *k = NULL;
 	high((uint64_t)fd);
 	if (!fds_take(e))
 		return 0;
+	struct fd_death d = {.time = guest_now()}; // who ended the last generation has read the clock by now
 	bool open = e->life == CTP_FD_OPEN && !ending(e);
 	bool told = open && e->opened >= b->since && (e->opener == who || e->opened_how == CTP_CALL_NONE);
 	if (open && !told) {
@@ -253,7 +255,8 @@ static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, co
 	if (k)
 		fd_candidates_post(g, k, CTP_CAND_CLOSE, &d);
 	if (!told)
-		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = b->call, .closer = who, .stack = stack},
+		emit_fd(g, CTP_EV_FD_OPEN,
+			&(struct fd_death){.call = b->call, .closer = who, .stack = stack, .time = d.time},
 			fd, gen);
 	return desc;
 }
@@ -326,13 +329,14 @@ uint32_t fds_gen(struct thread_ctx *g, int fd)
 		return 0;
 	}
 	bool met = e->life != CTP_FD_OPEN;
+	struct fd_death d = {.call = CTP_CALL_NONE, .time = met ? guest_now() : 0};
 	if (met)
-		renew(e, guest_now());
+		renew(e, d.time);
 	uint32_t gen = e->gen;
 	fds_give(e);
 	high((uint64_t)fd);
 	if (met)
-		emit_fd(g, CTP_EV_FD_OPEN, &(struct fd_death){.call = CTP_CALL_NONE}, fd, gen);
+		emit_fd(g, CTP_EV_FD_OPEN, &d, fd, gen);
 	return gen;
 }
 
