@@ -144,6 +144,21 @@ static int add_circle(struct set_looks *s, const json_t *o)
 	return r;
 }
 
+static int add_main(struct set_looks *s, const json_t *o)
+{
+	size_t i;
+	json_t *e;
+	json_array_foreach(json_object_get(o, "parked"), i, e)
+	{
+		if (GROW(s->parked, s->nparked, s->parked_room))
+			return -ENOMEM;
+		s->parked[s->nparked++] =
+			(struct set_parked){(uint64_t)json_integer_value(json_array_get(e, 0)),
+					    (uint64_t)json_integer_value(json_array_get(e, 1))};
+	}
+	return 0;
+}
+
 static int add_look(struct set_looks *s, const json_t *o)
 {
 	size_t i;
@@ -175,7 +190,7 @@ static int line(void *looks, const json_t *o)
 		int (*add)(struct set_looks *s, const json_t *o);
 	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
 		     {"unread", add_unread}, {"thread", add_thread}, {"circle", add_circle},
-		     {"look", add_look}};
+		     {"main", add_main},     {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -203,6 +218,7 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->threads);
 	free(s->ends);
 	free(s->circles);
+	free(s->parked);
 	for (size_t i = 0; i < s->nwaits; i++)
 		free(s->waits[i].name);
 	free(s->waits);

@@ -58,6 +58,10 @@ struct set_circle {
 	size_t waits, n;
 };
 
+struct set_parked { // suspended without a known wait, while main waited for coroutines
+	uint64_t coroutine, changes;
+};
+
 struct set_looks {
 	bool looked;
 	bool handlers; // a signal may run the program's code in a thread that sleeps
@@ -78,6 +82,8 @@ struct set_looks {
 	size_t ncircles, circles_room;
 	struct set_circle_wait *waits;
 	size_t nwaits, waits_room;
+	struct set_parked *parked; // none: main did not wait for coroutines
+	size_t nparked, parked_room;
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole
 	uint64_t bad_lines;
 	struct slices_set *stacks; // while it is read

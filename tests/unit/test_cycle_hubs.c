@@ -265,6 +265,28 @@ static void handles_on_stacks_and_beyond(void **state)
 	assert_int_equal(find(), 0);
 }
 
+// As Boost.Fiber has it, too: the control block lies above what was declared as the stack, far from the context.
+static void control_blocks_above_stacks(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		members[i].stack.hi -= 0x200;
+		members[i].slot = sp(i);
+	}
+	uint64_t above = members[0].stack.hi + 0x40, other = members[1].stack.hi + 0x40;
+	lock_with_node(HUBS, 0, 1);
+	lock_with_node(HUBS + 0x100, 1, 0);
+	*word(HUBS) = *word(sp(0) + 0x48) = above;
+	*word(HUBS + 0x100) = *word(sp(1) + 0x48) = other;
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].at[0].hub, HUBS + 0x100);
+	*word(above + 8) = members[1].slot; // it leads to another's context: it is that one's
+	assert_int_equal(find(), 0);
+	*word(above + 8) = 0;
+	*word(HUBS) = *word(sp(0) + 0x48) = members[0].stack.hi + 0x1000 - 0x200; // in the next stack
+	assert_int_equal(find(), 0);
+}
+
 // Who holds two locks of which others wait for one is in one circle.
 static void each_is_in_one_circle(void **state)
 {
@@ -288,7 +310,7 @@ int main(void)
 		cmocka_unit_test_setup(handles_alone_need_alike_frames, begin), cmocka_unit_test_setup(ends_of_lists, begin),
 		cmocka_unit_test_setup(records_in_a_ring, begin),            cmocka_unit_test_setup(intrusive_links, begin),
 		cmocka_unit_test_setup(a_handle_may_be_refused, begin),      cmocka_unit_test_setup(handles_on_stacks_and_beyond, begin),
-		cmocka_unit_test_setup(each_is_in_one_circle, begin),
+		cmocka_unit_test_setup(control_blocks_above_stacks, begin), cmocka_unit_test_setup(each_is_in_one_circle, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

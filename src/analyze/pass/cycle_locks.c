@@ -9,7 +9,10 @@
 #include "analyze/pass/cycle.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "symbols/demangle.h"
 #include "trace/parked_place.h"
 
 static const struct set_circle_wait *wait_at(const struct cycle *c, const struct set_circle *o, size_t i)
@@ -33,9 +36,17 @@ static bool closed(const struct cycle *c, const struct ctp_state *s)
 	return w && w->items[PROOF_P6A].holds == HOLDS_TRUE;
 }
 
+// "accounts+0x20", of "_ZL8accounts+0x20".
 static const char *hub_name(const struct set_circle_wait *w, struct results *out)
 {
-	return w->name ? w->name : results_text(out, "0x%" PRIx64, w->hub);
+	if (!w->name)
+		return results_text(out, "0x%" PRIx64, w->hub);
+	size_t n = strcspn(w->name, "+");
+	char *symbol = strndup(w->name, n), *plain = symbol ? demangle(symbol) : NULL;
+	const char *name = plain ? results_text(out, "%s%s", plain, w->name + n) : w->name;
+	free(symbol);
+	free(plain);
+	return name;
 }
 
 static const char *hubs(const struct cycle *c, const struct set_circle *o, struct results *out)

@@ -3,7 +3,8 @@
 // CTP003: coroutines that are suspended without a known wait (queues, mutexes and pools all look the
 // same) are counted (healthy.c). One is a finding only if nothing at all references it and others, or
 // itself before, were resumed from where it is suspended; and then at most LIKELY, as it may have been
-// discarded on purpose.
+// discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
+// that never ends. That is LIKELY, too: the program may be meant to be killed so.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,12 +119,78 @@ static int keep_resumed(const struct world *w, struct results *out, size_t from)
 	return r;
 }
 
+// ------------------------------------------------------------- main waits for good
+
+// Who is spoken of already: here, or as one of a circle (CTP015). By row of stations.
+static unsigned char *told(const struct image *m, const struct results *out, size_t from)
+{
+	const struct set_looks *l = &m->set_looks;
+	unsigned char *is = calloc(m->stations.n + 1, 1);
+	for (size_t i = from; is && i < out->ncases; i++)
+		if (out->cases[i].about.image == m)
+			is[idmap_get(&m->by_id, out->cases[i].id)] = 1;
+	for (size_t i = 0; is && i < l->nwaits; i++) {
+		uint32_t row = idmap_get(&m->by_id, l->waits[i].coroutine);
+		if (row != IDMAP_NONE)
+			is[row] = 1;
+	}
+	return is;
+}
+
+static int add_waiter(const struct pass *pass, const struct world *w, const struct image *m,
+		      const struct ctp_state *s, struct results *out)
+{
+	const struct witness_item *seen = m->set_looks.items;
+	struct suspect about = {.world = w, .image = m, .state = s};
+	struct verdict_case c;
+	case_of_wait(&c, pass, &about, out);
+	describe(&c, NULL, out);
+	c.proof = (struct obligations){
+		.closure = "quiet",
+		.verdict = seen[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_LIKELY : VERDICT_SUSPECT};
+	for (unsigned p = PROOF_P0; p <= PROOF_P6B; p++)
+		if (p == PROOF_P0 || p == PROOF_P5 || p == PROOF_P6B)
+			c.proof.items[p] = (struct obligation){seen[p].holds, seen[p].text};
+	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
+	c.proof.items[PROOF_P3] = (struct obligation){HOLDS_TRUE, "no armed registration leads to it"};
+	c.claim = "waits for nothing that is known, main waits for a coroutine, and the whole program sleeps";
+	c.refuted = "the program is meant to sleep like this until it is killed";
+	c.fix = "find what should have resumed it: a lock that was never given back, a notification that came "
+		"before the wait, a channel that nobody closed";
+	return results_add(out, &c);
+}
+
+static int main_waits(const struct pass *pass, const struct world *w, const struct image *m,
+		      struct results *out, size_t from)
+{
+	const struct set_looks *l = &m->set_looks;
+	if (!l->nparked || !l->looked || m->replaced || !m->has_tables || w->counts.hand ||
+	    w->counts.reused || l->items[PROOF_P0].holds != HOLDS_TRUE ||
+	    l->items[PROOF_P6B].holds != HOLDS_TRUE || !case_complete(w, m))
+		return 0;
+	unsigned char *is = told(m, out, from);
+	int r = is ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && i < l->nparked; i++) {
+		uint32_t row = idmap_get(&m->by_id, l->parked[i].coroutine);
+		const struct ctp_state *s = row == IDMAP_NONE || is[row] ? NULL :
+									   table_row(&m->stations, row);
+		if (s && image_suspended(m, s) && s->changes == l->parked[i].changes && !image_nwaits(s) &&
+		    !image_ran_since(m, s))
+			r = add_waiter(pass, w, m, s, out);
+	}
+	free(is);
+	return r;
+}
+
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = {conclude, describe};
 	size_t from = out->ncases;
 	int r = stuck_run(pass, w, out, &terms);
-	return r ? r : keep_resumed(w, out, from);
+	r = r ? r : keep_resumed(w, out, from);
+	for (size_t k = 0; !r && k < w->nimages; k++)
+		r = main_waits(pass, w, &w->images[k], out, from);
+	return r;
 }
 
 const struct pass pass_parked = {
@@ -144,10 +211,14 @@ const struct pass pass_parked = {
 		"    ...\n"
 		"    c = list_pop(&queue->waiters);           // somebody else, or nobody\n"
 		"\n"
-		"Nobody can resume it any more; its stack, and all that it holds, is lost.\n"
+		"Nobody can resume it any more; its stack, and all that it holds, is lost. It is one, too, if main\n"
+		"itself waits for a coroutine and the whole program sleeps:\n"
 		"\n"
-		"LIKELY   no word in memory, registers or the kernel's hands leads to it. It is never more: a\n"
-		"         coroutine may be abandoned on purpose\n"
+		"    mutex.lock();  if (failed) return;       // never given back: the others wait for good\n"
+		"\n"
+		"LIKELY   no word in memory, registers or the kernel's hands leads to it; or main waits, no thread\n"
+		"         can wake by itself, and nothing outside can wake one. It is never more: a coroutine may\n"
+		"         be abandoned on purpose, and a program may be left asleep until it is killed\n"
 		"\n"
 		"Repair: give it back to whoever waits for it, or end it and free its stack.\n"
 		"\n"

@@ -114,6 +114,14 @@ static uint32_t before_context(const struct hubs *h, uint64_t word)
 	return i < h->q->n && h->slots[i] - word < CONTROL_BYTES ? h->by_slot[i] : NOBODY;
 }
 
+// Whose stack ends not far below? Boost puts a coroutine's control block there, above what it declares as
+// the stack.
+static uint32_t above_stack(const struct hubs *h, uint64_t word)
+{
+	size_t i = FIRST_NOT(h->q->n, k, h->stacks[k].lo <= word);
+	return i && word - h->stacks[i - 1].hi < CONTROL_BYTES ? h->by_stack[i - 1] : NOBODY;
+}
+
 static bool is_address(uint64_t word)
 {
 	return word >= ADDRESS_LOW && word < ADDRESS_HIGH && word % sizeof(word) == 0;
@@ -143,7 +151,11 @@ static uint32_t whose(const struct hubs *h, uint64_t word)
 	uint32_t m = on_stack(h, word);
 	if (m == NOBODY)
 		m = before_context(h, word);
-	return m == NOBODY && h->q->is_data(h->q->ctx, word) ? to_context(h, word) : m;
+	if (m == NOBODY && h->q->is_data(h->q->ctx, word)) {
+		m = to_context(h, word);
+		m = m == NOBODY ? above_stack(h, word) : m;
+	}
+	return m;
 }
 
 // ------------------------------------------------------------- hubs

@@ -13,6 +13,7 @@
 #include "ctp/there.h"
 #include "engine/memory/cycle_hubs.h"
 #include "engine/sets/set_line.h"
+#include "engine/sets/set_parked.h"
 #include "engine/target/names.h"
 #include "search/malloc_heap.h"
 
@@ -30,30 +31,6 @@ struct gathered {
 };
 
 // ------------------------------------------------------------- who is parked
-
-static bool is_parked(const struct ctp_region *r, uint64_t i, struct ctp_state *c)
-{
-	const struct ctp_state *s = &r->states[i];
-	return s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE && !s->nwaits &&
-	       ctp_load32(&s->owner) == CTP_OWNER_GUEST && ctp_state_read(s, c) && c->life == CTP_SUSPENDED &&
-	       c->entity == CTP_COROUTINE && !c->nwaits && c->runs &&
-	       !(c->flags & (CTP_STATE_MOREWAITS | CTP_STATE_SHARED_STACK)) && c->lo &&
-	       c->regs[CTP_REG_SP] >= c->lo && c->regs[CTP_REG_SP] < c->hi;
-}
-
-// Does an armed registration lead to it? What is not known of rows is for the reader of the line.
-static bool is_registered(const struct inspection *l, const struct ctp_state *s)
-{
-	for (size_t i = 0; l && i < l->registrations.n; i++) {
-		const struct registration *reg = &l->registrations.v[i];
-		if (!(reg->events & 0x0fffffff) || reg->tfd < 0 || (uint32_t)reg->tfd >= l->r->fds_max)
-			continue;
-		const struct ctp_fd *f = &l->r->fds[reg->tfd];
-		if (f->adder == s->id || f->learned == s->id || (f->leads & CTP_ID_MASK) == s->id)
-			return true;
-	}
-	return false;
-}
 
 static void add_member(struct gathered *g, const struct ctp_state *c)
 {
@@ -78,7 +55,7 @@ static bool gather(struct gathered *g)
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && g->n < MEMBERS_MOST;
 	     i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state c;
-		if (!is_parked(g->r, i, &c) || is_registered(g->l, &c))
+		if (!set_parked(g->r, i, &c) || set_parked_registered(g->l, &c))
 			continue;
 		if (g->n == room) {
 			room = room ? 2 * room : 64;

@@ -4,7 +4,8 @@
 // target, so a live inspection needs a reason: an incident about sets, two coroutines that wait
 // for queues whose other ends are in the program too, a thread that joins another, or coroutines
 // that seem to wait for each other's locks. It is made when the tables have not changed and no
-// thread ran for 30 ms, and costs a twentieth of a CPU at most. The final inspection needs a reason, too. A
+// thread ran for 30 ms, and costs a twentieth of a CPU at most. Where main itself waits for coroutines, it is
+// made when nothing has moved for a second. The final inspection needs a reason, too. A
 // later inspection knows all that an earlier one did, so the file is written anew.
 #include "engine/sets/sets.h"
 
@@ -18,6 +19,7 @@
 #include "engine/inspect/inspect.h"
 #include "engine/sets/set_circles.h"
 #include "engine/sets/set_line.h"
+#include "engine/sets/set_parked.h"
 #include "engine/sets/set_queues.h"
 #include "engine/sets/set_shared.h"
 #include "engine/sets/set_threads.h"
@@ -34,7 +36,8 @@ enum {
 	LIVE_MS = 2000,
 	FINAL_MS = 300,
 	AGAIN_MS = 1000,
-	CIRCLES_MS = 50
+	CIRCLES_MS = 50,
+	REST_MS = 1000
 };
 
 struct sets {
@@ -46,6 +49,8 @@ struct sets {
 	uint64_t check_ns, inspect_ns; // not before
 	uint64_t moved;                // of the tables, at the last check
 	uint64_t looked;               // the same at the last look
+	uint64_t looked_ns;            // when that was
+	uint64_t rested;               // the same when nothing had moved for so long after it
 	uint32_t incidents;            // looked at
 };
 
@@ -181,6 +186,7 @@ static bool take(struct sets *s, struct inspection *l)
 	if (!ftruncate(fileno(s->out), 0)) {
 		set_queues(s->out, l);
 		set_circles(s->out, l);
+		set_main_waiting(s->out, l);
 		told = set_threads(s->out, l, &s->threads);
 		stale_registrations(s->out, l);
 		if (inspect_has_kin(l->r))
@@ -210,6 +216,35 @@ static uint32_t incidents(const struct ctp_region *r)
 	return (uint32_t)r->ext->incidents[RULE_STALE] << 16 | r->ext->incidents[RULE_FORKED];
 }
 
+// Have the threads slept since the last check, with the tables as they were? Checks again.
+static bool idle_since(struct sets *s, uint64_t moved)
+{
+	struct proc_tasks tasks = {0};
+	bool same = moved == s->moved && !proc_tasks_read(s->pid, false, &tasks);
+	bool idle = same && s->last.n && proc_tasks_still(&s->last, &tasks);
+	proc_tasks_deinit(&s->last);
+	s->last = tasks;
+	s->moved = moved;
+	return idle;
+}
+
+static void look(struct sets *s, uint64_t now)
+{
+	struct inspection l = {.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
+	take(s, &l);
+}
+
+// The program has slept since the last look, for long: is there another reason, which is none at each short
+// rest?
+static void rest(struct sets *s, uint64_t now)
+{
+	if (s->rested == s->looked || now - s->looked_ns < REST_MS * MS)
+		return;
+	if (idle_since(s, s->looked) && set_main_waits(s->r, s->pid))
+		look(s, now);
+	s->rested = s->looked;
+}
+
 void sets_poll(struct sets *s)
 {
 	uint64_t now = proc_now_ns();
@@ -217,23 +252,19 @@ void sets_poll(struct sets *s)
 		return;
 	uint64_t moved = movement(s->r);
 	s->check_ns = now + CHECK_MS * MS;
-	if (moved == s->looked)
+	if (moved == s->looked) {
+		rest(s, now);
 		return;
-	struct proc_tasks tasks = {0};
-	bool same = moved == s->moved && !proc_tasks_read(s->pid, false, &tasks);
-	bool idle = same && s->last.n && proc_tasks_still(&s->last, &tasks);
-	proc_tasks_deinit(&s->last);
-	s->last = tasks;
-	s->moved = moved;
-	if (!idle)
-		return;
-	if (incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r) ||
-	    set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS)) {
-		struct inspection l = {
-			.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
-		take(s, &l);
 	}
+	if (!idle_since(s, moved))
+		return;
+	bool due = incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r) ||
+		   set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
+	if (due)
+		look(s, now);
 	s->looked = moved;
+	s->looked_ns = now;
+	s->rested = due ? moved : moved - 1;
 	s->incidents = incidents(s->r);
 	uint64_t cost = proc_now_ns() - now;
 	s->inspect_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);

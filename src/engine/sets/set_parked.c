@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// Who is parked. A scheduler of coroutines resumes main, too: while main waits for a fiber's end, its own
+// stack is suspended, and a coroutine runs on its thread. If every thread then sleeps for good, and nothing
+// outside can wake one, main and all that are parked wait for each other (CTP003).
+#include "engine/sets/set_parked.h"
+
+#include <jansson.h>
+
+#include "ctp/seq.h"
+#include "ctp/there.h"
+#include "engine/sets/set_line.h"
+
+bool set_parked(const struct ctp_region *r, uint64_t i, struct ctp_state *c)
+{
+	const struct ctp_state *s = &r->states[i];
+	return s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE && !s->nwaits &&
+	       ctp_load32(&s->owner) == CTP_OWNER_GUEST && ctp_state_read(s, c) && c->life == CTP_SUSPENDED &&
+	       c->entity == CTP_COROUTINE && !c->nwaits && c->runs &&
+	       !(c->flags & (CTP_STATE_MOREWAITS | CTP_STATE_SHARED_STACK)) && c->lo &&
+	       c->regs[CTP_REG_SP] >= c->lo && c->regs[CTP_REG_SP] < c->hi;
+}
+
+bool set_parked_registered(const struct inspection *l, const struct ctp_state *s)
+{
+	for (size_t i = 0; l && i < l->registrations.n; i++) {
+		const struct registration *reg = &l->registrations.v[i];
+		if (!(reg->events & 0x0fffffff) || reg->tfd < 0 || (uint32_t)reg->tfd >= l->r->fds_max)
+			continue;
+		const struct ctp_fd *f = &l->r->fds[reg->tfd];
+		if (f->adder == s->id || f->learned == s->id || (f->leads & CTP_ID_MASK) == s->id)
+			return true;
+	}
+	return false;
+}
+
+bool set_main_waits(const struct ctp_region *r, pid_t pid)
+{
+	uint32_t n = ctp_load32(&r->ext->thread_high);
+	for (uint32_t i = 0; i < n && i < r->threads_max; i++) {
+		const struct ctp_thread *t = &r->threads[i];
+		if (ctp_load32(&t->life) == CTP_THREAD_LIVE && t->tid == (uint32_t)pid)
+			return t->native && t->current && t->current != t->native;
+	}
+	return false;
+}
+
+void set_main_waiting(FILE *out, const struct inspection *l)
+{
+	if (!set_main_waits(l->r, l->pid))
+		return;
+	struct ctp_walk w = ctp_walk_states(l->r);
+	json_t *who = json_array();
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && json_array_size(who) < SET_PARKED_MOST;
+	     i = ctp_walk_from(&w, i + 1)) {
+		struct ctp_state c;
+		if (set_parked(l->r, i, &c) && !set_parked_registered(l, &c))
+			json_array_append_new(who,
+					      json_pack("[I, I]", (json_int_t)c.id, (json_int_t)c.changes));
+	}
+	set_line(out, json_pack("{s:i, s:s, s:o}", "v", 1, "what", "main", "parked", who));
+}
