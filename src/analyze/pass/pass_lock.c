@@ -2,18 +2,26 @@
 //
 // CTP018: a coroutine slept on a lock, a condition, a semaphore or a thread, and its loop with it.
 // SUSPECT: short critical sections are often right, and only the program knows how long one may
-// take.
+// take. LIKELY: a coroutine that is suspended on the same thread holds the lock, and nobody will run it.
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyze/case/case_slice.h"
 
-// The coroutine that was suspended with this lock locked, if there is one.
-static const struct slices_item *holder(const struct image *m, uint64_t lock)
+enum { LOCK = 1, RELEASED = 3 }; // values of a RULE_HELD incident (spec/cTP.md, 2.6)
+
+// Of the coroutine that was suspended with this lock locked, and still is, if there is one.
+static const struct ctp_incident *holder(const struct image *m, uint64_t lock)
 {
-	for (size_t k = 0; lock && k < m->slices.n; k++)
-		if (m->slices.items[k].rule == RULE_HELD && m->slices.items[k].lock == lock)
-			return &m->slices.items[k];
+	for (size_t k = 0; lock && k < m->incidents.n; k++) {
+		const struct ctp_incident *i = table_row(&m->incidents, k);
+		const struct ctp_state *s = i->ready == CTP_CAND_READY && i->rule == RULE_HELD &&
+							    i->value[LOCK] == lock && !i->value[RELEASED] ?
+						    image_entity(m, i->who) :
+						    NULL;
+		if (s && image_suspended(m, s))
+			return i;
+	}
 	return NULL;
 }
 
@@ -50,21 +58,29 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 			   i->over      ? "" :
 					  ", and still is";
 	const char *on = i->lock ? results_text(out, " %s", case_slice_lock(i, out)) : "";
-	const struct slices_item *held = i->owner == i->coroutine ? holder(m, i->lock) : NULL;
+	bool own = i->owner_tid && i->owner == i->coroutine; // the thread that sleeps has locked it
+	const struct ctp_incident *held = own ? holder(m, i->lock) : NULL;
 	const char *by = held         ? results_text(out,
 						     ", held by coroutine %" PRIu64 ", suspended on this same thread",
-						     held->coroutine) :
+						     held->who) :
+			 own          ? ", held by this thread itself" :
 			 i->owner_tid ? results_text(out, ", held by thread %" PRIu64, i->owner_tid) :
 					"";
+	if (own && held && !i->over) {
+		c.proof.verdict = VERDICT_LIKELY;
+		c.claim = "blocked its thread for a lock that it cannot get";
+	}
 	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by,
 			       more, case_slice_others(i, out));
-	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
+	c.refuted = c.claim ?
+			    "that coroutine is resumed on another thread, which unlocks" :
+			    "the lock is held so long only in this run, or nobody on that loop is in a hurry";
 	describe_kind(&c, call);
 	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by,
 				 case_slice_others(i, out));
-	if (held) // by a coroutine that is suspended on the very same thread
-		c.actor = (struct case_party){.did = "held by", .id = held->coroutine, .stack = held->left};
-	else if (i->owner_tid)
+	if (held)
+		c.actor = (struct case_party){.did = "held by", .id = held->who, .stack = held->stack};
+	else if (i->owner_tid && !own)
 		c.actor = (struct case_party){.did = "held by", .id = i->owner, .stack = i->owner_stack};
 	return results_add(out, &c);
 }
@@ -96,6 +112,9 @@ const struct pass pass_lock = {
 		"\n"
 		"Reported from 10 ms on, where other coroutines waited for that loop. The report names the lock\n"
 		"and, for a mutex, who held it.\n"
+		"\n"
+		"LIKELY   it still sleeps, and a coroutine suspended on that same thread holds the lock (CTP019)\n"
+		"SUSPECT  all others: only the program knows how long it may take\n"
 		"\n"
 		"Repair: nothing slow under a lock that coroutines take; pthread_mutex_trylock and a yield; the\n"
 		"coroutine library's own mutex or channel; an eventfd to hear from threads.\n"
