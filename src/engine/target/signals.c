@@ -21,7 +21,7 @@ static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
 static struct sigaction before_caught[N_CAUGHT], before_ignored[N_IGNORED];
 static sigset_t before_mask;
-static atomic_int sent[NSIG], from_kernel[NSIG], any;
+static atomic_int sent[NSIG], from_kernel[NSIG], any, orders;
 static _Atomic(pid_t) sender[NSIG];
 static uint32_t *wakes;
 static bool hurry;
@@ -35,6 +35,8 @@ static void note(int sig, siginfo_t *info, void *context)
 		from_kernel[sig]++;
 	}
 	any = 1;
+	if (sig != SIGCHLD) // which a hold of our own sends, too
+		orders = 1;
 	if (wakes)
 		ctp_add32(wakes, 1);
 }
@@ -69,12 +71,13 @@ void signals_restore(void)
 
 bool signals_pending(void)
 {
+	orders = 0;
 	return atomic_exchange(&any, 0);
 }
 
 bool signals_noted(void)
 {
-	return any;
+	return orders;
 }
 
 bool signals_waiting(void)

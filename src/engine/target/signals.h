@@ -26,7 +26,7 @@ bool signals_waiting(void);
 // For an inspection that may take long: while on, its time is also over when a SIGTERM arrives.
 void signals_hurry(bool on);
 bool signals_hurried(void); // and has one arrived?
-// Has any signal come that has not been looked at?
+// Has a signal come that has not been looked at, and that is no SIGCHLD?
 bool signals_noted(void);
 // Is it later than `deadline_ns` (CLOCK_MONOTONIC), or must the inspection under way hurry?
 bool signals_late(uint64_t deadline_ns);
