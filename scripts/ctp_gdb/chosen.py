@@ -18,6 +18,10 @@ class NoStack(gdb.GdbError):
     """There are no frames to be shown; the text says why, and what is known instead."""
 
 
+class AsyncStack(NoStack):
+    """It has a frame in memory, and no stack of calls: the text is the stack of its awaits."""
+
+
 class FrameId:
     def __init__(self, sp, pc):
         self.sp, self.pc = gdb.Value(sp), gdb.Value(pc)

@@ -20,7 +20,7 @@ Usage: info coroutines [-g] [-n COUNT|all] [FILTER]...
 -g groups those that are suspended at the same place; -n shows so many lines (200 without it).
 A filter is a number or a range of numbers (7, 10-19), a state (created, suspended, running), fd N, thread N,
 or a regular expression that is looked for in the functions of their stacks. "native" lists the threads' own stacks.
-An asterisk marks the coroutine whose frames gdb shows. Of a program that did not run under ctp-run ctp-ps searches the
+An asterisk marks the coroutine whose frames gdb shows. C++20 coroutines are found by ctp-ps, and come last. Of a program that did not run under ctp-run ctp-ps searches the
 coroutines: their numbers are those of this stop, and since when each waits is not known."""
 
     def __init__(self):
@@ -82,6 +82,9 @@ def show(v, e):
         thread.switch()
         gdb.newest_frame().select()
         return
+    if e.frame:
+        chosen.leave()
+        raise chosen.AsyncStack(awaits(v, e))
     if gdb.selected_thread() is None:
         raise gdb.GdbError("no thread is selected")
     if e.life == CREATED:
@@ -90,6 +93,14 @@ def show(v, e):
         raise chosen.NoStack("coroutine %d shares its stack with others by copying, so its frames are not there; it left from\n%s"
                              % (e.id, recorded(v, e)))
     chosen.choose(v.region, e)
+
+
+def awaits(v, e):
+    """Where it is, and below that who awaits it."""
+    lines = ["#%-2d %s" % (i, p) for i, p in enumerate(names.places(v.region, e.stack))]
+    if e.life == CREATED or not lines:
+        lines = ["it was never started; it begins in %s" % names.place(v.region, e.entry, False)] if e.entry else []
+    return "\n".join(lines + ["(its frame lies at 0x%x)" % e.frame])
 
 
 def recorded(v, e):
@@ -102,7 +113,8 @@ Usage: coroutine [N|none]
 
 backtrace, frame, up, down, info locals, print and so on then show the frames of coroutine N, from frame 1 on;
 frame 0 remains the thread's. For a coroutine that runs, its thread is selected. "coroutine none" or 0 goes back to
-the thread's frames, and so does every command that lets the program go on. Nothing is written into the program."""
+the thread's frames, and so does every command that lets the program go on. Nothing is written into the program.
+Of a C++20 coroutine, which has no stack of calls, the stack of its awaits is shown, and nothing is chosen."""
 
     def __init__(self):
         super().__init__("coroutine", gdb.COMMAND_STACK, gdb.COMPLETE_NONE, True)
@@ -119,7 +131,11 @@ the thread's frames, and so does every command that lets the program go on. Noth
             return tell()
         v = View()
         e = by_id(v, wanted)
-        show(v, e)
+        try:
+            show(v, e)
+        except chosen.AsyncStack as stack:
+            print("Coroutine %s\n%s" % (one_line(v, e), stack))
+            return
         print("[Switching to coroutine %s]" % one_line(v, e))
         gdb.execute("frame")
 

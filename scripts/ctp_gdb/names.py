@@ -32,6 +32,13 @@ def short(name):
     return name if len(name) <= WIDTH else name[:WIDTH - 3] + "..."
 
 
+def outside(block):
+    """The function into which what is there of ctp/coroutine.hpp was inlined."""
+    while block is not None and (block.function is None or block.function.print_name.startswith("ctp::")):
+        block = block.superblock
+    return block
+
+
 class Place:
     def __init__(self, region, pc, is_return):
         look = pc - 1 if is_return else pc
@@ -40,6 +47,7 @@ class Place:
             block = gdb.block_for_pc(look)
             while block is not None and (block.function is None or (not is_return and block.superblock.function)):
                 block = block.superblock  # of a function that begins here: not what is inlined into it
+            block = outside(block)
             if block is not None:
                 self.function = short(block.function.print_name)
             line = gdb.find_pc_line(look)
@@ -62,6 +70,14 @@ class Place:
         return (self.function + " () " + self.at).rstrip()
 
 
+class Told(Place):
+    """A place as ctp-ps tells it: where a C++20 coroutine is suspended, which its code alone does not say."""
+
+    def __init__(self, frame):
+        self.function, self.is_library = short(frame["symbol"] or frame["pc"]), False
+        self.at = "at %s:%d" % (clean(frame["file"].rsplit("/", 1)[-1]), frame["line"]) if frame["file"] else ""
+
+
 def place(region, pc, is_return=True):
     key = region.inferior.num, pc, is_return
     if key not in _known:
@@ -71,7 +87,7 @@ def place(region, pc, is_return=True):
 
 def places(region, stack):
     """Of a recorded stack, innermost first, without what is libctp.so's."""
-    return [place(region, pc) for pc in region.stack(stack)[0] if pc not in region.own]
+    return region.told(stack) or [place(region, pc) for pc in region.stack(stack)[0] if pc not in region.own]
 
 
 def own(found):
@@ -102,4 +118,5 @@ def duration(ns):
 
 def wait(region, fd, gen, events):
     words = "|".join(word for bit, word in EVENTS if events & bit)
-    return ("fd %d#%d %s" % (fd, gen, words)).rstrip() + (" (closed)" if region.is_closed(fd, gen) else "")
+    number = "%d#%d" % (fd, gen) if gen else "%d" % fd  # of a program without tables: which one is not known
+    return ("fd %s %s" % (number, words)).rstrip() + (" (closed)" if region.is_closed(fd, gen) else "")

@@ -17,6 +17,7 @@ MAGIC, EXT_MAGIC = 0x434F524F54524352, b"CTPEXT1\0"
 STATIONS_MOST, THREADS_MOST, MODULES_MOST, FRAMES_MOST, REGION_MOST = 2097150 + 16384, 16384, 4096, 96, 1 << 42
 OWNER_GUEST, TSC = 0x47, 2
 COROUTINE, NATIVE = 1, 2
+SOURCE_PROGRAM = 2
 CREATED, SUSPENDED, RUNNING = 1, 2, 3
 SHARED_STACK, TRUNCATED = 0x100, 0x2
 THREAD_LIVE, FD_CLOSED = 2, 2
@@ -35,6 +36,7 @@ class Entity:
         waits = min(turn >> 5 & 7, 4) if self.life == SUSPENDED else 0
         self.waits = [struct.unpack_from("<iII", piece, at + 0x80 + 32 * i) for i in range(waits)]
         self.lo, self.hi, self.entry, _, _, self.made_at = struct.unpack_from("<5QI", piece, at + 0x100)
+        self.frame = self.lo if self.kind == COROUTINE and piece[at + 0x1ac] == SOURCE_PROGRAM else 0
         self.at = at
 
 
@@ -197,6 +199,10 @@ class Region:
         if not 0 < count <= min(FRAMES_MOST, self.words_max - at):
             return [], False
         return list(struct.unpack("<%dQ" % count, self.read(self.words_off + 8 * at, 8 * count))), not flags & TRUNCATED
+
+    def told(self, number):
+        """A stack in places, where it is not one of calls; None."""
+        return None
 
     def module(self, pc):
         """(path, offset in the file) of an address, from the modules that were noted; None."""

@@ -4,7 +4,7 @@ import re
 
 import gdb
 
-from ctp_gdb import chosen, names, region
+from ctp_gdb import chosen, names, region, searched
 from ctp_gdb.region import CREATED, RUNNING, SUSPENDED
 
 LIVES = {CREATED: "created", SUSPENDED: "suspended", RUNNING: "running"}
@@ -16,6 +16,8 @@ class View:
 
     def __init__(self, kind=region.COROUTINE):
         self.region = region.find()
+        if kind == region.COROUTINE and isinstance(self.region, region.Region):
+            self.region = searched.beside(self.region)
         self.all = self.region.entities(kind)
         self.slots = self.region.threads()
         self.age = dict(zip((e.id for e in self.all), self.region.ages(self.all)))
@@ -144,9 +146,15 @@ def singles(v, found):
 def groups(v, found):
     by = {}
     for e in found:
-        by.setdefault((e.life, e.entry, e.made_at if e.life == CREATED else e.stack if e.life == SUSPENDED else e.id), []).append(e)
+        by.setdefault((e.life, e.entry, e.made_at if e.life == CREATED else alike(v, e) if e.life == SUSPENDED else e.id), []).append(e)
     for same in sorted(by.values(), key=lambda g: (-len(g), g[0].id)):
         yield " ", "%d x" % len(same), v.name(same[0]) if len(same) == 1 else names.name(v.region, same[0]), LIVES[same[0].life], lambda same=same: group(v, same)
+
+
+def alike(v, e):
+    """What those have in common that are suspended at the same place."""
+    told = v.region.told(e.stack)
+    return tuple(str(p) for p in told) if told else e.stack
 
 
 def group(v, same):

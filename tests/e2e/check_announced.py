@@ -8,6 +8,7 @@ import signal
 
 import packages
 from check_engines import TARGETS, built
+from check_cost_hooks import need_plain_build
 from harness import ROOT, Skip, child_of, equal, need, tool
 
 CXX = TARGETS / "announced.cpp"
@@ -153,6 +154,42 @@ def check_untraced(case):
         need("libctp" not in case.run("ldd", program).out, "linked with libctp")
 
 
+# Instructions that ctp-run adds to an event (a resumption, a suspension): counts by callgrind.
+# They may fall, not rise: who makes it shorter writes down the new one here.
+INSTRUCTIONS = {"g++": 268, "clang++": 269}
+FEW, MANY = 1000, 11000  # steps
+SLACK = 5
+
+
+def check_instructions(case, compiler):
+    need_plain_build(case)
+    packages.want("valgrind")
+    program, events, cost = cxx(case, compiler, "-O2"), [], {}
+    for way, run in (("bare", case.run), ("traced", lambda *w: case.ctp_by_tsc("-q", "--clock=exact", *w))):
+        counts = []
+        for steps in (FEW, MANY):
+            done = run(tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", program, "generator", steps)
+            equal(done.status, 0, done.err)
+            counts.append(int(re.search(r"Collected : (\d+)", done.err)[1]))
+            events.append(sum(int(x) for x in re.fullmatch(r"\d+ (\d+) (\d+) \d+\n", done.out).groups()))
+        cost[way] = (counts[1] - counts[0]) / (events[1] - events[0])
+    added, most = cost["traced"] - cost["bare"], INSTRUCTIONS[compiler]
+    need(added > 20, f"{added:.1f} instructions: was it recorded at all?")
+    need(added <= most + SLACK, f"an event costs {added:.1f} instructions more than {cost['bare']:.1f}; it was {most}")
+
+
+def check_bytes(case):
+    """An event is a record of 16 bytes: what 10,000 steps more add to the trace."""
+    size, events = [], []
+    for steps in (FEW, MANY):
+        done = case.ctp("-q", "--overflow=block", "-o", f"x.{steps}", cxx(case, "g++"), "generator", steps)
+        own = own_counts(done)
+        size.append(sum(f.stat().st_size for f in (case.dir / f"x.{steps}").rglob("*") if re.fullmatch(r"t\d+\.\d+", f.name)))
+        events.append(own[1] + own[2])
+    each = (size[1] - size[0]) / (events[1] - events[0])
+    need(1 < each <= 16.5, f"{each:.1f} bytes an event")
+
+
 def checks():
     for compiler in COMPILERS:
         short = compiler.replace("+", "x")
@@ -160,6 +197,9 @@ def checks():
             yield f"scheduler/{short}{level}", lambda case, c=compiler, o=level: check_scheduler(case, c, o)
             yield f"lost/{short}{level}", lambda case, c=compiler, o=level: check_lost(case, c, o)
         yield f"generator/{short}", lambda case, c=compiler: check_generator(case, c)
+    for compiler in COMPILERS:
+        yield f"instructions/{compiler.replace('+', 'x')}", lambda case, c=compiler: check_instructions(case, c)
+    yield "bytes", check_bytes
     yield "count/c11", lambda case: check_counts(case, plain(case), "count", "100")
     yield "count/c++11", lambda case: check_counts(case, plain(case, "c++11"), "count", "100")
     yield "lost/c11", check_lost_c

@@ -2,9 +2,12 @@
 """ctp-gdb.py: coroutines in the debugger, of processes and of cores, and what it must not do to either."""
 import os
 import re
+import signal
 import subprocess
 import sys
 
+import check_announced as announced
+import check_stackless as stackless
 from check_ends import make_core
 from check_engines import with_boost
 from harness import ROOT, Skip, child_of, equal, need, proc_state, tool, until
@@ -290,6 +293,46 @@ def check_searched(case):
         stacks = gdb(case, *words, commands=["coroutine apply all bt", "coroutine find serve"]).out
         equal((len(re.findall(r"^Coroutine \d+ \(", stacks, re.M)), stacks.count("has not run yet")), (6, 2), stacks)
     need(process.popen.poll() is None, "it lives")
+
+
+def check_stackless(case):
+    """C++20 coroutines, of a program that was never traced and of one that was: each with the stack of its awaits."""
+    program = stackless.program(case, "g++")
+    process = case.start(program, "healthy")
+    process.wait_for("ready")
+    traced = case.ctp_start("-q", program, "healthy")
+    traced.wait_for("ready")
+    lines = stackless.SOURCE.read_text().splitlines()
+    for pid in (process.pid, child_of(traced.pid)):
+        listed = gdb(case, "-p", pid, commands=["info coroutines"]).out
+        need("12 coroutines: 0 created, 12 suspended, 0 running" in listed, listed)
+        inner = [int(x) for x in re.findall(r"^ +(\d+) read_byte +suspended \[fd \d+ EPOLLIN\] ", listed, re.M)]
+        equal(len(inner), 3, listed)
+        grouped = gdb(case, "-p", pid, commands=["info coroutines -g"]).out
+        need(re.search(r"^ +3 x read_byte +suspended read_byte \(\) at stackless.cpp:\d+ < read_line < session: ", grouped, re.M), grouped)
+        out = gdb(case, "-p", pid, commands=[f"coroutine {inner[0]}", "coroutine", "coroutine apply all bt"]).out
+        stack = re.findall(r"^#\d +(\w+) \(\) at stackless.cpp:(\d+)$", out, re.M)[:3]
+        equal([f for f, _ in stack], ["read_byte", "read_line", "session"], out)
+        need(all("co_await" in lines[int(n) - 1] for _, n in stack), out)
+        need("is on its own stack" in out and len(re.findall(r"^\(its frame lies at 0x", out, re.M)) == 13, out)
+    process.end()
+    traced.signal(signal.SIGTERM)
+    traced.done()
+
+
+def check_announced(case):
+    """Of those that the program tells of: the line of the co_await, not of ctp's header."""
+    traced = case.ctp_start("-q", announced.cxx(case, "g++"), "lost", "2")
+    traced.wait_for("ready")
+    out = gdb(case, "-p", child_of(traced.pid), commands=["info coroutines", "coroutine find read_byte"]).out
+    need("coroutine.hpp" not in out and "detail" not in out, out)
+    line = announced.marked(announced.CXX)
+    inner = [int(x) for x in re.findall(rf"^ +(\d+) read_byte \S.* read_byte \(\) at announced.cpp:{line}$", out, re.M)]
+    equal(len(inner), 2, out)
+    out = gdb(case, "-p", child_of(traced.pid), commands=[f"coroutine {inner[0]}"]).out
+    equal(re.findall(r"^#\d +(\w+) \(\) at announced.cpp", out, re.M), ["read_byte", "read_line", "connection"], out)
+    traced.signal(signal.SIGTERM)
+    traced.done()
 
 
 CHECKS = [(f"engine {engine}", check_engine(engine)) for engine in ("ucontext", "sjlj", "sigalt", "fcontext")]

@@ -229,13 +229,17 @@ static struct ctp_state *make(struct thread_ctx *g, struct ctp_coroutine *c,
 	return s;
 }
 
-static struct ctp_state *known(const struct ctp_coroutine *c)
+static inline __attribute__((always_inline)) struct ctp_state *known(const struct ctp_coroutine *c)
 {
-	struct ctp_state *s = announced_of(c->id ? c->station << CTP_ID_BITS | (c->id & CTP_ID_MASK) : 0);
-	return CTP_LIKELY(s && announced_is(s) && state_private(s)->told == (uint64_t)c) ? s : NULL;
+	const struct ctp_region *r = &ctp_tracer->region;
+	struct ctp_state *s = CTP_LIKELY(c->station < r->stations_max) ? &r->states[c->station] :
+									 announced_private(c->station);
+	bool same = s && c->id && s->id == c->id && announced_is(s);
+	return CTP_LIKELY(same && state_private(s)->told == (uint64_t)c) ? s : NULL;
 }
 
-static struct ctp_state *find(struct thread_ctx *g, struct ctp_coroutine *c)
+static inline __attribute__((always_inline)) struct ctp_state *find(struct thread_ctx *g,
+								    struct ctp_coroutine *c)
 {
 	struct ctp_state *s = known(c);
 	return CTP_LIKELY(s) ? s : make(g, c, NULL, NULL);
