@@ -138,6 +138,19 @@ static bool page_wanted(uint64_t entry, bool writable)
 	return writable || !(entry & MEMORY_FILE);
 }
 
+// Of the pages from `at` on: the first that is not to be skipped as a whole; *end: up to where none is, hi at
+// most.
+static uint64_t pass_over(const struct memory_walk *w, uint64_t at, uint64_t hi, uint64_t *end)
+{
+	size_t a = FIRST_NOT(w->nskip, i, w->skip[i].hi < at + PAGE);
+	if (a < w->nskip && w->skip[a].lo <= at) {
+		at += ((w->skip[a].hi < hi ? w->skip[a].hi : hi) - at) / PAGE * PAGE;
+		a++;
+	}
+	*end = a < w->nskip && w->skip[a].lo < hi ? (w->skip[a].lo + PAGE - 1) & ~(uint64_t)(PAGE - 1) : hi;
+	return at;
+}
+
 // Of [lo, hi) only pages that the program has touched.
 static int read_touched(struct memory_walk *w, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
@@ -149,7 +162,10 @@ static int read_touched(struct memory_walk *w, const struct maps_line *m, uint64
 		if (next >= hi || hi - at < PAGE)
 			break;
 		at += (next - at) / PAGE * PAGE;
-		uint64_t n = (hi - at) / PAGE < BATCH ? (hi - at) / PAGE : BATCH;
+		at = pass_over(w, at, hi, &next);
+		uint64_t n = (next - at) / PAGE < BATCH ? (next - at) / PAGE : BATCH;
+		if (!n)
+			break;
 		if (memory_page_entries(w->memory, at / PAGE, entries, n) != n) {
 			snprintf(w->why, sizeof(w->why), "the kernel does not show its page map");
 			return -EIO;

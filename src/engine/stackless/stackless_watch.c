@@ -111,6 +111,14 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 	return told;
 }
 
+// Of a CPU: a busy machine, which makes an inspection long, is no reason for fewer of them.
+static uint64_t used_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
 static bool is_idle(struct stackless_watch *w)
 {
 	struct proc_tasks now = {0};
@@ -149,16 +157,20 @@ void stackless_watch_poll(struct stackless_watch *w)
 	w->check_ns = now + CHECK_MS * MS;
 	if (!is_idle(w))
 		return;
-	struct inspection l = {
-		.r = w->r, .pid = w->pid, .scan = true, .idle = true, .deadline_ns = now + LIVE_MS * MS};
+	uint64_t used = used_ns();
+	struct inspection l = {.r = w->r,
+			       .pid = w->pid,
+			       .scan = true,
+			       .idle = true,
+			       .deadline_ns = proc_now_ns() + LIVE_MS * MS};
 	bool told = inspect(w, &l);
 	w->rest_step_ns = w->due || !w->rest_step_ns ? REST_MS * MS : w->rest_step_ns * 2;
 	w->rest_step_ns = w->rest_step_ns < REST_MOST_MS * MS ? w->rest_step_ns : REST_MOST_MS * MS;
 	w->rest_ns = now + w->rest_step_ns;
 	w->due &= !told;
 	w->told_moved = moved;
-	uint64_t cost = proc_now_ns() - now;
-	w->check_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
+	uint64_t cost = used_ns() - used;
+	w->check_ns = proc_now_ns() + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
 	proc_tasks_deinit(&w->last);
 }
 
