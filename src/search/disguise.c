@@ -33,6 +33,7 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_LOW_3] = "as 32 bits, shifted right by 3",
 		[DISGUISE_LOW_4] = "as 32 bits, shifted right by 4",
 		[DISGUISE_HALVES] = "as two halves",
+		[DISGUISE_SELF] = "as its distance from the word itself",
 		[DISGUISE_DISTANCE] = "as its distance from a base",
 	};
 	return form < DISGUISES ? texts[form] : "in disguise";
@@ -66,7 +67,8 @@ uint64_t disguise_address(enum disguise form, uint64_t w, bool *tagged)
 	} else if (form == DISGUISE_COMPLEMENT) {
 		address = ~w;
 	} else if (form == DISGUISE_SWAPPED) {
-		address = __builtin_bswap64(w);
+		*tagged = w & BITS(16); // a byte beside it
+		address = __builtin_bswap64(w) & BITS(48);
 	} else if (form == DISGUISE_TAG_17) {
 		*tagged = w >> 51 != BITS(13); // but for a NaN
 		address = w >> ADDRESS & 1 ? w & BITS(ADDRESS) : 0;

@@ -29,6 +29,7 @@ enum disguise {
 	DISGUISE_LOW_3,
 	DISGUISE_LOW_4,
 	DISGUISE_HALVES,
+	DISGUISE_SELF,     // its distance from where it is kept
 	DISGUISE_DISTANCE, // from a base
 	DISGUISES
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Few words have bits 32 to 47 as a target in some form: one look into a bit map passes over the others,
-// eight at once. Of bytes that are swapped those bits lie lower down, above sixteen zeros. Targets below 4
+// eight at once. Bytes that are swapped are looked for at any place. Targets below 4
 // GiB have no upper bits to go by: handles.c looks for them.
 #include "search/disguise_words.h"
 
@@ -40,16 +40,25 @@ static void mark_form(struct disguise_words *d, enum disguise form, struct span 
 			mark(d->upper, u & SIXTEEN);
 }
 
+static void note_swapped(struct disguise_words *d, uint16_t upper)
+{
+	size_t i = 0;
+	while (i < d->nswapped && d->swapped[i] != upper)
+		i++;
+	if (i == d->nswapped && i < DISGUISE_WORDS_SWAPPED)
+		d->swapped[d->nswapped++] = upper;
+}
+
 void disguise_words_ready(struct disguise_words *d)
 {
 	memset(d->upper, 0, sizeof(d->upper));
-	memset(d->swapped, 0, sizeof(d->swapped));
+	d->nswapped = 0;
 	for (size_t i = 0; i < d->ntargets; i++) {
 		for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++)
 			if (form != DISGUISE_SWAPPED)
 				mark_form(d, form, d->targets[i]);
 		for (uint64_t u = d->targets[i].lo >> HALF; u <= (d->targets[i].hi - 1) >> HALF; u++)
-			mark(d->swapped, __builtin_bswap16((uint16_t)u));
+			note_swapped(d, (uint16_t)u);
 	}
 	memcpy(d->any, d->upper, sizeof(d->any));
 	for (uint64_t u = d->near.lo >> HALF; d->near.hi && u <= (d->near.hi - 1) >> HALF; u++)
@@ -79,32 +88,19 @@ static inline bool is_near(const struct disguise_words *d, uint64_t w)
 	return w - d->near.lo < d->near.hi - d->near.lo;
 }
 
-void disguise_words_try(const struct disguise_words *d, uint64_t word, uint64_t at)
+static void try_word(const struct disguise_words *d, uint64_t word, uint64_t at)
 {
 	for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++)
-		try_form(d, form, word, at);
+		if (form != DISGUISE_SWAPPED)
+			try_form(d, form, word, at);
 	if (is_near(d, word))
 		d->hit(d->ctx, at, word, DISGUISE_OUTSIDE);
-}
-
-// Sixteen zeros, then the upper half of the address: only where the bytes of one are swapped.
-static inline bool may_be_swapped(const struct disguise_words *d, uint64_t w)
-{
-	return !(w & SIXTEEN) & marked(d->swapped, w >> 16 & SIXTEEN);
-}
-
-static void try_both(const struct disguise_words *d, uint64_t word, uint64_t between, uint64_t at)
-{
-	if (marked(d->upper, word >> HALF & SIXTEEN) || may_be_swapped(d, word) || is_near(d, word))
-		disguise_words_try(d, word, at);
-	if (may_be_swapped(d, between))
-		try_form(d, DISGUISE_SWAPPED, between, at + WORD / 2);
 }
 
 // One branch for each block: what a word depends on is as good as random.
 static inline bool block_may(const struct disguise_words *d, const unsigned char *b)
 {
-	uint64_t any = block_has_low_zeros(b);
+	uint64_t any = 0;
 	for (size_t i = WORD / 2; i < BLOCK_BYTES; i += WORD) {
 		uint16_t upper;
 		memcpy(&upper, b + i, sizeof(upper));
@@ -113,12 +109,32 @@ static inline bool block_may(const struct disguise_words *d, const unsigned char
 	return any & 1;
 }
 
+// In the order of a network, at any byte, as in a record: two bytes, then those that are above in an address.
+static void find_swapped(const struct disguise_words *d, const unsigned char *b, size_t n, uint64_t at)
+{
+	for (size_t i = 0; i < n; i += BLOCK_BYTES) {
+		uint64_t places = 0;
+		for (size_t u = 0; u < d->nswapped; u++)
+			places |=
+				block_pairs(b + i + 2, (uint8_t)(d->swapped[u] >> 8), (uint8_t)d->swapped[u]);
+		for (; places; places &= places - 1) {
+			size_t k = i + (size_t)__builtin_ctzll(places);
+			if (k < n)
+				try_form(d, DISGUISE_SWAPPED, block_word(b + k), at + k);
+		}
+	}
+}
+
 void disguise_words_find(const struct disguise_words *d, const unsigned char *b, size_t n, uint64_t at)
 {
+	find_swapped(d, b, n, at);
 	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += BLOCK_BYTES) {
 		if (!block_may(d, b + i))
 			continue;
-		for (size_t k = i; k < i + BLOCK_BYTES && k + WORD <= n; k += WORD)
-			try_both(d, block_word(b + k), block_word(b + k + WORD / 2), at + k);
+		for (size_t k = i; k < i + BLOCK_BYTES && k + WORD <= n; k += WORD) {
+			uint64_t w = block_word(b + k);
+			if (marked(d->upper, w >> HALF & SIXTEEN) || is_near(d, w))
+				try_word(d, w, at + k);
+		}
 	}
 }

@@ -184,9 +184,24 @@ static bool is_told(const struct handles_value *v)
 	return v->hit && (v->class != HANDLES_TARGET || v->kept >= NAMED_MOST);
 }
 
-static void on_value(struct pass *p, uint64_t at, struct handles_value *v, bool inside)
+// Is the 32-bit number at `at` the distance of this address from there?
+static bool is_distance(uint64_t at, uint32_t number, uint64_t address)
+{
+	return number && (int64_t)(address - at) == (int32_t)number;
+}
+
+static bool is_chance(const struct pass *p, const struct disguised_hit *h)
+{
+	uint64_t distance = h->address > h->at ? h->address - h->at : h->at - h->address;
+	return h->form == DISGUISE_SELF && !handle_forms_telling(distance) &&
+	       p->forms.values.forms[DISGUISE_SELF].hits[HANDLES_TARGET] < 2;
+}
+
+static void on_value(struct pass *p, uint64_t at, uint32_t number, struct handles_value *v, bool inside)
 {
 	uint64_t address = handle_forms_address(&p->forms, v);
+	if (v->form == DISGUISE_SELF && !is_distance(at, number, address))
+		return;
 	if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))
 		return;
 	if (v->class == HANDLES_TARGET)
@@ -197,18 +212,29 @@ static void on_value(struct pass *p, uint64_t at, struct handles_value *v, bool 
 	handles_note(&p->forms.values, v);
 }
 
-static void on_handle(struct pass *p, uint64_t at, uint32_t value)
+// The number at `at`, or where it leads if it is a distance from there.
+static void on_handle(struct pass *p, uint64_t at, uint32_t number, bool self)
 {
 	struct handles_value *v;
-	size_t n = handles_find(&p->forms.values, value, &v), told = 0;
-	while (told < n && is_told(&v[told])) // a number that is everywhere
+	size_t n = handles_find(&p->forms.values, self ? (uint32_t)at + number : number, &v), told = 0;
+	while (told < n &&
+	       (is_told(&v[told]) || (v[told].form == DISGUISE_SELF) != self)) // a number that is everywhere
 		told++;
 	if (told == n || is_freed(p->d, at) || in_pointer(p, at))
 		return;
 	bool inside = in_lost(p, at);
 	for (size_t i = told; i < n; i++)
-		if (!is_told(&v[i]))
-			on_value(p, at, &v[i], inside);
+		if (!is_told(&v[i]) && (v[i].form == DISGUISE_SELF) == self)
+			on_value(p, at, number, &v[i], inside);
+}
+
+static void try_half(struct pass *p, uint64_t at, uint32_t number)
+{
+	const struct handles *h = &p->forms.values;
+	if (handles_may(h, number))
+		on_handle(p, at, number, false);
+	if (handles_may(h, number + (uint32_t)at))
+		on_handle(p, at, number, true);
 }
 
 // The two halves of a word at once: nearly all words are passed over.
@@ -222,16 +248,16 @@ static void find_handles(struct pass *p, const unsigned char *b, size_t n, uint6
 	p->piece.hi = at + n;
 	for (; i + WORD <= n; i += WORD) {
 		memcpy(v, b + i, sizeof(v));
-		if (!(handles_may(h, v[0]) | handles_may(h, v[1])))
+		uint32_t from = (uint32_t)(at + i);
+		if (!(handles_may(h, v[0]) | handles_may(h, v[1]) | handles_may(h, v[0] + from) |
+		      handles_may(h, v[1] + from + HALF)))
 			continue;
 		for (unsigned k = 0; k < 2; k++)
-			if (handles_may(h, v[k]))
-				on_handle(p, at + i + k * HALF, v[k]);
+			try_half(p, at + i + k * HALF, v[k]);
 	}
 	if (i + HALF <= n) {
 		memcpy(v, b + i, HALF);
-		if (handles_may(h, *v))
-			on_handle(p, at + i, *v);
+		try_half(p, at + i, *v);
 	}
 }
 
@@ -297,7 +323,8 @@ static void settle(struct pass *p, size_t from)
 		struct disguised_hit *h = &d->hits[i];
 		bool whole = h->form == DISGUISE_OUTSIDE ||
 			     (h->form < DISGUISE_WORDS && h->address >= FOUR_GIB);
-		if (h->form == DISGUISE_NONE || (!whole && !handle_forms_in_use(&p->forms, h->form)))
+		if (h->form == DISGUISE_NONE || is_chance(p, h) ||
+		    (!whole && !handle_forms_in_use(&p->forms, h->form)))
 			continue;
 		graph_word(p->g, h->at, h->address);
 		d->hits[n++] = *h;

@@ -5,8 +5,10 @@
 // often. Nobody has them: they are passed over where something is mapped. Of addresses below 4 GiB, which
 // scan.c sees as they are, the shifted ones are looked for here, in both directions.
 //
-// A distance needs a base, and there are many that it could be from: a base is believed if all of a few
-// coroutines are found by it, of the living or of the targets, and hardly a decoy.
+// A distance from the word itself may be small: then one that leads to a single object is a number.
+//
+// A distance from elsewhere needs a base, and there are many that it could be from: a base is believed if all
+// of a few coroutines are found by it, of the living or of the targets, and hardly a decoy.
 #include "search/handle_forms.h"
 
 #include <string.h>
@@ -20,6 +22,7 @@ enum {
 	NEAR_DECOYS = 2,
 	DECOYS_OF_ONE = 1023,
 	DECOY_SHIFT = 16,
+	BESIDE_SHIFT = 4,
 	LEAST_ODD = 1024,
 	SHIFTS = 3,
 	TARGETS_MOST = HANDLE_FORMS_TARGETS
@@ -45,10 +48,18 @@ static uint64_t decoy(uint64_t address, size_t n)
 	return address ^ (n % DECOYS_OF_ONE + 1) << DECOY_SHIFT;
 }
 
+// As near as it is to what keeps its distance from there, but in the middle of something.
+static uint64_t beside(uint64_t address, size_t n)
+{
+	return address + ((mixed(n) % 4 * 2 + 1) << BESIDE_SHIFT);
+}
+
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v)
 {
 	if (v->class == HANDLES_LIVING)
 		return f->living[v->index].at;
+	if (v->class == HANDLES_DECOY && v->form == DISGUISE_SELF)
+		return beside(f->targets[v->index / NEAR_DECOYS].at, v->index);
 	return v->class == HANDLES_TARGET ? f->targets[v->index].at :
 					    decoy(f->targets[v->index / DECOYS_OF_ONE].at, v->index);
 }
@@ -58,6 +69,8 @@ static void add_low(struct handle_forms *f, uint64_t address, enum handles_class
 	struct handles *h = &f->values;
 	for (unsigned k = 1; k <= 4; k++)
 		handles_add(h, (uint32_t)(address >> k), DISGUISE_LOW + k, class, index);
+	if (class != HANDLES_DECOY)
+		handles_add(h, (uint32_t)address, DISGUISE_SELF, class, index);
 	if (address >= FOUR_GIB) {
 		handles_add(h, (uint32_t)address, DISGUISE_LOW, class, index);
 		handles_add(h, (uint32_t)address, DISGUISE_HALVES, class, index);
@@ -73,7 +86,7 @@ static void add_low(struct handle_forms *f, uint64_t address, enum handles_class
 }
 
 // Round numbers, and small ones, are everywhere.
-static bool is_telling(uint64_t distance)
+bool handle_forms_telling(uint64_t distance)
 {
 	return distance && distance >> __builtin_ctzll(distance) >= LEAST_ODD;
 }
@@ -101,7 +114,7 @@ static void add_distance(struct handle_forms *f, uint32_t form, uint64_t address
 			 enum handles_class class, size_t index)
 {
 	uint64_t base = base_of(f, form), distance = (address - base) >> shift_of(form);
-	if (address >= base && distance < FOUR_GIB && (all || is_telling(distance)))
+	if (address >= base && distance < FOUR_GIB && (all || handle_forms_telling(distance)))
 		handles_add(&f->values, (uint32_t)distance, form, class, index);
 }
 
@@ -152,6 +165,9 @@ bool handle_forms_all(struct handle_forms *f)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		add_low(f, f->targets[i].at, HANDLES_TARGET, i);
+	for (size_t i = 0; i < NEAR_DECOYS * n && i < DECOYS; i++)
+		handles_add(&f->values, (uint32_t)beside(f->targets[i / NEAR_DECOYS].at, i), DISGUISE_SELF,
+			    HANDLES_DECOY, i);
 	add_decoys(f, n);
 	for (size_t i = 0; i < f->nliving; i++)
 		add_low(f, f->living[i].at, HANDLES_LIVING, i);

@@ -36,4 +36,6 @@ void handle_forms_deinit(struct handle_forms *f);
 enum disguise handle_forms_is(uint32_t form);
 // The address that a value stands for.
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v);
+// Is it no number as there are many?
+bool handle_forms_telling(uint64_t distance);
 bool handle_forms_in_use(const struct handle_forms *f, uint32_t form);

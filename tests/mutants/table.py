@@ -191,7 +191,7 @@ m("(t->hits[HANDLES_LIVING] >= SURE_OF && is_sign(t, HANDLES_LIVING, CHANCE)) ||
 
 m = of("src/search/disguise_words.c", "unit:disguise")
 m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that are like an address with a tag count")
-m("		if (may_be_swapped(d, between))", "		if (0)", "bytes that are swapped count at a multiple of eight only")
+m("			if (k < n)", "			if (k < n && (at + k) % 8 == 0)", "bytes that are swapped count at a multiple of eight only")
 
 m = of("src/search/disguised.c", "unit:disguise")
 m("	if (told == n || is_freed(p->d, at) || in_pointer(p, at))", "	if (told == n || is_freed(p->d, at))", "the low half of a pointer is a handle")

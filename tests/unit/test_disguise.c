@@ -18,7 +18,7 @@
 #include "search/disguised.h"
 
 enum { BLOCK = 0x340, NODES = 3, LIVING = 10 };
-static const uint64_t begins[NODES] = {0x123456f0a4e0, 0x12345ab1c7d0, 0x123461c3e930};
+static uint64_t begins[NODES] = {0x123456f0a4e0, 0x12345ab1c7d0, 0x123461c3e930};
 #define ONE begins[0]
 
 // ------------------------------------------------------------------------- forms
@@ -179,7 +179,10 @@ static void begins_and_tags(void **state)
 	put(128, disguise_word(DISGUISE_DOUBLE, ONE + 16), 8);
 	assert_int_equal(pass(0), 0);
 	open_memory();
-	put(68, htobe64(ONE), 8); // at a multiple of four
+	put(67, htobe64(ONE), 8); // in a record, at any byte
+	assert_int_equal(pass(0), 1);
+	open_memory();
+	put(67, htobe64(ONE | 0x4a4aULL << 48), 8); // behind two letters
 	assert_int_equal(pass(0), 1);
 }
 
@@ -220,6 +223,23 @@ static void a_number_that_is_everywhere(void **state)
 	assert_true(found.nhits > 0 && found.nhits <= 32);
 }
 
+// Distances from the numbers themselves: of two lost objects that are near enough.
+static void from_itself(void **state)
+{
+	(void)state;
+	open_memory();
+	uint64_t near = (uintptr_t)two & ~0xffffULL, was[2] = {begins[0], begins[1]};
+	begins[0] = near - 0x7531250;
+	begins[1] = near + 0x2345670;
+	put(100, begins[0] - ((uintptr_t)two + 100), 4);
+	put(4092, begins[1] - ((uintptr_t)two + 4092), 4);
+	put(200, begins[1] - ((uintptr_t)two + 196), 4); // from elsewhere
+	assert_int_equal(pass(0), 2);
+	assert_int_equal(found.nhits, 2);
+	begins[0] = was[0];
+	begins[1] = was[1];
+}
+
 // Distances from the memory's begin.
 static void distances(void **state)
 {
@@ -246,7 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
-		cmocka_unit_test(begins_and_tags), cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances),
+		cmocka_unit_test(begins_and_tags), cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(from_itself),
 		cmocka_unit_test(a_number_that_is_everywhere),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
