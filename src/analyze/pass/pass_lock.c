@@ -2,7 +2,7 @@
 //
 // CTP018: a coroutine slept on a lock, a condition, a semaphore or a thread, and its loop with it.
 // SUSPECT: short critical sections are often right, and only the program knows how long one may
-// take. LIKELY: a coroutine that is suspended on the same thread holds the lock, and nobody will run it.
+// take. Where a coroutine that is suspended on the same thread holds the lock, that is CTP019, too.
 #include <inttypes.h>
 #include <string.h>
 
@@ -66,15 +66,9 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 			 own          ? ", held by this thread itself" :
 			 i->owner_tid ? results_text(out, ", held by thread %" PRIu64, i->owner_tid) :
 					"";
-	if (own && held && !i->over) {
-		c.proof.verdict = VERDICT_LIKELY;
-		c.claim = "blocked its thread for a lock that it cannot get";
-	}
 	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by,
 			       more, case_slice_others(i, out));
-	c.refuted = c.claim ?
-			    "that coroutine is resumed on another thread, which unlocks" :
-			    "the lock is held so long only in this run, or nobody on that loop is in a hurry";
+	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
 	describe_kind(&c, call);
 	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by,
 				 case_slice_others(i, out));
@@ -112,9 +106,6 @@ const struct pass pass_lock = {
 		"\n"
 		"Reported from 10 ms on, where other coroutines waited for that loop. The report names the lock\n"
 		"and, for a mutex, who held it.\n"
-		"\n"
-		"LIKELY   it still sleeps, and a coroutine suspended on that same thread holds the lock (CTP019)\n"
-		"SUSPECT  all others: only the program knows how long it may take\n"
 		"\n"
 		"Repair: nothing slow under a lock that coroutines take; pthread_mutex_trylock and a yield; the\n"
 		"coroutine library's own mutex or channel; an eventfd to hear from threads.\n"
