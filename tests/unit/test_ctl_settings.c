@@ -36,7 +36,7 @@ static void what_is_missing_is_said(void **state)
 	assert_int_equal(READ("--json"), 0);
 	assert_non_null(strstr(settings_missing(&s), "which process?"));
 	assert_int_equal(READ("12"), 0);
-	assert_non_null(strstr(settings_missing(&s), "what shall be done?"));
+	assert_non_null(strstr(settings_missing(&s), "which verb?"));
 	assert_int_equal(READ("12", "events"), 0);
 	assert_non_null(strstr(settings_missing(&s), "needs a list"));
 	assert_int_equal(READ("12", "snapshot"), 0);
