@@ -60,7 +60,7 @@ def check_status(case):
 def check_usage(case):
     """What is not understood, and who is not traced: status 2, one line."""
     refuses(case, 2, "which process?")
-    refuses(case, 2, "what shall be done?", "1")
+    refuses(case, 2, "which verb?", "1")
     refuses(case, 2, "'0' is no PID", "0", "status")
     refuses(case, 2, "'halt' is none of", "1", "halt")
     refuses(case, 2, "one word too many", "1", "stop", "now")
