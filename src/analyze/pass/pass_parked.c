@@ -175,8 +175,10 @@ static int main_waits(const struct pass *pass, const struct world *w, const stru
 		const struct ctp_state *s = row == IDMAP_NONE || is[row] ? NULL :
 									   table_row(&m->stations, row);
 		if (s && image_suspended(m, s) && s->changes == l->parked[i].changes && !image_nwaits(s) &&
-		    !image_ran_since(m, s))
+		    !image_ran_since(m, s)) {
+			is[row] = 1;
 			r = add_waiter(pass, w, m, s, out);
+		}
 	}
 	free(is);
 	return r;

@@ -17,7 +17,7 @@
 #include "engine/target/names.h"
 #include "search/malloc_heap.h"
 
-enum { MEMBERS_MOST = 4096, CIRCLES_MOST = 64, HANDLE_WORDS = 8 };
+enum { CIRCLES_MOST = 64, HANDLE_WORDS = 8 };
 
 struct gathered {
 	const struct ctp_region *r;
@@ -52,7 +52,7 @@ static bool gather(struct gathered *g)
 {
 	struct ctp_walk w = ctp_walk_states(g->r);
 	size_t room = 0;
-	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && g->n < MEMBERS_MOST;
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && g->n < SET_PARKED_MOST;
 	     i = ctp_walk_from(&w, i + 1)) {
 		struct ctp_state c;
 		if (!set_parked(g->r, i, &c) || set_parked_registered(g->l, &c))

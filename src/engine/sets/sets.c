@@ -228,6 +228,13 @@ static bool idle_since(struct sets *s, uint64_t moved)
 	return idle;
 }
 
+// What began at `now` costs a twentieth of a CPU at most.
+static void pause_after(struct sets *s, uint64_t now)
+{
+	uint64_t cost = proc_now_ns() - now;
+	s->inspect_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
+}
+
 static void look(struct sets *s, uint64_t now)
 {
 	struct inspection l = {.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
@@ -240,9 +247,11 @@ static void rest(struct sets *s, uint64_t now)
 {
 	if (s->rested == s->looked || now - s->looked_ns < REST_MS * MS)
 		return;
-	if (idle_since(s, s->looked) && set_main_waits(s->r, s->pid))
-		look(s, now);
 	s->rested = s->looked;
+	if (idle_since(s, s->looked) && set_main_waits(s->r, s->pid)) {
+		look(s, now);
+		pause_after(s, now);
+	}
 }
 
 void sets_poll(struct sets *s)
@@ -266,8 +275,7 @@ void sets_poll(struct sets *s)
 	s->looked_ns = now;
 	s->rested = due ? moved : moved - 1;
 	s->incidents = incidents(s->r);
-	uint64_t cost = proc_now_ns() - now;
-	s->inspect_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
+	pause_after(s, now);
 }
 
 // Was a number closed that had a registration, so that the row may live on?
