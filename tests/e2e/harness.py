@@ -42,6 +42,14 @@ def closing(err):
     return [x for x in err.splitlines() if x.startswith(OURS) and not TOLD.match(x)]
 
 
+REPEATS = 2  # at most, of a check for which a busy machine left no time: alone, after all others
+
+
+def no_time(text):
+    """Does evidence that stands in it say that ctp-run had no time to look?"""
+    return re.search(r"\bno time to look\b|\bnot searched in time\b", text) is not None
+
+
 class Skip(Exception):
     """The check cannot be made here; the reason is its text."""
 

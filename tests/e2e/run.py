@@ -4,13 +4,16 @@
 
 Each check_*.py beside this file gives `CHECKS`, a list of (name, function). A
 WORD keeps the checks whose name contains it. Prints `ok NAME`, `FAIL NAME: why`
-or `skip NAME: reason`, each once, and last `N passed, N failed, N skipped`.
+or `skip NAME: reason`, each once, and last `N passed, N failed, N skipped`. One
+that fails because there was no time to look is run again after all others,
+alone, and that is said.
 """
 import argparse
 import concurrent.futures
 import importlib
 import os
 import pathlib
+import re
 import signal
 import sys
 import traceback
@@ -52,6 +55,11 @@ def run(name, function, build):
             traceback.print_exc()
 
 
+def lacked_time(outcome, text):
+    """Did it fail, with evidence that says that there was no time to look? Of a PROVEN that is no excuse."""
+    return outcome == "FAIL" and harness.no_time(text) and not re.search(r"\bCTP\d{3} proven x", text)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=str(harness.ROOT / "build"))
@@ -71,13 +79,27 @@ def main():
         print("\n".join(name for name, _ in checks))
         return 0
     count = {"ok": 0, "FAIL": 0, "skip": 0}
+    alone = []
+
+    def tell(name, outcome, text):
+        count[outcome] += 1
+        print(f"{outcome} {name}" + (f": {text}" if text else ""), flush=True)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        jobs = {pool.submit(run, name, function, build): name
+        jobs = {pool.submit(run, name, function, build): (name, function)
                 for name, function in checks}
         for job in concurrent.futures.as_completed(jobs):
             outcome, text = job.result()
-            count[outcome] += 1
-            print(f"{outcome} {jobs[job]}" + (f": {text}" if text else ""), flush=True)
+            if lacked_time(outcome, text):
+                alone.append((*jobs[job], text))
+            else:
+                tell(jobs[job][0], outcome, text)
+    for name, function, text in alone:
+        for _ in range(harness.REPEATS):
+            print(f"again, alone, {name}: {text}", flush=True)
+            outcome, text = run(name, function, build)
+            if not lacked_time(outcome, text):
+                break
+        tell(name, outcome, text)
     harness.end_shared()
     print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
     return 1 if count["FAIL"] else 0
