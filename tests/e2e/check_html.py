@@ -244,6 +244,23 @@ def check_waits(case):
     need("switches" in switches and "slices: mean " in slices, (switches, slices))
 
 
+def check_unended(case):
+    """Waits that have not ended are left out, with a word, until they are asked for."""
+    server = case.ctp_start("-q", case.build / "tests/demo/demo-server")
+    port = re.search(r":(\d+)", server.wait_for("listening"))[1]
+    equal(case.run(case.build / "tests/demo/demo-client", port, "20").status, 0, "the client")
+    server.signal(signal.SIGTERM)
+    server.done()
+    html, _ = report(case)
+    words, help_text = TEXT % ".waits section p", TEXT % ".waits > p"
+    got = page(case, html, ["key", "4"], ["wait", "document.querySelector('.waits section p') !== null"], ["eval", words], ["eval", help_text], ["eval", TEXT % ".told"],
+               ["click", ".bar-tools label:has-text('without an end') input"], ["eval", words], ["eval", help_text], ["eval", TEXT % ".told"])
+    ended, all_waits = (int(words.split(" waits:")[0].replace(",", "")) for words in (got[0], got[3]))
+    equal(all_waits - ended, 47, f"waits: {got}")
+    need("Left out: 47 waits" in got[1] and "Left out" not in got[4], got)
+    need(got[2] != got[5], "their time counts once they are there")
+
+
 def check_looks(case):
     """Light and dark, the help, narrow windows, print: nothing leaves the page, what is said can be read."""
     many_trace(case)

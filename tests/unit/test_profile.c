@@ -85,7 +85,7 @@ static struct ctp_state *state_of(uint64_t id, enum ctp_life life, uint64_t sinc
 
 static struct profile p;
 static struct world w;
-static bool whole = true;
+static enum profile_span span = PROFILE_WHOLE;
 #define DURATION 5000000000ULL // builder.c: the snapshot
 
 static void make(uint64_t switches)
@@ -95,7 +95,7 @@ static void make(uint64_t switches)
 	assert_int_equal(builder_stream(&b, 0, records, n, n, 0), 0);
 	assert_int_equal(builder_end(&b), 0);
 	assert_int_equal(world_open(&w, trace_dir, 0, &error), 0);
-	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, whole), 0);
+	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, span), 0);
 }
 
 static void done(void)
@@ -151,6 +151,36 @@ static void waits_and_slices(void **state)
 	assert_int_equal(p.all[PROFILE_LATENCY].n, 1);
 	assert_int_equal(p.all[PROFILE_RUNNING].n, 3);
 	assert_int_equal(find(PROFILE_STACK, false, here)->entry, 0x5000);
+	assert_int_equal(p.all[PROFILE_SUSPENDED].n, 3);
+	done();
+}
+
+// 3 leaves twice with the same stack, and is there still: the second wait is a site of its own, if asked for.
+static void unended_apart(void **state)
+{
+	builder_thread(&b, 100, 1);
+	state_of(3, CTP_SUSPENDED, 900, here);
+	thread(0, 1);
+	create(5, 3);
+	moves(10, 1, 1, 0, 3, 1);
+	moves(30, 3, 2, here, 1, 2);
+	moves(130, 1, 3, 0, 3, 3);
+	moves(900, 3, 4, here, 1, 4);
+	make(4);
+	weighs(find(PROFILE_STACK, false, here), 100 + DURATION - 900, 20 + 770, 0, 2);
+	profile_deinit(&p);
+	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, PROFILE_APART), 0);
+	for (size_t i = 0; i < p.n; i++)
+		if (p.sites[i].unended)
+			weighs(&p.sites[i], DURATION - 900, 0, 0, 0);
+		else if (p.sites[i].stack == here)
+			weighs(&p.sites[i], 100, 20 + 770, 0, 2);
+	assert_int_equal(p.all[PROFILE_SUSPENDED].n, 1);
+	assert_int_equal(p.all[PROFILE_SUSPENDED].sum, 100);
+	assert_int_equal(p.all_unended.n, 1);
+	assert_int_equal(p.all_unended.sum, DURATION - 900);
+	assert_int_equal(p.unended, 1);
+	assert_int_equal(p.unended_ns, DURATION - 900);
 	done();
 }
 
@@ -186,7 +216,7 @@ static void sleeps(void **state)
 	profile_note(&p, PROFILE_WEIGHTS, note, sizeof(note));
 	assert_string_equal(note, "");
 	profile_deinit(&p);
-	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, false), 0); // what is left out by default
+	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, PROFILE_ENDED), 0); // what is left out by default
 	assert_int_equal(p.idle_ns, 900 + DURATION - 3000);
 	assert_int_equal(p.weight[PROFILE_RUNNING] + p.idle_ns, runs);
 	assert_int_equal(p.unended, 0); // the tables have none
@@ -346,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(waits_and_slices, begin, end),
+		cmocka_unit_test_setup_teardown(unended_apart, begin, end),
 		cmocka_unit_test_setup_teardown(sleeps, begin, end),
 		cmocka_unit_test_setup_teardown(sleeps_again_and_again, begin, end),
 		cmocka_unit_test_setup_teardown(coroutine_sleeps, begin, end),

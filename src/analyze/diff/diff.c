@@ -174,7 +174,7 @@ static int add_side(struct diff *d, int side, const struct report_settings *sett
 	if (!e)
 		e = report_filter(&s->report, settings, &at);
 	if (!e && s->world->form == WORLD_DIRECTORY) {
-		e = profile_make(&s->profile, s->world, settings->symfs, false, NULL, true);
+		e = profile_make(&s->profile, s->world, settings->symfs, false, NULL, PROFILE_WHOLE);
 		s->has_times = !e;
 	}
 	s->lacks = s->world->form == WORLD_LINES ?

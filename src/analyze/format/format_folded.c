@@ -50,7 +50,7 @@ int format_folded(FILE *to, const struct report *report, const struct format_set
 	struct profile p;
 	struct profile_rows rows = {0};
 	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
-			     settings->event, settings->all_time);
+			     settings->event, settings->all_time ? PROFILE_WHOLE : PROFILE_ENDED);
 	if (r)
 		return r;
 	profile_note(&p, settings->weight, settings->note, FORMAT_NOTE);

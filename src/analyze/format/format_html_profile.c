@@ -62,6 +62,12 @@ static json_t *weights(const uint64_t *w)
 	return a;
 }
 
+// The page has it only if it is asked for: loops that slept, waits that had not ended.
+static bool outweighs(const struct profile_site *s)
+{
+	return s->unended || s->part == PROFILE_IDLE;
+}
+
 static json_t *site(struct sites_out *o, const struct profile_site *s)
 {
 	struct profile_stack stack;
@@ -81,6 +87,8 @@ static json_t *site(struct sites_out *o, const struct profile_site *s)
 		json_object_set_new(all, "stack", html_stack(o->h, s->image, s->stack));
 	if (s->native)
 		json_object_set_new(all, "native", json_true());
+	if (outweighs(s))
+		json_object_set_new(all, "allTime", json_true());
 	return all;
 }
 
@@ -107,7 +115,13 @@ static int by_share(const void *a, const void *b)
 				      (x->site > y->site) - (x->site < y->site);
 }
 
-static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], size_t *nleft_out)
+// What the sites that are not listed weigh: [0] what the page always has, [1] what it may have in addition.
+struct left_out {
+	uint64_t weight[2][PROFILE_WEIGHTS];
+	size_t n;
+};
+
+static json_t *sites(struct sites_out *o, struct left_out *left_out)
 {
 	struct ranked *all = calloc(o->p->n + 1, sizeof(*all));
 	json_t *a = json_array();
@@ -123,8 +137,8 @@ static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], si
 			continue;
 		}
 		for (unsigned k = 0; k < PROFILE_WEIGHTS; k++)
-			left_out[k] += all[i].site->weight[k];
-		++*nleft_out;
+			left_out->weight[outweighs(all[i].site)][k] += all[i].site->weight[k];
+		left_out->n++;
 	}
 	free(all);
 	return a;
@@ -133,17 +147,19 @@ static json_t *sites(struct sites_out *o, uint64_t left_out[PROFILE_WEIGHTS], si
 static json_t *profile_json(struct html *h, struct profile *p)
 {
 	struct sites_out o = {.h = h, .p = p, .names = json_array(), .places = json_object()};
-	uint64_t left_out[PROFILE_WEIGHTS] = {0};
-	size_t nleft_out = 0;
-	json_t *units = json_array(), *all = json_array(), *list = sites(&o, left_out, &nleft_out);
+	struct left_out left_out = {0};
+	json_t *units = json_array(), *all = json_array(), *list = sites(&o, &left_out);
 	for (unsigned k = 0; k < PROFILE_WEIGHTS; k++)
 		json_array_append_new(units, json_pack("[s, s, s]", profile_units[k].name,
 						       profile_units[k].unit, profile_units[k].title));
 	for (unsigned k = 0; k < PROFILE_COUNT; k++)
 		json_array_append_new(all, histogram(&p->all[k]));
 	json_decref(o.places);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "units", units, "names", o.names, "sites", list,
-			 "all", all, "leftOut", weights(left_out), "sitesLeftOut", json_count(nleft_out));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:[o, o], s:o, s:o, s:o}", "units", units, "names",
+			 o.names, "sites", list, "all", all, "allUnended", histogram(&p->all_unended),
+			 "leftOut", weights(left_out.weight[0]), weights(left_out.weight[1]), "sitesLeftOut",
+			 json_count(left_out.n), "unended", json_count(p->unended), "unendedTime",
+			 json_count(p->unended_ns));
 }
 
 json_t *html_profile(struct html *h, const char *symfs)
@@ -151,7 +167,7 @@ json_t *html_profile(struct html *h, const char *symfs)
 	struct profile p;
 	if (!h->report->world->events && h->report->world->form != WORLD_CORE)
 		return json_null();
-	int e = profile_make(&p, h->report->world, symfs, false, NULL, true);
+	int e = profile_make(&p, h->report->world, symfs, false, NULL, PROFILE_APART);
 	json_t *o = e ? json_null() : profile_json(h, &p);
 	if (!e)
 		profile_deinit(&p);

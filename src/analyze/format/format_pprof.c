@@ -237,7 +237,7 @@ int format_pprof(FILE *to, const struct report *report, const struct format_sett
 	struct profile_rows rows = {0};
 	struct pprof f = {.r = 0};
 	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
-			     settings->event, settings->all_time);
+			     settings->event, settings->all_time ? PROFILE_WHOLE : PROFILE_ENDED);
 	if (r)
 		return r;
 	profile_note(&p, PROFILE_WEIGHTS, settings->note, FORMAT_NOTE);

@@ -74,7 +74,8 @@ static struct profile_site *site(struct profile *p, const struct profile_site *i
 	uint64_t place = is->image ? is->stack & ROW_MASK : row_of(p, &p->pcs, is->pc);
 	uint64_t who = is->entry ^ name_number(p, is) * 0x9E3779B97F4A7C15ULL;
 	uint64_t key = image << 52 | (uint64_t)is->part << 50 | (uint64_t)is->native << 49 |
-		       (uint64_t)row_of(p, &p->entries, who) << ROW_BITS | place;
+		       (uint64_t)is->unended << 48 | (uint64_t)row_of(p, &p->entries, who) << ROW_BITS |
+		       place;
 	uint32_t row = idmap_get(&p->by_key, key);
 	if (row == IDMAP_NONE) {
 		row = (uint32_t)p->n;
@@ -99,7 +100,7 @@ static void count_time(struct profile_histogram *h, uint64_t ns)
 
 static void add(struct profile *p, const struct profile_site *is, enum profile_weight weight, uint64_t n)
 {
-	if (is->part == PROFILE_IDLE && !p->whole) {
+	if (is->part == PROFILE_IDLE && p->span == PROFILE_ENDED) {
 		p->idle_ns += n;
 		return;
 	}
@@ -116,18 +117,18 @@ static void add(struct profile *p, const struct profile_site *is, enum profile_w
 	}
 	count_time(s->times[weight], n);
 	if (!s->native)
-		count_time(&p->all[weight], n);
+		count_time(s->unended ? &p->all_unended : &p->all[weight], n);
 }
 
 // A wait that goes on at the snapshot. Such waits would outweigh all that ended.
 static void add_unended(struct profile *p, const struct profile_site *is, uint64_t n)
 {
-	if (p->whole) {
-		add(p, is, PROFILE_SUSPENDED, n);
-		return;
-	}
+	struct profile_site s = *is;
+	s.unended = p->span == PROFILE_APART;
 	p->unended_ns += n;
 	p->unended++;
+	if (p->span != PROFILE_ENDED)
+		add(p, &s, PROFILE_SUSPENDED, n);
 }
 
 // ------------------------------------------------------------------- moves
@@ -434,10 +435,10 @@ static void count_lost(struct profile *p)
 }
 
 int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name, const char *event,
-		 bool whole)
+		 enum profile_span span)
 {
-	*p = (struct profile){
-		.world = w, .symfs = symfs, .by_name = by_name, .whole = whole || w->form == WORLD_CORE};
+	*p = (struct profile){.world = w, .symfs = symfs, .by_name = by_name};
+	p->span = w->form == WORLD_CORE ? PROFILE_WHOLE : span;
 	p->event = event ? program_classes_find(&w->program_events, event) : NULL;
 	if (p->event)
 		snprintf(p->event_name, sizeof(p->event_name), "%s", event);
@@ -466,7 +467,7 @@ void profile_note(const struct profile *p, unsigned weight, char *buf, size_t by
 	     unended = p->unended && (all || weight == PROFILE_SUSPENDED);
 	char slept[32], waited[32];
 	*buf = 0;
-	if (!idle && !unended)
+	if (p->span != PROFILE_ENDED || (!idle && !unended))
 		return;
 	size_t at = (size_t)snprintf(buf, bytes, "left out: ");
 	text_duration(slept, sizeof(slept), p->idle_ns);

@@ -44,6 +44,7 @@ struct profile_site {
 	const struct image *image; // NULL: JSON lines, or a trace without its tables
 	enum profile_part part;
 	bool native;    // of a thread's own stack
+	bool unended;   // waits that had not ended at the snapshot, told apart (PROFILE_APART)
 	uint32_t stack; // id; 0: not captured
 	uint64_t pc;    // JSON lines: where it left
 	uint64_t entry; // the function in which the coroutine began; 0: not known
@@ -61,18 +62,28 @@ struct profile_loop {
 			    // neither is known
 };
 
+// What becomes of time that outweighs all else: the sleep of loops, and waits that had not ended at the
+// snapshot. Of a core, which has no other waits, these are always among the others.
+enum profile_span {
+	PROFILE_ENDED, // it is left out, and counted
+	PROFILE_WHOLE, // it is there as all other time is
+	PROFILE_APART, // it is there, such waits in sites and a histogram of their own
+};
+
 struct profile {
 	const struct world *world;
 	struct profile_site *sites;
 	size_t n, capacity;
-	struct profile_histogram all[PROFILE_COUNT]; // of coroutines
-	uint64_t weight[PROFILE_WEIGHTS];            // sums
+	struct profile_histogram all[PROFILE_COUNT]; // of coroutines, without what is in the next
+	struct profile_histogram all_unended;
+	uint64_t weight[PROFILE_WEIGHTS]; // sums
 	// the profile's own
 	struct symbols **symbols; // by image
 	const char *symfs;
-	bool by_name, whole;
-	uint64_t idle_ns, unended_ns,
-		unended;                   // left out: sleep of loops, waits that had not ended and how many
+	bool by_name;
+	enum profile_span span;
+	uint64_t idle_ns;                  // sleep of loops that is left out
+	uint64_t unended, unended_ns;      // waits that had not ended
 	const struct program_class *event; // PROFILE_COUNT is of these; NULL: of switches
 	struct profile_unit event_unit;
 	char event_name[256];
@@ -86,10 +97,8 @@ struct profile {
 // Reads the whole history. by_name: what the program calls its coroutines tells them apart. event:
 // PROVIDER:NAME of what is counted in place of switches; NULL: none is. 0 or -errno; -ESPIPE: JSON lines from
 // a pipe are gone.
-// whole: the sleep of loops and the waits that had not ended at the snapshot are in it, as they are of a
-// core.
 int profile_make(struct profile *p, const struct world *w, const char *symfs, bool by_name, const char *event,
-		 bool whole);
+		 enum profile_span span);
 // What is left out of this weight, or of all (PROFILE_WEIGHTS), in words that fit in FORMAT_NOTE; "":
 // nothing.
 void profile_note(const struct profile *p, unsigned weight, char *buf, size_t bytes);

@@ -34,7 +34,7 @@ const TABLE = [
 	{
 		key: "changes",
 		title: "State changes",
-		width: "5.5rem",
+		width: "7.5rem",
 		number: true,
 		value: i => rows.changes[i],
 		show: i => count(rows.changes[i]),

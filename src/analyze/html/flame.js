@@ -4,7 +4,7 @@
 const BOX = 20;
 
 // The sites of a profile as a tree: what a node weighs is the sum of what is below it.
-function flameTree(profile, weight, wanted) {
+function flameTree(profile, weight, wanted, notListed) {
 	const root = {name: "all", place: "", value: 0, children: new Map()};
 	const add = (names, value) => {
 		let node = root;
@@ -24,8 +24,7 @@ function flameTree(profile, weight, wanted) {
 				site.names.map(i => profile.names[i]),
 				site.weight[weight]
 			);
-	if (profile.leftOut[weight])
-		add([[`[${some(profile.sitesLeftOut, "site")} not told apart]`, "", 0]], profile.leftOut[weight]);
+	if (notListed) add([[`[${some(profile.sitesLeftOut, "site")} not told apart]`, "", 0]], notListed);
 	const settle = node => {
 		node.children = [...node.children.values()].sort((a, b) => b.value - a.value);
 		node.children.forEach(settle);

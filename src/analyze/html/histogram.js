@@ -3,6 +3,16 @@
 
 const bucketFrom = i => (i ? 2 ** i : 0);
 
+// Of both together; either may be null.
+function mergedTimes(a, b) {
+	if (!a || !b) return a || b;
+	const first = Math.min(a[3], b[3]),
+		end = Math.max(a[3] + a.length, b[3] + b.length) - 4;
+	const at = (times, i) => times[4 + i - times[3]] || 0;
+	const counts = d3.range(first, end).map(i => (i < a[3] ? 0 : at(a, i)) + (i < b[3] ? 0 : at(b, i)));
+	return [a[0] + b[0], a[1] + b[1], Math.max(a[2], b[2]), first, ...counts];
+}
+
 // A quantile is known as exactly as its bucket is narrow: both ends are told.
 function quantile(times, share) {
 	const [n, , most, first, ...counts] = times;

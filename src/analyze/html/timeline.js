@@ -76,7 +76,7 @@ const timeline = {
 			this.search,
 			key("run", "runs"),
 			key("native", "a thread's own stack"),
-			key("idle", "asleep, or nobody"),
+			key("idle", "asleep or idle"),
 			key("io", "waits"),
 			key("ready", "ready, not yet run"),
 			key("blocked", "waits, and is in a finding"),

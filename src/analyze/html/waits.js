@@ -6,10 +6,10 @@ const SUSPENDED = 0,
 	SITES_SHOWN = 50;
 const WEIGHED = ["wait", "slice", "resume", ""];
 const WEIGHT_HELP = [
-	"How long coroutines were away, by the stack with which they had left.",
-	"How long slices were, by the stack with which they ended; of threads' own stacks without what their loops slept.",
-	"How long it took from the event that led to a coroutine until it went on: what a loop that is busy elsewhere costs.",
-	"Switches, by the leaver's stack."
+	"How long coroutines were suspended, by the stack at which they were suspended.",
+	"How long slices were, by the stack at their end. Slices of threads' own stacks are without the sleep of their loops.",
+	"How long it took from the event for a coroutine until it was resumed: the delay by a loop that is busy elsewhere.",
+	"Switches, by the stack of the coroutine that was suspended."
 ];
 
 const waits = {
@@ -24,6 +24,12 @@ const waits = {
 			this.profile.units.map(([, , title], i) => el("option", {value: i}, title))
 		);
 		this.natives = el("input", {type: "checkbox", onchange: () => this.choose(this.weight)});
+		const ended = this.profile.sites.some(s => s.weight[SUSPENDED] && !s.allTime);
+		this.allTime = el("input", {
+			type: "checkbox",
+			checked: !ended && this.profile.unended > 0,
+			onchange: () => this.choose(this.weight)
+		});
 		this.search = el("input", {
 			type: "search",
 			placeholder: "Search functions  /",
@@ -43,7 +49,8 @@ const waits = {
 				{},
 				this.choice,
 				this.search,
-				el("label", {}, this.natives, " threads' own stacks")
+				el("label", {}, this.natives, " threads' own stacks"),
+				el("label", {}, this.allTime, " sleep of loops, waits without an end")
 			),
 			this.help,
 			this.flame.box,
@@ -59,14 +66,30 @@ const waits = {
 		return this.profile.units[this.weight][1] === "count" ? some(value, "switch", "switches") : duration(value);
 	},
 	wanted(site) {
-		return !site.native || this.natives.checked;
+		return (!site.native || this.natives.checked) && (!site.allTime || this.allTime.checked);
+	},
+	// What is weighed of sites that are not listed.
+	notListed() {
+		const [usual, more] = this.profile.leftOut;
+		return usual[this.weight] + (this.allTime.checked ? more[this.weight] : 0);
+	},
+	allTimes() {
+		const usual = this.profile.all[this.weight];
+		return this.weight === SUSPENDED && this.allTime.checked ? mergedTimes(usual, this.profile.allUnended) : usual;
+	},
+	// What is not in the picture, and would hide the rest of it.
+	hidden() {
+		const {unended, unendedTime} = this.profile;
+		return this.weight === SUSPENDED && !this.allTime.checked && unended
+			? ` Left out: ${some(unended, "wait")} that had not ended at the end of the trace (${duration(unendedTime)} in all).`
+			: "";
 	},
 	choose(weight) {
 		this.weight = weight;
 		this.choice.value = weight;
-		this.help.textContent = WEIGHT_HELP[weight];
+		this.help.textContent = WEIGHT_HELP[weight] + this.hidden();
 		this.flame.show(
-			flameTree(this.profile, weight, s => this.wanted(s)),
+			flameTree(this.profile, weight, s => this.wanted(s), this.notListed()),
 			v => this.format(v)
 		);
 		this.find();
@@ -79,10 +102,10 @@ const waits = {
 		this.flame.search(words);
 		this.told.textContent = words.length
 			? `${percent(this.flame.found())} of ${this.format(this.flame.root.value)} in what was found`
-			: `all: ${this.format(this.flame.root.value)}. A click on a box shows it alone, another one goes back.`;
+			: `all: ${this.format(this.flame.root.value)}. Click on a box to zoom in, and again to go back.`;
 	},
 	drawTimes() {
-		const times = this.profile.all[this.weight],
+		const times = this.allTimes(),
 			width = Math.min(900, this.times.clientWidth);
 		if (width === this.width) return;
 		this.width = width;
@@ -139,7 +162,7 @@ const waits = {
 		const sites = this.profile.sites
 			.filter(s => s.weight[this.weight] && this.wanted(s))
 			.sort((a, b) => b.weight[this.weight] - a.weight[this.weight]);
-		const all = d3.sum(sites, s => s.weight[this.weight]) + this.profile.leftOut[this.weight] || 1;
+		const all = d3.sum(sites, s => s.weight[this.weight]) + this.notListed() || 1;
 		const timed = sites.map(s => s.times[this.weight]).filter(Boolean);
 		const from = d3.min(timed, t => t[3]) || 0,
 			to = d3.max(timed, t => t[3] + t.length - 4) || 1;
@@ -195,7 +218,7 @@ const waits = {
 				? el(
 						"p.muted",
 						{},
-						`${some(this.profile.sitesLeftOut, "site")} with little weight are told as one.`
+						`${some(this.profile.sitesLeftOut, "site")} with little weight are shown as one.`
 					)
 				: ""
 		);
