@@ -296,7 +296,7 @@ void settings_man(FILE *to)
 	      "PROVEN needs memory or quiet\n"
 	      ".TP\nnot just the end\nit held before the program began to exit\n"
 	      ".PP\n"
-	      "\\fIfd 7#3\\fR is the third descriptor with the number 7. A \\fInative stack\\fR is a thread's own.\n"
+	      "\\fIfd 7#3\\fR is the third descriptor with the number 7. A \\fInative stack\\fR is the stack that a thread was started with.\n"
 	      "Source lines are shown if the program was compiled with \\-g and its files are still there.\n"
 	      ".SH EXIT STATUS\n"
 	      ".TP\n0\nnothing to report\n"
@@ -312,6 +312,6 @@ void settings_man(FILE *to)
 	      ".SH FILES\n"
 	      "The formats are described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
 	      "directories, jsonl), profile.md (folded, speedscope, pprof) and diff.md (\\-\\-diff \\-\\-format=json).\n"
-	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1)\n",
+	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1),\n.BR ctp\\-push (1)\n",
 	      to);
 }

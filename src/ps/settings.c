@@ -255,6 +255,6 @@ void settings_man(FILE *to)
 	      ".SH PERMISSIONS\n"
 	      "Those of a debugger: the same user, or root. Where kernel.yama.ptrace_scope lets only a parent read a process,\n"
 	      "the tables are read through ctp\\-run, and stacks are those recorded.\n"
-	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-analyze (1)\n",
+	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ctl (1),\n.BR ctp\\-analyze (1)\n",
 	      to);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Command lines that are nearly right: long forms, capitals, and what a mistyped word is told."""
-from harness import equal, need, tool
+from harness import ROOT, equal, need, tool
 
 
 def commands(case):
@@ -71,12 +71,13 @@ def check_manual(case):
     """The manual pages have no warnings of the formatter, and say by example how a command is used, and what it cannot do."""
     man = tool("man")
     for command in commands(case):
-        (case.dir / "page.1").write_text(case.run(command, "--man").out)
-        done = case.run(man, "--warnings", "-E", "UTF-8", "-l", "page.1", env={"LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
-        equal((done.status, done.err), (0, ""), f"man --warnings {command.name}")
+        equal(case.run(command, "--man").out, (ROOT / f"man/{command.name}.1").read_text(), f"man/{command.name}.1 is what --man prints")
+    for name in (*(command.name for command in commands(case)), "ctp-push"):
+        done = case.run(man, "--warnings", "-E", "UTF-8", "-l", ROOT / f"man/{name}.1", env={"LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+        equal((done.status, done.err), (0, ""), f"man --warnings {name}")
         for part in ("EXAMPLES", "BUGS", "EXIT STATUS", "SEE ALSO"):
-            need(f"\n{part}\n" in done.out, f"{command.name}: no {part}: {done.out[-500:]}")
-        need(f"       {command.name} " in done.out.split("\nEXAMPLES\n")[1], f"{command.name}: no example of it")
+            need(f"\n{part}\n" in done.out, f"{name}: no {part}: {done.out[-500:]}")
+        need(f"       {name} " in done.out.split("\nEXAMPLES\n")[1], f"{name}: no example of it")
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

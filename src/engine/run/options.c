@@ -397,17 +397,23 @@ void options_print_man(void)
 {
 	puts(".\\\" Printed by ctp-run --man: edit src/engine/run/options.c\n.TH CTP\\-RUN 1 \"\" \"ctp\" \"User Commands\"\n.SH NAME\n"
 	     "ctp\\-run \\- run a program and record its coroutines\n.SH SYNOPSIS\n.B ctp\\-run\n"
-	     "[OPTIONS] [\\-\\-] PROGRAM [ARGS...]\n.SH DESCRIPTION\n"
+	     "[OPTIONS] [\\-\\-] PROGRAM [ARGS...]\n.br\n.B ctp\\-run\n[OPTIONS] \\-p PID\n.SH DESCRIPTION\n"
 	     "Runs PROGRAM with libctp.so preloaded, records every switch between its coroutines and what they\n"
-	     "wait for, and writes a trace that\n.BR ctp\\-analyze (1)\nreads. Options end at the first word that is\n"
-	     "not one.\n.SH OPTIONS");
+	     "wait for, and writes a trace that\n.BR ctp\\-analyze (1)\nreads. A switch is the change of control from one\n"
+	     "coroutine to another, or to the thread that runs them. The first word that is not an option is PROGRAM;\n"
+	     "all words after it are its arguments.\n.SH OPTIONS");
 	options_man(&table, stdout);
-	puts(".SH EXIT STATUS\nThe program's own; killed by a signal: ctp\\-run dies by the same signal.\n"
-	     "\\-\\-error\\-exitcode's if there is a finding; 124 after \\-\\-timeout, 125 wrong usage or the trace cannot be made, 126 the program cannot be traced,\n"
-	     "127 it is not found.\n.SH SIGNALS\nOn SIGTERM ctp\\-run takes the last snapshot, and then forwards it to the program.\n"
-	     "SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH are forwarded; with \\-\\-flight, SIGUSR2 is not: it\n"
-	     "writes the history that is kept. With \\-f, once the first process has ended,\n"
-	     "signals are forwarded to all that are left; \\-\\-timeout ends all of them.\n"
+	puts(".SH EXIT STATUS\nctp\\-run exits with the status of the program. If a signal killed the program, ctp\\-run dies by the same\n"
+	     "signal. The other cases:\n"
+	     ".TP\n\\-\\-error\\-exitcode's N\nthere is a finding\n"
+	     ".TP\n124\n\\-\\-timeout ended the program\n"
+	     ".TP\n125\nwrong usage, or the trace cannot be made\n"
+	     ".TP\n126\nthe program cannot be traced\n"
+	     ".TP\n127\nthe program is not found\n"
+	     ".SH SIGNALS\nOn SIGTERM ctp\\-run takes the last snapshot of the tables, then forwards the signal to the program.\n"
+	     "It also forwards SIGHUP, SIGUSR1, SIGUSR2, SIGCONT and SIGWINCH. With \\-\\-flight it does not forward SIGUSR2, but\n"
+	     "writes the history that it keeps. With \\-f, once the first process has ended, ctp\\-run forwards signals\n"
+	     "to all processes that are left; \\-\\-timeout ends all of them.\n"
 	     ".SH DIAGNOSTICS\nWhile the program runs, ctp\\-run prints one line on stderr for each rule and place where it has\n"
 	     "found something: \"CTP001 likely so far: 47 coroutines at server.c:64; see ctp\\-ps 4711\". At the\n"
 	     "end it prints counts, among them that of the findings so far; ctp\\-analyze has the last word.\n"
@@ -423,5 +429,5 @@ void options_print_man(void)
 	puts(".SH BUGS\nStatic programs, and those that would run with more rights than yours, cannot be traced.\n"
 	     "Switches in assembly that ctp does not know are not seen; the report names them under \\fIcovered\\fR.\n"
 	     "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists all limits, and their effect on a verdict.\n"
-	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1),\n.BR gdb (1)");
+	     ".SH SEE ALSO\n.BR ctp\\-analyze (1),\n.BR ctp\\-ps (1),\n.BR ctp\\-ctl (1),\n.BR ctp\\-push (1),\n.BR gdb (1)");
 }
