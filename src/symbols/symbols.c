@@ -30,6 +30,9 @@ struct symbols {
 	size_t nplaces, capacity;
 	struct idmap by_pc;
 	uint32_t stack; // that addresses are of
+	struct symbols_frame *given;
+	uint64_t given_base;
+	size_t ngiven;
 };
 
 bool symbols_root(pid_t pid, char out[SYMBOLS_ROOT])
@@ -75,6 +78,7 @@ void symbols_free(struct symbols *s)
 	for (size_t i = 0; i < s->nplaces; i++)
 		module_frames_deinit(&s->places[i].frames);
 	free(s->places);
+	free(s->given);
 	idmap_deinit(&s->by_pc);
 	free(s->modules);
 	free(s->what);
@@ -108,8 +112,25 @@ static int find_new(struct symbols *s, uint64_t pc, uint64_t address, size_t mod
 	return r;
 }
 
+int symbols_given(struct symbols *s, uint64_t base, const struct symbols_frame *frames, size_t n)
+{
+	struct symbols_frame *copy = calloc(n ? n : 1, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, frames, n * sizeof(*copy));
+	free(s->given);
+	s->given = copy;
+	s->given_base = base;
+	s->ngiven = n;
+	return 0;
+}
+
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out)
 {
+	if (pc - s->given_base < s->ngiven) {
+		*out = (struct symbols_place){&s->given[pc - s->given_base], 1};
+		return 0;
+	}
 	uint64_t address = pc - (is_return && pc);
 	size_t module = module_of(s, address);
 	uint64_t key = (pc << 1 | is_return) ^ (uint64_t)module << 50;

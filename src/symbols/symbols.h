@@ -43,6 +43,9 @@ struct symbols;
 bool symbols_root(pid_t pid, char out[SYMBOLS_ROOT]);
 int symbols_new(struct symbols **out, const struct symbols_module *modules, size_t n, const char *symfs);
 void symbols_free(struct symbols *s);
+// From `base` on, numbers that stand in stacks for these frames, whose texts must outlive the resolver.
+// 0 or -ENOMEM.
+int symbols_given(struct symbols *s, uint64_t base, const struct symbols_frame *frames, size_t n);
 // From here on addresses are those of this stack: with modules as they were then.
 // At first, and with SYMBOLS_LAST, as they were at the end.
 #define SYMBOLS_LAST UINT32_MAX

@@ -340,6 +340,8 @@ static int read_lines(struct image *m, int dir)
 		r = note_refused(m, "slices.jsonl", slices_read(&m->slices, dir, "slices.jsonl"));
 	if (!r)
 		r = note_refused(m, "highwater.jsonl", slices_read(&m->slices, dir, "highwater.jsonl"));
+	if (!r)
+		r = note_refused(m, "scripts.jsonl", script_frames_read(m, dir, "scripts.jsonl"));
 	return r;
 }
 
@@ -406,6 +408,7 @@ void image_close(struct image *m)
 	free(m->row_flags);
 	witness_deinit(&m->witness);
 	slices_deinit(&m->slices);
+	script_frames_deinit(&m->scripts);
 	free(m->refused);
 	memset(m, 0, sizeof(*m));
 }
@@ -522,6 +525,12 @@ const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uin
 	if (flags)
 		*flags = (uint32_t)(head >> 32);
 	return (const uint64_t *)table_row(&m->stack_words, at);
+}
+
+uint32_t image_told_stack(const struct image *m, const struct ctp_state *s)
+{
+	uint32_t stack = m->scripts.by_id.n ? idmap_get(&m->scripts.by_id, s->id) : IDMAP_NONE;
+	return stack == IDMAP_NONE || s->life != CTP_SUSPENDED ? s->stack : stack;
 }
 
 // s: of those that woke it, only where it stands. NULL: any.

@@ -6,6 +6,7 @@
 #include "base/idmap.h"
 #include "ctp/ctp.h"
 #include "trace/descriptors.h"
+#include "trace/script_frames.h"
 #include "trace/set_looks.h"
 #include "trace/slices.h"
 #include "trace/stackless_looks.h"
@@ -64,6 +65,7 @@ struct image {
 	unsigned char *row_flags;   // IMAGE_ROW_*, by row of stations
 	struct witness_set witness;
 	struct slices_set slices;
+	struct script_frames scripts;
 	struct image_counts counts;
 };
 
@@ -118,6 +120,8 @@ const struct ctp_cand *image_del_of(const struct image *m, int32_t fd, uint32_t 
 const struct ctp_cand *image_set_end_of(const struct image *m, int32_t fd, uint32_t gen); // of an epoll set
 // The pcs of a stack, innermost first; *n = 0 if it was not captured.
 const uint64_t *image_stack(const struct image *m, uint32_t id, unsigned *n, uint32_t *flags);
+// Where a coroutine is suspended, as a reader is to see it: with the functions of its script, if it runs one.
+uint32_t image_told_stack(const struct image *m, const struct ctp_state *s);
 // Waits of a state, bounded.
 static inline unsigned image_nwaits(const struct ctp_state *s)
 {

@@ -7,6 +7,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 
 from check_counts import said
 from check_switch import instructions
@@ -202,7 +203,22 @@ def check_php_frames(case):
           "the functions of the scripts")
     text = case.run(case.build / "src/ps/ctp-ps", pid).out
     need(re.search(r"^     Worker::run +fibers\.php:6\n     \{closure\} +fibers\.php:11\n [^ ]", text, re.M), text)
-    process.end()
+    process.signal(signal.SIGTERM)
+    process.done()
+    equal(scripts(case), stacks, "the functions of the scripts, in the report")
+    lines = case.dir / "ctp.data/ctp/image0/scripts.jsonl"
+    text = lines.read_text()
+    lines.write_text(re.sub(r'"changes":(\d+)', r'"changes":9\1', text) + text[:40])
+    equal(scripts(case), [], "of lines that hold no more")
+
+
+def scripts(case):
+    """For each group of suspended coroutines how many, and the functions of scripts on their stack, if there are any."""
+    _, report = case.report()
+    equal(report["accounting"]["suspended"], 4, "suspended fibers")
+    found = [(g["count"], [(f["symbol"], f["file"], f["line"]) for f in g["stack"] if f["module"] is None])
+             for g in report["waiters"]]
+    return sorted((n, frames) for n, frames in found if frames)
 
 
 CXX_NAMES = {"jump_fcontext": "_ZN5boost7context6detail13jump_fcontextEPvS2_",

@@ -289,7 +289,7 @@ m("!(c->pass->waits || c->pass->idle || c->pass->unwell)", "!(c->pass->waits || 
 m = of("src/analyze/report/waiters.c", "unit:waiters")
 m("if (r->results.cases[i].about.image == m)", "if (1)", "a case of another process hides a waiter")
 m("g->oldest = s->since < g->oldest->since ? s : g->oldest;", "", "the first of a group is the oldest")
-m("group_by_key(r, m, s, s->stack) << 3 | kind;", "group_by_key(r, m, s, s->stack) << 3;", "a group holds healthy and parked ones")
+m("group_by_key(r, m, s, image_told_stack(m, s)) << 3 | kind;", "group_by_key(r, m, s, s->stack) << 3;", "a group holds healthy and parked ones")
 
 m = of("src/analyze/report/accounting.c", "unit:accounting", "unit:waiters")
 m("flags & IMAGE_ROW_HEALTHY ?", "1 ?", "who waits for what ended is listed as healthy")

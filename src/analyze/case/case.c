@@ -148,7 +148,7 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	*c = (struct verdict_case){.pass = pass,
 				   .about = *s,
 				   .id = s->state->id,
-				   .stack = s->state->stack,
+				   .stack = image_told_stack(s->image, s->state),
 				   .label = "waiting",
 				   .fd = s->cand ? s->cand->fd :
 					 s->wait ? s->wait->fd :

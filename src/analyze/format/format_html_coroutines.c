@@ -186,7 +186,8 @@ static void put_row(struct table_out *t, const struct image *m, const struct ctp
 	put(t, COL_IMAGE, m->index);
 	put(t, COL_NAME, name_place(t, m, s));
 	put(t, COL_STATE, state);
-	json_t *stack = html_stack(t->h, m, s->stack), *made_at = html_stack(t->h, m, s->creator_stack);
+	json_t *stack = html_stack(t->h, m, image_told_stack(m, s)),
+	       *made_at = html_stack(t->h, m, s->creator_stack);
 	put(t, COL_STACK, (uint64_t)json_integer_value(stack));
 	put(t, COL_MADE_AT, (uint64_t)json_integer_value(made_at));
 	json_decref(stack);

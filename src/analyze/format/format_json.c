@@ -232,7 +232,8 @@ static json_t *waiters(const struct report *r)
 	for (size_t i = 0; i < all.n && i < WAITERS_MOST; i++) {
 		const struct waiters_group *g = &all.items[i];
 		struct frames f = {0};
-		frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack);
+		frames_read(&f, r->symbols[g->image - r->world->images], g->image,
+			    image_told_stack(g->image, g->oldest));
 		json_array_append_new(
 			a, json_pack("{s:o, s:o, s:o, s:b, s:s, s:o}", "count", json_count(g->n), "longest",
 				     json_count(g->oldest->id), "suspended_ns",

@@ -29,7 +29,8 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 	char name[160];
 	size_t shown = 0, at = 0;
 	*buf = 0;
-	if (frames_read(&f, r->symbols[g->image - r->world->images], g->image, g->oldest->stack))
+	if (frames_read(&f, r->symbols[g->image - r->world->images], g->image,
+			image_told_stack(g->image, g->oldest)))
 		return;
 	for (size_t i = 0; i < f.n && shown < FRAMES_SHOWN; i++) {
 		const struct symbols_frame *e = f.items[i];

@@ -30,7 +30,7 @@ static uint32_t stack_of(const struct image *m, const struct ctp_state *s)
 	const struct ctp_crash *c = image_crash(m);
 	if (s->life == CTP_RUNNING)
 		return c && c->who == s->id ? c->stack : 0;
-	return s->life == CTP_SUSPENDED ? s->stack : s->creator_stack;
+	return s->life == CTP_SUSPENDED ? image_told_stack(m, s) : s->creator_stack;
 }
 
 static int take(struct listing *l, const struct report *r, struct idmap *groups, const struct image *m,

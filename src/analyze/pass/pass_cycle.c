@@ -171,13 +171,14 @@ static int report(const struct cycle *c, size_t at, size_t as, const struct obli
 	struct suspect about = {
 		.world = c->world, .image = c->image, .state = w->state, .wait = &w->state->waits[0]};
 	case_of_wait(&v, c->pass, &about, out);
-	v.stack = first->state->stack;
+	v.stack = image_told_stack(c->image, first->state);
 	v.proof = *proof;
 	v.refuted = proof->closure ? NULL :
 				     "the program's own code resumes one of them, or a third speaks to one";
 	v.doing = results_text(out, "%s: %s", v.doing, chain(c, at, out));
 	v.message = results_text(out, "%s", chain(c, at, out));
-	v.actor = (struct case_party){.did = "waits on", .id = on->state->id, .stack = on->state->stack};
+	v.actor = (struct case_party){
+		.did = "waits on", .id = on->state->id, .stack = image_told_stack(c->image, on->state)};
 	return results_add(out, &v);
 }
 

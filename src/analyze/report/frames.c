@@ -7,6 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The functions of scripts that the image's stacks have.
+static int give_scripts(struct symbols *s, const struct image *m)
+{
+	struct symbols_frame *all = m->scripts.n ? calloc(m->scripts.n, sizeof(*all)) : NULL;
+	if (!all)
+		return m->scripts.n ? -ENOMEM : 0;
+	for (size_t i = 0; i < m->scripts.n; i++) {
+		const struct script_frame *f = &m->scripts.v[i];
+		all[i] = (struct symbols_frame){.pc = f->at,
+						.offset = f->at,
+						.symbol = f->name,
+						.file = f->file,
+						.line = (int)f->line};
+	}
+	int r = symbols_given(s, SCRIPT_PC, all, m->scripts.n);
+	free(all);
+	return r;
+}
+
 int frames_symbols(struct symbols **out, const struct world *w, const struct image *m, const char *symfs)
 {
 	size_t n = 0;
@@ -29,7 +48,11 @@ int frames_symbols(struct symbols **out, const struct world *w, const struct ima
 	}
 	int r = symbols_new(out, all, n, symfs);
 	free(all);
-	if (!r && w->form == WORLD_DIRECTORY && (r = symbols_distrust(*out, w->path))) {
+	if (r)
+		return r;
+	r = w->form == WORLD_DIRECTORY ? symbols_distrust(*out, w->path) : 0;
+	r = r ? r : give_scripts(*out, m);
+	if (r) {
 		symbols_free(*out);
 		*out = NULL;
 	}

@@ -22,7 +22,7 @@ static int note_found(struct idmap *found, const struct report *r, const struct 
 static int take(struct waiters *w, const struct report *r, struct idmap *groups, const struct image *m,
 		const struct ctp_state *s, enum account kind)
 {
-	uint64_t key = group_by_key(r, m, s, s->stack) << 3 | kind;
+	uint64_t key = group_by_key(r, m, s, image_told_stack(m, s)) << 3 | kind;
 	uint32_t at = idmap_get(groups, key);
 	if (at != IDMAP_NONE) {
 		struct waiters_group *g = &w->items[at];

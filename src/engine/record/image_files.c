@@ -16,17 +16,23 @@ static const char *const NAMES[IMAGE_FILES] = {
 	[IMAGE_WITNESS] = "witness.jsonl", [IMAGE_DESCRIPTORS] = "descriptors.jsonl",
 	[IMAGE_SLICES] = "slices.jsonl",   [IMAGE_HIGHWATER] = "highwater.jsonl",
 	[IMAGE_SETS] = "sets.jsonl",       [IMAGE_STACKLESS] = "stackless.jsonl",
+	[IMAGE_SCRIPTS] = "scripts.jsonl",
 };
+
+static FILE *open_in_memory(enum image_file which)
+{
+	int fd = memfd_create(NAMES[which], MFD_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "a");
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
 
 int image_files_open(struct image_files *f)
 {
 	*f = (struct image_files){.in_memory = true};
-	for (int i = 0; i < IMAGE_FILES; i++) {
-		int fd = memfd_create(NAMES[i], MFD_CLOEXEC);
-		f->of[i] = fd < 0 ? NULL : fdopen(fd, "a");
-		if (!f->of[i] && fd >= 0)
-			close(fd);
-	}
+	for (int i = 0; i < IMAGE_FILES; i++)
+		f->of[i] = i == IMAGE_SCRIPTS ? NULL : open_in_memory((enum image_file)i);
 	return f->of[IMAGE_WITNESS] ? 0 : -errno;
 }
 
@@ -63,6 +69,19 @@ int image_files_store(struct image_files *f, const struct output *o, unsigned k)
 	}
 	close(dir);
 	return first;
+}
+
+FILE *image_files_rare(struct image_files *f, enum image_file which, const struct output *o, unsigned k)
+{
+	if (f->of[which] || (!f->of[IMAGE_WITNESS] && !f->in_memory))
+		return f->of[which];
+	f->of[which] = open_in_memory(which);
+	int dir = f->of[which] && !f->in_memory ? output_image(o, k, NULL) : -1;
+	if (dir >= 0) {
+		store(f->of[which], dir, NAMES[which]);
+		close(dir);
+	}
+	return f->of[which];
 }
 
 void image_files_flush(struct image_files *f)

@@ -15,6 +15,7 @@ enum image_file {
 	IMAGE_HIGHWATER,
 	IMAGE_SETS,
 	IMAGE_STACKLESS,
+	IMAGE_SCRIPTS, // opened by image_files_rare alone
 	IMAGE_FILES
 };
 
@@ -28,5 +29,7 @@ struct image_files {
 int image_files_open(struct image_files *f);
 // Moves them to ctp/image<k>, unless they are there; the streams stay the same. One try. 0 or -errno.
 int image_files_store(struct image_files *f, const struct output *o, unsigned k);
+// The stream of a file that most programs have no use for, opened now if it is not yet. NULL: it cannot be.
+FILE *image_files_rare(struct image_files *f, enum image_file which, const struct output *o, unsigned k);
 void image_files_flush(struct image_files *f);
 void image_files_close(struct image_files *f);

@@ -47,6 +47,8 @@ static void close_witness(struct process *p)
 	findings_deinit(&p->findings);
 	witness_free(p->witness);
 	sets_free(p->sets);
+	scripts_free(p->scripts);
+	p->scripts = NULL;
 	p->witness = NULL;
 	p->sets = NULL;
 	slices_free(p->slices);
@@ -69,6 +71,7 @@ static int open_witness(struct process *p)
 	findings_init(&p->findings, p->region, p->pid, p->witness);
 	p->slices = slices_new(p->region, p->pid, out[IMAGE_SLICES], &r->witness_clock);
 	p->sets = out[IMAGE_SETS] ? sets_new(p->region, p->pid, out[IMAGE_SETS]) : NULL;
+	p->scripts = scripts_new(p->region, p->pid);
 	p->stackless = p->witness ? stackless_watch_new(p->region, p->pid, out[IMAGE_STACKLESS],
 							witness_keys(p->witness)) :
 				    NULL;
@@ -267,6 +270,15 @@ static bool at_its_end(const struct process *p)
 	return harvest_put_off(p->region);
 }
 
+static void look_at_scripts(struct process *p, uint64_t now, bool last, uint64_t until)
+{
+	FILE *out = p->scripts && scripts_due(p->scripts, now, last) ?
+			    image_files_rare(&p->files, IMAGE_SCRIPTS, &p->recorder->output, p->about.index) :
+			    NULL;
+	if (out)
+		scripts_look(p->scripts, out, now, last, until);
+}
+
 bool process_turn(struct process *p, uint64_t now, bool alone)
 {
 	struct ctp_ext *e = p->region->ext;
@@ -284,6 +296,8 @@ bool process_turn(struct process *p, uint64_t now, bool alone)
 		sets_poll(p->sets);
 	if (p->stackless && !at_its_end(p))
 		stackless_watch_poll(p->stackless);
+	if (!at_its_end(p))
+		look_at_scripts(p, now, false, UINT64_MAX);
 	if (p->slices && !p->recorder->writer->stopped && !at_its_end(p))
 		busy |= slices_poll(p->slices, now);
 	if (!p->options->no_preload && !at_its_end(p))
@@ -310,6 +324,7 @@ static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64
 		slices_final(p->slices);
 	held_write(p->files.of[IMAGE_SLICES], p->region, p->pid);
 	highwater_write(p->files.of[IMAGE_HIGHWATER], p->region, p->pid, now + (until - now) / 8);
+	look_at_scripts(p, now, true, now + (until - now) / 8);
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->stackless)

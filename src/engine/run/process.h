@@ -13,6 +13,7 @@
 #include "engine/record/recorder.h"
 #include "engine/run/options.h"
 #include "engine/run/shm.h"
+#include "engine/scripts/scripts.h"
 #include "engine/sets/sets.h"
 #include "engine/slices/slices.h"
 #include "engine/stackless/stackless_watch.h"
@@ -39,6 +40,7 @@ struct process {
 	struct findings findings; // of the present image
 	unsigned found;           // findings of images that have ended
 	struct sets *sets;
+	struct scripts *scripts; // NULL: none are written down
 	struct slices *slices;
 	struct stackless_watch *stackless;
 	bool had_stackless; // C++20 coroutines were found; of one that has ended
