@@ -187,13 +187,13 @@ def check_details(case):
     shown = screen.wait(r"last events, newest first\n(.*\n)*.*was created by thread")
     need(re.search(rf"^coroutine {first} reader_main  suspended for ", shown, re.M), shown)
     need(re.search(r"^created made  ps.c:\d+  by thread \d+'s own stack$", shown, re.M), shown)
-    need(re.search(r"^entered 1 times, ", shown, re.M), shown)
+    need(re.search(r"^resumed 1 times, ", shown, re.M), shown)
     need(re.search(r"^stack 0x\w+-0x\w+, 16 KiB, of which [\d.]+ KiB were ever used$", shown, re.M), shown)
     need(re.search(r"^  fd \d+#1 EPOLLIN  tcp 127.0.0.1:\d+ (<-|->) 127.0.0.1:\d+  in epoll fd \d+$", shown, re.M), shown)
     frames = re.findall(r"^  #\d +(\w+)", shown, re.M)
     equal(frames, ["park", "wait_for", "read_request", "reader_main"], "its stack")
-    need(re.search(rf"left for thread {program}'s own stack, at park  ps.c:\d+$", shown, re.M), shown)
-    need(re.search(rf"went on, from thread {program}'s own stack, on thread {program}$", shown, re.M), shown)
+    need(re.search(rf"switched to thread {program}'s own stack, at park  ps.c:\d+$", shown, re.M), shown)
+    need(re.search(rf"resumed by thread {program}'s own stack, on thread {program}$", shown, re.M), shown)
     screen.resize(80, 8)  # now it must be scrolled
     screen.wait(f"^coroutine {first} ", "last events")
     screen.keys("End")
@@ -503,7 +503,7 @@ def check_flight(case):
     screen.keys("I")
     screen.wait("IDv")
     screen.keys("Enter")
-    screen.wait(r"last events, newest first\n.*left for .*\n.*went on.*\n.*was created")
+    screen.wait(r"last events, newest first\n.*switched to .*\n.*resumed by.*\n.*was created")
 
 
 def check_led(case):
@@ -517,8 +517,8 @@ def check_led(case):
     screen.keys("I")
     screen.wait("IDv")
     screen.keys("Enter")
-    shown = screen.wait(r"last events, newest first\n(.*\n)+.*an event on fd \d+#\d+ led to it\n.*left for ")
-    need(re.search(r"went on, from .*\n.*an event on fd \d+#\d+ led to it\n.*left for ", shown), shown)
+    shown = screen.wait(r"last events, newest first\n(.*\n)+.*an event on fd \d+#\d+ arrived for it\n.*switched to ")
+    need(re.search(r"resumed by .*\n.*an event on fd \d+#\d+ arrived for it\n.*switched to ", shown), shown)
     need(" ended" not in shown, shown)
 
 

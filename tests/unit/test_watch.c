@@ -377,7 +377,7 @@ static void what_is_said_when_it_is_so(void **state)
 	h.trace = true;
 	h.pace_ns = 5 * SECOND;
 	watch_view_list(&p, &ui, &h, some, 1, 1, s);
-	assert_true(page_has(&p, "every 5.0 s (looks take long)") && page_has(&p, "no findings so far") && page_has(&p, "look for: xyz_"));
+	assert_true(page_has(&p, "every 5.0 s (a refresh takes long)") && page_has(&p, "no findings so far") && page_has(&p, "look for: xyz_"));
 	h.ended = "has ended";
 	watch_view_list(&p, &ui, &h, some, 1, 1, s);
 	assert_true(page_has(&p, "has ended - the last picture") && !page_has(&p, "every"));

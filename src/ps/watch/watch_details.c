@@ -43,7 +43,7 @@ static void put_other(struct watch_page *p, const struct watch_subject *s, uint6
 	else if (id)
 		watch_page_put(p, WATCH_PLAIN, "%" PRIu64, id);
 	else
-		watch_page_put(p, WATCH_PLAIN, "one that is not known");
+		watch_page_put(p, WATCH_PLAIN, "an unknown one");
 }
 
 static void numbers(struct watch_page *p, const struct watch_subject *s)
@@ -67,7 +67,7 @@ static void numbers(struct watch_page *p, const struct watch_subject *s)
 	}
 	watch_page_line(p);
 	watch_view_number(rate, sizeof(rate), r->rate);
-	watch_page_put(p, WATCH_PLAIN, "entered %" PRIu64 " times, %s a second  CPU ", (r->c.changes + 1) / 2,
+	watch_page_put(p, WATCH_PLAIN, "resumed %" PRIu64 " times, %s a second  CPU ", (r->c.changes + 1) / 2,
 		       rate);
 	if (r->cpu < 0)
 		watch_page_put(p, WATCH_PLAIN, "-");
@@ -86,7 +86,7 @@ static void stack_size(struct watch_page *p, const struct watch_subject *s)
 		return;
 	watch_page_line(p);
 	if (c->flags & CTP_STATE_SHARED_STACK) {
-		watch_page_put(p, WATCH_PLAIN, "its stack is shared with others, by copying");
+		watch_page_put(p, WATCH_PLAIN, "its stack is copied away while others use it");
 		return;
 	}
 	int64_t used = watch_use_bytes(s->use, c->lo, c->hi), size = (int64_t)(c->hi - c->lo);
@@ -157,8 +157,8 @@ static int stack(struct watch_page *p, const struct watch_subject *s)
 	uint32_t recorded = 0, number;
 	struct frames f = {0};
 	if (s->row->c.life != CTP_SUSPENDED) {
-		title(p, s->row->c.life == CTP_RUNNING ? "its stack is in use: none is saved" :
-							 "it never ran: it has no stack yet");
+		title(p, s->row->c.life == CTP_RUNNING ? "it runs: no stack is saved" :
+							 "it has not run yet: it has no stack");
 		return 0;
 	}
 	int e = stacks_recorded(s->report->stacks, s->row->c.recorded, &recorded);
@@ -168,7 +168,7 @@ static int stack(struct watch_page *p, const struct watch_subject *s)
 	if (!e)
 		e = report_frames(s->report, number, &f);
 	title(p, e || !f.n          ? "stack: it could not be read" :
-		 number != recorded ? "stack, as it lies in memory" :
+		 number != recorded ? "stack, read from memory" :
 				      "stack");
 	for (size_t i = 0; !e && i < f.n; i++) {
 		watch_page_line(p);
@@ -206,7 +206,7 @@ static void put_event(struct watch_page *p, const struct watch_subject *s, const
 	put_ago(p, s, e->ns);
 	switch (e->kind) {
 	case CTP_EV_SWITCH:
-		watch_page_put(p, WATCH_PLAIN, "%s", e->went_on ? "went on, from " : "left for ");
+		watch_page_put(p, WATCH_PLAIN, "%s", e->went_on ? "resumed by " : "switched to ");
 		put_other(p, s, e->other);
 		if (e->went_on)
 			watch_page_put(p, WATCH_PLAIN, ", on thread %" PRIu32, e->tid);
@@ -227,7 +227,7 @@ static void put_event(struct watch_page *p, const struct watch_subject *s, const
 			watch_page_put(p, WATCH_PLAIN, "thread %" PRIu32 "'s own stack", e->tid);
 		break;
 	case CTP_EV_READY:
-		watch_page_put(p, WATCH_PLAIN, "an event on fd %d#%" PRIu32 " led to it", e->fd, e->gen);
+		watch_page_put(p, WATCH_PLAIN, "an event on fd %d#%" PRIu32 " arrived for it", e->fd, e->gen);
 		break;
 	case CTP_EV_EXIT:
 		watch_page_put(p, WATCH_PLAIN, "ended the program");
@@ -246,8 +246,7 @@ static void put_gap(struct watch_page *p, uint64_t n)
 	if (!n)
 		return;
 	watch_page_line(p);
-	watch_page_put(p, WATCH_FAINT, "            ... %" PRIu64 " that the rings do not hold (any more)",
-		       n);
+	watch_page_put(p, WATCH_FAINT, "            ... %" PRIu64 " that the rings no longer hold", n);
 }
 
 static void last_events(struct watch_page *p, const struct watch_subject *s)
@@ -281,7 +280,7 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 	title(p, "findings");
 	watch_page_line(p);
 	watch_page_put(p, f->shown ? WATCH_ALARM : WATCH_NOTE, "  %s %s: %s", f->rule, f->what,
-		       f->shown ? "certain so far" : "not all is shown");
+		       f->shown ? "certain so far" : "not certain");
 	for (const char *at = f->lines; *at;) {
 		size_t n = strcspn(at, "\n");
 		watch_page_line(p);

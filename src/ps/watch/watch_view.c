@@ -158,7 +158,7 @@ static void rates_line(struct watch_page *p, const struct watch_head *h)
 		watch_page_put(p, WATCH_PLAIN, "  ctp-run %d", (int)h->engine);
 	else
 		watch_page_put(p, WATCH_NOTE, "  ctp-run is gone");
-	watch_page_put(p, WATCH_FAINT, "  a look: %s", look);
+	watch_page_put(p, WATCH_FAINT, "  refresh: %s", look);
 }
 
 static void proofs(struct watch_page *p, const struct watch_head *h)
@@ -193,7 +193,7 @@ static void state_line(struct watch_page *p, const struct watch_ui *ui, const st
 	else if (!h->ended)
 		watch_page_put(p, h->pace_ns > ui->delay_ns ? WATCH_NOTE : WATCH_FAINT, "every %.1f s%s  ",
 			       (double)h->pace_ns / 1e9,
-			       h->pace_ns > ui->delay_ns ? " (looks take long)" : "");
+			       h->pace_ns > ui->delay_ns ? " (a refresh takes long)" : "");
 	if (ui->only)
 		watch_page_put(p, WATCH_NOTE, "[one group]  ");
 	if (*ui->text)
