@@ -170,17 +170,30 @@ static int hear_all(struct asked *a, int seconds, json_t **answer)
 	return waits ? ENGINE_SILENT : gone ? ENGINE_GONE : a->denied ? -EACCES : ENGINE_NONE;
 }
 
-int engine_ask(pid_t pid, const char *verb, const char *arg, int seconds, json_t **answer)
+static int ask_once(pid_t pid, const char *verb, const char *arg, int seconds, json_t **answer)
 {
 	struct asked a = {0};
-	long whole = proc_status_number(pid, "Tgid:", false); // a thread's number stands for its process
-	if (whole <= 0)
-		return ENGINE_NO_PROCESS;
-	int r = ask_all(&a, (pid_t)whole, verb, arg);
+	int r = ask_all(&a, pid, verb, arg);
 	r = r ? r : hear_all(&a, seconds, answer);
 	for (size_t i = 0; i < a.n; i++)
 		if (a.v[i].fd >= 0)
 			close(a.v[i].fd);
 	free(a.v);
+	return r;
+}
+
+int engine_ask(pid_t pid, const char *verb, const char *arg, int seconds, json_t **answer)
+{
+	enum { TRIES = 8 };
+	const struct timespec nap = {.tv_nsec = 50000000};
+	long whole = proc_status_number(pid, "Tgid:", false); // a thread's number stands for its process
+	if (whole <= 0)
+		return ENGINE_NO_PROCESS;
+	int r = ask_once((pid_t)whole, verb, arg, seconds, answer);
+	// One that ended meanwhile may have been another program's
+	for (int i = 1; r == ENGINE_GONE && i < TRIES; i++) {
+		nanosleep(&nap, NULL);
+		r = ask_once((pid_t)whole, verb, arg, seconds, answer);
+	}
 	return r;
 }

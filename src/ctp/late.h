@@ -47,6 +47,12 @@ static inline void ctp_state_settle(struct ctp_state *is, uint64_t read)
 		is->late = CTP_LATE_UNKNOWN;
 }
 
+// It was there when ctp-run attached, and has not run since: it left at `since`, or at any time before.
+static inline bool ctp_state_is_from_before(const struct ctp_state *s)
+{
+	return (s->flags & CTP_STATE_SINCE_LATEST) && !s->changes;
+}
+
 // ctp_state_read, and settled.
 static inline bool ctp_state_read_settled(const struct ctp_region *r, const struct ctp_state *s,
 					  struct ctp_state *out)

@@ -416,14 +416,17 @@ static int start_attached(struct job *j, struct attach *a, char **argv)
 	if (j->options.paused)
 		pause_begin(&j->session);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), j->session.first.fd);
+	a->region = &j->session.first.region;
 	int64_t n = attach_hook(a, path);
 	if (n < 0) {
 		session_undo(&j->session);
 		return cannot_attach(j, a->why);
 	}
 	control_open(&j->session); // not before: the keeper would hold it, too
-	log_line(LOG_MORE, "attached to %d: %" PRId64 " entries of its objects call libctp.so now", (int)pid,
-		 n);
+	log_line(LOG_MORE,
+		 "attached to %d: %" PRId64 " entries of its objects call libctp.so now; %" PRIu32
+		 " coroutine%s found in its memory",
+		 (int)pid, n, a->found, a->found == 1 ? " was" : "s were");
 	session_started(&j->session);
 	return 0;
 }

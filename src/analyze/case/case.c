@@ -131,7 +131,8 @@ static const char *waits_for(const struct verdict_case *c, const struct ctp_fd *
 	uint64_t shot = shot_of(s), late = late_ns(s);
 	char span[80], events[96];
 	uint32_t of = s->wait && s->wait->events ? s->wait->events : fd ? fd->reg_events : 0;
-	text_duration(span, sizeof(span), shot > since ? shot - since : 0);
+	int n = snprintf(span, sizeof(span), "%s", ctp_state_is_from_before(s->state) ? "at least " : "");
+	text_duration(span + n, sizeof(span) - (size_t)n, shot > since ? shot - since : 0);
 	if (late) { // its switch took no reading of the clock
 		char least[32], most[32];
 		text_duration(least, sizeof(least), shot - since - late);
@@ -179,8 +180,10 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 		case_event(c, fd->opened, fd->opener,
 			   results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
 	}
-	case_event(c, s->state->since, c->id,
-		   c->fd < 0 ? "suspends" : results_text(f, "suspends, waiting for fd %d#%u", c->fd, c->gen));
+	const char *suspends = ctp_state_is_from_before(s->state) ? "is found suspended" : "suspends";
+	case_event(
+		c, s->state->since, c->id,
+		c->fd < 0 ? suspends : results_text(f, "%s, waiting for fd %d#%u", suspends, c->fd, c->gen));
 	if (s->cand)
 		add_actor(c, s->cand, f);
 	final_inspection(c, f);

@@ -27,8 +27,8 @@ static int gaps(const struct pass *pass, const struct image *m, struct results *
 		{CTP_GAP_BLIND,
 		 "a signal handler switched coroutines inside a hook: some switches were not seen"},
 		{CTP_GAP_ATTACHED,
-		 "ctp-run attached while the program ran: what happened before is not known, and a coroutine is "
-		 "known from when it first ran after that"},
+		 "ctp-run attached while the program ran: what happened before is not known; who was there "
+		 "was found in its memory"},
 		{CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine"},
 	};
 	int r = 0;

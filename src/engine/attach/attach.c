@@ -22,13 +22,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/attach/remote.h"
+#include "engine/attach/seed.h"
 #include "engine/attach/symbol.h"
 #include "engine/target/pidfd.h"
 #include "engine/target/proc.h"
 
 #define PATIENCE_NS 3000000000ULL
 #define UNHOOK_PATIENCE_NS 10000000000ULL
+#define SEARCH_NS 10000000000ULL // at most, for what was there before
 
 static int refuse(struct attach *a, int error, const char *why)
 {
@@ -119,9 +122,9 @@ static uint64_t loader(pid_t pid, uint64_t *mode)
 	return symbol_address(pid, "libc.so.6", "__libc_dlopen_mode");
 }
 
-// Addresses of ctp_attach and ctp_detach there.
+// Addresses of ctp_attach and its like there.
 struct entries {
-	uint64_t in, out;
+	uint64_t in, out, seed, unseed;
 };
 
 static int load(struct attach *a, struct remote *r, struct entries *at)
@@ -142,7 +145,11 @@ static int load(struct attach *a, struct remote *r, struct entries *at)
 	}
 	at->in = symbol_address(a->pid, a->path, "ctp_attach");
 	at->out = symbol_address(a->pid, a->path, "ctp_detach");
-	return at->in && at->out ? 0 : refuse(a, -ENOENT, "the libctp.so that it has loaded is another one");
+	at->seed = symbol_address(a->pid, a->path, "ctp_seed");
+	at->unseed = symbol_address(a->pid, a->path, "ctp_unseed");
+	return at->in && at->out && at->seed && at->unseed ?
+		       0 :
+		       refuse(a, -ENOENT, "the libctp.so that it has loaded is another one");
 }
 
 static int unfinished(struct attach *a, int e)
@@ -184,16 +191,48 @@ static int64_t unhook(struct attach *a, const struct entries *at)
 	return e ? unfinished(a, e) : 0;
 }
 
+// ------------------------------------------------------- what was there before
+
+static int give(struct attach *a, uint64_t fn, struct ctp_seeds *s)
+{
+	struct remote r;
+	uint64_t result = 0;
+	int e = remote_stop(&r, a->pid, PATIENCE_NS);
+	if (e)
+		return e;
+	e = remote_call_block(&r, fn, s, ctp_seed_bytes(s), &result);
+	remote_release(&r);
+	return e ? e : (int)(int64_t)result;
+}
+
+// The program runs on while it is looked at. So it is looked at once more when that is in its tables, where
+// all that changes from then on is seen.
+static void take_in(struct attach *a, const struct entries *at)
+{
+	struct ctp_seeds *was = seed_find(a->pid, a->region, clock_mono_ns() + SEARCH_NS);
+	if (was && give(a, at->seed, was) >= 0) {
+		a->found = seed_taken(was);
+		struct ctp_seeds *now = seed_find(a->pid, a->region, clock_mono_ns() + SEARCH_NS);
+		struct ctp_seeds *gone = now ? seed_gone(was, now, a->region) : NULL;
+		if (gone && give(a, at->unseed, gone) >= 0)
+			a->found -= gone->ncoroutines;
+		free(gone);
+		free(now);
+	}
+	free(was);
+}
+
 // ------------------------------------------------------------- the keeper
 
 struct answer {
 	int64_t result;
+	uint32_t found;
 	char why[sizeof(((struct attach *)0)->why)];
 };
 
 static void answer(struct attach *a, int64_t result)
 {
-	struct answer is = {.result = result};
+	struct answer is = {.result = result, .found = a->found};
 	memcpy(is.why, a->why, sizeof(is.why));
 	if (write(a->answer, &is, sizeof(is)) != sizeof(is))
 		return; // nobody is left to hear it
@@ -216,6 +255,8 @@ static _Noreturn void keep(struct attach *a, const char *region)
 	setsid();
 	prctl(PR_SET_NAME, "ctp-keeper", 0, 0, 0);
 	int64_t r = hook(a, region, &at);
+	if (r >= 0)
+		take_in(a, &at);
 	answer(a, r);
 	if (r < 0)
 		_exit(0);
@@ -264,6 +305,7 @@ static int64_t hear(struct attach *a)
 	if (n != sizeof(is))
 		return refuse(a, -EIO, "the process that attaches was killed");
 	memcpy(a->why, is.why, sizeof(a->why));
+	a->found = is.found;
 	return is.result;
 }
 

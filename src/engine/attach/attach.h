@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ctp/region.h"
+
 struct attach {
 	pid_t pid;
 	int library; // descriptor of libctp.so: the name by which it is loaded is made of it
@@ -14,6 +16,8 @@ struct attach {
 	pid_t keeper;      // does what is to be done there; 0: none
 	int leash, answer; // pipes to and from it; -1: none
 	char why[256];
+	const struct ctp_region *region; // where it is mapped here; set by the caller
+	uint32_t found;                  // coroutines that were there before
 };
 
 // Can `pid` be attached to at all? 0, or -errno and a->why. library: path of libctp.so.

@@ -255,18 +255,45 @@ int remote_call_text(struct remote *r, uint64_t fn, const char *text, uint64_t b
 	return remote_call(r, fn, at, b, result);
 }
 
-static int make_stack(struct remote *r)
+static int map(struct remote *r, uint64_t bytes, uint64_t *at)
 {
-	const uint64_t a[6] = {
-		0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
+	const uint64_t a[6] = {0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1,
+			       0};
+	int e = plain_call(r, SYS_mmap, a, at);
+	return e ? e : *at > (uint64_t)-4096 ? (int)(int64_t)*at : 0;
+}
+
+static int unmap(struct remote *r, uint64_t at, uint64_t bytes)
+{
+	const uint64_t a[6] = {at, bytes};
+	uint64_t ignored;
+	return plain_call(r, SYS_munmap, a, &ignored);
+}
+
+int remote_call_block(struct remote *r, uint64_t fn, void *block, size_t bytes, uint64_t *result)
+{
 	uint64_t at;
-	int e = plain_call(r, SYS_mmap, a, &at);
+	int e = map(r, bytes, &at);
 	if (e)
 		return e;
-	if (at > (uint64_t)-4096)
-		return (int)(int64_t)at;
-	r->stack = at;
-	return 0;
+	struct iovec own = {block, bytes}, there = {(void *)at, bytes};
+	if (process_vm_writev(r->pid, &own, 1, &there, 1, 0) != (ssize_t)bytes)
+		e = -EFAULT;
+	if (!e && (e = remote_call(r, fn, at, 0, result)))
+		return e; // nothing more can be called
+	if (!e && process_vm_readv(r->pid, &own, 1, &there, 1, 0) != (ssize_t)bytes)
+		e = -EFAULT;
+	int left = unmap(r, at, bytes);
+	return e ? e : left;
+}
+
+static int make_stack(struct remote *r)
+{
+	uint64_t at;
+	int e = map(r, STACK_BYTES, &at);
+	if (!e)
+		r->stack = at;
+	return e;
 }
 
 // What a thread must do next to sleep as before.
@@ -286,11 +313,8 @@ static void resumed(const struct saved *s, struct user_regs_struct *u)
 void remote_release(struct remote *r)
 {
 	struct saved *s = r->state;
-	if (s && r->stack) {
-		const uint64_t a[6] = {r->stack, STACK_BYTES};
-		uint64_t ignored;
-		plain_call(r, SYS_munmap, a, &ignored);
-	}
+	if (s && r->stack)
+		unmap(r, r->stack, STACK_BYTES);
 	if (s) {
 		struct user_regs_struct u;
 		struct iovec fp = {s->fp, s->fp_bytes};
@@ -370,6 +394,12 @@ int remote_call(struct remote *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t 
 int remote_call_text(struct remote *r, uint64_t fn, const char *text, uint64_t b, uint64_t *result)
 {
 	(void)r, (void)fn, (void)text, (void)b, (void)result;
+	return -ENOTSUP;
+}
+
+int remote_call_block(struct remote *r, uint64_t fn, void *block, size_t bytes, uint64_t *result)
+{
+	(void)r, (void)fn, (void)block, (void)bytes, (void)result;
 	return -ENOTSUP;
 }
 

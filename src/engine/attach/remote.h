@@ -27,5 +27,7 @@ int remote_stop(struct remote *r, pid_t pid, uint64_t patience_ns);
 // an error nothing more can be called, and remote_release gives the thread back as it was.
 int remote_call(struct remote *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t *result);
 int remote_call_text(struct remote *r, uint64_t fn, const char *text, uint64_t b, uint64_t *result);
+// Calls fn with the address of a copy of the block there, which is copied back and unmapped.
+int remote_call_block(struct remote *r, uint64_t fn, void *block, size_t bytes, uint64_t *result);
 // The thread sleeps again as before, in the same call.
 void remote_release(struct remote *r);

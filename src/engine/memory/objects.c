@@ -128,7 +128,10 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 		stack = (struct span){c->block_lo, c->block_hi};
 	else if (!grow(l, q, n, sure, &stack, &s->heap[0]) || (c->lo == c->hi && !s->heap[0]))
 		return; // a mapping may hold the stacks of others
-	else
+	else if (!s->heap[0] && c->source == CTP_SOURCE_SEARCH) {
+		inspect_say(a, HOLDS_OPEN, "what holds its stack was allocated before ctp-run attached");
+		return;
+	} else
 		s->whole[0] = !s->heap[0];
 	if (!within(c->slot, stack)) {
 		if (is_static(l, s, c->slot, "control block"))

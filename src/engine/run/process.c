@@ -338,7 +338,7 @@ static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64
 
 static void inspect(struct process *p, const char *reason, uint64_t now, uint64_t until)
 {
-	inspect_image(p, true, now, until);
+	inspect_image(p, !p->options->pid, now, until); // one that was attached to runs on
 	p->about.snapshot_ns = clock_mono_ns();
 	p->about.snapshot_reason = reason;
 }

@@ -7,7 +7,7 @@
 #include "cpu.h"
 #include "preload/coroutine/coroutine.h"
 
-// make_fcontext was called at least once.
+// make_fcontext was called at least once, or one was found.
 extern bool fcontext_any;
 
 // Whether `handle` is the place at which s waits to be entered.

@@ -296,6 +296,16 @@ uint32_t stacks_behind(uint64_t pc, uint32_t callers)
 	return name_stack(&w);
 }
 
+uint32_t stacks_of(const uint64_t *pcs, uint32_t n)
+{
+	struct walk w = {.n = 0};
+	for (uint32_t i = 0; i < n && w.n < CTP_FRAMES_MAX; i++)
+		if (!ours(pcs[i]))
+			w.pcs[w.n++] = pcs[i];
+	w.truncated = n > CTP_FRAMES_MAX;
+	return name_stack(&w);
+}
+
 // What a walk depended on, as seen from the stack pointer. NULL: no memory.
 static struct candidate *candidate_of(const struct walk *w, const struct frame *f, uint32_t id)
 {

@@ -78,6 +78,9 @@ bool stacks_peek(uint64_t at, uint64_t *out); // a word that may not be there: b
 // The id of the stack that is one frame, and behind it those of another stack (0: none).
 uint32_t stacks_behind(uint64_t pc, uint32_t callers);
 
+// The id of the stack of these frames, as return addresses; those of our own are left out.
+uint32_t stacks_of(const uint64_t *pcs, uint32_t n);
+
 // Forgets what was learned about code: after dlclose.
 // How many frames a stack has, and where the innermost is; 0 for none.
 uint32_t stacks_frames(uint32_t id, uint64_t *innermost);

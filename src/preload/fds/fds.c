@@ -340,6 +340,22 @@ uint32_t fds_gen(struct thread_ctx *g, int fd)
 	return gen;
 }
 
+bool fds_found(int fd, enum ctp_fd_kind kind, uint32_t flags)
+{
+	struct ctp_fd *e = fds_entry(fd);
+	if (!e || e->gen || !fds_take(e))
+		return false;
+	bool fresh = !e->gen; // else a hook has seen it
+	if (fresh) {
+		renew(e, ctp_tracer->region.ext->attached);
+		ctp_poke(&e->kind, kind);
+		ctp_poke(&e->flags, flags);
+	}
+	fds_give(e);
+	high((uint64_t)fd);
+	return fresh;
+}
+
 // ------------------------------------------------------------- generations end
 
 static void ending_one(struct fd_ends *x, int fd)

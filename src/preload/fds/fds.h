@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "cpu.h"
+#include "ctp/seed.h"
 #include "preload/guest/guest.h"
 
 // As guest_enter, but NULL under a version-1 engine too: it has no tables. Where switches share readings of
@@ -61,6 +62,8 @@ void fds_abandon(struct thread_ctx *g); // the hook in which it was taken does n
 // The generation of a descriptor that is known to be open; one never seen, or
 // opened unseen, is discovered here. 0: the table has no room.
 uint32_t fds_gen(struct thread_ctx *g, int fd);
+// What was open when ctp-run attached. False: a hook knows better, or there is no room.
+bool fds_found(int fd, enum ctp_fd_kind kind, uint32_t flags);
 static inline uint32_t fds_open_gen(struct thread_ctx *g, int fd)
 {
 	const struct ctp_fd *e = fds_entry(fd);
@@ -138,6 +141,10 @@ void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothin
 // Its registration in epfd could not be modified, as there is none (ENOENT).
 void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
 void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
+// A registration from before ctp-run attached, which gets this time, and leads to this coroutine (NULL: to
+// none); and the same taken back. Not where a hook has seen one.
+void fd_waits_found(const struct ctp_seed_row *row, uint64_t time, struct ctp_state *to);
+void fd_waits_not_found(const struct ctp_seed_row *row, uint64_t time);
 // n events came out of epfd: notes them, and what they may teach.
 void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
 

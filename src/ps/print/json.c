@@ -202,9 +202,10 @@ static int put_coroutine(FILE *to, const struct report *r, const struct coroutin
 		fprintf(to, ", \"stack\": %s, \"stack_guessed\": %s", common->stack,
 			stacks_get(r->stacks, stack).flags & CTP_STACK_GUESSED ? "true" : "false");
 	fprintf(to,
-		", \"created_at\": %s, \"source\": \"table\", \"kind\": \"stackful\", \"evidence\": [\"%s\"]}",
-		common->created_at,
+		", \"created_at\": %s, \"source\": \"%s\", \"kind\": \"stackful\", \"evidence\": [\"%s\"]}",
+		common->created_at, c->before ? "search" : "table",
 		r->found->probes ? "its station, as a version-1 probe wrote it" :
+		c->before        ? "found in memory when ctp-run attached, and not run since" :
 				   "its row in libctp's table");
 	return e;
 }

@@ -110,7 +110,19 @@ static void print_counts(const struct page *p)
 			t->unplaced);
 }
 
-// What was there before ctp-run attached, and has not run since.
+static void print_before(const struct page *p)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->r->tables.n; i++)
+		n += p->r->tables.coroutines[i].before;
+	if (n)
+		fprintf(p->to,
+			"%zu of them are from before ctp-run attached, and have not run since: how long they wait, and who "
+			"made them, is not known\n",
+			n);
+}
+
+// What was there before ctp-run attached, and was not found in its memory then.
 static void print_unlisted(const struct page *p, const struct listing *l)
 {
 	size_t n = 0;
@@ -238,6 +250,7 @@ int text_write(FILE *to, const struct report *r, bool color)
 	if (!e)
 		e = print_threads(&p);
 	print_counts(&p);
+	print_before(&p);
 	if (r->unlisted)
 		print_unlisted(&p, r->unlisted);
 	return e;

@@ -104,6 +104,15 @@ static void print_running(const struct page *p, const struct coroutine *c)
 		fprintf(p->to, "%s %s", strncmp(t->call, "on ", 3) ? " in" : "", t->call);
 }
 
+// Since when one is as it is that was there when ctp-run attached, is not known.
+static bool any_before(const struct group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->first[i].before)
+			return true;
+	return false;
+}
+
 void text_head_state(const struct page *p, const struct group *g)
 {
 	const struct coroutine *c = g->first;
@@ -121,7 +130,7 @@ void text_head_state(const struct page *p, const struct group *g)
 	}
 	text_duration(longest, sizeof(longest), c->since_ns);
 	text_duration(least, sizeof(least), c[g->n - 1].since_ns);
-	fputs(", ", p->to);
+	fputs(any_before(g) ? ", at least " : ", ", p->to);
 	if (g->n > 1 && strcmp(longest, least))
 		fprintf(p->to, "%s to ", least);
 	fprintf(p->to, "%s]", longest);

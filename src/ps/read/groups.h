@@ -39,6 +39,7 @@ struct coroutine {
 	char rule[8];   // with so_far: "CTP001"
 	bool settled;   // false: it was being written all the while
 	bool announced; // the program tells of it (CTP_SOURCE_PROGRAM)
+	bool before;    // it was there when ctp-run attached (CTP_SOURCE_SEARCH), and has not run since
 	bool walked;    // its stack has been looked at as it lies in memory
 	struct coroutine_wait {
 		int32_t fd;

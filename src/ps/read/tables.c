@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "ctp/late.h"
 #include "ctp/polled.h"
 #include "ps/read/probes.h"
 
@@ -67,6 +68,7 @@ static int take(struct tables *t, const struct ctp_state *s, uint32_t station, b
 				.maker = (uint32_t)(s->made >> 48),
 				.since_ns = tables_age_ns(t, s->since),
 				.announced = s->source == CTP_SOURCE_PROGRAM,
+				.before = ctp_state_is_from_before(s),
 				.settled = settled};
 	if (s->life == CTP_SUSPENDED)
 		c->nwaits = (uint8_t)least(s->nwaits, CTP_WAITS);
