@@ -23,10 +23,13 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_RIGHT_3] = "shifted right by 3",
 		[DISGUISE_RIGHT_4] = "shifted right by 4",
 		[DISGUISE_COMPLEMENT] = "as a complement",
+		[DISGUISE_NEGATED] = "as a negative number",
 		[DISGUISE_SWAPPED] = "with its bytes swapped",
 		[DISGUISE_TAG_17] = "below a tag of 17 bits",
 		[DISGUISE_DOUBLE] = "as a floating-point number",
 		[DISGUISE_OUTSIDE] = "as a base outside its block",
+		[DISGUISE_AWAY] = "as its distance from the word itself",
+		[DISGUISE_NEAR] = "as its distance from the word itself",
 		[DISGUISE_LOW] = "as its lower 32 bits",
 		[DISGUISE_LOW_1] = "as 32 bits, shifted right by 1",
 		[DISGUISE_LOW_2] = "as 32 bits, shifted right by 2",
@@ -66,6 +69,8 @@ uint64_t disguise_address(enum disguise form, uint64_t w, bool *tagged)
 		address = w << right & BITS(ADDRESS);
 	} else if (form == DISGUISE_COMPLEMENT) {
 		address = ~w;
+	} else if (form == DISGUISE_NEGATED) {
+		address = -w;
 	} else if (form == DISGUISE_SWAPPED) {
 		*tagged = w & BITS(16); // a byte beside it
 		address = __builtin_bswap64(w) & BITS(48);
@@ -95,6 +100,8 @@ uint64_t disguise_word(enum disguise form, uint64_t address)
 		return address >> (form - DISGUISE_RIGHT_1 + 1);
 	case DISGUISE_COMPLEMENT:
 		return ~address;
+	case DISGUISE_NEGATED:
+		return -address;
 	case DISGUISE_SWAPPED:
 		return __builtin_bswap64(address);
 	case DISGUISE_TAG_17:

@@ -17,11 +17,14 @@ enum disguise {
 	DISGUISE_RIGHT_3,
 	DISGUISE_RIGHT_4,
 	DISGUISE_COMPLEMENT,
+	DISGUISE_NEGATED,
 	DISGUISE_SWAPPED,
 	DISGUISE_TAG_17,
 	DISGUISE_DOUBLE,
 	DISGUISE_WORDS,                    // how many those are, and one
 	DISGUISE_OUTSIDE = DISGUISE_WORDS, // a base outside its block
+	DISGUISE_AWAY,                     // its distance from where it is kept, 64 GiB or more,
+	DISGUISE_NEAR,                     // or less
 	// of 32 bits
 	DISGUISE_LOW,
 	DISGUISE_LOW_1,

@@ -15,10 +15,12 @@
 #include "search/memory_walk.h"
 #include "search/disguise_words.h"
 #include "search/scan.h"
+#include "search/self_words.h"
 #include "search/tables.h"
 
 #define FOUR_GIB (1ULL << 32)
 enum { HITS_MOST = 1 << 20, BESIDE_BYTES = 128, HALF = 4, WORD = 8, NAMED_MOST = 8, ADDRESS_BITS = 47 };
+enum { NEAR_BYTES = 1024 }; // of an object: the links of a list lie near its begin
 
 struct pass {
 	struct disguised *d;
@@ -26,6 +28,8 @@ struct pass {
 	struct disguise_words words;
 	struct span *targets; // of words: objects that nothing reaches,
 	uint64_t *begins;     // and where they begin
+	struct self_words self;
+	struct span *near; // where words that are no large distance from themselves may lead
 	struct tables tables;
 	struct handle_forms forms;
 	struct handle_address *lost; // forms.targets
@@ -79,6 +83,14 @@ static void take_begins(struct pass *p)
 		qsort(p->begins, n, sizeof(*p->begins), by_value);
 	p->words.begins = p->begins;
 	p->words.nbegins = p->forms.ntargets = n;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t lo = p->lost[i].at;
+		p->near[i] = (struct span){lo, lo + (p->lost[i].kind == HANDLE_STACK ? 1 : NEAR_BYTES)};
+	}
+	p->self.targets = p->targets;
+	p->self.ntargets = p->words.ntargets;
+	p->self.near = p->near;
+	p->self.nnear = scan_tidy(p->near, n);
 }
 
 static bool begin(struct pass *p)
@@ -87,13 +99,15 @@ static bool begin(struct pass *p)
 	p->targets = calloc(p->g->nspans + 1, sizeof(*p->targets));
 	p->begins = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->begins));
 	p->lost = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->lost));
-	if (!p->targets || !p->begins || !p->lost)
+	p->near = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->near));
+	if (!p->targets || !p->begins || !p->lost || !p->near)
 		return false;
 	take_objects(p);
 	take_begins(p);
 	if (!tables_find(&p->tables, p->d->s, &p->words.near))
 		return false;
 	disguise_words_ready(&p->words);
+	self_words_ready(&p->self);
 	p->forms.memory = s->memory;
 	p->forms.bytes = s->bytes;
 	p->forms.targets = p->lost;
@@ -109,6 +123,7 @@ static void end(struct pass *p)
 	free(p->targets);
 	free(p->begins);
 	free(p->lost);
+	free(p->near);
 	free(p->tables.v);
 }
 
@@ -142,6 +157,41 @@ static void on_word(void *ctx, uint64_t at, uint64_t address, enum disguise form
 	    (form == DISGUISE_OUTSIDE && (in_lost(p, at) || !tables_near(&p->tables, address))))
 		return;
 	add_hit(p->d, at, address, form);
+}
+
+static bool begins_at(const struct pass *p, uint64_t address)
+{
+	size_t i = FIRST_NOT(p->words.nbegins, k, p->begins[k] < address);
+	return i < p->words.nbegins && p->begins[i] == address;
+}
+
+static void on_near(struct pass *p, uint64_t at, uint64_t word)
+{
+	struct handles_tally *t = &p->forms.values.forms[DISGUISE_NEAR];
+	uint64_t to = at + word, distance = (int64_t)word < 0 ? -word : word;
+	bool telling = handle_forms_telling(distance) || (distance != word && begins_at(p, to));
+	if (!telling || !in_lost(p, to))
+		return;
+	if (!in_lost(p, at)) {
+		t->hits[HANDLES_DECOY] += to & 1; // no pointer
+		t->hits[HANDLES_TARGET] += to % WORD == 0;
+	}
+	if (to % WORD == 0)
+		add_hit(p->d, at, to, DISGUISE_NEAR);
+}
+
+// A pointer to something else is none; the lowest bits may be a tag's where an object begins.
+static void on_self(void *ctx, uint64_t at, uint64_t word)
+{
+	struct pass *p = ctx;
+	uint64_t to = at + word;
+	if (is_freed(p->d, at))
+		return;
+	if (self_words_is_near(word))
+		on_near(p, at, word);
+	else if ((to % WORD == 0 || begins_at(p, to & ~(uint64_t)(WORD - 1))) &&
+		 !memory_map(p->d->s->memory, word))
+		add_hit(p->d, at, to, DISGUISE_AWAY);
 }
 
 // Bytes of memory: those of the piece, which has been read already, where it has them all. How many there
@@ -265,6 +315,7 @@ static void on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at)
 {
 	struct pass *p = ctx;
 	disguise_words_find(&p->words, b, n, at);
+	self_words_find(&p->self, b, n, at);
 	find_handles(p, b, n, at);
 }
 
@@ -321,7 +372,7 @@ static void settle(struct pass *p, size_t from)
 	size_t n = from;
 	for (size_t i = from; i < d->nhits; i++) {
 		struct disguised_hit *h = &d->hits[i];
-		bool whole = h->form == DISGUISE_OUTSIDE ||
+		bool whole = h->form == DISGUISE_OUTSIDE || h->form == DISGUISE_AWAY ||
 			     (h->form < DISGUISE_WORDS && h->address >= FOUR_GIB);
 		if (h->form == DISGUISE_NONE || is_chance(p, h) ||
 		    (!whole && !handle_forms_in_use(&p->forms, h->form)))
@@ -364,7 +415,7 @@ static int search(struct pass *p)
 // first.
 static unsigned rank(const struct disguised_hit *h)
 {
-	return h->form < DISGUISE_WORDS ? 0 : h->form == DISGUISE_HALVES ? 1 : 2;
+	return h->form <= DISGUISE_NEAR ? 0 : h->form == DISGUISE_HALVES ? 1 : 2;
 }
 
 static int by_at(const void *a, const void *b)
@@ -380,6 +431,8 @@ int disguised_run(struct disguised *d)
 	struct pass p = {.d = d, .g = &d->s->g};
 	p.words.hit = on_word;
 	p.words.ctx = &p;
+	p.self.hit = on_self;
+	p.self.ctx = &p;
 	int e = begin(&p) ? search(&p) : -ENOMEM;
 	if (!e && !graph_spread(p.g))
 		e = -ENOMEM;

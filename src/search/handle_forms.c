@@ -163,6 +163,8 @@ bool handle_forms_all(struct handle_forms *f)
 	size_t n = f->ntargets < TARGETS_MOST ? f->ntargets : TARGETS_MOST;
 	if (!handles_init(&f->values, forms))
 		return false;
+	f->values.forms[DISGUISE_NEAR] =
+		(struct handles_tally){.n = {1, 4, 0}}; // of 8 bytes, 4 are at odd places
 	for (size_t i = 0; i < n; i++)
 		add_low(f, f->targets[i].at, HANDLES_TARGET, i);
 	for (size_t i = 0; i < NEAR_DECOYS * n && i < DECOYS; i++)
@@ -199,7 +201,7 @@ bool handle_forms_in_use(const struct handle_forms *f, uint32_t form)
 		return distance_in_use(f, &t[form]);
 	if (form == DISGUISE_HALVES) // an argument of one coroutine, perhaps
 		return handles_in_use(&t[form], false) || handles_in_use(&t[DISGUISE_LOW], true);
-	return handles_in_use(&t[form], true);
+	return handles_in_use(&t[form], form != DISGUISE_NEAR);
 }
 
 bool handle_forms_distances(struct handle_forms *f)

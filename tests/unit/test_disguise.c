@@ -240,6 +240,43 @@ static void from_itself(void **state)
 	begins[1] = was[1];
 }
 
+// The same of 64 bits (offset_ptr): of what lies far away, and anywhere in it; of what is near, if many other
+// numbers would not lead there as well.
+static void from_itself_in_full(void **state)
+{
+	(void)state;
+	uint64_t was = begins[0], at;
+	open_memory();
+	at = (uintptr_t)two + 4088;
+	put(4088, ONE + 16 - at, 8);
+	assert_int_equal(pass(0), 1);
+	assert_int_equal(disguised_at(&found, at), DISGUISE_AWAY);
+	open_memory();
+	put(64, ONE + 2 - ((uintptr_t)two + 64), 8); // with a tag, where it begins
+	assert_int_equal(pass(0), 1);
+	open_memory();
+	put(64, ONE + 18 - ((uintptr_t)two + 64), 8); // but not inside
+	put(68, ONE - ((uintptr_t)two + 68), 8);      // no word
+	assert_int_equal(pass(0), 0);
+	begins[0] = ((uintptr_t)two & ~0xffffULL) - 0x7531250;
+	for (size_t odd = 0; odd < 2; odd++) {
+		open_memory();
+		at = (uintptr_t)two + 512;
+		put(512, ONE + 48 + odd - at, 8);
+		assert_int_equal(pass(0), !odd);
+		assert_int_equal(disguised_at(&found, at), odd ? DISGUISE_NONE : DISGUISE_NEAR);
+	}
+	open_memory();
+	for (size_t i = 0; i < 64; i++) // numbers, of which one leads there by chance
+		put(1024 + 8 * i, ONE + 40 + i - ((uintptr_t)two + 1024 + 8 * i), 8);
+	assert_int_equal(pass(0), 0);
+	open_memory();
+	begins[0] = (uintptr_t)two + 0x800;
+	put(0x400, 0x410, 8); // a small number
+	assert_int_equal(pass(0), 0);
+	begins[0] = was;
+}
+
 // Distances from the memory's begin.
 static void distances(void **state)
 {
@@ -267,6 +304,7 @@ int main(void)
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(from_itself),
+		cmocka_unit_test(from_itself_in_full),
 		cmocka_unit_test(a_number_that_is_everywhere),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
