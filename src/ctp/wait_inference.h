@@ -52,6 +52,16 @@ static inline bool ctp_in_pool(const struct ctp_state *c)
 	return (c->flags & CTP_STATE_POOLED) && c->stack && c->called == c->stack;
 }
 
+// F is edge-triggered, an event of it resumed C, and C alone has read some of it, but not until EAGAIN.
+// Wherever it stands, it may wait for the next edge: or for something else, if it will find the rest by
+// itself.
+static inline bool ctp_stopped_short(const struct ctp_fd *f, const struct ctp_state *c)
+{
+	const uint32_t in = EPOLLIN | EPOLLET;
+	return (f->reg_events & in) == in && f->learned == c->id && f->last_in == c->id && !c->tried &&
+	       !c->nwaits && f->event_time < c->since && !ctp_in_pool(c);
+}
+
 // Had what C may have waited for already: something was read or written. It may have what it
 // wanted, then, and stand in a mailbox or a pool, which is often one place for all that can come.
 static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state *c)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP004 suspect..likely, 1 coroutine
 // engine: both
-// pending: an event counts only where the call beside it says EAGAIN
 //
 // Frames have a header that says their length. A session reads header and body,
 // each in full, handles the frame, and waits for the next edge: it never reads

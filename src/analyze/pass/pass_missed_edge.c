@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "analyze/case/stuck.h"
+#include "ctp/wait_inference.h"
 
 // The other end of a pipe or socketpair, held by this process alone.
 static bool peer_here(const struct suspect *s)
@@ -22,8 +23,17 @@ static bool peer_here(const struct suspect *s)
 	return false;
 }
 
+// It read some of what an event told it of, and waits now, for the next one, or for something else.
+static bool stopped_short(const struct suspect *s)
+{
+	const struct ctp_fd *fd = image_fd(s->image, (int32_t)s->witness->fd);
+	return fd && fd->gen == (uint32_t)s->witness->gen && ctp_stopped_short(fd, s->state);
+}
+
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
+	if (o->weak && stopped_short(s))
+		return VERDICT_SUSPECT;
 	return stuck_conclude(o, peer_here(s));
 }
 
@@ -74,7 +84,8 @@ const struct pass pass_missed_edge = {
 		"PROVEN   the descriptor is ready, the row is armed and edge-triggered, and the process is quiet for\n"
 		"         good\n"
 		"LIKELY   the other end is in this process, where every thread sleeps\n"
-		"SUSPECT  the peer may send again, which makes a new edge\n"
+		"SUSPECT  the peer may send again, which makes a new edge; or the coroutine may know that there is\n"
+		"         more, and wait for something else first\n"
 		"\n"
 		"Repair: read or write until EAGAIN before each wait, or remember that the descriptor is still ready.\n"
 		"\n"

@@ -164,11 +164,15 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 }
 
 // An edge that was told to somebody else, or to nobody, before C came to wait.
-static void edge(struct suspect *s, const struct registrations_of *o)
+static void edge(const struct inspection *l, struct suspect *s, const struct registrations_of *o)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool in = stuck_wait_directions(s) & EPOLLIN, out = stuck_wait_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
+	int bytes = in ? stuck_wait_unread(l->pid, s->c.fd) : 0;
+	char unread[48] = "";
+	if (bytes > 0)
+		snprintf(unread, sizeof(unread), " (%d byte%s unread)", bytes, bytes == 1 ? "" : "s");
 	if (!o->armed || o->edges < o->armed)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered",
 			    s->c.fd, s->c.gen);
@@ -178,15 +182,15 @@ static void edge(struct suspect *s, const struct registrations_of *o)
 	else if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN))
 		inspect_say(
 			a, HOLDS_TRUE,
-			"fd %d#%u is %s, and registered edge-triggered in epoll fd %d: the edge came after its last "
-			"try and before it suspended",
-			s->c.fd, s->c.gen, way, o->epfd);
+			"fd %d#%u is %s%s, and registered edge-triggered in epoll fd %d: the edge came after its "
+			"last try and before it suspended",
+			s->c.fd, s->c.gen, way, unread, o->epfd);
 	else
 		inspect_say(
 			a, HOLDS_TRUE,
-			"fd %d#%u is %s, and registered edge-triggered in epoll fd %d: its last read or write did "
-			"not go on until EAGAIN, and no event came since",
-			s->c.fd, s->c.gen, way, o->epfd);
+			"fd %d#%u is %s%s, and registered edge-triggered in epoll fd %d: its last read or write "
+			"did not go on until EAGAIN, and no event came since",
+			s->c.fd, s->c.gen, way, unread, o->epfd);
 }
 
 static void delivered(struct inspection *l, struct suspect *s, const struct registrations_of *o,
@@ -299,7 +303,7 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 	if (s->rule == RULE_ONESHOT)
 		one_shot(l, s, &o, set);
 	else if (s->rule == RULE_MISSED_EDGE)
-		edge(s, &o);
+		edge(l, s, &o);
 	else if (s->rule == RULE_DELIVERED)
 		delivered(l, s, &o, set);
 	else if (s->rule == RULE_WRONG_WAITER)
@@ -340,6 +344,8 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "it stands where it first waited for it, wants more of it, and the registration leads to it";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
+	if (ctp_stopped_short(f, &s->s))
+		return "an event of it resumed it elsewhere, and it read some of it, but not until EAGAIN";
 	if (inspect_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
 		return "its last try had to wait, and the registration's data leads to it";
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))

@@ -129,7 +129,7 @@ static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *
 	struct ctp_state c;
 	if (!is_coroutine(w, station, &c))
 		return;
-	int wait = wait_of(&c, fd, f);
+	int wait = ctp_stopped_short(f, &c) ? -1 : wait_of(&c, fd, f);
 	if (wait < -1 || waits_elsewhere(w, &c, fd, wait))
 		return;
 	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd;
@@ -288,7 +288,8 @@ static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;
 	}
-	if ((!firm && !another) || !ask ||
+	bool stopped_short = !firm && x->wait < 0 && ctp_stopped_short(&x->c.was, &x->s);
+	if ((!firm && !another && !(stopped_short && !told)) || !ask ||
 	    (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
 		return RULE_NONE;
 	return another          ? RULE_WRONG_WAITER :

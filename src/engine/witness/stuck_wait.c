@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,13 +51,29 @@ bool stuck_wait_firm(const struct suspect *s, pid_t pid)
 	return ctp_wait_firm(f, s->c.fd, &s->s, wait, noted);
 }
 
-int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
+static int copy_of(pid_t pid, int fd)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (process < 0)
 		return -1;
 	int copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
 	close(process);
+	return copy;
+}
+
+int stuck_wait_unread(pid_t pid, int fd)
+{
+	int copy = copy_of(pid, fd), bytes = -1;
+	if (copy < 0)
+		return -1;
+	int e = ioctl(copy, FIONREAD, &bytes);
+	close(copy);
+	return e ? -1 : bytes;
+}
+
+int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
+{
+	int copy = copy_of(pid, fd);
 	if (copy < 0)
 		return -1;
 	struct pollfd p = {.fd = copy,

@@ -46,6 +46,8 @@ bool stuck_wait_firm(const struct suspect *s, pid_t pid); // it suspended for F,
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.
 int stuck_wait_ready(pid_t pid, int fd, uint32_t directions);
+// How many bytes of F are unread. -1: cannot be told.
+int stuck_wait_unread(pid_t pid, int fd);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
 int stuck_wait_disarmed(pid_t pid, int fd);
 // Is it a registration of F under its own number? The judges handle those of a dup (kernel_stuck.c).
