@@ -166,6 +166,7 @@ static int add_look(struct set_looks *s, const json_t *o)
 	s->looked = true;
 	s->ns = (uint64_t)number(o, "ns");
 	s->handlers = flag(o, "handlers");
+	s->sleeps = flag(o, "sleeps");
 	json_array_foreach(json_object_get(o, "evidence"), i, e)
 	{
 		enum proof p = proof_find(json_string_value(json_object_get(e, "id")));

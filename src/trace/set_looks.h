@@ -65,6 +65,7 @@ struct set_parked { // suspended without a known wait, while main waited for cor
 struct set_looks {
 	bool looked;
 	bool handlers; // a signal may run the program's code in a thread that sleeps
+	bool sleeps;   // nothing could wake it but such a signal, one that ends programs
 	struct set_thread *threads;
 	size_t nthreads, threads_room;
 	struct set_end *ends;

@@ -320,7 +320,7 @@ m("if (m != NOBODY && is != NOBODY && m != is)\n			return NOBODY;", "", "what le
 
 m = of("src/analyze/pass/cycle_locks.c", "unit:cycle_locks")
 m("all = all && closed(c, s);", "all = closed(c, s) || 1;", "a circle is closed though something leads to it")
-m("(quiet && o->firm)", "quiet", "records of partners in a quiet program are likely")
+m("(o->firm || !left)", "true", "partners that speak to each other are likely in a circle in a quiet program")
 m("&& complete && !p->by_hand)", "&& (complete || 1))", "a circle is likely beside a gap")
 m("!left ? VERDICT_SUSPECT", "true ? VERDICT_SUSPECT", "records of partners are suspect where they are resumed")
 m("s->changes == w->changes &&", "", "a circle counts though one has run since")

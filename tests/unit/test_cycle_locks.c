@@ -125,8 +125,25 @@ static void handles_only_in_a_quiet_program(void **state)
 	(void)state;
 	handles_only();
 	quiet();
-	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
 	assert_string_equal(out.cases[0].message, "co 4, co 5, by 0x8000 and tables+0x18");
+}
+
+// Then they may be partners that speak to each other.
+static void handles_only_in_a_quiet_program_where_one_was_resumed(void **state)
+{
+	(void)state;
+	handles_only();
+	quiet();
+	two[0]->flags |= CTP_STATE_AGAIN;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+}
+
+static void nothing_but_the_end_can_wake_it(void **state)
+{
+	(void)state;
+	t.image.set_looks.sleeps = true;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
 static void handles_only_to_which_nothing_leads(void **state)
@@ -176,6 +193,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(never_more_than_likely, begin, end),
 		cmocka_unit_test_setup_teardown(a_gap, begin, end),
 		cmocka_unit_test_setup_teardown(handles_only_in_a_quiet_program, begin, end),
+		cmocka_unit_test_setup_teardown(handles_only_in_a_quiet_program_where_one_was_resumed, begin, end),
+		cmocka_unit_test_setup_teardown(nothing_but_the_end_can_wake_it, begin, end),
 		cmocka_unit_test_setup_teardown(handles_only_to_which_nothing_leads, begin, end),
 		cmocka_unit_test_setup_teardown(handles_only_where_none_was_resumed, begin, end),
 		cmocka_unit_test_setup_teardown(handles_only_where_one_was_resumed, begin, end),

@@ -3,9 +3,10 @@
 // Circles of coroutines that are parked at each other's locks (engine/memory/cycle_hubs.h). Each waits at an
 // object, a hub, in which the next one's handle stands. That is what a deadlock looks like, but the program's
 // code alone knows what such a word means: a time limit or a cancellation may still come. So it is LIKELY
-// where nothing else can resume any of them (the program is quiet, or nothing outside leads to them), else
-// SUSPECT, and never PROVEN. Hubs that do not tell queue and owner apart could as well be records of
-// partners; those count outside of a closed circle only where nobody has ever been resumed from.
+// where nothing else can resume any of them (the program is quiet, but for handlers of signals that end it,
+// or nothing outside leads to them), else SUSPECT, and never PROVEN. Hubs that do not tell queue and owner
+// apart could as well be records of partners: where one of those has been resumed before, a program that is
+// quiet is SUSPECT, and one that is not is none.
 #include "analyze/pass/cycle.h"
 
 #include <inttypes.h>
@@ -91,7 +92,8 @@ static void decide(const struct cycle *c, const struct set_circle *o, struct obl
 		all = all && closed(c, s);
 		left = left || parked_place_left(&places, parked_place(&places, s->stack));
 	}
-	bool quiet = p->items[PROOF_P6B].holds == HOLDS_TRUE, complete = case_complete(c->world, c->image);
+	bool quiet = p->items[PROOF_P6B].holds == HOLDS_TRUE, rests = quiet || l->sleeps;
+	bool complete = case_complete(c->world, c->image);
 	p->items[PROOF_P1] =
 		(struct obligation){c->world->counts.reused ? HOLDS_OPEN : HOLDS_TRUE, "suspended now"};
 	p->items[PROOF_P2] = (struct obligation){
@@ -106,10 +108,10 @@ static void decide(const struct cycle *c, const struct set_circle *o, struct obl
 		p->items[PROOF_P6A] = (struct obligation){HOLDS_OPEN, "something else may lead to them"};
 	p->closure = all ? "unreachable" : quiet ? "quiet" : NULL;
 	p->by_hand = c->world->counts.hand > 0;
-	if ((all || (quiet && o->firm)) && complete && !p->by_hand)
+	if ((all || (rests && (o->firm || !left))) && complete && !p->by_hand)
 		p->verdict = VERDICT_LIKELY;
 	else
-		p->verdict = all || quiet || o->firm || !left ? VERDICT_SUSPECT : VERDICT_NONE;
+		p->verdict = all || rests || o->firm || !left ? VERDICT_SUSPECT : VERDICT_NONE;
 }
 
 // All of a circle are one finding: they are told by the stack of the one with the lowest id.

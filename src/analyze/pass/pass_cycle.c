@@ -8,10 +8,10 @@
 //
 // Two idle peers of a full-duplex channel look the same: each waits for the other's next message,
 // and a timer or an external event may make one of them send it. So a cycle of readers alone is
-// reported only if the program is quiescent (P6b), or if one of them has left the other an unread
-// message: then both have asked and wait for the answer. A cycle in which somebody waits to write
-// needs neither: nobody is idle before a full queue. cycle_threads.c finds circles that go through
-// a thread's end.
+// reported only if the program is quiescent (P6b), but for handlers of signals that end it, or if one of them
+// has left the other an unread message: then both have asked and wait for the answer. A cycle in which
+// somebody waits to write needs neither: nobody is idle before a full queue. cycle_threads.c finds circles
+// that go through a thread's end.
 #include "analyze/pass/cycle.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 				   "none of what they wait for is ready"};
 	o->closure = quiet ? "quiet" : NULL;
 	o->by_hand = c->world->counts.hand > 0;
-	if (!quiet && !left && !asks)
+	if (!quiet && !left && !asks && !l->sleeps)
 		o->verdict = VERDICT_NONE; // idle peers
 	else if (quiet && sure)
 		o->verdict = VERDICT_PROVEN;
@@ -173,8 +173,12 @@ static int report(const struct cycle *c, size_t at, size_t as, const struct obli
 	case_of_wait(&v, c->pass, &about, out);
 	v.stack = image_told_stack(c->image, first->state);
 	v.proof = *proof;
-	v.refuted = proof->closure ? NULL :
-				     "the program's own code resumes one of them, or a third speaks to one";
+	v.refuted =
+		proof->closure ?
+			NULL :
+		c->image->set_looks.sleeps ?
+			"the handler of a signal makes one of them go on: nothing else could wake the program" :
+			"the program's own code resumes one of them, or a third speaks to one";
 	v.doing = results_text(out, "%s: %s", v.doing, chain(c, at, out));
 	v.message = results_text(out, "%s", chain(c, at, out));
 	v.actor = (struct case_party){

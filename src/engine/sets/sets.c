@@ -10,6 +10,7 @@
 #include "engine/sets/sets.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ struct sets {
 	uint64_t looked_ns;            // when that was
 	uint64_t rested;               // the same when nothing had moved for so long after it
 	uint32_t incidents;            // looked at
+	bool written;                  // a look, and the program had not begun to end
 };
 
 struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
@@ -153,6 +155,25 @@ static json_t *answer(const struct suspect *all, enum proof p)
 			 text ? text : json_string("?"));
 }
 
+// Would the program sleep for good, but for handlers of signals that end it, or that it raises itself?
+static bool sleeps_until_its_end(const struct inspection *l, const struct suspect *all)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP,  SIGSEGV, SIGBUS,
+				      SIGFPE,  SIGILL, SIGABRT, SIGTRAP, SIGPIPE};
+	uint64_t handled = quiescent_handled(l->pid, l->r->ext);
+	struct proc_tasks now = {0};
+	int ways = 0;
+	for (size_t i = 0; i < l->nopen; i++)
+		ways += !l->open[i].id;
+	if (all->a[PROOF_P6B].holds != HOLDS_FALSE || ways != __builtin_popcountll(handled) || !l->idle)
+		return false;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		handled &= ~(1ULL << (signals[i] - 1));
+	bool still = !handled && !proc_tasks_read(l->pid, true, &now) && proc_tasks_still(&l->tasks, &now);
+	proc_tasks_deinit(&now);
+	return still;
+}
+
 // What is so of the program as a whole.
 static void write_whole(FILE *out, const struct inspection *l, const struct suspect *all, uint64_t ns)
 {
@@ -160,10 +181,11 @@ static void write_whole(FILE *out, const struct inspection *l, const struct susp
 	json_array_append_new(evidence, answer(all, PROOF_P0));
 	json_array_append_new(evidence, answer(all, PROOF_P5));
 	json_array_append_new(evidence, answer(all, PROOF_P6B));
-	set_line(out, json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:o}", "v", 1, "what", "look", "ns",
-				(json_int_t)ns, "look", l->final ? "final" : "live", "complete",
-				l->registrations.complete, "handlers",
-				quiescent_handled(l->pid, l->r->ext) != 0, "evidence", evidence));
+	set_line(out,
+		 json_pack("{s:i, s:s, s:I, s:s, s:b, s:b, s:b, s:o}", "v", 1, "what", "look", "ns",
+			   (json_int_t)ns, "look", l->final ? "final" : "live", "complete",
+			   l->registrations.complete, "handlers", quiescent_handled(l->pid, l->r->ext) != 0,
+			   "sleeps", sleeps_until_its_end(l, all), "evidence", evidence));
 }
 
 // False: a thread was awake or stopped just then, of which more could be told, or its rest ended meanwhile.
@@ -235,10 +257,16 @@ static void pause_after(struct sets *s, uint64_t now)
 	s->inspect_ns = now + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
 }
 
+static bool is_ending(const struct ctp_region *r)
+{
+	return ctp_load64(&r->ext->signal_taken) || ctp_load64(&r->ext->exit_begun);
+}
+
 static void look(struct sets *s, uint64_t now)
 {
 	struct inspection l = {.r = s->r, .pid = s->pid, .idle = true, .deadline_ns = now + LIVE_MS * MS};
 	take(s, &l);
+	s->written = !is_ending(s->r);
 }
 
 // The program has slept since the last look, for long: is there another reason, which is none at each short
@@ -330,8 +358,11 @@ void sets_final(struct sets *s, uint64_t end_ns)
 			       .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
 	bool waits = set_queues_any(s->r) || set_threads_any(s->r) ||
 		     set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
-	if (!waits && !incidents(s->r) && !any_closed(s->r))
+	bool rows = incidents(s->r) != s->incidents || any_closed(s->r);
+	if (!waits && !incidents(s->r) && !rows)
 		return;
+	if (s->written && !rows && is_ending(s->r))
+		return; // who waited for whom counts as it was before, and is written
 	bool stopped = false;
 	l.idle = waits && idle_between(s->pid, l.deadline_ns, &stopped);
 	for (int tries = 0; !take(s, &l) && tries < TRIES; tries++) {
