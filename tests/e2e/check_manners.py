@@ -75,6 +75,58 @@ def check_signals_stop(case):
     same_switches(case, done)
 
 
+HEARS = """
+import signal
+few = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGTERM, signal.SIGALRM, signal.SIGCONT}
+signal.pthread_sigmask(signal.SIG_BLOCK, few)
+print("ready", flush=True)
+while True:
+    number = signal.sigwait(few)
+    print("got", number.name, flush=True)
+    if number == signal.SIGUSR2:
+        break
+"""
+
+
+def heard(case, tell, options=()):
+    """What a program hears, in order, if `tell` tells it something by way of ctp-run, until it is told to end."""
+    process = case.ctp_start("-q", *options, tool("python3"), "-c", HEARS)
+    process.wait_for("ready")
+    tell(process)
+    process.signal(signal.SIGUSR1)
+    process.wait_for("got SIGUSR1")
+    process.signal(signal.SIGWINCH)  # and what was sent on before the one has come in any case
+    process.wait_for("got SIGWINCH")
+    process.signal(signal.SIGUSR2)
+    done = process.done()
+    equal((done.status, done.err), (0, ""), f"{done}")
+    return [x.split()[1] for x in done.out.splitlines() if x.startswith("got ")]
+
+
+def check_signals_group(case):
+    """A signal to the whole process group reaches the program once, as without ctp-run."""
+    def tell(process):
+        for number in (signal.SIGHUP, signal.SIGALRM, signal.SIGTERM):
+            os.killpg(process.pid, number)
+            process.wait_for(f"got {number.name}")
+
+    for options in ((), ("-f",)):
+        equal(heard(case, tell, options), ["SIGHUP", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGWINCH", "SIGUSR2"],
+              f"signals, {options}")
+
+
+def check_signals_passed(case):
+    """A signal to ctp-run alone is passed on, also one that it has no use for itself, after one to the group, too."""
+    def tell(process):
+        os.killpg(process.pid, signal.SIGHUP)
+        process.wait_for("got SIGHUP")
+        for number in (signal.SIGALRM, signal.SIGTERM):
+            process.signal(number)
+            process.wait_for(f"got {number.name}")
+
+    equal(heard(case, tell), ["SIGHUP", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGWINCH", "SIGUSR2"], "signals")
+
+
 # ---- cancellation
 
 def check_cancel(case):

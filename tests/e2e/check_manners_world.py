@@ -222,5 +222,18 @@ def check_no_proc(case):
     says(done, "/proc")
 
 
+def check_mlockall(case):
+    """A program that locks its memory may lock as much as without us, with rights and without, and no more is locked."""
+    for flags in ("1", "2", "3", "5", "7", "4"):
+        bare, done = case.run(case.target("locked"), flags), case.ctp("-q", case.target("locked"), flags)
+        equal((done.status, done.out, done.err), (bare.status, bare.out, bare.err), f"as root, flags {flags}")
+        need("much 0 resident 0" in bare.out, bare)
+        bare = as_nobody(case, case.target("locked"), flags).done()
+        done = as_nobody(case, case.run_tool, "-q", case.target("locked"), flags).done()
+        equal((done.status, done.out, done.err), (bare.status, bare.out, bare.err), f"without rights, flags {flags}")
+    found = case.report("nobody/home/ctp.data")[1]["trace"]
+    equal(found["switches"], 2, "switches")
+
+
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items())
           if name.startswith("check_") and callable(function) and function.__module__ == __name__]

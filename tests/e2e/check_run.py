@@ -25,7 +25,7 @@ def as_nobody(case, *argv, **kw):
     if not place.exists():
         place.mkdir()
         for path in (case.run_tool, case.lib, case.analyze_tool, case.target("misc"), case.target("counts"),
-                     case.target("lost")):
+                     case.target("lost"), case.target("locked")):
             there = place / path.relative_to(case.build)
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, there)

@@ -21,6 +21,7 @@
 #include "engine/target/pidfd.h"
 #include "engine/run/control.h"
 #include "engine/run/finish.h"
+#include "engine/run/group.h"
 #include "engine/run/reap.h"
 #include "engine/run/snapshots.h"
 #include "engine/run/turn.h"
@@ -64,6 +65,7 @@ struct loop {
 	uint64_t stop_asked; // when a terminal's stop signal reached us; 0: none
 	uint64_t cont_at;    // when SIGCONT reached us; 0: none, or it has gone on
 	bool stopped;        // the program stands still, and so should we if its terminal wants it
+	struct group group;
 };
 
 static void note_wake(struct wakes *w, uint32_t *word)
@@ -177,7 +179,8 @@ static void terminate(struct loop *l, bool all)
 	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
 		if (!s->processes[i]->ended && s->processes[i]->descent == DESCENT_PROVEN)
 			session_sigterm_sent(s, s->processes[i], clock_mono_ns());
-	forward(l, SIGTERM, all);
+	if (all || !group_got(&l->group, SIGTERM, clock_mono_ns()))
+		forward(l, SIGTERM, all);
 	if (!all)
 		detach(l, false);
 }
@@ -187,7 +190,7 @@ static void terminate(struct loop *l, bool all)
 static void pass_cont(struct loop *l)
 {
 	uint64_t now = clock_mono_ns();
-	if (signals_take(SIGCONT, first_pid(l)).sent)
+	if (signals_take(SIGCONT, first_pid(l)).sent && !group_got(&l->group, SIGCONT, now))
 		l->cont_at = now;
 	if (!l->cont_at)
 		return;
@@ -201,14 +204,15 @@ static void pass_cont(struct loop *l)
 
 static void pass_signals(struct loop *l)
 {
-	static const int plain[] = {SIGHUP,   SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
-				    SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU};
+	static const int plain[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,   SIGWINCH,
+				    SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM, SIGVTALRM, SIGPROF,
+				    SIGIO,   SIGPWR,  SIGXCPU, SIGURG,  SIGSTKFLT};
 	for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
 		int sig = plain[i];
 		struct signals_news n = signals_take(sig, first_pid(l));
 		if (n.sent && sig == SIGUSR2 && l->s->options->flight_bytes)
 			snapshots_take(l->s, "request");
-		else if (n.sent)
+		else if (n.sent && !group_got(&l->group, sig, clock_mono_ns()))
 			forward(l, sig, false);
 		if (n.sent && (sig == SIGHUP || sig == SIGINT || sig == SIGQUIT))
 			detach(l, false);
@@ -217,10 +221,11 @@ static void pass_signals(struct loop *l)
 	}
 	pass_cont(l);
 	struct signals_news term = signals_take(SIGTERM, first_pid(l));
-	if (term.sent && l->end.timed_out)
-		forward(l, SIGTERM, false); // it has been told already, after the look
-	else if (term.sent)
+	if (term.sent && !l->end.timed_out)
 		terminate(l, false);
+	else if (term.sent && !group_got(&l->group, SIGTERM, clock_mono_ns()))
+		forward(l, SIGTERM, false); // it has been told already, after the look
+	group_turn(&l->group, clock_mono_ns());
 }
 
 // Where the program stopped because its terminal's job was, so do we: the
@@ -319,6 +324,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
 	signals_wake(&s->first.region.ext->wake);
 	waiters_begin(s);
+	group_begin(&l.group);
 	while (session_lives(s)) {
 		note_wakes(&l);
 		turn(&l);
@@ -330,6 +336,7 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		if (session_lives(s))
 			sleep_a_while(&l);
 	}
+	group_end(&l.group);
 	signals_wake(NULL);
 	finish_write(s);
 	session_forget(s);

@@ -13,8 +13,9 @@
 #include "base/clock.h"
 #include "ctp/seq.h"
 
-static const int caught[] = {SIGTERM, SIGHUP,   SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,
-			     SIGCONT, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD};
+static const int caught[] = {SIGTERM,  SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2,  SIGCONT,
+			     SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD, SIGALRM,  SIGVTALRM,
+			     SIGPROF,  SIGIO,   SIGPWR,  SIGXCPU, SIGURG,  SIGSTKFLT};
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define N_CAUGHT (sizeof(caught) / sizeof(*caught))
 #define N_IGNORED (sizeof(ignored) / sizeof(*ignored))

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// A signal says who sent it, and not to whom: kill(-PGID) looks like kill(PID). So a process of ours stands
+// in the group that nobody has a reason to send anything to. It blocks all signals and sleeps; one that is
+// pending there went to the group, or to all of a control group, one by one. (The kernel begins with the
+// youngest of a group: what has come here has come there before.) It shares our memory and descriptors, and
+// ends with us.
+#include "engine/run/group.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000ULL
+enum { WAIT_MS = 4, FORGET_MS = 1000, STACK = 16 << 10 };
+
+static _Alignas(64) unsigned char stack[STACK];
+
+// Nothing here may write to what is ours.
+static int stand(void *parent)
+{
+	prctl(PR_SET_NAME, "ctp-run-group");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == (pid_t)(intptr_t)parent)
+		pause();
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+void group_begin(struct group *g)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid_t pid =
+		clone(stand, stack + STACK, CLONE_VM | CLONE_FS | CLONE_FILES, (void *)(intptr_t)getpid());
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	*g = (struct group){.pid = pid > 0 ? pid : 0, .heard = g->heard, .forget_ns = g->forget_ns};
+}
+
+void group_end(struct group *g)
+{
+	if (!g->pid)
+		return;
+	kill(g->pid, SIGKILL);
+	waitpid(g->pid, NULL, __WCLONE);
+	g->pid = 0;
+}
+
+static uint64_t pending(const struct group *g)
+{
+	char path[64], line[256];
+	uint64_t all = 0, mask;
+	snprintf(path, sizeof(path), "/proc/%d/status", g->pid);
+	FILE *f = g->pid ? fopen(path, "re") : NULL;
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "ShdPnd: %" SCNx64, &mask) == 1)
+			all = mask;
+	if (f)
+		fclose(f);
+	return all;
+}
+
+// What is pending there is taken, by putting another one in its place.
+static void listen(struct group *g)
+{
+	uint64_t all = pending(g);
+	if (!all)
+		return;
+	g->heard |= all;
+	group_end(g);
+	group_begin(g);
+}
+
+bool group_got(struct group *g, int sig, uint64_t now_ns)
+{
+	uint64_t bit = 1ULL << (sig - 1);
+	for (int i = 0; i < WAIT_MS; i++) {
+		listen(g);
+		if (g->heard & bit || !g->pid)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+	}
+	bool got = g->heard & bit;
+	g->heard &= ~bit;
+	g->forget_ns = now_ns + FORGET_MS * MS;
+	return got;
+}
+
+// A signal that the others of a control group got long after us is not to hide a later one.
+void group_turn(struct group *g, uint64_t now_ns)
+{
+	if (!g->forget_ns || now_ns < g->forget_ns)
+		return;
+	listen(g);
+	g->heard = 0;
+	g->forget_ns = 0;
+}
