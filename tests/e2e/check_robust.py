@@ -390,7 +390,7 @@ NO_STACK = {"__libc_start_main": "called before main", "exit": "ends", "_exit": 
 def hooks():
     """The interposed functions; those of a library that may be absent are marked MAYBE."""
     text = (ROOT / "src/preload/guest/hooks.def").read_text()
-    return re.findall(r"^(HOOK|MAYBE)\((\w+)\)", text, re.M)
+    return re.findall(r"^(HOOK|MAYBE|STAYS)\((\w+)\)", text, re.M)
 
 
 def check_little_stack(case):

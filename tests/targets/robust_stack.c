@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -129,6 +130,8 @@ static struct transfer as_is(struct transfer t)
 #define FCONTEXT(X)
 #endif
 
+static char *words[] = {"x", NULL};
+static pid_t spawned;
 #define LOCKED(call) (pthread_mutex_lock(&mutex), (void)(call), pthread_mutex_unlock(&mutex))
 #define JUMPS(save, jump) (once = 0, save ? 0 : (jump, 0))
 
@@ -272,7 +275,18 @@ static struct transfer as_is(struct transfer t)
 	X(sigwait, 0, sigwait(&usr2, &sig)) \
 	X(sigwaitinfo, 0, sigwaitinfo(&usr2, NULL)) \
 	X(fork, 1, child(fork())) \
-	X(vfork, 1, child(vfork()))
+	X(vfork, 1, child(vfork())) \
+	X(execl, 0, execl("/no/such", "x", (char *)NULL)) \
+	X(execle, 0, execle("/no/such", "x", (char *)NULL, environ)) \
+	X(execlp, 0, execlp("/no/such", "x", (char *)NULL)) \
+	X(execv, 0, execv("/no/such", words)) \
+	X(execve, 0, execve("/no/such", words, environ)) \
+	X(execveat, 0, execveat(AT_FDCWD, "/no/such", words, environ, 0)) \
+	X(execvp, 0, execvp("/no/such", words)) \
+	X(execvpe, 0, execvpe("/no/such", words, environ)) \
+	X(fexecve, 0, fexecve(fds[0], words, environ)) \
+	X(posix_spawn, 1, posix_spawn(&spawned, "/no/such", NULL, NULL, words, environ)) \
+	X(posix_spawnp, 1, posix_spawnp(&spawned, "/no/such", NULL, NULL, words, environ))
 
 #define CALL(name, large, expr) static __attribute__((noinline)) void do_##name(void) { (void)!(expr); }
 CALLS(CALL)

@@ -25,10 +25,11 @@
 static const struct {
 	void *slot, *resolver;
 	const char *name;
-	bool maybe;
+	bool maybe, stays;
 } reals[] = {
-#define HOOK(name) {&real_##name, resolve_##name, #name, false},
-#define MAYBE(name) {&real_##name, resolve_##name, #name, true},
+#define HOOK(name) {&real_##name, resolve_##name, #name, false, false},
+#define MAYBE(name) {&real_##name, resolve_##name, #name, true, false},
+#define STAYS(name) {&real_##name, resolve_##name, #name, false, true},
 #include "preload/guest/hooks.def"
 #undef HOOK
 };
@@ -268,7 +269,7 @@ void real_bypass(void)
 	for (unsigned row = 0; row < ROWS; row++) {
 		void *entry = dlsym(self, reals[row].name);
 		bool ours = entry && (uint64_t)entry - lo < bytes;
-		if (ours && reals[row].slot != (void *)&real_dlclose) // which looks MAYBE rows up again
+		if (ours && !reals[row].stays) // dlclose looks MAYBE rows up again
 			cpu_jump_through(entry, reals[row].slot);
 	}
 	real_mprotect((void *)lo, bytes, PROT_READ | PROT_EXEC);

@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ uint32_t real_found(void);
 void *real_for(void *slot, const void *caller);
 // What real_<name> is to be where it is that function: set once some functions are patched. NULL: itself.
 extern void *(*real_behind)(void *fn);
-// Untraced for good: each of our names becomes a jump to the real one. Where that
+// Untraced for good: each of our names but those that STAY becomes a jump to the real one. Where that
 // cannot be written, it stays as it is: right, but slower.
 void real_bypass(void);
 // This library was loaded late, by dlopen: real functions are those that the program sees. Before

@@ -10,6 +10,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -212,6 +213,15 @@ int attach_child(struct ctp_header *own, uint64_t bytes, uint64_t top)
 	return 0;
 }
 
+// Whether we are another user's than that process: we were its user's when it started us.
+static bool rights_gone(uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
 // Whether we are the program that ctp-run started, or told to attach by hand: only
 // then is it worth a word that we cannot. A child may have outlived the engine, or
 // given up the rights to reach it.
@@ -222,7 +232,7 @@ static bool told(const char *path)
 		return true;
 	for (const char *p = path + 6; *p >= '0' && *p <= '9'; p++)
 		pid = pid * 10 + (uint32_t)(*p - '0');
-	return pid == (uint32_t)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	return pid == (uint32_t)cpu_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) && !rights_gone(pid);
 }
 
 // Not where it was turned off. Programs may clear their environment: it is asked once.
