@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "base/text.h"
 
 static bool is_number(const char *name)
 {
@@ -29,11 +30,12 @@ static int line(void *ctx, const json_t *o)
 		return 0;
 	int r = GROW(d->v, d->n, d->room);
 	char *own = r ? NULL : strdup(name);
-	if (own)
-		d->v[d->n++] = (struct descriptor){json_integer_value(json_object_get(o, "fd")),
-						   (uint32_t)json_integer_value(json_object_get(o, "gen")),
-						   own};
-	return r;
+	if (!own)
+		return r;
+	text_clean(own);
+	d->v[d->n++] = (struct descriptor){json_integer_value(json_object_get(o, "fd")),
+					   (uint32_t)json_integer_value(json_object_get(o, "gen")), own};
+	return 0;
 }
 
 static int by_number(const void *a, const void *b)

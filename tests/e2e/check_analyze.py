@@ -86,7 +86,7 @@ def check_ended_names(case):
 
 def check_steering(case):
     """A program's name cannot steer a terminal, nor is it passed on where it is no UTF-8."""
-    program = os.fsencode(case.dir) + b"/n\x1b[2J\xff;x"
+    program = os.fsencode(case.dir) + b"/n\x1b[2J\nCTP001 forged [PROVEN]\nfacts\xff;x"
     with open(program, "wb") as f:
         f.write(case.target("counts").read_bytes())
     os.chmod(program, 0o755)
@@ -94,6 +94,7 @@ def check_steering(case):
     for words in ((), ("--format=markdown",), ("--color=always",)):
         text = case.analyze("ctp.data", *words).out
         need("n?" in text and ";x" in text and "\udcff" not in text and "\ufffd" not in text, f"{words}: {text!r}")
+        need(not any(x.startswith(("CTP001", "facts?")) for x in text.splitlines()), f"a forged line, {words}: {text!r}")
         need("\x1b[2J" not in text and ("\x1b" not in text or "always" in str(words)), f"{words}: {text!r}")
 
 

@@ -57,6 +57,7 @@ static void put_type(FILE *to, struct tasks_type *y)
 	char span[32];
 	for (size_t i = 0; i < y->n; i++)
 		whole += y->took[i];
+	text_clean(y->name);
 	fprintf(to, "task %s: %" PRIu64 " begun, %zu ended", y->name, y->begun, y->n);
 	for (unsigned i = 0; y->n && i < sizeof(percents) / sizeof(*percents); i++) {
 		text_duration(span, sizeof(span), rank(y, percents[i]));

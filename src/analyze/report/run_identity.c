@@ -170,5 +170,6 @@ const char *run_identity_line(const struct world *w, unsigned i, char *buf, size
 	*buf = 0;
 	if (w->form != WORLD_LINES)
 		lines[i].write(w, buf, bytes);
+	text_clean(buf); // a name with a newline in it makes no line of its own
 	return *buf ? lines[i].label : NULL;
 }
