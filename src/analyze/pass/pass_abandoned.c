@@ -37,12 +37,12 @@ const struct pass pass_abandoned = {
 	.title = "set abandoned",
 	.run = run,
 	.waits = true,
-	.claim = "waits in an epoll set that nobody polls any more",
-	.likely = "waits in an epoll set that nobody polls any more",
-	.suspect = "may wait in an epoll set that nobody polls any more",
+	.claim = "waits in an epoll set that no thread polls any more",
+	.likely = "waits in an epoll set that no thread polls any more",
+	.suspect = "may wait in an epoll set that no thread polls any more",
 	.fix = "move the registrations before the last thread leaves the set, or let another thread poll it",
 	.explain =
-		"A coroutine waits by a registration that is there and armed, in a set that no thread polls.\n"
+		"A coroutine's registration exists and is armed, but in a set that no thread polls.\n"
 		"\n"
 		"    void reload(void)\n"
 		"    {\n"
@@ -50,15 +50,15 @@ const struct pass pass_abandoned = {
 		"        watch(ep, listener);                 // the connections stay in the old set\n"
 		"    }\n"
 		"\n"
-		"The kernel notes their events in the set, where nobody takes them. So does the set of a worker\n"
-		"that has ended, and a set inside another (nested) whose own row was removed.\n"
+		"The kernel queues their events there, and no thread takes them. The same: the set of a worker\n"
+		"that has ended, or a nested set whose own registration was removed.\n"
 		"\n"
 		"LIKELY   events wait in the set, no thread sleeps in it or in one that has it, and every thread that\n"
 		"         polls sleeps without a timeout, or has made three complete turns since\n"
 		"SUSPECT  the tables have a gap, or not every thread has slept yet\n"
 		"\n"
 		"Repair: move every registration (EPOLL_CTL_DEL there, EPOLL_CTL_ADD here) before a set is left, and\n"
-		"close the old one then: ctp reports who was forgotten as CTP025.\n"
+		"then close the old one: ctp reports what was forgotten as CTP025.\n"
 		"\n"
 		"It is not: sets that one loop polls in turn; a set that another process or thread polls; a set in\n"
 		"which nothing has happened.\n",

@@ -57,8 +57,8 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.label = again ? "again" : "used";
 	c.doing = results_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call,
 			       incidents_times(i, out));
-	c.claim = !who  ? (again ? "closed a descriptor, and somebody else closed it again" :
-				   "closed a descriptor, and somebody else used it after that") :
+	c.claim = !who  ? (again ? "closed a descriptor, which was then closed again elsewhere" :
+				   "closed a descriptor, which was used elsewhere after that") :
 		  again ? "closed a descriptor that was closed already" :
 			  "used a descriptor that was closed already";
 	c.message = results_text(out, "%s by %s on fd %d#%u, closed before by %s", call,
@@ -82,10 +82,10 @@ const struct pass pass_badfd = {
 	.title = "double close, use after close",
 	.run = run,
 	.claim = "closed a descriptor that was closed already",
-	.fix = "let one owner close, and store -1 where the number was; close where the last user ends, not where an error is seen first",
+	.fix = "let one owner close the descriptor, and set its number to -1 then; close it when its last user has ended, not where an error is seen first",
 	.explain =
-		"A number is closed twice, or used after its close. The second call says EBADF, and mostly nobody\n"
-		"looks. With another open in between, it closes or reads a stranger's descriptor.\n"
+		"A number is closed twice, or used after its close. The second call fails with EBADF, often unseen.\n"
+		"After another open in between, it closes or reads a descriptor that is not its own.\n"
 		"\n"
 		"    void reaper(struct conn *c) { close(c->fd); }\n"
 		"\n"
@@ -96,12 +96,12 @@ const struct pass pass_badfd = {
 		"        close(c->fd);          // the reaper was here before: EBADF, this time\n"
 		"    }\n"
 		"\n"
-		"LIKELY   who closed it first and who came second are two, one of them a coroutine\n"
+		"LIKELY   the close and the second call are by two parties, one of them a coroutine\n"
 		"SUSPECT  it is the same one, or something was missed in this run\n"
 		"\n"
 		"Repair: one owner closes. Take the number out (int fd = c->fd; c->fd = -1;) before closing it;\n"
-		"others call shutdown(). close() is not repeated after EINTR: the number is gone.\n"
+		"others call shutdown(). Do not repeat close() after EINTR: the descriptor is closed.\n"
 		"\n"
 		"It is not: numbers that were never open, loops over all numbers, EPOLL_CTL_DEL behind a close, a\n"
-		"waiter that is resumed by who closed its descriptor and learns it from EBADF.\n",
+		"waiter that is resumed by the closer of its descriptor, and learns of the close from EBADF.\n",
 };

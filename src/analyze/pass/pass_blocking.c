@@ -56,8 +56,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 					  ", and still is";
 	c.doing = results_text(out, "for %s in %s%s%s", case_slice_span(i->slice_ns, out), what(i, out), more,
 			       case_slice_others(i, out));
-	c.refuted =
-		"what it waits for always comes at once outside of this run, or nobody on that loop is in a hurry";
+	c.refuted = "what it waits for comes at once outside of this run, or nothing on that loop is urgent";
 	c.fix = instead(i);
 	c.message = results_text(out, "%s in %s%s", case_slice_span(i->asleep_ns, out), what(i, out),
 				 case_slice_others(i, out));
@@ -74,10 +73,10 @@ const struct pass pass_blocking = {
 	.title = "blocking call",
 	.run = run,
 	.claim = "blocked its thread in a system call",
-	.fix = "set O_NONBLOCK and wait in the loop; sleep by a timer of the loop; leave name look-ups to a thread, and children to one or to a pidfd",
+	.fix = "set O_NONBLOCK and wait in the loop; sleep by a timer of the loop; do name look-ups in a thread; wait for children in a thread, or by a pidfd",
 	.explain =
 		"A coroutine makes a call that puts its whole thread to sleep: a read of a descriptor without\n"
-		"O_NONBLOCK, sleep, poll on its own, waitpid, getaddrinfo. Nobody on that loop runs meanwhile.\n"
+		"O_NONBLOCK, sleep, poll on its own, waitpid, getaddrinfo. Meanwhile no other coroutine of it runs.\n"
 		"\n"
 		"    static void conn_reader(void *arg)\n"
 		"    {\n"

@@ -29,7 +29,8 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 		i->value[0], i->fd, i->gen, registered, wanted);
 	incidents_opener(&c, m, out);
 	case_event(&c, i->time, i->who, "was woken in vain 100 times in a row");
-	c.refuted = "events come and go faster than it runs, or another takes what they announce";
+	c.refuted =
+		"events come and go faster than it runs, or another coroutine takes the data that they announce";
 	return results_add(out, &c);
 }
 
@@ -48,19 +49,19 @@ const struct pass pass_busy = {
 	       "take the registration back (or use EPOLLONESHOT) when it waits for something else",
 	.explain =
 		"A coroutine is resumed by an event of its descriptor, reads or writes, is told EAGAIN, and\n"
-		"suspends; at once the next event comes. A core is busy, and nothing gets on.\n"
+		"suspends; the next event comes at once. A core is busy, and no work is done.\n"
 		"\n"
 		"    ev.events = EPOLLIN | EPOLLOUT;        // writable nearly always\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
 		"    while (read(fd, buf, n) < 0 && errno == EAGAIN)\n"
 		"        yield();                           // resumed by EPOLLOUT, a million times a second\n"
 		"\n"
-		"Other causes: a level-triggered row that nobody takes back, EPOLLHUP or EPOLLERR that is not looked\n"
+		"Other causes: a level-triggered row that is never removed, EPOLLHUP or EPOLLERR that is not looked\n"
 		"at, an eventfd that is never read.\n"
 		"\n"
-		"SUSPECT  at most: that it is for nothing is seen, whether it matters is the program's to say\n"
+		"SUSPECT  at most: ctp sees that it is for nothing, but not whether that matters\n"
 		"\n"
-		"Repair: ask for the direction that is tried; take what is there, or the row back.\n"
+		"Repair: register for the direction that is tried; take what is there, or remove the registration.\n"
 		"\n"
 		"It is not: a poll by yield without an event, single spurious wakeups of edge-triggered rows, several\n"
 		"acceptors of one listener (CTP023), a reader and a writer of one descriptor.\n",

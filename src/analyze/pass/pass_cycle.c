@@ -177,8 +177,8 @@ static int report(const struct cycle *c, size_t at, size_t as, const struct obli
 		proof->closure ?
 			NULL :
 		c->image->set_looks.sleeps ?
-			"the handler of a signal makes one of them go on: nothing else could wake the program" :
-			"the program's own code resumes one of them, or a third speaks to one";
+			"the handler of a signal makes one of them continue: nothing else could wake the program" :
+			"the program's own code resumes one of them, or a third party sends to one";
 	v.doing = results_text(out, "%s: %s", v.doing, chain(c, at, out));
 	v.message = results_text(out, "%s", chain(c, at, out));
 	v.actor = (struct case_party){
@@ -237,9 +237,9 @@ const struct pass pass_cycle = {
 	.title = "deadlock cycle",
 	.run = run,
 	.idle = true,
-	.claim = "waits in a circle",
-	.fix = "let one of them not wait: read while you write (both directions of a channel at once), give a request a "
-	       "deadline, or take the channels in one order everywhere",
+	.claim = "waits in a cycle",
+	.fix = "break the cycle: read while you write (both directions of a channel at once), give a request a "
+	       "deadline, or take the channels in the same order everywhere",
 	.explain =
 		"    a:  write(to_b, request);  read(from_b, answer);\n"
 		"    b:  write(to_a, request);  read(from_a, answer);     both ask, nobody answers\n"
@@ -253,15 +253,15 @@ const struct pass pass_cycle = {
 		"    a:  lock(from);  yield();  lock(to);                 locks between coroutines, which are parked\n"
 		"    b:  lock(to);    yield();  lock(from);               at each other's\n"
 		"\n"
-		"Each waits for something that only the next one can do, and the last waits for the first.\n"
-		"The loop sleeps, the descriptors are healthy, and nothing ever comes.\n"
+		"Each waits for something that only the next one can do, and the last one waits for the first.\n"
+		"The loop sleeps, the descriptors are healthy, and no event ever comes.\n"
 		"\n"
 		"PROVEN   and the whole program is quiet: no timer, no signal, nothing outside can wake it\n"
 		"LIKELY   every thread has slept; only the program's own code could resume one of them. Of locks\n"
 		"         between coroutines: the program is quiet, or nothing else leads to any of them\n"
 		"SUSPECT  a thread still runs; of locks: something else leads to them\n"
 		"\n"
-		"Repair: whoever writes much must read meanwhile; a request needs a deadline; locks need one order.\n"
+		"Repair: read while you write much; give each request a deadline; take locks in one order.\n"
 		"\n"
 		"It is not: two idle peers that wait for each other's next message while a timer or the\n"
 		"outside can make one of them speak; a channel to which a third has written; a thread that is\n"

@@ -35,7 +35,7 @@ const struct pass pass_delivered = {
 	.suspect = "may have been forgotten when the event came that it waits for",
 	.fix = "resume the waiter for every event that epoll returns, or note the event so that the next wait finds it",
 	.explain =
-		"The event came, and whoever took it did not resume the coroutine that waits for it.\n"
+		"The event came, but the code that took it did not resume the coroutine that waits for it.\n"
 		"\n"
 		"    n = epoll_wait(ep, events, 64, -1);\n"
 		"    for (i = 0; i < n; i++) {\n"
@@ -45,14 +45,14 @@ const struct pass pass_delivered = {
 		"        swapcontext(&loop, &c->ctx);\n"
 		"    }\n"
 		"\n"
-		"With an edge-triggered registration the event does not come again. The descriptor is ready,\n"
-		"everybody sleeps, and the coroutine waits.\n"
+		"An edge-triggered event does not come again. The descriptor is ready,\n"
+		"all threads sleep, and the coroutine waits.\n"
 		"\n"
 		"PROVEN   and the process is quiet for good\n"
 		"LIKELY   it has no other wait, and every thread has slept since the event came\n"
 		"SUSPECT  one of these is not known\n"
 		"\n"
-		"Repair: an event without a waiter must be remembered; check what was remembered before each wait.\n"
+		"Repair: remember an event that has no waiter, and check for it before each wait.\n"
 		"\n"
 		"It is not: an event that stands in a queue or with a busy worker; a resume that is put off until a\n"
 		"timer; an event for another waiter of the same descriptor, who took what there was; a hang-up or an\n"

@@ -26,7 +26,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.message = results_text(out, "%s resumes it", incidents_who(m, i->value[1], out));
 	case_event(&c, i->other_time, i->who, gone ? "leaves for good" : "returns");
 	case_event(&c, i->time, i->value[1], "resumes it");
-	c.refuted = gone ? "it is meant to go on again from where it was saved last" :
+	c.refuted = gone ? "it is meant to continue from where it was saved last" :
 			   "the program puts back copies of stacks, or enters what returned on purpose";
 	return results_add(out, &c);
 }
@@ -41,10 +41,10 @@ const struct pass pass_ended = {
 	.title = "resumed after its end",
 	.run = run,
 	.claim = "was resumed after its function had returned",
-	.fix = "let the end of a coroutine take it out of all that can resume it (queues, registrations, timers), "
-	       "and let resume ask whether it is done",
+	.fix = "when a coroutine ends, remove it from everything that can resume it (queues, registrations, timers), "
+	       "and check in resume whether it has ended",
 	.explain =
-		"A coroutine has ended, and somebody resumes it once more. Its context still holds the place where\n"
+		"A coroutine has ended, and is resumed once more. Its context still holds the place where\n"
 		"it suspended last: control goes there, into frames that have returned.\n"
 		"\n"
 		"    void fn(void) { step(); swapcontext(&co, &loop); step(); }   // returns through uc_link\n"
@@ -53,13 +53,13 @@ const struct pass pass_ended = {
 		"    swapcontext(&loop, &co);\n"
 		"    swapcontext(&loop, &co);    // once too often\n"
 		"\n"
-		"Mostly a second wakeup: an event and a timer, two entries in a queue.\n"
+		"The usual cause is a second wakeup: an event and a timer, or two entries in a queue.\n"
 		"\n"
 		"PROVEN   it returned from its function, and its stack is as it left it\n"
 		"LIKELY   the same, but its stack may have been given to another, or shares one by copying\n"
 		"SUSPECT  it left without saving itself: most libraries end like this, some begin again\n"
 		"\n"
-		"Repair: clear all that leads to a coroutine when it ends, keep a flag `done`, and look at it in the\n"
+		"Repair: remove all references to a coroutine when it ends, keep a flag `done`, and check it in the\n"
 		"one function that resumes.\n"
 		"\n"
 		"It is not: a context made anew by getcontext and makecontext, a generator that goes back to a\n"

@@ -195,7 +195,7 @@ const struct pass pass_forked = {
 		"            run_worker();            without close(ep)\n"
 		"    loop(ep);\n"
 		"\n"
-		"A set is no copy in the child: both have the same one. An event that the child takes never\n"
+		"The child gets no copy of the set: both processes share one. An event that the child takes never\n"
 		"reaches the parent's coroutine; a registration that the child removes is gone for both;\n"
 		"what the parent closes stays registered while the child has it open (CTP007).\n"
 		"\n"

@@ -25,14 +25,15 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	struct verdict_case c;
 	const char *who = i->blocked_tid ?
 				  results_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
-			  i->waited ? "others had to wait for it meanwhile" :
+			  i->waited ? "other threads had to wait for it" :
 				      "nobody waits for it now";
-	case_slice_make(&c, pass, w, m, i, results_text(out, "the lock is taken at the last look; %s", who));
+	case_slice_make(&c, pass, w, m, i,
+			results_text(out, "the lock is held at the last inspection; %s", who));
 	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = "waiting";
 	c.stack = i->left;
 	c.doing = results_text(out, "with lock %s locked; %s", case_slice_lock(i, out), who);
-	c.refuted = "whoever wants the lock never runs on the loop's thread, and may wait as long";
+	c.refuted = "only threads that run no loop want the lock, and they may wait that long";
 	c.message = results_text(out, "lock %s; %s", case_slice_lock(i, out), who);
 	if (i->others && (i->owner || wanted_at(m, i)))
 		c.actor = (struct case_party){.did = "wanted by", .id = i->owner, .stack = wanted_at(m, i)};
@@ -49,7 +50,7 @@ const struct pass pass_held = {
 	.title = "mutex held across a suspension",
 	.run = run,
 	.claim = "was suspended with a mutex locked",
-	.fix = "unlock before what may suspend, or use a lock of the coroutine library",
+	.fix = "unlock before a call that may suspend, or use a lock of the coroutine library",
 	.explain =
 		"A coroutine locks a mutex of threads and is suspended before it unlocks it. The next one on\n"
 		"that thread that wants it puts the thread to sleep, and with it the only one who could unlock.\n"

@@ -48,7 +48,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 		i->value[0] >> 16, i->value[1] ? "one" : "nobody", i->fd, i->gen, herds);
 	incidents_opener(&c, m, out);
 	case_event(&c, i->time, i->who, "is woken in vain, as others before it");
-	c.refuted = "they are meant to look all at once: a broadcast";
+	c.refuted = "all of them are meant to be woken: a broadcast";
 	return results_add(out, &c);
 }
 
@@ -61,7 +61,7 @@ const struct pass pass_herd = {
 	.rule = rules_id[RULE_HERD],
 	.title = "thundering herd",
 	.run = run,
-	.claim = "is woken with many others for what only one can have",
+	.claim = "is woken with many others for an event that only one can use",
 	.fix = "wake one: a queue of waiters of which each event takes the first, EPOLLEXCLUSIVE where each thread has an epoll set, "
 	       "or one acceptor that hands out what it gets",
 	.explain =

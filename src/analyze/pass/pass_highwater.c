@@ -22,7 +22,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.label = "used";
 	c.doing = results_text(out, "%" PRIu64 " of %" PRIu64 " bytes (%" PRIu64 " %%): %" PRIu64 " left",
 			       used, i->size, i->size ? used * 100 / i->size : 0, i->unused);
-	c.refuted = "this was its deepest: no signal handler, no other input and no other build goes further";
+	c.refuted = "it never goes deeper: not in a signal handler, with other input, or in another build";
 	c.message = results_text(out, "%" PRIu64 " of %" PRIu64 " bytes were used", used, i->size);
 	if (c.about.state && c.about.state->stack)
 		c.actor = (struct case_party){
@@ -40,7 +40,7 @@ const struct pass pass_highwater = {
 	.title = "stack nearly overflowed",
 	.run = run,
 	.claim = "has used its stack nearly to the end",
-	.fix = "a larger stack (it costs address space, not memory), smaller frames; and a guard page below it",
+	.fix = "use a larger stack (it costs address space, not memory) or smaller frames, and put a guard page below it",
 	.explain =
 		"A coroutine's stack was used so far that little is left. One frame more, a signal handler or\n"
 		"another build of a library, and it writes below its end.\n"

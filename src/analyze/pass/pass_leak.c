@@ -184,7 +184,7 @@ static int report(const struct pass *pass, const struct leak *l, const struct me
 			  .stack = m->state->creator_stack},
 	};
 	bool complete = case_complete(l->world, l->image);
-	c.refuted = "coroutines made there do end, later than this run lasted";
+	c.refuted = "coroutines created there end, but later than this run lasted";
 	c.doing = results_text(out, "since it was made, one of %zu: %u were created there, none ended", n,
 			       site->created);
 	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu lie suspended",
@@ -245,7 +245,7 @@ const struct pass pass_leak = {
 	.title = "coroutine leak",
 	.idle = true,
 	.run = run,
-	.claim = "was created where none ever ends",
+	.claim = "was created at a place whose coroutines do not end",
 	.fix = "give every coroutine that is created there an end: a deadline or a cancellation for what it waits for, "
 	       "or an end of the queue that it reads",
 	.explain =

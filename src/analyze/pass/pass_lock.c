@@ -30,13 +30,12 @@ static void describe_kind(struct verdict_case *c, const char *call)
 {
 	if (!strcmp(call, "pthread_join")) {
 		c->claim = "blocked its thread for the end of another thread";
-		c->refuted =
-			"that thread takes as long only in this run, or nobody on that loop is in a hurry";
+		c->refuted = "that thread takes as long only in this run, or nothing on that loop is urgent";
 		c->fix =
 			"let the thread tell its end by an eventfd that the loop waits for, and join it then";
 	} else if (strstr(call, "cond") || strstr(call, "sem")) {
 		c->claim = "blocked its thread until another one signals it";
-		c->refuted = "the signal is so late only in this run, or nobody on that loop is in a hurry";
+		c->refuted = "the signal is that late only in this run, or nothing on that loop is urgent";
 		c->fix =
 			"wait for an eventfd in the loop and let the other side write to it, or use a condition or channel of "
 			"the coroutine library";
@@ -68,7 +67,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 					"";
 	c.doing = results_text(out, "for %s in %s%s%s%s%s", case_slice_span(i->slice_ns, out), call, on, by,
 			       more, case_slice_others(i, out));
-	c.refuted = "the lock is held so long only in this run, or nobody on that loop is in a hurry";
+	c.refuted = "the lock is held that long only in this run, or nothing on that loop is urgent";
 	describe_kind(&c, call);
 	c.message = results_text(out, "%s in %s%s%s%s", case_slice_span(i->asleep_ns, out), call, on, by,
 				 case_slice_others(i, out));
@@ -89,7 +88,7 @@ const struct pass pass_lock = {
 	.title = "blocking lock",
 	.run = run,
 	.claim = "blocked its thread for a lock",
-	.fix = "hold the lock shorter, try it and yield, or use a lock of the coroutine library",
+	.fix = "hold the lock for a shorter time, use trylock and yield, or use a lock of the coroutine library",
 	.explain =
 		"A coroutine waits for a mutex, a condition, a semaphore or another thread with the means of\n"
 		"threads: its whole loop sleeps until that comes.\n"

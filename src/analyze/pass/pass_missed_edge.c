@@ -64,7 +64,7 @@ const struct pass pass_missed_edge = {
 	.claim = "waits for an edge that has passed",
 	.likely = "waits for an edge that has passed, and its peer waits too",
 	.suspect = "may wait for an edge that has passed",
-	.fix = "with EPOLLET go on until the call says EAGAIN before each wait, or register level-triggered",
+	.fix = "with EPOLLET, repeat the call until it returns EAGAIN before each wait, or register level-triggered",
 	.explain =
 		"A descriptor is registered edge-triggered, and the coroutine waits although something is left to\n"
 		"read (or room to write).\n"

@@ -210,7 +210,7 @@ const struct pass pass_overflow = {
 	.title = "stack overflow",
 	.claim = "has run off the end of its stack",
 	.suspect = "died at the end of its stack",
-	.fix = "a larger stack, or less depth",
+	.fix = "use a larger stack, or less recursion",
 	.run = run,
 	.explain =
 		"The process died by a fault where the running coroutine's stack ends: in the guard below it (or in\n"

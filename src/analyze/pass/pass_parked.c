@@ -201,7 +201,7 @@ const struct pass pass_parked = {
 	.run = run,
 	.waits = true,
 	.claim = "waits for nothing that is known, and nothing leads to it",
-	.fix = "keep whoever waits where it is found again: in the queue that it waits for, until it is resumed or ended",
+	.fix = "keep each waiter in the queue that it waits for, until it has been resumed or has ended",
 	.explain =
 		"A coroutine is suspended without a known wait: no registration, no read or write that had to wait,\n"
 		"no timer. Pools, queues and mutexes look like this in every healthy program: such coroutines are\n"

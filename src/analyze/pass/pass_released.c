@@ -41,12 +41,12 @@ const struct pass pass_released = {
 	.rule = rules_id[RULE_RELEASED],
 	.title = "switch onto a released stack",
 	.run = run,
-	.claim = "was entered on a stack that is no more",
-	.likely = "was entered on a stack that had been given back",
-	.suspect = "may have been entered on a stack that had been given back",
-	.fix = "release a stack only when nothing can switch to its coroutine any more: after it has ended, by whoever resumed it last",
+	.claim = "was entered on a stack that no longer exists",
+	.likely = "was entered on a stack that had been freed",
+	.suspect = "may have been entered on a stack that had been freed",
+	.fix = "free a stack only when nothing can switch to its coroutine any more: after it has ended, in the code that resumed it last",
 	.explain =
-		"Somebody freed or unmapped a stack, and somebody else switches to the coroutine on it. After\n"
+		"A stack was freed or unmapped, and then the program switches to the coroutine on it. After\n"
 		"munmap the program dies at once; after free it runs on memory that the allocator may hand out.\n"
 		"\n"
 		"    void conn_close(struct conn *c)\n"

@@ -168,12 +168,12 @@ const struct pass pass_removed = {
 	.title = "registration removed",
 	.run = run,
 	.waits = true,
-	.claim = "waits for a descriptor that nobody polls any more",
+	.claim = "waits for a descriptor that no thread polls any more",
 	.likely = "has not been woken: only the program could",
 	.suspect = "may be asleep for ever",
 	.fix = "resume the waiter when its registration is removed, or register the descriptor again",
 	.explain =
-		"A coroutine waits for a descriptor, and somebody else takes the descriptor out of the epoll set.\n"
+		"A coroutine waits for a descriptor, and other code removes the descriptor from the epoll set.\n"
 		"\n"
 		"    // coroutine                             // elsewhere\n"
 		"    ev.data.ptr = self;\n"

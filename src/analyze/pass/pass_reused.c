@@ -114,10 +114,10 @@ const struct pass pass_reused = {
 	.title = "fd number reused under a waiter",
 	.run = run,
 	.waits = true,
-	.claim = "now uses another's descriptor",
-	.suspect = "uses a number that stands for another descriptor by now",
-	.fix = "close a descriptor when nobody waits for it any more (shutdown first, let the waiter see the end and close), and give "
-	       "connections an object of their own: a number says nothing about who it is",
+	.claim = "now uses a descriptor that is not its own",
+	.suspect = "uses a number that now means another descriptor",
+	.fix = "close a descriptor only when no coroutine waits for it (shutdown first, let the waiter see the end and close), and "
+	       "identify connections by an object of their own, not by the number",
 	.explain =
 		"A coroutine waits for descriptor 7. Somebody closes 7, the next accept or open gets the number 7,\n"
 		"and the coroutine, resumed at last, reads what was sent to another.\n"

@@ -50,8 +50,8 @@ const struct pass pass_running = {
 	.claim = "was resumed on one thread while it ran on another",
 	.likely = "was resumed on one thread while another seems to have run it",
 	.suspect = "may have been resumed on one thread while another ran it",
-	.fix = "let the scheduler put a coroutine into the ready queue after it has left (behind the switch, or under a lock that "
-	       "the switch gives up), and take each entry once",
+	.fix = "put a coroutine into the ready queue only after it has been suspended (after the switch, or under a lock that "
+	       "the switch releases), and take each entry once",
 	.explain =
 		"Two threads run one coroutine, on one stack. Each overwrites the other's frames; what comes of it\n"
 		"depends on who returns first.\n"

@@ -131,7 +131,7 @@ const struct pass pass_set_closed = {
 	.claim = "waits through an epoll set that is gone",
 	.likely = "has not been woken: its epoll set is closed, and only the program could",
 	.suspect = "waits through an epoll set that is closed",
-	.fix = "before the set is closed, resume all who wait through it, or register what they wait for in the new set",
+	.fix = "before the set is closed, resume all coroutines that wait through it, or register their descriptors in the new set",
 	.explain =
 		"    co:    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);   registers and suspends\n"
 		"    other: close(ep);                               its rows go, nobody is told\n"

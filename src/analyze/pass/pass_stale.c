@@ -90,7 +90,7 @@ static int report(const struct pass *pass, const struct stale *s, struct results
 	};
 	const struct ctp_fd *fd = image_fd(s->image, s->fd);
 	decide(&c.proof, s, out);
-	c.refuted = "whoever has the description still means the loop to hear of it";
+	c.refuted = "the holder of the other descriptor still wants the loop to get its events";
 	if (fd && fd->gen == s->gen) {
 		c.fd_kind = fd->kind;
 		c.opener = (struct case_party){.did = "opened",

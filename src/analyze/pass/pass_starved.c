@@ -31,7 +31,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.doing = results_text(out, "for %s without a switch, %s of it on a CPU%s%s",
 			       case_slice_span(i->slice_ns, out), case_slice_span(i->cpu_ns, out),
 			       again(i, out), case_slice_others(i, out));
-	c.refuted = "nobody minds: those who waited had time, or the slice is made once, at the start";
+	c.refuted = "the delay does not matter: the others had time, or it happens only once, at the start";
 	c.message = results_text(out, "%s in one slice%s", case_slice_span(i->slice_ns, out),
 				 case_slice_others(i, out));
 	if (i->went_on && c.stack != i->went_on)
@@ -48,8 +48,8 @@ const struct pass pass_starved = {
 	.rule = rules_id[RULE_STARVED],
 	.title = "loop starved",
 	.run = run,
-	.claim = "kept its loop from all others",
-	.fix = "yield in between, or give the work to a thread that runs no coroutines",
+	.claim = "kept its loop from running the others",
+	.fix = "yield in between, or do the work in a thread that runs no coroutines",
 	.explain =
 		"A coroutine runs for long without switching: until it does, its thread neither polls nor\n"
 		"runs anybody else.\n"
