@@ -7,6 +7,9 @@
 
 #include "ctp/ctp.h"
 
+// ctp_state.flags, beside CTP_STATE_SINCE_LATEST: nothing led to it, as long as it has not run since.
+#define CTP_STATE_UNREACHED 0x4000u
+
 struct ctp_seed_fd {
 	int32_t fd;
 	uint32_t kind;  // enum ctp_fd_kind
@@ -31,6 +34,8 @@ struct ctp_seed_coroutine {
 	uint32_t words, nwords; // its return addresses, innermost first
 	uint32_t station;       // where it was put; W: guest
 	uint64_t id;            // 0: it is known already, or nobody would see it run; W: guest
+	uint32_t unreached;     // nothing leads to it
+	uint32_t reserved;
 };
 
 struct ctp_seeds {

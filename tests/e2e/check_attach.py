@@ -306,5 +306,25 @@ def check_after(case):
     equal((report["accounting"]["healthy"], report["accounting"]["suspended"]), (13, 60), "healthy, suspended")
 
 
-CHECKS = [("unnoticed", check_unnoticed), ("lost", check_lost), ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
+def check_closed_before(case):
+    """Descriptors that were closed under their coroutines before the attach: told as far as can be known."""
+    may_attach(case)
+    demo = Demo(case)
+    demo.lose()
+    ctp = demo.attach(case)
+    for client in demo.clients[47:52]:
+        ask(client)
+    demo.detach(ctp)
+    report = case.report()[1]
+    for f in report["findings"]:
+        equal((f["rule"], f["verdict"]), ("CTP003", "likely"), "the finding")
+        need(any(x["symbol"] == "wait_readable" for x in f["waiter_stack"]), f"waits at {f['waiter_stack']}")
+    # A stale word in memory may lead to one or two.
+    found = sum(f["count"] for f in report["findings"])
+    need(40 <= found <= 47, f"{found} of 47 found")
+    equal(sum(report["accounting"][k] for k in ("in_findings", "parked")), 47, "those that are lost")
+    equal(report["accounting"]["healthy"], 13, "healthy")
+
+
+CHECKS = [("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
           ("before", check_before), ("refused", check_refused), ("user", check_user)]

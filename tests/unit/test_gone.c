@@ -170,11 +170,36 @@ static void a_row_is_gone(void **state)
 	free(was);
 }
 
+// Both looks must say so, of the same place.
+static void nothing_leads_to_it(void **state)
+{
+	(void)state;
+	struct ctp_seeds *was = look(), *one = look(), *other = look();
+	ctp_seed_coroutines(one)[0].unreached = ctp_seed_coroutines(one)[1].unreached = 1;
+	assert_true(seed_any_unreached(one));
+	assert_false(seed_any_unreached(was));
+	assert_null(seed_unreached(was, one, other));
+	ctp_seed_coroutines(other)[0].unreached = ctp_seed_coroutines(other)[1].unreached = 1;
+	ctp_seed_coroutines(other)[0].regs[CTP_REG_SP] += 8;
+	struct ctp_seeds *both = seed_unreached(was, one, other);
+	assert_non_null(both);
+	assert_int_equal(both->ncoroutines, 1);
+	assert_int_equal(ctp_seed_coroutines(both)[0].id, 2);
+	assert_int_equal(ctp_seed_coroutines(both)[0].unreached, 1);
+	free(both);
+	ctp_seed_coroutines(was)[1].id = 0; // it was not taken in
+	assert_null(seed_unreached(was, one, other));
+	free(other);
+	free(one);
+	free(was);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),	   cmocka_unit_test(all_stay),	       cmocka_unit_test(one_stands_elsewhere),
 		cmocka_unit_test(one_has_run),	   cmocka_unit_test(one_is_there_twice), cmocka_unit_test(a_row_is_gone),
+		cmocka_unit_test(nothing_leads_to_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
 // same) are counted (healthy.c). One is a finding only if nothing at all references it and others, or
 // itself before, were resumed from where it is suspended; and then at most LIKELY, as it may have been
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
-// that never ends. That is LIKELY, too: the program may be meant to be killed so.
+// that never ends. That is LIKELY, too: the program may be meant to be killed so. Of a program that ctp-run
+// attached to, those are told that nothing led to then, where others wait for descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include "analyze/case/stuck.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "ctp/late.h"
+#include "ctp/seed.h"
 #include "trace/parked_place.h"
 #include "trace/resumed.h"
 
@@ -26,7 +29,8 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 	char span[32];
 	(void)fd;
 	text_duration(span, sizeof(span), case_suspended_ns(c));
-	c->doing = results_text(out, "%s for nothing that is known", span);
+	bool before = c->about.state && ctp_state_is_from_before(c->about.state);
+	c->doing = results_text(out, "%s%s for nothing that is known", before ? "at least " : "", span);
 	c->refuted =
 		results_text(out,
 			     "coroutine %" PRIu64
@@ -184,6 +188,67 @@ static int main_waits(const struct pass *pass, const struct world *w, const stru
 	return r;
 }
 
+// --------------------------------------------------- from before ctp-run attached
+
+static bool is_unreached(const struct image *m, const struct ctp_state *s)
+{
+	return (s->flags & CTP_STATE_UNREACHED) && ctp_state_is_from_before(s) && image_suspended(m, s) &&
+	       !image_nwaits(s) && !image_ran_since(m, s);
+}
+
+// Does some other coroutine stand there that waits for a descriptor, or did one go on from there?
+static bool is_wait_site(const struct image *m, const struct parked_place *p, uint64_t place)
+{
+	for (size_t i = 0; place && i < m->stations.n; i++) {
+		const struct ctp_state *s = image_state(m, i);
+		if (image_suspended(m, s) && image_nwaits(s) && parked_place(p, s->stack) == place)
+			return true;
+	}
+	return place && parked_place_left(p, place);
+}
+
+static int add_unreached(const struct pass *pass, const struct world *w, const struct image *m,
+			 const struct ctp_state *s, struct results *out)
+{
+	struct suspect about = {.world = w, .image = m, .state = s};
+	struct verdict_case c;
+	case_of_wait(&c, pass, &about, out);
+	describe(&c, NULL, out);
+	c.proof = (struct obligations){.closure = "unreachable", .verdict = VERDICT_LIKELY};
+	c.proof.items[PROOF_P0] = (struct obligation){
+		HOLDS_OPEN, "ctp-run attached while the program ran: what was before is not known"};
+	c.proof.items[PROOF_P1] =
+		(struct obligation){HOLDS_TRUE, "suspended now: it has not run since the attach"};
+	c.proof.items[PROOF_P6A] = (struct obligation){
+		HOLDS_TRUE, "nothing led to it at the attach: in two looks, a second apart"};
+	c.fix = "see what is left of whoever it waited for: if its descriptor is closed, wake the waiter first, and "
+		"close when it has returned";
+	return results_add(out, &c);
+}
+
+static int from_before(const struct pass *pass, const struct world *w, const struct image *m,
+		       struct results *out, size_t from)
+{
+	if (!(m->ext.gaps & CTP_GAP_ATTACHED) || !m->has_tables)
+		return 0;
+	struct parked_place p = parked_places(m);
+	unsigned char *is = told(m, out, from);
+	uint64_t last = 0;
+	bool waits = false;
+	int r = is ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && i < m->stations.n; i++) {
+		const struct ctp_state *s = image_state(m, i);
+		if (is[i] || !is_unreached(m, s))
+			continue;
+		uint64_t place = parked_place(&p, s->stack);
+		waits = place == last ? waits : is_wait_site(m, &p, place);
+		last = place;
+		r = waits ? add_unreached(pass, w, m, s, out) : 0;
+	}
+	free(is);
+	return r;
+}
+
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = {conclude, describe};
@@ -192,6 +257,8 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 	r = r ? r : keep_resumed(w, out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = main_waits(pass, w, &w->images[k], out, from);
+	for (size_t k = 0; !r && k < w->nimages; k++)
+		r = from_before(pass, w, &w->images[k], out, from);
 	return r;
 }
 

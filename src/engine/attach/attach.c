@@ -205,17 +205,37 @@ static int give(struct attach *a, uint64_t fn, struct ctp_seeds *s)
 	return e ? e : (int)(int64_t)result;
 }
 
+static struct ctp_seeds *look(const struct attach *a, bool reach)
+{
+	return seed_find(a->pid, a->region, reach, clock_mono_ns() + SEARCH_NS);
+}
+
+// Nothing leads to some of them: again, a second later?
+static void tell_unreached(struct attach *a, const struct entries *at, const struct ctp_seeds *was,
+			   const struct ctp_seeds *now)
+{
+	sleep(1);
+	struct ctp_seeds *later = look(a, true);
+	struct ctp_seeds *both = later ? seed_unreached(was, now, later) : NULL;
+	if (both)
+		give(a, at->unseed, both);
+	free(both);
+	free(later);
+}
+
 // The program runs on while it is looked at. So it is looked at once more when that is in its tables, where
 // all that changes from then on is seen.
 static void take_in(struct attach *a, const struct entries *at)
 {
-	struct ctp_seeds *was = seed_find(a->pid, a->region, clock_mono_ns() + SEARCH_NS);
+	struct ctp_seeds *was = look(a, false);
 	if (was && give(a, at->seed, was) >= 0) {
 		a->found = seed_taken(was);
-		struct ctp_seeds *now = seed_find(a->pid, a->region, clock_mono_ns() + SEARCH_NS);
+		struct ctp_seeds *now = look(a, a->found > 0);
 		struct ctp_seeds *gone = now ? seed_gone(was, now, a->region) : NULL;
 		if (gone && give(a, at->unseed, gone) >= 0)
 			a->found -= gone->ncoroutines;
+		if (now && seed_any_unreached(now))
+			tell_unreached(a, at, was, now);
 		free(gone);
 		free(now);
 	}

@@ -13,9 +13,12 @@
 
 #include "ctp/seq.h"
 #include "engine/attach/seed_fds.h"
+#include "engine/target/proc.h"
 #include "engine/target/registrations.h"
 #include "find/contexts.h"
 #include "find/leads.h"
+#include "find/lost.h"
+#include "find/registers.h"
 #include "search/scan.h"
 
 struct found {
@@ -25,6 +28,8 @@ struct found {
 	struct image image;
 	struct span ours[3];
 	bool searched;
+	struct lost lost;
+	bool marked; // `lost` says something
 };
 
 // Where the hooks will look for it.
@@ -38,9 +43,36 @@ static bool is_wanted(const struct context *x)
 	return x->state != CONTEXT_RUNNING && slot_of(x);
 }
 
-static void search(struct found *f, pid_t pid, const struct ctp_region *r, uint64_t deadline_ns)
+// Timers hold words of the program's, too; which, is not asked.
+static bool has_timers(pid_t pid)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	bool any = proc_slurp(pid, "timers", &text, &bytes) || bytes;
+	free(text);
+	return any;
+}
+
+static void mark(struct found *f, pid_t pid)
+{
+	size_t n = f->rows.n;
+	uint64_t *held = calloc(n + 1, sizeof(*held));
+	for (size_t i = 0; held && i < n; i++)
+		held[i] = f->rows.v[i].data;
+	bool told = held && f->rows.complete && !f->rows.uring && !f->rows.userfault && !has_timers(pid) &&
+		    !*f->contexts.partial;
+	f->marked = told && !lost_mark(&f->lost, &f->contexts, held, n);
+	if (f->marked && f->lost.undecided) {
+		lost_deinit(&f->lost);
+		f->marked = false;
+	}
+	free(held);
+}
+
+static void search(struct found *f, pid_t pid, const struct ctp_region *r, bool reach, uint64_t deadline_ns)
 {
 	const struct ctp_ext *e = r->ext;
+	struct registers_hold glance = {0};
 	f->ours[0] = (struct span){e->region_base, e->region_base + e->region_bytes};
 	f->ours[1] = (struct span){e->areas_base, e->areas_base + e->areas_bytes};
 	f->ours[2] = (struct span){e->self_base, e->self_end};
@@ -48,13 +80,19 @@ static void search(struct found *f, pid_t pid, const struct ctp_region *r, uint6
 		return;
 	f->image.skip = f->ours;
 	f->image.nskip = scan_tidy(f->ours, 3);
+	reach = reach && !registers_take(&f->image, REGISTERS_GLANCE, &glance);
 	f->searched = !contexts_find(&f->contexts, &f->image);
+	if (f->searched && reach)
+		mark(f, pid);
+	registers_release(&glance);
 	if (!f->searched)
 		image_close(&f->image);
 }
 
 static void deinit(struct found *f)
 {
+	if (f->marked)
+		lost_deinit(&f->lost);
 	if (f->searched) {
 		contexts_deinit(&f->contexts);
 		image_close(&f->image);
@@ -120,25 +158,31 @@ static void put_coroutine(struct ctp_seeds *s, struct ctp_seed_coroutine *to, co
 	s->nwords += to->nwords;
 }
 
-static void put_coroutines(struct ctp_seeds *s, const struct contexts *c)
+static void put_coroutines(struct ctp_seeds *s, const struct found *f)
 {
+	const struct contexts *c = &f->contexts;
 	size_t n = 0;
 	for (size_t i = 0; i < c->n; i++)
 		n += is_wanted(&c->v[i]);
 	s->ncoroutines = (uint32_t)n;
 	struct ctp_seed_coroutine *to = ctp_seed_coroutines(s);
 	uint64_t *words = ctp_seed_words(s);
-	for (size_t i = 0; i < c->n; i++)
-		if (is_wanted(&c->v[i]))
-			put_coroutine(s, to++, c, &c->v[i], words);
+	for (size_t i = 0; i < c->n; i++) {
+		if (!is_wanted(&c->v[i]))
+			continue;
+		put_coroutine(s, to, c, &c->v[i], words);
+		to->unreached = f->marked && !f->lost.reached[i] && to->life == CTP_SUSPENDED;
+		to++;
+	}
 }
 
-struct ctp_seeds *seed_find(pid_t pid, const struct ctp_region *ours, uint64_t deadline_ns)
+struct ctp_seeds *seed_find(pid_t pid, const struct ctp_region *ours, bool reach, uint64_t deadline_ns)
 {
 	struct found f = {.searched = false};
 	struct ctp_seeds *s = NULL;
-	search(&f, pid, ours, deadline_ns);
-	if (!seed_fds_read(&f.fds, pid) && !registrations_read(pid, 0, deadline_ns, &f.rows)) {
+	bool read = !seed_fds_read(&f.fds, pid) && !registrations_read(pid, 0, deadline_ns, &f.rows);
+	search(&f, pid, ours, reach && read, deadline_ns);
+	if (read) {
 		size_t words = 0;
 		for (size_t i = 0; f.searched && i < f.contexts.n; i++)
 			words += f.contexts.v[i].npcs;
@@ -153,7 +197,7 @@ struct ctp_seeds *seed_find(pid_t pid, const struct ctp_region *ours, uint64_t d
 			memcpy(ctp_seed_fds(s), f.fds.v, f.fds.n * sizeof(*f.fds.v));
 		put_rows(s, pid, &f);
 		if (f.searched)
-			put_coroutines(s, &f.contexts);
+			put_coroutines(s, &f);
 	}
 	deinit(&f);
 	return s;
@@ -267,6 +311,53 @@ struct ctp_seeds *seed_gone(const struct ctp_seeds *was, const struct ctp_seeds 
 	free(rows);
 	put_gone_coroutines(out, was, now, r);
 	if (out->nrows || out->ncoroutines)
+		return out;
+	free(out);
+	return NULL;
+}
+
+// ------------------------------------------------------- what nothing leads to
+
+bool seed_any_unreached(const struct ctp_seeds *s)
+{
+	for (uint32_t i = 0; i < s->ncoroutines; i++)
+		if (ctp_seed_coroutines(s)[i].unreached)
+			return true;
+	return false;
+}
+
+// Where those stand that nothing leads to, in order.
+static struct place *unreached_places(const struct ctp_seeds *s, size_t *n)
+{
+	struct place *v = calloc(s->ncoroutines + 1, sizeof(*v));
+	*n = 0;
+	for (uint32_t i = 0; v && i < s->ncoroutines; i++) {
+		const struct ctp_seed_coroutine *c = &ctp_seed_coroutines(s)[i];
+		if (c->unreached)
+			v[(*n)++] = (struct place){c->slot, c->regs[CTP_REG_SP]};
+	}
+	if (v)
+		qsort(v, *n, sizeof(*v), by_place);
+	return v;
+}
+
+struct ctp_seeds *seed_unreached(const struct ctp_seeds *was, const struct ctp_seeds *one,
+				 const struct ctp_seeds *other)
+{
+	size_t n[2];
+	struct place *at[2] = {unreached_places(one, &n[0]), unreached_places(other, &n[1])};
+	struct ctp_seeds *out =
+		calloc(1, sizeof(*out) + was->ncoroutines * sizeof(struct ctp_seed_coroutine));
+	for (uint32_t i = 0; out && at[0] && at[1] && i < was->ncoroutines; i++) {
+		struct ctp_seed_coroutine c = ctp_seed_coroutines(was)[i];
+		uint64_t sp = c.regs[CTP_REG_SP];
+		c.unreached = 1;
+		if (c.id && has(at[0], n[0], c.slot, sp) && has(at[1], n[1], c.slot, sp))
+			ctp_seed_coroutines(out)[out->ncoroutines++] = c;
+	}
+	free(at[0]);
+	free(at[1]);
+	if (out && out->ncoroutines)
 		return out;
 	free(out);
 	return NULL;

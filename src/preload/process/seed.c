@@ -112,13 +112,19 @@ CTP_HOOK int64_t ctp_seed(struct ctp_seeds *seeds)
 	return n;
 }
 
-// Nobody has seen it run, nor go.
-static void withdraw(struct thread_ctx *g, const struct ctp_seed_coroutine *c)
+// Nobody has seen it run, nor go: it is gone, or nothing leads to it.
+static void look_again(struct thread_ctx *g, const struct ctp_seed_coroutine *c)
 {
 	struct ctp_state *s = station_at(c->station + 1);
 	uint64_t seen = s ? ctp_state_seen(s) : 1;
-	if (!(seen & 1) && s->id == c->id && !s->changes && s->life == c->life)
+	if ((seen & 1) || s->id != c->id || s->changes || s->life != c->life)
+		return;
+	if (!c->unreached) {
 		coroutine_destroy(g, s, CTP_HOW_RELEASED, seen);
+	} else if (ctp_state_take(s, seen)) {
+		s->flags |= CTP_STATE_UNREACHED;
+		ctp_state_end(s);
+	}
 }
 
 CTP_HOOK int64_t ctp_unseed(struct ctp_seeds *seeds)
@@ -130,7 +136,7 @@ CTP_HOOK int64_t ctp_unseed(struct ctp_seeds *seeds)
 	for (uint32_t i = 0; i < seeds->nrows; i++)
 		fd_waits_not_found(&ctp_seed_rows(seeds)[i], seeds->time);
 	for (uint32_t i = 0; i < seeds->ncoroutines; i++)
-		withdraw(g, &ctp_seed_coroutines(seeds)[i]);
+		look_again(g, &ctp_seed_coroutines(seeds)[i]);
 	guest_leave(g);
 	errno = saved;
 	return 0;

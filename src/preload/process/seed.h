@@ -8,5 +8,6 @@
 
 // How many descriptors were new; -EBUSY: this thread stands in a hook. Writes who got which station.
 int64_t ctp_seed(struct ctp_seeds *seeds);
-// Takes these registrations and coroutines out again, but those that a hook has seen since.
+// Takes these registrations and coroutines out again, or notes that nothing leads to them (`unreached`); but
+// not where a hook has seen them since.
 int64_t ctp_unseed(struct ctp_seeds *seeds);
