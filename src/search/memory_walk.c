@@ -41,6 +41,13 @@ static int fail_late(struct memory_walk *w)
 	return -EAGAIN;
 }
 
+// Whether a place of the mapping that is read is a hole of a file that is memory alone.
+static bool in_hole(const struct memory_walk *w, const struct maps_line *m, uint64_t at)
+{
+	off_t off = (off_t)(m->offset + (at - m->lo));
+	return w->sparse >= 0 && lseek(w->sparse, off, SEEK_DATA) != off;
+}
+
 // The first bytes of what follows. A page that was never touched is not read there, either: where pages
 // before the end of a mapping were left out, they are such ones.
 static void peek_behind(const struct memory_walk *w, const struct maps_line *of, uint64_t at, uint64_t end,
@@ -51,7 +58,7 @@ static void peek_behind(const struct memory_walk *w, const struct maps_line *of,
 		memory_peek(w->memory, at, to, WORD - 1, false);
 	else if (at < of->hi && !w->nskip)
 		return;
-	else if (m && m->ino)
+	else if (m && m->ino && !(at < of->hi && in_hole(w, of, at)))
 		memory_peek(w->memory, at, to, WORD - 1, false);
 	else
 		memory_peek_touched(w->memory, at, to, WORD - 1);
@@ -226,8 +233,11 @@ static int read_sparse(struct memory_walk *w, const struct maps_line *m, int fil
 static int read_shared(struct memory_walk *w, const struct maps_line *m)
 {
 	int file = memory_open_sparse(w->memory, m);
-	int e = file >= 0 ? read_sparse(w, m, file) : 0;
+	int e = 0;
 	if (file >= 0) {
+		w->sparse = file;
+		e = read_sparse(w, m, file);
+		w->sparse = -1;
 		close(file);
 		return e;
 	}
@@ -258,6 +268,7 @@ int memory_walk(struct memory_walk *w)
 	if (!w->buffer)
 		return -ENOMEM;
 	w->bytes = 0;
+	w->sparse = -1;
 	int e = 0;
 	for (size_t i = 0; !e && i < m->nmaps; i++)
 		e = read_map(w, &m->maps[i]);

@@ -24,6 +24,7 @@ struct memory_walk {
 	char why[160];  // if it failed
 	// what follows is memory_walk.c's
 	unsigned char *buffer;
+	int sparse; // the file of the mapping that is being read, if it is memory alone; -1
 };
 
 // 0 when all that can hold a pointer was read; -EAGAIN (time) or -EIO (hole), with `why`; -ENOMEM.
