@@ -22,7 +22,7 @@
 #include "base/search.h"
 #include "core/corefile.h"
 
-enum { PAGE = 4096, AT_ONCE = 128 };
+enum { PAGE = 4096 };
 
 // By the clock on the wall; 0 if that cannot be told.
 static int64_t began(pid_t pid)
@@ -167,23 +167,24 @@ size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *ent
 
 size_t memory_peek_touched(const struct memory *m, uint64_t addr, void *to, size_t bytes)
 {
-	const uint64_t touched = MEMORY_PRESENT | MEMORY_SWAPPED;
-	uint64_t entries[AT_ONCE], at = addr, end = addr + bytes;
+	uint64_t at = addr, end = addr + bytes;
 	char *out = to;
 	while (at < end) {
-		uint64_t first = at / PAGE, n = (end - 1) / PAGE - first + 1;
-		size_t got = memory_page_entries(m, first, entries, n < AT_ONCE ? n : AT_ONCE);
-		if (!got)
+		struct memory_pages pages;
+		if (!memory_touched(m, &pages, at & ~(uint64_t)(PAGE - 1),
+				    (end + PAGE - 1) & ~(uint64_t)(PAGE - 1), false))
 			return at - addr + memory_peek(m, at, out + (at - addr), end - at, false);
-		bool is = entries[0] & touched;
-		for (n = 1; n < got && !(entries[n] & touched) == !is;)
-			n++;
-		uint64_t to_here = (first + n) * PAGE < end ? (first + n) * PAGE : end, want = to_here - at;
-		if (!is)
-			memset(out + (at - addr), 0, want);
-		else if (memory_peek(m, at, out + (at - addr), want, false) != want)
-			return at - addr;
-		at = to_here;
+		uint64_t told = pages.end < end ? pages.end : end;
+		for (size_t i = 0; i < pages.n; i++) {
+			uint64_t lo = pages.v[i].lo > at ? pages.v[i].lo : at;
+			uint64_t hi = pages.v[i].hi < end ? pages.v[i].hi : end;
+			memset(out + (at - addr), 0, lo - at);
+			if (memory_peek(m, lo, out + (lo - addr), hi - lo, false) != hi - lo)
+				return lo - addr;
+			at = hi;
+		}
+		memset(out + (at - addr), 0, told - at);
+		at = told;
 	}
 	return bytes;
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/maps.h"
+#include "search/span.h"
 
 struct corefile;
 
@@ -60,3 +61,14 @@ size_t memory_page_entries(const struct memory *m, uint64_t first, uint64_t *ent
 #define MEMORY_PRESENT (1ULL << 63)
 #define MEMORY_SWAPPED (1ULL << 62)
 #define MEMORY_FILE (1ULL << 61) // of a file, or shared
+
+// Pages that were touched, as spans.
+enum { MEMORY_PAGES = 64 };
+struct memory_pages {
+	struct span v[MEMORY_PAGES]; // in order, with something between
+	size_t n;
+	uint64_t end; // so far they are told
+};
+// Those of the pages [lo, hi), from lo on: further where they are not all told. `own`: no page of a file, nor
+// a shared one. False: the kernel does not tell.
+bool memory_touched(const struct memory *m, struct memory_pages *p, uint64_t lo, uint64_t hi, bool own);

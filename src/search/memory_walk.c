@@ -16,7 +16,7 @@
 #include "base/search.h"
 
 enum { UNSEEN_MOST = 256 << 20 }; // of shared memory of which nobody says what is in use
-enum { PAGE = 4096, CHUNK = 1 << 20, BATCH = 512, WORD = 8 };
+enum { PAGE = 4096, CHUNK = 1 << 20, WORD = 8 };
 
 // A file without a name: what is in it can come from nobody but whoever maps it.
 static bool nameless(const struct maps_line *m)
@@ -138,13 +138,6 @@ static int read_from_file(struct memory_walk *w, const struct maps_line *m, int 
 	return 0;
 }
 
-static bool page_wanted(uint64_t entry, bool writable)
-{
-	if (!(entry & (MEMORY_PRESENT | MEMORY_SWAPPED)))
-		return false;
-	return writable || !(entry & MEMORY_FILE);
-}
-
 // Of the pages from `at` on: the first that is not to be skipped as a whole; *end: up to where none is, hi at
 // most.
 static uint64_t pass_over(const struct memory_walk *w, uint64_t at, uint64_t hi, uint64_t *end)
@@ -158,43 +151,38 @@ static uint64_t pass_over(const struct memory_walk *w, uint64_t at, uint64_t hi,
 	return at;
 }
 
-// Of [lo, hi) only pages that the program has touched.
+// Of [lo, hi) only pages that the program has touched; of a file, where it may not write, its own copies.
 static int read_touched(struct memory_walk *w, const struct maps_line *m, uint64_t lo, uint64_t hi)
 {
-	uint64_t entries[BATCH];
-	bool writable = m->perms[1] == 'w';
-	uint64_t begun = lo, end = lo; // touched pages not yet read
-	for (uint64_t at = lo; at < hi;) {
+	struct memory_pages pages;
+	bool own = m->perms[1] != 'w';
+	struct span touched = {lo, lo}; // not yet read
+	for (uint64_t at = lo; at < hi; at = pages.end) {
 		uint64_t next = memory_next(w->memory, at);
 		if (next >= hi || hi - at < PAGE)
 			break;
 		at += (next - at) / PAGE * PAGE;
 		at = pass_over(w, at, hi, &next);
-		uint64_t n = (next - at) / PAGE < BATCH ? (next - at) / PAGE : BATCH;
-		if (!n)
+		if (next - at < PAGE)
 			break;
-		if (memory_page_entries(w->memory, at / PAGE, entries, n) != n) {
+		if (!memory_touched(w->memory, &pages, at, at + (next - at) / PAGE * PAGE, own)) {
 			snprintf(w->why, sizeof(w->why), "the kernel does not show its page map");
 			return -EIO;
 		}
-		for (uint64_t i = 0; i < n; i++, at += PAGE) {
-			bool want = page_wanted(entries[i], writable);
-			if (want && end == at) {
-				end += PAGE;
+		for (size_t i = 0; i < pages.n; i++) {
+			if (touched.hi == pages.v[i].lo) {
+				touched.hi = pages.v[i].hi;
 				continue;
 			}
-			if (!want)
-				continue;
-			int e = read_around(w, m, begun, end);
+			int e = read_around(w, m, touched.lo, touched.hi);
 			if (e)
 				return e;
-			begun = at;
-			end = at + PAGE;
+			touched = pages.v[i];
 		}
 		if (memory_late(w->memory))
 			return fail_late(w);
 	}
-	return read_around(w, m, begun, end);
+	return read_around(w, m, touched.lo, touched.hi);
 }
 
 // What its file has; pages that the program has of its own have been read, too.

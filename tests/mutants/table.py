@@ -203,7 +203,12 @@ m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo +=
 m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read is empty")
 m("		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi : hi;", "		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi + 8 : hi;",
   "the word behind dead memory is not read")
-m("	return writable || !(entry & MEMORY_FILE);", "	return !(entry & MEMORY_FILE);", "the program's copy of a file's page is not read")
+m("	bool own = m->perms[1] != 'w';", "	bool own = true;", "a page of a file that it may write is not read")
+
+m = of("src/search/memory_pages.c", "unit:memory")
+m("	p->end = arg.walk_end;", "	p->end = arg.end;", "where there are more touched pages than are told at once, the others are none")
+m("		if (!touched || (own && entries[i] & MEMORY_FILE))", "		if (!touched)", "a page of a file is the program's own copy")
+m("		else\n			return;\n", "", "where more touched pages are than are told at once, the others are none")
 
 m = of("src/search/dead_stack.c", "unit:dead_stack")
 m("		if (w >= stack.lo && w < lowest &&", "		if (0 &&", "frames that live on below a stack pointer are dead")

@@ -83,6 +83,93 @@ static void a_hole_stays_one(void **state)
 	}
 }
 
+enum { MANY = 4 * MEMORY_PAGES, APART = 513 };
+
+// Every second one of pages that lie far apart, and its neighbour: as they are told, and as the table says.
+static void expect_every_second(const struct memory *m, uint64_t lo, uint64_t hi)
+{
+	struct memory_pages p;
+	size_t seen = 0;
+	uint64_t at = lo;
+	for (; at < hi; at = p.end) {
+		assert_true(memory_touched(m, &p, at, hi, false));
+		assert_in_range(p.n, 0, MEMORY_PAGES);
+		assert_in_range(p.end, at + PAGE, hi);
+		for (size_t i = 0; i < p.n; i++, seen++) {
+			uint64_t want = lo + (2 * seen + 1) * APART * PAGE;
+			assert_int_equal(p.v[i].lo, want);
+			assert_int_equal(p.v[i].hi, want + 2 * PAGE);
+		}
+	}
+	assert_int_equal(at, hi);
+	assert_int_equal(seen, MANY / 2);
+}
+
+static void touched_pages_are_found_far_apart(void **state)
+{
+	(void)state;
+	size_t bytes = (MANY * APART + 2) * (size_t)PAGE;
+	unsigned char *wide = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct own own;
+	struct memory_pages p;
+	assert_ptr_not_equal(wide, MAP_FAILED);
+	madvise(wide, bytes, MADV_NOHUGEPAGE);
+	for (size_t i = 1; i < MANY; i += 2)
+		wide[i * APART * PAGE] = wide[(i * APART + 1) * PAGE] = 1;
+	own_open(&own);
+	if (!memory_touched(&own.memory, &p, (uintptr_t)wide, (uintptr_t)wide + PAGE, false))
+		skip(); // the kernel does not show them
+	expect_every_second(&own.memory, (uintptr_t)wide, (uintptr_t)wide + bytes);
+	own_close(&own);
+	munmap(wide, bytes);
+}
+
+// A file in place of the page map: nothing but its entries can be read there.
+static void an_older_kernel_tells_the_same(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/ctp-test-memory-XXXXXX";
+	const uint64_t lo = 0x10000000, pages = MANY * APART + 2, there[2] = {MEMORY_PRESENT, MEMORY_SWAPPED | MEMORY_FILE};
+	struct memory m = {.page_map = mkstemp(path)};
+	struct memory_pages p;
+	assert_true(m.page_map >= 0);
+	assert_int_equal(ftruncate(m.page_map, (off_t)((lo / PAGE + pages) * 8)), 0);
+	for (size_t i = 1; i < MANY; i += 2)
+		assert_int_equal(pwrite(m.page_map, there, sizeof(there), (off_t)((lo / PAGE + i * APART) * 8)), sizeof(there));
+	expect_every_second(&m, lo, lo + pages * PAGE);
+	uint64_t first = lo + APART * PAGE;
+	assert_true(memory_touched(&m, &p, first, first + 2 * PAGE, true));
+	assert_true(p.n == 1 && p.v[0].lo == first && p.v[0].hi == first + PAGE);
+	assert_false(memory_touched(&m, &p, lo + pages * PAGE, lo + (pages + 1) * PAGE, false));
+	close(m.page_map);
+	unlink(path);
+}
+
+static void of_a_file_only_copies_are_its_own(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/ctp-test-memory-XXXXXX";
+	int fd = mkstemp(path);
+	struct own own;
+	struct memory_pages p;
+	assert_int_equal(ftruncate(fd, 4 * PAGE), 0);
+	unsigned char *four = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(four, MAP_FAILED);
+	uint64_t lo = (uintptr_t)four;
+	volatile unsigned char seen = four[0];
+	four[2 * PAGE] = seen = 1;
+	own_open(&own);
+	if (!memory_touched(&own.memory, &p, lo, lo + 4 * PAGE, true))
+		skip(); // the kernel does not show them
+	assert_true(p.end == lo + 4 * PAGE && p.n == 1 && p.v[0].lo == lo + 2 * PAGE && p.v[0].hi == lo + 3 * PAGE);
+	assert_true(memory_touched(&own.memory, &p, lo, lo + 4 * PAGE, false));
+	assert_true(p.n >= 1 && p.v[0].lo == lo);
+	own_close(&own);
+	munmap(four, 4 * PAGE);
+	close(fd);
+	unlink(path);
+}
+
 static void a_read_ends_at_a_hole(void **state)
 {
 	(void)state;
@@ -155,8 +242,10 @@ static void a_core_is_read_alike(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_never_touched_stays_so), cmocka_unit_test(a_read_ends_at_a_hole),
-		cmocka_unit_test(a_core_is_read_alike), cmocka_unit_test(a_hole_stays_one),
+		cmocka_unit_test(what_was_never_touched_stays_so), cmocka_unit_test(a_hole_stays_one),
+		cmocka_unit_test(touched_pages_are_found_far_apart), cmocka_unit_test(an_older_kernel_tells_the_same),
+		cmocka_unit_test(of_a_file_only_copies_are_its_own), cmocka_unit_test(a_read_ends_at_a_hole),
+		cmocka_unit_test(a_core_is_read_alike),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
