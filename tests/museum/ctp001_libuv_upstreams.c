@@ -33,7 +33,7 @@ struct query {
 static uv_loop_t *loop;
 static struct upstream upstreams[UPSTREAMS] = {{.name = "10.0.0.1"}, {.name = "10.0.0.2"}, {.name = "10.0.0.3"}};
 static struct query *queries[UPSTREAMS];
-static uv_timer_t reload;
+static uv_timer_t reload, idle;
 static uv_poll_t clients;
 
 static void on_answer(uv_poll_t *poll, int status, int events)
@@ -99,6 +99,14 @@ static void on_idle(uv_timer_t *timer)
 	say("ready");
 }
 
+// Before the loop first polls, and so before libuv registers what is polled; the others only afterwards.
+static void on_begin(uv_timer_t *timer)
+{
+	(void)timer;
+	uv_timer_start(&reload, on_reload, 20, 0);
+	uv_timer_start(&idle, on_idle, 60, 0);
+}
+
 static NOINLINE void begin(int i)
 {
 	int fds[2];
@@ -113,7 +121,7 @@ static NOINLINE void begin(int i)
 
 int main(void)
 {
-	uv_timer_t idle;
+	uv_timer_t first;
 	int port;
 	loop = uv_default_loop();
 	uv_poll_init(loop, &clients, tcp_listen(&port));
@@ -121,8 +129,8 @@ int main(void)
 	for (int i = 0; i < UPSTREAMS; i++)
 		begin(i);
 	uv_timer_init(loop, &reload);
-	uv_timer_start(&reload, on_reload, 20, 0);
 	uv_timer_init(loop, &idle);
-	uv_timer_start(&idle, on_idle, 60, 0);
+	uv_timer_init(loop, &first);
+	uv_timer_start(&first, on_begin, 0, 0);
 	return uv_run(loop, UV_RUN_DEFAULT);
 }

@@ -39,7 +39,8 @@ struct suspect {
 	uint64_t next_ns; // not inspected again before
 	unsigned inspections;
 	unsigned retries; // further ones that could not decide whether it is stuck
-	bool proven;      // as far as the engine can tell
+	bool shown;       // all that the engine has to show for PROVEN, it has
+	bool proven;      // and memory can tell no more: it is not inspected again
 	unsigned decided; // enum decided (witness/decided.h), after the last inspection
 	unsigned stood;   // so many inspections in succession have decided so
 	bool gone;        // refuted: dropped at the next turn
@@ -119,6 +120,7 @@ struct inspection {
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
+	bool pools; // memory has told which of them stand in a pool of the program's own
 	uint64_t turns;
 	struct inspect_open *open;
 	size_t nopen;

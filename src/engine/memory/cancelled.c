@@ -21,8 +21,7 @@ struct cancelled {
 	size_t n, room;
 };
 
-// Of these it may be said that they were cancelled: what they waited for has ended.
-static bool ended(const struct suspect *s)
+bool cancelled_may_be(const struct suspect *s)
 {
 	return s->rule == RULE_LOST_WAKEUP || s->rule == RULE_REMOVED || s->rule == RULE_SET_CLOSED;
 }
@@ -53,7 +52,8 @@ static bool one_word(const struct cancelled *c, size_t i, struct free_list_membe
 	uint32_t k = graph_group(c->g, (uint32_t)i);
 	const struct graph_edge *e;
 	*m = (struct free_list_member){0};
-	if (!ended(s) || !suspect_objects(s) || s->a[PROOF_P6A].holds == HOLDS_FALSE || !c->g->reached[k])
+	if (!cancelled_may_be(s) || !suspect_objects(s) || s->a[PROOF_P6A].holds == HOLDS_FALSE ||
+	    !c->g->reached[k])
 		return false;
 	for (size_t n = 0; (e = graph_edge_to(c->g, k, n)); n++) {
 		uint64_t value;
@@ -96,14 +96,18 @@ static bool is_member(const struct cancelled *c, uint64_t id)
 	return false;
 }
 
-static size_t take_members(struct cancelled *c)
+// How many there are; -1: there was no time.
+static int take_members(struct cancelled *c)
 {
-	size_t found = 0;
-	for (size_t i = 0; i < c->l->n && !inspect_late(c->l); i++)
+	int found = 0;
+	for (size_t i = 0; i < c->l->n; i++) {
+		if (inspect_late(c->l))
+			return -1;
 		if (one_word(c, i, &c->members[i])) {
 			found++;
 			add(c, &c->l->who[i]->s, (uint32_t)i);
 		}
+	}
 	return found;
 }
 
@@ -125,16 +129,18 @@ static bool take_others(struct cancelled *c)
 static void mark(struct inspection *l, uint64_t id)
 {
 	for (size_t i = first_of(l, id); i < l->n && l->who[i]->s.id == id; i++)
-		l->who[i]->pooled = ended(l->who[i]);
+		l->who[i]->pooled = cancelled_may_be(l->who[i]);
 }
 
-void cancelled_find(struct inspection *l, struct graph *g)
+bool cancelled_find(struct inspection *l, struct graph *g)
 {
 	struct ctp_walk w = ctp_walk_states(l->r);
 	struct cancelled c = {.l = l, .g = g, .room = l->n + w.n};
 	c.members = calloc(l->n + 1, sizeof(*c.members));
 	c.all = calloc(c.room + 1, sizeof(*c.all));
-	if (c.members && c.all && take_members(&c) && take_others(&c)) {
+	int members = c.members && c.all ? take_members(&c) : -1;
+	bool all = !members || (members > 0 && take_others(&c));
+	if (all && members) {
 		free_list_find(l->pid, c.all, c.n, c.members);
 		for (size_t i = 0; i < l->n; i++)
 			if (c.members[i].listed)
@@ -142,4 +148,5 @@ void cancelled_find(struct inspection *l, struct graph *g)
 	}
 	free(c.members);
 	free(c.all);
+	return all;
 }

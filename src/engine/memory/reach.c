@@ -288,17 +288,19 @@ static void answers(struct reach *r)
 		}
 }
 
-// What leads where, all roots being known. NULL; or why it cannot be told.
-static const char *settle(struct reach *r)
+// What leads where, and who stands in a pool; `all`: all roots are known. NULL; or why it cannot be told.
+static const char *settle(struct reach *r, bool all)
 {
 	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
 	r->second = calloc(r->l->n + 1, sizeof(*r->second));
 	if (!r->reported || !r->second || !graph_spread(&r->s.g))
 		return "memory was searched, but there was none to say what leads where";
-	cancelled_find(r->l, &r->s.g);
+	if (!cancelled_find(r->l, &r->s.g))
+		return "memory was not searched in time";
+	r->l->pools = true;
 	for (size_t i = 0; i < r->l->n; i++)
 		r->second[i] = !r->s.g.reached[graph_group(&r->s.g, (uint32_t)i)];
-	bool wanted = second_pass_wanted(r->l, &r->s);
+	bool wanted = all && second_pass_wanted(r->l, &r->s);
 	return wanted && !second_pass_run(r->l, &r->s, &r->disguised) ? r->disguised.why : NULL;
 }
 
@@ -341,8 +343,9 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	if (!e && !r->s.partial)
 		executable_blocks(r);
 	bool all = queues && !r->s.partial && l->registrations.complete && !*l->hidden;
-	const char *unsettled = all ? settle(r) : NULL;
+	const char *unsettled = !e && !r->s.partial ? settle(r, all) : NULL;
 	bool still = hold_rested(l, base), signals = hold_signals(base);
+	l->pools &= still;
 	l->disturbed |= !still || signals;
 	if (!still)
 		hold_say(l, "a thread ran while memory was being searched");

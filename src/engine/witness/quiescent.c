@@ -22,6 +22,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/hold.h"
+#include "engine/memory/cancelled.h"
 
 struct quiescent {
 	struct inspection *l;
@@ -329,4 +330,15 @@ void quiescent_judge(struct inspection *l)
 			"and continued");
 	free(q.inodes);
 	free(q.events);
+}
+
+void quiescent_doubt(struct inspection *l)
+{
+	for (size_t i = 0; !l->pools && i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		if (cancelled_may_be(s) && suspect_objects(s) && s->a[PROOF_P6B].holds == HOLDS_TRUE)
+			inspect_say(&s->a[PROOF_P6B], HOLDS_OPEN,
+				    "nothing can happen any more, but it may stand in a pool: %.120s",
+				    s->a[PROOF_P6A].text);
+	}
 }

@@ -41,6 +41,7 @@ enum {
 	BACKOFF_MAX_MS = 5000,
 	AGAIN_MS = 5,
 	AGAIN = 12,
+	SEARCHES = 8,
 	STOPPED_MS = 1000,
 	GOES_ON_MS = 300,
 	AWAKE_MS = 100,
@@ -133,6 +134,15 @@ static void judge(struct inspection *l)
 					    "memory was not searched: %s",
 					    l->idle ? "what leads to it settles nothing here" :
 						      "the program did not come to rest");
+	quiescent_doubt(l);
+}
+
+// What memory might still tell is looked for again, a number of times: where nothing can happen any more that
+// is all that is wanted for PROVEN, and ctp-analyze may want more.
+static bool unsearched(const struct suspect *s, const struct inspection *l)
+{
+	return l->scan && suspect_objects(s) && s->a[PROOF_P6A].holds == HOLDS_OPEN &&
+	       s->inspections < SEARCHES;
 }
 
 // Whether it is stuck could not be told: a thread was awake, or stopped, just then.
@@ -163,7 +173,11 @@ static void report(struct witness *w, struct inspection *l, uint64_t ns)
 			continue; // it ran while we looked: withdrawn at the next turn
 		if ((refuted || again) && !s->said)
 			continue;
-		s->proven = is_proven(s);
+		bool shown = is_proven(s);
+		if (s->shown && !shown && !refuted)
+			continue; // it has not run since
+		s->shown = shown;
+		s->proven = shown && !unsearched(s, l);
 		note_decided(w, s);
 		w->certain += s->proven;
 		if (s->rule == RULE_PARKED && l->final && s->a[PROOF_P6A].holds != HOLDS_TRUE &&
