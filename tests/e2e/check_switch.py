@@ -17,7 +17,8 @@ MOST = {
     ("bench-fcontext-static", ("in-turn",), 100): 191,
 }
 LESS, MORE = 100_000, 200_000  # switches
-SLACK = 5  # the compiler, the frames of other programs, an engine that comes late
+SLACK = 5  # the compiler, the frames of other programs
+TRIES = 3  # the least counts: on a busy machine an engine that comes late adds what is no switch's
 
 
 def instructions(done):
@@ -34,13 +35,16 @@ def check_instructions(case, program, words, n):
         raise Skip(f"{program} was not built: no Boost.Context")
     counted = [tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", path, n]
     bare = [instructions(case.run(*counted, k, *words)) for k in (LESS, MORE)]
-    ours = [case.ctp_by_tsc("--clock=exact", "-o", f"x.{k}", *counted, k, *words) for k in (LESS, MORE)]
-    for done in ours:
-        equal(done.status, 0, "status")
-    ours = [instructions(done) for done in ours]
-    added = (ours[1] - ours[0] - bare[1] + bare[0]) / (MORE - LESS)
-    need(added > 20, f"{added:.1f} instructions: was it recorded at all?")
     most = MOST[program, words, n]
+    for _ in range(TRIES):
+        ours = [case.ctp_by_tsc("--clock=exact", "-o", f"x.{k}", *counted, k, *words) for k in (LESS, MORE)]
+        for done in ours:
+            equal(done.status, 0, "status")
+        ours = [instructions(done) for done in ours]
+        added = (ours[1] - ours[0] - bare[1] + bare[0]) / (MORE - LESS)
+        need(added > 20, f"{added:.1f} instructions: was it recorded at all?")
+        if added <= most + SLACK:
+            break
     need(added <= most + SLACK, f"a switch costs {added:.1f} instructions more, it was {most}")
 
 

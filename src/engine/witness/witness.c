@@ -286,7 +286,7 @@ static bool needs_memory(struct suspect **who, size_t n)
 
 static void live_inspection(struct witness *w, struct suspect **who, size_t n, bool idle, bool scan)
 {
-	uint64_t begun = proc_now_ns();
+	uint64_t begun = proc_now_ns(), cpu_ns = clock_cpu_ns();
 	struct inspection l = {.r = w->r,
 			       .pid = w->pid,
 			       .scan = scan,
@@ -294,28 +294,29 @@ static void live_inspection(struct witness *w, struct suspect **who, size_t n, b
 			       .who = who,
 			       .n = n,
 			       .deadline_ns = begun + (w->patient ? LIVE_MOST_MS : LIVE_MS) * MS,
-			       .cpu_until_ns = clock_cpu_ns() + LIVE_CPU_MS * MS};
+			       .cpu_until_ns = cpu_ns + LIVE_CPU_MS * MS};
 	if (w->described < w->suspects.n &&
 	    w->descriptors) { // first: what is said next may be the last that there is time for
 		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * MS);
 		w->described = w->suspects.n;
 	}
 	take_inspection(w, &l);
-	uint64_t end = proc_now_ns();
-	w->inspect_ns = end + 10 * (end - begun);
-	proc_tasks_deinit(&w->last); // our own stops are not its runs
+	uint64_t end = proc_now_ns(), tenfold = 10 * (clock_cpu_ns() - cpu_ns), wall = end - begun;
+	w->inspect_ns = end + (tenfold > wall ? tenfold : wall); // the rings were not read meanwhile
+	proc_tasks_deinit(&w->last);                             // our own stops are not its runs
 }
 
 // Has nothing run since the last check, 30 ms ago or more? -1: there was no last check.
 static int idle_since_check(struct witness *w, uint64_t now_ns)
 {
 	struct proc_tasks now = {0};
+	uint64_t cpu_ns = clock_cpu_ns();
 	if (proc_tasks_read(w->pid, false, &now))
 		return 0;
 	int still = w->last.n ? proc_tasks_still(&w->last, &now) : -1;
 	proc_tasks_deinit(&w->last);
 	w->last = now;
-	uint64_t cost = proc_now_ns() - now_ns;
+	uint64_t cost = clock_cpu_ns() - cpu_ns;
 	w->check_ns = now_ns + (20 * cost > CHECK_MS * MS ? 20 * cost : CHECK_MS * MS);
 	return still;
 }
