@@ -71,12 +71,6 @@ SETTER(set_format)
 	return s->format ? 0 : -EINVAL;
 }
 
-SETTER(set_tasks)
-{
-	((struct settings *)to)->format = format_find("tasks");
-	return 0;
-}
-
 SETTER(set_weight)
 {
 	bool event = !strncmp(v, "event:", 6);
@@ -135,8 +129,8 @@ static const struct option_row rows[] = {
 	 OPTION_FLAG, SETS(all_time)},
 	{"tasks", 0, NULL,
 	 "report the program's tasks (ctp_task_begin, ctp/event.h): how long they took, by type; how much of that "
-	 "was running, ready, or waiting, by place; and the slowest",
-	 OPTION_CALL, .set = set_tasks},
+	 "was running, ready, waiting, by place, or blocked in a call; and the slowest; text or --format=json",
+	 OPTION_FLAG, SETS(tasks)},
 	{"full", 0, NULL, "show every finding in full, even if there are more than twenty", OPTION_FLAG,
 	 SETS(full)},
 	{"group-by", 0, "site|creator|name|entry",
@@ -220,6 +214,10 @@ struct options_result settings_read(struct settings *s, int argc, char **argv)
 	struct options_result r = options_read(&table, s, argc, argv);
 	if (!r.error && s->trace && (s->action == ACTION_LIST || s->action == ACTION_EXPLAIN))
 		r = (struct options_result){OPTIONS_UNKNOWN, s->trace};
+	if (!r.error && s->tasks && !strcmp(s->format->name, "text"))
+		s->format = format_find("tasks");
+	else if (!r.error && s->tasks && !strcmp(s->format->name, "json"))
+		s->format = format_find("tasks-json");
 	return r;
 }
 
@@ -311,7 +309,7 @@ void settings_man(FILE *to)
 	      "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists what ctp cannot see, and the effect on a verdict.\n"
 	      ".SH FILES\n"
 	      "The formats are described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
-	      "directories, jsonl), profile.md (folded, speedscope, pprof) and diff.md (\\-\\-diff \\-\\-format=json).\n"
+	      "directories, jsonl), profile.md (folded, speedscope, pprof), diff.md (\\-\\-diff \\-\\-format=json) and\ntasks.md (\\-\\-tasks \\-\\-format=json).\n"
 	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1),\n.BR ctp\\-push (1)\n",
 	      to);
 }

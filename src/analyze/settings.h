@@ -24,7 +24,7 @@ struct settings {
 	bool lost_wakeup;  // --lost-wakeup, and no other rules
 	unsigned weight;   // enum profile_weight
 	const char *event; // --weight=event:PROVIDER:NAME: the two; NULL
-	bool weight_given, all_time;
+	bool weight_given, all_time, tasks;
 	const char *expand;            // write the trace there as plain CTF, and nothing else
 	struct export_settings export; // into tables, and no report
 	const char *fleet;             // where to ask; `trace` is the query then

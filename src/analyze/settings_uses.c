@@ -18,6 +18,8 @@ static bool wrong(char *out, size_t bytes, const char *option, const char *why)
 static bool wrong_format(const struct settings *s, char *out, size_t bytes)
 {
 	unsigned is = s->format->is;
+	if (s->tasks && strncmp(s->format->name, "tasks", 5) != 0)
+		return wrong(out, bytes, "--tasks", "writes text or json; leave out any other --format");
 	if (s->weight_given && !(is & FORMAT_PROFILE))
 		return wrong(out, bytes, "--weight",
 			     "is for profiles; add --format=folded, speedscope or pprof, or leave it out");

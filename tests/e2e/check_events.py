@@ -2,10 +2,12 @@
 """Events of the program's own (ctp/event.h; tests/targets/events.c): found in all modules, recorded, counted where they
 are lost, chosen by --events, read by babeltrace2 with typed fields; and what they cost where nobody listens."""
 import collections
+import json
 import os
 import platform
 import re
 import shutil
+import socket
 
 from check_html import TEXT, page, report as report_page
 from harness import ROOT, Skip, equal, need, tool
@@ -92,7 +94,21 @@ def check_profile(case):
     equal(case.analyze("x", "--format=folded", "--weight=event:job").status, 2, "no event")
 
 
-UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+PARTS = ("running_ns", "ready_ns", "waiting_ns", "blocked_ns", "unknown_ns")
+
+
+def tasks(case, trace):
+    """{type: object} of --tasks --format=json; all that can be added up is."""
+    done = case.analyze(trace, "--format=json", "--tasks")
+    equal(done.status, 0, f"--tasks: {done}")
+    report = json.loads(done.out)
+    equal((report["version"], report["unmatched"]), (1, 0), "version, unmatched")
+    for y in report["tasks"]:
+        for o in [y, *y["slowest"]]:
+            equal(sum(o[part] for part in PARTS), o["ns"], f"parts of {o}")
+            equal(sum(w["ns"] for w in o["waits"]), o["waiting_ns"], f"waits of {o}")
+            equal(sum(w["ns"] for w in o["blocks"]), o["blocked_ns"], f"blocks of {o}")
+    return {y["type"]: y for y in report["tasks"]}
 
 
 def check_tasks(case):
@@ -101,19 +117,22 @@ def check_tasks(case):
     done = case.ctp("-q", "--overflow=block", "-o", "x", case.target("events-tasks"))
     equal(done.status, 0, f"status: {done}")
     measured = {name: (int(n), int(ns)) for name, n, ns in (line.split() for line in done.out.splitlines())}
+    told = tasks(case, "x")
+    equal(set(told), set(measured), "types")
+    for name, (n, ns) in measured.items():
+        equal((told[name]["begun"], told[name]["ended"]), (n, n), f"{name}: tasks")
+        # what lies between the program's clock and the event of each task is its own
+        need(told[name]["ns"] <= ns * 1.01 + n * 1000, f"{name}: {told[name]['ns']} ns told, {ns} measured")
+        equal(told[name]["within_ns"]["100"], told[name]["slowest"][0]["ns"], f"{name}: the slowest")
+    need(told["request"]["waiting_ns"] > 0, f"nobody waited: {told}")
     report = case.analyze("x", "--tasks")
     equal(report.status, 0, f"--tasks: {report}")
-    for name, (n, ns) in measured.items():
+    for name, (n, _) in measured.items():
         [part] = re.findall(rf"^task {name}: (\d+) begun, (\d+) ended; .*\n((?:    .*\n)+)", report.out, re.M)
         equal(part[:2], (str(n), str(n)), f"{name}: tasks")
-        rows = re.findall(r"^    (\w+) +([\d.]+) (ns|us|ms|s) +([\d.]+) %$", part[2], re.M)
-        told = {what: float(span) * UNITS[unit] for what, span, unit, _ in rows}
-        need({"running", "ready", "waiting"} <= set(told), f"{name}: {part}")
-        need(abs(sum(float(row[3]) for row in rows) - 100) < 0.5, f"{name}: shares of {rows}")
-        # what lies between the program's clock and the event of each task is its own
-        need(sum(told.values()) <= ns * 1.01 + n * 1000, f"{name}: {sum(told.values())} ns told, {ns} measured")
-        if name == "request":
-            need(told["waiting"] > 0, f"{name}: nobody waited: {part}")
+        shares = re.findall(r"^    (\w+) .* ([\d.]+) %$", part[2], re.M)
+        need([what for what, _ in shares][:4] == ["running", "ready", "waiting", "blocked"], f"{name}: {part}")
+        need(abs(sum(float(share) for _, share in shares) - 100) < 0.5, f"{name}: shares of {shares}")
     need("ask_backend" in report.out or "co_read" in report.out or "events_tasks.c" in report.out, f"by place: {report.out}")
     need("took one of coroutine" in report.out, "the slowest")
     need("whose begin is not" not in report.out, f"unmatched: {report.out}")
@@ -122,6 +141,65 @@ def check_tasks(case):
     equal(shown_by["ctp:region_begin"], shown_by["ctp:region_end"], "regions")
     case.ctp("-q", "-o", "y", case.target("events"), "kinds")
     need("no tasks" in case.analyze("y", "--tasks").out, "a program without any")
+    need("ctp:blocked" not in dict(shown_all(case, "y")), "and no time in calls is taken")
+    refused = case.analyze("x", "--tasks", "--format=html")
+    equal((refused.status, refused.out), (2, ""), "--tasks in another format")
+    need("--tasks writes text or json" in refused.err, refused.err)
+
+
+CONNECTIONS, KINDS_OF_REQUEST = 32, ("wait", "compute", "block")
+
+
+def serve_http(case, *words):
+    """t-events-http with 32 connections at once, each with a request of each kind, in turns: what it measured,
+    {path: (outer, inner, blocked)}."""
+    server = case.ctp_start("-q", "--overflow=block", *words, case.target("events-http"), CONNECTIONS)
+    port = int(server.wait_for("port ").split()[1])
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
+    for turn in range(len(KINDS_OF_REQUEST)):
+        for i, client in enumerate(clients):
+            client.sendall(f"GET /{KINDS_OF_REQUEST[(turn + i) % 3]}/{i} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        for client in clients:
+            answer = client.recv(1000)
+            while not answer.endswith(b"ok\n"):
+                more = client.recv(1000)
+                need(more, f"the connection ended: {answer}")
+                answer += more
+    for client in clients:
+        client.close()
+    done = server.done()
+    equal(done.status, 0, f"status: {done}")
+    rows = (line.split() for line in done.out.splitlines()[1:])
+    return {path: tuple(map(int, times)) for path, *times in rows}
+
+
+def check_http(case):
+    """An HTTP server with 32 connections: the time of each request is told in parts, which sum up to what the server
+    measured; a call that blocks the thread is told from a wait, each with its place."""
+    measured = serve_http(case, "-o", "x")
+    equal(len(measured), CONNECTIONS * 3, "requests")
+    told = tasks(case, "x")
+    equal(set(told), set(measured), "a type each")
+    blocked_right = 0
+    for path, (outer, inner, blocked) in measured.items():
+        y = told[path]
+        whole = sum(y[part] for part in PARTS)
+        need(inner * 0.99 - 1000 <= whole <= outer * 1.01 + 1000, f"{path}: {whole} ns told, {inner} to {outer} measured")
+        equal(y["unknown_ns"], 0, f"{path}: not known")
+        if path.startswith("/block"):
+            there = sum(b["ns"] for b in y["blocks"] if b["function"] == "ask_and_block")
+            need(there <= blocked * 1.01 + 1000, f"{path}: {there} ns blocked, {blocked} measured")
+            # where its thread lost the CPU before the call, and the answer was there, it did not block
+            blocked_right += there >= blocked * 0.99 - 50_000
+    need(blocked_right >= CONNECTIONS / 2, f"{blocked_right} of {CONNECTIONS} have the time for which they were blocked")
+    waits = [w for path, y in told.items() if path.startswith("/wait") for w in y["waits"]]
+    need(any(w["function"] == "ask_and_wait" and w["ns"] >= 1_000_000 for w in waits), f"waits: {waits}")
+    text = case.analyze("x", "--tasks").out
+    need(re.search(r"^ +[\d.]+ \w+ +[\d.]+ %  ask_and_block \S*events_http\.c:\d+$", text, re.M), text[:3000])
+    calls = collections.Counter(e["in"] for name, e in shown_all(case, "x") if name == "ctp:blocked")
+    need(calls['"io"'] >= CONNECTIONS / 2, f"calls: {calls}")
+    serve_http(case, "-o", "y", "--events=*,!ctp:blocked")
+    equal(sum(y["blocked_ns"] for path, y in tasks(case, "y").items() if path.startswith("/block")), 0, "where it was left out")
 
 
 def check_html(case):
@@ -423,4 +501,5 @@ CHECKS = [("probes", check_probes), ("kinds", check_kinds), ("coroutines", check
           ("instructions", check_instructions), ("variants", check_variants), ("module", check_module),
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
           ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),
+          ("http", check_http),
           ("list", check_list), ("packages", check_packages), ("usdt", check_usdt), ("perf", check_perf)]

@@ -9,6 +9,7 @@ from harness import ROOT, equal, need, tool
 
 KINDS = ROOT / "tests/e2e/data/tracetest_kinds.c"
 WAKEUP = ROOT / "tests/targets/tracetest_wakeup.c"
+WAKEUP20 = ROOT / "tests/targets/tracetest_wakeup20.cpp"  # the same with C++20 coroutines
 COMPILERS = [("gcc", "c11"), ("clang", "c11"), ("g++", "c++11"), ("clang++", "c++11"), ("g++", "c++20")]
 
 # Of each kind: the first line, with {mark} for a place in the source; and of each actor, how its line begins and the mark
@@ -97,12 +98,14 @@ def check_passes(case):
             equal((done.status, done.out), (0, "passed\n"), f"{compiler} {std} {kind}: {done.err}")
 
 
-def check_wakeup(case):
+def check_wakeup(case, source=WAKEUP, compilers=COMPILERS):
     """The test of the demo's lost wakeup fails with the faulty server, without waiting, and passes with the mended one."""
-    for compiler, std in COMPILERS:
+    at = source.read_text().splitlines()
+    line = lambda text: next(n for n, x in enumerate(at, 1) if text in x)
+    for compiler, std in compilers:
         for words in ((), ("-DMENDED",)):
             name = f"wakeup-{compiler}-{std}{words}".translate(str.maketrans("+", "x", "(),'"))
-            program = build(case, compiler, std, WAKEUP, name, *words)
+            program = build(case, compiler, std, source, name, *words)
             if not program:
                 continue
             done = case.ctp("-o", f"trace-{name}", program)
@@ -115,6 +118,13 @@ def check_wakeup(case):
                               '"worker"', got), got)
             need(len(lines) == 2 and lines[0][0].startswith('"conn 1" went on from demo:wait conn=1, expected at ') and
                  lines[1][0] == '"worker" is paused at demo:polls, not expected', f"actors: {lines}")
+            equal([place for _, place in lines],
+                  [f"{source.name}:{line(f'ctp_event(demo, {name}')}" for name in ("wait", "polls")], "where they signalled")
+
+
+def check_wakeup20(case):
+    """The same of C++20 coroutines."""
+    check_wakeup(case, WAKEUP20, [("g++", "c++20"), ("clang++", "c++20")])
 
 
 def check_alone(case):
@@ -123,4 +133,5 @@ def check_alone(case):
     need(done.status != 0 and "setup: " in done.err and "run it with ctp-run" in done.err, done)
 
 
-CHECKS = [("failures", check_failures), ("race", check_race), ("passes", check_passes), ("wakeup", check_wakeup), ("alone", check_alone)]
+CHECKS = [("failures", check_failures), ("race", check_race), ("passes", check_passes), ("wakeup", check_wakeup),
+          ("wakeup20", check_wakeup20), ("alone", check_alone)]

@@ -18,6 +18,9 @@ __thread struct thread_ctx self;
 __thread bool traced;
 
 struct ctp_state *led, *co, *other;
+uint64_t blockeds, blocked_ticks;
+const char *blocked_in;
+uint32_t blocked_stack;
 uint64_t opens, closes, reopens, readies, ready_id, ready_fd, sleeps, slept;
 static uint64_t clock_now;
 
@@ -193,4 +196,15 @@ void fake_guest_switch(struct ctp_state *to)
 
 void events_choose(void)
 {
+}
+
+void events_record(struct thread_ctx *g, const struct ctp_event_info *event, const uint64_t *words, uint64_t now)
+{
+	(void)g;
+	(void)event;
+	(void)now;
+	ctp_add64(&blockeds, 1);
+	blocked_ticks = words[0];
+	blocked_in = (const char *)(uintptr_t)words[1];
+	blocked_stack = (uint32_t)words[2];
 }

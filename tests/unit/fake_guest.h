@@ -18,6 +18,9 @@ extern struct ctp_state *co, *other; // two coroutines
 extern uint64_t opens, closes, reopens; // events so far
 extern uint64_t readies, ready_id, ready_fd; // how many, and of the last: whom, fd | gen << 32
 extern uint64_t sleeps, slept;               // how many, and for how long the last
+extern uint64_t blockeds, blocked_ticks;     // how many times ctp:blocked, and of the last: for how long,
+extern const char *blocked_in;               // in which call,
+extern uint32_t blocked_stack;               // from where
 void fake_guest_later(uint64_t ticks);       // time goes by
 
 // For cmocka: a fresh region, in which `co` runs on thread 0.

@@ -67,4 +67,5 @@ int format_jsonl(FILE *to, const struct report *r, const struct format_settings 
 const char *format_jsonl_refuses(const struct world *w, const struct format_settings *settings);
 int format_perfetto(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_tasks(FILE *to, const struct report *r, const struct format_settings *settings);
+int format_tasks_json(FILE *to, const struct report *r, const struct format_settings *settings);
 int format_chrome(FILE *to, const struct report *r, const struct format_settings *settings);

@@ -9,8 +9,6 @@
 #include "analyze/history/tasks.h"
 #include "base/text.h"
 
-static const char *const parts[TASKS_PARTS] = {"running", "ready", "waiting", "unknown"};
-
 static void put_time(FILE *to, uint64_t ns, uint64_t whole)
 {
 	char span[32];
@@ -18,39 +16,33 @@ static void put_time(FILE *to, uint64_t ns, uint64_t whole)
 	fprintf(to, "%10s %5.1f %%", span, whole ? 100.0 * (double)ns / (double)whole : 0);
 }
 
-static int by_ns(const void *a, const void *b)
+static void put_places(FILE *to, const struct tasks_places *p, uint64_t whole, bool calls)
 {
-	const struct tasks_wait *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : 0;
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct tracks_site *site = p->items[i].site;
+		fputs("             ", to);
+		put_time(to, p->items[i].ns, whole);
+		const char *place = !site ? "" : calls ? site->caller_place : site->place;
+		fprintf(to, "  %s\n", *place ? place : "somewhere else, or not known");
+	}
 }
 
-static void put_split(FILE *to, struct tasks_split *s, uint64_t whole)
+static void put_split(FILE *to, const struct tasks_split *s, uint64_t whole)
 {
 	for (unsigned i = 0; i < TASKS_PARTS; i++) {
 		if (i == TASKS_UNKNOWN && !s->parts[i])
 			continue;
-		fprintf(to, "    %-9s", parts[i]);
+		fprintf(to, "    %-9s", tasks_parts[i]);
 		put_time(to, s->parts[i], whole);
 		fputc('\n', to);
-		if (i != TASKS_WAITING)
-			continue;
-		qsort(s->waits, s->nwaits, sizeof(*s->waits), by_ns);
-		for (unsigned k = 0; k < s->nwaits; k++) {
-			const struct tracks_site *site = s->waits[k].site;
-			fputs("             ", to);
-			put_time(to, s->waits[k].ns, whole);
-			fprintf(to, "  %s\n",
-				site && *site->place ? site->place : "somewhere else, or not known");
-		}
+		if (i == TASKS_WAITING)
+			put_places(to, &s->waits, whole, false);
+		else if (i == TASKS_BLOCKED)
+			put_places(to, &s->blocks, whole, true);
 	}
 }
 
-static uint64_t rank(const struct tasks_type *y, unsigned percent)
-{
-	return y->took[(y->n - 1) * percent / 100];
-}
-
-static void put_type(FILE *to, struct tasks_type *y)
+static void put_type(FILE *to, const struct tasks_type *y)
 {
 	static const unsigned percents[] = {50, 90, 99, 100};
 	uint64_t whole = 0;
@@ -60,14 +52,14 @@ static void put_type(FILE *to, struct tasks_type *y)
 	text_clean(y->name);
 	fprintf(to, "task %s: %" PRIu64 " begun, %zu ended", y->name, y->begun, y->n);
 	for (unsigned i = 0; y->n && i < sizeof(percents) / sizeof(*percents); i++) {
-		text_duration(span, sizeof(span), rank(y, percents[i]));
+		text_duration(span, sizeof(span), tasks_rank(y, percents[i]));
 		fprintf(to, "%s %u %% within %s", i ? "," : ";", percents[i], span);
 	}
 	fputc('\n', to);
 	if (y->n)
 		put_split(to, &y->split, whole);
 	for (unsigned i = 0; i < y->nslowest; i++) {
-		struct task *k = y->slowest[i];
+		const struct task *k = y->slowest[i];
 		text_duration(span, sizeof(span), k->ns);
 		fprintf(to, "  %s %s", span, k->ended ? "took one of" : "and still not ended, one of");
 		if (k->coroutine)
@@ -81,11 +73,7 @@ static void put_type(FILE *to, struct tasks_type *y)
 int format_tasks(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	struct tasks t;
-	struct report own = *r;
-	int e = own.symbols ? 0 : report_symbols(&own, settings->symfs);
-	if (e)
-		return e;
-	e = tasks_make(&t, &own);
+	int e = tasks_make(&t, r, settings->symfs);
 	for (size_t i = 0; !e && i < t.ntypes; i++)
 		put_type(to, &t.types[i]);
 	if (!e && !t.ntypes)
@@ -97,9 +85,5 @@ int format_tasks(FILE *to, const struct report *r, const struct format_settings 
 			" ends of tasks whose begin is not in the trace, or tasks that began twice\n",
 			t.unmatched);
 	tasks_deinit(&t);
-	for (size_t i = 0; !r->symbols && i < r->world->nimages; i++)
-		symbols_free(own.symbols[i]);
-	if (!r->symbols)
-		free(own.symbols);
 	return e;
 }

@@ -132,9 +132,11 @@ void format_text_covered(FILE *to, const struct report *r)
 	show_stackless(&wrap, r);
 	for (size_t i = 0; i < w->program_events.n; i++) {
 		const struct program_class *k = &w->program_events.items[i];
-		char event[256];
-		snprintf(event, sizeof(event), "%" PRIu64 " %s:%s (%s:%" PRIu32 ")", k->count, k->provider,
-			 k->name, file_base(k->file), k->line);
+		char event[256], line[16] = "";
+		if (k->line) // libctp's own has none
+			snprintf(line, sizeof(line), ":%" PRIu32, k->line);
+		snprintf(event, sizeof(event), "%" PRIu64 " %s:%s (%s%s)", k->count, k->provider, k->name,
+			 file_base(k->file), line);
 		text_piece(&wrap, i ? ", " : "; ", event);
 	}
 	for (size_t i = 0; i < w->ncoverage; i++)

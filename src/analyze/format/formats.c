@@ -59,6 +59,7 @@ const struct format formats[] = {
 	{"perfetto", FORMAT_REPORT | FORMAT_DOCUMENT, format_perfetto, timeline_refuses},
 	{"chrome", FORMAT_REPORT | FORMAT_DOCUMENT, format_chrome, timeline_refuses},
 	{"tasks", FORMAT_PEOPLE, format_tasks, tasks_refuses},
+	{"tasks-json", 0, format_tasks_json, tasks_refuses},
 	{NULL, 0, NULL},
 };
 

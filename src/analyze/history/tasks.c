@@ -12,15 +12,17 @@
 #include "base/grow.h"
 #include "trace/transitions.h"
 
-static void add_wait(struct tasks_split *s, const struct tracks_site *site, uint64_t ns)
+const char *const tasks_parts[TASKS_PARTS] = {"running", "ready", "waiting", "blocked", "unknown"};
+
+static void add_place(struct tasks_places *p, const struct tracks_site *site, uint64_t ns)
 {
 	unsigned i = 0;
-	while (i < s->nwaits && s->waits[i].site != site)
+	while (i < p->n && p->items[i].site != site)
 		i++;
-	if (i == s->nwaits && i < TASKS_SITES)
-		s->waits[s->nwaits++] = (struct tasks_wait){.site = i + 1 < TASKS_SITES ? site : NULL};
+	if (i == p->n && i < TASKS_SITES)
+		p->items[p->n++] = (struct tasks_place){.site = i + 1 < TASKS_SITES ? site : NULL};
 	i = i < TASKS_SITES ? i : TASKS_SITES - 1;
-	s->waits[i].ns += ns;
+	p->items[i].ns += ns;
 }
 
 static void settle(struct task *k, uint64_t ns)
@@ -28,8 +30,21 @@ static void settle(struct task *k, uint64_t ns)
 	uint64_t passed = ns > k->since_ns ? ns - k->since_ns : 0;
 	k->split.parts[k->state] += passed;
 	if (k->state == TASKS_WAITING && passed)
-		add_wait(&k->split, k->site, passed);
+		add_place(&k->split.waits, k->site, passed);
 	k->since_ns = ns > k->since_ns ? ns : k->since_ns;
+}
+
+// A call of the thread has returned, in which it was for the last `blocked` ns.
+static void settle_blocked(struct task *k, uint64_t ns, uint64_t blocked, const struct tracks_site *site)
+{
+	uint64_t passed = ns > k->since_ns ? ns - k->since_ns : 0;
+	if (k->state != TASKS_RUNNING || !passed)
+		return;
+	blocked = blocked < passed ? blocked : passed;
+	settle(k, ns);
+	k->split.parts[TASKS_RUNNING] -= blocked;
+	k->split.parts[TASKS_BLOCKED] += blocked;
+	add_place(&k->split.blocks, site, blocked);
 }
 
 // ------------------------------------------------------------------ workers
@@ -87,6 +102,21 @@ static void becomes(struct tasks *t, const struct ctp_merge_entity *e, enum task
 	}
 }
 
+// A thread of that key (key_of) was in a call for so many ticks.
+static int blocked(struct tasks *t, const struct transition *m, uint64_t key, uint64_t ticks, uint32_t stack)
+{
+	uint32_t row = idmap_get(&t->by_coroutine, key);
+	struct task *k = row == IDMAP_NONE ? NULL : t->workers[row];
+	const struct tracks_site *site = NULL;
+	uint64_t end = m->merged->event.time, begin = ticks < end ? end - ticks : 0,
+		 ns = m->ns - world_ns(t->report->world, begin);
+	if (k && stack && !(site = tracks_names_site(&t->names, t->report, m->image, stack, 0)))
+		return -ENOMEM;
+	for (; k; k = k->next)
+		settle_blocked(k, m->ns, ns, site);
+	return 0;
+}
+
 static bool has_tasks(const struct tasks *t, const struct ctp_merge_entity *e)
 {
 	uint32_t row = e ? idmap_get(&t->by_coroutine, e->id) : IDMAP_NONE;
@@ -140,8 +170,10 @@ static void add_split(struct tasks_split *to, const struct tasks_split *more)
 {
 	for (unsigned i = 0; i < TASKS_PARTS; i++)
 		to->parts[i] += more->parts[i];
-	for (unsigned i = 0; i < more->nwaits; i++)
-		add_wait(to, more->waits[i].site, more->waits[i].ns);
+	for (unsigned i = 0; i < more->waits.n; i++)
+		add_place(&to->waits, more->waits.items[i].site, more->waits.items[i].ns);
+	for (unsigned i = 0; i < more->blocks.n; i++)
+		add_place(&to->blocks, more->blocks.items[i].site, more->blocks.items[i].ns);
 }
 
 // Takes it: kept if it is one of the slowest.
@@ -190,6 +222,8 @@ static int event(struct tasks *t, const struct transition *m)
 	program_event_values(m->event, v);
 	if (!strcmp(c->name, "task_begin") && c->nfields == 2 && c->fields[1].kind == CTP_FIELD_TEXT)
 		return begin(t, m, v);
+	if (!strcmp(c->name, "blocked") && c->nfields == 3)
+		return blocked(t, m, key_of(m->event->coroutine, m->tid), v[0].word, (uint32_t)v[2].word);
 	bool enters = !strcmp(c->name, "task_enter"), ends = !strcmp(c->name, "task_end");
 	struct task *k = enters || ends ? open_task(t, v[0].word) : NULL;
 	t->unmatched += ends && !k;
@@ -239,6 +273,8 @@ static int take(void *arg, const struct transition *m)
 		if (m->from && m->from->suspended)
 			becomes(t, m->from, TASKS_READY, NULL, m->ns);
 		return 0;
+	case CTP_EV_SLEPT:
+		return blocked(t, m, key_of(m->a, m->tid), m->value, 0);
 	case CTP_EV_THREAD:
 		return named(t, m);
 	case CTP_EV_FINISH:
@@ -256,16 +292,56 @@ static int by_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int tasks_make(struct tasks *t, const struct report *r)
+static int by_most(const void *a, const void *b)
 {
-	*t = (struct tasks){.report = r};
+	const struct tasks_place *x = a, *y = b;
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static void sort_split(struct tasks_split *s)
+{
+	qsort(s->waits.items, s->waits.n, sizeof(*s->waits.items), by_most);
+	qsort(s->blocks.items, s->blocks.n, sizeof(*s->blocks.items), by_most);
+}
+
+static void sort_type(struct tasks_type *y)
+{
+	if (y->n)
+		qsort(y->took, y->n, sizeof(*y->took), by_ns);
+	sort_split(&y->split);
+	for (unsigned i = 0; i < y->nslowest; i++)
+		sort_split(&y->slowest[i]->split);
+}
+
+uint64_t tasks_rank(const struct tasks_type *y, unsigned percent)
+{
+	return y->took[(y->n - 1) * percent / 100];
+}
+
+static int make(struct tasks *t, const struct report *r)
+{
+	t->report = r;
 	int e = transitions_walk(r->world, take, t);
 	for (size_t i = 0; !e && i < t->nopen; i++)
 		if (t->open[i])
 			e = end(t, t->open[i], r->world->snapshot_ns, false);
 	for (size_t i = 0; i < t->ntypes; i++)
-		if (t->types[i].n)
-			qsort(t->types[i].took, t->types[i].n, sizeof(*t->types[i].took), by_ns);
+		sort_type(&t->types[i]);
+	return e;
+}
+
+int tasks_make(struct tasks *t, const struct report *r, const char *symfs)
+{
+	*t = (struct tasks){0};
+	struct report own = *r;
+	int e = own.symbols ? 0 : report_symbols(&own, symfs);
+	if (e)
+		return e;
+	e = make(t, &own);
+	for (size_t i = 0; !r->symbols && i < r->world->nimages; i++)
+		symbols_free(own.symbols[i]);
+	if (!r->symbols)
+		free(own.symbols);
 	return e;
 }
 

@@ -6,20 +6,26 @@
 
 #include "analyze/history/tracks_names.h"
 
-enum tasks_part { TASKS_RUNNING, TASKS_READY, TASKS_WAITING, TASKS_UNKNOWN, TASKS_PARTS };
+enum tasks_part { TASKS_RUNNING, TASKS_READY, TASKS_WAITING, TASKS_BLOCKED, TASKS_UNKNOWN, TASKS_PARTS };
+extern const char *const tasks_parts[TASKS_PARTS]; // their names
 
-#define TASKS_SITES 16u  // of a task; the last takes all others
+#define TASKS_SITES 16u  // of a task, in each part; the last takes all others
 #define TASKS_SLOWEST 5u // of a type, told one by one
 
-struct tasks_wait {
+struct tasks_place {
 	const struct tracks_site *site; // NULL: not known, or all others
 	uint64_t ns;
+};
+// The most first, once tasks_make has ended.
+struct tasks_places {
+	struct tasks_place items[TASKS_SITES];
+	unsigned n;
 };
 
 struct tasks_split {
 	uint64_t parts[TASKS_PARTS]; // ns
-	struct tasks_wait waits[TASKS_SITES];
-	unsigned nwaits;
+	struct tasks_places waits,   // where it waited
+		blocks;              // where its thread was in a call that blocks, and it did not go away
 };
 
 struct task {
@@ -47,7 +53,7 @@ struct tasks_type {
 };
 
 struct tasks {
-	const struct report *report;
+	const struct report *report; // while they are made
 	struct tracks_names names;
 	struct tasks_type *types;
 	size_t ntypes, capacity;
@@ -60,6 +66,8 @@ struct tasks {
 	uint64_t unmatched; // ends of tasks whose begin is not in the trace, and tasks that begin twice
 };
 
-// r->symbols are made. 0 or -errno, as transitions_walk.
-int tasks_make(struct tasks *t, const struct report *r);
+// 0 or -errno, as transitions_walk; it is to be given back in any case.
+int tasks_make(struct tasks *t, const struct report *r, const char *symfs);
+// How long `percent` of those that ended took at most; there are some.
+uint64_t tasks_rank(const struct tasks_type *y, unsigned percent);
 void tasks_deinit(struct tasks *t);

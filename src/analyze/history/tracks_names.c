@@ -70,27 +70,39 @@ static const struct symbols_frame *waiter(const struct frames *f)
 	return i < f->n ? f->items[i] : inner;
 }
 
+static char *function_of(const struct symbols_frame *f)
+{
+	char name[NAME_BYTES] = "";
+	if (f)
+		frames_name(f, name, sizeof(name));
+	return clean_copy(name);
+}
+
 // Fills in what the frames say. 0 or -ENOMEM.
 static int fill(struct tracks_site *s, const struct frames *f, uint64_t pc)
 {
-	const struct symbols_frame *own = waiter(f);
-	char function[NAME_BYTES] = "", place[NAME_BYTES + 512] = "";
-	if (own) {
-		frames_name(own, function, sizeof(function));
-		place_of(own, place, sizeof(place));
-	} else if (pc) {
+	const struct symbols_frame *own = waiter(f), *caller = frames_first_own(f);
+	char place[NAME_BYTES + 512] = "";
+	if (!own && pc)
 		snprintf(place, sizeof(place), "0x%" PRIx64, pc);
-	}
-	s->function = clean_copy(function);
+	if (own)
+		place_of(own, place, sizeof(place));
+	s->function = function_of(own);
 	s->place = strdup(place);
+	if (caller)
+		place_of(caller, place, sizeof(place));
+	s->caller = function_of(caller);
+	s->caller_place = strdup(place);
 	s->stack = stack_text(f);
-	return s->function && s->place && s->stack ? 0 : -ENOMEM;
+	return s->function && s->place && s->caller && s->caller_place && s->stack ? 0 : -ENOMEM;
 }
 
 static void site_free(struct tracks_site *s)
 {
 	free((char *)s->function);
 	free((char *)s->place);
+	free((char *)s->caller);
+	free((char *)s->caller_place);
 	free((char *)s->stack);
 	free(s);
 }

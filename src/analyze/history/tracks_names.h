@@ -6,11 +6,13 @@
 #include "analyze/report/finding.h"
 #include "base/idmap.h"
 
-struct tracks_site {          // a stack; texts are "" where nothing is known
-	uint32_t id;          // from 1
-	const char *function; // that waits, past the library that switches: "conn_reader"
-	const char *place;    // "conn_reader src/conn.c:141"
-	const char *stack;    // all frames, a line each
+struct tracks_site {              // a stack; texts are "" where nothing is known
+	uint32_t id;              // from 1
+	const char *function;     // that waits, past the library that switches: "conn_reader"
+	const char *place;        // "conn_reader src/conn.c:141"
+	const char *caller;       // the innermost function of the program's own, and its place: who made the
+	const char *caller_place; // call, where the stack is one of a call that blocks
+	const char *stack;        // all frames, a line each
 };
 
 struct tracks_names {

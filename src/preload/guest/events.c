@@ -12,6 +12,7 @@
 
 #include "ctp/event_choice.h"
 #include "ctp/seq.h"
+#include "preload/guest/blocked.h"
 #include "preload/guest/probes.h"
 #include "preload/guest/say.h"
 
@@ -158,10 +159,8 @@ static void enter(struct ctp_event_info *d)
 	set_on(d);
 }
 
-static void found(struct ctp_event_info *d, uint64_t room)
+static void know(struct ctp_event_info *d)
 {
-	if (!is_sound(d, room))
-		return;
 	for (uint32_t i = nknown; i-- > 0;) // each place that signals an event leaves a note
 		if (known[i] == d)
 			return;
@@ -171,6 +170,15 @@ static void found(struct ctp_event_info *d, uint64_t room)
 	}
 	known[nknown++] = d;
 	enter(d);
+}
+
+static void found(struct ctp_event_info *d, uint64_t room)
+{
+	if (!is_sound(d, room))
+		return;
+	know(d);
+	if (blocked_goes_with(d))
+		know(&blocked_event.info);
 }
 
 // How much may be written from `at` on, in the module's own data.

@@ -31,3 +31,6 @@ static inline void events_look(void)
 
 // What a descriptor calls while it is on: records the event, then calls its probes. (events_record.c)
 void events_signal(struct ctp_event_info *event, const uint64_t *words);
+// The record alone, of an event of libctp's own, made `now`: with the guard.
+void events_record(struct thread_ctx *g, const struct ctp_event_info *event, const uint64_t *words,
+		   uint64_t now);

@@ -135,9 +135,9 @@ static __attribute__((noinline)) void record_long(struct thread_ctx *g, const st
 }
 
 // All fields are words: two slots, if they fit.
-static void record(struct thread_ctx *g, const struct ctp_event_info *d, const uint64_t *words)
+static inline void record(struct thread_ctx *g, const struct ctp_event_info *d, const uint64_t *words,
+			  uint64_t now)
 {
-	uint64_t now = emit_now();
 	unsigned bytes = 0;
 	unsigned char said[16 + 8];
 	for (unsigned i = 0; i < d->fields; i++) {
@@ -156,15 +156,21 @@ static void record(struct thread_ctx *g, const struct ctp_event_info *d, const u
 	ctp_ring_publish(g->thread, s.slot + 2);
 }
 
+void events_record(struct thread_ctx *g, const struct ctp_event_info *event, const uint64_t *words,
+		   uint64_t now)
+{
+	record(g, event, words, now);
+	if (CTP_UNLIKELY(!(g->thread->flags & CTP_THREAD_EVENTS)))
+		g->thread->flags |= CTP_THREAD_EVENTS;
+}
+
 static void record_event(struct ctp_event_info *event, const uint64_t *words)
 {
 	struct thread_ctx *self = cpu_self();
 	int e = self ? 0 : errno;
 	struct thread_ctx *g = ctp_tracer->attached ? guest_enter() : NULL;
 	if (CTP_LIKELY(g != NULL)) {
-		record(g, event, words);
-		if (CTP_UNLIKELY(!(g->thread->flags & CTP_THREAD_EVENTS)))
-			g->thread->flags |= CTP_THREAD_EVENTS;
+		events_record(g, event, words, emit_now());
 		guest_leave(g);
 	} else if (self && ctp_tracer->attached) {
 		ctp_add64(&ctp_tracer->region.ext->lost_unslotted, 1);

@@ -61,6 +61,7 @@ struct thread_ctx {
 			bool more_waits : 1;
 			bool eagain : 1; // the last I/O call said EAGAIN or EINPROGRESS
 			bool probed : 1; // and was a poll or select, which counts if nothing was registered
+			bool timed : 1;  // in a call that blocks, since timed_since (blocked.h)
 			bool keeps;      // saved_slot was set
 			bool waiting;    // in a call that is taken for a wait: wait_seq is odd
 			bool batch;      // batch_fd was set
@@ -125,6 +126,7 @@ struct thread_ctx {
 	int32_t batch_fd; // the only event's fd, or -1
 	uint32_t batch_gen;
 	// A number of the last batch that was closed since and opened anew: its event may be in hand still.
+	uint64_t timed_since;
 	uint64_t batch_time; // when the batch came
 	uint64_t ended_time; // when a closing call of this thread had returned last, or it began
 	int32_t anew_fd;     // -1: none

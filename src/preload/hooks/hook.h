@@ -11,7 +11,9 @@
 
 #include "cpu.h"
 #include "ctp/polled.h"
+#include "preload/coroutine/coroutine.h"
 #include "preload/fds/fds.h"
+#include "preload/guest/blocked.h"
 #include "preload/guest/real.h"
 
 #define HOOK_INLINE static inline __attribute__((always_inline))
@@ -51,10 +53,26 @@ HOOK_INLINE uint64_t wait_enter(struct thread_ctx *g, const struct wait_entry *w
 	return seen;
 }
 
+// Where no coroutine is yet, nobody asks what a thread blocks in, unless tasks are told of.
+HOOK_INLINE bool wait_is_noted(void)
+{
+	return coroutine_any() || blocked_is_told();
+}
+
 // In a call that blocks and is nobody's loop: when the loop waited last stays known.
 HOOK_INLINE void wait_block(struct thread_ctx *g, enum ctp_block what, const void *on, uint64_t bytes)
 {
 	wait_enter(g, &(struct wait_entry){CTP_IN_BLOCK, (int)what, on, bytes, -1, g->thread->wait_since});
+}
+
+// The hook's last act before the real call; wait_end is its last one after it. (g is given up here, as a hook
+// that kept it over a call would need a register more.)
+HOOK_INLINE void wait_begin(struct thread_ctx *g)
+{
+	if (blocked_is_told())
+		blocked_enter(g);
+	else
+		guest_leave(g);
 }
 
 static inline void wait_leave(struct thread_ctx *g)
@@ -63,6 +81,15 @@ static inline void wait_leave(struct thread_ctx *g)
 	g->waiting = false;
 	if (seq & 1)
 		ctp_store64(&g->thread->wait_seq, seq + 1);
+}
+
+HOOK_INLINE void wait_end(struct thread_ctx *g)
+{
+	wait_leave(g);
+	if (CTP_UNLIKELY(g->timed))
+		blocked_leave(g);
+	else
+		guest_leave(g);
 }
 
 // What is remembered across the real call: numbers only, it may end on another thread.
@@ -86,6 +113,9 @@ HOOK_INLINE void loop_enter(struct thread_ctx *g, struct loop_turn *turn, const 
 		t->flags |= CTP_THREAD_LOOPS;
 	t->turns += turn->sleeps;
 	turn->seen = wait_enter(g, w);
+	if (blocked_is_told() && w->timeout_ns &&
+	    !(turn->sleeps && guest_who(g))) // else hook_epoll_slept says it
+		blocked_begin(g);
 }
 
 // n: what the real call returned. What came has been noted; now: when, if anything did.
@@ -96,6 +126,8 @@ HOOK_INLINE void loop_leave(struct thread_ctx *g, const struct loop_turn *turn, 
 	if (CTP_UNLIKELY(n <= 0 ? turn->sleeps : now - g->thread->wait_since >= LOOP_SLEPT_TICKS))
 		hook_epoll_slept(g, turn, n > 0 ? now : guest_now());
 	wait_leave(g);
+	if (CTP_UNLIKELY(g->timed))
+		blocked_end(g);
 }
 
 // A timeout as a wait_entry has it. (hook_poll.c)
@@ -120,7 +152,7 @@ HOOK_INLINE void io_enter(int fd)
 	if (!g)
 		return;
 	wait_enter(g, &(struct wait_entry){CTP_IN_IO, fd, NULL, 0, -1, 0});
-	guest_leave(g);
+	wait_begin(g);
 }
 
 // A number for which the coroutine waited, when it was another generation?
@@ -149,7 +181,8 @@ HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t e
 	uint64_t last = ctp_load64(events == EPOLLIN ? &e->last_in : &e->last_out);
 	if (events == EPOLLIN && (g->nwaits || !r))
 		return false;
-	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || g->eagain || io_touches(g, e, fd))
+	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || g->eagain || g->timed ||
+	    io_touches(g, e, fd))
 		return false;
 	s->tried = 0;
 	return true;

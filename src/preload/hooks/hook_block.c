@@ -20,20 +20,19 @@
 
 HOOK_INLINE void block_enter(enum ctp_block what, const void *on)
 {
-	struct thread_ctx *g = coroutine_any() ? hook_enter() : NULL;
+	struct thread_ctx *g = wait_is_noted() ? hook_enter() : NULL;
 	if (!g)
 		return;
 	wait_block(g, what, on, 0);
-	guest_leave(g);
+	wait_begin(g);
 }
 
 static void block_leave(void)
 {
-	struct thread_ctx *g = coroutine_any() ? hook_enter() : NULL;
+	struct thread_ctx *g = wait_is_noted() ? hook_enter() : NULL;
 	if (!g)
 		return;
-	wait_leave(g);
-	guest_leave(g);
+	wait_end(g);
 }
 
 #define BLOCK_HOOK(type, name, what, on, params, args) \
@@ -86,14 +85,12 @@ CTP_HOOK int pthread_join(pthread_t t, void **value)
 	struct thread_ctx *g = hook_enter();
 	if (g) {
 		wait_block(g, CTP_BLOCK_JOIN, (void *)t, 0);
-		guest_leave(g);
+		wait_begin(g);
 	}
 	int r = real_pthread_join(t, value);
 	g = hook_enter();
-	if (g) {
-		wait_leave(g);
-		guest_leave(g);
-	}
+	if (g)
+		wait_end(g);
 	return r;
 }
 

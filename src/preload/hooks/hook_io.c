@@ -96,6 +96,8 @@ __attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r,
 		if (waited)
 			wait_leave(g);
 	}
+	if (CTP_UNLIKELY(g->timed))
+		blocked_end(g);
 	struct ctp_fd *e = fds_entry(fd);
 	if (CTP_UNLIKELY(e && io_touches(g, e, fd)))
 		touched(g, e, fd, events, f);

@@ -69,6 +69,7 @@ void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 	if (!to || to == g->current) {
 		if (to || stays(g, &t, g->regs[CTP_REG_SP])) {
 			wait_leave(g); // out of a call that it was in, perhaps
+			g->timed = false;
 			return;
 		}
 		to = coroutine_find(g, &t);

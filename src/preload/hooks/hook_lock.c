@@ -65,7 +65,7 @@ HOOK_INLINE void lock_enter(struct lock_wait *w, const void *lock, uint64_t byte
 	wait_block(g, CTP_BLOCK_LOCK, lock, bytes);
 	if (ctp_load32(&held_count))
 		w->held = held_find(lock, &w->who);
-	guest_leave(g);
+	wait_begin(g);
 }
 
 static void lock_leave(const struct lock_wait *w)
@@ -76,7 +76,7 @@ static void lock_leave(const struct lock_wait *w)
 	wait_leave(g);
 	if (w->held)
 		held_waited(w->held, w->who);
-	guest_leave(g);
+	wait_end(g);
 }
 
 // Will it have to wait? Only a look: what it says may be over by now. A recursive one that is
@@ -85,14 +85,14 @@ static inline bool mutex_taken(const pthread_mutex_t *m)
 {
 	const struct thread_ctx *g;
 	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && (g = cpu_self()) &&
-	       coroutine_any() &&
+	       wait_is_noted() &&
 	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP ||
 		(uint32_t)m->__data.__owner != g->tid);
 }
 
 static inline bool rwlock_taken(const pthread_rwlock_t *l)
 {
-	return CTP_UNLIKELY(l->__data.__readers || l->__data.__cur_writer) && coroutine_any();
+	return CTP_UNLIKELY(l->__data.__readers || l->__data.__cur_writer) && wait_is_noted();
 }
 
 // A lock that must be waited for, or that a coroutine takes, is so in a function of its own, which
@@ -153,7 +153,7 @@ static __attribute__((noinline)) int rdlock_waits(pthread_rwlock_t *l)
 
 CTP_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
-	if (CTP_LIKELY(!l->__data.__cur_writer || !coroutine_any()))
+	if (CTP_LIKELY(!l->__data.__cur_writer || !wait_is_noted()))
 		return real_pthread_rwlock_rdlock(l);
 	return rdlock_waits(l);
 }
