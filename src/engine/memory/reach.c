@@ -255,7 +255,8 @@ static void answer(struct reach *r, size_t i)
 		return;
 	if (s->pooled)
 		inspect_say(a, HOLDS_FALSE,
-			    "all that leads to coroutine %llu is a free list of the program's own", id);
+			    "all that leads to coroutine %llu looks like a free list of the program's own",
+			    id);
 	else if (r->reported[k])
 		inspect_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->reported[k], id);
 	else if (r->s.g.reached[k])
