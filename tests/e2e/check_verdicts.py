@@ -151,7 +151,7 @@ def check_anatomy(case, finding, words):
     need(first.startswith("CTP001 ") and "[PROVEN]" in first, first)
     for word in ("waiting", "closed by", "opened", "timeline", "evidence", "refuted if", "fix"):
         need(any(x.strip().startswith(word) for x in text.splitlines()), f"no line begins with {word!r}:\n{text}")
-    need(text.rstrip().splitlines()[-1].startswith("1 finding, "), text.rstrip().splitlines()[-1])
+    need(text.rstrip().splitlines()[-1].startswith("1 findings, "), text.rstrip().splitlines()[-1])
 
 
 def check_likely(case, words, opens=None, stdin=None, target=None):

@@ -16,7 +16,6 @@
 #include "analyze/report/describe.h"
 #include "analyze/report/group_by.h"
 #include "analyze/report/run_identity.h"
-#include "analyze/report/stackless_sums.h"
 #include "base/text.h"
 #include "ctp/words.h"
 
@@ -406,19 +405,6 @@ static void show_run(FILE *to, const struct world *w)
 	fputs(any ? "\n" : "", to);
 }
 
-// C++20 coroutines that were found in memory are none of the tables'.
-static void last_line(FILE *to, const struct report *r)
-{
-	const struct stackless_sums s = stackless_sums(r);
-	uint64_t others = s.looked ? s.total : 0;
-	fprintf(to, "%zu finding%s, %" PRIu64 " coroutine%s, ", r->nfindings, r->nfindings == 1 ? "" : "s",
-		r->world->coroutines, r->world->coroutines == 1 ? "" : "s");
-	if (others)
-		fprintf(to, "%" PRIu64 " C++20 coroutine%s, ", others, others == 1 ? "" : "s");
-	fprintf(to, "%" PRIu64 " lost, %" PRIu64 " healthy waiter%s\n", r->world->lost, r->healthy,
-		r->healthy == 1 ? "" : "s");
-}
-
 int format_text(FILE *to, const struct report *r, const struct format_settings *settings)
 {
 	show_run(to, r->world);
@@ -456,7 +442,8 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 			r->known, r->suppressed);
 	for (size_t i = 0; i < r->nunused; i++)
 		fprintf(to, "unused   suppression '%s' matches nothing any more\n", r->unused[i]);
-	last_line(to, r);
+	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64 " healthy waiters\n",
+		r->nfindings, r->world->coroutines, r->world->lost, r->healthy);
 	if (r->others)
 		fprintf(to, "%zu finding%s of other rules: without --lost-wakeup all are told\n", r->others,
 			r->others == 1 ? "" : "s");
