@@ -325,7 +325,6 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 	const char *reason = s->image->snapshot_reason;
 	if (end && end <= closed) {
 		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it was closed");
-		o->drained = s->image->ext.exit_begun != 0;
 	} else if (listener_closed_before(s)) {
 		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
 	} else if (end) {
@@ -419,8 +418,6 @@ static enum verdict of_ended(const struct obligations *o)
 	unsigned held = obligations_held(o);
 	bool p6 = proof_beyond_reach(held);
 	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
-	if (o->drained) // one that hangs at its end does not come so far
-		return VERDICT_NONE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE || (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
 		return VERDICT_NONE;

@@ -55,7 +55,6 @@ struct obligations {
 	bool pooled;    // it waits for whatever comes
 	bool cancelled; // it was put into a pool of the program's own, or is discarded: SUSPECT at most
 	bool late;      // ctp-run attached while the program ran
-	bool drained;   // closed when the program was ending, which it then did in good order
 	enum beside beside;
 	enum verdict verdict;
 };
