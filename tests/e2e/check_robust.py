@@ -361,27 +361,6 @@ def check_preempted(case):
         equal(trace["switches"] + trace["lost"], truth, f"{trace['switches']} switches seen and {trace['lost']} lost")
 
 
-def check_steps(case):
-    """A signal at every single instruction of a switch, by the fast path and the long one: what its handler does
-    takes nothing else along. Every switch is seen or lost, and those that no signal came near are seen."""
-    for how in ("calls", "away", "jumps", "nested", "threads"):
-        bare = case.run(case.target("steps"), how)
-        if bare.status == 77:
-            raise Skip("only for x86_64's trap flag")
-        done = case.ctp("--overflow=block", case.target("steps"), how)
-        equal((bare.status, done.status), (0, 0), f"{how}: status ({done})")
-        stepped, truth, clean = (int(re.search(rf"{word} (\d+)", out)[1]) for word, out in
-                                 (("switches", bare.out), ("switches", done.out), ("clean", done.out)))
-        need(truth > stepped, f"{how}: our instructions were not stepped through")
-        trace = case.report()[1]["trace"]
-        seen, lost = trace["switches"], trace["lost"]
-        need(seen >= clean, f"{how}: {seen} seen, and {clean} were clean")
-        if how == "jumps":  # a jump out of a switch: it may have been written down, and did not happen
-            need(clean <= seen <= truth, f"{how}: {seen} seen, of {truth}, {clean} of them clean")
-        else:
-            equal(seen + lost, truth, f"{how}: {seen} seen and {lost} lost")
-
-
 # Not called from a coroutine's stack, or only to end: then it is enough that they do end.
 NO_STACK = {"__libc_start_main": "called before main", "exit": "ends", "_exit": "ends", "_Exit": "ends", "quick_exit": "ends",
             "pthread_cond_wait": "returns only when told: as pthread_cond_timedwait"}

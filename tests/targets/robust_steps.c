@@ -8,6 +8,8 @@
 //   t-steps nested   away; another is swapped away inside a switch at each of its instructions; the first
 //                    goes on, then the other
 //   t-steps threads  the same, but the first goes on on another thread while the other stands in its hook
+//   t-steps errors   away, and before it goes on all others jump, too: each within its own stack
+// With `longjmp` behind it, the switches are made by setjmp and longjmp. (These two: not behind every one.)
 // Prints "switches N clean M": what it counted itself, and how many of these no signal came near.
 #include <setjmp.h>
 #include <signal.h>
@@ -23,15 +25,17 @@
 #include "must.h"
 
 #if defined(__x86_64__)
-enum { STACK = 64 << 10, HOME_REACH = 1 << 20, CLEAN = 8, WINDOW = 16, STRIDE = 5 };
+enum { STACK = 64 << 10, HOME_REACH = 1 << 20, CLEAN = 8, WINDOW = 16, STRIDE = 5, JUMPING_STRIDE = 19 };
 
 struct flow {
 	ucontext_t uc, inside, back; // where it left by itself, in the handler, and who resumed it
 	char *stack;
-	bool saves;         // a getcontext before the switch
-	bool stepped;       // its next switch is
+	bool saves;   // a getcontext before the switch
+	bool stepped; // its next switch is
 	bool in_handler;
 	jmp_buf env;
+	bool by_jump;               // it left by longjmp, and is resumed by it:
+	jmp_buf left, within, home; // the same three places as of `uc`, `inside` and `back`
 };
 
 static struct flow first, second, helper;
@@ -40,6 +44,7 @@ static volatile long left_steps;
 static volatile bool fired;
 static void (*volatile action)(struct flow *);
 static long switches, clean;
+static bool jumping, fails;
 static sem_t go_other, other_done;
 static __thread char *home __attribute__((tls_model("initial-exec"))); // above whoever resumes them
 
@@ -59,9 +64,17 @@ static void trapped(int sig)
 	action(f);
 }
 
+// As where an error is handled: a jump within the stack.
+static __attribute__((noinline)) void fail(void)
+{
+	jmp_buf env;
+	if (!_setjmp(env))
+		longjmp(env, 1);
+}
+
 static void body(void)
 {
-	struct flow *f = stepping ? stepping : &helper;
+	struct flow *volatile f = stepping ? stepping : &helper;
 	volatile int jumped = _setjmp(f->env);
 	trap(false);
 	(void)jumped;
@@ -72,8 +85,13 @@ static void body(void)
 		__atomic_fetch_add(&switches, 1, __ATOMIC_RELAXED);
 		if (f->stepped)
 			trap(true);
-		swapcontext(&f->uc, &f->back);
+		if (!f->by_jump)
+			swapcontext(&f->uc, &f->back);
+		else if (!_setjmp(f->left))
+			longjmp(f->home, 1);
 		trap(false);
+		if (fails && !f->stepped)
+			fail();
 	}
 }
 
@@ -89,10 +107,14 @@ static void make(struct flow *f)
 // Resumes it, wherever it is, until somebody swaps back.
 static __attribute__((noinline)) void go(struct flow *f)
 {
-	ucontext_t *to = f->in_handler ? &f->inside : &f->uc;
+	bool inside = f->in_handler, jumps = f->by_jump;
 	f->in_handler = false;
+	f->by_jump = jumping;
 	__atomic_fetch_add(&switches, 1, __ATOMIC_RELAXED);
-	must(swapcontext(&f->back, to));
+	if (!jumping)
+		must(swapcontext(&f->back, inside ? &f->inside : &f->uc));
+	else if (!_setjmp(f->home))
+		jumps ? longjmp(inside ? f->within : f->left, 1) : must(setcontext(&f->uc));
 	trap(false);
 }
 
@@ -128,7 +150,10 @@ static void away(struct flow *f)
 {
 	f->in_handler = true;
 	__atomic_fetch_add(&switches, 1, __ATOMIC_RELAXED);
-	swapcontext(&f->inside, &f->back);
+	if (!jumping)
+		swapcontext(&f->inside, &f->back);
+	else if (!_setjmp(f->within))
+		longjmp(f->home, 1);
 }
 
 static void jumps(struct flow *f)
@@ -165,9 +190,9 @@ static void finish(struct flow *f)
 
 static void both(bool threads)
 {
-	for (long k = 1; k <= WINDOW; k++) {
+	for (long k = 1; k <= WINDOW; k += jumping ? STRIDE : 1) {
 		bool more = true;
-		for (long j = 1 + k % STRIDE; more; j += STRIDE) {
+		for (long j = 1 + k % STRIDE; more; j += jumping ? JUMPING_STRIDE : STRIDE) {
 			at(&first, k, away);
 			more = at(&second, j, threads ? hands_over : away);
 			stepping = NULL;
@@ -182,10 +207,14 @@ static void both(bool threads)
 static void one(void (*what)(struct flow *))
 {
 	bool more = true;
-	for (long k = 1; more; k++) {
+	for (long k = 1; more; k += jumping || fails ? STRIDE : 1) {
 		more = at(&first, k, what);
-		if (first.in_handler)
+		if (first.in_handler) {
+			if (fails)
+				fail();
 			go(&helper);
+			go(&helper);
+		}
 		finish(&first);
 		stepping = NULL;
 		clean_ones(&first);
@@ -208,7 +237,11 @@ int main(int argc, char **argv)
 		go(all[i]);
 	}
 	stepping = NULL;
-	second.saves = true;
+	jumping = argc > 2 && !strcmp(argv[2], "longjmp");
+	fails = !strcmp(how, "errors");
+	for (int i = 0; i < 3; i++)
+		go(all[i]);
+	second.saves = helper.saves = true;
 	sem_init(&go_other, 0, 0);
 	sem_init(&other_done, 0, 0);
 	must(pthread_create(&thread, NULL, other, NULL));
@@ -216,7 +249,7 @@ int main(int argc, char **argv)
 		both(threads);
 	else
 		for (int i = 0; i < 2; i++, first.saves = true) // by the short way, and by the long
-			one(!strcmp(how, "calls") ? calls : !strcmp(how, "away") ? away : jumps);
+			one(!strcmp(how, "calls") ? calls : !strcmp(how, "jumps") ? jumps : away);
 	first.stack = NULL;
 	sem_post(&go_other);
 	must(pthread_join(thread, NULL));

@@ -394,7 +394,7 @@ static inline void go_on(struct thread_ctx *g, struct ctp_state *s, uint64_t now
 	ctp_state_end_change(s, CTP_RUNNING);
 }
 
-static void missed(struct thread_ctx *g)
+void coroutine_missed(struct thread_ctx *g)
 {
 	ctp_add64(g->lost, 1);
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
@@ -420,8 +420,8 @@ static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, str
 	struct ctp_state *from = g->current;
 	if (CTP_UNLIKELY(from == to)) { // onto its own stack: no switch
 		if (CTP_UNLIKELY(from->lo != from->hi && !coroutine_holds(from, g->regs[CTP_REG_SP])))
-			missed(g); // by a signal's handler between a switch's record and the switch: another
-				   // left
+			coroutine_missed(g); // by a signal's handler between a switch's record and the
+					     // switch: another left
 		else if (how == CTP_HOW_SWAP)
 			take_slot(from, slot);
 		return;

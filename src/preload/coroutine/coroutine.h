@@ -58,6 +58,9 @@ void coroutine_switch(struct thread_ctx *g, struct ctp_state *to, enum ctp_how h
 // else it is gone for good.
 void coroutine_leave(struct thread_ctx *g, struct ctp_state *to, enum ctp_how how);
 
+// A switch was not seen, or cannot be recorded.
+void coroutine_missed(struct thread_ctx *g);
+
 // The running coroutine's function returned and nobody goes on.
 void coroutine_ends(struct thread_ctx *g);
 

@@ -106,14 +106,20 @@ static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
 	return s && addr >= s->lo && addr <= s->hi && !(s->flags & CTP_STATE_STACK_FREED);
 }
 
-struct ctp_state *stack_index_stack(uint64_t addr)
+struct ctp_state *stack_index_known(uint64_t addr)
 {
 	const struct leaf *l = leaf_of(addr, false);
 	struct ctp_state *s = l ? station_at(get(&l->covers[page_at(addr)].first)) : NULL;
 	if (on_stack(s, addr))
 		return s;
 	s = l ? station_at(get(&l->covers[page_at(addr)].last)) : NULL;
-	return on_stack(s, addr) ? s : inherit_meet(addr);
+	return on_stack(s, addr) ? s : NULL;
+}
+
+struct ctp_state *stack_index_stack(uint64_t addr)
+{
+	struct ctp_state *s = stack_index_known(addr);
+	return s ? s : inherit_meet(addr);
 }
 
 struct ctp_state *stack_index_slot(uint64_t addr)

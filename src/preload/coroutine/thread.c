@@ -318,10 +318,10 @@ struct thread_ctx *guest_enter(void)
 	if (CTP_UNLIKELY(!cpu_shut(&g->guard)))
 		return NULL;
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
-		g->guard = 1;
+		g->opens = 1;
 		return NULL;
 	}
 	g->clock_mask = 0;
-	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
+	g->hook = (uint32_t)(uint64_t)__builtin_frame_address(0);
 	return g;
 }

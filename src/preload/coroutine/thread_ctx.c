@@ -12,6 +12,8 @@
 #define IS(type, field, off) _Static_assert(offsetof(struct type, field) == (off), #type "." #field)
 
 IS(thread_ctx, guard, CTX_GUARD);
+IS(thread_ctx, hook, CTX_HOOK);
+_Static_assert(CTX_HOOK == CTX_GUARD + 4, "one store frees the guard and forgets the hook");
 IS(thread_ctx, slot, CTX_SLOT);
 IS(thread_ctx, current, CTX_CURRENT);
 IS(thread_ctx, slice, CTX_SLICE);

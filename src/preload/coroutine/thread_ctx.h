@@ -6,7 +6,8 @@
 
 // struct thread_ctx
 #define CTX_GUARD 0
-#define CTX_SLOT 4
+#define CTX_HOOK 4
+#define HOOK_HELD 1 // a bit that no stack pointer has
 #define CTX_CURRENT 8
 #define CTX_SLICE 16
 #define CTX_KEEPS (CTX_SLICE + 3)
@@ -48,6 +49,7 @@
 #define CTX_CLOCK_NEXT 364
 #define CTX_CLOCK 368
 #define CTX_WINDOW 376
+#define CTX_SLOT 504
 #define CLOCK_WINDOW 4000
 
 // handle_cache_table. Slots mostly lie at equal distances, pages or powers of two: searched for so that

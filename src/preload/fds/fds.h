@@ -26,10 +26,10 @@ static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 	if (CTP_UNLIKELY(!cpu_shut(&g->guard)))
 		return NULL;
 	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
-		g->guard = 1;
+		g->opens = 1;
 		return NULL;
 	}
-	g->regs[CTP_REG_SP] = (uint64_t)__builtin_frame_address(0); // for hook_abandons
+	g->hook = (uint32_t)(uint64_t)__builtin_frame_address(0);
 	return g;
 }
 

@@ -48,8 +48,15 @@ enum { GUEST_ALTS = 4, GUEST_LOCKS = 4, GUEST_WINDOW = 16 };
 // guard is taken. Offsets up to `argument` are known to assembly (thread_ctx.h).
 struct thread_ctx {
 	// what every switch needs
-	uint32_t guard; // against reentry: 1 = free; 0 = taken, a hook is under way, or not attached
-	uint32_t slot;
+	union {
+		struct {
+			uint32_t guard; // against reentry: 1 = free; 0 = taken, a hook is under way, or not
+					// attached
+			uint32_t hook;  // the low half of the stack pointer of the hook under way, once it
+					// has noted it; and HOOK_HELD (hook_jump.c)
+		};
+		uint64_t opens; // both: 1 frees the guard, and forgets the hook
+	};
 	struct ctp_state *current; // the entity that runs; never NULL once attached
 	// The slice: what the running entity did since it went on. Set to slice_fresh at
 	// every switch by coroutine.c; filled by hook_io.c, hook_epoll.c and their like. 0: nothing
@@ -95,7 +102,8 @@ struct thread_ctx {
 	uint32_t clock_next; // what that becomes with the next reading
 	uint64_t clock;      // the time that was given out last
 	struct ctp_state *window[GUEST_WINDOW]; // who left without a reading, by the number of the record
-	uint64_t rate_head, rate_since;         // where the count of records began, and when
+	uint32_t slot;
+	uint64_t rate_head, rate_since; // where the count of records began, and when
 
 	uint64_t slice_fresh;
 	uint64_t crowded,
@@ -163,7 +171,7 @@ struct thread_ctx *guest_enter(void);
 static inline void guest_leave(struct thread_ctx *g)
 {
 	ctp_signal_fence();
-	g->guard = 1;
+	g->opens = 1;
 }
 
 // The calling thread's context, taken now; NULL if not attached or no slot is

@@ -12,6 +12,7 @@
 #include "preload/coroutine/crash.h"
 #include "preload/hooks/hook.h"
 #include "preload/coroutine/stack_index.h"
+#include "preload/coroutine/thread_ctx.h"
 
 void hook_longjmp(struct thread_ctx *g, struct arguments *a);
 int hook_abandons(struct thread_ctx *g, const void *env);
@@ -43,6 +44,12 @@ static bool same_alt(const struct thread_ctx *g, uint64_t one, uint64_t other)
 	return false;
 }
 
+// Is that on the thread's private stack? A handler may stand there.
+static bool on_private(const struct thread_ctx *g, uint64_t sp)
+{
+	return sp - (uint64_t)g < g->stack_top - (uint64_t)g;
+}
+
 // Does the running entity stay where it is? `sp`: where it is now.
 static bool stays(struct thread_ctx *g, const struct target *t, uint64_t sp)
 {
@@ -59,6 +66,17 @@ static bool stays(struct thread_ctx *g, const struct target *t, uint64_t sp)
 	return s == g->native && (coroutine_native_has(g, t->sp) || (up && t->sp <= g->native_top));
 }
 
+// Does another than the running entity stand here? It does in the handler of a signal that came between a
+// switch's record and the switch.
+static bool is_astray(const struct thread_ctx *g, uint64_t sp)
+{
+	const struct ctp_state *s = g->current, *there;
+	if (s->lo == s->hi || coroutine_holds(s, sp) || same_alt(g, sp, sp))
+		return false;
+	there = stack_index_known(sp);
+	return there ? there != s : s->entity == CTP_COROUTINE && coroutine_native_has(g, sp);
+}
+
 void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 {
 	const void *env = (const void *)ARGUMENT(a, 0);
@@ -68,6 +86,8 @@ void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 	struct ctp_state *to = g->saved_slot == t.slot ? g->current : saved_at(g, &t);
 	if (!to || to == g->current) {
 		if (to || stays(g, &t, g->regs[CTP_REG_SP])) {
+			if (CTP_UNLIKELY(is_astray(g, g->regs[CTP_REG_SP])))
+				coroutine_missed(g);
 			wait_leave(g); // out of a call that it was in, perhaps
 			g->timed = false;
 			return;
@@ -79,21 +99,47 @@ void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 	coroutine_leave(g, to, CTP_HOW_JUMP);
 }
 
-// A signal handler jumps, and the signal found a hook under way. Whether that
-// hook is abandoned, as the target lies above it: then the guard is free again,
-// and what it had half done is mended as far as it can be, and known to be poor.
+// Is `a` on the same stack as `b`, as far as is known?
+static bool same_stack(const struct thread_ctx *g, uint64_t a, uint64_t b)
+{
+	uint64_t apart = a > b ? a - b : b - a;
+	if (on_private(g, a) || on_private(g, b))
+		return on_private(g, a) && on_private(g, b);
+	return same_alt(g, a, b) ||
+	       (apart < COROUTINE_NATIVE_REACH && stack_index_known(a) == stack_index_known(b));
+}
+
+// While the hook of another is under way, who was swapped away in it: does it jump, standing here? (By a
+// handler that swaps what the kernel will restore, too: that is no call.)
+static bool is_other(const struct thread_ctx *g, uint64_t here)
+{
+	uint32_t up = (g->hook & ~HOOK_HELD) - (uint32_t)here;
+	if (!g->hook || on_private(g, here) || same_alt(g, here, here))
+		return false;
+	if (up < COROUTINE_NATIVE_REACH && same_stack(g, here, here + up))
+		return false;
+	return stack_index_known(here) || coroutine_native_has(g, here);
+}
+
+// Somebody jumps while a hook is under way: the handler of a signal that found it so, or who runs since such
+// a handler has switched. Whether the hook is abandoned: then the guard is free again, and what it had half
+// done is mended as far as it can be, and known to be poor. Where somebody may yet go on in it, it must find
+// its stack and its guard as it left them: it is not. A way back is what was saved since it began; a jump to
+// there is within the handler, or leads back. Before it began, nobody can have saved himself below it.
 int hook_abandons(struct thread_ctx *g, const void *env)
 {
-	uint64_t sp = jmpbuf_sp(env), here = (uint64_t)__builtin_frame_address(0), hook = g->regs[CTP_REG_SP];
-	bool within = sp - (uint64_t)g <
-		      g->stack_top - (uint64_t)g; // the hook's own stack: the signal struck there
-	if (within || same_alt(g, here, sp) || (sp < hook && hook - sp < COROUTINE_NATIVE_REACH))
+	uint64_t sp = jmpbuf_sp(env), here = (uint64_t)__builtin_frame_address(0);
+	bool held = g->hook & HOOK_HELD, within = on_private(g, sp) || same_alt(g, here, sp);
+	if (held || within || on_private(g, (uint64_t)env) || is_other(g, here)) {
+		if (!same_stack(g, here, sp))
+			coroutine_missed(g);
 		return 0;
+	}
 	ctp_or32(g->gaps, CTP_GAP_BLIND);
 	if (g->current->turn & 1)
 		ctp_state_end(g->current);
 	fds_abandon(g);
-	g->guard = 1;
+	g->opens = 1;
 	return 1;
 }
 

@@ -36,8 +36,8 @@
 .endm
 
 .macro OPEN
-	mov w16, 1
-	str w16, [x17, CTX_GUARD]
+	mov x16, 1
+	str x16, [x17, CTX_GUARD]	// and CTX_HOOK
 .endm
 
 // Takes the guard. A preemptive scheduler may have swapped us away since SELF. So looking and
@@ -51,6 +51,8 @@
 	LOAD_SELF x15
 	cmp x15, x17
 	b.ne \again
+	mov x16, sp
+	str w16, [x17, CTX_HOOK]	// for hook_abandons
 .endm
 
 // Stores the caller's registers from offset `pc` of the thread context on. x16 = its sp.
@@ -90,6 +92,13 @@
 	cbz x17, \none
 .endm
 
+// With the guard taken: what is saved now may lead back into the hook that is under way.
+.macro HELD
+	ldr w15, [x17, CTX_HOOK]
+	orr w15, w15, HOOK_HELD
+	str w15, [x17, CTX_HOOK]
+.endm
+
 // With the guard taken: a switch is missed, and counted, unless we are (wiped) in
 // a forked child.
 .macro MISSED done
@@ -104,6 +113,7 @@
 	orr w15, w15, 0x80		// CTP_GAP_BLIND
 	stlxr w14, w15, [x16]
 	cbnz w14, 7b
+	HELD
 .endm
 
 // With the guard taken: a longjmp out of a signal handler may abandon the hook
@@ -194,7 +204,7 @@
 	.cfi_startproc
 	LANDING
 0:	SELF 2f
-1:	SHUT 3f, 5f
+1:	SHUT 4f, 5f
 .if \keep
 	.set off, 0
 	.rept (CTX_KEPT - CTX_SAVED_SLOT) / 8
@@ -207,6 +217,8 @@
 	str x0, [x17, CTX_SAVED_SLOT]
 	OPEN
 3:	JUMP_REAL \name
+4:	HELD
+	b 3b
 5:	OPEN
 	b 0b
 2:	FIRST 3b

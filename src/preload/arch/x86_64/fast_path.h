@@ -429,7 +429,7 @@
 .if \how == HOW_ONTOP
 	movq CTX_ARGUMENT(%r11), %rdx
 .endif
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 	jmp *real_\name(%rip)
 .endm
 

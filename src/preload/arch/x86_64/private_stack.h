@@ -8,6 +8,7 @@
 //	-24 rdi  -32 rsi  -40 rdx  -48 rcx  -56 r8  -64 r9  -72 rax  -80 the thread context
 // It lies on the private stack, not in the thread context, and r11 is read back from it.
 #pragma once
+// clang-format off
 
 #define SAVED_SP 72
 #define SAVED_RDI 56
@@ -39,7 +40,7 @@
 	jnc \shut
 	cmpq %fs:(%r10), %r11
 	jne \again
-	movq %rsp, CTX_SP(%r11)	// for hook_abandons
+	movl %esp, CTX_HOOK(%r11)	// for hook_abandons
 .endm
 
 // Stores the caller's registers, goes to the private stack.
@@ -100,6 +101,11 @@
 	jz \none
 .endm
 
+// With the guard taken: what is saved now may lead back into the hook that is under way.
+.macro HELD
+	orl $HOOK_HELD, CTX_HOOK(%r11)
+.endm
+
 // With the guard taken: a switch is missed, and counted, unless we are (wiped) in
 // a forked child.
 .macro MISSED done
@@ -109,6 +115,7 @@
 	lock incq (%r10)
 	movq CTX_GAPS(%r11), %r10
 	lock orl $0x80, (%r10)		// CTP_GAP_BLIND
+	HELD
 .endm
 
 // With the guard taken: a longjmp out of a signal handler may abandon the hook

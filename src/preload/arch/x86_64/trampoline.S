@@ -53,7 +53,7 @@
 .endif
 	movq SAVED_SP(%rsp), %rsp
 	.cfi_restore_state
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 3:	jmp *real_\name(%rip)
 
 4:					// in a signal handler inside a hook, or a forked child
@@ -63,7 +63,7 @@
 	ABANDONS 3b, 0b
 .endif
 	jmp 3b
-5:	movl $1, CTX_GUARD(%r11)
+5:	movq $1, CTX_GUARD(%r11)
 	jmp 0b
 2:	FIRST 3b
 	jmp 1b
@@ -84,7 +84,7 @@
 	.cfi_startproc
 	endbr64
 0:	SELF 2f
-1:	SHUT 3f, 5f
+1:	SHUT 4f, 5f
 	movb $1, CTX_KEEPS(%r11)
 .if \keep
 	.set off, 0
@@ -105,9 +105,11 @@
 	movq %r14, CTX_SAVED_S3(%r11)
 	movq %r15, CTX_SAVED_S4(%r11)
 	movq %rdi, CTX_SAVED_SLOT(%r11)
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 3:	jmp *real_\name(%rip)
-5:	movl $1, CTX_GUARD(%r11)
+4:	HELD
+	jmp 3b
+5:	movq $1, CTX_GUARD(%r11)
 	jmp 0b
 2:	FIRST 3b
 	jmp 1b
@@ -155,10 +157,10 @@
 	.cfi_offset rip, -8
 	testl %eax, %eax
 	jz 2f
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 2:	ret
 1:	jmp *real_vfork(%rip)
-3:	movl $1, CTX_GUARD(%r11)
+3:	movq $1, CTX_GUARD(%r11)
 	jmp 0b
 	.cfi_endproc
 	END(vfork)
@@ -193,6 +195,7 @@
 	HIDDEN(ctp_coroutine_returned)
 0:	SELF 1f
 	SHUT 1f, 2f
+	movq %rsp, CTX_SP(%r11)
 	movq CTX_STACK_TOP(%r11), %r10
 	movq %rsp, -8(%r10)
 	leaq -80(%r10), %rsp
@@ -202,9 +205,9 @@
 	call hook_return
 	movq SAVED_AREA(%rsp), %r11
 	movq SAVED_SP(%rsp), %rsp
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 1:	jmp *ctp_start_context(%rip)
-2:	movl $1, CTX_GUARD(%r11)
+2:	movq $1, CTX_GUARD(%r11)
 	jmp 0b
 	END(ctp_coroutine_returned)
 	.cfi_endproc

@@ -20,7 +20,7 @@
 
 .macro FAST_REAL
 	movq CTX_INSTANCE(%r11), %rax
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 	jmp *SWITCHER_REAL(%rax)
 .endm
 
@@ -111,12 +111,12 @@
 	movq SAVED_RAX(%rsp), %rax
 	movq SAVED_SP(%rsp), %rsp
 	.cfi_restore_state
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 3:	jmp *SWITCHER_REAL(%rax)
 
 4:	MISSED 3b
 	jmp 3b
-5:	movl $1, CTX_GUARD(%r11)
+5:	movq $1, CTX_GUARD(%r11)
 	jmp 0b
 2:	FIRST 3b
 	jmp 1b
@@ -141,7 +141,7 @@
 	.cfi_startproc
 	endbr64
 0:	SELF 2f
-1:	SHUT 3f, 5f
+1:	SHUT 4f, 5f
 	movb $1, CTX_KEEPS(%r11)
 	movq (%rsp), %r10
 	movq %r10, CTX_SAVED_PC(%r11)
@@ -154,9 +154,11 @@
 	movq %r14, CTX_SAVED_S3(%r11)
 	movq %r15, CTX_SAVED_S4(%r11)
 	movq %rdi, CTX_SAVED_SLOT(%r11)
-	movl $1, CTX_GUARD(%r11)
+	movq $1, CTX_GUARD(%r11)
 3:	jmp *SWITCHER_REAL(%rax)
-5:	movl $1, CTX_GUARD(%r11)
+4:	HELD
+	jmp 3b
+5:	movq $1, CTX_GUARD(%r11)
 	jmp 0b
 2:	FIRST 3b
 	jmp 1b
