@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 from check_manners import BLOCK, said
+from check_manners_tools import built
 from check_run import NOBODY, as_nobody, says
 from harness import OURS, Skip, equal, need, timeout, tool, until, witness
 
@@ -94,6 +95,52 @@ def check_seccomp_verdict(case):
             equal([f["count"] for f in found], [2], f"without {calls}, keep={keep}: findings")
             if keep == "table":
                 need(found[0]["verdict"] != "proven", f"without {calls}: PROVEN, though a table holds them")
+
+
+SEALED = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+static ucontext_t one, two;
+static char stack[65536];
+static void body(void) { for (;;) swapcontext(&two, &one); }
+int main(void)
+{
+	struct sock_filter f[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), ALLOW(write), ALLOW(exit_group),
+				  ALLOW(rt_sigprocmask), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+	struct sock_fprog p = {sizeof(f) / sizeof(*f), f};
+	getcontext(&two);
+	two.uc_stack.ss_sp = stack;
+	two.uc_stack.ss_size = sizeof(stack);
+	makecontext(&two, body, 0);
+	for (int i = 0; i < 1000; i++) {
+		if (i == 500 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)))
+			return 1;
+		swapcontext(&one, &two);
+	}
+	(void)!write(1, "switched\\n", 9);
+	_exit(4);
+}
+"""
+
+
+def check_seccomp_kills(case):
+    """A program that may write, switch and end, and is killed for any other call, ends as without us."""
+    source = case.dir / "sealed.c"
+    source.write_text(SEALED)
+    program = built(case, "sealed", source)
+    bare = case.run(program)
+    equal((bare.status, bare.out), (4, "switched\n"), f"{bare}")
+    for options in (("-q", BLOCK), ("-q", BLOCK, "-f")):
+        done = case.ctp(*options, program)
+        equal((done.status, done.out, done.err), (4, "switched\n", ""), f"{options}")
+        equal(case.report()[1]["trace"]["switches"], 2000, "switches")
 
 
 # ---- limits

@@ -26,6 +26,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
@@ -276,6 +277,7 @@ static pid_t spawned;
 	X(sigwaitinfo, 0, sigwaitinfo(&usr2, NULL)) \
 	X(fork, 1, child(fork())) \
 	X(vfork, 1, child(vfork())) \
+	X(prctl, 0, prctl(PR_GET_DUMPABLE)) \
 	X(execl, 0, execl("/no/such", "x", (char *)NULL)) \
 	X(execle, 0, execle("/no/such", "x", (char *)NULL, environ)) \
 	X(execlp, 0, execlp("/no/such", "x", (char *)NULL)) \

@@ -18,6 +18,7 @@
 #include "preload/guest/coredump_advise.h"
 #include "preload/guest/emit.h"
 #include "preload/guest/exit.h"
+#include "preload/guest/filter.h"
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 
@@ -184,7 +185,7 @@ static void slot_init(struct ctp_thread *t, uint32_t tid)
 // While no system call may be made, glibc says it: a recursive mutex notes its owner.
 static uint32_t own_tid(void)
 {
-	if (!exit_silent())
+	if (!exit_silent() && !filter_forbids(SYS_gettid))
 		return (uint32_t)cpu_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	real_pthread_mutex_lock(&m);

@@ -16,6 +16,7 @@
 
 #include "preload/guest/region_request.h"
 #include "preload/guest/emit.h"
+#include "preload/guest/filter.h"
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 
@@ -39,8 +40,11 @@ static bool note(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t s
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	if (!ctp_load32(&ctp_tracer->attached) || ctp_tracer->exiting)
 		return false;
-	if ((uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != ctp_tracer->pid)
-		return false; // a child that runs in our memory
+	// A child that runs in our memory? Of vfork's, the guard is taken, too.
+	if (filter_forbids(SYS_getpid) ?
+		    !g :
+		    (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != ctp_tracer->pid)
+		return false;
 	uint64_t now = guest_now();
 	if (g)
 		clock_close(g, now);
@@ -62,7 +66,7 @@ static bool worth_waiting(const struct ctp_ext *e)
 void exit_inspect(struct thread_ctx *g)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
-	if (ctp_tracer->v1 || ctp_load32(&e->final_asked) || !worth_waiting(e))
+	if (ctp_tracer->v1 || ctp_load32(&e->final_asked) || !worth_waiting(e) || filter_forbids(SYS_futex))
 		return;
 	struct ctp_thread *t = g ? g->thread : NULL;
 	bool alone = e->options & CTP_OPT_SELF; // then the trace is written before it answers
@@ -88,7 +92,7 @@ void exit_inspect(struct thread_ctx *g)
 static void let_calls_end(void)
 {
 	struct timespec nap = {0, CALLS_NAP_NS};
-	for (int i = 0; i < CALLS_NAPS && exit_has_threads(); i++) {
+	for (int i = 0; i < CALLS_NAPS && exit_has_threads() && !filter_forbids(SYS_nanosleep); i++) {
 		if (!ctp_order_load32(&ctp_tracer->calling))
 			return;
 		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);

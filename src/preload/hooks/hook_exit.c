@@ -5,7 +5,11 @@
 // coroutines and proves nothing, so the final inspection happens here, before any of it
 // (exit.h). An exit in a signal handler that interrupted another hook is noted, but not
 // inspected.
+#include <linux/seccomp.h>
+#include <stdarg.h>
+
 #include "preload/guest/exit.h"
+#include "preload/guest/filter.h"
 #include "preload/hooks/hook.h"
 
 static void begins(enum ctp_exit how, int status, const struct frame *f)
@@ -36,6 +40,20 @@ CTP_HOOK int pthread_create(pthread_t *restrict t, const pthread_attr_t *restric
 {
 	exit_watch_thread();
 	return real_pthread_create(t, attr, fn, arg);
+}
+
+// A filter for system calls, which kills: the end is to be the program's own.
+CTP_HOOK int prctl(int option, ...)
+{
+	va_list ap;
+	va_start(ap, option);
+	unsigned long a = va_arg(ap, unsigned long), b = va_arg(ap, unsigned long),
+		      c = va_arg(ap, unsigned long), d = va_arg(ap, unsigned long);
+	va_end(ap);
+	int r = real_prctl(option, a, b, c, d);
+	if (option == PR_SET_SECCOMP && r == 0)
+		filter_note(a == SECCOMP_MODE_FILTER ? (const void *)b : NULL);
+	return r;
 }
 
 // ------------------------------------------------------------- main's return

@@ -33,6 +33,7 @@ static inline int cpu_shut(uint32_t *guard)
 enum { CPU_RETURNS_BY_STACK = 0 };
 
 #define CPU_ELF_MACHINE EM_AARCH64 // what its programs say in their header
+#define CPU_AUDIT_ARCH AUDIT_ARCH_AARCH64 // what a filter sees
 // User addresses have at most this many bits.
 #define CPU_STANDS_IN 0 // Names of switch functions have trampolines of their own
 enum { CPU_ADDRESS_BITS = 48 };
