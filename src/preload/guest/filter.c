@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A program may bind itself to the calls that it needs and be killed for any other: those that hooks make
-// beside its own are such. So a filter that is installed by prctl is tried out here, for each call. What it
-// says may depend on arguments, or on more than is understood here: then the call counts as forbidden. Of
-// filters that were there before the program nothing is known here, nor of those that are installed by seccomp(2)
-// itself.
+// A program may bind itself to the calls that it needs and be killed for any other: those that hooks
+// make beside its own are such. So a filter that is installed by prctl is tried out here, for each
+// call. What it says may depend on arguments, or on more than is understood here: then the call counts as
+// forbidden. Of filters that were there before the program nothing is known here, nor of those that are
+// installed by seccomp(2) itself.
 #include "preload/guest/filter.h"
 
 #include <linux/audit.h>

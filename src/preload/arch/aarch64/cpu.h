@@ -32,7 +32,7 @@ static inline int cpu_shut(uint32_t *guard)
 // Whether a function finds where to return to on the stack, not in a register.
 enum { CPU_RETURNS_BY_STACK = 0 };
 
-#define CPU_ELF_MACHINE EM_AARCH64 // what its programs say in their header
+#define CPU_ELF_MACHINE EM_AARCH64        // what its programs say in their header
 #define CPU_AUDIT_ARCH AUDIT_ARCH_AARCH64 // what a filter sees
 // User addresses have at most this many bits.
 #define CPU_STANDS_IN 0 // Names of switch functions have trampolines of their own

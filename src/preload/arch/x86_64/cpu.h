@@ -19,7 +19,7 @@ static inline uint64_t cpu_ticks(void)
 // Whether a function finds where to return to on the stack, not in a register.
 enum { CPU_RETURNS_BY_STACK = 1 };
 
-#define CPU_ELF_MACHINE EM_X86_64 // what its programs say in their header
+#define CPU_ELF_MACHINE EM_X86_64        // what its programs say in their header
 #define CPU_AUDIT_ARCH AUDIT_ARCH_X86_64 // what a filter sees
 // User addresses have at most this many bits.
 #define CPU_STANDS_IN 1 // Names of switch functions have stand-ins, which go by the code (patch/exported.c)
