@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #define MS 1000000ULL
-enum { WAIT_MS = 4, FORGET_MS = 1000, STACK = 16 << 10 };
+enum { WAIT_MS = 4, FORGET_MS = 1000, STACK = 16 << 10, TRIES = 8 };
 
-static _Alignas(64) unsigned char stack[STACK];
+static _Alignas(64) unsigned char stacks[2][STACK]; // one that begins has another than the one that ends
 
 // Nothing here may write to what is ours.
 static int stand(void *parent)
@@ -39,10 +39,11 @@ void group_begin(struct group *g)
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t pid =
-		clone(stand, stack + STACK, CLONE_VM | CLONE_FS | CLONE_FILES, (void *)(intptr_t)getpid());
+	g->stack = !g->stack;
+	pid_t pid = clone(stand, stacks[g->stack] + STACK, CLONE_VM | CLONE_FS | CLONE_FILES,
+			  (void *)(intptr_t)getpid());
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	*g = (struct group){.pid = pid > 0 ? pid : 0, .heard = g->heard, .forget_ns = g->forget_ns};
+	g->pid = pid > 0 ? pid : 0;
 }
 
 void group_end(struct group *g)
@@ -68,15 +69,16 @@ static uint64_t pending(const struct group *g)
 	return all;
 }
 
-// What is pending there is taken, by putting another one in its place.
+// What is pending there is taken, by putting another one in its place. That begins before the other ends:
+// what comes meanwhile is pending with both, and is heard once.
 static void listen(struct group *g)
 {
-	uint64_t all = pending(g);
-	if (!all)
-		return;
-	g->heard |= all;
-	group_end(g);
-	group_begin(g);
+	for (int i = 0; i < TRIES && pending(g); i++) {
+		struct group old = *g;
+		group_begin(g);
+		g->heard |= pending(&old);
+		group_end(&old);
+	}
 }
 
 bool group_got(struct group *g, int sig, uint64_t now_ns)

@@ -9,11 +9,12 @@
 
 struct group {
 	int pid;            // of the process that tells; 0: there is none
+	int stack;          // which of two it has
 	uint64_t heard;     // signals, bit sig - 1: the group got them, and nobody has asked yet
 	uint64_t forget_ns; // when what it has heard is let go; 0: never
 };
 
-void group_begin(struct group *g);
+void group_begin(struct group *g); // *g is zeroed at first
 void group_end(struct group *g);
 // Has the group got this signal, which has come here? Waits some milliseconds for the answer "yes".
 bool group_got(struct group *g, int sig, uint64_t now_ns);

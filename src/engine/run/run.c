@@ -332,6 +332,8 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 		waiters_serve(s);
 		check_children(&l);
 		mirror_stop(&l);
+		if (session_first(s)->ended) // whom it spoke for
+			group_end(&l.group);
 		check_deadlines(&l);
 		if (session_lives(s))
 			sleep_a_while(&l);

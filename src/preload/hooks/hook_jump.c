@@ -77,6 +77,16 @@ static bool is_astray(const struct thread_ctx *g, uint64_t sp)
 	return there ? there != s : s->entity == CTP_COROUTINE && coroutine_native_has(g, sp);
 }
 
+// Is `a` on the same stack as `b`, as far as is known?
+static bool same_stack(const struct thread_ctx *g, uint64_t a, uint64_t b)
+{
+	uint64_t apart = a > b ? a - b : b - a;
+	if (on_private(g, a) || on_private(g, b))
+		return on_private(g, a) && on_private(g, b);
+	return same_alt(g, a, b) ||
+	       (apart < COROUTINE_NATIVE_REACH && stack_index_known(a) == stack_index_known(b));
+}
+
 void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 {
 	const void *env = (const void *)ARGUMENT(a, 0);
@@ -86,7 +96,8 @@ void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 	struct ctp_state *to = g->saved_slot == t.slot ? g->current : saved_at(g, &t);
 	if (!to || to == g->current) {
 		if (to || stays(g, &t, g->regs[CTP_REG_SP])) {
-			if (CTP_UNLIKELY(is_astray(g, g->regs[CTP_REG_SP])))
+			if (CTP_UNLIKELY(is_astray(g, g->regs[CTP_REG_SP])) &&
+			    !same_stack(g, g->regs[CTP_REG_SP], t.sp)) // a jump within the handler is none
 				coroutine_missed(g);
 			wait_leave(g); // out of a call that it was in, perhaps
 			g->timed = false;
@@ -97,16 +108,6 @@ void hook_longjmp(struct thread_ctx *g, struct arguments *a)
 		to = coroutine_find_slow(g, &t); // copied through one stack
 	}
 	coroutine_leave(g, to, CTP_HOW_JUMP);
-}
-
-// Is `a` on the same stack as `b`, as far as is known?
-static bool same_stack(const struct thread_ctx *g, uint64_t a, uint64_t b)
-{
-	uint64_t apart = a > b ? a - b : b - a;
-	if (on_private(g, a) || on_private(g, b))
-		return on_private(g, a) && on_private(g, b);
-	return same_alt(g, a, b) ||
-	       (apart < COROUTINE_NATIVE_REACH && stack_index_known(a) == stack_index_known(b));
 }
 
 // While the hook of another is under way, who was swapped away in it: does it jump, standing here? (By a
