@@ -75,7 +75,7 @@ static void read_data(struct freed *f, uint64_t lo, uint64_t hi)
 	if (!d->words)
 		return;
 	d->lo = lo;
-	d->n = memory_peek(f->m, lo, d->words, bytes, false) / 8;
+	d->n = memory_peek_touched(f->m, lo, d->words, bytes) / 8;
 	f->ndata++;
 }
 
