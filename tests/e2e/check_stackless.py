@@ -53,6 +53,12 @@ def looked(trace):
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
+def searched(trace):
+    """The lines of a look that found rest to search in: one that did not is repeated."""
+    lines = looked(trace)
+    return lines if lines and not (lines[0]["undecided"] and re.search("^memory was not searched$|ran while", lines[0]["why"])) else None
+
+
 def observed(case, compiler, name):
     """(report, lines): what is said of a program that has come to rest, and is then told to end."""
     process = case.ctp_start(program(case, compiler), name)
@@ -62,7 +68,7 @@ def observed(case, compiler, name):
             raise Skip("the kernel has no io_uring, or refuses it")
     process.wait_for("ready")
     ended = name in ("closed_and_resumed", "destroyed")
-    until(lambda: ended or looked(case.dir / "ctp.data"), "an inspection")
+    until(lambda: ended or searched(case.dir / "ctp.data"), "an inspection")
     os.kill(child_of(process.pid), signal.SIGTERM)
     process.done()
     report = json.loads(case.analyze("ctp.data", "--format=json").out)

@@ -38,6 +38,7 @@ struct stackless_watch {
 	uint64_t rest_ns, rest_step_ns; // a look without a close: not before; and how long until the next one
 	uint64_t asked_ns, asked_step_ns; // the same of the question whether it has such functions
 	bool due;                         // a close was not looked at
+	bool again;                       // the last look could not tell all
 	bool told;                        // the file tells what leads where,
 	uint64_t told_moved;              // as of then
 };
@@ -151,7 +152,7 @@ void stackless_watch_poll(struct stackless_watch *w)
 		w->moved = moved;
 		w->note_ns = now + NOTE_MS * MS;
 	}
-	bool rests = moved != w->told_moved && now >= w->rest_ns;
+	bool rests = (moved != w->told_moved || w->again) && now >= w->rest_ns;
 	if ((!w->due && !rests) || now < w->check_ns || !may_have_any(w, now))
 		return;
 	w->check_ns = now + CHECK_MS * MS;
@@ -168,6 +169,7 @@ void stackless_watch_poll(struct stackless_watch *w)
 	w->rest_step_ns = w->rest_step_ns < REST_MOST_MS * MS ? w->rest_step_ns : REST_MOST_MS * MS;
 	w->rest_ns = now + w->rest_step_ns;
 	w->due &= !told;
+	w->again = !told;
 	w->told_moved = moved;
 	uint64_t cost = used_ns() - used;
 	w->check_ns = proc_now_ns() + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
