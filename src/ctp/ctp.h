@@ -104,6 +104,7 @@ enum ctp_how {
 #define CTP_STATE_STACK_FREED 0x800u   // finished, and its stack has been released since
 #define CTP_STATE_POOLED 0x1000u       // `called` is a place where it waits for whatever comes
 #define CTP_STATE_SINCE_LATEST 0x2000u // `since` is the latest possible time: it was found suspended
+#define CTP_STATE_UNREACHED 0x4000u    // beside SINCE_LATEST: nothing led to it then
 
 // How a wait is known; the bits add up.
 #define CTP_WAIT_REGISTERED 0x1u // it called epoll_ctl(ADD|MOD, fd) in that slice

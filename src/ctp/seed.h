@@ -7,9 +7,6 @@
 
 #include "ctp/ctp.h"
 
-// ctp_state.flags, beside CTP_STATE_SINCE_LATEST: nothing led to it, as long as it has not run since.
-#define CTP_STATE_UNREACHED 0x4000u
-
 struct ctp_seed_fd {
 	int32_t fd;
 	uint32_t kind;  // enum ctp_fd_kind

@@ -109,6 +109,11 @@ size_t php_list(struct unwind *u, uint64_t at, struct php_frame *out, size_t max
 	return user ? n : 0;
 }
 
+bool php_is(const char *file)
+{
+	return !strncmp(file, "php", 3) || !strncmp(file, "libphp", 6);
+}
+
 size_t php_frames(struct unwind *u, const struct ctp_state *s, uint64_t lo, uint64_t hi,
 		  struct php_frame *out, size_t max)
 {

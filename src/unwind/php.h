@@ -3,6 +3,8 @@
 // php.h - the functions of a PHP script on the stack of a suspended fiber.
 #pragma once
 
+#include <stdbool.h>
+
 #include "unwind/unwind.h"
 
 enum { PHP_NAME = 96, PHP_FILE = 192 };
@@ -13,6 +15,8 @@ struct php_frame {
 	char file[PHP_FILE]; // "": a function that PHP has itself
 	uint32_t line;       // 0: not known
 };
+
+bool php_is(const char *file); // PHP's own code, by a file's name without its folder: php8.2, libphp.so
 
 // Innermost first; 0: none, or PHP of a layout that is not known. `lo` to `hi`: PHP's machine code. Whether
 // the fiber still slept is for the caller to check.

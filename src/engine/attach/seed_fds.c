@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/idmap.h"
+#include "ctp/fd_kind.h"
 #include "engine/target/proc.h"
 
 enum { LISTENING = 1 << 8 }; // beside the kind, in the map of sockets
@@ -62,23 +63,6 @@ static void read_sockets(struct idmap *to, pid_t pid)
 	read_unix(to, pid);
 }
 
-static enum ctp_fd_kind anon_kind(const char *link)
-{
-	static const struct {
-		const char *name;
-		enum ctp_fd_kind kind;
-	} names[] = {
-		{"anon_inode:[eventfd]", CTP_FD_EVENTFD},
-		{"anon_inode:[timerfd]", CTP_FD_TIMERFD},
-		{"anon_inode:[signalfd]", CTP_FD_SIGNALFD},
-		{"anon_inode:[eventpoll]", CTP_FD_EPOLL},
-	};
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(link, names[i].name))
-			return names[i].kind;
-	return CTP_FD_OTHER;
-}
-
 // By st_mode and where the link leads.
 static enum ctp_fd_kind kind_of(int dir, const char *name, const struct stat *st)
 {
@@ -93,7 +77,7 @@ static enum ctp_fd_kind kind_of(int dir, const char *name, const struct stat *st
 	case 0:
 		n = readlinkat(dir, name, link, sizeof(link) - 1);
 		link[n > 0 ? n : 0] = 0;
-		return anon_kind(link);
+		return fd_kind_anon(link);
 	default:
 		return CTP_FD_OTHER;
 	}

@@ -60,8 +60,7 @@ static bool is_php(const struct ctp_module *m)
 {
 	char path[sizeof(m->path)];
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(m->path) - 1, m->path);
-	const char *name = file_base(path);
-	return !strncmp(name, "php", 3) || !strncmp(name, "libphp", 6);
+	return php_is(file_base(path));
 }
 
 static bool find_php(struct scripts *s)

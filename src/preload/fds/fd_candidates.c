@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "cpu.h"
+#include "ctp/fd_kind.h"
 #include "preload/guest/coredump_advise.h"
 #include "preload/guest/exit.h"
 #include "preload/fds/fds.h"
@@ -127,15 +128,6 @@ static enum ctp_fd_kind socket_kind(int fd)
 // Anonymous inodes (eventfd, epoll ...) are recognized by their names in /proc.
 static enum ctp_fd_kind anon_kind(int fd)
 {
-	static const struct {
-		char name[24];
-		enum ctp_fd_kind kind;
-	} names[] = {
-		{"anon_inode:[eventfd]", CTP_FD_EVENTFD},
-		{"anon_inode:[timerfd]", CTP_FD_TIMERFD},
-		{"anon_inode:[signalfd]", CTP_FD_SIGNALFD},
-		{"anon_inode:[eventpoll]", CTP_FD_EPOLL},
-	};
 	char path[32] = "/proc/self/fd/", digits[12], to[24] = "";
 	int n = 0, at = 14;
 	do
@@ -144,10 +136,7 @@ static enum ctp_fd_kind anon_kind(int fd)
 	while (n)
 		path[at++] = digits[--n];
 	guest_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)to, sizeof(to) - 1, 0, 0);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(to, names[i].name))
-			return names[i].kind;
-	return CTP_FD_OTHER;
+	return fd_kind_anon(to);
 }
 
 enum ctp_fd_kind fd_candidates_kind(int fd)

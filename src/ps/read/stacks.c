@@ -167,8 +167,7 @@ static bool asleep(const struct coroutine *c, const struct ctp_state *before, co
 static int find_php(void *arg, const struct maps_line *m)
 {
 	struct stacks *s = arg;
-	const char *name = file_base(m->path);
-	if (m->perms[2] != 'x' || (strncmp(name, "php", 3) != 0 && strncmp(name, "libphp", 6) != 0))
+	if (m->perms[2] != 'x' || !php_is(file_base(m->path)))
 		return 0;
 	s->php_lo = m->lo;
 	s->php_hi = m->hi;
