@@ -2,7 +2,7 @@
  *
  * ask.pml - the word `ask`: processes that need a region of their own ask the engine through the first one.
  *
- * Mirrors: src/preload/guest/region_request.c take_turn, wait_for_engine, give_turn, region_request; src/engine/run/follow.c
+ * Mirrors: src/preload/guest/region_request.c take_turn, wait_for_engine, give_turn, region_request; src/engine/session/follow.c
  * follow_answer, begin_child, put_ask, take_back, follow_gone, close_child (spec/cTP.md, "Attaching").
  *
  * Claims: no region is written by two processes, nor by one for which the engine did not make it, nor after

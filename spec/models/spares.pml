@@ -2,8 +2,8 @@
  *
  * spares.pml - a word `spare`: a forked child takes a region that the engine made before, and waits for nobody.
  *
- * Mirrors: src/preload/guest/region_request.c take_spare, region_request_spare; src/engine/run/spares.c spares_offer,
- * spares_taken; src/engine/run/session.c session_offer_spares (spec/cTP.md, "Attaching").
+ * Mirrors: src/preload/guest/region_request.c take_spare, region_request_spare; src/engine/start/spares.c spares_offer,
+ * spares_taken; src/engine/session/session.c session_offer_spares (spec/cTP.md, "Attaching").
  *
  * Claims: no region is written by two processes, nor after the engine has given it back; the engine follows each
  * region that is written, and offers no such region again; a process that dies at any moment, or that could not map

@@ -18,7 +18,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "trace/expand.h"
-#include "trace/stream.h"
+#include "trace/stream/stream.h"
 #include "trace/streams.h"
 
 #define WAIT_MS 2000

@@ -3,7 +3,7 @@
 // check.h - --check: what ctp-analyze reports on the trace that was just written.
 #pragma once
 
-#include "engine/run/options.h"
+#include "engine/start/options.h"
 
 // Writes the report to where ctp speaks (with -q only if there is a finding).
 // Positive: --error-exitcode, as there is a finding that counts (--fail-on);

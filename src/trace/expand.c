@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "codec/pack.h"
 #include "trace/manifest.h"
-#include "trace/stream.h"
+#include "trace/stream/stream.h"
 
 enum { DEEPEST = 4, COPY_BYTES = 64 << 10 };
 

@@ -5,13 +5,13 @@
 
 #include "base/idmap.h"
 #include "ctp/ctp.h"
-#include "trace/descriptors.h"
+#include "trace/looks/descriptors.h"
 #include "trace/script_frames.h"
-#include "trace/set_looks.h"
-#include "trace/slices.h"
-#include "trace/stackless_looks.h"
+#include "trace/looks/set_looks.h"
+#include "trace/looks/slices.h"
+#include "trace/looks/stackless_looks.h"
 #include "trace/table.h"
-#include "trace/witness.h"
+#include "trace/looks/witness.h"
 
 struct image_counts {
 	uint64_t created, suspended, running, finished, destroyed; // coroutines

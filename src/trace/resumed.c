@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "ctp/record.h"
-#include "trace/stream.h"
+#include "trace/stream/stream.h"
 
 #define STACKS_SHORT (1u << CTP_SHORT_STACK_BITS)
 

@@ -19,8 +19,8 @@
 
 #include "base/file.h"
 #include "base/grow.h"
-#include "trace/stream.h"
-#include "trace/tally.h"
+#include "trace/stream/stream.h"
+#include "trace/stream/tally.h"
 
 #define WORKERS_MAX 16
 #define WORKER_BYTES (4u << 20) // less is read before a thread has begun

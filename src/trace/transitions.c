@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "trace/transitions_lines.h"
-#include "trace/stream.h"
+#include "trace/stream/stream.h"
 
 struct queue {
 	struct stream_reader *reader;

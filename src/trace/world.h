@@ -7,8 +7,8 @@
 
 #include "trace/image.h"
 #include "trace/manifest.h"
-#include "trace/program_events.h"
-#include "trace/stream.h"
+#include "trace/stream/program_events.h"
+#include "trace/stream/stream.h"
 
 enum world_form { WORLD_DIRECTORY, WORLD_LINES, WORLD_CORE };
 

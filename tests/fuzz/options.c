@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // ctp-run's command line: words, each ended by a newline.
-#include "engine/run/options.h"
+#include "engine/start/options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // One stream, read as records and as packets. The first byte says of which kind it is.
-#include "trace/stream.h"
+#include "trace/stream/stream.h"
 
 #include <fcntl.h>
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/choose.h"
+#include "engine/control/choose.h"
 
 static struct options options;
 static struct session s;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "engine/run/event_list.h"
+#include "engine/start/event_list.h"
 
 static void lists_are_checked(void **state)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/run/findings.h"
+#include "engine/session/findings.h"
 #include "engine/target/log.h"
 #include "engine/witness/decided.h"
 

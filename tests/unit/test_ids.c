@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/ids.h"
+#include "engine/start/ids.h"
 
 static void test_blocks(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "trace/tally.h"
+#include "trace/stream/tally.h"
 
 static uint64_t wrong(struct order *o, uint64_t time, uint64_t to, uint64_t n)
 {

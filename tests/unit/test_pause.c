@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "engine/run/control.h"
-#include "engine/run/pause.h"
+#include "engine/control/control.h"
+#include "engine/session/pause.h"
 
 static struct writer writer;
 static struct options options;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/run/places.h"
+#include "engine/session/places.h"
 
 static uint32_t at[3] = {0, 1, 3};
 static uint64_t words[4] = {1, 0, 1, 0x10};

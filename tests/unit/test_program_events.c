@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "trace/program_events.h"
+#include "trace/stream/program_events.h"
 
 static int folder(char *path, const char *text)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/run/options.h"
+#include "engine/start/options.h"
 
 #define PARSE(...)                                                                        \
 	({                                                                                \

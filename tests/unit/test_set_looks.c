@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "trace/descriptors.h"
-#include "trace/set_looks.h"
+#include "trace/looks/descriptors.h"
+#include "trace/looks/set_looks.h"
 
 static const char LINES[] =
 	"{\"v\":1,\"what\":\"queue\",\"coroutine\":3,\"changes\":6,\"fd\":7,\"gen\":1,\"out\":true,\"ready\":false,\"led\":true}\n"

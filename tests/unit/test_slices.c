@@ -21,7 +21,7 @@
 #include "ctp/seq.h"
 #include "engine/target/proc.h"
 #include "engine/slices/slices.h"
-#include "trace/slices.h"
+#include "trace/looks/slices.h"
 
 enum { SET = 900, FD = 901, STATIONS = 4, TURNS = 2000 };
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "ctp/ctp.h"
-#include "engine/run/spares.h"
+#include "engine/start/spares.h"
 
 #define FD 7
 #define OFFERED CTP_ASK(0, FD + 1)

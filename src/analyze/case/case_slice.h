@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// case_slice.h - makes cases of what ctp-run sampled (trace/slices.h).
+// case_slice.h - makes cases of what ctp-run sampled (trace/looks/slices.h).
 #pragma once
 
 #include "analyze/case/pass.h"

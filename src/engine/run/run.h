@@ -3,8 +3,8 @@
 // run.h - the main loop: takes turns and passes signals on until the program has ended.
 #pragma once
 
-#include "engine/run/session.h"
-#include "engine/run/sock.h"
+#include "engine/session/session.h"
+#include "engine/start/sock.h"
 
 struct run_end {
 	bool timed_out; // --timeout came first

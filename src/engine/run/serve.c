@@ -18,7 +18,7 @@
 
 #include "ctp/seq.h"
 #include "engine/target/log.h"
-#include "engine/run/control.h"
+#include "engine/control/control.h"
 #include "engine/run/run.h"
 #include "engine/target/signals.h"
 

@@ -4,7 +4,7 @@
 // alone: libctp.so has made the region and started ctp-run.
 #pragma once
 
-#include "engine/run/options.h"
+#include "engine/start/options.h"
 
 // Never says a word. Returns the exit status, which nobody waits for.
 int serve(const struct options *o);

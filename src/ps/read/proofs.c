@@ -82,7 +82,7 @@ static unsigned answered(const json_t *evidence, bool answer)
 	return set;
 }
 
-// What was shown stays shown, though a later inspection did not see all of it again (trace/witness.c),
+// What was shown stays shown, though a later inspection did not see all of it again (trace/looks/witness.c),
 // unless it saw the contrary of what can turn.
 static bool supersedes(const struct proofs_one *now, const struct proofs_one *was, const json_t *evidence)
 {

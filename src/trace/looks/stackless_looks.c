@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads stackless.jsonl, which describes one inspection. A line that was cut off, or of a kind that this
+// version does not know, is left out.
+#include "trace/looks/stackless_looks.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/json.h"
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+static bool flag(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+static char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s && *s ? strdup(s) : NULL;
+}
+
+static void read_close(struct stackless_seen *s, const json_t *o)
+{
+	s->closed = json_is_object(o);
+	s->close = (struct stackless_close){.fd = (int32_t)number(o, "fd"),
+					    .gen = (uint32_t)number(o, "gen"),
+					    .kind = (unsigned)number(o, "fd_kind"),
+					    .how = (unsigned)number(o, "how"),
+					    .opened_how = (unsigned)number(o, "opened_how"),
+					    .closer = number(o, "closer"),
+					    .closed = number(o, "closed"),
+					    .opener = number(o, "opener"),
+					    .opened = number(o, "opened"),
+					    .closer_stack = (uint32_t)number(o, "closer_stack"),
+					    .opener_stack = (uint32_t)number(o, "opener_stack")};
+}
+
+static int read_open(struct stackless_seen *s, const json_t *a)
+{
+	size_t i;
+	json_t *e;
+	s->ways.open = calloc(json_array_size(a) + 1, sizeof(*s->ways.open));
+	if (!s->ways.open)
+		return -ENOMEM;
+	json_array_foreach(a, i, e)
+	{
+		const char *way = json_string_value(e);
+		char *copy = way ? strdup(way) : NULL;
+		if (copy)
+			s->ways.open[s->ways.nopen++] = copy;
+	}
+	return 0;
+}
+
+static int add_coroutine(struct stackless_looks *l, const json_t *o)
+{
+	static const char *const answers[] = {
+		[STACKLESS_LOST] = "lost", [STACKLESS_OWNED] = "owned", [STACKLESS_HELD] = "held"};
+	const char *answer = json_string_value(json_object_get(o, "answer")),
+		   *state = json_string_value(json_object_get(o, "state"));
+	unsigned k = 0;
+	while (answer && k < sizeof(answers) / sizeof(*answers) && strcmp(answer, answers[k]))
+		k++;
+	uint64_t id = number(o, "id");
+	if (!answer || k == sizeof(answers) / sizeof(*answers) || !id || id >= 1ULL << 53) {
+		l->bad_lines++;
+		return 0;
+	}
+	int e = GROW(l->v, l->n, l->room);
+	if (e)
+		return e;
+	struct stackless_seen *s = &l->v[l->n++];
+	*s = (struct stackless_seen){.id = id,
+				     .symbol = text(o, "symbol"),
+				     .answer = k,
+				     .initial = state && !strcmp(state, "initial"),
+				     .may_be_initial = flag(o, "may_be_initial"),
+				     .single = flag(o, "single")};
+	read_close(s, json_object_get(o, "close"));
+	e = read_open(s, json_object_get(o, "open"));
+	return e ? e : slices_stack_of(l->stacks, json_object_get(o, "stack"), SLICES_OUTERMOST, &s->stack);
+}
+
+static int add_look(struct stackless_looks *l, const json_t *o)
+{
+	const char *look = json_string_value(json_object_get(o, "look"));
+	free(l->why);
+	l->looked = true;
+	l->final = look && !strcmp(look, "final");
+	l->ns = number(o, "ns");
+	l->total = number(o, "total");
+	l->suspended = number(o, "suspended");
+	l->initial = number(o, "initial");
+	l->last = number(o, "final");
+	l->running = number(o, "running");
+	l->destroying = number(o, "destroying");
+	l->may_have_ended = number(o, "may_have_ended");
+	l->undecided = number(o, "undecided");
+	l->rings = flag(o, "rings");
+	l->why = text(o, "why");
+	l->scanned_bytes = number(o, "scanned_bytes");
+	return 0;
+}
+
+static int line(void *looks, const json_t *o)
+{
+	struct stackless_looks *l = looks;
+	const char *what = json_string_value(json_object_get(o, "what"));
+	if (what && !strcmp(what, "coroutine"))
+		return add_coroutine(l, o);
+	if (what && !strcmp(what, "look"))
+		return add_look(l, o);
+	l->bad_lines++;
+	return 0;
+}
+
+int stackless_looks_read(struct stackless_looks *s, struct slices_set *stacks, int folder, const char *name)
+{
+	s->stacks = stacks;
+	int e = json_each_line(folder, name, line, s, &s->bad_lines);
+	s->stacks = NULL;
+	return e;
+}
+
+void stackless_looks_deinit(struct stackless_looks *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->v[i].symbol);
+		for (size_t k = 0; k < s->v[i].ways.nopen; k++)
+			free(s->v[i].ways.open[k]);
+		free(s->v[i].ways.open);
+	}
+	free(s->v);
+	free(s->why);
+	*s = (struct stackless_looks){0};
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// stackless_looks.h - the C++20 coroutines of a process, as the last inspection saw them (spec/trace.md,
+// "stackless.jsonl").
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/looks/slices.h"
+#include "trace/looks/witness.h"
+
+struct stackless_close { // of a descriptor whose registration led to one
+	int32_t fd;
+	uint32_t gen;
+	unsigned kind, how, opened_how;          // enum ctp_fd_kind, ctp_fd_call
+	uint64_t closer, closed, opener, opened; // entities, ticks
+	uint32_t closer_stack, opener_stack;
+};
+
+struct stackless_seen {
+	uint64_t id;
+	char *symbol; // of its function, mangled
+	enum { STACKLESS_LOST, STACKLESS_OWNED, STACKLESS_HELD } answer;
+	bool initial;        // it was never started,
+	bool may_be_initial; // or so it is if it is suspended at its function's own line
+	bool single;         // and its function suspends at one place alone
+	uint32_t stack;      // as in slices.h: of its awaits
+	struct witness ways; // of it, only `open`: the words that lead to it
+	bool closed;
+	struct stackless_close close;
+};
+
+struct stackless_looks {
+	bool looked, final;
+	uint64_t ns;
+	uint64_t total, suspended, initial, last, running, destroying,
+		may_have_ended; // last: at its end, and kept
+	uint64_t undecided;     // suspended, and it could not be told what leads to them: `why`
+	bool rings;             // an io_uring or AIO context was open
+	char *why;
+	uint64_t scanned_bytes;
+	struct stackless_seen *v;
+	size_t n, room;
+	uint64_t bad_lines;
+	struct slices_set *stacks; // while it is read
+};
+
+// No file: an empty one. Stacks go to *stacks.
+int stackless_looks_read(struct stackless_looks *s, struct slices_set *stacks, int folder, const char *name);
+void stackless_looks_deinit(struct stackless_looks *s);
