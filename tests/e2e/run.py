@@ -6,7 +6,7 @@ Each check_*.py beside this file gives `CHECKS`, a list of (name, function). A
 WORD keeps the checks whose name contains it. Prints `ok NAME`, `FAIL NAME: why`
 or `skip NAME: reason`, each once, and last `N passed, N failed, N skipped`. One
 that fails because there was no time to look is run again after all others,
-alone, and that is said.
+alone, and that is said. The line before the last names the checks that took longest.
 """
 import argparse
 import concurrent.futures
@@ -16,6 +16,7 @@ import pathlib
 import re
 import signal
 import sys
+import time
 import traceback
 
 import harness
@@ -34,7 +35,20 @@ def collect(folders, words):
     return [c for c in checks if not words or any(w in c[0] for w in words)]
 
 
+SLOWEST = 12  # are named at the end
+took = {}  # seconds, by check
+
+
 def run(name, function, build):
+    """How it ended, and why."""
+    begin = time.monotonic()
+    try:
+        return attempt(name, function, build)
+    finally:
+        took[name] = took.get(name, 0) + time.monotonic() - begin
+
+
+def attempt(name, function, build):
     try:
         case = harness.Case(name, build)
     except OSError as error:
@@ -101,6 +115,8 @@ def main():
                 break
         tell(name, outcome, text)
     harness.end_shared()
+    longest = sorted(took, key=took.get, reverse=True)[:SLOWEST]
+    print("longest: " + ", ".join(f"{name} {took[name]:.0f} s" for name in longest))
     print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
     return 1 if count["FAIL"] else 0
 
