@@ -28,6 +28,8 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_TAG_17] = "below a tag of 17 bits",
 		[DISGUISE_DOUBLE] = "as a floating-point number",
 		[DISGUISE_OUTSIDE] = "as a base outside its block",
+		[DISGUISE_RIGHT_MORE] = "shifted right by more than 4",
+		[DISGUISE_TEXT] = "as text",
 		[DISGUISE_AWAY] = "as its distance from the word itself",
 		[DISGUISE_NEAR] = "as its distance from the word itself",
 		[DISGUISE_LOW] = "as its lower 32 bits",

@@ -16,6 +16,7 @@
 #include "search/disguise_words.h"
 #include "search/scan.h"
 #include "search/self_words.h"
+#include "search/spelled.h"
 #include "search/tables.h"
 
 #define FOUR_GIB (1ULL << 32)
@@ -212,18 +213,45 @@ static bool in_pointer(const struct pass *p, uint64_t at)
 	       word >> ADDRESS_BITS == 0 && memory_map(p->d->s->memory, word);
 }
 
+// What lies around `at`, so much on either side if it is mapped. How many bytes.
+static size_t around(const struct pass *p, uint64_t at, uint64_t reach, void *to, uint64_t *lo)
+{
+	const struct maps_line *m = memory_map(p->d->s->memory, at);
+	if (!m)
+		return 0;
+	*lo = at - m->lo < reach ? m->lo : at - reach;
+	return peek(p, *lo, to, (m->hi - at < reach ? m->hi : at + reach) - *lo);
+}
+
 // Is the upper half near, too?
 static bool has_other_half(const struct pass *p, uint64_t at, uint64_t address)
 {
 	uint32_t beside[2 * BESIDE_BYTES / HALF], upper = (uint32_t)(address >> 32);
-	const struct maps_line *m = memory_map(p->d->s->memory, at);
-	if (!m)
-		return false;
-	uint64_t lo = at - m->lo < BESIDE_BYTES ? m->lo : at - BESIDE_BYTES;
-	uint64_t hi = m->hi - at < BESIDE_BYTES ? m->hi : at + BESIDE_BYTES;
-	size_t n = peek(p, lo, beside, hi - lo) / HALF;
+	uint64_t lo;
+	size_t n = around(p, at, BESIDE_BYTES, beside, &lo) / HALF;
 	for (size_t i = 0; i < n; i++)
 		if (beside[i] == upper)
+			return true;
+	return false;
+}
+
+// Is the number part of a text that is the address?
+static bool is_text(const struct pass *p, uint64_t at, uint64_t address)
+{
+	char beside[2 * SPELLED_REACH];
+	uint64_t lo;
+	size_t n = around(p, at, SPELLED_REACH, beside, &lo);
+	return n && spelled_at(beside, n, at - lo, address);
+}
+
+// Is it the lower half of the address, shifted right?
+static bool is_shifted(const struct pass *p, uint64_t at, uint64_t address)
+{
+	uint64_t word;
+	if (at % WORD || peek(p, at, &word, sizeof(word)) != sizeof(word))
+		return false;
+	for (unsigned k = HANDLE_FORMS_RIGHT; k <= HANDLE_FORMS_RIGHT_MOST; k++)
+		if (word == address >> k && word << k == address)
 			return true;
 	return false;
 }
@@ -251,6 +279,9 @@ static void on_value(struct pass *p, uint64_t at, uint32_t number, struct handle
 {
 	uint64_t address = handle_forms_address(&p->forms, v);
 	if (v->form == DISGUISE_SELF && !is_distance(at, number, address))
+		return;
+	if ((v->form == DISGUISE_TEXT && !is_text(p, at, address)) ||
+	    (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
 		return;
 	if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))
 		return;
@@ -372,7 +403,7 @@ static void settle(struct pass *p, size_t from)
 	size_t n = from;
 	for (size_t i = from; i < d->nhits; i++) {
 		struct disguised_hit *h = &d->hits[i];
-		bool whole = h->form == DISGUISE_OUTSIDE || h->form == DISGUISE_AWAY ||
+		bool whole = (h->form >= DISGUISE_OUTSIDE && h->form < DISGUISE_NEAR) ||
 			     (h->form < DISGUISE_WORDS && h->address >= FOUR_GIB);
 		if (h->form == DISGUISE_NONE || is_chance(p, h) ||
 		    (!whole && !handle_forms_in_use(&p->forms, h->form)))

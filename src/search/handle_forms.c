@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "search/spelled.h"
+
 #define FOUR_GIB (1ULL << 32)
 #define LARGE (16ULL << 20) // below that chance hits hardly any
 enum {
@@ -83,6 +85,21 @@ static void add_low(struct handle_forms *f, uint64_t address, enum handles_class
 					    index);
 	handles_add(h, (uint32_t)~address, DISGUISE_COMPLEMENT, class, index);
 	handles_add(h, __builtin_bswap32((uint32_t)address), DISGUISE_SWAPPED, class, index);
+}
+
+// The whole of an address, in forms that no number has by chance, though 32 bits of them are looked for:
+// shifted by as many bits as are zero, as the number of a page or of a line of the cache, and as text.
+static void add_whole(struct handle_forms *f, uint64_t address, size_t index)
+{
+	uint32_t parts[SPELLED_PARTS];
+	if (address < FOUR_GIB)
+		return;
+	for (unsigned k = HANDLE_FORMS_RIGHT; k <= HANDLE_FORMS_RIGHT_MOST && !(address & ((1ULL << k) - 1));
+	     k++)
+		handles_add(&f->values, (uint32_t)(address >> k), DISGUISE_RIGHT_MORE, HANDLES_TARGET, index);
+	size_t n = spelled_parts(address, parts);
+	for (size_t i = 0; i < n; i++)
+		handles_add(&f->values, parts[i], DISGUISE_TEXT, HANDLES_TARGET, index);
 }
 
 // Round numbers, and small ones, are everywhere.
@@ -165,8 +182,10 @@ bool handle_forms_all(struct handle_forms *f)
 		return false;
 	f->values.forms[DISGUISE_NEAR] =
 		(struct handles_tally){.n = {1, 4, 0}}; // of 8 bytes, 4 are at odd places
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		add_low(f, f->targets[i].at, HANDLES_TARGET, i);
+		add_whole(f, f->targets[i].at, i);
+	}
 	for (size_t i = 0; i < NEAR_DECOYS * n && i < DECOYS; i++)
 		handles_add(&f->values, (uint32_t)beside(f->targets[i / NEAR_DECOYS].at, i), DISGUISE_SELF,
 			    HANDLES_DECOY, i);

@@ -15,7 +15,8 @@ struct handle_address {
 	uint8_t kind; // enum handle_kind
 };
 
-enum { HANDLE_FORMS_TARGETS = 1 << 18 }; // so many are looked for
+enum { HANDLE_FORMS_TARGETS = 1 << 18 };                       // so many are looked for
+enum { HANDLE_FORMS_RIGHT = 5, HANDLE_FORMS_RIGHT_MOST = 12 }; // shifts of DISGUISE_RIGHT_MORE
 
 struct handle_forms {
 	struct handles values; // forms below DISGUISES: enum disguise; from there on distances

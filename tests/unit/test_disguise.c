@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include <endian.h>
+#include <inttypes.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -186,6 +188,60 @@ static void begins_and_tags(void **state)
 	assert_int_equal(pass(0), 1);
 }
 
+// As the number of a page, or of a line of the cache: all of the address, where only zeros were lost.
+static void page_numbers(void **state)
+{
+	uint64_t was = begins[0];
+	(void)state;
+	begins[0] = 0x12345678f000;
+	for (unsigned k = 5; k <= 12; k++) {
+		open_memory();
+		put(64, ONE >> k, 8);
+		assert_int_equal(pass(0), 1);
+		if (k != 8) // then it stands there as it is, a byte before
+			assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_RIGHT_MORE);
+	}
+	open_memory();
+	put(64, ONE >> 13, 8);
+	put(72, (uint32_t)(ONE >> 12), 8); // half of it
+	put(80, (ONE >> 12) + 1, 8);       // the next page
+	put(92, ONE >> 12, 8);             // no word
+	put(128, ONE >> 12 | 1ULL << 47, 8);
+	assert_int_equal(pass(0), 0);
+	begins[0] = was;
+}
+
+// Written out, at any place; but no part of another text.
+static void texts(void **state)
+{
+	static const char *const formats[] = {"%" PRIx64, "0x%" PRIx64, "_%016" PRIX64 "_p_co", "co-%" PRIu64 "!"};
+	char text[40];
+	(void)state;
+	for (size_t i = 0; i < 4 * 4; i++) {
+		open_memory();
+		snprintf((char *)two + 64 + i % 4, 40, formats[i / 4], ONE);
+		assert_int_equal(pass(0), 1);
+		assert_int_equal(found.hits[0].form, DISGUISE_TEXT);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		open_memory();
+		snprintf((char *)two + 64 + i, 40, "%016" PRIx64, __builtin_bswap64(ONE)); // the order of memory
+		assert_int_equal(pass(0), 1);
+	}
+	open_memory();
+	snprintf(text, sizeof(text), "%" PRIx64, ONE);
+	memcpy(two + 8192 - strlen(text), text, strlen(text)); // where the memory ends
+	assert_int_equal(pass(0), 1);
+	open_memory();
+	sprintf((char *)two + 64, "%" PRIx64, ONE + 1);
+	sprintf((char *)two + 128, "1%" PRIx64, ONE);
+	sprintf((char *)two + 192, "%" PRIx64 "1", ONE);
+	sprintf((char *)two + 256, "%" PRIu64 "0", ONE);
+	sprintf((char *)two + 320, "%" PRIx64, ONE);
+	two[320] = '?';
+	assert_int_equal(pass(0), 0);
+}
+
 // Of 32 bits.
 static void halves_and_handles(void **state)
 {
@@ -303,7 +359,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
-		cmocka_unit_test(begins_and_tags), cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(from_itself),
+		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
+		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(from_itself),
 		cmocka_unit_test(from_itself_in_full),
 		cmocka_unit_test(a_number_that_is_everywhere),
 	};

@@ -24,6 +24,13 @@ enum { ESTABLISHED = 1, CLOSE_WAIT = 8, LISTENS = 10, LEAST = 4, BULK = 1 << 16 
 
 // ----------------------------------------------------------------------- unix
 
+// The name that it is bound to is what the process chose, and can ask for.
+static void tell_name(const struct queues *q, const struct nlattr *a)
+{
+	q->bytes(q->ctx, "a word in the name of a unix socket", (const unsigned char *)(a + 1),
+		 a->nla_len - sizeof(*a));
+}
+
 // 1: a socket of the process holds what it may have sent itself; 0: not.
 static int unix_holds(const struct queues *q, const struct nlmsghdr *h)
 {
@@ -36,6 +43,8 @@ static int unix_holds(const struct queues *q, const struct nlmsghdr *h)
 		const struct nlattr *a = (const void *)at;
 		if (a->nla_len < sizeof(*a) || at + a->nla_len > end)
 			break;
+		if (a->nla_type == UNIX_DIAG_NAME)
+			tell_name(q, a);
 		if (a->nla_type == UNIX_DIAG_PEER && a->nla_len >= sizeof(*a) + 4)
 			memcpy(&peer, a + 1, 4);
 		if (a->nla_type == UNIX_DIAG_RQLEN && a->nla_len >= sizeof(*a) + 4)
@@ -56,7 +65,7 @@ static int unix_dump(const struct queues *q, int s)
 		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
 		 .r = {.sdiag_family = AF_UNIX,
 		       .udiag_states = UINT32_MAX,
-		       .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN}};
+		       .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN}};
 	static _Alignas(struct nlmsghdr) char buf[1 << 15];
 	if (send(s, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
 		return -1;
