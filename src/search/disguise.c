@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Small integers of interpreters are shifted left (OCaml by 1, Guile by 2, Lisps by 3), with a tag below;
-// keys and compressed pointers are shifted right, with a tag above; weak references are complements; wire
-// formats are byte-swapped; LuaJIT's values are NaNs with 17 bits of tag; scripts whose numbers are doubles
-// keep addresses as doubles. A pointer with a tag in its upper 16 bits is none of these: scan.c sees it.
+// Small integers of interpreters are shifted left (OCaml by 1, Guile by 2, Lisps by 3, others by 4), with a
+// tag below; keys and compressed pointers are shifted right, with a tag above; weak references are
+// complements; wire formats are byte-swapped; LuaJIT's values are NaNs with 17 bits of tag; scripts whose
+// numbers are doubles keep addresses as doubles. A pointer with a tag in its upper 16 bits is none of these:
+// scan.c sees it.
 #include "search/disguise.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_LEFT_1] = "shifted left by 1",
 		[DISGUISE_LEFT_2] = "shifted left by 2",
 		[DISGUISE_LEFT_3] = "shifted left by 3",
+		[DISGUISE_LEFT_4] = "shifted left by 4",
 		[DISGUISE_RIGHT_1] = "shifted right by 1",
 		[DISGUISE_RIGHT_2] = "shifted right by 2",
 		[DISGUISE_RIGHT_3] = "shifted right by 3",
@@ -64,7 +66,7 @@ uint64_t disguise_address(enum disguise form, uint64_t w, bool *tagged)
 	unsigned left = form - DISGUISE_LEFT_1 + 1, right = form - DISGUISE_RIGHT_1 + 1;
 	uint64_t address = 0;
 	*tagged = false;
-	if (form >= DISGUISE_LEFT_1 && form <= DISGUISE_LEFT_3) {
+	if (form >= DISGUISE_LEFT_1 && form <= DISGUISE_LEFT_4) {
 		address = w >> left;
 	} else if (form >= DISGUISE_RIGHT_1 && form <= DISGUISE_RIGHT_4) {
 		*tagged = w >> (ADDRESS - right);
@@ -94,6 +96,7 @@ uint64_t disguise_word(enum disguise form, uint64_t address)
 	case DISGUISE_LEFT_1:
 	case DISGUISE_LEFT_2:
 	case DISGUISE_LEFT_3:
+	case DISGUISE_LEFT_4:
 		return address << (form - DISGUISE_LEFT_1 + 1);
 	case DISGUISE_RIGHT_1:
 	case DISGUISE_RIGHT_2:
