@@ -22,9 +22,10 @@
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"
 
-enum { MANY_TURNS = 1000, SOME_TURNS = 20 };
+enum { MANY_TURNS = 1000, SOME_TURNS = 20, FEW_TURNS = 3 };
 #define LONG_NS 10000000000ULL
 #define WHILE_NS 1000000000ULL
+#define SLOW_NS 2000000000ULL
 
 // What the rows of one description say.
 struct registrations_of {
@@ -126,14 +127,15 @@ static const char *wakes_itself(const struct inspection *l)
 }
 
 // It was told of its event, or another was, and may yet be resumed. After a while it is worth a look all the
-// same.
+// same: soon where the loop turns fast, and after a few turns where it ticks each second.
 static bool put_off(const struct inspection *l, struct suspect *s, const char *timer,
 		    struct inspect_answer *a)
 {
 	uint64_t now = proc_now_ns();
 	if (!timer || (l->turns > s->turns0 + MANY_TURNS && now > s->found_ns + LONG_NS))
 		return false;
-	s->put_off = l->turns > s->turns0 + SOME_TURNS && now > s->found_ns + WHILE_NS;
+	s->put_off = (l->turns > s->turns0 + SOME_TURNS && now > s->found_ns + WHILE_NS) ||
+		     (l->turns > s->turns0 + FEW_TURNS && now > s->found_ns + SLOW_NS);
 	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "its event came, and its turn may be put off: the program has %s", timer);
