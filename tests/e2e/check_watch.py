@@ -9,6 +9,7 @@ import signal
 import struct
 
 from check_ps import EXT, hostile
+from check_stackless import program as stackless
 from harness import Failed, Skip, child_of, equal, need, proc_state, tool, until
 
 ALONE = 54321  # a user who has no other process
@@ -545,6 +546,32 @@ def check_many(case):
     screen.wait(r"^ +100000 body +suspended", r"\[/")
     equal(proc_state(program), "S", "it sleeps on")
     screen.keys("q")
+    screen.left(0)
+
+
+def check_stackless(case):
+    """C++20 coroutines, which no table has, stand in the same list and columns: groups, one by one, found by a text, in detail."""
+    process = case.ctp_start("-q", stackless(case, "g++", "-O0"), "closed_deep")
+    process.wait_for("ready")
+    screen = watch(case, child_of(process.pid), grouped=True, columns=140, lines=40)
+    shown = screen.wait(r"^9 coroutines: 9 suspended, 0 created, 0 running, 9 of C\+\+20  ended: 0$")
+    for function in ("read_byte", "read_line", "session"):
+        need(re.search(rf"^ +3 {function} +(closed|suspended) +{function} stackless\.cpp:\d+ +>", shown, re.M), f"{function}: {shown}")
+    screen.keys("g")
+    ids = re.findall(r"^ *(0x[0-9a-f]+) (read_byte|read_line|session) +\w+ +\w+ stackless\.cpp:\d+", screen.wait(r"^ *0x[0-9a-f]+ read_byte"), re.M)
+    equal(sorted(f for _, f in ids), ["read_byte"] * 3 + ["read_line"] * 3 + ["session"] * 3, "one by one")
+    screen.keys("/")
+    screen.keys("-l", "read_byte")
+    screen.keys("Enter")
+    shown = screen.wait(r"\[/read_byte\]", " session +suspended")
+    screen.keys("Home", "Enter")
+    shown = screen.wait("^evidence")
+    need(re.search(r"^coroutine 0x[0-9a-f]+ \w+ +(closed|suspended) for at least ", shown, re.M), shown)
+    need(re.search(r"#0 +read_byte .*:\d+\n +#1 +read_line .*:\d+\n +#2 +session .*:\d+", shown), shown)
+    need(re.search(r"^  awaited by 0x", shown, re.M), shown)
+    process.signal(signal.SIGTERM)
+    screen.wait(r"has ended|the last picture")
+    screen.keys("q", "q")
     screen.left(0)
 
 

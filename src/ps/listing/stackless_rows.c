@@ -305,22 +305,85 @@ int stackless_rows(struct listing *l, const struct image *im, const struct span 
 	return e;
 }
 
-static int make_listing(struct listing *l, const struct image *im, const struct pairs *pairs,
-			const struct span *skip, size_t nskip, bool apart)
+static int read_symbols(struct listing *l, const struct image *im)
 {
 	struct objects o = {0};
-	char folder[32];
 	int e = objects_read(&o, im);
 	if (!e)
 		e = listing_symbols_make(l, &o);
-	snprintf(folder, sizeof(folder), "/proc/%d", (int)im->pid);
-	if (!e && !l->core && listing_fds_read(&l->fds, folder) == -ENOMEM)
-		e = -ENOMEM;
+	objects_deinit(&o);
+	return e;
+}
+
+static int read_fds(struct listing *l)
+{
+	char folder[32];
+	snprintf(folder, sizeof(folder), "/proc/%d", (int)l->pid);
+	return !l->core && listing_fds_read(&l->fds, folder) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int make_listing(struct listing *l, const struct image *im, const struct pairs *pairs,
+			const struct span *skip, size_t nskip, bool apart)
+{
+	int e = read_symbols(l, im);
+	if (!e)
+		e = read_fds(l);
 	if (!e)
 		e = rows(l, im, pairs, skip, nskip, NULL);
-	if (!e)
-		e = listing_finish(l, apart);
-	objects_deinit(&o);
+	return e ? e : listing_finish(l, apart);
+}
+
+// Tells other code from the same.
+static uint64_t code_of(const struct image *im)
+{
+	uint64_t h = 1;
+	for (size_t i = 0; i < im->nmaps; i++) {
+		const struct maps_line *m = &im->maps[i];
+		if (m->perms[2] == 'x' && m->ino)
+			h = (h ^ m->lo ^ m->hi << 20 ^ m->ino << 40) * 0x9e3779b97f4a7c15ULL;
+	}
+	return h;
+}
+
+void stackless_forget(struct listing *l, struct stackless_kept *k)
+{
+	listing_deinit(l);
+	pairs_deinit(&k->pairs);
+	*k = (struct stackless_kept){.read = false};
+}
+
+static int begin(struct listing *l, struct stackless_kept *k, const struct image *im)
+{
+	stackless_forget(l, k);
+	l->pid = im->pid;
+	int e = read_pairs(&k->pairs, im);
+	if (!e && k->pairs.n)
+		e = read_symbols(l, im);
+	k->code = code_of(im);
+	k->read = !e;
+	return e;
+}
+
+int stackless_again(struct listing *l, struct stackless_kept *k, pid_t pid, const struct span *skip,
+		    size_t nskip, bool *anew)
+{
+	struct image im;
+	l->n = l->inside = 0;
+	*l->partial = 0;
+	listing_fds_free(l->fds);
+	l->fds = NULL;
+	int e = image_of_process(&im, pid, clock_mono_ns() + SEARCH_NS);
+	if (e)
+		return e;
+	*anew = !k->read || k->code != code_of(&im);
+	if (*anew)
+		e = begin(l, k, &im);
+	if (!e && k->pairs.n)
+		e = read_fds(l);
+	if (!e && k->pairs.n)
+		e = rows(l, &im, &k->pairs, skip, nskip, NULL);
+	image_close(&im);
+	l->n = e ? 0 : l->n;
 	return e;
 }
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "ctp/words.h"
+#include "ps/watch/watch_frames.h"
 
 static void title(struct watch_page *p, const char *text)
 {
@@ -301,12 +302,18 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 int watch_details(struct watch_page *text, struct watch_subject *s)
 {
 	struct ctp_state now = {0};
+	char age[32];
+	watch_page_clear(text);
+	if (s->row->frame) {
+		text_duration(age, sizeof(age), watch_model_age(s->model, s->row));
+		watch_frames_details(text, s->report->unlisted, s->row, age);
+		return 0;
+	}
 	uint64_t off = s->report->found->header.ext.states_off + (uint64_t)s->row->c.station * sizeof(now);
 	int e = source_read_record(&s->report->found->region, off, &now, sizeof(now));
 	e = e == SOURCE_UNSETTLED ? 0 : e;
 	if (e || now.id != s->row->c.id)
 		now = (struct ctp_state){0};
-	watch_page_clear(text);
 	numbers(text, s);
 	stack_size(text, s);
 	if (!e)

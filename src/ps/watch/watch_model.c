@@ -20,20 +20,29 @@ void watch_model_deinit(struct watch_model *m)
 	*m = (struct watch_model){0};
 }
 
+static int make_room(struct watch_model *m, size_t n)
+{
+	if (n <= m->capacity)
+		return 0;
+	size_t want = n + n / 2;
+	struct watch_row *rows = reallocarray(m->rows, want, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	m->rows = rows;
+	m->capacity = want;
+	return 0;
+}
+
 int watch_model_begin(struct watch_model *m, size_t stations, uint64_t begun)
 {
-	if (stations > m->capacity) {
-		size_t want = stations + stations / 2;
-		struct watch_row *rows = reallocarray(m->rows, want, sizeof(*rows));
-		if (!rows)
-			return -ENOMEM;
-		m->rows = rows;
-		m->capacity = want;
+	int e = make_room(m, stations);
+	if (e)
+		return e;
+	if (stations > m->stations) {
+		memset(m->rows + m->stations, 0, (stations - m->stations) * sizeof(*m->rows));
+		m->stations = stations;
 	}
-	if (stations > m->n) {
-		memset(m->rows + m->n, 0, (stations - m->n) * sizeof(*m->rows));
-		m->n = stations;
-	}
+	m->n = m->stations;
 	m->last = m->begun;
 	m->begun = begun;
 	m->unsettled = 0;
@@ -87,6 +96,7 @@ void watch_model_take(struct watch_model *m, size_t station, const struct ctp_st
 				  .creator_stack = s->creator_stack,
 				  .life = s->life,
 				  .flags = s->flags,
+				  .announced = s->source == CTP_SOURCE_PROGRAM,
 				  .lo = s->lo,
 				  .hi = s->hi,
 				  .since = s->since,
@@ -101,6 +111,20 @@ void watch_model_take(struct watch_model *m, size_t station, const struct ctp_st
 		r->c.waits[i] = (struct coroutine_wait){s->waits[i].fd, s->waits[i].gen, s->waits[i].events,
 							s->waits[i].how};
 	m->unsettled += !settled;
+}
+
+int watch_model_add(struct watch_model *m, const struct watch_row *r)
+{
+	int e = make_room(m, m->n + 1);
+	if (e)
+		return e;
+	m->rows[m->n++] = *r;
+	m->count++;
+	m->created += r->c.life == CTP_CREATED;
+	m->suspended += r->c.life == CTP_SUSPENDED;
+	m->running += r->c.life == CTP_RUNNING;
+	m->closed += r->closed;
+	return 0;
 }
 
 // A switch is two changes: one leaves, one goes on.

@@ -4,6 +4,7 @@
 // did in between. A row has its station's place; its id says which coroutine is there.
 #pragma once
 
+#include "ps/listing/listing.h"
 #include "ps/read/groups.h"
 
 struct watch_row {
@@ -18,7 +19,12 @@ struct watch_row {
 	bool there, known;   // known: at the inspection before, too
 	bool closed;         // it waits for what has ended
 	bool finding;        // ctp-run has found something out about it as it is now
+	// of a C++20 coroutine, which has no station
+	uint8_t frame_state;             // its enum listing_state + 1; 0: it is none
+	const struct listing_row *frame; // in the listing of this inspection
 };
+
+#define WATCH_NO_GEN UINT32_MAX // of a descriptor to which a frame's registration led
 
 // What a thread's samples say of a coroutine, since the inspection before.
 struct watch_ran {
@@ -27,7 +33,8 @@ struct watch_ran {
 
 struct watch_model {
 	struct watch_row *rows;
-	size_t n, capacity;     // stations
+	size_t n, capacity;
+	size_t stations;        // so many; rows behind them have none
 	struct ctp_name *names; // one for each of the first `named` stations, if the program gave any
 	size_t named;
 	uint64_t begun,
@@ -45,6 +52,8 @@ bool watch_model_same(struct watch_model *m, size_t station, uint64_t turn, uint
 // What stands there now. `since`: as in struct watch_row.
 void watch_model_take(struct watch_model *m, size_t station, const struct ctp_state *s, uint64_t since,
 		      bool settled);
+// One that has no station, of this inspection alone. 0 or -ENOMEM.
+int watch_model_add(struct watch_model *m, const struct watch_row *r);
 // The inspection has ended: rates and shares. cpu: whether CPU times are known at all.
 void watch_model_end(struct watch_model *m, uint64_t now, const struct watch_ran *ran, size_t nran, bool cpu);
 // The row of a coroutine, or NULL.

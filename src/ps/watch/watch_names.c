@@ -74,6 +74,10 @@ static bool has(const struct watch_names *n, const char *in)
 static void name(const struct watch_names *n, const struct watch_row *r, char *buf, size_t bytes)
 {
 	struct coroutine c = r->c;
+	if (r->frame) {
+		listing_label(n->report->unlisted, r->frame, buf, bytes);
+		return;
+	}
 	c.stack = 0;
 	if (stacks_recorded(n->report->stacks, r->stack, &c.stack))
 		c.stack = 0;
@@ -103,15 +107,23 @@ static struct label *label_of(struct watch_names *n, const struct watch_row *r)
 	return add(n, &n->names, key, text);
 }
 
+// Those of the stack with which it is suspended. False: none is known.
+static bool frames_of(const struct watch_names *n, const struct watch_row *r, struct frames *f)
+{
+	uint32_t number = 0;
+	if (r->frame)
+		return !listing_frames(n->report->unlisted, r->frame->stack, f) && f->n;
+	return !stacks_recorded(n->report->stacks, r->c.recorded, &number) && number &&
+	       !report_frames(n->report, number, f);
+}
+
 // The innermost function of the program's own, and its line.
-static void place(const struct watch_names *n, uint32_t stack, char *buf, size_t bytes)
+static void place(const struct watch_names *n, const struct watch_row *r, char *buf, size_t bytes)
 {
 	char function[160];
-	uint32_t number = 0;
 	struct frames f = {0};
 	snprintf(buf, bytes, "-");
-	if (!stacks_recorded(n->report->stacks, stack, &number) && number &&
-	    !report_frames(n->report, number, &f)) {
+	if (frames_of(n, r, &f)) {
 		const struct symbols_frame *at = frames_first_own(&f);
 		frames_name(at, function, sizeof(function));
 		if (at->file)
@@ -125,11 +137,14 @@ static void place(const struct watch_names *n, uint32_t stack, char *buf, size_t
 static struct label *place_of(struct watch_names *n, const struct watch_row *r)
 {
 	char text[256];
-	uint32_t stack = r->c.life == CTP_SUSPENDED ? r->c.recorded : 0;
+	uint32_t stack = r->c.life == CTP_SUSPENDED || r->frame ? r->c.recorded : 0;
 	uint32_t at = idmap_get(&n->places.by_key, stack);
 	if (at != IDMAP_NONE)
 		return &n->places.v[at];
-	place(n, stack, text, sizeof(text));
+	if (stack)
+		place(n, r, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "-");
 	return add(n, &n->places, stack, text);
 }
 
@@ -183,7 +198,7 @@ uint32_t watch_names_place_rank(struct watch_names *n, const struct watch_row *r
 
 const char *watch_names_state(const struct watch_row *r)
 {
-	return r->closed ? "closed" : report_status(&r->c);
+	return r->closed ? "closed" : r->frame ? listing_state_word(r->frame) : report_status(&r->c);
 }
 
 void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes)
@@ -195,8 +210,11 @@ void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes)
 		words_events(c->waits[i].events, events, sizeof(events));
 		for (char *p; (p = strstr(events, "EPOLL"));)
 			memmove(p, p + 5, strlen(p + 5) + 1);
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%d#%" PRIu32 " %s", i ? ", " : "",
-				       c->waits[i].fd, c->waits[i].gen, events);
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%d", i ? ", " : "", c->waits[i].fd);
+		if (at < bytes && c->waits[i].gen != WATCH_NO_GEN)
+			at += (size_t)snprintf(buf + at, bytes - at, "#%" PRIu32, c->waits[i].gen);
+		if (at < bytes)
+			at += (size_t)snprintf(buf + at, bytes - at, " %s", events);
 	}
 }
 
@@ -211,15 +229,15 @@ void watch_names_seek(struct watch_names *n, const char *text)
 		n->names.v[i].found = has(n, n->names.v[i].text);
 }
 
-static bool on_stack(struct watch_names *n, uint32_t stack)
+static bool on_stack(struct watch_names *n, const struct watch_row *r)
 {
-	uint32_t known = idmap_get(&n->stacks, stack), number = 0;
+	uint32_t stack = r->c.recorded, known = idmap_get(&n->stacks, stack);
 	struct frames f = {0};
 	char function[256];
 	if (known != IDMAP_NONE)
 		return known == FOUND;
 	known = NOT_FOUND;
-	if (!stacks_recorded(n->report->stacks, stack, &number) && !report_frames(n->report, number, &f))
+	if (frames_of(n, r, &f))
 		for (size_t i = 0; i < f.n && !known; i++)
 			known = has(n, frames_name(f.items[i], function, sizeof(function))) ? FOUND :
 											      NOT_FOUND;
@@ -235,7 +253,7 @@ bool watch_names_found(struct watch_names *n, const struct watch_row *r, const c
 		return true;
 	const struct label *l = label_of(n, r);
 	if ((l && l->found) || has(n, called) || has(n, watch_names_state(r)) ||
-	    (r->c.recorded && on_stack(n, r->c.recorded)))
+	    (r->c.recorded && on_stack(n, r)))
 		return true;
 	if (!r->c.nwaits)
 		return false;

@@ -29,7 +29,8 @@ void watch_order_deinit(struct watch_order *o)
 bool watch_order_alike(const struct watch_row *a, const struct watch_row *b)
 {
 	return a->c.entry == b->c.entry && a->c.life == b->c.life && a->c.recorded == b->c.recorded &&
-	       a->closed == b->closed && a->finding == b->finding && a->c.status == b->c.status;
+	       a->closed == b->closed && a->finding == b->finding && a->c.status == b->c.status &&
+	       a->frame_state == b->frame_state;
 }
 
 static int add(struct watch_order *o, uint32_t row, const struct watch_row *r)

@@ -15,7 +15,8 @@ enum { STACKS_MOST = 2048 }; // status.c looks at no more
 
 static bool may_be_pooled(const struct watch_row *r)
 {
-	return r->there && r->c.life == CTP_SUSPENDED && !r->c.nwaits && !(r->c.flags & CTP_STATE_MOREWAITS);
+	return r->there && !r->frame_state && r->c.life == CTP_SUSPENDED && !r->c.nwaits &&
+	       !(r->c.flags & CTP_STATE_MOREWAITS);
 }
 
 // One of each stack; those first who may be pooled. *at: stacks to places.
@@ -25,7 +26,7 @@ static int one_of_each(const struct report *r, const struct watch_model *m, bool
 	int e = 0;
 	for (size_t i = 0; !e && i < m->n && *n < STACKS_MOST; i++) {
 		const struct watch_row *row = &m->rows[i];
-		if (!row->there || !row->c.recorded || may_be_pooled(row) != may)
+		if (!row->there || row->frame_state || !row->c.recorded || may_be_pooled(row) != may)
 			continue;
 		uint64_t key = row->c.recorded | (may ? 0 : 1ULL << 32); // one that waits, apart
 		if (idmap_get(at, key) != IDMAP_NONE)
@@ -71,8 +72,8 @@ int watch_status_ready(const struct report *r, struct watch_row *const *rows, si
 	if (!e)
 		e = fds_new(&few.fds, r->found);
 	for (size_t i = 0; !e && i < n; i++)
-		now.coroutines[i] =
-			rows[i]->c; // without a stack of the report's: nobody is taken to be pooled
+		if (!rows[i]->frame_state) // without a stack of the report's: nobody is taken to be pooled
+			now.coroutines[i] = rows[i]->c;
 	if (!e)
 		e = fds_read(few.fds, now.coroutines, n, false);
 	few.tables = now;

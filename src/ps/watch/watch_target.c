@@ -35,6 +35,7 @@ static int open_names(struct watch_target *t)
 	int e = report_begin(&t->report, &t->found);
 	if (!e)
 		e = watch_names_new(&t->names, &t->report);
+	t->report.unlisted = &t->frames.listing;
 	return e;
 }
 
@@ -60,6 +61,7 @@ void watch_target_close(struct watch_target *t)
 	close_names(t);
 	watch_use_close(&t->use);
 	watch_model_deinit(&t->model);
+	watch_frames_close(&t->frames);
 	find_release(&t->found);
 	if (t->file >= 0)
 		close(t->file);
@@ -80,6 +82,18 @@ static void count_pooled(struct watch_model *m)
 	for (size_t i = 0; i < m->n; i++)
 		m->pooled += m->rows[i].there && m->rows[i].c.life == CTP_SUSPENDED &&
 			     m->rows[i].c.status == STATUS_POOLED;
+}
+
+// Those that no table knows, behind those that are marked.
+static int look_at_frames(struct watch_target *t)
+{
+	bool anew;
+	int e = watch_frames_look(&t->frames, &t->model, &t->found, t->modules, &anew);
+	if (e || !anew)
+		return e;
+	watch_names_free(t->names);
+	t->names = NULL;
+	return watch_names_new(&t->names, &t->report);
 }
 
 int watch_target_look(struct watch_target *t)
@@ -105,6 +119,8 @@ int watch_target_look(struct watch_target *t)
 	if (!e && t->looks++ % POOLS_EVERY == 0)
 		e = watch_status_pooled(&t->report, &t->model);
 	count_pooled(&t->model);
+	if (!e)
+		e = look_at_frames(t);
 	t->cost_ns = cpu_now() - begun;
 	return e;
 }
@@ -121,6 +137,7 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 				 .pooled = m->pooled,
 				 .running = m->running,
 				 .closed = m->closed,
+				 .frames = t->frames.listing.n,
 				 .finished = t->totals.finished,
 				 .destroyed = t->totals.destroyed,
 				 .threads = t->totals.threads,
@@ -141,7 +158,7 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 // What was known last stays, once the process has ended.
 static int64_t stack_used(const struct watch_target *t, struct watch_row *r)
 {
-	if (r->c.flags & CTP_STATE_SHARED_STACK)
+	if (r->frame_state || (r->c.flags & CTP_STATE_SHARED_STACK))
 		return -1;
 	int64_t used = watch_use_bytes(&t->use, r->c.lo, r->c.hi);
 	r->stack_bytes = used >= 0 ? used : r->stack_bytes;
@@ -152,7 +169,8 @@ static bool any_closed(const struct watch_target *t, const struct coroutine *c)
 {
 	const char *kind;
 	for (unsigned i = 0; i < c->nwaits; i++)
-		if (fds_open(t->report.fds, c->waits[i].fd, c->waits[i].gen, &kind) == 0)
+		if (c->waits[i].gen != WATCH_NO_GEN &&
+		    fds_open(t->report.fds, c->waits[i].fd, c->waits[i].gen, &kind) == 0)
 			return true;
 	return false;
 }
@@ -188,7 +206,8 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 					  .cpu = it->cpu,
 					  .slice_ns = it->slice_ns,
 					  .stack = -1,
-					  .running = r->c.life == CTP_RUNNING};
+					  .running = r->c.life == CTP_RUNNING,
+					  .frame = r->frame_state};
 		watch_model_name(&t->model, r, called);
 		if (*called && !(grouped && it->n > 1))
 			snprintf(s->entry, sizeof(s->entry), "\"%s\" %s", called,
@@ -200,7 +219,7 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 		if (!grouped)
 			s->stack = stack_used(t, r);
 		s->closed = r->closed || any_closed(t, &r->c);
-		s->proof = r->c.life == CTP_SUSPENDED &&
+		s->proof = r->c.life == CTP_SUSPENDED && !r->frame_state &&
 			   proofs_of(watch_proofs_found(t->proofs), r->c.id, r->c.changes);
 	}
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ps/watch/watch_details.h"
+#include "ps/watch/watch_frames.h"
 #include "ps/watch/watch_view.h"
 
 struct watch_target {
@@ -13,6 +14,7 @@ struct watch_target {
 	struct watch_threads *threads;
 	struct watch_proofs *proofs;
 	struct watch_model model;
+	struct watch_frames frames;
 	struct watch_totals totals, before;
 	struct watch_use use;
 	int file; // the region's, for when the process has ended; -1

@@ -18,7 +18,8 @@ enum {
 	LOW = 3,
 	ENTRY_LEAST = 10,
 	WHERE_LEAST = 25,
-	WAITS_LEAST = 9
+	WAITS_LEAST = 9,
+	ADDRESS = 14
 };
 
 static const struct {
@@ -54,23 +55,23 @@ static size_t needed(const struct layout *l)
 			sum += 1 + (i == WATCH_ENTRY ? ENTRY_LEAST :
 				    i == WATCH_WHERE ? WHERE_LEAST :
 				    i == WATCH_WAITS ? WAITS_LEAST :
-						       columns[i].width);
+						       l->width[i]);
 	return sum ? sum - 1 : 0;
 }
 
-static struct layout lay_out(size_t room, bool grouped)
+static struct layout lay_out(size_t room, bool grouped, bool addresses)
 {
 	struct layout l;
-	for (int i = 0; i < WATCH_COLUMNS;
-	     i++) // members of a group wait for a descriptor each, and have a stack each
+	for (int i = 0; i < WATCH_COLUMNS; i++) {
+		// Members of a group wait for a descriptor each, and have a stack each.
 		l.shown[i] = !grouped || (i != WATCH_WAITS && i != WATCH_STACK);
+		l.width[i] = i == WATCH_ID && addresses && !grouped ? ADDRESS : columns[i].width;
+	}
 	for (int weight = 1; weight < 9 && needed(&l) > room; weight++)
 		for (int i = 0; i < WATCH_COLUMNS; i++)
 			if (columns[i].weight == weight && needed(&l) > room)
 				l.shown[i] = false;
 	size_t over = room > needed(&l) ? room - needed(&l) : 0;
-	for (int i = 0; i < WATCH_COLUMNS; i++)
-		l.width[i] = columns[i].width;
 	size_t waits = l.shown[WATCH_WAITS] ? over / 3 : 0,
 	       where = l.shown[WATCH_WHERE] ? (over - waits) * 2 / 3 : 0;
 	l.width[WATCH_WAITS] = WAITS_LEAST + waits;
@@ -137,6 +138,8 @@ static void counts_line(struct watch_page *p, const struct watch_head *h)
 	if (h->pooled)
 		watch_page_put(p, WATCH_PLAIN, " (%" PRIu64 " pooled)", h->pooled);
 	watch_page_put(p, WATCH_PLAIN, ", %" PRIu64 " created, %" PRIu64 " running", h->created, h->running);
+	if (h->frames)
+		watch_page_put(p, WATCH_PLAIN, ", %" PRIu64 " of C++20", h->frames);
 	watch_page_put(p, WATCH_FAINT, "  ended: %s%" PRIu64, h->partial ? ">=" : "",
 		       h->finished + h->destroyed);
 	if (h->destroyed)
@@ -236,7 +239,8 @@ static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum
 	*buf = 0;
 	switch (column) {
 	case WATCH_ID:
-		snprintf(buf, bytes, "%" PRIu64, grouped ? r->n : r->id);
+		snprintf(buf, bytes, !grouped && r->frame ? "0x%" PRIx64 : "%" PRIu64,
+			 grouped ? r->n : r->id);
 		break;
 	case WATCH_ENTRY:
 		snprintf(buf, bytes, "%s", r->entry);
@@ -251,7 +255,8 @@ static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum
 		snprintf(buf, bytes, "%s", r->waits);
 		break;
 	case WATCH_SINCE:
-		text_duration(buf, bytes, r->since_ns);
+		*buf = '>';
+		text_duration(buf + r->frame, bytes - r->frame, r->since_ns);
 		break;
 	case WATCH_RATE:
 		watch_view_number(buf, bytes, r->rate);
@@ -312,7 +317,7 @@ static void foot(struct watch_page *p, const struct watch_ui *ui, const char *ke
 void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h,
 		     const struct watch_shown *rows, size_t nrows, size_t n, struct watch_size s)
 {
-	struct layout l = lay_out(s.columns, ui->grouped);
+	struct layout l = lay_out(s.columns, ui->grouped, h->frames);
 	watch_page_clear(p);
 	title_line(p, h, s);
 	if (head_lines(s) > 1) {

@@ -36,6 +36,7 @@ struct watch_head {
 	pid_t pid, engine;
 	const char *command;
 	uint64_t created, suspended, pooled, running, finished, destroyed, closed;
+	uint64_t frames; // of them: C++20 coroutines
 	uint64_t threads, lost;
 	double rate, cpu;   // below 0: not known
 	uint64_t look_ns;   // what one inspection takes
@@ -59,6 +60,7 @@ struct watch_shown {
 	uint64_t slice_ns;
 	int64_t stack; // bytes; -1 = not known
 	bool closed, proof, running;
+	bool frame; // its id is an address, and it has been so for at least since_ns
 };
 
 struct watch_size {
