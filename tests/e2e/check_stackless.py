@@ -20,13 +20,14 @@ FAULTS = {
     "closed": "CTP029 proven", "closed_deep": "CTP029 proven", "closed_handle": "CTP029 proven", "closed_object": "CTP029 proven",
     "popped": "CTP029 proven", "event_lost": "CTP029 proven", "ring": "CTP029 proven", "timer_dropped": "CTP029 proven",
     "registration_removed": "CTP029 proven", "overwritten": "CTP029 proven", "never_started": "CTP014 proven",
+    "closed_timer": "CTP029 proven", "lock_freed": "CTP029 proven", "callback_threw": "CTP029 proven",
     "map_kept": "CTP029 likely", "owned": "CTP029 likely",
 }
 ALSO = {
     "never_started": ["CTP029 proven"],  # the compiler has put the ramp elsewhere: its line is that of the first suspension
     "closed_deep": ["CTP029 likely"],    # a dead word leads to one that awaits it
 }
-CLOSED = {"closed", "closed_deep", "closed_handle", "map_kept", "owned"}
+CLOSED = {"closed", "closed_timer", "closed_deep", "closed_handle", "map_kept", "owned"}
 # Never PROVEN: of these nothing may be said, but for what stands behind.
 SOUND = {
     "healthy": "", "parked_generators": "", "ended_and_kept": "", "ended_and_leaked": "", "lazy_and_kept": "", "queued": "",

@@ -379,6 +379,67 @@ AWAY static void overwritten()
 		waits_in([](std::coroutine_handle<> h) { last = h; });
 }
 
+AWAY static void closed_timer()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+		waits_here(fds.back());
+	}
+	reap_all();
+}
+
+struct lock { // its waiters' frames hold the list
+	struct waiter {
+		lock *of;
+		waiter *next = nullptr;
+		std::coroutine_handle<> h = nullptr;
+		bool await_ready() { return false; }
+		void await_suspend(std::coroutine_handle<> c)
+		{
+			h = c;
+			next = of->first;
+			of->first = this;
+		}
+		void await_resume() {}
+	};
+	waiter *first = nullptr;
+};
+
+static detached locks(lock *l)
+{
+	co_await lock::waiter{l};
+}
+
+AWAY static void lock_freed()
+{
+	lock *l = new lock;
+	for (int i = 0; i < count; i++)
+		locks(l);
+	delete l;
+}
+
+AWAY static void first_callback()
+{
+	throw 1;
+}
+
+// Those who are to be called are taken out at once; the first one throws, and nobody calls the others.
+AWAY static void callback_threw()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
+	try {
+		std::deque<std::coroutine_handle<>> now;
+		now.swap(queue);
+		first_callback();
+		while (!now.empty()) {
+			now.front().resume();
+			now.pop_front();
+		}
+	} catch (int) {
+	}
+}
+
 // ------------------------------------------------------------------ look-alikes
 
 AWAY static void healthy()
@@ -601,6 +662,9 @@ static const struct {
 	{"registration_removed", registration_removed},
 	{"thread_ended", thread_ended},
 	{"overwritten", overwritten},
+	{"closed_timer", closed_timer},
+	{"lock_freed", lock_freed},
+	{"callback_threw", callback_threw},
 	{"healthy", healthy},
 	{"parked_generators", parked_generators},
 	{"ended_and_kept", ended_and_kept},
