@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
-// expect: also CTP003
 // engine: fcontext
 //
 // Fibers on Boost.Context, with all fibers in the scheduler's ring, as a library

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
-// expect: also CTP003
 //
 // A file service whose directories have locks. A rename locks the directory that
 // it takes from, reads it by way of a pipe, and locks the one that it puts into.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
-// expect: also CTP003
 //
 // A small database in static memory: tables, their locks, and two sessions'
 // contexts. One session copies from orders to stock, the other one from stock to

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 suspect..likely, 3 coroutines in 1 finding
-// expect: also CTP003
 //
 // Meetings book two rooms each, from a ring of three: every meeting holds one
 // room and waits for the next. Waiters are linked through the meetings

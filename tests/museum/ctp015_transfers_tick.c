@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP015 suspect..likely, 2 coroutines in 1 finding
-// expect: also CTP003
 // engine: both
 //
 // A ledger with one lock for each account. A transfer locks the account that

@@ -19,6 +19,7 @@
 #include "analyze/report/stackless_sums.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/idmap.h"
 
 static uint64_t fnv(uint64_t h, const char *s)
 {
@@ -86,6 +87,38 @@ static void one_case_each(struct results *f)
 		if (!n || !same_wait(&f->cases[n - 1], &f->cases[i]))
 			f->cases[n++] = f->cases[i];
 	f->ncases = n;
+}
+
+static bool is_of(const struct verdict_case *c, enum ctp_rule rule)
+{
+	return !strcmp(c->pass->rule, rules_id[rule]);
+}
+
+// Is it said of that coroutine that it stands in a circle, and as surely as it is said here that it is
+// parked?
+static bool in_circle(const struct results *f, const struct idmap *circles, const struct verdict_case *c)
+{
+	uint32_t i = is_of(c, RULE_PARKED) ? idmap_get(circles, c->id) : IDMAP_NONE;
+	return i != IDMAP_NONE && f->cases[i].about.image == c->about.image &&
+	       f->cases[i].proof.verdict >= c->proof.verdict;
+}
+
+// A circle of parked coroutines is one fault: what names them all says more than that nothing leads to each.
+// Cases of waits come first, so that no circle moves before it was looked at.
+static int one_fault_each(struct results *f)
+{
+	struct idmap circles = {0};
+	size_t n = 0;
+	int e = 0;
+	for (size_t i = 0; !e && i < f->ncases; i++)
+		if (is_of(&f->cases[i], RULE_CYCLE))
+			e = idmap_set(&circles, f->cases[i].id, (uint32_t)i);
+	for (size_t i = 0; !e && i < f->ncases; i++)
+		if (!in_circle(f, &circles, &f->cases[i]))
+			f->cases[n++] = f->cases[i];
+	f->ncases = e ? f->ncases : n;
+	idmap_deinit(&circles);
+	return e;
 }
 
 static struct finding *find_group(struct report *r, const struct verdict_case *c, uint64_t print)
@@ -192,6 +225,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	}
 	if (!e)
 		one_case_each(&r->results);
+	if (!e)
+		e = one_fault_each(&r->results);
 	if (!e)
 		e = finished_parked_remove(r);
 	if (!e)
