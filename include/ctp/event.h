@@ -146,8 +146,7 @@ static inline ctp_bytes ctp_bytes_of(const void *at, size_t bytes)
 #define CTP_EVENT_ASSERT_ _Static_assert
 #endif
 
-// A value as libctp gets it: an integer in 64 bits, the bits of a float or double, a pointer; of bytes,
-// where their ctp_bytes lies.
+// A value as libctp gets it: in 64 bits; of bytes, where their ctp_bytes lies.
 static inline __attribute__((always_inline, unused)) uint64_t ctp_event_word_(unsigned kind, size_t size,
 									      const void *at)
 {
@@ -186,7 +185,6 @@ static inline __attribute__((always_inline, unused)) uint64_t ctp_event_word_(un
 	CTP_EVENT_CAT_(CTP_EVENT_CAT_(CTP_EVENT_E, CTP_EVENT_NUMBER_(__VA_ARGS__)), _)(m, s, __VA_ARGS__)
 #define CTP_EVENT_COMMA_() ,
 #define CTP_EVENT_NOTHING_()
-
 #define CTP_EVENT_T_(t, n) t
 #define CTP_EVENT_N_(t, n) n
 #define CTP_EVENT_PARAM_(i, f) CTP_EVENT_T_ f CTP_EVENT_N_ f
@@ -205,23 +203,40 @@ static inline __attribute__((always_inline, unused)) uint64_t ctp_event_word_(un
 
 // ------------------------------------------------------------------ what depends on the CPU
 
-// on: one comparison with the word in the descriptor, and a branch. note: where the descriptor is, for
-// libctp; and a probe in the manner of USDT
-// (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), whose section `.probes` tells perf
-// where in the file a semaphore lies: it need hold nothing.
+// UNLESS_OFF: a comparison with the word in the descriptor, and a branch past the call. NOTES: where the
+// descriptor is, for libctp; and a probe in the manner of USDT, whose section `.probes` tells perf where in
+// the file a semaphore lies: it need hold nothing
+// (sourceware.org/systemtap/wiki/UserSpaceProbeImplementation).
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__ILP32__)
 #define CTP_EVENT_LIVE 1
 #ifdef __x86_64__
 #define CTP_EVENT_SYMBOL_ "i"
 #define CTP_EVENT_OPERAND_ "norx"
+#define CTP_EVENT_BRANCH_(p, n, jump, to) \
+	__asm__ goto("cmpl $0, %c0(%%rip)\n\t" jump " %l[" #to "]" \
+		     : \
+		     : "i"(&ctp_event_at_##p##_##n) \
+		     : "cc" \
+		     : to)
+#ifndef __clang__ // which takes every label of a function for a target of this one
+#define CTP_EVENT_UNLESS_OFF_(p, n, call) \
+	__extension__({ \
+		__label__ ctp_off_; \
+		CTP_EVENT_BRANCH_(p, n, "je", ctp_off_); \
+		call; \
+	ctp_off_:; \
+	})
+#elif !defined(__OPTIMIZE__) // two instructions as well
+#define CTP_EVENT_UNLESS_OFF_(p, n, call) \
+	__extension__({ \
+		if (ctp_event_at_##p##_##n.info.u.enabled) \
+			call; \
+	})
+#endif
 #define CTP_EVENT_DEFINE_ON_(p, n) \
 	static inline __attribute__((always_inline, unused)) int ctp_event_on_##p##_##n(void) \
 	{ \
-		__asm__ goto("cmpl $0, %c0(%%rip)\n\tjne %l[ctp_on]" \
-			     : \
-			     : "i"(&ctp_event_at_##p##_##n) \
-			     : "cc" \
-			     : ctp_on); \
+		CTP_EVENT_BRANCH_(p, n, "jne", ctp_on); \
 		return 0; \
 	ctp_on: \
 		return 1; \
@@ -291,8 +306,6 @@ static inline __attribute__((always_inline, unused)) const void *ctp_event_at_(c
 #define CTP_EVENT_ITSELF_(p, n) [ctp_] CTP_EVENT_SYMBOL_(&ctp_event_at_##p##_##n)
 #else
 #define CTP_EVENT_LIVE 0
-#define CTP_EVENT_SDT_ARG_(i, f)
-#define CTP_EVENT_SDT_OPERAND_(i, f)
 #define CTP_EVENT_NOTES_(p, n, ...) (void)0
 #define CTP_EVENT_DEFINE_ON_(p, n) \
 	static inline __attribute__((always_inline, unused)) int ctp_event_on_##p##_##n(void) \
@@ -304,9 +317,6 @@ static inline __attribute__((always_inline, unused)) const void *ctp_event_at_(c
 // ------------------------------------------------------------------ libraries that come by dlopen
 
 #if CTP_EVENT_LIVE
-#ifdef __cplusplus
-extern "C" {
-#endif
 // Says that this module is there, before its other constructors run. By way of the GOT, as libctp may not be
 // there.
 static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
@@ -322,9 +332,6 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 	if (mapped)
 		mapped();
 }
-#ifdef __cplusplus
-}
-#endif
 #endif
 
 // ------------------------------------------------------------------ defining
@@ -394,23 +401,22 @@ static __attribute__((constructor(101), unused)) void ctp_event_mapped_(void)
 
 // ------------------------------------------------------------------ signalling
 
-#define CTP_EVENT_CALL_0(p, n) \
-	(__builtin_expect(ctp_event_on_##p##_##n(), 0) ? ctp_event_put_##p##_##n() : (void)0)
-#define CTP_EVENT_CALL_N(p, n, ...) \
-	(__builtin_expect(ctp_event_on_##p##_##n(), 0) ? ctp_event_put_##p##_##n(__VA_ARGS__) : (void)0)
+#ifndef CTP_EVENT_UNLESS_OFF_
+#define CTP_EVENT_UNLESS_OFF_(p, n, call) (__builtin_expect(ctp_event_on_##p##_##n(), 0) ? call : (void)0)
+#endif
+#define CTP_EVENT_CALL_0(p, n) CTP_EVENT_UNLESS_OFF_(p, n, ctp_event_put_##p##_##n())
+#define CTP_EVENT_CALL_N(p, n, ...) CTP_EVENT_UNLESS_OFF_(p, n, ctp_event_put_##p##_##n(__VA_ARGS__))
 
-// An expression of type void. May be called anywhere, by any thread, also in a signal handler.
+// An expression of type void; anywhere, in any thread, also in a signal handler.
 #define ctp_event(provider, ...) \
 	CTP_EVENT_CAT_(CTP_EVENT_CALL_, CTP_EVENT_MORE_(__VA_ARGS__))(provider, __VA_ARGS__)
 
-// Does anybody listen? For what is prepared for an event's arguments.
-#define ctp_event_enabled(provider, name) (ctp_event_on_##provider##_##name() != 0)
+#define ctp_event_enabled(provider, name) (ctp_event_on_##provider##_##name() != 0) // does anybody listen?
 
 // ------------------------------------------------------------------ tasks, regions, logs
 
 // A task is what the program does for somebody: a request, a job. It may go from one coroutine or thread to
-// another; ctp-analyze --tasks says how long each took and what it did meanwhile. All of these are events of
-// the provider ctp.
+// another; ctp-analyze --tasks says how long each took. All of these are events of the provider ctp.
 //
 //	ctp_task t = ctp_task_begin("request");     a type, of which there are few
 //	ctp_task_enter(t);                          from here on the calling coroutine works for it

@@ -4,7 +4,6 @@ are lost, chosen by --events, read by babeltrace2 with typed fields; and what th
 import collections
 import json
 import os
-import platform
 import re
 import shutil
 import socket
@@ -339,40 +338,6 @@ def check_off(case):
     need("evaluated 1000" in case.ctp(case.target("events"), "off", 1000).out, "recorded")
 
 
-def check_instructions(case):
-    """Off: two instructions. Counted with and without the event, in the same loop."""
-    if platform.machine() != "x86_64":
-        raise Skip("two instructions are those of x86_64")
-    source = case.dir / "off.c"
-    source.write_text('''#include <stdlib.h>
-#include <ctp/event.h>
-CTP_EVENT(off, pair, (long, a), (long, b));
-int main(int argc, char **argv)
-{
-	long n = atol(argv[1]);
-	for (volatile long i = 0; i < n; i++) {
-#ifdef EVENT
-		ctp_event(off, pair, n, random());
-#endif
-	}
-	return argc - 2;
-}
-''')
-    for compiler in ("gcc", "clang"):
-        if not shutil.which(compiler):
-            continue
-        for words in (("-O2",), ("-O3",), ("-O2", "-fPIC", "-pie"), ("-O2", "-std=c11")):
-            cost = []
-            for event in ((), ("-DEVENT",)):
-                built = case.run(compiler, *words, *event, f"-I{ROOT}/include", source, "-o", "off")
-                equal(built.status, 0, f"{compiler}: {built}")
-                runs = [case.run(tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", "./off", n)
-                        for n in (1000, 101_000)]
-                cost.append([int(re.search(r"Collected : (\d+)", r.err)[1]) for r in runs])
-            added = (cost[1][1] - cost[1][0] - cost[0][1] + cost[0][0]) / 100_000
-            need(added <= 2.01, f"{compiler} {words}: an event that is off takes {added} instructions")
-
-
 VARIANTS = [(compiler, std, words)
             for compiler, std in (("gcc", "c11"), ("gcc", "gnu17"), ("clang", "c11"), ("g++", "c++11"), ("g++", "c++20"),
                                   ("clang++", "c++11"), ("clang++", "c++20"))
@@ -498,7 +463,7 @@ def check_probes(case):
 
 
 CHECKS = [("probes", check_probes), ("kinds", check_kinds), ("coroutines", check_coroutines), ("many", check_many), ("off", check_off),
-          ("instructions", check_instructions), ("variants", check_variants), ("module", check_module),
+          ("variants", check_variants), ("module", check_module),
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
           ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),
           ("http", check_http),
