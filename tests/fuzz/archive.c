@@ -20,7 +20,7 @@ static const char *const places[] = {
 	"ctp/image0/incidents", "ctp/image0/sites", "ctp/image0/names", "ctp/image0/witness.jsonl", "ctp/image0/sets.jsonl",
 	"ctp/image0/slices.jsonl", "ctp/image0/highwater.jsonl", "ctp/image0/descriptors.jsonl", "ctp/image0/snapshot/ext",
 	"ctp/image0/snapshot/stations", "ctp/image0/snapshot/threads", "ctp/image0/snapshot/fds", "ctp/image0/snapshot/cands",
-	"ctp/image1/ext", "ctp/image1/stations",
+	"ctp/image1/ext", "ctp/image1/stations", "ctp/events.jsonl", "e0.0",
 };
 
 static void make_folders(const char *folder)

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Inputs for the fuzz targets, out of the golden tests' synthetic traces: seeds.py MAKE_TRACE CTP_ANALYZE MAKE_CORE MODULE TO STAMP.
+"""Inputs for the fuzz targets, out of the golden tests' synthetic traces: seeds.py MAKE_TRACE CTP_ANALYZE MAKE_CORE MODULE MODULE_EVENTS TO STAMP.
 
 A trace is one input: its files one after the other, each headed by a mark (archive.h).
 """
+import json
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,12 +25,12 @@ TEXTS = ("7f0000001000-7f0000003000 r-xp 00002000 fd:01 1234    /lib/a b.so (del
          "(anonymous namespace)::f::operator()(int) const [clone .isra.0]", "/a/./b/../../c//d/", "x\033[2J\u009b1m\u202e\xff")
 
 
+def with_files(files):
+    return b"".join(b"#CTPFILE" + bytes([65 + PLACES.index(place)]) + b"\n" + data for place, data in files.items())
+
+
 def archive(trace):
-    parts = []
-    for i, place in enumerate(PLACES):
-        if (trace / place).is_file():
-            parts.append(b"#CTPFILE" + bytes([65 + i]) + b"\n" + (trace / place).read_bytes())
-    return b"".join(parts)
+    return with_files({place: (trace / place).read_bytes() for place in PLACES if (trace / place).is_file()})
 
 
 def spec_lines(section):
@@ -46,12 +48,37 @@ def with_engine_lines(data):
     """The same trace with all that the engine may write beside its tables."""
     for section in ("sets.jsonl", "slices.jsonl", "highwater.jsonl", "descriptors.jsonl"):
         lines = spec_lines("slices.jsonl" if section == "highwater.jsonl" else section)
-        data += b"#CTPFILE" + bytes([65 + PLACES.index("ctp/image0/" + section)]) + b"\n" + lines
+        data += with_files({"ctp/image0/" + section: lines})
     return data
 
 
+KINDS = (("signed", 4), ("unsigned", 1), ("float", 8), ("pointer", 8), ("text", 8), ("bytes", 16))
+TASK = ("task_begin", (("task", "unsigned", 8), ("type", "text", 8))), ("task_enter", (("task", "unsigned", 8),)), \
+    ("task_end", (("task", "unsigned", 8),)), ("region_begin", (("name", "text", 8),)), ("region_end", ())
+
+
+def event_classes():
+    """ctp/events.jsonl: one with a field of every kind, and those of tasks."""
+    every = [(f"f{i}", kind, size) for i, (kind, size) in enumerate(KINDS)]
+    rows = [("http", "request", every), *(("ctp", name, fields) for name, fields in TASK)]
+    return "".join(json.dumps({"v": 1, "id": i, "provider": provider, "name": name, "file": "a.h", "line": i,
+                               "fields": [{"name": f, "type": "int", "kind": kind, "size": size} for f, kind, size in fields]}) + "\n"
+                   for i, (provider, name, fields) in enumerate(rows)).encode()
+
+
+def event_packet(begin):
+    """A packet of stream 2 (spec/trace.md) with an event of each class: a task that begins, goes on and ends."""
+    task = struct.pack("<Q", 7)
+    says = [struct.pack("<iBdQ", -3, 200, 0.5, 0x7F0000001000) + b"/x...\0" + struct.pack("<IH", 300, 3) + b"\1\2\xff",
+            task + b"request\0", task, task, b"parse\0", b""]
+    order = (1, 4, 0, 2, 5, 3)
+    content = b"".join(struct.pack("<IQQ", i, begin + n, n) + says[i] for n, i in enumerate(order))
+    bits = (96 + len(content)) * 8
+    return struct.pack("<IIQQQQQIIQQQQII", 0xC1FC1FC1, 2, begin, begin + len(order), bits, bits, 0, 41, 0, 0, 0, 0, 0, 0, 0) + content
+
+
 def main():
-    make_trace, analyze, make_core, module, to, stamp = sys.argv[1:7]
+    make_trace, analyze, make_core, module, module_events, to, stamp = sys.argv[1:8]
     to = pathlib.Path(to)
     shutil.rmtree(to, ignore_errors=True)
 
@@ -71,16 +98,20 @@ def main():
             done = subprocess.run([analyze, "--format=json", trace], capture_output=True)
             put("filter", f"{name}.json", b"b" + done.stdout)
     lost = (to / "trace/lost").read_bytes()
+    packets = event_packet(10**9) + event_packet(2 * 10**9)
+    put("events", "every-kind", event_classes() + b"\0" + packets)
+    put("trace", "events", lost + with_files({"ctp/events.jsonl": event_classes(), "e0.0": packets}))
     put("trace", "engine-lines", with_engine_lines(lost))
     for target in ("core", "core_ps"):
         put(target, "core", subprocess.run([make_core], check=True, capture_output=True).stdout)
     for target in ("elf", "pairs", "switch_signatures"):
         put(target, "module", pathlib.Path(module).read_bytes())
     records = (to / "stream/history-t0.0").read_bytes()[1 + 96:]
+    put("elf_events", "module", pathlib.Path(module_events).read_bytes())
     put("pack", "records", b"\x03\0\x01\x09\0\x80\x01\0" + records)
     put("predict", "records", bytes(24) + records)
     put("filter", "suppress", b"s# known\nCTP001 people_wait_readable\n* x\nCTP002 *\n0123456789abcdef\n")
-    put("options", "words", b"-f\n-o\npath\n--ring-size=64K\n--max-size=1G\n--timeout=1.5\n--flight=5s\n-E\nA=b\n-n\n100\n--\nprogram\n")
+    put("options", "words", b"-f\n-o\npath\n--ring-size=64K\n--max-size=1G\n--timeout=1.5\n--flight=5s\n--events=http:*,!http:debug\n-E\nA=b\n-n\n100\n--\nprogram\n")
     put("settings", "words", b"--format=json\n--rule=CTP001,CTP002\n--min-verdict=likely\n--weight=count\n--group-by=name\ntrace\n")
     for i, text in enumerate(TEXTS):
         put("text", f"text{i}", text.encode())

@@ -31,6 +31,8 @@ static void write_all(const struct world *w)
 		int e = f->is & FORMAT_REPORT ? report_make(&r, w, &settings) : 0;
 		if (!e && !(f->refuses && f->refuses(w, &how)))
 			f->write(fuzz_nowhere(), &r, &how);
+		if (!e && f == formats)
+			format_tasks_json(fuzz_nowhere(), &r, &how);
 		report_deinit(&r);
 	}
 }
