@@ -77,6 +77,14 @@ def closing(done):
     return tuple(int(x) for x in found.groups())
 
 
+def closing_events(done):
+    """(events of the program's own that were recorded, lost) from ctp-run's last lines."""
+    found = re.search(r"(\d+) events?, (\d+) lost", done.err)
+    if not found:
+        raise Missing(f"ctp-run said no events: {done.err.strip()[-200:]}")
+    return tuple(int(x) for x in found.groups())
+
+
 def tool(name):
     path = shutil.which(name)
     if not path:

@@ -17,6 +17,8 @@ ROWS = {
     "hooks": [],
     "lost": ["lost by swapcontext at full speed"],
     "lost_by_rate": [],
+    "event_cost": ["an event with two integers, where nobody listens", "an event with two integers, recorded"],
+    "events_lost": ["events lost at 100,000 events/s", "events lost at 1 M events/s"],
     "trace_size": ["bytes a switch, of", "bytes a switch as JSON lines"],
     "reading": ["ctp-analyze --lost-wakeup", "ctp-analyze --all", "ctp-run -o x.jsonl", "ctp-analyze x.jsonl"],
     "engine": ["switches written a second of the engine's CPU time", "the engine with 1 idle coroutines: CPU",
