@@ -133,5 +133,34 @@ def check_alone(case):
     need(done.status != 0 and "setup: " in done.err and "run it with ctp-run" in done.err, done)
 
 
-CHECKS = [("failures", check_failures), ("race", check_race), ("passes", check_passes), ("wakeup", check_wakeup),
+def check_page(case):
+    """What docs/events.md shows as whole files is built and run as it says, and prints what it shows."""
+    page = (ROOT / "docs/events.md").read_text()
+    files = {name: re.sub("^    ", "", text, flags=re.M) for text, name in re.findall(r"((?:^    // (\w+\.c)\n)(?:(?:    .*)?\n)+)", page, re.M)}
+    equal(sorted(files), ["first.c", "hello.c"], "files")
+    env = {"C_INCLUDE_PATH": str(ROOT / "include"), "CPLUS_INCLUDE_PATH": str(ROOT / "include")}
+    for name, text in files.items():
+        (case.dir / name).write_text(text)
+        [words] = re.findall(rf"^    \$ cc (.*{name}.*)$", page, re.M)
+        built = case.run("cc", "-Wall", "-Wextra", "-Werror", *words.split(), env=env)
+        equal((built.status, built.err), (0, ""), f"cc {words}")
+    done = case.ctp("./hello")
+    need(re.search(r"^ctp-run: 0 switches, 0 coroutines, 3 events, 0 lost; trace in ctp.data$", done.err, re.M), done)
+    told = case.run(tool("babeltrace2"), "ctp.data").out
+    need(re.search(r'demo:step: \{ .* \}, \{ coroutine = 0, n = 1, what = "odd" \}', told), told)
+    tool("addr2line")
+    done = case.ctp("-q", "-o", "x", "./first")
+    [shown] = re.findall(r"^    \$ ctp-run -q \./first\n((?:    .*\n)+)", page, re.M)
+    equal((done.status, parts(done.err)), (-signal.SIGABRT, parts(re.sub("^    ", "", shown, flags=re.M))), "first.c")
+    mended = files["first.c"].replace("int n = jobs;", "int n = __atomic_fetch_sub(&jobs, 1, __ATOMIC_RELAXED);").replace("jobs = n - 1;", "")
+    for compiler in ("cc", "c++"):
+        source = case.dir / f"mended.{compiler.replace('+', 'x')}"
+        source.write_text(mended)
+        built = case.run(compiler, "-g", "-x", "c++" if "+" in compiler else "c", source, "-o", "mended", "-pthread", env=env)
+        equal((built.status, built.err), (0, ""), f"{compiler}: mended")
+        done = case.ctp("-q", "-o", "y", "./mended")
+        equal((done.status, done.err), (0, ""), f"{compiler}: mended")
+
+
+CHECKS = [("page", check_page), ("failures", check_failures), ("race", check_race), ("passes", check_passes), ("wakeup", check_wakeup),
           ("wakeup20", check_wakeup20), ("alone", check_alone)]
