@@ -3,6 +3,7 @@
 said of those that nothing can resume. A museum of faults and of what looks like them, with GCC and with Clang."""
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -32,7 +33,7 @@ CLOSED = {"closed", "closed_timer", "closed_deep", "closed_handle", "map_kept", 
 SOUND = {
     "healthy": "", "parked_generators": "", "ended_and_kept": "", "ended_and_leaked": "", "lazy_and_kept": "", "queued": "",
     "tagged": "", "packed": "", "shifted": "", "by_promise": "", "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "",
-    "destroyed": "", "armed_timers": "", "pool_allocator": "", "polling_executor": "CTP029 likely", "io_uring_beside": "CTP029 inconclusive",
+    "destroyed": "", "armed_timers": "", "pool_allocator": "", "polling_executor": "CTP029 likely", "io_uring_beside": "CTP029 inconclusive", "forged": "",
 }
 # A thread that has ended leaves words on its stack, which the C library keeps: they count.
 DOUBTFUL = {"thread_ended": "CTP029 proven"}
@@ -218,6 +219,51 @@ def check_states(case):
         process.end()
 
 
+def check_forged(case, compiler):
+    """Words that only look like frames, in a circle of 2,000: the real ones are listed all the same, each with its chain."""
+    process = case.start(program(case, compiler), "forged")
+    process.wait_for("ready")
+    need(len(listing(case, process.pid, "--tree")["waits_for"]) >= 6, "edges of the real chains")
+    found = stacks(listing(case, process.pid))
+    equal(found.get((("read_byte", "read_line", "session"), "suspended")), 3, f"chains: {list(found.items())[:20]}")
+    equal(found.get((("waits_by_handle",), "suspended")), 3, f"alone: {list(found.items())[:20]}")
+    equal(case.run(case.build / "src/ps/ctp-ps", "--why", process.pid).status, 0, "--why")
+    process.end()
+
+
+# What is done to a debug file, by its bytes.
+def cut(data, at):
+    return data[:len(data) * at // 16]
+
+
+def scribbled(data, seed):
+    out, r = bytearray(data), random.Random(seed)
+    for _ in range(200):
+        out[r.randrange(64, len(out))] = r.randrange(256)
+    return bytes(out)
+
+
+def check_hostile_debug(case, compiler):
+    """A program whose debug file is cut off or scribbled over: the listing ends, and says what it can."""
+    whole, own = program(case, compiler, "-O1"), case.dir / "own"
+    packages.want("binutils")
+    for words in (("objcopy", "--only-keep-debug", whole, case.dir / "own.debug"), ("strip", "-o", own, whole),
+                  ("objcopy", f"--add-gnu-debuglink={case.dir}/own.debug", own)):
+        equal(case.run(tool(words[0]), *words[1:]).status, 0, words[0])
+    process = case.start(own, "healthy")
+    process.wait_for("ready")
+    equal(sum(stacks(listing(case, process.pid)).values()), 12, "with the debug file as it should be")
+    data = (case.dir / "own.debug").read_bytes()
+    hostile = [cut(data, n) for n in range(0, 16, 2)] + [scribbled(data, n) for n in range(12)]
+    for n, bad in enumerate(hostile):
+        (case.dir / "own.debug").write_bytes(bad)
+        done = case.run(case.build / "src/ps/ctp-ps", "--json", process.pid)
+        need(done.status in (0, 1), f"{n}: {done}")
+        many = sum(stacks(json.loads(done.out)).values()) if done.status == 0 else 0
+        need(many <= 12, f"{n}: {many} of 12")
+    process.end()
+
+
 def check_checked(case):
     """A program that has C++20 coroutines alone was watched: --check is a check, and no line says that nothing was seen."""
     done = case.ctp("--error-exitcode=9", timeout(2), program(case, "g++"), "healthy")
@@ -252,6 +298,8 @@ def checks():
             yield f"sound/{name}/{short}", lambda case, c=compiler, n=name, a=allowed: check_sound(case, c, n, a)
         for name, allowed in DOUBTFUL.items():
             yield f"sound/{name}/{short}", lambda case, c=compiler, n=name, a=allowed: check_doubtful(case, c, n, a)
+        yield f"hostile/forged/{short}", lambda case, c=compiler: check_forged(case, c)
+        yield f"hostile/debug/{short}", lambda case, c=compiler: check_hostile_debug(case, c)
         for words in (("-O0",), ("-O2",), ("-Os",), ("-O2", "-flto"), ("-O2", "-g0")):
             yield (f"listing/{short}{''.join(words)}",
                    lambda case, c=compiler, w=words: check_listing(case, c, *w))

@@ -644,6 +644,26 @@ AWAY static void armed_timers()
 	}
 }
 
+static std::vector<void **> forgeries;
+
+// Blocks that begin as a frame does and hold anything else behind: states that are none, and each leads to the
+// next, the last to the first. Beside them, real ones.
+AWAY static void forged()
+{
+	static void **real;
+	healthy();
+	waits_in([](std::coroutine_handle<> h) { queue.push_back(h), real = (void **)h.address(); });
+	for (int i = 0; i < 2000; i++)
+		forgeries.push_back((void **)malloc(256));
+	for (size_t i = 0; i < forgeries.size(); i++) {
+		void **next = forgeries[(i + 1) % forgeries.size()];
+		for (size_t k = 0; k < 32; k++)
+			forgeries[i][k] = k % 3 ? (void *)(next + (k % 2) * 2) : (void *)(i * 0x0101010101010101ULL);
+		forgeries[i][0] = real[0];
+		forgeries[i][1] = real[1];
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)();
@@ -683,6 +703,7 @@ static const struct {
 	{"closed_and_resumed", closed_and_resumed},
 	{"destroyed", destroyed},
 	{"armed_timers", armed_timers},
+	{"forged", forged},
 };
 
 AWAY static void overwrite_stack()
