@@ -312,6 +312,32 @@ def check_perf(case):
     equal(re.findall(r"sdt_http:request: .* arg2=(\d+)", said), ["200"], f"what perf recorded: {said}")
 
 
+def check_perf_beside(case):
+    """docs/events.md: perf records the USDT probes of Debian's python while ctp-run watches it."""
+    def perf(*words):
+        return case.run(tool("perf"), *words, env={**os.environ, "HOME": str(case.dir)})
+
+    python, probe = PACKAGES["python3.11-minimal"], "sdt_python:gc__start"
+    if not os.path.exists(python):
+        raise Skip(f"there is no {python}")
+    need(perf("buildid-cache", "--add", python).status == 0, "perf does not read the file")
+    if probe in perf("probe", "-l").out:
+        raise Skip("another's probe of that name is there")
+    made = perf("probe", "-q", "-x", python, probe)
+    if made.status:
+        raise Skip(f"the kernel forbids perf to set probes: {made.err.strip()[-150:]}")
+    program = "import gc\ngc.disable()\nfor i in (2, 0, 1, 1, 2, 0, 0): gc.collect(i)\n"
+    try:
+        record = perf("record", "-q", "-k", "CLOCK_MONOTONIC", "-o", "perf.out", "-e", probe, case.run_tool, "-q", "-o", "x", python, "-c", program)
+        if record.status:
+            raise Skip(f"the kernel forbids perf to record: {record.err.strip()[-150:]}")
+        said = perf("script", "--ns", "-F", "+tod", "-i", "perf.out").out
+    finally:
+        perf("probe", "-q", "-d", probe)
+    need("2011200" in "".join(re.findall(r"sdt_python:gc__start: .* arg1=(\d)", said)), f"what perf recorded: {said}")
+    equal(case.analyze("x").status, 0, "what ctp recorded")
+
+
 def check_many(case):
     """Nothing is lost where threads wait for room; else every event stands in the trace or is counted as lost."""
     n, threads = 200_000, 3
@@ -467,4 +493,4 @@ CHECKS = [("probes", check_probes), ("kinds", check_kinds), ("coroutines", check
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
           ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),
           ("http", check_http),
-          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt), ("perf", check_perf)]
+          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt), ("perf", check_perf), ("perf_beside", check_perf_beside)]
