@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include "base/grow.h"
 #include "base/search.h"
@@ -313,6 +314,24 @@ static void add_registers(struct marker *m)
 	}
 }
 
+// Its stack, and where it was saved, if that lies in one mapping with it: below it, or above, where control
+// blocks end with the page.
+static struct span own_memory(const struct marker *m, const struct context *x)
+{
+	enum { NEAR = 65536, PAGE = 4096 };
+	struct span own = {x->lo, x->hi};
+	uint64_t block = x->shape.block;
+	const struct maps_line *map = image_map(m->c->image, x->lo), *other = image_map(m->c->image, block);
+	if (!map || map != other || *map->path)
+		return own;
+	if (block < x->lo && x->lo - block < NEAR)
+		own.lo = block;
+	if (x->shape.kind == SHAPE_UCONTEXT && block >= x->hi && block - x->hi < PAGE)
+		own.hi = (block + sizeof(ucontext_t) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	own.hi = own.hi < map->hi ? own.hi : map->hi;
+	return own;
+}
+
 static int make_stacks(struct marker *m)
 {
 	const struct contexts *c = m->c;
@@ -325,14 +344,11 @@ static int make_stacks(struct marker *m)
 			 live = x->shape.saved && x->shape.saved < sp ? x->shape.saved : sp;
 		if (x->state == CONTEXT_RUNNING || x->lo >= x->hi || sp < x->lo || sp > x->hi)
 			continue;
-		uint64_t lo = x->lo;
-		const struct maps_line *map = image_map(c->image, lo),
-				       *block = image_map(c->image, x->shape.block);
-		if (map && map == block && !*map->path && x->shape.block < lo && lo - x->shape.block < 65536)
-			lo = x->shape.block; // in one mapping with its stack
-		m->stacks[m->nstacks++] = (struct stack){lo, live < lo ? lo : live, x->hi, (uint32_t)i};
-		span_add(&m->skip, lo, x->hi);
-		span_add(&m->targets, lo, x->hi);
+		struct span own = own_memory(m, x);
+		m->stacks[m->nstacks++] =
+			(struct stack){own.lo, live < own.lo ? own.lo : live, own.hi, (uint32_t)i};
+		span_add(&m->skip, own.lo, own.hi);
+		span_add(&m->targets, own.lo, own.hi);
 	}
 	if (m->nstacks)
 		qsort(m->stacks, m->nstacks, sizeof(*m->stacks), by_lo);

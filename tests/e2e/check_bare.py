@@ -79,7 +79,8 @@ def ids(listing):
 def check_lost(case):
     """Exactly those that nothing leads to; each of the others is held by a table, or by the kernel."""
     program = bare(case, "-O0")
-    for engine, word in (("ucontext", None), ("sjlj", None), ("fcontext", None), ("ucontext", "epoll")):
+    for engine, word in (("ucontext", None), ("sjlj", None), ("fcontext", None), ("ucontext", "epoll"),
+                         ("ucontext", "top")):
         process, counts = start(case, program, 200, *([word] if word else []), engine=engine)
         status, found = lost(case, process.pid)
         equal((status, found["decided"], len(ids(found))), (1, True, counts[1]), f"{engine} {word}")

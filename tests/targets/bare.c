@@ -4,7 +4,7 @@
 // coroutines each fifth is: held and suspended, suspended with nothing that leads to it, created, ended
 // (its stack and control block are kept), freed. Prints "ready H L C" (held, lost, created) and stays;
 // with `spin` two more switch as fast as they can on a thread of their own, with `epoll` the held ones
-// wait for a pipe of their own, by a registration alone.
+// wait for a pipe of their own, by a registration alone; with `top` control blocks lie above their stacks.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum { HELD, LOST, CREATED, ENDED, FREED, WAYS };
 static struct co **kept;
 static size_t nkept;
 static int ep;
-static bool by_epoll;
+static bool by_epoll, on_top;
 
 static NOINLINE void deep(int depth)
 {
@@ -67,6 +67,17 @@ static void keep(struct co *c)
 	kept[nkept++] = c;
 }
 
+// In one mapping with its stack, at the end of it.
+static NOINLINE struct co *new_on_top(co_fn *fn, void *arg)
+{
+	const size_t bytes = 64 << 10;
+	char *stack = must_map(bytes);
+	struct co *c = (struct co *)(void *)(stack + ((bytes - sizeof(*c)) & ~(size_t)63));
+	co_init(c, fn, arg, stack, (size_t)((char *)c - stack));
+	c->pinned = true;
+	return c;
+}
+
 static NOINLINE void start(int i)
 {
 	int way = i % WAYS, pipes[2];
@@ -76,7 +87,8 @@ static NOINLINE void start(int i)
 		co_start(wait_main, (void *)(intptr_t)pipes[0]);
 		return;
 	}
-	c = co_new(way == ENDED || way == FREED ? end_main : serve, (void *)(intptr_t)(i % 3));
+	co_fn *fn = way == ENDED || way == FREED ? end_main : serve;
+	c = on_top ? new_on_top(fn, (void *)(intptr_t)(i % 3)) : co_new(fn, (void *)(intptr_t)(i % 3));
 	if (way == HELD || way == CREATED || way == ENDED)
 		keep(c);
 	if (way != CREATED)
@@ -116,6 +128,7 @@ int main(int argc, char **argv)
 	kept = must_alloc(sizeof(*kept) * (size_t)(n + 1));
 	ep = epoll_create1(0);
 	by_epoll = argc > 2 && !strcmp(argv[2], "epoll");
+	on_top = argc > 2 && !strcmp(argv[2], "top");
 	for (int i = 0; i < n; i++)
 		start(i);
 	wipe();
