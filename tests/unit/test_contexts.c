@@ -20,6 +20,9 @@
 
 #include "base/clock.h"
 #include "find/contexts.h"
+#include "find/leads.h"
+#include "find/lost.h"
+#include "find/registers.h"
 #include "sanitized.h"
 
 enum { N = 100 };
@@ -137,6 +140,67 @@ static void a_switching_thread_spoils_nothing(void **state)
 	stop(&b);
 }
 
+static size_t unreached(const struct contexts *c, const uint64_t *held, size_t n)
+{
+	struct lost l;
+	size_t found = 0;
+	assert_int_equal(lost_mark(&l, c, held, n), 0);
+	assert_string_equal(l.undecided ? l.undecided : "", "");
+	for (size_t i = 0; i < c->n; i++)
+		found += !l.reached[i];
+	lost_deinit(&l);
+	return found;
+}
+
+// As many as the program has let go of; a word that the kernel holds leads to one of them.
+static void what_nothing_leads_to(void **state)
+{
+	struct registers_hold hold = {0};
+	struct lost l;
+	struct bare b;
+	struct image im;
+	struct contexts c;
+	uint64_t word = 0;
+	start(&b, "ucontext", NULL);
+	int e = image_of_process(&im, b.pid, clock_mono_ns() + 60000000000ULL);
+	if (e == -EPERM)
+		skip();
+	assert_int_equal(e, 0);
+	assert_int_equal(registers_take(&im, REGISTERS_ALL, &hold), 0);
+	assert_int_equal(contexts_find(&c, &im), 0);
+	assert_int_equal(unreached(&c, NULL, 0), b.lost);
+	assert_int_equal(lost_mark(&l, &c, NULL, 0), 0);
+	for (size_t i = 0; i < c.n; i++)
+		word = l.reached[i] ? word : c.v[i].shape.block;
+	lost_deinit(&l);
+	assert_int_equal(unreached(&c, &word, 1), b.lost - 1);
+	registers_release(&hold);
+	contexts_deinit(&c);
+	image_close(&im);
+	stop(&b);
+}
+
+// The data of a registration leads to whose block it is; a number or a null pointer to nobody.
+static void where_registrations_lead(void **state)
+{
+	struct bare b;
+	struct image im;
+	struct contexts c;
+	start(&b, "ucontext", NULL);
+	find(&b, &im, &c);
+	assert_true(c.n > 2);
+	const uint64_t data[] = {c.v[1].shape.block, 0, 7, c.v[c.n - 1].shape.block};
+	uint32_t to[4] = {0};
+	assert_int_equal(leads_find(&c, data, 4, to), 0);
+	assert_int_equal(to[0], 1);
+	assert_int_equal(to[1], LEADS_NOWHERE);
+	assert_int_equal(to[2], LEADS_NOWHERE);
+	assert_int_equal(to[3], c.n - 1);
+	contexts_deinit(&c);
+	image_close(&im);
+	stop(&b);
+}
+
 static void no_process_no_core(void **state)
 {
 	struct image im;
@@ -153,6 +217,8 @@ int main(void)
 		cmocka_unit_test(ucontexts_in_all_states),
 		cmocka_unit_test(jump_buffers),
 		cmocka_unit_test(a_switching_thread_spoils_nothing),
+		cmocka_unit_test(what_nothing_leads_to),
+		cmocka_unit_test(where_registrations_lead),
 		cmocka_unit_test(no_process_no_core),
 	};
 	if (not_under(SANITIZED, "the target has the sanitizer's code, frames and memory, too"))
