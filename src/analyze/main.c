@@ -14,6 +14,7 @@
 #include "analyze/export/fleet.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
+#include "analyze/untraced.h"
 #include "base/file.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -222,6 +223,8 @@ static int analyze_trace(void)
 	int e = world_open_watched(&w, path, WAIT_MS, &watch, &error);
 	progress_clear(&progress);
 	if (e) {
+		if (e == -ENODATA && !strcmp(settings.format->name, "text") && !settings.output)
+			untraced_report(path);
 		fprintf(stderr, "ctp-analyze: %s: %s\n", path, error.text);
 		return EXIT_USAGE;
 	}

@@ -14,25 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "engine/target/log.h"
 #include "engine/target/signals.h"
 
 enum { ANALYZE_FOUND = 1, ANALYZE_FAILED = 2 };
-
-static int find(char *out, size_t bytes)
-{
-	static const char *const places[] = {"ctp-analyze", "../analyze/ctp-analyze"};
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return -ENOENT;
-	self[n] = '\0';
-	*strrchr(self, '/') = '\0';
-	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (snprintf(out, bytes, "%s/%s", self, places[i]) < (int)bytes && !access(out, X_OK))
-			return 0;
-	return -ENOENT;
-}
 
 // Its exit status, or -errno. Its report goes to `out`.
 static int analyze(const char *tool, const char *color, const char *verdict, const char *trace, int out)
@@ -77,7 +63,7 @@ int check_trace(const struct options *o, const char *trace)
 {
 	static const char usual[] = "suspect";
 	char tool[PATH_MAX + 32];
-	int r = find(tool, sizeof(tool));
+	int r = beside_find("ctp-analyze", "analyze", tool, sizeof(tool));
 	int out = r ? -1 : memfd_create("report", MFD_CLOEXEC);
 	if (r || out < 0)
 		return r ? r : -errno;

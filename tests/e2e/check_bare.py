@@ -140,6 +140,9 @@ def check_demo_saved(case):
     equal([len(waits), {c["waits"][0]["kind"] for c in waits}], [13, {"tcp"}], "registrations")
     status, found = lost(case, folder)
     equal((status, len(ids(found))), (1, 47), "lost")
+    said, by_ps = case.analyze(folder), ps(case, "--lost", folder)
+    equal((said.status, said.err), (1, ""), "ctp-analyze of what was saved")
+    need(said.out.endswith(by_ps.out) and "47 coroutines" in by_ps.out and "no rule can be tried" in said.out, said.out)
     done = case.run(tool("gdb"), "-nx", "-q", "-batch", "-ex", "thread apply all bt 3", case.build / "tests/demo/demo-server",
                     folder / "core")
     need(done.out.count("worker_main") == 4, f"a debugger reads it: {done.out[-3000:]}")
@@ -165,7 +168,7 @@ def check_traced_saved(case):
         equal(report["findings"], case.report(folder / "core")[1]["findings"], "the core alone")
     process, _ = start(case, case.target("bare"), 10)
     equal(ps(case, f"--save={case.dir / 'untraced'}", process.pid).status, 0, "--save")
-    done = case.analyze(case.dir / "untraced")
+    done = case.analyze(case.dir / "untraced", "--format=json")
     equal((done.status, done.out, done.err.count("\n")), (2, "", 1), "of one that was not traced")
     need(f"ctp-ps {case.dir / 'untraced'}" in done.err, done.err)
 
