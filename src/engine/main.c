@@ -232,8 +232,8 @@ static void say_no_switch(const struct session *s, const char *before)
 	module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
 	char children[96] = "";
 	if (!s->options->follow && session_untraced(s))
-		snprintf(children, sizeof(children),
-			 "; %" PRIu64 " children ran untraced: -f traces them, too", session_untraced(s));
+		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced%s",
+			 session_untraced(s), s->options->pid ? "" : ": -f traces them, too");
 	log_line(LOG_SAY, "%sno coroutine switch seen; %s%s%s%s%s", before, looked, *unseen ? "; " : "",
 		 unseen, session_first(s)->about.guest ? "" : "; libctp.so did not attach", children);
 }
@@ -256,8 +256,8 @@ static void say_unchecked(const struct session *s, const char *before)
 {
 	char children[64] = "", unseen[512] = "";
 	if (!s->options->follow && session_untraced(s))
-		snprintf(children, sizeof(children), "%" PRIu64 " children ran untraced (-f traces them); ",
-			 session_untraced(s));
+		snprintf(children, sizeof(children), "%" PRIu64 " children ran untraced%s; ",
+			 session_untraced(s), s->options->pid ? "" : " (-f traces them)");
 	if (!s->options->no_preload)
 		module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
 	log_line(
@@ -321,7 +321,7 @@ static void say_end(struct job *j, const struct run_end *end)
 	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
 	if (not_kept)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
-	if (s->options->follow)
+	if (s->options->follow || (s->options->pid && session_untraced(s)))
 		say_processes(s, processes, sizeof(processes));
 	if (s->recorder.writer->events)
 		snprintf(events, sizeof(events), ", %" PRIu64 " event%s", s->recorder.writer->events,

@@ -118,6 +118,73 @@ def check_lost(case):
     need(any(f["symbol"] == "command" for f in finding["closer_stack"]), f"closed by {finding['closer_stack']}")
 
 
+def check_opened(case):
+    """A module that is opened after the attach: its coroutines, from its constructor on, by functions of the C library and by
+    code of its own; and it is left as it was."""
+    may_attach(case)
+    server = Server(case, "3", case.build / "tests/targets/t-attach-module.so")
+    for second in (False, True):
+        case.run("rm", "-rf", "ctp.data")
+        ctp = case.ctp_start("-v", "-p", server.pid)
+        ctp.wait_for("ctp-run: attached to", stream="err")
+        if second:
+            server.say("x")
+        else:
+            server.say("o")
+            need(words_into_libctp(server.pid) > 5, "no entry leads to the hooks")
+        ctp.signal(signal.SIGINT)
+        equal(ctp.done().status, 0, "status of ctp-run")
+        equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
+        report = case.report()[1]
+        if second:
+            finding, = [f for f in report["findings"] if f["rule"] == "CTP001"]
+            need(any(f["symbol"] == "opened_close" for f in finding["closer_stack"]), f"closed by {finding['closer_stack']}")
+            need(any(f["symbol"] == "opened_wait" for f in finding["waiter_stack"]), f"waits at {finding['waiter_stack']}")
+        else:
+            equal(report["trace"]["coroutines"]["total"], 6, "three from before, three of the module")
+            need(re.search(r"t-attach-module\.so has its own [^;]*, patched", " ".join(case.analyze().out.split())), "its own code")
+    server.end()
+    other = Server(case, "3", case.build / "tests/targets/t-attach-module.so")
+    other.say("o")
+    equal(case.ctp("-o", "other", "-p", other.pid, "--timeout=0.05").status, 0, "status of ctp-run")
+    facts = [f["message"] for f in case.report("other")[1]["facts"]]
+    need(any("t-attach-module.so" in f and "threads that were running already may be in it" in f for f in facts), f"what was there already: {facts}")
+    other.end()
+
+
+def check_forks(case):
+    """Children of an attached process run as they would, untraced, and it is said how many there were."""
+    may_attach(case)
+    server = Server(case, "3")
+    for i in range(2):  # what hears of forks is there once, however often one attaches
+        ctp = case.ctp_start("-v", "-o", f"trace{i}", "-p", server.pid)
+        ctp.wait_for("ctp-run: attached to", stream="err")
+        server.say("f")
+        server.say("f")
+        ctp.signal(signal.SIGINT)
+        equal(ctp.done().status, 0, "status of ctp-run")
+        need("(2 more not traced)" in ctp.err(), ctp.err())
+        need("2 children that the process forked meanwhile are not traced" in case.analyze(f"trace{i}").out, "covered")
+    server.say("f")
+    server.end()
+
+
+def check_room(case):
+    """Each attach takes the address space of the one before."""
+    may_attach(case)
+    server = Server(case, "3")
+    sizes = []
+    for i in range(12):
+        done = case.ctp("-q", "-p", server.pid, "--timeout=0.01")
+        equal(done.status, 0, f"round {i}: {done}")
+        sizes.append(int(re.search(r"^VmSize:\s+(\d+) kB", open(f"/proc/{server.pid}/status").read(), re.M)[1]))
+    need(sizes[-1] - sizes[0] < 1 << 20, f"KB of address space: {sizes}")
+    was = server.say("s")
+    equal(was[1], 0, "interrupted calls")
+    until(lambda: server.say("s")[0] > was[0] + 5, "answers afterwards")
+    server.end()
+
+
 def check_again(case):
     """Twenty times, each with counts of its own."""
     may_attach(case)
@@ -326,5 +393,6 @@ def check_closed_before(case):
     equal(report["accounting"]["healthy"], 13, "healthy")
 
 
-CHECKS = [("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
+CHECKS = [("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("forks", check_forks), ("room", check_room),
+          ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
           ("before", check_before), ("refused", check_refused), ("user", check_user)]

@@ -3,11 +3,15 @@
 // A server that has run for a while when somebody attaches to it: COUNT coroutines answer a client thread, each on its
 // own socket, and main waits for events without a timeout. Knows nothing of ctp.
 //
-// Usage: attach COUNT. Commands, a letter on standard input:
+// Usage: attach COUNT [MODULE]. Commands, a letter on standard input:
 //   s  says how often the client was answered, how often the wait was interrupted, which signals are caught
 //   n  makes a coroutine, which waits
 //   c  closes the socket of the last coroutine under it, and tells it nothing
+//   o  opens the module: it makes a coroutine that waits, and runs one that switches by its own code
+//   x  has the module close the descriptor for which its coroutine waits
+//   f  forks a child, which has a coroutine answer once and ends
 //   q  ends
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +21,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -33,6 +38,8 @@ static struct server *servers[MOST];
 static int n, set;
 static ucontext_t loop;
 static unsigned long answered, interrupted;
+static const char *module;
+static void *opened;
 
 static void body(int i)
 {
@@ -87,8 +94,36 @@ static unsigned caught(void)
 	return many;
 }
 
+static void open_module(void)
+{
+	opened = dlopen(module, RTLD_NOW | RTLD_LOCAL);
+	int (*make)(int) = opened ? (int (*)(int))dlsym(opened, "opened_add") : NULL;
+	long (*go)(int) = opened ? (long (*)(int))dlsym(opened, "module_run") : NULL;
+	if (!make || !go || make(set) || go(10) != 20)
+		exit(3);
+}
+
+static void fork_one(void)
+{
+	int status;
+	pid_t child = must(fork());
+	if (!child) {
+		add();
+		_exit(0);
+	}
+	must(waitpid(child, &status, 0));
+	if (status)
+		exit(4);
+}
+
 static void command(char is)
 {
+	if (is == 'f')
+		fork_one();
+	if (is == 'o')
+		open_module();
+	if (is == 'x')
+		((void (*)(void))dlsym(opened, "opened_close"))();
 	if (is == 'n')
 		add();
 	if (is == 'c')
@@ -104,6 +139,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 	struct epoll_event e = {EPOLLIN, {.u32 = UINT32_MAX}};
+	module = argc > 2 ? argv[2] : "";
 	set = must(epoll_create1(EPOLL_CLOEXEC));
 	must(epoll_ctl(set, EPOLL_CTL_ADD, 0, &e));
 	for (int i = argc > 1 ? atoi(argv[1]) : 3; i > 0; i--)

@@ -95,11 +95,11 @@ static int setup(void **state)
 }
 
 // All that it says of them is one reason, and no entry has changed.
-static void nothing(const struct object *o, bool fresh, enum ctp_function_reason why)
+static void nothing(const struct object *o, enum patch_when when, enum ctp_function_reason why)
 {
 	uint8_t before[16];
 	memcpy(before, code(sw_slot), sizeof(before));
-	patch_object(o, fresh);
+	patch_object(o, when);
 	patch_close();
 	assert_memory_equal(before, code(sw_slot), sizeof(before));
 	assert_false(patch_within(0, UINT64_MAX));
@@ -117,7 +117,7 @@ static void test_breakpoint(void **state)
 	uint8_t *at = code(sw_struct) + 20, was = *at, trap = 0xcc;
 	(void)state;
 	assert_int_equal(patch_write(at, &trap, 1), 0);
-	nothing(&o, true, CTP_FUNCTION_BREAKPOINT);
+	nothing(&o, PATCH_FRESH, CTP_FUNCTION_BREAKPOINT);
 	assert_int_equal(patch_write(at, &was, 1), 0);
 }
 
@@ -128,7 +128,7 @@ static void test_part(void **state)
 	uint8_t *at = code(sw_save), was = *at, other = was ^ 2;
 	(void)state;
 	assert_int_equal(patch_write(at, &other, 1), 0);
-	nothing(&o, true, CTP_FUNCTION_PART);
+	nothing(&o, PATCH_FRESH, CTP_FUNCTION_PART);
 	assert_int_equal(patch_write(at, &was, 1), 0);
 }
 
@@ -148,9 +148,17 @@ static void test_threads(void **state)
 	(void)state;
 	pthread_mutex_lock(&lock);
 	assert_int_equal(pthread_create(&other, NULL, wait_for, &lock), 0);
-	nothing(&o, false, CTP_FUNCTION_THREADS);
+	nothing(&o, PATCH_START, CTP_FUNCTION_THREADS);
 	pthread_mutex_unlock(&lock);
 	pthread_join(other, NULL);
+}
+
+// Nobody can tell whether a program that has run for a while stands in it.
+static void test_runs(void **state)
+{
+	const struct object o = self();
+	(void)state;
+	nothing(&o, PATCH_RUNS, CTP_FUNCTION_THREADS);
 }
 
 // The last: there is no way back but for an object that goes.
@@ -162,7 +170,7 @@ static void test_patched(void **state)
 	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		memcpy(before[i], code(fns[i]), sizeof(before[i]));
-	patch_object(&o, true);
+	patch_object(&o, PATCH_FRESH);
 	patch_close();
 	for (size_t i = 0; i < 6; i++) {
 		uint8_t *at = code(fns[i]), entry[SWITCHER_ENTRY_BYTES];
@@ -189,6 +197,15 @@ static void test_patched(void **state)
 	uint32_t noted = used();
 	assert_int_equal(patch_note_interposed(&o, code(sw_slot), "Ruby"), patch_instance(code(sw_slot))->function);
 	assert_int_equal(used(), noted); // its own row, again
+	memset(rows, 0, sizeof(rows));
+	ext.functions = 0;
+	patch_note_again(&o); // in another region
+	for (size_t i = 0; i < 6; i++) {
+		const struct switcher *s = patch_instance(code(fns[i]));
+		assert_in_range(s->function, 1, used());
+		assert_int_equal(rows[s->function - 1].addr, code(fns[i]));
+		assert_int_equal(rows[s->function - 1].how, CTP_FUNCTION_PATCHED);
+	}
 	assert_true(patch_within(o.start, o.end));
 	patch_gone(o.start, o.end);
 	assert_false(patch_within(o.start, o.end));
@@ -208,7 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_breakpoint, setup), cmocka_unit_test_setup(test_part, setup),
-		cmocka_unit_test_setup(test_threads, setup),	cmocka_unit_test_setup(test_unwritable, setup),
+		cmocka_unit_test_setup(test_threads, setup),	cmocka_unit_test_setup(test_runs, setup), cmocka_unit_test_setup(test_unwritable, setup),
 		cmocka_unit_test_setup(test_patched, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

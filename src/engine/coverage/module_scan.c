@@ -266,7 +266,7 @@ static const char *reason_of(const struct module_scan_functions *f)
 	static const char *const words[] = {
 		[CTP_FUNCTION_UNKNOWN] = "its code is not one that ctp knows",
 		[CTP_FUNCTION_BREAKPOINT] = "a breakpoint stands in it",
-		[CTP_FUNCTION_THREADS] = "other threads were running already",
+		[CTP_FUNCTION_THREADS] = "threads that were running already may be in it",
 		[CTP_FUNCTION_MEMORY] = "its code could not be written (/proc/self/mem)",
 		[CTP_FUNCTION_PART] = "another function that belongs to it was not found",
 		[CTP_FUNCTION_ROOM] = "there are too many of them",

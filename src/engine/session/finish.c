@@ -40,6 +40,13 @@ static void cover_children(struct session *s)
 {
 	char text[256];
 	uint64_t untraced = session_untraced(s);
+	if (s->options->pid && untraced) {
+		snprintf(text, sizeof(text),
+			 "%llu child%s that the process forked meanwhile %s not traced: --pid follows none",
+			 (unsigned long long)untraced, untraced == 1 ? "" : "ren",
+			 untraced == 1 ? "is" : "are");
+		recorder_cover(&s->recorder, text);
+	}
 	if (!s->options->follow)
 		return;
 	if (untraced) {
@@ -73,7 +80,7 @@ static void cover_all(struct session *s)
 		snapshots_say(s, &s->recorder.manifest, snapshots_written(s), session_sum(s).switches);
 	if (!s->options->no_preload)
 		cover_exec(s);
-	if (m->ended_ns)
+	if (m->ended_ns || s->options->pid)
 		cover_children(s);
 	pause_cover(s);
 	if (s->recorder.no_tables)

@@ -95,7 +95,7 @@ void inherit_read(const char *path, uint64_t attached, uint64_t forked)
 {
 	struct ctp_region r;
 	uint64_t bytes;
-	struct ctp_header *h = region_request_map(path, &bytes);
+	struct ctp_header *h = region_request_map(path, NULL, &bytes);
 	if (!h)
 		return;
 	if (!ctp_region_open(&r, h, bytes) && h->ext.attached == attached)

@@ -165,7 +165,7 @@ bool real_hook_of(const char *name, struct real_hook *h)
 		unsigned row = hook_rows[at] - 1u;
 		if (strcmp(reals[row].name, name) != 0)
 			continue;
-		*h = (struct real_hook){hooks[row], reals[row].slot};
+		*h = (struct real_hook){hooks[row], reals[row].slot, reals[row].resolver};
 		return true;
 	}
 	return false;
@@ -212,6 +212,14 @@ void real_resolve_all(void)
 {
 	for (unsigned row = 0; row < ROWS; row++)
 		if (!reals[row].maybe || next(reals[row].name))
+			real_resolve(row, 0);
+}
+
+void real_resolve_more(void)
+{
+	for (unsigned row = 0; row < ROWS; row++)
+		if (reals[row].maybe && ctp_load_ptr((void **)reals[row].slot) == reals[row].resolver &&
+		    next(reals[row].name))
 			real_resolve(row, 0);
 }
 

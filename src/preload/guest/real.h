@@ -82,11 +82,14 @@ void real_bypass(void);
 // This library was loaded late, by dlopen: real functions are those that the program sees. Before
 // real_resolve_all.
 void real_loaded_late(void);
-// A row of hooks.def: our function of that name, and where the real one is kept.
+// A row of hooks.def: our function of that name, where the real one is kept, and what is there until it is
+// known.
 struct real_hook {
-	void *hook, *slot;
+	void *hook, *slot, *resolver;
 };
 bool real_hook_of(const char *name, struct real_hook *h);
+// A library has come: looks up what was not found before.
+void real_resolve_more(void);
 // A library has gone: looks those names up again that may have gone with it.
 void real_resolve_again(void);
 // How often that was done: what was found before may be gone. Assembly code reads it.

@@ -49,10 +49,10 @@ static struct ctp_header *map(const char *path, void *at, uint64_t *bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-struct ctp_header *region_request_map(const char *path, uint64_t *bytes)
+struct ctp_header *region_request_map(const char *path, void *at, uint64_t *bytes)
 {
-	*bytes = UINT64_MAX;
-	return map(path, NULL, bytes);
+	*bytes = at ? *bytes : UINT64_MAX;
+	return map(path, at, bytes);
 }
 
 struct ctp_header *region_request_map_head(const char *path)

@@ -6,8 +6,9 @@
 
 #include "preload/guest/guest.h"
 
-// Opens (read and write) and maps a region. NULL, errno says why.
-struct ctp_header *region_request_map(const char *path, uint64_t *bytes);
+// Opens (read and write) and maps a region: anywhere; or over what is mapped at `at`, if it has *bytes at
+// most. NULL, errno says why.
+struct ctp_header *region_request_map(const char *path, void *at, uint64_t *bytes);
 // The same, of no more than its first page: enough to ask.
 struct ctp_header *region_request_map_head(const char *path);
 // Asks through `first`, the region that all know, for one for process `pid`, which

@@ -5,10 +5,15 @@
 // patched like a switch function's. Where it is not what is expected (a debugger has put a
 // breakpoint there), later objects are not looked at. An object that has gone is noted at
 // once, so that another one at the same address counts as new.
+//
+// In a program that runs already (ctp-run -p) nothing of what is mapped is patched, as a thread may
+// stand in it, or a coroutine that a signal handler left there: what was found is noted as refused.
+// r_brk returns at once: only its first byte is ever run, so all behind it is written before that.
 #include "preload/patch/loaded.h"
 
-#include <link.h>
+#include <linux/membarrier.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "cpu.h"
 #include "entry.h"
@@ -28,6 +33,9 @@ static struct loaded known[MOST];
 static uint32_t known_count;
 static struct switcher told; // where r_brk leads
 static uint32_t busy;
+static bool late; // the program ran already
+static void (*tell)(const struct object *o);
+static void (*tell_gone)(const ElfW(Dyn) * ld);
 
 // Objects that switch nothing by themselves and are in every process.
 static bool is_dull(const char *path)
@@ -61,9 +69,16 @@ static void look_at(const struct link_map *m, bool fresh)
 	*free = (struct loaded){.ld = m->l_ld, .here = true};
 	if (is_dull(m->l_name) || !object_read(&o, m))
 		return;
+	if ((uint64_t)known - o.start < o.end - o.start) // ours, by another name
+		return;
 	free->lo = o.start;
 	free->hi = o.end;
-	patch_object(&o, fresh);
+	if (patch_within(o.start, o.end))
+		patch_note_again(&o); // of an earlier attach
+	else
+		patch_object(&o, fresh ? PATCH_FRESH : late ? PATCH_RUNS : PATCH_START);
+	if (fresh && tell)
+		tell(&o);
 }
 
 static void sweep(bool fresh)
@@ -80,6 +95,8 @@ static void sweep(bool fresh)
 		if (known[i].here || !known[i].ld)
 			continue;
 		patch_gone(known[i].lo, known[i].hi);
+		if (tell_gone)
+			tell_gone(known[i].ld);
 		known[i].ld = NULL;
 	}
 	patch_close();
@@ -93,6 +110,11 @@ static void changed(void)
 		return;
 	sweep(true);
 	ctp_store32(&busy, 0);
+}
+
+static bool is_told(const uint8_t *brk, const uint8_t *entry)
+{
+	return memcmp(brk + 1, entry + 1, SWITCHER_ENTRY_BYTES - 1) == 0;
 }
 
 void loaded_start(void)
@@ -109,4 +131,65 @@ void loaded_start(void)
 		say_debug("objects that are loaded later are not looked at");
 	patch_close();
 	busy = 0;
+}
+
+// Every thread fetches what it runs anew. 0 or -errno.
+static long fetch_anew(void)
+{
+	return cpu_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
+}
+
+// Under threads that may call it.
+static bool tell_late(uint8_t *brk)
+{
+	uint8_t entry[SWITCHER_ENTRY_BYTES] = {0};
+	told.entry = changed;
+	cpu_entry(entry, &told);
+	if (*brk == *entry && is_told(brk, entry))
+		return true;
+	if (!is_told(brk, entry) && !cpu_is_empty(brk, SWITCHER_ENTRY_BYTES))
+		return false;
+	return *brk == CPU_RETURN &&
+	       !cpu_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0,
+			    0) &&
+	       !patch_write(brk + 1, entry + 1, sizeof(entry) - 1) && !fetch_anew() &&
+	       !patch_write(brk, entry, 1) && !fetch_anew();
+}
+
+// Below the loader's lock.
+static int start_late(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	bool *works = arg;
+	(void)info;
+	(void)bytes;
+	memset(known, 0, sizeof(known));
+	known_count = 0;
+	sweep(false);
+	*works = tell_late((uint8_t *)_r_debug.r_brk);
+	patch_close();
+	return 1;
+}
+
+bool loaded_start_late(void (*opened)(const struct object *o), void (*gone)(const ElfW(Dyn) * ld))
+{
+	bool works = false;
+	if (!CPU_PATCHES || !ctp_cas32(&busy, 0, 1))
+		return false;
+	late = true;
+	tell = opened;
+	tell_gone = gone;
+	dl_iterate_phdr(start_late, &works);
+	ctp_store32(&busy, 0);
+	return works;
+}
+
+void loaded_stop_late(void)
+{
+	uint8_t entry[SWITCHER_ENTRY_BYTES] = {0}, *brk = (uint8_t *)_r_debug.r_brk, back = CPU_RETURN;
+	if (!CPU_PATCHES || !told.entry)
+		return;
+	cpu_entry(entry, &told);
+	if (*brk == *entry && is_told(brk, entry))
+		patch_write(brk, &back, 1);
+	patch_close();
 }

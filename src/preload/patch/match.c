@@ -96,25 +96,36 @@ static size_t near(const struct match *m, uint8_t *lo, uint8_t *hi, struct match
 	return n;
 }
 
-size_t match_all(uint8_t *lo, uint8_t *hi, struct match *out, size_t most)
+// An instruction that sets the stack pointer.
+static size_t at_anchor(uint8_t *p, uint8_t *lo, uint8_t *hi, struct match *out, size_t n, size_t most)
 {
-	size_t n = 0;
-	cpu_scan *next = cpu_next_sp_best();
-	for (uint8_t *p = lo; (p = (uint8_t *)next(p, hi)) < hi; p++) {
-		uint32_t anchor = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
-		for (size_t i = 0; i < match_rows_count; i++) {
-			const struct switcher_row *r = &match_rows[i];
-			if (r->anchor != anchor || p - lo < r->anchor_at || hi - p < r->length - r->anchor_at)
-				continue;
-			size_t was = n;
-			n = note(r, p - r->anchor_at, out, n, most);
-			if (n > was) {
-				struct match m = out[was];
-				n = near(&m, lo, hi, out, n, most);
-			}
+	uint32_t anchor = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+	for (size_t i = 0; i < match_rows_count; i++) {
+		const struct switcher_row *r = &match_rows[i];
+		if (r->anchor != anchor || p - lo < r->anchor_at || hi - p < r->length - r->anchor_at)
+			continue;
+		size_t was = n;
+		n = note(r, p - r->anchor_at, out, n, most);
+		if (n > was) {
+			struct match m = out[was];
+			n = near(&m, lo, hi, out, n, most);
 		}
 	}
 	return n;
+}
+
+size_t match_copy(const uint8_t *copy, size_t bytes, uint8_t *at, uint8_t *lo, uint8_t *hi, struct match *out,
+		  size_t n, size_t most)
+{
+	cpu_scan *next = cpu_next_sp_best();
+	for (const uint8_t *p = copy, *end = copy + bytes; (p = next(p, end)) < end; p++)
+		n = at_anchor(at + (p - copy), lo, hi, out, n, most);
+	return n;
+}
+
+size_t match_all(uint8_t *lo, uint8_t *hi, struct match *out, size_t most)
+{
+	return match_copy(lo, (size_t)(hi - lo), lo, lo, hi, out, 0, most);
 }
 
 bool match_calls(const uint8_t *lo, const uint8_t *hi, const uint8_t *target)

@@ -17,6 +17,11 @@ struct match {
 // but those that set no stack pointer follow the one near which they were found.
 size_t match_all(uint8_t *lo, uint8_t *hi, struct match *out, size_t most);
 
+// The same, where `bytes` of it, which lie at `at`, are looked through in a copy; n of them are known. How
+// many there are then. What lies less than 18 bytes before the copy's end may be passed over.
+size_t match_copy(const uint8_t *copy, size_t bytes, uint8_t *at, uint8_t *lo, uint8_t *hi, struct match *out,
+		  size_t n, size_t most);
+
 // Whether code in [lo, hi) calls or jumps to `target` by its address.
 bool match_calls(const uint8_t *lo, const uint8_t *hi, const uint8_t *target);
 

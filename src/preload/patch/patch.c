@@ -21,6 +21,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/modules.h"
 #include "preload/guest/say.h"
+#include "preload/patch/code.h"
 #include "preload/patch/match.h"
 #include "preload/patch/recall.h"
 
@@ -183,7 +184,7 @@ static bool has_family(const struct match *m, size_t n, const struct match *of, 
 	return false;
 }
 
-static enum ctp_function_reason why_not(const struct match *m, size_t n, bool fresh)
+static enum ctp_function_reason why_not(const struct match *m, size_t n, enum patch_when when)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (m[i].broken)
@@ -191,7 +192,8 @@ static enum ctp_function_reason why_not(const struct match *m, size_t n, bool fr
 		if (m[i].row->family == SWITCHER_RESTORE && !has_family(m, n, &m[i], SWITCHER_SAVE))
 			return CTP_FUNCTION_PART;
 	}
-	return !fresh && threads() ? CTP_FUNCTION_THREADS : CTP_FUNCTION_WELL;
+	bool may_be_inside = when == PATCH_RUNS || (when == PATCH_START && threads());
+	return may_be_inside ? CTP_FUNCTION_THREADS : CTP_FUNCTION_WELL;
 }
 
 static enum ctp_function_reason patch_all(const struct match *m, size_t n)
@@ -280,25 +282,33 @@ static void note_strangers(const struct object *o, const struct match *m, size_t
 	}
 }
 
-void patch_object(const struct object *o, bool fresh)
+void patch_object(const struct object *o, enum patch_when when)
 {
 	struct match m[FOUND_MOST];
 	size_t n = 0, kept = 0;
 	bool known = recall_get(o, m, FOUND_MOST, &n);
-	uint8_t *lo, *hi;
-	for (unsigned at = 0; !known && object_code(o, &at, &lo, &hi);)
-		n += match_all(lo, hi, m + n, FOUND_MOST - n);
-	if (!known)
+	if (!known) {
+		n = code_matches(o, when != PATCH_FRESH, m, FOUND_MOST);
 		recall_put(o, m, n);
+	}
 	note_strangers(o, m, n);
 	for (size_t i = 0; i < n; i++)
 		if (!is_interposed(o, m[i].at))
 			m[kept++] = m[i];
 	if (!kept)
 		return;
-	enum ctp_function_reason reason = why_not(m, kept, fresh);
+	enum ctp_function_reason reason = why_not(m, kept, when);
 	if (!reason)
 		reason = patch_all(m, kept);
 	for (size_t i = 0; i < kept; i++)
 		note(o, m[i].at, m[i].row->kind, reason);
+}
+
+void patch_note_again(const struct object *o)
+{
+	for (unsigned i = 0; i < SWITCHERS_MOST; i++) {
+		const struct switcher *s = &switchers[i];
+		if (s->at && (uint64_t)s->at - o->start < o->end - o->start)
+			note(o, s->at, s->row->kind, CTP_FUNCTION_WELL);
+	}
 }

@@ -7,8 +7,15 @@
 #include "preload/patch/object.h"
 
 // Looks through an object's code, patches all that it has or nothing, and says so in the region.
-// fresh: no code of it has run yet.
-void patch_object(const struct object *o, bool fresh);
+enum patch_when {
+	PATCH_START, // before main: other threads may run, but that can be seen
+	PATCH_FRESH, // no code of it has run yet
+	PATCH_RUNS,  // the program has run for a while: nothing is patched
+};
+void patch_object(const struct object *o, enum patch_when when);
+
+// What is patched of it already is said in a new region.
+void patch_note_again(const struct object *o);
 
 // An object has gone, with what was patched in it.
 void patch_gone(uint64_t lo, uint64_t hi);

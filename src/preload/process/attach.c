@@ -84,12 +84,13 @@ static int take(struct tracer *t, struct ctp_header *h, uint64_t bytes)
 	return 0;
 }
 
-// Maps the region at `path` and claims it, or asks there for one. 0: claimed; 1: it is
-// somebody else's (we are a child); -errno.
-static int claim(struct tracer *t, const char *path)
+// Maps the region at `path` (over `room`, if it has as much) and claims it, or asks there for one. 0:
+// claimed; 1: it is somebody else's (we are a child); -errno.
+static int claim(struct tracer *t, const char *path, const struct ctp_region *room)
 {
-	uint64_t bytes;
-	struct ctp_header *h = region_request_map(path, &bytes), *own = h;
+	uint64_t bytes = room ? room->bytes : 0;
+	struct ctp_header *h = bytes ? region_request_map(path, room->base, &bytes) : NULL, *own;
+	own = h = h ? h : region_request_map(path, NULL, &bytes);
 	if (!h)
 		return -(errno ? errno : EPROTO);
 	if (ctp_load64(&h->magic) == CTP_MAGIC && h->ext.magic != CTP_EXT_MAGIC)
@@ -274,18 +275,19 @@ static bool loaded_late(void)
 
 int attach_late(const char *path)
 {
+	static uint32_t forks_heard;
 	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
 	static struct tracer *page;
-	static struct ctp_region before; // of the last attach
+	// Of the last attach. It stays mapped: a thread that was stopped in a hook may still read or write
+	// there. The next one lies in its place.
+	static struct ctp_region before;
 	if (ctp_load32(&ctp_tracer->attached) || cpu_shadow_stack())
 		return -EBUSY;
-	if (before.base) // it stays mapped: a thread that has slept in a hook since may still write there
-		madvise(before.base, before.bytes, MADV_REMOVE);
-	before.base = NULL;
 	real_resolve_all();
 	emit_init();
 	page = page ? page : tracer_page();
-	int r = page ? claim(&t, path) : -ENOMEM;
+	int r = page ? claim(&t, path, &before) : -ENOMEM;
+	before = (struct ctp_region){0};
 	if (r)
 		return r > 0 ? -EBUSY : r;
 	ctp_tracer = page;
@@ -295,6 +297,9 @@ int attach_late(const char *path)
 	}
 	before = ctp_tracer->region;
 	exit_init();
+	if (!ctp_load32(&forks_heard))
+		child_init(""); // its children are counted; none is followed
+	ctp_store32(&forks_heard, 1);
 	return 0;
 }
 
@@ -322,7 +327,7 @@ __attribute__((constructor)) static void attach(void)
 	if (alone && !(path = standalone_start()))
 		goto out;
 	bool say = alone || told(path);
-	r = claim(&t, path);
+	r = claim(&t, path, NULL);
 	if (r) {
 		say_refused(path, r, say);
 		goto out;

@@ -12,9 +12,24 @@
 
 #include "preload/coroutine/thread.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/real.h"
+#include "preload/guest/say.h"
+#include "preload/patch/loaded.h"
+#include "preload/patch/patch.h"
+#include "preload/process/opened.h"
 #include "preload/process/redirect.h"
 
 static bool stuck; // a thread has not left its hook
+
+// What is opened from now on; patched engines in it, too.
+static void watch_loader(void)
+{
+	if (ctp_tracer->region.ext->options & CTP_OPT_NO_PATCH)
+		return;
+	real_behind = patch_behind;
+	if (!loaded_start_late(opened_note, opened_gone))
+		say_debug("objects that are loaded later are not looked at");
+}
 
 CTP_HOOK int64_t ctp_attach(const char *path)
 {
@@ -22,6 +37,7 @@ CTP_HOOK int64_t ctp_attach(const char *path)
 	int64_t r = stuck ? -EBUSY : attach_late(path);
 	if (!r) {
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_ATTACHED);
+		watch_loader();
 		r = redirect_all(true);
 	}
 	errno = saved;
@@ -33,6 +49,7 @@ CTP_HOOK int64_t ctp_detach(void)
 	int saved = errno;
 	if (ctp_load32(&ctp_tracer->attached)) {
 		redirect_all(false);
+		loaded_stop_late();
 		ctp_store32(&ctp_tracer->attached, 0);
 		stuck = !thread_release_all();
 		// It stays mapped. In one piece: a process may have so many mappings only, and each attach

@@ -30,14 +30,25 @@ struct object {
 	const char *names;
 	const ElfW(Rela) * tables[2];
 	uint64_t bytes[2];
-	uint64_t relro_lo, relro_hi; // read-only since it was relocated
+	struct redirect_relro closed;
 };
 
 struct pass {
 	bool on;
+	bool (*only)(uint64_t base); // NULL: all
 	uint32_t written;
 	uint64_t own; // our own base
 };
+
+static bool hooked; // the last pass through all objects was on; the loader's lock is held
+
+// Entries of libraries that only some objects see, so that nobody knows the real function (real.c): what they
+// held, for the way back.
+static struct {
+	uint64_t *at;
+	void *was, *hook;
+} kept[64];
+static unsigned nkept;
 
 // Dynamic entries are addresses where the loader could write them, else offsets.
 static uint64_t address(const struct object *o, uint64_t value)
@@ -49,15 +60,12 @@ static bool describe(struct object *o, const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *dynamic = NULL;
 	*o = (struct object){.base = info->dlpi_addr, .lo = UINT64_MAX};
+	o->closed = redirect_relro(o->base, info->dlpi_phdr, info->dlpi_phnum);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		uint64_t at = o->base + p->p_vaddr;
 		if (p->p_type == PT_DYNAMIC)
 			dynamic = (const void *)at;
-		if (p->p_type == PT_GNU_RELRO) {
-			o->relro_lo = at & ~4095ULL;
-			o->relro_hi = (at + p->p_memsz) & ~4095ULL;
-		}
 		if (p->p_type == PT_LOAD) {
 			o->lo = at < o->lo ? at : o->lo;
 			o->hi = at + p->p_memsz > o->hi ? at + p->p_memsz : o->hi;
@@ -85,25 +93,62 @@ static long set_protection(uint64_t at, int protection)
 	return cpu_syscall(SYS_mprotect, (long)(at & ~4095ULL), 4096, protection, 0, 0, 0);
 }
 
-static bool write_word(const struct object *o, uint64_t *at, void *value)
+struct redirect_relro redirect_relro(uint64_t base, const ElfW(Phdr) * ph, unsigned n)
 {
-	bool closed = (uint64_t)at >= o->relro_lo && (uint64_t)at < o->relro_hi;
+	struct redirect_relro r = {0, 0};
+	for (unsigned i = 0; i < n; i++)
+		if (ph[i].p_type == PT_GNU_RELRO)
+			r = (struct redirect_relro){(base + ph[i].p_vaddr) & ~4095ULL,
+						    (base + ph[i].p_vaddr + ph[i].p_memsz) & ~4095ULL};
+	return r;
+}
+
+bool redirect_write(const struct redirect_relro *r, uint64_t *at, uint64_t value)
+{
+	bool closed = (uint64_t)at - r->lo < r->hi - r->lo;
 	if (closed && set_protection((uint64_t)at, PROT_READ | PROT_WRITE))
 		return false;
-	ctp_store_ptr((void **)at, value);
+	ctp_store64(at, value);
 	if (closed)
 		set_protection((uint64_t)at, PROT_READ);
 	return true;
 }
 
-// What the word is to hold now; NULL: what it holds.
-static void *wanted(const struct pass *p, const struct object *o, const struct real_hook *h, const void *is,
+static bool keep(uint64_t *at, void *was, void *hook)
+{
+	unsigned i = 0;
+	while (i < nkept && kept[i].at != at)
+		i++;
+	if (i == sizeof(kept) / sizeof(kept[0]))
+		return false;
+	kept[i].at = at;
+	kept[i].was = was;
+	kept[i].hook = hook;
+	nkept += i == nkept;
+	return true;
+}
+
+static void *kept_of(const uint64_t *at, const void *hook)
+{
+	for (unsigned i = 0; i < nkept; i++)
+		if (kept[i].at == at && kept[i].hook == hook)
+			return kept[i].was;
+	return NULL;
+}
+
+// What the word at `at` is to hold now; NULL: what it holds.
+static void *wanted(const struct pass *p, const struct object *o, const struct real_hook *h, uint64_t *at,
 		    bool slot)
 {
-	if (!p->on)
-		return is == h->hook ? ctp_load_ptr((void **)h->slot) : NULL;
-	const void *real = ctp_load_ptr((void **)h->slot);
+	void *is = ctp_load_ptr((void **)at), *real = ctp_load_ptr((void **)h->slot);
+	bool unknown = real == h->resolver;
+	if (!p->on) {
+		void *was = is == h->hook && unknown ? kept_of(at, h->hook) : NULL;
+		return was ? was : is == h->hook ? real : NULL;
+	}
 	bool lazy = slot && (uint64_t)is >= o->lo && (uint64_t)is < o->hi;
+	if (unknown && is && is != h->hook)
+		return keep(at, is, h->hook) ? h->hook : NULL;
 	return is == real || lazy ? h->hook : NULL;
 }
 
@@ -118,8 +163,8 @@ static void relocate(struct pass *p, const struct object *o, const ElfW(Rela) * 
 	if (s->st_shndx != SHN_UNDEF || (uint64_t)at < o->lo || (uint64_t)at >= o->hi ||
 	    !real_hook_of(o->names + s->st_name, &h))
 		return;
-	void *to = wanted(p, o, &h, ctp_load_ptr((void **)at), type == SLOT);
-	p->written += to && write_word(o, at, to);
+	void *to = wanted(p, o, &h, at, type == SLOT);
+	p->written += to && redirect_write(&o->closed, at, (uint64_t)to);
 }
 
 static int each(struct dl_phdr_info *info, size_t bytes, void *arg)
@@ -127,8 +172,13 @@ static int each(struct dl_phdr_info *info, size_t bytes, void *arg)
 	struct pass *p = arg;
 	struct object o;
 	(void)bytes;
-	if (info->dlpi_addr == p->own || strstr(info->dlpi_name, "linux-vdso") ||
-	    strstr(info->dlpi_name, "/ld-linux") || !describe(&o, info))
+	if (!p->only)
+		hooked = p->on;
+	else if (!hooked)
+		return 1;
+	if (info->dlpi_addr == p->own || (p->only && !p->only(info->dlpi_addr)) ||
+	    strstr(info->dlpi_name, "linux-vdso") || strstr(info->dlpi_name, "/ld-linux") ||
+	    !describe(&o, info))
 		return 0;
 	for (int t = 0; t < 2; t++)
 		for (uint64_t i = 0; o.tables[t] && i < o.bytes[t] / sizeof(ElfW(Rela)); i++)
@@ -136,15 +186,26 @@ static int each(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return 0;
 }
 
-uint32_t redirect_all(bool on)
+static uint32_t run(struct pass *p)
 {
 	struct dl_find_object own;
-	struct pass p = {.on = on};
 	if (_dl_find_object((void *)redirect_all, &own))
 		return 0;
 	struct real_hook any;
-	p.own = own.dlfo_link_map->l_addr;
+	p->own = own.dlfo_link_map->l_addr;
 	real_hook_of("close", &any); // looks all names up, which must not be done below the loader's lock
-	dl_iterate_phdr(each, &p);
-	return p.written;
+	dl_iterate_phdr(each, p);
+	return p->written;
+}
+
+uint32_t redirect_all(bool on)
+{
+	struct pass p = {.on = on};
+	return run(&p);
+}
+
+void redirect_again(bool (*only)(uint64_t base))
+{
+	struct pass p = {.on = true, .only = only};
+	run(&p);
 }

@@ -4,6 +4,7 @@
 // into which this library was loaded late.
 #pragma once
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,3 +12,13 @@
 // is written in one store; the threads that run through it meanwhile take the one way or the other. How many.
 // Takes the loader's lock.
 uint32_t redirect_all(bool on);
+// For the objects, by their load bias, that were opened since; if all are pointed to our hooks.
+void redirect_again(bool (*wanted)(uint64_t base));
+
+// The part of an object that is read-only since it was relocated, by its program headers.
+struct redirect_relro {
+	uint64_t lo, hi;
+};
+struct redirect_relro redirect_relro(uint64_t base, const ElfW(Phdr) * ph, unsigned n);
+// Writes a word of it. False: that is not allowed.
+bool redirect_write(const struct redirect_relro *r, uint64_t *at, uint64_t value);

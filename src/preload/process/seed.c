@@ -18,6 +18,7 @@
 #include "preload/fds/fds.h"
 #include "preload/guest/modules.h"
 #include "preload/guest/real.h"
+#include "preload/process/redirect.h"
 
 // Do its switches reach our hooks?
 static bool is_hooked(const struct ctp_seed_coroutine *c)
@@ -89,6 +90,7 @@ CTP_HOOK int64_t ctp_seed(struct ctp_seeds *seeds)
 	int64_t n = 0;
 	if (!g)
 		return -EBUSY;
+	redirect_all(true); // of objects that were just being opened when that was done first
 	const struct ctp_seed_fd *fds = ctp_seed_fds(seeds);
 	for (uint32_t i = 0; i < seeds->nfds; i++)
 		n += fds_found(fds[i].fd, fds[i].kind, fds[i].flags);

@@ -9,6 +9,7 @@
 
 #include "preload/guest/switcher.h"
 
+#define CPU_RETURN 0xc0 // the first byte of an empty function
 #define CPU_PATCHES 0
 
 static uint8_t cpu_pool[1] __attribute__((unused));

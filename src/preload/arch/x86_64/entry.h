@@ -11,6 +11,7 @@
 
 #include "preload/guest/switcher.h"
 
+#define CPU_RETURN 0xc3 // the first byte of an empty function
 #define CPU_PATCHES 1
 
 // The first instruction in [p, end) that sets the stack pointer from a register or from memory; `end` if

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+//
+// code.h - the known bodies in an object's code.
+#pragma once
+
+#include "preload/patch/match.h"
+#include "preload/patch/object.h"
+
+// As match_all, of all of its code. by_file: files may be opened and read (a program that has restricted
+// itself since it started may be killed for that).
+size_t code_matches(const struct object *o, bool by_file, struct match *out, size_t most);
