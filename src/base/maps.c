@@ -41,9 +41,11 @@ int maps_each(pid_t pid, int (*each)(void *arg, const struct maps_line *m), void
 {
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	char buffer[16 << 10]; // the kernel looks all mappings up anew at each read
 	FILE *f = fopen(path, "re");
 	if (!f)
 		return -errno;
+	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;

@@ -8,6 +8,7 @@ import resource
 import signal
 import struct
 import subprocess
+import sys
 
 from check_counts import check_jsonl
 from harness import OURS, Skip, child_of, equal, need, proc_state, timeout, tool, until
@@ -312,6 +313,28 @@ def check_shell(case):
     same_count(case, said(done.out, True))
 
 
+def ends_looked_at(case, *words):
+    """How many processes waited at their end, of how many that were traced."""
+    done = case.ctp("-f", *words, env={"CTP_DEBUG": "1"})
+    equal(done.status, 3, f"status {done}")
+    return done.err.count("ctp: final inspection"), done.err.count("ctp: attached to ")
+
+
+def check_short(case):
+    """Who starts and ends without a coroutine waits for ctp-run once: it has read the mappings by then."""
+    equal(ends_looked_at(case, tool("sh"), "-c", f"{tool('true')}; {tool('true')}; exit 3"), (1, 3), "ends that were looked at, processes")
+    loads = f"'{sys.executable}' -c 'import ctypes'; exit 3"
+    equal(ends_looked_at(case, tool("sh"), "-c", loads), (2, 2), "the same, where something was loaded since")
+
+
+def check_few_reads(case):
+    """What a program is made of is read in blocks before exec."""
+    done = case.run(case.target("kill-at"), "30@pread64", "env", "CTP_DISABLE=1", f"LD_PRELOAD={case.lib}", "env", tool("true"))
+    if done.status == 2:
+        raise Skip("ptrace is not permitted here")
+    equal(done.out, "ended 0\n", f"it came to the 30th ({done})")
+
+
 def check_stripped(case):
     """A child that kept LD_PRELOAD but lost the rest starts no engine of its own over our trace."""
     line = f"env -u CTP_SHM_PATH '{case.target('fork')}' plain; '{case.target('fork')}' plain; :"
@@ -350,5 +373,6 @@ CHECKS = [default(name) for name in CASES] + [followed(name) for name in CASES] 
     ("threads", check_threads), ("lines", check_lines), ("ids", check_ids), ("regions", check_regions),
     ("stays", check_stays), ("timeout", check_timeout), ("engine_killed", check_engine_killed), ("engine_held", check_engine_held), ("late", check_late),
     ("asking", check_asking), ("few_descriptors", check_few_descriptors), ("shm_file", check_shm_file), ("shell", check_shell), ("stripped", check_stripped),
+    ("short", check_short), ("few_reads", check_few_reads),
     ("lost", check_lost),
 ]

@@ -3,7 +3,7 @@
 // kill-at N PROGRAM [ARGS...]: runs it, and kills it with SIGKILL when it is about to make its
 // N-th system call that changes what is in a file system. What a killed process leaves behind changes
 // by those calls alone, so all N together are all instants. N@CALL: its N-th call of ptrace (by which it holds
-// others), or of one by which it waits. N@sleeps: the sleep with which it has asked for N milliseconds in
+// others), of one by which it waits, or of pread64. N@sleeps: the sleep with which it has asked for N milliseconds in
 // all (sleeps of less than one do not count). The program's children are not touched.
 // Prints "killed CALL", or "ended STATUS" if there is no N-th; exits with 2 if nothing can be traced here.
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static long sleeps_ms(pid_t pid, const struct ptrace_syscall_info *info)
 static int is_call(const struct ptrace_syscall_info *info, const char *name)
 {
 	static const struct { const char *name; uint64_t call; } calls[] = {
-		{"ptrace", SYS_ptrace}, {"nanosleep", SYS_nanosleep}, {"clock_nanosleep", SYS_clock_nanosleep}, {"futex", SYS_futex}, {"ppoll", SYS_ppoll},
+		{"ptrace", SYS_ptrace}, {"nanosleep", SYS_nanosleep}, {"clock_nanosleep", SYS_clock_nanosleep}, {"futex", SYS_futex}, {"ppoll", SYS_ppoll}, {"pread64", SYS_pread64},
 #ifdef SYS_poll
 		{"poll", SYS_poll},
 #endif

@@ -146,11 +146,13 @@ static bool hear(struct session *s, struct peer *p)
 void control_turn(struct session *s)
 {
 	struct control *c = s->control;
+	bool more = true; // who knocks, until the kernel says that there is nobody
 	for (unsigned i = 0; c && i < PEERS; i++) {
 		struct peer *p = &c->peers[i];
-		if (p->fd < 0) {
+		if (p->fd < 0 && more) {
 			p->fd = accept4(c->sock.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 			p->since_ns = p->fd < 0 ? 0 : clock_mono_ns();
+			more = p->fd >= 0;
 		}
 		if (p->fd < 0)
 			continue;

@@ -172,6 +172,17 @@ static void follow_spares(struct session *s)
 	session_offer_spares(s);
 }
 
+// An image that stands before its main waits for the answer anyway: its mappings are read now, so that it
+// need not wait at its end as well. Only of the first process is all that there is to learn learnt at its
+// end.
+static void look_ahead(struct session *s, struct process *p)
+{
+	if (s->options->no_preload || !p->index)
+		return;
+	module_scan_turn(&s->recorder.modules, &p->watch, p->pid, p->region, clock_mono_ns());
+	ctp_store32(&p->region->ext->final_done, CTP_FINAL_DONE);
+}
+
 static bool put_ask(struct session *s, uint64_t from, uint64_t to)
 {
 	uint64_t *ask = &s->first.region.ext->ask;
@@ -216,6 +227,8 @@ void follow_answer(struct session *s)
 	if (!p && s->backlog && session_full(s))
 		return; // until those that have ended are written
 	int fd = p ? next_image(s, p) : s->options->follow ? begin_child(s, pid) : -EPERM;
+	if (fd >= 0 && (p = find(s, pid)))
+		look_ahead(s, p);
 	s->asked_ns = clock_mono_ns();
 	put_ask(s, ask, fd == -ESRCH ? 0 : CTP_ASK(pid, fd < 0 ? CTP_ASK_REFUSED : (uint32_t)fd + 1));
 }

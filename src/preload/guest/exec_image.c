@@ -17,11 +17,28 @@
 
 #include "cpu.h"
 
-enum { HEAD = 256, DEPTH = 4, SEGMENTS = 64, ENTRIES = 1024, NAME = 24 };
+enum { HEAD = 256, BLOCK = 512, DEPTH = 4, SEGMENTS = 64, ENTRIES = 1024, NAME = 24 };
 
-static long get(int fd, void *to, size_t n, uint64_t at)
+// What was read last: headers lie side by side.
+struct block {
+	int fd;
+	long n;
+	uint64_t at;
+	char bytes[BLOCK];
+};
+
+// As pread, of at most a block.
+static long get(struct block *b, void *to, size_t n, uint64_t at)
 {
-	return cpu_syscall(SYS_pread64, fd, (long)to, (long)n, (long)at, 0, 0);
+	if (at < b->at || at - b->at > (uint64_t)b->n || n > (uint64_t)b->n - (at - b->at)) {
+		long got = cpu_syscall(SYS_pread64, b->fd, (long)b->bytes, BLOCK, (long)at, 0, 0);
+		b->at = at;
+		b->n = got > 0 ? got : 0;
+	}
+	uint64_t left = (uint64_t)b->n - (at - b->at);
+	n = n < left ? n : left;
+	memcpy(to, b->bytes + (at - b->at), n);
+	return (long)n;
 }
 
 static __attribute__((noinline)) bool is_file(int dir, const char *path, unsigned mode)
@@ -56,17 +73,17 @@ static bool loader_is_ours(const char *path)
 	       !strcmp(o.dlfo_link_map->l_name, path) || same_file(o.dlfo_link_map->l_name, path);
 }
 
-static bool segment(int fd, const Elf64_Ehdr *eh, unsigned i, Elf64_Phdr *ph)
+static bool segment(struct block *b, const Elf64_Ehdr *eh, unsigned i, Elf64_Phdr *ph)
 {
 	return i < eh->e_phnum && i < SEGMENTS && eh->e_phentsize == sizeof(*ph) &&
-	       get(fd, ph, sizeof(*ph), eh->e_phoff + i * sizeof(*ph)) == sizeof(*ph);
+	       get(b, ph, sizeof(*ph), eh->e_phoff + i * sizeof(*ph)) == sizeof(*ph);
 }
 
 // Where in the file an address lies; 0: nowhere.
-static uint64_t place(int fd, const Elf64_Ehdr *eh, uint64_t address)
+static uint64_t place(struct block *b, const Elf64_Ehdr *eh, uint64_t address)
 {
 	Elf64_Phdr ph;
-	for (unsigned i = 0; segment(fd, eh, i, &ph); i++)
+	for (unsigned i = 0; segment(b, eh, i, &ph); i++)
 		if (ph.p_type == PT_LOAD && address - ph.p_vaddr < ph.p_filesz)
 			return ph.p_offset + (address - ph.p_vaddr);
 	return 0;
@@ -79,21 +96,21 @@ bool exec_image_sanitizer(const char *name)
 }
 
 // Whether it names a sanitizer's library among what it needs.
-static __attribute__((noinline)) bool needs_sanitizer(int fd, const Elf64_Ehdr *eh, uint64_t dynamic)
+static __attribute__((noinline)) bool needs_sanitizer(struct block *b, const Elf64_Ehdr *eh, uint64_t dynamic)
 {
 	char name[NAME] = "";
 	Elf64_Dyn d;
 	uint64_t names = 0;
 	for (unsigned i = 0; !names && i < ENTRIES; i++) {
-		if (get(fd, &d, sizeof(d), dynamic + i * sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
+		if (get(b, &d, sizeof(d), dynamic + i * sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
 			return false;
-		if (d.d_tag == DT_STRTAB && !(names = place(fd, eh, d.d_un.d_ptr)))
+		if (d.d_tag == DT_STRTAB && !(names = place(b, eh, d.d_un.d_ptr)))
 			return false;
 	}
 	for (unsigned i = 0; names && i < ENTRIES; i++) {
-		if (get(fd, &d, sizeof(d), dynamic + i * sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
+		if (get(b, &d, sizeof(d), dynamic + i * sizeof(d)) != sizeof(d) || d.d_tag == DT_NULL)
 			return false;
-		if (d.d_tag == DT_NEEDED && get(fd, name, NAME - 1, names + d.d_un.d_val) > 0 &&
+		if (d.d_tag == DT_NEEDED && get(b, name, NAME - 1, names + d.d_un.d_val) > 0 &&
 		    exec_image_sanitizer(name))
 			return true;
 	}
@@ -103,26 +120,30 @@ static __attribute__((noinline)) bool needs_sanitizer(int fd, const Elf64_Ehdr *
 // head: what the file begins with, at least its header; it is written over.
 static __attribute__((noinline)) enum exec_image look_elf(int fd, char *head)
 {
+	struct block b;
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
 	uint64_t dynamic = 0;
 	bool loader = false;
+	b.fd = fd;
+	b.n = 0;
+	b.at = 0;
 	memcpy(&eh, head, sizeof(eh));
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != CPU_ELF_MACHINE)
 		return EXEC_IMAGE_FOREIGN;
-	for (unsigned i = 0; segment(fd, &eh, i, &ph); i++) {
+	for (unsigned i = 0; segment(&b, &eh, i, &ph); i++) {
 		if (ph.p_type == PT_DYNAMIC)
 			dynamic = ph.p_offset;
 		if (ph.p_type != PT_INTERP)
 			continue;
 		loader = true;
-		if (ph.p_filesz >= HEAD || get(fd, head, ph.p_filesz, ph.p_offset) != (long)ph.p_filesz)
+		if (ph.p_filesz >= HEAD || get(&b, head, ph.p_filesz, ph.p_offset) != (long)ph.p_filesz)
 			return EXEC_IMAGE_FINE;
 		head[ph.p_filesz] = 0;
 		if (!loader_is_ours(head))
 			return EXEC_IMAGE_FOREIGN;
 	}
-	return loader && dynamic && needs_sanitizer(fd, &eh, dynamic) ? EXEC_IMAGE_SANITIZED :
+	return loader && dynamic && needs_sanitizer(&b, &eh, dynamic) ? EXEC_IMAGE_SANITIZED :
 									EXEC_IMAGE_FINE;
 }
 
@@ -144,7 +165,7 @@ static enum exec_image follow(char *head, int depth)
 static __attribute__((noinline)) enum exec_image look(int fd, int depth)
 {
 	char head[HEAD];
-	long n = get(fd, head, HEAD - 1, 0);
+	long n = cpu_syscall(SYS_pread64, fd, (long)head, HEAD - 1, 0, 0, 0);
 	head[n > 0 ? n : 0] = 0;
 	if (n >= (long)sizeof(Elf64_Ehdr) && !memcmp(head, ELFMAG, SELFMAG))
 		return look_elf(fd, head);

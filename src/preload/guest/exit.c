@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
+#include <link.h>
 #include <sys/syscall.h>
 
 #include "preload/guest/region_request.h"
@@ -33,6 +34,7 @@ extern void *__dso_handle;
 int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
 
 static uint64_t exit_at; // libc's own exit; 0: unknown
+static uint64_t loaded;  // objects that the loader had had before main; 0: unknown
 
 // Notes it in the region, for P7. True if this call is the first to say so.
 static bool note(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t stack)
@@ -56,11 +58,34 @@ static bool note(struct thread_ctx *g, enum ctp_exit how, int status, uint32_t s
 	return true;
 }
 
+static int count_ever(struct dl_phdr_info *info, size_t size, void *n)
+{
+	(void)size;
+	*(uint64_t *)n = info->dlpi_adds;
+	return 1;
+}
+
+// How many objects the loader has ever had. It takes the loader's lock.
+static uint64_t loaded_ever(void)
+{
+	uint64_t n = 0;
+	dl_iterate_phdr(count_ever, &n);
+	return n;
+}
+
+// Whether the engine has seen already all that this process has mapped: it said so when it gave the region.
+static bool seen_before(const struct ctp_ext *e)
+{
+	return ctp_load32(&e->final_done) == CTP_FINAL_DONE && loaded && loaded_ever() == loaded;
+}
+
 // Without a switch there is nothing to inspect. A process with one thread is waited for all
-// the same, but for a forked child: the engine looks once more for the reason why it saw none.
+// the same, but for a forked child: the engine looks once more for the reason why it saw none,
+// unless it has done so before.
 static bool worth_waiting(const struct ctp_ext *e)
 {
-	return ctp_load64(&e->next_id) != ctp_tracer->first_id || !(e->inherited || exit_has_threads());
+	return ctp_load64(&e->next_id) != ctp_tracer->first_id ||
+	       !(e->inherited || exit_has_threads() || seen_before(e));
 }
 
 void exit_inspect(struct thread_ctx *g)
@@ -72,6 +97,7 @@ void exit_inspect(struct thread_ctx *g)
 	bool alone = e->options & CTP_OPT_SELF; // then the trace is written before it answers
 	if (t)
 		t->wait_call = CTP_IN_EXIT;
+	ctp_store32(&e->final_done, CTP_FINAL_NONE);
 	ctp_store32(&e->final_asked, CTP_FINAL_ASKED);
 	emit_wake();
 	uint64_t beat = ctp_load64(&e->heartbeat);
@@ -155,6 +181,7 @@ void exit_init(void)
 	if (libc) {
 		exit_at = (uint64_t)dlsym(libc, "exit");
 		threads = dlsym(libc, "__nptl_nthreads");
+		loaded = loaded_ever();
 	}
 	ctp_tracer->libc_threads = threads;
 }
