@@ -2,12 +2,13 @@
 """ctp-ctl: what is recorded, stopped, started, written as it stands, and let go while the program runs."""
 import json
 import os
+import re
 import signal
 import socket
 
 from check_attach import Server, may_attach, words_into_libctp
-from check_events import counts
-from harness import Skip, child_of, equal, need, tool, until
+from check_events import counts, shown
+from harness import ROOT, Skip, child_of, equal, need, tool, until
 
 
 def ctl(case, *words, before=()):
@@ -312,6 +313,46 @@ def check_asleep(case):
     equal((found["http:request"], found["many:pair"]), (1, 2), "the second; the first and the third")
 
 
+WAITS, SLEEPS = ("epoll_wait", "poll", "select", "accept"), ("sleep", "usleep")
+
+
+def occasion(case, how):
+    """The turns in which each event was recorded: the list is changed once, during a wait."""
+    read, to = os.pipe()
+    process = case.start(case.run_tool, "-q", "-o", how, "--events=turn:one", "./occasions", how, stdin=read)
+    os.close(read)
+    process.wait_for("waits 1")
+    pid, port = child_of(process.pid), how == "accept" and int(re.search(r"port (\d+)", process.out())[1])
+    if how in SLEEPS:
+        chooses(case, pid, "turn:two", "recorded from here on: turn:two\n")
+    else:
+        done = ctl(case, pid, "events", "turn:two")
+        equal((done.status, done.out), (0, "recorded as soon as the program makes a call that waits: turn:two\n"), f"{how}: {done}")
+    for byte in (b"q",) if how in SLEEPS else (b"a", b"q"):
+        turn = process.out().count("waits ")
+        os.write(to, byte)
+        if port:
+            socket.create_connection(("127.0.0.1", port)).close()
+        if byte == b"a":
+            process.wait_for(f"waits {turn + 1}")
+    equal(process.done().status, 0, how)
+    os.close(to)
+    events = shown(case, how)
+    return [[int(e["n"]) for name, e in events if name == f"turn:{which}"] for which in ("one", "two")]
+
+
+def check_occasions(case):
+    """Whatever the program waits in: it has the new list when it goes on, before it signals anything."""
+    built = case.run("gcc", "-O1", f"-I{ROOT}/include", ROOT / "tests/e2e/data/events_occasions.c", "-o", "occasions")
+    equal((built.status, built.err), (0, ""), "gcc")
+    for how in WAITS:
+        equal(occasion(case, how), [[], [1, 2]], how)
+    for how in SLEEPS:
+        one, two = occasion(case, how)
+        equal(one + two, list(range(1, len(one + two) + 1)), f"{how}: one list, then the other")
+        need(two, f"{how}: the new list came to nothing")
+
+
 def check_users(case):
     """Another user's ctp-run does not answer; root is answered by everybody's."""
     if os.getuid():
@@ -343,4 +384,4 @@ def check_suspended(case):
 
 CHECKS = [("status", check_status), ("usage", check_usage), ("stopped", check_stopped), ("often", check_often), ("strangers", check_strangers),
           ("snapshot", check_snapshot), ("lines", check_lines), ("paused", check_paused), ("preloaded", check_preloaded),
-          ("detach", check_detach), ("events", check_events), ("asleep", check_asleep), ("users", check_users), ("suspended", check_suspended)]
+          ("detach", check_detach), ("events", check_events), ("asleep", check_asleep), ("occasions", check_occasions), ("users", check_users), ("suspended", check_suspended)]
