@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP010 proven, 1 coroutine
-// patched: slot_back struct
+// patched: slot slot_back struct saved from
 //
 // The loop resumes a request as its answer comes; the timer thread does not ask
 // whether it is still waiting, and resumes it as timed out: both run it.
@@ -14,9 +14,13 @@ static union co_context loop_home, timer_home;
 static int answered[2], forever[2];
 static bool timed_out;
 
-static void wait_answer(struct co *c)
+// Deep: what is saved there stays as it was while the request goes on above.
+static NOINLINE void wait_answer(struct co *c)
 {
+	volatile char line[16 << 10];
+	line[0] = 0;
 	c->engine->swap(c, &c->own, c->back);
+	line[1] = line[0];
 }
 
 static void resume(struct co *c, union co_context *home)
