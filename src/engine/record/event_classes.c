@@ -55,6 +55,22 @@ static const char *next(const struct event_class *k, const char **at)
 	return s;
 }
 
+static bool is_number(const struct event_field *f)
+{
+	return f->kind != CTP_FIELD_TEXT && f->kind != CTP_FIELD_BYTES;
+}
+
+static uint32_t numbers_bytes(const struct event_class *k)
+{
+	uint32_t bytes = 0;
+	for (unsigned i = 0; i < k->nfields; i++) {
+		if (!is_number(&k->fields[i]))
+			return 0;
+		bytes += k->fields[i].bytes;
+	}
+	return bytes;
+}
+
 // Fills in k from a copy of the row. False: it is no event.
 static bool describe(struct event_class *k, const struct ctp_event_row *row)
 {
@@ -79,6 +95,7 @@ static bool describe(struct event_class *k, const struct ctp_event_row *row)
 		if (!f->name || !is_field(f))
 			return false;
 	}
+	k->numbers_bytes = numbers_bytes(k);
 	return true;
 }
 

@@ -20,6 +20,7 @@ struct event_class {
 	const char *provider, *name, *file;
 	unsigned nfields;
 	struct event_field fields[CTP_EVENT_ROW_FIELDS];
+	uint32_t numbers_bytes; // of all fields, if none is a text or bytes; else 0
 	uint32_t text_bytes;
 	char text[CTP_EVENT_ROW_TEXT + 1];
 };

@@ -74,11 +74,15 @@ static size_t put_piece(struct event_packet *p, unsigned kind, const unsigned ch
 static void put_event(struct event_packet *p, const struct event_class *k, const struct ctp_event *e,
 		      const struct ctp_record *r, unsigned slots)
 {
-	unsigned char says[CTP_EVENT_ROOM + 8] = {0};
+	unsigned char says[CTP_EVENT_ROOM]; // n bytes of it
 	size_t n = said(r, slots, says), at = 0;
 	put(p, &k->id, 4);
 	put(p, &e->time, 8);
 	put(p, &e->a, 8);
+	if (k->numbers_bytes && k->numbers_bytes <= n) { // they stand there as they stand here
+		put(p, says, k->numbers_bytes);
+		return;
+	}
 	for (unsigned i = 0; i < k->nfields; i++) {
 		const struct event_field *f = &k->fields[i];
 		if (f->kind == CTP_FIELD_TEXT || f->kind == CTP_FIELD_BYTES) {
