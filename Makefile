@@ -5,6 +5,7 @@ BUILD ?= build
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 build: $(BUILD)/build.ninja ## compile
+	grep -q '^build tests/golden/' $< || meson configure $(BUILD) -Dtests=true # scripts/demo sets it up without
 	ninja -C $(BUILD)
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
