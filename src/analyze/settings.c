@@ -294,7 +294,7 @@ void settings_man(FILE *to)
 	      ".TP\nmemory\nno word in registers, stacks or memory references the coroutine; or the one that does\n"
 	      ".TP\nquiet\nevery thread sleeps for ever: no timer, signal or peer can wake one; or what can.\n"
 	      "PROVEN needs memory or quiet\n"
-	      ".TP\nnot just the end\nit held before the program began to exit\n"
+	      ".TP\nnot part of the exit\nit held before the program began to exit\n"
 	      ".PP\n"
 	      "\\fIfd 7#3\\fR is the third descriptor with the number 7. A \\fInative stack\\fR is the stack that a thread was started with.\n"
 	      "Source lines are shown if the program was compiled with \\-g and its files are still there.\n"

@@ -19,7 +19,7 @@
 	X(P5, "P5", "had its chance") \
 	X(P6A, "P6a", "memory") \
 	X(P6B, "P6b", "quiet") \
-	X(P7, "P7", "not just the end")
+	X(P7, "P7", "not part of the exit")
 
 #define PROOF_ID(id, word, meaning) PROOF_##id,
 enum proof { PROOF_EACH(PROOF_ID) PROOFS };

@@ -235,7 +235,7 @@ def check_none(case):
     done = case.ctp("/bin/true")
     equal(done.status, 0, "status")
     coverage = seen_none(case, done)
-    need("none of 0 objects" not in closing(done), f"it looked at nothing: {done.err}")
+    need("none of 0 files" not in closing(done), f"it looked at nothing: {done.err}")
     equal(len(coverage), 1, "lines about the coverage")
 
 

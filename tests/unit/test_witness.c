@@ -233,14 +233,14 @@ static void run_case(const char *what, long of, void (*at_end)(struct bench *b),
 	}
 
 //   case      must say                        P0 P2 P3 P4 P5 6a 6b
-CASE(plain,    "nothing leads to coroutine",    1, 1, 1, 1, 1, 1, 1)
+CASE(plain,    "no pointer to coroutine",       1, 1, 1, 1, 1, 1, 1)
 CASE(statics,  "all+0x38",                      1, 1, 1, 1, 1, 0, 1)
 CASE(tagged,   "hidden",                        1, 1, 1, 1, 1, 0, 1)
 CASE(regs,     "saved register",                1, 1, 1, 1, 1, 0, 1)
 CASE(futex,    "a register of thread",          1, 1, 1, 1, 1, 0, 1)
-CASE(pair,     "nothing leads to coroutine",    1, 1, 1, 1, 1, 1, 1)
+CASE(pair,     "no pointer to coroutine",       1, 1, 1, 1, 1, 1, 1)
 CASE(dups,      "still registered",              1, -1, 0, 1, 1, 0, 0)
-CASE(event,    "nothing leads to coroutine",    1, 1, 1, 1, 1, 1, 1)
+CASE(event,    "no pointer to coroutine",       1, 1, 1, 1, 1, 1, 1)
 CASE(eventdup, "still registered",              1, -1, 0, 1, 1, 0, 0)
 CASE(listener, "that listens",                  1, 1, 1, 1, 1, 1, 0)
 CASE(flight,   "never left",                    1, 1, 1, 1, 1, 1, 1)

@@ -215,7 +215,7 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 	bool complete = case_complete(w, m);
 	c->proof.items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+		complete ? "no switch or wait was missed" : "some switches or tables were not seen"};
 	c->proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "it was seen as it happened"};
 }
 

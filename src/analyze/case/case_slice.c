@@ -34,7 +34,7 @@ void case_slice_make(struct verdict_case *c, const struct pass *pass, const stru
 	}
 	c->proof.items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+		complete ? "no switch or wait was missed" : "some switches or tables were not seen"};
 	c->proof.items[PROOF_P3] = (struct obligation){HOLDS_TRUE, seen};
 }
 

@@ -28,10 +28,10 @@ void obligations_complete(struct obligations *o, const struct suspect *s)
 {
 	uint32_t gaps = s->image->ext.gaps;
 	if (s->image->ext.rings)
-		say(o, PROOF_P0, HOLDS_FALSE, "io_uring or AIO is in use: it goes past the hooks");
+		say(o, PROOF_P0, HOLDS_FALSE, "io_uring or AIO is in use, which ctp does not see");
 	else if (gaps & OBLIGATIONS_GAPS)
 		say(o, PROOF_P0, HOLDS_FALSE,
-		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use: it goes past the hooks" :
+		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use, which ctp does not see" :
 					   "a table of the region was full: something may be missing");
 	else if (!s->witness)
 		say(o, PROOF_P0, HOLDS_TRUE, "no gap in the tables");
@@ -208,10 +208,10 @@ static void decide_wait(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P2, HOLDS_FALSE, "a live registration of another descriptor leads to it");
 	else if (o->pooled)
 		say(o, PROOF_P2, HOLDS_OPEN,
-		    "it stands where whatever came resumed it before: in a pool, perhaps");
+		    "it waits where events of other descriptors resumed it before: perhaps in a pool");
 	else if (o->weak && may_be_done(s))
 		say(o, PROOF_P2, HOLDS_OPEN,
-		    "it has had something of the descriptor, and did not try for more: it may be done with it");
+		    "it got something from the descriptor, and did not try again: it may be done with it");
 	else if (o->weak)
 		say(o, PROOF_P2, HOLDS_OPEN,
 		    s->cand->was.reg_time ?
@@ -339,7 +339,7 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 		else
 			say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it had its chance");
 	} else if (reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE) {
-		say(o, PROOF_P7, HOLDS_FALSE, "the program was gone before it had its chance");
+		say(o, PROOF_P7, HOLDS_FALSE, "the program ended before it had its chance");
 	} else {
 		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
 	}
@@ -369,7 +369,7 @@ void obligations_quiet(struct obligations *o, bool told)
 	if (o->items[PROOF_P6A].holds != HOLDS_TRUE && o->items[PROOF_P6B].holds == HOLDS_TRUE &&
 	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)
 		say(o, PROOF_P2, HOLDS_OPEN,
-		    "nothing told it to wait for the descriptor: it may stand in a pool");
+		    "nothing shows that it waits for the descriptor: it may be in a pool");
 }
 
 void obligations_reach(struct obligations *o, const struct suspect *s)
@@ -450,10 +450,10 @@ static enum verdict conclude(const struct obligations *o)
 void obligations_decide(struct obligations *o, const struct suspect *s)
 {
 	static const char *const unseen[PROOFS] = {
-		[PROOF_P3] = "the kernel was not looked at",
+		[PROOF_P3] = "the kernel's tables were not inspected",
 		[PROOF_P4] = "not shown that no event was in flight",
 		[PROOF_P5] = "not shown that every thread slept since",
-		[PROOF_P6A] = "the memory was not scanned",
+		[PROOF_P6A] = "memory was not searched",
 		[PROOF_P6B] = "not looked at",
 	};
 	*o = (struct obligations){0};

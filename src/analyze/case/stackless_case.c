@@ -26,12 +26,12 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 	p->items[PROOF_P1] =
 		(struct obligation){HOLDS_TRUE, s->initial ? "its frame says that it was never started" :
 							     "its frame says that it is suspended"};
-	p->items[PROOF_P6A] =
-		(struct obligation){lost ? HOLDS_TRUE : HOLDS_FALSE,
-				    lost ? results_text(out, "nothing leads to its frame (%.1f MB searched)",
-							(double)l->scanned_bytes / 1e6) :
-				    s->answer == STACKLESS_OWNED ? "only what waits for it leads to it" :
-								   "one word leads to it: its owner's"};
+	p->items[PROOF_P6A] = (struct obligation){
+		lost ? HOLDS_TRUE : HOLDS_FALSE,
+		lost ? results_text(out, "no pointer to its frame found (%.1f MB searched)",
+				    (double)l->scanned_bytes / 1e6) :
+		s->answer == STACKLESS_OWNED ? "only what waits for it leads to it" :
+					       "one word leads to it: its owner's"};
 	p->closure = lost ? "unreachable" : NULL;
 	(void)w;
 	p->verdict = !complete ? VERDICT_INCONCLUSIVE : lost ? VERDICT_PROVEN : VERDICT_LIKELY;

@@ -416,7 +416,7 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	for (size_t i = 0; i < whole; i++)
 		show_finding(to, r, &r->findings[i], settings);
 	if (whole < r->nfindings)
-		fprintf(to, "%zu more, in short; --full tells all, --format=json for programs:\n",
+		fprintf(to, "%zu more, in short; --full shows all, --format=json for programs:\n",
 			r->nfindings - whole);
 	for (size_t i = whole; i < r->nfindings; i++)
 		show_short(to, "", &r->findings[i], settings);
@@ -445,7 +445,7 @@ int format_text(FILE *to, const struct report *r, const struct format_settings *
 	fprintf(to, "%zu findings, %" PRIu64 " coroutines, %" PRIu64 " lost, %" PRIu64 " healthy waiters\n",
 		r->nfindings, r->world->coroutines, r->world->lost, r->healthy);
 	if (r->others)
-		fprintf(to, "%zu finding%s of other rules: without --lost-wakeup all are told\n", r->others,
+		fprintf(to, "%zu finding%s of other rules: without --lost-wakeup all are shown\n", r->others,
 			r->others == 1 ? "" : "s");
 	return 0;
 }

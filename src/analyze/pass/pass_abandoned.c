@@ -50,16 +50,16 @@ const struct pass pass_abandoned = {
 		"        watch(ep, listener);                 // the connections stay in the old set\n"
 		"    }\n"
 		"\n"
-		"The kernel queues their events there, and no thread takes them. The same: the set of a worker\n"
-		"that has ended, or a nested set whose own registration was removed.\n"
+		"The kernel queues their events there, and no thread takes them. The same happens with the set of a\n"
+		"worker thread that has ended, and with a nested set whose own registration was removed.\n"
 		"\n"
 		"LIKELY   events wait in the set, no thread sleeps in it or in one that has it, and every thread that\n"
 		"         polls sleeps without a timeout, or has made three complete turns since\n"
 		"SUSPECT  the tables have a gap, or not every thread has slept yet\n"
 		"\n"
-		"Repair: move every registration (EPOLL_CTL_DEL there, EPOLL_CTL_ADD here) before a set is left, and\n"
-		"then close the old one: ctp reports what was forgotten as CTP025.\n"
+		"Repair: move every registration to the new set (EPOLL_CTL_DEL, then EPOLL_CTL_ADD) before the last\n"
+		"thread leaves the old one, and then close the old set: ctp reports what was forgotten as CTP025.\n"
 		"\n"
-		"It is not: sets that one loop polls in turn; a set that another process or thread polls; a set in\n"
-		"which nothing has happened.\n",
+		"Not reported: sets that one loop polls in turn; a set that another process or thread polls; a set\n"
+		"without a waiting event.\n",
 };

@@ -55,7 +55,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	}
 	c.proof.verdict = i->who != i->other && case_complete(w, m) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 	c.label = again ? "again" : "used";
-	c.doing = results_text(out, "by %s: %s said EBADF%s", incidents_who(m, i->who, out), call,
+	c.doing = results_text(out, "by %s: %s failed with EBADF%s", incidents_who(m, i->who, out), call,
 			       incidents_times(i, out));
 	c.claim = !who  ? (again ? "closed a descriptor, which was then closed again elsewhere" :
 				   "closed a descriptor, which was used elsewhere after that") :
@@ -96,12 +96,12 @@ const struct pass pass_badfd = {
 		"        close(c->fd);          // the reaper was here before: EBADF, this time\n"
 		"    }\n"
 		"\n"
-		"LIKELY   the close and the second call are by two parties, one of them a coroutine\n"
-		"SUSPECT  it is the same one, or something was missed in this run\n"
+		"LIKELY   two coroutines, or a coroutine and a thread's own stack, make the close and the second call\n"
+		"SUSPECT  the same one makes both, or something was missed in this run\n"
 		"\n"
-		"Repair: one owner closes. Take the number out (int fd = c->fd; c->fd = -1;) before closing it;\n"
+		"Repair: let one owner close. Take the number out (int fd = c->fd; c->fd = -1;) before closing it;\n"
 		"others call shutdown(). Do not repeat close() after EINTR: the descriptor is closed.\n"
 		"\n"
-		"It is not: numbers that were never open, loops over all numbers, EPOLL_CTL_DEL behind a close, a\n"
-		"waiter that is resumed by the closer of its descriptor, and learns of the close from EBADF.\n",
+		"Not reported: numbers that were never open; loops over all numbers; EPOLL_CTL_DEL after a close; a\n"
+		"waiter that the closer of its descriptor resumes, and that learns of the close from EBADF.\n",
 };

@@ -48,21 +48,22 @@ const struct pass pass_busy = {
 	.fix = "register only what the coroutine waits for: EPOLLOUT while there is something to write, EPOLLIN while it reads; "
 	       "take the registration back (or use EPOLLONESHOT) when it waits for something else",
 	.explain =
-		"A coroutine is resumed by an event of its descriptor, reads or writes, is told EAGAIN, and\n"
-		"suspends; the next event comes at once. A core is busy, and no work is done.\n"
+		"A coroutine is resumed by an event of its descriptor, reads or writes, gets EAGAIN, and suspends;\n"
+		"the next event comes at once. A core is busy, and no work is done.\n"
 		"\n"
 		"    ev.events = EPOLLIN | EPOLLOUT;        // writable nearly always\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
 		"    while (read(fd, buf, n) < 0 && errno == EAGAIN)\n"
 		"        yield();                           // resumed by EPOLLOUT, a million times a second\n"
 		"\n"
-		"Other causes: a level-triggered row that is never removed, EPOLLHUP or EPOLLERR that is not looked\n"
-		"at, an eventfd that is never read.\n"
+		"Other causes: a level-triggered registration that is never removed, EPOLLHUP or EPOLLERR that the\n"
+		"program ignores, an eventfd that is never read.\n"
 		"\n"
-		"SUSPECT  at most: ctp sees that it is for nothing, but not whether that matters\n"
+		"SUSPECT  at most: ctp sees that the wakeups are useless, but not whether that matters\n"
 		"\n"
-		"Repair: register for the direction that is tried; take what is there, or remove the registration.\n"
+		"Repair: register only for the direction that is used; read what is there, or remove the\n"
+		"registration.\n"
 		"\n"
-		"It is not: a poll by yield without an event, single spurious wakeups of edge-triggered rows, several\n"
-		"acceptors of one listener (CTP023), a reader and a writer of one descriptor.\n",
+		"Not reported: a poll by yield without an event; single spurious wakeups of edge-triggered\n"
+		"registrations; several acceptors of one listener (CTP023); a reader and a writer of one descriptor.\n",
 };

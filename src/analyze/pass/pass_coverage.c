@@ -66,22 +66,22 @@ const struct pass pass_coverage = {
 	.run = run,
 	.is_fact = true,
 	.explain =
-		"Something went past the hooks or did not fit into the tables, so not everything was seen.\n"
+		"ctp did not see everything: the program used calls that ctp does not hook, or a table was full.\n"
 		"\n"
 		"    my_switch(&a->sp, b->sp);     // assembly of the program's own\n"
 		"    syscall(SYS_io_uring_enter);  // completions instead of readiness\n"
 		"\n"
-		"ctp sees switches by the makecontext family, Boost.Context's shared library and longjmp onto\n"
-		"another stack, by functions in a program's own code that it knows (PHP, Ruby, a static\n"
-		"Boost.Context ...), and waits by epoll, poll and select. What a program does otherwise is not in\n"
-		"the trace, and verdicts that would need it are weakened: nothing is PROVEN on what was not seen.\n"
+		"ctp sees switches by the makecontext family, by Boost.Context's shared library, by longjmp onto\n"
+		"another stack, and by functions in a program's own code that it knows (PHP, Ruby, a static\n"
+		"Boost.Context ...); and waits by epoll, poll and select. Other switches and waits are not in the\n"
+		"trace. ctp weakens the verdicts that would need them: nothing is PROVEN from what was not seen.\n"
 		"\n"
-		"Each line says what: functions that cannot be interposed and were left alone, with the reason,\n"
-		"io_uring or AIO in use, a table that was full (ctp-run -n makes room), switches that could not be\n"
-		"named.\n"
+		"Each line names one gap: functions that cannot be interposed and were left alone, with the reason;\n"
+		"io_uring or AIO in use; a table that was full (ctp-run -n makes room); switches that ctp could not\n"
+		"attribute.\n"
 		"\n"
 		"Repair: link Boost.Context as a shared library, or build the coroutine library with its ucontext\n"
 		"back end for the run under ctp.\n"
 		"\n"
-		"It is not: an error of the program's.\n",
+		"This is not an error of the program.\n",
 };

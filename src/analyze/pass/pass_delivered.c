@@ -45,16 +45,16 @@ const struct pass pass_delivered = {
 		"        swapcontext(&loop, &c->ctx);\n"
 		"    }\n"
 		"\n"
-		"An edge-triggered event does not come again. The descriptor is ready,\n"
-		"all threads sleep, and the coroutine waits.\n"
+		"An edge-triggered event does not come again: the descriptor is ready, all threads sleep, and the\n"
+		"coroutine waits.\n"
 		"\n"
-		"PROVEN   and the process is quiet for good\n"
+		"PROVEN   as LIKELY, and the process sleeps for good\n"
 		"LIKELY   it has no other wait, and every thread has slept since the event came\n"
 		"SUSPECT  one of these is not known\n"
 		"\n"
 		"Repair: remember an event that has no waiter, and check for it before each wait.\n"
 		"\n"
-		"It is not: an event that stands in a queue or with a busy worker; a resume that is put off until a\n"
-		"timer; an event for another waiter of the same descriptor, who took what there was; a hang-up or an\n"
-		"error that nobody asked for.\n",
+		"Not reported: an event that is still in a queue or with a busy worker; a resume that waits for a\n"
+		"timer; an event for another waiter of the same descriptor, which took all data; a hang-up or an\n"
+		"error that was not registered for.\n",
 };

@@ -44,8 +44,8 @@ const struct pass pass_ended = {
 	.fix = "when a coroutine ends, remove it from everything that can resume it (queues, registrations, timers), "
 	       "and check in resume whether it has ended",
 	.explain =
-		"A coroutine has ended, and is resumed once more. Its context still holds the place where\n"
-		"it suspended last: control goes there, into frames that have returned.\n"
+		"A coroutine has ended, and is resumed once more. Its context still holds the place where it\n"
+		"suspended last: control goes there, into frames that have returned.\n"
 		"\n"
 		"    void fn(void) { step(); swapcontext(&co, &loop); step(); }   // returns through uc_link\n"
 		"    ...\n"
@@ -55,13 +55,14 @@ const struct pass pass_ended = {
 		"\n"
 		"The usual cause is a second wakeup: an event and a timer, or two entries in a queue.\n"
 		"\n"
-		"PROVEN   it returned from its function, and its stack is as it left it\n"
-		"LIKELY   the same, but its stack may have been given to another, or shares one by copying\n"
-		"SUSPECT  it left without saving itself: most libraries end like this, some begin again\n"
+		"PROVEN   it returned from its function, and its stack has not changed since\n"
+		"LIKELY   the same, but another coroutine may use its stack by now, or it shares one by copying\n"
+		"SUSPECT  it switched away without saving its context: most libraries end coroutines like this, but\n"
+		"         some start them again from there\n"
 		"\n"
 		"Repair: remove all references to a coroutine when it ends, keep a flag `done`, and check it in the\n"
 		"one function that resumes.\n"
 		"\n"
-		"It is not: a context made anew by getcontext and makecontext, a generator that goes back to a\n"
-		"context it saved for that by getcontext, a stack of which a copy was put back.\n",
+		"Not reported: a context made anew by getcontext and makecontext; a generator that goes back to a\n"
+		"context that it saved by getcontext; a stack whose copy was put back.\n",
 };

@@ -50,7 +50,7 @@ static void decide(struct obligations *o, const struct world *w, const struct im
 	bool complete = case_complete(w, m), uses = s->waits || child_registers(w, s);
 	o->items[PROOF_P0] =
 		(struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
-				    complete ? "nothing went past the hooks" : "some tables were not seen"};
+				    complete ? "no switch or wait was missed" : "some tables were not seen"};
 	o->items[PROOF_P3] = (struct obligation){
 		HOLDS_TRUE, results_text(out,
 					 "process %" PRIu64 " has epoll fd %" PRId64
@@ -196,14 +196,13 @@ const struct pass pass_forked = {
 		"    loop(ep);\n"
 		"\n"
 		"The child gets no copy of the set: both processes share one. An event that the child takes never\n"
-		"reaches the parent's coroutine; a registration that the child removes is gone for both;\n"
-		"what the parent closes stays registered while the child has it open (CTP007).\n"
+		"reaches the parent's coroutine; a registration that the child removes is gone for both; a\n"
+		"descriptor that the parent closes stays registered while the child has it open (CTP007).\n"
 		"\n"
 		"SUSPECT  a child lives on without exec and has the set open, and the parent registers in it\n"
-		"LIKELY   and it waits on that set, or (with --follow-forks) registers in it\n"
+		"LIKELY   as SUSPECT, and the child waits on that set, or (with --follow-forks) registers in it\n"
 		"\n"
-		"Repair: the child's first act is close(ep), then a set of its own, in which it registers\n"
-		"what it needs.\n"
+		"Repair: in the child, call close(ep) first, and make a new set for what the child needs.\n"
 		"\n"
-		"It is not: fork and exec, posix_spawn, popen, system; a child that closes the set or ends.\n",
+		"Not reported: fork and exec, posix_spawn, popen, system; a child that closes the set or ends.\n",
 };

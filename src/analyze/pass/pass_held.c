@@ -52,8 +52,8 @@ const struct pass pass_held = {
 	.claim = "was suspended with a mutex locked",
 	.fix = "unlock before a call that may suspend, or use a lock of the coroutine library",
 	.explain =
-		"A coroutine locks a mutex of threads and is suspended before it unlocks it. The next one on\n"
-		"that thread that wants it puts the thread to sleep, and with it the only one who could unlock.\n"
+		"A coroutine locks a pthread mutex and is suspended before it unlocks it. The next coroutine on that\n"
+		"thread that locks it puts the thread to sleep, and with it the only coroutine that could unlock it.\n"
 		"\n"
 		"    static void session(void *arg)\n"
 		"    {\n"
@@ -65,12 +65,12 @@ const struct pass pass_held = {
 		"            pthread_mutex_unlock(&cache.lock);     // perhaps on another thread, which is an error\n"
 		"    }\n"
 		"\n"
-		"LIKELY   a thread is blocked for it at the last look\n"
+		"LIKELY   a thread is blocked on it at the last inspection\n"
 		"SUSPECT  the lock is still held then\n"
 		"\n"
-		"Repair: unlock before the call that may suspend and look again afterwards, or take the\n"
+		"Repair: unlock before the call that may suspend, and check the state again afterwards; or use the\n"
 		"coroutine library's own mutex.\n"
 		"\n"
-		"It is not: a lock that another coroutine or the scheduler unlocks (handed on, as a scheduler\n"
-		"does with its own); one that was let go.\n",
+		"Not reported: a lock that another coroutine or the scheduler unlocks (as a scheduler does with its\n"
+		"own); one that was unlocked since.\n",
 };

@@ -76,10 +76,10 @@ const struct pass pass_herd = {
 		"\n"
 		"The same with an epoll set for each thread and the listener in each of them.\n"
 		"\n"
-		"SUSPECT  at most, from four in vain and the second time on\n"
+		"SUSPECT  at most; reported if four or more coroutines were woken in vain, at least twice\n"
 		"\n"
 		"Repair: resume the first and keep the rest; EPOLLEXCLUSIVE or SO_REUSEPORT; one acceptor.\n"
 		"\n"
-		"It is not: several readers who each get something, a reader and a writer of one socket, a broadcast\n"
-		"that happened once.\n",
+		"Not reported: several readers that each get something; a reader and a writer of one socket; a\n"
+		"broadcast that happened once.\n",
 };

@@ -42,8 +42,8 @@ const struct pass pass_highwater = {
 	.claim = "has used its stack nearly to the end",
 	.fix = "use a larger stack (it costs address space, not memory) or smaller frames, and put a guard page below it",
 	.explain =
-		"A coroutine's stack was used so far that little is left. One frame more, a signal handler or\n"
-		"another build of a library, and it writes below its end.\n"
+		"A coroutine has used its stack nearly to the end. One frame more, a signal handler, or another\n"
+		"build of a library, and it writes below the end.\n"
 		"\n"
 		"    static void walk(const struct node *n)\n"
 		"    {\n"
@@ -54,13 +54,14 @@ const struct pass pass_highwater = {
 		"    }\n"
 		"    co_new(walker, root, 16 << 10);\n"
 		"\n"
-		"Told from what stands on its pages at the last look: the lowest word that is neither zero nor the\n"
-		"pattern that the stack was filled with. Reported when less than a tenth is left, or less than a\n"
-		"page (of small stacks: less than a quarter). A pooled stack counts with all who had it before.\n"
+		"ctp reads the stack's pages at the last inspection: the lowest word that is neither zero nor the\n"
+		"pattern that the stack was filled with is how far it was used. It is reported if less than a tenth\n"
+		"is left, or less than a page (for small stacks: less than a quarter). A pooled stack counts for all\n"
+		"coroutines that had it.\n"
 		"\n"
-		"Repair: a larger stack; large buffers on the heap; a guard page, so that the day it does not\n"
-		"suffice is a crash at that place.\n"
+		"Repair: a larger stack; large buffers on the heap; a guard page, so that an overflow is a crash at\n"
+		"that place.\n"
 		"\n"
-		"It is not: stacks on the heap, where others wrote before; coroutines that have ended; pages\n"
+		"Not reported: stacks on the heap, where other code wrote before; coroutines that have ended; pages\n"
 		"that were filled in advance.\n",
 };

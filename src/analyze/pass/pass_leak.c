@@ -191,7 +191,7 @@ static int report(const struct pass *pass, const struct leak *l, const struct me
 				 site->created, n);
 	c.proof.items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+		complete ? "no switch or wait was missed" : "some switches or tables were not seen"};
 	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
 	c.proof.items[PROOF_P5] = (struct obligation){
 		HOLDS_TRUE,
@@ -257,18 +257,18 @@ const struct pass pass_leak = {
 		"            chan_recv(&r->done);             nobody ever sends\n"
 		"    }\n"
 		"\n"
-		"The same place makes coroutines again and again, they suspend, and not one of them has\n"
-		"ended in the whole run: stacks, descriptors and what they hold pile up until memory or\n"
-		"mappings run out.\n"
+		"One place in the program creates coroutines again and again, they suspend, and not one of them has\n"
+		"ended in the whole run: stacks, descriptors and what they hold pile up until memory or mappings run\n"
+		"out.\n"
 		"\n"
-		"Reported where, of the turns of the loop since the first was made, each third has at least\n"
-		"eight in which one was made that is idle still.\n"
+		"The turns of the loop since the first creation are divided into three parts. It is reported if in\n"
+		"each part at least eight turns created a coroutine that is still idle.\n"
 		"\n"
-		"Repair: bound what they wait for, or end them with what they belong to.\n"
+		"Repair: give what they wait for a time limit, or end them with the object that they belong to.\n"
 		"\n"
-		"It is not: a pool that is filled at the start or whose coroutines make each other, a burst of\n"
-		"actors, places at which some end, coroutines that wait on a socket whose peer may still\n"
-		"speak, or that run now and then. Those that are done, and switched away for the last time from\n"
-		"where their library or their first function does so, are a fact; a last yield that looks like\n"
-		"any other is not told from a wait.\n",
+		"Not reported: a pool that is filled at the start, or whose coroutines create each other; a burst of\n"
+		"actors; places some of whose coroutines end; coroutines that wait for a socket whose peer may still\n"
+		"send, or that run now and then. Coroutines that switched away for the last time from where their\n"
+		"library or their first function ends are counted as a fact. ctp cannot tell a last yield that looks\n"
+		"like any other from a wait.\n",
 };

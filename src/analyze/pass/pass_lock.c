@@ -29,12 +29,12 @@ static const struct ctp_incident *holder(const struct image *m, uint64_t lock)
 static void describe_kind(struct verdict_case *c, const char *call)
 {
 	if (!strcmp(call, "pthread_join")) {
-		c->claim = "blocked its thread for the end of another thread";
+		c->claim = "blocked its thread until another thread ended";
 		c->refuted = "that thread takes as long only in this run, or nothing on that loop is urgent";
 		c->fix =
 			"let the thread tell its end by an eventfd that the loop waits for, and join it then";
 	} else if (strstr(call, "cond") || strstr(call, "sem")) {
-		c->claim = "blocked its thread until another one signals it";
+		c->claim = "blocked its thread until another one signalled it";
 		c->refuted = "the signal is that late only in this run, or nothing on that loop is urgent";
 		c->fix =
 			"wait for an eventfd in the loop and let the other side write to it, or use a condition or channel of "
@@ -90,8 +90,8 @@ const struct pass pass_lock = {
 	.claim = "blocked its thread for a lock",
 	.fix = "hold the lock for a shorter time, use trylock and yield, or use a lock of the coroutine library",
 	.explain =
-		"A coroutine waits for a mutex, a condition, a semaphore or another thread with the means of\n"
-		"threads: its whole loop sleeps until that comes.\n"
+		"A coroutine waits for a mutex, a condition, a semaphore or another thread by a call that blocks\n"
+		"its thread: the whole loop sleeps until the call returns.\n"
 		"\n"
 		"    static void conn_writer(void *arg)\n"
 		"    {\n"
@@ -103,11 +103,11 @@ const struct pass pass_lock = {
 		"            }\n"
 		"    }\n"
 		"\n"
-		"Reported from 10 ms on, where other coroutines waited for that loop. The report names the lock\n"
-		"and, for a mutex, who held it.\n"
+		"It is reported from 10 ms on, if other coroutines waited for that loop. The report names the lock\n"
+		"and, for a mutex, the thread that held it.\n"
 		"\n"
-		"Repair: nothing slow under a lock that coroutines take; pthread_mutex_trylock and a yield; the\n"
-		"coroutine library's own mutex or channel; an eventfd to hear from threads.\n"
+		"Repair: do nothing slow under a lock that coroutines take; use pthread_mutex_trylock and a yield,\n"
+		"the coroutine library's own mutex or channel, or an eventfd that a thread writes to.\n"
 		"\n"
-		"It is not: locks that are had at once or nearly so; threads that run no loop.\n",
+		"Not reported: locks that are taken at once or nearly so; threads that run no loop.\n",
 };

@@ -144,12 +144,12 @@ const struct pass pass_lost_wakeup = {
 	.run = run,
 	.waits = true,
 	.claim = "can no longer be woken",
-	.likely = "has not been woken: only the program could",
+	.likely = "has not been woken: only the program itself could wake it",
 	.suspect = "may be asleep for ever",
 	.fix = "wake the waiter first: shutdown(fd, SHUT_RDWR), let it run and see EOF in a later "
 	       "turn, close when it has returned",
 	.explain =
-		"A coroutine waits for a descriptor, and somebody else closes that descriptor.\n"
+		"A coroutine waits for a descriptor, and other code closes that descriptor.\n"
 		"\n"
 		"    // coroutine                             // reaper, timeout, error path\n"
 		"    ev.data.ptr = self;\n"
@@ -159,20 +159,21 @@ const struct pass pass_lost_wakeup = {
 		"        swapcontext(&self->ctx, &loop);      conn_drop(c): close(c->fd);\n"
 		"    handle(buf);                             // never reached\n"
 		"\n"
-		"The kernel drops the registration with the last descriptor of the description and tells nobody: no\n"
-		"event comes, not even an error. The coroutine sleeps for ever, with its stack and all that it holds.\n"
+		"When the last descriptor of an open file is closed, the kernel drops its registration and reports\n"
+		"nothing: no event comes, not even an error. The coroutine sleeps for ever, and so does all that it\n"
+		"holds.\n"
 		"\n"
-		"PROVEN   it is suspended, the kernel holds nothing that could wake it, and nothing that can still\n"
-		"         run can get at it: its stack is unreachable, or the process is quiet for good\n"
+		"PROVEN   it is suspended, the kernel holds nothing that could wake it, and no code that can still\n"
+		"         run can reach it: no pointer to it is left, or the process sleeps for good\n"
 		"LIKELY   all of that but the last step: the report names what still leads to it (a table, a timer)\n"
-		"SUSPECT  the program had no chance yet, or has resumed such a waiter by hand before\n"
+		"SUSPECT  not every thread has slept since, or the program has resumed such a waiter by hand before\n"
 		"INCONCLUSIVE  the tables have a gap, or the run ended too early to tell\n"
 		"\n"
 		"Repair: wake the waiter before the close. shutdown(fd, SHUT_RDWR) makes a socket readable; let the\n"
 		"waiter run, see the end of the stream, and close there, or after it has returned. For pipes and\n"
 		"eventfds resume the waiter by hand with an error before closing.\n"
 		"\n"
-		"It is not: a close by the waiter itself; a dup, a child or a message in flight that keeps the\n"
-		"description open; a waiter that the same turn of the loop resumes; shutdown of the whole program;\n"
-		"a coroutine that was destroyed while it waited.\n",
+		"Not reported: a close by the waiter itself; a dup, a child or a message in flight that keeps the\n"
+		"file open; a waiter that the same turn of the loop resumes; the exit of the whole program; a\n"
+		"coroutine that was destroyed while it waited.\n",
 };

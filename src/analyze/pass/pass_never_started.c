@@ -36,14 +36,14 @@ const struct pass pass_never_started = {
 		"            write_log(r.text);               nobody awaits it: the body never runs\n"
 		"    }\n"
 		"\n"
-		"A coroutine that suspends at its start does nothing until it is awaited or resumed. This one\n"
-		"was made, and the last copy of its handle is gone: its body never runs, and its frame with\n"
-		"the parameters in it is never freed.\n"
+		"A coroutine that suspends at its start does nothing until it is awaited or resumed. This one was\n"
+		"created, and the last copy of its handle is gone: its body never runs, and its frame with the\n"
+		"parameters in it is never freed.\n"
 		"\n"
-		"Reported where nothing in the process leads to the frame any more.\n"
+		"It is reported if no pointer to the frame is left in the process.\n"
 		"\n"
-		"It is not: a lazy task or a generator that is kept for later.\n"
+		"Not reported: a lazy task or a generator that is kept for later.\n"
 		"\n"
 		"Repair: await or start what the call returns, or let its owner destroy it; [[nodiscard]] on such\n"
-		"functions makes the compiler say so.\n",
+		"functions makes the compiler warn.\n",
 };

@@ -38,7 +38,7 @@ const struct pass pass_oneshot = {
 	.run = run,
 	.waits = true,
 	.claim = "waits for a one-shot registration that has fired, and can no longer be woken",
-	.likely = "waits for a one-shot registration that has fired: only the program could wake it",
+	.likely = "waits for a one-shot registration that has fired: only the program itself could wake it",
 	.suspect = "may wait for a one-shot registration that has fired",
 	.fix = "arm it again before each wait: epoll_ctl(ep, EPOLL_CTL_MOD, fd, &ev) with EPOLLONESHOT, also where an event "
 	       "came that nobody waited for",
@@ -53,21 +53,20 @@ const struct pass pass_oneshot = {
 		"        handle(buf);\n"
 		"    }\n"
 		"\n"
-		"After one event the kernel keeps the row with no events in it (0x40000000 in fdinfo): data, errors\n"
-		"and the peer's hang-up are told to nobody, until EPOLL_CTL_MOD arms it. Also when the event came for\n"
-		"one of two waiters, or for none yet, and the loop dropped it.\n"
+		"After one event the kernel keeps the registration, but disarmed (0x40000000 in fdinfo): it reports\n"
+		"no data, no error and no hang-up until EPOLL_CTL_MOD arms it again. The same happens if the event\n"
+		"came for one of two waiters, or before there was one, and the loop dropped it.\n"
 		"\n"
-		"PROVEN   the row is dead, and nothing that can still run leads to the coroutine, or the process is\n"
-		"         quiet\n"
+		"PROVEN   the registration is disarmed, and no code that can still run leads to the coroutine, or\n"
+		"         the process sleeps for good\n"
 		"LIKELY   every thread has slept since; the program's own code could still arm it or resume the\n"
 		"         coroutine\n"
 		"SUSPECT  not every thread has slept yet, or the loop has a timeout, after which it may still take up\n"
 		"         the event that it put off\n"
 		"\n"
-		"Repair: EPOLL_CTL_MOD before each wait, or after each event, for every direction that somebody waits\n"
-		"for.\n"
+		"Repair: EPOLL_CTL_MOD before each wait, or after each event, for every direction that has a waiter.\n"
 		"\n"
-		"It is not: an event that is still in a batch, a queue or a busy worker; a row that the loop arms\n"
-		"after the switch; a coroutine that does something else meanwhile and arms it later; the other\n"
-		"direction under a dup.\n",
+		"Not reported: an event that is still in a batch, a queue or a busy worker; a registration that the\n"
+		"loop arms after the switch; a coroutine that does something else meanwhile and arms it later; the\n"
+		"other direction under a dup.\n",
 };

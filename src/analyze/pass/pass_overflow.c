@@ -113,7 +113,7 @@ static int add_overflow(const struct pass *pass, const struct overflow *o, enum 
 	c.proof.verdict = v;
 	c.proof.items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "nothing went past the hooks" : "some switches or tables were not seen"};
+		complete ? "no switch or wait was missed" : "some switches or tables were not seen"};
 	c.proof.items[PROOF_P1] = (struct obligation){
 		by_sp(o) ? HOLDS_TRUE : HOLDS_OPEN,
 		by_sp(o) ? "its stack pointer was there as well" :
@@ -165,7 +165,8 @@ static int say_unnoted(const struct image *m, struct results *out)
 		return 0;
 	words_signal(m->ended_signal, sig, sizeof(sig));
 	return results_fact(
-		out, "INFO", 1, "process %" PRIu64 " died by %s; who ran then was not noted: %s", m->pid, sig,
+		out, "INFO", 1, "process %" PRIu64 " died by %s; what ran then was not recorded: %s", m->pid,
+		sig,
 		m->ended_signal != SIGSEGV ?
 			"the program handled that signal itself, or it is one that is not noted" :
 		m->ext.crash.armed ?
@@ -222,10 +223,11 @@ const struct pass pass_overflow = {
 		"LIKELY   one array reached past the guard, or the stack pointer was close\n"
 		"SUSPECT  it was elsewhere, so it may be an index out of bounds\n"
 		"\n"
-		"A stack without a guard overwrites something else and dies later: that cannot be shown.\n"
+		"Without a guard, an overflow overwrites other memory and the program dies later: ctp cannot show\n"
+		"that.\n"
 		"\n"
-		"Repair: a larger stack; a bound on the recursion; large arrays on the heap; a guard page, at least.\n"
+		"Repair: a larger stack; a bound on the recursion; large arrays on the heap; at least a guard page.\n"
 		"\n"
-		"It is not: a NULL pointer in a coroutine; a program that grows a mapping in its own handler for\n"
-		"SIGSEGV (its handler is left alone).\n",
+		"Not reported: a NULL pointer in a coroutine; a program that grows a mapping in its own handler for\n"
+		"SIGSEGV (ctp leaves its handler alone).\n",
 };

@@ -157,7 +157,7 @@ static int add_waiter(const struct pass *pass, const struct world *w, const stru
 			c.proof.items[p] = (struct obligation){seen[p].holds, seen[p].text};
 	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
 	c.proof.items[PROOF_P3] = (struct obligation){HOLDS_TRUE, "no armed registration leads to it"};
-	c.claim = "waits for nothing that is known, main waits for a coroutine, and the whole program sleeps";
+	c.claim = "has no known wait, main waits for a coroutine, and the whole program sleeps";
 	c.refuted = "the program is meant to sleep like this until it is killed";
 	c.fix = "find what should have resumed it: a lock that was never given back, a notification that came "
 		"before the wait, a channel that nobody closed";
@@ -267,30 +267,30 @@ const struct pass pass_parked = {
 	.title = "orphan wait",
 	.run = run,
 	.waits = true,
-	.claim = "waits for nothing that is known, and nothing leads to it",
+	.claim = "has no known wait, and nothing references it",
 	.fix = "keep each waiter in the queue that it waits for, until it has been resumed or has ended",
 	.explain =
 		"A coroutine is suspended without a known wait: no registration, no read or write that had to wait,\n"
-		"no timer. Pools, queues and mutexes look like this in every healthy program: such coroutines are\n"
-		"counted as \"parked\", a fact. It is a finding only if nothing in memory leads to the coroutine, and\n"
-		"coroutines were resumed from that place before:\n"
+		"no timer. Coroutines in pools, queues and behind mutexes look like this in every healthy program:\n"
+		"the report counts them as \"parked\". It is a finding only if nothing in memory leads to the\n"
+		"coroutine, and coroutines were resumed from that place before:\n"
 		"\n"
 		"    list_remove(&queue->waiters, self);      // too early, or twice\n"
 		"    swapcontext(&self->ctx, &loop);\n"
 		"    ...\n"
 		"    c = list_pop(&queue->waiters);           // somebody else, or nobody\n"
 		"\n"
-		"Nobody can resume it any more; its stack, and all that it holds, is lost. It is one, too, if main\n"
-		"itself waits for a coroutine and the whole program sleeps:\n"
+		"Nothing can resume it any more; its stack, and all that it holds, is lost. It is also a finding if\n"
+		"main itself waits for a coroutine and the whole program sleeps:\n"
 		"\n"
-		"    mutex.lock();  if (failed) return;       // never given back: the others wait for good\n"
+		"    mutex.lock();  if (failed) return;       // never unlocked: the others wait for ever\n"
 		"\n"
-		"LIKELY   no word in memory, registers or the kernel's hands leads to it; or main waits, no thread\n"
-		"         can wake by itself, and nothing outside can wake one. It is never more: a coroutine may\n"
-		"         be abandoned on purpose, and a program may be left asleep until it is killed\n"
+		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it; or main waits, no\n"
+		"         thread can wake by itself, and nothing outside can wake one. It is never PROVEN: a\n"
+		"         coroutine may be abandoned on purpose, and a program may sleep until it is killed\n"
 		"\n"
-		"Repair: give it back to whoever waits for it, or end it and free its stack.\n"
+		"Repair: keep it in the queue from which it is resumed, or end it and free its stack.\n"
 		"\n"
-		"It is not: a coroutine parked in a pool; one in a queue or behind a mutex; main, which waits for the\n"
-		"rest; anything after the exit has begun.\n",
+		"Not reported: a coroutine parked in a pool; one in a queue or behind a mutex; main, which waits for\n"
+		"the rest; anything after the exit has begun.\n",
 };

@@ -56,12 +56,12 @@ const struct pass pass_released = {
 		"    ...\n"
 		"    swapcontext(&loop, &next->ctx);   // next is that very coroutine\n"
 		"\n"
-		"PROVEN   the stack covered the place where it would go on, and nothing is mapped there now\n"
-		"LIKELY   the memory is still there, or there again: the allocator may have handed it out\n"
+		"PROVEN   the coroutine would continue on that stack, and nothing is mapped there now\n"
+		"LIKELY   the memory is still mapped, or mapped again: the allocator may have handed it out\n"
 		"\n"
 		"Repair: take the coroutine out of every queue, set and timer first; or mark it cancelled, resume it,\n"
 		"and let the loop that sees it end release the stack.\n"
 		"\n"
-		"It is not: stacks that are trimmed, or mapped again with what they held; a stack freed after the\n"
-		"end.\n",
+		"Not reported: stacks that are trimmed, or mapped again with the same contents; a stack that is freed\n"
+		"after its coroutine has ended.\n",
 };

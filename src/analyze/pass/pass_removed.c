@@ -169,7 +169,7 @@ const struct pass pass_removed = {
 	.run = run,
 	.waits = true,
 	.claim = "waits for a descriptor that no thread polls any more",
-	.likely = "has not been woken: only the program could",
+	.likely = "has not been woken: only the program itself could wake it",
 	.suspect = "may be asleep for ever",
 	.fix = "resume the waiter when its registration is removed, or register the descriptor again",
 	.explain =
@@ -181,22 +181,24 @@ const struct pass pass_removed = {
 		"    swapcontext(&self->ctx, &loop);          epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL);\n"
 		"    n = read(fd, buf, sizeof(buf));          // and nobody resumes the coroutine\n"
 		"\n"
-		"The descriptor stays open and may become readable, but its events go to nobody any more. Data, and\n"
-		"the peer's hang-up too, arrive unnoticed.\n"
+		"The descriptor stays open and may become readable, but no thread gets its events any more. Data,\n"
+		"and the peer's hang-up too, arrive unnoticed.\n"
 		"\n"
-		"The verdicts mean what they mean for CTP001; see --explain=CTP001.\n"
+		"The verdicts have the same meaning as for CTP001; see --explain=CTP001.\n"
 		"\n"
-		"EPOLL_CTL_MOD to a mask of 0, or to one without EPOLLIN, does the same; a pause is made so, too,\n"
-		"and is SUSPECT until every loop has slept ten times as long as ever before. And an EPOLL_CTL_MOD\n"
-		"that fails with ENOENT registers nothing: who waits then without a look at the error waits for ever.\n"
+		"EPOLL_CTL_MOD to a mask of 0, or to one without EPOLLIN, has the same effect. Programs also do this\n"
+		"to pause a connection: it is SUSPECT until every loop has slept ten times as long as ever before.\n"
+		"An EPOLL_CTL_MOD that fails with ENOENT registers nothing: a coroutine that ignores the error and\n"
+		"waits is never woken.\n"
 		"\n"
-		"A loop around poll or select registers nothing: there a descriptor is left out of the next set.\n"
-		"Reported is one that stood in a set after its waiter suspended, while every loop now sleeps with a\n"
-		"set without it.\n"
+		"A loop around poll or select has no registrations; there, the descriptor is missing in the next\n"
+		"set. CTP002 is reported if it was in a set after its waiter suspended, and every loop now sleeps\n"
+		"with a set that lacks it.\n"
 		"\n"
 		"Repair: whoever unregisters a descriptor owns its waiters: resume them with an error, or register\n"
 		"it again when the reason for the pause (backpressure, a move to another set) is over.\n"
 		"\n"
-		"It is not: a pause after an event was delivered, when the waiter is queued to run; a move to another\n"
-		"set; a removal by the waiter itself; a descriptor that is registered again before the loop sleeps.\n",
+		"Not reported: a pause after an event was delivered, when the waiter is queued to run; a move to\n"
+		"another set; a removal by the waiter itself; a descriptor that is registered again before the loop\n"
+		"sleeps.\n",
 };

@@ -119,8 +119,8 @@ const struct pass pass_reused = {
 	.fix = "close a descriptor only when no coroutine waits for it (shutdown first, let the waiter see the end and close), and "
 	       "identify connections by an object of their own, not by the number",
 	.explain =
-		"A coroutine waits for descriptor 7. Somebody closes 7, the next accept or open gets the number 7,\n"
-		"and the coroutine, resumed at last, reads what was sent to another.\n"
+		"A coroutine waits for descriptor 7. Other code closes 7, the next accept or open gets the number 7,\n"
+		"and the coroutine, when it is resumed, reads what was sent to another connection.\n"
 		"\n"
 		"    void handler(struct conn *c)      // suspended in here, c->fd is 7\n"
 		"    {\n"
@@ -130,11 +130,11 @@ const struct pass pass_reused = {
 		"    void reaper(struct conn *c) { close(c->fd); }   // and accept() returns 7\n"
 		"\n"
 		"LIKELY   another coroutine opened the new descriptor and waits for it itself\n"
-		"SUSPECT  another coroutine waits for it; who it is meant for is not known\n"
+		"SUSPECT  another coroutine waits for it; for which of the two it was opened is not known\n"
 		"\n"
 		"Repair: wake the waiter before the close, or mark the connection dead and let its own coroutine\n"
-		"close.\n"
+		"close it.\n"
 		"\n"
-		"It is not: a coroutine that reconnects, or for which another does; dup2 onto the number; two\n"
-		"coroutines for the two directions of one socket.\n",
+		"Not reported: a coroutine that reconnects, or whose connection another coroutine makes anew; dup2\n"
+		"onto the number; two coroutines for the two directions of one socket.\n",
 };

@@ -33,8 +33,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	case_event(&c, i->time, i->value[1],
 		   results_text(out, "resumes it, on thread %" PRIu64, i->value[3]));
 	c.refuted = results_text(
-		out, "thread %" PRIu64 " had left it by a way of its own, which no exported function shows",
-		i->value[2]);
+		out, "thread %" PRIu64 " had left it before, by a switch that ctp did not see", i->value[2]);
 	return results_add(out, &c);
 }
 
@@ -53,8 +52,8 @@ const struct pass pass_running = {
 	.fix = "put a coroutine into the ready queue only after it has been suspended (after the switch, or under a lock that "
 	       "the switch releases), and take each entry once",
 	.explain =
-		"Two threads run one coroutine, on one stack. Each overwrites the other's frames; what comes of it\n"
-		"depends on who returns first.\n"
+		"Two threads run one coroutine, on one stack. Each overwrites the other's frames; the result depends\n"
+		"on which returns first.\n"
 		"\n"
 		"    void wait_for(int fd)\n"
 		"    {\n"
@@ -62,15 +61,16 @@ const struct pass pass_running = {
 		"        swapcontext(&self->ctx, &loop);  // another thread enters ctx before it is saved\n"
 		"    }\n"
 		"\n"
-		"The coroutine is made known to others (queue, epoll set, timer) before its context is saved; or\n"
-		"two wakers queue it twice.\n"
+		"The coroutine was put where another thread can take it (a queue, an epoll set, a timer) before its\n"
+		"context was saved; or two wakers queued it twice.\n"
 		"\n"
-		"PROVEN   both threads were seen in it at that instant, and nothing went past the hooks\n"
-		"LIKELY   it is a thread's own stack, or shares its stack, or how it was made was not seen\n"
+		"PROVEN   both threads were seen in it at that instant, and no switch was missed in this run\n"
+		"LIKELY   it is a thread's own stack, or shares its stack, or its creation was not seen\n"
 		"SUSPECT  switches were missed in this run\n"
 		"\n"
-		"Repair: make it known behind the switch, in the scheduler that it returns to; or keep a lock over\n"
-		"the switch; and let a state word decide who may resume it.\n"
+		"Repair: queue it after the switch, in the scheduler that it returns to; or hold a lock across the\n"
+		"switch; and let an atomic state decide which thread may resume it.\n"
 		"\n"
-		"It is not: a coroutine that moves between threads, one after the other; a thread that ended in it.\n",
+		"Not reported: a coroutine that moves between threads, one after the other; a thread that ended in\n"
+		"it.\n",
 };

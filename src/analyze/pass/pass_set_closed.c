@@ -129,23 +129,23 @@ const struct pass pass_set_closed = {
 	.run = run,
 	.waits = true,
 	.claim = "waits through an epoll set that is gone",
-	.likely = "has not been woken: its epoll set is closed, and only the program could",
+	.likely = "has not been woken: its epoll set is closed, and only the program itself could wake it",
 	.suspect = "waits through an epoll set that is closed",
 	.fix = "before the set is closed, resume all coroutines that wait through it, or register their descriptors in the new set",
 	.explain =
 		"    co:    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);   registers and suspends\n"
-		"    other: close(ep);                               its rows go, nobody is told\n"
+		"    other: close(ep);                               its registrations vanish silently\n"
 		"           ep = epoll_create1(0);                   a new, empty set\n"
 		"           loop(ep);                                fd is ready, and co sleeps on\n"
 		"\n"
-		"What the coroutine waits for is alive and may even be ready; the set that would have\n"
-		"said so is gone, and no other set has it. That happens where a library's reset, or a\n"
-		"child after fork, makes a new set and forgets what was registered in the old one, and\n"
-		"where a descriptor number is closed twice and the second close hits the set.\n"
+		"The descriptor is open and may even be ready, but the set that would have reported it is closed,\n"
+		"and no other set has it. This happens if a library's reset, or a child after fork, makes a new set\n"
+		"and forgets the registrations of the old one; or if a descriptor number is closed twice, and the\n"
+		"second close hits the set.\n"
 		"\n"
 		"Repair: walk your waiters and register each in the new set, or resume them with an error.\n"
 		"\n"
-		"It is not: a set of which a dup is open here or in a child, or in which a thread still\n"
-		"sleeps; waiters that were registered again; a set that its own waiter closed; a loop that\n"
-		"closes its set as the program ends.\n",
+		"Not reported: a set of which a dup is open here or in a child, or in which a thread still sleeps;\n"
+		"waiters that were registered again; a set that its own waiter closed; a loop that closes its set as\n"
+		"the program ends.\n",
 };

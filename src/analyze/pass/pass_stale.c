@@ -51,13 +51,13 @@ static void decide(struct obligations *o, const struct stale *s, struct results 
 	bool complete = case_complete(s->world, s->image);
 	o->items[PROOF_P0] =
 		(struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
-				    complete ? "nothing went past the hooks" : "some tables were not seen"};
+				    complete ? "no switch or wait was missed" : "some tables were not seen"};
 	o->items[PROOF_P3] = (struct obligation){
 		row ? HOLDS_TRUE : HOLDS_OPEN,
 		row ? results_text(out, "its row is still in epoll fd %" PRId64 ", although fd %d is %s",
 				   row->epfd, s->fd,
 				   row->twin ? "another file now, registered there too" : "closed") :
-		      "the kernel was not looked at"};
+		      "the kernel's tables were not inspected"};
 	o->verdict = row && s->events >= REPEATEDLY ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
@@ -219,15 +219,15 @@ const struct pass pass_stale = {
 		"    epoll_wait(ep, ...);                         and delivers ev.data for ever\n"
 		"    epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL);      EBADF, or takes another's row\n"
 		"\n"
-		"A registration belongs to the open file, not to its number. While a dup, a child or a\n"
-		"message holds the file, the row lives on and its events carry the data of what was closed:\n"
-		"a coroutine that has gone, or that now waits for another thing.\n"
+		"A registration belongs to the open file, not to its number. While a dup, a child or a message\n"
+		"holds the file open, the registration stays, and its events carry the data of the closed number:\n"
+		"a coroutine that has ended, or that now waits for something else.\n"
 		"\n"
-		"INFO     such rows exist, and none did anything\n"
+		"INFO     such registrations exist, and none had an effect\n"
 		"SUSPECT  the loop was woken for one, or its number was registered again beside it\n"
-		"LIKELY   events of it come again and again, and it is still there\n"
+		"LIKELY   it delivers events again and again, and is still there\n"
 		"\n"
 		"Repair: remove the registration before the close.\n"
 		"\n"
-		"It is not: a description that the program still reads or writes by its other number.\n",
+		"Not reported: an open file that the program still reads or writes by its other number.\n",
 };

@@ -51,8 +51,8 @@ const struct pass pass_starved = {
 	.claim = "kept its loop from running the others",
 	.fix = "yield in between, or do the work in a thread that runs no coroutines",
 	.explain =
-		"A coroutine runs for long without switching: until it does, its thread neither polls nor\n"
-		"runs anybody else.\n"
+		"A coroutine runs for a long time without a switch: meanwhile its thread neither polls nor runs\n"
+		"other coroutines.\n"
 		"\n"
 		"    static void report_worker(void *arg)\n"
 		"    {\n"
@@ -64,14 +64,14 @@ const struct pass pass_starved = {
 		"            }\n"
 		"    }\n"
 		"\n"
-		"Reported from 100 ms on, where other coroutines waited for that thread's loop or had not run\n"
-		"yet. The stack shown is what most samples of it have in common, where the kernel lets us take\n"
-		"samples (perf_event_paranoid); else where it switched at last: what took the time lies before\n"
-		"that, and after where it went on. The time is split by what the kernel says: on a CPU, ready to run\n"
-		"while others did, blocked.\n"
+		"It is reported from 100 ms on, if other coroutines waited for that thread's loop or had not run\n"
+		"yet. The stack is what most samples have in common, if the kernel permits samples\n"
+		"(perf_event_paranoid); otherwise it is the place of the next switch, and the time was spent between\n"
+		"the resume and that place. The kernel says how the time was spent: on a CPU, ready to run while\n"
+		"others ran, or blocked.\n"
 		"\n"
 		"Repair: yield every few thousand rows, or hand the work to a thread of its own.\n"
 		"\n"
-		"It is not: time in which others had the CPU, or the program was stopped or debugged; a\n"
-		"program without a loop; slices that began and ended between two looks (20 ms apart at most).\n",
+		"Not reported: time in which others had the CPU, or the program was stopped or debugged; a program\n"
+		"without a loop; slices that began and ended between two samples (20 ms apart at most).\n",
 };

@@ -38,7 +38,7 @@ const struct pass pass_wrong_waiter = {
 	.claim = "waits for what another coroutine was woken for",
 	.fix = "let the registration's data lead to whoever waits now: EPOLL_CTL_MOD with its own data before each wait",
 	.explain =
-		"An event of the descriptor resumed another coroutine than the one that waits for it.\n"
+		"An event of the descriptor resumed a coroutine other than the one that waits for it.\n"
 		"\n"
 		"    ev.data.ptr = self;                      // the one that accepted the connection\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
@@ -55,6 +55,6 @@ const struct pass pass_wrong_waiter = {
 		"Repair: set the data to the waiter before each wait, or look the waiter up by descriptor and\n"
 		"direction when the event comes.\n"
 		"\n"
-		"It is not: a reader and a writer of one socket; several acceptors of one listener; a demultiplexer\n"
-		"that reads for others.\n",
+		"Not reported: a reader and a writer of one socket; several acceptors of one listener; a\n"
+		"demultiplexer that reads for others.\n",
 };

@@ -76,7 +76,7 @@ static void prove(struct obligations *o, const struct suspect *s, const struct c
 	o->items[PROOF_P5] = (struct obligation){
 		HOLDS_TRUE,
 		"every thread that polls or runs coroutines sleeps in a wait that it entered without it"};
-	o->items[PROOF_P6A] = (struct obligation){HOLDS_OPEN, "the memory was not scanned"};
+	o->items[PROOF_P6A] = (struct obligation){HOLDS_OPEN, "memory was not searched"};
 	o->items[PROOF_P6B] =
 		(struct obligation){HOLDS_OPEN, timed ? "a loop waits with a timeout" : "not looked at"};
 	o->items[PROOF_P7] = (struct obligation){HOLDS_TRUE, "the program was not ending"};

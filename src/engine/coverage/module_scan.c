@@ -244,7 +244,7 @@ void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 		say_functions(&t, s->v[i].signatures.imports);
 	}
 	if (found > NAMED_MOST)
-		say(&t, "; %zu more objects import some", found - NAMED_MOST);
+		say(&t, "; %zu more files import some", found - NAMED_MOST);
 	for (size_t i = 0; i < s->n; i++) {
 		if (!*s->v[i].functions.patched || patched++ >= NAMED_MOST)
 			continue;
@@ -252,13 +252,13 @@ void module_scan_text(const struct module_scan *s, char *out, size_t bytes)
 		    s->v[i].functions.patched, s->v[i].functions.interposed ? "interposed" : "patched");
 	}
 	if (patched > NAMED_MOST)
-		say(&t, "; so have %zu more objects", patched - NAMED_MOST);
+		say(&t, "; and so do %zu more files", patched - NAMED_MOST);
 	if (!found)
-		say(&t, "none of %zu objects imports one that exists for switching", s->n - s->unread);
+		say(&t, "none of %zu files imports one of them to switch coroutines", s->n - s->unread);
 	if (s->unread)
-		say(&t, "; %zu %s could not be read", s->unread, s->unread == 1 ? "object" : "objects");
+		say(&t, "; %zu %s could not be read", s->unread, s->unread == 1 ? "file" : "files");
 	if (s->full)
-		say(&t, "; there were more objects, at which nobody looked");
+		say(&t, "; more files were not examined");
 }
 
 static const char *reason_of(const struct module_scan_functions *f)

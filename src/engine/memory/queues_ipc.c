@@ -92,12 +92,11 @@ static bool message_queue(struct queues *q, const char *path, int number)
 		close(fd);
 	if (n > 0 && !proc_field(text, "QSIZE:", 10) && !proc_field(text, "NOTIFY_PID:", 10))
 		return true;
-	snprintf(
-		q->why, sizeof(q->why),
-		n > 0 && !proc_field(text, "QSIZE:", 10) ?
-			"message queue fd %d will tell somebody of a message, with a value that cannot be seen" :
-			"message queue fd %d may hold what it sent to itself",
-		number);
+	snprintf(q->why, sizeof(q->why),
+		 n > 0 && !proc_field(text, "QSIZE:", 10) ?
+			 "message queue fd %d will notify of a message, with a value that cannot be seen" :
+			 "message queue fd %d may hold what it sent to itself",
+		 number);
 	return false;
 }
 

@@ -262,7 +262,7 @@ static void answer(struct reach *r, size_t i)
 	else if (r->s.g.reached[k])
 		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
 	else
-		inspect_say(a, HOLDS_TRUE, "nothing leads to coroutine %llu (%.1f MB searched)", id,
+		inspect_say(a, HOLDS_TRUE, "no pointer to coroutine %llu found (%.1f MB searched)", id,
 			    (double)r->l->scanned_bytes / 1e6);
 }
 
@@ -295,7 +295,7 @@ static const char *settle(struct reach *r, bool all)
 	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
 	r->second = calloc(r->l->n + 1, sizeof(*r->second));
 	if (!r->reported || !r->second || !graph_spread(&r->s.g))
-		return "memory was searched, but there was none to say what leads where";
+		return "memory was searched, but ctp-run had too little of its own to judge it";
 	if (!cancelled_find(r->l, &r->s.g))
 		return "memory was not searched in time";
 	r->l->pools = true;
@@ -366,7 +366,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	else if (hold_sharer(l->pid))
 		hold_say(l, "another process shares its memory, and its registers are not known");
 	else if (inspect_has_kin(l->r) && hold_fork(l->pid))
-		hold_say(l, "a process that was forked from it lives: what that one was given may come back");
+		hold_say(l, "a process that it forked lives, and may send back a pointer that it was given");
 	else if (signals_late(l->deadline_ns))
 		hold_say(l, "memory was not searched in time");
 	else if (unsettled)

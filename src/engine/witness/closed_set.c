@@ -181,14 +181,13 @@ static void judge_p2(struct inspection *l, struct suspect *s, int fd, const stru
 	if (s->s.flags & CTP_STATE_MOREWAITS || (s->s.nwaits > 1 && s->wait >= 0))
 		inspect_say(a, HOLDS_OPEN, "it waits for more things than fd %d#%u", fd, f->gen);
 	else if (s->wait < 0 && ctp_was_served(f, &s->s))
-		inspect_say(
-			a, HOLDS_OPEN,
-			"it has had something of fd %d#%u, and did not try for more: it may be done with it",
-			fd, f->gen);
+		inspect_say(a, HOLDS_OPEN,
+			    "it got something from fd %d#%u, and did not try again: it may be done with it",
+			    fd, f->gen);
 	else if (ctp_in_pool(&s->s))
 		inspect_say(
 			a, HOLDS_OPEN,
-			"it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure",
+			"events of other descriptors resumed it here before: it may not wait for fd %d#%u",
 			fd, f->gen);
 	else if (!l->registrations.complete)
 		inspect_say(a, HOLDS_OPEN, "whether another registration leads to it could not be read");

@@ -73,7 +73,7 @@ static void judge_p4(struct inspection *l, struct suspect *s)
 	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {
 		inspect_say(
 			a, HOLDS_FALSE,
-			"an event of fd %d#%u came after it suspended, and not everyone has slept since: woken, not lost",
+			"an event of fd %d#%u came after it suspended, and not every thread has slept since: woken, not lost",
 			s->c.fd, s->c.gen);
 		return;
 	}
@@ -103,8 +103,9 @@ static void judge_p4(struct inspection *l, struct suspect *s)
 	else if (after + inside == 0)
 		inspect_say(a, HOLDS_TRUE, "no thread ever polled");
 	else
-		inspect_say(a, HOLDS_TRUE, "%u of %u polling threads waited anew after %s, %u never left",
-			    after, after + inside, event_of(s), inside);
+		inspect_say(a, HOLDS_TRUE,
+			    "%u of %u polling threads entered a new wait after %s, %u never left", after,
+			    after + inside, event_of(s), inside);
 }
 
 // Asleep in a wait that gives the others a chance: a loop's, with a timeout other than 0, or a futex.
@@ -227,7 +228,7 @@ void flight_tables(const struct ctp_region *r, struct suspect *s)
 {
 	struct inspect_answer *p4 = &s->a[PROOF_P4], *p5 = &s->a[PROOF_P5];
 	uint32_t high = ctp_load32(&r->ext->thread_high);
-	inspect_say(p4, HOLDS_TRUE, "every polling thread waited anew after %s", event_of(s));
+	inspect_say(p4, HOLDS_TRUE, "every polling thread entered a new wait after %s", event_of(s));
 	inspect_say(p5, HOLDS_TRUE, "every thread that runs coroutines slept after %s", event_of(s));
 	if (inspect_has_kin(r))
 		inspect_say(p4, HOLDS_OPEN,

@@ -28,10 +28,10 @@ static const struct {
 	uint32_t bit;
 	const char *text;
 } GAPS[] = {
-	{CTP_GAP_STATIONS, "some coroutines found no place in the table"},
-	{CTP_GAP_CANDS, "some closed descriptors found no place in the table"},
+	{CTP_GAP_STATIONS, "some coroutines did not fit into the table"},
+	{CTP_GAP_CANDS, "some closed descriptors did not fit into the table"},
 	{CTP_GAP_FDS, "a descriptor number was too large for the table"},
-	{CTP_GAP_THREADS, "some threads found no place in the table"},
+	{CTP_GAP_THREADS, "some threads did not fit into the table"},
 	{CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook, unseen"},
 	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
 };
@@ -61,11 +61,10 @@ static bool unknown_to_tables(const struct inspection *l, const struct registrat
 // function that was taken before, or an object loaded later, goes past the hooks: the question stays open.
 static void judge_p0_attached(struct inspection *l, const struct inspect_answer *a)
 {
-	inspect_say_all(
-		l, PROOF_P0, HOLDS_OPEN,
-		a->holds == HOLDS_TRUE ?
-			"ctp-run attached while the program ran: what goes past the hooks is not known" :
-			a->text);
+	inspect_say_all(l, PROOF_P0, HOLDS_OPEN,
+			a->holds == HOLDS_TRUE ?
+				"ctp-run attached while the program ran: what it did not see is not known" :
+				a->text);
 }
 
 static void judge_p0(struct inspection *l)
@@ -86,18 +85,21 @@ static void judge_p0(struct inspection *l)
 		struct ctp_fd f;
 		if (!inspect_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN ||
 		    f.kind != CTP_FD_EPOLL)
-			inspect_say(&a, HOLDS_FALSE, "epoll descriptor %d was made behind the hooks",
+			inspect_say(&a, HOLDS_FALSE,
+				    "epoll descriptor %d was made by a call that ctp did not see",
 				    l->registrations.sets[i]);
 	}
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->tasks.n; i++)
 		if (thread_hidden(l, &l->tasks.v[i]))
-			inspect_say(&a, HOLDS_FALSE, "thread %d waits in epoll behind the hooks",
+			inspect_say(&a, HOLDS_FALSE,
+				    "thread %d waits in epoll by a call that ctp did not see",
 				    l->tasks.v[i].tid);
 	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.n; i++) {
 		if (i % 1024 == 1023 && inspect_late(l))
 			inspect_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
 		else if (unknown_to_tables(l, &l->registrations.v[i]))
-			inspect_say(&a, HOLDS_FALSE, "fd %d is registered in epoll fd %d behind the hooks",
+			inspect_say(&a, HOLDS_FALSE,
+				    "fd %d was registered in epoll fd %d by a call that ctp did not see",
 				    l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 	}
 	if ((gaps & CTP_GAP_ATTACHED) && !l->registrations.uring)
@@ -238,8 +240,8 @@ bool kernel_threads_hold(struct inspection *l, struct suspect *s)
 		const struct proc_task *t = &l->tasks.v[i];
 		if (in_io_of(l, s, t)) {
 			inspect_say(a, HOLDS_FALSE,
-				    "thread %d still sits in a call on fd %d#%u, which keeps it alive",
-				    t->tid, s->c.fd, s->c.gen);
+				    "thread %d is still in a call on fd %d#%u, which keeps it open", t->tid,
+				    s->c.fd, s->c.gen);
 			return true;
 		}
 		int p = polls_for(l, s, i);
@@ -310,9 +312,8 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 			"the row of fd %d#%u in epoll fd %d has the events %x: nothing of what it waits for",
 			s->c.fd, s->c.gen, masked->epfd, masked->events);
 	else if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
-		inspect_say(a, HOLDS_TRUE,
-			    "fd %d#%u stands in no set that a thread polls, and in no epoll set", s->c.fd,
-			    s->c.gen);
+		inspect_say(a, HOLDS_TRUE, "fd %d#%u is in no set that a thread polls, and in no epoll set",
+			    s->c.fd, s->c.gen);
 	else if (epfd >= 0)
 		inspect_say(a, HOLDS_TRUE,
 			    "no row for %d#%u in epoll fd %d, nor in any other (rows: %zu, sets: %zu)",
@@ -414,13 +415,12 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 	else if (ctp_in_pool(&s->s))
 		inspect_say(
 			a, HOLDS_OPEN,
-			"it stands where whatever came resumed it before: that it waits for fd %d#%u is not sure",
+			"events of other descriptors resumed it here before: it may not wait for fd %d#%u",
 			s->c.fd, s->c.gen);
 	else if (!how && may_be_done(s))
-		inspect_say(
-			a, HOLDS_OPEN,
-			"it has had something of fd %d#%u, and did not try for more: it may be done with it",
-			s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_OPEN,
+			    "it got something from fd %d#%u, and did not try again: it may be done with it",
+			    s->c.fd, s->c.gen);
 	else if (!how)
 		inspect_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd,
 			    s->c.gen,

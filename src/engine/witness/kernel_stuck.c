@@ -138,7 +138,8 @@ static bool put_off(const struct inspection *l, struct suspect *s, const char *t
 		     (l->turns > s->turns0 + FEW_TURNS && now > s->found_ns + SLOW_NS);
 	if (s->put_off)
 		return false;
-	inspect_say(a, HOLDS_OPEN, "its event came, and its turn may be put off: the program has %s", timer);
+	inspect_say(a, HOLDS_OPEN, "its event came, and its resume may be delayed: the program has %s",
+		    timer);
 	return true;
 }
 
@@ -359,7 +360,7 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P2];
 	if (s->rule == RULE_PARKED) {
-		inspect_say(a, HOLDS_OPEN, "it waits for nothing that is known");
+		inspect_say(a, HOLDS_OPEN, "it has no known wait");
 		return;
 	}
 	const struct ctp_wait *w = kernel_other_wait(l, s);

@@ -183,7 +183,7 @@ static void watched_fd(struct quiescent *q, const char *how, int fd, const struc
 						    "udp socket", "unix socket", "eventfd", "timerfd",
 						    "signalfd",   "epoll"};
 		const char *kind = f->kind < sizeof(kinds) / sizeof(*kinds) ? kinds[f->kind] : "file";
-		way(q, "%s %d is a %s%s: the outside can wake the loop", how, fd, kind,
+		way(q, "%s %d is a %s%s: an external peer can wake the loop", how, fd, kind,
 		    f->flags & CTP_FD_LISTENS ? " that listens" : "");
 	}
 }
@@ -198,7 +198,7 @@ static void watched(struct quiescent *q, const struct registration *reg)
 	if (!inspect_fd(q->l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN ||
 	    registrations_is_open_as(pid, reg, reg->tfd) != 1 ||
 	    !proc_fd_link(pid, reg->tfd, link, sizeof(link))) {
-		way(q, "registered fd %d in epoll fd %d is a file of which nothing is known", reg->tfd,
+		way(q, "registered fd %d in epoll fd %d is a file of a kind that ctp does not know", reg->tfd,
 		    reg->epfd);
 		return;
 	}
@@ -223,7 +223,7 @@ static void waits_in_set(struct quiescent *q, const struct proc_task *t)
 		char link[64];
 		if (!inspect_fd(l->r, (uint64_t)set->v[i].fd, &f) || f.life != CTP_FD_OPEN ||
 		    f.opened > c->wait_since || !proc_fd_link(l->pid, set->v[i].fd, link, sizeof(link)))
-			way(q, "fd %d, which thread %d polls, is a file of which nothing is known",
+			way(q, "fd %d, which thread %d polls, is a file of a kind that ctp does not know",
 			    set->v[i].fd, t->tid);
 		else
 			watched_fd(q, "polled fd", set->v[i].fd, &f, link);
@@ -338,7 +338,7 @@ void quiescent_doubt(struct inspection *l)
 		struct suspect *s = l->who[i];
 		if (cancelled_may_be(s) && suspect_objects(s) && s->a[PROOF_P6B].holds == HOLDS_TRUE)
 			inspect_say(&s->a[PROOF_P6B], HOLDS_OPEN,
-				    "nothing can happen any more, but it may stand in a pool: %.120s",
+				    "nothing can happen any more, but it may be in a pool: %.120s",
 				    s->a[PROOF_P6A].text);
 	}
 }

@@ -132,7 +132,7 @@ static void judge(struct inspection *l)
 			if (suspect_objects(l->who[i]))
 				inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN,
 					    "memory was not searched: %s",
-					    l->idle ? "what leads to it settles nothing here" :
+					    l->idle ? "a search would not decide this case" :
 						      "the program did not come to rest");
 	quiescent_doubt(l);
 }
