@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "trace/program_events.h"
+#include "trace/stream/program_events.h"
 
 const char fuzz_name[] = "events";
 
