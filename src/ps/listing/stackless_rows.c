@@ -37,6 +37,8 @@ struct making {
 	struct known *known; // an open hash
 	size_t places;
 	const struct stackless_lost *which; // NULL: all
+	const struct stackless *like;       // the frame of which `said` was said last; NULL: none
+	const char *const *said;
 };
 
 static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
@@ -96,7 +98,16 @@ static enum listing_state state_of(const struct stackless *s, const struct known
 	return k->initial ? LISTING_INITIAL : as[s->state];
 }
 
-static const char *const *evidence(struct making *m, const struct stackless *s)
+// Is the same said of both?
+static bool alike(const struct stackless *a, const struct stackless *b)
+{
+	return a->pair == b->pair && a->same == b->same && a->nested == b->nested &&
+	       !a->block.hi == !b->block.hi && a->unsure == b->unsure && a->known == b->known &&
+	       (a->state == STACKLESS_FINAL) == (b->state == STACKLESS_FINAL) &&
+	       (a->awaits == STACKLESS_NONE) == (b->awaits == STACKLESS_NONE);
+}
+
+static const char *const *say(struct making *m, const struct stackless *s)
 {
 	char text[400];
 	struct listing_said said = {.n = 0};
@@ -124,6 +135,16 @@ static const char *const *evidence(struct making *m, const struct stackless *s)
 	if (s->awaits != STACKLESS_NONE)
 		listing_say(m->l, &said, "another coroutine's promise leads to it: it awaits that one");
 	return listing_evidence(m->l, &said);
+}
+
+// There may be a million that are alike, and they lie side by side.
+static const char *const *evidence(struct making *m, const struct stackless *s)
+{
+	if (!m->like || !alike(m->like, s)) {
+		m->said = say(m, s);
+		m->like = s;
+	}
+	return m->said;
 }
 
 static int set_chain(struct making *m, const struct stackless *s, struct listing_row *r)
