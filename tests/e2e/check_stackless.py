@@ -271,6 +271,24 @@ def check_checked(case):
     need("nothing was checked" not in done.err and "no coroutine switch" not in done.err, done.err)
 
 
+def check_silent(case):
+    """Function and line of a program that calls nothing hooked, so that no hook has named its executable."""
+    packages.want("g++")
+    source = TARGETS / "stackless_silent.cpp"
+    silent = built(case, "t-stackless-silent", tool("g++"), "-std=c++20", "-g", "-w", "-O1", source)
+    process = case.ctp_start(silent)
+    process.wait_for("ready")
+    until(lambda: searched(case.dir / "ctp.data"), "an inspection")
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    found = json.loads(case.analyze("ctp.data", "--format=json").out)["findings"]
+    if not found and looked(case.dir / "ctp.data")[0]["undecided"]:
+        raise Skip(f"this machine: {looked(case.dir / 'ctp.data')[0]['why']}")
+    need(found, "no finding")
+    where = found[0]["waiter_stack"][0]
+    need((where["symbol"] or "").startswith("forgotten_request") and where["file"].endswith(source.name) and where["line"], f"{where}")
+
+
 def check_traced(case):
     """Under ctp-run they stand in the same list."""
     process = case.ctp_start(program(case, "g++"), "closed_deep")
@@ -308,6 +326,7 @@ def checks():
     yield "lost/undecided", check_lost_undecided
     yield "tree", check_tree
     yield "states", check_states
+    yield "silent", check_silent
     yield "traced", check_traced
     yield "checked", check_checked
 

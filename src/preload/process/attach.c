@@ -160,6 +160,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	if (station_init() || stack_index_init() || handle_cache_init() || stacks_init() || blocks_init() ||
 	    begin_init())
 		return -ENOMEM;
+	modules_note_pc(getauxval(AT_ENTRY)); // of coroutines that no hook sees, only addresses are found
 	return thread_init(e, top) ? -ENOMEM : 0;
 }
 
