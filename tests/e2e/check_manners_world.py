@@ -120,7 +120,7 @@ int main(void)
 	two.uc_stack.ss_size = sizeof(stack);
 	makecontext(&two, body, 0);
 	for (int i = 0; i < 1000; i++) {
-		if (i == 500 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)))
+		if (i == 500 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || SEAL))
 			return 1;
 		swapcontext(&one, &two);
 	}
@@ -134,13 +134,15 @@ def check_seccomp_kills(case):
     """A program that may write, switch and end, and is killed for any other call, ends as without us."""
     source = case.dir / "sealed.c"
     source.write_text(SEALED)
-    program = built(case, "sealed", source)
-    bare = case.run(program)
-    equal((bare.status, bare.out), (4, "switched\n"), f"{bare}")
-    for options in (("-q", BLOCK), ("-q", BLOCK, "-f")):
-        done = case.ctp(*options, program)
-        equal((done.status, done.out, done.err), (4, "switched\n", ""), f"{options}")
-        equal(case.report()[1]["trace"]["switches"], 2000, "switches")
+    for how in ("prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)", "syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p)",
+                "syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &p) < 0"):
+        program = built(case, "sealed", source, f"-DSEAL={how}")
+        bare = case.run(program)
+        equal((bare.status, bare.out), (4, "switched\n"), f"{how}: {bare}")
+        for options in (("-q", BLOCK), ("-q", BLOCK, "-f")):
+            done = case.ctp(*options, program)
+            equal((done.status, done.out, done.err), (4, "switched\n", ""), f"{how}: {options}")
+            equal(case.report()[1]["trace"]["switches"], 2000, "switches")
 
 
 # ---- limits

@@ -31,6 +31,7 @@
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -278,6 +279,7 @@ static pid_t spawned;
 	X(fork, 1, child(fork())) \
 	X(vfork, 1, child(vfork())) \
 	X(prctl, 0, prctl(PR_GET_DUMPABLE)) \
+	X(syscall, 0, (int)syscall(SYS_getppid)) \
 	X(execl, 0, execl("/no/such", "x", (char *)NULL)) \
 	X(execle, 0, execle("/no/such", "x", (char *)NULL, environ)) \
 	X(execlp, 0, execlp("/no/such", "x", (char *)NULL)) \

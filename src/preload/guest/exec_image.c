@@ -17,7 +17,7 @@
 
 #include "cpu.h"
 
-enum { HEAD = 256, BLOCK = 512, DEPTH = 4, SEGMENTS = 64, ENTRIES = 1024, NAME = 24 };
+enum { HEAD = 256, BLOCK = 256, DEPTH = 4, SEGMENTS = 64, ENTRIES = 1024, NAME = 24 };
 
 // What was read last: headers lie side by side.
 struct block {

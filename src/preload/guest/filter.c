@@ -3,8 +3,8 @@
 // A program may bind itself to the calls that it needs and be killed for any other: those that hooks
 // make beside its own are such. So a filter that is installed by prctl is tried out here, for each
 // call. What it says may depend on arguments, or on more than is understood here: then the call counts as
-// forbidden. Of filters that were there before the program nothing is known here, nor of those that are
-// installed by seccomp(2) itself.
+// forbidden. So is one that is installed by syscall(SYS_seccomp, ...), as libseccomp does it. Of filters that
+// were there before the program nothing is known here, nor of those of a system call in its own code.
 #include "preload/guest/filter.h"
 
 #include <linux/audit.h>

@@ -56,6 +56,17 @@ CTP_HOOK int prctl(int option, ...)
 	return r;
 }
 
+// The same by seccomp(2), which libc has no function for: from the trampoline of syscall.
+long hook_seccomp(long nr, unsigned long how, unsigned long flags, const void *program);
+long hook_seccomp(long nr, unsigned long how, unsigned long flags, const void *program)
+{
+	long r = real_syscall(nr, how, flags, program);
+	bool set = r == 0 || (r > 0 && (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)); // else a thread's number
+	if (set && (how == SECCOMP_SET_MODE_FILTER || how == SECCOMP_SET_MODE_STRICT))
+		filter_note(how == SECCOMP_SET_MODE_FILTER ? program : NULL);
+	return r;
+}
+
 // ------------------------------------------------------------- main's return
 
 static int (*program_main)(int, char **, char **);

@@ -9,6 +9,8 @@
 //	0 the thread context  8 the program's sp  16 x8  24 x30  32 to 88 x0 to x7
 // x17 is the thread context, x14 to x16 are scratch. Vector registers are touched by
 // nothing that runs here. real_<name> is reached by x16: a landing pad of any kind will do.
+#include <asm/unistd.h>
+
 #include "asm.h"
 
 #define FRAME 96
@@ -245,6 +247,19 @@
 	TRAMPOLINE _ZN5boost7context6detail13jump_fcontextEPvS2_, jump_fcontext, SWITCH, 1
 	TRAMPOLINE _ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E, ontop_fcontext, SWITCH, 1
 	TRAMPOLINE coroutine_transfer, coroutine_transfer, SWITCH, 1
+
+// long syscall(long nr, ...): a filter is noted. Nothing else is touched for any other call, which may
+// return twice, on another stack, or never.
+	.p2align 4
+	EXPORTED(syscall)
+	.cfi_startproc
+	LANDING
+	cmp x0, __NR_seccomp
+	b.ne 1f
+	b hook_seccomp
+1:	JUMP_REAL syscall
+	.cfi_endproc
+	END(syscall)
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // guard stays taken for it, and the parent frees it again. The return address is

@@ -4,6 +4,8 @@
 // return twice, on another thread, or never, so it must not gain a frame: the
 // trampoline calls the C hook on the thread's private stack (nothing is written
 // below the program's stack pointer), restores every argument, and jumps. (private_stack.h)
+#include <asm/unistd.h>
+
 #include "asm.h"
 #include "private_stack.h"
 #include "fast_path.h"
@@ -135,6 +137,18 @@
 	TRAMPOLINE ontop_fcontext, ontop_fcontext, SWITCH, 1, HOW_ONTOP
 	TRAMPOLINE _ZN5boost7context6detail13jump_fcontextEPvS2_, jump_fcontext, SWITCH, 1, HOW_FCONTEXT, exported_jump
 	TRAMPOLINE _ZN5boost7context6detail14ontop_fcontextEPvS2_PFNS1_10transfer_tES3_E, ontop_fcontext, SWITCH, 1, HOW_ONTOP, exported_ontop
+
+// long syscall(long nr, ...): a filter is noted. Nothing else is touched for any other call, which may
+// return twice, on another stack, or never.
+	.p2align 4
+	EXPORTED(syscall)
+	.cfi_startproc
+	endbr64
+	cmpq $__NR_seccomp, %rdi
+	je hook_seccomp
+	jmp *real_syscall(%rip)
+	.cfi_endproc
+	END(syscall)
 
 // pid_t vfork(void). The child runs in our memory until it execs or ends: the
 // guard stays taken for it, and the parent frees it again. The return address is
