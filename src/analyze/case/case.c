@@ -213,9 +213,9 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		c->actor = (struct case_party){
 			.did = did, .id = i->other, .ticks = i->other_time, .stack = i->other_stack};
 	bool complete = case_complete(w, m);
-	c->proof.items[PROOF_P0] = (struct obligation){
-		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "no switch or wait was missed" : "some switches or tables were not seen"};
+	c->proof.items[PROOF_P0] = (struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
+						       complete ? "no switch or wait is known to be missed" :
+								  "some switches or tables were not seen"};
 	c->proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "it was seen as it happened"};
 }
 
