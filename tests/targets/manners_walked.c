@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -120,6 +121,7 @@ static void *calls(void *arg)
 	if (pid == 0)
 		_exit(0);
 	must(waitpid(pid, NULL, 0));
+	must((int)syscall(SYS_getppid));
 	getcontext(&here);
 	static volatile int again;
 	if (again++ < 1)

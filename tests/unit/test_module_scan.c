@@ -353,10 +353,10 @@ static void test_bounded(void **state)
 		assert_non_null(s.v[i].path);
 	}
 	module_scan_text(&s, text, sizeof(text));
-	assert_non_null(strstr(text, "7 more objects"));
+	assert_non_null(strstr(text, "7 more files"));
 	assert_true(strlen(text) < 900);
 	module_scan_hidden_all(&s, text, sizeof(text));
-	assert_non_null(strstr(text, "7 more objects"));
+	assert_non_null(strstr(text, "7 more files"));
 	module_scan_hidden(&s, 0, text, sizeof(text));
 	assert_true(strlen(text) < 900);
 	module_scan_text(&s, small, sizeof(small));

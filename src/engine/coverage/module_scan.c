@@ -360,7 +360,7 @@ void module_scan_hidden_all(const struct module_scan *s, char *out, size_t bytes
 		say_hidden(&t, &s->v[i]);
 	}
 	if (found > NAMED_MOST)
-		say(&t, "; and in %zu more objects", found - NAMED_MOST);
+		say(&t, "; and in %zu more files", found - NAMED_MOST);
 }
 
 void module_scan_deinit(struct module_scan *s)
