@@ -3,6 +3,7 @@
 number that rises is a change of ours. Where one falls, the table falls with it."""
 import functools
 import json
+import math
 import platform
 import re
 
@@ -29,6 +30,7 @@ MOST = {
 }
 FEW, MANY = 100, 1100
 SLACK = 4  # and a twentieth: what another version of the compiler may make of it
+TRIES = 3  # the least counts: what ctp-run asks of the library while the call is counted comes on top of it
 
 
 def need_plain_build(case):
@@ -53,7 +55,10 @@ def check_call(case, name):
     packages.want("gcc", "valgrind")
     program = built(case, "bench-hooks", tool("gcc"), "-O2", "-w", "-D_GNU_SOURCE", ROOT / "bench/hooks.c", "-lpthread")
     for where, most in zip(("native", "coroutine"), MOST[name]):
-        more = turn(case, program, True, name, where) - turn(case, program, False, name, where)
+        bare, more = turn(case, program, False, name, where), math.inf
+        for _ in range(TRIES):
+            if more > most * 1.05 + SLACK:
+                more = min(more, turn(case, program, True, name, where) - bare)
         need(more <= most * 1.05 + SLACK, f"{name} on a {where} stack takes {more} instructions more, not {most}")
 
 
