@@ -125,7 +125,7 @@ def stacks(out):
     """{(functions of the stack), state: count} of all groups."""
     found = {}
     for g in out["groups"]:
-        key = (tuple(f["symbol"].split("(")[0] for f in g["stack"]), g["state"])
+        key = (tuple((f["symbol"] or "").split("(")[0] for f in g["stack"]), g["state"])
         found[key] = found.get(key, 0) + g["count"]
     return found
 
