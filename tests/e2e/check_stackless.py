@@ -32,7 +32,8 @@ CLOSED = {"closed", "closed_timer", "closed_deep", "closed_handle", "map_kept", 
 # Never PROVEN: of these nothing may be said, but for what stands behind.
 SOUND = {
     "healthy": "", "parked_generators": "", "ended_and_kept": "", "ended_and_leaked": "", "lazy_and_kept": "", "queued": "",
-    "tagged": "", "packed": "", "shifted": "", "by_promise": "", "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "",
+    "tagged": "", "packed": "", "shifted": "", "by_promise": "", "typed_keys": "", "line_numbers": "", "lazy_as_text": "",
+    "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "",
     "destroyed": "", "armed_timers": "", "pool_allocator": "", "polling_executor": "CTP029 likely", "io_uring_beside": "CTP029 inconclusive", "forged": "",
 }
 # A thread that has ended leaves words on its stack, which the C library keeps: they count.

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -523,6 +524,44 @@ AWAY static void by_promise()
 		waits_in([](std::coroutine_handle<> h) { words.push_back((uintptr_t)h.address() + 16); });
 }
 
+AWAY static void typed_keys()
+{
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { words.push_back((uintptr_t)h.address() << 4 | 11); });
+}
+
+struct aligned { // its frame shares no line of the cache
+	struct promise_type : detached::promise_type {
+		aligned get_return_object() { return {}; }
+		static void *operator new(size_t n) { return aligned_alloc(64, (n + 63) & ~(size_t)63); }
+		static void operator delete(void *p) { free(p); }
+	};
+};
+
+template <class F> static aligned waits_aligned_in(F put)
+{
+	co_await hands{put};
+}
+
+AWAY static void line_numbers()
+{
+	for (int i = 0; i < count; i++)
+		waits_aligned_in([](std::coroutine_handle<> h) { words.push_back((uintptr_t)h.address() >> 6); });
+}
+
+static std::vector<std::string> texts;
+
+AWAY static void lazy_as_text()
+{
+	for (int i = 0; i < count; i++) {
+		char text[24];
+		task t = lazy(i);
+		snprintf(text, sizeof(text), "%p", t.h.address());
+		texts.push_back(text);
+		t.h = nullptr;
+	}
+}
+
 static int executor_fd = -1;
 
 // Whoever owns the roots polls them: legal, and nobody else can know.
@@ -695,6 +734,9 @@ static const struct {
 	{"packed", packed},
 	{"shifted", shifted},
 	{"by_promise", by_promise},
+	{"typed_keys", typed_keys},
+	{"line_numbers", line_numbers},
+	{"lazy_as_text", lazy_as_text},
 	{"polling_executor", polling_executor},
 	{"pool_allocator", pool_allocator},
 	{"io_uring_beside", io_uring_beside},
