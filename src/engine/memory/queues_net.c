@@ -31,12 +31,16 @@ static void tell_name(const struct queues *q, const struct nlattr *a)
 		 a->nla_len - sizeof(*a));
 }
 
-// 1: a socket of the process holds what it may have sent itself; 0: not.
-static int unix_holds(const struct queues *q, const struct nlmsghdr *h)
+enum contents { NOTHING, BYTES, DESCRIPTORS };
+
+// What a socket of the process holds that it may have sent itself: a message may carry descriptors, of a pipe
+// with a pointer in it, say, and no byte.
+static enum contents unix_holds(const struct queues *q, const struct nlmsghdr *h)
 {
 	const struct unix_diag_msg *m = NLMSG_DATA(h);
-	if (!queues_own(q, m->udiag_ino))
-		return 0;
+	const struct queues_socket *own = queues_own(q, m->udiag_ino);
+	if (!own)
+		return NOTHING;
 	const char *at = (const char *)(m + 1), *end = (const char *)h + h->nlmsg_len;
 	uint32_t peer = 0, queued = UINT32_MAX;
 	while (at + sizeof(struct nlattr) <= end) {
@@ -51,10 +55,12 @@ static int unix_holds(const struct queues *q, const struct nlmsghdr *h)
 			memcpy(&queued, a + 1, 4);
 		at += NLA_ALIGN(a->nla_len);
 	}
-	return queued && (!peer || queues_own(q, peer));
+	if (peer && !queues_own(q, peer))
+		return NOTHING;
+	return queued ? BYTES : proc_fd_awaits_fds(q->l->pid, own->fd) ? DESCRIPTORS : NOTHING;
 }
 
-// 1 and 0 as above, -1: the kernel does not tell.
+// enum contents; -1: the kernel does not tell.
 static int unix_dump(const struct queues *q, int s)
 {
 	struct {
@@ -79,8 +85,9 @@ static int unix_dump(const struct queues *q, int s)
 				return 0;
 			if (h->nlmsg_type == NLMSG_ERROR)
 				return -1;
-			if (h->nlmsg_type == SOCK_DIAG_BY_FAMILY && unix_holds(q, h))
-				return 1;
+			int holds = h->nlmsg_type == SOCK_DIAG_BY_FAMILY ? (int)unix_holds(q, h) : NOTHING;
+			if (holds)
+				return holds;
 		}
 	}
 }
@@ -128,10 +135,11 @@ static bool unix_sockets(struct queues *q)
 	int r = s >= 0 ? unix_dump(q, s) : -1;
 	if (s >= 0)
 		close(s);
-	if (r)
-		snprintf(q->why, sizeof(q->why),
-			 r > 0 ? "a unix socket holds bytes that it may have sent to itself" :
-				 "the queues of its unix sockets cannot be seen");
+	if (r < 0)
+		snprintf(q->why, sizeof(q->why), "the queues of its unix sockets cannot be seen");
+	else if (r)
+		snprintf(q->why, sizeof(q->why), "a unix socket holds %s that it may have sent to itself",
+			 r == BYTES ? "bytes" : "descriptors");
 	return !r;
 }
 
@@ -304,16 +312,18 @@ static bool unlisted(struct queues *q, const struct queues_socket *s)
 	int fd = p >= 0 ? (int)syscall(SYS_pidfd_getfd, p, s->fd, 0) : -1;
 	if (fd >= 0 && ioctl(fd, FIONREAD, &waits))
 		waits = -1;
+	bool carried = !waits && proc_fd_awaits_fds(q->l->pid, s->fd);
 	if (fd >= 0)
 		close(fd);
 	if (p >= 0)
 		close(p);
-	if (waits)
+	if (waits || carried)
 		snprintf(q->why, sizeof(q->why),
+			 carried   ? "socket fd %d holds descriptors that it may have sent to itself" :
 			 waits > 0 ? "socket fd %d holds bytes that it may have sent to itself" :
 				     "it cannot be seen what waits in socket fd %d",
 			 s->fd);
-	return !waits;
+	return !waits && !carried;
 }
 
 bool queues_sockets(struct queues *q)

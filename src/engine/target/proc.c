@@ -84,6 +84,17 @@ uint64_t proc_field(const char *text, const char *key, int base)
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
 }
 
+bool proc_fd_awaits_fds(pid_t pid, int fd)
+{
+	char name[40], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return false; // closed meanwhile
+	bool some = proc_field(text, "\nscm_fds:", 10) != 0;
+	free(text);
+	return some;
+}
+
 // -------------------------------------------------------------------- threads
 
 // A short file of one thread into `to`, without malloc: this runs often.

@@ -19,6 +19,8 @@ int proc_slurp(pid_t pid, const char *name, char **text, size_t *bytes);
 bool proc_fd_link(pid_t pid, int fd, char *link, size_t bytes);
 // Value of `key` ("SigCgt:") in a status file's text, read in this base; 0 if it is not there.
 uint64_t proc_field(const char *text, const char *key, int base);
+// Do messages wait in this socket that carry descriptors? They may have no bytes. Linux 5.11 and later tell.
+bool proc_fd_awaits_fds(pid_t pid, int fd);
 
 // -------------------------------------------------------------------- threads
 

@@ -7,7 +7,6 @@
 #include "engine/witness/closed_set.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "ctp/wait_inference.h"
@@ -78,17 +77,10 @@ static bool in_a_message(const struct inspection *l)
 	struct ctp_walk w = ctp_walk_fds(l->r);
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_fd *f = &l->r->fds[i];
-		char name[40], *text;
 		if (w.rows % 256 == 0 && inspect_late(l))
 			return true; // that cannot be told any more
-		if (f->life != CTP_FD_OPEN || (f->kind != CTP_FD_UNIX && f->kind != CTP_FD_OTHER))
-			continue;
-		snprintf(name, sizeof(name), "fdinfo/%d", (int)i);
-		if (proc_slurp(l->pid, name, &text, NULL))
-			continue;
-		bool some = proc_field(text, "\nscm_fds:", 10) != 0;
-		free(text);
-		if (some)
+		if (f->life == CTP_FD_OPEN && (f->kind == CTP_FD_UNIX || f->kind == CTP_FD_OTHER) &&
+		    proc_fd_awaits_fds(l->pid, (int)i))
 			return true;
 	}
 	return false;
