@@ -290,6 +290,39 @@ def check_silent(case):
     need((where["symbol"] or "").startswith("forgotten_request") and where["file"].endswith(source.name) and where["line"], f"{where}")
 
 
+def looked_at(case, process, number):
+    """Waits for a look at which there are so many."""
+    process.wait_for("ready")
+    until(lambda: (looked(case.dir / "ctp.data") or [{}])[0].get("total") == number, f"a look at {number} of them")
+
+
+def check_ended_since(case):
+    """The counts are of the last look: none, once all have ended."""
+    process = case.ctp_start(program(case, "g++"), "ended_on_order")
+    looked_at(case, process, COUNT)
+    os.kill(child_of(process.pid), signal.SIGUSR1)
+    process.wait_for("ended")
+    looked_at(case, process, 0)
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    _, report = case.report()
+    told = report["trace"]["stackless"]
+    equal((told["total"], told["suspended"], told["undecided"], report["findings"]), (0, 0, 0, []), "at the end")
+    equal(told["before_end_ns"] > 0, looked(case.dir / "ctp.data")[0]["look"] == "live", "when that was")
+
+
+def check_killed(case):
+    """Of one that nobody could look at when it ended, the report says how long before that it was looked at."""
+    process = case.ctp_start(program(case, "g++"), "queued")
+    looked_at(case, process, COUNT)
+    os.kill(child_of(process.pid), signal.SIGKILL)
+    process.done()
+    told = case.report()[1]["trace"]["stackless"]
+    need(told["suspended"] == 3 and told["before_end_ns"] > 0, f"{told}")
+    text = " ".join(case.analyze().out.split())
+    need(re.search(r"C\+\+20 coroutines: 3 suspended, [^;]*, as of [^;]+ before the end", text), text)
+
+
 def check_traced(case):
     """Under ctp-run they stand in the same list."""
     process = case.ctp_start(program(case, "g++"), "closed_deep")
@@ -328,6 +361,8 @@ def checks():
     yield "tree", check_tree
     yield "states", check_states
     yield "silent", check_silent
+    yield "ended_since", check_ended_since
+    yield "killed", check_killed
     yield "traced", check_traced
     yield "checked", check_checked
 

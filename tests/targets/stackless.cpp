@@ -6,6 +6,7 @@
 // the stack below is overwritten.
 #include <condition_variable>
 #include <coroutine>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -496,6 +498,32 @@ AWAY static void queued()
 		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
 }
 
+static int order_fd = -1;
+
+// They go on when USR1 comes, and end.
+AWAY static void ended_on_order()
+{
+	sigset_t s;
+	queued();
+	sigemptyset(&s);
+	sigaddset(&s, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &s, nullptr);
+	order_fd = signalfd(-1, &s, SFD_CLOEXEC);
+	add(order_fd, nullptr);
+}
+
+AWAY static void take_order()
+{
+	signalfd_siginfo i;
+	if (read(order_fd, &i, sizeof(i)) != sizeof(i))
+		abort();
+	for (auto h : queue)
+		h.resume();
+	queue.clear();
+	puts("ended");
+	fflush(stdout);
+}
+
 static std::vector<uintptr_t> words;
 
 AWAY static void tagged()
@@ -734,6 +762,7 @@ static const struct {
 	{"packed", packed},
 	{"shifted", shifted},
 	{"by_promise", by_promise},
+	{"ended_on_order", ended_on_order},
 	{"typed_keys", typed_keys},
 	{"line_numbers", line_numbers},
 	{"lazy_as_text", lazy_as_text},
@@ -772,6 +801,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	for (;;) {
 		epoll_event e;
-		epoll_wait(ep, &e, 1, -1);
+		if (epoll_wait(ep, &e, 1, -1) == 1 && order_fd >= 0)
+			take_order();
 	}
 }

@@ -89,13 +89,17 @@ static void show_accounting(struct text_wrap *wrap, const struct report *r)
 static void show_stackless(struct text_wrap *wrap, const struct report *r)
 {
 	const struct stackless_sums s = stackless_sums(r);
-	char piece[300];
+	char piece[300], span[32], when[80] = "";
 	if (!s.looked)
 		return;
+	text_duration(span, sizeof(span), s.before_end_ns);
+	if (s.before_end_ns)
+		snprintf(when, sizeof(when), ", as of %s%s before the end", s.looks > 1 ? "up to " : "",
+			 span);
 	snprintf(piece, sizeof(piece),
 		 "C++20 coroutines: %" PRIu64 " suspended, %" PRIu64 " never started, %" PRIu64
-		 " at their end, %" PRIu64 " running, %" PRIu64 " that may have ended",
-		 s.suspended, s.initial, s.last, s.running, s.may_have_ended);
+		 " at their end, %" PRIu64 " running, %" PRIu64 " that may have ended%s",
+		 s.suspended, s.initial, s.last, s.running, s.may_have_ended, when);
 	text_piece(wrap, "; ", piece);
 	if (!s.undecided)
 		return;

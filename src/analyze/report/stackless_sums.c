@@ -12,6 +12,14 @@
 
 extern const struct pass pass_never_started;
 
+// How long before the end of its process the image was looked at last; 0: at the end.
+static uint64_t before_end(const struct world *w, const struct image *m)
+{
+	uint64_t end = m->snapshot_ns ? m->snapshot_ns : w->snapshot_ns;
+	bool before = !m->stackless.final && m->stackless.ns && m->stackless.ns < end;
+	return before ? end - m->stackless.ns : 0;
+}
+
 struct stackless_sums stackless_sums(const struct report *r)
 {
 	struct stackless_sums s = {0};
@@ -28,6 +36,9 @@ struct stackless_sums stackless_sums(const struct report *r)
 		s.may_have_ended += l->may_have_ended;
 		s.undecided += l->undecided;
 		s.why = l->undecided ? l->why : s.why;
+		uint64_t before = before_end(r->world, &r->world->images[i]);
+		s.before_end_ns = before > s.before_end_ns ? before : s.before_end_ns;
+		s.looks++;
 	}
 	for (size_t i = 0; i < r->nfindings; i++)
 		if (!strcmp(r->findings[i].pass->rule, rules_id[RULE_UNRESUMABLE]) ||

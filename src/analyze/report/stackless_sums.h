@@ -6,10 +6,12 @@
 #include "analyze/report/finding.h"
 
 struct stackless_sums {
-	bool looked; // else nobody looked, or there were none
+	bool looked;    // else nobody looked, or there were none
+	uint64_t looks; // of so many images
 	uint64_t total, suspended, initial, last, running, may_have_ended; // last: at its end, and kept
 	uint64_t found, undecided; // in findings; it could not be told what leads to them
 	const char *why;           // that is so
+	uint64_t before_end_ns;    // of what was not looked at when its process ended, the oldest; 0: none
 };
 
 struct stackless_sums stackless_sums(const struct report *r);

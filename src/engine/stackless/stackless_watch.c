@@ -39,7 +39,8 @@ struct stackless_watch {
 	uint64_t asked_ns, asked_step_ns; // the same of the question whether it has such functions
 	bool due;                         // a close was not looked at
 	bool again;                       // the last look could not tell all
-	bool told;                        // the file tells what leads where,
+	bool written;                     // the file tells of some
+	bool told;                        // and what leads where,
 	uint64_t told_moved;              // as of then
 };
 
@@ -97,12 +98,13 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 		return true;
 	reach_judge(l);
 	if (!a.found && !signals_late(l->deadline_ns))
-		awaiting_find(&a, l); // it could not be held: what there is can be said
-	if (a.found && a.list.n) {
+		awaiting_find(&a, l);              // it could not be held: what there is can be said
+	if (a.found && (a.list.n || w->written)) { // once all have ended, that is told, too
 		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
 		uint64_t moved = ctp_region_moves(w->r);
 		if (told || !w->told || moved != w->told_moved) // else nobody ran since more could be told
 			stackless_lines_write(w->out, &a, l, ns);
+		w->written = true;
 		w->told = told || (w->told && moved == w->told_moved);
 		w->told_moved = moved;
 	}
