@@ -71,7 +71,7 @@ def region_bytes(pid):
 
 def closing(done):
     """(switches, coroutines, lost) from ctp-run's last lines."""
-    found = re.search(r"(\d+) switches, (\d+) coroutines?, (\d+) lost", done.err)
+    found = re.search(r"(\d+) switches, (\d+) coroutines?(?: in [^,]*)?, (\d+) lost", done.err)
     if not found:
         raise Missing(f"ctp-run said no counts: {done.err.strip()[-200:]}")
     return tuple(int(x) for x in found.groups())

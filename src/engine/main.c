@@ -216,6 +216,17 @@ static void print_path(char *out, size_t n, const char *path)
 		snprintf(out, n, " \"%s\"", path);
 }
 
+// Where nothing was seen: it may have been in the children.
+static void say_children(const struct session *s, char *out, size_t bytes)
+{
+	uint64_t untraced = s->options->follow ? 0 : session_untraced(s);
+	*out = 0;
+	if (untraced)
+		snprintf(out, bytes, "%" PRIu64 " forked %s not traced%s", untraced,
+			 untraced == 1 ? "child was" : "children were",
+			 s->options->pid ? "" : ": -f traces children, too");
+}
+
 // No switch: was it looked for in the right place? The trace says it, too.
 static void say_no_switch(const struct session *s, const char *before)
 {
@@ -230,12 +241,11 @@ static void say_no_switch(const struct session *s, const char *before)
 	}
 	module_scan_text(&s->recorder.modules, looked, sizeof(looked));
 	module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
-	char children[96] = "";
-	if (!s->options->follow && session_untraced(s))
-		snprintf(children, sizeof(children), "; %" PRIu64 " children ran untraced%s",
-			 session_untraced(s), s->options->pid ? "" : ": -f traces them, too");
-	log_line(LOG_SAY, "%sno coroutine switch seen; %s%s%s%s%s", before, looked, *unseen ? "; " : "",
-		 unseen, session_first(s)->about.guest ? "" : "; libctp.so did not attach", children);
+	char children[96];
+	say_children(s, children, sizeof(children));
+	log_line(LOG_SAY, "%sno coroutine switch seen; %s%s%s%s%s%s", before, looked, *unseen ? "; " : "",
+		 unseen, session_first(s)->about.guest ? "" : "; libctp.so did not attach",
+		 *children ? "; " : "", children);
 }
 
 static void say_processes(const struct session *s, char *out, size_t bytes)
@@ -254,17 +264,16 @@ static bool saw_nothing(const struct session *s)
 // A check of a run that watched nothing is no check.
 static void say_unchecked(const struct session *s, const char *before)
 {
-	char children[64] = "", unseen[512] = "";
-	if (!s->options->follow && session_untraced(s))
-		snprintf(children, sizeof(children), "%" PRIu64 " children ran untraced%s; ",
-			 session_untraced(s), s->options->pid ? "" : " (-f traces them)");
+	char children[96], unseen[512] = "";
+	say_children(s, children, sizeof(children));
 	if (!s->options->no_preload)
 		module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
 	log_line(
 		LOG_SAY,
-		"%s--check: no coroutine switch was seen, so nothing was checked; %s%s%sctp-analyze %s says what "
-		"was looked for; --allow-empty accepts it",
-		before, children, unseen, *unseen ? "; " : "", s->recorder.output.path);
+		"%s--check: no coroutine switch was seen, so nothing was checked; %s%s%s%sctp-analyze %s says "
+		"what was looked for; --allow-empty accepts it",
+		before, children, *children ? "; " : "", unseen, *unseen ? "; " : "",
+		s->recorder.output.path);
 }
 
 // Who ran when it died by this signal. False: that was not noted.
@@ -321,7 +330,7 @@ static void say_end(struct job *j, const struct run_end *end)
 	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
 	if (not_kept)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
-	if (s->options->follow || (s->options->pid && session_untraced(s)))
+	if (s->options->follow || session_untraced(s))
 		say_processes(s, processes, sizeof(processes));
 	if (s->recorder.writer->events)
 		snprintf(events, sizeof(events), ", %" PRIu64 " event%s", s->recorder.writer->events,

@@ -30,6 +30,7 @@ ROOT_ONLY = {"chroot", "setuid", "setuid_exec", "setuid_first", "chroot_first"}
 SPARES = 4  # children that find a region ready (CTP_SPARES)
 WORK = (3, 66)  # what each such child says
 STATUS = {"outlive": 7}
+FORKS = {"plain": 1, "many": 20, "daemon": 1}  # children of the first process, which are not traced without -f
 
 
 def words(case, name):
@@ -80,8 +81,12 @@ def check_default(case, name):
         until(lambda: "child coroutines" in case.started[-1].out(), "the child's line")
         until(lambda: "child coroutines" in case.started[0].out(), "the child's line")
         bare, done = again(case.started[0], bare), again(case.started[-1], done)
-    unharmed(bare, done, name)
-    same_count(case, said(done.out, False) if name != "daemon" else (0, 0))
+    ours = unharmed(bare, done, name)
+    trace = same_count(case, said(done.out, False) if name != "daemon" else (0, 0))
+    n = FORKS.get(name)
+    need(not n or f"({n} more not traced)" in ours[0], f"the closing line: {ours}")
+    need(not n or any(x.startswith(f"{n} forked child") and "not traced" in x for x in trace["coverage"]), f"nor the report: {trace['coverage']}")
+    need(name != "daemon" or "1 forked child was not traced: -f traces children, too" in ours[1], f"where it may have been: {ours}")
 
 
 def bare_out(case):

@@ -47,6 +47,11 @@ static void cover_children(struct session *s)
 			 untraced == 1 ? "is" : "are");
 		recorder_cover(&s->recorder, text);
 	}
+	if (!s->options->pid && !s->options->follow && untraced) {
+		snprintf(text, sizeof(text), "%llu forked %s not traced: ctp-run -f traces children, too",
+			 (unsigned long long)untraced, untraced == 1 ? "child was" : "children were");
+		recorder_cover(&s->recorder, text);
+	}
 	if (!s->options->follow)
 		return;
 	if (untraced) {
