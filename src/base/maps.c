@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/living.h"
+
 // A number in hexadecimal that ends at `end`, which is skipped.
 static bool number(char **at, char end, uint64_t *out)
 {
@@ -40,7 +42,7 @@ bool maps_parse(char *s, struct maps_line *m)
 int maps_each(pid_t pid, int (*each)(void *arg, const struct maps_line *m), void *arg)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)living_of(pid));
 	char buffer[16 << 10]; // the kernel looks all mappings up anew at each read
 	FILE *f = fopen(path, "re");
 	if (!f)

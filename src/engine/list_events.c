@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/living.h"
 #include "base/maps.h"
 #include "base/text.h"
 #include "engine/target/elf_events.h"
@@ -160,7 +161,7 @@ static size_t put_all(FILE *to, const struct files *f, pid_t pid)
 	for (size_t i = 0; i < f->n; i++) {
 		char path[4200];
 		if (pid)
-			snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, f->paths[i]);
+			snprintf(path, sizeof(path), "/proc/%d/root%s", (int)living_of(pid), f->paths[i]);
 		else
 			snprintf(path, sizeof(path), "%s", f->paths[i]);
 		int fd = file_open(AT_FDCWD, path, 0);

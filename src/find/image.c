@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/living.h"
 #include "base/search.h"
 
 enum { PAGE = 4096, AT_ONCE = 512 };
@@ -112,8 +113,10 @@ int image_read_threads(struct image *im)
 	if (!d)
 		return -errno;
 	im->nthreads = 0;
+	// One that has ended is shown only if it was the first.
+	int ended = living_of(im->pid) != im->pid ? (int)im->pid : 0;
 	for (struct dirent *x; !e && (x = readdir(d));) {
-		if (!isdigit((unsigned char)*x->d_name))
+		if (!isdigit((unsigned char)*x->d_name) || atoi(x->d_name) == ended)
 			continue;
 		e = GROW(im->threads, im->nthreads, im->threads_capacity);
 		if (!e)
@@ -155,7 +158,7 @@ static int may_read(const struct image *im)
 		if (im->maps[i].perms[0] != 'r' || im->maps[i].path[0] != '/')
 			continue;
 		struct iovec l = {&c, 1}, r = {(void *)(uintptr_t)im->maps[i].lo, 1};
-		return process_vm_readv(im->pid, &l, 1, &r, 1, 0) == 1 ? 0 : -errno;
+		return living_read(im->pid, &l, 1, &r, 1) == 1 ? 0 : -errno;
 	}
 	return im->nmaps ? 0 : -ESRCH;
 }
@@ -172,7 +175,7 @@ static int begin_process(struct image *im, pid_t pid)
 		e = image_read_threads(im);
 	if (e)
 		return e == -ENOENT ? -ESRCH : e;
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)living_of(pid));
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, auxv, sizeof(auxv)) : 0;
 	if (fd >= 0)
@@ -433,7 +436,7 @@ static size_t read_some(const struct image *im, const uint64_t *addrs, size_t n,
 		l[i] = (struct iovec){to + i * bytes, bytes};
 		r[i] = (struct iovec){(void *)(uintptr_t)addrs[i], bytes};
 	}
-	ssize_t all = process_vm_readv(im->pid, l, n, r, n, 0);
+	ssize_t all = living_read(im->pid, l, n, r, n);
 	size_t whole = all > 0 ? (size_t)all / bytes : 0;
 	for (size_t i = 0; i < n && i <= whole; i++)
 		got[i] = i < whole;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/living.h"
 #include "find/save_tables.h"
 
 enum { PAGE = 4096, CHUNK = 1 << 20, NOTE_ALIGN = 4 };
@@ -97,7 +98,7 @@ static void put_thread(struct notes *s, const struct image *im, const struct ima
 static size_t read_small(pid_t pid, const char *name, char *to, size_t bytes)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)(strcmp(name, "comm") ? living_of(pid) : pid), name);
 	FILE *f = fopen(path, "re");
 	size_t n = f ? fread(to, 1, bytes, f) : 0;
 	if (f)
@@ -354,9 +355,9 @@ static int save_kernel(int folder, const struct image *im)
 	for (size_t i = 0; !e && i < sizeof(folders) / sizeof(*folders); i++)
 		e = mkdirat(folder, folders[i], 0700) ? -errno : 0;
 	if (!e)
-		e = save_descriptors(im->pid, folder);
+		e = save_descriptors(living_of(im->pid), folder);
 	for (size_t i = 0; !e && i < sizeof(files) / sizeof(*files); i++)
-		e = copy_file(im->pid, folder, files[i]);
+		e = copy_file(strchr(files[i], '/') ? living_of(im->pid) : im->pid, folder, files[i]);
 	return e;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/living.h"
 #include "find/image.h"
 
 struct parts {
@@ -41,7 +42,7 @@ int save_tables_find(pid_t pid, struct maps_line **v, size_t *n)
 	char name[40], *line = NULL;
 	size_t room = 0;
 	int e = 0;
-	snprintf(name, sizeof(name), "/proc/%d/smaps", (int)pid);
+	snprintf(name, sizeof(name), "/proc/%d/smaps", (int)living_of(pid));
 	FILE *f = fopen(name, "re");
 	if (!f)
 		return -errno;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/living.h"
 
 static int open_path(const char *path, uint64_t ino)
 {
@@ -30,10 +31,10 @@ static int open_object(const struct program *of, const struct maps_line *m)
 	char path[4200];
 	if (!of->pid)
 		return open_path(m->path, 0);
-	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)of->pid, m->path);
+	int n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)living_of(of->pid), m->path);
 	int fd = n < (int)sizeof(path) ? open_path(path, m->ino) : -ENAMETOOLONG;
 	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/exe", (int)of->pid);
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)living_of(of->pid));
 		fd = open_path(path, m->ino);
 	}
 	return fd;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/living.h"
 #include "base/search.h"
 #include "core/corefile.h"
 
@@ -47,7 +48,7 @@ static int64_t began(pid_t pid)
 void memory_of_process(struct memory *m, pid_t pid)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", living_of(pid));
 	*m = (struct memory){.pid = pid, .page_map = open(path, O_RDONLY | O_CLOEXEC), .began_s = began(pid)};
 }
 
@@ -80,7 +81,7 @@ int memory_open_changed(const struct memory *m, const struct maps_line *map)
 	struct stat st;
 	if (m->core || !map->ino || *map->path != '/')
 		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", m->pid, map->path);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", living_of(m->pid), map->path);
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ctim.tv_sec + 2 < m->began_s)
 		return -1;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -94,10 +95,10 @@ int memory_open_sparse(const struct memory *m, const struct maps_line *map)
 	struct statfs fs;
 	if (m->core || !map->ino)
 		return -1;
-	snprintf(paths[0], sizeof(paths[0]), "/proc/%d/map_files/%llx-%llx", m->pid,
+	snprintf(paths[0], sizeof(paths[0]), "/proc/%d/map_files/%llx-%llx", living_of(m->pid),
 		 (unsigned long long)map->lo,
 		 (unsigned long long)map->hi); // root's
-	snprintf(paths[1], sizeof(paths[1]), "/proc/%d/root%s", m->pid, map->path);
+	snprintf(paths[1], sizeof(paths[1]), "/proc/%d/root%s", living_of(m->pid), map->path);
 	for (int i = 0; i < 2; i++) {
 		if (stat(paths[i], &st) || !S_ISREG(st.st_mode) || st.st_ino != map->ino)
 			continue;
@@ -115,7 +116,7 @@ int memory_open_sparse(const struct memory *m, const struct maps_line *map)
 static size_t peek_file(pid_t pid, uint64_t addr, void *to, size_t bytes)
 {
 	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", living_of(pid));
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
@@ -134,7 +135,7 @@ size_t memory_peek_process(pid_t pid, uint64_t addr, void *to, size_t bytes, boo
 {
 	struct iovec here = {.iov_base = to, .iov_len = bytes};
 	struct iovec there = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
-	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	ssize_t n = living_read(pid, &here, 1, &there, 1);
 	size_t got = n > 0 ? (size_t)n : 0;
 	if (got < bytes && force)
 		got += peek_file(pid, addr + got, (char *)to + got, bytes - got);

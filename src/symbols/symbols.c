@@ -13,6 +13,7 @@
 
 #include "base/grow.h"
 #include "base/idmap.h"
+#include "base/living.h"
 #include "symbols/module.h"
 #include "symbols/source.h"
 
@@ -38,10 +39,10 @@ struct symbols {
 bool symbols_root(pid_t pid, char out[SYMBOLS_ROOT])
 {
 	struct stat mine, its;
-	snprintf(out, SYMBOLS_ROOT, "/proc/%d/ns/mnt", (int)pid);
+	snprintf(out, SYMBOLS_ROOT, "/proc/%d/ns/mnt", (int)living_of(pid));
 	if (stat("/proc/self/ns/mnt", &mine) || stat(out, &its) || mine.st_ino == its.st_ino)
 		return false;
-	snprintf(out, SYMBOLS_ROOT, "/proc/%d/root", (int)pid);
+	snprintf(out, SYMBOLS_ROOT, "/proc/%d/root", (int)living_of(pid));
 	return true;
 }
 

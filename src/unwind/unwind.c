@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "base/idmap.h"
+#include "base/living.h"
 #include "unwind/arch.h"
 #include "unwind/modules.h"
 
@@ -46,7 +47,7 @@ static size_t peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes
 		return u->reader.peek(u->reader.ctx, addr, to, bytes);
 	struct iovec l = {.iov_base = to, .iov_len = bytes};
 	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
-	ssize_t n = process_vm_readv(u->pid, &l, 1, &r, 1, 0);
+	ssize_t n = living_read(u->pid, &l, 1, &r, 1);
 	return n > 0 ? (size_t)n : 0;
 }
 
@@ -124,7 +125,7 @@ static size_t fetch_some(const struct unwind *u, const struct ctp_state *s, size
 		l[i] = (struct iovec){.iov_base = out[i].bytes, .iov_len = out[i].have};
 		r[i] = (struct iovec){.iov_base = (void *)(uintptr_t)out[i].addr, .iov_len = out[i].have};
 	}
-	ssize_t got = wanted ? process_vm_readv(u->pid, l, n, r, n, 0) : 0;
+	ssize_t got = wanted ? living_read(u->pid, l, n, r, n) : 0;
 	size_t left = got > 0 ? (size_t)got : 0;
 	for (i = 0; i < n && left >= out[i].have; i++)
 		left -= out[i].have;

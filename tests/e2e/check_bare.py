@@ -12,7 +12,7 @@ import subprocess
 
 from check_engines import built
 from check_ps import NOBODY, listed, need_mix, ps, refused, start as start_traced
-from harness import ROOT, Skip, equal, need, tool
+from harness import ROOT, Skip, child_of, equal, need, proc_state, tool, until
 
 TARGETS = ROOT / "tests/targets"
 ENGINES = ("ucontext", "sjlj", "fcontext", "sigalt")
@@ -88,6 +88,25 @@ def check_lost(case):
         held, once = lost(case, "--stop", process.pid)
         equal((held, ids(once)), (1, ids(found)), f"{engine} {word} --stop")
         process.end()
+
+
+def check_main_ended(case):
+    """A process that goes on without its first thread is looked into like any other; traced, too."""
+    program = case.build / "tests/museum/m-ctp001_main_ended"
+    process = case.start(program)
+    process.wait_for("ready")
+    until(lambda: proc_state(process.pid) == "Z", "the end of the first thread")
+    listing = listed(case, process.pid)
+    equal(states(listing), {"suspended": 3, "created": 0, "running": 0}, "states")
+    equal([t["tid"] == process.pid for t in listing["threads"]], [False], "threads")
+    for words in ([], ["--stop"]):
+        status, found = lost(case, *words, process.pid)
+        equal((status, found["decided"], len(ids(found))), (1, True, 3), f"{words}")
+    process.end()
+    traced = case.ctp_start("-q", program)
+    traced.wait_for("ready")
+    equal(listed(case, child_of(traced.pid))["counts"]["suspended"], 3, "traced")
+    traced.end()
 
 
 def demo(case, more):
@@ -269,6 +288,7 @@ CHECKS = [
     ("O2", lambda case: check_states(case, "-O2 -g")),
     ("static", lambda case: check_states(case, "-O2 -s", "-l:libboost_context.a")),
     ("lost", check_lost),
+    ("main_ended", check_main_ended),
     ("demo", check_demo),
     ("demo_saved", check_demo_saved),
     ("traced_saved", check_traced_saved),

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/living.h"
 #include "engine/attach/remote.h"
 #include "engine/attach/seed.h"
 #include "engine/attach/symbol.h"
@@ -43,7 +44,7 @@ static bool same_link(pid_t pid, const char *name)
 {
 	char path[64], own[64];
 	struct stat theirs, ours;
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)living_of(pid), name);
 	snprintf(own, sizeof(own), "/proc/self/%s", name);
 	return !stat(path, &theirs) && !stat(own, &ours) && theirs.st_ino == ours.st_ino &&
 	       theirs.st_dev == ours.st_dev;
@@ -73,7 +74,7 @@ static int by_status(struct attach *a, const char *status)
 static int by_files(struct attach *a)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)a->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)living_of(a->pid));
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return refuse(
@@ -261,7 +262,7 @@ static void answer(struct attach *a, int64_t result)
 static bool runs(pid_t pid)
 {
 	char state = pidfd_state(pid);
-	return state && state != 'Z' && state != 'X';
+	return state && state != 'X' && (state != 'Z' || living_of(pid) != pid);
 }
 
 static _Noreturn void keep(struct attach *a, const char *region)

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/living.h"
 #include "engine/target/proc.h"
 
 #ifdef __x86_64__
@@ -250,7 +251,7 @@ int remote_call_text(struct remote *r, uint64_t fn, const char *text, uint64_t b
 	uint64_t at = r->stack + STACK_BYTES - 4096 + 64;
 	size_t n = strlen(text) + 1;
 	struct iovec from = {(void *)text, n}, to = {(void *)at, n};
-	if (n > 2048 || process_vm_writev(r->pid, &from, 1, &to, 1, 0) != (ssize_t)n)
+	if (n > 2048 || living_write(r->pid, &from, 1, &to, 1) != (ssize_t)n)
 		return -EFAULT;
 	return remote_call(r, fn, at, b, result);
 }
@@ -277,11 +278,11 @@ int remote_call_block(struct remote *r, uint64_t fn, void *block, size_t bytes, 
 	if (e)
 		return e;
 	struct iovec own = {block, bytes}, there = {(void *)at, bytes};
-	if (process_vm_writev(r->pid, &own, 1, &there, 1, 0) != (ssize_t)bytes)
+	if (living_write(r->pid, &own, 1, &there, 1) != (ssize_t)bytes)
 		e = -EFAULT;
 	if (!e && (e = remote_call(r, fn, at, 0, result)))
 		return e; // nothing more can be called
-	if (!e && process_vm_readv(r->pid, &own, 1, &there, 1, 0) != (ssize_t)bytes)
+	if (!e && living_read(r->pid, &own, 1, &there, 1) != (ssize_t)bytes)
 		e = -EFAULT;
 	int left = unmap(r, at, bytes);
 	return e ? e : left;

@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/idmap.h"
+#include "base/living.h"
 #include "ctp/fd_kind.h"
 #include "engine/target/proc.h"
 
@@ -128,7 +129,7 @@ int seed_fds_read(struct seed_fds *out, pid_t pid)
 	bool read = false;
 	int e = 0;
 	*out = (struct seed_fds){0};
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)living_of(pid));
 	DIR *d = opendir(path);
 	if (!d)
 		return -errno;

@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "base/maps.h"
 
 struct sought {
@@ -37,7 +38,7 @@ static int each(void *arg, const struct maps_line *m)
 	s->found = true;
 	s->base = m->lo;
 	s->at = *m;
-	snprintf(s->path, sizeof(s->path), "/proc/%d/root%s", (int)s->pid, m->path);
+	snprintf(s->path, sizeof(s->path), "/proc/%d/root%s", (int)living_of(s->pid), m->path);
 	return 1;
 }
 

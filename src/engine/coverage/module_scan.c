@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/living.h"
 #include "base/maps.h"
 #include "ctp/seq.h"
 
@@ -48,12 +49,13 @@ static int open_file(const char *path, uint64_t ino)
 static int open_mapped(pid_t pid, const struct maps_line *m)
 {
 	char path[4200];
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, m->lo, m->hi);
+	pid_t tid = living_of(pid);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)tid, m->lo, m->hi);
 	int fd = open_file(path, m->ino);
-	if (fd < 0 && snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path) < (int)sizeof(path))
+	if (fd < 0 && snprintf(path, sizeof(path), "/proc/%d/root%s", (int)tid, m->path) < (int)sizeof(path))
 		fd = open_file(path, m->ino);
 	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)tid);
 		fd = open_file(path, m->ino);
 	}
 	return fd;

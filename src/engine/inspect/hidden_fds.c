@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/living.h"
 
 static bool is_set(const struct inspection *l, int fd)
 {
@@ -39,7 +40,7 @@ static bool sleeps_in_unseen(const struct inspection *l, const struct proc_task 
 static bool same_links(pid_t pid, int tid)
 {
 	char path[64], other[64], a[256], b[256];
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", living_of(pid));
 	snprintf(other, sizeof(other), "/proc/%d/task/%d/fd", pid, tid);
 	DIR *x = opendir(path), *y = opendir(other);
 	size_t here = 0, there = 0;
@@ -58,16 +59,18 @@ static bool same_links(pid_t pid, int tid)
 	return same && here == there;
 }
 
-static bool own_table(const struct inspection *l, const struct proc_task *t)
+// shown: the thread whose descriptors are taken for those of the process.
+static bool own_table(const struct inspection *l, const struct proc_task *t, pid_t shown)
 {
-	if (t->tid == l->pid || proc_task_dead(t))
+	if (t->tid == shown || proc_task_dead(t))
 		return false;
-	long r = syscall(SYS_kcmp, l->pid, t->tid, KCMP_FILES, 0L, 0L);
+	long r = syscall(SYS_kcmp, shown, t->tid, KCMP_FILES, 0L, 0L);
 	return r > 0 || (r < 0 && !same_links(l->pid, t->tid));
 }
 
 void hidden_fds_find(struct inspection *l)
 {
+	pid_t shown = living_of(l->pid);
 	*l->hidden = 0;
 	for (size_t i = 0; i < l->tasks.n && !*l->hidden; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
@@ -75,7 +78,7 @@ void hidden_fds_find(struct inspection *l)
 			snprintf(l->hidden, sizeof(l->hidden),
 				 "thread %d sleeps in an epoll set that no descriptor names any more",
 				 t->tid);
-		else if (own_table(l, t))
+		else if (own_table(l, t, shown))
 			snprintf(l->hidden, sizeof(l->hidden), "thread %d has descriptors of its own",
 				 t->tid);
 	}

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "engine/inspect/hidden_fds.h"
 #include "engine/target/regs.h"
 
@@ -148,7 +149,7 @@ void hold_release(struct inspection *l)
 static bool memory_of(pid_t pid, char *to, size_t bytes)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)living_of(pid));
 	FILE *f = fopen(path, "re");
 	size_t n = f ? fread(to, 1, bytes - 1, f) : 0;
 	to[n] = 0;
@@ -161,7 +162,7 @@ static bool memory_of(pid_t pid, char *to, size_t bytes)
 static int shares_memory(pid_t pid, pid_t other)
 {
 	char a[128], b[128], again[128];
-	long r = syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0);
+	long r = syscall(SYS_kcmp, living_of(pid), living_of(other), KCMP_VM, 0, 0);
 	if (r > 0 || !memory_of(other, b, sizeof(b)) || *b == '0')
 		return 0;
 	if (r == 0)

@@ -207,7 +207,8 @@ int inspect_begin(struct inspection *l)
 		r = proc_maps_read(l->pid, &l->maps);
 	if (!r)
 		open_memory(l);
-	if (!r && registrations_allowed(l)) {
+	l->registrations.too_many = !r && !registrations_allowed(l);
+	if (!r && !l->registrations.too_many) {
 		int e = registrations_read(l->pid, l->final ? 0 : ROWS_LIVE, l->deadline_ns,
 					   &l->registrations);
 		if (e) {
@@ -231,7 +232,8 @@ int inspect_again(struct inspection *l)
 	proc_maps_deinit(&l->maps);
 	l->maps = maps;
 	set_memory(l);
-	r = registrations_allowed(l) ? registrations_read(l->pid, 0, l->deadline_ns, &rows) : 0;
+	rows.too_many = !registrations_allowed(l);
+	r = rows.too_many ? 0 : registrations_read(l->pid, 0, l->deadline_ns, &rows);
 	if (r)
 		return r;
 	registrations_deinit(&l->registrations);

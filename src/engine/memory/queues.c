@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/living.h"
+
 enum { PIECE = 1 << 20 };
 
 static bool __attribute__((format(printf, 2, 3))) fail(struct queues *q, const char *format, ...)
@@ -174,7 +176,7 @@ static bool unlinked(const char *link)
 static bool one(struct queues *q, int number)
 {
 	char path[64], link[256];
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", q->l->pid, number);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", living_of(q->l->pid), number);
 	if (!proc_fd_link(q->l->pid, number, link, sizeof(link)))
 		return true;
 	if (!strncmp(link, "pipe:[", 6))
@@ -191,7 +193,7 @@ static bool one(struct queues *q, int number)
 bool queues_read(struct queues *q)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/fd", q->l->pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", living_of(q->l->pid));
 	DIR *d = opendir(path);
 	bool ok = d || fail(q, "its descriptors cannot be seen");
 	for (struct dirent *e; ok && (e = readdir(d));) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <fcntl.h>
 
+#include "base/living.h"
 #include "engine/memory/queues.h"
 
 #define MQUEUE_MAGIC 0x19800202L
@@ -20,7 +21,7 @@ enum { PTMX_MAJOR = 5, PTMX_MINOR = 2 };
 static bool same_ipc(pid_t pid)
 {
 	char path[40], a[64] = "", b[64] = "?";
-	snprintf(path, sizeof(path), "/proc/%d/ns/ipc", pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/ipc", living_of(pid));
 	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/ipc", b, sizeof(b) - 1) > 0 &&
 	       !strcmp(a, b);
 }

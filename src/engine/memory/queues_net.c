@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/living.h"
+
 // Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
 // connection that a coroutine has filled until it had to wait, are what it writes.
 enum { ESTABLISHED = 1, CLOSE_WAIT = 8, LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
@@ -119,7 +121,7 @@ static bool any_unix(const struct queues *q)
 static bool same_network(pid_t pid)
 {
 	char path[40], a[64] = "", b[64] = "?";
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", living_of(pid));
 	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/net", b, sizeof(b) - 1) > 0 &&
 	       !strcmp(a, b);
 }
@@ -308,7 +310,7 @@ static bool other_sockets(struct queues *q)
 // known, another network. Only the socket itself can tell; nobody is at its other end.
 static bool unlisted(struct queues *q, const struct queues_socket *s)
 {
-	int waits = -1, p = (int)syscall(SYS_pidfd_open, q->l->pid, 0);
+	int waits = -1, p = living_pidfd(q->l->pid);
 	int fd = p >= 0 ? (int)syscall(SYS_pidfd_getfd, p, s->fd, 0) : -1;
 	if (fd >= 0 && ioctl(fd, FIONREAD, &waits))
 		waits = -1;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "ctp/seq.h"
 #include "engine/target/pidfd.h"
 #include "engine/control/control.h"
@@ -194,7 +195,7 @@ static void pass_cont(struct loop *l)
 		l->cont_at = now;
 	if (!l->cont_at)
 		return;
-	bool stands = pidfd_state(first_pid(l)) == 'T';
+	bool stands = pidfd_state(living_of(first_pid(l))) == 'T';
 	if (stands && !l->stop_asked && now - l->cont_at < CONT_AFTER_NS)
 		return; // is it a stop that we have not heard of yet?
 	if (!stands || !l->stop_asked)

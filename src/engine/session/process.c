@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "ctp/seq.h"
 #include "engine/slices/held.h"
 #include "engine/slices/highwater.h"
@@ -159,7 +160,7 @@ void process_note_exe(struct process *p, const char *exe)
 {
 	char link[64];
 	struct manifest_image *im = &p->about;
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)living_of(p->pid));
 	char *real = exe ? realpath(exe, NULL) : NULL;
 	ssize_t n = exe ? 0 : readlink(link, im->exe, sizeof(im->exe) - 1);
 	if (real)
@@ -255,7 +256,7 @@ static void read_exe(struct process *p, uint64_t now)
 	if (p->exe_ns && now - p->exe_ns < (still ? EXE_RARELY_NS : EXE_AGAIN_NS))
 		return;
 	p->exe_ns = now;
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)living_of(p->pid));
 	ssize_t n = readlink(link, exe, sizeof(exe) - 1);
 	if (n > 0) {
 		exe[n] = '\0';

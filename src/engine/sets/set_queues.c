@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "ctp/there.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_threads.h"
@@ -125,7 +126,7 @@ static bool referenced(const struct inspection *l, const struct ctp_state *s)
 
 void set_queues(FILE *out, const struct inspection *l)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0);
+	int pidfd = living_pidfd(l->pid);
 	struct ctp_state s;
 	unsigned asked = 0;
 	if (pidfd < 0)

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "engine/sets/set_line.h"
 
 enum { YOUNG_MS = 50 };
@@ -91,7 +92,7 @@ static void shares(FILE *out, const struct inspection *l, pid_t other, int epfd,
 	}
 	if (!s.waits && !s.asleep)
 		return;
-	if (syscall(SYS_kcmp, l->pid, other, KCMP_FILE, (long)epfd, (long)theirs))
+	if (syscall(SYS_kcmp, living_of(l->pid), living_of(other), KCMP_FILE, (long)epfd, (long)theirs))
 		return; // given up meanwhile
 	set_line(out, json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:i, s:I, s:b}", "v", 1, "what", "shared",
 				"epfd", epfd, "epgen", (json_int_t)gen_of(l->r, epfd), "pid", (int)other,
@@ -111,8 +112,8 @@ static void try_process(FILE *out, const struct inspection *l, pid_t other, cons
 	for (size_t i = 0; ours && i < theirs.nsets; i++)
 		for (size_t k = 0; k < l->registrations.nsets; k++)
 			if (rows_in(l, l->registrations.sets[k]) &&
-			    syscall(SYS_kcmp, l->pid, other, KCMP_FILE, (long)l->registrations.sets[k],
-				    (long)theirs.sets[i]) == 0)
+			    syscall(SYS_kcmp, living_of(l->pid), living_of(other), KCMP_FILE,
+				    (long)l->registrations.sets[k], (long)theirs.sets[i]) == 0)
 				shares(out, l, other, l->registrations.sets[k], theirs.sets[i]);
 	registrations_deinit(&theirs);
 }

@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "engine/sets/set_line.h"
 #include "engine/slices/slice.h"
 
@@ -83,8 +84,7 @@ static json_t *descriptor(const struct inspection *l, int fd, uint32_t events)
 
 static bool is_timed(pid_t pid, int fd, bool out)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
-	    copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	int pidfd = living_pidfd(pid), copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 	struct timeval t = {0};
 	socklen_t bytes = sizeof(t);
 	bool timed = copy < 0 ||

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/living.h"
 #include "ctp/rules.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
@@ -188,7 +189,7 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	char path[64];
 	uint32_t looked = 0;
 	struct ctp_walk all = ctp_walk_states(r);
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", living_of(pid));
 	w.r = r;
 	w.pid = pid;
 	w.deadline_ns = deadline_ns;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/living.h"
 #include "ctp/seq.h"
 #include "engine/inspect/inspect.h"
 #include "engine/slices/slice.h"
@@ -162,7 +163,7 @@ static enum slice_kind judge_fd(const struct ctp_region *r, pid_t pid, int fd, s
 	char path[64], *text;
 	struct stat st;
 	struct ctp_fd f;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", living_of(pid), fd);
 	if (stat(path, &st))
 		return SLICE_NONE;
 	snprintf(path, sizeof(path), "fdinfo/%d", fd);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/living.h"
+
 // The mapping at or below `addr`, all adjoining, that is backed by a file.
 static const struct maps_line *backing(const struct proc_maps *maps, const struct maps_line *m)
 {
@@ -86,12 +88,12 @@ static bool symbol_in(Elf *e, GElf_Word type, uint64_t addr, char *out, size_t b
 static int open_module(pid_t pid, const struct maps_line *m)
 {
 	char path[512];
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)m->lo,
-		 (unsigned long long)m->hi);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", living_of(pid),
+		 (unsigned long long)m->lo, (unsigned long long)m->hi);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, m->path);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", living_of(pid), m->path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : open(m->path, O_RDONLY | O_CLOEXEC);
 }

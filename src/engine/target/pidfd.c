@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/living.h"
 int pidfd_of(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -37,7 +38,9 @@ bool pidfd_gone(pid_t pid, int pidfd)
 	if (pidfd >= 0)
 		return poll(&end, 1, 0) > 0;
 	char state = pidfd_state(pid);
-	return state ? state == 'Z' || state == 'X' : getpgid(pid) < 0 && errno == ESRCH;
+	if (state == 'Z') // or is that its first thread alone?
+		return living_of(pid) == pid;
+	return state ? state == 'X' : getpgid(pid) < 0 && errno == ESRCH;
 }
 
 int pidfd_signal(int pidfd, int sig)

@@ -3,6 +3,7 @@
 // Readers of /proc/PID. They trust neither the length nor the format of what they read. A file that
 // is gone, since the thread ended meanwhile, is an error that the caller passes over.
 #include "engine/target/proc.h"
+#include "base/living.h"
 #include "base/search.h"
 
 #include <ctype.h>
@@ -60,17 +61,24 @@ static int slurp_path(const char *path, char **text, size_t *bytes)
 	return 0;
 }
 
+// What the process is, and not what it has: that stays by its own number.
+static bool is_own(const char *name)
+{
+	return !strcmp(name, "stat") || !strcmp(name, "status") || !strncmp(name, "task/", 5) ||
+	       !strncmp(name, "../", 3);
+}
+
 int proc_slurp(pid_t pid, const char *name, char **text, size_t *bytes)
 {
 	char path[128];
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", is_own(name) ? pid : living_of(pid), name);
 	return slurp_path(path, text, bytes);
 }
 
 bool proc_fd_link(pid_t pid, int fd, char *link, size_t bytes)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", living_of(pid), fd);
 	ssize_t n = readlink(path, link, bytes - 1);
 	if (n < 0)
 		return false;
@@ -250,7 +258,7 @@ static bool task_state(pid_t pid, int tid, struct proc_task *t)
 bool proc_stopped(pid_t pid)
 {
 	struct proc_task t;
-	return task_state(pid, pid, &t) && proc_task_stopped(&t);
+	return task_state(pid, living_of(pid), &t) && proc_task_stopped(&t);
 }
 
 static bool task_asleep(const struct proc_task *t)

@@ -68,7 +68,7 @@ static inline bool proc_task_stopped(const struct proc_task *t)
 	return t->state == 'T' || t->state == 't';
 }
 bool proc_tasks_stopped(const struct proc_tasks *t);
-// The same of a process as a whole, as its first thread has it: cheap.
+// The same of a process as a whole, as its first living thread has it: cheap.
 bool proc_stopped(pid_t pid);
 // Does every thread sleep that is not gone for good?
 bool proc_tasks_asleep(const struct proc_tasks *t);

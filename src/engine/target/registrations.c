@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "engine/target/proc.h"
 #include "engine/target/signals.h"
 
@@ -34,7 +35,7 @@ static bool add_set(struct registrations *r, int fd)
 static int list_sets(pid_t pid, uint64_t deadline_ns, struct registrations *r)
 {
 	char path[64], link[64];
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", living_of(pid));
 	DIR *d = opendir(path);
 	if (!d)
 		return -errno;
@@ -139,7 +140,7 @@ static bool has_any(pid_t pid)
 {
 	char path[40];
 	unsigned n = 0;
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)living_of(pid));
 	DIR *d = opendir(path);
 	for (struct dirent *e; d && !n && (e = readdir(d));)
 		n += *e->d_name != '.';
@@ -194,6 +195,9 @@ int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd)
 	struct kcmp_epoll_slot slot = {
 		.efd = (unsigned)reg->epfd, .tfd = (unsigned)reg->tfd, .toff = reg->nth};
 	long r = syscall(SYS_kcmp, pid, pid, KCMP_EPOLL_TFD, (long)fd, &slot);
+	pid_t tid = r < 0 && errno == EBADF ? living_of(pid) : pid;
+	if (tid != pid)
+		r = syscall(SYS_kcmp, tid, tid, KCMP_EPOLL_TFD, (long)fd, &slot);
 	if (r == 0)
 		return 1;
 	if (r > 0 || errno == EBADF)
@@ -201,7 +205,7 @@ int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd)
 	// kcmp is not there (seccomp, old kernel): the inode settles it where it is unique
 	struct stat st;
 	char path[64], link[64];
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", living_of(pid), fd);
 	if (stat(path, &st))
 		return errno == ENOENT ? 0 : -1;
 	if (st.st_ino != reg->ino || registrations_dev(st.st_dev) != reg->dev)
@@ -209,15 +213,17 @@ int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd)
 	return S_ISSOCK(st.st_mode) && proc_fd_link(pid, fd, link, sizeof(link)) ? 1 : -1;
 }
 
-static bool shares(pid_t pid, const struct registrations *own, pid_t other)
+// tid: of a living thread.
+static bool shares(pid_t tid, const struct registrations *own, pid_t other)
 {
 	struct registrations theirs = {.complete = true};
 	bool shared = false;
-	if (list_sets(other, UINT64_MAX, &theirs) == -EACCES)
+	pid_t them = living_of(other);
+	if (list_sets(them, UINT64_MAX, &theirs) == -EACCES)
 		return false; // another user's: no child that kept what it inherited
 	for (size_t i = 0; !shared && i < theirs.nsets; i++)
 		for (size_t k = 0; !shared && k < own->nsets; k++)
-			shared = syscall(SYS_kcmp, pid, other, KCMP_FILE, (long)own->sets[k],
+			shared = syscall(SYS_kcmp, tid, them, KCMP_FILE, (long)own->sets[k],
 					 (long)theirs.sets[i]) <= 0;
 	registrations_deinit(&theirs);
 	return shared;
@@ -226,11 +232,12 @@ static bool shares(pid_t pid, const struct registrations *own, pid_t other)
 bool registrations_shared(pid_t pid, uint64_t deadline_ns)
 {
 	struct registrations own = {.complete = true};
+	pid_t tid = living_of(pid);
 	DIR *d = opendir("/proc");
 	bool shared = !d || list_sets(pid, deadline_ns, &own) < 0 || !own.complete;
 	for (struct dirent *e; !shared && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		shared = (other && other != pid && shares(pid, &own, other)) || signals_late(deadline_ns);
+		shared = (other && other != pid && shares(tid, &own, other)) || signals_late(deadline_ns);
 	}
 	if (d)
 		closedir(d);

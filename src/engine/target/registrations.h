@@ -35,6 +35,7 @@ struct registrations {
 	size_t fds;     // descriptors in all
 	bool complete;  // false: more rows than the limit, or something could not be read
 	bool denied;    // /proc/PID/fd could not be read at all
+	bool too_many;  // so many that they were not read at all
 };
 
 // Reads all epoll sets of the process; `limit` rows (0 = no limit, the caller

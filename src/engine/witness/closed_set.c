@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/living.h"
 #include "ctp/wait_inference.h"
 #include "ctp/there.h"
 #include "engine/witness/beside.h"
@@ -100,7 +101,7 @@ static const struct registration *registration_of(const struct inspection *l, in
 {
 	char path[64];
 	struct stat st;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", l->pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", living_of(l->pid), fd);
 	bool known = !stat(path, &st);
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];

@@ -274,7 +274,9 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 		inspect_say(a, HOLDS_OPEN,
 			    l->registrations.denied ?
 				    "the kernel does not show the program's descriptors" :
-				    "too many registrations to read them all while the program runs");
+			    l->registrations.too_many ?
+				    "too many registrations to read them all while the program runs" :
+				    "not all epoll registrations could be read");
 		return;
 	}
 	if (!s->c.ino && !s->c.dev) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/calls.h"
+#include "base/living.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/inspect/hold.h"
@@ -26,6 +27,7 @@
 
 struct quiescent {
 	struct inspection *l;
+	pid_t tid;     // of a living thread
 	unsigned ways; // by which something may happen
 	char first[INSPECT_TEXT];
 	char (*inodes)[32]; // "pipe:[123]" whose other ends must be ours
@@ -244,7 +246,8 @@ static bool child_of(pid_t pid, pid_t other)
 static bool held_by(struct quiescent *q, pid_t other)
 {
 	char path[64], link[64];
-	snprintf(path, sizeof(path), "/proc/%d/fd", other);
+	pid_t them = living_of(other);
+	snprintf(path, sizeof(path), "/proc/%d/fd", them);
 	DIR *d = opendir(path);
 	bool held = false;
 	if (!d) // another user's by now: of a child, that kept what it had
@@ -258,7 +261,7 @@ static bool held_by(struct quiescent *q, pid_t other)
 			held = !strcmp(link, q->inodes[i]);
 		bool anon = !strcmp(link, "anon_inode:[eventfd]") || !strcmp(link, "anon_inode:[timerfd]");
 		for (size_t i = 0; anon && !held && i < q->nevents; i++) // 0 = KCMP_FILE
-			held = syscall(SYS_kcmp, q->l->pid, other, 0, (long)q->events[i],
+			held = syscall(SYS_kcmp, q->tid, them, 0, (long)q->events[i],
 				       (long)atoi(e->d_name)) <= 0;
 	}
 	closedir(d);
@@ -289,7 +292,7 @@ static void outsiders(struct quiescent *q)
 
 void quiescent_judge(struct inspection *l)
 {
-	struct quiescent q = {.l = l};
+	struct quiescent q = {.l = l, .tid = living_of(l->pid)};
 	for (size_t i = 0; i < l->tasks.n; i++)
 		thread_sleeps(&q, &l->tasks.v[i]);
 	signals(&q);

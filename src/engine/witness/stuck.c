@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/idmap.h"
+#include "base/living.h"
 #include "base/search.h"
 #include "ctp/late.h"
 #include "ctp/seq.h"
@@ -330,7 +331,7 @@ static void identify(const struct walk *w, struct suspect *x)
 {
 	char path[64];
 	struct stat st;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", w->pid, x->c.fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", living_of(w->pid), x->c.fd);
 	if (x->c.fd < 0 || stat(path, &st))
 		return;
 	x->c.dev = st.st_dev;

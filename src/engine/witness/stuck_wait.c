@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "ctp/wait_inference.h"
 
 uint32_t stuck_wait_directions(const struct suspect *s)
@@ -53,7 +54,7 @@ bool stuck_wait_firm(const struct suspect *s, pid_t pid)
 
 static int copy_of(pid_t pid, int fd)
 {
-	int process = (int)syscall(SYS_pidfd_open, pid, 0);
+	int process = living_pidfd(pid);
 	if (process < 0)
 		return -1;
 	int copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);

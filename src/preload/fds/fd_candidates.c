@@ -128,8 +128,8 @@ static enum ctp_fd_kind socket_kind(int fd)
 // Anonymous inodes (eventfd, epoll ...) are recognized by their names in /proc.
 static enum ctp_fd_kind anon_kind(int fd)
 {
-	char path[32] = "/proc/self/fd/", digits[12], to[24] = "";
-	int n = 0, at = 14;
+	char path[40] = "/proc/thread-self/fd/", digits[12], to[24] = "";
+	int n = 0, at = 21;
 	do
 		digits[n++] = (char)('0' + fd % 10);
 	while (fd /= 10);

@@ -114,8 +114,8 @@ CTP_HOOK int mlockall(int flags)
 {
 	long maps = -1;
 	if (ctp_tracer->attached && !exit_silent() && (flags & MCL_CURRENT))
-		maps = cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0,
-				   0);
+		maps = cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/maps", O_RDONLY | O_CLOEXEC,
+				   0, 0, 0);
 	if (maps < 0)
 		return real_mlockall(flags);
 	int r = lock_all((int)maps, flags);

@@ -24,7 +24,7 @@ static long read_at(int fd, void *to, uint64_t bytes, uint64_t off)
 // The file that the object was mapped from, by its first page; -1: it is not to be had.
 static int open_file(const struct object *o)
 {
-	const char *path = o->program ? "/proc/self/exe" : o->map->l_name;
+	const char *path = o->program ? "/proc/thread-self/exe" : o->map->l_name;
 	const ElfW(Phdr) *first = o->ph;
 	while (first < o->ph + o->nph && first->p_type != PT_LOAD)
 		first++;

@@ -49,8 +49,8 @@ static void (*const trampolines[])(void) = {
 int patch_write(void *at, const void *bytes, size_t n)
 {
 	if (mem < 0)
-		mem = (int)cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/mem", O_RDWR | O_CLOEXEC, 0, 0,
-				       0);
+		mem = (int)cpu_syscall(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/mem",
+				       O_RDWR | O_CLOEXEC, 0, 0, 0);
 	if (mem < 0)
 		return mem;
 	long r = cpu_syscall(SYS_pwrite64, mem, (long)bytes, (long)n, (long)at, 0, 0);

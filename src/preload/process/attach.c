@@ -134,7 +134,7 @@ static int set_up(struct tracer *t, uint64_t top)
 {
 	struct ctp_ext *e = t->region.ext;
 	static char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	ssize_t n = readlink("/proc/thread-self/exe", exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = 0;
 	t->tsc = !t->v1 && e->clock_kind == CTP_CLOCK_TSC;
 	t->sparse = t->tsc && (e->options & CTP_OPT_SPARSE);

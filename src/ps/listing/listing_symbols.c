@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/living.h"
+
 static void find_root(struct listing *l)
 {
 	char path[40];
 	struct stat mine, its;
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)l->pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)living_of(l->pid));
 	if (!l->core && !stat("/proc/self/ns/mnt", &mine) && !stat(path, &its) && mine.st_ino != its.st_ino)
-		snprintf(l->root, sizeof(l->root), "/proc/%d/root", (int)l->pid);
+		snprintf(l->root, sizeof(l->root), "/proc/%d/root", (int)living_of(l->pid));
 }
 
 int listing_symbols_make(struct listing *l, const struct objects *o)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/living.h"
 #include "find/lost.h"
 #include "find/registers.h"
 #include "find/save.h"
@@ -146,7 +147,7 @@ static int add_thread(struct listing *l, const struct contexts *c, const struct 
 static int read_fds(struct listing *l, const struct search_source *from)
 {
 	char folder[32];
-	snprintf(folder, sizeof(folder), "/proc/%d", (int)from->pid);
+	snprintf(folder, sizeof(folder), "/proc/%d", (int)living_of(from->pid));
 	const char *where = from->core ? from->saved : folder;
 	int e = where ? listing_fds_read(&l->fds, where) : 0;
 	return e == -ENOMEM ? e : 0; // else they are not known

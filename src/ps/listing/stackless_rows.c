@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/living.h"
 #include "base/search.h"
 #include "frames/place.h"
 #include "frames/program.h"
@@ -339,7 +340,7 @@ static int read_symbols(struct listing *l, const struct image *im)
 static int read_fds(struct listing *l)
 {
 	char folder[32];
-	snprintf(folder, sizeof(folder), "/proc/%d", (int)l->pid);
+	snprintf(folder, sizeof(folder), "/proc/%d", (int)living_of(l->pid));
 	return !l->core && listing_fds_read(&l->fds, folder) == -ENOMEM ? -ENOMEM : 0;
 }
 

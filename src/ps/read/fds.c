@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/idmap.h"
+#include "base/living.h"
 #include "ctp/words.h"
 #include "ps/read/sockets.h"
 
@@ -56,7 +57,7 @@ void fds_free(struct fds *f)
 static const struct sockets_one *socket_of(struct fds *f, uint64_t ino)
 {
 	char folder[32];
-	snprintf(folder, sizeof(folder), "/proc/%d", (int)f->found->pid);
+	snprintf(folder, sizeof(folder), "/proc/%d", (int)living_of(f->found->pid));
 	return sockets_find(&f->sockets, folder, ino);
 }
 
@@ -111,7 +112,7 @@ static int wish_open(struct fds *f)
 	int e = 0;
 	if (f->found->core)
 		return wish_used(f);
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)f->found->pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)living_of(f->found->pid));
 	DIR *d = opendir(path);
 	for (struct dirent *x; !e && d && (x = readdir(d));)
 		if (isdigit((unsigned char)*x->d_name))
@@ -210,7 +211,7 @@ static uint64_t read_link(const struct fds *f, int32_t fd, char *link, size_t by
 {
 	char path[48];
 	uint64_t ino = 0;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)f->found->pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)living_of(f->found->pid), fd);
 	ssize_t n = readlink(path, link, bytes - 1);
 	link[n > 0 ? n : 0] = 0;
 	return sscanf(link, "socket:[%" SCNu64, &ino) == 1 ? ino : 0;

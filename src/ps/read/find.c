@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/living.h"
 #include "base/maps.h"
 #include "base/proc_status.h"
 #include "base/text.h"
@@ -59,7 +60,7 @@ static void read_file_name(struct holder *h)
 	static const char key[] = "CTP_SHM_PATH=";
 	char path[40], *word = NULL;
 	size_t room = 0;
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)h->pid);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)living_of(h->pid));
 	FILE *f = fopen(path, "re");
 	while (f && getdelim(&word, &room, 0, f) > 0)
 		if (!strncmp(word, key, sizeof(key) - 1) && strncmp(word + sizeof(key) - 1, "/proc/", 6))
@@ -88,11 +89,11 @@ static int open_among(pid_t pid, const struct held *r)
 {
 	char path[320];
 	struct stat st;
-	int fd = -1;
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	int fd = -1, tid = (int)living_of(pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
 	DIR *d = opendir(path);
 	for (struct dirent *e; fd < 0 && d && (e = readdir(d));) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)pid, e->d_name);
+		snprintf(path, sizeof(path), "/proc/%d/fd/%s", tid, e->d_name);
 		if (!isdigit((unsigned char)*e->d_name) || stat(path, &st) || st.st_ino != r->ino ||
 		    !S_ISREG(st.st_mode))
 			continue; // opening what is no file can have effects
@@ -414,7 +415,7 @@ void find_clean(char *text)
 void find_command(pid_t pid, char *buf, size_t bytes)
 {
 	char path[40], whole[FIND_COMMAND + 8];
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)living_of(pid));
 	FILE *f = fopen(path, "re");
 	size_t n = f ? fread(whole, 1, sizeof(whole) - 1, f) : 0;
 	if (f)

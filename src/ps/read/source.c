@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "core/corefile.h"
 
 enum { TRIES = 200, AT_ONCE = 256 };
@@ -64,7 +65,7 @@ int source_read(const struct source *s, uint64_t off, void *to, size_t bytes)
 		struct iovec l = {.iov_base = at, .iov_len = left};
 		struct iovec r = {.iov_base = (void *)(uintptr_t)(s->base + off + done), .iov_len = left};
 		ssize_t n = s->fd >= 0 ? pread(s->fd, at, left, (off_t)(off + done)) :
-					 process_vm_readv(s->pid, &l, 1, &r, 1, 0);
+					 living_read(s->pid, &l, 1, &r, 1);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n == 0)
@@ -80,7 +81,7 @@ int source_peek(const struct source *s, uint64_t addr, void *to, size_t bytes)
 		return corefile_read(s->core, addr, to, bytes) ? 0 : -EIO;
 	struct iovec l = {.iov_base = to, .iov_len = bytes};
 	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
-	ssize_t n = process_vm_readv(s->pid, &l, 1, &r, 1, 0);
+	ssize_t n = living_read(s->pid, &l, 1, &r, 1);
 	return n == (ssize_t)bytes ? 0 : n < 0 ? -errno : -EFAULT;
 }
 
@@ -111,7 +112,7 @@ int source_read_many(const struct source *s, const uint64_t *offs, size_t n, voi
 		struct iovec l = {.iov_base = piece, .iov_len = some * bytes};
 		size_t pieces = side_by_side(s, offs + at, some, bytes, r);
 		if (inside && all_there(s, r, pieces) &&
-		    process_vm_readv(s->pid, &l, 1, r, pieces, 0) == (ssize_t)(some * bytes))
+		    living_read(s->pid, &l, 1, r, pieces) == (ssize_t)(some * bytes))
 			continue;
 		for (size_t i = 0; !e && i < some; i++) // one by one, to say why
 			e = source_read(s, offs[at + i], piece + i * bytes, bytes);

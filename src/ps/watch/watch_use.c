@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/living.h"
+
 #define LARGEST (1ULL << 30) // of a stack that is looked at
 
 enum { AT_ONCE = 512, PIECE = 16 << 10, READ_MOST = 1 << 20 };
@@ -18,7 +20,7 @@ enum { AT_ONCE = 512, PIECE = 16 << 10, READ_MOST = 1 << 20 };
 void watch_use_open(struct watch_use *u, const struct found *f)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)f->pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)living_of(f->pid));
 	u->pid = f->pid;
 	u->pagemap = open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -57,7 +59,7 @@ int64_t watch_use_bytes(const struct watch_use *u, uint64_t lo, uint64_t hi)
 	for (uint64_t at = from; from && at < hi;) {
 		size_t want = hi - at < sizeof(words) ? hi - at : sizeof(words);
 		struct iovec l = {words, want}, r = {(void *)(uintptr_t)at, want};
-		ssize_t n = process_vm_readv(u->pid, &l, 1, &r, 1, 0);
+		ssize_t n = living_read(u->pid, &l, 1, &r, 1);
 		if (n < 8)
 			return (int64_t)(hi -
 					 at); // a guard, or it may not be read: what is known is the page
