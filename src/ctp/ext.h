@@ -28,7 +28,7 @@ enum ctp_clock { CTP_CLOCK_MONOTONIC = 1, CTP_CLOCK_TSC = 2 }; // ns, or raw TSC
 
 enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 
-// ctp_ext.gaps, W: guest, set and never cleared: why P0 cannot hold
+// ctp_ext.gaps, W: guest (and OWN_FDS: engine), set and never cleared: why P0 cannot hold
 #define CTP_GAP_STATIONS 0x01u  // no station left: some coroutines are not in the table
 #define CTP_GAP_CANDS 0x02u     // a candidate found no free slot
 #define CTP_GAP_FDS 0x04u       // an fd number above CTP_FDS_MAX
@@ -38,6 +38,7 @@ enum ctp_final { CTP_FINAL_NONE = 0, CTP_FINAL_ASKED = 1, CTP_FINAL_DONE = 2 };
 #define CTP_GAP_MEMORY 0x40u    // guest memory used up: stacks could not be mapped to coroutines
 #define CTP_GAP_BLIND 0x80u     // a signal handler switched away inside a hook: switches were missed
 #define CTP_GAP_ATTACHED 0x100u // reserved: what was before `attached` is not known, or was found in memory
+#define CTP_GAP_OWN_FDS 0x200u  // a thread has descriptors of its own: one number is several files
 
 // ctp_ext.ask: pid | answer << 32. 0 -> {pid, 0} (a guest, compare-and-swap: an image after
 // exec, or a child) -> {pid, fd number + 1 in the engine, or CTP_ASK_REFUSED} (engine) -> 0

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -200,6 +201,7 @@ static pid_t spawned;
 	X(dup3, 0, dup3(fds[0], spare, 0)) \
 	X(fclose, 1, fclose(stream)) \
 	X(pclose, 1, pclose(command)) \
+	X(unshare, 0, unshare(0)) \
 	X(connect, 0, connect(fresh, (struct sockaddr *)&nobody, sizeof(nobody))) \
 	X(eventfd_write, 0, eventfd_write(counter, 1)) \
 	X(eventfd_read, 0, eventfd_read(counter, &(eventfd_t){0})) \

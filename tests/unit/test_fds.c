@@ -150,6 +150,21 @@ static void an_end_that_failed_leaves_no_mark(void **state)
 	close(keep);
 }
 
+// Where a thread has descriptors of its own, a number that is handed out again may be another table's.
+static void no_end_where_tables_have_parted(void **state)
+{
+	(void)state;
+	int fd[2];
+	int keep = wait_on_pipe(fd);
+	tracer.region.ext->gaps = CTP_GAP_OWN_FDS;
+	syscall(SYS_close, fd[0]);
+	assert_int_equal(open("/dev/null", O_RDONLY), fd[0]);
+	assert_int_equal(entry(fd[0])->gen, 2);
+	assert_int_equal(candidates(), 0);
+	close(fd[0]);
+	close(keep);
+}
+
 static void two_that_wait_for_the_same(void **state)
 {
 	(void)state;
@@ -937,7 +952,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(counts_generations), TEST(duplicates_share_a_description), TEST(meets_what_it_has_not_seen),
-		TEST(notices_an_end_that_went_unseen), TEST(an_end_that_failed_leaves_no_mark),
+		TEST(notices_an_end_that_went_unseen), TEST(an_end_that_failed_leaves_no_mark), TEST(no_end_where_tables_have_parted),
 		TEST(what_nobody_has_seen_is_not_overwritten), TEST(two_that_wait_for_the_same), TEST(streams_and_directories), TEST(opener_overtakes_closer),
 		TEST(call_inside_a_call_counts_once), TEST(close_under_a_waiter_is_posted),
 		TEST(close_under_whom_a_registration_leads_to), TEST(close_under_who_read_at_once),

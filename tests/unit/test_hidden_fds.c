@@ -22,6 +22,7 @@ enum { SET = 5, OTHER = 6, OPENED = 100 };
 struct bench {
 	struct ctp_fd fds[8];
 	struct ctp_region r;
+	struct ctp_ext ext;
 	struct ctp_thread thread;
 	struct proc_task task;
 	int set;
@@ -33,7 +34,7 @@ static void bench(struct bench *b, int fd, uint64_t since)
 {
 	*b = (struct bench){.set = SET};
 	b->fds[SET] = (struct ctp_fd){.gen = 1, .life = CTP_FD_OPEN, .opened = OPENED};
-	b->r = (struct ctp_region){.fds = b->fds, .fds_max = 8};
+	b->r = (struct ctp_region){.fds = b->fds, .fds_max = 8, .ext = &b->ext};
 	b->thread.wait_since = since;
 	b->task = (struct proc_task){.tid = getpid(), .state = 'S', .slot = 0, .hooked = true, .nr = SYS_epoll_pwait,
 				     .args = {(uint64_t)(unsigned)fd}, .wchan = "ep_poll"};
@@ -111,10 +112,20 @@ static void a_thread_with_descriptors_of_its_own(void **state)
 	pthread_barrier_wait(&o.there);
 	bench(&b, SET, OPENED + 1);
 	b.task = (struct proc_task){.tid = o.tid, .state = 'S', .slot = -1, .nr = SYS_futex};
-	if (o.able)
+	if (o.able) {
 		assert_non_null(strstr(found(&b), "descriptors of its own"));
+		assert_int_equal(b.ext.gaps, CTP_GAP_OWN_FDS);
+	}
+	b.task.nr = SYS_epoll_pwait; // that is said first, and the gap all the same
+	b.task.args[0] = OTHER;
+	strcpy(b.task.wchan, "ep_poll");
+	b.ext.gaps = 0;
+	assert_non_null(strstr(found(&b), "that no descriptor names"));
+	assert_int_equal(b.ext.gaps, o.able ? CTP_GAP_OWN_FDS : 0);
 	b.task.state = 'Z'; // it has ended: its descriptors with it
+	b.ext.gaps = 0;
 	assert_string_equal(found(&b), "");
+	assert_int_equal(b.ext.gaps, 0);
 	pthread_barrier_wait(&o.over);
 	pthread_join(t, NULL);
 }

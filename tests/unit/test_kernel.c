@@ -105,7 +105,7 @@ static void all_holds(void **state)
 
 static void what_went_past_the_tables(void **state)
 {
-	static const uint32_t gaps[] = {CTP_GAP_STATIONS, CTP_GAP_CANDS, CTP_GAP_FDS, CTP_GAP_THREADS, CTP_GAP_BLIND, CTP_GAP_URING};
+	static const uint32_t gaps[] = {CTP_GAP_STATIONS, CTP_GAP_CANDS, CTP_GAP_FDS, CTP_GAP_THREADS, CTP_GAP_BLIND, CTP_GAP_URING, CTP_GAP_OWN_FDS};
 	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
 		AFTER(PROOF_P0, HOLDS_FALSE, ext.gaps = gaps[i]);
 	AFTER(PROOF_P0, HOLDS_TRUE, ext.gaps = CTP_GAP_STACKS);

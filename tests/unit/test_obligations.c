@@ -152,7 +152,7 @@ static void test_complete(void **state)
 	m.ext.gaps = CTP_GAP_STACKS;
 	assert_int_equal(verdict(), VERDICT_PROVEN);
 	static const uint32_t all[] = { CTP_GAP_STATIONS, CTP_GAP_CANDS, CTP_GAP_FDS, CTP_GAP_THREADS,
-					CTP_GAP_URING, CTP_GAP_MEMORY };
+					CTP_GAP_URING, CTP_GAP_MEMORY, CTP_GAP_OWN_FDS };
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		m.ext.gaps = all[i];
 		assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);

@@ -93,6 +93,12 @@ static void final_inspection(struct verdict_case *c, struct results *f)
 static void add_actor(struct verdict_case *c, const struct ctp_cand *cand, struct results *f)
 {
 	const char *call = words_call(cand->call);
+	if (cand->call == CTP_CALL_REOPENED && (c->about.image->ext.gaps & CTP_GAP_OWN_FDS)) {
+		case_event(c, cand->time, cand->closer,
+			   results_text(f, "the number %d is given to a new file, of this thread perhaps",
+					cand->fd));
+		return; // nothing need have been closed
+	}
 	c->actor = (struct case_party){
 		.did = cand->kind == CTP_CAND_DEL ? "removed by" : "closed by",
 		.id = cand->closer,

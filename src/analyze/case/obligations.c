@@ -31,8 +31,9 @@ void obligations_complete(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P0, HOLDS_FALSE, "io_uring or AIO is in use, which ctp does not see");
 	else if (gaps & OBLIGATIONS_GAPS)
 		say(o, PROOF_P0, HOLDS_FALSE,
-		    gaps & CTP_GAP_URING ? "io_uring or AIO is in use, which ctp does not see" :
-					   "a table of the region was full: something may be missing");
+		    gaps & CTP_GAP_URING   ? "io_uring or AIO is in use, which ctp does not see" :
+		    gaps & CTP_GAP_OWN_FDS ? "a thread has, or had, descriptors of its own" :
+					     "a table of the region was full: something may be missing");
 	else if (!s->witness)
 		say(o, PROOF_P0, HOLDS_TRUE, "no gap in the tables");
 	else if (seen(s, PROOF_P0) == HOLDS_OPEN && !s->witness->items[PROOF_P0].text)

@@ -16,7 +16,7 @@ enum verdict {
 // What may not be missing where a verdict says that nothing was missed (P0).
 #define OBLIGATIONS_GAPS \
 	(CTP_GAP_STATIONS | CTP_GAP_CANDS | CTP_GAP_FDS | CTP_GAP_THREADS | CTP_GAP_URING | CTP_GAP_MEMORY | \
-	 CTP_GAP_BLIND)
+	 CTP_GAP_BLIND | CTP_GAP_OWN_FDS)
 extern const char *const verdict_words[]; // lower case, by verdict
 
 // What is judged. `wait` is NULL if its last slice left none, `witness` if nobody looked.

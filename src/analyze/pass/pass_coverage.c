@@ -29,6 +29,9 @@ static int gaps(const struct pass *pass, const struct image *m, struct results *
 		{CTP_GAP_ATTACHED,
 		 "ctp-run attached while the program ran: what happened before is not known; who was there "
 		 "was found in its memory"},
+		{CTP_GAP_OWN_FDS,
+		 "a thread has, or had, descriptors of its own (unshare): one number is several files, and "
+		 "which one was closed is not known"},
 		{CTP_GAP_MEMORY, "the library's memory was used up: some stacks have no coroutine"},
 	};
 	int r = 0;

@@ -72,13 +72,18 @@ void hidden_fds_find(struct inspection *l)
 {
 	pid_t shown = living_of(l->pid);
 	*l->hidden = 0;
-	for (size_t i = 0; i < l->tasks.n && !*l->hidden; i++) {
+	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
+		bool own = own_table(l, t, shown);
+		if (own)
+			ctp_or32(&l->r->ext->gaps, CTP_GAP_OWN_FDS);
+		if (*l->hidden)
+			continue;
 		if (l->registrations.complete && sleeps_in_unseen(l, t))
 			snprintf(l->hidden, sizeof(l->hidden),
 				 "thread %d sleeps in an epoll set that no descriptor names any more",
 				 t->tid);
-		else if (own_table(l, t, shown))
+		else if (own)
 			snprintf(l->hidden, sizeof(l->hidden), "thread %d has descriptors of its own",
 				 t->tid);
 	}

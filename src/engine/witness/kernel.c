@@ -34,6 +34,7 @@ static const struct {
 	{CTP_GAP_THREADS, "some threads did not fit into the table"},
 	{CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook, unseen"},
 	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
+	{CTP_GAP_OWN_FDS, "a thread has, or had, descriptors of its own: one number is several files"},
 };
 
 static bool thread_hidden(const struct inspection *l, const struct proc_task *t)

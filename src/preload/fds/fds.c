@@ -188,10 +188,12 @@ static void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *
 		(uint32_t)fd | (uint64_t)gen << 32);
 }
 
-// The number was handed out although nobody ended it: ends it now. e is taken.
+// The number was handed out although nobody ended it: ends it now. e is taken. (Where a thread has
+// descriptors of its own, that is no sign of an end: another table has the number, too.)
 static struct fd_keep *end_unseen(struct ctp_fd *e, int fd, struct fd_death *d)
 {
-	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
+	bool parted = ctp_load32(&ctp_tracer->region.ext->gaps) & CTP_GAP_OWN_FDS;
+	struct fd_keep *k = !parted && fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	d->call = CTP_CALL_REOPENED;
 	if (k)
 		d->epoch = fd_candidates_epoch();

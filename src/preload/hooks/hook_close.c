@@ -9,6 +9,8 @@
 #include "preload/hooks/hook.h"
 
 #include <linux/close_range.h>
+#include <sched.h>
+#include <sys/single_threaded.h>
 
 static void ending(struct fd_ends *x, int first, int last)
 {
@@ -95,6 +97,25 @@ static int last_known(unsigned last)
 	return last < high ? (int)last : (int)high;
 }
 
+// From now on this thread's numbers are not those of the others.
+static void parted(void)
+{
+	struct thread_ctx *g = hook_enter();
+	if (!g)
+		return;
+	ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_OWN_FDS);
+	guest_leave(g);
+}
+
+CTP_HOOK int unshare(int flags)
+{
+	bool alone = __libc_single_threaded;
+	int r = real_unshare(flags);
+	if (r == 0 && (flags & CLONE_FILES) && !alone)
+		parted();
+	return r;
+}
+
 CTP_HOOK int close_range(unsigned first, unsigned last, int flags)
 {
 	struct frame f;
@@ -104,8 +125,11 @@ CTP_HOOK int close_range(unsigned first, unsigned last, int flags)
 	int high = last_known(last);
 	CPU_CALLER(&f);
 	ending(&x, first <= INT32_MAX ? (int)first : INT32_MAX, high);
+	bool own = (flags & CLOSE_RANGE_UNSHARE) && !__libc_single_threaded;
 	int r = real_close_range(first, last, flags);
-	ended(&x, CTP_CALL_CLOSE_RANGE, &f, r == 0);
+	ended(&x, CTP_CALL_CLOSE_RANGE, &f, r == 0 && !own);
+	if (r == 0 && own)
+		parted();
 	return r;
 }
 
