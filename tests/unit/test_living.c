@@ -22,19 +22,7 @@
 #include "base/maps.h"
 
 static char word[] = "first";
-static pthread_t first;
 static int report[2];
-
-static void *lives_on(void *arg)
-{
-	(void)arg;
-	pthread_join(first, NULL);
-	pid_t tid = gettid();
-	if (write(report[1], &tid, sizeof(tid)) != sizeof(tid))
-		_exit(1);
-	for (;;)
-		pause();
-}
 
 static char state_of(pid_t pid)
 {
@@ -46,19 +34,28 @@ static char state_of(pid_t pid)
 	return strrchr(text, ')')[2];
 }
 
-// A child that goes on on its second thread alone, whose number is *tid.
-static pid_t begin(pid_t *tid)
+static void *lives_on(void *arg)
+{
+	(void)arg;
+	if (write(report[1], "x", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+// A child that goes on without its first thread.
+static pid_t begin(void)
 {
 	assert_int_equal(pipe(report), 0);
 	pid_t pid = fork();
 	if (!pid) {
 		pthread_t t;
-		first = pthread_self();
 		if (pthread_create(&t, NULL, lives_on, NULL))
 			_exit(1);
 		pthread_exit(NULL);
 	}
-	assert_int_equal(read(report[0], tid, sizeof(*tid)), sizeof(*tid));
+	char c;
+	assert_int_equal(read(report[0], &c, 1), 1);
 	while (state_of(pid) != 'Z')
 		usleep(1000);
 	close(report[0]);
@@ -79,11 +76,11 @@ static void its_own_number_where_all_is_as_usual(void **state)
 	assert_int_equal(living_of(getpid()), getpid());
 	assert_int_equal(living_of(INT_MAX), INT_MAX);
 	assert_int_equal(errno, E2BIG);
+	siginfo_t all;
 	pid_t pid = fork();
 	if (!pid)
 		_exit(0);
-	while (state_of(pid) != 'Z')
-		usleep(1000);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &all, WEXITED | WNOWAIT), 0);
 	assert_int_equal(living_of(pid), pid); // all of it has ended
 	end(pid);
 }
@@ -91,17 +88,22 @@ static void its_own_number_where_all_is_as_usual(void **state)
 static void another_threads_where_the_first_has_ended(void **state)
 {
 	(void)state;
-	pid_t tid, pid = begin(&tid);
+	pid_t pid = begin();
+	char path[64];
 	errno = E2BIG;
-	assert_int_equal(living_of(pid), tid);
+	pid_t tid = living_of(pid);
 	assert_int_equal(errno, E2BIG);
+	assert_int_not_equal(tid, pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_not_equal(state_of(tid), 'Z');
 	end(pid);
 }
 
 static void memory_of_it(void **state)
 {
 	(void)state;
-	pid_t tid, pid = begin(&tid);
+	pid_t pid = begin();
 	char got[sizeof(word)] = "", other[sizeof(word)] = "other";
 	struct iovec here = {got, sizeof(got)}, there = {word, sizeof(word)};
 	assert_int_equal(living_read(pid, &here, 1, &there, 1), sizeof(got));
@@ -124,7 +126,7 @@ static int count(void *arg, const struct maps_line *m)
 static void mappings_of_it(void **state)
 {
 	(void)state;
-	pid_t tid, pid = begin(&tid);
+	pid_t pid = begin();
 	unsigned n = 0;
 	assert_int_equal(maps_each(pid, count, &n), 0);
 	assert_true(n > 5);
@@ -134,7 +136,7 @@ static void mappings_of_it(void **state)
 static void descriptors_of_it(void **state)
 {
 	(void)state;
-	pid_t tid, pid = begin(&tid);
+	pid_t pid = begin();
 	int pidfd = living_pidfd(pid);
 	if (pidfd >= 0) { // a kernel that has them
 		int copy = (int)syscall(SYS_pidfd_getfd, pidfd, 0, 0);
