@@ -68,6 +68,21 @@ static bool own_table(const struct inspection *l, const struct proc_task *t, pid
 	return r > 0 || (r < 0 && !same_links(l->pid, t->tid));
 }
 
+static bool has_memory(pid_t pid, int tid)
+{
+	char path[64], c;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/exe", pid, tid);
+	return readlink(path, &c, 1) >= 0;
+}
+
+// Beyond doubt: a thread that ends has no table, and lists may change while they are compared. A thread gives
+// its memory back before its table (Linux, do_exit), so what has memory afterwards had a table.
+static bool surely_own(const struct inspection *l, const struct proc_task *t, pid_t shown)
+{
+	return syscall(SYS_kcmp, shown, t->tid, KCMP_FILES, 0L, 0L) > 0 && has_memory(l->pid, t->tid) &&
+	       has_memory(l->pid, shown);
+}
+
 void hidden_fds_find(struct inspection *l)
 {
 	pid_t shown = living_of(l->pid);
@@ -75,7 +90,7 @@ void hidden_fds_find(struct inspection *l)
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
 		bool own = own_table(l, t, shown);
-		if (own)
+		if (own && surely_own(l, t, shown))
 			ctp_or32(&l->r->ext->gaps, CTP_GAP_OWN_FDS);
 		if (*l->hidden)
 			continue;
