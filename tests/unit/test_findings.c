@@ -50,7 +50,8 @@ static const char *said(struct findings *f)
 
 static void suspect(uint64_t id, unsigned rule, enum decided is, unsigned stood)
 {
-	suspects[nsuspects++] = (struct suspect){.rule = rule, .s = {.id = id}, .decided = is, .stood = stood, .inspections = stood};
+	suspects[nsuspects++] = (struct suspect){
+		.rule = rule, .s = {.id = id}, .decided = is, .stood = stood, .inspections = stood};
 }
 
 static void each_group_once(void **state)
@@ -92,6 +93,21 @@ static void those_that_come_and_come_do_not_hold_it_up(void **state)
 	nsuspects = 0;
 }
 
+static void without_a_search_it_stands_longer(void **state)
+{
+	struct findings f;
+	(void)state;
+	findings_init(&f, &r, 12, (const struct witness *)&ext);
+	nsuspects = 0;
+	suspect(1, RULE_LOST_WAKEUP, DECIDED_LIKELY, 5);
+	suspects[0].unsearched = true;
+	assert_string_equal(said(&f), "");
+	suspects[0].stood = suspects[0].inspections = 6;
+	assert_string_equal(said(&f), "ctp-run: CTP001 likely so far: 1 coroutine; see ctp-ps 12\n");
+	findings_deinit(&f);
+	nsuspects = 0;
+}
+
 static void an_image_without_a_witness_has_none(void **state)
 {
 	struct findings f = {0};
@@ -106,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_group_once),
 		cmocka_unit_test(those_that_come_and_come_do_not_hold_it_up),
+		cmocka_unit_test(without_a_search_it_stands_longer),
 		cmocka_unit_test(an_image_without_a_witness_has_none),
 	};
 	int fd = mkstemp(log_name);

@@ -45,6 +45,7 @@ struct suspect {
 	unsigned stood;   // so many inspections in succession have decided so
 	bool gone;        // refuted: dropped at the next turn
 	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
+	bool unsearched;  // the last inspection did not search memory: the program did not come to rest
 	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
 	bool firm;        // it suspended for F, as far as can be known (kernel_stuck.c)
 	struct beside {   // another descriptor whose event may resume it: P2 does not hold then

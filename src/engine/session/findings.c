@@ -17,6 +17,7 @@
 
 #define MS 1000000ULL
 #define STEADY 3            // inspections in succession, where the next one may refute it
+#define STEADY_UNSEARCHED 6 // the same, in a program that never rests: what leads to a coroutine is not known
 #define WAIT_NS (3000 * MS) // for those that are not decided yet
 #define AGAIN_NS (50 * MS)
 #define TOLD_MOST 64 // groups of one process: whoever has more reads the report
@@ -40,9 +41,14 @@ struct victims {
 	size_t n, steady, young; // steady: may be told; young: may be decided yet
 };
 
+static unsigned inspections_wanted(const struct suspect *s)
+{
+	return s->decided == DECIDED_PROVEN ? 1 : s->unsearched ? STEADY_UNSEARCHED : STEADY;
+}
+
 static bool steady(const struct suspect *s)
 {
-	return s->stood && (s->decided == DECIDED_PROVEN || s->stood >= STEADY);
+	return s->stood >= inspections_wanted(s);
 }
 
 static void count(void *arg, const struct suspect *s)

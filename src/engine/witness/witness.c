@@ -119,6 +119,7 @@ static void judge(struct inspection *l)
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
 		l->who[i]->beside = (struct beside){0};
 		l->who[i]->pooled = l->who[i]->put_off = false;
+		l->who[i]->unsearched = !l->scan && !l->idle;
 	}
 	objects_find(l);
 	kernel_judge(l);

@@ -130,12 +130,21 @@ static uint64_t main_stack_top(void)
 	return (end ? (uint64_t)*end : (uint64_t)getauxval(AT_RANDOM)) & ~15ULL;
 }
 
+// qemu-user answers for /proc/self alone, and a process whose first thread has ended has a file only there
+// where a living thread asks.
+static void own_file(char *exe, size_t room)
+{
+	ssize_t n = readlink("/proc/self/exe", exe, room - 1);
+	if (n <= 0)
+		n = readlink("/proc/thread-self/exe", exe, room - 1);
+	exe[n > 0 ? n : 0] = '\0';
+}
+
 static int set_up(struct tracer *t, uint64_t top)
 {
 	struct ctp_ext *e = t->region.ext;
 	static char exe[4096];
-	ssize_t n = readlink("/proc/thread-self/exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
+	own_file(exe, sizeof(exe));
 	t->tsc = !t->v1 && e->clock_kind == CTP_CLOCK_TSC;
 	t->sparse = t->tsc && (e->options & CTP_OPT_SPARSE);
 	t->adaptive = t->tsc && (e->options & CTP_OPT_ADAPTIVE) && !t->sparse;
