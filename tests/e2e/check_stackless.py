@@ -7,8 +7,10 @@ import random
 import re
 import shutil
 import signal
+import sys
 
 import packages
+from check_cost_hooks import need_plain_build
 from check_engines import TARGETS, built
 from harness import Skip, child_of, equal, need, timeout, tool, until, validate
 
@@ -341,6 +343,51 @@ def check_traced(case):
     process.done()
 
 
+# Of a listing, for each frame: instructions of the text and of the JSON, by callgrind, and bytes of memory.
+SCALE = {"--color=never": 13000, "--json": 17000}
+BYTES = 300
+FEW, MANY = 1000, 11000  # stacks of three
+
+
+def check_scale(case, compiler):
+    need_plain_build(case)
+    packages.want("valgrind")
+    most, said = {}, {}
+    for n in (FEW, MANY):
+        process = case.start(program(case, compiler), "queued_deep", n)
+        process.wait_for("ready")
+        for words in SCALE:
+            done = case.run(tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", case.build / "src/ps/ctp-ps", words,
+                            process.pid)
+            said[n, words] = done.out
+            most[n, words] = int(re.search(r"Collected : (\d+)", done.err)[1])
+        process.signal(signal.SIGKILL)
+    out = json.loads(said[MANY, "--json"])
+    group = next(g for g in out["groups"] if len(g["stack"]) == 3)
+    equal((len(out["groups"]), group["count"], len({c["id"] for c in group["coroutines"]})), (3, MANY, MANY), "each once")
+    others = {c["id"]: c for g in out["groups"] for c in g["coroutines"]}
+    need(all(others[c["awaited_by"][0]]["awaits"] == [c["id"]] for c in group["coroutines"]), "who awaits whom")
+    for words, bound in SCALE.items():
+        each = (most[MANY, words] - most[FEW, words]) / (3 * (MANY - FEW))
+        need(each <= bound, f"{words}: {each:.0f} instructions a frame")
+
+
+def check_memory(case):
+    """What 300,000 frames need."""
+    need_plain_build(case)
+    many, used = 100000, {}
+    for n in (10, many):
+        process = case.start(program(case, "g++"), "queued_deep", n)
+        process.wait_for("ready")
+        script = "import os, sys; p = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:]); print(os.wait4(p, 0)[2].ru_maxrss, file=sys.stderr)"
+        done = case.run(sys.executable, "-c", script, case.build / "src/ps/ctp-ps", process.pid)
+        need(f"{n * 3} coroutines: {n * 3} suspended" in done.out, done.out)
+        used[n] = int(done.err) << 10
+        process.signal(signal.SIGKILL)
+    each = (used[many] - used[10]) / (3 * many)
+    need(each <= BYTES, f"{each:.0f} bytes a frame")
+
+
 def checks():
     for compiler in COMPILERS:
         short = compiler.replace("+", "x")
@@ -357,6 +404,8 @@ def checks():
                    lambda case, c=compiler, w=words: check_listing(case, c, *w))
         for name, many in LOST.items():
             yield f"lost/{name}/{short}", lambda case, c=compiler, n=name, m=many: check_lost(case, c, n, m)
+        yield f"scale/{short}", lambda case, c=compiler: check_scale(case, c)
+    yield "memory", check_memory
     yield "lost/undecided", check_lost_undecided
     yield "tree", check_tree
     yield "states", check_states

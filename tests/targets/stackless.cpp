@@ -526,6 +526,28 @@ AWAY static void take_order()
 
 static std::vector<uintptr_t> words;
 
+static task asks(int n)
+{
+	co_await hands{[](std::coroutine_handle<> h) { queue.push_back(h); }};
+	co_return n;
+}
+
+static task relays(int n)
+{
+	co_return co_await asks(n);
+}
+
+static detached starts(int n)
+{
+	co_await relays(n);
+}
+
+AWAY static void queued_deep()
+{
+	for (int i = 0; i < count; i++)
+		starts(i);
+}
+
 AWAY static void tagged()
 {
 	for (int i = 0; i < count; i++)
@@ -758,6 +780,7 @@ static const struct {
 	{"ended_and_leaked", ended_and_leaked},
 	{"lazy_and_kept", lazy_and_kept},
 	{"queued", queued},
+	{"queued_deep", queued_deep},
 	{"tagged", tagged},
 	{"packed", packed},
 	{"shifted", shifted},

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "ps/listing/fd_names.h"
@@ -158,9 +159,57 @@ static int put(FILE *to, json_t *j, size_t flags)
 	return e;
 }
 
+// There may be a million stackless ones of which the same is said: what was written of the last one.
+struct said {
+	const struct listing_row *of;
+	char *text, *middle, *awaits, *end; // the last three lie in the first
+};
+
+static bool alike(const struct listing_row *a, const struct listing_row *b)
+{
+	return a->stackless && b->stackless && !a->nwaits && !b->nwaits && a->state == b->state &&
+	       a->entry == b->entry && a->suspended_at == b->suspended_at && a->evidence == b->evidence &&
+	       a->source == b->source && a->tid == b->tid && a->lost == b->lost && a->lost_why == b->lost_why;
+}
+
+static void put_ids(FILE *to, uint64_t id)
+{
+	if (id)
+		fprintf(to, "[%" PRIu64 "]", id);
+	else
+		fputs("[]", to);
+}
+
+static int put_coroutine(FILE *to, const struct listing *l, const struct listing_row *r, struct said *s)
+{
+	static const char middle[] = ", \"name\": ", awaits[] = "\"awaits\": ",
+			  end[] = ", \"suspended_at\": ";
+	if (!s->of || !alike(s->of, r)) {
+		json_t *o = coroutine(l, r, false);
+		free(s->text);
+		*s = (struct said){.of = r, .text = o ? json_dumps(o, 0) : NULL};
+		json_decref(o);
+		if (!s->text)
+			return -ENOMEM;
+		s->middle = strstr(s->text, middle);
+		s->awaits = r->stackless ? strstr(s->text, awaits) :
+					   NULL; // a quote in a string has a backslash
+		s->end = s->awaits ? strstr(s->awaits, end) : NULL;
+		return fputs(s->text, to) < 0 ? -EIO : 0;
+	}
+	fprintf(to, "{\"id\": %" PRIu64, r->id);
+	fwrite(s->middle, 1, (size_t)(s->awaits - s->middle), to);
+	fputs(awaits, to);
+	put_ids(to, r->awaits);
+	fputs(", \"awaited_by\": ", to);
+	put_ids(to, r->awaited_by);
+	return fputs(s->end, to) < 0 ? -EIO : 0;
+}
+
 static int put_group(FILE *to, const struct listing *l, const struct listing_group *g)
 {
 	const struct listing_row *r = g->first;
+	struct said said = {.of = NULL};
 	json_t *o = json_pack("{s:o, s:b, s:o, s:n, s:b, s:o, s:s, s:o, s:n, s:n}", "stack", stack(l, r),
 			      "stack_guessed", r->guessed, "label", label(l, r), "ready", "pooled",
 			      r->state == LISTING_POOLED, "count", json_count(g->n), "state",
@@ -169,8 +218,9 @@ static int put_group(FILE *to, const struct listing *l, const struct listing_gro
 	int e = put(to, o, JSON_EMBED);
 	for (size_t i = 0; !e && i < g->n; i++) {
 		fputs(i ? ",\n " : ", \"coroutines\": [\n ", to);
-		e = put(to, coroutine(l, &g->first[i], false), 0);
+		e = put_coroutine(to, l, &g->first[i], &said);
 	}
+	free(said.text);
 	fputs("]}", to);
 	return e;
 }
