@@ -20,7 +20,7 @@ MOST = {
     "epoll_wait-0": (171, 171),
     "epoll_ctl-MOD": (237, 237),
     "poll-1": (387, 393),
-    "eventfd+close": (1226, 1146),
+    "eventfd+close": (755, 690),
     "nanosleep-0": (96, 96),
     "timerfd_settime": (228, 196),
     "malloc+free-32": (10, 10),

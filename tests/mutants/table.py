@@ -365,7 +365,7 @@ m("		return x->n > y->n ? -1 : 1;", "		return x->n > y->n ? 1 : -1;", "the small
 # ------------------------------------------------------------------ the library's side
 m = of("src/preload/fds/fds.c", "unit:fds")
 m("	bool open = e->life == CTP_FD_OPEN && !ending(e);", "	bool open = e->life == CTP_FD_OPEN;", "an end that is under way went unseen")
-m("		return (x->open || x->first != x->last) && e->closed_gen != *gen;", "		return false;", "an end that an opener overtook is forgotten")
+m("		return (x->open || !one) && e->closed_gen != *gen;", "		return false;", "an end that an opener overtook is forgotten")
 m("		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it", "		return true;", "a close inside a close counts twice")
 m("		bool waited = fd_waits_any(e, fd);", "		bool waited = false;", "a close under a waiter is not posted")
 m("	if (gen == e->gen && (x->open || !one))\n		unmark(e);", "", "a close that failed leaves its mark")

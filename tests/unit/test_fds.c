@@ -213,9 +213,9 @@ static void opener_overtakes_closer(void **state)
 	(void)state;
 	int fd[2];
 	struct fd_ends x;
-	struct fd_birth b = {.call = CTP_CALL_OPEN, .since = 1};
+	struct fd_birth b = {.call = CTP_CALL_OPEN};
 	int keep = wait_on_pipe(fd);
-	fds_ending(&x, fd[0], fd[0]);
+	fds_ending(&self, &x, fd[0], fd[0]);
 	fds_opened(&self, fd[0], &b);
 	assert_int_equal(entry(fd[0])->gen, 2);
 	fds_ended(&self, &x, CTP_CALL_CLOSE, &b.frame, true);
@@ -235,14 +235,14 @@ static void call_inside_a_call_counts_once(void **state)
 	(void)state;
 	int fd[2];
 	struct fd_ends outer;
-	struct fd_birth b = {.call = CTP_CALL_FOPEN, .since = guest_now()};
+	struct fd_birth b = {.call = CTP_CALL_FOPEN, .since = fds_births()};
 	int keep = wait_on_pipe(fd);
-	fds_ending(&outer, fd[0], fd[0]);
+	fds_ending(&self, &outer, fd[0], fd[0]);
 	assert_int_equal(close(fd[0]), 0);
 	fds_ended(&self, &outer, CTP_CALL_FCLOSE, &b.frame, true);
 	assert_int_equal(entry(fd[0])->gen, 1);
 	assert_int_equal(candidates(), 1);
-	b.since = guest_now();
+	b.since = fds_births();
 	assert_int_equal(open("/dev/null", O_RDONLY), fd[0]);
 	fds_opened(&self, fd[0], &b);
 	assert_int_equal(entry(fd[0])->gen, 2);
@@ -301,7 +301,8 @@ static void close_under_whom_a_registration_leads_to(void **state)
 	close(ep);
 }
 
-// `co` registers fd[0], reads what is there and suspends; somebody closes it. How many candidates does that make?
+// `co` registers fd[0], reads what is there and suspends; somebody closes it. How many candidates does that
+// make?
 static uint32_t closed_after_a_read(int fd[2], ssize_t expected)
 {
 	int ep = epoll_create1(0);
@@ -449,7 +450,8 @@ static void registers_harvests_learns(void **state)
 	close(fd[0]);
 	close(fd[1]);
 	close(ep);
-	assert_int_equal(candidates(), 2); // learned: the close of fd[0] left co behind; and a set in which it was
+	assert_int_equal(candidates(),
+			 2); // learned: the close of fd[0] left co behind; and a set in which it was
 	assert_int_equal(tracer.region.cands[0].kind, CTP_CAND_CLOSE);
 	assert_int_equal(tracer.region.cands[1].kind, CTP_CAND_SET);
 }
@@ -794,8 +796,8 @@ static uint64_t told_at(int ep, int fd, int from, uint32_t stack)
 	return readies - before;
 }
 
-// What nobody but an earlier event leads to it: where it stands where that one woke it, and of what loops and servers
-// have for themselves only if it takes it itself.
+// What nobody but an earlier event leads to it: where it stands where that one woke it, and of what loops and
+// servers have for themselves only if it takes it itself.
 static void ready_by_what_was_learned(void **state)
 {
 	(void)state;
@@ -815,7 +817,9 @@ static void ready_by_what_was_learned(void **state)
 	assert_int_equal(read(bell, &got, sizeof(got)), sizeof(got));
 
 	fake_guest_switch(other);
-	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, pair[0], &(struct epoll_event){.events = EPOLLIN, .data.u64 = 6}), 0);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, pair[0],
+				   &(struct epoll_event){.events = EPOLLIN, .data.u64 = 6}),
+			 0);
 	fake_guest_switch(co);
 	assert_int_equal(told_at(ep, pair[0], pair[1], 9), 0);
 	assert_int_equal(told_at(ep, pair[0], pair[1], 9), 1);
@@ -838,7 +842,8 @@ static int others_socket(int ep, uint64_t data, int fd[2])
 	return fd[1];
 }
 
-// Events of what it has nothing to do with resume it: from one place twice, or one that was not there when it came.
+// Events of what it has nothing to do with resume it: from one place twice, or one that was not there when it
+// came.
 static void resumed_by_whatever_comes(void **state)
 {
 	(void)state;
@@ -951,18 +956,38 @@ static void a_sleep_is_told_if_it_was_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(counts_generations), TEST(duplicates_share_a_description), TEST(meets_what_it_has_not_seen),
-		TEST(notices_an_end_that_went_unseen), TEST(an_end_that_failed_leaves_no_mark), TEST(no_end_where_tables_have_parted),
-		TEST(what_nobody_has_seen_is_not_overwritten), TEST(two_that_wait_for_the_same), TEST(streams_and_directories), TEST(opener_overtakes_closer),
-		TEST(call_inside_a_call_counts_once), TEST(close_under_a_waiter_is_posted),
-		TEST(close_under_whom_a_registration_leads_to), TEST(close_under_who_read_at_once),
-		TEST(close_by_the_waiter_is_not), TEST(close_of_nothing_is_not), TEST(dup_onto_a_waiter),
-		TEST(range_under_waiters), TEST(listener_closed), TEST(registers_harvests_learns),
-		TEST(removal_under_a_waiter_is_posted), TEST(same_data_twice_is_ambiguous),
-		TEST(what_does_not_block_is_no_wait), TEST(what_fcntl_says_holds_for_duplicates),
-		TEST(what_gives_up_after_a_time_blocks), TEST(same_registration_again),
-		TEST(threads_keep_generations_apart), TEST(handlers_are_theirs),
-		TEST(ready_is_told_once), TEST(ready_by_poll), TEST(ready_by_registration), TEST(ready_by_what_was_learned),
+		TEST(counts_generations),
+		TEST(duplicates_share_a_description),
+		TEST(meets_what_it_has_not_seen),
+		TEST(notices_an_end_that_went_unseen),
+		TEST(an_end_that_failed_leaves_no_mark),
+		TEST(no_end_where_tables_have_parted),
+		TEST(what_nobody_has_seen_is_not_overwritten),
+		TEST(two_that_wait_for_the_same),
+		TEST(streams_and_directories),
+		TEST(opener_overtakes_closer),
+		TEST(call_inside_a_call_counts_once),
+		TEST(close_under_a_waiter_is_posted),
+		TEST(close_under_whom_a_registration_leads_to),
+		TEST(close_under_who_read_at_once),
+		TEST(close_by_the_waiter_is_not),
+		TEST(close_of_nothing_is_not),
+		TEST(dup_onto_a_waiter),
+		TEST(range_under_waiters),
+		TEST(listener_closed),
+		TEST(registers_harvests_learns),
+		TEST(removal_under_a_waiter_is_posted),
+		TEST(same_data_twice_is_ambiguous),
+		TEST(what_does_not_block_is_no_wait),
+		TEST(what_fcntl_says_holds_for_duplicates),
+		TEST(what_gives_up_after_a_time_blocks),
+		TEST(same_registration_again),
+		TEST(threads_keep_generations_apart),
+		TEST(handlers_are_theirs),
+		TEST(ready_is_told_once),
+		TEST(ready_by_poll),
+		TEST(ready_by_registration),
+		TEST(ready_by_what_was_learned),
 		TEST(resumed_by_whatever_comes),
 		TEST(ready_for_what_was_tried),
 		TEST(a_sleep_is_told_if_it_was_one),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the program tells of its coroutines (hook_announce.c, own_stack.c), under a fake guest: who runs, who resumed
-// whom, numbers of changes, waits, and calls in a wrong order.
+// What the program tells of its coroutines (hook_announce.c, own_stack.c), under a fake guest: who runs, who
+// resumed whom, numbers of changes, waits, and calls in a wrong order.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,9 +75,7 @@ void coroutine_index(struct thread_ctx *g, struct ctp_state *s)
 	(void)g, (void)s;
 }
 
-void coroutine_note_any(void)
-{
-}
+void coroutine_note_any(void) {}
 
 void bad_resume_announced(struct thread_ctx *g, const struct ctp_state *s)
 {
@@ -89,6 +87,10 @@ void modules_note_pc(uint64_t pc)
 {
 	(void)pc;
 }
+
+// None has been met before.
+static struct candidate *no_candidates[1 << (64 - STACKS_SHIFT)];
+struct candidate **stacks_buckets = no_candidates;
 
 uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *at)
 {
@@ -141,7 +143,8 @@ static void tell(ctp_coroutine *of, unsigned what)
 	struct ctp_coroutine_made m = {frame, &frame[0], 0};
 	m.promise = (const char *)of->memory + 16;
 	m.promise_bytes = 64;
-	ctp_coroutine_note(of, what, 0, what == CTP_COROUTINE_CREATED ? (const void *)&m : (const void *)0x4000);
+	ctp_coroutine_note(of, what, 0,
+			   what == CTP_COROUTINE_CREATED ? (const void *)&m : (const void *)0x4000);
 }
 
 static struct ctp_state *of(const ctp_coroutine *x)
@@ -248,7 +251,8 @@ static void waits(void **state)
 	tracer.region.fds[FD].gen = 3;
 	tracer.region.fds[FD].life = CTP_FD_OPEN;
 	tell(&a, CTP_COROUTINE_RESUMED);
-	ctp_coroutine_note(&a, CTP_COROUTINE_SUSPENDED, ctp_coroutine_how_(CTP_REASON_WRITE, FD), (void *)0x4000);
+	ctp_coroutine_note(&a, CTP_COROUTINE_SUSPENDED, ctp_coroutine_how_(CTP_REASON_WRITE, FD),
+			   (void *)0x4000);
 	assert_int_equal(of(&a)->reason, CTP_REASON_WRITE);
 	assert_int_equal(of(&a)->nwaits, 1);
 	assert_int_equal(of(&a)->waits[0].fd, FD);
@@ -256,7 +260,8 @@ static void waits(void **state)
 	assert_int_equal(of(&a)->waits[0].events, EPOLLOUT);
 	assert_int_equal(of(&a)->waits[0].how, CTP_WAIT_DECLARED);
 	tell(&a, CTP_COROUTINE_RESUMED);
-	ctp_coroutine_note(&a, CTP_COROUTINE_SUSPENDED, ctp_coroutine_how_((ctp_reason)77, -1), (void *)0x4000);
+	ctp_coroutine_note(&a, CTP_COROUTINE_SUSPENDED, ctp_coroutine_how_((ctp_reason)77, -1),
+			   (void *)0x4000);
 	assert_int_equal(of(&a)->reason, CTP_REASON_NONE);
 	assert_int_equal(of(&a)->nwaits, 0);
 }

@@ -50,11 +50,18 @@ static const struct ctp_state *other(const struct thread_ctx *g, const struct ct
 
 // A walk needs more stack than a coroutine may have left: hooks that stand on
 // the program's stack make it on their own.
+static __attribute__((noinline)) uint32_t walked(struct thread_ctx *g, const struct frame *f, uint64_t top)
+{
+	struct question q = {f, top};
+	return (uint32_t)(cpu_is_private(g) ? ask(&q) : cpu_on_private(g, ask, &q));
+}
+
 uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi) && !(s = other(g, s, f)))
 		return 0;
-	struct question q = {f, coroutine_stack_top(g, s)};
-	return (uint32_t)(cpu_is_private(g) ? ask(&q) : cpu_on_private(g, ask, &q));
+	uint64_t top = coroutine_stack_top(g, s);
+	const struct candidate *met = stacks_met(f, top);
+	return CTP_LIKELY(met != NULL) ? met->stack : walked(g, f, top);
 }

@@ -379,13 +379,10 @@ uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 	if (CTP_UNLIKELY(f->sp > top || depth > UINT32_MAX ||
 			 (f->sp & 7))) // at its top: the jump of whom nothing is left
 		return 0;
-	struct candidate **bucket = stacks_bucket(f->pc, depth);
-	for (struct candidate *c = ctp_load_ptr(bucket); c; c = c->next) {
-		if (c->pc == f->pc && c->depth == depth && stacks_holds(c, f)) {
-			if (last)
-				*last = (uint64_t)c;
-			return c->stack;
-		}
-	}
-	return walk_and_add(f, top, bucket);
+	const struct candidate *c = stacks_met(f, top);
+	if (!c)
+		return walk_and_add(f, top, stacks_bucket(f->pc, depth));
+	if (last)
+		*last = (uint64_t)c;
+	return c->stack;
 }

@@ -30,14 +30,17 @@ struct candidate {
 };
 static inline bool stacks_holds(const struct candidate *c, const struct frame *f)
 {
-	int32_t i = c->last / 2;
+	enum { EACH = sizeof(struct check) / 2 };
+	const struct check *k = (const void *)((const char *)c->checks + (int64_t)c->last * EACH),
+			   *absolute =
+				   (const void *)((const char *)c->checks + (int64_t)c->last_absolute * EACH);
 	if (c->fp && f->fp - f->sp != c->fp_val)
 		return false;
-	for (; i > c->last_absolute / 2; i--)
-		if (*(const uint64_t *)(f->sp + c->checks[i].off) - f->sp != c->checks[i].val)
+	for (; k > absolute; k--)
+		if (*(const uint64_t *)(f->sp + k->off) - f->sp != k->val)
 			return false;
-	for (; i >= 0; i--)
-		if (dwarf_return_address(*(const uint64_t *)(f->sp + c->checks[i].off)) != c->checks[i].val)
+	for (; k >= c->checks; k--)
+		if (dwarf_return_address(*(const uint64_t *)(f->sp + k->off)) != k->val)
 			return false;
 	return true;
 }
@@ -52,6 +55,17 @@ static inline struct candidate **stacks_bucket(uint64_t pc, uint64_t depth)
 
 // Is nobody's: what an entity points to that has no candidate.
 extern const struct candidate stacks_none;
+
+// What names the stack whose innermost frame is `f`, if it was met before; else NULL. It reads those words
+// alone, so it may stand on the program's stack.
+static inline const struct candidate *stacks_met(const struct frame *f, uint64_t top)
+{
+	uint64_t depth = top - f->sp;
+	const struct candidate *c = ctp_load_ptr(stacks_bucket(f->pc, depth));
+	while (c && (c->pc != f->pc || c->depth != depth || !stacks_holds(c, f)))
+		c = c->next;
+	return c;
+}
 
 int stacks_init(void); // 0, or -1 if there is no memory
 

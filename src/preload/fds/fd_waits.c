@@ -56,11 +56,8 @@ bool fd_waits_for(uint64_t hint, int fd, uint32_t gen)
 	return waiting(hint, fd, gen, false);
 }
 
-bool fd_waits_any(struct ctp_fd *e, int fd)
+bool fd_waits_some(struct ctp_fd *e, int fd)
 {
-	if (CTP_LIKELY(!(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) &&
-		       e->reg_epfd < 0))
-		return false;
 	if (!e->leads && e->reg_epfd >= 0)
 		e->leads = hint_of(coroutine_at(e->reg_data));
 	if (!e->leads && e->reg_epfd >= 0 && (e->waiter[0] | e->waiter[1]))

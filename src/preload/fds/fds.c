@@ -16,6 +16,7 @@
 
 #include "cpu.h"
 #include "preload/guest/coredump_advise.h"
+#include "preload/guest/emit.h"
 #include "preload/guest/exit.h"
 
 enum { SPINS = 500, YIELDS = 500, NAPS = 100 };
@@ -32,17 +33,6 @@ __attribute__((noinline)) struct thread_ctx *hook_enter_slow(void)
 	return g;
 }
 
-// For fds_abandon: noted before it is so.
-static void note_taken(struct ctp_fd *e, uint32_t seq)
-{
-	struct thread_ctx *g = cpu_self();
-	if (!g)
-		return;
-	g->taken = e;
-	g->taken_seq = seq;
-	ctp_signal_fence();
-}
-
 void fds_abandon(struct thread_ctx *g)
 {
 	if (g->taken && ctp_load32(&g->taken->seq) == g->taken_seq)
@@ -50,46 +40,44 @@ void fds_abandon(struct thread_ctx *g)
 	g->taken = NULL;
 }
 
-static inline __attribute__((always_inline)) bool try(struct ctp_fd *e, uint32_t *seq)
-{
-	*seq = ctp_load32(&e->seq);
-	note_taken(*seq & 1 ? NULL : e, *seq + 1);
-	return ctp_seq_take(&e->seq, *seq);
-}
-
 // A holder that lost its CPU on a crowded machine needs milliseconds: each further try is a nap, by a futex
 // that nobody wakes. Once that has not helped, nobody naps again.
-static __attribute__((noinline, cold)) bool take_late(struct ctp_fd *e)
+static __attribute__((noinline, cold)) bool take_late(struct thread_ctx *g, struct ctp_fd *e)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
 	uint32_t *gaps = &ctp_tracer->region.ext->gaps, seq;
 	for (int i = 0; i < NAPS && !(ctp_load32(gaps) & CTP_GAP_FDS); i++) {
-		if (try(e, &seq))
+		if (fds_try(g, e, &seq))
 			return true;
 		if (guest_syscall(SYS_futex, (long)&e->seq, FUTEX_WAIT, seq, (long)&nap, 0, 0) == -ECANCELED)
 			break;
 	}
-	note_taken(NULL, 0);
+	if (g)
+		g->taken = NULL;
 	ctp_or32(gaps, CTP_GAP_FDS);
 	return false;
 }
 
-bool fds_take(struct ctp_fd *e)
+__attribute__((noinline)) bool fds_take_held(struct thread_ctx *g, struct ctp_fd *e)
 {
 	uint32_t seq;
 	for (int i = 0; i < SPINS + YIELDS; i++) {
-		if (try(e, &seq))
+		if (fds_try(g, e, &seq))
 			return true;
 		if (i >= SPINS)
 			guest_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	}
-	return take_late(e);
+	return take_late(g, e);
+}
+
+bool fds_take(struct ctp_fd *e)
+{
+	return fds_take_by(cpu_self(), e);
 }
 
 void fds_give(struct ctp_fd *e)
 {
-	ctp_seq_end(&e->seq);
-	note_taken(NULL, 0);
+	fds_give_by(cpu_self(), e);
 }
 
 // ------------------------------------------------------------- the ending mark
@@ -116,12 +104,18 @@ static void unmark(struct ctp_fd *e)
 
 // ------------------------------------------------------------- generations begin
 
-static void high(uint64_t fd)
+static __attribute__((noinline)) void higher(uint64_t fd)
 {
 	uint64_t *max = &ctp_tracer->region.ext->fd_high;
+	coredump_advise_grow(COREDUMP_FDS, fd < COREDUMP_FDS_MOST ? fd + 1 : COREDUMP_FDS_MOST);
 	for (uint64_t was = ctp_load64(max); was < fd && !ctp_cas64(max, was, fd);)
 		was = ctp_load64(max);
-	coredump_advise_grow(COREDUMP_FDS, fd < COREDUMP_FDS_MOST ? fd + 1 : COREDUMP_FDS_MOST);
+}
+
+static inline void high(uint64_t fd)
+{
+	if (CTP_UNLIKELY(fd > ctp_load64(&ctp_tracer->region.ext->fd_high)))
+		higher(fd);
 }
 
 // The next generation, open, with nothing known yet. e is taken; ctp_poke: what is looked at without that.
@@ -132,7 +126,8 @@ static void renew(struct ctp_fd *e, uint64_t now)
 	ctp_poke(&e->kind, CTP_FD_OTHER);
 	e->opened_how = CTP_CALL_NONE;
 	ctp_poke(&e->flags, 0);
-	ctp_poke(&e->desc, ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1);
+	uint64_t birth = ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1;
+	ctp_poke(&e->desc, birth);
 	e->peer_desc = 0;
 	e->opened = now;
 	e->opener = 0;
@@ -147,8 +142,7 @@ static void renew(struct ctp_fd *e, uint64_t now)
 	e->polled = e->polled_out = 0;
 	e->last_in = e->last_out = e->herd = 0;
 	e->set_stack = 0;
-	fd_private(e)->ending = 0;
-	fd_private(e)->asked = 0;
+	*fd_private(e) = (struct fd_private){.birth = birth};
 }
 
 // Whom the entry's registration leads to; 0: it has none.
@@ -162,7 +156,7 @@ static uint64_t owner(const struct ctp_fd *e)
 
 // Closes the present generation. e is taken.
 static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t gen,
-						      const struct fd_death *d)
+						      const struct fd_death *d, uint64_t epoch)
 {
 	if (gen == e->gen) {
 		ctp_poke(&e->life, CTP_FD_CLOSED);
@@ -178,27 +172,42 @@ static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t
 	e->closer = d->closer;
 	e->closer_stack = d->stack;
 	ctp_poke(&e->closed_gen, gen);
-	e->closed_epoch = d->epoch;
+	e->closed_epoch = epoch;
 }
 
 // At the time that the tables say, too: one reading of the clock for both.
-static void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *d, int fd, uint32_t gen)
+static inline void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *d, int fd,
+			   uint32_t gen)
 {
-	emit_at(g, d->time, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack),
-		(uint32_t)fd | (uint64_t)gen << 32);
+	emit_two(g, d->time, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack),
+		 (uint32_t)fd | (uint64_t)gen << 32);
 }
+
+// A generation whose end nobody saw.
+struct unseen {
+	uint32_t gen;
+	struct fd_death death;
+	struct fd_keep *keep;
+};
 
 // The number was handed out although nobody ended it: ends it now. e is taken. (Where a thread has
 // descriptors of its own, that is no sign of an end: another table has the number, too.)
-static struct fd_keep *end_unseen(struct ctp_fd *e, int fd, struct fd_death *d)
+static __attribute__((noinline, cold)) void end_unseen(struct unseen *u, struct ctp_fd *e, int fd,
+						       uint64_t now)
 {
 	bool parted = ctp_load32(&ctp_tracer->region.ext->gaps) & CTP_GAP_OWN_FDS;
 	struct fd_keep *k = !parted && fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
-	d->call = CTP_CALL_REOPENED;
+	*u = (struct unseen){e->gen, {.call = CTP_CALL_REOPENED, .time = now}, k};
 	if (k)
-		d->epoch = fd_candidates_epoch();
-	end(e, e->gen, d);
-	return k;
+		u->death.epoch = fd_candidates_epoch();
+	end(e, e->gen, &u->death, u->death.epoch);
+}
+
+static __attribute__((noinline, cold)) void tell_unseen(struct thread_ctx *g, struct unseen *u, int fd)
+{
+	emit_fd(g, CTP_EV_FD_CLOSE, &u->death, fd, u->gen);
+	if (u->keep)
+		fd_candidates_post(g, u->keep, CTP_CAND_CLOSE, &u->death);
 }
 
 // What `b` says about the generation that e, taken, is in; `like`: its twin, or NULL.
@@ -228,38 +237,36 @@ static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, co
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
 		return 0;
 	}
-	uint32_t stack = guest_stack(g, &b->frame), unseen = 0;
+	uint32_t stack = guest_stack(g, &b->frame);
 	uint64_t who = guest_who(g);
-	struct fd_keep *k = NULL;
+	struct unseen unseen;
 	high((uint64_t)fd);
-	if (!fds_take(e))
+	if (!fds_take_by(g, e))
 		return 0;
-	struct fd_death d = {.time = guest_now()}; // who ended the last generation has read the clock by now
+	uint64_t now = emit_now(); // who ended the last generation has read the clock by now
 	bool open = e->life == CTP_FD_OPEN && !ending(e);
-	bool told = open && e->opened >= b->since && (e->opener == who || e->opened_how == CTP_CALL_NONE);
-	if (open && !told) {
-		unseen = e->gen;
-		k = end_unseen(e, fd, &d);
-	}
+	bool told = open && fd_private(e)->birth > b->since &&
+		    (e->opener == who || e->opened_how == CTP_CALL_NONE);
+	bool missed = open && !told;
+	if (CTP_UNLIKELY(missed))
+		end_unseen(&unseen, e, fd, now);
 	if (!told) {
 		if (CTP_UNLIKELY(e->event_time && e->event_time == g->batch_time)) {
 			g->anew_fd = fd;
 			g->anew_gen = e->gen + 1;
 		}
-		renew(e, d.time);
+		renew(e, now);
 	}
 	fill(e, b, like, who, stack);
 	uint64_t desc = e->desc;
 	uint32_t gen = e->gen;
-	fds_give(e);
-	if (unseen)
-		emit_fd(g, CTP_EV_FD_CLOSE, &d, fd, unseen);
-	if (k)
-		fd_candidates_post(g, k, CTP_CAND_CLOSE, &d);
+	fds_give_by(g, e);
+	if (CTP_UNLIKELY(missed))
+		tell_unseen(g, &unseen, fd);
 	if (!told)
 		emit_fd(g, CTP_EV_FD_OPEN,
-			&(struct fd_death){.call = b->call, .closer = who, .stack = stack, .time = d.time},
-			fd, gen);
+			&(struct fd_death){.call = b->call, .closer = who, .stack = stack, .time = now}, fd,
+			gen);
 	return desc;
 }
 
@@ -360,11 +367,11 @@ bool fds_found(int fd, enum ctp_fd_kind kind, uint32_t flags)
 
 // ------------------------------------------------------------- generations end
 
-static void ending_one(struct fd_ends *x, int fd)
+static inline __attribute__((always_inline)) void ending_one(struct thread_ctx *g, struct fd_ends *x, int fd)
 {
 	struct fd_keep *k = NULL;
 	struct ctp_fd *e = fds_entry(fd);
-	if (!e || !fds_take(e))
+	if (!e || !fds_take_by(g, e))
 		return;
 	x->gen = e->gen;
 	x->open = e->life == CTP_FD_OPEN;
@@ -379,7 +386,7 @@ static void ending_one(struct fd_ends *x, int fd)
 		if (k && !waited)
 			k->kind = CTP_CAND_SET;
 	}
-	fds_give(e);
+	fds_give_by(g, e);
 	if (!k)
 		return;
 	if (!x->before)
@@ -390,12 +397,15 @@ static void ending_one(struct fd_ends *x, int fd)
 	fd_candidates_identify(k);
 }
 
-void fds_ending(struct fd_ends *x, int first, int last)
+void fds_ending(struct thread_ctx *g, struct fd_ends *x, int first, int last)
 {
 	int max = (int)ctp_tracer->region.fds_max - 1;
 	*x = (struct fd_ends){.first = first, .last = last < max ? last : max};
-	for (int fd = first; fd <= x->last; fd++)
-		ending_one(x, fd);
+	if (CTP_LIKELY(first == x->last))
+		ending_one(g, x, first);
+	else
+		for (int fd = first; fd <= x->last; fd++)
+			ending_one(g, x, fd);
 }
 
 static struct fd_keep *kept(const struct fd_ends *x, int fd)
@@ -407,11 +417,12 @@ static struct fd_keep *kept(const struct fd_ends *x, int fd)
 }
 
 // Whether a generation ends here, by this call, and which. e is taken.
-static bool ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, uint32_t *gen)
+static inline __attribute__((always_inline)) bool ends_here(struct ctp_fd *e, const struct fd_ends *x,
+							    bool one, bool marked, uint32_t *gen)
 {
 	if (*gen != e->gen) // the number has been handed out again meanwhile
-		return (x->open || x->first != x->last) && e->closed_gen != *gen;
-	if (x->first != x->last)
+		return (x->open || !one) && e->closed_gen != *gen;
+	if (!one)
 		return marked && e->life == CTP_FD_OPEN;
 	if (x->open)
 		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it
@@ -421,7 +432,8 @@ static bool ends_here(struct ctp_fd *e, const struct fd_ends *x, bool marked, ui
 }
 
 // Generation `gen` ends. Waiters may have come while the call was under way. e is taken.
-static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, struct fd_death *d)
+static inline __attribute__((always_inline)) void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd,
+							   uint32_t gen, struct fd_death *d)
 {
 	struct fd_keep *k = kept(x, fd);
 	if (!k && gen == e->gen && fd_waits_any(e, fd) && (k = fd_candidates_keep(e, fd))) {
@@ -429,32 +441,31 @@ static void end_kept(struct fd_ends *x, struct ctp_fd *e, int fd, uint32_t gen, 
 		k->next = x->keeps;
 		x->keeps = k;
 	}
-	struct fd_death own = *d;
-	own.epoch = 0;
 	if (k) {
 		k->post = true;
 		if (!d->epoch)
 			d->epoch = fd_candidates_epoch();
-		own.epoch = d->epoch;
 	}
 	if (gen == e->gen || e->closed_gen < gen)
-		end(e, gen, &own);
+		end(e, gen, d, k ? d->epoch : 0);
 }
 
-static void ended_one(struct thread_ctx *g, struct fd_ends *x, int fd, struct fd_death *d, bool counts)
+// `one`: the only number of its call.
+static inline __attribute__((always_inline)) void ended_one(struct thread_ctx *g, struct fd_ends *x, int fd,
+							    struct fd_death *d, bool counts, bool one)
 {
 	struct ctp_fd *e = fds_entry(fd);
-	if (!e || !fds_take(e))
+	if (!e || !fds_take_by(g, e))
 		return;
-	bool one = x->first == x->last, marked = ending(e);
+	bool marked = ending(e);
 	const struct fd_keep *k = one ? NULL : kept(x, fd);
 	uint32_t gen = one ? x->gen : k ? k->cand.gen : e->gen;
 	if (gen == e->gen && (x->open || !one))
 		unmark(e);
-	bool ends = counts && ends_here(e, x, marked, &gen);
+	bool ends = counts && ends_here(e, x, one, marked, &gen);
 	if (ends)
 		end_kept(x, e, fd, gen, d);
-	fds_give(e);
+	fds_give_by(g, e);
 	if (!ends)
 		return;
 	high((uint64_t)fd);
@@ -464,13 +475,16 @@ static void ended_one(struct thread_ctx *g, struct fd_ends *x, int fd, struct fd
 void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,
 	       bool counts)
 {
-	struct fd_death d = {.call = call, .closer = guest_who(g), .time = guest_now()};
+	struct fd_death d = {.call = call, .closer = guest_who(g), .time = emit_now()};
 	g->ended_time = d.time;
 	d.stack = counts ? guest_stack(g, f) : 0;
 	if (counts && x->listened)
 		ctp_cas64(&ctp_tracer->region.ext->listener_closed, 0, d.time);
-	for (int fd = x->first; fd <= x->last; fd++)
-		ended_one(g, x, fd, &d, counts);
+	if (CTP_LIKELY(x->first == x->last))
+		ended_one(g, x, x->first, &d, counts, true);
+	else
+		for (int fd = x->first; fd <= x->last; fd++)
+			ended_one(g, x, fd, &d, counts, false);
 	for (struct fd_keep *k = x->keeps, *next; k; k = next) {
 		next = k->next;
 		fd_candidates_post(g, k, k->post ? k->kind : 0, &d);

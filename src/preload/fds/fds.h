@@ -58,6 +58,29 @@ static inline struct ctp_fd *fds_entry(int fd)
 // is shut. False, and the gap noted, if its holder never lets go.
 bool fds_take(struct ctp_fd *e);
 void fds_give(struct ctp_fd *e);
+// The same in line; g: the calling thread's, or NULL. For fds_abandon it is noted before it is so.
+static inline bool fds_try(struct thread_ctx *g, struct ctp_fd *e, uint32_t *seq)
+{
+	*seq = ctp_load32(&e->seq);
+	if (CTP_LIKELY(g != NULL)) {
+		g->taken = *seq & 1 ? NULL : e;
+		g->taken_seq = *seq + 1;
+		ctp_signal_fence();
+	}
+	return ctp_seq_take(&e->seq, *seq);
+}
+bool fds_take_held(struct thread_ctx *g, struct ctp_fd *e); // somebody has it
+static inline bool fds_take_by(struct thread_ctx *g, struct ctp_fd *e)
+{
+	uint32_t seq;
+	return CTP_LIKELY(fds_try(g, e, &seq)) || fds_take_held(g, e);
+}
+static inline void fds_give_by(struct thread_ctx *g, struct ctp_fd *e)
+{
+	ctp_seq_end(&e->seq);
+	if (g)
+		g->taken = NULL;
+}
 void fds_abandon(struct thread_ctx *g); // the hook in which it was taken does not go on
 // The generation of a descriptor that is known to be open; one never seen, or
 // opened unseen, is discovered here. 0: the table has no room.
@@ -72,8 +95,8 @@ static inline uint32_t fds_open_gen(struct thread_ctx *g, int fd)
 
 // ------------------------------------------------------ generations begin
 
-// How a descriptor came to be. `since`: before the call; a generation younger
-// than that is the same one, reported already by a call inside this one.
+// How a descriptor came to be. `since`: as many generations had begun before the call; a younger one is the
+// same, reported already by a call inside this one.
 struct fd_birth {
 	enum ctp_fd_call call;
 	enum ctp_fd_kind kind;
@@ -81,6 +104,11 @@ struct fd_birth {
 	uint64_t since;
 	bool nonblock; // it was asked for so
 };
+static inline uint64_t fds_births(void)
+{
+	bool has = ctp_tracer->attached && !ctp_tracer->v1;
+	return has ? ctp_load64(&ctp_tracer->region.ext->next_desc) : 0;
+}
 void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b);
 void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birth *b);
 void fds_duped(struct thread_ctx *g, int from, int fd, const struct fd_birth *b); // same description
@@ -99,7 +127,7 @@ struct fd_ends {
 	uint64_t before;       // a time before the call, if one was asked for; 0
 	struct fd_keep *keeps; // those under a waiter
 };
-void fds_ending(struct fd_ends *x, int first, int last);
+void fds_ending(struct thread_ctx *g, struct fd_ends *x, int first, int last);
 void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,
 	       bool counts);
 
@@ -131,7 +159,12 @@ uint64_t fd_candidates_epoch(void); // raises the epoch: only after the call has
 
 // May a suspended coroutine wait on it? e is taken. Looks whom a registration
 // leads to, if that was not known when it was made: the coroutine may be younger.
-bool fd_waits_any(struct ctp_fd *e, int fd);
+bool fd_waits_some(struct ctp_fd *e, int fd);
+static inline bool fd_waits_any(struct ctp_fd *e, int fd)
+{
+	bool never = !(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0;
+	return CTP_UNLIKELY(!never) && fd_waits_some(e, fd);
+}
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
 			 const struct frame *f);
 // It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited

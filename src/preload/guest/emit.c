@@ -196,7 +196,8 @@ bool emit_has_room(struct thread_ctx *g, unsigned slots, uint64_t now)
 	return has_room(g, slots, now);
 }
 
-static void put(struct thread_ctx *g, uint64_t now, uint64_t w1, uint64_t w2, uint64_t w3)
+static inline __attribute__((always_inline)) void put(struct thread_ctx *g, uint64_t now, uint64_t w1,
+						      uint64_t w2, uint64_t w3)
 {
 	uint64_t head = ctp_ring_head(g->thread);
 	struct ctp_record *first = ctp_ring_slot(g->ring, g->ring_capacity, head);

@@ -48,5 +48,19 @@ static inline __attribute__((always_inline)) void emit_switch(struct thread_ctx 
 	ctp_ring_publish(t, head + 1);
 }
 
+// As emit_at, where there is no version-1 engine.
+static inline __attribute__((always_inline)) void emit_two(struct thread_ctx *g, uint64_t now, uint64_t w1,
+							   uint64_t w2, uint64_t w3)
+{
+	struct ctp_thread *t = g->thread;
+	uint64_t head = ctp_ring_head(t);
+	if (CTP_UNLIKELY(!ctp_ring_fits(t, head, 2))) {
+		emit_at(g, now, w1, w2, w3);
+		return;
+	}
+	ctp_record_set(&g->ring[head & g->ring_mask], &g->ring[(head + 1) & g->ring_mask], now, w1, w2, w3);
+	ctp_ring_publish(t, head + 2);
+}
+
 // `thread` runs an entity that g enters now, which does not leave either of them as it was entered there.
 void emit_unsure(struct thread_ctx *g, uint32_t thread);

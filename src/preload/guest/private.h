@@ -38,8 +38,9 @@ _Static_assert(sizeof(struct state_private) == sizeof(((struct ctp_state *)0)->g
 _Static_assert(_Alignof(struct state_private) == 8 && offsetof(struct ctp_state, guest) % 8 == 0, "aligned");
 
 struct fd_private {
-	uint64_t ending; // generation << 32 | closing calls under way (fds.c)
-	uint64_t asked;  // FD_ASKED_*: what the kernel has been asked (fds.h)
+	uint64_t ending;     // generation << 32 | closing calls under way (fds.c)
+	uint64_t asked : 8;  // FD_ASKED_*: what the kernel has been asked (fds.h)
+	uint64_t birth : 56; // the number of the present generation, of all that ever began
 };
 _Static_assert(sizeof(struct fd_private) == sizeof(((struct ctp_fd *)0)->guest), "all of ctp_fd.guest");
 _Static_assert(_Alignof(struct fd_private) == 8 && offsetof(struct ctp_fd, guest) % 8 == 0, "aligned");

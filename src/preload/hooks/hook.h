@@ -221,7 +221,7 @@ HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
 
 // In an opener's hook: before the real call, and with what it returned.
 #define OPENING(how, what) \
-	struct fd_birth birth = {.call = (how), .kind = (what), .since = guest_now()}; \
+	struct fd_birth birth = {.call = (how), .kind = (what), .since = fds_births()}; \
 	CPU_CALLER(&birth.frame)
 
 static inline int hook_opened(int fd, const struct fd_birth *b)

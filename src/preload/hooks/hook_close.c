@@ -19,7 +19,7 @@ static void ending(struct fd_ends *x, int first, int last)
 		*x = (struct fd_ends){.first = 0, .last = -1};
 		return;
 	}
-	fds_ending(x, first, last);
+	fds_ending(g, x, first, last);
 	guest_leave(g);
 }
 
