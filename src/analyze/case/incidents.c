@@ -58,12 +58,15 @@ void incidents_opener(struct verdict_case *c, const struct image *m, struct resu
 const char *incidents_who(const struct image *m, uint64_t id, struct results *f)
 {
 	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
-	bool native = s && s->entity == CTP_NATIVE;
-	for (size_t n = 0; id && n < m->threads.n; n++)
-		native |= ((const struct ctp_thread *)table_row(&m->threads, n))->native == id;
 	if (!id)
 		return "a native stack";
-	return results_text(f, "%s %" PRIu64, native ? "native stack" : "coroutine", id);
+	for (size_t n = 0; n < m->threads.n; n++) {
+		const struct ctp_thread *t = table_row(&m->threads, n);
+		if (t->native == id)
+			return results_text(f, "the native stack of thread %u", t->tid);
+	}
+	return results_text(f, "%s %" PRIu64, s && s->entity == CTP_NATIVE ? "native stack" : "coroutine",
+			    id);
 }
 
 const char *incidents_times(const struct ctp_incident *i, struct results *f)

@@ -73,17 +73,28 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 	fputs(f->known ? "  (known)\n" : "\n", to);
 }
 
-// The others of several that it waits for.
+static bool is_named(const char *text, const char *fd)
+{
+	const char *at = strstr(text, fd);
+	return at && !isdigit((unsigned char)at[strlen(fd)]);
+}
+
+// What it waits for, and the others of several descriptors that are not named there.
 static void show_fds(struct text_wrap *w, const struct verdict_case *c)
 {
 	struct describe_fd all[DESCRIBE_FDS];
 	unsigned n = c->fd < 0 ? 0 : describe_fds(c, all);
-	for (unsigned i = 1; i < n; i++) {
-		char piece[64];
-		snprintf(piece, sizeof(piece), "fd %d#%u, which is %s", all[i].fd, all[i].gen,
-			 all[i].closed ? "closed" : "open");
-		text_piece(w, i == 1 ? ", and for " : ", ", piece);
+	char text[1024];
+	int used = snprintf(text, sizeof(text), "%s", c->doing ? c->doing : ""), before = used;
+	for (unsigned i = 1; i < n && used < (int)sizeof(text); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "fd %d#%u", all[i].fd, all[i].gen);
+		if (!c->doing || !is_named(c->doing, name))
+			used += snprintf(text + used, sizeof(text) - (size_t)used, "%s %s, which is %s",
+					 used == before ? ", and for" : ",", name,
+					 all[i].closed ? "closed" : "open");
 	}
+	text_words(w, text);
 }
 
 static void show_waiting(FILE *to, const struct finding *f, const struct format_settings *s)
@@ -91,7 +102,6 @@ static void show_waiting(FILE *to, const struct finding *f, const struct format_
 	const struct verdict_case *c = f->cases[0];
 	fprintf(to, LABEL, c->label);
 	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
-	text_words(&w, c->doing ? c->doing : "");
 	show_fds(&w, c);
 	fputc('\n', to);
 	format_text_stack(to, f->symbols, &f->waiter,
@@ -108,7 +118,7 @@ static void show_closed(FILE *to, const struct report *r, const struct finding *
 	if (!c->actor.did)
 		return;
 	report_who(r, c->about.image, c->actor.id, who, sizeof(who));
-	fprintf(to, "  %s %s", c->actor.did, who);
+	fprintf(to, "  %-9s %s", c->actor.did, who);
 	if (c->pass->waits && c->actor.ticks && c->about.state) {
 		uint64_t at = world_ns(r->world, c->actor.ticks);
 		uint64_t since = world_ns(r->world, c->about.state->since);
@@ -157,7 +167,8 @@ static void show_opened(FILE *to, const struct report *r, const struct finding *
 {
 	const struct verdict_case *c = f->cases[0];
 	struct text_wrap w = {to, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS};
-	char who[256], by[272] = "", place[580], created[280], piece[620] = "before it was watched";
+	char who[256], by[272] = "", place[580], created[280],
+		       piece[620] = "not seen: before ctp watched, or by a call that it does not watch";
 	const char *call = c->opener.call;
 	if (c->fd < 0)
 		*piece = 0;

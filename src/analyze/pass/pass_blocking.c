@@ -30,7 +30,7 @@ static const char *instead(const struct slices_item *i)
 		{"select", "register the descriptors in the loop, and let that wait for them"},
 	};
 	if (i->fd >= 0)
-		return "set O_NONBLOCK on it, and where a call says EAGAIN wait in the loop";
+		return "set O_NONBLOCK on the descriptor, and wait in the loop when a call returns EAGAIN";
 	for (size_t k = 0; i->call && k < sizeof(FIXES) / sizeof(*FIXES); k++)
 		if (strstr(i->call, FIXES[k].in))
 			return FIXES[k].fix;

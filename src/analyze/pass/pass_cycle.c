@@ -147,8 +147,8 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 	o->items[PROOF_P3] = (struct obligation){
 		HOLDS_TRUE, left ? results_text(out,
 						"none of what they wait for is ready; %" PRId64
-						" bytes lie unread on fd %" PRId64,
-						left->bytes, left->fd) :
+						" byte%s unread on fd %" PRId64,
+						left->bytes, left->bytes == 1 ? "" : "s", left->fd) :
 				   "none of what they wait for is ready"};
 	o->closure = quiet ? "quiet" : NULL;
 	o->by_hand = c->world->counts.hand > 0;

@@ -101,7 +101,9 @@ static int report(const struct pass *pass, const struct world *w, const struct i
 					       .stack = set->opener_stack};
 	}
 	if (set)
-		case_event(&c, set->opened, set->opener, "makes the epoll set");
+		case_event(&c, set->opened, set->opener,
+			   results_text(out, "%s opens epoll fd %" PRId64 "#%" PRId64,
+					words_call(set->opened_how), s->epfd, s->epgen));
 	case_event(&c, fork->last, fork->who, results_text(out, "forks process %" PRIu64, s->pid));
 	return results_add(out, &c);
 }
@@ -189,6 +191,8 @@ const struct pass pass_forked = {
 	.fix = "close the set in the child at once (pthread_atfork, or in its first lines) and make a new one there, "
 	       "or make the set after the fork",
 	.explain =
+		"A process forks, and its child goes on with the parent's epoll set.\n"
+		"\n"
 		"    ep = epoll_create1(EPOLL_CLOEXEC);\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, conn, &ev);\n"
 		"    if (fork() == 0)\n"

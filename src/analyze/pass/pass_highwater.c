@@ -25,8 +25,10 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.refuted = "it never goes deeper: not in a signal handler, with other input, or in another build";
 	c.message = results_text(out, "%" PRIu64 " of %" PRIu64 " bytes were used", used, i->size);
 	if (c.about.state && c.about.state->stack)
-		c.actor = (struct case_party){
-			.did = "now as", .id = i->coroutine, .stack = c.about.state->stack};
+		c.actor = (struct case_party){.did = "now",
+					      .call = "where it suspended last",
+					      .id = i->coroutine,
+					      .stack = c.about.state->stack};
 	return results_add(out, &c);
 }
 

@@ -249,6 +249,8 @@ const struct pass pass_leak = {
 	.fix = "give every coroutine that is created there an end: a deadline or a cancellation for what it waits for, "
 	       "or an end of the queue that it reads",
 	.explain =
+		"Coroutines that are created at one place again and again never end.\n"
+		"\n"
 		"    on_request(r) {\n"
 		"            co_start(audit_writer, r);       one for every request\n"
 		"            ...\n"

@@ -19,7 +19,7 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = gone || most < VERDICT_LIKELY ? most : VERDICT_LIKELY;
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "entered";
-	c.doing = results_text(out, "by %s, %s after its stack was given back%s",
+	c.doing = results_text(out, "by %s, %s after its stack was released%s",
 			       incidents_who(m, i->value[1], out), span, incidents_times(i, out));
 	c.message = results_text(out, "%s enters it, %s had released its stack%s",
 				 incidents_who(m, i->value[1], out), incidents_who(m, i->other, out),
@@ -42,8 +42,8 @@ const struct pass pass_released = {
 	.title = "switch onto a released stack",
 	.run = run,
 	.claim = "was entered on a stack that no longer exists",
-	.likely = "was entered on a stack that had been freed",
-	.suspect = "may have been entered on a stack that had been freed",
+	.likely = "was entered on a stack that had been released",
+	.suspect = "may have been entered on a stack that had been released",
 	.fix = "free a stack only when nothing can switch to its coroutine any more: after it has ended, in the code that resumed it last",
 	.explain =
 		"A stack was freed or unmapped, and then the program switches to the coroutine on it. After\n"

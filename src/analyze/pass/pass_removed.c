@@ -138,7 +138,7 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 		c->fix = "register the descriptor for what is waited for before each wait";
 		if (fd)
 			case_event(c, fd->reg_time, fd->reg_by,
-				   results_text(out, "registers fd %d#%u without it", c->fd, c->gen));
+				   results_text(out, "registers fd %d#%u for other events", c->fd, c->gen));
 	}
 	c->refuted = results_text(
 		out, "the program registers fd %d#%u for it later, or resumes the coroutine by hand", c->fd,

@@ -18,20 +18,19 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.proof.verdict = incidents_late(w, m, i);
 	text_duration(span, sizeof(span), now > since ? now - since : 0);
 	c.label = "resumed";
-	c.doing = results_text(out, "by %s on thread %" PRIu64 ", while thread %" PRIu64 " runs it for %s%s",
-			       incidents_who(m, i->value[1], out), i->value[3], i->value[2], span,
-			       incidents_times(i, out));
+	const char *by = incidents_who(m, i->value[1], out);
+	const char *where = strstr(by, "thread") ? "" : results_text(out, " on thread %" PRIu64, i->value[3]);
+	c.doing = results_text(out, "by %s%s, while thread %" PRIu64 " runs it for %s%s", by, where,
+			       i->value[2], span, incidents_times(i, out));
 	if (i->other_stack)
-		c.actor = (struct case_party){.did = "went on:",
+		c.actor = (struct case_party){.did = "entered",
 					      .call = "where it had suspended last",
 					      .id = i->who,
 					      .stack = i->other_stack};
-	c.message = results_text(
-		out, "%s resumes it on thread %" PRIu64 ", and it runs on thread %" PRIu64 " already",
-		incidents_who(m, i->value[1], out), i->value[3], i->value[2]);
+	c.message = results_text(out, "%s resumes it%s, and it runs on thread %" PRIu64 " already", by, where,
+				 i->value[2]);
 	case_event(&c, i->other_time, i->who, results_text(out, "goes on, on thread %" PRIu64, i->value[2]));
-	case_event(&c, i->time, i->value[1],
-		   results_text(out, "resumes it, on thread %" PRIu64, i->value[3]));
+	case_event(&c, i->time, i->value[1], results_text(out, "resumes it%s", where));
 	c.refuted = results_text(
 		out, "thread %" PRIu64 " had left it before, by a switch that ctp did not see", i->value[2]);
 	return results_add(out, &c);

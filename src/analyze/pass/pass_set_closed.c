@@ -133,6 +133,8 @@ const struct pass pass_set_closed = {
 	.suspect = "waits through an epoll set that is closed",
 	.fix = "before the set is closed, resume all coroutines that wait through it, or register their descriptors in the new set",
 	.explain =
+		"A coroutine waits through an epoll set, and other code closes the set.\n"
+		"\n"
 		"    co:    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);   registers and suspends\n"
 		"    other: close(ep);                               its registrations vanish silently\n"
 		"           ep = epoll_create1(0);                   a new, empty set\n"

@@ -213,6 +213,8 @@ const struct pass pass_stale = {
 	.claim = "is still registered for a descriptor that was closed",
 	.fix = "epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL) before close(fd), while the number still names it",
 	.explain =
+		"A descriptor is closed, and its registration lives on: a copy of the descriptor holds it.\n"
+		"\n"
 		"    keep = dup(fd);                              or fork(), or SCM_RIGHTS\n"
 		"    epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev);\n"
 		"    close(fd);                                   the row stays\n"

@@ -35,7 +35,10 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 	c.message = results_text(out, "%s in one slice%s", case_slice_span(i->slice_ns, out),
 				 case_slice_others(i, out));
 	if (i->went_on && c.stack != i->went_on)
-		c.actor = (struct case_party){.did = "went on as", .id = i->coroutine, .stack = i->went_on};
+		c.actor = (struct case_party){.did = "began in",
+					      .call = "where it was resumed",
+					      .id = i->coroutine,
+					      .stack = i->went_on};
 	return results_add(out, &c);
 }
 

@@ -36,6 +36,8 @@ const struct pass pass_unresumable = {
 	.fix = "resume the coroutine before the last copy of its handle goes: where a descriptor is closed, hand its waiter "
 	       "an error first; where a waiter is dropped, destroy its coroutine",
 	.explain =
+		"A C++20 coroutine is suspended, and the last copy of its handle is gone.\n"
+		"\n"
 		"    task<int> read_byte(int fd) {\n"
 		"            co_await readable(fd);           the handle is kept in epoll's data alone\n"
 		"            ...\n"

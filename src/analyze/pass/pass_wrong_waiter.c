@@ -35,7 +35,7 @@ const struct pass pass_wrong_waiter = {
 	.title = "wrong waiter woken",
 	.run = run,
 	.waits = true,
-	.claim = "waits for what another coroutine was woken for",
+	.claim = "waits for an event that resumed another coroutine",
 	.fix = "let the registration's data lead to whoever waits now: EPOLL_CTL_MOD with its own data before each wait",
 	.explain =
 		"An event of the descriptor resumed a coroutine other than the one that waits for it.\n"

@@ -40,7 +40,7 @@ static bool messages(struct queues *q)
 		    (last != q->l->pid && n < 2))
 			continue;
 		snprintf(q->why, sizeof(q->why),
-			 "System V queue %d holds messages that it may have sent to itself", id);
+			 "System V queue %d holds messages that the process may have sent to itself", id);
 		ok = false;
 	}
 	free(text);

@@ -140,7 +140,8 @@ static bool unix_sockets(struct queues *q)
 	if (r < 0)
 		snprintf(q->why, sizeof(q->why), "the queues of its unix sockets cannot be seen");
 	else if (r)
-		snprintf(q->why, sizeof(q->why), "a unix socket holds %s that it may have sent to itself",
+		snprintf(q->why, sizeof(q->why),
+			 "a unix socket holds %s that the process may have sent to itself",
 			 r == BYTES ? "bytes" : "descriptors");
 	return !r;
 }
@@ -263,7 +264,7 @@ static bool inet_sockets(struct queues *q)
 			continue;
 		if (signals_late(q->l->deadline_ns) || from_itself(q, &s, t)) {
 			snprintf(q->why, sizeof(q->why),
-				 "a socket at port %u holds bytes that it may have sent to itself",
+				 "a socket at port %u holds bytes that the process may have sent to itself",
 				 t->local.port);
 			ok = false;
 		}
@@ -300,7 +301,7 @@ static bool other_sockets(struct queues *q)
 		free(text);
 		if (!ok)
 			snprintf(q->why, sizeof(q->why),
-				 "a socket of %s holds bytes that it may have sent to itself",
+				 "a socket of %s holds bytes that the process may have sent to itself",
 				 tables[i].file + 4);
 	}
 	return ok;
@@ -321,8 +322,8 @@ static bool unlisted(struct queues *q, const struct queues_socket *s)
 		close(p);
 	if (waits || carried)
 		snprintf(q->why, sizeof(q->why),
-			 carried   ? "socket fd %d holds descriptors that it may have sent to itself" :
-			 waits > 0 ? "socket fd %d holds bytes that it may have sent to itself" :
+			 carried ? "socket fd %d holds descriptors that the process may have sent to itself" :
+			 waits > 0 ? "socket fd %d holds bytes that the process may have sent to itself" :
 				     "it cannot be seen what waits in socket fd %d",
 			 s->fd);
 	return !waits && !carried;

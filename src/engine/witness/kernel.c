@@ -8,6 +8,7 @@
 #include "engine/witness/kernel.h"
 
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -17,6 +18,7 @@
 #include "ctp/there.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
+#include "ctp/words.h"
 #include "engine/inspect/hidden_fds.h"
 #include "engine/witness/beside.h"
 #include "engine/witness/closed_set.h"
@@ -260,6 +262,16 @@ bool kernel_threads_hold(struct inspection *l, struct suspect *s)
 	return false;
 }
 
+void kernel_say_masked(struct suspect *s, int epfd, uint32_t events)
+{
+	char names[96] = "no events";
+	if (events & (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI))
+		words_events(events, names, sizeof(names));
+	inspect_say(&s->a[PROOF_P3], HOLDS_TRUE,
+		    "the row of fd %d#%u in epoll fd %d has %s: nothing of what it waits for", s->c.fd,
+		    s->c.gen, epfd, names);
+}
+
 // It was masked, not taken out: the row that is left, with this mask, has nothing of what C waits for. (A
 // hang-up of the peer would wake it: that is not the event that it waits for.)
 static bool is_masked(const struct suspect *s, const struct registration *reg, enum belongs b)
@@ -310,10 +322,7 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 	int epfd = s->wait >= 0 && s->s.waits[s->wait].epfd >= 0 ? s->s.waits[s->wait].epfd :
 								   s->c.was.reg_epfd;
 	if (masked)
-		inspect_say(
-			a, HOLDS_TRUE,
-			"the row of fd %d#%u in epoll fd %d has the events %x: nothing of what it waits for",
-			s->c.fd, s->c.gen, masked->epfd, masked->events);
+		kernel_say_masked(s, masked->epfd, masked->events);
 	else if (epfd < 0 && (s->c.was.polled || s->c.was.polled_out))
 		inspect_say(a, HOLDS_TRUE, "fd %d#%u is in no set that a thread polls, and in no epoll set",
 			    s->c.fd, s->c.gen);

@@ -161,7 +161,7 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 			inspect_say(
 				a, HOLDS_TRUE,
 				"the row of fd %d#%u in epoll fd %d is a one-shot that fired and is not armed again "
-				"(events: %x, nothing but flags)%s",
+				"(fdinfo has its events as %x: disarmed)%s",
 				s->c.fd, s->c.gen, o->epfd, o->events,
 				s->ready == 1 ? ", though it is ready" : "");
 }

@@ -136,10 +136,7 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 	else if (kernel_threads_hold(l, s))
 		return;
 	else if (rows->n)
-		inspect_say(
-			a, HOLDS_TRUE,
-			"the row of fd %d#%u in epoll fd %d has the events %x: nothing of what it waits for",
-			s->c.fd, s->c.gen, rows->epfd, rows->events);
+		kernel_say_masked(s, rows->epfd, rows->events);
 	else
 		inspect_say(
 			a, HOLDS_TRUE,
