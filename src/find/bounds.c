@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "search/malloc_heap.h"
-#include "search/thread_stack.h"
+#include "search/heap/malloc_heap.h"
+#include "search/stacks/thread_stack.h"
 #include "unwind/unwind.h"
 
 enum { PAGE = 4096 };

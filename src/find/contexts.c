@@ -14,9 +14,9 @@
 #include "find/bounds.h"
 #include "find/code.h"
 #include "find/touched.h"
-#include "search/malloc_free.h"
-#include "search/scan.h"
-#include "search/thread_stack.h"
+#include "search/heap/malloc_free.h"
+#include "search/mark/scan.h"
+#include "search/stacks/thread_stack.h"
 #include "unwind/unwind.h"
 
 enum { AT_ONCE = 256, TRIES = 3, FRAMES_MOST = 128 };
@@ -73,7 +73,7 @@ static void find_natives(struct finder *f)
 		if (im->threads[i].placed && thread_stack_find(&im->memory, im->threads[i].tid,
 							       im->threads[i].regs[CTP_REG_SP], &own, &says))
 			span_add(&f->natives, own.lo, own.hi);
-	f->natives.n = scan_tidy(f->natives.v, f->natives.n);
+	f->natives.n = spans_tidy(f->natives.v, f->natives.n);
 }
 
 // ----------------------------------------------------------------------- fresh

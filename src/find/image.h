@@ -12,8 +12,8 @@
 #include "core/corefile.h"
 #include "core/corenotes.h"
 #include "ctp/ctp.h"
-#include "search/memory.h"
-#include "search/span.h"
+#include "search/memory/memory.h"
+#include "search/memory/span.h"
 
 struct image_thread {
 	int tid;

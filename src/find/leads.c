@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "search/malloc_heap.h"
+#include "search/heap/malloc_heap.h"
 
 enum { LOOKED = 512, BLOCK_MOST = 4096, BLOCK_ALONE = 64 };
 

@@ -16,9 +16,9 @@
 #include "base/grow.h"
 #include "base/search.h"
 #include "find/registers.h"
-#include "search/malloc_heap.h"
-#include "search/scan.h"
-#include "search/thread_stack.h"
+#include "search/heap/malloc_heap.h"
+#include "search/mark/scan.h"
+#include "search/stacks/thread_stack.h"
 
 enum { HEADER = 16, EVENT_BYTES = 12, EVENTS_MOST = 1 << 20, DISGUISE = 17 };
 #define HEAP_MOST (4ULL << 30)
@@ -195,7 +195,7 @@ static void look_at(struct marker *m, const unsigned char *bytes, size_t n)
 	for (size_t i = 0; i + 8 <= n; i++) {
 		uint64_t w;
 		memcpy(&w, bytes + i, 8);
-		w &= SCAN_ADDRESS_MASK;
+		w &= SPAN_ADDRESS_MASK;
 		if (w >= m->least && w < m->most)
 			lead(m, w);
 	}
@@ -439,8 +439,8 @@ static int make_objects(struct marker *m)
 	int e = make_stacks(m);
 	for (size_t i = 0; i < m->c->image->nskip; i++)
 		span_add(&m->skip, m->c->image->skip[i].lo, m->c->image->skip[i].hi);
-	m->skip.n = scan_tidy(m->skip.v, m->skip.n);
-	m->targets.n = scan_tidy(m->targets.v, m->targets.n);
+	m->skip.n = spans_tidy(m->skip.v, m->skip.n);
+	m->targets.n = spans_tidy(m->targets.v, m->targets.n);
 	m->least = m->targets.n ? m->targets.v[0].lo : 1;
 	m->most = m->targets.n ? m->targets.v[m->targets.n - 1].hi + 8 : 1;
 	return e;
@@ -470,7 +470,7 @@ int lost_mark(struct lost *l, const struct contexts *c, const uint64_t *held, si
 		add_placed(&m);
 		add_registers(&m);
 		for (size_t i = 0; i < nheld; i++)
-			lead(&m, held[i] & SCAN_ADDRESS_MASK);
+			lead(&m, held[i] & SPAN_ADDRESS_MASK);
 		e = scan_roots(&m);
 		spread(&m);
 	}

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "find/image.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 
 enum { OBJECT_BUILD_ID = 32 };
 

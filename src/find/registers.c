@@ -19,7 +19,7 @@
 #include <elf.h>
 
 #include "find/harmless.h"
-#include "search/thread_stack.h"
+#include "search/stacks/thread_stack.h"
 #include "unwind/unwind.h"
 
 static size_t peek(void *ctx, uint64_t addr, void *to, size_t bytes)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "search/memory_walk.h"
+#include "search/memory/memory_walk.h"
 
 // Of glibc's ucontext_t and jmp_buf on x86_64.
 enum {

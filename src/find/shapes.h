@@ -4,7 +4,7 @@
 #pragma once
 
 #include "find/sites.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 
 enum shape_kind { SHAPE_UCONTEXT, SHAPE_JMPBUF, SHAPE_ASSEMBLY };
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "find/image.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 
 struct touched { // zeroed: nothing is known yet
 	const struct maps_line *map;

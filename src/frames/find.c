@@ -12,10 +12,10 @@
 
 #include "base/grow.h"
 #include "base/search.h"
-#include "search/malloc_free.h"
-#include "search/malloc_heap.h"
-#include "search/memory_walk.h"
-#include "search/scan.h"
+#include "search/heap/malloc_free.h"
+#include "search/heap/malloc_heap.h"
+#include "search/memory/memory_walk.h"
+#include "search/mark/scan.h"
 
 enum { FRAMES_MOST = 1 << 24, TRIES = 3, SIEVE_BITS = 1 << 16 };
 

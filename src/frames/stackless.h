@@ -5,8 +5,8 @@
 
 #include "frames/dispatch.h"
 #include "frames/pairs.h"
-#include "search/memory.h"
-#include "search/span.h"
+#include "search/memory/memory.h"
+#include "search/memory/span.h"
 
 enum stackless_state {
 	STACKLESS_SUSPENDED, // at a co_await or co_yield

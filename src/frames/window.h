@@ -3,7 +3,7 @@
 // window.h - reads memory piece by piece for those who go through it in the order of addresses.
 #pragma once
 
-#include "search/memory.h"
+#include "search/memory/memory.h"
 
 enum { WINDOW_BYTES = 1 << 17 };
 

@@ -16,7 +16,7 @@
 #include "ps/model/report.h"
 #include "ps/settings.h"
 #include "ps/watch/watch.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 
 enum { EXIT_NOTHING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
@@ -141,7 +141,7 @@ static int stackless_of(const struct found *f, const struct tables *t, struct li
 	for (size_t i = 0; i < t->n; i++)
 		if (t->coroutines[i].announced)
 			known[n++] = (struct span){t->coroutines[i].lo, t->coroutines[i].hi};
-	n = scan_tidy(known, n);
+	n = spans_tidy(known, n);
 	int e = stackless_listing(l, f->pid, f->core ? f->core_path : NULL, known, n,
 				  settings.all || settings.nids);
 	free(known);

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "search/handles.h"
-#include "search/malloc_heap.h"
-#include "search/scan.h"
+#include "search/disguise/handles.h"
+#include "search/heap/malloc_heap.h"
+#include "search/mark/scan.h"
 
 enum { WORD = 8, ROUND = 1 << 24, ROUNDS = 6, BLOCKS_MOST = 1 << 16, WORDS_MOST = 1 << 18 };
 
@@ -54,7 +54,7 @@ static bool begin(struct search *s)
 	}
 	for (size_t i = 0; i < s->blocks.n; i++)
 		block_parts(s, s->blocks.v[i], (uint32_t)(s->nodes + i), p, &n);
-	s->idle.n = scan_tidy(s->idle.v, s->idle.n);
+	s->idle.n = spans_tidy(s->idle.v, s->idle.n);
 	s->doubtful.n = s->faint.n = 0;
 	int e = graph_init(&s->g, s->nodes + s->blocks.n, p, n);
 	free(p);
@@ -102,7 +102,7 @@ static bool chance_is_nil(const struct search *s, uint64_t bytes)
 	double spans = 0;
 	for (size_t i = 0; i < s->g.ntargets; i++)
 		spans += (double)(s->g.targets[i].hi - s->g.targets[i].lo);
-	return spans * (double)bytes < (double)(SCAN_ADDRESS_MASK + 1) / 400;
+	return spans * (double)bytes < (double)(SPAN_ADDRESS_MASK + 1) / 400;
 }
 
 static void settle_faint(struct search *s, uint64_t bytes)

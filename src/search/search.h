@@ -8,12 +8,12 @@
 // until no more are found. All other words are roots.
 #pragma once
 
-#include "search/graph.h"
-#include "search/memory.h"
-#include "search/piece.h"
-#include "search/span.h"
-#include "search/stack_ends.h"
-#include "search/words.h"
+#include "search/mark/graph.h"
+#include "search/memory/memory.h"
+#include "search/memory/piece.h"
+#include "search/memory/span.h"
+#include "search/stacks/stack_ends.h"
+#include "search/mark/words.h"
 
 struct search {
 	const struct memory *memory;

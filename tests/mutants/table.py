@@ -165,7 +165,7 @@ m("	else if (!still)\n		inspect_say_all(l, PROOF_P6B, HOLDS_OPEN,", "	else if (0
 m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");", "the report does not say that it listens")
 
 # ------------------------------------------------------------------ P6a
-m = of("src/search/graph.c", "unit:graph")
+m = of("src/search/mark/graph.c", "unit:graph")
 m("	for (; head < tail; head++)\n		for (uint32_t i = first_from[queue[head]]", "	for (; head < 1; head++)\n		for (uint32_t i = first_from[queue[head]]",
   "what is reached leads on by one step only")
 m("	for (uint32_t k = 0; k < g->n; k++)\n		if (g->reached[k])\n			queue[tail++] = k;", "", "what a register leads to leads on")
@@ -173,31 +173,31 @@ m("in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE", "in < g->nspans ? g->owner[in
 m("	for (; lo < g->npoints && g->points[lo].at.lo == value && n < GRAPH_OWNERS; lo++)", "	for (; 0; lo++)", "an end leads to nothing")
 m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word from outside is dropped behind one from another object")
 
-m = of("src/search/scan.c", "unit:scan")
-m("	size_t t = scan_find(s->targets, s->ntargets, w & SCAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
+m = of("src/search/mark/scan.c", "unit:scan")
+m("	size_t t = scan_find(s->targets, s->ntargets, w & SPAN_ADDRESS_MASK);", "	size_t t = scan_find(s->targets, s->ntargets, w);",
   "a tagged pointer is none")
 m("	for (size_t i = 0; i + 4 <= n; i++) { // a pointer", "	for (size_t i = 0; i + 8 <= n; i++) { // a pointer", "a pointer at the end of a message is not seen")
-m("		if (w <= SCAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
+m("		if (w <= SPAN_ADDRESS_MASK && (sieved(r->sieve, w) & 1))", "		if (0)", "a disguised pointer is not seen")
 m("	return lo < n && v[lo].lo <= addr ? lo : n;", "	return lo < n ? lo : n;", "what lies before an object leads to it")
 
-m = of("src/search/disguise.c", "unit:disguise")
+m = of("src/search/disguise/disguise.c", "unit:disguise")
 m("		*tagged = w >> (ADDRESS - right);", "		*tagged = false;", "a tag above a shifted address counts as a part of it")
 m("		*tagged = w >> 51 != BITS(13); // but for a NaN", "		*tagged = true;", "a NaN's 17 bits are not known as a tag")
 
-m = of("src/search/handles.c", "unit:disguise")
+m = of("src/search/disguise/handles.c", "unit:disguise")
 m("	       is_sign(t, HANDLES_TARGET, none && calibrated ? CHANCE_UNUSED : CHANCE);", "	       is_sign(t, HANDLES_TARGET, CHANCE);",
   "a form counts although the program keeps none of its living coroutines so")
 m("(t->hits[HANDLES_LIVING] >= SURE_OF && is_sign(t, HANDLES_LIVING, CHANCE)) ||", "", "the living show nothing")
 
-m = of("src/search/disguise_words.c", "unit:disguise")
+m = of("src/search/disguise/disguise_words.c", "unit:disguise")
 m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that are like an address with a tag count")
 m("			if (k < n)", "			if (k < n && (at + k) % 8 == 0)", "bytes that are swapped count at a multiple of eight only")
 
-m = of("src/search/disguised.c", "unit:disguise")
+m = of("src/search/disguise/disguised.c", "unit:disguise")
 m("	if (told == n || is_freed(p->d, at) || in_pointer(p, at))", "	if (told == n || is_freed(p->d, at))", "the low half of a pointer is a handle")
 m("		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))", "		if (0)", "one half is two")
 
-m = of("src/search/memory_walk.c", "unit:scan")
+m = of("src/search/memory/memory_walk.c", "unit:scan")
 m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",
   survives="the first bytes behind each piece are read with it")
 m("		if (got < n && !may_end(m)) {", "		if (0) {", "memory that cannot be read is empty")
@@ -205,21 +205,21 @@ m("		lo = a < w->nskip && w->skip[a].lo < hi ? w->skip[a].hi : hi;", "		lo = a <
   "the word behind dead memory is not read")
 m("	bool own = m->perms[1] != 'w';", "	bool own = true;", "a page of a file that it may write is not read")
 
-m = of("src/search/memory_pages.c", "unit:memory")
+m = of("src/search/memory/memory_pages.c", "unit:memory")
 m("	p->end = arg.walk_end;", "	p->end = arg.end;", "where there are more touched pages than are told at once, the others are none")
 m("		if (!touched || (own && entries[i] & MEMORY_FILE))", "		if (!touched)", "a page of a file is the program's own copy")
 m("		else\n			return;\n", "", "where more touched pages are than are told at once, the others are none")
 
-m = of("src/search/dead_stack.c", "unit:dead_stack")
+m = of("src/search/stacks/dead_stack.c", "unit:dead_stack")
 m("		if (w >= stack.lo && w < lowest &&", "		if (0 &&", "frames that live on below a stack pointer are dead")
 m("			if (!memcmp(page, page + 1, (WORDS - 1) * 8))", "			if (0)", "what lies below a wiped page is the stack's")
 m("		span_add(out, from > stack.lo + PAGE ? from : stack.lo + PAGE, to);", "		span_add(out, from, to);", "a stack's lowest page is dead")
 m("			if (!(entries[i] & (MEMORY_PRESENT | MEMORY_SWAPPED)))", "			if (0)", "pages that were never touched are the stack's",
   survives="what was never touched holds zeros, and ends the stack by that")
 
-m = of("src/search/stack_ends.c", "unit:stack_ends")
+m = of("src/search/stacks/stack_ends.c", "unit:stack_ends")
 m("		if (at >= e->v[i].by.lo && at < e->v[i].by.hi)\n			return true;", "		return true;", "any word is explained by an end that something explains")
-m = of("src/search/malloc_free.c", "unit:malloc_free")
+m = of("src/search/heap/malloc_free.c", "unit:malloc_free")
 m("		if (!is_chunk(f, mem, size, entry) || !is_key(f, entry[1]) || !may_list(f))", "		if (!is_chunk(f, mem, size, entry) || !may_list(f))",
   "a pool that looks like a thread's cache is one", "e2e:sound/never_proven/like_cache")
 m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is one",

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "engine/target/proc.h"
-#include "search/memory.h"
+#include "search/memory/memory.h"
 
 struct own {
 	struct proc_maps maps;

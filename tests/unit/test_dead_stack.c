@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "own_memory.h"
-#include "search/dead_stack.h"
+#include "search/stacks/dead_stack.h"
 
 enum { PAGE = 4096, PAGES = 8, BYTES = PAGES * PAGE };
 

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "search/disguised.h"
+#include "search/disguise/disguised.h"
 
 enum { BLOCK = 0x340, NODES = 3, LIVING = 10 };
 static uint64_t begins[NODES] = {0x123456f0a4e0, 0x12345ab1c7d0, 0x123461c3e930};

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "search/graph.h"
+#include "search/mark/graph.h"
 
 // Three objects, the first of two spans; before the second and behind the third lie points.
 enum { A = 0x10000, A2 = 0x20000, B = 0x30000, C = 0x40000, SIZE = 0x100 };

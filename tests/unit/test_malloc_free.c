@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "engine/target/proc.h"
-#include "search/malloc_free.h"
-#include "search/scan.h"
+#include "search/heap/malloc_free.h"
+#include "search/mark/scan.h"
 #include "sanitized.h"
 
 enum { CACHED = 40, SMALL = 200, LARGE = 3000, WORDS = 8 };

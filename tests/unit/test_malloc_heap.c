@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #include "own_memory.h"
-#include "search/malloc_heap.h"
+#include "search/heap/malloc_heap.h"
 #include "sanitized.h"
 
 // malloc's blocks are found as before, also where most of them was never touched.

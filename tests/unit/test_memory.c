@@ -16,7 +16,7 @@
 
 #include "core/corefile.h"
 #include "own_memory.h"
-#include "search/memory_walk.h"
+#include "search/memory/memory_walk.h"
 
 enum { PAGE = 4096, AT = 0x10000000 };
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "search/block.h"
-#include "search/scan.h"
+#include "search/mark/block.h"
+#include "search/mark/scan.h"
 
 static unsigned hits;
 static uint64_t hit_at, hit_address;
@@ -226,7 +226,7 @@ static void spans_are_put_in_order(void **state)
 {
 	(void)state;
 	struct span v[] = {{30, 40}, {10, 20}, {50, 50}, {35, 45}, {20, 25}};
-	assert_int_equal(scan_tidy(v, 5), 2);
+	assert_int_equal(spans_tidy(v, 5), 2);
 	assert_true(v[0].lo == 10 && v[0].hi == 25 && v[1].lo == 30 && v[1].hi == 45);
 	assert_int_equal(scan_find(v, 2, 24), 0);
 	assert_int_equal(scan_find(v, 2, 25), 2);

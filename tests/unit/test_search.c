@@ -19,7 +19,7 @@
 
 #include "engine/target/proc.h"
 #include "sanitized.h"
-#include "search/malloc_free.h"
+#include "search/heap/malloc_free.h"
 #include "search/search.h"
 
 enum { PAGE = 4096, BLOCK = 3000 };

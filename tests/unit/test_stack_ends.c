@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "engine/memory/pieces.h"
-#include "search/stack_ends.h"
-#include "search/malloc_heap.h"
+#include "search/stacks/stack_ends.h"
+#include "search/heap/malloc_heap.h"
 #include "sanitized.h"
 
 enum { PAGE = 4096, STACK = 16 * PAGE, CONTEXT = 64 };

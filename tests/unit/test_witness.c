@@ -25,7 +25,7 @@
 #include "engine/inspect/hold.h"
 #include "engine/target/proc.h"
 #include "engine/target/registrations.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 #include "engine/witness/witness.h"
 
 struct bench {
@@ -405,7 +405,7 @@ static void no_descriptors(void **state)
 static void spans(void **state)
 {
 	struct span v[] = {{30, 40}, {10, 20}, {20, 25}, {50, 50}, {35, 60}};
-	assert_int_equal(scan_tidy(v, 5), 2);
+	assert_int_equal(spans_tidy(v, 5), 2);
 	assert_int_equal(v[0].lo, 10);
 	assert_int_equal(v[0].hi, 25);
 	assert_int_equal(v[1].hi, 60);

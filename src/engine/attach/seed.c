@@ -19,7 +19,7 @@
 #include "find/leads.h"
 #include "find/lost.h"
 #include "find/registers.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 
 struct found {
 	struct seed_fds fds;
@@ -79,7 +79,7 @@ static void search(struct found *f, pid_t pid, const struct ctp_region *r, bool 
 	if (image_of_process(&f->image, pid, deadline_ns))
 		return;
 	f->image.skip = f->ours;
-	f->image.nskip = scan_tidy(f->ours, 3);
+	f->image.nskip = spans_tidy(f->ours, 3);
 	reach = reach && !registers_take(&f->image, REGISTERS_GLANCE, &glance);
 	f->searched = !contexts_find(&f->contexts, &f->image);
 	if (f->searched && reach)

@@ -13,7 +13,7 @@
 #include "ctp/region.h"
 #include "ctp/rules.h"
 #include "ctp/seq.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 #include "engine/target/proc.h"
 #include "engine/target/registrations.h"
 #include "engine/target/polled.h"

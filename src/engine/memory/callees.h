@@ -4,8 +4,8 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
-#include "search/dead_stack.h"
-#include "search/span.h"
+#include "search/stacks/dead_stack.h"
+#include "search/memory/span.h"
 #include "unwind/unwind.h"
 
 // Adds those of a thread asleep in one of our hooks; *u is made at its first use. t->inherited: which of its

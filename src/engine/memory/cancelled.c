@@ -11,7 +11,7 @@
 #include "base/search.h"
 #include "ctp/there.h"
 #include "engine/memory/free_list.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 
 struct cancelled {
 	struct inspection *l;
@@ -61,7 +61,7 @@ static bool one_word(const struct cancelled *c, size_t i, struct free_list_membe
 			continue;
 		if (proc_peek(c->l->pid, e->at, &value, sizeof(value), false) != sizeof(value))
 			return false;
-		value &= SCAN_ADDRESS_MASK;
+		value &= SPAN_ADDRESS_MASK;
 		if (is_edge(c, s, e->at, value))
 			continue;
 		if (m->at || !within(s, value))

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
-#include "search/graph.h"
+#include "search/mark/graph.h"
 
 // After graph_spread, with node i the memory of l->who[i], which are in the order of
 // their ids: marks the suspects (`pooled`) to which nothing leads but the word that has them in a

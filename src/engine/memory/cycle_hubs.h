@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/span.h"
+#include "search/memory/span.h"
 
 enum { CYCLE_HUBS_WORDS = 136, CYCLE_HUBS_LONGEST = 8 };
 

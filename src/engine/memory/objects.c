@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "search/malloc_heap.h"
+#include "search/heap/malloc_heap.h"
 #include "engine/target/names.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 
 static bool within(uint64_t addr, struct span s)
 {
@@ -111,7 +111,7 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 	s->nmine = 0;
 	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
 	inspect_say(a, HOLDS_OPEN, "the bounds of its stack are not known");
-	if (!sure.lo || sure.hi <= sure.lo || sure.hi > SCAN_ADDRESS_MASK || !c->slot)
+	if (!sure.lo || sure.hi <= sure.lo || sure.hi > SPAN_ADDRESS_MASK || !c->slot)
 		return;
 	if (c->flags & CTP_STATE_SHARED_STACK) {
 		inspect_say(a, HOLDS_OPEN, "it shares its stack with others by copying");
@@ -124,7 +124,7 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 	}
 	if (is_static(l, s, sure.lo, "stack"))
 		return;
-	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SCAN_ADDRESS_MASK)
+	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SPAN_ADDRESS_MASK)
 		stack = (struct span){c->block_lo, c->block_hi};
 	else if (!grow(l, q, n, sure, &stack, &s->heap[0]) || (c->lo == c->hi && !s->heap[0]))
 		return; // a mapping may hold the stacks of others

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
-#include "search/piece.h"
-#include "search/stack_ends.h"
+#include "search/memory/piece.h"
+#include "search/stacks/stack_ends.h"
 
 // The memory of the suspects that have some of their own; the node of a piece is the suspect's index. For
 // free(); NULL: out of memory.

@@ -18,7 +18,7 @@
 #include "engine/inspect/boundary.h"
 #include "engine/memory/cancelled.h"
 #include "engine/memory/scan_exclude.h"
-#include "search/malloc_free.h"
+#include "search/heap/malloc_free.h"
 #include "engine/inspect/hold.h"
 #include "engine/memory/keys.h"
 #include "engine/memory/objects.h"
@@ -26,7 +26,7 @@
 #include "engine/memory/queues.h"
 #include "engine/memory/second_pass.h"
 #include "engine/memory/word_names.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 #include "search/search.h"
 
 enum { WORDS_NAMED = 6 };
@@ -84,8 +84,8 @@ root_word(struct reach *r, uint64_t word, const char *format, ...)
 {
 	uint32_t owners[GRAPH_OWNERS];
 	// As it is; with a tag below it; a half of it.
-	const uint64_t values[] = {word & SCAN_ADDRESS_MASK, word >> 8 & SCAN_ADDRESS_MASK,
-				   word >> 16 & SCAN_ADDRESS_MASK, word & UINT32_MAX, word >> 32};
+	const uint64_t values[] = {word & SPAN_ADDRESS_MASK, word >> 8 & SPAN_ADDRESS_MASK,
+				   word >> 16 & SPAN_ADDRESS_MASK, word & UINT32_MAX, word >> 32};
 	uint64_t address = 0;
 	enum disguise form = DISGUISE_NONE;
 	for (size_t i = 0; !address && i < sizeof(values) / sizeof(*values); i++)
@@ -321,7 +321,7 @@ static int search_memory(struct reach *r)
 			       .npieces = n,
 			       .nodes = l->n,
 			       .skip = r->dead.v,
-			       .nskip = scan_tidy(r->dead.v, r->dead.n),
+			       .nskip = spans_tidy(r->dead.v, r->dead.n),
 			       .guard = l->r->ext->pointer_guard,
 			       .rotate = l->r->ext->pointer_rotate & 63};
 	pieces_find_ends(&r->s.ends, l, r->pieces, n);

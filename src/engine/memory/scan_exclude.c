@@ -18,8 +18,8 @@
 #include "ctp/there.h"
 #include "engine/inspect/boundary.h"
 #include "engine/memory/callees.h"
-#include "search/dead_stack.h"
-#include "search/thread_stack.h"
+#include "search/stacks/dead_stack.h"
+#include "search/stacks/thread_stack.h"
 #include "unwind/unwind.h"
 
 enum { PAGE = 4096, EVENT_BYTES = 12 };

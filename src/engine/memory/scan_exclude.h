@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 
 // Adds what the scan leaves out: below the stack pointers of sleeping threads
 // and suspended coroutines, the event buffers of sleeping epoll waits, and

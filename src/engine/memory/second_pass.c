@@ -10,7 +10,7 @@
 
 #include "base/search.h"
 #include "ctp/there.h"
-#include "search/malloc_heap.h"
+#include "search/heap/malloc_heap.h"
 
 enum { LIVING_MOST = 256 };
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
-#include "search/disguised.h"
+#include "search/disguise/disguised.h"
 
 // After graph_spread: is anybody about to be proven, because nothing leads to it?
 bool second_pass_wanted(const struct inspection *l, struct search *s);

@@ -5,7 +5,7 @@
 
 #include "engine/inspect/inspect.h"
 #include "engine/memory/owners.h"
-#include "search/disguised.h"
+#include "search/disguise/disguised.h"
 
 struct word_names {
 	const struct inspection *l;

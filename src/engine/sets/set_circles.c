@@ -15,7 +15,7 @@
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_parked.h"
 #include "engine/target/names.h"
-#include "search/malloc_heap.h"
+#include "search/heap/malloc_heap.h"
 
 enum { CIRCLES_MOST = 64, HANDLE_WORDS = 8 };
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "search/graph.h"
-#include "search/scan.h"
+#include "search/mark/graph.h"
+#include "search/mark/scan.h"
 
 enum {
 	SUSPECTS_MOST = 20000,
@@ -49,7 +49,7 @@ static size_t our_memory(const struct inspection *l, struct span v[OURS])
 	v[0] = (struct span){e->region_base, e->region_base + l->r->bytes};
 	v[1] = (struct span){e->areas_base, e->areas_base + e->areas_bytes};
 	v[2] = (struct span){e->self_base, e->self_end};
-	return scan_tidy(v, OURS);
+	return spans_tidy(v, OURS);
 }
 
 static int read_list(struct awaiting *a, struct inspection *l)
@@ -182,7 +182,7 @@ static void join_closes(struct awaiting *a, const struct inspection *l)
 	size_t first = a->closes->n > CLOSES_MOST ? a->closes->n - CLOSES_MOST : 0;
 	for (size_t k = first; k < a->closes->n && !inspect_late(l); k++) {
 		const struct closes_one *c = &a->closes->v[k];
-		uint64_t data = c->was.reg_data & SCAN_ADDRESS_MASK;
+		uint64_t data = c->was.reg_data & SPAN_ADDRESS_MASK;
 		uint32_t row = row_of(&a->list, data);
 		if (row != STACKLESS_NONE) {
 			note_close(a, row, c);
@@ -278,7 +278,7 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 		return; // the kernel, or a register
 	memset(w->allowed, 0, w->g->n + 1);
 	allow_awaiters(a, w, row, group);
-	unsigned n = one->close ? graph_owners(w->g, one->close->was.reg_data & SCAN_ADDRESS_MASK, owners) :
+	unsigned n = one->close ? graph_owners(w->g, one->close->was.reg_data & SPAN_ADDRESS_MASK, owners) :
 				  0;
 	for (unsigned i = 0; i < n; i++)
 		w->allowed[owners[i]] |= owners[i] != group;

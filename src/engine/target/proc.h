@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/maps.h"
-#include "search/memory.h"
+#include "search/memory/memory.h"
 
 uint64_t proc_now_ns(void); // CLOCK_MONOTONIC
 

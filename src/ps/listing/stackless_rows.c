@@ -18,7 +18,7 @@
 #include "frames/stackless.h"
 #include "ps/listing/fd_names.h"
 #include "ps/listing/listing_symbols.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 #include "symbols/demangle.h"
 
 enum { TRIES = 4, STACK_MOST = 64, STACKS_MOST = 4096 };

@@ -6,7 +6,7 @@
 #include "find/image.h"
 #include "frames/pairs.h"
 #include "ps/listing/listing.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 
 // Only those that are lost.
 struct stackless_lost {

@@ -9,7 +9,7 @@
 
 #include "base/search.h"
 #include "ps/read/tables.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 
 static int add_stacks(struct span_list *out, const struct found *f, const struct coroutine *v, size_t n)
 {
@@ -50,7 +50,7 @@ int known_read(struct known *k, const struct found *f)
 	*k = (struct known){.ours = {{x->region_base, x->region_base + x->region_bytes},
 				     {x->areas_base, x->areas_base + x->areas_bytes},
 				     {x->self_base, x->self_end}}};
-	k->nours = scan_tidy(k->ours, 3);
+	k->nours = spans_tidy(k->ours, 3);
 	int e = tables_read(&t, f, true);
 	if (e)
 		return e;
@@ -59,7 +59,7 @@ int known_read(struct known *k, const struct found *f)
 	e = e ? e : add_tids(k, &t);
 	tables_deinit(&t);
 	k->stacks = list.v;
-	k->nstacks = scan_tidy(list.v, list.n);
+	k->nstacks = spans_tidy(list.v, list.n);
 	if (e)
 		known_deinit(k);
 	return e;

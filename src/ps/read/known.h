@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "ps/read/find.h"
-#include "search/span.h"
+#include "search/memory/span.h"
 
 struct known {
 	struct span *stacks; // of coroutines that are in the tables, alive or not; sorted, disjoint

@@ -14,7 +14,7 @@
 #include "base/search.h"
 #include "ctp/words.h"
 #include "ps/listing/fd_names.h"
-#include "search/scan.h"
+#include "search/mark/scan.h"
 
 #define OF_A_FRAME (1U << 31) // numbers of the listing's stacks, apart from those of the region's
 
@@ -111,7 +111,7 @@ static struct span *others(const struct watch_model *m, const struct ctp_ext *x,
 	for (size_t i = 0; i < m->n; i++)
 		if (m->rows[i].there && m->rows[i].c.announced)
 			v[(*n)++] = (struct span){m->rows[i].c.lo, m->rows[i].c.hi};
-	*n = scan_tidy(v, *n);
+	*n = spans_tidy(v, *n);
 	return v;
 }
 

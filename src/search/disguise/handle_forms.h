@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// handle_forms.h - the forms of 32 bits in which some addresses are looked for, and which of them are in use.
+#pragma once
+
+#include "search/disguise/bases.h"
+#include "search/disguise/disguise.h"
+#include "search/disguise/handles.h"
+
+// What a program would keep of a coroutine.
+enum handle_kind { HANDLE_BLOCK, HANDLE_STACK, HANDLE_KINDS };
+
+struct handle_address {
+	uint64_t at;
+	uint8_t kind; // enum handle_kind
+};
+
+enum { HANDLE_FORMS_TARGETS = 1 << 18 };                       // so many are looked for
+enum { HANDLE_FORMS_RIGHT = 5, HANDLE_FORMS_RIGHT_MOST = 12 }; // shifts of DISGUISE_RIGHT_MORE
+
+struct handle_forms {
+	struct handles values; // forms below DISGUISES: enum disguise; from there on distances
+	const struct memory *memory;
+	uint64_t bytes; // that are searched
+	const struct handle_address *targets, *living;
+	size_t ntargets, nliving;
+	struct bases bases;
+};
+
+// All forms. False if out of memory.
+bool handle_forms_all(struct handle_forms *f);
+// Once those were looked for: of all targets the distances that are in use, in place of the former. False if
+// there are none, or out of memory (then `values.failed`).
+bool handle_forms_distances(struct handle_forms *f);
+void handle_forms_deinit(struct handle_forms *f);
+
+enum disguise handle_forms_is(uint32_t form);
+// The address that a value stands for.
+uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v);
+// Is it no number as there are many?
+bool handle_forms_telling(uint64_t distance);
+bool handle_forms_in_use(const struct handle_forms *f, uint32_t form);
