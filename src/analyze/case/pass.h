@@ -46,6 +46,7 @@ struct verdict_case {
 	const char *message; // what follows the claim in one sentence, or NULL
 	const char *refuted; // instead of what the obligations say
 	const char *fix;     // instead of the pass's
+	bool stackless;      // the id is a frame's address
 };
 
 // What is merely so.

@@ -37,7 +37,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 	p->verdict = !complete ? VERDICT_INCONCLUSIVE : lost ? VERDICT_PROVEN : VERDICT_LIKELY;
 }
 
-static void note_close(struct verdict_case *c, const struct stackless_seen *s)
+static void note_close(struct verdict_case *c, const struct stackless_seen *s, struct results *out)
 {
 	const struct stackless_close *k = &s->close;
 	c->fd = k->fd;
@@ -53,8 +53,10 @@ static void note_close(struct verdict_case *c, const struct stackless_seen *s)
 					.id = k->opener,
 					.ticks = k->opened,
 					.stack = k->opener_stack};
-	case_event(c, k->opened, k->opener, "opens it");
-	case_event(c, k->closed, k->closer, "closes it");
+	const char *opens = words_call(k->opened_how), *closes = words_call(k->how);
+	case_event(c, k->opened, k->opener,
+		   results_text(out, "%s opens fd %d#%u", opens ? opens : "a call", k->fd, k->gen));
+	case_event(c, k->closed, k->closer, results_text(out, "%s(%d)", closes ? closes : "close", k->fd));
 }
 
 void stackless_case(struct verdict_case *c, const struct pass *pass, const struct world *w,
@@ -67,10 +69,11 @@ void stackless_case(struct verdict_case *c, const struct pass *pass, const struc
 				   .label = "waiting",
 				   .doing = s->initial ? "to be started, as a C++20 coroutine" :
 							 "as a C++20 coroutine, at a co_await",
-				   .fd = -1};
+				   .fd = -1,
+				   .stackless = true};
 	decide(&c->proof, w, m, s, out);
 	if (s->closed)
-		note_close(c, s);
+		note_close(c, s, out);
 	c->refuted =
 		s->answer == STACKLESS_LOST ?
 			"a pointer to its frame lies outside the process, or in disguise" :

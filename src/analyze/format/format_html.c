@@ -13,6 +13,7 @@
 #include "analyze/format/html.h"
 #include "analyze/report/accounting.h"
 #include "analyze/report/run_identity.h"
+#include "analyze/report/stackless_sums.h"
 #include "base/json.h"
 
 static json_t *strings(char *const *s, size_t n)
@@ -46,6 +47,7 @@ json_t *html_trace(const struct html *h)
 			      "events", json_count(w->events), "lost", json_count(w->lost), "switches",
 			      json_count(c->switches), "threads", json_count(w->threads), "total",
 			      json_count(w->coroutines), "processes", json_count(w->processes));
+	json_object_set_new(o, "stackless", json_count(stackless_sums(r).total));
 	json_t *pids = json_array();
 	for (size_t i = 0; i < w->nimages; i++)
 		json_array_append_new(pids, json_count(w->images[i].pid));

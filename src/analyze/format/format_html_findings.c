@@ -129,7 +129,7 @@ static json_t *finding(struct html *h, const struct finding *f, size_t index)
 	const struct report *r = h->report;
 	const struct verdict_case *c = f->cases[0];
 	const struct ctp_state *s = c->about.state;
-	char print[17], message[768], refuted[256], where[64];
+	char print[17], message[768], refuted[256], where[64], who[256];
 	snprintf(print, sizeof(print), "%016" PRIx64, f->fingerprint);
 	describe_message(r, f, message, sizeof(message));
 	describe_refuted(c, refuted, sizeof(refuted));
@@ -137,7 +137,7 @@ static json_t *finding(struct html *h, const struct finding *f, size_t index)
 	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "rule", f->pass->rule, "title",
 			      f->pass->title, "verdict", verdict_words[f->verdict], "fingerprint", print,
 			      "known", json_boolean(f->known), "id", json_count(c->id), "who",
-			      who_json(h, c, c->id));
+			      json_text(report_subject(r, f, who, sizeof(who))));
 	json_object_set_new(o, "where", json_text(where));
 	json_object_set_new(o, "image", json_count(c->about.image->index));
 	json_object_set_new(o, "claim", json_text(describe_claim(c)));

@@ -49,7 +49,7 @@ static void show_head(FILE *to, const struct report *r, const struct finding *f,
 	char who[256], head[128], line[512], count[64] = "";
 	size_t used = head_of(head, sizeof(head), f, s);
 	const struct image *image = f->cases[0]->about.image;
-	report_who(r, image, f->cases[0]->id, who, sizeof(who));
+	report_subject(r, f, who, sizeof(who));
 	report_where(r, image, who + strlen(who), sizeof(who) - strlen(who));
 	fputs(head, to);
 	snprintf(line, sizeof(line), "  %s %s", who, describe_claim(f->cases[0]));

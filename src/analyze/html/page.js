@@ -23,6 +23,7 @@ const about = {
 					"coroutines",
 					`${count(t.total)}: ${count(c.created)} created and never run, ${count(c.suspended)} suspended, ${count(c.running)} running, ${count(c.finished)} finished, ${count(c.destroyed)} destroyed`
 				),
+				t.stackless ? row("C++20 coroutines", count(t.stackless)) : null,
 				row("healthy waiters", count(t.healthy)),
 				row("parked", count(t.parked)),
 				row("suspended", t.accounting),
@@ -181,7 +182,8 @@ const page = {
 				)
 			),
 			worst.length ? null : item("0", "findings", "good"),
-			item(count(t.total), "coroutines"),
+			t.stackless && !t.total ? null : item(count(t.total), "coroutines"),
+			t.stackless ? item(count(t.stackless), "C++20 coroutines") : null,
 			item(count(t.switches), "switches"),
 			item(count(t.threads), t.threads === 1 ? "thread" : "threads"),
 			item(duration(t.durationNs), ""),

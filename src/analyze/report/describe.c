@@ -67,7 +67,7 @@ void describe_message(const struct report *r, const struct finding *f, char *buf
 {
 	const struct verdict_case *c = f->cases[0];
 	char who[256], other[256], where[32], fd[200] = "", actor[340] = "";
-	report_who(r, c->about.image, c->id, who, sizeof(who));
+	report_subject(r, f, who, sizeof(who));
 	report_where(r, c->about.image, where, sizeof(where));
 	if (c->message) {
 		snprintf(buf, bytes, "%s%s %s: %s", who, where, describe_claim(c), c->message);

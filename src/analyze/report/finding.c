@@ -397,6 +397,18 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 	return buf;
 }
 
+const char *report_subject(const struct report *r, const struct finding *f, char *buf, size_t bytes)
+{
+	const struct verdict_case *c = f->cases[0];
+	const char *function = f->waiter.n ? f->waiter.items[0]->symbol : NULL;
+	report_who(r, c->about.image, c->id, buf, bytes);
+	if (c->stackless && !c->about.state && function) {
+		size_t n = strlen(buf);
+		snprintf(buf + n, bytes - n, " %.*s", (int)strcspn(function, "("), function);
+	}
+	return buf;
+}
+
 const char *report_name(const struct report *r, const struct image *m, const struct ctp_state *e, char *buf,
 			size_t bytes)
 {

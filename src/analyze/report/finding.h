@@ -74,6 +74,9 @@ bool report_selects(const struct report_settings *settings, const struct pass *p
 int report_filter(struct report *r, const struct report_settings *settings, const char **at);
 // Counts r->others, the findings of other rules than those that `settings` names. 0, or as the two above.
 int report_count_others(struct report *r, const struct report_settings *settings, const char **at);
+// report_who of its first coroutine; of one without a stack, which the tables do not have, the function is
+// that of its frame.
+const char *report_subject(const struct report *r, const struct finding *f, char *buf, size_t bytes);
 // What is read by people and programs alike.
 const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c);
 // " in process 4711" where there are several processes, else ""; buf holds it.
