@@ -354,13 +354,51 @@ static void distances(void **state)
 	}
 }
 
+// Small ones, in units of 16 bytes: of all three that are lost; among as many other numbers they are chance.
+static void small_distances(void **state)
+{
+	uint64_t was[NODES];
+	(void)state;
+	memcpy(was, begins, sizeof(was));
+	for (unsigned crowded = 0; crowded < 2; crowded++) {
+		open_memory();
+		uint64_t base = 0x123456f00000;
+		uint32_t *table = (uint32_t *)(void *)two;
+		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
+		memory.maps = maps;
+		memory.nmaps = 2;
+		for (uint32_t i = 0; i < 1000 && crowded; i++)
+			table[100 + i] = i + 0x80;
+		for (unsigned i = 0; i < NODES; i++) {
+			begins[i] = base + 0x2430 + 0x9b0 * i;
+			table[8 + i] = (uint32_t)(begins[i] - base) >> 4;
+		}
+		assert_int_equal(pass(0), crowded ? 0 : NODES);
+	}
+	memcpy(begins, was, sizeof(was));
+}
+
+// With the begin of another, not with the middle of something.
+static void sums(void **state)
+{
+	(void)state;
+	open_memory();
+	put(64, (uintptr_t)two + begins[2], 8);
+	assert_int_equal(pass(0), 1);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_SUM);
+	open_memory();
+	put(64, (uintptr_t)two + 16 + begins[2], 8);
+	assert_int_equal(pass(0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
-		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(from_itself),
+		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(sums),
+		cmocka_unit_test(from_itself),
 		cmocka_unit_test(from_itself_in_full),
 		cmocka_unit_test(a_number_that_is_everywhere),
 	};

@@ -40,6 +40,12 @@ bool bases_is_static(const struct memory *m, uint64_t addr)
 	return at && is_static(m, (size_t)(at - m->maps));
 }
 
+bool bases_is_libc(const struct memory *m, uint64_t addr)
+{
+	const struct maps_line *at = memory_map(m, addr);
+	return at && is_libc(at);
+}
+
 static void words(struct bases *b, const struct memory *m, const uint64_t *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

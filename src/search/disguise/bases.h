@@ -15,4 +15,6 @@ struct bases {
 
 // Does it lie in static storage of the program or of its own libraries?
 bool bases_is_static(const struct memory *m, uint64_t addr);
+// Or of the C library?
+bool bases_is_libc(const struct memory *m, uint64_t addr);
 void bases_find(struct bases *b, const struct memory *m);

@@ -3,8 +3,8 @@
 // Small integers of interpreters are shifted left (OCaml by 1, Guile by 2, Lisps by 3, others by 4), with a
 // tag below; keys and compressed pointers are shifted right, with a tag above; weak references are
 // complements; wire formats are byte-swapped; LuaJIT's values are NaNs with 17 bits of tag; scripts whose
-// numbers are doubles keep addresses as doubles. A pointer with a tag in its upper 16 bits is none of these:
-// scan.c sees it.
+// numbers are doubles keep addresses as doubles; lists with one link keep the sum of two. A pointer with a
+// tag in its upper 16 bits is none of these: scan.c sees it.
 #include "search/disguise/disguise.h"
 
 #include <string.h>
@@ -34,6 +34,7 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_TEXT] = "as text",
 		[DISGUISE_AWAY] = "as its distance from the word itself",
 		[DISGUISE_NEAR] = "as its distance from the word itself",
+		[DISGUISE_SUM] = "as its sum with another address",
 		[DISGUISE_LOW] = "as its lower 32 bits",
 		[DISGUISE_LOW_1] = "as 32 bits, shifted right by 1",
 		[DISGUISE_LOW_2] = "as 32 bits, shifted right by 2",

@@ -12,7 +12,7 @@
 #include "search/mark/block.h"
 #include "search/mark/scan.h"
 
-enum { WORD = 8, HALF = 32, SIXTEEN = 0xffff };
+enum { WORD = 8, HALF = 32, SIXTEEN = 0xffff, ADDRESS = 47 };
 
 static void mark(uint64_t *map, uint64_t bits)
 {
@@ -49,6 +49,21 @@ static void note_swapped(struct disguise_words *d, uint16_t upper)
 		d->swapped[d->nswapped++] = upper;
 }
 
+// Sums of two addresses are above all addresses, unless those are low.
+static bool is_sum(uint64_t w)
+{
+	return w >> ADDRESS == 1;
+}
+
+static void mark_sums(struct disguise_words *d, struct span at)
+{
+	for (size_t i = 0; i < d->npartners; i++)
+		for (uint64_t u = (at.lo + d->partners[i].lo) >> HALF;
+		     u <= (at.hi + d->partners[i].hi) >> HALF; u++)
+			if (is_sum(u << HALF))
+				mark(d->upper, u & SIXTEEN);
+}
+
 void disguise_words_ready(struct disguise_words *d)
 {
 	memset(d->upper, 0, sizeof(d->upper));
@@ -57,6 +72,8 @@ void disguise_words_ready(struct disguise_words *d)
 		for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++)
 			if (form != DISGUISE_SWAPPED)
 				mark_form(d, form, d->targets[i]);
+		if (!i || d->targets[i].hi >> HALF != d->targets[i - 1].hi >> HALF)
+			mark_sums(d, d->targets[i]);
 		for (uint64_t u = d->targets[i].lo >> HALF; u <= (d->targets[i].hi - 1) >> HALF; u++)
 			note_swapped(d, (uint16_t)u);
 	}
@@ -95,6 +112,8 @@ static void try_word(const struct disguise_words *d, uint64_t word, uint64_t at)
 			try_form(d, form, word, at);
 	if (is_near(d, word))
 		d->hit(d->ctx, at, word, DISGUISE_OUTSIDE);
+	if (is_sum(word))
+		d->hit(d->ctx, at, word, DISGUISE_SUM);
 }
 
 // One branch for each block: what a word depends on is as good as random.

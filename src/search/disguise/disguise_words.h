@@ -18,6 +18,9 @@ struct disguise_words {
 	const uint64_t *begins; // of objects in them; sorted
 	size_t nbegins;
 	struct span near; // also told, as they are, as DISGUISE_OUTSIDE: words with a value in here
+	const struct span
+		*partners; // the same may be in a sum with; sums are told as they are, as DISGUISE_SUM
+	size_t npartners;
 	void (*hit)(void *ctx, uint64_t at, uint64_t address, enum disguise form);
 	void *ctx;
 	// what follows is disguise_words.c's

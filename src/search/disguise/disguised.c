@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "search/disguise/distances.h"
 #include "search/heap/malloc_heap.h"
 #include "search/memory/memory_walk.h"
 #include "search/disguise/disguise_words.h"
@@ -21,6 +22,7 @@
 
 #define FOUR_GIB (1ULL << 32)
 enum { HITS_MOST = 1 << 20, BESIDE_BYTES = 128, HALF = 4, WORD = 8, NAMED_MOST = 8, ADDRESS_BITS = 47 };
+enum { PARTNERS_MOST = 64 };
 enum { NEAR_BYTES = 1024 }; // of an object: the links of a list lie near its begin
 
 struct pass {
@@ -30,6 +32,7 @@ struct pass {
 	struct span *targets; // of words: objects that nothing reaches,
 	uint64_t *begins;     // and where they begin
 	struct self_words self;
+	struct span partners[PARTNERS_MOST];
 	struct span *near; // where words that are no large distance from themselves may lead
 	struct tables tables;
 	struct handle_forms forms;
@@ -94,6 +97,25 @@ static void take_begins(struct pass *p)
 	p->self.nnear = spans_tidy(p->near, n);
 }
 
+// What may be written, in parts of 4 GiB; of a program with more of them than there is room for, the last
+// ones are one.
+static void take_partners(struct pass *p)
+{
+	const struct memory *m = p->d->s->memory;
+	size_t n = 0;
+	for (size_t i = 0; i < m->nmaps; i++) {
+		const struct maps_line *at = &m->maps[i];
+		if (at->perms[1] != 'w')
+			continue;
+		if (n && (n == PARTNERS_MOST || p->partners[n - 1].hi / FOUR_GIB == at->hi / FOUR_GIB))
+			p->partners[n - 1].hi = at->hi;
+		else
+			p->partners[n++] = (struct span){at->lo, at->hi};
+	}
+	p->words.partners = p->partners;
+	p->words.npartners = n;
+}
+
 static bool begin(struct pass *p)
 {
 	const struct search *s = p->d->s;
@@ -105,6 +127,7 @@ static bool begin(struct pass *p)
 		return false;
 	take_objects(p);
 	take_begins(p);
+	take_partners(p);
 	if (!tables_find(&p->tables, p->d->s, &p->words.near))
 		return false;
 	disguise_words_ready(&p->words);
@@ -151,13 +174,26 @@ static bool is_freed(const struct disguised *d, uint64_t at)
 	return scan_find(d->s->freed.v, d->s->freed.n, at) < d->s->freed.n;
 }
 
+static void on_sum(struct pass *p, uint64_t at, uint64_t sum)
+{
+	for (size_t i = 0; i < p->words.nbegins && p->words.begins[i] < sum && !p->d->failed; i++) {
+		uint64_t partner = sum - p->words.begins[i];
+		const struct maps_line *m = partner % WORD ? NULL : memory_map(p->d->s->memory, partner);
+		if (m && m->perms[1] == 'w')
+			add_hit(p->d, at, p->words.begins[i], DISGUISE_SUM);
+	}
+}
+
 static void on_word(void *ctx, uint64_t at, uint64_t address, enum disguise form)
 {
 	struct pass *p = ctx;
 	if (is_freed(p->d, at) ||
 	    (form == DISGUISE_OUTSIDE && (in_lost(p, at) || !tables_near(&p->tables, address))))
 		return;
-	add_hit(p->d, at, address, form);
+	if (form == DISGUISE_SUM)
+		on_sum(p, at, address);
+	else
+		add_hit(p->d, at, address, form);
 }
 
 static bool begins_at(const struct pass *p, uint64_t address)
@@ -280,6 +316,8 @@ static void on_value(struct pass *p, uint64_t at, uint32_t number, struct handle
 	uint64_t address = handle_forms_address(&p->forms, v);
 	if (v->form == DISGUISE_SELF && !is_distance(at, number, address))
 		return;
+	if (v->form >= DISGUISES && bases_is_libc(p->d->s->memory, at))
+		return; // what it counts is its own
 	if ((v->form == DISGUISE_TEXT && !is_text(p, at, address)) ||
 	    (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
 		return;
@@ -368,8 +406,35 @@ static int walk(struct pass *p, void (*piece)(void *ctx, const unsigned char *b,
 
 // ------------------------------------------------------------------- what counts
 
+// What is asked of the heap for this hit; 0: nothing.
+static uint64_t question(const struct pass *p, const struct disguised_hit *h)
+{
+	uint64_t sum = 0;
+	if (h->form == DISGUISE_SUM && memory_peek_touched(p->d->s->memory, h->at, &sum, WORD) == WORD)
+		return sum - h->address;
+	return h->form == DISGUISE_OUTSIDE ? h->address : 0;
+}
+
 // Bases become addresses of their tables; the other pointers that lie near go.
-static void settle_bases(struct pass *p)
+static void settle_base(struct pass *p, struct disguised_hit *h, const struct malloc_heap_query *in)
+{
+	const struct table *t = tables_near(&p->tables, h->address);
+	if (tables_is_base(p->d->s, t, h->at, h->address, in->found ? &in->block : NULL))
+		h->address = t->block.lo;
+	else
+		h->form = DISGUISE_NONE;
+}
+
+// Other numbers are as large as a sum: so what the address is added to is the begin of something, or static.
+static bool is_partner(const struct pass *p, uint64_t address, const struct malloc_heap_query *in)
+{
+	const struct bases *b = &p->forms.bases;
+	size_t i = FIRST_NOT(b->n, k, b->v[k] < address);
+	return (in->found && in->block.lo == address) || (i < b->n && b->v[i] == address) ||
+	       begins_at(p, address) || bases_is_static(p->d->s->memory, address);
+}
+
+static void settle_blocks(struct pass *p)
 {
 	struct disguised *d = p->d;
 	size_t n = 0;
@@ -379,18 +444,18 @@ static void settle_bases(struct pass *p)
 		return;
 	}
 	for (size_t i = 0; i < d->nhits; i++)
-		if (d->hits[i].form == DISGUISE_OUTSIDE)
-			q[n++].addr = d->hits[i].address;
+		if ((q[n].addr = question(p, &d->hits[i])))
+			n++;
 	malloc_heap_resolve(d->s->memory, q, n);
 	for (size_t i = 0; i < d->nhits; i++) {
 		struct disguised_hit *h = &d->hits[i];
-		if (h->form != DISGUISE_OUTSIDE)
+		uint64_t address = question(p, h);
+		if (!address)
 			continue;
-		const struct table *t = tables_near(&p->tables, h->address);
-		const struct malloc_heap_query *in = &q[FIRST_NOT(n, j, q[j].addr < h->address)];
-		if (tables_is_base(p->d->s, t, h->at, h->address, in->found ? &in->block : NULL))
-			h->address = t->block.lo;
-		else
+		const struct malloc_heap_query *in = &q[FIRST_NOT(n, j, q[j].addr < address)];
+		if (h->form == DISGUISE_OUTSIDE)
+			settle_base(p, h, in);
+		else if (!is_partner(p, address, in))
 			h->form = DISGUISE_NONE;
 	}
 	free(q);
@@ -428,14 +493,16 @@ static int search(struct pass *p)
 	int e = walk(p, on_piece);
 	if (e)
 		return e;
-	settle_bases(p);
+	settle_blocks(p);
 	settle(p, 0);
 	if (p->forms.ntargets > HANDLE_FORMS_TARGETS && any_in_use(p)) {
 		snprintf(d->why, sizeof(d->why), "there are too many coroutines to look for all in 32 bits");
 		return -EAGAIN;
 	}
 	size_t n = d->nhits;
-	if (handle_forms_distances(&p->forms)) {
+	if (distances_try(&p->forms))
+		e = walk(p, on_piece_again);
+	if (!e && distances_settle(&p->forms)) {
 		e = walk(p, on_piece_again);
 		settle(p, n);
 	}

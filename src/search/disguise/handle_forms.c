@@ -6,30 +6,24 @@
 // scan.c sees as they are, the shifted ones are looked for here, in both directions.
 //
 // A distance from the word itself may be small: then one that leads to a single object is a number.
-//
-// A distance from elsewhere needs a base, and there are many that it could be from: a base is believed if all
-// of a few coroutines are found by it, of the living or of the targets, and hardly a decoy.
 #include "search/disguise/handle_forms.h"
 
 #include <string.h>
 
+#include "search/disguise/distances.h"
 #include "search/disguise/spelled.h"
 
 #define FOUR_GIB (1ULL << 32)
-#define LARGE (16ULL << 20) // below that chance hits hardly any
 enum {
 	DECOYS = 4096,
 	DECOYS_OF_FEW = 512,
-	SAMPLE = 8,
 	NEAR_DECOYS = 2,
 	DECOYS_OF_ONE = 1023,
 	DECOY_SHIFT = 16,
 	BESIDE_SHIFT = 4,
 	LEAST_ODD = 1024,
-	SHIFTS = 3,
 	TARGETS_MOST = HANDLE_FORMS_TARGETS
 };
-static const unsigned shifts[SHIFTS] = {0, 3, 4};
 
 enum disguise handle_forms_is(uint32_t form)
 {
@@ -58,6 +52,8 @@ static uint64_t beside(uint64_t address, size_t n)
 
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v)
 {
+	if (v->form >= DISGUISES && v->class == HANDLES_DECOY)
+		return 0;
 	if (v->class == HANDLES_LIVING)
 		return f->living[v->index].at;
 	if (v->class == HANDLES_DECOY && v->form == DISGUISE_SELF)
@@ -108,59 +104,10 @@ bool handle_forms_telling(uint64_t distance)
 	return distance && distance >> __builtin_ctzll(distance) >= LEAST_ODD;
 }
 
-static uint64_t base_of(const struct handle_forms *f, uint32_t form)
-{
-	return f->bases.v[(form - DISGUISES) / HANDLE_KINDS / SHIFTS];
-}
-
-static unsigned shift_of(uint32_t form)
-{
-	return shifts[(form - DISGUISES) / HANDLE_KINDS % SHIFTS];
-}
-
-// Number n of those that are near, from the same base as large and nearly as round a number; but in the
-// middle of something: at the same distance from each other begin others of its kind.
-static uint64_t near_decoy(const struct handle_forms *f, uint32_t form, uint64_t address, uint64_t n)
-{
-	uint64_t distance = address - base_of(f, form);
-	unsigned zeros = distance ? (unsigned)__builtin_ctzll(distance) : 0, shift = shift_of(form);
-	return address + ((mixed(n) % 4 * 2 + 1) << (zeros > shift ? zeros - 1 : shift));
-}
-
-static void add_distance(struct handle_forms *f, uint32_t form, uint64_t address, bool all,
-			 enum handles_class class, size_t index)
-{
-	uint64_t base = base_of(f, form), distance = (address - base) >> shift_of(form);
-	if (address >= base && distance < FOUR_GIB && (all || handle_forms_telling(distance)))
-		handles_add(&f->values, (uint32_t)distance, form, class, index);
-}
-
-// Of one kind of addresses; some of all.
-static void sample_distances(struct handle_forms *f, uint32_t form)
-{
-	uint8_t kind = (form - DISGUISES) % HANDLE_KINDS;
-	unsigned n = 0;
-	for (size_t i = 0; i < f->nliving && n < SAMPLE; i++)
-		if (f->living[i].kind == kind) {
-			add_distance(f, form, f->living[i].at, false, HANDLES_LIVING, i);
-			n++;
-		}
-	n = 0;
-	for (size_t i = 0; i < f->ntargets && n < SAMPLE; i++)
-		if (f->targets[i].kind == kind) {
-			add_distance(f, form, f->targets[i].at, false, HANDLES_TARGET, i);
-			for (uint64_t k = 0; k < NEAR_DECOYS; k++)
-				add_distance(f, form,
-					     near_decoy(f, form, f->targets[i].at, i * NEAR_DECOYS + k),
-					     false, HANDLES_DECOY, i);
-			n++;
-		}
-}
-
 // Index: of the target, times DECOYS_OF_ONE, and which one of it.
 static void add_decoys(struct handle_forms *f, size_t n)
 {
-	size_t most = f->bytes < LARGE ? DECOYS_OF_FEW : DECOYS;
+	size_t most = f->bytes < HANDLE_FORMS_LARGE ? DECOYS_OF_FEW : DECOYS;
 	size_t each = n < most ? most / (n ? n : 1) : 1, added = 0;
 	for (size_t i = 0; i < n && added < most; i++)
 		for (size_t k = 0, had = 0; k < DECOYS_OF_ONE && had < each; k++) {
@@ -176,9 +123,8 @@ static void add_decoys(struct handle_forms *f, size_t n)
 
 bool handle_forms_all(struct handle_forms *f)
 {
-	size_t forms = DISGUISES + f->bases.n * SHIFTS * HANDLE_KINDS;
 	size_t n = f->ntargets < TARGETS_MOST ? f->ntargets : TARGETS_MOST;
-	if (!handles_init(&f->values, forms))
+	if (!handles_init(&f->values, DISGUISES + distances_forms(f)))
 		return false;
 	f->values.forms[DISGUISE_NEAR] =
 		(struct handles_tally){.n = {1, 4, 0}}; // of 8 bytes, 4 are at odd places
@@ -192,60 +138,22 @@ bool handle_forms_all(struct handle_forms *f)
 	add_decoys(f, n);
 	for (size_t i = 0; i < f->nliving; i++)
 		add_low(f, f->living[i].at, HANDLES_LIVING, i);
-	for (uint32_t form = DISGUISES; form < forms; form++)
-		sample_distances(f, form);
+	distances_sample(f);
 	return handles_ready(&f->values);
-}
-
-static bool all_of(const struct handles_tally *t, enum handles_class class, uint32_t least)
-{
-	return t->n[class] >= least && t->hits[class] == t->n[class];
-}
-
-// In a large memory two numbers, or a few that are not large, are found by chance.
-static bool distance_in_use(const struct handle_forms *f, const struct handles_tally *t)
-{
-	bool large = f->bytes >= LARGE, decoys = t->hits[HANDLES_DECOY] * 4 > t->n[HANDLES_DECOY];
-	uint32_t least = large ? 4 : 2;
-	bool chance = t->hits[HANDLES_DECOY] > (t->n[HANDLES_TARGET] == SAMPLE);
-	if (decoys || (large && chance))
-		return false;
-	return all_of(t, HANDLES_LIVING, least) || all_of(t, HANDLES_TARGET, least);
 }
 
 bool handle_forms_in_use(const struct handle_forms *f, uint32_t form)
 {
 	const struct handles_tally *t = f->values.forms;
 	if (form >= DISGUISES)
-		return distance_in_use(f, &t[form]);
+		return f->distances.settled;
 	if (form == DISGUISE_HALVES) // an argument of one coroutine, perhaps
 		return handles_in_use(&t[form], false) || handles_in_use(&t[DISGUISE_LOW], true);
 	return handles_in_use(&t[form], form != DISGUISE_NEAR);
 }
 
-bool handle_forms_distances(struct handle_forms *f)
-{
-	struct handles next;
-	struct handles was = f->values;
-	if (!handles_init(&next, was.nforms)) {
-		f->values.failed = true;
-		return false;
-	}
-	f->values = next;
-	for (uint32_t form = DISGUISES; form < was.nforms; form++) {
-		if (!distance_in_use(f, &was.forms[form]))
-			continue;
-		for (size_t i = 0; i < f->ntargets; i++)
-			add_distance(f, form, f->targets[i].at, true, HANDLES_TARGET, i);
-		f->values.forms[form] = (struct handles_tally){{0, 0, SAMPLE}, {0, 0, SAMPLE}}; // settled
-	}
-	bool any = f->values.n;
-	handles_deinit(&was);
-	f->values.failed |= any && !handles_ready(&f->values);
-	return any && !f->values.failed;
-}
-
 void handle_forms_deinit(struct handle_forms *f)
 {
 	handles_deinit(&f->values);
+	distances_deinit(&f->distances);
 }

@@ -15,6 +15,7 @@ struct handle_address {
 	uint8_t kind; // enum handle_kind
 };
 
+#define HANDLE_FORMS_LARGE (16ULL << 20)                       // bytes: in fewer, chance hits hardly anything
 enum { HANDLE_FORMS_TARGETS = 1 << 18 };                       // so many are looked for
 enum { HANDLE_FORMS_RIGHT = 5, HANDLE_FORMS_RIGHT_MOST = 12 }; // shifts of DISGUISE_RIGHT_MORE
 
@@ -25,13 +26,15 @@ struct handle_forms {
 	const struct handle_address *targets, *living;
 	size_t ntargets, nliving;
 	struct bases bases;
+	struct distances {
+		struct distance *v; // that were found
+		size_t n;
+		bool settled; // `values` are those in use
+	} distances;          // distances.c's
 };
 
 // All forms. False if out of memory.
 bool handle_forms_all(struct handle_forms *f);
-// Once those were looked for: of all targets the distances that are in use, in place of the former. False if
-// there are none, or out of memory (then `values.failed`).
-bool handle_forms_distances(struct handle_forms *f);
 void handle_forms_deinit(struct handle_forms *f);
 
 enum disguise handle_forms_is(uint32_t form);
