@@ -50,7 +50,7 @@ static int say(pid_t pid, int why)
 		return EXIT_NOTHING;
 	case FIND_NOT_YET:
 		fprintf(stderr,
-			"ctp-ps: %d: libctp.so has not begun in that program: it is just starting, or cannot be "
+			"ctp-ps: %d: libctp.so has not attached in that program: it is just starting, or cannot be "
 			"traced; try again\n",
 			id);
 		return EXIT_NOTHING;
@@ -64,7 +64,8 @@ static int say(pid_t pid, int why)
 	case -EPROTO:
 	case -EFAULT:
 	case -EIO:
-		fprintf(stderr, "ctp-ps: %d: its region is damaged, or changes under our eyes; try again\n",
+		fprintf(stderr,
+			"ctp-ps: %d: its tables are damaged, or changed while they were read; try again\n",
 			id);
 		return EXIT_USAGE;
 	case FIND_MANY:
@@ -121,7 +122,7 @@ static int say_missing(const struct report *r)
 	if (!id)
 		return 0;
 	bool ended = id <= r->found->header.ext.next_id;
-	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; without its id those that there are, are listed\n",
+	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; leave out the id to list those that are there\n",
 		id, ended ? "has ended, or is a thread's own stack" : "was never made");
 	return EXIT_NOTHING;
 }
@@ -238,7 +239,7 @@ static int write_listing(const struct listing *l)
 static void doubt_core(struct listing *l)
 {
 	if (l->only_lost && l->core && !l->n && l->all && !l->undecided)
-		l->undecided = "a core file has words that nobody uses any more, and each of them counts";
+		l->undecided = "a core file also holds stale words, and each of them counts as a reference";
 }
 
 static int search_process(pid_t pid, const struct known *known)
@@ -265,8 +266,8 @@ static int say_traced(struct found *f)
 			f->core_path, f->core_path);
 	else
 		fprintf(stderr,
-			"ctp-ps: %d is traced, and --lost is for programs that never were; its ctp-run finds out what is lost, "
-			"and ctp-analyze says so\n",
+			"ctp-ps: %d is traced, and --lost is for programs that never were; its ctp-run looks for lost coroutines, "
+			"and ctp-analyze reports them\n",
 			(int)f->pid);
 	find_release(f);
 	return EXIT_UNDECIDED;
@@ -395,8 +396,8 @@ static int watch(void)
 					    NULL;
 	if (other || settings.nids) {
 		fprintf(stderr,
-			other ? "ctp-ps: %s is no screen; leave out --watch or %s\n" :
-				"ctp-ps: --watch shows all coroutines of a process; leave out their ids, and look for them there by /\n",
+			other ? "ctp-ps: %s writes a list, --watch a screen; leave out --watch or %s\n" :
+				"ctp-ps: --watch shows all coroutines of a process; leave out the ids, and search there with /\n",
 			other, other);
 		return EXIT_USAGE;
 	}

@@ -235,7 +235,7 @@ void settings_man(FILE *to)
 	      "before, or filled in advance, counts as used. Only read for the lines on the screen, so it cannot be sorted by\n"
 	      ".PP\n"
 	      "The last events of a coroutine are those that its threads' rings still hold; the number of missing ones is shown.\n"
-	      "Findings are what ctp\\-run writes into its trace while the program runs. \\fIcertain so far\\fR: every\n"
+	      "Findings are what ctp\\-run writes into its trace while the program runs. \\fIproven so far\\fR: every\n"
 	      "condition that can be checked in a running program holds (P0, P2, P3, P4, and P6a or P6b), and the coroutine has not been\n"
 	      "resumed since. The verdict is\n"
 	      ".BR ctp\\-analyze (1)'s,\nwhich knows the whole run.\n"

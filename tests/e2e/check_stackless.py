@@ -181,7 +181,7 @@ def check_lost(case, compiler, name, many):
     need(all(c["lost"] and c["lost_why"] and c["kind"] == "stackless" for g in out["groups"] for c in g["coroutines"]), done.out[:2000])
     equal(done.status, int(many > 0), done.err)
     text = case.run(case.build / "src/ps/ctp-ps", "--lost", "--stop", process.pid).out
-    need(f"{found} of {out['all']} coroutines: nothing in its memory" in text and "PROVEN" not in text, text)
+    need(f"{found} of {out['all']} coroutines: nothing in the process's memory" in text and "PROVEN" not in text, text)
     process.end()
 
 

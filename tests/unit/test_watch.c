@@ -342,7 +342,7 @@ static void a_list_of_the_usual_size(void **state)
 {
 	static const char *const want[] = { "pid 4711  ./server --port=80", "100000 coroutines:", "99990 suspended, 3 created, 7 running",
 					    "ended: 14 (2 destroyed)", "1.2M switches/s", "CPU 312%", "5 lost", "ctp-run 4710",
-					    "CTP001: 2, 1 certain so far; 1 closed under it", "SW/Sv", "conn_reader", "7#3 IN", "5m12s", "read_request http.c:64",
+					    "CTP001: 2, 1 proven so far; 1 wait on a closed fd", "SW/Sv", "conn_reader", "7#3 IN", "5m12s", "read_request http.c:64",
 					    " 12 ", " 3.1 ", "1.2 ms", " 5.0K", "closed!", "? help" };
 	struct watch_page p = { .utf8 = true };
 	struct watch_ui ui = { .column = WATCH_RATE, .delay_ns = SECOND };

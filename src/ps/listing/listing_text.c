@@ -197,7 +197,7 @@ static int print_group(const struct sheet *p, const struct listing_group *g)
 	if (p->w->why)
 		print_why(p, r);
 	if (p->w->why && g->n > 1)
-		fprintf(p->to, "     (of the first; --all tells each)\n");
+		fprintf(p->to, "     (of the first coroutine; --all shows each)\n");
 	if (!one_line && r->stack)
 		print_stack(p, &f, r->guessed);
 	if (p->w->why && g->n == 1) {
@@ -260,7 +260,7 @@ static void print_lost(const struct sheet *p)
 		return;
 	}
 	fprintf(p->to,
-		"%zu of %zu coroutines: nothing in its memory, and nothing that the kernel shows, leads to %s\n",
+		"%zu of %zu coroutines: nothing in the process's memory, and nothing that the kernel shows, references %s\n",
 		l->n, l->all, l->n == 1 ? "it" : "them");
 	if (l->n)
 		fputs("likely lost, or discarded on purpose; never proven: a pointer may be disguised, or outside of the "
@@ -279,7 +279,7 @@ static void print_stackless(const struct sheet *p)
 	}
 	if (n)
 		fprintf(p->to,
-			"C++20 coroutines: %zu; %zu never started, %zu at their end, %zu await another and stand in its stack, "
+			"C++20 coroutines: %zu; %zu never started, %zu at their end, %zu shown in the stack of the one that awaits them, "
 			"%zu may have ended\n",
 			n, l->counts[LISTING_INITIAL], l->counts[LISTING_FINAL], await,
 			l->counts[LISTING_MAY_HAVE_ENDED]);
@@ -296,17 +296,16 @@ static void print_counts(const struct sheet *p)
 	fprintf(p->to, "%zu coroutines: %zu suspended", l->n, suspended);
 	if (l->counts[LISTING_POOLED])
 		fprintf(p->to, " (%zu idle in their engine)", l->counts[LISTING_POOLED]);
-	fprintf(p->to, ", %zu created, %zu running; found by search: since when, and by whom, is not known\n",
+	fprintf(p->to,
+		", %zu created, %zu running; found by search: it is not known since when they wait, nor who made them\n",
 		l->counts[LISTING_CREATED], l->counts[LISTING_RUNNING]);
 	print_stackless(p);
 	if (l->finished)
 		fprintf(p->to, "left out: %zu that have returned\n", l->finished);
 	if (l->freed)
-		fprintf(p->to, "left out: %zu in memory that was given back\n", l->freed);
+		fprintf(p->to, "left out: %zu in memory that was freed\n", l->freed);
 	if (l->unsettled)
-		fprintf(p->to,
-			"%zu were being switched all the while, and are unsettled: they are not listed\n",
-			l->unsettled);
+		fprintf(p->to, "left out: %zu that were switched each time they were read\n", l->unsettled);
 	if (l->on_cpu)
 		fprintf(p->to, "%zu threads are on a CPU: what they run is not seen without stopping them\n",
 			l->on_cpu);

@@ -64,7 +64,7 @@ static const char *const *evidence(struct listing *l, const struct context *x)
 		listing_say(l, &s, text);
 	}
 	if (e & CONTEXT_TOP_HOLDS)
-		listing_say(l, &s, "that address stands on its stack, where the call put it");
+		listing_say(l, &s, "that address is on its stack, where the call put it");
 	if (e & CONTEXT_HELD)
 		listing_say(l, &s, "a word outside of its stack holds its stack pointer");
 	if (e & CONTEXT_CHAIN_HOLDS)
@@ -178,7 +178,7 @@ static const char *not_decidable(const struct listing *l)
 			       "a core does not have the epoll registrations; ctp-ps --save=DIR PID takes both" :
 			       "its epoll registrations cannot be read";
 	if (listing_fds_any(l->fds, "anon_inode:[io_uring"))
-		return "it uses io_uring, of which the kernel does not show what it holds";
+		return "it uses io_uring, and the kernel does not show which waits that holds";
 	return NULL;
 }
 

@@ -106,7 +106,8 @@ static void print_counts(const struct page *p)
 		t->destroyed);
 	if (t->unplaced)
 		fprintf(p->to,
-			"%" PRIu64 " more got no station, and are not seen: give room with ctp-run -n\n",
+			"%" PRIu64
+			" more got no station, and are not listed: ctp-run -n makes room for more\n",
 			t->unplaced);
 }
 
@@ -130,7 +131,7 @@ static void print_unlisted(const struct page *p, const struct listing *l)
 		n += !l->v[i].stackless;
 	if (n)
 		fprintf(p->to,
-			"%zu more are from before ctp-run attached: since when, and by whom, is not known\n",
+			"%zu more are from before ctp-run attached: it is not known since when they wait, nor who made them\n",
 			n);
 	if (n && *l->partial)
 		fprintf(p->to, "not all of it was searched: %s\n", l->partial);

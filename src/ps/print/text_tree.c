@@ -162,7 +162,7 @@ static int print_edges(const struct page *p)
 		shown++;
 	}
 	if (!p->r->wants->all && shown > EDGES_SHOWN)
-		fprintf(p->to, "  ... %zu more (--all tells each)\n", shown - EDGES_SHOWN);
+		fprintf(p->to, "  ... %zu more (--all shows each)\n", shown - EDGES_SHOWN);
 	free(v);
 	return 0;
 }

@@ -48,7 +48,8 @@ static void print_party(const struct page *p, const char *what, uint64_t id, con
 static void print_opened(const struct page *p, const struct ctp_fd *f, const struct coroutine *c)
 {
 	if (f->opened_how == CTP_CALL_NONE) {
-		fputs("       opened      before it was watched, or by nobody who was seen\n", p->to);
+		fputs("       opened      not seen: before ctp watched, or by a call that it does not watch\n",
+		      p->to);
 		return;
 	}
 	print_party(p, "opened", f->opener, c);
@@ -154,6 +155,6 @@ int text_why(const struct page *p, const struct group *g)
 			print_nothing(p, c);
 	}
 	if (any && g->n > SHOWN)
-		fprintf(p->to, "     ... %zu more (--all tells each)\n", g->n - SHOWN);
+		fprintf(p->to, "     ... %zu more (--all shows each)\n", g->n - SHOWN);
 	return 0;
 }

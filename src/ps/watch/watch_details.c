@@ -281,7 +281,7 @@ static void findings(struct watch_page *p, const struct watch_subject *s)
 	title(p, "findings");
 	watch_page_line(p);
 	watch_page_put(p, f->shown ? WATCH_ALARM : WATCH_NOTE, "  %s %s: %s", f->rule, f->what,
-		       f->shown ? "certain so far" : "not certain");
+		       f->shown ? "proven so far" : "not proven");
 	for (const char *at = f->lines; *at;) {
 		size_t n = strcspn(at, "\n");
 		watch_page_line(p);

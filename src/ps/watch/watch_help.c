@@ -29,7 +29,7 @@ void watch_help_page(struct watch_page *text)
 		"  SLICE   the longest time seen without a switch; a lower bound",
 		"  STACK   how much of its stack was ever used; an upper bound",
 		"  STATE   closed: what it waits for was closed; !: a finding, which Enter shows",
-		"  certain so far: all that can be checked now holds; ctp-analyze decides",
+		"  proven so far: all that can be checked now holds; ctp-analyze decides",
 		"  -       unknown",
 	};
 	watch_page_clear(text);

@@ -172,14 +172,15 @@ static void proofs(struct watch_page *p, const struct watch_head *h)
 		watch_page_put(p, r->shown ? WATCH_ALARM : WATCH_NOTE, "%s%s: %zu", n++ ? ", " : "", r->rule,
 			       r->n);
 		if (r->shown == r->n)
-			watch_page_put(p, WATCH_ALARM, " certain so far");
+			watch_page_put(p, WATCH_ALARM, " proven so far");
 		else if (r->shown)
-			watch_page_put(p, WATCH_ALARM, ", %zu certain so far", r->shown);
+			watch_page_put(p, WATCH_ALARM, ", %zu proven so far", r->shown);
 		else
 			watch_page_put(p, WATCH_NOTE, " so far");
 	}
 	if (h->closed)
-		watch_page_put(p, WATCH_ALARM, "%s%" PRIu64 " closed under it", n++ ? "; " : "", h->closed);
+		watch_page_put(p, WATCH_ALARM, "%s%" PRIu64 " wait on a closed fd", n++ ? "; " : "",
+			       h->closed);
 	if (!n && !h->trace)
 		watch_page_put(p, WATCH_FAINT, "findings: nobody writes them where they can be read");
 	else if (!n)
