@@ -200,6 +200,12 @@ bool case_complete(const struct world *w, const struct image *m)
 	return !(m->ext.gaps & OBLIGATIONS_GAPS) && !w->counts.unknown && !w->manifest.nunseen;
 }
 
+struct obligation case_completeness(bool complete)
+{
+	return complete ? (struct obligation){HOLDS_TRUE, "no switch or wait is known to be missed"} :
+			  (struct obligation){HOLDS_OPEN, "some switches or tables were not seen"};
+}
+
 void case_of_incident(struct verdict_case *c, const struct pass *pass, const struct world *w,
 		      const struct image *m, const struct ctp_incident *i, const char *did)
 {
@@ -219,9 +225,7 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		c->actor = (struct case_party){
 			.did = did, .id = i->other, .ticks = i->other_time, .stack = i->other_stack};
 	bool complete = case_complete(w, m);
-	c->proof.items[PROOF_P0] = (struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
-						       complete ? "no switch or wait is known to be missed" :
-								  "some switches or tables were not seen"};
+	c->proof.items[PROOF_P0] = case_completeness(complete);
 	c->proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "it was seen as it happened"};
 }
 

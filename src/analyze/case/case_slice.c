@@ -32,9 +32,7 @@ void case_slice_make(struct verdict_case *c, const struct pass *pass, const stru
 						.ticks = fd->opened,
 						.stack = fd->opener_stack};
 	}
-	c->proof.items[PROOF_P0] = (struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
-						       complete ? "no switch or wait is known to be missed" :
-								  "some switches or tables were not seen"};
+	c->proof.items[PROOF_P0] = case_completeness(complete);
 	c->proof.items[PROOF_P3] = (struct obligation){HOLDS_TRUE, seen};
 }
 

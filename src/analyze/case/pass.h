@@ -112,3 +112,5 @@ uint64_t case_late_ns(const struct verdict_case *c);
 bool pass_overflowed(const struct world *w, const struct image *m, uint64_t id);
 // Nothing was missed in this image: what P0 says without a witness.
 bool case_complete(const struct world *w, const struct image *m);
+// P0, where that is all there is to it.
+struct obligation case_completeness(bool complete);

@@ -111,6 +111,21 @@ static void put_timeline(FILE *to, const struct verdict_case *c)
 	fputc('\n', to);
 }
 
+// What is so, and why: each on a line of its own.
+static void put_message(FILE *to, char *text)
+{
+	char *why = NULL;
+	for (char *at = text; (at = strstr(at, ": ")); at += 2)
+		why = at;
+	if (why) {
+		why[1] = '\0';
+		put(to, text);
+		fputc('\n', to);
+	}
+	put(to, why ? why + 2 : text);
+	fputs(".\n\n", to);
+}
+
 static void put_finding(FILE *to, const struct report *r, const struct finding *f)
 {
 	const struct verdict_case *c = f->cases[0];
@@ -118,8 +133,7 @@ static void put_finding(FILE *to, const struct report *r, const struct finding *
 	fprintf(to, "### %s %s: %s, %zu coroutine%s\n\n", f->pass->rule, f->pass->title,
 		verdict_words[f->verdict], f->n, f->n == 1 ? "" : "s");
 	describe_message(r, f, text, sizeof(text));
-	put(to, text);
-	fputs(".\n\n", to);
+	put_message(to, text);
 	snprintf(title, sizeof(title), "%c%s",
 		 c->label[0] >= 'a' && c->label[0] <= 'z' ? c->label[0] - 32 : c->label[0], c->label + 1);
 	put_stack(to, f, title, &f->waiter);

@@ -48,9 +48,7 @@ static void decide(struct obligations *o, const struct world *w, const struct im
 		   const struct set_shared *s, struct results *out)
 {
 	bool complete = case_complete(w, m), uses = s->waits || child_registers(w, s);
-	o->items[PROOF_P0] = (struct obligation){
-		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "no switch or wait is known to be missed" : "some tables were not seen"};
+	o->items[PROOF_P0] = case_completeness(complete);
 	o->items[PROOF_P3] = (struct obligation){
 		HOLDS_TRUE, results_text(out,
 					 "process %" PRIu64 " has epoll fd %" PRId64

@@ -189,9 +189,7 @@ static int report(const struct pass *pass, const struct leak *l, const struct me
 			       site->created);
 	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu lie suspended",
 				 site->created, n);
-	c.proof.items[PROOF_P0] = (struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
-						      complete ? "no switch or wait is known to be missed" :
-								 "some switches or tables were not seen"};
+	c.proof.items[PROOF_P0] = case_completeness(complete);
 	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
 	c.proof.items[PROOF_P5] = (struct obligation){
 		HOLDS_TRUE,

@@ -111,9 +111,7 @@ static int add_overflow(const struct pass *pass, const struct overflow *o, enum 
 			bytes(out, s->hi - s->lo)),
 	};
 	c.proof.verdict = v;
-	c.proof.items[PROOF_P0] = (struct obligation){complete ? HOLDS_TRUE : HOLDS_OPEN,
-						      complete ? "no switch or wait is known to be missed" :
-								 "some switches or tables were not seen"};
+	c.proof.items[PROOF_P0] = case_completeness(complete);
 	c.proof.items[PROOF_P1] = (struct obligation){
 		by_sp(o) ? HOLDS_TRUE : HOLDS_OPEN,
 		by_sp(o) ? "its stack pointer was there as well" :

@@ -49,9 +49,7 @@ static void decide(struct obligations *o, const struct stale *s, struct results 
 {
 	const struct set_stale *row = row_of(s->image, s->fd);
 	bool complete = case_complete(s->world, s->image);
-	o->items[PROOF_P0] = (struct obligation){
-		complete ? HOLDS_TRUE : HOLDS_OPEN,
-		complete ? "no switch or wait is known to be missed" : "some tables were not seen"};
+	o->items[PROOF_P0] = case_completeness(complete);
 	o->items[PROOF_P3] = (struct obligation){
 		row ? HOLDS_TRUE : HOLDS_OPEN,
 		row ? results_text(out, "its row is still in epoll fd %" PRId64 ", although fd %d is %s",

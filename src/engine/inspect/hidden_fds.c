@@ -59,15 +59,6 @@ static bool same_links(pid_t pid, int tid)
 	return same && here == there;
 }
 
-// shown: the thread whose descriptors are taken for those of the process.
-static bool own_table(const struct inspection *l, const struct proc_task *t, pid_t shown)
-{
-	if (t->tid == shown || proc_task_dead(t))
-		return false;
-	long r = syscall(SYS_kcmp, shown, t->tid, KCMP_FILES, 0L, 0L);
-	return r > 0 || (r < 0 && !same_links(l->pid, t->tid));
-}
-
 static bool has_memory(pid_t pid, int tid)
 {
 	char path[64], c;
@@ -75,12 +66,21 @@ static bool has_memory(pid_t pid, int tid)
 	return readlink(path, &c, 1) >= 0;
 }
 
-// Beyond doubt: a thread that ends has no table, and lists may change while they are compared. A thread gives
-// its memory back before its table (Linux, do_exit), so what has memory afterwards had a table.
-static bool surely_own(const struct inspection *l, const struct proc_task *t, pid_t shown)
+enum own { NOT_OWN, PERHAPS_OWN, SURELY_OWN };
+
+// shown: the thread whose descriptors are taken for those of the process. A thread that ends has no table,
+// and lists may change while they are compared. A thread gives its memory back before its table (Linux,
+// do_exit), so what has memory afterwards had a table.
+static enum own own_table(const struct inspection *l, const struct proc_task *t, pid_t shown)
 {
-	return syscall(SYS_kcmp, shown, t->tid, KCMP_FILES, 0L, 0L) > 0 && has_memory(l->pid, t->tid) &&
-	       has_memory(l->pid, shown);
+	if (t->tid == shown || proc_task_dead(t))
+		return NOT_OWN;
+	long r = syscall(SYS_kcmp, shown, t->tid, KCMP_FILES, 0L, 0L);
+	if (r < 0)
+		return same_links(l->pid, t->tid) ? NOT_OWN : PERHAPS_OWN;
+	return !r                                                      ? NOT_OWN :
+	       has_memory(l->pid, t->tid) && has_memory(l->pid, shown) ? SURELY_OWN :
+									 PERHAPS_OWN;
 }
 
 void hidden_fds_find(struct inspection *l)
@@ -89,8 +89,8 @@ void hidden_fds_find(struct inspection *l)
 	*l->hidden = 0;
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		const struct proc_task *t = &l->tasks.v[i];
-		bool own = own_table(l, t, shown);
-		if (own && surely_own(l, t, shown))
+		enum own own = own_table(l, t, shown);
+		if (own == SURELY_OWN)
 			ctp_or32(&l->r->ext->gaps, CTP_GAP_OWN_FDS);
 		if (*l->hidden)
 			continue;
@@ -98,7 +98,7 @@ void hidden_fds_find(struct inspection *l)
 			snprintf(l->hidden, sizeof(l->hidden),
 				 "thread %d sleeps in an epoll set that no descriptor names any more",
 				 t->tid);
-		else if (own)
+		else if (own != NOT_OWN)
 			snprintf(l->hidden, sizeof(l->hidden), "thread %d has descriptors of its own",
 				 t->tid);
 	}
