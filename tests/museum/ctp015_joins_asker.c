@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP015 likely, 3 coroutines
+// expect: CTP015 likely, 3 coroutines in 1 finding
 // expect: also CTP018
 //
 // Who ends an indexer joins its thread in a coroutine. The indexer has a loop of

@@ -350,7 +350,7 @@ m("if (r->nfindings == before && !is_comment(line))", "if (r->nfindings == befor
 m = of("src/analyze/case/case_slice.c", "unit:case_slice")
 m("			if (m->slices.items[i].rule == rule)", "			if (1)", "a line of another rule makes a case")
 m("	if (fd && fd->gen == i->gen) {", "	if (fd) {", "a later generation is the one of which the line speaks")
-m("		complete ? HOLDS_TRUE : HOLDS_OPEN, complete ?", "		HOLDS_TRUE, complete ?", "what was not seen is complete")
+m("= case_completeness(complete);", "= case_completeness(true);", "what was not seen is complete")
 
 m = of("src/analyze/report/describe.c", "unit:describe")
 m("c->proof.verdict < VERDICT_LIKELY && p->suspect", "c->proof.verdict < VERDICT_SUSPECT && p->suspect", "a suspicion is put as a certainty")

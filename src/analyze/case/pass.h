@@ -47,6 +47,7 @@ struct verdict_case {
 	const char *refuted; // instead of what the obligations say
 	const char *fix;     // instead of the pass's
 	bool stackless;      // the id is a frame's address
+	bool leads;          // of all in its finding this one is shown
 };
 
 // What is merely so.

@@ -343,22 +343,34 @@ static bool is_reported(const struct knot *k, const struct step *s)
 	       (!any && s->id && image_entity(k->c->image, s->id) && k->l->threads[s->thread].in != SET_LOOP);
 }
 
-static int report(const struct knot *k, size_t at, const struct obligations *proof, const char *text,
-		  struct results *out)
+// The next one that is reported; itself, if there is no other.
+static size_t next_reported(const struct knot *k, size_t at)
 {
-	const struct step *s = &k->steps[at], *next = &k->steps[(at + 1) % k->n];
-	const struct set_thread *t = s->thread == NONE ? NULL : &k->l->threads[s->thread];
+	size_t i = (at + 1) % k->n;
+	while (i != at && !is_reported(k, &k->steps[i]))
+		i = (i + 1) % k->n;
+	return i;
+}
+
+// `first`: whose stack, and whose next one's, is shown for all: a circle is one finding.
+static int report(const struct knot *k, size_t at, size_t first, const struct obligations *proof,
+		  const char *text, struct results *out)
+{
+	const struct step *told = &k->steps[first], *next = &k->steps[next_reported(k, first)];
+	const struct set_thread *t = told->thread == NONE ? NULL : &k->l->threads[told->thread];
+	const struct step *s = &k->steps[at];
 	const struct ctp_state *e = image_entity(k->c->image, s->id);
 	struct verdict_case v = {
 		.pass = k->c->pass,
 		.about = {.world = k->c->world, .image = k->c->image, .state = e},
 		.proof = *proof,
 		.id = s->id,
-		.stack = stack_of(k, s),
+		.leads = at == first,
+		.stack = stack_of(k, told),
 		.label = "waiting",
 		.fd = -1,
 		.fd_kind = CTP_FD_OTHER,
-		.doing = results_text(out, "%s: %s", doing(t, s, out), text),
+		.doing = results_text(out, "%s: %s", doing(t, told, out), text),
 		.message = text,
 		.refuted =
 			proof->closure ?
@@ -367,9 +379,9 @@ static int report(const struct knot *k, size_t at, const struct obligations *pro
 		.fix = "join a thread when it has said that it is done, where nothing is held that it may want and its channels "
 		       "are served, or let it end by itself",
 	};
-	if (is_reported(k, next))
+	if (next != told)
 		v.actor = (struct case_party){.did = "waits on", .id = next->id, .stack = stack_of(k, next)};
-	case_event(&v, e->since, s->id, t ? "goes on" : "suspends");
+	case_event(&v, e->since, s->id, s->thread == NONE ? "suspends" : "goes on");
 	return results_add(out, &v);
 }
 
@@ -381,11 +393,12 @@ static int report_circle(struct knot *k, struct results *out)
 	proof.items[PROOF_P1].text = "all of them sleep now, or are suspended";
 	proof.items[PROOF_P2].text = "of each it is known who could end its wait";
 	const char *text = chain(k, out);
+	size_t first = is_reported(k, &k->steps[0]) ? 0 : next_reported(k, 0);
 	for (size_t i = 0; i < k->n; i++) {
 		if (k->steps[i].thread != NONE)
 			k->reported[k->steps[i].thread] = true;
 		if (!r && proof.verdict != VERDICT_NONE && is_reported(k, &k->steps[i]))
-			r = report(k, i, &proof, text, out);
+			r = report(k, i, first, &proof, text, out);
 	}
 	return r;
 }

@@ -153,6 +153,13 @@ static int new_group(struct report *r, const struct verdict_case *c, uint64_t pr
 	return e ? e : frames_read(&f->opener, f->symbols, c->about.image, c->opener.stack);
 }
 
+static void append(struct finding *f, const struct verdict_case *c)
+{
+	size_t at = c->leads ? 0 : f->n;
+	f->cases[f->n++] = f->cases[at];
+	f->cases[at] = c;
+}
+
 static int add_case(struct report *r, const struct verdict_case *c)
 {
 	const struct image *m = c->about.image;
@@ -169,7 +176,7 @@ static int add_case(struct report *r, const struct verdict_case *c)
 	if (!e)
 		e = GROW(f->cases, f->n, f->capacity);
 	if (!e)
-		f->cases[f->n++] = c;
+		append(f, c);
 	frames_deinit(&waiter);
 	frames_deinit(&closer);
 	return e;
