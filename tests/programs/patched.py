@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs whose switch function is in their own code and gets patched: each knows, or implies, how often it switched."""
 import concurrent.futures
+import pathlib
 import re
 import signal
 import socket
@@ -42,7 +43,13 @@ for i = 1, 100 do all[i]:join() end
 print('yields', n)
 os.exit(0)
 """
-CORO = "use Coro; my $n; my @c = map { async { for (1..200) { $n++; cede } } } 1..20; $_->join for @c; print qq($n\\n)"
+# Where a thread gives way in a sort's comparison, perl is in a C function: it needs a stack of its own.
+CORO = """use Coro;
+my $n;
+my @c = map { async { for (1..20) { $n++; my @sorted = sort { cede; $a <=> $b } 1..4 } } } 1..20;
+$_->join for @c;
+print "$n\\n";
+"""
 
 
 def said_itself(*argv):
@@ -83,19 +90,53 @@ def systemc(run):
     return Outcome(done.status, re.sub(r"(?s).*(?=woken)", "", done.out), coroutines=2, switches=4 * rounds + 3)
 
 
-def static_http(run):
-    """Boost.Asio's coroutines, linked into the program, which is stripped; under ab."""
-    program = built(run, "g++", "-O1", "-w", HERE.parent.parent / "bench/http.cpp", "-s", "-l:libboost_coroutine.a",
-                    "-l:libboost_context.a", "-l:libboost_thread.a", "-lpthread")
-    server = run.start(program)
+SYSTEMC = pathlib.Path("/usr/share/doc/libsystemc/examples/sysc")
+
+
+def systemc_example(path):
+    """An example of the library's own: its processes are SC_THREADs, which have a stack each."""
+    def work(run):
+        sources = sorted((SYSTEMC / path).glob("*.cpp"))
+        need(sources, f"no {SYSTEMC / path}")
+        program = built(run, "g++", "-O1", "-w", *sources, "-lsystemc")
+        done = run.whole(program)
+        return Outcome(done.status, re.sub(r"(?s)^.*?ALL RIGHTS RESERVED", "", done.out), coroutines=(1, None), switches=(2, None))
+    return work
+
+
+def under_load(run, server, count):
+    """Requests of 20 clients, whose connections stay; the seconds that they took."""
     port = server.wait_for("port ").split()[1]
     began = time.monotonic()
-    count = 1000 * run.size
     said = run.tool("ab", "-q", "-k", "-n", count, "-c", 20, f"http://127.0.0.1:{port}/")
-    seconds = time.monotonic() - began
-    done = run.finish(server, signal.SIGTERM)
     need(re.search(rf"Complete requests: +{count}", said), said)
+    return time.monotonic() - began
+
+
+def static_server(run):
+    """Boost.Asio's coroutines, linked into the program."""
+    return built(run, "g++", "-O1", "-w", HERE.parent.parent / "bench/http.cpp", "-l:libboost_coroutine.a",
+                 "-l:libboost_context.a", "-l:libboost_thread.a", "-lpthread")
+
+
+def static_http(run):
+    """A stripped server: for each request its coroutine is left and entered, at least."""
+    run.tool("strip", "-o", run.dir / "server", static_server(run))
+    server = run.start(run.dir / "server")
+    count = 1000 * run.size
+    seconds = under_load(run, server, count)
+    done = run.finish(server, signal.SIGTERM)
     return Outcome(done.status, run.said(done), seconds=seconds, coroutines=(20, 60), switches=(2 * count, None))
+
+
+def ruby_scheduler(run):
+    """A server whose fibers are switched by a scheduler of Fiber's; it counts its fibers and switches."""
+    server = run.start("ruby", HERE / "scheduler.rb")
+    seconds = under_load(run, server, 500 * run.size)
+    done = run.finish(server, signal.SIGTERM)
+    found = re.search(r"coroutines (\d+) switches (\d+)", done.out)
+    need(found, f"no count: {done}")
+    return Outcome(done.status, run.said(done), seconds=seconds, coroutines=int(found[1]), switches=int(found[2]))
 
 
 FPM_POOL = """[global]
@@ -171,6 +212,9 @@ ROWS = [
     Row("tarantool", ("tarantool",), "libcoro, patched", tarantool, counted=False),
     Row("state_threads", ("libst-dev", "gcc"), "State Threads, patched", state_threads, counted=False),
     Row("systemc", ("libsystemc-dev", "g++"), "QuickThreads, patched", systemc, counted=False),
+    *[Row(f"systemc_{pathlib.Path(path).name}", ("libsystemc-dev", "libsystemc-doc", "g++"), "QuickThreads, patched",
+          systemc_example(path), counted=False) for path in ("simple_fifo", "2.1/scx_mutex_w_policy", "2.1/forkjoin", "2.1/scx_barrier")],
+    Row("ruby_scheduler", ("ruby", "apache2-utils"), "Ruby, patched", ruby_scheduler, counted=False),
     Row("asio_static", ("libboost-coroutine1.74-dev", "libboost-thread1.74-dev", "g++", "apache2-utils"),
         "Boost.Coroutine, patched", static_http, counted=False),
 ]
