@@ -328,6 +328,6 @@ def check_scan_cost(case):
 CHECKS = [("scan_cost", check_scan_cost)] + [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [
     ("exported_boost", check_exported_boost), ("exported_names", check_exported_names),
     ("php_frames", check_php_frames), ("unknown_code", check_unknown_code), ("off", check_off), ("breakpoint", check_breakpoint), ("threads", check_threads), ("scan", check_scan),
-    ("loads", check_loads("300", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),
+    ("loads", check_loads("1000", "2")), ("loads_mdwe", check_loads("20", "0", "mdwe", user=65534)),
     ("loads_seccomp", check_loads("20", "0", "seccomp", user=65534)),
     ("loads_nodump", check_loads("3", "1", "nodump", user=65534))]
