@@ -6,6 +6,7 @@
 #include "preload/patch/match.h"
 #include "preload/patch/object.h"
 
-// As match_all, of all of its code. by_file: files may be opened and read (a program that has restricted
-// itself since it started may be killed for that).
+// As match_all, of all of its code. by_file: files may be opened and read. Not so while the program runs: it
+// may have restricted itself since it started, and would be killed for that. (To one that has, ctp-run does
+// not attach.)
 size_t code_matches(const struct object *o, bool by_file, struct match *out, size_t most);
