@@ -319,7 +319,7 @@ static int expand(void)
 	const char *path = settings.trace ? settings.trace : "ctp.data";
 	int e = expand_trace(path, settings.expand);
 	if (e == -EPROTO)
-		fprintf(stderr, "ctp-analyze: %s: not a trace directory, which --expand wants\n", path);
+		fprintf(stderr, "ctp-analyze: %s: not a trace directory; --expand needs one\n", path);
 	else if (e == -EOPNOTSUPP)
 		fprintf(stderr,
 			"ctp-analyze: %s: compressed in a way of another ctp; expand it with that one's ctp-analyze\n",

@@ -61,8 +61,9 @@ static int plan_preload(struct job *j)
 		if (!strncmp(j->options.env[i], "LD_PRELOAD=", 11))
 			more = j->options.env[i] + 11;
 	if (access("/proc/self/exe", F_OK)) {
-		log_line(LOG_FAIL,
-			 "/proc is not mounted here, and the region is handed over by it; mount it");
+		log_line(
+			LOG_FAIL,
+			"/proc is not mounted, and ctp-run shares memory with the program through it; mount it");
 		return -ENOENT;
 	}
 	if (launch_library(j->library, sizeof(j->library)) < 0) {
@@ -162,7 +163,7 @@ static int start(struct job *j)
 		recorder->seen_arg = metrics_seen_arg(j->session.metrics);
 	}
 	if ((r = sock_init(&j->sock, SOCK_STREAM, SLOT_SOCKET)) < 0)
-		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
+		log_line(LOG_MORE, "cannot make the socket for version-1 probes: %s", strerror(-r));
 	if ((!o->no_preload && plan_preload(j) < 0) || plan_env(j) < 0)
 		return STATUS_OWN;
 	j->session.region_path = o->shm_file ? j->shm_path + strlen("CTP_SHM_PATH=") : NULL;
@@ -184,7 +185,7 @@ static int start(struct job *j)
 		return say_output(j, r);
 	}
 	if ((r = sock_bind(&j->sock, j->session.recorder.output.parent)) < 0)
-		log_line(LOG_MORE, "no socket for version-1 probes: %s", strerror(-r));
+		log_line(LOG_MORE, "cannot make the socket for version-1 probes: %s", strerror(-r));
 	control_open(&j->session);
 	if (o->paused)
 		pause_begin(&j->session);
@@ -453,10 +454,11 @@ static int run_on_attached(struct job *j, struct attach *a)
 	control_detached(&j->session, !r, r ? a->why : j->session.recorder.output.path);
 	control_close(&j->session);
 	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)
-		log_line(LOG_FAIL,
-			 "process %" PRIu32
-			 " could not be detached from yet: %s; it runs on, and is tried again each second",
-			 j->options.pid, a->why);
+		log_line(
+			LOG_FAIL,
+			"process %" PRIu32
+			" could not be detached from yet: %s; it continues, and ctp-run tries again each second",
+			j->options.pid, a->why);
 	return found;
 }
 

@@ -78,7 +78,7 @@ const char *format_jsonl_refuses(const struct world *w, const struct format_sett
 {
 	(void)settings;
 	if (w->form == WORLD_CORE)
-		return "a core file says what was so when it was made, not what happened before: state changes are in the trace directory";
+		return "a core file has no history: the state changes are in the trace directory";
 	return w->form == WORLD_LINES ? "these are JSON lines already; copy them, or give a trace directory" :
 					NULL;
 }

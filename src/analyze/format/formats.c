@@ -33,7 +33,7 @@ static const char *timeline_refuses(const struct world *w, const struct format_s
 {
 	struct stat st;
 	if (w->form == WORLD_CORE)
-		return "a core file says what was so when it was made, not what happened before: a timeline is made of the trace directory";
+		return "a core file has no history: make the timeline from the trace directory";
 	if (strcmp(w->path, "-") && !stat(w->path, &st) && !S_ISFIFO(st.st_mode))
 		return NULL;
 	return "a timeline reads the lines twice, which a pipe cannot give; save them to a file first";

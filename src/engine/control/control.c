@@ -40,7 +40,7 @@ void control_open(struct session *s)
 	if (!r)
 		r = sock_bind(&c->sock, s->recorder.output.parent);
 	if (r < 0) {
-		log_line(LOG_MORE, "no socket for ctp-ctl: %s", strerror(-r));
+		log_line(LOG_MORE, "cannot make the socket for ctp-ctl: %s", strerror(-r));
 		control_close(s);
 	}
 }

@@ -186,7 +186,7 @@ const char *standalone_start(void)
 		return NULL;
 	}
 	if (access("/proc/self", F_OK)) {
-		say_untraced("/proc is not mounted", "the region is handed over by it");
+		say_untraced("/proc is not mounted", "memory is shared with ctp-run through it");
 		return NULL;
 	}
 	const char *what;

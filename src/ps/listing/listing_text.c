@@ -279,7 +279,7 @@ static void print_stackless(const struct sheet *p)
 	}
 	if (n)
 		fprintf(p->to,
-			"C++20 coroutines: %zu; %zu never started, %zu at their end, %zu shown in the stack of the one that awaits them, "
+			"C++20 coroutines: %zu; %zu never started, %zu at their end, %zu shown in the stack of the one that they await, "
 			"%zu may have ended\n",
 			n, l->counts[LISTING_INITIAL], l->counts[LISTING_FINAL], await,
 			l->counts[LISTING_MAY_HAVE_ENDED]);
