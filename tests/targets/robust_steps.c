@@ -25,7 +25,7 @@
 #include "must.h"
 
 #if defined(__x86_64__)
-enum { STACK = 64 << 10, HOME_REACH = 1 << 20, CLEAN = 8, WINDOW = 16, STRIDE = 5, JUMPING_STRIDE = 19 };
+enum { TRAP = 0x100, STACK = 64 << 10, HOME_REACH = 1 << 20, CLEAN = 8, WINDOW = 16, STRIDE = 5, JUMPING_STRIDE = 19 };
 
 struct flow {
 	ucontext_t uc, inside, back; // where it left by itself, in the handler, and who resumed it
@@ -51,16 +51,18 @@ static __thread char *home __attribute__((tls_model("initial-exec"))); // above 
 static inline __attribute__((always_inline)) void trap(bool on)
 {
 	unsigned long flags = __builtin_ia32_readeflags_u64();
-	__builtin_ia32_writeeflags_u64(on ? flags | 0x100 : flags & ~0x100UL);
+	__builtin_ia32_writeeflags_u64(on ? flags | TRAP : flags & ~(unsigned long)TRAP);
 }
 
-static void trapped(int sig)
+static void trapped(int sig, siginfo_t *info, void *context)
 {
 	struct flow *f = stepping;
 	size_t up = (size_t)(home - (char *)&sig);
+	(void)info;
 	if (!f || up < HOME_REACH || --left_steps) // it has arrived
 		return;
 	fired = true;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP; // the rest needs no steps
 	action(f);
 }
 
@@ -83,7 +85,7 @@ static void body(void)
 		if (f->saves)
 			getcontext(&scratch);
 		__atomic_fetch_add(&switches, 1, __ATOMIC_RELAXED);
-		if (f->stepped)
+		if (f->stepped && !fired)
 			trap(true);
 		if (!f->by_jump)
 			swapcontext(&f->uc, &f->back);
@@ -223,7 +225,7 @@ static void one(void (*what)(struct flow *))
 
 int main(int argc, char **argv)
 {
-	struct sigaction sa = {.sa_handler = trapped, .sa_flags = SA_NODEFER};
+	struct sigaction sa = {.sa_sigaction = trapped, .sa_flags = SA_NODEFER | SA_SIGINFO};
 	const char *how = argc > 1 ? argv[1] : "";
 	pthread_t thread;
 	home = __builtin_frame_address(0);
