@@ -12,7 +12,7 @@ import struct
 import subprocess
 
 from check_engines import TARGETS, built, packages
-from harness import equal, need, timeout, tool, until
+from harness import equal, need, proven_by_witness, seen_by_witness, tool, until
 
 
 def clean_trace(case):
@@ -20,7 +20,9 @@ def clean_trace(case):
 
 
 def lost_trace(case, *words):
-    case.ctp(timeout(2), case.target("lost"), *words)
+    count = next((int(w[2:]) for w in words if w.startswith("n=")), 1)
+    enough = seen_by_witness if "keep=table" in words else proven_by_witness
+    case.found(case.target("lost"), *words, count=count, enough=enough)
 
 
 def check_status(case):
@@ -317,7 +319,7 @@ def check_stripped(case):
     """No symbols: module and offset stand for the function, and the verdict stays."""
     stripped = case.dir / "lost"
     case.run("strip", "-o", stripped, case.target("lost"))
-    case.ctp(timeout(2), stripped, "n=2")
+    case.found(stripped, "n=2", count=2)
     status, report = case.report()
     equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 2)], "findings")
     frame = report["findings"][0]["waiter_stack"][1]
@@ -327,7 +329,7 @@ def check_stripped(case):
 def check_moved(case):
     """Symbols come from --symfs when the program has moved."""
     shutil.copy(case.target("lost"), case.dir / "lost")
-    case.ctp(timeout(2), case.dir / "lost")
+    case.found(case.dir / "lost")
     there = case.dir / "symfs" / str(case.dir / "lost").lstrip("/")
     there.parent.mkdir(parents=True)
     os.rename(case.dir / "lost", there)

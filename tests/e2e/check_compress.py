@@ -7,7 +7,7 @@ import signal
 import struct
 import subprocess
 
-from harness import equal, need, timeout, until
+from harness import equal, need, until
 
 HEADER = struct.Struct("<II5QII4QII")  # spec/trace.md
 MOST = 1 << 20
@@ -68,7 +68,7 @@ def check_same(case):
 
 def check_finding(case):
     """A lost wakeup is told as ever."""
-    case.ctp("--compress", "-q", timeout(2), "-o", "c", case.target("lost"))
+    case.found("--compress", "-q", "-o", "c", case.target("lost"), trace="c")
     status, report = case.report("c")
     equal((status, [f["rule"] for f in report["findings"]]), (1, ["CTP001"]), "findings")
 

@@ -76,7 +76,7 @@ def check_no_switch(case):
 
 def check_blocks(case):
     """A tiny harvest is outrun; with --overflow=block nothing is lost all the same."""
-    done = case.ctp("--overflow=block", case.target("counts"), "basic", "200000")
+    done = case.ctp("--overflow=block", "--ring-size=64K", case.target("counts"), "basic", "20000")
     _, switches = said(done.out)
     equal(case.switches(), switches, "ctp:switch")
     _, report = case.report()

@@ -10,7 +10,7 @@ import subprocess
 from check_counts import said
 from check_ends import make_core
 from check_fork import words as fork_words
-from harness import Skip, equal, need, timeout, tool
+from harness import Skip, equal, need, tool
 from timelines import chrome, perfetto
 
 STATES = ("created", "running", "ready", "lost records")
@@ -102,7 +102,7 @@ def parts(line, kind):
 
 def check_findings(case):
     """A finding stands where the waiter left for the last time and where its descriptor was closed."""
-    case.ctp(timeout(2), case.target("lost"), "n=3")
+    case.found(case.target("lost"), "n=3", count=3)
     _, report = case.report()
     want = [f for f in report["findings"] if f["rule"] == "CTP001"]
     line, other, whole, err = made(case, status=1)
@@ -171,7 +171,7 @@ def check_cap(case):
 
 def check_wakes(case):
     """An event begins a flow at the loop's thread, which ends where the coroutine goes on; the state between is ready."""
-    case.ctp(timeout(2), case.target("lost"), "n=2")
+    case.found(case.target("lost"), "n=2", count=2)
     line, other, _, _ = made(case, status=1)
     wakes = [m for m in line.marks if m.name == "wakes"]
     need(wakes, "nobody was woken")
@@ -292,7 +292,7 @@ def node(case, place, script):
 def check_readers(case):
     """Chrome's JSON as two readers understand it that are not ours, one of them that of DevTools."""
     place = readers()
-    case.ctp(timeout(2), case.target("lost"), "n=3")
+    case.found(case.target("lost"), "n=3", count=3)
     line, other, whole, _ = made(case, status=1)
     model = json.loads(node(case, place, MODEL).out)
     threads = [s for s in other.slices if other.tracks[s.track][0] == "thread"]

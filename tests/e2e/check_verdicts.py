@@ -12,25 +12,9 @@ import socket
 
 import packages
 from check_engines import TARGETS, built, lost_fcontext
-from harness import TOLD, Failed, child_of, equal, need, proc_state, timeout, tool, until, witness
+from harness import TOLD, Failed, child_of, equal, holds, need, proc_state, proven_by_witness, timeout, tool, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
-
-
-def holds(line):
-    """obligation -> what the engine saw, of one witness line"""
-    return {e["id"]: e["holds"] for e in line["evidence"]}
-
-
-def proven_by_witness(lines, count):
-    """Has the witness, for so many coroutines, one way of P6?"""
-    good = set()
-    for line in lines:
-        seen = holds(line)
-        if seen.get("P6a") is True or seen.get("P6b") is True:
-            good.add(line["coroutine"])
-    return len(good) >= count
-
 
 
 def ready(case, *words, **kw):

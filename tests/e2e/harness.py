@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -86,6 +87,17 @@ class Done:
         return f"status {self.status}\nstdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}"
 
 
+def ended(popen, seconds):
+    """Waits so long for its end, and is woken by it (Popen.wait looks only now and then)."""
+    if popen.poll() is None:
+        fd = os.pidfd_open(popen.pid)
+        try:
+            select.select([fd], [], [], seconds)
+        finally:
+            os.close(fd)
+    return popen.poll() is not None
+
+
 class Process:
     """A process under way: its streams go to files, so that it never waits for us."""
 
@@ -127,13 +139,11 @@ class Process:
     def done(self, bound=BOUND):
         """Waits for the end."""
         begun = time.monotonic()
-        while True:
-            try:
-                return Done(self.popen.wait(1), self.out(), self.err())
-            except subprocess.TimeoutExpired:
-                if time.monotonic() - begun > patience(bound):
-                    raise Failed(f"still running after {time.monotonic() - begun:.0f} s: {self.argv}\n"
-                                 f"{self.out()[-1000:]}\n{self.err()[-1000:]}")
+        while not ended(self.popen, 1):
+            if time.monotonic() - begun > patience(bound):
+                raise Failed(f"still running after {time.monotonic() - begun:.0f} s: {self.argv}\n"
+                             f"{self.out()[-1000:]}\n{self.err()[-1000:]}")
+        return Done(self.popen.returncode, self.out(), self.err())
 
     def end(self):
         """Ends it, and what it left behind in its session, each by its pid."""
@@ -184,6 +194,25 @@ _shared = []
 def end_shared():
     for place in _shared:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def holds(line):
+    """obligation -> what the engine saw, of one witness line"""
+    return {e["id"]: e["holds"] for e in line["evidence"]}
+
+
+def proven_by_witness(lines, count):
+    """Has the witness, for so many coroutines, one way of P6?"""
+    good = set()
+    for line in lines:
+        seen = holds(line)
+        if seen.get("P6a") is True or seen.get("P6b") is True:
+            good.add(line["coroutine"])
+    return len(good) >= count
+
+
+def seen_by_witness(lines, count):
+    return len({line["coroutine"] for line in lines}) >= count
 
 
 CLOCKSOURCE = pathlib.Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -244,6 +273,14 @@ class Case:
     def ctp(self, *argv, **kw):
         """ctp-run with these words, to its end."""
         return self.ctp_start(*argv, **kw).done()
+
+    def found(self, *words, count=1, trace="ctp.data", enough=proven_by_witness):
+        """ctp-run with these words, until its witness has what proves so many lost; then the program is killed."""
+        process = self.ctp_start(*words)
+        process.wait_for("ready")
+        until(lambda: enough(witness(self.dir / trace), count), "what the witness says")
+        os.kill(child_of(process.pid), signal.SIGKILL)
+        return process.done()
 
     def analyze(self, trace="ctp.data", *words):
         return self.run(self.analyze_tool, *words, trace)
