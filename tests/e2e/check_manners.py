@@ -56,14 +56,14 @@ def check_signals_timer(case):
 def check_signals_switch(case):
     """Handlers that run another coroutine for a while, or the very one that was about to run."""
     for name in ("visit", "visit-alternate", "same"):
-        trace = signals(case, name, "3000", lost=0.2)
+        trace = signals(case, name, "1000", lost=0.2)
         need(trace["coroutines"]["total"] <= 2, f"{name}: more coroutines than there are: {trace['coroutines']}")
 
 
 def check_signals_jump(case):
     """Handlers that jump out of hooks: what follows is seen again."""
     for name in ("jump", "jump-inside", "jump-alternate", "jump-wait"):
-        signals(case, name, "3000")
+        signals(case, name, "1000")
         facts = case.report()[1]["facts"]
         need(not any("number" in f["message"] for f in facts), f"{name}: a descriptor's entry was never given back: {facts}")
 

@@ -150,8 +150,8 @@ def calls(case, switches):
 
 def check_no_calls(case):
     """A switch makes no system call; a ring that is half full wakes the engine, each half once."""
-    own = 2 * 100000  # swapcontext's own: the signal mask
-    few, many = calls(case, 1000), calls(case, 101000)
+    own = 2 * 40000  # swapcontext's own: the signal mask
+    few, many = calls(case, 1000), calls(case, 41000)
     more = {name: many.get(name, 0) - few.get(name, 0) for name in set(few) | set(many)}
     equal(more.pop("rt_sigprocmask"), own, "the program's own")
     wakes = more.pop("futex", 0)

@@ -81,8 +81,8 @@ def check_lost(case):
 
 
 def check_block(case):
-    """Both cores switch as fast as they can, ten times what the rings hold: with --overflow=block nothing is lost."""
-    process = case.ctp_start("--overflow=block", case.target("records"), 2, 10 * RING, stdin=subprocess.PIPE)
+    """Both cores switch as fast as they can, four times what the rings hold: with --overflow=block nothing is lost."""
+    process = case.ctp_start("--overflow=block", case.target("records"), 2, 4 * RING, stdin=subprocess.PIPE)
     for word in ("ready", "done"):
         process.wait_for(word)
         process.popen.stdin.write(b"\n")

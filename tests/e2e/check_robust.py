@@ -280,9 +280,9 @@ def check_family(case):
 
 
 def check_threads(case):
-    same(case, ways(case, "threads", 3000), options=["--overflow=drop"])
-    same(case, ways(case, "threads", 10000), options=["--overflow=block"])
-    same(case, ways(case, "short-threads", 2000), options=["--overflow=block"])
+    same(case, ways(case, "threads", 1500), options=["--overflow=drop"])
+    same(case, ways(case, "threads", 4000), options=["--overflow=block"])
+    same(case, ways(case, "short-threads", 1000), options=["--overflow=block"])
 
 
 def check_thread_ends_inside(case):

@@ -10,7 +10,7 @@ import subprocess
 from check_counts import said
 from check_ends import make_core
 from check_fork import words as fork_words
-from harness import Skip, equal, need, tool
+from harness import Failed, Skip, equal, need, tool
 from timelines import chrome, perfetto
 
 STATES = ("created", "running", "ready", "lost records")
@@ -50,13 +50,16 @@ def consistent(line):
     for s in line.slices:
         if s.name != "asleep":
             by_track[s.track].append(s)
-        need(s.name in STATES or line.tracks[s.track][0] != "coroutine" or s.name.startswith("suspended"), f"a state: {s}")
+        if s.name not in STATES and line.tracks[s.track][0] == "coroutine" and not s.name.startswith("suspended"):
+            raise Failed(f"a state: {s}")
     ends = {(m.track, m.ns) for m in line.marks if m.name == "done"}
     for track, slices in by_track.items():
         slices.sort(key=lambda s: (s.since, s.ns))
         for one, next_one in zip(slices, slices[1:]):
-            need(one.ns <= next_one.since, f"overlap on {line.tracks[track]}: {one} {next_one}")
-            need(one.ns == next_one.since or line.tracks[track][0] == "thread" or (track, one.ns) in ends, f"a gap on {line.tracks[track]}: {one} {next_one}")
+            if one.ns > next_one.since:
+                raise Failed(f"overlap on {line.tracks[track]}: {one} {next_one}")
+            if one.ns != next_one.since and line.tracks[track][0] != "thread" and (track, one.ns) not in ends:
+                raise Failed(f"a gap on {line.tracks[track]}: {one} {next_one}")
     starts = {(s.track, s.since) for s in line.slices}
     for begins, ends, track in line.flows.values():
         need(ends is None or (begins <= ends and (track, ends) in starts), "a flow ends where nothing begins, or before it begins")

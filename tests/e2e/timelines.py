@@ -47,7 +47,8 @@ def trace_class():
 
 def knows_all(message):
     """No field is there that the schema does not name."""
-    need(len(message.UnknownFields()) == 0, f"unknown fields in a {message.DESCRIPTOR.name}: {message}")
+    if len(message.UnknownFields()):  # only then the message is made, here and below: most are made of a whole event
+        raise Failed(f"unknown fields in a {message.DESCRIPTOR.name}: {message}")
     for field, value in message.ListFields():
         if field.message_type:
             for part in value if field.label == field.LABEL_REPEATED else [value]:
@@ -73,7 +74,8 @@ class Sequence:
         for entries, known, key in ((data.event_names, self.names, "name"), (data.debug_annotation_names, self.notes, "name"),
                                     (data.debug_annotation_string_values, self.texts, "str")):
             for entry in entries:
-                need(entry.iid and entry.iid not in known, f"told twice: {entry}")
+                if not entry.iid or entry.iid in known:
+                    raise Failed(f"told twice: {entry}")
                 value = getattr(entry, key)
                 known[entry.iid] = value.decode() if isinstance(value, bytes) else value
 
@@ -128,11 +130,14 @@ def read_packets(path, line):
         if not packet.HasField("track_event"):
             continue
         need(s.valid and packet.sequence_flags == NEEDS_STATE, packet)
-        s.intern(packet.interned_data)
+        if packet.HasField("interned_data"):
+            s.intern(packet.interned_data)
         event = packet.track_event
-        need(event.track_uuid != s.track or not s.track, f"its default, told all the same: {packet}")
+        if event.track_uuid == s.track and s.track:
+            raise Failed(f"its default, told all the same: {packet}")
         track = event.track_uuid or s.track
-        need(track in line.tracks, f"no such track: {packet}")
+        if track not in line.tracks:
+            raise Failed(f"no such track: {packet}")
         name = s.names[event.name_iid] if event.name_iid else event.name
         need((event.type == END) == (not name), packet)
         events.append((s.time(packet), event.type, track, name, s.args(event), list(event.flow_ids), list(event.terminating_flow_ids)))
@@ -152,7 +157,8 @@ def perfetto(path):
         if kind == BEGIN:
             open_slices[track].append((name, ns, args))
         elif kind == END:
-            need(open_slices[track], f"nothing to end on {line.tracks[track]} at {ns}")
+            if not open_slices[track]:
+                raise Failed(f"nothing to end on {line.tracks[track]} at {ns}")
             began = open_slices[track].pop()
             line.slices.append(Slice(track, began[0], began[1], ns, {**began[2], **args}))
         else:
@@ -201,7 +207,8 @@ def chrome(path):
             ends = since + nanoseconds(event["dur"])
             line.slices.append(Slice(track, event["name"], since, ends, event["args"]))
             # what ends where another begins must do so in the doubles of viewers, too
-            equal(float(event["dur"]), float(decimal.Decimal(ends) / 1000) - float(event["ts"]), f"as viewers see it: {event}")
+            if float(event["dur"]) != float(decimal.Decimal(ends) / 1000) - float(event["ts"]):
+                raise Failed(f"other in the doubles of viewers: {event}")
         elif phase in "ben":
             chrome_async(line, event, open_slices)
         elif phase == "I":
