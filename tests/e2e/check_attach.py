@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 from check_engines import built
-from harness import Skip, equal, need, tool, until
+from harness import ROOT, Skip, equal, need, tool, until
 
 SAID = re.compile(r"^(\w) answered (\d+) interrupted (\d+) caught (\d+)$", re.M)
 
@@ -150,6 +150,70 @@ def check_opened(case):
     facts = [f["message"] for f in case.report("other")[1]["facts"]]
     need(any("t-attach-module.so" in f and "threads that were running already may be in it" in f for f in facts), f"what was there already: {facts}")
     other.end()
+
+
+RESOLVER = """
+static long call(long number, long a, const void *b, long c)
+{
+	long r;
+	__asm__ volatile("syscall" : "=a"(r) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return r;
+}
+static int yes(void) { return 1; }
+static void *choose(void)
+{
+	struct { int fd; short events, came; } input = {0, 1, 0};
+	char byte;
+	call(1, 2, "relocating\\n", 11);
+	call(7, (long)&input, (void *)1, -1); // poll: a thread that waits for events can be stopped
+	call(0, 0, &byte, 1);
+	return yes;
+}
+int chosen(void) __attribute__((ifunc("choose")));
+int (*module_chosen)(void) = chosen;
+"""
+
+
+def entry_of(pid, path):
+    """The word of a mapped object that names its DT_INIT function, in memory and in its file."""
+    blob = path.read_bytes()
+    phoff, = struct.unpack_from("<Q", blob, 32)
+    headers = [struct.unpack_from("<IIQQQQQQ", blob, phoff + 56 * i) for i in range(struct.unpack_from("<H", blob, 56)[0])]
+    offset, address, size = next((h[2], h[3], h[5]) for h in headers if h[0] == 2)
+    at = next(i for i in range(0, size, 16) if blob[offset + i:offset + i + 8] == struct.pack("<Q", 12)) + 8
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
+        base = next(int(x.split("-")[0], 16) for x in maps if x.rstrip().endswith(str(path)))
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        memory.seek(base + address + at)
+        return memory.read(8), blob[offset + at:offset + at + 8]
+
+
+def check_between(case):
+    """ctp-run goes while the loader relocates an object, before its first code: the object begins as ever, and is left as it was."""
+    may_attach(case)
+    targets = ROOT / "tests/targets"
+    (case.dir / "resolver.c").write_text(RESOLVER)
+    module = case.dir / "between.so"
+    done = case.run(tool("gcc"), "-shared", "-fPIC", "-O1", "-w", "-D_GNU_SOURCE", "resolver.c",
+                    *[targets / x for x in ("attach_module.c", "patched_module.c", "switchers.S")], "-o", module)
+    if done.status:
+        raise Skip(f"does not build here: {done.err[-300:]}")
+    server = Server(case, "3", module)
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    os.write(server.to, b"o")
+    server.process.wait_for("relocating", stream="err")
+    there, own = entry_of(server.pid, module)
+    need(there != own, "its first function is not ours meanwhile: this check looks at nothing")
+    ctp.signal(signal.SIGINT)
+    equal(ctp.done().status, 0, "status of ctp-run")
+    server.say("g")  # which the resolver reads
+    equal(*entry_of(server.pid, module), "the word that names its first function")
+    equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
+    done = case.ctp("-o", "again", "-p", server.pid, "--timeout=0.05")
+    equal(done.status, 0, f"status of ctp-run ({done})")
+    equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
+    server.end()
 
 
 def check_forks(case):
@@ -393,6 +457,6 @@ def check_closed_before(case):
     equal(report["accounting"]["healthy"], 13, "healthy")
 
 
-CHECKS = [("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("forks", check_forks), ("room", check_room),
+CHECKS = [("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("between", check_between), ("forks", check_forks), ("room", check_room),
           ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
           ("before", check_before), ("refused", check_refused), ("user", check_user)]
