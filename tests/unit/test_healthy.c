@@ -99,7 +99,7 @@ static void facts(void **state)
 {
 	(void)state;
 	add(&waits, 41);
-	t.world.counts.destroyed = 1;
+	t.world.counts.destroyed = t.world.counts.finished = 1;
 	assert_int_equal(healthy_count(&r, true), 0);
 	assert_int_equal(r.results.nfacts, 3);
 	assert_string_equal(r.results.facts[0].message, "1 coroutine waits on live descriptors: healthy");
@@ -108,6 +108,16 @@ static void facts(void **state)
 	assert_string_equal(r.results.facts[1].rule, "CTP003");
 	assert_int_equal(r.results.facts[1].count, 2);
 	assert_string_equal(r.results.facts[2].message, "1 coroutine was destroyed while suspended");
+}
+
+// A library that tells of no end may switch away for the last time instead.
+static void none_was_seen_to_end(void **state)
+{
+	(void)state;
+	t.world.counts.destroyed = 2;
+	assert_int_equal(healthy_count(&r, true), 0);
+	assert_string_equal(r.results.facts[r.results.nfacts - 1].message,
+			    "2 coroutines were destroyed while suspended, or had ended with a last switch");
 }
 
 static void no_facts_of_nobody(void **state)
@@ -127,6 +137,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_case_about_something_else_takes_nobody_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_was_replaced_was_not_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(facts, setup, teardown),
+		cmocka_unit_test_setup_teardown(none_was_seen_to_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_facts_of_nobody, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,8 +310,9 @@ static void show_others(FILE *to, const struct finding *f)
 		return;
 	fprintf(to, LABEL, "also");
 	for (size_t i = 1; i < f->n && i < 11; i++) {
-		char piece[112 + 32 * DESCRIBE_FDS], name[CTP_NAME_TEXT];
-		int n = snprintf(piece, sizeof(piece), "%s%" PRIu64, i == 1 ? "co " : "", f->cases[i]->id);
+		char piece[112 + 32 * DESCRIBE_FDS], name[CTP_NAME_TEXT], number[32];
+		int n = snprintf(piece, sizeof(piece), "%s%s", i == 1 ? "co " : "",
+				 report_number(f->cases[i], number, sizeof(number)));
 		if (image_name(f->cases[i]->about.image, f->cases[i]->id, name))
 			n += snprintf(piece + n, sizeof(piece) - (size_t)n, " \"%s\"", name);
 		fds_of(f->cases[i], piece + n, sizeof(piece) - (size_t)n);

@@ -404,15 +404,25 @@ const char *report_who(const struct report *r, const struct image *m, uint64_t i
 	return buf;
 }
 
+const char *report_number(const struct verdict_case *c, char *buf, size_t bytes)
+{
+	bool frame = c->stackless && !c->about.state;
+	snprintf(buf, bytes, frame ? "0x%" PRIx64 : "%" PRIu64, c->id);
+	return buf;
+}
+
 const char *report_subject(const struct report *r, const struct finding *f, char *buf, size_t bytes)
 {
 	const struct verdict_case *c = f->cases[0];
 	const char *function = f->waiter.n ? f->waiter.items[0]->symbol : NULL;
-	report_who(r, c->about.image, c->id, buf, bytes);
-	if (c->stackless && !c->about.state && function) {
-		size_t n = strlen(buf);
+	char number[32], name[CTP_NAME_TEXT];
+	if (!c->stackless || c->about.state)
+		return report_who(r, c->about.image, c->id, buf, bytes);
+	size_t n = (size_t)snprintf(buf, bytes, "coroutine %s", report_number(c, number, sizeof(number)));
+	if (image_name(c->about.image, c->id, name) && n < bytes)
+		n += (size_t)snprintf(buf + n, bytes - n, " \"%s\"", name);
+	if (function && n < bytes)
 		snprintf(buf + n, bytes - n, " %.*s", (int)strcspn(function, "("), function);
-	}
 	return buf;
 }
 

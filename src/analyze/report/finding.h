@@ -77,6 +77,8 @@ int report_count_others(struct report *r, const struct report_settings *settings
 // report_who of its first coroutine; of one without a stack, which the tables do not have, the function is
 // that of its frame.
 const char *report_subject(const struct report *r, const struct finding *f, char *buf, size_t bytes);
+// Its coroutine's id; a frame's address as ctp-ps has it. buf holds it.
+const char *report_number(const struct verdict_case *c, char *buf, size_t bytes);
 // What is read by people and programs alike.
 const struct symbols_frame *report_entry(const struct report *r, const struct verdict_case *c);
 // " in process 4711" where there are several processes, else ""; buf holds it.

@@ -47,8 +47,9 @@ static int add_facts(struct report *r)
 				 r->parked == 1 ? " is" : "s are");
 	if (!e && destroyed)
 		e = results_fact(&r->results, "INFO", destroyed,
-				 "%" PRIu64 " coroutine%s destroyed while suspended", destroyed,
-				 destroyed == 1 ? " was" : "s were");
+				 "%" PRIu64 " coroutine%s destroyed while suspended%s", destroyed,
+				 destroyed == 1 ? " was" : "s were",
+				 r->world->counts.finished ? "" : ", or had ended with a last switch");
 	return e;
 }
 
