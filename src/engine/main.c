@@ -31,6 +31,7 @@
 #include "engine/target/signals.h"
 #include "engine/start/sock.h"
 
+enum { PATH_SHELL = 4 * PATH_MAX + 8 }; // a path with its quotes
 enum { STATUS_TIMEOUT = 124, STATUS_OWN = 125, STATUS_CANNOT = 126, STATUS_NOT_FOUND = 127 };
 
 struct job {
@@ -203,18 +204,18 @@ static int start(struct job *j)
 	return 0;
 }
 
+// As a shell reads it, behind a blank.
 static void print_path(char *out, size_t n, const char *path)
 {
 	bool plain =
 		path[strspn(path,
 			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=:,@%-")] ==
 		'\0';
-	if (plain && *path != '-')
-		snprintf(out, n, " %s", path);
-	else if (!strchr(path, '\''))
-		snprintf(out, n, *path == '-' ? " './%s'" : " '%s'", path);
-	else
-		snprintf(out, n, " \"%s\"", path);
+	size_t at = (size_t)snprintf(out, n, " %s%s", *path == '-' ? "./" : "", plain ? path : "'");
+	for (const char *c = path; !plain && *c && at < n; c++)
+		at += (size_t)snprintf(out + at, n - at, *c == '\'' ? "'\\''" : "%c", *c);
+	if (!plain && at < n)
+		snprintf(out + at, n - at, "'");
 }
 
 // Where nothing was seen: it may have been in the children.
@@ -265,16 +266,16 @@ static bool saw_nothing(const struct session *s)
 // A check of a run that watched nothing is no check.
 static void say_unchecked(const struct session *s, const char *before)
 {
-	char children[96], unseen[512] = "";
+	char children[96], unseen[512] = "", path[PATH_SHELL];
 	say_children(s, children, sizeof(children));
 	if (!s->options->no_preload)
 		module_scan_hidden_all(&s->recorder.modules, unseen, sizeof(unseen));
+	print_path(path, sizeof(path), s->recorder.output.path);
 	log_line(
 		LOG_SAY,
-		"%s--check: no coroutine switch was seen, so nothing was checked; %s%s%s%sctp-analyze %s says "
+		"%s--check: no coroutine switch was seen, so nothing was checked; %s%s%s%sctp-analyze%s says "
 		"what was looked for; --allow-empty accepts it",
-		before, children, *children ? "; " : "", unseen, *unseen ? "; " : "",
-		s->recorder.output.path);
+		before, children, *children ? "; " : "", unseen, *unseen ? "; " : "", path);
 }
 
 // Who ran when it died by this signal. False: that was not noted.
@@ -325,7 +326,7 @@ static void say_end(struct job *j, const struct run_end *end)
 {
 	struct session *s = &j->session;
 	struct harvest_sums sums = session_sum(s);
-	char path[PATH_MAX + 8] = "", dropped[96] = "", processes[96] = "", events[48] = "", found[48] = "";
+	char path[PATH_SHELL] = "", dropped[96] = "", processes[96] = "", events[48] = "", found[48] = "";
 	unsigned findings = session_found(s);
 	uint64_t lost = sums.lost + v1_lost(s->v1);
 	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
@@ -451,7 +452,9 @@ static int run_on_attached(struct job *j, struct attach *a)
 	say_end(j, &end);
 	if (!r)
 		let_region_go(&j->session);
-	control_detached(&j->session, !r, r ? a->why : j->session.recorder.output.path);
+	char *real = realpath(j->session.recorder.output.path, NULL); // who asked may be elsewhere
+	control_detached(&j->session, !r, r ? a->why : real ? real : j->session.recorder.output.path);
+	free(real);
 	control_close(&j->session);
 	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)
 		log_line(

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Command lines that are nearly right: long forms, capitals, and what a mistyped word is told."""
+import os
+import shlex
+
 from harness import ROOT, equal, need, tool
 
 
@@ -51,6 +54,17 @@ def check_long_forms(case):
     for command in commands(case):
         rows = [line.split()[0] for line in case.run(command, "--help").out.splitlines() if line.startswith("  -") and line[3] != "-"]
         need(rows and all(row.endswith(",") for row in rows), f"{command.name}: a letter without a long form: {rows}")
+
+
+def check_next_command(case):
+    """The last line is a command for a shell: it names the trace, whatever its name is."""
+    for name in ("plain", "two words", "it's", "it's \"$(5)\" `x`", "\\", "-", "-x", "- y"):
+        for program, hint in ((case.target("counts"), "run: "), (tool("true"), "so nothing was checked; ")):
+            done = case.ctp("--check", f"--output={name}", program, "basic")
+            last = [line for line in done.err.splitlines() if hint in line][-1].split(hint)[-1].split(" says what was")[0]
+            command, *words = shlex.split(last)
+            equal((command, [os.path.normpath(word) for word in words]), ("ctp-analyze", [name]), last)
+            equal(case.run(case.analyze_tool, *words).status, 0, last)
 
 
 def check_folder(case):

@@ -233,7 +233,7 @@ def check_detach(case):
     first = server.say("s")[0]
     until(lambda: server.say("s")[0] > first + 10, "answers")
     equal(status(case, server.pid)["way"], "attached", "way")
-    does(case, "ctp.data", server.pid, "detach")
+    does(case, f"{(case.dir / 'ctp.data').resolve()}\n", server.pid, "detach")
     equal(words_into_libctp(server.pid), 0, "entries that lead to libctp.so")
     need(case.report()[1]["trace"]["switches"] > 5, "switches")
     equal(ctp.done().status, 0, "status of ctp-run")
