@@ -22,6 +22,12 @@ enum { EXIT_NOTHING = 1, EXIT_USAGE = 2, EXIT_UNDECIDED = 3 };
 
 static struct settings settings;
 
+// Nothing is there to look at. With --lost 1 says that some are lost, and nothing else does.
+static int nothing(void)
+{
+	return settings.lost ? EXIT_USAGE : EXIT_NOTHING;
+}
+
 static int flush(int e)
 {
 	if (!e && (ferror(stdout) || fflush(stdout)))
@@ -42,18 +48,18 @@ static int say(pid_t pid, int why)
 		fprintf(stderr,
 			"ctp-ps: %d: there is no such process (any more); ctp-ps alone lists the traced ones\n",
 			id);
-		return EXIT_NOTHING;
+		return nothing();
 	case FIND_NOT_TRACED:
 		fprintf(stderr,
 			"ctp-ps: %d is not traced: this needs a program under ctp-run; without --watch its coroutines are searched\n",
 			id);
-		return EXIT_NOTHING;
+		return nothing();
 	case FIND_NOT_YET:
 		fprintf(stderr,
 			"ctp-ps: %d: libctp.so has not attached in that program: it is just starting, or cannot be "
 			"traced; try again\n",
 			id);
-		return EXIT_NOTHING;
+		return nothing();
 	case FIND_OTHER_VERSION:
 		fprintf(stderr,
 			"ctp-ps: %d: its region was made by another version of ctp: look at it with the ctp-ps "
@@ -124,7 +130,7 @@ static int say_missing(const struct report *r)
 	bool ended = id <= r->found->header.ext.next_id;
 	fprintf(stderr, "ctp-ps: coroutine %" PRIu64 " %s; leave out the id to list those that are there\n",
 		id, ended ? "has ended, or is a thread's own stack" : "was never made");
-	return EXIT_NOTHING;
+	return nothing();
 }
 
 // Its C++20 coroutines, which no table knows: those that the program tells of are left out. 0; else they
@@ -226,7 +232,7 @@ static int write_listing(const struct listing *l)
 			"ctp-ps: no coroutine 0x%" PRIx64
 			" was found; ids are those of one listing: list again without them\n",
 			settings.ids[i]);
-		return EXIT_NOTHING;
+		return nothing();
 	}
 	int status = flush(settings.json ? listing_json(stdout, l, &wants) :
 					   listing_text(stdout, l, &wants, color_wanted(settings.color, 1)));

@@ -275,12 +275,16 @@ def check_words(case):
     one = listed(case, "--all", process.pid)["coroutines"][0]["id"]
     equal([c["id"] for c in listed(case, process.pid, hex(one))["coroutines"]], [one], "by its id")
     need("was found" in refused(case, 1, process.pid, "0x123"), "an id that is none")
+    refused(case, 2, "--lost", process.pid, "0x123")  # 1 would say that it is lost
     for words, says in ((["--lost"], "--lost"), (["--stop", process.pid], "--stop"), (["--save=x"], "--save"),
                         ([case.dir], "folder")):
         need(says in refused(case, 2, *words), f"{words}")
     tree = listed(case, "--tree", process.pid)
     equal([r["root"] for r in tree["tree"]], [None], "who made them is not known")
     equal(tree["tree"][0]["all"], states(tree)["suspended"] + states(tree)["created"], "all of them")
+    process.end()
+    need("no such process" in refused(case, 1, process.pid), "one that has ended")
+    need("no such process" in refused(case, 2, "--lost", process.pid), "--lost of one that has ended")
 
 
 CHECKS = [
