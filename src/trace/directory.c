@@ -247,7 +247,7 @@ static int cover(struct world *w, const struct past *past)
 	if (!r)
 		r = cover_lost(w);
 	if (!r && m->dropped_records)
-		r = world_cover(w, "the oldest %" PRIu64 " records were dropped (--max-size)",
+		r = world_cover(w, "%" PRIu64 " records were dropped (--max-size, or a full disk)",
 				m->dropped_records);
 	if (!r && w->unknown_kinds)
 		r = world_cover(w, "%" PRIu64 " records of kinds that this version does not know",

@@ -91,6 +91,7 @@ def check_drops_are_counted(case):
     _, report = case.report()
     equal(report["trace"]["switches"], switches, "trace.switches (from the tables)")
     equal(report["findings"], [], "findings")
+    need(any("records were dropped (--max-size, or a full disk)" in c for c in report["trace"]["coverage"]), f"{report['trace']['coverage']}")
 
 
 def check_stations_run_out(case):
