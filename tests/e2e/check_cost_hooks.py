@@ -22,10 +22,10 @@ MOST = {
     "poll-1": (387, 393),
     "eventfd+close": (755, 690),
     "nanosleep-0": (96, 96),
-    "timerfd_settime": (228, 196),
+    "timerfd_settime": (166, 134),
     "malloc+free-32": (10, 10),
-    "malloc+free-4096": (82, 82),
-    "mutex-pair": (37, 47),
+    "malloc+free-4096": (35, 35),
+    "mutex-pair": (24, 47),
     "clock_gettime": (0, 0),
 }
 FEW, MANY = 100, 1100

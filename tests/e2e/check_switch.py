@@ -12,9 +12,9 @@ MOST = {
     ("bench-switch", (), 1): 120, ("bench-switch", (), 100): 120, ("bench-switch", (), 10000): 120,
     ("bench-jump", (), 1): 164, ("bench-jump", (), 100): 164, ("bench-jump", (), 10000): 169,
     ("bench-fcontext", (), 1): 116, ("bench-fcontext", (), 100): 116, ("bench-fcontext", (), 10000): 118,
-    ("bench-fcontext", ("in-turn",), 100): 183,
+    ("bench-fcontext", ("in-turn",), 100): 180,
     ("bench-fcontext-static", (), 1): 127, ("bench-fcontext-static", (), 100): 127,
-    ("bench-fcontext-static", ("in-turn",), 100): 191,
+    ("bench-fcontext-static", ("in-turn",), 100): 188,
 }
 LESS, MORE = 100_000, 200_000  # switches
 SLACK = 5  # the compiler, the frames of other programs

@@ -11,7 +11,8 @@
 #include "preload/coroutine/inherit.h"
 #include "preload/coroutine/station.h"
 
-enum { PAGE_BITS = 12, BLOCK_BITS = 21, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), BLOCKS = 1 << 17, SLOTS = 6 };
+enum { BLOCK_BITS = STACK_INDEX_BLOCK_BITS, BLOCKS = STACK_INDEX_BLOCKS };
+enum { PAGE_BITS = 12, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), SLOTS = 6 };
 
 union cover {
 	uint64_t both;
@@ -24,24 +25,20 @@ struct leaf {
 	uint32_t any[PAGES / 32]; // a bit for each page that ever had a slot
 	uint32_t slots[PAGES][SLOTS];
 };
-struct block {
-	uint64_t number; // address >> BLOCK_BITS, + 1; 0 = free
-	struct leaf *leaf;
-};
-static struct block *blocks;
+struct stack_index_block *stack_index_blocks;
 
 int stack_index_init(void)
 {
-	blocks = memory_take(sizeof(struct block) * BLOCKS);
-	return blocks ? 0 : -1;
+	stack_index_blocks = memory_take(sizeof(*stack_index_blocks) * BLOCKS);
+	return stack_index_blocks ? 0 : -1;
 }
 
 static struct leaf *leaf_of(uint64_t addr, bool make)
 {
-	uint64_t number = (addr >> BLOCK_BITS) + 1;
-	uint32_t at = (uint32_t)(number * 0x9E3779B97F4A7C15ULL >> 47);
+	uint64_t number = stack_index_number(addr);
+	uint32_t at = stack_index_place(number);
 	for (uint32_t i = 0; i < 64; i++) {
-		struct block *b = &blocks[(at + i) & (BLOCKS - 1)];
+		struct stack_index_block *b = &stack_index_blocks[(at + i) & (BLOCKS - 1)];
 		uint64_t is = ctp_load64(&b->number);
 		if (!is) {
 			if (!make)

@@ -310,7 +310,7 @@ uint32_t stacks_of(const uint64_t *pcs, uint32_t n)
 static struct candidate *candidate_of(const struct walk *w, const struct frame *f, uint32_t id)
 {
 	enum { BEFORE = 64 - offsetof(struct candidate, plain) };
-	char *at = memory_take(BEFORE + sizeof(struct candidate) + w->nneeds * sizeof(struct check));
+	char *at = memory_take(BEFORE + sizeof(struct candidate) + (w->nneeds + 1) * sizeof(struct check));
 	struct candidate *c = at ? (struct candidate *)(at + BEFORE) : NULL;
 	uint64_t depth = w->top - f->sp;
 	int32_t n = 0;
@@ -318,9 +318,13 @@ static struct candidate *candidate_of(const struct walk *w, const struct frame *
 		return NULL;
 	c->depth = depth;
 	c->stack = id;
-	for (uint32_t i = 0; i < w->nneeds; i++)
+	for (uint32_t i = w->nneeds; i-- > 0;)
 		if (!w->needs[i].rel)
 			c->checks[n++] = (struct check){w->needs[i].val, depth - w->needs[i].off};
+	if (n & 1) { // they are compared two at a time
+		c->checks[n] = c->checks[n - 1];
+		n++;
+	}
 	c->last_absolute = 2 * (n - 1);
 	for (uint32_t i = 0; i < w->nneeds; i++) {
 		const struct need *k = &w->needs[i];

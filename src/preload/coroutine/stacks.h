@@ -24,8 +24,10 @@ struct candidate {
 	uint32_t stack;
 	bool fp; // fp_val counts
 	uint64_t reserved;
-	uint64_t plain;              // pc, if nothing but return addresses must be as they were; else 0
-	int32_t last_absolute, last; // of checks, times two: the return addresses come first; -2: none
+	uint64_t plain; // pc, if nothing but return addresses must be as they were; else 0
+	// Of checks, times two; -2: none. Return addresses come first, an even number, the innermost last:
+	// they are compared from the last on, as stacks that begin alike end differently.
+	int32_t last_absolute, last;
 	struct check checks[];
 };
 static inline bool stacks_holds(const struct candidate *c, const struct frame *f)

@@ -92,7 +92,7 @@ IS(candidate, last_absolute, CANDIDATE_LAST_ABSOLUTE);
 IS(candidate, last, CANDIDATE_LAST);
 IS(candidate, checks, CANDIDATE_CHECKS);
 IS(check, off, 8);
-_Static_assert(sizeof(struct check) == 16, "check");
+_Static_assert(sizeof(struct check) == CHECK_BYTES, "check");
 IS(ctp_site, resumed, SITE_RESUMED);
 _Static_assert(sizeof(struct ctp_site) == 1 << SITE_SHIFT, "site");
 

@@ -28,26 +28,30 @@ static inline int kept(const void *lock, int r)
 	return r;
 }
 
-static __attribute__((noinline)) void unlocked_late(struct thread_ctx *g, const void *lock)
+// It was not the last that was locked in this slice, or is held by who is suspended.
+static __attribute__((noinline)) void unlocked_late(const void *lock)
 {
+	struct thread_ctx *g = cpu_self();
 	for (unsigned i = g ? g->nlocks : 0; i-- > 0;)
 		if (g->locks[i] == lock) {
 			g->locks[i] = g->locks[--g->nlocks];
 			return;
 		}
 	if (ctp_load32(&held_count) && ctp_tracer->attached) { // a forked child has no region to write to
-		g = cpu_self();
 		held_release(lock, g && g->current ? guest_who(g) : 0);
 	}
 }
 
-static inline void unlocked(const void *lock)
+// False: unlocked_late has to look.
+static inline bool unlocked(const void *lock)
 {
 	struct thread_ctx *g = cpu_self();
-	if (CTP_LIKELY(g && g->nlocks && g->locks[g->nlocks - 1] == lock))
-		g->nlocks--;
-	else if (CTP_UNLIKELY((g && g->nlocks) || held_count))
-		unlocked_late(g, lock);
+	if (!g || CTP_LIKELY(!g->nlocks))
+		return CTP_LIKELY(!held_count);
+	if (g->locks[g->nlocks - 1] != lock)
+		return false;
+	g->nlocks--;
+	return true;
 }
 
 // A lock that is waited for: what is remembered meanwhile.
@@ -130,11 +134,19 @@ CTP_HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 	return by_coroutine() ? kept(m, real_pthread_mutex_trylock(m)) : real_pthread_mutex_trylock(m);
 }
 
-CTP_HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
-{
-	unlocked(m);
-	return real_pthread_mutex_unlock(m);
-}
+#define UNLOCK_HOOK(name, params, args) \
+	static __attribute__((noinline)) int name##_late params \
+	{ \
+		unlocked_late args; \
+		return real_##name args; \
+	} \
+	CTP_HOOK int name params \
+	{ \
+		return unlocked args ? real_##name args : name##_late args; \
+	}
+
+UNLOCK_HOOK(pthread_mutex_unlock, (pthread_mutex_t * m), (m))
+UNLOCK_HOOK(pthread_rwlock_unlock, (pthread_rwlock_t * l), (l))
 
 CTP_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 {
@@ -156,10 +168,4 @@ CTP_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 	if (CTP_LIKELY(!l->__data.__cur_writer || !wait_is_noted()))
 		return real_pthread_rwlock_rdlock(l);
 	return rdlock_waits(l);
-}
-
-CTP_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *l)
-{
-	unlocked(l);
-	return real_pthread_rwlock_unlock(l);
 }

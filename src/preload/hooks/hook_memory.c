@@ -127,14 +127,23 @@ static __attribute__((noinline)) void free_stack(void *p)
 	real_free(p);
 }
 
+static __attribute__((noinline)) void free_looked_into(void *p)
+{
+	uint64_t lo = (uint64_t)p;
+	if (ctp_tracer->chunk_least != CHUNK_UNKNOWN && stack_index_clear(lo, lo + chunk_bytes(p)))
+		real_free(p);
+	else
+		free_stack(p);
+}
+
 static __attribute__((noinline)) void free_looked_at(void *p)
 {
 	uint64_t lo = (uint64_t)p;
 	if (!ctp_tracer->attached || !coroutine_any() ||
-	    (ctp_tracer->chunk_least != CHUNK_UNKNOWN && stack_index_clear(lo, lo + chunk_bytes(p))))
+	    (ctp_tracer->chunk_least != CHUNK_UNKNOWN && stack_index_far(lo, lo + chunk_bytes(p))))
 		real_free(p);
 	else
-		free_stack(p);
+		free_looked_into(p);
 }
 
 CTP_HOOK void free(void *p)

@@ -54,13 +54,23 @@
 	cmpq %rax, CANDIDATE_PLAIN(%r9)
 	jne 12f
 	movl CANDIDATE_LAST_ABSOLUTE(%r9), %eax
-11:	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
-	movq \above(\base,%rdx), %rdx
-	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
-	jne 30f
-	subl $2, %eax
+11:	FAST_TWO 30f, \above, \base
 	jns 11b
 16:
+.endm
+
+// Two return addresses that candidate r9 depends on, the rax'th and the one before it: else `no`. Both behind
+// it are next.
+.macro FAST_TWO no, above, base
+	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
+	movq \above(\base,%rdx), %rdx
+	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
+	jne \no
+	movq CANDIDATE_CHECKS+8-CHECK_BYTES(%r9,%rax,8), %rdx
+	movq \above(\base,%rdx), %rdx
+	cmpq %rdx, CANDIDATE_CHECKS-CHECK_BYTES(%r9,%rax,8)
+	jne \no
+	subl $4, %eax
 .endm
 
 // Whether all that candidate r9 depends on but its place is so: else `no`. rdx, rax are changed.
@@ -83,13 +93,11 @@
 	jne \no
 	subl $2, %eax
 	jmp 22b
-23:	movq CANDIDATE_CHECKS+8(%r9,%rax,8), %rdx
-	movq \above(\base,%rdx), %rdx
-	cmpq %rdx, CANDIDATE_CHECKS(%r9,%rax,8)
-	jne \no
-	subl $2, %eax
 24:	testl %eax, %eax
+	js 25f
+23:	FAST_TWO \no, \above, \base
 	jns 23b
+25:
 .endm
 
 // The rest of it, behind the way out: where frames were told by frame pointers, too.
