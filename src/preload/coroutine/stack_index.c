@@ -214,11 +214,14 @@ static inline bool begins_at(const struct ctp_state *s, uint64_t page)
 	return s->lo == s->hi && s->hi && (s->hi - 8) >> PAGE_BITS == page;
 }
 
-static void note_page(struct leaf *l, unsigned page, uint32_t *place, uint32_t number)
+// False: another thread has taken the place meanwhile.
+static bool note_page(struct leaf *l, unsigned page, uint32_t *place, uint32_t was, uint32_t number)
 {
-	set(place, number);
+	if (!ctp_cas32(place, was, number))
+		return false;
 	if (!(ctp_load32(&l->any[page / 32]) & 1u << page % 32))
 		ctp_or32(&l->any[page / 32], 1u << page % 32);
+	return true;
 }
 
 void stack_index_add_begin(struct ctp_state *s)
@@ -226,16 +229,44 @@ void stack_index_add_begin(struct ctp_state *s)
 	uint64_t at = s->hi - 8;
 	struct leaf *l = leaf_of(at, true);
 	uint32_t *slots = l ? l->slots[page_at(at)] : NULL;
-	for (int i = 0; l && i < SLOTS; i++) {
-		const struct ctp_state *o = station_at(get(&slots[i]));
+	for (int i = 0; l && i < SLOTS;) {
+		uint32_t was = get(&slots[i]);
+		const struct ctp_state *o = station_at(was);
 		bool used = o && o->life < CTP_FINISHED &&
 			    (o->slot >> PAGE_BITS == at >> PAGE_BITS || begins_at(o, at >> PAGE_BITS));
-		if (!used || o == s) {
-			note_page(l, page_at(at), &slots[i], s->station + 1);
+		if (used && o != s)
+			i++;
+		else if (note_page(l, page_at(at), &slots[i], was, s->station + 1))
 			return;
-		}
 	}
 	ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
+}
+
+// The place that is best given to s, and what is in it; NULL: it has one, or there is none.
+static uint32_t *place_for(const struct ctp_state *s, uint32_t *slots, uint32_t *was)
+{
+	uint32_t me = s->station + 1, *empty = NULL, *dead = NULL, dead_was = 0;
+	bool mine = false;
+	for (int i = 0; i < SLOTS; i++) {
+		uint32_t n = get(&slots[i]);
+		struct ctp_state *o = station_at(n);
+		if (n == me)
+			mine = true;
+		else if (o && o->slot == s->slot)
+			o->slot = 0; // what it had saved there is overwritten
+		if (!empty && (!o || (o->slot >> PAGE_BITS != s->slot >> PAGE_BITS &&
+				      !begins_at(o, s->slot >> PAGE_BITS)))) {
+			empty = &slots[i];
+			*was = n;
+		}
+		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED)) {
+			dead = &slots[i];
+			dead_was = n;
+		}
+	}
+	if (!empty)
+		*was = dead_was;
+	return mine ? NULL : empty ? empty : dead;
 }
 
 void stack_index_add_slot(struct ctp_state *s)
@@ -246,24 +277,10 @@ void stack_index_add_slot(struct ctp_state *s)
 		return;
 	}
 	unsigned page = page_at(s->slot);
-	uint32_t me = s->station + 1, *slots = l->slots[page];
-	int mine = -1, empty = -1, dead = -1;
-	for (int i = 0; i < SLOTS; i++) {
-		uint32_t n = get(&slots[i]);
-		struct ctp_state *o = station_at(n);
-		if (n == me)
-			mine = i;
-		else if (o && o->slot == s->slot)
-			o->slot = 0; // what it had saved there is overwritten
-		if (empty < 0 && (!o || (o->slot >> PAGE_BITS != s->slot >> PAGE_BITS &&
-					 !begins_at(o, s->slot >> PAGE_BITS))))
-			empty = i;
-		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED))
-			dead = i;
-	}
-	if (mine < 0 && (empty >= 0 || dead >= 0)) {
-		note_page(l, page, &slots[empty >= 0 ? empty : dead], me);
-	}
+	uint32_t *place, was;
+	while ((place = place_for(s, l->slots[page], &was)) &&
+	       !note_page(l, page, place, was, s->station + 1))
+		;
 }
 
 bool stack_index_clear(uint64_t lo, uint64_t hi)
