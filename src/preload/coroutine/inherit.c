@@ -9,16 +9,19 @@
 #include "preload/coroutine/inherit.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "preload/guest/region_request.h"
 #include "cpu.h"
+#include "preload/guest/filter.h"
 #include "preload/guest/modules.h"
 #include "preload/coroutine/names.h"
 #include "preload/coroutine/stack_index.h"
 #include "preload/guest/real.h"
 #include "preload/coroutine/station.h"
 
-enum { MOST = 16384 };
+enum { MOST = 16384, NAPS = 50 };
 
 struct inherited {
 	uint64_t lo, hi, entry; // lo = hi: no more
@@ -48,16 +51,31 @@ static void read_name(const struct ctp_region *r, uint32_t station, uint64_t id,
 		memcpy(to, n.text, sizeof(n.text));
 }
 
+// Whoever writes it runs on in the parent, and may have been preempted half way: then it takes as long as
+// that thread waits for a CPU. `naps` are left for all stations together, as it may also have been stopped.
+static bool read_state(const struct ctp_state *from, struct ctp_state *s, int *naps)
+{
+	struct timespec nap = {.tv_nsec = 2000000};
+	while (!ctp_state_read(from, s)) {
+		if (!*naps || filter_forbids(SYS_nanosleep))
+			return false;
+		--*naps;
+		cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	}
+	return true;
+}
+
 static void read_stations(const struct ctp_region *r, uint64_t forked)
 {
 	uint32_t n = ctp_load32(&r->header->allocated_count);
 	n = n < r->stations_max ? n : r->stations_max;
 	n = n < MOST ? n : MOST;
 	all = n ? memory_take(n * sizeof(*all)) : NULL;
+	int naps = NAPS;
 	for (uint32_t i = 0; all && i < n; i++) {
 		struct ctp_state s;
 		if (ctp_load32(&r->states[i].owner) != CTP_OWNER_GUEST ||
-		    !ctp_state_read(&r->states[i], &s) || !there(&s, forked))
+		    !read_state(&r->states[i], &s, &naps) || !there(&s, forked))
 			continue;
 		all[count] = (struct inherited){s.lo, s.hi, s.entry, ""};
 		read_name(r, i, s.id, all[count++].name);
