@@ -25,7 +25,15 @@
 #include "must.h"
 
 #if defined(__x86_64__)
-enum { TRAP = 0x100, STACK = 64 << 10, HOME_REACH = 1 << 20, CLEAN = 8, WINDOW = 16, STRIDE = 5, JUMPING_STRIDE = 19 };
+enum {
+	TRAP = 0x100,
+	STACK = 64 << 10,
+	HOME_REACH = 1 << 20,
+	CLEAN = 8,
+	WINDOW = 16,
+	STRIDE = 5,
+	JUMPING_STRIDE = 19
+};
 
 struct flow {
 	ucontext_t uc, inside, back; // where it left by itself, in the handler, and who resumed it
