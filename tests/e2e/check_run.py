@@ -455,7 +455,7 @@ def check_kill_engine_under_waiter(case):
     program = child_of(process.pid)
     os.kill(process.pid, signal.SIGKILL)
     process.popen.wait()
-    need(proc_state(program) == "S", f"state {proc_state(program)}")
+    until(lambda: proc_state(program) == "S", "sleep")
     os.kill(program, signal.SIGUSR1)
     until(lambda: "done" in process.out(), "the program's end")
 
