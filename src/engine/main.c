@@ -140,6 +140,16 @@ static int say_output(const struct job *j, int r)
 	return STATUS_OWN;
 }
 
+// As many descriptors as we may have. Not before the program's process is there, whose limit stays as it is.
+static void raise_files(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // Everything up to the running program. 0, or the status to exit with.
 static int start(struct job *j)
 {
@@ -188,6 +198,8 @@ static int start(struct job *j)
 	if ((r = sock_bind(&j->sock, j->session.recorder.output.parent)) < 0)
 		log_line(LOG_MORE, "cannot make the socket for version-1 probes: %s", strerror(-r));
 	control_open(&j->session);
+	raise_files();
+	session_uprobes(&j->session, j->preflight.loaded);
 	if (o->paused)
 		pause_begin(&j->session);
 	if ((r = launch_go(&j->launch))) {
@@ -328,7 +340,7 @@ static void say_end(struct job *j, const struct run_end *end)
 	struct harvest_sums sums = session_sum(s);
 	char path[PATH_SHELL] = "", dropped[96] = "", processes[96] = "", events[48] = "", found[48] = "";
 	unsigned findings = session_found(s);
-	uint64_t lost = sums.lost + v1_lost(s->v1);
+	uint64_t lost = sums.lost + v1_lost(s->v1) + session_uprobes_lost(s);
 	uint64_t not_kept = s->recorder.writer->dropped_records + s->recorder.manifest.flight_not_kept;
 	if (not_kept)
 		snprintf(dropped, sizeof(dropped), ", %" PRIu64 " not kept", not_kept);
@@ -372,14 +384,9 @@ static int check(struct job *j)
 
 static int run(struct job *j)
 {
-	struct rlimit files;
 	int status = start(j);
 	if (status)
 		return status;
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
 	struct run_end end = run_child(&j->session, &j->sock, j->options.timeout_s);
 	metrics_close(j->session.metrics);
 	j->session.metrics = NULL;
@@ -438,6 +445,7 @@ static int start_attached(struct job *j, struct attach *a, char **argv)
 		 "attached to %d: %" PRId64 " entries of its objects call libctp.so now; %" PRIu32
 		 " coroutine%s found in its memory",
 		 (int)pid, n, a->found, a->found == 1 ? " was" : "s were");
+	session_uprobes(&j->session, NULL);
 	session_started(&j->session);
 	return 0;
 }

@@ -31,7 +31,8 @@
 static bool is_stream(const char *name)
 {
 	const char *t = stream_thread_part(name);
-	return !strcmp(name, "v1") || ((t[0] == 't' || t[0] == 'e') && t[1] >= '0' && t[1] <= '9');
+	return !strcmp(name, "v1") ||
+	       ((t[0] == 't' || t[0] == 'e' || t[0] == 'u') && t[1] >= '0' && t[1] <= '9');
 }
 
 static int add_stream(struct world *w, const char *name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // An object file with events: the descriptors of ctp/event.h, and USDT notes.
-#include "engine/target/elf_events.h"
+#include "engine/uprobes/uprobes.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,6 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0)
 		return 0;
 	elf_events_read(&all, fd);
+	for (size_t i = 0; i < all.n; i++) {
+		char how[160];
+		uprobes_describe(&all.items[i], true, "", how, sizeof(how));
+	}
 	elf_events_deinit(&all);
 	close(fd);
 	return 0;

@@ -75,9 +75,37 @@ static void what_matches_nothing(void **state)
 	assert_false(event_list_unmatched(&l, buf, sizeof(buf)));
 }
 
+// USDT probes of others are chosen by an item that spells their provider out, alone.
+static void probes_of_others(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *list;
+		bool any, start, done;
+	} rows[] = {
+		{ "python:*", true, true, true },	    { "python", true, true, true },
+		{ "*", false, false, false },		    { "*:gc__start", false, false, false },
+		{ "pyt?on:*", false, false, false },	    { "!python:*", false, false, false },
+		{ "python:gc__s*", true, true, false },	    { "python:*,!*:gc__done", true, true, false },
+		{ "*,python:gc__done", true, false, true }, { "http:*", true, false, false },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct event_list l = { 0 };
+		char why[256];
+		assert_int_equal(event_list_parse(&l, rows[i].list, why, sizeof(why)), 0);
+		assert_int_equal(event_list_names_any(&l), rows[i].any);
+		assert_int_equal(event_list_names(&l, "python", "gc__start"), rows[i].start);
+		assert_int_equal(event_list_names(&l, "python", "gc__done"), rows[i].done);
+		event_list_deinit(&l);
+	}
+	struct event_list all = { 0 };
+	assert_false(event_list_names_any(&all));
+	assert_false(event_list_names(&all, "python", "gc__start"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(lists_are_checked), cmocka_unit_test(a_file_is_read),
-					    cmocka_unit_test(what_matches_nothing) };
+					    cmocka_unit_test(what_matches_nothing), cmocka_unit_test(probes_of_others) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ int choose_events(struct session *s, const char *list, char *why, size_t why_byt
 	s->chosen = l;
 	s->events = &s->chosen;
 	tell(s);
+	session_uprobes_again(s);
 	return 0;
 }
 

@@ -52,13 +52,14 @@ json_t *control_status(struct session *s)
 	for (size_t i = 0; i < s->n_processes; i++)
 		alive += !s->processes[i]->ended;
 	const char *name = m->command && m->command[0] ? m->command[0] : p->about.exe;
-	return json_pack(
-		"{s:i, s:o, s:s, s:i, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid",
-		(int)p->pid, "program", json_text(name), "way", way(s), "ctp_run", (int)getpid(), "ctp",
-		CTP_TOOL_VERSION, "processes", (int)alive, "recording", recording(s), "coroutines",
-		json_count(sums.created), "threads", json_count(sums.threads), "switches",
-		json_count(sums.switches), "records", json_count(s->recorder.writer->records), "events",
-		json_count(s->recorder.writer->events), "lost", json_count(sums.lost), "output", output(s),
-		"flight_bytes", s->options->flight_bytes ? json_count(s->options->flight_bytes) : json_null(),
-		"event_list", s->events->text ? json_text(s->events->text) : json_null());
+	return json_pack("{s:i, s:o, s:s, s:i, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "pid", (int)p->pid, "program", json_text(name), "way", way(s), "ctp_run",
+			 (int)getpid(), "ctp", CTP_TOOL_VERSION, "processes", (int)alive, "recording",
+			 recording(s), "coroutines", json_count(sums.created), "threads",
+			 json_count(sums.threads), "switches", json_count(sums.switches), "records",
+			 json_count(s->recorder.writer->records), "events",
+			 json_count(s->recorder.writer->events), "lost",
+			 json_count(sums.lost + session_uprobes_lost(s)), "output", output(s), "flight_bytes",
+			 s->options->flight_bytes ? json_count(s->options->flight_bytes) : json_null(),
+			 "event_list", s->events->text ? json_text(s->events->text) : json_null());
 }

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "codec/pack.h"
 #include "engine/record/event_stream.h"
 
@@ -33,12 +34,12 @@ struct packet_header { // spec/trace.md
 };
 _Static_assert(sizeof(struct packet_header) == 96, "packet header");
 
-enum segment_what { SEGMENT_THREAD, SEGMENT_EVENTS, SEGMENT_V1 };
+enum segment_what { SEGMENT_THREAD, SEGMENT_EVENTS, SEGMENT_PLACED, SEGMENT_V1 };
 
 struct segment {
 	enum segment_what what;
 	unsigned process;
-	uint32_t slot, use, k;
+	uint32_t slot, use, k; // SEGMENT_PLACED: slot is the thread's number
 	uint64_t bytes, end_time, packets, records;
 };
 
@@ -51,12 +52,20 @@ struct stream {
 	uint64_t lost, lost_base; // running total, and what earlier segments told
 };
 
+// Events of a thread that were recorded from outside. Its number may have been another's before.
+struct placed_stream {
+	uint32_t tid;
+	struct stream stream;
+};
+
 struct writer_process {
 	struct writer_process *next, **link;
 	unsigned index;
 	uint32_t high;                          // no slot from here on was ever used
 	struct stream streams[CTP_THREADS_MAX]; // by thread slot
 	struct stream events[CTP_THREADS_MAX];
+	struct placed_stream *placed;
+	size_t n_placed, placed_capacity;
 	struct event_rows rows;
 	const struct ctp_region *const *region;
 };
@@ -85,7 +94,7 @@ static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
 
 static void segment_name(const struct segment *s, char name[48])
 {
-	char letter = s->what == SEGMENT_EVENTS ? 'e' : 't';
+	char letter = s->what == SEGMENT_EVENTS ? 'e' : s->what == SEGMENT_PLACED ? 'u' : 't';
 	int n = s->what == SEGMENT_V1 ? snprintf(name, 48, "v1") :
 		s->process ? snprintf(name, 48, "p%u.%c%u.%u", s->process, letter, s->slot, s->use) :
 			     snprintf(name, 48, "%c%u.%u", letter, s->slot, s->use);
@@ -143,9 +152,12 @@ static void drop_oldest(struct ctf *c)
 	size_t last = --c->n;
 	c->segments[old] = c->segments[last];
 	moved(&c->v1, old, last);
-	for (struct writer_process *p = c->processes; p; p = p->next)
+	for (struct writer_process *p = c->processes; p; p = p->next) {
 		for (uint32_t i = 0; i < p->high; i++)
 			moved(&p->streams[i], old, last), moved(&p->events[i], old, last);
+		for (size_t i = 0; i < p->n_placed; i++)
+			moved(&p->placed[i].stream, old, last);
+	}
 }
 
 // The segment that takes the stream's next packet of `bytes`, called as `name` says; NULL: no memory.
@@ -271,6 +283,7 @@ static void ctf_process_end(struct writer *w, struct writer_process *p)
 	*p->link = p->next;
 	if (p->next)
 		p->next->link = p->link;
+	free(p->placed);
 	free(p);
 }
 
@@ -337,6 +350,37 @@ static void ctf_events(struct writer *w, struct writer_process *p, const struct 
 	w->events += e->events;
 }
 
+static struct stream *placed_stream(struct writer_process *p, uint32_t tid)
+{
+	for (size_t i = 0; i < p->n_placed; i++)
+		if (p->placed[i].tid == tid)
+			return &p->placed[i].stream;
+	if (GROW(p->placed, p->n_placed, p->placed_capacity))
+		return NULL;
+	p->placed[p->n_placed] = (struct placed_stream){.tid = tid};
+	return &p->placed[p->n_placed++].stream;
+}
+
+static void ctf_placed(struct writer *w, struct writer_process *p, const struct writer_placed *e)
+{
+	struct ctf *c = (struct ctf *)w;
+	struct stream *t = placed_stream(p, e->tid);
+	int r = t ? tell_classes(c) : -ENOMEM;
+	if (r) {
+		fail(c, r, e->events);
+		return;
+	}
+	struct packet_header h = {.stream_id = EVENT_STREAM_ID,
+				  .begin = e->begin,
+				  .end = e->end,
+				  .discarded = t->lost + e->lost,
+				  .tid = e->tid};
+	put(c, t, (struct segment){.what = SEGMENT_PLACED, .process = p->index, .slot = e->tid}, h, e->bytes,
+	    e->n, e->events);
+	t->lost += e->lost;
+	w->events += e->events;
+}
+
 static void ctf_thread_end(struct writer *w, struct writer_process *p, uint32_t slot)
 {
 	p->streams[slot] = p->events[slot] = (struct stream){.open = false};
@@ -387,6 +431,7 @@ static const struct writer_ops ctf_ops = {
 	.process_end = ctf_process_end,
 	.thread = ctf_thread,
 	.events = ctf_events,
+	.placed = ctf_placed,
 	.thread_end = ctf_thread_end,
 	.turn = ctf_turn,
 	.image = ctf_image,

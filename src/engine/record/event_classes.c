@@ -108,16 +108,9 @@ static bool same(const struct event_class *a, const struct event_class *b)
 	return is;
 }
 
-const struct event_class *event_classes_of(struct event_classes *c, const struct ctp_region *r, uint32_t row)
+// Takes k, unless there is one like it. Returns what there is; NULL: there is no memory.
+static const struct event_class *keep(struct event_classes *c, struct event_class *k)
 {
-	if (row >= r->events_max || !ctp_there(r, &r->events[row]) || !ctp_load32(&r->events[row].ready))
-		return NULL;
-	const struct ctp_event_row copy = r->events[row];
-	struct event_class *k = calloc(1, sizeof(*k));
-	if (!k || !describe(k, &copy)) {
-		free(k);
-		return NULL;
-	}
 	for (size_t i = 0; i < c->n; i++)
 		if (same(c->items[i], k)) {
 			free(k);
@@ -135,6 +128,44 @@ const struct event_class *event_classes_of(struct event_classes *c, const struct
 	}
 	k->id = (uint32_t)c->n;
 	return c->items[c->n++] = k;
+}
+
+const struct event_class *event_classes_of(struct event_classes *c, const struct ctp_region *r, uint32_t row)
+{
+	if (row >= r->events_max || !ctp_there(r, &r->events[row]) || !ctp_load32(&r->events[row].ready))
+		return NULL;
+	const struct ctp_event_row copy = r->events[row];
+	struct event_class *k = calloc(1, sizeof(*k));
+	if (!k || !describe(k, &copy)) {
+		free(k);
+		return NULL;
+	}
+	return keep(c, k);
+}
+
+const struct event_class *event_classes_usdt(struct event_classes *c, const char *provider, const char *name,
+					     const char *file, const struct event_field *fields, unsigned n)
+{
+	struct event_class *k = calloc(1, sizeof(*k));
+	if (!k || !is_name(provider) || !is_name(name) || n > CTP_EVENT_ROW_FIELDS) {
+		free(k);
+		return NULL;
+	}
+	int bytes = snprintf(k->text, sizeof(k->text), "%s%c%s%c%s", provider, 0, name, 0, file) + 1;
+	if (bytes > (int)sizeof(k->text)) {
+		free(k);
+		return NULL;
+	}
+	const char *at = k->text;
+	k->text_bytes = (uint32_t)bytes;
+	k->provider = next(k, &at);
+	k->name = next(k, &at);
+	k->file = next(k, &at);
+	k->nfields = n;
+	if (n)
+		memcpy(k->fields, fields, n * sizeof(*fields));
+	k->numbers_bytes = numbers_bytes(k);
+	return keep(c, k);
 }
 
 // ------------------------------------------------------------------- written

@@ -33,6 +33,10 @@ struct event_classes {
 void event_classes_deinit(struct event_classes *c);
 // That of a row of a region, which is read as hostile. NULL: the row is no event, or there is no memory.
 const struct event_class *event_classes_of(struct event_classes *c, const struct ctp_region *r, uint32_t row);
+// That of a USDT probe of the file `file`. Types and names of fields are not copied. NULL: it cannot be one,
+// or there is no memory.
+const struct event_class *event_classes_usdt(struct event_classes *c, const char *provider, const char *name,
+					     const char *file, const struct event_field *fields, unsigned n);
 // The descriptions of all, for any CTF reader.
 void event_classes_print(const struct event_classes *c, FILE *f);
 // Writes ctp/events.jsonl. 0 or -errno.

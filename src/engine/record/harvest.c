@@ -51,6 +51,7 @@ void harvest_free(struct harvest *h)
 	if (h->to)
 		h->writer->ops->process_end(h->writer, h->to);
 	flight_recorder_free(h->flight);
+	ran_free(h->ran);
 	free(h->batch);
 	free(h);
 }
@@ -96,6 +97,8 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 		t->tail += n;
 		ready -= n;
 		ctp_ring_taken(thread, t->tail);
+		if (h->ran)
+			ran_see(h->ran, &b);
 		b.lost = lost = ctp_load64(&thread->lost) + t->bad;
 		if (h->writer->stopped) { // what was lost is reported when it goes on
 			h->writer->not_recorded += b.records + b.event_records;

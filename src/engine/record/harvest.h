@@ -7,6 +7,7 @@
 
 #include "ctp/region.h"
 #include "engine/record/flight_recorder.h"
+#include "engine/record/ran.h"
 #include "engine/record/writer.h"
 
 struct harvest_thread {
@@ -32,6 +33,7 @@ struct harvest {
 	uint64_t switches_before, created_before, lost_before; // of earlier images
 	void (*seen)(void *arg, const struct writer_batch *b); // is shown each batch, too; NULL: nobody
 	void *seen_arg;
+	struct ran *ran;                   // is shown them, too; NULL: nobody asks who ran when
 	struct flight_recorder *flight;    // --flight: what of the chunks is on the disk; else NULL
 	struct ctp_record *batch, *events; // the same room for events of the program's own
 	uint32_t batch_max;

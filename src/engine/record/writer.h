@@ -35,6 +35,15 @@ struct writer_station {
 };
 _Static_assert(sizeof(struct writer_station) == 64, "stream 1");
 
+// Events that were recorded from outside the program, of one thread, laid out as in a stream of events.
+struct writer_placed {
+	uint32_t tid, events;
+	uint64_t begin, end; // times of the first and the last
+	uint64_t lost;       // how many more of the run's were, since it was last said
+	const void *bytes;
+	size_t n;
+};
+
 struct writer;
 struct writer_process; // what a writer keeps of a process
 struct writer_ops {
@@ -45,6 +54,8 @@ struct writer_ops {
 	void (*thread)(struct writer *w, struct writer_process *p, const struct writer_batch *b);
 	// The batch's events of the program's own, of which there are some, after its records.
 	void (*events)(struct writer *w, struct writer_process *p, const struct writer_batch *b);
+	// NULL: it takes none.
+	void (*placed)(struct writer *w, struct writer_process *p, const struct writer_placed *e);
 	void (*thread_end)(struct writer *w, struct writer_process *p,
 			   uint32_t slot);                        // its last batch has been given
 	void (*turn)(struct writer *w, struct writer_process *p); // every ring has been looked at

@@ -177,6 +177,7 @@ static void follow_spares(struct session *s)
 // end.
 static void look_ahead(struct session *s, struct process *p)
 {
+	uprobes_process(s->uprobes, p->pid);
 	if (s->options->no_preload || !p->index)
 		return;
 	module_scan_turn(&s->recorder.modules, &p->watch, p->pid, p->region, clock_mono_ns());

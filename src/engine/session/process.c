@@ -132,6 +132,8 @@ int process_init(struct process *p, unsigned index, pid_t pid, const struct ctp_
 		p->harvest->seen = p->recorder->seen;
 		p->harvest->seen_arg = p->recorder->seen_arg;
 	}
+	if (p->harvest && p->uprobes && !(p->harvest->ran = ran_new(&p->region)))
+		return -ENOMEM;
 	return p->harvest ? begin(p) : -ENOMEM;
 }
 
@@ -196,9 +198,12 @@ static void check_for_activity(struct process *p)
 
 void process_empty(struct process *p)
 {
+	uprobes_drain(p->uprobes);
+	p->harvest->pressed |= uprobes_due(p->uprobes, p->pid);
 	check_for_activity(p);
 	event_list_look(p->events, p->region, &p->events_seen);
 	harvest_turn(p->harvest, clock_mono_ns(), true);
+	uprobes_place(p->uprobes, p->pid, p->harvest, &p->placed);
 }
 
 static void count_forks(const struct ctp_region *r, uint64_t *made, uint64_t *traced)
@@ -286,9 +291,13 @@ bool process_turn(struct process *p, uint64_t now, bool alone)
 	read_exe(p, now);
 	store_files(p);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
+	bool due = uprobes_due(p->uprobes, p->pid);
+	p->harvest->pressed |= due;
 	check_for_activity(p);
 	event_list_look(p->events, p->region, &p->events_seen);
-	bool busy = harvest_turn(p->harvest, now, false);
+	bool busy = harvest_turn(p->harvest, now, due) || due;
+	if (due)
+		uprobes_place(p->uprobes, p->pid, p->harvest, &p->placed);
 	if (p->witness && !at_its_end(p))
 		witness_poll(p->witness, alone);
 	if (p->witness && !at_its_end(p))

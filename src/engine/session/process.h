@@ -17,6 +17,7 @@
 #include "engine/sets/sets.h"
 #include "engine/slices/slices.h"
 #include "engine/stackless/stackless_watch.h"
+#include "engine/uprobes/uprobes.h"
 #include "engine/coverage/module_scan.h"
 #include "engine/witness/witness.h"
 
@@ -47,6 +48,8 @@ struct process {
 	struct image_files files;
 	struct module_scan_watch watch;
 	const struct event_list *events;
+	struct uprobes *uprobes;     // NULL: none are recorded
+	uint64_t placed;             // time of the last event of theirs
 	uint32_t events_seen;        // rows of the program's own events
 	struct manifest_image about; // the present image
 	int listed;      // where `about` goes to in the manifest; -1: nothing worth it has happened yet

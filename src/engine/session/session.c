@@ -134,6 +134,7 @@ struct process *session_process(struct session *s)
 	p->recorder = &s->recorder;
 	p->options = s->options;
 	p->events = s->events;
+	p->uprobes = s->uprobes;
 	s->processes[s->n_processes++] = p;
 	s->regions++;
 	return p;
@@ -211,6 +212,46 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	return r;
 }
 
+static void begin_uprobes(struct session *s)
+{
+	const char *why_not = s->recorder.output.jsonl ? "JSON lines hold switches alone" :
+			      s->options->flight_bytes ? "not with --flight" :
+							 NULL;
+	s->uprobes = uprobes_new(&s->recorder, s->events, why_not);
+	for (size_t i = 0; i < s->n_processes; i++) {
+		struct process *p = s->processes[i];
+		p->uprobes = s->uprobes;
+		if (s->uprobes && !p->harvest->ran)
+			p->harvest->ran = ran_new(&p->region);
+	}
+}
+
+void session_uprobes(struct session *s, const char *path)
+{
+	begin_uprobes(s);
+	if (path)
+		uprobes_program(s->uprobes, path);
+	else
+		uprobes_process(s->uprobes, s->processes[0]->pid);
+}
+
+void session_uprobes_again(struct session *s)
+{
+	for (size_t i = 0; s->uprobes && i < s->n_processes; i++)
+		process_empty(s->processes[i]);
+	s->uprobes_lost += uprobes_lost(s->uprobes);
+	uprobes_free(s->uprobes);
+	begin_uprobes(s);
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (!s->processes[i]->ended)
+			uprobes_process(s->uprobes, s->processes[i]->pid);
+}
+
+uint64_t session_uprobes_lost(const struct session *s)
+{
+	return s->uprobes_lost + uprobes_lost(s->uprobes);
+}
+
 void session_undo(struct session *s)
 {
 	if (s->n_processes)
@@ -265,8 +306,8 @@ bool session_lives(struct session *s)
 
 bool session_may_idle(const struct session *s)
 {
-	return !s->processes[0]->harvest->went_on && s->n_processes == 1 && !s->options->follow &&
-	       !s->options->no_preload && !v1_stations(s->v1);
+	return !s->processes[0]->harvest->went_on && !s->uprobes && s->n_processes == 1 &&
+	       !s->options->follow && !s->options->no_preload && !v1_stations(s->v1);
 }
 
 bool session_exits(const struct session *s)
@@ -324,6 +365,7 @@ void session_deinit(struct session *s)
 	for (size_t i = s->n_processes; i-- > 0;)
 		session_drop(s, s->processes[i]);
 	free(s->processes);
+	uprobes_free(s->uprobes);
 	spares_deinit(s->spares);
 	ids_deinit(&s->ids);
 	event_list_deinit(&s->chosen);

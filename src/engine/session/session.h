@@ -68,6 +68,8 @@ struct session {
 	struct session_pauses pauses;
 	const struct event_list *events; // which of the program's own: --events, or `chosen`
 	struct event_list chosen;        // by ctp-ctl (choose.h)
+	struct uprobes *uprobes;         // NULL: --events names none
+	uint64_t uprobes_lost;           // of lists before the present one
 	struct control *control;         // ctp-ctl's socket; NULL: it could not be made
 	bool incomplete;                 // tables of one that has ended could not be written
 };
@@ -80,6 +82,12 @@ int session_region_adopt(struct session *s, const struct options *o, int fd);
 int session_open(struct session *s, const char *output, pid_t pid, char **command, const char *exe);
 // Takes the trace away again: the program did not start.
 void session_undo(struct session *s);
+// Begins to record the USDT probes that --events names: of a program (path) before it starts, of a process
+// that runs.
+void session_uprobes(struct session *s, const char *path);
+// The list is another one.
+void session_uprobes_again(struct session *s);
+uint64_t session_uprobes_lost(const struct session *s);
 // The program runs: makes the rest.
 void session_started(struct session *s);
 // May a long sleep be risked? Not where somebody's end can only be seen by looking, or version-1 probes

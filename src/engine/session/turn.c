@@ -39,6 +39,22 @@ static void turn_metrics(struct session *s)
 	free(all);
 }
 
+// What the kernel has noted for all processes, before any of them is looked at.
+static bool turn_uprobes(struct session *s, uint64_t now)
+{
+	pid_t *pids = s->uprobes ? calloc(s->n_processes + 1, sizeof(*pids)) : NULL;
+	size_t n = 0;
+	if (!pids)
+		return false;
+	for (size_t i = 0; i < s->n_processes; i++)
+		if (!s->processes[i]->ended)
+			pids[n++] = s->processes[i]->pid;
+	bool any = uprobes_turn(s->uprobes, pids, n, now);
+	free(pids);
+	waiters_serve(s); // whose child they are may be said only now
+	return any;
+}
+
 bool turn_take(struct session *s)
 {
 	uint64_t now = clock_mono_ns();
@@ -48,7 +64,7 @@ bool turn_take(struct session *s)
 		s->clock_again_ns = now + s->clock_step_ns;
 		s->clock_step_ns = s->clock_step_ns < 1000000000 ? s->clock_step_ns * 2 : s->clock_step_ns;
 	}
-	bool busy = false;
+	bool busy = turn_uprobes(s, now);
 	for (size_t i = 0; i < s->n_processes; i++) {
 		struct process *p = s->processes[i];
 		if (p->ended || (i && process_gone(p)))

@@ -141,16 +141,50 @@ bool event_list_taken(const struct ctp_region *r)
 	return !r->event_choice || ctp_load32(&r->ext->events_chosen) == ctp_load32(&r->event_choice->seq);
 }
 
-static void match(const struct event_list *l, const struct ctp_event_row *row)
+// libc:*, libc: without a letter that stands for others in the provider, and nothing is taken away.
+static bool spells(const char *item, size_t n, bool minus)
 {
-	const char *item, *end = row->text + sizeof(row->text) - 1,
-			  *name = memchr(row->text, 0, sizeof(row->text) - 1);
+	const char *colon = memchr(item, ':', n);
+	size_t provider = colon ? (size_t)(colon - item) : n;
+	return !minus && !memchr(item, '*', provider) && !memchr(item, '?', provider);
+}
+
+bool event_list_names_any(const struct event_list *l)
+{
+	const char *item;
 	size_t at = 0, n;
 	bool minus;
-	if (!name || !memchr(name + 1, 0, (size_t)(end - name)))
-		return;
+	while (l->text && event_choice_item(l->text, l->bytes, &at, &item, &n, &minus))
+		if (spells(item, n, minus))
+			return true;
+	return false;
+}
+
+bool event_list_names(const struct event_list *l, const char *provider, const char *name)
+{
+	const char *item;
+	size_t at = 0, n;
+	bool minus, named = false;
+	while (l->text && event_choice_item(l->text, l->bytes, &at, &item, &n, &minus))
+		named |= spells(item, n, minus) && event_choice_matches(item, n, provider, name);
+	return named && event_choice_has(l->text, l->bytes, provider, name);
+}
+
+void event_list_found(const struct event_list *l, const char *provider, const char *name)
+{
+	const char *item;
+	size_t at = 0, n;
+	bool minus;
 	for (size_t i = 0; event_choice_item(l->text, l->bytes, &at, &item, &n, &minus); i++)
-		l->matched[i] |= event_choice_matches(item, n, row->text, name + 1);
+		l->matched[i] |= event_choice_matches(item, n, provider, name);
+}
+
+static void match(const struct event_list *l, const struct ctp_event_row *row)
+{
+	const char *end = row->text + sizeof(row->text) - 1,
+		   *name = memchr(row->text, 0, sizeof(row->text) - 1);
+	if (name && memchr(name + 1, 0, (size_t)(end - name)))
+		event_list_found(l, row->text, name + 1);
 }
 
 void event_list_look(const struct event_list *l, const struct ctp_region *r, uint32_t *seen)

@@ -23,5 +23,11 @@ void event_list_change(const struct event_list *l, const struct ctp_region *r);
 bool event_list_taken(const struct ctp_region *r);
 // Looks at the rows of events from *seen on, which becomes how many there are.
 void event_list_look(const struct event_list *l, const struct ctp_region *r, uint32_t *seen);
+// Does the list choose the USDT probe, by an item that spells its provider out?
+bool event_list_names(const struct event_list *l, const char *provider, const char *name);
+// Does any item spell a provider out?
+bool event_list_names_any(const struct event_list *l);
+// There is such a probe.
+void event_list_found(const struct event_list *l, const char *provider, const char *name);
 // The items that no event matched, as "a, b" in buf. False: there are none.
 bool event_list_unmatched(const struct event_list *l, char *buf, size_t bytes);

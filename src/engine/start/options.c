@@ -223,7 +223,7 @@ static const struct option_row rows[] = {
 	 OPTION_CALL, .set = set_flight, .may_lack_value = true},
 	{"events", 0, "LIST",
 	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
-	 "@FILE with such lists",
+	 "@FILE with such lists; USDT probes of others where their provider is spelled out (it takes root)",
 	 OPTION_CALL, .set = set_events},
 	{"list-events", 0, "FILE|PID",
 	 "list the events of a program and its libraries, of a library, or of a process (those of ctp/event.h, and "

@@ -16,6 +16,7 @@
 #include <ctp/event.h>
 
 #include "base/grow.h"
+#include "engine/target/usdt.h"
 
 enum { NOTE_STAPSDT = 3, TEXT_MOST = 1024 };
 
@@ -25,6 +26,9 @@ static void event_deinit(struct elf_event *e)
 	free(e->name);
 	free(e->fields);
 	free(e->file);
+	for (size_t i = 0; i < e->n_place; i++)
+		free(e->place[i].arguments);
+	free(e->place);
 }
 
 void elf_events_deinit(struct elf_events *e)
@@ -38,6 +42,16 @@ void elf_events_deinit(struct elf_events *e)
 static bool same(const struct elf_event *a, const struct elf_event *b)
 {
 	return !strcmp(a->provider, b->provider) && !strcmp(a->name, b->name);
+}
+
+static int move_places(struct elf_event *to, struct elf_event *from)
+{
+	for (; from->n_place; from->n_place--) {
+		if (GROW(to->place, to->n_place, to->place_capacity))
+			return -ENOMEM;
+		to->place[to->n_place++] = from->place[from->n_place - 1];
+	}
+	return 0;
 }
 
 // Takes *e. A USDT probe is one event, however many places there are, and none if the file defines it itself.
@@ -55,8 +69,9 @@ static int add(struct elf_events *all, struct elf_event *e)
 			e->fields = more;
 		}
 		o->places += e->places;
+		int r = !o->file ? move_places(o, e) : 0;
 		event_deinit(e);
-		return 0;
+		return r;
 	}
 	if (!whole || GROW(all->items, all->n, all->capacity)) {
 		event_deinit(e);
@@ -128,58 +143,106 @@ static int read_descriptors(struct elf_events *all, const Elf_Data *data)
 // "8@%rdi -4@-4(%rbp)" as types: a size, negative if it has a sign, with an f if it is a float.
 static void types_of(const char *arguments, char types[TEXT_MOST])
 {
+	struct usdt_argument a;
 	*types = '\0';
-	for (const char *p = arguments; *p;) {
-		char *end, type[24];
-		long size = strtol(p, &end, 10);
-		const char *at = strchr(end, '@');
-		bool is_float = *end == 'f';
-		snprintf(type, sizeof(type), "%s%ld",
-			 is_float ? "f" :
-			 size < 0 ? "i" :
-				    "u",
-			 8 * (size < 0 ? -size : size));
-		if (end == p || !at || size < -8 || size > 8 || !size)
-			snprintf(type, sizeof(type), "?");
+	while (usdt_next(&arguments, &a)) {
+		char type[24] = "?";
+		if (a.bytes)
+			snprintf(type, sizeof(type), "%c%u",
+				 a.is_float  ? 'f' :
+				 a.is_signed ? 'i' :
+					       'u',
+				 8u * a.bytes);
 		append(types, *types ? ", " : "", type, "");
-		// an operand may hold blanks: the next argument begins behind a blank with a number and an @
-		for (p = at ? at : p + strlen(p); *p; p++) {
-			const char *n = p + 1 + strspn(p + 1, "-0123456789f");
-			if (*p == ' ' && (n > p + 1 ? *n == '@' : p[1] == '\0'))
-				break;
-		}
-		p += strspn(p, " ");
 	}
 }
 
-static int probe(struct elf_events *all, const char *desc, size_t bytes, size_t address)
+// Where the address lies in the file; 0: not in it.
+static uint64_t in_file(Elf *elf, uint64_t address)
 {
-	char types[TEXT_MOST];
-	const char *at = desc + 3 * address, *end = desc + bytes;
-	if (bytes < 3 * address)
+	GElf_Phdr p;
+	size_t n;
+	if (elf_getphdrnum(elf, &n))
 		return 0;
-	const char *provider = next(&at, end), *name = next(&at, end), *arguments = next(&at, end);
-	uint64_t semaphore = 0;
-	memcpy(&semaphore, desc + 2 * address, address);
-	if (!name)
-		return 0;
-	types_of(arguments ? arguments : "", types);
-	return add(all, &(struct elf_event){.provider = strdup(provider),
-					    .name = strdup(name),
-					    .fields = strdup(types),
-					    .places = 1,
-					    .has_semaphore = semaphore != 0});
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && address >= p.p_vaddr &&
+		    address - p.p_vaddr < p.p_filesz)
+			return address - p.p_vaddr + p.p_offset;
+	return 0;
 }
 
-static int read_probes(struct elf_events *all, Elf *elf, Elf_Data *data)
+// The address that notes call their base. 0: the file has none.
+static uint64_t base_of(Elf *elf, size_t names)
 {
-	size_t address = gelf_getclass(elf) == ELFCLASS32 ? 4 : 8, at = 0, next_at, name, desc;
+	GElf_Shdr h;
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+		const char *name = gelf_getshdr(s, &h) ? elf_strptr(elf, names, h.sh_name) : NULL;
+		if (name && !strcmp(name, ".stapsdt.base"))
+			return h.sh_addr;
+	}
+	return 0;
+}
+
+// What a note says: addresses as of when it was linked.
+struct note {
+	uint64_t at, base, semaphore;
+	const char *arguments;
+};
+
+static int add_place(struct elf_event *e, Elf *elf, size_t names, const struct note *n)
+{
+	uint64_t base = base_of(elf, names), moved = base && n->base ? base - n->base : 0;
+	struct elf_place p = {.at = in_file(elf, n->at + moved),
+			      .semaphore = n->semaphore ? in_file(elf, n->semaphore + moved) : 0};
+	if (!p.at || (n->semaphore && !p.semaphore))
+		return 0;
+	if (!(p.arguments = strdup(n->arguments)))
+		return -ENOMEM;
+	if (GROW(e->place, e->n_place, e->place_capacity)) {
+		free(p.arguments);
+		return -ENOMEM;
+	}
+	e->place[e->n_place++] = p;
+	return 0;
+}
+
+static int probe(struct elf_events *all, Elf *elf, size_t names, const char *desc, size_t bytes)
+{
+	size_t address = gelf_getclass(elf) == ELFCLASS32 ? 4 : 8;
+	char types[TEXT_MOST];
+	const char *at = desc + 3 * address, *end = desc + bytes;
+	struct note n = {0};
+	if (bytes < 3 * address)
+		return 0;
+	const char *provider = next(&at, end), *name = next(&at, end);
+	n.arguments = next(&at, end);
+	n.arguments = n.arguments ? n.arguments : "";
+	memcpy(&n.at, desc, address);
+	memcpy(&n.base, desc + address, address);
+	memcpy(&n.semaphore, desc + 2 * address, address);
+	if (!name)
+		return 0;
+	types_of(n.arguments, types);
+	struct elf_event e = {.provider = strdup(provider),
+			      .name = strdup(name),
+			      .fields = strdup(types),
+			      .places = 1,
+			      .has_semaphore = n.semaphore != 0};
+	int r = add_place(&e, elf, names, &n);
+	if (r)
+		event_deinit(&e);
+	return r ? r : add(all, &e);
+}
+
+static int read_probes(struct elf_events *all, Elf *elf, size_t names, Elf_Data *data)
+{
+	size_t at = 0, next_at, name, desc;
 	GElf_Nhdr n;
 	int r = 0;
 	for (; !r && (next_at = gelf_getnote(data, at, &n, &name, &desc)) > 0; at = next_at) {
 		const char *bytes = data->d_buf;
 		if (n.n_type == NOTE_STAPSDT && n.n_namesz == 8 && !memcmp(bytes + name, "stapsdt", 8))
-			r = probe(all, bytes + desc, n.n_descsz, address);
+			r = probe(all, elf, names, bytes + desc, n.n_descsz);
 	}
 	return r;
 }
@@ -208,7 +271,7 @@ static int read_sections(struct elf_events *all, Elf *elf, size_t names, bool pr
 			r = read_descriptors(all, data);
 		if (probes && h.sh_type == SHT_NOTE && !strcmp(name, ".note.stapsdt") &&
 		    (data = elf_getdata(s, NULL)) && data->d_buf)
-			r = read_probes(all, elf, data);
+			r = read_probes(all, elf, names, data);
 	}
 	return r;
 }
@@ -219,6 +282,14 @@ int elf_events_read(struct elf_events *e, int fd)
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	int r = elf && elf_kind(elf) == ELF_K_ELF && !elf_getshdrstrndx(elf, &names) ? 0 : -ENOEXEC;
+	GElf_Ehdr h;
+#ifdef __x86_64__
+	const int machine = EM_X86_64;
+#else
+	const int machine = EM_AARCH64;
+#endif
+	e->native = !r && gelf_getehdr(elf, &h) && h.e_machine == machine &&
+		    h.e_ident[EI_CLASS] == ELFCLASS64;
 	r = r ? r : read_sections(e, elf, names, false);
 	r = r ? r : read_sections(e, elf, names, true);
 	elf_end(elf);

@@ -43,7 +43,8 @@ const char *stream_thread_part(const char *name)
 
 enum stream_id stream_kind(const char *name)
 {
-	return *name == 'v' ? STREAM_V1 : *stream_thread_part(name) == 'e' ? STREAM_EVENTS : STREAM_THREADS;
+	char letter = *stream_thread_part(name);
+	return *name == 'v' ? STREAM_V1 : letter == 'e' || letter == 'u' ? STREAM_EVENTS : STREAM_THREADS;
 }
 
 int stream_open(struct stream_reader **out, int folder, const char *name)

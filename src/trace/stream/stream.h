@@ -36,7 +36,8 @@ struct stream_end {
 	ino_t inode;
 };
 
-// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>], e<slot>... or v1.
+// What follows the process in the name of a stream, [p<process>.]t<slot>.<use>[.<k>], e<slot>...,
+// u<tid>... or v1.
 const char *stream_thread_part(const char *name);
 enum stream_id stream_kind(const char *name);
 
