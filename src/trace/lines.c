@@ -17,6 +17,7 @@
 #include "trace/changes.h"
 
 #define TELL_LINES 1024
+#define ID_END (1ULL << 53)
 
 struct lines {
 	struct changes changes;
@@ -40,6 +41,12 @@ static int take(struct lines *l, const struct ctp_jsonl_line *line)
 							     .finished = line->finished});
 }
 
+static bool is_address(const char *text)
+{
+	size_t digits = strncmp(text, "0x", 2) ? 0 : strspn(text + 2, "0123456789abcdefABCDEF");
+	return digits > 0 && digits <= 16 && !text[2 + digits];
+}
+
 // Of any JSON object that is a state change.
 static int read_object(const json_t *o, struct ctp_jsonl_line *line)
 {
@@ -49,7 +56,8 @@ static int read_object(const json_t *o, struct ctp_jsonl_line *line)
 	const json_t *probe = json_object_get(o, "station_probe_id");
 	if (!json_is_integer(id) || !json_is_integer(tid) || !json_is_string(addr) || !json_is_integer(seq) ||
 	    !json_is_boolean(active) || !json_is_integer(ts) || json_integer_value(id) < 0 ||
-	    json_integer_value(seq) < 0 || json_integer_value(ts) < 0)
+	    json_integer_value(tid) < 0 || json_integer_value(seq) < 0 || json_integer_value(ts) < 0 ||
+	    !is_address(json_string_value(addr)))
 		return -EPROTO;
 	*line = (struct ctp_jsonl_line){.probe_id = (uint64_t)json_integer_value(id),
 					.tid = (uint64_t)json_integer_value(tid),
@@ -66,12 +74,13 @@ static int read_object(const json_t *o, struct ctp_jsonl_line *line)
 
 int lines_parse(const char *text, size_t n, struct ctp_jsonl_line *line)
 {
-	if (ctp_jsonl_read(text, n, line))
-		return 0;
-	json_t *o = json_loadb(text, n, 0, NULL);
-	int r = !o && text[n - 1] != '\n' ? 1 : json_is_object(o) ? read_object(o, line) : -EPROTO;
-	json_decref(o);
-	return r;
+	int r = 0;
+	if (!ctp_jsonl_read(text, n, line)) {
+		json_t *o = json_loadb(text, n, 0, NULL);
+		r = !o && text[n - 1] != '\n' ? 1 : json_is_object(o) ? read_object(o, line) : -EPROTO;
+		json_decref(o);
+	}
+	return r ? r : line->probe_id < ID_END ? 0 : -EPROTO;
 }
 
 static int lines_finish(struct world *w, const struct lines *l)

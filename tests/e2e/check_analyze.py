@@ -129,6 +129,9 @@ def check_lines(case):
     need(done.err != "" or "cut" in done.out, f"drops the line without a word ({done})")
     (case.dir / "junk.jsonl").write_text("".join(lines[:5]) + "this is no line\n" + "".join(lines[5:]))
     equal(case.analyze("junk.jsonl").status, 2, "a line that is none")
+    for key, value in (("probe_id", 1 << 53), ("tid", -1), ("addr", "0x12345678901234567"), ("addr", "0xg"), ("addr", "")):
+        (case.dir / "wrong.jsonl").write_text("".join(lines) + json.dumps(json.loads(lines[0]) | {key: value}) + "\n")
+        equal(case.analyze("wrong.jsonl").status, 2, f"{key}: {value}")
     (case.dir / "part.jsonl").write_text("".join(lines[: len(lines) // 2]))
     equal(case.analyze("part.jsonl").status, 3, "coroutines still suspended")
     _, report = case.report("part.jsonl")
