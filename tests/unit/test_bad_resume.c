@@ -41,7 +41,8 @@ uint32_t stacks_id(const struct frame *f, uint64_t top, uint64_t *last)
 static const struct ctp_incident *incident(unsigned rule)
 {
 	for (uint32_t i = 0; i < tracer.region.incidents_max; i++)
-		if (tracer.region.incidents[i].ready == CTP_CAND_READY && tracer.region.incidents[i].rule == rule)
+		if (tracer.region.incidents[i].ready == CTP_CAND_READY &&
+		    tracer.region.incidents[i].rule == rule)
 			return &tracer.region.incidents[i];
 	return NULL;
 }
@@ -100,6 +101,20 @@ static void runs_elsewhere(void **state)
 	assert_int_equal(i->value[2], t->tid);
 	assert_int_equal(i->flags, 0);
 	assert_int_equal(self.thread->finished, 0);
+}
+
+static void runs_elsewhere_as_far_as_is_known(void **state)
+{
+	(void)state;
+	struct ctp_thread *t = elsewhere();
+	t->lost = 1;
+	ctp_or32(&tracer.region.ext->gaps, CTP_GAP_BLIND);
+	bad_resume_find(&self, co);
+	assert_null(incident(10)); // it may have left by the switch that was missed
+	t->lost = 0;
+	co->life = CTP_RUNNING;
+	bad_resume_find(&self, co);
+	assert_non_null(incident(10)); // another thread missed one
 }
 
 static void runs_no_more(void **state)
@@ -237,8 +252,17 @@ static void trimmed_or_mapped_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(runs_elsewhere), TEST(runs_no_more), TEST(sleeps_elsewhere), TEST(returned), TEST(goes_back_elsewhere),
-		TEST(stack_was_put_back), TEST(left_for_good), TEST(saved_to_go_back_to), TEST(freed), TEST(unmapped),
+		TEST(runs_elsewhere),
+		TEST(runs_elsewhere_as_far_as_is_known),
+		TEST(runs_no_more),
+		TEST(sleeps_elsewhere),
+		TEST(returned),
+		TEST(goes_back_elsewhere),
+		TEST(stack_was_put_back),
+		TEST(left_for_good),
+		TEST(saved_to_go_back_to),
+		TEST(freed),
+		TEST(unmapped),
 		TEST(trimmed_or_mapped_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

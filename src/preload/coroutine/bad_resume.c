@@ -63,10 +63,16 @@ static const struct ctp_thread *runs_on(const struct thread_ctx *g, const struct
 	return waits && s->lo != s->hi && !coroutine_holds(s, sp) ? NULL : t;
 }
 
+// Some of its switches were not seen: what is known to run there may have left by one of them.
+static bool has_missed(const struct ctp_thread *t)
+{
+	return (ctp_load32(&ctp_tracer->region.ext->gaps) & CTP_GAP_BLIND) && ctp_load64(&t->lost);
+}
+
 static void running(struct thread_ctx *g, const struct ctp_state *s)
 {
 	const struct ctp_thread *t = runs_on(g, s);
-	if (!t)
+	if (!t || has_missed(t))
 		return;
 	struct ctp_incident i = {.rule = RULE_RUNNING,
 				 .other = g->current->id,
