@@ -457,6 +457,12 @@ static int run_on_attached(struct job *j, struct attach *a)
 	int r = ended ? 0 : attach_unhook(a);
 	finish_write(&j->session);
 	int found = check(j);
+	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)
+		log_line(
+			LOG_FAIL,
+			"process %" PRIu32
+			" could not be detached from yet: %s; it continues, and ctp-run tries again each second",
+			j->options.pid, a->why);
 	say_end(j, &end);
 	if (!r)
 		let_region_go(&j->session);
@@ -464,12 +470,6 @@ static int run_on_attached(struct job *j, struct attach *a)
 	control_detached(&j->session, !r, r ? a->why : real ? real : j->session.recorder.output.path);
 	free(real);
 	control_close(&j->session);
-	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)
-		log_line(
-			LOG_FAIL,
-			"process %" PRIu32
-			" could not be detached from yet: %s; it continues, and ctp-run tries again each second",
-			j->options.pid, a->why);
 	return found;
 }
 

@@ -245,7 +245,8 @@ static int sum_up(const struct core *c, struct world *w)
 		"a core file: the tables as they were, no history, and nothing could be asked of the kernel or "
 		"of other processes");
 	if (!r && *c->file.command)
-		r = world_cover(w, "process %" PRIu64 ": %s", m->pid, c->file.command);
+		r = world_cover(w, "process %" PRIu64 ": %.*s", m->pid, (int)strcspn(c->file.command, " "),
+				c->file.command); // arguments hold passwords
 	return r;
 }
 

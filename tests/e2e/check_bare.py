@@ -183,7 +183,9 @@ def check_traced_saved(case):
         equal([(g["count"], g["state"], g["label"]) for g in later["groups"]],
               [(g["count"], g["state"], g["label"]) for g in live["groups"]], "as it lived")
         status, report = case.report(folder)
-        need(status in (1, 3) and report["findings"] and all(f["verdict"] != "PROVEN" for f in report["findings"]), f"{status} {report}")
+        need(status in (1, 3) and report["findings"] and all(f["verdict"] != "proven" for f in report["findings"]), f"{status} {report}")
+        which = [line for line in report["trace"]["coverage"] if line.startswith(f"process {program}: ")]
+        need(len(which) == 1 and not which[0].endswith(" mix"), f"its name, without arguments: {report['trace']['coverage']}")
         equal(report["findings"], case.report(folder / "core")[1]["findings"], "the core alone")
     process, _ = start(case, case.target("bare"), 10)
     equal(ps(case, f"--save={case.dir / 'untraced'}", process.pid).status, 0, "--save")
