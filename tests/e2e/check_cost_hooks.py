@@ -17,7 +17,7 @@ MOST = {
     "recv+send": (256, 262),
     "read-EAGAIN": (132, 135),
     "epoll_wait-1": (315, 315),
-    "epoll_wait-0": (171, 171),
+    "epoll_wait-0": (154, 154),
     "epoll_ctl-MOD": (237, 237),
     "poll-1": (387, 393),
     "eventfd+close": (755, 690),

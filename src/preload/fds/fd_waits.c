@@ -10,6 +10,7 @@
 #include "ctp/rules.h"
 #include "preload/coroutine/coroutine.h"
 #include "ctp/wait_inference.h"
+#include "preload/guest/emit.h"
 #include "preload/guest/exit.h"
 #include "preload/coroutine/fcontext.h"
 #include "preload/fds/fd_map.h"
@@ -425,7 +426,7 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 		return;
 	bool same = again(g, e, &w);
 	uint32_t taught = 0;
-	uint64_t leads = references(g, e, w.data, same, &taught), now = guest_now();
+	uint64_t leads = references(g, e, w.data, same, &taught), now = emit_now();
 	if (same && leads == e->leads && (e->flags & CTP_FD_TAUGHT) == taught) {
 		ctp_store64(&e->reg_time, now);
 	} else {
@@ -490,7 +491,7 @@ void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct 
 
 // An event that is nobody's: that of a generation which has ended? One closed only
 // after the wait had begun may have been taken before.
-static void stale(struct thread_ctx *g, int epfd, uint64_t data)
+static __attribute__((noinline)) void stale(struct thread_ctx *g, int epfd, uint64_t data)
 {
 	int fd = fd_map_find_ended(epfd, data);
 	struct ctp_fd *e = fds_entry(fd);
@@ -519,7 +520,7 @@ static void stale(struct thread_ctx *g, int epfd, uint64_t data)
 
 void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n)
 {
-	uint64_t now = n > 0 ? guest_now() : 0;
+	uint64_t now = emit_now();
 	int fd = -1;
 	g->batch_time = now;
 	g->anew_fd = -1;
@@ -534,6 +535,5 @@ void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event
 	g->batch_fd = n == 1 ? fd : -1;
 	g->batch = g->batch_fd >= 0;
 	g->batch_gen = g->batch_fd >= 0 ? ctp_peek(&fds_entry(fd)->gen) : 0;
-	if (n > 0)
-		g->thread->events += (uint64_t)n;
+	g->thread->events += (uint64_t)n;
 }

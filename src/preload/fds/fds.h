@@ -178,8 +178,16 @@ void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct 
 // none); and the same taken back. Not where a hook has seen one.
 void fd_waits_found(const struct ctp_seed_row *row, uint64_t time, struct ctp_state *to);
 void fd_waits_not_found(const struct ctp_seed_row *row, uint64_t time);
-// n events came out of epfd: notes them, and what they may teach.
+// n events, not 0, came out of epfd: notes them, and what they may teach.
 void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
+
+// None came.
+static inline void fd_waits_none(struct thread_ctx *g)
+{
+	g->batch_time = 0;
+	g->anew_fd = g->batch_fd = -1;
+	g->batch = false;
+}
 
 // An event came of what e tells of. (fd_ready.c)
 void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now);

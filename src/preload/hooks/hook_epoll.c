@@ -90,14 +90,17 @@ __attribute__((noinline)) void hook_epoll_slept(struct thread_ctx *g, const stru
 		emit_at(g, now, ctp_w1(CTP_EV_SLEPT, 0, guest_who(g)), 0, ticks);
 }
 
-static int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll_event *buf, int n)
+HOOK_INLINE int poll_leave(const struct loop_turn *turn, int epfd, const struct epoll_event *buf, int n)
 {
 	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return n;
-	fd_waits_harvested(g, epfd, buf, n);
-	if (n > 0)
+	if (n > 0) {
+		fd_waits_harvested(g, epfd, buf, n);
 		note_came(g->thread, buf, n);
+	} else {
+		fd_waits_none(g);
+	}
 	loop_leave(g, turn, n, g->batch_time);
 	guest_leave(g);
 	return n;
