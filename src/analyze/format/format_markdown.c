@@ -84,27 +84,32 @@ static void put_evidence(FILE *to, const struct verdict_case *c)
 		const struct obligation *o = &c->proof.items[i];
 		if (!o->text && o->holds == HOLDS_OPEN)
 			continue;
-		fprintf(to, "- [%c] %s ", o->holds == HOLDS_TRUE ? 'x' : ' ', proof_word(i));
-		put(to, o->text ? o->text : "");
+		const char *word = describe_proof(c, i), *text = o->text ? o->text : "";
+		const char *said = strstr(text, word);
+		if (said && !said[strlen(word)])
+			text = "";
+		else if (said == text && !strncmp(text + strlen(word), ": ", 2))
+			text += strlen(word) + 2;
+		fprintf(to, "- [%c] %s%s", o->holds == HOLDS_TRUE ? 'x' : ' ', word, *text ? ": " : "");
+		put(to, text);
 		fputs(o->holds == HOLDS_FALSE ? " (does not hold)\n" : "\n", to);
 	}
 	fputc('\n', to);
 }
 
-static void put_timeline(FILE *to, const struct verdict_case *c)
+static void put_timeline(FILE *to, const struct report *r, const struct verdict_case *c)
 {
 	if (!c->nevents)
 		return;
 	fputs("| time | clock | who | what |\n|---|---|---|---|\n", to);
 	for (unsigned i = 0; i < c->nevents; i++) {
 		const struct world *w = c->about.world;
-		char clock[RUN_IDENTITY_TIME];
+		char clock[RUN_IDENTITY_TIME], who[256] = "";
 		fprintf(to, "| %+.6f s | %s ", (double)(int64_t)(c->events[i].ns - w->start_ns) / 1e9,
 			run_identity_clock(w, c->events[i].ns, clock));
 		if (c->events[i].id)
-			fprintf(to, "| %" PRIu64 " ", c->events[i].id);
-		else
-			fputs("| ", to);
+			report_who(r, c->about.image, c->events[i].id, who, sizeof(who));
+		put_cell(to, who);
 		put_cell(to, c->events[i].what);
 		fputs("|\n", to);
 	}
@@ -142,7 +147,7 @@ static void put_finding(FILE *to, const struct report *r, const struct finding *
 		put_stack(to, f, title, &f->closer);
 	}
 	fputs("<details><summary>Timeline and evidence</summary>\n\n", to);
-	put_timeline(to, c);
+	put_timeline(to, r, c);
 	put_evidence(to, c);
 	describe_refuted(c, text, sizeof(text));
 	fputs("Refuted if ", to);
@@ -185,10 +190,11 @@ int format_markdown(FILE *to, const struct report *r, const struct format_settin
 	for (size_t i = 0; i < r->nfindings && i < FORMAT_WHOLE; i++)
 		put_finding(to, r, &r->findings[i]);
 	fprintf(to,
-		"%" PRIu64 " coroutines, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
-		" records lost; %" PRIu64 " healthy waiters.\n\n%s.\n",
-		w->coroutines, w->counts.switches, w->threads, w->threads == 1 ? "" : "s", span, w->lost,
-		r->healthy, accounting_text(r, accounts, sizeof(accounts)));
+		"%" PRIu64 " coroutine%s, %" PRIu64 " switches on %" PRIu64 " thread%s in %s; %" PRIu64
+		" records lost; %" PRIu64 " healthy waiter%s.\n\n%s.\n",
+		w->coroutines, w->coroutines == 1 ? "" : "s", w->counts.switches, w->threads,
+		w->threads == 1 ? "" : "s", span, w->lost, r->healthy, r->healthy == 1 ? "" : "s",
+		accounting_text(r, accounts, sizeof(accounts)));
 	if (r->others)
 		fprintf(to, "\n%zu finding%s of other rules.\n", r->others, r->others == 1 ? "" : "s");
 	for (size_t i = 0; i < r->results.nfacts; i++) {
