@@ -354,24 +354,25 @@ static void distances(void **state)
 	}
 }
 
-// Small ones, in units of 16 bytes: of all three that are lost; among as many other numbers they are chance.
+// Small ones, in units of 16 or 64 bytes: of all three that are lost; among as many other numbers they are chance.
 static void small_distances(void **state)
 {
 	uint64_t was[NODES];
 	(void)state;
 	memcpy(was, begins, sizeof(was));
-	for (unsigned crowded = 0; crowded < 2; crowded++) {
+	for (unsigned i = 0; i < 4; i++) {
+		bool crowded = i % 2, lines = i / 2;
 		open_memory();
 		uint64_t base = 0x123456f00000;
 		uint32_t *table = (uint32_t *)(void *)two;
 		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
 		memory.maps = maps;
 		memory.nmaps = 2;
-		for (uint32_t i = 0; i < 1000 && crowded; i++)
-			table[100 + i] = i + 0x80;
-		for (unsigned i = 0; i < NODES; i++) {
-			begins[i] = base + 0x2430 + 0x9b0 * i;
-			table[8 + i] = (uint32_t)(begins[i] - base) >> 4;
+		for (uint32_t k = 0; k < 1000 && crowded; k++)
+			table[100 + k] = k + 0x80;
+		for (unsigned k = 0; k < NODES; k++) {
+			begins[k] = base + (lines ? 0x2440 + 0x1bc0 * k : 0x2430 + 0x9b0 * k);
+			table[8 + k] = (uint32_t)(begins[k] - base) >> (lines ? 6 : 4);
 		}
 		assert_int_equal(pass(0), crowded ? 0 : NODES);
 	}

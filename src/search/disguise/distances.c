@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #define FOUR_GIB (1ULL << 32)
-enum { SHIFTS = 3, SAMPLE = 8, DECOYS = 1 << 16, DECOYS_MOST = 1024, DECOYS_LEAST = 16, TRIED_MOST = 4096 };
+enum { SHIFTS = 5, SAMPLE = 8, DECOYS = 1 << 16, DECOYS_MOST = 1024, DECOYS_LEAST = 16, TRIED_MOST = 4096 };
 enum { LEAST_ODD = 64 }; // of a number that tells anything in a small memory
-static const unsigned shifts[SHIFTS] = {0, 3, 4};
+static const unsigned shifts[SHIFTS] = {0, 3, 4, 6, 12};
 static const double CHANCE = 0.02; // that a base which is not in use finds so many
 
 // One that was found.
@@ -46,8 +46,10 @@ static bool is_telling(const struct handle_forms *f, uint64_t distance)
 static void add(struct handle_forms *f, uint32_t form, uint64_t address, bool all, enum handles_class class,
 		size_t index)
 {
-	uint64_t base = base_of(f, form), distance = (address - base) >> shift_of(form);
-	if (address >= base && distance < FOUR_GIB && (all || is_telling(f, distance)))
+	unsigned shift = shift_of(form);
+	uint64_t base = base_of(f, form), distance = (address - base) >> shift;
+	if (address >= base && distance << shift == address - base && distance < FOUR_GIB &&
+	    (all || is_telling(f, distance)))
 		handles_add(&f->values, (uint32_t)distance, form, class, index);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// distances.h - addresses as distances of 32 bits from a base, as they are or in units of 8 or 16 bytes.
+// distances.h - addresses as distances of 32 bits from a base, in units of bytes, words, blocks of 16 bytes,
+// lines of the cache, or pages.
 //
 // There are many bases, and distances are numbers like others. So three walks over memory find them: of a
 // few addresses all distances; of those that are there, how many other numbers of their kind are there as
