@@ -99,6 +99,53 @@ int code_scan(const struct image *im, const struct object *o, const struct code_
 	return 0;
 }
 
+// movabs $instance, %rax; jmp *(%rax): where the instance is.
+static bool leads_to_instance(const unsigned char *p, uint64_t *instance)
+{
+	memcpy(instance, p + 2, sizeof(*instance));
+	return p[0] == 0x48 && p[1] == 0xb8 && p[10] == 0xff && p[11] == 0x20;
+}
+
+// What an instance names as the function behind the entry (SWITCHER_REAL in preload/guest/switcher.h): the
+// instructions that the entry displaced, and a jump to the next one.
+static size_t displaced(const struct image *im, uint64_t instance, uint64_t addr, unsigned char *to)
+{
+	static const unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};
+	unsigned char piece[32];
+	uint64_t real, back;
+	if (!image_word(im, instance + 8, &real) || !image_read(im, real, piece, sizeof(piece)))
+		return 0;
+	for (size_t n = 5; n + sizeof(jump) + sizeof(back) <= sizeof(piece); n++) {
+		memcpy(&back, piece + n + sizeof(jump), sizeof(back));
+		if (memcmp(piece + n, jump, sizeof(jump)) || back != addr + n)
+			continue;
+		memcpy(to, piece, n);
+		return n;
+	}
+	return 0;
+}
+
+size_t code_peek(const struct image *im, uint64_t addr, unsigned char *to, size_t bytes)
+{
+	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t n = image_peek(im, addr, to, bytes), pad = n > 32 && !memcmp(to, endbr, sizeof(endbr)) ? 4 : 0;
+	uint64_t instance;
+	if (n <= 32)
+		return n;
+	if (leads_to_instance(to + pad, &instance)) {
+		displaced(im, instance, addr + pad, to + pad);
+		return n;
+	}
+	for (size_t i = 0; i <= 3; i += 3) { // under running threads: a jump to such code
+		unsigned char stub[12];
+		uint64_t at = addr + i + 5 + (uint64_t)(int64_t)number(to + i + 1);
+		if (to[i] == 0xe9 && image_read(im, at, stub, sizeof(stub)) &&
+		    leads_to_instance(stub, &instance) && displaced(im, instance, addr, to))
+			return n;
+	}
+	return n;
+}
+
 uint64_t code_through_stub(const struct image *im, uint64_t addr)
 {
 	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};

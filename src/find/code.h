@@ -34,3 +34,6 @@ int code_scan(const struct image *im, const struct object *o, const struct code_
 bool code_call_before(const struct image *im, uint64_t return_address, uint64_t *target);
 // Where a stub of a procedure linkage table leads; `addr` itself if it is none.
 uint64_t code_through_stub(const struct image *im, uint64_t addr);
+// The code of a function, as image_peek: where libctp.so has patched its entry (preload/patch), as it was
+// before.
+size_t code_peek(const struct image *im, uint64_t addr, unsigned char *to, size_t bytes);

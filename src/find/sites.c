@@ -58,7 +58,7 @@ static uint32_t engine_at(struct sites *s, uint64_t addr)
 	size_t i = FIRST_NOT(s->nloads, k, s->loads[k] < addr);
 	if (i == s->nloads || s->loads[i] - addr >= RECIPE_CODE_MOST)
 		return IGNORED;
-	size_t n = image_peek(s->objects->image, addr, code, sizeof(code));
+	size_t n = code_peek(s->objects->image, addr, code, sizeof(code));
 	if (recipe_learn(code, n, &e.recipe))
 		got = add_engine(s, e);
 	set_function(s, addr, got);

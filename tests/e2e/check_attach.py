@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """ctp-run -p: a process that runs already is attached to, recorded and left as it was."""
+import hashlib
 import json
 import os
 import platform
@@ -9,9 +10,11 @@ import socket
 import struct
 import subprocess
 
+import packages
 from check_engines import built
 from harness import ROOT, Skip, equal, need, tool, until
 
+TARGETS = ROOT / "tests/targets"
 SAID = re.compile(r"^(\w) answered (\d+) interrupted (\d+) caught (\d+)$", re.M)
 
 
@@ -457,6 +460,80 @@ def check_closed_before(case):
     equal(report["accounting"]["healthy"], 13, "healthy")
 
 
-CHECKS = [("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("between", check_between), ("forks", check_forks), ("room", check_room),
+class Fibers:
+    """A server with Boost.Context in its own code."""
+
+    def __init__(self, case, connections, threads):
+        may_attach(case)
+        packages.want("g++", "libboost-context1.74-dev")
+        program = built(case, "attach-fibers", tool("g++"), "-O1", "-g", "-w", TARGETS / "attach_fibers.cpp",
+                        "-l:libboost_context.a", "-lpthread")
+        read, self.to = os.pipe()
+        self.process = case.start(program, connections, threads, stdin=read)
+        os.close(read)
+        self.process.wait_for("ready")
+        self.pid, self.program = self.process.pid, program
+
+    def say(self, letter, answer):
+        said = self.process.out().count(answer)
+        os.write(self.to, letter.encode())
+        until(lambda: self.process.out().count(answer) > said, f"{answer} after {letter}")
+
+    def code(self):
+        """A digest of its own code, as it is in memory."""
+        digest = hashlib.sha256()
+        with open(f"/proc/{self.pid}/maps", encoding="ascii", errors="replace") as maps, \
+                open(f"/proc/{self.pid}/mem", "rb", 0) as memory:
+            for line in maps:
+                if line.rstrip().endswith(str(self.program)) and line.split()[1] == "r-xp":
+                    lo, hi = (int(x, 16) for x in line.split()[0].split("-"))
+                    memory.seek(lo)
+                    digest.update(memory.read(hi - lo))
+        return digest.hexdigest()
+
+    def end(self):
+        self.say("q", "balanced")
+        equal(self.process.done().status, 0, "the server's status")
+        os.close(self.to)
+
+
+def check_engine(case):
+    """An engine in the program's own code is patched while it runs, and gets its code back."""
+    server = Fibers(case, 10, 0)
+    before = server.code()
+    ctp = case.ctp_start("-v", "-p", server.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    need("; 10 coroutines were found" in ctp.err(), ctp.err())
+    need(server.code() != before, "nothing is patched")
+    server.say("t", "touched")
+    server.say("c", "closed")
+    server.say("t", "touched")
+    ctp.signal(signal.SIGINT)
+    equal(ctp.done().status, 0, "status of ctp-run")
+    equal(server.code(), before, "its code afterwards")
+    server.say("t", "touched")
+    server.end()
+    report = case.report()[1]
+    finding, = report["findings"]
+    equal((finding["rule"], finding["verdict"], finding["count"]), ("CTP001", "likely", 5), "the finding")
+    need(any(f["symbol"] == "drop_all" for f in finding["closer_stack"]), f"closed by {finding['closer_stack']}")
+    need(any("wait_readable" in (f["symbol"] or "") for f in finding["waiter_stack"]), f"waits at {finding['waiter_stack']}")
+    equal(report["trace"]["switches"], 20, "switches: five in, five out, twice")
+    need(re.search(r"has its own Boost\.Context 1\.63, patched", " ".join(case.analyze().out.split())), "the engine is named")
+
+
+def check_engine_under_threads(case):
+    """The same beside threads that switch as fast as they can, again and again: none goes astray."""
+    server = Fibers(case, 2, 3)
+    before = server.code()
+    for i in range(10):
+        done = case.ctp("-q", "--overflow=drop", "-p", server.pid, "--timeout=0.05")
+        equal(done.status, 0, f"round {i}: {done}")
+        equal(server.code(), before, f"its code after round {i}")
+        server.say("t", "touched")
+    server.end()
+
+
+CHECKS = [("engine", check_engine), ("engine_under_threads", check_engine_under_threads), ("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("between", check_between), ("forks", check_forks), ("room", check_room),
           ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
           ("before", check_before), ("refused", check_refused), ("user", check_user)]

@@ -132,8 +132,10 @@ def check_nobody(case):
 def check_again(case):
     """A process that asks for another region, and has not become another program, gets none."""
     # after an exec: then ctp-run has seen for certain which image it is
-    run = case.ctp_start("--timeout=1", "sh", "-c", f"exec '{case.target('attack')}' again 50")
-    equal(run.done().status, 124, f"status: {run.err()}")
+    run = case.ctp_start("sh", "-c", f"exec '{case.target('attack')}' again 50")
+    run.wait_for("ready")
+    run.signal(signal.SIGTERM)
+    equal(run.done().status, -signal.SIGTERM, f"status: {run.err()}")
     equal(run.out().count("refused"), 50, "refusals")
     equal(sorted(x for x in os.listdir(case.dir / "ctp.data/ctp") if x.startswith("image")), ["image0", "image1"], "images")
 

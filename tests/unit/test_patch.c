@@ -199,7 +199,7 @@ static void test_patched(void **state)
 	assert_int_equal(used(), noted); // its own row, again
 	memset(rows, 0, sizeof(rows));
 	ext.functions = 0;
-	patch_note_again(&o); // in another region
+	assert_true(patch_again(&o)); // in another region
 	for (size_t i = 0; i < 6; i++) {
 		const struct switcher *s = patch_instance(code(fns[i]));
 		assert_in_range(s->function, 1, used());
@@ -210,6 +210,7 @@ static void test_patched(void **state)
 	patch_gone(o.start, o.end);
 	assert_false(patch_within(o.start, o.end));
 	assert_null(patch_instance(code(sw_slot)));
+	assert_false(patch_again(&o));
 }
 
 static void test_unwritable(void **state)

@@ -57,7 +57,8 @@ void obligations_suspended(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P1, HOLDS_FALSE, "it is not suspended");
 	else if (!c->runs)
 		say(o, PROOF_P1, HOLDS_FALSE, "it never ran");
-	else if (c->lo && c->regs[CTP_REG_SP] && (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi))
+	else if (c->lo && c->lo != c->hi && c->regs[CTP_REG_SP] &&
+		 (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi))
 		say(o, PROOF_P1, HOLDS_OPEN,
 		    "it left from another stack than its own, in a way that was not seen");
 	else if (s->world->counts.reused)

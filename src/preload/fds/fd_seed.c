@@ -5,11 +5,10 @@
 // registration writes its own time, by which what was found is known to be the older one.
 #include "preload/fds/fd_map.h"
 
-// Is the entry as it was found, and never registered under the hooks?
+// Has no hook seen it begin? It is the one that was found, though hooks may have met it since.
 static bool is_as_found(const struct ctp_fd *e)
 {
-	return ctp_peek(&e->life) == CTP_FD_OPEN && ctp_peek(&e->gen) == 1 &&
-	       ctp_peek(&e->opened) == ctp_tracer->region.ext->attached;
+	return ctp_peek(&e->life) == CTP_FD_OPEN && ctp_peek(&e->gen) == 1 && e->opened_how == CTP_CALL_NONE;
 }
 
 static void has_rows(struct ctp_fd *set)

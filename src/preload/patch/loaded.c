@@ -6,19 +6,18 @@
 // breakpoint there), later objects are not looked at. An object that has gone is noted at
 // once, so that another one at the same address counts as new.
 //
-// In a program that runs already (ctp-run -p) nothing of what is mapped is patched, as a thread may
-// stand in it, or a coroutine that a signal handler left there: what was found is noted as refused.
-// r_brk returns at once: only its first byte is ever run, so all behind it is written before that.
+// In a program that runs already (ctp-run -p) a thread may stand in what is mapped, or a coroutine that a
+// signal handler left there: only what live.c can patch is patched, all else that was found is noted as
+// refused. r_brk returns at once: only its first byte is ever run, so all behind it is written before that.
 #include "preload/patch/loaded.h"
 
-#include <linux/membarrier.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "cpu.h"
 #include "entry.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/say.h"
+#include "preload/patch/live.h"
 #include "preload/patch/patch.h"
 
 enum { MOST = 2048, NAMESPACES = 16 };
@@ -73,9 +72,7 @@ static void look_at(const struct link_map *m, bool fresh)
 		return;
 	free->lo = o.start;
 	free->hi = o.end;
-	if (patch_within(o.start, o.end))
-		patch_note_again(&o); // of an earlier attach
-	else
+	if (!patch_again(&o))
 		patch_object(&o, fresh ? PATCH_FRESH : late ? PATCH_RUNS : PATCH_START);
 	if (fresh && tell)
 		tell(&o);
@@ -133,12 +130,6 @@ void loaded_start(void)
 	busy = 0;
 }
 
-// Every thread fetches what it runs anew. 0 or -errno.
-static long fetch_anew(void)
-{
-	return cpu_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0, 0);
-}
-
 // Under threads that may call it.
 static bool tell_late(uint8_t *brk)
 {
@@ -149,11 +140,9 @@ static bool tell_late(uint8_t *brk)
 		return true;
 	if (!is_told(brk, entry) && !cpu_is_empty(brk, SWITCHER_ENTRY_BYTES))
 		return false;
-	return *brk == CPU_RETURN &&
-	       !cpu_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0, 0, 0,
-			    0) &&
-	       !patch_write(brk + 1, entry + 1, sizeof(entry) - 1) && !fetch_anew() &&
-	       !patch_write(brk, entry, 1) && !fetch_anew();
+	return *brk == CPU_RETURN && !live_fetch_anew() &&
+	       !patch_write(brk + 1, entry + 1, sizeof(entry) - 1) && !live_fetch_anew() &&
+	       !patch_write(brk, entry, 1) && !live_fetch_anew();
 }
 
 // Below the loader's lock.
@@ -191,5 +180,6 @@ void loaded_stop_late(void)
 	cpu_entry(entry, &told);
 	if (*brk == *entry && is_told(brk, entry))
 		patch_write(brk, &back, 1);
+	patch_rest();
 	patch_close();
 }

@@ -22,6 +22,7 @@
 #include "preload/guest/modules.h"
 #include "preload/guest/say.h"
 #include "preload/patch/code.h"
+#include "preload/patch/live.h"
 #include "preload/patch/match.h"
 #include "preload/patch/recall.h"
 
@@ -29,6 +30,7 @@ enum { FOUND_MOST = 64 };
 
 static struct switcher switchers[SWITCHERS_MOST];
 static uint8_t displaced[SWITCHERS_MOST][SWITCHER_ENTRY_BYTES];
+static struct live lives[SWITCHERS_MOST]; // of those that were patched under threads
 static int mem = -1;
 
 static void (*const trampolines[])(void) = {
@@ -72,16 +74,26 @@ static struct switcher *take(void)
 	return NULL;
 }
 
-static int patch(const struct match *m)
+static int put_entry(const struct object *o, const struct match *m, size_t i, bool live)
+{
+	uint8_t *at = m->at + cpu_landing_pad(m->at), entry[SWITCHER_ENTRY_BYTES];
+	if (live)
+		return live_patch(&lives[i], o, m->at, &switchers[i]);
+	lives[i].word = NULL;
+	cpu_entry(entry, &switchers[i]);
+	memcpy(displaced[i], at, sizeof(displaced[i]));
+	return patch_write(at, entry, sizeof(entry));
+}
+
+static int patch(const struct object *o, const struct match *m, bool live)
 {
 	struct switcher *s = take();
-	uint8_t *at = m->at + cpu_landing_pad(m->at), piece[SWITCHER_PIECE], entry[SWITCHER_ENTRY_BYTES];
+	uint8_t *at = m->at + cpu_landing_pad(m->at), piece[SWITCHER_PIECE];
 	if (!s)
 		return -ENOSPC;
 	size_t i = (size_t)(s - switchers);
 	uint8_t *real = cpu_pool + i * SWITCHER_PIECE;
 	cpu_piece(piece, at, m->row->prefix);
-	cpu_entry(entry, s);
 	int r = patch_write(real, piece, sizeof(piece));
 	if (r)
 		return r;
@@ -92,8 +104,7 @@ static int patch(const struct match *m)
 			       .family = m->row->family,
 			       .row = m->row};
 	memcpy(&s->real, &real, sizeof(real));
-	memcpy(displaced[i], at, sizeof(displaced[i]));
-	r = patch_write(at, entry, sizeof(entry));
+	r = put_entry(o, m, i, live);
 	if (!r)
 		s->at = m->at;
 	return r;
@@ -106,7 +117,11 @@ static void undo(const struct match *m, size_t n)
 		for (size_t k = 0; k < n && s->at; k++) {
 			if (s->at != m[k].at)
 				continue;
-			patch_write(s->at + cpu_landing_pad(s->at), displaced[i], sizeof(displaced[i]));
+			if (lives[i].word)
+				live_undo(&lives[i]);
+			else
+				patch_write(s->at + cpu_landing_pad(s->at), displaced[i],
+					    sizeof(displaced[i]));
 			s->at = NULL;
 		}
 	}
@@ -184,23 +199,42 @@ static bool has_family(const struct match *m, size_t n, const struct match *of, 
 	return false;
 }
 
-static enum ctp_function_reason why_not(const struct match *m, size_t n, enum patch_when when)
+// May a thread, or a context that was saved by a signal, stand in its code?
+static bool may_be_inside(enum patch_when when)
+{
+	return when == PATCH_RUNS || (when == PATCH_START && threads());
+}
+
+// Contexts that are made by a function that is left alone are met when they first run.
+static size_t leave_makers(struct match *m, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (m[i].row->family != SWITCHER_MAKE)
+			m[kept++] = m[i];
+	return kept;
+}
+
+static enum ctp_function_reason why_not(const struct match *m, size_t n, bool live)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (m[i].broken)
 			return CTP_FUNCTION_BREAKPOINT;
 		if (m[i].row->family == SWITCHER_RESTORE && !has_family(m, n, &m[i], SWITCHER_SAVE))
 			return CTP_FUNCTION_PART;
+		if (live && !live_can(m[i].at))
+			return CTP_FUNCTION_THREADS;
 	}
-	bool may_be_inside = when == PATCH_RUNS || (when == PATCH_START && threads());
-	return may_be_inside ? CTP_FUNCTION_THREADS : CTP_FUNCTION_WELL;
+	return CTP_FUNCTION_WELL;
 }
 
-static enum ctp_function_reason patch_all(const struct match *m, size_t n)
+static enum ctp_function_reason patch_all(const struct object *o, const struct match *m, size_t n, bool live)
 {
 	int r = 0;
 	for (size_t i = 0; i < n && !r; i++)
-		r = patch(&m[i]);
+		r = patch(o, &m[i], live);
+	if (live)
+		live_fetch_anew();
 	if (!r)
 		return CTP_FUNCTION_WELL;
 	undo(m, n);
@@ -295,20 +329,59 @@ void patch_object(const struct object *o, enum patch_when when)
 	for (size_t i = 0; i < n; i++)
 		if (!is_interposed(o, m[i].at))
 			m[kept++] = m[i];
+	bool live = kept && may_be_inside(when);
+	if (live)
+		kept = leave_makers(m, kept);
 	if (!kept)
 		return;
-	enum ctp_function_reason reason = why_not(m, kept, when);
+	enum ctp_function_reason reason = why_not(m, kept, live);
 	if (!reason)
-		reason = patch_all(m, kept);
+		reason = patch_all(o, m, kept, live);
 	for (size_t i = 0; i < kept; i++)
 		note(o, m[i].at, m[i].row->kind, reason);
 }
 
-void patch_note_again(const struct object *o)
+static bool is_code(const struct object *o, const uint8_t *at)
 {
+	uint8_t *lo, *hi;
+	for (unsigned i = 0; object_code(o, &i, &lo, &hi);)
+		if (at >= lo && at + SWITCHER_ENTRY_BYTES + sizeof(uint64_t) <= hi)
+			return true;
+	return false;
+}
+
+static bool stands(unsigned i)
+{
+	uint8_t entry[SWITCHER_ENTRY_BYTES];
+	const struct switcher *s = &switchers[i];
+	if (lives[i].word)
+		return !live_redo(&lives[i]);
+	cpu_entry(entry, s);
+	return memcmp(s->at + cpu_landing_pad(s->at), entry, sizeof(entry)) == 0;
+}
+
+bool patch_again(const struct object *o)
+{
+	bool any = false;
 	for (unsigned i = 0; i < SWITCHERS_MOST; i++) {
-		const struct switcher *s = &switchers[i];
-		if (s->at && (uint64_t)s->at - o->start < o->end - o->start)
-			note(o, s->at, s->row->kind, CTP_FUNCTION_WELL);
+		struct switcher *s = &switchers[i];
+		if (!s->at || (uint64_t)s->at - o->start >= o->end - o->start)
+			continue;
+		if (!is_code(o, s->at) || !stands(i)) { // another object has come to its place
+			s->at = NULL;
+			continue;
+		}
+		any = true;
+		note(o, s->at, s->row->kind, CTP_FUNCTION_WELL);
 	}
+	return any;
+}
+
+void patch_rest(void)
+{
+	bool any = false;
+	for (unsigned i = 0; i < SWITCHERS_MOST; i++)
+		any |= switchers[i].at && lives[i].word && !live_undo(&lives[i]);
+	if (any)
+		live_fetch_anew();
 }

@@ -10,12 +10,16 @@
 enum patch_when {
 	PATCH_START, // before main: other threads may run, but that can be seen
 	PATCH_FRESH, // no code of it has run yet
-	PATCH_RUNS,  // the program has run for a while: nothing is patched
+	PATCH_RUNS,  // the program has run for a while: only what can be patched under threads (live.h)
 };
 void patch_object(const struct object *o, enum patch_when when);
 
-// What is patched of it already is said in a new region.
-void patch_note_again(const struct object *o);
+// What was patched of it while ctp-run was attached before is patched again, and said in a new region. False:
+// nothing was.
+bool patch_again(const struct object *o);
+
+// Functions that were patched under running threads get their own code back.
+void patch_rest(void);
 
 // An object has gone, with what was patched in it.
 void patch_gone(uint64_t lo, uint64_t hi);

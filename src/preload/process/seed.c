@@ -18,6 +18,7 @@
 #include "preload/fds/fds.h"
 #include "preload/guest/modules.h"
 #include "preload/guest/real.h"
+#include "preload/patch/patch.h"
 #include "preload/process/redirect.h"
 
 // Do its switches reach our hooks?
@@ -25,7 +26,7 @@ static bool is_hooked(const struct ctp_seed_coroutine *c)
 {
 	const void *fn = (const void *)c->function;
 	return !fn || fn == (void *)ctp_load_ptr((void **)&real_jump_fcontext) ||
-	       fn == (void *)ctp_load_ptr((void **)&real_ontop_fcontext);
+	       fn == (void *)ctp_load_ptr((void **)&real_ontop_fcontext) || patch_instance(fn);
 }
 
 static bool is_known(const struct ctp_seed_coroutine *c)

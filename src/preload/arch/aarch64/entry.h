@@ -35,6 +35,17 @@ static inline void cpu_entry(uint8_t *out, const struct switcher *s)
 	(void)out;
 	(void)s;
 }
+static inline uint8_t *cpu_live_entry(uint8_t *at)
+{
+	(void)at;
+	return NULL;
+}
+static inline uint64_t cpu_live_word(const uint8_t *at, const uint8_t *to)
+{
+	(void)at;
+	(void)to;
+	return 0;
+}
 static inline void cpu_piece(uint8_t *out, const uint8_t *at, size_t prefix)
 {
 	(void)out;

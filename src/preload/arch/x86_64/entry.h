@@ -13,6 +13,7 @@
 
 #define CPU_RETURN 0xc3 // the first byte of an empty function
 #define CPU_PATCHES 1
+#define CPU_JUMP_BYTES 5 // jmp
 
 // The first instruction in [p, end) that sets the stack pointer from a register or from memory; `end` if
 // there is none. May pass over one that lies less than 18 bytes before the end. (scan.S)
@@ -61,6 +62,29 @@ static inline void cpu_entry(uint8_t *out, const struct switcher *s)
 	memcpy(out + 2, &s, sizeof(s));
 	out[10] = 0xff;
 	out[11] = 0x20;
+}
+
+// Where a body can get a jump while threads run it: at an instruction of five bytes in one aligned word,
+// which one store replaces, so that a thread runs either, and none can stand inside. What comes before it may
+// copy an argument. `lea -N(%rsp), %rsp`, alone or behind `mov %rdx, %r8`. NULL: nowhere.
+static inline uint8_t *cpu_live_entry(uint8_t *at)
+{
+	static const uint8_t copy[3] = {0x49, 0x89, 0xd0}, room[4] = {0x48, 0x8d, 0x64, 0x24};
+	at += memcmp(at, copy, sizeof(copy)) == 0 ? sizeof(copy) : 0;
+	return memcmp(at, room, sizeof(room)) == 0 && ((uint64_t)at & 7) + CPU_JUMP_BYTES <= 8 ? at : NULL;
+}
+
+// The aligned word of code that holds `at`, with a jump to `to` there. 0: it is too far.
+static inline uint64_t cpu_live_word(const uint8_t *at, const uint8_t *to)
+{
+	uint64_t word;
+	int64_t off = to - (at + CPU_JUMP_BYTES);
+	int32_t rel = (int32_t)off;
+	uint8_t *bytes = (uint8_t *)&word + ((uint64_t)at & 7);
+	memcpy(&word, (const void *)((uint64_t)at & ~7ULL), sizeof(word));
+	bytes[0] = 0xe9;
+	memcpy(bytes + 1, &rel, sizeof(rel));
+	return off == rel ? word : 0;
 }
 
 // The first `prefix` bytes of a function, then: jmp *0(%rip), and where to.
