@@ -534,6 +534,42 @@ def check_engine_under_threads(case):
     server.end()
 
 
-CHECKS = [("engine", check_engine), ("engine_under_threads", check_engine_under_threads), ("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("between", check_between), ("forks", check_forks), ("room", check_room),
+PHP = """<?php
+function counts() { for ($n = 1; ; $n++) Fiber::suspend($n); }
+$fibers = []; $said = array_fill(0, 5, 0);
+foreach ($said as $i => $_) { $fibers[$i] = new Fiber('counts'); $said[$i] = $fibers[$i]->start(); }
+$pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+echo "ready\n";
+for ($rounds = 0; !file_exists('stop'); $rounds++) {
+    $said[$rounds % 2] = $fibers[$rounds % 2]->resume();
+    $read = [$pair[0]]; $none = null;
+    stream_select($read, $none, $none, 0, 2000);
+}
+echo array_sum($said) - $rounds, " of 5\n";
+"""
+
+
+def check_php(case):
+    """PHP's fibers: those that were there are found, those that run are counted, and the script's sum is right."""
+    may_attach(case)
+    packages.want("php8.2-cli")
+    (case.dir / "fibers.php").write_text(PHP)
+    process = case.start(tool("php8.2"), "fibers.php")
+    process.wait_for("ready")
+    ctp = case.ctp_start("-v", "-p", process.pid)
+    ctp.wait_for("ctp-run: attached to", stream="err")
+    until(lambda: re.search(r"5 coroutines: 5 suspended", case.run(case.build / "src/ps/ctp-ps", process.pid).out), "five fibers")
+    ctp.signal(signal.SIGINT)
+    equal(ctp.done().status, 0, "status of ctp-run")
+    (case.dir / "stop").touch()
+    done = process.done()
+    equal((done.status, done.out), (0, "ready\n5 of 5\n"), "the script")
+    report = case.report()[1]
+    equal(report["trace"]["coroutines"]["total"], 5, "fibers")
+    need(report["trace"]["switches"] > 0, "no switch")
+    equal(report["findings"], [], "findings")
+
+
+CHECKS = [("engine", check_engine), ("php", check_php), ("engine_under_threads", check_engine_under_threads), ("closed_before", check_closed_before), ("unnoticed", check_unnoticed), ("lost", check_lost), ("opened", check_opened), ("between", check_between), ("forks", check_forks), ("room", check_room),
           ("after", check_after), ("again", check_again), ("killed", check_killed), ("ends", check_ends),
           ("before", check_before), ("refused", check_refused), ("user", check_user)]
