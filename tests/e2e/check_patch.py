@@ -307,7 +307,7 @@ def check_scan(case):
     need(not boost or any(boost in x and "Boost.Context" in x for x in found), f"{boost} is not found")
 
 
-SCANNED = {True: 0.75, False: 2.0}  # instructions for a byte of code, with AVX2 and without, at most
+SCANNED = {True: 0.65, False: 2.0}  # instructions for a byte of code, with AVX2 and without, at most
 
 
 def check_scan_cost(case):
@@ -323,6 +323,12 @@ def check_scan_cost(case):
         bytes_seen = int(re.search(r"bytes (\d+)", done.out)[1])
         each = instructions(done) / bytes_seen
         need(each > 0.3 and each <= SCANNED[avx2 and wide], f"{each:.2f} instructions for a byte")
+    (case.dir / "paths").write_text(str(program(case)))
+    with open(case.dir / "paths") as names:
+        done = case.run(tool("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=match_all",
+                        case.build / "tests/targets/t-scan-elf", stdin=names)
+    need("Boost.Context" in done.out, done.out)
+    need(20000 < instructions(done) <= 400000, f"{instructions(done)} instructions where bodies are, and others are looked for near them")
 
 
 CHECKS = [("scan_cost", check_scan_cost)] + [(f"counts_{engine}", check_counts(engine)) for engine in ENGINES] + [

@@ -36,11 +36,12 @@ static bool late; // the program ran already
 static void (*tell)(const struct object *o);
 static void (*tell_gone)(const ElfW(Dyn) * ld);
 
-// Objects that switch nothing by themselves and are in every process.
+// Objects that switch nothing by themselves and are in every process, or in most of the large ones.
 static bool is_dull(const char *path)
 {
-	static const char *const dull[] = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2",
-					   "linux-vdso.so.1", "libctp.so"};
+	static const char *const dull[] = {"libc.so.6",       "libm.so.6",     "ld-linux-x86-64.so.2",
+					   "linux-vdso.so.1", "libctp.so",     "libstdc++.so.6",
+					   "libgcc_s.so.1",   "libcrypto.so.3"};
 	const char *name = strrchr(path, '/');
 	name = name ? name + 1 : path;
 	for (unsigned i = 0; i < sizeof(dull) / sizeof(dull[0]); i++)

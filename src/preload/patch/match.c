@@ -14,6 +14,10 @@
 
 enum { NEAR = 4096, BREAKPOINT = 0xcc };
 
+// Of FNV-1a; their product is 1.
+#define PRIME 0x100000001b3ULL
+#define INVERSE 0xce965057aff6957bULL
+
 const struct switcher_row match_rows[] = {
 #define ROW(kind, family, length, hole, anchor_at, anchor, prefix, bytes, sp_at, pc_at, hash) \
 	{kind, SWITCHER_##family, length, hole, anchor_at, prefix, bytes, sp_at, pc_at, anchor, hash},
@@ -26,21 +30,26 @@ const struct switcher_row match_rows[] = {
 };
 const size_t match_rows_count = CPU_PATCHES ? sizeof(match_rows) / sizeof(match_rows[0]) : 0;
 
-static uint64_t hash(const struct switcher_row *r, const uint8_t *at, unsigned mended, uint8_t by)
+static uint8_t byte(const struct switcher_row *r, const uint8_t *at, unsigned i)
+{
+	return r->hole && i - r->hole < 4 ? 0 : at[i];
+}
+
+static uint64_t hash(const struct switcher_row *r, const uint8_t *at, unsigned n)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
-	for (unsigned i = 0; i < r->length; i++) {
-		bool hole = r->hole && i - r->hole < 4;
-		h = (h ^ (hole ? 0 : i == mended ? by : at[i])) * 0x100000001b3ULL;
-	}
+	for (unsigned i = 0; i < n; i++)
+		h = (h ^ byte(r, at, i)) * PRIME;
 	return h;
 }
 
 static bool is_body(const struct switcher_row *r, const uint8_t *at)
 {
-	return hash(r, at, r->length, 0) == r->hash;
+	return hash(r, at, r->length) == r->hash;
 }
 
+// Which byte in a breakpoint's place makes it the body: the hash of what is before it, and what that of the
+// body must be behind it, say that.
 static bool is_broken(const struct switcher_row *r, const uint8_t *at)
 {
 	enum { MOST = 4 }; // bodies have one such byte of their own at most
@@ -48,10 +57,12 @@ static bool is_broken(const struct switcher_row *r, const uint8_t *at)
 	for (unsigned i = 0; i < r->length && seen < MOST; i++) {
 		if (at[i] != BREAKPOINT || (r->hole && i - r->hole < 4))
 			continue;
+		uint64_t behind = r->hash;
+		for (unsigned k = r->length; k-- > i + 1;)
+			behind = (behind * INVERSE) ^ byte(r, at, k);
+		if ((hash(r, at, i) ^ (behind * INVERSE)) <= UINT8_MAX)
+			return true;
 		seen++;
-		for (unsigned by = 0; by < 256; by++)
-			if (hash(r, at, i, (uint8_t)by) == r->hash)
-				return true;
 	}
 	return false;
 }
@@ -81,16 +92,26 @@ static size_t note(const struct switcher_row *r, uint8_t *at, struct match *out,
 	return n + 1;
 }
 
-// Bodies of r's kind that set no stack pointer.
+static bool sets_sp(const struct switcher_row *r)
+{
+	return r->family != SWITCHER_MAKE && r->family != SWITCHER_SAVE;
+}
+
+static uint32_t anchor(const uint8_t *at)
+{
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+}
+
+// Bodies of m's kind that set no stack pointer.
 static size_t near(const struct match *m, uint8_t *lo, uint8_t *hi, struct match *out, size_t n, size_t most)
 {
 	uint8_t *from = m->at - lo > NEAR ? m->at - NEAR : lo, *to = hi - m->at > NEAR ? m->at + NEAR : hi;
 	for (size_t i = 0; i < match_rows_count; i++) {
 		const struct switcher_row *r = &match_rows[i];
-		if (r->anchor || strcmp(r->kind, m->row->kind) != 0)
+		if (sets_sp(r) || strcmp(r->kind, m->row->kind) != 0)
 			continue;
 		for (uint8_t *at = from; to - at >= r->length; at++)
-			if (is_body(r, at))
+			if (anchor(at) == r->anchor && is_body(r, at))
 				n = note(r, at, out, n, most);
 	}
 	return n;
@@ -99,10 +120,10 @@ static size_t near(const struct match *m, uint8_t *lo, uint8_t *hi, struct match
 // An instruction that sets the stack pointer.
 static size_t at_anchor(uint8_t *p, uint8_t *lo, uint8_t *hi, struct match *out, size_t n, size_t most)
 {
-	uint32_t anchor = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+	uint32_t is = anchor(p);
 	for (size_t i = 0; i < match_rows_count; i++) {
 		const struct switcher_row *r = &match_rows[i];
-		if (r->anchor != anchor || p - lo < r->anchor_at || hi - p < r->length - r->anchor_at)
+		if (r->anchor != is || p - lo < r->anchor_at || hi - p < r->length - r->anchor_at)
 			continue;
 		size_t was = n;
 		n = note(r, p - r->anchor_at, out, n, most);

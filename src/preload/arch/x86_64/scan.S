@@ -57,7 +57,26 @@
 	.cfi_endproc
 	END(cpu_next_sp)
 
-// The same, thirty-two places at a time, where the CPU has AVX2; what is left goes the other way.
+// Which of thirty-two places it is at.
+.macro PLACES at, to
+	vpcmpeqb 1+\at(%rdi), %ymm9, %ymm1
+	vpcmpeqb 1+\at(%rdi), %ymm10, %ymm4
+	vpand 2+\at(%rdi), %ymm11, %ymm2
+	vpand 2+\at(%rdi), %ymm13, %ymm5
+	vpand \at(%rdi), %ymm15, %ymm0
+	vpand \at(%rdi), %ymm7, %ymm3
+	vpcmpeqb %ymm12, %ymm2, %ymm2
+	vpcmpeqb %ymm14, %ymm5, %ymm5
+	vpcmpeqb %ymm8, %ymm0, %ymm0
+	vpcmpeqb %ymm8, %ymm3, %ymm3
+	vpand %ymm1, %ymm2, %ymm2
+	vpand %ymm4, %ymm5, %ymm5
+	vpand %ymm0, %ymm2, %ymm2
+	vpand %ymm3, %ymm5, %ymm5
+	vpor %ymm2, %ymm5, \to
+.endm
+
+// The same, sixty-four places at a time, where the CPU has AVX2; what is left goes the other way.
 	.p2align 4
 	HIDDEN(cpu_next_sp_avx2)
 	.cfi_startproc
@@ -71,31 +90,23 @@
 	vmovdqa loaded_sp(%rip), %ymm14
 	vmovdqa stored_mask(%rip), %ymm15
 	vmovdqa loaded_mask(%rip), %ymm7
-	leaq -34(%rsi), %rcx
+	leaq -66(%rsi), %rcx
 	.p2align 4
 1:	cmpq %rcx, %rdi
 	ja 3f
-	vpcmpeqb 1(%rdi), %ymm9, %ymm1
-	vpcmpeqb 1(%rdi), %ymm10, %ymm4
-	vpand 2(%rdi), %ymm11, %ymm2
-	vpand 2(%rdi), %ymm13, %ymm5
-	vpand (%rdi), %ymm15, %ymm0
-	vpand (%rdi), %ymm7, %ymm3
-	vpcmpeqb %ymm12, %ymm2, %ymm2
-	vpcmpeqb %ymm14, %ymm5, %ymm5
-	vpcmpeqb %ymm8, %ymm0, %ymm0
-	vpcmpeqb %ymm8, %ymm3, %ymm3
-	vpand %ymm1, %ymm2, %ymm2
-	vpand %ymm4, %ymm5, %ymm5
-	vpand %ymm0, %ymm2, %ymm2
-	vpand %ymm3, %ymm5, %ymm5
-	vpor %ymm2, %ymm5, %ymm2
-	vpmovmskb %ymm2, %eax
+	PLACES 0, %ymm6
+	PLACES 32, %ymm2
+	vpor %ymm2, %ymm6, %ymm0
+	vpmovmskb %ymm0, %eax
 	testl %eax, %eax
 	jnz 2f
-	addq $32, %rdi
+	addq $64, %rdi
 	jmp 1b
-2:	bsfl %eax, %eax
+2:	vpmovmskb %ymm6, %ecx
+	vpmovmskb %ymm2, %eax
+	shlq $32, %rax
+	orq %rcx, %rax
+	bsfq %rax, %rax
 	addq %rdi, %rax
 	vzeroupper
 	ret
