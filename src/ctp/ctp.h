@@ -509,6 +509,17 @@ struct ctp_switch_function { // W: guest; `ready` last (release)
 };
 #define CTP_SWITCH_FUNCTIONS_MAX 1024u // the rows that `function` can name are 65,535
 
+// When and where the program allocated the frame of a C++20 coroutine. Frames are looked for in memory: a
+// row whose address is no frame's means nothing. Which row: births.h.
+struct ctp_birth {        // W: guest; `at` last (release)
+	uint64_t at;      // address of the frame; 0 = free, 1 = being written
+	uint64_t created; // time
+	uint64_t creator; // id of the entity that made it; 0: a thread without one
+	uint32_t stack;   // stack id
+	uint32_t thread;  // slot
+};
+#define CTP_BIRTHS_MAX (1u << 21) // a power of two: a row for each 32 bytes of 64 MB
+
 // A name that the program gave to a coroutine: in the row of the coroutine's station, and its own
 // only while `id` is its own. Nobody touches names where the map has no bit: that memory is not there.
 #define CTP_NAME_TEXT 48u

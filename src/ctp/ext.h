@@ -158,11 +158,11 @@ struct ctp_ext {
 	uint8_t uuid[16];  // of the trace (RFC 9562, version 4), the same in all its regions; zeros = none
 	uint64_t wall_ns0; // CLOCK_REALTIME at clock_ns0; 0 = not known
 	uint64_t functions_off; // struct ctp_switch_function[functions_max]; 0 = no such table
-	uint64_t frames_off;    // reserved: stackless coroutines; 0
+	uint64_t frames_off;    // struct ctp_birth[frames_max]; 0 = no such table
 	uint64_t events_off;    // struct ctp_event_choice, then ctp_event_row[events_max]; 0 = none
 	uint32_t functions_max, frames_max, events_max;
 	uint32_t paused;                    // 1 while no history is recorded (ctp-ctl stop). W: engine
-	uint32_t functions, frames, events; // rows used. W: guest
+	uint32_t functions, frames, events; // rows used; of frames, births that found no free row. W: guest
 	uint32_t events_chosen; // ctp_event_choice.seq of the list by which events are on. W: guest
 	uint64_t crash_ours;    // bit N-1: signal N's handler is libctp's crash handler. W: guest
 	uint64_t reserved7[13];

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "ctp/births.h"
 #include "ctp/chunk.h"
 
 enum { PAGE = 4096 };
@@ -59,6 +60,8 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->names_off = part(&end, CTP_NAMES_MAP_BYTES + (uint64_t)all * sizeof(struct ctp_name));
 	e->functions_max = CTP_SWITCH_FUNCTIONS_MAX;
 	e->functions_off = part(&end, (uint64_t)e->functions_max * sizeof(struct ctp_switch_function));
+	e->frames_max = CTP_BIRTHS_MAX;
+	e->frames_off = part(&end, (uint64_t)e->frames_max * sizeof(struct ctp_birth));
 	e->events_max = CTP_EVENTS_MAX;
 	e->events_off = part(&end, sizeof(struct ctp_event_choice) +
 					   (uint64_t)e->events_max * sizeof(struct ctp_event_row));
@@ -105,6 +108,8 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 		   sizeof(struct ctp_name))) ||
 	    (e.functions_off &&
 	     !fits(bytes, e.functions_off, e.functions_max, sizeof(struct ctp_switch_function))) ||
+	    (e.frames_off && (e.frames_max < CTP_BIRTHS_GROUP || (e.frames_max & (e.frames_max - 1)) ||
+			      !fits(bytes, e.frames_off, e.frames_max, sizeof(struct ctp_birth)))) ||
 	    (e.events_off &&
 	     !fits(bytes, e.events_off,
 		   sizeof(struct ctp_event_choice) / sizeof(struct ctp_event_row) + e.events_max,
@@ -136,6 +141,8 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 		.sites = (void *)(b + e.sites_off),
 		.functions = e.functions_off ? (void *)(b + e.functions_off) : NULL,
 		.functions_max = e.functions_off ? e.functions_max : 0,
+		.births = e.frames_off ? (void *)(b + e.frames_off) : NULL,
+		.births_max = e.frames_off ? e.frames_max : 0,
 		.incidents_max = e.incidents_max,
 		.rings = b + e.rings_off,
 		.guest = b + e.guest_off,

@@ -13,6 +13,7 @@
 #include "ps/listing/search_rows.h"
 #include "ps/listing/stackless_rows.h"
 #include "ps/read/denied.h"
+#include "ps/print/births.h"
 #include "ps/model/report.h"
 #include "ps/settings.h"
 #include "ps/watch/watch.h"
@@ -198,6 +199,8 @@ static int show(struct found *f)
 	if (!e) {
 		bool any = !unlisted_of(f, &r.tables, &unlisted);
 		r.unlisted = any && unlisted.n ? &unlisted : NULL;
+		if (r.unlisted)
+			births_add(&unlisted, &r);
 		if (r.missing && is_row(r.unlisted, r.missing))
 			r.missing = 0;
 		if (!settings.nids || r.groups.n || r.unlisted)

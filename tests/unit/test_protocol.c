@@ -359,6 +359,13 @@ static void regions_that_lie(void **state)
 	LIE(ext.functions_off, bytes);
 	LIE(ext.functions_off, 8);
 	good.ext.functions_max = 0;
+	good.ext.frames_max = 4;
+	LIE(ext.frames_off, bytes);
+	LIE(ext.frames_off, 8);
+	good.ext.frames_off = 1024;
+	LIE(ext.frames_max, 3);
+	LIE(ext.frames_max, 1);
+	good.ext.frames_off = good.ext.frames_max = 0;
 	h = good;
 	h.ext.names_off = 0; // made before there were names
 	assert_int_equal(ctp_region_open(&r, &h, bytes), 0);

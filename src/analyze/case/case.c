@@ -59,6 +59,16 @@ static unsigned kind_of(const struct suspect *s, const struct ctp_fd *fd)
 	return fd ? fd->kind : CTP_FD_OTHER;
 }
 
+uint64_t case_creator(const struct verdict_case *c)
+{
+	return c->about.state ? c->about.state->creator : c->maker.id;
+}
+
+uint32_t case_creator_stack(const struct verdict_case *c)
+{
+	return c->about.state ? c->about.state->creator_stack : c->maker.stack;
+}
+
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what)
 {
 	struct case_event e = {world_ns(c->about.world, ticks), id, what};

@@ -36,7 +36,8 @@ struct verdict_case {
 	const char *label; // before that stack: "waiting"
 	const char *doing; // after the label, as "4.2 s in nanosleep"
 	struct case_party actor, opener;
-	int32_t fd; // -1: it is about none
+	struct case_party maker; // whose call made it, if about.state does not tell
+	int32_t fd;              // -1: it is about none
 	uint32_t gen;
 	unsigned fd_kind;
 	const char *fd_name; // "127.0.0.1:8080 <- 127.0.0.1:51122", or NULL
@@ -105,6 +106,9 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		      const struct image *m, const struct ctp_incident *i, const char *did);
 // Adds to the timeline, in the order of time. ticks 0: left out.
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what);
+// Who made its coroutine, and where: the id and the stack; 0: not known.
+uint64_t case_creator(const struct verdict_case *c);
+uint32_t case_creator_stack(const struct verdict_case *c);
 // How long it had been suspended when the tables were read; 0: it was not, or that is not known.
 uint64_t case_suspended_ns(const struct verdict_case *c);
 // By so much that may be too long (ctp/late.h); 0: by less than 2 us, or a hundredth.

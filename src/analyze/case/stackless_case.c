@@ -62,16 +62,20 @@ static void note_close(struct verdict_case *c, const struct stackless_seen *s, s
 void stackless_case(struct verdict_case *c, const struct pass *pass, const struct world *w,
 		    const struct image *m, const struct stackless_seen *s, struct results *out)
 {
-	*c = (struct verdict_case){.pass = pass,
-				   .about = {.world = w, .image = m, .witness = &s->ways},
-				   .id = s->id,
-				   .stack = s->stack,
-				   .label = "waiting",
-				   .doing = s->initial ? "to be started, as a C++20 coroutine" :
-							 "as a C++20 coroutine, at a co_await",
-				   .fd = -1,
-				   .stackless = true};
+	*c = (struct verdict_case){
+		.pass = pass,
+		.about = {.world = w, .image = m, .witness = &s->ways},
+		.id = s->id,
+		.stack = s->stack,
+		.maker = {.id = s->creator, .ticks = s->created, .stack = s->creator_stack},
+		.label = "waiting",
+		.doing = s->initial ? "to be started, as a C++20 coroutine" :
+				      "as a C++20 coroutine, at a co_await",
+		.fd = -1,
+		.stackless = true};
 	decide(&c->proof, w, m, s, out);
+	if (s->created)
+		case_event(c, s->created, s->creator, "creates it");
 	if (s->closed)
 		note_close(c, s, out);
 	c->refuted =

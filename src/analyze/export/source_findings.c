@@ -58,7 +58,7 @@ static int put_finding(struct source *s, size_t i)
 	put_site_of(s, &f->closer);
 	source_stack(s, m, c->stack);
 	source_stack(s, m, c->actor.stack);
-	source_stack(s, m, c->about.state ? c->about.state->creator_stack : 0);
+	source_stack(s, m, case_creator_stack(c));
 	source_stack(s, m, c->opener.stack);
 	row_text(&s->row, c->proof.closure);
 	row_text(&s->row, refuted);

@@ -26,7 +26,8 @@ static bool by_unnamed(const struct verdict_case *c, const struct case_event *e)
 	const struct ctp_state *s = c->about.state;
 	return (c->actor.did && !c->actor.id && e->ns == world_ns(w, c->actor.ticks)) ||
 	       (c->opener.did && !c->opener.id && e->ns == world_ns(w, c->opener.ticks)) ||
-	       (s && !s->creator && e->ns == world_ns(w, s->created));
+	       (s && !s->creator && e->ns == world_ns(w, s->created)) ||
+	       (c->maker.ticks && !c->maker.id && e->ns == world_ns(w, c->maker.ticks));
 }
 
 static json_t *events(const struct html *h, const struct verdict_case *c)
@@ -150,8 +151,7 @@ static json_t *finding(struct html *h, const struct finding *f, size_t index)
 	json_object_set_new(o, "waiting",
 			    json_boolean(s && s->life == CTP_SUSPENDED && (c->pass->waits || c->pass->idle)));
 	json_object_set_new(o, "stack", html_stack(h, c->about.image, c->stack));
-	json_object_set_new(o, "created",
-			    s ? html_stack(h, c->about.image, s->creator_stack) : json_integer(0));
+	json_object_set_new(o, "created", html_stack(h, c->about.image, case_creator_stack(c)));
 	json_object_set_new(o, "actor", c->actor.did ? party(h, c, &c->actor) : json_null());
 	json_object_set_new(o, "opener", c->opener.call ? party(h, c, &c->opener) : json_null());
 	json_object_set_new(o, "events", events(h, c));

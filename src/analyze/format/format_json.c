@@ -137,9 +137,7 @@ static json_t *coroutines(const struct report *r, const struct finding *f)
 				     frames_json_one(entry), "suspended_ns", json_count(case_suspended_ns(c)),
 				     "switches", json_count(c->about.state ? c->about.state->changes : 0),
 				     "pid", pid(c), "fds", fds(c), "creator",
-				     c->about.state && c->about.state->creator ?
-					     json_count(c->about.state->creator) :
-					     json_null()));
+				     case_creator(c) ? json_count(case_creator(c)) : json_null()));
 		if (case_late_ns(c))
 			json_object_set_new(json_array_get(a, i), "suspended_late_ns",
 					    json_count(case_late_ns(c)));

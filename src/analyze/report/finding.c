@@ -131,6 +131,22 @@ static struct finding *find_group(struct report *r, const struct verdict_case *c
 	return NULL;
 }
 
+// A C++20 coroutine's frame is allocated by its own function, which goes by its name: who called that made
+// it.
+static void drop_ramp(struct frames *creator, const struct frames *waiter)
+{
+	char own[160], name[160];
+	size_t n = 0;
+	if (waiter->n)
+		frames_name(waiter->items[0], own, sizeof(own));
+	while (waiter->n && n + 1 < creator->n &&
+	       !strcmp(frames_name(creator->items[n], name, sizeof(name)), own))
+		n++;
+	creator->n -= n;
+	if (n)
+		memmove(creator->items, creator->items + n, creator->n * sizeof(*creator->items));
+}
+
 static int new_group(struct report *r, const struct verdict_case *c, uint64_t print, struct frames *waiter,
 		     struct frames *closer, struct finding **out)
 {
@@ -148,8 +164,11 @@ static int new_group(struct report *r, const struct verdict_case *c, uint64_t pr
 	};
 	*waiter = *closer = (struct frames){0};
 	*out = f;
-	if (c->about.state)
-		e = frames_read(&f->creator, f->symbols, c->about.image, c->about.state->creator_stack);
+	uint32_t made = case_creator_stack(c);
+	if (made)
+		e = frames_read(&f->creator, f->symbols, c->about.image, made);
+	if (!e && c->maker.stack)
+		drop_ramp(&f->creator, &f->waiter);
 	return e ? e : frames_read(&f->opener, f->symbols, c->about.image, c->opener.stack);
 }
 

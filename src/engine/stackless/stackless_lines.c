@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ctp/births.h"
+
 enum { LINES_MOST = 10000, STACK_MOST = 32 };
 
 static void put(FILE *out, json_t *o)
@@ -85,6 +87,11 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 			      "answer", answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
 			      stackless_may_be_initial(s), "single", single, "stack", stack(a, row), "open",
 			      open_ways(l, s->block.lo));
+	struct ctp_birth b;
+	if (o && ctp_births_find(l->r, s->at, &b))
+		json_object_set_new(o, "created",
+				    json_pack("{s:I, s:I, s:I}", "time", (json_int_t)b.created, "by",
+					      (json_int_t)b.creator, "stack", (json_int_t)b.stack));
 	if (o && one->close)
 		json_object_set_new(o, "close", close_of(one->close));
 	put(out, o);

@@ -21,22 +21,21 @@ static long read_at(int fd, void *to, uint64_t bytes, uint64_t off)
 	return guest_syscall(SYS_pread64, fd, (long)to, (long)bytes, (long)off, 0, 0);
 }
 
-// The file that the object was mapped from, by its first page; -1: it is not to be had.
-static int open_file(const struct object *o)
+int code_open(const struct object *o)
 {
 	const char *path = o->program ? "/proc/thread-self/exe" : o->map->l_name;
 	const ElfW(Phdr) *first = o->ph;
 	while (first < o->ph + o->nph && first->p_type != PT_LOAD)
 		first++;
-	if (first == o->ph + o->nph || first->p_offset || first->p_filesz < HEAD ||
-	    !(first->p_flags & PF_R) || (first->p_flags & PF_W))
+	if (first == o->ph + o->nph || first->p_offset || !(first->p_flags & PF_R) || (first->p_flags & PF_W))
 		return -1;
 	int fd = (int)guest_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, 0,
 				    0);
 	if (fd < 0)
 		return -1;
-	if (read_at(fd, piece, HEAD, 0) == HEAD &&
-	    memcmp(piece, (const void *)(o->base + first->p_vaddr), HEAD) == 0)
+	uint64_t head = first->p_filesz < HEAD ? first->p_filesz : HEAD;
+	if (read_at(fd, piece, head, 0) == (long)head &&
+	    memcmp(piece, (const void *)(o->base + first->p_vaddr), head) == 0)
 		return fd;
 	guest_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 	return -1;
@@ -64,7 +63,7 @@ size_t code_matches(const struct object *o, bool by_file, struct match *out, siz
 		size_t was = n;
 		bool large = by_file && hi - lo >= LARGE;
 		if (large && fd < 0)
-			fd = open_file(o);
+			fd = code_open(o);
 		if (!large || fd < 0 || !in_file(fd, o->ph[i - 1].p_offset, lo, hi, out, most, &n))
 			n = was + match_all(lo, hi, out + was, most - was);
 	}

@@ -10,3 +10,6 @@
 // may have restricted itself since it started, and would be killed for that. (To one that has, ctp-run does
 // not attach.)
 size_t code_matches(const struct object *o, bool by_file, struct match *out, size_t most);
+// The file that the object was mapped from, by its first page; -1: it is not to be had. The loader's lock is
+// held, or main has not begun.
+int code_open(const struct object *o);

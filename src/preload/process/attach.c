@@ -20,6 +20,7 @@
 #include "preload/guest/region_request.h"
 #include "preload/coroutine/begin.h"
 #include "preload/coroutine/blocks.h"
+#include "preload/process/births.h"
 #include "preload/process/child.h"
 #include "preload/process/late.h"
 #include "preload/process/redirect.h"
@@ -154,6 +155,7 @@ static int set_up(struct tracer *t, uint64_t top)
 	t->base = cpu_base_readable(getauxval(AT_HWCAP2));
 	*ctp_tracer = *t; // memory.c and the others read it there
 	memory_init();
+	births_init();
 	coredump_advise_init();
 	fd_candidates_init();
 	inherit_init();
@@ -255,6 +257,7 @@ static void patch(void)
 	loaded_start();
 	real_behind = patch_behind;
 	real_resolve_again();
+	births_start();
 }
 
 static void say_refused(const char *path, int r, bool always)

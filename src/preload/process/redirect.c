@@ -36,6 +36,7 @@ struct object {
 struct pass {
 	bool on;
 	bool (*only)(uint64_t base); // NULL: all
+	bool (*hook_of)(const char *name, struct real_hook *h);
 	uint32_t written;
 	uint64_t own; // our own base
 };
@@ -161,10 +162,17 @@ static void relocate(struct pass *p, const struct object *o, const ElfW(Rela) * 
 	struct real_hook h;
 	uint64_t *at = (uint64_t *)(o->base + r->r_offset);
 	if (s->st_shndx != SHN_UNDEF || (uint64_t)at < o->lo || (uint64_t)at >= o->hi ||
-	    !real_hook_of(o->names + s->st_name, &h))
+	    !p->hook_of(o->names + s->st_name, &h))
 		return;
 	void *to = wanted(p, o, &h, at, type == SLOT);
 	p->written += to && redirect_write(&o->closed, at, (uint64_t)to);
+}
+
+static void go_through(struct pass *p, const struct object *o)
+{
+	for (int t = 0; t < 2; t++)
+		for (uint64_t i = 0; o->tables[t] && i < o->bytes[t] / sizeof(ElfW(Rela)); i++)
+			relocate(p, o, &o->tables[t][i]);
 }
 
 static int each(struct dl_phdr_info *info, size_t bytes, void *arg)
@@ -180,9 +188,7 @@ static int each(struct dl_phdr_info *info, size_t bytes, void *arg)
 	    strstr(info->dlpi_name, "linux-vdso") || strstr(info->dlpi_name, "/ld-linux") ||
 	    !describe(&o, info))
 		return 0;
-	for (int t = 0; t < 2; t++)
-		for (uint64_t i = 0; o.tables[t] && i < o.bytes[t] / sizeof(ElfW(Rela)); i++)
-			relocate(p, &o, &o.tables[t][i]);
+	go_through(p, &o);
 	return 0;
 }
 
@@ -200,12 +206,35 @@ static uint32_t run(struct pass *p)
 
 uint32_t redirect_all(bool on)
 {
-	struct pass p = {.on = on};
+	struct pass p = {.on = on, .hook_of = real_hook_of};
 	return run(&p);
 }
 
 void redirect_again(bool (*only)(uint64_t base))
 {
-	struct pass p = {.on = true, .only = only};
+	struct pass p = {.on = true, .only = only, .hook_of = real_hook_of};
 	run(&p);
+}
+
+struct calls {
+	struct pass pass;
+	uint64_t base;
+};
+
+static int one(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	struct calls *c = arg;
+	struct object o;
+	(void)bytes;
+	if (info->dlpi_addr != c->base)
+		return 0;
+	if (describe(&o, info))
+		go_through(&c->pass, &o);
+	return 1;
+}
+
+void redirect_calls(uint64_t base, bool (*hook_of)(const char *name, struct real_hook *h))
+{
+	struct calls c = {{.on = true, .hook_of = hook_of}, base};
+	dl_iterate_phdr(one, &c);
 }

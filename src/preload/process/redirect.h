@@ -14,6 +14,10 @@
 uint32_t redirect_all(bool on);
 // For the objects, by their load bias, that were opened since; if all are pointed to our hooks.
 void redirect_again(bool (*wanted)(uint64_t base));
+// Asks of each function that the object at this load bias calls for the hook that its entry is to lead to, if
+// it leads to the real function now (*h); false: none.
+struct real_hook;
+void redirect_calls(uint64_t base, bool (*hook_of)(const char *name, struct real_hook *h));
 
 // The part of an object that is read-only since it was relocated, by its program headers.
 struct redirect_relro {

@@ -189,6 +189,14 @@ int listing_finish(struct listing *l, bool apart)
 	return 0;
 }
 
+const struct symbols_frame *listing_one_creator(const struct listing_group *g)
+{
+	for (size_t i = 1; i < g->n; i++)
+		if (g->first[i].created_at != g->first->created_at)
+			return NULL;
+	return g->first->created_at;
+}
+
 void listing_deinit(struct listing *l)
 {
 	symbols_free(l->symbols);

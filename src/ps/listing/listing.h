@@ -51,6 +51,9 @@ struct listing_row {
 	const char *const *evidence; // the listing's (listing_say); NULL ends them
 	struct listing_wait waits[LISTING_WAITS];
 	uint8_t nwaits;
+	// of a stackless one, where its allocation was seen (ps/print/births.h); else 0
+	const struct symbols_frame *created_at;
+	uint64_t creator, age_ns;
 	bool guessed;         // a frame of its stack was found by its frame pointer
 	bool lost;            // nothing leads to it
 	const char *lost_why; // the listing's; how sure that is
@@ -123,6 +126,8 @@ bool listing_seen_has(const struct listing_seen *s, uint64_t id, uint64_t at);
 int listing_finish(struct listing *l, bool apart);
 void listing_deinit(struct listing *l);
 
+// Where all of them were created; NULL: at several places, or that is not known.
+const struct symbols_frame *listing_one_creator(const struct listing_group *g);
 // Frames of a stack, innermost first. 0 or -ENOMEM.
 int listing_frames(const struct listing *l, uint32_t stack, struct frames *out);
 size_t listing_pcs(const struct listing *l, uint32_t stack, const uint64_t **pcs);

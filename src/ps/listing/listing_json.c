@@ -125,18 +125,20 @@ static json_t *registers(const struct listing_row *r)
 
 static json_t *coroutine(const struct listing *l, const struct listing_row *r, bool alone)
 {
-	json_t *o = json_pack(
-		"{s:o, s:n, s:s, s:o, s:n, s:b, s:n, s:n, s:n, s:o, s:o, s:n, s:s, s:s, s:o}", "id",
-		json_count(r->id), "name", "state", listing_state_word(r), "entry", entry(l, r), "ready",
-		"pooled", r->state == LISTING_POOLED, "creator", "suspended_ns", "switches", "thread",
-		r->tid ? json_integer(r->tid) : json_null(), "waits", waits(l, r), "created_at", "source",
-		r->source, "kind", r->stackless ? "stackless" : "stackful", "evidence", evidence(r));
+	json_t *o = json_pack("{s:o, s:n, s:s, s:o, s:n, s:b, s:o, s:n, s:n, s:o, s:o, s:o, s:s, s:s, s:o}",
+			      "id", json_count(r->id), "name", "state", listing_state_word(r), "entry",
+			      entry(l, r), "ready", "pooled", r->state == LISTING_POOLED, "creator",
+			      r->creator ? json_count(r->creator) : json_null(), "suspended_ns", "switches",
+			      "thread", r->tid ? json_integer(r->tid) : json_null(), "waits", waits(l, r),
+			      "created_at", frames_json_one(r->created_at), "source", r->source, "kind",
+			      r->stackless ? "stackless" : "stackful", "evidence", evidence(r));
 	if (r->stackless) {
 		json_object_set_new(o, "awaits", one_id(r->awaits));
 		json_object_set_new(o, "awaited_by", one_id(r->awaited_by));
 		json_object_set_new(
 			o, "suspended_at",
 			frames_json_one(r->suspended_at ? frames_entry(l->symbols, r->suspended_at) : NULL));
+		json_object_set_new(o, "age_ns", r->age_ns ? json_count(r->age_ns) : json_null());
 	}
 	if (!r->stackless && alone)
 		json_object_set_new(o, "registers", registers(r));
@@ -167,9 +169,10 @@ struct said {
 
 static bool alike(const struct listing_row *a, const struct listing_row *b)
 {
-	return a->stackless && b->stackless && !a->nwaits && !b->nwaits && a->state == b->state &&
-	       a->entry == b->entry && a->suspended_at == b->suspended_at && a->evidence == b->evidence &&
-	       a->source == b->source && a->tid == b->tid && a->lost == b->lost && a->lost_why == b->lost_why;
+	return a->stackless && b->stackless && !a->age_ns && !b->age_ns && !a->nwaits && !b->nwaits &&
+	       a->state == b->state && a->entry == b->entry && a->suspended_at == b->suspended_at &&
+	       a->evidence == b->evidence && a->source == b->source && a->tid == b->tid &&
+	       a->lost == b->lost && a->lost_why == b->lost_why;
 }
 
 static void put_ids(FILE *to, uint64_t id)
@@ -210,10 +213,11 @@ static int put_group(FILE *to, const struct listing *l, const struct listing_gro
 {
 	const struct listing_row *r = g->first;
 	struct said said = {.of = NULL};
-	json_t *o = json_pack("{s:o, s:b, s:o, s:n, s:b, s:o, s:s, s:o, s:n, s:n}", "stack", stack(l, r),
+	json_t *o = json_pack("{s:o, s:b, s:o, s:n, s:b, s:o, s:s, s:o, s:n, s:o}", "stack", stack(l, r),
 			      "stack_guessed", r->guessed, "label", label(l, r), "ready", "pooled",
 			      r->state == LISTING_POOLED, "count", json_count(g->n), "state",
-			      listing_state_word(r), "entry", entry(l, r), "suspended_ns", "created_at");
+			      listing_state_word(r), "entry", entry(l, r), "suspended_ns", "created_at",
+			      frames_json_one(listing_one_creator(g)));
 	fputc('{', to);
 	int e = put(to, o, JSON_EMBED);
 	for (size_t i = 0; !e && i < g->n; i++) {

@@ -184,6 +184,29 @@ static void print_id(const struct sheet *p, const char *what, uint64_t id)
 		fprintf(p->to, "     %s 0x%" PRIx64 "\n", what, id);
 }
 
+// Where they were created, and how old the oldest is.
+static void print_birth(const struct sheet *p, const struct listing_group *g)
+{
+	const struct listing_row *r = g->first;
+	uint64_t oldest = 0;
+	char at[160] = "", age[32], function[96];
+	for (size_t i = 0; i < g->n; i++)
+		oldest = g->first[i].age_ns > oldest ? g->first[i].age_ns : oldest;
+	if (!oldest)
+		return;
+	text_duration(age, sizeof(age), oldest);
+	if (r->created_at) {
+		frames_name(r->created_at, function, sizeof(function));
+		text_clean(function);
+		place(p, r->created_at, at, sizeof(at));
+		fprintf(p->to, "     created in %s%s%s%s", function, *at ? "  " : "", at,
+			listing_one_creator(g) ? "" : " and elsewhere");
+	} else {
+		fputs("     created", p->to);
+	}
+	fprintf(p->to, g->n > 1 ? ", the oldest %s ago\n" : ", %s ago\n", age);
+}
+
 static int print_group(const struct sheet *p, const struct listing_group *g)
 {
 	const struct listing_row *r = g->first;
@@ -200,6 +223,8 @@ static int print_group(const struct sheet *p, const struct listing_group *g)
 		fprintf(p->to, "     (of the first coroutine; --all shows each)\n");
 	if (!one_line && r->stack)
 		print_stack(p, &f, r->guessed);
+	if (!one_line)
+		print_birth(p, g);
 	if (p->w->why && g->n == 1) {
 		print_id(p, "awaits", r->awaits);
 		print_id(p, "awaited by", r->awaited_by);

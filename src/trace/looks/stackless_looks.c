@@ -86,6 +86,10 @@ static int add_coroutine(struct stackless_looks *l, const json_t *o)
 				     .may_be_initial = flag(o, "may_be_initial"),
 				     .single = flag(o, "single")};
 	read_close(s, json_object_get(o, "close"));
+	const json_t *created = json_object_get(o, "created");
+	s->created = number(created, "time");
+	s->creator = number(created, "by");
+	s->creator_stack = (uint32_t)number(created, "stack");
 	e = read_open(s, json_object_get(o, "open"));
 	return e ? e : slices_stack_of(l->stacks, json_object_get(o, "stack"), SLICES_OUTERMOST, &s->stack);
 }

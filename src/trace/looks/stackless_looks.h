@@ -30,6 +30,8 @@ struct stackless_seen {
 	struct witness ways; // of it, only `open`: the words that lead to it
 	bool closed;
 	struct stackless_close close;
+	uint64_t created, creator; // ticks, and the entity; 0: its allocation was not seen
+	uint32_t creator_stack;
 };
 
 struct stackless_looks {
