@@ -111,6 +111,56 @@ def check_forks(name):
     return run
 
 
-CHECKS = [("gdb_later", check_gdb_later), ("gdb_before", check_gdb_before), ("perf", check_perf), ("valgrind", check_valgrind),
+LOW = """#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+enum { BYTES = 64 << 10 };
+void sw_slot_back(void *to, void *from);
+static uint64_t mine[8], *other;
+static int deep;
+void co_body(void) {}
+__attribute__((noinline)) static int down(void)
+{
+	volatile char frame[256];
+	memset((void *)frame, 1, sizeof(frame));
+	return deep && frame > (char *)other + 3000 ? down() + frame[1] : frame[0];
+}
+static void body(void)
+{
+	for (;;) {
+		down();
+		sw_slot_back(mine, other);
+	}
+}
+int main(int argc, char **argv)
+{
+	deep = atoi(argv[1]);
+	other = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 16; i++)
+		other[i] = (uint64_t)&mine[i % 8];
+	uint64_t *top = other + BYTES / 8 - 2;
+	top[0] = (uint64_t)body;
+	other[0] = (uint64_t)top;
+	for (int i = 0; i < 5; i++)
+		sw_slot_back(other, mine);
+	return 0;
+}
+"""
+
+
+def check_low_end(case):
+    """A library keeps a context at the lower end of the memory whose rest is its stack: that end was not reached, but for
+    calls that do."""
+    program(case)
+    (case.dir / "low.c").write_text(LOW)
+    path = built(case, "low", case.dir / "low.c", sources=("switchers.S",))
+    for deep, rules in ((0, []), (1, ["CTP020"])):
+        equal(case.ctp("-q", "-o", f"low.{deep}", path, deep).status, 0, "status")
+        _, report = case.report(case.dir / f"low.{deep}")
+        equal((report["trace"]["switches"], [f["rule"] for f in report["findings"]]), (10, rules), "to its end" if deep else "one call")
+
+
+CHECKS = [("low_end", check_low_end), ("gdb_later", check_gdb_later), ("gdb_before", check_gdb_before), ("perf", check_perf), ("valgrind", check_valgrind),
           ("sanitizers", check_sanitizers)] + [
     (f"forks_{name}", check_forks(name)) for name in ("plain", "parallel", "inside", "goes_on", "unbegun", "exec", "vfork", "spawn")]

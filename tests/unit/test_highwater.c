@@ -34,7 +34,8 @@ static void bench(struct bench *b)
 	b->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(b->stack != MAP_FAILED);
 	b->header.allocated_count = 1;
-	b->r = (struct ctp_region){.header = &b->header, .ext = &b->ext, .states = b->states, .stations_max = 1};
+	b->r = (struct ctp_region){
+		.header = &b->header, .ext = &b->ext, .states = b->states, .stations_max = 1};
 	struct ctp_state *s = b->states;
 	s->owner = CTP_OWNER_GUEST;
 	s->entity = CTP_COROUTINE;
@@ -108,6 +109,20 @@ static void paint_and_canaries_are_no_use(void **state)
 	unbench(&b);
 }
 
+static void a_library_keeps_something_there(void **state)
+{
+	(void)state;
+	struct bench b;
+	bench(&b);
+	frame(&b, 0, 16);
+	assert_int_equal(unused(&b), -1);
+	frame(&b, 2 * PAGE, USED); // the stack's own use, behind it
+	assert_int_equal(unused(&b), 2 * PAGE);
+	frame(&b, PAGE / 2, USED); // no blank page between them
+	assert_int_equal(unused(&b), 0);
+	unbench(&b);
+}
+
 static void guards_are_not_the_stacks(void **state)
 {
 	(void)state;
@@ -158,8 +173,11 @@ static void of_some_nothing_can_be_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_last_tenth_is_near_the_end), cmocka_unit_test(paint_and_canaries_are_no_use),
-		cmocka_unit_test(guards_are_not_the_stacks), cmocka_unit_test(of_some_nothing_can_be_told),
+		cmocka_unit_test(only_the_last_tenth_is_near_the_end),
+		cmocka_unit_test(paint_and_canaries_are_no_use),
+		cmocka_unit_test(a_library_keeps_something_there),
+		cmocka_unit_test(guards_are_not_the_stacks),
+		cmocka_unit_test(of_some_nothing_can_be_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,7 @@ enum {
 	COROUTINES = 4096,
 	READ_MOST = 1 << 20,
 	CANARY_WORDS = 4,
+	HEAD_WORDS = 128,
 	PAINT_WORDS = 16,
 	NEAR_WORDS = 64,
 	REMAINS = 16,
@@ -113,6 +114,18 @@ static bool in_use(const uint64_t *v, size_t n, size_t i, const uint64_t paint[2
 	return others > CANARY_WORDS;
 }
 
+// Words of a library's own at the very end of a piece of memory whose rest is the stack: they are few, and a
+// blank page follows.
+static size_t head_words(const uint64_t *v, size_t n, const uint64_t paint[2])
+{
+	size_t blank = 0, head = 0;
+	for (size_t i = 0; i < n && head <= HEAD_WORDS && blank < PAGE / 8; i++) {
+		blank = is_blank(v[i], paint) ? blank + 1 : 0;
+		head = blank ? head : i + 1;
+	}
+	return blank == PAGE / 8 ? head : 0;
+}
+
 static void find_mark(struct water *w, struct stack *k, uint64_t end)
 {
 	uint64_t from = (first_there(w, k->lo, end) + 7) & ~7ULL;
@@ -125,7 +138,7 @@ static void find_mark(struct water *w, struct stack *k, uint64_t end)
 	size_t n = proc_peek(w->pid, from, w->words, want, false) / 8, first = (end - from) / 8;
 	uint64_t paint[2];
 	find_paint(w->words, n, paint);
-	for (size_t i = 0; i < n && i < first; i++) {
+	for (size_t i = from - k->lo < 8 ? head_words(w->words, n, paint) : 0; i < n && i < first; i++) {
 		if (!is_blank(w->words[i], paint) && in_use(w->words, n, i, paint)) {
 			k->mark = from + 8 * i;
 			return;
