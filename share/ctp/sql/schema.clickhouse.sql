@@ -12,12 +12,12 @@ CREATE TABLE IF NOT EXISTS "coroutines" ( -- every coroutine, and each thread's 
   "entry_line" Nullable(Int64), -- line there
   "state" String, -- created, suspended, running, finished or destroyed
   "account" Nullable(String), -- of a suspended one: in findings, healthy, parked, pooled or undecided
-  "changes" Int64, -- times that it left or went on
+  "changes" Int64, -- times that it was suspended or resumed
   "created_ns" Nullable(Int64), -- ns from the trace's start
   "ended_ns" Nullable(Int64), -- ns from the trace's start; finished and destroyed ones
   "since_ns" Nullable(Int64), -- ns from the trace's start of its last change
   "suspended_ns" Nullable(Int64), -- ns from then to the snapshot, of a suspended one
-  "creator" Nullable(Int64), -- coroutines.id of who made it
+  "creator" Nullable(Int64), -- coroutines.id of its creator
   "creator_site" Nullable(String), -- function that made it
   "creator_stack" Nullable(Int64), -- stacks.id
   "site" Nullable(String), -- function where it is suspended or left last: the innermost that is no library's
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS "coroutines" ( -- every coroutine, and each thread's 
 CREATE TABLE IF NOT EXISTS "sites" ( -- how long coroutines waited and ran, by stack: the history added up
   "trace" Int64, -- traces.id
   "stack" Int64, -- stacks.id
-  "measure" String, -- wait: suspended there, then resumed; latency: the event came, until it went on; slice: ran, then left there
+  "measure" String, -- wait: suspended there, then resumed; latency: from the event until it was resumed; slice: ran, then left there
   "site" Nullable(String), -- the stack's innermost function that is no library's
   "file" Nullable(String), -- its source file
   "line" Nullable(Int64), -- line there
@@ -58,9 +58,9 @@ CREATE TABLE IF NOT EXISTS "switches" ( -- every switch
   "seq" Int64, -- 1, 2 ... in the order of the trace
   "t_ns" Int64, -- ns from the trace's start
   "tid" Int64, -- thread
-  "from_id" Nullable(Int64), -- coroutines.id of who left; null: not known
+  "from_id" Nullable(Int64), -- coroutines.id of the outgoing one; null: not known
   "from_n" Nullable(Int64), -- which of its changes it is
-  "to_id" Nullable(Int64), -- coroutines.id of who went on; null: not known
+  "to_id" Nullable(Int64), -- coroutines.id of the incoming one; null: not known
   "to_n" Nullable(Int64), -- which of its changes it is
   "how" String, -- swap, set, gone, return, jump, fcontext, ontop; station: of a version-1 probe
   "stack" Nullable(Int64) -- stacks.id of where from_id left
@@ -77,7 +77,7 @@ CREATE TABLE IF NOT EXISTS "waits" ( -- every time that a coroutine was suspende
   "fd" Nullable(Int64), -- whose event made it ready
   "fd_gen" Nullable(Int64), -- generation of that number
   "ready_ns" Nullable(Int64), -- ns from the trace's start, when that event was taken
-  "latency_ns" Nullable(Int64) -- ns from the event until it went on
+  "latency_ns" Nullable(Int64) -- ns from the event until it was resumed
 ) ENGINE = MergeTree PARTITION BY toDate(intDiv("trace", 274877906944)) ORDER BY ("trace", "seq");
 
 CREATE TABLE IF NOT EXISTS "slices" ( -- every time that a coroutine ran
@@ -97,8 +97,8 @@ CREATE TABLE IF NOT EXISTS "events" ( -- all other records
   "t_ns" Int64, -- ns from the trace's start
   "tid" Int64, -- thread
   "kind" String, -- create, finish, destroy, fd_open, fd_close, thread, exit, signal, ready, slept, or the number of another kind
-  "coroutine" Nullable(Int64), -- coroutines.id of whom it is about
-  "other" Nullable(Int64), -- coroutines.id: of create the creator, of destroy who did it, of ready who took the event
+  "coroutine" Nullable(Int64), -- coroutines.id of the one that it is about
+  "other" Nullable(Int64), -- coroutines.id: of create the creator, of destroy the destroyer, of ready the one that took the event
   "how" Nullable(String), -- of fd_open and fd_close: the call
   "fd" Nullable(Int64), -- descriptor
   "fd_gen" Nullable(Int64), -- generation of that number
@@ -170,7 +170,7 @@ CREATE TABLE IF NOT EXISTS "findings" ( -- what is wrong, by place
   "site" Nullable(String), -- function where the first coroutine waits, or did it
   "file" Nullable(String), -- source file of site
   "line" Nullable(Int64), -- line there
-  "closer" Nullable(Int64), -- coroutines.id of who closed it or did the deed
+  "closer" Nullable(Int64), -- coroutines.id of the closer, or of the one at fault
   "closer_site" Nullable(String), -- function where that happened: the place to change
   "closer_file" Nullable(String), -- source file of closer_site
   "closer_line" Nullable(Int64), -- line there

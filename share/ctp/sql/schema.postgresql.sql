@@ -53,7 +53,7 @@ COMMENT ON COLUMN "coroutines"."state" IS 'created, suspended, running, finished
 
 COMMENT ON COLUMN "coroutines"."account" IS 'of a suspended one: in findings, healthy, parked, pooled or undecided';
 
-COMMENT ON COLUMN "coroutines"."changes" IS 'times that it left or went on';
+COMMENT ON COLUMN "coroutines"."changes" IS 'times that it was suspended or resumed';
 
 COMMENT ON COLUMN "coroutines"."created_ns" IS 'ns from the trace''s start';
 
@@ -63,7 +63,7 @@ COMMENT ON COLUMN "coroutines"."since_ns" IS 'ns from the trace''s start of its 
 
 COMMENT ON COLUMN "coroutines"."suspended_ns" IS 'ns from then to the snapshot, of a suspended one';
 
-COMMENT ON COLUMN "coroutines"."creator" IS 'coroutines.id of who made it';
+COMMENT ON COLUMN "coroutines"."creator" IS 'coroutines.id of its creator';
 
 COMMENT ON COLUMN "coroutines"."creator_site" IS 'function that made it';
 
@@ -108,7 +108,7 @@ COMMENT ON COLUMN "sites"."trace" IS 'traces.id';
 
 COMMENT ON COLUMN "sites"."stack" IS 'stacks.id';
 
-COMMENT ON COLUMN "sites"."measure" IS 'wait: suspended there, then resumed; latency: the event came, until it went on; slice: ran, then left there';
+COMMENT ON COLUMN "sites"."measure" IS 'wait: suspended there, then resumed; latency: from the event until it was resumed; slice: ran, then left there';
 
 COMMENT ON COLUMN "sites"."site" IS 'the stack''s innermost function that is no library''s';
 
@@ -171,11 +171,11 @@ COMMENT ON COLUMN "switches"."t_ns" IS 'ns from the trace''s start';
 
 COMMENT ON COLUMN "switches"."tid" IS 'thread';
 
-COMMENT ON COLUMN "switches"."from_id" IS 'coroutines.id of who left; null: not known';
+COMMENT ON COLUMN "switches"."from_id" IS 'coroutines.id of the outgoing one; null: not known';
 
 COMMENT ON COLUMN "switches"."from_n" IS 'which of its changes it is';
 
-COMMENT ON COLUMN "switches"."to_id" IS 'coroutines.id of who went on; null: not known';
+COMMENT ON COLUMN "switches"."to_id" IS 'coroutines.id of the incoming one; null: not known';
 
 COMMENT ON COLUMN "switches"."to_n" IS 'which of its changes it is';
 
@@ -221,7 +221,7 @@ COMMENT ON COLUMN "waits"."fd_gen" IS 'generation of that number';
 
 COMMENT ON COLUMN "waits"."ready_ns" IS 'ns from the trace''s start, when that event was taken';
 
-COMMENT ON COLUMN "waits"."latency_ns" IS 'ns from the event until it went on';
+COMMENT ON COLUMN "waits"."latency_ns" IS 'ns from the event until it was resumed';
 
 COMMENT ON TABLE "waits" IS 'every time that a coroutine was suspended';
 
@@ -283,9 +283,9 @@ COMMENT ON COLUMN "events"."tid" IS 'thread';
 
 COMMENT ON COLUMN "events"."kind" IS 'create, finish, destroy, fd_open, fd_close, thread, exit, signal, ready, slept, or the number of another kind';
 
-COMMENT ON COLUMN "events"."coroutine" IS 'coroutines.id of whom it is about';
+COMMENT ON COLUMN "events"."coroutine" IS 'coroutines.id of the one that it is about';
 
-COMMENT ON COLUMN "events"."other" IS 'coroutines.id: of create the creator, of destroy who did it, of ready who took the event';
+COMMENT ON COLUMN "events"."other" IS 'coroutines.id: of create the creator, of destroy the destroyer, of ready the one that took the event';
 
 COMMENT ON COLUMN "events"."how" IS 'of fd_open and fd_close: the call';
 
@@ -495,7 +495,7 @@ COMMENT ON COLUMN "findings"."file" IS 'source file of site';
 
 COMMENT ON COLUMN "findings"."line" IS 'line there';
 
-COMMENT ON COLUMN "findings"."closer" IS 'coroutines.id of who closed it or did the deed';
+COMMENT ON COLUMN "findings"."closer" IS 'coroutines.id of the closer, or of the one at fault';
 
 COMMENT ON COLUMN "findings"."closer_site" IS 'function where that happened: the place to change';
 

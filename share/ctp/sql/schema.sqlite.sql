@@ -12,12 +12,12 @@ CREATE TABLE IF NOT EXISTS "coroutines" ( -- every coroutine, and each thread's 
   "entry_line" INTEGER, -- line there
   "state" TEXT NOT NULL, -- created, suspended, running, finished or destroyed
   "account" TEXT, -- of a suspended one: in findings, healthy, parked, pooled or undecided
-  "changes" INTEGER NOT NULL, -- times that it left or went on
+  "changes" INTEGER NOT NULL, -- times that it was suspended or resumed
   "created_ns" INTEGER, -- ns from the trace's start
   "ended_ns" INTEGER, -- ns from the trace's start; finished and destroyed ones
   "since_ns" INTEGER, -- ns from the trace's start of its last change
   "suspended_ns" INTEGER, -- ns from then to the snapshot, of a suspended one
-  "creator" INTEGER, -- coroutines.id of who made it
+  "creator" INTEGER, -- coroutines.id of its creator
   "creator_site" TEXT, -- function that made it
   "creator_stack" INTEGER, -- stacks.id
   "site" TEXT, -- function where it is suspended or left last: the innermost that is no library's
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS "coroutines" ( -- every coroutine, and each thread's 
 CREATE TABLE IF NOT EXISTS "sites" ( -- how long coroutines waited and ran, by stack: the history added up
   "trace" INTEGER NOT NULL, -- traces.id
   "stack" INTEGER NOT NULL, -- stacks.id
-  "measure" TEXT NOT NULL, -- wait: suspended there, then resumed; latency: the event came, until it went on; slice: ran, then left there
+  "measure" TEXT NOT NULL, -- wait: suspended there, then resumed; latency: from the event until it was resumed; slice: ran, then left there
   "site" TEXT, -- the stack's innermost function that is no library's
   "file" TEXT, -- its source file
   "line" INTEGER, -- line there
@@ -61,9 +61,9 @@ CREATE TABLE IF NOT EXISTS "switches" ( -- every switch
   "seq" INTEGER NOT NULL, -- 1, 2 ... in the order of the trace
   "t_ns" INTEGER NOT NULL, -- ns from the trace's start
   "tid" INTEGER NOT NULL, -- thread
-  "from_id" INTEGER, -- coroutines.id of who left; null: not known
+  "from_id" INTEGER, -- coroutines.id of the outgoing one; null: not known
   "from_n" INTEGER, -- which of its changes it is
-  "to_id" INTEGER, -- coroutines.id of who went on; null: not known
+  "to_id" INTEGER, -- coroutines.id of the incoming one; null: not known
   "to_n" INTEGER, -- which of its changes it is
   "how" TEXT NOT NULL, -- swap, set, gone, return, jump, fcontext, ontop; station: of a version-1 probe
   "stack" INTEGER, -- stacks.id of where from_id left
@@ -81,7 +81,7 @@ CREATE TABLE IF NOT EXISTS "waits" ( -- every time that a coroutine was suspende
   "fd" INTEGER, -- whose event made it ready
   "fd_gen" INTEGER, -- generation of that number
   "ready_ns" INTEGER, -- ns from the trace's start, when that event was taken
-  "latency_ns" INTEGER, -- ns from the event until it went on
+  "latency_ns" INTEGER, -- ns from the event until it was resumed
   PRIMARY KEY ("trace", "seq")
 ) WITHOUT ROWID;
 
@@ -103,8 +103,8 @@ CREATE TABLE IF NOT EXISTS "events" ( -- all other records
   "t_ns" INTEGER NOT NULL, -- ns from the trace's start
   "tid" INTEGER NOT NULL, -- thread
   "kind" TEXT NOT NULL, -- create, finish, destroy, fd_open, fd_close, thread, exit, signal, ready, slept, or the number of another kind
-  "coroutine" INTEGER, -- coroutines.id of whom it is about
-  "other" INTEGER, -- coroutines.id: of create the creator, of destroy who did it, of ready who took the event
+  "coroutine" INTEGER, -- coroutines.id of the one that it is about
+  "other" INTEGER, -- coroutines.id: of create the creator, of destroy the destroyer, of ready the one that took the event
   "how" TEXT, -- of fd_open and fd_close: the call
   "fd" INTEGER, -- descriptor
   "fd_gen" INTEGER, -- generation of that number
@@ -180,7 +180,7 @@ CREATE TABLE IF NOT EXISTS "findings" ( -- what is wrong, by place
   "site" TEXT, -- function where the first coroutine waits, or did it
   "file" TEXT, -- source file of site
   "line" INTEGER, -- line there
-  "closer" INTEGER, -- coroutines.id of who closed it or did the deed
+  "closer" INTEGER, -- coroutines.id of the closer, or of the one at fault
   "closer_site" TEXT, -- function where that happened: the place to change
   "closer_file" TEXT, -- source file of closer_site
   "closer_line" INTEGER, -- line there
