@@ -381,9 +381,6 @@ int contexts_find(struct contexts *c, struct image *im)
 	if (!e && f.shapes.n) {
 		c->bytes = f.shapes.bytes;
 		memcpy(c->partial, f.shapes.partial, sizeof(c->partial));
-		if (im->core.cut && !*c->partial)
-			snprintf(c->partial, sizeof(c->partial),
-				 "the core is cut off: some of its memory is missing");
 		malloc_free_find(&im->memory, &c->free);
 		find_natives(&f);
 		e = im->memory.core ? unwind_new_of(&f.unwind, &reader, im->maps, im->nmaps) :
@@ -395,6 +392,9 @@ int contexts_find(struct contexts *c, struct image *im)
 		if (!e)
 			e = bounds_find(c, &f.shapes, f.unwind);
 	}
+	if (im->core.cut && !*c->partial)
+		snprintf(c->partial, sizeof(c->partial),
+			 "the core is cut off: some of its memory is missing");
 	for (size_t i = 0; i < im->nthreads; i++)
 		c->on_cpu += im->threads[i].on_cpu;
 	if (!e && c->n)

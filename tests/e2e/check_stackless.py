@@ -194,6 +194,29 @@ def check_lost_undecided(case):
     process.end()
 
 
+def check_cut_core(case, compiler):
+    """A saved process whose core is cut off: one line says so, and none is called lost."""
+    process = case.start(program(case, compiler), "closed")
+    process.wait_for("ready")
+    ps, saved = case.build / "src/ps/ctp-ps", case.dir / "saved"
+    equal(case.run(ps, "--stop", f"--save={saved}", process.pid).status, 0, "saved")
+    process.end()
+    core = saved / "core"
+    equal(case.run(ps, saved).out.count("cut off"), 0, "whole")
+    size, told = core.stat().st_size, 0
+    for tenths in range(9, -1, -1):
+        os.truncate(core, size * tenths // 10)
+        done, lost, as_json = case.run(ps, saved), case.run(ps, "--lost", saved), case.run(ps, "--json", saved)
+        if done.status:  # it does not even say what its threads did
+            equal((done.status, lost.status, as_json.status, len(done.err.splitlines())), (2, 2, 2, 1), f"{tenths} tenths: {done.err}")
+            continue
+        equal(done.out.count("cut off"), 1, f"{tenths} tenths: {done.out}")
+        equal((lost.status, lost.out.count("cut off")), (3, 1), f"{tenths} tenths: {lost.out}")
+        need("cut off" in json.loads(as_json.out)["partial"], as_json.out)
+        told += 1
+    need(told, "a cut of its memory alone")
+
+
 def check_tree(case):
     """Each below the one that awaits it; in the JSON as edges."""
     process = case.start(program(case, "g++"), "healthy")
@@ -404,6 +427,7 @@ def checks():
                    lambda case, c=compiler, w=words: check_listing(case, c, *w))
         for name, many in LOST.items():
             yield f"lost/{name}/{short}", lambda case, c=compiler, n=name, m=many: check_lost(case, c, n, m)
+        yield f"cut_core/{short}", lambda case, c=compiler: check_cut_core(case, c)
         yield f"scale/{short}", lambda case, c=compiler: check_scale(case, c)
     yield "memory", check_memory
     yield "lost/undecided", check_lost_undecided

@@ -171,8 +171,10 @@ static int note_unreached(struct listing_seen *s, const struct contexts *c, cons
 }
 
 // Of a core nothing can be said without the registrations, which are the kernel's.
-static const char *not_decidable(const struct listing *l)
+static const char *not_decidable(const struct listing *l, const struct image *im)
 {
+	if (im->core.cut)
+		return "the core is cut off: some of its memory is missing";
 	if (!l->fds)
 		return l->core ?
 			       "a core does not have the epoll registrations; ctp-ps --save=DIR PID takes both" :
@@ -259,7 +261,7 @@ static int look_lost(struct listing *l, const struct search_source *from, const 
 	int e = 0;
 	l->only_lost = true;
 	l->all = l->n;
-	l->undecided = not_decidable(l);
+	l->undecided = not_decidable(l, c->image);
 	if (!l->undecided)
 		e = mark(l, c, &lost);
 	if (l->undecided)
