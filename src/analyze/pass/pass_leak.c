@@ -187,7 +187,7 @@ static int report(const struct pass *pass, const struct leak *l, const struct me
 	c.refuted = "coroutines created there end, but later than this run lasted";
 	c.doing = results_text(out, "since it was made, one of %zu: %u were created there, none ended", n,
 			       site->created);
-	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu lie suspended",
+	c.message = results_text(out, "%u coroutines were created there, none ended, and %zu are suspended",
 				 site->created, n);
 	c.proof.items[PROOF_P0] = case_completeness(complete);
 	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};

@@ -64,16 +64,17 @@ static void cover_children(struct session *s)
 	if (s->detached) {
 		snprintf(
 			text, sizeof(text),
-			"%u children went on when ctp-run ended: it was not certain that they are the program's, so no "
+			"children that still ran when ctp-run ended: %u; it was not certain that they are the program's, so no "
 			"signal went to them",
 			s->detached);
 		recorder_cover(&s->recorder, text);
 	}
 	if (s->escaped) {
-		snprintf(text, sizeof(text),
-			 "%u children were killed, or became programs without libctp.so: what they did "
-			 "from there on is not in the trace",
-			 s->escaped);
+		snprintf(
+			text, sizeof(text),
+			"children that were killed, or became programs without libctp.so: %u; what they did after that "
+			"is not in the trace",
+			s->escaped);
 		recorder_cover(&s->recorder, text);
 	}
 }
