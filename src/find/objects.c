@@ -104,8 +104,10 @@ int objects_read(struct objects *o, const struct image *im)
 
 void objects_deinit(struct objects *o)
 {
-	for (size_t i = 0; i < o->n; i++)
+	for (size_t i = 0; i < o->n; i++) {
 		free(o->v[i].rows);
+		free(o->v[i].lengths);
+	}
 	free(o->v);
 	*o = (struct objects){0};
 }
@@ -137,12 +139,26 @@ static void read_rows(const struct image *im, struct object *o)
 		return;
 	}
 	o->nrows = h.count;
+	o->lengths = calloc(h.count + 1, sizeof(*o->lengths));
+}
+
+// How long the function of a row is; 0: not known.
+static uint32_t length_of(const struct image *im, struct object *o, size_t row)
+{
+	uint32_t fde[4]; // length, CIE, where it begins, how long it is
+	uint64_t at = o->hdr + (uint64_t)(int64_t)o->rows[2 * row + 1];
+	if (o->lengths && o->lengths[row])
+		return o->lengths[row];
+	if (!within(o, at, sizeof(fde)) || !image_read(im, at, fde, sizeof(fde)))
+		return 0;
+	if (o->lengths)
+		o->lengths[row] = fde[3];
+	return fde[3];
 }
 
 bool objects_function(const struct objects *objects, uint64_t addr, struct span *out)
 {
 	struct object *o = objects_at(objects, addr);
-	uint32_t fde[4]; // length, CIE, where it begins, how long it is
 	if (!o)
 		return false;
 	if (!o->looked)
@@ -150,13 +166,11 @@ bool objects_function(const struct objects *objects, uint64_t addr, struct span 
 	size_t i = FIRST_NOT(o->nrows, k, o->hdr + (uint64_t)(int64_t)o->rows[2 * k] <= addr);
 	if (!i)
 		return false;
-	uint64_t lo = o->hdr + (uint64_t)(int64_t)o->rows[2 * i - 2],
-		 at = o->hdr + (uint64_t)(int64_t)o->rows[2 * i - 1];
-	if (!within(o, at, sizeof(fde)) || !image_read(objects->image, at, fde, sizeof(fde)))
+	uint64_t lo = o->hdr + (uint64_t)(int64_t)o->rows[2 * i - 2];
+	uint32_t length = length_of(objects->image, o, i - 1);
+	if (addr - lo >= length)
 		return false;
-	if (addr - lo >= fde[3])
-		return false;
-	*out = (struct span){lo, lo + fde[3]};
+	*out = (struct span){lo, lo + length};
 	return true;
 }
 

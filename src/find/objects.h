@@ -19,7 +19,8 @@ struct object {
 	size_t build_id_len;
 	int32_t *rows; // of .eh_frame_hdr: pairs of function and FDE, by hdr
 	size_t nrows;
-	bool looked; // rows are there, if they can be
+	uint32_t *lengths; // of the functions, by row; 0: not read yet. NULL: they are not kept
+	bool looked;       // rows are there, if they can be
 	// of .dynamic, once `dyn` says so
 	uint64_t symtab, strtab, strsz, hash;
 	bool dyn;

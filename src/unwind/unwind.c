@@ -18,6 +18,7 @@
 #include "unwind/modules.h"
 
 enum { PAGE = 4096, PAGES = 64, CACHED_RULES_LOG = 12, UNKNOWN_MAX = 1 << 16, FETCHED = 128 };
+#define LOWEST 0x10000 // nothing is mapped below it: mmap_min_addr, proc_sys_vm(5)
 
 struct page {        // of an object's code or tables
 	uint64_t at; // 0 = none
@@ -181,9 +182,9 @@ static int dyn(unw_addr_space_t as, unw_word_t *at, void *arg)
 static int mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *value, int write, void *arg)
 {
 	struct unwind *u = arg;
-	if (write)
-		return -UNW_EINVAL;
 	bool on_stack = addr >= u->s->lo && addr < u->s->hi;
+	if (write || (addr < LOWEST && !on_stack)) // behind the last frame: a number that was in a register
+		return -UNW_EINVAL;
 	bool known = !on_stack && modules_has(&u->modules, addr) ? object_word(u, addr, value) :
 								   stack_word(u, addr, value);
 	return known ? 0 : -UNW_EINVAL;
