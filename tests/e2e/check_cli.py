@@ -3,7 +3,8 @@
 import os
 import shlex
 
-from harness import ROOT, equal, need, tool
+from check_ps import NOBODY
+from harness import ROOT, Skip, equal, need, tool
 
 
 def commands(case):
@@ -65,6 +66,20 @@ def check_next_command(case):
             command, *words = shlex.split(last)
             equal((command, [os.path.normpath(word) for word in words]), ("ctp-analyze", [name]), last)
             equal(case.run(case.analyze_tool, *words).status, 0, last)
+
+
+def check_of_another(case):
+    """A trace of another user is in the place: that it may not be read is what is said."""
+    setpriv = [tool("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    if os.geteuid():
+        raise Skip("not root")
+    os.chmod(case.dir, 0o755)
+    if case.run(*setpriv, "test", "-x", case.run_tool).status or case.run(*setpriv, "test", "-x", case.dir).status:
+        raise Skip("the build tree or the folder is not open to other users")
+    case.ctp(case.target("counts"), "basic")
+    done = case.run(*setpriv, case.run_tool, tool("true"))
+    equal((done.status, done.out, done.err.count("\n")), (125, "", 1), f"{done}")
+    need("ctp.data: Permission denied; the program was not started" in done.err, done.err)
 
 
 def check_folder(case):

@@ -77,7 +77,7 @@ static int what_is(int at, const char *name)
 		return OUTPUT_EXISTS;
 	int dir = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir < 0)
-		return OUTPUT_EXISTS;
+		return errno == EACCES ? -EACCES : OUTPUT_EXISTS; // such as root's
 	bool is = begins(dir, "ctp/trace.json", "{\"format\":\"ctp-trace\"");
 	close(dir);
 	return is ? IS_TRACE : OUTPUT_EXISTS;
