@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from check_counts import check_jsonl
-from harness import OURS, Skip, child_of, equal, need, proc_state, timeout, tool, until
+from harness import OURS, Skip, child_of, equal, need, proc_state, timeout, tool, until, witness
 
 # case: its argument; how many children's lines are of processes that cannot be traced even with -f, and the
 # word by which the coverage says so ("" if nobody can know)
@@ -352,10 +352,14 @@ def check_stripped(case):
 
 def check_lost(case):
     """A lost wakeup in a child: the finding says whose."""
-    run = case.ctp_start("-f", timeout(4), case.target("fork"), "lost")
+    run = case.ctp_start("-f", case.target("fork"), "lost")
     run.wait_for("child ready")
-    pid = int(child_of(child_of(run.pid)))
-    equal(run.done().status, 124, "status")
+    program = child_of(run.pid)
+    pid = child_of(program)
+    until(lambda: witness(case.dir / "ctp.data"), "a witness line")
+    for each in (pid, program):
+        os.kill(each, signal.SIGKILL)
+    equal(run.done().status, -signal.SIGKILL, "status")
     status, report = case.report()
     equal((status, [(f["rule"], f["pid"]) for f in report["findings"]]), (1, [("CTP001", pid)]), "findings")
     found = report["findings"][0]

@@ -145,6 +145,82 @@ def check_seccomp_kills(case):
             equal(case.report()[1]["trace"]["switches"], 2000, "switches")
 
 
+REFUSED = """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+enum { STACK = 65536 };
+struct pair { ucontext_t one, two; };
+static void body(int low, int high)
+{
+	struct pair *p = (void *)((unsigned long)(unsigned)low | (unsigned long)(unsigned)high << 32);
+	for (;;) swapcontext(&p->two, &p->one);
+}
+static void *switches(void *n)
+{
+	struct pair *p = malloc(sizeof(*p));
+	getcontext(&p->two);
+	p->two.uc_stack.ss_sp = malloc(STACK);
+	p->two.uc_stack.ss_size = STACK;
+	makecontext(&p->two, (void (*)(void))body, 2, (int)(unsigned long)p, (int)((unsigned long)p >> 32));
+	for (long i = 0; i < (long)n; i++) swapcontext(&p->one, &p->two);
+	free(p->two.uc_stack.ss_sp);
+	free(p);
+	return NULL;
+}
+int main(void)
+{
+	struct sock_filter f[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), ALLOW(write), ALLOW(exit_group),
+				  ALLOW(exit), ALLOW(mmap), ALLOW(munmap), ALLOW(mprotect), ALLOW(brk), ALLOW(rt_sigprocmask), ALLOW(close), ALLOW(rseq), ALLOW(set_robust_list),
+				  ALLOW(clone), ALLOW(clone3), ALLOW(futex), ALLOW(dup), ALLOW(wait4), ALLOW(newfstatat), ALLOW(fstat),
+				  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ERROR)};
+	struct sock_fprog p = {sizeof(f) / sizeof(*f), f};
+	pthread_t t;
+	int status = 0, e;
+	switches((void *)100);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 77;
+	switches((void *)100000);
+	if (!(e = pthread_create(&t, NULL, switches, (void *)1000))) pthread_join(t, NULL);
+	printf("thread %d\\n", e);
+	printf("dup %d close %d\\n", dup(1) > 0, close(9999));
+	printf("pipe %d %d\\n", pipe((int[2]){0}), errno);
+	fflush(stdout);
+	pid_t child = fork();
+	if (!child) {
+		switches((void *)10);
+		_exit(3);
+	}
+	printf("child %d %d\\n", waitpid(child, &status, 0) == child, WEXITSTATUS(status));
+	return 5;
+}
+"""
+
+
+def check_seccomp_refuses(case):
+    """A program for which all but a few calls fail, libctp's own among them, does and says the same, and is not held up."""
+    source = case.dir / "refused.c"
+    source.write_text(REFUSED)
+    for error in ("EPERM", "ENOSYS"):
+        program = built(case, "refused", source, f"-DERROR={error}")
+        bare = case.run(program)
+        equal((bare.status, bare.out.count("\n")), (5, 4), f"{error}: {bare}")
+        for options in ((), (BLOCK, "--ring-size=64K"), ("-f",)):
+            done = case.ctp("-q", *options, program)
+            equal((done.status, done.out, done.err), (5, bare.out, ""), f"{error}: {options}")
+            trace = case.report()[1]["trace"]
+            need(trace["switches"] >= 2 * 101100, f"{error}: {options}: {trace['switches']} switches")
+
+
 # ---- limits
 
 def limited(limit):
