@@ -246,7 +246,7 @@ void settings_man(FILE *to)
 	      ".TP\n0\nlisted, even if there was no coroutine\n"
 	      ".TP\n1\nno such process or coroutine, or it ended meanwhile; without \\fIPID\\fR: no process is traced\n"
 	      ".TP\n2\nusage, or the process may not be looked at, or cannot be read\n"
-	      ".PP\nWith \\-\\-lost: 1 there are some, 0 there are none, 3 that could not be decided, 2 as above.\n",
+	      ".PP\nWith \\-\\-lost: 1 there are some, 0 there are none, 3 that could not be decided, 2 all else.\n",
 	      to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
 	fputs(".SH BUGS\nThe program may change a stack while it is unwound: if the coroutine is resumed meanwhile, its recorded stack is\n"
