@@ -92,6 +92,11 @@ def check_drops_are_counted(case):
     equal(report["trace"]["switches"], switches, "trace.switches (from the tables)")
     equal(report["findings"], [], "findings")
     need(any("records were dropped (--max-size, or a full disk)" in c for c in report["trace"]["coverage"]), f"{report['trace']['coverage']}")
+    for kb in (16, 64, 512):
+        case.ctp(f"--max-size={kb}K", "-o", "x.jsonl", case.target("counts"), "basic", "20000")
+        lines = (case.dir / "x.jsonl").read_bytes()
+        need(kb << 8 < len(lines) <= kb << 10, f"{len(lines)} bytes of JSON lines, at most {kb}K")
+        need(all(json.loads(line)["seq"] for line in lines.splitlines()), "whole lines")
 
 
 def check_stations_run_out(case):

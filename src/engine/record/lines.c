@@ -18,7 +18,9 @@
 #include "ctp/there.h"
 
 #define BUFFER (256u << 10)
+#define LEAST (16u << 10) // of the file
 enum { EVENTS = 256 };
+_Static_assert(2 * CTP_JSONL_MAX <= LEAST / 4, "a switch fits");
 
 struct writer_process {
 	struct lines *lines;
@@ -31,7 +33,7 @@ struct lines {
 	int fd;
 	uint64_t bytes, max_bytes;
 	const struct clock_pairs *clock;
-	size_t used;
+	size_t used, room; // of the buffer
 	uint64_t records_in_buffer;
 	char buffer[BUFFER];
 };
@@ -93,7 +95,7 @@ static void flush(struct lines *l)
 	}
 	l->used = 0;
 	l->records_in_buffer = 0;
-	if (l->bytes + BUFFER > l->max_bytes && l->bytes)
+	if (l->bytes + l->room > l->max_bytes && l->bytes)
 		make_room(l);
 }
 
@@ -117,7 +119,7 @@ static void sink(void *arg, const struct ctp_merged *m)
 		ctp_jsonl_other(m);
 		return;
 	}
-	if (l->used + 2 * CTP_JSONL_MAX > BUFFER)
+	if (l->used + 2 * CTP_JSONL_MAX > l->room)
 		flush(l);
 	l->used += ctp_jsonl_switch(l->buffer + l->used, m, clock_to_ns(l->clock, m->event.time),
 				    innermost(*p->region, m->event.stack),
@@ -180,7 +182,7 @@ static void lines_stations(struct writer *w, const struct writer_station *e, uin
 					      .is_station = true,
 					      .finished = e[i].finished,
 					      .station_probe_id = e[i].station_probe_id};
-		if (l->used + CTP_JSONL_MAX > BUFFER)
+		if (l->used + CTP_JSONL_MAX > l->room)
 			flush(l);
 		l->used += ctp_jsonl_format(l->buffer + l->used, &line);
 		l->records_in_buffer++;
@@ -236,7 +238,8 @@ struct writer *lines_new(int fd, uint64_t max_bytes, const struct clock_pairs *c
 		return NULL;
 	l->w = (struct writer){.ops = &lines_ops, .batch_max = 8192, .eager = true};
 	l->fd = fd;
-	l->max_bytes = max_bytes < 2 * BUFFER ? 2 * BUFFER : max_bytes;
+	l->max_bytes = max_bytes < LEAST ? LEAST : max_bytes;
+	l->room = l->max_bytes / 4 < BUFFER ? (size_t)l->max_bytes / 4 : BUFFER;
 	l->clock = clock;
 	if (pwrite(fd, CTP_JSONL_BEGIN, strlen(CTP_JSONL_BEGIN), 0) < 0)
 		l->w.error = -errno;
