@@ -13,7 +13,7 @@ def cost(stand):
     """(ns of an event, ns of a reading of the clock) bare, and recorded."""
     n = stand.size(20000, 2000)
     run = lambda *argv: tuple(map(float, stand.run(*argv, program(stand), "cost", n).out.split()))
-    return {"bare": run, "ctp": lambda: run(*stand.ctp("--ring-size=64M"))}
+    return {"bare": run, "ctp": lambda: run(*stand.ctp("--overflow=block"))}
 
 
 def event_cost(stand):

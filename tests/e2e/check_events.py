@@ -312,8 +312,31 @@ def check_perf(case):
     equal(re.findall(r"sdt_http:request: .* arg2=(\d+)", said), ["200"], f"what perf recorded: {said}")
 
 
+BPFTRACE = """#include <ctp/event.h>
+CTP_EVENT(demo, step, (int, n), (const char *, what));
+int main(void)
+{
+	const char *volatile texts[2] = {"even", "odd"};
+	for (int i = 0; i < 3; i++)
+		ctp_event(demo, step, texts[i % 2][0] ? i : -1, texts[i % 2]);
+	return 0;
+}
+"""
+
+
+def check_bpftrace(case):
+    """docs/events.md: bpftrace sees our event as a USDT probe, and raises its semaphore."""
+    (case.dir / "hello.c").write_text(BPFTRACE)
+    built = case.run("cc", f"-I{ROOT}/include", "hello.c", "-o", "hello")
+    equal((built.status, built.err), (0, ""), "compiled")
+    told = case.run(tool("bpftrace"), "-e", 'usdt:./hello:demo:step { printf("n=%d what=%s\\n", arg0, str(arg1)); }', "-c", "./hello")
+    if "n=" not in told.out:
+        raise Skip(f"bpftrace sets no probes here: {told.err.strip()[-150:]}")
+    equal(re.findall("n=.*", told.out), ["n=0 what=even", "n=1 what=odd", "n=2 what=even"], f"what bpftrace saw: {told}")
+
+
 def check_perf_beside(case):
-    """docs/events.md: perf records the USDT probes of Debian's python while ctp-run watches it."""
+    """perf records the USDT probes of Debian's python while ctp-run watches it."""
     def perf(*words):
         return case.run(tool("perf"), *words, env={**os.environ, "HOME": str(case.dir)})
 
@@ -493,4 +516,4 @@ CHECKS = [("probes", check_probes), ("kinds", check_kinds), ("coroutines", check
           ("two_of_a_name", check_two_of_a_name), ("handler", check_handler), ("fork", check_fork),
           ("flight", check_flight), ("chosen", check_chosen), ("profile", check_profile), ("html", check_html), ("tasks", check_tasks),
           ("http", check_http),
-          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt), ("perf", check_perf), ("perf_beside", check_perf_beside)]
+          ("list", check_list), ("packages", check_packages), ("usdt", check_usdt), ("perf", check_perf), ("bpftrace", check_bpftrace), ("perf_beside", check_perf_beside)]

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#define IS_X86_64 1
+#else
+#define IS_X86_64 0
+#endif
+
 static const struct {
 	char name[5];
 	uint8_t number, shift, width;
@@ -79,8 +85,7 @@ static void take_operand(struct usdt_argument *a)
 	const char *p = a->text, *end = a->text + a->text_bytes;
 	char *behind;
 	a->operand = USDT_UNKNOWN;
-#ifdef __x86_64__
-	if (p == end)
+	if (!IS_X86_64 || p == end)
 		return;
 	if (*p == '$') {
 		a->number = (int64_t)(p[1] == '-' ? (uint64_t)strtoll(p + 1, &behind, 0) :
@@ -93,10 +98,6 @@ static void take_operand(struct usdt_argument *a)
 	} else if (take_memory(a, p, end)) {
 		a->operand = USDT_MEMORY;
 	}
-#else
-	(void)end;
-	(void)behind;
-#endif
 }
 
 // Does an argument begin at p: a number and an @?

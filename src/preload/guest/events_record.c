@@ -134,9 +134,49 @@ static __attribute__((noinline)) void record_long(struct thread_ctx *g, const st
 	ctp_ring_publish(g->thread, ctp_ring_head(g->thread) + slots);
 }
 
-// All fields are words: two slots, if they fit.
-static inline void record(struct thread_ctx *g, const struct ctp_event_info *d, const uint64_t *words,
-			  uint64_t now)
+// At most two numbers, as they lie one after the other in 16 bytes. False: it is more.
+static inline __attribute__((always_inline)) bool is_short(const struct ctp_event_info *d,
+							   const uint64_t *words, uint64_t said[2])
+{
+	unsigned n = d->fields;
+	if (n > 2 || (n && is_long(d->kinds[0])) || (n == 2 && is_long(d->kinds[1])))
+		return false;
+	said[0] = n ? words[0] : 0;
+	said[1] = 0;
+	if (n < 2)
+		return true;
+	unsigned bits = 8u * d->sizes[0];
+	if (CTP_LIKELY(bits == 64)) {
+		said[1] = words[1];
+	} else {
+		said[0] = (words[0] & ((1ULL << bits) - 1)) | words[1] << bits;
+		said[1] = words[1] >> (64 - bits);
+	}
+	return true;
+}
+
+static inline __attribute__((always_inline)) void record_short(struct thread_ctx *g,
+							       const struct ctp_event_info *d,
+							       const uint64_t said[2], uint64_t now)
+{
+	uint64_t head = ctp_ring_head(g->thread);
+	if (CTP_UNLIKELY(!ctp_ring_fits(g->thread, head, 2))) {
+		if (!emit_has_room(g, 2, now))
+			return;
+		head = ctp_ring_head(g->thread); // where it begins is known only now
+	}
+	struct ctp_record *first = &g->ring[head & g->ring_mask],
+			  *second = &g->ring[(head + 1) & g->ring_mask];
+	first->w0 = (CTP_EV_USER + (d->row >> 8)) | now << 8;
+	first->w1 = said[0];
+	second->w0 = CTP_EV_REST | (uint64_t)(d->row & 0xff) << 8 | (guest_who(g) & CTP_ID_MASK) << 16;
+	second->w1 = said[1];
+	ctp_ring_publish(g->thread, head + 2);
+}
+
+// All that is not so short: if it fits, in two slots as well.
+static __attribute__((noinline)) void record_more(struct thread_ctx *g, const struct ctp_event_info *d,
+						  const uint64_t *words, uint64_t now)
 {
 	unsigned bytes = 0;
 	unsigned char said[16 + 8];
@@ -159,7 +199,11 @@ static inline void record(struct thread_ctx *g, const struct ctp_event_info *d, 
 void events_record(struct thread_ctx *g, const struct ctp_event_info *event, const uint64_t *words,
 		   uint64_t now)
 {
-	record(g, event, words, now);
+	uint64_t said[2];
+	if (CTP_LIKELY(is_short(event, words, said)))
+		record_short(g, event, said, now);
+	else
+		record_more(g, event, words, now);
 	if (CTP_UNLIKELY(!(g->thread->flags & CTP_THREAD_EVENTS)))
 		g->thread->flags |= CTP_THREAD_EVENTS;
 }
