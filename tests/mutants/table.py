@@ -343,8 +343,8 @@ m("	also(&who, sitter(c, other));\n", "", "who waits at the other end is forgott
 m("counter ? f->desc : f->peer_desc,", "f->peer_desc,", "an eventfd has another end")
 
 m = of("src/analyze/report/filter.c", "unit:filter")
-m("return !strcmp(rule, print) || !strcmp(rule, f->pass->rule);", "return !strcmp(rule, print);", "a rule alone suppresses nothing")
-m("	return (!strcmp(rule, f->pass->rule) || !strcmp(rule, \"*\")) &&", "	return", "a line suppresses what another rule says")
+m("return !strcasecmp(rule, print) || !strcasecmp(rule, f->pass->rule);", "return !strcasecmp(rule, print);", "a rule alone suppresses nothing")
+m("	return (!strcasecmp(rule, f->pass->rule) || !strcmp(rule, \"*\")) &&", "	return", "a line suppresses what another rule says")
 m("if (r->nfindings == before && !is_comment(line))", "if (r->nfindings == before)", "a comment matched nothing")
 
 m = of("src/analyze/case/case_slice.c", "unit:case_slice")

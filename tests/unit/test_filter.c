@@ -83,7 +83,7 @@ static void by_fingerprint(void **state)
 static void by_rule_and_fingerprint(void **state)
 {
 	(void)state;
-	suppress("CTP001 000000000000000a # since the rewrite\n");
+	suppress("Ctp001 000000000000000A # since the rewrite\n"); // in any case
 	assert_int_equal(r.nfindings, 2);
 	assert_int_equal(r.findings[0].fingerprint, 0xb);
 	assert_ptr_equal(r.findings[1].pass, &busy);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/report/accounting.h"
 #include "base/file.h"
@@ -62,9 +63,9 @@ static bool line_hits(const char *line, const struct finding *f)
 	if (n < 1 || rule[0] == '#')
 		return false;
 	if (n == 1 || name[0] == '#')
-		return !strcmp(rule, print) || !strcmp(rule, f->pass->rule);
-	return (!strcmp(rule, f->pass->rule) || !strcmp(rule, "*")) &&
-	       (!strcmp(name, "*") || !strcmp(name, print) || has_function(&f->waiter, name) ||
+		return !strcasecmp(rule, print) || !strcasecmp(rule, f->pass->rule);
+	return (!strcasecmp(rule, f->pass->rule) || !strcmp(rule, "*")) &&
+	       (!strcmp(name, "*") || !strcasecmp(name, print) || has_function(&f->waiter, name) ||
 		has_function(&f->closer, name));
 }
 
