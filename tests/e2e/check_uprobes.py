@@ -166,7 +166,7 @@ def check_refused(case):
     need("not recorded: the kernel asks for root" in json.dumps(case.report("x")[1]["trace"]["coverage"]), "the report says it, too")
     equal(dict(counts(case, "x")), {}, "events")
     listed = case.run(*nobody, case.run_tool, "--list-events", program).out
-    equal(listed.count("not recorded: the kernel asks for root or CAP_PERFMON to set uprobes"), 4, f"the list: {listed}")
+    need(listed.count("not recorded: the kernel asks for root or CAP_PERFMON to set uprobes") >= 4, f"the list: {listed}")
 
 
 def check_left_out(case):
@@ -180,6 +180,8 @@ def check_left_out(case):
 def check_killed(case):
     """However ctp-run ends, nothing of it stays in the program's file, nor in its memory."""
     program, env = python(case)
+    if "EXEC" not in case.run(tool("readelf"), "-hW", program).out:
+        raise Skip("this python has no address of its own")
     script = "import sys\nprint('ready', flush=True)\nsys.stdin.read()\nprint('over', flush=True)"
     run = case.ctp_start("-o", "x", "--events=python:gc__*", program, "-c", script, env=env, stdin=-1)
     run.wait_for("ready")
